@@ -5,7 +5,7 @@ use std::fs;
 use std::path::PathBuf;
 use std::process::Stdio;
 
-use agentic_conformance::{COMMAND_LIMIT, Options, Report};
+use agentic_conformance::{COMMAND_LIMIT, RunReport, SuiteChoice};
 use anyhow::{Context, Result, ensure};
 
 use crate::workspace::{self, TidyWorkspace, cargo, metadata, root};
@@ -159,8 +159,8 @@ fn conformance() -> Result<StepFinding> {
     Ok(StepFinding { passed: report.passed(), failed, details })
 }
 
-fn run_cases() -> Result<Report> {
-    let options = Options {
+fn run_cases() -> Result<RunReport> {
+    let options = SuiteChoice {
         bin: build_binary()?,
         cases_dir: root().join("conformance"),
         suites: Vec::new(),

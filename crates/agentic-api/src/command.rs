@@ -63,11 +63,11 @@ commands! {
     /// List the traces that a commit has had.
     TraceHistory(verb::TraceHistory) = "trace-history",
     /// List an agent's own commits.
-    Log(verb::Log) = "log",
+    Log(verb::ListCommits) = "log",
     /// Show a commit, an object or an agent.
     Show(verb::Show) = "show",
     /// List the agents.
-    Agents(verb::Agents) = "agents",
+    Agents(verb::ListAgents) = "agents",
     /// Fold agents away.
     Archive(verb::Archive) = "archive",
     /// Bring agents back.
@@ -77,7 +77,7 @@ commands! {
     /// Show the family of agents.
     Tree(verb::Tree) = "tree",
     /// Find the best common ancestor of two agents.
-    ForkPoint(verb::ForkPoint) = "fork-point",
+    ForkPoint(verb::FindForkPoint) = "fork-point",
     /// Show what an agent was asked to do.
     Briefing(verb::ShowBriefing) = "briefing",
     /// Check an agent's branch out in a folder.
@@ -139,7 +139,7 @@ commands! {
     /// Go on with another program.
     SessionUpgrade(verb::SessionUpgrade) = "session-upgrade",
     /// Run sessions again from their records.
-    SessionReplay(verb::SessionReplay) = "session-replay",
+    SessionReplay(verb::ReplaySessions) = "session-replay",
     /// Check a session's records.
     SessionVerify(verb::SessionVerify) = "session-verify",
     /// Stop a session.

@@ -5,7 +5,7 @@ use agentic_replay::{RequestId, SessionId};
 use agentic_session::decide::Decision;
 use agentic_session::engine::request_at;
 use agentic_session::error::DecisionError;
-use agentic_session::hold::{Named, Pending, find_hold, winner};
+use agentic_session::hold::{NamedRequest, PendingHold, find_hold, winner};
 use agentic_session::{Error, SessionSpace, find_run};
 
 use crate::Refusal;
@@ -22,7 +22,7 @@ pub(crate) struct HoldName<'a> {
 /// What a name leads to.
 pub(crate) enum FoundHold {
     /// An open hold.
-    Open(Box<Pending>),
+    Open(Box<PendingHold>),
     /// One that was decided before.
     Closed(EarlierDecision),
 }
@@ -54,15 +54,15 @@ impl HoldName<'_> {
             })?,
         };
         Ok(match named {
-            Named::Open(pending) => FoundHold::Open(pending),
-            Named::Decided { session, id, commit, decision, cancelled_by } => {
+            NamedRequest::Open(pending) => FoundHold::Open(pending),
+            NamedRequest::Decided { session, id, commit, decision, cancelled_by } => {
                 FoundHold::Closed(EarlierDecision { session, id, commit, decision, cancelled_by })
             }
         })
     }
 
     /// Finds the open hold that is meant; one that was decided is refused with who did that.
-    pub(crate) fn open(&self, space: &SessionSpace) -> Result<Pending, Refusal> {
+    pub(crate) fn open(&self, space: &SessionSpace) -> Result<PendingHold, Refusal> {
         match self.find(space)? {
             FoundHold::Open(pending) => Ok(*pending),
             FoundHold::Closed(earlier) => Err(earlier.refusal(space)),

@@ -21,4 +21,4 @@ pub use crate::command::{Answer, Command};
 pub use crate::notice::{Notice, NoticeTone};
 pub use crate::person::{principal, require_person};
 pub use crate::refusal::Refusal;
-pub use crate::verb::{Completion, LocalVerb, Reply, Verb};
+pub use crate::verb::{LocalVerb, Reply, Verb, VerbCompletion};

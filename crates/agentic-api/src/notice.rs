@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use agentic_session::outlook::Outlook;
 use agentic_session::{SessionSpace, Summary, unanswered};
-use agentic_space::Written;
+use agentic_space::WriteNotices;
 use agentic_space::error::left_out_words;
 
 /// How a notice is meant.
@@ -109,7 +109,7 @@ pub enum Notice {
 
 impl Notice {
     /// Says what a write left to tell: nothing where everything is visible.
-    pub fn of(written: &Written) -> Option<Notice> {
+    pub fn of(written: &WriteNotices) -> Option<Notice> {
         written.deferred.clone().map(|why| Notice::Deferred { why })
     }
 

@@ -2,7 +2,7 @@
 
 use agentic_model::guidance::{ErrorClass, Guidance};
 use agentic_providers::Error as ProviderError;
-use agentic_replay::engine::{EngineError, Refusal as EngineRefusal};
+use agentic_replay::engine::{EngineError, EngineRefusal};
 use agentic_session::Error as SessionError;
 use agentic_session::engine::AgentFailure;
 use agentic_space::Error as SpaceError;

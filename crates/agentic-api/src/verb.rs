@@ -31,10 +31,10 @@ mod value;
 mod worktree;
 
 use agentic_model::guidance::ErrorClass;
-use agentic_space::Written;
+use agentic_space::WriteNotices;
 use serde::Serialize;
 
-pub use self::agents::{AgentLine, Agents, ForkPoint, Show, Tree};
+pub use self::agents::{AgentLine, FindForkPoint, ListAgents, Show, Tree};
 pub use self::allow::{
     AllowConfiguration, ExamineConfiguration, ListAllowances, RevokeAllowance, may_say_what_counts,
 };
@@ -48,7 +48,7 @@ pub use self::decide::{
 pub use self::doctor::Doctor;
 pub use self::flow::{FlowCancel, FlowHistory, FlowStatus, run_reply};
 pub use self::kind::{KindAdd, KindList, KindShow};
-pub use self::log::{Log, LogTraces, LoggedCommit};
+pub use self::log::{ListCommits, LogTraces, LoggedCommit};
 pub use self::merge::Merge;
 pub use self::object::{ObjectCid, ObjectGet, ObjectPut, ObjectSource};
 pub use self::pending::{HandOutHolds, HandedOut, HoldQuestion, PendingHolds};
@@ -58,11 +58,11 @@ pub use self::relations::{ListRelations, MergedAgents, Reviewers, SubAgents};
 pub use self::remote::{Fetch, Init, Push};
 pub use self::reply::DecideFrom;
 pub use self::session::{
-    FlowSource, ForkedChildren, SessionCancel, SessionDetail, SessionDiff, SessionFork,
-    SessionList, SessionReplay, SessionResume, SessionShow, SessionSignal, SessionStart,
-    SessionTick, SessionUpgrade, SessionVerify, SetAnswer, session_reply,
+    FlowSource, ForkedChildren, ReplaySessions, SessionCancel, SessionDetail, SessionDiff,
+    SessionFork, SessionList, SessionResume, SessionShow, SessionSignal, SessionStart, SessionTick,
+    SessionUpgrade, SessionVerify, SetAnswer, session_reply,
 };
-pub use self::spawn::{Beginning, BriefingSource, Place, Spawn};
+pub use self::spawn::{BriefingSource, CheckoutPlace, Spawn, SpawnBeginning};
 pub use self::trace::{EntryBody, TraceAdd, TraceAttach, TraceHistory, TracePending, TraceShow};
 pub use self::worktree::{WorktreeAdd, WorktreeList, WorktreeRemove, WorktreeSync};
 use crate::{Caller, Notice, Refusal, Surroundings};
@@ -107,12 +107,12 @@ pub struct Reply<A> {
     /// What did not keep the verb from being done.
     pub notices: Vec<Notice>,
     /// How much of what was asked for is done.
-    pub completion: Completion,
+    pub completion: VerbCompletion,
 }
 
 /// How much of what was asked for is done, where there is an answer.
 #[derive(Debug, Clone)]
-pub enum Completion {
+pub enum VerbCompletion {
     /// All of it.
     Whole,
     /// It waits for a human, or for somebody who could not be reached.
@@ -123,14 +123,14 @@ pub enum Completion {
     Short(Refusal),
 }
 
-impl Completion {
+impl VerbCompletion {
     /// Returns the exit code of a command that ends so.
     pub fn exit_code(&self) -> u8 {
         match self {
-            Completion::Whole => 0,
-            Completion::Held => 4,
-            Completion::Over(class) => class.exit_code(),
-            Completion::Short(refusal) => refusal.class.exit_code(),
+            VerbCompletion::Whole => 0,
+            VerbCompletion::Held => 4,
+            VerbCompletion::Over(class) => class.exit_code(),
+            VerbCompletion::Short(refusal) => refusal.class.exit_code(),
         }
     }
 }
@@ -138,13 +138,13 @@ impl Completion {
 impl<A> Reply<A> {
     /// Answers without anything else to tell.
     pub fn plain(answer: A) -> Reply<A> {
-        Reply { answer, notices: Vec::new(), completion: Completion::Whole }
+        Reply { answer, notices: Vec::new(), completion: VerbCompletion::Whole }
     }
 
     /// Answers after a write.
-    pub fn written(answer: A, written: &Written) -> Reply<A> {
+    pub fn written(answer: A, written: &WriteNotices) -> Reply<A> {
         let notices = Notice::of(written).into_iter().collect();
-        Reply { answer, notices, completion: Completion::Whole }
+        Reply { answer, notices, completion: VerbCompletion::Whole }
     }
 
     /// Makes another answer of it.

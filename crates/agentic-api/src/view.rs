@@ -47,7 +47,7 @@ pub use crate::view::question::QuestionView;
 pub use crate::view::relation::{EdgeView, RelationView};
 pub use crate::view::schema::schemas;
 pub use crate::view::session::{
-    AttemptView, Attendance, ComparedView, DiffView, GivenView, OvertakenView, RecordView,
+    AttemptView, AttendanceView, ComparedView, DiffView, GivenView, OvertakenView, RecordView,
     RequestView, SessionErrorView, SessionView, VerdictView, VerifyView,
 };
 pub use crate::view::sync::{FetchView, PushView};

@@ -1,6 +1,6 @@
 //! Holding what a command did against what a case expects.
 
-use agentic_testkit::{Ending, Finished};
+use agentic_testkit::{FinishedProgram, ProgramEnding};
 use serde_json::Value as Json;
 
 use crate::case::{CaptureSource, CaseCommand, Expectation, JsonTest, OutputStream};
@@ -16,7 +16,7 @@ const PANIC_EXIT: i32 = 101;
 /// Checks everything that a case expects of a command, and captures what it names.
 pub(crate) fn command(
     command: &CaseCommand,
-    finished: &Finished,
+    finished: &FinishedProgram,
     stage: &mut CaseStage,
 ) -> Result<(), String> {
     check_ending(command.exit, finished)?;
@@ -37,7 +37,7 @@ pub(crate) fn command(
 }
 
 /// Shows both streams, indented, for a failure.
-pub(crate) fn streams_text(finished: &Finished) -> String {
+pub(crate) fn streams_text(finished: &FinishedProgram) -> String {
     let show = |stream: OutputStream| {
         let text = text_of(stream, finished);
         if text.is_empty() {
@@ -50,19 +50,21 @@ pub(crate) fn streams_text(finished: &Finished) -> String {
     show(OutputStream::Stdout) + show(OutputStream::Stderr).as_str()
 }
 
-fn check_ending(expected: i32, finished: &Finished) -> Result<(), String> {
+fn check_ending(expected: i32, finished: &FinishedProgram) -> Result<(), String> {
     match finished.ending {
-        Ending::Exit(PANIC_EXIT) => Err("it panicked".to_owned()),
-        Ending::Exit(code) if code == expected => Ok(()),
-        Ending::Exit(code) => Err(format!("expected exit {expected}, found exit {code}")),
-        Ending::Signal(signal) => Err(format!("expected exit {expected}, found signal {signal}")),
-        Ending::TimeLimit => Err("it did not end within the time limit".to_owned()),
+        ProgramEnding::Exit(PANIC_EXIT) => Err("it panicked".to_owned()),
+        ProgramEnding::Exit(code) if code == expected => Ok(()),
+        ProgramEnding::Exit(code) => Err(format!("expected exit {expected}, found exit {code}")),
+        ProgramEnding::Signal(signal) => {
+            Err(format!("expected exit {expected}, found signal {signal}"))
+        }
+        ProgramEnding::TimeLimit => Err("it did not end within the time limit".to_owned()),
     }
 }
 
 fn check_expectation(
     expectation: &Expectation,
-    finished: &Finished,
+    finished: &FinishedProgram,
     stage: &mut CaseStage,
 ) -> Result<(), String> {
     match expectation {
@@ -159,7 +161,7 @@ fn find<'a>(json: &'a Json, path: &JsonPath, stage: &CaseStage) -> Option<&'a Js
 }
 
 /// Reads a stream as JSON. Standard error is talk; the JSON in it is its last line.
-fn json_of(stream: OutputStream, finished: &Finished) -> Result<Json, String> {
+fn json_of(stream: OutputStream, finished: &FinishedProgram) -> Result<Json, String> {
     let text = text_of(stream, finished);
     let json = match stream {
         OutputStream::Stdout => text.as_str(),
@@ -168,7 +170,7 @@ fn json_of(stream: OutputStream, finished: &Finished) -> Result<Json, String> {
     serde_json::from_str(json).map_err(|error| format!("{} is not JSON: {error}", stream.name()))
 }
 
-fn text_of(stream: OutputStream, finished: &Finished) -> String {
+fn text_of(stream: OutputStream, finished: &FinishedProgram) -> String {
     let bytes = match stream {
         OutputStream::Stdout => &finished.stdout,
         OutputStream::Stderr => &finished.stderr,

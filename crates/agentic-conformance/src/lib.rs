@@ -25,11 +25,11 @@ use std::time::Duration;
 
 use agentic_testkit::Templates;
 
-pub use crate::report::{CaseFailure, Report, SuiteReport};
+pub use crate::report::{CaseFailure, RunReport, SuiteReport};
 use crate::suite::{Suite, SuiteItem};
 
-/// How long one command of a case may take unless [`Options`] say otherwise: enough for the slowest
-/// disk, since it is there to end what hangs, not to judge what is slow.
+/// How long one command of a case may take unless [`SuiteChoice`] say otherwise: enough for the
+/// slowest disk, since it is there to end what hangs, not to judge what is slow.
 pub const COMMAND_LIMIT: Duration = Duration::from_secs(120);
 /// How many cases play at the same time for each core: most of their time goes to waiting for the
 /// disk.
@@ -39,7 +39,7 @@ const PLAYERS_MAX: usize = 32;
 
 /// What to run, and against what.
 #[derive(Debug, Clone)]
-pub struct Options {
+pub struct SuiteChoice {
     /// The binary that the cases call `agentic`.
     pub bin: PathBuf,
     /// The folder of suites; [`find_cases`] finds that of a checkout.
@@ -127,12 +127,15 @@ pub fn count_cases(cases_dir: &Path) -> Result<BTreeMap<String, usize>, Error> {
 ///
 /// # Errors
 /// Fails when the binary, the cases or a suite cannot be found.
-pub fn run(options: &Options, progress: &(dyn Fn(SuiteProgress) + Sync)) -> Result<Report, Error> {
+pub fn run(
+    options: &SuiteChoice,
+    progress: &(dyn Fn(SuiteProgress) + Sync),
+) -> Result<RunReport, Error> {
     let bin = options
         .bin
         .canonicalize()
         .map_err(|source| Error::NoBinary { path: options.bin.display().to_string(), source })?;
-    let options = Options { bin, ..options.clone() };
+    let options = SuiteChoice { bin, ..options.clone() };
     let suites = suite::load(&options.cases_dir, &options.suites)?;
     let queue: Vec<(&Suite, &SuiteItem)> =
         suites.iter().flat_map(|suite| suite.items.iter().map(move |item| (suite, item))).collect();
@@ -162,5 +165,5 @@ pub fn run(options: &Options, progress: &(dyn Fn(SuiteProgress) + Sync)) -> Resu
     });
     let results = results.into_inner().expect("all players have ended");
     let failures = results.into_iter().map(|found| found.expect("every case was played"));
-    Ok(Report::collect(&suites, failures))
+    Ok(RunReport::collect(&suites, failures))
 }

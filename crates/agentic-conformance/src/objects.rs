@@ -6,7 +6,7 @@
 use std::path::Path;
 
 use agentic_model::{Cid, Value, canonical};
-use agentic_testkit::{Ending, GroundState, Sandbox};
+use agentic_testkit::{GroundState, ProgramEnding, Sandbox};
 use serde_cbor::Value as Cbor;
 
 /// The CBOR tag of a content id.
@@ -30,7 +30,7 @@ pub(crate) fn check(sandbox: &Sandbox) -> Result<(), String> {
 fn check_fsck(sandbox: &Sandbox, folder: &Path) -> Result<(), String> {
     let arguments = ["fsck", "--strict", "--no-progress", "--no-dangling"];
     let finished = sandbox.try_git(folder, &arguments).map_err(|error| error.to_string())?;
-    if finished.ending == Ending::Exit(0) {
+    if finished.ending == ProgramEnding::Exit(0) {
         return Ok(());
     }
     let said = [finished.stdout, finished.stderr].concat();

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 use agentic_testkit::{GroundState, Sandbox, Templates, run};
 
-use crate::Options;
+use crate::SuiteChoice;
 use crate::case::{
     Case, CaseCommand, CaseStep, FileContents, FilePermission, GroundWatch, LastCheck,
 };
@@ -15,7 +15,11 @@ use crate::suite::SuiteItem;
 use crate::{check, objects};
 
 /// Plays an item and returns what is wrong, if anything is.
-pub(crate) fn judge(item: &SuiteItem, options: &Options, templates: &Templates) -> Option<String> {
+pub(crate) fn judge(
+    item: &SuiteItem,
+    options: &SuiteChoice,
+    templates: &Templates,
+) -> Option<String> {
     match item {
         SuiteItem::Case { case, .. } => play(case, options, templates).err(),
         SuiteItem::Malformed { malformed, .. } => Some(malformed.to_string()),
@@ -30,7 +34,7 @@ pub(crate) struct CaseStage {
     captured: BTreeMap<String, String>,
 }
 
-fn play(case: &Case, options: &Options, templates: &Templates) -> Result<(), String> {
+fn play(case: &Case, options: &SuiteChoice, templates: &Templates) -> Result<(), String> {
     let sandbox = templates.sandbox(case.setup).map_err(|error| error.to_string())?;
     sandbox.install("agentic", &options.bin).map_err(|error| error.to_string())?;
     let mut stage = CaseStage {
@@ -49,7 +53,7 @@ fn play(case: &Case, options: &Options, templates: &Templates) -> Result<(), Str
 }
 
 impl CaseStage {
-    fn play_step(&mut self, step: &CaseStep, options: &Options) -> Result<(), String> {
+    fn play_step(&mut self, step: &CaseStep, options: &SuiteChoice) -> Result<(), String> {
         match step {
             CaseStep::File { path, content, mode } => self.write_file(path, content, *mode),
             CaseStep::Link { path, target } => {
@@ -97,7 +101,7 @@ impl CaseStage {
             .map_err(|error| format!("write {}: {error}", path.display()))
     }
 
-    fn play_command(&mut self, command: &CaseCommand, options: &Options) -> Result<(), String> {
+    fn play_command(&mut self, command: &CaseCommand, options: &SuiteChoice) -> Result<(), String> {
         let before = self.watched_state(command.watch)?;
         let mut shell = self.sandbox.command("sh", &self.folder);
         shell.args(["-e", "-u", "-c", &command.script]);

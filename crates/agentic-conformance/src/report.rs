@@ -10,7 +10,7 @@ use crate::suite::Suite;
 
 /// The result of a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Report {
+pub struct RunReport {
     /// Every suite that was run, by name.
     pub suites: Vec<SuiteReport>,
 }
@@ -39,12 +39,12 @@ pub struct CaseFailure {
     pub text: String,
 }
 
-impl Report {
+impl RunReport {
     /// Puts results, in the order of the cases, back to their suites.
     pub(crate) fn collect(
         suites: &[Suite],
         mut results: impl Iterator<Item = Option<String>>,
-    ) -> Report {
+    ) -> RunReport {
         let report_of = |suite: &Suite| {
             let mut failures = Vec::new();
             for item in &suite.items {
@@ -63,7 +63,7 @@ impl Report {
                 failures,
             }
         };
-        Report { suites: suites.iter().map(report_of).collect() }
+        RunReport { suites: suites.iter().map(report_of).collect() }
     }
 
     /// Counts the cases that passed.

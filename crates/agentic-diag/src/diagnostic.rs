@@ -6,7 +6,7 @@ use std::ops::Range;
 use annotate_snippets::{Annotation, AnnotationKind, Group, Level, Renderer, Snippet};
 
 use crate::excerpt::{Excerpt, is_long};
-use crate::source::{Source, Span};
+use crate::source::{SourceText, Span};
 use crate::words::clipped;
 
 /// How bad a finding is.
@@ -48,7 +48,7 @@ pub struct Diagnostic {
 
 /// Whether a rendering may use terminal colours.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Style {
+pub enum DiagnosticStyle {
     /// Text alone.
     Plain,
     /// ANSI colours.
@@ -93,7 +93,7 @@ impl Diagnostic {
     }
 
     /// Shows the finding with an excerpt of the source and a caret under the place.
-    pub fn render(&self, source: &Source, style: Style) -> String {
+    pub fn render(&self, source: &SourceText, style: DiagnosticStyle) -> String {
         let level = match self.severity {
             Severity::Error => Level::ERROR,
             Severity::Warning => Level::WARNING,
@@ -117,14 +117,14 @@ impl Diagnostic {
             group = group.element(Level::HELP.with_name("hint").message(self.hint.as_str()));
         }
         let renderer = match style {
-            Style::Plain => Renderer::plain(),
-            Style::Coloured => Renderer::styled(),
+            DiagnosticStyle::Plain => Renderer::plain(),
+            DiagnosticStyle::Coloured => Renderer::styled(),
         };
         renderer.render(&[group])
     }
 
     /// Marks all places in the source as it is.
-    fn snippet<'a>(&'a self, source: &'a Source) -> Snippet<'a, Annotation<'a>> {
+    fn snippet<'a>(&'a self, source: &'a SourceText) -> Snippet<'a, Annotation<'a>> {
         let clip = |span: Span| clip_to_text(span, source.text());
         let primary = AnnotationKind::Primary.span(clip(self.span));
         let primary =
@@ -143,7 +143,7 @@ impl Diagnostic {
 
     /// Cuts out a piece for every place, the first being that of the finding, with what is said
     /// there. Nothing if all lines are short enough to be shown as they are.
-    fn excerpts<'a>(&'a self, source: &Source) -> Option<Vec<(Excerpt, &'a str)>> {
+    fn excerpts<'a>(&'a self, source: &SourceText) -> Option<Vec<(Excerpt, &'a str)>> {
         let labels = self.labels.iter().map(|label| (label.span, label.text.as_str()));
         let places = std::iter::once((self.span, self.reason.as_str())).chain(labels);
         let places: Vec<(Range<usize>, &str)> =
@@ -179,12 +179,12 @@ mod tests {
 
     #[test]
     fn a_finding_shows_place_reason_and_hint() {
-        let source = Source::new("x.agent", "let a = 1\nlet a = 2\n");
+        let source = SourceText::new("x.agent", "let a = 1\nlet a = 2\n");
         let text = Diagnostic::error("A0001", Span::new(14, 15), "the name `a` is taken")
             .because("defined again here")
             .see(Span::new(4, 5), "first defined here")
             .hint("choose another name")
-            .render(&source, Style::Plain);
+            .render(&source, DiagnosticStyle::Plain);
         for part in [
             "error[A0001]: the name `a` is taken",
             "x.agent:2:5",
@@ -200,12 +200,12 @@ mod tests {
 
     /// Renders an error from one place of a text to another, and checks that no line of it is long.
     fn check_bounded(text: &str, span: Span, see: Option<Span>, parts: &[&str]) {
-        let source = Source::new("x", text);
+        let source = SourceText::new("x", text);
         let mut finding = Diagnostic::error("A1", span, "m").because("here").hint("cut it");
         if let Some(see) = see {
             finding = finding.see(see, "opened here");
         }
-        let shown = finding.render(&source, Style::Plain);
+        let shown = finding.render(&source, DiagnosticStyle::Plain);
         for part in parts {
             assert!(shown.contains(part), "{part:?} in\n{}", shown.get(..4_096).unwrap_or(&shown));
         }
@@ -243,9 +243,13 @@ mod tests {
 
     #[test]
     fn no_span_makes_rendering_fail() {
-        let source = Source::new("x", "é");
+        let source = SourceText::new("x", "é");
         for span in [Span::new(1, 1), Span::new(9, 99), Span::new(0, 2)] {
-            assert!(!Diagnostic::error("A1", span, "m").render(&source, Style::Plain).is_empty());
+            assert!(
+                !Diagnostic::error("A1", span, "m")
+                    .render(&source, DiagnosticStyle::Plain)
+                    .is_empty()
+            );
         }
     }
 }

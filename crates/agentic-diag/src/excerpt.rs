@@ -7,7 +7,7 @@ use std::ops::Range;
 
 use annotate_snippets::{AnnotationKind, Origin, Snippet};
 
-use crate::source::{LineColumn, Source};
+use crate::source::{LineColumn, SourceText};
 
 /// The longest line that is shown whole, in bytes.
 pub(crate) const LINE_BYTES_MAX: usize = 400;
@@ -28,7 +28,7 @@ pub(crate) struct Excerpt {
 impl Excerpt {
     /// Cuts out what stands around a place, which lies on character boundaries. A place that goes
     /// on in further lines ends with its first.
-    pub fn of(source: &Source, place: &Range<usize>) -> Excerpt {
+    pub fn of(source: &SourceText, place: &Range<usize>) -> Excerpt {
         let line = source.line_at(place.start);
         let all = source.text();
         let before = all[line.start..place.start].char_indices().rev().take(CHARS_BEFORE_MAX);
@@ -47,7 +47,7 @@ impl Excerpt {
     }
 
     /// Returns the line of the header: where in the whole source the piece stands.
-    pub fn origin<'a>(&self, source: &'a Source) -> Origin<'a> {
+    pub fn origin<'a>(&self, source: &'a SourceText) -> Origin<'a> {
         let LineColumn { line, column } = self.position;
         Origin::path(source.name()).line(line).char_column(column)
     }
@@ -65,7 +65,7 @@ impl Excerpt {
 }
 
 /// Says whether a place touches a line that is too long to be shown whole.
-pub(crate) fn is_long(source: &Source, place: &Range<usize>) -> bool {
+pub(crate) fn is_long(source: &SourceText, place: &Range<usize>) -> bool {
     let mut at = place.start;
     loop {
         let line = source.line_at(at);

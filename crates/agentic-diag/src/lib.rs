@@ -9,6 +9,6 @@ mod source;
 mod suggest;
 mod words;
 
-pub use crate::diagnostic::{Diagnostic, DiagnosticLabel, Severity, Style};
-pub use crate::source::{LineColumn, Source, Span};
+pub use crate::diagnostic::{Diagnostic, DiagnosticLabel, DiagnosticStyle, Severity};
+pub use crate::source::{LineColumn, SourceText, Span};
 pub use crate::suggest::nearest;

@@ -23,7 +23,7 @@ pub struct LineColumn {
 /// A named text, ready to answer where a byte stands. A byte-order mark at the start takes up no
 /// column.
 #[derive(Debug, Clone)]
-pub struct Source {
+pub struct SourceText {
     name: String,
     text: String,
     line_starts: Vec<usize>,
@@ -41,13 +41,13 @@ impl Span {
     }
 }
 
-impl Source {
+impl SourceText {
     /// Takes a text under the name that people know it by.
-    pub fn new(name: impl Into<String>, text: impl Into<String>) -> Source {
+    pub fn new(name: impl Into<String>, text: impl Into<String>) -> SourceText {
         let text = text.into();
         let after_breaks = text.bytes().enumerate().filter(|(_, byte)| *byte == b'\n');
         let line_starts = std::iter::once(0).chain(after_breaks.map(|(at, _)| at + 1)).collect();
-        Source { name: name.into(), text, line_starts }
+        SourceText { name: name.into(), text, line_starts }
     }
 
     /// Returns the name.
@@ -86,7 +86,7 @@ mod tests {
 
     fn check(text: &str, at: usize, line: usize, column: usize) {
         assert_eq!(
-            Source::new("t", text).position(at),
+            SourceText::new("t", text).position(at),
             LineColumn { line, column },
             "{text:?} {at}"
         );

@@ -7,15 +7,18 @@ use std::hint::black_box;
 
 use agentic_flow::{Flow, FlowProgram, engine};
 use agentic_model::{AgentName, Cid, Instant, Value};
-use agentic_replay::{Answer, By, Journal, Kinds, Opening, Path, Progress, Session, Setting};
+use agentic_replay::{
+    By, Kinds, Path, RecordChain, RequestAnswer, Session, SessionOpening, SessionProgress,
+    SessionSetting,
+};
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 
 /// Asks for ever; each request carries the answer before.
 const SOURCE: &str = "let last = (); let n = 0; \
                       loop { last = request(\"step\", #{ n: n, last: last }); n += 1; }";
 
-fn begin(flow: &Flow) -> (Session<FlowProgram>, Progress) {
-    let opening = Opening {
+fn begin(flow: &Flow) -> (Session<FlowProgram>, SessionProgress) {
+    let opening = SessionOpening {
         agent: AgentName::parse("alice").expect("a valid name"),
         flow: Cid::of(SOURCE.as_bytes()),
         engine: engine(),
@@ -30,12 +33,12 @@ fn begin(flow: &Flow) -> (Session<FlowProgram>, Progress) {
 }
 
 /// Answers the one open request.
-fn step(session: &mut Session<FlowProgram>, n: u64) -> Progress {
+fn step(session: &mut Session<FlowProgram>, n: u64) -> SessionProgress {
     let path = Path::root().child(&n.to_string());
     let value =
         Value::map([("text", Value::text("an answer of some length")), ("n", Value::Int(1))]);
     let at = Instant::from_millis(1_000 + n as i64);
-    session.answered(&path, Answer::Ok(value), By::Executor, at).expect("it is open")
+    session.answered(&path, RequestAnswer::Ok(value), By::Executor, at).expect("it is open")
 }
 
 /// Returns the frames of a session with so many answered requests.
@@ -62,8 +65,9 @@ fn cold(criterion: &mut Criterion) {
             &frames,
             |bench, frames| {
                 bench.iter(|| {
-                    let journal = Journal::read(frames.clone()).expect("it is a journal");
-                    let setting = Setting { engine: &engine, kinds: &kinds, objects: &objects };
+                    let journal = RecordChain::read(frames.clone()).expect("it is a journal");
+                    let setting =
+                        SessionSetting { engine: &engine, kinds: &kinds, objects: &objects };
                     let loaded = Session::load(&journal, flow.program(), setting, &mut |_, _| {});
                     black_box(loaded.expect("nothing changed").1.perform.len())
                 });
@@ -78,7 +82,7 @@ fn read(criterion: &mut Criterion) {
     let flow = Flow::parse(SOURCE).expect("the source is valid");
     let frames = recorded(&flow, 1_000);
     criterion.bench_function("read/1000", |bench| {
-        bench.iter(|| black_box(Journal::read(frames.clone()).is_ok()));
+        bench.iter(|| black_box(RecordChain::read(frames.clone()).is_ok()));
     });
 }
 

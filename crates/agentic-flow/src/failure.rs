@@ -2,7 +2,7 @@
 
 use agentic_model::Value;
 use agentic_model::canonical::CanonicalError;
-use agentic_replay::{Answer, Failure, NOT_DATA};
+use agentic_replay::{NOT_DATA, ProgramFailure, RequestAnswer};
 use rhai::{Dynamic, EvalAltResult, Position};
 
 use crate::limits::LIMIT;
@@ -24,7 +24,7 @@ pub const BAD_CALL: &str = "bad-call";
 pub const TOO_LARGE: &str = "too-large";
 
 /// Makes an error that a script can catch: a map of code, message and details.
-pub(crate) fn catchable(failure: Failure, position: Position) -> Box<EvalAltResult> {
+pub(crate) fn catchable(failure: ProgramFailure, position: Position) -> Box<EvalAltResult> {
     let mut map = rhai::Map::new();
     map.insert("code".into(), failure.code.into());
     map.insert("message".into(), failure.message.into());
@@ -33,15 +33,15 @@ pub(crate) fn catchable(failure: Failure, position: Position) -> Box<EvalAltResu
 }
 
 pub(crate) fn bad_call(message: impl Into<String>, position: Position) -> Box<EvalAltResult> {
-    catchable(Failure::new(BAD_CALL, message), position)
+    catchable(ProgramFailure::new(BAD_CALL, message), position)
 }
 
 pub(crate) fn not_data(error: &NotData, position: Position) -> Box<EvalAltResult> {
-    catchable(Failure::new(NOT_DATA, error.to_string()), position)
+    catchable(ProgramFailure::new(NOT_DATA, error.to_string()), position)
 }
 
 pub(crate) fn not_settled(error: &CanonicalError, position: Position) -> Box<EvalAltResult> {
-    catchable(Failure::new(NOT_DATA, error.to_string()), position)
+    catchable(ProgramFailure::new(NOT_DATA, error.to_string()), position)
 }
 
 /// Makes the error that ends a branch for good.
@@ -51,26 +51,28 @@ pub(crate) fn terminated() -> Box<EvalAltResult> {
 
 /// Gives a script the value of an answer, or the failure as an error.
 pub(crate) fn value_of_answer(
-    answer: Answer,
+    answer: RequestAnswer,
     position: Position,
 ) -> Result<Value, Box<EvalAltResult>> {
     let failure = match answer {
-        Answer::Ok(value) => return Ok(value),
-        Answer::Failed(failure) => failure,
-        Answer::TimedOut => Failure::new(TIMED_OUT, "the time limit of the request passed"),
-        Answer::Cancelled(_) => Failure::new(CANCELLED, "the request was cancelled"),
+        RequestAnswer::Ok(value) => return Ok(value),
+        RequestAnswer::Failed(failure) => failure,
+        RequestAnswer::TimedOut => {
+            ProgramFailure::new(TIMED_OUT, "the time limit of the request passed")
+        }
+        RequestAnswer::Cancelled(_) => ProgramFailure::new(CANCELLED, "the request was cancelled"),
     };
     Err(catchable(failure, position))
 }
 
 /// Shows an error that nothing caught as the failure that a run ends with.
-pub(crate) fn failure_of_error(error: &EvalAltResult) -> Failure {
+pub(crate) fn failure_of_error(error: &EvalAltResult) -> ProgramFailure {
     let inner = innermost(error);
     if let EvalAltResult::ErrorRuntime(thrown, _) = inner {
         return failure_of_thrown(thrown, error);
     }
     let code = if inner.is_system_exception() { LIMIT } else { SCRIPT_ERROR };
-    Failure::new(code, error.to_string())
+    ProgramFailure::new(code, error.to_string())
 }
 
 /// Returns the error at the bottom of a chain of calls.
@@ -85,13 +87,13 @@ pub(crate) fn innermost(error: &EvalAltResult) -> &EvalAltResult {
 }
 
 /// A failure that a script let pass, or threw again, stays what it was.
-fn failure_of_thrown(thrown: &Dynamic, error: &EvalAltResult) -> Failure {
+fn failure_of_thrown(thrown: &Dynamic, error: &EvalAltResult) -> ProgramFailure {
     let value = to_value(thrown);
     let field = |name: &str| value.as_ref().ok()?.get(name)?.as_text().map(str::to_owned);
     if let (Some(code), Some(message)) = (field("code"), field("message")) {
         let details = value.as_ref().ok().and_then(|value| value.get("details")).cloned();
-        return Failure { code, message, details: details.unwrap_or(Value::Null) };
+        return ProgramFailure { code, message, details: details.unwrap_or(Value::Null) };
     }
     let details = value.unwrap_or(Value::Null);
-    Failure { details, ..Failure::new(THROWN, error.to_string()) }
+    ProgramFailure { details, ..ProgramFailure::new(THROWN, error.to_string()) }
 }

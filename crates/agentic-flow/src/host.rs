@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use agentic_model::{Cid, Map, Value};
 use agentic_replay::{
-    Failure, HOLD, KIND_BYTES_MAX, ProgramPosition, RESERVED, Request, SUSPEND, schema,
+    HOLD, KIND_BYTES_MAX, ProgramFailure, ProgramPosition, RESERVED, Request, SUSPEND, schema,
 };
 use rhai::{Array, Dynamic, Engine, EvalAltResult, FnPtr, NativeCallContext};
 
@@ -285,12 +285,12 @@ pub(crate) fn perform(
     if fits(&value) {
         return Ok(from_value(value));
     }
-    let failure = Failure::new(TOO_LARGE, "the answer is too large for a script");
+    let failure = ProgramFailure::new(TOO_LARGE, "the answer is too large for a script");
     Err(catchable(failure, called_at))
 }
 
 fn cancelled(reason: String, context: &NativeCallContext) -> Box<EvalAltResult> {
-    let failure = Failure::new(CANCELLED, reason);
+    let failure = ProgramFailure::new(CANCELLED, reason);
     catchable(failure, context.call_position())
 }
 

@@ -5,7 +5,8 @@ use std::rc::Rc;
 
 use agentic_model::Instant;
 use agentic_replay::{
-    Delivery, End, Failure, NOT_DATA, Path, Program, RequestScope, ScopeStep, Seed, Start, Turn,
+    Delivery, End, NOT_DATA, Path, Program, ProgramFailure, RequestScope, ScopeStep, Seed, Start,
+    Turn,
 };
 use rhai::{Dynamic, FnPtr};
 
@@ -103,7 +104,7 @@ impl Program for FlowProgram {
                 program.add(strand, RequestScope::root(), None);
                 program.run(VecDeque::from([(MAIN, BranchInput::Begin)]));
             }
-            None => program.finish(End::Failed(Failure::new(LIMIT, NO_STACK))),
+            None => program.finish(End::Failed(ProgramFailure::new(LIMIT, NO_STACK))),
         })
     }
 
@@ -184,7 +185,7 @@ impl FlowProgram {
                 }
                 StrandTurn::Suspended(BranchOutput::Join { mode, branches, caller }) => {
                     if let Err(NoRoom(reason)) = self.fork(id, mode, branches, caller, &mut ready) {
-                        return self.finish(End::Failed(Failure::new(LIMIT, reason)));
+                        return self.finish(End::Failed(ProgramFailure::new(LIMIT, reason)));
                     }
                 }
                 StrandTurn::Suspended(BranchOutput::Continue(state)) => {
@@ -193,7 +194,7 @@ impl FlowProgram {
                 StrandTurn::Ended(outcome) if id == MAIN => return self.finish(end_of(outcome)),
                 StrandTurn::Ended(outcome) => self.ended(id, outcome, &mut ready),
                 StrandTurn::Panicked => {
-                    let failure = Failure::new(INTERNAL, "the interpreter panicked");
+                    let failure = ProgramFailure::new(INTERNAL, "the interpreter panicked");
                     return self.finish(End::Failed(failure));
                 }
             }
@@ -381,7 +382,7 @@ fn end_of(outcome: BranchOutcome) -> End {
     match outcome {
         Ok(value) => match to_value(&value) {
             Ok(value) => End::Done(value),
-            Err(error) => End::Failed(Failure::new(NOT_DATA, error.to_string())),
+            Err(error) => End::Failed(ProgramFailure::new(NOT_DATA, error.to_string())),
         },
         Err(error) => End::Failed(failure_of_error(&error)),
     }

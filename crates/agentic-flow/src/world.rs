@@ -5,7 +5,9 @@ use std::collections::BTreeSet;
 use std::rc::Rc;
 
 use agentic_model::{Instant, Value};
-use agentic_replay::{Answer, Event, Failure, Path, Request, RequestScope, ScopeStep, Seed};
+use agentic_replay::{
+    Path, ProgramEvent, ProgramFailure, Request, RequestAnswer, RequestScope, ScopeStep, Seed,
+};
 use rhai::{AST, Dynamic, EvalAltResult, FnPtr};
 
 use crate::closures::captures::{LoopVariables, REFUSED_SINCE};
@@ -23,7 +25,7 @@ pub(crate) type CallPlace = rhai::NativeCallContextStore;
 /// What a branch is resumed with.
 pub(crate) enum BranchInput {
     Begin,
-    Answer(Answer),
+    Answer(RequestAnswer),
     Joined(BranchOutcome),
     /// The run is to stop; an error that the script can catch.
     Cancel(String),
@@ -61,7 +63,7 @@ pub(crate) struct FlowWorld {
     pub(crate) context: RefCell<ScopeStack>,
     pub(crate) now: Cell<Instant>,
     pub(crate) seed: Cell<Seed>,
-    pub(crate) events: RefCell<Vec<Event>>,
+    pub(crate) events: RefCell<Vec<ProgramEvent>>,
     /// What happened to scopes.
     pub(crate) scopes: RefCell<Vec<ScopeStep>>,
     /// Scopes that are not run.
@@ -69,7 +71,7 @@ pub(crate) struct FlowWorld {
     /// Whether the running branch is being ended: then nothing it does counts.
     is_dying: Cell<bool>,
     /// What ends the run, whatever the script catches.
-    fatal: RefCell<Option<Failure>>,
+    fatal: RefCell<Option<ProgramFailure>>,
     work: Cell<u64>,
     work_total: Cell<u64>,
     /// The version of the language.
@@ -131,7 +133,7 @@ impl FlowWorld {
     }
 
     /// Takes from a run that waits what it said, and all work done so far.
-    pub(crate) fn leave(&self) -> (Vec<Event>, u64) {
+    pub(crate) fn leave(&self) -> (Vec<ProgramEvent>, u64) {
         *self.fatal.borrow_mut() = None;
         (self.events.take(), self.work_total.get())
     }
@@ -139,11 +141,11 @@ impl FlowWorld {
     /// Ends the run because a bound was hit. The first time counts.
     pub(crate) fn fail(&self, message: impl Into<String>) {
         if !self.is_dying.get() {
-            self.fatal.borrow_mut().get_or_insert_with(|| Failure::new(LIMIT, message));
+            self.fatal.borrow_mut().get_or_insert_with(|| ProgramFailure::new(LIMIT, message));
         }
     }
 
-    pub(crate) fn fatal(&self) -> Option<Failure> {
+    pub(crate) fn fatal(&self) -> Option<ProgramFailure> {
         self.fatal.borrow().clone()
     }
 
@@ -174,7 +176,7 @@ impl FlowWorld {
             self.fail(format!("more than {EVENTS_MAX} things said without a request"));
             return;
         }
-        events.push(Event { kind: kind.to_owned(), data });
+        events.push(ProgramEvent { kind: kind.to_owned(), data });
     }
 }
 

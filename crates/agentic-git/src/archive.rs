@@ -12,7 +12,7 @@ use agentic_model::{AgentName, Instant, Oid, Signature};
 
 use super::{FileMode, RefMove, Repository, TreeChange, TreeEdit, to_id, to_oid};
 use agentic_store::error::RefError;
-use agentic_store::journal::{Archived, BranchMove, GitKind, GitObject};
+use agentic_store::journal::{ArchivedAgent, BranchMove, GitKind, GitObject};
 use agentic_store::{Error, Result};
 
 pub use agentic_store::layout::ARCHIVE_REF;
@@ -26,7 +26,7 @@ const DEPTH: usize = 3;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ArchiveEntry {
     /// The agent with its branch and notes.
-    pub archived: Archived,
+    pub archived: ArchivedAgent,
     /// When it was archived.
     pub at: Instant,
 }
@@ -212,7 +212,7 @@ impl Repository {
         let head = field("head").ok_or_else(damaged).and_then(oid)?;
         let notes = field("notes").map(oid).transpose()?;
         let at = field("at").and_then(Instant::parse).ok_or_else(damaged)?;
-        Ok(ArchiveEntry { archived: Archived { agent, head, notes }, at })
+        Ok(ArchiveEntry { archived: ArchivedAgent { agent, head, notes }, at })
     }
 }
 

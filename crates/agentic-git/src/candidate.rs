@@ -48,13 +48,13 @@ impl Scratch {
             SnapshotSource::Worktree => {
                 let index = self.inner.index_or_empty().map_err(Error::git("read the index"))?;
                 self.staged(base, &index, &mut candidates)?;
-                let scope = Scope { index: &index, paths: &[] };
+                let scope = CandidateScope { index: &index, paths: &[] };
                 self.changed(&scope, &mut candidates)?;
                 self.untracked(&scope, &mut candidates)?;
             }
             SnapshotSource::Checkout => {
                 let index = self.index_of(base)?;
-                let scope = Scope { index: &index, paths: &[] };
+                let scope = CandidateScope { index: &index, paths: &[] };
                 self.changed(&scope, &mut candidates)?;
                 self.untracked(&scope, &mut candidates)?;
                 self.leave_out(&mut candidates)?;
@@ -62,7 +62,7 @@ impl Scratch {
             SnapshotSource::Folder { paths } => {
                 // An index made from a tree vouches for no file: all of them are candidates.
                 let index = self.index_of(base)?;
-                let scope = Scope { index: &index, paths };
+                let scope = CandidateScope { index: &index, paths };
                 self.changed(&scope, &mut candidates)?;
                 self.untracked(&scope, &mut candidates)?;
             }
@@ -112,8 +112,8 @@ impl Scratch {
     }
 
     /// Adds the paths of the index whose files are not known to be as the index has them.
-    fn changed(&self, scope: &Scope<'_>, candidates: &mut Candidates) -> Result<()> {
-        let Scope { index, paths } = *scope;
+    fn changed(&self, scope: &CandidateScope<'_>, candidates: &mut Candidates) -> Result<()> {
+        let CandidateScope { index, paths } = *scope;
         let mut files = TrackedFiles {
             index,
             options: self.inner.stat_options().map_err(Error::git("read the configuration"))?,
@@ -149,8 +149,8 @@ impl Scratch {
     }
 
     /// Adds the files that neither the index nor `.gitignore` names.
-    fn untracked(&self, scope: &Scope<'_>, candidates: &mut Candidates) -> Result<()> {
-        let Scope { index, paths } = *scope;
+    fn untracked(&self, scope: &CandidateScope<'_>, candidates: &mut Candidates) -> Result<()> {
+        let CandidateScope { index, paths } = *scope;
         let options = self.inner.dirwalk_options().map_err(Error::git("read the configuration"))?;
         let options = options.emit_untracked(EmissionMode::Matching);
         let mut collected = gix::dir::walk::delegate::Collect::default();
@@ -206,7 +206,7 @@ impl Scratch {
 }
 
 /// What is looked at: an index, and the paths that are wanted; none mean all.
-struct Scope<'a> {
+struct CandidateScope<'a> {
     index: &'a State,
     paths: &'a [Vec<u8>],
 }

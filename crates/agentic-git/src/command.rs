@@ -45,11 +45,11 @@ const VARIABLES_OF_A_CALL: [&str; 17] = [
 ];
 
 /// What a program is told besides its arguments.
-pub(super) type Environment = Vec<(String, OsString)>;
+pub(super) type GitEnvironment = Vec<(String, OsString)>;
 
 /// How the `git` program ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Program {
+pub struct GitEnd {
     /// Whether it succeeded.
     pub success: bool,
     /// What it printed on standard output.
@@ -58,7 +58,7 @@ pub struct Program {
     pub stderr: String,
 }
 
-impl Program {
+impl GitEnd {
     /// Returns what it printed, if it succeeded.
     ///
     /// # Errors
@@ -94,7 +94,7 @@ pub(crate) fn by_command_line<'a, 'b>(
 ///
 /// # Errors
 /// Fails when there is no such program.
-pub fn run_git(directory: &Path, arguments: &[&str]) -> Result<Program> {
+pub fn run_git(directory: &Path, arguments: &[&str]) -> Result<GitEnd> {
     run_git_with_input(directory, arguments, b"")
 }
 
@@ -102,8 +102,8 @@ pub fn run_git(directory: &Path, arguments: &[&str]) -> Result<Program> {
 ///
 /// # Errors
 /// Fails when there is no such program.
-pub fn run_git_with_input(directory: &Path, arguments: &[&str], input: &[u8]) -> Result<Program> {
-    run_git_with(directory, arguments, input, &Environment::new())
+pub fn run_git_with_input(directory: &Path, arguments: &[&str], input: &[u8]) -> Result<GitEnd> {
+    run_git_with(directory, arguments, input, &GitEnvironment::new())
 }
 
 /// Does the same with variables of its own in its environment.
@@ -111,8 +111,8 @@ fn run_git_with(
     directory: &Path,
     arguments: &[&str],
     input: &[u8],
-    environment: &Environment,
-) -> Result<Program> {
+    environment: &GitEnvironment,
+) -> Result<GitEnd> {
     let mut command = git_command(directory, arguments);
     command.envs(environment.iter().map(|(name, value)| (name, value)));
     run_program(&mut command, input).map_err(Error::io("run `git` in", directory))
@@ -122,12 +122,12 @@ fn run_git_with(
 ///
 /// # Errors
 /// Fails when it cannot be started.
-pub(super) fn run_program(command: &mut Command, input: &[u8]) -> std::io::Result<Program> {
+pub(super) fn run_program(command: &mut Command, input: &[u8]) -> std::io::Result<GitEnd> {
     command.stdin(if input.is_empty() { Stdio::null() } else { Stdio::piped() });
     run_to_end(command, input)
 }
 
-fn run_to_end(command: &mut Command, input: &[u8]) -> std::io::Result<Program> {
+fn run_to_end(command: &mut Command, input: &[u8]) -> std::io::Result<GitEnd> {
     let started = std::time::Instant::now();
     let output = output_of(command, input)?;
     let (program, arguments) = (command.get_program(), command.get_args());
@@ -138,7 +138,7 @@ fn run_to_end(command: &mut Command, input: &[u8]) -> std::io::Result<Program> {
         took = ?started.elapsed(),
         "ran a program"
     );
-    Ok(Program {
+    Ok(GitEnd {
         success: output.status.success(),
         stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
         stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
@@ -183,7 +183,7 @@ fn command_in(directory: &Path, program: &Path, arguments: &[&str]) -> Command {
 }
 
 /// Runs a hook of the user's in a folder.
-pub(super) fn run_hook(folder: &Path, hook: &Path, arguments: &[&str]) -> Result<Program> {
+pub(super) fn run_hook(folder: &Path, hook: &Path, arguments: &[&str]) -> Result<GitEnd> {
     let mut command = command_in(folder, hook, arguments);
     let run = run_to_end(command.stdin(Stdio::null()), b"");
     run.map_err(Error::io("run the hook", hook))
@@ -191,7 +191,7 @@ pub(super) fn run_hook(folder: &Path, hook: &Path, arguments: &[&str]) -> Result
 
 /// Runs the `git` program in a worktree. Where the folder does not lead to the git directory, as
 /// with `core.worktree`, git is told both.
-pub(super) fn run_git_at(folder: &Path, git_dir: &Path, arguments: &[&str]) -> Result<Program> {
+pub(super) fn run_git_at(folder: &Path, git_dir: &Path, arguments: &[&str]) -> Result<GitEnd> {
     run_git_with(folder, arguments, b"", &place(folder, git_dir)?)
 }
 
@@ -201,7 +201,7 @@ pub(super) fn run_git_holding(
     folder: &Path,
     git_dir: &Path,
     arguments: &[&str],
-) -> Result<Program> {
+) -> Result<GitEnd> {
     let mut command = git_for_files(folder, arguments);
     command.envs(place(folder, git_dir)?).env(HELD_LOCK, lock.path());
     command.stdin(lock.share()?);
@@ -233,9 +233,9 @@ pub(super) fn run_git_on_paths(
     Err(Error::Git(GitError::Program { command, message }))
 }
 
-fn place(folder: &Path, git_dir: &Path) -> Result<Environment> {
+fn place(folder: &Path, git_dir: &Path) -> Result<GitEnvironment> {
     if leads_to(folder, git_dir) {
-        return Ok(Environment::new());
+        return Ok(GitEnvironment::new());
     }
     // Both may be relative to where we are, which is not where git will be.
     let (folder, git_dir) = (absolute(folder)?, absolute(git_dir)?);
@@ -247,15 +247,15 @@ impl Repository {
     ///
     /// # Errors
     /// Fails when there is no such program; how it ended is in the value.
-    pub fn git(&self, arguments: &[&str]) -> Result<Program> {
-        self.git_with(arguments, b"", Environment::new())
+    pub fn git(&self, arguments: &[&str]) -> Result<GitEnd> {
+        self.git_with(arguments, b"", GitEnvironment::new())
     }
 
     /// Runs git with messages that no language of the user's changes, where they have to be read.
     ///
     /// # Errors
     /// Fails when git cannot be started.
-    pub fn git_untranslated(&self, arguments: &[&str]) -> Result<Program> {
+    pub fn git_untranslated(&self, arguments: &[&str]) -> Result<GitEnd> {
         let language = [("LC_ALL", "C"), ("LANGUAGE", "")];
         let environment = language.map(|(name, value)| (name.to_owned(), value.into()));
         self.git_with(arguments, b"", environment.into())
@@ -266,8 +266,8 @@ impl Repository {
         &self,
         arguments: &[&str],
         input: &[u8],
-        environment: Environment,
-    ) -> Result<Program> {
+        environment: GitEnvironment,
+    ) -> Result<GitEnd> {
         let (directory, mut told) = match self.work_dir() {
             Some(folder) => (folder, place(folder, self.git_dir())?),
             // Git may have been told not to look for bare repositories by itself.

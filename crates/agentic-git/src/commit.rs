@@ -32,7 +32,7 @@ pub struct CommitInfo {
 
 /// Whether what is read of a commit is compared with its id.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Hashing {
+enum HashCheck {
     /// It is what the object database says.
     Trusting,
     /// It is hashed first.
@@ -52,7 +52,7 @@ impl Repository {
     /// # Errors
     /// Fails when it is missing, damaged or not a commit.
     pub fn read_commit(&self, oid: Oid) -> Result<CommitInfo> {
-        self.read_hashed(oid, Hashing::Trusting)
+        self.read_hashed(oid, HashCheck::Trusting)
     }
 
     /// Reads a commit that decides something: its bytes are hashed before anything is taken from
@@ -61,15 +61,15 @@ impl Repository {
     /// # Errors
     /// Fails when it is missing, not a commit, or not what its id names.
     pub fn read_sound_commit(&self, oid: Oid) -> Result<CommitInfo> {
-        self.read_hashed(oid, Hashing::Always)
+        self.read_hashed(oid, HashCheck::Always)
     }
 
-    fn read_hashed(&self, oid: Oid, hashing: Hashing) -> Result<CommitInfo> {
+    fn read_hashed(&self, oid: Oid, hashing: HashCheck) -> Result<CommitInfo> {
         let doing = || format!("read commit {oid}");
         let damaged = |error: String| Error::corrupt(format!("commit {oid}"), error);
         let find = || self.inner.find_commit(to_id(oid)).map_err(Error::git_with(doing));
         let commit = self.again(find).map_err(|error| self.damaged_or(oid, error))?;
-        if hashing == Hashing::Always {
+        if hashing == HashCheck::Always {
             let object = GitObject { kind: GitKind::Commit, bytes: commit.data.clone() };
             if self.name_object(&object) != oid {
                 return Err(damaged("its bytes do not match its id".to_owned()));

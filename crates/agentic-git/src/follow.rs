@@ -5,10 +5,10 @@ use std::path::Path;
 
 use agentic_model::Instant;
 
-use crate::trail::{Attempt, Trail};
+use crate::trail::{FollowAttempt, Trail};
 use crate::worktree_lock::WorktreeLock;
 use crate::{Checkout, Repository};
-use agentic_store::report::{Mended, Recovered};
+use agentic_store::report::{MendedThing, StreamRecovery};
 use agentic_store::{Error, Result, file};
 
 pub use crate::trail::is_on_its_way;
@@ -17,7 +17,7 @@ pub use crate::trail::is_on_its_way;
 ///
 /// # Errors
 /// Fails when the notes cannot be listed; what goes wrong with one worktree is in the report.
-pub fn catch_up(repository: &Repository, now: Instant) -> Result<Vec<Recovered>> {
+pub fn catch_up(repository: &Repository, now: Instant) -> Result<Vec<StreamRecovery>> {
     let folder = repository.layout().trails();
     let notes = match std::fs::read_dir(&folder) {
         Ok(notes) => notes,
@@ -28,11 +28,11 @@ pub fn catch_up(repository: &Repository, now: Instant) -> Result<Vec<Recovered>>
     for note in notes {
         let note = note.map_err(Error::io("read", &folder))?.path();
         let Some(trail) = Trail::read(&note)? else { continue };
-        if trail.attempt == Attempt::Due
+        if trail.attempt == FollowAttempt::Due
             && let Err(error) = follow(repository, &note, &trail, now, &mut report)
         {
-            let mended = Mended::NotYet(error.to_string());
-            report.push(Recovered { stream: trail.stream(), mended });
+            let mended = MendedThing::NotYet(error.to_string());
+            report.push(StreamRecovery { stream: trail.stream(), mended });
         }
     }
     Ok(report)
@@ -44,7 +44,7 @@ fn follow(
     note: &Path,
     trail: &Trail,
     now: Instant,
-    report: &mut Vec<Recovered>,
+    report: &mut Vec<StreamRecovery>,
 ) -> Result<()> {
     let layout = repository.layout();
     match repository.checkout_of(&trail.branch)? {

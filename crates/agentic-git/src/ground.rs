@@ -8,14 +8,14 @@ use super::{PackedBlobs, Repository};
 use crate::{follow, trail};
 use agentic_store::Result;
 use agentic_store::ground::{
-    AuthoredMessage, GroundStore, Notes, NotesGap, Objects, Packs, RefMove, RefName, RefState,
-    Refs, Upkeep, Written,
+    AuthoredMessage, GroundStore, Notes, NotesGap, ObjectStore, Packs, RefMove, RefName, RefState,
+    Refs, Upkeep, WrittenObjects,
 };
 use agentic_store::journal::{
-    Archived, BranchMove, Compared, GitObject, LoggedEdits, NotesEdit, Transaction,
+    ArchivedAgent, BranchMove, ComparedNotes, GitObject, LoggedEdits, NotesEdit, Transaction,
 };
 use agentic_store::layout::{Layout, Stream};
-use agentic_store::report::Recovered;
+use agentic_store::report::StreamRecovery;
 use agentic_store::writer::WriterSlot;
 
 impl Refs for Repository {
@@ -64,7 +64,7 @@ impl Refs for Repository {
     }
 }
 
-impl Objects for Repository {
+impl ObjectStore for Repository {
     fn name_object(&self, object: &GitObject) -> Oid {
         Repository::name_object(self, object)
     }
@@ -82,11 +82,11 @@ impl Objects for Repository {
         Ok(AuthoredMessage { text, authored_at: self.authored_at(commit)? })
     }
 
-    fn write_objects(&self, objects: &[GitObject]) -> Result<Written> {
+    fn write_objects(&self, objects: &[GitObject]) -> Result<WrittenObjects> {
         Repository::write_objects(self, objects)
     }
 
-    fn confirm_objects(&self, objects: &[GitObject], written: &Written) -> Result<()> {
+    fn confirm_objects(&self, objects: &[GitObject], written: &WrittenObjects) -> Result<()> {
         Repository::confirm_objects(self, objects, written)
     }
 
@@ -118,7 +118,7 @@ impl Notes for Repository {
         edit: &NotesEdit,
         write: &Transaction,
         upkeep: &Upkeep<'_>,
-    ) -> Result<Compared> {
+    ) -> Result<ComparedNotes> {
         Repository::apply_notes(self, edit, write, upkeep)
     }
 
@@ -205,7 +205,7 @@ impl GroundStore for Repository {
         trail::note(self, write)
     }
 
-    fn catch_up(&self, now: Instant) -> Result<Vec<Recovered>> {
+    fn catch_up(&self, now: Instant) -> Result<Vec<StreamRecovery>> {
         follow::catch_up(self, now)
     }
 
@@ -219,7 +219,7 @@ impl GroundStore for Repository {
         Repository::committer(self)
     }
 
-    fn find_archived(&self, agent: &AgentName) -> Result<Option<Archived>> {
+    fn find_archived(&self, agent: &AgentName) -> Result<Option<ArchivedAgent>> {
         Ok(self.archive_entry(agent)?.map(|entry| entry.archived))
     }
 }

@@ -49,8 +49,8 @@ mod zone;
 
 pub use self::archive::{ARCHIVE_REF, ArchiveDraft, ArchiveEntry, archive_order};
 pub use self::blob_intake::{BlobIntake, PackedBlobs};
+pub use self::command::{GitEnd, run_git, run_git_with_input};
 pub(crate) use self::command::{HELD_LOCK, by_command_line};
-pub use self::command::{Program, run_git, run_git_with_input};
 pub use self::commit::{CommitInfo, FirstParents};
 pub use self::index::IndexUpdate;
 pub use self::merge::{Conflict, MergeBase, MergeOutcome, Stages};
@@ -76,7 +76,7 @@ use agentic_store::journal::GitKind;
 use agentic_store::{Error, Result};
 
 /// The right to write to one stream of a repository of git's.
-pub type Writer<'a> = agentic_store::Writer<'a, Repository>;
+pub type GitWriter<'a> = agentic_store::Writer<'a, Repository>;
 
 /// Turns a git id of gix into ours.
 fn to_oid(id: &gix::oid) -> Oid {

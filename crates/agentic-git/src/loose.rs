@@ -17,7 +17,7 @@ use gix::zlib::stream::deflate::{Compress, FlushCompress};
 use gix::zlib::{Compression, Inflate};
 
 use agentic_store::journal::{GitKind, GitObject};
-use agentic_store::os::{self, Renamed};
+use agentic_store::os::{self, RenameOutcome};
 use agentic_store::{Error, Result};
 
 /// How often a file is made again because a prune took it, or its folder, away.
@@ -51,7 +51,7 @@ pub(super) struct Compressor {
 
 /// What became of an attempt to write an object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Attempt {
+enum WriteAttempt {
     /// It is there now.
     Placed,
     /// A prune took the unfinished file or its folder away, or a dead process left one.
@@ -231,9 +231,9 @@ pub(super) fn place(objects: &Path, hex: &str, compressed: &[u8]) -> Result<()> 
     let path = folder.join(&hex[2..]);
     for _ in 0..RACES_MAX {
         match try_place(&folder, &path, compressed).map_err(Error::io("write", &path))? {
-            Attempt::Placed => return Ok(()),
+            WriteAttempt::Placed => return Ok(()),
             // Most folders are there already; only the first object of each makes one.
-            Attempt::InTheWay => make_folder(&folder)?,
+            WriteAttempt::InTheWay => make_folder(&folder)?,
         }
     }
     let vanishes = std::io::Error::new(ErrorKind::NotFound, "somebody removes it each time");
@@ -249,25 +249,25 @@ fn make_folder(folder: &Path) -> Result<()> {
     }
 }
 
-fn try_place(folder: &Path, path: &Path, compressed: &[u8]) -> std::io::Result<Attempt> {
+fn try_place(folder: &Path, path: &Path, compressed: &[u8]) -> std::io::Result<WriteAttempt> {
     let fresh = fresh_name(folder);
     // As git has them: nobody writes to an object.
     let file = OpenOptions::new().write(true).create_new(true).mode(0o444).open(&fresh);
     let mut file = match file {
         Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::AlreadyExists) => {
-            return Ok(Attempt::InTheWay);
+            return Ok(WriteAttempt::InTheWay);
         }
         file => file?,
     };
     let written = file.write_all(compressed);
     drop(file);
     match written.and_then(|()| rename(&fresh, path)) {
-        Err(error) if error.kind() == ErrorKind::NotFound => Ok(Attempt::InTheWay),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(WriteAttempt::InTheWay),
         Err(error) => {
             let _it_is_garbage = fs::remove_file(&fresh);
             Err(error)
         }
-        Ok(()) => Ok(Attempt::Placed),
+        Ok(()) => Ok(WriteAttempt::Placed),
     }
 }
 
@@ -275,8 +275,8 @@ fn try_place(folder: &Path, path: &Path, compressed: &[u8]) -> std::io::Result<A
 fn rename(fresh: &Path, path: &Path) -> std::io::Result<()> {
     // Not every filesystem can tell; to replace an object by itself does no harm.
     match os::rename_new(fresh, path)? {
-        Renamed::Moved => Ok(()),
-        Renamed::Taken => fs::remove_file(fresh),
+        RenameOutcome::Moved => Ok(()),
+        RenameOutcome::Taken => fs::remove_file(fresh),
     }
 }
 

@@ -195,14 +195,14 @@ mod tests {
     use agentic_model::{Instant, Person};
 
     /// A repository whose ref `name` names the first of two commits.
-    struct Place {
+    struct LooseRefPlace {
         folder: tempfile::TempDir,
         repository: Repository,
         commits: [Oid; 2],
     }
 
     /// What happens to the ref before it is to be moved.
-    type Change = Box<dyn Fn(&Place)>;
+    type Change = Box<dyn Fn(&LooseRefPlace)>;
 
     const NAME: &str = "refs/heads/agents/alice";
 
@@ -211,7 +211,7 @@ mod tests {
         program.and_then(|program| program.checked(arguments)).expect("git succeeds")
     }
 
-    fn place() -> Place {
+    fn place() -> LooseRefPlace {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let path = folder.path();
         git(path, &["init", "--quiet"], "");
@@ -225,7 +225,7 @@ mod tests {
         let commits = [commit("one"), commit("two")];
         git(path, &["update-ref", NAME, &commits[0].to_string()], "");
         let repository = Repository::open(path).expect("just made");
-        Place { folder, repository, commits }
+        LooseRefPlace { folder, repository, commits }
     }
 
     fn signature() -> Signature {
@@ -233,7 +233,7 @@ mod tests {
         Signature { person: Person::new("Ada", "ada@example.com"), at, offset_minutes: -90 }
     }
 
-    impl Place {
+    impl LooseRefPlace {
         fn file(&self, name: &str) -> PathBuf {
             self.folder.path().join(".git").join(name)
         }
@@ -267,13 +267,13 @@ mod tests {
     #[test]
     fn whatever_is_not_plain_is_left_as_it_is() {
         let write = |name: &'static str, text: String| {
-            move |place: &Place| std::fs::write(place.file(name), &text).expect("writable")
+            move |place: &LooseRefPlace| std::fs::write(place.file(name), &text).expect("writable")
         };
         let id = place().commits[0].to_string();
-        let packed = |place: &Place| {
+        let packed = |place: &LooseRefPlace| {
             git(place.folder.path(), &["pack-refs", "--all", "--prune"], "");
         };
-        let log_is_a_folder = |place: &Place| {
+        let log_is_a_folder = |place: &LooseRefPlace| {
             let log = place.file(&format!("logs/{NAME}"));
             std::fs::remove_file(&log).expect("it was logged");
             std::fs::create_dir(&log).expect("writable");

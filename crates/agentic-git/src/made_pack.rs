@@ -15,9 +15,9 @@ use agentic_store::{Error, Result, fault};
 #[must_use = "nobody sees a pack before it is placed"]
 pub(super) struct MadePack {
     /// The pack.
-    pub begun: Begun,
+    pub begun: UnplacedPack,
     /// Its index.
-    pub begun_index: Begun,
+    pub begun_index: UnplacedPack,
     /// What both will be called.
     pub name: String,
     /// Whether both are synced.
@@ -30,18 +30,18 @@ pub(super) struct MadePack {
 
 /// A file on its way; dropped before it is placed, it is gone.
 #[derive(Debug)]
-pub(super) struct Begun {
+pub(super) struct UnplacedPack {
     /// Where it is.
     pub path: PathBuf,
 }
 
-impl Begun {
+impl UnplacedPack {
     fn place(&self, at: &Path) -> Result<()> {
         fs::rename(&self.path, at).map_err(Error::io("write", at))
     }
 }
 
-impl Drop for Begun {
+impl Drop for UnplacedPack {
     fn drop(&mut self) {
         let _placed_is_fine = fs::remove_file(&self.path);
     }

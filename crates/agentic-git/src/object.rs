@@ -11,7 +11,7 @@ use super::object_file::READ_BYTES_MAX;
 use super::{Repository, Scratch, from_gix, to_gix, to_id, to_oid};
 use agentic_store::error::{GitError, RevisionError};
 use agentic_store::file::Persistence;
-use agentic_store::ground::Written;
+use agentic_store::ground::WrittenObjects;
 use agentic_store::journal::GitObject;
 use agentic_store::{Error, Result, fault, os};
 
@@ -40,7 +40,7 @@ impl Repository {
     ///
     /// # Errors
     /// Fails when the disk is full or the repository is read-only.
-    pub fn write_objects(&self, objects: &[GitObject]) -> Result<Written> {
+    pub fn write_objects(&self, objects: &[GitObject]) -> Result<WrittenObjects> {
         self.write_named(objects, || self.name_objects(objects))
     }
 
@@ -49,13 +49,13 @@ impl Repository {
         &self,
         objects: &[GitObject],
         names: impl FnOnce() -> Vec<Oid>,
-    ) -> Result<Written> {
+    ) -> Result<WrittenObjects> {
         if !objects.is_empty() {
             fault::point("before-objects")?;
         }
         let written = match objects.len() >= PACKED_OBJECTS_MIN && self.has_room_for_packs()? {
-            true => Written::Packed(self.pack_folder().write(objects, Persistence::Lazy)?),
-            false => Written::Loose(self.place_loose(objects, names())?),
+            true => WrittenObjects::Packed(self.pack_folder().write(objects, Persistence::Lazy)?),
+            false => WrittenObjects::Loose(self.place_loose(objects, names())?),
         };
         fault::point("after-objects")?;
         Ok(written)
@@ -65,17 +65,18 @@ impl Repository {
     ///
     /// # Errors
     /// Fails when the disk is full or the repository is read-only.
-    pub fn confirm_objects(&self, objects: &[GitObject], written: &Written) -> Result<()> {
+    pub fn confirm_objects(&self, objects: &[GitObject], written: &WrittenObjects) -> Result<()> {
         match written {
-            Written::Loose(oids) => {
+            WrittenObjects::Loose(oids) => {
                 for (object, oid) in objects.iter().zip(oids) {
                     if !self.has_loose_object(*oid) {
                         self.write_one(object, *oid)?;
                     }
                 }
             }
-            Written::Packed(pack) if pack.exists() && pack.with_extension("idx").exists() => {}
-            Written::Packed(_) => {
+            WrittenObjects::Packed(pack)
+                if pack.exists() && pack.with_extension("idx").exists() => {}
+            WrittenObjects::Packed(_) => {
                 self.pack_folder().write(objects, Persistence::Lazy)?;
             }
         }

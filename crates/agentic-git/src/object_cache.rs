@@ -35,10 +35,10 @@ const OBJECT_BYTES_MAX: usize = 64 << 10;
 /// What all views of one open repository remember together.
 #[derive(Clone)]
 pub(super) struct ObjectCache {
-    kept: Arc<Mutex<Kept>>,
+    kept: Arc<Mutex<CachedObject>>,
 }
 
-struct Kept {
+struct CachedObject {
     objects: MemoryCappedHashmap,
     /// Nothing where git reads other objects in place of some.
     files: Option<ObjectFiles>,
@@ -56,7 +56,7 @@ impl ObjectCache {
         let files = is_plain.then(|| ObjectFiles::new(store.path(), view.object_hash()));
         let objects = MemoryCappedHashmap::new(CACHE_BYTES);
         let recall = Recall::new(common_dir, view.object_hash());
-        let kept = Kept { objects, files, disk: None, recall };
+        let kept = CachedObject { objects, files, disk: None, recall };
         ObjectCache { kept: Arc::new(Mutex::new(kept)) }
     }
 
@@ -115,7 +115,7 @@ impl ObjectCache {
         self.kept().recall.release(stream);
     }
 
-    fn kept(&self) -> MutexGuard<'_, Kept> {
+    fn kept(&self) -> MutexGuard<'_, CachedObject> {
         // A panic half-way leaves an entry or none, both of which are right.
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -128,7 +128,7 @@ impl Object for ObjectCache {
 
     fn get(&mut self, id: &ObjectId, out: &mut Vec<u8>) -> Option<Kind> {
         let mut kept = self.kept();
-        let Kept { objects, files, disk, recall } = &mut *kept;
+        let CachedObject { objects, files, disk, recall } = &mut *kept;
         if let Some(kind) = objects.get(id, out) {
             return Some(kind);
         }

@@ -31,13 +31,13 @@ const OPEN_MAX: usize = 8;
 /// The files of objects, of the repository and of those that it borrows from.
 pub(super) struct ObjectFiles {
     loose: Vec<loose::Store>,
-    packs: Packs,
+    packs: PackFiles,
     /// Made for the first object that is read from a pack.
     inflate: Option<Inflate>,
 }
 
 /// All packs. Where an object was found last is looked at first.
-struct Packs {
+struct PackFiles {
     folders: Vec<PathBuf>,
     kind: Kind,
     list: Vec<Pack>,
@@ -67,7 +67,7 @@ impl ObjectFiles {
         let packs = folders().map(|folder| folder.join("pack")).collect();
         ObjectFiles {
             loose: folders().map(|folder| loose_in(folder, kind)).collect(),
-            packs: Packs { folders: packs, kind, list: Vec::new() },
+            packs: PackFiles { folders: packs, kind, list: Vec::new() },
             inflate: None,
         }
     }
@@ -106,7 +106,7 @@ impl ObjectFiles {
     }
 }
 
-impl Packs {
+impl PackFiles {
     /// Finds an object and does something with its pack and its offset there; where that fails, with
     /// the next pack that has it. Packs that came since the last look are looked at last.
     fn find<T>(

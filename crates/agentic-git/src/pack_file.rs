@@ -21,7 +21,7 @@ use gix::zlib::Compression;
 
 use super::blob_name::BlobName;
 use super::loose::{Compressor, ReadPart};
-use super::made_pack::{Begun, MadePack};
+use super::made_pack::{MadePack, UnplacedPack};
 use agentic_store::file::Persistence;
 use agentic_store::journal::{GitKind, GitObject};
 use agentic_store::{Error, Result, fault};
@@ -58,7 +58,7 @@ pub(super) struct PackFolder {
 /// A pack on its way.
 pub(super) struct PackWriter {
     folder: PackFolder,
-    begun: Begun,
+    begun: UnplacedPack,
     out: BufWriter<File>,
     /// How many objects the file says that it has.
     n_announced: u32,
@@ -67,11 +67,11 @@ pub(super) struct PackWriter {
     offset: u64,
     compressor: Compressor,
     buffer: Vec<u8>,
-    entries: BTreeMap<ObjectId, Place>,
+    entries: BTreeMap<ObjectId, PackPlace>,
 }
 
 /// Where an object stands in a pack.
-struct Place {
+struct PackPlace {
     offset: u64,
     crc: u32,
 }
@@ -119,7 +119,7 @@ impl PackFolder {
     ///
     /// # Errors
     /// Fails when it cannot be made.
-    pub fn begin(&self, extension: &str) -> Result<(Begun, File)> {
+    pub fn begin(&self, extension: &str) -> Result<(UnplacedPack, File)> {
         static COUNTER: AtomicU64 = AtomicU64::new(0);
         let number = COUNTER.fetch_add(1, Ordering::Relaxed);
         let path = self.begun.join(format!("{}-{number}.{extension}", std::process::id()));
@@ -130,7 +130,7 @@ impl PackFolder {
         // As git has them: nobody writes to a pack.
         let file = options.write(true).create_new(true).mode(0o444).open(&path);
         let file = file.map_err(Error::io("create", &path))?;
-        Ok((Begun { path }, file))
+        Ok((UnplacedPack { path }, file))
     }
 
     /// Removes what crashes left of packs that were never placed. One that is made may wait for long
@@ -198,7 +198,7 @@ impl PackWriter {
     /// # Errors
     /// Fails when the disk is full.
     pub fn add_entry(&mut self, id: ObjectId, entry: &[u8], crc: u32) -> Result<()> {
-        self.entries.insert(id, Place { offset: self.offset, crc });
+        self.entries.insert(id, PackPlace { offset: self.offset, crc });
         self.put(entry)
     }
 
@@ -232,7 +232,7 @@ impl PackWriter {
         deflated?;
         let Some(id) = name.finish()? else { return Ok(None) };
         if let Entry::Vacant(free) = self.entries.entry(id) {
-            free.insert(Place { offset: begin, crc: crc.finalize() });
+            free.insert(PackPlace { offset: begin, crc: crc.finalize() });
         } else {
             self.take_back(begin)?;
         }

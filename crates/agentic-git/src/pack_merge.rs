@@ -28,7 +28,7 @@ const GROWTH: u64 = 2;
 const MERGED_BYTES_MAX: u64 = 128 << 20;
 
 /// One object in one of several packs.
-struct Source {
+struct PackedSource {
     pack: usize,
     begin: usize,
     end: usize,
@@ -151,7 +151,7 @@ impl Repository {
 
 /// Makes one pack of several. An object that is in two of them is copied once.
 fn merge(folder: &PackFolder, packs: &[PathBuf]) -> Result<PathBuf> {
-    let mut sources: BTreeMap<ObjectId, Source> = BTreeMap::new();
+    let mut sources: BTreeMap<ObjectId, PackedSource> = BTreeMap::new();
     let mut contents = Vec::new();
     for (number, pack) in packs.iter().enumerate() {
         let content = fs::read(pack).map_err(Error::io("read", pack))?;
@@ -163,7 +163,7 @@ fn merge(folder: &PackFolder, packs: &[PathBuf]) -> Result<PathBuf> {
         let ends = entries.iter().skip(1).map(|entry| entry.pack_offset as usize).chain([last]);
         for (entry, end) in entries.iter().zip(ends) {
             let (begin, crc) = (entry.pack_offset as usize, entry.crc32.unwrap_or_default());
-            sources.insert(entry.oid, Source { pack: number, begin, end, crc });
+            sources.insert(entry.oid, PackedSource { pack: number, begin, end, crc });
         }
         contents.push(content);
     }

@@ -18,7 +18,7 @@ use agentic_store::{Result, fault};
 
 /// What the last merge has replaced.
 #[derive(Debug, Default, PartialEq, Eq)]
-struct Replaced {
+struct ReplacedPacks {
     /// The pack that has all objects of the others.
     by: String,
     /// The packs that it replaces.
@@ -54,7 +54,7 @@ impl Repository {
     /// Fails when one cannot be removed.
     pub(super) fn drop_replaced_packs(&self) -> Result<()> {
         let placed = self.pack_folder().placed;
-        let Replaced { by, packs } = self.replaced_packs();
+        let ReplacedPacks { by, packs } = self.replaced_packs();
         let is_there = |name: &str, extension| placed.join(format!("{name}.{extension}")).exists();
         if !packs.is_empty() && is_there(&by, "pack") && is_there(&by, "idx") {
             let indexed = indexed_packs(&placed);
@@ -90,9 +90,9 @@ impl Repository {
         }
     }
 
-    fn replaced_packs(&self) -> Replaced {
+    fn replaced_packs(&self) -> ReplacedPacks {
         let text = fs::read_to_string(self.layout().replaced_packs()).unwrap_or_default();
         let mut names = text.lines().map(str::to_owned);
-        Replaced { by: names.next().unwrap_or_default(), packs: names.collect() }
+        ReplacedPacks { by: names.next().unwrap_or_default(), packs: names.collect() }
     }
 }

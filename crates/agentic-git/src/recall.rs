@@ -13,13 +13,13 @@ use gix::zlib::Compression;
 
 use super::loose::{self, Compressor};
 use super::{to_gix, to_oid};
-use agentic_store::journal::{self, Body, Content, GitKind, GitObject, Transaction};
+use agentic_store::journal::{self, Content, GitKind, GitObject, JournalBody, Transaction};
 use agentic_store::layout::{Layout, Stream};
 use agentic_store::lock::Lock;
 use agentic_store::{Error, Result};
 
 /// A segment of a journal: the number of its stream in the list, and its own.
-type Place = (usize, u64);
+type SegmentPlace = (usize, u64);
 
 /// What journals have of objects.
 pub(super) struct Recall {
@@ -28,9 +28,9 @@ pub(super) struct Recall {
     hash: HashKind,
     streams: Vec<Stream>,
     /// Where each object stands; nothing as long as none was missed.
-    places: Option<BTreeMap<Oid, Place>>,
+    places: Option<BTreeMap<Oid, SegmentPlace>>,
     /// The segment that was read last.
-    segment: Option<(Place, BTreeMap<Oid, GitObject>)>,
+    segment: Option<(SegmentPlace, BTreeMap<Oid, GitObject>)>,
     /// The streams whose locks this process holds.
     held: Vec<Stream>,
 }
@@ -86,7 +86,7 @@ impl Recall {
         Some(object)
     }
 
-    fn search(&mut self) -> BTreeMap<Oid, Place> {
+    fn search(&mut self) -> BTreeMap<Oid, SegmentPlace> {
         let mut places = BTreeMap::new();
         let entries = std::fs::read_dir(self.layout.journals()).into_iter().flatten().flatten();
         let names = entries.map(|entry| entry.file_name());
@@ -101,18 +101,18 @@ impl Recall {
         places
     }
 
-    fn read(&mut self, place: Place, oid: Oid) -> Option<GitObject> {
+    fn read(&mut self, place: SegmentPlace, oid: Oid) -> Option<GitObject> {
         if self.segment.as_ref().is_none_or(|(read, _)| *read != place) {
             self.segment = Some((place, self.objects_in(place)));
         }
         self.segment.as_ref()?.1.get(&oid).cloned()
     }
 
-    fn objects_in(&self, (stream, segment): Place) -> BTreeMap<Oid, GitObject> {
+    fn objects_in(&self, (stream, segment): SegmentPlace) -> BTreeMap<Oid, GitObject> {
         let records = journal::records_of(&self.layout, &self.streams[stream], segment);
         let mut objects = BTreeMap::new();
         for record in records.unwrap_or_default() {
-            if let Body::Transaction(transaction) = record.body {
+            if let JournalBody::Transaction(transaction) = record.body {
                 for object in objects_of(*transaction) {
                     let name =
                         gix::objs::compute_hash(self.hash, to_gix(object.kind), &object.bytes);

@@ -6,7 +6,7 @@
 use agentic_model::Oid;
 
 use super::Repository;
-use super::command::Program;
+use super::command::GitEnd;
 use super::handout::Handout;
 use agentic_store::Result;
 
@@ -23,7 +23,7 @@ const VALID: &str = "[GNUPG:] VALIDSIG ";
 
 /// The sorts of signatures that are verified.
 #[derive(Debug, Clone, Copy)]
-enum Sort {
+enum SignatureSort {
     Ssh,
     OpenPgp,
 }
@@ -40,8 +40,8 @@ impl Repository {
         let Some((headers, message)) = raw.split_once("\n\n") else { return Ok(None) };
         let is_signed = match sort_of(headers) {
             None => false,
-            Some(Sort::Ssh) => self.is_signed_by_ssh(&name, keys)?,
-            Some(Sort::OpenPgp) => self.is_signed_by_openpgp(&name, keys)?,
+            Some(SignatureSort::Ssh) => self.is_signed_by_ssh(&name, keys)?,
+            Some(SignatureSort::OpenPgp) => self.is_signed_by_openpgp(&name, keys)?,
         };
         Ok(is_signed.then(|| message.to_owned()))
     }
@@ -76,7 +76,7 @@ impl Repository {
         Ok(program.success && named.any(|named| keys.iter().any(|key| key == named)))
     }
 
-    fn verify_commit(&self, settings: &[&str], name: &str) -> Result<Program> {
+    fn verify_commit(&self, settings: &[&str], name: &str) -> Result<GitEnd> {
         let mut arguments = vec!["--no-replace-objects"];
         arguments.extend(settings.iter().flat_map(|setting| ["-c", setting]));
         arguments.extend(["verify-commit", "--raw", name]);
@@ -90,12 +90,12 @@ impl Repository {
     }
 }
 
-fn sort_of(headers: &str) -> Option<Sort> {
+fn sort_of(headers: &str) -> Option<SignatureSort> {
     let begins =
         headers.lines().find_map(|line| HEADERS.iter().find_map(|name| line.strip_prefix(name)));
     match begins? {
-        "-----BEGIN SSH SIGNATURE-----" => Some(Sort::Ssh),
-        "-----BEGIN PGP SIGNATURE-----" => Some(Sort::OpenPgp),
+        "-----BEGIN SSH SIGNATURE-----" => Some(SignatureSort::Ssh),
+        "-----BEGIN PGP SIGNATURE-----" => Some(SignatureSort::OpenPgp),
         _ => None,
     }
 }

@@ -10,7 +10,7 @@ use std::process::Command;
 use agentic_model::commit::CommitData;
 
 use super::Repository;
-use super::command::{Program, run_program};
+use super::command::{GitEnd, run_program};
 use super::handout::Handout;
 use agentic_store::error::GitError;
 use agentic_store::{Error, Result};
@@ -112,7 +112,7 @@ impl Repository {
         self.work_dir().unwrap_or(self.common_dir())
     }
 
-    fn run_signer(&self, command: &mut Command, input: &[u8]) -> Result<Program> {
+    fn run_signer(&self, command: &mut Command, input: &[u8]) -> Result<GitEnd> {
         let name = Path::new(command.get_program()).to_owned();
         run_program(command.current_dir(self.top()), input).map_err(Error::io("run", &name))
     }

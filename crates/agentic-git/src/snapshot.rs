@@ -49,7 +49,7 @@ pub struct Snapshot {
 }
 
 /// One file as it was read.
-enum Found {
+enum FileReading {
     File(FileMode, Oid, Stat),
     Submodule(Oid, Stat),
     Gone,
@@ -89,20 +89,20 @@ impl Scratch {
         let mut reader = FileReader { scratch: self, base, root, pipeline, index: &index, blobs };
         let (mut edit, mut updates) = (TreeEdit::new(), Vec::new());
         for (path, known) in candidates {
-            match reader.read_file(&path, Kept { capabilities, known })? {
-                Found::File(mode, blob, stat) => {
+            match reader.read_file(&path, IndexMemory { capabilities, known })? {
+                FileReading::File(mode, blob, stat) => {
                     edit.insert(path.to_vec(), TreeChange::Set { mode, blob });
                     updates.push(IndexUpdate::set(path, mode, blob, stat));
                 }
-                Found::Submodule(head, stat) => {
+                FileReading::Submodule(head, stat) => {
                     edit.insert(path.to_vec(), TreeChange::Submodule { head });
                     updates.push(IndexUpdate::submodule(path, head, stat));
                 }
-                Found::Gone => {
+                FileReading::Gone => {
                     edit.insert(path.to_vec(), TreeChange::Remove);
                     updates.push(IndexUpdate::remove(path));
                 }
-                Found::Other => {}
+                FileReading::Other => {}
             }
         }
         let packed = reader.blobs.finish()?;
@@ -113,12 +113,12 @@ impl Scratch {
 
 /// What the index knows of a file that the filesystem may not be able to show.
 #[derive(Clone, Copy)]
-struct Kept {
+struct IndexMemory {
     capabilities: gix::fs::Capabilities,
     known: Option<Mode>,
 }
 
-impl Kept {
+impl IndexMemory {
     /// Returns what sort of file a regular one is. Where git was told not to believe the filesystem
     /// about links and executable files, they stay what they were.
     fn mode(self, is_executable: bool) -> FileMode {
@@ -147,16 +147,18 @@ struct FileReader<'a> {
 
 impl FileReader<'_> {
     /// Reads one path as git would add it, and makes sure that it did not change meanwhile.
-    fn read_file(&mut self, path: &BString, kept: Kept) -> Result<Found> {
+    fn read_file(&mut self, path: &BString, kept: IndexMemory) -> Result<FileReading> {
         let relative = PathBuf::from(std::ffi::OsStr::from_bytes(path));
         let full = match self.root.verified_path(relative.as_path()) {
             Ok(full) => full.to_owned(),
-            Err(error) if is_absent(&error) || is_behind_link(&error) => return Ok(Found::Gone),
+            Err(error) if is_absent(&error) || is_behind_link(&error) => {
+                return Ok(FileReading::Gone);
+            }
             Err(error) => return Err(Error::io("read", &relative)(error)),
         };
         let metadata = match std::fs::symlink_metadata(&full) {
             Ok(metadata) => metadata,
-            Err(error) if is_absent(&error) => return Ok(Found::Gone),
+            Err(error) if is_absent(&error) => return Ok(FileReading::Gone),
             Err(error) => return Err(Error::io("read", &full)(error)),
         };
         let (mode, blob) = if metadata.is_symlink() {
@@ -175,13 +177,13 @@ impl FileReader<'_> {
         } else if metadata.is_dir() {
             return folder(&full, kept.known);
         } else {
-            return Ok(Found::Other);
+            return Ok(FileReading::Other);
         };
         let again = std::fs::symlink_metadata(&full).map_err(|_| unstable(path))?;
         if identity(&metadata) != identity(&again) {
             return Err(unstable(path));
         }
-        Ok(Found::File(mode, blob, stat_of(&full).map_err(|_| unstable(path))?))
+        Ok(FileReading::File(mode, blob, stat_of(&full).map_err(|_| unstable(path))?))
     }
 
     /// Takes the content of a file in, through git's filters; nothing if its length changes
@@ -217,16 +219,16 @@ impl FileReader<'_> {
 }
 
 /// Reads a folder where there was a file or a submodule.
-fn folder(full: &Path, known: Option<Mode>) -> Result<Found> {
+fn folder(full: &Path, known: Option<Mode>) -> Result<FileReading> {
     let is_repository = full.join(".git").exists();
     match known {
         // One that was never checked out is an empty folder.
         Some(Mode::COMMIT) => Ok(match head_of(full) {
-            Some(head) => Found::Submodule(head, stat_of(full)?),
-            None => Found::Other,
+            Some(head) => FileReading::Submodule(head, stat_of(full)?),
+            None => FileReading::Other,
         }),
-        _ if is_repository => Ok(Found::Other),
-        _ => Ok(Found::Gone),
+        _ if is_repository => Ok(FileReading::Other),
+        _ => Ok(FileReading::Gone),
     }
 }
 

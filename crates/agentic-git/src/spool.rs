@@ -9,20 +9,20 @@ use std::path::Path;
 
 use agentic_model::Oid;
 
-use super::made_pack::Begun;
+use super::made_pack::UnplacedPack;
 use super::{BlobIntake, Scratch};
 use agentic_store::{Error, Result};
 
 /// A content that is being written.
 #[derive(Debug)]
 pub struct SpoolWriter {
-    begun: Begun,
+    begun: UnplacedPack,
     out: BufWriter<File>,
 }
 
 /// A content on the disk, for as long as somebody has this.
 #[derive(Debug)]
-pub struct SpooledContent(Begun);
+pub struct SpooledContent(UnplacedPack);
 
 impl PartialEq for SpooledContent {
     fn eq(&self, other: &SpooledContent) -> bool {

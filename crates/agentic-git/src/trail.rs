@@ -35,7 +35,7 @@ pub struct Trail {
     /// The commit that the branch moves to.
     pub to: Oid,
     /// Whether somebody has tried in vain.
-    pub attempt: Attempt,
+    pub attempt: FollowAttempt,
     /// What was made of files that were edited meanwhile.
     pub merges: Vec<NotedMerge>,
 }
@@ -74,7 +74,7 @@ impl NotedMerge {
 
 /// Whether somebody has tried in vain to let a worktree follow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Attempt {
+pub enum FollowAttempt {
     /// Nobody has: the next command tries.
     Due,
     /// Somebody has: it is tried again by those who need that worktree.
@@ -90,7 +90,13 @@ impl Trail {
             Follow::Files(_) => branch.expect,
         };
         let (name, to) = (branch.name.clone(), branch.new);
-        Some(Trail { branch: name, files_from, to, attempt: Attempt::Due, merges: Vec::new() })
+        Some(Trail {
+            branch: name,
+            files_from,
+            to,
+            attempt: FollowAttempt::Due,
+            merges: Vec::new(),
+        })
     }
 
     /// Returns what was made of a file that was edited meanwhile, if it was noted.
@@ -125,8 +131,8 @@ impl Trail {
             from => Some(Oid::parse(from).ok()?),
         };
         let attempt = match attempt {
-            "due" => Attempt::Due,
-            "failed" => Attempt::Failed,
+            "due" => FollowAttempt::Due,
+            "failed" => FollowAttempt::Failed,
             _ => return None,
         };
         let merges = lines.map(NotedMerge::parse).collect::<Option<Vec<NotedMerge>>>()?;
@@ -139,8 +145,8 @@ impl Trail {
     pub(crate) fn write(&self, note: &Path) -> Result<()> {
         let from = self.files_from.map_or("-".to_owned(), |from| from.to_string());
         let attempt = match self.attempt {
-            Attempt::Due => "due",
-            Attempt::Failed => "failed",
+            FollowAttempt::Due => "due",
+            FollowAttempt::Failed => "failed",
         };
         let mut lines = format!("{} {from} {} {attempt}\n", self.branch, self.to);
         lines.extend(self.merges.iter().map(NotedMerge::line));
@@ -187,7 +193,7 @@ mod tests {
         let entry = FileEntry { mode: 0o100_755, oid: to };
         let merge = NotedMerge { path: b"a b\xff\n".to_vec(), found: entry, result: entry };
         for files_from in [None, Some(to)] {
-            for attempt in [Attempt::Due, Attempt::Failed] {
+            for attempt in [FollowAttempt::Due, FollowAttempt::Failed] {
                 let (branch, merges) = (branch.clone(), vec![merge.clone(); 2]);
                 let trail = Trail { branch, files_from, to, attempt, merges };
                 trail.write(&note).expect("writable");

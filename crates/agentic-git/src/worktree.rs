@@ -10,7 +10,7 @@ use agentic_model::Oid;
 use super::command::{by_command_line, run_git_at, run_git_holding, run_git_on_paths, run_hook};
 use super::occupied::occupied_branches;
 use super::repository::{absolute, leads_to};
-use super::{Program, Repository};
+use super::{GitEnd, Repository};
 use agentic_store::error::{CheckoutError, RefError, RepositoryError};
 use agentic_store::file::{self, Persistence};
 use agentic_store::ground::Occupation;
@@ -120,24 +120,25 @@ impl Repository {
     pub fn checkout_of(&self, branch: &str) -> Result<Checkout> {
         let mut found = Checkout::Nowhere;
         match (hold_on(self.common_dir(), branch), self.main_worktree()) {
-            (Hold::CheckedOut, Some(main)) => return Ok(Checkout::Here(main)),
-            (Hold::Occupied(what), Some(main)) => found = Checkout::Occupied(main.path, what),
-            (Hold::CheckedOut | Hold::Occupied(_), None) | (Hold::Nothing, _) => {}
+            (BranchHold::CheckedOut, Some(main)) => return Ok(Checkout::Here(main)),
+            (BranchHold::Occupied(what), Some(main)) => found = Checkout::Occupied(main.path, what),
+            (BranchHold::CheckedOut | BranchHold::Occupied(_), None) | (BranchHold::Nothing, _) => {
+            }
         }
         for proxy in self.inner.worktrees().map_err(Error::git("list the worktrees"))? {
             // Where a worktree stands is asked only of the right one: there may be a thousand.
             let hold = hold_on(proxy.git_dir(), branch);
-            if hold == Hold::Nothing {
+            if hold == BranchHold::Nothing {
                 continue;
             }
             let Ok(path) = proxy.base() else { continue };
             match (linked(path, proxy.git_dir()), hold) {
-                (here @ Checkout::Here(_), Hold::CheckedOut) => return Ok(here),
+                (here @ Checkout::Here(_), BranchHold::CheckedOut) => return Ok(here),
                 // Nobody can go on with it where the folder is gone.
-                (Checkout::Here(there), Hold::Occupied(what)) => {
+                (Checkout::Here(there), BranchHold::Occupied(what)) => {
                     found = Checkout::Occupied(there.path, what);
                 }
-                (other, Hold::CheckedOut) if found == Checkout::Nowhere => found = other,
+                (other, BranchHold::CheckedOut) if found == Checkout::Nowhere => found = other,
                 _ => {}
             }
         }
@@ -167,12 +168,12 @@ impl Worktree {
     ///
     /// # Errors
     /// Fails when there is no such program; how it ended is in the value.
-    pub fn git(&self, arguments: &[&str]) -> Result<Program> {
+    pub fn git(&self, arguments: &[&str]) -> Result<GitEnd> {
         run_git_at(&self.path, &self.git_dir, arguments)
     }
 
     /// Does the same with a git that holds a lock as long as it runs, even if this process dies.
-    pub(crate) fn git_holding(&self, lock: &Lock, arguments: &[&str]) -> Result<Program> {
+    pub(crate) fn git_holding(&self, lock: &Lock, arguments: &[&str]) -> Result<GitEnd> {
         run_git_holding(lock, &self.path, &self.git_dir, arguments)
     }
 
@@ -341,7 +342,7 @@ impl Worktree {
 
 /// How a worktree keeps a branch from others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Hold {
+enum BranchHold {
     /// Not at all.
     Nothing,
     /// It has the branch checked out.
@@ -351,15 +352,15 @@ enum Hold {
 }
 
 /// Tells how the worktree with this git directory keeps a branch from others.
-fn hold_on(git_dir: &Path, branch: &str) -> Hold {
-    let Some(head) = read_head(git_dir) else { return Hold::Nothing };
+fn hold_on(git_dir: &Path, branch: &str) -> BranchHold {
+    let Some(head) = read_head(git_dir) else { return BranchHold::Nothing };
     match head.strip_prefix("ref: ") {
-        Some(name) if name.trim() == branch => Hold::CheckedOut,
-        Some(_) => Hold::Nothing,
+        Some(name) if name.trim() == branch => BranchHold::CheckedOut,
+        Some(_) => BranchHold::Nothing,
         None => {
             let occupied = occupied_branches(git_dir).into_iter();
             let found = occupied.into_iter().find(|(name, _)| name == branch);
-            found.map_or(Hold::Nothing, |(_, what)| Hold::Occupied(what))
+            found.map_or(BranchHold::Nothing, |(_, what)| BranchHold::Occupied(what))
         }
     }
 }

@@ -14,12 +14,12 @@ use std::path::PathBuf;
 
 use agentic_model::{Instant, Oid};
 
-use crate::trail::{Attempt, Trail};
+use crate::trail::{FollowAttempt, Trail};
 use crate::{HELD_LOCK, Repository, Worktree};
 use agentic_store::error::CheckoutError;
 use agentic_store::file;
 use agentic_store::lock::Lock;
-use agentic_store::report::{Mended, Recovered};
+use agentic_store::report::{MendedThing, StreamRecovery};
 use agentic_store::writer::Writer;
 use agentic_store::{Error, Result, fault};
 
@@ -79,7 +79,7 @@ impl WorktreeLock {
     /// Fails when the note cannot be written.
     pub fn announce(&self, branch: &str, (from, to): (Oid, Oid)) -> Result<()> {
         let branch = branch.to_owned();
-        let (files_from, attempt) = (Some(from), Attempt::Due);
+        let (files_from, attempt) = (Some(from), FollowAttempt::Due);
         Trail { branch, files_from, to, attempt, merges: Vec::new() }.write(&self.note)
     }
 
@@ -150,7 +150,7 @@ impl WorktreeLock {
     /// # Errors
     /// Fails when the branch's own writes cannot be finished, and with [`CheckoutError::LeftBehind`] when
     /// something is in the way; the next who needs this worktree tries again.
-    pub fn catch_up(&self, repository: &Repository, now: Instant) -> Result<Vec<Recovered>> {
+    pub fn catch_up(&self, repository: &Repository, now: Instant) -> Result<Vec<StreamRecovery>> {
         let Some(trail) = Trail::read(&self.note)? else { return Ok(Vec::new()) };
         let stream = trail.stream();
         let mut report = Vec::new();
@@ -173,7 +173,7 @@ impl WorktreeLock {
             self.worktree.set_base(trail.to)?;
             fault::point("after-catch-up")?;
             self.retract()?;
-            report.push(Recovered { stream, mended: Mended::Worktree(path) });
+            report.push(StreamRecovery { stream, mended: MendedThing::Worktree(path) });
             return Ok(report);
         }
         let left: Vec<String> =
@@ -184,7 +184,7 @@ impl WorktreeLock {
             None => return Err(self.left_behind(in_the_way(&left))?),
         }
         self.retract()?;
-        report.push(Recovered { stream, mended: Mended::WorktreeInPart { path, left } });
+        report.push(StreamRecovery { stream, mended: MendedThing::WorktreeInPart { path, left } });
         Ok(report)
     }
 
@@ -204,7 +204,7 @@ impl WorktreeLock {
     fn left_behind(&self, why: String) -> Result<Error> {
         // What was merged is noted there too.
         if let Some(trail) = Trail::read(&self.note)? {
-            Trail { attempt: Attempt::Failed, ..trail }.write(&self.note)?;
+            Trail { attempt: FollowAttempt::Failed, ..trail }.write(&self.note)?;
         }
         Ok(Error::Checkout(CheckoutError::LeftBehind { path: self.worktree.path.clone(), why }))
     }

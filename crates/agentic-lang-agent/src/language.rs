@@ -11,7 +11,7 @@ use agentic_replay::{
 };
 
 use crate::module::{compile, read};
-use crate::program::{Agents, Capture, RunOptions, register_kinds};
+use crate::program::{RunOptions, TaskAgents, TraceCapture, register_kinds};
 
 /// The name of the language, as sessions pin it.
 pub const LANGUAGE: &str = "agentlang";
@@ -57,10 +57,10 @@ impl Language for AgentLang {
             handlers: pinned_handlers(flow).into_keys().collect(),
             tools: pinned_tools(flow).into_keys().collect(),
             agents: pinned_agents(flow)?,
-            progress: Capture::On,
+            progress: TraceCapture::On,
             trace: match pinned.detail {
-                TraceDetail::Everything => Capture::On,
-                TraceDetail::Told => Capture::Off,
+                TraceDetail::Everything => TraceCapture::On,
+                TraceDetail::Told => TraceCapture::Off,
             },
             ..defaults
         };
@@ -92,10 +92,10 @@ fn programs(flow: &Object, key: &str) -> BTreeMap<String, Vec<String>> {
 
 /// Reads who performs the tasks of agents. The first programs did not say so: there was the mock
 /// only.
-fn pinned_agents(flow: &Object) -> Result<Agents, ProgramFault> {
+fn pinned_agents(flow: &Object) -> Result<TaskAgents, ProgramFault> {
     match flow.map().get("agents").map(Value::as_text) {
-        None | Some(Some("mock")) => Ok(Agents::Mock),
-        Some(Some("live" | "anthropic")) => Ok(Agents::Models),
+        None | Some(Some("mock")) => Ok(TaskAgents::Mock),
+        Some(Some("live" | "anthropic")) => Ok(TaskAgents::Models),
         Some(_) => Err(ProgramFault::broken("nobody knows who performs the tasks of agents")),
     }
 }

@@ -6,7 +6,7 @@ use agentic_diag::Span;
 use crate::code::{self, PhaseResult, stop};
 use crate::data::{DIGITS_MAX, parse_literal};
 use crate::symbol::{Symbol, Symbols};
-use crate::token::{KEYWORDS, Kind, Token};
+use crate::token::{KEYWORDS, Token, TokenKind};
 
 /// The longest source text, in bytes: 256 MiB, so that places fit 32 bits with room to spare.
 pub(crate) const SOURCE_BYTES_MAX: usize = 256 << 20;
@@ -24,7 +24,7 @@ pub(crate) struct FileTokens {
     pub comments: Vec<Span>,
 }
 
-/// Splits a text into tokens, the last of which is [`Kind::End`].
+/// Splits a text into tokens, the last of which is [`TokenKind::End`].
 pub(crate) fn tokens(text: &str, symbols: &mut Symbols) -> PhaseResult<FileTokens> {
     if text.len() > SOURCE_BYTES_MAX {
         return stop(
@@ -69,7 +69,7 @@ impl Lexer<'_> {
                 _ => self.sign(byte)?,
             }
         }
-        self.push(Kind::End, Symbol(0), 0);
+        self.push(TokenKind::End, Symbol(0), 0);
         Ok(())
     }
 
@@ -77,7 +77,7 @@ impl Lexer<'_> {
         self.bytes.get(self.at + 1) == Some(&byte)
     }
 
-    fn push(&mut self, kind: Kind, symbol: Symbol, length: usize) {
+    fn push(&mut self, kind: TokenKind, symbol: Symbol, length: usize) {
         let (start, end) = (self.at as u32, (self.at + length) as u32);
         self.list.push(Token { kind, symbol, start, end });
         self.at += length;
@@ -85,21 +85,21 @@ impl Lexer<'_> {
 
     fn sign(&mut self, byte: u8) -> PhaseResult<()> {
         let (kind, length) = match byte {
-            b'{' => (Kind::BraceOpen, 1),
-            b'}' => (Kind::BraceClose, 1),
-            b'(' => (Kind::ParenOpen, 1),
-            b')' => (Kind::ParenClose, 1),
-            b'[' => (Kind::BracketOpen, 1),
-            b']' => (Kind::BracketClose, 1),
-            b':' => (Kind::Colon, 1),
-            b',' => (Kind::Comma, 1),
-            b';' => (Kind::Semicolon, 1),
-            b'+' => (Kind::Plus, 1),
-            b'.' => (Kind::Dot, 1),
-            b'-' if self.next_is(b'>') => (Kind::Arrow, 2),
-            b'=' if self.next_is(b'=') => (Kind::EqualEqual, 2),
-            b'=' => (Kind::Equal, 1),
-            b'!' if self.next_is(b'=') => (Kind::NotEqual, 2),
+            b'{' => (TokenKind::BraceOpen, 1),
+            b'}' => (TokenKind::BraceClose, 1),
+            b'(' => (TokenKind::ParenOpen, 1),
+            b')' => (TokenKind::ParenClose, 1),
+            b'[' => (TokenKind::BracketOpen, 1),
+            b']' => (TokenKind::BracketClose, 1),
+            b':' => (TokenKind::Colon, 1),
+            b',' => (TokenKind::Comma, 1),
+            b';' => (TokenKind::Semicolon, 1),
+            b'+' => (TokenKind::Plus, 1),
+            b'.' => (TokenKind::Dot, 1),
+            b'-' if self.next_is(b'>') => (TokenKind::Arrow, 2),
+            b'=' if self.next_is(b'=') => (TokenKind::EqualEqual, 2),
+            b'=' => (TokenKind::Equal, 1),
+            b'!' if self.next_is(b'=') => (TokenKind::NotEqual, 2),
             _ => return self.bad_character(),
         };
         self.push(kind, Symbol(0), length);
@@ -129,7 +129,7 @@ impl Lexer<'_> {
         let is_part = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_';
         let length = rest.iter().position(|byte| !is_part(byte)).unwrap_or(rest.len());
         let symbol = self.symbols.intern(&self.text[self.at..self.at + length]);
-        let kind = KEYWORDS.get(symbol.0 as usize).map_or(Kind::Name, |(_, keyword)| *keyword);
+        let kind = KEYWORDS.get(symbol.0 as usize).map_or(TokenKind::Name, |(_, keyword)| *keyword);
         self.push(kind, symbol, length);
     }
 
@@ -152,7 +152,7 @@ impl Lexer<'_> {
             return stop(code::NUMBER_TOO_LARGE, span, message);
         }
         let symbol = self.symbols.intern(lexeme);
-        self.push(Kind::Number, symbol, length);
+        self.push(TokenKind::Number, symbol, length);
         Ok(())
     }
 
@@ -186,7 +186,7 @@ impl Lexer<'_> {
             }
             false => self.symbols.intern(body),
         };
-        self.push(Kind::Text, symbol, end + 1 - self.at);
+        self.push(TokenKind::Text, symbol, end + 1 - self.at);
         Ok(())
     }
 }

@@ -67,7 +67,7 @@ pub use crate::mock::MockTasks;
 pub use crate::module::{Module, SignatureInfo, check, compile, format, lower, read};
 pub use crate::parser::NESTING_MAX;
 pub use crate::program::{
-    AGENT_TASK, AGENT_TOOL, Agents, BY_WEB, CALLS_MAX, CONVERSATION_BYTES_MAX, Capture, MOCK,
-    ModuleRun, PROGRESS, REQUESTS_MAX, ROUNDS_MAX, RunOptions, STATEMENTS_MAX, STRANDS_MAX, TASK,
-    TRACE, TRACE_BYTES_MAX, TestResult, answer, argument_text, register_kinds,
+    AGENT_TASK, AGENT_TOOL, BY_WEB, CALLS_MAX, CONVERSATION_BYTES_MAX, MOCK, ModuleRun, PROGRESS,
+    REQUESTS_MAX, ROUNDS_MAX, RunOptions, STATEMENTS_MAX, STRANDS_MAX, TASK, TRACE,
+    TRACE_BYTES_MAX, TaskAgents, TestResult, TraceCapture, answer, argument_text, register_kinds,
 };

@@ -7,7 +7,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
-use agentic_replay::{Answer, Failure, Request};
+use agentic_replay::{ProgramFailure, Request, RequestAnswer};
 
 use crate::data::{Data, Integer, TooLarge, add, json};
 use crate::program::{MOCK, answer};
@@ -54,7 +54,7 @@ struct MockInput<'a> {
 impl MockTasks {
     /// Answers a request of kind `mock`. Nothing for other kinds, and for tasks that are not built
     /// in.
-    pub fn perform(&mut self, request: &Request) -> Option<Answer> {
+    pub fn perform(&mut self, request: &Request) -> Option<RequestAnswer> {
         if request.kind != MOCK {
             return None;
         }
@@ -129,8 +129,8 @@ impl MockTasks {
     }
 }
 
-fn failed((class, text): MockFailure) -> Answer {
-    Answer::Failed(Failure::new(class, text))
+fn failed((class, text): MockFailure) -> RequestAnswer {
+    RequestAnswer::Failed(ProgramFailure::new(class, text))
 }
 
 fn too_large(error: TooLarge) -> MockFailure {

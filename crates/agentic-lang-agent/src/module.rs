@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use agentic_diag::{Diagnostic, Source, Span};
+use agentic_diag::{Diagnostic, SourceText, Span};
 use agentic_model::Value as Model;
-use agentic_replay::Failure;
+use agentic_replay::ProgramFailure;
 
 use crate::ast::{Ast, TaskParameter, TaskSignature};
 use crate::code;
@@ -40,19 +40,19 @@ pub struct SignatureInfo {
 ///
 /// # Errors
 /// Fails when the bytes are not UTF-8.
-pub fn read(name: &str, bytes: &[u8]) -> Result<Source, Box<Diagnostic>> {
+pub fn read(name: &str, bytes: &[u8]) -> Result<SourceText, Box<Diagnostic>> {
     let text = std::str::from_utf8(bytes).map_err(|error| {
         let message = format!("`{name}` is not UTF-8 from byte {} on", error.valid_up_to());
         Box::new(hinted(Diagnostic::error(code::UNREADABLE_SOURCE, Span::default(), message)))
     })?;
     if !text.contains('\r') {
-        return Ok(Source::new(name, text));
+        return Ok(SourceText::new(name, text));
     }
-    Ok(Source::new(name, text.replace("\r\n", "\n").replace('\r', "\n")))
+    Ok(SourceText::new(name, text.replace("\r\n", "\n").replace('\r', "\n")))
 }
 
 /// Looks for errors and warnings. At most one error is found, the first in the order of phases.
-pub fn check(source: &Source) -> Vec<Diagnostic> {
+pub fn check(source: &SourceText) -> Vec<Diagnostic> {
     match front(source.text()) {
         Ok(ast) => crate::check::warnings(&ast),
         Err(found) => vec![hinted(*found)],
@@ -63,7 +63,7 @@ pub fn check(source: &Source) -> Vec<Diagnostic> {
 ///
 /// # Errors
 /// Fails with the first error.
-pub fn compile(source: &Source) -> Result<Arc<Module>, Vec<Diagnostic>> {
+pub fn compile(source: &SourceText) -> Result<Arc<Module>, Vec<Diagnostic>> {
     let mut ast = front(source.text()).map_err(|found| vec![hinted(*found)])?;
     let code = codegen::compile(&ast, source.text());
     let warnings = crate::check::warnings(&ast);
@@ -78,7 +78,7 @@ pub fn compile(source: &Source) -> Result<Arc<Module>, Vec<Diagnostic>> {
 ///
 /// # Errors
 /// Fails with the first error of syntax or lowering, and when there is no such pipeline.
-pub fn lower(source: &Source, name: &str) -> Result<String, Box<Diagnostic>> {
+pub fn lower(source: &SourceText, name: &str) -> Result<String, Box<Diagnostic>> {
     let ast = lowered(source.text()).map_err(|found| Box::new(hinted(*found)))?;
     let found = ast.pipelines.iter().find(|each| ast.text(each.signature.name.symbol) == name);
     match found {
@@ -95,7 +95,7 @@ pub fn lower(source: &Source, name: &str) -> Result<String, Box<Diagnostic>> {
 ///
 /// # Errors
 /// Fails with the first error of syntax.
-pub fn format(source: &Source) -> Result<String, Box<Diagnostic>> {
+pub fn format(source: &SourceText) -> Result<String, Box<Diagnostic>> {
     let parsed = parser::parse(source.text()).map_err(|found| Box::new(hinted(*found)))?;
     Ok(printer::format::format(source.text(), &parsed.tokens))
 }
@@ -213,7 +213,7 @@ impl Module {
     ///
     /// # Errors
     /// Fails as the run would.
-    pub fn check_input(&self, pipeline: &str, input: &Model) -> Result<(), Box<Failure>> {
+    pub fn check_input(&self, pipeline: &str, input: &Model) -> Result<(), Box<ProgramFailure>> {
         let bound = self.bind_input(pipeline, input);
         bound.map(|_| ()).map_err(|fault| Box::new(fault.into_failure()))
     }

@@ -16,7 +16,7 @@ use crate::ast::{Ast, ByName, Extensions, WrittenName};
 use crate::code::{self, PhaseResult, stop};
 use crate::lexer::{self, FileTokens};
 use crate::symbol::{Symbol, Symbols};
-use crate::token::{Kind, Token};
+use crate::token::{Token, TokenKind};
 use crate::types::Types;
 
 /// How deep brackets, blocks and types may nest in the source.
@@ -69,21 +69,21 @@ impl Parser<'_> {
         self.tokens[self.at]
     }
 
-    fn kind(&self) -> Kind {
+    fn kind(&self) -> TokenKind {
         self.tokens[self.at].kind
     }
 
     /// Takes the next token. The end of the file is never passed.
     fn take(&mut self) -> Token {
         let token = self.tokens[self.at];
-        if token.kind != Kind::End {
+        if token.kind != TokenKind::End {
             self.at += 1;
         }
         token
     }
 
     /// Takes the next token if it is of a kind.
-    fn accept(&mut self, kind: Kind) -> bool {
+    fn accept(&mut self, kind: TokenKind) -> bool {
         let is_kind = self.kind() == kind;
         if is_kind {
             self.take();
@@ -91,14 +91,14 @@ impl Parser<'_> {
         is_kind
     }
 
-    fn expect(&mut self, kind: Kind) -> PhaseResult<Token> {
+    fn expect(&mut self, kind: TokenKind) -> PhaseResult<Token> {
         if self.kind() == kind {
             return Ok(self.take());
         }
         let found = self.unexpected(code::EXPECTED_TOKEN, kind.shown());
-        Err(if kind == Kind::Name {
+        Err(if kind == TokenKind::Name {
             Box::new(self.explain_keyword(*found))
-        } else if kind == Kind::Semicolon && self.at > 0 {
+        } else if kind == TokenKind::Semicolon && self.at > 0 {
             let last = self.tokens[self.at - 1].span();
             Box::new(found.see(last, "it may be missing after this"))
         } else {
@@ -109,7 +109,7 @@ impl Parser<'_> {
     /// Says why a reserved word cannot be a name.
     fn explain_keyword(&self, found: Diagnostic) -> Diagnostic {
         let shown = self.kind().shown();
-        match self.kind() as u8 >= Kind::Abort as u8 {
+        match self.kind() as u8 >= TokenKind::Abort as u8 {
             true => found.hint(format!("{shown} is a reserved word; choose another name")),
             false => found,
         }
@@ -124,7 +124,7 @@ impl Parser<'_> {
     }
 
     fn name(&mut self) -> PhaseResult<WrittenName> {
-        let token = self.expect(Kind::Name)?;
+        let token = self.expect(TokenKind::Name)?;
         Ok(WrittenName { symbol: token.symbol, start: token.start, end: token.end })
     }
 
@@ -156,7 +156,7 @@ impl Parser<'_> {
 
     /// Parses a whole number after a clause's word.
     fn whole(&mut self, code: &'static str, clause: &str) -> PhaseResult<Token> {
-        let token = self.expect(Kind::Number)?;
+        let token = self.expect(TokenKind::Number)?;
         if self.ast.text(token.symbol).contains('.') {
             return stop(code, token.span(), format!("`{clause}` needs a whole number"));
         }

@@ -34,7 +34,7 @@ use crate::types::TypeId;
 pub use crate::program::conversation::{CALLS_MAX, CONVERSATION_BYTES_MAX, ROUNDS_MAX};
 pub use crate::program::machine::ModuleRun;
 pub use crate::program::options::{
-    Agents, Capture, REQUESTS_MAX, RunOptions, STATEMENTS_MAX, TRACE_BYTES_MAX,
+    REQUESTS_MAX, RunOptions, STATEMENTS_MAX, TRACE_BYTES_MAX, TaskAgents, TraceCapture,
 };
 pub use crate::program::request::{
     AGENT_TASK, AGENT_TOOL, BY_WEB, MOCK, TASK, answer, argument_text, register_kinds,

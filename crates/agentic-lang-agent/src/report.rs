@@ -1,7 +1,7 @@
 //! What runs leave behind, as text.
 
 use agentic_model::Value;
-use agentic_replay::{End, Event};
+use agentic_replay::{End, ProgramEvent};
 
 use crate::data::{Data, DataJsonError, TooLarge, json};
 use crate::program::{TRACE, TestResult};
@@ -84,7 +84,7 @@ pub struct TraceText {
 impl TraceText {
     /// Returns what an event adds to the text: what comes before it, and the event itself. Nothing
     /// for events that are not of the trace.
-    pub fn add<'a>(&mut self, event: &'a Event) -> Option<[&'a str; 2]> {
+    pub fn add<'a>(&mut self, event: &'a ProgramEvent) -> Option<[&'a str; 2]> {
         let text = traced(event)?;
         let before = if self.n_events == 0 { TRACE_HEAD } else { ",\n" };
         self.n_events += 1;
@@ -98,7 +98,7 @@ impl TraceText {
 }
 
 /// Writes the trace file from the events of a run.
-pub fn trace_text<'a>(events: impl IntoIterator<Item = &'a Event>) -> String {
+pub fn trace_text<'a>(events: impl IntoIterator<Item = &'a ProgramEvent>) -> String {
     let mut trace = TraceText::default();
     let mut text: String =
         events.into_iter().filter_map(|event| trace.add(event)).flatten().collect();
@@ -108,7 +108,7 @@ pub fn trace_text<'a>(events: impl IntoIterator<Item = &'a Event>) -> String {
 
 /// Returns the line that tells people of an event of the trace; nothing for other events. Values
 /// are cut, and nothing in it can steer a terminal.
-pub fn live_line(event: &Event) -> Option<String> {
+pub fn live_line(event: &ProgramEvent) -> Option<String> {
     let text = traced(event)?;
     let entry = json::from_text(text).unwrap_or_else(|_| Data::text(text));
     let Some(fields) = entry.fields() else { return Some(format!("[trace] {}", cut(text))) };
@@ -123,7 +123,7 @@ pub fn live_line(event: &Event) -> Option<String> {
     Some(line)
 }
 
-fn traced(event: &Event) -> Option<&str> {
+fn traced(event: &ProgramEvent) -> Option<&str> {
     event.data.as_text().filter(|_| event.kind == TRACE)
 }
 

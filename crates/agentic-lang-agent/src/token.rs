@@ -7,7 +7,7 @@ use crate::symbol::Symbol;
 /// A piece of source text that the grammar knows.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Token {
-    pub kind: Kind,
+    pub kind: TokenKind,
     /// The name, the decoded text, or the digits.
     pub symbol: Symbol,
     pub start: u32,
@@ -24,20 +24,20 @@ macro_rules! kinds {
     (plain { $($plain:ident $shown:literal,)* } keywords { $($keyword:ident $text:literal,)* }) => {
         /// What sort of token.
         #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-        pub(crate) enum Kind {
+        pub(crate) enum TokenKind {
             $($plain,)*
             $($keyword,)*
         }
 
         /// The reserved words; the symbol of each is its place in this list.
-        pub(crate) const KEYWORDS: &[(&str, Kind)] = &[$(($text, Kind::$keyword),)*];
+        pub(crate) const KEYWORDS: &[(&str, TokenKind)] = &[$(($text, TokenKind::$keyword),)*];
 
-        impl Kind {
+        impl TokenKind {
             /// Names the token as a person would.
             pub fn shown(self) -> &'static str {
                 match self {
-                    $(Kind::$plain => $shown,)*
-                    $(Kind::$keyword => concat!("`", $text, "`"),)*
+                    $(TokenKind::$plain => $shown,)*
+                    $(TokenKind::$keyword => concat!("`", $text, "`"),)*
                 }
             }
         }

@@ -2,11 +2,13 @@
 
 use std::hint::black_box;
 
-use agentic_diag::Source;
+use agentic_diag::SourceText;
 use agentic_lang_context::json::{self, Json};
-use agentic_lang_context::{CheckOptions, EntryPoint, Module, RunOptions, Tracing, check, compile};
+use agentic_lang_context::{
+    CheckOptions, ContextOptions, EntryPoint, Module, TraceMode, check, compile,
+};
 use agentic_model::Instant;
-use agentic_replay::{Answer, Path, ProgramRun, Seed, Start, run_to_end};
+use agentic_replay::{Path, ProgramRun, RequestAnswer, Seed, Start, run_to_end};
 use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};
 
 const HEAD: &str = "import llm M from 'mock://m'\nmain agent A {\n    model M\n    role 'R'\n    \
@@ -17,7 +19,7 @@ fn no_files(_: &str) -> Result<String, String> {
 }
 
 fn module(text: &str) -> Module {
-    compile(Source::new("main.as", text), &CheckOptions::default(), &mut no_files)
+    compile(SourceText::new("main.as", text), &CheckOptions::default(), &mut no_files)
         .unwrap_or_else(|checked| panic!("{:?}", checked.findings))
 }
 
@@ -43,7 +45,7 @@ fn reading(criterion: &mut Criterion) {
     group.throughput(Throughput::Elements(text.lines().count() as u64));
     group.bench_function("parse and analyze, lines", |bencher| {
         bencher.iter(|| {
-            let source = Source::new("main.as", text.as_str());
+            let source = SourceText::new("main.as", text.as_str());
             let checked = check(source, &CheckOptions::default(), &mut no_files);
             assert!(checked.findings.is_empty());
         });
@@ -56,8 +58,8 @@ fn start(input: &Json) -> Start {
     Start { input: json::to_value(input), seed: Seed([0; 32]), at }
 }
 
-fn run(module: &Module, start: &Start, tracing: Tracing) {
-    let options = RunOptions { tracing, ..RunOptions::default() };
+fn run(module: &Module, start: &Start, tracing: TraceMode) {
+    let options = ContextOptions { tracing, ..ContextOptions::default() };
     let program = module.run(&EntryPoint::default(), options).expect("the entry is there");
     black_box(run_to_end(program, start, |_| answer()));
 }
@@ -99,13 +101,13 @@ fn prompts(criterion: &mut Criterion) {
     group.finish();
 }
 
-fn answer() -> Answer {
-    Answer::Ok(agentic_model::Value::map([("text", "done".into())]))
+fn answer() -> RequestAnswer {
+    RequestAnswer::Ok(agentic_model::Value::map([("text", "done".into())]))
 }
 
 /// Runs a program to its first request.
 fn begin(module: &Module, start: &Start) -> (ProgramRun<agentic_lang_context::ContextRun>, Path) {
-    let options = RunOptions { tracing: Tracing::Off, ..RunOptions::default() };
+    let options = ContextOptions { tracing: TraceMode::Off, ..ContextOptions::default() };
     let program = module.run(&EntryPoint::default(), options).expect("the entry is there");
     let (run, step) = ProgramRun::begin(program, start);
     let path = step.opened[0].path.clone();
@@ -122,7 +124,7 @@ fn statements(criterion: &mut Criterion) {
     group.sample_size(20);
     group.throughput(Throughput::Elements(ROUNDS * 4));
     group.bench_function("light statements", |bencher| {
-        bencher.iter(|| run(&module, &start, Tracing::Full));
+        bencher.iter(|| run(&module, &start, TraceMode::Full));
     });
     group.finish();
 }

@@ -3,7 +3,7 @@
 //! Names are spans into the source; expressions live in one arena per file, so that a tree of any
 //! shape is freed without recursion. [`Expr::height`] bounds every recursive walk.
 
-use agentic_diag::{Source, Span};
+use agentic_diag::{SourceText, Span};
 
 use crate::dialect::Dialect;
 use crate::lexer;
@@ -15,7 +15,7 @@ pub(crate) struct ExprId(pub u32);
 /// One file: its text and its tree.
 #[derive(Debug)]
 pub(crate) struct ContextFile {
-    pub source: Source,
+    pub source: SourceText,
     pub dialect: Dialect,
     pub program: ContextTree,
 }

@@ -1,6 +1,6 @@
 //! What can go wrong with a program that compiled.
 
-use agentic_replay::{Failure, ProgramPosition};
+use agentic_replay::{ProgramFailure, ProgramPosition};
 
 use crate::load::FileFinding;
 
@@ -53,7 +53,7 @@ pub struct RunFault {
 
 impl RunFault {
     /// Reads the fault out of the failure with which a run of this language ended.
-    pub fn of(failure: &Failure) -> Option<RunFault> {
+    pub fn of(failure: &ProgramFailure) -> Option<RunFault> {
         let number = |key| failure.details.get(key)?.as_int();
         let position = ProgramPosition {
             line: u32::try_from(number("line")?).ok()?,

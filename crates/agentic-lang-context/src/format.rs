@@ -4,7 +4,7 @@
 //! blanks between tokens and runs of empty lines are made uniform. Comments stay where they are.
 //! The tokens of the result are those of the text.
 
-use agentic_diag::{Diagnostic, Source, Span};
+use agentic_diag::{Diagnostic, SourceText, Span};
 
 use crate::dialect::Dialect;
 use crate::lexer::{self, Punctuation, Token, TokenKind};
@@ -20,7 +20,8 @@ const INDENT: &str = "    ";
 /// Fails, with the text untouched, when it does not parse.
 pub fn format(text: &str, dialect: Option<Dialect>) -> Result<String, Box<Diagnostic>> {
     let dialect = dialect.unwrap_or_else(|| Dialect::detect(text));
-    parser::parse(Source::new("", text), dialect).map_err(|(_, fault)| fault.into_diagnostic())?;
+    parser::parse(SourceText::new("", text), dialect)
+        .map_err(|(_, fault)| fault.into_diagnostic())?;
     let lexed = lexer::lex(text, dialect).map_err(SyntaxFault::into_diagnostic)?;
     let comments = lexed.comments.iter().map(|span| FormatPiece::Comment(*span));
     let tokens = lexed.tokens.iter().filter(|token| token.kind != TokenKind::End);

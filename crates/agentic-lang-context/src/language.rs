@@ -7,7 +7,7 @@
 
 use std::collections::BTreeMap;
 
-use agentic_diag::Source;
+use agentic_diag::SourceText;
 use agentic_model::object::ObjectError;
 use agentic_model::{Map, Object, Value};
 use agentic_replay::{
@@ -19,7 +19,7 @@ use crate::dialect::{Dialect, Version};
 use crate::error::Error;
 use crate::json::{self, Json};
 use crate::module::{
-    Calls, CheckOptions, Checked, EntryPoint, Module, RunOptions, Tracing, compile,
+    Calls, CheckFindings, CheckOptions, ContextOptions, EntryPoint, Module, TraceMode, compile,
 };
 use crate::provider;
 use crate::run::{ContextRun, INPUT_REQUEST, MEMORY_REQUEST, MODEL_REQUEST, TOOL_REQUEST};
@@ -61,7 +61,7 @@ impl Language for ContextLanguage {
             let first = checked.findings.first().map(|finding| finding.diagnostic.message.as_str());
             ProgramFault::found(first)
         })?;
-        let run = run.run(&module, Tracing::Full);
+        let run = run.run(&module, TraceMode::Full);
         Ok(Box::new(run.map_err(|error| ProgramFault::broken(error.to_string()))?))
     }
 }
@@ -93,14 +93,14 @@ pub struct ContextFlow {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Cast {
     /// Who answers models.
-    pub models: Models,
+    pub models: ProgramModels,
     /// Who answers tools and memories.
-    pub tools: Tools,
+    pub tools: ProgramTools,
 }
 
 /// Who answers the models of a program.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Models {
+pub enum ProgramModels {
     /// A mock that fills contracts with empty values, as this version did.
     Mock(Version),
     /// These replies in turn.
@@ -111,7 +111,7 @@ pub enum Models {
 
 /// Who answers the tools and memories of a program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Tools {
+pub enum ProgramTools {
     /// Mocks.
     Mock,
     /// The real ones.
@@ -189,12 +189,12 @@ impl ContextFlow {
     ///
     /// # Errors
     /// Fails with everything that the check found.
-    pub fn compile(&self) -> Result<Module, Checked> {
+    pub fn compile(&self) -> Result<Module, CheckFindings> {
         let options =
             CheckOptions { dialect: self.dialect, calls: self.calls, ..CheckOptions::default() };
         let mut resolver =
             |path: &str| self.files.get(path).cloned().ok_or_else(|| "it is not pinned".to_owned());
-        let source = Source::new(self.name.as_str(), self.source.as_str());
+        let source = SourceText::new(self.name.as_str(), self.source.as_str());
         compile(source, &options, &mut resolver)
     }
 
@@ -202,10 +202,10 @@ impl ContextFlow {
     ///
     /// # Errors
     /// Fails when the entry point is not there.
-    pub fn run(&self, module: &Module, tracing: Tracing) -> Result<ContextRun, Error> {
+    pub fn run(&self, module: &Module, tracing: TraceMode) -> Result<ContextRun, Error> {
         let entry = self.entry.as_deref().map(EntryPoint::parse).unwrap_or_default();
         let variant = self.variant.clone();
-        let mut options = RunOptions { variant, tracing, ..RunOptions::default() };
+        let mut options = ContextOptions { variant, tracing, ..ContextOptions::default() };
         options.concurrency = self.concurrency.unwrap_or(options.concurrency);
         module.run(&entry, options)
     }
@@ -223,22 +223,22 @@ impl Cast {
         let models = match text("models") {
             Some("mock") => {
                 let version = text("version").and_then(Version::parse);
-                Models::Mock(version.ok_or_else(unknown)?)
+                ProgramModels::Mock(version.ok_or_else(unknown)?)
             }
             Some("script") => {
                 let script = text("script").map(json::parse);
                 let Some(Ok(Json::List(replies))) = script else { return Err(unknown()) };
-                Models::Script(replies)
+                ProgramModels::Script(replies)
             }
-            Some("configured") => Models::Configured,
+            Some("configured") => ProgramModels::Configured,
             Some(_) | None => return Err(unknown()),
         };
         let tools = match text("tools") {
-            Some("mock") => Tools::Mock,
-            Some("real") => Tools::Real,
+            Some("mock") => ProgramTools::Mock,
+            Some("real") => ProgramTools::Real,
             Some("described") => {
                 let version = text("version").and_then(Version::parse);
-                Tools::Described(version.ok_or_else(unknown)?)
+                ProgramTools::Described(version.ok_or_else(unknown)?)
             }
             Some(_) | None => return Err(unknown()),
         };
@@ -247,22 +247,22 @@ impl Cast {
 
     fn to_value(&self) -> Value {
         let tools = match self.tools {
-            Tools::Mock => "mock",
-            Tools::Real => "real",
-            Tools::Described(_) => "described",
+            ProgramTools::Mock => "mock",
+            ProgramTools::Real => "real",
+            ProgramTools::Described(_) => "described",
         };
         let mut map = Map::from([("tools".to_owned(), Value::text(tools))]);
         let mut set = |key: &str, text: String| map.insert(key.to_owned(), Value::Text(text));
         match &self.models {
-            Models::Mock(version) => {
+            ProgramModels::Mock(version) => {
                 set("models", "mock".to_owned());
                 set("version", version.to_string());
             }
-            Models::Script(replies) => {
+            ProgramModels::Script(replies) => {
                 set("models", "script".to_owned());
                 set("script", json::compact(&Json::List(replies.clone())));
             }
-            Models::Configured => {
+            ProgramModels::Configured => {
                 set("models", "configured".to_owned());
             }
         }
@@ -276,16 +276,16 @@ impl Cast {
         kinds.set_classes(
             MODEL_REQUEST,
             match self.models {
-                Models::Mock(_) | Models::Script(_) => made_up,
-                Models::Configured => class_of,
+                ProgramModels::Mock(_) | ProgramModels::Script(_) => made_up,
+                ProgramModels::Configured => class_of,
             },
         );
         for kind in [TOOL_REQUEST, MEMORY_REQUEST] {
             kinds.set_classes(
                 kind,
                 match self.tools {
-                    Tools::Mock => made_up,
-                    Tools::Real | Tools::Described(_) => class_of,
+                    ProgramTools::Mock => made_up,
+                    ProgramTools::Real | ProgramTools::Described(_) => class_of,
                 },
             );
         }

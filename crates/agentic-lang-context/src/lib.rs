@@ -28,13 +28,14 @@ pub const SEMANTICS_OLDEST: u32 = 1;
 pub use crate::dialect::{Dialect, Strictness, Version};
 pub use crate::error::{Error, LIMIT, PROGRAM_FAILED, RunFault};
 pub use crate::format::format;
-pub use crate::language::{Cast, ContextFlow, ContextLanguage, Models, Tools};
+pub use crate::language::{Cast, ContextFlow, ContextLanguage, ProgramModels, ProgramTools};
 pub use crate::lexer::SOURCE_BYTES_MAX;
 pub use crate::load::{DATA_BYTES_MAX, FILES_MAX, FileFinding, IMPORT_CHAIN_MAX, TextResolver};
 pub use crate::module::{
-    Calls, CheckOptions, Checked, EntryPoint, Module, RunOptions, Tracing, check, compile,
+    Calls, CheckFindings, CheckOptions, ContextOptions, EntryPoint, Module, TraceMode, check,
+    compile,
 };
-pub use crate::outline::{Declaration, Outline, Sort, outline};
+pub use crate::outline::{Declaration, DeclarationSort, Outline, outline};
 pub use crate::parser::{HEIGHT_MAX, NESTING_MAX};
 pub use crate::run::{CHILD_DEPTH_MAX, CHILD_REQUEST, OWN_FLOW};
 pub use crate::run::{ContextRun, DEBUG_EVENT, TRACE_BYTES_MAX, TRACE_EVENT};

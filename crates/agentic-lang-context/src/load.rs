@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use agentic_diag::{Diagnostic, Source, Span};
+use agentic_diag::{Diagnostic, SourceText, Span};
 
 use crate::ast::{ContextFile, ImportKind};
 use crate::dialect::Dialect;
@@ -65,7 +65,7 @@ pub(crate) struct ImportedResource {
 pub(crate) struct LoadOutcome {
     pub loaded: LoadedProgram,
     /// Texts that do not parse, by their file number.
-    pub broken: BTreeMap<usize, Source>,
+    pub broken: BTreeMap<usize, SourceText>,
     pub findings: Vec<FileFinding>,
 }
 
@@ -78,7 +78,7 @@ pub(crate) const DUPLICATE_IMPORT: &str = "DUPLICATE_IMPORT";
 
 /// Loads a program; without a dialect every file gets the one that its text shows.
 pub(crate) fn load(
-    root: Source,
+    root: SourceText,
     dialect: Option<Dialect>,
     resolver: TextResolver<'_>,
 ) -> LoadOutcome {
@@ -124,7 +124,7 @@ impl Loader<'_> {
     }
 
     /// Parses a file and follows its imports; returns its number in the table of files.
-    fn file(&mut self, source: Source, chain: usize) -> Option<usize> {
+    fn file(&mut self, source: SourceText, chain: usize) -> Option<usize> {
         let path = source.name().to_owned();
         let number = self.sources;
         self.sources += 1;
@@ -265,7 +265,7 @@ impl Loader<'_> {
             return None;
         }
         match self.read(path) {
-            Ok(text) => self.file(Source::new(path, text), asked.chain + 1),
+            Ok(text) => self.file(SourceText::new(path, text), asked.chain + 1),
             Err(reason) => {
                 self.report(number, failed(asked.span, path, &reason));
                 None

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use agentic_diag::Source;
+use agentic_diag::SourceText;
 
 use crate::analyze;
 use crate::code::{CodePlace, ContextCode, Op};
@@ -38,9 +38,9 @@ pub enum Calls {
 
 /// What a check found.
 #[derive(Debug)]
-pub struct Checked {
+pub struct CheckFindings {
     /// Every text that was read, the program itself first.
-    pub sources: Vec<Source>,
+    pub sources: Vec<SourceText>,
     /// What is wrong; nothing if the program may run.
     pub findings: Vec<FileFinding>,
 }
@@ -53,7 +53,7 @@ pub struct Module {
 
 #[derive(Debug)]
 pub(crate) struct ModuleShared {
-    pub sources: Vec<Source>,
+    pub sources: Vec<SourceText>,
     pub dialects: Vec<Dialect>,
     pub code: ContextCode,
     pub calls: Calls,
@@ -83,7 +83,7 @@ impl EntryPoint {
 
 /// Whether a run reports what it does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Tracing {
+pub enum TraceMode {
     /// Every event of the language's trace.
     Full,
     /// Nothing.
@@ -92,7 +92,7 @@ pub enum Tracing {
 
 /// How a program is run.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct RunOptions {
+pub struct ContextOptions {
     /// How many iterations of one `parallel for` run at once.
     pub concurrency: usize,
     /// How deep calls may nest.
@@ -102,17 +102,17 @@ pub struct RunOptions {
     /// Which candidate each choice takes, by the id of its site.
     pub variant: BTreeMap<String, String>,
     /// Whether the run reports what it does.
-    pub tracing: Tracing,
+    pub tracing: TraceMode,
 }
 
-impl Default for RunOptions {
-    fn default() -> RunOptions {
-        RunOptions {
+impl Default for ContextOptions {
+    fn default() -> ContextOptions {
+        ContextOptions {
             concurrency: 4,
             call_depth_max: 1000,
             steps_max: STEPS_MAX,
             variant: BTreeMap::new(),
-            tracing: Tracing::Full,
+            tracing: TraceMode::Full,
         }
     }
 }
@@ -121,10 +121,14 @@ impl Default for RunOptions {
 /// anything.
 ///
 /// The name of `root` is its path; imports resolve from there and are read by `resolver`.
-pub fn check(root: Source, options: &CheckOptions, resolver: TextResolver<'_>) -> Checked {
+pub fn check(
+    root: SourceText,
+    options: &CheckOptions,
+    resolver: TextResolver<'_>,
+) -> CheckFindings {
     let (loaded, sources, findings) = read(root, options, resolver);
     let sources = sources.unwrap_or_else(|| sources_of(loaded).0);
-    Checked { sources, findings }
+    CheckFindings { sources, findings }
 }
 
 /// Checks and compiles a program.
@@ -132,16 +136,16 @@ pub fn check(root: Source, options: &CheckOptions, resolver: TextResolver<'_>) -
 /// # Errors
 /// Fails with everything that the check found.
 pub fn compile(
-    root: Source,
+    root: SourceText,
     options: &CheckOptions,
     resolver: TextResolver<'_>,
-) -> Result<Module, Checked> {
+) -> Result<Module, CheckFindings> {
     let (loaded, sources, findings) = read(root, options, resolver);
     if let Some(sources) = sources {
-        return Err(Checked { sources, findings });
+        return Err(CheckFindings { sources, findings });
     }
     if !findings.is_empty() {
-        return Err(Checked { sources: sources_of(loaded).0, findings });
+        return Err(CheckFindings { sources: sources_of(loaded).0, findings });
     }
     let code = crate::compile::compile(&loaded);
     let warnings = analyze::warn(&loaded);
@@ -152,10 +156,10 @@ pub fn compile(
 
 /// Loads and analyzes; the sources come back apart when a text could not be parsed.
 fn read(
-    root: Source,
+    root: SourceText,
     options: &CheckOptions,
     resolver: TextResolver<'_>,
-) -> (LoadedProgram, Option<Vec<Source>>, Vec<FileFinding>) {
+) -> (LoadedProgram, Option<Vec<SourceText>>, Vec<FileFinding>) {
     let outcome = load::load(root, options.dialect, resolver);
     let load::LoadOutcome { loaded, broken, mut findings } = outcome;
     if broken.is_empty() {
@@ -176,20 +180,20 @@ fn read(
     }
 }
 
-fn sources_of(loaded: LoadedProgram) -> (Vec<Source>, Vec<Dialect>) {
+fn sources_of(loaded: LoadedProgram) -> (Vec<SourceText>, Vec<Dialect>) {
     loaded.files.into_iter().map(|file| (file.source, file.dialect)).unzip()
 }
 
 impl Module {
     /// Returns the texts of the program, the program itself first.
-    pub fn sources(&self) -> &[Source] {
+    pub fn sources(&self) -> &[SourceText] {
         &self.shared.sources
     }
 
     /// Returns what is likely to be wrong with the program, though it may run.
-    pub fn warned(&self) -> Checked {
+    pub fn warned(&self) -> CheckFindings {
         let (sources, findings) = (self.shared.sources.clone(), self.shared.warnings.clone());
-        Checked { sources, findings }
+        CheckFindings { sources, findings }
     }
 
     /// Returns the dialect of the program itself, which a start record pins.

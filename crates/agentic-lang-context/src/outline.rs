@@ -23,7 +23,7 @@ pub enum Outline {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Declaration {
     /// What it declares.
-    pub sort: Sort,
+    pub sort: DeclarationSort,
     /// The name; nothing for a main agent without one.
     pub name: Option<String>,
     /// How it is written.
@@ -32,7 +32,7 @@ pub struct Declaration {
 
 /// What a declaration declares.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Sort {
+pub enum DeclarationSort {
     /// A tool, model, file, agent or memory from elsewhere.
     Import,
     /// An agent.
@@ -99,17 +99,17 @@ fn declarations(text: &str, tokens: &[Token]) -> Outline {
         && first.kind != TokenKind::End
     {
         let (sort, name_at) = match first.kind {
-            TokenKind::Name(Word::Import) => (Sort::Import, 2),
-            TokenKind::Name(Word::Main) => (Sort::MainAgent, 2),
+            TokenKind::Name(Word::Import) => (DeclarationSort::Import, 2),
+            TokenKind::Name(Word::Main) => (DeclarationSort::MainAgent, 2),
             TokenKind::Name(_)
             | TokenKind::Number
             | TokenKind::Text
             | TokenKind::Symbol(_)
-            | TokenKind::End => (Sort::Agent, 1),
+            | TokenKind::End => (DeclarationSort::Agent, 1),
         };
         let length = match sort {
-            Sort::Import => Some(IMPORT_TOKENS.min(rest.len() - 1)),
-            Sort::Agent | Sort::MainAgent => block_end(rest),
+            DeclarationSort::Import => Some(IMPORT_TOKENS.min(rest.len() - 1)),
+            DeclarationSort::Agent | DeclarationSort::MainAgent => block_end(rest),
         };
         let Some(length) = length else { return Outline::Open };
         let name = rest.get(name_at).filter(|token| matches!(token.kind, TokenKind::Name(_)));

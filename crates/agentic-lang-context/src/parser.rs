@@ -9,7 +9,7 @@ mod expression;
 mod generate;
 mod statement;
 
-use agentic_diag::{Source, Span};
+use agentic_diag::{SourceText, Span};
 
 use crate::ast::{ContextFile, ContextTree, Expr, ExprId, ExprKind};
 use crate::dialect::{Commas, Dialect};
@@ -24,9 +24,9 @@ pub const HEIGHT_MAX: u16 = 250;
 
 /// Parses one file.
 pub(crate) fn parse(
-    source: Source,
+    source: SourceText,
     dialect: Dialect,
-) -> Result<ContextFile, (Source, SyntaxFault)> {
+) -> Result<ContextFile, (SourceText, SyntaxFault)> {
     match parse_text(source.text(), dialect) {
         Ok(program) => Ok(ContextFile { source, dialect, program }),
         Err(diagnostic) => Err((source, diagnostic)),

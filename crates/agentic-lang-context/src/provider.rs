@@ -12,15 +12,15 @@ mod scripted;
 mod workspace;
 
 use agentic_model::{Instant, Value};
-use agentic_replay::{Answer, Failure, RequestId};
+use agentic_replay::{ProgramFailure, RequestAnswer, RequestId};
 
 use crate::json::{self, Json};
 
 pub use crate::provider::dry_run::dry_run;
 pub use crate::provider::effect::effect_class;
 pub use crate::provider::memory::{LocalMemories, LocalMemoryFault, MockMemory, Records};
-pub use crate::provider::mock::{MockModel, mock_tool};
-pub use crate::provider::scripted::{PreparedReply, ScriptedModel};
+pub use crate::provider::mock::{EmptyModel, mock_tool};
+pub use crate::provider::scripted::{PreparedModel, PreparedReply};
 pub use crate::provider::workspace::TextTree;
 
 /// The code of the failure of a request that a provider refused.
@@ -35,12 +35,12 @@ pub struct EffectStamp<'a> {
     pub at: Instant,
 }
 
-fn done(json: &Json) -> Answer {
-    Answer::Ok(json::to_value(json))
+fn done(json: &Json) -> RequestAnswer {
+    RequestAnswer::Ok(json::to_value(json))
 }
 
-fn refused(message: impl Into<String>) -> Answer {
-    Answer::Failed(Failure::new(REFUSED, message))
+fn refused(message: impl Into<String>) -> RequestAnswer {
+    RequestAnswer::Failed(ProgramFailure::new(REFUSED, message))
 }
 
 fn text_field<'a>(payload: &'a Value, key: &str) -> &'a str {

@@ -39,12 +39,12 @@ pub(crate) use self::trace::{camel, left_out};
 pub use self::world::{DEBUG_EVENT, TRACE_EVENT};
 
 use crate::error::Error;
-use crate::module::{EntryPoint, Module, ModuleShared, RunOptions};
+use crate::module::{ContextOptions, EntryPoint, Module, ModuleShared};
 use crate::value::ContextValue;
 
 use self::meaning::DialectMeaning;
 use self::task::{ContextTask, TaskId};
-use self::world::{Pause, RunWorld, pick};
+use self::world::{RunWorld, TaskPause, pick};
 
 /// One run of a program.
 pub struct ContextRun {
@@ -64,7 +64,7 @@ impl Module {
     ///
     /// # Errors
     /// Fails when the entry point is not there.
-    pub fn run(&self, entry: &EntryPoint, options: RunOptions) -> Result<ContextRun, Error> {
+    pub fn run(&self, entry: &EntryPoint, options: ContextOptions) -> Result<ContextRun, Error> {
         let function = self.entry_function(entry)?;
         Ok(ContextRun::new(self.shared.clone(), function, options))
     }
@@ -92,7 +92,11 @@ impl Module {
 }
 
 impl ContextRun {
-    pub(crate) fn new(module: Arc<ModuleShared>, function: u32, options: RunOptions) -> ContextRun {
+    pub(crate) fn new(
+        module: Arc<ModuleShared>,
+        function: u32,
+        options: ContextOptions,
+    ) -> ContextRun {
         let picked = module.code.uses.iter().map(|site| pick(site, &options)).collect();
         let steps_left = options.steps_max;
         let world = RunWorld {
@@ -135,7 +139,7 @@ impl ContextRun {
         while let Some(id) = self.ready.pop_front() {
             let Some(mut task) = self.tasks.remove(&id) else { continue };
             let mut pause = self.world.advance(&mut task);
-            if matches!(pause, Pause::Grown) {
+            if matches!(pause, TaskPause::Grown) {
                 match self.measure(&task) {
                     Ok(()) => {
                         self.ready.push_front(id);
@@ -146,23 +150,23 @@ impl ContextRun {
                 }
             }
             match pause {
-                Pause::Grown => unreachable!("BUG: what has grown was measured"),
-                Pause::Asked(path) => {
+                TaskPause::Grown => unreachable!("BUG: what has grown was measured"),
+                TaskPause::Asked(path) => {
                     self.waiting.insert(path, id);
                     self.tasks.insert(id, task);
                 }
-                Pause::Forked => {
+                TaskPause::Forked => {
                     self.tasks.insert(id, task);
                     self.start_iterations(id);
                 }
-                Pause::Ended(value) if task.parent.is_none() => {
+                TaskPause::Ended(value) if task.parent.is_none() => {
                     end = Some(self.world.result(&value));
                 }
-                Pause::Failed(fault) if task.parent.is_none() => {
+                TaskPause::Failed(fault) if task.parent.is_none() => {
                     end = Some(End::Failed(self.world.failure(&fault)));
                 }
-                Pause::Ended(value) => self.iteration_over(task, Ok(value)),
-                Pause::Failed(fault) => self.iteration_over(task, Err(fault)),
+                TaskPause::Ended(value) => self.iteration_over(task, Ok(value)),
+                TaskPause::Failed(fault) => self.iteration_over(task, Err(fault)),
             }
             if end.is_some() {
                 break;

@@ -2,7 +2,7 @@
 
 mod prompts;
 
-use agentic_replay::Event;
+use agentic_replay::ProgramEvent;
 
 pub use crate::trace::prompts::prompts;
 
@@ -17,7 +17,7 @@ const LINE_TEXT_MAX: usize = 72;
 const EMPTY: &str = "(empty trace)";
 
 /// Collects the trace out of the events of a run; events of other kinds are left out.
-pub fn collect<'a>(events: impl IntoIterator<Item = &'a Event>) -> Vec<Json> {
+pub fn collect<'a>(events: impl IntoIterator<Item = &'a ProgramEvent>) -> Vec<Json> {
     let texts = events.into_iter().filter_map(text_of);
     texts.filter_map(|text| json::parse_within(text, TRACE_NESTING_MAX).ok()).collect()
 }
@@ -33,7 +33,7 @@ pub struct Collector {
 
 impl Collector {
     /// Takes in an event; those of other kinds are left aside.
-    pub fn take(&mut self, event: &Event) {
+    pub fn take(&mut self, event: &ProgramEvent) {
         let Some(text) = text_of(event) else { return };
         if self.n_bytes >= TRACE_BYTES_MAX {
             self.n_left_out += 1;
@@ -51,7 +51,7 @@ impl Collector {
 }
 
 /// Returns the JSON of one event of the trace; nothing for an event of another kind.
-pub fn text_of(event: &Event) -> Option<&str> {
+pub fn text_of(event: &ProgramEvent) -> Option<&str> {
     json::wire_text(&event.data).filter(|_| event.kind == TRACE_EVENT)
 }
 

@@ -4,11 +4,11 @@ use std::hint::black_box;
 use std::sync::Arc;
 
 use agentic_lang_pipeline::native::Natives;
-use agentic_lang_pipeline::run::{AgentCall, FlowProgram, PipelineOptions};
+use agentic_lang_pipeline::run::{AgentCall, PipelineOptions, PipelineProgram};
 use agentic_lang_pipeline::{check, compile};
 use agentic_model::{Instant, Value};
 use agentic_plan::standard_registry;
-use agentic_replay::{Answer, Failure, ProgramRun, Request, Seed, Start, run_to_end};
+use agentic_replay::{ProgramFailure, ProgramRun, Request, RequestAnswer, Seed, Start, run_to_end};
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 
 const BLOCKS: usize = 1_000;
@@ -32,12 +32,12 @@ fn compiling(criterion: &mut Criterion) {
     group.finish();
 }
 
-fn perform(natives: &Natives, request: &Request) -> Answer {
+fn perform(natives: &Natives, request: &Request) -> RequestAnswer {
     let function = request.payload.get("function").and_then(Value::as_text);
     let call = AgentCall::of(request).expect("natives are calls");
     match function.and_then(|function| natives.perform(function, &call)) {
-        Some(Ok(value)) => Answer::Ok(value),
-        _ => Answer::Failed(Failure::new("unknown-kind", "not a native")),
+        Some(Ok(value)) => RequestAnswer::Ok(value),
+        _ => RequestAnswer::Failed(ProgramFailure::new("unknown-kind", "not a native")),
     }
 }
 
@@ -53,7 +53,7 @@ fn running(criterion: &mut Criterion) {
         group.throughput(Throughput::Elements(compiled.blocks[0].plan.nodes().len() as u64));
         group.bench_function(format!("{name}, a node"), |bencher| {
             bencher.iter(|| {
-                let program = FlowProgram::new(&compiled, PipelineOptions::default());
+                let program = PipelineProgram::new(&compiled, PipelineOptions::default());
                 run_to_end(program, &start, |request| perform(&natives, request))
             });
         });
@@ -73,11 +73,11 @@ fn side_by_side(criterion: &mut Criterion) {
     let compiled = compile(&source, Arc::new(standard_registry())).expect("valid");
     let start = Start { input: Value::Null, seed: Seed([0; 32]), at: Instant::from_millis(0) };
     let natives = Natives::default();
-    let begin = || -> Vec<ProgramRun<FlowProgram>> {
-        let program = || FlowProgram::new(&compiled, PipelineOptions::default());
+    let begin = || -> Vec<ProgramRun<PipelineProgram>> {
+        let program = || PipelineProgram::new(&compiled, PipelineOptions::default());
         (0..PLANS).map(|_| ProgramRun::begin(program(), &start).0).collect()
     };
-    let advance = |run: &mut ProgramRun<FlowProgram>| {
+    let advance = |run: &mut ProgramRun<PipelineProgram>| {
         let request = run.open().values().next().cloned();
         if let Some(request) = request {
             run.deliver(&request.path, perform(&natives, &request), run.now());

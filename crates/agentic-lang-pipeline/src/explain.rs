@@ -6,11 +6,11 @@ use std::fmt::Write as _;
 use agentic_model::{Value, json};
 use agentic_plan::{
     AgentId, AuthSource, Backend, BuiltinSpec, CallKind, GraphNode, Implementation, NodeWork,
-    ParameterType, Plan, PlanCall, Registry, ResolutionMode, SourceMap,
+    ParameterType, Plan, PlanCall, PlanSourceMap, Registry, ResolutionMode,
 };
 
 use crate::ast;
-use crate::compile::Compiled;
+use crate::compile::CompiledSource;
 use crate::finding::shown;
 use crate::parser::parse_program;
 use crate::run::prompts;
@@ -31,7 +31,7 @@ pub struct Needs {
 }
 
 /// Says what a compiled source does, block by block.
-pub fn explain(compiled: &Compiled) -> String {
+pub fn explain(compiled: &CompiledSource) -> String {
     let mut out = String::new();
     for (index, block) in compiled.blocks.iter().enumerate() {
         if index > 0 {
@@ -51,7 +51,7 @@ pub fn explain(compiled: &Compiled) -> String {
 }
 
 /// Says what a plan by itself does, and where its nodes come from.
-pub fn explain_stored(plan: &Plan, places: &SourceMap, registry: &Registry) -> String {
+pub fn explain_stored(plan: &Plan, places: &PlanSourceMap, registry: &Registry) -> String {
     let mut out = String::from("It runs ");
     explain_plan(&mut out, plan, places, registry);
     out
@@ -59,7 +59,7 @@ pub fn explain_stored(plan: &Plan, places: &SourceMap, registry: &Registry) -> S
 
 impl Needs {
     /// Collects what the blocks of a source need, programs in nodes included.
-    pub fn of(compiled: &Compiled) -> Needs {
+    pub fn of(compiled: &CompiledSource) -> Needs {
         let mut needs = Needs::default();
         for block in &compiled.blocks {
             for node in block.plan.nodes() {
@@ -192,7 +192,7 @@ fn texts(value: &Value) -> Vec<&str> {
     }
 }
 
-fn explain_plan(out: &mut String, plan: &Plan, places: &SourceMap, registry: &Registry) {
+fn explain_plan(out: &mut String, plan: &Plan, places: &PlanSourceMap, registry: &Registry) {
     let backend = place_of(plan.backend());
     let when = match plan.mode() {
         ResolutionMode::Static => "its plan is fixed now",

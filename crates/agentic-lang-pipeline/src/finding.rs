@@ -1,6 +1,6 @@
 //! Findings of all phases: one shape, stable kinds and codes.
 
-use agentic_diag::{Diagnostic, Source, Span, Style};
+use agentic_diag::{Diagnostic, DiagnosticStyle, SourceText, Span};
 use agentic_model::{Map, Value};
 use agentic_plan::{Backend, PlanErrorKind};
 
@@ -12,7 +12,7 @@ pub const RENDERED_MAX: usize = 20;
 const SHOWN_CHARS_MAX: usize = 60;
 
 /// What a phase reports instead of a result: one finding or more, in source order.
-pub type Findings = Vec<PipelineFinding>;
+pub type PipelineFindings = Vec<PipelineFinding>;
 
 /// A phase of the compiler.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -231,7 +231,7 @@ impl PipelineFinding {
 }
 
 /// Returns findings as data, one map each: the lines of `--diagnostics json`.
-pub fn findings_to_values(source: &Source, findings: &[PipelineFinding]) -> Vec<Value> {
+pub fn findings_to_values(source: &SourceText, findings: &[PipelineFinding]) -> Vec<Value> {
     let locator = Locator::new(source.text());
     findings.iter().map(|finding| to_value(source.name(), &locator, finding)).collect()
 }
@@ -272,7 +272,11 @@ fn to_value(file: &str, locator: &Locator<'_>, finding: &PipelineFinding) -> Val
 
 /// Renders findings with excerpt, caret, reason and hint. Beyond [`RENDERED_MAX`] they are only
 /// counted.
-pub fn render_findings(source: &Source, findings: &[PipelineFinding], style: Style) -> String {
+pub fn render_findings(
+    source: &SourceText,
+    findings: &[PipelineFinding],
+    style: DiagnosticStyle,
+) -> String {
     let shown = findings.iter().take(RENDERED_MAX);
     let mut parts: Vec<String> =
         shown.map(|finding| finding.diagnostic.render(source, style)).collect();

@@ -4,7 +4,7 @@
 
 use agentic_diag::Span;
 
-use crate::finding::Findings;
+use crate::finding::PipelineFindings;
 use crate::lexer::Lexer;
 use crate::parser::parse;
 use crate::token::TokenKind;
@@ -18,7 +18,7 @@ const INDENT: usize = 2;
 ///
 /// # Errors
 /// Returns what is wrong with a source that does not parse.
-pub fn format(text: &str) -> Result<String, Findings> {
+pub fn format(text: &str) -> Result<String, PipelineFindings> {
     parse(text)?;
     let pieces = pieces_of(text).map_err(|finding| vec![finding])?;
     let mut layout = TokenLayout { out: String::new(), column: 0, after_comment: false };

@@ -10,13 +10,13 @@ use std::sync::Arc;
 
 use agentic_model::object::ObjectError;
 use agentic_model::{Cid, Map, Object, Place, Value, canonical};
-use agentic_plan::{NodeId, Registry, SourceMap};
+use agentic_plan::{NodeId, PlanSourceMap, Registry};
 use agentic_replay::{Kinds, Language, Path, PinnedProgram, Places, Program, ProgramFault};
 
-use crate::compile::{Compiled, compile};
+use crate::compile::{CompiledSource, compile};
 use crate::planned::PlannedRun;
 use crate::run::{
-    BlockOrder, Children, FlowProgram, PipelineOptions, RunResult, add_kinds, inner_plans,
+    BlockOrder, PartsPlace, PipelineOptions, PipelineProgram, RunResult, add_kinds, inner_plans,
 };
 use crate::{LANGUAGE, SEMANTICS_OLDEST, SEMANTICS_VERSION};
 
@@ -71,10 +71,10 @@ impl Language for PipelineLanguage {
         let options = PipelineOptions {
             invoked_by: text("invoked_by").map(str::to_owned),
             blocks: text("blocks").and_then(BlockOrder::parse).unwrap_or(BlockOrder::Sequential),
-            children: Children::Sessions,
+            children: PartsPlace::Sessions,
             ..PipelineOptions::default()
         };
-        Ok(Box::new(FlowProgram::new(&compiled, options)))
+        Ok(Box::new(PipelineProgram::new(&compiled, options)))
     }
 
     fn parts(&self, flow: &Object) -> Vec<Cid> {
@@ -105,7 +105,7 @@ impl Language for PipelineLanguage {
 
     fn places(&self, pinned: &PinnedProgram<'_>) -> Result<Places, ProgramFault> {
         let blocks = compiled(pinned)?.blocks.into_iter();
-        let maps: Vec<Arc<SourceMap>> = blocks.map(|block| block.source_map).collect();
+        let maps: Vec<Arc<PlanSourceMap>> = blocks.map(|block| block.source_map).collect();
         Ok(Box::new(move |path| place_of(&maps, path)))
     }
 
@@ -116,7 +116,7 @@ impl Language for PipelineLanguage {
 }
 
 /// Finds the place of the outermost node that a path stands in, by the source maps of the blocks.
-pub fn place_of(maps: &[Arc<SourceMap>], path: &Path) -> Option<Place> {
+pub fn place_of(maps: &[Arc<PlanSourceMap>], path: &Path) -> Option<Place> {
     let mut parts = path.as_str().split('/');
     let block: usize = parts.next()?.strip_prefix('b')?.parse().ok()?;
     maps.get(block)?.place(&NodeId::parse(parts.next()?).ok()?)
@@ -124,7 +124,7 @@ pub fn place_of(maps: &[Arc<SourceMap>], path: &Path) -> Option<Place> {
 
 /// A program as it is pinned: its object, and the pieces that it names.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Pinned {
+pub struct PinnedSource {
     /// The object.
     pub flow: Object,
     /// The pieces.
@@ -135,7 +135,7 @@ pub struct Pinned {
 ///
 /// # Errors
 /// Fails when what it answers from, or in whose name it runs, is too long for an object.
-pub fn pin(run: &PlannedRun) -> Result<Pinned, ObjectError> {
+pub fn pin(run: &PlannedRun) -> Result<PinnedSource, ObjectError> {
     let mut parts = Vec::new();
     let registry = run.compiled.registry.to_value();
     let registry_bytes = canonical::encode(&registry).map_err(ObjectError::from)?;
@@ -152,7 +152,7 @@ pub fn pin(run: &PlannedRun) -> Result<Pinned, ObjectError> {
         ("script", run.script.clone()),
     ];
     map.extend(further.into_iter().filter_map(|(key, value)| Some((key.to_owned(), value?))));
-    Ok(Pinned { flow: Object::new(map)?, parts })
+    Ok(PinnedSource { flow: Object::new(map)?, parts })
 }
 
 /// Returns a value that is short as it is, and of any other the links to its pieces.
@@ -226,7 +226,7 @@ fn source(pinned: &PinnedProgram<'_>) -> Result<String, ProgramFault> {
 }
 
 /// Compiles a program with the registry that is pinned with it.
-fn compiled(pinned: &PinnedProgram<'_>) -> Result<Compiled, ProgramFault> {
+fn compiled(pinned: &PinnedProgram<'_>) -> Result<CompiledSource, ProgramFault> {
     let registry = Arc::new(pinned_registry(pinned)?);
     compile(&source(pinned)?, registry).map_err(|findings| {
         ProgramFault::found(findings.first().map(|finding| finding.diagnostic.message.as_str()))

@@ -31,14 +31,16 @@ pub mod run;
 mod token;
 mod translate;
 
-pub use crate::compile::{Compiled, CompiledBlock, check, compile, source_text};
+pub use crate::compile::{CompiledBlock, CompiledSource, check, compile, source_text};
 pub use crate::explain::{Needs, explain, explain_stored};
 pub use crate::finding::{
-    FindingKind, Findings, PhaseName, PipelineFinding, RENDERED_MAX, findings_to_values,
+    FindingKind, PhaseName, PipelineFinding, PipelineFindings, RENDERED_MAX, findings_to_values,
     render_findings,
 };
 pub use crate::format::format;
-pub use crate::language::{Pinned, PipelineLanguage, part_of, pin, pinned_registry, place_of};
+pub use crate::language::{
+    PinnedSource, PipelineLanguage, part_of, pin, pinned_registry, place_of,
+};
 pub use crate::lower::{
     DYNAMIC_AGENT, FinalBlock, LoweredBlock, PlannedBlock, finalize, lower, validate,
 };

@@ -76,14 +76,14 @@ impl<'a> Locator<'a> {
 
 #[cfg(test)]
 mod tests {
-    use agentic_diag::Source;
+    use agentic_diag::SourceText;
 
     use super::*;
 
     #[test]
     fn positions_agree_with_the_slow_way() {
         let text = format!("\u{feff}a\tb\r\né{}\n{}x\n", "ü".repeat(3_000), "y\n".repeat(2_000));
-        let (locator, source) = (Locator::new(&text), Source::new("t", text.as_str()));
+        let (locator, source) = (Locator::new(&text), SourceText::new("t", text.as_str()));
         for at in (0..=text.len()).filter(|at| text.is_char_boundary(*at)).step_by(7) {
             for length in [0, 1, 5, 63, 64, 200] {
                 let end = (at..=(at + length).min(text.len())).rev();

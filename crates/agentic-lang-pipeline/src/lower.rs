@@ -7,7 +7,7 @@ use agentic_plan::{
     ResolutionMode,
 };
 
-use crate::finding::{FindingKind, Findings, PipelineFinding};
+use crate::finding::{FindingKind, PipelineFinding, PipelineFindings};
 use crate::resolve::{ResolvedBlock, ResolvedNode, ResolvedScript};
 
 /// The agent of nodes that carry a program.
@@ -50,7 +50,7 @@ pub struct PlannedBlock {
 ///
 /// # Errors
 /// None.
-pub fn lower(resolved: ResolvedScript) -> Result<Vec<LoweredBlock>, Findings> {
+pub fn lower(resolved: ResolvedScript) -> Result<Vec<LoweredBlock>, PipelineFindings> {
     Ok(resolved.blocks.into_iter().map(lower_block).collect())
 }
 
@@ -66,7 +66,7 @@ fn lower_block(block: ResolvedBlock) -> LoweredBlock {
 ///
 /// # Errors
 /// None.
-pub fn finalize(blocks: Vec<LoweredBlock>) -> Result<Vec<FinalBlock>, Findings> {
+pub fn finalize(blocks: Vec<LoweredBlock>) -> Result<Vec<FinalBlock>, PipelineFindings> {
     let close = |block: LoweredBlock| {
         let LoweredBlock { backend, mode, fragment, mut numbering, sites, span } = block;
         FinalBlock { backend, mode, closed: fragment.finish(&mut numbering), sites, span }
@@ -78,8 +78,8 @@ pub fn finalize(blocks: Vec<LoweredBlock>) -> Result<Vec<FinalBlock>, Findings> 
 ///
 /// # Errors
 /// Reports the blocks whose plans are too large.
-pub fn validate(blocks: Vec<FinalBlock>) -> Result<Vec<PlannedBlock>, Findings> {
-    let mut findings = Findings::new();
+pub fn validate(blocks: Vec<FinalBlock>) -> Result<Vec<PlannedBlock>, PipelineFindings> {
+    let mut findings = PipelineFindings::new();
     let mut planned = Vec::with_capacity(blocks.len());
     for FinalBlock { backend, mode, closed, sites, span } in blocks {
         match closed.validate(backend, mode) {

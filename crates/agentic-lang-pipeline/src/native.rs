@@ -5,7 +5,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use agentic_model::{Map, Value};
 use agentic_plan::text_of;
-use agentic_replay::Failure;
+use agentic_replay::ProgramFailure;
 
 use crate::run::AgentCall;
 
@@ -13,7 +13,7 @@ use crate::run::AgentCall;
 const TEXT_BYTES_MAX: usize = 1 << 20;
 
 /// A native function: takes a call, gives its output.
-pub type Native = fn(&AgentCall) -> Result<Value, Failure>;
+pub type Native = fn(&AgentCall) -> Result<Value, ProgramFailure>;
 
 /// The native functions of a host, by name.
 #[derive(Debug, Clone)]
@@ -51,7 +51,11 @@ impl Natives {
 
     /// Performs a function; nothing if there is none of that name. One that panics has failed,
     /// and so has its node, nothing else.
-    pub fn perform(&self, function: &str, call: &AgentCall) -> Option<Result<Value, Failure>> {
+    pub fn perform(
+        &self,
+        function: &str,
+        call: &AgentCall,
+    ) -> Option<Result<Value, ProgramFailure>> {
         let native = self.functions.get(function)?;
         // A function has only the call, which it cannot change: nothing is left half done.
         let outcome = catch_unwind(AssertUnwindSafe(|| native(call)));
@@ -59,12 +63,12 @@ impl Natives {
             let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
             let text = text.or_else(|| panic.downcast_ref::<String>().cloned());
             let said = text.unwrap_or_else(|| "it said nothing".to_owned());
-            Err(Failure::new("panicked", format!("`{function}` panicked: {said}")))
+            Err(ProgramFailure::new("panicked", format!("`{function}` panicked: {said}")))
         }))
     }
 }
 
-fn wrap(call: &AgentCall) -> Result<Value, Failure> {
+fn wrap(call: &AgentCall) -> Result<Value, ProgramFailure> {
     let (left, right) = (text(&call.params, "left")?, text(&call.params, "right")?);
     Ok(Value::Text(format!("{left}{}{right}", text_of(&call.input))))
 }
@@ -80,7 +84,7 @@ fn echo(call: &AgentCall) -> String {
     }
 }
 
-fn repeat(call: &AgentCall) -> Result<Value, Failure> {
+fn repeat(call: &AgentCall) -> Result<Value, ProgramFailure> {
     let times = call.params.get("times").and_then(Value::as_int);
     let times = times.and_then(|times| usize::try_from(times).ok());
     let times = times.ok_or_else(|| invalid("`times` is not a count"))?;
@@ -93,7 +97,7 @@ fn repeat(call: &AgentCall) -> Result<Value, Failure> {
 }
 
 /// Joins the texts of a tuple, or of the one input, and the further arguments.
-fn concat(call: &AgentCall) -> Result<Value, Failure> {
+fn concat(call: &AgentCall) -> Result<Value, ProgramFailure> {
     let separator = text(&call.params, "sep")?;
     let mut texts: Vec<String> = match &call.input {
         Value::List(items) => items.iter().map(text_of).collect(),
@@ -110,7 +114,7 @@ fn concat(call: &AgentCall) -> Result<Value, Failure> {
     Ok(Value::Text(texts.join(separator)))
 }
 
-fn pick(call: &AgentCall) -> Result<Value, Failure> {
+fn pick(call: &AgentCall) -> Result<Value, ProgramFailure> {
     let index = call.params.get("index").and_then(Value::as_int);
     let index = index.and_then(|index| usize::try_from(index).ok());
     let index = index.ok_or_else(|| invalid("`index` is not a place in a tuple"))?;
@@ -118,11 +122,11 @@ fn pick(call: &AgentCall) -> Result<Value, Failure> {
     items.get(index).cloned().ok_or_else(|| invalid("the tuple has no such item"))
 }
 
-fn text<'a>(params: &'a Map, key: &str) -> Result<&'a str, Failure> {
+fn text<'a>(params: &'a Map, key: &str) -> Result<&'a str, ProgramFailure> {
     let found = params.get(key).and_then(Value::as_text);
     found.ok_or_else(|| invalid(&format!("`{key}` is not text")))
 }
 
-fn invalid(message: &str) -> Failure {
-    Failure::new("InvalidInput", message)
+fn invalid(message: &str) -> ProgramFailure {
+    ProgramFailure::new("InvalidInput", message)
 }

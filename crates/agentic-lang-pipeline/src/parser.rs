@@ -7,7 +7,7 @@ use crate::ast::{
     BuiltinCall, Literal, NamedArgument, PipelineBlock, PipelineNode, PipelineSource, Site,
     WrittenValue,
 };
-use crate::finding::{FindingKind, Findings, PipelineFinding};
+use crate::finding::{FindingKind, PipelineFinding, PipelineFindings};
 use crate::lexer::Lexer;
 use crate::token::{Token, TokenKind};
 
@@ -23,7 +23,7 @@ const KEPT_WORDS: [&str; 2] = ["as", "with"];
 ///
 /// # Errors
 /// Returns the first thing that is wrong.
-pub fn parse(text: &str) -> Result<PipelineSource, Findings> {
+pub fn parse(text: &str) -> Result<PipelineSource, PipelineFindings> {
     parse_script(text).map_err(|finding| vec![finding])
 }
 
@@ -32,7 +32,7 @@ pub fn parse(text: &str) -> Result<PipelineSource, Findings> {
 ///
 /// # Errors
 /// Returns the first thing that is wrong.
-pub fn parse_program(text: &str) -> Result<PipelineNode, Findings> {
+pub fn parse_program(text: &str) -> Result<PipelineNode, PipelineFindings> {
     let parse = || {
         let mut parser = Parser::new(text)?;
         let body = parser.branches(0)?;

@@ -1,6 +1,6 @@
 //! Phases: pure functions that give a result or findings, and compose.
 
-use crate::finding::Findings;
+use crate::finding::PipelineFindings;
 
 /// A step of the compiler. Every function from a value to a result or findings is one.
 ///
@@ -11,7 +11,7 @@ pub trait CompilerPhase<A, B>: Sized {
     ///
     /// # Errors
     /// Returns what is wrong with the input.
-    fn run(&self, input: A) -> Result<B, Findings>;
+    fn run(&self, input: A) -> Result<B, PipelineFindings>;
 
     /// Puts another phase behind this one; it is not run when this one has findings.
     fn then<C>(self, next: impl CompilerPhase<B, C>) -> impl CompilerPhase<A, C> {
@@ -21,9 +21,9 @@ pub trait CompilerPhase<A, B>: Sized {
 
 impl<A, B, F> CompilerPhase<A, B> for F
 where
-    F: Fn(A) -> Result<B, Findings>,
+    F: Fn(A) -> Result<B, PipelineFindings>,
 {
-    fn run(&self, input: A) -> Result<B, Findings> {
+    fn run(&self, input: A) -> Result<B, PipelineFindings> {
         self(input)
     }
 }

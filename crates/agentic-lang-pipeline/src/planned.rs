@@ -2,8 +2,8 @@
 
 use agentic_model::Value;
 
-use crate::compile::Compiled;
-use crate::run::{BlockOrder, Children, PipelineOptions};
+use crate::compile::CompiledSource;
+use crate::run::{BlockOrder, PartsPlace, PipelineOptions};
 
 /// Plans with all that a run of them needs and that they do not say.
 #[derive(Debug, Clone)]
@@ -11,7 +11,7 @@ pub struct PlannedRun {
     /// The source.
     pub source: String,
     /// Its plans, and what their agents mean.
-    pub compiled: Compiled,
+    pub compiled: CompiledSource,
     /// In which order the blocks run.
     pub order: BlockOrder,
     /// In whose name it runs.
@@ -22,7 +22,7 @@ pub struct PlannedRun {
 
 impl PlannedRun {
     /// Returns how a host goes about the run.
-    pub fn options(&self, children: Children) -> PipelineOptions {
+    pub fn options(&self, children: PartsPlace) -> PipelineOptions {
         PipelineOptions {
             invoked_by: self.invoked_by.clone(),
             blocks: self.order,

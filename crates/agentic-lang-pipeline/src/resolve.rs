@@ -6,7 +6,7 @@ use agentic_diag::Span;
 use agentic_plan::{Backend, BuiltinKind, CallKind, Registry, ResolutionMode};
 
 use crate::ast::{BuiltinCall, PipelineBlock, PipelineNode, PipelineSource};
-use crate::finding::{FindingKind, Findings, PipelineFinding, shown};
+use crate::finding::{FindingKind, PipelineFinding, PipelineFindings, shown};
 use crate::printer::canonical_program;
 
 mod bind;
@@ -58,7 +58,10 @@ pub enum ResolvedNode {
 ///
 /// # Errors
 /// Returns everything that is wrong, in source order.
-pub fn resolve(script: &PipelineSource, registry: &Registry) -> Result<ResolvedScript, Findings> {
+pub fn resolve(
+    script: &PipelineSource,
+    registry: &Registry,
+) -> Result<ResolvedScript, PipelineFindings> {
     let mut resolver = NameResolver::new(registry);
     let blocks: Vec<Option<ResolvedBlock>> =
         script.blocks.iter().map(|block| resolver.top_block(block)).collect();
@@ -74,7 +77,7 @@ pub fn resolve_program(
     body: &PipelineNode,
     backend: Backend,
     registry: &Registry,
-) -> Result<ResolvedNode, Findings> {
+) -> Result<ResolvedNode, PipelineFindings> {
     let mut resolver = NameResolver::new(registry);
     shape::check(body, registry, &mut resolver.findings);
     let node = resolver.node(body, backend, ResolutionMode::Static);
@@ -83,7 +86,7 @@ pub fn resolve_program(
 
 struct NameResolver<'a> {
     registry: &'a Registry,
-    findings: Findings,
+    findings: PipelineFindings,
     suggestions: BTreeMap<String, Option<&'a str>>,
 }
 
@@ -93,7 +96,7 @@ impl<'a> NameResolver<'a> {
     }
 
     /// Gives the result if there is nothing to report.
-    fn finish<T>(mut self, result: Option<T>) -> Result<T, Findings> {
+    fn finish<T>(mut self, result: Option<T>) -> Result<T, PipelineFindings> {
         match result {
             Some(result) if self.findings.is_empty() => Ok(result),
             _ => {

@@ -8,10 +8,10 @@ use std::fmt;
 use std::sync::Arc;
 
 use agentic_model::{Instant, Value};
-use agentic_plan::{Plan, Registry, SourceMap};
-use agentic_replay::{Delivery, End, Failure, Path, Program, RequestScope, Start, Turn};
+use agentic_plan::{Plan, PlanSourceMap, Registry};
+use agentic_replay::{Delivery, End, Path, Program, ProgramFailure, RequestScope, Start, Turn};
 
-use crate::compile::Compiled;
+use crate::compile::CompiledSource;
 use crate::run::plan_run::PlanRun;
 use crate::run::prepare::PreparedPlan;
 use crate::run::task::{PipelineTask, PipelineWorld, Routes, TaskStep, TaskTurn, VersionMeaning};
@@ -38,16 +38,16 @@ mod tool_agent;
 mod usage;
 
 pub use crate::run::call::AgentCall;
-pub use crate::run::options::{BlockOrder, Children, PipelineOptions};
+pub use crate::run::options::{BlockOrder, PartsPlace, PipelineOptions};
 pub use crate::run::outgoing::{RequestKind, add_kinds};
-pub use crate::run::progress::{BlockProgress, Standing};
+pub use crate::run::progress::{BlockProgress, BlockState};
 pub use crate::run::prompts::reply_schema;
 pub use crate::run::result::{BlockResult, RunResult, Status};
 
 /// A run of the blocks of a source. Its result is a [`RunResult`] as data; when it fails, the
 /// result so far stands in the details of the failure.
-pub struct FlowProgram {
-    plans: Vec<(Arc<Plan>, Arc<SourceMap>)>,
+pub struct PipelineProgram {
+    plans: Vec<(Arc<Plan>, Arc<PlanSourceMap>)>,
     registry: Arc<Registry>,
     options: PipelineOptions,
     first_block: usize,
@@ -64,7 +64,7 @@ struct FlowRun {
     routes: Routes,
     n_started: usize,
     n_done: usize,
-    failure: Option<Failure>,
+    failure: Option<ProgramFailure>,
 }
 
 /// One block under way.
@@ -74,47 +74,51 @@ struct BlockRun {
     usage: AttemptUsage,
     started: Option<Instant>,
     ended: Option<Instant>,
-    outcome: Option<Result<Value, Failure>>,
+    outcome: Option<Result<Value, ProgramFailure>>,
 }
 
-impl FlowProgram {
+impl PipelineProgram {
     /// Makes the program of all blocks of a source; block `n` runs in the context `bn`.
-    pub fn new(compiled: &Compiled, options: PipelineOptions) -> FlowProgram {
+    pub fn new(compiled: &CompiledSource, options: PipelineOptions) -> PipelineProgram {
         let blocks = compiled.blocks.iter();
         let plans = blocks.map(|block| (Arc::clone(&block.plan), Arc::clone(&block.source_map)));
-        FlowProgram::of_plans(plans.collect(), Arc::clone(&compiled.registry), options)
+        PipelineProgram::of_plans(plans.collect(), Arc::clone(&compiled.registry), options)
     }
 
     /// Makes the program of one block of a source, in the context it has in the whole. Nothing if
     /// there is no such block.
     pub fn of_block(
-        compiled: &Compiled,
+        compiled: &CompiledSource,
         index: usize,
         options: PipelineOptions,
-    ) -> Option<FlowProgram> {
+    ) -> Option<PipelineProgram> {
         let block = compiled.blocks.get(index)?;
         let plans = vec![(Arc::clone(&block.plan), Arc::clone(&block.source_map))];
-        let program = FlowProgram::of_plans(plans, Arc::clone(&compiled.registry), options);
-        Some(FlowProgram { first_block: index, ..program })
+        let program = PipelineProgram::of_plans(plans, Arc::clone(&compiled.registry), options);
+        Some(PipelineProgram { first_block: index, ..program })
     }
 
     /// Makes the program of a plan that came from elsewhere.
-    pub fn of_plan(plan: Plan, registry: Arc<Registry>, options: PipelineOptions) -> FlowProgram {
+    pub fn of_plan(
+        plan: Plan,
+        registry: Arc<Registry>,
+        options: PipelineOptions,
+    ) -> PipelineProgram {
         let plans = vec![(Arc::new(plan), Arc::default())];
-        FlowProgram::of_plans(plans, registry, options)
+        PipelineProgram::of_plans(plans, registry, options)
     }
 
     fn of_plans(
-        plans: Vec<(Arc<Plan>, Arc<SourceMap>)>,
+        plans: Vec<(Arc<Plan>, Arc<PlanSourceMap>)>,
         registry: Arc<Registry>,
         options: PipelineOptions,
-    ) -> FlowProgram {
+    ) -> PipelineProgram {
         let meaning = VersionMeaning::of(crate::SEMANTICS_VERSION);
-        FlowProgram { plans, registry, options, first_block: 0, meaning, run: None }
+        PipelineProgram { plans, registry, options, first_block: 0, meaning, run: None }
     }
 
     /// Prepares every block before the first node of any starts.
-    fn prepare(&self, start: &Start) -> Result<FlowRun, Failure> {
+    fn prepare(&self, start: &Start) -> Result<FlowRun, ProgramFailure> {
         let world = PipelineWorld {
             registry: Arc::clone(&self.registry),
             seed: start.seed,
@@ -169,7 +173,7 @@ impl FlowProgram {
         if let Some(failure) = run.failure.take() {
             run.withdraw_all(&mut turn);
             let details = run.result(first_block).to_value();
-            end = Some(End::Failed(Failure { details, ..failure }));
+            end = Some(End::Failed(ProgramFailure { details, ..failure }));
         } else if run.n_done == run.blocks.len() {
             end = Some(End::Done(run.result(first_block).to_value()));
         }
@@ -261,7 +265,7 @@ impl FlowRun {
     }
 }
 
-impl Program for FlowProgram {
+impl Program for PipelineProgram {
     fn start(&mut self, start: &Start) -> Turn {
         match self.prepare(start) {
             Ok(run) => {
@@ -295,11 +299,11 @@ impl Program for FlowProgram {
     }
 
     fn progress(&self) -> Vec<Value> {
-        FlowProgram::progress(self).iter().map(|block| block.to_value()).collect()
+        PipelineProgram::progress(self).iter().map(|block| block.to_value()).collect()
     }
 }
 
-impl fmt::Debug for FlowProgram {
+impl fmt::Debug for PipelineProgram {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let n_blocks = self.plans.len();
         f.debug_struct("FlowProgram").field("n_blocks", &n_blocks).finish_non_exhaustive()

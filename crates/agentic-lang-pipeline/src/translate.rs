@@ -4,12 +4,12 @@
 
 use std::fmt::Write as _;
 
-use agentic_diag::{Source, Style};
+use agentic_diag::{DiagnosticStyle, SourceText};
 use agentic_model::Value;
 use agentic_plan::{AgentParameter, Backend, BuiltinSpec, Registry, ResolutionMode};
 
 use crate::compile::check;
-use crate::finding::{Findings, render_findings};
+use crate::finding::{PipelineFindings, render_findings};
 
 /// How often a reply that does not compile is sent back, unless the caller says otherwise.
 pub const REPAIRS_DEFAULT: usize = 1;
@@ -29,7 +29,7 @@ pub enum TranslateError<E> {
         /// The cleaned reply.
         source_text: String,
         /// What is wrong with it.
-        findings: Findings,
+        findings: PipelineFindings,
     },
 }
 
@@ -58,8 +58,8 @@ pub fn translate<E>(
         if repairs_left == 0 {
             return Err(TranslateError::NotAProgram { source_text, findings });
         }
-        let source = Source::new("program.as", source_text.as_str());
-        let errors = render_findings(&source, &findings, Style::Plain);
+        let source = SourceText::new("program.as", source_text.as_str());
+        let errors = render_findings(&source, &findings, DiagnosticStyle::Plain);
         user = format!(
             "{prose}\n\nThis program was refused:\n{source_text}\n\nErrors:\n{errors}\n\n\
              Reply with a program that has none of them."
@@ -154,6 +154,6 @@ fn fenced(reply: &str) -> Option<&str> {
     Some(inside.split_once("```").map_or(inside, |(inside, _)| inside))
 }
 
-fn first_message(findings: &Findings) -> &str {
+fn first_message(findings: &PipelineFindings) -> &str {
     findings.first().map_or("no reason given", |finding| finding.diagnostic.message.as_str())
 }

@@ -54,7 +54,7 @@ impl fmt::Display for AgentId {
 
 /// What repeating a call may do; an agent that declares nothing may be called once only.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Effect {
+pub enum CallEffect {
     /// Nothing: it only computes.
     Pure,
     /// Nothing: it only reads.
@@ -65,20 +65,20 @@ pub enum Effect {
     Once,
 }
 
-impl Effect {
+impl CallEffect {
     /// Returns the word that registries and requests use.
     pub fn as_str(self) -> &'static str {
         match self {
-            Effect::Pure => "pure",
-            Effect::Read => "read",
-            Effect::Idempotent => "idempotent",
-            Effect::Once => "once",
+            CallEffect::Pure => "pure",
+            CallEffect::Read => "read",
+            CallEffect::Idempotent => "idempotent",
+            CallEffect::Once => "once",
         }
     }
 
     /// Reads the word back.
-    pub fn parse(text: &str) -> Option<Effect> {
-        [Effect::Pure, Effect::Read, Effect::Idempotent, Effect::Once]
+    pub fn parse(text: &str) -> Option<CallEffect> {
+        [CallEffect::Pure, CallEffect::Read, CallEffect::Idempotent, CallEffect::Once]
             .into_iter()
             .find(|effect| effect.as_str() == text)
     }

@@ -28,13 +28,13 @@ mod source_map;
 mod text;
 mod validate;
 
-pub use crate::agent::{AgentId, Effect, Implementation, InvalidAgentId};
+pub use crate::agent::{AgentId, CallEffect, Implementation, InvalidAgentId};
 pub use crate::credential::{CredentialError, CredentialSecret, MASKED_BYTES_MIN, placeholder};
 pub use crate::draft::{NodeDraft, PLAN_VERSION, PlanDraft};
 pub use crate::error::{PlanError, PlanErrorKind};
 pub use crate::fields::ShapeError;
 pub use crate::fragment::{ClosedFragment, Fragment, Numbering};
-pub use crate::message::{ActionStyle, Message, MessageChoice, SNOOZE, Severity};
+pub use crate::message::{ActionStyle, ChannelMessage, MessageChoice, MessageSeverity, SNOOZE};
 pub use crate::node::{
     Backend, CallKind, GraphNode, InvalidNodeId, NODE_ID_BYTES_MAX, NodeId, NodeWork, PlanCall,
     ResolutionMode, RetryLimits,
@@ -48,6 +48,6 @@ pub use crate::registry::{
 };
 pub use crate::render::NotExportable;
 pub use crate::route::{Destination, Identities, Route, Router, is_identity};
-pub use crate::source_map::{SOURCE_MAP_KIND, SourceMap};
+pub use crate::source_map::{PlanSourceMap, SOURCE_MAP_KIND};
 pub use crate::text::text_of;
 pub use agentic_model::Place;

@@ -18,7 +18,7 @@ pub const SNOOZE: &str = "snooze";
 
 /// How much something matters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Severity {
+pub enum MessageSeverity {
     /// Good to know.
     Info,
     /// No hurry.
@@ -32,15 +32,15 @@ pub enum Severity {
 }
 
 /// All severities, with their words.
-const SEVERITIES: [(Severity, &str); 5] = [
-    (Severity::Info, "info"),
-    (Severity::Low, "low"),
-    (Severity::Medium, "medium"),
-    (Severity::High, "high"),
-    (Severity::Critical, "critical"),
+const SEVERITIES: [(MessageSeverity, &str); 5] = [
+    (MessageSeverity::Info, "info"),
+    (MessageSeverity::Low, "low"),
+    (MessageSeverity::Medium, "medium"),
+    (MessageSeverity::High, "high"),
+    (MessageSeverity::Critical, "critical"),
 ];
 
-impl Severity {
+impl MessageSeverity {
     /// Returns the word for it.
     pub fn as_str(self) -> &'static str {
         let found = SEVERITIES.iter().find(|(severity, _)| *severity == self);
@@ -48,7 +48,7 @@ impl Severity {
     }
 
     /// Reads the word for it, in either case.
-    pub fn parse(text: &str) -> Option<Severity> {
+    pub fn parse(text: &str) -> Option<MessageSeverity> {
         let found = SEVERITIES.iter().find(|(_, word)| word.eq_ignore_ascii_case(text));
         found.map(|(severity, _)| *severity)
     }
@@ -56,7 +56,7 @@ impl Severity {
 
 /// What a person can be told or asked.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Message {
+pub struct ChannelMessage {
     /// What sort of thing it is about, such as `hold`.
     pub subject: String,
     /// Which one.
@@ -66,7 +66,7 @@ pub struct Message {
     /// The rest.
     pub body: String,
     /// How much it matters.
-    pub severity: Severity,
+    pub severity: MessageSeverity,
     /// What there is to look at.
     pub evidence: Vec<Value>,
     /// What may be chosen.
@@ -126,7 +126,7 @@ impl MessageChoice {
     }
 }
 
-impl Message {
+impl ChannelMessage {
     /// Returns the choices of a question: those that it offers, `accept`, `reject` and `snooze`.
     pub fn actions_of(offered: &[&str]) -> Vec<MessageChoice> {
         let mut choices: Vec<&str> = Vec::new();

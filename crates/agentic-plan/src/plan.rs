@@ -33,7 +33,7 @@ pub(crate) struct Inner {
 }
 
 /// A plan that lacks only its entries.
-pub(crate) struct Exiting {
+pub(crate) struct ExitingPlan {
     inner: Inner,
     exit: usize,
 }
@@ -144,17 +144,17 @@ impl Plan {
 }
 
 impl Inner {
-    pub(crate) fn with_exit(self, exit: NodeId) -> Result<Exiting, PlanError> {
+    pub(crate) fn with_exit(self, exit: NodeId) -> Result<ExitingPlan, PlanError> {
         match self.nodes.iter().position(|node| node.id == exit) {
-            Some(exit) => Ok(Exiting { inner: self, exit }),
+            Some(exit) => Ok(ExitingPlan { inner: self, exit }),
             None => Err(PlanError::Exit { id: exit.as_str().to_owned() }),
         }
     }
 }
 
-impl Exiting {
+impl ExitingPlan {
     pub(crate) fn with_entry(self, entry: Vec<NodeId>) -> Result<Plan, PlanError> {
-        let Exiting { inner: Inner { backend, mode, nodes, links }, exit } = self;
+        let ExitingPlan { inner: Inner { backend, mode, nodes, links }, exit } = self;
         validate::check_entry(&nodes, &entry)?;
         validate::check_orphans(&nodes, &links, exit)?;
         let object = to_object(backend, mode, &nodes, &entry, &nodes[exit].id)?;

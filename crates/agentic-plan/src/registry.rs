@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use agentic_model::{Map, Value, json};
 
-use crate::agent::{AgentId, Effect, Implementation, InvalidAgentId};
+use crate::agent::{AgentId, CallEffect, Implementation, InvalidAgentId};
 use crate::fields::ShapeError;
 use crate::node::{Backend, RetryLimits};
 
@@ -110,7 +110,7 @@ pub struct BuiltinSpec {
     /// Who performs it; nothing means that the host knows the agent by its id.
     pub run: Option<Implementation>,
     /// What repeating it may do; nothing means that it may happen once only.
-    pub effect: Option<Effect>,
+    pub effect: Option<CallEffect>,
     /// How often its calls are tried; nothing means the default.
     pub retry: Option<RetryLimits>,
     /// How long one attempt may take; nothing means the default.

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::message::{Message, Severity};
+use crate::message::{ChannelMessage, MessageSeverity};
 
 /// The way of messages to people.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -12,7 +12,7 @@ pub struct Route {
     /// Whom it takes them to, in its own words; may be empty.
     pub target: String,
     /// How much a message must matter.
-    pub severity_min: Severity,
+    pub severity_min: MessageSeverity,
     /// What a message must be about; anything without.
     pub subject: Option<String>,
     /// The agent whose run it must be of, or of one whose name begins with its name and `-`; any
@@ -38,7 +38,7 @@ pub struct Router {
 
 impl Router {
     /// Returns where a message goes: along every route that it meets, nowhere twice.
-    pub fn route(&self, message: &Message, agent: &str) -> Vec<Destination> {
+    pub fn route(&self, message: &ChannelMessage, agent: &str) -> Vec<Destination> {
         let met = self.routes.iter().filter(|route| route.takes(message, agent));
         let mut seen = BTreeSet::new();
         let all = met.map(|route| Destination {
@@ -50,7 +50,7 @@ impl Router {
 }
 
 impl Route {
-    fn takes(&self, message: &Message, agent: &str) -> bool {
+    fn takes(&self, message: &ChannelMessage, agent: &str) -> bool {
         let of_agent = |wanted: &String| {
             let rest = agent.strip_prefix(wanted.as_str());
             rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('-'))

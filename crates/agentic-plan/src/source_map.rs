@@ -13,11 +13,11 @@ pub const SOURCE_MAP_KIND: &str = "source-map";
 
 /// The places of the nodes of one plan.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct SourceMap {
+pub struct PlanSourceMap {
     places: BTreeMap<NodeId, Place>,
 }
 
-impl SourceMap {
+impl PlanSourceMap {
     /// Notes where a node comes from.
     pub fn insert(&mut self, node: NodeId, place: Place) {
         self.places.insert(node, place);
@@ -43,7 +43,7 @@ impl SourceMap {
 
     /// Reads the plan that an object belongs to, and the places of its nodes. Nothing if the object
     /// is no source map.
-    pub fn from_object(object: &Object) -> Option<(Cid, SourceMap)> {
+    pub fn from_object(object: &Object) -> Option<(Cid, PlanSourceMap)> {
         if object.kind().as_str() != SOURCE_MAP_KIND {
             return None;
         }
@@ -53,6 +53,6 @@ impl SourceMap {
             Some((NodeId::parse(node).ok()?, Place::from_value(place)?))
         };
         let places = nodes.iter().map(place).collect::<Option<_>>()?;
-        Some((plan, SourceMap { places }))
+        Some((plan, PlanSourceMap { places }))
     }
 }

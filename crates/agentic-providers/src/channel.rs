@@ -12,8 +12,8 @@ use std::time::Duration;
 
 use agentic_model::{Value, json};
 
-use crate::endpoint::{Call, Exchange, Reply};
-use crate::executable::{Executable, Outcome};
+use crate::endpoint::{EndpointCall, EndpointReply, Exchange};
+use crate::executable::{Executable, ProgramOutcome};
 use crate::host::CancelFlag;
 
 /// The longest answer of a channel, in bytes.
@@ -23,7 +23,7 @@ const COMPLAINT_CHARS_MAX: usize = 300;
 
 /// What a channel can do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Capability {
+pub enum ChannelCapability {
     /// Tell somebody.
     Notify,
     /// Wait for what somebody chooses.
@@ -33,13 +33,13 @@ pub enum Capability {
 }
 
 /// All capabilities, with their words.
-const CAPABILITIES: [(Capability, &str); 3] = [
-    (Capability::Notify, "notify"),
-    (Capability::Await, "await"),
-    (Capability::Converse, "converse"),
+const CAPABILITIES: [(ChannelCapability, &str); 3] = [
+    (ChannelCapability::Notify, "notify"),
+    (ChannelCapability::Await, "await"),
+    (ChannelCapability::Converse, "converse"),
 ];
 
-impl Capability {
+impl ChannelCapability {
     /// Returns the word for it.
     pub fn as_str(self) -> &'static str {
         let found = CAPABILITIES.iter().find(|(capability, _)| *capability == self);
@@ -47,7 +47,7 @@ impl Capability {
     }
 
     /// Reads the word for it.
-    pub fn parse(text: &str) -> Option<Capability> {
+    pub fn parse(text: &str) -> Option<ChannelCapability> {
         let found = CAPABILITIES.iter().find(|(_, word)| *word == text);
         found.map(|(capability, _)| *capability)
     }
@@ -68,7 +68,7 @@ pub struct Channel {
     /// How it is reached.
     pub transport: Transport,
     /// What it can do.
-    pub can: BTreeSet<Capability>,
+    pub can: BTreeSet<ChannelCapability>,
     /// How long it may take.
     pub limit: Duration,
 }
@@ -77,7 +77,7 @@ pub struct Channel {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Errand {
     /// What.
-    pub what: Capability,
+    pub what: ChannelCapability,
     /// To whom, in the words of the channel.
     pub target: String,
     /// About which message.
@@ -110,7 +110,7 @@ pub enum ChannelFault {
 
 impl Channel {
     /// Says whether the channel can do something.
-    pub fn can(&self, what: Capability) -> bool {
+    pub fn can(&self, what: ChannelCapability) -> bool {
         self.can.contains(&what)
     }
 
@@ -136,8 +136,8 @@ impl Channel {
             Transport::Endpoint(url) => self.post(url, said, &errand.key, cancel)?,
         };
         match errand.what {
-            Capability::Await => read(&answered),
-            Capability::Notify | Capability::Converse => Ok(None),
+            ChannelCapability::Await => read(&answered),
+            ChannelCapability::Notify | ChannelCapability::Converse => Ok(None),
         }
     }
 
@@ -156,17 +156,17 @@ impl Channel {
             limit: self.limit,
         };
         match executable.run(cancel) {
-            Outcome::Done(printed) => Ok(printed),
-            Outcome::Crashed { status, complaint } => {
+            ProgramOutcome::Done(printed) => Ok(printed),
+            ProgramOutcome::Crashed { status, complaint } => {
                 let complaint: String = complaint.chars().take(COMPLAINT_CHARS_MAX).collect();
                 Err(ChannelFault::Failed(format!("it ended with {status}: {complaint}")))
             }
-            Outcome::Lost(error) => {
+            ProgramOutcome::Lost(error) => {
                 Err(ChannelFault::Failed(format!("it cannot be started: {error}")))
             }
-            Outcome::Flooded => Err(ChannelFault::Unreadable("too much".to_owned())),
-            Outcome::TimedOut => Err(ChannelFault::TimedOut),
-            Outcome::Stopped => Err(ChannelFault::Stopped),
+            ProgramOutcome::Flooded => Err(ChannelFault::Unreadable("too much".to_owned())),
+            ProgramOutcome::TimedOut => Err(ChannelFault::TimedOut),
+            ProgramOutcome::Stopped => Err(ChannelFault::Stopped),
         }
     }
 
@@ -177,18 +177,22 @@ impl Channel {
         key: &str,
         cancel: &CancelFlag,
     ) -> Result<Vec<u8>, ChannelFault> {
-        let call = Call { url: url.to_owned(), method: "POST".to_owned(), body: said.into_bytes() };
+        let call = EndpointCall {
+            url: url.to_owned(),
+            method: "POST".to_owned(),
+            body: said.into_bytes(),
+        };
         let exchange =
             Exchange { call, key: key.to_owned(), headers: Vec::new(), limit: self.limit };
         match exchange.perform(cancel) {
-            Reply::Said { status, body } if (200..300).contains(&status) => Ok(body),
-            Reply::Said { status, .. } => {
+            EndpointReply::Said { status, body } if (200..300).contains(&status) => Ok(body),
+            EndpointReply::Said { status, .. } => {
                 Err(ChannelFault::Failed(format!("it answered with status {status}")))
             }
-            Reply::Lost(reason) => Err(ChannelFault::Failed(reason)),
-            Reply::Flooded => Err(ChannelFault::Unreadable("too much".to_owned())),
-            Reply::TimedOut => Err(ChannelFault::TimedOut),
-            Reply::Stopped => Err(ChannelFault::Stopped),
+            EndpointReply::Lost(reason) => Err(ChannelFault::Failed(reason)),
+            EndpointReply::Flooded => Err(ChannelFault::Unreadable("too much".to_owned())),
+            EndpointReply::TimedOut => Err(ChannelFault::TimedOut),
+            EndpointReply::Stopped => Err(ChannelFault::Stopped),
         }
     }
 }

@@ -77,7 +77,7 @@ pub struct Configuration {
 
 /// A file that configures programs, and what somebody has to say about it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Examined {
+pub struct ExaminedFile {
     /// The file.
     pub path: PathBuf,
     /// The hash of what it holds.
@@ -88,13 +88,13 @@ pub struct Examined {
     pub allowance: Option<Allowance>,
 }
 
-impl Examined {
-    fn new(path: &Path, content: &str, loosenings: Vec<Loosening>) -> Examined {
+impl ExaminedFile {
+    fn new(path: &Path, content: &str, loosenings: Vec<Loosening>) -> ExaminedFile {
         let hash = hash_of(content.as_bytes());
         // Git is asked only where something hangs on it.
         let tracked = if loosenings.is_empty() { None } else { tracked::find(path) };
         let allowance = tracked.map(|tracked| Allowance::of(&tracked, &hash));
-        Examined { path: path.to_owned(), hash, loosenings, allowance }
+        ExaminedFile { path: path.to_owned(), hash, loosenings, allowance }
     }
 
     /// Tells whether all that the file says counts.
@@ -161,13 +161,13 @@ impl Configuration {
     ///
     /// # Errors
     /// Fails when one cannot be read or is wrong.
-    pub fn examine(folder: &Path) -> Result<(Configuration, Vec<Examined>), Error> {
+    pub fn examine(folder: &Path) -> Result<(Configuration, Vec<ExaminedFile>), Error> {
         let mut examined = Vec::new();
         let mut found = Configuration { folder: folder.to_owned(), ..Configuration::default() };
         if let Some(path) = find_file(folder, FILE_NAME) {
             let text = read(&path)?;
             found = Configuration::parse(&text, &path)?;
-            examined.push(Examined::new(&path, &text, found.loosenings()));
+            examined.push(ExaminedFile::new(&path, &text, found.loosenings()));
         }
         let path = found.workspace().join(SERVERS_FILE);
         if path.is_file() {
@@ -178,7 +178,7 @@ impl Configuration {
                 entry: format!("mcp.{name}"),
                 does: server.opens(),
             });
-            examined.push(Examined::new(&path, &text, opens.collect()));
+            examined.push(ExaminedFile::new(&path, &text, opens.collect()));
             found.mcp.extend(servers);
         }
         for file in examined.iter().filter(|file| !file.counts()) {

@@ -19,7 +19,7 @@ mod source;
 mod store;
 
 pub use crate::credential::authorization::{Authorization, CALLBACK_LIMIT};
-pub use crate::credential::caller::{CREDENTIAL_VARIABLE, Caller};
+pub use crate::credential::caller::{CREDENTIAL_VARIABLE, CredentialCaller};
 pub use crate::credential::settings::Settings;
 
 /// How long before its end a token is renewed, in milliseconds.

@@ -14,7 +14,7 @@ const KEY_HEADER: &str = "idempotency-key";
 
 /// What is sent where.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Call {
+pub struct EndpointCall {
     /// The address.
     pub url: String,
     /// The method.
@@ -27,7 +27,7 @@ pub struct Call {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Exchange {
     /// The call.
-    pub call: Call,
+    pub call: EndpointCall,
     /// The key under which it may be repeated.
     pub key: String,
     /// The headers that say who calls.
@@ -38,7 +38,7 @@ pub struct Exchange {
 
 /// What became of a call.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Reply {
+pub enum EndpointReply {
     /// The other side answered.
     Said {
         /// With this status.
@@ -58,19 +58,19 @@ pub enum Reply {
 
 impl Exchange {
     /// Makes the call and waits for its end, or until `cancel`.
-    pub fn perform(&self, cancel: &CancelFlag) -> Reply {
+    pub fn perform(&self, cancel: &CancelFlag) -> EndpointReply {
         self.send(cancel).unwrap_or_else(|fault| match fault {
             HttpFault::Malformed(reason)
             | HttpFault::Unreachable(reason)
-            | HttpFault::Transport(reason) => Reply::Lost(reason),
-            HttpFault::TimedOut(_) => Reply::TimedOut,
-            HttpFault::Cancelled => Reply::Stopped,
-            HttpFault::TooLong(_) => Reply::Flooded,
+            | HttpFault::Transport(reason) => EndpointReply::Lost(reason),
+            HttpFault::TimedOut(_) => EndpointReply::TimedOut,
+            HttpFault::Cancelled => EndpointReply::Stopped,
+            HttpFault::TooLong(_) => EndpointReply::Flooded,
         })
     }
 
-    fn send(&self, cancel: &CancelFlag) -> Result<Reply, HttpFault> {
-        let Call { url, method, body } = &self.call;
+    fn send(&self, cancel: &CancelFlag) -> Result<EndpointReply, HttpFault> {
+        let EndpointCall { url, method, body } = &self.call;
         let own = [
             ("content-type", "application/json"),
             ("accept", "application/json"),
@@ -85,6 +85,6 @@ impl Exchange {
         let received = Client::new(self.limit, cancel).send(&message)?;
         let status = received.status;
         let body = received.read_all(OUTPUT_BYTES_MAX as u64)?;
-        Ok(Reply::Said { status, body })
+        Ok(EndpointReply::Said { status, body })
     }
 }

@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use rustix::process::Signal;
 
 use crate::host::CancelFlag;
-use crate::process::{Environment, Input, Launch, Leftover, Running};
+use crate::process::{Launch, LaunchEnvironment, LaunchInput, Leftover, RunningProgram};
 
 /// The most that a program may print on standard output, in bytes.
 pub const OUTPUT_BYTES_MAX: usize = 4 << 20;
@@ -41,7 +41,7 @@ pub struct Executable {
 
 /// What became of a program.
 #[derive(Debug)]
-pub enum Outcome {
+pub enum ProgramOutcome {
     /// It ended by itself with status 0 and printed this.
     Done(Vec<u8>),
     /// It ended with another status, or by a signal.
@@ -65,21 +65,21 @@ impl Executable {
     /// Runs the program to its end, or until its limit. When `cancel` is set, it is asked to end
     /// (SIGTERM, with all that it started) and stopped by force once the grace of the flag is over;
     /// one that ends with status 0 meanwhile is done.
-    pub fn run(&self, cancel: &CancelFlag) -> Outcome {
-        self.watched(Environment::Inherited, cancel)
+    pub fn run(&self, cancel: &CancelFlag) -> ProgramOutcome {
+        self.watched(LaunchEnvironment::Inherited, cancel)
     }
 
     /// Does the same in an environment that holds nothing of ours but where programs and folders
     /// are and how people like to read: what is secret stays here.
-    pub fn run_apart(&self, cancel: &CancelFlag) -> Outcome {
-        self.watched(Environment::Apart, cancel)
+    pub fn run_apart(&self, cancel: &CancelFlag) -> ProgramOutcome {
+        self.watched(LaunchEnvironment::Apart, cancel)
     }
 
-    fn watched(&self, environment: Environment, cancel: &CancelFlag) -> Outcome {
+    fn watched(&self, environment: LaunchEnvironment, cancel: &CancelFlag) -> ProgramOutcome {
         let launched = Launch {
             argv: &self.argv,
             folder: &self.folder,
-            input: Input::Whole(&self.input),
+            input: LaunchInput::Whole(&self.input),
             environment,
             variables: &self.environment,
             limit: self.limit,
@@ -87,7 +87,7 @@ impl Executable {
         };
         let mut program = match launched.start() {
             Ok(program) => program,
-            Err(error) => return Outcome::Lost(error),
+            Err(error) => return ProgramOutcome::Lost(error),
         };
         let output = collect(program.take_stdout(), OUTPUT_BYTES_MAX + 1, Rest::Left);
         let complaint = collect(program.take_stderr(), COMPLAINT_BYTES_MAX, Rest::Dropped);
@@ -99,11 +99,11 @@ impl Executable {
 
     fn watch(
         &self,
-        program: &Running,
+        program: &RunningProgram,
         output: &Receiver<Vec<u8>>,
         complaint: &Receiver<Vec<u8>>,
         cancel: &CancelFlag,
-    ) -> Outcome {
+    ) -> ProgramOutcome {
         let deadline = Instant::now().checked_add(self.limit);
         let mut printed: Option<Vec<u8>> = None;
         // When it is stopped by force, once it was asked to end.
@@ -117,23 +117,23 @@ impl Executable {
                 };
             }
             if printed.as_ref().is_some_and(|bytes| bytes.len() > OUTPUT_BYTES_MAX) {
-                return Outcome::Flooded;
+                return ProgramOutcome::Flooded;
             }
             match program.ended() {
                 Ok(Some(status)) if !status.success() && kill_at.is_some() => {
-                    return Outcome::Stopped;
+                    return ProgramOutcome::Stopped;
                 }
                 Ok(Some(status)) if !status.success() => {
                     let said = complaint.recv_timeout(LAST_WORDS).unwrap_or_default();
                     let complaint = String::from_utf8_lossy(&said).trim().to_owned();
-                    return Outcome::Crashed { status, complaint };
+                    return ProgramOutcome::Crashed { status, complaint };
                 }
                 // It may have left someone behind who still prints.
                 Ok(Some(_)) if printed.is_some() => {
-                    return Outcome::Done(printed.unwrap_or_default());
+                    return ProgramOutcome::Done(printed.unwrap_or_default());
                 }
                 Ok(Some(_) | None) => {}
-                Err(error) => return Outcome::Lost(error),
+                Err(error) => return ProgramOutcome::Lost(error),
             }
             if cancel.is_set() {
                 let told = *kill_at.get_or_insert_with(|| {
@@ -141,11 +141,11 @@ impl Executable {
                     Instant::now().checked_add(cancel.grace())
                 });
                 if told.is_some_and(|at| Instant::now() >= at) {
-                    return Outcome::Stopped;
+                    return ProgramOutcome::Stopped;
                 }
             }
             if deadline.is_some_and(|deadline| Instant::now() >= deadline) {
-                return Outcome::TimedOut;
+                return ProgramOutcome::TimedOut;
             }
             if printed.is_some() {
                 match kill_at {

@@ -33,7 +33,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use agentic_model::{Instant, Value};
-use agentic_replay::{Answer, End, Event, Program, Request, Start};
+use agentic_replay::{End, Program, ProgramEvent, Request, RequestAnswer, Start};
 
 mod cancel;
 mod driver;
@@ -50,19 +50,19 @@ pub const OVERLOADED: &str = "overloaded";
 ///
 /// One executor serves many threads at once. It should look at `cancel` where it waits; if it does
 /// not, its thread is abandoned, not the run.
-pub trait Executor: Send + Sync + 'static {
+pub trait HostExecutor: Send + Sync + 'static {
     /// Performs one request and answers it.
-    fn perform(&self, request: &Request, cancel: &CancelFlag) -> Answer;
+    fn perform(&self, request: &Request, cancel: &CancelFlag) -> RequestAnswer;
 
     /// Says where a request is performed; in the pool, unless it is known to take no time.
-    fn place(&self, _request: &Request) -> Place {
-        Place::Pool
+    fn place(&self, _request: &Request) -> RequestPlace {
+        RequestPlace::Pool
     }
 }
 
 /// Where a request is performed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Place {
+pub enum RequestPlace {
     /// In a thread of its own for as long as it takes.
     Pool,
     /// In the thread that drives the program: for what is computed in microseconds. Such requests
@@ -99,14 +99,14 @@ impl Default for Limits {
 /// A host in memory.
 #[derive(Clone)]
 pub struct Host {
-    executor: Arc<dyn Executor>,
+    executor: Arc<dyn HostExecutor>,
     limits: Limits,
     clock: HostClock,
 }
 
 impl Host {
     /// Makes a host with the system's clock and default limits.
-    pub fn new(executor: impl Executor) -> Host {
+    pub fn new(executor: impl HostExecutor) -> Host {
         Host { executor: Arc::new(executor), limits: Limits::default(), clock: HostClock::System }
     }
 
@@ -129,15 +129,15 @@ impl Host {
         program: impl Program,
         start: &Start,
         cancel: &CancelFlag,
-        sink: &mut dyn FnMut(Event),
+        sink: &mut dyn FnMut(ProgramEvent),
     ) -> End {
         driver::run(self, program, start, cancel, sink)
     }
 }
 
 /// The answer of a sleep that is over.
-fn awake() -> Answer {
-    Answer::Ok(Value::Null)
+fn awake() -> RequestAnswer {
+    RequestAnswer::Ok(Value::Null)
 }
 
 /// Reads the system's clock.

@@ -8,20 +8,20 @@ use crate::tool::RunTools;
 
 /// A provider that programs may use.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Listed {
+pub struct ListedProvider {
     /// The name under which it is asked for.
     pub name: String,
     /// Who it is.
-    pub provider: Provider,
+    pub provider: ProviderEntry,
     /// Who says that it is there.
-    pub origin: Origin,
+    pub origin: ProviderOrigin,
     /// Whether it is the model of those who name none.
     pub is_default: bool,
 }
 
 /// A model, or a server of tools.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Provider {
+pub enum ProviderEntry {
     /// A model that makes everything up.
     Mock,
     /// A model behind a server.
@@ -34,7 +34,7 @@ pub enum Provider {
 
 /// Who says that a provider is there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Origin {
+pub enum ProviderOrigin {
     /// `agentic.toml`.
     File,
     /// The environment, or what is known without it.
@@ -69,10 +69,10 @@ pub enum Probe {
     },
 }
 
-impl Listed {
+impl ListedProvider {
     /// Tells whether the key of the provider is there.
     pub fn key(&self) -> KeyState {
-        let Provider::Endpoint(endpoint) = &self.provider else { return KeyState::NotNeeded };
+        let ProviderEntry::Endpoint(endpoint) = &self.provider else { return KeyState::NotNeeded };
         let is_there = match &endpoint.key {
             None => return KeyState::NotNeeded,
             Some(SecretSource::Environment(name)) => {
@@ -87,17 +87,17 @@ impl Listed {
     /// Asks the provider for something that costs nothing. A server of tools is started for it.
     pub fn probe(&self, configuration: &Configuration, cancel: &CancelFlag) -> Probe {
         let result = match &self.provider {
-            Provider::Mock => Ok(Vec::new()),
-            Provider::Endpoint(endpoint) => {
+            ProviderEntry::Mock => Ok(Vec::new()),
+            ProviderEntry::Endpoint(endpoint) => {
                 let probed = endpoint.probe(cancel).map(|()| Vec::new());
                 probed.map_err(|fault| fault.message)
             }
-            Provider::Mcp(_) => {
+            ProviderEntry::Mcp(_) => {
                 let offered = RunTools::configured(configuration).offered(&self.name, cancel);
                 let names = offered.map(|tools| tools.into_iter().map(|tool| tool.name).collect());
                 names.map_err(|fault| fault.message)
             }
-            Provider::Broken(reason) => Err(reason.clone()),
+            ProviderEntry::Broken(reason) => Err(reason.clone()),
         };
         match result {
             Ok(tools) => Probe::Answers { tools },
@@ -108,37 +108,39 @@ impl Listed {
 
 /// Lists the providers: those of the file by name, the default if it is none of them, those that
 /// the environment reaches, and the servers of tools.
-pub fn list(configuration: &Configuration) -> Vec<Listed> {
+pub fn list(configuration: &Configuration) -> Vec<ListedProvider> {
     let default = configuration.default_model();
-    let mut listed: Vec<Listed> = Vec::new();
+    let mut listed: Vec<ListedProvider> = Vec::new();
     for name in configuration.models.keys() {
-        listed.push(model(configuration, name, Origin::File));
+        listed.push(model(configuration, name, ProviderOrigin::File));
     }
     if let Some(name) = default.filter(|name| !configuration.models.contains_key(*name)) {
         let is_chosen = configuration.variables.contains_key(MODEL_VARIABLE);
-        let origin = if is_chosen { Origin::Environment } else { Origin::File };
+        let origin = if is_chosen { ProviderOrigin::Environment } else { ProviderOrigin::File };
         listed.push(model(configuration, name, origin));
     }
     for protocol in [ModelProtocol::Anthropic, ModelProtocol::Ollama, ModelProtocol::OpenAi] {
-        listed.push(model(configuration, &any_model(protocol), Origin::Environment));
+        listed.push(model(configuration, &any_model(protocol), ProviderOrigin::Environment));
     }
-    listed.extend(configuration.mcp.iter().map(|(name, entry)| Listed {
+    listed.extend(configuration.mcp.iter().map(|(name, entry)| ListedProvider {
         name: name.clone(),
         provider: match configuration.withheld.check(&format!("mcp.{name}")) {
-            Ok(()) => Provider::Mcp(entry.argv.clone()),
-            Err(reason) => Provider::Broken(reason),
+            Ok(()) => ProviderEntry::Mcp(entry.argv.clone()),
+            Err(reason) => ProviderEntry::Broken(reason),
         },
-        origin: Origin::File,
+        origin: ProviderOrigin::File,
         is_default: false,
     }));
     listed
 }
 
 /// Finds the provider that a name or an address stands for.
-pub fn find(configuration: &Configuration, name: &str) -> Option<Listed> {
+pub fn find(configuration: &Configuration, name: &str) -> Option<ListedProvider> {
     let known = list(configuration).into_iter().find(|listed| listed.name == name);
     known.or_else(|| {
-        ModelAddress::parse(name).is_ok().then(|| model(configuration, name, Origin::Caller))
+        ModelAddress::parse(name)
+            .is_ok()
+            .then(|| model(configuration, name, ProviderOrigin::Caller))
     })
 }
 
@@ -147,12 +149,12 @@ fn any_model(protocol: ModelProtocol) -> String {
     format!("{}://*", protocol.scheme())
 }
 
-fn model(configuration: &Configuration, name: &str, origin: Origin) -> Listed {
+fn model(configuration: &Configuration, name: &str, origin: ProviderOrigin) -> ListedProvider {
     let provider = match resolve(configuration, Some(name)) {
-        Ok(ResolvedModel::Mock) => Provider::Mock,
-        Ok(ResolvedModel::Endpoint(endpoint)) => Provider::Endpoint(endpoint),
-        Err(fault) => Provider::Broken(fault.message),
+        Ok(ResolvedModel::Mock) => ProviderEntry::Mock,
+        Ok(ResolvedModel::Endpoint(endpoint)) => ProviderEntry::Endpoint(endpoint),
+        Err(fault) => ProviderEntry::Broken(fault.message),
     };
     let is_default = configuration.default_model() == Some(name);
-    Listed { name: name.to_owned(), provider, origin, is_default }
+    ListedProvider { name: name.to_owned(), provider, origin, is_default }
 }

@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use agentic_model::{Instant, Value};
-use agentic_replay::{Answer, RequestId};
+use agentic_replay::{RequestAnswer, RequestId};
 use serde_json::value::RawValue;
 
 use crate::configuration::Configuration;
@@ -105,8 +105,8 @@ impl Memories {
 
     /// Takes in what a call added in an earlier process of the same run, so that memories that
     /// last as long as the run are as they were.
-    pub fn recall(&self, call: &MemoryCall, answer: &Answer) {
-        let Answer::Ok(value) = answer else { return };
+    pub fn recall(&self, call: &MemoryCall, answer: &RequestAnswer) {
+        let RequestAnswer::Ok(value) = answer else { return };
         let Some(name) = call.uri.strip_prefix("memory://") else { return };
         let text = value.get("json").and_then(Value::as_text).unwrap_or_default();
         if let ("add", Ok(envelope)) = (call.operation.as_str(), serde_json::from_str(text)) {
@@ -181,7 +181,7 @@ fn operation(
 }
 
 /// Makes the answer of a call.
-pub fn answer_of(result: Result<String, MemoryFault>) -> Answer {
+pub fn answer_of(result: Result<String, MemoryFault>) -> RequestAnswer {
     match result {
         Ok(text) => done(text),
         Err(fault) => refused(fault.0),

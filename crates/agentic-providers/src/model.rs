@@ -175,7 +175,7 @@ pub struct ModelCall<'a> {
     /// How long all attempts together may take; the model's own limit without one.
     pub limit: Option<Duration>,
     /// Hears the reply piece by piece as it comes; an attempt that is repeated begins anew.
-    pub listener: Option<&'a mut dyn FnMut(Piece<'_>)>,
+    pub listener: Option<&'a mut dyn FnMut(ReplyPart<'_>)>,
     /// Who makes the call again where that helps.
     pub repeats: Repeats,
 }
@@ -191,7 +191,7 @@ pub enum Repeats {
 
 /// A piece of a reply that is still being written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Piece<'a> {
+pub enum ReplyPart<'a> {
     /// More text.
     Text(&'a str),
     /// What came so far is void, for the call is made again.

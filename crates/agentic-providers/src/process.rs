@@ -5,8 +5,8 @@
 //! that outlives this process: until then a *starter* stands in its place, waits for the word and
 //! ends by itself if this process dies. The program inherits a lock on that file. Whoever comes
 //! later learns from the lock whether it still lives, and from what the file says whether the group
-//! may be signalled ([`Orphan`]). Where the file was made before what the program is for was recorded
-//! ([`reserve`]), a full disk shows then, and a file that says no more shows that nothing began.
+//! may be signalled ([`OrphanProgram`]). Where the file was made before what the program is for
+//! was recorded ([`reserve`]), a full disk shows then, and a file that says no more shows that nothing began.
 //!
 //! When this process is ended by a signal it ends the groups that it started, if it said by
 //! [`serve`] that it is ours.
@@ -23,8 +23,8 @@ mod system;
 
 pub use self::charge::{AGENT_VARIABLE, Charge, REQUEST_VARIABLE};
 pub use self::file::reserve;
-pub use self::launch::{Environment, Input, Launch};
-pub use self::orphan::{Orphan, ProcessRemains, SignalReach, UnbegunProgram, remains};
+pub use self::launch::{Launch, LaunchEnvironment, LaunchInput};
+pub use self::orphan::{OrphanProgram, ProcessRemains, SignalReach, UnbegunProgram, remains};
 pub use self::own::set_when_told_to_stop;
-pub use self::running::{Leftover, Running};
+pub use self::running::{Leftover, RunningProgram};
 pub use self::starter::serve;

@@ -1,21 +1,21 @@
 //! Everything that answers the requests of a run: models, tools and memories.
 //!
-//! A host gives each request to [`Providers::perform`], with a [`Stamp`] that says what identifies
-//! the effect. The same effect performed again has the same stamp, in whatever process.
+//! A host gives each request to [`Providers::perform`], with a [`CallStamp`] that says what
+//! identifies the effect. The same effect performed again has the same stamp, in whatever process.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use agentic_model::{Cid, Instant, Value};
-use agentic_replay::{Answer, Failure, Request, RequestId};
+use agentic_replay::{ProgramFailure, Request, RequestAnswer, RequestId};
 
 use crate::configuration::Configuration;
-use crate::host::{CancelFlag, Executor, system_now};
+use crate::host::{CancelFlag, HostExecutor, system_now};
 use crate::memory::{self, MEMORY_REQUEST, Memories, MemoryCall};
 use crate::model::{
-    Completion, FaultClass, MODEL_REQUEST, ModelCall, ModelFault, ModelRegistry, Piece, Repeats,
-    TASK_REQUEST, answer_of, prompt_of, role_answer, role_prompt, script_answer, script_prompt,
-    task_answer, task_prompt,
+    Completion, FaultClass, MODEL_REQUEST, ModelCall, ModelFault, ModelRegistry, Repeats,
+    ReplyPart, TASK_REQUEST, answer_of, prompt_of, role_answer, role_prompt, script_answer,
+    script_prompt, task_answer, task_prompt,
 };
 use crate::process::Charge;
 use crate::tool::{
@@ -24,7 +24,7 @@ use crate::tool::{
 
 /// What identifies an effect: the same wherever and however often it is performed.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Stamp {
+pub struct CallStamp {
     /// What no other run has: the id of the session, or a key of a run in memory.
     pub session: String,
     /// The id of the request.
@@ -37,25 +37,25 @@ pub struct Stamp {
 
 /// What came of a request.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Response {
+pub struct ProviderResponse {
     /// The answer, as a run in memory takes it.
-    pub answer: Answer,
+    pub answer: RequestAnswer,
     /// Why nobody could answer, where that tells nothing about the request: no key, no server. A run
     /// that can wait has no answer then.
     pub unanswered: Option<String>,
 }
 
-impl From<Answer> for Response {
-    fn from(answer: Answer) -> Response {
-        Response { answer, unanswered: None }
+impl From<RequestAnswer> for ProviderResponse {
+    fn from(answer: RequestAnswer) -> ProviderResponse {
+        ProviderResponse { answer, unanswered: None }
     }
 }
 
-impl Response {
+impl ProviderResponse {
     /// Makes the response of somebody who could not be asked.
-    pub fn unanswered(failure: Failure) -> Response {
+    pub fn unanswered(failure: ProgramFailure) -> ProviderResponse {
         let unanswered = Some(failure.message.clone());
-        Response { answer: Answer::Failed(failure), unanswered }
+        ProviderResponse { answer: RequestAnswer::Failed(failure), unanswered }
     }
 }
 
@@ -89,7 +89,12 @@ impl Providers {
     }
 
     /// Performs a request; nothing for a kind that is not a provider's.
-    pub fn perform(&self, request: &Request, stamp: &Stamp, cancel: &CancelFlag) -> Option<Answer> {
+    pub fn perform(
+        &self,
+        request: &Request,
+        stamp: &CallStamp,
+        cancel: &CancelFlag,
+    ) -> Option<RequestAnswer> {
         self.perform_heard(request, stamp, cancel, None).map(|response| response.answer)
     }
 
@@ -98,10 +103,10 @@ impl Providers {
     pub fn perform_heard<'a>(
         &self,
         request: &Request,
-        stamp: &Stamp,
+        stamp: &CallStamp,
         cancel: &'a CancelFlag,
-        listener: Option<&'a mut dyn FnMut(Piece<'_>)>,
-    ) -> Option<Response> {
+        listener: Option<&'a mut dyn FnMut(ReplyPart<'_>)>,
+    ) -> Option<ProviderResponse> {
         let (kind, path) = (&request.kind, &request.path);
         tracing::debug!(kind, %path, session = %stamp.session, "calling a provider");
         let response = self.respond(request, stamp, cancel, listener);
@@ -113,10 +118,10 @@ impl Providers {
     fn respond<'a>(
         &self,
         request: &Request,
-        stamp: &Stamp,
+        stamp: &CallStamp,
         cancel: &'a CancelFlag,
-        listener: Option<&'a mut dyn FnMut(Piece<'_>)>,
-    ) -> Option<Response> {
+        listener: Option<&'a mut dyn FnMut(ReplyPart<'_>)>,
+    ) -> Option<ProviderResponse> {
         let payload = &request.payload;
         let limit = request.timeout_ms.map(Duration::from_millis);
         match request.kind.as_str() {
@@ -125,7 +130,7 @@ impl Providers {
                 let model = self.models.find(payload);
                 let result = model.and_then(|it| it.complete(&prompt_of(payload), &mut call));
                 let unanswered = unanswered(&result, limit);
-                Some(Response { answer: answer_of(result), unanswered })
+                Some(ProviderResponse { answer: answer_of(result), unanswered })
             }
             TASK_REQUEST => {
                 let mut call = ModelCall { limit, ..ModelCall::new(cancel) };
@@ -135,11 +140,11 @@ impl Providers {
                 let answer = match result {
                     // The program set the time, and knows what to do when it is over.
                     Err(fault) if limit.is_some() && fault.class == FaultClass::TimedOut => {
-                        Answer::TimedOut
+                        RequestAnswer::TimedOut
                     }
                     result => task_answer(payload, result),
                 };
-                Some(Response { answer, unanswered })
+                Some(ProviderResponse { answer, unanswered })
             }
             TOOL_REQUEST => {
                 let key = stamp.request_id.to_string();
@@ -150,7 +155,7 @@ impl Providers {
                 let unanswered = result.as_ref().err().filter(|fault| fault.reached_nobody());
                 let unanswered =
                     unanswered.map(|fault| format!("`{}`: {}", call.uri, fault.message));
-                Some(Response { answer: tool::answer_of(result), unanswered })
+                Some(ProviderResponse { answer: tool::answer_of(result), unanswered })
             }
             AGENT_TOOL_REQUEST => {
                 let is_web = tool::reads_web(payload);
@@ -170,7 +175,7 @@ impl Providers {
     ///
     /// # Errors
     /// Fails with the answer of a request that cannot be performed.
-    pub fn look(&self, request: &Request) -> Result<Option<Value>, Answer> {
+    pub fn look(&self, request: &Request) -> Result<Option<Value>, RequestAnswer> {
         if request.kind != TOOL_REQUEST {
             return Ok(None);
         }
@@ -186,15 +191,15 @@ impl Providers {
         schema: Option<&str>,
         repeats: Repeats,
         cancel: &'a CancelFlag,
-        listener: Option<&'a mut dyn FnMut(Piece<'_>)>,
-    ) -> Response {
+        listener: Option<&'a mut dyn FnMut(ReplyPart<'_>)>,
+    ) -> ProviderResponse {
         let limit = request.timeout_ms.map(Duration::from_millis);
         let mut call = ModelCall { cancel, limit, listener, repeats };
         let model = self.models.named(request.payload.get("model").and_then(Value::as_text));
         let prompt = role_prompt(&request.payload, schema);
         let result = model.and_then(|it| it.complete(&prompt, &mut call));
         let unanswered = unanswered(&result, limit);
-        Response { answer: role_answer(result), unanswered }
+        ProviderResponse { answer: role_answer(result), unanswered }
     }
 
     /// Lets a model answer a script.
@@ -202,11 +207,11 @@ impl Providers {
         &self,
         request: &Request,
         cancel: &'a CancelFlag,
-        listener: Option<&'a mut dyn FnMut(Piece<'_>)>,
-    ) -> Response {
+        listener: Option<&'a mut dyn FnMut(ReplyPart<'_>)>,
+    ) -> ProviderResponse {
         let prompt = match script_prompt(&request.payload) {
             Ok(prompt) => prompt,
-            Err(failure) => return Answer::Failed(failure).into(),
+            Err(failure) => return RequestAnswer::Failed(failure).into(),
         };
         let limit = request.timeout_ms.map(Duration::from_millis);
         let mut call = ModelCall { limit, listener, ..ModelCall::new(cancel) };
@@ -215,16 +220,16 @@ impl Providers {
         let unanswered = unanswered(&result, limit);
         let answer = match result {
             Err(fault) if limit.is_some() && fault.class == FaultClass::TimedOut => {
-                Answer::TimedOut
+                RequestAnswer::TimedOut
             }
             result => script_answer(&prompt, result),
         };
-        Response { answer, unanswered }
+        ProviderResponse { answer, unanswered }
     }
 
     /// Takes in a request that was answered in an earlier process of the same run: what lasts as
     /// long as the run is then as it was. Answers come in the order in which they were recorded.
-    pub fn recall(&self, request: &Request, answer: &Answer) {
+    pub fn recall(&self, request: &Request, answer: &RequestAnswer) {
         if request.kind == MEMORY_REQUEST {
             self.memories.recall(&MemoryCall::of(&request.payload), answer);
         }
@@ -245,7 +250,7 @@ pub struct ProviderExecutor {
 
 impl ProviderExecutor {
     /// Performs a request; nothing for a kind that is not a provider's.
-    pub fn answer(&self, request: &Request, cancel: &CancelFlag) -> Option<Answer> {
+    pub fn answer(&self, request: &Request, cancel: &CancelFlag) -> Option<RequestAnswer> {
         let hash = match request.hash() {
             Ok(hash) => hash,
             Err(error) => return Some(refused(error.to_string())),
@@ -254,13 +259,13 @@ impl ProviderExecutor {
         let charge = Charge { request: Some(request_id.to_string()), ..Charge::default() };
         let cancel = &cancel.in_charge(charge);
         let stamp =
-            Stamp { session: self.session.clone(), request_id, at: system_now(), found: None };
+            CallStamp { session: self.session.clone(), request_id, at: system_now(), found: None };
         self.providers.perform(request, &stamp, cancel)
     }
 }
 
-impl Executor for ProviderExecutor {
-    fn perform(&self, request: &Request, cancel: &CancelFlag) -> Answer {
+impl HostExecutor for ProviderExecutor {
+    fn perform(&self, request: &Request, cancel: &CancelFlag) -> RequestAnswer {
         let answer = self.answer(request, cancel);
         answer.unwrap_or_else(|| refused(format!("nothing here performs `{}`", request.kind)))
     }

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use agentic_plan::Redactor;
 
-use crate::executable::{Executable, Outcome};
+use crate::executable::{Executable, ProgramOutcome};
 use crate::host::CancelFlag;
 
 /// The longest secret, in bytes.
@@ -154,12 +154,14 @@ fn run_command(argv: &[String], folder: &Path, cancel: &CancelFlag) -> Result<Se
         limit: COMMAND_LIMIT,
     };
     let reason = match executable.run(cancel) {
-        Outcome::Done(printed) => return clean(&format!("what `{program}` prints"), printed),
-        Outcome::Crashed { status, .. } => status.to_string(),
-        Outcome::Lost(error) => error.to_string(),
-        Outcome::Flooded => "it printed too much".to_owned(),
-        Outcome::TimedOut => format!("it took longer than {} s", COMMAND_LIMIT.as_secs()),
-        Outcome::Stopped => "it was stopped".to_owned(),
+        ProgramOutcome::Done(printed) => {
+            return clean(&format!("what `{program}` prints"), printed);
+        }
+        ProgramOutcome::Crashed { status, .. } => status.to_string(),
+        ProgramOutcome::Lost(error) => error.to_string(),
+        ProgramOutcome::Flooded => "it printed too much".to_owned(),
+        ProgramOutcome::TimedOut => format!("it took longer than {} s", COMMAND_LIMIT.as_secs()),
+        ProgramOutcome::Stopped => "it was stopped".to_owned(),
     };
     Err(SecretError::Command { program, reason })
 }

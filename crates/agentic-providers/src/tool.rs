@@ -16,7 +16,7 @@ pub(crate) mod workspace;
 use std::time::Duration;
 
 use agentic_model::Value;
-use agentic_replay::{Answer, Failure, Stopped};
+use agentic_replay::{CancelExtent, ProgramFailure, RequestAnswer};
 use serde::Serialize;
 use serde_json::value::RawValue;
 
@@ -127,14 +127,14 @@ fn json(result: &impl Serialize) -> ToolResult {
 }
 
 /// Makes the answer of a call.
-pub fn answer_of(result: Result<String, ToolFault>) -> Answer {
+pub fn answer_of(result: Result<String, ToolFault>) -> RequestAnswer {
     match result {
         Ok(text) => done(text),
         Err(ToolFault { class: ToolFaultClass::Cancelled, .. }) => {
-            Answer::Cancelled(Stopped::Unknown)
+            RequestAnswer::Cancelled(CancelExtent::Unknown)
         }
         Err(ToolFault { class: ToolFaultClass::TimedOut, message }) => {
-            Answer::Failed(Failure::new("timed-out", message))
+            RequestAnswer::Failed(ProgramFailure::new("timed-out", message))
         }
         Err(ToolFault {
             class: ToolFaultClass::Refused | ToolFaultClass::Unreachable,
@@ -163,11 +163,11 @@ pub(crate) fn arguments(payload: &Value) -> Vec<Box<RawValue>> {
 }
 
 /// Carries a result as the languages read it: one text that keeps the order of keys.
-pub(crate) fn done(json: String) -> Answer {
-    Answer::Ok(Value::map([("json", Value::Text(json))]))
+pub(crate) fn done(json: String) -> RequestAnswer {
+    RequestAnswer::Ok(Value::map([("json", Value::Text(json))]))
 }
 
 /// The answer to a request that a provider refused.
-pub(crate) fn refused(message: impl Into<String>) -> Answer {
-    Answer::Failed(Failure::new("refused", message))
+pub(crate) fn refused(message: impl Into<String>) -> RequestAnswer {
+    RequestAnswer::Failed(ProgramFailure::new("refused", message))
 }

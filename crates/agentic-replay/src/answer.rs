@@ -2,7 +2,7 @@
 
 use agentic_model::Value;
 
-use crate::record::{MissingObject, Objects, Outcome};
+use crate::record::{MissingObject, Outcome, StoredObjects};
 use crate::settle::settle;
 
 /// The code of a failure whose value was no data: not finite, too deep or too long.
@@ -15,20 +15,20 @@ pub const MESSAGE_BYTES_MAX: usize = 64 << 10;
 
 /// The one answer that every request gets before its run ends.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Answer {
+pub enum RequestAnswer {
     /// The effect happened and gave this value.
     Ok(Value),
     /// The effect failed in a way that the program may catch.
-    Failed(Failure),
+    Failed(ProgramFailure),
     /// The time limit of the request passed first.
     TimedOut,
     /// The request was withdrawn, or its run was cancelled.
-    Cancelled(Stopped),
+    Cancelled(CancelExtent),
 }
 
 /// How far a cancelled effect had come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Stopped {
+pub enum CancelExtent {
     /// It never began.
     NotStarted,
     /// It was stopped.
@@ -39,7 +39,7 @@ pub enum Stopped {
 
 /// An error that a program can see.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Failure {
+pub struct ProgramFailure {
     /// What sort of failure, stable across releases.
     pub code: String,
     /// What happened, for people.
@@ -48,16 +48,16 @@ pub struct Failure {
     pub details: Value,
 }
 
-impl Failure {
+impl ProgramFailure {
     /// Makes a failure without details.
-    pub fn new(code: impl Into<String>, message: impl Into<String>) -> Failure {
-        Failure { code: code.into(), message: message.into(), details: Value::Null }
+    pub fn new(code: impl Into<String>, message: impl Into<String>) -> ProgramFailure {
+        ProgramFailure { code: code.into(), message: message.into(), details: Value::Null }
     }
 
     /// Returns the failure as its record would give it back: code and message cut to their
     /// bounds, details without a canonical form left out.
-    pub fn settled(self) -> Failure {
-        Failure {
+    pub fn settled(self) -> ProgramFailure {
+        ProgramFailure {
             code: cut(self.code, CODE_BYTES_MAX),
             message: cut(self.message, MESSAGE_BYTES_MAX),
             details: settle(self.details).unwrap_or(Value::Null),
@@ -65,34 +65,36 @@ impl Failure {
     }
 }
 
-impl Answer {
+impl RequestAnswer {
     /// Reads an answer back from its record.
     pub(crate) fn of_record(
         outcome: &Outcome,
-        objects: &dyn Objects,
-    ) -> Result<Answer, MissingObject> {
+        objects: &dyn StoredObjects,
+    ) -> Result<RequestAnswer, MissingObject> {
         Ok(match outcome {
-            Outcome::Ok(value) => Answer::Ok(value.value(objects)?),
-            Outcome::Failed { code, message, details } => Answer::Failed(Failure {
+            Outcome::Ok(value) => RequestAnswer::Ok(value.value(objects)?),
+            Outcome::Failed { code, message, details } => RequestAnswer::Failed(ProgramFailure {
                 code: code.clone(),
                 message: message.clone(),
                 details: details.value(objects)?,
             }),
-            Outcome::TimedOut => Answer::TimedOut,
-            Outcome::Cancelled(stopped) => Answer::Cancelled(*stopped),
+            Outcome::TimedOut => RequestAnswer::TimedOut,
+            Outcome::Cancelled(stopped) => RequestAnswer::Cancelled(*stopped),
         })
     }
 
     /// Returns the answer as its record would give it back. A value without a canonical form
     /// becomes a failure with the code [`NOT_DATA`].
-    pub fn settled(self) -> Answer {
+    pub fn settled(self) -> RequestAnswer {
         match self {
-            Answer::Ok(value) => match settle(value) {
-                Ok(value) => Answer::Ok(value),
-                Err(error) => Answer::Failed(Failure::new(NOT_DATA, error.to_string())),
+            RequestAnswer::Ok(value) => match settle(value) {
+                Ok(value) => RequestAnswer::Ok(value),
+                Err(error) => {
+                    RequestAnswer::Failed(ProgramFailure::new(NOT_DATA, error.to_string()))
+                }
             },
-            Answer::Failed(failure) => Answer::Failed(failure.settled()),
-            Answer::TimedOut | Answer::Cancelled(_) => self,
+            RequestAnswer::Failed(failure) => RequestAnswer::Failed(failure.settled()),
+            RequestAnswer::TimedOut | RequestAnswer::Cancelled(_) => self,
         }
     }
 }

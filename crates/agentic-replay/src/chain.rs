@@ -11,7 +11,7 @@ const SUB_CHAIN_DOMAIN: &[u8] = b"agentic sub-chain 1\0";
 
 /// A record with its bytes, and the hash that the next one names.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Link {
+pub struct RecordLink {
     /// The record.
     pub record: Record,
     /// Its canonical bytes: what a journal holds.
@@ -60,13 +60,13 @@ impl Chain {
     }
 
     /// Adds a record. Time never runs backwards: an earlier `at` becomes the last one.
-    pub fn append(&mut self, at: Instant, body: Body) -> Link {
+    pub fn append(&mut self, at: Instant, body: Body) -> RecordLink {
         let record = Record { seq: self.next_seq, prev: self.head, at: self.at.max(at), body };
         let bytes = canonical::encode_entries(&record.to_entries())
             .expect("a record holds shallow values without floats");
         let hash = hash_bytes(&bytes);
         self.advance(&record, hash);
-        Link { record, bytes, hash }
+        RecordLink { record, bytes, hash }
     }
 
     /// Takes in the bytes of the next record.
@@ -107,19 +107,21 @@ impl Chain {
 
 /// All records of a session, checked to be one chain that begins with a start.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Journal {
+pub struct RecordChain {
     records: Vec<Record>,
     hashes: Vec<RecordHash>,
 }
 
-impl Journal {
+impl RecordChain {
     /// Reads a journal from the bytes of its records, in order. The records of a fork follow the
     /// ones that it shares with its parent.
     ///
     /// # Errors
     /// Fails at the first record that does not continue the chain, and when there is none.
-    pub fn read(frames: impl IntoIterator<Item = impl AsRef<[u8]>>) -> Result<Journal, Corrupt> {
-        let mut journal = Journal { records: Vec::new(), hashes: Vec::new() };
+    pub fn read(
+        frames: impl IntoIterator<Item = impl AsRef<[u8]>>,
+    ) -> Result<RecordChain, Corrupt> {
+        let mut journal = RecordChain { records: Vec::new(), hashes: Vec::new() };
         journal.read_on(frames)?;
         match journal.records.first().map(|record| &record.body) {
             Some(Body::Start(start)) if start.parent.is_none() => Ok(journal),
@@ -179,10 +181,10 @@ impl Journal {
 
     /// Returns the journal as it was when it had so many records, or all of it if it has fewer.
     /// There is always the first.
-    pub fn up_to(&self, n_records: u64) -> Journal {
+    pub fn up_to(&self, n_records: u64) -> RecordChain {
         let n_records = usize::try_from(n_records).unwrap_or(usize::MAX);
         let n_records = n_records.clamp(1, self.records.len());
-        Journal {
+        RecordChain {
             records: self.records[..n_records].to_vec(),
             hashes: self.hashes[..n_records].to_vec(),
         }

@@ -12,9 +12,9 @@ use std::fmt;
 
 use agentic_model::{AgentName, Instant, Place, Value};
 
-pub use self::error::{EngineError, Refusal};
+pub use self::error::{EngineError, EngineRefusal};
 use crate::record::CancelMode;
-use crate::{End, Failure, Path, State};
+use crate::{End, Path, ProgramFailure, SessionState};
 
 /// What an engine answers.
 pub type Result<T> = std::result::Result<T, EngineError>;
@@ -27,12 +27,12 @@ pub trait DurableEngine<R> {
     ///
     /// # Errors
     /// Refuses a key of another run, agents whom nobody performs here, and what cannot be recorded.
-    fn start(&self, start: RunStart<R>, attendance: Attendance) -> Result<RunId>;
+    fn start(&self, start: RunStart<R>, attendance: RunAttendance) -> Result<RunId>;
 
     /// Finds a run by what people call it: its key, the agent it runs as, or its id.
     ///
     /// # Errors
-    /// Fails with [`Refusal::UnknownRun`] when there is none, and when several are meant.
+    /// Fails with [`EngineRefusal::UnknownRun`] when there is none, and when several are meant.
     fn find(&self, name: &str) -> Result<RunId>;
 
     /// Goes on with a run as far as it goes without a human or a pause. Does nothing to one that is
@@ -71,21 +71,22 @@ pub trait DurableEngine<R> {
     /// Stops a run, its children first.
     ///
     /// # Errors
-    /// Fails with [`Refusal::RunOver`] when it is over.
+    /// Fails with [`EngineRefusal::RunOver`] when it is over.
     fn cancel(&self, run: &RunId, cancellation: &Cancellation) -> Result<()>;
 
     /// Decides a hold of a run; the first decision counts, and making it again changes nothing. The
     /// run goes on with [`DurableEngine::go_on`].
     ///
     /// # Errors
-    /// Refuses before anything is recorded: [`Refusal::HoldNotOpen`], [`Refusal::HoldClosed`],
-    /// [`Refusal::ChoiceNotOffered`], [`Refusal::NotAuthorised`].
-    fn decide(&self, run: &RunId, decision: &RunDecision) -> Result<Decided>;
+    /// Refuses before anything is recorded: [`EngineRefusal::HoldNotOpen`],
+    /// [`EngineRefusal::HoldClosed`], [`EngineRefusal::ChoiceNotOffered`],
+    /// [`EngineRefusal::NotAuthorised`].
+    fn decide(&self, run: &RunId, decision: &RunDecision) -> Result<CountedDecision>;
 }
 
 /// Whether somebody waits for a run that is started.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Attendance {
+pub enum RunAttendance {
     /// Whoever starts it waits until it is over or held.
     Attended,
     /// It is only recorded; [`DurableEngine::due`] lists it until somebody goes on with it.
@@ -119,7 +120,7 @@ pub struct RunStatus {
     /// The agent it runs as.
     pub agent: AgentName,
     /// How it stands.
-    pub state: State,
+    pub state: SessionState,
     /// Its blocks: maps with `index`, `backend`, `mode`, `status`, `node_states`, and more once it
     /// is over.
     pub blocks: Vec<Value>,
@@ -128,7 +129,7 @@ pub struct RunStatus {
     /// The earliest instant that it or one of its children waits for, if that is what it waits for.
     pub until: Option<Instant>,
     /// Why nobody could answer what it or one of its children asks, if that is what it waits for.
-    pub unanswered: Option<Failure>,
+    pub unanswered: Option<ProgramFailure>,
 }
 
 /// A place of a run that waits for a human.
@@ -189,7 +190,7 @@ pub struct RunDecision {
 
 /// A decision that counts.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Decided {
+pub struct CountedDecision {
     /// The run that was decided in: a child of the one that was named, if that is what waits.
     pub run: RunId,
     /// The name of the request.

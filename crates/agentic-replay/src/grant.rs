@@ -7,8 +7,8 @@
 
 use agentic_model::{Map, Value};
 
-use crate::record::{AskRecord, MissingObject, Objects, PermitScope};
-use crate::{Body, Journal, Path};
+use crate::record::{AskRecord, MissingObject, PermitScope, StoredObjects};
+use crate::{Body, Path, RecordChain};
 
 /// The kind whose requests name a program.
 const EXEC: &str = "exec";
@@ -84,7 +84,7 @@ impl Grants {
     ///
     /// # Errors
     /// Fails when what a permission is for is gone.
-    pub fn of(journal: &Journal, objects: &dyn Objects) -> Result<Grants, MissingObject> {
+    pub fn of(journal: &RecordChain, objects: &dyn StoredObjects) -> Result<Grants, MissingObject> {
         let records = journal.records();
         let is_start = |body: &Body| matches!(body, Body::Start(_));
         let begin = records.iter().rposition(|record| is_start(&record.body)).unwrap_or(0);

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::{EffectClass, Failure, PATCH, Request, SLEEP};
+use crate::{EffectClass, PATCH, ProgramFailure, Request, SLEEP};
 
 /// The kind of a request that only a human may answer.
 pub const HOLD: &str = "hold";
@@ -72,7 +72,7 @@ impl Eq for Classes {}
 
 /// What is wrong with a request before anybody is asked.
 #[derive(Debug, Clone, Copy)]
-struct Check(fn(&Request) -> Result<(), Failure>);
+struct Check(fn(&Request) -> Result<(), ProgramFailure>);
 
 impl PartialEq for Check {
     fn eq(&self, other: &Check) -> bool {
@@ -131,13 +131,13 @@ impl Kinds {
     pub fn set_check(
         &mut self,
         kind: impl Into<String>,
-        check: fn(&Request) -> Result<(), Failure>,
+        check: fn(&Request) -> Result<(), ProgramFailure>,
     ) {
         self.checks.insert(kind.into(), Check(check));
     }
 
     /// Returns why a request is refused, where the check of its kind does so.
-    pub fn refusal(&self, request: &Request) -> Option<Failure> {
+    pub fn refusal(&self, request: &Request) -> Option<ProgramFailure> {
         let Check(check) = self.checks.get(&request.kind)?;
         check(request).err()
     }

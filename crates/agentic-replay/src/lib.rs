@@ -2,8 +2,8 @@
 //!
 //! A [`Program`] is a deterministic function of its source, its input, its seed and the answers it
 //! was given. It touches the world only by opening [`Request`]s. A host performs them, delivers one
-//! [`Answer`] at a time and polls the program to quiescence before the next. Because every request
-//! has a [`Path`] that does not depend on scheduling, and a hash that is compared before a recorded
+//! [`RequestAnswer`] at a time and polls the program to quiescence before the next. Because every
+//! request has a [`Path`] that does not depend on scheduling, and a hash that is compared before a recorded
 //! answer is used, a run can be replayed from its record, anywhere, and a changed program is
 //! noticed at the exact request.
 //!
@@ -33,9 +33,11 @@ mod summary;
 #[cfg(test)]
 mod tests;
 
-pub use crate::answer::{Answer, CODE_BYTES_MAX, Failure, MESSAGE_BYTES_MAX, NOT_DATA, Stopped};
+pub use crate::answer::{
+    CODE_BYTES_MAX, CancelExtent, MESSAGE_BYTES_MAX, NOT_DATA, ProgramFailure, RequestAnswer,
+};
 pub use crate::block::{HashedRecord, join_records, part_records};
-pub use crate::chain::{Chain, Corrupt, Journal, Link, sub_chain_hash};
+pub use crate::chain::{Chain, Corrupt, RecordChain, RecordLink, sub_chain_hash};
 pub use crate::divergence::{Divergence, PayloadChange, ProgramDifference, RequestFields};
 pub use crate::grant::{Coverage, Grant, Grants};
 pub use crate::id::{RecordHash, SessionId};
@@ -44,8 +46,8 @@ pub use crate::language::{
     Language, PinnedProgram, Places, ProgramFault, TraceDetail, behaviour, language_name, source_of,
 };
 pub use crate::path::{InvalidPath, Path, RequestScope};
-pub use crate::program::{Delivery, End, Event, Program, ScopeStep, Start, Turn};
-pub use crate::record::{Body, By, Engine, Objects, Record, StartRecord, Stored};
+pub use crate::program::{Delivery, End, Program, ProgramEvent, ScopeStep, Start, Turn};
+pub use crate::record::{Body, By, Engine, Record, StartRecord, StoredObjects, StoredValue};
 pub use crate::request::{
     EffectClass, PATCH, ProgramPosition, RESERVED, Request, RequestHash, RequestId, SCOPE, SLEEP,
 };
@@ -55,12 +57,12 @@ pub use crate::run::{
     run_to_end,
 };
 pub use crate::session::{
-    Fold, ForkDraft, ForkError, Hold, HoldReason, Loaded, Note, Opening, Parted, Performance,
-    Progress, Refused, ReplayError, SIGNALS_MAX, Session, Setting, Signal, Signalled, Upgrade,
-    Withdrawn,
+    AnswerFold, ForkDraft, ForkError, Hold, HoldReason, LoadedSession, Note, PartedSession,
+    Performance, ReplayError, SIGNALS_MAX, Session, SessionOpening, SessionProgress,
+    SessionRefusal, SessionSetting, Signal, SignalDelivery, Upgrade, Withdrawn,
 };
 pub use crate::settle::settle;
-pub use crate::state::State;
+pub use crate::state::SessionState;
 pub use crate::summary::{
     AskedRequest, Attendance, OpenHold, Permission, Summary, SummaryReader, UNANSWERED, child_key,
     parent_of,

@@ -5,7 +5,7 @@ use std::ops::DerefMut;
 
 use agentic_model::{Instant, Value};
 
-use crate::{Answer, Failure, Path, Request, Seed};
+use crate::{Path, ProgramFailure, Request, RequestAnswer, Seed};
 
 /// A deterministic run of a program, as its host sees it.
 ///
@@ -102,7 +102,7 @@ pub struct Delivery {
     /// Which request is answered.
     pub path: Path,
     /// The answer, decoded from its recorded bytes.
-    pub answer: Answer,
+    pub answer: RequestAnswer,
     /// The time of the record: `now()` from here on.
     pub at: Instant,
 }
@@ -115,14 +115,14 @@ pub struct Turn {
     /// Requests that the program no longer waits for.
     pub withdrawn: Vec<Path>,
     /// Things to show or to write into a trace, in order. Silent while replaying.
-    pub events: Vec<Event>,
+    pub events: Vec<ProgramEvent>,
     /// How the program ended, once it has.
     pub end: Option<End>,
 }
 
 /// Something a program says without asking anything.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Event {
+pub struct ProgramEvent {
     /// What sort of event, such as `print` or `trace`.
     pub kind: String,
     /// Its data.
@@ -151,7 +151,7 @@ pub enum End {
     /// With a result.
     Done(Value),
     /// With an error that nothing in the program caught.
-    Failed(Failure),
+    Failed(ProgramFailure),
     /// After it was asked to stop.
     Cancelled,
 }
@@ -164,7 +164,7 @@ impl End {
     /// knows nothing of it sees a failure whose code says so.
     pub fn continue_as_new(state: Value) -> End {
         let message = "the run goes on as a new one";
-        End::Failed(Failure { details: state, ..Failure::new(CONTINUE, message) })
+        End::Failed(ProgramFailure { details: state, ..ProgramFailure::new(CONTINUE, message) })
     }
 
     /// Returns the state of an end made by [`End::continue_as_new`].

@@ -7,13 +7,15 @@
 
 use agentic_model::{AgentName, Cid, Instant};
 
-use crate::{Handling, Path, ProgramPosition, RecordHash, RequestHash, Seed, SessionId, Stopped};
+use crate::{
+    CancelExtent, Handling, Path, ProgramPosition, RecordHash, RequestHash, Seed, SessionId,
+};
 
 mod codec;
 mod stored;
 
 pub use crate::record::codec::InvalidRecord;
-pub use crate::record::stored::{INLINE_BYTES_MAX, MissingObject, Objects, Stored};
+pub use crate::record::stored::{INLINE_BYTES_MAX, MissingObject, StoredObjects, StoredValue};
 
 /// One record of a journal.
 #[derive(Debug, Clone, PartialEq)]
@@ -78,7 +80,7 @@ pub struct StartRecord {
     /// What runs the program.
     pub engine: Engine,
     /// The input.
-    pub input: Stored,
+    pub input: StoredValue,
     /// What all randomness derives from. In a fork: beyond the cut.
     pub seed: Seed,
     /// The start key.
@@ -123,7 +125,7 @@ pub struct AskRecord {
     /// The hash that replay compares.
     pub hash: RequestHash,
     /// The data.
-    pub payload: Stored,
+    pub payload: StoredValue,
     /// The schema of the answer.
     pub schema: Option<Cid>,
     /// Who answers, by the rule of the day it was asked.
@@ -151,7 +153,7 @@ pub struct AnswerRecord {
 #[derive(Debug, Clone, PartialEq)]
 pub enum Outcome {
     /// With a value.
-    Ok(Stored),
+    Ok(StoredValue),
     /// With a failure.
     Failed {
         /// What sort.
@@ -159,12 +161,12 @@ pub enum Outcome {
         /// What happened.
         message: String,
         /// More data.
-        details: Stored,
+        details: StoredValue,
     },
     /// The time limit came first. Never the outcome of a session.
     TimedOut,
     /// It was cancelled. Of a session, `Stopped`.
-    Cancelled(Stopped),
+    Cancelled(CancelExtent),
 }
 
 /// Who gave an answer.
@@ -205,7 +207,7 @@ pub struct FoundRecord {
     /// Which ask.
     pub path: Path,
     /// What was found, as whoever performs the effect says it.
-    pub found: Stored,
+    pub found: StoredValue,
 }
 
 /// A signal. What it is delivered to names the position of this record.
@@ -216,7 +218,7 @@ pub struct SignalRecord {
     /// Its name.
     pub name: String,
     /// Its data.
-    pub value: Stored,
+    pub value: StoredValue,
 }
 
 /// An escalation.
@@ -263,7 +265,7 @@ pub struct PermitRecord {
     /// The decision, or [`RETRY`].
     pub decision: String,
     /// The payload to use in place of the one asked, where the decision edited it.
-    pub edited: Option<Stored>,
+    pub edited: Option<StoredValue>,
     /// For how long.
     pub scope: PermitScope,
 }
@@ -341,14 +343,14 @@ pub struct ScopeEndRecord {
     /// The hash over the records inside.
     pub hash: RecordHash,
     /// What the scope gave.
-    pub result: Stored,
+    pub result: StoredValue,
 }
 
 /// A session that goes on as a new one.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ContinueRecord {
     /// The input of the new one.
-    pub state: Stored,
+    pub state: StoredValue,
     /// Its program.
     pub flow: Cid,
 }
@@ -384,7 +386,7 @@ impl Body {
 
 impl Body {
     /// Lists the values that the record holds or refers to.
-    pub fn values(&self) -> Vec<&Stored> {
+    pub fn values(&self) -> Vec<&StoredValue> {
         match self {
             Body::Start(start) => vec![&start.input],
             Body::Ask(ask) => vec![&ask.payload],
@@ -415,7 +417,7 @@ impl ForkPoint {
 }
 
 impl Outcome {
-    fn value(&self) -> Option<&Stored> {
+    fn value(&self) -> Option<&StoredValue> {
         match self {
             Outcome::Ok(value) | Outcome::Failed { details: value, .. } => Some(value),
             Outcome::TimedOut | Outcome::Cancelled(_) => None,

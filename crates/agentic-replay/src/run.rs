@@ -11,8 +11,8 @@ use agentic_model::{Instant, Value};
 
 use crate::settle::settle;
 use crate::{
-    Answer, Delivery, End, Event, Failure, NOT_DATA, Path, Program, Request, ScopeStep, Seed,
-    Start, Turn,
+    Delivery, End, NOT_DATA, Path, Program, ProgramEvent, ProgramFailure, Request, RequestAnswer,
+    ScopeStep, Seed, Start, Turn,
 };
 
 /// How many requests a program may still open after it was asked to stop; with one more its run
@@ -54,7 +54,7 @@ pub struct HostStep {
     /// Requests that were open before and that nobody waits for any more, in path order.
     pub withdrawn: Vec<Path>,
     /// Things to show, in order.
-    pub events: Vec<Event>,
+    pub events: Vec<ProgramEvent>,
     /// What happened to scopes, in order.
     pub scopes: Vec<ScopeStep>,
     /// How the program ended, once it has. Then every open request is among the withdrawn.
@@ -67,7 +67,7 @@ pub struct RunFinish {
     /// How the program ended.
     pub end: End,
     /// What it said on the way, in order.
-    pub events: Vec<Event>,
+    pub events: Vec<ProgramEvent>,
 }
 
 impl<P: Program> ProgramRun<P> {
@@ -82,7 +82,7 @@ impl<P: Program> ProgramRun<P> {
 
     /// Hands one answer over and runs the program to quiescence. An answer to a request that is
     /// not open changes nothing. Time never runs backwards: an earlier `at` counts as the latest.
-    pub fn deliver(&mut self, path: &Path, answer: Answer, at: Instant) -> HostStep {
+    pub fn deliver(&mut self, path: &Path, answer: RequestAnswer, at: Instant) -> HostStep {
         if self.open.remove(path).is_none() {
             return HostStep::default();
         }
@@ -112,7 +112,7 @@ impl<P: Program> ProgramRun<P> {
     }
 
     /// Ends the run at once with a failure that the host found.
-    pub(crate) fn fail(&mut self, failure: Failure) -> HostStep {
+    pub(crate) fn fail(&mut self, failure: ProgramFailure) -> HostStep {
         self.finish(Vec::new(), End::Failed(failure))
     }
 
@@ -155,7 +155,7 @@ impl<P: Program> ProgramRun<P> {
         let opened = match self.accept(opened) {
             Ok(opened) => opened,
             Err(message) => {
-                return self.finish(events, End::Failed(Failure::new(DEFECT, message)));
+                return self.finish(events, End::Failed(ProgramFailure::new(DEFECT, message)));
             }
         };
         if let RunPhase::Stopping(left) = self.phase {
@@ -166,7 +166,8 @@ impl<P: Program> ProgramRun<P> {
         }
         let step = self.take_back(opened, withdrawn, events);
         if self.open.is_empty() {
-            let failure = Failure::new(STALLED, "the program waits for nothing and does not end");
+            let failure =
+                ProgramFailure::new(STALLED, "the program waits for nothing and does not end");
             return HostStep {
                 withdrawn: step.withdrawn,
                 ..self.finish(step.events, End::Failed(failure))
@@ -204,7 +205,7 @@ impl<P: Program> ProgramRun<P> {
         &mut self,
         mut opened: Vec<Arc<Request>>,
         mut withdrawn: Vec<Path>,
-        events: Vec<Event>,
+        events: Vec<ProgramEvent>,
     ) -> HostStep {
         withdrawn.sort();
         withdrawn.dedup();
@@ -222,13 +223,13 @@ impl<P: Program> ProgramRun<P> {
         HostStep { opened, withdrawn, events, ..HostStep::default() }
     }
 
-    fn finish(&mut self, events: Vec<Event>, end: End) -> HostStep {
+    fn finish(&mut self, events: Vec<ProgramEvent>, end: End) -> HostStep {
         self.phase = RunPhase::Ended;
         let withdrawn = std::mem::take(&mut self.open).into_keys().collect();
         let end = match end {
             End::Done(value) => match settle(value) {
                 Ok(value) => End::Done(value),
-                Err(error) => End::Failed(Failure::new(NOT_DATA, error.to_string())),
+                Err(error) => End::Failed(ProgramFailure::new(NOT_DATA, error.to_string())),
             },
             End::Failed(failure) => End::Failed(failure.settled()),
             End::Cancelled => end,
@@ -245,7 +246,7 @@ impl<P: Program> ProgramRun<P> {
 pub fn run_to_end(
     program: impl Program,
     start: &Start,
-    mut perform: impl FnMut(&Request) -> Answer,
+    mut perform: impl FnMut(&Request) -> RequestAnswer,
 ) -> RunFinish {
     let (mut run, mut step) = ProgramRun::begin(program, start);
     let mut events = Vec::new();
@@ -258,7 +259,9 @@ pub fn run_to_end(
         let request = request.expect("a run that has not ended has an open request");
         let now = run.now();
         step = match request.sleeps_until() {
-            Some(until) => run.deliver(&request.path, Answer::Ok(Value::Null), until.max(now)),
+            Some(until) => {
+                run.deliver(&request.path, RequestAnswer::Ok(Value::Null), until.max(now))
+            }
             None => run.deliver(&request.path, perform(&request), now),
         };
     }

@@ -1,8 +1,8 @@
 //! A durable session: a program whose every answer is recorded before it matters.
 //!
 //! A [`Session`] decides what to append, what to perform and what to wait for; it does none of it
-//! itself. Its host makes the records of each [`Progress`] durable, performs what it lists, and
-//! comes back with [`Session::answered`]. After a crash [`Session::load`] replays the journal:
+//! itself. Its host makes the records of each [`SessionProgress`] durable, performs what it lists,
+//! and comes back with [`Session::answered`]. After a crash [`Session::load`] replays the journal:
 //! every request is compared with its record before the recorded answer is used, and what had no
 //! answer yet is performed again, asked again or put to a human, as its effect class says.
 
@@ -17,8 +17,9 @@ use crate::record::{
 };
 use crate::settle::settle;
 use crate::{
-    Answer, Body, By, Chain, Coverage, End, Engine, Event, Failure, Grant, Grants, Handling, Kinds,
-    Objects, Path, Program, ProgramRun, Request, RequestHash, ScopeStep, SessionId, StartRecord,
+    Body, By, Chain, Coverage, End, Engine, Grant, Grants, Handling, Kinds, Path, Program,
+    ProgramEvent, ProgramFailure, ProgramRun, Request, RequestAnswer, RequestHash, ScopeStep,
+    SessionId, StartRecord, StoredObjects,
 };
 
 mod advance;
@@ -32,14 +33,14 @@ mod signal;
 use crate::session::advance::{SessionBeginning, outcome_of, place};
 use crate::session::signal::Signals;
 
-pub use crate::session::fork::{ForkDraft, ForkError, Parted};
-pub use crate::session::progress::{Hold, HoldReason, Performance, Progress, Withdrawn};
-pub use crate::session::replay::{Fold, Loaded, ReplayError, Upgrade};
-pub use crate::session::signal::{SIGNALS_MAX, Signal, Signalled};
+pub use crate::session::fork::{ForkDraft, ForkError, PartedSession};
+pub use crate::session::progress::{Hold, HoldReason, Performance, SessionProgress, Withdrawn};
+pub use crate::session::replay::{AnswerFold, LoadedSession, ReplayError, Upgrade};
+pub use crate::session::signal::{SIGNALS_MAX, Signal, SignalDelivery};
 
 /// What a session is opened with.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Opening {
+pub struct SessionOpening {
     /// The agent it runs as.
     pub agent: AgentName,
     /// The program, by its id.
@@ -60,13 +61,13 @@ pub struct Opening {
 
 /// What a session needs to know of its host.
 #[derive(Clone, Copy)]
-pub struct Setting<'s> {
+pub struct SessionSetting<'s> {
     /// What runs the program here.
     pub engine: &'s Engine,
     /// The kinds of requests.
     pub kinds: &'s Kinds,
     /// Where long values are found.
-    pub objects: &'s dyn Objects,
+    pub objects: &'s dyn StoredObjects,
 }
 
 /// A session under way.
@@ -130,7 +131,7 @@ enum RequestStanding {
 
 /// Something was done to a session that it is not open for.
 #[derive(Debug, thiserror::Error)]
-pub enum Refused {
+pub enum SessionRefusal {
     /// There is no such request, or it has its answer.
     #[error("request `{path}` is not open")]
     NotOpen {
@@ -154,7 +155,7 @@ struct Group {
     scopes: VecDeque<ScopeStep>,
     asks: BTreeMap<Path, Arc<Request>>,
     withdrawn: BTreeSet<Path>,
-    events: Vec<Event>,
+    events: Vec<ProgramEvent>,
 }
 
 impl Group {
@@ -178,7 +179,7 @@ pub enum Note {
     Publish(crate::record::PublishRecord),
 }
 
-impl Opening {
+impl SessionOpening {
     /// Derives the id of the session.
     ///
     /// # Errors
@@ -195,13 +196,13 @@ impl<P: Program> Session<P> {
     /// # Errors
     /// Fails when the input has no canonical form.
     pub fn start(
-        opening: Opening,
+        opening: SessionOpening,
         at: Instant,
         program: P,
         kinds: &Kinds,
-    ) -> Result<(Session<P>, Progress), CanonicalError> {
+    ) -> Result<(Session<P>, SessionProgress), CanonicalError> {
         let session = opening.session()?;
-        let mut progress = Progress::default();
+        let mut progress = SessionProgress::default();
         let input = settle(opening.input)?;
         let start = StartRecord {
             session,
@@ -232,12 +233,12 @@ impl<P: Program> Session<P> {
     pub fn answered(
         &mut self,
         path: &Path,
-        answer: Answer,
+        answer: RequestAnswer,
         by: By,
         at: Instant,
-    ) -> Result<Progress, Refused> {
+    ) -> Result<SessionProgress, SessionRefusal> {
         let ask = self.take(path)?;
-        let mut progress = Progress::default();
+        let mut progress = SessionProgress::default();
         let answer = answer.settled();
         self.signals.delivered(&by);
         let outcome = outcome_of(&answer, &mut progress.objects);
@@ -264,13 +265,13 @@ impl<P: Program> Session<P> {
         error: &str,
         next_at: Option<Instant>,
         at: Instant,
-    ) -> Result<Progress, Refused> {
+    ) -> Result<SessionProgress, SessionRefusal> {
         let ask = self.ask_mut(path)?;
         let n = ask.attempt;
         ask.attempt += 1;
         ask.next_at = Some(next_at.unwrap_or(at));
-        let mut progress = Progress::default();
-        let error = Failure::new("", error).settled().message;
+        let mut progress = SessionProgress::default();
+        let error = ProgramFailure::new("", error).settled().message;
         let record = AttemptRecord { path: path.clone(), n, error, next_at };
         self.append(at, Body::Attempt(record), &mut progress);
         if next_at.is_some() {
@@ -284,9 +285,14 @@ impl<P: Program> Session<P> {
     ///
     /// # Errors
     /// Fails when the request is not open, and when what was found is no data.
-    pub fn found(&mut self, path: &Path, found: Value, at: Instant) -> Result<Progress, Refused> {
-        let mut progress = Progress::default();
-        let found = settle(found).map_err(Refused::NotData)?;
+    pub fn found(
+        &mut self,
+        path: &Path,
+        found: Value,
+        at: Instant,
+    ) -> Result<SessionProgress, SessionRefusal> {
+        let mut progress = SessionProgress::default();
+        let found = settle(found).map_err(SessionRefusal::NotData)?;
         let stored = place(&found, &mut progress.objects);
         self.ask_mut(path)?.found = Some(found);
         let record = FoundRecord { path: path.clone(), found: stored };
@@ -299,9 +305,9 @@ impl<P: Program> Session<P> {
     ///
     /// # Errors
     /// Fails when the request is not open.
-    pub fn retried(&mut self, path: &Path, at: Instant) -> Result<Progress, Refused> {
+    pub fn retried(&mut self, path: &Path, at: Instant) -> Result<SessionProgress, SessionRefusal> {
         self.ask_mut(path)?.next_at = None;
-        let mut progress = Progress::default();
+        let mut progress = SessionProgress::default();
         let decision = RETRY.to_owned();
         let scope = PermitScope::Once;
         let record = PermitRecord { path: path.clone(), decision, edited: None, scope };
@@ -323,17 +329,17 @@ impl<P: Program> Session<P> {
         edited: Option<Value>,
         scope: PermitScope,
         at: Instant,
-    ) -> Result<Progress, Refused> {
+    ) -> Result<SessionProgress, SessionRefusal> {
         let held = self.hold(path).map(|hold| hold.reason);
         let Some(reason @ (HoldReason::NotAllowed | HoldReason::InDoubt)) = held else {
-            return Err(Refused::NotOpen { path: path.clone() });
+            return Err(SessionRefusal::NotOpen { path: path.clone() });
         };
         let is_wide = scope == PermitScope::RestOfSession
             && reason == HoldReason::NotAllowed
             && edited.is_none();
         let scope = if is_wide { scope } else { PermitScope::Once };
-        let mut progress = Progress::default();
-        let edited = edited.map(settle).transpose().map_err(Refused::NotData)?;
+        let mut progress = SessionProgress::default();
+        let edited = edited.map(settle).transpose().map_err(SessionRefusal::NotData)?;
         let stored = edited.as_ref().map(|value| place(value, &mut progress.objects));
         let ask = self.ask_mut(path)?;
         ask.standing = RequestStanding::Open;
@@ -354,11 +360,15 @@ impl<P: Program> Session<P> {
     ///
     /// # Errors
     /// Fails when the program has ended.
-    pub fn cancel(&mut self, cancel: CancelRecord, at: Instant) -> Result<Progress, Refused> {
+    pub fn cancel(
+        &mut self,
+        cancel: CancelRecord,
+        at: Instant,
+    ) -> Result<SessionProgress, SessionRefusal> {
         if self.run.has_ended() {
-            return Err(Refused::Over);
+            return Err(SessionRefusal::Over);
         }
-        let mut progress = Progress::default();
+        let mut progress = SessionProgress::default();
         self.append(at, Body::Cancel(cancel.clone()), &mut progress);
         let group = self.stop(&cancel, self.chain.at());
         self.record(group, &mut progress);
@@ -369,11 +379,11 @@ impl<P: Program> Session<P> {
     ///
     /// # Errors
     /// Fails when the session is over.
-    pub fn note(&mut self, note: Note, at: Instant) -> Result<Progress, Refused> {
+    pub fn note(&mut self, note: Note, at: Instant) -> Result<SessionProgress, SessionRefusal> {
         if self.over.is_some() {
-            return Err(Refused::Over);
+            return Err(SessionRefusal::Over);
         }
-        let mut progress = Progress::default();
+        let mut progress = SessionProgress::default();
         let body = match note {
             Note::Escalate(record) => Body::Escalate(record),
             Note::Vote(record) => Body::Vote(record),

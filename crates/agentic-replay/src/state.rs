@@ -2,7 +2,7 @@
 
 /// How a session stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum State {
+pub enum SessionState {
     /// Something can be done for it, or is being done.
     Running,
     /// It waits for a human.
@@ -19,25 +19,28 @@ pub enum State {
     Diverged,
 }
 
-impl State {
+impl SessionState {
     /// Says whether nothing will ever be done for the session again.
     pub fn is_over(self) -> bool {
         match self {
-            State::Done | State::Failed | State::Cancelled => true,
-            State::Running | State::Held | State::Waiting | State::Diverged => false,
+            SessionState::Done | SessionState::Failed | SessionState::Cancelled => true,
+            SessionState::Running
+            | SessionState::Held
+            | SessionState::Waiting
+            | SessionState::Diverged => false,
         }
     }
 
     /// Returns the word that answers use.
     pub fn as_str(self) -> &'static str {
         match self {
-            State::Running => "running",
-            State::Held => "held",
-            State::Waiting => "waiting",
-            State::Done => "done",
-            State::Failed => "failed",
-            State::Cancelled => "cancelled",
-            State::Diverged => "diverged",
+            SessionState::Running => "running",
+            SessionState::Held => "held",
+            SessionState::Waiting => "waiting",
+            SessionState::Done => "done",
+            SessionState::Failed => "failed",
+            SessionState::Cancelled => "cancelled",
+            SessionState::Diverged => "diverged",
         }
     }
 }

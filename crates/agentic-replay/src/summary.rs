@@ -8,8 +8,8 @@ use agentic_model::{AgentName, Cid, Instant, Oid, Value};
 
 use crate::record::{AskRecord, AttemptRecord, PermitScope, VoteRecord};
 use crate::{
-    Answer, By, Engine, Failure, HoldReason, Path, ProgramPosition, RecordHash, RequestId,
-    SessionId, State,
+    By, Engine, HoldReason, Path, ProgramFailure, ProgramPosition, RecordHash, RequestAnswer,
+    RequestId, SessionId, SessionState,
 };
 
 mod reader;
@@ -37,7 +37,7 @@ pub struct Summary {
     /// When it was started.
     pub started_at: Instant,
     /// How it stands.
-    pub state: State,
+    pub state: SessionState,
     /// How many records there are, shared ones included.
     pub n_records: u64,
     /// The hash of the last record.
@@ -45,7 +45,7 @@ pub struct Summary {
     /// What it gave, once it is done.
     pub result: Option<Value>,
     /// Why it failed, once it has; while it waits, why nobody could answer what it asks.
-    pub failure: Option<Failure>,
+    pub failure: Option<ProgramFailure>,
     /// The earliest instant it waits for.
     pub until: Option<Instant>,
     /// When whoever only watches asks again what nobody could answer.
@@ -86,7 +86,7 @@ pub struct AskedRequest {
     /// The attempts that failed and that the host has made good, or will.
     pub attempts: Vec<AttemptRecord>,
     /// The answer: its position, what came of it and who gave it.
-    pub answer: Option<(u64, Answer, By)>,
+    pub answer: Option<(u64, RequestAnswer, By)>,
 }
 
 /// What let the effect of a request begin.

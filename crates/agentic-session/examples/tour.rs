@@ -7,31 +7,31 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use agentic_git::FileMode;
-use agentic_session::{Options, SessionSpace};
+use agentic_session::{SessionOptions, SessionSpace};
 use agentic_space::AgentBranch;
-use agentic_space::commit::{Capture, Draft, Edit, Emptiness, Source, commit};
+use agentic_space::commit::{CommitDraft, Edit, Emptiness, TraceBinding, TreeSource, commit};
 use agentic_space::model::{AgentName, Briefing, Kind, Map};
-use agentic_space::spawn::{Origin, spawn};
+use agentic_space::spawn::{SpawnOrigin, spawn};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let path = std::env::args_os().nth(1).map_or_else(|| PathBuf::from("."), PathBuf::from);
-    let space = SessionSpace::open(&path, Options::default())?;
+    let space = SessionSpace::open(&path, SessionOptions::default())?;
 
     // An agent is a branch, seeded by a stored briefing.
     let name = AgentName::parse(&format!("tour-{}", space.now().millis()))?;
     let briefing = Briefing::of_text("Look around").to_object()?;
-    let spawned = spawn(&space, &name, &briefing, &Origin::Root)?;
+    let spawned = spawn(&space, &name, &briefing, &SpawnOrigin::Root)?;
     println!("{name} begins at {}", spawned.genesis);
 
     // What it sees is durable at once, and bound to the commit that it leads to.
     space.add_trace(&name, &Kind::parse("log")?, b"nothing here yet")?;
     let write = Edit::Write { content: b"hello\n".to_vec(), mode: FileMode::Plain };
-    let draft = Draft {
+    let draft = CommitDraft {
         message: "Say hello".to_owned(),
         kind: Some(Kind::parse("finding")?),
         fields: Map::new(),
-        source: Source::Edits(BTreeMap::from([("hello.txt".to_owned(), write)])),
-        capture: Capture::WithTrace,
+        source: TreeSource::Edits(BTreeMap::from([("hello.txt".to_owned(), write)])),
+        capture: TraceBinding::WithTrace,
         expect: None,
         emptiness: Emptiness::Refused,
         asker: None,

@@ -4,7 +4,7 @@ use agentic_model::{Value, json};
 use agentic_replay::{HoldReason, OpenHold};
 
 use crate::action::{Action, ApprovalScope};
-use crate::draft::{Draft, VALUE_BYTES_MAX};
+use crate::draft::{DecisionDraft, VALUE_BYTES_MAX};
 use crate::error::{DecisionError, RequestError};
 use crate::policy::Policy;
 use crate::schema::fits;
@@ -14,7 +14,12 @@ use crate::{Error, Result, SessionSpace};
 ///
 /// # Errors
 /// Fails with what is wrong with the answer.
-pub fn check(space: &SessionSpace, hold: &OpenHold, policy: &Policy, draft: &Draft) -> Result<()> {
+pub fn check(
+    space: &SessionSpace,
+    hold: &OpenHold,
+    policy: &Policy,
+    draft: &DecisionDraft,
+) -> Result<()> {
     let request = hold.session.short_request(&hold.id);
     if let Some(expected) = &draft.expect {
         let hash = hold.ask.hash.to_string();
@@ -54,7 +59,7 @@ pub fn check(space: &SessionSpace, hold: &OpenHold, policy: &Policy, draft: &Dra
 }
 
 /// Checks that an answer which is to count for later requests too is one about a permission.
-fn check_scope(hold: &OpenHold, draft: &Draft) -> Result<()> {
+fn check_scope(hold: &OpenHold, draft: &DecisionDraft) -> Result<()> {
     let reason = match (draft.scope, draft.action, hold.reason) {
         (ApprovalScope::Once, _, _)
         | (ApprovalScope::RestOfSession, Action::Approve, HoldReason::NotAllowed) => return Ok(()),

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use agentic_git::Writer;
+use agentic_git::GitWriter;
 use agentic_model::{AgentName, Oid};
 use agentic_replay::record::{EscalateRecord, VoteRecord};
 use agentic_replay::{By, Hold, Note};
@@ -20,7 +20,7 @@ use crate::trust::{self, Look};
 impl<'a> Driver<'a> {
     /// Takes the agent's lock with no decision left that is durable and not applied. Where a signature
     /// would have to be verified first, that is done without the lock.
-    pub(super) fn lock_after_decisions(&mut self, agent: &AgentName) -> Result<Writer<'a>> {
+    pub(super) fn lock_after_decisions(&mut self, agent: &AgentName) -> Result<GitWriter<'a>> {
         loop {
             if let Some(writer) = self.lock_if_settled(agent)? {
                 return Ok(writer);
@@ -31,7 +31,7 @@ impl<'a> Driver<'a> {
     }
 
     /// Takes the agent's lock, unless a decision is durable and not applied, or has to be verified.
-    pub(super) fn lock_if_settled(&self, agent: &AgentName) -> Result<Option<Writer<'a>>> {
+    pub(super) fn lock_if_settled(&self, agent: &AgentName) -> Result<Option<GitWriter<'a>>> {
         let (writer, _) = self.space.writer(agent)?;
         let mut is_decided = false;
         for hold in self.decidable() {

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use agentic_model::AgentName;
-use agentic_space::archive::{Moved, SessionUsers};
+use agentic_space::archive::{ArchiveOutcome, SessionUsers};
 
 use crate::listing::open_sessions_of;
 use crate::{Error, Result, SessionSpace};
@@ -14,7 +14,7 @@ use crate::{Error, Result, SessionSpace};
 /// # Errors
 /// Fails when one of them does not exist, is checked out, or has a session that is not over or
 /// trace entries that are bound to no commit; none is archived then.
-pub fn archive(space: &SessionSpace, agents: &[AgentName]) -> Result<Moved> {
+pub fn archive(space: &SessionSpace, agents: &[AgentName]) -> Result<ArchiveOutcome> {
     Ok(agentic_space::archive::archive(space, agents, space)?)
 }
 

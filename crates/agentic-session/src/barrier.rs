@@ -1,7 +1,7 @@
 //! Barriers: the moments at which what was recorded becomes durable.
 
 use agentic_model::Cid;
-use agentic_replay::{Answer, By, EffectClass, Link, Path, Performance};
+use agentic_replay::{By, EffectClass, Path, Performance, RecordLink, RequestAnswer};
 use agentic_store::Durability;
 
 use super::drive::Driver;
@@ -10,7 +10,11 @@ use crate::Result;
 
 impl Driver<'_> {
     /// Takes in an answer that was computed just now.
-    pub(super) fn computed(&mut self, performance: &Performance, answer: Answer) -> Result<()> {
+    pub(super) fn computed(
+        &mut self,
+        performance: &Performance,
+        answer: RequestAnswer,
+    ) -> Result<()> {
         let path = &performance.request.path;
         match performance.class {
             EffectClass::Pure => self.answer_again(path, answer, By::Executor),
@@ -22,7 +26,12 @@ impl Driver<'_> {
 
     /// Records an answer that would be given again after a crash: nothing in the world has come of
     /// it. Its record waits for the next barrier.
-    pub(super) fn answer_again(&mut self, path: &Path, answer: Answer, by: By) -> Result<()> {
+    pub(super) fn answer_again(
+        &mut self,
+        path: &Path,
+        answer: RequestAnswer,
+        by: By,
+    ) -> Result<()> {
         if !self.session.pending().is_empty() {
             return self.answer(path, answer, by);
         }
@@ -51,7 +60,11 @@ impl Driver<'_> {
     }
 
     /// Makes records durable, and the long values that they refer to.
-    pub(super) fn append(&mut self, objects: &[(Cid, Vec<u8>)], links: Vec<Link>) -> Result<()> {
+    pub(super) fn append(
+        &mut self,
+        objects: &[(Cid, Vec<u8>)],
+        links: Vec<RecordLink>,
+    ) -> Result<()> {
         if links.is_empty() {
             return Ok(());
         }

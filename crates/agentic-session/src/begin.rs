@@ -1,7 +1,7 @@
 //! What a session begins with.
 
 use agentic_model::{AgentName, Object, Value};
-use agentic_replay::{Opening, SessionId};
+use agentic_replay::{SessionId, SessionOpening};
 
 use super::language::language_of;
 use crate::error::ProgramError;
@@ -53,8 +53,8 @@ impl Begin {
     }
 
     /// Returns what the first record says.
-    pub(super) fn opening(&self, head: Option<String>) -> Result<Opening> {
-        Ok(Opening {
+    pub(super) fn opening(&self, head: Option<String>) -> Result<SessionOpening> {
+        Ok(SessionOpening {
             agent: self.agent.clone(),
             flow: self.flow.cid(),
             engine: language_of(&self.flow)?.engine(),

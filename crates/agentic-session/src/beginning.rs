@@ -12,7 +12,7 @@ use crate::{Error, Result, SessionSpace};
 
 /// The first record that is a session's own.
 #[derive(Debug, Clone)]
-pub struct Beginning {
+pub struct FirstRecord {
     /// When it was made.
     pub at: Instant,
     /// Its position in the journal; not 0 in a fork, which shares the records before it.
@@ -21,23 +21,23 @@ pub struct Beginning {
     pub start: StartRecord,
 }
 
-impl Beginning {
+impl FirstRecord {
     /// Reads how a session began.
     ///
     /// # Errors
     /// Fails when there is no such session, or when its first record is damaged.
-    pub fn of(space: &SessionSpace, id: &SessionId) -> Result<Beginning> {
+    pub fn of(space: &SessionSpace, id: &SessionId) -> Result<FirstRecord> {
         let first = Folder::of(space, id).first_frame(space)?;
         let first =
             first.ok_or_else(|| Error::Session(SessionError::Unknown { id: id.to_string() }))?;
-        Beginning::from_frame(id, &first)
+        FirstRecord::from_frame(id, &first)
     }
 
     /// Reads it from the bytes of the record.
     ///
     /// # Errors
     /// Fails when they are not those of a start.
-    pub fn from_frame(id: &SessionId, frame: &[u8]) -> Result<Beginning> {
+    pub fn from_frame(id: &SessionId, frame: &[u8]) -> Result<FirstRecord> {
         let entries = canonical::decode_entries(frame);
         let entries = entries.map_err(|error| damaged(id, &error.to_string()))?;
         let record = Record::from_entries(entries);
@@ -46,7 +46,7 @@ impl Beginning {
             Body::Start(start) if start.session != *id || !start.is_named_rightly() => {
                 Err(damaged(id, "its id does not follow from how it began"))
             }
-            Body::Start(start) => Ok(Beginning { at: record.at, seq: record.seq, start: *start }),
+            Body::Start(start) => Ok(FirstRecord { at: record.at, seq: record.seq, start: *start }),
             Body::Ask(_)
             | Body::Answer(_)
             | Body::Attempt(_)

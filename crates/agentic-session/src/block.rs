@@ -10,7 +10,7 @@ use std::ops::Range;
 use agentic_git::{deflate, inflate};
 use agentic_model::{Value, canonical};
 use agentic_replay::{HashedRecord, join_records, part_records};
-use agentic_store::journal::Log;
+use agentic_store::journal::LogFile;
 
 use super::folder::Folder;
 use crate::{Result, SessionSpace};
@@ -104,7 +104,7 @@ pub fn expand(payloads: Vec<Vec<u8>>) -> Result<Vec<Vec<u8>>> {
 pub fn shorten(
     space: &SessionSpace,
     folder: &Folder,
-    log: &mut Log,
+    log: &mut LogFile,
     packed: &[PackedSpan],
 ) -> Result<()> {
     if log.segment_bytes() < LOG_BYTES_MIN as u64 {

@@ -8,12 +8,12 @@ use std::collections::BTreeSet;
 
 use agentic_model::Value;
 use agentic_replay::{
-    AskedRequest, Body, Journal, Path, Program, Request, Session, SessionId, StartRecord,
+    AskedRequest, Body, Path, Program, RecordChain, Request, Session, SessionId, StartRecord,
     child_key, parent_of,
 };
 
 use super::begin::Begin;
-use super::beginning::Beginning;
+use super::beginning::FirstRecord;
 use super::listing::{list_open, newest_with_key};
 use super::recent::read_journal;
 use super::roster;
@@ -44,7 +44,7 @@ pub enum Close {
 
 /// A child that a fork did not begin itself.
 #[derive(Debug, Clone, Copy)]
-pub struct Adopted {
+pub struct AdoptedChild {
     /// The session.
     pub id: SessionId,
     /// Whether it answers to the fork, and not to the session that it was forked from.
@@ -80,7 +80,7 @@ pub fn run_id(space: &SessionSpace, key: &str) -> String {
     let mut key = key.to_owned();
     while let Some(parent) = parent_of(&key) {
         // One that cannot be read cannot be told either.
-        let Ok(beginning) = Beginning::of(space, &parent) else { break };
+        let Ok(beginning) = FirstRecord::of(space, &parent) else { break };
         key = beginning.start.key;
     }
     key
@@ -96,8 +96,9 @@ pub fn child_of(
         return None;
     }
     let key = child_key(&session.started().session, &request.path);
-    let has_key =
-        |id: &SessionId| Beginning::of(space, id).is_ok_and(|beginning| beginning.start.key == key);
+    let has_key = |id: &SessionId| {
+        FirstRecord::of(space, id).is_ok_and(|beginning| beginning.start.key == key)
+    };
     let of_key = roster::hash_of_key(&key);
     let may_be = roster::select(space, list_open(space).ok()?, |mark| mark.key == of_key);
     may_be.into_iter().find(has_key)
@@ -109,15 +110,15 @@ pub fn adopted(
     space: &SessionSpace,
     session: &Session<Box<dyn Program>>,
     request: &Request,
-) -> Option<Adopted> {
+) -> Option<AdoptedChild> {
     let start = session.started();
     start.parent.as_ref()?;
     let own = newest_with_key(space, &child_key(&start.session, &request.path)).ok()?;
     if let Some(id) = own {
-        return Some(Adopted { id, is_own: true });
+        return Some(AdoptedChild { id, is_own: true });
     }
     let id = shared(space, start, &request.path)?;
-    Some(Adopted { id, is_own: false })
+    Some(AdoptedChild { id, is_own: false })
 }
 
 /// Finds the child that the session from which a fork parted was waiting for at a request.
@@ -141,7 +142,7 @@ fn shared(space: &SessionSpace, start: &StartRecord, path: &Path) -> Option<Sess
 ///
 /// # Errors
 /// Fails when the values of the journal cannot be read.
-pub fn open_spawns(space: &SessionSpace, journal: &Journal) -> Result<Vec<Path>> {
+pub fn open_spawns(space: &SessionSpace, journal: &RecordChain) -> Result<Vec<Path>> {
     let summary = super::summary::of_past(space, journal)?;
     let is_open = |asked: &&AskedRequest| {
         let runs = |key| asked.payload.get(key).and_then(Value::as_text).is_some();
@@ -173,7 +174,7 @@ pub fn children(space: &SessionSpace, parent: &SessionId) -> Result<Vec<SessionI
     let hashes: BTreeSet<_> = keys.iter().map(|key| roster::hash_of_key(key)).collect();
     let may_be = roster::select(space, list_open(space)?, |mark| hashes.contains(&mark.key));
     let is_child = |id: &SessionId| {
-        Beginning::of(space, id).is_ok_and(|beginning| keys.contains(&beginning.start.key))
+        FirstRecord::of(space, id).is_ok_and(|beginning| keys.contains(&beginning.start.key))
     };
     Ok(may_be.into_iter().filter(is_child).collect())
 }

@@ -2,7 +2,7 @@
 
 use agentic_model::Value;
 use agentic_replay::record::PermitScope;
-use agentic_replay::{Answer, Failure, HOLD, HoldReason};
+use agentic_replay::{HOLD, HoldReason, ProgramFailure, RequestAnswer};
 
 use crate::action::{Action, ApprovalScope};
 use crate::decision::Decision;
@@ -12,7 +12,7 @@ use crate::policy::Policy;
 #[derive(Debug, Clone, PartialEq)]
 pub enum Consequence {
     /// The request has this answer.
-    Answer(Answer),
+    Answer(RequestAnswer),
     /// Its effect may begin, with another payload where the decision edited it.
     Permit(Option<Value>, PermitScope),
     /// Nobody waits any more.
@@ -29,9 +29,10 @@ pub fn consequence(
     use HoldReason::{Asked, InDoubt, NotAllowed};
     let refused = |code: &str| {
         let message = format!("{} by {}", decision.action.name(), decision.principal);
-        Consequence::Answer(Answer::Failed(Failure::new(code, message)))
+        Consequence::Answer(RequestAnswer::Failed(ProgramFailure::new(code, message)))
     };
-    let told = || Consequence::Answer(Answer::Ok(decision.value.clone().unwrap_or(Value::Null)));
+    let told =
+        || Consequence::Answer(RequestAnswer::Ok(decision.value.clone().unwrap_or(Value::Null)));
     match (reason, decision.action) {
         (Asked, _) if kind == HOLD => Consequence::Answer(decision.outcome(policy)),
         (Asked, Action::Approve | Action::Respond | Action::Edit) => told(),

@@ -7,11 +7,11 @@
 use agentic_model::commit::{Claims, CommitData, OpenFields};
 use agentic_model::{ConsoleTrace, Instant, Kind, Oid, Person, Value};
 use agentic_replay::{RequestId, StartRecord};
-use agentic_space::Written;
+use agentic_space::WriteNotices;
 use agentic_space::commit::RACES_MAX;
 use agentic_space::error::BranchError;
-use agentic_space::following::Following;
-use agentic_space::signing::Signing;
+use agentic_space::following::FollowingWorktree;
+use agentic_space::signing::SigningChoice;
 use agentic_space::write::LockedStream;
 use agentic_store::Durability;
 use agentic_store::journal::{BranchMove, DECIDE, KeptObject, NotesEdit, Transaction};
@@ -19,19 +19,19 @@ use agentic_store::journal::{BranchMove, DECIDE, KeptObject, NotesEdit, Transact
 pub use crate::action::{Action, ApprovalScope};
 pub use crate::admission::check;
 pub use crate::decision::{COMMAND_LINE, Decision};
-pub use crate::draft::{Draft, Shown, VALUE_BYTES_MAX};
+pub use crate::draft::{DecisionDraft, ShownQuestion, VALUE_BYTES_MAX};
 use crate::error::{DecisionError, RequestError};
-use crate::hold::{Pending, cancelled_by, winner};
+use crate::hold::{PendingHold, cancelled_by, winner};
 pub use crate::policy::Policy;
 use crate::recent::read_journal;
 use crate::summary;
 use crate::trace::decision_entry;
-use crate::trust::{self, Found, Look};
+use crate::trust::{self, DecidingCommits, Look};
 use crate::{Error, Result, SessionSpace};
 
 /// What became of a decision.
 #[derive(Debug)]
-pub struct Decided {
+pub struct DecisionOutcome {
     /// The commit.
     pub commit: Oid,
     /// The decision that counts: this one, or the same one made before.
@@ -39,7 +39,7 @@ pub struct Decided {
     /// The session.
     pub session: agentic_replay::SessionId,
     /// Whether everything is visible.
-    pub written: Written,
+    pub written: WriteNotices,
 }
 
 /// Finds the decisions of a request that count, oldest first.
@@ -59,7 +59,7 @@ pub fn find(
 ///
 /// # Errors
 /// Fails when it is none for this request.
-pub fn proposed(space: &SessionSpace, pending: &Pending, commit: Oid) -> Result<Decision> {
+pub fn proposed(space: &SessionSpace, pending: &PendingHold, commit: Oid) -> Result<Decision> {
     let hold = &pending.hold;
     let start = read_journal(space, &hold.session)?.start().clone();
     let found = trust::find(space, &start, &hold.id, Look::Free)?.unverified;
@@ -78,7 +78,11 @@ pub fn proposed(space: &SessionSpace, pending: &Pending, commit: Oid) -> Result<
 /// # Errors
 /// Fails when the hold is decided already, overdue or not this principal's to decide, and when the
 /// value does not fit; nothing is written then, except the expiry of an overdue hold.
-pub fn decide(space: &SessionSpace, pending: &Pending, draft: &Draft) -> Result<Decided> {
+pub fn decide(
+    space: &SessionSpace,
+    pending: &PendingHold,
+    draft: &DecisionDraft,
+) -> Result<DecisionOutcome> {
     let hold = &pending.hold;
     let policy = Policy::of_payload(hold.reason, &hold.payload);
     let policy = policy.at(hold.n_escalations, space.now());
@@ -86,23 +90,28 @@ pub fn decide(space: &SessionSpace, pending: &Pending, draft: &Draft) -> Result<
     let journal = read_journal(space, &hold.session)?;
     let start = journal.start().clone();
     let mut decision = Decision::of_human(draft, hold, &policy).on(hold.published.as_deref());
-    if signing_of(space, &decision)? == Signing::Signed {
+    if signing_of(space, &decision)? == SigningChoice::Signed {
         let signer = space.repository().signer()?.name();
         decision.record.insert("authn".to_owned(), Value::text(signer));
     }
     let written = record(space, &start, &decision, Decider::Human(&policy))?;
     match written {
-        Recorded::New { commit, written } => {
-            Ok(Decided { commit, decision, session: hold.session, written })
+        WrittenDecision::New { commit, written } => {
+            Ok(DecisionOutcome { commit, decision, session: hold.session, written })
         }
-        Recorded::Before { commit, decision: earlier } => {
+        WrittenDecision::Before { commit, decision: earlier } => {
             let same = earlier.principal == decision.principal
                 && earlier.action == decision.action
                 && earlier.scope() == decision.scope()
                 && earlier.value == decision.value;
             if same {
-                let written = Written::default();
-                return Ok(Decided { commit, decision: earlier, session: hold.session, written });
+                let written = WriteNotices::default();
+                return Ok(DecisionOutcome {
+                    commit,
+                    decision: earlier,
+                    session: hold.session,
+                    written,
+                });
             }
             Err(Error::Decision(DecisionError::AlreadyDecided {
                 request: hold.session.short_request(&hold.id),
@@ -111,7 +120,7 @@ pub fn decide(space: &SessionSpace, pending: &Pending, draft: &Draft) -> Result<
                 commit: Some(commit),
             }))
         }
-        Recorded::Closed => {
+        WrittenDecision::Closed => {
             let journal = read_journal(space, &hold.session)?;
             let (principal, action) =
                 winner(None, cancelled_by(&journal, &hold.ask.path).as_deref());
@@ -123,10 +132,10 @@ pub fn decide(space: &SessionSpace, pending: &Pending, draft: &Draft) -> Result<
                 commit: None,
             }))
         }
-        Recorded::Other => Err(Error::Request(RequestError::Stale {
+        WrittenDecision::Other => Err(Error::Request(RequestError::Stale {
             request: hold.session.short_request(&hold.id),
         })),
-        Recorded::Overdue => Err(Error::Decision(DecisionError::HoldExpired {
+        WrittenDecision::Overdue => Err(Error::Decision(DecisionError::HoldExpired {
             request: hold.session.short_request(&hold.id),
             deadline: policy.deadline.unwrap_or(space.now()),
             value: policy.on_expiry.clone(),
@@ -147,12 +156,12 @@ pub(crate) fn record_system(
         return Ok(None);
     }
     match record(space, start, decision, Decider::Engine(policy))? {
-        Recorded::New { commit, .. } => Ok(Some(commit)),
+        WrittenDecision::New { commit, .. } => Ok(Some(commit)),
         // One of ours that a crash left; what somebody else decided is not what closed the hold.
-        Recorded::Before { commit, decision: earlier } => {
+        WrittenDecision::Before { commit, decision: earlier } => {
             Ok((earlier.principal == decision.principal).then_some(commit))
         }
-        Recorded::Closed | Recorded::Other | Recorded::Overdue => Ok(None),
+        WrittenDecision::Closed | WrittenDecision::Other | WrittenDecision::Overdue => Ok(None),
     }
 }
 
@@ -163,10 +172,10 @@ enum Decider<'a> {
     Engine(&'a Policy),
 }
 
-enum Recorded {
+enum WrittenDecision {
     New {
         commit: Oid,
-        written: Written,
+        written: WriteNotices,
     },
     Before {
         commit: Oid,
@@ -186,13 +195,13 @@ fn record(
     start: &StartRecord,
     decision: &Decision,
     decider: Decider<'_>,
-) -> Result<Recorded> {
+) -> Result<WrittenDecision> {
     let (agent, request) = (&start.agent, &decision.request);
     let signing = signing_of(space, decision)?;
     for _ in 0..RACES_MAX {
         let early = match signing {
-            Signing::Plain => None,
-            Signing::Signed => {
+            SigningChoice::Plain => None,
+            SigningChoice::Signed => {
                 let found = trust::find(space, start, request, Look::Free)?;
                 if let Some(answer) = answered_before(space, start, decision, decider, &found)? {
                     return Ok(answer);
@@ -218,13 +227,13 @@ fn record(
         };
         // The trees are equal: no file changes.
         let following = match space.repository().worktree_of(&agent.branch_ref())? {
-            Some(worktree) => Following::content(worktree, head)?,
+            Some(worktree) => FollowingWorktree::content(worktree, head)?,
             None => None,
         };
         // A decision is never less than fully durable.
         let commit = transaction.decision().expect("BUG: a decision moves its branch");
         let moved = locked.decide(transaction, following, Durability::Full)?.follow();
-        return Ok(Recorded::New { commit, written: moved.written });
+        return Ok(WrittenDecision::New { commit, written: moved.written });
     }
     let (branch, expected) = (agent.to_string(), space.head(agent)?.to_string());
     Err(agentic_space::Error::Branch(BranchError::HeadMoved { branch, expected, found: None })
@@ -238,8 +247,8 @@ fn answered_before(
     start: &StartRecord,
     decision: &Decision,
     decider: Decider<'_>,
-    found: &Found,
-) -> Result<Option<Recorded>> {
+    found: &DecidingCommits,
+) -> Result<Option<WrittenDecision>> {
     let found = &found.counted;
     let (Decider::Human(policy) | Decider::Engine(policy)) = decider;
     let settled = policy.settle(found);
@@ -251,7 +260,7 @@ fn answered_before(
         Decider::Engine(_) => None,
     };
     if let Some((commit, earlier)) = settled.or_else(voted) {
-        return Ok(Some(Recorded::Before { commit, decision: earlier.clone() }));
+        return Ok(Some(WrittenDecision::Before { commit, decision: earlier.clone() }));
     }
     if let Decider::Engine(_) = decider {
         return Ok(None);
@@ -259,12 +268,12 @@ fn answered_before(
     let journal = read_journal(space, &start.session)?;
     let holds = summary::holds(space, &journal)?;
     let Some(hold) = holds.iter().find(|hold| hold.id == decision.request) else {
-        return Ok(Some(Recorded::Closed));
+        return Ok(Some(WrittenDecision::Closed));
     };
     if !decision.answers(hold) {
-        return Ok(Some(Recorded::Other));
+        return Ok(Some(WrittenDecision::Other));
     }
-    Ok(policy.is_overdue(space.now()).then_some(Recorded::Overdue))
+    Ok(policy.is_overdue(space.now()).then_some(WrittenDecision::Overdue))
 }
 
 /// Makes the commit of a decision on top of a head, with its trace. If it is signed a program of the
@@ -274,7 +283,7 @@ fn transaction(
     start: &StartRecord,
     decision: &Decision,
     head: Oid,
-    signing: Signing,
+    signing: SigningChoice,
 ) -> Result<Transaction> {
     let agent = &start.agent;
     let person = match decision.principal.strip_prefix("user:") {
@@ -313,10 +322,10 @@ fn transaction(
 }
 
 /// Decisions of people are signed if git's configuration says so.
-fn signing_of(space: &SessionSpace, decision: &Decision) -> Result<Signing> {
+fn signing_of(space: &SessionSpace, decision: &Decision) -> Result<SigningChoice> {
     match decision.principal.starts_with("user:") {
-        true => Ok(Signing::of_people(space)?),
-        false => Ok(Signing::Plain),
+        true => Ok(SigningChoice::of_people(space)?),
+        false => Ok(SigningChoice::Plain),
     }
 }
 

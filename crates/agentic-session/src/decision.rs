@@ -2,11 +2,11 @@
 
 use agentic_model::commit::{Claims, OpenFields};
 use agentic_model::{Cid, Instant, Map, Oid, Value, canonical};
-use agentic_replay::{Answer, Hold, OpenHold, RequestId, Withdrawn};
+use agentic_replay::{Hold, OpenHold, RequestAnswer, RequestId, Withdrawn};
 use agentic_store::user_id;
 
 use crate::action::{Action, ApprovalScope};
-use crate::draft::Draft;
+use crate::draft::DecisionDraft;
 use crate::policy::Policy;
 use crate::{Result, SessionSpace};
 
@@ -48,13 +48,13 @@ impl Decision {
     }
 
     /// What the program gets from a hold that it asked for itself.
-    pub fn outcome(&self, policy: &Policy) -> Answer {
+    pub fn outcome(&self, policy: &Policy) -> RequestAnswer {
         let value = match self.action {
             Action::Approve => self.value.clone().or(policy.subject.clone()),
             Action::Edit | Action::Respond | Action::Reject | Action::Expire => self.value.clone(),
             Action::Withdrawn => None,
         };
-        Answer::Ok(Value::map([
+        RequestAnswer::Ok(Value::map([
             ("action", Value::text(self.action.name())),
             ("value", value.unwrap_or(Value::Null)),
             ("principal", Value::text(&self.principal)),
@@ -93,7 +93,7 @@ impl Decision {
         }
     }
 
-    pub(crate) fn of_human(draft: &Draft, hold: &OpenHold, policy: &Policy) -> Decision {
+    pub(crate) fn of_human(draft: &DecisionDraft, hold: &OpenHold, policy: &Policy) -> Decision {
         let offered = policy.actions.iter().map(|action| Value::text(action.name()));
         let mut record = Map::from([
             ("path".to_owned(), Value::text(hold.ask.path.as_str())),

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use agentic_git::Repository;
 use agentic_model::{AgentName, Object};
 use agentic_store::recovery::{self, Checkpoint};
-use agentic_store::{Mended, Recovered};
+use agentic_store::{MendedThing, StreamRecovery};
 use agentic_store::{Stream, Writer, journal};
 
 use crate::hold::{self, Filter};
@@ -15,14 +15,14 @@ use crate::{Result, SessionSpace};
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Treatment {
     /// Whether every journal is replayed, as after a power cut.
-    pub replay: Replay,
+    pub replay: ReplayChoice,
     /// What happens to locks of git that nobody seems to hold.
     pub locks: Locks,
 }
 
 /// Whether journals are replayed.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Replay {
+pub enum ReplayChoice {
     /// Only what is unfinished is finished.
     #[default]
     AsNeeded,
@@ -42,9 +42,9 @@ pub enum Locks {
 
 /// What the doctor found.
 #[derive(Debug, Default)]
-pub struct Report {
+pub struct DoctorReport {
     /// What was mended.
-    pub mended: Vec<Recovered>,
+    pub mended: Vec<StreamRecovery>,
     /// What is damaged and could not be mended.
     pub damaged: Vec<String>,
     /// Whether nothing can be written here, so that nothing was mended.
@@ -70,8 +70,8 @@ pub struct Report {
 ///
 /// # Errors
 /// Fails when the repository cannot be read at all; damage is reported, not an error.
-pub fn examine(space: &SessionSpace, treatment: Treatment) -> Result<Report> {
-    let mut report = Report::default();
+pub fn examine(space: &SessionSpace, treatment: Treatment) -> Result<DoctorReport> {
+    let mut report = DoctorReport::default();
     break_locks(space, treatment.locks, &mut report)?;
     let streams = recovery::all_streams(space.repository())?;
     // One stream may have forked from, or merged, what only the journal of another still has.
@@ -89,7 +89,7 @@ pub fn examine(space: &SessionSpace, treatment: Treatment) -> Result<Report> {
             salvage(space, stream, &mut report);
         }
     }
-    if treatment.replay == Replay::Always {
+    if treatment.replay == ReplayChoice::Always {
         let replayed = recovery::replay(space.repository(), &streams, space.now());
         let replayed = report.unless_damaged(replayed).unwrap_or_default();
         report.mended.extend(replayed);
@@ -123,12 +123,12 @@ pub fn examine(space: &SessionSpace, treatment: Treatment) -> Result<Report> {
 }
 
 /// Sets the journal of a stream aside if it is damaged. What its bad records said is lost.
-fn salvage(space: &SessionSpace, stream: &Stream, report: &mut Report) {
+fn salvage(space: &SessionSpace, stream: &Stream, report: &mut DoctorReport) {
     match recovery::salvage(space.repository(), stream, space.now()) {
         Ok(None) => {}
         Ok(Some(mended)) => {
             for one in &mended {
-                if let Mended::Salvaged { n_lost, .. } = &one.mended {
+                if let MendedThing::Salvaged { n_lost, .. } = &one.mended {
                     let lost = format!(
                         "the journal of {}: {n_lost} of its records cannot be read",
                         stream.subject()
@@ -142,7 +142,7 @@ fn salvage(space: &SessionSpace, stream: &Stream, report: &mut Report) {
     }
 }
 
-fn treat(space: &SessionSpace, stream: &Stream, report: &mut Report) -> Result<()> {
+fn treat(space: &SessionSpace, stream: &Stream, report: &mut DoctorReport) -> Result<()> {
     let repository = space.repository();
     let records = journal::records(repository.layout(), stream)?;
     if report.is_read_only {
@@ -155,7 +155,7 @@ fn treat(space: &SessionSpace, stream: &Stream, report: &mut Report) -> Result<(
         return Ok(());
     }
     let writer = Writer::open(repository, stream, space.now())?;
-    let findings = writer.findings().iter().cloned().map(Mended::Opened).collect();
+    let findings = writer.findings().iter().cloned().map(MendedThing::Opened).collect();
     report.note(stream, findings);
     let kept = recovery::keep(repository, stream, space.now())?;
     report.note(stream, kept);
@@ -163,7 +163,7 @@ fn treat(space: &SessionSpace, stream: &Stream, report: &mut Report) -> Result<(
 }
 
 /// Checks that the record of a decision holds the commit that it names.
-fn check_decision(repository: &Repository, record: journal::Record) -> Result<()> {
+fn check_decision(repository: &Repository, record: journal::JournalRecord) -> Result<()> {
     for (commit, objects) in record.into_decisions() {
         let Some(objects) = objects else { continue };
         if !objects.iter().any(|object| repository.name_object(object) == commit) {
@@ -174,10 +174,10 @@ fn check_decision(repository: &Repository, record: journal::Record) -> Result<()
     Ok(())
 }
 
-impl Report {
+impl DoctorReport {
     /// Notes what was mended of a stream.
-    fn note(&mut self, stream: &Stream, mended: Vec<Mended>) {
-        let recovered = |mended| Recovered { stream: stream.clone(), mended };
+    fn note(&mut self, stream: &Stream, mended: Vec<MendedThing>) {
+        let recovered = |mended| StreamRecovery { stream: stream.clone(), mended };
         self.mended.extend(mended.into_iter().map(recovered));
     }
 
@@ -197,7 +197,7 @@ impl Report {
     }
 }
 
-fn cut_logs(space: &SessionSpace, streams: &[Stream], report: &mut Report) -> Result<()> {
+fn cut_logs(space: &SessionSpace, streams: &[Stream], report: &mut DoctorReport) -> Result<()> {
     if report.is_read_only {
         return Ok(());
     }
@@ -220,7 +220,7 @@ fn cut_logs(space: &SessionSpace, streams: &[Stream], report: &mut Report) -> Re
 
 /// Reads every session, holds its records against their other witnesses, and goes on with those that
 /// a crash left.
-fn check_sessions(space: &SessionSpace, report: &mut Report) -> Result<()> {
+fn check_sessions(space: &SessionSpace, report: &mut DoctorReport) -> Result<()> {
     for id in space.sessions()? {
         report.n_sessions += 1;
         if let Err(error) = crate::prove(space, &id) {
@@ -239,7 +239,7 @@ fn check_sessions(space: &SessionSpace, report: &mut Report) -> Result<()> {
     Ok(())
 }
 
-fn check_agent(space: &SessionSpace, agent: &AgentName, report: &mut Report) {
+fn check_agent(space: &SessionSpace, agent: &AgentName, report: &mut DoctorReport) {
     let check = || -> Result<usize> {
         check_commits(space, agent)?;
         let notes = space.repository().notes(&agent.notes_ref())?;
@@ -275,7 +275,7 @@ fn check_archive(space: &SessionSpace) -> Result<()> {
     Ok(())
 }
 
-fn break_locks(space: &SessionSpace, locks: Locks, report: &mut Report) -> Result<()> {
+fn break_locks(space: &SessionSpace, locks: Locks, report: &mut DoctorReport) -> Result<()> {
     let folders = ["refs/heads/agents", "refs/notes/agentic", "refs/agentic"];
     for folder in folders {
         let folder = space.repository().common_dir().join(folder);

@@ -9,7 +9,7 @@ pub const VALUE_BYTES_MAX: usize = 256 << 10;
 
 /// What a human may offer as an answer.
 #[derive(Debug, Clone)]
-pub struct Draft {
+pub struct DecisionDraft {
     /// What to do.
     pub action: Action,
     /// The value, where the action takes one.
@@ -25,14 +25,14 @@ pub struct Draft {
     /// Through what.
     pub client: &'static str,
     /// What a human was shown before deciding, where something was.
-    pub shown: Option<Shown>,
+    pub shown: Option<ShownQuestion>,
     /// The unverified decision that this one makes its own, and who it says made it.
     pub accepts: Option<(Oid, String)>,
 }
 
 /// What a human was shown before deciding.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Shown {
+pub struct ShownQuestion {
     /// The hash of the text.
     pub hash: String,
     /// What showed it, with its version.

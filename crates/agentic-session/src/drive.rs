@@ -11,29 +11,29 @@ use std::sync::mpsc;
 use std::time::{Duration, Instant as Moment};
 
 use agentic_model::{Instant, Object, Value};
-use agentic_providers::provider::Response;
+use agentic_providers::provider::ProviderResponse;
 use agentic_replay::{
-    Answer, Body, By, EffectClass, Failure, Journal, Path, Performance, Program, Progress, Request,
-    RequestId, Session, SessionId, Signalled, Upgrade,
+    Body, By, EffectClass, Path, Performance, Program, ProgramFailure, RecordChain, Request,
+    RequestAnswer, RequestId, Session, SessionId, SessionProgress, SignalDelivery, Upgrade,
 };
 use agentic_store::Lock;
 use agentic_store::error::FileError;
-use agentic_store::journal::Log;
+use agentic_store::journal::LogFile;
 
 use super::backlog::Backlog;
-use super::effect::{Performed, ended_child, perform, ready_child};
-use super::executor::Executor;
+use super::effect::{PerformedEffect, ended_child, perform, ready_child};
+use super::executor::RunExecutor;
 use super::folder::Folder;
-use super::load::{Ran, replayed};
-use super::observer::Observed;
+use super::load::{LoadedRun, replayed};
+use super::observer::ObservedRun;
 use super::outcome::{EffectOutcome, ExecOutcome};
 use super::performer::Carrier;
 use super::recent::restore_journal;
 use super::room::ProgramRoom;
 use super::seal;
 use super::shelf::flow_of;
-use super::unsynced::Unsynced;
-use super::work::{Order, Task, Work};
+use super::unsynced::UnsyncedRecords;
+use super::work::{Order, RunningWork, Task};
 use crate::error::SessionError;
 use crate::{Error, Result, SessionSpace};
 
@@ -41,11 +41,11 @@ use crate::{Error, Result, SessionSpace};
 pub(super) const LOOK_EVERY: Duration = Duration::from_millis(50);
 
 /// What work under way has come to.
-type Arrived = (Path, EffectOutcome);
+type ArrivedWork = (Path, EffectOutcome);
 
 /// An effect that a thread works on.
-pub(super) struct Running {
-    pub(super) work: Work,
+pub(super) struct RunningEffect {
+    pub(super) work: RunningWork,
     pub(super) performance: Performance,
 }
 
@@ -54,11 +54,11 @@ pub struct Driver<'a> {
     pub(super) space: &'a SessionSpace,
     pub(super) folder: Folder,
     _lock: Lock,
-    pub(super) log: Log,
+    pub(super) log: LogFile,
     pub(super) session: Session<Box<dyn Program>>,
-    pub(super) executor: Executor,
+    pub(super) executor: RunExecutor,
     /// Records that may wait for the next barrier.
-    pub(super) unsynced: Unsynced,
+    pub(super) unsynced: UnsyncedRecords,
     /// Effects that may begin.
     pub(super) ready: VecDeque<Performance>,
     /// Effects that may begin once more, later.
@@ -66,9 +66,9 @@ pub struct Driver<'a> {
     /// The files of programs that have not begun.
     pub(super) room: ProgramRoom,
     /// Programs, calls and children under way.
-    pub(super) running: BTreeMap<Path, Running>,
+    pub(super) running: BTreeMap<Path, RunningEffect>,
     pub(super) timers: BTreeMap<Path, Instant>,
-    arrivals: (mpsc::Sender<Arrived>, mpsc::Receiver<Arrived>),
+    arrivals: (mpsc::Sender<ArrivedWork>, mpsc::Receiver<ArrivedWork>),
     /// Effects that a fault of our own store stopped: they have no answer, and whoever drives the
     /// session next performs them again.
     pub(super) faulted: BTreeMap<Path, Error>,
@@ -83,7 +83,7 @@ pub struct Driver<'a> {
     /// Whether the session was over when it was loaded.
     was_over: bool,
     /// What it tells whoever watches. It is the last to go: nobody waits for the lock meanwhile.
-    pub(super) observed: Observed,
+    pub(super) observed: ObservedRun,
 }
 
 impl<'a> Driver<'a> {
@@ -91,8 +91,8 @@ impl<'a> Driver<'a> {
     pub fn begin(
         space: &'a SessionSpace,
         (folder, lock): (Folder, Lock),
-        executor: Executor,
-        (session, progress): (Session<Box<dyn Program>>, Progress),
+        executor: RunExecutor,
+        (session, progress): (Session<Box<dyn Program>>, SessionProgress),
     ) -> Result<Driver<'a>> {
         let mut driver = Driver::new(space, folder, lock, (session, executor))?;
         driver.take_in(progress)?;
@@ -104,8 +104,8 @@ impl<'a> Driver<'a> {
     pub fn begin_later(
         space: &'a SessionSpace,
         (folder, lock): (Folder, Lock),
-        executor: Executor,
-        (session, mut progress): (Session<Box<dyn Program>>, Progress),
+        executor: RunExecutor,
+        (session, mut progress): (Session<Box<dyn Program>>, SessionProgress),
     ) -> Result<()> {
         progress.links.truncate(1);
         let mut driver = Driver::new(space, folder, lock, (session, executor))?;
@@ -171,8 +171,8 @@ impl<'a> Driver<'a> {
     fn at_the_end(
         space: &'a SessionSpace,
         (folder, lock): (Folder, Lock),
-        journal: &Journal,
-        (ran, progress): (Ran, Progress),
+        journal: &RecordChain,
+        (ran, progress): (LoadedRun, SessionProgress),
     ) -> Result<Driver<'a>> {
         let mut driver = Driver::new(space, folder, lock, ran)?;
         let asked = progress.asked();
@@ -189,14 +189,14 @@ impl<'a> Driver<'a> {
         space: &'a SessionSpace,
         folder: Folder,
         lock: Lock,
-        (session, executor): Ran,
+        (session, executor): LoadedRun,
     ) -> Result<Driver<'a>> {
-        let (log, cut) = Log::open(&folder.log())?;
+        let (log, cut) = LogFile::open(&folder.log())?;
         if cut > 0 {
             let id = folder.id.short();
             space.note_mended(format!("session {id}: repaired a tail of {cut} bytes"));
         }
-        let observed = Observed::new(space.observer(), folder.id);
+        let observed = ObservedRun::new(space.observer(), folder.id);
         Ok(Driver {
             space,
             folder,
@@ -204,7 +204,7 @@ impl<'a> Driver<'a> {
             log,
             session,
             executor,
-            unsynced: Unsynced::default(),
+            unsynced: UnsyncedRecords::default(),
             ready: VecDeque::new(),
             backlog: Backlog::default(),
             room: ProgramRoom::default(),
@@ -269,8 +269,8 @@ impl<'a> Driver<'a> {
             self.take_up_retries();
             self.start_ready()?;
             if let Some(signalled) = self.session.signalled() {
-                let Signalled { seq, path, value } = signalled;
-                self.answer(&path, Answer::Ok(value), By::Signal(seq))?;
+                let SignalDelivery { seq, path, value } = signalled;
+                self.answer(&path, RequestAnswer::Ok(value), By::Signal(seq))?;
             } else if let Some(path) = self.due_timer() {
                 self.timers.remove(&path);
                 let (answer, by) = self.timer_answer(&path);
@@ -318,7 +318,7 @@ impl<'a> Driver<'a> {
                 self.note_retry(&performance)?;
                 agentic_store::fault::point("before-effect")?;
                 let work = task.begin(self.order(&performance), &performance);
-                self.running.insert(path, Running { work, performance });
+                self.running.insert(path, RunningEffect { work, performance });
                 continue;
             }
             if let Some(answer) = self.executor.compute(&performance.request) {
@@ -327,8 +327,8 @@ impl<'a> Driver<'a> {
             }
             self.flush()?;
             match perform(self.space, &self.session, &performance) {
-                Ok(Performed::Answered(answer, by)) => self.answer(&path, answer, by)?,
-                Ok(Performed::Waiting) => {}
+                Ok(PerformedEffect::Answered(answer, by)) => self.answer(&path, answer, by)?,
+                Ok(PerformedEffect::Waiting) => {}
                 Err(fault) => {
                     self.faulted.insert(path, fault);
                 }
@@ -338,7 +338,7 @@ impl<'a> Driver<'a> {
 
     /// Takes in what work came to: an answer, a fault after which it is tried again, or nothing
     /// for a child that is not over.
-    fn arrived(&mut self, running: &Running, came: EffectOutcome) -> Result<()> {
+    fn arrived(&mut self, running: &RunningEffect, came: EffectOutcome) -> Result<()> {
         if let EffectOutcome::Exec(ended) = &came
             && let Some(fault) = &ended.fault
             && self.tries_again(&running.performance, fault)?
@@ -381,7 +381,7 @@ impl<'a> Driver<'a> {
     }
 
     /// Takes in what somebody outside answered, or that nobody could.
-    fn responded(&mut self, path: &Path, response: Response) -> Result<()> {
+    fn responded(&mut self, path: &Path, response: ProviderResponse) -> Result<()> {
         match response.unanswered {
             // A session that is to stop does not wait for anybody.
             Some(why) if !self.is_cancelled => self.put_aside(path, &why),
@@ -422,7 +422,7 @@ impl<'a> Driver<'a> {
     }
 
     /// Returns where work under way tells what it came to.
-    pub(super) fn arrivals(&self) -> mpsc::Sender<Arrived> {
+    pub(super) fn arrivals(&self) -> mpsc::Sender<ArrivedWork> {
         self.arrivals.0.clone()
     }
 
@@ -442,13 +442,13 @@ impl<'a> Driver<'a> {
     }
 
     /// Returns what a timer that is due gives: a failure where its request names no instant.
-    fn timer_answer(&self, path: &Path) -> (Answer, By) {
+    fn timer_answer(&self, path: &Path) -> (RequestAnswer, By) {
         let request = self.session.unanswered().find(|request| request.path == *path);
         match request.and_then(|request| request.sleeps_until()) {
-            Some(_) => (Answer::Ok(Value::Null), By::Timer),
+            Some(_) => (RequestAnswer::Ok(Value::Null), By::Timer),
             None => {
                 let needs = "`sleep` needs `until`, an instant as a number of milliseconds";
-                (Answer::Failed(Failure::new("bad-request", needs)), By::Executor)
+                (RequestAnswer::Failed(ProgramFailure::new("bad-request", needs)), By::Executor)
             }
         }
     }
@@ -461,7 +461,7 @@ impl<'a> Driver<'a> {
 }
 
 /// Says whether a session was told to stop.
-fn is_cancelled(journal: &Journal) -> bool {
+fn is_cancelled(journal: &RecordChain) -> bool {
     let own = journal.records().iter().rev();
     let mut own = own.take_while(|record| !matches!(record.body, Body::Start(_)));
     own.any(|record| matches!(record.body, Body::Cancel(_)))

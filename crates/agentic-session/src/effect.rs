@@ -9,11 +9,14 @@ use agentic_lang_pipeline::run::AgentCall;
 use agentic_model::commit::Claims;
 use agentic_model::{AgentName, Briefing, Cid, Kind, Map, Oid, Value};
 use agentic_replay::{
-    Answer, By, End, Failure, Performance, Program, Request, Session, SessionId, child_key,
+    By, End, Performance, Program, ProgramFailure, Request, RequestAnswer, Session, SessionId,
+    child_key,
 };
-use agentic_space::commit::{Asker, Capture, Draft, Edit, Emptiness, Source, commit};
+use agentic_space::commit::{
+    Asker, CommitDraft, Edit, Emptiness, TraceBinding, TreeSource, commit,
+};
 use agentic_space::error::AgentError;
-use agentic_space::spawn::{Origin, spawn_for};
+use agentic_space::spawn::{SpawnOrigin, spawn_for};
 
 use super::begin::{Begin, KeySource};
 use super::children::{Child, adopted, begins_a_session, close_policy, run_id, runs_a_flow};
@@ -31,9 +34,9 @@ use crate::{Error, Result, SessionSpace};
 const STEM_BYTES_MAX: usize = 45;
 
 /// What became of an effect.
-pub enum Performed {
+pub enum PerformedEffect {
     /// It has an answer.
-    Answered(Answer, By),
+    Answered(RequestAnswer, By),
     /// It will have one later: a child session is not over.
     Waiting,
 }
@@ -48,7 +51,7 @@ pub fn perform(
     space: &SessionSpace,
     session: &Session<Box<dyn Program>>,
     performance: &Performance,
-) -> Result<Performed> {
+) -> Result<PerformedEffect> {
     let start = session.started();
     let request = Some(performance.id.to_string());
     let asker = Asker { session: start.session.to_string(), request };
@@ -56,20 +59,21 @@ pub fn perform(
         "commit" => executed(perform_commit(space, &start.agent, performance, &asker)),
         "spawn" => perform_spawn(space, session, performance, &asker),
         kind => {
-            let failure = Failure::new("unknown-kind", format!("nothing here performs `{kind}`"));
-            Ok(Performed::Answered(Answer::Failed(failure), By::Executor))
+            let failure =
+                ProgramFailure::new("unknown-kind", format!("nothing here performs `{kind}`"));
+            Ok(PerformedEffect::Answered(RequestAnswer::Failed(failure), By::Executor))
         }
     }
 }
 
 /// What a refused verb is for a program: a failure that it can catch. A fault of the store is none.
-fn executed(outcome: Result<Value>) -> Result<Performed> {
+fn executed(outcome: Result<Value>) -> Result<PerformedEffect> {
     let answer = match outcome {
-        Ok(value) => Answer::Ok(value),
+        Ok(value) => RequestAnswer::Ok(value),
         Err(error) if error.is_fault() => return Err(error),
-        Err(error) => Answer::Failed(Failure::new("refused", error.to_string())),
+        Err(error) => RequestAnswer::Failed(ProgramFailure::new("refused", error.to_string())),
     };
-    Ok(Performed::Answered(answer, By::Executor))
+    Ok(PerformedEffect::Answered(answer, By::Executor))
 }
 
 fn perform_commit(
@@ -88,12 +92,12 @@ fn perform_commit(
         Some(kind) => Some(Kind::parse(kind).map_err(|_| bad("`kind` is no kind"))?),
         None => None,
     };
-    let draft = Draft {
+    let draft = CommitDraft {
         message: text("message").ok_or_else(|| bad("a commit needs a `message`"))?.to_owned(),
         kind,
         fields: fields(payload).ok_or_else(|| bad("`fields` is no map"))?,
-        source: Source::Edits(edits(payload).ok_or_else(|| bad("`files` is malformed"))?),
-        capture: Capture::Nothing,
+        source: TreeSource::Edits(edits(payload).ok_or_else(|| bad("`files` is malformed"))?),
+        capture: TraceBinding::Nothing,
         expect: None,
         emptiness: Emptiness::Allowed,
         asker: Some(asker.clone()),
@@ -170,13 +174,15 @@ fn perform_spawn(
     session: &Session<Box<dyn Program>>,
     performance: &Performance,
     asker: &Asker,
-) -> Result<Performed> {
+) -> Result<PerformedEffect> {
     let request = &performance.request;
     if begins_a_session(request)
         && let Some(child) = adopted(space, session, request)
     {
         let ended = ended_child(space, session, child.id)?;
-        return Ok(ended.map_or(Performed::Waiting, |(answer, by)| Performed::Answered(answer, by)));
+        return Ok(ended.map_or(PerformedEffect::Waiting, |(answer, by)| {
+            PerformedEffect::Answered(answer, by)
+        }));
     }
     if let Err(error) = check_flow(space, session, request) {
         return executed(Err(error));
@@ -197,7 +203,7 @@ fn perform_spawn(
         Err(error) => return executed(Err(error)),
     };
     let ended = ended_child(space, session, id)?;
-    Ok(ended.map_or(Performed::Waiting, |(answer, by)| Performed::Answered(answer, by)))
+    Ok(ended.map_or(PerformedEffect::Waiting, |(answer, by)| PerformedEffect::Answered(answer, by)))
 }
 
 /// Makes the agent of a spawn that runs something, and says what it runs. Nothing for spawns that
@@ -245,7 +251,7 @@ pub fn ended_child(
     space: &SessionSpace,
     session: &Session<Box<dyn Program>>,
     id: SessionId,
-) -> Result<Option<(Answer, By)>> {
+) -> Result<Option<(RequestAnswer, By)>> {
     if !read_journal(space, &id)?.is_over() {
         return Ok(None);
     }
@@ -255,11 +261,15 @@ pub fn ended_child(
 }
 
 /// Gives a program of the result of a child what its language is given.
-fn for_parent(space: &SessionSpace, session: &Session<Box<dyn Program>>, answer: Answer) -> Answer {
+fn for_parent(
+    space: &SessionSpace,
+    session: &Session<Box<dyn Program>>,
+    answer: RequestAnswer,
+) -> RequestAnswer {
     let folder = Folder::of(space, &session.started().session);
     let language = flow_of(space, &folder, &session.flow()).and_then(|flow| language_of(&flow));
     match (answer, language) {
-        (Answer::Ok(value), Ok(language)) => Answer::Ok(language.child_result(value)),
+        (RequestAnswer::Ok(value), Ok(language)) => RequestAnswer::Ok(language.child_result(value)),
         (answer, _) => answer,
     }
 }
@@ -305,11 +315,13 @@ fn child_flow(
     }
 }
 
-fn answer_of(end: &End) -> Answer {
+fn answer_of(end: &End) -> RequestAnswer {
     match end {
-        End::Done(value) => Answer::Ok(value.clone()),
-        End::Failed(failure) => Answer::Failed(failure.clone()),
-        End::Cancelled => Answer::Failed(Failure::new("cancelled", "the child was cancelled")),
+        End::Done(value) => RequestAnswer::Ok(value.clone()),
+        End::Failed(failure) => RequestAnswer::Failed(failure.clone()),
+        End::Cancelled => {
+            RequestAnswer::Failed(ProgramFailure::new("cancelled", "the child was cancelled"))
+        }
     }
 }
 
@@ -338,7 +350,7 @@ fn ensure_agent(
     let briefing = Briefing::of_text(text).to_object()?;
     let from = payload.get("from").and_then(Value::as_text);
     let from = from.map(AgentName::parse).transpose().map_err(|error| bad(&error.to_string()))?;
-    let origin = Origin::Agent(from.unwrap_or_else(|| session.started().agent.clone()));
+    let origin = SpawnOrigin::Agent(from.unwrap_or_else(|| session.started().agent.clone()));
     let spawned = spawn_for(space, &name, &briefing, &origin, Some(asker.clone()))?;
     spawned.written.visible()?;
     Ok(name)

@@ -19,15 +19,15 @@ use std::collections::BTreeMap;
 use agentic_lang_pipeline::PlannedRun;
 use agentic_model::Value;
 use agentic_replay::engine::{
-    Attendance, Cancellation, Decided, DurableEngine, EngineError, Refusal, Result, RunDecision,
-    RunEvent, RunHold, RunId, RunStart, RunStatus,
+    Cancellation, CountedDecision, DurableEngine, EngineError, EngineRefusal, Result,
+    RunAttendance, RunDecision, RunEvent, RunHold, RunId, RunStart, RunStatus,
 };
 use agentic_replay::{End, SessionId};
 
-use self::due::Looked;
+use self::due::SessionLook;
 use self::pause::next_pause;
 use crate::error::{DecisionError, ProgramError, RequestError, SessionError};
-use crate::{Begin, OpenHold, Pinned, State, Summary, blocks, find_run, pin};
+use crate::{Begin, OpenHold, PinnedSource, SessionState, Summary, blocks, find_run, pin};
 use crate::{Error, SessionSpace};
 
 pub use self::agent::{AgentFailure, ensure_agent, fresh_key, key_or_fresh, own_agent};
@@ -38,18 +38,18 @@ pub use self::performer::unperformed;
 pub use self::stored::stored_plan;
 
 /// The engine that keeps runs as sessions of a repository.
-pub struct Embedded<'a> {
+pub struct EmbeddedEngine<'a> {
     space: &'a SessionSpace,
     /// Through what people decide.
     client: &'static str,
     /// How the sessions were that a worker was told of.
-    looked: RefCell<BTreeMap<SessionId, Looked>>,
+    looked: RefCell<BTreeMap<SessionId, SessionLook>>,
 }
 
-impl<'a> Embedded<'a> {
+impl<'a> EmbeddedEngine<'a> {
     /// Makes the engine of a space; people decide through `client`.
-    pub fn new(space: &'a SessionSpace, client: &'static str) -> Embedded<'a> {
-        Embedded { space, client, looked: RefCell::default() }
+    pub fn new(space: &'a SessionSpace, client: &'static str) -> EmbeddedEngine<'a> {
+        EmbeddedEngine { space, client, looked: RefCell::default() }
     }
 
     fn session(&self, run: &RunId) -> Result<SessionId> {
@@ -62,12 +62,12 @@ impl<'a> Embedded<'a> {
         if let Some(reason) = unperformed(&run, agentic_plan::Backend::Temporal) {
             return Err(refused(Error::Program(ProgramError::Unperformed { reason })));
         }
-        let Pinned { flow, parts } = pin(&run).map_err(Error::from).map_err(refused)?;
+        let PinnedSource { flow, parts } = pin(&run).map_err(Error::from).map_err(refused)?;
         let (key, key_source) = key_or_fresh(self.space, key);
         let agent = match agent.or_else(|| self.space.current_agent()) {
             Some(agent) => agent,
             None => own_agent(self.space, &key, &run.source)
-                .map_err(|failure| EngineError::new(Refusal::Own, failure))?,
+                .map_err(|failure| EngineError::new(EngineRefusal::Own, failure))?,
         };
         // What a program can do is what its builtins are, and those were named.
         let allow = vec!["*".to_owned()];
@@ -75,12 +75,12 @@ impl<'a> Embedded<'a> {
     }
 }
 
-impl DurableEngine<PlannedRun> for Embedded<'_> {
-    fn start(&self, start: RunStart<PlannedRun>, attendance: Attendance) -> Result<RunId> {
+impl DurableEngine<PlannedRun> for EmbeddedEngine<'_> {
+    fn start(&self, start: RunStart<PlannedRun>, attendance: RunAttendance) -> Result<RunId> {
         let begin = self.begin(start)?;
         let id = match attendance {
-            Attendance::Detached => crate::record(self.space, begin).map_err(refused)?,
-            Attendance::Attended => {
+            RunAttendance::Detached => crate::record(self.space, begin).map_err(refused)?,
+            RunAttendance::Attended => {
                 let id = crate::start(self.space, begin).map_err(refused)?;
                 sit_out(self.space, &id).map_err(refused)?;
                 id
@@ -123,10 +123,13 @@ impl DurableEngine<PlannedRun> for Embedded<'_> {
     fn result(&self, run: &RunId) -> Result<Option<End>> {
         let summary = self.space.session(&self.session(run)?).map_err(refused)?;
         Ok(match summary.state {
-            State::Done => summary.result.map(End::Done),
-            State::Failed => summary.failure.map(End::Failed),
-            State::Cancelled => Some(End::Cancelled),
-            State::Running | State::Held | State::Waiting | State::Diverged => None,
+            SessionState::Done => summary.result.map(End::Done),
+            SessionState::Failed => summary.failure.map(End::Failed),
+            SessionState::Cancelled => Some(End::Cancelled),
+            SessionState::Running
+            | SessionState::Held
+            | SessionState::Waiting
+            | SessionState::Diverged => None,
         })
     }
 
@@ -140,17 +143,17 @@ impl DurableEngine<PlannedRun> for Embedded<'_> {
         crate::cancel(self.space, &id, *mode, who, why).map_err(refused)
     }
 
-    fn decide(&self, run: &RunId, decision: &RunDecision) -> Result<Decided> {
+    fn decide(&self, run: &RunId, decision: &RunDecision) -> Result<CountedDecision> {
         let id = self.session(run)?;
         decide::decide(self.space, self.client, &id, decision).map_err(refused)
     }
 }
 
 /// Says how a run stands; one that waits for a held child is held too.
-fn standing(space: &SessionSpace, summary: &Summary) -> State {
-    let waits_for_child = summary.state == State::Waiting && summary.until.is_none();
+fn standing(space: &SessionSpace, summary: &Summary) -> SessionState {
+    let waits_for_child = summary.state == SessionState::Waiting && summary.until.is_none();
     match waits_for_child && has_held_child(space, &summary.id) {
-        true => State::Held,
+        true => SessionState::Held,
         false => summary.state,
     }
 }
@@ -158,7 +161,7 @@ fn standing(space: &SessionSpace, summary: &Summary) -> State {
 fn has_held_child(space: &SessionSpace, id: &SessionId) -> bool {
     let children = crate::children(space, id).unwrap_or_default();
     let mut summaries = children.iter().filter_map(|id| space.session(id).ok());
-    summaries.any(|child| standing(space, &child) == State::Held)
+    summaries.any(|child| standing(space, &child) == SessionState::Held)
 }
 
 fn open_hold(id: &SessionId, hold: &OpenHold) -> RunHold {
@@ -173,20 +176,20 @@ fn open_hold(id: &SessionId, hold: &OpenHold) -> RunHold {
 /// Says in the words of all engines what was refused, and keeps our own.
 fn refused(error: Error) -> EngineError {
     let refusal = match &error {
-        Error::Session(SessionError::Unknown { .. }) => Refusal::UnknownRun,
-        Error::Session(SessionError::KeyTaken { .. }) => Refusal::KeyTaken,
-        Error::Session(SessionError::Over { .. }) => Refusal::RunOver,
+        Error::Session(SessionError::Unknown { .. }) => EngineRefusal::UnknownRun,
+        Error::Session(SessionError::KeyTaken { .. }) => EngineRefusal::KeyTaken,
+        Error::Session(SessionError::Over { .. }) => EngineRefusal::RunOver,
         Error::Request(RequestError::Unknown { .. })
-        | Error::Request(RequestError::NoHold { .. }) => Refusal::HoldNotOpen,
+        | Error::Request(RequestError::NoHold { .. }) => EngineRefusal::HoldNotOpen,
         Error::Decision(DecisionError::AlreadyDecided { .. })
-        | Error::Decision(DecisionError::HoldExpired { .. }) => Refusal::HoldClosed,
-        Error::Request(RequestError::ValueMisfit { .. }) => Refusal::ChoiceNotOffered,
-        Error::Decision(DecisionError::NotAllowed { .. }) => Refusal::NotAuthorised,
+        | Error::Decision(DecisionError::HoldExpired { .. }) => EngineRefusal::HoldClosed,
+        Error::Request(RequestError::ValueMisfit { .. }) => EngineRefusal::ChoiceNotOffered,
+        Error::Decision(DecisionError::NotAllowed { .. }) => EngineRefusal::NotAuthorised,
         Error::Space(_)
         | Error::Session(_)
         | Error::Program(_)
         | Error::Request(_)
-        | Error::Decision(_) => Refusal::Own,
+        | Error::Decision(_) => EngineRefusal::Own,
     };
     EngineError::new(refusal, error)
 }

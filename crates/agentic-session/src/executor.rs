@@ -1,21 +1,23 @@
 //! Who carries out what a run asks, in memory or durably.
 //!
-//! An [`Executor`] has the [`Performer`] of the language and says of every request, by
-//! [`Executor::carrier`], what a host has to do for it. [`Executor::printed`] and
-//! [`Executor::responded`] make the answer from what programs and endpoints gave.
+//! An [`RunExecutor`] has the [`Performer`] of the language and says of every request, by
+//! [`RunExecutor::carrier`], what a host has to do for it. [`RunExecutor::printed`] and
+//! [`RunExecutor::responded`] make the answer from what programs and endpoints gave.
 
 use std::path::{Path, PathBuf};
 
 use agentic_lang_context::Cast;
 use agentic_lang_pipeline::PlannedRun;
 use agentic_model::{Cid, Object, Value};
-use agentic_providers::credential::{Caller, Keyring, Result as CredentialResult, Settings};
-use agentic_providers::endpoint::Reply;
-use agentic_providers::executable::Outcome;
+use agentic_providers::credential::{
+    CredentialCaller, Keyring, Result as CredentialResult, Settings,
+};
+use agentic_providers::endpoint::EndpointReply;
+use agentic_providers::executable::ProgramOutcome;
 use agentic_providers::model::{Adapter, Repeats};
-use agentic_providers::provider::{Response, Stamp};
+use agentic_providers::provider::{CallStamp, ProviderResponse};
 use agentic_replay::{
-    Answer, Kinds, PATCH, PinnedProgram, ProgramFault, Request, StartRecord, TraceDetail,
+    Kinds, PATCH, PinnedProgram, ProgramFault, Request, RequestAnswer, StartRecord, TraceDetail,
 };
 
 use super::language::{checked_kinds, kinds_of, of_fault, registered};
@@ -24,17 +26,17 @@ use super::performer::agents::{AgentPerformer, SharedTasks};
 use super::performer::cast::CastPerformer;
 use super::performer::roles::RolePerformer;
 use super::performer::{Carrier, Performer, PerformerSetting};
-use super::provision::{Provided, ProviderCall};
+use super::provision::{ProviderCall, RunProviders};
 use super::shelf::Shelf;
 use crate::{Error, Result};
 
 /// Performs the requests of one run.
 #[derive(Debug)]
-pub struct Executor {
+pub struct RunExecutor {
     kinds: Kinds,
     performer: Box<dyn Performer>,
     /// The models, tools and memories outside.
-    provided: Provided,
+    provided: RunProviders,
     /// Who is asked for what an input lacks.
     observer: Option<Observer>,
 }
@@ -57,19 +59,19 @@ impl<'a> Assignment<'a> {
     }
 }
 
-impl Executor {
+impl RunExecutor {
     /// Makes the executor of a program that runs in memory.
     ///
     /// # Errors
     /// Fails when the object is no program.
-    pub fn new(flow: &Object) -> Result<Executor> {
+    pub fn new(flow: &Object) -> Result<RunExecutor> {
         let registered = registered(flow)?;
         let (objects, semantics) = (|_: &Cid| None, registered.language.semantics());
         let detail = TraceDetail::Told;
         let pinned = PinnedProgram { flow, objects: &objects, semantics, detail };
         let performer = (registered.performer)(&PerformerSetting { pinned, run: None });
         let performer = performer.map_err(|fault| of_fault(flow, fault))?;
-        Ok(Executor::of(kinds_of(flow)?, performer))
+        Ok(RunExecutor::of(kinds_of(flow)?, performer))
     }
 
     /// Makes the executor of a session.
@@ -79,8 +81,8 @@ impl Executor {
     pub(super) fn of_session(
         shelf: Shelf<'_>,
         Assignment { flow, key, allow }: Assignment<'_>,
-    ) -> Result<Executor> {
-        let executor = Executor::of(kinds_of(flow)?, shelf.performer(flow, key, allow)?);
+    ) -> Result<RunExecutor> {
+        let executor = RunExecutor::of(kinds_of(flow)?, shelf.performer(flow, key, allow)?);
         Ok(executor.watched_by(shelf.space.observer()))
     }
 
@@ -89,16 +91,16 @@ impl Executor {
     ///
     /// # Errors
     /// Fails when the object is no program.
-    pub fn of_agents(flow: &Object, tasks: SharedTasks) -> Result<Executor> {
+    pub fn of_agents(flow: &Object, tasks: SharedTasks) -> Result<RunExecutor> {
         let performer = AgentPerformer::new(flow, tasks).map_err(|fault| of_fault(flow, fault))?;
-        Ok(Executor::of(kinds_of(flow)?, Box::new(performer)))
+        Ok(RunExecutor::of(kinds_of(flow)?, Box::new(performer)))
     }
 
     /// Makes the executor of a program of the context language.
-    pub fn of_cast(cast: &Cast) -> Executor {
+    pub fn of_cast(cast: &Cast) -> RunExecutor {
         let mut kinds = checked_kinds();
         cast.add_kinds(&mut kinds);
-        Executor::of(kinds, Box::new(CastPerformer::new(cast)))
+        RunExecutor::of(kinds, Box::new(CastPerformer::new(cast)))
     }
 
     /// Makes the executor of a program of the pipeline language that runs in memory, whose agents
@@ -106,27 +108,27 @@ impl Executor {
     ///
     /// # Errors
     /// Fails when its script is none.
-    pub fn of_pipeline(run: &PlannedRun, run_id: String) -> Result<Executor> {
+    pub fn of_pipeline(run: &PlannedRun, run_id: String) -> Result<RunExecutor> {
         let mut kinds = checked_kinds();
         agentic_lang_pipeline::run::add_kinds(&mut kinds);
         let performer = RolePerformer::of_planned(run, run_id).map_err(bad_script)?;
-        Ok(Executor::of(kinds, Box::new(performer)))
+        Ok(RunExecutor::of(kinds, Box::new(performer)))
     }
 
-    fn of(kinds: Kinds, performer: Box<dyn Performer>) -> Executor {
-        Executor { kinds, performer, provided: Provided::default(), observer: None }
+    fn of(kinds: Kinds, performer: Box<dyn Performer>) -> RunExecutor {
+        RunExecutor { kinds, performer, provided: RunProviders::default(), observer: None }
     }
 
     /// Lets whoever watches be asked for what an input lacks.
-    pub fn watched_by(self, observer: Option<&Observer>) -> Executor {
-        Executor { observer: observer.cloned(), ..self }
+    pub fn watched_by(self, observer: Option<&Observer>) -> RunExecutor {
+        RunExecutor { observer: observer.cloned(), ..self }
     }
 
     /// Returns who makes the call of a request in a run: with what its agent needs.
-    pub fn caller(&self, request: &Request, folder: PathBuf, run: String) -> Caller {
+    pub fn caller(&self, request: &Request, folder: PathBuf, run: String) -> CredentialCaller {
         let invoked_by = self.performer.terms().invoked_by.map(str::to_owned);
         let keyring = Keyring::new(Settings::of_process(folder), invoked_by);
-        Caller { keyring, auth: self.performer.auth(request), run }
+        CredentialCaller { keyring, auth: self.performer.auth(request), run }
     }
 
     /// Returns who performs the tasks of agents, where the program has such.
@@ -146,22 +148,22 @@ impl Executor {
 
     /// Answers a request that is only computed, or that nobody here performs. Nothing for those
     /// that take a program, and for those of the space.
-    pub fn compute(&mut self, request: &Request) -> Option<Answer> {
+    pub fn compute(&mut self, request: &Request) -> Option<RequestAnswer> {
         let carrier = self.carrier(request);
         let is_scripted = carrier == Carrier::Script;
         let scripted = if is_scripted { self.performer.compute(request) } else { None };
         // A refused request takes its turn in the script all the same, as it will when it is folded.
         if let Some(failure) = self.kinds.refusal(request) {
-            return Some(Answer::Failed(failure));
+            return Some(RequestAnswer::Failed(failure));
         }
         if is_scripted {
             return scripted;
         }
         if request.kind == PATCH {
-            return Some(Answer::Ok(Value::Bool(true)));
+            return Some(RequestAnswer::Ok(Value::Bool(true)));
         }
         match self.asked(&carrier) {
-            Some(line) => Some(Answer::Ok(Value::Text(line))),
+            Some(line) => Some(RequestAnswer::Ok(Value::Text(line))),
             None => self.performer.compute(request),
         }
     }
@@ -178,9 +180,10 @@ impl Executor {
     }
 
     /// Takes note of a request that was answered before.
-    pub fn fold(&mut self, request: &Request, answer: &Answer) {
+    pub fn fold(&mut self, request: &Request, answer: &RequestAnswer) {
         self.performer.fold(request, answer);
-        if Provided::remembers(request) && matches!(self.carrier(request), Carrier::Provider(_)) {
+        if RunProviders::remembers(request) && matches!(self.carrier(request), Carrier::Provider(_))
+        {
             self.provided.fold(request, answer);
         }
     }
@@ -215,7 +218,7 @@ impl Executor {
     pub fn provided(
         &self,
         request: &Request,
-        made: (Stamp, Repeats),
+        made: (CallStamp, Repeats),
         folder: &Path,
     ) -> Option<ProviderCall> {
         let Carrier::Provider(provision) = self.carrier(request) else { return None };
@@ -223,12 +226,16 @@ impl Executor {
     }
 
     /// Tells what came of a request from what became of its program.
-    pub fn printed(&self, program: &str, outcome: CredentialResult<Outcome>) -> Response {
+    pub fn printed(
+        &self,
+        program: &str,
+        outcome: CredentialResult<ProgramOutcome>,
+    ) -> ProviderResponse {
         self.performer.terms().reply_form.printed(program, outcome)
     }
 
     /// Tells what came of a request from what an endpoint said.
-    pub fn responded(&self, url: &str, reply: CredentialResult<Reply>) -> Response {
+    pub fn responded(&self, url: &str, reply: CredentialResult<EndpointReply>) -> ProviderResponse {
         self.performer.terms().reply_form.responded(url, reply)
     }
 }

@@ -3,10 +3,10 @@
 use std::path::{Path, PathBuf};
 
 use agentic_model::{AgentName, Cid, Kind, Map, Object, Value};
-use agentic_replay::{Body, Journal, Objects, SessionId};
+use agentic_replay::{Body, RecordChain, SessionId, StoredObjects};
 use agentic_store::Lock;
 use agentic_store::file::{self, Persistence};
-use agentic_store::journal::{self, Place};
+use agentic_store::journal::{self, LogPlace};
 
 use super::segment::Segments;
 use super::{block, seal};
@@ -57,8 +57,8 @@ impl Folder {
 
     /// Reads the bytes of the session's own records as they stand in its log, and where they end
     /// there. Where it has none here they come from its sealed segments.
-    pub fn frames(&self, space: &SessionSpace) -> Result<(Vec<Vec<u8>>, Option<Place>)> {
-        let (own, end) = match journal::payloads_after(&self.log(), Place::default()) {
+    pub fn frames(&self, space: &SessionSpace) -> Result<(Vec<Vec<u8>>, Option<LogPlace>)> {
+        let (own, end) = match journal::payloads_after(&self.log(), LogPlace::default()) {
             Ok(read) => read,
             Err(error) => match self.has_moved(space) {
                 Some(moved) => return moved.frames(space),
@@ -204,7 +204,7 @@ pub struct Values<'a> {
 
 impl<'a> Values<'a> {
     /// Finds the folders of a session and of those that it was forked from.
-    pub fn of(space: &'a SessionSpace, journal: &Journal) -> Values<'a> {
+    pub fn of(space: &'a SessionSpace, journal: &RecordChain) -> Values<'a> {
         let starts = journal.records().iter().filter_map(|record| {
             if let Body::Start(start) = &record.body {
                 Some(Folder::of(space, &start.session))
@@ -216,7 +216,7 @@ impl<'a> Values<'a> {
     }
 }
 
-impl Objects for Values<'_> {
+impl StoredObjects for Values<'_> {
     fn bytes(&self, cid: &Cid) -> Option<Vec<u8>> {
         let local = self.folders.iter().rev().find_map(|folder| folder.read_object(cid).ok()?);
         local.or_else(|| {

@@ -3,16 +3,16 @@
 use agentic_model::commit::Claims;
 use agentic_model::{AgentName, Briefing, Cid, Object, Oid, Value, canonical};
 use agentic_replay::{
-    Answer, Body, By, ForkDraft, ForkError, Journal, Parted, Path, Program, Progress, Record,
-    Session, SessionId, Setting, child_key,
+    Body, By, ForkDraft, ForkError, PartedSession, Path, Program, Record, RecordChain,
+    RequestAnswer, Session, SessionId, SessionProgress, SessionSetting, child_key,
 };
 use agentic_space::commit::Asker;
 use agentic_space::error::AgentError;
-use agentic_space::spawn::{Origin, spawn_for};
+use agentic_space::spawn::{SpawnOrigin, spawn_for};
 
 use super::children::{WITH_CHILDREN, open_spawns};
 use super::drive::Driver;
-use super::executor::{Assignment, Executor};
+use super::executor::{Assignment, RunExecutor};
 use super::folder::{Folder, Values};
 use super::language::engine_of;
 use super::language::kinds_of;
@@ -42,12 +42,12 @@ pub struct ForkPlan {
     /// Who sets them.
     pub who: String,
     /// What becomes of the children that the session waits for at the cut.
-    pub children: Children,
+    pub children: ChildrenOfFork,
 }
 
 /// What a fork makes of the children that its parent waits for at the cut.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Children {
+pub enum ChildrenOfFork {
     /// It waits for the same.
     #[default]
     Share,
@@ -79,7 +79,7 @@ fn fork_as(
         Some(flow) => flow.clone(),
         None => flow_of(space, &Folder::of(space, id), &journal.up_to(cut).flow())?,
     };
-    let parting = Parting { space, journal: &journal, cut, flow: &flow, plan, child_key };
+    let parting = ForkInMaking { space, journal: &journal, cut, flow: &flow, plan, child_key };
     let (name, fork_id, standing) = parting.place()?;
     let (folder, lock) = Folder::lock(space, &fork_id)?;
     // Tried before anything is made: a refused fork leaves no agent behind.
@@ -87,14 +87,14 @@ fn fork_as(
         true => None,
         false => Some(parting.replayed()?),
     };
-    if standing == Standing::Absent {
+    if standing == ForkedAgent::Absent {
         if !plan.set.is_empty() {
             // Whether what is set is asked at all shows only then.
             drop(parting.begin(parting.replayed()?, parting.draft(&name)?)?);
         }
         parting.make_agent(&name, &fork_id)?;
     }
-    if plan.children == Children::Fork && replayed.is_some() {
+    if plan.children == ChildrenOfFork::Fork && replayed.is_some() {
         // Before the fork itself, which looks for them.
         parting.fork_children(&fork_id)?;
     }
@@ -104,7 +104,7 @@ fn fork_as(
             let assignment =
                 Assignment { flow: &flow, key: &parting.key()?, allow: &journal.start().allow };
             let shelf = Shelf { space, folder: &folder, given: &[] };
-            let executor = Executor::of_session(shelf, assignment)?;
+            let executor = RunExecutor::of_session(shelf, assignment)?;
             let draft = ForkDraft {
                 head: Some(space.head(&name)?.to_string()),
                 configuration: executor.pinned(|| space.work_folder(&name)),
@@ -124,7 +124,7 @@ fn fork_as(
 
 /// What there is of the agent of a fork.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Standing {
+enum ForkedAgent {
     /// Nothing.
     Absent,
     /// An agent that was made for this fork, which may have begun.
@@ -134,9 +134,9 @@ enum Standing {
 }
 
 /// One fork that is being made.
-struct Parting<'p> {
+struct ForkInMaking<'p> {
     space: &'p SessionSpace,
-    journal: &'p Journal,
+    journal: &'p RecordChain,
     cut: u64,
     flow: &'p Object,
     plan: &'p ForkPlan,
@@ -144,18 +144,18 @@ struct Parting<'p> {
     child_key: Option<String>,
 }
 
-impl Parting<'_> {
+impl ForkInMaking<'_> {
     /// Finds the name of the fork's agent, its id, and what there is of it. Without a name it is
     /// the first that is free, or that an attempt has left without a session.
-    fn place(&self) -> Result<(AgentName, SessionId, Standing)> {
+    fn place(&self) -> Result<(AgentName, SessionId, ForkedAgent)> {
         if let Some(name) = &self.plan.agent {
             let (id, standing) = self.standing(name)?;
             return match standing {
-                Standing::Foreign => {
+                ForkedAgent::Foreign => {
                     Err(agentic_space::Error::Agent(AgentError::Exists { name: name.clone() })
                         .into())
                 }
-                Standing::Absent | Standing::Made => Ok((name.clone(), id, standing)),
+                ForkedAgent::Absent | ForkedAgent::Made => Ok((name.clone(), id, standing)),
             };
         }
         let parent = &self.journal.start().agent;
@@ -164,9 +164,9 @@ impl Parting<'_> {
             let name = AgentName::parse(&format!("{base}-fork-{n}")).expect("a name with a suffix");
             let (id, standing) = self.standing(&name)?;
             let is_free = match standing {
-                Standing::Absent => true,
-                Standing::Made => !Folder::of(self.space, &id).has_begun(self.space, &name)?,
-                Standing::Foreign => false,
+                ForkedAgent::Absent => true,
+                ForkedAgent::Made => !Folder::of(self.space, &id).has_begun(self.space, &name)?,
+                ForkedAgent::Foreign => false,
             };
             if is_free {
                 return Ok((name, id, standing));
@@ -175,24 +175,24 @@ impl Parting<'_> {
         unreachable!("BUG: there are always free numbers")
     }
 
-    fn standing(&self, name: &AgentName) -> Result<(SessionId, Standing)> {
+    fn standing(&self, name: &AgentName) -> Result<(SessionId, ForkedAgent)> {
         let id = self.draft(name)?.session(self.journal, self.cut);
         match self.space.head(name) {
             Ok(_) => {}
             Err(agentic_space::Error::Agent(AgentError::Unknown { .. })) => {
-                return Ok((id, Standing::Absent));
+                return Ok((id, ForkedAgent::Absent));
             }
             Err(agentic_space::Error::Agent(AgentError::Archived { .. })) => {
-                return Ok((id, Standing::Foreign));
+                return Ok((id, ForkedAgent::Foreign));
             }
             Err(error) => return Err(error.into()),
         }
         let Some(genesis) = self.space.agent(name)?.genesis else {
-            return Ok((id, Standing::Foreign));
+            return Ok((id, ForkedAgent::Foreign));
         };
         let claims = Claims::read(&self.space.read_commit(genesis)?.message);
         let is_ours = claims.session == Some(id.to_string()) && claims.request.is_none();
-        Ok((id, if is_ours { Standing::Made } else { Standing::Foreign }))
+        Ok((id, if is_ours { ForkedAgent::Made } else { ForkedAgent::Foreign }))
     }
 
     fn draft(&self, name: &AgentName) -> Result<ForkDraft> {
@@ -221,8 +221,8 @@ impl Parting<'_> {
             false => format!(" {}", Cid::of(&set)),
         };
         let children = match self.plan.children {
-            Children::Share => "",
-            Children::Fork => WITH_CHILDREN,
+            ChildrenOfFork::Share => "",
+            ChildrenOfFork::Fork => WITH_CHILDREN,
         };
         Ok(format!("{}{set}{children}", self.cut))
     }
@@ -243,7 +243,7 @@ impl Parting<'_> {
             let n_open = journal.records().len() as u64 - u64::from(journal.is_over());
             let plan = ForkPlan {
                 at: Some(n_before.clamp(1, n_open.max(1))),
-                children: Children::Fork,
+                children: ChildrenOfFork::Fork,
                 ..ForkPlan::default()
             };
             fork_as(self.space, &child, &plan, Some(key))?;
@@ -252,14 +252,14 @@ impl Parting<'_> {
     }
 
     /// Runs the program over the records up to the cut, without keeping anything.
-    fn replayed(&self) -> Result<Parted<Box<dyn Program>>> {
+    fn replayed(&self) -> Result<PartedSession<Box<dyn Program>>> {
         let space = self.space;
         let (kinds, engine) = (kinds_of(self.flow)?, engine_of(self.flow, self.journal.start())?);
         let values = Values::of(space, self.journal);
-        let setting = Setting { engine: &engine, kinds: &kinds, objects: &values };
+        let setting = SessionSetting { engine: &engine, kinds: &kinds, objects: &values };
         let id = self.journal.start().session;
         let program = program_of(space, &Folder::of(space, &id), self.flow, &engine)?;
-        let parted = Parted::replay(self.journal, self.cut, program, setting);
+        let parted = PartedSession::replay(self.journal, self.cut, program, setting);
         parted.map_err(|error| match error {
             ForkError::Over => Error::Session(SessionError::Over { id: id.short() }),
             ForkError::Replay(error) => replay_error(&id, error),
@@ -269,14 +269,14 @@ impl Parting<'_> {
     /// Begins the fork and sets what is set by hand, without keeping anything.
     fn begin(
         &self,
-        parted: Parted<Box<dyn Program>>,
+        parted: PartedSession<Box<dyn Program>>,
         draft: ForkDraft,
-    ) -> Result<(Session<Box<dyn Program>>, Progress)> {
+    ) -> Result<(Session<Box<dyn Program>>, SessionProgress)> {
         let space = self.space;
         let (mut session, mut progress) = parted.begin(draft, space.now());
         for (seq, value) in &self.plan.set {
             let by = By::Edited(self.plan.who.clone());
-            let answer = Answer::Ok(value.clone());
+            let answer = RequestAnswer::Ok(value.clone());
             let path = path_at(self.journal, *seq)?;
             let more = session.answered(&path, answer, by, space.now());
             let more =
@@ -292,8 +292,8 @@ impl Parting<'_> {
         let text = format!("Fork of session {} after {} records", parent.session.short(), self.cut);
         let briefing = Briefing::of_text(&text).to_object()?;
         let origin = match head_at(space, self.journal, self.cut)? {
-            Some(commit) if space.read_commit(commit).is_ok() => Origin::Commit(commit),
-            _ => Origin::Agent(parent.agent.clone()),
+            Some(commit) if space.read_commit(commit).is_ok() => SpawnOrigin::Commit(commit),
+            _ => SpawnOrigin::Agent(parent.agent.clone()),
         };
         let asker = Asker { session: fork.to_string(), request: None };
         Ok(spawn_for(space, name, &briefing, &origin, Some(asker))?.written.visible()?)
@@ -310,7 +310,7 @@ pub fn upgrade(space: &SessionSpace, id: &SessionId, flow: &Object) -> Result<()
 
 /// Finds where a fork leaves its parent: where it was told to, or just before the first answer
 /// that is set by hand.
-fn cut_of(journal: &Journal, plan: &ForkPlan) -> Result<u64> {
+fn cut_of(journal: &RecordChain, plan: &ForkPlan) -> Result<u64> {
     if let Some(at) = plan.at {
         return Ok(at.max(1));
     }
@@ -331,7 +331,7 @@ fn cut_of(journal: &Journal, plan: &ForkPlan) -> Result<u64> {
 }
 
 /// Finds the request that is asked, or answered, at a position of a journal.
-fn path_at(journal: &Journal, seq: u64) -> Result<Path> {
+fn path_at(journal: &RecordChain, seq: u64) -> Result<Path> {
     let record = usize::try_from(seq).ok().and_then(|seq| journal.records().get(seq));
     match record.map(|record| &record.body) {
         Some(Body::Ask(ask)) => Ok(ask.path.clone()),
@@ -342,7 +342,7 @@ fn path_at(journal: &Journal, seq: u64) -> Result<Path> {
 
 /// Finds where the agent's branch stood at the cut: at the last commit that the session had made
 /// or been decided by, else where it was when the session began.
-fn head_at(space: &SessionSpace, journal: &Journal, cut: u64) -> Result<Option<Oid>> {
+fn head_at(space: &SessionSpace, journal: &RecordChain, cut: u64) -> Result<Option<Oid>> {
     let summary = super::summary::of_journal(space, &journal.up_to(cut))?;
     let mut head = journal.start().head.as_deref().and_then(|head| Oid::parse(head).ok());
     let mut at = 0;
@@ -350,7 +350,7 @@ fn head_at(space: &SessionSpace, journal: &Journal, cut: u64) -> Result<Option<O
         let Some((seq, answered, by)) = &asked.answer else { continue };
         let commit = match (by, answered) {
             (By::Decision(commit), _) => Some(commit.as_str()),
-            (_, Answer::Ok(value)) if asked.kind == "commit" => {
+            (_, RequestAnswer::Ok(value)) if asked.kind == "commit" => {
                 value.get("commit").and_then(Value::as_text)
             }
             _ => None,

@@ -4,11 +4,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use agentic_model::{AgentName, Instant, Oid, Value};
 use agentic_replay::{
-    AskedRequest, Body, HOLD, Handling, Journal, OpenHold, Path, Request, RequestId, SessionId,
+    AskedRequest, Body, HOLD, Handling, OpenHold, Path, RecordChain, Request, RequestId, SessionId,
     parent_of,
 };
 
-use crate::beginning::Beginning;
+use crate::beginning::FirstRecord;
 use crate::decide::{Action, Decision, Policy};
 use crate::error::RequestError;
 use crate::language::checked_kinds;
@@ -25,7 +25,7 @@ const NESTING_MAX: usize = 256;
 
 /// A hold with what it asks of its decision.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Pending {
+pub struct PendingHold {
     /// The hold.
     pub hold: OpenHold,
     /// What it asks of its decision.
@@ -79,7 +79,7 @@ pub enum Overdue {
 ///
 /// # Errors
 /// Fails when the sessions cannot be listed; one that is damaged is left out.
-pub fn pending(space: &SessionSpace, filter: &Filter) -> Result<Vec<Pending>> {
+pub fn pending(space: &SessionSpace, filter: &Filter) -> Result<Vec<PendingHold>> {
     scan(space, filter, None)
 }
 
@@ -88,12 +88,12 @@ pub(crate) fn scan(
     space: &SessionSpace,
     filter: &Filter,
     mut unheld: Option<&mut Vec<(SessionId, AgentName)>>,
-) -> Result<Vec<Pending>> {
+) -> Result<Vec<PendingHold>> {
     let mut found = Vec::new();
-    let mut family = filter.agent.as_ref().map(|agent| Family::of(space, agent, filter.reach));
+    let mut family = filter.agent.as_ref().map(|agent| HoldFamily::of(space, agent, filter.reach));
     for id in open_of(space, filter)? {
         if let Some(family) = &mut family
-            && let Ok(beginning) = Beginning::of(space, &id)
+            && let Ok(beginning) = FirstRecord::of(space, &id)
             && !family.has(&beginning.start.agent)
         {
             continue;
@@ -113,7 +113,7 @@ pub(crate) fn scan(
             let overdue = policy.is_overdue(space.now());
             let (votes, unverified) = (decisions.counted, decisions.unverified);
             let waiting = waiting_for(space, &start.key);
-            found.push(Pending { hold, policy, overdue, votes, unverified, waiting });
+            found.push(PendingHold { hold, policy, overdue, votes, unverified, waiting });
         }
         if found.len() == n_before {
             unheld.iter_mut().for_each(|unheld| unheld.push((id, start.agent.clone())));
@@ -137,16 +137,16 @@ fn open_of(space: &SessionSpace, filter: &Filter) -> Result<Vec<SessionId>> {
 
 /// The agents whose holds are wanted. What is found out about one is remembered for all that descend
 /// from it.
-struct Family<'a> {
+struct HoldFamily<'a> {
     space: &'a SessionSpace,
     reach: Reach,
     /// The agents that were asked about, and whether each belongs to it.
     known: BTreeMap<AgentName, bool>,
 }
 
-impl Family<'_> {
-    fn of<'a>(space: &'a SessionSpace, agent: &AgentName, reach: Reach) -> Family<'a> {
-        Family { space, reach, known: BTreeMap::from([(agent.clone(), true)]) }
+impl HoldFamily<'_> {
+    fn of<'a>(space: &'a SessionSpace, agent: &AgentName, reach: Reach) -> HoldFamily<'a> {
+        HoldFamily { space, reach, known: BTreeMap::from([(agent.clone(), true)]) }
     }
 
     /// Tells whether an agent belongs to it. One whose branch is gone descends from nobody.
@@ -179,7 +179,7 @@ fn waiting_for(space: &SessionSpace, key: &str) -> Vec<(SessionId, AgentName)> {
     let mut waiting = Vec::new();
     let mut parent = parent_of(key);
     while let Some(id) = parent.filter(|_| waiting.len() < NESTING_MAX) {
-        let Ok(beginning) = Beginning::of(space, &id) else { break };
+        let Ok(beginning) = FirstRecord::of(space, &id) else { break };
         parent = parent_of(&beginning.start.key);
         waiting.push((id, beginning.start.agent));
     }
@@ -192,7 +192,7 @@ fn order(hold: &OpenHold) -> (Instant, SessionId, &Path) {
     (hold.asked_at, hold.session, &hold.ask.path)
 }
 
-fn matches(pending: &Pending, filter: &Filter) -> bool {
+fn matches(pending: &PendingHold, filter: &Filter) -> bool {
     let kind = filter.kind.as_ref().is_none_or(|kind| *kind == pending.hold.ask.kind);
     let assignees = &pending.policy.assignees;
     let assignee = filter
@@ -204,9 +204,9 @@ fn matches(pending: &Pending, filter: &Filter) -> bool {
 
 /// What a name of a request leads to.
 #[derive(Debug)]
-pub enum Named {
+pub enum NamedRequest {
     /// An open hold.
-    Open(Box<Pending>),
+    Open(Box<PendingHold>),
     /// A request that was decided.
     Decided {
         /// The session.
@@ -236,7 +236,7 @@ pub fn winner(decision: Option<&Decision>, cancelled_by: Option<&str>) -> (Strin
 }
 
 /// Finds who told a session to stop while a request was open.
-pub(crate) fn cancelled_by(journal: &Journal, path: &Path) -> Option<String> {
+pub(crate) fn cancelled_by(journal: &RecordChain, path: &Path) -> Option<String> {
     let mut who = None;
     for record in journal.records().iter().rev() {
         if let Body::Cancel(cancel) = &record.body {
@@ -258,7 +258,7 @@ pub(crate) fn cancelled_by(journal: &Journal, path: &Path) -> Option<String> {
 ///
 /// # Errors
 /// Fails when it names none, or several.
-pub fn find_hold(space: &SessionSpace, text: &str) -> Result<Named> {
+pub fn find_hold(space: &SessionSpace, text: &str) -> Result<NamedRequest> {
     let unknown = || Error::Request(RequestError::Unknown { id: text.to_owned() });
     let Some((session, request)) = text.split_once('.').filter(|(_, request)| is_hex(request))
     else {
@@ -268,9 +268,10 @@ pub fn find_hold(space: &SessionSpace, text: &str) -> Result<Named> {
         let mut open = pending(space, &filter)?;
         return match open.len() {
             0 => last_decided(space, text)?.ok_or_else(unknown),
-            1 => Ok(Named::Open(Box::new(open.remove(0)))),
+            1 => Ok(NamedRequest::Open(Box::new(open.remove(0)))),
             _ => {
-                let id = |pending: &Pending| pending.hold.session.short_request(&pending.hold.id);
+                let id =
+                    |pending: &PendingHold| pending.hold.session.short_request(&pending.hold.id);
                 let candidates = open.iter().map(id).collect();
                 Err(Error::Request(RequestError::Ambiguous { id: text.to_owned(), candidates }))
             }
@@ -296,19 +297,30 @@ pub fn find_hold(space: &SessionSpace, text: &str) -> Result<Named> {
     }
 }
 
-fn open(space: &SessionSpace, journal: &Journal, hold: OpenHold) -> Result<Named> {
+fn open(space: &SessionSpace, journal: &RecordChain, hold: OpenHold) -> Result<NamedRequest> {
     let policy = Policy::of_payload(hold.reason, &hold.payload);
     let policy = policy.at(hold.n_escalations, space.now());
     let overdue = policy.is_overdue(space.now());
     let found = trust::find(space, journal.start(), &hold.id, Look::Free)?;
     let (votes, unverified) = (found.counted, found.unverified);
     let waiting = waiting_for(space, &journal.start().key);
-    Ok(Named::Open(Box::new(Pending { hold, policy, overdue, votes, unverified, waiting })))
+    Ok(NamedRequest::Open(Box::new(PendingHold {
+        hold,
+        policy,
+        overdue,
+        votes,
+        unverified,
+        waiting,
+    })))
 }
 
 /// Tells how a request was closed. One that has no answer yet is closed all the same once its session
 /// was told to stop.
-fn decided(space: &SessionSpace, journal: &Journal, asked: &AskedRequest) -> Option<Named> {
+fn decided(
+    space: &SessionSpace,
+    journal: &RecordChain,
+    asked: &AskedRequest,
+) -> Option<NamedRequest> {
     let cancelled_by = cancelled_by(journal, &asked.path);
     let start = journal.start();
     if asked.answer.is_none() && (cancelled_by.is_none() || start.allows(&asked.kind)) {
@@ -317,11 +329,17 @@ fn decided(space: &SessionSpace, journal: &Journal, asked: &AskedRequest) -> Opt
     let commit = asked.decision();
     let decision = commit.and_then(|commit| Decision::of_commit(space, commit).ok().flatten());
     let decision = decision.map(Box::new);
-    Some(Named::Decided { session: start.session, id: asked.id, commit, decision, cancelled_by })
+    Some(NamedRequest::Decided {
+        session: start.session,
+        id: asked.id,
+        commit,
+        decision,
+        cancelled_by,
+    })
 }
 
 /// Finds what was decided last in the session that an agent's name stands for.
-fn last_decided(space: &SessionSpace, agent: &str) -> Result<Option<Named>> {
+fn last_decided(space: &SessionSpace, agent: &str) -> Result<Option<NamedRequest>> {
     let Ok(session) = space.find_session(agent) else { return Ok(None) };
     let journal = read_journal(space, &session)?;
     for hold in summary::holds(space, &journal)? {
@@ -330,7 +348,7 @@ fn last_decided(space: &SessionSpace, agent: &str) -> Result<Option<Named>> {
         let found = trust::find(space, journal.start(), &hold.id, Look::Free)?.counted;
         if let Some((commit, decision)) = policy.settle(&found) {
             let decision = Some(Box::new(decision.clone()));
-            return Ok(Some(Named::Decided {
+            return Ok(Some(NamedRequest::Decided {
                 session,
                 id: hold.id,
                 commit: Some(commit),
@@ -347,7 +365,7 @@ fn last_decided(space: &SessionSpace, agent: &str) -> Result<Option<Named>> {
 }
 
 /// Tells whether a request waited for a human when its session was told to stop.
-fn is_stopped_hold(journal: &Journal, asked: &AskedRequest) -> bool {
+fn is_stopped_hold(journal: &RecordChain, asked: &AskedRequest) -> bool {
     asked.kind == HOLD && cancelled_by(journal, &asked.path).is_some()
 }
 
@@ -355,7 +373,7 @@ fn is_hex(text: &str) -> bool {
     text.len() >= 4 && text.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
-impl Pending {
+impl PendingHold {
     /// Returns the question that is asked, if there is one.
     pub fn question(&self) -> Option<&str> {
         self.hold.payload.get("question").and_then(Value::as_text)

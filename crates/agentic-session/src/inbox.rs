@@ -14,7 +14,7 @@ use std::time::{Duration, Instant as Moment, SystemTime};
 
 use agentic_model::{Value, canonical};
 use agentic_replay::record::{CancelMode, CancelRecord};
-use agentic_replay::{Refused, SIGNALS_MAX, SessionId, Signal};
+use agentic_replay::{SIGNALS_MAX, SessionId, SessionRefusal, Signal};
 use agentic_store::file::{self, Persistence};
 
 use super::drive::{Driver, LOOK_EVERY};
@@ -220,12 +220,16 @@ impl Driver<'_> {
         }
     }
 
-    fn refusal(&self, refused: Refused) -> Error {
+    fn refusal(&self, refused: SessionRefusal) -> Error {
         let id = self.folder.id;
         match refused {
-            Refused::Over => Error::Session(SessionError::Over { id: id.short() }),
-            Refused::TooManySignals => Error::Session(SessionError::InboxFull { id: id.short() }),
-            Refused::NotOpen { .. } | Refused::NotData(_) => damaged(&id, &refused.to_string()),
+            SessionRefusal::Over => Error::Session(SessionError::Over { id: id.short() }),
+            SessionRefusal::TooManySignals => {
+                Error::Session(SessionError::InboxFull { id: id.short() })
+            }
+            SessionRefusal::NotOpen { .. } | SessionRefusal::NotData(_) => {
+                damaged(&id, &refused.to_string())
+            }
         }
     }
 }

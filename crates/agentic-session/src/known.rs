@@ -3,9 +3,9 @@
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
 
-use agentic_replay::{Body, Journal, Link, SessionId};
+use agentic_replay::{Body, RecordChain, RecordLink, SessionId};
 use agentic_space::locked;
-use agentic_store::journal::Place;
+use agentic_store::journal::LogPlace;
 
 /// How many journals are remembered: a session, those that wait for each other with it, and those
 /// that it is compared with.
@@ -21,18 +21,18 @@ pub struct KnownJournal {
     /// The session.
     pub id: SessionId,
     /// Its records; of a fork, with those that it shares.
-    pub journal: Arc<Journal>,
+    pub journal: Arc<RecordChain>,
     /// The bytes of the session's own records.
     pub frames: Vec<Vec<u8>>,
     /// Where they end in its log; nothing if that lacks some, and they were read from its sealed
     /// segments.
-    pub end: Option<Place>,
+    pub end: Option<LogPlace>,
 }
 
 impl RecentJournals {
     /// Takes in records that were appended to the log of a session just now, from one place in it to
     /// another.
-    pub fn appended(&self, id: &SessionId, links: Vec<Link>, from: Place, to: Place) {
+    pub fn appended(&self, id: &SessionId, links: Vec<RecordLink>, from: LogPlace, to: LogPlace) {
         let mut links = links.into_iter();
         let known = match self.take(id) {
             Some(known) => Some(known).filter(|known| known.end == Some(from)),
@@ -46,10 +46,10 @@ impl RecentJournals {
 
     /// Begins with the first record of a session. That of a fork follows records of its parent, which
     /// was read if it was forked just now.
-    fn begin(&self, id: &SessionId, first: Link) -> Option<KnownJournal> {
+    fn begin(&self, id: &SessionId, first: RecordLink) -> Option<KnownJournal> {
         let Body::Start(start) = &first.record.body else { return None };
         let journal = match start.parent {
-            None => Journal::read([&first.bytes]).ok()?,
+            None => RecordChain::read([&first.bytes]).ok()?,
             Some(point) => {
                 let recent = locked(&self.0);
                 let parent = recent.iter().find(|known| known.id == point.session)?;
@@ -67,7 +67,7 @@ impl RecentJournals {
     }
 
     /// Takes in that the records of a session stand elsewhere in its log now.
-    pub fn moved(&self, id: &SessionId, from: Place, to: Place) {
+    pub fn moved(&self, id: &SessionId, from: LogPlace, to: LogPlace) {
         let mut recent = locked(&self.0);
         let known = recent.iter_mut().find(|known| known.id == *id && known.end == Some(from));
         if let Some(known) = known {
@@ -94,7 +94,11 @@ impl RecentJournals {
 
 impl KnownJournal {
     /// Takes in records that continue the journal.
-    fn grow(mut self, links: impl Iterator<Item = Link>, end: Place) -> Option<KnownJournal> {
+    fn grow(
+        mut self,
+        links: impl Iterator<Item = RecordLink>,
+        end: LogPlace,
+    ) -> Option<KnownJournal> {
         let journal = Arc::make_mut(&mut self.journal);
         for link in links {
             journal.push(link.record, link.hash).ok()?;

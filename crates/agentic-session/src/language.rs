@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use agentic_flow::Rhai;
-use agentic_lang_agent::{AgentLang, Agents};
+use agentic_lang_agent::{AgentLang, TaskAgents};
 use agentic_lang_context::ContextLanguage;
 use agentic_lang_pipeline::PipelineLanguage;
 use agentic_model::{Object, Value};
@@ -23,7 +23,7 @@ use crate::{Error, Result};
 
 /// A language that sessions run.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Registered {
+pub(crate) struct LanguageEntry {
     /// Its front end.
     pub language: &'static dyn Language,
     /// Makes who performs what a program of it asks.
@@ -31,11 +31,11 @@ pub(crate) struct Registered {
 }
 
 /// All languages that sessions run.
-static LANGUAGES: &[Registered] = &[
-    Registered { language: &Rhai, performer: scripts::performer },
-    Registered { language: &AgentLang, performer: agents::performer },
-    Registered { language: &PipelineLanguage, performer: roles::performer },
-    Registered { language: &ContextLanguage, performer: cast::performer },
+static LANGUAGES: &[LanguageEntry] = &[
+    LanguageEntry { language: &Rhai, performer: scripts::performer },
+    LanguageEntry { language: &AgentLang, performer: agents::performer },
+    LanguageEntry { language: &PipelineLanguage, performer: roles::performer },
+    LanguageEntry { language: &ContextLanguage, performer: cast::performer },
     #[cfg(test)]
     tests::LINES,
 ];
@@ -101,7 +101,7 @@ pub fn language_of_file(file: &str, text: &[u8]) -> Option<&'static dyn Language
 }
 
 /// Finds the language of a program, and who performs what it asks.
-pub(crate) fn registered(flow: &Object) -> Result<&'static Registered> {
+pub(crate) fn registered(flow: &Object) -> Result<&'static LanguageEntry> {
     let name = language_name(flow);
     let found = LANGUAGES.iter().find(|registered| Some(registered.language.name()) == name);
     found.ok_or_else(|| not_a_flow(flow))
@@ -133,10 +133,10 @@ pub(crate) fn checked_kinds() -> Kinds {
 }
 
 /// Tells a program who performs the tasks of its agents.
-pub fn agents_of(adapter: Adapter) -> Agents {
+pub fn agents_of(adapter: Adapter) -> TaskAgents {
     match adapter {
-        Adapter::Mock => Agents::Mock,
-        Adapter::Live | Adapter::Anthropic => Agents::Models,
+        Adapter::Mock => TaskAgents::Mock,
+        Adapter::Live | Adapter::Anthropic => TaskAgents::Models,
     }
 }
 

@@ -85,34 +85,36 @@ mod vote;
 mod watch;
 mod work;
 
-pub use agentic_space::{AgentBranch, Clock, Durability, Written};
+pub use agentic_space::{AgentBranch, Clock, Durability, WriteNotices};
 
 pub use self::begin::{Begin, KeySource};
 pub use self::children::children;
 pub use self::configuration::{PinnedConfiguration, configuration};
 pub use self::error::{Error, Result};
-pub use self::executor::Executor;
-pub use self::fork::{Children, ForkPlan, fork, upgrade};
+pub use self::executor::RunExecutor;
+pub use self::fork::{ChildrenOfFork, ForkPlan, fork, upgrade};
 pub use self::language::{AgentLangFlow, agents_of, flow_object, language_of_file, languages};
 pub use self::memory::Memory;
-pub use self::observer::{Interest, Observer, Pause, Presence, Question, ReplyPiece, RunEvent};
-pub use self::overtaken::{Overtaken, decisions, overtaken};
+pub use self::observer::{
+    InputQuestion, Interest, Observer, ReplyPiece, ScreenEvent, ScreenPause, ScreenPresence,
+};
+pub use self::overtaken::{OvertakenDecision, decisions, overtaken};
 pub use self::performer::CommandLine;
 pub use self::performer::agents::SharedTasks;
 pub use self::proof::{Proof, prove};
 pub use self::provision::ProviderCall;
 pub use self::rebuild::rebuild;
-pub use self::replay::{Difference, Verdict, diff, replay};
+pub use self::replay::{Difference, ReplayVerdict, diff, replay};
 pub use self::retell::retell;
 pub use self::run::{blocks, find_run, pinned_adapter};
-pub use self::space::{Options, SessionSpace};
+pub use self::space::{SessionOptions, SessionSpace};
 pub use self::start::{cancel, go_on, record, resume, signal, start, tick};
 pub use self::unanswered::unanswered;
 pub use self::unique::unique_id;
-pub use self::watch::{Noted, Watch};
-pub use agentic_lang_context::{Cast, ContextFlow, Models, Tools};
-pub use agentic_lang_pipeline::{Pinned, pin};
-pub use agentic_replay::{OpenHold, State, Summary};
+pub use self::watch::{NotedRecord, Watch};
+pub use agentic_lang_context::{Cast, ContextFlow, ProgramModels, ProgramTools};
+pub use agentic_lang_pipeline::{PinnedSource, pin};
+pub use agentic_replay::{OpenHold, SessionState, Summary};
 
 #[cfg(test)]
 mod tests;

@@ -1,8 +1,8 @@
 //! Which sessions there are, and which one a text names.
 //!
 //! There is no index to keep true: the folders are listed, of each session no more than its first
-//! record is read ([`Beginning`]), once for all commands ([`roster`]), and the journal only of those
-//! that come into question, those that are not over before those that are.
+//! record is read ([`FirstRecord`]), once for all commands ([`roster`]), and the journal only of
+//! those that come into question, those that are not over before those that are.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -10,7 +10,7 @@ use std::path::Path;
 use agentic_model::{AgentName, Instant};
 use agentic_replay::SessionId;
 
-use super::beginning::Beginning;
+use super::beginning::FirstRecord;
 use super::recent::read_journal;
 use super::stamp::entries;
 use super::{roster, seal};
@@ -55,7 +55,7 @@ pub fn open_sessions_of(
     let mut open = Vec::new();
     for id in roster::select(space, ids, |mark| wanted.contains(&mark.agent)) {
         // One that is damaged is nobody's.
-        let Ok(Beginning { start, .. }) = Beginning::of(space, &id) else { continue };
+        let Ok(FirstRecord { start, .. }) = FirstRecord::of(space, &id) else { continue };
         if agents.contains(&start.agent)
             && read_journal(space, &id).is_ok_and(|journal| !journal.is_over())
         {
@@ -75,7 +75,7 @@ pub fn list_known(space: &SessionSpace) -> Result<BTreeSet<SessionId>> {
 /// Lists all sessions that are known here, oldest first. A folder in which nothing was recorded is
 /// what is left of a start that was broken off: there is no such session.
 pub fn list_all(space: &SessionSpace) -> Result<Vec<SessionId>> {
-    let begun = |id: SessionId| match Beginning::of(space, &id) {
+    let begun = |id: SessionId| match FirstRecord::of(space, &id) {
         Ok(beginning) => Some((beginning.at.millis(), id)),
         Err(Error::Session(SessionError::Unknown { .. })) => None,
         Err(_) => Some((i64::MAX, id)),
@@ -92,7 +92,7 @@ pub fn with_key(space: &SessionSpace, agent: &AgentName, key: &str) -> Result<Ve
     let mut may_be = roster::select_local(space, is_meant)?;
     may_be.extend(roster::select(space, seal::sessions_of(space, agent)?, is_meant));
     let has_key = |id: &SessionId| {
-        Beginning::of(space, id).is_ok_and(|beginning| beginning.has_key(agent, key))
+        FirstRecord::of(space, id).is_ok_and(|beginning| beginning.has_key(agent, key))
     };
     Ok(may_be.into_iter().filter(has_key).collect())
 }
@@ -102,7 +102,7 @@ pub fn newest_with_key(space: &SessionSpace, key: &str) -> Result<Option<Session
     let mut newest: Option<(Instant, SessionId)> = None;
     let of_key = roster::hash_of_key(key);
     for id in roster::select(space, list_known(space)?, |mark| mark.key == of_key) {
-        match Beginning::of(space, &id) {
+        match FirstRecord::of(space, &id) {
             Ok(beginning) if beginning.start.key == key => {
                 newest = newest.max(Some((beginning.at, id)));
             }
@@ -179,7 +179,7 @@ impl Search<'_> {
         let mut own = Vec::new();
         let of_agent = roster::hash_of_agent(self.agent);
         for id in roster::select(self.space, ids, |mark| mark.agent == of_agent) {
-            match Beginning::of(self.space, &id) {
+            match FirstRecord::of(self.space, &id) {
                 Ok(beginning) if beginning.start.agent == *self.agent => {
                     own.push((beginning.at, id));
                 }

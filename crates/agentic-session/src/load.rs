@@ -2,11 +2,11 @@
 
 use agentic_model::Object;
 use agentic_replay::{
-    Answer, Fold, Journal, Loaded, Program, Progress, ReplayError, Request, Session, SessionId,
-    Setting,
+    AnswerFold, LoadedSession, Program, RecordChain, ReplayError, Request, RequestAnswer, Session,
+    SessionId, SessionProgress, SessionSetting,
 };
 
-use super::executor::{Assignment, Executor};
+use super::executor::{Assignment, RunExecutor};
 use super::folder::{Folder, Values, damaged};
 use super::language::engine_of;
 use super::shelf::{Shelf, program_of};
@@ -14,22 +14,27 @@ use crate::error::SessionError;
 use crate::{Error, Result, SessionSpace};
 
 /// A session, and who performs what it asks for.
-pub type Ran = (Session<Box<dyn Program>>, Executor);
+pub type LoadedRun = (Session<Box<dyn Program>>, RunExecutor);
 
 /// Runs a program over the records of a session: `load` says which of them.
 pub fn replayed(
     space: &SessionSpace,
     folder: &Folder,
-    (journal, flow): (&Journal, &Object),
-    load: impl FnOnce(&Journal, Box<dyn Program>, Setting<'_>, Fold<'_>) -> Loaded<Box<dyn Program>>,
-) -> Result<(Ran, Progress)> {
+    (journal, flow): (&RecordChain, &Object),
+    load: impl FnOnce(
+        &RecordChain,
+        Box<dyn Program>,
+        SessionSetting<'_>,
+        AnswerFold<'_>,
+    ) -> LoadedSession<Box<dyn Program>>,
+) -> Result<(LoadedRun, SessionProgress)> {
     let values = Values::of(space, journal);
     let shelf = Shelf { space, folder, given: &[] };
-    let mut executor = Executor::of_session(shelf, Assignment::of(flow, journal.start()))?;
+    let mut executor = RunExecutor::of_session(shelf, Assignment::of(flow, journal.start()))?;
     let engine = engine_of(flow, journal.start())?;
     let kinds = executor.kinds().clone();
-    let setting = Setting { engine: &engine, kinds: &kinds, objects: &values };
-    let mut fold = |request: &Request, answer: &Answer| executor.fold(request, answer);
+    let setting = SessionSetting { engine: &engine, kinds: &kinds, objects: &values };
+    let mut fold = |request: &Request, answer: &RequestAnswer| executor.fold(request, answer);
     let loaded = load(journal, program_of(space, folder, flow, &engine)?, setting, &mut fold);
     let (session, progress) = loaded.map_err(|error| replay_error(&folder.id, error))?;
     Ok(((session, executor), progress))

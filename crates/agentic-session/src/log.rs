@@ -14,7 +14,7 @@ const DECISION: &str = "decision";
 
 /// One commit of a log.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Logged {
+pub struct SessionCommit {
     /// The commit as git has it.
     pub info: CommitInfo,
     /// Its kind on this branch.
@@ -45,7 +45,7 @@ impl SessionSpace {
         &self,
         branch: &AgentBranch,
         kind: Option<Kind>,
-    ) -> Result<impl Iterator<Item = Result<Logged>> + use<'_>> {
+    ) -> Result<impl Iterator<Item = Result<SessionCommit>> + use<'_>> {
         let (agent, head) = (branch.agent.clone(), self.branch_head(branch)?);
         let kinds = self.kinds()?;
         if let Some(kind) = &kind {
@@ -74,11 +74,11 @@ impl SessionSpace {
         kind: Kind,
         claims: Claims,
         trace: Option<Cid>,
-    ) -> Result<Logged> {
+    ) -> Result<SessionCommit> {
         let text = trailer::strip(&info.message);
         let body = text.split_once('\n').map_or("", |(_, body)| body).trim().to_owned();
         let is_decision = kind.as_str() == DECISION;
-        Ok(Logged {
+        Ok(SessionCommit {
             is_unverified: is_decision && !trust::is_recorded(self, agent, info.oid, &claims)?,
             subject: subject(&text).to_owned(),
             body,
@@ -106,13 +106,13 @@ impl SessionSpace {
 
 /// What an id names.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Found {
+pub enum NamedRecord {
     /// An agent.
     Agent(agentic_space::agent::Agent),
     /// A typed object.
     Object(Cid, Object),
     /// A commit.
-    Commit(Box<Logged>),
+    Commit(Box<SessionCommit>),
 }
 
 impl SessionSpace {
@@ -120,11 +120,11 @@ impl SessionSpace {
     ///
     /// # Errors
     /// Fails when it names nothing, or several things.
-    pub fn show(&self, id: &str) -> Result<Found> {
+    pub fn show(&self, id: &str) -> Result<NamedRecord> {
         if let Ok(name) = AgentName::parse(id)
             && self.repository().find_ref(&name.branch_ref())?.is_some()
         {
-            return Ok(Found::Agent(self.agent(&name)?));
+            return Ok(NamedRecord::Agent(self.agent(&name)?));
         }
         if let Ok(name) = AgentName::parse(id)
             && self.archived_agent(&name)?.is_some()
@@ -133,11 +133,11 @@ impl SessionSpace {
         }
         if let Some(branch) = self.remote_branch(id)? {
             let head = self.branch_head(&branch)?;
-            return Ok(Found::Agent(self.describe(branch.agent, head)?));
+            return Ok(NamedRecord::Agent(self.describe(branch.agent, head)?));
         }
         if id.starts_with(Cid::PREFIX) {
             let cid = self.find_object(id)?;
-            return Ok(Found::Object(cid, self.object(cid)?));
+            return Ok(NamedRecord::Object(cid, self.object(cid)?));
         }
         let oid: Oid = self.repository().resolve_commit(id)?;
         let info = self.read_commit(oid)?;
@@ -153,6 +153,6 @@ impl SessionSpace {
         let nobody = AgentName::parse("0").expect("a valid name");
         let agent = stands_on.unwrap_or(nobody);
         let kind = kind_on(&agent, &claims);
-        Ok(Found::Commit(Box::new(self.logged(&agent, info, kind, claims, trace)?)))
+        Ok(NamedRecord::Commit(Box::new(self.logged(&agent, info, kind, claims, trace)?)))
     }
 }

@@ -4,7 +4,7 @@
 //! What it held at first is a record of its own, so that both calls tell the same.
 
 use agentic_providers::model::Repeats;
-use agentic_providers::provider::Stamp;
+use agentic_providers::provider::CallStamp;
 use agentic_replay::{By, Performance};
 
 use super::drive::Driver;
@@ -18,7 +18,7 @@ impl Driver<'_> {
         let Performance { request, id, found, .. } = performance;
         let session = self.folder.id.to_string();
         let (at, found) = (self.space.now(), found.clone());
-        let stamp = Stamp { session, request_id: *id, at, found };
+        let stamp = CallStamp { session, request_id: *id, at, found };
         // What a session asks a model and nobody answers is asked again by the host alone.
         self.executor.provided(request, (stamp, Repeats::Model), &self.work_folder())
     }

@@ -5,16 +5,16 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use agentic_model::{Cid, Instant};
-use agentic_providers::credential::Caller;
-use agentic_providers::endpoint::{Call, Exchange};
+use agentic_providers::credential::CredentialCaller;
+use agentic_providers::endpoint::{EndpointCall, Exchange};
 use agentic_providers::executable::Executable;
-use agentic_providers::host::{CancelFlag, Executor as HostExecutor, Place};
+use agentic_providers::host::{CancelFlag, HostExecutor, RequestPlace};
 use agentic_providers::model::Repeats;
 use agentic_providers::process::Charge;
-use agentic_providers::provider::Stamp;
-use agentic_replay::{Answer, Failure, NOT_DATA, Request, RequestId, Stopped};
+use agentic_providers::provider::CallStamp;
+use agentic_replay::{CancelExtent, NOT_DATA, ProgramFailure, Request, RequestAnswer, RequestId};
 
-use super::executor::Executor;
+use super::executor::RunExecutor;
 use super::observer::{self, Observer};
 use super::performer::{Carrier, CommandLine};
 use super::work::TIME_LIMIT;
@@ -22,7 +22,7 @@ use crate::Clock;
 
 /// Performs the requests of a run in memory.
 pub struct Memory {
-    executor: Mutex<Executor>,
+    executor: Mutex<RunExecutor>,
     folder: PathBuf,
     run: Cid,
     observer: Option<Observer>,
@@ -32,7 +32,7 @@ impl Memory {
     /// Makes what performs the requests of a run whose programs run in a folder. No other run has
     /// its name.
     pub fn new(
-        executor: Executor,
+        executor: RunExecutor,
         folder: PathBuf,
         run: Cid,
         observer: Option<Observer>,
@@ -42,16 +42,21 @@ impl Memory {
     }
 
     /// Takes note of a request that was answered before.
-    pub fn fold(&self, request: &Request, answer: &Answer) {
+    pub fn fold(&self, request: &Request, answer: &RequestAnswer) {
         self.executor().fold(request, answer);
     }
 
     /// A panic under the lock leaves counters behind, never half of one.
-    fn executor(&self) -> MutexGuard<'_, Executor> {
+    fn executor(&self) -> MutexGuard<'_, RunExecutor> {
         self.executor.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn execute(&self, command: CommandLine, request: &Request, cancel: &CancelFlag) -> Answer {
+    fn execute(
+        &self,
+        command: CommandLine,
+        request: &Request,
+        cancel: &CancelFlag,
+    ) -> RequestAnswer {
         let program = command.argv.first().cloned().unwrap_or_default();
         let executable = Executable {
             argv: command.argv,
@@ -76,7 +81,7 @@ impl Memory {
         Charge { request: Some(self.key(request)), ..Charge::default() }
     }
 
-    fn call(&self, call: Call, request: &Request, cancel: &CancelFlag) -> Answer {
+    fn call(&self, call: EndpointCall, request: &Request, cancel: &CancelFlag) -> RequestAnswer {
         let key = self.key(request);
         let exchange = Exchange { call, key, headers: Vec::new(), limit: limit(request) };
         let url = exchange.call.url.clone();
@@ -86,22 +91,24 @@ impl Memory {
     }
 
     /// Calls a provider.
-    fn provide(&self, request: &Request, cancel: &CancelFlag) -> Answer {
+    fn provide(&self, request: &Request, cancel: &CancelFlag) -> RequestAnswer {
         let hash = match request.hash() {
             Ok(hash) => hash,
-            Err(error) => return Answer::Failed(Failure::new(NOT_DATA, error.to_string())),
+            Err(error) => {
+                return RequestAnswer::Failed(ProgramFailure::new(NOT_DATA, error.to_string()));
+            }
         };
         let session = self.run.to_string();
         let request_id = RequestId::derive(&session, &request.path, &hash);
         let at: Instant = Clock::System.now();
-        let stamp = Stamp { session, request_id, at, found: None };
+        let stamp = CallStamp { session, request_id, at, found: None };
         let call = self.executor().provided(request, (stamp, Repeats::Caller), &self.folder);
-        let Some(call) = call else { return Answer::Cancelled(Stopped::NotStarted) };
+        let Some(call) = call else { return RequestAnswer::Cancelled(CancelExtent::NotStarted) };
         let cancel = &cancel.in_charge(self.charge(request));
         observer::perform(self.observer.as_ref(), &call, cancel).answer
     }
 
-    fn caller(&self, request: &Request) -> Caller {
+    fn caller(&self, request: &Request) -> CredentialCaller {
         self.executor().caller(request, self.folder.clone(), self.run.to_string())
     }
 }
@@ -111,7 +118,7 @@ fn limit(request: &Request) -> Duration {
 }
 
 impl HostExecutor for Memory {
-    fn perform(&self, request: &Request, cancel: &CancelFlag) -> Answer {
+    fn perform(&self, request: &Request, cancel: &CancelFlag) -> RequestAnswer {
         // The lock is free while somebody outside is at work.
         let carrier = self.executor().carrier(request);
         match carrier {
@@ -121,16 +128,16 @@ impl HostExecutor for Memory {
             Carrier::Person(_) | Carrier::Script | Carrier::Nobody => {
                 self.executor().compute(request).unwrap_or_else(|| {
                     let message = format!("nothing in memory performs `{}`", request.kind);
-                    Answer::Failed(Failure::new("unknown-kind", message))
+                    RequestAnswer::Failed(ProgramFailure::new("unknown-kind", message))
                 })
             }
         }
     }
 
-    fn place(&self, request: &Request) -> Place {
+    fn place(&self, request: &Request) -> RequestPlace {
         match self.executor().carrier(request) {
-            Carrier::Program(_) | Carrier::Endpoint(_) | Carrier::Provider(_) => Place::Pool,
-            Carrier::Person(_) | Carrier::Script | Carrier::Nobody => Place::Inline,
+            Carrier::Program(_) | Carrier::Endpoint(_) | Carrier::Provider(_) => RequestPlace::Pool,
+            Carrier::Person(_) | Carrier::Script | Carrier::Nobody => RequestPlace::Inline,
         }
     }
 }

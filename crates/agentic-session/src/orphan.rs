@@ -7,13 +7,13 @@
 use std::collections::BTreeMap;
 
 use agentic_providers::host::CancelFlag;
-use agentic_providers::process::{Charge, Orphan, UnbegunProgram, remains};
-use agentic_replay::{EffectClass, Hold, Path, Performance, Progress};
+use agentic_providers::process::{Charge, OrphanProgram, UnbegunProgram, remains};
+use agentic_replay::{EffectClass, Hold, Path, Performance, SessionProgress};
 
-use super::drive::{Driver, Running};
+use super::drive::{Driver, RunningEffect};
 use super::folder::damaged;
 use super::outcome::EffectOutcome;
-use super::work::Work;
+use super::work::RunningWork;
 use crate::Result;
 
 /// What is recorded of an effect whose program never began.
@@ -21,7 +21,7 @@ const NEVER_BEGAN: &str = "its program never began";
 
 /// What happens to programs that live.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Remaining {
+pub enum OrphanFate {
     /// They may come to their end.
     AwaitedFirst,
     /// They are ended.
@@ -43,7 +43,7 @@ impl Driver<'_> {
     pub(super) fn look_after_orphans(&mut self) -> Result<()> {
         let folder = self.folder.processes();
         let left = remains(&folder).map_err(agentic_store::Error::io("read", &folder))?;
-        let mut by_request: BTreeMap<String, Vec<Orphan>> = BTreeMap::new();
+        let mut by_request: BTreeMap<String, Vec<OrphanProgram>> = BTreeMap::new();
         for orphan in left.orphans {
             by_request.entry(orphan.request.clone()).or_default().push(orphan);
         }
@@ -61,10 +61,10 @@ impl Driver<'_> {
         for (request, programs) in by_request {
             let is_its = |performance: &Performance| performance.id.to_string() == request;
             if let Some(performance) = doubted.iter().find(|doubted| is_its(doubted)) {
-                self.wait_out(performance.clone(), programs, Remaining::AwaitedFirst);
+                self.wait_out(performance.clone(), programs, OrphanFate::AwaitedFirst);
             } else if let Some(at) = self.ready.iter().position(is_its) {
                 let performance = self.ready.remove(at).expect("it was found there");
-                self.wait_out(performance, programs, Remaining::Ended);
+                self.wait_out(performance, programs, OrphanFate::Ended);
             } else {
                 // Its request has its answer: nobody needs it.
                 let grace = self.space.grace();
@@ -77,7 +77,7 @@ impl Driver<'_> {
     }
 
     /// Makes room for the programs that new requests will start, before these are recorded.
-    pub(super) fn make_room(&mut self, progress: &Progress) -> Result<()> {
+    pub(super) fn make_room(&mut self, progress: &SessionProgress) -> Result<()> {
         let is_scripted = |request| self.executor.is_scripted(request);
         for performance in &progress.perform {
             let request = &performance.request;
@@ -107,11 +107,16 @@ impl Driver<'_> {
         self.take_in(progress)
     }
 
-    fn wait_out(&mut self, performance: Performance, programs: Vec<Orphan>, remaining: Remaining) {
+    fn wait_out(
+        &mut self,
+        performance: Performance,
+        programs: Vec<OrphanProgram>,
+        remaining: OrphanFate,
+    ) {
         let path = performance.request.path.clone();
         let flag = CancelFlag::with_grace(self.space.grace());
-        let work = Work::orphans(path.clone(), programs, flag, remaining, self.arrivals());
-        self.running.insert(path, Running { work, performance });
+        let work = RunningWork::orphans(path.clone(), programs, flag, remaining, self.arrivals());
+        self.running.insert(path, RunningEffect { work, performance });
     }
 
     /// Goes on with an effect whose earlier program is waited for no longer.
@@ -147,10 +152,14 @@ impl Driver<'_> {
 }
 
 /// Waits for programs, or ends them; says whether all are over.
-pub fn settle(programs: &[Orphan], remaining: Remaining, flag: &CancelFlag) -> EffectOutcome {
-    let is_over = |program: &Orphan| match remaining {
-        Remaining::AwaitedFirst => program.wait(flag) || program.end(flag.grace()),
-        Remaining::Ended => program.end(flag.grace()),
+pub fn settle(
+    programs: &[OrphanProgram],
+    remaining: OrphanFate,
+    flag: &CancelFlag,
+) -> EffectOutcome {
+    let is_over = |program: &OrphanProgram| match remaining {
+        OrphanFate::AwaitedFirst => program.wait(flag) || program.end(flag.grace()),
+        OrphanFate::Ended => program.end(flag.grace()),
     };
     // Each of them, whatever became of the one before.
     let n_over = programs.iter().filter(|program| is_over(program)).count();

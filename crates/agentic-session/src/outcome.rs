@@ -1,10 +1,10 @@
 //! What the work of an effect has come to.
 
 use agentic_providers::credential::Result as CredentialResult;
-use agentic_providers::endpoint::Reply;
-use agentic_providers::executable::Outcome;
-use agentic_providers::provider::Response;
-use agentic_replay::{Answer, SessionId};
+use agentic_providers::endpoint::EndpointReply;
+use agentic_providers::executable::ProgramOutcome;
+use agentic_providers::provider::ProviderResponse;
+use agentic_replay::{RequestAnswer, SessionId};
 
 /// What work has come to.
 pub(super) enum EffectOutcome {
@@ -17,10 +17,10 @@ pub(super) enum EffectOutcome {
         /// Its name.
         name: String,
         /// How; nothing if it was not started for want of a credential.
-        outcome: CredentialResult<Outcome>,
+        outcome: CredentialResult<ProgramOutcome>,
     },
     /// A provider answered.
-    Answer(Response),
+    Answer(ProviderResponse),
     /// Programs of an earlier driver are waited for no longer.
     Orphans {
         /// Whether nothing of them lives.
@@ -33,7 +33,7 @@ pub(super) enum EffectOutcome {
         /// Where it is.
         url: String,
         /// What; nothing if it was not asked for want of a credential.
-        reply: CredentialResult<Reply>,
+        reply: CredentialResult<EndpointReply>,
     },
 }
 
@@ -41,7 +41,7 @@ pub(super) enum EffectOutcome {
 #[derive(Debug)]
 pub struct ExecOutcome {
     /// The answer that it gives.
-    pub answer: Answer,
+    pub answer: RequestAnswer,
     /// Why it may be tried again instead, where it may: nothing of it happened, or it says so
     /// itself.
     pub fault: Option<String>,
@@ -49,8 +49,8 @@ pub struct ExecOutcome {
     pub no_room: Option<std::io::Error>,
 }
 
-impl From<Answer> for ExecOutcome {
-    fn from(answer: Answer) -> ExecOutcome {
+impl From<RequestAnswer> for ExecOutcome {
+    fn from(answer: RequestAnswer) -> ExecOutcome {
         ExecOutcome { answer, fault: None, no_room: None }
     }
 }

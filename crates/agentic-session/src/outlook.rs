@@ -3,11 +3,11 @@
 //! that are over.
 
 use agentic_model::AgentName;
-use agentic_replay::{SessionId, State};
+use agentic_replay::{SessionId, SessionState};
 
 use crate::Summary;
 use crate::folder::Folder;
-use crate::hold::{Filter, Pending, scan};
+use crate::hold::{Filter, PendingHold, scan};
 use crate::policy::Policy;
 use crate::recent::read_journal;
 use crate::trust::{self, Look};
@@ -17,7 +17,7 @@ use crate::{Result, SessionSpace};
 #[derive(Debug, Clone, PartialEq)]
 pub struct Outlook {
     /// The open holds, oldest first.
-    pub holds: Vec<Pending>,
+    pub holds: Vec<PendingHold>,
     /// The sessions without an open hold that could go on and that nobody drives, with their agents.
     pub unattended: Vec<(SessionId, AgentName)>,
 }
@@ -43,9 +43,12 @@ pub fn outlook(space: &SessionSpace, filter: &Filter) -> Result<Outlook> {
 /// Fails when the records or the branch cannot be read.
 pub fn is_unattended(space: &SessionSpace, summary: &Summary) -> Result<bool> {
     let can_go_on = match summary.state {
-        State::Done | State::Failed | State::Cancelled | State::Diverged => return Ok(false),
-        State::Running => true,
-        State::Held | State::Waiting => {
+        SessionState::Done
+        | SessionState::Failed
+        | SessionState::Cancelled
+        | SessionState::Diverged => return Ok(false),
+        SessionState::Running => true,
+        SessionState::Held | SessionState::Waiting => {
             let is_due = summary.until.is_some_and(|until| until <= space.now());
             is_due || has_decision(space, summary)?
         }

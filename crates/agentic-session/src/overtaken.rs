@@ -15,7 +15,7 @@ use crate::{Result, SessionSpace};
 
 /// A decision that nothing came of.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Overtaken {
+pub struct OvertakenDecision {
     /// The request that it answers.
     pub request: RequestId,
     /// Its commit.
@@ -28,7 +28,7 @@ pub struct Overtaken {
 ///
 /// # Errors
 /// Fails when there is no such session, and when its records or the branch cannot be read.
-pub fn overtaken(space: &SessionSpace, id: &SessionId) -> Result<Vec<Overtaken>> {
+pub fn overtaken(space: &SessionSpace, id: &SessionId) -> Result<Vec<OvertakenDecision>> {
     let journal = read_journal(space, id)?;
     let start = journal.start();
     let Ok(head) = space.head(&start.agent) else { return Ok(Vec::new()) };
@@ -46,7 +46,7 @@ pub fn overtaken(space: &SessionSpace, id: &SessionId) -> Result<Vec<Overtaken>>
             closed.remove(&decision.request);
             continue;
         }
-        late.push(Overtaken { request: request.id, commit: commit.oid, decision });
+        late.push(OvertakenDecision { request: request.id, commit: commit.oid, decision });
     }
     late.reverse();
     Ok(late)
@@ -61,15 +61,16 @@ pub fn decisions(space: &SessionSpace, summary: &Summary) -> BTreeMap<Oid, Decis
 }
 
 /// A request that has its answer.
-struct Closed {
+struct ClosedRequest {
     id: RequestId,
     /// The decisions that it was answered by, or that let its effect begin.
     commits: BTreeSet<Oid>,
 }
 
 /// Finds the requests that have their answers, by their ids.
-fn closed_requests(summary: &Summary) -> BTreeMap<RequestId, Closed> {
+fn closed_requests(summary: &Summary) -> BTreeMap<RequestId, ClosedRequest> {
     let closed = summary.asked.iter().filter(|asked| asked.answer.is_some());
-    let closed = closed.map(|asked| Closed { id: asked.id, commits: asked.decisions().collect() });
+    let closed =
+        closed.map(|asked| ClosedRequest { id: asked.id, commits: asked.decisions().collect() });
     closed.map(|closed| (closed.id, closed)).collect()
 }

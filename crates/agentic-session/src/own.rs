@@ -6,9 +6,9 @@
 
 use agentic_replay::{RecordHash, SessionId};
 use agentic_store::Durability;
-use agentic_store::journal::{self, Log, Place};
+use agentic_store::journal::{self, LogFile, LogPlace};
 
-use super::beginning::Beginning;
+use super::beginning::FirstRecord;
 use super::folder::{Folder, damaged};
 use super::segment::{SealedSpan, Segments};
 use super::{block, seal};
@@ -20,7 +20,7 @@ pub struct OwnRecords {
     /// Each record, in order.
     pub frames: Vec<Vec<u8>>,
     /// Where they end in the log; nothing if the log lacks some, and they were read from the seal.
-    pub end: Option<Place>,
+    pub end: Option<LogPlace>,
 }
 
 /// Reads a session's own records.
@@ -32,7 +32,7 @@ pub fn read(space: &SessionSpace, id: &SessionId) -> Result<OwnRecords> {
     let (Some(first), Some(_)) = (frames.first(), end) else {
         return Ok(OwnRecords { frames, end });
     };
-    let agent = Beginning::from_frame(id, first)?.start.agent;
+    let agent = FirstRecord::from_frame(id, first)?.start.agent;
     let segments = Segments::of(space, &agent)?;
     let spans: Vec<SealedSpan> = segments.spans(id).collect();
     if reaches(id, &frames, &spans)? {
@@ -81,7 +81,7 @@ pub struct PutBack {
     /// How many records were put back.
     pub n_records: usize,
     /// Where the log ends now.
-    pub end: Place,
+    pub end: LogPlace,
 }
 
 /// Puts sealed records back that a log lacks. The session's lock is held.
@@ -89,7 +89,7 @@ pub struct PutBack {
 /// # Errors
 /// Fails when the disk is full, and when the log is damaged.
 pub fn put_back(folder: &Folder, sealed: &[Vec<u8>]) -> Result<PutBack> {
-    let (mut log, n_cut_bytes) = Log::open(&folder.log())?;
+    let (mut log, n_cut_bytes) = LogFile::open(&folder.log())?;
     let there = block::expand(journal::payloads(&folder.log())?)?;
     check_beginning(&folder.id, &there, sealed)?;
     let lost: Vec<&[u8]> = sealed.iter().skip(there.len()).map(Vec::as_slice).collect();

@@ -14,10 +14,10 @@ use std::fmt::Debug;
 
 use agentic_plan::AuthSource;
 use agentic_providers::configuration::Configuration;
-use agentic_providers::endpoint::Call;
+use agentic_providers::endpoint::EndpointCall;
 use agentic_providers::model::Adapter;
 use agentic_providers::provider::Providers;
-use agentic_replay::{Answer, PinnedProgram, ProgramFault, Request};
+use agentic_replay::{PinnedProgram, ProgramFault, Request, RequestAnswer};
 
 use super::provision::Provision;
 use super::reply::ReplyForm;
@@ -58,7 +58,7 @@ pub(crate) enum Carrier {
     /// A program.
     Program(CommandLine),
     /// An endpoint.
-    Endpoint(Call),
+    Endpoint(EndpointCall),
     /// A provider, of which this is wanted.
     Provider(Provision),
     /// The person who watches, who is asked for a field; the performer where nobody sits there.
@@ -98,10 +98,10 @@ pub(crate) trait Performer: Debug + Send {
 
     /// Answers a request that is only computed, that a script answers, or that nobody here performs.
     /// Nothing for those that somebody else carries out, and for those of the space.
-    fn compute(&mut self, request: &Request) -> Option<Answer>;
+    fn compute(&mut self, request: &Request) -> Option<RequestAnswer>;
 
     /// Takes note of a request that was answered before.
-    fn fold(&mut self, _request: &Request, _answer: &Answer) {}
+    fn fold(&mut self, _request: &Request, _answer: &RequestAnswer) {}
 
     /// Returns what holds for all requests of the run.
     fn terms(&self) -> RunTerms<'_> {

@@ -8,13 +8,13 @@
 
 use agentic_model::Value;
 use agentic_providers::host::CancelFlag;
-use agentic_replay::{Answer, By, Performance};
+use agentic_replay::{By, Performance, RequestAnswer};
 
-use super::drive::{Driver, Running};
+use super::drive::{Driver, RunningEffect};
 use super::folder::damaged;
 use super::outcome::ExecOutcome;
 use super::process::{PROBE, Process, probe_of};
-use super::work::Work;
+use super::work::RunningWork;
 use crate::Result;
 
 /// How a probe ends whose effect has happened.
@@ -47,7 +47,7 @@ impl Driver<'_> {
         let (folder, arrivals) = (self.work_folder(), self.arrivals());
         let flag = CancelFlag::with_grace(self.space.grace()).in_charge(self.charge(&performance));
         let process = Process::probe(&performance, probe, &folder, flag, arrivals);
-        self.running.insert(path, Running { work: Work::Probe(process), performance });
+        self.running.insert(path, RunningEffect { work: RunningWork::Probe(process), performance });
         Ok(())
     }
 
@@ -55,8 +55,10 @@ impl Driver<'_> {
     pub(super) fn probed(&mut self, performance: &Performance, ended: ExecOutcome) -> Result<()> {
         let path = &performance.request.path;
         let status = match &ended.answer {
-            Answer::Ok(value) => value.get("status").and_then(Value::as_int),
-            Answer::Failed(_) | Answer::TimedOut | Answer::Cancelled(_) => None,
+            RequestAnswer::Ok(value) => value.get("status").and_then(Value::as_int),
+            RequestAnswer::Failed(_) | RequestAnswer::TimedOut | RequestAnswer::Cancelled(_) => {
+                None
+            }
         };
         match status {
             Some(HAPPENED) => self.answer(path, ended.answer, By::System(PROBE.to_owned())),

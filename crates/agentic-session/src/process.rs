@@ -8,8 +8,10 @@ use std::time::{Duration, Instant as Moment};
 
 use agentic_model::{Map, Value};
 use agentic_providers::host::CancelFlag;
-use agentic_providers::process::{Environment, Input, Launch, Leftover, Running};
-use agentic_replay::{Answer, Failure, Path, Performance, Request, Stopped};
+use agentic_providers::process::{
+    Launch, LaunchEnvironment, LaunchInput, Leftover, RunningProgram,
+};
+use agentic_replay::{CancelExtent, Path, Performance, ProgramFailure, Request, RequestAnswer};
 use rustix::process::Signal;
 
 use super::backlog::wanted;
@@ -84,13 +86,13 @@ impl Process {
     }
 
     /// Stops the program, waits for its end and says what is known about it then.
-    pub fn stop(&self) -> Stopped {
+    pub fn stop(&self) -> CancelExtent {
         self.stop.set();
         let deadline = Moment::now() + GRACE;
         while !self.thread.is_finished() && Moment::now() < deadline {
             std::thread::sleep(POLL);
         }
-        if self.thread.is_finished() { Stopped::Stopped } else { Stopped::Unknown }
+        if self.thread.is_finished() { CancelExtent::Stopped } else { CancelExtent::Unknown }
     }
 }
 
@@ -120,8 +122,8 @@ fn run(payload: &Value, folder: &FolderPath, bounds: Bounds<'_>) -> ExecOutcome 
     let launched = Launch {
         argv: &argv,
         folder: &folder,
-        input: Input::Whole(stdin.as_bytes()),
-        environment: Environment::Inherited,
+        input: LaunchInput::Whole(stdin.as_bytes()),
+        environment: LaunchEnvironment::Inherited,
         variables: &[],
         limit: bounds.limit,
         charge: bounds.stop.charge(),
@@ -135,10 +137,10 @@ fn run(payload: &Value, folder: &FolderPath, bounds: Bounds<'_>) -> ExecOutcome 
     let stdout = Output::collect(program.take_stdout());
     let stderr = Output::collect(program.take_stderr());
     let status = match wait(&program, &is_late, bounds.stop) {
-        Waited::Ended(status) => status,
-        Waited::TimedOut => return Answer::TimedOut.into(),
-        Waited::Stopped => return Answer::Cancelled(Stopped::Stopped).into(),
-        Waited::Lost(error) => return failed("exec", &error.to_string()).into(),
+        ProcessWait::Ended(status) => status,
+        ProcessWait::TimedOut => return RequestAnswer::TimedOut.into(),
+        ProcessWait::Stopped => return RequestAnswer::Cancelled(CancelExtent::Stopped).into(),
+        ProcessWait::Lost(error) => return failed("exec", &error.to_string()).into(),
     };
     let mut leftover = Leftover::Left;
     // What the program left running may hold its output open.
@@ -151,7 +153,7 @@ fn run(payload: &Value, folder: &FolderPath, bounds: Bounds<'_>) -> ExecOutcome 
     }
     program.finish(leftover);
     let status = status.code().unwrap_or(-1);
-    let answer = Answer::Ok(Value::Map(Map::from([
+    let answer = RequestAnswer::Ok(Value::Map(Map::from([
         ("status".to_owned(), Value::Int(i64::from(status))),
         ("stdout".to_owned(), stdout.text()),
         ("stderr".to_owned(), stderr.text()),
@@ -212,7 +214,7 @@ fn command_of(payload: &Value) -> Option<Vec<String>> {
     (!words.is_empty()).then_some(words)
 }
 
-enum Waited {
+enum ProcessWait {
     Ended(std::process::ExitStatus),
     TimedOut,
     Stopped,
@@ -221,17 +223,17 @@ enum Waited {
 
 /// Waits for the end of a program. One that takes too long, or is told to stop, is killed with
 /// everything that it started.
-fn wait(program: &Running, is_late: &dyn Fn() -> bool, stop: &CancelFlag) -> Waited {
+fn wait(program: &RunningProgram, is_late: &dyn Fn() -> bool, stop: &CancelFlag) -> ProcessWait {
     loop {
         match program.ended() {
-            Ok(Some(status)) => return Waited::Ended(status),
+            Ok(Some(status)) => return ProcessWait::Ended(status),
             Ok(None) => {}
-            Err(error) => return Waited::Lost(error),
+            Err(error) => return ProcessWait::Lost(error),
         }
         let stopped = stop.is_set();
         if stopped || is_late() {
             program.signal(Signal::KILL);
-            return if stopped { Waited::Stopped } else { Waited::TimedOut };
+            return if stopped { ProcessWait::Stopped } else { ProcessWait::TimedOut };
         }
         std::thread::sleep(POLL);
     }
@@ -271,6 +273,6 @@ impl Output {
     }
 }
 
-fn failed(code: &str, message: &str) -> Answer {
-    Answer::Failed(Failure::new(code, message))
+fn failed(code: &str, message: &str) -> RequestAnswer {
+    RequestAnswer::Failed(ProgramFailure::new(code, message))
 }

@@ -13,8 +13,8 @@ use agentic_replay::record::{
     AnswerRecord, AskRecord, Outcome, PermitRecord, PermitScope, RETRY, VoteRecord,
 };
 use agentic_replay::{
-    Answer, Body, By, Coverage, Failure, Handling, HoldReason, Journal, Path, Record, RequestId,
-    SessionId, Stored, settle,
+    Body, By, Coverage, Handling, HoldReason, Path, ProgramFailure, Record, RecordChain,
+    RequestAnswer, RequestId, SessionId, StoredValue, settle,
 };
 
 use super::consequence::{Consequence, consequence};
@@ -89,7 +89,7 @@ pub fn prove(space: &SessionSpace, id: &SessionId) -> Result<Proof> {
 }
 
 /// Reads every long value and object that the records name, each copy of it.
-fn check_objects(segments: &Segments<'_>, journal: &Journal, proof: &mut Proof) -> Result<()> {
+fn check_objects(segments: &Segments<'_>, journal: &RecordChain, proof: &mut Proof) -> Result<()> {
     let (space, start) = (segments.space(), journal.start());
     let id = start.session;
     Folder::of(space, &id).check_objects()?;
@@ -97,13 +97,13 @@ fn check_objects(segments: &Segments<'_>, journal: &Journal, proof: &mut Proof) 
     let mut named = BTreeSet::new();
     for record in journal.records() {
         for value in record.body.values() {
-            if let Stored::Object(cid) = value {
+            if let StoredValue::Object(cid) = value {
                 named.insert(*cid);
             }
         }
     }
     for cid in &named {
-        let is_there = agentic_replay::Objects::bytes(&values, cid).is_some();
+        let is_there = agentic_replay::StoredObjects::bytes(&values, cid).is_some();
         if !is_there && seal::value_in(segments, &id, cid)?.is_none() {
             return Err(damaged(&id, &format!("the value `{cid}` that it names cannot be read")));
         }
@@ -121,7 +121,7 @@ fn check_objects(segments: &Segments<'_>, journal: &Journal, proof: &mut Proof) 
 }
 
 /// Lists the programs that a session has run.
-fn flows_of(journal: &Journal) -> BTreeSet<Cid> {
+fn flows_of(journal: &RecordChain) -> BTreeSet<Cid> {
     let flow = |record: &Record| match &record.body {
         Body::Start(start) => Some(start.flow),
         Body::Upgrade(upgrade) => Some(upgrade.to),
@@ -235,10 +235,13 @@ impl<'w> Witness<'w> {
         let By::Decision(commit) = &answer.by else { return self.hear_undecided(seq, answer, ask) };
         let Some(decision) = self.decision(seq, &answer.path, commit)? else { return Ok(()) };
         let recorded = match &answer.outcome {
-            Outcome::Ok(value) => Answer::Ok(self.value(value)?),
+            Outcome::Ok(value) => RequestAnswer::Ok(self.value(value)?),
             Outcome::Failed { code, message, details } => {
                 let details = self.value(details)?;
-                Answer::Failed(Failure { details, ..Failure::new(code, message) })
+                RequestAnswer::Failed(ProgramFailure {
+                    details,
+                    ..ProgramFailure::new(code, message)
+                })
             }
             Outcome::TimedOut => return self.must(false, seq, commit),
             Outcome::Cancelled(_) if decision.action == Action::Withdrawn => {
@@ -314,7 +317,7 @@ impl<'w> Witness<'w> {
         decision.ok_or_else(foreign).map(Some)
     }
 
-    fn value(&self, stored: &Stored) -> Result<Value> {
+    fn value(&self, stored: &StoredValue) -> Result<Value> {
         stored.value(self.values).map_err(|error| damaged(&self.id, &error.to_string()))
     }
 

@@ -8,9 +8,9 @@ use agentic_lang_context::MEMORY_REQUEST;
 use agentic_model::{Cid, Value};
 use agentic_providers::configuration::Configuration;
 use agentic_providers::host::CancelFlag;
-use agentic_providers::model::{Piece, Repeats};
-use agentic_providers::provider::{Providers, Response, Stamp};
-use agentic_replay::{Answer, Failure, Request};
+use agentic_providers::model::{Repeats, ReplyPart};
+use agentic_providers::provider::{CallStamp, ProviderResponse, Providers};
+use agentic_replay::{ProgramFailure, Request, RequestAnswer};
 
 use super::performer::Performer;
 
@@ -18,7 +18,7 @@ use super::performer::Performer;
 const UNCONFIGURED: &str = "unconfigured";
 
 /// The providers that are configured, or why there are none.
-type Configured = Result<Arc<Providers>, String>;
+type ConfiguredProviders = Result<Arc<Providers>, String>;
 
 /// What is wanted of the providers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -44,10 +44,10 @@ impl Provision {
 /// A call of a provider, which takes its time.
 #[derive(Debug)]
 pub struct ProviderCall {
-    providers: Configured,
+    providers: ConfiguredProviders,
     request: Request,
     provision: Provision,
-    stamp: Stamp,
+    stamp: CallStamp,
     /// Who makes the call of a role again that failed.
     repeats: Repeats,
 }
@@ -57,12 +57,15 @@ impl ProviderCall {
     pub fn perform<'a>(
         &self,
         cancel: &'a CancelFlag,
-        listener: Option<&'a mut dyn FnMut(Piece<'_>)>,
-    ) -> Response {
+        listener: Option<&'a mut dyn FnMut(ReplyPart<'_>)>,
+    ) -> ProviderResponse {
         let providers = match &self.providers {
             Ok(providers) => providers,
             Err(message) => {
-                return Response::unanswered(Failure::new(self.provision.broken(), message));
+                return ProviderResponse::unanswered(ProgramFailure::new(
+                    self.provision.broken(),
+                    message,
+                ));
             }
         };
         match self.provision {
@@ -75,7 +78,7 @@ impl ProviderCall {
         let response = providers.perform_heard(&self.request, &self.stamp, cancel, listener);
         response.unwrap_or_else(|| {
             let message = format!("nothing here performs `{}`", self.request.kind);
-            Answer::Failed(Failure::new("unknown-kind", message)).into()
+            RequestAnswer::Failed(ProgramFailure::new("unknown-kind", message)).into()
         })
     }
 
@@ -83,7 +86,7 @@ impl ProviderCall {
     ///
     /// # Errors
     /// Fails with the answer of a call that cannot be made.
-    pub fn look(&self) -> Result<Option<Value>, Answer> {
+    pub fn look(&self) -> Result<Option<Value>, RequestAnswer> {
         match (&self.providers, self.provision) {
             (Ok(providers), Provision::Effect) => providers.look(&self.request),
             (Ok(_), Provision::Role(_) | Provision::Advice) | (Err(_), _) => Ok(None),
@@ -93,20 +96,20 @@ impl ProviderCall {
 
 /// The providers of one run.
 #[derive(Debug, Default)]
-pub(crate) struct Provided {
+pub(crate) struct RunProviders {
     /// The models, tools and memories outside, once one was needed.
-    providers: OnceCell<Configured>,
+    providers: OnceCell<ConfiguredProviders>,
     /// What memories were asked before the providers were needed.
-    recalled: Vec<(Request, Answer)>,
+    recalled: Vec<(Request, RequestAnswer)>,
 }
 
-impl Provided {
+impl RunProviders {
     /// Makes the call of a provider; what it needs is configured in a folder.
     pub fn call(
         &self,
         performer: &dyn Performer,
         (request, provision): (&Request, Provision),
-        (stamp, repeats): (Stamp, Repeats),
+        (stamp, repeats): (CallStamp, Repeats),
         folder: &Path,
     ) -> ProviderCall {
         let providers = self.providers.get_or_init(|| self.configured(performer, folder)).clone();
@@ -147,7 +150,7 @@ impl Provided {
     }
 
     /// Reads which models, tools and memories there are.
-    fn configured(&self, performer: &dyn Performer, folder: &Path) -> Configured {
+    fn configured(&self, performer: &dyn Performer, folder: &Path) -> ConfiguredProviders {
         let configuration = Configuration::find(folder).map_err(|error| error.to_string())?;
         let providers = Providers::configured(performer.configured(configuration));
         for (request, answer) in &self.recalled {
@@ -162,7 +165,7 @@ impl Provided {
     }
 
     /// Takes note of a request that a provider answered before.
-    pub fn fold(&mut self, request: &Request, answer: &Answer) {
+    pub fn fold(&mut self, request: &Request, answer: &RequestAnswer) {
         match self.providers.get() {
             Some(Ok(providers)) => providers.recall(request, answer),
             None => self.recalled.push((request.clone(), answer.clone())),

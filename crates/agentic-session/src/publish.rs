@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 
 use agentic_model::Oid;
 use agentic_replay::record::PublishRecord;
-use agentic_replay::{Hold, Link, Note, Path, Progress};
+use agentic_replay::{Hold, Note, Path, RecordLink, SessionProgress};
 
 use super::drive::Driver;
 use super::folder::damaged;
@@ -18,7 +18,7 @@ use crate::trust::{self, Look};
 impl Driver<'_> {
     /// Publishes the holds that are not, or whose head the branch has left, with the records of
     /// this progress.
-    pub(super) fn publish(&mut self, progress: &mut Progress) -> Result<()> {
+    pub(super) fn publish(&mut self, progress: &mut SessionProgress) -> Result<()> {
         if progress.holds.is_empty() {
             return Ok(());
         }
@@ -62,6 +62,6 @@ impl Driver<'_> {
 }
 
 /// Returns where the request is that a record asks, if it asks one.
-fn asked_in(link: &Link) -> Option<&Path> {
+fn asked_in(link: &RecordLink) -> Option<&Path> {
     link.record.body.as_ask().map(|ask| &ask.path)
 }

@@ -9,7 +9,7 @@ use std::path::Path as FilePath;
 use agentic_git::{Repository, TreeChange, TreeEdit, run_git};
 use agentic_model::commit::{Claims, CommitData, OpenFields};
 use agentic_model::{Instant, Kind, Oid, Person, Signature, Value};
-use agentic_replay::{Answer, AskedRequest, SessionId, Summary};
+use agentic_replay::{AskedRequest, RequestAnswer, SessionId, Summary};
 use agentic_space::commit::Edit;
 use agentic_store::error::GitError;
 use agentic_store::journal::{GitKind, GitObject};
@@ -34,7 +34,7 @@ pub fn rebuild(space: &SessionSpace, id: &SessionId, folder: &FilePath) -> Resul
     let target = Repository::open(folder)?;
     let mut rebuilt = Vec::new();
     for asked in &summary.asked {
-        let Some((_, Answer::Ok(answer), _)) = &asked.answer else { continue };
+        let Some((_, RequestAnswer::Ok(answer), _)) = &asked.answer else { continue };
         if asked.kind == "commit" {
             let made = remake(space, &target, &summary, asked, answer, &rebuilt)?;
             rebuilt.push(made);

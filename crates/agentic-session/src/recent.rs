@@ -7,10 +7,10 @@
 
 use std::sync::Arc;
 
-use agentic_replay::{HashedRecord, Journal, SessionId};
+use agentic_replay::{HashedRecord, RecordChain, SessionId};
 use agentic_store::journal;
 
-use super::beginning::Beginning;
+use super::beginning::FirstRecord;
 use super::block;
 use super::folder::{Folder, damaged};
 use super::known::KnownJournal;
@@ -25,7 +25,7 @@ const FORKS_MAX: usize = 4096;
 ///
 /// # Errors
 /// Fails when there is no such session or its records are damaged.
-pub fn read_journal(space: &SessionSpace, id: &SessionId) -> Result<Arc<Journal>> {
+pub fn read_journal(space: &SessionSpace, id: &SessionId) -> Result<Arc<RecordChain>> {
     let known = read_known(space, id)?;
     let journal = Arc::clone(&known.journal);
     space.recent().keep(known);
@@ -49,7 +49,7 @@ pub fn own_records(space: &SessionSpace, id: &SessionId, from: usize) -> Result<
 ///
 /// # Errors
 /// Fails as [`read_journal`] does, and when the disk is full.
-pub fn restore_journal(space: &SessionSpace, folder: &Folder) -> Result<Arc<Journal>> {
+pub fn restore_journal(space: &SessionSpace, folder: &Folder) -> Result<Arc<RecordChain>> {
     let mut known = read_known(space, &folder.id)?;
     if known.end.is_none() {
         let had_log = folder.exists();
@@ -79,12 +79,12 @@ fn read_known(space: &SessionSpace, id: &SessionId) -> Result<KnownJournal> {
 /// Reads the whole journal of a session.
 fn read_whole(space: &SessionSpace, id: &SessionId) -> Result<KnownJournal> {
     let OwnRecords { frames, end } = own::read(space, id)?;
-    let journal = match Journal::read(&frames) {
+    let journal = match RecordChain::read(&frames) {
         Ok(journal) => journal,
         // The records of a fork alone are no journal.
         Err(_) => {
             let shared = shared(space, id, &frames)?;
-            let journal = Journal::read(shared.iter().chain(&frames));
+            let journal = RecordChain::read(shared.iter().chain(&frames));
             journal.map_err(|error| damaged(id, &error.to_string()))?
         }
     };
@@ -120,9 +120,9 @@ fn shared(space: &SessionSpace, id: &SessionId, own: &[Vec<u8>]) -> Result<Vec<V
     Ok(shares.into_iter().rev().flatten().collect())
 }
 
-fn beginning(id: &SessionId, frames: &[Vec<u8>]) -> Result<Beginning> {
+fn beginning(id: &SessionId, frames: &[Vec<u8>]) -> Result<FirstRecord> {
     let first = frames
         .first()
         .ok_or_else(|| Error::Session(SessionError::Unknown { id: id.to_string() }))?;
-    Beginning::from_frame(id, first)
+    FirstRecord::from_frame(id, first)
 }

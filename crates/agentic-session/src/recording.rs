@@ -1,7 +1,7 @@
 //! Recording: answers, and what the program makes of them, are durable before anything follows from
 //! them.
 
-use agentic_replay::{Answer, By, Path, Progress};
+use agentic_replay::{By, Path, RequestAnswer, SessionProgress};
 
 use super::drive::Driver;
 use super::folder::damaged;
@@ -9,7 +9,7 @@ use crate::Result;
 
 impl Driver<'_> {
     /// Records an answer and takes in what the program makes of it.
-    pub(super) fn answer(&mut self, path: &Path, answer: Answer, by: By) -> Result<()> {
+    pub(super) fn answer(&mut self, path: &Path, answer: RequestAnswer, by: By) -> Result<()> {
         self.timers.remove(path);
         self.flush()?;
         agentic_store::fault::point("before-answer")?;
@@ -32,13 +32,13 @@ impl Driver<'_> {
     }
 
     /// Makes records durable, then does what they allow.
-    pub(super) fn take_in(&mut self, mut progress: Progress) -> Result<()> {
+    pub(super) fn take_in(&mut self, mut progress: SessionProgress) -> Result<()> {
         self.flush()?;
         self.persist(&mut progress)?;
         self.follow(progress)
     }
 
-    pub(super) fn persist(&mut self, progress: &mut Progress) -> Result<()> {
+    pub(super) fn persist(&mut self, progress: &mut SessionProgress) -> Result<()> {
         let asks_people = asks_people(progress);
         tracing::debug!(
             session = %self.folder.id.short(),
@@ -54,7 +54,7 @@ impl Driver<'_> {
     }
 
     /// Does what durable records allow: lists effects and timers, and stops what is withdrawn.
-    pub(super) fn follow(&mut self, progress: Progress) -> Result<()> {
+    pub(super) fn follow(&mut self, progress: SessionProgress) -> Result<()> {
         self.tell(&progress.events)?;
         let now = self.space.now();
         self.ready.extend(self.backlog.keep_later(progress.perform, now));
@@ -76,7 +76,7 @@ impl Driver<'_> {
 
 /// Says whether a program has just asked for what waits for a human. What was recorded before, and is
 /// only listed again, keeps its meaning.
-fn asks_people(progress: &Progress) -> bool {
+fn asks_people(progress: &SessionProgress) -> bool {
     let asked = progress.asked();
     progress.holds.iter().any(|hold| asked.contains(&hold.request.path))
 }

@@ -1,8 +1,8 @@
 //! Replaying and comparing sessions without performing anything.
 
 use agentic_model::{Object, Value, canonical};
-use agentic_replay::record::Objects as _;
-use agentic_replay::{Divergence, ReplayError, Session, SessionId, Setting};
+use agentic_replay::record::StoredObjects as _;
+use agentic_replay::{Divergence, ReplayError, Session, SessionId, SessionSetting};
 use agentic_store::error::DamageError;
 
 use super::folder::{Folder, Values};
@@ -14,7 +14,7 @@ use crate::{Error, Result, SessionSpace};
 
 /// What a replay found.
 #[derive(Debug)]
-pub enum Verdict {
+pub enum ReplayVerdict {
     /// The program made every recorded request.
     Same,
     /// It did something else.
@@ -28,13 +28,17 @@ pub enum Verdict {
 /// # Errors
 /// Fails when there is no such session or the program does not parse; damage and divergence are
 /// verdicts.
-pub fn replay(space: &SessionSpace, id: &SessionId, flow: Option<&Object>) -> Result<Verdict> {
+pub fn replay(
+    space: &SessionSpace,
+    id: &SessionId,
+    flow: Option<&Object>,
+) -> Result<ReplayVerdict> {
     let journal = match read_journal(space, id) {
         Ok(journal) => journal,
         Err(Error::Space(agentic_space::Error::Store(agentic_store::Error::Damage(
             DamageError { reason, .. },
         )))) => {
-            return Ok(Verdict::Corrupt(reason));
+            return Ok(ReplayVerdict::Corrupt(reason));
         }
         Err(error) => return Err(error),
     };
@@ -48,7 +52,7 @@ pub fn replay(space: &SessionSpace, id: &SessionId, flow: Option<&Object>) -> Re
     };
     let values = Values::of(space, &journal);
     let (engine, kinds) = (engine_of(flow, journal.start())?, kinds_of(flow)?);
-    let setting = Setting { engine: &engine, kinds: &kinds, objects: &values };
+    let setting = SessionSetting { engine: &engine, kinds: &kinds, objects: &values };
     Ok(
         match Session::load(
             &journal,
@@ -56,10 +60,10 @@ pub fn replay(space: &SessionSpace, id: &SessionId, flow: Option<&Object>) -> Re
             setting,
             &mut |_, _| {},
         ) {
-            Ok(_) => Verdict::Same,
-            Err(ReplayError::Diverged(divergence)) => Verdict::Diverged(divergence),
-            Err(ReplayError::Corrupt(corrupt)) => Verdict::Corrupt(corrupt.to_string()),
-            Err(ReplayError::Missing(missing)) => Verdict::Corrupt(missing.to_string()),
+            Ok(_) => ReplayVerdict::Same,
+            Err(ReplayError::Diverged(divergence)) => ReplayVerdict::Diverged(divergence),
+            Err(ReplayError::Corrupt(corrupt)) => ReplayVerdict::Corrupt(corrupt.to_string()),
+            Err(ReplayError::Missing(missing)) => ReplayVerdict::Corrupt(missing.to_string()),
         },
     )
 }

@@ -5,10 +5,10 @@
 use agentic_lang_agent::{Data, answer};
 use agentic_model::json;
 use agentic_providers::credential::Result as CredentialResult;
-use agentic_providers::endpoint::Reply;
-use agentic_providers::executable::{OUTPUT_BYTES_MAX, Outcome};
-use agentic_providers::provider::Response;
-use agentic_replay::{Answer, Failure, Stopped};
+use agentic_providers::endpoint::EndpointReply;
+use agentic_providers::executable::{OUTPUT_BYTES_MAX, ProgramOutcome};
+use agentic_providers::provider::ProviderResponse;
+use agentic_replay::{CancelExtent, ProgramFailure, RequestAnswer};
 
 /// The class of the errors of handlers that break the rules.
 const HANDLER_BROKEN: &str = "HandlerError";
@@ -32,11 +32,15 @@ pub(super) enum ReplyForm {
 
 impl ReplyForm {
     /// Tells what came of a request from what became of its program.
-    pub(super) fn printed(self, program: &str, outcome: CredentialResult<Outcome>) -> Response {
+    pub(super) fn printed(
+        self,
+        program: &str,
+        outcome: CredentialResult<ProgramOutcome>,
+    ) -> ProviderResponse {
         let (broken, garbage) = self.codes();
         credited(outcome, |outcome| {
-            Response::from(match outcome {
-                Outcome::Done(printed) => match std::str::from_utf8(&printed) {
+            ProviderResponse::from(match outcome {
+                ProgramOutcome::Done(printed) => match std::str::from_utf8(&printed) {
                     Ok(text) => {
                         self.read("the program", text).unwrap_or_else(|what| failed(garbage, what))
                     }
@@ -47,7 +51,7 @@ impl ReplyForm {
                         failed(garbage, format!("the program printed {begins:?}, which is {what}"))
                     }
                 },
-                Outcome::Crashed { status, complaint } => {
+                ProgramOutcome::Crashed { status, complaint } => {
                     let status = status.code();
                     let how = status
                         .map_or("by a signal".to_owned(), |code| format!("with status {code}"));
@@ -55,26 +59,30 @@ impl ReplyForm {
                     let colon = if complaint.is_empty() { "" } else { ": " };
                     failed(broken, format!("the program ended {how}{colon}{complaint}"))
                 }
-                Outcome::Lost(error) => {
+                ProgramOutcome::Lost(error) => {
                     let code = if self == ReplyForm::HandlerLine { broken } else { NOT_RUNNABLE };
                     failed(code, format!("the program cannot be run: `{program}`: {error}"))
                 }
-                Outcome::Flooded => failed(
+                ProgramOutcome::Flooded => failed(
                     "OutputTooLarge",
                     format!("`{program}` printed more than {OUTPUT_BYTES_MAX} bytes"),
                 ),
-                Outcome::TimedOut => Answer::TimedOut,
-                Outcome::Stopped => Answer::Cancelled(Stopped::Stopped),
+                ProgramOutcome::TimedOut => RequestAnswer::TimedOut,
+                ProgramOutcome::Stopped => RequestAnswer::Cancelled(CancelExtent::Stopped),
             })
         })
     }
 
     /// Tells what came of a request from what an endpoint said.
-    pub(super) fn responded(self, url: &str, reply: CredentialResult<Reply>) -> Response {
+    pub(super) fn responded(
+        self,
+        url: &str,
+        reply: CredentialResult<EndpointReply>,
+    ) -> ProviderResponse {
         let (broken, garbage) = self.codes();
         credited(reply, |reply| {
-            Response::from(match reply {
-                Reply::Said { status, body } => match std::str::from_utf8(&body) {
+            ProviderResponse::from(match reply {
+                EndpointReply::Said { status, body } => match std::str::from_utf8(&body) {
                     Ok(text) if (200..300).contains(&status) => {
                         let who = format!("`{url}`");
                         self.read(&who, text).unwrap_or_else(|what| failed(garbage, what))
@@ -88,21 +96,23 @@ impl ReplyForm {
                         let message = format!("`{url}` answered with status {status}{colon}{said}");
                         if matches!(status, 401 | 403) {
                             // Whoever is not let in has done nothing.
-                            return Response::unanswered(Failure::new(REFUSED, message));
+                            return ProviderResponse::unanswered(ProgramFailure::new(
+                                REFUSED, message,
+                            ));
                         }
                         failed(broken, message)
                     }
                 },
-                Reply::Lost(reason) => {
+                EndpointReply::Lost(reason) => {
                     failed(broken, format!("`{url}` cannot be reached: {reason}"))
                 }
-                Reply::Flooded => failed(
+                EndpointReply::Flooded => failed(
                     "OutputTooLarge",
                     format!("`{url}` said more than {OUTPUT_BYTES_MAX} bytes"),
                 ),
-                Reply::TimedOut => Answer::TimedOut,
+                EndpointReply::TimedOut => RequestAnswer::TimedOut,
                 // What was sent may have been acted on.
-                Reply::Stopped => Answer::Cancelled(Stopped::Unknown),
+                EndpointReply::Stopped => RequestAnswer::Cancelled(CancelExtent::Unknown),
             })
         })
     }
@@ -116,19 +126,19 @@ impl ReplyForm {
     }
 
     /// Reads what was printed or said; or says what is wrong with it.
-    fn read(self, who: &str, text: &str) -> std::result::Result<Answer, String> {
+    fn read(self, who: &str, text: &str) -> std::result::Result<RequestAnswer, String> {
         let text = text.trim();
         match self {
             ReplyForm::HandlerLine => read_line(text),
             ReplyForm::Json => json::from_text(text)
-                .map(Answer::Ok)
+                .map(RequestAnswer::Ok)
                 .map_err(|error| format!("{who} printed {:?}, which is {error}", shown(text))),
         }
     }
 }
 
 /// Reads the line that a handler printed: `{"ok":RESULT}`, or `{"class","message"}`.
-fn read_line(text: &str) -> std::result::Result<Answer, String> {
+fn read_line(text: &str) -> std::result::Result<RequestAnswer, String> {
     let data = agentic_lang_agent::json::from_text(text)
         .map_err(|error| format!("the handler printed {:?}, which is {error}", shown(text)))?;
     if let Some(result) = data.get("ok") {
@@ -136,7 +146,9 @@ fn read_line(text: &str) -> std::result::Result<Answer, String> {
     }
     let part = |key: &str| data.get(key).and_then(Data::as_text);
     match (part("class"), part("message")) {
-        (Some(class), Some(message)) => Ok(Answer::Failed(Failure::new(class, message))),
+        (Some(class), Some(message)) => {
+            Ok(RequestAnswer::Failed(ProgramFailure::new(class, message)))
+        }
         _ => Err(format!(
             "the handler printed {:?}, which has neither `ok` nor `class` and `message`",
             shown(text)
@@ -145,14 +157,17 @@ fn read_line(text: &str) -> std::result::Result<Answer, String> {
 }
 
 /// Tells what came of a call, which was not made if it wants for a credential.
-fn credited<T>(came: CredentialResult<T>, read: impl FnOnce(T) -> Response) -> Response {
+fn credited<T>(
+    came: CredentialResult<T>,
+    read: impl FnOnce(T) -> ProviderResponse,
+) -> ProviderResponse {
     came.map_or_else(
         |error| {
-            let failure = Failure::new(error.code(), error.to_string());
+            let failure = ProgramFailure::new(error.code(), error.to_string());
             match error.code() {
                 // In whose name a run goes on was said when it began.
-                NOBODY => Answer::Failed(failure).into(),
-                _ => Response::unanswered(failure),
+                NOBODY => RequestAnswer::Failed(failure).into(),
+                _ => ProviderResponse::unanswered(failure),
             }
         },
         read,
@@ -163,6 +178,6 @@ fn shown(text: &str) -> String {
     text.trim().chars().take(SHOWN_CHARS_MAX).collect()
 }
 
-fn failed(code: &str, message: String) -> Answer {
-    Answer::Failed(Failure::new(code, message))
+fn failed(code: &str, message: String) -> RequestAnswer {
+    RequestAnswer::Failed(ProgramFailure::new(code, message))
 }

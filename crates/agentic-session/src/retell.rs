@@ -6,7 +6,8 @@
 
 use agentic_model::Instant;
 use agentic_replay::{
-    Delivery, Event, Program, Seed, Session, SessionId, Setting, Start, TraceDetail, Turn,
+    Delivery, Program, ProgramEvent, Seed, Session, SessionId, SessionSetting, Start, TraceDetail,
+    Turn,
 };
 
 use super::folder::{Folder, Values};
@@ -23,35 +24,39 @@ use crate::{Result, SessionSpace};
 /// # Errors
 /// Fails when there is no such session, when its records are damaged, and when its program does
 /// something else than was recorded.
-pub fn retell(space: &SessionSpace, id: &SessionId, listener: &mut dyn FnMut(Event)) -> Result<()> {
+pub fn retell(
+    space: &SessionSpace,
+    id: &SessionId,
+    listener: &mut dyn FnMut(ProgramEvent),
+) -> Result<()> {
     let journal = read_journal(space, id)?;
     let folder = Folder::of(space, id);
     let flow = flow_of(space, &folder, &journal.flow())?;
     let (engine, kinds) = (engine_of(&flow, journal.start())?, kinds_of(&flow)?);
     let values = Values::of(space, &journal);
-    let setting = Setting { engine: &engine, kinds: &kinds, objects: &values };
+    let setting = SessionSetting { engine: &engine, kinds: &kinds, objects: &values };
     let shelf = Shelf { space, folder: &folder, given: &[] };
     let program = shelf.program(&flow, &engine, TraceDetail::Everything)?;
-    let program = Listened { program, listener };
+    let program = HeardProgram { program, listener };
     let loaded = Session::load(&journal, program, setting, &mut |_, _| {});
     let (_, _nothing_is_carried_on) = loaded.map_err(|error| replay_error(id, error))?;
     Ok(())
 }
 
 /// A program whose events are heard, which a replay would not show.
-struct Listened<'l> {
+struct HeardProgram<'l> {
     program: Box<dyn Program>,
-    listener: &'l mut dyn FnMut(Event),
+    listener: &'l mut dyn FnMut(ProgramEvent),
 }
 
-impl Listened<'_> {
+impl HeardProgram<'_> {
     fn listen(&mut self, mut turn: Turn) -> Turn {
         turn.events.drain(..).for_each(&mut *self.listener);
         turn
     }
 }
 
-impl Program for Listened<'_> {
+impl Program for HeardProgram<'_> {
     fn start(&mut self, start: &Start) -> Turn {
         let turn = self.program.start(start);
         self.listen(turn)

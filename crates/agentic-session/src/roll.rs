@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use agentic_replay::SessionId;
 use agentic_store::file::{self, Persistence};
 
-use super::stamp::{SHARDS, STAMP_BYTES, Shard, Stamp};
+use super::stamp::{FolderStamp, SHARDS, STAMP_BYTES, Shard};
 
 /// How many bytes of a hash are kept.
 pub const HASH_BYTES: usize = 16;
@@ -46,11 +46,11 @@ pub struct Mark {
 
 /// One line.
 #[derive(Debug, Clone, Copy)]
-pub enum Line {
+pub enum RollLine {
     /// How a session began.
     Session(SessionId, Mark),
     /// How one of the folders looked, counted through both kinds.
-    Shard(usize, Stamp),
+    Shard(usize, FolderStamp),
 }
 
 /// The file as it was read.
@@ -60,7 +60,7 @@ pub struct Roll {
     /// The file itself; nothing where there is none, or what it says is damaged.
     file: Option<File>,
     /// Its lines.
-    lines: Vec<Line>,
+    lines: Vec<RollLine>,
 }
 
 impl Roll {
@@ -70,8 +70,8 @@ impl Roll {
         let file = OpenOptions::new().read(true).append(true).open(path).ok();
         let file = file.and_then(|mut file| file.read_to_end(&mut content).ok().map(|_| file));
         let is_whole = content.len().is_multiple_of(LINE_BYTES);
-        let lines: Option<Vec<Line>> =
-            content.chunks_exact(LINE_BYTES).map(Line::from_bytes).collect();
+        let lines: Option<Vec<RollLine>> =
+            content.chunks_exact(LINE_BYTES).map(RollLine::from_bytes).collect();
         let (file, lines) = match (file, lines) {
             (Some(file), Some(lines)) if is_whole => (Some(file), lines),
             (Some(_) | None, Some(_) | None) => (None, Vec::new()),
@@ -82,8 +82,8 @@ impl Roll {
     /// Lists the sessions, with how each began.
     pub fn marks(&self) -> impl Iterator<Item = (SessionId, Mark)> {
         self.lines.iter().filter_map(|line| match line {
-            Line::Session(id, mark) => Some((*id, *mark)),
-            Line::Shard(..) => None,
+            RollLine::Session(id, mark) => Some((*id, *mark)),
+            RollLine::Shard(..) => None,
         })
     }
 
@@ -94,10 +94,10 @@ impl Roll {
     }
 
     /// Returns how each folder looked last.
-    pub fn stamps(&self) -> Vec<Option<Stamp>> {
+    pub fn stamps(&self) -> Vec<Option<FolderStamp>> {
         let mut stamps = vec![None; SHARDS];
         for line in &self.lines {
-            if let Line::Shard(at, stamp) = line {
+            if let RollLine::Shard(at, stamp) = line {
                 stamps[*at] = Some(*stamp);
             }
         }
@@ -105,21 +105,21 @@ impl Roll {
     }
 
     /// Adds lines. That nobody can is no failure: it is only a cache.
-    pub fn add(mut self, lines: &[Line]) {
+    pub fn add(mut self, lines: &[RollLine]) {
         if lines.is_empty() {
             return;
         }
         let bytes: Vec<u8> = lines.iter().flat_map(|line| line.to_bytes()).collect();
-        let n_stamps = self.lines.iter().filter(|line| matches!(line, Line::Shard(..))).count();
+        let n_stamps = self.lines.iter().filter(|line| matches!(line, RollLine::Shard(..))).count();
         match self.file.take() {
             Some(mut file) if n_stamps < STAMPS_MAX => {
                 let _ = file.write_all(&bytes);
             }
             Some(_) | None => {
-                let known = self.marks().map(|(id, mark)| Line::Session(id, mark));
+                let known = self.marks().map(|(id, mark)| RollLine::Session(id, mark));
                 let mut all: Vec<u8> = known.flat_map(|line| line.to_bytes()).collect();
                 let stamps = self.stamps().into_iter().enumerate();
-                let stamps = stamps.filter_map(|(at, stamp)| Some(Line::Shard(at, stamp?)));
+                let stamps = stamps.filter_map(|(at, stamp)| Some(RollLine::Shard(at, stamp?)));
                 all.extend(stamps.flat_map(|line| line.to_bytes()));
                 all.extend(bytes);
                 let folder = self.path.parent().expect("caches stand in a folder");
@@ -130,17 +130,17 @@ impl Roll {
     }
 }
 
-impl Line {
+impl RollLine {
     fn to_bytes(self) -> [u8; LINE_BYTES] {
         let mut line = [0; LINE_BYTES];
         let tag = match self {
-            Line::Session(id, mark) => {
+            RollLine::Session(id, mark) => {
                 line[..ID_BYTES].copy_from_slice(id.as_bytes());
                 line[ID_BYTES..ID_BYTES + HASH_BYTES].copy_from_slice(&mark.agent);
                 line[ID_BYTES + HASH_BYTES..SAID_BYTES].copy_from_slice(&mark.key);
                 0
             }
-            Line::Shard(at, stamp) => {
+            RollLine::Shard(at, stamp) => {
                 let at = u64::try_from(at).unwrap_or(u64::MAX);
                 line[..8].copy_from_slice(&at.to_le_bytes());
                 line[STAMP_AT..SAID_BYTES].copy_from_slice(&stamp.to_bytes());
@@ -153,7 +153,7 @@ impl Line {
     }
 
     /// Reads a line; nothing if it is not as it was written.
-    fn from_bytes(line: &[u8]) -> Option<Line> {
+    fn from_bytes(line: &[u8]) -> Option<RollLine> {
         let (said, told) = line.split_at(SAID_BYTES);
         let told = u64::from_le_bytes(told.try_into().ok()?);
         let sum = sum(said);
@@ -161,14 +161,14 @@ impl Line {
             let (id, hashes) = said.split_at(ID_BYTES);
             let (agent, key) = hashes.split_at(HASH_BYTES);
             let mark = Mark { agent: agent.try_into().ok()?, key: key.try_into().ok()? };
-            return Some(Line::Session(SessionId::from_bytes(id.try_into().ok()?), mark));
+            return Some(RollLine::Session(SessionId::from_bytes(id.try_into().ok()?), mark));
         }
         if sum ^ SHARD_TAG != told {
             return None;
         }
         let at = u64::from_le_bytes(said[..8].try_into().ok()?);
         let at = usize::try_from(at).ok().filter(|at| *at < SHARDS)?;
-        Some(Line::Shard(at, Stamp::from_bytes(said[STAMP_AT..].try_into().ok()?)))
+        Some(RollLine::Shard(at, FolderStamp::from_bytes(said[STAMP_AT..].try_into().ok()?)))
     }
 }
 

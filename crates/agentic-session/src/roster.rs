@@ -15,10 +15,10 @@ use std::path::PathBuf;
 use agentic_model::{AgentName, Cid};
 use agentic_replay::SessionId;
 
-use super::beginning::Beginning;
+use super::beginning::FirstRecord;
 pub use super::roll::Mark;
-use super::roll::{HASH_BYTES, Line, Roll, ShortHash};
-use super::stamp::{Shard, Stamp};
+use super::roll::{HASH_BYTES, Roll, RollLine, ShortHash};
+use super::stamp::{FolderStamp, Shard};
 use crate::{Result, SessionSpace};
 
 /// Hashes the name of an agent as marks do.
@@ -49,7 +49,7 @@ pub fn select(
     for id in ids {
         let mark = known.get(&id).copied().or_else(|| {
             let mark = mark_of(space, &id)?;
-            new.push(Line::Session(id, mark));
+            new.push(RollLine::Session(id, mark));
             Some(mark)
         });
         if mark.as_ref().is_none_or(&is_wanted) {
@@ -76,7 +76,7 @@ pub fn select_local(
     let (mut new, mut found) = (Vec::new(), Vec::new());
     let shards = Shard::all(space.repository().layout());
     for (at, (shard, known)) in shards.zip(&stamps).enumerate() {
-        let now = Stamp::of(&shard)?;
+        let now = FolderStamp::of(&shard)?;
         if now.is_none() || now == *known {
             continue;
         }
@@ -88,10 +88,10 @@ pub fn select_local(
                 wanted.insert(id);
             }
             is_complete &= mark.is_some();
-            new.extend(mark.map(|mark| Line::Session(id, mark)));
+            new.extend(mark.map(|mark| RollLine::Session(id, mark)));
         }
         let stamp = now.filter(|stamp| is_complete && stamp.is_settled());
-        found.extend(stamp.map(|stamp| Line::Shard(at, stamp)));
+        found.extend(stamp.map(|stamp| RollLine::Shard(at, stamp)));
     }
     // What a stamp says of a folder stands behind all that is in the folder.
     new.extend(found);
@@ -101,7 +101,7 @@ pub fn select_local(
 
 /// Reads how a session began; nothing if that cannot be read.
 fn mark_of(space: &SessionSpace, id: &SessionId) -> Option<Mark> {
-    let start = Beginning::of(space, id).ok()?.start;
+    let start = FirstRecord::of(space, id).ok()?.start;
     Some(Mark { agent: hash_of_agent(&start.agent), key: hash_of_key(&start.key) })
 }
 

@@ -2,10 +2,12 @@
 
 use agentic_model::{AgentName, Value};
 use agentic_providers::model::Adapter;
-use agentic_replay::{Body, Journal, Program as _, Session, SessionId, Setting, TraceDetail};
+use agentic_replay::{
+    Body, Program as _, RecordChain, Session, SessionId, SessionSetting, TraceDetail,
+};
 
-use super::beginning::Beginning;
-use super::executor::Executor;
+use super::beginning::FirstRecord;
+use super::executor::RunExecutor;
 use super::folder::{Folder, Values};
 use super::language::{engine_of, kinds_of, language_of};
 use super::listing::{newest_with_key, with_key};
@@ -13,7 +15,7 @@ use super::load::replay_error;
 use super::recent::read_journal;
 use super::shelf::Shelf;
 use super::shelf::flow_of;
-use super::{State, summary};
+use super::{SessionState, summary};
 use crate::error::SessionError;
 use crate::{Error, Result, SessionSpace};
 
@@ -42,9 +44,13 @@ pub fn find_run(space: &SessionSpace, text: &str) -> Result<SessionId> {
 pub fn blocks(space: &SessionSpace, id: &SessionId) -> Result<Vec<Value>> {
     let standing = summary::read(space, id)?;
     let ended = match standing.state {
-        State::Done => standing.result,
-        State::Failed => standing.failure.map(|failure| failure.details),
-        State::Running | State::Held | State::Waiting | State::Cancelled | State::Diverged => None,
+        SessionState::Done => standing.result,
+        SessionState::Failed => standing.failure.map(|failure| failure.details),
+        SessionState::Running
+        | SessionState::Held
+        | SessionState::Waiting
+        | SessionState::Cancelled
+        | SessionState::Diverged => None,
     };
     if let Some(blocks) = ended.as_ref().and_then(|value| value.get("blocks")?.as_list()) {
         return Ok(blocks.to_vec());
@@ -58,7 +64,7 @@ pub fn blocks(space: &SessionSpace, id: &SessionId) -> Result<Vec<Value>> {
     let before_cancel = before_cancel(&journal);
     let values = Values::of(space, &journal);
     let (engine, kinds) = (engine_of(&flow, journal.start())?, kinds_of(&flow)?);
-    let setting = Setting { engine: &engine, kinds: &kinds, objects: &values };
+    let setting = SessionSetting { engine: &engine, kinds: &kinds, objects: &values };
     let shelf = Shelf { space, folder: &folder, given: &[] };
     let program = shelf.program(&flow, &engine, TraceDetail::Told)?;
     let loaded = Session::load(&before_cancel, program, setting, &mut |_, _| {});
@@ -77,13 +83,13 @@ pub fn pinned_adapter(
     key: &str,
 ) -> Result<Option<Adapter>> {
     let Some(id) = with_key(space, agent, key)?.pop() else { return Ok(None) };
-    let flow = Beginning::of(space, &id)?.start.flow;
+    let flow = FirstRecord::of(space, &id)?.start.flow;
     let flow = flow_of(space, &Folder::of(space, &id), &flow)?;
-    Ok(Executor::new(&flow)?.adapter())
+    Ok(RunExecutor::new(&flow)?.adapter())
 }
 
 /// Cuts a journal where the run was stopped: what counts is how far it came until then.
-fn before_cancel(journal: &Journal) -> Journal {
+fn before_cancel(journal: &RecordChain) -> RecordChain {
     let stop = journal.records().iter().find(|record| matches!(record.body, Body::Cancel(_)));
     let n_records = stop.map_or(journal.records().len() as u64, |record| record.seq);
     journal.up_to(n_records)

@@ -7,12 +7,12 @@ use std::collections::BTreeMap;
 
 use agentic_lang_pipeline::run::AgentCall;
 use agentic_model::Value;
-use agentic_replay::{Answer, Failure, ProgramFault, Request};
+use agentic_replay::{ProgramFailure, ProgramFault, Request, RequestAnswer};
 
 /// What agents answer, by their ids, in turn; the last answer stays.
 #[derive(Debug, Default)]
 pub(super) struct Script {
-    answers: BTreeMap<String, Vec<Answer>>,
+    answers: BTreeMap<String, Vec<RequestAnswer>>,
     n_asked: BTreeMap<String, usize>,
 }
 
@@ -25,7 +25,7 @@ impl Script {
         for (agent, listed) in agents {
             let listed = listed.as_list().filter(|listed| !listed.is_empty());
             let listed = listed.ok_or_else(|| bad(&format!("`{agent}` has no list of answers")))?;
-            let read: Option<Vec<Answer>> = listed.iter().map(read_answer).collect();
+            let read: Option<Vec<RequestAnswer>> = listed.iter().map(read_answer).collect();
             let read = read.ok_or_else(|| {
                 bad(&format!("an answer of `{agent}` is neither `ok` nor `failed`"))
             })?;
@@ -41,7 +41,7 @@ impl Script {
     }
 
     /// Returns the next answer to a request, if the script has any.
-    pub fn next(&mut self, request: &Request) -> Option<Answer> {
+    pub fn next(&mut self, request: &Request) -> Option<RequestAnswer> {
         if self.answers.is_empty() {
             return None;
         }
@@ -54,13 +54,16 @@ impl Script {
     }
 }
 
-fn read_answer(value: &Value) -> Option<Answer> {
+fn read_answer(value: &Value) -> Option<RequestAnswer> {
     if let Some(value) = value.get("ok") {
-        return Some(Answer::Ok(value.clone()));
+        return Some(RequestAnswer::Ok(value.clone()));
     }
     let failed = value.get("failed")?;
     let text = |key: &str| failed.get(key).and_then(Value::as_text);
-    Some(Answer::Failed(Failure::new(text("code")?, text("message").unwrap_or_default())))
+    Some(RequestAnswer::Failed(ProgramFailure::new(
+        text("code")?,
+        text("message").unwrap_or_default(),
+    )))
 }
 
 fn bad(reason: &str) -> ProgramFault {

@@ -50,7 +50,7 @@ pub struct SealedSpan {
 
 /// What a cache holds: the segments, and the state of the notes that has no others.
 #[derive(Debug, Default)]
-struct Known {
+struct KnownSegments {
     tip: Option<Oid>,
     parts: BTreeMap<Cid, Part>,
 }
@@ -94,7 +94,7 @@ impl<'a> Segments<'a> {
         let tip = space.repository().find_ref(name)?;
         let known = match (tip, eyes) {
             (Some(_), Eyes::Usual) => read_cache(&cache_of(space, name)).unwrap_or_default(),
-            (None, _) | (_, Eyes::Fresh) => Known::default(),
+            (None, _) | (_, Eyes::Fresh) => KnownSegments::default(),
         };
         let mut segments = Segments { space, name: name.to_owned(), tip, parts: known.parts };
         if known.tip != tip {
@@ -162,7 +162,7 @@ impl<'a> Segments<'a> {
         let notes = self.space.repository().notes_at(tip);
         let listed = notes.and_then(|notes| notes.objects(Some(&segment_kind())));
         let is_known = listed.is_ok_and(|all| all.iter().all(|cid| self.parts.contains_key(cid)));
-        let known = Known { tip: tip.filter(|_| is_known), parts: self.parts };
+        let known = KnownSegments { tip: tip.filter(|_| is_known), parts: self.parts };
         let Ok(bytes) = canonical::encode(&known.to_value()) else { return };
         let content = [Cid::of(&bytes).to_string().as_bytes(), b"\n", &bytes].concat();
         let cache = cache_of(self.space, &self.name);
@@ -234,14 +234,14 @@ impl Part {
     }
 }
 
-impl Known {
+impl KnownSegments {
     fn to_value(&self) -> Value {
         let tip = self.tip.map_or(Value::Null, |tip| Value::Bytes(tip.as_bytes().to_vec()));
         let parts = self.parts.iter().map(|(cid, part)| (cid.to_string(), part.to_value()));
         Value::map([("tip", tip), ("parts", Value::Map(parts.collect()))])
     }
 
-    fn from_value(value: &Value) -> Option<Known> {
+    fn from_value(value: &Value) -> Option<KnownSegments> {
         let tip = match value.get("tip")? {
             Value::Null => None,
             tip @ (Value::Bool(_)
@@ -256,17 +256,17 @@ impl Known {
         let part =
             |(cid, part): (&String, &Value)| Some((Cid::parse(cid).ok()?, Part::from_value(part)?));
         let parts = value.get("parts")?.as_map()?.iter().map(part).collect::<Option<_>>()?;
-        Some(Known { tip, parts })
+        Some(KnownSegments { tip, parts })
     }
 }
 
 /// Reads the cache, if it is as it was written. A damaged cache is no cache.
-fn read_cache(path: &std::path::Path) -> Option<Known> {
+fn read_cache(path: &std::path::Path) -> Option<KnownSegments> {
     let content = std::fs::read(path).ok()?;
     let at = content.iter().position(|byte| *byte == b'\n')?;
     let (sum, bytes) = (&content[..at], &content[at + 1..]);
     if Cid::of(bytes).to_string().as_bytes() != sum {
         return None;
     }
-    Known::from_value(&canonical::decode(bytes).ok()?)
+    KnownSegments::from_value(&canonical::decode(bytes).ok()?)
 }

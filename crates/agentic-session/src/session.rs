@@ -1,13 +1,13 @@
 //! What is asked of sessions without running them: which there are, and how one stands.
 
-use agentic_replay::{Engine, Failure, SessionId};
+use agentic_replay::{Engine, ProgramFailure, SessionId};
 
 use super::folder::Folder;
 use super::language::language_of;
 use super::recent::read_journal;
 use super::shelf::flow_of;
 use super::{listing, summary};
-use crate::{Result, SessionSpace, State, Summary};
+use crate::{Result, SessionSpace, SessionState, Summary};
 
 impl SessionSpace {
     /// Reads how a session stands, from its records alone.
@@ -25,8 +25,8 @@ impl SessionSpace {
         if here.is_ok_and(|here| here != summary.engine) {
             let Engine { language, semantics } = &summary.engine;
             let message = format!("nothing here runs version {semantics} of `{language}`");
-            summary.state = State::Diverged;
-            summary.failure = Some(Failure::new("ENGINE", message));
+            summary.state = SessionState::Diverged;
+            summary.failure = Some(ProgramFailure::new("ENGINE", message));
         }
         Ok(summary)
     }

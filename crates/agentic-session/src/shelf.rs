@@ -2,7 +2,7 @@
 
 use std::cell::RefCell;
 
-use agentic_lang_agent::Capture;
+use agentic_lang_agent::TraceCapture;
 use agentic_model::{Cid, Object};
 use agentic_replay::record::is_allowed;
 use agentic_replay::{Engine, Language, PinnedProgram, Places, Program, ProgramFault, TraceDetail};
@@ -125,8 +125,8 @@ pub(crate) fn program_heard(
     engine: &Engine,
 ) -> Result<Box<dyn Program>> {
     let detail = match shelf.space.observer().map(Observer::trace) {
-        Some(Capture::On) => TraceDetail::Everything,
-        Some(Capture::Off) | None => TraceDetail::Told,
+        Some(TraceCapture::On) => TraceDetail::Everything,
+        Some(TraceCapture::Off) | None => TraceDetail::Told,
     };
     shelf.program(flow, engine, detail)
 }

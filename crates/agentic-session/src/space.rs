@@ -14,7 +14,7 @@ use crate::{Observer, Result};
 
 /// How a space is opened for sessions.
 #[derive(Debug, Clone, Default)]
-pub struct Options {
+pub struct SessionOptions {
     /// How the space itself is opened.
     pub space: agentic_space::Options,
     /// Who watches the runs that go through this handle, if anybody does.
@@ -44,7 +44,7 @@ impl SessionSpace {
     ///
     /// # Errors
     /// Fails when there is none, when it cannot be kept safely, and when a journal is damaged.
-    pub fn open(directory: &Path, options: Options) -> Result<SessionSpace> {
+    pub fn open(directory: &Path, options: SessionOptions) -> Result<SessionSpace> {
         Ok(SessionSpace::with(Space::open(directory, options.space)?, options))
     }
 
@@ -53,12 +53,12 @@ impl SessionSpace {
     /// # Errors
     /// Fails when there is no repository, or it cannot be kept safely, and when its configuration asks
     /// for a durability that there is none of.
-    pub fn open_as_is(directory: &Path, options: Options) -> Result<SessionSpace> {
+    pub fn open_as_is(directory: &Path, options: SessionOptions) -> Result<SessionSpace> {
         Ok(SessionSpace::with(Space::open_as_is(directory, options.space)?, options))
     }
 
-    fn with(space: Space, options: Options) -> SessionSpace {
-        let Options { space: _, observer, stop, grace } = options;
+    fn with(space: Space, options: SessionOptions) -> SessionSpace {
+        let SessionOptions { space: _, observer, stop, grace } = options;
         let (recent, verified) = (RecentJournals::default(), SeenSignatures::default());
         SessionSpace { space, observer, stop, grace, recent, verified }
     }
@@ -98,10 +98,10 @@ impl SessionSpace {
     }
 
     /// Returns how this space is opened once more, by another thread.
-    pub(crate) fn opener(&self) -> (PathBuf, Options) {
+    pub(crate) fn opener(&self) -> (PathBuf, SessionOptions) {
         let (folder, space) = self.space.opener();
         let (observer, stop) = (self.observer.clone(), self.stop.clone());
-        (folder, Options { space, observer, stop, grace: self.grace })
+        (folder, SessionOptions { space, observer, stop, grace: self.grace })
     }
 }
 

@@ -37,7 +37,7 @@ pub struct Shard {
 
 /// What tells a folder from what it was before anything was put into it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Stamp([i64; WORDS]);
+pub struct FolderStamp([i64; WORDS]);
 
 impl Shard {
     /// Returns the folders of both kinds, in the order in which they are counted.
@@ -63,23 +63,23 @@ impl Shard {
     }
 }
 
-impl Stamp {
+impl FolderStamp {
     /// Reads that of a folder; nothing if there is no such folder.
     ///
     /// # Errors
     /// Fails when it cannot be looked at.
-    pub fn of(shard: &Shard) -> Result<Option<Stamp>> {
+    pub fn of(shard: &Shard) -> Result<Option<FolderStamp>> {
         match std::fs::metadata(&shard.path) {
-            Ok(found) => Ok(Some(Stamp::from_metadata(&found))),
+            Ok(found) => Ok(Some(FolderStamp::from_metadata(&found))),
             Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
             Err(error) => Err(agentic_store::Error::io("read", &shard.path)(error).into()),
         }
     }
 
-    fn from_metadata(found: &Metadata) -> Stamp {
+    fn from_metadata(found: &Metadata) -> FolderStamp {
         let (dev, ino) = (found.dev().cast_signed(), found.ino().cast_signed());
         let modified = [found.mtime(), found.mtime_nsec()];
-        Stamp([modified[0], modified[1], found.ctime(), found.ctime_nsec(), dev, ino])
+        FolderStamp([modified[0], modified[1], found.ctime(), found.ctime_nsec(), dev, ino])
     }
 
     /// Says whether the folder has been as it is for long enough.
@@ -100,12 +100,12 @@ impl Stamp {
     }
 
     /// Reads it from bytes.
-    pub fn from_bytes(bytes: &[u8; STAMP_BYTES]) -> Stamp {
+    pub fn from_bytes(bytes: &[u8; STAMP_BYTES]) -> FolderStamp {
         let mut words = [0; WORDS];
         for (word, bytes) in words.iter_mut().zip(bytes.as_chunks::<8>().0) {
             *word = i64::from_le_bytes(*bytes);
         }
-        Stamp(words)
+        FolderStamp(words)
     }
 }
 

@@ -2,12 +2,12 @@
 
 use agentic_model::{Object, Value, canonical};
 use agentic_replay::record::{CancelMode, CancelRecord};
-use agentic_replay::{Opening, Session, SessionId, Signal, parent_of};
+use agentic_replay::{Session, SessionId, SessionOpening, Signal, parent_of};
 
 use super::begin::{Begin, KeySource, bad};
 use super::children::Child;
 use super::drive::Driver;
-use super::executor::{Assignment, Executor};
+use super::executor::{Assignment, RunExecutor};
 use super::folder::Folder;
 use super::inbox::{self, Letter};
 use super::language::kinds_of;
@@ -21,7 +21,7 @@ use crate::{Error, Result, SessionSpace};
 
 /// How much of a session is recorded when it is made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Extent {
+enum RecordedExtent {
     /// Its start, and what it asks first.
     All,
     /// Its start alone.
@@ -52,7 +52,7 @@ pub fn record(space: &SessionSpace, begin: Begin) -> Result<SessionId> {
     let id = begin.session()?;
     // One that somebody drives is not waited for.
     if !Folder::of(space, &id).has_begun(space, &begin.agent)? {
-        make(space, begin, Extent::StartOnly)?;
+        make(space, begin, RecordedExtent::StartOnly)?;
     }
     Ok(id)
 }
@@ -69,13 +69,13 @@ pub(super) fn start_child(space: &SessionSpace, child: Child) -> Result<SessionI
 
 /// Makes a session, or loads the one that there is.
 fn create(space: &SessionSpace, begin: Begin) -> Result<Driver<'_>> {
-    let made = make(space, begin, Extent::All)?;
+    let made = make(space, begin, RecordedExtent::All)?;
     Ok(made.expect("BUG: a session that is made whole has a driver"))
 }
 
 /// Makes a session, or finds the one that there is; it is loaded only by whoever runs it, because
 /// loading records what it asks next.
-fn make(space: &SessionSpace, begin: Begin, extent: Extent) -> Result<Option<Driver<'_>>> {
+fn make(space: &SessionSpace, begin: Begin, extent: RecordedExtent) -> Result<Option<Driver<'_>>> {
     let head = space.head(&begin.agent)?;
     let mut opening = begin.opening(Some(head.to_string()))?;
     let id = opening.session().map_err(bad)?;
@@ -84,8 +84,8 @@ fn make(space: &SessionSpace, begin: Begin, extent: Extent) -> Result<Option<Dri
     let program = program_heard(shelf, &begin.flow, &opening.engine)?;
     if folder.has_begun(space, &begin.agent)? {
         return match extent {
-            Extent::All => Driver::load_locked(space, folder, lock).map(Some),
-            Extent::StartOnly => Ok(None),
+            RecordedExtent::All => Driver::load_locked(space, folder, lock).map(Some),
+            RecordedExtent::StartOnly => Ok(None),
         };
     }
     match begin.key_source {
@@ -103,20 +103,20 @@ fn make(space: &SessionSpace, begin: Begin, extent: Extent) -> Result<Option<Dri
     }
     let kinds = kinds_of(&begin.flow)?;
     let assignment = Assignment { flow: &begin.flow, key: &begin.key, allow: &begin.allow };
-    let executor = Executor::of_session(shelf, assignment)?;
+    let executor = RunExecutor::of_session(shelf, assignment)?;
     opening.configuration = executor.pinned(|| space.work_folder(&begin.agent));
     let begun = Session::start(opening, space.now(), program, &kinds).map_err(bad)?;
     match extent {
         // The driver that asks also performs: a later one would have to doubt the effects.
-        Extent::All => Driver::begin(space, (folder, lock), executor, begun).map(Some),
-        Extent::StartOnly => {
+        RecordedExtent::All => Driver::begin(space, (folder, lock), executor, begun).map(Some),
+        RecordedExtent::StartOnly => {
             Driver::begin_later(space, (folder, lock), executor, begun).map(|()| None)
         }
     }
 }
 
 /// Refuses a key that names another session of the agent.
-fn check_key(space: &SessionSpace, opening: &Opening, id: &SessionId) -> Result<()> {
+fn check_key(space: &SessionSpace, opening: &SessionOpening, id: &SessionId) -> Result<()> {
     let taken = with_key(space, &opening.agent, &opening.key)?;
     match taken.into_iter().find(|other| other != id) {
         Some(other) => Err(Error::Session(SessionError::KeyTaken {

@@ -6,7 +6,8 @@
 
 use agentic_replay::record::{CancelMode, CancelRecord};
 use agentic_replay::{
-    Answer, By, EffectClass, Handling, Request, SessionId, Stopped, Withdrawn, child_key,
+    By, CancelExtent, EffectClass, Handling, Request, RequestAnswer, SessionId, Withdrawn,
+    child_key,
 };
 
 use super::backlog::Backlog;
@@ -141,7 +142,7 @@ impl Driver<'_> {
         let stopped = match (self.running.remove(path), self.faulted.remove(path)) {
             (Some(running), _) => running.work.stop(),
             // What the fault stopped may have become durable all the same.
-            (None, Some(_)) => Stopped::Unknown,
+            (None, Some(_)) => CancelExtent::Unknown,
             (None, None) => withdrawn.stopped,
         };
         if self.executor.kinds().rule(&withdrawn.request).handling == Handling::Decision {
@@ -156,7 +157,7 @@ impl Driver<'_> {
         if close_policy(&withdrawn.request) != Some(Close::Abandon) {
             self.stop_child(&withdrawn.request)?;
         }
-        self.answer(path, Answer::Cancelled(stopped), by)
+        self.answer(path, RequestAnswer::Cancelled(stopped), by)
     }
 
     /// Tells whether a child that nobody needs any more is left to end by itself before this session

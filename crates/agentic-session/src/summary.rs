@@ -2,7 +2,7 @@
 //! `agentic-replay`; here they are found, and whether somebody drives the session.
 
 use agentic_replay::record::MissingObject;
-use agentic_replay::{Attendance, Journal, OpenHold, SessionId, Summary, SummaryReader};
+use agentic_replay::{Attendance, OpenHold, RecordChain, SessionId, Summary, SummaryReader};
 
 use super::folder::{Folder, Values, damaged};
 use super::recent::read_journal;
@@ -15,42 +15,42 @@ pub fn read(space: &SessionSpace, id: &SessionId) -> Result<Summary> {
 }
 
 /// Summarises the journal of a session as it stands now.
-pub fn of_journal(space: &SessionSpace, journal: &Journal) -> Result<Summary> {
+pub fn of_journal(space: &SessionSpace, journal: &RecordChain) -> Result<Summary> {
     let reader = reader_of(space, journal)?;
     let attendance = attendance(space, journal, &reader)?;
     whole(reader, journal, attendance)
 }
 
 /// Summarises a journal as it stood, when whoever appended to it was at work.
-pub fn of_past(space: &SessionSpace, journal: &Journal) -> Result<Summary> {
+pub fn of_past(space: &SessionSpace, journal: &RecordChain) -> Result<Summary> {
     whole(reader_of(space, journal)?, journal, Attendance::Attended)
 }
 
 /// Reads what waits for a human in the journal of a session as it stands now, oldest first. What has
 /// its answer is not looked at.
-pub fn holds(space: &SessionSpace, journal: &Journal) -> Result<Vec<OpenHold>> {
+pub fn holds(space: &SessionSpace, journal: &RecordChain) -> Result<Vec<OpenHold>> {
     let Some(reader) = reader_of_open(space, journal)? else { return Ok(Vec::new()) };
     Ok(reader.holds(attendance(space, journal, &reader)?))
 }
 
 /// Does the same as if nobody were at work on it, so that what is under way counts as in doubt.
-pub fn holds_at_rest(space: &SessionSpace, journal: &Journal) -> Result<Vec<OpenHold>> {
+pub fn holds_at_rest(space: &SessionSpace, journal: &RecordChain) -> Result<Vec<OpenHold>> {
     let Some(reader) = reader_of_open(space, journal)? else { return Ok(Vec::new()) };
     Ok(reader.holds(Attendance::AtRest))
 }
 
-fn reader_of(space: &SessionSpace, journal: &Journal) -> Result<SummaryReader> {
+fn reader_of(space: &SessionSpace, journal: &RecordChain) -> Result<SummaryReader> {
     Ok(SummaryReader::of(journal, &Values::of(space, journal)).map_err(missing)?)
 }
 
-fn reader_of_open(space: &SessionSpace, journal: &Journal) -> Result<Option<SummaryReader>> {
+fn reader_of_open(space: &SessionSpace, journal: &RecordChain) -> Result<Option<SummaryReader>> {
     Ok(SummaryReader::of_open(journal, &Values::of(space, journal)).map_err(missing)?)
 }
 
 /// Looks whether somebody drives a session, where that matters: it takes a lock to tell.
 fn attendance(
     space: &SessionSpace,
-    journal: &Journal,
+    journal: &RecordChain,
     reader: &SummaryReader,
 ) -> Result<Attendance> {
     if !reader.depends_on_attendance() {
@@ -62,7 +62,7 @@ fn attendance(
     }
 }
 
-fn whole(reader: SummaryReader, journal: &Journal, attendance: Attendance) -> Result<Summary> {
+fn whole(reader: SummaryReader, journal: &RecordChain, attendance: Attendance) -> Result<Summary> {
     let summary = reader.into_summary(attendance);
     summary.ok_or_else(|| damaged(&journal.start().session, "it does not begin with a start"))
 }

@@ -5,19 +5,19 @@ use std::path::Path;
 use agentic_flow::Rhai;
 use agentic_git::run_git;
 use agentic_model::{AgentName, Briefing, Value};
-use agentic_replay::{Engine, Kinds, Language, Opening, Session};
-use agentic_space::spawn::{Origin, spawn};
+use agentic_replay::{Engine, Kinds, Language, Session, SessionOpening};
+use agentic_space::spawn::{SpawnOrigin, spawn};
 use agentic_store::Durability;
-use agentic_store::journal::Log;
+use agentic_store::journal::LogFile;
 
 use super::folder::Folder;
 use super::shelf::program_of;
-use super::{State, flow_object, resume};
-use crate::decide::{Action, ApprovalScope, Draft, decide};
+use super::{SessionState, flow_object, resume};
+use crate::decide::{Action, ApprovalScope, DecisionDraft, decide};
 use crate::doctor::{Treatment, examine};
 use crate::error::{RequestError, SessionError};
 use crate::hold::{Filter, pending};
-use crate::{Error, Options, SessionSpace};
+use crate::{Error, SessionOptions, SessionSpace};
 
 /// The language of scripts.
 fn rhai() -> &'static dyn Language {
@@ -35,7 +35,7 @@ fn session_of(
 ) -> agentic_replay::SessionId {
     let flow = flow_object(source).expect("it is short");
     let here = rhai().engine_since(&engine);
-    let opening = Opening {
+    let opening = SessionOpening {
         agent: agent.clone(),
         flow: flow.cid(),
         engine,
@@ -51,7 +51,7 @@ fn session_of(
     let started = Session::start(opening, space.now(), program, &Kinds::built_in());
     let (_, progress) = started.expect("the input is data");
     folder.keep_object(&flow.cid(), flow.bytes()).expect("writable");
-    let (mut log, _) = Log::open(&folder.log()).expect("writable");
+    let (mut log, _) = LogFile::open(&folder.log()).expect("writable");
     let frames: Vec<&[u8]> = progress.links.iter().map(|link| link.bytes.as_slice()).collect();
     log.append(&frames, Durability::Full).expect("writable");
     id
@@ -66,14 +66,14 @@ pub(super) fn repository(folder: &Path) -> SessionSpace {
     ] {
         run_git(folder, arguments).expect("git runs").checked(arguments).expect("it works");
     }
-    SessionSpace::open(folder, Options::default()).expect("it is a repository")
+    SessionSpace::open(folder, SessionOptions::default()).expect("it is a repository")
 }
 
 /// Makes an agent in it.
 pub(super) fn agent_in(space: &SessionSpace, name: &str) -> AgentName {
     let agent = AgentName::parse(name).expect("a valid name");
     let briefing = Briefing::of_text("x").to_object().expect("it is short");
-    spawn(space, &agent, &briefing, &Origin::Root).expect("the name is free");
+    spawn(space, &agent, &briefing, &SpawnOrigin::Root).expect("the name is free");
     agent
 }
 
@@ -93,11 +93,11 @@ fn a_session_of_a_later_version_is_diverged_and_stays_as_it_is() {
     let id = session_of(&space, &agent, SOURCE, later);
 
     let before = space.session(&id).expect("its records are sound");
-    assert_eq!(before.state, State::Diverged);
+    assert_eq!(before.state, SessionState::Diverged);
     assert!(before.failure.is_some_and(|failure| failure.message.contains("`rhai`")));
     assert!(matches!(resume(&space, &id), Err(Error::Session(SessionError::Diverged { .. }))));
     let after = space.session(&id).expect("its records are sound");
-    assert_eq!((after.state, after.chain), (State::Diverged, before.chain));
+    assert_eq!((after.state, after.chain), (SessionState::Diverged, before.chain));
 }
 
 #[test]
@@ -128,8 +128,8 @@ fn an_open_hold_that_nobody_could_ask_any_more_keeps_its_meaning_and_is_named() 
 }
 
 /// Makes the draft of a decision that says nothing else.
-fn draft_of(action: Action) -> Draft {
-    Draft {
+fn draft_of(action: Action) -> DecisionDraft {
+    DecisionDraft {
         action,
         value: None,
         scope: ApprovalScope::Once,

@@ -11,7 +11,7 @@ use agentic_model::{Map, Value, json};
 use agentic_store::secret;
 
 use crate::error::{DecisionError, RequestError};
-use crate::hold::Pending;
+use crate::hold::PendingHold;
 use crate::recent::read_journal;
 use crate::{Error, Result, SessionSpace};
 
@@ -31,7 +31,7 @@ pub struct Ticket {
 ///
 /// # Errors
 /// Fails when a session cannot be read or the secret cannot be made.
-pub fn hand_out(space: &SessionSpace, pending: &[Pending], principal: &str) -> Result<String> {
+pub fn hand_out(space: &SessionSpace, pending: &[PendingHold], principal: &str) -> Result<String> {
     let mut requests = Map::new();
     for pending in pending {
         let chain = read_journal(space, &pending.hold.session)?.chain().head().to_string();
@@ -97,7 +97,7 @@ impl Ticket {
     ///
     /// # Errors
     /// Fails when it was not, or does not.
-    pub fn check(&self, space: &SessionSpace, pending: &Pending) -> Result<()> {
+    pub fn check(&self, space: &SessionSpace, pending: &PendingHold) -> Result<()> {
         let request = pending.hold.session.short_request(&pending.hold.id);
         let Some(chain) = self.chains.get(&request) else {
             return Err(Error::Decision(DecisionError::NotAllowed {

@@ -3,7 +3,7 @@
 
 use agentic_model::trace::split_entry;
 use agentic_model::{AgentName, Entry, Instant, Kind, Value, json};
-use agentic_replay::{End, Event, Hold};
+use agentic_replay::{End, Hold, ProgramEvent};
 
 use super::drive::Driver;
 use super::{block, seal};
@@ -16,14 +16,14 @@ const SAID_BYTES_MAX: usize = 256 << 10;
 
 impl Driver<'_> {
     /// Writes what the program said into the agent's trace, and lets it be heard.
-    pub(super) fn tell(&self, events: &[Event]) -> Result<()> {
+    pub(super) fn tell(&self, events: &[ProgramEvent]) -> Result<()> {
         self.append_entries(self.heard(events))
     }
 
     /// Lets what the program said be heard, and turns it into entries.
-    pub(super) fn heard(&self, events: &[Event]) -> Vec<Entry> {
+    pub(super) fn heard(&self, events: &[ProgramEvent]) -> Vec<Entry> {
         self.observed.say(events);
-        let is_for_all = |event: &&Event| !self.observed.keeps(event);
+        let is_for_all = |event: &&ProgramEvent| !self.observed.keeps(event);
         let told = events.iter().filter(is_for_all);
         told.flat_map(|event| self.entry("log", &said(event))).collect()
     }
@@ -83,7 +83,7 @@ impl Driver<'_> {
 
 /// Returns what the trace keeps of what a program said: texts as they are, the events of the
 /// context language and everything else as JSON. What is too long stands in the records only.
-fn said(event: &Event) -> String {
+fn said(event: &ProgramEvent) -> String {
     let text = match agentic_lang_context::trace::text_of(event) {
         Some(text) => text.to_owned(),
         None => event.data.as_text().map_or_else(|| json::to_text(&event.data), str::to_owned),

@@ -9,13 +9,13 @@ use agentic_model::{AgentName, Kind, Oid};
 use agentic_relations::MERGED_INTO;
 use agentic_space::agent::kind_on;
 
-use crate::State;
+use crate::SessionState;
 use crate::{Result, SessionSpace};
 use crate::{listing, summary};
 
 /// How an agent stands, as its sessions say; of several, what needs attention most.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Standing {
+pub enum AgentStanding {
     /// It has no session that is not over.
     Idle,
     /// Something can be done for it, or is being done.
@@ -30,13 +30,13 @@ pub enum Standing {
 
 /// One agent with everything that was forked from it.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Family {
+pub struct AgentFamily {
     /// The agent.
     pub agent: AgentName,
     /// Its head.
     pub head: Oid,
     /// How it stands.
-    pub standing: Standing,
+    pub standing: AgentStanding,
     /// How many commits it made, the genesis included.
     pub n_commits: usize,
     /// How many of each kind.
@@ -46,12 +46,12 @@ pub struct Family {
     /// The agents and branches that took its work in, by name.
     pub merged_into: BTreeSet<Party>,
     /// The agents forked from it, by name.
-    pub children: Vec<Family>,
+    pub children: Vec<AgentFamily>,
 }
 
 /// What is gathered of one agent before the families are put together.
 struct Member {
-    family: Family,
+    family: AgentFamily,
     parent: Option<AgentName>,
 }
 
@@ -60,7 +60,7 @@ impl SessionSpace {
     ///
     /// # Errors
     /// Fails when refs, commits or notes cannot be read.
-    pub fn families(&self) -> Result<Vec<Family>> {
+    pub fn families(&self) -> Result<Vec<AgentFamily>> {
         let mut members = BTreeMap::new();
         for (name, head) in self.agent_names()? {
             members.insert(name.clone(), self.member(name, head)?);
@@ -84,7 +84,7 @@ impl SessionSpace {
                 None => roots.push(name.clone()),
             }
         }
-        let mut families: Vec<Family> =
+        let mut families: Vec<AgentFamily> =
             roots.iter().map(|root| assemble(root, &mut members, &children)).collect();
         // Parents written by hand can form a cycle, which has no root of its own.
         while let Some(name) = members.keys().next().cloned() {
@@ -94,10 +94,10 @@ impl SessionSpace {
     }
 
     /// Says for each session that is not over whose it is and how it stands; a damaged one is nobody's.
-    fn standings(&self) -> Result<Vec<(AgentName, Standing)>> {
+    fn standings(&self) -> Result<Vec<(AgentName, AgentStanding)>> {
         let summaries = listing::list_open(self)?.into_iter();
         let summaries = summaries.filter_map(|id| summary::read(self, &id).ok());
-        Ok(summaries.map(|summary| (summary.agent, Standing::of(summary.state))).collect())
+        Ok(summaries.map(|summary| (summary.agent, AgentStanding::of(summary.state))).collect())
     }
 
     fn member(&self, name: AgentName, head: Oid) -> Result<Member> {
@@ -112,10 +112,10 @@ impl SessionSpace {
             }
             merges.extend(claims.merged.filter(|_| commit.parents.len() > 1));
         }
-        let family = Family {
+        let family = AgentFamily {
             agent: name,
             head,
-            standing: Standing::Idle,
+            standing: AgentStanding::Idle,
             n_commits: commits.len(),
             kinds,
             merges,
@@ -126,25 +126,27 @@ impl SessionSpace {
     }
 }
 
-impl Standing {
-    fn of(state: State) -> Standing {
+impl AgentStanding {
+    fn of(state: SessionState) -> AgentStanding {
         match state {
-            State::Held => Standing::Held,
-            State::Diverged => Standing::Diverged,
-            State::Waiting => Standing::Waiting,
-            State::Running => Standing::Running,
-            State::Done | State::Failed | State::Cancelled => Standing::Idle,
+            SessionState::Held => AgentStanding::Held,
+            SessionState::Diverged => AgentStanding::Diverged,
+            SessionState::Waiting => AgentStanding::Waiting,
+            SessionState::Running => AgentStanding::Running,
+            SessionState::Done | SessionState::Failed | SessionState::Cancelled => {
+                AgentStanding::Idle
+            }
         }
     }
 
     /// Returns its name, as users see it.
     pub fn name(self) -> &'static str {
         match self {
-            Standing::Idle => "idle",
-            Standing::Running => "running",
-            Standing::Waiting => "waiting",
-            Standing::Diverged => "diverged",
-            Standing::Held => "held",
+            AgentStanding::Idle => "idle",
+            AgentStanding::Running => "running",
+            AgentStanding::Waiting => "waiting",
+            AgentStanding::Diverged => "diverged",
+            AgentStanding::Held => "held",
         }
     }
 }
@@ -154,7 +156,7 @@ fn assemble(
     root: &AgentName,
     members: &mut BTreeMap<AgentName, Member>,
     children: &BTreeMap<AgentName, Vec<AgentName>>,
-) -> Family {
+) -> AgentFamily {
     let mut order = vec![root.clone()];
     let mut seen = BTreeSet::from([root]);
     let mut at = 0;
@@ -163,7 +165,7 @@ fn assemble(
         order.extend(below.filter(|name| seen.insert(*name)).cloned());
         at += 1;
     }
-    let mut done = BTreeMap::<AgentName, Vec<Family>>::new();
+    let mut done = BTreeMap::<AgentName, Vec<AgentFamily>>::new();
     for name in order.into_iter().rev() {
         let Some(member) = members.remove(&name) else { continue };
         let mut family = member.family;

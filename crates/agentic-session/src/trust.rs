@@ -10,16 +10,16 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use agentic_model::commit::Claims;
 use agentic_model::{AgentName, Instant, Oid, Value};
-use agentic_replay::{Body, By, Journal, OpenHold, Path, RequestId, SessionId, StartRecord};
+use agentic_replay::{Body, By, OpenHold, Path, RecordChain, RequestId, SessionId, StartRecord};
 use agentic_store::Stream;
 use agentic_store::journal::{self, GitObject};
 
 use crate::admission::check;
 use crate::decision::Decision;
-use crate::draft::Draft;
+use crate::draft::DecisionDraft;
 use crate::policy::Policy;
 pub use crate::verified::Look;
-use crate::verified::Seen;
+use crate::verified::SignatureSight;
 use crate::{Result, SessionSpace};
 use crate::{recent, summary};
 
@@ -31,7 +31,7 @@ const COMMITS_PER_LOOK: usize = 4;
 
 /// The commits that say they decide one request, oldest first.
 #[derive(Debug, Default)]
-pub struct Found {
+pub struct DecidingCommits {
     /// Those that count.
     pub counted: Vec<(Oid, Decision)>,
     /// Those that do not.
@@ -49,8 +49,8 @@ pub fn find(
     start: &StartRecord,
     id: &RequestId,
     look: Look,
-) -> Result<Found> {
-    let mut found = Found::default();
+) -> Result<DecidingCommits> {
+    let mut found = DecidingCommits::default();
     let journal = recent::read_journal(space, &start.session)?;
     let claimed = claimed(space, start, id, published(&journal, start, id))?;
     if claimed.is_empty() {
@@ -76,12 +76,12 @@ pub fn find(
             continue;
         }
         let list = match signed(space, start, id, commit, &decision, look)? {
-            Signed::Yes(decision) => {
+            DecisionSignature::Yes(decision) => {
                 found.counted.push((commit, *decision));
                 continue;
             }
-            Signed::No => &mut found.unverified,
-            Signed::Unseen => &mut found.unseen,
+            DecisionSignature::No => &mut found.unverified,
+            DecisionSignature::Unseen => &mut found.unseen,
         };
         list.push((commit, decision));
     }
@@ -142,7 +142,7 @@ fn check_record(space: &SessionSpace, commit: Oid, objects: Option<&[GitObject]>
 }
 
 /// Finds the head of the branch on which a hold was put before people last.
-fn published(journal: &Journal, start: &StartRecord, id: &RequestId) -> Option<Oid> {
+fn published(journal: &RecordChain, start: &StartRecord, id: &RequestId) -> Option<Oid> {
     let session = start.session.to_string();
     let mut heads: BTreeMap<&Path, &str> = BTreeMap::new();
     for record in journal.records().iter().rev() {
@@ -250,7 +250,7 @@ impl CommonLine<'_> {
 
 /// Lists the decisions of a request that have let its effect begin. A decision counts once: an
 /// effect that a crash then caught is a new question.
-fn used(journal: &Journal, start: &StartRecord, id: &RequestId) -> BTreeSet<Oid> {
+fn used(journal: &RecordChain, start: &StartRecord, id: &RequestId) -> BTreeSet<Oid> {
     let mut session = start.session.to_string();
     let mut path = None;
     let mut used = BTreeSet::new();
@@ -274,14 +274,14 @@ fn used(journal: &Journal, start: &StartRecord, id: &RequestId) -> BTreeSet<Oid>
 }
 
 /// Lists the commits that the session has noted as votes.
-fn noted(space: &SessionSpace, journal: &Journal) -> Result<BTreeSet<Oid>> {
+fn noted(space: &SessionSpace, journal: &RecordChain) -> Result<BTreeSet<Oid>> {
     let holds = summary::holds(space, journal)?;
     let votes = holds.iter().flat_map(|hold| &hold.votes);
     Ok(votes.filter_map(|vote| Oid::parse(&vote.decision).ok()).collect())
 }
 
 /// What a signature makes of a decision.
-enum Signed {
+enum DecisionSignature {
     /// It counts, as its signer signed it.
     Yes(Box<Decision>),
     No,
@@ -297,24 +297,24 @@ fn signed(
     commit: Oid,
     claim: &Decision,
     look: Look,
-) -> Result<Signed> {
+) -> Result<DecisionSignature> {
     let keys = keys_of(space, &claim.principal)?;
     if keys.is_empty() {
-        return Ok(Signed::No);
+        return Ok(DecisionSignature::No);
     }
     let message = match space.verified().message(space.repository(), commit, keys, look)? {
-        Seen::Signed(message) => message,
-        Seen::NotSigned => return Ok(Signed::No),
-        Seen::Nothing => return Ok(Signed::Unseen),
+        SignatureSight::Signed(message) => message,
+        SignatureSight::NotSigned => return Ok(DecisionSignature::No),
+        SignatureSight::Nothing => return Ok(DecisionSignature::Unseen),
     };
     // What counts is what was signed, not what another tool shows in its place.
-    let Some(decision) = Decision::read(space, &message) else { return Ok(Signed::No) };
+    let Some(decision) = Decision::read(space, &message) else { return Ok(DecisionSignature::No) };
     let journal = recent::read_journal(space, &start.session)?;
     let holds = summary::holds_at_rest(space, &journal)?;
     let hold = holds.into_iter().find(|hold| hold.id == *id);
     let may = hold.is_some_and(|hold| decision.request == *id && may(space, &hold, &decision));
     let counts = may && decision.principal == claim.principal;
-    Ok(if counts { Signed::Yes(Box::new(decision)) } else { Signed::No })
+    Ok(if counts { DecisionSignature::Yes(Box::new(decision)) } else { DecisionSignature::No })
 }
 
 /// Lists the keys by which a person may decide from elsewhere.
@@ -332,7 +332,7 @@ fn may(space: &SessionSpace, hold: &OpenHold, decision: &Decision) -> bool {
     let Some(scope) = decision.scope() else { return false };
     let policy = Policy::of_payload(hold.reason, &hold.payload);
     let policy = policy.at(hold.n_escalations, decided_at.min(space.now()));
-    let draft = Draft {
+    let draft = DecisionDraft {
         action: decision.action,
         value: decision.value.clone(),
         scope,

@@ -3,14 +3,14 @@
 //! That says nothing about what was asked, so it is no answer and the program never hears of it. The
 //! request stays open, with the reason, until somebody goes on with the session.
 
-use agentic_replay::{Failure, SessionId, Summary, UNANSWERED};
+use agentic_replay::{ProgramFailure, SessionId, Summary, UNANSWERED};
 
 use super::children::children;
 use crate::SessionSpace;
 
 /// Says why nobody could answer what a session asks, or a child that it waits for, and which of them
 /// asks.
-pub fn unanswered(space: &SessionSpace, summary: &Summary) -> Option<(SessionId, Failure)> {
+pub fn unanswered(space: &SessionSpace, summary: &Summary) -> Option<(SessionId, ProgramFailure)> {
     if summary.state.is_over() {
         return None;
     }

@@ -6,7 +6,7 @@
 //! them.
 
 use agentic_model::{Cid, Entry};
-use agentic_replay::Link;
+use agentic_replay::RecordLink;
 
 /// How many records wait at most.
 const RECORDS_MAX: usize = 4096;
@@ -15,19 +15,24 @@ const BYTES_MAX: usize = 4 << 20;
 
 /// Records that are not durable yet, with the values they refer to and what was said meanwhile.
 #[derive(Debug, Default)]
-pub(super) struct Unsynced {
+pub(super) struct UnsyncedRecords {
     /// Long values, by their id.
     pub objects: Vec<(Cid, Vec<u8>)>,
     /// Records, in order.
-    pub links: Vec<Link>,
+    pub links: Vec<RecordLink>,
     /// Entries for the trace of the agent.
     pub entries: Vec<Entry>,
     n_bytes: usize,
 }
 
-impl Unsynced {
+impl UnsyncedRecords {
     /// Adds what one answer led to.
-    pub fn add(&mut self, objects: Vec<(Cid, Vec<u8>)>, links: Vec<Link>, entries: Vec<Entry>) {
+    pub fn add(
+        &mut self,
+        objects: Vec<(Cid, Vec<u8>)>,
+        links: Vec<RecordLink>,
+        entries: Vec<Entry>,
+    ) {
         self.n_bytes += objects.iter().map(|(_, bytes)| bytes.len()).sum::<usize>();
         self.n_bytes += links.iter().map(|link| link.bytes.len()).sum::<usize>();
         self.objects.extend(objects);

@@ -21,13 +21,13 @@ pub enum Look {
 /// What was seen of signatures: the message of a commit if one of some keys signed it. There are no
 /// more than there are commits that say they decide something.
 #[derive(Debug, Default)]
-pub(crate) struct SeenSignatures(Mutex<BTreeMap<Question, Option<String>>>);
+pub(crate) struct SeenSignatures(Mutex<BTreeMap<SignatureQuestion, Option<String>>>);
 
 /// Which commit, and by which keys.
-type Question = (Oid, Vec<String>);
+type SignatureQuestion = (Oid, Vec<String>);
 
 /// What is known of the signature of a commit.
-pub(crate) enum Seen {
+pub(crate) enum SignatureSight {
     /// One of the keys signed it: its message.
     Signed(String),
     /// None of them did.
@@ -47,7 +47,7 @@ impl SeenSignatures {
         commit: Oid,
         keys: Vec<String>,
         look: Look,
-    ) -> Result<Seen> {
+    ) -> Result<SignatureSight> {
         let question = (commit, keys);
         let known = match look {
             Look::Locked => locked(&self.0).get(&question).cloned(),
@@ -59,9 +59,9 @@ impl SeenSignatures {
             }
         };
         Ok(match known {
-            Some(Some(message)) => Seen::Signed(message),
-            Some(None) => Seen::NotSigned,
-            None => Seen::Nothing,
+            Some(Some(message)) => SignatureSight::Signed(message),
+            Some(None) => SignatureSight::NotSigned,
+            None => SignatureSight::Nothing,
         })
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use agentic_model::{Instant, Value};
-use agentic_replay::{Body, By, Journal, Path, Record, SessionId, State};
+use agentic_replay::{Body, By, Path, Record, RecordChain, SessionId, SessionState};
 
 use super::folder::{Folder, Values};
 use super::recent::read_journal;
@@ -13,7 +13,7 @@ use crate::{Result, SessionSpace};
 
 /// A record, for whoever follows a session.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Noted {
+pub struct NotedRecord {
     /// Its position.
     pub seq: u64,
     /// When it was made.
@@ -51,7 +51,7 @@ impl<'a> Watch<'a> {
     ///
     /// # Errors
     /// Fails when there is no such session or its records are damaged.
-    pub fn look(&mut self) -> Result<Option<(Vec<Noted>, State)>> {
+    pub fn look(&mut self) -> Result<Option<(Vec<NotedRecord>, SessionState)>> {
         // What is appended while the log is read changes the length that is seen next.
         let length = length(&Folder::of(self.space, &self.id).log());
         if self.length == Some(length) {
@@ -66,7 +66,7 @@ impl<'a> Watch<'a> {
         Ok(Some((noted, self.state(&journal)?)))
     }
 
-    fn note(&mut self, record: &Record, values: &Values<'_>) -> Noted {
+    fn note(&mut self, record: &Record, values: &Values<'_>) -> NotedRecord {
         let mut map = record.to_value().as_map().cloned().unwrap_or_default();
         for key in ["v", "seq", "prev", "at", "path", "hash"] {
             map.remove(key);
@@ -92,7 +92,7 @@ impl<'a> Watch<'a> {
             | Body::Cancel(_)
             | Body::ScopeEnd(_) => {}
         }
-        Noted {
+        NotedRecord {
             seq: record.seq,
             at: record.at,
             path: record.body.path().cloned(),
@@ -104,16 +104,16 @@ impl<'a> Watch<'a> {
 
     /// Tells how the session stands. Whether somebody drives it would take its lock: what is in
     /// doubt counts as held once it was put before people.
-    fn state(&self, journal: &Journal) -> Result<State> {
+    fn state(&self, journal: &RecordChain) -> Result<SessionState> {
         let state = summary::of_past(self.space, journal)?.state;
         match !state.is_over() && is_before_people(journal) {
-            true => Ok(State::Held),
+            true => Ok(SessionState::Held),
             false => Ok(state),
         }
     }
 }
 
-fn is_before_people(journal: &Journal) -> bool {
+fn is_before_people(journal: &RecordChain) -> bool {
     let mut published = BTreeSet::new();
     for record in journal.records() {
         match &record.body {

@@ -5,22 +5,22 @@ use std::sync::mpsc::Sender;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant as Moment};
 
-use agentic_providers::credential::Caller;
-use agentic_providers::endpoint::{Call, Exchange};
+use agentic_providers::credential::CredentialCaller;
+use agentic_providers::endpoint::{EndpointCall, Exchange};
 use agentic_providers::executable::Executable;
 use agentic_providers::host::CancelFlag;
-use agentic_providers::process::{Charge, Orphan};
-use agentic_replay::{Path, Performance, Stopped};
+use agentic_providers::process::{Charge, OrphanProgram};
+use agentic_replay::{CancelExtent, Path, Performance};
 
 use super::children::Child;
 use super::observer::{self, Observer};
-use super::orphan::{self, Remaining};
+use super::orphan::{self, OrphanFate};
 use super::outcome::EffectOutcome;
 use super::performer::CommandLine;
 use super::process::Process;
 use super::provision::ProviderCall;
 use super::start::start_child;
-use crate::{Options, SessionSpace};
+use crate::{SessionOptions, SessionSpace};
 
 /// How long a program or an endpoint may take where nothing says otherwise.
 pub(super) const TIME_LIMIT: Duration = Duration::from_secs(600);
@@ -42,13 +42,13 @@ pub(super) struct Order {
     /// How long it may take to end once it is told to stop.
     pub grace: Duration,
     /// Who makes the call.
-    pub caller: Caller,
+    pub caller: CredentialCaller,
     /// Who waits.
     pub waiting: Sender<(Path, EffectOutcome)>,
 }
 
 /// Work under way.
-pub(super) enum Work {
+pub(super) enum RunningWork {
     /// The program of an `exec`.
     Process(Process),
     /// The probe of an effect in doubt.
@@ -58,7 +58,7 @@ pub(super) enum Work {
     /// The programs of an earlier driver, which are waited for or ended.
     Orphans(CancelFlag, JoinHandle<()>),
     /// Anything else, and what is known about it once it was told to stop.
-    Thread(CancelFlag, Stopped),
+    Thread(CancelFlag, CancelExtent),
 }
 
 /// What a thread is to do.
@@ -68,34 +68,36 @@ pub(super) enum Task {
     /// Run a program of the language in a folder.
     Program(CommandLine, PathBuf),
     /// Call an endpoint.
-    Call(Call),
+    Call(EndpointCall),
     /// Call a provider, watched by whoever watches.
     Provider(Box<ProviderCall>, Option<Observer>),
     /// Run a child session, in a space that is opened so.
-    Child(Child, (PathBuf, Options)),
+    Child(Child, (PathBuf, SessionOptions)),
 }
 
 impl Task {
     /// Begins the work.
-    pub fn begin(self, order: Order, performance: &Performance) -> Work {
+    pub fn begin(self, order: Order, performance: &Performance) -> RunningWork {
         match self {
             Task::Exec(folder) => {
                 let flag = order.flag();
-                Work::Process(Process::start(performance, &folder, flag, order.waiting))
+                RunningWork::Process(Process::start(performance, &folder, flag, order.waiting))
             }
-            Task::Program(command, folder) => Work::program(command, folder, order),
-            Task::Call(call) => Work::call(call, order),
-            Task::Provider(call, observer) => Work::start(order, Stopped::Unknown, move |cancel| {
-                EffectOutcome::Answer(observer::perform(observer.as_ref(), &call, cancel))
-            }),
-            Task::Child(child, opener) => Work::child(child, opener, order),
+            Task::Program(command, folder) => RunningWork::program(command, folder, order),
+            Task::Call(call) => RunningWork::call(call, order),
+            Task::Provider(call, observer) => {
+                RunningWork::start(order, CancelExtent::Unknown, move |cancel| {
+                    EffectOutcome::Answer(observer::perform(observer.as_ref(), &call, cancel))
+                })
+            }
+            Task::Child(child, opener) => RunningWork::child(child, opener, order),
         }
     }
 }
 
-impl Work {
+impl RunningWork {
     /// Starts a program of the language.
-    fn program(command: CommandLine, folder: PathBuf, order: Order) -> Work {
+    fn program(command: CommandLine, folder: PathBuf, order: Order) -> RunningWork {
         let executable = Executable {
             argv: command.argv,
             folder,
@@ -104,27 +106,31 @@ impl Work {
             limit: order.limit(),
         };
         let caller = order.caller.clone();
-        let (cancel, thread) = Work::run(order, move |cancel| EffectOutcome::Program {
+        let (cancel, thread) = RunningWork::run(order, move |cancel| EffectOutcome::Program {
             name: executable.argv.first().cloned().unwrap_or_default(),
             outcome: caller.execute(executable, cancel),
         });
-        Work::Program(cancel, thread)
+        RunningWork::Program(cancel, thread)
     }
 
     /// Calls an endpoint.
-    fn call(call: Call, order: Order) -> Work {
+    fn call(call: EndpointCall, order: Order) -> RunningWork {
         let exchange =
             Exchange { key: order.key.clone(), limit: order.limit(), headers: Vec::new(), call };
         let caller = order.caller.clone();
-        Work::start(order, Stopped::Unknown, move |cancel| EffectOutcome::Reply {
+        RunningWork::start(order, CancelExtent::Unknown, move |cancel| EffectOutcome::Reply {
             url: exchange.call.url.clone(),
             reply: caller.call(exchange, cancel),
         })
     }
 
     /// Runs a child session, in a space of its own.
-    fn child(child: Child, (folder, options): (PathBuf, Options), order: Order) -> Work {
-        Work::start(order, Stopped::Stopped, move |_| {
+    fn child(
+        child: Child,
+        (folder, options): (PathBuf, SessionOptions),
+        order: Order,
+    ) -> RunningWork {
+        RunningWork::start(order, CancelExtent::Stopped, move |_| {
             let space = SessionSpace::open_as_is(&folder, options);
             EffectOutcome::Child(space.and_then(|space| start_child(&space, child)))
         })
@@ -132,10 +138,10 @@ impl Work {
 
     fn start(
         order: Order,
-        stopped: Stopped,
+        stopped: CancelExtent,
         work: impl FnOnce(&CancelFlag) -> EffectOutcome + Send + 'static,
-    ) -> Work {
-        Work::Thread(Work::run(order, work).0, stopped)
+    ) -> RunningWork {
+        RunningWork::Thread(RunningWork::run(order, work).0, stopped)
     }
 
     /// Does the work on a thread of its own.
@@ -156,25 +162,28 @@ impl Work {
     /// Waits for programs of an earlier driver, or ends them.
     pub fn orphans(
         path: Path,
-        programs: Vec<Orphan>,
+        programs: Vec<OrphanProgram>,
         flag: CancelFlag,
-        remaining: Remaining,
+        remaining: OrphanFate,
         waiting: Sender<(Path, EffectOutcome)>,
-    ) -> Work {
+    ) -> RunningWork {
         let watched = flag.clone();
         let thread = std::thread::spawn(move || {
             let came = orphan::settle(&programs, remaining, &watched);
             // Whoever drives the session next looks again.
             let _ = waiting.send((path, came));
         });
-        Work::Orphans(flag, thread)
+        RunningWork::Orphans(flag, thread)
     }
 
     /// Says whether these are programs of an earlier driver.
     pub fn is_orphans(&self) -> bool {
         match self {
-            Work::Orphans(..) => true,
-            Work::Process(_) | Work::Probe(_) | Work::Program(..) | Work::Thread(..) => false,
+            RunningWork::Orphans(..) => true,
+            RunningWork::Process(_)
+            | RunningWork::Probe(_)
+            | RunningWork::Program(..)
+            | RunningWork::Thread(..) => false,
         }
     }
 
@@ -182,31 +191,31 @@ impl Work {
     /// has its grace at the same time.
     pub fn ask_to_end(&self) {
         match self {
-            Work::Program(cancel, _) | Work::Orphans(cancel, _) => cancel.set(),
-            Work::Process(_) | Work::Probe(_) | Work::Thread(..) => {}
+            RunningWork::Program(cancel, _) | RunningWork::Orphans(cancel, _) => cancel.set(),
+            RunningWork::Process(_) | RunningWork::Probe(_) | RunningWork::Thread(..) => {}
         }
     }
 
     /// Stops the work, and says what is known about it then: whoever is asked over a network may
     /// have done what was asked.
-    pub fn stop(&self) -> Stopped {
+    pub fn stop(&self) -> CancelExtent {
         match self {
-            Work::Process(process) => process.stop(),
-            Work::Probe(process) => {
+            RunningWork::Process(process) => process.stop(),
+            RunningWork::Probe(process) => {
                 process.stop();
                 // The effect itself is what it was: in doubt.
-                Stopped::Unknown
+                CancelExtent::Unknown
             }
-            Work::Program(cancel, thread) => match end(cancel, thread) {
-                true => Stopped::Stopped,
-                false => Stopped::Unknown,
+            RunningWork::Program(cancel, thread) => match end(cancel, thread) {
+                true => CancelExtent::Stopped,
+                false => CancelExtent::Unknown,
             },
-            Work::Orphans(cancel, thread) => {
+            RunningWork::Orphans(cancel, thread) => {
                 end(cancel, thread);
                 // How far they came before nobody knows.
-                Stopped::Unknown
+                CancelExtent::Unknown
             }
-            Work::Thread(cancel, stopped) => {
+            RunningWork::Thread(cancel, stopped) => {
                 cancel.set();
                 *stopped
             }

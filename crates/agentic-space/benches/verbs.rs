@@ -6,9 +6,11 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use agentic_space::commit::{Capture, Draft, Edit, Emptiness, FileMode, Source, commit};
+use agentic_space::commit::{
+    CommitDraft, Edit, Emptiness, FileMode, TraceBinding, TreeSource, commit,
+};
 use agentic_space::model::{AgentName, Briefing, Kind, Map};
-use agentic_space::spawn::{Origin, spawn};
+use agentic_space::spawn::{SpawnOrigin, spawn};
 use agentic_space::{Options, Space};
 use criterion::{Criterion, criterion_group, criterion_main};
 
@@ -43,7 +45,7 @@ fn place(n_files: usize) -> Place {
     let main = space.repository().resolve_commit("main").expect("made above");
     for agent in ["alice", "bob"] {
         let briefing = Briefing::of_text("bench").to_object().expect("short");
-        spawn(&space, &name(agent), &briefing, &Origin::Commit(main)).expect("free");
+        spawn(&space, &name(agent), &briefing, &SpawnOrigin::Commit(main)).expect("free");
     }
     let worktree = dir.path().join("alice");
     agentic_space::worktree::add(&space, &name("alice"), &worktree).expect("free");
@@ -65,13 +67,13 @@ impl Place {
         format!("edit {}\n", self.n).into_bytes()
     }
 
-    fn draft(&mut self, source: Source) -> Draft {
-        Draft {
+    fn draft(&mut self, source: TreeSource) -> CommitDraft {
+        CommitDraft {
             message: "edit".to_owned(),
             kind: None,
             fields: Map::new(),
             source,
-            capture: Capture::Nothing,
+            capture: TraceBinding::Nothing,
             expect: None,
             emptiness: Emptiness::Refused,
             asker: None,
@@ -80,7 +82,7 @@ impl Place {
 
     fn commit_edit(&mut self) {
         let write = Edit::Write { content: self.content(), mode: FileMode::Plain };
-        let draft = self.draft(Source::Edits([("d0/f1".to_owned(), write)].into()));
+        let draft = self.draft(TreeSource::Edits([("d0/f1".to_owned(), write)].into()));
         commit(&self.space, &name("bob"), &draft).expect("bob is there");
     }
 
@@ -88,7 +90,7 @@ impl Place {
         let content = self.content();
         std::fs::write(self.worktree.join("d0/f1"), content).expect("writable");
         let worktree = self.space.worktree_of(&name("alice")).expect("made");
-        let draft = self.draft(Source::Worktree(worktree));
+        let draft = self.draft(TreeSource::Worktree(worktree));
         commit(&self.space, &name("alice"), &draft).expect("alice is there");
     }
 
@@ -102,7 +104,7 @@ impl Place {
     fn spawn(&mut self) {
         self.n += 1;
         let briefing = Briefing::of_text("bench").to_object().expect("short");
-        let origin = Origin::Agent(name("bob"));
+        let origin = SpawnOrigin::Agent(name("bob"));
         spawn(&self.space, &name(&format!("s{}", self.n)), &briefing, &origin).expect("free");
     }
 

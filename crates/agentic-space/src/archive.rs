@@ -9,14 +9,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use agentic_git::{ARCHIVE_REF, ArchiveEntry, PACKED_REFS, archive_order};
 use agentic_model::AgentName;
 use agentic_store::error::RefError;
-use agentic_store::journal::{Archived, BranchMove, Fold, Transaction};
+use agentic_store::journal::{ArchivedAgent, BranchMove, RefFold, Transaction};
 use agentic_store::recovery::keep_notes;
 use agentic_store::{Lock, Stream, Writer, drop_journal};
 
 use crate::error::{AgentError, BranchError, WorktreeError};
 use crate::space::Signatures;
 use crate::write::LockedStream;
-use crate::written::Written;
+use crate::written::WriteNotices;
 use crate::{Error, Result, Space};
 
 /// The most agents that one write archives. Each write makes git write all packed refs again, so the
@@ -29,11 +29,11 @@ const FILES_EACH: usize = 2;
 
 /// What became of archiving or restoring.
 #[derive(Debug, Default)]
-pub struct Moved {
+pub struct ArchiveOutcome {
     /// The agents with their refs, by name.
     pub entries: Vec<ArchiveEntry>,
     /// Whether everything is visible.
-    pub written: Written,
+    pub written: WriteNotices,
 }
 
 impl Space {
@@ -77,7 +77,11 @@ pub trait SessionUsers {
 /// # Errors
 /// Fails when one of them does not exist, is checked out, or has a session that is not over or
 /// trace entries that are bound to no commit; none is archived then.
-pub fn archive(space: &Space, agents: &[AgentName], users: &impl SessionUsers) -> Result<Moved> {
+pub fn archive(
+    space: &Space,
+    agents: &[AgentName],
+    users: &impl SessionUsers,
+) -> Result<ArchiveOutcome> {
     let mut agents: Vec<AgentName> = agents.to_vec();
     agents.sort_by_cached_key(archive_order);
     agents.dedup();
@@ -85,7 +89,7 @@ pub fn archive(space: &Space, agents: &[AgentName], users: &impl SessionUsers) -
     for agent in &agents {
         check_pending(space, agent)?;
     }
-    let mut moved = Moved::default();
+    let mut moved = ArchiveOutcome::default();
     let n_wanted = agents.len().min(ARCHIVE_AGENTS_MAX);
     let n_at_once = agentic_store::open_files::make_room(n_wanted * FILES_EACH) / FILES_EACH;
     for part in agents.chunks(n_at_once.max(ARCHIVE_AGENTS_MIN)) {
@@ -101,7 +105,7 @@ fn archive_part(
     space: &Space,
     agents: &[AgentName],
     users: &impl SessionUsers,
-) -> Result<(Vec<ArchiveEntry>, Written)> {
+) -> Result<(Vec<ArchiveEntry>, WriteNotices)> {
     let repository = space.repository();
     let signatures = space.own_signatures()?;
 
@@ -148,12 +152,12 @@ fn archive_part(
 ///
 /// # Errors
 /// Fails when one of them is not archived; none is restored then.
-pub fn restore(space: &Space, agents: &[AgentName]) -> Result<Moved> {
+pub fn restore(space: &Space, agents: &[AgentName]) -> Result<ArchiveOutcome> {
     let agents: BTreeSet<&AgentName> = agents.iter().collect();
     for agent in &agents {
         check_archived(space, agent)?;
     }
-    let mut moved = Moved::default();
+    let mut moved = ArchiveOutcome::default();
     for agent in agents {
         let (entry, written) = restore_one(space, agent)?;
         moved.entries.push(entry);
@@ -162,7 +166,7 @@ pub fn restore(space: &Space, agents: &[AgentName]) -> Result<Moved> {
     Ok(moved)
 }
 
-fn restore_one(space: &Space, agent: &AgentName) -> Result<(ArchiveEntry, Written)> {
+fn restore_one(space: &Space, agent: &AgentName) -> Result<(ArchiveEntry, WriteNotices)> {
     // Whoever archived it and died may not have been done with its refs.
     let _archive = LockedStream::stream(space, &archive_stream())?;
     let mut locked = LockedStream::stream(space, &Stream::Agent(agent.clone()))?;
@@ -174,7 +178,7 @@ fn restore_one(space: &Space, agent: &AgentName) -> Result<(ArchiveEntry, Writte
     space.repository().sync_filesystem()?;
     let transaction = Transaction {
         branch: Some(BranchMove { name: agent.branch_ref(), expect: None, new: head }),
-        fold: Some(Fold::Back(entry.archived.clone())),
+        fold: Some(RefFold::Back(entry.archived.clone())),
         ..signatures.transaction("restore")
     };
     let written = match locked.decide(transaction, None, space.durability()) {
@@ -193,7 +197,10 @@ pub(crate) fn archive_stream() -> Stream {
 fn entry_of(space: &Space, agent: &AgentName) -> Result<ArchiveEntry> {
     let head = space.head(agent)?;
     let notes = space.repository().find_ref(&agent.notes_ref())?;
-    Ok(ArchiveEntry { archived: Archived { agent: agent.clone(), head, notes }, at: space.now() })
+    Ok(ArchiveEntry {
+        archived: ArchivedAgent { agent: agent.clone(), head, notes },
+        at: space.now(),
+    })
 }
 
 fn folding_away(
@@ -211,7 +218,7 @@ fn folding_away(
     Ok(Transaction {
         objects: draft.objects,
         branch: Some(draft.step),
-        fold: Some(Fold::Away(away)),
+        fold: Some(RefFold::Away(away)),
         ..signatures.transaction("archive")
     })
 }
@@ -254,7 +261,7 @@ fn check_pending(space: &Space, agent: &AgentName) -> Result<()> {
 }
 
 /// A branch that git moved at the last moment stays.
-fn check_gone(space: &Space, archived: &Archived) -> Result<()> {
+fn check_gone(space: &Space, archived: &ArchivedAgent) -> Result<()> {
     match space.repository().find_ref(&archived.agent.branch_ref())? {
         None => Ok(()),
         found => Err(Error::Branch(BranchError::HeadMoved {

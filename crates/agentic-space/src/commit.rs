@@ -19,12 +19,14 @@ use agentic_store::{Durability, Stream};
 
 pub(crate) use self::chain::BoundTrace;
 use self::chain::{CommitChain, PendingTrace};
-pub use self::draft::{Asker, Capture, Committed, Draft, Edit, Emptiness, Source};
+pub use self::draft::{
+    Asker, CommitDraft, CommitOutcome, Edit, Emptiness, TraceBinding, TreeSource,
+};
 use self::retry::same_as_rolled_forward;
 use crate::error::{BranchError, WorktreeError};
-use crate::following::{Following, Waited, wait_for};
+use crate::following::{FollowingWorktree, WriteWait, wait_for};
 use crate::group::GroupPart;
-use crate::signing::Signing;
+use crate::signing::SigningChoice;
 use crate::write::{LockedStream, ReservedBranch};
 use crate::{Error, Result, Space};
 
@@ -37,7 +39,7 @@ pub const RACES_MAX: usize = 1000;
 /// # Errors
 /// Fails when there is nothing to commit, when the head is not where the draft expects it, and as
 /// the store does; nothing is written then.
-pub fn commit(space: &Space, agent: &AgentName, draft: &Draft) -> Result<Committed> {
+pub fn commit(space: &Space, agent: &AgentName, draft: &CommitDraft) -> Result<CommitOutcome> {
     if draft.edits().is_none() || !space.is_live() {
         return commit_alone(space, agent, draft);
     }
@@ -56,7 +58,7 @@ pub fn commit(space: &Space, agent: &AgentName, draft: &Draft) -> Result<Committ
 }
 
 /// Commits a draft without a look at what other threads do.
-fn commit_alone(space: &Space, agent: &AgentName, draft: &Draft) -> Result<Committed> {
+fn commit_alone(space: &Space, agent: &AgentName, draft: &CommitDraft) -> Result<CommitOutcome> {
     let mut answers = commit_all(space, agent, std::slice::from_ref(draft))?;
     answers.pop().expect("BUG: there is an answer for each draft")
 }
@@ -71,8 +73,8 @@ fn commit_alone(space: &Space, agent: &AgentName, draft: &Draft) -> Result<Commi
 pub fn commit_all(
     space: &Space,
     agent: &AgentName,
-    drafts: &[Draft],
-) -> Result<Vec<Result<Committed>>> {
+    drafts: &[CommitDraft],
+) -> Result<Vec<Result<CommitOutcome>>> {
     for _ in 0..RACES_MAX {
         match attempt(space, agent, drafts) {
             Ok(None) => {}
@@ -85,9 +87,10 @@ pub fn commit_all(
 }
 
 /// Edits mean the same on any head; a snapshot of an older head would revert others.
-fn may_retry(drafts: &[Draft]) -> bool {
+fn may_retry(drafts: &[CommitDraft]) -> bool {
     drafts.iter().all(|draft| {
-        let is_of_any_head = matches!(draft.source, Source::Edits(_) | Source::Paths { .. });
+        let is_of_any_head =
+            matches!(draft.source, TreeSource::Edits(_) | TreeSource::Paths { .. });
         draft.expect.is_none() && is_of_any_head
     })
 }
@@ -96,8 +99,8 @@ fn may_retry(drafts: &[Draft]) -> bool {
 fn attempt(
     space: &Space,
     agent: &AgentName,
-    drafts: &[Draft],
-) -> Result<Option<Vec<Result<Committed>>>> {
+    drafts: &[CommitDraft],
+) -> Result<Option<Vec<Result<CommitOutcome>>>> {
     let signing = signing_of(space, drafts)?;
     let early = prepare(space, agent, drafts, signing)?;
     if let Some((chain, _)) = &early
@@ -108,7 +111,7 @@ fn attempt(
 
     // Under the agent's lock: the same again.
     let (mut locked, head) = LockedStream::agent(space, agent)?;
-    let bound = match drafts.iter().any(|draft| draft.capture == Capture::WithTrace) {
+    let bound = match drafts.iter().any(|draft| draft.capture == TraceBinding::WithTrace) {
         true => BoundTrace::take(locked.writer(), agent)?,
         false => None,
     };
@@ -153,9 +156,9 @@ fn attempt(
 fn prepare(
     space: &Space,
     agent: &AgentName,
-    drafts: &[Draft],
-    signing: Signing,
-) -> Result<Option<(CommitChain, Option<Following>)>> {
+    drafts: &[CommitDraft],
+    signing: SigningChoice,
+) -> Result<Option<(CommitChain, Option<FollowingWorktree>)>> {
     let alone = match drafts {
         [draft] => Some(draft),
         _ => None,
@@ -165,7 +168,7 @@ fn prepare(
         own.check_concluded()?;
         let base = settled_base(space, agent, alone, Some(&own))?;
         let mut chain = CommitChain::on(base, space, agent, drafts)?;
-        let following = Following::Index(own, chain.take_index());
+        let following = FollowingWorktree::Index(own, chain.take_index());
         return Ok(Some((chain, Some(following))));
     }
     let reserved = ReservedBranch::begin(space, agent.branch_ref(), signing)?;
@@ -180,7 +183,7 @@ fn prepare(
 
 /// Tells whether preparing one draft of edits before taking the lock would be in vain: somebody
 /// waited for it last time, so others are before this one, and each of them moves the head.
-fn will_be_overtaken(space: &Space, agent: &AgentName, drafts: &[Draft]) -> bool {
+fn will_be_overtaken(space: &Space, agent: &AgentName, drafts: &[CommitDraft]) -> bool {
     let (repository, stream) = (space.repository(), Stream::Agent(agent.clone()));
     matches!(drafts, [draft] if draft.edits().is_some()) && repository.is_contended(&stream)
 }
@@ -191,26 +194,26 @@ fn will_be_overtaken(space: &Space, agent: &AgentName, drafts: &[Draft]) -> bool
 fn may_prepare_locked(
     space: &Space,
     agent: &AgentName,
-    drafts: &[Draft],
-    signing: Signing,
+    drafts: &[CommitDraft],
+    signing: SigningChoice,
 ) -> Result<bool> {
     let are_edits = drafts.iter().all(|draft| draft.edits().is_some());
     Ok(are_edits
-        && signing == Signing::Plain
+        && signing == SigningChoice::Plain
         && space.repository().worktree_of(&agent.branch_ref())?.is_none())
 }
 
 /// Commits of people are signed if git's configuration says so; those of sessions never are.
-fn signing_of(space: &Space, drafts: &[Draft]) -> Result<Signing> {
+fn signing_of(space: &Space, drafts: &[CommitDraft]) -> Result<SigningChoice> {
     match drafts.iter().any(|draft| draft.asker.is_none()) {
-        true => Signing::of_people(space),
-        false => Ok(Signing::Plain),
+        true => SigningChoice::of_people(space),
+        false => Ok(SigningChoice::Plain),
     }
 }
 
 /// What a session has asked for is fully durable before its answer is recorded, whatever the space
 /// is content with otherwise.
-fn durability_of(space: &Space, drafts: &[Draft]) -> Durability {
+fn durability_of(space: &Space, drafts: &[CommitDraft]) -> Durability {
     match drafts.iter().any(|draft| draft.asker.is_some()) {
         true => Durability::Full,
         false => space.durability(),
@@ -222,14 +225,14 @@ fn durability_of(space: &Space, drafts: &[Draft]) -> Durability {
 fn settled_base(
     space: &Space,
     agent: &AgentName,
-    draft: Option<&Draft>,
+    draft: Option<&CommitDraft>,
     worktree: Option<&Worktree>,
 ) -> Result<Oid> {
     loop {
         let base = base_of(space, agent, draft, worktree);
         match worktree.map(|worktree| wait_for(space, worktree)).transpose()? {
-            Some(Waited::ForAnother) => {}
-            Some(Waited::ForNobody) | None => return base,
+            Some(WriteWait::ForAnother) => {}
+            Some(WriteWait::ForNobody) | None => return base,
         }
     }
 }
@@ -238,7 +241,7 @@ fn settled_base(
 fn base_of(
     space: &Space,
     agent: &AgentName,
-    draft: Option<&Draft>,
+    draft: Option<&CommitDraft>,
     worktree: Option<&Worktree>,
 ) -> Result<Oid> {
     let head = space.head(agent)?;
@@ -261,15 +264,15 @@ fn base_of(
 }
 
 /// Says that somebody moved the branch meanwhile.
-fn overtaken(agent: &AgentName, draft: &Draft, base: Oid, head: Oid) -> Error {
+fn overtaken(agent: &AgentName, draft: &CommitDraft, base: Oid, head: Oid) -> Error {
     match &draft.source {
-        Source::Worktree(worktree) => Error::Worktree(WorktreeError::Stale {
+        TreeSource::Worktree(worktree) => Error::Worktree(WorktreeError::Stale {
             path: worktree.path.clone(),
             agent: agent.clone(),
             base,
             head,
         }),
-        Source::Folder(_) | Source::Paths { .. } | Source::Edits(_) => {
+        TreeSource::Folder(_) | TreeSource::Paths { .. } | TreeSource::Edits(_) => {
             Error::Branch(BranchError::HeadMoved {
                 branch: agent.to_string(),
                 expected: base.to_string(),

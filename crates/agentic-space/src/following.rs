@@ -3,8 +3,8 @@
 //! Where only its index is behind, that is brought up to date at once. Files are written by git,
 //! which runs programs of the user's for it: the branch's lock is given back first.
 
+use agentic_git::{GitWriter, WorktreeLock, follow};
 use agentic_git::{IndexUpdate, Worktree};
-use agentic_git::{WorktreeLock, Writer, follow};
 use agentic_model::Oid;
 use agentic_store::journal::Follow;
 
@@ -14,7 +14,7 @@ use crate::{Error, Result, Space};
 
 /// A worktree that must come along, and how.
 #[derive(Debug)]
-pub enum Following {
+pub enum FollowingWorktree {
     /// It already holds what is committed; only its index is behind.
     Index(Worktree, Vec<IndexUpdate>),
     /// Its files have to change. Nobody else changes them meanwhile.
@@ -39,7 +39,7 @@ fn take(space: &Space, worktree: Worktree) -> Result<WorktreeLock> {
     Ok(lock)
 }
 
-impl Following {
+impl FollowingWorktree {
     /// Says how a worktree that was reserved comes along with a branch that moves on from `head`,
     /// where the `changed` paths differ.
     ///
@@ -50,17 +50,17 @@ impl Following {
         branch: &str,
         head: Oid,
         changed: &[Vec<u8>],
-    ) -> Result<Option<Following>> {
+    ) -> Result<Option<FollowingWorktree>> {
         let Some(lock) = reserved else { return Ok(None) };
         let worktree = lock.worktree();
         if changed.is_empty() {
-            return Following::content(worktree.clone(), head);
+            return FollowingWorktree::content(worktree.clone(), head);
         }
         if worktree.untracked_among(changed)? || !worktree.is_clean()? {
             let path = worktree.path.clone();
             return Err(Error::Worktree(WorktreeError::Busy { branch: short(branch), path }));
         }
-        Ok(Some(Following::Files(lock)))
+        Ok(Some(FollowingWorktree::Files(lock)))
     }
 
     /// Says the same of a worktree whose branch moves on to a commit with the same content. One that
@@ -68,9 +68,9 @@ impl Following {
     ///
     /// # Errors
     /// Fails when it cannot be told where it is.
-    pub fn content(worktree: Worktree, head: Oid) -> Result<Option<Following>> {
+    pub fn content(worktree: Worktree, head: Oid) -> Result<Option<FollowingWorktree>> {
         let is_there = worktree.base(head)? == head;
-        Ok(is_there.then(|| Following::Index(worktree, Vec::new())))
+        Ok(is_there.then(|| FollowingWorktree::Index(worktree, Vec::new())))
     }
 
     /// Makes sure that the worktree follows even if this process dies as soon as the branch has moved.
@@ -80,14 +80,14 @@ impl Following {
     pub(crate) fn announce(&self, branch: &str, way: (Oid, Oid)) -> agentic_store::Result<()> {
         match self {
             // The record of the write does.
-            Following::Index(..) => Ok(()),
-            Following::Files(lock) => lock.announce(branch, way),
+            FollowingWorktree::Index(..) => Ok(()),
+            FollowingWorktree::Files(lock) => lock.announce(branch, way),
         }
     }
 
     /// Takes that back: the branch did not move.
     pub(crate) fn retract(&self) {
-        if let Following::Files(lock) = self {
+        if let FollowingWorktree::Files(lock) = self {
             // Whoever finds it sees that the branch did not move.
             let _ = lock.retract();
         }
@@ -100,11 +100,11 @@ impl Following {
     pub(crate) fn bring(
         self,
         space: &Space,
-        mut writer: Writer<'_>,
+        mut writer: GitWriter<'_>,
         (from, to): (Oid, Oid),
     ) -> agentic_store::Result<()> {
         match self {
-            Following::Index(worktree, updates) => {
+            FollowingWorktree::Index(worktree, updates) => {
                 writer.follow(&worktree.git_dir, || {
                     let here = space.repository().at_worktree(&worktree)?;
                     let tree_of = |commit| here.read_commit(commit).map(|commit| commit.tree);
@@ -114,7 +114,7 @@ impl Following {
                 writer.settle(space.now());
                 Ok(())
             }
-            Following::Files(lock) => {
+            FollowingWorktree::Files(lock) => {
                 drop(writer);
                 lock.bring_along(from, to)
             }
@@ -125,8 +125,8 @@ impl Following {
     pub(crate) fn record(&self) -> Follow {
         let name = |worktree: &Worktree| worktree.path.to_string_lossy().into_owned();
         match self {
-            Following::Index(worktree, _) => Follow::Index(name(worktree)),
-            Following::Files(lock) => Follow::Files(name(lock.worktree())),
+            FollowingWorktree::Index(worktree, _) => Follow::Index(name(worktree)),
+            FollowingWorktree::Files(lock) => Follow::Files(name(lock.worktree())),
         }
     }
 }
@@ -135,17 +135,17 @@ impl Following {
 ///
 /// # Errors
 /// Fails when whoever brought it died and it cannot be brought now.
-pub(crate) fn wait_for(space: &Space, worktree: &Worktree) -> Result<Waited> {
+pub(crate) fn wait_for(space: &Space, worktree: &Worktree) -> Result<WriteWait> {
     if !follow::is_on_its_way(space.repository().layout(), worktree) {
-        return Ok(Waited::ForNobody);
+        return Ok(WriteWait::ForNobody);
     }
     drop(take(space, worktree.clone())?);
-    Ok(Waited::ForAnother)
+    Ok(WriteWait::ForAnother)
 }
 
 /// Whether somebody had to wait.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Waited {
+pub(crate) enum WriteWait {
     /// No.
     ForNobody,
     /// Yes; what was seen before may be true no longer.

@@ -11,7 +11,7 @@ use std::sync::{Mutex, MutexGuard};
 use agentic_model::AgentName;
 
 use crate::Result;
-use crate::commit::{Committed, Draft};
+use crate::commit::{CommitDraft, CommitOutcome};
 use crate::mutex::locked;
 
 /// How many drafts go into one write.
@@ -24,7 +24,7 @@ pub(crate) struct Queues(Mutex<BTreeMap<AgentName, VecDeque<WaitingDraft>>>);
 /// A draft that was left.
 #[derive(Debug)]
 struct WaitingDraft {
-    draft: Draft,
+    draft: CommitDraft,
     /// Where its caller hears what became of it.
     told: Sender<GroupReply>,
 }
@@ -33,9 +33,9 @@ struct WaitingDraft {
 #[derive(Debug)]
 enum GroupReply {
     /// What became of the draft.
-    Done(Box<Result<Committed>>),
+    Done(Box<Result<CommitOutcome>>),
     /// It is this one's turn to write; the draft is its own again.
-    Turn(Box<Draft>),
+    Turn(Box<CommitDraft>),
 }
 
 /// What somebody who came with a draft is to do.
@@ -45,7 +45,7 @@ pub(crate) enum GroupPart<'a> {
     /// To commit the drafts of all who waited.
     Leader(GroupDrafts<'a>),
     /// Nothing: another thread has committed the draft.
-    Member(Box<Result<Committed>>),
+    Member(Box<Result<CommitOutcome>>),
     /// To commit the draft without a turn: the group could not write, and this one is to hear why, or
     /// its leader panicked.
     Stray,
@@ -53,7 +53,7 @@ pub(crate) enum GroupPart<'a> {
 
 impl Queues {
     /// Takes the turn if nobody has it; else leaves the draft and waits.
-    pub fn enter<'a>(&'a self, agent: &'a AgentName, draft: &Draft) -> GroupPart<'a> {
+    pub fn enter<'a>(&'a self, agent: &'a AgentName, draft: &CommitDraft) -> GroupPart<'a> {
         let Some(hears) = self.wait_behind(agent, draft) else {
             return GroupPart::First(GroupTurn { queues: self, agent });
         };
@@ -68,7 +68,7 @@ impl Queues {
     }
 
     /// Leaves a draft behind whoever is writing; takes the turn and leaves nothing if nobody is.
-    fn wait_behind(&self, agent: &AgentName, draft: &Draft) -> Option<Receiver<GroupReply>> {
+    fn wait_behind(&self, agent: &AgentName, draft: &CommitDraft) -> Option<Receiver<GroupReply>> {
         let mut queues = self.locked();
         match queues.get_mut(agent) {
             Some(waiting) => {
@@ -96,7 +96,7 @@ pub(crate) struct GroupTurn<'a> {
 
 impl<'a> GroupTurn<'a> {
     /// Takes the drafts of those who wait, as many as go into one write, behind one's own.
-    fn with_waiting(self, own: Draft) -> GroupDrafts<'a> {
+    fn with_waiting(self, own: CommitDraft) -> GroupDrafts<'a> {
         let (mut drafts, mut told) = (vec![own], Vec::new());
         if let Some(waiting) = self.queues.locked().get_mut(self.agent) {
             let n_taken = waiting.len().min(GROUP_MAX - 1);
@@ -125,20 +125,23 @@ impl Drop for GroupTurn<'_> {
 pub(crate) struct GroupDrafts<'a> {
     _turn: GroupTurn<'a>,
     /// The leader's own first.
-    drafts: Vec<Draft>,
+    drafts: Vec<CommitDraft>,
     /// Where the callers of the others hear what became of theirs.
     told: Vec<Sender<GroupReply>>,
 }
 
 impl GroupDrafts<'_> {
     /// Returns the drafts in the order in which they are committed.
-    pub fn all(&self) -> &[Draft] {
+    pub fn all(&self) -> &[CommitDraft] {
         &self.drafts
     }
 
     /// Tells everybody what became of their draft, and returns what became of the leader's own;
     /// nothing if nothing was written, and everybody hears the reason from an attempt of their own.
-    pub fn tell(self, answers: Result<Vec<Result<Committed>>>) -> Option<Result<Committed>> {
+    pub fn tell(
+        self,
+        answers: Result<Vec<Result<CommitOutcome>>>,
+    ) -> Option<Result<CommitOutcome>> {
         let mut answers = answers.ok()?.into_iter();
         let own = answers.next();
         for (told, answer) in self.told.iter().zip(answers) {

@@ -7,7 +7,7 @@ use agentic_store::journal::{KeptObject, Transaction};
 
 use crate::error::KindError;
 use crate::write::LockedStream;
-use crate::written::Written;
+use crate::written::WriteNotices;
 use crate::{Error, Result, Space};
 
 /// The ref that holds the registered kinds.
@@ -35,7 +35,7 @@ impl Space {
     ///
     /// # Errors
     /// Fails when the name is taken or the parent is not registered.
-    pub fn register_kind(&self, entry: KindEntry) -> Result<Written> {
+    pub fn register_kind(&self, entry: KindEntry) -> Result<WriteNotices> {
         let object = entry.to_object()?;
         let signatures = self.own_signatures()?;
         let mut locked = LockedStream::stream(self, &Stream::Space)?;

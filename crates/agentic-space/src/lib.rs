@@ -36,4 +36,4 @@ pub use crate::clock::Clock;
 pub use crate::error::{Error, Result};
 pub use crate::mutex::locked;
 pub use crate::space::{Options, Signatures, Space};
-pub use crate::written::Written;
+pub use crate::written::WriteNotices;

@@ -2,20 +2,22 @@
 
 use std::path::{Path, PathBuf};
 
-use agentic_git::Writer;
+use agentic_git::GitWriter;
 use agentic_git::{Conflict, PackedBlobs, Scratch, Snapshot, SnapshotSource};
 use agentic_model::commit::{Claims, CommitData};
 use agentic_model::edge::{EdgeEvent, Party};
 use agentic_model::{AgentName, Cid, Edge, Kind, Map, Oid};
 use agentic_store::Stream;
-use agentic_store::journal::{BranchMove, GitObject, KeptObject, NotesEdit, Taken, Transaction};
+use agentic_store::journal::{
+    BranchMove, GitObject, KeptObject, NotesEdit, TakenEntries, Transaction,
+};
 
-use crate::commit::{BoundTrace, Capture, RACES_MAX};
+use crate::commit::{BoundTrace, RACES_MAX, TraceBinding};
 use crate::error::{BranchError, RemoteError};
-use crate::signing::Signing;
+use crate::signing::SigningChoice;
 use crate::space::Signatures;
 use crate::write::{LockedStream, ReservedBranch};
-use crate::written::Written;
+use crate::written::WriteNotices;
 use crate::{AgentBranch, Error, Result, Space};
 
 /// What work is merged into.
@@ -29,7 +31,7 @@ pub enum Target {
 
 /// How a merge is to be made.
 #[derive(Debug, Clone, Default)]
-pub struct Plan {
+pub struct MergePlan {
     /// The message; a plain one without.
     pub message: Option<String>,
     /// A folder that holds the resolved tree.
@@ -37,12 +39,12 @@ pub struct Plan {
     /// An empty folder to fill with the merged tree, markers included, if there are conflicts.
     pub write_conflicts: Option<PathBuf>,
     /// Whether the target agent's pending trace is bound to the merge.
-    pub capture: Capture,
+    pub capture: TraceBinding,
 }
 
 /// What became of a merge.
 #[derive(Debug)]
-pub enum Merged {
+pub enum MergedWork {
     /// A commit with two parents was made.
     Commit {
         /// The commit.
@@ -52,7 +54,7 @@ pub enum Merged {
         /// The trace that is bound to it.
         trace: Option<Cid>,
         /// Whether everything is visible.
-        written: Written,
+        written: WriteNotices,
         /// Why a worktree could not follow, if one could not.
         worktree_left_behind: Option<Box<agentic_store::Error>>,
     },
@@ -113,7 +115,12 @@ impl Space {
 /// # Errors
 /// Fails when either side does not exist, and when a worktree of the target is in the way; nothing
 /// is written then. A conflict is an answer, not an error.
-pub fn merge(space: &Space, source: &AgentBranch, target: &Target, plan: &Plan) -> Result<Merged> {
+pub fn merge(
+    space: &Space,
+    source: &AgentBranch,
+    target: &Target,
+    plan: &MergePlan,
+) -> Result<MergedWork> {
     if *target == Target::Agent(source.agent.clone()) && source.remote.is_none() {
         return Err(Error::Branch(BranchError::SelfMerge { name: source.to_string() }));
     }
@@ -127,30 +134,35 @@ pub fn merge(space: &Space, source: &AgentBranch, target: &Target, plan: &Plan) 
     attempt(space, source, target, plan)
 }
 
-fn attempt(space: &Space, source: &AgentBranch, target: &Target, plan: &Plan) -> Result<Merged> {
+fn attempt(
+    space: &Space,
+    source: &AgentBranch,
+    target: &Target,
+    plan: &MergePlan,
+) -> Result<MergedWork> {
     let repository = space.repository();
     let theirs = space.branch_head(source)?;
 
     // Outside the target's lock: what the merge gives.
-    let signing = Signing::of_people(space)?;
+    let signing = SigningChoice::of_people(space)?;
     let reserved = ReservedBranch::begin(space, target.branch_ref(), signing)?;
     let head = head_of(space, target)?;
     if repository.is_ancestor(theirs, head)? {
-        return Ok(Merged::UpToDate { head });
+        return Ok(MergedWork::UpToDate { head });
     }
     let ours_tree = space.read_commit(head)?.tree;
     let MergedTree { scratch, tree, packed } =
         match merged_tree(space, head, theirs, source, target, plan)? {
             Ok(merged) => merged,
-            Err(conflicts) => return Ok(Merged::Conflict { conflicts }),
+            Err(conflicts) => return Ok(MergedWork::Conflict { conflicts }),
         };
     let changed = scratch.changed_paths(ours_tree, tree)?;
     // What is theirs is durable before this is (below), and too much to be copied for its own sake.
     let mut beside = scratch.large_blobs(space.read_commit(theirs)?.tree, &changed)?;
     beside.extend(packed.iter().flat_map(PackedBlobs::names));
     let objects = scratch.difference_beside(ours_tree, tree, Some(&beside))?;
-    let making = Making { tree, objects, parents: [head, theirs] };
-    let made = Made::of(space, source, target, plan, making, signing)?;
+    let making = MergeParts { tree, objects, parents: [head, theirs] };
+    let made = MergeCommit::of(space, source, target, plan, making, signing)?;
     let following = reserved.prepared(head, &changed)?;
 
     // Under the target's lock: the same again.
@@ -165,7 +177,7 @@ fn attempt(space: &Space, source: &AgentBranch, target: &Target, plan: &Plan) ->
     let commit = made.oid;
     let (transaction, trace) = transaction(space, source, target, plan, made, locked.writer())?;
     let moved = locked.decide(transaction, following, space.durability())?.follow();
-    Ok(Merged::Commit {
+    Ok(MergedWork::Commit {
         commit,
         parents: [head, theirs],
         trace,
@@ -190,7 +202,7 @@ fn merged_tree(
     theirs: Oid,
     source: &AgentBranch,
     target: &Target,
-    plan: &Plan,
+    plan: &MergePlan,
 ) -> Result<std::result::Result<MergedTree, Vec<Conflict>>> {
     let repository = space.repository();
     if let Some(folder) = &plan.resolved {
@@ -212,30 +224,30 @@ fn merged_tree(
 }
 
 /// What goes into the commit of a merge.
-struct Making {
+struct MergeParts {
     tree: Oid,
     objects: Vec<GitObject>,
     parents: [Oid; 2],
 }
 
 /// The commit of a merge, signed if it is to be, with the objects that it needs; not written yet.
-struct Made {
+struct MergeCommit {
     oid: Oid,
     objects: Vec<GitObject>,
     head: Oid,
     signatures: Signatures,
 }
 
-impl Made {
+impl MergeCommit {
     /// Makes the commit. If it is signed a program of the user's runs: not under a lock.
     fn of(
         space: &Space,
         source: &AgentBranch,
         target: &Target,
-        plan: &Plan,
-        making: Making,
-        signing: Signing,
-    ) -> Result<Made> {
+        plan: &MergePlan,
+        making: MergeParts,
+        signing: SigningChoice,
+    ) -> Result<MergeCommit> {
         let into = match target {
             Target::Agent(into) => Some(into.clone()),
             Target::Branch(_) => None,
@@ -261,7 +273,7 @@ impl Made {
         let (oid, object) = signing.make(space.repository(), &data)?;
         let mut objects = making.objects;
         objects.push(object);
-        Ok(Made { oid, objects, head: making.parents[0], signatures })
+        Ok(MergeCommit { oid, objects, head: making.parents[0], signatures })
     }
 }
 
@@ -270,11 +282,11 @@ fn transaction(
     space: &Space,
     source: &AgentBranch,
     target: &Target,
-    plan: &Plan,
-    made: Made,
-    writer: &Writer<'_>,
+    plan: &MergePlan,
+    made: MergeCommit,
+    writer: &GitWriter<'_>,
 ) -> Result<(Transaction, Option<Cid>)> {
-    let Made { oid: new, objects, head, signatures } = made;
+    let MergeCommit { oid: new, objects, head, signatures } = made;
     let (notes, taken, trace) = notes_edit(space, source, target, new, plan, writer)?;
     let transaction = Transaction {
         objects,
@@ -314,14 +326,14 @@ fn notes_edit(
     source: &AgentBranch,
     target: &Target,
     commit: Oid,
-    plan: &Plan,
-    writer: &Writer<'_>,
-) -> Result<(Option<NotesEdit>, Taken, Option<Cid>)> {
+    plan: &MergePlan,
+    writer: &GitWriter<'_>,
+) -> Result<(Option<NotesEdit>, TakenEntries, Option<Cid>)> {
     let into = match target {
         Target::Agent(into) => into,
         // Notes of an agent that has no branch here are the remote's.
         Target::Branch(_) if source.remote.is_some() => {
-            return Ok((None, Taken::default(), None));
+            return Ok((None, TakenEntries::default(), None));
         }
         Target::Branch(_) => {
             let agent = &source.agent;
@@ -335,14 +347,14 @@ fn notes_edit(
             };
             let objects = vec![KeptObject::from(&edge.to_object()?)];
             let edit = NotesEdit { name: agent.notes_ref(), notes: Vec::new(), objects };
-            return Ok((Some(edit), Taken::default(), None));
+            return Ok((Some(edit), TakenEntries::default(), None));
         }
     };
     let bound = match plan.capture {
-        Capture::Nothing => None,
-        Capture::WithTrace => BoundTrace::take(writer, into)?,
+        TraceBinding::Nothing => None,
+        TraceBinding::WithTrace => BoundTrace::take(writer, into)?,
     };
-    let Some(bound) = bound else { return Ok((None, Taken::default(), None)) };
+    let Some(bound) = bound else { return Ok((None, TakenEntries::default(), None)) };
     let edit = NotesEdit {
         name: into.notes_ref(),
         notes: vec![(commit, bound.note)],

@@ -7,7 +7,7 @@ use agentic_store::journal::{KeptObject, Transaction};
 use crate::error::LookupError;
 use crate::kind::REGISTRY_REF;
 use crate::write::LockedStream;
-use crate::written::Written;
+use crate::written::WriteNotices;
 use crate::{Error, Result, Space};
 
 /// The shortest prefix of an id that is accepted, in characters.
@@ -18,7 +18,7 @@ impl Space {
     ///
     /// # Errors
     /// Fails when its type is not registered or there is no such agent.
-    pub fn put_object(&self, agent: &AgentName, object: &Object) -> Result<Written> {
+    pub fn put_object(&self, agent: &AgentName, object: &Object) -> Result<WriteNotices> {
         self.check_kind(object.kind(), OBJECT)?;
         let signatures = self.signatures(agent)?;
         let (locked, _) = LockedStream::agent(self, agent)?;

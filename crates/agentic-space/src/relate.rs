@@ -7,18 +7,18 @@ use agentic_store::journal::{KeptObject, Transaction};
 
 use crate::error::{BranchError, RelationError};
 use crate::write::LockedStream;
-use crate::written::Written;
+use crate::written::WriteNotices;
 use crate::{Error, Result, Space};
 
 /// What became of an assertion or retraction.
 #[derive(Debug)]
-pub struct Related {
+pub struct RelateOutcome {
     /// The event.
     pub edge: Edge,
     /// The id of its object.
     pub cid: Cid,
     /// Whether everything is visible.
-    pub written: Written,
+    pub written: WriteNotices,
 }
 
 /// Asserts or retracts an edge. It is kept with the source agent, or, if a person is the source,
@@ -33,7 +33,7 @@ pub fn relate(
     relation: &Kind,
     target: &Party,
     event: EdgeEvent,
-) -> Result<Related> {
+) -> Result<RelateOutcome> {
     if is_derived(relation) {
         return Err(Error::Relation(RelationError::Derived { relation: relation.clone() }));
     }
@@ -73,7 +73,7 @@ pub fn relate(
         signed,
     );
     let written = locked.decide(transaction, None, space.durability())?.follow().written;
-    Ok(Related { edge, cid: object.cid(), written })
+    Ok(RelateOutcome { edge, cid: object.cid(), written })
 }
 
 fn keeper(source: &Party, target: &Party) -> Result<AgentName> {

@@ -20,30 +20,34 @@ const SWITCH: &str = "agentic.sign";
 
 /// Whether a commit is signed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Signing {
+pub enum SigningChoice {
     /// It is signed.
     Signed,
     /// It is not.
     Plain,
 }
 
-impl Signing {
+impl SigningChoice {
     /// Tells whether what people commit is signed.
     ///
     /// # Errors
     /// Fails when git's configuration has a switch that is neither on nor off.
-    pub fn of_people(space: &Space) -> Result<Signing> {
-        Ok(if space.repository().is_set(SWITCH)? { Signing::Signed } else { Signing::Plain })
+    pub fn of_people(space: &Space) -> Result<SigningChoice> {
+        Ok(if space.repository().is_set(SWITCH)? {
+            SigningChoice::Signed
+        } else {
+            SigningChoice::Plain
+        })
     }
 
     /// Does the same for a commit that a session may have asked for.
     ///
     /// # Errors
-    /// Fails as [`Signing::of_people`] does.
-    pub fn of(space: &Space, asker: Option<&Asker>) -> Result<Signing> {
+    /// Fails as [`SigningChoice::of_people`] does.
+    pub fn of(space: &Space, asker: Option<&Asker>) -> Result<SigningChoice> {
         match asker {
-            Some(_) => Ok(Signing::Plain),
-            None => Signing::of_people(space),
+            Some(_) => Ok(SigningChoice::Plain),
+            None => SigningChoice::of_people(space),
         }
     }
 
@@ -53,8 +57,8 @@ impl Signing {
     /// Fails when that program does not sign.
     pub fn make(self, repository: &Repository, data: &CommitData) -> Result<(Oid, GitObject)> {
         let bytes = match self {
-            Signing::Signed => repository.signer()?.sign(data)?,
-            Signing::Plain => data.to_bytes(),
+            SigningChoice::Signed => repository.signer()?.sign(data)?,
+            SigningChoice::Plain => data.to_bytes(),
         };
         let object = GitObject { kind: GitKind::Commit, bytes };
         Ok((repository.name_object(&object), object))

@@ -3,11 +3,11 @@
 use std::path::Path;
 use std::sync::{Mutex, OnceLock};
 
-use agentic_git::Writer;
+use agentic_git::GitWriter;
 use agentic_git::{CommitInfo, Repository, SharedRepository, leads_to, local_zone};
 use agentic_model::{AgentName, Instant, Oid, Person, Signature, Zone};
 use agentic_store::{Durability, Stream, journal};
-use agentic_store::{Recovered, recovery};
+use agentic_store::{StreamRecovery, recovery};
 use thread_local::ThreadLocal;
 
 use crate::error::{AgentError, CommitError};
@@ -35,9 +35,9 @@ pub struct Space {
     queues: Queues,
     clock: Clock,
     durability: Durability,
-    recovered: Vec<Recovered>,
+    recovered: Vec<StreamRecovery>,
     /// What verbs found unfinished when they began to write, until somebody asks.
-    found: Mutex<Vec<Recovered>>,
+    found: Mutex<Vec<StreamRecovery>>,
     /// What verbs mended on their way, until somebody asks.
     mended: Mutex<Vec<String>>,
     /// The local time zone, once it was asked for.
@@ -92,17 +92,17 @@ impl Space {
     }
 
     /// Returns what opening the space had to mend.
-    pub fn recovered(&self) -> &[Recovered] {
+    pub fn recovered(&self) -> &[StreamRecovery] {
         &self.recovered
     }
 
     /// Notes what had to be mended before a write.
-    pub(crate) fn note_found(&self, found: Vec<Recovered>) {
+    pub(crate) fn note_found(&self, found: Vec<StreamRecovery>) {
         locked(&self.found).extend(found);
     }
 
     /// Takes what had to be mended before writes since the last call.
-    pub fn take_found(&self) -> Vec<Recovered> {
+    pub fn take_found(&self) -> Vec<StreamRecovery> {
         std::mem::take(&mut *locked(&self.found))
     }
 
@@ -216,11 +216,11 @@ impl Space {
     }
 
     /// Takes the lock of an agent, finishes earlier work and begins its journal if it has none.
-    pub fn writer(&self, agent: &AgentName) -> Result<(Writer<'_>, Oid)> {
+    pub fn writer(&self, agent: &AgentName) -> Result<(GitWriter<'_>, Oid)> {
         // What goes wrong with it is found by `doctor`; this write is not about it.
         let _ = self.rest();
         let stream = Stream::Agent(agent.clone());
-        let mut writer = Writer::open(self.repository(), &stream, self.now())?;
+        let mut writer = GitWriter::open(self.repository(), &stream, self.now())?;
         let head = self.head(agent)?;
         self.begin(&mut writer, agent, head)?;
         self.note_found(writer.report());
@@ -230,7 +230,7 @@ impl Space {
     /// Begins the journal of an agent whose lock is held and whose head is known, if it has none.
     pub(crate) fn begin(
         &self,
-        writer: &mut Writer<'_>,
+        writer: &mut GitWriter<'_>,
         agent: &AgentName,
         head: Oid,
     ) -> Result<()> {

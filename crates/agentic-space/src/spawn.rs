@@ -7,15 +7,15 @@ use agentic_store::{Durability, Stream};
 
 use crate::commit::Asker;
 use crate::error::{AgentError, BranchError};
-use crate::signing::Signing;
+use crate::signing::SigningChoice;
 use crate::space::Signatures;
 use crate::write::LockedStream;
-use crate::written::Written;
+use crate::written::WriteNotices;
 use crate::{Error, Result, Space};
 
 /// Where a new agent begins.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub enum Origin {
+pub enum SpawnOrigin {
     /// Nowhere: no parent commit, an empty tree.
     #[default]
     Root,
@@ -27,7 +27,7 @@ pub enum Origin {
 
 /// What became of a spawn.
 #[derive(Debug)]
-pub struct Spawned {
+pub struct SpawnOutcome {
     /// The agent.
     pub agent: AgentName,
     /// Its first commit, and its head.
@@ -37,7 +37,7 @@ pub struct Spawned {
     /// The agent it was forked from.
     pub parent: Option<AgentName>,
     /// Whether everything is visible.
-    pub written: Written,
+    pub written: WriteNotices,
 }
 
 /// Creates an agent. The cost does not depend on the size of the repository.
@@ -48,8 +48,8 @@ pub fn spawn(
     space: &Space,
     name: &AgentName,
     briefing: &Object,
-    origin: &Origin,
-) -> Result<Spawned> {
+    origin: &SpawnOrigin,
+) -> Result<SpawnOutcome> {
     spawn_for(space, name, briefing, origin, None)
 }
 
@@ -58,14 +58,14 @@ pub fn spawn_for(
     space: &Space,
     name: &AgentName,
     briefing: &Object,
-    origin: &Origin,
+    origin: &SpawnOrigin,
     asker: Option<Asker>,
-) -> Result<Spawned> {
+) -> Result<SpawnOutcome> {
     let repository = space.repository();
     let signatures = space.signatures(name)?;
     // What a session has asked for is fully durable before its answer is recorded.
     let durability = asker.as_ref().map_or(space.durability(), |_| Durability::Full);
-    let making = Making { name, briefing, origin, asker };
+    let making = GenesisParts { name, briefing, origin, asker };
     let (objects, parents, parent) = genesis(space, &signatures, making)?;
     let genesis = repository.name_object(objects.last().expect("the genesis comes last"));
 
@@ -76,9 +76,9 @@ pub fn spawn_for(
         locked.check_place(&name)?;
     }
     let is_durable = match origin {
-        Origin::Root => true,
-        Origin::Agent(parent) => space.is_journalled(parent, parents[0])?,
-        Origin::Commit(_) => false,
+        SpawnOrigin::Root => true,
+        SpawnOrigin::Agent(parent) => space.is_journalled(parent, parents[0])?,
+        SpawnOrigin::Commit(_) => false,
     };
     if !is_durable {
         // Whoever made that commit may not have synced it.
@@ -101,7 +101,7 @@ pub fn spawn_for(
         }
         decided => decided?.follow().written,
     };
-    Ok(Spawned { agent: name.clone(), genesis, briefing: briefing.cid(), parent, written })
+    Ok(SpawnOutcome { agent: name.clone(), genesis, briefing: briefing.cid(), parent, written })
 }
 
 /// Checks that nobody has a name, here or in the archive.
@@ -121,10 +121,10 @@ fn refs_of(name: &AgentName) -> [String; 2] {
 }
 
 /// Everything that goes into the genesis of an agent.
-struct Making<'a> {
+struct GenesisParts<'a> {
     name: &'a AgentName,
     briefing: &'a Object,
-    origin: &'a Origin,
+    origin: &'a SpawnOrigin,
     asker: Option<Asker>,
 }
 
@@ -133,11 +133,11 @@ struct Making<'a> {
 fn genesis(
     space: &Space,
     signatures: &Signatures,
-    making: Making<'_>,
+    making: GenesisParts<'_>,
 ) -> Result<(Vec<GitObject>, Vec<Oid>, Option<AgentName>)> {
-    let Making { name, briefing, origin, asker } = making;
-    let signing = Signing::of(space, asker.as_ref())?;
-    if signing == Signing::Signed {
+    let GenesisParts { name, briefing, origin, asker } = making;
+    let signing = SigningChoice::of(space, asker.as_ref())?;
+    if signing == SigningChoice::Signed {
         // Nobody is asked for a passphrase in vain.
         check_free(space, name)?;
         for name in refs_of(name) {
@@ -145,12 +145,12 @@ fn genesis(
         }
     }
     let (parents, tree, parent) = match origin {
-        Origin::Root => (Vec::new(), space.repository().empty_tree(), None),
-        Origin::Agent(parent) => {
+        SpawnOrigin::Root => (Vec::new(), space.repository().empty_tree(), None),
+        SpawnOrigin::Agent(parent) => {
             let head = space.head(parent)?;
             (vec![head], space.read_commit(head)?.tree, Some(parent.clone()))
         }
-        Origin::Commit(commit) => (vec![*commit], space.read_commit(*commit)?.tree, None),
+        SpawnOrigin::Commit(commit) => (vec![*commit], space.read_commit(*commit)?.tree, None),
     };
     let claims = Claims {
         kind: Kind::parse("spawn").ok(),
@@ -174,7 +174,7 @@ fn genesis(
     };
     let (_, commit) = signing.make(space.repository(), &commit)?;
     let mut objects = vec![commit];
-    if *origin == Origin::Root {
+    if *origin == SpawnOrigin::Root {
         objects.insert(0, GitObject { kind: GitKind::Tree, bytes: Vec::new() });
     }
     Ok((objects, parents, parent))

@@ -9,7 +9,7 @@ use agentic_store::{Stream, Writer};
 
 use crate::archive::archive_stream;
 use crate::error::{AgentError, RemoteError};
-use crate::following::{Following, reserve};
+use crate::following::{FollowingWorktree, reserve};
 use crate::kind::REGISTRY_REF;
 use crate::worktree::{REWRITE_REF, name_notes_everywhere};
 use crate::{Error, Result, Space};
@@ -31,7 +31,7 @@ const ALL_HEADS: [&str; 3] = ["refs/heads/*:", "refs/heads/agents/*:", "refs/*:"
 
 /// What a push did.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Pushed {
+pub struct PushOutcome {
     /// The remote.
     pub remote: String,
     /// The refs that it did not have like this before.
@@ -40,7 +40,7 @@ pub struct Pushed {
 
 /// What a fetch did.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Fetched {
+pub struct FetchOutcome {
     /// The remote.
     pub remote: String,
     /// Agents whose branches moved forward.
@@ -92,7 +92,7 @@ pub fn init(space: &Space, remotes: &[String]) -> Result<Vec<String>> {
 
 /// Which agents are pushed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Scope<'a> {
+pub enum PushScope<'a> {
     /// All that have a branch, and the archive. What is archived here goes from the remote's own
     /// branches too, as far as the remote has nothing that the archive lacks.
     All,
@@ -107,18 +107,18 @@ pub enum Scope<'a> {
 /// # Errors
 /// Fails with [`RemoteError::PushRefused`] when the remote does not take it, such as when it has something
 /// that is not here yet.
-pub fn push(space: &Space, remote: &str, scope: Scope<'_>) -> Result<Pushed> {
+pub fn push(space: &Space, remote: &str, scope: PushScope<'_>) -> Result<PushOutcome> {
     check_remote(space, remote)?;
     let mut refs = refs_of(space, scope)?;
     if space.repository().find_ref(REGISTRY_REF)?.is_some() {
         refs.push(REGISTRY_REF.to_owned());
     }
     if refs.is_empty() {
-        return Ok(Pushed { remote: remote.to_owned(), refs });
+        return Ok(PushOutcome { remote: remote.to_owned(), refs });
     }
     let (specs, folded) = match scope {
-        Scope::All => (patterns(space, &refs)?, folded_away(space, remote)?),
-        Scope::Named(_) => (refs.iter().map(|name| same_there(name)).collect(), Vec::new()),
+        PushScope::All => (patterns(space, &refs)?, folded_away(space, remote)?),
+        PushScope::Named(_) => (refs.iter().map(|name| same_there(name)).collect(), Vec::new()),
     };
     let mut parts = folded.chunks(FOLDED_AGENTS_MAX);
     let report = push_once(space, remote, specs, parts.next().unwrap_or_default())?;
@@ -128,7 +128,7 @@ pub fn push(space: &Space, remote: &str, scope: Scope<'_>) -> Result<Pushed> {
     let unchanged = |line| Some(str::strip_prefix(line, "=\t")?.split_once(':')?.0);
     let up_to_date: BTreeSet<&str> = report.lines().filter_map(unchanged).collect();
     refs.retain(|name| !up_to_date.contains(name.as_str()));
-    Ok(Pushed { remote: remote.to_owned(), refs })
+    Ok(PushOutcome { remote: remote.to_owned(), refs })
 }
 
 /// Runs one atomic push, and returns what git reports of each ref.
@@ -182,11 +182,11 @@ fn same_there(name: &str) -> String {
 }
 
 /// Lists the refs that a push is about, the registry aside.
-fn refs_of(space: &Space, scope: Scope<'_>) -> Result<Vec<String>> {
+fn refs_of(space: &Space, scope: PushScope<'_>) -> Result<Vec<String>> {
     let repository = space.repository();
     let mut refs = Vec::new();
     match scope {
-        Scope::All => {
+        PushScope::All => {
             let notes: BTreeSet<String> =
                 repository.list_refs("refs/notes/agentic/")?.into_iter().map(|r| r.name).collect();
             for (agent, _) in space.agent_names()? {
@@ -195,7 +195,7 @@ fn refs_of(space: &Space, scope: Scope<'_>) -> Result<Vec<String>> {
             }
             refs.extend(repository.find_ref(ARCHIVE_REF)?.map(|_| ARCHIVE_REF.to_owned()));
         }
-        Scope::Named(agents) => {
+        PushScope::Named(agents) => {
             for agent in agents {
                 space.head(agent)?;
                 refs.push(agent.branch_ref());
@@ -251,13 +251,13 @@ fn folded_away(space: &Space, remote: &str) -> Result<Vec<FoldedAway>> {
 ///
 /// # Errors
 /// Fails when git does, or an agent to adopt is not on the remote.
-pub fn fetch(space: &Space, remote: &str, adopt: &[AgentName]) -> Result<Fetched> {
+pub fn fetch(space: &Space, remote: &str, adopt: &[AgentName]) -> Result<FetchOutcome> {
     check_remote(space, remote)?;
     init(space, &[remote.to_owned()])?;
     let arguments = ["fetch", "--quiet", remote];
     space.repository().git(&arguments)?.checked(&arguments)?;
     space.repository().sync_filesystem()?;
-    let mut fetched = Fetched { remote: remote.to_owned(), ..Fetched::default() };
+    let mut fetched = FetchOutcome { remote: remote.to_owned(), ..FetchOutcome::default() };
     let registry = format!("refs/agentic/remotes/{remote}/registry");
     if let Some(theirs) = space.repository().find_ref(&registry)? {
         let transaction = unite_transaction(space)?;
@@ -290,7 +290,7 @@ pub fn fetch(space: &Space, remote: &str, adopt: &[AgentName]) -> Result<Fetched
     Ok(fetched)
 }
 
-fn unite_archive(space: &Space, remote: &str, fetched: &mut Fetched) -> Result<()> {
+fn unite_archive(space: &Space, remote: &str, fetched: &mut FetchOutcome) -> Result<()> {
     let theirs = format!("refs/agentic/remotes/{remote}/archive");
     let Some(theirs) = space.repository().find_ref(&theirs)? else { return Ok(()) };
     let signed = space.own_signatures()?;
@@ -307,7 +307,7 @@ fn update_agent(
     agent: &AgentName,
     ours: Option<Oid>,
     theirs: Oid,
-    fetched: &mut Fetched,
+    fetched: &mut FetchOutcome,
 ) -> Result<()> {
     let repository = space.repository();
     let transaction = unite_transaction(space)?;
@@ -345,14 +345,14 @@ fn forward(
     agent: &AgentName,
     ours: Oid,
     theirs: Oid,
-    fetched: &mut Fetched,
+    fetched: &mut FetchOutcome,
 ) -> Result<()> {
     let (repository, branch_ref) = (space.repository(), agent.branch_ref());
     let committer = space.own_signatures()?.committer;
     let reserved = reserve(space, &branch_ref)?;
     let trees = (space.read_commit(ours)?.tree, space.read_commit(theirs)?.tree);
     let changed = repository.scratch().changed_paths(trees.0, trees.1)?;
-    let following = Following::of(reserved, &branch_ref, ours, &changed)?;
+    let following = FollowingWorktree::of(reserved, &branch_ref, ours, &changed)?;
     let (mut writer, _) = space.writer(agent)?;
     if let Some(following) = &following {
         following.announce(&branch_ref, (ours, theirs))?;

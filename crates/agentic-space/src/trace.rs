@@ -1,6 +1,6 @@
 //! Traces: what an agent saw and said, appended as it happens, bound to the commit it led to.
 
-use agentic_git::Writer;
+use agentic_git::GitWriter;
 use agentic_model::trace::{TRACE_BYTES_MAX, cid_in_note, split_entry};
 use agentic_model::{AgentName, Cid, ConsoleTrace, Entry, Instant, Kind, Object, Oid};
 use agentic_store::journal::{self, NotesEdit, Transaction};
@@ -9,12 +9,12 @@ use agentic_store::{PendingAside, Stream};
 use crate::commit::BoundTrace;
 use crate::error::CommitError;
 use crate::write::LockedStream;
-use crate::written::Written;
+use crate::written::WriteNotices;
 use crate::{AgentBranch, Error, Result, Space};
 
 /// How many whole entries are pending after one was added.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Added {
+pub struct AddedEntries {
     /// When the entry was added.
     pub at: Instant,
     /// How many entries are pending, pieces of long ones counted one by one.
@@ -23,7 +23,7 @@ pub struct Added {
 
 /// What binding the pending trace to a commit gave.
 #[derive(Debug)]
-pub struct Attached {
+pub struct AttachOutcome {
     /// The commit.
     pub commit: Oid,
     /// The id of the trace.
@@ -31,12 +31,12 @@ pub struct Attached {
     /// How many entries it has.
     pub n_entries: u64,
     /// Whether everything is visible.
-    pub written: Written,
+    pub written: WriteNotices,
 }
 
 /// A trace that was found.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Shown {
+pub struct ShownTrace {
     /// The commit it is bound to, if it was found by a commit.
     pub commit: Option<Oid>,
     /// Its id.
@@ -47,7 +47,7 @@ pub struct Shown {
 
 /// One binding that a commit has had.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Binding {
+pub struct PastBinding {
     /// The trace; nothing if the note names none.
     pub cid: Option<Cid>,
     /// When it was bound.
@@ -61,7 +61,7 @@ impl Space {
     ///
     /// # Errors
     /// Fails when there is no such agent, and when the entry alone is longer than a commit can bind.
-    pub fn add_trace(&self, agent: &AgentName, kind: &Kind, body: &[u8]) -> Result<Added> {
+    pub fn add_trace(&self, agent: &AgentName, kind: &Kind, body: &[u8]) -> Result<AddedEntries> {
         self.add_traces(agent, &[(kind, body)])
     }
 
@@ -70,7 +70,11 @@ impl Space {
     ///
     /// # Errors
     /// Fails as [`Space::add_trace`] does.
-    pub fn add_traces(&self, agent: &AgentName, entries: &[(&Kind, &[u8])]) -> Result<Added> {
+    pub fn add_traces(
+        &self,
+        agent: &AgentName,
+        entries: &[(&Kind, &[u8])],
+    ) -> Result<AddedEntries> {
         let n_bytes: usize = entries.iter().map(|(_, body)| body.len()).sum();
         if n_bytes > TRACE_BYTES_MAX {
             return Err(Error::Commit(CommitError::TraceTooLong { agent: agent.clone() }));
@@ -80,7 +84,7 @@ impl Space {
         let mut writer = self.trace_writer(agent)?;
         writer.append_entries(entries, at, self.durability())?;
         let n_pending = writer.standing().map_or(0, |standing| standing.n_pending);
-        Ok(Added { at, n_pending })
+        Ok(AddedEntries { at, n_pending })
     }
 
     /// Appends entries to an agent's pending trace, in one write. Durable when this returns.
@@ -120,7 +124,7 @@ impl Space {
     ///
     /// # Errors
     /// Fails when nothing is pending or the commit is not one of the agent's.
-    pub fn attach_trace(&self, agent: &AgentName, commit: Oid) -> Result<Attached> {
+    pub fn attach_trace(&self, agent: &AgentName, commit: Oid) -> Result<AttachOutcome> {
         let signatures = self.signatures(agent)?;
         let (locked, head) = LockedStream::agent(self, agent)?;
         if !self.repository().is_ancestor(commit, head)? {
@@ -140,14 +144,14 @@ impl Space {
             ..signatures.transaction("trace attach")
         };
         let written = locked.decide(transaction, None, self.durability())?.follow().written;
-        Ok(Attached { commit, cid: bound.cid, n_entries, written })
+        Ok(AttachOutcome { commit, cid: bound.cid, n_entries, written })
     }
 
     /// Finds the trace that is bound to a commit, in the notes of whichever agent has it.
     ///
     /// # Errors
     /// Fails when the commit has none.
-    pub fn trace_of_commit(&self, commit: Oid) -> Result<Shown> {
+    pub fn trace_of_commit(&self, commit: Oid) -> Result<ShownTrace> {
         for name in self.notes_refs_for(commit)? {
             if let Some(cid) = self.bound_cid(&name, commit)? {
                 return self.trace_by_cid(cid, Some(commit));
@@ -160,7 +164,7 @@ impl Space {
     ///
     /// # Errors
     /// Fails when there is no such branch, or none of its commits has a trace.
-    pub fn trace_of_branch(&self, branch: &AgentBranch) -> Result<Shown> {
+    pub fn trace_of_branch(&self, branch: &AgentBranch) -> Result<ShownTrace> {
         let head = self.branch_head(branch)?;
         let notes = self.repository().notes(&branch.notes_ref())?;
         for commit in self.own_commits(&branch.agent, head)? {
@@ -175,35 +179,40 @@ impl Space {
     ///
     /// # Errors
     /// Fails when it is not stored here or is no trace.
-    pub fn trace_on_branch(&self, branch: &AgentBranch, cid: Cid, commit: Oid) -> Result<Shown> {
+    pub fn trace_on_branch(
+        &self,
+        branch: &AgentBranch,
+        cid: Cid,
+        commit: Oid,
+    ) -> Result<ShownTrace> {
         let notes = self.repository().notes(&branch.notes_ref())?;
         let read = |cid: Cid| match notes.object(cid)? {
             Some(bytes) => Ok(Object::decode(&bytes)?),
             None => self.object(cid),
         };
         let trace = ConsoleTrace::from_object::<Error>(&read(cid)?, read)?;
-        Ok(Shown { commit: Some(commit), cid, trace })
+        Ok(ShownTrace { commit: Some(commit), cid, trace })
     }
 
     /// Reads a trace by its id.
     ///
     /// # Errors
     /// Fails when it is not stored here or is no trace.
-    pub fn trace_by_cid(&self, cid: Cid, commit: Option<Oid>) -> Result<Shown> {
+    pub fn trace_by_cid(&self, cid: Cid, commit: Option<Oid>) -> Result<ShownTrace> {
         let object: Object = self.object(cid)?;
         let trace = ConsoleTrace::from_object::<Error>(&object, |part| self.object(part))?;
-        Ok(Shown { commit, cid, trace })
+        Ok(ShownTrace { commit, cid, trace })
     }
 
     /// Lists the bindings that a commit has had, newest first.
     ///
     /// # Errors
     /// Fails when the history of the notes cannot be read.
-    pub fn trace_history(&self, commit: Oid) -> Result<Vec<Binding>> {
+    pub fn trace_history(&self, commit: Oid) -> Result<Vec<PastBinding>> {
         for name in self.notes_refs_for(commit)? {
             let versions = self.repository().notes(&name)?.history(commit)?;
             if !versions.is_empty() {
-                let binding = |version: agentic_git::NoteVersion| Binding {
+                let binding = |version: agentic_git::NoteVersion| PastBinding {
                     cid: version.text.as_deref().and_then(cid_in_note),
                     at: version.note_commit.at,
                     note_commit: version.note_commit.oid,
@@ -231,13 +240,13 @@ impl Space {
     }
 
     /// Opens the journal for an entry; looks no further into history than the journal's last record.
-    fn trace_writer(&self, agent: &AgentName) -> Result<Writer<'_>> {
+    fn trace_writer(&self, agent: &AgentName) -> Result<GitWriter<'_>> {
         // What goes wrong with it is found by `doctor`; this write is not about it.
         let _ = self.rest();
         let stream = Stream::Agent(agent.clone());
         // Nothing is made for an agent that is not there.
         let seen = self.head(agent)?;
-        let mut writer = Writer::open(self.repository(), &stream, self.now())?;
+        let mut writer = GitWriter::open(self.repository(), &stream, self.now())?;
         let journalled = writer.standing().and_then(|standing| standing.head);
         if journalled != Some(seen) {
             // It may have moved while this waited for the lock.

@@ -29,7 +29,7 @@ pub struct AgentWorktree {
 
 /// What syncing a worktree did.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Synced {
+pub struct SyncOutcome {
     /// The worktree.
     pub path: PathBuf,
     /// Where it was.
@@ -40,7 +40,7 @@ pub struct Synced {
 
 /// What happens to uncommitted work in a worktree that is removed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Work {
+pub enum UncommittedWork {
     /// The worktree stays.
     Kept,
     /// It is thrown away.
@@ -249,14 +249,14 @@ fn run_hook(worktree: &Worktree, head: Oid) -> Result<()> {
 ///
 /// # Errors
 /// Fails when the changes conflict with the head; nothing is changed then.
-pub fn sync(space: &Space, agent: &AgentName) -> Result<Synced> {
+pub fn sync(space: &Space, agent: &AgentName) -> Result<SyncOutcome> {
     let lock = WorktreeLock::take(space.repository(), space.worktree_of(agent)?)?;
     // Files that are missing because it could not follow must not count as removed.
     space.note_found(lock.catch_up(space.repository(), space.now())?);
     let worktree = lock.worktree();
     let head = space.head(agent)?;
     let base = worktree.base(head)?;
-    let synced = Synced { path: worktree.path.clone(), from: base, to: head };
+    let synced = SyncOutcome { path: worktree.path.clone(), from: base, to: head };
     if base == head {
         return Ok(synced);
     }
@@ -284,14 +284,14 @@ pub fn sync(space: &Space, agent: &AgentName) -> Result<Synced> {
 ///
 /// # Errors
 /// Fails when it has uncommitted work, unless that is to be thrown away.
-pub fn remove(space: &Space, agent: &AgentName, work: Work) -> Result<PathBuf> {
+pub fn remove(space: &Space, agent: &AgentName, work: UncommittedWork) -> Result<PathBuf> {
     let (path, lock) = match space.worktree_of(agent) {
         Ok(worktree) => {
             let lock = WorktreeLock::take(space.repository(), worktree)?;
             (lock.worktree().path.clone(), Some(lock))
         }
         Err(Error::Worktree(WorktreeError::Empty { path, .. })) => {
-            if work == Work::Kept {
+            if work == UncommittedWork::Kept {
                 check_without_work(&path)?;
             }
             discard(space, &path)?;
@@ -300,7 +300,7 @@ pub fn remove(space: &Space, agent: &AgentName, work: Work) -> Result<PathBuf> {
         Err(Error::Worktree(WorktreeError::Gone { path, .. })) => (path, None),
         Err(error) => return Err(error),
     };
-    if let Some(lock) = lock.as_ref().filter(|_| work == Work::Kept) {
+    if let Some(lock) = lock.as_ref().filter(|_| work == UncommittedWork::Kept) {
         lock.catch_up(space.repository(), space.now())?;
         if !lock.worktree().is_pristine()? {
             return Err(Error::Worktree(WorktreeError::UncommittedWork { path }));

@@ -9,16 +9,16 @@
 //! | [`MovedBranch`] | The lock is given back, and the worktree has followed its branch. |
 
 use agentic_git::PackedBlobs;
-use agentic_git::{WorktreeLock, Writer};
+use agentic_git::{GitWriter, WorktreeLock};
 use agentic_model::{AgentName, Oid};
-use agentic_store::journal::{Taken, Transaction};
+use agentic_store::journal::{TakenEntries, Transaction};
 use agentic_store::{Durability, Stream};
 
 use crate::branch::short;
-use crate::following::{Following, reserve};
-use crate::signing::Signing;
+use crate::following::{FollowingWorktree, reserve};
+use crate::signing::SigningChoice;
 use crate::space::Signatures;
-use crate::written::Written;
+use crate::written::WriteNotices;
 use crate::{Error, Result, Space};
 
 /// A write that will move a branch, before it is prepared.
@@ -26,7 +26,7 @@ use crate::{Error, Result, Space};
 pub struct ReservedBranch<'s> {
     space: &'s Space,
     branch: String,
-    signing: Signing,
+    signing: SigningChoice,
     worktree: Option<WorktreeLock>,
 }
 
@@ -36,10 +36,14 @@ impl<'s> ReservedBranch<'s> {
     ///
     /// # Errors
     /// Fails when the worktree has to follow an earlier write and cannot.
-    pub fn begin(space: &'s Space, branch: String, signing: Signing) -> Result<ReservedBranch<'s>> {
+    pub fn begin(
+        space: &'s Space,
+        branch: String,
+        signing: SigningChoice,
+    ) -> Result<ReservedBranch<'s>> {
         let worktree = match signing {
-            Signing::Signed => None,
-            Signing::Plain => reserve(space, &branch)?,
+            SigningChoice::Signed => None,
+            SigningChoice::Plain => reserve(space, &branch)?,
         };
         Ok(ReservedBranch { space, branch, signing, worktree })
     }
@@ -47,7 +51,7 @@ impl<'s> ReservedBranch<'s> {
     /// Tells whether nobody signs and no worktree comes along, so that no program of the user's runs
     /// and the write may be prepared under the lock.
     pub fn is_alone(&self) -> bool {
-        self.signing == Signing::Plain && self.worktree.is_none()
+        self.signing == SigningChoice::Plain && self.worktree.is_none()
     }
 
     /// Says how the worktree comes along once the write is prepared, on top of `head`, and which
@@ -55,12 +59,12 @@ impl<'s> ReservedBranch<'s> {
     ///
     /// # Errors
     /// Fails when there is work in it that this would touch.
-    pub fn prepared(self, head: Oid, changed: &[Vec<u8>]) -> Result<Option<Following>> {
+    pub fn prepared(self, head: Oid, changed: &[Vec<u8>]) -> Result<Option<FollowingWorktree>> {
         let worktree = match self.signing {
-            Signing::Signed => reserve(self.space, &self.branch)?,
-            Signing::Plain => self.worktree,
+            SigningChoice::Signed => reserve(self.space, &self.branch)?,
+            SigningChoice::Plain => self.worktree,
         };
-        Following::of(worktree, &self.branch, head, changed)
+        FollowingWorktree::of(worktree, &self.branch, head, changed)
     }
 }
 
@@ -68,7 +72,7 @@ impl<'s> ReservedBranch<'s> {
 #[must_use = "others wait until this is dropped"]
 pub struct LockedStream<'s> {
     space: &'s Space,
-    writer: Writer<'s>,
+    writer: GitWriter<'s>,
     head: Option<Oid>,
 }
 
@@ -88,7 +92,7 @@ impl<'s> LockedStream<'s> {
     /// # Errors
     /// Fails when the journal is damaged.
     pub fn stream(space: &'s Space, stream: &Stream) -> Result<LockedStream<'s>> {
-        let writer = Writer::open(space.repository(), stream, space.now())?;
+        let writer = GitWriter::open(space.repository(), stream, space.now())?;
         Ok(LockedStream { space, writer, head: None })
     }
 
@@ -102,7 +106,7 @@ impl<'s> LockedStream<'s> {
     }
 
     /// Returns the stream's writer.
-    pub fn writer(&self) -> &Writer<'s> {
+    pub fn writer(&self) -> &GitWriter<'s> {
         &self.writer
     }
 
@@ -143,10 +147,10 @@ impl<'s> LockedStream<'s> {
     pub fn decide(
         mut self,
         mut transaction: Transaction,
-        following: Option<Following>,
+        following: Option<FollowingWorktree>,
         durability: Durability,
     ) -> Result<DecidedWrite<'s>> {
-        transaction.follow = following.as_ref().map(Following::record);
+        transaction.follow = following.as_ref().map(FollowingWorktree::record);
         let step = transaction.branch.as_ref();
         let way = step.and_then(|step| Some((self.head?, step.new)));
         let branch = step.map_or(String::new(), |step| step.name.clone());
@@ -160,7 +164,7 @@ impl<'s> LockedStream<'s> {
         let outcome = self.writer.carry_out(transaction, durability, self.space.now());
         let written = outcome
             .map_err(Error::from)
-            .and_then(|outcome| Written::from_outcome(outcome, &name, self.head));
+            .and_then(|outcome| WriteNotices::from_outcome(outcome, &name, self.head));
         if let (Err(_), Some(following)) = (&written, &following) {
             following.retract();
         }
@@ -173,10 +177,10 @@ impl<'s> LockedStream<'s> {
 #[must_use = "a worktree may have to follow"]
 pub struct DecidedWrite<'s> {
     space: &'s Space,
-    writer: Writer<'s>,
-    written: Written,
+    writer: GitWriter<'s>,
+    written: WriteNotices,
     /// The worktree that comes along, and from where to where.
-    following: Option<(Following, (Oid, Oid))>,
+    following: Option<(FollowingWorktree, (Oid, Oid))>,
 }
 
 impl DecidedWrite<'_> {
@@ -200,7 +204,7 @@ impl DecidedWrite<'_> {
 /// What a write came to.
 pub struct MovedBranch {
     /// Whether everything is visible.
-    pub written: Written,
+    pub written: WriteNotices,
     /// Why the worktree could not follow, if one could not.
     pub left_behind: Option<agentic_store::Error>,
 }
@@ -213,7 +217,7 @@ impl Signatures {
             objects: Vec::new(),
             branch: None,
             notes: None,
-            taken: Taken::default(),
+            taken: TakenEntries::default(),
             follow: None,
             fold: None,
             author: self.author,

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use agentic_model::Oid;
-use agentic_store::Outcome;
+use agentic_store::WriterOutcome;
 
 use crate::error::BranchError;
 use crate::error::DeferredWrite;
@@ -11,12 +11,12 @@ use crate::{Error, Result};
 
 /// What is left to tell about a write that went through.
 #[derive(Debug, Clone, Default)]
-pub struct Written {
+pub struct WriteNotices {
     /// Why the write is decided but not visible yet; nothing if it is.
     pub deferred: Option<Arc<agentic_store::Error>>,
 }
 
-impl Written {
+impl WriteNotices {
     /// Takes a write for done only once it is visible.
     ///
     /// # Errors
@@ -26,11 +26,15 @@ impl Written {
     }
 
     /// Turns an outcome into the answer of a verb.
-    pub fn from_outcome(outcome: Outcome, branch: &str, expected: Option<Oid>) -> Result<Written> {
+    pub fn from_outcome(
+        outcome: WriterOutcome,
+        branch: &str,
+        expected: Option<Oid>,
+    ) -> Result<WriteNotices> {
         match outcome {
-            Outcome::Done => Ok(Written::default()),
-            Outcome::Deferred { why } => Ok(Written { deferred: Some(Arc::new(why)) }),
-            Outcome::Lost { found } => Err(Error::Branch(BranchError::HeadMoved {
+            WriterOutcome::Done => Ok(WriteNotices::default()),
+            WriterOutcome::Deferred { why } => Ok(WriteNotices { deferred: Some(Arc::new(why)) }),
+            WriterOutcome::Lost { found } => Err(Error::Branch(BranchError::HeadMoved {
                 branch: branch.to_owned(),
                 expected: expected.map_or("absent".to_owned(), |oid| oid.to_string()),
                 found,

@@ -17,7 +17,7 @@ use agentic_model::commit::CommitData;
 use agentic_model::{Instant, Oid, Person, Signature};
 
 use crate::failing::{FailingAt, FailureMoment};
-use crate::ground::{GroundStore, Objects, Packs, Refs, Upkeep};
+use crate::ground::{GroundStore, ObjectStore, Packs, Refs, Upkeep};
 use crate::journal::{BranchMove, GitKind, GitObject};
 use crate::memory::MemoryRepository;
 
@@ -25,7 +25,7 @@ use crate::memory::MemoryRepository;
 const N_COMMITS: usize = 3;
 
 /// A repository with some commits that no ref names.
-struct Bench<G> {
+struct CaseRepository<G> {
     ground: G,
     commits: Vec<Oid>,
 }
@@ -44,8 +44,8 @@ fn commit(number: usize, parent: Option<Oid>, tree: Oid) -> GitObject {
     GitObject { kind: GitKind::Commit, bytes: data.to_bytes() }
 }
 
-impl<G: Objects + Refs> Bench<G> {
-    fn new(ground: G) -> Bench<G> {
+impl<G: ObjectStore + Refs> CaseRepository<G> {
+    fn new(ground: G) -> CaseRepository<G> {
         let tree = GitObject { kind: GitKind::Tree, bytes: Vec::new() };
         let (mut objects, mut commits) = (vec![tree], Vec::new());
         let tree = ground.name_object(&objects[0]);
@@ -55,13 +55,13 @@ impl<G: Objects + Refs> Bench<G> {
             objects.push(made);
         }
         let _written = ground.write_objects(&objects).expect("there is room");
-        Bench { ground, commits }
+        CaseRepository { ground, commits }
     }
 
     /// Has a step of the case fail.
-    fn failing(self, moment: FailureMoment, n: u64) -> Bench<FailingAt<G>> {
-        let Bench { ground, commits } = self;
-        Bench { ground: FailingAt::new(ground, moment, n), commits }
+    fn failing(self, moment: FailureMoment, n: u64) -> CaseRepository<FailingAt<G>> {
+        let CaseRepository { ground, commits } = self;
+        CaseRepository { ground: FailingAt::new(ground, moment, n), commits }
     }
 
     /// Finds the commit that a word names.

@@ -54,7 +54,7 @@ pub(crate) enum Blame {
 }
 
 /// An error that says of itself, in one list, its class and who is to blame.
-pub(crate) trait Judged: Guidance {
+pub(crate) trait JudgedError: Guidance {
     /// Returns both.
     fn judge(&self) -> (ErrorClass, Blame);
 }
@@ -103,7 +103,7 @@ impl Error {
         self.noun().judge().1 == Blame::Machine
     }
 
-    fn noun(&self) -> &dyn Judged {
+    fn noun(&self) -> &dyn JudgedError {
         match self {
             Error::File(error) => error,
             Error::Damage(error) => error,

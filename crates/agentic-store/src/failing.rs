@@ -15,9 +15,9 @@ use agentic_model::{AgentName, Instant, Person};
 
 use crate::error::InjectedError;
 use crate::ground::GroundStore;
-use crate::journal::{Archived, Transaction};
+use crate::journal::{ArchivedAgent, Transaction};
 use crate::layout::{Layout, Stream};
-use crate::report::Recovered;
+use crate::report::StreamRecovery;
 use crate::writer::WriterSlot;
 use crate::{Error, Result};
 
@@ -107,7 +107,7 @@ impl<G: GroundStore> GroundStore for FailingAt<G> {
         self.step("note-trail", |inner| inner.note_trail(write))
     }
 
-    fn catch_up(&self, now: Instant) -> Result<Vec<Recovered>> {
+    fn catch_up(&self, now: Instant) -> Result<Vec<StreamRecovery>> {
         self.step("catch-up", |inner| inner.catch_up(now))
     }
 
@@ -119,7 +119,7 @@ impl<G: GroundStore> GroundStore for FailingAt<G> {
         self.step("committer", |inner| inner.committer())
     }
 
-    fn find_archived(&self, agent: &AgentName) -> Result<Option<Archived>> {
+    fn find_archived(&self, agent: &AgentName) -> Result<Option<ArchivedAgent>> {
         self.step("find-archived", |inner| inner.find_archived(agent))
     }
 }

@@ -6,14 +6,14 @@
 use agentic_model::Oid;
 
 use crate::ground::{GroundStore, PACKED_REFS};
-use crate::journal::{Archived, Fold, Transaction};
+use crate::journal::{ArchivedAgent, RefFold, Transaction};
 use crate::{Result, fault};
 
 /// Names the refs that a fold moves, and what git locks besides.
-pub fn names(fold: &Fold) -> Vec<String> {
-    let refs = |one: &Archived| [one.agent.branch_ref(), one.agent.notes_ref()];
+pub fn names(fold: &RefFold) -> Vec<String> {
+    let refs = |one: &ArchivedAgent| [one.agent.branch_ref(), one.agent.notes_ref()];
     let mut names: Vec<String> = fold.agents().iter().flat_map(refs).collect();
-    if matches!(fold, Fold::Away(_)) {
+    if matches!(fold, RefFold::Away(_)) {
         names.push(PACKED_REFS.to_owned());
     }
     names
@@ -23,10 +23,14 @@ pub fn names(fold: &Fold) -> Vec<String> {
 ///
 /// # Errors
 /// Fails when a ref is locked or cannot be written.
-pub fn carry<G: GroundStore>(repository: &G, fold: &Fold, transaction: &Transaction) -> Result<()> {
+pub fn carry<G: GroundStore>(
+    repository: &G,
+    fold: &RefFold,
+    transaction: &Transaction,
+) -> Result<()> {
     match fold {
-        Fold::Away(agents) => retire(repository, agents)?,
-        Fold::Back(agent) => {
+        RefFold::Away(agents) => retire(repository, agents)?,
+        RefFold::Back(agent) => {
             if let Some(notes) = agent.notes {
                 repository.unite_notes(&agent.agent.notes_ref(), notes, transaction)?;
             }
@@ -37,7 +41,7 @@ pub fn carry<G: GroundStore>(repository: &G, fold: &Fold, transaction: &Transact
 
 /// Deletes the refs of agents that are where the archive has them. A branch that somebody moved
 /// meanwhile stays, with its notes: its agent is not archived.
-fn retire<G: GroundStore>(repository: &G, agents: &[Archived]) -> Result<()> {
+fn retire<G: GroundStore>(repository: &G, agents: &[ArchivedAgent]) -> Result<()> {
     let at = |name: String, expect: Oid| -> Result<Option<(String, Oid)>> {
         Ok((repository.find_ref(&name)? == Some(expect)).then_some((name, expect)))
     };

@@ -15,17 +15,17 @@ use std::path::Path;
 use agentic_model::{AgentName, Instant, Person};
 
 pub use self::notes::{Notes, NotesGap, Upkeep, unite_lines};
-pub use self::objects::{AuthoredMessage, Objects, Written};
+pub use self::objects::{AuthoredMessage, ObjectStore, WrittenObjects};
 pub use self::packs::Packs;
 pub use self::refs::{Occupation, PACKED_REFS, RefMove, RefName, RefState, Refs};
 use crate::Result;
-use crate::journal::{Archived, Transaction};
+use crate::journal::{ArchivedAgent, Transaction};
 use crate::layout::{Layout, Stream};
-use crate::report::Recovered;
+use crate::report::StreamRecovery;
 use crate::writer::WriterSlot;
 
 /// Everything that a writer needs: ground state, and where its journals and locks are.
-pub trait GroundStore: Refs + Objects + Notes + Packs {
+pub trait GroundStore: Refs + ObjectStore + Notes + Packs {
     /// Returns where journals and locks are kept.
     fn layout(&self) -> &Layout;
 
@@ -64,7 +64,7 @@ pub trait GroundStore: Refs + Objects + Notes + Packs {
     ///
     /// # Errors
     /// Fails when the notes cannot be listed; what goes wrong with one worktree is in the report.
-    fn catch_up(&self, now: Instant) -> Result<Vec<Recovered>>;
+    fn catch_up(&self, now: Instant) -> Result<Vec<StreamRecovery>>;
 
     /// Tells whether logs must not be cut now.
     fn keeps_logs(&self) -> bool;
@@ -79,5 +79,5 @@ pub trait GroundStore: Refs + Objects + Notes + Packs {
     ///
     /// # Errors
     /// Fails when the archive is damaged.
-    fn find_archived(&self, agent: &AgentName) -> Result<Option<Archived>>;
+    fn find_archived(&self, agent: &AgentName) -> Result<Option<ArchivedAgent>>;
 }

@@ -30,8 +30,8 @@ pub use crate::layout::{Layout, Stream};
 pub use crate::lock::Lock;
 pub use crate::os::user_id;
 pub use crate::recovery::drop_journal;
-pub use crate::report::{Finding, Mended, Recovered};
-pub use crate::writer::{Fate, Outcome, PendingAside, Writer, WriterSlot, pending_aside};
+pub use crate::report::{Finding, MendedThing, StreamRecovery};
+pub use crate::writer::{Fate, PendingAside, Writer, WriterOutcome, WriterSlot, pending_aside};
 
 /// Hashes bytes for names that are neither git's nor an object's.
 pub fn hash_hex(bytes: &[u8]) -> String {

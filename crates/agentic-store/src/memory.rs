@@ -18,9 +18,9 @@ use agentic_model::{AgentName, Instant, Oid, Person};
 use self::notes::MemoryNotes;
 use crate::Result;
 use crate::ground::GroundStore;
-use crate::journal::{Archived, GitObject, Transaction};
+use crate::journal::{ArchivedAgent, GitObject, Transaction};
 use crate::layout::{Layout, Stream};
-use crate::report::Recovered;
+use crate::report::StreamRecovery;
 use crate::writer::WriterSlot;
 
 /// A repository in memory, for one thread.
@@ -97,7 +97,7 @@ impl GroundStore for MemoryRepository {
         Ok(())
     }
 
-    fn catch_up(&self, _now: Instant) -> Result<Vec<Recovered>> {
+    fn catch_up(&self, _now: Instant) -> Result<Vec<StreamRecovery>> {
         Ok(Vec::new())
     }
 
@@ -110,7 +110,7 @@ impl GroundStore for MemoryRepository {
     }
 
     /// There is no archive.
-    fn find_archived(&self, _agent: &AgentName) -> Result<Option<Archived>> {
+    fn find_archived(&self, _agent: &AgentName) -> Result<Option<ArchivedAgent>> {
         Ok(None)
     }
 }

@@ -64,7 +64,7 @@ pub(crate) fn reserve(file: &File, offset: u64, length: u64) -> std::io::Result<
 /// What became of a file that was to be renamed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[must_use = "a name that is taken must be handled"]
-pub enum Renamed {
+pub enum RenameOutcome {
     /// It has the other name now.
     Moved,
     /// The other name is taken, and nothing happened.
@@ -76,12 +76,12 @@ pub enum Renamed {
 ///
 /// # Errors
 /// Fails when the disk does.
-pub fn rename_new(from: &Path, to: &Path) -> std::io::Result<Renamed> {
+pub fn rename_new(from: &Path, to: &Path) -> std::io::Result<RenameOutcome> {
     match rustix::fs::renameat_with(CWD, from, CWD, to, RenameFlags::NOREPLACE) {
-        Ok(()) => Ok(Renamed::Moved),
-        Err(Errno::EXIST) => Ok(Renamed::Taken),
+        Ok(()) => Ok(RenameOutcome::Moved),
+        Err(Errno::EXIST) => Ok(RenameOutcome::Taken),
         Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => {
-            std::fs::rename(from, to).map(|()| Renamed::Moved)
+            std::fs::rename(from, to).map(|()| RenameOutcome::Moved)
         }
         Err(error) => Err(error.into()),
     }
@@ -127,9 +127,9 @@ mod tests {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let (from, to) = (folder.path().join("from"), folder.path().join("to"));
         std::fs::write(&from, "new").expect("writable");
-        assert_eq!(rename_new(&from, &to).expect("writable"), Renamed::Moved);
+        assert_eq!(rename_new(&from, &to).expect("writable"), RenameOutcome::Moved);
         std::fs::write(&from, "newer").expect("writable");
-        assert_eq!(rename_new(&from, &to).expect("writable"), Renamed::Taken);
+        assert_eq!(rename_new(&from, &to).expect("writable"), RenameOutcome::Taken);
         assert_eq!(std::fs::read_to_string(&to).expect("readable"), "new");
         assert!(from.exists());
     }

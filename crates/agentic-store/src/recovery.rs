@@ -16,7 +16,7 @@ use crate::ground::GroundStore;
 use crate::journal;
 use crate::layout::{Stream, streams_in};
 use crate::lock::Lock;
-use crate::report::{Mended, Recovered};
+use crate::report::{MendedThing, StreamRecovery};
 use crate::writer::Writer;
 
 pub use self::absence::{note_missing, note_missing_agent};
@@ -32,7 +32,7 @@ pub use crate::journal::KEEP_MILLIS;
 ///
 /// # Errors
 /// Fails when a journal is damaged or the repository cannot be written.
-pub fn recover<G: GroundStore>(repository: &G, now: Instant) -> Result<Vec<Recovered>> {
+pub fn recover<G: GroundStore>(repository: &G, now: Instant) -> Result<Vec<StreamRecovery>> {
     let layout = repository.layout();
     let mut report = Vec::new();
     if boot::compare(layout)? == Boot::Other
@@ -42,8 +42,8 @@ pub fn recover<G: GroundStore>(repository: &G, now: Instant) -> Result<Vec<Recov
             return Err(error);
         }
         // Whoever only reads is served as well as can be.
-        let mended = Mended::NotYet(error.to_string());
-        report.push(Recovered { stream: Stream::Space, mended });
+        let mended = MendedThing::NotYet(error.to_string());
+        report.push(StreamRecovery { stream: Stream::Space, mended });
     }
     for stream in streams_in(&layout.open_marks())? {
         if layout.left_out(&stream).exists() {
@@ -59,8 +59,8 @@ pub fn recover<G: GroundStore>(repository: &G, now: Instant) -> Result<Vec<Recov
             Ok(None) => {}
             // Whoever needs this stream is told again; nobody else is kept from working.
             Err(error) => {
-                let mended = Mended::NotYet(error.to_string());
-                report.push(Recovered { stream, mended });
+                let mended = MendedThing::NotYet(error.to_string());
+                report.push(StreamRecovery { stream, mended });
             }
         }
     }
@@ -71,7 +71,7 @@ pub fn recover<G: GroundStore>(repository: &G, now: Instant) -> Result<Vec<Recov
 fn replay_after_restart<G: GroundStore>(
     repository: &G,
     now: Instant,
-    report: &mut Vec<Recovered>,
+    report: &mut Vec<StreamRecovery>,
 ) -> Result<()> {
     let layout = repository.layout();
     let _lock = Lock::take(&layout.space_lock("boot"), repository.common_dir())?;

@@ -9,16 +9,16 @@ use crate::writer::Fate;
 
 /// What recovery did to one stream.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Recovered {
+pub struct StreamRecovery {
     /// The stream.
     pub stream: Stream,
     /// What was done.
-    pub mended: Mended,
+    pub mended: MendedThing,
 }
 
 /// One thing that recovery did.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Mended {
+pub enum MendedThing {
     /// Opening the stream's writer found something.
     Opened(Finding),
     /// Something unfinished could not be finished now; the next command tries again.

@@ -19,13 +19,15 @@ use std::path::Path;
 use agentic_model::{Entry, Instant, Oid};
 
 use crate::ground::{GroundStore, RefMove};
-use crate::journal::{self, Compared, Durability, Follow, Journal, Standing, Transaction};
+use crate::journal::{
+    self, ComparedNotes, Durability, Follow, Journal, StreamStanding, Transaction,
+};
 use crate::layout::Stream;
 use crate::lock::Lock;
-use crate::report::{Finding, Mended, Recovered};
+use crate::report::{Finding, MendedThing, StreamRecovery};
 use crate::{Error, Result, fault, fold};
 
-use self::kept::Kept;
+use self::kept::KeptWriter;
 pub use self::kept::WriterSlot;
 pub(crate) use self::mark::make_mark;
 use self::mark::remove_mark;
@@ -42,7 +44,7 @@ pub struct Writer<'a, G: GroundStore> {
     /// Whether the stream had been at rest, or is new: a moment to look at what else is at rest.
     is_rare: bool,
     /// What the last write's own move of its notes ref left, until `done` says so.
-    compared: RefCell<Option<Compared>>,
+    compared: RefCell<Option<ComparedNotes>>,
     /// What the next write has of blobs that are packed already.
     brought: Vec<G::Packed>,
     /// The refs that have a place, as was looked before the next write.
@@ -52,7 +54,7 @@ pub struct Writer<'a, G: GroundStore> {
 /// What became of a write.
 #[derive(Debug)]
 #[must_use = "a lost race must be handled"]
-pub enum Outcome {
+pub enum WriterOutcome {
     /// It is decided and visible.
     Done,
     /// It is decided, but could not be made visible; the next command will.
@@ -74,10 +76,10 @@ impl<G: GroundStore> Writer<'_, G> {
     }
 
     /// Tells the same as part of what recovery did.
-    pub fn report(&self) -> Vec<Recovered> {
-        let recovered = |finding: &Finding| Recovered {
+    pub fn report(&self) -> Vec<StreamRecovery> {
+        let recovered = |finding: &Finding| StreamRecovery {
             stream: self.stream.clone(),
-            mended: Mended::Opened(finding.clone()),
+            mended: MendedThing::Opened(finding.clone()),
         };
         self.found.iter().map(recovered).collect()
     }
@@ -88,7 +90,7 @@ impl<G: GroundStore> Writer<'_, G> {
     }
 
     /// Returns where the journal stands, if there is one.
-    pub fn standing(&self) -> Option<&Standing> {
+    pub fn standing(&self) -> Option<&StreamStanding> {
         self.journal.as_ref().map(Journal::standing)
     }
 
@@ -116,8 +118,14 @@ impl<G: GroundStore> Writer<'_, G> {
         head: Option<Oid>,
         now: Instant,
     ) -> Result<()> {
-        let standing =
-            Standing { genesis, head, taken_before: 0, n_pending: 0, notes: None, compared: None };
+        let standing = StreamStanding {
+            genesis,
+            head,
+            taken_before: 0,
+            n_pending: 0,
+            notes: None,
+            compared: None,
+        };
         let layout = self.repository.layout();
         crate::boot::record(layout)?;
         self.journal = Some(Journal::create(layout, &self.stream, standing, now)?);
@@ -191,7 +199,7 @@ impl<G: GroundStore> Writer<'_, G> {
         transaction: Transaction,
         durability: Durability,
         now: Instant,
-    ) -> Result<Outcome> {
+    ) -> Result<WriterOutcome> {
         for name in names_of(&transaction) {
             self.check_place(&name)?;
         }
@@ -219,23 +227,23 @@ impl<G: GroundStore> Writer<'_, G> {
         tracing::debug!(%stream, verb, objects = transaction.objects.len(), "decided a write");
         // From here on the write is decided: whatever fails is done by the next command.
         if let Err(why) = fault::point("after-record") {
-            return Ok(Outcome::Deferred { why });
+            return Ok(WriterOutcome::Deferred { why });
         }
         match self.make_visible(&transaction) {
             Ok(RefMove::Moved) => {
                 if !matches!(transaction.follow, Some(Follow::Index(_))) {
                     self.settle(now);
                 }
-                Ok(Outcome::Done)
+                Ok(WriterOutcome::Done)
             }
             Ok(RefMove::Lost { found }) => {
                 self.journal().append_abort(found, now)?;
                 remove_mark(&mark);
-                Ok(Outcome::Lost { found })
+                Ok(WriterOutcome::Lost { found })
             }
             Err(why) => {
                 tracing::debug!(%stream, %why, "a write is decided and not visible yet");
-                Ok(Outcome::Deferred { why })
+                Ok(WriterOutcome::Deferred { why })
             }
         }
     }
@@ -313,7 +321,7 @@ impl<G: GroundStore> Drop for Writer<'_, G> {
             journal::remove_begun(self.repository.layout(), &self.stream);
         }
         if let Some(lock) = lock.and_then(Lock::give_back) {
-            self.repository.slot().keep(Kept { stream: self.stream.clone(), lock, journal });
+            self.repository.slot().keep(KeptWriter { stream: self.stream.clone(), lock, journal });
         }
     }
 }

@@ -55,7 +55,7 @@ impl Hot {
 
 /// Where commands are measured: a repository with an agent `a1`, and the binary.
 #[derive(Debug, Clone)]
-pub struct Bench {
+pub struct CostBench {
     binary: PathBuf,
     folder: PathBuf,
     rounds: usize,
@@ -68,16 +68,16 @@ enum Under {
     Valgrind,
 }
 
-impl Bench {
+impl CostBench {
     /// Takes a repository and the binary.
     ///
     /// # Errors
     /// Fails when the flow that asks cannot be written.
-    pub fn new(binary: &Path, folder: &Path) -> Result<Bench, Error> {
+    pub fn new(binary: &Path, folder: &Path) -> Result<CostBench, Error> {
         let binary = binary.canonicalize().map_err(Error::file("find the binary"))?;
         let folder = folder.canonicalize().map_err(Error::file("find the repository"))?;
         std::fs::write(folder.join("ask.rhai"), ASK).map_err(Error::file("write the flow"))?;
-        Ok(Bench { binary, folder, rounds: 0 })
+        Ok(CostBench { binary, folder, rounds: 0 })
     }
 
     /// Measures one run of a command in processor time, in seconds: its own and that of programs it

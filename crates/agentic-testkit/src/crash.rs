@@ -8,7 +8,7 @@
 use std::fmt;
 use std::process::Command;
 
-use crate::process::Ending;
+use crate::process::ProgramEnding;
 
 /// How many steps a walk may take; no verb has nearly as many.
 pub const STEPS_MAX: u64 = 400;
@@ -28,7 +28,7 @@ pub enum Harm {
 
 /// One fault: the n-th visit of a point.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Fault {
+pub struct CrashFault {
     /// What happens.
     pub harm: Harm,
     /// The name of the point, or [`ANY_POINT`].
@@ -41,9 +41,9 @@ pub struct Fault {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Schedule {
     /// The fault in the verb.
-    pub first: Fault,
+    pub first: CrashFault,
     /// The fault in the first command that recovers.
-    pub second: Option<Fault>,
+    pub second: Option<CrashFault>,
 }
 
 /// Whether a fault was met.
@@ -56,7 +56,7 @@ pub enum Met {
     No,
 }
 
-impl Fault {
+impl CrashFault {
     /// Arms a command with the fault.
     pub fn arm(&self, command: &mut Command) {
         let variable = match self.harm {
@@ -69,15 +69,15 @@ impl Fault {
 
 impl Met {
     /// Tells from the end of a process whether it met its crash.
-    pub fn of(ending: Ending) -> Met {
+    pub fn of(ending: ProgramEnding) -> Met {
         match ending {
-            Ending::Signal(ABORTED) => Met::Yes,
-            Ending::Exit(_) | Ending::Signal(_) | Ending::TimeLimit => Met::No,
+            ProgramEnding::Signal(ABORTED) => Met::Yes,
+            ProgramEnding::Exit(_) | ProgramEnding::Signal(_) | ProgramEnding::TimeLimit => Met::No,
         }
     }
 }
 
-impl fmt::Display for Fault {
+impl fmt::Display for CrashFault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let harm = match self.harm {
             Harm::Crash => "crash",
@@ -114,7 +114,7 @@ pub fn walk(points: &[&'static str], mut attempt: impl FnMut(&Schedule) -> Met) 
         let n_visits = walk_crashes(point, &mut attempt);
         assert!(n_visits > 0 || *point != points[0], "`{point}` is never visited");
         for visit in 1..=n_visits {
-            let first = Fault { harm: Harm::Fail, point, visit };
+            let first = CrashFault { harm: Harm::Fail, point, visit };
             let _a_failure_is_no_death = attempt(&Schedule { first, second: None });
         }
     }
@@ -124,11 +124,11 @@ pub fn walk(points: &[&'static str], mut attempt: impl FnMut(&Schedule) -> Met) 
 /// Returns how many visits a crash was met at.
 fn walk_crashes(point: &'static str, attempt: &mut impl FnMut(&Schedule) -> Met) -> u64 {
     for visit in 1..=STEPS_MAX {
-        let first = Fault { harm: Harm::Crash, point, visit };
+        let first = CrashFault { harm: Harm::Crash, point, visit };
         if attempt(&Schedule { first, second: None }) == Met::No {
             return visit - 1;
         }
-        let second = Fault { harm: Harm::Crash, point: ANY_POINT, visit: second_visit(visit) };
+        let second = CrashFault { harm: Harm::Crash, point: ANY_POINT, visit: second_visit(visit) };
         let _met_as_before = attempt(&Schedule { first, second: Some(second) });
     }
     STEPS_MAX

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use crate::{Ending, Error, Sandbox, Setup, run};
+use crate::{Error, ProgramEnding, Sandbox, Setup, run};
 
 /// What the processes do until they are killed: commits with and without traces, in a worktree and
 /// without, merges into a branch that is checked out, entries, edges and bindings. Each writes a line to the ledger when a command said that
@@ -90,7 +90,7 @@ pub fn kill_at_random(kills: &Kills) -> Result<KillReport, Error> {
         report.n_kills += 1;
         let finished = run(command(&sandbox, &["agents", "--json"]), b"", LIMIT)?;
         report.n_recovered += usize::from(!finished.stderr.is_empty());
-        if finished.ending != Ending::Exit(0) {
+        if finished.ending != ProgramEnding::Exit(0) {
             let said = String::from_utf8_lossy(&finished.stderr).into_owned();
             report.broken.push(format!("after kill {number} the next command fails: {said}"));
         }
@@ -131,7 +131,7 @@ fn check(sandbox: &Sandbox, ledger: &Path, report: &mut KillReport) -> Result<Ve
     let mut broken = Vec::new();
     let folder = sandbox.start();
     let fsck = sandbox.try_git(folder, &["fsck", "--strict", "--no-dangling", "--no-progress"])?;
-    if fsck.ending != Ending::Exit(0) {
+    if fsck.ending != ProgramEnding::Exit(0) {
         let said = [fsck.stdout, fsck.stderr].concat();
         broken.push(format!("git fsck: {}", String::from_utf8_lossy(&said)));
     }

@@ -5,12 +5,12 @@ use std::process::Command;
 use std::time::Duration;
 
 use agentic_space::model::Briefing;
-use agentic_space::spawn::Origin;
+use agentic_space::spawn::SpawnOrigin;
 use agentic_space::{Durability, Options, Space};
 
 use crate::fleet::Fleet;
 use crate::worker::parse;
-use crate::{Ending, Error, Sandbox, Setup};
+use crate::{Error, ProgramEnding, Sandbox, Setup};
 
 /// What many processes do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -209,7 +209,7 @@ fn add_files(sandbox: &Sandbox, n_files: usize) -> Result<(), Error> {
     }
     let finished =
         sandbox.git_with_input(sandbox.start(), &["fast-import", "--quiet"], stream.as_bytes())?;
-    if finished.ending != Ending::Exit(0) {
+    if finished.ending != ProgramEnding::Exit(0) {
         let said = String::from_utf8_lossy(&finished.stderr).into_owned();
         return Err(Error::Command { command: "git fast-import".to_owned(), said });
     }
@@ -230,7 +230,7 @@ fn prepare(sandbox: &Sandbox, load: &Load) -> Result<(), Error> {
     for number in 0..load.n_processes * load.n_threads {
         let briefing = Briefing::of_text("load").to_object().expect("short");
         let name = parse(&format!("w{number}"));
-        agentic_space::spawn::spawn(&space, &name, &briefing, &Origin::Commit(main))
+        agentic_space::spawn::spawn(&space, &name, &briefing, &SpawnOrigin::Commit(main))
             .map_err(failed)?;
     }
     Ok(())
@@ -290,7 +290,7 @@ fn verify(
         b"",
         Duration::from_secs(600),
     )?;
-    if finished.ending != Ending::Exit(0) {
+    if finished.ending != ProgramEnding::Exit(0) {
         let said = [finished.stdout, finished.stderr].concat();
         report.fsck = String::from_utf8_lossy(&said).into_owned();
     }

@@ -17,7 +17,7 @@ const POLL_INTERVAL: Duration = Duration::from_micros(500);
 
 /// How a program ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Ending {
+pub enum ProgramEnding {
     /// It ended by itself with this code.
     Exit(i32),
     /// A signal ended it.
@@ -28,9 +28,9 @@ pub enum Ending {
 
 /// A program that has ended, and what it wrote.
 #[derive(Debug, Clone)]
-pub struct Finished {
+pub struct FinishedProgram {
     /// How it ended.
-    pub ending: Ending,
+    pub ending: ProgramEnding,
     /// What it wrote to standard output.
     pub stdout: Vec<u8>,
     /// What it wrote to standard error.
@@ -42,7 +42,7 @@ pub struct Finished {
 ///
 /// # Errors
 /// Fails when the program cannot be started.
-pub fn run(mut command: Command, stdin: &[u8], limit: Duration) -> Result<Finished, Error> {
+pub fn run(mut command: Command, stdin: &[u8], limit: Duration) -> Result<FinishedProgram, Error> {
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0);
     let attempt = format!("start `{}`", command.get_program().to_string_lossy());
     let mut child = command.spawn().map_err(Error::file(attempt))?;
@@ -55,10 +55,10 @@ pub fn run(mut command: Command, stdin: &[u8], limit: Duration) -> Result<Finish
         Some(status) => ending_of(status),
         None => {
             child.wait().map_err(Error::file("end the program"))?;
-            Ending::TimeLimit
+            ProgramEnding::TimeLimit
         }
     };
-    Ok(Finished { ending, stdout: join(stdout), stderr: join(stderr) })
+    Ok(FinishedProgram { ending, stdout: join(stdout), stderr: join(stderr) })
 }
 
 /// Writes standard input from a thread of its own; a program that reads none of it is no error.
@@ -104,9 +104,9 @@ fn end_group(child: &Child) {
     }
 }
 
-fn ending_of(status: ExitStatus) -> Ending {
+fn ending_of(status: ExitStatus) -> ProgramEnding {
     match status.code() {
-        Some(code) => Ending::Exit(code),
-        None => Ending::Signal(status.signal().unwrap_or(0)),
+        Some(code) => ProgramEnding::Exit(code),
+        None => ProgramEnding::Signal(status.signal().unwrap_or(0)),
     }
 }

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-use crate::process::{Ending, Finished, run};
+use crate::process::{FinishedProgram, ProgramEnding, run};
 use crate::{Error, Setup};
 
 /// How long a command may take that prepares or observes a sandbox.
@@ -203,7 +203,7 @@ impl Sandbox {
     ///
     /// # Errors
     /// Fails when git cannot be started.
-    pub fn try_git(&self, folder: &Path, arguments: &[&str]) -> Result<Finished, Error> {
+    pub fn try_git(&self, folder: &Path, arguments: &[&str]) -> Result<FinishedProgram, Error> {
         self.git_with_input(folder, arguments, b"")
     }
 
@@ -216,7 +216,7 @@ impl Sandbox {
         folder: &Path,
         arguments: &[&str],
         stdin: &[u8],
-    ) -> Result<Finished, Error> {
+    ) -> Result<FinishedProgram, Error> {
         let mut command = self.command("git", folder);
         command.args(arguments);
         run(command, stdin, OWN_COMMAND_LIMIT)
@@ -228,7 +228,7 @@ impl Sandbox {
     /// Fails when git fails.
     pub fn git(&self, folder: &Path, arguments: &[&str]) -> Result<String, Error> {
         let finished = self.try_git(folder, arguments)?;
-        if finished.ending != Ending::Exit(0) {
+        if finished.ending != ProgramEnding::Exit(0) {
             return Err(Error::Command {
                 command: format!("git {}", arguments.join(" ")),
                 said: String::from_utf8_lossy(&finished.stderr).trim().to_owned(),

@@ -10,7 +10,7 @@ use std::process::{Command, Stdio};
 use std::time::Instant as Moment;
 
 use agentic_session::archive::archive;
-use agentic_session::{Options, SessionSpace};
+use agentic_session::{SessionOptions, SessionSpace};
 use agentic_space::model::commit::Claims;
 use agentic_space::model::{
     AgentName, Briefing, ConsoleTrace, Entry, Instant, Kind, Object, Person, Value,
@@ -66,7 +66,7 @@ pub fn make(folder: &Path, scale: Scale) -> Result<ScaleTime, Error> {
         let started = Moment::now();
         let closed: Vec<AgentName> = (from.max(scale.n_open)..to).map(name).collect();
         if !closed.is_empty() {
-            let space = SessionSpace::open(folder, Options::default()).map_err(refused)?;
+            let space = SessionSpace::open(folder, SessionOptions::default()).map_err(refused)?;
             archive(&space, &closed).map_err(refused)?;
         }
         made.archive += started.elapsed().as_secs_f64();

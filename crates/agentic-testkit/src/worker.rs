@@ -4,9 +4,9 @@ use std::path::Path;
 use std::sync::Barrier;
 use std::time::Instant as Moment;
 
-use agentic_space::commit::{Capture, Draft, Edit, Emptiness, Source};
+use agentic_space::commit::{CommitDraft, Edit, Emptiness, TraceBinding, TreeSource};
 use agentic_space::model::{AgentName, Briefing, Kind, Map};
-use agentic_space::spawn::Origin;
+use agentic_space::spawn::SpawnOrigin;
 use agentic_space::{Options, Space};
 
 use crate::fleet::{say_over, wait_for_start};
@@ -110,7 +110,12 @@ fn one(
         LoadWork::Spawns => {
             let name = parse(&format!("s-{number}-{round}"));
             let briefing = Briefing::of_text(&text).to_object()?;
-            agentic_space::spawn::spawn(space, &name, &briefing, &Origin::Agent(agent.clone()))?;
+            agentic_space::spawn::spawn(
+                space,
+                &name,
+                &briefing,
+                &SpawnOrigin::Agent(agent.clone()),
+            )?;
             Ok(vec![name.to_string()])
         }
         LoadWork::Entries => {
@@ -128,19 +133,19 @@ fn one(
         LoadWork::Batches => {
             let text = |n| format!("token-{number}-{round}-{n}-end");
             let draft =
-                |n: usize| small_draft(&place(number, round + n), &text(n), Capture::Nothing);
-            let drafts: Vec<Draft> = (0..BATCH).map(draft).collect();
+                |n: usize| small_draft(&place(number, round + n), &text(n), TraceBinding::Nothing);
+            let drafts: Vec<CommitDraft> = (0..BATCH).map(draft).collect();
             let made = agentic_space::commit::commit_all(space, agent, &drafts)?;
             made.into_iter().map(|made| Ok(made?.commit.to_string())).collect()
         }
         LoadWork::Commits | LoadWork::OneBranchCommits => {
-            let draft = small_draft(&place(number, round), &text, Capture::Nothing);
+            let draft = small_draft(&place(number, round), &text, TraceBinding::Nothing);
             let made = agentic_space::commit::commit(space, agent, &draft)?;
             Ok(vec![made.commit.to_string()])
         }
         LoadWork::OwnBranches | LoadWork::OneBranch | LoadWork::ReadersAmongWriters => {
             space.add_trace(agent, &kind, text.as_bytes())?;
-            let draft = small_draft(&place(number, round), &text, Capture::WithTrace);
+            let draft = small_draft(&place(number, round), &text, TraceBinding::WithTrace);
             let made = agentic_space::commit::commit(space, agent, &draft)?;
             Ok(vec![made.commit.to_string()])
         }
@@ -153,16 +158,16 @@ fn place(number: usize, round: usize) -> String {
 }
 
 /// Makes a draft that writes one small file and says so.
-pub fn small_draft(path: &str, text: &str, capture: Capture) -> Draft {
+pub fn small_draft(path: &str, text: &str, capture: TraceBinding) -> CommitDraft {
     let write = Edit::Write {
         content: format!("{text}\n").into_bytes(),
         mode: agentic_space::commit::FileMode::Plain,
     };
-    Draft {
+    CommitDraft {
         message: text.to_owned(),
         kind: None,
         fields: Map::new(),
-        source: Source::Edits([(path.to_owned(), write)].into()),
+        source: TreeSource::Edits([(path.to_owned(), write)].into()),
         capture,
         expect: None,
         emptiness: Emptiness::Refused,

@@ -8,11 +8,11 @@ use agentic_api::{Caller, Surroundings, chosen_agent};
 use agentic_model::{AgentName, Instant};
 use agentic_providers::host::CancelFlag;
 use agentic_providers::process::{AGENT_VARIABLE, REQUEST_VARIABLE, set_when_told_to_stop};
-use agentic_session::{Observer, Options, SessionSpace};
+use agentic_session::{Observer, SessionOptions, SessionSpace};
 use agentic_space::{Clock, Durability};
 
 use crate::cli::{Cli, DurabilityMode};
-use crate::failure::Failure;
+use crate::failure::CommandFailure;
 use crate::grace;
 use crate::live::Live;
 use crate::output::{Format, tell_recovered};
@@ -28,16 +28,17 @@ pub struct Context {
     pub directory: PathBuf,
     /// How it answers.
     pub format: Format,
-    options: Options,
+    options: SessionOptions,
     /// Where a person sees what runs do.
     screen: Arc<Screen>,
 }
 
 impl Context {
     /// Takes the settings from command line and environment.
-    pub fn new(cli: &Cli) -> Result<Context, Failure> {
+    pub fn new(cli: &Cli) -> Result<Context, CommandFailure> {
         let here = || {
-            std::env::current_dir().map_err(|error| Failure::io("read the current folder", &error))
+            std::env::current_dir()
+                .map_err(|error| CommandFailure::io("read the current folder", &error))
         };
         let directory = match &cli.directory {
             Some(directory) => directory.clone(),
@@ -49,7 +50,7 @@ impl Context {
         });
         let (clock, grace) = (clock()?, grace::read()?);
         let space = agentic_space::Options { clock, durability };
-        let options = Options { space, grace, ..Options::default() };
+        let options = SessionOptions { space, grace, ..SessionOptions::default() };
         let format = if cli.json { Format::Json } else { Format::Text };
         Ok(Context { directory, format, options, screen: Arc::new(Screen::new()) })
     }
@@ -75,33 +76,33 @@ impl Context {
     }
 
     /// Opens the space and tells what had to be mended.
-    pub fn space(&self) -> Result<SessionSpace, Failure> {
+    pub fn space(&self) -> Result<SessionSpace, CommandFailure> {
         self.space_with(self.options.clone())
     }
 
     /// Opens the space for a verb that may go on with sessions: the person sees what they do.
-    pub fn watched_space(&self) -> Result<SessionSpace, Failure> {
+    pub fn watched_space(&self) -> Result<SessionSpace, CommandFailure> {
         self.space_with(self.watched())
     }
 
-    fn space_with(&self, options: Options) -> Result<SessionSpace, Failure> {
+    fn space_with(&self, options: SessionOptions) -> Result<SessionSpace, CommandFailure> {
         let space = SessionSpace::open(&self.directory, options)?;
         tell_recovered(space.recovered());
         space.repository().keep_until_exit();
         Ok(space)
     }
 
-    fn watched(&self) -> Options {
-        Options { observer: Some(self.screen.observer()), ..self.options.clone() }
+    fn watched(&self) -> SessionOptions {
+        SessionOptions { observer: Some(self.screen.observer()), ..self.options.clone() }
     }
 
     /// Opens the space without looking for unfinished work.
-    pub fn space_as_is(&self) -> Result<SessionSpace, Failure> {
+    pub fn space_as_is(&self) -> Result<SessionSpace, CommandFailure> {
         Ok(SessionSpace::open_as_is(&self.directory, self.options.clone())?)
     }
 
     /// Opens it so for a verb that may go on with sessions.
-    pub fn watched_space_as_is(&self) -> Result<SessionSpace, Failure> {
+    pub fn watched_space_as_is(&self) -> Result<SessionSpace, CommandFailure> {
         Ok(SessionSpace::open_as_is(&self.directory, self.watched())?)
     }
 
@@ -111,9 +112,9 @@ impl Context {
     }
 
     /// Listens to SIGTERM and ctrl-c from now on. Returns what they set: sessions are then put down.
-    pub fn listen(&self) -> Result<CancelFlag, Failure> {
+    pub fn listen(&self) -> Result<CancelFlag, CommandFailure> {
         set_when_told_to_stop(&self.options.stop)
-            .map_err(|error| Failure::io("listen to signals", &error))?;
+            .map_err(|error| CommandFailure::io("listen to signals", &error))?;
         Ok(self.options.stop.clone())
     }
 
@@ -136,12 +137,15 @@ impl Context {
         &self,
         space: &SessionSpace,
         named: Option<&AgentName>,
-    ) -> Result<Option<AgentName>, Failure> {
+    ) -> Result<Option<AgentName>, CommandFailure> {
         Ok(self.caller(space).known_agent(named.map(AgentName::as_str))?)
     }
 
     /// Returns the agent that was named, or else `AGENTIC_AGENT`.
-    pub fn named_agent(&self, named: Option<&AgentName>) -> Result<Option<AgentName>, Failure> {
+    pub fn named_agent(
+        &self,
+        named: Option<&AgentName>,
+    ) -> Result<Option<AgentName>, CommandFailure> {
         let for_all = variable(AGENT_VARIABLE);
         Ok(chosen_agent(named.map(AgentName::as_str), for_all.as_deref())?)
     }
@@ -156,8 +160,8 @@ fn variable(name: &str) -> Option<String> {
 impl Context {
     /// Reads a file of the folder where the command runs, or standard input for `-`; up to a bound,
     /// for a file may have no end.
-    pub fn read_bytes(&self, name: &str) -> Result<Vec<u8>, Failure> {
-        let failed = |error: std::io::Error| Failure::io(&format!("read `{name}`"), &error);
+    pub fn read_bytes(&self, name: &str) -> Result<Vec<u8>, CommandFailure> {
+        let failed = |error: std::io::Error| CommandFailure::io(&format!("read `{name}`"), &error);
         let mut bytes = Vec::new();
         let read = match name {
             "-" => std::io::stdin().lock().take(TEXT_BYTES_MAX + 1).read_to_end(&mut bytes),
@@ -167,26 +171,26 @@ impl Context {
         read.map_err(failed)?;
         if bytes.len() as u64 > TEXT_BYTES_MAX {
             let message = format!("`{name}` is longer than {TEXT_BYTES_MAX} bytes");
-            return Err(Failure::refused(&message, "split it"));
+            return Err(CommandFailure::refused(&message, "split it"));
         }
         Ok(bytes)
     }
 
     /// Reads a file, or standard input, that is UTF-8 text.
-    pub fn read_text(&self, name: &str) -> Result<String, Failure> {
+    pub fn read_text(&self, name: &str) -> Result<String, CommandFailure> {
         String::from_utf8(self.read_bytes(name)?).map_err(|error| {
             let at = error.utf8_error().valid_up_to();
             let message = format!("`{name}` is not UTF-8 text from byte {at} on");
-            Failure::refused(&message, "save the file as UTF-8")
+            CommandFailure::refused(&message, "save the file as UTF-8")
         })
     }
 }
 
 /// Reads standard input to its end.
-pub fn read_stdin() -> Result<Vec<u8>, Failure> {
+pub fn read_stdin() -> Result<Vec<u8>, CommandFailure> {
     let mut bytes = Vec::new();
     let read = std::io::stdin().lock().read_to_end(&mut bytes);
-    read.map_err(|error| Failure::io("read standard input", &error))?;
+    read.map_err(|error| CommandFailure::io("read standard input", &error))?;
     Ok(bytes)
 }
 
@@ -196,20 +200,20 @@ pub fn stdin_is_terminal() -> bool {
 }
 
 /// Reads a file, or standard input for `-`.
-pub fn read_file_or_stdin(path: &str) -> Result<Vec<u8>, Failure> {
+pub fn read_file_or_stdin(path: &str) -> Result<Vec<u8>, CommandFailure> {
     if path == "-" {
         return read_stdin();
     }
-    std::fs::read(path).map_err(|error| Failure::io(&format!("read `{path}`"), &error))
+    std::fs::read(path).map_err(|error| CommandFailure::io(&format!("read `{path}`"), &error))
 }
 
-fn clock() -> Result<Clock, Failure> {
+fn clock() -> Result<Clock, CommandFailure> {
     let Ok(text) = std::env::var("AGENTIC_NOW") else { return Ok(Clock::System) };
     let instant = Instant::parse(&text).or_else(|| text.parse().ok().map(Instant::from_millis));
     match instant {
         // Git's dates begin in 1970.
         Some(instant) if instant.millis() >= 0 => Ok(Clock::Fixed(instant)),
-        _ => Err(Failure::usage(
+        _ => Err(CommandFailure::usage(
             &format!("AGENTIC_NOW is `{text}`, which is no instant"),
             "use RFC 3339 such as `2026-11-21T22:40:01Z`, or milliseconds since 1970",
         )),

@@ -8,10 +8,10 @@ use std::path::PathBuf;
 use agentic_lang_pipeline::PlannedRun;
 use agentic_replay::engine::DurableEngine;
 use agentic_session::SessionSpace;
-use agentic_session::engine::Embedded;
+use agentic_session::engine::EmbeddedEngine;
 
 use crate::context::Context;
-use crate::failure::Failure;
+use crate::failure::CommandFailure;
 use crate::output::talk;
 
 /// What the embedded engine is called.
@@ -26,25 +26,25 @@ pub struct Address {
 }
 
 /// An engine that can be reached.
-pub struct Reached {
+pub struct ReachedEngine {
     space: SessionSpace,
 }
 
 impl Address {
     /// Finds the engine.
-    pub fn reach(&self, context: &Context) -> Result<Reached, Failure> {
+    pub fn reach(&self, context: &Context) -> Result<ReachedEngine, CommandFailure> {
         let space = self.context(context)?.watched_space()?;
-        Ok(Reached { space })
+        Ok(ReachedEngine { space })
     }
 
     /// Finds it once more, for another thread: what a crash left is mended already.
-    pub fn reach_again(&self, context: &Context) -> Result<Reached, Failure> {
+    pub fn reach_again(&self, context: &Context) -> Result<ReachedEngine, CommandFailure> {
         let space = self.context(context)?.watched_space_as_is()?;
-        Ok(Reached { space })
+        Ok(ReachedEngine { space })
     }
 
     /// Returns the settings of verbs where the engine is.
-    fn context(&self, context: &Context) -> Result<Context, Failure> {
+    fn context(&self, context: &Context) -> Result<Context, CommandFailure> {
         let folder = match self.sibyl_addr.as_deref() {
             None => PathBuf::new(),
             Some(address) => match address.strip_prefix(LOCAL) {
@@ -59,10 +59,10 @@ impl Address {
     }
 }
 
-impl Reached {
+impl ReachedEngine {
     /// Returns the engine.
     pub fn engine(&self) -> Box<dyn DurableEngine<PlannedRun> + '_> {
-        Box::new(Embedded::new(&self.space, "cli"))
+        Box::new(EmbeddedEngine::new(&self.space, "cli"))
     }
 
     /// Returns the space that the engine keeps its runs in.
@@ -76,8 +76,8 @@ impl Reached {
     }
 }
 
-fn unreachable(address: &str) -> Failure {
-    Failure::unreachable(
+fn unreachable(address: &str) -> CommandFailure {
+    CommandFailure::unreachable(
         &format!("there is no engine at `{address}`"),
         "this program has the embedded engine only: use `--sibyl-addr local:`, or leave it out",
     )

@@ -9,48 +9,48 @@ use crate::text::{Colour, Text};
 
 /// A command that was refused or failed.
 #[derive(Debug)]
-pub struct Failure {
+pub struct CommandFailure {
     refusal: Refusal,
     /// What people read in front of the message.
     lead: Option<&'static str>,
 }
 
-impl Failure {
+impl CommandFailure {
     /// Makes the failure of wrong usage.
-    pub fn usage(message: &str, hint: &str) -> Failure {
-        Failure::new(ErrorClass::Usage, message, hint)
+    pub fn usage(message: &str, hint: &str) -> CommandFailure {
+        CommandFailure::new(ErrorClass::Usage, message, hint)
     }
 
     /// Makes the failure of something that was refused.
-    pub fn refused(message: &str, hint: &str) -> Failure {
-        Failure::new(ErrorClass::Refused, message, hint)
+    pub fn refused(message: &str, hint: &str) -> CommandFailure {
+        CommandFailure::new(ErrorClass::Refused, message, hint)
     }
 
     /// Makes the failure of something that the caller may not do.
-    pub fn not_allowed(message: &str, hint: &str) -> Failure {
-        Failure::new(ErrorClass::NotAllowed, message, hint)
+    pub fn not_allowed(message: &str, hint: &str) -> CommandFailure {
+        CommandFailure::new(ErrorClass::NotAllowed, message, hint)
     }
 
     /// Makes the failure of an engine that cannot be reached.
-    pub fn unreachable(message: &str, hint: &str) -> Failure {
-        Failure::new(ErrorClass::Unreachable, message, hint)
+    pub fn unreachable(message: &str, hint: &str) -> CommandFailure {
+        CommandFailure::new(ErrorClass::Unreachable, message, hint)
     }
 
     /// Makes the failure of two runs that should agree and do not.
-    pub fn diverged(message: &str, hint: &str) -> Failure {
-        Failure::new(ErrorClass::Diverged, message, hint)
+    pub fn diverged(message: &str, hint: &str) -> CommandFailure {
+        CommandFailure::new(ErrorClass::Diverged, message, hint)
     }
 
     /// Makes the failure that a program ended with.
-    pub fn program(code: &str, message: &str, hint: &str) -> Failure {
-        let mut failure = Failure::refused(message, hint);
+    pub fn program(code: &str, message: &str, hint: &str) -> CommandFailure {
+        let mut failure = CommandFailure::refused(message, hint);
         failure.refusal.because = Some(format!("the program ended with `{code}`"));
         failure.refusal.ended_with = Some(code.to_owned());
         failure
     }
 
     /// Adds the code of what a failure of a program came from.
-    pub fn because_of(mut self, code: &str) -> Failure {
+    pub fn because_of(mut self, code: &str) -> CommandFailure {
         let because = self.refusal.because.take();
         self.refusal.because =
             because.map(|because| format!("{because}, which came from `{code}`"));
@@ -58,23 +58,23 @@ impl Failure {
     }
 
     /// Puts words in front of the message that people read, and that some look for.
-    pub fn led_by(self, lead: &'static str) -> Failure {
-        Failure { lead: Some(lead), ..self }
+    pub fn led_by(self, lead: &'static str) -> CommandFailure {
+        CommandFailure { lead: Some(lead), ..self }
     }
 
     /// Makes the failure of a file operation.
-    pub fn io(doing: &str, error: &std::io::Error) -> Failure {
-        Failure::from(Refusal::io(doing, error))
+    pub fn io(doing: &str, error: &std::io::Error) -> CommandFailure {
+        CommandFailure::from(Refusal::io(doing, error))
     }
 
-    fn new(class: ErrorClass, message: &str, hint: &str) -> Failure {
-        Failure { refusal: Refusal::new(class, message, hint), lead: None }
+    fn new(class: ErrorClass, message: &str, hint: &str) -> CommandFailure {
+        CommandFailure { refusal: Refusal::new(class, message, hint), lead: None }
     }
 
     /// Makes the failure of an answer that cannot be written.
-    pub fn unwritten(error: &std::io::Error) -> Failure {
+    pub fn unwritten(error: &std::io::Error) -> CommandFailure {
         let hint = "what was done is done; make room where the output goes, and look at it again";
-        let mut failure = Failure::refused("the answer cannot be written", hint);
+        let mut failure = CommandFailure::refused("the answer cannot be written", hint);
         failure.refusal.because = Some(error.to_string());
         failure
     }
@@ -115,8 +115,8 @@ impl Failure {
     }
 }
 
-impl<E: Into<Refusal>> From<E> for Failure {
-    fn from(error: E) -> Failure {
-        Failure { refusal: error.into(), lead: None }
+impl<E: Into<Refusal>> From<E> for CommandFailure {
+    fn from(error: E) -> CommandFailure {
+        CommandFailure { refusal: error.into(), lead: None }
     }
 }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use agentic_providers::host::GRACE_DEFAULT;
 
-use crate::failure::Failure;
+use crate::failure::CommandFailure;
 
 /// The variable that says so, in milliseconds.
 const VARIABLE: &str = "AGENTIC_GRACE_MS";
@@ -12,12 +12,12 @@ const VARIABLE: &str = "AGENTIC_GRACE_MS";
 const GRACE_MS_MAX: u64 = 3_600_000;
 
 /// Reads what the environment says.
-pub fn read() -> Result<Option<Duration>, Failure> {
+pub fn read() -> Result<Option<Duration>, CommandFailure> {
     let Some(text) = std::env::var_os(VARIABLE) else { return Ok(None) };
     let text = text.to_string_lossy();
     match text.parse() {
         Ok(millis) if millis <= GRACE_MS_MAX => Ok(Some(Duration::from_millis(millis))),
-        Ok(_) | Err(_) => Err(Failure::usage(
+        Ok(_) | Err(_) => Err(CommandFailure::usage(
             &format!("{VARIABLE} is `{text}`, which is no time in milliseconds"),
             "use a number of milliseconds such as 5000, at most an hour",
         )),

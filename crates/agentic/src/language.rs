@@ -4,7 +4,7 @@ use agentic_replay::Language;
 use agentic_session::{language_of_file, languages};
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 
-use crate::failure::Failure;
+use crate::failure::CommandFailure;
 
 /// Reads the name of a language, as `--lang` takes it.
 pub fn parser() -> impl TypedValueParser<Value = &'static dyn Language> {
@@ -19,9 +19,9 @@ pub fn parser() -> impl TypedValueParser<Value = &'static dyn Language> {
 }
 
 /// Tells the language of a file by how its name ends, and where that is not enough by its text.
-pub fn of_file(file: &str, bytes: &[u8]) -> Result<&'static dyn Language, Failure> {
+pub fn of_file(file: &str, bytes: &[u8]) -> Result<&'static dyn Language, CommandFailure> {
     language_of_file(file, bytes).ok_or_else(|| {
-        Failure::usage(
+        CommandFailure::usage(
             &format!("the name `{file}` does not tell the language of the program"),
             "end it with `.agent`, `.as` or `.rhai`, or name the language with `--lang`",
         )

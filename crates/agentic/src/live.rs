@@ -1,7 +1,7 @@
 //! What people see on standard error while an AgentLang program runs.
 
-use agentic_lang_agent::{Capture, PROGRESS, report};
-use agentic_replay::Event;
+use agentic_lang_agent::{PROGRESS, TraceCapture, report};
+use agentic_replay::ProgramEvent;
 
 use crate::output::Format;
 
@@ -14,29 +14,29 @@ const NO: [&str; 5] = ["", "0", "false", "no", "off"];
 #[derive(Debug, Clone, Copy)]
 pub struct Live {
     /// Whether they see which tasks begin.
-    pub progress: Capture,
+    pub progress: TraceCapture,
     /// Whether they see every event of the trace.
-    pub trace: Capture,
+    pub trace: TraceCapture,
 }
 
 impl Live {
     /// Decides what people see: the trace where a flag or the environment asks for it, and which
     /// tasks begin unless a program reads along.
-    pub fn of(format: Format, flag: Capture) -> Live {
+    pub fn of(format: Format, flag: TraceCapture) -> Live {
         let asked = std::env::var_os(LIVE_VARIABLE).is_some_and(|value| {
             !NO.contains(&value.to_string_lossy().trim().to_lowercase().as_str())
         });
         Live {
-            progress: if format == Format::Text { Capture::On } else { Capture::Off },
-            trace: if asked { Capture::On } else { flag },
+            progress: if format == Format::Text { TraceCapture::On } else { TraceCapture::Off },
+            trace: if asked { TraceCapture::On } else { flag },
         }
     }
 
     /// Returns the line that an event is to people.
-    pub fn line(self, event: &Event) -> Option<String> {
+    pub fn line(self, event: &ProgramEvent) -> Option<String> {
         match (self.progress, event.data.as_text()) {
-            (Capture::On, Some(line)) if event.kind == PROGRESS => Some(line.to_owned()),
-            _ if self.trace == Capture::On => report::live_line(event),
+            (TraceCapture::On, Some(line)) if event.kind == PROGRESS => Some(line.to_owned()),
+            _ if self.trace == TraceCapture::On => report::live_line(event),
             _ => None,
         }
     }

@@ -13,7 +13,7 @@ use tracing_subscriber::filter::Targets;
 use tracing_subscriber::layer::SubscriberExt as _;
 use tracing_subscriber::util::SubscriberInitExt as _;
 
-use crate::failure::Failure;
+use crate::failure::CommandFailure;
 use crate::output::talk;
 
 /// Names a level (`debug`), or levels by module (`agentic_store=debug,agentic_space=info`).
@@ -23,7 +23,7 @@ const OURS: &str = "agentic";
 
 /// Shows from now on what is logged: what `AGENTIC_LOG` says, else with `-v` everything down to
 /// `debug`, else warnings.
-pub fn begin(is_verbose: bool) -> Result<(), Failure> {
+pub fn begin(is_verbose: bool) -> Result<(), CommandFailure> {
     let asked = std::env::var(LOG_VARIABLE).ok().filter(|asked| !asked.is_empty());
     let levels = match (asked, is_verbose) {
         (Some(asked), _) => levels(&asked)?,
@@ -39,7 +39,7 @@ pub fn begin(is_verbose: bool) -> Result<(), Failure> {
     Ok(())
 }
 
-fn levels(asked: &str) -> Result<Targets, Failure> {
+fn levels(asked: &str) -> Result<Targets, CommandFailure> {
     if let Ok(level) = asked.parse::<LevelFilter>() {
         return Ok(Targets::new().with_target(OURS, level));
     }
@@ -47,7 +47,10 @@ fn levels(asked: &str) -> Result<Targets, Failure> {
     let levels = asked.split(',').all(|part| part.contains('=')).then(|| asked.parse::<Targets>());
     levels.and_then(Result::ok).ok_or_else(|| {
         let message = format!("{LOG_VARIABLE} is `{asked}`, which names no level");
-        Failure::usage(&message, "use error, warn, info, debug, trace, or `agentic_store=debug,…`")
+        CommandFailure::usage(
+            &message,
+            "use error, warn, info, debug, trace, or `agentic_store=debug,…`",
+        )
     })
 }
 
@@ -64,7 +67,7 @@ impl Subscriber for Warnings {
     }
 
     fn event(&self, event: &Event<'_>) {
-        let mut message = Message::default();
+        let mut message = LogMessage::default();
         event.record(&mut message);
         talk(&message.0);
     }
@@ -84,9 +87,9 @@ impl Subscriber for Warnings {
 
 /// What an event says.
 #[derive(Default)]
-struct Message(String);
+struct LogMessage(String);
 
-impl Visit for Message {
+impl Visit for LogMessage {
     fn record_debug(&mut self, field: &Field, value: &dyn fmt::Debug) {
         if field.name() == "message" {
             let _ = write!(self.0, "{value:?}");

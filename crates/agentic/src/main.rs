@@ -45,7 +45,7 @@ fn main() -> ExitCode {
 /// Returns the exit code of a command: nobody takes an answer that is not there for success.
 fn answered(code: ExitCode, json: bool) -> ExitCode {
     let Some(error) = output::loss() else { return code };
-    let failure = failure::Failure::unwritten(error);
+    let failure = failure::CommandFailure::unwritten(error);
     failure.report(json);
     // What else there is to say, such as that a human is waited for, is still so.
     if code == ExitCode::SUCCESS { ExitCode::from(failure.code()) } else { code }

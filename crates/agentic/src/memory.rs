@@ -4,9 +4,11 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use agentic_model::Value;
-use agentic_providers::host::{CancelFlag, Executor as HostExecutor, Host, Limits, Place};
-use agentic_replay::{Answer, End, Event, Path, Program, Request, RequestHash, Seed, Start};
-use agentic_session::{Executor, Memory, unique_id};
+use agentic_providers::host::{CancelFlag, Host, HostExecutor, Limits, RequestPlace};
+use agentic_replay::{
+    End, Path, Program, ProgramEvent, Request, RequestAnswer, RequestHash, Seed, Start,
+};
+use agentic_session::{Memory, RunExecutor, unique_id};
 use agentic_space::Clock;
 
 use crate::context::Context;
@@ -21,20 +23,20 @@ pub fn run(
     context: &Context,
     program: impl Program,
     input: Value,
-    executor: Executor,
-    sink: &mut dyn FnMut(Event),
+    executor: RunExecutor,
+    sink: &mut dyn FnMut(ProgramEvent),
 ) -> End {
     drive(program, input, memory(context, executor), sink)
 }
 
 /// What was asked of a run, and what it was answered.
 #[derive(Debug, Clone, Default)]
-pub struct Answers(BTreeMap<Path, (RequestHash, Answer)>);
+pub struct Answers(BTreeMap<Path, (RequestHash, RequestAnswer)>);
 
 /// Who performs the requests of a run that repeats an earlier one.
 pub struct Again {
     /// Who performs what is new.
-    pub executor: Executor,
+    pub executor: RunExecutor,
     /// What was asked before.
     pub answers: Answers,
 }
@@ -45,11 +47,11 @@ pub fn run_again(
     program: impl Program,
     input: Value,
     again: Again,
-    sink: &mut dyn FnMut(Event),
+    sink: &mut dyn FnMut(ProgramEvent),
 ) -> (End, Answers) {
     let memory = memory(context, again.executor);
     let answers = Arc::new(Mutex::new(again.answers));
-    let performer = Remembering { memory, answers: Arc::clone(&answers) };
+    let performer = RememberingPerformer { memory, answers: Arc::clone(&answers) };
     let end = drive(program, input, performer, sink);
     let answers = answers.lock().unwrap_or_else(PoisonError::into_inner).clone();
     (end, answers)
@@ -60,7 +62,7 @@ fn drive(
     program: impl Program,
     input: Value,
     performer: impl HostExecutor,
-    sink: &mut dyn FnMut(Event),
+    sink: &mut dyn FnMut(ProgramEvent),
 ) -> End {
     let limits = Limits { workers_max: WORKERS_MAX, grace: grace::of_process() };
     let host = Host::new(performer).with_limits(limits);
@@ -79,13 +81,13 @@ pub fn fresh_id() -> String {
 }
 
 /// Performs a request once, however often it is asked.
-struct Remembering {
+struct RememberingPerformer {
     memory: Memory,
     answers: Arc<Mutex<Answers>>,
 }
 
-impl HostExecutor for Remembering {
-    fn perform(&self, request: &Request, cancel: &CancelFlag) -> Answer {
+impl HostExecutor for RememberingPerformer {
+    fn perform(&self, request: &Request, cancel: &CancelFlag) -> RequestAnswer {
         let Ok(hash) = request.hash() else { return self.memory.perform(request, cancel) };
         let lock = || self.answers.lock().unwrap_or_else(PoisonError::into_inner);
         let known = lock().0.get(&request.path).filter(|(known, _)| *known == hash).cloned();
@@ -98,13 +100,13 @@ impl HostExecutor for Remembering {
         answer
     }
 
-    fn place(&self, request: &Request) -> Place {
+    fn place(&self, request: &Request) -> RequestPlace {
         self.memory.place(request)
     }
 }
 
 /// Makes what performs the requests of a run, configured by what the current folder has.
-fn memory(context: &Context, executor: Executor) -> Memory {
+fn memory(context: &Context, executor: RunExecutor) -> Memory {
     let folder = context.directory.clone();
     if let Some(remark) = executor.configure(|| folder.clone()) {
         warn(&remark);

@@ -48,16 +48,16 @@ impl Format {
 
 /// Prints a list whose items are made one by one. A short list that is given up prints nothing, a
 /// long one an array without its end.
-pub struct Listing {
+pub struct ListPrinter {
     format: Format,
     gathered: String,
     n_items: usize,
 }
 
-impl Listing {
+impl ListPrinter {
     /// Begins a list.
-    pub fn begin(format: Format) -> Listing {
-        Listing { format, gathered: String::new(), n_items: 0 }
+    pub fn begin(format: Format) -> ListPrinter {
+        ListPrinter { format, gathered: String::new(), n_items: 0 }
     }
 
     /// Adds an item: the view as JSON, or the text that `text` makes of it.
@@ -215,7 +215,7 @@ pub fn warn_of(notices: &[Notice]) {
 }
 
 /// Tells what had to be mended, on the way of a verb too.
-pub fn tell_recovered(recovered: &[agentic_store::Recovered]) {
+pub fn tell_recovered(recovered: &[agentic_store::StreamRecovery]) {
     for mended in recovered {
         let view = agentic_api::view::MendedView::from(mended);
         talk(&format!("recovered {}: {}", mended.stream.subject(), view.done));

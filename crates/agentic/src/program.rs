@@ -2,13 +2,13 @@
 
 use std::path::PathBuf;
 
-use agentic_diag::{Diagnostic, Severity, Source, Style};
+use agentic_diag::{Diagnostic, DiagnosticStyle, Severity, SourceText};
 use agentic_lang_context::{Dialect, Version};
 use agentic_replay::Language;
 use serde_json::json;
 
 use crate::context::Context;
-use crate::failure::Failure;
+use crate::failure::CommandFailure;
 use crate::language;
 use crate::output::{Format, print_raw, talk, talk_coloured};
 use crate::text::Text;
@@ -17,7 +17,7 @@ use crate::text::Text;
 const FINDINGS_SHOWN_MAX: usize = 20;
 
 /// A program as it stands in its file.
-pub struct Program {
+pub struct ProgramFile {
     /// The file as it was named.
     pub name: String,
     /// Its language.
@@ -31,28 +31,34 @@ pub struct Program {
     pub imports: Vec<PathBuf>,
 }
 
-impl Program {
+impl ProgramFile {
     /// Reads a program, or standard input for `-`.
     pub fn read(
         context: &Context,
         name: &str,
         language: Option<&'static dyn Language>,
-    ) -> Result<Program, Failure> {
+    ) -> Result<ProgramFile, CommandFailure> {
         let bytes = context.read_bytes(name)?;
         let language = match language {
             Some(language) => language,
             None => language::of_file(name, &bytes)?,
         };
-        Ok(Program { name: name.to_owned(), language, bytes, dialect: None, imports: Vec::new() })
+        Ok(ProgramFile {
+            name: name.to_owned(),
+            language,
+            bytes,
+            dialect: None,
+            imports: Vec::new(),
+        })
     }
 
     /// Reads the program as UTF-8 text.
-    pub fn text(&self) -> Result<&str, Failure> {
-        let Program { name, bytes, .. } = self;
+    pub fn text(&self) -> Result<&str, CommandFailure> {
+        let ProgramFile { name, bytes, .. } = self;
         std::str::from_utf8(bytes).map_err(|error| {
             let at = error.valid_up_to();
             let message = format!("`{name}` is not UTF-8 text from byte {at} on");
-            Failure::refused(&message, "save the file as UTF-8")
+            CommandFailure::refused(&message, "save the file as UTF-8")
         })
     }
 }
@@ -63,18 +69,18 @@ pub fn dialect(text: &str) -> Result<Dialect, String> {
 }
 
 /// A program with what was found in it.
-pub struct Checked {
+pub struct CheckedProgram {
     /// The texts that the findings point into, the program itself first.
-    pub sources: Vec<Source>,
+    pub sources: Vec<SourceText>,
     /// What was found, in the order of the language: the number of the text, and the finding.
     pub findings: Vec<(usize, Diagnostic)>,
 }
 
-impl Checked {
+impl CheckedProgram {
     /// Makes the findings of a program that is one text.
-    pub fn of(source: Source, findings: Vec<Diagnostic>) -> Checked {
+    pub fn of(source: SourceText, findings: Vec<Diagnostic>) -> CheckedProgram {
         let findings = findings.into_iter().map(|finding| (0, finding)).collect();
-        Checked { sources: vec![source], findings }
+        CheckedProgram { sources: vec![source], findings }
     }
 
     /// Says whether the program may run.
@@ -93,7 +99,7 @@ impl Checked {
     /// Shows the findings to the person at the terminal.
     pub fn show(&self) {
         for (file, finding) in self.findings.iter().take(FINDINGS_SHOWN_MAX) {
-            let shown = finding.render(&self.sources[*file], Style::Coloured);
+            let shown = finding.render(&self.sources[*file], DiagnosticStyle::Coloured);
             talk_coloured(&Text::rendered(&shown));
         }
         if self.findings.len() > FINDINGS_SHOWN_MAX {

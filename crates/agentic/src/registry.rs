@@ -5,15 +5,15 @@ use std::sync::Arc;
 use agentic_plan::{Registry, standard_registry};
 
 use crate::context::Context;
-use crate::failure::Failure;
+use crate::failure::CommandFailure;
 
 /// Reads the registry of a file and adds the standard builtins that it does not define itself.
 /// Without a file there are only these.
-pub fn read(context: &Context, file: Option<&str>) -> Result<Arc<Registry>, Failure> {
+pub fn read(context: &Context, file: Option<&str>) -> Result<Arc<Registry>, CommandFailure> {
     let Some(file) = file else { return Ok(Arc::new(standard_registry())) };
     let text = context.read_text(file)?;
     let mut registry = Registry::from_json(&text).map_err(|error| {
-        Failure::refused(
+        CommandFailure::refused(
             &format!("`{file}` is no registry: {error}"),
             r#"write {"builtins":[{"name":…,"agent":…,"run":{"exec":[PROGRAM]}}]}"#,
         )
@@ -21,7 +21,10 @@ pub fn read(context: &Context, file: Option<&str>) -> Result<Arc<Registry>, Fail
     for spec in standard_registry().builtins() {
         if registry.get(&spec.name).is_none() && registry.by_agent(&spec.agent).is_none() {
             registry.register(spec.clone()).map_err(|error| {
-                Failure::refused(&error.to_string(), "remove some builtins from the registry")
+                CommandFailure::refused(
+                    &error.to_string(),
+                    "remove some builtins from the registry",
+                )
             })?;
         }
     }

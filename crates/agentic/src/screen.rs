@@ -7,10 +7,10 @@ use std::sync::mpsc::Receiver;
 use std::thread::Builder;
 
 use agentic_api::view::{visible, visible_line};
-use agentic_lang_agent::Capture;
+use agentic_lang_agent::TraceCapture;
 use agentic_lang_context::DEBUG_EVENT;
-use agentic_replay::Event;
-use agentic_session::{Interest, Observer, Presence, ReplyPiece, RunEvent};
+use agentic_replay::ProgramEvent;
+use agentic_session::{Interest, Observer, ReplyPiece, ScreenEvent, ScreenPresence};
 
 use crate::live::Live;
 use crate::output::talk;
@@ -20,7 +20,7 @@ const LINE_BYTES_MAX: u64 = 1 << 20;
 
 /// What is shown of what programs say.
 #[derive(Debug, Clone, Copy)]
-enum Shown {
+enum ScreenDetail {
     /// What they say for the people who watch.
     Debug,
     /// The tasks and the trace of a program of AgentLang.
@@ -31,19 +31,19 @@ enum Shown {
 /// first run is to be watched.
 #[derive(Debug)]
 pub struct Screen {
-    shown: Shown,
+    shown: ScreenDetail,
     observer: OnceLock<Observer>,
 }
 
 impl Screen {
     /// Makes a screen that shows what programs say for the people who watch.
     pub fn new() -> Screen {
-        Screen { shown: Shown::Debug, observer: OnceLock::new() }
+        Screen { shown: ScreenDetail::Debug, observer: OnceLock::new() }
     }
 
     /// Makes a screen that shows a program of AgentLang as it runs.
     pub fn of_live(live: Live) -> Screen {
-        Screen { shown: Shown::Live(live), observer: OnceLock::new() }
+        Screen { shown: ScreenDetail::Live(live), observer: OnceLock::new() }
     }
 
     /// Returns the end at which runs tell what is shown here.
@@ -53,23 +53,23 @@ impl Screen {
 
     /// Returns that end if there is a person who looks.
     pub fn person(&self) -> Option<Observer> {
-        (presence() == Presence::Person).then(|| self.observer())
+        (presence() == ScreenPresence::Person).then(|| self.observer())
     }
 }
 
 /// Says whether anybody looks.
-fn presence() -> Presence {
+fn presence() -> ScreenPresence {
     match std::io::stderr().is_terminal() {
-        true => Presence::Person,
-        false => Presence::Nobody,
+        true => ScreenPresence::Person,
+        false => ScreenPresence::Nobody,
     }
 }
 
 /// Begins to show what runs tell; nothing is shown where there is no thread for it.
-fn begin(shown: Shown) -> Observer {
+fn begin(shown: ScreenDetail) -> Observer {
     let trace = match shown {
-        Shown::Debug => Capture::Off,
-        Shown::Live(live) => live.trace,
+        ScreenDetail::Debug => TraceCapture::Off,
+        ScreenDetail::Live(live) => live.trace,
     };
     let (observer, told) = Observer::channel(Interest { trace, presence: presence() });
     let _ = Builder::new().name("agentic-screen".to_owned()).spawn(move || show(shown, &told));
@@ -77,29 +77,29 @@ fn begin(shown: Shown) -> Observer {
 }
 
 /// Shows what runs tell for as long as there are any.
-fn show(shown: Shown, told: &Receiver<RunEvent>) {
-    let mut reply = Reply { is_dirty: false };
+fn show(shown: ScreenDetail, told: &Receiver<ScreenEvent>) {
+    let mut reply = ScreenReply { is_dirty: false };
     for event in told {
         match event {
-            RunEvent::Said { event, session: _ } => match shown {
-                Shown::Debug => hear(&event),
-                Shown::Live(live) => live.line(&event).iter().for_each(|line| talk(line)),
+            ScreenEvent::Said { event, session: _ } => match shown {
+                ScreenDetail::Debug => hear(&event),
+                ScreenDetail::Live(live) => live.line(&event).iter().for_each(|line| talk(line)),
             },
-            RunEvent::Writing(piece) => reply.show(&piece),
-            RunEvent::Written => reply.end(),
-            RunEvent::Question(question) => {
+            ScreenEvent::Writing(piece) => reply.show(&piece),
+            ScreenEvent::Written => reply.end(),
+            ScreenEvent::Question(question) => {
                 if let Some(line) = ask(&question.field) {
                     question.answer(line);
                 }
             }
-            RunEvent::Pause(pause) => drop(pause),
+            ScreenEvent::Pause(pause) => drop(pause),
         }
     }
 }
 
 /// Shows what a program says for the people who watch, such as the prompts of a `generate` with
 /// `debug: true`.
-pub fn hear(event: &Event) {
+pub fn hear(event: &ProgramEvent) {
     if event.kind == DEBUG_EVENT
         && let Some(text) = event.data.as_text()
     {
@@ -130,12 +130,12 @@ fn ask(field: &str) -> Option<String> {
 
 /// A reply on the person's screen: standard error, for the answer goes to standard output.
 #[derive(Debug)]
-struct Reply {
+struct ScreenReply {
     /// Whether the line that is being written has anything on it.
     is_dirty: bool,
 }
 
-impl Reply {
+impl ScreenReply {
     /// Shows a piece of a reply. What could steer the terminal is left out.
     fn show(&mut self, piece: &ReplyPiece) {
         let text = match piece {

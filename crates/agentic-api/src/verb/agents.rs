@@ -11,7 +11,7 @@ use crate::{Caller, Refusal};
 /// List the agents, those that only a remote has last.
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Agents {}
+pub struct ListAgents {}
 
 /// One agent of the list.
 #[derive(Debug, Serialize, JsonSchema)]
@@ -23,7 +23,7 @@ pub enum AgentLine {
     Remote(RemoteAgentView),
 }
 
-impl Agents {
+impl ListAgents {
     /// Reads the agents one by one, as far as they are asked for.
     ///
     /// # Errors
@@ -40,7 +40,7 @@ impl Agents {
     }
 }
 
-impl Verb for Agents {
+impl Verb for ListAgents {
     type Answer = Vec<AgentLine>;
 
     fn run(self, caller: &Caller<'_>) -> Result<Reply<Vec<AgentLine>>, Refusal> {
@@ -81,14 +81,14 @@ impl Verb for Show {
 /// Find the best common ancestor of two agents.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct ForkPoint {
+pub struct FindForkPoint {
     /// The one.
     pub left: String,
     /// The other.
     pub right: String,
 }
 
-impl Verb for ForkPoint {
+impl Verb for FindForkPoint {
     type Answer = ForkPointView;
 
     fn run(self, caller: &Caller<'_>) -> Result<Reply<ForkPointView>, Refusal> {

@@ -1,8 +1,8 @@
 //! Letting the configuration count that came with the repository.
 
 use agentic_providers::configuration::allowance::{Allowance, Allowances};
-use agentic_providers::configuration::{Configuration, Examined};
-use agentic_session::{Options, SessionSpace};
+use agentic_providers::configuration::{Configuration, ExaminedFile};
+use agentic_session::{SessionOptions, SessionSpace};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -26,7 +26,7 @@ impl LocalVerb for ExamineConfiguration {
 
     fn run_here(self, here: &Surroundings) -> Result<Reply<Vec<AllowanceView>>, Refusal> {
         let examined = examined(here)?;
-        let view = |file: &Examined| {
+        let view = |file: &ExaminedFile| {
             let state = if file.counts() { "allowed" } else { "withheld" };
             file.allowance.as_ref().map(|allowance| looked_at(file, allowance, state))
         };
@@ -51,7 +51,7 @@ impl LocalVerb for AllowConfiguration {
         may_say_what_counts(here)?;
         let known = allowances()?;
         let examined = examined(here)?;
-        let is_meant = |file: &&Examined| {
+        let is_meant = |file: &&ExaminedFile| {
             let allowance = file.allowance.as_ref();
             allowance.is_some_and(|it| it.hash == self.hash && it.file == self.file)
         };
@@ -125,7 +125,7 @@ impl LocalVerb for RevokeAllowance {
 /// # Errors
 /// Fails when an agent is at work here.
 pub fn may_say_what_counts(here: &Surroundings) -> Result<(), Refusal> {
-    let space = SessionSpace::open_as_is(&here.folder, Options::default()).ok();
+    let space = SessionSpace::open_as_is(&here.folder, SessionOptions::default()).ok();
     require_person(DOING, here, space.as_ref())
 }
 
@@ -139,7 +139,7 @@ fn listed(known: &Allowances) -> Result<Vec<Allowance>, Refusal> {
     known.list().map_err(|error| Refusal::io("read what was allowed", &error))
 }
 
-fn examined(here: &Surroundings) -> Result<Vec<Examined>, Refusal> {
+fn examined(here: &Surroundings) -> Result<Vec<ExaminedFile>, Refusal> {
     let (_, examined) = Configuration::examine(&here.folder)?;
     Ok(examined)
 }
@@ -160,7 +160,7 @@ fn view(allowance: &Allowance, state: &str) -> AllowanceView {
 }
 
 /// Shows a file that was looked at, with what it opens.
-fn looked_at(file: &Examined, allowance: &Allowance, state: &str) -> AllowanceView {
+fn looked_at(file: &ExaminedFile, allowance: &Allowance, state: &str) -> AllowanceView {
     let opened = file.loosenings.iter();
     let opens = opened.map(|it| OpenedView { entry: it.entry.clone(), does: it.does.clone() });
     let path = file.path.to_string_lossy().into_owned();

@@ -8,7 +8,9 @@ use std::path::{Path, PathBuf};
 
 use agentic_model::{AgentName, Map, Oid, json};
 use agentic_session::SessionSpace;
-use agentic_space::commit::{Capture, Draft, Edit, Emptiness, FileMode, Source, commit};
+use agentic_space::commit::{
+    CommitDraft, Edit, Emptiness, FileMode, TraceBinding, TreeSource, commit,
+};
 use agentic_space::error::{BranchError, Error as SpaceError, WorktreeError};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
@@ -131,23 +133,23 @@ impl Verb for Commit {
         let needs_no_tree = self.allow_empty || self.trace;
         let is_expected = self.expect.is_some();
         let source = match self.source {
-            CommitSource::Edits(map) => Source::Edits(edits(map)?),
-            CommitSource::LongEdits(changes) => Source::Edits(long_edits(caller, changes)?),
+            CommitSource::Edits(map) => TreeSource::Edits(edits(map)?),
+            CommitSource::LongEdits(changes) => TreeSource::Edits(long_edits(caller, changes)?),
             CommitSource::Folder(folder) => snapshot(caller, &agent, &folder, is_expected)?,
             CommitSource::Paths(paths) => in_worktree(caller, &paths)?,
             CommitSource::Worktree => match caller.space.worktree_of(&agent) {
-                Ok(worktree) => Source::Worktree(worktree),
-                Err(_) if needs_no_tree => Source::Edits(BTreeMap::new()),
+                Ok(worktree) => TreeSource::Worktree(worktree),
+                Err(_) if needs_no_tree => TreeSource::Edits(BTreeMap::new()),
                 Err(error) => return Err(error.into()),
             },
         };
         let expect = self.expect.map(|text| expected(caller, &agent, &text)).transpose()?;
-        let draft = Draft {
+        let draft = CommitDraft {
             message: self.message,
             kind: self.kind.as_deref().map(kind_name).transpose()?,
             fields: self.fields,
             source,
-            capture: if self.trace { Capture::WithTrace } else { Capture::Nothing },
+            capture: if self.trace { TraceBinding::WithTrace } else { TraceBinding::Nothing },
             expect,
             emptiness: if self.allow_empty { Emptiness::Allowed } else { Emptiness::Refused },
             asker: None,
@@ -179,12 +181,12 @@ fn snapshot(
     agent: &AgentName,
     folder: &Path,
     is_expected: bool,
-) -> Result<Source, Refusal> {
+) -> Result<TreeSource, Refusal> {
     let folder = caller.path(folder);
     if let Ok(worktree) = caller.space.worktree_of(agent)
         && same_folder(&worktree.path, &folder)
     {
-        return Ok(Source::Worktree(worktree));
+        return Ok(TreeSource::Worktree(worktree));
     }
     if !is_expected {
         return Err(Refusal::usage(
@@ -198,7 +200,7 @@ fn snapshot(
             "name a folder that exists",
         ));
     }
-    Ok(Source::Folder(folder))
+    Ok(TreeSource::Folder(folder))
 }
 
 fn same_folder(left: &Path, right: &Path) -> bool {
@@ -209,7 +211,7 @@ fn same_folder(left: &Path, right: &Path) -> bool {
 }
 
 /// Turns paths of the caller's folder into paths of its worktree.
-fn in_worktree(caller: &Caller<'_>, paths: &[PathBuf]) -> Result<Source, Refusal> {
+fn in_worktree(caller: &Caller<'_>, paths: &[PathBuf]) -> Result<TreeSource, Refusal> {
     let root = caller.space.repository().work_dir();
     let root = root.ok_or(SpaceError::Worktree(WorktreeError::Bare))?;
     let root = canonicalize(root).map_err(|error| Refusal::io("read the worktree", &error))?;
@@ -220,7 +222,7 @@ fn in_worktree(caller: &Caller<'_>, paths: &[PathBuf]) -> Result<Source, Refusal
         let inside = path.strip_prefix(&root).map_or_else(|_| prefix.join(path), Path::to_owned);
         inside.as_os_str().as_bytes().to_vec()
     });
-    Ok(Source::Paths { paths: relative.collect(), root })
+    Ok(TreeSource::Paths { paths: relative.collect(), root })
 }
 
 fn edits(map: serde_json::Map<String, Json>) -> Result<BTreeMap<String, Edit>, Refusal> {

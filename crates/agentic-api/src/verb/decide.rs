@@ -3,16 +3,18 @@
 use agentic_model::{Instant, Value};
 use agentic_replay::SessionId;
 use agentic_replay::engine::{DurableEngine, RunDecision, RunId};
-use agentic_session::decide::{Action, ApprovalScope, Draft, Shown, decide, proposed};
-use agentic_session::engine::Embedded;
+use agentic_session::decide::{
+    Action, ApprovalScope, DecisionDraft, ShownQuestion, decide, proposed,
+};
+use agentic_session::engine::EmbeddedEngine;
 use agentic_session::error::DecisionError;
-use agentic_session::hold::Pending;
+use agentic_session::hold::PendingHold;
 use agentic_session::{Error, SessionSpace, go_on};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::hold::{EarlierDecision, FoundHold, HoldName};
-use crate::verb::{Completion, Reply, Verb, value};
+use crate::verb::{Reply, Verb, VerbCompletion, value};
 use crate::view::question::{RENDERER, question, text_hash};
 use crate::view::{DecideView, PendingView};
 use crate::{Caller, Notice, Refusal, principal};
@@ -123,7 +125,7 @@ pub struct FollowedDecision {
     /// What is to be told of it.
     pub notices: Vec<Notice>,
     /// Whether it went on, as far as it could.
-    pub completion: Completion,
+    pub completion: VerbCompletion,
 }
 
 /// How a hold was spoken of: the state of its session is told in the same words.
@@ -196,7 +198,7 @@ impl Decide {
         choice: &str,
         actor: String,
     ) -> Result<RecordedDecision, Refusal> {
-        let engine = Embedded::new(caller.space, caller.client);
+        let engine = EmbeddedEngine::new(caller.space, caller.client);
         let node = self.node.clone();
         // A request as it is listed names both the run and the hold.
         let session = self.request.split_once('.').and_then(|(id, _)| engine.find(id).ok());
@@ -259,12 +261,12 @@ impl Decide {
     fn draft(
         self,
         caller: &Caller<'_>,
-        pending: &Pending,
+        pending: &PendingHold,
         principal: String,
-    ) -> Result<Draft, Refusal> {
+    ) -> Result<DecisionDraft, Refusal> {
         let shown = self.seen.map(|seen| seen.check(pending)).transpose()?;
         let (expect, client) = (self.expect, caller.client);
-        let draft = |action, value, scope| Draft {
+        let draft = |action, value, scope| DecisionDraft {
             action,
             value,
             scope,
@@ -284,7 +286,7 @@ impl Decide {
                 if draft.rationale.is_empty() {
                     draft.rationale = proposed.rationale;
                 }
-                Ok(Draft { accepts: Some((commit, proposed.principal)), ..draft })
+                Ok(DecisionDraft { accepts: Some((commit, proposed.principal)), ..draft })
             }
             HoldAnswer::Choice(_) => unreachable!("BUG: a choice is decided by the engine"),
         }
@@ -293,7 +295,7 @@ impl Decide {
 
 impl SeenQuestion {
     /// Checks that it is what would be shown now.
-    fn check(self, pending: &Pending) -> Result<Shown, Refusal> {
+    fn check(self, pending: &PendingHold) -> Result<ShownQuestion, Refusal> {
         let text = question(&PendingView::new(pending, pending.hold.asked_at));
         if text_hash(&text) != self.shown {
             let request = pending.hold.session.short_request(&pending.hold.id);
@@ -302,7 +304,7 @@ impl SeenQuestion {
                 &format!("look at it again: `agentic pending {request}`"),
             ));
         }
-        Ok(Shown { hash: self.shown, renderer: RENDERER, at: self.at })
+        Ok(ShownQuestion { hash: self.shown, renderer: RENDERER, at: self.at })
     }
 }
 
@@ -315,18 +317,18 @@ impl RecordedDecision {
         };
         let mut notices = Notice::mended(caller.space);
         let completion = match outcome {
-            Ok(()) => Completion::Whole,
+            Ok(()) => VerbCompletion::Whole,
             // The answer could not be recorded, or what comes after: whoever opens the session next
             // does.
             Err(Error::Space(agentic_space::Error::Store(fault))) if fault.is_fault() => {
-                Completion::Short(Refusal::refused(
+                VerbCompletion::Short(Refusal::refused(
                     &format!("the decision is committed; the session cannot go on: {fault}"),
                     "when that is mended, `agentic session resume` or any other command goes on with it",
                 ))
             }
             Err(error) => {
                 notices.push(Notice::NotFollowed { why: error.to_string() });
-                Completion::Whole
+                VerbCompletion::Whole
             }
         };
         FollowedDecision { notices, completion }
@@ -344,7 +346,7 @@ impl RecordedDecision {
             }
             HoldLanguage::Run => {
                 let run = RunId::new(self.session.to_string());
-                let status = Embedded::new(caller.space, caller.client).status(&run)?;
+                let status = EmbeddedEngine::new(caller.space, caller.client).status(&run)?;
                 (status.agent, status.state)
             }
         };

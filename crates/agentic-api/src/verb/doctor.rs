@@ -1,11 +1,11 @@
 //! Checking and repairing.
 
 use agentic_model::guidance::ErrorClass;
-use agentic_session::doctor::{Locks, Replay, Treatment, examine};
+use agentic_session::doctor::{Locks, ReplayChoice, Treatment, examine};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::verb::{Completion, Reply, Verb};
+use crate::verb::{Reply, Verb, VerbCompletion};
 use crate::view::DoctorView;
 use crate::{Caller, Notice, Refusal};
 
@@ -25,14 +25,14 @@ impl Verb for Doctor {
 
     fn run(self, caller: &Caller<'_>) -> Result<Reply<DoctorView>, Refusal> {
         let treatment = Treatment {
-            replay: if self.replay { Replay::Always } else { Replay::AsNeeded },
+            replay: if self.replay { ReplayChoice::Always } else { ReplayChoice::AsNeeded },
             locks: if self.break_locks { Locks::Broken } else { Locks::Reported },
         };
         let view = DoctorView::from(&examine(caller.space, treatment)?);
         let notices = view.read_only.then_some(Notice::NothingMended).into_iter().collect();
         let completion = match view.sound {
-            true => Completion::Whole,
-            false => Completion::Short(Refusal::new(
+            true => VerbCompletion::Whole,
+            false => VerbCompletion::Short(Refusal::new(
                 ErrorClass::Corrupt,
                 &format!("{} things are damaged", view.damaged.len()),
                 match self.replay {

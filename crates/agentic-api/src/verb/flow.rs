@@ -1,14 +1,14 @@
 //! Durable runs, as pipelines speak of them.
 
 use agentic_model::guidance::ErrorClass;
-use agentic_replay::State;
+use agentic_replay::SessionState;
 use agentic_replay::engine::{Cancellation, DurableEngine, RunStatus};
 use agentic_replay::record::CancelMode;
-use agentic_session::engine::Embedded;
+use agentic_session::engine::EmbeddedEngine;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::verb::{Completion, Reply, Verb};
+use crate::verb::{Reply, Verb, VerbCompletion};
 use crate::view::{FlowEventView, FlowStatusView};
 use crate::{Caller, Notice, Refusal, principal};
 
@@ -24,7 +24,7 @@ impl Verb for FlowStatus {
     type Answer = FlowStatusView;
 
     fn run(self, caller: &Caller<'_>) -> Result<Reply<FlowStatusView>, Refusal> {
-        let engine = Embedded::new(caller.space, caller.client);
+        let engine = EmbeddedEngine::new(caller.space, caller.client);
         let status = engine.status(&engine.find(&self.run)?)?;
         Ok(Reply::plain(FlowStatusView::from(&status)))
     }
@@ -42,7 +42,7 @@ impl Verb for FlowHistory {
     type Answer = Vec<FlowEventView>;
 
     fn run(self, caller: &Caller<'_>) -> Result<Reply<Vec<FlowEventView>>, Refusal> {
-        let engine = Embedded::new(caller.space, caller.client);
+        let engine = EmbeddedEngine::new(caller.space, caller.client);
         let events = engine.history(&engine.find(&self.run)?)?;
         Ok(Reply::plain(events.iter().map(FlowEventView::from).collect()))
     }
@@ -66,7 +66,7 @@ impl Verb for FlowCancel {
     type Answer = FlowStatusView;
 
     fn run(self, caller: &Caller<'_>) -> Result<Reply<FlowStatusView>, Refusal> {
-        let engine = Embedded::new(caller.space, caller.client);
+        let engine = EmbeddedEngine::new(caller.space, caller.client);
         let run = engine.find(&self.run)?;
         let cancellation = Cancellation {
             who: principal(caller.space)?,
@@ -87,11 +87,11 @@ pub fn run_reply(status: &RunStatus) -> Reply<FlowStatusView> {
         notices.push(Notice::ResumeRun { run: status.key.clone() });
     }
     let completion = match status.state {
-        State::Held => Completion::Held,
-        State::Waiting if status.unanswered.is_some() => Completion::Held,
-        State::Running | State::Waiting | State::Done => Completion::Whole,
-        State::Failed | State::Cancelled => Completion::Over(ErrorClass::Refused),
-        State::Diverged => Completion::Over(ErrorClass::Diverged),
+        SessionState::Held => VerbCompletion::Held,
+        SessionState::Waiting if status.unanswered.is_some() => VerbCompletion::Held,
+        SessionState::Running | SessionState::Waiting | SessionState::Done => VerbCompletion::Whole,
+        SessionState::Failed | SessionState::Cancelled => VerbCompletion::Over(ErrorClass::Refused),
+        SessionState::Diverged => VerbCompletion::Over(ErrorClass::Diverged),
     };
     Reply { answer: FlowStatusView::from(status), notices, completion }
 }

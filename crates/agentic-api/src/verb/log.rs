@@ -13,7 +13,7 @@ use crate::{Caller, Notice, Refusal};
 /// List an agent's own commits, newest first.
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
-pub struct Log {
+pub struct ListCommits {
     /// The agent, or `REMOTE/NAME` for a remote's; else the caller's.
     pub agent: Option<String>,
     /// Only commits of this kind, or of one that specialises it.
@@ -42,7 +42,7 @@ pub enum LogTraces {
     Left,
 }
 
-impl Log {
+impl ListCommits {
     /// Reads the commits one by one, as far as they are asked for.
     ///
     /// # Errors
@@ -68,7 +68,7 @@ impl Log {
     }
 }
 
-impl Verb for Log {
+impl Verb for ListCommits {
     type Answer = Vec<LogView>;
 
     fn run(self, caller: &Caller<'_>) -> Result<Reply<Vec<LogView>>, Refusal> {

@@ -2,12 +2,12 @@
 
 use std::path::PathBuf;
 
-use agentic_space::commit::Capture;
-use agentic_space::merge::{Merged, Plan, merge};
+use agentic_space::commit::TraceBinding;
+use agentic_space::merge::{MergePlan, MergedWork, merge};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::verb::{Completion, Reply, Verb};
+use crate::verb::{Reply, Verb, VerbCompletion};
 use crate::view::MergeView;
 use crate::{Caller, Notice, Refusal};
 
@@ -44,23 +44,23 @@ impl Verb for Merge {
                 "name the folder that holds the resolved tree",
             ));
         }
-        let plan = Plan {
+        let plan = MergePlan {
             message: self.message.clone(),
             resolved,
             write_conflicts: self.write_conflicts.as_ref().map(|path| caller.path(path)),
-            capture: if self.trace { Capture::WithTrace } else { Capture::Nothing },
+            capture: if self.trace { TraceBinding::WithTrace } else { TraceBinding::Nothing },
         };
         let outcome = merge(space, &source, &target, &plan)?;
         let view = MergeView::new(&outcome, &self.agent, &target);
         match outcome {
-            Merged::Commit { written, worktree_left_behind, .. } => {
+            MergedWork::Commit { written, worktree_left_behind, .. } => {
                 let mut reply = Reply::written(view, &written);
                 reply.notices.extend(Notice::left_behind(worktree_left_behind.as_deref()));
                 Ok(reply)
             }
-            Merged::UpToDate { .. } => Ok(Reply::plain(view)),
-            Merged::Conflict { .. } => {
-                let completion = Completion::Short(self.disagreement(&view));
+            MergedWork::UpToDate { .. } => Ok(Reply::plain(view)),
+            MergedWork::Conflict { .. } => {
+                let completion = VerbCompletion::Short(self.disagreement(&view));
                 Ok(Reply { completion, ..Reply::plain(view) })
             }
         }

@@ -2,11 +2,11 @@
 
 use agentic_providers::configuration::Configuration;
 use agentic_providers::host::CancelFlag;
-use agentic_providers::listing::{self, Listed, Origin};
+use agentic_providers::listing::{self, ListedProvider, ProviderOrigin};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::verb::{Completion, LocalVerb, Reply};
+use crate::verb::{LocalVerb, Reply, VerbCompletion};
 use crate::view::ProviderView;
 use crate::{Refusal, Surroundings};
 
@@ -31,10 +31,10 @@ impl LocalVerb for ListProviders {
             if self.probe {
                 let probe = listed.probe(&configuration, &CancelFlag::new());
                 view.probe = Some(probe.into());
-                let is_wanted = listed.origin != Origin::Environment || listed.is_default;
+                let is_wanted = listed.origin != ProviderOrigin::Environment || listed.is_default;
                 let is_bad = view.probe.as_ref().is_some_and(|probe| !probe.ok);
-                if is_wanted && is_bad && matches!(reply.completion, Completion::Whole) {
-                    reply.completion = Completion::Short(Refusal::refused(
+                if is_wanted && is_bad && matches!(reply.completion, VerbCompletion::Whole) {
+                    reply.completion = VerbCompletion::Short(Refusal::refused(
                         &format!("`{}` does not answer", listed.name),
                         "the list says why; keys and addresses stand in `agentic.toml` and the environment",
                     ));
@@ -46,7 +46,7 @@ impl LocalVerb for ListProviders {
     }
 }
 
-fn choose(configuration: &Configuration, names: &[String]) -> Result<Vec<Listed>, Refusal> {
+fn choose(configuration: &Configuration, names: &[String]) -> Result<Vec<ListedProvider>, Refusal> {
     if names.is_empty() {
         return Ok(listing::list(configuration));
     }

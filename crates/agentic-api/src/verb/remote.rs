@@ -2,7 +2,7 @@
 
 use agentic_model::AgentName;
 use agentic_session::SessionSpace;
-use agentic_space::sync::{Scope, fetch, init, push};
+use agentic_space::sync::{PushScope, fetch, init, push};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -49,8 +49,8 @@ impl Verb for Push {
         let agents = names(&self.agents)?;
         let remote = chosen_remote(caller.space, self.remote)?;
         let scope = match agents.as_slice() {
-            [] => Scope::All,
-            named => Scope::Named(named),
+            [] => PushScope::All,
+            named => PushScope::Named(named),
         };
         Ok(Reply::plain(PushView::from(&push(caller.space, &remote, scope)?)))
     }

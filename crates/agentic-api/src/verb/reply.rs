@@ -1,15 +1,15 @@
 //! Answers of clients of other protocols.
 
 use agentic_model::{Kind, Value, json};
-use agentic_session::decide::{ApprovalScope, Draft, check, decide};
+use agentic_session::decide::{ApprovalScope, DecisionDraft, check, decide};
 use agentic_session::error::{DecisionError, RequestError};
-use agentic_session::hold::{Named, Pending, find_hold, winner};
+use agentic_session::hold::{NamedRequest, PendingHold, find_hold, winner};
 use agentic_session::ticket::take_back;
 use agentic_session::{Error, SessionSpace, go_on};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::verb::{Completion, Reply, Verb, value};
+use crate::verb::{Reply, Verb, VerbCompletion, value};
 use crate::view::AnsweredView;
 use crate::view::interop::{ClientReply, Protocol, ReplyAnswer, read_reply};
 use crate::{Caller, Notice, Refusal, principal};
@@ -74,7 +74,7 @@ impl DecideFrom {
             }
             checked.push((pending, draft));
         }
-        let one = move |(pending, draft): (Pending, Option<Draft>)| {
+        let one = move |(pending, draft): (PendingHold, Option<DecisionDraft>)| {
             apply(space, &pending, draft.as_ref(), &principal)
         };
         Ok(checked.into_iter().map(one))
@@ -105,19 +105,19 @@ fn formless(protocol: Protocol) -> Refusal {
     Refusal::schema("the reply does not have the form of the protocol", form)
 }
 
-fn open(space: &SessionSpace, answer: &ReplyAnswer) -> Result<Pending, Refusal> {
+fn open(space: &SessionSpace, answer: &ReplyAnswer) -> Result<PendingHold, Refusal> {
     let unknown = || Error::Request(RequestError::Unknown { id: answer.request.clone() });
     // A name of an agent is no name of a request here.
     if !answer.request.contains('.') {
         return Err(unknown().into());
     }
     match find_hold(space, &answer.request)? {
-        Named::Open(pending) => {
+        NamedRequest::Open(pending) => {
             let session = pending.hold.session.to_string();
             let is_named = answer.session.as_ref().is_none_or(|named| *named == session);
             if is_named { Ok(*pending) } else { Err(unknown().into()) }
         }
-        Named::Decided { session, id, commit, decision, cancelled_by } => {
+        NamedRequest::Decided { session, id, commit, decision, cancelled_by } => {
             let request = session.short_request(&id);
             let (principal, action) = winner(decision.as_deref(), cancelled_by.as_deref());
             let error = DecisionError::AlreadyDecided { request, principal, action, commit };
@@ -127,13 +127,13 @@ fn open(space: &SessionSpace, answer: &ReplyAnswer) -> Result<Pending, Refusal> 
 }
 
 fn draft(
-    pending: &Pending,
+    pending: &PendingHold,
     answer: &ReplyAnswer,
     protocol: Protocol,
     principal: &str,
-) -> Option<Draft> {
+) -> Option<DecisionDraft> {
     let (action, value) = answer.choice.decision(&pending.policy)?;
-    Some(Draft {
+    Some(DecisionDraft {
         action,
         value,
         scope: ApprovalScope::Once,
@@ -149,8 +149,8 @@ fn draft(
 /// Decides, or notes in the agent's trace that somebody looked and did not.
 fn apply(
     space: &SessionSpace,
-    pending: &Pending,
-    draft: Option<&Draft>,
+    pending: &PendingHold,
+    draft: Option<&DecisionDraft>,
     principal: &str,
 ) -> Result<Reply<AnsweredView>, Refusal> {
     let request = pending.hold.session.short_request(&pending.hold.id);
@@ -182,5 +182,5 @@ fn apply(
         state: summary.state.as_str().to_owned(),
         session: pending.hold.session.to_string(),
     };
-    Ok(Reply { answer, notices, completion: Completion::Whole })
+    Ok(Reply { answer, notices, completion: VerbCompletion::Whole })
 }

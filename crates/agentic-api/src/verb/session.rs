@@ -4,7 +4,7 @@ mod check;
 mod drive;
 mod look;
 
-pub use self::check::{SessionReplay, SessionVerify};
+pub use self::check::{ReplaySessions, SessionVerify};
 pub use self::drive::{
     ForkedChildren, SessionCancel, SessionFork, SessionResume, SessionSignal, SessionStart,
     SessionTick, SessionUpgrade, SetAnswer,

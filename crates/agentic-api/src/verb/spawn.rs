@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use agentic_model::guidance::ErrorClass;
 use agentic_model::{Briefing, Object, Value, json};
-use agentic_space::spawn::{Origin, spawn};
+use agentic_space::spawn::{SpawnOrigin, spawn};
 use agentic_space::worktree;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -24,10 +24,10 @@ pub struct Spawn {
     pub briefing: BriefingSource,
     /// Where it begins.
     #[serde(default)]
-    pub beginning: Beginning,
+    pub beginning: SpawnBeginning,
     /// Whether it is checked out, and where.
     #[serde(default)]
-    pub worktree: Place,
+    pub worktree: CheckoutPlace,
 }
 
 /// A briefing as it comes from outside.
@@ -43,7 +43,7 @@ pub enum BriefingSource {
 /// Where a new agent begins.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
-pub enum Beginning {
+pub enum SpawnBeginning {
     /// Where the caller stands: at the head of the current agent, as its sub-agent, else at the
     /// commit that is checked out, else with nothing.
     #[default]
@@ -59,7 +59,7 @@ pub enum Beginning {
 /// Where something is checked out.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
-pub enum Place {
+pub enum CheckoutPlace {
     /// Nowhere.
     #[default]
     Nowhere,
@@ -77,9 +77,9 @@ impl Verb for Spawn {
         let briefing = self.briefing.object()?;
         let origin = self.beginning.origin(caller)?;
         let place = match &self.worktree {
-            Place::Nowhere => None,
-            Place::Beside => Some(worktree::default_path(space, &name)),
-            Place::Folder(path) => Some(caller.path(path)),
+            CheckoutPlace::Nowhere => None,
+            CheckoutPlace::Beside => Some(worktree::default_path(space, &name)),
+            CheckoutPlace::Folder(path) => Some(caller.path(path)),
         };
         if let Some(path) = &place {
             worktree::check_place(space, path)?;
@@ -129,17 +129,21 @@ impl BriefingSource {
     }
 }
 
-impl Beginning {
-    fn origin(&self, caller: &Caller<'_>) -> Result<Origin, Refusal> {
+impl SpawnBeginning {
+    fn origin(&self, caller: &Caller<'_>) -> Result<SpawnOrigin, Refusal> {
         let repository = caller.space.repository();
         match self {
-            Beginning::Agent(agent) => Ok(Origin::Agent(agent_name(agent)?)),
-            Beginning::Commit(revision) => Ok(Origin::Commit(repository.resolve_commit(revision)?)),
-            Beginning::Empty => Ok(Origin::Root),
-            Beginning::Here => match caller.known_agent(None)? {
-                Some(agent) => Ok(Origin::Agent(agent)),
+            SpawnBeginning::Agent(agent) => Ok(SpawnOrigin::Agent(agent_name(agent)?)),
+            SpawnBeginning::Commit(revision) => {
+                Ok(SpawnOrigin::Commit(repository.resolve_commit(revision)?))
+            }
+            SpawnBeginning::Empty => Ok(SpawnOrigin::Root),
+            SpawnBeginning::Here => match caller.known_agent(None)? {
+                Some(agent) => Ok(SpawnOrigin::Agent(agent)),
                 // A repository without a commit has nowhere else to begin.
-                None => Ok(repository.head_commit()?.map_or(Origin::Root, Origin::Commit)),
+                None => {
+                    Ok(repository.head_commit()?.map_or(SpawnOrigin::Root, SpawnOrigin::Commit))
+                }
             },
         }
     }

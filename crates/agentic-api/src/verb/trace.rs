@@ -2,7 +2,7 @@
 
 use agentic_model::{AgentName, Cid, Kind};
 use agentic_space::AgentBranch;
-use agentic_space::trace::Shown;
+use agentic_space::trace::ShownTrace;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use schemars::JsonSchema;
@@ -105,7 +105,7 @@ impl Verb for TraceShow {
 }
 
 impl TraceShow {
-    fn find(&self, caller: &Caller<'_>) -> Result<Shown, Refusal> {
+    fn find(&self, caller: &Caller<'_>) -> Result<ShownTrace, Refusal> {
         let (space, id) = (caller.space, self.id.as_str());
         if let Ok(agent) = AgentName::parse(id)
             && space.head(&agent).is_ok()

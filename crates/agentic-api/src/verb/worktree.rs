@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use agentic_space::worktree::{self, Work};
+use agentic_space::worktree::{self, UncommittedWork};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -100,7 +100,7 @@ impl Verb for WorktreeRemove {
 
     fn run(self, caller: &Caller<'_>) -> Result<Reply<WorktreeRemoveView>, Refusal> {
         let agent = agent_name(&self.agent)?;
-        let work = if self.force { Work::Discarded } else { Work::Kept };
+        let work = if self.force { UncommittedWork::Discarded } else { UncommittedWork::Kept };
         let path = worktree::remove(caller.space, &agent, work)?;
         let (agent, path) = (agent.to_string(), path.display().to_string());
         Ok(Reply::plain(WorktreeRemoveView { agent, path }))

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use agentic_session::tree::Family;
+use agentic_session::tree::AgentFamily;
 use agentic_space::agent::{Agent, RemoteAgent};
-use agentic_space::spawn::Spawned;
+use agentic_space::spawn::SpawnOutcome;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -119,8 +119,8 @@ impl From<&RemoteAgent> for RemoteAgentView {
     }
 }
 
-impl From<&Spawned> for SpawnView {
-    fn from(spawned: &Spawned) -> SpawnView {
+impl From<&SpawnOutcome> for SpawnView {
+    fn from(spawned: &SpawnOutcome) -> SpawnView {
         SpawnView {
             agent: spawned.agent.to_string(),
             branch: spawned.agent.branch_ref(),
@@ -133,8 +133,8 @@ impl From<&Spawned> for SpawnView {
     }
 }
 
-impl From<&Family> for FamilyView {
-    fn from(family: &Family) -> FamilyView {
+impl From<&AgentFamily> for FamilyView {
+    fn from(family: &AgentFamily) -> FamilyView {
         FamilyView {
             agent: family.agent.to_string(),
             head: family.head.to_string(),

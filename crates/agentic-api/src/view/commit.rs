@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use agentic_git::Conflict;
 use agentic_model::{Value, json};
-use agentic_session::log::{Found, Logged};
-use agentic_space::commit::Committed;
-use agentic_space::merge::{Merged, Target};
+use agentic_session::log::{NamedRecord, SessionCommit};
+use agentic_space::commit::CommitOutcome;
+use agentic_space::merge::{MergedWork, Target};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -139,8 +139,8 @@ pub struct ConflictView {
     pub stages: BTreeMap<String, String>,
 }
 
-impl From<&Committed> for CommitView {
-    fn from(done: &Committed) -> CommitView {
+impl From<&CommitOutcome> for CommitView {
+    fn from(done: &CommitOutcome) -> CommitView {
         CommitView {
             commit: done.commit.to_string(),
             agent: done.agent.to_string(),
@@ -155,7 +155,7 @@ impl From<&Committed> for CommitView {
 
 impl LogView {
     /// Shows one commit; `agent` is the agent whose log it is.
-    pub fn new(logged: &Logged, agent: Option<String>) -> LogView {
+    pub fn new(logged: &SessionCommit, agent: Option<String>) -> LogView {
         LogView {
             commit: logged.info.oid.to_string(),
             kind: logged.kind.to_string(),
@@ -174,17 +174,17 @@ impl LogView {
     }
 }
 
-impl From<&Found> for ShowView {
-    fn from(found: &Found) -> ShowView {
+impl From<&NamedRecord> for ShowView {
+    fn from(found: &NamedRecord) -> ShowView {
         match found {
-            Found::Agent(agent) => {
+            NamedRecord::Agent(agent) => {
                 ShowView::Agent { id: agent.name.to_string(), agent: AgentView::from(agent) }
             }
-            Found::Object(cid, object) => ShowView::Object {
+            NamedRecord::Object(cid, object) => ShowView::Object {
                 id: cid.to_string(),
                 object: json::to_json(&Value::Map(object.map().clone())),
             },
-            Found::Commit(logged) => ShowView::Commit {
+            NamedRecord::Commit(logged) => ShowView::Commit {
                 id: logged.info.oid.to_string(),
                 commit: LogView::new(logged, None),
             },
@@ -194,17 +194,17 @@ impl From<&Found> for ShowView {
 
 impl MergeView {
     /// Shows what became of merging `merged` into `target`.
-    pub fn new(outcome: &Merged, merged: &str, target: &Target) -> MergeView {
+    pub fn new(outcome: &MergedWork, merged: &str, target: &Target) -> MergeView {
         match outcome {
-            Merged::Commit { commit, parents, trace, .. } => MergeView::Merged {
+            MergedWork::Commit { commit, parents, trace, .. } => MergeView::Merged {
                 commit: commit.to_string(),
                 into: target.name(),
                 merged: merged.to_owned(),
                 parents: texts(parents),
                 trace: trace.map(|cid| cid.to_string()),
             },
-            Merged::UpToDate { head } => MergeView::UpToDate { head: head.to_string() },
-            Merged::Conflict { conflicts } => MergeView::Conflict {
+            MergedWork::UpToDate { head } => MergeView::UpToDate { head: head.to_string() },
+            MergedWork::Conflict { conflicts } => MergeView::Conflict {
                 into: target.name(),
                 conflicts: conflicts.iter().map(ConflictView::from).collect(),
             },

@@ -1,8 +1,8 @@
 //! The doctor's report as JSON.
 
-use agentic_session::doctor::Report;
+use agentic_session::doctor::DoctorReport;
 use agentic_store::{Fate, Finding};
-use agentic_store::{Mended, Recovered};
+use agentic_store::{MendedThing, StreamRecovery};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -46,8 +46,8 @@ pub struct MendedView {
     pub done: String,
 }
 
-impl From<&Report> for DoctorView {
-    fn from(report: &Report) -> DoctorView {
+impl From<&DoctorReport> for DoctorView {
+    fn from(report: &DoctorReport) -> DoctorView {
         DoctorView {
             sound: report.damaged.is_empty(),
             mended: report.mended.iter().map(MendedView::from).collect(),
@@ -64,53 +64,53 @@ impl From<&Report> for DoctorView {
     }
 }
 
-impl From<&Recovered> for MendedView {
-    fn from(recovered: &Recovered) -> MendedView {
+impl From<&StreamRecovery> for MendedView {
+    fn from(recovered: &StreamRecovery) -> MendedView {
         let done = match &recovered.mended {
-            Mended::Opened(Finding::CutTail { bytes }) => {
+            MendedThing::Opened(Finding::CutTail { bytes }) => {
                 format!("cut {bytes} bytes of a record that was never finished")
             }
-            Mended::Opened(Finding::RolledForward { commit: Some(commit) }) => {
+            MendedThing::Opened(Finding::RolledForward { commit: Some(commit) }) => {
                 format!("finished the write of commit {commit}")
             }
-            Mended::Opened(Finding::RolledForward { commit: None }) => {
+            MendedThing::Opened(Finding::RolledForward { commit: None }) => {
                 "finished a write of notes".to_owned()
             }
-            Mended::Opened(Finding::GaveUp { kept: None, .. }) => {
+            MendedThing::Opened(Finding::GaveUp { kept: None, .. }) => {
                 "gave up a write whose branch had moved".to_owned()
             }
-            Mended::Opened(Finding::GaveUp { kept: Some(name), .. }) => {
+            MendedThing::Opened(Finding::GaveUp { kept: Some(name), .. }) => {
                 format!("gave up a write whose branch had moved, and kept it at {name}")
             }
-            Mended::Opened(Finding::SetAside { aside, n_pending, fate }) => {
+            MendedThing::Opened(Finding::SetAside { aside, n_pending, fate }) => {
                 set_aside(&aside.display().to_string(), *n_pending, *fate)
             }
-            Mended::LeftOut(why) => {
+            MendedThing::LeftOut(why) => {
                 format!("left out until `agentic doctor` has looked at it: {why}")
             }
-            Mended::Salvaged { aside, n_lost, n_pending } => format!(
+            MendedThing::Salvaged { aside, n_lost, n_pending } => format!(
                 "set the damaged journal aside at `{}`: {n_lost} records cannot be read, {n_pending} entries go on to be pending",
                 aside.display()
             ),
-            Mended::NotYet(why) => format!("something unfinished waits: {why}"),
-            Mended::WorktreeInPart { path, left } => {
+            MendedThing::NotYet(why) => format!("something unfinished waits: {why}"),
+            MendedThing::WorktreeInPart { path, left } => {
                 let (path, left) = (path.display(), left.join("`, `"));
                 format!(
                     "brought `{path}` along but for `{left}`, edited meanwhile; see `agentic worktree sync`"
                 )
             }
-            Mended::Worktree(path) => {
+            MendedThing::Worktree(path) => {
                 format!("brought `{}` to where its branch is", path.display())
             }
-            Mended::Object(oid) => format!("wrote object {oid} again"),
-            Mended::BranchMadeAgain(oid) => {
+            MendedThing::Object(oid) => format!("wrote object {oid} again"),
+            MendedThing::BranchMadeAgain(oid) => {
                 format!("made the branch again at {oid}, which was gone after a restart")
             }
-            Mended::Notes { name, count } => {
+            MendedThing::Notes { name, count } => {
                 format!("put back what `{name}` had lost: {count} notes and objects")
             }
-            Mended::Branch(oid) => format!("moved the branch forward to {oid}"),
-            Mended::Rescued { commit, name } => format!("kept commit {commit} at {name}"),
+            MendedThing::Branch(oid) => format!("moved the branch forward to {oid}"),
+            MendedThing::Rescued { commit, name } => format!("kept commit {commit} at {name}"),
         };
         let stream = &recovered.stream;
         let subject = stream.agent().map_or_else(|| stream.subject(), ToString::to_string);

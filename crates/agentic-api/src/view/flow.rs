@@ -1,8 +1,8 @@
 //! Runs of pipelines as JSON.
 
-use agentic_lang_pipeline::run::Standing;
+use agentic_lang_pipeline::run::BlockState;
 use agentic_model::{Value, json};
-use agentic_replay::State;
+use agentic_replay::SessionState;
 use agentic_replay::engine::{RunEvent, RunHold, RunStatus};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -183,8 +183,8 @@ fn block_view(status: &RunStatus, block: &Value) -> Json {
     let mut view = json::to_json(block);
     let scope = format!("b{}", view["index"]);
     let asks = |hold: &RunHold| hold.path.as_str().split('/').next() == Some(scope.as_str());
-    let is_held = status.state == State::Held && status.holds.iter().any(asks);
-    if is_held && view["status"] == Standing::Running.as_str() {
+    let is_held = status.state == SessionState::Held && status.holds.iter().any(asks);
+    if is_held && view["status"] == BlockState::Running.as_str() {
         view["status"] = HOLDING.into();
     }
     if let Some(fields) = view.as_object_mut() {

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use agentic_model::{AgentName, Instant, Oid, json};
 use agentic_replay::{Coverage, HoldReason, SessionId};
 use agentic_session::decide::{Action, Decision};
-use agentic_session::hold::Pending;
+use agentic_session::hold::PendingHold;
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value as Json;
@@ -184,7 +184,7 @@ impl UnverifiedView {
 
 impl PendingView {
     /// Shows a hold as it stands now.
-    pub fn new(pending: &Pending, now: Instant) -> PendingView {
+    pub fn new(pending: &PendingHold, now: Instant) -> PendingView {
         let (hold, policy) = (&pending.hold, &pending.policy);
         let waiting = |(session, agent): &(SessionId, AgentName)| WaitingView {
             session: session.to_string(),
@@ -227,7 +227,7 @@ impl PendingView {
 }
 
 /// Says what an approval for the rest of the session would cover, if the hold asks for a permission.
-fn covered(pending: &Pending) -> Option<String> {
+fn covered(pending: &PendingHold) -> Option<String> {
     let hold = &pending.hold;
     let is_permission = hold.reason == HoldReason::NotAllowed;
     is_permission.then(|| Coverage::of(&hold.ask.kind, &hold.payload).words())

@@ -2,7 +2,7 @@
 
 use agentic_model::{Instant, Value, json};
 use agentic_session::decide::{Action, Policy};
-use agentic_session::hold::Pending;
+use agentic_session::hold::PendingHold;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value as Json, json};
@@ -130,7 +130,7 @@ fn read_a2a(reply: &Value) -> Option<ClientReply> {
 /// Shows holds as an MCP result that requires input: one elicitation for each.
 ///
 /// The client sends the ticket back with its answers, without looking into it.
-pub fn mcp(pending: &[Pending], ticket: &str) -> Json {
+pub fn mcp(pending: &[PendingHold], ticket: &str) -> Json {
     let mut requests = Map::new();
     for hold in pending {
         let schema = hold.policy.schema.as_ref().map(json::to_json);
@@ -158,8 +158,8 @@ pub fn mcp(pending: &[Pending], ticket: &str) -> Json {
 }
 
 /// Shows holds as A2A tasks that require input.
-pub fn a2a(pending: &[Pending], ticket: &str, now: Instant) -> Json {
-    let task = |hold: &Pending| {
+pub fn a2a(pending: &[PendingHold], ticket: &str, now: Instant) -> Json {
+    let task = |hold: &PendingHold| {
         let view = PendingView::new(hold, now);
         let text = question(&view);
         json!({

@@ -8,7 +8,8 @@ use serde::Serialize;
 
 /// A link to another object: `{"/": "bafyr4i…"}`.
 #[derive(Serialize, JsonSchema)]
-struct Link {
+#[schemars(rename = "Link")]
+struct LinkSchema {
     /// The id.
     #[serde(rename = "/")]
     cid: String,
@@ -16,7 +17,8 @@ struct Link {
 
 /// What seeds an agent.
 #[derive(Serialize, JsonSchema)]
-struct Briefing {
+#[schemars(rename = "Briefing")]
+struct BriefingSchema {
     /// `briefing`.
     r#type: String,
     /// What the agent is asked to do.
@@ -25,7 +27,8 @@ struct Briefing {
 
 /// What an agent saw and said up to a commit: its entries, or the parts that hold them.
 #[derive(Serialize, JsonSchema)]
-struct ConsoleTrace {
+#[schemars(rename = "ConsoleTrace")]
+struct ConsoleTraceSchema {
     /// `console-trace`.
     r#type: String,
     /// Whose trace it is.
@@ -33,7 +36,7 @@ struct ConsoleTrace {
     /// The entries, oldest first.
     entries: Option<Vec<TraceEntry>>,
     /// Objects of the same type with the entries of a long trace.
-    parts: Option<Vec<Link>>,
+    parts: Option<Vec<LinkSchema>>,
 }
 
 /// One line of a trace.
@@ -51,7 +54,8 @@ struct TraceEntry {
 
 /// An asserted or retracted relation.
 #[derive(Serialize, JsonSchema)]
-struct Edge {
+#[schemars(rename = "Edge")]
+struct EdgeSchema {
     /// `edge`.
     r#type: String,
     /// An agent, or `user:NAME`.
@@ -106,7 +110,8 @@ struct BehaviourPart {
 
 /// A permission that a peer holds here: what the trust gate asks for. Nothing makes one yet.
 #[derive(Serialize, JsonSchema)]
-struct Capability {
+#[schemars(rename = "Capability")]
+struct CapabilitySchema {
     /// `capability`.
     r#type: String,
     /// The peer.
@@ -119,7 +124,8 @@ struct Capability {
 
 /// A closed, valid graph of steps.
 #[derive(Serialize, JsonSchema)]
-struct Plan {
+#[schemars(rename = "Plan")]
+struct PlanSchema {
     /// `plan`.
     r#type: String,
     /// 1.
@@ -176,11 +182,12 @@ struct PlanRetry {
 
 /// Where the nodes of a plan stand in their source.
 #[derive(Serialize, JsonSchema)]
-struct SourceMap {
+#[schemars(rename = "SourceMap")]
+struct SourceMapSchema {
     /// `source-map`.
     r#type: String,
     /// The plan.
-    plan: Link,
+    plan: LinkSchema,
     /// Line, column, and the line and column just after the end, from 1, by node.
     nodes: BTreeMap<String, [u32; 4]>,
 }
@@ -203,7 +210,7 @@ struct SessionSegment {
     /// The hash of the last record of the block.
     head: Option<serde_json::Value>,
     /// The long value that a piece belongs to.
-    value: Option<Link>,
+    value: Option<LinkSchema>,
     /// The number of the piece.
     part: Option<i64>,
     /// The piece.
@@ -215,13 +222,13 @@ pub(crate) fn object_schemas() -> [(&'static str, Schema); 10] {
     [
         ("object-behaviour.json", schema_for!(Behaviour)),
         ("object-behaviour-part.json", schema_for!(BehaviourPart)),
-        ("object-briefing.json", schema_for!(Briefing)),
-        ("object-capability.json", schema_for!(Capability)),
-        ("object-console-trace.json", schema_for!(ConsoleTrace)),
-        ("object-edge.json", schema_for!(Edge)),
-        ("object-plan.json", schema_for!(Plan)),
+        ("object-briefing.json", schema_for!(BriefingSchema)),
+        ("object-capability.json", schema_for!(CapabilitySchema)),
+        ("object-console-trace.json", schema_for!(ConsoleTraceSchema)),
+        ("object-edge.json", schema_for!(EdgeSchema)),
+        ("object-plan.json", schema_for!(PlanSchema)),
         ("object-session-segment.json", schema_for!(SessionSegment)),
-        ("object-source-map.json", schema_for!(SourceMap)),
+        ("object-source-map.json", schema_for!(SourceMapSchema)),
         ("object-type.json", schema_for!(Type)),
     ]
 }

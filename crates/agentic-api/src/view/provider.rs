@@ -1,6 +1,6 @@
 //! Providers as JSON.
 
-use agentic_providers::listing::{KeyState, Listed, Origin, Probe, Provider};
+use agentic_providers::listing::{KeyState, ListedProvider, Probe, ProviderEntry, ProviderOrigin};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -51,8 +51,8 @@ pub struct ProbeView {
     pub tools: Option<Vec<String>>,
 }
 
-impl From<&Listed> for ProviderView {
-    fn from(listed: &Listed) -> ProviderView {
+impl From<&ListedProvider> for ProviderView {
+    fn from(listed: &ListedProvider) -> ProviderView {
         let mut view = ProviderView {
             name: listed.name.clone(),
             kind: "model".to_owned(),
@@ -67,17 +67,17 @@ impl From<&Listed> for ProviderView {
             probe: None,
         };
         match &listed.provider {
-            Provider::Mock => view.protocol = Some("mock".to_owned()),
-            Provider::Endpoint(endpoint) => {
+            ProviderEntry::Mock => view.protocol = Some("mock".to_owned()),
+            ProviderEntry::Endpoint(endpoint) => {
                 view.protocol = Some(endpoint.protocol.scheme().to_owned());
                 view.server = Some(endpoint.server.clone());
                 view.model = Some(endpoint.name.clone()).filter(|name| name != "*");
             }
-            Provider::Mcp(argv) => {
+            ProviderEntry::Mcp(argv) => {
                 view.kind = "mcp".to_owned();
                 view.command = Some(argv.clone());
             }
-            Provider::Broken(reason) => view.broken = Some(reason.clone()),
+            ProviderEntry::Broken(reason) => view.broken = Some(reason.clone()),
         }
         view
     }
@@ -95,11 +95,11 @@ impl From<Probe> for ProbeView {
     }
 }
 
-fn origin(origin: Origin) -> &'static str {
+fn origin(origin: ProviderOrigin) -> &'static str {
     match origin {
-        Origin::File => "agentic.toml",
-        Origin::Environment => "environment",
-        Origin::Caller => "command line",
+        ProviderOrigin::File => "agentic.toml",
+        ProviderOrigin::Environment => "environment",
+        ProviderOrigin::Caller => "command line",
     }
 }
 

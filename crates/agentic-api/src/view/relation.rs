@@ -1,7 +1,7 @@
 //! Relations as JSON.
 
 use agentic_model::edge::EdgeEvent;
-use agentic_space::relate::Related;
+use agentic_space::relate::RelateOutcome;
 use agentic_space::relations::{Fact, Ground};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -36,8 +36,8 @@ pub struct RelationView {
     pub derived: bool,
 }
 
-impl From<&Related> for EdgeView {
-    fn from(related: &Related) -> EdgeView {
+impl From<&RelateOutcome> for EdgeView {
+    fn from(related: &RelateOutcome) -> EdgeView {
         let event = match related.edge.event {
             EdgeEvent::Assert => "assert",
             EdgeEvent::Retract => "retract",

@@ -10,9 +10,9 @@ use std::collections::BTreeMap;
 
 use agentic_model::{Instant, Oid, Value, json};
 use agentic_replay::record::{AttemptRecord, PermitScope, VoteRecord};
-use agentic_replay::{Answer, AskedRequest, By, Failure, SessionId};
+use agentic_replay::{AskedRequest, By, ProgramFailure, RequestAnswer, SessionId};
 use agentic_session::decide::{ApprovalScope, Decision, Policy};
-use agentic_session::{Difference, Overtaken, PinnedConfiguration, Summary, Verdict};
+use agentic_session::{Difference, OvertakenDecision, PinnedConfiguration, ReplayVerdict, Summary};
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value as Json;
@@ -81,7 +81,7 @@ pub struct SessionView {
 
 /// Whether a session wants somebody to drive it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Attendance {
+pub enum AttendanceView {
     /// It does, and nobody is there.
     Wanted,
     /// Somebody does, or there is nothing to do.
@@ -227,7 +227,7 @@ pub struct VerdictView {
 impl SessionView {
     /// Shows a session without its requests.
     pub fn brief(summary: &Summary) -> SessionView {
-        let error = |failure: &Failure| SessionErrorView {
+        let error = |failure: &ProgramFailure| SessionErrorView {
             code: failure.code.clone(),
             message: failure.message.clone(),
         };
@@ -361,16 +361,17 @@ impl SessionView {
 
     /// Says whether it could go on without a human while nobody drives it.
     #[must_use]
-    pub fn attended_by(mut self, attendance: Attendance) -> SessionView {
-        self.unattended = attendance == Attendance::Wanted;
+    pub fn attended_by(mut self, attendance: AttendanceView) -> SessionView {
+        self.unattended = attendance == AttendanceView::Wanted;
         self
     }
 
     /// Shows the decisions that came too late with what they answer.
     #[must_use]
-    pub fn with_overtaken(mut self, summary: &Summary, late: &[Overtaken]) -> SessionView {
+    pub fn with_overtaken(mut self, summary: &Summary, late: &[OvertakenDecision]) -> SessionView {
         for (view, asked) in self.requests.iter_mut().flatten().zip(&summary.asked) {
-            let is_late = |late: &&Overtaken| late.request == asked.id && asked.answer.is_some();
+            let is_late =
+                |late: &&OvertakenDecision| late.request == asked.id && asked.answer.is_some();
             let late = late.iter().filter(is_late);
             view.overtaken.extend(late.map(|late| OvertakenView {
                 commit: late.commit.to_string(),
@@ -396,16 +397,16 @@ impl DiffView {
 
 impl VerdictView {
     /// Shows what a replay of a session found.
-    pub fn new(session: String, verdict: &Verdict) -> VerdictView {
+    pub fn new(session: String, verdict: &ReplayVerdict) -> VerdictView {
         let (name, at, class, reason) = match verdict {
-            Verdict::Same => ("same", None, None, None),
-            Verdict::Diverged(divergence) => (
+            ReplayVerdict::Same => ("same", None, None, None),
+            ReplayVerdict::Diverged(divergence) => (
                 "diverged",
                 divergence.seq,
                 Some(divergence.difference.name().to_owned()),
                 Some(divergence.to_string()),
             ),
-            Verdict::Corrupt(reason) => ("corrupt", None, None, Some(reason.clone())),
+            ReplayVerdict::Corrupt(reason) => ("corrupt", None, None, Some(reason.clone())),
         };
         VerdictView { session, verdict: name.to_owned(), at, class, reason }
     }
@@ -432,18 +433,18 @@ fn attempt(attempt: &AttemptRecord) -> AttemptView {
     AttemptView { n: attempt.n, error: attempt.error.clone(), next_at }
 }
 
-fn answer(answered: &Answer) -> Json {
+fn answer(answered: &RequestAnswer) -> Json {
     match answered {
-        Answer::Ok(value) => serde_json::json!({ "ok": json::to_json(value) }),
-        Answer::Failed(failure) => serde_json::json!({
+        RequestAnswer::Ok(value) => serde_json::json!({ "ok": json::to_json(value) }),
+        RequestAnswer::Failed(failure) => serde_json::json!({
             "failed": {
                 "code": failure.code,
                 "message": failure.message,
                 "details": json::to_json(&failure.details),
             }
         }),
-        Answer::TimedOut => Json::from("timed-out"),
-        Answer::Cancelled(_) => Json::from("cancelled"),
+        RequestAnswer::TimedOut => Json::from("timed-out"),
+        RequestAnswer::Cancelled(_) => Json::from("cancelled"),
     }
 }
 

@@ -1,6 +1,6 @@
 //! Push and fetch as JSON.
 
-use agentic_space::sync::{Fetched, Pushed};
+use agentic_space::sync::{FetchOutcome, PushOutcome};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -30,14 +30,14 @@ pub struct FetchView {
     pub adopted: Vec<String>,
 }
 
-impl From<&Pushed> for PushView {
-    fn from(pushed: &Pushed) -> PushView {
+impl From<&PushOutcome> for PushView {
+    fn from(pushed: &PushOutcome) -> PushView {
         PushView { remote: pushed.remote.clone(), pushed: pushed.refs.clone() }
     }
 }
 
-impl From<&Fetched> for FetchView {
-    fn from(fetched: &Fetched) -> FetchView {
+impl From<&FetchOutcome> for FetchView {
+    fn from(fetched: &FetchOutcome) -> FetchView {
         FetchView {
             remote: fetched.remote.clone(),
             fast_forwarded: texts(&fetched.fast_forwarded),

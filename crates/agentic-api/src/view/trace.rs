@@ -1,7 +1,7 @@
 //! Traces as JSON.
 
 use agentic_model::{Entry, Value};
-use agentic_space::trace::{Attached, Binding, Shown};
+use agentic_space::trace::{AttachOutcome, PastBinding, ShownTrace};
 use agentic_store::PendingAside;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
@@ -133,8 +133,8 @@ impl EntryView {
     }
 }
 
-impl From<&Shown> for TraceView {
-    fn from(shown: &Shown) -> TraceView {
+impl From<&ShownTrace> for TraceView {
+    fn from(shown: &ShownTrace) -> TraceView {
         TraceView {
             commit: shown.commit.map(|oid| oid.to_string()),
             cid: shown.cid.to_string(),
@@ -144,8 +144,8 @@ impl From<&Shown> for TraceView {
     }
 }
 
-impl From<&Attached> for AttachView {
-    fn from(attached: &Attached) -> AttachView {
+impl From<&AttachOutcome> for AttachView {
+    fn from(attached: &AttachOutcome) -> AttachView {
         AttachView {
             commit: attached.commit.to_string(),
             cid: attached.cid.to_string(),
@@ -154,8 +154,8 @@ impl From<&Attached> for AttachView {
     }
 }
 
-impl From<&Binding> for BindingView {
-    fn from(binding: &Binding) -> BindingView {
+impl From<&PastBinding> for BindingView {
+    fn from(binding: &PastBinding) -> BindingView {
         BindingView {
             cid: binding.cid.map(|cid| cid.to_string()),
             at: binding.at.to_string(),

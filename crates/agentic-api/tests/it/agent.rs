@@ -2,7 +2,9 @@
 
 use std::fs;
 
-use agentic_api::verb::{Agents, Archive, Beginning, BriefingSource, ListArchive, Place, Restore};
+use agentic_api::verb::{
+    Archive, BriefingSource, CheckoutPlace, ListAgents, ListArchive, Restore, SpawnBeginning,
+};
 use agentic_api::verb::{Show, ShowBriefing, Spawn, Tree};
 use agentic_api::view::{AgentView, ShowView};
 use agentic_api::{Caller, Verb};
@@ -20,7 +22,7 @@ fn an_agent_is_made_listed_shown_and_drawn() {
     assert_eq!(made.answer.branch, "refs/heads/agents/alice");
     from("bob", "alice").run(&caller).expect("the name is free");
 
-    let lines = Agents {}.run(&caller).expect("readable").answer;
+    let lines = ListAgents {}.run(&caller).expect("readable").answer;
     let names: Vec<_> = to_value(&lines).expect("data").as_array().cloned().unwrap_or_default();
     assert_eq!(names.len(), 2);
     assert_eq!((&names[1]["agent"], &names[1]["parent"]), (&json!("bob"), &json!("alice")));
@@ -51,9 +53,10 @@ fn a_spawn_is_refused_with_class_and_hint_and_leaves_nothing() {
     let document = BriefingSource::Document(r#"{"type":"briefing"}"#.to_owned());
     let no_text = refusal(Spawn { briefing: document, ..named("carol") }.run(&caller));
     assert_eq!(no_text.class, ErrorClass::Schema);
-    let no_commit = Spawn { beginning: Beginning::Commit("nothing".to_owned()), ..named("carol") };
+    let no_commit =
+        Spawn { beginning: SpawnBeginning::Commit("nothing".to_owned()), ..named("carol") };
     assert_eq!(refusal(no_commit.run(&caller)).class, ErrorClass::Refused);
-    assert_eq!(Agents {}.run(&caller).expect("readable").answer.len(), 1);
+    assert_eq!(ListAgents {}.run(&caller).expect("readable").answer.len(), 1);
 }
 
 #[test]
@@ -63,12 +66,12 @@ fn a_worktree_that_cannot_be_made_is_told_and_does_not_undo_the_agent() {
     let folder = sandbox.start().join("taken");
     fs::create_dir(&folder).expect("writable");
     fs::write(folder.join("file"), "x").expect("writable");
-    let inside = Spawn { worktree: Place::Folder("taken".into()), ..named("alice") };
+    let inside = Spawn { worktree: CheckoutPlace::Folder("taken".into()), ..named("alice") };
     let refused = refusal(inside.run(&caller));
     assert_eq!(refused.class, ErrorClass::Refused);
-    assert!(Agents {}.run(&caller).expect("readable").answer.is_empty());
+    assert!(ListAgents {}.run(&caller).expect("readable").answer.is_empty());
 
-    let there = Spawn { worktree: Place::Folder("free".into()), ..named("alice") };
+    let there = Spawn { worktree: CheckoutPlace::Folder("free".into()), ..named("alice") };
     let made = there.run(&caller).expect("the name is free").answer;
     assert!(made.worktree.is_some_and(|path| path.ends_with("free")));
 }
@@ -82,11 +85,11 @@ fn agents_are_folded_away_all_or_none_and_come_back() {
     assert_eq!(refusal(Archive { agents: both }.run(&caller)).class, ErrorClass::Refused);
     let alice = || vec!["alice".to_owned()];
     Archive { agents: alice() }.run(&caller).expect("nobody works on it");
-    assert!(Agents {}.run(&caller).expect("readable").answer.is_empty());
+    assert!(ListAgents {}.run(&caller).expect("readable").answer.is_empty());
     assert_eq!(ListArchive {}.run(&caller).expect("readable").answer.len(), 1);
     assert_eq!(refusal(named("alice").run(&caller)).class, ErrorClass::Conflict);
     Restore { agents: alice() }.run(&caller).expect("it is archived");
-    assert_eq!(Agents {}.run(&caller).expect("readable").answer.len(), 1);
+    assert_eq!(ListAgents {}.run(&caller).expect("readable").answer.len(), 1);
     assert_eq!(refusal(Restore { agents: alice() }.run(&caller)).class, ErrorClass::Refused);
 }
 

@@ -3,7 +3,9 @@
 use std::fs;
 use std::path::PathBuf;
 
-use agentic_api::verb::{Commit, CommitSource, EntryBody, Log, LogTraces, Place, Spawn, TraceAdd};
+use agentic_api::verb::{
+    CheckoutPlace, Commit, CommitSource, EntryBody, ListCommits, LogTraces, Spawn, TraceAdd,
+};
 use agentic_api::{Caller, Notice, Verb};
 use agentic_model::Value;
 use agentic_model::guidance::ErrorClass;
@@ -30,19 +32,19 @@ fn a_log_is_read_as_far_as_it_is_asked_for() {
     for at in 0..3 {
         write(&space, "alice", "file", &format!("step {at}"));
     }
-    let log = Log { limit: Some(2), ..Log::default() };
+    let log = ListCommits { limit: Some(2), ..ListCommits::default() };
     let newest = log.run(&caller).expect("readable").answer;
     assert_eq!(newest.len(), 2);
     assert_eq!(newest[0].subject, "step 2");
-    let spawns = Log { kind: Some("spawn".to_owned()), ..Log::default() };
+    let spawns = ListCommits { kind: Some("spawn".to_owned()), ..ListCommits::default() };
     let mut commits = spawns.commits(&caller, LogTraces::Read).expect("a kind");
     let genesis = commits.next().expect("there is one").expect("readable");
     assert_eq!(genesis.view.kind, "spawn");
     assert!(commits.next().is_none());
-    let unknown = Log { kind: Some("nonsense".to_owned()), ..Log::default() };
+    let unknown = ListCommits { kind: Some("nonsense".to_owned()), ..ListCommits::default() };
     assert_eq!(refusal(unknown.run(&caller)).class, ErrorClass::Refused);
     let stranger = as_agent("No Name", &space, &sandbox);
-    assert_eq!(refusal(Log::default().run(&stranger)).class, ErrorClass::Usage);
+    assert_eq!(refusal(ListCommits::default().run(&stranger)).class, ErrorClass::Usage);
 }
 
 #[test]
@@ -72,7 +74,7 @@ fn changes_are_committed_with_kind_fields_and_trace() {
     }
     let gone = of(&json!({"a": null})).run(&caller).expect("it is there").answer;
     assert_eq!((gone.changed, gone.trace), (vec!["a".to_owned()], None));
-    let log = Log::default().run(&caller).expect("readable").answer;
+    let log = ListCommits::default().run(&caller).expect("readable").answer;
     assert_eq!(log[1].fields, json!({"severity": "high"}));
 }
 
@@ -99,7 +101,7 @@ fn what_describes_no_change_is_refused_as_a_value_that_does_not_fit() {
         assert_eq!(refused.class, ErrorClass::Schema, "{change}");
         assert!(refused.message.contains("`file`"), "{}", refused.message);
     }
-    let head = Log::default().run(&caller).expect("readable").answer;
+    let head = ListCommits::default().run(&caller).expect("readable").answer;
     assert_eq!((head.len(), &head[0].commit), (1, &genesis));
 }
 
@@ -139,7 +141,7 @@ fn a_commit_without_a_change_needs_to_be_asked_for() {
 fn a_worktree_a_folder_and_paths_are_committed() {
     let (sandbox, space) = place();
     let caller = Caller::new(&space, sandbox.start());
-    let there = Spawn { worktree: Place::Folder("work".into()), ..named("alice") };
+    let there = Spawn { worktree: CheckoutPlace::Folder("work".into()), ..named("alice") };
     let made = there.run(&caller).expect("the name is free").answer;
     let work = PathBuf::from(made.worktree.expect("it was asked for"));
     fs::write(work.join("a"), "a").expect("writable");

@@ -5,7 +5,7 @@ use std::fs;
 use agentic_api::verb::{
     AllowConfiguration, CredentialLogin, ExamineConfiguration, ListProviders, RevokeAllowance,
 };
-use agentic_api::{Caller, Completion, Surroundings, Verb};
+use agentic_api::{Caller, Surroundings, Verb, VerbCompletion};
 use agentic_model::guidance::ErrorClass;
 
 use crate::place::{as_agent, place, refusal};
@@ -23,13 +23,13 @@ fn providers_are_listed_and_asked_whether_they_answer() {
         ListProviders { names, probe }.run(&caller)
     };
     let plain = list(&["plain"], true).expect("it is there");
-    assert!(matches!(plain.completion, Completion::Whole));
+    assert!(matches!(plain.completion, VerbCompletion::Whole));
     assert!(
         plain.answer[0].default && plain.answer[0].probe.as_ref().is_some_and(|probe| probe.ok)
     );
     let silent = list(&["plain", "web"], true).expect("both are there");
     assert_eq!(silent.answer.len(), 2);
-    let Completion::Short(why) = &silent.completion else { panic!("one does not answer") };
+    let VerbCompletion::Short(why) = &silent.completion else { panic!("one does not answer") };
     assert_eq!((why.class, silent.completion.exit_code()), (ErrorClass::Refused, 1));
     assert!(why.message.contains("`web`"), "{}", why.message);
     assert!(list(&[], false).expect("readable").answer.len() >= 2);

@@ -6,7 +6,7 @@ use agentic_api::verb::{
 use agentic_api::verb::{PendingHolds, SeenQuestion};
 use agentic_api::view::PendingView;
 use agentic_api::view::interop::Protocol;
-use agentic_api::{Caller, Completion, Verb};
+use agentic_api::{Caller, Verb, VerbCompletion};
 use agentic_model::guidance::ErrorClass;
 use agentic_model::{Instant, Value};
 use agentic_session::decide::{Action, ApprovalScope};
@@ -68,7 +68,7 @@ fn a_hold_is_listed_shown_and_decided_once() {
 
     let verb = Decide { why: "looked at it".to_owned(), ..approve("alice") };
     let reply = verb.run(&caller).expect("Ada may");
-    assert!(matches!(reply.completion, Completion::Whole) && reply.notices.is_empty());
+    assert!(matches!(reply.completion, VerbCompletion::Whole) && reply.notices.is_empty());
     let done = reply.answer;
     assert_eq!((done.action.as_str(), done.state.as_str()), ("approve", "done"));
     assert_eq!((done.principal.as_str(), done.session), ("user:ada", session.to_string()));

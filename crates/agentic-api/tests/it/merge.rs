@@ -1,6 +1,6 @@
 //! Taking work in.
 
-use agentic_api::verb::{ForkPoint, Merge};
+use agentic_api::verb::{FindForkPoint, Merge};
 use agentic_api::view::MergeView;
 use agentic_api::{Caller, Verb};
 
@@ -22,6 +22,6 @@ fn a_conflict_is_an_answer_and_a_merge_a_commit() {
     write(&space, "bob", "file", "of bob again");
     let conflict = merge().run(&caller).expect("a conflict is an answer").answer;
     assert!(matches!(conflict, MergeView::Conflict { ref conflicts, .. } if conflicts.len() == 1));
-    let found = ForkPoint { left: "alice".to_owned(), right: "bob".to_owned() };
+    let found = FindForkPoint { left: "alice".to_owned(), right: "bob".to_owned() };
     assert_eq!(found.run(&caller).expect("they have one").answer.commit.len(), 40);
 }

@@ -1,9 +1,9 @@
 //! What only a person may do.
 
-use agentic_api::verb::{Place, Spawn};
+use agentic_api::verb::{CheckoutPlace, Spawn};
 use agentic_api::{Caller, Surroundings, Verb, principal, require_person};
 use agentic_model::guidance::ErrorClass;
-use agentic_session::{Options, SessionSpace};
+use agentic_session::{SessionOptions, SessionSpace};
 
 use crate::place::{as_agent, named, place};
 
@@ -26,10 +26,10 @@ fn an_agent_at_work_is_refused_wherever_it_stands() {
 fn the_worktree_of_an_agent_is_no_place_of_a_person() {
     let (sandbox, space) = place();
     let caller = Caller::new(&space, sandbox.start());
-    let there = Spawn { worktree: Place::Folder("work".into()), ..named("alice") };
+    let there = Spawn { worktree: CheckoutPlace::Folder("work".into()), ..named("alice") };
     there.run(&caller).expect("the name is free");
     let folder = sandbox.start().join("work");
-    let inside = SessionSpace::open(&folder, Options::default()).expect("a worktree");
+    let inside = SessionSpace::open(&folder, SessionOptions::default()).expect("a worktree");
     let refused = Caller::new(&inside, &folder).require_person("decide").expect_err("a worktree");
     assert_eq!(refused.class, ErrorClass::NotAllowed);
     assert_eq!(refused.message, "this is the worktree of `alice`, and an agent may not decide");
@@ -40,6 +40,7 @@ fn a_person_is_who_git_says() {
     let (sandbox, space) = place();
     assert_eq!(principal(&space).expect("git knows Ada"), "user:ada");
     sandbox.git(sandbox.start(), &["config", "user.email", "@x"]).expect("writable");
-    let space = SessionSpace::open(sandbox.start(), Options::default()).expect("a repository");
+    let space =
+        SessionSpace::open(sandbox.start(), SessionOptions::default()).expect("a repository");
     assert_eq!(principal(&space).expect("git knows Ada"), "user:Ada");
 }

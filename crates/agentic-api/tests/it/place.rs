@@ -1,11 +1,11 @@
 //! Repositories in memory, each with a space of its own, and what tests do there.
 
-use agentic_api::verb::{Beginning, BriefingSource, Place, Spawn};
+use agentic_api::verb::{BriefingSource, CheckoutPlace, Spawn, SpawnBeginning};
 use agentic_api::{Caller, Refusal, Reply, Surroundings, Verb as _};
 use agentic_model::Value;
 use agentic_replay::SessionId;
-use agentic_session::{Begin, KeySource, Options, SessionSpace, flow_object};
-use agentic_space::commit::{Capture, commit};
+use agentic_session::{Begin, KeySource, SessionOptions, SessionSpace, flow_object};
+use agentic_space::commit::{TraceBinding, commit};
 use agentic_space::model::AgentName;
 use agentic_testkit::{Sandbox, Setup, small_draft};
 
@@ -15,7 +15,8 @@ pub fn place() -> (Sandbox, SessionSpace) {
     for (key, value) in [("user.name", "Ada"), ("user.email", "ada@example.com")] {
         sandbox.git(sandbox.start(), &["config", key, value]).expect("writable");
     }
-    let space = SessionSpace::open(sandbox.start(), Options::default()).expect("a repository");
+    let space =
+        SessionSpace::open(sandbox.start(), SessionOptions::default()).expect("a repository");
     (sandbox, space)
 }
 
@@ -24,14 +25,14 @@ pub fn named(name: &str) -> Spawn {
     Spawn {
         name: name.to_owned(),
         briefing: BriefingSource::Text(format!("Do the work of {name}")),
-        beginning: Beginning::Empty,
-        worktree: Place::Nowhere,
+        beginning: SpawnBeginning::Empty,
+        worktree: CheckoutPlace::Nowhere,
     }
 }
 
 /// Says what makes a sub-agent.
 pub fn from(name: &str, parent: &str) -> Spawn {
-    Spawn { beginning: Beginning::Agent(parent.to_owned()), ..named(name) }
+    Spawn { beginning: SpawnBeginning::Agent(parent.to_owned()), ..named(name) }
 }
 
 /// Makes the caller for whom an agent was chosen for all verbs.
@@ -65,5 +66,5 @@ pub fn start(space: &SessionSpace, agent: &str, flow: &str) -> SessionId {
 /// Commits a file with a text.
 pub fn write(space: &SessionSpace, agent: &str, path: &str, text: &str) {
     let agent = AgentName::parse(agent).expect("valid");
-    commit(space, &agent, &small_draft(path, text, Capture::Nothing)).expect("writable");
+    commit(space, &agent, &small_draft(path, text, TraceBinding::Nothing)).expect("writable");
 }

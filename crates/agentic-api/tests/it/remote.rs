@@ -1,9 +1,9 @@
 //! Other repositories.
 
-use agentic_api::verb::{Agents, Fetch, Init, Push};
+use agentic_api::verb::{Fetch, Init, ListAgents, Push};
 use agentic_api::{Caller, Verb};
 use agentic_model::guidance::ErrorClass;
-use agentic_session::{Options, SessionSpace};
+use agentic_session::{SessionOptions, SessionSpace};
 use agentic_testkit::Sandbox;
 
 use crate::place::{named, place, refusal, write};
@@ -24,7 +24,8 @@ fn an_agent_goes_to_a_remote_and_comes_back() {
     named("alice").run(&caller).expect("the name is free");
     write(&space, "alice", "file", "x");
     let url = remote(&sandbox, "origin");
-    let space = SessionSpace::open(sandbox.start(), Options::default()).expect("a repository");
+    let space =
+        SessionSpace::open(sandbox.start(), SessionOptions::default()).expect("a repository");
     let caller = Caller::new(&space, sandbox.start());
     let set_up = Init::default().run(&caller).expect("writable").answer;
     assert_eq!((set_up.remotes, set_up.changed), (vec!["origin".to_owned()], true));
@@ -37,11 +38,11 @@ fn an_agent_goes_to_a_remote_and_comes_back() {
     let other = sandbox.start().with_file_name("other");
     let (from, to) = (url.to_string_lossy(), other.to_string_lossy());
     sandbox.git(sandbox.start(), &["clone", "-q", &from, &to]).expect("it is there");
-    let there = SessionSpace::open(&other, Options::default()).expect("a repository");
+    let there = SessionSpace::open(&other, SessionOptions::default()).expect("a repository");
     let caller = Caller::new(&there, &other);
     let adopt = Fetch { remote: None, adopt: vec!["alice".to_owned()] };
     assert_eq!(adopt.run(&caller).expect("it is reachable").answer.adopted, ["alice"]);
-    assert_eq!(Agents {}.run(&caller).expect("readable").answer.len(), 1);
+    assert_eq!(ListAgents {}.run(&caller).expect("readable").answer.len(), 1);
 }
 
 #[test]
@@ -51,7 +52,8 @@ fn a_remote_is_chosen_where_only_one_can_be_meant() {
     assert_eq!(refusal(Push::default().run(&caller)).class, ErrorClass::Refused);
     remote(&sandbox, "one");
     remote(&sandbox, "two");
-    let space = SessionSpace::open(sandbox.start(), Options::default()).expect("a repository");
+    let space =
+        SessionSpace::open(sandbox.start(), SessionOptions::default()).expect("a repository");
     let caller = Caller::new(&space, sandbox.start());
     let several = refusal(Fetch::default().run(&caller));
     assert_eq!(several.class, ErrorClass::Usage);

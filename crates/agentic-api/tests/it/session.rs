@@ -2,12 +2,12 @@
 
 use agentic_api::verb::{
     AfterDecision, Decide, FlowCancel, FlowHistory, FlowSource, FlowStatus, ForkedChildren,
-    HoldAnswer, SessionCancel, SessionDiff, SessionFork, SessionList, SessionReplay, SessionResume,
-    SessionShow, SessionSignal, SessionStart, SessionTick, SessionUpgrade, SessionVerify,
-    SetAnswer,
+    HoldAnswer, ReplaySessions, SessionCancel, SessionDiff, SessionFork, SessionList,
+    SessionResume, SessionShow, SessionSignal, SessionStart, SessionTick, SessionUpgrade,
+    SessionVerify, SetAnswer,
 };
 use agentic_api::view::SessionView;
-use agentic_api::{Caller, Completion, NoticeTone, Verb};
+use agentic_api::{Caller, NoticeTone, Verb, VerbCompletion};
 use agentic_model::Value;
 use agentic_model::guidance::ErrorClass;
 use agentic_session::decide::{Action, ApprovalScope};
@@ -63,7 +63,7 @@ fn a_session_runs_once_and_says_what_it_came_to() {
     let caller = Caller::new(&space, sandbox.start());
     named("alice").run(&caller).expect("the name is free");
     let reply = start("alice", "input * 2").run(&caller).expect("it parses");
-    assert!(matches!(reply.completion, Completion::Whole) && reply.notices.is_empty());
+    assert!(matches!(reply.completion, VerbCompletion::Whole) && reply.notices.is_empty());
     let done = reply.answer;
     assert_eq!((done.state.as_str(), done.result), ("done", Some(json!(6))));
     // The same agent, flow, input and key are the same session.
@@ -99,7 +99,7 @@ fn how_a_session_ends_is_how_its_verb_ends() {
     assert!(notice.sentence().contains(&request) && notice.tone() == NoticeTone::Remark);
 
     let failed = start("failed", "throw \"no\"").run(&caller).expect("it parses");
-    let Completion::Short(why) = &failed.completion else { panic!("it failed") };
+    let VerbCompletion::Short(why) = &failed.completion else { panic!("it failed") };
     assert_eq!((why.class, failed.completion.exit_code()), (ErrorClass::Refused, 1));
     assert!(why.hint.contains("agentic session show"), "{}", why.hint);
 
@@ -118,7 +118,7 @@ fn how_a_session_ends_is_how_its_verb_ends() {
     let cancel = SessionCancel { session: "held".to_owned(), kill: false, why: "late".to_owned() };
     assert_eq!(cancel.run(&caller).expect("it is open").answer.state, "cancelled");
     let resumed = SessionResume { session: "held".to_owned() }.run(&caller).expect("it is over");
-    assert!(matches!(resumed.completion, Completion::Over(ErrorClass::Refused)));
+    assert!(matches!(resumed.completion, VerbCompletion::Over(ErrorClass::Refused)));
     assert_eq!(refusal(approve(&request).run(&caller)).class, ErrorClass::Decided);
 }
 
@@ -199,17 +199,17 @@ fn a_session_is_held_against_its_program() {
     let caller = Caller::new(&space, sandbox.start());
     named("alice").run(&caller).expect("the name is free");
     start("alice", "hold(\"Deploy?\").action").run(&caller).expect("it parses");
-    let replay = |text: Option<&str>| SessionReplay {
+    let replay = |text: Option<&str>| ReplaySessions {
         session: Some("alice".to_owned()),
         flow: text.map(flow),
     };
     let same = replay(None).run(&caller).expect("it is there");
-    assert!(matches!(same.completion, Completion::Whole));
+    assert!(matches!(same.completion, VerbCompletion::Whole));
     assert_eq!(same.answer[0].verdict, "same");
     let other = replay(Some("hold(\"Delete?\").action")).run(&caller).expect("it parses");
-    let Completion::Short(why) = &other.completion else { panic!("it asks something else") };
+    let VerbCompletion::Short(why) = &other.completion else { panic!("it asks something else") };
     assert_eq!((why.class, other.completion.exit_code()), (ErrorClass::Diverged, 5));
-    assert_eq!(SessionReplay::default().run(&caller).expect("readable").answer.len(), 1);
+    assert_eq!(ReplaySessions::default().run(&caller).expect("readable").answer.len(), 1);
 
     let upgrade = |text: &str| SessionUpgrade { session: "alice".to_owned(), flow: flow(text) };
     assert_eq!(refusal(upgrade("hold(\"Delete?\")").run(&caller)).class, ErrorClass::Diverged);

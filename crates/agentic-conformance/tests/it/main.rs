@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use agentic_conformance::{Error, Options, Report, run};
+use agentic_conformance::{Error, RunReport, SuiteChoice, run};
 
 /// A program that does, as its first argument says, what a broken binary might do.
 const FAKE: &str = r#"#!/bin/sh
@@ -28,11 +28,11 @@ case "$1" in
 esac
 "#;
 
-fn options(folder: &Path, suites: &[&str]) -> Options {
+fn options(folder: &Path, suites: &[&str]) -> SuiteChoice {
     let bin = folder.join("fake");
     fs::write(&bin, FAKE).expect("writable");
     fs::set_permissions(&bin, fs::Permissions::from_mode(0o755)).expect("ours");
-    Options {
+    SuiteChoice {
         bin,
         cases_dir: folder.join("conformance"),
         suites: suites.iter().map(ToString::to_string).collect(),
@@ -46,7 +46,7 @@ fn write_suite(folder: &Path, suite: &str, text: &str) {
     fs::write(folder.join("all.case"), text).expect("writable");
 }
 
-fn run_cases(text: &str) -> Report {
+fn run_cases(text: &str) -> RunReport {
     let folder = tempfile::tempdir().expect("writable");
     write_suite(folder.path(), "suite", text);
     run(&options(folder.path(), &[]), &|_| {}).expect("there are cases")

@@ -1,4 +1,4 @@
-use agentic_diag::{Source, Style};
+use agentic_diag::{DiagnosticStyle, SourceText};
 
 use super::*;
 
@@ -6,10 +6,10 @@ use super::*;
 fn finds(source: &str, wanted: &str) {
     let found = check(source);
     let found = found.first().map(|finding| {
-        let named = Source::new("f", source);
+        let named = SourceText::new("f", source);
         let at = named.position(finding.span.start);
         let word = &source[finding.span.start..finding.span.end];
-        assert!(!finding.render(&named, Style::Plain).is_empty());
+        assert!(!finding.render(&named, DiagnosticStyle::Plain).is_empty());
         format!("{} {}:{} `{word}` {}", finding.code, at.line, at.column, finding.message)
     });
     assert_eq!(found.unwrap_or_default(), wanted, "{source}");

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use agentic_flow::limits::{LIMIT, WORK_MAX};
 use agentic_flow::{Flow, FlowProgram};
 use agentic_model::{Cid, Instant, Value};
-use agentic_replay::{Answer, End, Program, ProgramRun, Seed, Start, run_to_end};
+use agentic_replay::{End, Program, ProgramRun, RequestAnswer, Seed, Start, run_to_end};
 
 fn program(source: &str) -> FlowProgram {
     Flow::parse(source).unwrap_or_else(|findings| panic!("{source}: {findings:?}")).program()
@@ -16,7 +16,7 @@ fn start() -> Start {
 }
 
 fn end(source: &str) -> End {
-    run_to_end(program(source), &start(), |_| Answer::Ok(Value::Int(1))).end
+    run_to_end(program(source), &start(), |_| RequestAnswer::Ok(Value::Int(1))).end
 }
 
 /// A script that has to end with a bound, also with everything around it caught.
@@ -68,7 +68,7 @@ fn a_bound_that_a_module_hits_ends_the_run() {
     let modules = BTreeMap::from([(cid, source)]);
     let script = format!("try {{ import \"{cid}\" as m; }} catch {{ }} \"survived\"");
     let flow = Flow::parse_with(&script, modules).expect("a valid flow");
-    let end = run_to_end(flow.program(), &start(), |_| Answer::Ok(Value::Null)).end;
+    let end = run_to_end(flow.program(), &start(), |_| RequestAnswer::Ok(Value::Null)).end;
     assert!(matches!(&end, End::Failed(failure) if failure.code == LIMIT), "{end:?}");
 }
 
@@ -107,7 +107,7 @@ fn work_is_counted_between_answers_and_the_same_every_time() {
         "let t = 0; for i in 0..20 { for j in 0..1000 { t += j; } t += request(\"k\", t); } t";
     let count = || {
         let mut program = program(source);
-        let end = run_to_end(&mut program, &start(), |_| Answer::Ok(Value::Int(1))).end;
+        let end = run_to_end(&mut program, &start(), |_| RequestAnswer::Ok(Value::Int(1))).end;
         (program.work(), end)
     };
     let first = count();

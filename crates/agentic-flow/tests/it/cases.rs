@@ -26,8 +26,8 @@ use agentic_flow::{Flow, FlowProgram, engine};
 use agentic_model::{AgentName, Cid, Instant, Value, json};
 use agentic_replay::record::{CancelMode, CancelRecord};
 use agentic_replay::{
-    Answer, By, End, Failure, Journal, Kinds, Opening, Path, Progress, Request, Session, Setting,
-    Signal, Signalled, Stopped,
+    By, CancelExtent, End, Kinds, Path, ProgramFailure, RecordChain, Request, RequestAnswer,
+    Session, SessionOpening, SessionProgress, SessionSetting, Signal, SignalDelivery,
 };
 
 /// What a host keeps of a run, and what it saw.
@@ -82,7 +82,7 @@ impl Case {
     }
 
     fn begin(&self, host: &mut Host) -> Session<FlowProgram> {
-        let opening = Opening {
+        let opening = SessionOpening {
             agent: AgentName::parse("alice").expect("a valid name"),
             flow: Cid::of(self.script.as_bytes()),
             engine: engine(),
@@ -100,11 +100,11 @@ impl Case {
     }
 
     fn load(&self, host: &mut Host, scopes: Scopes) -> Session<FlowProgram> {
-        let journal = Journal::read(host.frames.clone()).expect("it is a journal");
+        let journal = RecordChain::read(host.frames.clone()).expect("it is a journal");
         let (engine, kinds) = (engine(), Kinds::built_in());
         let objects = host.objects.clone();
-        let setting = Setting { engine: &engine, kinds: &kinds, objects: &objects };
-        let (program, mut fold) = (self.program(), |_: &Request, _: &Answer| {});
+        let setting = SessionSetting { engine: &engine, kinds: &kinds, objects: &objects };
+        let (program, mut fold) = (self.program(), |_: &Request, _: &RequestAnswer| {});
         let loaded = match scopes {
             Scopes::Run => Session::load(&journal, program, setting, &mut fold),
             Scopes::Skipped => Session::resume(&journal, program, setting, &mut fold),
@@ -131,7 +131,7 @@ impl Case {
 }
 
 /// Carries out one line of answers; nothing if it was answered before.
-fn answer(session: &mut Session<FlowProgram>, line: &str) -> Option<Progress> {
+fn answer(session: &mut Session<FlowProgram>, line: &str) -> Option<SessionProgress> {
     let at = Instant::from_millis(session.chain().at().millis() + 1_000);
     if let Some(why) = line.strip_prefix("cancel ") {
         let (who, why) = ("bob".to_owned(), why.to_owned());
@@ -146,10 +146,10 @@ fn answer(session: &mut Session<FlowProgram>, line: &str) -> Option<Progress> {
     let (path, rest) = line.split_once(' ').expect("a path and an answer");
     let (word, rest) = rest.split_once(' ').unwrap_or((rest, ""));
     let answer = match word {
-        "ok" => Answer::Ok(json::from_text(rest).expect("the answer is JSON")),
-        "fail" => Answer::Failed(Failure::new(rest, "as the case has it")),
-        "timeout" => Answer::TimedOut,
-        "cancelled" => Answer::Cancelled(Stopped::Stopped),
+        "ok" => RequestAnswer::Ok(json::from_text(rest).expect("the answer is JSON")),
+        "fail" => RequestAnswer::Failed(ProgramFailure::new(rest, "as the case has it")),
+        "timeout" => RequestAnswer::TimedOut,
+        "cancelled" => RequestAnswer::Cancelled(CancelExtent::Stopped),
         word => panic!("`{word}` is no answer"),
     };
     let path = Path::parse(path).expect("a path");
@@ -158,7 +158,7 @@ fn answer(session: &mut Session<FlowProgram>, line: &str) -> Option<Progress> {
 
 impl Host {
     /// Keeps the records, notes what is seen, and answers what was withdrawn.
-    fn take_in(&mut self, session: &mut Session<FlowProgram>, progress: Progress) {
+    fn take_in(&mut self, session: &mut Session<FlowProgram>, progress: SessionProgress) {
         for withdrawn in &progress.withdrawn {
             self.seen.push(format!("- {}", withdrawn.request.path));
         }
@@ -176,7 +176,7 @@ impl Host {
         self.seen.extend(progress.end.as_ref().map(show_end));
         self.frames.extend(progress.links.into_iter().map(|link| link.bytes));
         for withdrawn in progress.withdrawn {
-            let answer = Answer::Cancelled(Stopped::NotStarted);
+            let answer = RequestAnswer::Cancelled(CancelExtent::NotStarted);
             let at = session.chain().at();
             let by = By::System("withdrawn".to_owned());
             let more = session.answered(&withdrawn.request.path, answer, by, at);
@@ -186,9 +186,9 @@ impl Host {
 
     /// Gives the signals that somebody waits for to who asked first.
     fn deliver_signals(&mut self, session: &mut Session<FlowProgram>) {
-        while let Some(Signalled { seq, path, value }) = session.signalled() {
+        while let Some(SignalDelivery { seq, path, value }) = session.signalled() {
             let at = session.chain().at();
-            let more = session.answered(&path, Answer::Ok(value), By::Signal(seq), at);
+            let more = session.answered(&path, RequestAnswer::Ok(value), By::Signal(seq), at);
             self.take_in(session, more.expect("it waits for the signal"));
         }
     }
@@ -233,7 +233,7 @@ fn check(case: &Case) -> Result<(), String> {
 /// Counts the lines of the transcript that records hold: answers and cancellations that did not
 /// come from the host itself.
 fn answers_given(frames: &[Vec<u8>]) -> usize {
-    let journal = Journal::read(frames.to_vec()).expect("it is a journal");
+    let journal = RecordChain::read(frames.to_vec()).expect("it is a journal");
     let given = journal.records().iter().filter(|record| {
         use agentic_replay::Body;
         matches!(&record.body, Body::Answer(answer) if answer.by == By::Executor)

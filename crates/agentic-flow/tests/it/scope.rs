@@ -8,8 +8,9 @@ use std::rc::Rc;
 use agentic_flow::{Flow, FlowProgram, engine};
 use agentic_model::{AgentName, Cid, Instant, Value};
 use agentic_replay::{
-    Answer, By, Delivery, Divergence, End, Journal, Kinds, Opening, PATCH, Path, Program, Progress,
-    ReplayError, ScopeStep, Seed, Session, Setting, Start, Turn,
+    By, Delivery, Divergence, End, Kinds, PATCH, Path, Program, RecordChain, ReplayError,
+    RequestAnswer, ScopeStep, Seed, Session, SessionOpening, SessionProgress, SessionSetting,
+    Start, Turn,
 };
 
 /// A flow that counts what is delivered to it.
@@ -52,7 +53,7 @@ fn flow(source: &str) -> FlowProgram {
 /// Runs a flow whose requests are all answered with their payload, changes with `true`, until it
 /// asks for `hold`.
 fn recorded(source: &str) -> Vec<Vec<u8>> {
-    let opening = Opening {
+    let opening = SessionOpening {
         agent: AgentName::parse("alice").expect("a valid name"),
         flow: Cid::of(source.as_bytes()),
         engine: engine(),
@@ -72,19 +73,19 @@ fn recorded(source: &str) -> Vec<Vec<u8>> {
         let request = &performance.request;
         let is_patch = request.kind == PATCH;
         let value = if is_patch { Value::Bool(true) } else { request.payload.clone() };
-        let answer = Answer::Ok(value);
+        let answer = RequestAnswer::Ok(value);
         progress = session.answered(&request.path, answer, By::Executor, at).expect("it is open");
     }
 }
 
-type Loaded = Result<(usize, Session<Counting>, Progress), ReplayError>;
+type Loaded = Result<(usize, Session<Counting>, SessionProgress), ReplayError>;
 
 fn load(frames: &[Vec<u8>], source: &str, how: How) -> Loaded {
-    let journal = Journal::read(frames.to_vec()).expect("it is a journal");
+    let journal = RecordChain::read(frames.to_vec()).expect("it is a journal");
     let n_deliveries = Rc::new(Cell::new(0));
     let program = Counting { flow: flow(source), n_deliveries: Rc::clone(&n_deliveries) };
     let (engine, kinds, objects) = (engine(), Kinds::built_in(), BTreeMap::new());
-    let setting = Setting { engine: &engine, kinds: &kinds, objects: &objects };
+    let setting = SessionSetting { engine: &engine, kinds: &kinds, objects: &objects };
     let (session, progress) = match how {
         How::Load => Session::load(&journal, program, setting, &mut |_, _| {}),
         How::Resume => Session::resume(&journal, program, setting, &mut |_, _| {}),
@@ -152,16 +153,17 @@ fn a_change_that_a_run_did_not_know_is_told_to_it_as_such() {
     assert!(progress.links.is_empty());
     let at = session.chain().at();
     let hold = session.pending()[0].request.path.clone();
-    let progress =
-        session.answered(&hold, Answer::Ok(Value::Null), By::Executor, at).expect("it is open");
+    let progress = session
+        .answered(&hold, RequestAnswer::Ok(Value::Null), By::Executor, at)
+        .expect("it is open");
     let patch = progress.perform[0].request.clone();
     assert_eq!((patch.kind.as_str(), patch.path.as_str()), (PATCH, "patch-end.0"));
     let mut all = [frames, progress.links.into_iter().map(|link| link.bytes).collect()].concat();
-    let answer = Answer::Ok(Value::Bool(true));
+    let answer = RequestAnswer::Ok(Value::Bool(true));
     let progress = session.answered(&patch.path, answer, By::Executor, at).expect("it is open");
     let end = progress.perform[0].request.clone();
     all.extend(progress.links.into_iter().map(|link| link.bytes));
-    let progress = session.answered(&end.path, Answer::Ok(Value::Null), By::Executor, at);
+    let progress = session.answered(&end.path, RequestAnswer::Ok(Value::Null), By::Executor, at);
     let progress = progress.expect("it is open");
     assert_eq!(progress.end, Some(End::Done(Value::text("new"))));
     all.extend(progress.links.into_iter().map(|link| link.bytes));

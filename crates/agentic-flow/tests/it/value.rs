@@ -2,13 +2,13 @@
 
 use agentic_flow::Flow;
 use agentic_model::{Cid, Instant, Value, canonical};
-use agentic_replay::{Answer, End, Failure, NOT_DATA, Seed, Start, run_to_end};
+use agentic_replay::{End, NOT_DATA, ProgramFailure, RequestAnswer, Seed, Start, run_to_end};
 use proptest::prelude::*;
 
 fn run(source: &str, input: Value, answer: Value) -> End {
     let flow = Flow::parse(source).unwrap_or_else(|findings| panic!("{findings:?}"));
     let start = Start { input, seed: Seed([7; 32]), at: Instant::from_millis(5) };
-    run_to_end(flow.program(), &start, |_| Answer::Ok(answer.clone())).end
+    run_to_end(flow.program(), &start, |_| RequestAnswer::Ok(answer.clone())).end
 }
 
 fn any_value() -> impl Strategy<Value = Value> {
@@ -47,7 +47,10 @@ proptest! {
 /// A value that is no data ends a run when it is the result, and can be caught when it is asked.
 fn refuse(expression: &str) {
     let end = run(expression, Value::Null, Value::Null);
-    assert!(matches!(&end, End::Failed(Failure { code, .. }) if code == NOT_DATA), "{end:?}");
+    assert!(
+        matches!(&end, End::Failed(ProgramFailure { code, .. }) if code == NOT_DATA),
+        "{end:?}"
+    );
     let source = format!("try {{ request(\"k\", [{expression}]) }} catch (e) {{ return e.code; }}");
     assert_eq!(run(&source, Value::Null, Value::Null), End::Done(Value::text(NOT_DATA)));
 }

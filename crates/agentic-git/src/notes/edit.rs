@@ -12,7 +12,7 @@ use crate::{RefMove, Repository, to_id, to_oid};
 use agentic_store::error::RefError;
 use agentic_store::ground::{Upkeep, unite_lines};
 use agentic_store::journal::{
-    BranchMove, Compared, Content, GitKind, GitObject, KeptObject, NotesEdit, Transaction,
+    BranchMove, ComparedNotes, Content, GitKind, GitObject, KeptObject, NotesEdit, Transaction,
 };
 use agentic_store::{Error, Result, fault};
 
@@ -20,14 +20,14 @@ use agentic_store::{Error, Result, fault};
 const RACES_MAX: usize = 1000;
 
 /// A notes tree on its way to its next state. Nothing is written before it is finished.
-struct Draft<'a> {
+struct NotesDraft<'a> {
     notes: &'a NotesState<'a>,
     root: Tree,
     fresh: BTreeMap<Oid, GitObject>,
 }
 
 /// A notes tree that is ready to be written: its id, and every object that it may lack.
-struct Finished {
+struct FinishedNotes {
     tree: Oid,
     objects: Vec<GitObject>,
     /// What the objects are called, in their order.
@@ -45,21 +45,21 @@ impl Repository {
         edit: &NotesEdit,
         transaction: &Transaction,
         upkeep: &Upkeep<'_>,
-    ) -> Result<Compared> {
+    ) -> Result<ComparedNotes> {
         for _ in 0..RACES_MAX {
             let notes = self.notes(&edit.name)?;
             let gap = self.vanished(&edit.name, &notes, upkeep)?;
-            let mut draft = Draft::of(&notes)?;
+            let mut draft = NotesDraft::of(&notes)?;
             draft.apply(&gap.edit)?;
             draft.apply(edit)?;
             let removed = gap.removed;
             let Some(draft) = draft.finish()? else {
-                return Ok(Compared { tip: notes.tip, removed });
+                return Ok(ComparedNotes { tip: notes.tip, removed });
             };
             fault::point("before-notes")?;
             let parents = notes.tip.into_iter().collect();
             match self.commit_notes(&edit.name, notes.tip, draft, parents, transaction)? {
-                (RefMove::Moved, new) => return Ok(Compared { tip: Some(new), removed }),
+                (RefMove::Moved, new) => return Ok(ComparedNotes { tip: Some(new), removed }),
                 (RefMove::Lost { .. }, _) => {}
             }
         }
@@ -81,9 +81,9 @@ impl Repository {
                 Some(tip) if self.is_ancestor(theirs, tip)? => return Ok(false),
                 Some(tip) if !self.is_ancestor(tip, theirs)? => {
                     let edit = self.notes_at(Some(theirs))?.missing_from(&ours, name)?;
-                    let mut draft = Draft::of(&ours)?;
+                    let mut draft = NotesDraft::of(&ours)?;
                     draft.unite(&edit)?;
-                    let unchanged = || Finished {
+                    let unchanged = || FinishedNotes {
                         tree: ours.tree.expect("a tip has a tree"),
                         objects: Vec::new(),
                         names: Vec::new(),
@@ -107,7 +107,7 @@ impl Repository {
         &self,
         name: &str,
         expect: Option<Oid>,
-        draft: Finished,
+        draft: FinishedNotes,
         parents: Vec<Oid>,
         transaction: &Transaction,
     ) -> Result<(RefMove, Oid)> {
@@ -120,7 +120,7 @@ impl Repository {
         };
         let object = GitObject { kind: GitKind::Commit, bytes: commit.to_bytes() };
         let new = self.name_object(&object);
-        let Finished { mut objects, mut names, .. } = draft;
+        let FinishedNotes { mut objects, mut names, .. } = draft;
         objects.push(object);
         names.push(new);
         let written = self.write_named(&objects, || names)?;
@@ -158,13 +158,13 @@ impl NotesState<'_> {
     }
 }
 
-impl<'a> Draft<'a> {
-    fn of(notes: &'a NotesState<'a>) -> Result<Draft<'a>> {
+impl<'a> NotesDraft<'a> {
+    fn of(notes: &'a NotesState<'a>) -> Result<NotesDraft<'a>> {
         let root = match notes.tree {
             Some(tree) => notes.repository.load_tree(tree)?,
             None => Tree::empty(),
         };
-        Ok(Draft { notes, root, fresh: BTreeMap::new() })
+        Ok(NotesDraft { notes, root, fresh: BTreeMap::new() })
     }
 
     /// Sets notes and adds objects. A note text that somebody changed is kept, and ours replaced in
@@ -218,20 +218,20 @@ impl<'a> Draft<'a> {
     }
 
     /// Returns the new tree with the objects that it needs; nothing if nothing changed.
-    fn finish(mut self) -> Result<Option<Finished>> {
+    fn finish(mut self) -> Result<Option<FinishedNotes>> {
         let root = std::mem::replace(&mut self.root, Tree::empty());
         let tree = self.store_tree(root)?;
         if self.notes.tree == Some(tree) {
             return Ok(None);
         }
-        let mut finished = Finished { tree, objects: Vec::new(), names: Vec::new() };
+        let mut finished = FinishedNotes { tree, objects: Vec::new(), names: Vec::new() };
         self.take_reachable(tree, &mut finished)?;
         Ok(Some(finished))
     }
 
     /// Moves the fresh objects below a tree over, those that are named before those that name them.
     /// States in between, which several edits of one folder leave, stay behind.
-    fn take_reachable(&mut self, oid: Oid, finished: &mut Finished) -> Result<()> {
+    fn take_reachable(&mut self, oid: Oid, finished: &mut FinishedNotes) -> Result<()> {
         let Some(object) = self.fresh.remove(&oid) else { return Ok(()) };
         if object.kind == GitKind::Tree {
             for entry in decode(oid, &object.bytes)?.entries {

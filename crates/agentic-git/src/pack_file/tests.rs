@@ -18,7 +18,7 @@ fn an_index_tells_where_objects_stand_however_far_behind() {
     let mut writer = PackWriter::begin(&folder, 4).expect("writable");
     let offsets = [12, LARGE_OFFSET - 1, LARGE_OFFSET, 9 << 40];
     for (number, offset) in offsets.into_iter().enumerate() {
-        let place = Place { offset, crc: number as u32 };
+        let place = PackPlace { offset, crc: number as u32 };
         writer.entries.insert(id(number as u8 * 60), place);
     }
     let path = above.path().join("an.idx");

@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use agentic_model::Oid;
 
 use super::WorktreeLock;
-use super::merging::Edited;
+use super::merging::EditedFile;
 use crate::trail::{FileEntry, Trail};
 use crate::{Repository, by_command_line, remove_if_hollow};
 use agentic_store::{Error, Result, file};
@@ -48,8 +48,8 @@ enum OnDisk {
 
 /// The paths that are still to be worked on, and those that were left.
 #[derive(Default)]
-struct Findings {
-    edited: Vec<Edited>,
+struct PathFindings {
+    edited: Vec<EditedFile>,
     left: Vec<Vec<u8>>,
 }
 
@@ -73,11 +73,11 @@ impl WorktreeLock {
             changes.partition(|change| change.new.is_none());
         // Attributes say how the other files are read.
         there.sort_by_key(|change| !change.path.ends_with(b".gitattributes"));
-        let mut findings = Findings::default();
+        let mut findings = PathFindings::default();
         for part in gone.chunks(FILES_AT_ONCE).chain(there.chunks(FILES_AT_ONCE)) {
             self.bring_part(repository, trail, part, &mut findings)?;
         }
-        let Findings { edited, mut left } = findings;
+        let PathFindings { edited, mut left } = findings;
         left.extend(self.merge(repository, trail, edited, left.is_empty())?);
         // The index learns what the files look like on the disk.
         self.refresh_index()?;
@@ -90,21 +90,23 @@ impl WorktreeLock {
         repository: &Repository,
         trail: &Trail,
         part: &[Change],
-        findings: &mut Findings,
+        findings: &mut PathFindings,
     ) -> Result<()> {
         let on_disk = self.on_disk(repository, part)?;
         let mut stale: Vec<&[u8]> = Vec::new();
         for (change, found) in part.iter().zip(on_disk) {
             if trail.merge_of(&change.path).is_some() {
-                findings.edited.push(Edited::of(change.clone(), found.entry()));
+                findings.edited.push(EditedFile::of(change.clone(), found.entry()));
                 continue;
             }
             match self.step_of(repository, change, found)? {
-                Step::Nothing => {}
-                Step::Remove => self.remove(&change.path)?,
-                Step::Write => stale.push(&change.path),
-                Step::Merge => findings.edited.push(Edited::of(change.clone(), found.entry())),
-                Step::Leave => findings.left.push(change.path.clone()),
+                PathStep::Nothing => {}
+                PathStep::Remove => self.remove(&change.path)?,
+                PathStep::Write => stale.push(&change.path),
+                PathStep::Merge => {
+                    findings.edited.push(EditedFile::of(change.clone(), found.entry()))
+                }
+                PathStep::Leave => findings.left.push(change.path.clone()),
             }
         }
         for part in by_command_line(&stale) {
@@ -114,30 +116,30 @@ impl WorktreeLock {
     }
 
     /// Says what is to be done about a path.
-    fn step_of(&self, repository: &Repository, change: &Change, found: OnDisk) -> Result<Step> {
+    fn step_of(&self, repository: &Repository, change: &Change, found: OnDisk) -> Result<PathStep> {
         let is = |entry: Option<FileEntry>, found| {
             entry.is_some_and(|entry| is_same(repository, entry, found))
         };
         let is_submodule = |entry: Option<FileEntry>| entry.is_some_and(|it| it.mode == SUBMODULE);
         Ok(match (found, change.new) {
             // What is in a submodule is its own; git leaves it there too.
-            (OnDisk::Nothing | OnDisk::Folder, None) => Step::Nothing,
-            (OnDisk::Folder, Some(_)) if is_submodule(change.new) => Step::Nothing,
-            (OnDisk::Nothing, Some(_)) => Step::Write,
+            (OnDisk::Nothing | OnDisk::Folder, None) => PathStep::Nothing,
+            (OnDisk::Folder, Some(_)) if is_submodule(change.new) => PathStep::Nothing,
+            (OnDisk::Nothing, Some(_)) => PathStep::Write,
             (OnDisk::Folder, Some(_)) => match remove_if_hollow(&self.full(&change.path)) {
-                true => Step::Write,
-                false => Step::Leave,
+                true => PathStep::Write,
+                false => PathStep::Leave,
             },
-            (OnDisk::Other, _) => Step::Leave,
-            (OnDisk::File(found), _) if is(change.new, found) => Step::Nothing,
-            (OnDisk::File(found), None) if is(change.old, found) => Step::Remove,
-            (OnDisk::File(found), Some(_)) if is(change.old, found) => Step::Write,
+            (OnDisk::Other, _) => PathStep::Leave,
+            (OnDisk::File(found), _) if is(change.new, found) => PathStep::Nothing,
+            (OnDisk::File(found), None) if is(change.old, found) => PathStep::Remove,
+            (OnDisk::File(found), Some(_)) if is(change.old, found) => PathStep::Write,
             // Only its mode was changed: it is whole, though it may be how the new content begins.
             (OnDisk::File(found), _) if change.old.is_some_and(|old| old.oid == found.oid) => {
-                Step::Merge
+                PathStep::Merge
             }
-            (OnDisk::File(_), _) if self.is_part_of(change)? => Step::Write,
-            (OnDisk::File(_), _) => Step::Merge,
+            (OnDisk::File(_), _) if self.is_part_of(change)? => PathStep::Write,
+            (OnDisk::File(_), _) => PathStep::Merge,
         })
     }
 
@@ -189,7 +191,7 @@ impl WorktreeLock {
             });
         }
         let paths: Vec<&[u8]> = files.iter().map(|(_, path)| *path).collect();
-        let oids = self.hash(&paths, Keeping::Nothing)?;
+        let oids = self.hash(&paths, ObjectKeeping::Nothing)?;
         for ((number, _), oid) in files.iter().zip(oids) {
             if let OnDisk::File(entry) = &mut found[*number] {
                 entry.oid = oid;
@@ -199,10 +201,10 @@ impl WorktreeLock {
     }
 
     /// Names the contents of files as git would add them.
-    pub(super) fn hash(&self, paths: &[&[u8]], keeping: Keeping) -> Result<Vec<Oid>> {
+    pub(super) fn hash(&self, paths: &[&[u8]], keeping: ObjectKeeping) -> Result<Vec<Oid>> {
         let options: &[&str] = match keeping {
-            Keeping::Nothing => &["hash-object", "--"],
-            Keeping::Objects => &["hash-object", "-w", "--"],
+            ObjectKeeping::Nothing => &["hash-object", "--"],
+            ObjectKeeping::Objects => &["hash-object", "-w", "--"],
         };
         let mut oids = Vec::new();
         for part in by_command_line(paths) {
@@ -272,13 +274,13 @@ impl WorktreeLock {
 
 /// Whether what is hashed is kept as an object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Keeping {
+pub(super) enum ObjectKeeping {
     Nothing,
     Objects,
 }
 
 /// What is to be done about a path.
-enum Step {
+enum PathStep {
     Nothing,
     Remove,
     Write,

@@ -9,30 +9,30 @@ use std::fs;
 use agentic_model::Oid;
 
 use super::WorktreeLock;
-use super::files::{Change, EXECUTABLE, Keeping, LINK, PLAIN, is_same};
+use super::files::{Change, EXECUTABLE, LINK, ObjectKeeping, PLAIN, is_same};
 use crate::trail::{FileEntry, NotedMerge, Trail};
 use crate::{FileMode, Repository, Scratch, TreeChange, TreeEdit};
 use agentic_store::journal::{GitKind, GitObject};
 use agentic_store::{Error, Result, fault};
 
 /// A file that was edited meanwhile.
-pub(super) struct Edited {
+pub(super) struct EditedFile {
     change: Change,
     /// What it is now; nothing if it is no file any more.
     found: Option<FileEntry>,
 }
 
 /// What a merge made of a file, and what the file held before.
-struct Merged {
+struct MergedFile {
     noted: NotedMerge,
     before: Vec<u8>,
     /// The result, unless an earlier process wrote it. No ref names it, so a prune may take it away.
     blobs: Vec<GitObject>,
 }
 
-impl Edited {
-    pub(super) fn of(change: Change, found: Option<FileEntry>) -> Edited {
-        Edited { change, found }
+impl EditedFile {
+    pub(super) fn of(change: Change, found: Option<FileEntry>) -> EditedFile {
+        EditedFile { change, found }
     }
 }
 
@@ -43,7 +43,7 @@ impl WorktreeLock {
         &self,
         repository: &Repository,
         trail: &Trail,
-        edited: Vec<Edited>,
+        edited: Vec<EditedFile>,
         is_there: bool,
     ) -> Result<Vec<Vec<u8>>> {
         let paths = || edited.iter().map(|one| one.change.path.clone()).collect::<Vec<_>>();
@@ -53,9 +53,9 @@ impl WorktreeLock {
         let mut merged = Vec::new();
         for one in &edited {
             match self.merge_one(repository, trail, one)? {
-                Some(Outcome::Placed) => {}
-                Some(Outcome::ToPlace(one)) if is_there => merged.push(one),
-                Some(Outcome::ToPlace(_)) | None => return Ok(paths()),
+                Some(MergeExtent::Placed) => {}
+                Some(MergeExtent::ToPlace(one)) if is_there => merged.push(one),
+                Some(MergeExtent::ToPlace(_)) | None => return Ok(paths()),
             }
         }
         self.note_merges(trail, &merged)?;
@@ -70,9 +70,9 @@ impl WorktreeLock {
         Ok(left)
     }
 
-    fn note_merges(&self, trail: &Trail, merged: &[Merged]) -> Result<()> {
+    fn note_merges(&self, trail: &Trail, merged: &[MergedFile]) -> Result<()> {
         let mut trail = trail.clone();
-        for Merged { noted, .. } in merged {
+        for MergedFile { noted, .. } in merged {
             trail.merges.retain(|known| known.path != noted.path);
             trail.merges.push(noted.clone());
         }
@@ -84,18 +84,22 @@ impl WorktreeLock {
         &self,
         repository: &Repository,
         trail: &Trail,
-        one: &Edited,
-    ) -> Result<Option<Outcome>> {
-        let Edited { change: Change { path, old, new }, found: Some(found) } = one else {
+        one: &EditedFile,
+    ) -> Result<Option<MergeExtent>> {
+        let EditedFile { change: Change { path, old, new }, found: Some(found) } = one else {
             return Ok(None);
         };
         if let Some(noted) = trail.merge_of(path) {
             let is = |entry| is_same(repository, entry, *found);
             match (is(noted.result), is(noted.found)) {
-                (true, _) => return Ok(Some(Outcome::Placed)),
+                (true, _) => return Ok(Some(MergeExtent::Placed)),
                 (false, true) if repository.has_object(noted.result.oid) => {
                     let (noted, before) = (noted.clone(), self.read_raw(path)?);
-                    return Ok(Some(Outcome::ToPlace(Merged { noted, before, blobs: Vec::new() })));
+                    return Ok(Some(MergeExtent::ToPlace(MergedFile {
+                        noted,
+                        before,
+                        blobs: Vec::new(),
+                    })));
                 }
                 // A prune took the result away; the file is as it was, so it is made once more.
                 (false, true) => {}
@@ -123,7 +127,7 @@ impl WorktreeLock {
         here.write_loose(&blobs)?;
         let result = FileEntry { mode: mode_of(mode), oid };
         let noted = NotedMerge { path: path.clone(), found: *found, result };
-        Ok(Some(Outcome::ToPlace(Merged { noted, before, blobs })))
+        Ok(Some(MergeExtent::ToPlace(MergedFile { noted, before, blobs })))
     }
 
     /// Keeps the content of an edited file as an object, to be merged.
@@ -133,13 +137,13 @@ impl WorktreeLock {
                 let target = GitObject { kind: GitKind::Blob, bytes: self.read_raw(path)? };
                 here.write_loose(&[target])?.pop()
             }
-            _ => self.hash(&[path], Keeping::Objects)?.pop(),
+            _ => self.hash(&[path], ObjectKeeping::Objects)?.pop(),
         };
         Ok(FileEntry { oid: oid.unwrap_or(found.oid), ..found })
     }
 
     /// Replaces a file by what the merge made of it, if it is what was merged; tells whether it was.
-    fn place_merged(&self, repository: &Repository, merged: &Merged) -> Result<bool> {
+    fn place_merged(&self, repository: &Repository, merged: &MergedFile) -> Result<bool> {
         repository.write_loose(&merged.blobs)?;
         let NotedMerge { path, result, .. } = &merged.noted;
         let content = match result.mode {
@@ -166,11 +170,11 @@ impl WorktreeLock {
 }
 
 /// How far the merge of a file is.
-enum Outcome {
+enum MergeExtent {
     /// The result is in its place.
     Placed,
     /// It has still to replace the file.
-    ToPlace(Merged),
+    ToPlace(MergedFile),
 }
 
 /// Makes a tree with one file, or none; nothing if it is something that cannot be merged.

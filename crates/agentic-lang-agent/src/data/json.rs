@@ -8,7 +8,7 @@ mod read;
 use std::fmt::Write as _;
 
 use agentic_model::json::printer::{
-    Escapes, Printed, PrintedShape, print_indented, print_line, print_text,
+    Escapes, PrintedJson, PrintedShape, print_indented, print_line, print_text,
 };
 
 use crate::data::{Data, VALUE_BYTES_MAX, VALUE_DEPTH_MAX, number_text};
@@ -58,7 +58,7 @@ pub(crate) fn write_text(text: &str, out: &mut String) {
     print_text(text, Escapes::FewLetters, out);
 }
 
-impl Printed for Data {
+impl PrintedJson for Data {
     fn shape(&self) -> PrintedShape<'_, Data> {
         match self {
             Data::List(list) => PrintedShape::List(&list.items),

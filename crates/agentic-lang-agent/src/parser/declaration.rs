@@ -6,7 +6,7 @@ use crate::ast::{
 };
 use crate::code::{self, PhaseResult};
 use crate::parser::{Distinct, Parser};
-use crate::token::Kind;
+use crate::token::TokenKind;
 
 /// The version that has extensions.
 const VERSION: &str = "agentic 1";
@@ -23,7 +23,7 @@ const LATER: [(&str, &str); 4] = [
 impl Parser<'_> {
     pub(super) fn file(&mut self) -> PhaseResult<()> {
         self.version()?;
-        while self.kind() != Kind::End {
+        while self.kind() != TokenKind::End {
             self.declaration()?;
         }
         Ok(())
@@ -33,14 +33,14 @@ impl Parser<'_> {
     /// reserved word: it means this only where nothing else can stand.
     fn version(&mut self) -> PhaseResult<()> {
         let word = self.peek();
-        if word.kind != Kind::Name || self.ast.text(word.symbol) != "language" {
+        if word.kind != TokenKind::Name || self.ast.text(word.symbol) != "language" {
             return Ok(());
         }
-        if self.tokens.get(self.at + 1).is_none_or(|next| next.kind != Kind::Text) {
+        if self.tokens.get(self.at + 1).is_none_or(|next| next.kind != TokenKind::Text) {
             return Ok(());
         }
         self.take();
-        let version = self.expect(Kind::Text)?;
+        let version = self.expect(TokenKind::Text)?;
         let text = self.ast.text(version.symbol);
         if text != VERSION && text != ORIGINAL {
             let message = format!("the language version {text:?} is not known");
@@ -54,7 +54,7 @@ impl Parser<'_> {
             ));
         }
         let has_extensions = text == VERSION;
-        self.expect(Kind::Semicolon)?;
+        self.expect(TokenKind::Semicolon)?;
         if has_extensions {
             self.ast.extensions = Extensions::On;
         }
@@ -67,14 +67,14 @@ impl Parser<'_> {
     )]
     fn declaration(&mut self) -> PhaseResult<()> {
         match self.kind() {
-            Kind::Agent => self.agent(),
-            Kind::Tool => self.tool(),
-            Kind::Task => self.task(),
-            Kind::Pipeline => self.pipeline(),
-            Kind::Workflow => self.workflow(),
-            Kind::Type => self.alias(),
-            Kind::Enum => self.enumeration(),
-            Kind::Test => self.test(),
+            TokenKind::Agent => self.agent(),
+            TokenKind::Tool => self.tool(),
+            TokenKind::Task => self.task(),
+            TokenKind::Pipeline => self.pipeline(),
+            TokenKind::Workflow => self.workflow(),
+            TokenKind::Type => self.alias(),
+            TokenKind::Enum => self.enumeration(),
+            TokenKind::Test => self.test(),
             _ => Err(self.unexpected(code::EXPECTED_DECLARATION, "a declaration")),
         }
     }
@@ -86,27 +86,27 @@ impl Parser<'_> {
     fn agent(&mut self) -> PhaseResult<()> {
         self.take();
         let name = self.name()?;
-        self.expect(Kind::BraceOpen)?;
+        self.expect(TokenKind::BraceOpen)?;
         let (mut model, mut tools) = (None, None);
-        while !self.accept(Kind::BraceClose) {
+        while !self.accept(TokenKind::BraceClose) {
             let word = self.peek();
             let key = WrittenName { symbol: word.symbol, start: word.start, end: word.end };
             match word.kind {
-                Kind::Comma => _ = self.take(),
-                Kind::Model if model.is_some() => {
+                TokenKind::Comma => _ = self.take(),
+                TokenKind::Model if model.is_some() => {
                     return self.duplicate(code::DUPLICATE_AGENT_ENTRY, key, "the entry");
                 }
-                Kind::Tools if tools.is_some() => {
+                TokenKind::Tools if tools.is_some() => {
                     return self.duplicate(code::DUPLICATE_AGENT_ENTRY, key, "the entry");
                 }
-                Kind::Model => {
+                TokenKind::Model => {
                     self.take();
-                    self.expect(Kind::Colon)?;
-                    model = Some(self.expect(Kind::Text)?.symbol);
+                    self.expect(TokenKind::Colon)?;
+                    model = Some(self.expect(TokenKind::Text)?.symbol);
                 }
-                Kind::Tools => {
+                TokenKind::Tools => {
                     self.take();
-                    self.expect(Kind::Colon)?;
+                    self.expect(TokenKind::Colon)?;
                     tools = Some(self.tool_list()?);
                 }
                 _ => {
@@ -134,10 +134,10 @@ impl Parser<'_> {
     }
 
     fn tool_list(&mut self) -> PhaseResult<Vec<WrittenName>> {
-        self.expect(Kind::BracketOpen)?;
+        self.expect(TokenKind::BracketOpen)?;
         let mut tools = Vec::new();
         let mut distinct = Distinct::default();
-        if self.accept(Kind::BracketClose) {
+        if self.accept(TokenKind::BracketClose) {
             return Ok(tools);
         }
         loop {
@@ -146,35 +146,35 @@ impl Parser<'_> {
                 return self.duplicate(code::DUPLICATE_AGENT_TOOL, tool, "the tool");
             }
             tools.push(tool);
-            if !self.accept(Kind::Comma) {
+            if !self.accept(TokenKind::Comma) {
                 break;
             }
         }
-        self.expect(Kind::BracketClose)?;
+        self.expect(TokenKind::BracketClose)?;
         Ok(tools)
     }
 
     /// Parses name, parameters and result type.
     fn signature(&mut self) -> PhaseResult<TaskSignature> {
         let name = self.name()?;
-        self.expect(Kind::ParenOpen)?;
+        self.expect(TokenKind::ParenOpen)?;
         let mut params = Vec::new();
         let mut distinct = Distinct::default();
-        if self.kind() != Kind::ParenClose {
+        if self.kind() != TokenKind::ParenClose {
             loop {
                 let name = self.name()?;
                 if !distinct.add(name.symbol) {
                     return self.duplicate(code::DUPLICATE_PARAMETER, name, "the parameter");
                 }
-                self.expect(Kind::Colon)?;
+                self.expect(TokenKind::Colon)?;
                 params.push(TaskParameter { name, declared: self.type_id()? });
-                if !self.accept(Kind::Comma) {
+                if !self.accept(TokenKind::Comma) {
                     break;
                 }
             }
         }
-        self.expect(Kind::ParenClose)?;
-        self.expect(Kind::Arrow)?;
+        self.expect(TokenKind::ParenClose)?;
+        self.expect(TokenKind::Arrow)?;
         let result = self.type_id()?;
         Ok(TaskSignature { name, params, result })
     }
@@ -196,9 +196,9 @@ impl Parser<'_> {
     fn task(&mut self) -> PhaseResult<()> {
         self.take();
         let signature = self.signature()?;
-        let mode = match self.accept(Kind::By) {
+        let mode = match self.accept(TokenKind::By) {
             true => {
-                self.expect(Kind::Agent)?;
+                self.expect(TokenKind::Agent)?;
                 TaskMode::Agent
             }
             false => TaskMode::Handler,
@@ -215,8 +215,8 @@ impl Parser<'_> {
     }
 
     fn empty_body(&mut self) -> PhaseResult<()> {
-        self.expect(Kind::BraceOpen)?;
-        self.expect(Kind::BraceClose)?;
+        self.expect(TokenKind::BraceOpen)?;
+        self.expect(TokenKind::BraceClose)?;
         Ok(())
     }
 
@@ -237,9 +237,9 @@ impl Parser<'_> {
     fn workflow(&mut self) -> PhaseResult<()> {
         self.take();
         let signature = self.signature()?;
-        self.expect(Kind::BraceOpen)?;
+        self.expect(TokenKind::BraceOpen)?;
         let mut steps = Vec::new();
-        while self.kind() != Kind::BraceClose {
+        while self.kind() != TokenKind::BraceClose {
             steps.push(self.step()?);
         }
         let end = self.take().start;
@@ -262,9 +262,9 @@ impl Parser<'_> {
     fn step(&mut self) -> PhaseResult<PipelineStep> {
         let start = self.peek().start;
         let kind = match self.kind() {
-            Kind::Stage => self.stage()?,
-            Kind::Review => self.review()?,
-            Kind::Return => {
+            TokenKind::Stage => self.stage()?,
+            TokenKind::Review => self.review()?,
+            TokenKind::Return => {
                 self.take();
                 StepKind::Return(self.expression()?)
             }
@@ -273,35 +273,35 @@ impl Parser<'_> {
                 return Err(self.unexpected(code::EXPECTED_STEP, wanted));
             }
         };
-        self.expect(Kind::Semicolon)?;
+        self.expect(TokenKind::Semicolon)?;
         Ok(PipelineStep { start, end: self.end(), kind })
     }
 
     fn stage(&mut self) -> PhaseResult<StepKind> {
         self.take();
         let target = self.name()?;
-        self.expect(Kind::Equal)?;
+        self.expect(TokenKind::Equal)?;
         let agent = self.name()?;
-        self.expect(Kind::Does)?;
+        self.expect(TokenKind::Does)?;
         let task = self.name()?;
-        self.expect(Kind::ParenOpen)?;
-        let args = self.nested(|parser| parser.items(Kind::ParenClose))?;
+        self.expect(TokenKind::ParenOpen)?;
+        let args = self.nested(|parser| parser.items(TokenKind::ParenClose))?;
         Ok(StepKind::Stage { target, agent, task, args })
     }
 
     fn review(&mut self) -> PhaseResult<StepKind> {
         self.take();
         let target = self.name()?;
-        self.expect(Kind::Equal)?;
+        self.expect(TokenKind::Equal)?;
         let reviewer = self.name()?;
-        self.expect(Kind::Checks)?;
+        self.expect(TokenKind::Checks)?;
         let source = self.name()?;
-        self.expect(Kind::Revise)?;
-        self.expect(Kind::With)?;
+        self.expect(TokenKind::Revise)?;
+        self.expect(TokenKind::With)?;
         let reviser = self.name()?;
-        self.expect(Kind::Using)?;
+        self.expect(TokenKind::Using)?;
         let task = self.name()?;
-        self.expect(Kind::MaxRounds)?;
+        self.expect(TokenKind::MaxRounds)?;
         let rounds = self.whole(code::ROUNDS_NOT_WHOLE, "max_rounds")?.symbol;
         Ok(StepKind::Review { target, reviewer, source, reviser, task, rounds })
     }
@@ -309,9 +309,9 @@ impl Parser<'_> {
     fn alias(&mut self) -> PhaseResult<()> {
         self.take();
         let name = self.name()?;
-        self.expect(Kind::Equal)?;
+        self.expect(TokenKind::Equal)?;
         let declared = self.type_id()?;
-        self.expect(Kind::Semicolon)?;
+        self.expect(TokenKind::Semicolon)?;
         if self.ast.by_name.aliases.get(name.symbol).is_some() {
             return self.duplicate(code::DUPLICATE_ALIAS, name, "the type");
         }
@@ -324,22 +324,22 @@ impl Parser<'_> {
     fn enumeration(&mut self) -> PhaseResult<()> {
         self.take();
         let name = self.name()?;
-        self.expect(Kind::BraceOpen)?;
+        self.expect(TokenKind::BraceOpen)?;
         let mut variants = Vec::new();
         let mut distinct = Distinct::default();
-        while self.kind() != Kind::BraceClose {
+        while self.kind() != TokenKind::BraceClose {
             let variant = self.name()?;
             if !distinct.add(variant.symbol) {
                 let what = format!("in the enum `{}`, the variant", self.ast.text(name.symbol));
                 return self.duplicate(code::DUPLICATE_VARIANT, variant, &what);
             }
             variants.push(variant);
-            if !self.accept(Kind::Comma) {
+            if !self.accept(TokenKind::Comma) {
                 break;
             }
         }
-        self.expect(Kind::BraceClose)?;
-        self.expect(Kind::Semicolon)?;
+        self.expect(TokenKind::BraceClose)?;
+        self.expect(TokenKind::Semicolon)?;
         if self.ast.by_name.enums.get(name.symbol).is_some() {
             return self.duplicate(code::DUPLICATE_ENUM, name, "the enum");
         }
@@ -351,7 +351,7 @@ impl Parser<'_> {
 
     fn test(&mut self) -> PhaseResult<()> {
         let start = self.take().start;
-        let name = self.expect(Kind::Text)?.symbol;
+        let name = self.expect(TokenKind::Text)?.symbol;
         let span = self.span_from(start);
         let body = self.block()?;
         self.ast.tests.push(TestItem { name, span, body });

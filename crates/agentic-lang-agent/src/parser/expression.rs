@@ -6,7 +6,7 @@ use crate::ast::{Expr, ExprId, ExprKind, Names};
 use crate::code::{self, PhaseResult};
 use crate::parser::{Distinct, Parser};
 use crate::symbol::Symbol;
-use crate::token::{Kind, Token};
+use crate::token::{Token, TokenKind};
 
 impl Parser<'_> {
     /// Parses a comparison chain, which binds to the left.
@@ -15,10 +15,11 @@ impl Parser<'_> {
         let mut root = self.sum()?;
         loop {
             let found = self.kind();
-            if !matches!(found, Kind::EqualEqual | Kind::NotEqual) {
+            if !matches!(found, TokenKind::EqualEqual | TokenKind::NotEqual) {
                 return Ok(root);
             }
-            let kind = if found == Kind::EqualEqual { ExprKind::Equal } else { ExprKind::NotEqual };
+            let kind =
+                if found == TokenKind::EqualEqual { ExprKind::Equal } else { ExprKind::NotEqual };
             let operator = self.take();
             self.sum()?;
             root = self.push(kind, first, operator);
@@ -28,7 +29,7 @@ impl Parser<'_> {
     fn sum(&mut self) -> PhaseResult<ExprId> {
         let first = self.ast.exprs.len() as u32;
         let mut root = self.primary()?;
-        while self.kind() == Kind::Plus {
+        while self.kind() == TokenKind::Plus {
             let operator = self.take();
             self.primary()?;
             root = self.push(ExprKind::Add, first, operator);
@@ -48,20 +49,20 @@ impl Parser<'_> {
     fn primary(&mut self) -> PhaseResult<ExprId> {
         let token = self.peek();
         let kind = match token.kind {
-            Kind::Name => return self.reference(),
-            Kind::Text => ExprKind::Text(token.symbol),
-            Kind::Number => ExprKind::Number(token.symbol),
-            Kind::True => ExprKind::Bool(true),
-            Kind::False => ExprKind::Bool(false),
-            Kind::Null => ExprKind::Null,
-            Kind::ParenOpen => {
+            TokenKind::Name => return self.reference(),
+            TokenKind::Text => ExprKind::Text(token.symbol),
+            TokenKind::Number => ExprKind::Number(token.symbol),
+            TokenKind::True => ExprKind::Bool(true),
+            TokenKind::False => ExprKind::Bool(false),
+            TokenKind::Null => ExprKind::Null,
+            TokenKind::ParenOpen => {
                 self.take();
                 let inner = self.nested(Self::expression)?;
-                self.expect(Kind::ParenClose)?;
+                self.expect(TokenKind::ParenClose)?;
                 return Ok(inner);
             }
-            Kind::BraceOpen => return self.object(),
-            Kind::BracketOpen => return self.list(),
+            TokenKind::BraceOpen => return self.object(),
+            TokenKind::BracketOpen => return self.list(),
             _ => return Err(self.unexpected(code::EXPECTED_EXPRESSION, "an expression")),
         };
         self.take();
@@ -72,7 +73,7 @@ impl Parser<'_> {
     fn reference(&mut self) -> PhaseResult<ExprId> {
         let head = self.take();
         let start = self.ast.names.len() as u32;
-        while self.accept(Kind::Dot) {
+        while self.accept(TokenKind::Dot) {
             let field = self.name()?;
             self.ast.names.push(field.symbol);
         }
@@ -95,7 +96,7 @@ impl Parser<'_> {
     fn members(&mut self) -> PhaseResult<Vec<Symbol>> {
         let mut keys = Vec::new();
         let mut distinct = Distinct::default();
-        if self.accept(Kind::BraceClose) {
+        if self.accept(TokenKind::BraceClose) {
             return Ok(keys);
         }
         loop {
@@ -103,33 +104,33 @@ impl Parser<'_> {
             if !distinct.add(key.symbol) {
                 return self.duplicate(code::DUPLICATE_KEY, key, "the key");
             }
-            self.expect(Kind::Colon)?;
+            self.expect(TokenKind::Colon)?;
             self.expression()?;
             keys.push(key.symbol);
-            if !self.accept(Kind::Comma) {
+            if !self.accept(TokenKind::Comma) {
                 break;
             }
         }
-        self.expect(Kind::BraceClose)?;
+        self.expect(TokenKind::BraceClose)?;
         Ok(keys)
     }
 
     fn list(&mut self) -> PhaseResult<ExprId> {
         let open = self.take();
         let first = self.ast.exprs.len() as u32;
-        let count = self.nested(|parser| parser.items(Kind::BracketClose))?.len() as u32;
+        let count = self.nested(|parser| parser.items(TokenKind::BracketClose))?.len() as u32;
         Ok(self.push(ExprKind::List(count), first, Token { end: self.end(), ..open }))
     }
 
     /// Parses expressions up to a closing bracket, which is taken.
-    pub(super) fn items(&mut self, close: Kind) -> PhaseResult<Vec<ExprId>> {
+    pub(super) fn items(&mut self, close: TokenKind) -> PhaseResult<Vec<ExprId>> {
         let mut items = Vec::new();
         if self.accept(close) {
             return Ok(items);
         }
         loop {
             items.push(self.expression()?);
-            if !self.accept(Kind::Comma) {
+            if !self.accept(TokenKind::Comma) {
                 break;
             }
         }

@@ -8,14 +8,14 @@ use crate::ast::{
 };
 use crate::code::{self, PhaseResult, stop};
 use crate::parser::{Distinct, Parser};
-use crate::token::Kind;
+use crate::token::TokenKind;
 
 impl Parser<'_> {
     pub(super) fn block(&mut self) -> PhaseResult<BlockExpr> {
-        self.expect(Kind::BraceOpen)?;
+        self.expect(TokenKind::BraceOpen)?;
         self.nested(|parser| {
             let mut statements = Vec::new();
-            while parser.kind() != Kind::BraceClose {
+            while parser.kind() != TokenKind::BraceClose {
                 statements.push(parser.statement()?);
             }
             let end = parser.take().start;
@@ -30,37 +30,37 @@ impl Parser<'_> {
     fn statement(&mut self) -> PhaseResult<Statement> {
         let first = self.peek();
         let kind = match first.kind {
-            Kind::Let if self.is_approve() => self.approve()?,
-            Kind::Let => {
+            TokenKind::Let if self.is_approve() => self.approve()?,
+            TokenKind::Let => {
                 let run = self.run()?;
-                self.expect(Kind::Semicolon)?;
+                self.expect(TokenKind::Semicolon)?;
                 StatementKind::Run(Box::new(run))
             }
-            Kind::Parallel => StatementKind::Parallel(Box::new(self.parallel()?)),
-            Kind::If => self.if_statement()?,
-            Kind::While => {
+            TokenKind::Parallel => StatementKind::Parallel(Box::new(self.parallel()?)),
+            TokenKind::If => self.if_statement()?,
+            TokenKind::While => {
                 self.take();
                 let condition = self.expression()?;
                 let body = self.block()?;
                 StatementKind::While(Box::new(While { condition, body }))
             }
-            Kind::Try => {
+            TokenKind::Try => {
                 self.take();
                 let body = self.block()?;
-                self.expect(Kind::Catch)?;
+                self.expect(TokenKind::Catch)?;
                 let name = self.name()?;
                 let handler = self.block()?;
                 StatementKind::Try(Box::new(Try { body, name, handler }))
             }
-            Kind::Assert => self.assert()?,
-            Kind::Return => {
+            TokenKind::Assert => self.assert()?,
+            TokenKind::Return => {
                 self.take();
                 let value = self.expression()?;
-                self.expect(Kind::Semicolon)?;
+                self.expect(TokenKind::Semicolon)?;
                 StatementKind::Return(value)
             }
-            Kind::Break => self.jump(StatementKind::Break)?,
-            Kind::Continue => self.jump(StatementKind::Continue)?,
+            TokenKind::Break => self.jump(StatementKind::Break)?,
+            TokenKind::Continue => self.jump(StatementKind::Continue)?,
             _ => return Err(self.unexpected(code::EXPECTED_STATEMENT, "a statement or `}`")),
         };
         Ok(Statement { start: first.start, end: self.end(), kind })
@@ -71,43 +71,43 @@ impl Parser<'_> {
         let ahead = |count: usize| self.tokens.get(self.at + count).copied();
         self.ast.extensions == Extensions::On
             && ahead(3).is_some_and(|word| {
-                word.kind == Kind::Name && self.ast.text(word.symbol) == "approve"
+                word.kind == TokenKind::Name && self.ast.text(word.symbol) == "approve"
             })
-            && ahead(4).is_some_and(|next| next.kind != Kind::ParenOpen)
+            && ahead(4).is_some_and(|next| next.kind != TokenKind::ParenOpen)
     }
 
     fn approve(&mut self) -> PhaseResult<StatementKind> {
         self.take();
         let target = self.name()?;
-        self.expect(Kind::Equal)?;
+        self.expect(TokenKind::Equal)?;
         self.take();
         let question = self.expression()?;
-        self.expect(Kind::Semicolon)?;
+        self.expect(TokenKind::Semicolon)?;
         Ok(StatementKind::Approve(Box::new(Approve { target, question })))
     }
 
     fn jump(&mut self, kind: StatementKind) -> PhaseResult<StatementKind> {
         self.take();
-        self.expect(Kind::Semicolon)?;
+        self.expect(TokenKind::Semicolon)?;
         Ok(kind)
     }
 
     fn assert(&mut self) -> PhaseResult<StatementKind> {
         self.take();
         let condition = self.expression()?;
-        let message = match self.accept(Kind::Comma) {
-            true => Some(self.expect(Kind::Text)?.symbol),
+        let message = match self.accept(TokenKind::Comma) {
+            true => Some(self.expect(TokenKind::Text)?.symbol),
             false => None,
         };
-        self.expect(Kind::Semicolon)?;
+        self.expect(TokenKind::Semicolon)?;
         Ok(StatementKind::Assert { condition, message })
     }
 
     fn if_statement(&mut self) -> PhaseResult<StatementKind> {
         self.take();
-        if self.accept(Kind::Let) {
+        if self.accept(TokenKind::Let) {
             let name = self.name()?;
-            self.expect(Kind::Equal)?;
+            self.expect(TokenKind::Equal)?;
             let value = self.expression()?;
             let then = self.block()?;
             let otherwise = self.otherwise()?;
@@ -120,11 +120,11 @@ impl Parser<'_> {
     }
 
     fn otherwise(&mut self) -> PhaseResult<Option<BlockExpr>> {
-        if !self.accept(Kind::Else) {
+        if !self.accept(TokenKind::Else) {
             return Ok(None);
         }
-        if self.kind() == Kind::If {
-            let found = self.unexpected(code::EXPECTED_TOKEN, Kind::BraceOpen.shown());
+        if self.kind() == TokenKind::If {
+            let found = self.unexpected(code::EXPECTED_TOKEN, TokenKind::BraceOpen.shown());
             return Err(Box::new(found.hint("there is no `else if`: write `else { if … { … } }`")));
         }
         self.block().map(Some)
@@ -132,19 +132,19 @@ impl Parser<'_> {
 
     fn parallel(&mut self) -> PhaseResult<ParallelStatement> {
         self.take();
-        let limit = match self.accept(Kind::MaxConcurrency) {
+        let limit = match self.accept(TokenKind::MaxConcurrency) {
             true => Some(self.concurrency()?),
             false => None,
         };
-        self.expect(Kind::BraceOpen)?;
+        self.expect(TokenKind::BraceOpen)?;
         let mut branches = Vec::new();
-        while self.kind() != Kind::BraceClose {
+        while self.kind() != TokenKind::BraceClose {
             branches.push(self.run()?);
-            self.expect(Kind::Semicolon)?;
+            self.expect(TokenKind::Semicolon)?;
         }
         self.take();
-        self.expect(Kind::Join)?;
-        self.expect(Kind::Semicolon)?;
+        self.expect(TokenKind::Join)?;
+        self.expect(TokenKind::Semicolon)?;
         Ok(ParallelStatement { limit, branches })
     }
 
@@ -158,13 +158,13 @@ impl Parser<'_> {
     }
 
     fn run(&mut self) -> PhaseResult<RunStatement> {
-        let start = self.expect(Kind::Let)?.start;
+        let start = self.expect(TokenKind::Let)?.start;
         let target = self.name()?;
-        self.expect(Kind::Equal)?;
-        let (callee, form, args) = match self.accept(Kind::Run) {
+        self.expect(TokenKind::Equal)?;
+        let (callee, form, args) = match self.accept(TokenKind::Run) {
             true => {
                 let callee = self.name()?;
-                self.expect(Kind::With)?;
+                self.expect(TokenKind::With)?;
                 (callee, CallForm::Named, self.named_arguments()?)
             }
             false => {
@@ -175,8 +175,8 @@ impl Parser<'_> {
                     if found.hint.is_empty() { Box::new(found.hint(hint)) } else { found }
                 };
                 let callee = self.name().map_err(no_call)?;
-                self.expect(Kind::ParenOpen).map_err(no_call)?;
-                let values = self.nested(|parser| parser.items(Kind::ParenClose))?;
+                self.expect(TokenKind::ParenOpen).map_err(no_call)?;
+                let values = self.nested(|parser| parser.items(TokenKind::ParenClose))?;
                 let args = values.into_iter().map(|value| Arg { name: None, value });
                 (callee, CallForm::Positional, args.collect())
             }
@@ -191,11 +191,11 @@ impl Parser<'_> {
     }
 
     fn named_arguments(&mut self) -> PhaseResult<Vec<Arg>> {
-        self.expect(Kind::BraceOpen)?;
+        self.expect(TokenKind::BraceOpen)?;
         self.nested(|parser| {
             let mut args = Vec::new();
             let mut distinct = Distinct::default();
-            if parser.accept(Kind::BraceClose) {
+            if parser.accept(TokenKind::BraceClose) {
                 return Ok(args);
             }
             loop {
@@ -203,14 +203,14 @@ impl Parser<'_> {
                 if !distinct.add(name.symbol) {
                     return parser.duplicate(code::DUPLICATE_ARGUMENT, name, "the argument");
                 }
-                parser.expect(Kind::Colon)?;
+                parser.expect(TokenKind::Colon)?;
                 let value = parser.expression()?;
                 args.push(Arg { name: Some(name.symbol), value });
-                if !parser.accept(Kind::Comma) {
+                if !parser.accept(TokenKind::Comma) {
                     break;
                 }
             }
-            parser.expect(Kind::BraceClose)?;
+            parser.expect(TokenKind::BraceClose)?;
             Ok(args)
         })
     }
@@ -242,7 +242,7 @@ impl Parser<'_> {
     }
 
     fn timeout(&mut self) -> PhaseResult<crate::symbol::Symbol> {
-        let token = self.expect(Kind::Number)?;
+        let token = self.expect(TokenKind::Number)?;
         let is_zero = |digit: u8| digit == b'0' || digit == b'.';
         if self.ast.text(token.symbol).bytes().all(is_zero) {
             let message = "`timeout` must be above zero";
@@ -252,10 +252,10 @@ impl Parser<'_> {
     }
 
     fn on_fail(&mut self) -> PhaseResult<OnFail> {
-        if self.accept(Kind::Abort) {
+        if self.accept(TokenKind::Abort) {
             return Ok(OnFail::Abort);
         }
-        if self.accept(Kind::Use) {
+        if self.accept(TokenKind::Use) {
             return self.expression().map(OnFail::Use);
         }
         Err(self.unexpected(code::EXPECTED_FALLBACK, "`abort` or `use` after `on_fail`"))
@@ -273,12 +273,12 @@ enum Clause {
 
 impl Clause {
     /// Returns the clause that a word begins.
-    fn of(word: Kind) -> Option<Clause> {
+    fn of(word: TokenKind) -> Option<Clause> {
         let words = [
-            (Kind::By, Clause::By),
-            (Kind::Retries, Clause::Retries),
-            (Kind::Timeout, Clause::Timeout),
-            (Kind::OnFail, Clause::OnFail),
+            (TokenKind::By, Clause::By),
+            (TokenKind::Retries, Clause::Retries),
+            (TokenKind::Timeout, Clause::Timeout),
+            (TokenKind::OnFail, Clause::OnFail),
         ];
         words.into_iter().find(|(kind, _)| *kind == word).map(|(_, clause)| clause)
     }

@@ -2,13 +2,13 @@
 
 use crate::code::{self, PhaseResult, stop};
 use crate::parser::{Distinct, Parser};
-use crate::token::Kind;
+use crate::token::TokenKind;
 use crate::types::{TypeId, TypeShape};
 
 impl Parser<'_> {
     pub(super) fn type_id(&mut self) -> PhaseResult<TypeId> {
         let token = self.peek();
-        if token.kind != Kind::Name {
+        if token.kind != TokenKind::Name {
             return Err(self.unexpected(code::EXPECTED_TYPE, "a type"));
         }
         let word = &self.text[token.start as usize..token.end as usize];
@@ -41,31 +41,31 @@ impl Parser<'_> {
 
     fn wrapped_type(&mut self) -> PhaseResult<TypeId> {
         self.take();
-        self.expect(Kind::BracketOpen)?;
+        self.expect(TokenKind::BracketOpen)?;
         let item = self.nested(Self::type_id)?;
-        self.expect(Kind::BracketClose)?;
+        self.expect(TokenKind::BracketClose)?;
         Ok(item)
     }
 
     fn object_type(&mut self) -> PhaseResult<TypeId> {
         self.take();
-        self.expect(Kind::BraceOpen)?;
+        self.expect(TokenKind::BraceOpen)?;
         let mut fields = Vec::new();
         let mut distinct = Distinct::default();
-        if self.kind() != Kind::BraceClose {
+        if self.kind() != TokenKind::BraceClose {
             loop {
                 let name = self.name()?;
                 if !distinct.add(name.symbol) {
                     return self.duplicate(code::DUPLICATE_FIELD, name, "the field");
                 }
-                self.expect(Kind::Colon)?;
+                self.expect(TokenKind::Colon)?;
                 fields.push((name.symbol, self.nested(Self::type_id)?));
-                if !self.accept(Kind::Comma) {
+                if !self.accept(TokenKind::Comma) {
                     break;
                 }
             }
         }
-        self.expect(Kind::BraceClose)?;
+        self.expect(TokenKind::BraceClose)?;
         Ok(self.ast.types.intern(TypeShape::Object(fields.into())))
     }
 

@@ -8,7 +8,7 @@ use agentic_diag::Span;
 
 use crate::lexer::FileTokens;
 use crate::printer::INDENT;
-use crate::token::{Kind, Token};
+use crate::token::{Token, TokenKind};
 
 /// Lays out a file anew. The tokens must be those of `text`, and the text must parse.
 pub(crate) fn format(text: &str, tokens: &FileTokens) -> String {
@@ -68,7 +68,7 @@ impl FileLayout<'_> {
             self.comments = rest;
             self.comment(*comment);
         }
-        if token.kind == Kind::End {
+        if token.kind == TokenKind::End {
             if !self.out.is_empty() && !self.out.ends_with('\n') {
                 self.out.push('\n');
             }
@@ -86,12 +86,12 @@ impl FileLayout<'_> {
     fn close(&mut self, at: usize) -> Option<EnclosedTokens> {
         let closes = matches!(
             self.tokens[at].kind,
-            Kind::BraceClose | Kind::BracketClose | Kind::ParenClose
+            TokenKind::BraceClose | TokenKind::BracketClose | TokenKind::ParenClose
         );
         let closed = if closes { self.open.pop() } else { None };
         if closed == Some(EnclosedTokens::Block) {
             self.blocks -= 1;
-            let is_empty = at > 0 && self.tokens[at - 1].kind == Kind::BraceOpen;
+            let is_empty = at > 0 && self.tokens[at - 1].kind == TokenKind::BraceOpen;
             if !is_empty || self.out.ends_with('\n') {
                 self.pending = Break::Line;
             }
@@ -101,10 +101,10 @@ impl FileLayout<'_> {
 
     fn open(&mut self, at: usize) {
         let kind = self.tokens[at].kind;
-        if !matches!(kind, Kind::BraceOpen | Kind::BracketOpen | Kind::ParenOpen) {
+        if !matches!(kind, TokenKind::BraceOpen | TokenKind::BracketOpen | TokenKind::ParenOpen) {
             return;
         }
-        let is_brace = kind == Kind::BraceOpen;
+        let is_brace = kind == TokenKind::BraceOpen;
         let enclosed = if is_brace && self.is_block(at) {
             EnclosedTokens::Block
         } else if is_brace && self.is_inside_type(at) {
@@ -115,22 +115,26 @@ impl FileLayout<'_> {
         self.open.push(enclosed);
         if enclosed == EnclosedTokens::Block {
             self.blocks += 1;
-            let is_empty = self.tokens[at + 1].kind == Kind::BraceClose;
+            let is_empty = self.tokens[at + 1].kind == TokenKind::BraceClose;
             self.pending = if is_empty { Break::None } else { Break::Line };
         }
     }
 
     fn break_after(&mut self, at: usize, closed: Option<EnclosedTokens>) {
         let next = self.tokens[(at + 1).min(self.tokens.len() - 1)].kind;
-        let continues = matches!(next, Kind::Else | Kind::Catch | Kind::Join | Kind::Semicolon);
+        let continues = matches!(
+            next,
+            TokenKind::Else | TokenKind::Catch | TokenKind::Join | TokenKind::Semicolon
+        );
         let kind = self.tokens[at].kind;
         let closes_block = closed == Some(EnclosedTokens::Block) && !continues;
         // What is declared next begins on a line of its own.
         let ends_declaration = self.open.is_empty()
-            && (matches!(next, Kind::Agent | Kind::Tool | Kind::Task)
-                || matches!(next, Kind::Pipeline | Kind::Workflow | Kind::Type)
-                || matches!(next, Kind::Enum | Kind::Test | Kind::End));
-        if kind == Kind::Semicolon || kind == Kind::BraceClose && (closes_block || ends_declaration)
+            && (matches!(next, TokenKind::Agent | TokenKind::Tool | TokenKind::Task)
+                || matches!(next, TokenKind::Pipeline | TokenKind::Workflow | TokenKind::Type)
+                || matches!(next, TokenKind::Enum | TokenKind::Test | TokenKind::End));
+        if kind == TokenKind::Semicolon
+            || kind == TokenKind::BraceClose && (closes_block || ends_declaration)
         {
             self.pending = Break::Line;
         }
@@ -146,7 +150,7 @@ impl FileLayout<'_> {
             return;
         }
         if self.pending == Break::Line || self.out.ends_with('\n') {
-            let closes = self.tokens[at].kind == Kind::BraceClose;
+            let closes = self.tokens[at].kind == TokenKind::BraceClose;
             self.line(start, if closes { Gap::Closed } else { Gap::Kept });
             self.pending = Break::None;
         } else if closed != Some(EnclosedTokens::Fields) && self.is_spaced(at) {
@@ -188,27 +192,27 @@ impl FileLayout<'_> {
     fn is_block(&self, at: usize) -> bool {
         let before = |back: usize| at.checked_sub(back).map(|at| self.tokens[at]);
         let Some(previous) = before(1) else { return false };
-        if previous.kind == Kind::Name {
+        if previous.kind == TokenKind::Name {
             return !self.opens_type(at) && !self.opens_short_body(at);
         }
         // After these a value, a type or a short body follows.
         let opens_value = matches!(
             previous.kind,
-            Kind::ParenOpen
-                | Kind::Comma
-                | Kind::Colon
-                | Kind::BracketOpen
-                | Kind::Plus
-                | Kind::EqualEqual
-                | Kind::NotEqual
-                | Kind::Equal
-                | Kind::Return
-                | Kind::Use
-                | Kind::With
-                | Kind::If
-                | Kind::While
-                | Kind::Assert
-                | Kind::Agent
+            TokenKind::ParenOpen
+                | TokenKind::Comma
+                | TokenKind::Colon
+                | TokenKind::BracketOpen
+                | TokenKind::Plus
+                | TokenKind::EqualEqual
+                | TokenKind::NotEqual
+                | TokenKind::Equal
+                | TokenKind::Return
+                | TokenKind::Use
+                | TokenKind::With
+                | TokenKind::If
+                | TokenKind::While
+                | TokenKind::Assert
+                | TokenKind::Agent
         );
         !opens_value && !self.opens_empty_body(at)
     }
@@ -220,39 +224,41 @@ impl FileLayout<'_> {
             return false;
         }
         let before = self.tokens[at - 2].kind;
-        matches!(before, Kind::Colon | Kind::Arrow | Kind::BracketOpen)
-            || before == Kind::Equal && at >= 4 && self.tokens[at - 4].kind == Kind::Type
+        matches!(before, TokenKind::Colon | TokenKind::Arrow | TokenKind::BracketOpen)
+            || before == TokenKind::Equal && at >= 4 && self.tokens[at - 4].kind == TokenKind::Type
     }
 
     /// The bodies of agents, enums, tasks and tools stay on one line.
     fn opens_short_body(&self, at: usize) -> bool {
         let word = at.checked_sub(2).map(|at| self.tokens[at].kind);
-        matches!(word, Some(Kind::Agent | Kind::Enum)) || self.opens_empty_body(at)
+        matches!(word, Some(TokenKind::Agent | TokenKind::Enum)) || self.opens_empty_body(at)
     }
 
     /// `{}` right where a declaration of a task or tool ends.
     fn opens_empty_body(&self, at: usize) -> bool {
-        self.open.is_empty() && self.tokens[at + 1].kind == Kind::BraceClose
+        self.open.is_empty() && self.tokens[at + 1].kind == TokenKind::BraceClose
     }
 
     /// Whether a blank stands between a token and the one before it.
     fn is_spaced(&self, at: usize) -> bool {
         let (previous, next) = (self.tokens[at - 1].kind, self.tokens[at].kind);
         match (previous, next) {
-            (_, Kind::Comma | Kind::Semicolon | Kind::Colon | Kind::Dot) => false,
-            (_, Kind::ParenClose | Kind::BracketClose) => false,
-            (Kind::ParenOpen | Kind::BracketOpen | Kind::Dot, _) => false,
-            (Kind::BraceOpen, Kind::BraceClose) => false,
-            (Kind::Name, Kind::ParenOpen) => false,
-            (Kind::Name, Kind::BracketOpen) => false,
-            (Kind::Name, Kind::BraceOpen) => !self.opens_type(at),
-            (Kind::BraceOpen, _) => !self.is_inside_type(at - 1),
+            (_, TokenKind::Comma | TokenKind::Semicolon | TokenKind::Colon | TokenKind::Dot) => {
+                false
+            }
+            (_, TokenKind::ParenClose | TokenKind::BracketClose) => false,
+            (TokenKind::ParenOpen | TokenKind::BracketOpen | TokenKind::Dot, _) => false,
+            (TokenKind::BraceOpen, TokenKind::BraceClose) => false,
+            (TokenKind::Name, TokenKind::ParenOpen) => false,
+            (TokenKind::Name, TokenKind::BracketOpen) => false,
+            (TokenKind::Name, TokenKind::BraceOpen) => !self.opens_type(at),
+            (TokenKind::BraceOpen, _) => !self.is_inside_type(at - 1),
             _ => true,
         }
     }
 
     fn is_inside_type(&self, open: usize) -> bool {
-        open > 0 && self.tokens[open - 1].kind == Kind::Name && self.opens_type(open)
+        open > 0 && self.tokens[open - 1].kind == TokenKind::Name && self.opens_type(open)
     }
 }
 

@@ -6,7 +6,7 @@ use crate::module::Module;
 use crate::program::budget::work_of_slots;
 use crate::program::fault::MachineFault;
 use crate::program::machine::ModuleRun;
-use crate::program::options::{Capture, RECURSION_MAX, TaskPerformer};
+use crate::program::options::{RECURSION_MAX, TaskPerformer, TraceCapture};
 use crate::program::strand::{RoutineId, Strand, StrandFrame, StrandId};
 use crate::program::{CallCode, CalleeCode};
 
@@ -91,7 +91,7 @@ impl ModuleRun {
         }
         self.n_calls += 1;
         let number = self.n_calls;
-        if self.options.trace == Capture::On {
+        if self.options.trace == TraceCapture::On {
             let args = self.arguments_text(call, base);
             self.trace_start(&format!("pipeline:{}", routine.name), number, &args);
             self.trace_pipeline(&routine.name, &args);

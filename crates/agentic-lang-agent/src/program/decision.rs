@@ -1,7 +1,7 @@
 //! Questions to humans.
 
 use agentic_model::Value as Model;
-use agentic_replay::{Answer, HOLD, Request};
+use agentic_replay::{HOLD, Request, RequestAnswer};
 
 use crate::code;
 use crate::data::Data;
@@ -34,17 +34,17 @@ impl ModuleRun {
 }
 
 /// Reads a decision: a map of `action`, `principal` and, where the human said more, `value`.
-pub(super) fn verdict(answer: Answer) -> Result<Data, MachineFault> {
+pub(super) fn verdict(answer: RequestAnswer) -> Result<Data, MachineFault> {
     let decision = match answer {
-        Answer::Ok(decision) => decision,
-        Answer::Failed(failure) => {
+        RequestAnswer::Ok(decision) => decision,
+        RequestAnswer::Failed(failure) => {
             let text = format!("Approval failed: {}: {}", failure.code, failure.message.trim());
             return Err(MachineFault::new(code::DECISION_INVALID, text));
         }
-        Answer::TimedOut => {
+        RequestAnswer::TimedOut => {
             return Err(MachineFault::new(code::DECISION_INVALID, "Approval expired."));
         }
-        Answer::Cancelled(_) => {
+        RequestAnswer::Cancelled(_) => {
             let text = "Run cancelled: the request was withdrawn";
             return Err(MachineFault::new(code::CANCELLED, text));
         }

@@ -1,7 +1,7 @@
 //! What can go wrong while a program runs.
 
 use agentic_model::Value;
-use agentic_replay::Failure;
+use agentic_replay::ProgramFailure;
 
 use crate::code;
 
@@ -27,7 +27,7 @@ impl MachineFault {
         MachineFault::new(code::VALUE_TOO_LARGE, format!("Value too large: {error}."))
     }
 
-    pub fn into_failure(self) -> Failure {
-        Failure { code: self.code.to_owned(), message: self.text, details: Value::Null }
+    pub fn into_failure(self) -> ProgramFailure {
+        ProgramFailure { code: self.code.to_owned(), message: self.text, details: Value::Null }
     }
 }

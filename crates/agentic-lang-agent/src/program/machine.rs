@@ -16,7 +16,7 @@ use crate::program::budget::{RunBudget, STATEMENTS_AN_ERROR};
 use crate::program::evaluate::Stack;
 use crate::program::fault::MachineFault;
 use crate::program::live::{self, WORK_MAX};
-use crate::program::options::{Capture, RunOptions, TaskPerformer};
+use crate::program::options::{RunOptions, TaskPerformer, TraceCapture};
 use crate::program::room::Room;
 use crate::program::roster::{Roster, Todo};
 use crate::program::strand::{Guard, RoutineId, Strand, StrandFrame, StrandId, StrandWait};
@@ -161,7 +161,7 @@ impl ModuleRun {
                 let (at, slots) = self.module.bind_input(name, &start.input)?;
                 let module = Arc::clone(&self.module);
                 let routine = &module.code.pipelines[at];
-                if self.options.trace == Capture::On {
+                if self.options.trace == TraceCapture::On {
                     let args = routine.params.iter().zip(&slots);
                     let args = args.map(|((name, _), value)| (name.clone(), value.clone()));
                     let args = Data::object(args.collect()).map_err(MachineFault::too_large)?;

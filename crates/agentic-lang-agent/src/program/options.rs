@@ -20,7 +20,7 @@ pub const WORKERS: i64 = 8;
 
 /// Whether something is written down.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Capture {
+pub enum TraceCapture {
     /// It is.
     On,
     /// It is not.
@@ -29,7 +29,7 @@ pub enum Capture {
 
 /// Who performs the tasks of agents, and the built-in tasks that stand for a model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Agents {
+pub enum TaskAgents {
     /// The mock: results are made up, always the same ones.
     Mock,
     /// Models, asked by requests of kind `agent-task`.
@@ -46,13 +46,13 @@ pub struct RunOptions {
     /// Names of tools that the host has handlers for, beyond those of the web.
     pub tools: BTreeSet<String>,
     /// Who performs the tasks of agents.
-    pub agents: Agents,
+    pub agents: TaskAgents,
     /// Whether trace events are made.
-    pub trace: Capture,
+    pub trace: TraceCapture,
     /// How much it may trace between two answers, in bytes.
     pub trace_bytes_max: usize,
     /// Whether lines for people are made.
-    pub progress: Capture,
+    pub progress: TraceCapture,
     /// How many statements may run between two answers.
     pub statements_max: u64,
     /// How much it may ask for, in requests.
@@ -82,12 +82,12 @@ impl RunOptions {
             return TaskPerformer::Handler;
         }
         match self.agents {
-            Agents::Models if task.is_for_models() => TaskPerformer::Model,
-            Agents::Mock | Agents::Models if task.is_agent_task => TaskPerformer::Mock,
-            Agents::Mock | Agents::Models if mock::TASKS.contains(&&*task.name) => {
+            TaskAgents::Models if task.is_for_models() => TaskPerformer::Model,
+            TaskAgents::Mock | TaskAgents::Models if task.is_agent_task => TaskPerformer::Mock,
+            TaskAgents::Mock | TaskAgents::Models if mock::TASKS.contains(&&*task.name) => {
                 TaskPerformer::Mock
             }
-            Agents::Mock | Agents::Models => TaskPerformer::Nobody,
+            TaskAgents::Mock | TaskAgents::Models => TaskPerformer::Nobody,
         }
     }
 }
@@ -98,10 +98,10 @@ impl Default for RunOptions {
             workers: WORKERS,
             handlers: BTreeSet::new(),
             tools: BTreeSet::new(),
-            agents: Agents::Mock,
-            trace: Capture::Off,
+            agents: TaskAgents::Mock,
+            trace: TraceCapture::Off,
             trace_bytes_max: TRACE_BYTES_MAX,
-            progress: Capture::Off,
+            progress: TraceCapture::Off,
             statements_max: STATEMENTS_MAX,
             requests_max: REQUESTS_MAX,
         }

@@ -17,13 +17,13 @@
 //! for each round what was `said`, the `calls` with `args` as JSON, and their `results`.
 
 use agentic_model::{Map, Value};
-use agentic_replay::{Answer, EffectClass, Handling, KindRule, Kinds, Request};
+use agentic_replay::{EffectClass, Handling, KindRule, Kinds, Request, RequestAnswer};
 
 use crate::ast::Ast;
 use crate::data::{Data, json};
 use crate::program::TaskCode;
 use crate::program::conform::schema;
-use crate::program::options::{Agents, RunOptions};
+use crate::program::options::{RunOptions, TaskAgents};
 
 /// The kind of a task that needs no world: built in, or made up for an agent.
 pub const MOCK: &str = "mock";
@@ -56,8 +56,8 @@ pub fn register_kinds(kinds: &mut Kinds) {
 }
 
 /// Makes the answer of a task from its result.
-pub fn answer(result: &Data) -> Answer {
-    Answer::Ok(Value::Text(json::to_text(result)))
+pub fn answer(result: &Data) -> RequestAnswer {
+    RequestAnswer::Ok(Value::Text(json::to_text(result)))
 }
 
 /// Returns the arguments of a task's request as JSON text.
@@ -113,8 +113,8 @@ pub(super) fn tool_payload(
 ) -> Option<Value> {
     let by = match options.agents {
         _ if options.tools.contains(tool) => BY_PROGRAM,
-        Agents::Models if WEB_TOOLS.contains(&tool) => BY_WEB,
-        Agents::Models | Agents::Mock => return None,
+        TaskAgents::Models if WEB_TOOLS.contains(&tool) => BY_WEB,
+        TaskAgents::Models | TaskAgents::Mock => return None,
     };
     Some(Value::map([
         ("tool", Value::text(tool)),

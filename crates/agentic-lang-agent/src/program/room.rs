@@ -1,6 +1,6 @@
 //! How much of a trace there is room for.
 
-use agentic_replay::Event;
+use agentic_replay::ProgramEvent;
 
 /// What an event takes beside its text, in bytes.
 const EVENT_BYTES: usize = 64;
@@ -20,7 +20,7 @@ impl Room {
     }
 
     /// Takes room for an event, or counts it. After one that found no room no other finds any.
-    pub fn take(&mut self, event: &Event) -> bool {
+    pub fn take(&mut self, event: &ProgramEvent) -> bool {
         let n_bytes = event.data.as_text().map_or(0, str::len) + EVENT_BYTES;
         match self.bytes_left.checked_sub(n_bytes) {
             Some(left) => self.bytes_left = left,

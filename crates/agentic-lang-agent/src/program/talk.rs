@@ -6,7 +6,7 @@
 //! request of its own, so a run that was killed goes on in the middle of the conversation.
 
 use agentic_model::Value as Model;
-use agentic_replay::Answer;
+use agentic_replay::RequestAnswer;
 
 use crate::data::{Data, json};
 use crate::module::Module;
@@ -35,7 +35,7 @@ impl ModuleRun {
         strand: &mut Strand,
         id: StrandId,
         mut waiting: Box<TaskCall>,
-        answer: Answer,
+        answer: RequestAnswer,
     ) -> Talk {
         let taken = match (waiting.phase, calls_of(&answer)) {
             (CallPhase::Tool, _) => self.take_result(module, &mut waiting, answer),
@@ -76,7 +76,7 @@ impl ModuleRun {
         &self,
         module: &Module,
         waiting: &mut TaskCall,
-        answer: &Answer,
+        answer: &RequestAnswer,
         calls: &[Model],
     ) -> Result<(), AttemptFault> {
         let agent = module.code.calls[waiting.call as usize].agent;
@@ -105,11 +105,11 @@ impl ModuleRun {
         &mut self,
         module: &Module,
         waiting: &mut TaskCall,
-        answer: Answer,
+        answer: RequestAnswer,
     ) -> Result<(), AttemptFault> {
         let conversation = waiting.conversation.as_ref().expect("tools are called in one");
         let tool = &conversation.uses[conversation.n_results];
-        let outcome = if matches!(answer, Answer::TimedOut) {
+        let outcome = if matches!(answer, RequestAnswer::TimedOut) {
             Err(late(&module.code.calls[waiting.call as usize]))
         } else {
             tool.result(module, answer).map_err(AttemptFault::failed)
@@ -123,13 +123,13 @@ impl ModuleRun {
 }
 
 /// Returns the calls that an answer asks for, if it is one of a model that wants tools.
-fn calls_of(answer: &Answer) -> Option<&[Model]> {
-    let Answer::Ok(Model::Map(map)) = answer else { return None };
+fn calls_of(answer: &RequestAnswer) -> Option<&[Model]> {
+    let RequestAnswer::Ok(Model::Map(map)) = answer else { return None };
     map.get("calls")?.as_list().filter(|calls| !calls.is_empty())
 }
 
 /// Returns what a model said when it asked for tools.
-fn said(answer: &Answer) -> &str {
-    let Answer::Ok(value) = answer else { return "" };
+fn said(answer: &RequestAnswer) -> &str {
+    let RequestAnswer::Ok(value) = answer else { return "" };
     value.get("said").and_then(Model::as_text).unwrap_or_default()
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use agentic_model::Value as Model;
-use agentic_replay::{Answer, Failure, Request};
+use agentic_replay::{ProgramFailure, Request, RequestAnswer};
 
 use crate::code;
 use crate::data::{Data, json};
@@ -13,7 +13,7 @@ use crate::program::conform::{conforms, find_stranger};
 use crate::program::decision;
 use crate::program::fault::MachineFault;
 use crate::program::machine::ModuleRun;
-use crate::program::options::{Capture, TaskPerformer};
+use crate::program::options::{TaskPerformer, TraceCapture};
 use crate::program::request::{self, AGENT_TASK, AGENT_TOOL, MOCK, TASK};
 use crate::program::roster::Todo;
 use crate::program::strand::{CallPhase, Strand, StrandId, StrandWait, TaskCall};
@@ -159,7 +159,7 @@ impl ModuleRun {
     }
 
     /// Goes on with the strand whose request was answered.
-    pub(super) fn answered(&mut self, id: StrandId, answer: Answer) {
+    pub(super) fn answered(&mut self, id: StrandId, answer: RequestAnswer) {
         let mut strand = self.roster.take(id);
         let module = Arc::clone(&self.module);
         let mut waiting = match std::mem::take(&mut strand.wait) {
@@ -169,7 +169,7 @@ impl ModuleRun {
             }
             StrandWait::Nothing | StrandWait::Join(_) => unreachable!("these wait for no answer"),
         };
-        if let Answer::Cancelled(_) = answer {
+        if let RequestAnswer::Cancelled(_) = answer {
             let fault =
                 MachineFault::new(code::CANCELLED, "Run cancelled: the request was withdrawn");
             let target = module.code.calls[waiting.call as usize].target;
@@ -207,7 +207,7 @@ impl ModuleRun {
                     self.trace_usage(task, &waiting);
                     return self.resume(id, strand, call.target, Err(fault));
                 }
-                if self.options.trace == Capture::On {
+                if self.options.trace == TraceCapture::On {
                     self.trace_task_end(task, &waiting, &json::to_text(&value));
                 }
                 self.resume(id, strand, call.target, Ok(value));
@@ -248,7 +248,7 @@ impl ModuleRun {
             let mut stack = std::mem::take(&mut self.stack);
             let value = module.code.evaluate(fallback, self.locals_of(locals, &strand), &mut stack);
             self.stack = stack;
-            if let (Ok(value), true) = (&value, self.options.trace == Capture::On) {
+            if let (Ok(value), true) = (&value, self.options.trace == TraceCapture::On) {
                 self.trace_task_end(task, &waiting, &json::to_text(value));
             }
             return self.resume(id, strand, call.target, value);
@@ -330,7 +330,7 @@ pub(super) fn late(call: &CallCode) -> AttemptFault {
 pub(super) fn result(
     module: &Module,
     waiting: &TaskCall,
-    answer: Answer,
+    answer: RequestAnswer,
 ) -> Result<Data, AttemptFault> {
     let (_, task) = task_of(module, waiting);
     let failed = |class: &str, text: String| AttemptFault {
@@ -338,20 +338,22 @@ pub(super) fn result(
         ..AttemptFault::failed(text)
     };
     let value = match answer {
-        Answer::Ok(Model::Text(text)) => {
+        RequestAnswer::Ok(Model::Text(text)) => {
             json::from_text(&text).map_err(|error| failed("InvalidAnswer", error.to_string()))?
         }
-        Answer::Ok(other) if other.get("usage").is_some() => {
+        RequestAnswer::Ok(other) if other.get("usage").is_some() => {
             let text = other.get("result").and_then(Model::as_text).unwrap_or_default();
             json::from_text(text).map_err(|error| failed("InvalidAnswer", error.to_string()))?
         }
-        Answer::Ok(other) => {
+        RequestAnswer::Ok(other) => {
             let text = format!("the answer is {}, not JSON text", other.variant());
             return Err(failed("InvalidAnswer", text));
         }
-        Answer::Failed(Failure { code, message, .. }) => return Err(failed(&code, message)),
-        Answer::TimedOut => return Err(late(&module.code.calls[waiting.call as usize])),
-        Answer::Cancelled(_) => unreachable!("handled before"),
+        RequestAnswer::Failed(ProgramFailure { code, message, .. }) => {
+            return Err(failed(&code, message));
+        }
+        RequestAnswer::TimedOut => return Err(late(&module.code.calls[waiting.call as usize])),
+        RequestAnswer::Cancelled(_) => unreachable!("handled before"),
     };
     if conforms(&module.ast, &value, task.result) {
         return Ok(value);

@@ -6,7 +6,7 @@
 use std::collections::BTreeSet;
 
 use agentic_model::Value as Model;
-use agentic_replay::{Answer, Failure};
+use agentic_replay::{ProgramFailure, RequestAnswer};
 
 use crate::data::{Data, json};
 use crate::module::Module;
@@ -50,20 +50,20 @@ impl CheckedToolCall {
     }
 
     /// Reads what the tool gave, or says why that is nothing.
-    pub fn result(&self, module: &Module, answer: Answer) -> Result<Data, String> {
+    pub fn result(&self, module: &Module, answer: RequestAnswer) -> Result<Data, String> {
         let name = &self.name;
         let value = match answer {
-            Answer::Ok(Model::Text(text)) => json::from_text(&text)
+            RequestAnswer::Ok(Model::Text(text)) => json::from_text(&text)
                 .map_err(|error| format!("Tool '{name}' returned what is {error}."))?,
-            Answer::Ok(other) => {
+            RequestAnswer::Ok(other) => {
                 return Err(format!("Tool '{name}' returned {}, not JSON text.", other.variant()));
             }
-            Answer::Failed(Failure { code, message, .. }) => {
+            RequestAnswer::Failed(ProgramFailure { code, message, .. }) => {
                 let message = cut(message.trim());
                 let colon = if message.is_empty() { "" } else { ": " };
                 return Err(format!("Tool '{name}' failed: {code}{colon}{message}"));
             }
-            Answer::TimedOut | Answer::Cancelled(_) => {
+            RequestAnswer::TimedOut | RequestAnswer::Cancelled(_) => {
                 return Err(format!("Tool '{name}' did not answer."));
             }
         };

@@ -4,7 +4,7 @@
 //! for people for `progress`.
 
 use agentic_model::{Instant, Value};
-use agentic_replay::Event;
+use agentic_replay::ProgramEvent;
 
 use crate::data::{json, number_text};
 use crate::module::Module;
@@ -12,7 +12,7 @@ use crate::program::TaskCode;
 use crate::program::attempt::AttemptFault;
 use crate::program::fault::MachineFault;
 use crate::program::machine::ModuleRun;
-use crate::program::options::Capture;
+use crate::program::options::TraceCapture;
 use crate::program::room::Room;
 use crate::program::strand::{RoutineId, StrandFrame, TaskCall};
 use crate::program::task::task_of;
@@ -54,9 +54,9 @@ impl TraceObject {
         }
     }
 
-    fn finished(mut self) -> Event {
+    fn finished(mut self) -> ProgramEvent {
         self.0.push('}');
-        Event { kind: TRACE.to_owned(), data: Value::Text(self.0) }
+        ProgramEvent { kind: TRACE.to_owned(), data: Value::Text(self.0) }
     }
 
     fn key(&mut self, key: &str) {
@@ -103,7 +103,7 @@ impl ModuleRun {
     }
 
     fn traces(&self) -> bool {
-        self.options.trace == Capture::On
+        self.options.trace == TraceCapture::On
     }
 
     pub(super) fn trace_pipeline(&mut self, name: &str, args: &str) {
@@ -231,9 +231,9 @@ impl ModuleRun {
 
     /// Says something to the person who waits.
     pub(super) fn progress(&mut self, line: impl FnOnce() -> String) {
-        if self.options.progress == Capture::On {
+        if self.options.progress == TraceCapture::On {
             let data = Value::Text(line());
-            self.turn.events.push(Event { kind: PROGRESS.to_owned(), data });
+            self.turn.events.push(ProgramEvent { kind: PROGRESS.to_owned(), data });
         }
     }
 }

@@ -1,7 +1,7 @@
 //! What models told of the cost of a call of a task, attempt by attempt.
 
 use agentic_model::Value;
-use agentic_replay::Answer;
+use agentic_replay::RequestAnswer;
 
 /// How many attempts of a call are listed; all of them are counted.
 const ATTEMPTS_LISTED_MAX: usize = 1_000;
@@ -20,11 +20,11 @@ pub(super) struct CallUsage {
 
 impl CallUsage {
     /// Counts what an answer of this attempt tells, the first one being 1.
-    pub fn count(&mut self, attempt: u64, answer: &Answer) {
+    pub fn count(&mut self, attempt: u64, answer: &RequestAnswer) {
         let told = match answer {
-            Answer::Ok(value) => value.get("usage"),
-            Answer::Failed(failure) => failure.details.get("usage"),
-            Answer::TimedOut | Answer::Cancelled(_) => None,
+            RequestAnswer::Ok(value) => value.get("usage"),
+            RequestAnswer::Failed(failure) => failure.details.get("usage"),
+            RequestAnswer::TimedOut | RequestAnswer::Cancelled(_) => None,
         };
         let counts = told.map(|told| {
             COUNTS.map(|key| {

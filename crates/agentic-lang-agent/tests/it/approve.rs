@@ -2,7 +2,7 @@
 
 use agentic_lang_agent::{RunOptions, check, compile, lower, read};
 use agentic_model::{Instant, Value};
-use agentic_replay::{Answer, End, HOLD, ProgramRun, Seed, Start};
+use agentic_replay::{End, HOLD, ProgramRun, RequestAnswer, Seed, Start};
 
 const TEXT: &str = "language \"agentic 1\";\n\
     pipeline ask(what: String) -> String {\n  let d = approve \"Publish \" + what + \"?\";\n  \
@@ -10,7 +10,7 @@ const TEXT: &str = "language \"agentic 1\";\n\
     pipeline outer() -> String { try { let r = ask(\"x\"); return r; } catch e { return e; } }\n\
     pipeline free() -> String { return \"\"; }\n";
 
-fn check_decision(answer: Answer, wanted: &str) {
+fn check_decision(answer: RequestAnswer, wanted: &str) {
     let source = read("approve.agent", TEXT.as_bytes()).expect("the text is UTF-8");
     let module = compile(&source).expect("the program is right");
     let at = Instant::from_millis(0);
@@ -27,14 +27,14 @@ fn check_decision(answer: Answer, wanted: &str) {
 #[test]
 fn a_decision_goes_on_with_its_verdict() {
     let decision = |action: &str, value: Value| {
-        Answer::Ok(Value::map([("action", Value::text(action)), ("value", value)]))
+        RequestAnswer::Ok(Value::map([("action", Value::text(action)), ("value", value)]))
     };
     check_decision(decision("approve", Value::Null), "\"yes\"");
     check_decision(decision("edit", Value::text("shorter")), "\"yes\"");
     check_decision(decision("reject", Value::text("too long")), "\"no: too long\"");
     check_decision(decision("respond", Value::Int(3)), "\"no: 3\"");
-    check_decision(Answer::TimedOut, "\"Approval expired.\"");
-    let nothing = Answer::Ok(Value::Null);
+    check_decision(RequestAnswer::TimedOut, "\"Approval expired.\"");
+    let nothing = RequestAnswer::Ok(Value::Null);
     check_decision(nothing, "\"Approval failed: the decision has no action.\"");
 }
 

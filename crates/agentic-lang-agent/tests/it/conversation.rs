@@ -1,12 +1,13 @@
 //! Conversations of models with tools: what is asked next after each answer, and what ends them.
 
 use agentic_lang_agent::{
-    AGENT_TASK, AGENT_TOOL, Agents, CALLS_MAX, CONVERSATION_BYTES_MAX, Capture, ROUNDS_MAX,
-    RunOptions, TRACE, compile, read, register_kinds,
+    AGENT_TASK, AGENT_TOOL, CALLS_MAX, CONVERSATION_BYTES_MAX, ROUNDS_MAX, RunOptions, TRACE,
+    TaskAgents, TraceCapture, compile, read, register_kinds,
 };
 use agentic_model::{Instant, Value, json};
 use agentic_replay::{
-    Answer, EffectClass, End, Failure, Handling, HostStep, Kinds, ProgramRun, Request, Seed, Start,
+    EffectClass, End, Handling, HostStep, Kinds, ProgramFailure, ProgramRun, Request,
+    RequestAnswer, Seed, Start,
 };
 
 const TEXT: &str = "enum Mood { calm, wild };\n\
@@ -39,8 +40,9 @@ impl Talk {
         let source = read("talk.agent", text.as_bytes()).expect("the text is UTF-8");
         let module = compile(&source).expect("the program is right");
         let tools = ["look", "judge", "other"].map(str::to_owned).into();
-        let trace = Capture::On;
-        let options = RunOptions { agents: Agents::Models, tools, trace, ..RunOptions::default() };
+        let trace = TraceCapture::On;
+        let options =
+            RunOptions { agents: TaskAgents::Models, tools, trace, ..RunOptions::default() };
         let at = Instant::from_millis(0);
         let start = Start { input: "{}".into(), seed: Seed([0; 32]), at };
         let (run, step) = ProgramRun::begin(module.run(pipeline, options), &start);
@@ -57,7 +59,7 @@ impl Talk {
     }
 
     /// Answers what is asked now, so many milliseconds later.
-    fn answer(&mut self, answer: Answer, after_ms: i64) -> &mut Talk {
+    fn answer(&mut self, answer: RequestAnswer, after_ms: i64) -> &mut Talk {
         self.now += after_ms;
         let request = self.asked.first().expect("something is asked").clone();
         let step = self.run.deliver(&request.path, answer, Instant::from_millis(self.now));
@@ -65,7 +67,7 @@ impl Talk {
         // Pauses are over at once.
         if let Some(until) = self.asked.first().and_then(Request::sleeps_until) {
             let after_ms = until.millis() - self.now;
-            return self.answer(Answer::Ok(Value::Null), after_ms);
+            return self.answer(RequestAnswer::Ok(Value::Null), after_ms);
         }
         self
     }
@@ -88,12 +90,12 @@ impl Talk {
     }
 }
 
-fn text(text: &str) -> Answer {
-    Answer::Ok(Value::text(text))
+fn text(text: &str) -> RequestAnswer {
+    RequestAnswer::Ok(Value::text(text))
 }
 
 /// What a model answers that asks for tools: each a name and the arguments as it wrote them.
-fn wants(calls: &[(&str, &str)]) -> Answer {
+fn wants(calls: &[(&str, &str)]) -> RequestAnswer {
     let call = |(at, (name, args)): (usize, &(&str, &str))| {
         Value::map([
             ("id", Value::text(format!("c{at}"))),
@@ -102,7 +104,7 @@ fn wants(calls: &[(&str, &str)]) -> Answer {
         ])
     };
     let calls = calls.iter().enumerate().map(call).collect();
-    Answer::Ok(Value::map([("said", Value::text("hm")), ("calls", Value::List(calls))]))
+    RequestAnswer::Ok(Value::map([("said", Value::text("hm")), ("calls", Value::List(calls))]))
 }
 
 const LOOK: (&str, &str) = ("look", r#"{"place":"a\n","mood":"calm","deep":1}"#);
@@ -215,11 +217,17 @@ fn what_tools_give_is_held_to_their_type() {
         (text("{}"), "Tool 'look' returned invalid value {} for type Obj{seen: List[String]}."),
         (text(r#"{"seen":[1]}"#), "Tool 'look' returned invalid value"),
         (text("no"), "Tool 'look' returned what is not JSON at byte 0"),
-        (Answer::Ok(Value::Int(1)), "not JSON text."),
-        (Answer::Failed(Failure::new("Boom", " it broke ")), "Tool 'look' failed: Boom: it broke"),
-        (Answer::Failed(Failure::new("Boom", "")), "Tool 'look' failed: Boom"),
+        (RequestAnswer::Ok(Value::Int(1)), "not JSON text."),
+        (
+            RequestAnswer::Failed(ProgramFailure::new("Boom", " it broke ")),
+            "Tool 'look' failed: Boom: it broke",
+        ),
+        (RequestAnswer::Failed(ProgramFailure::new("Boom", "")), "Tool 'look' failed: Boom"),
         (text(&too_much), "Tool 'look' said too much: the conversation has"),
-        (Answer::TimedOut, "Last error: HandlerTimeoutError: Task handler exceeded 10.0s deadline"),
+        (
+            RequestAnswer::TimedOut,
+            "Last error: HandlerTimeoutError: Task handler exceeded 10.0s deadline",
+        ),
     ];
     for (answer, wanted) in table {
         let mut talk = Talk::begin("main");
@@ -254,15 +262,17 @@ fn a_model_that_asks_for_ever_is_stopped() {
     assert!(greedy.shown().contains("asked for 65 tools at once"), "{}", greedy.shown());
     let mut chatty = Talk::begin("main");
     let said = Value::text("x".repeat(CONVERSATION_BYTES_MAX));
-    let Answer::Ok(Value::Map(mut wish)) = wants(&[("judge", "{}")]) else { panic!("a map") };
+    let RequestAnswer::Ok(Value::Map(mut wish)) = wants(&[("judge", "{}")]) else {
+        panic!("a map")
+    };
     wish.insert("said".to_owned(), said);
-    chatty.answer(Answer::Ok(Value::Map(wish)), 1);
+    chatty.answer(RequestAnswer::Ok(Value::Map(wish)), 1);
     assert!(chatty.shown().contains("The model said too much"), "{:.300}", chatty.shown());
 }
 
 #[test]
 fn an_attempt_begins_anew_after_a_tool_that_failed() {
-    let broken = || Answer::Failed(Failure::new("Boom", "it broke"));
+    let broken = || RequestAnswer::Failed(ProgramFailure::new("Boom", "it broke"));
     let mut talk = Talk::begin("again");
     talk.answer(wants(&[("judge", "{}")]), 1).answer(broken(), 1);
     assert_eq!(talk.shown(), r#"3 agent-task agent=scout args={"topic":"tea"}"#);

@@ -2,9 +2,11 @@
 
 use std::path::PathBuf;
 
-use agentic_diag::{Diagnostic, Source};
+use agentic_diag::{Diagnostic, SourceText};
 use agentic_lang_agent::invocation::{self, FileAction};
-use agentic_lang_agent::{Capture, Data, RunOptions, code, compile, json, lower, read, report};
+use agentic_lang_agent::{
+    Data, RunOptions, TraceCapture, code, compile, json, lower, read, report,
+};
 use agentic_replay::End;
 
 use crate::host::{self, Kit, Outcome};
@@ -104,8 +106,8 @@ fn refused(code: &str, message: String, exit_code: i64) -> Verdict {
     Verdict { exit_code, class: Some(class), kind, message, ..Verdict::default() }
 }
 
-fn found(diagnostic: &Diagnostic, source: &Source) -> Verdict {
-    let rendered = diagnostic.render(source, agentic_diag::Style::Plain);
+fn found(diagnostic: &Diagnostic, source: &SourceText) -> Verdict {
+    let rendered = diagnostic.render(source, agentic_diag::DiagnosticStyle::Plain);
     assert!(rendered.contains(diagnostic.code), "a finding shows its code: {rendered}");
     assert!(!diagnostic.hint.is_empty(), "a finding says what to do next: {rendered}");
     let at = source.position(diagnostic.span.start);
@@ -121,7 +123,7 @@ pub struct Setup {
 }
 
 /// Runs a command line on a source, and says what came of it.
-pub fn run(source: &[u8], words: &[String], trace: Capture, setup: Setup) -> Verdict {
+pub fn run(source: &[u8], words: &[String], trace: TraceCapture, setup: Setup) -> Verdict {
     let invocation = match invocation::parse(words) {
         Ok(invocation) => invocation,
         Err(error) => return refused(error.code, error.message, 2),
@@ -148,7 +150,7 @@ pub fn run(source: &[u8], words: &[String], trace: Capture, setup: Setup) -> Ver
         workers: invocation.workers,
         handlers: setup.kit.handlers(),
         trace,
-        progress: Capture::On,
+        progress: TraceCapture::On,
         ..RunOptions::default()
     };
     let is_test = invocation.action == FileAction::Test;
@@ -258,10 +260,10 @@ pub fn differences(expected: &Data, given: &Verdict) -> Vec<String> {
 }
 
 /// Whether a case asks for a trace.
-pub fn capture(case: &Case) -> Capture {
+pub fn capture(case: &Case) -> TraceCapture {
     match case.args.get("trace").and_then(Data::as_bool) {
-        Some(true) => Capture::On,
-        Some(false) | None => Capture::Off,
+        Some(true) => TraceCapture::On,
+        Some(false) | None => TraceCapture::Off,
     }
 }
 

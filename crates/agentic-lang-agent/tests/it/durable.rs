@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use agentic_lang_agent::{
-    Capture, MockTasks, Module, RunOptions, compile, json, read, register_kinds, report,
+    MockTasks, Module, RunOptions, TraceCapture, compile, json, read, register_kinds, report,
 };
 use agentic_model::{AgentName, Cid, Instant, Value};
 use agentic_replay::{
-    Answer, By, End, Engine, Failure, Journal, Kinds, Opening, Path, Progress, Request, Session,
-    Setting,
+    By, End, Engine, Kinds, Path, ProgramFailure, RecordChain, Request, RequestAnswer, Session,
+    SessionOpening, SessionProgress, SessionSetting,
 };
 
 use crate::corpus::{cases, sorted, text};
@@ -41,12 +41,12 @@ fn engine() -> Engine {
 
 impl Case {
     fn program(&self) -> agentic_lang_agent::ModuleRun {
-        let options = RunOptions { trace: Capture::On, ..RunOptions::default() };
+        let options = RunOptions { trace: TraceCapture::On, ..RunOptions::default() };
         self.module.run(&self.pipeline, options)
     }
 
     fn begin(&self) -> (Session<agentic_lang_agent::ModuleRun>, Kept) {
-        let opening = Opening {
+        let opening = SessionOpening {
             agent: AgentName::parse("alice").expect("a valid name"),
             flow: Cid::of(b"flow"),
             engine: engine(),
@@ -85,17 +85,19 @@ impl Case {
 }
 
 impl Kept {
-    fn keep(&mut self, progress: Progress) {
+    fn keep(&mut self, progress: SessionProgress) {
         self.objects.extend(progress.objects);
         self.frames.extend(progress.links.into_iter().map(|link| link.bytes));
     }
 
-    fn perform(&mut self, request: &Request) -> Answer {
+    fn perform(&mut self, request: &Request) -> RequestAnswer {
         if request.sleeps_until().is_some() {
-            return Answer::Ok(Value::Null);
+            return RequestAnswer::Ok(Value::Null);
         }
         let answer = self.mock.perform(request);
-        answer.unwrap_or_else(|| Answer::Failed(Failure::new("unknown-task", "nobody does this")))
+        answer.unwrap_or_else(|| {
+            RequestAnswer::Failed(ProgramFailure::new("unknown-task", "nobody does this"))
+        })
     }
 
     /// What is left when the process dies after so many records.
@@ -110,12 +112,13 @@ fn check(case: &Case, name: &str) -> End {
     let end = case.finish(&mut session, &mut whole);
     for cut in 1..whole.frames.len() {
         let mut kept = whole.up_to(cut);
-        let journal = Journal::read(kept.frames.clone()).expect("what was appended is a journal");
+        let journal =
+            RecordChain::read(kept.frames.clone()).expect("what was appended is a journal");
         let (kinds, engine) = (kinds(), engine());
-        let setting = Setting { engine: &engine, kinds: &kinds, objects: &whole.objects };
+        let setting = SessionSetting { engine: &engine, kinds: &kinds, objects: &whole.objects };
         // The state of the executor is the fold over what was answered.
         let mock = &mut kept.mock;
-        let mut fold = |request: &Request, _: &Answer| drop(mock.perform(request));
+        let mut fold = |request: &Request, _: &RequestAnswer| drop(mock.perform(request));
         let loaded = Session::load(&journal, case.program(), setting, &mut fold);
         let (mut session, progress) =
             loaded.unwrap_or_else(|error| panic!("{name} from record {cut}: {error}"));

@@ -1,6 +1,6 @@
 //! The generated programs: no difference that is not explained.
 
-use agentic_lang_agent::{Capture, Data, json};
+use agentic_lang_agent::{Data, TraceCapture, json};
 
 use crate::corpus::{Setup, lines, run, sorted, text};
 use crate::explained::explained;
@@ -16,7 +16,7 @@ fn words(case: &Data) -> Vec<String> {
 fn difference(case: &Data, at: usize) -> Option<String> {
     let source = text(case, "source").expect("a case has a source");
     let setup = Setup { kit: Kit::None, seed: at as u64 };
-    let given = run(source.as_bytes(), &words(case), Capture::Off, setup);
+    let given = run(source.as_bytes(), &words(case), TraceCapture::Off, setup);
     let expected = case.get("expected").expect("a case expects something");
     if let Some(result) = expected.get("result") {
         let wrapped = Data::object(vec![("result".into(), result.clone())]).expect("small");

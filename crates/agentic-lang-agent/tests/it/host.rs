@@ -9,7 +9,8 @@ use std::sync::Arc;
 use agentic_lang_agent::{Data, MockTasks, TASK, json};
 use agentic_model::{Instant, Value};
 use agentic_replay::{
-    Answer, End, Event, Failure, HostStep, Path, Request, RequestHash, Seed, Start,
+    End, HostStep, Path, ProgramEvent, ProgramFailure, Request, RequestAnswer, RequestHash, Seed,
+    Start,
 };
 
 use crate::corpus::Setup;
@@ -35,14 +36,14 @@ impl Kit {
 #[derive(Debug, PartialEq)]
 pub struct Outcome {
     pub end: End,
-    pub events: Vec<Event>,
+    pub events: Vec<ProgramEvent>,
 }
 
 /// One line of the record of a run.
 struct Recorded {
     path: Path,
     hash: RequestHash,
-    answer: Answer,
+    answer: RequestAnswer,
     at: Instant,
 }
 
@@ -152,11 +153,11 @@ impl Simulation {
     }
 
     /// Folds a recorded answer into the state of the executors.
-    fn fold(&mut self, request: &Request, recorded: &Answer) {
+    fn fold(&mut self, request: &Request, recorded: &RequestAnswer) {
         if self.kit == Kit::Test && self.testkit.adopt(request, recorded) {
             return;
         }
-        if !matches!(recorded, Answer::TimedOut) {
+        if !matches!(recorded, RequestAnswer::TimedOut) {
             assert_eq!(self.perform(request), *recorded, "the fold gives the recorded answer");
         }
     }
@@ -181,11 +182,11 @@ impl Simulation {
         millis.min(limit)
     }
 
-    fn answer(&mut self, request: &Request, _now: Instant) -> Answer {
+    fn answer(&mut self, request: &Request, _now: Instant) -> RequestAnswer {
         let limit = request.timeout_ms.map_or(i64::MAX, |limit| limit as i64);
         if self.kit == Kit::Test && TestKit::duration(request) > limit {
             self.testkit.end(request);
-            return Answer::TimedOut;
+            return RequestAnswer::TimedOut;
         }
         let answer = self.perform(request);
         if self.kit == Kit::Test {
@@ -194,9 +195,9 @@ impl Simulation {
         answer
     }
 
-    fn perform(&mut self, request: &Request) -> Answer {
+    fn perform(&mut self, request: &Request) -> RequestAnswer {
         if request.sleeps_until().is_some() {
-            return Answer::Ok(Value::Null);
+            return RequestAnswer::Ok(Value::Null);
         }
         if self.kit == Kit::Test
             && request.kind == TASK
@@ -205,6 +206,8 @@ impl Simulation {
             return answer;
         }
         let answer = self.mock.perform(request);
-        answer.unwrap_or_else(|| Answer::Failed(Failure::new("unknown-task", "nobody does this")))
+        answer.unwrap_or_else(|| {
+            RequestAnswer::Failed(ProgramFailure::new("unknown-task", "nobody does this"))
+        })
     }
 }

@@ -1,7 +1,7 @@
 //! Input that tries to break something: it must end in a clean finding, soon.
 
 use agentic_lang_agent::{
-    Capture, Data, RunOptions, check, compile, format, invocation, json, lower, read,
+    Data, RunOptions, TraceCapture, check, compile, format, invocation, json, lower, read,
 };
 use agentic_replay::{End, Seed, Start};
 
@@ -16,7 +16,7 @@ fn first_code(text: &str) -> Option<&'static str> {
 
 fn go(text: &str) -> Verdict {
     let words = ["@SRC", "go"].map(str::to_owned);
-    run(text.as_bytes(), &words, Capture::Off, Setup { kit: Kit::None, seed: 1 })
+    run(text.as_bytes(), &words, TraceCapture::Off, Setup { kit: Kit::None, seed: 1 })
 }
 
 #[test]
@@ -183,7 +183,7 @@ fn every_cut_of_every_program_is_clean() {
         for at in (0..text.len()).filter(|at| text.is_char_boundary(*at)).step_by(3) {
             let source = read("cut.agent", &case.source[..at]).expect("the text is UTF-8");
             for found in check(&source) {
-                assert!(!found.render(&source, agentic_diag::Style::Plain).is_empty());
+                assert!(!found.render(&source, agentic_diag::DiagnosticStyle::Plain).is_empty());
             }
             if let Ok(formatted) = format(&source) {
                 assert!(formatted.len() < 4 * text.len() + 100);
@@ -375,8 +375,8 @@ fn large_files_take_time_in_proportion() {
         format!("agent who {{ tools: [] }}\ntype Big = Obj{{{}}};\n{tasks}", fields.join(", ")),
     ] {
         let source = read("large.agent", text.as_bytes()).expect("the text is UTF-8");
-        let module =
-            compile(&source).map_err(|found| found[0].render(&source, agentic_diag::Style::Plain));
+        let module = compile(&source)
+            .map_err(|found| found[0].render(&source, agentic_diag::DiagnosticStyle::Plain));
         assert!(module.is_ok(), "{:?}", module.err());
         assert!(format(&source).is_ok());
     }
@@ -421,7 +421,7 @@ fn no_mutant_of_the_corpus_makes_any_phase_panic() {
             }
             let Ok(source) = read("mutant.agent", &bytes) else { continue };
             for found in check(&source) {
-                assert!(!found.render(&source, agentic_diag::Style::Plain).is_empty());
+                assert!(!found.render(&source, agentic_diag::DiagnosticStyle::Plain).is_empty());
             }
             if let Ok(once) = format(&source) {
                 let again = read("mutant.agent", once.as_bytes()).expect("still UTF-8");

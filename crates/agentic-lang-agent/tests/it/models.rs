@@ -1,11 +1,12 @@
 //! Agents that are served by models: what is asked, and what is made of the answers.
 
 use agentic_lang_agent::{
-    AGENT_TASK, Agents, MOCK, RunOptions, TASK, compile, read, register_kinds,
+    AGENT_TASK, MOCK, RunOptions, TASK, TaskAgents, compile, read, register_kinds,
 };
 use agentic_model::{Instant, Value};
 use agentic_replay::{
-    Answer, EffectClass, End, Failure, Handling, Kinds, ProgramRun, Request, Seed, Start,
+    EffectClass, End, Handling, Kinds, ProgramFailure, ProgramRun, Request, RequestAnswer, Seed,
+    Start,
 };
 
 const TEXT: &str = "enum Mood { calm, wild };\n\
@@ -34,7 +35,7 @@ fn first(
 }
 
 fn live() -> RunOptions {
-    RunOptions { agents: Agents::Models, ..RunOptions::default() }
+    RunOptions { agents: TaskAgents::Models, ..RunOptions::default() }
 }
 
 fn check(pipeline: &str, options: &RunOptions, wanted: &str) {
@@ -74,12 +75,12 @@ fn a_request_says_who_performs_what() {
 }
 
 /// Answers a run until it ends; pauses are over at once.
-fn finish(answers: &[Answer]) -> End {
+fn finish(answers: &[RequestAnswer]) -> End {
     let (mut run, mut request) = first("thinks", &live());
     let mut answers = answers.iter().cloned();
     loop {
         let (answer, at) = match request.sleeps_until() {
-            Some(until) => (Answer::Ok(Value::Null), until),
+            Some(until) => (RequestAnswer::Ok(Value::Null), until),
             None => (answers.next().expect("there is an answer for every attempt"), run.now()),
         };
         let step = run.deliver(&request.path, answer, at);
@@ -92,17 +93,17 @@ fn finish(answers: &[Answer]) -> End {
 
 #[test]
 fn answers_of_models_are_held_to_the_type() {
-    let text = |text: &str| Answer::Ok(Value::text(text));
+    let text = |text: &str| RequestAnswer::Ok(Value::text(text));
     let good = || text(r#"{"mood":"wild","note":null}"#);
     let done = End::Done(Value::text("\"wild\""));
     assert_eq!(finish(&[good()]), done);
     // Garbage, plain data, a wrong type and a failure each cost one attempt.
     let garbage = [
         text("I think it is wild"),
-        Answer::Ok(Value::Int(3)),
+        RequestAnswer::Ok(Value::Int(3)),
         text(r#"{"mood":"wild"}"#),
         text("[1e999]"),
-        Answer::Failed(Failure::new("Overloaded", "try later")),
+        RequestAnswer::Failed(ProgramFailure::new("Overloaded", "try later")),
     ];
     for bad in garbage {
         assert_eq!(finish(&[bad.clone(), good()]), done, "{bad:?}");

@@ -1,6 +1,6 @@
 //! Parallel blocks whose branches end without waiting for anything.
 
-use agentic_lang_agent::Capture;
+use agentic_lang_agent::TraceCapture;
 
 use crate::corpus::{Setup, run};
 use crate::host::Kit;
@@ -20,7 +20,7 @@ fn check(block: &str, sum: &str, workers: &str, wanted: &str) {
     );
     let words = ["@SRC", "go", "--workers", workers].map(str::to_owned);
     let setup = Setup { kit: Kit::None, seed: 5 };
-    let verdict = run(text.as_bytes(), &words, Capture::On, setup);
+    let verdict = run(text.as_bytes(), &words, TraceCapture::On, setup);
     let given = verdict.result.unwrap_or(verdict.message);
     assert!(given.contains(wanted), "{block} with {workers} workers: {given}");
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use agentic_lang_agent::{Data, answer, argument_text, json};
-use agentic_replay::{Answer, Failure, Request};
+use agentic_replay::{ProgramFailure, Request, RequestAnswer};
 
 /// The handlers and what they remember.
 #[derive(Debug, Clone, Default)]
@@ -39,11 +39,11 @@ impl TestKit {
     }
 
     /// Takes the state from a recorded answer where it depends on how calls overlapped.
-    pub fn adopt(&mut self, request: &Request, recorded: &Answer) -> bool {
+    pub fn adopt(&mut self, request: &Request, recorded: &RequestAnswer) -> bool {
         if task(request) != Some("gauge") {
             return false;
         }
-        if let Answer::Ok(agentic_model::Value::Text(text)) = recorded {
+        if let RequestAnswer::Ok(agentic_model::Value::Text(text)) = recorded {
             let recorded = json::from_text(text).expect("recorded answers are JSON");
             self.peak = self.peak.max(whole(recorded.get("peak")));
         }
@@ -57,7 +57,7 @@ impl TestKit {
     }
 
     /// Answers a call; nothing if the task is not one of these.
-    pub fn perform(&mut self, request: &Request) -> Option<Answer> {
+    pub fn perform(&mut self, request: &Request) -> Option<RequestAnswer> {
         let name = task(request)?;
         let args = arguments(request);
         let text = |key: &str| args.get(key).and_then(Data::as_text).unwrap_or("").to_owned();
@@ -132,8 +132,8 @@ fn list(items: Vec<Data>) -> Data {
     Data::list(items).expect("small")
 }
 
-fn failed(class: &str, text: &str) -> Answer {
-    Answer::Failed(Failure::new(class, text))
+fn failed(class: &str, text: &str) -> RequestAnswer {
+    RequestAnswer::Failed(ProgramFailure::new(class, text))
 }
 
 fn shape(which: &str) -> Data {

@@ -4,10 +4,10 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use agentic_lang_agent::{Capture, MockTasks, RunOptions, compile, json, read, report};
+use agentic_lang_agent::{MockTasks, RunOptions, TraceCapture, compile, json, read, report};
 use agentic_model::{Instant, Value};
-use agentic_providers::host::{CancelFlag, Executor, Host};
-use agentic_replay::{Answer, End, Failure, Request, Seed, Start};
+use agentic_providers::host::{CancelFlag, Host, HostExecutor};
+use agentic_replay::{End, ProgramFailure, Request, RequestAnswer, Seed, Start};
 
 use crate::corpus::{Case, cases, sorted, text, words};
 use crate::host::Kit;
@@ -34,17 +34,17 @@ struct Handlers {
     mock: Mutex<MockTasks>,
 }
 
-impl Executor for Handlers {
-    fn perform(&self, request: &Request, cancel: &CancelFlag) -> Answer {
+impl HostExecutor for Handlers {
+    fn perform(&self, request: &Request, cancel: &CancelFlag) -> RequestAnswer {
         let millis = self.kit.lock().expect("no handler panics").begin(request);
         cancel.wait(Duration::from_millis(millis.unsigned_abs()));
         let mut kit = self.kit.lock().expect("no handler panics");
         let answer = kit.perform(request);
         kit.end(request);
         let mut mock = self.mock.lock().expect("no handler panics");
-        answer
-            .or_else(|| mock.perform(request))
-            .unwrap_or_else(|| Answer::Failed(Failure::new("unknown-task", "nobody does this")))
+        answer.or_else(|| mock.perform(request)).unwrap_or_else(|| {
+            RequestAnswer::Failed(ProgramFailure::new("unknown-task", "nobody does this"))
+        })
     }
 }
 
@@ -55,7 +55,7 @@ fn check(case: &Case) -> Result<(), String> {
     let options = RunOptions {
         workers: invocation.workers,
         handlers: Kit::Test.handlers(),
-        trace: Capture::On,
+        trace: TraceCapture::On,
         ..RunOptions::default()
     };
     let run = module.run(&invocation.pipeline.unwrap_or_default(), options);

@@ -1,24 +1,24 @@
 //! What is traced: how much of it is kept, and what people see of it.
 
-use agentic_lang_agent::{Capture, Data, RunOptions, TRACE, compile, json, read, report};
+use agentic_lang_agent::{Data, RunOptions, TRACE, TraceCapture, compile, json, read, report};
 use agentic_model::{Instant, Value};
-use agentic_replay::{Event, Program as _, Seed, Start};
+use agentic_replay::{Program as _, ProgramEvent, Seed, Start};
 
 /// Counts to a number, which is three events a step and no request.
 const COUNT: &str = "pipeline step(n: Number) -> Number { return n + 1; }\n\
     pipeline go(n: Number) -> Number { \
     let i = step(0); while i != n { let i = step(i); } return i; }";
 
-fn events(n_steps: u64, trace_bytes_max: usize) -> Vec<Event> {
+fn events(n_steps: u64, trace_bytes_max: usize) -> Vec<ProgramEvent> {
     let source = read("count.agent", COUNT.as_bytes()).expect("the text is UTF-8");
     let module = compile(&source).expect("the program is right");
-    let options = RunOptions { trace: Capture::On, trace_bytes_max, ..RunOptions::default() };
+    let options = RunOptions { trace: TraceCapture::On, trace_bytes_max, ..RunOptions::default() };
     let input = Value::Text(format!("{{\"n\":{n_steps}}}"));
     let start = Start { input, seed: Seed([0; 32]), at: Instant::from_millis(0) };
     module.run("go", options).start(&start).events
 }
 
-fn entry(event: &Event) -> Data {
+fn entry(event: &ProgramEvent) -> Data {
     assert_eq!(event.kind, TRACE);
     json::from_text(event.data.as_text().expect("an event is text")).expect("it is JSON")
 }
@@ -57,7 +57,7 @@ fn a_trace_is_put_together_piece_by_piece() {
 #[test]
 fn people_see_events_of_the_trace_cut_and_harmless() {
     let check = |kind: &str, text: &str, wanted: Option<&str>| {
-        let event = Event { kind: kind.to_owned(), data: Value::text(text) };
+        let event = ProgramEvent { kind: kind.to_owned(), data: Value::text(text) };
         assert_eq!(report::live_line(&event).as_deref(), wanted, "{text}");
     };
     check("progress", "{}", None);

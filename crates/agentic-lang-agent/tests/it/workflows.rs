@@ -1,6 +1,6 @@
 //! Generated workflows: their lowered text byte for byte, and what they give.
 
-use agentic_lang_agent::{Capture, Data, json, lower, read};
+use agentic_lang_agent::{Data, TraceCapture, json, lower, read};
 
 use crate::corpus::{Setup, lines, run, sorted, text};
 use crate::host::Kit;
@@ -20,7 +20,7 @@ fn all_workflows_lower_and_run_alike() {
         let inputs = json::to_text(case.get("inputs").expect("a case has inputs"));
         let words = ["@SRC", pipeline, "--input", &inputs].map(str::to_owned);
         let setup = Setup { kit: Kit::None, seed: at as u64 };
-        let given = run(own("source").as_bytes(), &words, Capture::Off, setup);
+        let given = run(own("source").as_bytes(), &words, TraceCapture::Off, setup);
         let expected = case.get("expected").expect("a case expects something");
         let result = expected.get("result").map(|result| {
             let fields = vec![("result".into(), result.clone())];

@@ -1,4 +1,4 @@
-use agentic_diag::Source;
+use agentic_diag::SourceText;
 
 use crate::{CheckOptions, Dialect, Version, check};
 
@@ -10,7 +10,7 @@ fn found(version: Version, text: &str) -> Vec<String> {
         "f.md" => Ok("text".to_owned()),
         _ => Err("there is no such file".to_owned()),
     };
-    let checked = check(Source::new("main.as", text), &options, &mut resolver);
+    let checked = check(SourceText::new("main.as", text), &options, &mut resolver);
     let shown = checked.findings.iter().map(|finding| {
         assert!(!finding.diagnostic.reason.is_empty() && !finding.diagnostic.hint.is_empty());
         let position = checked.sources[finding.file].position(finding.diagnostic.span.start);

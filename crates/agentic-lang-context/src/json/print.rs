@@ -1,7 +1,7 @@
 //! Values as JSON text, on one line or indented by two blanks.
 
 use agentic_model::json::printer::{
-    Escapes, Printed, PrintedShape, print_indented, print_line, print_text,
+    Escapes, PrintedJson, PrintedShape, print_indented, print_line, print_text,
 };
 
 use super::Json;
@@ -31,7 +31,7 @@ pub fn write_text(text: &str, out: &mut String) {
     print_text(text, Escapes::Letters, out);
 }
 
-impl Printed for Json {
+impl PrintedJson for Json {
     fn shape(&self) -> PrintedShape<'_, Json> {
         match self {
             Json::Null | Json::Bool(_) | Json::Number(_) => PrintedShape::Scalar,

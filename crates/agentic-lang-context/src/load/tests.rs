@@ -19,7 +19,7 @@ fn codes(files: &[(&str, &str)]) -> Vec<&'static str> {
         let found = files.iter().find(|(name, _)| *name == path);
         found.map(|(_, text)| (*text).to_owned()).ok_or_else(|| "there is no such file".to_owned())
     };
-    let root = Source::new("main.as", files[0].1);
+    let root = SourceText::new("main.as", files[0].1);
     let outcome = load(root, None, &mut resolver);
     outcome.findings.iter().map(|finding| finding.diagnostic.code).collect()
 }
@@ -68,7 +68,7 @@ fn a_long_chain_of_imports_ends_in_a_finding() {
             path.trim_end_matches(".as").trim_start_matches('f').parse().expect("f");
         Ok(format!("import agent A{0} from 'f{0}.as'\nagent A{number} {{ }}", number + 1))
     };
-    let root = Source::new("main.as", "import agent A0 from 'f0.as'");
+    let root = SourceText::new("main.as", "import agent A0 from 'f0.as'");
     let outcome = load(root, None, &mut resolver);
     assert_eq!(outcome.findings.len(), 1);
     assert_eq!(outcome.findings[0].diagnostic.code, IMPORT_FAILED);

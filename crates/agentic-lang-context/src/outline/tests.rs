@@ -5,7 +5,7 @@ fn check(text: &str, expected: Outline) {
     assert_eq!(outline(text, Dialect::detect(text)), expected, "{text:?}");
 }
 
-fn declared(sort: Sort, name: Option<&str>, text: &str) -> Declaration {
+fn declared(sort: DeclarationSort, name: Option<&str>, text: &str) -> Declaration {
     Declaration { sort, name: name.map(str::to_owned), text: text.to_owned() }
 }
 
@@ -48,11 +48,14 @@ fn declarations_are_taken_apart() {
     check(
         &format!("// first\n{tool} {main}\n{agent}{import}"),
         Outline::Declarations(vec![
-            declared(Sort::Import, Some("T"), tool),
-            declared(Sort::MainAgent, None, main),
-            declared(Sort::Agent, Some("A"), agent),
-            declared(Sort::Import, Some("B"), import),
+            declared(DeclarationSort::Import, Some("T"), tool),
+            declared(DeclarationSort::MainAgent, None, main),
+            declared(DeclarationSort::Agent, Some("A"), agent),
+            declared(DeclarationSort::Import, Some("B"), import),
         ]),
     );
-    check("import tool", Outline::Declarations(vec![declared(Sort::Import, None, "import tool")]));
+    check(
+        "import tool",
+        Outline::Declarations(vec![declared(DeclarationSort::Import, None, "import tool")]),
+    );
 }

@@ -1,21 +1,21 @@
 //! Running a program without its effects.
 
 use agentic_model::{Instant, Value};
-use agentic_replay::{Answer, EffectClass, Request, RequestId};
+use agentic_replay::{EffectClass, Request, RequestAnswer, RequestId};
 
 use crate::dialect::Version;
 use crate::json::Json;
 use crate::run::{MEMORY_REQUEST, MODEL_REQUEST};
 
-use super::mock::MockModel;
+use super::mock::EmptyModel;
 use super::{EffectStamp, args, done, effect_class, text_field};
 
 /// Answers a request as a dry run does: models are mocked, effects are described instead of
 /// performed. Says nothing for requests that only read, which a dry run really performs.
-pub fn dry_run(request: &Request, version: Version) -> Option<Answer> {
+pub fn dry_run(request: &Request, version: Version) -> Option<RequestAnswer> {
     let payload = &request.payload;
     if request.kind == MODEL_REQUEST {
-        return Some(MockModel::new(version).answer(payload));
+        return Some(EmptyModel::new(version).answer(payload));
     }
     match effect_class(request)? {
         EffectClass::Pure | EffectClass::Read => None,
@@ -31,14 +31,14 @@ fn is_hosted(payload: &Value) -> bool {
     uri.starts_with("npm:") || uri.starts_with("node:")
 }
 
-fn described_add(payload: &Value) -> Answer {
+fn described_add(payload: &Value) -> RequestAnswer {
     let mut memory = super::LocalMemories::default();
     let stamp =
         EffectStamp { request_id: &RequestId::from_bytes([0; 32]), at: Instant::from_millis(0) };
     memory.answer(payload, stamp)
 }
 
-fn described_edit(payload: &Value) -> Answer {
+fn described_edit(payload: &Value) -> RequestAnswer {
     let method = text_field(payload, "method");
     let ok = ("ok", Json::Bool(true));
     if method == "undo" {
@@ -58,7 +58,7 @@ fn described_edit(payload: &Value) -> Answer {
     done(&Json::object([ok, ("effects", Json::List(vec![effect]))]))
 }
 
-fn described_call(payload: &Value) -> Answer {
+fn described_call(payload: &Value) -> RequestAnswer {
     let summary = format!(
         "{}.{} was not performed",
         text_field(payload, "tool"),

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use agentic_model::Value;
-use agentic_replay::Answer;
+use agentic_replay::RequestAnswer;
 
 use crate::json::{self, Json, compact};
 
@@ -169,7 +169,7 @@ impl LocalMemories {
     }
 
     /// Answers a request of kind `memory`. Ids derive from the id of the request.
-    pub fn answer(&mut self, payload: &Value, stamp: EffectStamp<'_>) -> Answer {
+    pub fn answer(&mut self, payload: &Value, stamp: EffectStamp<'_>) -> RequestAnswer {
         let records = self.records.entry(text_field(payload, "uri").to_owned()).or_default();
         let argument = args(payload).into_iter().next().unwrap_or_default();
         let result = match text_field(payload, "operation") {
@@ -192,7 +192,7 @@ pub struct MockMemory {
 
 impl MockMemory {
     /// Answers a request of kind `memory`.
-    pub fn answer(&mut self, payload: &Value) -> Answer {
+    pub fn answer(&mut self, payload: &Value) -> RequestAnswer {
         let records = self.records.entry(text_field(payload, "uri").to_owned()).or_default();
         if text_field(payload, "operation") != "add" {
             return done(&records.newest_first());

@@ -1,7 +1,7 @@
 //! A model and tools that make everything up, always alike.
 
 use agentic_model::Value;
-use agentic_replay::Answer;
+use agentic_replay::RequestAnswer;
 
 use crate::dialect::Version;
 use crate::json::{self, Json};
@@ -10,24 +10,24 @@ use super::{args, done, text_field};
 
 /// A model that fills every contract with empty values and never looks at the prompt.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct MockModel {
+pub struct EmptyModel {
     version: Version,
 }
 
-impl MockModel {
+impl EmptyModel {
     /// Makes the mock of a version: until 0.1.3 a typed list had one item, later none.
-    pub fn new(version: Version) -> MockModel {
-        MockModel { version }
+    pub fn new(version: Version) -> EmptyModel {
+        EmptyModel { version }
     }
 
     /// Answers a request of kind `model`.
-    pub fn answer(&self, payload: &Value) -> Answer {
+    pub fn answer(&self, payload: &Value) -> RequestAnswer {
         let schema = payload.get("schema").and_then(Value::as_text);
         let value = match schema.map(json::parse) {
             Some(Ok(schema)) => self.fill(&schema),
             Some(Err(_)) | None => Json::Null,
         };
-        Answer::Ok(Value::map([("value", json::to_value(&value))]))
+        RequestAnswer::Ok(Value::map([("value", json::to_value(&value))]))
     }
 
     fn fill(&self, schema: &Json) -> Json {
@@ -52,7 +52,7 @@ impl MockModel {
 }
 
 /// Answers a request of kind `tool` with what the published mocks return.
-pub fn mock_tool(payload: &Value) -> Answer {
+pub fn mock_tool(payload: &Value) -> RequestAnswer {
     let (uri, method) = (text_field(payload, "uri"), text_field(payload, "method"));
     let scheme = uri.split(':').next().unwrap_or_default();
     let ok = ("ok", Json::Bool(true));

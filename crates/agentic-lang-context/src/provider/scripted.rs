@@ -1,7 +1,7 @@
 //! A model that replies from a list.
 
 use agentic_model::Value;
-use agentic_replay::{Answer, Failure};
+use agentic_replay::{ProgramFailure, RequestAnswer};
 
 use crate::json::{self, Json};
 
@@ -20,19 +20,19 @@ pub enum PreparedReply {
 
 /// A model that gives its replies in order, whatever it is asked.
 #[derive(Debug, Clone, PartialEq)]
-pub struct ScriptedModel {
+pub struct PreparedModel {
     replies: Vec<PreparedReply>,
     next: usize,
 }
 
-impl ScriptedModel {
+impl PreparedModel {
     /// Takes the replies.
-    pub fn new(replies: Vec<PreparedReply>) -> ScriptedModel {
-        ScriptedModel { replies, next: 0 }
+    pub fn new(replies: Vec<PreparedReply>) -> PreparedModel {
+        PreparedModel { replies, next: 0 }
     }
 
     /// Reads a list of `{"text"}`, `{"value"}` and `{"error"}`; anything else is no reply.
-    pub fn from_json(replies: &[Json]) -> ScriptedModel {
+    pub fn from_json(replies: &[Json]) -> PreparedModel {
         let read = |reply: &Json| {
             let text = |key| reply.get(key).and_then(Json::as_text).map(str::to_owned);
             let value = reply.get("value").cloned().map(PreparedReply::Value);
@@ -40,24 +40,24 @@ impl ScriptedModel {
                 .or_else(|| text("text").map(PreparedReply::Text))
                 .or_else(|| text("error").map(PreparedReply::Error))
         };
-        ScriptedModel::new(replies.iter().filter_map(read).collect())
+        PreparedModel::new(replies.iter().filter_map(read).collect())
     }
 
     /// Answers a request of kind `model` with the next reply; fails when there is none left.
-    pub fn answer(&mut self, _payload: &Value) -> Answer {
+    pub fn answer(&mut self, _payload: &Value) -> RequestAnswer {
         let Some(reply) = self.replies.get(self.next) else {
             return refused(format!("the script has no reply number {}", self.next + 1));
         };
         self.next += 1;
         match reply {
             PreparedReply::Text(text) => {
-                Answer::Ok(Value::map([("text", Value::text(text.as_str()))]))
+                RequestAnswer::Ok(Value::map([("text", Value::text(text.as_str()))]))
             }
             PreparedReply::Value(value) => {
-                Answer::Ok(Value::map([("value", json::to_value(value))]))
+                RequestAnswer::Ok(Value::map([("value", json::to_value(value))]))
             }
             PreparedReply::Error(message) => {
-                Answer::Failed(Failure::new("provider", message.as_str()))
+                RequestAnswer::Failed(ProgramFailure::new("provider", message.as_str()))
             }
         }
     }

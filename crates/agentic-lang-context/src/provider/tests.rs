@@ -12,11 +12,11 @@ fn tool(uri: &str, method: &str, args: &str) -> Value {
     ])
 }
 
-fn shown(answer: Answer) -> String {
+fn shown(answer: RequestAnswer) -> String {
     match answer {
-        Answer::Ok(value) => compact(&json::from_value(&value).expect("an answer is JSON")),
-        Answer::Failed(failure) => format!("failed: {}", failure.message),
-        Answer::TimedOut | Answer::Cancelled(_) => "none".to_owned(),
+        RequestAnswer::Ok(value) => compact(&json::from_value(&value).expect("an answer is JSON")),
+        RequestAnswer::Failed(failure) => format!("failed: {}", failure.message),
+        RequestAnswer::TimedOut | RequestAnswer::Cancelled(_) => "none".to_owned(),
     }
 }
 

@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use agentic_model::Value;
-use agentic_replay::Answer;
+use agentic_replay::RequestAnswer;
 
 use crate::json::Json;
 
@@ -42,7 +42,7 @@ impl TextTree {
     }
 
     /// Answers a request of kind `tool` to `file:` or `sh:`.
-    pub fn answer(&mut self, payload: &Value) -> Answer {
+    pub fn answer(&mut self, payload: &Value) -> RequestAnswer {
         let call = WorkspaceCall {
             tool: text_field(payload, "tool").to_owned(),
             method: text_field(payload, "method").to_owned(),

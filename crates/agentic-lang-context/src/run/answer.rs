@@ -1,7 +1,7 @@
 //! Reading answers.
 
 use agentic_model::Value as Data;
-use agentic_replay::Answer;
+use agentic_replay::RequestAnswer;
 
 use crate::json::{self, Json};
 
@@ -31,8 +31,8 @@ pub(super) struct MissingReply {
 }
 
 /// Takes the data out of the answer of a tool or memory, or why there is none.
-pub(super) fn data_of(answer: Answer) -> Result<Json, String> {
-    if let Answer::Ok(value) = answer {
+pub(super) fn data_of(answer: RequestAnswer) -> Result<Json, String> {
+    if let RequestAnswer::Ok(value) = answer {
         json::from_value(&value).map_err(|fault| fault.to_string())
     } else {
         Err(failure_of(answer))
@@ -41,28 +41,28 @@ pub(super) fn data_of(answer: Answer) -> Result<Json, String> {
 
 /// Takes out of the answer of a model what it cost, where that is known: of a reply, and of one that
 /// did not count.
-pub(super) fn usage_of(answer: &Answer) -> Option<Json> {
+pub(super) fn usage_of(answer: &RequestAnswer) -> Option<Json> {
     let usage = match answer {
-        Answer::Ok(value) => value.get("usage"),
-        Answer::Failed(failure) => failure.details.get("usage"),
-        Answer::TimedOut | Answer::Cancelled(_) => None,
+        RequestAnswer::Ok(value) => value.get("usage"),
+        RequestAnswer::Failed(failure) => failure.details.get("usage"),
+        RequestAnswer::TimedOut | RequestAnswer::Cancelled(_) => None,
     };
     usage.and_then(|usage| json::from_value(usage).ok())
 }
 
 /// Takes out of the answer of a model which hints it was not told.
-pub(super) fn left_out_of(answer: &Answer) -> Vec<String> {
-    let Answer::Ok(value) = answer else { return Vec::new() };
+pub(super) fn left_out_of(answer: &RequestAnswer) -> Vec<String> {
+    let RequestAnswer::Ok(value) = answer else { return Vec::new() };
     let hints = value.get("left_out").and_then(Data::as_list).unwrap_or_default();
     hints.iter().filter_map(Data::as_text).map(str::to_owned).collect()
 }
 
 /// Takes the text of a reply out of the answer of a model, as it came; empty where nothing came.
-pub(super) fn raw_of(answer: &Answer) -> String {
+pub(super) fn raw_of(answer: &RequestAnswer) -> String {
     let (value, parsed) = match answer {
-        Answer::Ok(value) => (value, value.get("value")),
-        Answer::Failed(failure) => (&failure.details, None),
-        Answer::TimedOut | Answer::Cancelled(_) => return String::new(),
+        RequestAnswer::Ok(value) => (value, value.get("value")),
+        RequestAnswer::Failed(failure) => (&failure.details, None),
+        RequestAnswer::TimedOut | RequestAnswer::Cancelled(_) => return String::new(),
     };
     let text = value.get("text").and_then(Data::as_text).map(str::to_owned);
     let parsed = parsed.and_then(|parsed| json::from_value(parsed).ok());
@@ -73,14 +73,14 @@ pub(super) fn raw_of(answer: &Answer) -> String {
 ///
 /// The answer is a map with the raw `text` of the reply, or its parsed `value`; other fields, such
 /// as `usage`, are for traces.
-pub(super) fn spoken(answer: Answer) -> Result<ModelReply, MissingReply> {
+pub(super) fn spoken(answer: RequestAnswer) -> Result<ModelReply, MissingReply> {
     let value = match answer {
-        Answer::Ok(value) => value,
-        Answer::Failed(failure) => {
+        RequestAnswer::Ok(value) => value,
+        RequestAnswer::Failed(failure) => {
             let said = failure.details.get("text").and_then(Data::as_text).map(Json::text);
             return Err(MissingReply { message: failure.message, said });
         }
-        other @ (Answer::TimedOut | Answer::Cancelled(_)) => {
+        other @ (RequestAnswer::TimedOut | RequestAnswer::Cancelled(_)) => {
             return Err(MissingReply { message: failure_of(other), said: None });
         }
     };
@@ -95,10 +95,10 @@ pub(super) fn spoken(answer: Answer) -> Result<ModelReply, MissingReply> {
     Err(MissingReply { message, said: None })
 }
 
-fn failure_of(answer: Answer) -> String {
+fn failure_of(answer: RequestAnswer) -> String {
     match answer {
-        Answer::Failed(failure) => failure.message,
-        Answer::TimedOut => "the time limit passed first".to_owned(),
-        Answer::Ok(_) | Answer::Cancelled(_) => "it was withdrawn".to_owned(),
+        RequestAnswer::Failed(failure) => failure.message,
+        RequestAnswer::TimedOut => "the time limit passed first".to_owned(),
+        RequestAnswer::Ok(_) | RequestAnswer::Cancelled(_) => "it was withdrawn".to_owned(),
     }
 }

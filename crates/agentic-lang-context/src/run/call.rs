@@ -12,7 +12,7 @@ use super::fault::TaskFault;
 use super::step::InstructionFlow;
 use super::task::{CallContext, CallFrame, ContextTask, FrameKind};
 use super::trace;
-use super::{Pause, RunWorld};
+use super::{RunWorld, TaskPause};
 
 impl RunWorld {
     /// Calls a function of the same agent; its arguments are on the stack.
@@ -118,7 +118,7 @@ impl RunWorld {
             }
         }
         if task.frames.is_empty() {
-            return Ok(InstructionFlow::Pause(Pause::Ended(result)));
+            return Ok(InstructionFlow::Pause(TaskPause::Ended(result)));
         }
         task.stack.push(result);
         Ok(InstructionFlow::Next)

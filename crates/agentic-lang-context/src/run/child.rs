@@ -16,7 +16,7 @@ use super::step::InstructionFlow;
 use super::task::ContextTask;
 use super::trace;
 use super::waits::{ChildCall, Waits};
-use super::world::{Pause, RunWorld};
+use super::world::{RunWorld, TaskPause};
 
 /// The kind of a request for a child.
 pub const CHILD_REQUEST: &str = "spawn";
@@ -59,7 +59,7 @@ impl RunWorld {
         ]);
         let path = self.ask(task, place, CHILD_REQUEST, payload);
         task.waits = Some(Waits::Child(ChildCall { place, function, args }));
-        Ok(InstructionFlow::Pause(Pause::Asked(path)))
+        Ok(InstructionFlow::Pause(TaskPause::Asked(path)))
     }
 
     pub(super) fn child_answered(

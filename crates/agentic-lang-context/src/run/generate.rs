@@ -20,7 +20,7 @@ use super::step::InstructionFlow;
 use super::task::ContextTask;
 use super::trace;
 use super::waits::{Generation, Waits};
-use super::world::{DEBUG_EVENT, Pause, PickReason, RunWorld};
+use super::world::{DEBUG_EVENT, PickReason, RunWorld, TaskPause};
 
 /// The kind of a request to a model.
 pub const MODEL_REQUEST: &str = "model";
@@ -162,12 +162,12 @@ impl RunWorld {
         let payload = payload(&module, site, generation);
         if site.options.debug == Debug::Shown {
             let data = Data::Text(debug_text(site, generation));
-            self.events.push(agentic_replay::Event { kind: DEBUG_EVENT.to_owned(), data });
+            self.events.push(agentic_replay::ProgramEvent { kind: DEBUG_EVENT.to_owned(), data });
         }
         let place = self.place(generation.at);
         let path = self.ask(task, place, MODEL_REQUEST, payload);
         task.waits = Some(Waits::Model);
-        InstructionFlow::Pause(Pause::Asked(path))
+        InstructionFlow::Pause(TaskPause::Asked(path))
     }
 
     pub(super) fn model_answered(
@@ -192,7 +192,7 @@ impl RunWorld {
             });
         if site.options.debug == Debug::Shown {
             let data = Data::Text(reply_text(site, generation, &raw, &left_out, &result));
-            self.events.push(agentic_replay::Event { kind: DEBUG_EVENT.to_owned(), data });
+            self.events.push(agentic_replay::ProgramEvent { kind: DEBUG_EVENT.to_owned(), data });
         }
         match result {
             Ok(result) => {

@@ -1,7 +1,7 @@
 //! How a run begins: its input, held to the contract of the entry function.
 
 use agentic_model::Value as Data;
-use agentic_replay::{Answer, RequestScope, Start};
+use agentic_replay::{RequestAnswer, RequestScope, Start};
 
 use crate::ast::TypeExpr;
 use crate::code::{CodePlace, Validation};
@@ -14,7 +14,7 @@ use super::step::InstructionFlow;
 use super::task::ContextTask;
 use super::trace;
 use super::waits::{InputState, Waits};
-use super::world::{Pause, RunWorld};
+use super::world::{RunWorld, TaskPause};
 
 /// The kind of a request for a field that the input lacks.
 pub const INPUT_REQUEST: &str = "input";
@@ -107,7 +107,7 @@ impl RunWorld {
         let payload = Data::map([("path", Data::text(path))]);
         let request = self.ask(task, place, INPUT_REQUEST, payload);
         task.waits = Some(Waits::Input(state));
-        InstructionFlow::Pause(Pause::Asked(request))
+        InstructionFlow::Pause(TaskPause::Asked(request))
     }
 
     fn record_input(&mut self, task: &mut ContextTask, path: &str, value: &Json) {
@@ -139,16 +139,16 @@ fn typed(value: Json, kind: &TypeExpr) -> Json {
 }
 
 /// Takes the value out of the answer to a question for a field. `null` is no answer.
-fn answered(place: CodePlace, path: &str, answer: Answer) -> Result<Json, TaskFault> {
+fn answered(place: CodePlace, path: &str, answer: RequestAnswer) -> Result<Json, TaskFault> {
     let reason = match answer {
-        Answer::Ok(value) => match json::from_value(&value) {
+        RequestAnswer::Ok(value) => match json::from_value(&value) {
             Ok(Json::Null) => "nothing was given".to_owned(),
             Ok(json) => return Ok(json),
             Err(fault) => fault.to_string(),
         },
-        Answer::Failed(failure) => failure.message,
-        Answer::TimedOut => "nobody answered in time".to_owned(),
-        Answer::Cancelled(_) => "the question was withdrawn".to_owned(),
+        RequestAnswer::Failed(failure) => failure.message,
+        RequestAnswer::TimedOut => "nobody answered in time".to_owned(),
+        RequestAnswer::Cancelled(_) => "the question was withdrawn".to_owned(),
     };
     Err(TaskFault::new(place, format!("the field `{path}` is missing: {reason}")))
 }

@@ -10,7 +10,7 @@ use super::step::InstructionFlow;
 use super::task::{CallFrame, ContextTask, FrameKind, TaskId};
 use super::trace;
 use super::waits::{ParallelFork, Waits};
-use super::world::{Pause, RunWorld};
+use super::world::{RunWorld, TaskPause};
 
 impl RunWorld {
     pub(super) fn fork(
@@ -48,7 +48,7 @@ impl RunWorld {
             return self.fork_over(task);
         }
         task.waits = Some(Waits::Fork);
-        Ok(InstructionFlow::Pause(Pause::Forked))
+        Ok(InstructionFlow::Pause(TaskPause::Forked))
     }
 
     /// Makes the task of the next iteration. It works on a copy of the frame, which the body can

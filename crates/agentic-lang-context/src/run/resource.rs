@@ -15,7 +15,7 @@ use super::step::InstructionFlow;
 use super::task::ContextTask;
 use super::trace;
 use super::waits::{ResourceCall, Waits};
-use super::world::{Pause, RunWorld};
+use super::world::{RunWorld, TaskPause};
 
 /// The kind of a request to a tool.
 pub const TOOL_REQUEST: &str = "tool";
@@ -83,7 +83,7 @@ impl RunWorld {
         }
         let path = self.ask(task, call.place, TOOL_REQUEST, Data::map(payload));
         task.waits = Some(Waits::Resource(call));
-        InstructionFlow::Pause(Pause::Asked(path))
+        InstructionFlow::Pause(TaskPause::Asked(path))
     }
 
     pub(super) fn call_memory(
@@ -113,7 +113,7 @@ impl RunWorld {
         ]);
         let path = self.ask(task, place, MEMORY_REQUEST, payload);
         task.waits = Some(Waits::Resource(ResourceCall { place, resource, method, args }));
-        Ok(InstructionFlow::Pause(Pause::Asked(path)))
+        Ok(InstructionFlow::Pause(TaskPause::Asked(path)))
     }
 
     fn shown_args(&self, place: CodePlace, args: &[ContextValue]) -> Result<Json, TaskFault> {

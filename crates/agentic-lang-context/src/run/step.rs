@@ -9,7 +9,7 @@ use super::live::{ENTRY_BYTES, ITEM_BYTES};
 use super::operator::{self, LIST_ITEMS_MAX};
 use super::task::ContextTask;
 use super::waits::Waits;
-use super::world::{Pause, RunWorld};
+use super::world::{RunWorld, TaskPause};
 
 /// To touch so many bytes is as much work as an instruction.
 const BYTES_A_STEP: u64 = 16;
@@ -21,12 +21,12 @@ const VALUE_BYTES: usize = 64;
 /// What an instruction leads to.
 pub(super) enum InstructionFlow {
     Next,
-    Pause(Pause),
+    Pause(TaskPause),
 }
 
 impl RunWorld {
     /// Runs a task until it pauses.
-    pub(super) fn advance(&mut self, task: &mut ContextTask) -> Pause {
+    pub(super) fn advance(&mut self, task: &mut ContextTask) -> TaskPause {
         let resumed = match task.waits.take() {
             Some(waits) => self.resume(task, waits),
             None => Ok(InstructionFlow::Next),
@@ -40,12 +40,12 @@ impl RunWorld {
     }
 
     /// Ends a task with a fault.
-    pub(super) fn fail(&mut self, task: &mut ContextTask, fault: TaskFault) -> Pause {
+    pub(super) fn fail(&mut self, task: &mut ContextTask, fault: TaskFault) -> TaskPause {
         self.unwind(task, &fault);
-        Pause::Failed(fault)
+        TaskPause::Failed(fault)
     }
 
-    fn run_ops(&mut self, task: &mut ContextTask) -> Result<Pause, TaskFault> {
+    fn run_ops(&mut self, task: &mut ContextTask) -> Result<TaskPause, TaskFault> {
         let module = self.module.clone();
         let code = &module.code;
         loop {
@@ -57,7 +57,7 @@ impl RunWorld {
             };
             self.steps_left = left;
             if self.is_measure_due() {
-                return Ok(Pause::Grown);
+                return Ok(TaskPause::Grown);
             }
             task.at += 1;
             if let InstructionFlow::Pause(pause) = self.step(task, code.ops[at], at)? {

@@ -1,6 +1,6 @@
 //! One strand of execution: the program itself, or one iteration of a `parallel for`.
 
-use agentic_replay::{Answer, RequestScope};
+use agentic_replay::{RequestAnswer, RequestScope};
 
 use crate::json::Json;
 use crate::value::ContextValue;
@@ -27,7 +27,7 @@ pub(super) struct ContextTask {
     /// What the task waits for.
     pub waits: Option<Waits>,
     /// The answer that came for it.
-    pub answer: Option<Answer>,
+    pub answer: Option<RequestAnswer>,
     pub fork: Option<ParallelFork>,
     /// How many calls lie between the program's start and this task.
     pub depth_below: u32,

@@ -5,12 +5,12 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use agentic_model::{Instant, Value as Data};
-use agentic_replay::{End, Event, Failure, Path, ProgramPosition, Request};
+use agentic_replay::{End, Path, ProgramEvent, ProgramFailure, ProgramPosition, Request};
 
 use crate::code::CodePlace;
 use crate::error::{LIMIT, PROGRAM_FAILED};
 use crate::json::{self, Json};
-use crate::module::{ModuleShared, RunOptions, Tracing};
+use crate::module::{ContextOptions, ModuleShared, TraceMode};
 use crate::value::ContextValue;
 
 use super::fault::{FaultKind, TaskFault};
@@ -25,14 +25,14 @@ pub const DEBUG_EVENT: &str = "debug";
 /// What all tasks of a run share.
 pub(super) struct RunWorld {
     pub module: Arc<ModuleShared>,
-    pub options: RunOptions,
+    pub options: ContextOptions,
     pub meaning: DialectMeaning,
     /// The data of imported files, shared by reference like any value.
     pub files: Vec<ContextValue>,
     /// The candidate of every `use`, and the hint that named none of them.
     pub picked: Vec<PickedCandidate>,
     pub opened: Vec<Request>,
-    pub events: Vec<Event>,
+    pub events: Vec<ProgramEvent>,
     pub now: Instant,
     pub steps_left: u64,
     /// What was done since the last instruction beyond it, in instructions.
@@ -64,7 +64,7 @@ pub(super) enum PickReason {
 }
 
 /// How a task stopped running for now.
-pub(super) enum Pause {
+pub(super) enum TaskPause {
     /// It waits for the answer to a request.
     Asked(Path),
     /// It waits for the iterations of a `parallel for`.
@@ -80,7 +80,7 @@ impl RunWorld {
         match value.to_json(&self.module.code) {
             Ok(json) => End::Done(json::to_value(&json)),
             Err(unshowable) => {
-                let failure = Failure::new(LIMIT, format!("the result: {unshowable}"));
+                let failure = ProgramFailure::new(LIMIT, format!("the result: {unshowable}"));
                 End::Failed(failure)
             }
         }
@@ -106,13 +106,14 @@ impl RunWorld {
     }
 
     pub fn traces(&self) -> bool {
-        self.options.tracing == Tracing::Full
+        self.options.tracing == TraceMode::Full
     }
 
     /// Adds an event to the trace of the task's context; that of the outermost goes out at once.
     pub fn trace(&mut self, task: &mut ContextTask, event: Json) {
         if task.is_outermost() {
-            self.events.push(Event { kind: TRACE_EVENT.to_owned(), data: json::to_value(&event) });
+            self.events
+                .push(ProgramEvent { kind: TRACE_EVENT.to_owned(), data: json::to_value(&event) });
         } else {
             task.trace_mut().push(event, &mut self.held_bytes);
         }
@@ -129,7 +130,7 @@ impl RunWorld {
         }
     }
 
-    pub fn failure(&self, fault: &TaskFault) -> Failure {
+    pub fn failure(&self, fault: &TaskFault) -> ProgramFailure {
         let position = self.module.position(fault.place);
         let code = match fault.kind {
             FaultKind::Program | FaultKind::Inner => PROGRAM_FAILED,
@@ -142,12 +143,12 @@ impl RunWorld {
             ("start", Data::Int(i64::from(fault.place.start))),
             ("end", Data::Int(i64::from(fault.place.end))),
         ]);
-        Failure { details, ..Failure::new(code, self.message(fault)) }
+        ProgramFailure { details, ..ProgramFailure::new(code, self.message(fault)) }
     }
 }
 
 /// Chooses the candidate of a `use`: the hint, the selected one, or the first.
-pub(super) fn pick(site: &crate::code::UseSite, options: &RunOptions) -> PickedCandidate {
+pub(super) fn pick(site: &crate::code::UseSite, options: &ContextOptions) -> PickedCandidate {
     let Some(choice) = &site.choice else {
         return PickedCandidate { candidate: 0, reason: PickReason::Plain };
     };

@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use agentic_diag::Source;
+use agentic_diag::SourceText;
 use agentic_lang_context::json::{self, Json};
 use agentic_lang_context::{
-    CheckOptions, Checked, Dialect, EntryPoint, Module, RunOptions, Version, compile,
+    CheckFindings, CheckOptions, ContextOptions, Dialect, EntryPoint, Module, Version, compile,
 };
 
 /// One case: its folder and what it says.
@@ -54,14 +54,14 @@ impl Case {
         Version::parse(self.text("dialect")).expect("a case names a version")
     }
 
-    pub fn compile(&self, reading: Reading) -> Result<Module, Checked> {
+    pub fn compile(&self, reading: Reading) -> Result<Module, CheckFindings> {
         let dialect = match reading {
             Reading::Declared => Some(Dialect::strict(self.version())),
             Reading::Detected => None,
         };
         let options = CheckOptions { dialect, ..CheckOptions::default() };
         let text = self.file("main.as").expect("every case has a program");
-        compile(Source::new("main.as", text), &options, &mut |path| self.file(path))
+        compile(SourceText::new("main.as", text), &options, &mut |path| self.file(path))
     }
 
     pub fn file(&self, path: &str) -> Result<String, String> {
@@ -96,13 +96,13 @@ impl Case {
         EntryPoint { agent: text("agent"), function: text("function") }
     }
 
-    pub fn run_options(&self) -> RunOptions {
+    pub fn run_options(&self) -> ContextOptions {
         let variant = self.option("variant").and_then(Json::as_object);
         let variant: BTreeMap<String, String> = variant
             .into_iter()
             .flat_map(|variant| variant.iter())
             .map(|(site, name)| (site.to_string(), name.as_text().unwrap_or_default().to_owned()))
             .collect();
-        RunOptions { variant, ..RunOptions::default() }
+        ContextOptions { variant, ..ContextOptions::default() }
     }
 }

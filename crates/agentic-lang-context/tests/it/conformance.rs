@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 
 use agentic_lang_context::json::{self, Json, compact};
 use agentic_lang_context::provider::{
-    LocalMemories, MockMemory, MockModel, ScriptedModel, TextTree,
+    EmptyModel, LocalMemories, MockMemory, PreparedModel, TextTree,
 };
-use agentic_lang_context::{Checked, RunFault, trace};
+use agentic_lang_context::{CheckFindings, RunFault, trace};
 use agentic_replay::End;
 
 use crate::case::{self, Case, Reading};
@@ -83,8 +83,8 @@ fn check(case: &Case, reading: Reading) -> Outcome {
 
 fn providers(case: &Case, version: agentic_lang_context::Version) -> Providers {
     let model = match case.json.get("llm") {
-        Some(Json::List(replies)) => Model::Scripted(ScriptedModel::from_json(replies)),
-        _ => Model::Mock(MockModel::new(version)),
+        Some(Json::List(replies)) => Model::Scripted(PreparedModel::from_json(replies)),
+        _ => Model::Mock(EmptyModel::new(version)),
     };
     let tools = match case.text("tools") {
         "host" => Tools::Workspace(TextTree::new(case.workspace())),
@@ -105,7 +105,7 @@ fn place(json: &Json) -> Option<(usize, usize)> {
     Some((number("line")?, number("column")?))
 }
 
-fn check_findings(case: &Case, checked: &Checked) -> Result<(), String> {
+fn check_findings(case: &Case, checked: &CheckFindings) -> Result<(), String> {
     let found: Vec<(&str, (usize, usize))> = checked
         .findings
         .iter()

@@ -2,15 +2,15 @@
 
 use std::collections::BTreeMap;
 
-use agentic_diag::Source;
+use agentic_diag::SourceText;
 use agentic_lang_context::json::{self, Json, compact, parse};
-use agentic_lang_context::provider::{MockMemory, MockModel, PreparedReply, ScriptedModel};
+use agentic_lang_context::provider::{EmptyModel, MockMemory, PreparedModel, PreparedReply};
 use agentic_lang_context::{
-    Calls, CheckOptions, EntryPoint, LIMIT, Module, PROGRAM_FAILED, RunFault, RunOptions, Tracing,
-    Version, compile, trace,
+    Calls, CheckOptions, ContextOptions, EntryPoint, LIMIT, Module, PROGRAM_FAILED, RunFault,
+    TraceMode, Version, compile, trace,
 };
 use agentic_model::Instant;
-use agentic_replay::{Answer, End, Program as _, ProgramRun, Seed, Start, Stopped};
+use agentic_replay::{CancelExtent, End, Program as _, ProgramRun, RequestAnswer, Seed, Start};
 
 use crate::host::{Drive, Memories, Model, Order, Providers, Record, Tools};
 
@@ -20,14 +20,14 @@ pub const HEAD: &str = "import llm M from 'mock://m'\n\
 
 pub fn module(text: &str) -> Module {
     let none = &mut |_: &str| Err("no files here".to_owned());
-    compile(Source::new("main.as", text), &CheckOptions::default(), none)
+    compile(SourceText::new("main.as", text), &CheckOptions::default(), none)
         .unwrap_or_else(|checked| panic!("{:?}\n{text}", checked.findings))
 }
 
 pub fn providers(replies: Option<Vec<PreparedReply>>) -> Providers {
     let model = match replies {
-        Some(replies) => Model::Scripted(ScriptedModel::new(replies)),
-        None => Model::Mock(MockModel::new(Version::V0_1_18)),
+        Some(replies) => Model::Scripted(PreparedModel::new(replies)),
+        None => Model::Mock(EmptyModel::new(Version::V0_1_18)),
     };
     let memory = Memories::Mock(MockMemory::default());
     Providers { model, tools: Tools::Mock, memory, inputs: BTreeMap::new() }
@@ -37,7 +37,7 @@ pub fn drive(module: &Module) -> Drive<'_> {
     Drive {
         module,
         entry: EntryPoint::default(),
-        options: RunOptions::default(),
+        options: ContextOptions::default(),
         input: Json::object([] as [(&str, Json); 0]),
         order: Order::First,
     }
@@ -241,7 +241,7 @@ fn failed_tools_and_agents_leave_an_error_event() {
 fn nothing_is_reported_when_tracing_is_off() {
     let module = module(&format!("{HEAD}T.x({{}})\nfor i in [1] max 1 {{ i }}\n}}\n}}"));
     let mut drive = drive(&module);
-    drive.options.tracing = Tracing::Off;
+    drive.options.tracing = TraceMode::Off;
     assert!(drive.live(providers(None)).events.is_empty());
 }
 
@@ -276,7 +276,8 @@ fn input_is_held_to_its_contract_and_asked_for() {
 #[test]
 fn a_cancelled_run_waits_for_nothing() {
     let module = module(&format!("{HEAD}T.x({{}})\n}}\n}}"));
-    let program = module.run(&EntryPoint::default(), RunOptions::default()).expect("it is there");
+    let program =
+        module.run(&EntryPoint::default(), ContextOptions::default()).expect("it is there");
     let at = Instant::from_millis(0);
     let start = Start { input: agentic_model::Value::Null, seed: Seed([0; 32]), at };
     let (mut run, step) = ProgramRun::begin(program, &start);
@@ -298,7 +299,7 @@ fn an_entry_point_that_is_not_there_is_refused() {
     assert_eq!(run("B.g"), "2");
     assert_eq!(run(".f"), "1");
     for entry in ["C", "A.g", "B"] {
-        let refused = module.run(&EntryPoint::parse(entry), RunOptions::default());
+        let refused = module.run(&EntryPoint::parse(entry), ContextOptions::default());
         assert!(refused.is_err(), "{entry}");
     }
 }
@@ -320,7 +321,7 @@ fn a_call_of_an_agent_can_be_a_program_of_its_own() {
                 agent B { func f(n) { C(n + 1) } }\nagent C { main func(n) { n * 2 } }";
     let options = CheckOptions { calls: Calls::Children, ..CheckOptions::default() };
     let none = &mut |_: &str| Err("no files here".to_owned());
-    let module = compile(Source::new("main.as", text), &options, none).expect("it is sound");
+    let module = compile(SourceText::new("main.as", text), &options, none).expect("it is sound");
     let mut calls = Vec::new();
     let input = json::to_value(&parse(r#"{"n":2}"#).expect("the case is valid"));
     let end = run_family(&module, input, &mut calls);
@@ -330,7 +331,8 @@ fn a_call_of_an_agent_can_be_a_program_of_its_own() {
 
 /// Runs a program and each child that it asks for.
 fn run_family(module: &Module, input: agentic_model::Value, calls: &mut Vec<String>) -> End {
-    let program = module.run(&EntryPoint::default(), RunOptions::default()).expect("it is there");
+    let program =
+        module.run(&EntryPoint::default(), ContextOptions::default()).expect("it is there");
     let start = Start { input, seed: Seed([0; 32]), at: Instant::from_millis(0) };
     let finished = agentic_replay::run_to_end(program, &start, |request| {
         assert_eq!((request.kind.as_str(), request.path.as_str()), ("spawn", "0"));
@@ -339,9 +341,9 @@ fn run_family(module: &Module, input: agentic_model::Value, calls: &mut Vec<Stri
         let depth = input.get("depth").and_then(|depth| depth.as_int()).expect("it is a number");
         calls.push(format!("{} {} {depth}", text("call"), text("args")));
         match run_family(module, input, calls) {
-            End::Done(value) => Answer::Ok(value),
-            End::Failed(failure) => Answer::Failed(failure),
-            End::Cancelled => Answer::Cancelled(Stopped::Stopped),
+            End::Done(value) => RequestAnswer::Ok(value),
+            End::Failed(failure) => RequestAnswer::Failed(failure),
+            End::Cancelled => RequestAnswer::Cancelled(CancelExtent::Stopped),
         }
     });
     finished.end
@@ -350,7 +352,8 @@ fn run_family(module: &Module, input: agentic_model::Value, calls: &mut Vec<Stri
 /// Returns what the first request says, of a program as a version of the language means it.
 fn first_request(body: &str, semantics: u32) -> String {
     let module = module(&format!("{HEAD}{body}\n}}\n}}"));
-    let mut program = module.run(&EntryPoint::default(), RunOptions::default()).expect("a main");
+    let mut program =
+        module.run(&EntryPoint::default(), ContextOptions::default()).expect("a main");
     program.mean_as(semantics);
     let input = json::to_value(&Json::object([] as [(&str, Json); 0]));
     let turn = program.start(&Start { input, seed: Seed([0; 32]), at: Instant::from_millis(0) });

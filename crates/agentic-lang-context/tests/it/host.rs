@@ -4,19 +4,19 @@ use std::collections::BTreeMap;
 
 use agentic_lang_context::json::{self, Json};
 use agentic_lang_context::provider::{
-    EffectStamp, LocalMemories, MockMemory, MockModel, ScriptedModel, TextTree, mock_tool,
+    EffectStamp, EmptyModel, LocalMemories, MockMemory, PreparedModel, TextTree, mock_tool,
 };
-use agentic_lang_context::{EntryPoint, Module, RunOptions};
+use agentic_lang_context::{ContextOptions, EntryPoint, Module};
 use agentic_model::Instant;
 use agentic_replay::{
-    Answer, End, Event, Failure, HostStep, Path, ProgramRun, Request, RequestHash, RequestId, Seed,
-    Start,
+    End, HostStep, Path, ProgramEvent, ProgramFailure, ProgramRun, Request, RequestAnswer,
+    RequestHash, RequestId, Seed, Start,
 };
 
 #[derive(Debug, Clone, PartialEq)]
 pub enum Model {
-    Mock(MockModel),
-    Scripted(ScriptedModel),
+    Mock(EmptyModel),
+    Scripted(PreparedModel),
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -42,7 +42,7 @@ pub struct Providers {
 }
 
 impl Providers {
-    pub fn perform(&mut self, request: &Request) -> Answer {
+    pub fn perform(&mut self, request: &Request) -> RequestAnswer {
         let payload = &request.payload;
         match request.kind.as_str() {
             "model" => match &mut self.model {
@@ -65,8 +65,11 @@ impl Providers {
             "input" => {
                 let path = payload.get("path").and_then(|path| path.as_text()).unwrap_or_default();
                 match self.inputs.get(path) {
-                    Some(value) => Answer::Ok(json::to_value(value)),
-                    None => Answer::Failed(Failure::new("no-terminal", "nobody can be asked")),
+                    Some(value) => RequestAnswer::Ok(json::to_value(value)),
+                    None => RequestAnswer::Failed(ProgramFailure::new(
+                        "no-terminal",
+                        "nobody can be asked",
+                    )),
                 }
             }
             other => panic!("there is no request of kind `{other}`"),
@@ -78,7 +81,7 @@ impl Providers {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Asked {
     pub request: Request,
-    pub answer: Answer,
+    pub answer: RequestAnswer,
 }
 
 /// Everything that happened in a run.
@@ -88,7 +91,7 @@ pub struct Record {
     /// What was open after the start and after every answer.
     pub open: Vec<BTreeMap<Path, RequestHash>>,
     pub end: End,
-    pub events: Vec<Event>,
+    pub events: Vec<ProgramEvent>,
 }
 
 /// Which of several open requests is performed next.
@@ -101,7 +104,7 @@ pub enum Order {
 pub struct Drive<'a> {
     pub module: &'a Module,
     pub entry: EntryPoint,
-    pub options: RunOptions,
+    pub options: ContextOptions,
     pub input: Json,
     pub order: Order,
 }

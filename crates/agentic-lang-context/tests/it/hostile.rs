@@ -1,6 +1,6 @@
 //! Texts that want to break the reader.
 
-use agentic_diag::Source;
+use agentic_diag::SourceText;
 use agentic_lang_context::{CheckOptions, Dialect, Version, check, format};
 
 /// How many findings of a text are rendered; one line of a long text takes long to show.
@@ -13,10 +13,10 @@ fn survives(text: &str) {
     {
         let options = CheckOptions { dialect, ..CheckOptions::default() };
         let mut resolver = |_: &str| Err("no files here".to_owned());
-        let checked = check(Source::new("main.as", text), &options, &mut resolver);
+        let checked = check(SourceText::new("main.as", text), &options, &mut resolver);
         for finding in checked.findings.iter().take(RENDERED_MAX) {
             let source = &checked.sources[finding.file];
-            let shown = finding.diagnostic.render(source, agentic_diag::Style::Plain);
+            let shown = finding.diagnostic.render(source, agentic_diag::DiagnosticStyle::Plain);
             assert!(!shown.is_empty());
         }
         let _ = format(text, dialect);

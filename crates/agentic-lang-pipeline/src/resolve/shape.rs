@@ -3,11 +3,11 @@
 use agentic_plan::{Registry, ValueShape};
 
 use crate::ast::{BuiltinCall, PipelineNode};
-use crate::finding::{FindingKind, Findings, PipelineFinding};
+use crate::finding::{FindingKind, PipelineFinding, PipelineFindings};
 
 /// Reports every stage that declares to take something else than the stage before declares to
 /// give.
-pub(super) fn check(body: &PipelineNode, registry: &Registry, findings: &mut Findings) {
+pub(super) fn check(body: &PipelineNode, registry: &Registry, findings: &mut PipelineFindings) {
     outputs(body, None, registry, findings);
 }
 
@@ -16,7 +16,7 @@ fn outputs(
     node: &PipelineNode,
     input: Option<ValueShape>,
     registry: &Registry,
-    findings: &mut Findings,
+    findings: &mut PipelineFindings,
 ) -> Vec<Option<ValueShape>> {
     match node {
         PipelineNode::Call(call) => vec![through_call(call, input, registry, findings)],
@@ -48,7 +48,7 @@ fn through_call(
     call: &BuiltinCall,
     input: Option<ValueShape>,
     registry: &Registry,
-    findings: &mut Findings,
+    findings: &mut PipelineFindings,
 ) -> Option<ValueShape> {
     let spec = registry.get(&call.name)?;
     if let (Some(given), Some(accepted)) = (input, spec.accepts)

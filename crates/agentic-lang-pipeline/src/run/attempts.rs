@@ -2,7 +2,7 @@
 
 use agentic_model::Value;
 use agentic_plan::RetryLimits;
-use agentic_replay::{Answer, Delivery, Failure, Request, RequestScope};
+use agentic_replay::{Delivery, ProgramFailure, Request, RequestAnswer, RequestScope};
 
 use crate::run::hold::HoldTask;
 use crate::run::outgoing::{OutgoingCall, RequestKind};
@@ -124,13 +124,13 @@ impl Attempts {
         scope: &mut RequestScope,
         world: &PipelineWorld,
         turn: &mut TaskTurn,
-    ) -> Option<Result<Value, Failure>> {
+    ) -> Option<Result<Value, ProgramFailure>> {
         match &self.phase {
             AttemptPhase::Calling => {}
             AttemptPhase::Pausing => {
                 return match delivery.answer {
-                    Answer::Cancelled(_) => Some(Err(cancelled())),
-                    Answer::Ok(_) | Answer::Failed(_) | Answer::TimedOut => {
+                    RequestAnswer::Cancelled(_) => Some(Err(cancelled())),
+                    RequestAnswer::Ok(_) | RequestAnswer::Failed(_) | RequestAnswer::TimedOut => {
                         self.call(scope, world, turn);
                         None
                     }
@@ -145,7 +145,7 @@ impl Attempts {
             turn.usage.count(&delivery.path, &delivery.answer);
         }
         let failure = match delivery.answer {
-            Answer::Ok(value) => {
+            RequestAnswer::Ok(value) => {
                 let value = match self.kind {
                     Some(RequestKind::Model) => reply::said(value),
                     Some(_) | None => value,
@@ -155,9 +155,9 @@ impl Attempts {
                     Err(failure) => failure,
                 }
             }
-            Answer::Failed(failure) => failure,
-            Answer::TimedOut => Failure::new(TIMED_OUT, "the attempt took too long"),
-            Answer::Cancelled(_) => cancelled(),
+            RequestAnswer::Failed(failure) => failure,
+            RequestAnswer::TimedOut => ProgramFailure::new(TIMED_OUT, "the attempt took too long"),
+            RequestAnswer::Cancelled(_) => cancelled(),
         };
         if self.attempt >= self.policy.retry.max_attempts || self.is_final(&failure.code) {
             return Some(Err(failure));
@@ -173,7 +173,7 @@ impl Attempts {
         scope: &mut RequestScope,
         world: &PipelineWorld,
         turn: &mut TaskTurn,
-    ) -> Option<Result<Value, Failure>> {
+    ) -> Option<Result<Value, ProgramFailure>> {
         let agent = self.outgoing.agent();
         let verdict = world.registry.by_agent(agent).and_then(|spec| spec.verdict.as_ref());
         let Some(verdict) = verdict.filter(|verdict| verdict.is_required(&output)) else {
@@ -201,7 +201,7 @@ impl Attempts {
 
     fn pause(
         &mut self,
-        failure: &Failure,
+        failure: &ProgramFailure,
         scope: &mut RequestScope,
         world: &PipelineWorld,
         turn: &mut TaskTurn,
@@ -225,20 +225,20 @@ impl Attempts {
     }
 }
 
-fn cancelled() -> Failure {
-    Failure::new("Cancelled", "the call was cancelled")
+fn cancelled() -> ProgramFailure {
+    ProgramFailure::new("Cancelled", "the call was cancelled")
 }
 
 /// Checks that an output is small and flat enough to be recorded and passed on.
-pub(super) fn check_output(value: &Value) -> Result<(), Failure> {
+pub(super) fn check_output(value: &Value) -> Result<(), ProgramFailure> {
     if value.nesting() > OUTPUT_NESTING_MAX {
         let message = format!("the output nests deeper than {OUTPUT_NESTING_MAX} levels");
-        return Err(Failure::new("OutputTooLarge", message));
+        return Err(ProgramFailure::new("OutputTooLarge", message));
     }
     let mut left = OUTPUT_BYTES_MAX;
     if !fits(value, &mut left) {
         let message = format!("the output has more than {OUTPUT_BYTES_MAX} bytes");
-        return Err(Failure::new("OutputTooLarge", message));
+        return Err(ProgramFailure::new("OutputTooLarge", message));
     }
     Ok(())
 }

@@ -8,11 +8,11 @@ use std::sync::Arc;
 
 use agentic_model::Value;
 use agentic_plan::{Backend, BuiltinSpec};
-use agentic_replay::{Answer, Delivery, Failure, Request, RequestScope};
+use agentic_replay::{Delivery, ProgramFailure, Request, RequestAnswer, RequestScope};
 
 use crate::compile::compile;
 use crate::printer::quoted;
-use crate::run::options::Children;
+use crate::run::options::PartsPlace;
 use crate::run::outgoing::{RequestKind, spawn_payload};
 use crate::run::plan_run::PlanRun;
 use crate::run::prepare::PreparedPlan;
@@ -35,10 +35,10 @@ pub(super) fn converging(
     let program =
         format!("temporal static ( {name} ( question : {quoted} max_rounds : {rounds_max} ) )");
     match world.children {
-        Children::Sessions => {
+        PartsPlace::Sessions => {
             Some(Box::new(ChildSession { scope, question: question.to_owned(), program }))
         }
-        Children::Contexts => {
+        PartsPlace::Contexts => {
             let compiled = compile(&program, Arc::clone(&world.registry)).ok()?;
             let block = compiled.blocks.into_iter().next()?;
             let prepared = PreparedPlan::of(block.plan, &world.registry).ok()?;
@@ -77,10 +77,14 @@ impl PipelineTask for ChildSession {
         _turn: &mut TaskTurn,
     ) -> TaskStep {
         TaskStep::Done(match delivery.answer {
-            Answer::Ok(value) => Ok(value),
-            Answer::Failed(failure) => Err(failure),
-            Answer::TimedOut => Err(Failure::new("TimedOut", "the session took too long")),
-            Answer::Cancelled(_) => Err(Failure::new("Cancelled", "the session was cancelled")),
+            RequestAnswer::Ok(value) => Ok(value),
+            RequestAnswer::Failed(failure) => Err(failure),
+            RequestAnswer::TimedOut => {
+                Err(ProgramFailure::new("TimedOut", "the session took too long"))
+            }
+            RequestAnswer::Cancelled(_) => {
+                Err(ProgramFailure::new("Cancelled", "the session was cancelled"))
+            }
         })
     }
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use agentic_model::{Map, Value};
 use agentic_plan::{AgentId, PlanCall, text_of};
-use agentic_replay::{Delivery, Failure, RequestScope};
+use agentic_replay::{Delivery, ProgramFailure, RequestScope};
 
 use crate::run::attempts::{AttemptPolicy, Attempts};
 use crate::run::outgoing::{Arguments, CallOrigin, OutgoingCall};
@@ -116,7 +116,11 @@ impl Converge {
     }
 
     /// Takes the critic's reply; gives the result once the loop is over.
-    fn judge(&mut self, reply: &Value, meaning: VersionMeaning) -> Result<Option<Value>, Failure> {
+    fn judge(
+        &mut self,
+        reply: &Value,
+        meaning: VersionMeaning,
+    ) -> Result<Option<Value>, ProgramFailure> {
         let verdict = CriticVerdict::read(reply, meaning)?;
         self.history.push(Value::map([
             ("number", Value::Int(self.round)),
@@ -140,7 +144,10 @@ impl Converge {
 impl PipelineTask for Converge {
     fn begin(&mut self, world: &PipelineWorld, turn: &mut TaskTurn) -> TaskStep {
         if self.question.trim().is_empty() {
-            return TaskStep::Done(Err(Failure::new("InvalidInput", "there is no question")));
+            return TaskStep::Done(Err(ProgramFailure::new(
+                "InvalidInput",
+                "there is no question",
+            )));
         }
         self.research(world, turn);
         TaskStep::Waiting
@@ -189,7 +196,7 @@ struct CriticVerdict {
 }
 
 impl CriticVerdict {
-    fn read(value: &Value, meaning: VersionMeaning) -> Result<CriticVerdict, Failure> {
+    fn read(value: &Value, meaning: VersionMeaning) -> Result<CriticVerdict, ProgramFailure> {
         let map = reply::object(value, meaning)?;
         let approval = match map.get("approved") {
             Some(Value::Bool(true)) => Approval::Approved,

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use agentic_model::{Instant, Map, Value};
 use agentic_plan::{AgentId, PlanCall, VerdictQuestion, text_of};
-use agentic_replay::{Answer, Delivery, Failure, Path, Request, RequestScope};
+use agentic_replay::{Delivery, Path, ProgramFailure, Request, RequestAnswer, RequestScope};
 
 use crate::run::failure::failure_with;
 use crate::run::outgoing::{CallOrigin, RequestKind};
@@ -66,23 +66,33 @@ impl HoldTask {
     }
 
     /// Takes the decision: what was decided and about what, or why the node fails.
-    pub fn decided(&self, answer: Answer, turn: &mut TaskTurn) -> Result<Value, Failure> {
+    pub fn decided(
+        &self,
+        answer: RequestAnswer,
+        turn: &mut TaskTurn,
+    ) -> Result<Value, ProgramFailure> {
         match answer {
-            Answer::Ok(value) if is_expired(&value) => self.overdue(turn),
-            Answer::Ok(value) => match PipelineDecision::read(&value) {
+            RequestAnswer::Ok(value) if is_expired(&value) => self.overdue(turn),
+            RequestAnswer::Ok(value) => match PipelineDecision::read(&value) {
                 Some(decision) => self.decide(decision, turn),
                 None => {
                     let message = "the answer to the hold is not a decision";
-                    Err(Failure::new("InvalidInput", message))
+                    Err(ProgramFailure::new("InvalidInput", message))
                 }
             },
-            Answer::TimedOut => self.overdue(turn),
-            Answer::Failed(failure) => Err(failure),
-            Answer::Cancelled(_) => Err(Failure::new("Cancelled", "the hold was withdrawn")),
+            RequestAnswer::TimedOut => self.overdue(turn),
+            RequestAnswer::Failed(failure) => Err(failure),
+            RequestAnswer::Cancelled(_) => {
+                Err(ProgramFailure::new("Cancelled", "the hold was withdrawn"))
+            }
         }
     }
 
-    fn decide(&self, decision: PipelineDecision, turn: &mut TaskTurn) -> Result<Value, Failure> {
+    fn decide(
+        &self,
+        decision: PipelineDecision,
+        turn: &mut TaskTurn,
+    ) -> Result<Value, ProgramFailure> {
         let PipelineDecision { choice, actor, note, edited } = decision;
         turn.decisions.push(Value::map([
             ("node", Value::text(self.scope.path().as_str())),
@@ -99,7 +109,7 @@ impl HoldTask {
         let is_offered = offered.iter().any(|offer| offer.as_text() == Some(&choice));
         if !is_offered && choice != ACCEPT {
             let message = format!("`{choice}` is not one of the choices");
-            return Err(Failure::new("ChoiceNotOffered", message));
+            return Err(ProgramFailure::new("ChoiceNotOffered", message));
         }
         let input = edited.unwrap_or_else(|| self.input.as_ref().clone());
         Ok(Value::map([
@@ -111,7 +121,7 @@ impl HoldTask {
         ]))
     }
 
-    fn overdue(&self, turn: &mut TaskTurn) -> Result<Value, Failure> {
+    fn overdue(&self, turn: &mut TaskTurn) -> Result<Value, ProgramFailure> {
         let by_timeout = |choice: &str| PipelineDecision {
             choice: choice.to_owned(),
             actor: TIMEOUT_ACTOR.to_owned(),
@@ -121,7 +131,7 @@ impl HoldTask {
         match self.params.get("on_timeout").and_then(Value::as_text) {
             Some(ACCEPT) => self.decide(by_timeout(ACCEPT), turn),
             Some(REJECT) => self.decide(by_timeout(REJECT), turn),
-            _ => Err(Failure::new("HoldTimeout", "nobody decided in time")),
+            _ => Err(ProgramFailure::new("HoldTimeout", "nobody decided in time")),
         }
     }
 }

@@ -10,12 +10,12 @@ pub struct PipelineOptions {
     /// In whose name it runs; agents are told.
     pub invoked_by: Option<String>,
     /// Where the parts of a `supervisor` run.
-    pub children: Children,
+    pub children: PartsPlace,
 }
 
 /// Where the parts of a `supervisor` run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Children {
+pub enum PartsPlace {
     /// In contexts of the run itself: for hosts without sessions.
     Contexts,
     /// As sessions of their own, each on its own branch: one request of the run each.
@@ -54,7 +54,7 @@ impl Default for PipelineOptions {
             max_concurrency: 256,
             blocks: BlockOrder::Sequential,
             invoked_by: None,
-            children: Children::Contexts,
+            children: PartsPlace::Contexts,
         }
     }
 }

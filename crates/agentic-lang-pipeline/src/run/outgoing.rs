@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use agentic_model::{Cid, Map, Value};
-use agentic_plan::{AgentId, Effect, Implementation, NodeId, NodeWork};
+use agentic_plan::{AgentId, CallEffect, Implementation, NodeId, NodeWork};
 use agentic_replay::{EffectClass, HOLD, Handling, KindRule, Kinds, Path, Request, SLEEP};
 
 use crate::run::prepare::PreparedPlan;
@@ -59,7 +59,7 @@ impl RequestKind {
             Some((base, effect)) => (base, Some(effect)),
             None => (request.kind.as_str(), None),
         };
-        let is_known = effect.is_none_or(|effect| Effect::parse(effect).is_some());
+        let is_known = effect.is_none_or(|effect| CallEffect::parse(effect).is_some());
         let found = REQUEST_KINDS.iter().find(|(_, name)| *name == base);
         found.filter(|_| is_known).map(|(kind, _)| *kind)
     }
@@ -70,10 +70,10 @@ impl RequestKind {
 pub fn add_kinds(kinds: &mut Kinds) {
     let callable = &REQUEST_KINDS[..6];
     let effects = [
-        (Effect::Pure, EffectClass::Pure),
-        (Effect::Read, EffectClass::Read),
-        (Effect::Idempotent, EffectClass::Idempotent),
-        (Effect::Once, EffectClass::Once),
+        (CallEffect::Pure, EffectClass::Pure),
+        (CallEffect::Read, EffectClass::Read),
+        (CallEffect::Idempotent, EffectClass::Idempotent),
+        (CallEffect::Once, EffectClass::Once),
     ];
     for (_, name) in callable {
         for (effect, class) in effects {

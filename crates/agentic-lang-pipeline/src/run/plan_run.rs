@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use agentic_model::{Map, Value};
-use agentic_plan::{CallKind, NodeId, NodeWork, SourceMap};
-use agentic_replay::{Delivery, Event, Failure, RequestScope};
+use agentic_plan::{CallKind, NodeId, NodeWork, PlanSourceMap};
+use agentic_replay::{Delivery, ProgramEvent, ProgramFailure, RequestScope};
 
 use crate::run::attempts::{AttemptPolicy, Attempts, check_output, fits};
 use crate::run::converge::Converge;
@@ -47,7 +47,7 @@ impl NodeState {
 /// A plan under way.
 pub(super) struct PlanRun {
     prepared: Arc<PreparedPlan>,
-    places: Arc<SourceMap>,
+    places: Arc<PlanSourceMap>,
     scope: RequestScope,
     input: Arc<Value>,
     /// How many requirements of each node are still open.
@@ -80,7 +80,7 @@ impl PlanRun {
     }
 
     /// Lets failures say where their node stands in the source.
-    pub fn with_places(self, places: Arc<SourceMap>) -> PlanRun {
+    pub fn with_places(self, places: Arc<PlanSourceMap>) -> PlanRun {
         PlanRun { places, ..self }
     }
 
@@ -236,7 +236,7 @@ impl PlanRun {
     }
 
     /// Stops everything that runs and says which node failed, where and why.
-    fn fail(&mut self, index: usize, cause: Failure, turn: &mut TaskTurn) -> TaskStep {
+    fn fail(&mut self, index: usize, cause: ProgramFailure, turn: &mut TaskTurn) -> TaskStep {
         self.states[index] = NodeState::Failed;
         for state in self.states.iter_mut().filter(|state| **state == NodeState::Running) {
             *state = NodeState::Stopped;
@@ -268,7 +268,7 @@ impl PlanRun {
             ("state", Value::text(state.as_str())),
             ("timestamp", Value::Float(turn.now.millis() as f64 / 1000.0)),
         ];
-        turn.events.push(Event { kind: "node".to_owned(), data: Value::map(data) });
+        turn.events.push(ProgramEvent { kind: "node".to_owned(), data: Value::map(data) });
     }
 }
 
@@ -298,7 +298,7 @@ impl PipelineTask for PlanRun {
 
 /// Returns the cause of a failure as data. What lies deeper is clipped, so that failures of nested
 /// programs stay recordable.
-pub(super) fn cause_value(cause: &Failure) -> Value {
+pub(super) fn cause_value(cause: &ProgramFailure) -> Value {
     let mut map = Map::from([
         ("code".to_owned(), Value::text(&cause.code)),
         ("message".to_owned(), Value::text(&cause.message)),

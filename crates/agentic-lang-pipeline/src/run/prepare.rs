@@ -8,7 +8,7 @@ use agentic_model::{Cid, Value};
 use agentic_plan::{
     Backend, CallKind, GraphNode, NodeWork, Plan, PlanCall, Registry, ResolutionMode,
 };
-use agentic_replay::Failure;
+use agentic_replay::ProgramFailure;
 
 use crate::lower::{DYNAMIC_AGENT, plan_of_program};
 use crate::parser::parse_program;
@@ -36,7 +36,7 @@ impl PreparedPlan {
     }
 
     /// Prepares a plan. Programs nest no deeper than the parser allows, and so does this.
-    pub fn of(plan: Arc<Plan>, registry: &Registry) -> Result<PreparedPlan, Failure> {
+    pub fn of(plan: Arc<Plan>, registry: &Registry) -> Result<PreparedPlan, ProgramFailure> {
         let mut inner = BTreeMap::new();
         for (index, node) in plan.nodes().iter().enumerate() {
             let NodeWork::Call(call) = &node.work else { continue };
@@ -63,7 +63,7 @@ impl PreparedPlan {
     }
 }
 
-fn refuse(code: &str, node: &GraphNode, reason: &str) -> Failure {
+fn refuse(code: &str, node: &GraphNode, reason: &str) -> ProgramFailure {
     let message = format!("node `{}` cannot run: {reason}", node.id);
     failure_with(code, message, &[("node", Value::text(node.id.as_str()))])
 }
@@ -73,7 +73,7 @@ fn check_agent(
     call: &PlanCall,
     backend: Backend,
     registry: &Registry,
-) -> Result<(), Failure> {
+) -> Result<(), ProgramFailure> {
     let is_loop = call.kind == CallKind::Workflow && LOOPS.contains(&call.agent.as_str());
     let spec = registry.by_agent(&call.agent);
     if backend == Backend::Memory && spec.is_some_and(|spec| spec.verdict.is_some()) {
@@ -92,7 +92,7 @@ fn carried_plan(
     call: &PlanCall,
     outer: Backend,
     registry: &Registry,
-) -> Result<Plan, Failure> {
+) -> Result<Plan, ProgramFailure> {
     let invalid = |reason: &str| refuse("InvalidPlan", node, reason);
     if call.agent.as_str() != DYNAMIC_AGENT {
         return Err(invalid("only `sibyl/dynamic` runs programs"));

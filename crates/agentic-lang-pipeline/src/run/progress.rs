@@ -3,7 +3,7 @@
 use agentic_model::{Map, Value};
 use agentic_plan::{Backend, ResolutionMode};
 
-use crate::run::FlowProgram;
+use crate::run::PipelineProgram;
 
 /// How far one block has come.
 #[derive(Debug, Clone, PartialEq)]
@@ -15,14 +15,14 @@ pub struct BlockProgress {
     /// When it is resolved.
     pub mode: ResolutionMode,
     /// How it stands.
-    pub standing: Standing,
+    pub standing: BlockState,
     /// How far each node came.
     pub node_states: Map,
 }
 
 /// How a block stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Standing {
+pub enum BlockState {
     /// One before it has not succeeded yet.
     Pending,
     /// Its nodes are at work.
@@ -33,19 +33,19 @@ pub enum Standing {
     Failed,
 }
 
-impl Standing {
+impl BlockState {
     /// Returns the word that answers use.
     pub fn as_str(self) -> &'static str {
         match self {
-            Standing::Pending => "pending",
-            Standing::Running => "running",
-            Standing::Ok => "ok",
-            Standing::Failed => "failed",
+            BlockState::Pending => "pending",
+            BlockState::Running => "running",
+            BlockState::Ok => "ok",
+            BlockState::Failed => "failed",
         }
     }
 }
 
-impl FlowProgram {
+impl PipelineProgram {
     /// Returns how far every block has come; nothing before the run starts and after it ended,
     /// when its result says so.
     pub fn progress(&self) -> Vec<BlockProgress> {
@@ -54,10 +54,10 @@ impl FlowProgram {
         let progress = blocks.map(|(index, block)| {
             let prepared = block.plan.prepared();
             let standing = match &block.outcome {
-                _ if index >= run.n_started => Standing::Pending,
-                None => Standing::Running,
-                Some(Ok(_)) => Standing::Ok,
-                Some(Err(_)) => Standing::Failed,
+                _ if index >= run.n_started => BlockState::Pending,
+                None => BlockState::Running,
+                Some(Ok(_)) => BlockState::Ok,
+                Some(Err(_)) => BlockState::Failed,
             };
             BlockProgress {
                 index: self.first_block + index,

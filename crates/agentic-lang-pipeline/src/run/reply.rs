@@ -2,7 +2,7 @@
 
 use agentic_model::{Map, Value, json};
 use agentic_plan::text_of;
-use agentic_replay::Failure;
+use agentic_replay::ProgramFailure;
 
 use crate::run::task::VersionMeaning;
 
@@ -10,8 +10,8 @@ use crate::run::task::VersionMeaning;
 const INVALID: &str = "InvalidLLMResponse";
 
 /// Makes the failure of a reply that is not what was asked for.
-pub(super) fn invalid(reason: &str) -> Failure {
-    Failure::new(INVALID, format!("the reply of the model is not usable: {reason}"))
+pub(super) fn invalid(reason: &str) -> ProgramFailure {
+    ProgramFailure::new(INVALID, format!("the reply of the model is not usable: {reason}"))
 }
 
 /// Returns what a model said; why it ended and what it cost stands in the record alone.
@@ -27,7 +27,7 @@ pub(super) fn said(reply: Value) -> Value {
 }
 
 /// Reads a reply that must be one JSON object: data, or a text that is nothing else.
-pub(super) fn object(reply: &Value, meaning: VersionMeaning) -> Result<Map, Failure> {
+pub(super) fn object(reply: &Value, meaning: VersionMeaning) -> Result<Map, ProgramFailure> {
     match data(reply, meaning) {
         Some(Value::Map(map)) => Ok(map),
         _ => Err(invalid("it is not one JSON object")),
@@ -69,7 +69,7 @@ fn fenced(text: &str) -> Option<&str> {
 }
 
 /// Reads an optional text of a reply.
-pub(super) fn text(map: &Map, key: &str) -> Result<String, Failure> {
+pub(super) fn text(map: &Map, key: &str) -> Result<String, ProgramFailure> {
     match map.get(key) {
         None | Some(Value::Null) => Ok(String::new()),
         Some(Value::Text(text)) => Ok(text.clone()),

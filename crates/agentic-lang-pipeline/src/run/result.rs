@@ -2,7 +2,7 @@
 
 use agentic_model::{Map, Value};
 use agentic_plan::{Backend, ResolutionMode};
-use agentic_replay::Failure;
+use agentic_replay::ProgramFailure;
 
 use crate::run::plan_run::cause_value;
 use crate::run::usage::AttemptUsage;
@@ -40,7 +40,7 @@ pub struct BlockResult {
     /// What its models cost; nothing under versions of the language that did not tell.
     pub(super) usage: AttemptUsage,
     /// Why it failed, if it did.
-    pub error: Option<Failure>,
+    pub error: Option<ProgramFailure>,
 }
 
 /// How a block ended.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use agentic_model::Value;
 use agentic_plan::{PlanCall, text_of};
-use agentic_replay::{Delivery, Failure, RequestScope};
+use agentic_replay::{Delivery, ProgramFailure, RequestScope};
 
 use crate::run::attempts::{AttemptPolicy, Attempts};
 use crate::run::child::converging;
@@ -42,7 +42,7 @@ enum SupervisorStage {
 struct QuestionPart {
     question: String,
     task: Box<dyn PipelineTask>,
-    outcome: Option<Result<Value, Failure>>,
+    outcome: Option<Result<Value, ProgramFailure>>,
 }
 
 impl Supervisor {
@@ -118,7 +118,7 @@ impl Supervisor {
         }
         if self.children.iter().all(|child| !matches!(child.outcome, Some(Ok(_)))) {
             let message = "no part of the question could be answered";
-            return TaskStep::Done(Err(Failure::new("AllChildrenFailed", message)));
+            return TaskStep::Done(Err(ProgramFailure::new("AllChildrenFailed", message)));
         }
         let input = Value::map([
             ("question", Value::text(&self.question)),
@@ -178,7 +178,10 @@ impl Supervisor {
 impl PipelineTask for Supervisor {
     fn begin(&mut self, world: &PipelineWorld, turn: &mut TaskTurn) -> TaskStep {
         if self.question.trim().is_empty() {
-            return TaskStep::Done(Err(Failure::new("InvalidInput", "there is no question")));
+            return TaskStep::Done(Err(ProgramFailure::new(
+                "InvalidInput",
+                "there is no question",
+            )));
         }
         let input = Value::map([
             ("question", Value::text(&self.question)),
@@ -251,7 +254,7 @@ impl QuestionPart {
 }
 
 /// Reads the parts that an agent found: a list of texts, or of maps with `text`.
-fn read_parts(value: &Value, meaning: VersionMeaning) -> Result<Vec<String>, Failure> {
+fn read_parts(value: &Value, meaning: VersionMeaning) -> Result<Vec<String>, ProgramFailure> {
     let wrong = || reply::invalid("it is not a list of questions");
     let items = reply::data(value, meaning).ok_or_else(wrong)?;
     let items = items.as_list().ok_or_else(wrong)?;

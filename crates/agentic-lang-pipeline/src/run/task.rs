@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use agentic_model::{Instant, Value};
 use agentic_plan::Registry;
-use agentic_replay::{Delivery, Event, Failure, Path, Request, Seed};
+use agentic_replay::{Delivery, Path, ProgramEvent, ProgramFailure, Request, Seed};
 
-use crate::run::options::Children;
+use crate::run::options::PartsPlace;
 use crate::run::usage::AttemptUsage;
 
 /// What is the same for all of a run.
@@ -16,7 +16,7 @@ pub(super) struct PipelineWorld {
     pub seed: Seed,
     pub max_concurrency: usize,
     pub invoked_by: Option<String>,
-    pub children: Children,
+    pub children: PartsPlace,
     pub meaning: VersionMeaning,
 }
 
@@ -40,7 +40,7 @@ pub(super) struct TaskTurn {
     pub now: Instant,
     pub opened: Vec<Request>,
     pub withdrawn: Vec<Path>,
-    pub events: Vec<Event>,
+    pub events: Vec<ProgramEvent>,
     pub decisions: Vec<Value>,
     pub usage: AttemptUsage,
 }
@@ -85,7 +85,7 @@ pub(super) enum TaskStep {
     /// It waits for an answer.
     Waiting,
     /// It has ended.
-    Done(Result<Value, Failure>),
+    Done(Result<Value, ProgramFailure>),
 }
 
 /// Which of several tasks waits at which path.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use agentic_model::{Map, Value};
 use agentic_plan::{AgentId, BuiltinSpec, PlanCall, Registry};
-use agentic_replay::{Delivery, Failure, RequestScope};
+use agentic_replay::{Delivery, ProgramFailure, RequestScope};
 
 use crate::run::attempts::{AttemptPolicy, Attempts, fits};
 use crate::run::converge::{count, text_param};
@@ -96,7 +96,7 @@ impl ToolAgent {
         let mut left = HISTORY_BYTES_MAX;
         if !fits(&input, &mut left) {
             let message = format!("the steps have more than {HISTORY_BYTES_MAX} bytes");
-            return TaskStep::Done(Err(Failure::new("OutputTooLarge", message)));
+            return TaskStep::Done(Err(ProgramFailure::new("OutputTooLarge", message)));
         }
         let model = prompts::id(prompts::TOOL_STEP);
         let input = Arc::new(input);
@@ -181,7 +181,7 @@ enum StepOutcome {
 impl PipelineTask for ToolAgent {
     fn begin(&mut self, world: &PipelineWorld, turn: &mut TaskTurn) -> TaskStep {
         if self.task.trim().is_empty() {
-            return TaskStep::Done(Err(Failure::new("InvalidInput", "there is no task")));
+            return TaskStep::Done(Err(ProgramFailure::new("InvalidInput", "there is no task")));
         }
         self.think(world, turn)
     }
@@ -214,7 +214,7 @@ impl PipelineTask for ToolAgent {
 }
 
 impl AgentAction {
-    fn read(value: &Value, meaning: VersionMeaning) -> Result<AgentAction, Failure> {
+    fn read(value: &Value, meaning: VersionMeaning) -> Result<AgentAction, ProgramFailure> {
         let map = reply::object(value, meaning)?;
         let reasoning = reply::text(&map, "reasoning")?;
         match map.get("action").and_then(Value::as_text) {

@@ -1,7 +1,7 @@
 //! What the models of a run cost.
 
 use agentic_model::{Map, Value};
-use agentic_replay::{Answer, Path};
+use agentic_replay::{Path, RequestAnswer};
 
 /// How many calls of a block are listed; all of them are counted.
 const CALLS_LISTED_MAX: usize = 1_000;
@@ -18,11 +18,11 @@ pub(super) struct AttemptUsage {
 
 impl AttemptUsage {
     /// Counts what a model told of its cost, whether it replied or failed.
-    pub fn count(&mut self, path: &Path, answer: &Answer) {
+    pub fn count(&mut self, path: &Path, answer: &RequestAnswer) {
         let told = match answer {
-            Answer::Ok(value) => value.get("usage"),
-            Answer::Failed(failure) => failure.details.get("usage"),
-            Answer::TimedOut | Answer::Cancelled(_) => None,
+            RequestAnswer::Ok(value) => value.get("usage"),
+            RequestAnswer::Failed(failure) => failure.details.get("usage"),
+            RequestAnswer::TimedOut | RequestAnswer::Cancelled(_) => None,
         };
         let Some(told) = told else { return };
         let count = |key: &str| told.get(key).and_then(Value::as_int).unwrap_or(0).max(0);

@@ -1,15 +1,16 @@
 //! The whole suite: plans node by node, findings by phase, kind and place, and runs on every
 //! driver.
 
-use agentic_diag::Source;
-use agentic_lang_pipeline::run::{FlowProgram, PipelineOptions};
+use agentic_diag::SourceText;
+use agentic_lang_pipeline::run::{PipelineOptions, PipelineProgram};
 use agentic_lang_pipeline::{
-    Compiled, Findings, canonical, compile, findings_to_values, format, parse, source_text,
+    CompiledSource, PipelineFindings, canonical, compile, findings_to_values, format, parse,
+    source_text,
 };
 use agentic_model::{Value, json};
 use agentic_plan::Backend;
-use agentic_providers::host::{CancelFlag, Executor, Host, HostClock};
-use agentic_replay::{Answer, Request};
+use agentic_providers::host::{CancelFlag, Host, HostClock, HostExecutor};
+use agentic_replay::{Request, RequestAnswer};
 
 use crate::kit::{
     Script, World, durable_with_kills, outcome, perform_native, start, suite, suite_registry,
@@ -64,7 +65,7 @@ fn every_program_of_the_suite() {
 }
 
 /// Compares plans as the suite says: absent containers are empty.
-fn check_plans(name: &str, compiled: &Compiled, expected: &Value, counts: &mut Counts) {
+fn check_plans(name: &str, compiled: &CompiledSource, expected: &Value, counts: &mut Counts) {
     let blocks = expected.get("blocks").and_then(Value::as_list).expect("blocks are expected");
     assert_eq!(compiled.blocks.len(), blocks.len(), "{name}");
     for (block, expected) in compiled.blocks.iter().zip(blocks) {
@@ -84,12 +85,12 @@ fn check_plans(name: &str, compiled: &Compiled, expected: &Value, counts: &mut C
 fn check_findings(
     name: &str,
     source: &str,
-    findings: &Findings,
+    findings: &PipelineFindings,
     expected: &Value,
     counts: &mut Counts,
 ) {
     let expected = expected.get("errors").and_then(Value::as_list).expect("errors are expected");
-    let found = findings_to_values(&Source::new(name, source), findings);
+    let found = findings_to_values(&SourceText::new(name, source), findings);
     assert_eq!(found.len(), expected.len(), "{name}: {found:?}");
     for (found, expected) in found.iter().zip(expected) {
         counts.diagnostics += 1;
@@ -101,11 +102,11 @@ fn check_findings(
 
 /// Runs on four drivers: one after the other, the concurrent host, durably, and durably with a
 /// kill after every record.
-fn check_runs(name: &str, compiled: &Compiled, expected: &Value, counts: &mut Counts) {
+fn check_runs(name: &str, compiled: &CompiledSource, expected: &Value, counts: &mut Counts) {
     let Some(expected) = expected.get("run").and_then(Value::as_list) else { return };
     counts.runs += 1;
     let expected = Ok(expected.to_vec());
-    let make = || FlowProgram::new(compiled, PipelineOptions::default());
+    let make = || PipelineProgram::new(compiled, PipelineOptions::default());
     let mut world = World::new(Script::default());
     let simple =
         agentic_replay::run_to_end(make(), &start(Value::Null), |request| world.perform(request));
@@ -134,8 +135,8 @@ fn check_forms(name: &str, source: &str) {
 
 struct Natives;
 
-impl Executor for Natives {
-    fn perform(&self, request: &Request, _cancel: &CancelFlag) -> Answer {
+impl HostExecutor for Natives {
+    fn perform(&self, request: &Request, _cancel: &CancelFlag) -> RequestAnswer {
         perform_native(request)
     }
 }
@@ -145,7 +146,7 @@ fn every_block_runs_alone_in_its_place_in_the_whole() {
     let source = "memory static ( echo \"a\" ) memory dynamic ( echo \"b\" >=> upper )";
     let compiled = compile(source, suite_registry()).expect("the source is valid");
     assert_eq!(compiled.blocks[1].plan.backend(), Backend::Memory);
-    let program = FlowProgram::of_block(&compiled, 1, PipelineOptions::default())
+    let program = PipelineProgram::of_block(&compiled, 1, PipelineOptions::default())
         .expect("the block is there");
     crate::kit::is_program(&program);
     let mut world = World::new(Script::default());
@@ -155,5 +156,5 @@ fn every_block_runs_alone_in_its_place_in_the_whole() {
     assert_eq!(outcome(&end), Ok(vec![Value::text("B")]));
     let paths: Vec<String> = world.asked.iter().map(|(path, _)| path.to_string()).collect();
     assert_eq!(paths, ["b1/n0/n0/0", "b1/n0/n1/0"]);
-    assert!(FlowProgram::of_block(&compiled, 2, PipelineOptions::default()).is_none());
+    assert!(PipelineProgram::of_block(&compiled, 2, PipelineOptions::default()).is_none());
 }

@@ -1,6 +1,6 @@
 //! What is wrong, where, and in which words.
 
-use agentic_diag::{Source, Style};
+use agentic_diag::{DiagnosticStyle, SourceText};
 use agentic_lang_pipeline::{
     check, findings_to_values, parse_program, render_findings, source_text,
 };
@@ -15,7 +15,7 @@ fn found_with(source: &str, registry: &Registry) -> String {
         Ok(()) => return "ok".to_owned(),
         Err(findings) => findings,
     };
-    let values = findings_to_values(&Source::new("t.as", source), &findings);
+    let values = findings_to_values(&SourceText::new("t.as", source), &findings);
     let text = |value: &Value| {
         let number = |key| value.get(key).and_then(Value::as_int).expect("a number");
         let kind = value.get("kind").and_then(Value::as_text).expect("a kind");
@@ -184,7 +184,7 @@ fn shapes_are_compared_where_both_sides_declare_them() {
 fn a_rendering_has_place_caret_reason_and_hint() {
     let source = "temporal static (\n  echo \"a\" >=>\n  sumarize\n)";
     let findings = check(source, &suite_registry()).expect_err("the name is wrong");
-    let text = render_findings(&Source::new("x.as", source), &findings, Style::Plain);
+    let text = render_findings(&SourceText::new("x.as", source), &findings, DiagnosticStyle::Plain);
     for part in
         ["error[P0201]", "x.as:3:3", "^^^^^^^^ not in the registry", "did you mean `summarize`?"]
     {
@@ -192,7 +192,7 @@ fn a_rendering_has_place_caret_reason_and_hint() {
     }
     let source = "memory static (\n  echo \"a\"\n";
     let findings = check(source, &suite_registry()).expect_err("it is not closed");
-    let text = render_findings(&Source::new("x.as", source), &findings, Style::Plain);
+    let text = render_findings(&SourceText::new("x.as", source), &findings, DiagnosticStyle::Plain);
     assert!(text.contains("this is never closed"), "{text}");
 }
 
@@ -201,9 +201,9 @@ fn a_hundred_thousand_findings_stay_cheap() {
     let source = format!("memory static ( {}x )", "x >=> ".repeat(170_000));
     let findings = check(&source, &suite_registry()).expect_err("nobody knows x");
     assert_eq!(findings.len(), 170_001);
-    let source = Source::new("t", source);
+    let source = SourceText::new("t", source);
     assert_eq!(findings_to_values(&source, &findings).len(), 170_001);
-    let text = render_findings(&source, &findings, Style::Plain);
+    let text = render_findings(&source, &findings, DiagnosticStyle::Plain);
     assert!(text.ends_with("and 169981 more errors"));
 }
 

@@ -4,24 +4,25 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use agentic_lang_pipeline::native::Natives;
-use agentic_lang_pipeline::run::{AgentCall, FlowProgram, PipelineOptions, add_kinds};
-use agentic_lang_pipeline::{Compiled, LANGUAGE, SEMANTICS_VERSION, compile};
+use agentic_lang_pipeline::run::{AgentCall, PipelineOptions, PipelineProgram, add_kinds};
+use agentic_lang_pipeline::{CompiledSource, LANGUAGE, SEMANTICS_VERSION, compile};
 use agentic_model::{AgentName, Cid, Instant, Value, json};
 use agentic_plan::Registry;
 use agentic_replay::{
-    Answer, Body, By, End, Engine, Failure, Journal, Kinds, Link, Opening, Path, Program,
-    ProgramRun, Progress, Request, RunFinish, Seed, Session, Setting, Start,
+    Body, By, End, Engine, Kinds, Path, Program, ProgramFailure, ProgramRun, RecordChain,
+    RecordLink, Request, RequestAnswer, RunFinish, Seed, Session, SessionOpening, SessionProgress,
+    SessionSetting, Start,
 };
 
 /// What the world answers to the calls of each agent, in turn; the last answer stays.
 #[derive(Default, Clone)]
 pub struct Script {
-    answers: BTreeMap<String, Vec<Answer>>,
+    answers: BTreeMap<String, Vec<RequestAnswer>>,
 }
 
 impl Script {
     /// Adds the next answer of an agent, or of all holds under `hold`.
-    pub fn on(mut self, agent: &str, answer: Answer) -> Script {
+    pub fn on(mut self, agent: &str, answer: RequestAnswer) -> Script {
         self.answers.entry(agent.to_owned()).or_default().push(answer);
         self
     }
@@ -29,12 +30,12 @@ impl Script {
     /// Adds the next answer as JSON.
     pub fn json(self, agent: &str, text: &str) -> Script {
         let value = json::from_text(text).expect("the case is JSON");
-        self.on(agent, Answer::Ok(value))
+        self.on(agent, RequestAnswer::Ok(value))
     }
 
     /// Adds a failure as the next answer.
     pub fn fail(self, agent: &str, code: &str) -> Script {
-        self.on(agent, Answer::Failed(Failure::new(code, "as the case has it")))
+        self.on(agent, RequestAnswer::Failed(ProgramFailure::new(code, "as the case has it")))
     }
 }
 
@@ -52,7 +53,7 @@ impl World {
         World { script, counts: BTreeMap::new(), asked: Vec::new() }
     }
 
-    pub fn perform(&mut self, request: &Request) -> Answer {
+    pub fn perform(&mut self, request: &Request) -> RequestAnswer {
         self.asked.push((request.path.clone(), request.kind.clone()));
         let who = match AgentCall::of(request) {
             Some(call) => call.agent,
@@ -69,16 +70,16 @@ impl World {
 }
 
 /// Performs natives; everything else is unknown.
-pub fn perform_native(request: &Request) -> Answer {
+pub fn perform_native(request: &Request) -> RequestAnswer {
     let function = request.payload.get("function").and_then(Value::as_text);
     let call = AgentCall::of(request);
     match function
         .zip(call)
         .and_then(|(function, call)| Natives::default().perform(function, &call))
     {
-        Some(Ok(value)) => Answer::Ok(value),
-        Some(Err(failure)) => Answer::Failed(failure),
-        None => Answer::Failed(Failure::new("unknown-kind", request.kind.clone())),
+        Some(Ok(value)) => RequestAnswer::Ok(value),
+        Some(Err(failure)) => RequestAnswer::Failed(failure),
+        None => RequestAnswer::Failed(ProgramFailure::new("unknown-kind", request.kind.clone())),
     }
 }
 
@@ -95,12 +96,12 @@ pub fn suite_registry() -> Arc<Registry> {
     Arc::new(Registry::from_json(&text).expect("the suite's registry is well-formed"))
 }
 
-pub fn compiled(source: &str) -> Compiled {
+pub fn compiled(source: &str) -> CompiledSource {
     compile(source, suite_registry()).unwrap_or_else(|findings| panic!("{source}: {findings:#?}"))
 }
 
-pub fn program(source: &str) -> FlowProgram {
-    FlowProgram::new(&compiled(source), PipelineOptions::default())
+pub fn program(source: &str) -> PipelineProgram {
+    PipelineProgram::new(&compiled(source), PipelineOptions::default())
 }
 
 /// Runs a source to its end, always performing the first open request in path order.
@@ -114,7 +115,7 @@ pub fn run(source: &str, script: Script) -> (End, World) {
 }
 
 /// Runs with its steps in hand, to look at what is open.
-pub fn begin(source: &str) -> (ProgramRun<FlowProgram>, agentic_replay::HostStep) {
+pub fn begin(source: &str) -> (ProgramRun<PipelineProgram>, agentic_replay::HostStep) {
     ProgramRun::begin(program(source), &start(Value::Null))
 }
 
@@ -135,9 +136,9 @@ struct Kept {
 }
 
 impl Kept {
-    fn keep(&mut self, progress: &mut Progress) {
+    fn keep(&mut self, progress: &mut SessionProgress) {
         self.objects.extend(std::mem::take(&mut progress.objects));
-        self.frames.extend(progress.links.drain(..).map(|link: Link| link.bytes));
+        self.frames.extend(progress.links.drain(..).map(|link: RecordLink| link.bytes));
     }
 }
 
@@ -163,8 +164,8 @@ pub struct Durable {
 /// The requests and the result must be the same each time, and nothing with an answer is asked
 /// again. Returns the first run.
 pub fn durable_with_kills(
-    make: impl Fn() -> FlowProgram,
-    answer: impl Fn(&Request) -> Answer,
+    make: impl Fn() -> PipelineProgram,
+    answer: impl Fn(&Request) -> RequestAnswer,
 ) -> Durable {
     let (whole, frames) = durable(&make, &answer, Kept::default());
     for n_records in 1..frames.frames.len() {
@@ -183,7 +184,7 @@ pub fn durable_with_kills(
 
 /// Counts what executors have answered.
 fn n_answered(frames: &[Vec<u8>]) -> usize {
-    let journal = Journal::read(frames.to_vec()).expect("a journal");
+    let journal = RecordChain::read(frames.to_vec()).expect("a journal");
     let by_executor = journal
         .records()
         .iter()
@@ -192,13 +193,13 @@ fn n_answered(frames: &[Vec<u8>]) -> usize {
 }
 
 fn durable(
-    make: &impl Fn() -> FlowProgram,
-    answer: &impl Fn(&Request) -> Answer,
+    make: &impl Fn() -> PipelineProgram,
+    answer: &impl Fn(&Request) -> RequestAnswer,
     mut kept: Kept,
 ) -> (Durable, Kept) {
     let (kinds, engine) = (kinds(), engine());
     let (mut session, mut progress) = if kept.frames.is_empty() {
-        let opening = Opening {
+        let opening = SessionOpening {
             agent: AgentName::parse("alice").expect("a valid name"),
             flow: Cid::of(b"flow"),
             engine: engine.clone(),
@@ -211,8 +212,8 @@ fn durable(
         let at = Instant::from_millis(1_000_000);
         Session::start(opening, at, make(), &kinds).expect("the input is data")
     } else {
-        let journal = Journal::read(kept.frames.clone()).expect("a journal");
-        let setting = Setting { engine: &engine, kinds: &kinds, objects: &kept.objects };
+        let journal = RecordChain::read(kept.frames.clone()).expect("a journal");
+        let setting = SessionSetting { engine: &engine, kinds: &kinds, objects: &kept.objects };
         Session::load(&journal, make(), setting, &mut |_, _| {}).expect("nothing changed")
     };
     let mut performed = Vec::new();
@@ -225,7 +226,7 @@ fn durable(
         let request = first.expect("a session that is not over waits").clone();
         let at = Instant::from_millis(1_000_000 + 7 * session.chain().length() as i64);
         let (at, by, given) = match request.sleeps_until() {
-            Some(until) => (at.max(until), By::Timer, Answer::Ok(Value::Null)),
+            Some(until) => (at.max(until), By::Timer, RequestAnswer::Ok(Value::Null)),
             None => {
                 let payload = json::to_text(&request.payload);
                 performed.push((request.path.clone(), request.kind.clone(), payload));

@@ -5,10 +5,10 @@ use agentic_lang_pipeline::ast::{
     BuiltinCall, Literal, NamedArgument, PipelineBlock, PipelineNode, PipelineSource, Site,
     WrittenValue,
 };
-use agentic_lang_pipeline::run::{FlowProgram, PipelineOptions};
+use agentic_lang_pipeline::run::{PipelineOptions, PipelineProgram};
 use agentic_lang_pipeline::{
-    CompilerPhase, Findings, PipelineFinding, canonical, canonical_program, check, compile, format,
-    parse, parse_program,
+    CompilerPhase, PipelineFinding, PipelineFindings, canonical, canonical_program, check, compile,
+    format, parse, parse_program,
 };
 use agentic_model::{Cid, Value};
 use agentic_plan::{Backend, ResolutionMode};
@@ -137,7 +137,7 @@ fn scripts() -> impl Strategy<Value = PipelineSource> {
 /// Runs a source, always answering the open request that a salt puts first; returns how it ended
 /// and what was asked, sorted.
 fn run_in_order(source: &str, options: PipelineOptions, salt: u64) -> (End, Vec<String>) {
-    let program = FlowProgram::new(&compiled(source), options);
+    let program = PipelineProgram::new(&compiled(source), options);
     let (mut run, mut step) = ProgramRun::begin(program, &start(Value::Null));
     let mut asked = Vec::new();
     loop {
@@ -220,11 +220,11 @@ proptest! {
 
     #[test]
     fn phases_compose(a in any::<i16>(), b in any::<i16>(), c in any::<i16>(), input in any::<i16>()) {
-        let add = |n: i16| move |input: i64| -> Result<i64, Findings> { Ok(input * 31 + i64::from(n)) };
+        let add = |n: i16| move |input: i64| -> Result<i64, PipelineFindings> { Ok(input * 31 + i64::from(n)) };
         let left = add(a).then(add(b)).then(add(c)).run(i64::from(input));
         let right = add(a).then(add(b).then(add(c))).run(i64::from(input));
         prop_assert_eq!(&left, &right);
-        let same = |input: i64| -> Result<i64, Findings> { Ok(input) };
+        let same = |input: i64| -> Result<i64, PipelineFindings> { Ok(input) };
         prop_assert_eq!(same.then(add(a)).run(1), add(a).run(1));
         prop_assert_eq!(add(a).then(same).run(1), add(a).run(1));
     }
@@ -234,7 +234,7 @@ proptest! {
 fn a_phase_is_not_run_behind_findings() {
     let findings: Vec<PipelineFinding> = parse("").expect_err("there is no block");
     let kept = findings.clone();
-    let fails = move |_: ()| -> Result<(), Findings> { Err(kept.clone()) };
-    let never = |(): ()| -> Result<(), Findings> { panic!("it is run") };
+    let fails = move |_: ()| -> Result<(), PipelineFindings> { Err(kept.clone()) };
+    let never = |(): ()| -> Result<(), PipelineFindings> { panic!("it is run") };
     assert_eq!(fails.then(never).run(()), Err(findings));
 }

@@ -256,7 +256,7 @@ fn loops_survive_every_kill() {
             "sibyl/tool_step" => step("logs", "{}"),
             _ => r#""lines""#.to_owned(),
         };
-        agentic_replay::Answer::Ok(json::from_text(&text).expect("JSON"))
+        agentic_replay::RequestAnswer::Ok(json::from_text(&text).expect("JSON"))
     };
     let durable = durable_with_kills(|| program(source), answer);
     let values = outcome(&durable.end).expect("it ends well");

@@ -1,9 +1,9 @@
 //! Plans in other forms, explanations, and plans that came from elsewhere.
 
-use agentic_lang_pipeline::run::{FlowProgram, PipelineOptions};
+use agentic_lang_pipeline::run::{PipelineOptions, PipelineProgram};
 use agentic_lang_pipeline::{Needs, explain};
 use agentic_model::{Value, json};
-use agentic_plan::{Plan, SourceMap};
+use agentic_plan::{Plan, PlanSourceMap};
 use agentic_replay::End;
 
 use crate::kit::{Script, World, compiled, outcome, start, suite_registry};
@@ -18,8 +18,8 @@ fn indenting_a_file_does_not_change_its_plans() {
     let kept = places.to_object(plan).expect("two nodes fit an object");
     let text = json::to_text(&Value::Map(kept.map().clone()));
     assert!(text.contains(r#""n1":[4,7,4,12]"#), "{text}");
-    assert_eq!(SourceMap::from_object(&kept), Some((plan, places.as_ref().clone())));
-    assert_eq!(SourceMap::from_object(two.blocks[0].plan.object()), None);
+    assert_eq!(PlanSourceMap::from_object(&kept), Some((plan, places.as_ref().clone())));
+    assert_eq!(PlanSourceMap::from_object(two.blocks[0].plan.object()), None);
 }
 
 #[test]
@@ -52,7 +52,7 @@ fn run_plan(backend: &str, nodes: &str, exit: &str) -> Result<Vec<Value>, String
         r#"{{"v":1,"backend":"{backend}","mode":"static","entry":["n0"],"exit":"{exit}","nodes":[{nodes}]}}"#
     );
     let plan = Plan::from_value(&json::from_text(&text).expect("JSON")).expect("a valid plan");
-    let program = FlowProgram::of_plan(plan, suite_registry(), PipelineOptions::default());
+    let program = PipelineProgram::of_plan(plan, suite_registry(), PipelineOptions::default());
     let mut world = World::new(Script::default());
     let end: End = agentic_replay::run_to_end(program, &start(Value::text("in")), |request| {
         world.perform(request)

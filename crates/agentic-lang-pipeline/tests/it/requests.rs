@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use agentic_lang_pipeline::compile;
-use agentic_lang_pipeline::run::{AgentCall, FlowProgram, PipelineOptions, RequestKind, add_kinds};
+use agentic_lang_pipeline::run::{
+    AgentCall, PipelineOptions, PipelineProgram, RequestKind, add_kinds,
+};
 use agentic_model::{Map, Value, json};
 use agentic_plan::Registry;
 use agentic_replay::{EffectClass, Handling, Kinds, ProgramRun, Request};
@@ -18,7 +20,7 @@ fn request(fields: &str) -> Request {
     );
     let registry = Registry::from_json(&registry).expect("the case is a registry");
     let compiled = compile("memory static ( x \"p\" \"v\" )", Arc::new(registry)).expect("valid");
-    let program = FlowProgram::new(&compiled, PipelineOptions::default());
+    let program = PipelineProgram::new(&compiled, PipelineOptions::default());
     let (_, step) = ProgramRun::begin(program, &start(Value::text("in")));
     step.opened[0].as_ref().clone()
 }

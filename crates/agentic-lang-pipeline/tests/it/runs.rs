@@ -1,8 +1,8 @@
 //! How plans run: order, failure, retries, limits, holds, cancelling.
 
-use agentic_lang_pipeline::run::{BlockOrder, FlowProgram, PipelineOptions};
+use agentic_lang_pipeline::run::{BlockOrder, PipelineOptions, PipelineProgram};
 use agentic_model::{Instant, Value, json};
-use agentic_replay::{Answer, End, Failure, HostStep, ProgramRun};
+use agentic_replay::{End, HostStep, ProgramFailure, ProgramRun, RequestAnswer};
 
 use crate::kit::{
     Script, begin, compiled, durable_with_kills, outcome, perform_native, program, run, start,
@@ -12,14 +12,14 @@ fn opened(step: &HostStep) -> Vec<String> {
     step.opened.iter().map(|request| request.path.to_string()).collect()
 }
 
-fn deliver(run: &mut ProgramRun<FlowProgram>, path: &str, answer: Answer) -> HostStep {
+fn deliver(run: &mut ProgramRun<PipelineProgram>, path: &str, answer: RequestAnswer) -> HostStep {
     let path = agentic_replay::Path::parse(path).expect("a path");
     let now = run.now().plus_millis(10);
     run.deliver(&path, answer, now)
 }
 
-fn ok(text: &str) -> Answer {
-    Answer::Ok(Value::text(text))
+fn ok(text: &str) -> RequestAnswer {
+    RequestAnswer::Ok(Value::text(text))
 }
 
 #[test]
@@ -39,8 +39,8 @@ fn a_node_starts_when_what_it_requires_is_there_not_layer_by_layer() {
 fn the_first_failure_stops_everything_and_keeps_what_is_there() {
     let (mut run, _) = begin("memory static (\n  echo \"a\" <*> echo \"b\"\n  <*> upper\n)");
     deliver(&mut run, "b0/n0/0", ok("a"));
-    let failure = Failure::new("InvalidInput", "too bad");
-    let step = deliver(&mut run, "b0/n2/0", Answer::Failed(failure));
+    let failure = ProgramFailure::new("InvalidInput", "too bad");
+    let step = deliver(&mut run, "b0/n2/0", RequestAnswer::Failed(failure));
     let withdrawn: Vec<String> = step.withdrawn.iter().map(ToString::to_string).collect();
     assert_eq!(withdrawn, ["b0/n1/0"]);
     let Some(End::Failed(failure)) = step.end else { panic!("{:?}", step.end) };
@@ -69,17 +69,21 @@ fn transient_failures_are_tried_again_after_growing_pauses() {
         (call.attempt, call.key)
     };
     assert_eq!(attempt(&step), (1, "b0/n0/0".to_owned()));
-    let step = deliver(&mut run, "b0/n0/0", Answer::Failed(Failure::new("Transport", "lost")));
+    let step = deliver(
+        &mut run,
+        "b0/n0/0",
+        RequestAnswer::Failed(ProgramFailure::new("Transport", "lost")),
+    );
     let first = step.opened[0].sleeps_until().expect("a pause").millis() - run.now().millis();
     assert!((1_000..=1_250).contains(&first), "{first}");
-    let step = deliver(&mut run, "b0/n0/1", Answer::Ok(Value::Null));
+    let step = deliver(&mut run, "b0/n0/1", RequestAnswer::Ok(Value::Null));
     assert_eq!(opened(&step), ["b0/n0/2"]);
     assert_eq!(attempt(&step), (2, "b0/n0/0".to_owned()));
-    let step = deliver(&mut run, "b0/n0/2", Answer::TimedOut);
+    let step = deliver(&mut run, "b0/n0/2", RequestAnswer::TimedOut);
     let second = step.opened[0].sleeps_until().expect("a pause").millis() - run.now().millis();
     assert!((2_000..=2_500).contains(&second), "{second}");
-    deliver(&mut run, "b0/n0/3", Answer::Ok(Value::Null));
-    let step = deliver(&mut run, "b0/n0/4", Answer::TimedOut);
+    deliver(&mut run, "b0/n0/3", RequestAnswer::Ok(Value::Null));
+    let step = deliver(&mut run, "b0/n0/4", RequestAnswer::TimedOut);
     let end = outcome(&step.end.expect("it ends after three attempts"));
     assert!(end.is_err_and(|message| message.contains("took too long")));
 }
@@ -99,12 +103,12 @@ fn what_no_attempt_can_mend_is_final() {
 
 #[test]
 fn outputs_that_are_too_large_or_too_deep_are_refused() {
-    let large = Answer::Ok(Value::Text("x".repeat((1 << 20) + 1)));
+    let large = RequestAnswer::Ok(Value::Text("x".repeat((1 << 20) + 1)));
     let mut deep = Value::Null;
     for _ in 0..60 {
         deep = Value::List(vec![deep]);
     }
-    for answer in [large, Answer::Ok(deep)] {
+    for answer in [large, RequestAnswer::Ok(deep)] {
         let script = Script::default().on("agentscript/summarize", answer);
         let (end, world) = run("memory static ( summarize >=> upper )", script);
         let message = outcome(&end).expect_err("the output is refused");
@@ -112,7 +116,8 @@ fn outputs_that_are_too_large_or_too_deep_are_refused() {
         assert_eq!(world.asked.len(), 1);
     }
     let linked = agentic_model::Cid::of(b"large");
-    let script = Script::default().on("agentscript/summarize", Answer::Ok(Value::Link(linked)));
+    let script =
+        Script::default().on("agentscript/summarize", RequestAnswer::Ok(Value::Link(linked)));
     let (end, _) = run("memory static ( summarize )", script);
     assert_eq!(outcome(&end), Ok(vec![Value::Link(linked)]));
 }
@@ -122,7 +127,7 @@ fn no_more_nodes_work_at_once_than_allowed() {
     let source =
         "memory static ( echo \"a\" <*> echo \"b\" <*> echo \"c\" >=> upper <*> echo \"d\" )";
     let options = PipelineOptions { max_concurrency: 2, ..PipelineOptions::default() };
-    let program = FlowProgram::new(&compiled(source), options);
+    let program = PipelineProgram::new(&compiled(source), options);
     let (mut run, step) = ProgramRun::begin(program, &start(Value::Null));
     assert_eq!(opened(&step), ["b0/n0/0", "b0/n1/0"]);
     assert_eq!(opened(&deliver(&mut run, "b0/n1/0", ok("b"))), ["b0/n2/0"]);
@@ -137,7 +142,7 @@ fn blocks_run_one_after_the_other_or_all_at_once() {
     assert_eq!(opened(&step), ["b0/n0/0"]);
     assert_eq!(opened(&deliver(&mut run, "b0/n0/0", ok("a"))), ["b1/n0/0"]);
     let options = PipelineOptions { blocks: BlockOrder::Parallel, ..PipelineOptions::default() };
-    let program = FlowProgram::new(&compiled(source), options);
+    let program = PipelineProgram::new(&compiled(source), options);
     let (mut run, step) = ProgramRun::begin(program, &start(Value::Null));
     assert_eq!(opened(&step), ["b0/n0/0", "b1/n0/0"]);
     deliver(&mut run, "b1/n0/0", ok("b"));
@@ -167,19 +172,19 @@ fn cancelling_withdraws_everything() {
 
 const HELD: &str = "temporal static ( echo \"plan\" >=> hold \"ship?\" ( choices: [\"ship\", \"wait\"] ) >=> echo )";
 
-fn decide(answer: Answer) -> Result<Vec<Value>, String> {
+fn decide(answer: RequestAnswer) -> Result<Vec<Value>, String> {
     outcome(&run(HELD, Script::default().on("hold", answer)).0)
 }
 
 #[test]
 fn a_decision_lets_the_held_value_pass() {
-    let decision = |text: &str| Answer::Ok(json::from_text(text).expect("JSON"));
+    let decision = |text: &str| RequestAnswer::Ok(json::from_text(text).expect("JSON"));
     let passed = Ok(vec![Value::text("plan")]);
     assert_eq!(decide(decision(r#"{"choice":"ship","actor":"user:alice"}"#)), passed);
     assert_eq!(decide(decision(r#""wait""#)), passed);
     assert_eq!(decide(decision(r#"{"action":"approve","principal":"user:alice"}"#)), passed);
     assert_eq!(decide(decision(r#"{"action":"respond","value":"ship"}"#)), passed);
-    let refused = |answer: Answer, part: &str| {
+    let refused = |answer: RequestAnswer, part: &str| {
         let message = decide(answer).expect_err(part);
         assert!(message.contains(part), "{part:?} in {message:?}");
     };
@@ -187,7 +192,7 @@ fn a_decision_lets_the_held_value_pass() {
     refused(decision(r#"{"action":"reject"}"#), "rejected it");
     refused(decision(r#"{"choice":"burn"}"#), "not one of the choices");
     refused(decision("7"), "not a decision");
-    refused(Answer::TimedOut, "nobody decided in time");
+    refused(RequestAnswer::TimedOut, "nobody decided in time");
 }
 
 #[test]
@@ -199,7 +204,7 @@ fn a_hold_that_is_overdue_decides_as_it_says() {
         let (mut run, step) = begin(&source);
         let deadline = step.opened[0].payload.get("deadline").and_then(Value::as_int);
         assert_eq!(deadline, Some(1_000_000 + 60_000));
-        let end = deliver(&mut run, "b0/n0/0", Answer::TimedOut).end.expect("it ends");
+        let end = deliver(&mut run, "b0/n0/0", RequestAnswer::TimedOut).end.expect("it ends");
         match outcome(&end) {
             Ok(values) => json::to_text(&values[0]),
             Err(message) => message,
@@ -213,7 +218,7 @@ fn a_hold_that_is_overdue_decides_as_it_says() {
 #[test]
 fn decisions_stand_in_the_result() {
     let answer =
-        Answer::Ok(json::from_text(r#"{"choice":"ship","actor":"user:a"}"#).expect("JSON"));
+        RequestAnswer::Ok(json::from_text(r#"{"choice":"ship","actor":"user:a"}"#).expect("JSON"));
     let (end, _) = run(HELD, Script::default().on("hold", answer));
     let End::Done(value) = end else { panic!("{end:?}") };
     let block = &value.get("blocks").and_then(Value::as_list).expect("blocks")[0];
@@ -240,7 +245,9 @@ fn a_durable_run_with_failures_survives_every_kill() {
     let answer = |request: &agentic_replay::Request| {
         let call = agentic_lang_pipeline::run::AgentCall::of(request);
         match call.filter(|call| call.agent == "agentscript/summarize") {
-            Some(call) if call.attempt < 3 => Answer::Failed(Failure::new("Transport", "lost")),
+            Some(call) if call.attempt < 3 => {
+                RequestAnswer::Failed(ProgramFailure::new("Transport", "lost"))
+            }
             Some(call) => ok(&format!("after {}", call.attempt)),
             None => perform_native(request),
         }
@@ -256,8 +263,8 @@ fn a_result_stays_recordable_whatever_the_nodes_give() {
     let source = format!("memory static ( summarize >=> ( {branches} ) >=> concat \"\" )");
     let large = Value::Text("x".repeat(900 << 10));
     let script = Script::default()
-        .on("agentscript/summarize", Answer::Ok(large.clone()))
-        .on("agentscript/echo", Answer::Ok(large))
+        .on("agentscript/summarize", RequestAnswer::Ok(large.clone()))
+        .on("agentscript/echo", RequestAnswer::Ok(large))
         .on("agentscript/upper", ok("u"));
     let (end, _) = run(&source, script);
     let End::Done(value) = end else { panic!("{end:?}") };

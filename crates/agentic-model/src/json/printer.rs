@@ -9,7 +9,7 @@ use std::sync::Arc;
 use crate::json::plain_length;
 
 /// A value that is printed as JSON.
-pub trait Printed: Sized {
+pub trait PrintedJson: Sized {
     /// Shows what the value is made of.
     fn shape(&self) -> PrintedShape<'_, Self>;
 
@@ -42,7 +42,7 @@ pub enum Escapes {
 }
 
 /// Appends a value on one line, without blanks.
-pub fn print_line<V: Printed>(value: &V, escapes: Escapes, out: &mut String) {
+pub fn print_line<V: PrintedJson>(value: &V, escapes: Escapes, out: &mut String) {
     match value.shape() {
         PrintedShape::Scalar => value.print_scalar(out),
         PrintedShape::Text(text) => print_text(text, escapes, out),
@@ -72,11 +72,11 @@ pub fn print_line<V: Printed>(value: &V, escapes: Escapes, out: &mut String) {
 }
 
 /// Appends a value over several lines, indented by two blanks a level.
-pub fn print_indented<V: Printed>(value: &V, escapes: Escapes, out: &mut String) {
+pub fn print_indented<V: PrintedJson>(value: &V, escapes: Escapes, out: &mut String) {
     print_from(value, 0, escapes, out);
 }
 
-fn print_from<V: Printed>(value: &V, indent: usize, escapes: Escapes, out: &mut String) {
+fn print_from<V: PrintedJson>(value: &V, indent: usize, escapes: Escapes, out: &mut String) {
     match value.shape() {
         PrintedShape::List(items) if !items.is_empty() => {
             for (at, item) in items.iter().enumerate() {

@@ -2,7 +2,7 @@
 
 use agentic_model::Value;
 
-use crate::agent::{AgentId, Effect, Implementation};
+use crate::agent::{AgentId, CallEffect, Implementation};
 use crate::draft::DURATION_MS_MAX;
 use crate::fields::{PlanFields, ShapeError};
 use crate::node::{Backend, RetryLimits};
@@ -144,10 +144,10 @@ fn read_backends(fields: &PlanFields<'_>) -> Result<Vec<Backend>, ShapeError> {
     backends.ok_or_else(|| fields.wrong("backends", "a list of `memory` and `temporal`"))
 }
 
-fn read_effect(fields: &PlanFields<'_>) -> Result<Option<Effect>, ShapeError> {
+fn read_effect(fields: &PlanFields<'_>) -> Result<Option<CallEffect>, ShapeError> {
     let Some(text) = fields.optional_text("effect")? else { return Ok(None) };
     let wrong = || fields.wrong("effect", "`pure`, `read`, `idempotent` or `once`");
-    Effect::parse(text).map(Some).ok_or_else(wrong)
+    CallEffect::parse(text).map(Some).ok_or_else(wrong)
 }
 
 /// Reads `text`, `json` or `tuple(n)`.

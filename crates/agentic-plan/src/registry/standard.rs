@@ -2,7 +2,7 @@
 
 use agentic_model::Value;
 
-use crate::agent::{AgentId, Effect, Implementation};
+use crate::agent::{AgentId, CallEffect, Implementation};
 use crate::node::Backend;
 use crate::registry::{
     AgentParameter, ArgSchema, BuiltinKind, BuiltinSpec, ParameterType, Registry,
@@ -49,7 +49,7 @@ fn native(name: &str, description: &str, params: Vec<AgentParameter>) -> Builtin
         schema: ArgSchema { params, variadic: None },
         backends: vec![Backend::Memory, Backend::Temporal],
         run: Some(Implementation::Native(name.to_owned())),
-        effect: Some(Effect::Pure),
+        effect: Some(CallEffect::Pure),
         ..BuiltinSpec::new(name, agent(&format!("agentscript/{name}")))
     }
 }

@@ -1,17 +1,17 @@
 //! What people are told, along which ways, and who answers.
 
 use agentic_model::{Map, Value, json};
-use agentic_plan::{Identities, Message, Route, Router, Severity};
+use agentic_plan::{ChannelMessage, Identities, MessageSeverity, Route, Router};
 
-fn message(severity: Severity) -> Message {
-    Message {
+fn message(severity: MessageSeverity) -> ChannelMessage {
+    ChannelMessage {
         subject: "asked".to_owned(),
         id: "s.r".to_owned(),
         title: "t".to_owned(),
         body: String::new(),
         severity,
         evidence: Vec::new(),
-        actions: Message::actions_of(&["ship", "accept"]),
+        actions: ChannelMessage::actions_of(&["ship", "accept"]),
         links: vec![("n".to_owned(), "u".to_owned())],
         run: "s".to_owned(),
         metadata: Map::new(),
@@ -21,7 +21,7 @@ fn message(severity: Severity) -> Message {
 #[test]
 fn a_message_offers_the_standard_choices_once() {
     assert_eq!(
-        json::to_text(&message(Severity::Low).to_value()),
+        json::to_text(&message(MessageSeverity::Low).to_value()),
         concat!(
             r#"{"actions":[{"id":"accept","label":"accept","style":"primary"},"#,
             r#"{"id":"reject","label":"reject","style":"danger"},"#,
@@ -36,11 +36,11 @@ fn a_message_offers_the_standard_choices_once() {
 #[test]
 fn what_is_too_long_is_cut_at_characters() {
     let long = "漢".repeat(1 << 20);
-    let message = Message {
+    let message = ChannelMessage {
         title: long.clone(),
         body: long.clone(),
         evidence: vec![Value::text(&long), Value::Int(7)],
-        ..message(Severity::Info)
+        ..message(MessageSeverity::Info)
     };
     let value = message.to_value();
     let chars = |value: &Value| value.as_text().map(|text| text.chars().count());
@@ -54,13 +54,13 @@ fn what_is_too_long_is_cut_at_characters() {
 #[test]
 fn severities_are_ordered_words() {
     let words = ["info", "low", "medium", "HIGH", "Critical"];
-    let read: Vec<Severity> = words.into_iter().filter_map(Severity::parse).collect();
+    let read: Vec<MessageSeverity> = words.into_iter().filter_map(MessageSeverity::parse).collect();
     assert_eq!(read.len(), 5);
     assert!(read.is_sorted());
-    assert_eq!(Severity::parse("urgent"), None);
+    assert_eq!(MessageSeverity::parse("urgent"), None);
 }
 
-fn check(severity_min: Severity, subject: Option<&str>, agent: Option<&str>, wanted: usize) {
+fn check(severity_min: MessageSeverity, subject: Option<&str>, agent: Option<&str>, wanted: usize) {
     let route = Route {
         channel: "team".to_owned(),
         target: "#a".to_owned(),
@@ -70,19 +70,19 @@ fn check(severity_min: Severity, subject: Option<&str>, agent: Option<&str>, wan
     };
     // The same way twice is one.
     let router = Router { routes: vec![route.clone(), route] };
-    let found = router.route(&message(Severity::Medium), "run-x");
+    let found = router.route(&message(MessageSeverity::Medium), "run-x");
     assert_eq!(found.len(), wanted, "{severity_min:?} {subject:?} {agent:?}");
 }
 
 #[test]
 fn a_message_goes_along_every_route_that_it_meets() {
-    check(Severity::Info, None, None, 1);
-    check(Severity::Medium, Some("asked"), Some("run-x"), 1);
-    check(Severity::Info, None, Some("run"), 1);
-    check(Severity::High, None, None, 0);
-    check(Severity::Info, Some("in-doubt"), None, 0);
-    check(Severity::Info, None, Some("ru"), 0);
-    check(Severity::Info, None, Some("run-x-y"), 0);
+    check(MessageSeverity::Info, None, None, 1);
+    check(MessageSeverity::Medium, Some("asked"), Some("run-x"), 1);
+    check(MessageSeverity::Info, None, Some("run"), 1);
+    check(MessageSeverity::High, None, None, 0);
+    check(MessageSeverity::Info, Some("in-doubt"), None, 0);
+    check(MessageSeverity::Info, None, Some("ru"), 0);
+    check(MessageSeverity::Info, None, Some("run-x-y"), 0);
 }
 
 #[test]

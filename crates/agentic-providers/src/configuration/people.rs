@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
 
-use agentic_plan::{Identities, Route, Router, Severity, is_identity};
+use agentic_plan::{Identities, MessageSeverity, Route, Router, is_identity};
 use serde::Deserialize;
 
 use super::check_server;
-use crate::channel::{Capability, Channel, Transport};
+use crate::channel::{Channel, ChannelCapability, Transport};
 
 /// How long a channel may take where nothing says otherwise: people need time.
 const TIME_LIMIT_DEFAULT: Duration = Duration::from_secs(600);
@@ -93,7 +93,7 @@ impl FileChannel {
         }
         let capability = |word: &String| {
             let unknown = || format!("nothing can `{word}`: write notify, await or converse");
-            Capability::parse(word).ok_or_else(unknown)
+            ChannelCapability::parse(word).ok_or_else(unknown)
         };
         let can = self.can.iter().map(capability).collect::<Result<_, String>>()?;
         let limit = self.timeout_ms.map_or(TIME_LIMIT_DEFAULT, Duration::from_millis);
@@ -107,8 +107,8 @@ impl FileRoute {
             return Err(format!("there is no channel `{}`", self.channel));
         }
         let severity_min = match &self.severity {
-            None => Severity::Info,
-            Some(word) => Severity::parse(word).ok_or_else(|| {
+            None => MessageSeverity::Info,
+            Some(word) => MessageSeverity::parse(word).ok_or_else(|| {
                 format!("`{word}` is no severity: write info, low, medium, high or critical")
             })?,
         };

@@ -3,8 +3,8 @@
 use agentic_plan::AuthSource;
 
 use super::{Credential, Keyring, Result};
-use crate::endpoint::{Exchange, Reply};
-use crate::executable::{Executable, Outcome};
+use crate::endpoint::{EndpointReply, Exchange};
+use crate::executable::{Executable, ProgramOutcome};
 use crate::host::CancelFlag;
 
 /// The variable in which a program finds its credential.
@@ -14,7 +14,7 @@ const UNAUTHORIZED: u16 = 401;
 
 /// Makes the calls of one agent.
 #[derive(Debug, Clone)]
-pub struct Caller {
+pub struct CredentialCaller {
     /// Where credentials are looked up.
     pub keyring: Keyring,
     /// What the agent needs.
@@ -23,24 +23,30 @@ pub struct Caller {
     pub run: String,
 }
 
-impl Caller {
+impl CredentialCaller {
     /// Runs a program.
     ///
     /// # Errors
     /// Fails when its credential cannot be had; it is not started then.
-    pub fn execute(&self, mut executable: Executable, cancel: &CancelFlag) -> Result<Outcome> {
+    pub fn execute(
+        &self,
+        mut executable: Executable,
+        cancel: &CancelFlag,
+    ) -> Result<ProgramOutcome> {
         let Some(credential) = self.keyring.look_up(&self.auth, &self.run, cancel)? else {
             return Ok(executable.run(cancel));
         };
         let secret = (CREDENTIAL_VARIABLE.to_owned(), credential.expose().to_owned());
         executable.environment.push(secret);
         Ok(match executable.run(cancel) {
-            Outcome::Done(printed) => Outcome::Done(credential.mask_bytes(printed)),
-            Outcome::Crashed { status, complaint } => {
-                Outcome::Crashed { status, complaint: credential.mask(&complaint) }
+            ProgramOutcome::Done(printed) => ProgramOutcome::Done(credential.mask_bytes(printed)),
+            ProgramOutcome::Crashed { status, complaint } => {
+                ProgramOutcome::Crashed { status, complaint: credential.mask(&complaint) }
             }
-            other
-            @ (Outcome::Lost(_) | Outcome::Flooded | Outcome::TimedOut | Outcome::Stopped) => other,
+            other @ (ProgramOutcome::Lost(_)
+            | ProgramOutcome::Flooded
+            | ProgramOutcome::TimedOut
+            | ProgramOutcome::Stopped) => other,
         })
     }
 
@@ -48,12 +54,12 @@ impl Caller {
     ///
     /// # Errors
     /// Fails when the credential cannot be had or renewed.
-    pub fn call(&self, exchange: Exchange, cancel: &CancelFlag) -> Result<Reply> {
+    pub fn call(&self, exchange: Exchange, cancel: &CancelFlag) -> Result<EndpointReply> {
         let Some(credential) = self.keyring.look_up(&self.auth, &self.run, cancel)? else {
             return Ok(exchange.perform(cancel));
         };
         let reply = call_with(&credential, exchange.clone(), cancel);
-        if !matches!(reply, Reply::Said { status: UNAUTHORIZED, .. }) {
+        if !matches!(reply, EndpointReply::Said { status: UNAUTHORIZED, .. }) {
             return Ok(reply);
         }
         Ok(match self.keyring.renew(&self.auth, &self.run, cancel)? {
@@ -63,12 +69,20 @@ impl Caller {
     }
 }
 
-fn call_with(credential: &Credential, mut exchange: Exchange, cancel: &CancelFlag) -> Reply {
+fn call_with(
+    credential: &Credential,
+    mut exchange: Exchange,
+    cancel: &CancelFlag,
+) -> EndpointReply {
     let header = format!("Bearer {}", credential.expose());
     exchange.headers.push(("authorization".to_owned(), header));
     match exchange.perform(cancel) {
-        Reply::Said { status, body } => Reply::Said { status, body: credential.mask_bytes(body) },
-        Reply::Lost(reason) => Reply::Lost(credential.mask(&reason)),
-        other @ (Reply::Flooded | Reply::TimedOut | Reply::Stopped) => other,
+        EndpointReply::Said { status, body } => {
+            EndpointReply::Said { status, body: credential.mask_bytes(body) }
+        }
+        EndpointReply::Lost(reason) => EndpointReply::Lost(credential.mask(&reason)),
+        other @ (EndpointReply::Flooded | EndpointReply::TimedOut | EndpointReply::Stopped) => {
+            other
+        }
     }
 }

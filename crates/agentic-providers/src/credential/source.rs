@@ -8,7 +8,7 @@ use agentic_plan::{CredentialError, CredentialSecret};
 
 use super::settings::Settings;
 use super::{Error, Result};
-use crate::executable::{Executable, Outcome};
+use crate::executable::{Executable, ProgramOutcome};
 use crate::host::CancelFlag;
 
 /// The longest credential, in bytes.
@@ -57,15 +57,15 @@ pub(super) fn command(
     };
     // What it printed or complained about may be secret, so none of it is told.
     match executable.run(cancel) {
-        Outcome::Done(printed) => {
+        ProgramOutcome::Done(printed) => {
             let text = String::from_utf8(printed).ok();
             text.and_then(|text| of_text(&text)).ok_or_else(|| missing("the secret command", name))
         }
-        Outcome::Crashed { .. }
-        | Outcome::Lost(_)
-        | Outcome::Flooded
-        | Outcome::TimedOut
-        | Outcome::Stopped => Err(missing("the secret command", name)),
+        ProgramOutcome::Crashed { .. }
+        | ProgramOutcome::Lost(_)
+        | ProgramOutcome::Flooded
+        | ProgramOutcome::TimedOut
+        | ProgramOutcome::Stopped => Err(missing("the secret command", name)),
     }
 }
 

@@ -8,12 +8,14 @@ use std::time::{Duration, Instant as Tick};
 
 use agentic_model::Instant;
 use agentic_replay::{
-    Answer, End, Event, Failure, HostStep, Path, Program, ProgramRun, Request, Start,
+    End, HostStep, Path, Program, ProgramEvent, ProgramFailure, ProgramRun, Request, RequestAnswer,
+    Start,
 };
 
 use super::pool::{Job, Pool};
 use super::{
-    CancelFlag, Executor, Host, HostClock, OVERLOADED, PANICKED, Place, awake, system_now,
+    CancelFlag, Host, HostClock, HostExecutor, OVERLOADED, PANICKED, RequestPlace, awake,
+    system_now,
 };
 
 /// The longest the driver waits at a stretch, so that a clock that was set is noticed.
@@ -26,7 +28,7 @@ const KILLED_WITHIN: Duration = Duration::from_millis(500);
 
 /// What can happen to a run from outside its thread.
 enum HostMessage {
-    Finished { ticket: u64, answer: Answer },
+    Finished { ticket: u64, answer: RequestAnswer },
     Cancel,
 }
 
@@ -76,7 +78,7 @@ pub(super) fn run(
     program: impl Program,
     start: &Start,
     cancel: &CancelFlag,
-    sink: &mut dyn FnMut(Event),
+    sink: &mut dyn FnMut(ProgramEvent),
 ) -> End {
     let (sender, receiver) = channel();
     let (run, first) = ProgramRun::begin(program, start);
@@ -107,7 +109,7 @@ pub(super) fn run(
 }
 
 impl<P: Program> HostDriver<'_, P> {
-    fn drive(mut self, mut step: HostStep, sink: &mut dyn FnMut(Event)) -> End {
+    fn drive(mut self, mut step: HostStep, sink: &mut dyn FnMut(ProgramEvent)) -> End {
         loop {
             for event in step.events {
                 sink(event);
@@ -134,7 +136,7 @@ impl<P: Program> HostDriver<'_, P> {
         let stage = if let Some(until) = request.sleeps_until() {
             self.asleep.insert((until, path.clone()));
             RequestStage::Asleep { until }
-        } else if self.host.executor.place(&request) == Place::Inline {
+        } else if self.host.executor.place(&request) == RequestPlace::Inline {
             self.inline.push_back((ticket, Some(request)));
             RequestStage::Inline { ticket }
         } else {
@@ -188,17 +190,18 @@ impl<P: Program> HostDriver<'_, P> {
         }
     }
 
-    fn deliver(&mut self, path: &Path, answer: Answer) -> HostStep {
+    fn deliver(&mut self, path: &Path, answer: RequestAnswer) -> HostStep {
         self.stages.remove(path);
         self.run.deliver(path, answer, self.time())
     }
 
     /// Finds an answer that needs no thread: a refusal, a sleep or a time limit that is over, a
     /// request performed here.
-    fn next_answer(&mut self) -> Option<(Path, Answer)> {
+    fn next_answer(&mut self) -> Option<(Path, RequestAnswer)> {
         if let Some(path) = self.refused.pop_front() {
-            let failure = Failure::new(OVERLOADED, "there is no thread to perform the request");
-            return Some((path, Answer::Failed(failure)));
+            let failure =
+                ProgramFailure::new(OVERLOADED, "there is no thread to perform the request");
+            return Some((path, RequestAnswer::Failed(failure)));
         }
         let now = self.time();
         if self.asleep.first().is_some_and(|(until, _)| *until <= now) {
@@ -208,7 +211,7 @@ impl<P: Program> HostDriver<'_, P> {
             let ticket = *ticket;
             let path = self.working.get(&ticket).map(|effect| effect.path.clone())?;
             self.let_go(ticket);
-            return Some((path, Answer::TimedOut));
+            return Some((path, RequestAnswer::TimedOut));
         }
         while let Some((_, request)) = self.inline.pop_front() {
             let Some(request) = request else { continue };
@@ -220,7 +223,7 @@ impl<P: Program> HostDriver<'_, P> {
     }
 
     /// Ends the sleep that is over first, and moves the jumping clock there.
-    fn wake(&mut self) -> Option<(Path, Answer)> {
+    fn wake(&mut self) -> Option<(Path, RequestAnswer)> {
         let (until, path) = self.asleep.pop_first()?;
         self.now = self.now.max(until);
         Some((path, awake()))
@@ -329,13 +332,13 @@ impl<P: Program> HostDriver<'_, P> {
 }
 
 /// Performs a request; a panic is a failure.
-fn perform(executor: &dyn Executor, request: &Request, cancel: &CancelFlag) -> Answer {
+fn perform(executor: &dyn HostExecutor, request: &Request, cancel: &CancelFlag) -> RequestAnswer {
     let outcome = catch_unwind(AssertUnwindSafe(|| executor.perform(request, cancel)));
     outcome.unwrap_or_else(|panic| {
         let text = panic.downcast_ref::<&str>().copied().map(str::to_owned);
         let text = text.or_else(|| panic.downcast_ref::<String>().cloned());
         let said = text.unwrap_or_else(|| "it said nothing".to_owned());
         let message = format!("performing `{}` panicked: {said}", request.kind);
-        Answer::Failed(Failure::new(PANICKED, message))
+        RequestAnswer::Failed(ProgramFailure::new(PANICKED, message))
     })
 }

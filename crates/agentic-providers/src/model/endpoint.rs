@@ -9,7 +9,7 @@ use super::concession::{Concessions, Refusals};
 use super::protocol::{ReplyDraft, Unread, Wire};
 use super::{
     Completion, FaultClass, Finish, FunctionCall, Model, ModelCall, ModelFault, ModelPrompt,
-    ModelProtocol, Piece, Repeats, ReplyContent, Retry, RetryRule, anthropic, ollama, openai,
+    ModelProtocol, Repeats, ReplyContent, ReplyPart, Retry, RetryRule, anthropic, ollama, openai,
 };
 use crate::host::CancelFlag;
 use crate::http::{Client, HttpFault, HttpMessage, HttpReply, LineFlow, Next};
@@ -129,7 +129,7 @@ impl Model for Endpoint {
                 Repeats::Caller => return Err(fault),
             }
             if let Some(listener) = &mut call.listener {
-                listener(Piece::Again);
+                listener(ReplyPart::Again);
             }
         }
     }
@@ -189,7 +189,7 @@ impl AttemptedCall<'_> {
             Some(listener) if !is_whole => self.read_pieces(received, &mut draft, listener)?,
             Some(listener) => {
                 self.read_whole(received, &mut draft)?;
-                listener(Piece::Text(&self.covered_text(draft.take_news())));
+                listener(ReplyPart::Text(&self.covered_text(draft.take_news())));
             }
             None => self.read_whole(received, &mut draft)?,
         }
@@ -259,7 +259,7 @@ impl AttemptedCall<'_> {
         &self,
         received: HttpReply,
         draft: &mut ReplyDraft,
-        listener: &mut &mut dyn FnMut(Piece<'_>),
+        listener: &mut &mut dyn FnMut(ReplyPart<'_>),
     ) -> Result<(), ModelFault> {
         let wire = self.endpoint.wire();
         let mut reached = LineFlow::More;
@@ -268,7 +268,7 @@ impl AttemptedCall<'_> {
             reached = wire.read_event(line, draft).map_err(Pieces::Unread)?;
             let news = draft.take_news();
             if !news.is_empty() {
-                listener(Piece::Text(&self.covered_text(news)));
+                listener(ReplyPart::Text(&self.covered_text(news)));
             }
             Ok(reached)
         });

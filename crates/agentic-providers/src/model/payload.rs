@@ -1,7 +1,7 @@
 //! Requests of kind `model`, and their answers.
 
 use agentic_model::{Map, Value};
-use agentic_replay::{Answer, Failure, Stopped};
+use agentic_replay::{CancelExtent, ProgramFailure, RequestAnswer};
 
 use super::unfinished::UnfinishedReply;
 use super::{
@@ -47,21 +47,21 @@ fn think(level: &str) -> Think {
 /// Makes the answer: a map with `text`, or `value` as `{"json": text}`, with `finish` and, where
 /// they are known, the counts of `usage`, and `left_out`, the hints that the model does not take. A failure has the code of its class; a reply that was
 /// refused, cut or filtered is one, with what the model said.
-pub fn answer_of(result: Result<Completion, ModelFault>) -> Answer {
+pub fn answer_of(result: Result<Completion, ModelFault>) -> RequestAnswer {
     match result {
         Ok(completion) => match UnfinishedReply::of(&completion) {
-            Some(unfinished) => Answer::Failed(unfinished.failure(unfinished.code())),
-            None => Answer::Ok(completed(completion)),
+            Some(unfinished) => RequestAnswer::Failed(unfinished.failure(unfinished.code())),
+            None => RequestAnswer::Ok(completed(completion)),
         },
         Err(fault) => match fault.class {
-            FaultClass::Cancelled => Answer::Cancelled(Stopped::Stopped),
+            FaultClass::Cancelled => RequestAnswer::Cancelled(CancelExtent::Stopped),
             FaultClass::Transport
             | FaultClass::Refused
             | FaultClass::Unadmitted
             | FaultClass::Invalid
             | FaultClass::TimedOut
             | FaultClass::Unconfigured => {
-                Answer::Failed(Failure::new(fault.class.code(), fault.message))
+                RequestAnswer::Failed(ProgramFailure::new(fault.class.code(), fault.message))
             }
         },
     }

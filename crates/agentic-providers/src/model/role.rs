@@ -6,7 +6,7 @@
 
 use agentic_model::{Value, json};
 use agentic_plan::text_of;
-use agentic_replay::{Answer, Failure, Stopped};
+use agentic_replay::{CancelExtent, ProgramFailure, RequestAnswer};
 use serde_json::Value as Json;
 
 use super::payload::completed;
@@ -37,17 +37,17 @@ pub fn role_prompt(payload: &Value, schema: Option<&str>) -> ModelPrompt {
 
 /// Makes the answer of a role from what the model replied. The codes of failures are those that
 /// pipelines know.
-pub fn role_answer(result: Result<Completion, ModelFault>) -> Answer {
+pub fn role_answer(result: Result<Completion, ModelFault>) -> RequestAnswer {
     match result {
         Ok(completion) => {
             if let Some(unfinished) = UnfinishedReply::of(&completion) {
-                return Answer::Failed(unfinished.failure(match unfinished.reason() {
+                return RequestAnswer::Failed(unfinished.failure(match unfinished.reason() {
                     UnfinishedReason::Refused | UnfinishedReason::Filtered => "ModelRefused",
                     UnfinishedReason::Cut => "InvalidLLMResponse",
                 }));
             }
             let content = ReplyContent::Text(plain(completion.content));
-            Answer::Ok(completed(Completion { content, ..completion }))
+            RequestAnswer::Ok(completed(Completion { content, ..completion }))
         }
         Err(fault) => failed(fault),
     }
@@ -64,10 +64,10 @@ fn plain(content: ReplyContent) -> String {
     }
 }
 
-fn failed(fault: ModelFault) -> Answer {
+fn failed(fault: ModelFault) -> RequestAnswer {
     let code = match (fault.class, fault.retry) {
-        (FaultClass::Cancelled, _) => return Answer::Cancelled(Stopped::Unknown),
-        (FaultClass::TimedOut, _) => return Answer::TimedOut,
+        (FaultClass::Cancelled, _) => return RequestAnswer::Cancelled(CancelExtent::Unknown),
+        (FaultClass::TimedOut, _) => return RequestAnswer::TimedOut,
         (FaultClass::Transport, _)
         | (FaultClass::Refused | FaultClass::Unadmitted, Retry::Later | Retry::After(_)) => {
             "ModelUnavailable"
@@ -83,5 +83,5 @@ fn failed(fault: ModelFault) -> Answer {
         }
         Retry::Never | Retry::Later => Value::Null,
     };
-    Answer::Failed(Failure { details, ..Failure::new(code, fault.message) })
+    RequestAnswer::Failed(ProgramFailure { details, ..ProgramFailure::new(code, fault.message) })
 }

@@ -5,7 +5,7 @@
 //! `value`, with `finish` and, where it is known, the `usage`.
 
 use agentic_model::{Map, Value, json};
-use agentic_replay::{Answer, Failure};
+use agentic_replay::{ProgramFailure, RequestAnswer};
 
 use super::payload::{answer_of, prompt_of, usage_value};
 use super::task::{find_json, shown};
@@ -22,8 +22,8 @@ const THINK_LEVELS: [&str; 4] = ["auto", "low", "medium", "high"];
 ///
 /// # Errors
 /// Refuses a payload that says anything else than what a model can be told.
-pub fn script_prompt(payload: &Value) -> Result<ModelPrompt, Failure> {
-    let wrong = |reason: String| Failure::new("bad-request", format!("a `model` {reason}"));
+pub fn script_prompt(payload: &Value) -> Result<ModelPrompt, ProgramFailure> {
+    let wrong = |reason: String| ProgramFailure::new("bad-request", format!("a `model` {reason}"));
     let payload = match payload {
         Value::Text(text) => {
             return Ok(ModelPrompt { user: text.clone(), ..ModelPrompt::default() });
@@ -67,7 +67,10 @@ pub fn script_prompt(payload: &Value) -> Result<ModelPrompt, Failure> {
 }
 
 /// Makes the answer for a script from what the model replied to its prompt.
-pub fn script_answer(prompt: &ModelPrompt, result: Result<Completion, ModelFault>) -> Answer {
+pub fn script_answer(
+    prompt: &ModelPrompt,
+    result: Result<Completion, ModelFault>,
+) -> RequestAnswer {
     let completion = match result {
         Ok(completion) if UnfinishedReply::of(&completion).is_none() => completion,
         unanswered => return answer_of(unanswered),
@@ -77,18 +80,21 @@ pub fn script_answer(prompt: &ModelPrompt, result: Result<Completion, ModelFault
     let (ReplyContent::Text(said) | ReplyContent::Json(said)) = &completion.content;
     if prompt.schema.is_none() {
         map.insert("text".to_owned(), Value::text(plain(&completion.content)));
-        return Answer::Ok(Value::Map(map));
+        return RequestAnswer::Ok(Value::Map(map));
     }
     match find_json(said).map(json::from_text) {
         Some(Ok(value)) => {
             map.insert("value".to_owned(), value);
-            Answer::Ok(Value::Map(map))
+            RequestAnswer::Ok(Value::Map(map))
         }
         Some(Err(_)) | None => {
             map.insert("text".to_owned(), Value::text(said));
             let message = format!("the model did not return JSON: {}", shown(said));
             let code = FaultClass::Invalid.code();
-            Answer::Failed(Failure { details: Value::Map(map), ..Failure::new(code, message) })
+            RequestAnswer::Failed(ProgramFailure {
+                details: Value::Map(map),
+                ..ProgramFailure::new(code, message)
+            })
         }
     }
 }
@@ -118,12 +124,12 @@ mod tests {
         };
         let answer = match script_prompt(&payload) {
             Ok(prompt) => script_answer(&prompt, Ok(completion)),
-            Err(failure) => Answer::Failed(failure),
+            Err(failure) => RequestAnswer::Failed(failure),
         };
         let found = match answer {
-            Answer::Ok(value) => json::to_text(&value),
-            Answer::Failed(failure) => format!("{}: {}", failure.code, failure.message),
-            other @ (Answer::TimedOut | Answer::Cancelled(_)) => format!("{other:?}"),
+            RequestAnswer::Ok(value) => json::to_text(&value),
+            RequestAnswer::Failed(failure) => format!("{}: {}", failure.code, failure.message),
+            other @ (RequestAnswer::TimedOut | RequestAnswer::Cancelled(_)) => format!("{other:?}"),
         };
         assert_eq!(found, wanted, "{said}");
     }
@@ -157,7 +163,7 @@ mod tests {
             let cancel = crate::host::CancelFlag::new();
             let answer =
                 script_answer(&prompt, MockModel.complete(&prompt, &mut ModelCall::new(&cancel)));
-            let Answer::Ok(value) = answer else { panic!("{answer:?}") };
+            let RequestAnswer::Ok(value) = answer else { panic!("{answer:?}") };
             value
         };
         assert_eq!(ask(r#""hi""#).get("text"), Some(&Value::text("")));

@@ -3,8 +3,8 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::{
-    Completion, FaultClass, Finish, Model, ModelCall, ModelFault, ModelPrompt, Piece, ReplyContent,
-    TokenUsage,
+    Completion, FaultClass, Finish, Model, ModelCall, ModelFault, ModelPrompt, ReplyContent,
+    ReplyPart, TokenUsage,
 };
 
 /// One prepared reply.
@@ -61,7 +61,7 @@ impl Model for ScriptedModel {
                 if let (Some(listener), ReplyContent::Text(text)) =
                     (&mut call.listener, &completion.content)
                 {
-                    listener(Piece::Text(text));
+                    listener(ReplyPart::Text(text));
                 }
                 Ok(completion)
             }

@@ -6,7 +6,7 @@
 //! map of `calls`, the tools that the model asks for, what it `said`, and the `usage`.
 
 use agentic_model::{Map, Value};
-use agentic_replay::{Answer, Failure};
+use agentic_replay::{ProgramFailure, RequestAnswer};
 use serde_json::Value as Json;
 
 use super::function::{functions, turns, wish};
@@ -39,7 +39,7 @@ pub fn task_prompt(payload: &Value) -> ModelPrompt {
 
 /// Makes the answer of a task from what the model replied: the result, or the tools that it asks
 /// for.
-pub fn task_answer(payload: &Value, result: Result<Completion, ModelFault>) -> Answer {
+pub fn task_answer(payload: &Value, result: Result<Completion, ModelFault>) -> RequestAnswer {
     let completion = match result {
         Ok(completion) if UnfinishedReply::of(&completion).is_none() => completion,
         unanswered => return answer_of(unanswered),
@@ -49,10 +49,10 @@ pub fn task_answer(payload: &Value, result: Result<Completion, ModelFault>) -> A
         let (ReplyContent::Text(said) | ReplyContent::Json(said)) = &completion.content;
         let mut asked = wish(said, completion.calls);
         asked.extend(usage);
-        return Answer::Ok(Value::Map(asked));
+        return RequestAnswer::Ok(Value::Map(asked));
     }
     match read_result(payload, completion.content) {
-        Ok(result) => Answer::Ok(match usage {
+        Ok(result) => RequestAnswer::Ok(match usage {
             Some(usage) => {
                 Value::Map(Map::from([("result".to_owned(), Value::Text(result)), usage]))
             }
@@ -60,7 +60,10 @@ pub fn task_answer(payload: &Value, result: Result<Completion, ModelFault>) -> A
         }),
         Err(message) => {
             let details = usage.map_or(Value::Null, |usage| Value::Map(Map::from([usage])));
-            Answer::Failed(Failure { details, ..Failure::new("InvalidAnswer", message) })
+            RequestAnswer::Failed(ProgramFailure {
+                details,
+                ..ProgramFailure::new("InvalidAnswer", message)
+            })
         }
     }
 }
@@ -136,9 +139,11 @@ mod tests {
             left_out: Vec::new(),
         };
         let found = match task_answer(&payload, Ok(completion)) {
-            Answer::Ok(Value::Text(text)) => text,
-            Answer::Failed(failure) => format!("{}: {}", failure.code, failure.message),
-            other @ (Answer::Ok(_) | Answer::TimedOut | Answer::Cancelled(_)) => {
+            RequestAnswer::Ok(Value::Text(text)) => text,
+            RequestAnswer::Failed(failure) => format!("{}: {}", failure.code, failure.message),
+            other @ (RequestAnswer::Ok(_)
+            | RequestAnswer::TimedOut
+            | RequestAnswer::Cancelled(_)) => {
                 format!("{other:?}")
             }
         };

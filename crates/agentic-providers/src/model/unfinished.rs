@@ -5,7 +5,7 @@
 //! versions recorded replays as it was.
 
 use agentic_model::{Map, Value};
-use agentic_replay::Failure;
+use agentic_replay::ProgramFailure;
 
 use super::payload::usage_value;
 use super::{Completion, Finish, ReplyContent, TokenUsage};
@@ -61,14 +61,14 @@ impl<'c> UnfinishedReply<'c> {
     }
 
     /// Makes the failure, which holds what the model said and what it cost.
-    pub fn failure(&self, code: &str) -> Failure {
+    pub fn failure(&self, code: &str) -> ProgramFailure {
         let mut details = Map::from([
             ("finish".to_owned(), Value::text(self.word)),
             ("text".to_owned(), Value::text(beginning(self.said))),
         ]);
         details.extend(self.usage.map(|usage| ("usage".to_owned(), usage_value(usage))));
         let details = Value::Map(details);
-        Failure { details, ..Failure::new(code, self.message()) }
+        ProgramFailure { details, ..ProgramFailure::new(code, self.message()) }
     }
 
     fn message(&self) -> String {

@@ -13,7 +13,7 @@ use std::time::Duration;
 use rustix::process::Pid;
 
 use super::file::ProcessFile;
-use super::running::Running;
+use super::running::RunningProgram;
 use super::{Charge, own, starter, system};
 
 /// The variables that a program finds in an environment of its own: none of them is a secret.
@@ -28,9 +28,9 @@ pub struct Launch<'l> {
     /// Where it runs.
     pub folder: &'l Path,
     /// What it reads.
-    pub input: Input<'l>,
+    pub input: LaunchInput<'l>,
     /// Which of our variables it finds.
-    pub environment: Environment,
+    pub environment: LaunchEnvironment,
     /// What it finds beyond those.
     pub variables: &'l [(String, String)],
     /// How long it may take: for whoever finds it later. It is not stopped here.
@@ -41,7 +41,7 @@ pub struct Launch<'l> {
 
 /// What a program reads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Input<'l> {
+pub enum LaunchInput<'l> {
     /// This, complete before the program begins.
     Whole(&'l [u8]),
     /// What is written to it while it runs.
@@ -50,7 +50,7 @@ pub enum Input<'l> {
 
 /// The environment that a program begins with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Environment {
+pub enum LaunchEnvironment {
     /// Ours.
     Inherited,
     /// Nothing of ours but where programs and folders are and how people like to read: what is
@@ -63,7 +63,7 @@ impl Launch<'_> {
     ///
     /// # Errors
     /// Fails when it cannot be started; nothing of it has begun then.
-    pub fn start(self) -> std::io::Result<Running> {
+    pub fn start(self) -> std::io::Result<RunningProgram> {
         own::enter();
         // First of all: from here on what was reserved for the program tells nothing any more.
         let mut file = self.file()?;
@@ -97,14 +97,14 @@ impl Launch<'_> {
             let _ = child.wait();
             return Err(given_up(file.as_ref(), error));
         }
-        Ok(Running::new(child, leader, file, writer))
+        Ok(RunningProgram::new(child, leader, file, writer))
     }
 
     /// Makes what the program reads, and where that is written while it runs.
     fn stdin(&self) -> std::io::Result<(OwnedFd, Option<std::io::PipeWriter>)> {
         match self.input {
-            Input::Whole(bytes) => Ok((complete(bytes)?.into(), None)),
-            Input::Piped => {
+            LaunchInput::Whole(bytes) => Ok((complete(bytes)?.into(), None)),
+            LaunchInput::Piped => {
                 let (reader, writer) = std::io::pipe()?;
                 Ok((reader.into(), Some(writer)))
             }
@@ -124,7 +124,7 @@ impl Launch<'_> {
             return Err(std::io::Error::new(ErrorKind::InvalidInput, "no program is named"));
         }
         let mut command = starter::command()?;
-        if self.environment == Environment::Apart {
+        if self.environment == LaunchEnvironment::Apart {
             let harmless = HARMLESS.into_iter();
             let harmless = harmless.filter_map(|name| Some((name, std::env::var_os(name)?)));
             command.env_clear().envs(harmless);

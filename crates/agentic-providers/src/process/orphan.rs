@@ -18,7 +18,7 @@ const KILLED_WITHIN: Duration = Duration::from_millis(500);
 
 /// A program that an earlier process started and that was not over when that process died.
 #[derive(Debug)]
-pub struct Orphan {
+pub struct OrphanProgram {
     /// The request for which it runs.
     pub request: String,
     path: PathBuf,
@@ -49,7 +49,7 @@ pub struct UnbegunProgram {
 #[derive(Debug, Default)]
 pub struct ProcessRemains {
     /// Programs that may live still.
-    pub orphans: Vec<Orphan>,
+    pub orphans: Vec<OrphanProgram>,
     /// Programs that never began.
     pub unbegun: Vec<UnbegunProgram>,
 }
@@ -77,7 +77,7 @@ pub fn remains(folder: &Path) -> std::io::Result<ProcessRemains> {
             ProcessNoteState::Begun(entry) => Some(entry.clone()),
             ProcessNoteState::Unfinished | ProcessNoteState::Reserved => None,
         };
-        let orphan = Orphan { request: request.to_owned(), path, file, entry };
+        let orphan = OrphanProgram { request: request.to_owned(), path, file, entry };
         if orphan.lives() {
             found.orphans.push(orphan);
         } else if told == ProcessNoteState::Reserved {
@@ -97,7 +97,7 @@ impl UnbegunProgram {
     }
 }
 
-impl Orphan {
+impl OrphanProgram {
     /// Says whether anything of the program lives: it holds the lock, or, where that can be seen, is
     /// in the group all the same.
     pub fn lives(&self) -> bool {

@@ -23,7 +23,7 @@ static PROCESS: OwnProcess = OwnProcess {
     is_ours: AtomicBool::new(false),
     groups: Groups::none(),
     watched: OnceLock::new(),
-    told: Mutex::new(Told { flags: Vec::new(), is_told: false }),
+    told: Mutex::new(StopListener { flags: Vec::new(), is_told: false }),
 };
 
 /// What there is once in a process.
@@ -34,11 +34,11 @@ struct OwnProcess {
     groups: Groups,
     /// Whether signals are watched, or why not.
     watched: OnceLock<Result<(), String>>,
-    told: Mutex<Told>,
+    told: Mutex<StopListener>,
 }
 
 /// Who ends cleanly when this process is told to stop the first time.
-struct Told {
+struct StopListener {
     flags: Vec<CancelFlag>,
     /// Whether it was told while somebody listened.
     is_told: bool,
@@ -102,12 +102,12 @@ fn watch(wanted: &[i32]) -> Result<(), String> {
 
 fn obey(mut signals: Signals) {
     for signal in signals.forever() {
-        let listening = if signal == SIGHUP { Listening::Nobody } else { tell_to_stop() };
-        if listening == Listening::FirstTime {
+        let listening = if signal == SIGHUP { StopListening::Nobody } else { tell_to_stop() };
+        if listening == StopListening::FirstTime {
             continue;
         }
         PROCESS.groups.end_all(PATIENCE);
-        if listening == Listening::Again {
+        if listening == StopListening::Again {
             std::process::exit(TOLD_TWICE);
         }
         // As if nobody had watched: whoever waits for this program sees the signal.
@@ -117,30 +117,30 @@ fn obey(mut signals: Signals) {
 
 /// Whether somebody here ends cleanly when told to stop.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Listening {
+enum StopListening {
     FirstTime,
     Again,
     Nobody,
 }
 
 /// Sets the flags of all who listen.
-fn tell_to_stop() -> Listening {
+fn tell_to_stop() -> StopListening {
     let flags = {
         let mut told = told();
         if told.is_told {
-            return Listening::Again;
+            return StopListening::Again;
         }
         if told.flags.is_empty() {
-            return Listening::Nobody;
+            return StopListening::Nobody;
         }
         told.is_told = true;
         std::mem::take(&mut told.flags)
     };
     flags.iter().for_each(CancelFlag::set);
-    Listening::FirstTime
+    StopListening::FirstTime
 }
 
 /// No code that can panic runs under the lock, so a poisoned one still holds whole flags.
-fn told() -> MutexGuard<'static, Told> {
+fn told() -> MutexGuard<'static, StopListener> {
     PROCESS.told.lock().unwrap_or_else(PoisonError::into_inner)
 }

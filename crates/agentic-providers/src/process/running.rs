@@ -20,7 +20,7 @@ pub enum Leftover {
 
 /// A program that runs, with everything in its group. One that is dropped is ended.
 #[derive(Debug)]
-pub struct Running {
+pub struct RunningProgram {
     child: Child,
     leader: Pid,
     file: Option<ProcessFile>,
@@ -28,14 +28,14 @@ pub struct Running {
     is_over: bool,
 }
 
-impl Running {
+impl RunningProgram {
     pub(super) fn new(
         child: Child,
         leader: Pid,
         file: Option<ProcessFile>,
         writer: Option<PipeWriter>,
-    ) -> Running {
-        Running { child, leader, file, writer, is_over: false }
+    ) -> RunningProgram {
+        RunningProgram { child, leader, file, writer, is_over: false }
     }
 
     /// Takes what is written to the program while it runs, where something is.
@@ -53,8 +53,8 @@ impl Running {
         self.child.stderr.take()
     }
 
-    /// Says how the program ended, once it has. It keeps its id until [`Running::finish`], so that
-    /// its group cannot be taken for another's.
+    /// Says how the program ended, once it has. It keeps its id until [`RunningProgram::finish`],
+    /// so that its group cannot be taken for another's.
     ///
     /// # Errors
     /// Fails when the system does not tell.
@@ -99,7 +99,7 @@ impl Running {
     }
 }
 
-impl Drop for Running {
+impl Drop for RunningProgram {
     fn drop(&mut self) {
         self.end(Leftover::Ended);
     }

@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use super::argument::ToolArgument;
 use super::{ToolCall, ToolFault, ToolFaultClass, ToolResult, ToolSetting, json};
-use crate::executable::{Executable, OUTPUT_BYTES_MAX, Outcome};
+use crate::executable::{Executable, OUTPUT_BYTES_MAX, ProgramOutcome};
 
 /// How long a program may take unless the call says so, in milliseconds.
 const TIME_LIMIT_MS_DEFAULT: usize = 60_000;
@@ -50,22 +50,22 @@ pub(super) fn call(
     };
     let shown_limit = executable.limit.as_millis();
     match executable.run_apart(setting.cancel) {
-        Outcome::Done(printed) => {
+        ProgramOutcome::Done(printed) => {
             let stdout = String::from_utf8_lossy(&printed).into_owned();
             json(&CommandEnd { ok: true, status: Some(0), stdout, stderr: String::new() })
         }
-        Outcome::Crashed { status, complaint } => {
+        ProgramOutcome::Crashed { status, complaint } => {
             let (status, stdout) = (status.code(), String::new());
             json(&CommandEnd { ok: false, status, stdout, stderr: complaint })
         }
-        Outcome::Lost(error) => Err(ToolFault::refused(format!("`{program}`: {error}"))),
-        Outcome::Flooded => Err(ToolFault::refused(format!(
+        ProgramOutcome::Lost(error) => Err(ToolFault::refused(format!("`{program}`: {error}"))),
+        ProgramOutcome::Flooded => Err(ToolFault::refused(format!(
             "`{program}` printed more than {OUTPUT_BYTES_MAX} bytes"
         ))),
-        Outcome::TimedOut => Err(ToolFault {
+        ProgramOutcome::TimedOut => Err(ToolFault {
             class: ToolFaultClass::TimedOut,
             message: format!("`{program}` took longer than {shown_limit} ms"),
         }),
-        Outcome::Stopped => Err(ToolFault::cancelled()),
+        ProgramOutcome::Stopped => Err(ToolFault::cancelled()),
     }
 }

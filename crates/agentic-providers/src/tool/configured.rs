@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use agentic_model::Value;
 use agentic_plan::Redactor;
-use agentic_replay::Answer;
+use agentic_replay::RequestAnswer;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
@@ -117,7 +117,7 @@ impl RunTools {
         payload: &Value,
         limit: Option<Duration>,
         cancel: &CancelFlag,
-    ) -> Answer {
+    ) -> RequestAnswer {
         self.web.answer(payload, limit, cancel)
     }
 

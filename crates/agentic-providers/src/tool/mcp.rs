@@ -17,7 +17,7 @@ use serde_json::{Value as Json, json};
 
 use super::ToolFault;
 use crate::host::CancelFlag;
-use crate::process::{Environment, Input, Launch, Running};
+use crate::process::{Launch, LaunchEnvironment, LaunchInput, RunningProgram};
 
 /// The version of the protocol that we ask for. A server may answer with another one; calls of
 /// tools are the same in all.
@@ -40,7 +40,7 @@ type McpReply = Result<Box<RawValue>, String>;
 pub(super) struct McpServer {
     name: String,
     /// Ended, with all that it started, when this is dropped.
-    _program: Running,
+    _program: RunningProgram,
     outgoing: Sender<String>,
     waiting: Arc<Mutex<WaitingCalls>>,
     complaint: Mutex<Receiver<String>>,
@@ -91,8 +91,8 @@ impl McpServer {
         let launched = Launch {
             argv,
             folder,
-            input: Input::Piped,
-            environment: Environment::Apart,
+            input: LaunchInput::Piped,
+            environment: LaunchEnvironment::Apart,
             variables: environment,
             // It serves until its run is over.
             limit: Duration::MAX,

@@ -9,7 +9,7 @@ mod public;
 use std::time::Duration;
 
 use agentic_model::Value;
-use agentic_replay::{Answer, Failure, Stopped};
+use agentic_replay::{CancelExtent, ProgramFailure, RequestAnswer};
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 use ureq::http::Uri;
@@ -84,7 +84,12 @@ impl Web {
     }
 
     /// Answers the request of a tool.
-    pub fn answer(&self, payload: &Value, limit: Option<Duration>, cancel: &CancelFlag) -> Answer {
+    pub fn answer(
+        &self,
+        payload: &Value,
+        limit: Option<Duration>,
+        cancel: &CancelFlag,
+    ) -> RequestAnswer {
         let text = |key: &str| payload.get(key).and_then(Value::as_text).unwrap_or_default();
         let args: Json = serde_json::from_str(text("args")).unwrap_or_default();
         let result = match text("tool") {
@@ -93,10 +98,10 @@ impl Web {
             other => Err(("ExecutionError", format!("nothing here performs the tool `{other}`"))),
         };
         match result {
-            Ok(json) => Answer::Ok(Value::Text(json.to_string())),
-            Err(("timed-out", _)) if limit.is_some() => Answer::TimedOut,
-            Err(("cancelled", _)) => Answer::Cancelled(Stopped::Stopped),
-            Err((class, message)) => Answer::Failed(Failure::new(class, message)),
+            Ok(json) => RequestAnswer::Ok(Value::Text(json.to_string())),
+            Err(("timed-out", _)) if limit.is_some() => RequestAnswer::TimedOut,
+            Err(("cancelled", _)) => RequestAnswer::Cancelled(CancelExtent::Stopped),
+            Err((class, message)) => RequestAnswer::Failed(ProgramFailure::new(class, message)),
         }
     }
 

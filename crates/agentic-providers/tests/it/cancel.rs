@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::thread;
 use std::time::Duration;
 
-use agentic_providers::endpoint::{Call as EndpointCall, Exchange, Reply};
+use agentic_providers::endpoint::{EndpointCall, EndpointReply, Exchange};
 use agentic_providers::host::CancelFlag;
 use agentic_providers::model::{
     Endpoint, FaultClass, Model, ModelCall, ModelPrompt, ModelProtocol, Refusals, RetryRule,
@@ -88,7 +88,7 @@ fn a_withdrawn_call_of_an_endpoint_ends_wherever_it_stands() {
         let waiting = thread::spawn(move || exchange.perform(&watched));
         server.asked();
         cancel.set();
-        assert_eq!(waiting.join().expect("a withdrawn call ends"), Reply::Stopped);
+        assert_eq!(waiting.join().expect("a withdrawn call ends"), EndpointReply::Stopped);
         server.left();
     }
 }

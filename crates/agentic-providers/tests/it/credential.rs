@@ -9,9 +9,9 @@ use std::process::Command;
 use std::time::Duration;
 
 use agentic_plan::AuthSource;
-use agentic_providers::credential::{Authorization, Caller, Keyring, Settings};
-use agentic_providers::endpoint::{Call, Exchange, Reply};
-use agentic_providers::executable::{Executable, Outcome};
+use agentic_providers::credential::{Authorization, CredentialCaller, Keyring, Settings};
+use agentic_providers::endpoint::{EndpointCall, EndpointReply, Exchange};
+use agentic_providers::executable::{Executable, ProgramOutcome};
 use agentic_providers::host::CancelFlag;
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -72,9 +72,9 @@ impl Place {
         Settings::with_variables(self.path().to_owned(), self.variables.clone())
     }
 
-    fn caller(&self, auth: AuthSource, identity: Option<&str>) -> Caller {
+    fn caller(&self, auth: AuthSource, identity: Option<&str>) -> CredentialCaller {
         let keyring = Keyring::new(self.settings(), identity.map(str::to_owned));
-        Caller { keyring, auth, run: "run 1".to_owned() }
+        CredentialCaller { keyring, auth, run: "run 1".to_owned() }
     }
 
     /// Looks a credential up and says what came of it.
@@ -327,7 +327,7 @@ fn a_store_with_another_key_or_a_damaged_file_is_told() {
 }
 
 fn exchange(url: &str) -> Exchange {
-    let call = Call { url: url.to_owned(), method: "POST".to_owned(), body: b"1".to_vec() };
+    let call = EndpointCall { url: url.to_owned(), method: "POST".to_owned(), body: b"1".to_vec() };
     Exchange { call, key: "k".to_owned(), headers: Vec::new(), limit: LIMIT }
 }
 
@@ -344,7 +344,7 @@ fn an_endpoint_that_refuses_a_token_is_asked_once_more_with_a_new_one() {
         let caller = place.caller(oauth(), Some("user:alice"));
         let reply =
             caller.call(exchange(&server.url), &CancelFlag::new()).expect("there is a token");
-        let Reply::Said { status, body } = reply else { panic!("{reply:?}") };
+        let EndpointReply::Said { status, body } = reply else { panic!("{reply:?}") };
         assert_eq!(status, wanted);
         let said = String::from_utf8_lossy(&body);
         assert!(said.starts_with("\"Bearer secret-") && !said.contains(SECRET), "{said}");
@@ -371,18 +371,19 @@ fn a_program_finds_its_credential_and_nobody_hears_of_it() {
         caller.execute(executable, &CancelFlag::new()).expect("there is a credential")
     };
     let said = match run("printf '%s' \"$AGENTIC_CREDENTIAL\"") {
-        Outcome::Done(printed) => String::from_utf8_lossy(&printed).into_owned(),
-        other @ (Outcome::Crashed { .. }
-        | Outcome::Lost(_)
-        | Outcome::Flooded
-        | Outcome::TimedOut
-        | Outcome::Stopped) => panic!("{other:?}"),
+        ProgramOutcome::Done(printed) => String::from_utf8_lossy(&printed).into_owned(),
+        other @ (ProgramOutcome::Crashed { .. }
+        | ProgramOutcome::Lost(_)
+        | ProgramOutcome::Flooded
+        | ProgramOutcome::TimedOut
+        | ProgramOutcome::Stopped) => panic!("{other:?}"),
     };
     assert!(said.starts_with("secret-"), "{said}");
     let escaped = r#"printf '"%s"' 'say \"hunter2\"'"#;
-    let Outcome::Done(printed) = run(escaped) else { panic!("it ends well") };
+    let ProgramOutcome::Done(printed) = run(escaped) else { panic!("it ends well") };
     assert!(!String::from_utf8_lossy(&printed).contains("hunter2"));
-    let Outcome::Crashed { complaint, .. } = run("echo \"$AGENTIC_CREDENTIAL\" >&2; exit 3") else {
+    let ProgramOutcome::Crashed { complaint, .. } = run("echo \"$AGENTIC_CREDENTIAL\" >&2; exit 3")
+    else {
         panic!("it fails")
     };
     assert!(complaint.starts_with("secret-"), "{complaint}");

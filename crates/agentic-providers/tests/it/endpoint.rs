@@ -2,14 +2,18 @@
 
 use std::time::Duration;
 
-use agentic_providers::endpoint::{Call, Exchange, Reply};
+use agentic_providers::endpoint::{EndpointCall, EndpointReply, Exchange};
 use agentic_providers::host::CancelFlag;
 
 use crate::loopback::{Server, json};
 
 fn exchange(url: String, method: &str) -> Exchange {
     Exchange {
-        call: Call { url, method: method.to_owned(), body: b"{\"agent\":\"t/x\"}".to_vec() },
+        call: EndpointCall {
+            url,
+            method: method.to_owned(),
+            body: b"{\"agent\":\"t/x\"}".to_vec(),
+        },
         key: "k1".to_owned(),
         headers: Vec::new(),
         limit: Duration::from_millis(700),
@@ -17,13 +21,15 @@ fn exchange(url: String, method: &str) -> Exchange {
 }
 
 /// Shows a reply shortly.
-fn shown(reply: &Reply) -> String {
+fn shown(reply: &EndpointReply) -> String {
     match reply {
-        Reply::Said { status, body } => format!("{status} {}", String::from_utf8_lossy(body)),
-        Reply::Lost(_) => "lost".to_owned(),
-        Reply::Flooded => "flooded".to_owned(),
-        Reply::TimedOut => "timed out".to_owned(),
-        Reply::Stopped => "stopped".to_owned(),
+        EndpointReply::Said { status, body } => {
+            format!("{status} {}", String::from_utf8_lossy(body))
+        }
+        EndpointReply::Lost(_) => "lost".to_owned(),
+        EndpointReply::Flooded => "flooded".to_owned(),
+        EndpointReply::TimedOut => "timed out".to_owned(),
+        EndpointReply::Stopped => "stopped".to_owned(),
     }
 }
 

@@ -26,11 +26,11 @@ use std::time::Duration;
 use agentic_model::{Value, json};
 use agentic_providers::host::CancelFlag;
 use agentic_providers::model::{
-    Endpoint, Model, ModelAddress, ModelCall, ModelProtocol, Piece, Refusals, RetryRule, answer_of,
-    prompt_of, task_answer, task_prompt,
+    Endpoint, Model, ModelAddress, ModelCall, ModelProtocol, Refusals, ReplyPart, RetryRule,
+    answer_of, prompt_of, task_answer, task_prompt,
 };
 use agentic_providers::secret::SecretSource;
-use agentic_replay::Answer;
+use agentic_replay::RequestAnswer;
 
 use crate::server::{Asked, End, Play, Server, reply};
 
@@ -206,9 +206,9 @@ fn run(case: &Case) {
     let payload = json::from_text(&case.ask).expect("the payload is JSON");
     let prompt = if case.is_task { task_prompt(&payload) } else { prompt_of(&payload) };
     let (cancel, mut heard) = (CancelFlag::new(), String::new());
-    let mut listener = |piece: Piece<'_>| match piece {
-        Piece::Text(text) => heard.push_str(text),
-        Piece::Again => heard.push('/'),
+    let mut listener = |piece: ReplyPart<'_>| match piece {
+        ReplyPart::Text(text) => heard.push_str(text),
+        ReplyPart::Again => heard.push('/'),
     };
     let mut call = ModelCall::new(&cancel);
     call.limit = case.limit_ms.map(Duration::from_millis);
@@ -252,15 +252,22 @@ fn endpoint(case: &Case, server: &Server, folder: &Path) -> Endpoint {
     }
 }
 
-fn check(case: &Case, key: &str, value: &str, asked: Option<&Asked>, answer: &Answer, heard: &str) {
+fn check(
+    case: &Case,
+    key: &str,
+    value: &str,
+    asked: Option<&Asked>,
+    answer: &RequestAnswer,
+    heard: &str,
+) {
     let title = &case.title;
     let asked = || asked.unwrap_or_else(|| panic!("{title}: nothing was sent; {answer:?}"));
     match (key, answer) {
-        ("answer", Answer::Ok(found)) => {
+        ("answer", RequestAnswer::Ok(found)) => {
             let wanted = json::from_text(value).expect("the answer is JSON");
             assert_eq!(*found, wanted, "{title}");
         }
-        ("failed", Answer::Failed(failure)) => {
+        ("failed", RequestAnswer::Failed(failure)) => {
             let found = format!("{}: {}", failure.code, failure.message);
             let (code, part) = value.split_once(": ").expect("a code and a part of the text");
             assert_eq!(failure.code, code, "{title}: {found}");

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use agentic_providers::executable::{Executable, OUTPUT_BYTES_MAX, Outcome};
+use agentic_providers::executable::{Executable, OUTPUT_BYTES_MAX, ProgramOutcome};
 use agentic_providers::host::CancelFlag;
 
 /// Long enough for a program that ends by itself, short enough for a test that waits for it.
@@ -21,14 +21,14 @@ fn shell(line: &str, limit: Duration) -> Executable {
 /// Names the outcome with what was printed or said.
 fn outcome(line: &str, limit: Duration) -> String {
     match shell(line, limit).run(&CancelFlag::new()) {
-        Outcome::Done(printed) => format!("done {}", String::from_utf8_lossy(&printed)),
-        Outcome::Crashed { status, complaint } => {
+        ProgramOutcome::Done(printed) => format!("done {}", String::from_utf8_lossy(&printed)),
+        ProgramOutcome::Crashed { status, complaint } => {
             format!("crashed {:?} {complaint}", status.code())
         }
-        Outcome::Lost(_) => "lost".to_owned(),
-        Outcome::Flooded => "flooded".to_owned(),
-        Outcome::TimedOut => "timed out".to_owned(),
-        Outcome::Stopped => "stopped".to_owned(),
+        ProgramOutcome::Lost(_) => "lost".to_owned(),
+        ProgramOutcome::Flooded => "flooded".to_owned(),
+        ProgramOutcome::TimedOut => "timed out".to_owned(),
+        ProgramOutcome::Stopped => "stopped".to_owned(),
     }
 }
 
@@ -55,7 +55,7 @@ fn a_program_that_is_not_there_is_lost() {
     let argv = vec!["./there-is-no-such-program".to_owned()];
     for argv in [argv, Vec::new()] {
         let executable = Executable { argv, ..shell("", LIMIT) };
-        assert!(matches!(executable.run(&CancelFlag::new()), Outcome::Lost(_)));
+        assert!(matches!(executable.run(&CancelFlag::new()), ProgramOutcome::Lost(_)));
     }
 }
 
@@ -73,7 +73,7 @@ fn a_program_that_is_told_to_stop_takes_what_it_started_along() {
     cancel.set();
     let began = Instant::now();
     let outcome = shell("sleep 60 & wait", LIMIT).run(&cancel);
-    assert!(matches!(outcome, Outcome::Stopped));
+    assert!(matches!(outcome, ProgramOutcome::Stopped));
     assert!(began.elapsed() < LIMIT);
 }
 
@@ -95,12 +95,12 @@ fn stopped(line: &str, grace: Duration) -> String {
     let outcome = thread.join().expect("no panic");
     let _ = std::fs::remove_file(&ready);
     match outcome {
-        Outcome::Done(printed) => format!("done {}", String::from_utf8_lossy(&printed)),
-        Outcome::Stopped => "stopped".to_owned(),
-        other @ (Outcome::Crashed { .. }
-        | Outcome::Lost(_)
-        | Outcome::Flooded
-        | Outcome::TimedOut) => format!("{other:?}"),
+        ProgramOutcome::Done(printed) => format!("done {}", String::from_utf8_lossy(&printed)),
+        ProgramOutcome::Stopped => "stopped".to_owned(),
+        other @ (ProgramOutcome::Crashed { .. }
+        | ProgramOutcome::Lost(_)
+        | ProgramOutcome::Flooded
+        | ProgramOutcome::TimedOut) => format!("{other:?}"),
     }
 }
 

@@ -5,8 +5,8 @@ use std::fs;
 use agentic_model::{Instant, Value, json};
 use agentic_providers::configuration::Configuration;
 use agentic_providers::host::CancelFlag;
-use agentic_providers::provider::{Providers, Stamp};
-use agentic_replay::{Answer, RequestId};
+use agentic_providers::provider::{CallStamp, Providers};
+use agentic_replay::{RequestAnswer, RequestId};
 
 use crate::tool::{World, request, world};
 
@@ -15,7 +15,7 @@ fn call_again(world: &World, method: &str, args: &str, previous: Option<&str>) -
     let configuration = world.inside().join("agentic.toml");
     let configuration = Configuration::parse("", &configuration).expect("it is empty");
     let found = Value::map([("previous", previous.map_or(Value::Null, Value::text))]);
-    let stamp = Stamp {
+    let stamp = CallStamp {
         session: "test".to_owned(),
         request_id: RequestId::from_bytes([7; 32]),
         at: Instant::from_millis(0),
@@ -24,10 +24,10 @@ fn call_again(world: &World, method: &str, args: &str, previous: Option<&str>) -
     let request = request("file://workspace", method, args);
     let providers = Providers::configured(configuration);
     match providers.perform(&request, &stamp, &CancelFlag::new()) {
-        Some(Answer::Ok(value)) => {
+        Some(RequestAnswer::Ok(value)) => {
             value.get("json").and_then(Value::as_text).expect("a result is JSON").to_owned()
         }
-        Some(Answer::Failed(failure)) => format!("{}: {}", failure.code, failure.message),
+        Some(RequestAnswer::Failed(failure)) => format!("{}: {}", failure.code, failure.message),
         other => format!("{other:?}"),
     }
 }
@@ -67,7 +67,7 @@ fn a_look_finds_what_a_write_replaces_and_changes_nothing() {
         let looked = providers.look(&request("file://workspace", method, args));
         match looked {
             Ok(found) => found.map_or("nothing".to_owned(), |found| json::to_text(&found)),
-            Err(Answer::Failed(failure)) => failure.message,
+            Err(RequestAnswer::Failed(failure)) => failure.message,
             Err(other) => format!("{other:?}"),
         }
     };

@@ -5,9 +5,10 @@ use std::sync::{Arc, Barrier};
 use std::time::{Duration, Instant as Tick};
 
 use agentic_model::{Instant, Value};
-use agentic_providers::host::{CancelFlag, Executor, Host, HostClock, Limits, Place};
+use agentic_providers::host::{CancelFlag, Host, HostClock, HostExecutor, Limits, RequestPlace};
 use agentic_replay::{
-    Answer, Delivery, End, Event, Failure, Path, Program, Request, Seed, Start, Turn,
+    Delivery, End, Path, Program, ProgramEvent, ProgramFailure, Request, RequestAnswer, Seed,
+    Start, Turn,
 };
 
 /// How a [`Fan`] deals with its requests.
@@ -62,7 +63,8 @@ impl Program for Fan {
 
     fn deliver(&mut self, delivery: Delivery) -> Turn {
         let n = (0..self.asks.len()).find(|n| path(*n) == delivery.path).expect("one of ours");
-        let is_failure = matches!(delivery.answer, Answer::Failed(_) | Answer::TimedOut);
+        let is_failure =
+            matches!(delivery.answer, RequestAnswer::Failed(_) | RequestAnswer::TimedOut);
         self.answers[n] = Some(show(&delivery.answer));
         let open = self.open();
         let is_over = match self.join {
@@ -76,7 +78,7 @@ impl Program for Fan {
         } else {
             Vec::new()
         };
-        let event = Event { kind: "print".to_owned(), data: Value::Int(n as i64) };
+        let event = ProgramEvent { kind: "print".to_owned(), data: Value::Int(n as i64) };
         let end = if is_over { self.end() } else { None };
         Turn { opened, end, events: vec![event], withdrawn: Vec::new() }
     }
@@ -90,12 +92,12 @@ fn path(n: usize) -> Path {
     Path::root().child(&format!("b{n}")).child("0")
 }
 
-fn show(answer: &Answer) -> String {
+fn show(answer: &RequestAnswer) -> String {
     match answer {
-        Answer::Ok(value) => format!("{value:?}"),
-        Answer::Failed(failure) => failure.code.clone(),
-        Answer::TimedOut => "timeout".to_owned(),
-        Answer::Cancelled(_) => "cancelled".to_owned(),
+        RequestAnswer::Ok(value) => format!("{value:?}"),
+        RequestAnswer::Failed(failure) => failure.code.clone(),
+        RequestAnswer::TimedOut => "timeout".to_owned(),
+        RequestAnswer::Cancelled(_) => "cancelled".to_owned(),
     }
 }
 
@@ -105,20 +107,20 @@ struct World {
     barrier: Option<Barrier>,
 }
 
-impl Executor for World {
-    fn perform(&self, request: &Request, cancel: &CancelFlag) -> Answer {
+impl HostExecutor for World {
+    fn perform(&self, request: &Request, cancel: &CancelFlag) -> RequestAnswer {
         let answer = match request.kind.as_str() {
-            "echo" | "inline" => Answer::Ok(request.payload.clone()),
-            "nan" => Answer::Ok(Value::Float(f64::NAN)),
-            "fail" => Answer::Failed(Failure::new("broken", "as asked")),
+            "echo" | "inline" => RequestAnswer::Ok(request.payload.clone()),
+            "nan" => RequestAnswer::Ok(Value::Float(f64::NAN)),
+            "fail" => RequestAnswer::Failed(ProgramFailure::new("broken", "as asked")),
             "panic" => panic!("as asked"),
             "meet" => {
                 self.barrier.as_ref().expect("the case sets a barrier").wait();
-                Answer::Ok(Value::Null)
+                RequestAnswer::Ok(Value::Null)
             }
             "until-cancelled" => {
                 cancel.wait(Duration::from_secs(30));
-                Answer::Ok(Value::Null)
+                RequestAnswer::Ok(Value::Null)
             }
             "hang" => loop {
                 std::thread::park();
@@ -129,8 +131,8 @@ impl Executor for World {
         answer
     }
 
-    fn place(&self, request: &Request) -> Place {
-        if request.kind == "inline" { Place::Inline } else { Place::Pool }
+    fn place(&self, request: &Request) -> RequestPlace {
+        if request.kind == "inline" { RequestPlace::Inline } else { RequestPlace::Pool }
     }
 }
 
@@ -242,7 +244,7 @@ fn sleeps_end_in_the_order_of_their_instants_and_take_no_time() {
     let asks = vec![sleep(3_600_000), sleep(i64::MIN), sleep(50_000), echo(1)];
     let host =
         Host::new(World { n_done: Arc::default(), barrier: None }).with_clock(HostClock::Jumping);
-    let mut sink = |event: Event| order.push(event.data.as_int().expect("a number"));
+    let mut sink = |event: ProgramEvent| order.push(event.data.as_int().expect("a number"));
     let _ = host.run(Fan::new(Join::All, asks), &start(), &CancelFlag::new(), &mut sink);
     order.retain(|n| *n != 3);
     assert_eq!(order, [1, 2, 0]);

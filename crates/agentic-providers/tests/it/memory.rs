@@ -7,8 +7,8 @@ use std::thread;
 use agentic_model::{Instant, Value, json};
 use agentic_providers::configuration::Configuration;
 use agentic_providers::host::CancelFlag;
-use agentic_providers::provider::{Providers, Stamp};
-use agentic_replay::{Answer, Path, Request, RequestId};
+use agentic_providers::provider::{CallStamp, Providers};
+use agentic_replay::{Path, Request, RequestAnswer, RequestId};
 use tempfile::TempDir;
 
 /// The memories that are tried, each with the same cases.
@@ -32,15 +32,17 @@ impl World {
     fn call(&self, uri: &str, operation: &str, args: &str, n: u8) -> String {
         let (request, answer) = self.answer(uri, operation, args, n);
         match answer {
-            Answer::Ok(value) => {
+            RequestAnswer::Ok(value) => {
                 value.get("json").and_then(Value::as_text).expect("JSON text").to_owned()
             }
-            Answer::Failed(failure) => format!("{}: {}", failure.code, failure.message),
-            other @ (Answer::TimedOut | Answer::Cancelled(_)) => panic!("{request:?}: {other:?}"),
+            RequestAnswer::Failed(failure) => format!("{}: {}", failure.code, failure.message),
+            other @ (RequestAnswer::TimedOut | RequestAnswer::Cancelled(_)) => {
+                panic!("{request:?}: {other:?}")
+            }
         }
     }
 
-    fn answer(&self, uri: &str, operation: &str, args: &str, n: u8) -> (Request, Answer) {
+    fn answer(&self, uri: &str, operation: &str, args: &str, n: u8) -> (Request, RequestAnswer) {
         let payload = Value::map([
             ("memory", Value::text("M")),
             ("operation", Value::text(operation)),
@@ -49,7 +51,7 @@ impl World {
         ]);
         let number = Request::new(Path::root(), "number", Value::Int(i64::from(n)));
         let hash = number.hash().expect("a number has a canonical form");
-        let stamp = Stamp {
+        let stamp = CallStamp {
             found: None,
             session: "test".to_owned(),
             request_id: RequestId::derive("test", &Path::root(), &hash),

@@ -3,11 +3,11 @@
 use agentic_model::{Value, json};
 use agentic_providers::host::CancelFlag;
 use agentic_providers::model::{
-    FaultClass, MockModel, Model, ModelCall, ModelFault, ModelPrompt, ModelRegistry, Piece,
+    FaultClass, MockModel, Model, ModelCall, ModelFault, ModelPrompt, ModelRegistry, ReplyPart,
     ScriptedModel, ScriptedReply,
 };
 use agentic_providers::provider::{ProviderExecutor, Providers};
-use agentic_replay::{Answer, Path, Request};
+use agentic_replay::{Path, Request, RequestAnswer};
 
 fn ask(executor: &ProviderExecutor, payload: &str) -> String {
     request(executor, "model", payload)
@@ -17,8 +17,8 @@ fn request(executor: &ProviderExecutor, kind: &str, payload: &str) -> String {
     let payload = json::from_text(payload).expect("the payload is JSON");
     let request = Request::new(Path::root(), kind, payload);
     match executor.answer(&request, &CancelFlag::new()) {
-        Some(Answer::Ok(value)) => json::to_text(&value),
-        Some(Answer::Failed(failure)) => format!("{}: {}", failure.code, failure.message),
+        Some(RequestAnswer::Ok(value)) => json::to_text(&value),
+        Some(RequestAnswer::Failed(failure)) => format!("{}: {}", failure.code, failure.message),
         other => format!("{other:?}"),
     }
 }
@@ -75,9 +75,9 @@ fn a_script_replies_in_order_and_ends() {
 fn a_listener_hears_the_reply() {
     let cancel = CancelFlag::new();
     let mut heard = String::new();
-    let mut listen = |piece: Piece<'_>| match piece {
-        Piece::Text(text) => heard.push_str(text),
-        Piece::Again => heard.clear(),
+    let mut listen = |piece: ReplyPart<'_>| match piece {
+        ReplyPart::Text(text) => heard.push_str(text),
+        ReplyPart::Again => heard.clear(),
     };
     let mut call = ModelCall { listener: Some(&mut listen), ..ModelCall::new(&cancel) };
     let model = ScriptedModel::new(vec![ScriptedReply::text("hello")]);

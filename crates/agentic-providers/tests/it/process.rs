@@ -5,18 +5,19 @@ use std::time::Duration;
 
 use agentic_providers::host::CancelFlag;
 use agentic_providers::process::{
-    Charge, Environment, Input, Launch, Leftover, Running, SignalReach, remains, reserve,
+    Charge, Launch, LaunchEnvironment, LaunchInput, Leftover, RunningProgram, SignalReach, remains,
+    reserve,
 };
 
 const LIMIT: Duration = Duration::from_secs(20);
 
 /// Starts a line of shell for a request, noted in a folder.
-fn start(line: &str, folder: &Path) -> Running {
+fn start(line: &str, folder: &Path) -> RunningProgram {
     start_with(line, folder, None)
 }
 
 /// Starts one with a file that was made for it.
-fn start_with(line: &str, folder: &Path, reserved: Option<&Path>) -> Running {
+fn start_with(line: &str, folder: &Path, reserved: Option<&Path>) -> RunningProgram {
     let argv = ["sh", "-c", line].map(str::to_owned);
     let charge = Charge {
         agent: Some("alice".to_owned()),
@@ -27,8 +28,8 @@ fn start_with(line: &str, folder: &Path, reserved: Option<&Path>) -> Running {
     let launch = Launch {
         argv: &argv,
         folder,
-        input: Input::Whole(b"given"),
-        environment: Environment::Inherited,
+        input: LaunchInput::Whole(b"given"),
+        environment: LaunchEnvironment::Inherited,
         variables: &[],
         limit: LIMIT,
         charge: &charge,
@@ -36,7 +37,7 @@ fn start_with(line: &str, folder: &Path, reserved: Option<&Path>) -> Running {
     launch.start().expect("there is a shell")
 }
 
-fn wait(program: &Running) {
+fn wait(program: &RunningProgram) {
     while program.ended().expect("ours").is_none() {
         std::thread::sleep(Duration::from_millis(2));
     }

@@ -10,7 +10,7 @@ use agentic_model::{Value, json};
 use agentic_providers::configuration::Configuration;
 use agentic_providers::host::CancelFlag;
 use agentic_providers::provider::{ProviderExecutor, Providers};
-use agentic_replay::{Answer, Path as RequestPath, Request};
+use agentic_replay::{Path as RequestPath, Request, RequestAnswer};
 use tempfile::TempDir;
 
 use crate::server::{End, Play, Server, reply};
@@ -68,11 +68,13 @@ impl World {
 
     pub fn answer(&self, request: &Request, cancel: &CancelFlag) -> String {
         match self.executor.answer(request, cancel) {
-            Some(Answer::Ok(value)) => match value.get("json").and_then(Value::as_text) {
+            Some(RequestAnswer::Ok(value)) => match value.get("json").and_then(Value::as_text) {
                 Some(text) => text.to_owned(),
                 None => json::to_text(&value),
             },
-            Some(Answer::Failed(failure)) => format!("{}: {}", failure.code, failure.message),
+            Some(RequestAnswer::Failed(failure)) => {
+                format!("{}: {}", failure.code, failure.message)
+            }
             other => format!("{other:?}"),
         }
     }

@@ -4,7 +4,7 @@ use agentic_model::Value;
 use agentic_providers::configuration::Configuration;
 use agentic_providers::host::CancelFlag;
 use agentic_providers::provider::Providers;
-use agentic_replay::{Answer, Path, Request};
+use agentic_replay::{Path, Request, RequestAnswer};
 
 use crate::server::{End, Play, Server, reply};
 
@@ -34,8 +34,8 @@ fn call_in_turn(
     let mut request = Request::new(Path::root(), "agent-tool", payload);
     request.timeout_ms = limit_ms;
     let shown = match executor.answer(&request, &CancelFlag::new()) {
-        Some(Answer::Ok(value)) => value.as_text().expect("an answer is text").to_owned(),
-        Some(Answer::Failed(failure)) => format!("{}: {}", failure.code, failure.message),
+        Some(RequestAnswer::Ok(value)) => value.as_text().expect("an answer is text").to_owned(),
+        Some(RequestAnswer::Failed(failure)) => format!("{}: {}", failure.code, failure.message),
         other => format!("{other:?}"),
     };
     (shown, std::iter::from_fn(|| server.asked_already()).map(|asked| asked.line).collect())

@@ -5,7 +5,7 @@ use std::fmt;
 
 /// What every engine can refuse. Anything else is an engine's own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Refusal {
+pub enum EngineRefusal {
     /// There is no such run.
     UnknownRun,
     /// The key names a run of another program or another input.
@@ -28,13 +28,16 @@ pub enum Refusal {
 #[derive(Debug)]
 pub struct EngineError {
     /// What sort of refusal.
-    pub refusal: Refusal,
+    pub refusal: EngineRefusal,
     said: Box<dyn Error + Send + Sync>,
 }
 
 impl EngineError {
     /// Takes over what an engine says.
-    pub fn new(refusal: Refusal, said: impl Into<Box<dyn Error + Send + Sync>>) -> EngineError {
+    pub fn new(
+        refusal: EngineRefusal,
+        said: impl Into<Box<dyn Error + Send + Sync>>,
+    ) -> EngineError {
         EngineError { refusal, said: said.into() }
     }
 

@@ -13,7 +13,7 @@ use super::{
     Why, WithdrawRecord,
 };
 use crate::{
-    EffectClass, Handling, ProgramPosition, RecordHash, RequestHash, Seed, SessionId, Stopped,
+    CancelExtent, EffectClass, Handling, ProgramPosition, RecordHash, RequestHash, Seed, SessionId,
 };
 
 mod fields;
@@ -347,7 +347,7 @@ fn write_outcome(outcome: &Outcome, out: &mut Out) {
 }
 
 fn read_outcome(fields: &mut In<'_>) -> Result<Outcome, InvalidRecord> {
-    let stopped = [Stopped::NotStarted, Stopped::Stopped, Stopped::Unknown];
+    let stopped = [CancelExtent::NotStarted, CancelExtent::Stopped, CancelExtent::Unknown];
     Ok(match fields.word("outcome")? {
         "ok" => Outcome::Ok(fields.stored("value")?),
         "err" => Outcome::Failed {
@@ -405,11 +405,11 @@ fn handling_word(handling: Handling) -> &'static str {
     }
 }
 
-fn stopped_word(stopped: Stopped) -> &'static str {
+fn stopped_word(stopped: CancelExtent) -> &'static str {
     match stopped {
-        Stopped::NotStarted => "not_started",
-        Stopped::Stopped => "stopped",
-        Stopped::Unknown => "unknown",
+        CancelExtent::NotStarted => "not_started",
+        CancelExtent::Stopped => "stopped",
+        CancelExtent::Unknown => "unknown",
     }
 }
 

@@ -9,7 +9,7 @@ pub const INLINE_BYTES_MAX: usize = 256 << 10;
 
 /// A value of a record, as its canonical bytes.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Stored {
+pub enum StoredValue {
     /// The bytes themselves.
     Inline(Vec<u8>),
     /// The id of an object with these bytes.
@@ -17,7 +17,7 @@ pub enum Stored {
 }
 
 /// Where objects are found. Journals refer to a value's bytes by [`Cid::of`] of them.
-pub trait Objects {
+pub trait StoredObjects {
     /// Returns the bytes of an object.
     fn bytes(&self, cid: &Cid) -> Option<Vec<u8>>;
 }
@@ -30,36 +30,36 @@ pub struct MissingObject {
     pub cid: Cid,
 }
 
-impl Objects for std::collections::BTreeMap<Cid, Vec<u8>> {
+impl StoredObjects for std::collections::BTreeMap<Cid, Vec<u8>> {
     fn bytes(&self, cid: &Cid) -> Option<Vec<u8>> {
         self.get(cid).cloned()
     }
 }
 
-impl Stored {
+impl StoredValue {
     /// Decides where a value stands, given its canonical bytes. Those that do not stand in the
     /// record are pushed onto `objects`, to be kept there.
     pub(crate) fn place_bytes(
         bytes: Vec<u8>,
         storage: Storage,
         objects: &mut Vec<(Cid, Vec<u8>)>,
-    ) -> Stored {
+    ) -> StoredValue {
         if bytes.len() <= INLINE_BYTES_MAX && storage == Storage::Record {
-            return Stored::Inline(bytes);
+            return StoredValue::Inline(bytes);
         }
         let cid = Cid::of(&bytes);
         objects.push((cid, bytes));
-        Stored::Object(cid)
+        StoredValue::Object(cid)
     }
 
     /// Returns the value.
     ///
     /// # Errors
     /// Fails when the object is missing, or the bytes are not canonical.
-    pub fn value(&self, objects: &dyn Objects) -> Result<Value, MissingObject> {
+    pub fn value(&self, objects: &dyn StoredObjects) -> Result<Value, MissingObject> {
         match self {
-            Stored::Inline(bytes) => decode(bytes, || Cid::of(bytes)),
-            Stored::Object(cid) => {
+            StoredValue::Inline(bytes) => decode(bytes, || Cid::of(bytes)),
+            StoredValue::Object(cid) => {
                 let bytes = objects.bytes(cid).filter(|bytes| Cid::of(bytes) == *cid);
                 decode(&bytes.ok_or(MissingObject { cid: *cid })?, || *cid)
             }
@@ -69,8 +69,8 @@ impl Stored {
     /// Returns the id of the value's bytes, wherever they stand.
     pub fn cid(&self) -> Cid {
         match self {
-            Stored::Inline(bytes) => Cid::of(bytes),
-            Stored::Object(cid) => *cid,
+            StoredValue::Inline(bytes) => Cid::of(bytes),
+            StoredValue::Object(cid) => *cid,
         }
     }
 }

@@ -9,16 +9,17 @@ use super::Withdrawn;
 use super::scope::OpenScopes;
 use super::signal::Signals;
 use super::{
-    Ask, Group, Hold, HoldReason, Performance, Permit, Progress, Refused, RequestStanding, Session,
+    Ask, Group, Hold, HoldReason, Performance, Permit, RequestStanding, Session, SessionProgress,
+    SessionRefusal,
 };
 use crate::record::{
     AskRecord, CancelMode, CancelRecord, ContinueRecord, Outcome, PermitRecord, PermitScope, Why,
     WithdrawRecord,
 };
 use crate::{
-    Answer, Body, Chain, DEFECT, EffectClass, End, Failure, Grants, Handling, HostStep, Kinds,
-    Path, Program, ProgramRun, Request, RequestHash, RequestId, Start, StartRecord, Stopped,
-    Storage, Stored,
+    Body, CancelExtent, Chain, DEFECT, EffectClass, End, Grants, Handling, HostStep, Kinds, Path,
+    Program, ProgramFailure, ProgramRun, Request, RequestAnswer, RequestHash, RequestId, Start,
+    StartRecord, Storage, StoredValue,
 };
 
 /// What a session begins with.
@@ -58,7 +59,7 @@ impl<P: Program> Session<P> {
     }
 
     /// Hands an answer to the program.
-    pub(super) fn deliver(&mut self, path: &Path, answer: Answer, at: Instant) -> Group {
+    pub(super) fn deliver(&mut self, path: &Path, answer: RequestAnswer, at: Instant) -> Group {
         let step = self.run.deliver(path, answer, at);
         self.group(step)
     }
@@ -94,14 +95,14 @@ impl<P: Program> Session<P> {
     fn refuse_path(&mut self, path: &Path, step: HostStep) -> HostStep {
         let message = format!("request `{path}` is asked a second time");
         let opened: BTreeSet<&Path> = step.opened.iter().map(|request| &request.path).collect();
-        let mut failed = self.run.fail(Failure::new(DEFECT, message));
+        let mut failed = self.run.fail(ProgramFailure::new(DEFECT, message));
         failed.withdrawn.retain(|path| !opened.contains(path));
         failed.withdrawn.extend(step.withdrawn);
         HostStep { events: step.events, scopes: step.scopes, ..failed }
     }
 
     /// Records what the program did since the last record, and lists what is to be done.
-    pub(super) fn record(&mut self, group: Group, progress: &mut Progress) {
+    pub(super) fn record(&mut self, group: Group, progress: &mut SessionProgress) {
         let at = self.chain.at();
         for step in group.scopes {
             let seq = self.chain.length();
@@ -129,7 +130,7 @@ impl<P: Program> Session<P> {
 
     /// Lets the effect of a request begin that an earlier permission covers, and records so. Nobody is
     /// asked.
-    pub(super) fn permit_covered(&mut self, path: &Path, progress: &mut Progress) {
+    pub(super) fn permit_covered(&mut self, path: &Path, progress: &mut SessionProgress) {
         if self.grants.is_empty() {
             return;
         }
@@ -145,7 +146,7 @@ impl<P: Program> Session<P> {
     }
 
     /// Appends the end once the program has ended and every request has its answer.
-    fn close(&mut self, progress: &mut Progress) {
+    fn close(&mut self, progress: &mut SessionProgress) {
         if !self.asks.is_empty() {
             return;
         }
@@ -156,14 +157,14 @@ impl<P: Program> Session<P> {
         self.over = Some(end);
     }
 
-    pub(super) fn append(&mut self, at: Instant, body: Body, progress: &mut Progress) {
+    pub(super) fn append(&mut self, at: Instant, body: Body, progress: &mut SessionProgress) {
         let link = self.chain.append(at, body);
         self.scopes.note(&link.record.body, link.hash);
         progress.links.push(link);
     }
 
     /// Notes a new request and makes its record.
-    fn ask(&mut self, request: Arc<Request>, progress: &mut Progress) -> AskRecord {
+    fn ask(&mut self, request: Arc<Request>, progress: &mut SessionProgress) -> AskRecord {
         let bytes = canonical::encode(&request.payload).expect("a run settles every payload");
         let hash = request.hash_with(&bytes);
         let rule = self.kinds.rule(&request);
@@ -171,7 +172,7 @@ impl<P: Program> Session<P> {
             path: request.path.clone(),
             kind: request.kind.clone(),
             hash,
-            payload: Stored::place_bytes(bytes, rule.storage, &mut progress.objects),
+            payload: StoredValue::place_bytes(bytes, rule.storage, &mut progress.objects),
             schema: request.schema,
             handling: rule.handling,
             timeout_ms: request.timeout_ms,
@@ -211,21 +212,21 @@ impl<P: Program> Session<P> {
         }
     }
 
-    pub(super) fn take(&mut self, path: &Path) -> Result<Ask, Refused> {
-        self.asks.remove(path).ok_or_else(|| Refused::NotOpen { path: path.clone() })
+    pub(super) fn take(&mut self, path: &Path) -> Result<Ask, SessionRefusal> {
+        self.asks.remove(path).ok_or_else(|| SessionRefusal::NotOpen { path: path.clone() })
     }
 
-    pub(super) fn ask_mut(&mut self, path: &Path) -> Result<&mut Ask, Refused> {
+    pub(super) fn ask_mut(&mut self, path: &Path) -> Result<&mut Ask, SessionRefusal> {
         let ask = self.asks.get_mut(path).filter(|ask| ask.standing != RequestStanding::Withdrawn);
-        ask.ok_or_else(|| Refused::NotOpen { path: path.clone() })
+        ask.ok_or_else(|| SessionRefusal::NotOpen { path: path.clone() })
     }
 
     /// Lists an unanswered request under what has to be done about it.
-    pub(super) fn list(&self, path: &Path, progress: &mut Progress) {
+    pub(super) fn list(&self, path: &Path, progress: &mut SessionProgress) {
         let ask = self.asks.get(path).expect("only unanswered requests are listed");
         if ask.standing == RequestStanding::Withdrawn {
             let (request, id) = (Arc::clone(&ask.request), self.id(path, &ask.hash));
-            progress.withdrawn.push(Withdrawn { request, id, stopped: Stopped::NotStarted });
+            progress.withdrawn.push(Withdrawn { request, id, stopped: CancelExtent::NotStarted });
         } else if let Some(hold) = self.hold(path) {
             progress.holds.push(hold);
         } else if let Handling::Effect(class) = ask.handling {
@@ -293,21 +294,21 @@ pub(super) fn end_body(end: &End, flow: Cid, objects: &mut Vec<(Cid, Vec<u8>)>) 
     Body::End(match end {
         End::Done(value) => Outcome::Ok(place(value, objects)),
         End::Failed(failure) => outcome_of_failure(failure, objects),
-        End::Cancelled => Outcome::Cancelled(Stopped::Stopped),
+        End::Cancelled => Outcome::Cancelled(CancelExtent::Stopped),
     })
 }
 
 /// Turns a settled answer into what its record holds.
-pub(super) fn outcome_of(answer: &Answer, objects: &mut Vec<(Cid, Vec<u8>)>) -> Outcome {
+pub(super) fn outcome_of(answer: &RequestAnswer, objects: &mut Vec<(Cid, Vec<u8>)>) -> Outcome {
     match answer {
-        Answer::Ok(value) => Outcome::Ok(place(value, objects)),
-        Answer::Failed(failure) => outcome_of_failure(failure, objects),
-        Answer::TimedOut => Outcome::TimedOut,
-        Answer::Cancelled(stopped) => Outcome::Cancelled(*stopped),
+        RequestAnswer::Ok(value) => Outcome::Ok(place(value, objects)),
+        RequestAnswer::Failed(failure) => outcome_of_failure(failure, objects),
+        RequestAnswer::TimedOut => Outcome::TimedOut,
+        RequestAnswer::Cancelled(stopped) => Outcome::Cancelled(*stopped),
     }
 }
 
-fn outcome_of_failure(failure: &Failure, objects: &mut Vec<(Cid, Vec<u8>)>) -> Outcome {
+fn outcome_of_failure(failure: &ProgramFailure, objects: &mut Vec<(Cid, Vec<u8>)>) -> Outcome {
     Outcome::Failed {
         code: failure.code.clone(),
         message: failure.message.clone(),
@@ -316,7 +317,7 @@ fn outcome_of_failure(failure: &Failure, objects: &mut Vec<(Cid, Vec<u8>)>) -> O
 }
 
 /// Places a value that was settled before.
-pub(super) fn place(value: &Value, objects: &mut Vec<(Cid, Vec<u8>)>) -> Stored {
+pub(super) fn place(value: &Value, objects: &mut Vec<(Cid, Vec<u8>)>) -> StoredValue {
     let bytes = canonical::encode(value).expect("a settled value has a canonical form");
-    Stored::place_bytes(bytes, Storage::Record, objects)
+    StoredValue::place_bytes(bytes, Storage::Record, objects)
 }

@@ -2,7 +2,7 @@
 
 use agentic_model::Instant;
 
-use super::{Performance, Progress, Refused, RequestStanding, Session};
+use super::{Performance, RequestStanding, Session, SessionProgress, SessionRefusal};
 use crate::{EffectClass, Handling, Path, Program};
 
 impl<P: Program> Session<P> {
@@ -19,12 +19,17 @@ impl<P: Program> Session<P> {
     ///
     /// # Errors
     /// Fails when there is no doubt about the request.
-    pub fn cleared(&mut self, path: &Path, why: &str, at: Instant) -> Result<Progress, Refused> {
+    pub fn cleared(
+        &mut self,
+        path: &Path,
+        why: &str,
+        at: Instant,
+    ) -> Result<SessionProgress, SessionRefusal> {
         let ask = self.ask_mut(path)?;
         let is_doubted = ask.standing == RequestStanding::InDoubt
             && ask.handling == Handling::Effect(EffectClass::Once);
         if !is_doubted {
-            return Err(Refused::NotOpen { path: path.clone() });
+            return Err(SessionRefusal::NotOpen { path: path.clone() });
         }
         ask.standing = RequestStanding::Open;
         self.attempted(path, why, Some(at), at)

@@ -3,9 +3,12 @@
 use agentic_model::{AgentName, Cid, Instant};
 
 use super::replay::{ReplayExtent, SessionReplay};
-use super::{Group, Progress, ReplayError, RequestStanding, Session, Setting};
+use super::{Group, ReplayError, RequestStanding, Session, SessionProgress, SessionSetting};
 use crate::record::ForkPoint;
-use crate::{Answer, Body, By, Engine, Journal, Path, Program, SessionId, StartRecord, Stopped};
+use crate::{
+    Body, By, CancelExtent, Engine, Path, Program, RecordChain, RequestAnswer, SessionId,
+    StartRecord,
+};
 
 /// What a fork is made with.
 #[derive(Debug, Clone, PartialEq)]
@@ -28,7 +31,7 @@ pub struct ForkDraft {
 
 impl ForkDraft {
     /// Derives the id of the fork after the first `cut` records of a session.
-    pub fn session(&self, journal: &Journal, cut: u64) -> SessionId {
+    pub fn session(&self, journal: &RecordChain, cut: u64) -> SessionId {
         let shared = journal.up_to(cut);
         self.session_at(shared.start(), &point_of(&shared))
     }
@@ -51,25 +54,25 @@ pub enum ForkError {
 }
 
 /// A session that has come to where a fork leaves it. Nothing was recorded yet.
-pub struct Parted<P> {
+pub struct PartedSession<P> {
     session: Session<P>,
     group: Group,
     parent: StartRecord,
     point: ForkPoint,
 }
 
-impl<P: Program> Parted<P> {
+impl<P: Program> PartedSession<P> {
     /// Runs a program over the first `cut` records of a session (at least one counts).
     ///
     /// # Errors
     /// Fails when the session was over before the cut, and when the program does not make the
     /// shared records.
     pub fn replay(
-        journal: &Journal,
+        journal: &RecordChain,
         cut: u64,
         program: P,
-        setting: Setting<'_>,
-    ) -> Result<Parted<P>, ForkError> {
+        setting: SessionSetting<'_>,
+    ) -> Result<PartedSession<P>, ForkError> {
         let shared = journal.up_to(cut);
         if shared.is_over() {
             return Err(ForkError::Over);
@@ -78,15 +81,20 @@ impl<P: Program> Parted<P> {
         replay.read_all(&mut |_, _| {})?;
         let SessionReplay { session, mut group, .. } = replay;
         group.events.clear();
-        Ok(Parted { session, group, parent: shared.start().clone(), point: point_of(&shared) })
+        Ok(PartedSession {
+            session,
+            group,
+            parent: shared.start().clone(),
+            point: point_of(&shared),
+        })
     }
 
     /// Begins the fork. The parent's records are shared; the links of the progress are all that the
     /// fork adds. What had no answer at the cut is asked anew, under the fork's own ids.
-    pub fn begin(self, draft: ForkDraft, at: Instant) -> (Session<P>, Progress) {
-        let Parted { mut session, mut group, parent, point } = self;
+    pub fn begin(self, draft: ForkDraft, at: Instant) -> (Session<P>, SessionProgress) {
+        let PartedSession { mut session, mut group, parent, point } = self;
         let start = fork_start(&parent, point, draft);
-        let mut progress = Progress::default();
+        let mut progress = SessionProgress::default();
         session.append(at, Body::Start(Box::new(start.clone())), &mut progress);
         session.become_fork(start, &mut group);
         session.record(group, &mut progress);
@@ -99,16 +107,16 @@ impl<P: Program> Session<P> {
     /// Forks a session after its first `cut` records, in one go.
     ///
     /// # Errors
-    /// Fails as [`Parted::replay`] does.
+    /// Fails as [`PartedSession::replay`] does.
     pub fn fork(
-        journal: &Journal,
+        journal: &RecordChain,
         cut: u64,
         draft: ForkDraft,
         at: Instant,
         program: P,
-        setting: Setting<'_>,
-    ) -> Result<(Session<P>, Progress), ForkError> {
-        Ok(Parted::replay(journal, cut, program, setting)?.begin(draft, at))
+        setting: SessionSetting<'_>,
+    ) -> Result<(Session<P>, SessionProgress), ForkError> {
+        Ok(PartedSession::replay(journal, cut, program, setting)?.begin(draft, at))
     }
 
     /// Goes over to the fork: its seed, its ids, and every open request asked anew.
@@ -129,10 +137,10 @@ impl<P: Program> Session<P> {
     }
 
     /// Answers what the parent had dropped, but not yet seen the end of: the fork never began it.
-    fn answer_withdrawn(&mut self, at: Instant, progress: &mut Progress) {
+    fn answer_withdrawn(&mut self, at: Instant, progress: &mut SessionProgress) {
         for withdrawn in self.withdrawn_paths() {
             let by = By::System("fork".to_owned());
-            let answer = Answer::Cancelled(Stopped::NotStarted);
+            let answer = RequestAnswer::Cancelled(CancelExtent::NotStarted);
             let more = self.answered(&withdrawn, answer, by, at);
             let more = more.expect("a withdrawn request has no answer yet");
             // The last one may end the session, with a long value.
@@ -168,7 +176,7 @@ fn fork_start(parent: &StartRecord, point: ForkPoint, draft: ForkDraft) -> Start
 }
 
 /// Returns where a fork leaves that shares all of these records.
-fn point_of(shared: &Journal) -> ForkPoint {
+fn point_of(shared: &RecordChain) -> ForkPoint {
     let (parent, chain) = (shared.start(), shared.chain());
     ForkPoint { session: parent.session, seq: chain.length(), hash: chain.head() }
 }

@@ -5,17 +5,19 @@ use std::sync::Arc;
 
 use agentic_model::{Cid, Instant, Value};
 
-use crate::{EffectClass, End, Event, Link, Path, Request, RequestHash, RequestId, Stopped};
+use crate::{
+    CancelExtent, EffectClass, End, Path, ProgramEvent, RecordLink, Request, RequestHash, RequestId,
+};
 
 /// What to do next. First keep the objects, then append the records and make both durable, then
 /// do the rest.
 #[derive(Debug, Default)]
 #[must_use = "records that are not appended are lost"]
-pub struct Progress {
+pub struct SessionProgress {
     /// Long values to keep, by their id.
     pub objects: Vec<(Cid, Vec<u8>)>,
     /// Records to append, in order.
-    pub links: Vec<Link>,
+    pub links: Vec<RecordLink>,
     /// Effects to perform; the answer goes to [`Session::answered`](crate::Session::answered).
     pub perform: Vec<Performance>,
     /// Requests that wait for a human.
@@ -25,12 +27,12 @@ pub struct Progress {
     /// Requests that nobody waits for: stop their effects, then answer them all the same.
     pub withdrawn: Vec<Withdrawn>,
     /// Things to show, in order.
-    pub events: Vec<Event>,
+    pub events: Vec<ProgramEvent>,
     /// How the session ended, once it has and every request is answered.
     pub end: Option<End>,
 }
 
-impl Progress {
+impl SessionProgress {
     /// Returns the paths of what the program has just asked: requests of which there was no record.
     pub fn asked(&self) -> BTreeSet<&Path> {
         let asked =
@@ -39,7 +41,7 @@ impl Progress {
     }
 
     /// Joins what came of answering a request before anything of this was done.
-    pub fn join(&mut self, answered: &Path, more: Progress) {
+    pub fn join(&mut self, answered: &Path, more: SessionProgress) {
         self.objects.extend(more.objects);
         self.links.extend(more.links);
         self.unlist(answered);
@@ -120,5 +122,5 @@ pub struct Withdrawn {
     /// The id of the request.
     pub id: RequestId,
     /// How it was cancelled, if no executor of this process knows better.
-    pub stopped: Stopped,
+    pub stopped: CancelExtent,
 }

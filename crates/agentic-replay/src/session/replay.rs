@@ -7,12 +7,12 @@ use agentic_model::{Cid, Instant, Value, canonical};
 
 use super::advance::{SessionBeginning, end_body};
 use super::scope::FinishedScopes;
-use super::{Group, Permit, Progress, RequestStanding, Session, Setting};
+use super::{Group, Permit, RequestStanding, Session, SessionProgress, SessionSetting};
 use crate::divergence::{Divergence, ProgramDifference, changes};
 use crate::record::{AnswerRecord, AskRecord, MissingObject, Outcome, RETRY, UpgradeRecord};
 use crate::{
-    Answer, Body, Corrupt, EffectClass, End, Grants, Handling, Journal, PATCH, Path, Program,
-    Record, Request, StartRecord, Stopped, Stored,
+    Body, CancelExtent, Corrupt, EffectClass, End, Grants, Handling, PATCH, Path, Program, Record,
+    RecordChain, Request, RequestAnswer, StartRecord, StoredValue,
 };
 
 mod difference;
@@ -41,10 +41,10 @@ impl From<Divergence> for ReplayError {
 }
 
 /// Sees every answer that a replayed program got, in order.
-pub type Fold<'f> = &'f mut dyn FnMut(&Request, &Answer);
+pub type AnswerFold<'f> = &'f mut dyn FnMut(&Request, &RequestAnswer);
 
 /// A session at the end of its journal, with everything that has no answer.
-pub type Loaded<P> = Result<(Session<P>, Progress), ReplayError>;
+pub type LoadedSession<P> = Result<(Session<P>, SessionProgress), ReplayError>;
 
 /// The program that a session goes on with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -59,8 +59,8 @@ pub struct Upgrade {
 pub(super) struct SessionReplay<'r, P> {
     pub(super) session: Session<P>,
     pub(super) group: Group,
-    journal: &'r Journal,
-    setting: Setting<'r>,
+    journal: &'r RecordChain,
+    setting: SessionSetting<'r>,
     /// Scopes that are not run again.
     finished: FinishedScopes,
     /// Those of them that the program has come to.
@@ -78,15 +78,20 @@ pub(super) enum ReplayExtent {
 
 impl<P: Program> Session<P> {
     /// Loads a session from its journal by running its program with the recorded answers. The
-    /// program is that of [`Journal::flow`], or another one that is to be tried against the record.
-    /// Everything is compared.
+    /// program is that of [`RecordChain::flow`], or another one that is to be tried against the
+    /// record. Everything is compared.
     ///
     /// `fold` sees every answer that the program got, in order: executors with state rebuild it
     /// from there. Nothing is shown on the way. The progress lists everything that has no answer.
     ///
     /// # Errors
     /// Fails at the first request that differs from its record, before its answer is used.
-    pub fn load(journal: &Journal, program: P, setting: Setting<'_>, fold: Fold<'_>) -> Loaded<P> {
+    pub fn load(
+        journal: &RecordChain,
+        program: P,
+        setting: SessionSetting<'_>,
+        fold: AnswerFold<'_>,
+    ) -> LoadedSession<P> {
         Session::load_extent(journal, program, setting, ReplayExtent::Whole, fold)
     }
 
@@ -96,11 +101,11 @@ impl<P: Program> Session<P> {
     /// # Errors
     /// Fails as [`Session::load`] does.
     pub fn resume(
-        journal: &Journal,
+        journal: &RecordChain,
         program: P,
-        setting: Setting<'_>,
-        fold: Fold<'_>,
-    ) -> Loaded<P> {
+        setting: SessionSetting<'_>,
+        fold: AnswerFold<'_>,
+    ) -> LoadedSession<P> {
         Session::load_extent(journal, program, setting, ReplayExtent::WithoutFinishedScopes, fold)
     }
 
@@ -111,32 +116,32 @@ impl<P: Program> Session<P> {
     /// # Errors
     /// Fails as [`Session::load`] does.
     pub fn upgrade(
-        journal: &Journal,
+        journal: &RecordChain,
         program: P,
-        setting: Setting<'_>,
+        setting: SessionSetting<'_>,
         upgrade: Upgrade,
-        fold: Fold<'_>,
-    ) -> Loaded<P> {
+        fold: AnswerFold<'_>,
+    ) -> LoadedSession<P> {
         let mut replay = SessionReplay::begin(journal, program, setting, ReplayExtent::Whole)?;
         replay.read_all(fold)?;
-        let mut progress = Progress::default();
+        let mut progress = SessionProgress::default();
         replay.upgrade(upgrade, &mut progress);
         replay.finish(progress)
     }
 
     fn load_extent(
-        journal: &Journal,
+        journal: &RecordChain,
         program: P,
-        setting: Setting<'_>,
+        setting: SessionSetting<'_>,
         extent: ReplayExtent,
-        fold: Fold<'_>,
-    ) -> Loaded<P> {
+        fold: AnswerFold<'_>,
+    ) -> LoadedSession<P> {
         let mut replay = SessionReplay::begin(journal, program, setting, extent)?;
         replay.read_all(fold)?;
-        replay.finish(Progress::default())
+        replay.finish(SessionProgress::default())
     }
     /// Lists what has no answer, as a new process has to see it.
-    fn recover(&mut self, progress: &mut Progress) {
+    fn recover(&mut self, progress: &mut SessionProgress) {
         let paths: Vec<Path> = self.asks.keys().cloned().collect();
         for path in paths {
             let ask = self.asks.get(&path).expect("a key of the same map");
@@ -144,9 +149,11 @@ impl<P: Program> Session<P> {
             let begun = self.may_begin(ask) && ask.next_at.is_none();
             let stopped = match ask.handling {
                 Handling::Effect(EffectClass::Once | EffectClass::Idempotent) if begun => {
-                    Stopped::Unknown
+                    CancelExtent::Unknown
                 }
-                Handling::Effect(_) | Handling::Decision | Handling::Timer => Stopped::NotStarted,
+                Handling::Effect(_) | Handling::Decision | Handling::Timer => {
+                    CancelExtent::NotStarted
+                }
             };
             let is_once = ask.handling == Handling::Effect(EffectClass::Once);
             if is_once && begun && ask.standing == RequestStanding::Open {
@@ -166,9 +173,9 @@ impl<P: Program> Session<P> {
 
 impl<'r, P: Program> SessionReplay<'r, P> {
     pub(super) fn begin(
-        journal: &'r Journal,
+        journal: &'r RecordChain,
         mut program: P,
-        setting: Setting<'r>,
+        setting: SessionSetting<'r>,
         extent: ReplayExtent,
     ) -> Result<SessionReplay<'r, P>, ReplayError> {
         let Some(Record { seq: 0, at, body: Body::Start(start), .. }) = journal.records().first()
@@ -198,7 +205,7 @@ impl<'r, P: Program> SessionReplay<'r, P> {
     }
 
     /// Records that the session goes on with the program that was run.
-    fn upgrade(&mut self, upgrade: Upgrade, progress: &mut Progress) {
+    fn upgrade(&mut self, upgrade: Upgrade, progress: &mut SessionProgress) {
         let verified = self.session.chain.length();
         self.pass_quiet_scopes(verified);
         let record = UpgradeRecord { from: self.session.flow, to: upgrade.to, verified };
@@ -207,7 +214,7 @@ impl<'r, P: Program> SessionReplay<'r, P> {
     }
 
     /// Ends the replay: lists everything that has no answer, and records what is new.
-    fn finish(self, mut progress: Progress) -> Loaded<P> {
+    fn finish(self, mut progress: SessionProgress) -> LoadedSession<P> {
         let SessionReplay { mut session, mut group, journal, setting, .. } = self;
         // Also those inside of finished scopes, which were not read.
         session.grants = Grants::of(journal, setting.objects)?;
@@ -220,7 +227,7 @@ impl<'r, P: Program> SessionReplay<'r, P> {
     }
 
     /// Takes in every record but the first.
-    pub(super) fn read_all(&mut self, fold: Fold<'_>) -> Result<(), ReplayError> {
+    pub(super) fn read_all(&mut self, fold: AnswerFold<'_>) -> Result<(), ReplayError> {
         let journal = self.journal;
         for (record, hash) in journal.records().iter().zip(journal.hashes()).skip(1) {
             self.pass_patches(&record.body);
@@ -257,7 +264,7 @@ impl<'r, P: Program> SessionReplay<'r, P> {
     }
 
     /// Takes in the next record.
-    fn read(&mut self, record: &Record, fold: Fold<'_>) -> Result<(), ReplayError> {
+    fn read(&mut self, record: &Record, fold: AnswerFold<'_>) -> Result<(), ReplayError> {
         let seq = record.seq;
         match &record.body {
             Body::Start(start) => self.leave_parent(start)?,
@@ -343,12 +350,12 @@ impl<'r, P: Program> SessionReplay<'r, P> {
         &mut self,
         record: &Record,
         recorded: &AnswerRecord,
-        fold: Fold<'_>,
+        fold: AnswerFold<'_>,
     ) -> Result<(), ReplayError> {
         let Ok(ask) = self.session.take(&recorded.path) else {
             return Err(corrupt(record.seq, "it answers a request that is not open"));
         };
-        let answer = Answer::of_record(&recorded.outcome, self.setting.objects)?;
+        let answer = RequestAnswer::of_record(&recorded.outcome, self.setting.objects)?;
         fold(&ask.request, &answer);
         if ask.standing != RequestStanding::Withdrawn {
             self.group = self.session.deliver(&recorded.path, answer, record.at);
@@ -394,7 +401,7 @@ impl<'r, P: Program> SessionReplay<'r, P> {
             let before = Some(named(left.0));
             let now = Some(named(right.0));
             let mut divergence = self.divergence(difference, Some(seq), &path, before, now);
-            let value = |stored: Option<&Stored>| stored?.value(self.setting.objects).ok();
+            let value = |stored: Option<&StoredValue>| stored?.value(self.setting.objects).ok();
             if let (Some(before), Some(now)) = (value(left.1), result_of(&end)) {
                 divergence.changes = changes(&before, now);
             }
@@ -407,13 +414,13 @@ impl<'r, P: Program> SessionReplay<'r, P> {
 
 /// Says whether the journal was cut right after something that made the program go on, so that
 /// what it said then was not shown yet.
-fn follows_an_answer(journal: &Journal) -> bool {
+fn follows_an_answer(journal: &RecordChain) -> bool {
     let mut bodies = journal.records().iter().rev().map(|record| &record.body);
     let last = bodies.find(|body| !matches!(body, Body::Upgrade(_)));
     matches!(last, Some(Body::Answer(_) | Body::Start(_) | Body::Cancel(_)))
 }
 
-fn check_engine(start: &StartRecord, setting: Setting<'_>) -> Result<(), ReplayError> {
+fn check_engine(start: &StartRecord, setting: SessionSetting<'_>) -> Result<(), ReplayError> {
     if start.engine == *setting.engine {
         return Ok(());
     }
@@ -435,7 +442,7 @@ fn corrupt(seq: u64, reason: &str) -> ReplayError {
 }
 
 /// Names how a session ended, and what it gave.
-fn ended(body: &Body) -> (&'static str, Option<&Stored>) {
+fn ended(body: &Body) -> (&'static str, Option<&StoredValue>) {
     match body {
         Body::End(Outcome::Ok(value)) => ("end ok", Some(value)),
         Body::End(Outcome::Failed { .. }) => ("end failed", None),

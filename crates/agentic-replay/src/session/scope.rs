@@ -12,7 +12,7 @@ use agentic_model::Value;
 use crate::record::ScopeEndRecord;
 use crate::session::advance::place;
 use crate::settle::settle;
-use crate::{Body, Journal, Path, Record, RecordHash, ScopeStep, sub_chain_hash};
+use crate::{Body, Path, Record, RecordChain, RecordHash, ScopeStep, sub_chain_hash};
 
 /// The scopes of a session that have begun and not ended.
 #[derive(Debug, Default)]
@@ -95,7 +95,7 @@ pub(super) struct FinishedScopes(BTreeMap<String, Path>);
 
 impl FinishedScopes {
     /// Finds them: those that ended, with every request inside answered.
-    pub(super) fn of(journal: &Journal) -> FinishedScopes {
+    pub(super) fn of(journal: &RecordChain) -> FinishedScopes {
         let ends = |record: &Record| matches!(record.body, Body::ScopeEnd(_));
         if !journal.records().iter().any(ends) {
             return FinishedScopes::default();

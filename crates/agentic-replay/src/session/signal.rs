@@ -9,10 +9,10 @@ use std::collections::{BTreeMap, HashSet};
 use agentic_model::{Instant, Value};
 
 use super::advance::place;
-use super::{Progress, Refused, RequestStanding, Session};
+use super::{RequestStanding, Session, SessionProgress, SessionRefusal};
 use crate::record::{MissingObject, PublishRecord, SignalRecord};
 use crate::settle::settle;
-use crate::{Body, By, Objects, Path, Program, Record, SUSPEND};
+use crate::{Body, By, Path, Program, Record, SUSPEND, StoredObjects};
 
 /// The most signals that wait for somebody to ask for them.
 pub const SIGNALS_MAX: usize = 1024;
@@ -30,7 +30,7 @@ pub struct Signal {
 
 /// A signal and the request that is to get it.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Signalled {
+pub struct SignalDelivery {
     /// The position of the signal's record.
     pub seq: u64,
     /// The request.
@@ -53,7 +53,7 @@ impl Signals {
     pub(super) fn read(
         &mut self,
         record: &Record,
-        objects: &dyn Objects,
+        objects: &dyn StoredObjects,
     ) -> Result<(), MissingObject> {
         match &record.body {
             Body::Signal(signal) => {
@@ -98,18 +98,22 @@ impl<P: Program> Session<P> {
     /// # Errors
     /// Fails when the session is over, when too many signals wait already, and when the value is
     /// no data.
-    pub fn signal(&mut self, signal: Signal, at: Instant) -> Result<Progress, Refused> {
+    pub fn signal(
+        &mut self,
+        signal: Signal,
+        at: Instant,
+    ) -> Result<SessionProgress, SessionRefusal> {
         if self.over.is_some() {
-            return Err(Refused::Over);
+            return Err(SessionRefusal::Over);
         }
-        let mut progress = Progress::default();
+        let mut progress = SessionProgress::default();
         if self.signals.received.contains(&signal.id) {
             return Ok(progress);
         }
         if self.signals.waiting.len() >= SIGNALS_MAX {
-            return Err(Refused::TooManySignals);
+            return Err(SessionRefusal::TooManySignals);
         }
-        let value = settle(signal.value).map_err(Refused::NotData)?;
+        let value = settle(signal.value).map_err(SessionRefusal::NotData)?;
         let stored = place(&value, &mut progress.objects);
         let record = SignalRecord { id: signal.id, name: signal.name, value: stored };
         self.signals.receive(self.chain.length(), &record, value);
@@ -118,7 +122,7 @@ impl<P: Program> Session<P> {
     }
 
     /// Returns the oldest signal that somebody waits for: whoever has asked first gets it.
-    pub fn signalled(&self) -> Option<Signalled> {
+    pub fn signalled(&self) -> Option<SignalDelivery> {
         let waiting = |name: &str| {
             let asks = self.asks.iter().filter(|(_, ask)| ask.standing == RequestStanding::Open);
             let asks = asks.filter(|(_, ask)| {
@@ -128,7 +132,7 @@ impl<P: Program> Session<P> {
             asks.min_by_key(|(_, ask)| ask.seq).map(|(path, _)| path.clone())
         };
         self.signals.waiting.iter().find_map(|(seq, (name, value))| {
-            Some(Signalled { seq: *seq, path: waiting(name)?, value: value.clone() })
+            Some(SignalDelivery { seq: *seq, path: waiting(name)?, value: value.clone() })
         })
     }
 

@@ -7,13 +7,13 @@ use agentic_model::{Cid, Instant};
 use super::{AskedRequest, OpenHold, Permission, Summary, UNANSWERED, parent_of};
 use crate::grant::{Coverage, Grant, Grants};
 use crate::record::{
-    AskRecord, CancelMode, ContinueRecord, MissingObject, Objects, PermitRecord, PermitScope,
-    RETRY, VoteRecord,
+    AskRecord, CancelMode, ContinueRecord, MissingObject, PermitRecord, PermitScope, RETRY,
+    StoredObjects, VoteRecord,
 };
 use crate::request::sleep_until;
 use crate::{
-    Answer, Body, EffectClass, Failure, Handling, HoldReason, Journal, Path, Record, RecordHash,
-    RequestId, StartRecord, State,
+    Body, EffectClass, Handling, HoldReason, Path, ProgramFailure, Record, RecordChain, RecordHash,
+    RequestAnswer, RequestId, SessionState, StartRecord,
 };
 
 /// The kind of a request that can begin a child.
@@ -54,7 +54,7 @@ pub struct SummaryReader {
     /// Whether it was told to stop.
     is_stopping: bool,
     /// How it ended.
-    end: Option<Answer>,
+    end: Option<RequestAnswer>,
 }
 
 /// How the session that owns the records began.
@@ -108,7 +108,10 @@ impl SummaryReader {
     ///
     /// # Errors
     /// Fails when a long value is gone.
-    pub fn of(journal: &Journal, objects: &dyn Objects) -> Result<SummaryReader, MissingObject> {
+    pub fn of(
+        journal: &RecordChain,
+        objects: &dyn StoredObjects,
+    ) -> Result<SummaryReader, MissingObject> {
         let mut reader = SummaryReader::default();
         for (record, hash) in journal.records().iter().zip(journal.hashes()) {
             reader.read(record, *hash, objects)?;
@@ -122,8 +125,8 @@ impl SummaryReader {
     /// # Errors
     /// Fails when a long value is gone.
     pub fn of_open(
-        journal: &Journal,
-        objects: &dyn Objects,
+        journal: &RecordChain,
+        objects: &dyn StoredObjects,
     ) -> Result<Option<SummaryReader>, MissingObject> {
         let records = journal.records();
         let (start, open) = open_since_start(records);
@@ -153,7 +156,7 @@ impl SummaryReader {
         &mut self,
         record: &Record,
         hash: RecordHash,
-        objects: &dyn Objects,
+        objects: &dyn StoredObjects,
     ) -> Result<(), MissingObject> {
         self.n_records = record.seq + 1;
         self.chain = Some(hash);
@@ -162,7 +165,7 @@ impl SummaryReader {
             Body::Ask(ask) => self.ask(record, ask, objects)?,
             Body::Answer(answer) => {
                 if let Some(open) = self.open.remove(&answer.path) {
-                    let outcome = Answer::of_record(&answer.outcome, objects)?;
+                    let outcome = RequestAnswer::of_record(&answer.outcome, objects)?;
                     let asked = &mut self.asked[open.index];
                     asked.answer = Some((record.seq, outcome, answer.by.clone()));
                     asked.answered_at = Some(record.at);
@@ -196,9 +199,9 @@ impl SummaryReader {
                 }
             }
             Body::Cancel(cancel) => self.stop(cancel.mode),
-            Body::End(outcome) => self.end = Some(Answer::of_record(outcome, objects)?),
+            Body::End(outcome) => self.end = Some(RequestAnswer::of_record(outcome, objects)?),
             Body::Continue(ContinueRecord { state, .. }) => {
-                self.end = Some(Answer::Ok(state.value(objects)?));
+                self.end = Some(RequestAnswer::Ok(state.value(objects)?));
             }
             Body::Upgrade(upgrade) => {
                 if let Some(beginning) = &mut self.beginning {
@@ -249,7 +252,7 @@ impl SummaryReader {
         &mut self,
         record: &Record,
         ask: &AskRecord,
-        objects: &dyn Objects,
+        objects: &dyn StoredObjects,
     ) -> Result<(), MissingObject> {
         let index = self.asked.len();
         self.asked.push(AskedRequest {
@@ -285,7 +288,7 @@ impl SummaryReader {
         &mut self,
         record: &Record,
         permit: &PermitRecord,
-        objects: &dyn Objects,
+        objects: &dyn StoredObjects,
     ) -> Result<(), MissingObject> {
         let Some(open) = self.open.get_mut(&permit.path) else { return Ok(()) };
         open.at = record.at;
@@ -395,21 +398,23 @@ impl SummaryReader {
         let waits_for_children = n_children > 0 && n_children == self.open.len();
         let (mut result, mut failure) = (None, None);
         let state = match self.end.take() {
-            Some(Answer::Ok(value)) => {
+            Some(RequestAnswer::Ok(value)) => {
                 result = Some(value);
-                State::Done
+                SessionState::Done
             }
-            Some(Answer::Failed(why)) => {
+            Some(RequestAnswer::Failed(why)) => {
                 failure = Some(why);
-                State::Failed
+                SessionState::Failed
             }
-            Some(Answer::TimedOut | Answer::Cancelled(_)) => State::Cancelled,
-            None if !holds.is_empty() => State::Held,
-            None if until.is_some() || again.is_some() || waits_for_children => State::Waiting,
-            None => State::Running,
+            Some(RequestAnswer::TimedOut | RequestAnswer::Cancelled(_)) => SessionState::Cancelled,
+            None if !holds.is_empty() => SessionState::Held,
+            None if until.is_some() || again.is_some() || waits_for_children => {
+                SessionState::Waiting
+            }
+            None => SessionState::Running,
         };
         if let Some((_, why)) = &again {
-            failure = Some(Failure::new(UNANSWERED, why.as_str()));
+            failure = Some(ProgramFailure::new(UNANSWERED, why.as_str()));
         }
         let SessionOrigin { start, at, flow } = self.beginning?;
         let own = self.asked.into_iter().enumerate();

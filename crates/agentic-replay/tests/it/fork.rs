@@ -1,7 +1,9 @@
 //! Forks: shared up to the cut, apart beyond it.
 
 use agentic_model::{AgentName, Cid, Instant};
-use agentic_replay::{ForkDraft, ForkError, HOLD, Journal, Kinds, Progress, Session, Setting};
+use agentic_replay::{
+    ForkDraft, ForkError, HOLD, Kinds, RecordChain, Session, SessionProgress, SessionSetting,
+};
 use proptest::prelude::*;
 
 use crate::session::{Kept, begin, engine, finish};
@@ -10,9 +12,9 @@ use crate::tree::{Node, Tree, any_tree};
 /// How much a fork may add to a journal, in bytes, while it has fewer than ten open requests.
 const FORK_BYTES_MAX: usize = 4 << 10;
 
-fn fork(kept: &Kept, cut: u64, node: &Node) -> Result<(Session<Tree>, Progress), ForkError> {
+fn fork(kept: &Kept, cut: u64, node: &Node) -> Result<(Session<Tree>, SessionProgress), ForkError> {
     let (kinds, engine) = (Kinds::built_in(), engine());
-    let setting = Setting { engine: &engine, kinds: &kinds, objects: &kept.objects };
+    let setting = SessionSetting { engine: &engine, kinds: &kinds, objects: &kept.objects };
     let draft = ForkDraft {
         agent: AgentName::parse("alice-fork").expect("a valid name"),
         flow: Cid::of(b"flow"),
@@ -73,7 +75,7 @@ fn randomness_is_shared_up_to_the_cut_only() {
 }
 
 /// The hashes of all requests with a random payload.
-fn random(journal: &Journal) -> Vec<String> {
+fn random(journal: &RecordChain) -> Vec<String> {
     let asks = journal.records().iter().filter_map(|record| {
         let ask = record.body.as_ask()?;
         (ask.kind == "model").then(|| ask.hash.to_string())

@@ -5,18 +5,18 @@ use agentic_model::{AgentName, Cid, Instant, Map, Value};
 use agentic_replay::record::{
     AnswerRecord, AskRecord, AttemptRecord, Body, By, CancelMode, CancelRecord, ContinueRecord,
     Engine, EscalateRecord, ForkPoint, FoundRecord, InvalidRecord, Outcome, PermitRecord,
-    PermitScope, PublishRecord, Record, ScopeEndRecord, SignalRecord, StartRecord, Stored,
+    PermitScope, PublishRecord, Record, ScopeEndRecord, SignalRecord, StartRecord, StoredValue,
     UpgradeRecord, VoteRecord, Why, WithdrawRecord,
 };
 use agentic_replay::{
-    Chain, EffectClass, Handling, Path, ProgramPosition, RecordHash, RequestHash, Seed, SessionId,
-    Stopped, sub_chain_hash,
+    CancelExtent, Chain, EffectClass, Handling, Path, ProgramPosition, RecordHash, RequestHash,
+    Seed, SessionId, sub_chain_hash,
 };
 
 fn every_body() -> Vec<Body> {
     let path = Path::parse("b1/0").expect("a valid path");
     let cid = Cid::of(b"x");
-    let stored = Stored::Inline(vec![0xf6]);
+    let stored = StoredValue::Inline(vec![0xf6]);
     let session = SessionId::from_bytes([1; 32]);
     let hash = RecordHash::from_bytes([2; 32]);
     let text = |text: &str| text.to_owned();
@@ -40,7 +40,7 @@ fn every_body() -> Vec<Body> {
         path: path.clone(),
         kind: text("exec"),
         hash: RequestHash::from_bytes([4; 32]),
-        payload: Stored::Object(cid),
+        payload: StoredValue::Object(cid),
         schema: None,
         handling: Handling::Effect(EffectClass::Once),
         timeout_ms: None,
@@ -59,9 +59,9 @@ fn every_body() -> Vec<Body> {
         (Outcome::Ok(stored.clone()), By::Executor),
         (failed.clone(), By::Decision(text("c0ffee"))),
         (Outcome::TimedOut, By::Timer),
-        (Outcome::Cancelled(Stopped::Unknown), By::Child(session)),
-        (Outcome::Cancelled(Stopped::NotStarted), By::Edited(text("bob"))),
-        (Outcome::Cancelled(Stopped::Stopped), By::System(text("fork"))),
+        (Outcome::Cancelled(CancelExtent::Unknown), By::Child(session)),
+        (Outcome::Cancelled(CancelExtent::NotStarted), By::Edited(text("bob"))),
+        (Outcome::Cancelled(CancelExtent::Stopped), By::System(text("fork"))),
         (Outcome::Ok(stored.clone()), By::Signal(7)),
     ];
     let answer =
@@ -79,7 +79,7 @@ fn every_body() -> Vec<Body> {
 }
 
 /// The records that change nothing for the program.
-fn bookkeeping(path: &Path, stored: &Stored, cid: Cid, hash: RecordHash) -> Vec<Body> {
+fn bookkeeping(path: &Path, stored: &StoredValue, cid: Cid, hash: RecordHash) -> Vec<Body> {
     let text = |text: &str| text.to_owned();
     let path = || path.clone();
     let permit = |edited, scope| {

@@ -2,8 +2,8 @@
 
 use agentic_model::{Instant, Value};
 use agentic_replay::{
-    Answer, DEFECT, Delivery, End, Path, Program, ProgramRun, REQUESTS_AFTER_CANCEL_MAX, Request,
-    STALLED, Seed, Start, Turn, run_to_end,
+    DEFECT, Delivery, End, Path, Program, ProgramRun, REQUESTS_AFTER_CANCEL_MAX, Request,
+    RequestAnswer, STALLED, Seed, Start, Turn, run_to_end,
 };
 
 use crate::tree::{Node, Tree};
@@ -37,7 +37,7 @@ fn open(paths: &[&str]) -> Turn {
 
 fn check(turns: Vec<Turn>, code: &str) {
     let program = Script(turns.into_iter());
-    let finished = run_to_end(program, &start(), |_| Answer::Ok(Value::Null));
+    let finished = run_to_end(program, &start(), |_| RequestAnswer::Ok(Value::Null));
     match finished.end {
         End::Failed(failure) => assert_eq!(failure.code, code),
         end @ (End::Done(_) | End::Cancelled) => panic!("{end:?} in place of `{code}`"),
@@ -76,7 +76,7 @@ fn a_program_that_does_not_stop_is_stopped() {
     let mut n_answers = 0;
     while step.end.is_none() {
         let path = step.opened[0].path.clone();
-        step = run.deliver(&path, Answer::Ok(Value::Null), Instant::from_millis(0));
+        step = run.deliver(&path, RequestAnswer::Ok(Value::Null), Instant::from_millis(0));
         n_answers += 1;
     }
     assert_eq!((step.end, n_answers), (Some(End::Cancelled), REQUESTS_AFTER_CANCEL_MAX));
@@ -85,8 +85,10 @@ fn a_program_that_does_not_stop_is_stopped() {
 #[test]
 fn answers_arrive_as_their_record_would_give_them_back() {
     let node = Node::Ask("mock", 1);
-    let finished = run_to_end(Tree::new(&node), &start(), |_| Answer::Ok(Value::Float(-0.0)));
+    let finished =
+        run_to_end(Tree::new(&node), &start(), |_| RequestAnswer::Ok(Value::Float(-0.0)));
     assert_eq!(format!("{:?}", finished.end), "Done(0.0)");
-    let finished = run_to_end(Tree::new(&node), &start(), |_| Answer::Ok(Value::Float(f64::NAN)));
+    let finished =
+        run_to_end(Tree::new(&node), &start(), |_| RequestAnswer::Ok(Value::Float(f64::NAN)));
     assert_eq!(format!("{:?}", finished.end), r#"Done("failed")"#);
 }

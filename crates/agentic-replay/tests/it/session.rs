@@ -5,8 +5,9 @@ use std::collections::BTreeMap;
 use agentic_model::{AgentName, Cid, Instant, Value};
 use agentic_replay::record::{CancelMode, CancelRecord, PermitScope};
 use agentic_replay::{
-    Answer, Body, By, End, Engine, Failure, HOLD, HoldReason, Journal, Kinds, Link, Opening, Path,
-    ProgramDifference, Progress, ReplayError, Session, Setting, Stopped,
+    Body, By, CancelExtent, End, Engine, HOLD, HoldReason, Kinds, Path, ProgramDifference,
+    ProgramFailure, RecordChain, RecordLink, ReplayError, RequestAnswer, Session, SessionOpening,
+    SessionProgress, SessionSetting,
 };
 use proptest::prelude::*;
 
@@ -20,22 +21,22 @@ pub struct Kept {
 }
 
 impl Kept {
-    pub fn keep(&mut self, progress: &mut Progress) {
+    pub fn keep(&mut self, progress: &mut SessionProgress) {
         self.objects.extend(std::mem::take(&mut progress.objects));
-        self.frames.extend(progress.links.drain(..).map(|link: Link| link.bytes));
+        self.frames.extend(progress.links.drain(..).map(|link: RecordLink| link.bytes));
     }
 
-    pub fn journal(&self) -> Journal {
-        Journal::read(self.frames.clone()).expect("what a session appended is a journal")
+    pub fn journal(&self) -> RecordChain {
+        RecordChain::read(self.frames.clone()).expect("what a session appended is a journal")
     }
 
     pub fn up_to(&self, n_records: usize) -> Kept {
         Kept { frames: self.frames[..n_records].to_vec(), objects: self.objects.clone() }
     }
 
-    pub fn load(&self, node: &Node) -> Result<(Session<Tree>, Progress), ReplayError> {
+    pub fn load(&self, node: &Node) -> Result<(Session<Tree>, SessionProgress), ReplayError> {
         let (kinds, engine) = (Kinds::built_in(), engine());
-        let setting = Setting { engine: &engine, kinds: &kinds, objects: &self.objects };
+        let setting = SessionSetting { engine: &engine, kinds: &kinds, objects: &self.objects };
         Session::load(&self.journal(), Tree::new(node), setting, &mut |_, _| {})
     }
 }
@@ -44,8 +45,8 @@ pub fn engine() -> Engine {
     Engine { language: "tree".to_owned(), semantics: 1 }
 }
 
-pub fn opening() -> Opening {
-    Opening {
+pub fn opening() -> SessionOpening {
+    SessionOpening {
         agent: AgentName::parse("alice").expect("a valid name"),
         flow: Cid::of(b"flow"),
         engine: engine(),
@@ -79,13 +80,13 @@ pub fn finish(session: &mut Session<Tree>, kept: &mut Kept, salt: u64) {
     }
 }
 
-pub fn answer(path: &Path, salt: u64) -> Answer {
+pub fn answer(path: &Path, salt: u64) -> RequestAnswer {
     match Cid::of(format!("{path} {salt}").as_bytes()).digest()[0] {
-        0..30 => Answer::Failed(Failure::new("broken", "as the case has it")),
-        30..40 => Answer::TimedOut,
-        40..45 => Answer::Cancelled(Stopped::Unknown),
-        45..50 => Answer::Ok(Value::Bytes(vec![7; 300 << 10])),
-        _ => Answer::Ok(Value::text(format!("{path}{salt}"))),
+        0..30 => RequestAnswer::Failed(ProgramFailure::new("broken", "as the case has it")),
+        30..40 => RequestAnswer::TimedOut,
+        40..45 => RequestAnswer::Cancelled(CancelExtent::Unknown),
+        45..50 => RequestAnswer::Ok(Value::Bytes(vec![7; 300 << 10])),
+        _ => RequestAnswer::Ok(Value::text(format!("{path}{salt}"))),
     }
 }
 
@@ -162,7 +163,7 @@ proptest! {
         let byte = at / 7 % kept.frames[n].len();
         kept.frames[n][byte] ^= 1 << bit;
         let is_last = n + 1 == kept.frames.len();
-        prop_assert!(is_last || Journal::read(kept.frames.clone()).is_err());
+        prop_assert!(is_last || RecordChain::read(kept.frames.clone()).is_err());
     }
 }
 
@@ -226,7 +227,7 @@ fn another_engine_is_refused() {
     let (_session, kept) = begin(&exec(1));
     let kinds = Kinds::built_in();
     let newer = Engine { semantics: 2, ..engine() };
-    let setting = Setting { engine: &newer, kinds: &kinds, objects: &kept.objects };
+    let setting = SessionSetting { engine: &newer, kinds: &kinds, objects: &kept.objects };
     let loaded = Session::load(&kept.journal(), Tree::new(&exec(1)), setting, &mut |_, _| {});
     let Err(ReplayError::Diverged(divergence)) = loaded else { panic!("it must be refused") };
     assert_eq!(divergence.difference, ProgramDifference::Engine);
@@ -286,8 +287,9 @@ fn a_permission_for_the_rest_of_the_session_asks_nobody_again_wherever_it_is_bro
     let first = session.pending()[0].request.path.clone();
     let (at, scope) = (session.chain().at(), PermitScope::RestOfSession);
     kept.keep(&mut session.permit(&first, "c0ffee", None, scope, at).expect("it is held"));
-    let mut progress =
-        session.answered(&first, Answer::Ok(Value::Null), By::Executor, at).expect("it is open");
+    let mut progress = session
+        .answered(&first, RequestAnswer::Ok(Value::Null), By::Executor, at)
+        .expect("it is open");
     assert_eq!((progress.perform.len(), progress.holds.len()), (1, 0));
     let n_before = kept.frames.len();
     kept.keep(&mut progress);
@@ -349,8 +351,9 @@ fn cancelling_withdraws_and_waits_for_what_really_happened() {
         assert!(session.cancel(cancel, at).is_err());
         assert!(session.pending().is_empty());
         let (mut session, progress) = kept.load(&node).expect("nothing changed");
-        let stopped: Vec<Stopped> = progress.withdrawn.iter().map(|item| item.stopped).collect();
-        assert_eq!(stopped, [Stopped::Unknown, Stopped::NotStarted]);
+        let stopped: Vec<CancelExtent> =
+            progress.withdrawn.iter().map(|item| item.stopped).collect();
+        assert_eq!(stopped, [CancelExtent::Unknown, CancelExtent::NotStarted]);
         finish(&mut session, &mut kept, 0);
         assert_eq!(session.end(), Some(&End::Cancelled));
         assert!(kept.load(&node).is_ok());
@@ -363,7 +366,7 @@ fn only_open_requests_can_be_answered() {
     let at = session.chain().at();
     for path in ["1", "b0/0", ""] {
         let path = Path::parse(path).expect("a valid path");
-        let answered = session.answered(&path, Answer::TimedOut, By::Executor, at);
+        let answered = session.answered(&path, RequestAnswer::TimedOut, By::Executor, at);
         assert!(answered.is_err(), "{path}");
     }
 }

@@ -7,9 +7,10 @@ use agentic_replay::record::{
     CancelMode, CancelRecord, EscalateRecord, PermitScope, PublishRecord, VoteRecord,
 };
 use agentic_replay::{
-    Answer, Attendance, Body, By, Delivery, End, ForkDraft, HOLD, HoldReason, Journal, Kinds, Link,
-    Note, Path, Program, Progress, Request, RequestId, Seed, Session, Setting, Signal, Start,
-    State, Summary, SummaryReader, Turn, Upgrade, child_key, parent_of,
+    Attendance, Body, By, Delivery, End, ForkDraft, HOLD, HoldReason, Kinds, Note, Path, Program,
+    RecordChain, RecordLink, Request, RequestAnswer, RequestId, Seed, Session, SessionProgress,
+    SessionSetting, SessionState, Signal, Start, Summary, SummaryReader, Turn, Upgrade, child_key,
+    parent_of,
 };
 use proptest::prelude::*;
 
@@ -73,8 +74,8 @@ struct Life {
 /// A loaded session, what it wants done and every answer that its program got.
 struct Revived {
     session: Session<TidyTree>,
-    progress: Progress,
-    answers: Vec<(Path, Answer)>,
+    progress: SessionProgress,
+    answers: Vec<(Path, RequestAnswer)>,
 }
 
 impl Life {
@@ -88,8 +89,8 @@ impl Life {
         life
     }
 
-    fn keep(&mut self, mut progress: Progress) {
-        let links: Vec<Link> = progress.links.clone();
+    fn keep(&mut self, mut progress: SessionProgress) {
+        let links: Vec<RecordLink> = progress.links.clone();
         self.kept.keep(&mut progress);
         for link in links {
             self.reader.read(&link.record, link.hash, &self.kept.objects).expect("all is kept");
@@ -144,7 +145,8 @@ impl Life {
 
     fn upgrade(&mut self, number: u64) {
         let (kinds, engine) = (Kinds::built_in(), engine());
-        let setting = Setting { engine: &engine, kinds: &kinds, objects: &self.kept.objects };
+        let setting =
+            SessionSetting { engine: &engine, kinds: &kinds, objects: &self.kept.objects };
         let to = Cid::of(&number.to_be_bytes());
         let upgrade = Upgrade { to, at: self.session.chain().at() };
         let (journal, program) = (self.kept.journal(), TidyTree::new(&self.node));
@@ -157,7 +159,8 @@ impl Life {
     /// Goes on as a fork that leaves after so many records.
     fn fork(&mut self, cut: usize) {
         let (kinds, engine) = (Kinds::built_in(), engine());
-        let setting = Setting { engine: &engine, kinds: &kinds, objects: &self.kept.objects };
+        let setting =
+            SessionSetting { engine: &engine, kinds: &kinds, objects: &self.kept.objects };
         let draft = ForkDraft {
             agent: AgentName::parse("alice-fork").expect("a valid name"),
             flow: Cid::of(b"other flow"),
@@ -213,10 +216,11 @@ fn cancel(number: u64) -> CancelRecord {
 
 fn revive(kept: &Kept, node: &Node) -> Revived {
     let (kinds, engine) = (Kinds::built_in(), engine());
-    let setting = Setting { engine: &engine, kinds: &kinds, objects: &kept.objects };
+    let setting = SessionSetting { engine: &engine, kinds: &kinds, objects: &kept.objects };
     let mut answers = Vec::new();
-    let mut fold =
-        |request: &Request, answer: &Answer| answers.push((request.path.clone(), answer.clone()));
+    let mut fold = |request: &Request, answer: &RequestAnswer| {
+        answers.push((request.path.clone(), answer.clone()))
+    };
     let loaded = Session::load(&kept.journal(), TidyTree::new(node), setting, &mut fold);
     let (session, progress) = loaded.expect("nothing changed");
     Revived { session, progress, answers }
@@ -267,12 +271,15 @@ fn check_rest(session: &Session<TidyTree>, summary: &Summary) {
     match session.end() {
         None => assert!(!summary.state.is_over(), "{:?}", summary.state),
         Some(End::Done(value)) => {
-            assert_eq!((summary.state, summary.result.as_ref()), (State::Done, Some(value)));
+            assert_eq!((summary.state, summary.result.as_ref()), (SessionState::Done, Some(value)));
         }
         Some(End::Failed(why)) => {
-            assert_eq!((summary.state, summary.failure.as_ref()), (State::Failed, Some(why)));
+            assert_eq!(
+                (summary.state, summary.failure.as_ref()),
+                (SessionState::Failed, Some(why))
+            );
         }
-        Some(End::Cancelled) => assert_eq!(summary.state, State::Cancelled),
+        Some(End::Cancelled) => assert_eq!(summary.state, SessionState::Cancelled),
     }
 }
 
@@ -286,9 +293,9 @@ fn check_at_rest(kept: &Kept, node: &Node) {
     let mut answered: Vec<_> =
         told.asked.iter().filter_map(|asked| asked.answer.as_ref()).collect();
     answered.sort_by_key(|(seq, ..)| *seq);
-    let heard: Vec<&Answer> = answered.iter().map(|(_, answer, _)| answer).collect();
+    let heard: Vec<&RequestAnswer> = answered.iter().map(|(_, answer, _)| answer).collect();
     // A fork has the answers of what its parent dropped last, too: they reach no program.
-    let told_program: Vec<&Answer> = answers.iter().map(|(_, answer)| answer).collect();
+    let told_program: Vec<&RequestAnswer> = answers.iter().map(|(_, answer)| answer).collect();
     assert_eq!(heard, told_program, "every answer, in order");
     check_attempts(&told, &progress);
     if progress.links.is_empty() {
@@ -320,7 +327,7 @@ fn in_doubt(reader: &SummaryReader) -> BTreeSet<Path> {
 }
 
 /// Compares the reader that looks at open requests alone.
-fn check_open_alone(journal: &Journal, kept: &Kept, reader: &SummaryReader) {
+fn check_open_alone(journal: &RecordChain, kept: &Kept, reader: &SummaryReader) {
     let open = SummaryReader::of_open(journal, &kept.objects).expect("all is kept");
     for attendance in [Attendance::Attended, Attendance::AtRest] {
         let holds = open.as_ref().map_or_else(Vec::new, |open| open.holds(attendance));
@@ -331,7 +338,7 @@ fn check_open_alone(journal: &Journal, kept: &Kept, reader: &SummaryReader) {
     assert_eq!(depends, !in_doubt(reader).is_empty());
 }
 
-fn check_attempts(told: &Summary, progress: &Progress) {
+fn check_attempts(told: &Summary, progress: &SessionProgress) {
     for performance in &progress.perform {
         let path = &performance.request.path;
         let asked = told.asked.iter().rfind(|asked| asked.path == *path);
@@ -342,11 +349,11 @@ fn check_attempts(told: &Summary, progress: &Progress) {
 }
 
 /// Tells the state of a session that was loaded just now.
-fn state_of(session: &Session<TidyTree>, progress: &Progress) -> State {
+fn state_of(session: &Session<TidyTree>, progress: &SessionProgress) -> SessionState {
     match session.end() {
-        Some(End::Done(_)) => return State::Done,
-        Some(End::Failed(_)) => return State::Failed,
-        Some(End::Cancelled) => return State::Cancelled,
+        Some(End::Done(_)) => return SessionState::Done,
+        Some(End::Failed(_)) => return SessionState::Failed,
+        Some(End::Cancelled) => return SessionState::Cancelled,
         None => {}
     }
     let held: BTreeSet<Path> =
@@ -354,19 +361,19 @@ fn state_of(session: &Session<TidyTree>, progress: &Progress) -> State {
     let waits = progress.perform.iter().any(|performance| performance.not_before.is_some());
     let is_child = |request: &Request| request.kind == "spawn";
     if !held.is_empty() {
-        State::Held
+        SessionState::Held
     } else if waits
         || !progress.timers.is_empty()
         || session.unanswered().all(|request| is_child(request))
     {
-        State::Waiting
+        SessionState::Waiting
     } else {
-        State::Running
+        SessionState::Running
     }
 }
 
 /// Tells the earliest instant that a session waits for that was loaded just now.
-fn until_of(told: &Summary, progress: &Progress) -> Option<Instant> {
+fn until_of(told: &Summary, progress: &SessionProgress) -> Option<Instant> {
     let next_at = |path: &Path| {
         let asked = told.asked.iter().rfind(|asked| asked.path == *path)?;
         asked.attempts.last()?.next_at
@@ -441,11 +448,11 @@ fn a_fork_that_ends_at_once_has_its_long_result() {
     let mut life = Life::begin(&Node::Seq(vec![race]));
     let at = life.session.chain().at();
     let (path, long) = (life.session.unanswered().next().expect("two are open").path.clone(), 300);
-    let answer = Answer::Ok(Value::Bytes(vec![7; long << 10]));
+    let answer = RequestAnswer::Ok(Value::Bytes(vec![7; long << 10]));
     let progress = life.session.answered(&path, answer, By::Executor, at).expect("it is open");
     life.keep(progress);
     // What has lost the race has no answer yet: the fork gives it one, and is over.
     life.fork(life.kept.frames.len());
-    assert_eq!(summary(&life.reader, Attendance::AtRest).state, State::Done);
+    assert_eq!(summary(&life.reader, Attendance::AtRest).state, SessionState::Done);
     life.check();
 }

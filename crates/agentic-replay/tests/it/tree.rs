@@ -2,7 +2,7 @@
 
 use agentic_model::{Instant, Value};
 use agentic_replay::{
-    Answer, Delivery, End, HOLD, Path, Program, Request, RequestScope, Seed, Start, Turn,
+    Delivery, End, HOLD, Path, Program, Request, RequestAnswer, RequestScope, Seed, Start, Turn,
 };
 use proptest::prelude::*;
 
@@ -220,10 +220,10 @@ impl World {
         State::Done(Value::List(done))
     }
 
-    fn wake(&mut self, state: &mut State, path: &Path, answer: &Answer) {
+    fn wake(&mut self, state: &mut State, path: &Path, answer: &RequestAnswer) {
         match state {
             State::Waiting(waiting) if waiting == path => {
-                *state = State::Done(if let Answer::Ok(value) = answer {
+                *state = State::Done(if let RequestAnswer::Ok(value) = answer {
                     value.clone()
                 } else {
                     Value::text("failed")

@@ -2,7 +2,7 @@
 
 use agentic_model::{Cid, Instant};
 use agentic_replay::record::UpgradeRecord;
-use agentic_replay::{Body, Kinds, Progress, ReplayError, Session, Setting, Upgrade};
+use agentic_replay::{Body, Kinds, ReplayError, Session, SessionProgress, SessionSetting, Upgrade};
 use proptest::prelude::*;
 
 use crate::session::{Kept, begin, engine, finish};
@@ -16,9 +16,9 @@ fn next_flow() -> Cid {
     Cid::of(b"the next flow")
 }
 
-fn upgrade(kept: &Kept, node: &Node) -> Result<(Session<Tree>, Progress), ReplayError> {
+fn upgrade(kept: &Kept, node: &Node) -> Result<(Session<Tree>, SessionProgress), ReplayError> {
     let (kinds, engine) = (Kinds::built_in(), engine());
-    let setting = Setting { engine: &engine, kinds: &kinds, objects: &kept.objects };
+    let setting = SessionSetting { engine: &engine, kinds: &kinds, objects: &kept.objects };
     let upgrade = Upgrade { to: next_flow(), at: at() };
     Session::upgrade(&kept.journal(), Tree::new(node), setting, upgrade, &mut |_, _| {})
 }

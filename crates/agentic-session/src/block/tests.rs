@@ -5,16 +5,16 @@ use std::collections::BTreeMap;
 use agentic_model::Object;
 use agentic_replay::SessionId;
 use agentic_store::Durability;
-use agentic_store::journal::{Log, payloads};
+use agentic_store::journal::{LogFile, payloads};
 
 use super::super::folder::Folder;
 use super::super::recent::read_journal;
 use super::super::segment::Segments;
 use super::super::tests::{decide_open, space_with_an_agent};
-use super::super::{Begin, KeySource, State, flow_object, prove, resume, start};
+use super::super::{Begin, KeySource, SessionState, flow_object, prove, resume, start};
 use super::*;
 use crate::decide::Action;
-use crate::{Error, Options};
+use crate::{Error, SessionOptions};
 use agentic_model::AgentName;
 
 /// A flow whose records are enough for a block.
@@ -30,7 +30,7 @@ fn started(space: &SessionSpace, agent: AgentName, source: &str) -> SessionId {
 
 /// Opens a space as a new command does.
 fn anew(space: &SessionSpace) -> SessionSpace {
-    SessionSpace::open(space.repository().common_dir(), Options::default())
+    SessionSpace::open(space.repository().common_dir(), SessionOptions::default())
         .expect("it is a repository")
 }
 
@@ -38,7 +38,7 @@ fn anew(space: &SessionSpace) -> SessionSpace {
 fn replace_log(space: &SessionSpace, id: &SessionId, payloads: &[Vec<u8>]) {
     let dir = Folder::of(space, id).log();
     std::fs::remove_dir_all(&dir).expect("it is there");
-    let (mut log, _) = Log::open(&dir).expect("writable");
+    let (mut log, _) = LogFile::open(&dir).expect("writable");
     let payloads: Vec<&[u8]> = payloads.iter().map(Vec::as_slice).collect();
     log.append(&payloads, Durability::Full).expect("writable");
 }
@@ -59,7 +59,7 @@ fn a_long_log_is_short_once_it_is_sealed_and_says_the_same() {
     decide_open(&space, &id, Action::Approve);
     resume(&space, &id).expect("it goes on");
     let space = anew(&space);
-    assert_eq!(space.session(&id).expect("sound").state, State::Done);
+    assert_eq!(space.session(&id).expect("sound").state, SessionState::Done);
     assert_eq!(
         prove(&space, &id).expect("sound").n_sealed,
         space.session(&id).expect("sound").n_records as usize
@@ -109,7 +109,7 @@ fn a_log_of_records_alone_is_read_as_ever() {
     assert_eq!(prove(&space, &id).expect("sound").n_sealed, frames.len());
     decide_open(&space, &id, Action::Approve);
     resume(&space, &id).expect("it goes on");
-    assert_eq!(space.session(&id).expect("sound").state, State::Done);
+    assert_eq!(space.session(&id).expect("sound").state, SessionState::Done);
 }
 
 #[test]
@@ -121,7 +121,7 @@ fn whoever_knows_a_log_as_it_was_reads_on_behind_its_block() {
     let other = anew(&space);
     let folder = Folder::of(&other, &id);
     let known = read_journal(&other, &id).expect("sound");
-    let (mut log, _) = Log::open(&folder.log()).expect("readable");
+    let (mut log, _) = LogFile::open(&folder.log()).expect("readable");
     shorten(&anew(&space), &folder, &mut log, &[]).expect("writable");
     assert_eq!(payloads(&folder.log()).expect("readable").len(), 2);
     assert_eq!(read_journal(&other, &id).expect("sound"), known);

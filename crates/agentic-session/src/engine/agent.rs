@@ -3,7 +3,7 @@
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use agentic_model::{AgentName, Briefing, InvalidName};
-use agentic_space::spawn::{Origin, spawn};
+use agentic_space::spawn::{SpawnOrigin, spawn};
 
 use crate::unique::unique_number;
 use crate::{Error, KeySource, SessionSpace};
@@ -48,7 +48,7 @@ pub fn own_agent(
     key: &str,
     briefing: &str,
 ) -> Result<AgentName, AgentFailure> {
-    ensure_agent(space, &format!("run-{key}"), briefing, &Origin::Root)
+    ensure_agent(space, &format!("run-{key}"), briefing, &SpawnOrigin::Root)
 }
 
 /// Returns the agent of a name; makes it if it is not there yet.
@@ -59,7 +59,7 @@ pub fn ensure_agent(
     space: &SessionSpace,
     name: &str,
     briefing: &str,
-    origin: &Origin,
+    origin: &SpawnOrigin,
 ) -> Result<AgentName, AgentFailure> {
     let name = AgentName::parse(name)?;
     if space.head(&name).is_err() {

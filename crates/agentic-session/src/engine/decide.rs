@@ -1,13 +1,13 @@
 //! Decisions as pipelines speak of them: the node of a run, and a choice.
 
 use agentic_model::{Oid, Value};
-use agentic_replay::engine::{Decided, RunDecision, RunId};
+use agentic_replay::engine::{CountedDecision, RunDecision, RunId};
 use agentic_replay::{HOLD, Path, RequestId, SessionId};
 
-use crate::decide::{self, Action, ApprovalScope, Decision, Draft};
+use crate::decide::{self, Action, ApprovalScope, Decision, DecisionDraft};
 use crate::error::{DecisionError, RequestError};
 use crate::go_on;
-use crate::hold::{Filter, Named, Pending, find_hold, pending, winner};
+use crate::hold::{Filter, NamedRequest, PendingHold, find_hold, pending, winner};
 use crate::{Error, Result, SessionSpace};
 
 /// Decides a hold of a session.
@@ -16,18 +16,18 @@ pub(super) fn decide(
     client: &'static str,
     id: &SessionId,
     decision: &RunDecision,
-) -> Result<Decided> {
+) -> Result<CountedDecision> {
     let (action, value) = action_of(&decision.choice);
     let pending = match named(space, id, decision)? {
-        Named::Open(pending) => pending,
-        Named::Decided { session, id, commit, decision: earlier, cancelled_by } => {
+        NamedRequest::Open(pending) => pending,
+        NamedRequest::Decided { session, id, commit, decision: earlier, cancelled_by } => {
             let earlier = earlier.map(|made| *made);
-            let earlier = Earlier { session, id, commit, decision: earlier, cancelled_by };
+            let earlier = EarlierAnswer { session, id, commit, decision: earlier, cancelled_by };
             return repeated(space, earlier, action, value, &decision.actor);
         }
     };
     let session = pending.hold.session;
-    let draft = Draft {
+    let draft = DecisionDraft {
         action,
         value,
         scope: ApprovalScope::Once,
@@ -39,7 +39,7 @@ pub(super) fn decide(
         accepts: None,
     };
     match decide::decide(space, &pending, &draft) {
-        Ok(done) => Ok(Decided {
+        Ok(done) => Ok(CountedDecision {
             run: RunId::new(session.to_string()),
             request: session.short_request(&pending.hold.id),
             action: done.decision.action.name().to_owned(),
@@ -54,11 +54,17 @@ pub(super) fn decide(
                 // The session records the expiry and goes on; then it can be said who won.
                 go_on(space, &session)?;
                 let named = find_hold(space, &session.short_request(&pending.hold.id));
-                if let Ok(Named::Decided { session, id, commit, decision: made, cancelled_by }) =
-                    named
+                if let Ok(NamedRequest::Decided {
+                    session,
+                    id,
+                    commit,
+                    decision: made,
+                    cancelled_by,
+                }) = named
                 {
                     let made = made.map(|made| *made);
-                    let earlier = Earlier { session, id, commit, decision: made, cancelled_by };
+                    let earlier =
+                        EarlierAnswer { session, id, commit, decision: made, cancelled_by };
                     return repeated(space, earlier, action, draft.value, &decision.actor);
                 }
             }
@@ -77,7 +83,7 @@ fn action_of(choice: &str) -> (Action, Option<Value>) {
 }
 
 /// Finds the hold that is meant, open or decided.
-fn named(space: &SessionSpace, id: &SessionId, decision: &RunDecision) -> Result<Named> {
+fn named(space: &SessionSpace, id: &SessionId, decision: &RunDecision) -> Result<NamedRequest> {
     if let Some(node) = &decision.hold {
         return match node.contains('.') {
             true => find_hold(space, node),
@@ -85,17 +91,17 @@ fn named(space: &SessionSpace, id: &SessionId, decision: &RunDecision) -> Result
         };
     }
     let open = pending(space, &Filter::default())?;
-    let mut own: Vec<Pending> =
+    let mut own: Vec<PendingHold> =
         open.into_iter().filter(|pending| pending.hold.session == *id).collect();
     match own.len() {
-        1 => Ok(Named::Open(Box::new(own.remove(0)))),
+        1 => Ok(NamedRequest::Open(Box::new(own.remove(0)))),
         0 => {
             // The agent's other sessions may be its children, and what was decided is told as such.
             let agent = space.session(id)?.agent;
             find_hold(space, agent.as_str())
         }
         _ => {
-            let request = |pending: &Pending| id.short_request(&pending.hold.id);
+            let request = |pending: &PendingHold| id.short_request(&pending.hold.id);
             let candidates = own.iter().map(request).collect();
             Err(Error::Request(RequestError::Ambiguous { id: id.short(), candidates }))
         }
@@ -124,7 +130,7 @@ pub fn request_at(space: &SessionSpace, id: &SessionId, node: &str) -> Result<St
 }
 
 /// What was decided before.
-struct Earlier {
+struct EarlierAnswer {
     session: SessionId,
     id: RequestId,
     commit: Option<Oid>,
@@ -135,18 +141,18 @@ struct Earlier {
 /// Says who was first; the same person repeating the same choice succeeds.
 fn repeated(
     space: &SessionSpace,
-    earlier: Earlier,
+    earlier: EarlierAnswer,
     action: Action,
     value: Option<Value>,
     actor: &str,
-) -> Result<Decided> {
-    let Earlier { session, id, commit, decision, cancelled_by } = earlier;
+) -> Result<CountedDecision> {
+    let EarlierAnswer { session, id, commit, decision, cancelled_by } = earlier;
     let request = session.short_request(&id);
     if let (Some(decision), Some(commit)) = (&decision, commit)
         && (decision.action, &decision.value) == (action, &value)
         && decision.principal == actor
     {
-        return Ok(Decided {
+        return Ok(CountedDecision {
             run: RunId::new(session.to_string()),
             request,
             action: decision.action.name().to_owned(),

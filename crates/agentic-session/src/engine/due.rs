@@ -17,7 +17,7 @@ use crate::{Result, SessionSpace};
 
 /// How a session was when somebody was told of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Looked {
+pub(super) struct SessionLook {
     n_records: usize,
     /// Where the branch of its agent stood: a decision moves it.
     head: Option<Oid>,
@@ -32,13 +32,13 @@ pub(super) struct Looked {
 /// once, so that whoever drives it finds out.
 pub(super) fn list(
     space: &SessionSpace,
-    looked: &mut BTreeMap<SessionId, Looked>,
+    looked: &mut BTreeMap<SessionId, SessionLook>,
 ) -> Result<Vec<SessionId>> {
     let open = list_open(space)?;
     looked.retain(|id, _| open.binary_search(id).is_ok());
     let mut due = Vec::new();
     for id in open {
-        let seen = Looked::at(space, &id, looked.get(&id));
+        let seen = SessionLook::at(space, &id, looked.get(&id));
         let is_due = match looked.get(&id) {
             Some(before) => {
                 let is_left = seen.again_at.is_some_and(|at| at > space.now());
@@ -52,29 +52,29 @@ pub(super) fn list(
             due.push((seen.next, id));
             // What was due at an instant is told once.
             let next = seen.next.filter(|next| *next > space.now());
-            looked.insert(id, Looked { next, ..seen });
+            looked.insert(id, SessionLook { next, ..seen });
         }
     }
     due.sort();
     Ok(due.into_iter().map(|(_, id)| id).collect())
 }
 
-impl Looked {
+impl SessionLook {
     /// Looks at a session; as long as it has no further records, when it is due is known.
-    fn at(space: &SessionSpace, id: &SessionId, before: Option<&Looked>) -> Looked {
+    fn at(space: &SessionSpace, id: &SessionId, before: Option<&SessionLook>) -> SessionLook {
         let Ok(journal) = read_journal(space, id) else {
-            return Looked { n_records: 0, head: None, next: None, again_at: None };
+            return SessionLook { n_records: 0, head: None, next: None, again_at: None };
         };
         let n_records = journal.records().len();
         let head = space.head(&journal.start().agent).ok();
         if let Some(before) = before.filter(|before| before.n_records == n_records) {
-            let Looked { next, again_at, .. } = *before;
-            return Looked { n_records, head, next, again_at };
+            let SessionLook { next, again_at, .. } = *before;
+            return SessionLook { n_records, head, next, again_at };
         }
         let summary = summary::read(space, id).ok();
         let next = summary.as_ref().and_then(|summary| next_of(space, summary));
         let again_at = summary.and_then(|summary| summary.again_at);
-        Looked { n_records, head, next, again_at }
+        SessionLook { n_records, head, next, again_at }
     }
 }
 

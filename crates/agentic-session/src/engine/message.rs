@@ -1,13 +1,13 @@
 //! What people are told of a hold.
 
 use agentic_model::{Map, Value, json};
-use agentic_plan::{Message, Severity};
+use agentic_plan::{ChannelMessage, MessageSeverity};
 use agentic_replay::HoldReason;
 
-use crate::hold::Pending;
+use crate::hold::PendingHold;
 
 /// Writes the message about an open hold: what is asked, about what, and what may be chosen.
-pub fn message_of(pending: &Pending) -> Message {
+pub fn message_of(pending: &PendingHold) -> ChannelMessage {
     let hold = &pending.hold;
     let request = hold.session.short_request(&hold.id);
     let field = |key: &str| hold.payload.get(key);
@@ -22,11 +22,11 @@ pub fn message_of(pending: &Pending) -> Message {
         }
     };
     let question = text("question").unwrap_or(otherwise);
-    let own = text("severity").and_then(|word| Severity::parse(&word));
+    let own = text("severity").and_then(|word| MessageSeverity::parse(&word));
     let waits_too_long = pending.overdue || hold.n_escalations > 0;
     let severity = own.unwrap_or(match hold.reason {
-        HoldReason::Asked if !waits_too_long => Severity::Medium,
-        HoldReason::Asked | HoldReason::NotAllowed | HoldReason::InDoubt => Severity::High,
+        HoldReason::Asked if !waits_too_long => MessageSeverity::Medium,
+        HoldReason::Asked | HoldReason::NotAllowed | HoldReason::InDoubt => MessageSeverity::High,
     });
     let offered = field("choices").and_then(Value::as_list).unwrap_or_default();
     let offered: Vec<&str> = offered.iter().filter_map(Value::as_text).collect();
@@ -42,13 +42,13 @@ pub fn message_of(pending: &Pending) -> Message {
     }
     let for_whom = pending.policy.assignees.iter().map(Value::text).collect();
     metadata.insert("assignees".to_owned(), Value::List(for_whom));
-    Message {
+    ChannelMessage {
         subject: subject.to_owned(),
         id: request,
         title: question.lines().next().unwrap_or_default().to_owned(),
         body: text("body").unwrap_or_else(|| body(&question, &evidence)),
         severity,
-        actions: Message::actions_of(&offered),
+        actions: ChannelMessage::actions_of(&offered),
         evidence: vec![evidence],
         links: Vec::new(),
         run: hold.session.to_string(),

@@ -6,7 +6,7 @@ use agentic_model::Instant;
 use agentic_replay::SessionId;
 
 use crate::{Result, SessionSpace};
-use crate::{State, children};
+use crate::{SessionState, children};
 
 /// The longest pause that a run is waited for, in milliseconds; after a longer one a worker or
 /// `session tick` goes on.
@@ -35,7 +35,7 @@ pub(super) fn next_pause(
     id: &SessionId,
 ) -> Result<Option<(Instant, SessionId)>> {
     let summary = space.session(id)?;
-    if summary.state != State::Waiting {
+    if summary.state != SessionState::Waiting {
         return Ok(None);
     }
     if let Some(until) = summary.until {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use agentic_lang_pipeline::PlannedRun;
 use agentic_lang_pipeline::native::Natives;
-use agentic_lang_pipeline::{Compiled, Needs};
+use agentic_lang_pipeline::{CompiledSource, Needs};
 use agentic_plan::{Backend, BuiltinKind, Implementation, Registry, RegistryError};
 
 use crate::error::ProgramError;
@@ -62,6 +62,6 @@ pub(super) fn with_flows(space: &SessionSpace, run: PlannedRun) -> Result<Planne
         };
         pinned.register(spec).map_err(taken)?;
     }
-    let compiled = Compiled { registry: Arc::new(pinned), ..run.compiled };
+    let compiled = CompiledSource { registry: Arc::new(pinned), ..run.compiled };
     Ok(PlannedRun { compiled, ..run })
 }

@@ -1,7 +1,7 @@
 //! Plans that are stored, with where their nodes come from.
 
 use agentic_model::Kind;
-use agentic_plan::{Plan, SOURCE_MAP_KIND, SourceMap};
+use agentic_plan::{Plan, PlanSourceMap, SOURCE_MAP_KIND};
 
 use crate::error::ProgramError;
 use crate::{Error, Result, SessionSpace};
@@ -12,7 +12,7 @@ use crate::{Error, Result, SessionSpace};
 ///
 /// # Errors
 /// Fails when there is no such object, and when it is not a plan that can run.
-pub fn stored_plan(space: &SessionSpace, id: &str) -> Result<(Plan, SourceMap)> {
+pub fn stored_plan(space: &SessionSpace, id: &str) -> Result<(Plan, PlanSourceMap)> {
     let cid = space.find_object(id)?;
     let plan = Plan::from_object(&space.object(cid)?).map_err(|error| {
         Error::Program(ProgramError::NotAPlan {
@@ -23,7 +23,7 @@ pub fn stored_plan(space: &SessionSpace, id: &str) -> Result<(Plan, SourceMap)> 
     })?;
     let kind = Kind::parse(SOURCE_MAP_KIND).expect("a valid name");
     let beside = space.objects_beside(cid, &kind)?;
-    let maps = beside.iter().filter_map(SourceMap::from_object);
+    let maps = beside.iter().filter_map(PlanSourceMap::from_object);
     let own = maps.filter(|(plan, _)| *plan == cid).map(|(_, places)| places).next();
     Ok((plan, own.unwrap_or_default()))
 }

@@ -13,13 +13,13 @@ use agentic_model::{Value, json};
 use agentic_plan::standard_registry;
 use agentic_replay::End;
 use agentic_replay::engine::{
-    Attendance, Cancellation, DurableEngine, EngineError, RunDecision, RunStart,
+    Cancellation, DurableEngine, EngineError, RunAttendance, RunDecision, RunStart,
 };
 use agentic_replay::record::CancelMode;
 
 use self::memory::Memory;
-use super::Embedded;
-use crate::{Options, SessionSpace};
+use super::EmbeddedEngine;
+use crate::{SessionOptions, SessionSpace};
 
 /// Cases: what is done, a line each, and under it what every engine answers.
 const CASES: [(&str, &str); 9] = [
@@ -203,9 +203,9 @@ fn the_embedded_engine_answers_the_cases() {
             let done = run_git(folder.path(), arguments).expect("git runs");
             done.checked(arguments).expect("it works");
         }
-        let space =
-            SessionSpace::open(folder.path(), Options::default()).expect("it is a repository");
-        check(&Embedded::new(&space, "test"), title, script);
+        let space = SessionSpace::open(folder.path(), SessionOptions::default())
+            .expect("it is a repository");
+        check(&EmbeddedEngine::new(&space, "test"), title, script);
     }
 }
 
@@ -222,8 +222,8 @@ fn check(engine: &dyn DurableEngine<PlannedRun>, title: &str, script: &str) {
 fn act(engine: &dyn DurableEngine<PlannedRun>, line: &str) -> Result<String, EngineError> {
     let words: Vec<&str> = line.split(' ').collect();
     match words.as_slice() {
-        ["start", key, ..] => begin(engine, key, line, Attendance::Attended),
-        ["record", key, ..] => begin(engine, key, line, Attendance::Detached),
+        ["start", key, ..] => begin(engine, key, line, RunAttendance::Attended),
+        ["record", key, ..] => begin(engine, key, line, RunAttendance::Detached),
         ["due"] => {
             let due = engine.due()?;
             let keys: Result<Vec<String>, EngineError> =
@@ -264,7 +264,7 @@ fn begin(
     engine: &dyn DurableEngine<PlannedRun>,
     key: &str,
     line: &str,
-    attendance: Attendance,
+    attendance: RunAttendance,
 ) -> Result<String, EngineError> {
     let source = line.splitn(3, ' ').nth(2).expect("a case has a program").to_owned();
     let compiled = compile(&source, Arc::new(standard_registry())).expect("it compiles");

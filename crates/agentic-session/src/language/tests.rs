@@ -9,21 +9,21 @@ mod of_file;
 use agentic_model::{Instant, Object, Value};
 use agentic_providers::host::{CancelFlag, Host};
 use agentic_replay::{
-    Answer, Delivery, EffectClass, End, Handling, KindRule, Kinds, Language, Path, PinnedProgram,
-    Program, ProgramFault, Request, Seed, Start, State, Turn, behaviour, source_of,
+    Delivery, EffectClass, End, Handling, KindRule, Kinds, Language, Path, PinnedProgram, Program,
+    ProgramFault, Request, RequestAnswer, Seed, SessionState, Start, Turn, behaviour, source_of,
 };
 
-use super::Registered;
+use super::LanguageEntry;
 use crate::decide::Action;
 use crate::performer::{Performer, PerformerSetting};
 use crate::tests::{decide_open, space_with_an_agent};
 use crate::{
-    Begin, Clock, Executor, KeySource, Memory, Options, SessionSpace, Verdict, replay, resume,
-    start,
+    Begin, Clock, KeySource, Memory, ReplayVerdict, RunExecutor, SessionOptions, SessionSpace,
+    replay, resume, start,
 };
 
 /// The line that adds the language.
-pub(crate) const LINES: Registered = Registered { language: &Lines, performer };
+pub(crate) const LINES: LanguageEntry = LanguageEntry { language: &Lines, performer };
 
 const UPPER: &str = "upper";
 
@@ -77,11 +77,11 @@ impl Program for Run {
 
     fn deliver(&mut self, delivery: Delivery) -> Turn {
         match delivery.answer {
-            Answer::Ok(value) => self.answers.push(value),
-            Answer::Failed(failure) => {
+            RequestAnswer::Ok(value) => self.answers.push(value),
+            RequestAnswer::Failed(failure) => {
                 return Turn { end: Some(End::Failed(failure)), ..Turn::default() };
             }
-            Answer::Cancelled(_) | Answer::TimedOut => {
+            RequestAnswer::Cancelled(_) | RequestAnswer::TimedOut => {
                 return Turn { end: Some(End::Cancelled), ..Turn::default() };
             }
         }
@@ -101,9 +101,9 @@ fn performer(_setting: &PerformerSetting<'_>) -> Result<Box<dyn Performer>, Prog
 struct Upper;
 
 impl Performer for Upper {
-    fn compute(&mut self, request: &Request) -> Option<Answer> {
+    fn compute(&mut self, request: &Request) -> Option<RequestAnswer> {
         let text = request.payload.get("question").and_then(Value::as_text)?;
-        (request.kind == UPPER).then(|| Answer::Ok(Value::text(text.to_uppercase())))
+        (request.kind == UPPER).then(|| RequestAnswer::Ok(Value::text(text.to_uppercase())))
     }
 }
 
@@ -114,7 +114,7 @@ fn flow(source: &str) -> Object {
 #[test]
 fn a_fifth_language_runs_in_memory() {
     let flow = flow("upper one\nupper two");
-    let executor = Executor::new(&flow).expect("it is a program");
+    let executor = RunExecutor::new(&flow).expect("it is a program");
     let folder = std::env::temp_dir();
     let memory = Memory::new(executor, folder, flow.cid(), None);
     let program = Run { lines: vec!["upper one".into(), "upper two".into()], answers: vec![] };
@@ -137,16 +137,16 @@ fn a_fifth_language_runs_durably_holds_and_replays() {
     };
     let id = start(&space, begin).expect("it starts");
     let state = |space: &SessionSpace| space.session(&id).expect("readable").state;
-    assert_eq!(state(&space), State::Held);
+    assert_eq!(state(&space), SessionState::Held);
     decide_open(&space, &id, Action::Approve);
     // Another process goes on: it has the records alone.
     drop(space);
-    let space = SessionSpace::open(folder.path(), Options::default()).expect("it is there");
+    let space = SessionSpace::open(folder.path(), SessionOptions::default()).expect("it is there");
     resume(&space, &id).expect("it goes on");
-    assert_eq!(state(&space), State::Done);
+    assert_eq!(state(&space), SessionState::Done);
     let result = space.session(&id).expect("readable").result.expect("it is done");
     let list = result.as_list().expect("a list of answers").to_vec();
     assert_eq!((&list[0], &list[2]), (&Value::text("ONE"), &Value::text("TWO")));
     let verdict = replay(&space, &id, None).expect("readable");
-    assert!(matches!(verdict, Verdict::Same), "{verdict:?}");
+    assert!(matches!(verdict, ReplayVerdict::Same), "{verdict:?}");
 }

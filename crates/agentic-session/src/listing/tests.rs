@@ -5,16 +5,16 @@ use std::path::Path;
 use agentic_model::{AgentName, Value};
 use agentic_replay::record::CancelMode;
 use agentic_store::Durability;
-use agentic_store::journal::Log;
+use agentic_store::journal::LogFile;
 
 use super::{newest_with_key, with_key};
 use crate::folder::Folder;
 use crate::hold::{Filter, pending};
 use crate::recent::read_journal;
-use crate::stamp::{Shard, Stamp};
+use crate::stamp::{FolderStamp, Shard};
 use crate::tests::{agent_in, repository};
 use crate::{Begin, KeySource, cancel, flow_object, start};
-use crate::{Options, SessionSpace};
+use crate::{SessionOptions, SessionSpace};
 
 /// Makes a repository with agents that each have a session of many records under their own name.
 fn space_with_long_sessions(folder: &Path, agents: &[&str]) -> SessionSpace {
@@ -39,7 +39,7 @@ fn space_with_long_sessions(folder: &Path, agents: &[&str]) -> SessionSpace {
 
 /// Opens a space as a new command does, which knows nothing yet.
 fn new_command(folder: &Path) -> SessionSpace {
-    SessionSpace::open(folder, Options::default()).expect("it is a repository")
+    SessionSpace::open(folder, SessionOptions::default()).expect("it is a repository")
 }
 
 /// Counts the bytes that this thread reads from files while something runs.
@@ -83,7 +83,7 @@ fn a_session_is_found_without_reading_the_others() {
 
 /// Waits until the folders of sessions have been as they are for so long that their stamps are kept.
 fn settle(space: &SessionSpace) {
-    let stamp = |shard: Shard| Stamp::of(&shard).expect("it can be looked at");
+    let stamp = |shard: Shard| FolderStamp::of(&shard).expect("it can be looked at");
     let layout = space.repository().layout();
     while !Shard::all(layout).filter_map(stamp).all(|stamp| stamp.is_settled()) {
         std::thread::yield_now();
@@ -211,7 +211,7 @@ fn a_log_that_was_cut_is_read_from_the_beginning() {
     let last = before.records().last().expect("it began");
     let torn = before.chain().append(last.at, last.body.clone());
     let folder_of_log = Folder::of(&space, &id).log();
-    let (mut log, _) = Log::open(&folder_of_log).expect("writable");
+    let (mut log, _) = LogFile::open(&folder_of_log).expect("writable");
     log.append(&[torn.bytes.as_slice()], Durability::Full).expect("writable");
     drop(log);
     let longer = read_journal(&space, &id).expect("its records are sound");

@@ -4,24 +4,24 @@ use std::path::Path;
 use std::sync::mpsc::Receiver;
 use std::thread;
 
-use agentic_lang_agent::Capture;
+use agentic_lang_agent::TraceCapture;
 use agentic_model::{Object, Value};
 use agentic_providers::host::CancelFlag;
 use agentic_replay::SessionId;
 
-use super::{Interest, Observer, Presence, RunEvent};
+use super::{Interest, Observer, ScreenEvent, ScreenPresence};
 use crate::tests::{agent_in, repository};
-use crate::{Begin, KeySource, Options, SessionSpace, State, flow_object, start};
+use crate::{Begin, KeySource, SessionOptions, SessionSpace, SessionState, flow_object, start};
 
 /// How often each program says something.
 const N_SAID: usize = 200;
 
 /// A space that is watched.
-fn watched(folder: &Path, stop: CancelFlag) -> (SessionSpace, Receiver<RunEvent>) {
+fn watched(folder: &Path, stop: CancelFlag) -> (SessionSpace, Receiver<ScreenEvent>) {
     drop(repository(folder));
-    let interest = Interest { trace: Capture::Off, presence: Presence::Nobody };
+    let interest = Interest { trace: TraceCapture::Off, presence: ScreenPresence::Nobody };
     let (observer, told) = Observer::channel(interest);
-    let options = Options { observer: Some(observer), stop, ..Options::default() };
+    let options = SessionOptions { observer: Some(observer), stop, ..SessionOptions::default() };
     (SessionSpace::open(folder, options).expect("it is a repository"), told)
 }
 
@@ -46,13 +46,13 @@ fn say(word: &str) -> (SessionId, Vec<(SessionId, String)>) {
     let flow = flow_object(&source).expect("it is short");
     let watcher = thread::spawn(move || {
         let said = told.into_iter().filter_map(|event| match event {
-            RunEvent::Said { session, event } => {
+            ScreenEvent::Said { session, event } => {
                 Some((session, event.data.as_text().unwrap_or_default().to_owned()))
             }
-            RunEvent::Writing(_)
-            | RunEvent::Written
-            | RunEvent::Question(_)
-            | RunEvent::Pause(_) => None,
+            ScreenEvent::Writing(_)
+            | ScreenEvent::Written
+            | ScreenEvent::Question(_)
+            | ScreenEvent::Pause(_) => None,
         });
         said.collect()
     });
@@ -81,7 +81,7 @@ fn a_space_that_is_to_stop_does_not_stop_another() {
         let id = begin(&space, flow());
         space.session(&id).expect("its records are sound").state
     });
-    assert_eq!(states, [State::Waiting, State::Done]);
+    assert_eq!(states, [SessionState::Waiting, SessionState::Done]);
 }
 
 #[test]
@@ -102,7 +102,7 @@ fn a_run_is_left_once_its_watcher_has_seen_all_of_it() {
     let left_by_run = seen.clone();
     let watcher = thread::spawn(move || {
         for event in told {
-            let is_pause = matches!(event, RunEvent::Pause(_));
+            let is_pause = matches!(event, ScreenEvent::Pause(_));
             if is_pause {
                 let _ = seen.send("seen");
             }

@@ -1,15 +1,15 @@
 //! Logs that do not say what was sealed of them.
 
 use agentic_model::Value;
-use agentic_replay::{Body, Chain, Journal, SessionId};
+use agentic_replay::{Body, Chain, RecordChain, SessionId};
 use agentic_store::Durability;
-use agentic_store::journal::Log;
+use agentic_store::journal::LogFile;
 
 use super::super::folder::Folder;
 use super::super::recent::read_journal;
 use super::super::tests::{agent_in, repository};
-use super::super::{Begin, KeySource, State, flow_object, prove, resume, start};
-use crate::{Error, Options, SessionSpace};
+use super::super::{Begin, KeySource, SessionState, flow_object, prove, resume, start};
+use crate::{Error, SessionOptions, SessionSpace};
 
 /// Makes a repository with one session that waits for a human, and opens it as a new command does.
 fn held_session(folder: &std::path::Path) -> (SessionSpace, SessionId) {
@@ -20,14 +20,14 @@ fn held_session(folder: &std::path::Path) -> (SessionSpace, SessionId) {
     let begin =
         Begin { agent, flow, parts, input: Value::Null, key, key_source: KeySource::Named, allow };
     let id = start(&space, begin).expect("it runs to its question");
-    (SessionSpace::open(folder, Options::default()).expect("it is a repository"), id)
+    (SessionSpace::open(folder, SessionOptions::default()).expect("it is a repository"), id)
 }
 
 /// Puts other records in the place of a session's log.
 fn replace_log(space: &SessionSpace, id: &SessionId, frames: &[Vec<u8>]) {
     let log = Folder::of(space, id).log();
     std::fs::remove_dir_all(&log).expect("it is there");
-    let (mut log, _) = Log::open(&log).expect("writable");
+    let (mut log, _) = LogFile::open(&log).expect("writable");
     let frames: Vec<&[u8]> = frames.iter().map(Vec::as_slice).collect();
     log.append(&frames, Durability::Full).expect("writable");
 }
@@ -37,7 +37,7 @@ fn a_log_that_was_chained_anew_is_damaged() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let (space, id) = held_session(folder.path());
     let (frames, _) = Folder::of(&space, &id).frames(&space).expect("they are readable");
-    let journal = Journal::read(&frames).expect("they are sound");
+    let journal = RecordChain::read(&frames).expect("they are sound");
     let mut chain = Chain::empty();
     let forged = journal.records().iter().map(|record| {
         let mut body = record.body.clone();
@@ -47,7 +47,7 @@ fn a_log_that_was_chained_anew_is_damaged() {
         chain.append(record.at, body).bytes
     });
     let forged: Vec<Vec<u8>> = forged.collect();
-    assert!(Journal::read(&forged).is_ok());
+    assert!(RecordChain::read(&forged).is_ok());
     replace_log(&space, &id, &forged);
 
     let is_damage = |error: Error| {
@@ -65,11 +65,11 @@ fn a_log_that_lost_sealed_records_is_found_and_gets_them_back() {
     let (frames, _) = Folder::of(&space, &id).frames(&space).expect("they are readable");
     for n_left in 0..frames.len() {
         replace_log(&space, &id, &frames[..n_left]);
-        let space =
-            SessionSpace::open(folder.path(), Options::default()).expect("it is a repository");
+        let space = SessionSpace::open(folder.path(), SessionOptions::default())
+            .expect("it is a repository");
         // Whoever only reads restores nothing.
         let summary = space.session(&id).expect("what is sealed is readable");
-        assert_eq!((summary.state, summary.n_records), (State::Held, frames.len() as u64));
+        assert_eq!((summary.state, summary.n_records), (SessionState::Held, frames.len() as u64));
         assert!(prove(&space, &id).is_err(), "{n_left} records are left");
 
         resume(&space, &id).expect("it waits again");

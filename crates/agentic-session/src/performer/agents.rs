@@ -11,7 +11,7 @@ use agentic_model::{Object, Value, json};
 use agentic_providers::configuration::Configuration;
 use agentic_providers::model::{Adapter, TASK_REQUEST};
 use agentic_providers::tool::{AGENT_TOOL_REQUEST, reads_web};
-use agentic_replay::{Answer, ProgramFault, Request};
+use agentic_replay::{ProgramFault, Request, RequestAnswer};
 
 use super::{Carrier, CommandLine, Performer, PerformerSetting, RunTerms};
 use crate::provision::Provision;
@@ -44,7 +44,7 @@ impl AgentPerformer {
     }
 
     /// A panic under the lock leaves counters behind, never half of one.
-    fn perform(&self, request: &Request) -> Option<Answer> {
+    fn perform(&self, request: &Request) -> Option<RequestAnswer> {
         self.mock.lock().unwrap_or_else(PoisonError::into_inner).perform(request)
     }
 
@@ -73,11 +73,11 @@ impl AgentPerformer {
 }
 
 impl Performer for AgentPerformer {
-    fn compute(&mut self, request: &Request) -> Option<Answer> {
+    fn compute(&mut self, request: &Request) -> Option<RequestAnswer> {
         self.perform(request)
     }
 
-    fn fold(&mut self, request: &Request, _answer: &Answer) {
+    fn fold(&mut self, request: &Request, _answer: &RequestAnswer) {
         // The recorded answer counts; what is needed is what it left behind.
         let _ = self.perform(request);
     }

@@ -1,13 +1,13 @@
 //! What programs of the context language ask: models, tools and memories, made up or outside, and
 //! what an input lacks.
 
-use agentic_lang_context::provider::{self, MockMemory, MockModel, ScriptedModel, mock_tool};
+use agentic_lang_context::provider::{self, EmptyModel, MockMemory, PreparedModel, mock_tool};
 use agentic_lang_context::{
-    Cast, INPUT_REQUEST, MEMORY_REQUEST, MODEL_REQUEST, Models, TOOL_REQUEST, Tools,
+    Cast, INPUT_REQUEST, MEMORY_REQUEST, MODEL_REQUEST, ProgramModels, ProgramTools, TOOL_REQUEST,
 };
 use agentic_model::Value;
 use agentic_providers::provider::Providers;
-use agentic_replay::{Answer, Failure, ProgramFault, Request};
+use agentic_replay::{ProgramFailure, ProgramFault, Request, RequestAnswer};
 
 use super::{Carrier, Performer, PerformerSetting, RunTerms};
 use crate::provision::Provision;
@@ -24,25 +24,27 @@ pub(crate) fn performer(
 /// Performs what a program of the context language asks.
 #[derive(Debug)]
 pub(crate) struct CastPerformer {
-    model: Option<Model>,
-    tools: Tools,
+    model: Option<CastModel>,
+    tools: ProgramTools,
     mock_memory: MockMemory,
 }
 
 /// Who makes up what models reply.
 #[derive(Debug)]
-enum Model {
-    Mock(MockModel),
-    Scripted(ScriptedModel),
+enum CastModel {
+    Mock(EmptyModel),
+    Scripted(PreparedModel),
 }
 
 impl CastPerformer {
     /// Makes the performer of a program with a cast.
     pub fn new(cast: &Cast) -> CastPerformer {
         let model = match &cast.models {
-            Models::Mock(version) => Some(Model::Mock(MockModel::new(*version))),
-            Models::Script(replies) => Some(Model::Scripted(ScriptedModel::from_json(replies))),
-            Models::Configured => None,
+            ProgramModels::Mock(version) => Some(CastModel::Mock(EmptyModel::new(*version))),
+            ProgramModels::Script(replies) => {
+                Some(CastModel::Scripted(PreparedModel::from_json(replies)))
+            }
+            ProgramModels::Configured => None,
         };
         CastPerformer { model, tools: cast.tools, mock_memory: MockMemory::default() }
     }
@@ -51,9 +53,9 @@ impl CastPerformer {
     fn is_outside(&self, request: &Request) -> bool {
         match (request.kind.as_str(), self.tools) {
             (MODEL_REQUEST, _) => self.model.is_none(),
-            (TOOL_REQUEST | MEMORY_REQUEST, Tools::Mock) => false,
-            (TOOL_REQUEST | MEMORY_REQUEST, Tools::Real) => true,
-            (TOOL_REQUEST | MEMORY_REQUEST, Tools::Described(version)) => {
+            (TOOL_REQUEST | MEMORY_REQUEST, ProgramTools::Mock) => false,
+            (TOOL_REQUEST | MEMORY_REQUEST, ProgramTools::Real) => true,
+            (TOOL_REQUEST | MEMORY_REQUEST, ProgramTools::Described(version)) => {
                 provider::dry_run(request, version).is_none()
             }
             _ => false,
@@ -62,21 +64,21 @@ impl CastPerformer {
 
     /// Answers a request that is made up; nothing for one of a provider outside, and for a kind
     /// that is not of the language.
-    fn answer(&mut self, request: &Request) -> Option<Answer> {
+    fn answer(&mut self, request: &Request) -> Option<RequestAnswer> {
         let payload = &request.payload;
         match (request.kind.as_str(), self.tools) {
             (MODEL_REQUEST, _) => Some(match self.model.as_mut()? {
-                Model::Scripted(script) => script.answer(payload),
-                Model::Mock(mock) => mock.answer(payload),
+                CastModel::Scripted(script) => script.answer(payload),
+                CastModel::Mock(mock) => mock.answer(payload),
             }),
-            (TOOL_REQUEST, Tools::Mock) => Some(mock_tool(payload)),
-            (MEMORY_REQUEST, Tools::Mock) => Some(self.mock_memory.answer(payload)),
-            (TOOL_REQUEST | MEMORY_REQUEST, Tools::Described(version)) => {
+            (TOOL_REQUEST, ProgramTools::Mock) => Some(mock_tool(payload)),
+            (MEMORY_REQUEST, ProgramTools::Mock) => Some(self.mock_memory.answer(payload)),
+            (TOOL_REQUEST | MEMORY_REQUEST, ProgramTools::Described(version)) => {
                 provider::dry_run(request, version)
             }
             (INPUT_REQUEST, _) => {
                 let message = "the input lacks it, and nobody can be asked";
-                Some(Answer::Failed(Failure::new(NO_INPUT, message)))
+                Some(RequestAnswer::Failed(ProgramFailure::new(NO_INPUT, message)))
             }
             _ => None,
         }
@@ -84,18 +86,18 @@ impl CastPerformer {
 }
 
 impl Performer for CastPerformer {
-    fn compute(&mut self, request: &Request) -> Option<Answer> {
+    fn compute(&mut self, request: &Request) -> Option<RequestAnswer> {
         self.answer(request)
     }
 
-    fn fold(&mut self, request: &Request, answer: &Answer) {
+    fn fold(&mut self, request: &Request, answer: &RequestAnswer) {
         if self.is_outside(request) {
             return;
         }
         match answer {
-            Answer::Ok(_) | Answer::Failed(_) => drop(self.answer(request)),
+            RequestAnswer::Ok(_) | RequestAnswer::Failed(_) => drop(self.answer(request)),
             // What was withdrawn before it began took no reply.
-            Answer::Cancelled(_) | Answer::TimedOut => {}
+            RequestAnswer::Cancelled(_) | RequestAnswer::TimedOut => {}
         }
     }
 
@@ -109,11 +111,11 @@ impl Performer for CastPerformer {
     }
 
     fn terms(&self) -> RunTerms<'_> {
-        let is_configured_early = self.model.is_none() || self.tools != Tools::Mock;
+        let is_configured_early = self.model.is_none() || self.tools != ProgramTools::Mock;
         RunTerms { is_configured_early, ..RunTerms::default() }
     }
 
     fn remark(&self, providers: &Providers) -> Option<String> {
-        if self.tools == Tools::Real { providers.tools.plain_remark() } else { None }
+        if self.tools == ProgramTools::Real { providers.tools.plain_remark() } else { None }
     }
 }

@@ -7,8 +7,8 @@ use agentic_lang_pipeline::run::{AgentCall, RequestKind, reply_schema};
 use agentic_lang_pipeline::{PlannedRun, pinned_registry};
 use agentic_model::{Value, json};
 use agentic_plan::{AuthSource, Registry};
-use agentic_providers::endpoint::Call;
-use agentic_replay::{Answer, Failure, ProgramFault, Request};
+use agentic_providers::endpoint::EndpointCall;
+use agentic_replay::{ProgramFailure, ProgramFault, Request, RequestAnswer};
 
 use super::{Carrier, CommandLine, Performer, PerformerSetting, RunTerms};
 use crate::provision::Provision;
@@ -67,15 +67,15 @@ impl RolePerformer {
     }
 
     /// Performs a native function.
-    fn perform_native(&self, request: &Request) -> Answer {
+    fn perform_native(&self, request: &Request) -> RequestAnswer {
         let function = request.payload.get("function").and_then(Value::as_text).unwrap_or_default();
         let outcome = AgentCall::of(request).and_then(|call| self.natives.perform(function, &call));
         match outcome {
-            Some(Ok(value)) => Answer::Ok(value),
-            Some(Err(failure)) => Answer::Failed(failure),
+            Some(Ok(value)) => RequestAnswer::Ok(value),
+            Some(Err(failure)) => RequestAnswer::Failed(failure),
             None => {
                 let message = format!("there is no native function `{function}`");
-                Answer::Failed(Failure::new(UNPERFORMED, message))
+                RequestAnswer::Failed(ProgramFailure::new(UNPERFORMED, message))
             }
         }
     }
@@ -90,9 +90,9 @@ impl RolePerformer {
     }
 
     /// Returns the call of an endpoint that performs a request.
-    fn call(&self, request: &Request) -> Option<Call> {
+    fn call(&self, request: &Request) -> Option<EndpointCall> {
         let text = |key: &str| request.payload.get(key).and_then(Value::as_text);
-        Some(Call {
+        Some(EndpointCall {
             url: text("url")?.to_owned(),
             method: text("method")?.to_owned(),
             body: self.received(request).into_bytes(),
@@ -101,7 +101,7 @@ impl RolePerformer {
 }
 
 impl Performer for RolePerformer {
-    fn compute(&mut self, request: &Request) -> Option<Answer> {
+    fn compute(&mut self, request: &Request) -> Option<RequestAnswer> {
         if let Some(answer) = self.script.next(request) {
             return Some(answer);
         }
@@ -116,12 +116,12 @@ impl Performer for RolePerformer {
             RequestKind::Agent => {
                 let agent = AgentCall::of(request).map(|call| call.agent).unwrap_or_default();
                 let message = format!("nothing here performs the agent `{agent}`");
-                Some(Answer::Failed(Failure::new(UNPERFORMED, message)))
+                Some(RequestAnswer::Failed(ProgramFailure::new(UNPERFORMED, message)))
             }
         }
     }
 
-    fn fold(&mut self, request: &Request, _answer: &Answer) {
+    fn fold(&mut self, request: &Request, _answer: &RequestAnswer) {
         // What was answered from a script took its turn.
         let _ = self.script.next(request);
     }

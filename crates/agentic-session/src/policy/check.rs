@@ -6,8 +6,8 @@
 use std::collections::BTreeSet;
 
 use agentic_model::{Map, Value};
-use agentic_plan::Severity;
-use agentic_replay::{Failure, Request};
+use agentic_plan::MessageSeverity;
+use agentic_replay::{ProgramFailure, Request};
 
 use super::{ESCALATIONS_MAX, instant};
 use crate::action::Action;
@@ -43,21 +43,21 @@ struct Flaw {
     reason: String,
 }
 
-type Checked = Result<(), Flaw>;
+type CheckedPolicy = Result<(), Flaw>;
 
 impl Flaw {
     fn new(field: impl Into<String>, reason: impl Into<String>) -> Flaw {
         Flaw { field: field.into(), reason: reason.into() }
     }
 
-    fn failure(self) -> Failure {
+    fn failure(self) -> ProgramFailure {
         let Flaw { field, reason } = self;
         let message = match field.as_str() {
             "" => format!("nobody can be asked so: {reason}"),
             field => format!("nobody can be asked so: `{field}` {reason}"),
         };
         let details = Value::map([("field", Value::text(field))]);
-        Failure { details, ..Failure::new(BAD_HOLD, message) }
+        ProgramFailure { details, ..ProgramFailure::new(BAD_HOLD, message) }
     }
 }
 
@@ -65,7 +65,7 @@ impl Flaw {
 ///
 /// # Errors
 /// Fails with what the program is told: the first field that is not.
-pub fn check_hold(request: &Request) -> Result<(), Failure> {
+pub fn check_hold(request: &Request) -> Result<(), ProgramFailure> {
     let Value::Map(payload) = &request.payload else {
         return Err(Flaw::new("", "a hold is a map").failure());
     };
@@ -73,16 +73,16 @@ pub fn check_hold(request: &Request) -> Result<(), Failure> {
 }
 
 /// Checks what another kind that a human answers says of its decision; its other fields are its own.
-pub(crate) fn check_policy(request: &Request) -> Result<(), Failure> {
+pub(crate) fn check_policy(request: &Request) -> Result<(), ProgramFailure> {
     request.payload.as_map().map_or(Ok(()), |payload| check(payload).map_err(Flaw::failure))
 }
 
-fn check(payload: &Map) -> Checked {
+fn check(payload: &Map) -> CheckedPolicy {
     for field in ["question", "body"] {
         text(payload, field)?;
     }
     let severity = text(payload, "severity")?;
-    if severity.is_some_and(|word| Severity::parse(word).is_none()) {
+    if severity.is_some_and(|word| MessageSeverity::parse(word).is_none()) {
         return Err(Flaw::new("severity", "is not `low`, `medium`, `high` or `critical`"));
     }
     check_actions(payload.get("actions"))?;
@@ -106,7 +106,7 @@ fn check(payload: &Map) -> Checked {
     Ok(())
 }
 
-fn only(map: &Map, place: &str, known: &[&str]) -> Checked {
+fn only(map: &Map, place: &str, known: &[&str]) -> CheckedPolicy {
     match map.keys().find(|key| !known.contains(&key.as_str())) {
         None => Ok(()),
         Some(key) => {
@@ -125,7 +125,7 @@ fn text<'m>(map: &'m Map, field: &str) -> Result<Option<&'m str>, Flaw> {
     }
 }
 
-fn check_actions(actions: Option<&Value>) -> Checked {
+fn check_actions(actions: Option<&Value>) -> CheckedPolicy {
     let Some(actions) = actions else { return Ok(()) };
     let names = actions.as_list().filter(|names| !names.is_empty());
     let is_action = |name: &Value| name.as_text().is_some_and(|name| Action::parse(name).is_some());
@@ -135,7 +135,7 @@ fn check_actions(actions: Option<&Value>) -> Checked {
     }
 }
 
-fn check_choices(payload: &Map) -> Checked {
+fn check_choices(payload: &Map) -> CheckedPolicy {
     let Some(choices) = payload.get("choices") else { return Ok(()) };
     // A node of a plan offers the two standard choices besides.
     let may_be_empty = payload.contains_key("node");
@@ -147,7 +147,7 @@ fn check_choices(payload: &Map) -> Checked {
     }
 }
 
-fn check_schema(schema: Option<&Value>) -> Checked {
+fn check_schema(schema: Option<&Value>) -> CheckedPolicy {
     let Some(schema) = schema else { return Ok(()) };
     let read = schema::validator(schema);
     read.map(drop).map_err(|error| Flaw::new("schema", format!("is no JSON Schema: {error}")))
@@ -177,7 +177,7 @@ fn is_principal(name: &str) -> bool {
     rest.is_some_and(|rest| !rest.trim().is_empty())
 }
 
-fn check_deadline(field: &str, deadline: Option<&Value>) -> Checked {
+fn check_deadline(field: &str, deadline: Option<&Value>) -> CheckedPolicy {
     match deadline {
         Some(deadline) if instant(deadline).is_none() => {
             let reason = "is no instant, such as \"2026-11-21T22:10:00Z\" or milliseconds";

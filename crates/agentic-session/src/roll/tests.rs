@@ -4,16 +4,16 @@ use std::path::Path;
 
 use agentic_replay::SessionId;
 
-use super::{HASH_BYTES, LINE_BYTES, Line, Mark, Roll};
-use crate::stamp::{STAMP_BYTES, Stamp};
+use super::{HASH_BYTES, LINE_BYTES, Mark, Roll, RollLine};
+use crate::stamp::{FolderStamp, STAMP_BYTES};
 
-fn session(n: u8) -> Line {
+fn session(n: u8) -> RollLine {
     let mark = Mark { agent: [n; HASH_BYTES], key: [n ^ 1; HASH_BYTES] };
-    Line::Session(SessionId::from_bytes([n; 32]), mark)
+    RollLine::Session(SessionId::from_bytes([n; 32]), mark)
 }
 
-fn shard(at: usize) -> Line {
-    Line::Shard(at, Stamp::from_bytes(&[at as u8; STAMP_BYTES]))
+fn shard(at: usize) -> RollLine {
+    RollLine::Shard(at, FolderStamp::from_bytes(&[at as u8; STAMP_BYTES]))
 }
 
 fn sessions(path: &Path) -> Vec<SessionId> {
@@ -34,7 +34,7 @@ fn lines_read_back_as_they_were_added() {
     let path = written(folder.path());
     assert_eq!(sessions(&path), [1, 2].map(|n| SessionId::from_bytes([n; 32])));
     let stamps = Roll::open(&path).stamps();
-    assert_eq!(stamps[3], Some(Stamp::from_bytes(&[3; STAMP_BYTES])));
+    assert_eq!(stamps[3], Some(FolderStamp::from_bytes(&[3; STAMP_BYTES])));
     assert_eq!(stamps.iter().flatten().count(), 1);
 }
 
@@ -75,7 +75,7 @@ fn what_is_added_to_a_file_that_was_replaced_meanwhile_goes_with_it() {
 fn a_file_full_of_old_stamps_is_written_anew() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let path = written(folder.path());
-    let many: Vec<Line> = (0..super::STAMPS_MAX).map(|n| shard(n % 7)).collect();
+    let many: Vec<RollLine> = (0..super::STAMPS_MAX).map(|n| shard(n % 7)).collect();
     Roll::open(&path).add(&many);
     Roll::open(&path).add(&[session(5)]);
     let n_lines = std::fs::read(&path).expect("it is there").len() / LINE_BYTES;

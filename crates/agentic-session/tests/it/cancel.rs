@@ -3,7 +3,7 @@
 use agentic_replay::record::CancelMode;
 use agentic_session::decide::{Action, decide};
 use agentic_session::error::SessionError;
-use agentic_session::{Error, State, cancel};
+use agentic_session::{Error, SessionState, cancel};
 
 use crate::kit::{Stage, draft};
 
@@ -25,7 +25,7 @@ fn a_session_that_is_killed_is_cancelled_whatever_its_script_would_do() {
     let stage = Stage::new();
     let id = stage.start("try { hold(\"Go on?\") } catch { } hold(\"Still?\")");
     cancel(&stage.space, &id, CancelMode::Kill, ALICE, "enough").expect("it stops");
-    assert_eq!(stage.state(&id), State::Cancelled);
+    assert_eq!(stage.state(&id), SessionState::Cancelled);
 }
 
 #[test]
@@ -45,5 +45,5 @@ fn a_session_that_is_over_cannot_be_cancelled() {
     let id = stage.start("1");
     let refused = cancel(&stage.space, &id, CancelMode::Kill, ALICE, "again");
     assert!(matches!(refused, Err(Error::Session(SessionError::Over { .. }))), "{refused:?}");
-    assert_eq!(stage.state(&id), State::Done);
+    assert_eq!(stage.state(&id), SessionState::Done);
 }

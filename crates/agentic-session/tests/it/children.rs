@@ -2,7 +2,7 @@
 
 use agentic_model::Value;
 use agentic_session::decide::Action;
-use agentic_session::{State, children};
+use agentic_session::{SessionState, children};
 
 use crate::kit::{Stage, draft};
 
@@ -23,7 +23,7 @@ fn a_parent_waits_for_the_hold_of_its_child_and_goes_on_with_it() {
     let child = stage.only_hold().hold.session;
     assert_eq!(children(&stage.space, &id).expect("readable"), [child]);
     stage.answer(&draft(Action::Approve)).expect("it may");
-    assert_eq!((stage.state(&child), stage.state(&id)), (State::Done, State::Done));
+    assert_eq!((stage.state(&child), stage.state(&id)), (SessionState::Done, SessionState::Done));
     assert_eq!(stage.result(&id), Some(Value::text("approve")));
     assert_eq!(children(&stage.space, &id).expect("readable"), []);
 }

@@ -1,14 +1,14 @@
 //! Deciding: who may, what, and what comes of it.
 
 use agentic_model::Value;
-use agentic_session::decide::{Action, ApprovalScope, Draft, decide};
+use agentic_session::decide::{Action, ApprovalScope, DecisionDraft, decide};
 use agentic_session::error::{DecisionError, RequestError};
-use agentic_session::{Begin, Error, State, start};
+use agentic_session::{Begin, Error, SessionState, start};
 
 use crate::kit::{Stage, draft};
 
 /// Checks what a script makes of the answer to its hold.
-fn check(source: &str, draft: &Draft, wanted: &Value) {
+fn check(source: &str, draft: &DecisionDraft, wanted: &Value) {
     let stage = Stage::new();
     let id = stage.start(source);
     stage.answer(draft).expect("it may");
@@ -17,20 +17,20 @@ fn check(source: &str, draft: &Draft, wanted: &Value) {
 }
 
 /// Checks that an answer is refused, and that the hold stays open.
-fn check_refused(source: &str, draft: &Draft) -> Error {
+fn check_refused(source: &str, draft: &DecisionDraft) -> Error {
     let stage = Stage::new();
     let id = stage.start(source);
     let refused = stage.answer(draft).expect_err("it may not");
-    assert_eq!((stage.state(&id), stage.holds().len()), (State::Held, 1), "{source}");
+    assert_eq!((stage.state(&id), stage.holds().len()), (SessionState::Held, 1), "{source}");
     refused
 }
 
-fn by(principal: &str, action: Action) -> Draft {
-    Draft { principal: principal.to_owned(), ..draft(action) }
+fn by(principal: &str, action: Action) -> DecisionDraft {
+    DecisionDraft { principal: principal.to_owned(), ..draft(action) }
 }
 
-fn with(value: Value, action: Action) -> Draft {
-    Draft { value: Some(value), ..draft(action) }
+fn with(value: Value, action: Action) -> DecisionDraft {
+    DecisionDraft { value: Some(value), ..draft(action) }
 }
 
 #[test]
@@ -98,7 +98,7 @@ fn a_response_that_is_none_of_the_choices_is_refused() {
 #[test]
 fn a_request_of_another_hash_is_not_decided() {
     let expect = Some("0000000000000".to_owned());
-    let other = Draft { expect, ..draft(Action::Approve) };
+    let other = DecisionDraft { expect, ..draft(Action::Approve) };
     let refused = check_refused("hold(\"Go on?\")", &other);
     assert!(matches!(refused, Error::Request(RequestError::Other { .. })), "{refused}");
 }
@@ -108,7 +108,7 @@ fn a_quorum_is_settled_by_as_many_people_as_it_needs() {
     let stage = Stage::new();
     let id = stage.start("hold(\"Go on?\", #{quorum: #{need: 2}}).action");
     stage.answer(&draft(Action::Approve)).expect("it may");
-    assert_eq!(stage.state(&id), State::Held);
+    assert_eq!(stage.state(&id), SessionState::Held);
     // Who has answered once has no second voice.
     assert!(stage.answer(&draft(Action::Reject)).is_err());
     stage.answer(&by("user:bob", Action::Approve)).expect("it may");
@@ -136,11 +136,11 @@ fn what_a_session_may_not_do_waits_for_leave() {
     let source = "exec([\"touch\", \"ran\"]); 1";
     let id = start(&stage.space, Begin { allow: Vec::new(), ..stage.begin(source) });
     let id = id.expect("it starts");
-    assert_eq!(stage.state(&id), State::Held);
+    assert_eq!(stage.state(&id), SessionState::Held);
     assert!(!stage.path("ran").exists());
     stage.answer(&draft(Action::Approve)).expect("it may");
     assert!(stage.path("ran").exists());
-    assert_eq!(stage.state(&id), State::Done);
+    assert_eq!(stage.state(&id), SessionState::Done);
 }
 
 #[test]
@@ -150,6 +150,6 @@ fn an_approval_for_the_rest_of_a_session_is_asked_for_once() {
     let id = start(&stage.space, Begin { allow: Vec::new(), ..stage.begin(source) });
     let id = id.expect("it starts");
     let scope = ApprovalScope::RestOfSession;
-    stage.answer(&Draft { scope, ..draft(Action::Approve) }).expect("it may");
-    assert_eq!(stage.state(&id), State::Done);
+    stage.answer(&DecisionDraft { scope, ..draft(Action::Approve) }).expect("it may");
+    assert_eq!(stage.state(&id), SessionState::Done);
 }

@@ -3,7 +3,7 @@
 use agentic_model::Value;
 use agentic_session::decide::Action;
 use agentic_session::error::SessionError;
-use agentic_session::{Error, ForkPlan, State, diff, flow_object, fork, upgrade};
+use agentic_session::{Error, ForkPlan, SessionState, diff, flow_object, fork, upgrade};
 
 use crate::kit::{Stage, draft};
 
@@ -18,7 +18,7 @@ fn a_fork_goes_another_way_and_leaves_its_parent_alone() {
     let plan =
         ForkPlan { at: Some(n_records), who: "user:alice".to_owned(), ..ForkPlan::default() };
     let other = fork(&stage.space, &parent, &plan).expect("it is forked");
-    assert_eq!(stage.state(&other), State::Held);
+    assert_eq!(stage.state(&other), SessionState::Held);
     stage.answer(&draft(Action::Reject)).expect("it may");
     assert_eq!(stage.result(&parent), Some(Value::text("approve")));
     assert_eq!(stage.result(&other), Some(Value::text("reject")));
@@ -41,7 +41,7 @@ fn a_program_that_asks_something_else_is_refused_and_nothing_of_it_is_done() {
     let is_diverged = matches!(refused, Err(Error::Session(SessionError::Diverged { .. })));
     assert!(is_diverged, "{refused:?}");
     assert!(!stage.path("ran").exists());
-    assert_eq!(stage.state(&id), State::Held);
+    assert_eq!(stage.state(&id), SessionState::Held);
 }
 
 #[test]

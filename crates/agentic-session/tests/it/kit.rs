@@ -3,10 +3,12 @@
 use agentic_git::run_git;
 use agentic_model::{AgentName, Briefing, Instant, Value};
 use agentic_replay::SessionId;
-use agentic_session::decide::{Action, ApprovalScope, Decided, Draft, decide};
-use agentic_session::hold::{Filter, Pending, pending};
-use agentic_session::{Begin, Clock, KeySource, Options, Result, SessionSpace, State, flow_object};
-use agentic_space::spawn::{Origin, spawn};
+use agentic_session::decide::{Action, ApprovalScope, DecisionDraft, DecisionOutcome, decide};
+use agentic_session::hold::{Filter, PendingHold, pending};
+use agentic_session::{
+    Begin, Clock, KeySource, Result, SessionOptions, SessionSpace, SessionState, flow_object,
+};
+use agentic_space::spawn::{SpawnOrigin, spawn};
 use tempfile::TempDir;
 
 /// A space with an agent.
@@ -36,7 +38,7 @@ impl Stage {
         let space = open(&folder, clock);
         let agent = AgentName::parse("alice").expect("a valid name");
         let briefing = Briefing::of_text("x").to_object().expect("it is short");
-        spawn(&space, &agent, &briefing, &Origin::Root).expect("the name is free");
+        spawn(&space, &agent, &briefing, &SpawnOrigin::Root).expect("the name is free");
         Stage { folder, space, agent }
     }
 
@@ -72,7 +74,7 @@ impl Stage {
     }
 
     /// Returns how a session stands.
-    pub fn state(&self, id: &SessionId) -> State {
+    pub fn state(&self, id: &SessionId) -> SessionState {
         self.space.session(id).expect("its records are sound").state
     }
 
@@ -82,19 +84,19 @@ impl Stage {
     }
 
     /// Returns the only hold of all sessions.
-    pub fn only_hold(&self) -> Pending {
+    pub fn only_hold(&self) -> PendingHold {
         let mut open = self.holds();
         assert_eq!(open.len(), 1, "{open:?}");
         open.remove(0)
     }
 
     /// Lists what waits for people.
-    pub fn holds(&self) -> Vec<Pending> {
+    pub fn holds(&self) -> Vec<PendingHold> {
         pending(&self.space, &Filter::default()).expect("the sessions can be read")
     }
 
     /// Decides the only hold, and goes on with its session.
-    pub fn answer(&self, draft: &Draft) -> Result<Decided> {
+    pub fn answer(&self, draft: &DecisionDraft) -> Result<DecisionOutcome> {
         let hold = self.only_hold();
         let decided = decide(&self.space, &hold, draft)?;
         agentic_session::resume(&self.space, &hold.hold.session).expect("it goes on");
@@ -104,7 +106,7 @@ impl Stage {
 
 fn open(folder: &TempDir, clock: Clock) -> SessionSpace {
     let space = agentic_space::Options { clock, durability: None };
-    let options = Options { space, ..Options::default() };
+    let options = SessionOptions { space, ..SessionOptions::default() };
     SessionSpace::open(folder.path(), options).expect("it is a repository")
 }
 
@@ -114,8 +116,8 @@ pub fn second(seconds: i64) -> Clock {
 }
 
 /// Makes the draft of a decision by Alice that says nothing else.
-pub fn draft(action: Action) -> Draft {
-    Draft {
+pub fn draft(action: Action) -> DecisionDraft {
+    DecisionDraft {
         action,
         value: None,
         scope: ApprovalScope::Once,

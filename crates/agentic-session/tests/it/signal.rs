@@ -3,7 +3,7 @@
 use agentic_model::Value;
 use agentic_session::decide::Action;
 use agentic_session::error::SessionError;
-use agentic_session::{Error, State, signal};
+use agentic_session::{Error, SessionState, signal};
 
 use crate::kit::{Stage, draft};
 
@@ -13,7 +13,7 @@ fn a_signal_is_the_answer_of_the_request_that_waits_for_it() {
     let id = stage.start("suspend(\"go\")");
     assert!(!stage.state(&id).is_over());
     signal(&stage.space, &id, "go", Value::Int(7)).expect("it is taken");
-    assert_eq!((stage.state(&id), stage.result(&id)), (State::Done, Some(Value::Int(7))));
+    assert_eq!((stage.state(&id), stage.result(&id)), (SessionState::Done, Some(Value::Int(7))));
 }
 
 #[test]
@@ -29,7 +29,7 @@ fn a_signal_that_comes_too_early_waits_for_its_request() {
     let stage = Stage::new();
     let id = stage.start("hold(\"Go on?\"); suspend(\"go\")");
     signal(&stage.space, &id, "go", Value::Int(7)).expect("it is taken");
-    assert_eq!(stage.state(&id), State::Held);
+    assert_eq!(stage.state(&id), SessionState::Held);
     stage.answer(&draft(Action::Approve)).expect("it may");
     assert_eq!(stage.result(&id), Some(Value::Int(7)));
 }

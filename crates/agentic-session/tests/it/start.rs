@@ -1,7 +1,7 @@
 //! Starting: once for each key, and not at all where nothing could run.
 
 use agentic_model::Value;
-use agentic_session::{Begin, State, record, resume, start};
+use agentic_session::{Begin, SessionState, record, resume, start};
 
 use crate::kit::Stage;
 
@@ -9,7 +9,7 @@ use crate::kit::Stage;
 fn a_script_runs_to_its_end_and_gives_its_value() {
     let stage = Stage::new();
     let id = stage.start("6 * 7");
-    assert_eq!((stage.state(&id), stage.result(&id)), (State::Done, Some(Value::Int(42))));
+    assert_eq!((stage.state(&id), stage.result(&id)), (SessionState::Done, Some(Value::Int(42))));
 }
 
 #[test]
@@ -54,7 +54,7 @@ fn what_is_only_recorded_runs_when_it_is_resumed() {
     assert!(!stage.state(&id).is_over());
     resume(&stage.space, &id).expect("it runs");
     assert!(stage.path("ran").exists());
-    assert_eq!(stage.state(&id), State::Done);
+    assert_eq!(stage.state(&id), SessionState::Done);
 }
 
 #[test]
@@ -62,7 +62,7 @@ fn a_script_that_throws_has_failed_with_what_it_threw() {
     let stage = Stage::new();
     let id = stage.start("throw \"no bread\"");
     let summary = stage.space.session(&id).expect("readable");
-    assert_eq!(summary.state, State::Failed);
+    assert_eq!(summary.state, SessionState::Failed);
     let message = summary.failure.expect("it says why").message;
     assert!(message.contains("no bread"), "{message}");
 }

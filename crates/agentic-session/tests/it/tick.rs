@@ -1,7 +1,7 @@
 //! Ticks: timers that are due and holds that are overdue.
 
 use agentic_model::Value;
-use agentic_session::{State, tick};
+use agentic_session::{SessionState, tick};
 
 use crate::kit::{Stage, second};
 
@@ -9,12 +9,12 @@ use crate::kit::{Stage, second};
 fn a_timer_fires_when_it_is_due_and_not_before() {
     let stage = Stage::at(second(0));
     let id = stage.start("sleep(10000); 1");
-    assert_eq!(stage.state(&id), State::Waiting);
+    assert_eq!(stage.state(&id), SessionState::Waiting);
     let stage = stage.reopened_at(second(9));
     assert_eq!(tick(&stage.space).expect("readable"), []);
     let stage = stage.reopened_at(second(10));
     assert_eq!(tick(&stage.space).expect("readable"), [id]);
-    assert_eq!(stage.state(&id), State::Done);
+    assert_eq!(stage.state(&id), SessionState::Done);
 }
 
 #[test]
@@ -25,7 +25,7 @@ fn a_hold_that_nobody_decides_in_time_gets_the_value_that_it_names() {
         .start(&format!("hold(\"Go on?\", #{{deadline: {deadline}, on_expiry: \"late\"}}).value"));
     let stage = stage.reopened_at(second(4));
     tick(&stage.space).expect("readable");
-    assert_eq!(stage.state(&id), State::Held);
+    assert_eq!(stage.state(&id), SessionState::Held);
     let stage = stage.reopened_at(second(6));
     tick(&stage.space).expect("readable");
     assert_eq!(stage.result(&id), Some(Value::text("late")));

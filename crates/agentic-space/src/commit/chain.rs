@@ -3,21 +3,21 @@
 
 use std::collections::BTreeSet;
 
-use agentic_git::Writer;
+use agentic_git::GitWriter;
 use agentic_git::{IndexUpdate, PackedBlobs, Scratch};
 use agentic_model::commit::{Claims, CommitData, OpenFields};
 use agentic_model::{AgentName, Cid, ConsoleTrace, Kind, Object, Oid};
 use agentic_store::Stream;
 use agentic_store::journal::{
-    self, BranchMove, GitObject, KeptObject, NotesEdit, Taken, Transaction,
+    self, BranchMove, GitObject, KeptObject, NotesEdit, TakenEntries, Transaction,
 };
 
-use super::draft::{Capture, Committed, Draft, Emptiness};
+use super::draft::{CommitDraft, CommitOutcome, Emptiness, TraceBinding};
 use super::source::{BuiltTree, apply, shown};
 use crate::error::CommitError;
-use crate::signing::Signing;
+use crate::signing::SigningChoice;
 use crate::space::Signatures;
-use crate::written::Written;
+use crate::written::WriteNotices;
 use crate::{Error, Result, Space};
 
 /// What drafts make of a head, and kept in memory.
@@ -54,7 +54,7 @@ struct ChainedCommit {
     signatures: Signatures,
     fields: Option<Object>,
     /// Whether the pending trace is bound to it.
-    capture: Capture,
+    capture: TraceBinding,
 }
 
 /// Whether there are trace entries to bind.
@@ -72,7 +72,7 @@ impl CommitChain {
         head: Oid,
         space: &Space,
         agent: &AgentName,
-        drafts: &[Draft],
+        drafts: &[CommitDraft],
     ) -> Result<CommitChain> {
         let base_tree = space.read_commit(head)?.tree;
         let mut tip = ChainTip {
@@ -82,7 +82,7 @@ impl CommitChain {
             tree: base_tree,
             scratch: space.repository().scratch(),
             trace: None,
-            capture: Capture::WithTrace,
+            capture: TraceBinding::WithTrace,
         };
         let links = match drafts {
             [draft] => {
@@ -159,7 +159,7 @@ impl CommitChain {
         self,
         agent: &AgentName,
         mut bound: Option<BoundTrace>,
-    ) -> (Vec<Result<Committed>>, Option<Transaction>) {
+    ) -> (Vec<Result<CommitOutcome>>, Option<Transaction>) {
         let mut whole = None;
         let answers = self.links.into_iter().map(|link| match link? {
             ChainLink::Empty { left_out, .. } => {
@@ -167,8 +167,8 @@ impl CommitChain {
             }
             ChainLink::Commit(commit) => {
                 let bound = match commit.capture {
-                    Capture::WithTrace => bound.take(),
-                    Capture::Nothing => None,
+                    TraceBinding::WithTrace => bound.take(),
+                    TraceBinding::Nothing => None,
                 };
                 Ok(commit.append_to(&mut whole, agent, bound))
             }
@@ -186,32 +186,32 @@ struct ChainTip<'a> {
     scratch: Scratch,
     trace: Option<PendingTrace>,
     /// Whether the pending trace is still to be had.
-    capture: Capture,
+    capture: TraceBinding,
 }
 
 impl ChainTip<'_> {
     /// Makes one more commit of edits, whose tree is made of one that may be in memory only.
-    fn add_edits(&mut self, draft: &Draft) -> Result<ChainLink> {
+    fn add_edits(&mut self, draft: &CommitDraft) -> Result<ChainLink> {
         let edits = draft.edits().ok_or(Error::Commit(CommitError::NotInBatch))?;
         let built = apply(&self.scratch, self.tree, edits)?;
         self.add(draft, built)
     }
 
-    fn add(&mut self, draft: &Draft, built: BuiltTree) -> Result<ChainLink> {
+    fn add(&mut self, draft: &CommitDraft, built: BuiltTree) -> Result<ChainLink> {
         let kind = draft.kind.clone().unwrap_or_else(Kind::agent_commit);
         self.space.check_kind(&kind, agentic_model::kind::AGENT_COMMIT)?;
         let capture = match self.capture {
-            Capture::WithTrace => draft.capture,
-            Capture::Nothing => Capture::Nothing,
+            TraceBinding::WithTrace => draft.capture,
+            TraceBinding::Nothing => TraceBinding::Nothing,
         };
         let is_empty = built.tree == self.tree && draft.emptiness == Emptiness::Refused;
-        if is_empty && (capture == Capture::Nothing || !self.has_pending()?) {
+        if is_empty && (capture == TraceBinding::Nothing || !self.has_pending()?) {
             return Ok(ChainLink::Empty { tree: built.tree, left_out: built.left_out });
         }
         let commit = self.commit(draft, kind, built)?;
         (self.head, self.tree) = (commit.oid, commit.built.tree);
-        if capture == Capture::WithTrace {
-            self.capture = Capture::Nothing;
+        if capture == TraceBinding::WithTrace {
+            self.capture = TraceBinding::Nothing;
         }
         Ok(ChainLink::Commit(Box::new(ChainedCommit { capture, ..commit })))
     }
@@ -225,7 +225,7 @@ impl ChainTip<'_> {
         Ok(trace == PendingTrace::Some)
     }
 
-    fn commit(&self, draft: &Draft, kind: Kind, built: BuiltTree) -> Result<ChainedCommit> {
+    fn commit(&self, draft: &CommitDraft, kind: Kind, built: BuiltTree) -> Result<ChainedCommit> {
         let signatures = self.space.signatures(self.agent)?;
         let (fields, fields_object) = OpenFields::place(draft.fields.clone())?;
         let claims = Claims {
@@ -243,9 +243,9 @@ impl ChainTip<'_> {
             committer: signatures.committer.clone(),
             message: claims.write(&draft.message)?,
         };
-        let signing = Signing::of(self.space, draft.asker.as_ref())?;
+        let signing = SigningChoice::of(self.space, draft.asker.as_ref())?;
         let (oid, object) = signing.make(self.space.repository(), &data)?;
-        let (parent, capture) = (self.head, Capture::Nothing);
+        let (parent, capture) = (self.head, TraceBinding::Nothing);
         let fields = fields_object;
         Ok(ChainedCommit { kind, parent, built, oid, object, signatures, fields, capture })
     }
@@ -258,7 +258,7 @@ impl ChainedCommit {
         whole: &mut Option<Transaction>,
         agent: &AgentName,
         bound: Option<BoundTrace>,
-    ) -> Committed {
+    ) -> CommitOutcome {
         let ChainedCommit { kind, parent, built, oid, object, signatures, fields, .. } = self;
         let trace = bound.as_ref().map(|bound| bound.cid);
         let whole = whole.get_or_insert_with(|| {
@@ -283,7 +283,7 @@ impl ChainedCommit {
                 whole.taken = bound.taken;
             }
         }
-        Committed {
+        CommitOutcome {
             commit: oid,
             agent: agent.clone(),
             kind,
@@ -291,7 +291,7 @@ impl ChainedCommit {
             parents: vec![parent],
             changed: shown(&built.changed),
             trace,
-            written: Written::default(),
+            written: WriteNotices::default(),
             left_out: built.left_out,
             worktree_left_behind: None,
         }
@@ -317,18 +317,18 @@ pub(crate) struct BoundTrace {
     /// The objects that the trace is made of.
     pub objects: Vec<KeptObject>,
     /// Which entries are bound.
-    pub taken: Taken,
+    pub taken: TakenEntries,
 }
 
 impl BoundTrace {
     /// Collects the pending entries of a stream into the objects of a trace.
-    pub(crate) fn take(writer: &Writer<'_>, agent: &AgentName) -> Result<Option<BoundTrace>> {
+    pub(crate) fn take(writer: &GitWriter<'_>, agent: &AgentName) -> Result<Option<BoundTrace>> {
         let entries = writer.pending_entries()?;
         if entries.is_empty() {
             return Ok(None);
         }
         let from = writer.standing().map_or(0, |standing| standing.taken_before);
-        let taken = Taken { from, count: entries.len() as u64 };
+        let taken = TakenEntries { from, count: entries.len() as u64 };
         let trace = ConsoleTrace { agent: agent.clone(), entries };
         let objects = trace.to_objects()?;
         let cid = objects.last().expect("a trace has a naming object").cid();

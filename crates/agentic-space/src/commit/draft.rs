@@ -7,11 +7,11 @@ use std::sync::Arc;
 use agentic_git::{FileMode, SpooledContent, Worktree};
 use agentic_model::{AgentName, Cid, Kind, Map, Oid};
 
-use crate::written::Written;
+use crate::written::WriteNotices;
 
 /// What is to be committed.
 #[derive(Debug, Clone)]
-pub struct Draft {
+pub struct CommitDraft {
     /// The message, without trailers of ours.
     pub message: String,
     /// The kind; `agent-commit` without one.
@@ -19,9 +19,9 @@ pub struct Draft {
     /// Open fields.
     pub fields: Map,
     /// Where the new tree comes from.
-    pub source: Source,
+    pub source: TreeSource,
     /// Whether the pending trace is bound to the commit.
-    pub capture: Capture,
+    pub capture: TraceBinding,
     /// The head that the caller has seen; another one is a conflict.
     pub expect: Option<Oid>,
     /// Whether a commit without changes is made.
@@ -30,15 +30,16 @@ pub struct Draft {
     pub asker: Option<Asker>,
 }
 
-impl Draft {
+impl CommitDraft {
     /// Returns the changes, if that is all that it is made of: it can then be committed on any head,
     /// and together with others.
     pub(crate) fn edits(&self) -> Option<&BTreeMap<String, Edit>> {
         match &self.source {
-            Source::Edits(edits) if self.expect.is_none() => Some(edits),
-            Source::Edits(_) | Source::Worktree(_) | Source::Folder(_) | Source::Paths { .. } => {
-                None
-            }
+            TreeSource::Edits(edits) if self.expect.is_none() => Some(edits),
+            TreeSource::Edits(_)
+            | TreeSource::Worktree(_)
+            | TreeSource::Folder(_)
+            | TreeSource::Paths { .. } => None,
         }
     }
 }
@@ -55,7 +56,7 @@ pub struct Asker {
 
 /// Whether the pending trace is bound.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Capture {
+pub enum TraceBinding {
     /// The trace stays pending.
     #[default]
     Nothing,
@@ -75,7 +76,7 @@ pub enum Emptiness {
 
 /// What became of a commit.
 #[derive(Debug)]
-pub struct Committed {
+pub struct CommitOutcome {
     /// The commit.
     pub commit: Oid,
     /// The agent.
@@ -91,7 +92,7 @@ pub struct Committed {
     /// The trace that is bound to it.
     pub trace: Option<Cid>,
     /// Whether everything is visible.
-    pub written: Written,
+    pub written: WriteNotices,
     /// Git repositories in the folder that are no submodules, so that no commit holds them.
     pub left_out: Vec<String>,
     /// Why a worktree could not follow, if one could not.
@@ -100,7 +101,7 @@ pub struct Committed {
 
 /// Where the tree of a commit comes from.
 #[derive(Debug, Clone)]
-pub enum Source {
+pub enum TreeSource {
     /// Everything in a worktree of the agent.
     Worktree(Worktree),
     /// Everything in a folder.

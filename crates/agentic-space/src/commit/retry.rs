@@ -1,25 +1,25 @@
 //! Commits that are tried again although a crash has only interrupted them.
 
-use agentic_git::Writer;
+use agentic_git::GitWriter;
 use agentic_model::{Kind, Oid};
 use agentic_store::Finding;
-use agentic_store::Mended;
+use agentic_store::MendedThing;
 
-use super::{Committed, Draft};
-use crate::written::Written;
+use super::{CommitDraft, CommitOutcome};
+use crate::written::WriteNotices;
 use crate::{Result, Space};
 
 /// Recognises that the write that was just rolled forward is the very one being retried.
 pub(super) fn same_as_rolled_forward(
     space: &Space,
-    writer: &Writer<'_>,
+    writer: &GitWriter<'_>,
     head: Oid,
-    draft: &Draft,
+    draft: &CommitDraft,
     tree: Oid,
-) -> Result<Option<Committed>> {
+) -> Result<Option<CommitOutcome>> {
     let earlier = space.recovered().iter().filter(|one| one.stream == *writer.stream());
     let earlier = earlier.filter_map(|one| {
-        if let Mended::Opened(finding) = &one.mended { Some(finding) } else { None }
+        if let MendedThing::Opened(finding) = &one.mended { Some(finding) } else { None }
     });
     let commit = writer.findings().iter().chain(earlier).find_map(|finding| match finding {
         Finding::RolledForward { commit } => *commit,
@@ -38,7 +38,7 @@ pub(super) fn same_as_rolled_forward(
     let before = found.parents.first().map(|parent| space.read_commit(*parent)).transpose()?;
     let before = before.map_or(space.repository().empty_tree(), |parent| parent.tree);
     let changed = space.repository().scratch().changed_paths(before, tree)?;
-    Ok(Some(Committed {
+    Ok(Some(CommitOutcome {
         commit,
         agent,
         kind,
@@ -46,7 +46,7 @@ pub(super) fn same_as_rolled_forward(
         parents: found.parents,
         changed: super::source::shown(&changed),
         trace,
-        written: Written::default(),
+        written: WriteNotices::default(),
         left_out: Vec::new(),
         worktree_left_behind: None,
     }))

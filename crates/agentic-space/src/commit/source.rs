@@ -10,7 +10,7 @@ use agentic_git::{
 use agentic_model::{AgentName, Oid};
 use agentic_store::journal::GitObject;
 
-use super::draft::{Edit, Source};
+use super::draft::{Edit, TreeSource};
 use crate::error::CommitError;
 use crate::{Error, Result, Space};
 
@@ -35,7 +35,7 @@ pub(crate) fn shown(paths: &[Vec<u8>]) -> Vec<String> {
     paths.iter().map(|path| String::from_utf8_lossy(path).into_owned()).collect()
 }
 
-impl Source {
+impl TreeSource {
     /// Finds the worktree of the agent that the source is taken from, if it is taken from one.
     pub(super) fn own_worktree(
         &self,
@@ -43,12 +43,12 @@ impl Source {
         agent: &AgentName,
     ) -> Result<Option<Worktree>> {
         match self {
-            Source::Worktree(worktree) => Ok(Some(worktree.clone())),
-            Source::Paths { root, .. } => {
+            TreeSource::Worktree(worktree) => Ok(Some(worktree.clone())),
+            TreeSource::Paths { root, .. } => {
                 let found = space.repository().worktree_of(&agent.branch_ref())?;
                 Ok(found.filter(|worktree| worktree.path == *root))
             }
-            Source::Folder(_) | Source::Edits(_) => Ok(None),
+            TreeSource::Folder(_) | TreeSource::Edits(_) => Ok(None),
         }
     }
 
@@ -56,18 +56,18 @@ impl Source {
     pub(super) fn build(&self, space: &Space, base: Oid) -> Result<BuiltTree> {
         let repository = space.repository();
         let (scratch, snapshot) = match self {
-            Source::Worktree(worktree) => {
+            TreeSource::Worktree(worktree) => {
                 let scratch = repository.at_worktree(worktree)?.scratch();
                 let snapshot = scratch.snapshot(base, SnapshotSource::Worktree)?;
                 (scratch, snapshot)
             }
-            Source::Folder(folder) => {
+            TreeSource::Folder(folder) => {
                 let scratch = repository.scratch_at(folder)?;
                 let source = SnapshotSource::Folder { paths: &[] };
                 let snapshot = scratch.snapshot(base, source)?;
                 (scratch, Snapshot { index: Vec::new(), ..snapshot })
             }
-            Source::Paths { root, paths } => {
+            TreeSource::Paths { root, paths } => {
                 for path in paths {
                     check_path(path)?;
                     check_exists(space, base, root, path)?;
@@ -76,7 +76,7 @@ impl Source {
                 let snapshot = scratch.snapshot(base, SnapshotSource::Folder { paths })?;
                 (scratch, snapshot)
             }
-            Source::Edits(edits) => return apply(&repository.scratch(), base, edits),
+            TreeSource::Edits(edits) => return apply(&repository.scratch(), base, edits),
         };
         let Snapshot { tree, index, left_out, packed } = snapshot;
         let objects =

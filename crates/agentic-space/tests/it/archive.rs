@@ -2,10 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use agentic_space::archive::{Moved, SessionUsers, archive, restore};
+use agentic_space::archive::{ArchiveOutcome, SessionUsers, archive, restore};
 use agentic_space::error::AgentError;
 use agentic_space::model::AgentName;
-use agentic_space::spawn::Origin;
+use agentic_space::spawn::SpawnOrigin;
 use agentic_space::{Error, Result};
 
 use crate::place::{Place, kind, name};
@@ -20,7 +20,7 @@ impl SessionUsers for OpenSessions {
     }
 }
 
-fn archive_alice(place: &Place) -> Result<Moved> {
+fn archive_alice(place: &Place) -> Result<ArchiveOutcome> {
     archive(&place.space, &[name("alice")], &OpenSessions(None))
 }
 
@@ -75,7 +75,7 @@ fn one_who_cannot_go_keeps_the_others() {
 fn the_name_of_an_archived_agent_is_not_free() {
     let place = Place::with(&["alice"]);
     archive_alice(&place).expect("nothing is in the way");
-    let refused = place.spawn("alice", &Origin::Root);
+    let refused = place.spawn("alice", &SpawnOrigin::Root);
     assert!(matches!(refused, Err(Error::Agent(AgentError::NameArchived { .. }))), "{refused:?}");
     let never = restore(&place.space, &[name("bob")]);
     assert!(never.is_err(), "{never:?}");

@@ -4,9 +4,11 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use agentic_space::commit::{Capture, Committed, Draft, Edit, Emptiness, FileMode, Source, commit};
+use agentic_space::commit::{
+    CommitDraft, CommitOutcome, Edit, Emptiness, FileMode, TraceBinding, TreeSource, commit,
+};
 use agentic_space::model::{AgentName, Briefing, Instant, Kind, Map, Object, Oid};
-use agentic_space::spawn::{Origin, Spawned, spawn};
+use agentic_space::spawn::{SpawnOrigin, SpawnOutcome, spawn};
 use agentic_space::{Clock, Durability, Options, Result, Space};
 
 /// A new repository, which goes with its folder.
@@ -41,13 +43,13 @@ pub fn edits(files: &[(&str, Option<&str>)]) -> BTreeMap<String, Edit> {
 }
 
 /// Returns a draft of some changes.
-pub fn draft(message: &str, files: &[(&str, Option<&str>)]) -> Draft {
-    Draft {
+pub fn draft(message: &str, files: &[(&str, Option<&str>)]) -> CommitDraft {
+    CommitDraft {
         message: message.to_owned(),
         kind: None,
         fields: Map::new(),
-        source: Source::Edits(edits(files)),
-        capture: Capture::Nothing,
+        source: TreeSource::Edits(edits(files)),
+        capture: TraceBinding::Nothing,
         expect: None,
         emptiness: Emptiness::Refused,
         asker: None,
@@ -94,7 +96,7 @@ impl Place {
     pub fn with(agents: &[&str]) -> Place {
         let place = Place::new();
         for agent in agents {
-            place.spawn(agent, &Origin::Root).expect("the name is free");
+            place.spawn(agent, &SpawnOrigin::Root).expect("the name is free");
         }
         place
     }
@@ -134,12 +136,12 @@ impl Place {
     }
 
     /// Spawns an agent.
-    pub fn spawn(&self, agent: &str, origin: &Origin) -> Result<Spawned> {
+    pub fn spawn(&self, agent: &str, origin: &SpawnOrigin) -> Result<SpawnOutcome> {
         spawn(&self.space, &name(agent), &briefing(agent), origin)
     }
 
     /// Commits some files of an agent.
-    pub fn commit(&self, agent: &str, files: &[(&str, Option<&str>)]) -> Result<Committed> {
+    pub fn commit(&self, agent: &str, files: &[(&str, Option<&str>)]) -> Result<CommitOutcome> {
         commit(&self.space, &name(agent), &draft("Change files", files))
     }
 

@@ -2,14 +2,14 @@
 
 use agentic_space::error::RelationError;
 use agentic_space::model::edge::{EdgeEvent, Party};
-use agentic_space::relate::{Related, relate};
-use agentic_space::spawn::Origin;
+use agentic_space::relate::{RelateOutcome, relate};
+use agentic_space::spawn::SpawnOrigin;
 use agentic_space::{Error, Result};
 
 use crate::place::{Place, kind, name};
 
 /// Says that bob relates to alice, or no longer.
-fn say(place: &Place, relation: &str, event: EdgeEvent) -> Result<Related> {
+fn say(place: &Place, relation: &str, event: EdgeEvent) -> Result<RelateOutcome> {
     let (bob, alice) = (Party::Agent(name("bob")), Party::Agent(name("alice")));
     relate(&place.space, &bob, &kind(relation), &alice, event)
 }
@@ -35,7 +35,7 @@ fn an_edge_holds_from_its_assertion_to_its_retraction() {
 #[test]
 fn what_does_not_hold_is_not_retracted_and_what_follows_is_not_asserted() {
     let place = Place::with(&["alice"]);
-    place.spawn("bob", &Origin::Agent(name("alice"))).expect("the name is free");
+    place.spawn("bob", &SpawnOrigin::Agent(name("alice"))).expect("the name is free");
     assert_eq!(n_holding(&place, "sub-agent-of"), 1, "it follows from the fork");
     let refused = say(&place, "reviews", EdgeEvent::Retract);
     assert!(matches!(refused, Err(Error::Relation(RelationError::NoEdge { .. }))), "{refused:?}");

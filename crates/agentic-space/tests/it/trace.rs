@@ -1,7 +1,7 @@
 //! Traces: pending, bound to a commit, and read again.
 
 use agentic_space::Error;
-use agentic_space::commit::{Capture, Emptiness, commit};
+use agentic_space::commit::{Emptiness, TraceBinding, commit};
 use agentic_space::error::CommitError;
 
 use crate::place::{Place, draft, kind, name};
@@ -25,7 +25,7 @@ fn entries_wait_in_order_until_a_commit_takes_all_of_them() {
     place.commit("alice", &[("a", Some("1"))]).expect("there is room");
     assert_eq!(pending(&place), ["one", "two"], "a commit without its trace leaves them");
     let mut traced = draft("With trace", &[("a", Some("2"))]);
-    traced.capture = Capture::WithTrace;
+    traced.capture = TraceBinding::WithTrace;
     let done = commit(&place.space, &name("alice"), &traced).expect("there is room");
     assert_eq!(pending(&place), Vec::<String>::new());
     let shown = place.space.trace_of_commit(done.commit).expect("it is bound");
@@ -67,11 +67,11 @@ fn a_commit_that_fails_takes_no_trace() {
     let place = Place::with(&["alice"]);
     add(&place, "one");
     let mut hostile = draft("Hostile", &[(".git/config", Some("x"))]);
-    hostile.capture = Capture::WithTrace;
+    hostile.capture = TraceBinding::WithTrace;
     assert!(commit(&place.space, &name("alice"), &hostile).is_err());
     assert_eq!(pending(&place), ["one"]);
     let mut empty = draft("Only the trace", &[]);
-    (empty.capture, empty.emptiness) = (Capture::WithTrace, Emptiness::Allowed);
+    (empty.capture, empty.emptiness) = (TraceBinding::WithTrace, Emptiness::Allowed);
     commit(&place.space, &name("alice"), &empty).expect("it says something");
     assert_eq!(pending(&place), Vec::<String>::new());
 }

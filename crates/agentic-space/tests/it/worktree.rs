@@ -1,9 +1,9 @@
 //! Worktrees.
 
 use agentic_space::Error;
-use agentic_space::commit::{Source, commit};
+use agentic_space::commit::{TreeSource, commit};
 use agentic_space::error::WorktreeError;
-use agentic_space::worktree::{Work, add, remove, sync};
+use agentic_space::worktree::{UncommittedWork, add, remove, sync};
 
 use crate::place::{Place, draft, name};
 
@@ -16,7 +16,7 @@ fn what_is_done_in_a_worktree_is_committed_from_there() {
     assert_eq!(std::fs::read_to_string(folder.join("a")).expect("it is checked out"), "1");
     std::fs::write(folder.join("b"), "2").expect("writable");
     let mut work = draft("From the worktree", &[]);
-    work.source = Source::Worktree(worktree);
+    work.source = TreeSource::Worktree(worktree);
     let done = commit(&place.space, &name("alice"), &work).expect("there is room");
     assert_eq!((done.changed, place.file("alice", "b")), (vec!["b".to_owned()], "2".to_owned()));
     let status = crate::place::git(&folder, &["status", "--porcelain"]);
@@ -39,12 +39,12 @@ fn work_that_is_not_committed_is_not_removed_by_mistake() {
     let folder = place.beside("alice");
     add(&place.space, &name("alice"), &folder).expect("the folder is free");
     std::fs::write(folder.join("work"), "x").expect("writable");
-    let refused = remove(&place.space, &name("alice"), Work::Kept);
+    let refused = remove(&place.space, &name("alice"), UncommittedWork::Kept);
     let Err(Error::Worktree(WorktreeError::UncommittedWork { .. })) = refused else {
         panic!("{refused:?}")
     };
     assert!(folder.join("work").exists());
-    remove(&place.space, &name("alice"), Work::Discarded).expect("it may go");
+    remove(&place.space, &name("alice"), UncommittedWork::Discarded).expect("it may go");
     assert!(!folder.exists());
     place.head("alice");
 }

@@ -11,7 +11,7 @@ const OTHER: &str = "refs/notes/agentic/b";
 
 /// A case on its way.
 struct NotesCase<G> {
-    bench: Bench<G>,
+    bench: CaseRepository<G>,
 }
 
 /// A write that edits no notes by itself.
@@ -26,7 +26,7 @@ fn object(content: Content, cid: Cid) -> KeptObject {
 
 impl<G: GroundStore> NotesCase<G> {
     fn new(ground: G) -> NotesCase<G> {
-        NotesCase { bench: Bench::new(ground) }
+        NotesCase { bench: CaseRepository::new(ground) }
     }
 
     fn ground(&self) -> &G {

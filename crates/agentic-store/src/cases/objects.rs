@@ -3,8 +3,8 @@
 use super::*;
 
 /// What every implementation promises of objects.
-fn check<G: Objects + Refs>(ground: G) -> Vec<Oid> {
-    let Bench { ground, commits } = Bench::new(ground);
+fn check<G: ObjectStore + Refs>(ground: G) -> Vec<Oid> {
+    let CaseRepository { ground, commits } = CaseRepository::new(ground);
     let blob = GitObject { kind: GitKind::Blob, bytes: b"text\n".to_vec() };
     let oid = ground.name_object(&blob);
     assert!(!ground.has_object(oid), "to name an object does not write it");
@@ -49,8 +49,8 @@ pub fn an_object_that_was_taken_away_is_written_again<G: FragileGround>(make: im
 
 /// A message is read with the date of its author.
 pub fn a_message_is_read_with_the_date_of_its_author<G: GroundStore>(make: impl Fn(&Path) -> G) {
-    fn check<G: Objects + Refs>(ground: G) {
-        let Bench { ground, commits } = Bench::new(ground);
+    fn check<G: ObjectStore + Refs>(ground: G) {
+        let CaseRepository { ground, commits } = CaseRepository::new(ground);
         let message = ground.read_message(commits[1]).expect("it is there");
         assert_eq!((message.text.as_str(), message.authored_at), ("commit 2\n", ada().at));
         assert!(ground.read_message(oid_of_nothing()).is_err());

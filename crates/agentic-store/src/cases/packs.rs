@@ -4,7 +4,7 @@ use super::*;
 use crate::layout::Stream;
 
 /// What is kept in a pack can be read at once, and still when the log has given it up.
-fn check<G: Packs + Objects>(ground: G) {
+fn check<G: Packs + ObjectStore>(ground: G) {
     let blob = |text: &str| GitObject { kind: GitKind::Blob, bytes: text.as_bytes().to_vec() };
     let objects = [blob("one\n"), blob("two\n")];
     let are_there = || {

@@ -6,11 +6,11 @@ use super::write::{agent, carry_out, check_whole, commit, entry, now, prepare};
 use super::{FragileGround, on};
 use crate::failing::{FailingAt, FailureMoment};
 use crate::ground::GroundStore;
-use crate::journal::{self, KEEP_MILLIS, Taken, Transaction};
+use crate::journal::{self, KEEP_MILLIS, TakenEntries, Transaction};
 use crate::layout::Stream;
 use crate::recovery::{self, Checkpoint};
-use crate::report::Mended;
-use crate::writer::{Outcome, Writer};
+use crate::report::MendedThing;
+use crate::writer::{Writer, WriterOutcome};
 use crate::{Durability, Result};
 
 /// More steps than a replay or a checkpoint has.
@@ -30,7 +30,7 @@ fn written<G: GroundStore>(ground: &G) -> super::write::Scene {
 /// Carries out a write that nothing stands in the way of.
 fn done<G: GroundStore>(ground: &G, write: &Transaction) {
     let done = carry_out(ground, write).expect("there is room");
-    assert!(matches!(done, Outcome::Done), "{done:?}");
+    assert!(matches!(done, WriterOutcome::Done), "{done:?}");
 }
 
 /// Takes away what the disk need not have had: refs, an object, the bytes of another.
@@ -44,7 +44,7 @@ fn cut_power<G: FragileGround>(ground: &G, scene: &super::write::Scene) {
     assert!(ground.verify_object(scene.first).is_err(), "a spoilt object is no object");
 }
 
-fn replay<G: GroundStore>(ground: &G) -> Result<Vec<Mended>> {
+fn replay<G: GroundStore>(ground: &G) -> Result<Vec<MendedThing>> {
     let report = recovery::replay(ground, &[stream()], now())?;
     Ok(report.into_iter().map(|one| one.mended).collect())
 }
@@ -66,8 +66,8 @@ pub fn what_a_power_cut_took_comes_back_from_the_journal<G: FragileGround>(
         let scene = written(&ground);
         cut_power(&ground, &scene);
         let mended = replay(&ground).expect("there is room");
-        assert!(mended.contains(&Mended::BranchMadeAgain(scene.second)), "{mended:?}");
-        assert!(mended.contains(&Mended::Object(scene.second)), "{mended:?}");
+        assert!(mended.contains(&MendedThing::BranchMadeAgain(scene.second)), "{mended:?}");
+        assert!(mended.contains(&MendedThing::Object(scene.second)), "{mended:?}");
         assert!(check_whole(&ground, &scene));
         ground.verify_object(scene.first).expect("it is written again");
         assert_eq!(replay(&ground).expect("there is room"), [], "there is nothing left to do");
@@ -101,7 +101,7 @@ pub fn a_branch_that_a_person_deleted_stays_away_and_its_commit_is_kept<G: Groun
         recovery::note_missing_agent(&ground, &agent());
         let mended = replay(&ground).expect("there is room");
         let name = stream().rescue_ref(scene.second);
-        let rescued = Mended::Rescued { commit: scene.second, name: name.clone() };
+        let rescued = MendedThing::Rescued { commit: scene.second, name: name.clone() };
         assert!(mended.contains(&rescued), "{mended:?}");
         assert_eq!(ground.find_ref(&agent().branch_ref()).expect("sound"), None);
         assert_eq!(ground.find_ref(&name).expect("sound"), Some(scene.second));
@@ -127,7 +127,7 @@ pub fn a_log_is_cut_once_the_ground_has_what_it_says<G: FragileGround>(make: imp
         assert!(records.iter().all(|record| record.transaction().is_none()), "{records:?}");
         // The pending entries outlive the records before them, with new numbers.
         let standing = records.last().expect("a log is never empty").standing.clone();
-        let taken = Taken { from: standing.taken_before, count: standing.n_pending };
+        let taken = TakenEntries { from: standing.taken_before, count: standing.n_pending };
         assert_eq!(taken.count, 2);
         done(&ground, &Transaction { taken, ..write });
         assert!(check_whole(&ground, &scene));
@@ -167,9 +167,9 @@ pub fn a_damaged_journal_is_set_aside_and_its_pending_entries_stay<G: GroundStor
         std::fs::write(&path, bytes).expect("writable");
         assert!(journal::records(layout, &stream()).is_err(), "a flipped bit is damage");
         let report = recovery::salvage(&ground, &stream(), now()).expect("there is room");
-        let mended: Vec<Mended> =
+        let mended: Vec<MendedThing> =
             report.expect("it was damaged").into_iter().map(|it| it.mended).collect();
-        let [.., Mended::Salvaged { aside, n_lost: 1, n_pending: 2 }] = &mended[..] else {
+        let [.., MendedThing::Salvaged { aside, n_lost: 1, n_pending: 2 }] = &mended[..] else {
             panic!("{mended:?}")
         };
         assert!(aside.exists(), "nothing of it is thrown away");
@@ -179,7 +179,7 @@ pub fn a_damaged_journal_is_set_aside_and_its_pending_entries_stay<G: GroundStor
         drop(writer);
         let standing =
             journal::tail(layout, &stream()).expect("sound").expect("it has one").standing;
-        let taken = Taken { from: standing.taken_before, count: standing.n_pending };
+        let taken = TakenEntries { from: standing.taken_before, count: standing.n_pending };
         let (second, write) = commit(&ground, Some(scene.first), taken);
         done(&ground, &write);
         assert_eq!(ground.find_ref(&agent().branch_ref()).expect("sound"), Some(second));

@@ -5,7 +5,7 @@ use crate::Error;
 use crate::error::RefError;
 use crate::ground::RefMove;
 
-impl<G: Refs + Objects> Bench<G> {
+impl<G: Refs + ObjectStore> CaseRepository<G> {
     /// Takes a step and says what came of it.
     fn answer(&self, step: &str) -> String {
         let words: Vec<&str> = step.split_whitespace().collect();
@@ -56,7 +56,7 @@ impl<G: Refs + Objects> Bench<G> {
 
 /// Runs a case.
 fn check<G: GroundStore>(make: &impl Fn(&Path) -> G, steps: &str, expected: &str) {
-    on(make, |ground| assert_eq!(Bench::new(ground).answers(steps), expected, "{steps}"));
+    on(make, |ground| assert_eq!(CaseRepository::new(ground).answers(steps), expected, "{steps}"));
 }
 
 /// Runs a case with one step failing.
@@ -67,10 +67,14 @@ fn check_failing<G: GroundStore>(
     steps: &str,
     expected: &str,
 ) {
-    on(make, |ground| check_one(Bench::new(ground).failing(moment, n), steps, expected));
+    on(make, |ground| check_one(CaseRepository::new(ground).failing(moment, n), steps, expected));
 }
 
-fn check_one<G: Refs + Objects>(bench: Bench<FailingAt<G>>, steps: &str, expected: &str) {
+fn check_one<G: Refs + ObjectStore>(
+    bench: CaseRepository<FailingAt<G>>,
+    steps: &str,
+    expected: &str,
+) {
     assert_eq!(bench.answers(steps), expected, "{steps}");
     assert!(bench.ground.has_failed());
 }

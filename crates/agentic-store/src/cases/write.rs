@@ -7,10 +7,10 @@ use agentic_model::{AgentName, Entry, Instant, Kind, Oid, Person, Signature, Val
 
 use crate::failing::{FailingAt, FailureMoment};
 use crate::ground::GroundStore;
-use crate::journal::{BranchMove, GitKind, GitObject, NotesEdit, Taken, Transaction};
+use crate::journal::{BranchMove, GitKind, GitObject, NotesEdit, TakenEntries, Transaction};
 use crate::layout::Stream;
 use crate::memory::MemoryRepository;
-use crate::writer::{Outcome, Writer};
+use crate::writer::{Writer, WriterOutcome};
 use crate::{Durability, Result};
 
 /// More steps than a write has.
@@ -43,7 +43,7 @@ pub(super) struct Scene {
 pub(super) fn commit<G: GroundStore>(
     ground: &G,
     parent: Option<Oid>,
-    taken: Taken,
+    taken: TakenEntries,
 ) -> (Oid, Transaction) {
     let tree = GitObject { kind: GitKind::Tree, bytes: Vec::new() };
     let data = CommitData {
@@ -65,21 +65,21 @@ pub(super) fn commit<G: GroundStore>(
 }
 
 /// Opens a writer and carries out one write.
-pub(super) fn carry_out<G: GroundStore>(ground: &G, write: &Transaction) -> Result<Outcome> {
+pub(super) fn carry_out<G: GroundStore>(ground: &G, write: &Transaction) -> Result<WriterOutcome> {
     let mut writer = Writer::open(ground, &Stream::Agent(agent()), now())?;
     writer.carry_out(write.clone(), Durability::Git, now())
 }
 
 /// Makes the first commit and two pending entries, and names the second commit.
 pub(super) fn prepare<G: GroundStore>(ground: &G) -> (Scene, Transaction) {
-    let (first, write) = commit(ground, None, Taken::default());
+    let (first, write) = commit(ground, None, TakenEntries::default());
     let mut writer = Writer::open(ground, &Stream::Agent(agent()), now()).expect("sound");
     writer.begin(Some(first), None, now()).expect("there is room");
     let done = writer.carry_out(write, Durability::Git, now()).expect("there is room");
-    assert!(matches!(done, Outcome::Done), "{done:?}");
+    assert!(matches!(done, WriterOutcome::Done), "{done:?}");
     let entries = vec![entry("one"), entry("two")];
     writer.append_entries(entries, now(), Durability::Git).expect("there is room");
-    let (second, write) = commit(ground, Some(first), Taken { from: 0, count: 2 });
+    let (second, write) = commit(ground, Some(first), TakenEntries { from: 0, count: 2 });
     (Scene { first, second }, write)
 }
 
@@ -106,21 +106,23 @@ fn fail_at<G: GroundStore>(ground: G, moment: FailureMoment, n: u64) -> bool {
     let outcome = carry_out(&ground, &write);
     let is_there = check_whole(ground.inner(), &scene);
     match &outcome {
-        Ok(Outcome::Done | Outcome::Deferred { .. }) => {
+        Ok(WriterOutcome::Done | WriterOutcome::Deferred { .. }) => {
             assert!(is_there, "step {n}: it was decided")
         }
-        Ok(Outcome::Lost { found }) => panic!("step {n}: nobody moved the branch to {found:?}"),
+        Ok(WriterOutcome::Lost { found }) => {
+            panic!("step {n}: nobody moved the branch to {found:?}")
+        }
         Err(_) => assert!(!is_there, "step {n}: nothing was decided"),
     }
     if !is_there {
         let again = carry_out(ground.inner(), &write).expect("nothing stands in the way");
-        assert!(matches!(again, Outcome::Done), "step {n}: {again:?}");
+        assert!(matches!(again, WriterOutcome::Done), "step {n}: {again:?}");
         assert!(check_whole(ground.inner(), &scene));
     }
     // What comes after it finds nothing in its way either.
-    let (_, next) = commit(ground.inner(), Some(scene.second), Taken { from: 2, count: 0 });
+    let (_, next) = commit(ground.inner(), Some(scene.second), TakenEntries { from: 2, count: 0 });
     let done = carry_out(ground.inner(), &next).expect("nothing stands in the way");
-    assert!(matches!(done, Outcome::Done), "step {n}: {done:?}");
+    assert!(matches!(done, WriterOutcome::Done), "step {n}: {done:?}");
     ground.has_failed()
 }
 
@@ -174,7 +176,7 @@ pub(super) fn deferred<G: GroundStore>(mut ground: G, write: &Transaction) -> G 
         let outcome = carry_out(&failing, write);
         ground = failing.into_inner();
         match outcome {
-            Ok(Outcome::Deferred { .. }) => return ground,
+            Ok(WriterOutcome::Deferred { .. }) => return ground,
             Ok(outcome) => panic!("step {n}: {outcome:?}"),
             Err(_) => {}
         }
@@ -193,7 +195,7 @@ pub fn a_branch_that_somebody_deleted_first_refuses_the_write_and_keeps_the_entr
     let (scene, write) = prepare(&ground);
     ground.delete_refs(&[(agent().branch_ref(), scene.first)]).expect("there is room");
     let outcome = carry_out(&ground, &write).expect("it is an answer");
-    assert!(matches!(outcome, Outcome::Lost { found: None }), "{outcome:?}");
+    assert!(matches!(outcome, WriterOutcome::Lost { found: None }), "{outcome:?}");
     let writer = Writer::open(&ground, &Stream::Agent(agent()), now()).expect("sound");
     assert_eq!(writer.pending_entries().expect("sound").len(), 2);
 }

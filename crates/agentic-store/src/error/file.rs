@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use agentic_model::guidance::{ErrorClass, Guidance};
 
-use super::{Blame, Judged};
+use super::{Blame, JudgedError};
 
 /// The system refused to do something with a file or folder.
 #[derive(Debug, thiserror::Error)]
@@ -20,7 +20,7 @@ pub struct FileError {
     pub source: std::io::Error,
 }
 
-impl Judged for FileError {
+impl JudgedError for FileError {
     fn judge(&self) -> (ErrorClass, Blame) {
         (ErrorClass::Refused, Blame::Machine)
     }
@@ -72,7 +72,7 @@ pub struct DamageError {
     pub reason: String,
 }
 
-impl Judged for DamageError {
+impl JudgedError for DamageError {
     fn judge(&self) -> (ErrorClass, Blame) {
         (ErrorClass::Corrupt, Blame::Machine)
     }
@@ -96,7 +96,7 @@ pub struct InjectedError {
     pub point: &'static str,
 }
 
-impl Judged for InjectedError {
+impl JudgedError for InjectedError {
     fn judge(&self) -> (ErrorClass, Blame) {
         (ErrorClass::Refused, Blame::Machine)
     }

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use agentic_model::guidance::{ErrorClass, Guidance};
 
-use super::{Blame, Judged};
+use super::{Blame, JudgedError};
 
 /// What git did not do, or cannot do as it is configured.
 #[derive(Debug, thiserror::Error)]
@@ -42,7 +42,7 @@ pub enum GitError {
     NoIdentity,
 }
 
-impl Judged for GitError {
+impl JudgedError for GitError {
     fn judge(&self) -> (ErrorClass, Blame) {
         match self {
             GitError::Layer { .. }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use agentic_model::guidance::{ErrorClass, Guidance};
 
-use super::{Blame, Judged};
+use super::{Blame, JudgedError};
 use crate::ground::Occupation;
 
 /// What keeps a ref from being made or moved.
@@ -43,7 +43,7 @@ pub enum RefError {
     },
 }
 
-impl Judged for RefError {
+impl JudgedError for RefError {
     fn judge(&self) -> (ErrorClass, Blame) {
         match self {
             RefError::Locked { .. } => (ErrorClass::Refused, Blame::Machine),

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use agentic_model::guidance::{ErrorClass, Guidance};
 
-use super::{Blame, Judged};
+use super::{Blame, JudgedError};
 
 /// What keeps a repository from being used.
 #[derive(Debug, thiserror::Error)]
@@ -27,7 +27,7 @@ pub enum RepositoryError {
     PartialClone,
 }
 
-impl Judged for RepositoryError {
+impl JudgedError for RepositoryError {
     fn judge(&self) -> (ErrorClass, Blame) {
         match self {
             RepositoryError::NotFound { .. }

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use agentic_model::guidance::{ErrorClass, Guidance};
 
-use super::{Blame, Judged};
+use super::{Blame, JudgedError};
 
 /// Why a revision names no commit.
 #[derive(Debug, thiserror::Error)]
@@ -25,7 +25,7 @@ pub enum RevisionError {
     },
 }
 
-impl Judged for RevisionError {
+impl JudgedError for RevisionError {
     fn judge(&self) -> (ErrorClass, Blame) {
         match self {
             RevisionError::Unknown { .. } | RevisionError::Ambiguous { .. } => {

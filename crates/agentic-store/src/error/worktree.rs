@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use agentic_model::guidance::{ErrorClass, Guidance};
 
-use super::{Blame, Judged};
+use super::{Blame, JudgedError};
 
 /// What keeps a worktree from following its branch, or from being committed.
 #[derive(Debug, thiserror::Error)]
@@ -54,7 +54,7 @@ pub enum CheckoutError {
     },
 }
 
-impl Judged for CheckoutError {
+impl JudgedError for CheckoutError {
     fn judge(&self) -> (ErrorClass, Blame) {
         match self {
             CheckoutError::Held { .. } | CheckoutError::UnsafePath { .. } => {

@@ -5,7 +5,7 @@ use agentic_model::{Cid, Oid};
 use super::FailingAt;
 use crate::Result;
 use crate::ground::{Notes, NotesGap, Upkeep};
-use crate::journal::{Compared, LoggedEdits, NotesEdit, Transaction};
+use crate::journal::{ComparedNotes, LoggedEdits, NotesEdit, Transaction};
 
 impl<G: Notes> Notes for FailingAt<G> {
     fn read_note(&self, name: &str, commit: Oid) -> Result<Option<String>> {
@@ -21,7 +21,7 @@ impl<G: Notes> Notes for FailingAt<G> {
         edit: &NotesEdit,
         write: &Transaction,
         upkeep: &Upkeep<'_>,
-    ) -> Result<Compared> {
+    ) -> Result<ComparedNotes> {
         self.step("apply-notes", |inner| inner.apply_notes(edit, write, upkeep))
     }
 

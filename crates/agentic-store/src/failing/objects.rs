@@ -4,10 +4,10 @@ use agentic_model::Oid;
 
 use super::FailingAt;
 use crate::Result;
-use crate::ground::{AuthoredMessage, Objects, Written};
+use crate::ground::{AuthoredMessage, ObjectStore, WrittenObjects};
 use crate::journal::GitObject;
 
-impl<G: Objects> Objects for FailingAt<G> {
+impl<G: ObjectStore> ObjectStore for FailingAt<G> {
     fn name_object(&self, object: &GitObject) -> Oid {
         self.inner.name_object(object)
     }
@@ -24,11 +24,11 @@ impl<G: Objects> Objects for FailingAt<G> {
         self.step("read-message", |inner| inner.read_message(commit))
     }
 
-    fn write_objects(&self, objects: &[GitObject]) -> Result<Written> {
+    fn write_objects(&self, objects: &[GitObject]) -> Result<WrittenObjects> {
         self.step("write-objects", |inner| inner.write_objects(objects))
     }
 
-    fn confirm_objects(&self, objects: &[GitObject], written: &Written) -> Result<()> {
+    fn confirm_objects(&self, objects: &[GitObject], written: &WrittenObjects) -> Result<()> {
         self.step("confirm-objects", |inner| inner.confirm_objects(objects, written))
     }
 

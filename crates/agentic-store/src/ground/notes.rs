@@ -3,7 +3,7 @@
 use agentic_model::{Cid, Oid};
 
 use crate::Result;
-use crate::journal::{Compared, LoggedEdits, NotesEdit, Transaction};
+use crate::journal::{ComparedNotes, LoggedEdits, NotesEdit, Transaction};
 
 /// What is known of a notes ref before it is edited.
 pub struct Upkeep<'a> {
@@ -64,7 +64,7 @@ pub trait Notes {
         edit: &NotesEdit,
         write: &Transaction,
         upkeep: &Upkeep<'_>,
-    ) -> Result<Compared>;
+    ) -> Result<ComparedNotes>;
 
     /// Unites another state of a notes ref into ours. Objects are united, note texts line by line.
     /// Returns whether anything changed.

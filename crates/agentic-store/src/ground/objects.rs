@@ -10,7 +10,7 @@ use crate::journal::GitObject;
 /// How objects were written.
 #[derive(Debug)]
 #[must_use = "a prune may take objects away that no ref names yet"]
-pub enum Written {
+pub enum WrittenObjects {
     /// Each for itself; their names.
     Loose(Vec<Oid>),
     /// All as one pack; its path.
@@ -28,7 +28,7 @@ pub struct AuthoredMessage {
 
 /// Bytes that are named by what they are. They are written without a sync: what made them has them in
 /// its journal until a checkpoint.
-pub trait Objects {
+pub trait ObjectStore {
     /// Names an object without writing it.
     fn name_object(&self, object: &GitObject) -> Oid;
 
@@ -51,18 +51,18 @@ pub trait Objects {
     ///
     /// # Errors
     /// Fails when there is no room or nothing may be written.
-    fn write_objects(&self, objects: &[GitObject]) -> Result<Written>;
+    fn write_objects(&self, objects: &[GitObject]) -> Result<WrittenObjects>;
 
     /// Writes those objects again that a prune took away before a ref named them.
     ///
     /// # Errors
-    /// Fails as [`Objects::write_objects`] does.
-    fn confirm_objects(&self, objects: &[GitObject], written: &Written) -> Result<()>;
+    /// Fails as [`ObjectStore::write_objects`] does.
+    fn confirm_objects(&self, objects: &[GitObject], written: &WrittenObjects) -> Result<()>;
 
     /// Writes an object that is gone or cannot be read. What is there of it is moved aside.
     ///
     /// # Errors
-    /// Fails as [`Objects::write_objects`] does.
+    /// Fails as [`ObjectStore::write_objects`] does.
     fn write_again(&self, object: &GitObject, oid: Oid) -> Result<()>;
 
     /// Moves objects aside that cannot be read: whoever has the bytes writes them again.

@@ -9,7 +9,9 @@ use std::sync::Arc;
 
 use agentic_model::{Entry, Instant, Oid};
 
-use super::{Body, Encoded, Journal, Record, RecordHash, Standing, segment};
+use super::{
+    EncodedRecords, Journal, JournalBody, JournalRecord, JournalRecordHash, StreamStanding, segment,
+};
 use crate::file::{self, Persistence};
 use crate::{Error, Result, fault};
 
@@ -19,20 +21,20 @@ const DECISIONS_MAX: usize = 4096;
 
 /// What outlives the records that are dropped.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Carried {
+pub struct CarriedState {
     /// The commits that are decisions because a record says so, oldest first.
     pub decisions: Vec<Oid>,
     /// A state of the notes ref that is durable.
     pub notes: Option<Oid>,
 }
 
-impl Carried {
+impl CarriedState {
     /// Collects the decisions of records that are about to be dropped.
-    pub fn from_records(records: &[Record], notes: Option<Oid>) -> Carried {
-        let mut decisions: Vec<Oid> = records.iter().flat_map(Record::decisions).collect();
+    pub fn from_records(records: &[JournalRecord], notes: Option<Oid>) -> CarriedState {
+        let mut decisions: Vec<Oid> = records.iter().flat_map(JournalRecord::decisions).collect();
         let surplus = decisions.len().saturating_sub(DECISIONS_MAX);
         decisions.drain(..surplus);
-        Carried { decisions, notes }
+        CarriedState { decisions, notes }
     }
 }
 
@@ -42,25 +44,30 @@ impl Journal {
     ///
     /// # Errors
     /// Fails when the segment cannot be written; the journal is then as before.
-    pub fn restart(&mut self, pending: Vec<Entry>, carried: Carried, at: Instant) -> Result<()> {
+    pub fn restart(
+        &mut self,
+        pending: Vec<Entry>,
+        carried: CarriedState,
+        at: Instant,
+    ) -> Result<()> {
         self.sync()?;
         let seq = self.last.seq + 1;
-        let mut standing = Standing {
+        let mut standing = StreamStanding {
             taken_before: seq,
             n_pending: 0,
             notes: carried.notes,
             ..self.last.standing.clone()
         };
-        let mut items = vec![(Body::Open, standing.clone())];
+        let mut items = vec![(JournalBody::Open, standing.clone())];
         if !carried.decisions.is_empty() {
-            let body = Body::Cut { before: seq, decisions: carried.decisions };
+            let body = JournalBody::Cut { before: seq, decisions: carried.decisions };
             items.push((body, standing.clone()));
         }
         for entry in pending {
             standing.n_pending += 1;
-            items.push((Body::Entry(entry), standing.clone()));
+            items.push((JournalBody::Entry(entry), standing.clone()));
         }
-        let Encoded { bytes, last } = self.encode(items, at, 0)?;
+        let EncodedRecords { bytes, last } = self.encode(items, at, 0)?;
         let Some((last, last_hash)) = last else { return Ok(()) };
         fault::point("before-cut")?;
         let number = self.segment + 1;
@@ -89,10 +96,10 @@ impl Journal {
     ///
     /// # Errors
     /// Fails when the disk is full or broken; the journal is then as before.
-    pub fn append_cut(&mut self, before: u64, carried: Carried, at: Instant) -> Result<()> {
+    pub fn append_cut(&mut self, before: u64, carried: CarriedState, at: Instant) -> Result<()> {
         fault::point("before-cut")?;
-        let standing = Standing { notes: carried.notes, ..self.last.standing.clone() };
-        let body = Body::Cut { before, decisions: carried.decisions };
+        let standing = StreamStanding { notes: carried.notes, ..self.last.standing.clone() };
+        let body = JournalBody::Cut { before, decisions: carried.decisions };
         self.append(vec![(body, standing)], at, super::Durability::Full)
     }
 
@@ -119,7 +126,7 @@ impl Journal {
     }
 
     /// Returns the hash of the last record.
-    pub fn last_hash(&self) -> RecordHash {
+    pub fn last_hash(&self) -> JournalRecordHash {
         self.last_hash
     }
 }

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use agentic_model::{Cid, Oid};
 
-use super::{Body, KeptObject, NotesEdit, Record, Transaction};
+use super::{JournalBody, JournalRecord, KeptObject, NotesEdit, Transaction};
 
 /// What a log says of one notes ref.
 #[derive(Debug)]
@@ -33,17 +33,17 @@ pub struct LoggedNote {
 
 /// Collects what the records of a log say of notes refs, by the name of the ref. Writes that were
 /// given up do not count.
-pub fn logged_edits(records: &[Record]) -> BTreeMap<String, LoggedEdits> {
+pub fn logged_edits(records: &[JournalRecord]) -> BTreeMap<String, LoggedEdits> {
     let mut all = BTreeMap::new();
     let mut open: Option<(&Transaction, Option<Oid>)> = None;
     for record in records {
         match &record.body {
-            Body::Transaction(transaction) => {
+            JournalBody::Transaction(transaction) => {
                 take(&mut all, open.take());
                 open = Some((transaction, record.standing.notes));
             }
-            Body::Abort { .. } => open = None,
-            Body::Done { removed } => {
+            JournalBody::Abort { .. } => open = None,
+            JournalBody::Done { removed } => {
                 take(&mut all, open.take());
                 for edits in all.values_mut() {
                     for commit in removed {
@@ -51,7 +51,7 @@ pub fn logged_edits(records: &[Record]) -> BTreeMap<String, LoggedEdits> {
                     }
                 }
             }
-            Body::Open | Body::Entry(_) | Body::Cut { .. } => {}
+            JournalBody::Open | JournalBody::Entry(_) | JournalBody::Cut { .. } => {}
         }
     }
     take(&mut all, open);

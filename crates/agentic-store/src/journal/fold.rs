@@ -7,7 +7,7 @@ use crate::{Error, Result};
 
 /// An agent with the places of its two refs.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Archived {
+pub struct ArchivedAgent {
     /// The agent.
     pub agent: AgentName,
     /// Where its branch is, or was.
@@ -18,27 +18,27 @@ pub struct Archived {
 
 /// What a write does with refs that the archive keeps instead.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Fold {
+pub enum RefFold {
     /// The branches and notes of these agents go, once the archive has them.
-    Away(Vec<Archived>),
+    Away(Vec<ArchivedAgent>),
     /// The notes of this agent come back, once its branch has.
-    Back(Archived),
+    Back(ArchivedAgent),
 }
 
-impl Fold {
+impl RefFold {
     /// Returns the agents that it is about.
-    pub fn agents(&self) -> &[Archived] {
+    pub fn agents(&self) -> &[ArchivedAgent] {
         match self {
-            Fold::Away(agents) => agents,
-            Fold::Back(agent) => std::slice::from_ref(agent),
+            RefFold::Away(agents) => agents,
+            RefFold::Back(agent) => std::slice::from_ref(agent),
         }
     }
 
     pub(super) fn to_value(&self) -> Value {
         let oid = |oid: Oid| Value::Bytes(oid.as_bytes().to_vec());
         let mut items = vec![Value::text(match self {
-            Fold::Away(_) => "away",
-            Fold::Back(_) => "back",
+            RefFold::Away(_) => "away",
+            RefFold::Back(_) => "back",
         })];
         items.extend(self.agents().iter().map(|one| {
             let notes = one.notes.map_or(Value::Null, oid);
@@ -47,23 +47,23 @@ impl Fold {
         Value::List(items)
     }
 
-    pub(super) fn from_value(value: &Value) -> Result<Fold> {
+    pub(super) fn from_value(value: &Value) -> Result<RefFold> {
         let [way, agents @ ..] = value.as_list().unwrap_or_default() else {
             return Err(damaged());
         };
         let mut agents = agents.iter().map(read_archived).collect::<Result<Vec<_>>>()?;
         match (way.as_text(), agents.len()) {
-            (Some("away"), _) => Ok(Fold::Away(agents)),
-            (Some("back"), 1) => Ok(Fold::Back(agents.remove(0))),
+            (Some("away"), _) => Ok(RefFold::Away(agents)),
+            (Some("back"), 1) => Ok(RefFold::Back(agents.remove(0))),
             _ => Err(damaged()),
         }
     }
 }
 
-fn read_archived(value: &Value) -> Result<Archived> {
+fn read_archived(value: &Value) -> Result<ArchivedAgent> {
     let [name, head, notes] = value.as_list().unwrap_or_default() else { return Err(damaged()) };
     let agent = name.as_text().and_then(|name| AgentName::parse(name).ok());
-    Ok(Archived {
+    Ok(ArchivedAgent {
         agent: agent.ok_or_else(damaged)?,
         head: oid_or_null(head)?.ok_or_else(damaged)?,
         notes: oid_or_null(notes)?,

@@ -18,7 +18,7 @@ const ROOT: &str = "agentic";
 
 /// A place in a log, behind one of its payloads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Place {
+pub struct LogPlace {
     segment: u64,
     offset: u64,
     /// The file of the segment: another one may take its name, with the same payloads in other
@@ -26,7 +26,7 @@ pub struct Place {
     file: u64,
 }
 
-impl Place {
+impl LogPlace {
     /// Tells whether nothing stands before.
     pub fn is_beginning(&self) -> bool {
         self.segment == 0 && self.offset == 0
@@ -35,7 +35,7 @@ impl Place {
 
 /// A log open for appending. Whoever has one holds the lock of what it belongs to.
 #[derive(Debug)]
-pub struct Log {
+pub struct LogFile {
     dir: PathBuf,
     segment: u64,
     path: PathBuf,
@@ -45,32 +45,32 @@ pub struct Log {
     length: u64,
 }
 
-impl Log {
+impl LogFile {
     /// Opens a log, making it if there is none, and cuts off a torn tail. Returns how many bytes
     /// were cut.
     ///
     /// # Errors
     /// Fails when the log is damaged anywhere but in its last payload.
-    pub fn open(dir: &Path) -> Result<(Log, u64)> {
+    pub fn open(dir: &Path) -> Result<(LogFile, u64)> {
         let Some(number) = segment::list(dir)?.last().copied() else {
-            return Ok((Log::begin(dir, 0)?, 0));
+            return Ok((LogFile::begin(dir, 0)?, 0));
         };
         let path = segment::path(dir, number);
         let file = segment::open(&path)?;
         let (length, cut) = segment::repair_log(&file, &path)?;
-        Ok((Log::of(dir, number, file, length)?, cut))
+        Ok((LogFile::of(dir, number, file, length)?, cut))
     }
 
     /// Takes the last segment of a log, whose good frames have so many bytes.
-    fn of(dir: &Path, segment: u64, file: File, length: u64) -> Result<Log> {
+    fn of(dir: &Path, segment: u64, file: File, length: u64) -> Result<LogFile> {
         let path = segment::path(dir, segment);
         let number = file.metadata().map_err(Error::io("read", &path))?.ino();
-        Ok(Log { dir: dir.to_owned(), segment, path, file, number, length })
+        Ok(LogFile { dir: dir.to_owned(), segment, path, file, number, length })
     }
 
     /// Returns the place behind the last payload.
-    pub fn end(&self) -> Place {
-        Place { segment: self.segment, offset: self.length, file: self.number }
+    pub fn end(&self) -> LogPlace {
+        LogPlace { segment: self.segment, offset: self.length, file: self.number }
     }
 
     /// Appends payloads in one write and one sync, all or none.
@@ -82,7 +82,7 @@ impl Log {
             return Ok(());
         }
         if self.length >= SEGMENT_BYTES_MAX {
-            *self = Log::begin(&self.dir, self.segment + 1)?;
+            *self = LogFile::begin(&self.dir, self.segment + 1)?;
         }
         // Each frame says what the disk had before this append: a good frame after a bad one is
         // damage only if the bad one had been synced.
@@ -125,7 +125,7 @@ impl Log {
             fault::point("before-shorter-log")?;
             file::replace(&path, &bytes, Persistence::Synced)?;
             if number == self.segment {
-                *self = Log::of(&self.dir, number, segment::open(&path)?, bytes.len() as u64)?;
+                *self = LogFile::of(&self.dir, number, segment::open(&path)?, bytes.len() as u64)?;
             }
             fault::point("after-shorter-log")?;
         }
@@ -151,7 +151,7 @@ impl Log {
         }
     }
 
-    fn begin(dir: &Path, number: u64) -> Result<Log> {
+    fn begin(dir: &Path, number: u64) -> Result<LogFile> {
         std::fs::create_dir_all(dir).map_err(Error::io("create", dir))?;
         let path = segment::path(dir, number);
         let file = segment::create(&path)?;
@@ -161,7 +161,7 @@ impl Log {
                 break;
             }
         }
-        Log::of(dir, number, file, 0)
+        LogFile::of(dir, number, file, 0)
     }
 }
 
@@ -179,7 +179,7 @@ fn framed(payload: &[u8], synced: u64) -> Result<Vec<u8>> {
 /// # Errors
 /// Fails when a payload is damaged or a segment is missing.
 pub fn payloads(dir: &Path) -> Result<Vec<Vec<u8>>> {
-    Ok(payloads_after(dir, Place::default())?.0)
+    Ok(payloads_after(dir, LogPlace::default())?.0)
 }
 
 /// Reads the payloads behind a place, and returns the place behind the last of them.
@@ -187,7 +187,7 @@ pub fn payloads(dir: &Path) -> Result<Vec<Vec<u8>>> {
 /// # Errors
 /// Fails as [`payloads`] does, and when that is no place of the log any more: what was there has
 /// been cut off, or stands elsewhere now.
-pub fn payloads_after(dir: &Path, place: Place) -> Result<(Vec<Vec<u8>>, Place)> {
+pub fn payloads_after(dir: &Path, place: LogPlace) -> Result<(Vec<Vec<u8>>, LogPlace)> {
     let (mut found, mut end) = (Vec::new(), place);
     let numbers = segment::list(dir)?;
     if !place.is_beginning() && !numbers.contains(&place.segment) {
@@ -199,7 +199,7 @@ pub fn payloads_after(dir: &Path, place: Place) -> Result<(Vec<Vec<u8>>, Place)>
             return Err(Error::corrupt(what, format!("segment {at} is missing")));
         }
         if number > end.segment {
-            end = Place { segment: number, ..Place::default() };
+            end = LogPlace { segment: number, ..LogPlace::default() };
         }
         if number == end.segment {
             let (path, known) = (segment::path(dir, number), end);
@@ -269,7 +269,7 @@ mod tests {
     fn a_shorter_log_goes_on_and_old_places_are_none_of_it() {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let dir = folder.path().join("agentic/log");
-        let (mut log, _) = Log::open(&dir).expect("writable");
+        let (mut log, _) = LogFile::open(&dir).expect("writable");
         let mut places = Vec::new();
         for payload in [&b"one"[..], b"two", b"three"] {
             log.append(&[payload], Durability::Full).expect("writable");
@@ -287,7 +287,7 @@ mod tests {
         assert_eq!(payloads_after(&dir, end).expect("it is its end"), (vec![], end));
         log.append(&[b"four"], Durability::Full).expect("writable");
         assert_eq!(payloads_after(&dir, end).expect("readable").0, [b"four"]);
-        let (log, n_cut) = Log::open(&dir).expect("sound");
+        let (log, n_cut) = LogFile::open(&dir).expect("sound");
         assert_eq!((n_cut, payloads_after(&dir, log.end()).expect("readable").1), (0, log.end()));
     }
 
@@ -295,7 +295,7 @@ mod tests {
     fn what_follows_a_shorter_log_may_be_torn() {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let dir = folder.path().join("agentic/log");
-        let (mut log, _) = Log::open(&dir).expect("writable");
+        let (mut log, _) = LogFile::open(&dir).expect("writable");
         log.append(&[b"one", b"two"], Durability::Full).expect("writable");
         log.shorten(joined).expect("writable");
         let length = log.end().offset;

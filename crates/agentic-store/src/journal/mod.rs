@@ -24,22 +24,22 @@ use std::sync::Arc;
 
 use agentic_model::{Entry, Instant, Oid};
 
-pub use self::cut::Carried;
+pub use self::cut::CarriedState;
 pub use self::edits::{LoggedEdits, LoggedNote, logged_edits};
-pub use self::fold::{Archived, Fold};
-pub use self::log::{Log, Place, first_payload, payloads, payloads_after};
-pub use self::opening::Opened;
+pub use self::fold::{ArchivedAgent, RefFold};
+pub use self::log::{LogFile, LogPlace, first_payload, payloads, payloads_after};
+pub use self::opening::OpenedJournal;
 pub use self::read::{
     Segment, decided, pending_entries, pending_in, records, records_of, segments, tail,
     tail_with_hash, unfinished,
 };
-pub use self::record::{Body, Record, RecordHash, Standing};
+pub use self::record::{JournalBody, JournalRecord, JournalRecordHash, StreamStanding};
 pub use self::salvage::{Salvage, salvage};
 pub use self::segment::sync_directory;
 pub use self::succession::{Heritage, begin_beside, change_names, discard, take_place};
 pub use self::transaction::{
     BranchMove, Content, DECIDE, Follow, GitKind, GitObject, KeptObject, NotesEdit,
-    RECORD_OBJECT_BYTES_MAX, Taken, Transaction,
+    RECORD_OBJECT_BYTES_MAX, TakenEntries, Transaction,
 };
 use crate::layout::{Layout, Stream};
 use crate::{Error, Result, fault};
@@ -79,13 +79,13 @@ pub struct Journal {
     rolled: bool,
     /// Whether the mark is known to be there that this journal is worth replaying.
     marked: bool,
-    last: Record,
-    last_hash: RecordHash,
+    last: JournalRecord,
+    last_hash: JournalRecordHash,
 }
 
 /// In which state of its own notes ref a stream knows all its notes edits to be.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Compared {
+pub struct ComparedNotes {
     /// What the write's own move of the ref left; never one that was read later.
     pub tip: Option<Oid>,
     /// The commits whose notes a person removed since the last look.
@@ -93,10 +93,10 @@ pub struct Compared {
 }
 
 /// Records as frames.
-struct Encoded {
+struct EncodedRecords {
     bytes: Vec<u8>,
     /// The last of the records, if there is one.
-    last: Option<(Record, RecordHash)>,
+    last: Option<(JournalRecord, JournalRecordHash)>,
 }
 
 impl Journal {
@@ -109,13 +109,20 @@ impl Journal {
     pub fn create(
         layout: &Layout,
         stream: &Stream,
-        standing: Standing,
+        standing: StreamStanding,
         at: Instant,
     ) -> Result<Journal> {
         let dir = layout.journal(stream);
         std::fs::create_dir_all(&dir).map_err(Error::io("create", &dir))?;
         let marks = mark_dirty(layout, stream)?;
-        let record = Record { seq: 0, prev: [0; 32], at, synced: 0, standing, body: Body::Open };
+        let record = JournalRecord {
+            seq: 0,
+            prev: [0; 32],
+            at,
+            synced: 0,
+            standing,
+            body: JournalBody::Open,
+        };
         let begun = Journal::begin_segment(dir, 0, record);
         let mut journal = begun.inspect_err(|_| remove_begun(layout, stream))?;
         journal.unsynced.extend([layout.journals(), layout.root().to_owned()]);
@@ -126,7 +133,7 @@ impl Journal {
 
     /// Tells whether this journal was begun by whoever has it, and nothing was ever recorded in it.
     pub fn is_unused(&self) -> bool {
-        self.last.seq == 0 && self.synced == 0 && self.last.body == Body::Open
+        self.last.seq == 0 && self.synced == 0 && self.last.body == JournalBody::Open
     }
 
     /// Notes durably, with the next durable append, that this journal holds records which only a
@@ -157,12 +164,12 @@ impl Journal {
     }
 
     /// Returns where the stream stands after the last record.
-    pub fn standing(&self) -> &Standing {
+    pub fn standing(&self) -> &StreamStanding {
         &self.last.standing
     }
 
     /// Returns the last record.
-    pub fn last(&self) -> &Record {
+    pub fn last(&self) -> &JournalRecord {
         &self.last
     }
 
@@ -181,11 +188,11 @@ impl Journal {
         at: Instant,
         durability: Durability,
     ) -> Result<()> {
-        let standing = |journal: &Journal, n: u64| Standing {
+        let standing = |journal: &Journal, n: u64| StreamStanding {
             n_pending: journal.last.standing.n_pending + n,
             ..journal.last.standing.clone()
         };
-        let bodies = entries.into_iter().map(Body::Entry).collect::<Vec<_>>();
+        let bodies = entries.into_iter().map(JournalBody::Entry).collect::<Vec<_>>();
         let standings = (1..=bodies.len() as u64).map(|n| standing(self, n)).collect::<Vec<_>>();
         self.append(bodies.into_iter().zip(standings).collect(), at, durability)
     }
@@ -204,7 +211,7 @@ impl Journal {
         fault::point("before-record")?;
         let head = transaction.branch.as_ref().map(|branch| branch.new);
         let before = &self.last.standing;
-        let standing = Standing {
+        let standing = StreamStanding {
             genesis: before.genesis,
             head: head.or(before.head),
             taken_before: match transaction.taken.count {
@@ -217,7 +224,7 @@ impl Journal {
             compared: before.compared,
         };
         let at = transaction.committer.at;
-        let body = Body::Transaction(Box::new(transaction));
+        let body = JournalBody::Transaction(Box::new(transaction));
         self.append(vec![(body, standing)], at, durability)
     }
 
@@ -225,10 +232,10 @@ impl Journal {
     ///
     /// # Errors
     /// Fails when the journal cannot be written.
-    pub fn append_done(&mut self, compared: Compared, at: Instant) -> Result<()> {
-        let Compared { tip, removed } = compared;
-        let standing = Standing { compared: tip, ..self.last.standing.clone() };
-        self.append(vec![(Body::Done { removed }, standing)], at, Durability::Git)
+    pub fn append_done(&mut self, compared: ComparedNotes, at: Instant) -> Result<()> {
+        let ComparedNotes { tip, removed } = compared;
+        let standing = StreamStanding { compared: tip, ..self.last.standing.clone() };
+        self.append(vec![(JournalBody::Done { removed }, standing)], at, Durability::Git)
     }
 
     /// Notes durably that the last transaction was given up; its entries are pending again.
@@ -236,11 +243,11 @@ impl Journal {
     /// # Errors
     /// Fails when the journal cannot be written.
     pub fn append_abort(&mut self, found: Option<Oid>, at: Instant) -> Result<()> {
-        let Body::Transaction(transaction) = &self.last.body else {
+        let JournalBody::Transaction(transaction) = &self.last.body else {
             panic!("BUG: only a transaction is aborted");
         };
         let before = &self.last.standing;
-        let standing = Standing {
+        let standing = StreamStanding {
             genesis: before.genesis,
             head: found,
             taken_before: match transaction.taken.count {
@@ -251,10 +258,10 @@ impl Journal {
             notes: before.notes,
             compared: before.compared,
         };
-        self.append(vec![(Body::Abort { found }, standing)], at, Durability::Full)
+        self.append(vec![(JournalBody::Abort { found }, standing)], at, Durability::Full)
     }
 
-    fn begin_segment(dir: PathBuf, number: u64, open: Record) -> Result<Journal> {
+    fn begin_segment(dir: PathBuf, number: u64, open: JournalRecord) -> Result<Journal> {
         let path = segment::path(&dir, number);
         let file = segment::create(&path)?;
         fault::point("segment-created")?;
@@ -284,22 +291,27 @@ impl Journal {
     /// Appends records in one write and one sync, all or none.
     fn append(
         &mut self,
-        bodies: Vec<(Body, Standing)>,
+        bodies: Vec<(JournalBody, StreamStanding)>,
         at: Instant,
         durability: Durability,
     ) -> Result<()> {
         if self.length >= SEGMENT_BYTES_MAX {
             self.roll(at)?;
         }
-        let Encoded { bytes, last } = self.encode(bodies, at, self.synced)?;
+        let EncodedRecords { bytes, last } = self.encode(bodies, at, self.synced)?;
         let Some((last, last_hash)) = last else { return Ok(()) };
-        self.write(&bytes, durability, matches!(last.body, Body::Transaction(_)))?;
+        self.write(&bytes, durability, matches!(last.body, JournalBody::Transaction(_)))?;
         (self.last, self.last_hash) = (last, last_hash);
         Ok(())
     }
 
     /// Makes the frames of records that follow the last one; returns the last of them too.
-    fn encode(&self, bodies: Vec<(Body, Standing)>, at: Instant, synced: u64) -> Result<Encoded> {
+    fn encode(
+        &self,
+        bodies: Vec<(JournalBody, StreamStanding)>,
+        at: Instant,
+        synced: u64,
+    ) -> Result<EncodedRecords> {
         encode_from(self.last.seq + 1, self.last_hash, bodies, at, synced)
     }
 
@@ -307,13 +319,13 @@ impl Journal {
     /// the old one ends, so its last records, which may not be synced yet, are.
     fn roll(&mut self, at: Instant) -> Result<()> {
         self.sync()?;
-        let open = Record {
+        let open = JournalRecord {
             seq: self.last.seq + 1,
             prev: self.last_hash,
             at,
             synced: 0,
             standing: self.last.standing.clone(),
-            body: Body::Open,
+            body: JournalBody::Open,
         };
         *self = Journal::begin_segment(self.dir.clone(), self.segment + 1, open)?;
         self.rolled = true;
@@ -361,21 +373,21 @@ impl Journal {
 /// Makes the frames of records, the first with a number and naming the hash of the one before.
 fn encode_from(
     first: u64,
-    mut prev: RecordHash,
-    bodies: Vec<(Body, Standing)>,
+    mut prev: JournalRecordHash,
+    bodies: Vec<(JournalBody, StreamStanding)>,
     at: Instant,
     synced: u64,
-) -> Result<Encoded> {
+) -> Result<EncodedRecords> {
     let mut bytes = Vec::new();
     let mut last = None;
     for (seq, (body, standing)) in (first..).zip(bodies) {
-        let record = Record { seq, prev, at, synced, standing, body };
+        let record = JournalRecord { seq, prev, at, synced, standing, body };
         let payload = record.encode()?;
         prev = *hash(&payload).as_bytes();
         bytes.extend_from_slice(&frame::encode(&payload));
         last = Some((record, prev));
     }
-    Ok(Encoded { bytes, last })
+    Ok(EncodedRecords { bytes, last })
 }
 
 /// Removes a journal in which nothing was ever recorded. One that stays is used by the next write.

@@ -6,7 +6,7 @@ use std::os::unix::fs::{FileExt as _, MetadataExt as _};
 use std::path::Path;
 use std::sync::Arc;
 
-use super::record::Record;
+use super::record::JournalRecord;
 use super::{Journal, frame, hash, segment, succession};
 use crate::layout::{Layout, Stream};
 use crate::{Error, Result};
@@ -17,7 +17,7 @@ const READ_ON_BYTES_MAX: u64 = 256 << 10;
 
 /// What opening a journal found.
 #[derive(Debug)]
-pub enum Opened {
+pub enum OpenedJournal {
     /// There is none yet.
     Absent {
         /// How many bytes of records were removed that were never finished.
@@ -37,7 +37,7 @@ impl Journal {
     ///
     /// # Errors
     /// Fails when the journal is damaged anywhere but in its last record, or cannot be read.
-    pub fn open(layout: &Layout, stream: &Stream) -> Result<Opened> {
+    pub fn open(layout: &Layout, stream: &Stream) -> Result<OpenedJournal> {
         Journal::open_with(layout, stream, segment::repair)
     }
 
@@ -46,7 +46,7 @@ impl Journal {
     ///
     /// # Errors
     /// Fails as [`Journal::open`] does.
-    pub fn open_after_power_cut(layout: &Layout, stream: &Stream) -> Result<Opened> {
+    pub fn open_after_power_cut(layout: &Layout, stream: &Stream) -> Result<OpenedJournal> {
         Journal::open_with(layout, stream, segment::repair_whole)
     }
 
@@ -54,7 +54,7 @@ impl Journal {
         layout: &Layout,
         stream: &Stream,
         repair: fn(&File, &Path) -> Result<(u64, u64)>,
-    ) -> Result<Opened> {
+    ) -> Result<OpenedJournal> {
         let dir = layout.journal(stream);
         let mut removed = 0;
         loop {
@@ -62,7 +62,7 @@ impl Journal {
                 if succession::take_place(layout, stream)? {
                     continue;
                 }
-                return Ok(Opened::Absent { cut: removed });
+                return Ok(OpenedJournal::Absent { cut: removed });
             };
             let path = segment::path(&dir, segment);
             let file = segment::open(&path)?;
@@ -74,7 +74,7 @@ impl Journal {
                 continue;
             }
             let (payload, start) = segment::last_payload(&file, &path, length)?;
-            let last = Record::decode(&payload);
+            let last = JournalRecord::decode(&payload);
             let is_own = match &last {
                 Ok(last) => segment::is_own(&file, &path, last, start)?,
                 Err(_) => false,
@@ -107,7 +107,7 @@ impl Journal {
                 last,
                 last_hash,
             };
-            return Ok(Opened::Ready { journal: Box::new(journal), cut: removed + cut });
+            return Ok(OpenedJournal::Ready { journal: Box::new(journal), cut: removed + cut });
         }
     }
 
@@ -143,7 +143,7 @@ impl Journal {
             (at, newest) = (next, Some(payload));
         }
         let Some(payload) = newest.filter(|_| at == bytes.len()) else { return Ok(None) };
-        (self.last, self.last_hash) = (Record::decode(payload)?, *hash(payload).as_bytes());
+        (self.last, self.last_hash) = (JournalRecord::decode(payload)?, *hash(payload).as_bytes());
         (self.length, self.synced) = (found.len(), self.last.synced);
         Ok(Some(self))
     }

@@ -9,7 +9,7 @@ use agentic_model::{Entry, Oid};
 use super::backwards::Backwards;
 use super::frame::{self, Scan};
 use super::segment;
-use super::{Body, GitObject, Journal, Record, RecordHash, Transaction};
+use super::{GitObject, Journal, JournalBody, JournalRecord, JournalRecordHash, Transaction};
 use crate::layout::{Layout, Stream};
 use crate::{Error, Result};
 
@@ -31,7 +31,7 @@ pub struct Segment {
 ///
 /// # Errors
 /// Fails when a record is damaged or missing, or the chain is broken.
-pub fn records(layout: &Layout, stream: &Stream) -> Result<Vec<Record>> {
+pub fn records(layout: &Layout, stream: &Stream) -> Result<Vec<JournalRecord>> {
     retry(|| {
         let dir = layout.journal(stream);
         let mut records = Vec::new();
@@ -65,29 +65,29 @@ pub fn segments(layout: &Layout, stream: &Stream) -> Result<Vec<Segment>> {
 ///
 /// # Errors
 /// Fails when the segment is gone, or one of its records is damaged.
-pub fn records_of(layout: &Layout, stream: &Stream, number: u64) -> Result<Vec<Record>> {
+pub fn records_of(layout: &Layout, stream: &Stream, number: u64) -> Result<Vec<JournalRecord>> {
     let links = chained(&segment::path(&layout.journal(stream), number))?;
     Ok(links.into_iter().map(|link| link.record).collect())
 }
 
 /// A record with its hash, which the next one names.
-struct Link {
-    record: Record,
-    hash: RecordHash,
+struct JournalLink {
+    record: JournalRecord,
+    hash: JournalRecordHash,
 }
 
-fn chained(path: &Path) -> Result<Vec<Link>> {
+fn chained(path: &Path) -> Result<Vec<JournalLink>> {
     let bytes = read(path)?;
     good_payloads(path, &bytes)?.into_iter().map(link).collect()
 }
 
-fn link(payload: &[u8]) -> Result<Link> {
+fn link(payload: &[u8]) -> Result<JournalLink> {
     let hash = *blake3::hash(payload).as_bytes();
-    Ok(Link { record: Record::decode(payload)?, hash })
+    Ok(JournalLink { record: JournalRecord::decode(payload)?, hash })
 }
 
 /// Checks that the records are all there from `first` on, each naming the one before.
-fn check_chain(stream: &Stream, first: u64, links: &[Link]) -> Result<()> {
+fn check_chain(stream: &Stream, first: u64, links: &[JournalLink]) -> Result<()> {
     let broken =
         |reason| Err(Error::corrupt(format!("the journal of {}", stream.subject()), reason));
     if let Some(oldest) = links.first()
@@ -107,7 +107,7 @@ fn check_chain(stream: &Stream, first: u64, links: &[Link]) -> Result<()> {
 ///
 /// # Errors
 /// Fails when the journal is damaged.
-pub fn tail(layout: &Layout, stream: &Stream) -> Result<Option<Record>> {
+pub fn tail(layout: &Layout, stream: &Stream) -> Result<Option<JournalRecord>> {
     Ok(last(layout, stream)?.map(|link| link.record))
 }
 
@@ -115,11 +115,14 @@ pub fn tail(layout: &Layout, stream: &Stream) -> Result<Option<Record>> {
 ///
 /// # Errors
 /// Fails when the journal is damaged.
-pub fn tail_with_hash(layout: &Layout, stream: &Stream) -> Result<Option<(Record, RecordHash)>> {
+pub fn tail_with_hash(
+    layout: &Layout,
+    stream: &Stream,
+) -> Result<Option<(JournalRecord, JournalRecordHash)>> {
     Ok(last(layout, stream)?.map(|link| (link.record, link.hash)))
 }
 
-fn last(layout: &Layout, stream: &Stream) -> Result<Option<Link>> {
+fn last(layout: &Layout, stream: &Stream) -> Result<Option<JournalLink>> {
     retry(|| {
         let dir = layout.journal(stream);
         for number in segment::list(&dir)?.into_iter().rev() {
@@ -138,10 +141,12 @@ fn last(layout: &Layout, stream: &Stream) -> Result<Option<Link>> {
 /// Fails when the journal is damaged.
 pub fn unfinished(layout: &Layout, stream: &Stream) -> Result<Option<Transaction>> {
     Ok(tail(layout, stream)?.and_then(|record| match record.body {
-        Body::Transaction(transaction) => Some(*transaction),
-        Body::Open | Body::Entry(_) | Body::Done { .. } | Body::Abort { .. } | Body::Cut { .. } => {
-            None
-        }
+        JournalBody::Transaction(transaction) => Some(*transaction),
+        JournalBody::Open
+        | JournalBody::Entry(_)
+        | JournalBody::Done { .. }
+        | JournalBody::Abort { .. }
+        | JournalBody::Cut { .. } => None,
     }))
 }
 
@@ -161,17 +166,17 @@ pub fn pending_entries(layout: &Layout, stream: &Stream) -> Result<Vec<Entry>> {
 pub fn pending_in(dir: &Path) -> Result<Vec<Entry>> {
     retry(|| {
         let mut entries = Vec::new();
-        let mut standing: Option<super::Standing> = None;
+        let mut standing: Option<super::StreamStanding> = None;
         'segments: for number in segment::list(dir)?.into_iter().rev() {
             let mut frames = Backwards::open(&segment::path(dir, number))?;
             while let Some(payload) = frames.next()? {
-                let record = Record::decode(&payload)?;
+                let record = JournalRecord::decode(&payload)?;
                 let standing = standing.get_or_insert_with(|| record.standing.clone());
                 let all_found = entries.len() as u64 == standing.n_pending;
                 if all_found || record.seq < standing.taken_before {
                     break 'segments;
                 }
-                if let Body::Entry(entry) = record.body {
+                if let JournalBody::Entry(entry) = record.body {
                     entries.push(entry);
                 }
             }
@@ -205,7 +210,7 @@ pub fn decided(
             while found.len() < wanted.len()
                 && let Some(payload) = frames.next()?
             {
-                let record = Record::decode(&payload)?;
+                let record = JournalRecord::decode(&payload)?;
                 if record.seq < first {
                     break 'segments;
                 }
@@ -229,7 +234,7 @@ impl Journal {
         let mut frames = Backwards::of(Arc::clone(&self.file), &self.path, self.length)?;
         while (entries.len() as u64) < self.last.standing.n_pending {
             let Some(payload) = frames.next()? else { return Ok(None) };
-            if let Body::Entry(entry) = Record::decode(&payload)?.body {
+            if let JournalBody::Entry(entry) = JournalRecord::decode(&payload)?.body {
                 entries.push(entry);
             }
         }

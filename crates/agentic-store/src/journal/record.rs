@@ -10,28 +10,28 @@ use crate::{Error, Result};
 const VERSION: i64 = 1;
 
 /// The hash of a record's payload, named by the next record.
-pub type RecordHash = [u8; 32];
+pub type JournalRecordHash = [u8; 32];
 
 /// One record, with what a writer needs to know to append the next.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Record {
+pub struct JournalRecord {
     /// Its number, from 0, without gaps.
     pub seq: u64,
     /// The hash of the record before; zeros for the first.
-    pub prev: RecordHash,
+    pub prev: JournalRecordHash,
     /// When it was written.
     pub at: Instant,
     /// How many bytes of its segment the disk was known to have when it was written.
     pub synced: u64,
     /// Where the stream stands after this record.
-    pub standing: Standing,
+    pub standing: StreamStanding,
     /// What it records.
-    pub body: Body,
+    pub body: JournalBody,
 }
 
 /// What is true after a record, so that the last record alone tells how to go on.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Standing {
+pub struct StreamStanding {
     /// The first commit of the branch that the journal belongs to; nothing for streams that have
     /// no genesis.
     pub genesis: Option<Oid>,
@@ -51,7 +51,7 @@ pub struct Standing {
 
 /// What a record says.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Body {
+pub enum JournalBody {
     /// A segment begins; everything before it is checkpointed or was copied.
     Open,
     /// A trace entry.
@@ -77,19 +77,22 @@ pub enum Body {
     },
 }
 
-impl Record {
+impl JournalRecord {
     /// Tells whether the log was cut here: pending entries are repeated after this record, and
     /// nothing before it counts.
     pub fn is_restart(&self) -> bool {
-        matches!(self.body, Body::Open) && self.standing.taken_before == self.seq
+        matches!(self.body, JournalBody::Open) && self.standing.taken_before == self.seq
     }
 
     /// Returns the number of the first record that counts, if this one says so.
     pub fn first(&self) -> Option<u64> {
         match &self.body {
-            Body::Open => self.is_restart().then_some(self.seq),
-            Body::Cut { before, .. } => Some(*before),
-            Body::Entry(_) | Body::Transaction(_) | Body::Done { .. } | Body::Abort { .. } => None,
+            JournalBody::Open => self.is_restart().then_some(self.seq),
+            JournalBody::Cut { before, .. } => Some(*before),
+            JournalBody::Entry(_)
+            | JournalBody::Transaction(_)
+            | JournalBody::Done { .. }
+            | JournalBody::Abort { .. } => None,
         }
     }
 
@@ -97,21 +100,24 @@ impl Record {
     /// done nor aborted.
     pub fn transaction(&self) -> Option<&Transaction> {
         match &self.body {
-            Body::Transaction(transaction) => Some(transaction),
-            Body::Open
-            | Body::Entry(_)
-            | Body::Done { .. }
-            | Body::Abort { .. }
-            | Body::Cut { .. } => None,
+            JournalBody::Transaction(transaction) => Some(transaction),
+            JournalBody::Open
+            | JournalBody::Entry(_)
+            | JournalBody::Done { .. }
+            | JournalBody::Abort { .. }
+            | JournalBody::Cut { .. } => None,
         }
     }
 
     /// Lists the commits that this record makes decisions.
     pub fn decisions(&self) -> Vec<Oid> {
         match &self.body {
-            Body::Transaction(transaction) => transaction.decision().into_iter().collect(),
-            Body::Cut { decisions, .. } => decisions.clone(),
-            Body::Open | Body::Entry(_) | Body::Done { .. } | Body::Abort { .. } => Vec::new(),
+            JournalBody::Transaction(transaction) => transaction.decision().into_iter().collect(),
+            JournalBody::Cut { decisions, .. } => decisions.clone(),
+            JournalBody::Open
+            | JournalBody::Entry(_)
+            | JournalBody::Done { .. }
+            | JournalBody::Abort { .. } => Vec::new(),
         }
     }
 
@@ -119,12 +125,17 @@ impl Record {
     /// nothing where it only says that it was one.
     pub fn into_decisions(self) -> Vec<(Oid, Option<Vec<GitObject>>)> {
         match self.body {
-            Body::Transaction(transaction) => {
+            JournalBody::Transaction(transaction) => {
                 let decision = transaction.decision();
                 decision.map(|oid| (oid, Some(transaction.objects))).into_iter().collect()
             }
-            Body::Cut { decisions, .. } => decisions.into_iter().map(|oid| (oid, None)).collect(),
-            Body::Open | Body::Entry(_) | Body::Done { .. } | Body::Abort { .. } => Vec::new(),
+            JournalBody::Cut { decisions, .. } => {
+                decisions.into_iter().map(|oid| (oid, None)).collect()
+            }
+            JournalBody::Open
+            | JournalBody::Entry(_)
+            | JournalBody::Done { .. }
+            | JournalBody::Abort { .. } => Vec::new(),
         }
     }
 
@@ -161,14 +172,14 @@ impl Record {
     ///
     /// # Errors
     /// Fails when the payload is not the canonical form of a record of this version.
-    pub fn decode(payload: &[u8]) -> Result<Record> {
+    pub fn decode(payload: &[u8]) -> Result<JournalRecord> {
         let value = canonical::decode(payload).map_err(|e| Error::corrupt("a record", e))?;
         let fields = Fields(&value);
         if fields.int("v")? != VERSION {
             return Err(Error::corrupt("a record", "it was written by a newer version"));
         }
         let prev = fields.bytes("prev")?;
-        let standing = Standing {
+        let standing = StreamStanding {
             genesis: fields.optional_oid("genesis")?,
             head: fields.optional_oid("head")?,
             taken_before: fields.count("taken")?,
@@ -176,29 +187,29 @@ impl Record {
             notes: fields.optional_oid("notes")?,
             compared: fields.optional_oid("compared")?,
         };
-        Ok(Record {
+        Ok(JournalRecord {
             seq: fields.count("seq")?,
             prev: prev.try_into().map_err(|_| fields.wrong("prev"))?,
             at: Instant::from_millis(fields.int("at")?),
             synced: fields.count("synced")?,
             standing,
-            body: Body::from_value(fields.text("kind")?, fields.get("body")?)?,
+            body: JournalBody::from_value(fields.text("kind")?, fields.get("body")?)?,
         })
     }
 }
 
-impl Body {
+impl JournalBody {
     fn to_value(&self) -> (&'static str, Value) {
         match self {
-            Body::Open => ("open", Value::Null),
-            Body::Entry(entry) => ("entry", entry.to_value()),
-            Body::Transaction(transaction) => ("tx", transaction.to_value()),
-            Body::Done { removed } => ("done", oids_or_null(removed)),
-            Body::Abort { found } => {
+            JournalBody::Open => ("open", Value::Null),
+            JournalBody::Entry(entry) => ("entry", entry.to_value()),
+            JournalBody::Transaction(transaction) => ("tx", transaction.to_value()),
+            JournalBody::Done { removed } => ("done", oids_or_null(removed)),
+            JournalBody::Abort { found } => {
                 let found = found.map(|oid| Value::Bytes(oid.as_bytes().to_vec()));
                 ("abort", found.unwrap_or(Value::Null))
             }
-            Body::Cut { before, decisions } => {
+            JournalBody::Cut { before, decisions } => {
                 let oid = |oid: &Oid| Value::Bytes(oid.as_bytes().to_vec());
                 let decisions = Value::List(decisions.iter().map(oid).collect());
                 ("cut", Value::List(vec![Value::Int(*before as i64), decisions]))
@@ -206,16 +217,16 @@ impl Body {
         }
     }
 
-    fn from_value(kind: &str, value: &Value) -> Result<Body> {
+    fn from_value(kind: &str, value: &Value) -> Result<JournalBody> {
         Ok(match kind {
-            "open" => Body::Open,
-            "entry" => Body::Entry(
+            "open" => JournalBody::Open,
+            "entry" => JournalBody::Entry(
                 Entry::from_value(value)
                     .map_err(|error: ObjectError| Error::corrupt("a trace entry", error))?,
             ),
-            "tx" => Body::Transaction(Box::new(Transaction::from_value(value)?)),
-            "done" => Body::Done { removed: read_oids(value)? },
-            "abort" => Body::Abort { found: oid_or_null(value)? },
+            "tx" => JournalBody::Transaction(Box::new(Transaction::from_value(value)?)),
+            "done" => JournalBody::Done { removed: read_oids(value)? },
+            "abort" => JournalBody::Abort { found: oid_or_null(value)? },
             "cut" => read_cut(value)?,
             other => {
                 return Err(Error::corrupt("a record", format!("unknown kind `{other}`")));
@@ -256,14 +267,14 @@ pub(super) fn oid_or_null(value: &Value) -> Result<Option<Oid>> {
     }
 }
 
-fn read_cut(value: &Value) -> Result<Body> {
+fn read_cut(value: &Value) -> Result<JournalBody> {
     let damaged = || Error::corrupt("a record", "what it says of a cut is missing or wrong");
     let [Value::Int(before), Value::List(decisions)] = value.as_list().unwrap_or_default() else {
         return Err(damaged());
     };
     let before = u64::try_from(*before).map_err(|_| damaged())?;
     let oid = |item| oid_or_null(item)?.ok_or_else(damaged);
-    Ok(Body::Cut { before, decisions: decisions.iter().map(oid).collect::<Result<_>>()? })
+    Ok(JournalBody::Cut { before, decisions: decisions.iter().map(oid).collect::<Result<_>>()? })
 }
 
 /// Reads the fields of a record.

@@ -2,7 +2,7 @@
 
 use agentic_model::{Entry, Oid};
 
-use super::{Body, Record, Standing, frame, segment};
+use super::{JournalBody, JournalRecord, StreamStanding, frame, segment};
 use crate::layout::{Layout, Stream};
 use crate::{Error, Result};
 
@@ -10,7 +10,7 @@ use crate::{Error, Result};
 #[derive(Debug)]
 pub struct Salvage {
     /// The records before and after the bad ones.
-    pub records: Vec<Record>,
+    pub records: Vec<JournalRecord>,
     /// How many records are missing between and before them.
     pub n_lost: u64,
 }
@@ -22,15 +22,15 @@ pub struct Salvage {
 /// not understand: a newer one wrote it, and nothing is damaged.
 pub fn salvage(layout: &Layout, stream: &Stream) -> Result<Salvage> {
     let dir = layout.journal(stream);
-    let mut records: Vec<Record> = Vec::new();
+    let mut records: Vec<JournalRecord> = Vec::new();
     for number in segment::list(&dir)? {
         let path = segment::path(&dir, number);
         let bytes = std::fs::read(&path).map_err(Error::io("read", &path))?;
         for payload in good_payloads(&bytes) {
-            records.push(Record::decode(payload)?);
+            records.push(JournalRecord::decode(payload)?);
         }
     }
-    let first = records.iter().filter_map(Record::first).max().unwrap_or(0);
+    let first = records.iter().filter_map(JournalRecord::first).max().unwrap_or(0);
     records.retain(|record| record.seq >= first);
     let n_expected = records.last().map_or(0, |last| (last.seq + 1).saturating_sub(first));
     let n_lost = n_expected.saturating_sub(records.len() as u64);
@@ -39,27 +39,27 @@ pub fn salvage(layout: &Layout, stream: &Stream) -> Result<Salvage> {
 
 impl Salvage {
     /// Returns where the stream stood after the last record.
-    pub fn standing(&self) -> Option<&Standing> {
+    pub fn standing(&self) -> Option<&StreamStanding> {
         self.records.last().map(|record| &record.standing)
     }
 
     /// Returns the entries with a number from `taken_before` on: those that no commit has.
     pub fn entries_from(&self, taken_before: u64) -> Vec<Entry> {
-        let entry = |record: &Record| match &record.body {
-            Body::Entry(entry) if record.seq >= taken_before => Some(entry.clone()),
-            Body::Open
-            | Body::Entry(_)
-            | Body::Transaction(_)
-            | Body::Done { .. }
-            | Body::Abort { .. }
-            | Body::Cut { .. } => None,
+        let entry = |record: &JournalRecord| match &record.body {
+            JournalBody::Entry(entry) if record.seq >= taken_before => Some(entry.clone()),
+            JournalBody::Open
+            | JournalBody::Entry(_)
+            | JournalBody::Transaction(_)
+            | JournalBody::Done { .. }
+            | JournalBody::Abort { .. }
+            | JournalBody::Cut { .. } => None,
         };
         self.records.iter().filter_map(entry).collect()
     }
 
     /// Lists the commits that are decisions because a record says so.
     pub fn decisions(&self) -> Vec<Oid> {
-        self.records.iter().flat_map(Record::decisions).collect()
+        self.records.iter().flat_map(JournalRecord::decisions).collect()
     }
 }
 

@@ -5,7 +5,7 @@ use std::io::{Read as _, Seek as _, SeekFrom};
 use std::os::unix::fs::{FileExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
 
-use super::Record;
+use super::JournalRecord;
 use agentic_model::canonical;
 
 use super::frame::{self, Scan};
@@ -82,7 +82,7 @@ pub fn repair(file: &File, path: &Path) -> Result<(u64, u64)> {
 /// Tells whether the last record, which begins at `start`, is one of the segment's own. What a torn
 /// record holds may be a frame as well, copied from a journal. But a record says how much of its
 /// segment the disk had, and only whole frames stand between there and the record.
-pub fn is_own(file: &File, path: &Path, record: &Record, start: u64) -> Result<bool> {
+pub fn is_own(file: &File, path: &Path, record: &JournalRecord, start: u64) -> Result<bool> {
     let n_unsynced = start.checked_sub(record.synced);
     let Some(n_unsynced) = n_unsynced.filter(|n_bytes| *n_bytes <= UNSYNCED_BYTES_MAX) else {
         return Ok(false);
@@ -126,8 +126,8 @@ fn cut_torn(file: &File, path: &Path, scan: fn(&[u8]) -> Scan) -> Result<(u64, u
 /// Looks at every frame of a segment.
 pub fn scan(bytes: &[u8]) -> Scan {
     frame::scan_chain(bytes, |before, payload| {
-        let record = Record::decode(payload).ok()?;
-        let before = before.and_then(|before| Record::decode(before).ok());
+        let record = JournalRecord::decode(payload).ok()?;
+        let before = before.and_then(|before| JournalRecord::decode(before).ok());
         let is_later = before.is_none_or(|before| {
             record.seq > before.seq + 1 && record.standing.genesis == before.standing.genesis
         });

@@ -9,7 +9,7 @@ use std::path::Path;
 
 use agentic_model::{Entry, Instant, Oid};
 
-use super::{Body, Encoded, Standing, encode_from, segment, sync_directory};
+use super::{EncodedRecords, JournalBody, StreamStanding, encode_from, segment, sync_directory};
 use crate::file::{self, Persistence};
 use crate::layout::{Layout, Stream};
 use crate::{Error, Result, fault};
@@ -44,16 +44,16 @@ pub fn begin_beside(
     std::fs::create_dir_all(&dir).map_err(Error::io("create", &dir))?;
     let Heritage { genesis, head, notes, decisions, pending } = heritage;
     let mut standing =
-        Standing { genesis, head, taken_before: 0, n_pending: 0, notes, compared: None };
-    let mut items = vec![(Body::Open, standing.clone())];
+        StreamStanding { genesis, head, taken_before: 0, n_pending: 0, notes, compared: None };
+    let mut items = vec![(JournalBody::Open, standing.clone())];
     if !decisions.is_empty() {
-        items.push((Body::Cut { before: 0, decisions }, standing.clone()));
+        items.push((JournalBody::Cut { before: 0, decisions }, standing.clone()));
     }
     for entry in pending {
         standing.n_pending += 1;
-        items.push((Body::Entry(entry), standing.clone()));
+        items.push((JournalBody::Entry(entry), standing.clone()));
     }
-    let Encoded { bytes, .. } = encode_from(0, [0; 32], items, at, 0)?;
+    let EncodedRecords { bytes, .. } = encode_from(0, [0; 32], items, at, 0)?;
     fault::point("before-successor")?;
     file::replace(&segment::path(&dir, 0), &bytes, Persistence::Synced)?;
     for folder in [dir.parent(), Some(layout.root())].into_iter().flatten() {

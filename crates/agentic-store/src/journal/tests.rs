@@ -33,7 +33,7 @@ fn transaction(count: u64, from: u64) -> Transaction {
         objects: vec![GitObject { kind: GitKind::Blob, bytes: vec![7; 100] }],
         branch: None,
         notes: None,
-        taken: Taken { from, count },
+        taken: TakenEntries { from, count },
         follow: None,
         fold: None,
         author: signature.clone(),
@@ -42,7 +42,7 @@ fn transaction(count: u64, from: u64) -> Transaction {
 }
 
 fn begin(place: &Place) -> Journal {
-    let standing = Standing {
+    let standing = StreamStanding {
         genesis: None,
         head: None,
         taken_before: 0,
@@ -55,8 +55,8 @@ fn begin(place: &Place) -> Journal {
 
 fn reopen(place: &Place) -> (Journal, u64) {
     match Journal::open(&place.layout, &place.stream).expect("not damaged") {
-        Opened::Ready { journal, cut } => (*journal, cut),
-        Opened::Absent { .. } => panic!("the journal is there"),
+        OpenedJournal::Ready { journal, cut } => (*journal, cut),
+        OpenedJournal::Absent { .. } => panic!("the journal is there"),
     }
 }
 
@@ -66,7 +66,7 @@ fn pending(place: &Place) -> Vec<String> {
 }
 
 fn cut(journal: &mut Journal, pending: Vec<Entry>) {
-    journal.restart(pending, Carried::default(), now()).expect("room");
+    journal.restart(pending, CarriedState::default(), now()).expect("room");
     journal.drop_segments_before(journal.segment()).expect("removable");
 }
 
@@ -85,7 +85,7 @@ fn entries_stay_pending_until_a_transaction_takes_them() {
     assert_eq!(pending(&place), ["a", "b"]);
     let from = journal.standing().taken_before;
     journal.append_transaction(transaction(2, from), None, Durability::Full).expect("room");
-    journal.append_done(Compared::default(), now()).expect("room");
+    journal.append_done(ComparedNotes::default(), now()).expect("room");
     journal.append_entries(vec![entry("c")], now(), Durability::Full).expect("room");
     assert_eq!(pending(&place), ["c"]);
     assert!(reopen(&place).0.last().transaction().is_none());
@@ -184,7 +184,7 @@ fn a_batch_that_reached_the_disk_in_part_is_cut_whole() {
     bytes[kept..kept + 40].fill(0);
     std::fs::write(&path, &bytes).expect("writable");
     match Journal::open_after_power_cut(&place.layout, &place.stream) {
-        Ok(Opened::Ready { journal, .. }) => assert_eq!(journal.length as usize, kept),
+        Ok(OpenedJournal::Ready { journal, .. }) => assert_eq!(journal.length as usize, kept),
         other => panic!("the journal is there and sound: {other:?}"),
     }
     assert_eq!(pending(&place), ["kept"]);
@@ -201,7 +201,7 @@ fn a_synced_record_that_rots_before_an_unsynced_one_is_damage() {
     let mut bytes = std::fs::read(&path).expect("readable");
     bytes[synced - 8] ^= 1;
     std::fs::write(&path, &bytes).expect("writable");
-    assert!(matches!(Journal::open(&place.layout, &place.stream), Ok(Opened::Ready { .. })));
+    assert!(matches!(Journal::open(&place.layout, &place.stream), Ok(OpenedJournal::Ready { .. })));
     assert!(matches!(records(&place.layout, &place.stream), Err(Error::Damage(_))));
 }
 
@@ -234,7 +234,7 @@ fn in_three_segments(place: &Place) -> (Journal, Oid) {
     let mut journal = begin(place);
     for _ in 0..2 {
         journal.append_transaction(decide.clone(), None, Durability::Full).expect("room");
-        journal.append_done(Compared::default(), now()).expect("room");
+        journal.append_done(ComparedNotes::default(), now()).expect("room");
     }
     let entries = vec![entry("a"), entry("b")];
     journal.append_entries(entries, now(), Durability::Full).expect("room");
@@ -248,7 +248,7 @@ fn a_journal_in_use_loses_its_oldest_segments_and_keeps_what_they_decided() {
     let (mut journal, decision) = in_three_segments(&place);
     let first = records_of(&place.layout, &place.stream, 1).expect("whole")[0].seq;
     let dropped = records_of(&place.layout, &place.stream, 0).expect("whole");
-    let carried = Carried::from_records(&dropped, None);
+    let carried = CarriedState::from_records(&dropped, None);
     assert_eq!(carried.decisions, [decision]);
     journal.append_cut(first, carried, now()).expect("room");
     // Until the segments are gone, and if they come back, their records do not count.
@@ -261,7 +261,7 @@ fn a_journal_in_use_loses_its_oldest_segments_and_keeps_what_they_decided() {
         }
         let records = records(&place.layout, &place.stream).expect("chained");
         assert_eq!(records[0].seq, first);
-        let decisions = records.iter().flat_map(Record::decisions).collect::<Vec<_>>();
+        let decisions = records.iter().flat_map(JournalRecord::decisions).collect::<Vec<_>>();
         assert_eq!(decisions, [decision, decision]);
         assert_eq!(pending(&place), ["a", "b"]);
     }
@@ -301,7 +301,7 @@ fn a_journal_of_an_earlier_release_opens_and_goes_on() {
     let place = place();
     let mut journal = begin(&place);
     journal.append_transaction(transaction(0, 0), None, Durability::Full).expect("room");
-    journal.append_done(Compared::default(), now()).expect("room");
+    journal.append_done(ComparedNotes::default(), now()).expect("room");
     let written = journal.last().encode().expect("short");
     let value = agentic_model::canonical::decode(&written).expect("canonical");
     // So did the releases write it that knew nothing of comparing.
@@ -312,7 +312,7 @@ fn a_journal_of_an_earlier_release_opens_and_goes_on() {
     assert_eq!(journal.standing().compared, None);
     journal.append_transaction(transaction(0, 0), None, Durability::Full).expect("room");
     let tip = Oid::from_bytes(&[7; 20]).ok();
-    journal.append_done(Compared { tip, removed: Vec::new() }, now()).expect("room");
+    journal.append_done(ComparedNotes { tip, removed: Vec::new() }, now()).expect("room");
     assert_eq!(reopen(&place).0.standing().compared, tip);
 }
 
@@ -321,7 +321,7 @@ fn a_torn_record_that_holds_a_journal_is_torn() {
     // The journal of another agent, longer than this one, and this one itself.
     let (other, place) = (place(), place());
     let genesis = Oid::parse(&"1".repeat(40)).expect("an id");
-    let standing = Standing { genesis: Some(genesis), ..begin(&other).standing().clone() };
+    let standing = StreamStanding { genesis: Some(genesis), ..begin(&other).standing().clone() };
     std::fs::remove_dir_all(other.layout.journal(&other.stream)).expect("removable");
     let mut journal =
         Journal::create(&other.layout, &other.stream, standing, now()).expect("writable");

@@ -2,7 +2,7 @@
 
 use agentic_model::{Cid, Instant, Kind, Oid, Person, Signature, Value};
 
-use super::fold::Fold;
+use super::fold::RefFold;
 use super::record::{Fields, oid_or_null};
 use crate::{Error, Result};
 
@@ -86,7 +86,7 @@ impl From<&agentic_model::Object> for KeptObject {
 
 /// The trace entries that a write binds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Taken {
+pub struct TakenEntries {
     /// Entries with a number below this one had been bound before.
     pub from: u64,
     /// How many are bound by this write.
@@ -114,11 +114,11 @@ pub struct Transaction {
     /// The notes, if they change.
     pub notes: Option<NotesEdit>,
     /// The trace entries that are bound.
-    pub taken: Taken,
+    pub taken: TakenEntries,
     /// The worktree that follows the branch.
     pub follow: Option<Follow>,
     /// The refs that the archive keeps instead, or gives back.
-    pub fold: Option<Fold>,
+    pub fold: Option<RefFold>,
     /// Who did the work.
     pub author: Signature,
     /// In whose repository.
@@ -138,7 +138,7 @@ impl Transaction {
             objects: Vec::new(),
             branch: None,
             notes: Some(NotesEdit { name: notes_ref.into(), notes: Vec::new(), objects }),
-            taken: Taken::default(),
+            taken: TakenEntries::default(),
             follow: None,
             fold: None,
             author,
@@ -199,9 +199,9 @@ impl Transaction {
             objects,
             branch: fields.optional("branch").map(read_branch).transpose()?,
             notes: fields.optional("notes").map(read_notes).transpose()?,
-            taken: Taken { from: fields.count("from")?, count: fields.count("count")? },
+            taken: TakenEntries { from: fields.count("from")?, count: fields.count("count")? },
             follow: read_follow(&fields),
-            fold: fields.optional("fold").map(Fold::from_value).transpose()?,
+            fold: fields.optional("fold").map(RefFold::from_value).transpose()?,
             author: read_signature(fields.get("author")?)?,
             committer: read_signature(fields.get("committer")?)?,
         })

@@ -7,9 +7,9 @@ use agentic_model::{Cid, Kind, Oid, trace};
 
 use super::MemoryRepository;
 use crate::error::RefError;
-use crate::ground::{Notes, NotesGap, Objects as _, RefMove, Refs as _, Upkeep, unite_lines};
+use crate::ground::{Notes, NotesGap, ObjectStore as _, RefMove, Refs as _, Upkeep, unite_lines};
 use crate::journal::{
-    BranchMove, Compared, Content, GitKind, GitObject, LoggedEdits, NotesEdit, Transaction,
+    BranchMove, ComparedNotes, Content, GitKind, GitObject, LoggedEdits, NotesEdit, Transaction,
 };
 use crate::{Error, Result};
 
@@ -38,16 +38,16 @@ impl Notes for MemoryRepository {
         edit: &NotesEdit,
         write: &Transaction,
         _upkeep: &Upkeep<'_>,
-    ) -> Result<Compared> {
+    ) -> Result<ComparedNotes> {
         let tip = self.find_ref(&edit.name)?;
         let before = self.notes_at(tip)?;
         let after = self.edited(before.clone().unwrap_or_default(), edit)?;
         if before.as_ref() == Some(&after) {
-            return Ok(Compared { tip, removed: Vec::new() });
+            return Ok(ComparedNotes { tip, removed: Vec::new() });
         }
         let parents = tip.into_iter().collect();
         let new = self.commit_notes(&edit.name, after, parents, write)?;
-        Ok(Compared { tip: Some(new), removed: Vec::new() })
+        Ok(ComparedNotes { tip: Some(new), removed: Vec::new() })
     }
 
     fn unite_notes(&self, name: &str, theirs: Oid, write: &Transaction) -> Result<bool> {

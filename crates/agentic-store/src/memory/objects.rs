@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use agentic_model::{Instant, Oid};
 
 use super::MemoryRepository;
-use crate::ground::{AuthoredMessage, Objects, Written};
+use crate::ground::{AuthoredMessage, ObjectStore, WrittenObjects};
 use crate::journal::{GitKind, GitObject};
 use crate::{Error, Result};
 
@@ -29,7 +29,7 @@ pub(super) fn name_object(object: &GitObject) -> Oid {
     Oid::from_bytes(digest.as_ref()).expect("a digest has 20 bytes")
 }
 
-impl Objects for MemoryRepository {
+impl ObjectStore for MemoryRepository {
     fn name_object(&self, object: &GitObject) -> Oid {
         name_object(object)
     }
@@ -60,17 +60,17 @@ impl Objects for MemoryRepository {
         read().ok_or_else(|| Error::corrupt(format!("the commit {commit}"), reason))
     }
 
-    fn write_objects(&self, objects: &[GitObject]) -> Result<Written> {
+    fn write_objects(&self, objects: &[GitObject]) -> Result<WrittenObjects> {
         let mut names = Vec::new();
         for object in objects {
             let oid = self.name_object(object);
             self.objects.borrow_mut().insert(oid, object.clone());
             names.push(oid);
         }
-        Ok(Written::Loose(names))
+        Ok(WrittenObjects::Loose(names))
     }
 
-    fn confirm_objects(&self, objects: &[GitObject], _written: &Written) -> Result<()> {
+    fn confirm_objects(&self, objects: &[GitObject], _written: &WrittenObjects) -> Result<()> {
         let _written_again = self.write_objects(objects)?;
         Ok(())
     }

@@ -2,7 +2,7 @@
 
 use super::MemoryRepository;
 use crate::Result;
-use crate::ground::{Objects as _, Packs};
+use crate::ground::{ObjectStore as _, Packs};
 use crate::journal::GitObject;
 use crate::layout::Stream;
 

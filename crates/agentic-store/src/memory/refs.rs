@@ -4,7 +4,7 @@ use agentic_model::{Oid, Signature};
 
 use super::MemoryRepository;
 use crate::error::RefError;
-use crate::ground::{Objects as _, RefMove, RefName, RefState, Refs};
+use crate::ground::{ObjectStore as _, RefMove, RefName, RefState, Refs};
 use crate::journal::BranchMove;
 use crate::{Error, Result};
 

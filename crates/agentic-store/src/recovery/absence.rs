@@ -13,7 +13,7 @@ use super::sync_stamp;
 use crate::boot::{self, Boot};
 use crate::file::{self, Persistence};
 use crate::ground::GroundStore;
-use crate::journal::{self, Body, Record};
+use crate::journal::{self, JournalBody, JournalRecord};
 use crate::layout::{Layout, Stream, streams_in};
 use crate::{Error, Result};
 
@@ -40,7 +40,7 @@ fn try_note<G: GroundStore>(repository: &G, agent: &AgentName) -> Result<()> {
     }
     let Some(last) = journal::tail(layout, &stream)? else { return Ok(()) };
     // Looked at after the journal: a branch is made before the record is followed by another.
-    let is_under_way = matches!(last.body, Body::Transaction(_) | Body::Open);
+    let is_under_way = matches!(last.body, JournalBody::Transaction(_) | JournalBody::Open);
     if is_under_way || repository.find_ref(&agent.branch_ref())?.is_some() {
         return Ok(());
     }
@@ -82,11 +82,11 @@ struct BranchStep {
 
 impl BranchHistory {
     /// Collects the moves of some records.
-    pub fn of(records: &[Record]) -> BranchHistory {
+    pub fn of(records: &[JournalRecord]) -> BranchHistory {
         let mut moves: Vec<BranchStep> = Vec::new();
         for record in records {
             match &record.body {
-                Body::Transaction(transaction) => {
+                JournalBody::Transaction(transaction) => {
                     moves.extend(transaction.branch.as_ref().map(|step| BranchStep {
                         seq: record.seq,
                         name: step.name.clone(),
@@ -94,10 +94,13 @@ impl BranchHistory {
                         new: step.new,
                     }));
                 }
-                Body::Abort { .. } => {
+                JournalBody::Abort { .. } => {
                     moves.retain(|step| step.seq + 1 != record.seq);
                 }
-                Body::Open | Body::Entry(_) | Body::Done { .. } | Body::Cut { .. } => {}
+                JournalBody::Open
+                | JournalBody::Entry(_)
+                | JournalBody::Done { .. }
+                | JournalBody::Cut { .. } => {}
             }
         }
         let genesis = records.last().and_then(|record| record.standing.genesis);

@@ -11,7 +11,10 @@ use super::keep::{keep, lacks};
 use super::{replay, sync_stamp};
 use crate::file::{self, Persistence};
 use crate::ground::GroundStore;
-use crate::journal::{self, Body, Carried, Journal, KEEP_MILLIS, Record, RecordHash, Segment};
+use crate::journal::{
+    self, CarriedState, Journal, JournalBody, JournalRecord, JournalRecordHash, KEEP_MILLIS,
+    Segment,
+};
 use crate::layout::{Stream, streams_in};
 use crate::lock::Lock;
 use crate::writer::Writer;
@@ -35,20 +38,20 @@ pub enum Checkpoint {
 
 /// How much of a log may be dropped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Extent {
+enum CutExtent {
     /// All of it, as long as this is still the last record.
-    Whole(RecordHash),
+    Whole(JournalRecordHash),
     /// What stands before this segment.
     Before(u64),
 }
 
 /// What is to be cut once it is durable.
-struct Plan {
+struct CutPlan {
     stream: Stream,
-    extent: Extent,
+    extent: CutExtent,
     /// The number of the first record that stays.
     before: u64,
-    carried: Carried,
+    carried: CarriedState,
 }
 
 /// Checkpoints journals as far as that is possible now, with one sync for all.
@@ -112,11 +115,11 @@ fn cut_all<G: GroundStore>(
             break;
         }
         let answer = match plan(repository, stream, now, budget) {
-            Ok(Planned::Now(plan)) => {
+            Ok(PlannedCut::Now(plan)) => {
                 plans.push((done.len(), plan));
                 Ok(Checkpoint::Cut)
             }
-            Ok(Planned::Not(why)) => Ok(why),
+            Ok(PlannedCut::Not(why)) => Ok(why),
             Err(error) => Err(error),
         };
         done.push((stream.clone(), answer));
@@ -134,8 +137,8 @@ fn cut_all<G: GroundStore>(
 }
 
 /// What is to become of a journal.
-enum Planned {
-    Now(Plan),
+enum PlannedCut {
+    Now(CutPlan),
     Not(Checkpoint),
 }
 
@@ -145,50 +148,50 @@ fn plan<G: GroundStore>(
     stream: &Stream,
     now: Instant,
     budget: &mut u64,
-) -> Result<Planned> {
+) -> Result<PlannedCut> {
     let layout = repository.layout();
     let segments = journal::segments(layout, stream)?;
-    let Some(current) = segments.last() else { return Ok(Planned::Not(Checkpoint::Nothing)) };
+    let Some(current) = segments.last() else { return Ok(PlannedCut::Not(Checkpoint::Nothing)) };
     let Some((tail, last)) = journal::tail_with_hash(layout, stream)? else {
-        return Ok(Planned::Not(Checkpoint::Nothing));
+        return Ok(PlannedCut::Not(Checkpoint::Nothing));
     };
-    if repository.keeps_logs() || matches!(tail.body, Body::Transaction(_)) {
-        return Ok(Planned::Not(Checkpoint::TooEarly));
+    if repository.keeps_logs() || matches!(tail.body, JournalBody::Transaction(_)) {
+        return Ok(PlannedCut::Not(Checkpoint::TooEarly));
     }
     let length: u64 = segments.iter().map(|segment| segment.length).sum();
     let older = &segments[..segments.len() - 1];
     let found = if is_old(&tail, now) && length <= (*budget).max(current.length) {
         *budget = budget.saturating_sub(length);
         let records = journal::records(layout, stream)?;
-        Some(Found { records, extent: Extent::Whole(last), before: tail.seq + 1 })
+        Some(DroppableRecords { records, extent: CutExtent::Whole(last), before: tail.seq + 1 })
     } else {
         oldest(repository, stream, older, now, budget)?
     };
     let Some(found) = found.filter(|found| found.records.iter().all(|one| is_old(one, now))) else {
-        return Ok(Planned::Not(Checkpoint::TooEarly));
+        return Ok(PlannedCut::Not(Checkpoint::TooEarly));
     };
-    if !found.records.iter().any(|record| matches!(record.body, Body::Transaction(_))) {
-        return Ok(Planned::Not(Checkpoint::Nothing));
+    if !found.records.iter().any(|record| matches!(record.body, JournalBody::Transaction(_))) {
+        return Ok(PlannedCut::Not(Checkpoint::Nothing));
     }
     match verify(repository, stream, &found.records, now)? {
-        Held::Durably => {}
-        Held::Unknown => return Ok(Planned::Not(Checkpoint::TooEarly)),
+        GitHolding::Durably => {}
+        GitHolding::Unknown => return Ok(PlannedCut::Not(Checkpoint::TooEarly)),
     }
     let notes = notes_tip(repository, &found.records)?;
-    let carried = Carried::from_records(&found.records, notes);
-    let Found { extent, before, .. } = found;
-    Ok(Planned::Now(Plan { stream: stream.clone(), extent, before, carried }))
+    let carried = CarriedState::from_records(&found.records, notes);
+    let DroppableRecords { extent, before, .. } = found;
+    Ok(PlannedCut::Now(CutPlan { stream: stream.clone(), extent, before, carried }))
 }
 
 /// Records that may be dropped as far as their age goes.
-struct Found {
-    records: Vec<Record>,
-    extent: Extent,
+struct DroppableRecords {
+    records: Vec<JournalRecord>,
+    extent: CutExtent,
     /// The number of the first record behind them.
     before: u64,
 }
 
-fn is_old(record: &Record, now: Instant) -> bool {
+fn is_old(record: &JournalRecord, now: Instant) -> bool {
     now.millis().saturating_sub(record.at.millis()) >= KEEP_MILLIS
 }
 
@@ -199,8 +202,8 @@ fn oldest<G: GroundStore>(
     segments: &[Segment],
     now: Instant,
     budget: &mut u64,
-) -> Result<Option<Found>> {
-    let mut found: Option<Found> = None;
+) -> Result<Option<DroppableRecords>> {
+    let mut found: Option<DroppableRecords> = None;
     for segment in segments {
         if found.is_some() && segment.length > *budget {
             break;
@@ -211,10 +214,10 @@ fn oldest<G: GroundStore>(
         else {
             break;
         };
-        let (extent, before) = (Extent::Before(segment.number + 1), last.seq + 1);
+        let (extent, before) = (CutExtent::Before(segment.number + 1), last.seq + 1);
         let mut all = found.map_or(Vec::new(), |found| found.records);
         all.extend(records);
-        found = Some(Found { records: all, extent, before });
+        found = Some(DroppableRecords { records: all, extent, before });
     }
     Ok(found)
 }
@@ -225,24 +228,24 @@ fn oldest<G: GroundStore>(
 fn verify<G: GroundStore>(
     repository: &G,
     stream: &Stream,
-    records: &[Record],
+    records: &[JournalRecord],
     now: Instant,
-) -> Result<Held> {
+) -> Result<GitHolding> {
     if lacks(repository, stream, records)?.is_empty() {
-        return Ok(Held::Durably);
+        return Ok(GitHolding::Durably);
     }
     let Some(_writer) = Writer::try_open(repository, stream, now)? else {
-        return Ok(Held::Unknown);
+        return Ok(GitHolding::Unknown);
     };
     keep(repository, stream, now)?;
     match lacks(repository, stream, &journal::records(repository.layout(), stream)?)?.pop() {
-        None => Ok(Held::Durably),
+        None => Ok(GitHolding::Durably),
         Some(lacking) => Err(Error::corrupt(lacking, "it cannot be read, and the log stays")),
     }
 }
 
 /// Whether git has what a log says.
-enum Held {
+enum GitHolding {
     /// It has, once everything is synced.
     Durably,
     /// It lacks something, and somebody else holds the lock under which that is put right.
@@ -250,14 +253,14 @@ enum Held {
 }
 
 /// Reads the state of the notes, before the sync that is to cover it.
-fn notes_tip<G: GroundStore>(repository: &G, records: &[Record]) -> Result<Option<Oid>> {
+fn notes_tip<G: GroundStore>(repository: &G, records: &[JournalRecord]) -> Result<Option<Oid>> {
     let edits = replay::decided(records.to_vec());
     let name = edits.iter().rev().find_map(|one| one.transaction.notes.as_ref());
     name.map(|edit| repository.find_ref(&edit.name)).transpose().map(Option::flatten)
 }
 
 /// Cuts a log under the stream's lock, unless it is in use or has changed meanwhile.
-fn cut<G: GroundStore>(repository: &G, plan: Plan, now: Instant) -> Result<Checkpoint> {
+fn cut<G: GroundStore>(repository: &G, plan: CutPlan, now: Instant) -> Result<Checkpoint> {
     let layout = repository.layout();
     let Some(mut writer) = Writer::try_open(repository, &plan.stream, now)? else {
         return Ok(Checkpoint::TooEarly);
@@ -266,7 +269,7 @@ fn cut<G: GroundStore>(repository: &G, plan: Plan, now: Instant) -> Result<Check
         return Ok(Checkpoint::TooEarly);
     }
     match plan.extent {
-        Extent::Whole(last) if writer.journal().last_hash() == last => {
+        CutExtent::Whole(last) if writer.journal().last_hash() == last => {
             let pending = writer.pending_entries()?;
             let journal = writer.journal();
             journal.restart(pending, plan.carried, now)?;
@@ -276,7 +279,7 @@ fn cut<G: GroundStore>(repository: &G, plan: Plan, now: Instant) -> Result<Check
             file::remove(&layout.missing(&plan.stream))?;
             Ok(Checkpoint::Cut)
         }
-        Extent::Before(next)
+        CutExtent::Before(next)
             if keeps_pending(repository, &plan.stream, writer.journal(), next)? =>
         {
             let journal = writer.journal();
@@ -284,7 +287,7 @@ fn cut<G: GroundStore>(repository: &G, plan: Plan, now: Instant) -> Result<Check
             journal.drop_segments_before(next)?;
             Ok(Checkpoint::Cut)
         }
-        Extent::Whole(_) | Extent::Before(_) => Ok(Checkpoint::TooEarly),
+        CutExtent::Whole(_) | CutExtent::Before(_) => Ok(Checkpoint::TooEarly),
     }
 }
 
@@ -302,8 +305,8 @@ fn keeps_pending<G: GroundStore>(
             continue;
         }
         let records = journal::records_of(repository.layout(), stream, segment.number)?;
-        let is_pending = |record: &&Record| {
-            record.seq >= standing.taken_before && matches!(record.body, Body::Entry(_))
+        let is_pending = |record: &&JournalRecord| {
+            record.seq >= standing.taken_before && matches!(record.body, JournalBody::Entry(_))
         };
         n_found += records.iter().filter(is_pending).count() as u64;
     }

@@ -7,13 +7,15 @@ use agentic_model::{AgentName, Instant, Oid, Signature};
 
 use crate::Result;
 use crate::ground::{GroundStore, NotesGap, RefState, Upkeep};
-use crate::journal::{self, Body, Content, GitKind, GitObject, LoggedEdits, Record, Transaction};
+use crate::journal::{
+    self, Content, GitKind, GitObject, JournalBody, JournalRecord, LoggedEdits, Transaction,
+};
 use crate::layout::Stream;
 use crate::lock::Lock;
-use crate::report::Mended;
+use crate::report::MendedThing;
 
 /// Where the notes of an agent are looked for.
-enum Place {
+enum NotesPlace {
     /// In its ref.
     Ref,
     /// In the state that the archive keeps: its ref is not made again.
@@ -26,7 +28,10 @@ enum Place {
 ///
 /// # Errors
 /// Fails when the journal is damaged or the repository cannot be written.
-pub fn keep_objects_of<G: GroundStore>(repository: &G, stream: &Stream) -> Result<Vec<Mended>> {
+pub fn keep_objects_of<G: GroundStore>(
+    repository: &G,
+    stream: &Stream,
+) -> Result<Vec<MendedThing>> {
     let _lock = Lock::take(&repository.layout().lock(stream), repository.common_dir())?;
     repository.link_packs(stream)?;
     keep_objects(repository, &journal::records(repository.layout(), stream)?)
@@ -37,7 +42,11 @@ pub fn keep_objects_of<G: GroundStore>(repository: &G, stream: &Stream) -> Resul
 /// # Errors
 /// Fails when the journal is damaged, the repository cannot be written, and when something is gone
 /// that the log does not have either.
-pub fn keep<G: GroundStore>(repository: &G, stream: &Stream, now: Instant) -> Result<Vec<Mended>> {
+pub fn keep<G: GroundStore>(
+    repository: &G,
+    stream: &Stream,
+    now: Instant,
+) -> Result<Vec<MendedThing>> {
     let records = journal::records(repository.layout(), stream)?;
     repository.link_packs(stream)?;
     let mut mended = keep_objects(repository, &records)?;
@@ -52,7 +61,7 @@ pub fn keep<G: GroundStore>(repository: &G, stream: &Stream, now: Instant) -> Re
 pub fn lacks<G: GroundStore>(
     repository: &G,
     stream: &Stream,
-    records: &[Record],
+    records: &[JournalRecord],
 ) -> Result<Vec<String>> {
     let mut lacking = Vec::new();
     for object in logged_objects(records) {
@@ -63,9 +72,9 @@ pub fn lacks<G: GroundStore>(
     }
     for (name, edits) in journal::logged_edits(records) {
         let tip = match place(repository, &name)? {
-            Place::Ref => repository.find_ref(&name),
-            Place::Archive(notes) => Ok(notes),
-            Place::Nowhere => continue,
+            NotesPlace::Ref => repository.find_ref(&name),
+            NotesPlace::Archive(notes) => Ok(notes),
+            NotesPlace::Nowhere => continue,
         };
         let is_closed = tip.is_ok_and(|tip| {
             is_whole(repository, tip, &edits)
@@ -81,14 +90,14 @@ pub fn lacks<G: GroundStore>(
 /// Writes the objects of records again that are gone or damaged.
 pub(super) fn keep_objects<G: GroundStore>(
     repository: &G,
-    records: &[Record],
-) -> Result<Vec<Mended>> {
+    records: &[JournalRecord],
+) -> Result<Vec<MendedThing>> {
     let mut mended = Vec::new();
     for object in logged_objects(records) {
         let oid = repository.name_object(object);
         if repository.verify_object(oid).is_err() {
             repository.write_again(object, oid)?;
-            mended.push(Mended::Object(oid));
+            mended.push(MendedThing::Object(oid));
         }
     }
     Ok(mended)
@@ -104,7 +113,7 @@ pub fn keep_notes<G: GroundStore>(
     repository: &G,
     stream: &Stream,
     now: Instant,
-) -> Result<Vec<Mended>> {
+) -> Result<Vec<MendedThing>> {
     let records = journal::records(repository.layout(), stream)?;
     let mut mended = keep_logged_notes(repository, &records)?;
     mended.extend(keep_older_notes(repository, stream, now)?);
@@ -117,13 +126,13 @@ pub fn keep_notes<G: GroundStore>(
 /// Fails as [`keep`] does.
 pub(super) fn keep_logged_notes<G: GroundStore>(
     repository: &G,
-    records: &[Record],
-) -> Result<Vec<Mended>> {
+    records: &[JournalRecord],
+) -> Result<Vec<MendedThing>> {
     let mut mended = Vec::new();
     for (name, edits) in journal::logged_edits(records) {
         match place(repository, &name)? {
-            Place::Ref => {}
-            Place::Archive(_) | Place::Nowhere => continue,
+            NotesPlace::Ref => {}
+            NotesPlace::Archive(_) | NotesPlace::Nowhere => continue,
         }
         let gap = match gap_of(repository, &name, &edits) {
             Err(error) if error.is_damage() => {
@@ -135,7 +144,7 @@ pub(super) fn keep_logged_notes<G: GroundStore>(
         if !gap.is_closed() {
             repository.apply_notes(&gap.edit, &edits.last, &Upkeep::NONE)?;
             let count = gap.edit.notes.len() + gap.edit.objects.len();
-            mended.push(Mended::Notes { name, count });
+            mended.push(MendedThing::Notes { name, count });
         }
     }
     Ok(mended)
@@ -147,13 +156,16 @@ fn keep_older_notes<G: GroundStore>(
     repository: &G,
     stream: &Stream,
     now: Instant,
-) -> Result<Option<Mended>> {
+) -> Result<Option<MendedThing>> {
     let Some(agent) = stream.agent() else { return Ok(None) };
     let name = agent.notes_ref();
     let last = journal::tail(repository.layout(), stream)?;
     let compared = last.and_then(|record| record.standing.compared);
     let tip = repository.find_ref(&name)?;
-    if compared.is_none() || tip == compared || !matches!(place(repository, &name)?, Place::Ref) {
+    if compared.is_none()
+        || tip == compared
+        || !matches!(place(repository, &name)?, NotesPlace::Ref)
+    {
         return Ok(None);
     }
     let upkeep = Upkeep { compared, log: &|| Ok(None) };
@@ -165,7 +177,7 @@ fn keep_older_notes<G: GroundStore>(
     let write = Transaction::keeping("doctor", &name, Vec::new(), (who.clone(), who));
     repository.apply_notes(&gap.edit, &write, &Upkeep::NONE)?;
     let count = gap.edit.notes.len() + gap.edit.objects.len();
-    Ok(Some(Mended::Notes { name, count }))
+    Ok(Some(MendedThing::Notes { name, count }))
 }
 
 fn gap_of<G: GroundStore>(repository: &G, name: &str, edits: &LoggedEdits) -> Result<NotesGap> {
@@ -203,34 +215,36 @@ fn blobs(edits: &LoggedEdits) -> impl Iterator<Item = GitObject> {
 }
 
 /// Lists the objects of writes that were not given up.
-fn logged_objects(records: &[Record]) -> impl Iterator<Item = &GitObject> {
+fn logged_objects(records: &[JournalRecord]) -> impl Iterator<Item = &GitObject> {
     let after = records.iter().skip(1).map(Some).chain([None]);
-    let is_given_up = |after: Option<&Record>| {
-        after.is_some_and(|after| matches!(after.body, Body::Abort { .. }))
+    let is_given_up = |after: Option<&JournalRecord>| {
+        after.is_some_and(|after| matches!(after.body, JournalBody::Abort { .. }))
     };
     records.iter().zip(after).flat_map(move |(record, after)| match &record.body {
-        Body::Transaction(transaction) if !is_given_up(after) => transaction.objects.as_slice(),
-        Body::Transaction(_)
-        | Body::Open
-        | Body::Entry(_)
-        | Body::Done { .. }
-        | Body::Abort { .. }
-        | Body::Cut { .. } => &[],
+        JournalBody::Transaction(transaction) if !is_given_up(after) => {
+            transaction.objects.as_slice()
+        }
+        JournalBody::Transaction(_)
+        | JournalBody::Open
+        | JournalBody::Entry(_)
+        | JournalBody::Done { .. }
+        | JournalBody::Abort { .. }
+        | JournalBody::Cut { .. } => &[],
     })
 }
 
-fn place<G: GroundStore>(repository: &G, name: &str) -> Result<Place> {
+fn place<G: GroundStore>(repository: &G, name: &str) -> Result<NotesPlace> {
     let agent = name.strip_prefix("refs/notes/agentic/").and_then(|it| AgentName::parse(it).ok());
-    let Some(agent) = agent else { return Ok(Place::Ref) };
+    let Some(agent) = agent else { return Ok(NotesPlace::Ref) };
     if repository.ref_state(&agent.branch_ref()) != RefState::Absent {
-        return Ok(Place::Ref);
+        return Ok(NotesPlace::Ref);
     }
     // An archive that cannot be read has nobody; the doctor tells.
     if let Ok(Some(archived)) = repository.find_archived(&agent) {
-        return Ok(Place::Archive(archived.notes));
+        return Ok(NotesPlace::Archive(archived.notes));
     }
     match repository.ref_state(name) {
-        RefState::Absent => Ok(Place::Nowhere),
-        RefState::Sound(_) | RefState::Damaged => Ok(Place::Ref),
+        RefState::Absent => Ok(NotesPlace::Nowhere),
+        RefState::Sound(_) | RefState::Damaged => Ok(NotesPlace::Ref),
     }
 }

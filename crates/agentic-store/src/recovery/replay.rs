@@ -13,15 +13,17 @@ use super::keep::{keep_notes, keep_objects};
 use crate::error::{GitError, RefError};
 use crate::file::{self, Persistence};
 use crate::ground::{GroundStore, RefMove, RefState, Upkeep};
-use crate::journal::{self, Body, BranchMove, Journal, NotesEdit, Opened, Record, Transaction};
+use crate::journal::{
+    self, BranchMove, Journal, JournalBody, JournalRecord, NotesEdit, OpenedJournal, Transaction,
+};
 use crate::layout::{ARCHIVE_REF, Stream};
 use crate::lock::Lock;
-use crate::report::{Finding, Mended, Recovered};
+use crate::report::{Finding, MendedThing, StreamRecovery};
 use crate::writer::{Writer, make_mark};
 use crate::{Error, Result};
 
 /// A write that was decided and not given up.
-pub struct Decided {
+pub struct RecoveredWrite {
     /// The write.
     pub transaction: Transaction,
     /// Where its notes ref was before it.
@@ -45,7 +47,7 @@ pub fn replay<G: GroundStore>(
     repository: &G,
     streams: &[Stream],
     now: Instant,
-) -> Result<Vec<Recovered>> {
+) -> Result<Vec<StreamRecovery>> {
     let mut report = Vec::new();
     let streams = &archive_first(streams);
     repository.set_damaged_aside()?;
@@ -78,7 +80,7 @@ pub fn replay<G: GroundStore>(
         // Everything that opening a writer does can be done again, so this counts as replayed.
         file::remove(&repository.layout().left_out(stream))?;
         let writer = Writer::open(repository, stream, now)?;
-        mended.extend(writer.findings().iter().cloned().map(Mended::Opened));
+        mended.extend(writer.findings().iter().cloned().map(MendedThing::Opened));
         drop(writer);
         note_worktree(repository, stream)?;
         Ok(mended)
@@ -91,8 +93,8 @@ pub fn replay<G: GroundStore>(
 fn each_sound<G: GroundStore>(
     repository: &G,
     streams: &mut Vec<Stream>,
-    report: &mut Vec<Recovered>,
-    mut step: impl FnMut(&Stream) -> Result<Vec<Mended>>,
+    report: &mut Vec<StreamRecovery>,
+    mut step: impl FnMut(&Stream) -> Result<Vec<MendedThing>>,
 ) -> Result<()> {
     let mut sound = Vec::new();
     for stream in streams.drain(..) {
@@ -104,12 +106,12 @@ fn each_sound<G: GroundStore>(
             // What is damaged beside the journal is told in the same way, and looked at again.
             Err(error @ (Error::Damage(_) | Error::Git(GitError::Layer { .. }))) => {
                 leave_out(repository, &stream)?;
-                vec![Mended::LeftOut(error.to_string())]
+                vec![MendedThing::LeftOut(error.to_string())]
             }
             // Whoever needs the branch waits for git as well; the next command tries again.
             Err(error @ Error::Ref(RefError::Occupied { .. })) => {
                 leave_out(repository, &stream)?;
-                vec![Mended::NotYet(error.to_string())]
+                vec![MendedThing::NotYet(error.to_string())]
             }
             Err(error) => return Err(error),
         };
@@ -133,10 +135,10 @@ pub(super) fn left_out<G: GroundStore>(
     repository: &G,
     stream: &Stream,
     now: Instant,
-) -> Result<Vec<Recovered>> {
+) -> Result<Vec<StreamRecovery>> {
     match journal::records(repository.layout(), stream) {
         Ok(_) => replay(repository, std::slice::from_ref(stream), now),
-        Err(error) => Ok(vec![recovered(stream, Mended::LeftOut(error.to_string()))]),
+        Err(error) => Ok(vec![recovered(stream, MendedThing::LeftOut(error.to_string()))]),
     }
 }
 
@@ -158,18 +160,21 @@ fn is_archived<G: GroundStore>(repository: &G, stream: &Stream) -> Result<bool> 
 }
 
 /// Keeps the transactions that were decided: those that were not given up.
-pub fn decided(records: Vec<Record>) -> Vec<Decided> {
-    let mut kept: Vec<Decided> = Vec::new();
+pub fn decided(records: Vec<JournalRecord>) -> Vec<RecoveredWrite> {
+    let mut kept: Vec<RecoveredWrite> = Vec::new();
     for record in records {
         let notes = record.standing.notes;
         match record.body {
-            Body::Transaction(transaction) => {
-                kept.push(Decided { transaction: *transaction, notes });
+            JournalBody::Transaction(transaction) => {
+                kept.push(RecoveredWrite { transaction: *transaction, notes });
             }
-            Body::Abort { .. } => {
+            JournalBody::Abort { .. } => {
                 kept.pop();
             }
-            Body::Open | Body::Entry(_) | Body::Done { .. } | Body::Cut { .. } => {}
+            JournalBody::Open
+            | JournalBody::Entry(_)
+            | JournalBody::Done { .. }
+            | JournalBody::Cut { .. } => {}
         }
     }
     kept
@@ -179,11 +184,11 @@ fn lock<G: GroundStore>(repository: &G, stream: &Stream) -> Result<Lock> {
     Lock::take(&repository.layout().lock(stream), repository.common_dir())
 }
 
-fn recovered(stream: &Stream, mended: Mended) -> Recovered {
-    Recovered { stream: stream.clone(), mended }
+fn recovered(stream: &Stream, mended: MendedThing) -> StreamRecovery {
+    StreamRecovery { stream: stream.clone(), mended }
 }
 
-fn restore_objects<G: GroundStore>(repository: &G, stream: &Stream) -> Result<Vec<Mended>> {
+fn restore_objects<G: GroundStore>(repository: &G, stream: &Stream) -> Result<Vec<MendedThing>> {
     let layout = repository.layout();
     let mut mended = Vec::new();
     repository.link_packs(stream)?;
@@ -192,10 +197,10 @@ fn restore_objects<G: GroundStore>(repository: &G, stream: &Stream) -> Result<Ve
         // Other agents may have built upon what its good records hold.
         let _said_by_what_follows = restore_readable(repository, stream);
     }
-    if let Opened::Ready { cut, .. } = opened?
+    if let OpenedJournal::Ready { cut, .. } = opened?
         && cut > 0
     {
-        mended.push(Mended::Opened(Finding::CutTail { bytes: cut }));
+        mended.push(MendedThing::Opened(Finding::CutTail { bytes: cut }));
     }
     let records = journal::records(layout, stream);
     if records.is_err() {
@@ -213,7 +218,7 @@ fn restore_readable<G: GroundStore>(repository: &G, stream: &Stream) -> Result<(
 
 /// Removes locks of git on the refs of a journal. No git that runs now made them: a git that does
 /// gives its lock back within the wait.
-fn break_stale_locks<G: GroundStore>(repository: &G, decided: &[Decided]) -> Result<()> {
+fn break_stale_locks<G: GroundStore>(repository: &G, decided: &[RecoveredWrite]) -> Result<()> {
     let branches = decided.iter().filter_map(|one| one.transaction.branch.as_ref());
     let notes = decided.iter().filter_map(|one| one.transaction.notes.as_ref());
     let names: BTreeSet<&str> = branches
@@ -235,8 +240,8 @@ fn break_stale_locks<G: GroundStore>(repository: &G, decided: &[Decided]) -> Res
 pub(super) fn restore_branch<G: GroundStore>(
     repository: &G,
     stream: &Stream,
-    records: Vec<Record>,
-) -> Result<Option<Mended>> {
+    records: Vec<JournalRecord>,
+) -> Result<Option<MendedThing>> {
     let history = BranchHistory::of(&records);
     let decided = decided(records);
     break_stale_locks(repository, &decided)?;
@@ -272,8 +277,8 @@ pub(super) fn restore_branch<G: GroundStore>(
         let step = BranchMove { name: last.name.clone(), expect, new: last.new };
         let moved = repository.move_ref(&step, &transaction.committer, "agentic: recover")?;
         let mended = match state {
-            RefState::Absent => Mended::BranchMadeAgain(last.new),
-            RefState::Sound(_) | RefState::Damaged => Mended::Branch(last.new),
+            RefState::Absent => MendedThing::BranchMadeAgain(last.new),
+            RefState::Sound(_) | RefState::Damaged => MendedThing::Branch(last.new),
         };
         return Ok((moved == RefMove::Moved).then_some(mended));
     }
@@ -286,7 +291,7 @@ fn rescue<G: GroundStore>(
     stream: &Stream,
     last: &BranchMove,
     transaction: &Transaction,
-) -> Result<Option<Mended>> {
+) -> Result<Option<MendedThing>> {
     let name = stream.rescue_ref(last.new);
     if repository.find_ref(&name)? == Some(last.new) {
         // Said when it was kept.
@@ -294,16 +299,16 @@ fn rescue<G: GroundStore>(
     }
     let step = BranchMove { name: name.clone(), expect: None, new: last.new };
     let rescued = repository.move_ref(&step, &transaction.committer, "agentic: rescue")?;
-    Ok((rescued == RefMove::Moved).then_some(Mended::Rescued { commit: last.new, name }))
+    Ok((rescued == RefMove::Moved).then_some(MendedThing::Rescued { commit: last.new, name }))
 }
 
-fn collect_notes(records: &[Record], notes: &mut BTreeMap<String, Edits>) {
+fn collect_notes(records: &[JournalRecord], notes: &mut BTreeMap<String, Edits>) {
     let mut known = None;
     for record in records {
         if record.first().is_some() {
             known = record.standing.notes;
         }
-        let Body::Transaction(transaction) = &record.body else { continue };
+        let JournalBody::Transaction(transaction) = &record.body else { continue };
         let Some(edit) = &transaction.notes else { continue };
         let edits = notes.entry(edit.name.clone()).or_default();
         edits.tips.extend(record.standing.notes);
@@ -320,7 +325,7 @@ fn apply_notes<G: GroundStore>(repository: &G, stream: &Stream) -> Result<()> {
     let records = journal::records(repository.layout(), stream)?;
     let compared = records.last().and_then(|record| record.standing.compared);
     let decided = decided(records);
-    let mut by_name: BTreeMap<&str, Vec<(&NotesEdit, &Decided)>> = BTreeMap::new();
+    let mut by_name: BTreeMap<&str, Vec<(&NotesEdit, &RecoveredWrite)>> = BTreeMap::new();
     for one in &decided {
         if let Some(edit) = &one.transaction.notes {
             by_name.entry(&edit.name).or_default().push((edit, one));

@@ -4,7 +4,7 @@ use agentic_model::Instant;
 
 use super::keep::lacks;
 use crate::ground::GroundStore;
-use crate::journal::{self, Body, KEEP_MILLIS};
+use crate::journal::{self, JournalBody, KEEP_MILLIS};
 use crate::layout::{Layout, Stream};
 use crate::{Error, Result, fault, file};
 
@@ -20,7 +20,7 @@ pub fn drop_journal<G: GroundStore>(repository: &G, stream: &Stream, now: Instan
     let records = journal::records(layout, stream)?;
     let is_young = records
         .iter()
-        .any(|record| matches!(record.body, Body::Transaction(_)) && is_recent(record.at));
+        .any(|record| matches!(record.body, JournalBody::Transaction(_)) && is_recent(record.at));
     if is_young || repository.keeps_logs() {
         return Ok(());
     }

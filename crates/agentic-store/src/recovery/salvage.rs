@@ -5,9 +5,9 @@ use agentic_model::Instant;
 use super::keep::{keep_logged_notes, keep_objects};
 use super::replay::{replay, restore_branch};
 use crate::ground::GroundStore;
-use crate::journal::{self, Heritage, Record, Salvage};
+use crate::journal::{self, Heritage, JournalRecord, Salvage};
 use crate::layout::Stream;
-use crate::report::{Mended, Recovered};
+use crate::report::{MendedThing, StreamRecovery};
 use crate::writer::{Fate, Writer};
 use crate::{Error, Result};
 
@@ -21,7 +21,7 @@ pub fn salvage<G: GroundStore>(
     repository: &G,
     stream: &Stream,
     now: Instant,
-) -> Result<Option<Vec<Recovered>>> {
+) -> Result<Option<Vec<StreamRecovery>>> {
     let layout = repository.layout();
     let mut writer = Writer::open_without_journal(repository, stream)?;
     let left_out = layout.left_out(stream);
@@ -56,8 +56,8 @@ pub fn salvage<G: GroundStore>(
     let (genesis, head, decisions) = (standing.genesis, standing.head, found.decisions());
     let heritage = Heritage { genesis, head, notes, decisions, pending };
     let aside = writer.replace_journal(genesis, heritage, Fate::CarriedOver, now)?;
-    mended.push(Mended::Salvaged { aside, n_lost: found.n_lost, n_pending });
-    let recovered = |mended| Recovered { stream: stream.clone(), mended };
+    mended.push(MendedThing::Salvaged { aside, n_lost: found.n_lost, n_pending });
+    let recovered = |mended| StreamRecovery { stream: stream.clone(), mended };
     Ok(Some(mended.into_iter().map(recovered).collect()))
 }
 
@@ -68,7 +68,9 @@ fn finish<G: GroundStore>(
     taken_before: u64,
 ) -> Result<u64> {
     let last = found.records.last();
-    let Some(transaction) = last.and_then(Record::transaction) else { return Ok(taken_before) };
+    let Some(transaction) = last.and_then(JournalRecord::transaction) else {
+        return Ok(taken_before);
+    };
     let is_given_up = !writer.finish_or_keep(transaction)?;
     match is_given_up && transaction.taken.count > 0 {
         true => Ok(transaction.taken.from),

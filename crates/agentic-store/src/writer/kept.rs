@@ -12,7 +12,7 @@ use crate::lock::LockFile;
 
 /// What the last writer of a repository has left open.
 #[derive(Debug)]
-pub(crate) struct Kept {
+pub(crate) struct KeptWriter {
     /// Whose lock and journal it is.
     pub stream: Stream,
     /// The lock, which is not held.
@@ -25,20 +25,20 @@ pub(crate) struct Kept {
 #[derive(Debug, Default)]
 pub struct WriterSlot {
     /// What the last writer has left open.
-    kept: RefCell<Option<Kept>>,
+    kept: RefCell<Option<KeptWriter>>,
     /// Whether a write has asked for a round of checkpoints.
     is_rest_due: Cell<bool>,
 }
 
 impl WriterSlot {
     /// Keeps what a writer has left open, instead of what the one before has.
-    pub(crate) fn keep(&self, kept: Kept) {
+    pub(crate) fn keep(&self, kept: KeptWriter) {
         self.kept.replace(Some(kept));
     }
 
     /// Takes what the last writer has left open, if it wrote to this stream and its lock still is
     /// where others look for it.
-    pub(crate) fn take_kept(&self, stream: &Stream) -> Option<Kept> {
+    pub(crate) fn take_kept(&self, stream: &Stream) -> Option<KeptWriter> {
         let kept = self.kept.borrow_mut().take_if(|kept| kept.stream == *stream)?;
         kept.lock.is_in_place().then_some(kept)
     }

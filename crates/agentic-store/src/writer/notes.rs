@@ -5,7 +5,7 @@ use agentic_model::Instant;
 use super::Writer;
 use crate::Result;
 use crate::ground::{GroundStore, Upkeep};
-use crate::journal::{self, Body, Compared, LoggedEdits, NotesEdit, Transaction};
+use crate::journal::{self, ComparedNotes, JournalBody, LoggedEdits, NotesEdit, Transaction};
 
 impl<G: GroundStore> Writer<'_, G> {
     /// Applies the notes edit of a write. Of its own ref a stream knows where it left it; what it
@@ -33,7 +33,7 @@ impl<G: GroundStore> Writer<'_, G> {
     /// Notes that the last write is materialised. One without a notes edit has looked at nothing and
     /// repeats what the one before knew.
     pub(super) fn append_done(&mut self, now: Instant) -> Result<()> {
-        let known = Compared { tip: self.journal().standing().compared, removed: Vec::new() };
+        let known = ComparedNotes { tip: self.journal().standing().compared, removed: Vec::new() };
         let compared = self.compared.take().unwrap_or(known);
         self.journal().append_done(compared, now)
     }
@@ -46,7 +46,7 @@ impl<G: GroundStore> Writer<'_, G> {
             return Ok(None);
         }
         let mut records = journal::records(self.repository.layout(), &self.stream)?;
-        if records.last().is_some_and(|last| matches!(last.body, Body::Transaction(_))) {
+        if records.last().is_some_and(|last| matches!(last.body, JournalBody::Transaction(_))) {
             records.pop();
         }
         Ok(journal::logged_edits(&records).remove(name))

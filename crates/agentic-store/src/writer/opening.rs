@@ -4,9 +4,9 @@ use std::cell::RefCell;
 
 use agentic_model::Instant;
 
-use super::{Kept, Writer};
+use super::{KeptWriter, Writer};
 use crate::ground::GroundStore;
-use crate::journal::{Journal, KEEP_MILLIS, Opened};
+use crate::journal::{Journal, KEEP_MILLIS, OpenedJournal};
 use crate::layout::{Layout, Stream};
 use crate::lock::Lock;
 use crate::report::Finding;
@@ -20,7 +20,7 @@ impl<'a, G: GroundStore> Writer<'a, G> {
     pub fn open(repository: &'a G, stream: &Stream, now: Instant) -> Result<Writer<'a, G>> {
         let path = repository.layout().lock(stream);
         match repository.slot().take_kept(stream) {
-            Some(Kept { lock, journal, .. }) => {
+            Some(KeptWriter { lock, journal, .. }) => {
                 let lock = lock.take(repository.common_dir())?;
                 Writer::with_lock(repository, stream, lock, journal, now)
             }
@@ -122,8 +122,8 @@ fn check_replayed(layout: &Layout, stream: &Stream) -> Result<()> {
 
 pub(super) fn opened(layout: &Layout, stream: &Stream) -> Result<(Option<Journal>, Vec<Finding>)> {
     Ok(match Journal::open(layout, stream)? {
-        Opened::Absent { cut } => (None, cut_tail(cut)),
-        Opened::Ready { journal, cut } => (Some(*journal), cut_tail(cut)),
+        OpenedJournal::Absent { cut } => (None, cut_tail(cut)),
+        OpenedJournal::Ready { journal, cut } => (Some(*journal), cut_tail(cut)),
     })
 }
 

@@ -5,14 +5,14 @@ use agentic_model::Instant;
 use super::{Writer, remove_mark};
 use crate::Result;
 use crate::ground::{GroundStore, RefMove};
-use crate::journal::{BranchMove, Journal, Record, Transaction};
+use crate::journal::{BranchMove, Journal, JournalRecord, Transaction};
 use crate::report::Finding;
 
 impl<G: GroundStore> Writer<'_, G> {
     /// Rolls an unfinished write of an earlier process forward, or gives it up.
     pub(super) fn finish_earlier(&mut self, now: Instant) -> Result<()> {
         let last = self.journal.as_ref().map(Journal::last);
-        let unfinished = last.and_then(Record::transaction).cloned();
+        let unfinished = last.and_then(JournalRecord::transaction).cloned();
         if let Some(transaction) = unfinished {
             // Whoever wrote the record may have died before the disk had it.
             self.journal().sync()?;

@@ -5,7 +5,7 @@
 use std::path::Path;
 use std::process::ExitCode;
 
-use agentic_testkit::{Bench, Error, Hot, Scale, has_valgrind, make};
+use agentic_testkit::{CostBench, Error, Hot, Scale, has_valgrind, make};
 
 const USAGE: &str = "usage: scale make DIR [AGENTS OPEN ENTRIES-EACH]\n       \
     scale compare BIN SMALL LARGE [ROUNDS]\n       \
@@ -51,8 +51,8 @@ fn make_one(folder: &str, numbers: [&str; 3]) -> Result<(), Error> {
 fn compare(binary: &str, small: &str, large: &str, rounds: &str) -> Result<(), Error> {
     let rounds: usize = rounds.parse().unwrap_or(40);
     let mut benches = [
-        Bench::new(binary.as_ref(), small.as_ref())?,
-        Bench::new(binary.as_ref(), large.as_ref())?,
+        CostBench::new(binary.as_ref(), small.as_ref())?,
+        CostBench::new(binary.as_ref(), large.as_ref())?,
     ];
     println!("{:<14} {:>10} {:>10} {:>7} {:>7}", "", "small", "large", "ratio", "instr.");
     for (hot, name) in Hot::ALL {
@@ -77,7 +77,7 @@ fn compare(binary: &str, small: &str, large: &str, rounds: &str) -> Result<(), E
 
 /// Runs every command once under valgrind.
 fn count(binary: &str, folder: &str) -> Result<(), Error> {
-    let mut bench = Bench::new(binary.as_ref(), folder.as_ref())?;
+    let mut bench = CostBench::new(binary.as_ref(), folder.as_ref())?;
     for (hot, name) in Hot::ALL {
         println!("{name} {}", bench.instructions(hot)?);
     }

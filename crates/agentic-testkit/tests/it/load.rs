@@ -4,9 +4,9 @@ use std::process::Command;
 use std::time::Duration;
 
 use agentic_space::model::{AgentName, Briefing};
-use agentic_space::spawn::{Origin, spawn};
+use agentic_space::spawn::{SpawnOrigin, spawn};
 use agentic_space::{Options, Space};
-use agentic_testkit::{Ending, LoadWork, Sandbox, Setup, run};
+use agentic_testkit::{LoadWork, ProgramEnding, Sandbox, Setup, run};
 
 const LIMIT: Duration = Duration::from_secs(120);
 
@@ -20,7 +20,7 @@ fn every_work_is_done_by_two_processes_and_nothing_is_lost() {
     let mut command = Command::new(env!("CARGO_BIN_EXE_load"));
     command.args(["--processes", "2", "--rounds", "3", "--in"]).arg(sandbox.root());
     let finished = run(command, b"", LIMIT).expect("the program starts");
-    assert_eq!(finished.ending, Ending::Exit(0), "{:?}", lines(&finished.stderr));
+    assert_eq!(finished.ending, ProgramEnding::Exit(0), "{:?}", lines(&finished.stderr));
     let reports = lines(&finished.stdout);
     assert_eq!(reports.len(), LoadWork::ALL.len());
     for (report, (_, name)) in reports.iter().zip(LoadWork::ALL) {
@@ -39,11 +39,11 @@ fn work_inside_a_process_is_done_once_for_each_line() {
     let space = Space::open(sandbox.start(), Options::default()).expect("a repository");
     let name = AgentName::parse("w0").expect("valid");
     let briefing = Briefing::of_text("x").to_object().expect("short");
-    spawn(&space, &name, &briefing, &Origin::Root).expect("the name is free");
+    spawn(&space, &name, &briefing, &SpawnOrigin::Root).expect("the name is free");
     let mut command = sandbox.command(env!("CARGO_BIN_EXE_load"), sandbox.start());
     command.args(["each", "--work", "own-branches"]);
     let finished = run(command, b"\n\n\n", LIMIT).expect("the program starts");
-    assert_eq!(finished.ending, Ending::Exit(0), "{:?}", lines(&finished.stderr));
+    assert_eq!(finished.ending, ProgramEnding::Exit(0), "{:?}", lines(&finished.stderr));
     let took = lines(&finished.stdout);
     assert_eq!(took.len(), 3);
     assert!(took.iter().all(|micros| micros.parse::<u64>().is_ok_and(|micros| micros > 0)));

@@ -6,14 +6,14 @@ mod threads;
 use std::fs;
 use std::time::{Duration, Instant};
 
-use agentic_testkit::{Ending, GroundState, Sandbox, Setup, Templates, run};
+use agentic_testkit::{GroundState, ProgramEnding, Sandbox, Setup, Templates, run};
 
 fn sandbox(setup: Setup) -> Sandbox {
     Sandbox::new(setup).expect("git is installed")
 }
 
 /// Runs a line of shell and returns how it ended and what it wrote to standard output.
-fn shell(sandbox: &Sandbox, line: &str, limit: Duration) -> (Ending, String) {
+fn shell(sandbox: &Sandbox, line: &str, limit: Duration) -> (ProgramEnding, String) {
     let mut command = sandbox.command("sh", sandbox.start());
     command.args(["-c", line]);
     let finished = run(command, b"", limit).expect("sh starts");
@@ -25,7 +25,7 @@ fn every_setup_starts_in_the_folder_it_names() {
     for (setup, name) in Setup::ALL {
         let sandbox = sandbox(setup);
         let inside = sandbox.try_git(sandbox.start(), &["rev-parse", "--git-dir"]);
-        let is_repository = inside.expect("git starts").ending == Ending::Exit(0);
+        let is_repository = inside.expect("git starts").ending == ProgramEnding::Exit(0);
         assert_eq!(is_repository, setup != Setup::NoRepository, "{name}");
         assert_eq!(Setup::parse(name), Some(setup));
     }
@@ -44,11 +44,11 @@ fn nothing_of_the_outside_environment_gets_in() {
 fn exit_signal_and_time_limit_are_told_apart() {
     let sandbox = sandbox(Setup::NoRepository);
     let limit = Duration::from_millis(300);
-    assert_eq!(shell(&sandbox, "exit 7", limit).0, Ending::Exit(7));
-    assert_eq!(shell(&sandbox, "kill -9 $$", limit).0, Ending::Signal(9));
+    assert_eq!(shell(&sandbox, "exit 7", limit).0, ProgramEnding::Exit(7));
+    assert_eq!(shell(&sandbox, "kill -9 $$", limit).0, ProgramEnding::Signal(9));
     let started = Instant::now();
     let (ending, said) = shell(&sandbox, "echo first; sleep 60 & sleep 60", limit);
-    assert_eq!((ending, said.as_str()), (Ending::TimeLimit, "first\n"));
+    assert_eq!((ending, said.as_str()), (ProgramEnding::TimeLimit, "first\n"));
     assert!(started.elapsed() < Duration::from_secs(30), "what it started was ended too");
 }
 
@@ -77,8 +77,11 @@ fn the_state_names_what_changed() {
 fn unprivileged_commands_obey_permissions_even_for_root() {
     let sandbox = sandbox(Setup::NoRepository);
     let line = "mkdir closed && chmod 500 closed && unprivileged touch closed/file";
-    assert_ne!(shell(&sandbox, line, Duration::from_secs(10)).0, Ending::Exit(0));
-    assert_eq!(shell(&sandbox, "unprivileged true", Duration::from_secs(10)).0, Ending::Exit(0));
+    assert_ne!(shell(&sandbox, line, Duration::from_secs(10)).0, ProgramEnding::Exit(0));
+    assert_eq!(
+        shell(&sandbox, "unprivileged true", Duration::from_secs(10)).0,
+        ProgramEnding::Exit(0)
+    );
 }
 
 #[test]
@@ -91,7 +94,7 @@ fn a_copy_of_a_template_stands_alone() {
             continue;
         }
         let status = second.try_git(second.start(), &["fsck", "--strict"]).expect("git starts");
-        assert_eq!(status.ending, Ending::Exit(0), "{name}");
+        assert_eq!(status.ending, ProgramEnding::Exit(0), "{name}");
         drop(first);
         let url = second.try_git(second.start(), &["config", "remote.origin.url"]);
         let url = String::from_utf8_lossy(&url.expect("git starts").stdout).into_owned();

@@ -5,12 +5,12 @@ use std::fs;
 use std::time::Duration;
 
 use agentic_space::commit::commit_all;
-use agentic_space::commit::{Capture, Draft, commit};
+use agentic_space::commit::{CommitDraft, TraceBinding, commit};
 use agentic_space::error::CommitError;
 use agentic_space::model::{AgentName, Briefing, Kind};
-use agentic_space::spawn::{Origin, spawn};
+use agentic_space::spawn::{SpawnOrigin, spawn};
 use agentic_space::{Error, Options, Space};
-use agentic_testkit::{Ending, Sandbox, Setup, run, small_draft};
+use agentic_testkit::{ProgramEnding, Sandbox, Setup, run, small_draft};
 
 /// How often the process is killed.
 const KILLS: usize = 12;
@@ -33,11 +33,11 @@ fn place() -> (Sandbox, Space) {
     }
     let space = Space::open(sandbox.start(), Options::default()).expect("a repository");
     let briefing = Briefing::of_text("x").to_object().expect("short");
-    spawn(&space, &agent(), &briefing, &Origin::Root).expect("the name is free");
+    spawn(&space, &agent(), &briefing, &SpawnOrigin::Root).expect("the name is free");
     (sandbox, space)
 }
 
-fn fsck(sandbox: &Sandbox) -> Ending {
+fn fsck(sandbox: &Sandbox) -> ProgramEnding {
     let arguments = ["fsck", "--strict", "--no-dangling", "--no-progress"];
     sandbox.try_git(sandbox.start(), &arguments).expect("git starts").ending
 }
@@ -48,14 +48,14 @@ fn a_batch_is_one_write_of_many_commits() {
     let kind = Kind::parse("log").expect("valid");
     space.add_traces(&agent(), &[(&kind, b"one"), (&kind, b"two")]).expect("writable");
     let drafts = [
-        small_draft("a", "first", Capture::Nothing),
-        small_draft(".git/a", "bad path", Capture::WithTrace),
-        small_draft("a", "first", Capture::Nothing),
-        small_draft("b/c", "second", Capture::WithTrace),
-        small_draft("b/c", "third", Capture::WithTrace),
-        Draft {
+        small_draft("a", "first", TraceBinding::Nothing),
+        small_draft(".git/a", "bad path", TraceBinding::WithTrace),
+        small_draft("a", "first", TraceBinding::Nothing),
+        small_draft("b/c", "second", TraceBinding::WithTrace),
+        small_draft("b/c", "third", TraceBinding::WithTrace),
+        CommitDraft {
             expect: space.head(&agent()).ok(),
-            ..small_draft("d", "expects", Capture::Nothing)
+            ..small_draft("d", "expects", TraceBinding::Nothing)
         },
     ];
     let answers = commit_all(&space, &agent(), &drafts).expect("something can be committed");
@@ -76,7 +76,7 @@ fn a_batch_is_one_write_of_many_commits() {
     let reflog = sandbox.start().join(".git/logs/refs/heads/agents/w0");
     assert_eq!(fs::read_to_string(reflog).expect("readable").lines().count(), 2);
     assert_eq!(space.pending_trace(&agent()).expect("readable"), []);
-    assert_eq!(fsck(&sandbox), Ending::Exit(0));
+    assert_eq!(fsck(&sandbox), ProgramEnding::Exit(0));
 
     // A batch without anything to commit is no write.
     let head = space.head(&agent()).expect("there");
@@ -88,17 +88,20 @@ fn a_batch_is_one_write_of_many_commits() {
 #[test]
 fn a_large_batch_is_whole_and_can_be_built_upon() {
     let (sandbox, space) = place();
-    let drafts: Vec<Draft> = (0..300)
-        .map(|n| small_draft(&format!("d{}/f{n}", n % 7), &format!("text {n}"), Capture::Nothing))
+    let drafts: Vec<CommitDraft> = (0..300)
+        .map(|n| {
+            small_draft(&format!("d{}/f{n}", n % 7), &format!("text {n}"), TraceBinding::Nothing)
+        })
         .collect();
     let answers = commit_all(&space, &agent(), &drafts).expect("writable");
     assert!(answers.iter().all(Result::is_ok));
-    assert_eq!(fsck(&sandbox), Ending::Exit(0));
+    assert_eq!(fsck(&sandbox), ProgramEnding::Exit(0));
     let n_commits = sandbox.git(sandbox.start(), &["rev-list", "--count", "agents/w0"]);
     assert_eq!(n_commits.expect("git starts").trim(), "301");
     // What follows is read from wherever the batch put it.
-    commit(&space, &agent(), &small_draft("d0/f0", "changed", Capture::Nothing)).expect("readable");
-    assert_eq!(fsck(&sandbox), Ending::Exit(0));
+    commit(&space, &agent(), &small_draft("d0/f0", "changed", TraceBinding::Nothing))
+        .expect("readable");
+    assert_eq!(fsck(&sandbox), ProgramEnding::Exit(0));
 }
 
 #[test]
@@ -117,8 +120,10 @@ fn batches_leave_few_packs_and_no_loose_objects() {
     };
     let mut kept = None;
     for round in 0..BATCHES {
-        let drafts: Vec<Draft> = (0..50)
-            .map(|n| small_draft(&format!("d/f{n}"), &format!("{round} {n}"), Capture::Nothing))
+        let drafts: Vec<CommitDraft> = (0..50)
+            .map(|n| {
+                small_draft(&format!("d/f{n}"), &format!("{round} {n}"), TraceBinding::Nothing)
+            })
             .collect();
         commit_all(&space, &agent(), &drafts).expect("writable");
         assert!(n_packs() <= PACKS_MAX, "{} packs after batch {round}", n_packs());
@@ -133,13 +138,14 @@ fn batches_leave_few_packs_and_no_loose_objects() {
     let loose = sandbox.git(sandbox.start(), &["count-objects"]).expect("git starts");
     let n_loose: usize = loose.split(' ').next().and_then(|n| n.parse().ok()).expect("a number");
     assert!(n_loose < BATCHES, "{loose}");
-    assert_eq!(fsck(&sandbox), Ending::Exit(0));
+    assert_eq!(fsck(&sandbox), ProgramEnding::Exit(0));
     let n_commits = sandbox.git(sandbox.start(), &["rev-list", "--count", "agents/w0"]);
     assert_eq!(n_commits.expect("git starts").trim(), (BATCHES * 50 + 1).to_string());
     // What another space sees, and what git makes of it all.
     sandbox.git(sandbox.start(), &["gc", "--quiet", "--prune=now"]).expect("git starts");
-    commit(&space, &agent(), &small_draft("d/f0", "changed", Capture::Nothing)).expect("readable");
-    assert_eq!(fsck(&sandbox), Ending::Exit(0));
+    commit(&space, &agent(), &small_draft("d/f0", "changed", TraceBinding::Nothing))
+        .expect("readable");
+    assert_eq!(fsck(&sandbox), ProgramEnding::Exit(0));
 }
 
 #[test]
@@ -153,14 +159,14 @@ fn threads_that_are_killed_lose_nothing_that_was_acknowledged() {
         command.args(["--threads", THREADS]);
         let finished = run(command, b"", Duration::from_millis(60 + 13 * life as u64));
         let finished = finished.expect("the program starts");
-        assert_eq!(finished.ending, Ending::TimeLimit);
+        assert_eq!(finished.ending, ProgramEnding::TimeLimit);
         let said = String::from_utf8_lossy(&finished.stdout).into_owned();
         let lines = said.split_inclusive('\n').filter(|line| line.ends_with('\n'));
         for line in lines.filter_map(|line| line.strip_prefix("done w0 ")) {
             acknowledged.extend(line.split(' ').next().map(str::to_owned));
         }
         Space::open(sandbox.start(), Options::default()).expect("recovered");
-        assert_eq!(fsck(&sandbox), Ending::Exit(0), "life {life}");
+        assert_eq!(fsck(&sandbox), ProgramEnding::Exit(0), "life {life}");
         let log = sandbox.git(sandbox.start(), &["log", "--format=%H %s", "agents/w0"]);
         let log = log.expect("git starts");
         let commits: BTreeSet<&str> = log.lines().filter_map(|line| line.get(..40)).collect();
@@ -212,7 +218,7 @@ fn one_handle_serves_many_threads() {
         let threads: Vec<_> = (0..SHARERS).map(share).collect();
         threads.into_iter().map(|thread| thread.join().expect("no verb panics")).sum()
     });
-    assert_eq!(fsck(&sandbox), Ending::Exit(0));
+    assert_eq!(fsck(&sandbox), ProgramEnding::Exit(0));
     let n_commits = sandbox.git(sandbox.start(), &["rev-list", "--count", "agents/w0"]);
     assert_eq!(n_commits.expect("git starts").trim(), (commits + 1).to_string());
     let n_entries = sandbox.git(sandbox.start(), &["for-each-ref", "refs/heads/agents/own-*"]);
@@ -236,15 +242,15 @@ fn one_verb(space: &Space, thread: usize, round: usize) -> usize {
     match round % 8 {
         0 if round == 0 => {
             let briefing = Briefing::of_text(&text).to_object().expect("short");
-            spawn(space, &own, &briefing, &Origin::Agent(agent())).expect("the name is free");
+            spawn(space, &own, &briefing, &SpawnOrigin::Agent(agent())).expect("the name is free");
         }
         0 | 1 => {
-            let draft = small_draft(&format!("t{thread}/{round}"), &text, Capture::WithTrace);
+            let draft = small_draft(&format!("t{thread}/{round}"), &text, TraceBinding::WithTrace);
             commit(space, &agent(), &draft).expect("nobody else writes this file");
             return 1;
         }
         2 => {
-            let draft = small_draft(&format!("own/{round}"), &text, Capture::WithTrace);
+            let draft = small_draft(&format!("own/{round}"), &text, TraceBinding::WithTrace);
             commit(space, &own, &draft).expect("writable");
         }
         3 => drop(space.add_trace(&agent(), &note, text.as_bytes()).expect("writable")),
@@ -274,8 +280,10 @@ fn unbound(error: Error) -> Result<(), Error> {
 #[test]
 fn a_commit_that_a_prune_took_is_still_an_ancestor() {
     let (sandbox, space) = place();
-    let one = commit(&space, &agent(), &small_draft("a", "1", Capture::Nothing)).expect("written");
-    let two = commit(&space, &agent(), &small_draft("a", "2", Capture::Nothing)).expect("written");
+    let one =
+        commit(&space, &agent(), &small_draft("a", "1", TraceBinding::Nothing)).expect("written");
+    let two =
+        commit(&space, &agent(), &small_draft("a", "2", TraceBinding::Nothing)).expect("written");
     let (name, objects) = (one.commit.to_string(), sandbox.start().join(".git/objects"));
     fs::remove_file(objects.join(&name[..2]).join(&name[2..])).expect("it was there");
     // Nothing is remembered there.
@@ -283,5 +291,5 @@ fn a_commit_that_a_prune_took_is_still_an_ancestor() {
     let is_ancestor = other.repository().is_ancestor(one.commit, two.commit).expect("readable");
     assert!(is_ancestor, "the journal has it");
     drop(other);
-    assert_eq!(fsck(&sandbox), Ending::Exit(0));
+    assert_eq!(fsck(&sandbox), ProgramEnding::Exit(0));
 }

@@ -2,11 +2,11 @@
 
 use std::process::ExitCode;
 
-use agentic_api::verb::{AgentLine, Agents};
+use agentic_api::verb::{AgentLine, ListAgents};
 
-use super::Outcome;
+use super::VerbOutcome;
 use crate::context::Context;
-use crate::output::{Listing, counted};
+use crate::output::{ListPrinter, counted};
 
 /// List the agents
 ///
@@ -15,13 +15,13 @@ use crate::output::{Listing, counted};
 /// Example: agentic agents --json
 #[derive(Debug, clap::Args)]
 #[command(verbatim_doc_comment)]
-pub struct Args {}
+pub struct AgentsArgs {}
 
 /// Runs the verb.
-pub fn run(context: &Context, _: Args) -> Outcome {
+pub fn run(context: &Context, _: AgentsArgs) -> VerbOutcome {
     let space = context.space()?;
-    let mut listing = Listing::begin(context.format);
-    let verb = Agents {};
+    let mut listing = ListPrinter::begin(context.format);
+    let verb = ListAgents {};
     for line in verb.lines(&context.caller(&space))? {
         listing.item(&line?, text);
     }

@@ -10,9 +10,9 @@ use agentic_api::view::AllowanceView;
 use agentic_api::{LocalVerb as _, Surroundings};
 use agentic_providers::configuration::allowance::ALLOW_VARIABLE;
 
-use super::Outcome;
+use super::VerbOutcome;
 use crate::context::Context;
-use crate::failure::Failure;
+use crate::failure::CommandFailure;
 use crate::output::talk;
 
 /// The longest answer that is read, in bytes.
@@ -27,7 +27,7 @@ const ANSWER_BYTES_MAX: u64 = 1024;
 /// Example: agentic allow --list
 #[derive(Debug, clap::Args)]
 #[command(verbatim_doc_comment)]
-pub struct Args {
+pub struct AllowArgs {
     /// List what was allowed, in all repositories
     #[arg(long, conflicts_with = "revoke")]
     list: bool,
@@ -37,7 +37,7 @@ pub struct Args {
 }
 
 /// Runs the verb.
-pub fn run(context: &Context, args: Args) -> Outcome {
+pub fn run(context: &Context, args: AllowArgs) -> VerbOutcome {
     let here = context.surroundings();
     let views = match (args.list, args.revoke) {
         (true, _) => ListAllowances {}.run_here(&here)?.answer,
@@ -52,7 +52,7 @@ pub fn run(context: &Context, args: Args) -> Outcome {
 }
 
 /// Asks about each file that does not count yet, showing what it opens.
-fn allow(context: &Context, here: &Surroundings) -> Outcome {
+fn allow(context: &Context, here: &Surroundings) -> VerbOutcome {
     // Before anybody is asked.
     may_say_what_counts(here)?;
     let mut views = ExamineConfiguration {}.run_here(here)?.answer;
@@ -60,12 +60,12 @@ fn allow(context: &Context, here: &Surroundings) -> Outcome {
     for view in views.iter_mut().filter(|view| view.state == "withheld") {
         show(view);
         match ask()? {
-            Reply::Yes => {
+            AllowReply::Yes => {
                 let (file, hash) = (view.file.clone(), view.hash.clone());
                 *view = AllowConfiguration { file, hash }.run_here(here)?.answer;
             }
-            Reply::No => declined = Some(view.file.clone()),
-            Reply::Nobody => unasked = Some(view.hash.clone()),
+            AllowReply::No => declined = Some(view.file.clone()),
+            AllowReply::Nobody => unasked = Some(view.hash.clone()),
         }
     }
     context.format.answer(views.as_slice(), |views| match views {
@@ -73,11 +73,11 @@ fn allow(context: &Context, here: &Surroundings) -> Outcome {
         views => views.iter().map(line).collect(),
     });
     match (unasked, declined) {
-        (Some(hash), _) => Err(Failure::not_allowed(
+        (Some(hash), _) => Err(CommandFailure::not_allowed(
             "nobody is there to be asked",
             &format!("run it on a terminal, or set {ALLOW_VARIABLE}={hash}"),
         )),
-        (None, Some(file)) => Err(Failure::refused(
+        (None, Some(file)) => Err(CommandFailure::refused(
             &format!("`{}` was not allowed", shown(&file)),
             "what it opens does not count; the rest of it does",
         )),
@@ -95,23 +95,23 @@ fn show(view: &AllowanceView) {
 }
 
 /// What came of the question.
-enum Reply {
+enum AllowReply {
     Yes,
     No,
     Nobody,
 }
 
-fn ask() -> Result<Reply, Failure> {
+fn ask() -> Result<AllowReply, CommandFailure> {
     if !std::io::stdin().is_terminal() || !std::io::stderr().is_terminal() {
-        return Ok(Reply::Nobody);
+        return Ok(AllowReply::Nobody);
     }
     talk("Let it count? [y/N]");
     let mut line = String::new();
     let read = std::io::stdin().lock().take(ANSWER_BYTES_MAX).read_line(&mut line);
-    read.map_err(|error| Failure::io("read the answer", &error))?;
+    read.map_err(|error| CommandFailure::io("read the answer", &error))?;
     Ok(match line.trim().to_lowercase().as_str() {
-        "y" | "yes" => Reply::Yes,
-        _ => Reply::No,
+        "y" | "yes" => AllowReply::Yes,
+        _ => AllowReply::No,
     })
 }
 

@@ -6,7 +6,7 @@ use agentic_api::Verb;
 use agentic_api::verb::{Archive, ListArchive, Restore};
 use agentic_model::AgentName;
 
-use super::{Outcome, agent_name};
+use super::{VerbOutcome, agent_name};
 use crate::context::Context;
 use crate::output::warn_of;
 
@@ -19,7 +19,7 @@ use crate::output::warn_of;
 /// Example: agentic archive fix-auth
 #[derive(Debug, clap::Args)]
 #[command(verbatim_doc_comment)]
-pub struct Args {
+pub struct ArchiveArgs {
     /// The agents
     #[arg(value_parser = agent_name, required_unless_present = "list", conflicts_with = "list")]
     agents: Vec<AgentName>,
@@ -32,7 +32,7 @@ pub struct Args {
 }
 
 /// Runs the verb.
-pub fn run(context: &Context, args: Args) -> Outcome {
+pub fn run(context: &Context, args: ArchiveArgs) -> VerbOutcome {
     let space = context.space()?;
     let caller = context.caller(&space);
     let agents = args.agents.iter().map(AgentName::to_string).collect();

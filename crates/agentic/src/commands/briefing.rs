@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use agentic_api::verb::ShowBriefing;
 use agentic_model::AgentName;
 
-use super::{Outcome, agent_name};
+use super::{VerbOutcome, agent_name};
 use crate::context::Context;
 use crate::output::{Format, print_raw, print_text};
 
@@ -14,14 +14,14 @@ use crate::output::{Format, print_raw, print_text};
 /// Example: agentic briefing fix-auth
 #[derive(Debug, clap::Args)]
 #[command(verbatim_doc_comment)]
-pub struct Args {
+pub struct BriefingArgs {
     /// The agent; else AGENTIC_AGENT, else the current branch
     #[arg(value_parser = agent_name)]
     agent: Option<AgentName>,
 }
 
 /// Runs the verb.
-pub fn run(context: &Context, args: Args) -> Outcome {
+pub fn run(context: &Context, args: BriefingArgs) -> VerbOutcome {
     let verb = ShowBriefing { agent: args.agent.map(|agent| agent.to_string()) };
     let space = context.space()?;
     let briefing = verb.read(&context.caller(&space))?;

@@ -6,10 +6,10 @@ use std::process::ExitCode;
 use agentic_lang_context::Dialect;
 use agentic_replay::Language;
 
-use super::Outcome;
+use super::VerbOutcome;
 use crate::context::Context;
 use crate::language;
-use crate::program::{self, Program};
+use crate::program::{self, ProgramFile};
 use crate::{frontend, registry};
 
 /// Find what is wrong with a program, without running it
@@ -19,7 +19,7 @@ use crate::{frontend, registry};
 /// Example: agentic check review.agent
 #[derive(Debug, clap::Args)]
 #[command(verbatim_doc_comment)]
-pub struct Args {
+pub struct CheckArgs {
     /// A file, or - for standard input
     file: String,
     /// The language, where the name of the file does not tell it
@@ -37,10 +37,10 @@ pub struct Args {
 }
 
 /// Runs the verb.
-pub fn run(context: &Context, args: Args) -> Outcome {
+pub fn run(context: &Context, args: CheckArgs) -> VerbOutcome {
     let registry = registry::read(context, args.registry.as_deref())?;
-    let program = Program::read(context, &args.file, args.lang)?;
-    let program = Program { dialect: args.dialect, imports: args.allow_import, ..program };
+    let program = ProgramFile::read(context, &args.file, args.lang)?;
+    let program = ProgramFile { dialect: args.dialect, imports: args.allow_import, ..program };
     let checked = frontend::check(context, &program, &registry)?;
     checked.report(context);
     Ok(if checked.is_sound() { ExitCode::SUCCESS } else { ExitCode::from(1) })

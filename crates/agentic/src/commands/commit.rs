@@ -8,9 +8,9 @@ use agentic_api::verb::{Commit, CommitSource};
 use agentic_model::{AgentName, Kind, Map, Value, json};
 use agentic_session::SessionSpace;
 
-use super::{Outcome, agent_name};
+use super::{VerbOutcome, agent_name};
 use crate::context::Context;
-use crate::failure::Failure;
+use crate::failure::CommandFailure;
 use crate::output::{tell_recovered, warn_of};
 
 /// Commit what an agent did, as a typed commit on its branch
@@ -22,7 +22,7 @@ use crate::output::{tell_recovered, warn_of};
 /// Example: agentic commit -m "Fix the race" --kind refactor --field severity='"high"' --trace
 #[derive(Debug, clap::Args)]
 #[command(verbatim_doc_comment)]
-pub struct Args {
+pub struct CommitArgs {
     /// The message
     #[arg(short, long, value_name = "MSG")]
     message: String,
@@ -56,7 +56,7 @@ pub struct Args {
 }
 
 /// Runs the verb.
-pub fn run(context: &Context, args: Args) -> Outcome {
+pub fn run(context: &Context, args: CommitArgs) -> VerbOutcome {
     let space = context.space()?;
     let verb = Commit {
         source: source(&space, &args)?,
@@ -76,7 +76,7 @@ pub fn run(context: &Context, args: Args) -> Outcome {
     Ok(ExitCode::SUCCESS)
 }
 
-fn source(space: &SessionSpace, args: &Args) -> Result<CommitSource, Failure> {
+fn source(space: &SessionSpace, args: &CommitArgs) -> Result<CommitSource, CommandFailure> {
     Ok(match &args.tree {
         None if args.stdin => CommitSource::of_stream(&mut std::io::stdin().lock(), space)?,
         None if args.path.is_empty() => CommitSource::Worktree,
@@ -110,12 +110,12 @@ fn is_whole(number: &str) -> bool {
 }
 
 /// Collects open fields, each of which may be given once.
-fn open_fields(given: Vec<(String, Value)>) -> Result<Map, Failure> {
+fn open_fields(given: Vec<(String, Value)>) -> Result<Map, CommandFailure> {
     let mut fields = Map::new();
     for (key, value) in given {
         if fields.contains_key(&key) {
             let message = format!("the field `{key}` is given twice");
-            return Err(Failure::usage(
+            return Err(CommandFailure::usage(
                 &message,
                 "give each field once; a list holds several values",
             ));

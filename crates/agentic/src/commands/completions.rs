@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use clap_complete::Shell;
 
-use super::Outcome;
+use super::VerbOutcome;
 use crate::output::print_bytes;
 
 /// Print the completions of a shell
@@ -12,13 +12,13 @@ use crate::output::print_bytes;
 /// Example: agentic completions bash > ~/.local/share/bash-completion/completions/agentic
 #[derive(Debug, clap::Args)]
 #[command(verbatim_doc_comment)]
-pub struct Args {
+pub struct CompletionsArgs {
     /// The shell
     shell: Shell,
 }
 
 /// Runs the verb.
-pub fn run(args: Args) -> Outcome {
+pub fn run(args: CompletionsArgs) -> VerbOutcome {
     let mut script = Vec::new();
     clap_complete::generate(args.shell, &mut crate::cli::command(), "agentic", &mut script);
     print_bytes(&script);

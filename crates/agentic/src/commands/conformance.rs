@@ -3,18 +3,18 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use agentic_conformance::{Options, Report, SuiteReport, find_cases};
+use agentic_conformance::{RunReport, SuiteChoice, SuiteReport, find_cases};
 use clap::Subcommand;
 use indicatif::{ProgressBar, ProgressStyle};
 
-use super::Outcome;
+use super::VerbOutcome;
 use crate::context::Context;
-use crate::failure::Failure;
+use crate::failure::CommandFailure;
 use crate::output::{Format, print_raw, print_text, talk};
 
 /// Run the conformance suite against any binary
 #[derive(Debug, Subcommand)]
-pub enum Verb {
+pub enum ConformanceVerb {
     /// Run the cases of a checkout and write scoreboard.md and scoreboard.json
     ///
     /// The scoreboard is written beside the cases when all suites ran.
@@ -35,17 +35,18 @@ pub enum Verb {
 }
 
 /// Runs the verb.
-pub fn run(context: &Context, verb: Verb) -> Outcome {
-    let Verb::Run { suite, bin, cases } = verb;
+pub fn run(context: &Context, verb: ConformanceVerb) -> VerbOutcome {
+    let ConformanceVerb::Run { suite, bin, cases } = verb;
     let no_cases = || {
-        Failure::refused(
+        CommandFailure::refused(
             "there is no folder `conformance` here",
             "run this in a checkout, or name the folder with `--cases`",
         )
     };
     let cases_dir = cases.or_else(find_cases).ok_or_else(no_cases)?;
-    let own = || std::env::current_exe().map_err(|error| Failure::io("find this binary", &error));
-    let options = Options {
+    let own =
+        || std::env::current_exe().map_err(|error| CommandFailure::io("find this binary", &error));
+    let options = SuiteChoice {
         bin: match bin {
             Some(bin) => bin,
             None => own()?,
@@ -70,21 +71,21 @@ pub fn run(context: &Context, verb: Verb) -> Outcome {
     Ok(if report.failed() == 0 { ExitCode::SUCCESS } else { ExitCode::from(1) })
 }
 
-fn counts(report: &Report) -> String {
+fn counts(report: &RunReport) -> String {
     let line = |suite: &SuiteReport| {
         format!("{:12} {} passed, {} failed\n", suite.name, suite.passed, suite.failed)
     };
     report.suites.iter().map(line).collect()
 }
 
-fn failed(error: agentic_conformance::Error) -> Failure {
-    Failure::refused(
+fn failed(error: agentic_conformance::Error) -> CommandFailure {
+    CommandFailure::refused(
         &error.to_string(),
         "`agentic conformance run` without `--suite` runs all suites",
     )
 }
 
-fn play(options: &Options) -> Result<Report, Failure> {
+fn play(options: &SuiteChoice) -> Result<RunReport, CommandFailure> {
     let bar = ProgressBar::new(0);
     let style =
         ProgressStyle::with_template("{bar:30} {pos}/{len} {msg}").expect("a valid template");

@@ -8,7 +8,7 @@ use agentic_api::verb::{CredentialLogin, ForgetCredential, ListCredentials};
 use agentic_providers::credential::CALLBACK_LIMIT;
 use clap::Subcommand;
 
-use super::Outcome;
+use super::VerbOutcome;
 use super::flow::identity;
 use crate::context::Context;
 use crate::output::talk;
@@ -18,7 +18,7 @@ use crate::output::talk;
 /// Tokens stand sealed in one folder, AGENTIC_TOKENS or agentic/tokens among the data of the user;
 /// AGENTIC_TOKEN_KEY, 64 hexadecimal digits, opens them. They never enter a repository.
 #[derive(Debug, Subcommand)]
-pub enum Verb {
+pub enum CredentialVerb {
     /// Let somebody authorize agents at a provider
     ///
     /// git's settings agentic.oauth.PROVIDER.authorizeUrl, .tokenUrl and .clientId describe the
@@ -58,16 +58,16 @@ pub enum Verb {
 }
 
 /// Runs the verb.
-pub fn run(context: &Context, verb: Verb) -> Outcome {
+pub fn run(context: &Context, verb: CredentialVerb) -> VerbOutcome {
     let here = context.surroundings();
     let views = match verb {
-        Verb::Login { provider, identity, scope, timeout_s } => {
+        CredentialVerb::Login { provider, identity, scope, timeout_s } => {
             let login = CredentialLogin { provider, identity, scope }.begin(&here)?;
             talk(&format!("open this address: {}", login.address()));
             vec![login.finish(Duration::from_secs(timeout_s))?]
         }
-        Verb::List => ListCredentials {}.run_here(&here)?.answer,
-        Verb::Forget { provider, identity } => {
+        CredentialVerb::List => ListCredentials {}.run_here(&here)?.answer,
+        CredentialVerb::Forget { provider, identity } => {
             vec![ForgetCredential { provider, identity }.run_here(&here)?.answer]
         }
     };

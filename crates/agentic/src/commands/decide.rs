@@ -15,9 +15,9 @@ use agentic_session::decide::{Action, ApprovalScope};
 use clap::ValueEnum;
 
 use super::pending::paragraph;
-use super::{Outcome, ended};
+use super::{VerbOutcome, ended};
 use crate::context::{Context, read_stdin};
-use crate::failure::Failure;
+use crate::failure::CommandFailure;
 use crate::output::{Format, print_text, warn_of};
 
 /// Answer a hold; the answer is a commit on the agent's branch
@@ -27,7 +27,7 @@ use crate::output::{Format, print_text, warn_of};
 /// Example: agentic decide fix-auth approve -m "looked at the diff"
 #[derive(Debug, clap::Args)]
 #[command(verbatim_doc_comment)]
-pub struct Args {
+pub struct DecideArgs {
     /// A request as `agentic pending` prints it, an agent with one open hold, or the key of a run
     ///
     /// Without one it lists what is open.
@@ -69,12 +69,12 @@ pub struct Args {
     /// Read the answers of a client from standard input, in this form
     #[arg(long, value_name = "FORMAT", conflicts_with_all =
         ["request", "action", "value", "choice", "accept", "scope", "message", "expect", "only"])]
-    from: Option<Form>,
+    from: Option<AnswerForm>,
 }
 
 /// The forms of answers.
 #[derive(Debug, Clone, Copy, ValueEnum)]
-enum Form {
+enum AnswerForm {
     /// What an MCP client sends back
     Mcp,
     /// An A2A message
@@ -82,14 +82,14 @@ enum Form {
 }
 
 /// Runs the verb.
-pub fn run(context: &Context, args: Args) -> Outcome {
+pub fn run(context: &Context, args: DecideArgs) -> VerbOutcome {
     let space = context.watched_space()?;
     let caller = context.caller(&space);
     // Before anybody is asked.
     caller.require_person("decide")?;
     match args.from {
-        Some(Form::Mcp) => return answers(context, &caller, Protocol::Mcp, args.by),
-        Some(Form::A2a) => return answers(context, &caller, Protocol::A2a, args.by),
+        Some(AnswerForm::Mcp) => return answers(context, &caller, Protocol::Mcp, args.by),
+        Some(AnswerForm::A2a) => return answers(context, &caller, Protocol::A2a, args.by),
         None => {}
     }
     let Some(request) = args.request.clone() else { return list(context, &caller, &args) };
@@ -101,7 +101,7 @@ pub fn run(context: &Context, args: Args) -> Outcome {
 }
 
 /// Tells the human at once, and lets the session go on.
-fn decide(context: &Context, caller: &Caller<'_>, verb: Decide) -> Outcome {
+fn decide(context: &Context, caller: &Caller<'_>, verb: Decide) -> VerbOutcome {
     let recorded = verb.record(caller)?;
     warn_of(&recorded.notices);
     if context.format == Format::Text {
@@ -116,7 +116,7 @@ fn decide(context: &Context, caller: &Caller<'_>, verb: Decide) -> Outcome {
 }
 
 /// Takes the answer from the arguments; nothing, if the person is to be asked.
-fn answer(args: &Args) -> Option<HoldAnswer> {
+fn answer(args: &DecideArgs) -> Option<HoldAnswer> {
     let (value, scope) = (args.value.clone(), args.scope.unwrap_or_default());
     let chosen = args.choice.clone().map(HoldAnswer::Choice);
     let accepted = args.accept.clone().map(|commit| HoldAnswer::Accept { commit, scope });
@@ -124,7 +124,7 @@ fn answer(args: &Args) -> Option<HoldAnswer> {
     chosen.or(accepted).or(acted)
 }
 
-fn decision(args: Args, request: String, answer: HoldAnswer) -> Decide {
+fn decision(args: DecideArgs, request: String, answer: HoldAnswer) -> Decide {
     Decide {
         request,
         answer,
@@ -138,10 +138,13 @@ fn decision(args: Args, request: String, answer: HoldAnswer) -> Decide {
 }
 
 /// Shows the person what is asked, and takes the answer.
-fn ask(caller: &Caller<'_>, args: Args, request: String) -> Result<Decide, Failure> {
+fn ask(caller: &Caller<'_>, args: DecideArgs, request: String) -> Result<Decide, CommandFailure> {
     let shown = HoldQuestion { request, node: args.hold.clone() }.run(caller)?.answer;
     if !std::io::stdin().is_terminal() || !std::io::stderr().is_terminal() {
-        return Err(Failure::usage("no action was given", "say approve, reject, edit or respond"));
+        return Err(CommandFailure::usage(
+            "no action was given",
+            "say approve, reject, edit or respond",
+        ));
     }
     let (mut input, mut output) = (std::io::stdin().lock(), std::io::stderr().lock());
     let said = prompt::ask(&shown, &mut input, &mut output)?;
@@ -160,7 +163,7 @@ fn answers(
     caller: &Caller<'_>,
     protocol: Protocol,
     by: Option<String>,
-) -> Outcome {
+) -> VerbOutcome {
     let verb = DecideFrom::of_bytes(protocol, &read_stdin()?, by)?;
     let mut views = Vec::new();
     for reply in verb.apply(caller)? {
@@ -179,9 +182,12 @@ fn answers(
 }
 
 /// Lists what is open, for whoever did not say what to decide.
-fn list(context: &Context, caller: &Caller<'_>, args: &Args) -> Outcome {
+fn list(context: &Context, caller: &Caller<'_>, args: &DecideArgs) -> VerbOutcome {
     if answer(args).is_some() || args.value.is_some() || args.hold.is_some() {
-        return Err(Failure::usage("no request was named", "`agentic pending` lists what is open"));
+        return Err(CommandFailure::usage(
+            "no request was named",
+            "`agentic pending` lists what is open",
+        ));
     }
     let reply = PendingHolds::default().run(caller)?;
     warn_of(&reply.notices);

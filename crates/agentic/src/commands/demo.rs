@@ -9,10 +9,10 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitCode, ExitStatus, Stdio};
 use std::time::{Duration, Instant as Moment};
 
-use self::story::{Ends, Step};
-use super::Outcome;
+use self::story::{Ends, StoryStep};
+use super::VerbOutcome;
 use crate::context::Context;
-use crate::failure::Failure;
+use crate::failure::CommandFailure;
 use crate::output::{print_coloured, print_text, talk};
 use crate::text::{Colour, Text};
 
@@ -21,7 +21,7 @@ use crate::text::{Colour, Text};
 /// Example: agentic demo --keep /tmp/agentic-demo
 #[derive(Debug, clap::Args)]
 #[command(verbatim_doc_comment)]
-pub struct Args {
+pub struct DemoArgs {
     /// Keep the repository in this folder, which must not exist yet
     #[arg(long, value_name = "DIR")]
     keep: Option<PathBuf>,
@@ -35,13 +35,13 @@ const PATIENCE: Duration = Duration::from_secs(60);
 const HELD: i32 = 4;
 
 /// Runs the verb.
-pub fn run(context: &Context, args: Args) -> Outcome {
+pub fn run(context: &Context, args: DemoArgs) -> VerbOutcome {
     let (stage, kept) = match args.keep {
         Some(folder) => (context.directory.join(folder), true),
         None => (std::env::temp_dir().join(format!("agentic-demo-{}", std::process::id())), false),
     };
     if stage.exists() {
-        return Err(Failure::refused(
+        return Err(CommandFailure::refused(
             &format!("`{}` already exists", stage.display()),
             "name a folder that does not exist yet",
         ));
@@ -56,7 +56,7 @@ pub fn run(context: &Context, args: Args) -> Outcome {
     told.map(|()| ExitCode::SUCCESS)
 }
 
-fn tell(stage: &Path) -> Result<(), Failure> {
+fn tell(stage: &Path) -> Result<(), CommandFailure> {
     let repo = stage.join("repo");
     write(&repo, "auth.rs", story::BEFORE)?;
     for command in story::SETUP {
@@ -74,7 +74,7 @@ fn tell(stage: &Path) -> Result<(), Failure> {
     story::PROOF.iter().try_for_each(|step| play(stage, step))
 }
 
-fn play(stage: &Path, step: &Step) -> Result<(), Failure> {
+fn play(stage: &Path, step: &StoryStep) -> Result<(), CommandFailure> {
     if !step.says.is_empty() {
         print_coloured(&Text::default().coloured(Colour::Bold, step.says));
     }
@@ -107,8 +107,8 @@ fn play(stage: &Path, step: &Step) -> Result<(), Failure> {
 
 /// Kills the command, and nothing else, once the file is there; what the command had started ends
 /// when the file is gone.
-fn kill_at(child: &mut Child, file: &Path, command: &str) -> Result<(), Failure> {
-    let cannot = |error: std::io::Error| Failure::io(&format!("kill `{command}`"), &error);
+fn kill_at(child: &mut Child, file: &Path, command: &str) -> Result<(), CommandFailure> {
+    let cannot = |error: std::io::Error| CommandFailure::io(&format!("kill `{command}`"), &error);
     let begun_at = Moment::now();
     while !file.exists() {
         let has_ended = child.try_wait().map_err(cannot)?.is_some();
@@ -124,8 +124,8 @@ fn kill_at(child: &mut Child, file: &Path, command: &str) -> Result<(), Failure>
 }
 
 /// Starts a command of the story.
-fn start(folder: &Path, command: &str, input: &str) -> Result<Child, Failure> {
-    let cannot = |error: std::io::Error| Failure::io(&format!("run `{command}`"), &error);
+fn start(folder: &Path, command: &str, input: &str) -> Result<Child, CommandFailure> {
+    let cannot = |error: std::io::Error| CommandFailure::io(&format!("run `{command}`"), &error);
     let words = words(command);
     let program = match words[0].as_str() {
         "agentic" => std::env::current_exe().map_err(cannot)?,
@@ -151,24 +151,27 @@ fn start(folder: &Path, command: &str, input: &str) -> Result<Child, Failure> {
 }
 
 /// Waits for a command; returns how it ended, with everything that it printed.
-fn finish(child: Child, command: &str) -> Result<(ExitStatus, String), Failure> {
+fn finish(child: Child, command: &str) -> Result<(ExitStatus, String), CommandFailure> {
     let output = child.wait_with_output();
-    let output = output.map_err(|error| Failure::io(&format!("run `{command}`"), &error))?;
+    let output = output.map_err(|error| CommandFailure::io(&format!("run `{command}`"), &error))?;
     let mut text = String::from_utf8_lossy(&output.stdout).into_owned();
     text.push_str(&String::from_utf8_lossy(&output.stderr));
     Ok((output.status, text))
 }
 
-fn write(folder: &Path, name: &str, text: &str) -> Result<(), Failure> {
+fn write(folder: &Path, name: &str, text: &str) -> Result<(), CommandFailure> {
     let path = folder.join(name);
     std::fs::create_dir_all(folder)
         .and_then(|()| std::fs::write(&path, text))
-        .map_err(|error| Failure::io(&format!("write `{}`", path.display()), &error))
+        .map_err(|error| CommandFailure::io(&format!("write `{}`", path.display()), &error))
 }
 
-fn broken(command: &str, output: &str) -> Failure {
+fn broken(command: &str, output: &str) -> CommandFailure {
     let message = format!("`{command}` did not end as the story says: {}", output.trim());
-    Failure::refused(&message, "the demo needs git 2.30 or later and a folder it can write to")
+    CommandFailure::refused(
+        &message,
+        "the demo needs git 2.30 or later and a folder it can write to",
+    )
 }
 
 /// Splits a command at blanks; single quotes keep words together.

@@ -4,7 +4,7 @@ use agentic_api::Verb as _;
 use agentic_api::verb::Doctor;
 use agentic_api::view::DoctorView;
 
-use super::{Outcome, said};
+use super::{VerbOutcome, said};
 use crate::context::Context;
 use crate::output::{counted, warn_of};
 
@@ -15,7 +15,7 @@ use crate::output::{counted, warn_of};
 /// Example: agentic doctor
 #[derive(Debug, clap::Args)]
 #[command(verbatim_doc_comment)]
-pub struct Args {
+pub struct DoctorArgs {
     /// Remove locks of git on refs of agents; make sure that no git is running
     #[arg(long)]
     break_locks: bool,
@@ -25,7 +25,7 @@ pub struct Args {
 }
 
 /// Runs the verb.
-pub fn run(context: &Context, args: Args) -> Outcome {
+pub fn run(context: &Context, args: DoctorArgs) -> VerbOutcome {
     let space = context.space_as_is()?;
     let verb = Doctor { break_locks: args.break_locks, replay: args.replay };
     let reply = verb.run(&context.caller(&space))?;

@@ -6,7 +6,7 @@ use agentic_api::Verb as _;
 use agentic_api::verb::Fetch;
 use agentic_model::AgentName;
 
-use super::{Outcome, agent_name};
+use super::{VerbOutcome, agent_name};
 use crate::context::Context;
 
 /// Fetch, unite notes, and move agents forward that have not diverged
@@ -14,7 +14,7 @@ use crate::context::Context;
 /// Example: agentic fetch origin --adopt fix-auth
 #[derive(Debug, clap::Args)]
 #[command(verbatim_doc_comment)]
-pub struct Args {
+pub struct FetchArgs {
     /// The remote; the only one, or origin, without
     remote: Option<String>,
     /// Take an agent of the remote over
@@ -23,7 +23,7 @@ pub struct Args {
 }
 
 /// Runs the verb.
-pub fn run(context: &Context, args: Args) -> Outcome {
+pub fn run(context: &Context, args: FetchArgs) -> VerbOutcome {
     let adopt = args.adopt.iter().map(AgentName::to_string).collect();
     let space = context.space()?;
     let fetched = Fetch { remote: args.remote, adopt }.run(&context.caller(&space))?.answer;

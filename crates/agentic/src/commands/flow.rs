@@ -13,30 +13,30 @@ pub use self::run::identity;
 use std::process::ExitCode;
 
 use agentic_flow::Rhai;
-use agentic_lang_pipeline::{Compiled, PipelineLanguage, explain, explain_stored};
+use agentic_lang_pipeline::{CompiledSource, PipelineLanguage, explain, explain_stored};
 use agentic_model::{Cid, Value, json};
 use agentic_plan::Registry;
 use agentic_replay::Language;
 use agentic_session::engine::stored_plan;
 use clap::{Subcommand, ValueEnum};
 
-use super::Outcome;
+use super::VerbOutcome;
 use super::run::pipeline::compiled;
 use crate::context::Context;
-use crate::failure::Failure;
+use crate::failure::CommandFailure;
 use crate::frontend;
 use crate::output::{Format, print_raw, print_text};
-use crate::program::Program;
+use crate::program::ProgramFile;
 use crate::registry;
 
 /// Work with flows
 #[derive(Debug, Subcommand)]
-pub enum Verb {
+pub enum FlowVerb {
     /// Run a pipeline; durably, if a block of it is temporal
     ///
     /// Example: agentic flow run standup.as --as user:alice --run-id monday
     #[command(verbatim_doc_comment)]
-    Run(Box<run::Args>),
+    Run(Box<run::FlowRunArgs>),
     /// Show how far a durable run has come
     ///
     /// Example: agentic flow status monday
@@ -67,7 +67,7 @@ pub enum Verb {
     ///
     /// Example: agentic flow worker monday
     #[command(verbatim_doc_comment)]
-    Worker(worker::Args),
+    Worker(worker::WorkerArgs),
     /// Put what waits for a human before people, through the channels of agentic.toml
     ///
     /// Everybody to whom a route leads is told, and of channels that bring answers the first that
@@ -75,7 +75,7 @@ pub enum Verb {
     ///
     /// Example: agentic flow ask monday
     #[command(verbatim_doc_comment)]
-    Ask(ask::Args),
+    Ask(ask::AskArgs),
     /// Run a pipeline in memory and durably, and compare the results
     ///
     /// The durable run is in a repository of its own, which is removed again. Exits with 5 when the
@@ -83,7 +83,7 @@ pub enum Verb {
     ///
     /// Example: agentic flow crosscheck standup.as --script answers.json
     #[command(verbatim_doc_comment)]
-    Crosscheck(crosscheck::Args),
+    Crosscheck(crosscheck::CrosscheckArgs),
     /// Turn prose into a pipeline, by a command that completes texts
     ///
     /// The command reads one line of JSON, {"system","user"}, and prints its reply. What it replies
@@ -91,7 +91,7 @@ pub enum Verb {
     ///
     /// Example: agentic flow translate "sum up the news" --complete-cmd ./complete
     #[command(verbatim_doc_comment)]
-    Translate(translate::Args),
+    Translate(translate::TranslateArgs),
     /// Find what is wrong with a flow, without running it
     ///
     /// A file that ends with .as is a pipeline, any other a script.
@@ -100,7 +100,7 @@ pub enum Verb {
     #[command(verbatim_doc_comment)]
     Check {
         #[command(flatten)]
-        args: Args,
+        args: FlowArgs,
         /// Print what is wrong with a pipeline as lines of JSON, with all that is known about it
         #[arg(long, value_name = "FORM", value_parser = ["json"])]
         diagnostics: Option<String>,
@@ -113,10 +113,10 @@ pub enum Verb {
     #[command(verbatim_doc_comment)]
     Plan {
         #[command(flatten)]
-        args: Args,
+        args: FlowArgs,
         /// The form
         #[arg(long, value_name = "FORM", default_value = "v1")]
-        format: Form,
+        format: PlanForm,
     },
     /// Say in words what a pipeline does, and what it needs
     ///
@@ -124,17 +124,17 @@ pub enum Verb {
     ///
     /// Example: agentic flow explain standup.as
     #[command(verbatim_doc_comment)]
-    Explain(Args),
+    Explain(FlowArgs),
     /// Lay a pipeline out anew
     ///
     /// Example: agentic flow fmt standup.as --write
     #[command(verbatim_doc_comment)]
-    Fmt(super::fmt::Args),
+    Fmt(super::fmt::FmtArgs),
 }
 
 /// A program, and what it may call.
 #[derive(Debug, clap::Args)]
-pub struct Args {
+pub struct FlowArgs {
     /// A file, or - for standard input
     file: String,
     /// The builtins that a pipeline may call, beyond the standard ones
@@ -144,7 +144,7 @@ pub struct Args {
 
 /// The forms of plans.
 #[derive(Debug, Clone, Copy, ValueEnum)]
-pub enum Form {
+pub enum PlanForm {
     /// The canonical one, which is stored and runs
     V1,
     /// For engines that know calls and joins only
@@ -154,52 +154,52 @@ pub enum Form {
 }
 
 /// Runs the verb.
-pub fn run(context: &Context, verb: Verb) -> Outcome {
+pub fn run(context: &Context, verb: FlowVerb) -> VerbOutcome {
     match verb {
-        Verb::Run(args) => run::run(context, *args),
-        Verb::Status(name) => status::status(context, &name),
-        Verb::Result(name) => status::result(context, &name),
-        Verb::History(name) => status::history(context, &name),
-        Verb::Cancel(args) => status::cancel(context, &args),
-        Verb::Worker(args) => worker::run(context, &args),
-        Verb::Ask(args) => ask::run(context, &args),
-        Verb::Crosscheck(args) => crosscheck::run(context, &args),
-        Verb::Translate(args) => translate::run(context, &args),
-        Verb::Check { args, diagnostics: None } => check(context, &args),
-        Verb::Check { args, diagnostics: Some(_) } => check_for_tools(context, &args),
-        Verb::Plan { args, format } => {
+        FlowVerb::Run(args) => run::run(context, *args),
+        FlowVerb::Status(name) => status::status(context, &name),
+        FlowVerb::Result(name) => status::result(context, &name),
+        FlowVerb::History(name) => status::history(context, &name),
+        FlowVerb::Cancel(args) => status::cancel(context, &args),
+        FlowVerb::Worker(args) => worker::run(context, &args),
+        FlowVerb::Ask(args) => ask::run(context, &args),
+        FlowVerb::Crosscheck(args) => crosscheck::run(context, &args),
+        FlowVerb::Translate(args) => translate::run(context, &args),
+        FlowVerb::Check { args, diagnostics: None } => check(context, &args),
+        FlowVerb::Check { args, diagnostics: Some(_) } => check_for_tools(context, &args),
+        FlowVerb::Plan { args, format } => {
             with_compiled(context, &args, |compiled| print_plans(context, compiled, format))
         }
-        Verb::Explain(args) if args.file.starts_with(Cid::PREFIX) => {
+        FlowVerb::Explain(args) if args.file.starts_with(Cid::PREFIX) => {
             let registry = registry::read(context, args.registry.as_deref())?;
             let (plan, places) = stored_plan(&context.space()?, &args.file)?;
             print_text(&explain_stored(&plan, &places, &registry));
             Ok(ExitCode::SUCCESS)
         }
-        Verb::Explain(args) => with_compiled(context, &args, |compiled| {
+        FlowVerb::Explain(args) => with_compiled(context, &args, |compiled| {
             print_text(&explain(compiled));
             Ok(())
         }),
-        Verb::Fmt(args) => {
-            super::fmt::run(context, super::fmt::Args { lang: Some(&PipelineLanguage), ..args })
+        FlowVerb::Fmt(args) => {
+            super::fmt::run(context, super::fmt::FmtArgs { lang: Some(&PipelineLanguage), ..args })
         }
     }
 }
 
-fn check(context: &Context, args: &Args) -> Outcome {
+fn check(context: &Context, args: &FlowArgs) -> VerbOutcome {
     let is_pipeline = args.file.ends_with(".as");
     let language: &'static dyn Language = if is_pipeline { &PipelineLanguage } else { &Rhai };
     let registry = registry::read(context, args.registry.as_deref())?;
-    let program = Program::read(context, &args.file, Some(language))?;
+    let program = ProgramFile::read(context, &args.file, Some(language))?;
     let checked = frontend::check(context, &program, &registry)?;
     checked.report(context);
     Ok(if checked.is_sound() { ExitCode::SUCCESS } else { ExitCode::from(1) })
 }
 
 /// Prints one line of JSON for everything that is wrong with a pipeline.
-fn check_for_tools(context: &Context, args: &Args) -> Outcome {
+fn check_for_tools(context: &Context, args: &FlowArgs) -> VerbOutcome {
     let registry = registry::read(context, args.registry.as_deref())?;
-    let program = Program::read(context, &args.file, Some(&PipelineLanguage))?;
+    let program = ProgramFile::read(context, &args.file, Some(&PipelineLanguage))?;
     let findings = frontend::pipeline_findings(&program, &registry);
     let lines: String =
         findings.iter().map(|finding| format!("{}\n", json::to_text(finding))).collect();
@@ -210,11 +210,11 @@ fn check_for_tools(context: &Context, args: &Args) -> Outcome {
 /// Does something with a pipeline that compiles.
 fn with_compiled(
     context: &Context,
-    args: &Args,
-    act: impl FnOnce(&Compiled) -> Result<(), Failure>,
-) -> Outcome {
+    args: &FlowArgs,
+    act: impl FnOnce(&CompiledSource) -> Result<(), CommandFailure>,
+) -> VerbOutcome {
     let registry = registry::read(context, args.registry.as_deref())?;
-    let program = Program::read(context, &args.file, Some(&PipelineLanguage))?;
+    let program = ProgramFile::read(context, &args.file, Some(&PipelineLanguage))?;
     match compiled(context, &program, &registry) {
         Some(compiled) => act(&compiled).map(|()| ExitCode::SUCCESS),
         None => Ok(ExitCode::from(1)),
@@ -222,18 +222,24 @@ fn with_compiled(
 }
 
 /// Prints a line for each block; with `--json` one list.
-fn print_plans(context: &Context, compiled: &Compiled, form: Form) -> Result<(), Failure> {
+fn print_plans(
+    context: &Context,
+    compiled: &CompiledSource,
+    form: PlanForm,
+) -> Result<(), CommandFailure> {
     let mut texts = Vec::new();
     for block in &compiled.blocks {
         texts.push(match form {
-            Form::V1 => block.plan.to_json(),
-            Form::Sibyl => json::to_text(&sibyl(block, &compiled.registry)?),
-            Form::Dot => block.plan.to_dot(),
+            PlanForm::V1 => block.plan.to_json(),
+            PlanForm::Sibyl => json::to_text(&sibyl(block, &compiled.registry)?),
+            PlanForm::Dot => block.plan.to_dot(),
         });
     }
     match (context.format, form) {
-        (Format::Json, Form::V1 | Form::Sibyl) => print_raw(&format!("[{}]", texts.join(","))),
-        (Format::Json, Form::Dot) => {
+        (Format::Json, PlanForm::V1 | PlanForm::Sibyl) => {
+            print_raw(&format!("[{}]", texts.join(",")))
+        }
+        (Format::Json, PlanForm::Dot) => {
             let drawings = texts.iter().map(Value::text).collect();
             print_raw(&json::to_text(&Value::List(drawings)));
         }
@@ -245,9 +251,8 @@ fn print_plans(context: &Context, compiled: &Compiled, form: Form) -> Result<(),
 fn sibyl(
     block: &agentic_lang_pipeline::CompiledBlock,
     registry: &Registry,
-) -> Result<Value, Failure> {
-    block
-        .plan
-        .to_sibyl(registry)
-        .map_err(|error| Failure::refused(&error.to_string(), "print the plan with `--format v1`"))
+) -> Result<Value, CommandFailure> {
+    block.plan.to_sibyl(registry).map_err(|error| {
+        CommandFailure::refused(&error.to_string(), "print the plan with `--format v1`")
+    })
 }

@@ -8,13 +8,13 @@ use agentic_lang_context::Dialect;
 use agentic_replay::Language;
 use serde_json::json;
 
-use super::Outcome;
+use super::VerbOutcome;
 use crate::context::Context;
-use crate::failure::Failure;
-use crate::frontend::{self, Layout};
+use crate::failure::CommandFailure;
+use crate::frontend::{self, LayoutOutcome};
 use crate::language;
 use crate::output::{Format, print_bytes, print_raw, talk};
-use crate::program::{self, Program};
+use crate::program::{self, ProgramFile};
 use crate::replacement::Replacement;
 
 /// Lay a program out anew
@@ -25,7 +25,7 @@ use crate::replacement::Replacement;
 /// Example: agentic fmt review.agent --write
 #[derive(Debug, clap::Args)]
 #[command(verbatim_doc_comment)]
-pub struct Args {
+pub struct FmtArgs {
     /// A file, or - for standard input
     pub file: String,
     /// Only tell whether it would change; exit with 1 if so
@@ -43,15 +43,15 @@ pub struct Args {
 }
 
 /// Runs the verb.
-pub fn run(context: &Context, args: Args) -> Outcome {
+pub fn run(context: &Context, args: FmtArgs) -> VerbOutcome {
     if args.write && args.file == "-" {
-        return Err(Failure::usage("standard input cannot be written", "name a file"));
+        return Err(CommandFailure::usage("standard input cannot be written", "name a file"));
     }
-    let program = Program::read(context, &args.file, args.lang)?;
-    let program = Program { dialect: args.dialect, ..program };
+    let program = ProgramFile::read(context, &args.file, args.lang)?;
+    let program = ProgramFile { dialect: args.dialect, ..program };
     let text = match frontend::format(&program)? {
-        Layout::Text(text) => text,
-        Layout::Broken(checked) => {
+        LayoutOutcome::Text(text) => text,
+        LayoutOutcome::Broken(checked) => {
             checked.report(context);
             return Ok(ExitCode::from(1));
         }
@@ -59,7 +59,7 @@ pub fn run(context: &Context, args: Args) -> Outcome {
     let is_changed = text.as_bytes() != program.bytes;
     if args.write && is_changed {
         replace(&context.directory.join(&args.file), text.as_bytes())
-            .map_err(|error| Failure::io(&format!("write `{}`", args.file), &error))?;
+            .map_err(|error| CommandFailure::io(&format!("write `{}`", args.file), &error))?;
     }
     match context.format {
         Format::Json => {

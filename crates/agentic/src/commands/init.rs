@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use agentic_api::Verb as _;
 use agentic_api::verb::Init;
 
-use super::Outcome;
+use super::VerbOutcome;
 use crate::context::Context;
 
 /// Set up remotes, so that plain `git fetch` brings notes along
@@ -16,14 +16,14 @@ use crate::context::Context;
 /// Example: agentic init --remote origin
 #[derive(Debug, clap::Args)]
 #[command(verbatim_doc_comment)]
-pub struct Args {
+pub struct InitArgs {
     /// A remote to set up; all of them without
     #[arg(long, value_name = "REMOTE")]
     remote: Vec<String>,
 }
 
 /// Runs the verb.
-pub fn run(context: &Context, args: Args) -> Outcome {
+pub fn run(context: &Context, args: InitArgs) -> VerbOutcome {
     let space = context.space()?;
     let done = Init { remotes: args.remote }.run(&context.caller(&space))?.answer;
     context.format.answer(&done, |view| match (view.remotes.is_empty(), view.changed) {

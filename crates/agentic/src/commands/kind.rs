@@ -8,13 +8,13 @@ use agentic_api::view::KindView;
 use agentic_model::Kind;
 use clap::Subcommand;
 
-use super::Outcome;
+use super::VerbOutcome;
 use crate::context::{Context, read_file_or_stdin};
 use crate::output::warn_of;
 
 /// List and register kinds of commits and objects
 #[derive(Debug, Subcommand)]
-pub enum Verb {
+pub enum KindVerb {
     /// List all kinds as a tree
     ///
     /// Example: agentic kind list
@@ -50,15 +50,15 @@ pub enum Verb {
 }
 
 /// Runs the verb.
-pub fn run(context: &Context, verb: Verb) -> Outcome {
+pub fn run(context: &Context, verb: KindVerb) -> VerbOutcome {
     let space = context.space()?;
     let caller = context.caller(&space);
     match verb {
-        Verb::List => {
+        KindVerb::List => {
             let kinds = KindList {}.run(&caller)?.answer;
             context.format.answer(kinds.as_slice(), draw);
         }
-        Verb::Add { name, parent, message, schema } => {
+        KindVerb::Add { name, parent, message, schema } => {
             let schema = schema.map(|file| read_file_or_stdin(&file)).transpose()?;
             let add = KindAdd {
                 name: name.to_string(),
@@ -70,7 +70,7 @@ pub fn run(context: &Context, verb: Verb) -> Outcome {
             warn_of(&reply.notices);
             context.format.answer(&reply.answer, |view| view.name.clone());
         }
-        Verb::Show { name } => {
+        KindVerb::Show { name } => {
             let shown = KindShow { name: name.to_string() }.run(&caller)?.answer;
             context.format.answer(&shown, |view| {
                 format!("{}\n{}\n", view.ancestors.join(" < "), view.entry.description)

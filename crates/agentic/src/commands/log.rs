@@ -2,13 +2,13 @@
 
 use std::process::ExitCode;
 
-use agentic_api::verb::{Log, LogTraces, LoggedCommit};
+use agentic_api::verb::{ListCommits, LogTraces, LoggedCommit};
 use agentic_api::view::{EntryView, LogView};
 use agentic_model::Kind;
 
-use super::Outcome;
+use super::VerbOutcome;
 use crate::context::Context;
-use crate::output::{Listing, warn_of};
+use crate::output::{ListPrinter, warn_of};
 use crate::text::{Colour, Text};
 
 /// List an agent's own commits, newest first
@@ -16,7 +16,7 @@ use crate::text::{Colour, Text};
 /// Example: agentic log fix-auth --kind finding --trace
 #[derive(Debug, clap::Args)]
 #[command(verbatim_doc_comment)]
-pub struct Args {
+pub struct LogArgs {
     /// The agent, REMOTE/NAME for a remote's; else AGENTIC_AGENT, else the current branch
     #[arg(value_name = "AGENT")]
     agent: Option<String>,
@@ -32,12 +32,12 @@ pub struct Args {
 }
 
 /// Runs the verb.
-pub fn run(context: &Context, args: Args) -> Outcome {
+pub fn run(context: &Context, args: LogArgs) -> VerbOutcome {
     let kind = args.kind.map(|kind| kind.to_string());
-    let verb = Log { agent: args.agent, kind, limit: args.limit };
+    let verb = ListCommits { agent: args.agent, kind, limit: args.limit };
     let traces = if args.trace { LogTraces::Read } else { LogTraces::Left };
     let space = context.space()?;
-    let mut listing = Listing::begin(context.format);
+    let mut listing = ListPrinter::begin(context.format);
     for commit in verb.commits(&context.caller(&space), traces)? {
         let LoggedCommit { view, trace, notice } = commit?;
         warn_of(notice.as_slice());

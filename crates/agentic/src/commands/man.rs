@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use super::Outcome;
-use crate::failure::Failure;
+use super::VerbOutcome;
+use crate::failure::CommandFailure;
 use crate::output::print_bytes;
 
 /// Write the manual pages
@@ -12,19 +12,19 @@ use crate::output::print_bytes;
 /// Example: agentic man ~/.local/share/man/man1
 #[derive(Debug, clap::Args)]
 #[command(verbatim_doc_comment)]
-pub struct Args {
+pub struct ManArgs {
     /// A folder for all pages; without one, the first page is printed
     dir: Option<PathBuf>,
 }
 
 /// Runs the verb.
-pub fn run(args: Args) -> Outcome {
+pub fn run(args: ManArgs) -> VerbOutcome {
     let command = crate::cli::command();
     match args.dir {
         None => {
             let mut page = Vec::new();
             let rendered = clap_mangen::Man::new(command).render(&mut page);
-            rendered.map_err(|error| Failure::io("write the manual page", &error))?;
+            rendered.map_err(|error| CommandFailure::io("write the manual page", &error))?;
             print_bytes(&page);
         }
         Some(dir) => {
@@ -32,8 +32,9 @@ pub fn run(args: Args) -> Outcome {
                 std::fs::create_dir_all(&dir)?;
                 clap_mangen::generate_to(command, &dir)
             };
-            write()
-                .map_err(|error| Failure::io(&format!("write to `{}`", dir.display()), &error))?;
+            write().map_err(|error| {
+                CommandFailure::io(&format!("write to `{}`", dir.display()), &error)
+            })?;
         }
     }
     Ok(ExitCode::SUCCESS)

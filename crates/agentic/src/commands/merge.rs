@@ -6,7 +6,7 @@ use agentic_api::Verb;
 use agentic_api::verb::Merge;
 use agentic_api::view::{ConflictView, MergeView};
 
-use super::{Outcome, said};
+use super::{VerbOutcome, said};
 use crate::context::Context;
 use crate::output::warn_of;
 
@@ -18,7 +18,7 @@ use crate::output::warn_of;
 /// Example: agentic merge fix-auth --into main -m "Take the fix"
 #[derive(Debug, clap::Args)]
 #[command(verbatim_doc_comment)]
-pub struct Args {
+pub struct MergeArgs {
     /// The agent whose work is taken; REMOTE/NAME for that of a remote
     agent: String,
     /// The agent or branch that takes it
@@ -39,8 +39,8 @@ pub struct Args {
 }
 
 /// Runs the verb.
-pub fn run(context: &Context, args: Args) -> Outcome {
-    let Args { agent, into, message, resolve, write_conflicts, trace } = args;
+pub fn run(context: &Context, args: MergeArgs) -> VerbOutcome {
+    let MergeArgs { agent, into, message, resolve, write_conflicts, trace } = args;
     let verb = Merge { agent, into, message, resolve, write_conflicts, trace };
     let space = context.space()?;
     let reply = verb.run(&context.caller(&space))?;

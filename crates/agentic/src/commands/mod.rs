@@ -38,19 +38,19 @@ pub mod worktree;
 
 use std::process::ExitCode;
 
-use agentic_api::Completion;
+use agentic_api::VerbCompletion;
 use agentic_model::AgentName;
 
 use crate::cli::{Cli, Verb};
 use crate::context::Context;
-use crate::failure::Failure;
+use crate::failure::CommandFailure;
 use crate::output::talk;
 
 /// What a verb gives.
-pub type Outcome = Result<ExitCode, Failure>;
+pub type VerbOutcome = Result<ExitCode, CommandFailure>;
 
 /// Runs the verb of a command line.
-pub fn run(cli: Cli) -> Outcome {
+pub fn run(cli: Cli) -> VerbOutcome {
     let context = Context::new(&cli)?;
     match cli.verb {
         Verb::Init(args) => init::run(&context, args),
@@ -96,20 +96,20 @@ pub fn run(cli: Cli) -> Outcome {
 }
 
 /// Ends a command as its verb ended.
-pub fn ended(completion: Completion) -> Outcome {
+pub fn ended(completion: VerbCompletion) -> VerbOutcome {
     match completion {
-        Completion::Whole | Completion::Held | Completion::Over(_) => {
+        VerbCompletion::Whole | VerbCompletion::Held | VerbCompletion::Over(_) => {
             Ok(ExitCode::from(completion.exit_code()))
         }
-        Completion::Short(refusal) => Err(refusal.into()),
+        VerbCompletion::Short(refusal) => Err(refusal.into()),
     }
 }
 
 /// Says in plain lines why an answer is a short one, and returns the exit code.
-pub fn said(completion: &Completion) -> ExitCode {
+pub fn said(completion: &VerbCompletion) -> ExitCode {
     match completion {
-        Completion::Whole | Completion::Held | Completion::Over(_) => {}
-        Completion::Short(refusal) => {
+        VerbCompletion::Whole | VerbCompletion::Held | VerbCompletion::Over(_) => {}
+        VerbCompletion::Short(refusal) => {
             talk(&format!("error: {}", refusal.message));
             talk(&format!("hint: {}", refusal.hint));
         }

@@ -7,14 +7,14 @@ use agentic_api::{LocalVerb as _, Verb as _};
 use agentic_model::AgentName;
 use clap::Subcommand;
 
-use super::{Outcome, agent_name};
+use super::{VerbOutcome, agent_name};
 use crate::context::{Context, read_file_or_stdin};
-use crate::failure::Failure;
+use crate::failure::CommandFailure;
 use crate::output::{print_bytes, print_raw, warn_of};
 
 /// Store and read typed objects
 #[derive(Debug, Subcommand)]
-pub enum Verb {
+pub enum ObjectVerb {
     /// Store an object with an agent and print its id
     ///
     /// Example: echo '{"type":"plan","steps":[]}' | agentic object put --agent fix-auth
@@ -56,9 +56,9 @@ pub enum Verb {
 }
 
 /// Runs the verb.
-pub fn run(context: &Context, verb: Verb) -> Outcome {
+pub fn run(context: &Context, verb: ObjectVerb) -> VerbOutcome {
     match verb {
-        Verb::Put { file, agent, cbor } => {
+        ObjectVerb::Put { file, agent, cbor } => {
             let agent = agent.map(|agent| agent.to_string());
             let put = ObjectPut { object: read(&file, cbor)?, agent };
             let space = context.space()?;
@@ -66,7 +66,7 @@ pub fn run(context: &Context, verb: Verb) -> Outcome {
             warn_of(&reply.notices);
             context.format.answer(&reply.answer, |view| view.cid.clone());
         }
-        Verb::Get { cid, cbor } => {
+        ObjectVerb::Get { cid, cbor } => {
             let (get, space) = (ObjectGet { cid }, context.space()?);
             let caller = context.caller(&space);
             match cbor {
@@ -74,7 +74,7 @@ pub fn run(context: &Context, verb: Verb) -> Outcome {
                 false => print_raw(&get.run(&caller)?.answer.0.to_string()),
             }
         }
-        Verb::Cid { file, cbor } => {
+        ObjectVerb::Cid { file, cbor } => {
             let cid = ObjectCid { object: read(&file, cbor)? };
             let found = cid.run_here(&context.surroundings())?.answer;
             context.format.answer(&found, |view| view.cid.clone());
@@ -83,7 +83,7 @@ pub fn run(context: &Context, verb: Verb) -> Outcome {
     Ok(ExitCode::SUCCESS)
 }
 
-fn read(file: &str, cbor: bool) -> Result<ObjectSource, Failure> {
+fn read(file: &str, cbor: bool) -> Result<ObjectSource, CommandFailure> {
     let bytes = read_file_or_stdin(file)?;
     Ok(match cbor {
         true => ObjectSource::Canonical(bytes),

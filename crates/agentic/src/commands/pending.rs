@@ -10,7 +10,7 @@ use agentic_api::{Caller, Verb as _};
 use agentic_model::AgentName;
 use clap::ValueEnum;
 
-use super::{Outcome, agent_name};
+use super::{VerbOutcome, agent_name};
 use crate::context::Context;
 use crate::output::{Format, print_raw, warn_of};
 
@@ -24,7 +24,7 @@ const LINE_CHARS_MAX: usize = 200;
 /// Example: agentic pending --overdue
 #[derive(Debug, clap::Args)]
 #[command(verbatim_doc_comment)]
-pub struct Args {
+pub struct PendingArgs {
     /// One hold, whole: a request as it is listed, or an agent with one open hold
     #[arg(conflicts_with_all = ["agent", "kind", "assignee", "overdue", "format"])]
     request: Option<String>,
@@ -42,7 +42,7 @@ pub struct Args {
     overdue: bool,
     /// Another form than ours
     #[arg(long, value_name = "FORMAT")]
-    format: Option<Form>,
+    format: Option<ListForm>,
     /// Who will answer in that form, such as user:ada
     #[arg(long, value_name = "PRINCIPAL", requires = "format")]
     by: Option<String>,
@@ -50,7 +50,7 @@ pub struct Args {
 
 /// The forms of the list.
 #[derive(Debug, Clone, Copy, ValueEnum)]
-enum Form {
+enum ListForm {
     /// Ours
     Json,
     /// An MCP result that requires input
@@ -60,7 +60,7 @@ enum Form {
 }
 
 /// Runs the verb.
-pub fn run(context: &Context, args: Args) -> Outcome {
+pub fn run(context: &Context, args: PendingArgs) -> VerbOutcome {
     let space = context.space()?;
     let caller = context.caller(&space);
     if let Some(request) = args.request {
@@ -76,9 +76,9 @@ pub fn run(context: &Context, args: Args) -> Outcome {
     };
     let protocol = match args.format {
         None => return list(context.format, &caller, holds),
-        Some(Form::Json) => return list(Format::Json, &caller, holds),
-        Some(Form::Mcp) => Protocol::Mcp,
-        Some(Form::A2a) => Protocol::A2a,
+        Some(ListForm::Json) => return list(Format::Json, &caller, holds),
+        Some(ListForm::Mcp) => Protocol::Mcp,
+        Some(ListForm::A2a) => Protocol::A2a,
     };
     let reply = HandOutHolds { protocol, holds, by: args.by }.run(&caller)?;
     warn_of(&reply.notices);
@@ -86,7 +86,7 @@ pub fn run(context: &Context, args: Args) -> Outcome {
     Ok(ExitCode::SUCCESS)
 }
 
-fn list(format: Format, caller: &Caller<'_>, holds: PendingHolds) -> Outcome {
+fn list(format: Format, caller: &Caller<'_>, holds: PendingHolds) -> VerbOutcome {
     let reply = holds.run(caller)?;
     warn_of(&reply.notices);
     format.answer(reply.answer.as_slice(), |views| views.iter().map(paragraph).collect());

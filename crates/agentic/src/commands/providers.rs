@@ -4,7 +4,7 @@ use agentic_api::LocalVerb as _;
 use agentic_api::verb::ListProviders;
 use agentic_api::view::ProviderView;
 
-use super::{Outcome, ended};
+use super::{VerbOutcome, ended};
 use crate::context::Context;
 
 /// List the models and servers of tools that programs can use
@@ -16,7 +16,7 @@ use crate::context::Context;
 /// Example: agentic providers --json
 #[derive(Debug, clap::Args)]
 #[command(verbatim_doc_comment)]
-pub struct Args {
+pub struct ProvidersArgs {
     /// Only these: names of agentic.toml, or addresses like openai://NAME
     names: Vec<String>,
     /// See whether they answer
@@ -25,7 +25,7 @@ pub struct Args {
 }
 
 /// Runs the verb.
-pub fn run(context: &Context, args: Args) -> Outcome {
+pub fn run(context: &Context, args: ProvidersArgs) -> VerbOutcome {
     let verb = ListProviders { names: args.names, probe: args.probe };
     let reply = verb.run_here(&context.surroundings())?;
     context.format.answer(reply.answer.as_slice(), |views| views.iter().map(line).collect());

@@ -6,7 +6,7 @@ use agentic_api::Verb as _;
 use agentic_api::verb::Push;
 use agentic_model::AgentName;
 
-use super::{Outcome, agent_name};
+use super::{VerbOutcome, agent_name};
 use crate::context::Context;
 
 /// Push branches and notes of agents, and the registry of kinds, in one atomic push
@@ -17,7 +17,7 @@ use crate::context::Context;
 /// Example: agentic push fix-auth --remote origin
 #[derive(Debug, clap::Args)]
 #[command(verbatim_doc_comment)]
-pub struct Args {
+pub struct PushArgs {
     /// The agents; all of them without
     #[arg(value_parser = agent_name)]
     agents: Vec<AgentName>,
@@ -27,7 +27,7 @@ pub struct Args {
 }
 
 /// Runs the verb.
-pub fn run(context: &Context, args: Args) -> Outcome {
+pub fn run(context: &Context, args: PushArgs) -> VerbOutcome {
     let agents = args.agents.iter().map(AgentName::to_string).collect();
     let space = context.space()?;
     let pushed = Push { agents, remote: args.remote }.run(&context.caller(&space))?.answer;

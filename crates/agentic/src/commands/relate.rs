@@ -7,7 +7,7 @@ use agentic_api::verb::{EdgeChange, Relate};
 use agentic_model::Kind;
 use agentic_model::edge::Party;
 
-use super::Outcome;
+use super::VerbOutcome;
 use crate::context::Context;
 use crate::output::warn_of;
 
@@ -18,7 +18,7 @@ use crate::output::warn_of;
 /// Example: agentic relate alice reviews bob
 #[derive(Debug, clap::Args)]
 #[command(verbatim_doc_comment)]
-pub struct Args {
+pub struct RelateArgs {
     /// Who relates
     #[arg(value_parser = party)]
     source: Party,
@@ -37,20 +37,20 @@ pub struct Args {
 #[command(verbatim_doc_comment)]
 pub struct UnrelateArgs {
     #[command(flatten)]
-    edge: Args,
+    edge: RelateArgs,
 }
 
 /// Runs `relate`.
-pub fn run(context: &Context, args: Args) -> Outcome {
+pub fn run(context: &Context, args: RelateArgs) -> VerbOutcome {
     change(context, args, EdgeChange::Assert)
 }
 
 /// Runs `unrelate`.
-pub fn run_unrelate(context: &Context, args: UnrelateArgs) -> Outcome {
+pub fn run_unrelate(context: &Context, args: UnrelateArgs) -> VerbOutcome {
     change(context, args.edge, EdgeChange::Retract)
 }
 
-fn change(context: &Context, args: Args, change: EdgeChange) -> Outcome {
+fn change(context: &Context, args: RelateArgs, change: EdgeChange) -> VerbOutcome {
     let verb = Relate {
         source: args.source.to_string(),
         relation: args.relation.to_string(),

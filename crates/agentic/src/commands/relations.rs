@@ -8,7 +8,7 @@ use agentic_api::view::RelationView;
 use agentic_model::edge::Party;
 use agentic_model::{AgentName, Kind};
 
-use super::{Outcome, agent_name};
+use super::{VerbOutcome, agent_name};
 use crate::context::Context;
 
 /// List what holds between agents now
@@ -16,7 +16,7 @@ use crate::context::Context;
 /// Example: agentic relations --of alice --kind reviews
 #[derive(Debug, clap::Args)]
 #[command(verbatim_doc_comment)]
-pub struct Args {
+pub struct RelationsArgs {
     /// Only relations that this agent or person is part of
     #[arg(long, value_name = "A", value_parser = party)]
     of: Option<Party>,
@@ -62,7 +62,7 @@ pub struct MergedArgs {
 }
 
 /// Runs `relations`.
-pub fn run(context: &Context, args: Args) -> Outcome {
+pub fn run(context: &Context, args: RelationsArgs) -> VerbOutcome {
     let (of, kind) = (args.of.map(|of| of.to_string()), args.kind.map(|kind| kind.to_string()));
     let space = context.space()?;
     let found = ListRelations { of, kind }.run(&context.caller(&space))?.answer;
@@ -75,21 +75,21 @@ pub fn run(context: &Context, args: Args) -> Outcome {
 }
 
 /// Runs `sub-agents`.
-pub fn run_sub_agents(context: &Context, args: SubAgentsArgs) -> Outcome {
+pub fn run_sub_agents(context: &Context, args: SubAgentsArgs) -> VerbOutcome {
     names(context, SubAgents { agent: args.agent.to_string(), all: args.all })
 }
 
 /// Runs `reviewers`.
-pub fn run_reviewers(context: &Context, args: ReviewersArgs) -> Outcome {
+pub fn run_reviewers(context: &Context, args: ReviewersArgs) -> VerbOutcome {
     names(context, Reviewers { agent: args.agent.to_string() })
 }
 
 /// Runs `merged`.
-pub fn run_merged(context: &Context, args: MergedArgs) -> Outcome {
+pub fn run_merged(context: &Context, args: MergedArgs) -> VerbOutcome {
     names(context, MergedAgents { agent: args.agent.to_string() })
 }
 
-fn names(context: &Context, verb: impl Verb<Answer = Vec<String>>) -> Outcome {
+fn names(context: &Context, verb: impl Verb<Answer = Vec<String>>) -> VerbOutcome {
     let space = context.space()?;
     let names = verb.run(&context.caller(&space))?.answer;
     context

@@ -7,27 +7,27 @@ mod notebook;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use agentic_diag::Source;
+use agentic_diag::SourceText;
 use agentic_lang_agent::AgentLang;
 use agentic_lang_context::json::{self, Json};
 use agentic_lang_context::{
-    ContextLanguage, Dialect, EntryPoint, Module, Outline, RunOptions, Version, trace,
+    ContextLanguage, ContextOptions, Dialect, EntryPoint, Module, Outline, Version, trace,
 };
 use agentic_providers::model::Adapter;
 use agentic_replay::{End, Language};
-use agentic_session::{Cast, Executor, Models, Tools, language_of_file};
+use agentic_session::{Cast, ProgramModels, ProgramTools, RunExecutor, language_of_file};
 
-use self::lines::{Line, Lines};
+use self::lines::{Lines, NextLine};
 use self::notebook::{DECLARED, Notebook, ScratchProgram};
-use super::Outcome;
+use super::VerbOutcome;
 use crate::context::Context;
-use crate::failure::Failure;
+use crate::failure::CommandFailure;
 use crate::frontend;
 use crate::import::ImportRoots;
 use crate::language;
 use crate::memory::{self, Answers};
 use crate::output::{Format, print_text, talk};
-use crate::program::{self, Checked};
+use crate::program::{self, CheckedProgram};
 use crate::{screen, script};
 
 /// Try out a language, line by line
@@ -42,7 +42,7 @@ use crate::{screen, script};
 /// Example: agentic repl review.as --mock
 #[derive(Debug, clap::Args)]
 #[command(verbatim_doc_comment)]
-pub struct Args {
+pub struct ReplArgs {
     /// A program to begin with
     file: Option<String>,
     /// The language: context or agentlang
@@ -86,20 +86,20 @@ anything else         run it; the value of an expression is printed
 :exit                 leave (also :quit)";
 
 /// Runs the verb.
-pub fn run(context: &Context, args: Args) -> Outcome {
+pub fn run(context: &Context, args: ReplArgs) -> VerbOutcome {
     let named = args.file.as_deref().and_then(|file| language_of_file(file, b""));
     let language = args.lang.or(named).unwrap_or(&ContextLanguage);
     if language.is(&AgentLang) {
         return agentlang::run(context, args);
     }
     if !language.is(&ContextLanguage) {
-        return Err(Failure::usage(
+        return Err(CommandFailure::usage(
             &format!("programs of the language `{}` have no lines to try out", language.name()),
             "run them with `agentic flow run` or `agentic session start`",
         ));
     }
     if args.adapter.is_some() || args.trace_live {
-        return Err(Failure::usage(
+        return Err(CommandFailure::usage(
             "`--adapter` and `--trace-live` mean nothing to the context language",
             "they are for AgentLang: `agentic repl --lang agentlang`",
         ));
@@ -135,32 +135,36 @@ pub fn run(context: &Context, args: Args) -> Outcome {
 }
 
 /// Chooses who answers.
-fn cast(context: &Context, args: &Args) -> Result<Cast, Failure> {
+fn cast(context: &Context, args: &ReplArgs) -> Result<Cast, CommandFailure> {
     let version = args.dialect.map_or(Version::V0_1_18, |dialect| dialect.version);
     let models = match (&args.script, args.mock) {
-        (Some(file), _) => Models::Script(script::read(context, file)?),
-        (None, true) => Models::Mock(version),
-        (None, false) => Models::Configured,
+        (Some(file), _) => ProgramModels::Script(script::read(context, file)?),
+        (None, true) => ProgramModels::Mock(version),
+        (None, false) => ProgramModels::Configured,
     };
-    Ok(Cast { models, tools: if args.mock { Tools::Mock } else { Tools::Real } })
+    Ok(Cast { models, tools: if args.mock { ProgramTools::Mock } else { ProgramTools::Real } })
 }
 
 /// Reads lines until nothing is open any more. An empty line ends what stays open.
-fn next_piece(lines: &mut Lines, dialect: Option<Dialect>) -> Result<Option<String>, Failure> {
+fn next_piece(
+    lines: &mut Lines,
+    dialect: Option<Dialect>,
+) -> Result<Option<String>, CommandFailure> {
     let mut piece = String::new();
     loop {
-        let place = if piece.is_empty() { lines::Place::First } else { lines::Place::Further };
+        let place =
+            if piece.is_empty() { lines::LinePlace::First } else { lines::LinePlace::Further };
         match lines.next(place)? {
-            Line::End if piece.trim().is_empty() => return Ok(None),
-            Line::End => return Ok(Some(piece)),
-            Line::Dropped => {
+            NextLine::End if piece.trim().is_empty() => return Ok(None),
+            NextLine::End => return Ok(Some(piece)),
+            NextLine::Dropped => {
                 piece.clear();
                 continue;
             }
-            Line::Text(line) if line.trim().is_empty() && !piece.is_empty() => {
+            NextLine::Text(line) if line.trim().is_empty() && !piece.is_empty() => {
                 return Ok(Some(piece));
             }
-            Line::Text(line) => piece.push_str(&line),
+            NextLine::Text(line) => piece.push_str(&line),
         }
         piece.push('\n');
         let is_command = piece.trim_start().starts_with(':');
@@ -192,10 +196,10 @@ struct Repl<'a> {
     imports: Vec<PathBuf>,
 }
 
-type Taken = Result<Done, Failure>;
+type TakenPiece = Result<Done, CommandFailure>;
 
 impl Repl<'_> {
-    fn take(&mut self, piece: &str) -> Taken {
+    fn take(&mut self, piece: &str) -> TakenPiece {
         if let Some(command) = piece.trim().strip_prefix(':') {
             let (name, rest) = command.split_once(char::is_whitespace).unwrap_or((command, ""));
             return self.command(name, rest.trim());
@@ -211,7 +215,7 @@ impl Repl<'_> {
         }
     }
 
-    fn command(&mut self, name: &str, rest: &str) -> Taken {
+    fn command(&mut self, name: &str, rest: &str) -> TakenPiece {
         match name {
             "help" => print_text(HELP),
             "load" => return self.load(rest),
@@ -233,17 +237,20 @@ impl Repl<'_> {
             "exit" | "quit" => return Ok(Done::Leave),
             _ => {
                 let message = format!("there is no command `:{name}`");
-                return Err(Failure::usage(&message, "`:help` lists the commands"));
+                return Err(CommandFailure::usage(&message, "`:help` lists the commands"));
             }
         }
         Ok(Done::GoOn)
     }
 
-    fn load(&mut self, file: &str) -> Taken {
+    fn load(&mut self, file: &str) -> TakenPiece {
         let text = self.context.read_text(file)?;
         let Outline::Declarations(declarations) = self.notebook.outline(&text) else {
             let message = format!("`{file}` holds no imports and agents");
-            return Err(Failure::refused(&message, "`agentic check FILE` shows what is wrong"));
+            return Err(CommandFailure::refused(
+                &message,
+                "`agentic check FILE` shows what is wrong",
+            ));
         };
         let mut changed = self.notebook.clone();
         changed.set_path(file);
@@ -252,38 +259,38 @@ impl Repl<'_> {
     }
 
     /// Keeps a changed program unless something is wrong with its form.
-    fn change(&mut self, changed: Notebook) -> Taken {
-        let source = Source::new(changed.path(), changed.program());
+    fn change(&mut self, changed: Notebook) -> TakenPiece {
+        let source = SourceText::new(changed.path(), changed.program());
         if let Err(finding) = agentic_lang_context::format(source.text(), changed.chosen_dialect())
         {
-            Checked::of(source, vec![*finding]).show();
+            CheckedProgram::of(source, vec![*finding]).show();
             return Ok(Done::Faulty);
         }
         self.notebook = changed;
         Ok(Done::GoOn)
     }
 
-    fn choose_main(&mut self, name: &str) -> Taken {
+    fn choose_main(&mut self, name: &str) -> TakenPiece {
         if self.notebook.choose_main(name) {
             return Ok(Done::GoOn);
         }
         let message = format!("there is no agent `{name}`");
-        Err(Failure::refused(&message, "`:agents` lists the agents"))
+        Err(CommandFailure::refused(&message, "`:agents` lists the agents"))
     }
 
-    fn lay_out(&self) -> Taken {
-        let source = Source::new(self.notebook.path(), self.notebook.program());
+    fn lay_out(&self) -> TakenPiece {
+        let source = SourceText::new(self.notebook.path(), self.notebook.program());
         match agentic_lang_context::format(source.text(), self.notebook.chosen_dialect()) {
             Ok(text) => print_text(&text),
             Err(finding) => {
-                Checked::of(source, vec![*finding]).show();
+                CheckedProgram::of(source, vec![*finding]).show();
                 return Ok(Done::Faulty);
             }
         }
         Ok(Done::GoOn)
     }
 
-    fn check(&self) -> Taken {
+    fn check(&self) -> TakenPiece {
         Ok(match self.compile(self.notebook.as_declared()) {
             Ok(module) => {
                 frontend::of_context(module.warned()).show();
@@ -297,9 +304,9 @@ impl Repl<'_> {
         })
     }
 
-    fn compile(&self, scratch: ScratchProgram) -> Result<Module, Checked> {
+    fn compile(&self, scratch: ScratchProgram) -> Result<Module, CheckedProgram> {
         let ScratchProgram { program, declared } = scratch;
-        let source = Source::new(self.notebook.path(), program);
+        let source = SourceText::new(self.notebook.path(), program);
         let options = agentic_lang_context::CheckOptions {
             dialect: self.notebook.chosen_dialect(),
             ..agentic_lang_context::CheckOptions::default()
@@ -314,7 +321,7 @@ impl Repl<'_> {
     }
 
     /// Runs a statement after those before it, whose answers it does not ask for again.
-    fn statement(&mut self, text: &str) -> Taken {
+    fn statement(&mut self, text: &str) -> TakenPiece {
         let module = match self.compile(self.notebook.with_statement(text)) {
             Ok(module) => module,
             Err(checked) => {
@@ -332,11 +339,14 @@ impl Repl<'_> {
         Ok(done)
     }
 
-    fn run(&mut self, input: &str) -> Taken {
+    fn run(&mut self, input: &str) -> TakenPiece {
         let input = match input {
             "" => Json::object::<&str>([]),
             text => json::parse(text).map_err(|fault| {
-                Failure::usage(&format!("the input is no JSON: {fault}"), "give a JSON object")
+                CommandFailure::usage(
+                    &format!("the input is no JSON: {fault}"),
+                    "give a JSON object",
+                )
             })?,
         };
         let module = match self.compile(self.notebook.as_declared()) {
@@ -358,11 +368,11 @@ impl Repl<'_> {
         entry: &EntryPoint,
         input: &Json,
         answers: Answers,
-    ) -> Result<(Done, Answers), Failure> {
-        let run = module.run(entry, RunOptions::default()).map_err(|error| {
-            Failure::refused(&error.to_string(), "choose another agent with `:main AGENT`")
+    ) -> Result<(Done, Answers), CommandFailure> {
+        let run = module.run(entry, ContextOptions::default()).map_err(|error| {
+            CommandFailure::refused(&error.to_string(), "choose another agent with `:main AGENT`")
         })?;
-        let executor = Executor::of_cast(&self.cast);
+        let executor = RunExecutor::of_cast(&self.cast);
         let again = memory::Again { executor, answers };
         let mut did = trace::Collector::default();
         let mut sink = |event| {

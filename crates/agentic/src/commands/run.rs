@@ -14,7 +14,7 @@ pub use self::context::fault as context_fault;
 
 use std::path::PathBuf;
 
-use agentic_lang_agent::{AgentLang, Capture, MockTasks};
+use agentic_lang_agent::{AgentLang, MockTasks, TraceCapture};
 use agentic_lang_context::{Calls, ContextLanguage, Dialect};
 use agentic_lang_pipeline::PipelineLanguage;
 use agentic_lang_pipeline::run::BlockOrder;
@@ -23,12 +23,12 @@ use agentic_providers::model::Adapter;
 use agentic_replay::Language;
 use agentic_session::language_of_file;
 
-use super::{Outcome, agent_name};
+use super::{VerbOutcome, agent_name};
 use crate::context::Context;
-use crate::failure::Failure;
+use crate::failure::CommandFailure;
 use crate::language;
 use crate::live::Live;
-use crate::program::{self, Program};
+use crate::program::{self, ProgramFile};
 
 /// Run a program
 ///
@@ -39,7 +39,7 @@ use crate::program::{self, Program};
 /// Example: agentic run review.agent main --input '{"topic":"parsers"}'
 #[derive(Debug, clap::Args)]
 #[command(verbatim_doc_comment)]
-pub struct Args {
+pub struct RunArgs {
     /// A file, or - for standard input
     file: String,
     /// The pipeline of an AgentLang program
@@ -128,12 +128,15 @@ pub struct Args {
 }
 
 /// Runs the verb.
-pub fn run(context: &Context, args: Args) -> Outcome {
+pub fn run(context: &Context, args: RunArgs) -> VerbOutcome {
     // Inputs are looked at before the program is.
     let input = input_text(context, args.input.as_deref())?;
     if let Some(text) = &input {
         agentic_lang_agent::json::from_text(text).map_err(|error| {
-            Failure::usage(&format!("the input is {error}"), "give one JSON value to `--input`")
+            CommandFailure::usage(
+                &format!("the input is {error}"),
+                "give one JSON value to `--input`",
+            )
         })?;
     }
     let named = args.lang.or_else(|| language_of_file(&args.file, b""));
@@ -141,38 +144,39 @@ pub fn run(context: &Context, args: Args) -> Outcome {
     if let (Some(text), true) = (&input, is_agentlang) {
         agentlang::input(text)?;
     }
-    let program = Program::read(context, &args.file, args.lang)?;
-    let program = Program { dialect: args.dialect, imports: args.allow_import.clone(), ..program };
+    let program = ProgramFile::read(context, &args.file, args.lang)?;
+    let program =
+        ProgramFile { dialect: args.dialect, imports: args.allow_import.clone(), ..program };
     refuse_foreign(&args, program.language)?;
-    let setting = durable::Setting { agent: args.agent.clone(), key: args.run_id.clone() };
+    let setting = durable::DurableSetting { agent: args.agent.clone(), key: args.run_id.clone() };
     if !args.session && !setting.is_empty() && !program.language.is(&PipelineLanguage) {
-        return Err(Failure::usage(
+        return Err(CommandFailure::usage(
             "a run in memory has neither agent nor key",
             "run it with `--session`",
         ));
     }
     let runner = RUNNERS.iter().find(|runner| program.language.is(runner.language));
     let runner = runner.ok_or_else(|| {
-        Failure::usage(
+        CommandFailure::usage(
             "a script runs on behalf of an agent",
             "use `agentic session start AGENT --flow FILE`",
         )
     })?;
-    (runner.run)(context, &program, Asked { args, input, setting })
+    (runner.run)(context, &program, AskedProgram { args, input, setting })
 }
 
 /// What is asked of a program.
-struct Asked {
-    args: Args,
+struct AskedProgram {
+    args: RunArgs,
     /// The text of the input.
     input: Option<String>,
     /// As whom and under which key it runs.
-    setting: durable::Setting,
+    setting: durable::DurableSetting,
 }
 
-impl Asked {
+impl AskedProgram {
     /// Returns the setting of a session, if the program is to run as one.
-    fn session(&self) -> Option<durable::Setting> {
+    fn session(&self) -> Option<durable::DurableSetting> {
         self.args.session.then(|| self.setting.clone())
     }
 }
@@ -180,7 +184,7 @@ impl Asked {
 /// How programs of a language run that need no agent.
 struct Runner {
     language: &'static dyn Language,
-    run: fn(&Context, &Program, Asked) -> Outcome,
+    run: fn(&Context, &ProgramFile, AskedProgram) -> VerbOutcome,
 }
 
 /// The languages whose programs run here.
@@ -190,22 +194,22 @@ static RUNNERS: [Runner; 3] = [
     Runner { language: &ContextLanguage, run: run_context },
 ];
 
-fn run_agentlang(context: &Context, program: &Program, asked: Asked) -> Outcome {
+fn run_agentlang(context: &Context, program: &ProgramFile, asked: AskedProgram) -> VerbOutcome {
     refuse_plugins(&asked.args.plugin)?;
     let session = asked.session();
     let wish = agentlang_wish(context, asked.args, asked.input, session);
     agentlang::run(context, program, wish)
 }
 
-fn run_pipeline(context: &Context, program: &Program, asked: Asked) -> Outcome {
-    let Asked { args, input, setting } = asked;
-    let wish = pipeline::Wish {
+fn run_pipeline(context: &Context, program: &ProgramFile, asked: AskedProgram) -> VerbOutcome {
+    let AskedProgram { args, input, setting } = asked;
+    let wish = pipeline::PipelineRequest {
         input,
         registry: args.registry,
         place: match (args.session, &args.backend) {
-            (true, _) => pipeline::Place::Session,
-            (false, Some(_)) => pipeline::Place::Memory,
-            (false, None) => pipeline::Place::AsDeclared,
+            (true, _) => pipeline::RunPlace::Session,
+            (false, Some(_)) => pipeline::RunPlace::Memory,
+            (false, None) => pipeline::RunPlace::AsDeclared,
         },
         setting,
         invoked_by: None,
@@ -215,7 +219,7 @@ fn run_pipeline(context: &Context, program: &Program, asked: Asked) -> Outcome {
     pipeline::run(context, program, wish)
 }
 
-fn run_context(context: &Context, program: &Program, asked: Asked) -> Outcome {
+fn run_context(context: &Context, program: &ProgramFile, asked: AskedProgram) -> VerbOutcome {
     let session = asked.session();
     let wish = context_wish(asked.args, asked.input, session)?;
     context::run(context, program, wish)
@@ -224,12 +228,12 @@ fn run_context(context: &Context, program: &Program, asked: Asked) -> Outcome {
 /// Gathers what the command line asks of a program of AgentLang.
 fn agentlang_wish(
     context: &Context,
-    args: Args,
+    args: RunArgs,
     input: Option<String>,
-    session: Option<durable::Setting>,
-) -> agentlang::Wish {
-    let flag = if args.trace_live { Capture::On } else { Capture::Off };
-    agentlang::Wish {
+    session: Option<durable::DurableSetting>,
+) -> agentlang::AgentlangRequest {
+    let flag = if args.trace_live { TraceCapture::On } else { TraceCapture::Off };
+    agentlang::AgentlangRequest {
         pipeline: args.pipeline,
         act: agentlang::Act::of(args.lower, args.test),
         input: input.unwrap_or_else(|| "{}".to_owned()),
@@ -247,11 +251,11 @@ fn agentlang_wish(
 
 /// Gathers what the command line asks of a program of the context language.
 fn context_wish(
-    args: Args,
+    args: RunArgs,
     input: Option<String>,
-    session: Option<durable::Setting>,
-) -> Result<context::Wish, Failure> {
-    Ok(context::Wish {
+    session: Option<durable::DurableSetting>,
+) -> Result<context::ContextRequest, CommandFailure> {
+    Ok(context::ContextRequest {
         input,
         mock: args.mock,
         dry_run: args.dry_run,
@@ -268,14 +272,17 @@ fn context_wish(
 }
 
 /// Returns the text of the input: what stands there, or behind `@` in a file.
-pub fn input_text(context: &Context, given: Option<&str>) -> Result<Option<String>, Failure> {
+pub fn input_text(
+    context: &Context,
+    given: Option<&str>,
+) -> Result<Option<String>, CommandFailure> {
     let Some(given) = given else { return Ok(None) };
     let Some(file) = given.strip_prefix('@') else { return Ok(Some(given.to_owned())) };
     context.read_text(file).map(Some)
 }
 
 /// Refuses what means nothing to a language, so that nobody believes that it did something.
-fn refuse_foreign(args: &Args, language: &'static dyn Language) -> Result<(), Failure> {
+fn refuse_foreign(args: &RunArgs, language: &'static dyn Language) -> Result<(), CommandFailure> {
     let (agentlang, context): (&dyn Language, &dyn Language) = (&AgentLang, &ContextLanguage);
     let pipeline: &dyn Language = &PipelineLanguage;
     let given = [
@@ -303,7 +310,7 @@ fn refuse_foreign(args: &Args, language: &'static dyn Language) -> Result<(), Fa
     let foreign = given.iter().find(|(_, is_given, owner)| *is_given && !owner.is(language));
     match foreign {
         None => Ok(()),
-        Some((what, _, owner)) => Err(Failure::usage(
+        Some((what, _, owner)) => Err(CommandFailure::usage(
             &format!("{what} means nothing to a program of the language `{}`", language.name()),
             &format!("it is for programs of the language `{}`", owner.name()),
         )),
@@ -311,15 +318,15 @@ fn refuse_foreign(args: &Args, language: &'static dyn Language) -> Result<(), Fa
 }
 
 /// Refuses plug-ins, which are modules of Python that the original loads into itself.
-fn refuse_plugins(plugins: &[String]) -> Result<(), Failure> {
+fn refuse_plugins(plugins: &[String]) -> Result<(), CommandFailure> {
     let Some(plugin) = plugins.first() else { return Ok(()) };
-    Err(Failure::usage(
+    Err(CommandFailure::usage(
         &format!("`{plugin}` is a plug-in of Python, and there is no Python here"),
         "let programs perform its tasks: `--handler TASK=PROGRAM`, each reads and prints a line of JSON",
     ))
 }
 
 /// The failure that a program ended with.
-fn failed(failure: &agentic_replay::Failure, hint: &str) -> Failure {
-    Failure::program(&failure.code, &failure.message, hint)
+fn failed(failure: &agentic_replay::ProgramFailure, hint: &str) -> CommandFailure {
+    CommandFailure::program(&failure.code, &failure.message, hint)
 }

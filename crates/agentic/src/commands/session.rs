@@ -4,22 +4,22 @@ use std::process::ExitCode;
 
 use agentic_api::Verb as _;
 use agentic_api::verb::{
-    FlowSource, ForkedChildren, SessionCancel, SessionDiff, SessionFork, SessionList,
-    SessionReplay, SessionResume, SessionShow, SessionSignal, SessionStart, SessionTick,
+    FlowSource, ForkedChildren, ReplaySessions, SessionCancel, SessionDiff, SessionFork,
+    SessionList, SessionResume, SessionShow, SessionSignal, SessionStart, SessionTick,
     SessionUpgrade, SessionVerify, SetAnswer,
 };
-use agentic_diag::Source;
+use agentic_diag::SourceText;
 use agentic_flow::Rhai;
 use agentic_model::{AgentName, Cid, Value, json};
 use clap::{Subcommand, ValueEnum};
 
 use self::show::{brief_line, diff, list, replay, show, verify};
 use self::watch::watch;
-use super::{Outcome, agent_name};
+use super::{VerbOutcome, agent_name};
 use crate::context::Context;
-use crate::failure::Failure;
+use crate::failure::CommandFailure;
 use crate::output::warn_of;
-use crate::program::{Checked, Program};
+use crate::program::{CheckedProgram, ProgramFile};
 
 mod show;
 mod watch;
@@ -28,7 +28,7 @@ pub use self::show::answer;
 
 /// Run flows durably on behalf of agents
 #[derive(Debug, Subcommand)]
-pub enum Verb {
+pub enum SessionVerb {
     /// Start a session, and run it as far as it goes
     ///
     /// The same agent, flow, input and key give the same session.
@@ -214,24 +214,24 @@ pub enum ChildrenForm {
 }
 
 /// Runs the verb.
-pub fn run(context: &Context, verb: Verb) -> Outcome {
+pub fn run(context: &Context, verb: SessionVerb) -> VerbOutcome {
     let space = context.watched_space()?;
     let caller = context.caller(&space);
     let named = |agent: Option<AgentName>| agent.map(|agent| agent.to_string());
     match verb {
-        Verb::Start { agent, flow, input, key, allow } => {
+        SessionVerb::Start { agent, flow, input, key, allow } => {
             let (agent, flow) = (agent.to_string(), flow_of(context, flow)?);
             let id = SessionStart { agent, flow, input, key, allow }.drive(&caller)?;
             answer(context, &space, &id)
         }
-        Verb::Resume { session } => {
+        SessionVerb::Resume { session } => {
             answer(context, &space, &SessionResume { session }.drive(&caller)?)
         }
-        Verb::Show { session, at } => show(context, &caller, SessionShow { session, at }),
-        Verb::Watch { session, until_held } => watch(context, &space, &session, until_held),
-        Verb::List { agent } => list(context, &caller, SessionList { agent: named(agent) }),
-        Verb::Diff { left, right } => diff(context, &caller, SessionDiff { left, right }),
-        Verb::Fork { session, at, flow, agent, set, children } => {
+        SessionVerb::Show { session, at } => show(context, &caller, SessionShow { session, at }),
+        SessionVerb::Watch { session, until_held } => watch(context, &space, &session, until_held),
+        SessionVerb::List { agent } => list(context, &caller, SessionList { agent: named(agent) }),
+        SessionVerb::Diff { left, right } => diff(context, &caller, SessionDiff { left, right }),
+        SessionVerb::Fork { session, at, flow, agent, set, children } => {
             let flow = flow.map(|flow| flow_of(context, flow)).transpose()?;
             let set = set.into_iter().map(|(seq, value)| SetAnswer { seq, value }).collect();
             let children = match children {
@@ -241,28 +241,28 @@ pub fn run(context: &Context, verb: Verb) -> Outcome {
             let fork = SessionFork { session, at, flow, agent: named(agent), set, children };
             answer(context, &space, &fork.drive(&caller)?)
         }
-        Verb::Upgrade { session, flow } => {
+        SessionVerb::Upgrade { session, flow } => {
             let upgrade = SessionUpgrade { session, flow: flow_of(context, flow)? };
             answer(context, &space, &upgrade.drive(&caller)?)
         }
-        Verb::Replay { session, all: _, flow } => {
+        SessionVerb::Replay { session, all: _, flow } => {
             let flow = flow.map(|flow| flow_of(context, flow)).transpose()?;
-            replay(context, &caller, SessionReplay { session, flow })
+            replay(context, &caller, ReplaySessions { session, flow })
         }
-        Verb::Verify { session, rebuild } => {
+        SessionVerb::Verify { session, rebuild } => {
             verify(context, &caller, SessionVerify { session, rebuild })
         }
-        Verb::Cancel { session, kill, message } => {
+        SessionVerb::Cancel { session, kill, message } => {
             let stopped = SessionCancel { session, kill, why: message }.run(&caller)?.answer;
             context.format.answer(&stopped, brief_line);
             Ok(ExitCode::SUCCESS)
         }
-        Verb::Signal { session, name, value } => {
+        SessionVerb::Signal { session, name, value } => {
             let told = SessionSignal { session, name, value }.run(&caller)?.answer;
             context.format.answer(&told, brief_line);
             Ok(ExitCode::SUCCESS)
         }
-        Verb::Tick => {
+        SessionVerb::Tick => {
             let reply = SessionTick {}.run(&caller)?;
             warn_of(&reply.notices);
             context
@@ -274,18 +274,18 @@ pub fn run(context: &Context, verb: Verb) -> Outcome {
 }
 
 /// Reads a flow: a stored one by its id, else a file, which must parse.
-fn flow_of(context: &Context, text: String) -> Result<FlowSource, Failure> {
+fn flow_of(context: &Context, text: String) -> Result<FlowSource, CommandFailure> {
     if text.starts_with(Cid::PREFIX) {
         return Ok(FlowSource::Stored(text));
     }
-    let program = Program::read(context, &text, Some(&Rhai))?;
-    let source = Source::new(&text, program.text()?);
+    let program = ProgramFile::read(context, &text, Some(&Rhai))?;
+    let source = SourceText::new(&text, program.text()?);
     let findings = agentic_flow::check(source.text());
     if let Some(first) = findings.first().cloned() {
         if context.format == crate::output::Format::Text {
-            Checked::of(source, findings).show();
+            CheckedProgram::of(source, findings).show();
         }
-        return Err(Failure::refused(
+        return Err(CommandFailure::refused(
             &format!("the flow `{text}` does not parse: {}", first.message),
             "`agentic flow check FILE` shows where",
         ));

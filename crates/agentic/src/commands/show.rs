@@ -6,7 +6,7 @@ use agentic_api::Verb;
 use agentic_api::verb::Show;
 use agentic_api::view::ShowView;
 
-use super::Outcome;
+use super::VerbOutcome;
 use crate::context::Context;
 
 /// Show a commit, an object or an agent
@@ -14,13 +14,13 @@ use crate::context::Context;
 /// Example: agentic show bafyr4icjtp
 #[derive(Debug, clap::Args)]
 #[command(verbatim_doc_comment)]
-pub struct Args {
+pub struct ShowArgs {
     /// A commit, an object's id or a prefix of it, or an agent
     id: String,
 }
 
 /// Runs the verb.
-pub fn run(context: &Context, args: Args) -> Outcome {
+pub fn run(context: &Context, args: ShowArgs) -> VerbOutcome {
     let space = context.space()?;
     let found = Show { id: args.id }.run(&context.caller(&space))?.answer;
     context.format.answer(&found, text);

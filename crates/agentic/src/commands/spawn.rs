@@ -4,12 +4,12 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use agentic_api::Verb;
-use agentic_api::verb::{Beginning, BriefingSource, Place, Spawn};
+use agentic_api::verb::{BriefingSource, CheckoutPlace, Spawn, SpawnBeginning};
 use agentic_model::AgentName;
 
-use super::{Outcome, agent_name};
+use super::{VerbOutcome, agent_name};
 use crate::context::{Context, read_file_or_stdin, read_stdin, stdin_is_terminal};
-use crate::failure::Failure;
+use crate::failure::CommandFailure;
 use crate::output::warn_of;
 
 /// Create an agent: a branch `agents/NAME` with a stored briefing
@@ -21,7 +21,7 @@ use crate::output::warn_of;
 /// Example: agentic spawn fix-auth -m "Fix the token refresh race" --worktree
 #[derive(Debug, clap::Args)]
 #[command(verbatim_doc_comment)]
-pub struct Args {
+pub struct SpawnArgs {
     /// The name: lower-case letters, digits, `.`, `_` and `-`
     #[arg(value_parser = agent_name)]
     name: AgentName,
@@ -46,20 +46,20 @@ pub struct Args {
 }
 
 /// Runs the verb.
-pub fn run(context: &Context, args: Args) -> Outcome {
+pub fn run(context: &Context, args: SpawnArgs) -> VerbOutcome {
     let verb = Spawn {
         briefing: briefing(&args)?,
         name: args.name.to_string(),
         beginning: match (args.from, args.at) {
-            (Some(agent), _) => Beginning::Agent(agent.to_string()),
-            (None, Some(commit)) => Beginning::Commit(commit),
-            (None, None) if args.empty => Beginning::Empty,
-            (None, None) => Beginning::Here,
+            (Some(agent), _) => SpawnBeginning::Agent(agent.to_string()),
+            (None, Some(commit)) => SpawnBeginning::Commit(commit),
+            (None, None) if args.empty => SpawnBeginning::Empty,
+            (None, None) => SpawnBeginning::Here,
         },
         worktree: match args.worktree {
-            None => Place::Nowhere,
-            Some(None) => Place::Beside,
-            Some(Some(path)) => Place::Folder(path),
+            None => CheckoutPlace::Nowhere,
+            Some(None) => CheckoutPlace::Beside,
+            Some(Some(path)) => CheckoutPlace::Folder(path),
         },
     };
     let space = context.space()?;
@@ -75,7 +75,7 @@ pub fn run(context: &Context, args: Args) -> Outcome {
     Ok(ExitCode::SUCCESS)
 }
 
-fn briefing(args: &Args) -> Result<BriefingSource, Failure> {
+fn briefing(args: &SpawnArgs) -> Result<BriefingSource, CommandFailure> {
     let bytes = match (&args.message, &args.briefing) {
         (Some(text), _) => return Ok(BriefingSource::Text(text.clone())),
         (None, Some(path)) => read_file_or_stdin(path)?,
@@ -88,8 +88,8 @@ fn briefing(args: &Args) -> Result<BriefingSource, Failure> {
     Ok(BriefingSource::of_bytes(bytes)?)
 }
 
-fn no_briefing() -> Failure {
-    Failure::usage(
+fn no_briefing() -> CommandFailure {
+    CommandFailure::usage(
         "the agent has no briefing",
         "say what it is to do with `-m TEXT` or `--briefing FILE`",
     )

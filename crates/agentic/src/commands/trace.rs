@@ -8,13 +8,13 @@ use agentic_api::view::{BindingView, EntryView};
 use agentic_model::{AgentName, Kind};
 use clap::Subcommand;
 
-use super::{Outcome, agent_name};
+use super::{VerbOutcome, agent_name};
 use crate::context::{Context, read_stdin};
 use crate::output::{tell_recovered, warn_of};
 
 /// Keep what an agent saw and said
 #[derive(Debug, Subcommand)]
-pub enum Verb {
+pub enum TraceVerb {
     /// Append one entry to the pending trace
     ///
     /// Example: agentic trace add --kind tool "cargo test: 12 passed"
@@ -68,12 +68,12 @@ pub enum Verb {
 }
 
 /// Runs the verb.
-pub fn run(context: &Context, verb: Verb) -> Outcome {
+pub fn run(context: &Context, verb: TraceVerb) -> VerbOutcome {
     let space = context.space()?;
     let caller = context.caller(&space);
     let named = |agent: Option<AgentName>| agent.map(|agent| agent.to_string());
     match verb {
-        Verb::Add { agent, kind, text } => {
+        TraceVerb::Add { agent, kind, text } => {
             let body =
                 if text == "-" { EntryBody::Bytes(read_stdin()?) } else { EntryBody::Text(text) };
             let add = TraceAdd { agent: named(agent), kind: Some(kind.to_string()), body };
@@ -81,20 +81,20 @@ pub fn run(context: &Context, verb: Verb) -> Outcome {
             tell_recovered(&space.take_found());
             context.format.answer(&added, |_| String::new());
         }
-        Verb::Pending { agent } => {
+        TraceVerb::Pending { agent } => {
             let entries = TracePending { agent: named(agent) }.run(&caller)?.answer;
             context.format.answer(entries.as_slice(), lines);
         }
-        Verb::Show { id } => {
+        TraceVerb::Show { id } => {
             let trace = TraceShow { id }.run(&caller)?.answer;
             context.format.answer(&trace, |view| lines(&view.entries));
         }
-        Verb::Attach { commit, agent } => {
+        TraceVerb::Attach { commit, agent } => {
             let reply = TraceAttach { commit, agent: named(agent) }.run(&caller)?;
             warn_of(&reply.notices);
             context.format.answer(&reply.answer, |view| view.cid.clone());
         }
-        Verb::History { commit } => {
+        TraceVerb::History { commit } => {
             let bindings = TraceHistory { commit }.run(&caller)?.answer;
             context.format.answer(bindings.as_slice(), |bindings| {
                 let line = |view: &BindingView| {

@@ -6,7 +6,7 @@ use agentic_api::Verb;
 use agentic_api::verb::Tree;
 use agentic_api::view::FamilyView;
 
-use super::Outcome;
+use super::VerbOutcome;
 use crate::context::Context;
 use crate::text::{Colour, Text};
 
@@ -17,10 +17,10 @@ use crate::text::{Colour, Text};
 /// Example: agentic tree
 #[derive(Debug, clap::Args)]
 #[command(verbatim_doc_comment)]
-pub struct Args {}
+pub struct TreeArgs {}
 
 /// Runs the verb.
-pub fn run(context: &Context, _: Args) -> Outcome {
+pub fn run(context: &Context, _: TreeArgs) -> VerbOutcome {
     let space = context.space()?;
     let families = Tree {}.run(&context.caller(&space))?.answer;
     context.format.answer_coloured(families.as_slice(), draw);

@@ -9,12 +9,12 @@ use agentic_api::view::WorktreeView;
 use agentic_model::AgentName;
 use clap::Subcommand;
 
-use super::{Outcome, agent_name};
+use super::{VerbOutcome, agent_name};
 use crate::context::Context;
 
 /// Check agents out into folders of their own
 #[derive(Debug, Subcommand)]
-pub enum Verb {
+pub enum WorktreeVerb {
     /// Check an agent's branch out in a folder, by default ../<repository>.agents/AGENT
     ///
     /// Example: agentic worktree add fix-auth
@@ -55,24 +55,24 @@ pub enum Verb {
 }
 
 /// Runs the verb.
-pub fn run(context: &Context, verb: Verb) -> Outcome {
+pub fn run(context: &Context, verb: WorktreeVerb) -> VerbOutcome {
     let space = context.space()?;
     let caller = context.caller(&space);
     let named = |agent: Option<AgentName>| agent.map(|agent| agent.to_string());
     match verb {
-        Verb::Add { agent, dir } => {
+        WorktreeVerb::Add { agent, dir } => {
             let added = WorktreeAdd { agent: named(agent), folder: dir }.run(&caller)?.answer;
             context.format.answer(&added, |view| view.path.clone());
         }
-        Verb::List => {
+        WorktreeVerb::List => {
             let found = WorktreeList {}.run(&caller)?.answer;
             context.format.answer(found.as_slice(), |views| views.iter().map(line).collect());
         }
-        Verb::Sync { agent } => {
+        WorktreeVerb::Sync { agent } => {
             let synced = WorktreeSync { agent: named(agent) }.run(&caller)?.answer;
             context.format.answer(&synced, |view| format!("{} {}", view.agent, &view.to[..10]));
         }
-        Verb::Remove { agent, force } => {
+        WorktreeVerb::Remove { agent, force } => {
             let agent = agent.to_string();
             let removed = WorktreeRemove { agent, force }.run(&caller)?.answer;
             context.format.answer(&removed, |view| format!("removed {}", view.path));

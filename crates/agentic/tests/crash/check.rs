@@ -8,7 +8,7 @@
 
 use std::collections::BTreeMap;
 
-use agentic_testkit::{Ending, Finished, GroundState};
+use agentic_testkit::{FinishedProgram, GroundState, ProgramEnding};
 use serde_json::Value as Json;
 
 use crate::scenario::{End, Scenario, Seen, items};
@@ -80,15 +80,15 @@ pub fn is_kept(world: &World, commit: &str) -> Result<(), String> {
 
 /// A verb that a failing step has stopped says what happened and what to do next. One that comes
 /// through all the same ends as ever.
-pub fn a_failure_is_told(finished: &Finished) -> Result<(), String> {
+pub fn a_failure_is_told(finished: &FinishedProgram) -> Result<(), String> {
     let is_told = String::from_utf8_lossy(&finished.stderr).contains("\"hint\":");
-    let ends_well = matches!(finished.ending, Ending::Exit(0 | 4));
+    let ends_well = matches!(finished.ending, ProgramEnding::Exit(0 | 4));
     let text = format!("a failure ended with {:?} and no hint", finished.ending);
-    demand(ends_well || is_told && matches!(finished.ending, Ending::Exit(1)), &text)
+    demand(ends_well || is_told && matches!(finished.ending, ProgramEnding::Exit(1)), &text)
 }
 
 /// How a session stands was not told before it was recorded so.
-pub fn what_was_told_is_recorded(world: &World, finished: &Finished) -> Result<(), String> {
+pub fn what_was_told_is_recorded(world: &World, finished: &FinishedProgram) -> Result<(), String> {
     let Ok(told) = serde_json::from_slice::<Json>(&finished.stdout) else { return Ok(()) };
     let (Some(id), Some(n)) = (told["session"].as_str(), told["records"].as_u64()) else {
         return Ok(());

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use agentic_testkit::crash::{Harm, Met, Schedule};
-use agentic_testkit::{Ending, Finished, Templates};
+use agentic_testkit::{FinishedProgram, ProgramEnding, Templates};
 use serde_json::Value as Json;
 
 use crate::check;
@@ -290,7 +290,7 @@ impl Scenario {
     fn go_on(
         &self,
         world: &mut World,
-        broken: &Finished,
+        broken: &FinishedProgram,
         schedule: &Schedule,
     ) -> Result<Seen, String> {
         let acknowledged = acknowledged_commit(broken);
@@ -335,10 +335,10 @@ impl Scenario {
 }
 
 /// Returns the commit that a decision was told to have, if it was told.
-fn acknowledged_commit(finished: &Finished) -> Option<String> {
+fn acknowledged_commit(finished: &FinishedProgram) -> Option<String> {
     let answer: Json = serde_json::from_slice(&finished.stdout).ok()?;
     let commit = answer.get("commit")?.as_str()?.to_owned();
-    matches!(finished.ending, Ending::Exit(0) | Ending::Signal(_)).then_some(commit)
+    matches!(finished.ending, ProgramEnding::Exit(0) | ProgramEnding::Signal(_)).then_some(commit)
 }
 
 /// Answers what an agent asks until it asks nothing more.

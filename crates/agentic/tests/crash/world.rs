@@ -4,8 +4,8 @@ use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
-use agentic_testkit::crash::Fault;
-use agentic_testkit::{Ending, Finished, Sandbox, Setup, Templates, run};
+use agentic_testkit::crash::CrashFault;
+use agentic_testkit::{FinishedProgram, ProgramEnding, Sandbox, Setup, Templates, run};
 use serde_json::Value as Json;
 
 /// How long one command may take.
@@ -109,7 +109,7 @@ impl World {
     }
 
     /// Runs a line of shell whose last command is `agentic`, with a fault if there is one.
-    pub fn run(&self, line: &str, fault: Option<&Fault>) -> Result<Finished, String> {
+    pub fn run(&self, line: &str, fault: Option<&CrashFault>) -> Result<FinishedProgram, String> {
         let mut command = self.sandbox.command("sh", self.sandbox.start());
         command.args(["-c", &format!("exec {line}")]);
         command.env("AGENTIC_NOW", &self.now);
@@ -125,17 +125,19 @@ impl World {
         }
         let finished = run(command, b"", COMMAND_LIMIT).map_err(|error| error.to_string())?;
         match finished.ending {
-            Ending::Exit(PANIC_EXIT) | Ending::TimeLimit => Err(self.told(line, &finished)),
-            Ending::Exit(_) | Ending::Signal(_) => Ok(finished),
+            ProgramEnding::Exit(PANIC_EXIT) | ProgramEnding::TimeLimit => {
+                Err(self.told(line, &finished))
+            }
+            ProgramEnding::Exit(_) | ProgramEnding::Signal(_) => Ok(finished),
         }
     }
 
     /// Runs a line that must end with one of the exit codes.
-    pub fn succeed(&self, line: &str, codes: &[i32]) -> Result<Finished, String> {
+    pub fn succeed(&self, line: &str, codes: &[i32]) -> Result<FinishedProgram, String> {
         let finished = self.run(line, None)?;
         match finished.ending {
-            Ending::Exit(code) if codes.contains(&code) => Ok(finished),
-            Ending::Exit(_) | Ending::Signal(_) | Ending::TimeLimit => {
+            ProgramEnding::Exit(code) if codes.contains(&code) => Ok(finished),
+            ProgramEnding::Exit(_) | ProgramEnding::Signal(_) | ProgramEnding::TimeLimit => {
                 Err(self.told(line, &finished))
             }
         }
@@ -167,7 +169,7 @@ impl World {
         self.sandbox.root().join("effects")
     }
 
-    fn told(&self, line: &str, finished: &Finished) -> String {
+    fn told(&self, line: &str, finished: &FinishedProgram) -> String {
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).trim().to_owned();
         let (out, err) = (text(&finished.stdout), text(&finished.stderr));
         // A session as JSON is long; how it failed stands in `error`.

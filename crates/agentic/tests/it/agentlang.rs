@@ -10,7 +10,7 @@ use std::path::Path;
 use std::sync::Mutex;
 use std::time::Duration;
 
-use agentic_testkit::{Ending, Finished, Sandbox, Setup, run};
+use agentic_testkit::{FinishedProgram, ProgramEnding, Sandbox, Setup, run};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use serde_json::Value as Json;
@@ -74,13 +74,13 @@ fn cases(file: &str) -> Vec<Case> {
 /// What a run came to: how it ended, what it printed, and the error it ended with.
 #[derive(Debug, PartialEq)]
 struct Outcome {
-    ending: Ending,
+    ending: ProgramEnding,
     printed: String,
     error: String,
 }
 
 impl Outcome {
-    fn of(finished: &Finished) -> Outcome {
+    fn of(finished: &FinishedProgram) -> Outcome {
         let said = String::from_utf8_lossy(&finished.stderr).into_owned();
         Outcome {
             ending: finished.ending,
@@ -109,17 +109,17 @@ impl Place<'_> {
         Place { case, sandbox }
     }
 
-    fn shell(&self, line: &str, crash_at: &str) -> Finished {
+    fn shell(&self, line: &str, crash_at: &str) -> FinishedProgram {
         let mut command = self.sandbox.command("sh", self.sandbox.start());
         command.args(["-c", &format!("exec agentic {line}")]).env("AGENTIC_CRASH_AT", crash_at);
         run(command, b"", LIMIT).expect("there is a shell")
     }
 
-    fn in_memory(&self) -> Finished {
+    fn in_memory(&self) -> FinishedProgram {
         self.shell(&format!("run main.agent {}", self.case.line), "")
     }
 
-    fn as_session(&self, crash_at: &str) -> Finished {
+    fn as_session(&self, crash_at: &str) -> FinishedProgram {
         let line = format!("run main.agent {}", self.case.line);
         self.shell(&format!("{line} --session --run-id k --output-trace trace.json"), crash_at)
     }
@@ -199,7 +199,7 @@ fn check(case: &Case) -> (bool, Vec<String>) {
     }
     let wanted = Outcome::of(&memory);
     let mut wrong = Vec::new();
-    let mut compare = |when: &str, finished: &Finished| {
+    let mut compare = |when: &str, finished: &FinishedProgram| {
         if Outcome::of(finished) != wanted {
             wrong.push(format!("{when}: {}\ninstead of {wanted:?}", text(finished)));
         }
@@ -214,7 +214,7 @@ fn check(case: &Case) -> (bool, Vec<String>) {
         resumed = place.as_session("");
     }
     compare(&format!("killed at {point}"), &resumed);
-    if !matches!(killed.ending, Ending::Signal(_)) {
+    if !matches!(killed.ending, ProgramEnding::Signal(_)) {
         wrong.push(format!("it survives {point}: {}", text(&killed)));
     }
     if !case.says("timeout") && whole.story() != place.story() {
@@ -222,7 +222,7 @@ fn check(case: &Case) -> (bool, Vec<String>) {
     }
     for verb in ["verify", "replay"] {
         let checked = place.shell(&format!("session {verb} run-k"), "");
-        if checked.ending != Ending::Exit(0) {
+        if checked.ending != ProgramEnding::Exit(0) {
             wrong.push(format!("{point}, {verb}: {}", text(&checked)));
         }
     }

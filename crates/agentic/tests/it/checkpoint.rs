@@ -3,7 +3,7 @@
 
 use std::fs;
 
-use agentic_testkit::{Ending, Sandbox, Setup};
+use agentic_testkit::{ProgramEnding, Sandbox, Setup};
 
 use crate::stage::{AFTER_AT, Stage, script, script_ok, text};
 use crate::state::State;
@@ -88,7 +88,12 @@ fn a_decision_outlives_the_log_that_made_it_one() {
         agentic session start alice --flow ../flow.rhai || [ $? = 4 ]
         AGENTIC_CRASH_AT=before-session-record agentic decide alice approve"#;
     let finished = script(&sandbox, decide, AFTER_AT, &[]);
-    assert_ne!(finished.ending, Ending::Exit(0), "the answer is not noted: {}", text(&finished));
+    assert_ne!(
+        finished.ending,
+        ProgramEnding::Exit(0),
+        "the answer is not noted: {}",
+        text(&finished)
+    );
     let lines = "agentic spawn bob -m y; ls .git/agentic/journal/alice
         agentic session resume alice --json";
     let said = script_ok(&sandbox, lines, LATER_AT);

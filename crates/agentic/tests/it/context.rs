@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-use agentic_testkit::{Ending, Finished, Sandbox, Setup, run};
+use agentic_testkit::{FinishedProgram, ProgramEnding, Sandbox, Setup, run};
 use serde_json::Value as Json;
 
 use crate::stage::text;
@@ -74,7 +74,7 @@ impl Stage {
         stage
     }
 
-    fn command(&self, arguments: &[&str], crash: Option<&str>) -> Finished {
+    fn command(&self, arguments: &[&str], crash: Option<&str>) -> FinishedProgram {
         let mut command = self.sandbox.command("agentic", self.sandbox.start());
         command.args(arguments).env("AGENTIC_NOW", NOW);
         for variable in ["GIT_AUTHOR_DATE", "GIT_COMMITTER_DATE"] {
@@ -86,18 +86,18 @@ impl Stage {
         run(command, b"", LIMIT).expect("the program can be started")
     }
 
-    fn run(&self, crash: Option<&str>) -> Finished {
+    fn run(&self, crash: Option<&str>) -> FinishedProgram {
         let arguments: Vec<&str> = self.arguments.iter().map(String::as_str).collect();
         self.command(&arguments, crash)
     }
 
     /// Lets it die at every visit of a point, and finishes it. Returns how often it died.
-    fn walk(&self, point: &str, wanted: &Finished, name: &str) -> u64 {
+    fn walk(&self, point: &str, wanted: &FinishedProgram, name: &str) -> u64 {
         for visit in 1..VISITS_MAX {
             self.sandbox.restore("before").expect("writable");
             let at = format!("{point}:{visit}");
             let broken_off = self.run(Some(&at));
-            if !matches!(broken_off.ending, Ending::Signal(_)) {
+            if !matches!(broken_off.ending, ProgramEnding::Signal(_)) {
                 assert_eq!(broken_off.stdout, wanted.stdout, "{name}: {at} is not met");
                 return visit - 1;
             }
@@ -107,7 +107,7 @@ impl Stage {
             let found = String::from_utf8_lossy(&again.stdout);
             assert_eq!(found, String::from_utf8_lossy(&wanted.stdout), "{place}");
             let replayed = self.command(&["session", "replay", "--all"], None);
-            assert_eq!(replayed.ending, Ending::Exit(0), "{place}: {}", text(&replayed));
+            assert_eq!(replayed.ending, ProgramEnding::Exit(0), "{place}: {}", text(&replayed));
         }
         panic!("{name}: `{point}` is visited without end");
     }
@@ -136,7 +136,7 @@ fn every_case_of_the_corpus_is_finished_after_it_died_at_any_record() {
         let stage = Stage::of_case(&folder, &case);
         let wanted = stage.run(None);
         let exit = case["expect"]["exit"].as_i64().unwrap_or(1);
-        assert_eq!(wanted.ending, Ending::Exit(exit as i32), "{name}: {}", text(&wanted));
+        assert_eq!(wanted.ending, ProgramEnding::Exit(exit as i32), "{name}: {}", text(&wanted));
         let sessions = stage.command(&["session", "list", "--json"], None);
         if sessions.stdout.trim_ascii() == b"[]" {
             n_refused += 1;
@@ -164,7 +164,7 @@ fn what_a_write_replaces_is_told_truly_after_a_death_at_any_step() {
     let files = [("main.as", PROGRAM), ("over", "old"), ("patched", "ba")];
     let stage = Stage::new(&files, &["--quiet"]);
     let wanted = stage.run(None);
-    assert_eq!(wanted.ending, Ending::Exit(0), "{}", text(&wanted));
+    assert_eq!(wanted.ending, ProgramEnding::Exit(0), "{}", text(&wanted));
     let value: Json = serde_json::from_slice(&wanted.stdout).expect("a value is JSON");
     assert_eq!(value[0]["previous"], "old");
     assert_eq!((&value[1]["existed"], &value[1]["previous"]), (&Json::Bool(false), &Json::Null));
@@ -185,7 +185,7 @@ fn iterations_and_children_are_finished_after_a_death_at_any_record() {
     for flags in [&["--mock"][..], &["--mock", "--branches"]] {
         let stage = Stage::new(&[("main.as", PROGRAM)], flags);
         let wanted = stage.run(None);
-        assert_eq!(wanted.ending, Ending::Exit(0), "{}", text(&wanted));
+        assert_eq!(wanted.ending, ProgramEnding::Exit(0), "{}", text(&wanted));
         let n_deaths = stage.walk("after-session-record", &wanted, &flags.join(" "));
         assert!(n_deaths >= 3, "{n_deaths}: the points are not there");
     }

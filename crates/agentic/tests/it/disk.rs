@@ -1,6 +1,6 @@
 //! A disk without room, and one that cannot be written.
 
-use agentic_testkit::Ending;
+use agentic_testkit::ProgramEnding;
 
 use crate::stage::{Stage, script, text};
 use crate::state::State;
@@ -29,7 +29,7 @@ fn a_full_disk_refuses_or_completes_every_write() {
             n_tried += 1;
             let next = stage.next_command();
             let found = State::read(&stage.sandbox);
-            let expected = if matches!(finished.ending, Ending::Exit(0)) {
+            let expected = if matches!(finished.ending, ProgramEnding::Exit(0)) {
                 &stage.after
             } else {
                 &stage.before
@@ -55,16 +55,16 @@ fn a_read_only_repository_is_read_and_refuses_writes() {
         let closed = "chmod -R a-w .git";
         let write = format!("{closed} && unprivileged bash -c \"$VERB\"");
         let finished = script(&stage.sandbox, &write, crate::stage::VERB_AT, &[("VERB", verb.run)]);
-        assert_eq!(finished.ending, Ending::Exit(1), "{}: {}", verb.name, text(&finished));
+        assert_eq!(finished.ending, ProgramEnding::Exit(1), "{}: {}", verb.name, text(&finished));
         let read =
             script(&stage.sandbox, "unprivileged agentic agents", crate::stage::AFTER_AT, &[]);
-        assert_eq!(read.ending, Ending::Exit(0), "{}: {}", verb.name, text(&read));
+        assert_eq!(read.ending, ProgramEnding::Exit(0), "{}: {}", verb.name, text(&read));
         // Even where a restart of the machine would be followed by a replay.
         let line = "chmod u+w .git/agentic && echo another > .git/agentic/boot &&
             chmod u-w .git/agentic && unprivileged agentic agents";
         if stage.sandbox.start().join(".git/agentic").exists() {
             let read = script(&stage.sandbox, line, crate::stage::AFTER_AT, &[]);
-            assert_eq!(read.ending, Ending::Exit(0), "{}: {}", verb.name, text(&read));
+            assert_eq!(read.ending, ProgramEnding::Exit(0), "{}: {}", verb.name, text(&read));
         }
         script(&stage.sandbox, "chmod -R u+w .git", crate::stage::AFTER_AT, &[]);
         assert_eq!(State::read(&stage.sandbox), stage.before, "{}", verb.name);

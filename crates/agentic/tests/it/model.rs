@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use agentic_testkit::{Ending, Finished, Sandbox, Setup, run};
+use agentic_testkit::{FinishedProgram, ProgramEnding, Sandbox, Setup, run};
 use serde_json::Value as Json;
 
 use crate::loopback::{Model, Reply};
@@ -52,7 +52,12 @@ fn write(sandbox: &Sandbox, file: &str, text: &str) {
 }
 
 /// Runs a pipeline with further flags; aborts before the answer of this number.
-fn perform(sandbox: &Sandbox, pipeline: &str, flags: &[&str], crash_at: Option<u64>) -> Finished {
+fn perform(
+    sandbox: &Sandbox,
+    pipeline: &str,
+    flags: &[&str],
+    crash_at: Option<u64>,
+) -> FinishedProgram {
     let mut command = sandbox.command("agentic", sandbox.start());
     command.args(["run", "main.agent", pipeline, "--input", r#"{"t":"tea"}"#]).args(flags);
     if let Some(number) = crash_at {
@@ -61,9 +66,9 @@ fn perform(sandbox: &Sandbox, pipeline: &str, flags: &[&str], crash_at: Option<u
     run(command, b"", LIMIT).expect("the program can be started")
 }
 
-fn assert_result(finished: &Finished, wanted: &str) {
+fn assert_result(finished: &FinishedProgram, wanted: &str) {
     let given = serde_json::from_slice::<Json>(&finished.stdout).ok();
-    let is_done = finished.ending == Ending::Exit(0);
+    let is_done = finished.ending == ProgramEnding::Exit(0);
     assert!(is_done && given.is_some_and(|it| it["result"] == wanted), "{}", text(finished));
 }
 
@@ -102,13 +107,13 @@ fn the_mock_performs_them_where_it_is_asked_for_and_in_tests() {
     let made_up = "[default-agent] key points for '[plain:think.note] [writer:think.note] tea'";
     assert_result(&perform(&sandbox, "main", &["--adapter", "mock"], None), made_up);
     let tested = perform(&sandbox, "main", &["--test"], None);
-    assert_eq!(tested.ending, Ending::Exit(0), "{}", text(&tested));
+    assert_eq!(tested.ending, ProgramEnding::Exit(0), "{}", text(&tested));
     configure(&sandbox, &model, "");
     assert_result(&perform(&sandbox, "main", &[], None), made_up);
     assert_eq!(model.asked().len(), 0);
     // A plain name that nothing configures is one of OpenAI, which wants a key.
     let live = perform(&sandbox, "main", &["--adapter", "live"], None);
-    assert_eq!(live.ending, Ending::Exit(1), "{}", text(&live));
+    assert_eq!(live.ending, ProgramEnding::Exit(1), "{}", text(&live));
     assert!(text(&live).contains("OPENAI_API_KEY"), "{}", text(&live));
     assert_eq!(model.asked().len(), 1, "the model of `writer` has an entry");
 }
@@ -120,7 +125,7 @@ fn a_killed_session_asks_nothing_again_that_was_answered() {
         let sandbox = sandbox(&model);
         let flags = ["--session", "--run-id", "k"];
         let killed = perform(&sandbox, "main", &flags, Some(number));
-        assert!(matches!(killed.ending, Ending::Signal(_)), "{}", text(&killed));
+        assert!(matches!(killed.ending, ProgramEnding::Signal(_)), "{}", text(&killed));
         assert_eq!(model.asked().len() as u64, number);
         // One that was under way is asked again: to ask a model changes nothing.
         assert_result(&perform(&sandbox, "main", &flags, None), "reply 3");
@@ -137,7 +142,7 @@ fn a_killed_session_asks_nothing_again_that_was_answered() {
             let mut command = sandbox.command("agentic", sandbox.start());
             command.args(verb);
             let checked = run(command, b"", LIMIT).expect("the program can be started");
-            assert_eq!(checked.ending, Ending::Exit(0), "{}", text(&checked));
+            assert_eq!(checked.ending, ProgramEnding::Exit(0), "{}", text(&checked));
         }
     }
 }
@@ -167,7 +172,7 @@ fn who_performs_the_tasks_of_a_session_does_not_change() {
     // Who says it aloud is told that this is another run.
     let other =
         perform(&from_mock, "main", &["--session", "--run-id", "k", "--adapter", "live"], None);
-    assert_eq!(other.ending, Ending::Exit(3), "{}", text(&other));
+    assert_eq!(other.ending, ProgramEnding::Exit(3), "{}", text(&other));
 }
 
 #[test]
@@ -202,7 +207,7 @@ fn hostile_replies_are_failed_attempts() {
         let model = Model::new(move |_, _| reply.clone());
         let sandbox = sandbox(&model);
         let failed = perform(&sandbox, "once", &[], None);
-        assert_eq!(failed.ending, Ending::Exit(1), "{shown}: {}", text(&failed));
+        assert_eq!(failed.ending, ProgramEnding::Exit(1), "{shown}: {}", text(&failed));
         assert!(text(&failed).contains(wanted), "{shown}: {}", text(&failed));
         assert!(text(&failed).len() < 4000, "{shown}: {}", text(&failed).len());
     }

@@ -1,7 +1,7 @@
 //! A filesystem that is full, and one that is remounted read-only: real ones, in memory, in a mount
 //! namespace of their own. Where mounting is not permitted these cases are skipped, and say so.
 
-use agentic_testkit::Ending;
+use agentic_testkit::ProgramEnding;
 
 use crate::stage::{AFTER_AT, Stage, VERB_AT, script, text};
 use crate::state::State;
@@ -49,7 +49,7 @@ impl Tally {
         let pages = pages.to_string();
         let variables = [("INSIDE", inside), ("VERB", stage.verb.run), ("PAGES", pages.as_str())];
         let finished = script(&stage.sandbox, ON_A_MOUNT, VERB_AT, &variables);
-        if finished.ending == Ending::Exit(NOT_PERMITTED) {
+        if finished.ending == ProgramEnding::Exit(NOT_PERMITTED) {
             self.n_skipped += 1;
             return;
         }
@@ -57,13 +57,15 @@ impl Tally {
         let next = script(&stage.sandbox, "agentic agents --json", AFTER_AT, &[]);
         let found = State::read(&stage.sandbox);
         let mut broken = match finished.ending {
-            Ending::Exit(0) => stage.after.difference("afterwards", &found),
-            Ending::Exit(1) => stage.before.difference("afterwards", &found),
-            ending @ (Ending::Exit(_) | Ending::Signal(_) | Ending::TimeLimit) => {
+            ProgramEnding::Exit(0) => stage.after.difference("afterwards", &found),
+            ProgramEnding::Exit(1) => stage.before.difference("afterwards", &found),
+            ending @ (ProgramEnding::Exit(_)
+            | ProgramEnding::Signal(_)
+            | ProgramEnding::TimeLimit) => {
                 vec![format!("it ends with {ending:?}")]
             }
         };
-        if inside == LOCK && finished.ending != Ending::Exit(1) {
+        if inside == LOCK && finished.ending != ProgramEnding::Exit(1) {
             broken.push("it is not refused".to_owned());
         }
         broken.extend(stage.check_sound());

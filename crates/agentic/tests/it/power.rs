@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use agentic_testkit::{Ending, Finished};
+use agentic_testkit::{FinishedProgram, ProgramEnding};
 
 use crate::stage::{Stage, copy_when_synced, text, watch_syncs};
 use crate::state::State;
@@ -53,7 +53,7 @@ fn restart(stage: &Stage<'_>) {
     fs::write(stage.sandbox.start().join(".git/agentic/boot"), "another").ok();
 }
 
-fn says_made_again(finished: &Finished) -> bool {
+fn says_made_again(finished: &FinishedProgram) -> bool {
     text(finished).contains("made the branch again")
 }
 
@@ -87,7 +87,7 @@ fn cut(stage: &Stage<'_>, made_again: Option<&State>, seed: u64) -> Vec<String> 
     let durable = candidates.into_iter().find(|folder| folder.exists()).expect("saved");
     lose(stage, &durable, journalled, &mut random);
     restart(stage);
-    let broken = check(stage, made_again, finished.ending == Ending::Exit(0));
+    let broken = check(stage, made_again, finished.ending == ProgramEnding::Exit(0));
     let name = |line: String| format!("seed {seed} ({}): {line}", text(&finished));
     broken.into_iter().map(name).collect()
 }
@@ -95,7 +95,7 @@ fn cut(stage: &Stage<'_>, made_again: Option<&State>, seed: u64) -> Vec<String> 
 fn check(stage: &Stage<'_>, made_again: Option<&State>, is_acknowledged: bool) -> Vec<String> {
     let mut broken = Vec::new();
     let next = stage.next_command();
-    if next.ending != Ending::Exit(0) {
+    if next.ending != ProgramEnding::Exit(0) {
         broken.push(format!("the next command fails: {}", text(&next)));
         return broken;
     }
@@ -106,7 +106,7 @@ fn check(stage: &Stage<'_>, made_again: Option<&State>, is_acknowledged: bool) -
         }
         broken.extend(stage.check_sound());
         let again = stage.run(&[]);
-        if again.ending != Ending::Exit(CONFLICT) || State::read(&stage.sandbox) != found {
+        if again.ending != ProgramEnding::Exit(CONFLICT) || State::read(&stage.sandbox) != found {
             broken.push(format!("the repetition says: {}", text(&again)));
         }
         return broken;

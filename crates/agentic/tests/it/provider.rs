@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use agentic_testkit::{Ending, Finished, Sandbox, Setup, run};
+use agentic_testkit::{FinishedProgram, ProgramEnding, Sandbox, Setup, run};
 use serde_json::{Value as Json, json};
 
 use crate::loopback::{Model, Reply};
@@ -116,7 +116,7 @@ fn sandbox(server: &str, backend: &str, body: &str, registry: &str) -> Sandbox {
     sandbox
 }
 
-fn agentic(sandbox: &Sandbox, arguments: &[&str], crash_at: Option<usize>) -> Finished {
+fn agentic(sandbox: &Sandbox, arguments: &[&str], crash_at: Option<usize>) -> FinishedProgram {
     let mut command = sandbox.command("agentic", sandbox.start());
     command.args(arguments);
     if let Some(number) = crash_at {
@@ -125,14 +125,14 @@ fn agentic(sandbox: &Sandbox, arguments: &[&str], crash_at: Option<usize>) -> Fi
     run(command, b"", LIMIT).expect("the program can be started")
 }
 
-fn flow_run(sandbox: &Sandbox, key: &str, crash_at: Option<usize>) -> Finished {
+fn flow_run(sandbox: &Sandbox, key: &str, crash_at: Option<usize>) -> FinishedProgram {
     let arguments = ["--json", "flow", "run", "main.as", "--registry", "r.json", "--run-id", key];
     let arguments = if key.is_empty() { &arguments[..6] } else { &arguments[..] };
     agentic(sandbox, arguments, crash_at)
 }
 
 /// Returns the result of the only block.
-fn result(finished: &Finished) -> Json {
+fn result(finished: &FinishedProgram) -> Json {
     let said: Json = serde_json::from_slice(&finished.stdout)
         .unwrap_or_else(|_| panic!("no result: {}", text(finished)));
     said["blocks"][0]["result"].clone()
@@ -151,7 +151,7 @@ impl Case {
         let sandbox = sandbox(&server.url, "temporal", self.body, self.registry);
         let killed = flow_run(&sandbox, "k", Some(number));
         let place = format!("{} killed at {number}", self.name);
-        assert!(matches!(killed.ending, Ending::Signal(_)), "{place}: {}", text(&killed));
+        assert!(matches!(killed.ending, ProgramEnding::Signal(_)), "{place}: {}", text(&killed));
         let resumed = flow_run(&sandbox, "k", None);
         assert_eq!(result(&resumed), *whole, "{place}: {}", text(&resumed));
         // Only calls without a recorded answer are made again; several may be under way.
@@ -159,7 +159,7 @@ impl Case {
         let bound = self.n_asked + 2;
         assert!((self.n_asked..=bound).contains(&n_asked), "{place}: {n_asked} calls");
         let replayed = agentic(&sandbox, &["session", "replay", "--all"], None);
-        assert_eq!(replayed.ending, Ending::Exit(0), "{place}: {}", text(&replayed));
+        assert_eq!(replayed.ending, ProgramEnding::Exit(0), "{place}: {}", text(&replayed));
         assert_eq!(server.take_n_asked(), 0, "{place}: a replay calls");
     }
 }
@@ -206,7 +206,7 @@ fn replies_that_do_not_count_are_final() {
     let status = |status, body: &str| Reply::Status(status, body.to_owned());
     for reply in [status(200, "{\"choices\":"), Reply::Says("I think so.".to_owned())] {
         let (server, finished) = failing_call(reply, r#"tool_agent ( task: "t" )"#);
-        assert_eq!(finished.ending, Ending::Exit(1), "{}", text(&finished));
+        assert_eq!(finished.ending, ProgramEnding::Exit(1), "{}", text(&finished));
         let said: Json = serde_json::from_slice(&finished.stdout).expect("the result so far");
         let code = &said["blocks"][0]["error"]["details"]["cause"]["code"];
         assert_eq!(code, "InvalidLLMResponse", "{said}");
@@ -218,14 +218,14 @@ fn replies_that_do_not_count_are_final() {
 fn a_model_that_cannot_be_asked_is_waited_for() {
     for (reply, reason) in [(Reply::Busy, "429"), (Reply::Status(401, "{}".to_owned()), "401")] {
         let (server, finished) = failing_call(reply, "say");
-        assert_eq!(finished.ending, Ending::Exit(4), "{reason}: {}", text(&finished));
+        assert_eq!(finished.ending, ProgramEnding::Exit(4), "{reason}: {}", text(&finished));
         assert!(text(&finished).contains(reason), "{reason}: {}", text(&finished));
         assert!(server.take_n_asked() >= 1, "{reason}");
     }
 }
 
 /// Runs a durable pipeline whose model always replies so.
-fn failing_call(reply: Reply, body: &str) -> (Model, Finished) {
+fn failing_call(reply: Reply, body: &str) -> (Model, FinishedProgram) {
     let server = Model::new(move |_, _| reply.clone());
     let retry = r#""retry":{"max_attempts":3,"initial_ms":1,"backoff":1}"#;
     let registry = format!(
@@ -249,7 +249,7 @@ fn a_call_under_way_is_interrupted_when_another_node_fails() {
             let sandbox = sandbox(&server.url, backend, &body, registry);
             let key = if backend == "memory" { "" } else { "i" };
             let finished = flow_run(&sandbox, key, None);
-            assert_eq!(finished.ending, Ending::Exit(1), "{backend}: {}", text(&finished));
+            assert_eq!(finished.ending, ProgramEnding::Exit(1), "{backend}: {}", text(&finished));
             assert!(text(&finished).contains("ended with status 3"), "{}", text(&finished));
             server.left();
         }

@@ -1,6 +1,6 @@
 //! A repository rebuilt from an older copy of git's part and the journals of today.
 
-use agentic_testkit::{Ending, Sandbox, Setup};
+use agentic_testkit::{ProgramEnding, Sandbox, Setup};
 
 use crate::stage::{AFTER_AT, script_ok, text};
 use crate::state::State;
@@ -35,7 +35,7 @@ fn rebuild(checkpoint: &str) {
     script_ok(&sandbox, AFTER_THE_COPY, AFTER_AT);
     let wanted = State::read(&sandbox);
     let finished = crate::stage::script(&sandbox, &format!("set -e\n{REBUILD}"), AFTER_AT, &[]);
-    assert_eq!(finished.ending, Ending::Exit(0), "{}", text(&finished));
+    assert_eq!(finished.ending, ProgramEnding::Exit(0), "{}", text(&finished));
     let found = State::read(&sandbox);
     let differences = wanted.difference("rebuilt", &found);
     assert_eq!(differences, Vec::<String>::new(), "{}", text(&finished));

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use agentic_testkit::{Ending, Finished, Sandbox, Setup};
+use agentic_testkit::{FinishedProgram, ProgramEnding, Sandbox, Setup};
 use serde_json::Value as Json;
 
 use crate::mount::{FILL, NOT_PERMITTED, ON_A_MOUNT, PAGES_FREE};
@@ -120,7 +120,7 @@ struct Place<'c> {
     effects: String,
     wanted: Outcome,
     /// How the verb ends where nothing is in its way.
-    code: Ending,
+    code: ProgramEnding,
 }
 
 impl Outcome {
@@ -142,11 +142,11 @@ impl Place<'_> {
         let wanted =
             Outcome { sessions: BTreeMap::new(), effects: String::new(), heads: String::new() };
         let mut place =
-            Place { case, sandbox, effects: String::new(), wanted, code: Ending::Exit(0) };
+            Place { case, sandbox, effects: String::new(), wanted, code: ProgramEnding::Exit(0) };
         script_ok(&place.sandbox, "agentic spawn alice -m x", BEFORE_AT);
         if let Some(before) = case.before {
             let begun = place.run(before, BEFORE_AT, &[]);
-            assert!(matches!(begun.ending, Ending::Exit(0 | 4)), "{}", text(&begun));
+            assert!(matches!(begun.ending, ProgramEnding::Exit(0 | 4)), "{}", text(&begun));
         }
         place.effects = place.read_effects();
         place.sandbox.save("before").expect("writable");
@@ -170,7 +170,7 @@ impl Place<'_> {
         std::fs::write(self.log(), &self.effects).expect("writable");
     }
 
-    fn run(&self, lines: &str, at: &str, variables: &[(&str, &str)]) -> Finished {
+    fn run(&self, lines: &str, at: &str, variables: &[(&str, &str)]) -> FinishedProgram {
         let path = |name: &str| self.sandbox.root().join(name).to_string_lossy().into_owned();
         let (flow, next, log) = (path("flow.rhai"), path("next.rhai"), path("effects"));
         let own = [("FLOW", flow.as_str()), ("NEXT", next.as_str()), ("LOG", log.as_str())];
@@ -183,8 +183,10 @@ impl Place<'_> {
         let finished = self.run(line, self.case.at, &[]);
         let said = || format!("`{line}` said: {}", text(&finished));
         match finished.ending {
-            Ending::Exit(0) => serde_json::from_slice(&finished.stdout).map_err(|_| said()),
-            Ending::Exit(_) | Ending::Signal(_) | Ending::TimeLimit => Err(said()),
+            ProgramEnding::Exit(0) => serde_json::from_slice(&finished.stdout).map_err(|_| said()),
+            ProgramEnding::Exit(_) | ProgramEnding::Signal(_) | ProgramEnding::TimeLimit => {
+                Err(said())
+            }
         }
     }
 
@@ -228,21 +230,21 @@ impl Place<'_> {
     }
 
     /// Checks how a verb ended that found no room, and goes on with room.
-    fn check(&self, finished: &Finished) -> Vec<String> {
+    fn check(&self, finished: &FinishedProgram) -> Vec<String> {
         let mut broken = Vec::new();
         let said = text(finished);
         let is_told = said.contains("error:") && said.contains("hint:");
         // A tick says which session could not go on, and goes on with the others.
-        let is_tick = self.case.name == "tick" && finished.ending == Ending::Exit(0);
+        let is_tick = self.case.name == "tick" && finished.ending == ProgramEnding::Exit(0);
         if finished.ending != self.code
             && !is_tick
-            && !(finished.ending == Ending::Exit(1) && is_told)
+            && !(finished.ending == ProgramEnding::Exit(1) && is_told)
         {
             broken.push(format!("it ends with {:?}", finished.ending));
         }
         let sound = "git fsck --strict --no-dangling --no-progress && agentic doctor && agentic session list";
         let sound = self.run(sound, self.case.at, &[]);
-        if sound.ending != Ending::Exit(0) {
+        if sound.ending != ProgramEnding::Exit(0) {
             broken.push(format!("it is not sound: {}", text(&sound)));
         }
         let again = self.run(self.case.again, self.case.at, &[]);
@@ -304,7 +306,7 @@ fn a_session_on_a_full_filesystem_comes_to_the_same_end() {
             let pages = pages.to_string();
             let variables = [("INSIDE", FILL), ("VERB", case.verb), ("PAGES", pages.as_str())];
             let finished = place.run(ON_A_MOUNT, case.at, &variables);
-            if finished.ending == Ending::Exit(NOT_PERMITTED) {
+            if finished.ending == ProgramEnding::Exit(NOT_PERMITTED) {
                 n_skipped += 1;
                 continue;
             }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use agentic_testkit::{Ending, Finished, Sandbox, run};
+use agentic_testkit::{FinishedProgram, ProgramEnding, Sandbox, run};
 
 use crate::state::State;
 use crate::verb::Verb;
@@ -38,7 +38,7 @@ impl<'a> Stage<'a> {
         let copy = copy_when_synced(&sandbox, "before-synced");
         let lines = format!("set -eo pipefail\n{}", verb.before);
         let finished = script(&sandbox, &lines, BEFORE_AT, &watch_syncs(&log, &copy));
-        assert_eq!(finished.ending, Ending::Exit(0), "{}: {}", verb.name, text(&finished));
+        assert_eq!(finished.ending, ProgramEnding::Exit(0), "{}: {}", verb.name, text(&finished));
         let before = State::read(&sandbox);
         sandbox.save("before").expect("writable");
         script_ok(&sandbox, verb.run, VERB_AT);
@@ -53,12 +53,12 @@ impl<'a> Stage<'a> {
     }
 
     /// Runs the verb with more variables in its environment.
-    pub fn run(&self, variables: &[(&str, &str)]) -> Finished {
+    pub fn run(&self, variables: &[(&str, &str)]) -> FinishedProgram {
         script(&self.sandbox, self.verb.run, VERB_AT, variables)
     }
 
     /// Runs the next ordinary command, which finishes what is unfinished.
-    pub fn next_command(&self) -> Finished {
+    pub fn next_command(&self) -> FinishedProgram {
         script(&self.sandbox, "agentic agents --json", AFTER_AT, &[])
     }
 
@@ -69,7 +69,7 @@ impl<'a> Stage<'a> {
         let finished = script(&self.sandbox, checks, AFTER_AT, &[]);
         let said = text(&finished);
         let is_sound = said.contains("\"sound\":true") && said.contains("\"locks\":[]");
-        if finished.ending != Ending::Exit(0) || !is_sound {
+        if finished.ending != ProgramEnding::Exit(0) || !is_sound {
             broken.push(format!("unsound: {said}"));
         }
         broken.extend(State::leftovers(&self.sandbox));
@@ -83,8 +83,8 @@ impl<'a> Stage<'a> {
         let is_done = *found == self.after;
         let expected: &[i32] = if is_done { self.verb.again } else { &[0] };
         let code = match finished.ending {
-            Ending::Exit(code) => code,
-            Ending::Signal(_) | Ending::TimeLimit => -1,
+            ProgramEnding::Exit(code) => code,
+            ProgramEnding::Signal(_) | ProgramEnding::TimeLimit => -1,
         };
         if !expected.contains(&code) {
             broken.push(format!("the repetition ends with {code}: {}", text(&finished)));
@@ -114,7 +114,12 @@ pub fn copy_when_synced(sandbox: &Sandbox, name: &str) -> String {
 }
 
 /// Runs a script of the shell in the sandbox.
-pub fn script(sandbox: &Sandbox, lines: &str, now: &str, variables: &[(&str, &str)]) -> Finished {
+pub fn script(
+    sandbox: &Sandbox,
+    lines: &str,
+    now: &str,
+    variables: &[(&str, &str)],
+) -> FinishedProgram {
     let mut command = sandbox.command("bash", sandbox.start());
     command.arg("-c").arg(lines).env("AGENTIC_NOW", now).envs(variables.iter().copied());
     for variable in ["GIT_AUTHOR_DATE", "GIT_COMMITTER_DATE"] {
@@ -126,12 +131,12 @@ pub fn script(sandbox: &Sandbox, lines: &str, now: &str, variables: &[(&str, &st
 /// Runs a script in which every command must succeed.
 pub fn script_ok(sandbox: &Sandbox, lines: &str, now: &str) -> String {
     let finished = script(sandbox, &format!("set -eo pipefail\n{lines}"), now, &[]);
-    assert_eq!(finished.ending, Ending::Exit(0), "{lines}: {}", text(&finished));
+    assert_eq!(finished.ending, ProgramEnding::Exit(0), "{lines}: {}", text(&finished));
     String::from_utf8_lossy(&finished.stdout).into_owned()
 }
 
 /// Returns what a program said, on both streams.
-pub fn text(finished: &Finished) -> String {
+pub fn text(finished: &FinishedProgram) -> String {
     let bytes = [finished.stdout.as_slice(), finished.stderr.as_slice()].concat();
     String::from_utf8_lossy(&bytes).trim().to_owned()
 }

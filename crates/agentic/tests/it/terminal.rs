@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use agentic_testkit::{Ending, Sandbox, Setup, run};
+use agentic_testkit::{ProgramEnding, Sandbox, Setup, run};
 
 use crate::loopback::{Model, Reply};
 use crate::stage::text;
@@ -66,7 +66,7 @@ fn sandbox(model: &Model) -> Sandbox {
 
 /// Runs `agentic` on a terminal where somebody types a line after each prompt. Returns the exit
 /// code and what was to be seen.
-fn sit(sandbox: &Sandbox, arguments: &[&str], typed: &[(&str, &str)]) -> (Ending, String) {
+fn sit(sandbox: &Sandbox, arguments: &[&str], typed: &[(&str, &str)]) -> (ProgramEnding, String) {
     let talk: Vec<[&str; 2]> = typed.iter().map(|(prompt, line)| [*prompt, *line]).collect();
     let talk = serde_json::to_string(&talk).expect("texts are JSON");
     let mut command = sandbox.command("python3", sandbox.start());
@@ -96,7 +96,7 @@ fn a_reply_is_shown_while_it_is_written() {
         let sandbox = sandbox(&model);
         let input = ["--input", r#"{"topic":"tea","n":1}"#];
         let (ending, shown) = sit(&sandbox, &[flags, &input].concat(), &[]);
-        assert_eq!(ending, Ending::Exit(0), "{shown}");
+        assert_eq!(ending, ProgramEnding::Exit(0), "{shown}");
         // What could steer the terminal is left out of what is shown, not out of the value.
         assert!(shown.contains("Tea is green[2J.\n"), "{shown:?}");
         assert!(shown.contains("\"n\": 1"), "{shown:?}");
@@ -112,7 +112,7 @@ fn without_a_terminal_nothing_is_shown_or_asked() {
         let mut command = sandbox.command("agentic", sandbox.start());
         command.args(flags).args(["--input", r#"{"topic":"tea","n":1}"#]);
         let finished = run(command, b"", LIMIT).expect("the program can be started");
-        assert_eq!(finished.ending, Ending::Exit(0), "{}", text(&finished));
+        assert_eq!(finished.ending, ProgramEnding::Exit(0), "{}", text(&finished));
         assert!(!String::from_utf8_lossy(&finished.stderr).contains("green"));
         assert!(model.asked()[0].get("stream").is_none_or(|stream| stream == false));
         let mut command = sandbox.command("agentic", sandbox.start());
@@ -121,7 +121,7 @@ fn without_a_terminal_nothing_is_shown_or_asked() {
             flags.iter().copied().filter(|flag| !["--run-id", "k"].contains(flag)).collect();
         command.args(flags).args(key).args(["--input", r#"{"topic":"coffee"}"#]);
         let finished = run(command, b"7\n", LIMIT).expect("the program can be started");
-        assert_eq!(finished.ending, Ending::Exit(1), "{}", text(&finished));
+        assert_eq!(finished.ending, ProgramEnding::Exit(1), "{}", text(&finished));
         assert!(text(&finished).contains("`input.n` is missing"), "{}", text(&finished));
         assert_eq!(model.asked().len(), 1);
     }
@@ -134,17 +134,17 @@ fn a_missing_input_is_asked_for() {
         let sandbox = sandbox(&model);
         let typed = [("input.topic: ", "42\n"), ("input.n: ", "7\n")];
         let (ending, shown) = sit(&sandbox, flags, &typed);
-        assert_eq!(ending, Ending::Exit(0), "{shown}");
+        assert_eq!(ending, ProgramEnding::Exit(0), "{shown}");
         assert!(shown.contains("\"n\": 7"), "{shown}");
         let asked = model.asked();
         assert!(asked[0].to_string().contains("42"), "a topic is a text: {asked:?}");
         if flags == AS_SESSION {
             // What was answered is recorded: nobody is asked again.
             let (ending, shown) = sit(&sandbox, flags, &[]);
-            assert_eq!(ending, Ending::Exit(0), "{shown}");
+            assert_eq!(ending, ProgramEnding::Exit(0), "{shown}");
             assert!(!shown.contains("input."), "{shown}");
             let (ending, shown) = sit(&sandbox, &["session", "replay", "run-k"], &[]);
-            assert_eq!(ending, Ending::Exit(0), "{shown}");
+            assert_eq!(ending, ProgramEnding::Exit(0), "{shown}");
             assert!(!shown.contains("input."), "{shown}");
             assert_eq!(model.asked().len(), 1);
         }
@@ -162,7 +162,7 @@ fn an_input_of_the_wrong_type_and_the_end_of_typing_are_refused() {
         let model = speaking();
         let sandbox = sandbox(&model);
         let (ending, shown) = sit(&sandbox, IN_MEMORY, typed);
-        assert_eq!(ending, Ending::Exit(1), "{shown}");
+        assert_eq!(ending, ProgramEnding::Exit(1), "{shown}");
         assert!(shown.contains(wanted), "{shown}");
         assert_eq!(model.asked().len(), 0);
     }
@@ -180,32 +180,32 @@ fn with_configuration() -> (Model, Sandbox) {
 fn what_came_with_the_repository_is_shown_before_it_is_allowed() {
     let (model, sandbox) = with_configuration();
     let (ending, shown) = sit(&sandbox, &["allow"], &[("[y/N]", "\n")]);
-    assert_eq!(ending, Ending::Exit(1), "{shown}");
+    assert_eq!(ending, ProgramEnding::Exit(1), "{shown}");
     let asked = shown.find("Let it count? [y/N]").expect("a person is asked");
     assert!(shown[..asked].contains(&model.url), "{shown}");
     assert!(shown[asked..].contains("withheld agentic.toml"), "{shown}");
     assert!(shown.contains("`agentic.toml` was not allowed"), "{shown}");
 
     let (ending, shown) = sit(&sandbox, &["allow"], &[("[y/N]", "yes\n")]);
-    assert_eq!(ending, Ending::Exit(0), "{shown}");
+    assert_eq!(ending, ProgramEnding::Exit(0), "{shown}");
     assert!(shown.contains("allowed agentic.toml"), "{shown}");
     // Nobody is asked twice about the same content.
     let (ending, shown) = sit(&sandbox, &["allow"], &[]);
-    assert_eq!(ending, Ending::Exit(0), "{shown}");
+    assert_eq!(ending, ProgramEnding::Exit(0), "{shown}");
     assert!(!shown.contains("[y/N]"), "{shown}");
 
     let (ending, shown) = sit(&sandbox, &["allow", "--revoke"], &[]);
-    assert_eq!(ending, Ending::Exit(0), "{shown}");
+    assert_eq!(ending, ProgramEnding::Exit(0), "{shown}");
     assert!(shown.contains("revoked agentic.toml"), "{shown}");
     let (ending, shown) = sit(&sandbox, &["allow"], &[("[y/N]", "n\n")]);
-    assert_eq!(ending, Ending::Exit(1), "{shown}");
+    assert_eq!(ending, ProgramEnding::Exit(1), "{shown}");
 }
 
 #[test]
 fn a_configuration_that_changed_is_asked_about_anew() {
     let (_model, sandbox) = with_configuration();
     let (ending, shown) = sit(&sandbox, &["allow"], &[("[y/N]", "y\n")]);
-    assert_eq!(ending, Ending::Exit(0), "{shown}");
+    assert_eq!(ending, ProgramEnding::Exit(0), "{shown}");
     let path = sandbox.start().join("agentic.toml");
     let text = std::fs::read_to_string(&path).expect("it is there");
     // What is hidden in a name can neither move the cursor nor steer the screen.
@@ -213,7 +213,7 @@ fn a_configuration_that_changed_is_asked_about_anew() {
     std::fs::write(&path, format!("{text}{more}")).expect("the sandbox is writable");
     // The end of what is typed is no answer, so it is a no.
     let (ending, shown) = sit(&sandbox, &["allow"], &[("[y/N]", "\u{4}")]);
-    assert_eq!(ending, Ending::Exit(1), "{shown}");
+    assert_eq!(ending, ProgramEnding::Exit(1), "{shown}");
     assert!(shown.contains("starts `./server.sh`"), "{shown}");
     assert!(!shown.contains("\u{1b}[2J"), "{shown:?}");
 }
@@ -233,7 +233,7 @@ fn lines_of_the_repl_are_edited_and_remembered() {
         (READY, ":exit\r"),
     ];
     let (ending, shown) = sit(&sandbox, &["repl", "--mock"], &typed);
-    assert_eq!(ending, Ending::Exit(0), "{shown}");
+    assert_eq!(ending, ProgramEnding::Exit(0), "{shown}");
     assert!(shown.contains("\n42\n"), "{shown}");
     // The next time the third line above the second is the last question of this time.
     let typed = [
@@ -243,6 +243,6 @@ fn lines_of_the_repl_are_edited_and_remembered() {
         (READY, ":exit\r"),
     ];
     let (ending, shown) = sit(&sandbox, &["repl", "--mock"], &typed);
-    assert_eq!(ending, Ending::Exit(0), "{shown}");
+    assert_eq!(ending, ProgramEnding::Exit(0), "{shown}");
     assert!(shown.contains("\n44\n"), "{shown}");
 }

@@ -4,7 +4,7 @@
 use std::os::unix::fs::PermissionsExt as _;
 use std::time::Duration;
 
-use agentic_testkit::{Ending, Finished, Sandbox, Setup, run};
+use agentic_testkit::{FinishedProgram, ProgramEnding, Sandbox, Setup, run};
 use serde_json::{Value as Json, json};
 
 use crate::loopback::{Model, Reply};
@@ -57,7 +57,7 @@ fn sandbox(model: &Model) -> Sandbox {
 }
 
 /// Runs a command line; aborts before the answer of this number.
-fn perform(sandbox: &Sandbox, line: &str, crash_at: Option<u64>) -> Finished {
+fn perform(sandbox: &Sandbox, line: &str, crash_at: Option<u64>) -> FinishedProgram {
     let mut command = sandbox.command("sh", sandbox.start());
     command.args(["-c", &format!("exec agentic {line}")]);
     if let Some(number) = crash_at {
@@ -69,9 +69,9 @@ fn perform(sandbox: &Sandbox, line: &str, crash_at: Option<u64>) -> Finished {
 const RUN: &str = r#"run main.agent main --input '{"t":"tea"}' --tool look=./look"#;
 const SESSION: &str = "--session --run-id k";
 
-fn assert_result(finished: &Finished, wanted: &str) {
+fn assert_result(finished: &FinishedProgram, wanted: &str) {
     let given = serde_json::from_slice::<Json>(&finished.stdout).ok();
-    let is_done = finished.ending == Ending::Exit(0);
+    let is_done = finished.ending == ProgramEnding::Exit(0);
     assert!(is_done && given.is_some_and(|it| it["result"] == wanted), "{}", text(finished));
 }
 
@@ -165,7 +165,7 @@ fn a_model_calls_programs_and_the_web() {
     assert_eq!(tools[4], found);
 }
 
-fn with_results(sandbox: &Sandbox, given: &str) -> Finished {
+fn with_results(sandbox: &Sandbox, given: &str) -> FinishedProgram {
     let mut command = sandbox.command("sh", sandbox.start());
     command.args(["-c", &format!("exec agentic {RUN}")]).env("AGENTLANG_WEB_RESULTS", given);
     run(command, b"", LIMIT).expect("there is a shell")
@@ -183,7 +183,7 @@ fn the_environment_says_how_many_hits_a_search_gives() {
 fn a_search_that_nobody_can_make_is_a_failed_attempt() {
     let sandbox = sandbox(&scout());
     let failed = with_results(&sandbox, "many");
-    assert_eq!(failed.ending, Ending::Exit(1), "{}", text(&failed));
+    assert_eq!(failed.ending, ProgramEnding::Exit(1), "{}", text(&failed));
     let wanted = "Tool 'web_search' failed: unconfigured: `AGENTLANG_WEB_RESULTS` is no number";
     assert!(text(&failed).contains(wanted), "{}", text(&failed));
 }
@@ -195,13 +195,13 @@ fn a_conversation_that_is_killed_anywhere_goes_on_there() {
         let sandbox = sandbox(&model);
         let line = format!("{RUN} {SESSION} --output-trace trace.json");
         let killed = perform(&sandbox, &line, Some(number));
-        assert!(matches!(killed.ending, Ending::Signal(_)), "{number}: {}", text(&killed));
+        assert!(matches!(killed.ending, ProgramEnding::Signal(_)), "{number}: {}", text(&killed));
         let mut resumed = perform(&sandbox, &line, None);
         if PROGRAMS.contains(&number) {
             // Nobody knows what the program did before the kill.
-            assert_eq!(resumed.ending, Ending::Exit(4), "{number}: {}", text(&resumed));
+            assert_eq!(resumed.ending, ProgramEnding::Exit(4), "{number}: {}", text(&resumed));
             let decided = perform(&sandbox, "decide run-k approve", None);
-            assert_eq!(decided.ending, Ending::Exit(0), "{number}: {}", text(&decided));
+            assert_eq!(decided.ending, ProgramEnding::Exit(0), "{number}: {}", text(&decided));
             resumed = perform(&sandbox, &line, None);
         }
         assert_result(&resumed, &note(3));
@@ -214,7 +214,7 @@ fn a_conversation_that_is_killed_anywhere_goes_on_there() {
         assert_eq!(tools, 3, "{number}");
         for verb in ["verify", "replay"] {
             let checked = perform(&sandbox, &format!("session {verb} run-k"), None);
-            assert_eq!(checked.ending, Ending::Exit(0), "{number}: {}", text(&checked));
+            assert_eq!(checked.ending, ProgramEnding::Exit(0), "{number}: {}", text(&checked));
         }
         assert_eq!(model.asked().len(), n_asked, "a replay asks nothing");
     }
@@ -261,7 +261,7 @@ fn hostile_wishes_are_failed_attempts() {
     for (reply, wanted) in table {
         let model = Model::new(move |_, _| reply.clone());
         let failed = perform(&sandbox(&model), RUN, None);
-        assert_eq!(failed.ending, Ending::Exit(1), "{wanted}: {}", text(&failed));
+        assert_eq!(failed.ending, ProgramEnding::Exit(1), "{wanted}: {}", text(&failed));
         assert!(text(&failed).contains(wanted), "{wanted}: {}", text(&failed));
         assert!(text(&failed).len() < 4000, "{wanted}: {}", text(&failed).len());
     }
@@ -271,7 +271,7 @@ fn hostile_wishes_are_failed_attempts() {
 fn a_tool_that_nobody_performs_is_named() {
     let model = scout();
     let failed = perform(&sandbox(&model), &RUN.replace("--tool look=./look", ""), None);
-    assert_eq!(failed.ending, Ending::Exit(1), "{}", text(&failed));
+    assert_eq!(failed.ending, ProgramEnding::Exit(1), "{}", text(&failed));
     let wanted = "No runtime handler registered for tool 'look'.";
     assert!(text(&failed).contains(wanted), "{}", text(&failed));
 }

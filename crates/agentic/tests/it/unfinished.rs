@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use agentic_testkit::{Ending, Finished, Sandbox, Setup, run};
+use agentic_testkit::{FinishedProgram, ProgramEnding, Sandbox, Setup, run};
 use serde_json::{Value as Json, json};
 
 use crate::loopback::{Model, Reply};
@@ -61,7 +61,7 @@ fn sandbox(model: &Model) -> Sandbox {
     sandbox
 }
 
-fn agentic(sandbox: &Sandbox, arguments: &[&str]) -> Finished {
+fn agentic(sandbox: &Sandbox, arguments: &[&str]) -> FinishedProgram {
     let mut command = sandbox.command("agentic", sandbox.start());
     command.args(arguments);
     run(command, b"", LIMIT).expect("the program can be started")
@@ -70,7 +70,7 @@ fn agentic(sandbox: &Sandbox, arguments: &[&str]) -> Finished {
 /// Runs a program that fails; returns what it prints as JSON.
 fn failed(sandbox: &Sandbox, arguments: &[&str]) -> Json {
     let finished = agentic(sandbox, arguments);
-    assert_eq!(finished.ending, Ending::Exit(1), "{arguments:?}: {}", text(&finished));
+    assert_eq!(finished.ending, ProgramEnding::Exit(1), "{arguments:?}: {}", text(&finished));
     serde_json::from_slice(&finished.stdout)
         .unwrap_or_else(|_| panic!("{arguments:?}: {}", text(&finished)))
 }
@@ -146,7 +146,7 @@ fn a_session_tells_what_happened_before_it_failed() {
     let written: Json = serde_json::from_str(&written).expect("it is JSON");
     assert_eq!(written["trace"], said["trace"]);
     let replayed = agentic(&sandbox, &["session", "replay", "--all"]);
-    assert_eq!(replayed.ending, Ending::Exit(0), "{}", text(&replayed));
+    assert_eq!(replayed.ending, ProgramEnding::Exit(0), "{}", text(&replayed));
 }
 
 #[test]
@@ -178,7 +178,7 @@ fn a_hint_that_a_model_refuses_is_left_out_of_the_next_attempts_and_said() {
     let hinted = CONTRACT.replace("attempts: 3", "attempts: 3, temperature: 0.5, debug: true");
     std::fs::write(sandbox.start().join("contract.as"), hinted).expect("writable");
     let finished = agentic(&sandbox, &["run", "contract.as", "--quiet"]);
-    assert_eq!(finished.ending, Ending::Exit(0), "{}", text(&finished));
+    assert_eq!(finished.ending, ProgramEnding::Exit(0), "{}", text(&finished));
     assert_eq!(model.take_n_asked(), 3);
     let said = String::from_utf8_lossy(&finished.stderr);
     for wanted in ["does not take it:\ntemperature", "Raw output:\nno JSON", "Validation:\nok"] {
@@ -200,7 +200,7 @@ fn what_attempts_of_a_task_cost_is_added_up() {
     for flags in [&[][..], &["--session", "--run-id", "k"]] {
         let run = ["run", "main.agent", "main", "--input", r#"{"t":"tea"}"#, "--output-trace", "t"];
         let finished = agentic(&sandbox, &[&run, flags].concat());
-        assert_eq!(finished.ending, Ending::Exit(0), "{}", text(&finished));
+        assert_eq!(finished.ending, ProgramEnding::Exit(0), "{}", text(&finished));
         let trace = std::fs::read_to_string(sandbox.start().join("t")).expect("it was written");
         let trace: Json = serde_json::from_str(&trace).expect("it is JSON");
         let event = trace["trace"].as_array().and_then(|events| events.last()).expect("an end");
@@ -213,5 +213,5 @@ fn what_attempts_of_a_task_cost_is_added_up() {
         }
     }
     let replayed = agentic(&sandbox, &["session", "replay", "--all"]);
-    assert_eq!(replayed.ending, Ending::Exit(0), "{}", text(&replayed));
+    assert_eq!(replayed.ending, ProgramEnding::Exit(0), "{}", text(&replayed));
 }

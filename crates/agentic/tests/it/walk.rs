@@ -4,7 +4,7 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
-use agentic_testkit::Ending;
+use agentic_testkit::ProgramEnding;
 
 use crate::stage::{Stage, text};
 use crate::state::State;
@@ -88,7 +88,7 @@ fn walk(stage: &Stage<'_>, mishap: Mishap) -> (usize, Vec<String>) {
             }
         };
         let is_reached = match mishap {
-            Mishap::Crash => finished.ending != Ending::Exit(0),
+            Mishap::Crash => finished.ending != ProgramEnding::Exit(0),
             Mishap::Failure => text(&finished).contains("made to fail at"),
             Mishap::Collection => mark.exists(),
         };
@@ -106,15 +106,15 @@ fn walk(stage: &Stage<'_>, mishap: Mishap) -> (usize, Vec<String>) {
     panic!("`{}` never came to its end; it said at last: {said}", stage.verb.name);
 }
 
-fn check_step(stage: &Stage<'_>, mishap: Mishap, ending: &Ending) -> Vec<String> {
+fn check_step(stage: &Stage<'_>, mishap: Mishap, ending: &ProgramEnding) -> Vec<String> {
     let mut broken = Vec::new();
     let next = stage.next_command();
-    if next.ending != Ending::Exit(0) {
+    if next.ending != ProgramEnding::Exit(0) {
         broken.push(format!("the next command fails: {}", text(&next)));
     }
     let found = State::read(&stage.sandbox);
     if stage.verb.whole == Whole::Always {
-        let expected: &[&State] = match (mishap, *ending == Ending::Exit(0)) {
+        let expected: &[&State] = match (mishap, *ending == ProgramEnding::Exit(0)) {
             (Mishap::Crash, false) => &[&stage.before, &stage.after],
             (_, true) => &[&stage.after],
             (Mishap::Failure | Mishap::Collection, false) => &[&stage.before],
@@ -123,7 +123,7 @@ fn check_step(stage: &Stage<'_>, mishap: Mishap, ending: &Ending) -> Vec<String>
             broken.extend(expected[0].difference("afterwards", &found));
         }
     }
-    if mishap == Mishap::Collection && *ending != Ending::Exit(0) {
+    if mishap == Mishap::Collection && *ending != ProgramEnding::Exit(0) {
         broken.push(format!("the verb ends with {ending:?}"));
     }
     broken.extend(stage.check_sound());

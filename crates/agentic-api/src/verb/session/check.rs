@@ -2,27 +2,27 @@
 
 use agentic_model::guidance::ErrorClass;
 use agentic_session as session;
-use agentic_session::Verdict;
+use agentic_session::ReplayVerdict;
 use agentic_session::error::SessionError;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::FlowSource;
-use crate::verb::{Completion, Reply, Verb};
+use crate::verb::{Reply, Verb, VerbCompletion};
 use crate::view::{ComparedView, VerdictView, VerifyView};
 use crate::{Caller, Refusal};
 
 /// Run sessions again from their records, compare, perform nothing.
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
-pub struct SessionReplay {
+pub struct ReplaySessions {
     /// An id or a prefix of it, or an agent; all sessions without.
     pub session: Option<String>,
     /// With another program.
     pub flow: Option<FlowSource>,
 }
 
-impl Verb for SessionReplay {
+impl Verb for ReplaySessions {
     type Answer = Vec<VerdictView>;
 
     fn run(self, caller: &Caller<'_>) -> Result<Reply<Vec<VerdictView>>, Refusal> {
@@ -37,14 +37,14 @@ impl Verb for SessionReplay {
             let verdict = session::replay(space, id, flow.as_ref())?;
             // What is damaged weighs more than what diverges.
             reply.completion = match (&verdict, reply.completion) {
-                (Verdict::Same, earlier)
-                | (Verdict::Diverged(_), earlier @ Completion::Over(_)) => earlier,
-                (Verdict::Diverged(_), _) => Completion::Short(Refusal::new(
+                (ReplayVerdict::Same, earlier)
+                | (ReplayVerdict::Diverged(_), earlier @ VerbCompletion::Over(_)) => earlier,
+                (ReplayVerdict::Diverged(_), _) => VerbCompletion::Short(Refusal::new(
                     ErrorClass::Diverged,
                     "a program does something else than was recorded",
                     "keep the pinned program, or fork before the record that differs with `agentic session fork --at N --flow F`",
                 )),
-                (Verdict::Corrupt(_), _) => Completion::Over(ErrorClass::Corrupt),
+                (ReplayVerdict::Corrupt(_), _) => VerbCompletion::Over(ErrorClass::Corrupt),
             };
             reply.answer.push(VerdictView::new(id.to_string(), &verdict));
         }
@@ -71,12 +71,12 @@ impl Verb for SessionVerify {
         let id = space.find_session(&self.session)?;
         let summary = space.session(&id)?;
         match session::replay(space, &id, None)? {
-            Verdict::Same => {}
-            Verdict::Diverged(divergence) => {
+            ReplayVerdict::Same => {}
+            ReplayVerdict::Diverged(divergence) => {
                 let error = SessionError::Diverged { id: id.short(), divergence };
                 return Err(session::Error::Session(error).into());
             }
-            Verdict::Corrupt(reason) => {
+            ReplayVerdict::Corrupt(reason) => {
                 let what = format!("session {}", id.short());
                 return Err(agentic_store::Error::corrupt(what, reason).into());
             }

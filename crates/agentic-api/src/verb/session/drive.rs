@@ -5,7 +5,7 @@ use agentic_replay::SessionId;
 use agentic_replay::record::CancelMode;
 use agentic_session as session;
 use agentic_session::engine::key_or_fresh;
-use agentic_session::{Begin, Children, ForkPlan};
+use agentic_session::{Begin, ChildrenOfFork, ForkPlan};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -154,8 +154,8 @@ impl SessionFork {
             set: self.set.into_iter().map(|set| (set.seq, set.value)).collect(),
             who: principal(space)?,
             children: match self.children {
-                ForkedChildren::Share => Children::Share,
-                ForkedChildren::Fork => Children::Fork,
+                ForkedChildren::Share => ChildrenOfFork::Share,
+                ForkedChildren::Fork => ChildrenOfFork::Fork,
             },
         };
         Ok(session::fork(space, &id, &plan)?)

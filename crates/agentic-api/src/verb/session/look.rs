@@ -8,13 +8,13 @@ use agentic_model::guidance::ErrorClass;
 use agentic_replay::SessionId;
 use agentic_session as session;
 use agentic_session::outlook::is_unattended;
-use agentic_session::{SessionSpace, State, Summary};
+use agentic_session::{SessionSpace, SessionState, Summary};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::caller::agent_name;
-use crate::verb::{Completion, Reply, Verb};
-use crate::view::{Attendance, DiffView, SessionView};
+use crate::verb::{Reply, Verb, VerbCompletion};
+use crate::view::{AttendanceView, DiffView, SessionView};
 use crate::{Caller, Notice, Refusal};
 
 /// A session with more records than this is named as a long one: each cold resume reads them all.
@@ -60,7 +60,7 @@ pub fn session_reply(
                 _ => "`agentic session show` shows every request and answer",
             };
             let message = format!("{}: {}", failure.code, failure.message);
-            Completion::Short(Refusal::new(class_of_end(&summary), &message, hint))
+            VerbCompletion::Short(Refusal::new(class_of_end(&summary), &message, hint))
         }
         Some(_) | None => completion(space, &summary),
     };
@@ -70,29 +70,31 @@ pub fn session_reply(
 
 fn class_of_end(summary: &Summary) -> ErrorClass {
     match summary.state {
-        State::Diverged => ErrorClass::Diverged,
-        State::Done
-        | State::Running
-        | State::Waiting
-        | State::Held
-        | State::Failed
-        | State::Cancelled => ErrorClass::Refused,
+        SessionState::Diverged => ErrorClass::Diverged,
+        SessionState::Done
+        | SessionState::Running
+        | SessionState::Waiting
+        | SessionState::Held
+        | SessionState::Failed
+        | SessionState::Cancelled => ErrorClass::Refused,
     }
 }
 
 /// Says how far a session came. One that waits for a held child is held too.
-fn completion(space: &SessionSpace, summary: &Summary) -> Completion {
+fn completion(space: &SessionSpace, summary: &Summary) -> VerbCompletion {
     match summary.state {
-        State::Done | State::Running => Completion::Whole,
-        State::Waiting if summary.until.is_none() && has_held_child(space, summary) => {
-            Completion::Held
+        SessionState::Done | SessionState::Running => VerbCompletion::Whole,
+        SessionState::Waiting if summary.until.is_none() && has_held_child(space, summary) => {
+            VerbCompletion::Held
         }
         // Nobody could answer: a key is missing, or a server is gone.
-        State::Waiting if session::unanswered(space, summary).is_some() => Completion::Held,
-        State::Waiting => Completion::Whole,
-        State::Held => Completion::Held,
-        State::Failed | State::Cancelled | State::Diverged => {
-            Completion::Over(class_of_end(summary))
+        SessionState::Waiting if session::unanswered(space, summary).is_some() => {
+            VerbCompletion::Held
+        }
+        SessionState::Waiting => VerbCompletion::Whole,
+        SessionState::Held => VerbCompletion::Held,
+        SessionState::Failed | SessionState::Cancelled | SessionState::Diverged => {
+            VerbCompletion::Over(class_of_end(summary))
         }
     }
 }
@@ -100,7 +102,7 @@ fn completion(space: &SessionSpace, summary: &Summary) -> Completion {
 fn has_held_child(space: &SessionSpace, summary: &Summary) -> bool {
     let children = session::children(space, &summary.id).unwrap_or_default();
     let mut summaries = children.iter().filter_map(|id| space.session(id).ok());
-    summaries.any(|child| matches!(completion(space, &child), Completion::Held))
+    summaries.any(|child| matches!(completion(space, &child), VerbCompletion::Held))
 }
 
 /// Shows sessions in short, those too that cannot be read.
@@ -121,10 +123,10 @@ pub(super) fn summaries(
     Ok(views)
 }
 
-fn attendance(space: &SessionSpace, summary: &Summary) -> Result<Attendance, Refusal> {
+fn attendance(space: &SessionSpace, summary: &Summary) -> Result<AttendanceView, Refusal> {
     Ok(match is_unattended(space, summary)? {
-        true => Attendance::Wanted,
-        false => Attendance::NotWanted,
+        true => AttendanceView::Wanted,
+        false => AttendanceView::NotWanted,
     })
 }
 

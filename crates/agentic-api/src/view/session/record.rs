@@ -1,7 +1,7 @@
 //! A record of a session, as whoever watches it is told.
 
 use agentic_model::json;
-use agentic_session::Noted;
+use agentic_session::NotedRecord;
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value as Json;
@@ -31,8 +31,8 @@ pub struct RecordView {
     pub record: Json,
 }
 
-impl From<&Noted> for RecordView {
-    fn from(noted: &Noted) -> RecordView {
+impl From<&NotedRecord> for RecordView {
+    fn from(noted: &NotedRecord) -> RecordView {
         let mut record = json::to_json(&noted.data);
         let what = record.as_object_mut().and_then(|fields| fields.remove("kind"));
         let what = what.as_ref().and_then(Json::as_str).unwrap_or_default().to_owned();

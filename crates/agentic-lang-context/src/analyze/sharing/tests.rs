@@ -1,4 +1,4 @@
-use agentic_diag::Source;
+use agentic_diag::SourceText;
 
 use crate::{Calls, CheckOptions, check};
 
@@ -12,7 +12,7 @@ fn is_refused(body: &str) -> bool {
     );
     let options = CheckOptions { calls: Calls::Children, ..CheckOptions::default() };
     let mut resolver = |_: &str| Ok("{}".to_owned());
-    let checked = check(Source::new("main.as", text), &options, &mut resolver);
+    let checked = check(SourceText::new("main.as", text), &options, &mut resolver);
     let codes: Vec<_> = checked.findings.iter().map(|finding| finding.diagnostic.code).collect();
     assert!(codes.iter().all(|code| *code == "CHANGED_ARGUMENT"), "{body}: {codes:?}");
     !codes.is_empty()

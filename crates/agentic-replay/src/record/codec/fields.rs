@@ -5,7 +5,7 @@ use agentic_model::{Cid, Instant, Value};
 
 use super::InvalidRecord;
 use crate::Path;
-use crate::record::Stored;
+use crate::record::StoredValue;
 
 /// Reads one of a closed set of words.
 pub(super) fn choose<T: Copy>(
@@ -79,14 +79,18 @@ impl Out {
         self.put(field, Value::Link(cid))
     }
 
-    pub(super) fn stored(&mut self, field: &'static str, stored: &Stored) -> &mut Out {
+    pub(super) fn stored(&mut self, field: &'static str, stored: &StoredValue) -> &mut Out {
         match stored {
-            Stored::Inline(bytes) => self.bytes(field, bytes),
-            Stored::Object(cid) => self.link(field, *cid),
+            StoredValue::Inline(bytes) => self.bytes(field, bytes),
+            StoredValue::Object(cid) => self.link(field, *cid),
         }
     }
 
-    pub(super) fn stored_if(&mut self, field: &'static str, stored: Option<&Stored>) -> &mut Out {
+    pub(super) fn stored_if(
+        &mut self,
+        field: &'static str,
+        stored: Option<&StoredValue>,
+    ) -> &mut Out {
         match stored {
             Some(stored) => self.stored(field, stored),
             None => self,
@@ -175,15 +179,15 @@ impl<'b> In<'b> {
         }
     }
 
-    pub(super) fn stored(&mut self, field: &str) -> Result<Stored, InvalidRecord> {
+    pub(super) fn stored(&mut self, field: &str) -> Result<StoredValue, InvalidRecord> {
         match self.take(field)? {
-            EntryPart::Bytes(bytes) => Ok(Stored::Inline(bytes.to_vec())),
-            EntryPart::Other(Value::Link(cid)) => Ok(Stored::Object(cid)),
+            EntryPart::Bytes(bytes) => Ok(StoredValue::Inline(bytes.to_vec())),
+            EntryPart::Other(Value::Link(cid)) => Ok(StoredValue::Object(cid)),
             EntryPart::Text(_) | EntryPart::Other(_) => Err(invalid(field)),
         }
     }
 
-    pub(super) fn stored_if(&mut self, field: &str) -> Result<Option<Stored>, InvalidRecord> {
+    pub(super) fn stored_if(&mut self, field: &str) -> Result<Option<StoredValue>, InvalidRecord> {
         if self.has(field) { self.stored(field).map(Some) } else { Ok(None) }
     }
 }

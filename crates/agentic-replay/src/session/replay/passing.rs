@@ -6,7 +6,7 @@ use super::difference::named;
 use super::{ReplayError, SessionReplay};
 use crate::divergence::ProgramDifference;
 use crate::record::ScopeEndRecord;
-use crate::{Answer, Body, PATCH, Path, Program, Record, SCOPE};
+use crate::{Body, PATCH, Path, Program, Record, RequestAnswer, SCOPE};
 
 impl<P: Program> SessionReplay<'_, P> {
     /// Sets aside the scopes that the program has come to and need not run.
@@ -29,7 +29,7 @@ impl<P: Program> SessionReplay<'_, P> {
         if self.waiting.remove(&recorded.path) {
             self.close_group(record.seq)?;
             let result = recorded.result.value(self.setting.objects)?;
-            let answer = Answer::Ok(result);
+            let answer = RequestAnswer::Ok(result);
             self.group = self.session.deliver(&recorded.path, answer, record.at);
             return Ok(());
         }
@@ -95,7 +95,7 @@ impl<P: Program> SessionReplay<'_, P> {
         while let Some(path) = self.unknown_patch().filter(|_| goes_on) {
             self.group.asks.remove(&path);
             let now = self.session.run.now();
-            let more = self.session.deliver(&path, Answer::Ok(Value::Bool(false)), now);
+            let more = self.session.deliver(&path, RequestAnswer::Ok(Value::Bool(false)), now);
             self.group.join(more);
             self.take_waiting();
         }

@@ -5,19 +5,19 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use agentic_lang_pipeline::native::Natives;
-use agentic_lang_pipeline::run::{AgentCall, Children, FlowProgram, add_kinds};
+use agentic_lang_pipeline::run::{AgentCall, PartsPlace, PipelineProgram, add_kinds};
 use agentic_lang_pipeline::{LANGUAGE, SEMANTICS_VERSION};
 use agentic_lang_pipeline::{PlannedRun, place_of};
 use agentic_model::{AgentName, Cid, Instant, Value};
-use agentic_plan::SourceMap;
+use agentic_plan::PlanSourceMap;
 use agentic_replay::engine::{
-    Attendance, Cancellation, Decided, DurableEngine, EngineError, Refusal, Result, RunDecision,
-    RunEvent, RunHold, RunId, RunStart, RunStatus,
+    Cancellation, CountedDecision, DurableEngine, EngineError, EngineRefusal, Result,
+    RunAttendance, RunDecision, RunEvent, RunHold, RunId, RunStart, RunStatus,
 };
 use agentic_replay::record::CancelRecord;
 use agentic_replay::{
-    Answer, Body, By, End, Engine, Failure, HOLD, Hold, Kinds, Opening, Path, Performance,
-    Progress, Record, Request, Session, State,
+    Body, By, End, Engine, HOLD, Hold, Kinds, Path, Performance, ProgramFailure, Record, Request,
+    RequestAnswer, Session, SessionOpening, SessionProgress, SessionState,
 };
 
 use super::super::history::happening;
@@ -35,17 +35,17 @@ struct Run {
     key: String,
     /// What tells it from other runs with its key.
     plans: (Vec<Cid>, Value),
-    session: Session<FlowProgram>,
-    places: Vec<Arc<SourceMap>>,
+    session: Session<PipelineProgram>,
+    places: Vec<Arc<PlanSourceMap>>,
     records: Vec<Record>,
     ready: Vec<Performance>,
     /// Decisions by the path of their hold; those that the program has not heard of stand in `new`.
-    decided: BTreeMap<Path, Decided>,
+    decided: BTreeMap<Path, CountedDecision>,
     new: Vec<(Path, Value)>,
     end: Option<End>,
 }
 
-fn refuse(refusal: Refusal, said: &str) -> EngineError {
+fn refuse(refusal: EngineRefusal, said: &str) -> EngineError {
     EngineError::new(refusal, said.to_owned())
 }
 
@@ -58,7 +58,7 @@ impl Memory {
     fn with<T>(&self, run: &RunId, act: impl FnOnce(&mut Run) -> Result<T>) -> Result<T> {
         match self.runs.borrow_mut().get_mut(run) {
             Some(found) => act(found),
-            None => Err(refuse(Refusal::UnknownRun, "there is no such run")),
+            None => Err(refuse(EngineRefusal::UnknownRun, "there is no such run")),
         }
     }
 }
@@ -69,7 +69,7 @@ impl Run {
         let plans: Vec<Cid> = run.compiled.blocks.iter().map(|block| block.plan.cid()).collect();
         let mut kinds = Kinds::built_in();
         add_kinds(&mut kinds);
-        let opening = Opening {
+        let opening = SessionOpening {
             agent,
             flow: plans[0],
             engine: Engine { language: LANGUAGE.to_owned(), semantics: SEMANTICS_VERSION },
@@ -79,7 +79,7 @@ impl Run {
             head: None,
             configuration: None,
         };
-        let program = FlowProgram::new(&run.compiled, run.options(Children::Contexts));
+        let program = PipelineProgram::new(&run.compiled, run.options(PartsPlace::Contexts));
         let (session, progress) =
             Session::start(opening, now(), program, &kinds).expect("the input is data");
         let mut made = Run {
@@ -97,16 +97,19 @@ impl Run {
         made
     }
 
-    fn take_in(&mut self, progress: Progress) {
+    fn take_in(&mut self, progress: SessionProgress) {
         self.records.extend(progress.links.into_iter().map(|link| link.record));
         self.ready.extend(progress.perform);
         self.end = self.end.take().or(progress.end);
         for withdrawn in progress.withdrawn {
-            self.answer(&withdrawn.request.path.clone(), Answer::Cancelled(withdrawn.stopped));
+            self.answer(
+                &withdrawn.request.path.clone(),
+                RequestAnswer::Cancelled(withdrawn.stopped),
+            );
         }
     }
 
-    fn answer(&mut self, path: &Path, answer: Answer) {
+    fn answer(&mut self, path: &Path, answer: RequestAnswer) {
         self.ready.retain(|performance| performance.request.path != *path);
         let answered = self.session.answered(path, answer, By::Executor, now());
         self.take_in(answered.expect("it was open"));
@@ -114,7 +117,7 @@ impl Run {
 
     fn go_on(&mut self) {
         for (path, decision) in std::mem::take(&mut self.new) {
-            self.answer(&path, Answer::Ok(decision));
+            self.answer(&path, RequestAnswer::Ok(decision));
         }
         while let Some(performance) = self.ready.pop() {
             let answer = perform(&performance.request);
@@ -148,14 +151,14 @@ impl Run {
         };
         match meant.as_slice() {
             [only] => Ok(only.clone()),
-            [] => Err(refuse(Refusal::HoldNotOpen, "nobody is asked there")),
-            _ => Err(refuse(Refusal::Own, "several are asked")),
+            [] => Err(refuse(EngineRefusal::HoldNotOpen, "nobody is asked there")),
+            _ => Err(refuse(EngineRefusal::Own, "several are asked")),
         }
     }
 
-    fn decide(&mut self, id: &RunId, decision: &RunDecision) -> Result<Decided> {
+    fn decide(&mut self, id: &RunId, decision: &RunDecision) -> Result<CountedDecision> {
         let path = self.hold(decision.hold.as_deref())?;
-        let made = Decided {
+        let made = CountedDecision {
             run: id.clone(),
             request: path.to_string(),
             action: match decision.choice.as_str() {
@@ -169,21 +172,21 @@ impl Run {
         };
         match self.decided.get(&path) {
             Some(earlier) if *earlier == made => return Ok(made),
-            Some(_) => return Err(refuse(Refusal::HoldClosed, "it was decided otherwise")),
+            Some(_) => return Err(refuse(EngineRefusal::HoldClosed, "it was decided otherwise")),
             None if self.end.is_some() => {
-                return Err(refuse(Refusal::HoldClosed, "the run is over"));
+                return Err(refuse(EngineRefusal::HoldClosed, "the run is over"));
             }
             None => {}
         }
         if !decision.actor.starts_with("user:") {
-            return Err(refuse(Refusal::NotAuthorised, "only people decide"));
+            return Err(refuse(EngineRefusal::NotAuthorised, "only people decide"));
         }
         let open = self.open();
         let hold = open.iter().find(|hold| hold.request.path == path).expect("it was found");
         let offered = hold.request.payload.get("choices").and_then(Value::as_list);
         let is_offered = offered.unwrap_or_default().contains(&Value::text(&decision.choice));
         if made.action == "respond" && !is_offered {
-            return Err(refuse(Refusal::ChoiceNotOffered, "it is not offered"));
+            return Err(refuse(EngineRefusal::ChoiceNotOffered, "it is not offered"));
         }
         let value = Value::map([
             ("choice", Value::text(&decision.choice)),
@@ -195,13 +198,13 @@ impl Run {
         Ok(made)
     }
 
-    fn state(&self) -> State {
+    fn state(&self) -> SessionState {
         match &self.end {
-            Some(End::Done(_)) => State::Done,
-            Some(End::Failed(_)) => State::Failed,
-            Some(End::Cancelled) => State::Cancelled,
-            None if self.ready.is_empty() && self.new.is_empty() => State::Held,
-            None => State::Running,
+            Some(End::Done(_)) => SessionState::Done,
+            Some(End::Failed(_)) => SessionState::Failed,
+            Some(End::Cancelled) => SessionState::Cancelled,
+            None if self.ready.is_empty() && self.new.is_empty() => SessionState::Held,
+            None => SessionState::Running,
         }
     }
 
@@ -221,28 +224,28 @@ impl Run {
     }
 }
 
-fn perform(request: &Request) -> Answer {
+fn perform(request: &Request) -> RequestAnswer {
     let function = request.payload.get("function").and_then(Value::as_text);
     let call = AgentCall::of(request);
     match function.zip(call).and_then(|(name, call)| Natives::default().perform(name, &call)) {
-        Some(Ok(value)) => Answer::Ok(value),
-        Some(Err(failure)) => Answer::Failed(failure),
-        None => Answer::Failed(Failure::new("unknown-kind", request.kind.clone())),
+        Some(Ok(value)) => RequestAnswer::Ok(value),
+        Some(Err(failure)) => RequestAnswer::Failed(failure),
+        None => RequestAnswer::Failed(ProgramFailure::new("unknown-kind", request.kind.clone())),
     }
 }
 
 impl DurableEngine<PlannedRun> for Memory {
-    fn start(&self, start: RunStart<PlannedRun>, attendance: Attendance) -> Result<RunId> {
+    fn start(&self, start: RunStart<PlannedRun>, attendance: RunAttendance) -> Result<RunId> {
         let key = start.key.clone().expect("cases name their keys");
         let agent = AgentName::parse(&format!("run-{key}")).expect("cases choose good keys");
         let id = RunId::new(&key);
         let mut runs = self.runs.borrow_mut();
         let made = Run::begin(start, key, agent);
         if runs.get(&id).is_some_and(|before| before.plans != made.plans) {
-            return Err(refuse(Refusal::KeyTaken, "the key names another run"));
+            return Err(refuse(EngineRefusal::KeyTaken, "the key names another run"));
         }
         let run = runs.entry(id.clone()).or_insert(made);
-        if attendance == Attendance::Attended {
+        if attendance == RunAttendance::Attended {
             run.go_on();
         }
         Ok(id)
@@ -311,7 +314,7 @@ impl DurableEngine<PlannedRun> for Memory {
         self.with(run, |run| {
             let Cancellation { who, why, mode } = cancellation.clone();
             let cancelled = run.session.cancel(CancelRecord { who, why, mode }, now());
-            let over = |_| refuse(Refusal::RunOver, "the run is over");
+            let over = |_| refuse(EngineRefusal::RunOver, "the run is over");
             let progress = cancelled.map_err(over)?;
             run.ready.clear();
             run.take_in(progress);
@@ -319,7 +322,7 @@ impl DurableEngine<PlannedRun> for Memory {
         })
     }
 
-    fn decide(&self, run: &RunId, decision: &RunDecision) -> Result<Decided> {
+    fn decide(&self, run: &RunId, decision: &RunDecision) -> Result<CountedDecision> {
         self.with(run, |found| found.decide(run, decision))
     }
 }

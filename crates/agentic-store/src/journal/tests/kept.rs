@@ -46,7 +46,7 @@ fn what_others_appended_is_read_on() {
     let bind = |_: &Place, other: &mut Journal| {
         let from = other.standing().taken_before;
         other.append_transaction(transaction(1, from), None, Durability::Full).expect("room");
-        other.append_done(Compared::default(), now()).expect("room");
+        other.append_done(ComparedNotes::default(), now()).expect("room");
         add(other, "d");
     };
     check("a write", bind, Expected::GoneOn);

@@ -9,14 +9,14 @@ use agentic_api::view::{QuestionView, difference, visible};
 use agentic_model::{Value, json};
 use agentic_session::decide::Action;
 
-use crate::failure::Failure;
+use crate::failure::CommandFailure;
 
 /// How often a question is asked again after an answer that is none.
 const TRIES_MAX: usize = 3;
 
 /// What a person said.
 #[derive(Debug, PartialEq)]
-pub struct Said {
+pub struct PromptAnswer {
     /// What to do.
     pub action: Action,
     /// The value, where the action takes one.
@@ -34,7 +34,7 @@ pub fn ask(
     question: &QuestionView,
     input: &mut dyn BufRead,
     output: &mut dyn Write,
-) -> Result<Said, Failure> {
+) -> Result<PromptAnswer, CommandFailure> {
     let view = &question.hold;
     say(output, &question.text);
     let actions = format!("{}? ", view.actions.join(", "));
@@ -61,7 +61,7 @@ pub fn ask(
     }
     say(output, "why (may be empty)? ");
     let why = read(input)?.unwrap_or_default();
-    Ok(Said { action, value, why })
+    Ok(PromptAnswer { action, value, why })
 }
 
 /// Asks until the answer is one, so often and no oftener.
@@ -70,7 +70,7 @@ fn again<T>(
     output: &mut dyn Write,
     question: &str,
     read_answer: impl Fn(&str) -> Option<T>,
-) -> Result<T, Failure> {
+) -> Result<T, CommandFailure> {
     for _ in 0..TRIES_MAX {
         say(output, question);
         let Some(line) = read(input)? else { break };
@@ -81,8 +81,8 @@ fn again<T>(
     Err(nothing())
 }
 
-fn nothing() -> Failure {
-    Failure::usage("nothing was decided", "the hold stays open; `agentic pending` shows it")
+fn nothing() -> CommandFailure {
+    CommandFailure::usage("nothing was decided", "the hold stays open; `agentic pending` shows it")
 }
 
 fn say(output: &mut dyn Write, text: &str) {
@@ -91,10 +91,10 @@ fn say(output: &mut dyn Write, text: &str) {
 }
 
 /// Reads a line; nothing at the end of the input.
-fn read(input: &mut dyn BufRead) -> Result<Option<String>, Failure> {
+fn read(input: &mut dyn BufRead) -> Result<Option<String>, CommandFailure> {
     let mut line = String::new();
     let n_read = input.read_line(&mut line);
-    let n_read = n_read.map_err(|error| Failure::io("read the answer", &error))?;
+    let n_read = n_read.map_err(|error| CommandFailure::io("read the answer", &error))?;
     Ok((n_read > 0).then(|| line.trim().to_owned()))
 }
 

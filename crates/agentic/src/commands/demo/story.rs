@@ -1,7 +1,7 @@
 //! What the demo does: files that there are at the beginning, and the commands in order.
 
 /// One step: where it happens, what is said before it, the command, and how it ends.
-pub struct Step {
+pub struct StoryStep {
     /// The folder, in the folder of the demo.
     pub folder: &'static str,
     /// What is said; nothing, if empty.
@@ -25,21 +25,21 @@ pub enum Ends {
     KilledAt(&'static str),
 }
 
-impl Step {
-    const fn new(folder: &'static str, command: &'static str) -> Step {
-        Step { folder, says: "", command, input: "", ends: Ends::Well }
+impl StoryStep {
+    const fn new(folder: &'static str, command: &'static str) -> StoryStep {
+        StoryStep { folder, says: "", command, input: "", ends: Ends::Well }
     }
 
-    const fn saying(self, says: &'static str) -> Step {
-        Step { says, ..self }
+    const fn saying(self, says: &'static str) -> StoryStep {
+        StoryStep { says, ..self }
     }
 
-    const fn fed(self, input: &'static str) -> Step {
-        Step { input, ..self }
+    const fn fed(self, input: &'static str) -> StoryStep {
+        StoryStep { input, ..self }
     }
 
-    const fn ending(self, ends: Ends) -> Step {
-        Step { ends, ..self }
+    const fn ending(self, ends: Ends) -> StoryStep {
+        StoryStep { ends, ..self }
     }
 }
 
@@ -75,76 +75,76 @@ pub const SETUP: &[&str] = &[
 ];
 
 /// Until the agent edits the source file.
-pub const BEGINNING: &[Step] = &[Step::new(
+pub const BEGINNING: &[StoryStep] = &[StoryStep::new(
     "repo",
     "agentic spawn fix-auth -m 'Fix the token refresh race' --worktree ../fix-auth",
 )
 .saying("An agent is a branch, seeded by a briefing, here with a worktree of its own.")];
 
 /// What agents do, and how their work comes together.
-pub const WORK: &[Step] = &[
-    Step::new(
+pub const WORK: &[StoryStep] = &[
+    StoryStep::new(
         "fix-auth",
         "agentic trace add --kind tool 'cargo test refresh: 2 workers refreshed at once'",
     )
     .saying("What it saw and said is appended to its trace, durable at once."),
-    Step::new(
+    StoryStep::new(
         "fix-auth",
         "agentic commit -m 'Let one worker refresh' --kind refactor --field 'severity=\"high\"' --trace",
     )
     .saying("What it did is a typed commit; the trace is bound to it as a git note."),
-    Step::new("repo", "agentic spawn review --from fix-auth -m 'Review the fix'")
+    StoryStep::new("repo", "agentic spawn review --from fix-auth -m 'Review the fix'")
         .saying("A sub-agent begins where its parent stands, and needs no worktree to commit."),
-    Step::new(
+    StoryStep::new(
         "repo",
         "agentic commit --agent review -m 'Waiters need a deadline' --kind finding --stdin",
     )
     .fed("{\"REVIEW.md\": \"A waiter may wait for ever.\\n\"}"),
-    Step::new("repo", "agentic relate review reviews fix-auth").saying(
+    StoryStep::new("repo", "agentic relate review reviews fix-auth").saying(
         "Who reviews whom is asserted; who came from whom and who merged follows from commits.",
     ),
-    Step::new("repo", "agentic merge review --into fix-auth"),
-    Step::new("repo", "agentic merge fix-auth --into main -m 'Take the fix'"),
-    Step::new("repo", "agentic tree").saying("The family of agents, and what holds between them."),
-    Step::new("repo", "agentic relations"),
+    StoryStep::new("repo", "agentic merge review --into fix-auth"),
+    StoryStep::new("repo", "agentic merge fix-auth --into main -m 'Take the fix'"),
+    StoryStep::new("repo", "agentic tree").saying("The family of agents, and what holds between them."),
+    StoryStep::new("repo", "agentic relations"),
 ];
 
 /// A session: held, decided, killed, asked what happened, forked.
-pub const SESSION: &[Step] = &[
-    Step::new("repo", "agentic spawn release -m 'Release the fix'")
+pub const SESSION: &[StoryStep] = &[
+    StoryStep::new("repo", "agentic spawn release -m 'Release the fix'")
         .saying("A session is a durable run of a flow. What only a human may decide, it holds."),
-    Step::new("repo", "agentic session start release --flow ../release.rhai --allow exec")
+    StoryStep::new("repo", "agentic session start release --flow ../release.rhai --allow exec")
         .ending(Ends::Held),
-    Step::new("repo", "agentic pending"),
-    Step::new("repo", "agentic decide release approve -m 'Tests are green'")
+    StoryStep::new("repo", "agentic pending"),
+    StoryStep::new("repo", "agentic decide release approve -m 'Tests are green'")
         .saying(
             "A decision is a commit, durable before anything follows. Here the process is killed in what follows.",
         )
         .ending(Ends::KilledAt(UPLOADING)),
-    Step::new("repo", "agentic session resume release")
+    StoryStep::new("repo", "agentic session resume release")
         .saying(
             "The session goes on from its records. Nothing is done twice; what may have happened is a question.",
         )
         .ending(Ends::Held),
-    Step::new("repo", "agentic pending"),
-    Step::new("repo", "cat ../happened"),
-    Step::new(
+    StoryStep::new("repo", "agentic pending"),
+    StoryStep::new("repo", "cat ../happened"),
+    StoryStep::new(
         "repo",
         "agentic decide release respond --value '{\"status\": 0}' -m 'The server has it'",
     ),
-    Step::new("repo", "agentic session fork release --at 4 --as postponed")
+    StoryStep::new("repo", "agentic session fork release --at 4 --as postponed")
         .saying("A fork goes another way from any record, on a branch of its own, asked anew.")
         .ending(Ends::Held),
-    Step::new("repo", "agentic decide postponed reject -m 'Not on a Friday'"),
-    Step::new("repo", "agentic session list"),
-    Step::new("repo", "cat ../happened"),
+    StoryStep::new("repo", "agentic decide postponed reject -m 'Not on a Friday'"),
+    StoryStep::new("repo", "agentic session list"),
+    StoryStep::new("repo", "cat ../happened"),
 ];
 
 /// What stock git says to all of it.
-pub const PROOF: &[Step] = &[
-    Step::new("repo", "git log --graph '--format=%h %an: %s' agents/release agents/postponed")
+pub const PROOF: &[StoryStep] = &[
+    StoryStep::new("repo", "git log --graph '--format=%h %an: %s' agents/release agents/postponed")
         .saying("Stock git sees all of it: history, traces, and a sound repository."),
-    Step::new("repo", "git log -1 --format=%s%n%N --notes=agentic/fix-auth main^2^"),
-    Step::new("repo", "git log -1 --format=%s%n%N --notes=agentic/release agents/release"),
-    Step::new("repo", "git fsck --strict"),
+    StoryStep::new("repo", "git log -1 --format=%s%n%N --notes=agentic/fix-auth main^2^"),
+    StoryStep::new("repo", "git log -1 --format=%s%n%N --notes=agentic/release agents/release"),
+    StoryStep::new("repo", "git fsck --strict"),
 ];

@@ -10,18 +10,18 @@ use std::time::Duration;
 use agentic_lang_pipeline::PlannedRun;
 use agentic_model::{Kind, Value, json};
 use agentic_plan::{Identities, SNOOZE};
-use agentic_providers::channel::{Capability, ChannelFault};
+use agentic_providers::channel::{ChannelCapability, ChannelFault};
 use agentic_providers::configuration::{Configuration, People};
 use agentic_providers::host::CancelFlag;
 use agentic_replay::SessionId;
-use agentic_replay::engine::{DurableEngine, Refusal, RunDecision};
+use agentic_replay::engine::{DurableEngine, EngineRefusal, RunDecision};
 use agentic_session::{SessionSpace, find_run, go_on};
 
-use self::question::{Question, Verdict, open_questions};
-use crate::commands::Outcome;
+use self::question::{ChannelQuestion, ChosenVerdict, open_questions};
+use crate::commands::VerbOutcome;
 use crate::context::Context;
 use crate::engine::Address;
-use crate::failure::Failure;
+use crate::failure::CommandFailure;
 use crate::output::warn;
 
 /// How often it is looked whether somebody has decided elsewhere.
@@ -37,7 +37,7 @@ const HELD: u8 = 4;
 
 /// Which runs ask.
 #[derive(Debug, clap::Args)]
-pub struct Args {
+pub struct AskArgs {
     /// Only this one and its children; its key, its agent or its session
     run: Option<String>,
     #[command(flatten)]
@@ -45,17 +45,20 @@ pub struct Args {
 }
 
 /// What came of waiting for a channel: for which question, at which of its destinations.
-type Came = (usize, usize, Result<Option<Value>, ChannelFault>);
+type ChannelOutcome = (usize, usize, Result<Option<Value>, ChannelFault>);
 
 /// Runs the verb.
-pub fn run(context: &Context, args: &Args) -> Outcome {
+pub fn run(context: &Context, args: &AskArgs) -> VerbOutcome {
     let reached = args.address.reach(context)?;
     let space = reached.space();
     context.caller(space).require_person("decide")?;
     let stop = context.listen()?;
     let Configuration { people, withheld, .. } = Configuration::find(&context.directory)?;
     withheld.check_people().map_err(|reason| {
-        Failure::not_allowed(&reason, "`agentic allow` shows what the file does and asks you")
+        CommandFailure::not_allowed(
+            &reason,
+            "`agentic allow` shows what the file does and asks you",
+        )
     })?;
     let agent = match &args.run {
         Some(run) => Some(space.session(&find_run(space, run)?)?.agent),
@@ -66,7 +69,8 @@ pub fn run(context: &Context, args: &Args) -> Outcome {
     question::tell_all(&mut questions, &people);
     let engine = reached.engine();
     let (sender, receiver) = channel();
-    let mut asking = Asking { space, engine: &*engine, people: &people, questions, sender, stop };
+    let mut asking =
+        OpenQuestions { space, engine: &*engine, people: &people, questions, sender, stop };
     std::thread::scope(|scope| asking.wait(scope, &receiver))?;
     let questions = asking.questions;
     for question in questions.iter().filter(|question| question.decision.is_some()) {
@@ -81,10 +85,10 @@ pub fn run(context: &Context, args: &Args) -> Outcome {
 }
 
 /// Refuses when there is something to ask and no way leads to anybody.
-fn refuse_nowhere(questions: &[Question]) -> Result<(), Failure> {
+fn refuse_nowhere(questions: &[ChannelQuestion]) -> Result<(), CommandFailure> {
     match questions.iter().find(|question| question.destinations.is_empty()) {
         None => Ok(()),
-        Some(question) => Err(Failure::refused(
+        Some(question) => Err(CommandFailure::refused(
             &format!("no route leads from `{}` to anybody", question.message.id),
             "`agentic.toml` says which channels there are and what goes where",
         )),
@@ -92,23 +96,23 @@ fn refuse_nowhere(questions: &[Question]) -> Result<(), Failure> {
 }
 
 /// Questions that are put to people.
-struct Asking<'a> {
+struct OpenQuestions<'a> {
     space: &'a SessionSpace,
     engine: &'a dyn DurableEngine<PlannedRun>,
     people: &'a People,
-    questions: Vec<Question>,
-    sender: Sender<Came>,
+    questions: Vec<ChannelQuestion>,
+    sender: Sender<ChannelOutcome>,
     /// Set when this program is told to stop.
     stop: CancelFlag,
 }
 
-impl<'a> Asking<'a> {
+impl<'a> OpenQuestions<'a> {
     /// Waits for the answers of all channels that bring any; the first that counts decides.
     fn wait<'scope>(
         &mut self,
         scope: &'scope Scope<'scope, '_>,
-        receiver: &Receiver<Came>,
-    ) -> Result<(), Failure>
+        receiver: &Receiver<ChannelOutcome>,
+    ) -> Result<(), CommandFailure>
     where
         'a: 'scope,
     {
@@ -118,12 +122,12 @@ impl<'a> Asking<'a> {
                 Ok((index, place, came)) => {
                     n_awaited -= 1;
                     match self.take(index, place, came) {
-                        Ok(Taken::Refused(why)) => {
+                        Ok(QuestionOutcome::Refused(why)) => {
                             self.tell(scope, index, place, why);
                             self.wait_for(scope, index, place);
                             n_awaited += 1;
                         }
-                        Ok(Taken::Enough) => {}
+                        Ok(QuestionOutcome::Enough) => {}
                         Err(failure) => {
                             self.questions.iter().for_each(|question| question.cancel.set());
                             return Err(failure);
@@ -155,7 +159,7 @@ impl<'a> Asking<'a> {
         let brings = |(index, place): &(usize, usize)| {
             let channel =
                 self.people.channels.get(&self.questions[*index].destinations[*place].channel);
-            channel.is_some_and(|channel| channel.can(Capability::Await))
+            channel.is_some_and(|channel| channel.can(ChannelCapability::Await))
         };
         let awaited: Vec<(usize, usize)> = all.filter(brings).take(AWAITED_MAX).collect();
         awaited.iter().for_each(|(index, place)| self.wait_for(scope, *index, *place));
@@ -167,7 +171,7 @@ impl<'a> Asking<'a> {
         'a: 'scope,
     {
         let question = &self.questions[index];
-        let errand = question.errand(place, Capability::Await, None);
+        let errand = question.errand(place, ChannelCapability::Await, None);
         let channel = &self.people.channels[&question.destinations[place].channel];
         let (cancel, sender) = (question.cancel.clone(), self.sender.clone());
         scope.spawn(move || {
@@ -190,10 +194,10 @@ impl<'a> Asking<'a> {
         let question = &self.questions[index];
         let name = question.destinations[place].channel.clone();
         let channel = &self.people.channels[&name];
-        if !channel.can(Capability::Converse) {
+        if !channel.can(ChannelCapability::Converse) {
             return;
         }
-        let errand = question.errand(place, Capability::Converse, Some(text));
+        let errand = question.errand(place, ChannelCapability::Converse, Some(text));
         scope.spawn(move || {
             if let Err(fault) = channel.send(&errand, &CancelFlag::new()) {
                 warn(&format!("the channel `{name}` was not told more: {fault}"));
@@ -207,30 +211,30 @@ impl<'a> Asking<'a> {
         index: usize,
         place: usize,
         came: Result<Option<Value>, ChannelFault>,
-    ) -> Result<Taken, Failure> {
+    ) -> Result<QuestionOutcome, CommandFailure> {
         let question = &mut self.questions[index];
         if question.is_closed() {
-            return Ok(Taken::Enough);
+            return Ok(QuestionOutcome::Enough);
         }
         let channel = question.destinations[place].channel.clone();
         let raw = match came {
             Ok(Some(raw)) => raw,
-            Ok(None) | Err(ChannelFault::Stopped) => return Ok(Taken::Enough),
+            Ok(None) | Err(ChannelFault::Stopped) => return Ok(QuestionOutcome::Enough),
             Err(fault) => {
                 warn(&format!("the channel `{channel}` brought no answer: {fault}"));
-                return Ok(Taken::Enough);
+                return Ok(QuestionOutcome::Enough);
             }
         };
         let refused = match self.judge(index, &channel, raw)? {
-            None => return Ok(Taken::Enough),
+            None => return Ok(QuestionOutcome::Enough),
             Some(why) => why,
         };
         warn(&format!("what the channel `{channel}` brought does not count: {refused}"));
         let question = &mut self.questions[index];
         question.n_refused += 1;
         Ok(match question.n_refused > REFUSED_MAX {
-            true => Taken::Enough,
-            false => Taken::Refused(refused),
+            true => QuestionOutcome::Enough,
+            false => QuestionOutcome::Refused(refused),
         })
     }
 
@@ -240,11 +244,11 @@ impl<'a> Asking<'a> {
         index: usize,
         channel: &str,
         raw: Value,
-    ) -> Result<Option<String>, Failure> {
+    ) -> Result<Option<String>, CommandFailure> {
         let identities: &Identities = &self.people.identities;
         let at = self.space.now();
         let question = &mut self.questions[index];
-        let verdict = match Verdict::read(raw, channel, at, identities) {
+        let verdict = match ChosenVerdict::read(raw, channel, at, identities) {
             Ok(verdict) => verdict,
             Err(why) => return Ok(Some(why)),
         };
@@ -269,21 +273,24 @@ impl<'a> Asking<'a> {
                 Ok(None)
             }
             Err(error) => match error.refusal {
-                Refusal::HoldClosed | Refusal::HoldNotOpen => {
+                EngineRefusal::HoldClosed | EngineRefusal::HoldNotOpen => {
                     question.close_elsewhere();
                     Ok(None)
                 }
-                Refusal::ChoiceNotOffered | Refusal::NotAuthorised => Ok(Some(error.to_string())),
-                Refusal::UnknownRun | Refusal::KeyTaken | Refusal::RunOver | Refusal::Own => {
-                    Err(error.into())
+                EngineRefusal::ChoiceNotOffered | EngineRefusal::NotAuthorised => {
+                    Ok(Some(error.to_string()))
                 }
+                EngineRefusal::UnknownRun
+                | EngineRefusal::KeyTaken
+                | EngineRefusal::RunOver
+                | EngineRefusal::Own => Err(error.into()),
             },
         }
     }
 
     /// Stops waiting for what was decided elsewhere, and for everything once this program is told to
     /// stop.
-    fn look(&mut self) -> Result<(), Failure> {
+    fn look(&mut self) -> Result<(), CommandFailure> {
         let open = question::open_requests(self.space)?;
         for question in &mut self.questions {
             if self.stop.is_set() {
@@ -297,7 +304,7 @@ impl<'a> Asking<'a> {
 }
 
 /// What is to be done about what a channel brought.
-enum Taken {
+enum QuestionOutcome {
     /// Nothing more.
     Enough,
     /// Its sender is told why it does not count, and waited for again.
@@ -305,7 +312,7 @@ enum Taken {
 }
 
 /// Keeps what a channel brought in the trace of the agent.
-fn keep(space: &SessionSpace, question: &Question, verdict: &Verdict) {
+fn keep(space: &SessionSpace, question: &ChannelQuestion, verdict: &ChosenVerdict) {
     let kind = Kind::parse(TRACE_KIND).expect("a valid kind");
     let entry = format!("verdict {}", json::to_text(&verdict.to_value()));
     if let Err(error) = space.add_trace(&question.agent, &kind, entry.as_bytes()) {
@@ -314,11 +321,11 @@ fn keep(space: &SessionSpace, question: &Question, verdict: &Verdict) {
 }
 
 /// Returns the exit code of questions of which some may be open still.
-fn exit_code(questions: &[Question], people: &People) -> ExitCode {
-    let awaits = |question: &Question| {
+fn exit_code(questions: &[ChannelQuestion], people: &People) -> ExitCode {
+    let awaits = |question: &ChannelQuestion| {
         let mut channels =
             question.destinations.iter().filter_map(|to| people.channels.get(&to.channel));
-        channels.any(|channel| channel.can(Capability::Await))
+        channels.any(|channel| channel.can(ChannelCapability::Await))
     };
     match questions.iter().any(|question| !question.is_closed() && awaits(question)) {
         true => ExitCode::from(HELD),

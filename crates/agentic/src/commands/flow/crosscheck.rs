@@ -7,20 +7,20 @@ use agentic_api::view::CrosscheckView;
 use agentic_lang_pipeline::run::BlockOrder;
 use agentic_lang_pipeline::{Needs, PipelineLanguage};
 use agentic_model::{AgentName, Briefing, Value, json};
-use agentic_plan::{Effect, Implementation, Registry};
+use agentic_plan::{CallEffect, Implementation, Registry};
 use agentic_replay::End;
-use agentic_replay::engine::{Attendance, DurableEngine as _};
-use agentic_session::engine::Embedded;
-use agentic_session::{Verdict, find_run, replay};
-use agentic_space::spawn::{Origin, spawn};
+use agentic_replay::engine::{DurableEngine as _, RunAttendance};
+use agentic_session::engine::EmbeddedEngine;
+use agentic_session::{ReplayVerdict, find_run, replay};
+use agentic_space::spawn::{SpawnOrigin, spawn};
 
-use crate::commands::Outcome;
+use crate::commands::VerbOutcome;
 use crate::commands::run::durable;
 use crate::commands::run::input_text;
-use crate::commands::run::pipeline::{Place, Ready, Wish, prepare};
+use crate::commands::run::pipeline::{PipelineRequest, Ready, RunPlace, prepare};
 use crate::context::Context;
-use crate::failure::Failure;
-use crate::program::Program;
+use crate::failure::CommandFailure;
+use crate::program::ProgramFile;
 
 /// The agent that the durable run has in its repository.
 const AGENT: &str = "crosscheck";
@@ -29,7 +29,7 @@ const RUN: &str = "crosscheck";
 
 /// A pipeline, and what its agents answer.
 #[derive(Debug, clap::Args)]
-pub struct Args {
+pub struct CrosscheckArgs {
     /// A file, or - for standard input
     file: String,
     /// The input, as JSON or as a file with JSON
@@ -44,13 +44,13 @@ pub struct Args {
 }
 
 /// Runs the verb.
-pub fn run(context: &Context, args: &Args) -> Outcome {
-    let program = Program::read(context, &args.file, Some(&PipelineLanguage))?;
-    let wish = Wish {
+pub fn run(context: &Context, args: &CrosscheckArgs) -> VerbOutcome {
+    let program = ProgramFile::read(context, &args.file, Some(&PipelineLanguage))?;
+    let wish = PipelineRequest {
         input: input_text(context, args.input.as_deref())?,
         registry: args.registry.clone(),
-        place: Place::Memory,
-        setting: durable::Setting::default(),
+        place: RunPlace::Memory,
+        setting: durable::DurableSetting::default(),
         invoked_by: None,
         blocks: BlockOrder::Sequential,
         output_trace: None,
@@ -69,20 +69,23 @@ pub fn run(context: &Context, args: &Args) -> Outcome {
 }
 
 /// Reads what agents answer.
-fn script(context: &Context, file: Option<&str>) -> Result<Option<Value>, Failure> {
+fn script(context: &Context, file: Option<&str>) -> Result<Option<Value>, CommandFailure> {
     let Some(file) = file else { return Ok(None) };
     let text = context.read_text(file)?;
     let script = json::from_text(&text).map_err(|error| {
-        Failure::refused(&format!("`{file}` is {error}"), "write a map from agents to answers")
+        CommandFailure::refused(
+            &format!("`{file}` is {error}"),
+            "write a map from agents to answers",
+        )
     })?;
     Ok(Some(script))
 }
 
 /// Refuses what must not happen twice, and what cannot be had in memory.
-fn refuse_unrepeatable(ready: &Ready) -> Result<(), Failure> {
+fn refuse_unrepeatable(ready: &Ready) -> Result<(), CommandFailure> {
     let needs = Needs::of(&ready.run.compiled);
     if needs.n_holds > 0 {
-        return Err(Failure::refused(
+        return Err(CommandFailure::refused(
             "the program asks a human, so there is no run in memory to compare with",
             "`agentic flow run` runs it durably",
         ));
@@ -97,49 +100,49 @@ fn refuse_unrepeatable(ready: &Ready) -> Result<(), Failure> {
     });
     match unrepeatable {
         None => Ok(()),
-        Some(agent) => Err(Failure::refused(
+        Some(agent) => Err(CommandFailure::refused(
             &format!("a comparison calls `{agent}` twice, and it may be called once only"),
             "answer it from a script with `--script FILE`, or declare its `effect` in the registry",
         )),
     }
 }
 
-fn is_repeatable(run: Option<&Implementation>, effect: Option<Effect>) -> bool {
+fn is_repeatable(run: Option<&Implementation>, effect: Option<CallEffect>) -> bool {
     match (run, effect) {
         (None | Some(Implementation::Native(_) | Implementation::Model { .. }), _)
-        | (_, Some(Effect::Pure | Effect::Read | Effect::Idempotent)) => true,
-        (Some(_), Some(Effect::Once) | None) => false,
+        | (_, Some(CallEffect::Pure | CallEffect::Read | CallEffect::Idempotent)) => true,
+        (Some(_), Some(CallEffect::Once) | None) => false,
     }
 }
 
 /// Runs the program as a session in a repository of its own, and replays it.
-fn durably(context: &Context, ready: Ready, stage: &Path) -> Result<End, Failure> {
+fn durably(context: &Context, ready: Ready, stage: &Path) -> Result<End, CommandFailure> {
     make_repository(stage, &context.directory)?;
     let stage = context.at(stage.to_owned());
     let space = stage.watched_space()?;
     let agent = AgentName::parse(AGENT).expect("a valid name");
     let briefing = Briefing::of_text("Run a pipeline to compare its results").to_object();
-    spawn(&space, &agent, &briefing.map_err(agentic_session::Error::from)?, &Origin::Root)?;
-    let setting = durable::Setting { agent: Some(agent), key: Some(RUN.to_owned()) };
-    let engine = Embedded::new(&space, "cli");
-    let run = engine.start(ready.start(&stage, setting)?, Attendance::Attended)?;
+    spawn(&space, &agent, &briefing.map_err(agentic_session::Error::from)?, &SpawnOrigin::Root)?;
+    let setting = durable::DurableSetting { agent: Some(agent), key: Some(RUN.to_owned()) };
+    let engine = EmbeddedEngine::new(&space, "cli");
+    let run = engine.start(ready.start(&stage, setting)?, RunAttendance::Attended)?;
     let Some(end) = engine.result(&run)? else {
-        return Err(Failure::refused(
+        return Err(CommandFailure::refused(
             "the durable run waits for something that the run in memory did not wait for",
             "`agentic flow run` runs it durably and keeps it",
         ));
     };
     match replay(&space, &find_run(&space, RUN)?, None)? {
-        Verdict::Same => Ok(end),
-        Verdict::Diverged(why) => Err(differs(&format!("its replay: {why}"))),
-        Verdict::Corrupt(why) => Err(differs(&format!("its records: {why}"))),
+        ReplayVerdict::Same => Ok(end),
+        ReplayVerdict::Diverged(why) => Err(differs(&format!("its replay: {why}"))),
+        ReplayVerdict::Corrupt(why) => Err(differs(&format!("its records: {why}"))),
     }
 }
 
 /// Makes a repository whose programs run in the current folder, as those in memory do.
-fn make_repository(stage: &Path, folder: &Path) -> Result<(), Failure> {
+fn make_repository(stage: &Path, folder: &Path) -> Result<(), CommandFailure> {
     let cannot =
-        |error: std::io::Error| Failure::io(&format!("write `{}`", stage.display()), &error);
+        |error: std::io::Error| CommandFailure::io(&format!("write `{}`", stage.display()), &error);
     std::fs::create_dir_all(stage).map_err(cannot)?;
     let folder = folder.canonicalize().map_err(cannot)?;
     let steps: [&[&std::ffi::OsStr]; 4] = [
@@ -150,17 +153,17 @@ fn make_repository(stage: &Path, folder: &Path) -> Result<(), Failure> {
     ];
     for arguments in steps {
         let output = Command::new("git").args(arguments).current_dir(stage).output();
-        let output = output.map_err(|error| Failure::io("run `git`", &error))?;
+        let output = output.map_err(|error| CommandFailure::io("run `git`", &error))?;
         if !output.status.success() {
             let said = String::from_utf8_lossy(&output.stderr).trim().to_owned();
             let hint = "the comparison needs git and a temporary folder that it can write to";
-            return Err(Failure::refused(&format!("`git` failed: {said}"), hint));
+            return Err(CommandFailure::refused(&format!("`git` failed: {said}"), hint));
         }
     }
     Ok(())
 }
 
-fn report(context: &Context, memory: End, durable: End) -> Outcome {
+fn report(context: &Context, memory: End, durable: End) -> VerbOutcome {
     let (memory, durable) = (compared(&memory), compared(&durable));
     let is_same = memory == durable;
     let view = CrosscheckView {
@@ -175,8 +178,8 @@ fn report(context: &Context, memory: End, durable: End) -> Outcome {
     if is_same { Ok(ExitCode::SUCCESS) } else { Err(differs("their results")) }
 }
 
-fn differs(how: &str) -> Failure {
-    Failure::diverged(
+fn differs(how: &str) -> CommandFailure {
+    CommandFailure::diverged(
         &format!("the run in memory and the durable one differ in {how}"),
         "agents that answer differently each time can be answered from a script with `--script`",
     )

@@ -9,11 +9,15 @@ use agentic_replay::engine::RunId;
 
 use crate::context::Context;
 use crate::engine::Address;
-use crate::failure::Failure;
+use crate::failure::CommandFailure;
 
 /// Starts a process that goes on with a run.
-pub fn go_on_elsewhere(context: &Context, address: &Address, run: &RunId) -> Result<(), Failure> {
-    let cannot = |error: std::io::Error| Failure::io("start a process for the run", &error);
+pub fn go_on_elsewhere(
+    context: &Context,
+    address: &Address,
+    run: &RunId,
+) -> Result<(), CommandFailure> {
+    let cannot = |error: std::io::Error| CommandFailure::io("start a process for the run", &error);
     let mut command = Command::new(std::env::current_exe().map_err(cannot)?);
     command.arg("-C").arg(&context.directory).args(["flow", "worker", run.as_str()]);
     if let Some(address) = &address.sibyl_addr {

@@ -5,19 +5,19 @@ use std::process::ExitCode;
 use agentic_lang_pipeline::PipelineLanguage;
 use agentic_lang_pipeline::run::BlockOrder;
 use agentic_model::AgentName;
-use agentic_replay::engine::Attendance;
+use agentic_replay::engine::RunAttendance;
 
-use crate::commands::run::pipeline::{Place, Wish, prepare};
+use crate::commands::run::pipeline::{PipelineRequest, RunPlace, prepare};
 use crate::commands::run::{durable, input_text};
-use crate::commands::{Outcome, agent_name};
+use crate::commands::{VerbOutcome, agent_name};
 use crate::context::Context;
 use crate::engine::Address;
 use crate::output::{Format, talk};
-use crate::program::Program;
+use crate::program::ProgramFile;
 
 /// A pipeline, and how it runs.
 #[derive(Debug, clap::Args)]
-pub struct Args {
+pub struct FlowRunArgs {
     /// A file, or - for standard input
     pub file: String,
     /// In whose name it runs, such as user:alice
@@ -52,7 +52,7 @@ pub struct Args {
 }
 
 /// Runs the verb.
-pub fn run(context: &Context, args: Args) -> Outcome {
+pub fn run(context: &Context, args: FlowRunArgs) -> VerbOutcome {
     match args.output.as_deref() {
         Some("json") => run_as(&context.answering(Format::Json), args),
         Some(_) => run_as(&context.answering(Format::Text), args),
@@ -60,13 +60,13 @@ pub fn run(context: &Context, args: Args) -> Outcome {
     }
 }
 
-fn run_as(context: &Context, args: Args) -> Outcome {
-    let program = Program::read(context, &args.file, Some(&PipelineLanguage))?;
-    let wish = Wish {
+fn run_as(context: &Context, args: FlowRunArgs) -> VerbOutcome {
+    let program = ProgramFile::read(context, &args.file, Some(&PipelineLanguage))?;
+    let wish = PipelineRequest {
         input: input_text(context, args.input.as_deref())?,
         registry: args.registry,
-        place: Place::AsDeclared,
-        setting: durable::Setting { agent: args.agent, key: args.run_id },
+        place: RunPlace::AsDeclared,
+        setting: durable::DurableSetting { agent: args.agent, key: args.run_id },
         invoked_by: args.identity,
         blocks: match args.parallel_blocks {
             true => BlockOrder::Parallel,
@@ -79,9 +79,9 @@ fn run_as(context: &Context, args: Args) -> Outcome {
         if args.address.sibyl_addr.is_some() || args.detach {
             talk("note: no block is temporal, so the run is in memory and has no engine");
         }
-        return ready.run_in_memory(context, Place::AsDeclared);
+        return ready.run_in_memory(context, RunPlace::AsDeclared);
     }
-    let attendance = if args.detach { Attendance::Detached } else { Attendance::Attended };
+    let attendance = if args.detach { RunAttendance::Detached } else { RunAttendance::Attended };
     ready.run_durably(context, &args.address, (wish.setting, attendance))
 }
 

@@ -6,14 +6,14 @@ use agentic_api::Verb as _;
 use agentic_api::verb::{FlowCancel, FlowHistory, FlowStatus, run_reply};
 use agentic_api::view::{FlowEventView, FlowStatusView, visible_line};
 use agentic_lang_pipeline::PlannedRun;
-use agentic_replay::State;
+use agentic_replay::SessionState;
 use agentic_replay::engine::{DurableEngine, RunId, RunStatus};
 
 use crate::commands::run::pipeline::show_end;
-use crate::commands::{Outcome, said};
+use crate::commands::{VerbOutcome, said};
 use crate::context::Context;
 use crate::engine::Address;
-use crate::failure::Failure;
+use crate::failure::CommandFailure;
 use crate::output::warn_of;
 
 /// Which run.
@@ -39,7 +39,7 @@ pub struct CancelArgs {
 }
 
 /// Shows how far a run has come.
-pub fn status(context: &Context, name: &RunName) -> Outcome {
+pub fn status(context: &Context, name: &RunName) -> VerbOutcome {
     let reached = name.address.reach(context)?;
     let verb = FlowStatus { run: name.run.clone() };
     show(context, &verb.run(&context.caller(reached.space()))?.answer);
@@ -79,7 +79,7 @@ pub fn reached_so_far(
     context: &Context,
     engine: &dyn DurableEngine<PlannedRun>,
     run: &RunId,
-) -> Outcome {
+) -> VerbOutcome {
     match engine.result(run)? {
         Some(end) => show_end(context, &end, Some(&engine.status(run)?.key)),
         None => standing(context, &engine.status(run)?),
@@ -87,7 +87,7 @@ pub fn reached_so_far(
 }
 
 /// Prints how a run stands that is not over.
-pub fn standing(context: &Context, status: &RunStatus) -> Outcome {
+pub fn standing(context: &Context, status: &RunStatus) -> VerbOutcome {
     let reply = run_reply(status);
     show(context, &reply.answer);
     warn_of(&reply.notices);
@@ -95,7 +95,7 @@ pub fn standing(context: &Context, status: &RunStatus) -> Outcome {
 }
 
 /// Prints what a run came to.
-pub fn result(context: &Context, name: &RunName) -> Outcome {
+pub fn result(context: &Context, name: &RunName) -> VerbOutcome {
     let reached = name.address.reach(context)?;
     let engine = reached.engine();
     let run = engine.find(&name.run)?;
@@ -104,18 +104,20 @@ pub fn result(context: &Context, name: &RunName) -> Outcome {
         None => engine.status(&run)?,
     };
     match status.state {
-        State::Held | State::Diverged => standing(context, &status),
-        State::Running | State::Waiting | State::Done | State::Failed | State::Cancelled => {
-            Err(Failure::refused(
-                &format!("the run {} is not over", name.run),
-                "`agentic flow status RUN` shows how far it came, `agentic flow worker RUN` goes on with it",
-            ))
-        }
+        SessionState::Held | SessionState::Diverged => standing(context, &status),
+        SessionState::Running
+        | SessionState::Waiting
+        | SessionState::Done
+        | SessionState::Failed
+        | SessionState::Cancelled => Err(CommandFailure::refused(
+            &format!("the run {} is not over", name.run),
+            "`agentic flow status RUN` shows how far it came, `agentic flow worker RUN` goes on with it",
+        )),
     }
 }
 
 /// Tells what happened in a run.
-pub fn history(context: &Context, name: &RunName) -> Outcome {
+pub fn history(context: &Context, name: &RunName) -> VerbOutcome {
     let reached = name.address.reach(context)?;
     let verb = FlowHistory { run: name.run.clone() };
     let views = verb.run(&context.caller(reached.space()))?.answer;
@@ -131,7 +133,7 @@ fn event_line(view: &FlowEventView) -> String {
 }
 
 /// Stops a run.
-pub fn cancel(context: &Context, args: &CancelArgs) -> Outcome {
+pub fn cancel(context: &Context, args: &CancelArgs) -> VerbOutcome {
     let reached = args.name.address.reach(context)?;
     let verb =
         FlowCancel { run: args.name.run.clone(), kill: args.kill, why: args.message.clone() };

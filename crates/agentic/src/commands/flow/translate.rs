@@ -6,14 +6,14 @@ use std::time::Duration;
 use agentic_api::view::TranslateView;
 use agentic_lang_pipeline::{PipelineLanguage, REPAIRS_DEFAULT, TranslateError, translate};
 use agentic_model::{Value, json};
-use agentic_providers::executable::{Executable, OUTPUT_BYTES_MAX, Outcome as Ran};
+use agentic_providers::executable::{Executable, OUTPUT_BYTES_MAX, ProgramOutcome as Ran};
 use agentic_providers::host::CancelFlag;
 
-use crate::commands::Outcome;
+use crate::commands::VerbOutcome;
 use crate::context::{Context, read_stdin};
-use crate::failure::Failure;
+use crate::failure::CommandFailure;
 use crate::frontend::of_pipeline;
-use crate::program::Program;
+use crate::program::ProgramFile;
 use crate::registry;
 
 /// How long a completion may take.
@@ -23,7 +23,7 @@ const REPAIRS_MAX: u64 = 10;
 
 /// Prose, and who completes texts.
 #[derive(Debug, clap::Args)]
-pub struct Args {
+pub struct TranslateArgs {
     /// What the pipeline is to do, in words; - for standard input
     prose: String,
     /// A command line that completes a text
@@ -39,16 +39,17 @@ pub struct Args {
 }
 
 /// Runs the verb.
-pub fn run(context: &Context, args: &Args) -> Outcome {
+pub fn run(context: &Context, args: &TranslateArgs) -> VerbOutcome {
     let command = args.complete_cmd.as_deref().ok_or_else(|| {
-        Failure::usage(
+        CommandFailure::usage(
             "nobody is named who completes texts",
             "name a command with `--complete-cmd`: it reads {\"system\",\"user\"} and prints a reply",
         )
     })?;
     let prose = match args.prose.as_str() {
-        "-" => String::from_utf8(read_stdin()?)
-            .map_err(|_| Failure::refused("the prose is not UTF-8 text", "save it as UTF-8"))?,
+        "-" => String::from_utf8(read_stdin()?).map_err(|_| {
+            CommandFailure::refused("the prose is not UTF-8 text", "save it as UTF-8")
+        })?,
         prose => prose.to_owned(),
     };
     let registry = registry::read(context, args.registry.as_deref())?;
@@ -61,7 +62,7 @@ pub fn run(context: &Context, args: &Args) -> Outcome {
         }
         Err(TranslateError::Complete(failure)) => Err(failure),
         Err(TranslateError::NotAProgram { source_text, findings }) => {
-            let program = Program {
+            let program = ProgramFile {
                 name: "reply.as".to_owned(),
                 language: &PipelineLanguage,
                 bytes: source_text.into_bytes(),
@@ -69,7 +70,7 @@ pub fn run(context: &Context, args: &Args) -> Outcome {
                 imports: Vec::new(),
             };
             of_pipeline(&program, findings).show();
-            Err(Failure::refused(
+            Err(CommandFailure::refused(
                 "the reply is not a program",
                 "say more exactly what is wanted, or let it be mended more often with `--max-repairs`",
             ))
@@ -78,7 +79,12 @@ pub fn run(context: &Context, args: &Args) -> Outcome {
 }
 
 /// Lets the command complete a text.
-fn ask(context: &Context, command: &str, system: &str, user: &str) -> Result<String, Failure> {
+fn ask(
+    context: &Context,
+    command: &str,
+    system: &str,
+    user: &str,
+) -> Result<String, CommandFailure> {
     let question = Value::map([("system", Value::text(system)), ("user", Value::text(user))]);
     let executable = Executable {
         argv: ["sh", "-c", command].map(str::to_owned).to_vec(),
@@ -98,7 +104,7 @@ fn ask(context: &Context, command: &str, system: &str, user: &str) -> Result<Str
         Ran::TimedOut => format!("it took longer than {} s", TIME_LIMIT.as_secs()),
         Ran::Stopped => "it was stopped".to_owned(),
     };
-    Err(Failure::refused(
+    Err(CommandFailure::refused(
         &format!(
             "the command that completes texts failed: {}",
             reason.trim_end_matches([':', ' '])

@@ -9,14 +9,14 @@ use std::time::{Duration, Instant};
 use agentic_api::view::FlowStatusView;
 use agentic_lang_pipeline::PlannedRun;
 use agentic_providers::host::CancelFlag;
-use agentic_replay::State;
+use agentic_replay::SessionState;
 use agentic_replay::engine::{DurableEngine, RunId, RunStatus};
 
 use super::status::show;
-use crate::commands::Outcome;
+use crate::commands::VerbOutcome;
 use crate::context::Context;
 use crate::engine::Address;
-use crate::failure::Failure;
+use crate::failure::CommandFailure;
 use crate::output::warn;
 
 /// How often it is looked which runs can go further.
@@ -30,7 +30,7 @@ const RUNS_MAX: usize = 64;
 
 /// Which runs are driven.
 #[derive(Debug, clap::Args)]
-pub struct Args {
+pub struct WorkerArgs {
     /// This one alone, until it is over or waits for a human; its key, its agent or its session
     run: Option<String>,
     #[command(flatten)]
@@ -38,10 +38,10 @@ pub struct Args {
 }
 
 /// What became of one run.
-type Driven = (RunId, Result<Option<RunStatus>, Failure>);
+type DrivenRun = (RunId, Result<Option<RunStatus>, CommandFailure>);
 
 /// Runs the verb.
-pub fn run(context: &Context, args: &Args) -> Outcome {
+pub fn run(context: &Context, args: &WorkerArgs) -> VerbOutcome {
     let stop = &context.listen()?;
     match &args.run {
         Some(name) => drive_one(context, &args.address, name, stop),
@@ -50,14 +50,14 @@ pub fn run(context: &Context, args: &Args) -> Outcome {
 }
 
 /// Drives a run until it is over, waits for a human, or this program is told to stop.
-fn drive_one(context: &Context, address: &Address, name: &str, stop: &CancelFlag) -> Outcome {
+fn drive_one(context: &Context, address: &Address, name: &str, stop: &CancelFlag) -> VerbOutcome {
     let reached = address.reach(context)?;
     let engine = reached.engine();
     let run = engine.find(name)?;
     let status = loop {
         engine.go_on(&run)?;
         let status = engine.status(&run)?;
-        let pause = status.until.filter(|_| status.state == State::Waiting);
+        let pause = status.until.filter(|_| status.state == SessionState::Waiting);
         let Some(until) = pause.filter(|_| !stop.is_set()) else { break status };
         while context.now() < until && !stop.is_set() {
             std::thread::sleep(POLL);
@@ -69,7 +69,7 @@ fn drive_one(context: &Context, address: &Address, name: &str, stop: &CancelFlag
 }
 
 /// Drives all runs that can go further, until it is told to stop; then ends what is under way.
-fn drive_all(context: &Context, address: &Address, stop: &CancelFlag) -> Outcome {
+fn drive_all(context: &Context, address: &Address, stop: &CancelFlag) -> VerbOutcome {
     let reached = address.reach(context)?;
     let engine = reached.engine();
     let (done, driven) = channel();
@@ -97,7 +97,7 @@ fn drive_all(context: &Context, address: &Address, stop: &CancelFlag) -> Outcome
 struct Worker {
     queue: VecDeque<RunId>,
     under_way: BTreeSet<RunId>,
-    done: Sender<Driven>,
+    done: Sender<DrivenRun>,
 }
 
 impl Worker {
@@ -125,7 +125,7 @@ impl Worker {
     }
 
     /// Tells what became of runs that were driven; waits a while for the first.
-    fn report(&mut self, context: &Context, driven: &Receiver<Driven>, patience: Duration) {
+    fn report(&mut self, context: &Context, driven: &Receiver<DrivenRun>, patience: Duration) {
         let mut patience = patience;
         loop {
             match driven.recv_timeout(patience) {
@@ -148,7 +148,11 @@ impl Worker {
 }
 
 /// Goes on with one run; returns how it stands if it got further.
-fn drive(context: &Context, address: &Address, run: &RunId) -> Result<Option<RunStatus>, Failure> {
+fn drive(
+    context: &Context,
+    address: &Address,
+    run: &RunId,
+) -> Result<Option<RunStatus>, CommandFailure> {
     let reached = address.reach_again(context)?;
     let engine = reached.engine();
     let before = n_events(&*engine, run);

@@ -4,20 +4,20 @@
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use agentic_diag::Source;
-use agentic_lang_agent::{AgentLang, Capture, MockTasks, Module, SignatureInfo};
+use agentic_diag::SourceText;
+use agentic_lang_agent::{AgentLang, MockTasks, Module, SignatureInfo, TraceCapture};
 use agentic_providers::model::Adapter;
 
-use super::Args;
-use super::lines::{Line, Lines, Place};
-use crate::commands::Outcome;
-use crate::commands::run::agentlang::{self, Act, Desk, Wish};
+use super::ReplArgs;
+use super::lines::{LinePlace, Lines, NextLine};
+use crate::commands::VerbOutcome;
+use crate::commands::run::agentlang::{self, Act, AgentlangRequest, Desk};
 use crate::context::Context;
-use crate::failure::Failure;
+use crate::failure::CommandFailure;
 use crate::frontend::unreadable;
 use crate::live::Live;
 use crate::output::{Format, counted, print_text, talk};
-use crate::program::{Checked, Program};
+use crate::program::{CheckedProgram, ProgramFile};
 
 /// How many lines in a row may be unreadable before the input is.
 const UNREADABLE_MAX: usize = 100;
@@ -35,7 +35,7 @@ help              show this
 exit              leave (also quit)";
 
 /// Runs the verb.
-pub fn run(context: &Context, args: Args) -> Outcome {
+pub fn run(context: &Context, args: ReplArgs) -> VerbOutcome {
     for (what, is_given) in [
         ("--mock", args.mock),
         ("--script", args.script.is_some()),
@@ -43,16 +43,16 @@ pub fn run(context: &Context, args: Args) -> Outcome {
         ("--allow-import", !args.allow_import.is_empty()),
     ] {
         if is_given {
-            return Err(Failure::usage(
+            return Err(CommandFailure::usage(
                 &format!("`{what}` means nothing to AgentLang"),
                 "the tasks of agents are made up with `--adapter mock`",
             ));
         }
     }
-    let flag = if args.trace_live { Capture::On } else { Capture::Off };
+    let flag = if args.trace_live { TraceCapture::On } else { TraceCapture::Off };
     let live = Live::of(context.format, flag);
     let remembered = MockTasks::default();
-    let mut repl = Repl { context, adapter: args.adapter, live, loaded: None, remembered };
+    let mut repl = AgentlangRepl { context, adapter: args.adapter, live, loaded: None, remembered };
     talk(BANNER);
     if let Some(file) = &args.file {
         repl.told(|repl| repl.load(file));
@@ -60,10 +60,10 @@ pub fn run(context: &Context, args: Args) -> Outcome {
     let mut lines = Lines::open()?;
     let mut n_unreadable = 0;
     loop {
-        let line = match lines.next(Place::First) {
-            Ok(Line::Text(line)) => line,
-            Ok(Line::Dropped) => continue,
-            Ok(Line::End) => break,
+        let line = match lines.next(LinePlace::First) {
+            Ok(NextLine::Text(line)) => line,
+            Ok(NextLine::Dropped) => continue,
+            Ok(NextLine::End) => break,
             Err(failure) if n_unreadable == UNREADABLE_MAX => return Err(failure),
             Err(failure) => {
                 n_unreadable += 1;
@@ -83,30 +83,30 @@ pub fn run(context: &Context, args: Args) -> Outcome {
     Ok(ExitCode::SUCCESS)
 }
 
-struct Repl<'a> {
+struct AgentlangRepl<'a> {
     context: &'a Context,
     adapter: Option<Adapter>,
     live: Live,
-    loaded: Option<Loaded>,
+    loaded: Option<ReplProgram>,
     /// What the built-in tasks remember: their counters last as long as the process.
     remembered: MockTasks,
 }
 
 /// A program that was loaded.
-struct Loaded {
-    source: Source,
+struct ReplProgram {
+    source: SourceText,
     module: Arc<Module>,
 }
 
-impl Repl<'_> {
+impl AgentlangRepl<'_> {
     /// Does something and tells what went wrong with it.
-    fn told(&mut self, what: impl FnOnce(&mut Self) -> Result<(), Failure>) {
+    fn told(&mut self, what: impl FnOnce(&mut Self) -> Result<(), CommandFailure>) {
         if let Err(failure) = what(self) {
             failure.report(self.context.format == Format::Json);
         }
     }
 
-    fn take(&mut self, command: &str, rest: &str) -> Result<(), Failure> {
+    fn take(&mut self, command: &str, rest: &str) -> Result<(), CommandFailure> {
         match command {
             "" => Ok(()),
             "load" => self.load(rest),
@@ -124,17 +124,17 @@ impl Repl<'_> {
             }
             _ => {
                 let message = format!("there is no command `{command}`");
-                Err(Failure::usage(&message, "`help` lists the commands"))
+                Err(CommandFailure::usage(&message, "`help` lists the commands"))
             }
         }
     }
 
     /// Takes a program in place of the one before, unless something is wrong with it.
-    fn load(&mut self, file: &str) -> Result<(), Failure> {
+    fn load(&mut self, file: &str) -> Result<(), CommandFailure> {
         if file.is_empty() {
-            return Err(Failure::usage("no file is named", "`load PATH` takes a program"));
+            return Err(CommandFailure::usage("no file is named", "`load PATH` takes a program"));
         }
-        let program = Program::read(self.context, file, Some(&AgentLang))?;
+        let program = ProgramFile::read(self.context, file, Some(&AgentLang))?;
         let source = match agentic_lang_agent::read(&program.name, &program.bytes) {
             Ok(source) => source,
             Err(finding) => {
@@ -144,7 +144,7 @@ impl Repl<'_> {
         };
         match agentic_lang_agent::compile(&source) {
             Ok(module) => {
-                Checked::of(source.clone(), module.warnings().to_vec()).show();
+                CheckedProgram::of(source.clone(), module.warnings().to_vec()).show();
                 let (n_agents, n_tasks, n_pipelines) = module.counts();
                 print_text(&format!(
                     "{file}: {}, {}, {}",
@@ -152,14 +152,14 @@ impl Repl<'_> {
                     counted(n_tasks, "task"),
                     counted(n_pipelines, "pipeline")
                 ));
-                self.loaded = Some(Loaded { source, module });
+                self.loaded = Some(ReplProgram { source, module });
             }
-            Err(findings) => Checked::of(source, findings).show(),
+            Err(findings) => CheckedProgram::of(source, findings).show(),
         }
         Ok(())
     }
 
-    fn run(&mut self, rest: &str) -> Result<(), Failure> {
+    fn run(&mut self, rest: &str) -> Result<(), CommandFailure> {
         self.loaded()?;
         let (name, input) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
         if name.is_empty() {
@@ -168,7 +168,7 @@ impl Repl<'_> {
         self.start(Act::Run, name, if input.trim().is_empty() { "{}" } else { input })
     }
 
-    fn lower(&self, name: &str) -> Result<(), Failure> {
+    fn lower(&self, name: &str) -> Result<(), CommandFailure> {
         let source = &self.loaded()?.source;
         if name.is_empty() {
             return Err(no_name());
@@ -177,8 +177,8 @@ impl Repl<'_> {
     }
 
     /// Runs a pipeline or the tests.
-    fn start(&mut self, act: Act, name: &str, input: &str) -> Result<(), Failure> {
-        let wish = Wish {
+    fn start(&mut self, act: Act, name: &str, input: &str) -> Result<(), CommandFailure> {
+        let wish = AgentlangRequest {
             pipeline: None,
             act,
             input: String::new(),
@@ -192,14 +192,14 @@ impl Repl<'_> {
             desk: Desk::Repl,
             remembered: self.remembered.clone(),
         };
-        let Loaded { source, module } = self.loaded()?;
+        let ReplProgram { source, module } = self.loaded()?;
         let input = agentlang::input(input)?;
         let started = agentlang::start(self.context, module, source, name, &input, wish)?;
         self.remembered = started.remembered;
         started.outcome.map(|_| ())
     }
 
-    fn list(&self) -> Result<(), Failure> {
+    fn list(&self) -> Result<(), CommandFailure> {
         let module = &self.loaded()?.module;
         for agent in module.agents() {
             print_text(&format!("agent {agent}"));
@@ -213,14 +213,14 @@ impl Repl<'_> {
         Ok(())
     }
 
-    fn loaded(&self) -> Result<&Loaded, Failure> {
-        let none = || Failure::refused("no program is loaded", "`load PATH` takes one");
+    fn loaded(&self) -> Result<&ReplProgram, CommandFailure> {
+        let none = || CommandFailure::refused("no program is loaded", "`load PATH` takes one");
         self.loaded.as_ref().ok_or_else(none)
     }
 }
 
-fn no_name() -> Failure {
-    Failure::usage("no pipeline is named", "`list` shows those that there are")
+fn no_name() -> CommandFailure {
+    CommandFailure::usage("no pipeline is named", "`list` shows those that there are")
 }
 
 fn shown(signature: &SignatureInfo) -> String {

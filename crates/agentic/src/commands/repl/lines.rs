@@ -7,7 +7,7 @@ use rustyline::error::ReadlineError;
 use rustyline::history::FileHistory;
 use rustyline::{Config, Editor};
 
-use crate::failure::Failure;
+use crate::failure::CommandFailure;
 
 /// The longest line that is read, in bytes.
 const LINE_BYTES_MAX: u64 = 1 << 20;
@@ -16,14 +16,14 @@ const HISTORY_LINES_MAX: usize = 10_000;
 
 /// Whether a line begins something or goes on with it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Place {
+pub enum LinePlace {
     First,
     Further,
 }
 
 /// What came next.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Line {
+pub enum NextLine {
     /// A line, without its end.
     Text(String),
     /// The person wants to begin anew.
@@ -34,10 +34,10 @@ pub enum Line {
 
 /// A source of lines.
 pub struct Lines {
-    editor: Option<Edited>,
+    editor: Option<EditedLine>,
 }
 
-struct Edited {
+struct EditedLine {
     editor: Editor<(), FileHistory>,
     /// Where lines are remembered; nowhere without a home.
     history: Option<PathBuf>,
@@ -45,7 +45,7 @@ struct Edited {
 
 impl Lines {
     /// Opens the editor if there is a terminal.
-    pub fn open() -> Result<Lines, Failure> {
+    pub fn open() -> Result<Lines, CommandFailure> {
         if !std::io::stdin().is_terminal() {
             return Ok(Lines { editor: None });
         }
@@ -57,7 +57,7 @@ impl Lines {
             // There is none the first time.
             let _ = editor.load_history(file);
         }
-        Ok(Lines { editor: Some(Edited { editor, history }) })
+        Ok(Lines { editor: Some(EditedLine { editor, history }) })
     }
 
     /// Tells whether a person types the lines.
@@ -66,23 +66,23 @@ impl Lines {
     }
 
     /// Reads the next line.
-    pub fn next(&mut self, place: Place) -> Result<Line, Failure> {
+    pub fn next(&mut self, place: LinePlace) -> Result<NextLine, CommandFailure> {
         let Some(edited) = &mut self.editor else { return plain_line() };
         let prompt = match place {
-            Place::First => "> ",
-            Place::Further => ". ",
+            LinePlace::First => "> ",
+            LinePlace::Further => ". ",
         };
         match edited.editor.readline(prompt) {
-            Ok(line) => Ok(Line::Text(line)),
-            Err(ReadlineError::Interrupted) => Ok(Line::Dropped),
-            Err(ReadlineError::Eof) => Ok(Line::End),
+            Ok(line) => Ok(NextLine::Text(line)),
+            Err(ReadlineError::Interrupted) => Ok(NextLine::Dropped),
+            Err(ReadlineError::Eof) => Ok(NextLine::End),
             Err(error) => Err(broken(&error)),
         }
     }
 
     /// Remembers the lines for the next time.
     pub fn close(&mut self) {
-        if let Some(Edited { editor, history: Some(file) }) = &mut self.editor {
+        if let Some(EditedLine { editor, history: Some(file) }) = &mut self.editor {
             let folder = file.parent().map(std::fs::create_dir_all);
             // A history that cannot be written is no reason to fail.
             let _ = folder.map(|made| made.map(|()| editor.save_history(file)));
@@ -91,21 +91,22 @@ impl Lines {
 }
 
 /// Reads a line of standard input, which has to be text.
-fn plain_line() -> Result<Line, Failure> {
+fn plain_line() -> Result<NextLine, CommandFailure> {
     let mut bytes = Vec::new();
     let stdin = std::io::stdin().lock();
     let read = stdin.take(LINE_BYTES_MAX + 1).read_until(b'\n', &mut bytes);
-    read.map_err(|error| Failure::io("read standard input", &error))?;
+    read.map_err(|error| CommandFailure::io("read standard input", &error))?;
     if bytes.is_empty() {
-        return Ok(Line::End);
+        return Ok(NextLine::End);
     }
     if bytes.len() as u64 > LINE_BYTES_MAX {
         let message = format!("a line is longer than {LINE_BYTES_MAX} bytes");
-        return Err(Failure::refused(&message, "break the line, or put it into a file"));
+        return Err(CommandFailure::refused(&message, "break the line, or put it into a file"));
     }
-    let line = String::from_utf8(bytes)
-        .map_err(|_| Failure::refused("a line is not UTF-8 text", "write the lines as UTF-8"))?;
-    Ok(Line::Text(line.trim_end_matches(['\n', '\r']).to_owned()))
+    let line = String::from_utf8(bytes).map_err(|_| {
+        CommandFailure::refused("a line is not UTF-8 text", "write the lines as UTF-8")
+    })?;
+    Ok(NextLine::Text(line.trim_end_matches(['\n', '\r']).to_owned()))
 }
 
 fn history_file() -> Option<PathBuf> {
@@ -114,6 +115,9 @@ fn history_file() -> Option<PathBuf> {
     Some(state.join("agentic").join("repl-history"))
 }
 
-fn broken(error: &ReadlineError) -> Failure {
-    Failure::refused(&format!("the terminal cannot be read: {error}"), "pipe the lines into it")
+fn broken(error: &ReadlineError) -> CommandFailure {
+    CommandFailure::refused(
+        &format!("the terminal cannot be read: {error}"),
+        "pipe the lines into it",
+    )
 }

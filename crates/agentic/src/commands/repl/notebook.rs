@@ -1,6 +1,8 @@
 //! The program that a person puts together.
 
-use agentic_lang_context::{Declaration, Dialect, EntryPoint, Outline, Sort, Strictness, Version};
+use agentic_lang_context::{
+    Declaration, DeclarationSort, Dialect, EntryPoint, Outline, Strictness, Version,
+};
 
 /// The agent whose main function the statements are.
 pub const SCRATCH: &str = "__repl";
@@ -107,7 +109,7 @@ impl Notebook {
     }
 
     fn agent_names(&self) -> impl Iterator<Item = &Declaration> {
-        self.declarations.iter().filter(|declaration| declaration.sort != Sort::Import)
+        self.declarations.iter().filter(|declaration| declaration.sort != DeclarationSort::Import)
     }
 
     /// Lists the agents, a line each.
@@ -116,7 +118,7 @@ impl Notebook {
             let name = agent.name.as_deref().unwrap_or("(without a name)");
             let is_main = match &self.main {
                 Some(main) => agent.name.as_ref() == Some(main),
-                None => agent.sort == Sort::MainAgent,
+                None => agent.sort == DeclarationSort::MainAgent,
             };
             if is_main { format!("{name} (main)\n") } else { format!("{name}\n") }
         };
@@ -146,7 +148,7 @@ impl Notebook {
             let program = format!("{imports}main {agent}");
             return ScratchProgram { program, declared: Some(declared) };
         }
-        let has_main = self.agent_names().any(|agent| agent.sort == Sort::MainAgent);
+        let has_main = self.agent_names().any(|agent| agent.sort == DeclarationSort::MainAgent);
         let main = if has_main { "" } else { "main " };
         ScratchProgram { program: format!("{declared}{main}{agent}"), declared: None }
     }
@@ -155,10 +157,10 @@ impl Notebook {
 /// Returns the import by which a program has a declaration that stands in [`DECLARED`].
 fn imported(declaration: &Declaration) -> Option<String> {
     match (declaration.sort, &declaration.name) {
-        (Sort::Import, _) => Some(format!("{}\n", declaration.text)),
-        (Sort::MainAgent | Sort::Agent, Some(name)) => {
+        (DeclarationSort::Import, _) => Some(format!("{}\n", declaration.text)),
+        (DeclarationSort::MainAgent | DeclarationSort::Agent, Some(name)) => {
             Some(format!("import agent {name} from \"./{DECLARED}\"\n"))
         }
-        (Sort::MainAgent | Sort::Agent, None) => None,
+        (DeclarationSort::MainAgent | DeclarationSort::Agent, None) => None,
     }
 }

@@ -6,10 +6,10 @@ use agentic_providers::configuration::Configuration;
 use agentic_providers::model::{ADAPTER_VARIABLE, Adapter};
 use agentic_session::pinned_adapter;
 
-use super::agentlang::{Act, Wish};
-use super::durable::Setting;
+use super::agentlang::{Act, AgentlangRequest};
+use super::durable::DurableSetting;
 use crate::context::Context;
-use crate::failure::Failure;
+use crate::failure::CommandFailure;
 
 /// Reads the name of an adapter.
 pub fn parse(text: &str) -> Result<Adapter, String> {
@@ -19,7 +19,11 @@ pub fn parse(text: &str) -> Result<Adapter, String> {
 /// Chooses the adapter: the one that was named, else that of the session that goes on, else that of
 /// the environment. Without any, models perform where one is configured, but never in tests: these
 /// compare what the mock answers.
-pub fn choose(context: &Context, module: &Module, wish: &Wish) -> Result<Adapter, Failure> {
+pub fn choose(
+    context: &Context,
+    module: &Module,
+    wish: &AgentlangRequest,
+) -> Result<Adapter, CommandFailure> {
     let usual = of_environment()?;
     if let Some(named) = wish.adapter {
         return Ok(named);
@@ -41,13 +45,13 @@ pub fn choose(context: &Context, module: &Module, wish: &Wish) -> Result<Adapter
     }
 }
 
-fn of_environment() -> Result<Option<Adapter>, Failure> {
+fn of_environment() -> Result<Option<Adapter>, CommandFailure> {
     let Some(name) = std::env::var_os(ADAPTER_VARIABLE).filter(|name| !name.is_empty()) else {
         return Ok(None);
     };
     let name = name.to_string_lossy().trim().to_lowercase();
     Adapter::parse(&name).map(Some).ok_or_else(|| {
-        Failure::refused(
+        CommandFailure::refused(
             &format!("`{ADAPTER_VARIABLE}` names the adapter `{name}`, and there is none"),
             &format!("set it to one of {}", names()),
         )
@@ -55,7 +59,10 @@ fn of_environment() -> Result<Option<Adapter>, Failure> {
 }
 
 /// Returns the adapter of the session that was begun under the same key.
-fn of_session(context: &Context, setting: Option<&Setting>) -> Result<Option<Adapter>, Failure> {
+fn of_session(
+    context: &Context,
+    setting: Option<&DurableSetting>,
+) -> Result<Option<Adapter>, CommandFailure> {
     let Some((setting, key)) = setting.and_then(|it| Some((it, it.key.as_ref()?))) else {
         return Ok(None);
     };

@@ -6,34 +6,34 @@ use std::process::ExitCode;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use agentic_api::view::LoweredView;
-use agentic_diag::Source;
+use agentic_diag::SourceText;
 use agentic_lang_agent::{
-    Capture, Data, MockTasks, Module, RunOptions, TestResult, code, invocation, json, report,
+    Data, MockTasks, Module, RunOptions, TestResult, TraceCapture, code, invocation, json, report,
 };
 use agentic_model::Value;
 use agentic_model::object::OBJECT_BYTES_MAX;
 use agentic_providers::model::Adapter;
-use agentic_replay::{End, Event};
-use agentic_session::{AgentLangFlow, Executor, SharedTasks, agents_of};
+use agentic_replay::{End, ProgramEvent};
+use agentic_session::{AgentLangFlow, RunExecutor, SharedTasks, agents_of};
 
 pub use self::hint::Desk;
 use self::hint::no_pipeline;
-use super::durable::{self, Reached};
+use super::durable::{self, RunProgress};
 use super::handler::{self, Handler};
 use super::trace_file::{EndedTrace, TraceKeeper};
 use super::{adapter, failed};
-use crate::commands::Outcome;
+use crate::commands::VerbOutcome;
 use crate::context::Context;
-use crate::failure::Failure;
+use crate::failure::CommandFailure;
 use crate::frontend::unreadable;
 use crate::live::Live;
 use crate::memory;
 use crate::output::{Format, print_raw, print_text, show_result};
-use crate::program::{Checked, Program};
+use crate::program::{CheckedProgram, ProgramFile};
 use crate::talker::Talker;
 
 /// What the command line asks of a program.
-pub struct Wish {
+pub struct AgentlangRequest {
     /// The pipeline.
     pub pipeline: Option<String>,
     /// What to do.
@@ -51,7 +51,7 @@ pub struct Wish {
     /// Who performs the tasks of agents, where the command line says so.
     pub adapter: Option<Adapter>,
     /// The session that it runs as; in memory without one.
-    pub session: Option<durable::Setting>,
+    pub session: Option<durable::DurableSetting>,
     /// What people see while it runs.
     pub live: Live,
     /// Where they are.
@@ -61,9 +61,9 @@ pub struct Wish {
 }
 
 /// What became of a program that was started.
-pub struct Started {
+pub struct StartOutcome {
     /// The exit code, or how it failed.
-    pub outcome: Outcome,
+    pub outcome: VerbOutcome,
     /// What the built-in tasks remember.
     pub remembered: MockTasks,
 }
@@ -96,14 +96,17 @@ pub fn workers(text: &str) -> Result<i64, String> {
 }
 
 /// Reads the inputs of a pipeline.
-pub fn input(text: &str) -> Result<Data, Failure> {
+pub fn input(text: &str) -> Result<Data, CommandFailure> {
     invocation::parse_input(text).map_err(|error| {
-        Failure::usage(&error.message, "inputs are one JSON object, such as `{\"topic\": \"tea\"}`")
+        CommandFailure::usage(
+            &error.message,
+            "inputs are one JSON object, such as `{\"topic\": \"tea\"}`",
+        )
     })
 }
 
 /// Runs a program, or what else is asked of it.
-pub fn run(context: &Context, program: &Program, wish: Wish) -> Outcome {
+pub fn run(context: &Context, program: &ProgramFile, wish: AgentlangRequest) -> VerbOutcome {
     let input = input(&wish.input)?;
     let source = match agentic_lang_agent::read(&program.name, &program.bytes) {
         Ok(source) => source,
@@ -123,13 +126,13 @@ pub fn run(context: &Context, program: &Program, wish: Wish) -> Outcome {
     let module = match agentic_lang_agent::compile(&source) {
         Ok(module) => module,
         Err(findings) => {
-            Checked::of(source, findings).report(context);
+            CheckedProgram::of(source, findings).report(context);
             return Ok(ExitCode::from(1));
         }
     };
     // Who reads JSON has them from `agentic check`, and an error here as one value.
     if context.format == Format::Text {
-        Checked::of(source.clone(), module.warnings().to_vec()).show();
+        CheckedProgram::of(source.clone(), module.warnings().to_vec()).show();
     }
     start(context, &module, &source, &name, &input, wish)?.outcome
 }
@@ -138,22 +141,22 @@ pub fn run(context: &Context, program: &Program, wish: Wish) -> Outcome {
 pub fn start(
     context: &Context,
     module: &Arc<Module>,
-    source: &Source,
+    source: &SourceText,
     name: &str,
     input: &Data,
-    wish: Wish,
-) -> Result<Started, Failure> {
+    wish: AgentlangRequest,
+) -> Result<StartOutcome, CommandFailure> {
     refuse_strangers(module, &wish)?;
     if wish.session.is_none() {
         refuse_hold(module, &wish, name)?;
     }
     let (act, desk) = (wish.act, wish.desk);
     let input = Value::Text(json::to_text(input));
-    let Performed { reached, trace, remembered } =
+    let RunPerformance { reached, trace, remembered } =
         perform(context, (module, source), (name, wish), input)?;
     let end = match reached {
-        Reached::End(end) => end,
-        Reached::Waiting(code) => return Ok(Started { outcome: Ok(code), remembered }),
+        RunProgress::End(end) => end,
+        RunProgress::Waiting(code) => return Ok(StartOutcome { outcome: Ok(code), remembered }),
     };
     let outcome = match act {
         Act::Test => test_outcome(context, &end),
@@ -162,25 +165,25 @@ pub fn start(
     if let (Err(failure), Format::Json) = (&outcome, context.format) {
         show_failed(failure, trace);
     }
-    Ok(Started { outcome, remembered })
+    Ok(StartOutcome { outcome, remembered })
 }
 
 /// What a run came to.
-struct Performed {
-    reached: Reached,
+struct RunPerformance {
+    reached: RunProgress,
     trace: EndedTrace,
     remembered: MockTasks,
 }
 
-impl Performed {
-    fn of_session(reached: Reached, trace: EndedTrace) -> Performed {
+impl RunPerformance {
+    fn of_session(reached: RunProgress, trace: EndedTrace) -> RunPerformance {
         // What its tasks remember follows from the records of the session.
-        Performed { reached, trace, remembered: MockTasks::default() }
+        RunPerformance { reached, trace, remembered: MockTasks::default() }
     }
 }
 
 /// Prints a failure with what happened before it, where that was kept.
-fn show_failed(failure: &Failure, trace: EndedTrace) {
+fn show_failed(failure: &CommandFailure, trace: EndedTrace) {
     let trace = trace.text().unwrap_or_default();
     // It is an object already; the error goes into it, in front.
     let rest = trace.strip_prefix('{').unwrap_or("\"trace\":[]}");
@@ -189,7 +192,7 @@ fn show_failed(failure: &Failure, trace: EndedTrace) {
 }
 
 /// Refuses handlers of tasks that the program does not have: what they are for would be made up.
-fn refuse_strangers(module: &Module, wish: &Wish) -> Result<(), Failure> {
+fn refuse_strangers(module: &Module, wish: &AgentlangRequest) -> Result<(), CommandFailure> {
     let names: Vec<String> = module.tasks().into_iter().map(|task| task.name).collect();
     let stranger = wish.handlers.iter().find(|handler| !names.contains(&handler.name));
     let Some(Handler { name, .. }) = stranger else { return Ok(()) };
@@ -197,11 +200,14 @@ fn refuse_strangers(module: &Module, wish: &Wish) -> Result<(), Failure> {
         true => "the program has no tasks".to_owned(),
         false => format!("the program has these: {}", names.join(", ")),
     };
-    Err(Failure::usage(&format!("`--handler` names a task `{name}`, and there is none"), &hint))
+    Err(CommandFailure::usage(
+        &format!("`--handler` names a task `{name}`, and there is none"),
+        &hint,
+    ))
 }
 
 /// Refuses a run in memory that may come to a question to a human.
-fn refuse_hold(module: &Module, wish: &Wish, name: &str) -> Result<(), Failure> {
+fn refuse_hold(module: &Module, wish: &AgentlangRequest, name: &str) -> Result<(), CommandFailure> {
     let (what, may_hold) = match wish.act {
         Act::Test => ("a test".to_owned(), module.tests_may_hold()),
         Act::Run | Act::Lower => (format!("`{name}`"), module.may_hold(name)),
@@ -212,10 +218,10 @@ fn refuse_hold(module: &Module, wish: &Wish, name: &str) -> Result<(), Failure> 
 /// Runs to the end, or to where a session waits, and writes the trace.
 fn perform(
     context: &Context,
-    (module, source): (&Arc<Module>, &Source),
-    (name, wish): (&str, Wish),
+    (module, source): (&Arc<Module>, &SourceText),
+    (name, wish): (&str, AgentlangRequest),
     input: Value,
-) -> Result<Performed, Failure> {
+) -> Result<RunPerformance, CommandFailure> {
     let adapter = adapter::choose(context, module, &wish)?;
     let flow = AgentLangFlow {
         // Only a session keeps the program, which must then fit into an object.
@@ -241,27 +247,27 @@ fn perform(
 
 fn in_session(
     context: &Context,
-    setting: durable::Setting,
+    setting: durable::DurableSetting,
     flow: &AgentLangFlow,
-    source: &Source,
+    source: &SourceText,
     input: Value,
     trace: Option<&str>,
-) -> Result<Performed, Failure> {
+) -> Result<RunPerformance, CommandFailure> {
     if source.text().len() > OBJECT_BYTES_MAX {
-        return Err(Failure::refused(
+        return Err(CommandFailure::refused(
             &format!("the program has more than the {OBJECT_BYTES_MAX} bytes that a session keeps"),
             "split the program, or run it in memory without `--session`",
         ));
     }
     let ran = durable::run(context, setting, flow.to_object()?, input, source.text())?;
-    let has_failed = matches!(ran.reached, Reached::End(End::Failed(_)));
+    let has_failed = matches!(ran.reached, RunProgress::End(End::Failed(_)));
     let is_shown = has_failed && context.format == Format::Json;
     if trace.is_none() && !is_shown {
-        return Ok(Performed::of_session(ran.reached, EndedTrace::None));
+        return Ok(RunPerformance::of_session(ran.reached, EndedTrace::None));
     }
     let mut keeper = TraceKeeper::begin(context, trace);
     durable::retell(context, &ran.session, &mut |event| keeper.add(&event))?;
-    Ok(Performed::of_session(ran.reached, keeper.end()))
+    Ok(RunPerformance::of_session(ran.reached, keeper.end()))
 }
 
 fn in_memory(
@@ -270,14 +276,14 @@ fn in_memory(
     (flow, live, remembered): (&AgentLangFlow, Live, MockTasks),
     input: Value,
     trace: Option<&str>,
-) -> Result<Performed, Failure> {
+) -> Result<RunPerformance, CommandFailure> {
     let mut keeper = TraceKeeper::begin(context, trace);
     let options = RunOptions {
         workers: flow.workers,
         handlers: flow.handlers.keys().cloned().collect(),
         tools: flow.tools.keys().cloned().collect(),
         agents: agents_of(flow.adapter),
-        trace: if keeper.capture() == Capture::On { Capture::On } else { live.trace },
+        trace: if keeper.capture() == TraceCapture::On { TraceCapture::On } else { live.trace },
         progress: live.progress,
         ..RunOptions::default()
     };
@@ -286,9 +292,9 @@ fn in_memory(
         None => module.run_tests(options),
     };
     let tasks = SharedTasks::new(Mutex::new(remembered));
-    let executor = Executor::of_agents(&flow.to_object()?, Arc::clone(&tasks))?;
+    let executor = RunExecutor::of_agents(&flow.to_object()?, Arc::clone(&tasks))?;
     let mut talker = Talker::default();
-    let mut sink = |event: Event| {
+    let mut sink = |event: ProgramEvent| {
         keeper.add(&event);
         if let Some(line) = live.line(&event) {
             talker.say(line);
@@ -297,11 +303,11 @@ fn in_memory(
     let end = memory::run(context, run, input, executor, &mut sink);
     talker.end();
     let remembered = tasks.lock().unwrap_or_else(PoisonError::into_inner).clone();
-    Ok(Performed { reached: Reached::End(end), trace: keeper.end(), remembered })
+    Ok(RunPerformance { reached: RunProgress::End(end), trace: keeper.end(), remembered })
 }
 
 /// Prints a pipeline as it runs.
-pub fn lower(context: &Context, source: &Source, name: &str) -> Outcome {
+pub fn lower(context: &Context, source: &SourceText, name: &str) -> VerbOutcome {
     match agentic_lang_agent::lower(source, name) {
         Ok(text) => {
             let view = LoweredView { pipeline: name.to_owned(), text };
@@ -310,20 +316,20 @@ pub fn lower(context: &Context, source: &Source, name: &str) -> Outcome {
         }
         Err(finding) if finding.code == code::PIPELINE_UNKNOWN => {
             let hint = "`agentic check FILE` shows whether the file is right";
-            Err(Failure::program(finding.code, &finding.message, hint))
+            Err(CommandFailure::program(finding.code, &finding.message, hint))
         }
         Err(finding) => {
-            Checked::of(source.clone(), vec![*finding]).report(context);
+            CheckedProgram::of(source.clone(), vec![*finding]).report(context);
             Ok(ExitCode::from(1))
         }
     }
 }
 
-fn outcome(context: &Context, module: &Module, desk: Desk, end: &End) -> Outcome {
+fn outcome(context: &Context, module: &Module, desk: Desk, end: &End) -> VerbOutcome {
     match end {
         End::Done(_) => {
             let unreadable = |error: report::ReportError| {
-                Failure::refused(&error.to_string(), "return less from the pipeline")
+                CommandFailure::refused(&error.to_string(), "return less from the pipeline")
             };
             let result = report::result(end).map_err(unreadable)?;
             show_result(context.format, &report::result_text(result).map_err(unreadable)?);
@@ -332,16 +338,16 @@ fn outcome(context: &Context, module: &Module, desk: Desk, end: &End) -> Outcome
         End::Failed(failure) => {
             Err(failed(failure, &desk.hint(module, failure)).led_by("Execution error:"))
         }
-        End::Cancelled => Err(Failure::refused("the run was cancelled", "run it again")),
+        End::Cancelled => Err(CommandFailure::refused("the run was cancelled", "run it again")),
     }
 }
 
-fn test_outcome(context: &Context, end: &End) -> Outcome {
+fn test_outcome(context: &Context, end: &End) -> VerbOutcome {
     if let End::Failed(failure) = end {
         return Err(failed(failure, "`agentic check FILE` shows whether the file is right"));
     }
     let tests = report::test_results(end)
-        .map_err(|error| Failure::refused(&error.to_string(), "run fewer tests at once"))?;
+        .map_err(|error| CommandFailure::refused(&error.to_string(), "run fewer tests at once"))?;
     match context.format {
         Format::Json => print_raw(&tests_json(&tests).to_string()),
         Format::Text => print_text(&report::test_text(&tests)),

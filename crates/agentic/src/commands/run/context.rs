@@ -4,28 +4,28 @@ use std::collections::BTreeMap;
 use std::process::ExitCode;
 
 use agentic_lang_context::json::{self, Json};
-use agentic_lang_context::{Calls, Module, RunFault, Tracing, trace};
+use agentic_lang_context::{Calls, Module, RunFault, TraceMode, trace};
 use agentic_model::{Object, Value};
-use agentic_replay::{End, Failure as Failed};
-use agentic_session::{Cast, ContextFlow, Executor, Models, Tools};
+use agentic_replay::{End, ProgramFailure as Failed};
+use agentic_session::{Cast, ContextFlow, ProgramModels, ProgramTools, RunExecutor};
 
-use super::durable::{self, Reached};
+use super::durable::{self, RunProgress};
 use super::trace_file::TraceFile;
 use super::{failed, trial};
-use crate::commands::Outcome;
+use crate::commands::VerbOutcome;
 use crate::context::Context;
-use crate::failure::Failure;
+use crate::failure::CommandFailure;
 use crate::frontend::{ContextProgram, compile_context};
 use crate::memory;
 use crate::output::{Format, print_raw, show_result, talk};
-use crate::program::Program;
+use crate::program::ProgramFile;
 use crate::{screen, script};
 
 /// How many iterations of a `parallel for` may run at once: as many requests are performed at once.
 const CONCURRENCY_MAX: usize = 256;
 
 /// What the command line asks of a program.
-pub struct Wish {
+pub struct ContextRequest {
     /// The input, as JSON text.
     pub input: Option<String>,
     /// Whether models, tools and memories are made up.
@@ -49,7 +49,7 @@ pub struct Wish {
     /// How many iterations of a `parallel for` run at once.
     pub concurrency: Option<usize>,
     /// The session that it runs as; in memory without one.
-    pub session: Option<durable::Setting>,
+    pub session: Option<durable::DurableSetting>,
 }
 
 /// Reads `CHOICE=NAME`.
@@ -59,11 +59,11 @@ pub fn choice(text: &str) -> Result<(String, String), String> {
 }
 
 /// Gathers which candidate each choice takes.
-pub fn variants(given: Vec<(String, String)>) -> Result<BTreeMap<String, String>, Failure> {
+pub fn variants(given: Vec<(String, String)>) -> Result<BTreeMap<String, String>, CommandFailure> {
     let mut variants = BTreeMap::new();
     for (site, name) in given {
         if let Some(other) = variants.insert(site.clone(), name.clone()) {
-            return Err(Failure::usage(
+            return Err(CommandFailure::usage(
                 &format!("the choice `{site}` is to take both `{other}` and `{name}`"),
                 "give `--variant` once for each choice; `*` stands for a run with each candidate",
             ));
@@ -73,7 +73,10 @@ pub fn variants(given: Vec<(String, String)>) -> Result<BTreeMap<String, String>
 }
 
 /// Refuses variants of choices or candidates that the program does not have.
-fn refuse_unknown(module: &Module, variant: &BTreeMap<String, String>) -> Result<(), Failure> {
+fn refuse_unknown(
+    module: &Module,
+    variant: &BTreeMap<String, String>,
+) -> Result<(), CommandFailure> {
     let choices = module.choices();
     for (site, name) in variant {
         let Some((_, candidates)) = choices.iter().find(|(known, _)| known == site) else {
@@ -82,10 +85,10 @@ fn refuse_unknown(module: &Module, variant: &BTreeMap<String, String>) -> Result
                 true => "the program has no `use one of`".to_owned(),
                 false => format!("the program has these: {}", known.join(", ")),
             };
-            return Err(Failure::refused(&format!("there is no choice `{site}`"), &hint));
+            return Err(CommandFailure::refused(&format!("there is no choice `{site}`"), &hint));
         };
         if name != trial::EVERY && !candidates.contains(&name.as_str()) {
-            return Err(Failure::refused(
+            return Err(CommandFailure::refused(
                 &format!("the choice `{site}` has no candidate `{name}`"),
                 &format!("it has these: {}", candidates.join(", ")),
             ));
@@ -95,11 +98,11 @@ fn refuse_unknown(module: &Module, variant: &BTreeMap<String, String>) -> Result
 }
 
 /// Reads how many iterations of a `parallel for` run at once.
-pub fn concurrency(workers: Option<i64>) -> Result<Option<usize>, Failure> {
+pub fn concurrency(workers: Option<i64>) -> Result<Option<usize>, CommandFailure> {
     let Some(workers) = workers else { return Ok(None) };
     match usize::try_from(workers) {
         Ok(workers @ 1..=CONCURRENCY_MAX) => Ok(Some(workers)),
-        Ok(_) | Err(_) => Err(Failure::usage(
+        Ok(_) | Err(_) => Err(CommandFailure::usage(
             &format!("{workers} iterations cannot run at once"),
             &format!("give `--workers` a number from 1 to {CONCURRENCY_MAX}"),
         )),
@@ -107,10 +110,10 @@ pub fn concurrency(workers: Option<i64>) -> Result<Option<usize>, Failure> {
 }
 
 /// Runs a program and prints its value, with the trace unless it is to be quiet.
-pub fn run(context: &Context, program: &Program, wish: Wish) -> Outcome {
+pub fn run(context: &Context, program: &ProgramFile, wish: ContextRequest) -> VerbOutcome {
     let input = match &wish.input {
         Some(text) => json::parse(text).map_err(|fault| {
-            Failure::usage(&format!("the input is no JSON: {fault}"), "give a JSON object")
+            CommandFailure::usage(&format!("the input is no JSON: {fault}"), "give a JSON object")
         })?,
         None => Json::object::<&str>([]),
     };
@@ -133,12 +136,12 @@ pub fn run(context: &Context, program: &Program, wish: Wish) -> Outcome {
         calls: wish.calls,
         concurrency: wish.concurrency,
     };
-    let shown = Shown::of(&wish);
+    let shown = RunDetail::of(&wish);
     let (output_trace, setting) = (wish.output_trace, wish.session);
     if let Some(site) = trial::site_of(&flow)? {
         let hint = "run it with `--session --branches`";
         let setting = setting.filter(|_| wish.calls == Calls::Children);
-        let needed = || Failure::usage("trials run as sessions on branches", hint);
+        let needed = || CommandFailure::usage("trials run as sessions on branches", hint);
         let setting = setting.ok_or_else(needed)?;
         return trial::run(context, &module, flow, site, &json::to_value(&input), setting);
     }
@@ -149,8 +152,8 @@ pub fn run(context: &Context, program: &Program, wish: Wish) -> Outcome {
         TraceFile::write_whole(context, &name, &format!("{}\n", json::pretty(&whole)));
     }
     match reached {
-        Reached::End(end) => show(context, &module, &flow.cast, &end, traced, shown),
-        Reached::Waiting(code) => Ok(code),
+        RunProgress::End(end) => show(context, &module, &flow.cast, &end, traced, shown),
+        RunProgress::Waiting(code) => Ok(code),
     }
 }
 
@@ -159,36 +162,39 @@ fn perform(
     context: &Context,
     (module, flow): (&Module, &ContextFlow),
     input: Value,
-    setting: Option<durable::Setting>,
-    shown: Shown,
-) -> Result<(Reached, Vec<Json>), Failure> {
+    setting: Option<durable::DurableSetting>,
+    shown: RunDetail,
+) -> Result<(RunProgress, Vec<Json>), CommandFailure> {
     let tracing = shown.tracing();
     let run = flow.run(module, tracing).map_err(|error| {
-        Failure::refused(&error.to_string(), "choose another place with `--entry AGENT[.FUNC]`")
+        CommandFailure::refused(
+            &error.to_string(),
+            "choose another place with `--entry AGENT[.FUNC]`",
+        )
     })?;
     let mut collector = trace::Collector::default();
     if let Some(setting) = setting {
         let object = pinned(flow)?;
         let ran = durable::run(context, setting, object, input, &flow.source)?;
-        let is_told = matches!(ran.reached, Reached::End(_)) || shown.file == File::Written;
-        if tracing == Tracing::Full && is_told {
+        let is_told = matches!(ran.reached, RunProgress::End(_)) || shown.file == File::Written;
+        if tracing == TraceMode::Full && is_told {
             durable::retell(context, &ran.session, &mut |event| collector.take(&event))?;
         }
         return Ok((ran.reached, collector.trace()));
     }
-    let executor = Executor::of_cast(&flow.cast);
+    let executor = RunExecutor::of_cast(&flow.cast);
     let mut sink = |event| {
         screen::hear(&event);
         collector.take(&event);
     };
     let end = memory::run(context, run, input, executor, &mut sink);
-    Ok((Reached::End(end), collector.trace()))
+    Ok((RunProgress::End(end), collector.trace()))
 }
 
 /// Makes the object that a session is pinned to.
-pub fn pinned(flow: &ContextFlow) -> Result<Object, Failure> {
+pub fn pinned(flow: &ContextFlow) -> Result<Object, CommandFailure> {
     flow.to_object().map_err(|error| {
-        Failure::refused(
+        CommandFailure::refused(
             &format!("the program cannot be pinned with all that it imports: {error}"),
             "give large data with `--input @FILE` instead of `import file`",
         )
@@ -197,11 +203,11 @@ pub fn pinned(flow: &ContextFlow) -> Result<Object, Failure> {
 
 /// How much of a run people see.
 #[derive(Debug, Clone, Copy)]
-struct Shown {
+struct RunDetail {
     prompts: Prompts,
     trace: Trace,
     file: File,
-    value: Answer,
+    value: PrintedAnswer,
 }
 
 /// Whether the trace goes to a file.
@@ -227,28 +233,28 @@ enum Trace {
 
 /// What is printed at the end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Answer {
+enum PrintedAnswer {
     Value,
     ValueAndTrace,
 }
 
-impl Shown {
-    fn of(wish: &Wish) -> Shown {
-        Shown {
+impl RunDetail {
+    fn of(wish: &ContextRequest) -> RunDetail {
+        RunDetail {
             prompts: if wish.dry_run { Prompts::Shown } else { Prompts::Silent },
             trace: if wish.trace { Trace::Pretty } else { Trace::Silent },
             file: if wish.output_trace.is_some() { File::Written } else { File::None },
-            value: if wish.quiet { Answer::Value } else { Answer::ValueAndTrace },
+            value: if wish.quiet { PrintedAnswer::Value } else { PrintedAnswer::ValueAndTrace },
         }
     }
 
     /// Says whether the run has to tell what it does.
-    fn tracing(self) -> Tracing {
+    fn tracing(self) -> TraceMode {
         let is_silent = self.prompts == Prompts::Silent
             && self.trace == Trace::Silent
             && self.file == File::None
-            && self.value == Answer::Value;
-        if is_silent { Tracing::Off } else { Tracing::Full }
+            && self.value == PrintedAnswer::Value;
+        if is_silent { TraceMode::Off } else { TraceMode::Full }
     }
 }
 
@@ -259,8 +265,8 @@ fn show(
     cast: &Cast,
     end: &End,
     traced: Vec<Json>,
-    shown: Shown,
-) -> Outcome {
+    shown: RunDetail,
+) -> VerbOutcome {
     if shown.prompts == Prompts::Shown {
         talk(&screen::plain(&trace::prompts(&traced)));
     }
@@ -270,11 +276,14 @@ fn show(
     let failure = match end {
         End::Done(value) => {
             let value = json::from_value(value).map_err(|fault| {
-                Failure::refused(&format!("the value cannot be read: {fault}"), "return less")
+                CommandFailure::refused(
+                    &format!("the value cannot be read: {fault}"),
+                    "return less",
+                )
             })?;
             let answer = match shown.value {
-                Answer::Value => value,
-                Answer::ValueAndTrace => {
+                PrintedAnswer::Value => value,
+                PrintedAnswer::ValueAndTrace => {
                     Json::object([("value", value), ("trace", Json::List(traced))])
                 }
             };
@@ -282,14 +291,14 @@ fn show(
             return Ok(ExitCode::SUCCESS);
         }
         End::Failed(failure) => fault(module, failure, cast),
-        End::Cancelled => Failure::refused("the run was cancelled", "run it again"),
+        End::Cancelled => CommandFailure::refused("the run was cancelled", "run it again"),
     };
     if context.format == Format::Json {
         let error = serde_json::to_string(&failure.view()).expect("views have text keys");
         let error = json::parse(&error).unwrap_or_default();
         let answer = match shown.value {
-            Answer::Value => Json::object([("error", error)]),
-            Answer::ValueAndTrace => {
+            PrintedAnswer::Value => Json::object([("error", error)]),
+            PrintedAnswer::ValueAndTrace => {
                 Json::object([("error", error), ("trace", Json::List(traced))])
             }
         };
@@ -299,14 +308,14 @@ fn show(
 }
 
 /// Makes the failure of a run, with its place in the program.
-pub fn fault(module: &Module, failure: &Failed, cast: &Cast) -> Failure {
+pub fn fault(module: &Module, failure: &Failed, cast: &Cast) -> CommandFailure {
     let hint = match RunFault::of(failure) {
         Some(fault) => {
             let name = module.sources().get(fault.file).map_or("", |source| source.name());
             let place = format!("{name}:{}:{}", fault.position.line, fault.position.column);
             // What is said about replies begins with this word; anything else is about the model.
             let is_about_reply = fault.message.starts_with("LLM ");
-            let is_about_model = cast.models == Models::Configured && !is_about_reply;
+            let is_about_model = cast.models == ProgramModels::Configured && !is_about_reply;
             match is_about_model && module.is_at_model_call(&fault) {
                 true => format!("`agentic providers --probe` shows who answers; look at {place}"),
                 false => format!("look at {place}"),
@@ -318,17 +327,17 @@ pub fn fault(module: &Module, failure: &Failed, cast: &Cast) -> Failure {
 }
 
 /// Chooses who answers what the program asks.
-fn cast(context: &Context, module: &Module, wish: &Wish) -> Result<Cast, Failure> {
+fn cast(context: &Context, module: &Module, wish: &ContextRequest) -> Result<Cast, CommandFailure> {
     let version = module.dialect().version;
     let models = match (&wish.script, wish.mock || wish.dry_run) {
-        (Some(file), _) => Models::Script(script::read(context, file)?),
-        (None, true) => Models::Mock(version),
-        (None, false) => Models::Configured,
+        (Some(file), _) => ProgramModels::Script(script::read(context, file)?),
+        (None, true) => ProgramModels::Mock(version),
+        (None, false) => ProgramModels::Configured,
     };
     let tools = match (wish.dry_run, wish.mock) {
-        (true, _) => Tools::Described(version),
-        (false, true) => Tools::Mock,
-        (false, false) => Tools::Real,
+        (true, _) => ProgramTools::Described(version),
+        (false, true) => ProgramTools::Mock,
+        (false, false) => ProgramTools::Real,
     };
     Ok(Cast { models, tools })
 }

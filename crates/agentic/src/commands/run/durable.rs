@@ -3,27 +3,27 @@
 use std::process::ExitCode;
 
 use agentic_model::{AgentName, Object, Value};
-use agentic_replay::{End, Event, SessionId};
+use agentic_replay::{End, ProgramEvent, SessionId};
 use agentic_session as session;
 use agentic_session::engine::{ensure_agent, fresh_key, key_or_fresh, own_agent, sit_out};
-use agentic_session::{Begin, SessionSpace, State};
-use agentic_space::spawn::Origin;
+use agentic_session::{Begin, SessionSpace, SessionState};
+use agentic_space::spawn::SpawnOrigin;
 
 use crate::commands::session::answer;
 use crate::context::Context;
-use crate::failure::Failure;
+use crate::failure::CommandFailure;
 use crate::output::talk;
 
 /// As whom and under which key a session runs.
 #[derive(Debug, Clone, Default)]
-pub struct Setting {
+pub struct DurableSetting {
     /// The agent; that of the surroundings, else a new one.
     pub agent: Option<AgentName>,
     /// The start key; a fresh one without.
     pub key: Option<String>,
 }
 
-impl Setting {
+impl DurableSetting {
     /// Says whether nothing was asked for.
     pub fn is_empty(&self) -> bool {
         self.agent.is_none() && self.key.is_none()
@@ -31,7 +31,7 @@ impl Setting {
 }
 
 /// Where a session got to.
-pub enum Reached {
+pub enum RunProgress {
     /// It is over.
     End(End),
     /// It waits, and has said so.
@@ -39,21 +39,21 @@ pub enum Reached {
 }
 
 /// A session that was run.
-pub struct Ran {
+pub struct DurableRun {
     /// Its id.
     pub session: SessionId,
     /// Where it got to.
-    pub reached: Reached,
+    pub reached: RunProgress,
 }
 
 /// Runs a program as a session, as far as it goes without a human.
 pub fn run(
     context: &Context,
-    setting: Setting,
+    setting: DurableSetting,
     flow: Object,
     input: Value,
     briefing: &str,
-) -> Result<Ran, Failure> {
+) -> Result<DurableRun, CommandFailure> {
     let space = context.watched_space()?;
     let begin = begin(context, &space, setting, flow, input, briefing)?;
     let agent = begin.agent.clone();
@@ -63,20 +63,20 @@ pub fn run(
     space.take_mended().iter().for_each(|what| talk(what));
     let summary = space.session(&id)?;
     let reached = match (summary.state, summary.result, summary.failure) {
-        (State::Done, Some(result), _) => Reached::End(End::Done(result)),
-        (State::Failed, _, Some(failure)) => Reached::End(End::Failed(failure)),
-        (State::Cancelled, ..) => Reached::End(End::Cancelled),
-        _ => Reached::Waiting(answer(context, &space, &id)?),
+        (SessionState::Done, Some(result), _) => RunProgress::End(End::Done(result)),
+        (SessionState::Failed, _, Some(failure)) => RunProgress::End(End::Failed(failure)),
+        (SessionState::Cancelled, ..) => RunProgress::End(End::Cancelled),
+        _ => RunProgress::Waiting(answer(context, &space, &id)?),
     };
-    Ok(Ran { session: id, reached })
+    Ok(DurableRun { session: id, reached })
 }
 
 /// Tells a listener what a session has said since it was started, also before a crash.
 pub fn retell(
     context: &Context,
     session: &SessionId,
-    listener: &mut dyn FnMut(Event),
-) -> Result<(), Failure> {
+    listener: &mut dyn FnMut(ProgramEvent),
+) -> Result<(), CommandFailure> {
     Ok(session::retell(&context.space()?, session, listener)?)
 }
 
@@ -84,11 +84,11 @@ pub fn retell(
 pub fn begin(
     context: &Context,
     space: &SessionSpace,
-    setting: Setting,
+    setting: DurableSetting,
     flow: Object,
     input: Value,
     briefing: &str,
-) -> Result<Begin, Failure> {
+) -> Result<Begin, CommandFailure> {
     let (key, key_source) = key_or_fresh(space, setting.key);
     let agent = match context.known_agent(space, setting.agent.as_ref())? {
         Some(agent) => agent,
@@ -100,7 +100,7 @@ pub fn begin(
 }
 
 /// Returns the start key that was named, else a fresh one.
-pub fn base_key(context: &Context, setting: &Setting) -> Result<String, Failure> {
+pub fn base_key(context: &Context, setting: &DurableSetting) -> Result<String, CommandFailure> {
     match &setting.key {
         Some(key) => Ok(key.clone()),
         None => Ok(fresh_key(&context.space()?)),
@@ -114,11 +114,11 @@ pub fn sibling(
     parent: Option<&AgentName>,
     key: &str,
     briefing: &str,
-) -> Result<AgentName, Failure> {
+) -> Result<AgentName, CommandFailure> {
     let space = context.space()?;
     match context.known_agent(&space, parent)? {
         Some(parent) => {
-            let origin = Origin::Agent(parent.clone());
+            let origin = SpawnOrigin::Agent(parent.clone());
             Ok(ensure_agent(&space, &format!("{parent}-{key}"), briefing, &origin)?)
         }
         None => Ok(own_agent(&space, key, briefing)?),

@@ -4,44 +4,44 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use agentic_lang_pipeline::PlannedRun;
-use agentic_lang_pipeline::run::{BlockOrder, Children, FlowProgram, RunResult};
-use agentic_lang_pipeline::{Compiled, Needs, compile, source_text};
+use agentic_lang_pipeline::run::{BlockOrder, PartsPlace, PipelineProgram, RunResult};
+use agentic_lang_pipeline::{CompiledSource, Needs, compile, source_text};
 use agentic_model::{Value, json};
 use agentic_plan::{Backend, Registry};
-use agentic_replay::engine::{Attendance, RunStart};
-use agentic_replay::{End, Event, Failure as Failed};
+use agentic_replay::engine::{RunAttendance, RunStart};
+use agentic_replay::{End, ProgramEvent, ProgramFailure as Failed};
 use agentic_session::engine::unperformed;
 use agentic_session::error::ProgramError;
-use agentic_session::{Executor, retell};
+use agentic_session::{RunExecutor, retell};
 
 use super::durable;
 use super::failed;
 use super::trace_file::TraceFile;
-use crate::commands::Outcome;
+use crate::commands::VerbOutcome;
 use crate::commands::flow::detach::go_on_elsewhere;
 use crate::commands::flow::status::{reached_so_far, standing};
 use crate::context::Context;
 use crate::engine::Address;
-use crate::failure::Failure;
+use crate::failure::CommandFailure;
 use crate::frontend::of_pipeline;
 use crate::memory;
 use crate::output::{Format, print_raw, show_result, talk};
-use crate::program::Program;
+use crate::program::ProgramFile;
 use crate::registry;
 
 /// How many digits of the id of a run people are told.
 const SESSION_DIGITS: usize = 12;
 
 /// What the command line asks of a program.
-pub struct Wish {
+pub struct PipelineRequest {
     /// The input, as it was given: JSON text.
     pub input: Option<String>,
     /// The file of the registry.
     pub registry: Option<String>,
     /// Where it runs.
-    pub place: Place,
+    pub place: RunPlace,
     /// As whom and under which key, where it runs durably.
-    pub setting: durable::Setting,
+    pub setting: durable::DurableSetting,
     /// In whose name.
     pub invoked_by: Option<String>,
     /// In which order its blocks run.
@@ -52,7 +52,7 @@ pub struct Wish {
 
 /// Where a program runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Place {
+pub enum RunPlace {
     /// In memory, unless a block says that it is durable.
     AsDeclared,
     /// In memory, whatever its blocks say.
@@ -72,14 +72,14 @@ pub struct Ready {
 }
 
 /// Runs the blocks of a program, one after the other.
-pub fn run(context: &Context, program: &Program, wish: Wish) -> Outcome {
+pub fn run(context: &Context, program: &ProgramFile, wish: PipelineRequest) -> VerbOutcome {
     let Some(ready) = prepare(context, program, &wish)? else { return Ok(ExitCode::from(1)) };
     if ready.is_durable(wish.place) {
-        let how = (wish.setting, Attendance::Attended);
+        let how = (wish.setting, RunAttendance::Attended);
         return ready.run_durably(context, &Address::default(), how);
     }
     if !wish.setting.is_empty() {
-        return Err(Failure::usage(
+        return Err(CommandFailure::usage(
             "a run in memory has neither agent nor key",
             "run it with `--session`, or make its block `temporal`",
         ));
@@ -90,12 +90,13 @@ pub fn run(context: &Context, program: &Program, wish: Wish) -> Outcome {
 /// Compiles a program and reads its input; nothing if the program is wrong, which is shown then.
 pub fn prepare(
     context: &Context,
-    program: &Program,
-    wish: &Wish,
-) -> Result<Option<Ready>, Failure> {
+    program: &ProgramFile,
+    wish: &PipelineRequest,
+) -> Result<Option<Ready>, CommandFailure> {
     let input = match &wish.input {
-        Some(text) => json::from_text(text)
-            .map_err(|error| Failure::usage(&error.to_string(), "give a smaller JSON value"))?,
+        Some(text) => json::from_text(text).map_err(|error| {
+            CommandFailure::usage(&error.to_string(), "give a smaller JSON value")
+        })?,
         None => Value::Null,
     };
     let registry = registry::read(context, wish.registry.as_deref())?;
@@ -112,11 +113,11 @@ pub fn prepare(
 
 impl Ready {
     /// Says whether it is recorded.
-    pub fn is_durable(&self, place: Place) -> bool {
+    pub fn is_durable(&self, place: RunPlace) -> bool {
         match place {
-            Place::Session => true,
-            Place::Memory => false,
-            Place::AsDeclared => self.has_durable_block(),
+            RunPlace::Session => true,
+            RunPlace::Memory => false,
+            RunPlace::AsDeclared => self.has_durable_block(),
         }
     }
 
@@ -126,10 +127,10 @@ impl Ready {
     }
 
     /// Refuses a program that acts in the name of somebody who was not named.
-    fn refuse_nobody(&self) -> Result<(), Failure> {
+    fn refuse_nobody(&self) -> Result<(), CommandFailure> {
         let needs = Needs::of(&self.run.compiled);
         match needs.identities.first() {
-            Some(provider) if self.run.invoked_by.is_none() => Err(Failure::program(
+            Some(provider) if self.run.invoked_by.is_none() => Err(CommandFailure::program(
                 "MissingIdentity",
                 &format!("`{provider}` acts in somebody's name, and nobody is named"),
                 "say who runs it with `agentic flow run --as user:NAME`",
@@ -143,8 +144,8 @@ impl Ready {
         self,
         context: &Context,
         address: &Address,
-        (setting, attendance): (durable::Setting, Attendance),
-    ) -> Outcome {
+        (setting, attendance): (durable::DurableSetting, RunAttendance),
+    ) -> VerbOutcome {
         let reached = address.reach(context)?;
         self.refuse_nobody()?;
         let engine = reached.engine();
@@ -154,7 +155,7 @@ impl Ready {
         talk(&format!("session {} of {}", &run.as_str()[..SESSION_DIGITS], status.agent));
         reached.tell_mended();
         match attendance {
-            Attendance::Attended => {
+            RunAttendance::Attended => {
                 if let Some(name) = output_trace {
                     let mut events = Vec::new();
                     let id = reached.space().find_session(run.as_str())?;
@@ -163,7 +164,7 @@ impl Ready {
                 }
                 reached_so_far(context, &*engine, &run)
             }
-            Attendance::Detached => {
+            RunAttendance::Detached => {
                 if !status.state.is_over() {
                     go_on_elsewhere(context, address, &run)?;
                 }
@@ -176,20 +177,22 @@ impl Ready {
     pub fn start(
         self,
         context: &Context,
-        setting: durable::Setting,
-    ) -> Result<RunStart<PlannedRun>, Failure> {
+        setting: durable::DurableSetting,
+    ) -> Result<RunStart<PlannedRun>, CommandFailure> {
         let agent = context.named_agent(setting.agent.as_ref())?;
         Ok(RunStart { run: self.run, input: self.input, key: setting.key, agent })
     }
 
     /// Runs it here and now, and keeps nothing.
-    pub fn run_in_memory(self, context: &Context, place: Place) -> Outcome {
+    pub fn run_in_memory(self, context: &Context, place: RunPlace) -> VerbOutcome {
         if Needs::of(&self.run.compiled).n_holds > 0 {
-            return Err(Failure::refused(
+            return Err(CommandFailure::refused(
                 "the program asks a human, and a run in memory cannot wait for one",
                 match place {
-                    Place::Memory => "run it without `--backend memory`",
-                    Place::AsDeclared | Place::Session => "run it as a session with `--session`",
+                    RunPlace::Memory => "run it without `--backend memory`",
+                    RunPlace::AsDeclared | RunPlace::Session => {
+                        "run it as a session with `--session`"
+                    }
                 },
             ));
         }
@@ -209,7 +212,7 @@ impl Ready {
     }
 
     /// Runs it in memory to its end, as the run of this name.
-    pub fn end_in_memory(&self, context: &Context, run_id: String) -> Result<End, Failure> {
+    pub fn end_in_memory(&self, context: &Context, run_id: String) -> Result<End, CommandFailure> {
         self.run_heard(context, run_id, &mut |_| {})
     }
 
@@ -217,17 +220,17 @@ impl Ready {
         &self,
         context: &Context,
         run_id: String,
-        sink: &mut dyn FnMut(Event),
-    ) -> Result<End, Failure> {
-        let run = FlowProgram::new(&self.run.compiled, self.run.options(Children::Contexts));
-        let executor = Executor::of_pipeline(&self.run, run_id)?;
+        sink: &mut dyn FnMut(ProgramEvent),
+    ) -> Result<End, CommandFailure> {
+        let run = PipelineProgram::new(&self.run.compiled, self.run.options(PartsPlace::Contexts));
+        let executor = RunExecutor::of_pipeline(&self.run, run_id)?;
         Ok(memory::run(context, run, self.input.clone(), executor, sink))
     }
 }
 
 /// Writes what became of each node, in order, and behind that what became of the blocks of a run
 /// that is over.
-fn write_trace(context: &Context, name: &str, events: Vec<Event>, end: Option<&End>) {
+fn write_trace(context: &Context, name: &str, events: Vec<ProgramEvent>, end: Option<&End>) {
     let outcome = match end {
         Some(End::Done(result)) => Some(result),
         Some(End::Failed(failure)) => Some(&failure.details),
@@ -244,7 +247,7 @@ fn write_trace(context: &Context, name: &str, events: Vec<Event>, end: Option<&E
 }
 
 /// Prints what a run came to; the blocks of one that is kept say by which name.
-pub fn show_end(context: &Context, end: &End, run_id: Option<&str>) -> Outcome {
+pub fn show_end(context: &Context, end: &End, run_id: Option<&str>) -> VerbOutcome {
     match end {
         End::Done(result) => {
             print_result(context, &named(result, run_id));
@@ -254,7 +257,7 @@ pub fn show_end(context: &Context, end: &End, run_id: Option<&str>) -> Outcome {
             let details = named(&failure.details, run_id);
             Err(fail(context, &Failed { details, ..failure.clone() }))
         }
-        End::Cancelled => Err(Failure::refused("the run was cancelled", "run it again")),
+        End::Cancelled => Err(CommandFailure::refused("the run was cancelled", "run it again")),
     }
 }
 
@@ -275,9 +278,9 @@ fn named(result: &Value, run_id: Option<&str>) -> Value {
 /// Compiles a program, or shows what is wrong with it.
 pub fn compiled(
     context: &Context,
-    program: &Program,
+    program: &ProgramFile,
     registry: &Arc<Registry>,
-) -> Option<Compiled> {
+) -> Option<CompiledSource> {
     let text = source_text(&program.bytes);
     let findings = match text.and_then(|text| compile(text, Arc::clone(registry))) {
         Ok(compiled) => return Some(compiled),
@@ -304,7 +307,7 @@ fn print_result(context: &Context, result: &Value) {
 }
 
 /// Returns the failure; with JSON the result so far goes to standard output.
-fn fail(context: &Context, failure: &Failed) -> Failure {
+fn fail(context: &Context, failure: &Failed) -> CommandFailure {
     let cause = || {
         let blocks = failure.details.get("blocks")?.as_list()?;
         let error = blocks.last()?.get("error")?.get("details")?;

@@ -5,10 +5,10 @@ use std::io::{Error, Write};
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
-use agentic_lang_agent::Capture;
+use agentic_lang_agent::TraceCapture;
 use agentic_lang_agent::report::TraceText;
 use agentic_providers::tool::{is_guarded, lies_in_git};
-use agentic_replay::Event;
+use agentic_replay::ProgramEvent;
 
 use crate::context::Context;
 use crate::output::{Format, warn};
@@ -21,7 +21,7 @@ const KEPT_BYTES_MAX: usize = 16 << 20;
 pub struct TraceFile {
     name: String,
     text: TraceText,
-    place: Result<Place, Error>,
+    place: Result<TracePlace, Error>,
 }
 
 /// Where the trace of a run goes: to a file, or into memory for a failure that shows it.
@@ -77,15 +77,15 @@ impl TraceKeeper {
     }
 
     /// Says whether anybody wants to know.
-    pub fn capture(&self) -> Capture {
+    pub fn capture(&self) -> TraceCapture {
         match self {
-            TraceKeeper::Nowhere => Capture::Off,
-            TraceKeeper::File(..) | TraceKeeper::Memory(_) => Capture::On,
+            TraceKeeper::Nowhere => TraceCapture::Off,
+            TraceKeeper::File(..) | TraceKeeper::Memory(_) => TraceCapture::On,
         }
     }
 
     /// Adds an event; what is kept in memory ends at [`KEPT_BYTES_MAX`].
-    pub fn add(&mut self, event: &Event) {
+    pub fn add(&mut self, event: &ProgramEvent) {
         match self {
             TraceKeeper::Nowhere => {}
             TraceKeeper::File(file, _) => file.add(event),
@@ -117,7 +117,7 @@ impl TraceKeeper {
 }
 
 /// Where the text goes.
-enum Place {
+enum TracePlace {
     /// Beside the file, whose place it takes in the end.
     Beside(Replacement),
     /// Into something whose place nothing can take: a pipe, a device, our own output.
@@ -127,7 +127,7 @@ enum Place {
 impl TraceFile {
     /// Begins a trace.
     pub fn begin(context: &Context, name: &str) -> TraceFile {
-        let place = Place::open(&context.directory.join(name));
+        let place = TracePlace::open(&context.directory.join(name));
         TraceFile { name: name.to_owned(), text: TraceText::default(), place }
     }
 
@@ -139,7 +139,7 @@ impl TraceFile {
     }
 
     /// Adds an event.
-    pub fn add(&mut self, event: &Event) {
+    pub fn add(&mut self, event: &ProgramEvent) {
         if let Some(pieces) = self.text.add(event) {
             self.write(pieces);
         }
@@ -154,8 +154,8 @@ impl TraceFile {
 
     fn put(self) {
         let ended = match self.place {
-            Ok(Place::Beside(file)) => file.commit(),
-            Ok(Place::Into(_)) => Ok(()),
+            Ok(TracePlace::Beside(file)) => file.commit(),
+            Ok(TracePlace::Into(_)) => Ok(()),
             Err(error) => Err(error),
         };
         if let Err(error) = ended {
@@ -166,39 +166,39 @@ impl TraceFile {
     fn write(&mut self, pieces: [&str; 2]) {
         let Ok(place) = &mut self.place else { return };
         let written = pieces.iter().try_for_each(|piece| match place {
-            Place::Beside(file) => file.write_all(piece.as_bytes()),
-            Place::Into(stream) => stream.write_all(piece.as_bytes()),
+            TracePlace::Beside(file) => file.write_all(piece.as_bytes()),
+            TracePlace::Into(stream) => stream.write_all(piece.as_bytes()),
         });
         if let Err(error) = written {
             match std::mem::replace(&mut self.place, Err(error)) {
-                Ok(Place::Beside(file)) => file.discard(),
-                Ok(Place::Into(_)) | Err(_) => {}
+                Ok(TracePlace::Beside(file)) => file.discard(),
+                Ok(TracePlace::Into(_)) | Err(_) => {}
             }
         }
     }
 }
 
-impl Place {
-    fn open(path: &Path) -> Result<Place, Error> {
+impl TracePlace {
+    fn open(path: &Path) -> Result<TracePlace, Error> {
         let found = std::fs::metadata(path).ok();
         let is_same = |other: &str| {
             let (Some(one), Ok(other)) = (&found, std::fs::metadata(other)) else { return false };
             (one.dev(), one.ino()) == (other.dev(), other.ino())
         };
         if is_same("/dev/stdout") {
-            return Ok(Place::Into(Box::new(std::io::stdout())));
+            return Ok(TracePlace::Into(Box::new(std::io::stdout())));
         }
         if is_same("/dev/stderr") {
-            return Ok(Place::Into(Box::new(std::io::stderr())));
+            return Ok(TracePlace::Into(Box::new(std::io::stderr())));
         }
         match &found {
             Some(found) if !found.is_file() => {
-                Ok(Place::Into(Box::new(File::options().write(true).open(path)?)))
+                Ok(TracePlace::Into(Box::new(File::options().write(true).open(path)?)))
             }
             Some(_) | None if configures_programs(path) => {
                 Err(Error::other("it configures or starts programs"))
             }
-            Some(_) | None => Replacement::begin(path).map(Place::Beside),
+            Some(_) | None => Replacement::begin(path).map(TracePlace::Beside),
         }
     }
 }

@@ -9,21 +9,21 @@ use agentic_replay::End;
 use agentic_session::ContextFlow;
 
 use super::context::pinned;
-use super::durable::{self, Reached, Setting};
-use crate::commands::Outcome;
+use super::durable::{self, DurableSetting, RunProgress};
+use crate::commands::VerbOutcome;
 use crate::context::Context;
-use crate::failure::Failure;
+use crate::failure::CommandFailure;
 use crate::output::print_raw;
 
 /// What stands for every candidate of a choice.
 pub const EVERY: &str = "*";
 
 /// Finds the choice whose candidates are all tried. More than one cannot be.
-pub fn site_of(flow: &ContextFlow) -> Result<Option<String>, Failure> {
+pub fn site_of(flow: &ContextFlow) -> Result<Option<String>, CommandFailure> {
     let mut sites = flow.variant.iter().filter(|(_, name)| *name == EVERY);
     let (site, further) = (sites.next(), sites.next());
     match (site, further) {
-        (Some(_), Some((other, _))) => Err(Failure::usage(
+        (Some(_), Some((other, _))) => Err(CommandFailure::usage(
             &format!("the candidates of `{other}` cannot be tried at the same time"),
             "try one choice after the other",
         )),
@@ -38,8 +38,8 @@ pub fn run(
     flow: ContextFlow,
     site: String,
     input: &Value,
-    setting: Setting,
-) -> Outcome {
+    setting: DurableSetting,
+) -> VerbOutcome {
     let choices = module.choices();
     let found = choices.iter().find(|(known, _)| *known == site);
     let (_, candidates) = found.expect("unknown choices are refused before");
@@ -52,23 +52,23 @@ pub fn run(
         let agent = durable::sibling(context, setting.agent.as_ref(), &key, &flow.source)?;
         let mut trial =
             vec![("candidate", Json::text(*candidate)), ("agent", Json::text(agent.as_str()))];
-        let own = Setting { agent: Some(agent), key: Some(format!("{base}-{candidate}")) };
+        let own = DurableSetting { agent: Some(agent), key: Some(format!("{base}-{candidate}")) };
         let object = pinned(&flow)?;
         let ran = durable::run(context, own, object, input.clone(), &flow.source)?;
         trial.push(("session", Json::text(ran.session.to_string())));
         match ran.reached {
-            Reached::End(End::Done(value)) => {
+            RunProgress::End(End::Done(value)) => {
                 trial.push(("value", json::from_value(&value).unwrap_or_default()));
             }
-            Reached::End(End::Failed(failure)) => {
+            RunProgress::End(End::Failed(failure)) => {
                 code = ExitCode::from(1);
                 trial.push(("error", Json::text(failure.message.as_str())));
             }
-            Reached::End(End::Cancelled) => {
+            RunProgress::End(End::Cancelled) => {
                 code = ExitCode::from(1);
                 trial.push(("error", Json::text("cancelled")));
             }
-            Reached::Waiting(waiting) => {
+            RunProgress::Waiting(waiting) => {
                 code = waiting;
                 trial.push(("waits", Json::Bool(true)));
             }

@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use agentic_api::verb::{
-    SessionDetail, SessionDiff, SessionList, SessionReplay, SessionShow, SessionVerify,
+    ReplaySessions, SessionDetail, SessionDiff, SessionList, SessionShow, SessionVerify,
     session_reply,
 };
 use agentic_api::view::{
@@ -15,7 +15,7 @@ use agentic_replay::SessionId;
 use agentic_session::SessionSpace;
 
 use crate::commands::pending::age;
-use crate::commands::{Outcome, said};
+use crate::commands::{VerbOutcome, said};
 use crate::context::Context;
 use crate::output::{Format, warn_of};
 
@@ -23,7 +23,7 @@ use crate::output::{Format, warn_of};
 const VALUE_CHARS_MAX: usize = 400;
 
 /// Prints how a session stands, and returns its exit code.
-pub fn answer(context: &Context, space: &SessionSpace, id: &SessionId) -> Outcome {
+pub fn answer(context: &Context, space: &SessionSpace, id: &SessionId) -> VerbOutcome {
     let detail = match context.format {
         Format::Json => SessionDetail::Whole,
         Format::Text => SessionDetail::Brief,
@@ -44,7 +44,7 @@ pub(super) fn brief_line(view: &SessionView) -> String {
     format!("{} {}{result}{until}{error}\n", &view.session[..12], view.state)
 }
 
-pub(super) fn show(context: &Context, caller: &Caller<'_>, verb: SessionShow) -> Outcome {
+pub(super) fn show(context: &Context, caller: &Caller<'_>, verb: SessionShow) -> VerbOutcome {
     let reply = verb.run(caller)?;
     context.format.answer(&reply.answer, |view| {
         let mut text = listed(view);
@@ -144,7 +144,7 @@ pub(super) fn brief(value: &serde_json::Value) -> String {
     }
 }
 
-pub(super) fn list(context: &Context, caller: &Caller<'_>, verb: SessionList) -> Outcome {
+pub(super) fn list(context: &Context, caller: &Caller<'_>, verb: SessionList) -> VerbOutcome {
     let reply = verb.run(caller)?;
     context.format.answer(reply.answer.as_slice(), |views| {
         let line = |view: &SessionView| format!("{} {}", view.agent, listed(view));
@@ -154,7 +154,7 @@ pub(super) fn list(context: &Context, caller: &Caller<'_>, verb: SessionList) ->
     Ok(ExitCode::SUCCESS)
 }
 
-pub(super) fn diff(context: &Context, caller: &Caller<'_>, verb: SessionDiff) -> Outcome {
+pub(super) fn diff(context: &Context, caller: &Caller<'_>, verb: SessionDiff) -> VerbOutcome {
     let found = verb.run(caller)?.answer;
     context.format.answer(&found, |view| match view.at {
         None => "same".to_owned(),
@@ -168,7 +168,7 @@ pub(super) fn diff(context: &Context, caller: &Caller<'_>, verb: SessionDiff) ->
     Ok(ExitCode::SUCCESS)
 }
 
-pub(super) fn replay(context: &Context, caller: &Caller<'_>, verb: SessionReplay) -> Outcome {
+pub(super) fn replay(context: &Context, caller: &Caller<'_>, verb: ReplaySessions) -> VerbOutcome {
     let reply = verb.run(caller)?;
     context.format.answer(reply.answer.as_slice(), |views| {
         let line = |view: &VerdictView| {
@@ -181,7 +181,7 @@ pub(super) fn replay(context: &Context, caller: &Caller<'_>, verb: SessionReplay
     Ok(said(&reply.completion))
 }
 
-pub(super) fn verify(context: &Context, caller: &Caller<'_>, verb: SessionVerify) -> Outcome {
+pub(super) fn verify(context: &Context, caller: &Caller<'_>, verb: SessionVerify) -> VerbOutcome {
     let proven = verb.run(caller)?.answer;
     context.format.answer(&proven, |view| {
         let rebuilt = view.rebuilt.as_ref().map(|made| format!(", {} commits rebuilt", made.len()));

@@ -5,11 +5,11 @@ use std::time::Duration;
 
 use agentic_api::Notice;
 use agentic_api::view::{RecordView, visible_line};
-use agentic_session::{SessionSpace, State, Watch};
+use agentic_session::{SessionSpace, SessionState, Watch};
 use serde_json::Value as Json;
 
 use super::show::{brief, duration};
-use crate::commands::Outcome;
+use crate::commands::VerbOutcome;
 use crate::context::Context;
 use crate::output::{Format, is_reader_gone, print_raw, print_text, warn_of};
 
@@ -23,7 +23,7 @@ pub(super) fn watch(
     space: &SessionSpace,
     session: &str,
     until_held: bool,
-) -> Outcome {
+) -> VerbOutcome {
     let stop = context.listen()?;
     let id = space.find_session(session)?;
     let mut watch = Watch::new(space, id);
@@ -39,11 +39,11 @@ pub(super) fn watch(
                 }
             }
             match state {
-                State::Done => return Ok(ExitCode::SUCCESS),
-                State::Failed | State::Cancelled => return Ok(ExitCode::from(1)),
-                State::Diverged => return Ok(ExitCode::from(5)),
-                State::Held if until_held => return Ok(ExitCode::from(4)),
-                State::Held | State::Running | State::Waiting => {}
+                SessionState::Done => return Ok(ExitCode::SUCCESS),
+                SessionState::Failed | SessionState::Cancelled => return Ok(ExitCode::from(1)),
+                SessionState::Diverged => return Ok(ExitCode::from(5)),
+                SessionState::Held if until_held => return Ok(ExitCode::from(4)),
+                SessionState::Held | SessionState::Running | SessionState::Waiting => {}
             }
         }
         // A child may wait as well, of which the records of its parent say nothing.

@@ -4,19 +4,19 @@ use std::collections::BTreeSet;
 
 use agentic_api::view::{FlowAskedView, FlowToldView, FlowVerdictView};
 use agentic_model::{AgentName, Instant, Value, json};
-use agentic_plan::{Destination, Identities, Message};
-use agentic_providers::channel::{Capability, ChannelFault, Errand};
+use agentic_plan::{ChannelMessage, Destination, Identities};
+use agentic_providers::channel::{ChannelCapability, ChannelFault, Errand};
 use agentic_providers::configuration::People;
 use agentic_providers::host::CancelFlag;
 use agentic_replay::engine::RunId;
 use agentic_session::SessionSpace;
 use agentic_session::engine::message_of;
-use agentic_session::hold::{Filter, Pending, Reach, pending};
+use agentic_session::hold::{Filter, PendingHold, Reach, pending};
 
 use super::exit_code;
-use crate::commands::Outcome;
+use crate::commands::VerbOutcome;
 use crate::context::Context;
-use crate::failure::Failure;
+use crate::failure::CommandFailure;
 
 /// How many questions are asked at once; the oldest first.
 const QUESTIONS_MAX: usize = 64;
@@ -24,9 +24,9 @@ const QUESTIONS_MAX: usize = 64;
 const WORD_BYTES_MAX: usize = 4 << 10;
 
 /// A question.
-pub struct Question {
+pub struct ChannelQuestion {
     /// What people read.
-    pub message: Message,
+    pub message: ChannelMessage,
     /// Whose it is.
     pub agent: AgentName,
     /// The run that asks.
@@ -38,7 +38,7 @@ pub struct Question {
     /// Why somebody was not told, by destination.
     pub faults: Vec<Option<ChannelFault>>,
     /// What somebody chose.
-    pub verdict: Option<Verdict>,
+    pub verdict: Option<ChosenVerdict>,
     /// Where the decision is kept.
     pub decision: Option<String>,
     /// How often somebody brought what does not count.
@@ -49,7 +49,7 @@ pub struct Question {
 }
 
 /// What somebody chose.
-pub struct Verdict {
+pub struct ChosenVerdict {
     /// The choice.
     pub choice: String,
     /// Who, by our name.
@@ -66,20 +66,24 @@ pub fn open_questions(
     space: &SessionSpace,
     agent: Option<AgentName>,
     people: &People,
-) -> Result<Vec<Question>, Failure> {
+) -> Result<Vec<ChannelQuestion>, CommandFailure> {
     let filter = Filter { agent, reach: Reach::Subtree, ..Filter::default() };
     let open = pending(space, &filter)?;
-    Ok(open.iter().take(QUESTIONS_MAX).map(|pending| Question::of(pending, people)).collect())
+    Ok(open
+        .iter()
+        .take(QUESTIONS_MAX)
+        .map(|pending| ChannelQuestion::of(pending, people))
+        .collect())
 }
 
 /// Returns the names of the requests that are open.
-pub fn open_requests(space: &SessionSpace) -> Result<BTreeSet<String>, Failure> {
+pub fn open_requests(space: &SessionSpace) -> Result<BTreeSet<String>, CommandFailure> {
     let open = pending(space, &Filter::default())?;
     Ok(open.iter().map(|one| one.hold.session.short_request(&one.hold.id)).collect())
 }
 
 /// Tells everybody whom a channel tells; each question by a thread of its own.
-pub fn tell_all(questions: &mut [Question], people: &People) {
+pub fn tell_all(questions: &mut [ChannelQuestion], people: &People) {
     std::thread::scope(|scope| {
         for question in questions {
             scope.spawn(|| question.tell(people));
@@ -87,12 +91,12 @@ pub fn tell_all(questions: &mut [Question], people: &People) {
     });
 }
 
-impl Question {
-    fn of(pending: &Pending, people: &People) -> Question {
+impl ChannelQuestion {
+    fn of(pending: &PendingHold, people: &People) -> ChannelQuestion {
         let message = message_of(pending);
         let agent = pending.hold.agent.clone();
         let destinations = people.router.route(&message, agent.as_str());
-        Question {
+        ChannelQuestion {
             run: RunId::new(pending.hold.session.to_string()),
             request_hash: pending.hold.ask.hash.to_string(),
             faults: vec![None; destinations.len()],
@@ -131,7 +135,7 @@ impl Question {
     }
 
     /// Makes the errand of one destination.
-    pub fn errand(&self, place: usize, what: Capability, text: Option<String>) -> Errand {
+    pub fn errand(&self, place: usize, what: ChannelCapability, text: Option<String>) -> Errand {
         let target = self.destinations[place].target.clone();
         let key = format!("{} {} {target}", self.message.id, what.as_str());
         Errand { what, target, message: self.message.to_value(), text, key }
@@ -140,8 +144,8 @@ impl Question {
     fn tell(&mut self, people: &People) {
         for place in 0..self.destinations.len() {
             let channel = &people.channels[&self.destinations[place].channel];
-            if channel.can(Capability::Notify) {
-                let errand = self.errand(place, Capability::Notify, None);
+            if channel.can(ChannelCapability::Notify) {
+                let errand = self.errand(place, ChannelCapability::Notify, None);
                 self.faults[place] = channel.send(&errand, &self.cancel).err();
             }
         }
@@ -161,14 +165,14 @@ impl Question {
                     error: fault.as_ref().map(ToString::to_string),
                 })
                 .collect(),
-            verdict: self.verdict.as_ref().map(Verdict::view),
+            verdict: self.verdict.as_ref().map(ChosenVerdict::view),
             decision: self.decision.clone(),
             open: !self.is_closed(),
         }
     }
 }
 
-impl Verdict {
+impl ChosenVerdict {
     /// Reads what a channel brought.
     ///
     /// # Errors
@@ -178,7 +182,7 @@ impl Verdict {
         channel: &str,
         at: Instant,
         identities: &Identities,
-    ) -> Result<Verdict, String> {
+    ) -> Result<ChosenVerdict, String> {
         let text = |key: &str| raw.get(key).and_then(Value::as_text).unwrap_or_default();
         let (choice, native, note) = (text("choice"), text("actor"), text("note"));
         if [choice, native, note].iter().any(|word| word.len() > WORD_BYTES_MAX) {
@@ -190,7 +194,7 @@ impl Verdict {
         let actor = identities
             .resolve(native)
             .ok_or_else(|| format!("`{native}` is nobody: an `actor` is KIND:NAME"))?;
-        Ok(Verdict {
+        Ok(ChosenVerdict {
             choice: choice.to_owned(),
             actor: actor.to_owned(),
             note: note.to_owned(),
@@ -223,16 +227,16 @@ impl Verdict {
 }
 
 /// Prints what came of the questions, and says whether somebody is still to decide.
-pub fn show(context: &Context, questions: &[Question], people: &People) -> Outcome {
-    let views: Vec<FlowAskedView> = questions.iter().map(Question::view).collect();
+pub fn show(context: &Context, questions: &[ChannelQuestion], people: &People) -> VerbOutcome {
+    let views: Vec<FlowAskedView> = questions.iter().map(ChannelQuestion::view).collect();
     context.format.answer(views.as_slice(), |views| views.iter().map(line).collect());
-    let reached = |question: &&Question| question.faults.iter().any(Option::is_none);
+    let reached = |question: &&ChannelQuestion| question.faults.iter().any(Option::is_none);
     match questions.iter().find(|question| !reached(question)) {
         None => Ok(exit_code(questions, people)),
         Some(question) => {
             let mut faults = question.faults.iter().flatten();
             let why = faults.next().map(ToString::to_string).unwrap_or_default();
-            Err(Failure::refused(
+            Err(CommandFailure::refused(
                 &format!("nobody could be told of `{}`: {why}", question.message.id),
                 "`agentic.toml` says how channels are reached; `agentic decide` answers without them",
             ))

@@ -1,9 +1,9 @@
 //! What to do next when a program of AgentLang did not run to its end.
 
-use agentic_diag::Source;
+use agentic_diag::SourceText;
 use agentic_lang_agent::{Module, code};
 
-use crate::failure::Failure;
+use crate::failure::CommandFailure;
 
 /// How long the name of a task is that a hint repeats, in bytes.
 const NAME_BYTES_MAX: usize = 64;
@@ -19,7 +19,7 @@ pub enum Desk {
 
 impl Desk {
     /// Says what to do about a failure.
-    pub fn hint(self, module: &Module, failure: &agentic_replay::Failure) -> String {
+    pub fn hint(self, module: &Module, failure: &agentic_replay::ProgramFailure) -> String {
         match failure.code.as_str() {
             code::PIPELINE_UNKNOWN => match names(module).as_slice() {
                 [] => "the file has no pipeline".to_owned(),
@@ -56,18 +56,18 @@ impl Desk {
     }
 
     /// Refuses to wait for a human where nobody can.
-    pub fn no_hold(self, what: &str) -> Failure {
+    pub fn no_hold(self, what: &str) -> CommandFailure {
         let hint = match self {
             Desk::CommandLine => "run it as a session with `--session`",
             Desk::Repl => "run it with `agentic run FILE PIPELINE --session`",
         };
         let message = format!("{what} may ask a human, and a run in memory cannot wait for one");
-        Failure::refused(&message, hint)
+        CommandFailure::refused(&message, hint)
     }
 }
 
 /// Refuses to run nothing, and says what there is.
-pub fn no_pipeline(source: &Source) -> Failure {
+pub fn no_pipeline(source: &SourceText) -> CommandFailure {
     let how = "`agentic run FILE PIPELINE` runs one, `agentic run FILE --test` the tests";
     let hint = match agentic_lang_agent::compile(source) {
         Ok(module) => match (names(&module).as_slice(), module.has_tests()) {
@@ -77,7 +77,7 @@ pub fn no_pipeline(source: &Source) -> Failure {
         },
         Err(_) => how.to_owned(),
     };
-    Failure::usage("no pipeline is named", &hint)
+    CommandFailure::usage("no pipeline is named", &hint)
 }
 
 fn names(module: &Module) -> Vec<String> {
@@ -85,7 +85,7 @@ fn names(module: &Module) -> Vec<String> {
 }
 
 /// Returns the task that nobody performs, which the message names in quotes.
-fn task_of(failure: &agentic_replay::Failure) -> &str {
+fn task_of(failure: &agentic_replay::ProgramFailure) -> &str {
     let named = failure.message.split('\'').nth(1);
     named.filter(|name| name.len() <= NAME_BYTES_MAX).unwrap_or("TASK")
 }
