@@ -1,5 +1,7 @@
 //! A thing that finds no home is a noun that has not been named yet.
 
+mod types;
+
 use crate::workspace::TidyWorkspace;
 
 /// Words that say nothing about what is inside.
@@ -25,6 +27,7 @@ pub fn check(workspace: &TidyWorkspace) -> Vec<String> {
             findings.push(format!("names: {path} has a module `{name}`, named after nothing"));
         }
     }
+    findings.extend(types::check(workspace));
     findings
 }
 

@@ -118,6 +118,34 @@ fn long_files_and_functions_are_found() {
 }
 
 #[test]
+fn a_type_has_a_name_of_its_own() {
+    let rule = |files: &[(&str, &str)]| names::check(&tree(&[], files));
+    let one =
+        ("crates/a/src/one.rs", "pub struct Place;\n#[cfg(test)]\nmod tests { struct Log; }\n");
+    check_rule(rule(&[one, ("crates/b/src/two.rs", "enum Lane {}\nstruct Log;\n")]), &[]);
+    check_rule(
+        rule(&[one, ("crates/b/src/two.rs", "mod inner {\n    type Place = u8;\n}\n")]),
+        &["names: `Place` is defined in crates/a/src/one.rs, crates/b/src/two.rs"],
+    );
+    check_rule(rule(&[one, ("crates/b/src/tests.rs", "struct Place;\n")]), &[]);
+    check_rule(
+        rule(&[
+            ("crates/a/src/token.rs", "struct Token;\n"),
+            ("crates/b/src/token.rs", "struct Token;\n"),
+        ]),
+        &[],
+    );
+    check_rule(
+        rule(&[("crates/a/src/one.rs", "struct Recorded;\nstruct Seed;\nstruct RecordedCall;\n")]),
+        &["names: `Recorded` in crates/a/src/one.rs lacks a noun"],
+    );
+    check_rule(
+        rule(&[("crates/a/src/one.rs", "struct Found;\n")]),
+        &["names: `Found` in crates/a/src/one.rs lacks a noun"],
+    );
+}
+
+#[test]
 fn names_that_say_nothing_are_found() {
     let rule = |path: &str, text: &str| names::check(&tree(&[], &[(path, text)]));
     check_rule(rule("crates/a/src/commit.rs", "mod tests {\n}\n"), &[]);
