@@ -1,0 +1,134 @@
+//! From a text to a program that can be asked: all findings at once.
+
+use std::rc::Rc;
+
+use crate::answer::{AnswerSet, answer};
+use crate::code::{self, QueryFinding, QueryFindings};
+use crate::evaluate::{BaseTables, Evaluation, GROWN_COLUMNS_MAX};
+use crate::fact::{FactRequest, FactSource};
+use crate::limit::{QueryBudget, QueryError, QueryLimits, QueryWatch};
+use crate::lower::{QueryInput, lower};
+use crate::rule::{PredicateOrigin, RuleSet};
+use crate::safety::check_safety;
+use crate::specialise::{ConstantPushing, specialise};
+use crate::strata::check_strata;
+use crate::types::infer;
+
+/// A program without findings that forbid it.
+#[derive(Debug, Clone)]
+pub struct CompiledQuery {
+    set: RuleSet,
+    warnings: Vec<QueryFinding>,
+}
+
+/// Values, and tables of facts, that stay from one query to the next.
+#[derive(Default)]
+pub struct FactBase {
+    tables: BaseTables,
+}
+
+/// How a program is asked.
+pub struct QueryRun<'a> {
+    /// Where facts come from; the same source that the text was compiled with.
+    pub facts: &'a dyn FactSource,
+    /// What it may take.
+    pub limits: QueryLimits,
+    /// Who may end it.
+    pub watch: QueryWatch<'a>,
+    /// Whether constants are pushed into rules.
+    pub pushing: ConstantPushing,
+}
+
+/// What a program gives.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct QueryReport {
+    /// The answer of each query, in the order in which they are written.
+    pub answers: Vec<AnswerSet>,
+    /// What was left out, and why.
+    pub notes: Vec<String>,
+    /// How many facts were read.
+    pub n_facts: usize,
+}
+
+/// Compiles a text.
+pub fn compile(
+    input: &QueryInput<'_>,
+    facts: &dyn FactSource,
+) -> Result<CompiledQuery, Vec<QueryFinding>> {
+    let mut findings = QueryFindings::default();
+    let (mut set, n_ids) = lower(input, facts.predicates(), &mut findings);
+    infer(&mut set, n_ids, facts, &mut findings);
+    check_safety(&mut set, &mut findings);
+    check_strata(&set, &mut findings);
+    check_widths(&set, &mut findings);
+    if findings.has_errors() {
+        return Err(findings.sorted());
+    }
+    Ok(CompiledQuery { set, warnings: findings.sorted() })
+}
+
+fn check_widths(set: &RuleSet, findings: &mut QueryFindings) {
+    for predicate in &set.predicates {
+        let is_wide = predicate.kinds.len() > GROWN_COLUMNS_MAX;
+        if is_wide && predicate.origin == PredicateOrigin::Rules {
+            let said = format!("`{}` has more than {GROWN_COLUMNS_MAX} columns", predicate.name);
+            let hint = "give parts of it rules of their own";
+            findings.error(code::TOO_LARGE, predicate.place, said, hint);
+        }
+    }
+}
+
+impl CompiledQuery {
+    /// Lists what is probably not meant.
+    pub fn warnings(&self) -> &[QueryFinding] {
+        &self.warnings
+    }
+
+    /// Says of each query whether it asks for reasons.
+    pub fn asks_why(&self) -> Vec<bool> {
+        self.set.queries.iter().map(|query| query.is_why).collect()
+    }
+
+    /// Lists what the source will be asked for.
+    pub fn requests(&self, pushing: ConstantPushing) -> Vec<FactRequest> {
+        crate::evaluate::requests(&specialise(&self.set, pushing))
+    }
+
+    /// Answers all queries of the text.
+    pub fn answer(
+        &self,
+        base: &mut FactBase,
+        run: &QueryRun<'_>,
+    ) -> Result<QueryReport, QueryError> {
+        let set = specialise(&self.set, run.pushing);
+        let budget = QueryBudget::new(run.limits, &run.watch);
+        let mut evaluation = Evaluation::start(&set, &mut base.tables, run.facts, &budget)?;
+        evaluation.run()?;
+        let answers = set.queries.iter().map(|query| answer(&evaluation, query)).collect();
+        let Evaluation { notes, n_facts, .. } = evaluation;
+        Ok(QueryReport { answers, notes, n_facts })
+    }
+}
+
+impl FactBase {
+    /// Reads all of one predicate and keeps it for the queries that follow.
+    pub fn keep(&mut self, name: &str, run: &QueryRun<'_>) -> Result<Vec<String>, QueryError> {
+        let Some(predicate) = run.facts.predicates().iter().position(|known| known.name == name)
+        else {
+            return Ok(Vec::new());
+        };
+        let columns = (0..run.facts.predicates()[predicate].columns.len()).collect();
+        let request = FactRequest { predicate, columns, bound: Vec::new() };
+        let budget = QueryBudget::new(run.limits, &run.watch);
+        let (table, notes) =
+            crate::evaluate::read_whole(&request, &mut self.tables, run.facts, &budget)?;
+        self.tables.kept.insert(predicate, Rc::new(table));
+        Ok(notes)
+    }
+
+    /// Counts the memory that values and kept tables take.
+    pub fn bytes(&self) -> usize {
+        let tables: usize = self.tables.kept.values().map(|table| table.bytes()).sum();
+        self.tables.pool.bytes() + tables
+    }
+}

@@ -1,0 +1,147 @@
+//! Where facts come from: which predicates there are, and the rows of one of them.
+
+use std::ops::ControlFlow;
+
+use crate::limit::QueryWatch;
+use crate::pool::{FactCell, NULL, ValuePool};
+use crate::value::{QueryType, QueryValue};
+
+/// How many notes about damaged rows are kept.
+const NOTES_MAX: usize = 100;
+/// After how many rows is looked whether the query shall end.
+const ROWS_PER_LOOK: usize = 1 << 14;
+
+/// A column of a predicate.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FactColumn {
+    /// Its name.
+    pub name: String,
+    /// The type of its values.
+    pub kind: QueryType,
+}
+
+/// A predicate that facts are read for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FactPredicate {
+    /// Its name.
+    pub name: String,
+    /// Its columns, in order.
+    pub columns: Vec<FactColumn>,
+}
+
+/// What the values of one column have to be among.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FactBinding {
+    /// The number of the column.
+    pub column: usize,
+    /// The values, ascending.
+    pub values: Vec<QueryValue>,
+}
+
+/// What is asked of a source.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FactRequest {
+    /// The number of the predicate, in the order in which the source lists them.
+    pub predicate: usize,
+    /// The columns whose values are wanted, ascending; a row has one cell for each of them.
+    pub columns: Vec<usize>,
+    /// Rows that fit none of these may be left out.
+    pub bound: Vec<FactBinding>,
+}
+
+/// What the beginning of an id stands for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum IdMatch {
+    /// This one id.
+    Found(String),
+    /// Nothing has it.
+    Unknown,
+    /// Several ids begin like this.
+    Ambiguous,
+}
+
+/// Why a source cannot be read.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct FactFailure(pub String);
+
+/// A source of facts.
+pub trait FactSource {
+    /// Lists the predicates.
+    fn predicates(&self) -> &[FactPredicate];
+
+    /// Hands over the rows of one predicate. Damaged ones are left out, with a note.
+    fn read(&self, request: &FactRequest, sink: &mut FactSink<'_>) -> Result<(), FactFailure>;
+
+    /// Finds the id that begins like a text.
+    fn resolve(&self, kind: QueryType, text: &str) -> IdMatch;
+}
+
+/// Takes rows from a source.
+pub struct FactSink<'a> {
+    pub(crate) pool: &'a mut ValuePool,
+    pub(crate) watch: &'a QueryWatch<'a>,
+    pub(crate) kinds: Vec<QueryType>,
+    pub(crate) columns: Vec<Vec<u32>>,
+    pub(crate) n_rows: usize,
+    pub(crate) rows_max: usize,
+    pub(crate) notes: Vec<String>,
+}
+
+impl FactPredicate {
+    /// Describes a predicate by the names and types of its columns.
+    pub fn new(name: &str, columns: &[(&str, QueryType)]) -> FactPredicate {
+        let column =
+            |(name, kind): &(&str, QueryType)| FactColumn { name: (*name).to_owned(), kind: *kind };
+        FactPredicate { name: name.to_owned(), columns: columns.iter().map(column).collect() }
+    }
+}
+
+impl<'a> FactSink<'a> {
+    pub(crate) fn new(
+        pool: &'a mut ValuePool,
+        watch: &'a QueryWatch<'a>,
+        kinds: Vec<QueryType>,
+        rows_max: usize,
+    ) -> FactSink<'a> {
+        let columns = vec![Vec::new(); kinds.len()];
+        FactSink { pool, watch, kinds, columns, n_rows: 0, rows_max, notes: Vec::new() }
+    }
+
+    /// Takes a row; `Break` says that no more are wanted. A value of a wrong type makes a note
+    /// instead of a row.
+    pub fn row(&mut self, cells: &[FactCell<'_>]) -> ControlFlow<()> {
+        let fits = cells.len() == self.kinds.len()
+            && cells.iter().zip(&self.kinds).all(|(cell, kind)| is_of_type(cell, *kind));
+        if !fits {
+            self.note(format!("a row has other columns than it should: {cells:?}"));
+            return ControlFlow::Continue(());
+        }
+        for (column, cell) in self.columns.iter_mut().zip(cells) {
+            column.push(if *cell == FactCell::Null { NULL } else { self.pool.intern(*cell) });
+        }
+        self.n_rows += 1;
+        let is_over = self.n_rows > self.rows_max
+            || (self.n_rows.is_multiple_of(ROWS_PER_LOOK) && self.watch.is_over());
+        if is_over { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    }
+
+    /// Says that something was left out.
+    pub fn note(&mut self, note: String) {
+        if self.notes.len() < NOTES_MAX {
+            self.notes.push(note);
+        }
+    }
+}
+
+fn is_of_type(cell: &FactCell<'_>, kind: QueryType) -> bool {
+    match cell {
+        FactCell::Null => true,
+        FactCell::Bool(_) => kind == QueryType::Bool,
+        FactCell::Int(_) => {
+            matches!(kind, QueryType::Int | QueryType::Instant | QueryType::Duration)
+        }
+        FactCell::Float(_) => kind == QueryType::Float,
+        FactCell::Text(_) => kind == QueryType::Text || kind.is_id(),
+    }
+}

@@ -1,0 +1,46 @@
+//! Datalog with stratified negation and aggregates, over facts that others hand in.
+//!
+//! A text is compiled with [`compile`] against the predicates of a [`FactSource`]; all that is wrong
+//! with it is found at once. [`CompiledQuery::answer`] reads the facts that its rules reach and gives
+//! an [`AnswerSet`] for each query: a set of rows in an order that depends on values alone.
+//!
+//! Facts are columns of interned values with sorted permutations as indices. What recursive rules
+//! derive stands in variables of datafrog; every join is counted before it is made, so that a limit
+//! ends a query before memory does.
+//!
+//! This crate is pure: no clock, no threads, no files. Time is told by a [`QueryWatch`].
+
+mod answer;
+mod ast;
+mod code;
+mod compile;
+mod evaluate;
+mod fact;
+mod function;
+mod lexer;
+mod limit;
+mod lower;
+mod parser;
+mod plan;
+mod pool;
+mod rule;
+mod safety;
+mod specialise;
+mod strata;
+mod table;
+mod token;
+mod types;
+mod value;
+
+pub use crate::answer::AnswerSet;
+pub use crate::code::{FINDINGS_MAX, QueryFinding};
+pub use crate::compile::{CompiledQuery, FactBase, QueryReport, QueryRun, compile};
+pub use crate::fact::{
+    FactBinding, FactColumn, FactFailure, FactPredicate, FactRequest, FactSink, FactSource, IdMatch,
+};
+pub use crate::limit::{QueryError, QueryLimitKind, QueryLimits, QueryWatch};
+pub use crate::lower::QueryInput;
+pub use crate::parser::{CLAUSES_MAX, GOALS_MAX, QUERY_BYTES_MAX, QUERY_NESTING_MAX};
+pub use crate::pool::FactCell;
+pub use crate::specialise::ConstantPushing;
+pub use crate::value::{QueryType, QueryValue};

@@ -1,0 +1,242 @@
+//! Safety: which goals bind which variables, and that all others find theirs bound.
+
+use crate::ast::TermComparison;
+use crate::code::{self, QueryFindings, QueryPlace};
+use crate::rule::{
+    CheckedRule, EmptyGroups, PredicateOrigin, RuleGoal, RuleGoalKind, RuleSet, RuleTerm,
+    RuleVariable,
+};
+
+/// Finds what each aggregate groups by and waits for, and complains about what nothing binds.
+pub(crate) fn check_safety(set: &mut RuleSet, findings: &mut QueryFindings) {
+    let RuleSet { predicates, rules, .. } = set;
+    for rule in rules {
+        check_rule(rule, findings);
+        let is_query = predicates[rule.head.predicate].origin == PredicateOrigin::Query;
+        if rule.place.file == 0 && !is_query {
+            warn_of_unused(&rule.variables, findings);
+        }
+    }
+}
+
+fn check_rule(rule: &mut CheckedRule, findings: &mut QueryFindings) {
+    let n_variables = rule.variables.len();
+    let mut wanted = vec![false; n_variables];
+    rule.head.terms.iter().for_each(|term| term.each_variable(&mut |v| wanted[v] = true));
+    let mut bound = vec![false; n_variables];
+    bind_body(&mut rule.body, &mut bound, &wanted);
+    let outer = vec![false; n_variables];
+    check_body(&rule.body, &outer, &bound, &rule.variables, findings);
+    // A goal that asks for an unbound variable has been complained about.
+    let mut asked = vec![false; n_variables];
+    for goal in &rule.body {
+        if !matches!(goal.kind, RuleGoalKind::Aggregate(_)) {
+            goal.each_variable(&mut |variable| asked[variable] = true);
+        }
+    }
+    for term in &rule.head.terms {
+        if matches!(term, RuleTerm::Blank) {
+            let said = "`_` binds nothing in a head";
+            findings.error(code::UNSAFE, rule.place, said, "name a variable that a goal binds");
+        }
+        term.each_variable(&mut |variable| {
+            if !bound[variable] && !asked[variable] {
+                complain(&rule.variables[variable], rule.variables[variable].place, findings);
+            }
+        });
+    }
+}
+
+fn complain(variable: &RuleVariable, place: QueryPlace, findings: &mut QueryFindings) {
+    let said = format!("nothing binds `{}`", variable.name);
+    let hint = "bind it by a goal that is neither negated nor a comparison";
+    findings.error(code::UNSAFE, place, said, hint);
+}
+
+/// Marks the variables that a body binds, and notes in its aggregates what they group by.
+fn bind_body(body: &mut [RuleGoal], bound: &mut [bool], wanted: &[bool]) {
+    for goal in body.iter() {
+        if let RuleGoalKind::Aggregate(aggregate) = &goal.kind {
+            bound[aggregate.target] = true;
+        }
+    }
+    bind_goals(body, bound);
+    let mut groups = Vec::new();
+    for goal in body.iter_mut() {
+        if let RuleGoalKind::Aggregate(aggregate) = &mut goal.kind {
+            let mut inside = bound.to_vec();
+            let mut inner_wanted = wanted.to_vec();
+            if let Some(term) = &aggregate.term {
+                term.each_variable(&mut |variable| inner_wanted[variable] = true);
+            }
+            bind_body(&mut aggregate.body, &mut inside, &inner_wanted);
+            let is_group = |v: &usize| inside[*v] && !bound[*v] && wanted[*v];
+            aggregate.groups = (0..bound.len()).filter(is_group).collect();
+            if !aggregate.groups.is_empty() {
+                aggregate.empty = EmptyGroups::Absent;
+            }
+            groups.extend(aggregate.groups.iter().copied());
+        }
+    }
+    groups.into_iter().for_each(|variable| bound[variable] = true);
+    bind_goals(body, bound);
+    for goal in body.iter_mut() {
+        if let RuleGoalKind::Aggregate(aggregate) = &mut goal.kind {
+            let mut needs = Vec::new();
+            aggregate.each_inner_variable(&mut |variable| {
+                if bound[variable]
+                    && !aggregate.groups.contains(&variable)
+                    && !needs.contains(&variable)
+                {
+                    needs.push(variable);
+                }
+            });
+            aggregate.needs = needs;
+        }
+    }
+}
+
+/// Marks what positive goals and equations bind, until nothing is added.
+fn bind_goals(body: &[RuleGoal], bound: &mut [bool]) {
+    for goal in body {
+        if let RuleGoalKind::Positive(atom) = &goal.kind {
+            atom.terms.iter().for_each(|term| term.each_variable(&mut |v| bound[v] = true));
+        }
+    }
+    loop {
+        let mut is_changed = false;
+        for goal in body {
+            if let Some(variable) = bound_by_equation(goal, bound) {
+                is_changed |= !std::mem::replace(&mut bound[variable], true);
+            }
+        }
+        if !is_changed {
+            break;
+        }
+    }
+}
+
+/// Returns the variable that an equation binds, when its other side is bound.
+pub(crate) fn bound_by_equation(goal: &RuleGoal, bound: &[bool]) -> Option<usize> {
+    let RuleGoalKind::Compare(TermComparison::Equal, left, right) = &goal.kind else { return None };
+    match (left, right) {
+        (RuleTerm::Variable(v), other) if !bound[*v] && other.is_bound(bound) => Some(*v),
+        (other, RuleTerm::Variable(v)) if !bound[*v] && other.is_bound(bound) => Some(*v),
+        _ => None,
+    }
+}
+
+/// Says whether a goal can be done when these variables are bound.
+pub(crate) fn is_ready(goal: &RuleGoal, bound: &[bool]) -> bool {
+    match &goal.kind {
+        RuleGoalKind::Positive(_) => true,
+        RuleGoalKind::Negative(atom) => {
+            let mut all = true;
+            atom.terms.iter().for_each(|term| term.each_variable(&mut |v| all &= bound[v]));
+            all
+        }
+        RuleGoalKind::Compare(_, left, right) => {
+            (left.is_bound(bound) && right.is_bound(bound))
+                || bound_by_equation(goal, bound).is_some()
+        }
+        RuleGoalKind::Test(test) => test.terms.iter().all(|term| term.is_bound(bound)),
+        RuleGoalKind::Aggregate(aggregate) => aggregate.needs.iter().all(|v| bound[*v]),
+    }
+}
+
+/// Marks what a goal binds once it is done.
+pub(crate) fn bind_goal(goal: &RuleGoal, bound: &mut [bool]) {
+    match &goal.kind {
+        RuleGoalKind::Positive(atom) => {
+            atom.terms.iter().for_each(|term| term.each_variable(&mut |v| bound[v] = true));
+        }
+        RuleGoalKind::Aggregate(aggregate) => {
+            bound[aggregate.target] = true;
+            aggregate.groups.iter().for_each(|v| bound[*v] = true);
+        }
+        RuleGoalKind::Compare(..) => {
+            if let Some(variable) = bound_by_equation(goal, bound) {
+                bound[variable] = true;
+            }
+        }
+        RuleGoalKind::Negative(_) | RuleGoalKind::Test(_) => {}
+    }
+}
+
+/// Does the goals in thought, and complains about those that never become ready.
+fn check_body(
+    body: &[RuleGoal],
+    outer: &[bool],
+    binds: &[bool],
+    variables: &[RuleVariable],
+    findings: &mut QueryFindings,
+) {
+    let mut bound = outer.to_vec();
+    let mut waiting: Vec<&RuleGoal> = body.iter().collect();
+    loop {
+        let n_before = waiting.len();
+        waiting.retain(|goal| {
+            let is_done = is_ready(goal, &bound);
+            if is_done {
+                bind_goal(goal, &mut bound);
+            }
+            !is_done
+        });
+        if waiting.len() == n_before {
+            break;
+        }
+    }
+    for goal in waiting {
+        let mut is_said = false;
+        goal.each_variable(&mut |variable| {
+            let is_inner = matches!(goal.kind, RuleGoalKind::Aggregate(_));
+            if !binds[variable] && !is_inner {
+                complain(&variables[variable], goal.place, findings);
+                is_said = true;
+            }
+        });
+        if !is_said {
+            let said = "this goal waits for what it binds itself, or for `_`";
+            let hint = "bind its variables by a goal that is neither negated nor a comparison";
+            findings.error(code::UNSAFE, goal.place, said, hint);
+        }
+    }
+    for goal in body {
+        if let RuleGoalKind::Aggregate(aggregate) = &goal.kind {
+            let mut outer = vec![false; bound.len()];
+            aggregate.needs.iter().for_each(|v| outer[*v] = true);
+            let mut inner = outer.clone();
+            bind_goals(&aggregate.body, &mut inner);
+            for goal in &aggregate.body {
+                if let RuleGoalKind::Aggregate(nested) = &goal.kind {
+                    inner[nested.target] = true;
+                    nested.groups.iter().for_each(|v| inner[*v] = true);
+                }
+            }
+            bind_goals(&aggregate.body, &mut inner);
+            check_body(&aggregate.body, &outer, &inner, variables, findings);
+            if let Some(term) = &aggregate.term {
+                term.each_variable(&mut |v| {
+                    if !inner[v] {
+                        complain(&variables[v], goal.place, findings);
+                    }
+                });
+                if matches!(term, RuleTerm::Blank) {
+                    let said = "`_` has no value";
+                    findings.error(code::UNSAFE, goal.place, said, "name a variable");
+                }
+            }
+        }
+    }
+}
+
+fn warn_of_unused(variables: &[RuleVariable], findings: &mut QueryFindings) {
+    for variable in variables.iter().filter(|variable| variable.n_uses == 1) {
+        if !variable.name.starts_with('_') {
+            let said = format!("`{}` stands in one place only", variable.name);
+            let finding =
+                agentic_diag::Diagnostic::warning(code::UNUSED, variable.place.span, said);
+            findings.add(variable.place.file, finding.hint("write `_` for what does not matter"));
+        }
+    }
+}

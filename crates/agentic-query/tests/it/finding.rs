@@ -1,0 +1,135 @@
+//! What is wrong is found, all at once, with a hint.
+
+use std::collections::BTreeMap;
+
+use agentic_diag::{DiagnosticStyle, Severity, SourceText};
+use agentic_query::{QueryFinding, QueryInput, compile};
+
+use crate::memory::{NOW, house};
+
+fn codes(program: &str, params: &[(&str, &str)], files: &[(&str, &str)]) -> String {
+    let source = SourceText::new("q", program);
+    let params = params.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect();
+    let files: BTreeMap<String, SourceText> =
+        files.iter().map(|(k, v)| ((*k).to_owned(), SourceText::new(*k, *v))).collect();
+    let input = QueryInput { source: &source, files: &files, params: &params, now: NOW };
+    let found = match compile(&input, &house()) {
+        Ok(compiled) => compiled.warnings().to_vec(),
+        // What is unused in a program that is refused anyway is no case here.
+        Err(findings) => {
+            let is_error = |finding: &QueryFinding| finding.diagnostic.severity == Severity::Error;
+            findings.into_iter().filter(is_error).collect()
+        }
+    };
+    for finding in &found {
+        assert!(!finding.diagnostic.hint.is_empty(), "{program}: {finding:?}");
+        assert!(!finding.diagnostic.render(&source, DiagnosticStyle::Plain).is_empty());
+    }
+    found.iter().map(|finding| finding.diagnostic.code).collect::<Vec<_>>().join(" ")
+}
+
+fn check(program: &str, expected: &str) {
+    assert_eq!(codes(program, &[], &[]), expected, "{program}");
+}
+
+#[test]
+fn names_columns_and_numbers_of_arguments() {
+    check("? comit(id: 1).", "Q10");
+    check("? commit(agnt: 1).", "Q11");
+    check("p(1). ? p(agent: 1).", "Q11");
+    check("? commit(1).", "Q12");
+    check("? commit(1, agent: b).", "Q13");
+    check("? commit(n: 1, n: 2).", "Q13");
+    check("p(1). p(1, 2). ? p(X).", "Q12");
+    check("commit(1). ? p(1).", "Q14 Q10");
+    check("lower(1). contains(1). ? commit(n: N).", "Q14 Q14");
+    check("? X = lowr(\"a\").", "Q15");
+    check("? X = lower(\"a\", \"b\").", "Q12");
+    check("? entry(_, T), contains(T).", "Q12");
+    check("? entry(_, T), matches(T, T).", "Q16");
+    check("? entry(_, T), matches(T, \"(\").", "Q16");
+    check("? entry(_, T), matches(T, \"(((a{1000}){1000}){1000}){1000}\").", "Q16");
+    check("? entry(_, T), X = json(T, \"a\").", "Q16");
+    check("commit(1).", "Q44 Q14");
+}
+
+#[test]
+fn types_that_disagree() {
+    check("p(X) :- commit(agent: X, n: X). ? p(X).", "Q20");
+    check("p(1). p(a). ? p(X).", "Q20");
+    check("p(X) :- commit(n: X). q(X) :- p(X), entry(_, X). ? q(X).", "Q20");
+    check("? commit(n: N), N = \"a\".", "Q20");
+    check("? commit(n: N, at: At), N < At.", "Q20");
+    check("? commit(at: At), X = At + At.", "Q21");
+    check("? commit(agent: A), X = A + 1.", "Q21");
+    check("? commit(agent: A), X = - A.", "Q21");
+    check("? commit(n: N), X = lower(N).", "Q21");
+    check("? commit(n: N), contains(N, \"a\").", "Q21");
+    check("? S = sum { A : commit(agent: A) }.", "Q21");
+    check("? commit(id: c2).", "Q20");
+    check("? commit(agent: #abcd).", "Q20");
+    check("? commit(n: N), N < 1.5.", "");
+}
+
+#[test]
+fn ids_that_are_none() {
+    check("? commit(id: #abc).", "Q42");
+    check("? commit(id: #ffff).", "Q42");
+    check("? commit(id: #aaaa).", "Q42");
+}
+
+#[test]
+fn variables_that_nothing_binds() {
+    check("p(X). ? p(X).", "Q30");
+    check("p(X, Y) :- commit(n: X). ? p(X, Y).", "Q30");
+    check("p(_) :- commit(n: 1). ? p(X).", "Q30");
+    check("? !commit(n: X).", "Q30");
+    check("? commit(n: N), X < N.", "Q30");
+    check("? commit(n: N), N < _.", "Q30");
+    check("p(1). ? p(Z), X = Y + Z, Y = X - Z.", "Q21 Q30 Q30 Q21 Q30 Q30");
+    check("? entry(_, T), contains(T, X).", "Q30");
+    check("? N = count { commit(n: N) }.", "Q30");
+    check("? S = list { X : commit(n: 1) }.", "Q30");
+    check("? N = count { p(M) }, M = count { p(N) }. p(1).", "Q30 Q30");
+    check("? commit(n: N), X = N + 1, Y = X * 2, Y > Z, Z = 1.", "");
+}
+
+#[test]
+fn recursion_through_negation_or_aggregates() {
+    check("p(X) :- commit(n: X), !p(X). ? p(X).", "Q31");
+    check("p(X) :- commit(n: X), !q(X). q(X) :- r(X). r(X) :- p(X). ? p(X).", "Q31");
+    check("p(N) :- N = count { p(_) }. ? p(X).", "Q31");
+}
+
+#[test]
+fn what_nothing_uses_is_a_warning() {
+    check("p(1). ? commit(n: N).", "Q32");
+    check("p(X) :- commit(n: X, agent: Y). ? p(X).", "Q32");
+    check("p(X) :- commit(n: X, agent: _Y). ? p(X).", "");
+}
+
+#[test]
+fn parameters_and_files() {
+    let program = "param $n: int. ? commit(n: $n).";
+    assert_eq!(codes(program, &[("n", "1")], &[]), "");
+    assert_eq!(codes(program, &[("n", "1). ? entry(_, _")], &[]), "Q41 Q40");
+    assert_eq!(codes(program, &[], &[]), "Q41 Q40");
+    assert_eq!(codes(program, &[("n", "1"), ("m", "1")], &[]), "Q40");
+    check("? commit(n: $n).", "Q40");
+    check("param $x: text = a. param $x: text = b. ? commit(agent: $x).", "Q40");
+    check("param $x: int = a. ? commit(n: 1).", "Q41");
+    check("use audit. ? commit(n: 1).", "Q43");
+    let audit = [("audit", "late(N) :- commit(n: N), N > 2. ? late(N).")];
+    assert_eq!(codes("use audit. ? late(N).", &[], &audit), "");
+    assert_eq!(codes("use audit. late(1). ? late(N).", &[], &audit), "Q14");
+    let broken = [("audit", "late(N) :- comit(n: N).")];
+    assert_eq!(codes("use audit. ? late(N).", &[], &broken), "Q30 Q10");
+}
+
+#[test]
+fn findings_come_all_at_once() {
+    check(
+        "p(X) :- comit(X). q(X) :- commit(n: X), !q(X). ? p(X), q(X), X < \"a\". ? zz().",
+        "Q30 Q10 Q31 Q20 Q10",
+    );
+}

@@ -1,0 +1,8 @@
+//! What the language means, beside a naive evaluator and by cases.
+
+mod bounds;
+mod finding;
+mod generated;
+mod language;
+mod memory;
+mod naive;
