@@ -60,19 +60,26 @@ fn is_production(path: &str) -> bool {
 }
 
 fn type_names(items: &[Item]) -> Vec<String> {
-    items
-        .iter()
-        .flat_map(|item| match item {
-            Item::Struct(item) => vec![item.ident.to_string()],
-            Item::Enum(item) => vec![item.ident.to_string()],
-            Item::Trait(item) => vec![item.ident.to_string()],
-            Item::Type(item) => vec![item.ident.to_string()],
-            Item::Mod(item) if !is_for_tests(&item.attrs) => {
-                item.content.as_ref().map_or_else(Vec::new, |(_, items)| type_names(items))
-            }
-            _ => Vec::new(),
-        })
-        .collect()
+    items.iter().flat_map(type_names_in).collect()
+}
+
+fn type_names_in(item: &Item) -> Vec<String> {
+    if let Item::Mod(item) = item {
+        let items = item.content.as_ref().filter(|_| !is_for_tests(&item.attrs));
+        return items.map_or_else(Vec::new, |(_, items)| type_names(items));
+    }
+    let name = if let Item::Struct(item) = item {
+        Some(&item.ident)
+    } else if let Item::Enum(item) = item {
+        Some(&item.ident)
+    } else if let Item::Trait(item) = item {
+        Some(&item.ident)
+    } else if let Item::Type(item) = item {
+        Some(&item.ident)
+    } else {
+        None
+    };
+    name.map(ToString::to_string).into_iter().collect()
 }
 
 fn is_for_tests(attributes: &[Attribute]) -> bool {
