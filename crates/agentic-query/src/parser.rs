@@ -37,7 +37,7 @@ pub(crate) fn is_reserved(word: &str) -> bool {
 /// The finding that ends a clause.
 type Fault = Box<Diagnostic>;
 /// What reading a part gives.
-type Parsed<T> = Result<T, Fault>;
+type ParsedQuery<T> = Result<T, Fault>;
 
 /// Reads one text.
 pub(crate) struct Parser {
@@ -123,23 +123,23 @@ impl Parser {
         is_here
     }
 
-    fn expected<T>(&self, wanted: &str, hint: &str) -> Parsed<T> {
+    fn expected<T>(&self, wanted: &str, hint: &str) -> ParsedQuery<T> {
         let said = format!("expected {wanted}, found {}", self.kind());
         Err(Box::new(Diagnostic::error(code::EXPECTED, self.span(), said).hint(hint)))
     }
 
-    fn expect_sign(&mut self, sign: &str, hint: &str) -> Parsed<()> {
+    fn expect_sign(&mut self, sign: &str, hint: &str) -> ParsedQuery<()> {
         if self.take_sign(sign) { Ok(()) } else { self.expected(&format!("`{sign}`"), hint) }
     }
 
-    fn expect_word(&mut self, hint: &str) -> Parsed<NameText> {
+    fn expect_word(&mut self, hint: &str) -> ParsedQuery<NameText> {
         let TokenKind::Word(name) = self.kind() else { return self.expected("a name", hint) };
         let found = NameText { name: name.clone(), span: self.span() };
         self.at += 1;
         Ok(found)
     }
 
-    fn expect_variable(&mut self, hint: &str) -> Parsed<NameText> {
+    fn expect_variable(&mut self, hint: &str) -> ParsedQuery<NameText> {
         let TokenKind::Variable(name) = self.kind() else {
             return self.expected("a variable", hint);
         };
@@ -149,7 +149,7 @@ impl Parser {
     }
 
     /// Enters one level of nesting; the caller leaves it again.
-    fn enter(&mut self) -> Parsed<()> {
+    fn enter(&mut self) -> ParsedQuery<()> {
         self.depth += 1;
         if self.depth <= QUERY_NESTING_MAX {
             return Ok(());
@@ -159,7 +159,7 @@ impl Parser {
         Err(Box::new(finding.hint("give parts of it a variable or a rule of their own")))
     }
 
-    fn too_many<T>(&self, what: &str) -> Parsed<T> {
+    fn too_many<T>(&self, what: &str) -> ParsedQuery<T> {
         let said = format!("there are more than {GOALS_MAX} {what}");
         let finding = Diagnostic::error(code::TOO_LARGE, self.span(), said);
         Err(Box::new(finding.hint("give parts of it rules of their own")))
@@ -173,7 +173,7 @@ impl Parser {
         self.at += usize::from(!self.is_end());
     }
 
-    fn clause(&mut self, program: &mut QueryProgram) -> Parsed<()> {
+    fn clause(&mut self, program: &mut QueryProgram) -> ParsedQuery<()> {
         let start = self.span();
         let is_name = matches!(self.ahead(1), TokenKind::Sign("("));
         if self.is_word("param") && !is_name {
@@ -194,7 +194,7 @@ impl Parser {
         Ok(())
     }
 
-    fn param(&mut self) -> Parsed<ParamText> {
+    fn param(&mut self) -> ParsedQuery<ParamText> {
         self.expect_sign("$", "write `param $name: type = literal.`")?;
         let name = self.expect_word("name the parameter with a word")?;
         self.expect_sign(":", "write `param $name: type.`")?;
@@ -208,7 +208,7 @@ impl Parser {
         Ok(ParamText { name, kind, value })
     }
 
-    fn used_name(&mut self) -> Parsed<NameText> {
+    fn used_name(&mut self) -> ParsedQuery<NameText> {
         if let TokenKind::Text(name) = self.kind() {
             let found = NameText { name: name.clone(), span: self.span() };
             self.at += 1;
@@ -217,13 +217,13 @@ impl Parser {
         self.expect_word("name the rule file, such as `use audit.`")
     }
 
-    fn rule(&mut self, start: Span) -> Parsed<RuleText> {
+    fn rule(&mut self, start: Span) -> ParsedQuery<RuleText> {
         let head = self.atom()?;
         let body = if self.take_sign(":-") { self.body()? } else { Vec::new() };
         Ok(RuleText { head, body, span: self.since(start) })
     }
 
-    fn query(&mut self, start: Span) -> Parsed<QueryText> {
+    fn query(&mut self, start: Span) -> ParsedQuery<QueryText> {
         let is_why = self.take_word("why");
         let columns = if self.has_columns() { Some(self.columns()?) } else { None };
         let body = self.body()?;
@@ -267,7 +267,7 @@ impl Parser {
         !is_operator
     }
 
-    fn columns(&mut self) -> Parsed<Vec<NameText>> {
+    fn columns(&mut self) -> ParsedQuery<Vec<NameText>> {
         let mut columns = Vec::new();
         self.at += 1;
         loop {
@@ -280,7 +280,7 @@ impl Parser {
         Ok(columns)
     }
 
-    fn order_key(&mut self) -> Parsed<OrderText> {
+    fn order_key(&mut self) -> ParsedQuery<OrderText> {
         let name = self.expect_variable("order by a variable")?;
         let is_descending = self.take_word("desc");
         if !is_descending {
@@ -293,7 +293,7 @@ impl Parser {
         Ok(OrderText { name, direction })
     }
 
-    fn count_behind(&mut self, word: &str) -> Parsed<Option<u64>> {
+    fn count_behind(&mut self, word: &str) -> ParsedQuery<Option<u64>> {
         if !self.take_word(word) {
             return Ok(None);
         }

@@ -9,7 +9,7 @@ use crate::table::gallop;
 pub(crate) const GROWN_COLUMNS_MAX: usize = 18;
 
 /// A row: its first two columns, and the others.
-type Row<const W: usize> = (u64, [u32; W]);
+type GrownRow<const W: usize> = (u64, [u32; W]);
 
 /// Reads the columns of a row.
 type RowCells<'a> = dyn Fn(usize) -> u32 + 'a;
@@ -49,10 +49,10 @@ impl GrownPredicate {
         let others = (0..self.width).filter(|column| !key.contains(column));
         let order: Vec<usize> = key.iter().copied().chain(others).collect();
         let rows: Box<dyn GrownRows> = match self.width.saturating_sub(2) {
-            0..=2 => Box::new(iteration.variable::<Row<2>>("rows")),
-            3..=4 => Box::new(iteration.variable::<Row<4>>("rows")),
-            5..=8 => Box::new(iteration.variable::<Row<8>>("rows")),
-            _ => Box::new(iteration.variable::<Row<16>>("rows")),
+            0..=2 => Box::new(iteration.variable::<GrownRow<2>>("rows")),
+            3..=4 => Box::new(iteration.variable::<GrownRow<4>>("rows")),
+            5..=8 => Box::new(iteration.variable::<GrownRow<8>>("rows")),
+            _ => Box::new(iteration.variable::<GrownRow<16>>("rows")),
         };
         self.arrangements.push((order, rows));
     }
@@ -100,7 +100,7 @@ impl GrownPredicate {
     }
 }
 
-fn pack<const W: usize>(row: &[u32], order: &[usize]) -> Row<W> {
+fn pack<const W: usize>(row: &[u32], order: &[usize]) -> GrownRow<W> {
     let word = |place: usize| order.get(place).map_or(0, |column| row[*column]);
     let mut rest = [0; W];
     for (place, cell) in rest.iter_mut().enumerate().take(order.len().saturating_sub(2)) {
@@ -109,7 +109,7 @@ fn pack<const W: usize>(row: &[u32], order: &[usize]) -> Row<W> {
     (u64::from(word(0)) << 32 | u64::from(word(1)), rest)
 }
 
-fn cell<const W: usize>(row: &Row<W>, place: usize) -> u32 {
+fn cell<const W: usize>(row: &GrownRow<W>, place: usize) -> u32 {
     match place {
         0 => (row.0 >> 32) as u32,
         1 => row.0 as u32,
@@ -117,7 +117,7 @@ fn cell<const W: usize>(row: &Row<W>, place: usize) -> u32 {
     }
 }
 
-fn unpack<const W: usize>(rows: &[Row<W>], order: &[usize], out: &mut Vec<u32>) {
+fn unpack<const W: usize>(rows: &[GrownRow<W>], order: &[usize], out: &mut Vec<u32>) {
     let width = order.len();
     out.reserve(rows.len() * width);
     for row in rows {
@@ -129,9 +129,9 @@ fn unpack<const W: usize>(rows: &[Row<W>], order: &[usize], out: &mut Vec<u32>) 
     }
 }
 
-impl<const W: usize> GrownRows for Variable<Row<W>> {
+impl<const W: usize> GrownRows for Variable<GrownRow<W>> {
     fn insert(&self, rows: &[u32], n_rows: usize, order: &[usize]) {
-        let packed: Vec<Row<W>> = if order.is_empty() {
+        let packed: Vec<GrownRow<W>> = if order.is_empty() {
             vec![(0, [0; W]); n_rows.min(1)]
         } else {
             rows.chunks_exact(order.len()).map(|row| pack(row, order)).collect()
@@ -154,7 +154,7 @@ impl<const W: usize> GrownRows for Variable<Row<W>> {
             [_] => (low, low | u64::from(u32::MAX)),
             [_, second, ..] => (low | u64::from(*second), low | u64::from(*second)),
         };
-        let mut look = |rows: &[Row<W>]| {
+        let mut look = |rows: &[GrownRow<W>]| {
             let start = rows.partition_point(|row| row.0 < low);
             let end = gallop(start, rows.len(), |at| rows[at].0 <= high);
             for row in &rows[start..end] {

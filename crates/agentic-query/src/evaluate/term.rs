@@ -10,7 +10,7 @@ use crate::types::arithmetic_kind;
 use crate::value::{QueryType, QueryValue};
 
 /// A value with its type; nothing where there is no row.
-pub(crate) type Computed = Result<Option<(QueryValue, QueryType)>, &'static str>;
+pub(crate) type ComputedTerm = Result<Option<(QueryValue, QueryType)>, &'static str>;
 
 const OVERFLOW: &str = "a number overflowed";
 const BY_ZERO: &str = "something was divided by zero";
@@ -43,7 +43,7 @@ impl TermReader<'_> {
     }
 
     /// Computes a term.
-    pub fn value(&mut self, term: &RuleTerm, row: &[u32]) -> Computed {
+    pub fn value(&mut self, term: &RuleTerm, row: &[u32]) -> ComputedTerm {
         match term {
             RuleTerm::Blank | RuleTerm::Id(..) => Ok(None),
             RuleTerm::Variable(variable) => {
@@ -212,7 +212,7 @@ fn compute(
     operator: Arithmetic,
     (left, left_kind): (QueryValue, QueryType),
     (right, right_kind): (QueryValue, QueryType),
-) -> Computed {
+) -> ComputedTerm {
     let Some(kind) = arithmetic_kind(operator, left_kind, right_kind) else { return Ok(None) };
     let value = match (&left, &right) {
         (QueryValue::Int(a), QueryValue::Int(b)) if kind != QueryType::Float => {

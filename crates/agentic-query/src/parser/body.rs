@@ -2,7 +2,7 @@
 
 use agentic_diag::Diagnostic;
 
-use super::{GOALS_MAX, Parsed, Parser, is_reserved};
+use super::{GOALS_MAX, ParsedQuery, Parser, is_reserved};
 use crate::ast::{
     AggregateKind, AggregateText, ArgText, AtomText, GoalKind, GoalText, NameText, TermComparison,
 };
@@ -12,7 +12,7 @@ use crate::token::TokenKind;
 
 impl Parser {
     /// Reads goals, one at least.
-    pub(super) fn body(&mut self) -> Parsed<Vec<GoalText>> {
+    pub(super) fn body(&mut self) -> ParsedQuery<Vec<GoalText>> {
         let mut goals = vec![self.goal()?];
         while self.take_sign(",") {
             if goals.len() == GOALS_MAX {
@@ -23,7 +23,7 @@ impl Parser {
         Ok(goals)
     }
 
-    fn goal(&mut self) -> Parsed<GoalText> {
+    fn goal(&mut self) -> ParsedQuery<GoalText> {
         let start = self.span();
         let kind = if self.take_sign("!") {
             GoalKind::Negative(self.atom()?)
@@ -61,7 +61,7 @@ impl Parser {
         AggregateKind::parse(word).filter(|_| is_start)
     }
 
-    fn aggregate(&mut self, kind: AggregateKind) -> Parsed<AggregateText> {
+    fn aggregate(&mut self, kind: AggregateKind) -> ParsedQuery<AggregateText> {
         let target = self.expect_variable("name the variable that takes the aggregate")?;
         self.at += 2;
         let is_distinct = kind == AggregateKind::Count && self.take_word("distinct");
@@ -83,7 +83,7 @@ impl Parser {
     }
 
     /// Reads a predicate with its arguments.
-    pub(super) fn atom(&mut self) -> Parsed<AtomText> {
+    pub(super) fn atom(&mut self) -> ParsedQuery<AtomText> {
         let start = self.span();
         let name = self.expect_word("a rule, a fact and a goal begin with a predicate")?;
         if is_reserved(&name.name) {
@@ -106,7 +106,7 @@ impl Parser {
         Ok(AtomText { name, args, span: self.since(start) })
     }
 
-    fn argument(&mut self) -> Parsed<ArgText> {
+    fn argument(&mut self) -> ParsedQuery<ArgText> {
         let mut found = None;
         if let (TokenKind::Word(name), TokenKind::Sign(":")) = (self.kind(), self.ahead(1)) {
             found = Some(NameText { name: name.clone(), span: self.span() });

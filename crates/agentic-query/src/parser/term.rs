@@ -2,7 +2,7 @@
 
 use agentic_diag::{Diagnostic, Span};
 
-use super::{Parsed, Parser, QUERY_NESTING_MAX, is_reserved};
+use super::{ParsedQuery, Parser, QUERY_NESTING_MAX, is_reserved};
 use crate::ast::{Arithmetic, LiteralText, NameText, TermKind, TermText};
 use crate::code;
 use crate::token::TokenKind;
@@ -13,7 +13,7 @@ const PRODUCTS: [(&str, Arithmetic); 2] = [("*", Arithmetic::Multiply), ("/", Ar
 
 impl Parser {
     /// Reads a sum.
-    pub(super) fn term(&mut self) -> Parsed<TermText> {
+    pub(super) fn term(&mut self) -> ParsedQuery<TermText> {
         self.enter()?;
         let mut left = self.product()?;
         let mut n = 0;
@@ -26,7 +26,7 @@ impl Parser {
         Ok(left)
     }
 
-    fn product(&mut self) -> Parsed<TermText> {
+    fn product(&mut self) -> ParsedQuery<TermText> {
         let mut left = self.unary()?;
         let mut n = 0;
         loop {
@@ -43,7 +43,7 @@ impl Parser {
     }
 
     /// Every operator makes the tree one deeper, so a long sum is as deep as nested brackets.
-    fn count_operator(&mut self, n: &mut usize) -> Parsed<()> {
+    fn count_operator(&mut self, n: &mut usize) -> ParsedQuery<()> {
         self.at += 1;
         *n += 1;
         if *n <= QUERY_NESTING_MAX {
@@ -54,7 +54,7 @@ impl Parser {
         Err(Box::new(finding.hint("give parts of it a variable of their own")))
     }
 
-    fn unary(&mut self) -> Parsed<TermText> {
+    fn unary(&mut self) -> ParsedQuery<TermText> {
         let start = self.span();
         if self.is_sign("-") {
             if matches!(
@@ -79,7 +79,7 @@ impl Parser {
         self.simple(start)
     }
 
-    fn simple(&mut self, start: Span) -> Parsed<TermText> {
+    fn simple(&mut self, start: Span) -> ParsedQuery<TermText> {
         let kind = match self.kind().clone() {
             TokenKind::Variable(name) => {
                 self.at += 1;
@@ -114,7 +114,7 @@ impl Parser {
     }
 
     /// Reads a literal, with its sign.
-    pub(super) fn literal(&mut self) -> Parsed<(LiteralText, Span)> {
+    pub(super) fn literal(&mut self) -> ParsedQuery<(LiteralText, Span)> {
         let start = self.span();
         let is_negative = self.take_sign("-");
         let literal = match (self.kind().clone(), is_negative) {
@@ -147,7 +147,7 @@ impl Parser {
         Ok((literal, self.since(start)))
     }
 
-    fn whole(&self, number: u64, is_negative: bool) -> Parsed<LiteralText> {
+    fn whole(&self, number: u64, is_negative: bool) -> ParsedQuery<LiteralText> {
         let wide = if is_negative { -i128::from(number) } else { i128::from(number) };
         let Ok(number) = i64::try_from(wide) else {
             let finding =
@@ -157,7 +157,7 @@ impl Parser {
         Ok(LiteralText::Value(QueryType::Int, QueryValue::Int(number)))
     }
 
-    fn word_value(&self, word: &str) -> Parsed<LiteralText> {
+    fn word_value(&self, word: &str) -> ParsedQuery<LiteralText> {
         Ok(match word {
             "null" => LiteralText::Null,
             "now" => LiteralText::Now,
