@@ -5,7 +5,7 @@ use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::PathBuf;
 
-use agentic_testkit::{GroundState, Sandbox, Templates, run};
+use agentic_testkit::{GroundState, Sandbox, Templates, run, write_program};
 
 use crate::SuiteChoice;
 use crate::case::{
@@ -90,14 +90,15 @@ impl CaseStage {
             FileContents::Text(text) => self.fill(text)?.into_bytes(),
             FileContents::Bytes(bytes) => bytes.clone(),
         };
-        let mode = match mode {
-            FilePermission::Plain => 0o644,
-            FilePermission::Executable => 0o755,
-        };
         let parent = path.parent().expect("a file is inside a folder");
         fs::create_dir_all(parent)
-            .and_then(|()| fs::write(&path, bytes))
-            .and_then(|()| fs::set_permissions(&path, fs::Permissions::from_mode(mode)))
+            .and_then(|()| match mode {
+                FilePermission::Plain => {
+                    fs::write(&path, bytes)?;
+                    fs::set_permissions(&path, fs::Permissions::from_mode(0o644))
+                }
+                FilePermission::Executable => write_program(&path, &bytes),
+            })
             .map_err(|error| format!("write {}: {error}", path.display()))
     }
 

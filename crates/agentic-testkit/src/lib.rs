@@ -20,7 +20,7 @@ mod worker;
 pub use crate::cost::{CostBench, Hot, has_valgrind};
 pub use crate::kills::{KillReport, Kills, kill_at_random};
 pub use crate::load::{Load, LoadReport, LoadWork, put_under_load};
-pub use crate::process::{FinishedProgram, ProgramEnding, run};
+pub use crate::process::{FinishedProgram, ProgramEnding, run, write_program};
 pub use crate::sandbox::Sandbox;
 pub use crate::scale::{Scale, ScaleTime, make};
 pub use crate::setup::{Setup, Templates};

@@ -1,8 +1,12 @@
 //! Running a program within a time limit, and all that it started with it.
 
+use std::fs;
 use std::io::{Read, Write};
+use std::os::unix::fs::PermissionsExt as _;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::{PoisonError, RwLock};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
@@ -12,8 +16,16 @@ use crate::Error;
 
 /// How much of each stream is kept, in bytes: 16 MiB. The rest is read and dropped.
 const OUTPUT_BYTES_MAX: u64 = 16 << 20;
+/// The permissions of a file that is to be executed.
+const PROGRAM_MODE: u32 = 0o755;
 /// How often a running program is looked at.
 const POLL_INTERVAL: Duration = Duration::from_micros(500);
+
+/// Held shared by whoever starts a program, and alone by whoever writes one.
+///
+/// Between a fork and its `exec` the child has every open file of this process, those of other
+/// threads too. A script that is open for writing there cannot be executed: the text file is busy.
+static STARTS: RwLock<()> = RwLock::new(());
 
 /// How a program ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -37,6 +49,22 @@ pub struct FinishedProgram {
     pub stderr: Vec<u8>,
 }
 
+/// Writes a file that is to be executed, while nobody starts a program.
+///
+/// # Errors
+/// Fails when the file cannot be written.
+pub fn write_program(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
+    let _alone = STARTS.write().unwrap_or_else(PoisonError::into_inner);
+    fs::write(path, bytes)?;
+    fs::set_permissions(path, fs::Permissions::from_mode(PROGRAM_MODE))
+}
+
+/// Starts a program, while nobody writes one.
+fn spawn(command: &mut Command) -> std::io::Result<Child> {
+    let _shared = STARTS.read().unwrap_or_else(PoisonError::into_inner);
+    command.spawn()
+}
+
 /// Runs a program with the given standard input. When it ends, or when `limit` is over, everything
 /// that it left running in its process group is ended too.
 ///
@@ -45,7 +73,7 @@ pub struct FinishedProgram {
 pub fn run(mut command: Command, stdin: &[u8], limit: Duration) -> Result<FinishedProgram, Error> {
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0);
     let attempt = format!("start `{}`", command.get_program().to_string_lossy());
-    let mut child = command.spawn().map_err(Error::file(attempt))?;
+    let mut child = spawn(&mut command).map_err(Error::file(attempt))?;
     feed(&mut child, stdin.to_vec());
     let stdout = collect(child.stdout.take().expect("standard output is piped"));
     let stderr = collect(child.stderr.take().expect("standard error is piped"));
