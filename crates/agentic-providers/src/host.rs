@@ -8,16 +8,16 @@
 //!
 //! ```
 //! use agentic_model::{Instant, Value};
-//! use agentic_providers::host::{CancelFlag, Executor, Host};
-//! use agentic_replay::{Answer, Failure, Program, Request, Start};
+//! use agentic_providers::host::{CancelFlag, HostExecutor, Host};
+//! use agentic_replay::{RequestAnswer, ProgramFailure, Program, Request, Start};
 //!
 //! struct Echo;
 //!
-//! impl Executor for Echo {
-//!     fn perform(&self, request: &Request, _cancel: &CancelFlag) -> Answer {
+//! impl HostExecutor for Echo {
+//!     fn perform(&self, request: &Request, _cancel: &CancelFlag) -> RequestAnswer {
 //!         match request.kind.as_str() {
-//!             "echo" => Answer::Ok(request.payload.clone()),
-//!             kind => Answer::Failed(Failure::new("unknown-kind", format!("no `{kind}` here"))),
+//!             "echo" => RequestAnswer::Ok(request.payload.clone()),
+//!             kind => RequestAnswer::Failed(ProgramFailure::new("unknown-kind", format!("no `{kind}` here"))),
 //!         }
 //!     }
 //! }

@@ -9,6 +9,10 @@
 //! ends a query before memory does.
 //!
 //! This crate is pure: no clock, no threads, no files. Time is told by a [`QueryWatch`].
+//!
+//! Not here yet: reasons for a row (`? why` is read, and [`CompiledQuery::asks_why`] tells of it),
+//! bindings that are passed into recursive rules, and rules with more than eighteen columns, which
+//! are a finding. No verb asks queries yet.
 
 mod answer;
 mod ast;
