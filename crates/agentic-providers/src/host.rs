@@ -17,7 +17,10 @@
 //!     fn perform(&self, request: &Request, _cancel: &CancelFlag) -> RequestAnswer {
 //!         match request.kind.as_str() {
 //!             "echo" => RequestAnswer::Ok(request.payload.clone()),
-//!             kind => RequestAnswer::Failed(ProgramFailure::new("unknown-kind", format!("no `{kind}` here"))),
+//!             kind => {
+//!                 let text = format!("no `{kind}` here");
+//!                 RequestAnswer::Failed(ProgramFailure::new("unknown-kind", text))
+//!             }
 //!         }
 //!     }
 //! }
