@@ -17,7 +17,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use agentic_diag::{Diagnostic, Span};
 
-use crate::ast::{ConfigKey, ContextFile, ExprId, ExprKind, FunctionDeclaration, ImportKind};
+use crate::ast::{ConfigKey, ContextFile, ExprId, ExprLink, FunctionDeclaration, ImportKind};
 use crate::dialect::Version;
 use crate::load::{FileFinding, LoadedProgram};
 use crate::scope::Scopes;
@@ -198,22 +198,11 @@ impl<'a> Analyzer<'a> {
         let mut expr = expr;
         loop {
             let file: &'a ContextFile = self.file;
-            match &file.expr(expr).kind {
-                ExprKind::Name => return Some((expr, file.text(file.expr(expr).span))),
-                ExprKind::Member { object, .. } => expr = *object,
-                ExprKind::Index { list, .. } => expr = *list,
-                ExprKind::Text
-                | ExprKind::Number
-                | ExprKind::True
-                | ExprKind::False
-                | ExprKind::None
-                | ExprKind::Object(_)
-                | ExprKind::List(_)
-                | ExprKind::Generate(_)
-                | ExprKind::Parallel(_)
-                | ExprKind::Call { .. }
-                | ExprKind::Not(_)
-                | ExprKind::Binary { .. } => return None,
+            match file.expr(expr).kind.link() {
+                Some(ExprLink::Name) => return Some((expr, file.text(file.expr(expr).span))),
+                Some(ExprLink::Member { object, .. }) => expr = object,
+                Some(ExprLink::Index { list }) => expr = list,
+                Some(ExprLink::Call { .. }) | None => return None,
             }
         }
     }

@@ -215,6 +215,38 @@ pub(crate) enum ExprKind {
     Binary { operator: Operator, left: ExprId, right: ExprId },
 }
 
+/// A name, or what is appended to another expression: the links of `a.b[0](c)`.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum ExprLink {
+    Name,
+    Member { object: ExprId, name: Span },
+    Index { list: ExprId },
+    Call { callee: ExprId },
+}
+
+impl ExprKind {
+    /// Returns the link that this is; nothing for what stands for itself.
+    pub(crate) fn link(&self) -> Option<ExprLink> {
+        match *self {
+            ExprKind::Name => Some(ExprLink::Name),
+            ExprKind::Member { object, name } => Some(ExprLink::Member { object, name }),
+            ExprKind::Index { list, .. } => Some(ExprLink::Index { list }),
+            ExprKind::Call { callee, .. } => Some(ExprLink::Call { callee }),
+            ExprKind::Text
+            | ExprKind::Number
+            | ExprKind::True
+            | ExprKind::False
+            | ExprKind::None
+            | ExprKind::Object(_)
+            | ExprKind::List(_)
+            | ExprKind::Generate(_)
+            | ExprKind::Parallel(_)
+            | ExprKind::Not(_)
+            | ExprKind::Binary { .. } => None,
+        }
+    }
+}
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Operator {
     Or,

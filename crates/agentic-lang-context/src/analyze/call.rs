@@ -2,7 +2,7 @@
 
 use agentic_diag::Span;
 
-use crate::ast::{EntryStatement, ExprId, ExprKind, ImportKind};
+use crate::ast::{EntryStatement, ExprId, ExprKind, ExprLink, ImportKind};
 
 use super::{Analyzer, NameBinding, explain};
 
@@ -13,24 +13,12 @@ impl<'a> Analyzer<'a> {
     pub(super) fn call(&mut self, callee: ExprId, args: &'a [ExprId]) {
         let file = self.file;
         let expr = file.expr(callee);
-        match &expr.kind {
-            ExprKind::Name => self.call_name(expr.span, args.len()),
-            ExprKind::Member { object, name } => {
-                self.call_member(callee, *object, file.text(*name), args.len());
+        match expr.kind.link() {
+            Some(ExprLink::Name) => self.call_name(expr.span, args.len()),
+            Some(ExprLink::Member { object, name }) => {
+                self.call_member(callee, object, file.text(name), args.len());
             }
-            ExprKind::Text
-            | ExprKind::Number
-            | ExprKind::True
-            | ExprKind::False
-            | ExprKind::None
-            | ExprKind::Object(_)
-            | ExprKind::List(_)
-            | ExprKind::Generate(_)
-            | ExprKind::Parallel(_)
-            | ExprKind::Index { .. }
-            | ExprKind::Call { .. }
-            | ExprKind::Not(_)
-            | ExprKind::Binary { .. } => {
+            Some(ExprLink::Index { .. } | ExprLink::Call { .. }) | None => {
                 let message = "only functions, agents and members can be called";
                 let found = self.report("NOT_CALLABLE", expr.span, message);
                 explain(found, "this is a value", "call a function of the agent instead");

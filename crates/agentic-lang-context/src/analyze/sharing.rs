@@ -9,7 +9,8 @@ use std::collections::BTreeMap;
 use agentic_diag::Diagnostic;
 
 use crate::ast::{
-    ContextFile, ExprId, ExprKind, For, FunctionDeclaration, OptionValue, Statement, StatementBlock,
+    ContextFile, ExprId, ExprKind, ExprLink, For, FunctionDeclaration, OptionValue, Statement,
+    StatementBlock,
 };
 use crate::load::{FileFinding, LoadedProgram};
 
@@ -168,22 +169,10 @@ impl<'a, 'c> SharingWalk<'a, 'c> {
 
     fn assign(&mut self, target: ExprId, tie: Tie) {
         let file = self.file;
-        match &file.expr(target).kind {
-            ExprKind::Name => self.raise(file.text(file.expr(target).span), tie),
-            ExprKind::Member { object, .. } => self.put_into(*object, tie),
-            ExprKind::Text
-            | ExprKind::Number
-            | ExprKind::True
-            | ExprKind::False
-            | ExprKind::None
-            | ExprKind::Object(_)
-            | ExprKind::List(_)
-            | ExprKind::Generate(_)
-            | ExprKind::Parallel(_)
-            | ExprKind::Index { .. }
-            | ExprKind::Call { .. }
-            | ExprKind::Not(_)
-            | ExprKind::Binary { .. } => {}
+        match file.expr(target).kind.link() {
+            Some(ExprLink::Name) => self.raise(file.text(file.expr(target).span), tie),
+            Some(ExprLink::Member { object, .. }) => self.put_into(object, tie),
+            Some(ExprLink::Index { .. } | ExprLink::Call { .. }) | None => {}
         }
     }
 
@@ -200,22 +189,12 @@ impl<'a, 'c> SharingWalk<'a, 'c> {
     fn root(&self, mut expr: ExprId) -> Option<&'a str> {
         let file = self.file;
         loop {
-            expr = match &file.expr(expr).kind {
-                ExprKind::Name => return Some(file.text(file.expr(expr).span)),
-                ExprKind::Member { object, .. } => *object,
-                ExprKind::Index { list, .. } => *list,
-                ExprKind::Call { callee, .. } => *callee,
-                ExprKind::Text
-                | ExprKind::Number
-                | ExprKind::True
-                | ExprKind::False
-                | ExprKind::None
-                | ExprKind::Object(_)
-                | ExprKind::List(_)
-                | ExprKind::Generate(_)
-                | ExprKind::Parallel(_)
-                | ExprKind::Not(_)
-                | ExprKind::Binary { .. } => return None,
+            expr = match file.expr(expr).kind.link() {
+                Some(ExprLink::Name) => return Some(file.text(file.expr(expr).span)),
+                Some(ExprLink::Member { object, .. }) => object,
+                Some(ExprLink::Index { list }) => list,
+                Some(ExprLink::Call { callee }) => callee,
+                None => return None,
             };
         }
     }
@@ -277,39 +256,27 @@ impl<'a, 'c> SharingWalk<'a, 'c> {
         let given = self.most(args.to_vec());
         let file = self.file;
         let name_of = |id: ExprId| file.text(file.expr(id).span);
-        match &file.expr(callee).kind {
-            ExprKind::Name if self.is_own(name_of(callee)) => {
+        match file.expr(callee).kind.link() {
+            Some(ExprLink::Name) if self.is_own(name_of(callee)) => {
                 let is_changing = self.changing.contains_key(&(self.agent, name_of(callee)));
                 self.changes |= is_changing && given > Tie::Free;
                 if given > Tie::Free { Tie::Is } else { Tie::Free }
             }
-            ExprKind::Name => {
+            Some(ExprLink::Name) => {
                 self.call_agent(id, name_of(callee), None);
                 Tie::Free
             }
-            ExprKind::Member { object, name } if file.text(*name) == ADD => {
-                self.put_into(*object, given);
-                self.tie(*object)
+            Some(ExprLink::Member { object, name }) if file.text(name) == ADD => {
+                self.put_into(object, given);
+                self.tie(object)
             }
-            ExprKind::Member { object, name } => {
-                if matches!(file.expr(*object).kind, ExprKind::Name) {
-                    self.call_agent(id, name_of(*object), Some(file.text(*name)));
+            Some(ExprLink::Member { object, name }) => {
+                if matches!(file.expr(object).kind, ExprKind::Name) {
+                    self.call_agent(id, name_of(object), Some(file.text(name)));
                 }
                 Tie::Free
             }
-            ExprKind::Text
-            | ExprKind::Number
-            | ExprKind::True
-            | ExprKind::False
-            | ExprKind::None
-            | ExprKind::Object(_)
-            | ExprKind::List(_)
-            | ExprKind::Generate(_)
-            | ExprKind::Parallel(_)
-            | ExprKind::Index { .. }
-            | ExprKind::Call { .. }
-            | ExprKind::Not(_)
-            | ExprKind::Binary { .. } => Tie::Free,
+            Some(ExprLink::Index { .. } | ExprLink::Call { .. }) | None => Tie::Free,
         }
     }
 

@@ -1,7 +1,7 @@
 //! Statements: their own rule first, then their expressions, then their blocks.
 
 use crate::ast::{
-    ConfigBlock, ConfigKey, ExprId, ExprKind, For, ImportKind, Statement, StatementBlock,
+    ConfigBlock, ConfigKey, ExprId, ExprKind, ExprLink, For, ImportKind, Statement, StatementBlock,
 };
 use crate::dialect::Version;
 
@@ -107,30 +107,18 @@ impl<'a> Analyzer<'a> {
 
     fn assign(&mut self, target: ExprId, value: ExprId) {
         let expr = self.file.expr(target);
-        match &expr.kind {
-            ExprKind::Name => {
+        match expr.kind.link() {
+            Some(ExprLink::Name) => {
                 self.assign_name(target);
                 self.expr(value);
                 self.declare_assigned(target);
             }
-            ExprKind::Member { object, .. } => {
+            Some(ExprLink::Member { object, .. }) => {
                 self.refuse_outer_mutation(target);
-                self.expr(*object);
+                self.expr(object);
                 self.expr(value);
             }
-            ExprKind::Text
-            | ExprKind::Number
-            | ExprKind::True
-            | ExprKind::False
-            | ExprKind::None
-            | ExprKind::Object(_)
-            | ExprKind::List(_)
-            | ExprKind::Generate(_)
-            | ExprKind::Parallel(_)
-            | ExprKind::Index { .. }
-            | ExprKind::Call { .. }
-            | ExprKind::Not(_)
-            | ExprKind::Binary { .. } => {
+            Some(ExprLink::Index { .. } | ExprLink::Call { .. }) | None => {
                 let message = "only names and members can be assigned to";
                 let found = self.report("INVALID_ASSIGNMENT_TARGET", expr.span, message);
                 explain(found, "this is neither", "assign to `name` or to `object.name`");
