@@ -13,6 +13,7 @@ use crate::{
 };
 
 mod reader;
+mod wait;
 
 pub use crate::summary::reader::{Attendance, SummaryReader};
 

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use agentic_model::{Cid, Instant};
 
+use super::wait::{NextAttempt, WaitsFor};
 use super::{AskedRequest, OpenHold, Permission, Summary, UNANSWERED, parent_of};
 use crate::grant::{Coverage, Grant, Grants};
 use crate::record::{
@@ -18,11 +19,6 @@ use crate::{
 
 /// The kind of a request that can begin a child.
 const SPAWN: &str = "spawn";
-/// The pause after which whoever only watches asks again, in milliseconds. It doubles each time.
-const PAUSE_MS: i64 = 60_000;
-/// The longest such pause, in milliseconds.
-const PAUSE_MS_MAX: i64 = 3_600_000;
-
 /// Whether somebody drives a session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Attendance {
@@ -81,26 +77,6 @@ struct UnansweredAsk {
     n_escalations: usize,
     /// The head on which it was put before people last.
     published: Option<String>,
-}
-
-/// When an effect is tried again.
-#[derive(Debug, Clone, Copy)]
-enum NextAttempt {
-    /// At an instant.
-    At(Instant),
-    /// When somebody goes on with the session: nobody could answer at this instant.
-    Left(Instant),
-}
-
-/// What an ask without an answer waits for.
-enum WaitsFor {
-    Human(HoldReason),
-    Instant(Instant),
-    Child,
-    /// Somebody who can answer: when whoever only watches asks again, and what stood in the way.
-    Somebody(Instant, String),
-    /// Whoever performs it, or its withdrawal.
-    Performer,
 }
 
 impl SummaryReader {
@@ -365,7 +341,7 @@ impl SummaryReader {
             }
             Handling::Effect(class) => match open.again {
                 Some(NextAttempt::At(at)) => WaitsFor::Instant(at),
-                Some(NextAttempt::Left(at)) => nobody_could_answer(asked, at),
+                Some(NextAttempt::Left(at)) => WaitsFor::somebody(asked, at),
                 None if class == EffectClass::Once && attendance == Attendance::AtRest => {
                     WaitsFor::Human(HoldReason::InDoubt)
                 }
@@ -439,14 +415,6 @@ impl SummaryReader {
             holds,
         })
     }
-}
-
-/// Tells that nobody could answer a request at its last attempt, which was made at an instant.
-fn nobody_could_answer(asked: &AskedRequest, at: Instant) -> WaitsFor {
-    let Some(last) = asked.attempts.last() else { return WaitsFor::Performer };
-    let doubled = last.n.saturating_sub(1).min(PAUSE_MS_MAX.ilog2());
-    let again_at = at.plus_millis((PAUSE_MS << doubled).min(PAUSE_MS_MAX));
-    WaitsFor::Somebody(again_at, last.error.clone())
 }
 
 /// Finds the last start, and the requests since then that have no answer, by their paths, with their
