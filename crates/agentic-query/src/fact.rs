@@ -18,6 +18,8 @@ pub struct FactColumn {
     pub name: String,
     /// The type of its values.
     pub kind: QueryType,
+    /// What they say, as people read it.
+    pub meaning: String,
 }
 
 /// A predicate that facts are read for.
@@ -27,6 +29,10 @@ pub struct FactPredicate {
     pub name: String,
     /// Its columns, in order.
     pub columns: Vec<FactColumn>,
+    /// What a row says, as people read it.
+    pub meaning: String,
+    /// What its rows are read from, as people read it.
+    pub origin: String,
 }
 
 /// What the values of one column have to be among.
@@ -65,6 +71,12 @@ pub enum IdMatch {
 #[error("{0}")]
 pub struct FactFailure(pub String);
 
+/// Several sources as one: each gives its own predicates.
+pub struct JoinedFacts<'a> {
+    sources: Vec<&'a dyn FactSource>,
+    predicates: Vec<FactPredicate>,
+}
+
 /// A source of facts.
 pub trait FactSource {
     /// Lists the predicates.
@@ -91,9 +103,70 @@ pub struct FactSink<'a> {
 impl FactPredicate {
     /// Describes a predicate by the names and types of its columns.
     pub fn new(name: &str, columns: &[(&str, QueryType)]) -> FactPredicate {
-        let column =
-            |(name, kind): &(&str, QueryType)| FactColumn { name: (*name).to_owned(), kind: *kind };
-        FactPredicate { name: name.to_owned(), columns: columns.iter().map(column).collect() }
+        let columns: Vec<_> = columns.iter().map(|(name, kind)| (*name, *kind, "")).collect();
+        FactPredicate::described(name, ["", ""], &columns)
+    }
+
+    /// Describes a predicate to people too: what a row says and what it is read from, then the name,
+    /// type and meaning of each column.
+    pub fn described(
+        name: &str,
+        [meaning, origin]: [&str; 2],
+        columns: &[(&str, QueryType, &str)],
+    ) -> FactPredicate {
+        let column = |(name, kind, meaning): &(&str, QueryType, &str)| FactColumn {
+            name: (*name).to_owned(),
+            kind: *kind,
+            meaning: (*meaning).to_owned(),
+        };
+        FactPredicate {
+            name: name.to_owned(),
+            columns: columns.iter().map(column).collect(),
+            meaning: meaning.to_owned(),
+            origin: origin.to_owned(),
+        }
+    }
+}
+
+impl<'a> JoinedFacts<'a> {
+    /// Joins sources. No two of them may give predicates of one name.
+    pub fn new(sources: Vec<&'a dyn FactSource>) -> JoinedFacts<'a> {
+        let predicates = sources.iter().flat_map(|source| source.predicates()).cloned().collect();
+        JoinedFacts { sources, predicates }
+    }
+}
+
+impl FactSource for JoinedFacts<'_> {
+    fn predicates(&self) -> &[FactPredicate] {
+        &self.predicates
+    }
+
+    fn read(&self, request: &FactRequest, sink: &mut FactSink<'_>) -> Result<(), FactFailure> {
+        let mut predicate = request.predicate;
+        for source in &self.sources {
+            let n_predicates = source.predicates().len();
+            if predicate < n_predicates {
+                return source.read(&FactRequest { predicate, ..request.clone() }, sink);
+            }
+            predicate -= n_predicates;
+        }
+        Err(FactFailure(format!("there is no predicate number {}", request.predicate)))
+    }
+
+    fn resolve(&self, kind: QueryType, text: &str) -> IdMatch {
+        let mut found = IdMatch::Unknown;
+        for source in &self.sources {
+            found = match (found, source.resolve(kind, text)) {
+                (found, IdMatch::Unknown) => found,
+                (IdMatch::Unknown, other) => other,
+                (IdMatch::Found(one), IdMatch::Found(other)) if one == other => IdMatch::Found(one),
+                (
+                    IdMatch::Found(_) | IdMatch::Ambiguous,
+                    IdMatch::Found(_) | IdMatch::Ambiguous,
+                ) => IdMatch::Ambiguous,
+            };
+        }
+        found
     }
 }
 

@@ -40,7 +40,8 @@ pub use crate::answer::AnswerSet;
 pub use crate::code::{FINDINGS_MAX, QueryFinding};
 pub use crate::compile::{CompiledQuery, FactBase, QueryReport, QueryRun, compile};
 pub use crate::fact::{
-    FactBinding, FactColumn, FactFailure, FactPredicate, FactRequest, FactSink, FactSource, IdMatch,
+    FactBinding, FactColumn, FactFailure, FactPredicate, FactRequest, FactSink, FactSource,
+    IdMatch, JoinedFacts,
 };
 pub use crate::limit::{QueryError, QueryLimitKind, QueryLimits, QueryWatch};
 pub use crate::lower::QueryInput;

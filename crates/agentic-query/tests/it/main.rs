@@ -3,6 +3,7 @@
 mod bounds;
 mod finding;
 mod generated;
+mod join;
 mod language;
 mod memory;
 mod naive;

@@ -127,7 +127,7 @@ pub fn house() -> MemoryFacts {
 
 /// Asks one program.
 pub fn ask(
-    facts: &MemoryFacts,
+    facts: &dyn FactSource,
     program: &str,
     pushing: ConstantPushing,
     limits: QueryLimits,
