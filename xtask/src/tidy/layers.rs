@@ -9,7 +9,7 @@ const LAYERS: [&[&str]; 10] = [
     &["agentic-store", "agentic-git", "agentic-providers", "agentic-lang-*", "agentic-temporal"],
     &["agentic-space"],
     &["agentic-session"],
-    &["agentic-federation", "agentic-testkit"],
+    &["agentic-federation", "agentic-testkit", "agentic-fuzz"],
     &["agentic-api"],
     &["agentic-mcp", "agentic-web", "agentic-conformance"],
     &["agentic"],

@@ -13,7 +13,7 @@ const OWNERS: &[(&str, &[&str])] = &[
     ("clap_mangen", &["agentic"]),
     ("corosensei", &["agentic-flow"]),
     ("datafrog", &["agentic-query", "agentic-relations"]),
-    ("gix", &["agentic-git"]),
+    ("gix", &["agentic-git", "agentic-fuzz"]),
     ("hyper", &["agentic-providers"]),
     ("indicatif", &["agentic"]),
     ("ipld-core", &["agentic-model"]),

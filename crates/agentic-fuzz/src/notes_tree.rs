@@ -7,17 +7,17 @@
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
-use std::path::Path;
 use std::process::Command;
 
+use agentic_git::{NotesState, Repository};
 use agentic_model::commit::CommitData;
 use agentic_model::{Cid, Instant, Kind, Oid, Person, Signature};
-use agentic_git::{NotesState, Repository};
 use agentic_store::ground::Upkeep;
 use agentic_store::journal::{
-    Content, GitKind, GitObject, KeptObject, NotesEdit, Taken, Transaction,
+    Content, GitKind, GitObject, KeptObject, NotesEdit, TakenEntries, Transaction,
 };
 
+use crate::folder::folder_in_memory;
 use crate::{take_byte, take_number};
 
 const NOTES: &str = "refs/notes/agentic/x";
@@ -31,18 +31,18 @@ const GIT_EVERY: usize = 64;
 /// Checks one input: what to do, the tree that is there, and the edit.
 pub fn check(data: &[u8]) {
     thread_local! {
-        static SANDBOX: RefCell<Option<Sandbox>> = const { RefCell::new(None) };
+        static NOTES: RefCell<Option<NotesSandbox>> = const { RefCell::new(None) };
     }
-    SANDBOX.with_borrow_mut(|slot| {
+    NOTES.with_borrow_mut(|slot| {
         let sandbox = slot.take_if(|sandbox| sandbox.n_uses < USES_MAX);
-        let sandbox = slot.insert(sandbox.unwrap_or_else(Sandbox::new));
+        let sandbox = slot.insert(sandbox.unwrap_or_else(NotesSandbox::new));
         sandbox.n_uses += 1;
         sandbox.check(data);
     });
 }
 
 /// A repository that lasts for a while, in memory where there is such a place.
-struct Sandbox {
+struct NotesSandbox {
     folder: tempfile::TempDir,
     repository: Repository,
     n_uses: usize,
@@ -61,15 +61,13 @@ struct State {
     objects: BTreeMap<Cid, Option<Vec<u8>>>,
 }
 
-impl Sandbox {
-    fn new() -> Sandbox {
-        let memory = Path::new("/dev/shm");
-        let place = if memory.is_dir() { memory } else { &std::env::temp_dir() };
-        let folder = tempfile::tempdir_in(place).expect("a temporary folder");
+impl NotesSandbox {
+    fn new() -> NotesSandbox {
+        let folder = folder_in_memory();
         gix::init_bare(folder.path()).expect("a new repository");
         std::fs::create_dir_all(folder.path().join("refs/notes/agentic")).expect("a folder");
         let repository = Repository::open(folder.path()).expect("it opens");
-        Sandbox { folder, repository, n_uses: 0 }
+        NotesSandbox { folder, repository, n_uses: 0 }
     }
 
     fn check(&self, mut data: &[u8]) {
@@ -89,7 +87,7 @@ impl Sandbox {
         self.check_order(root);
         let again = self.repository.apply_notes(&edit, &write, &Upkeep::NONE);
         assert_eq!(again.expect("it fits again").tip, applied, "a second time");
-        if self.n_uses % GIT_EVERY == 0 {
+        if self.n_uses.is_multiple_of(GIT_EVERY) {
             self.check_by_git(&edit);
         }
     }
@@ -348,7 +346,7 @@ fn transaction(edit: NotesEdit) -> Transaction {
         objects: Vec::new(),
         branch: None,
         notes: Some(edit),
-        taken: Taken::default(),
+        taken: TakenEntries::default(),
         follow: None,
         fold: None,
         author: someone(),

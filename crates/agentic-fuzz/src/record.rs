@@ -11,13 +11,13 @@
 
 use agentic_model::{Value, canonical, json};
 use agentic_replay::Record as SessionRecord;
-use agentic_store::journal::Record as StreamRecord;
+use agentic_store::journal::JournalRecord;
 
 use crate::{take_byte, text_of};
 
 /// Checks one input: how to read it, then the record.
 pub fn check(mut data: &[u8]) {
-    if take_byte(&mut data) % 2 == 0 {
+    if take_byte(&mut data).is_multiple_of(2) {
         return check_bytes(data);
     }
     let Some(Ok(value)) = text_of(data).map(json::from_text) else { return };
@@ -51,8 +51,8 @@ fn check_bytes(bytes: &[u8]) {
         assert_eq!(again, bytes, "a session's record has one form: {record:?}");
         assert_eq!(Some(record.to_value()), value.ok());
     }
-    if let Ok(record) = StreamRecord::decode(bytes) {
+    if let Ok(record) = JournalRecord::decode(bytes) {
         let again = record.encode().expect("what was read can be written");
-        assert_eq!(StreamRecord::decode(&again).expect("what was written is read"), record);
+        assert_eq!(JournalRecord::decode(&again).expect("what was written is read"), record);
     }
 }

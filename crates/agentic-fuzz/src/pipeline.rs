@@ -10,7 +10,7 @@ use agentic_plan::Registry;
 
 /// The builtins of the conformance suite.
 static REGISTRY: LazyLock<Registry> = LazyLock::new(|| {
-    let text = include_str!("../../conformance/pipeline/registry.json");
+    let text = include_str!("../../../conformance/pipeline/registry.json");
     Registry::from_json(text).expect("the suite's registry is well-formed")
 });
 

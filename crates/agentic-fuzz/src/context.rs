@@ -3,7 +3,7 @@
 //! In the dialect that the text shows and in every one that the input names: whatever parses is laid
 //! out anew, once and for all, and what is wrong with it stays wrong for the same reasons.
 
-use agentic_diag::Source;
+use agentic_diag::SourceText;
 use agentic_lang_context::{
     CheckOptions, Dialect, Outline, Version, check as checked, format, outline,
 };
@@ -32,6 +32,6 @@ pub fn check(mut data: &[u8]) {
 fn codes(text: &str, dialect: Dialect) -> Vec<&'static str> {
     let options = CheckOptions { dialect: Some(dialect), ..CheckOptions::default() };
     let mut nothing = |_: &str| Err("there is no other file".to_owned());
-    let found = checked(Source::new("main.as", text), &options, &mut nothing).findings;
+    let found = checked(SourceText::new("main.as", text), &options, &mut nothing).findings;
     found.into_iter().map(|finding| finding.diagnostic.code).collect()
 }

@@ -13,6 +13,7 @@ use gix::ObjectId;
 use gix::hash::Kind;
 use gix::odb::pack;
 
+use crate::folder::folder_in_memory;
 use crate::{take_byte, take_number};
 
 const HEAD: [u8; 8] = [0xff, b't', b'O', b'c', 0, 0, 0, 2];
@@ -28,14 +29,10 @@ pub fn check(mut data: &[u8]) {
     }
 }
 
-/// Puts an index where it can be opened. The folder is in memory where there is such a place.
+/// Puts an index where it can be opened.
 fn with_file(bytes: &[u8], use_it: impl FnOnce(&Path)) {
     thread_local! {
-        static FOLDER: tempfile::TempDir = {
-            let memory = Path::new("/dev/shm");
-            let folder = if memory.is_dir() { memory } else { &std::env::temp_dir() };
-            tempfile::tempdir_in(folder).expect("a temporary folder")
-        };
+        static FOLDER: tempfile::TempDir = folder_in_memory();
     }
     FOLDER.with(|folder| {
         let path = folder.path().join("pack-0000000000000000000000000000000000000000.idx");
@@ -48,7 +45,7 @@ fn with_file(bytes: &[u8], use_it: impl FnOnce(&Path)) {
 /// fuzzer would hardly ever get in order.
 fn check_any(mut data: &[u8], kind: Kind) {
     let mut counts = [0_u32; 256];
-    if take_byte(&mut data) % 4 == 0 {
+    if take_byte(&mut data).is_multiple_of(4) {
         counts.iter_mut().for_each(|count| *count = take_number(&mut data) as u32);
     } else {
         let (step, at) = (take_byte(&mut data), usize::from(take_byte(&mut data)));
