@@ -4,7 +4,8 @@ use std::rc::Rc;
 
 use crate::answer::{AnswerSet, answer};
 use crate::code::{self, QueryFinding, QueryFindings};
-use crate::evaluate::{BaseTables, Evaluation, GROWN_COLUMNS_MAX};
+use crate::evaluate::{BaseTables, Evaluation, FactTables, GROWN_COLUMNS_MAX};
+use crate::explain::QueryExplanation;
 use crate::fact::{FactRequest, FactSource};
 use crate::limit::{QueryBudget, QueryError, QueryLimits, QueryWatch};
 use crate::lower::{QueryInput, lower};
@@ -48,6 +49,8 @@ pub struct QueryReport {
     pub notes: Vec<String>,
     /// How many facts were read.
     pub n_facts: usize,
+    /// What was done and read for it.
+    pub explanation: QueryExplanation,
 }
 
 /// Compiles a text.
@@ -102,11 +105,12 @@ impl CompiledQuery {
     ) -> Result<QueryReport, QueryError> {
         let set = specialise(&self.set, run.pushing);
         let budget = QueryBudget::new(run.limits, &run.watch);
-        let mut evaluation = Evaluation::start(&set, &mut base.tables, run.facts, &budget)?;
+        let mut evaluation = Evaluation::new(&set, &mut base.tables, run.facts, &budget);
         evaluation.run()?;
         let answers = set.queries.iter().map(|query| answer(&evaluation, query)).collect();
-        let Evaluation { notes, n_facts, .. } = evaluation;
-        Ok(QueryReport { answers, notes, n_facts })
+        let explanation = evaluation.explanation();
+        let FactTables { notes, n_facts, .. } = evaluation.facts;
+        Ok(QueryReport { answers, notes, n_facts, explanation })
     }
 }
 
@@ -118,11 +122,13 @@ impl FactBase {
             return Ok(Vec::new());
         };
         let columns = (0..run.facts.predicates()[predicate].columns.len()).collect();
-        let request = FactRequest { predicate, columns, bound: Vec::new() };
+        let request = FactRequest { predicate, columns, ..FactRequest::default() };
         let budget = QueryBudget::new(run.limits, &run.watch);
-        let (table, notes) =
-            crate::evaluate::read_whole(&request, &mut self.tables, run.facts, &budget)?;
-        self.tables.kept.insert(predicate, Rc::new(table));
+        let BaseTables { pool, kept } = &mut self.tables;
+        let mut tables = FactTables::new(&RuleSet::default(), run.facts, kept, &budget);
+        let table = tables.read_table(&request, pool)?;
+        let notes = std::mem::take(&mut tables.notes);
+        kept.insert(predicate, Rc::new(table));
         Ok(notes)
     }
 

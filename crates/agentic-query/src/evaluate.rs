@@ -1,81 +1,65 @@
-//! Evaluation: facts are read, then predicates are computed, those that others need first.
+//! Evaluation: predicates are computed, those that others need first; facts are read on the way.
 
 mod aggregate;
+mod facts;
 mod grown;
-mod load;
+mod recursion;
 mod step;
 mod term;
 
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use datafrog::Iteration;
-
 use crate::code::QueryPlace;
+use crate::explain::{ExplainedRule, ExplainedStep, ExplainedStratum, QueryExplanation};
 use crate::fact::FactSource;
 use crate::limit::{QueryBudget, QueryError, QueryStop};
-use crate::plan::{JoinSource, PlanCell, PlanStepKind, RulePlan, RulePlanner};
+use crate::plan::{PlanCell, PlanCursor, PlanStep, PlanStepKind, RulePlanner, stride_of};
 use crate::pool::ValuePool;
-use crate::rule::{PredicateOrigin, RuleGoalKind, RuleSet};
+use crate::rule::{CheckedRule, PredicateOrigin, RuleSet};
 use crate::strata::components;
 use crate::table::FactTable;
 
+pub(crate) use self::facts::{BaseTables, FactReading, FactTables, requests};
 pub(crate) use self::grown::GROWN_COLUMNS_MAX;
 use self::grown::GrownPredicate;
-pub(crate) use self::load::{BaseTables, read_whole, requests};
-use self::step::{RowBatch, RowGround, StepRunner, StepStop};
-
-/// How many rows a predicate is taken to have while it grows.
-const GROWING_ROWS: f64 = 1_000.0;
+pub(crate) use self::step::{RowBatch, StepRunner, StepStop};
 
 /// Computes all predicates of a program.
 pub(crate) struct Evaluation<'a> {
     pub set: &'a RuleSet,
     pub pool: &'a mut ValuePool,
     pub budget: &'a QueryBudget<'a>,
-    ground: KnownRows,
-    pub notes: Vec<String>,
-    pub n_facts: usize,
+    pub facts: FactTables<'a>,
+    pub ground: KnownRows,
+    strata: Vec<ExplainedStratum>,
 }
 
 /// The rows that are known or growing.
 #[derive(Default)]
-struct KnownRows {
-    tables: Vec<Rc<FactTable>>,
-    grown: BTreeMap<usize, GrownPredicate>,
-    bytes: usize,
-    grown_bytes: usize,
-}
-
-impl RowGround for KnownRows {
-    fn table(&self, predicate: usize) -> &FactTable {
-        &self.tables[predicate]
-    }
-
-    fn grown(&self, predicate: usize) -> &GrownPredicate {
-        &self.grown[&predicate]
-    }
-
-    fn held(&self) -> usize {
-        self.bytes + self.grown_bytes
-    }
+pub(crate) struct KnownRows {
+    /// The rows of each predicate that rules define; facts are read by goals.
+    pub tables: Vec<Rc<FactTable>>,
+    pub grown: BTreeMap<usize, GrownPredicate>,
+    pub bytes: usize,
+    pub grown_bytes: usize,
 }
 
 impl<'a> Evaluation<'a> {
-    /// Reads the facts that a program asks for.
-    pub fn start(
+    /// Prepares a program; nothing is read before a goal asks for it.
+    pub fn new(
         set: &'a RuleSet,
         base: &'a mut BaseTables,
-        facts: &dyn FactSource,
+        facts: &'a dyn FactSource,
         budget: &'a QueryBudget<'a>,
-    ) -> Result<Evaluation<'a>, QueryError> {
-        let loaded = load::load(set, base, facts, budget)?;
-        let BaseTables { pool, .. } = base;
-        let mut ground = KnownRows { tables: loaded.tables, ..KnownRows::default() };
-        ground.bytes =
-            pool.bytes() + ground.tables.iter().map(|table| table.bytes()).sum::<usize>();
-        let (notes, n_facts) = (loaded.notes, loaded.n_facts);
-        Ok(Evaluation { set, pool, budget, ground, notes, n_facts })
+    ) -> Evaluation<'a> {
+        let BaseTables { pool, kept } = base;
+        let nothing = Rc::new(FactTable::default());
+        let tables = vec![nothing; set.predicates.len()];
+        let bytes = kept.values().map(|table| table.bytes()).sum();
+        let ground = KnownRows { tables, bytes, ..KnownRows::default() };
+        let facts = FactTables::new(set, facts, kept, budget);
+        Evaluation { set, pool, budget, facts, ground, strata: Vec::new() }
     }
 
     /// Computes everything; afterwards each predicate has its table.
@@ -88,6 +72,8 @@ impl<'a> Evaluation<'a> {
             if self.set.predicates[members[0]].origin == PredicateOrigin::Fact {
                 continue;
             }
+            let began = self.elapsed_ms();
+            self.strata.push(ExplainedStratum { n_rounds: 1, ..ExplainedStratum::default() });
             let rules: Vec<usize> = members.iter().flat_map(|m| rules_of[*m].clone()).collect();
             let is_recursive =
                 rules.iter().any(|rule| !self.recursive_goals(*rule, &members).is_empty());
@@ -96,6 +82,7 @@ impl<'a> Evaluation<'a> {
             } else {
                 self.run_once(members[0], &rules)?;
             }
+            self.finish_stratum(&members, began);
         }
         Ok(())
     }
@@ -105,59 +92,54 @@ impl<'a> Evaluation<'a> {
         &self.ground.tables[predicate]
     }
 
-    /// Lists the goals of a rule that ask for what is still growing.
-    fn recursive_goals(&self, rule: usize, members: &[usize]) -> Vec<usize> {
-        let goals = self.set.rules[rule].body.iter().enumerate();
-        let recursive = goals.filter(|(_, goal)| match &goal.kind {
-            RuleGoalKind::Positive(atom) => members.contains(&atom.predicate),
-            RuleGoalKind::Negative(_)
-            | RuleGoalKind::Compare(..)
-            | RuleGoalKind::Test(_)
-            | RuleGoalKind::Aggregate(_) => false,
-        });
-        recursive.map(|(number, _)| number).collect()
+    /// Tells what was done.
+    pub fn explanation(&mut self) -> QueryExplanation {
+        QueryExplanation {
+            strata: std::mem::take(&mut self.strata),
+            reads: std::mem::take(&mut self.facts.explained),
+            n_rows: self.budget.n_rows() as u64,
+            elapsed_ms: self.elapsed_ms(),
+        }
     }
 
-    fn plan(&mut self, rule: usize, recent: Option<usize>, members: &[usize]) -> RulePlan {
-        let tables = &self.ground.tables;
-        let estimate = |predicate: usize, columns: &[usize]| {
-            if members.contains(&predicate) {
-                return GROWING_ROWS / (1.0 + columns.len() as f64);
-            }
-            tables[predicate].estimate(columns)
+    fn elapsed_ms(&self) -> u64 {
+        (self.budget.watch.elapsed_ms)()
+    }
+
+    fn finish_stratum(&mut self, members: &[usize], began: u64) {
+        let elapsed_ms = self.elapsed_ms().saturating_sub(began);
+        let rows = |member: &usize| {
+            (self.set.predicates[*member].name.clone(), self.ground.tables[*member].len())
         };
-        let grows = |predicate: usize| recent.is_some() && members.contains(&predicate);
-        let mut planner = RulePlanner::new(self.pool, &estimate, &grows);
-        planner.plan(rule, &self.set.rules[rule], recent)
+        let predicates = members.iter().map(rows).collect();
+        if let Some(stratum) = self.strata.last_mut() {
+            (stratum.predicates, stratum.elapsed_ms) = (predicates, elapsed_ms);
+        }
     }
 
-    /// Does a plan and returns the rows of its head, flat, and their number.
-    fn run_plan(&mut self, plan: &RulePlan) -> Result<(Vec<u32>, usize), QueryError> {
-        let rule = &self.set.rules[plan.rule];
-        let mut runner = StepRunner {
+    fn explain(&mut self, rule: ExplainedRule) {
+        if let Some(stratum) = self.strata.last_mut() {
+            stratum.rules.push(rule);
+        }
+    }
+
+    /// Returns what does the steps of a rule.
+    fn runner<'r>(&'r mut self, rule: &'r CheckedRule, reading: FactReading) -> StepRunner<'r, 'a> {
+        StepRunner {
             ground: &self.ground,
+            facts: &mut self.facts,
+            reading,
             pool: self.pool,
             budget: self.budget,
             variables: &rule.variables,
-        };
-        let batch = runner.run(&plan.steps, RowBatch::start(plan.stride));
-        let batch = batch.map_err(|stop| self.error(plan.rule, stop))?;
-        let mut rows = Vec::with_capacity(batch.len() * plan.head.len());
-        for row in batch.rows() {
-            rows.extend(plan.head.iter().map(|cell| match cell {
-                PlanCell::Slot(slot) => row[*slot],
-                PlanCell::Constant(word) => *word,
-            }));
         }
-        Ok((rows, batch.len()))
     }
 
     fn run_once(&mut self, predicate: usize, rules: &[usize]) -> Result<(), QueryError> {
         let width = self.set.predicates[predicate].kinds.len();
         let (mut rows, mut n_rows) = (Vec::new(), 0);
         for rule in rules {
-            let plan = self.plan(*rule, None, &[]);
-            let (found, n_found) = self.run_plan(&plan)?;
+            let (found, n_found) = self.run_rule(*rule)?;
             n_rows += n_found;
             if rows.is_empty() {
                 rows = found;
@@ -169,95 +151,99 @@ impl<'a> Evaluation<'a> {
         Ok(())
     }
 
+    /// Does a rule that is done once, and returns the rows of its head, flat, and their number.
+    fn run_rule(&mut self, number: usize) -> Result<(Vec<u32>, usize), QueryError> {
+        let set = self.set;
+        let rule = &set.rules[number];
+        let mut explained = ExplainedRule { rule: rule.text.clone(), ..ExplainedRule::default() };
+        let start = (RowBatch::start(stride_of(rule)), vec![false; rule.variables.len()]);
+        let done = self.run_goals(rule, start, &mut explained);
+        let batch = done.map_err(|stop| self.error(rule, stop))?;
+        let head = self.planner(rule, &|_, _| 0.0, &|_| false).head(rule);
+        explained.n_rows = batch.len();
+        self.explain(explained);
+        Ok((project(&head, &batch), batch.len()))
+    }
+
+    /// Does the goals of a rule, each planned when the rows of those before it are known.
+    pub fn run_goals(
+        &mut self,
+        rule: &CheckedRule,
+        (mut batch, bound): (RowBatch, Vec<bool>),
+        explained: &mut ExplainedRule,
+    ) -> Result<RowBatch, StepStop> {
+        let mut cursor = PlanCursor::new(&rule.body, &rule.variables, bound);
+        while !cursor.is_done() && !batch.words.is_empty() {
+            let mut steps = Vec::new();
+            let (tables, facts) = (&self.ground.tables, &self.facts);
+            let estimate = |predicate: usize, columns: &[usize]| {
+                if facts.is_fact(predicate) {
+                    return facts.estimate(predicate, columns);
+                }
+                tables[predicate].estimate(columns)
+            };
+            let (estimate, pool) = (&estimate, &mut *self.pool);
+            let variables = rule.variables.as_slice();
+            RulePlanner { pool, variables, estimate, grows: &|_| false }
+                .next(&mut cursor, &mut steps);
+            for step in &steps {
+                let n_in = batch.len();
+                let one = std::slice::from_ref(step);
+                batch = self.runner(rule, FactReading::Narrow).run(one, batch)?;
+                let told = self.explained_step(rule, step, n_in, batch.len());
+                explained.steps.push(told);
+            }
+        }
+        if !cursor.is_done() {
+            batch.words.clear();
+        }
+        Ok(batch)
+    }
+
+    fn planner<'r>(
+        &'r mut self,
+        rule: &'r CheckedRule,
+        estimate: &'r dyn Fn(usize, &[usize]) -> f64,
+        grows: &'r dyn Fn(usize) -> bool,
+    ) -> RulePlanner<'r> {
+        RulePlanner { pool: self.pool, variables: &rule.variables, estimate, grows }
+    }
+
+    fn explained_step(
+        &self,
+        rule: &CheckedRule,
+        step: &PlanStep,
+        n_in: usize,
+        n_out: usize,
+    ) -> ExplainedStep {
+        let goal = goal_text(&rule.text, rule.place, step.place);
+        let mut bound_by = Vec::new();
+        if let PlanStepKind::Join(join) | PlanStepKind::Absent(join) = &step.kind {
+            let predicate = &self.set.predicates[join.predicate];
+            for (column, cell) in join.columns.iter().zip(&join.cells) {
+                let name = predicate.columns.get(*column).cloned();
+                let by = match cell {
+                    PlanCell::Slot(slot) => {
+                        rule.variables.get(*slot).map_or(String::new(), |v| v.name.clone())
+                    }
+                    PlanCell::Constant(word) => {
+                        let kind = predicate.kinds[*column].unwrap_or_default();
+                        self.pool.value(*word).to_json(kind)
+                    }
+                };
+                bound_by.push((name.unwrap_or_else(|| (column + 1).to_string()), by));
+            }
+        }
+        ExplainedStep { goal, bound_by, n_in, n_out }
+    }
+
     fn finish(&mut self, predicate: usize, table: FactTable) {
         self.ground.bytes += table.bytes();
         self.ground.tables[predicate] = Rc::new(table);
     }
 
-    fn run_recursive(&mut self, members: &[usize], rules: &[usize]) -> Result<(), QueryError> {
-        let (mut first, mut later) = (Vec::new(), Vec::new());
-        for rule in rules {
-            let goals = self.recursive_goals(*rule, members);
-            if goals.is_empty() {
-                first.push(self.plan(*rule, None, members));
-            }
-            for goal in goals {
-                later.push(self.plan(*rule, Some(goal), members));
-            }
-        }
-        let mut iteration = Iteration::new();
-        self.arrange(&mut iteration, members, &later);
-        for plan in &first {
-            self.add(plan)?;
-        }
-        while iteration.changed() {
-            for plan in &later {
-                if self.has_recent(plan) {
-                    self.add(plan)?;
-                }
-            }
-        }
-        for member in members {
-            let Some(grown) = self.ground.grown.remove(member) else { continue };
-            let width = self.set.predicates[*member].kinds.len();
-            let rows = grown.complete();
-            let unit = usize::from(self.has_unit(*member));
-            let n_rows = rows.len().checked_div(width).unwrap_or(unit);
-            let columns = (0..width).map(|c| rows.iter().skip(c).step_by(width).copied().collect());
-            self.finish(*member, FactTable::new(columns.collect(), n_rows));
-        }
-        self.ground.grown_bytes = 0;
-        Ok(())
-    }
-
-    /// Says whether a predicate without columns has its row: some rule found it.
-    fn has_unit(&self, predicate: usize) -> bool {
-        self.ground.tables[predicate].len() > 0
-    }
-
-    /// Makes the growing predicates, in the orders that the joins look rows up by.
-    fn arrange(&mut self, iteration: &mut Iteration, members: &[usize], plans: &[RulePlan]) {
-        for member in members {
-            let width = self.set.predicates[*member].kinds.len();
-            let key = plans.iter().find_map(|plan| leading_columns(plan, *member));
-            let grown = GrownPredicate::new(iteration, width, &key.unwrap_or_default());
-            self.ground.grown.insert(*member, grown);
-        }
-        for plan in plans {
-            for step in &plan.steps {
-                if let PlanStepKind::Join(join) = &step.kind
-                    && join.source == JoinSource::Grown
-                    && let Some(grown) = self.ground.grown.get_mut(&join.predicate)
-                {
-                    grown.arrange(iteration, &join.columns);
-                }
-            }
-        }
-    }
-
-    fn has_recent(&self, plan: &RulePlan) -> bool {
-        match plan.steps.first().map(|step| &step.kind) {
-            Some(PlanStepKind::Join(join)) => self.ground.grown(join.predicate).n_recent() > 0,
-            _ => false,
-        }
-    }
-
-    fn add(&mut self, plan: &RulePlan) -> Result<(), QueryError> {
-        let (rows, n_rows) = self.run_plan(plan)?;
-        let predicate = self.set.rules[plan.rule].head.predicate;
-        let width = plan.head.len();
-        self.ground.grown_bytes += n_rows * (width + 2) * 4;
-        if width == 0 && n_rows > 0 {
-            self.ground.tables[predicate] = Rc::new(FactTable::new(Vec::new(), 1));
-        }
-        if n_rows > 0 {
-            self.ground.grown[&predicate].insert(&rows, n_rows);
-        }
-        Ok(())
-    }
-
-    fn error(&self, rule: usize, (stop, place): StepStop) -> QueryError {
-        let rule = &self.set.rules[rule];
+    /// Makes an error of a stop, with the rule and the goal that it happened at.
+    pub fn error(&self, rule: &CheckedRule, (stop, place): StepStop) -> QueryError {
         let goal = goal_text(&rule.text, rule.place, place);
         match stop {
             QueryStop::Limit(kind) => {
@@ -268,40 +254,26 @@ impl<'a> Evaluation<'a> {
                 QueryError::Arithmetic { what, rule: rule.text.clone(), goal, row }
             }
             QueryStop::Cancelled => QueryError::Cancelled,
+            QueryStop::Read(error) => *error,
         }
     }
+}
+
+/// Makes the rows of a head, flat.
+fn project(head: &[PlanCell], batch: &RowBatch) -> Vec<u32> {
+    let mut rows = Vec::with_capacity(batch.len() * head.len());
+    for row in batch.rows() {
+        rows.extend(head.iter().map(|cell| match cell {
+            PlanCell::Slot(slot) => row[*slot],
+            PlanCell::Constant(word) => *word,
+        }));
+    }
+    rows
 }
 
 /// Cuts a goal out of the text of its rule.
-fn goal_text(text: &str, rule: QueryPlace, goal: QueryPlace) -> String {
+pub(crate) fn goal_text(text: &str, rule: QueryPlace, goal: QueryPlace) -> String {
     let start = goal.span.start.wrapping_sub(rule.span.start);
     let end = goal.span.end.wrapping_sub(rule.span.start);
     text.get(start..end).unwrap_or(text).to_owned()
-}
-
-/// Returns the columns of a growing predicate that the step behind it looks rows up by, so that the
-/// rows of a round come in the order of that index.
-fn leading_columns(plan: &RulePlan, predicate: usize) -> Option<Vec<usize>> {
-    let [first, second, ..] = plan.steps.as_slice() else { return None };
-    let PlanStepKind::Join(first) = &first.kind else { return None };
-    let (PlanStepKind::Join(second) | PlanStepKind::Absent(second)) = &second.kind else {
-        return None;
-    };
-    if first.predicate != predicate {
-        return None;
-    }
-    let column = |cell: &PlanCell| match cell {
-        PlanCell::Slot(slot) => {
-            first.outputs.iter().find(|(_, output)| output == slot).map(|(column, _)| *column)
-        }
-        PlanCell::Constant(_) => None,
-    };
-    let mut columns = Vec::new();
-    for column in second.cells.iter().filter_map(column) {
-        // One variable may stand in several columns of the step behind it.
-        if !columns.contains(&column) {
-            columns.push(column);
-        }
-    }
-    Some(columns)
 }

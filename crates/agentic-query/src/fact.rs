@@ -44,8 +44,19 @@ pub struct FactBinding {
     pub values: Vec<QueryValue>,
 }
 
+/// Between which values those of one column have to be: instants, durations or whole numbers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FactRange {
+    /// The number of the column.
+    pub column: usize,
+    /// The least value, if there is one.
+    pub least: Option<i64>,
+    /// The greatest value, if there is one.
+    pub most: Option<i64>,
+}
+
 /// What is asked of a source.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct FactRequest {
     /// The number of the predicate, in the order in which the source lists them.
     pub predicate: usize,
@@ -53,6 +64,8 @@ pub struct FactRequest {
     pub columns: Vec<usize>,
     /// Rows that fit none of these may be left out.
     pub bound: Vec<FactBinding>,
+    /// Rows with a value outside of one of these, or with none there, may be left out.
+    pub ranges: Vec<FactRange>,
 }
 
 /// What the beginning of an id stands for.
@@ -87,6 +100,12 @@ pub trait FactSource {
 
     /// Finds the id that begins like a text.
     fn resolve(&self, kind: QueryType, text: &str) -> IdMatch;
+
+    /// Guesses how many rows a request gives, where that is cheap to know; plans are made with it.
+    fn estimate(&self, request: &FactRequest) -> Option<u64> {
+        let _ = request;
+        None
+    }
 }
 
 /// Takes rows from a source.
@@ -128,11 +147,71 @@ impl FactPredicate {
     }
 }
 
+impl FactRange {
+    /// Says whether a number lies inside.
+    pub fn admits(&self, number: i64) -> bool {
+        self.least.is_none_or(|least| least <= number)
+            && self.most.is_none_or(|most| number <= most)
+    }
+}
+
+impl FactRequest {
+    /// Returns the values that a column has to be among, if it is bound.
+    pub fn values(&self, column: usize) -> Option<&[QueryValue]> {
+        let found = self.bound.iter().find(|bound| bound.column == column);
+        found.map(|bound| bound.values.as_slice())
+    }
+
+    /// Returns the range that the numbers of a column have to be in, if there is one.
+    pub fn range(&self, column: usize) -> Option<FactRange> {
+        self.ranges.iter().find(|range| range.column == column).copied()
+    }
+
+    /// Says whether every row that another request asks for is among those that this one gives,
+    /// with all cells that are wanted.
+    pub(crate) fn covers(&self, other: &FactRequest) -> bool {
+        let has_columns = other.columns.iter().all(|column| self.columns.contains(column));
+        let is_among = |bound: &FactBinding| {
+            let wanted = other.values(bound.column);
+            wanted
+                .is_some_and(|values| values.iter().all(|v| bound.values.binary_search(v).is_ok()))
+        };
+        let is_inside = |range: &FactRange| {
+            let of_values = other.values(range.column).is_some_and(|values| {
+                values.iter().all(|v| matches!(v, QueryValue::Int(n) if range.admits(*n)))
+            });
+            let of_range = other.range(range.column).is_some_and(|wanted| {
+                let starts = range.least.is_none() || wanted.least >= range.least;
+                let ends = range.most.is_none_or(|most| wanted.most.is_some_and(|n| n <= most));
+                starts && ends
+            });
+            of_values || of_range
+        };
+        self.predicate == other.predicate
+            && has_columns
+            && self.bound.iter().all(is_among)
+            && self.ranges.iter().all(is_inside)
+    }
+}
+
 impl<'a> JoinedFacts<'a> {
     /// Joins sources. No two of them may give predicates of one name.
     pub fn new(sources: Vec<&'a dyn FactSource>) -> JoinedFacts<'a> {
         let predicates = sources.iter().flat_map(|source| source.predicates()).cloned().collect();
         JoinedFacts { sources, predicates }
+    }
+
+    /// Finds whose predicate a request is about, and the request in that source's numbers.
+    fn source_of(&self, request: &FactRequest) -> Option<(&'a dyn FactSource, FactRequest)> {
+        let mut predicate = request.predicate;
+        for source in &self.sources {
+            let n_predicates = source.predicates().len();
+            if predicate < n_predicates {
+                return Some((*source, FactRequest { predicate, ..request.clone() }));
+            }
+            predicate -= n_predicates;
+        }
+        None
     }
 }
 
@@ -142,15 +221,15 @@ impl FactSource for JoinedFacts<'_> {
     }
 
     fn read(&self, request: &FactRequest, sink: &mut FactSink<'_>) -> Result<(), FactFailure> {
-        let mut predicate = request.predicate;
-        for source in &self.sources {
-            let n_predicates = source.predicates().len();
-            if predicate < n_predicates {
-                return source.read(&FactRequest { predicate, ..request.clone() }, sink);
-            }
-            predicate -= n_predicates;
+        match self.source_of(request) {
+            Some((source, request)) => source.read(&request, sink),
+            None => Err(FactFailure(format!("there is no predicate number {}", request.predicate))),
         }
-        Err(FactFailure(format!("there is no predicate number {}", request.predicate)))
+    }
+
+    fn estimate(&self, request: &FactRequest) -> Option<u64> {
+        let (source, request) = self.source_of(request)?;
+        source.estimate(&request)
     }
 
     fn resolve(&self, kind: QueryType, text: &str) -> IdMatch {

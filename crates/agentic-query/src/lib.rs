@@ -1,8 +1,9 @@
 //! Datalog with stratified negation and aggregates, over facts that others hand in.
 //!
 //! A text is compiled with [`compile`] against the predicates of a [`FactSource`]; all that is wrong
-//! with it is found at once. [`CompiledQuery::answer`] reads the facts that its rules reach and gives
-//! an [`AnswerSet`] for each query: a set of rows in an order that depends on values alone.
+//! with it is found at once. [`CompiledQuery::answer`] gives an [`AnswerSet`] for each query: a set of
+//! rows in an order that depends on values alone. Facts are read when a goal asks for them, restricted
+//! to the values that the goals before it found; a [`QueryExplanation`] tells what was read and done.
 //!
 //! Facts are columns of interned values with sorted permutations as indices. What recursive rules
 //! derive stands in variables of datafrog; every join is counted before it is made, so that a limit
@@ -19,6 +20,7 @@ mod ast;
 mod code;
 mod compile;
 mod evaluate;
+mod explain;
 mod fact;
 mod function;
 mod lexer;
@@ -27,6 +29,7 @@ mod lower;
 mod parser;
 mod plan;
 mod pool;
+mod range;
 mod rule;
 mod safety;
 mod specialise;
@@ -39,9 +42,12 @@ mod value;
 pub use crate::answer::AnswerSet;
 pub use crate::code::{FINDINGS_MAX, QueryFinding};
 pub use crate::compile::{CompiledQuery, FactBase, QueryReport, QueryRun, compile};
+pub use crate::explain::{
+    ExplainedRead, ExplainedRule, ExplainedStep, ExplainedStratum, QueryExplanation,
+};
 pub use crate::fact::{
-    FactBinding, FactColumn, FactFailure, FactPredicate, FactRequest, FactSink, FactSource,
-    IdMatch, JoinedFacts,
+    FactBinding, FactColumn, FactFailure, FactPredicate, FactRange, FactRequest, FactSink,
+    FactSource, IdMatch, JoinedFacts,
 };
 pub use crate::limit::{QueryError, QueryLimitKind, QueryLimits, QueryWatch};
 pub use crate::lower::QueryInput;

@@ -145,6 +145,11 @@ impl<'a> QueryBudget<'a> {
         self.work(n_rows)
     }
 
+    /// Returns how many rows were counted.
+    pub fn n_rows(&self) -> usize {
+        self.rows.get()
+    }
+
     /// Counts work, and looks now and then whether to end.
     pub fn work(&self, n_rows: usize) -> Result<(), QueryStop> {
         let unwatched = self.unwatched.get() + n_rows + STEP_COST;
@@ -177,6 +182,11 @@ impl<'a> QueryBudget<'a> {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum QueryStop {
     Limit(QueryLimitKind),
-    Arithmetic { what: &'static str, row: String },
+    Arithmetic {
+        what: &'static str,
+        row: String,
+    },
     Cancelled,
+    /// Facts that a goal asked for cannot be read.
+    Read(Box<QueryError>),
 }

@@ -2,9 +2,12 @@
 
 use crate::ast::{AggregateKind, TermComparison};
 use crate::code::QueryPlace;
+use crate::fact::FactRange;
 use crate::pool::ValuePool;
+use crate::range::BodyRanges;
 use crate::rule::{
-    CheckedRule, EmptyGroups, RuleAggregate, RuleAtom, RuleGoal, RuleGoalKind, RuleTerm, TestGoal,
+    CheckedRule, EmptyGroups, RuleAggregate, RuleAtom, RuleGoal, RuleGoalKind, RuleTerm,
+    RuleVariable, TestGoal,
 };
 use crate::safety::{bind_goal, bound_by_equation, is_ready};
 
@@ -37,6 +40,8 @@ pub(crate) struct JoinStep {
     pub outputs: Vec<(usize, usize)>,
     /// Columns that have one value, since one variable stands in both.
     pub same: Vec<(usize, usize)>,
+    /// What the other goals say of the numbers in columns; facts may be read by it.
+    pub ranges: Vec<FactRange>,
 }
 
 /// An aggregate.
@@ -83,29 +88,102 @@ pub(crate) struct RulePlan {
 /// What a plan is made with.
 pub(crate) struct RulePlanner<'a> {
     pub pool: &'a mut ValuePool,
+    /// The variables of the rule.
+    pub variables: &'a [RuleVariable],
     /// Estimates how many rows have one value in each of these columns.
     pub estimate: &'a dyn Fn(usize, &[usize]) -> f64,
     /// Says whether a predicate still grows.
     pub grows: &'a dyn Fn(usize) -> bool,
-    n_hidden: usize,
 }
 
-impl<'a> RulePlanner<'a> {
+/// The goals of a body that wait to be done, and what those before them bind.
+pub(crate) struct PlanCursor<'a> {
+    waiting: Vec<(usize, &'a RuleGoal)>,
+    bound: Vec<bool>,
+    ranges: BodyRanges<'a>,
+    /// How many slots there are, with those that stand for no variable.
+    n_slots: usize,
+}
+
+impl<'a> PlanCursor<'a> {
+    /// Begins with a body, of whose variables some are bound.
     pub fn new(
-        pool: &'a mut ValuePool,
-        estimate: &'a dyn Fn(usize, &[usize]) -> f64,
-        grows: &'a dyn Fn(usize) -> bool,
-    ) -> RulePlanner<'a> {
-        RulePlanner { pool, estimate, grows, n_hidden: 0 }
+        body: &'a [RuleGoal],
+        variables: &'a [RuleVariable],
+        bound: Vec<bool>,
+    ) -> PlanCursor<'a> {
+        PlanCursor {
+            waiting: body.iter().enumerate().collect(),
+            bound,
+            ranges: BodyRanges::new(body, variables),
+            n_slots: variables.len(),
+        }
     }
 
-    /// Plans a rule; `recent` is the goal that only sees what the last round added.
-    pub fn plan(&mut self, number: usize, rule: &CheckedRule, recent: Option<usize>) -> RulePlan {
-        self.n_hidden = rule.variables.len();
-        let mut bound = vec![false; rule.variables.len()];
-        let steps = self.body(&rule.body, &mut bound, recent);
-        let head = rule.head.terms.iter().map(|term| self.cell(term)).collect();
-        RulePlan { rule: number, stride: self.n_hidden + 1, steps, head }
+    /// Begins with all of a rule, and nothing bound.
+    pub fn of_rule(rule: &'a CheckedRule) -> PlanCursor<'a> {
+        PlanCursor::new(&rule.body, &rule.variables, vec![false; rule.variables.len()])
+    }
+
+    /// Says whether no goal waits.
+    pub fn is_done(&self) -> bool {
+        self.waiting.is_empty()
+    }
+}
+
+/// Counts the words of a row of a rule: one for each variable, one for each aggregate whose target
+/// may be bound already, and one that aggregates use.
+pub(crate) fn stride_of(rule: &CheckedRule) -> usize {
+    rule.variables.len() + n_aggregates(&rule.body) + 1
+}
+
+fn n_aggregates(body: &[RuleGoal]) -> usize {
+    let count = |goal: &RuleGoal| match &goal.kind {
+        RuleGoalKind::Aggregate(aggregate) => 1 + n_aggregates(&aggregate.body),
+        RuleGoalKind::Positive(_)
+        | RuleGoalKind::Negative(_)
+        | RuleGoalKind::Compare(..)
+        | RuleGoalKind::Test(_) => 0,
+    };
+    body.iter().map(count).sum()
+}
+
+impl RulePlanner<'_> {
+    /// Plans a whole rule that is done in each round; `recent` is the goal that only sees what the
+    /// last one added.
+    pub fn plan(&mut self, number: usize, rule: &CheckedRule, recent: usize) -> RulePlan {
+        let mut cursor = PlanCursor::of_rule(rule);
+        let mut steps = Vec::new();
+        let at = cursor.waiting.iter().position(|(number, _)| *number == recent).unwrap_or(0);
+        self.take(&mut cursor, at, JoinSource::Recent, &mut steps);
+        while !cursor.is_done() {
+            self.next(&mut cursor, &mut steps);
+        }
+        RulePlan { rule: number, stride: stride_of(rule), steps, head: self.head(rule) }
+    }
+
+    /// Returns where the words of a head come from.
+    pub fn head(&mut self, rule: &CheckedRule) -> Vec<PlanCell> {
+        rule.head.terms.iter().map(|term| self.cell(term)).collect()
+    }
+
+    /// Plans the goal that is done next: filters as early as they can be done, what may fail as late
+    /// as it may be, and of the others first what gives the fewest rows.
+    pub fn next(&mut self, cursor: &mut PlanCursor<'_>, steps: &mut Vec<PlanStep>) {
+        let at = self.next_goal(&cursor.waiting, &cursor.bound);
+        self.take(cursor, at, JoinSource::Grown, steps);
+    }
+
+    fn take(
+        &mut self,
+        cursor: &mut PlanCursor<'_>,
+        at: usize,
+        source: JoinSource,
+        steps: &mut Vec<PlanStep>,
+    ) {
+        let (_, goal) = cursor.waiting.remove(at);
+        self.step(goal, cursor, source, steps);
+        bind_goal(goal, &mut cursor.bound);
     }
 
     fn cell(&mut self, term: &RuleTerm) -> PlanCell {
@@ -120,29 +198,6 @@ impl<'a> RulePlanner<'a> {
                 unreachable!("BUG: arguments are variables and constants after names are looked up")
             }
         }
-    }
-
-    /// Orders goals: filters as early as they can be done, what may fail as late as it may be, and
-    /// of the others first what gives the fewest rows.
-    fn body(
-        &mut self,
-        body: &[RuleGoal],
-        bound: &mut [bool],
-        recent: Option<usize>,
-    ) -> Vec<PlanStep> {
-        let mut waiting: Vec<(usize, &RuleGoal)> = body.iter().enumerate().collect();
-        let mut steps = Vec::new();
-        if let Some(first) = recent {
-            let at = waiting.iter().position(|(number, _)| *number == first).unwrap_or(0);
-            let (_, goal) = waiting.remove(at);
-            self.step(goal, bound, JoinSource::Recent, &mut steps);
-        }
-        while !waiting.is_empty() {
-            let at = self.next_goal(&waiting, bound);
-            let (_, goal) = waiting.remove(at);
-            self.step(goal, bound, JoinSource::Grown, &mut steps);
-        }
-        steps
     }
 
     fn next_goal(&self, waiting: &[(usize, &RuleGoal)], bound: &[bool]) -> usize {
@@ -186,13 +241,18 @@ impl<'a> RulePlanner<'a> {
     fn step(
         &mut self,
         goal: &RuleGoal,
-        bound: &mut [bool],
+        cursor: &mut PlanCursor<'_>,
         source: JoinSource,
         steps: &mut Vec<PlanStep>,
     ) {
         let place = goal.place;
+        let bound = cursor.bound.as_slice();
         let kind = match &goal.kind {
-            RuleGoalKind::Positive(atom) => PlanStepKind::Join(self.join(atom, bound, source)),
+            RuleGoalKind::Positive(atom) => {
+                let mut join = self.join(atom, bound, source);
+                join.ranges = cursor.ranges.of_atom(atom);
+                PlanStepKind::Join(join)
+            }
             RuleGoalKind::Negative(atom) => {
                 PlanStepKind::Absent(self.join(atom, bound, JoinSource::Complete))
             }
@@ -207,12 +267,10 @@ impl<'a> RulePlanner<'a> {
             }
             RuleGoalKind::Test(test) => PlanStepKind::Test(test.clone()),
             RuleGoalKind::Aggregate(aggregate) => {
-                self.aggregate(aggregate, bound, place, steps);
-                bind_goal(goal, bound);
+                self.aggregate(aggregate, cursor, place, steps);
                 return;
             }
         };
-        bind_goal(goal, bound);
         steps.push(PlanStep { kind, place });
     }
 
@@ -226,6 +284,7 @@ impl<'a> RulePlanner<'a> {
             cells: Vec::new(),
             outputs: Vec::new(),
             same: Vec::new(),
+            ranges: Vec::new(),
         };
         for (column, term) in atom.terms.iter().enumerate() {
             match term {
@@ -253,10 +312,11 @@ impl<'a> RulePlanner<'a> {
     fn aggregate(
         &mut self,
         aggregate: &RuleAggregate,
-        bound: &[bool],
+        cursor: &mut PlanCursor<'_>,
         place: QueryPlace,
         steps: &mut Vec<PlanStep>,
     ) {
+        let bound = &cursor.bound;
         let mut seeds = Vec::new();
         aggregate.each_inner_variable(&mut |variable| {
             if bound.get(variable) == Some(&true) && !seeds.contains(&variable) {
@@ -265,11 +325,16 @@ impl<'a> RulePlanner<'a> {
         });
         let mut inner = vec![false; bound.len()];
         seeds.iter().for_each(|variable| inner[*variable] = true);
-        let inner_steps = self.body(&aggregate.body, &mut inner, None);
+        let mut within = PlanCursor::new(&aggregate.body, self.variables, inner);
+        within.n_slots = cursor.n_slots;
+        let mut inner_steps = Vec::new();
+        while !within.is_done() {
+            self.next(&mut within, &mut inner_steps);
+        }
         let groups = aggregate.groups.iter().copied().filter(|v| !bound[*v]).collect();
         // A target that has a value already is compared with what the aggregate gives.
         let is_taken = bound[aggregate.target];
-        let target = if is_taken { self.n_hidden } else { aggregate.target };
+        let target = if is_taken { within.n_slots } else { aggregate.target };
         let kind = PlanStepKind::Aggregate(AggregateStep {
             kind: aggregate.kind,
             term: aggregate.term.clone(),
@@ -280,8 +345,8 @@ impl<'a> RulePlanner<'a> {
             steps: inner_steps,
         });
         steps.push(PlanStep { kind, place });
+        cursor.n_slots = within.n_slots + usize::from(is_taken);
         if is_taken {
-            self.n_hidden += 1;
             let terms = (RuleTerm::Variable(aggregate.target), RuleTerm::Variable(target));
             let kind = PlanStepKind::Compare(TermComparison::Equal, terms.0, terms.1);
             steps.push(PlanStep { kind, place });

@@ -6,9 +6,10 @@ use std::sync::Arc;
 use agentic_model::{Instant, Value, json};
 
 /// The type of a column.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum QueryType {
     /// Unicode text.
+    #[default]
     Text,
     /// A whole number of 64 bits.
     Int,

@@ -24,7 +24,7 @@ struct AggregateGroup {
     result: u32,
 }
 
-impl StepRunner<'_> {
+impl StepRunner<'_, '_> {
     /// Does an aggregate.
     pub fn aggregate(
         &mut self,
@@ -52,7 +52,7 @@ impl StepRunner<'_> {
         };
         let empty = empty.map(|value| self.pool.intern_value(&value));
         let n_made = seed_of.iter().map(|seed| groups[*seed as usize].len().max(1)).sum();
-        self.budget.make(n_made, batch.stride, self.ground.held()).map_err(here)?;
+        self.budget.make(n_made, batch.stride, self.held()).map_err(here)?;
         let mut words = Vec::with_capacity(n_made * batch.stride);
         for (row, seed) in batch.rows().zip(&seed_of) {
             let found = &groups[*seed as usize];

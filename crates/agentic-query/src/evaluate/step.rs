@@ -1,12 +1,15 @@
 //! Steps over batches of rows: joins that are counted before they are made, and filters.
 
+use std::rc::Rc;
+
 use crate::limit::{QueryBudget, QueryStop};
 use crate::plan::{JoinSource, JoinStep, PlanCell, PlanStep, PlanStepKind};
 use crate::pool::ValuePool;
 use crate::rule::{RuleTerm, RuleVariable};
 use crate::table::{FactTable, sorted_permutation};
 
-use super::grown::GrownPredicate;
+use super::KnownRows;
+use super::facts::{FactReading, FactTables};
 use super::term::TermReader;
 
 /// More rows than this are looked up in the order of their keys.
@@ -19,22 +22,14 @@ pub(crate) struct RowBatch {
     pub words: Vec<u32>,
 }
 
-/// Where steps find the rows of predicates.
-pub(crate) trait RowGround {
-    /// The rows of a predicate that is known.
-    fn table(&self, predicate: usize) -> &FactTable;
-    /// The rows of a predicate that grows.
-    fn grown(&self, predicate: usize) -> &GrownPredicate;
-    /// The memory that is held beside the batch.
-    fn held(&self) -> usize;
-}
-
 /// Does the steps of one rule.
-pub(crate) struct StepRunner<'a> {
-    pub ground: &'a dyn RowGround,
-    pub pool: &'a mut ValuePool,
+pub(crate) struct StepRunner<'r, 'a> {
+    pub ground: &'r KnownRows,
+    pub facts: &'r mut FactTables<'a>,
+    pub reading: FactReading,
+    pub pool: &'r mut ValuePool,
     pub budget: &'a QueryBudget<'a>,
-    pub variables: &'a [RuleVariable],
+    pub variables: &'r [RuleVariable],
 }
 
 /// A stop and the step that it happened at.
@@ -67,7 +62,7 @@ impl RowBatch {
     }
 }
 
-impl StepRunner<'_> {
+impl StepRunner<'_, '_> {
     /// Does all steps.
     pub fn run(&mut self, steps: &[PlanStep], mut batch: RowBatch) -> Result<RowBatch, StepStop> {
         for step in steps {
@@ -90,7 +85,7 @@ impl StepRunner<'_> {
                 JoinSource::Recent => self.join_recent(join, &batch).map_err(here),
                 JoinSource::Grown => self.join_grown(join, &batch).map_err(here),
             },
-            PlanStepKind::Absent(join) => Ok(self.absent(join, batch)),
+            PlanStepKind::Absent(join) => self.absent(join, batch).map_err(here),
             PlanStepKind::Compare(comparison, left, right) => {
                 let keep = |reader: &mut TermReader<'_>, row: &mut [u32]| {
                     reader.compare(*comparison, left, right, row)
@@ -147,8 +142,22 @@ impl StepRunner<'_> {
         Ok(batch)
     }
 
+    /// Returns the rows of a predicate that is known; facts may have to be read first.
+    fn table(&mut self, join: &JoinStep, batch: &RowBatch) -> Result<Rc<FactTable>, QueryStop> {
+        if self.facts.is_fact(join.predicate) {
+            let read = self.facts.table(join, batch, self.reading, self.pool);
+            return read.map_err(|error| QueryStop::Read(Box::new(error)));
+        }
+        Ok(Rc::clone(&self.ground.tables[join.predicate]))
+    }
+
+    /// Counts the memory that is held beside the batch.
+    pub fn held(&self) -> usize {
+        self.ground.bytes + self.ground.grown_bytes + self.facts.bytes() + self.pool.bytes()
+    }
+
     fn join_table(&mut self, join: &JoinStep, batch: &RowBatch) -> Result<RowBatch, QueryStop> {
-        let table = self.ground.table(join.predicate);
+        let table = self.table(join, batch)?;
         if table.len() == 0 {
             return Ok(RowBatch { stride: batch.stride, words: Vec::new() });
         }
@@ -178,7 +187,7 @@ impl StepRunner<'_> {
             }
             total = total.saturating_add(ranges[n].len());
         }
-        self.budget.make(total, batch.stride, self.ground.held())?;
+        self.budget.make(total, batch.stride, self.held())?;
         let mut words = Vec::with_capacity(total * batch.stride);
         for (n, range) in ranges.into_iter().enumerate() {
             let row = batch.row(order.as_ref().map_or(n, |order| order[n] as usize));
@@ -200,9 +209,9 @@ impl StepRunner<'_> {
 
     /// The rows of the last round, which a plan begins with.
     fn join_recent(&mut self, join: &JoinStep, batch: &RowBatch) -> Result<RowBatch, QueryStop> {
-        let grown = self.ground.grown(join.predicate);
+        let grown = &self.ground.grown[&join.predicate];
         let n_rows = grown.n_recent();
-        self.budget.make(n_rows, batch.stride, self.ground.held())?;
+        self.budget.make(n_rows, batch.stride, self.held())?;
         let mut recent = Vec::new();
         grown.recent(&mut recent);
         let width = recent.len().checked_div(n_rows).unwrap_or(0);
@@ -225,7 +234,7 @@ impl StepRunner<'_> {
     }
 
     fn join_grown(&mut self, join: &JoinStep, batch: &RowBatch) -> Result<RowBatch, QueryStop> {
-        let grown = self.ground.grown(join.predicate);
+        let grown = &self.ground.grown[&join.predicate];
         let mut key = vec![0; join.cells.len()];
         let mut total = 0_usize;
         for row in batch.rows() {
@@ -235,7 +244,7 @@ impl StepRunner<'_> {
                 break;
             }
         }
-        self.budget.make(total, batch.stride, self.ground.held())?;
+        self.budget.make(total, batch.stride, self.held())?;
         let mut words = Vec::with_capacity(total * batch.stride);
         for row in batch.rows() {
             join.cells.iter().zip(&mut key).for_each(|(cell, word)| *word = read(*cell, row));
@@ -252,14 +261,14 @@ impl StepRunner<'_> {
         Ok(RowBatch { stride: batch.stride, words })
     }
 
-    fn absent(&mut self, join: &JoinStep, mut batch: RowBatch) -> RowBatch {
-        let table = self.ground.table(join.predicate);
+    fn absent(&mut self, join: &JoinStep, mut batch: RowBatch) -> Result<RowBatch, QueryStop> {
+        let table = self.table(join, &batch)?;
         if table.len() == 0 {
-            return batch;
+            return Ok(batch);
         }
         if join.columns.is_empty() {
             batch.words.clear();
-            return batch;
+            return Ok(batch);
         }
         let index = table.index(&join.columns);
         let order = lookup_order(join, &batch);
@@ -279,7 +288,7 @@ impl StepRunner<'_> {
                 words.extend_from_slice(row);
             }
         }
-        RowBatch { stride: batch.stride, words }
+        Ok(RowBatch { stride: batch.stride, words })
     }
 }
 

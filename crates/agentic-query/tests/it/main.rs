@@ -7,3 +7,4 @@ mod join;
 mod language;
 mod memory;
 mod naive;
+mod reading;

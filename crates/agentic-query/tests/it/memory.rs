@@ -5,9 +5,9 @@ use std::sync::atomic::AtomicBool;
 
 use agentic_diag::SourceText;
 use agentic_query::{
-    AnswerSet, ConstantPushing, FactBase, FactCell, FactFailure, FactPredicate, FactRequest,
-    FactSink, FactSource, IdMatch, QueryError, QueryInput, QueryLimits, QueryReport, QueryRun,
-    QueryType, QueryValue, QueryWatch, compile,
+    AnswerSet, ConstantPushing, FactBase, FactCell, FactFailure, FactPredicate, FactRange,
+    FactRequest, FactSink, FactSource, IdMatch, QueryError, QueryInput, QueryLimits, QueryReport,
+    QueryRun, QueryType, QueryValue, QueryWatch, compile,
 };
 
 /// What `now` is in tests: 2026-05-31T12:00:00Z.
@@ -35,6 +35,10 @@ impl FactSource for MemoryFacts {
     fn read(&self, request: &FactRequest, sink: &mut FactSink<'_>) -> Result<(), FactFailure> {
         for row in &self.rows[request.predicate] {
             if request.bound.iter().any(|bound| !bound.values.contains(&row[bound.column])) {
+                continue;
+            }
+            let is_inside = |range: &FactRange| matches!(&row[range.column], QueryValue::Int(n) if range.admits(*n));
+            if !request.ranges.iter().all(is_inside) {
                 continue;
             }
             let cells: Vec<FactCell<'_>> = request.columns.iter().map(|c| cell(&row[*c])).collect();
