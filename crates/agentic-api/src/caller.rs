@@ -7,8 +7,8 @@ use agentic_session::SessionSpace;
 use agentic_session::decide::COMMAND_LINE;
 use agentic_space::AgentBranch;
 
-use crate::Refusal;
 use crate::person::require_person;
+use crate::{Refusal, VerbWatcher};
 
 /// Where somebody stands who asks for something: what there is to know of a caller without a space.
 #[derive(Debug, Clone, Default)]
@@ -19,6 +19,8 @@ pub struct Surroundings {
     pub agent: Option<String>,
     /// The request of a session that the caller performs, as `AGENTIC_REQUEST` says.
     pub request: Option<String>,
+    /// Who waits for what is asked for, and hears of it.
+    pub watcher: VerbWatcher,
 }
 
 /// What every verb of a space is given besides its own data.
@@ -82,6 +84,11 @@ impl<'s> Caller<'s> {
     /// Returns a path from the caller's folder.
     pub fn path(&self, path: &Path) -> PathBuf {
         self.surroundings.folder.join(path)
+    }
+
+    /// Returns who waits for the verb.
+    pub fn watcher(&self) -> &VerbWatcher {
+        &self.surroundings.watcher
     }
 
     /// Refuses agents what only a person may do.

@@ -144,12 +144,20 @@ commands! {
     SessionVerify(verb::SessionVerify) = "session-verify",
     /// Stop a session.
     SessionCancel(verb::SessionCancel) = "session-cancel",
+    /// Follow a session.
+    SessionWatch(verb::SessionWatch) = "session-watch",
     /// Send a session what it waits for.
     SessionSignal(verb::SessionSignal) = "session-signal",
     /// Fire timers that are due and expire holds.
     SessionTick(verb::SessionTick) = "session-tick",
     /// Show how far a durable run has come.
     FlowStatus(verb::FlowStatus) = "flow-status",
+    /// Tell what a durable run came to.
+    FlowResult(verb::FlowResult) = "flow-result",
+    /// Drive durable runs.
+    FlowWorker(verb::FlowWorker) = "flow-worker",
+    /// Put what waits for a human before people.
+    FlowAsk(verb::FlowAsk) = "flow-ask",
     /// Tell what happened in a durable run.
     FlowHistory(verb::FlowHistory) = "flow-history",
     /// Stop a durable run.

@@ -15,6 +15,7 @@ mod person;
 mod refusal;
 pub mod verb;
 pub mod view;
+mod watcher;
 
 pub use crate::caller::{Caller, Surroundings, chosen_agent};
 pub use crate::command::{Answer, Command};
@@ -22,3 +23,4 @@ pub use crate::notice::{Notice, NoticeTone};
 pub use crate::person::{principal, require_person};
 pub use crate::refusal::Refusal;
 pub use crate::verb::{LocalVerb, Reply, Verb, VerbCompletion};
+pub use crate::watcher::{VerbEvent, VerbWatcher};

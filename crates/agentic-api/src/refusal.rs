@@ -57,6 +57,31 @@ impl Refusal {
         Refusal::new(ErrorClass::NotAllowed, message, hint)
     }
 
+    /// Makes the refusal of two runs that should agree and do not.
+    pub fn diverged(message: &str, hint: &str) -> Refusal {
+        Refusal::new(ErrorClass::Diverged, message, hint)
+    }
+
+    /// Makes the refusal of an engine that cannot be reached.
+    pub fn unreachable(message: &str, hint: &str) -> Refusal {
+        Refusal::new(ErrorClass::Unreachable, message, hint)
+    }
+
+    /// Makes the refusal that a program ended with.
+    pub fn program(code: &str, message: &str, hint: &str) -> Refusal {
+        let mut refusal = Refusal::refused(message, hint);
+        refusal.because = Some(format!("the program ended with `{code}`"));
+        refusal.ended_with = Some(code.to_owned());
+        refusal
+    }
+
+    /// Adds the code of what the failure of a program came from.
+    pub(crate) fn because_of(mut self, code: &str) -> Refusal {
+        let because = self.because.take();
+        self.because = because.map(|because| format!("{because}, which came from `{code}`"));
+        self
+    }
+
     /// Makes the refusal of a file operation.
     pub fn io(doing: &str, error: &std::io::Error) -> Refusal {
         let hint = "check that the file exists and may be read";

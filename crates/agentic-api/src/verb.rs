@@ -46,7 +46,9 @@ pub use self::decide::{
     AfterDecision, Decide, FollowedDecision, HoldAnswer, RecordedDecision, SeenQuestion,
 };
 pub use self::doctor::Doctor;
-pub use self::flow::{FlowCancel, FlowHistory, FlowStatus, run_reply};
+pub use self::flow::{
+    FlowAsk, FlowCancel, FlowHistory, FlowResult, FlowStatus, FlowWorker, run_reply,
+};
 pub use self::kind::{KindAdd, KindList, KindShow};
 pub use self::log::{ListCommits, LogTraces, LoggedCommit};
 pub use self::merge::Merge;
@@ -60,7 +62,7 @@ pub use self::reply::DecideFrom;
 pub use self::session::{
     FlowSource, ForkedChildren, ReplaySessions, SessionCancel, SessionDetail, SessionDiff,
     SessionFork, SessionList, SessionResume, SessionShow, SessionSignal, SessionStart, SessionTick,
-    SessionUpgrade, SessionVerify, SetAnswer, session_reply,
+    SessionUpgrade, SessionVerify, SessionWatch, SetAnswer, session_reply,
 };
 pub use self::spawn::{BriefingSource, CheckoutPlace, Spawn, SpawnBeginning};
 pub use self::trace::{EntryBody, TraceAdd, TraceAttach, TraceHistory, TracePending, TraceShow};

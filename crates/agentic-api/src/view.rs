@@ -19,6 +19,7 @@ mod program;
 mod provider;
 pub mod question;
 mod relation;
+mod run;
 mod schema;
 mod session;
 mod sync;
@@ -45,6 +46,7 @@ pub use crate::view::program::LoweredView;
 pub use crate::view::provider::{ProbeView, ProviderView};
 pub use crate::view::question::QuestionView;
 pub use crate::view::relation::{EdgeView, RelationView};
+pub use crate::view::run::{RunAnswer, RunResultView};
 pub use crate::view::schema::schemas;
 pub use crate::view::session::{
     AttemptView, AttendanceView, ComparedView, DiffView, GivenView, OvertakenView, RecordView,

@@ -4,7 +4,7 @@ use std::io::{IsTerminal as _, Read as _};
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use agentic_api::{Caller, Surroundings, chosen_agent};
+use agentic_api::{Caller, Surroundings, VerbWatcher, chosen_agent};
 use agentic_model::{AgentName, Instant};
 use agentic_providers::host::CancelFlag;
 use agentic_providers::process::{AGENT_VARIABLE, REQUEST_VARIABLE, set_when_told_to_stop};
@@ -55,11 +55,6 @@ impl Context {
         Ok(Context { directory, format, options, screen: Arc::new(Screen::new()) })
     }
 
-    /// Reads the time.
-    pub fn now(&self) -> Instant {
-        self.options.space.clock.now()
-    }
-
     /// Does everything in another folder.
     pub fn at(&self, directory: PathBuf) -> Context {
         Context { directory, ..self.clone() }
@@ -101,11 +96,6 @@ impl Context {
         Ok(SessionSpace::open_as_is(&self.directory, self.options.clone())?)
     }
 
-    /// Opens it so for a verb that may go on with sessions.
-    pub fn watched_space_as_is(&self) -> Result<SessionSpace, CommandFailure> {
-        Ok(SessionSpace::open_as_is(&self.directory, self.watched())?)
-    }
-
     /// Returns who watches a run in memory, if anybody looks.
     pub fn person(&self) -> Option<Observer> {
         self.screen.person()
@@ -120,7 +110,12 @@ impl Context {
 
     /// Makes the caller of a verb: who runs it, and where.
     pub fn caller<'s>(&self, space: &'s SessionSpace) -> Caller<'s> {
-        Caller { surroundings: self.surroundings(), ..Caller::new(space, &self.directory) }
+        self.caller_at(space, self.surroundings())
+    }
+
+    /// Makes the caller of a verb who stands somewhere.
+    pub fn caller_at<'s>(&self, space: &'s SessionSpace, here: Surroundings) -> Caller<'s> {
+        Caller { surroundings: here, ..Caller::new(space, &self.directory) }
     }
 
     /// Says where the person or the program stands that runs the command.
@@ -129,6 +124,7 @@ impl Context {
             folder: self.directory.clone(),
             agent: variable(AGENT_VARIABLE),
             request: variable(REQUEST_VARIABLE),
+            watcher: VerbWatcher::default(),
         }
     }
 

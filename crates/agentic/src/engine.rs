@@ -37,12 +37,6 @@ impl Address {
         Ok(ReachedEngine { space })
     }
 
-    /// Finds it once more, for another thread: what a crash left is mended already.
-    pub fn reach_again(&self, context: &Context) -> Result<ReachedEngine, CommandFailure> {
-        let space = self.context(context)?.watched_space_as_is()?;
-        Ok(ReachedEngine { space })
-    }
-
     /// Returns the settings of verbs where the engine is.
     fn context(&self, context: &Context) -> Result<Context, CommandFailure> {
         let folder = match self.sibyl_addr.as_deref() {

@@ -89,11 +89,6 @@ impl CommandFailure {
         self.refusal.view()
     }
 
-    /// Returns what happened, and why, as one sentence.
-    pub fn sentence(&self) -> String {
-        self.refusal.sentence()
-    }
-
     /// Says on standard error what happened, why, and what to do next.
     pub fn report(&self, json: bool) {
         if json {

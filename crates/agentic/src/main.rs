@@ -6,6 +6,7 @@ mod commands;
 mod context;
 mod engine;
 mod failure;
+mod follower;
 mod frontend;
 mod grace;
 mod import;

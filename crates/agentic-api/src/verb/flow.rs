@@ -1,5 +1,12 @@
 //! Durable runs, as pipelines speak of them.
 
+mod ask;
+mod end;
+mod worker;
+
+pub use self::ask::FlowAsk;
+pub use self::worker::FlowWorker;
+
 use agentic_model::guidance::ErrorClass;
 use agentic_replay::SessionState;
 use agentic_replay::engine::{Cancellation, DurableEngine, RunStatus};
@@ -9,7 +16,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::verb::{Reply, Verb, VerbCompletion};
-use crate::view::{FlowEventView, FlowStatusView};
+use crate::view::{FlowEventView, FlowStatusView, RunAnswer};
 use crate::{Caller, Notice, Refusal, principal};
 
 /// Show how far a durable run has come.
@@ -27,6 +34,41 @@ impl Verb for FlowStatus {
         let engine = EmbeddedEngine::new(caller.space, caller.client);
         let status = engine.status(&engine.find(&self.run)?)?;
         Ok(Reply::plain(FlowStatusView::from(&status)))
+    }
+}
+
+/// Tell what a durable run came to, or that it waits for a human.
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct FlowResult {
+    /// Its key, its agent, or its session.
+    pub run: String,
+}
+
+impl Verb for FlowResult {
+    type Answer = RunAnswer;
+
+    fn run(self, caller: &Caller<'_>) -> Result<Reply<RunAnswer>, Refusal> {
+        let engine = EmbeddedEngine::new(caller.space, caller.client);
+        let run = engine.find(&self.run)?;
+        let ended = engine.result(&run)?;
+        let status = engine.status(&run)?;
+        if let Some(end) = ended {
+            return end::end_reply(&end, Some(&status.key));
+        }
+        match status.state {
+            SessionState::Held | SessionState::Diverged => {
+                Ok(run_reply(&status).map(RunAnswer::Standing))
+            }
+            SessionState::Running
+            | SessionState::Waiting
+            | SessionState::Done
+            | SessionState::Failed
+            | SessionState::Cancelled => Err(Refusal::refused(
+                &format!("the run {} is not over", self.run),
+                "`agentic flow status RUN` shows how far it came, `agentic flow worker RUN` goes on with it",
+            )),
+        }
     }
 }
 

@@ -3,6 +3,7 @@
 mod check;
 mod drive;
 mod look;
+mod watch;
 
 pub use self::check::{ReplaySessions, SessionVerify};
 pub use self::drive::{
@@ -10,6 +11,7 @@ pub use self::drive::{
     SessionTick, SessionUpgrade, SetAnswer,
 };
 pub use self::look::{SessionDetail, SessionDiff, SessionList, SessionShow, session_reply};
+pub use self::watch::SessionWatch;
 
 use agentic_model::Object;
 use schemars::JsonSchema;

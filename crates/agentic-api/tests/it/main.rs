@@ -5,6 +5,7 @@ mod command;
 mod commit;
 mod configuration;
 mod doctor;
+mod flow;
 mod hold;
 mod kind;
 mod merge;

@@ -38,7 +38,7 @@ pub fn from(name: &str, parent: &str) -> Spawn {
 /// Makes the caller for whom an agent was chosen for all verbs.
 pub fn as_agent<'s>(agent: &str, space: &'s SessionSpace, sandbox: &Sandbox) -> Caller<'s> {
     let (folder, agent) = (sandbox.start().to_owned(), Some(agent.to_owned()));
-    let surroundings = Surroundings { folder, agent, request: None };
+    let surroundings = Surroundings { folder, agent, ..Surroundings::default() };
     Caller { surroundings, ..Caller::new(space, sandbox.start()) }
 }
 

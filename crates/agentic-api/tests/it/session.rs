@@ -4,10 +4,10 @@ use agentic_api::verb::{
     AfterDecision, Decide, FlowCancel, FlowHistory, FlowSource, FlowStatus, ForkedChildren,
     HoldAnswer, ReplaySessions, SessionCancel, SessionDiff, SessionFork, SessionList,
     SessionResume, SessionShow, SessionSignal, SessionStart, SessionTick, SessionUpgrade,
-    SessionVerify, SetAnswer,
+    SessionVerify, SessionWatch, SetAnswer,
 };
 use agentic_api::view::SessionView;
-use agentic_api::{Caller, NoticeTone, Verb, VerbCompletion};
+use agentic_api::{Caller, NoticeTone, Surroundings, Verb, VerbCompletion, VerbEvent, VerbWatcher};
 use agentic_model::Value;
 use agentic_model::guidance::ErrorClass;
 use agentic_session::decide::{Action, ApprovalScope};
@@ -265,4 +265,42 @@ fn a_start_comes_as_json() {
     let set = json!({"session": "a", "set": [{"seq": 2, "value": {"/": {"bytes": "AQI"}}}]});
     let verb: SessionFork = from_value(set).expect("a fork");
     assert_eq!(verb.set[0].value, Value::Bytes(vec![1, 2]));
+}
+
+#[test]
+fn a_session_is_followed_to_its_end_or_as_long_as_somebody_waits() {
+    let (sandbox, space) = place();
+    let caller = Caller::new(&space, sandbox.start());
+    named("alice").run(&caller).expect("the name is free");
+    let held = start("alice", "hold(\"Go?\").action").run(&caller).expect("it parses").answer;
+    let watch = |until_held, after, patience_ms| SessionWatch {
+        session: "alice".to_owned(),
+        until_held,
+        after,
+        patience_ms,
+    };
+    let seen = watch(true, None, None).run(&caller).expect("it is there");
+    assert!(matches!(seen.completion, VerbCompletion::Held));
+    assert_eq!(seen.answer[0].what, "start");
+    // Nothing more happens: whoever is not ready to wait is told so.
+    let last = seen.answer.last().map(|record| record.seq);
+    let nothing = watch(false, last, Some(0)).run(&caller).expect("it is there");
+    assert!(nothing.answer.is_empty() && matches!(nothing.completion, VerbCompletion::Whole));
+    approve(&held.pending[0]).run(&caller).expect("Ada may");
+    let rest = watch(false, last, None).run(&caller).expect("it is there").answer;
+    assert_eq!(rest.last().map(|record| record.what.as_str()), Some("end"));
+
+    let (watcher, told) = VerbWatcher::channel(agentic_providers::host::CancelFlag::new());
+    let here = Surroundings { watcher, ..caller.surroundings.clone() };
+    let listener = Caller { surroundings: here, ..Caller::new(&space, sandbox.start()) };
+    // The channel holds all of so short a session.
+    let unheard = watch(false, None, None).run(&listener).expect("it is there").answer;
+    drop(listener);
+    let heard = told.iter().filter(|event| matches!(event, VerbEvent::Record(_))).count();
+    assert_eq!((unheard.len(), heard), (0, seen.answer.len() + rest.len()));
+    assert!(
+        SessionWatch { session: "nobody".to_owned(), ..watch(true, None, None) }
+            .run(&caller)
+            .is_err()
+    );
 }

@@ -6,7 +6,7 @@ use agentic_api::Verb as _;
 use agentic_api::verb::{
     FlowSource, ForkedChildren, ReplaySessions, SessionCancel, SessionDiff, SessionFork,
     SessionList, SessionResume, SessionShow, SessionSignal, SessionStart, SessionTick,
-    SessionUpgrade, SessionVerify, SetAnswer,
+    SessionUpgrade, SessionVerify, SessionWatch, SetAnswer,
 };
 use agentic_diag::SourceText;
 use agentic_flow::Rhai;
@@ -228,7 +228,10 @@ pub fn run(context: &Context, verb: SessionVerb) -> VerbOutcome {
             answer(context, &space, &SessionResume { session }.drive(&caller)?)
         }
         SessionVerb::Show { session, at } => show(context, &caller, SessionShow { session, at }),
-        SessionVerb::Watch { session, until_held } => watch(context, &space, &session, until_held),
+        SessionVerb::Watch { session, until_held } => {
+            let (after, patience_ms) = (None, None);
+            watch(context, &space, SessionWatch { session, until_held, after, patience_ms })
+        }
         SessionVerb::List { agent } => list(context, &caller, SessionList { agent: named(agent) }),
         SessionVerb::Diff { left, right } => diff(context, &caller, SessionDiff { left, right }),
         SessionVerb::Fork { session, at, flow, agent, set, children } => {

@@ -29,21 +29,17 @@ const OWN: &[&str] = &[
     "conformance",
     "credential-login",
     "demo",
-    "flow-ask",
     "flow-check",
     "flow-crosscheck",
     "flow-explain",
     "flow-fmt",
     "flow-plan",
-    "flow-result",
     "flow-run",
     "flow-translate",
-    "flow-worker",
     "fmt",
     "man",
     "repl",
     "run",
-    "session-watch",
 ];
 
 /// Lists the verbs, with the verbs of verbs.

@@ -1,39 +1,14 @@
 //! `agentic flow ask`
 
-mod question;
+use agentic_api::Verb as _;
+use agentic_api::verb::FlowAsk;
+use agentic_api::view::FlowAskedView;
 
-use std::process::ExitCode;
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
-use std::thread::Scope;
-use std::time::Duration;
-
-use agentic_lang_pipeline::PlannedRun;
-use agentic_model::{Kind, Value, json};
-use agentic_plan::{Identities, SNOOZE};
-use agentic_providers::channel::{ChannelCapability, ChannelFault};
-use agentic_providers::configuration::{Configuration, People};
-use agentic_providers::host::CancelFlag;
-use agentic_replay::SessionId;
-use agentic_replay::engine::{DurableEngine, EngineRefusal, RunDecision};
-use agentic_session::{SessionSpace, find_run, go_on};
-
-use self::question::{ChannelQuestion, ChosenVerdict, open_questions};
-use crate::commands::VerbOutcome;
+use crate::commands::{VerbOutcome, ended};
 use crate::context::Context;
 use crate::engine::Address;
-use crate::failure::CommandFailure;
-use crate::output::warn;
-
-/// How often it is looked whether somebody has decided elsewhere.
-const LOOK: Duration = Duration::from_secs(1);
-/// How many answers at once are waited for; of more questions the oldest are asked.
-const AWAITED_MAX: usize = 256;
-/// How often one channel may bring what does not count, for one question.
-const REFUSED_MAX: usize = 8;
-/// What the trace entry is of that keeps what a channel brought.
-const TRACE_KIND: &str = "log";
-/// The exit code when somebody is still to decide.
-const HELD: u8 = 4;
+use crate::follower::{followed, show_notice};
+use crate::output::warn_of;
 
 /// Which runs ask.
 #[derive(Debug, clap::Args)]
@@ -44,291 +19,31 @@ pub struct AskArgs {
     address: Address,
 }
 
-/// What came of waiting for a channel: for which question, at which of its destinations.
-type ChannelOutcome = (usize, usize, Result<Option<Value>, ChannelFault>);
-
 /// Runs the verb.
-pub fn run(context: &Context, args: &AskArgs) -> VerbOutcome {
+pub fn run(context: &Context, args: AskArgs) -> VerbOutcome {
     let reached = args.address.reach(context)?;
-    let space = reached.space();
-    context.caller(space).require_person("decide")?;
+    // Before signals are listened to, and anybody is asked.
+    context.caller(reached.space()).require_person("decide")?;
     let stop = context.listen()?;
-    let Configuration { people, withheld, .. } = Configuration::find(&context.directory)?;
-    withheld.check_people().map_err(|reason| {
-        CommandFailure::not_allowed(
-            &reason,
-            "`agentic allow` shows what the file does and asks you",
-        )
-    })?;
-    let agent = match &args.run {
-        Some(run) => Some(space.session(&find_run(space, run)?)?.agent),
-        None => None,
+    let reply = followed(
+        context,
+        &stop,
+        |event| show_notice(&event),
+        |here| FlowAsk { run: args.run }.run(&context.caller_at(reached.space(), here)),
+    )?;
+    warn_of(&reply.notices);
+    context.format.answer(reply.answer.as_slice(), |views| views.iter().map(line).collect());
+    ended(reply.completion)
+}
+
+fn line(view: &FlowAskedView) -> String {
+    let came = match (&view.verdict, &view.decision) {
+        (Some(verdict), Some(_)) => {
+            format!("{} by {} through {}", verdict.choice, verdict.actor, verdict.channel)
+        }
+        _ if !view.open => "decided elsewhere".to_owned(),
+        (Some(verdict), None) => format!("put off by {}", verdict.actor),
+        (None, _) => "open".to_owned(),
     };
-    let mut questions = open_questions(space, agent, &people)?;
-    refuse_nowhere(&questions)?;
-    question::tell_all(&mut questions, &people);
-    let engine = reached.engine();
-    let (sender, receiver) = channel();
-    let mut asking =
-        OpenQuestions { space, engine: &*engine, people: &people, questions, sender, stop };
-    std::thread::scope(|scope| asking.wait(scope, &receiver))?;
-    let questions = asking.questions;
-    for question in questions.iter().filter(|question| question.decision.is_some()) {
-        // Whoever drives it is told, and not waited for.
-        let session = SessionId::parse(question.run.as_str());
-        if let Some(Err(error)) = session.map(|id| go_on(space, &id)) {
-            warn(&format!("the decision stands; the run cannot go on: {error}"));
-        }
-    }
-    reached.tell_mended();
-    question::show(context, &questions, &people)
-}
-
-/// Refuses when there is something to ask and no way leads to anybody.
-fn refuse_nowhere(questions: &[ChannelQuestion]) -> Result<(), CommandFailure> {
-    match questions.iter().find(|question| question.destinations.is_empty()) {
-        None => Ok(()),
-        Some(question) => Err(CommandFailure::refused(
-            &format!("no route leads from `{}` to anybody", question.message.id),
-            "`agentic.toml` says which channels there are and what goes where",
-        )),
-    }
-}
-
-/// Questions that are put to people.
-struct OpenQuestions<'a> {
-    space: &'a SessionSpace,
-    engine: &'a dyn DurableEngine<PlannedRun>,
-    people: &'a People,
-    questions: Vec<ChannelQuestion>,
-    sender: Sender<ChannelOutcome>,
-    /// Set when this program is told to stop.
-    stop: CancelFlag,
-}
-
-impl<'a> OpenQuestions<'a> {
-    /// Waits for the answers of all channels that bring any; the first that counts decides.
-    fn wait<'scope>(
-        &mut self,
-        scope: &'scope Scope<'scope, '_>,
-        receiver: &Receiver<ChannelOutcome>,
-    ) -> Result<(), CommandFailure>
-    where
-        'a: 'scope,
-    {
-        let mut n_awaited = self.wait_first(scope);
-        while n_awaited > 0 {
-            match receiver.recv_timeout(LOOK) {
-                Ok((index, place, came)) => {
-                    n_awaited -= 1;
-                    match self.take(index, place, came) {
-                        Ok(QuestionOutcome::Refused(why)) => {
-                            self.tell(scope, index, place, why);
-                            self.wait_for(scope, index, place);
-                            n_awaited += 1;
-                        }
-                        Ok(QuestionOutcome::Enough) => {}
-                        Err(failure) => {
-                            self.questions.iter().for_each(|question| question.cancel.set());
-                            return Err(failure);
-                        }
-                    }
-                }
-                Err(RecvTimeoutError::Timeout) => self.look()?,
-                Err(RecvTimeoutError::Disconnected) => break,
-            }
-        }
-        for index in 0..self.questions.len() {
-            let Some(said) = self.questions[index].conclusion() else { continue };
-            for place in 0..self.questions[index].destinations.len() {
-                self.tell(scope, index, place, said.clone());
-            }
-        }
-        Ok(())
-    }
-
-    /// Begins to wait wherever a channel brings answers; says how many are waited for.
-    fn wait_first<'scope>(&self, scope: &'scope Scope<'scope, '_>) -> usize
-    where
-        'a: 'scope,
-    {
-        let questions = self.questions.iter().enumerate();
-        let all = questions.flat_map(|(index, question)| {
-            (0..question.destinations.len()).map(move |place| (index, place))
-        });
-        let brings = |(index, place): &(usize, usize)| {
-            let channel =
-                self.people.channels.get(&self.questions[*index].destinations[*place].channel);
-            channel.is_some_and(|channel| channel.can(ChannelCapability::Await))
-        };
-        let awaited: Vec<(usize, usize)> = all.filter(brings).take(AWAITED_MAX).collect();
-        awaited.iter().for_each(|(index, place)| self.wait_for(scope, *index, *place));
-        awaited.len()
-    }
-
-    fn wait_for<'scope>(&self, scope: &'scope Scope<'scope, '_>, index: usize, place: usize)
-    where
-        'a: 'scope,
-    {
-        let question = &self.questions[index];
-        let errand = question.errand(place, ChannelCapability::Await, None);
-        let channel = &self.people.channels[&question.destinations[place].channel];
-        let (cancel, sender) = (question.cancel.clone(), self.sender.clone());
-        scope.spawn(move || {
-            let came = channel.send(&errand, &cancel);
-            // Whoever does not listen any more has failed.
-            let _ = sender.send((index, place, came));
-        });
-    }
-
-    /// Says something where a message went, if the channel can.
-    fn tell<'scope>(
-        &self,
-        scope: &'scope Scope<'scope, '_>,
-        index: usize,
-        place: usize,
-        text: String,
-    ) where
-        'a: 'scope,
-    {
-        let question = &self.questions[index];
-        let name = question.destinations[place].channel.clone();
-        let channel = &self.people.channels[&name];
-        if !channel.can(ChannelCapability::Converse) {
-            return;
-        }
-        let errand = question.errand(place, ChannelCapability::Converse, Some(text));
-        scope.spawn(move || {
-            if let Err(fault) = channel.send(&errand, &CancelFlag::new()) {
-                warn(&format!("the channel `{name}` was not told more: {fault}"));
-            }
-        });
-    }
-
-    /// Takes what a channel brought.
-    fn take(
-        &mut self,
-        index: usize,
-        place: usize,
-        came: Result<Option<Value>, ChannelFault>,
-    ) -> Result<QuestionOutcome, CommandFailure> {
-        let question = &mut self.questions[index];
-        if question.is_closed() {
-            return Ok(QuestionOutcome::Enough);
-        }
-        let channel = question.destinations[place].channel.clone();
-        let raw = match came {
-            Ok(Some(raw)) => raw,
-            Ok(None) | Err(ChannelFault::Stopped) => return Ok(QuestionOutcome::Enough),
-            Err(fault) => {
-                warn(&format!("the channel `{channel}` brought no answer: {fault}"));
-                return Ok(QuestionOutcome::Enough);
-            }
-        };
-        let refused = match self.judge(index, &channel, raw)? {
-            None => return Ok(QuestionOutcome::Enough),
-            Some(why) => why,
-        };
-        warn(&format!("what the channel `{channel}` brought does not count: {refused}"));
-        let question = &mut self.questions[index];
-        question.n_refused += 1;
-        Ok(match question.n_refused > REFUSED_MAX {
-            true => QuestionOutcome::Enough,
-            false => QuestionOutcome::Refused(refused),
-        })
-    }
-
-    /// Decides by what a channel brought, or says why it does not count.
-    fn judge(
-        &mut self,
-        index: usize,
-        channel: &str,
-        raw: Value,
-    ) -> Result<Option<String>, CommandFailure> {
-        let identities: &Identities = &self.people.identities;
-        let at = self.space.now();
-        let question = &mut self.questions[index];
-        let verdict = match ChosenVerdict::read(raw, channel, at, identities) {
-            Ok(verdict) => verdict,
-            Err(why) => return Ok(Some(why)),
-        };
-        if verdict.choice == SNOOZE {
-            question.verdict = Some(verdict);
-            return Ok(None);
-        }
-        let decision = RunDecision {
-            hold: Some(question.message.id.clone()),
-            choice: verdict.choice.clone(),
-            actor: verdict.actor.clone(),
-            note: verdict.note.clone(),
-            expect: Some(question.request_hash.clone()),
-        };
-        match self.engine.decide(&question.run, &decision) {
-            Ok(decided) => {
-                decided.remark.iter().for_each(|remark| warn(remark));
-                keep(self.space, question, &verdict);
-                question.decision = Some(decided.receipt);
-                question.verdict = Some(verdict);
-                question.cancel.set();
-                Ok(None)
-            }
-            Err(error) => match error.refusal {
-                EngineRefusal::HoldClosed | EngineRefusal::HoldNotOpen => {
-                    question.close_elsewhere();
-                    Ok(None)
-                }
-                EngineRefusal::ChoiceNotOffered | EngineRefusal::NotAuthorised => {
-                    Ok(Some(error.to_string()))
-                }
-                EngineRefusal::UnknownRun
-                | EngineRefusal::KeyTaken
-                | EngineRefusal::RunOver
-                | EngineRefusal::Own => Err(error.into()),
-            },
-        }
-    }
-
-    /// Stops waiting for what was decided elsewhere, and for everything once this program is told to
-    /// stop.
-    fn look(&mut self) -> Result<(), CommandFailure> {
-        let open = question::open_requests(self.space)?;
-        for question in &mut self.questions {
-            if self.stop.is_set() {
-                question.cancel.set();
-            } else if !question.is_closed() && !open.contains(&question.message.id) {
-                question.close_elsewhere();
-            }
-        }
-        Ok(())
-    }
-}
-
-/// What is to be done about what a channel brought.
-enum QuestionOutcome {
-    /// Nothing more.
-    Enough,
-    /// Its sender is told why it does not count, and waited for again.
-    Refused(String),
-}
-
-/// Keeps what a channel brought in the trace of the agent.
-fn keep(space: &SessionSpace, question: &ChannelQuestion, verdict: &ChosenVerdict) {
-    let kind = Kind::parse(TRACE_KIND).expect("a valid kind");
-    let entry = format!("verdict {}", json::to_text(&verdict.to_value()));
-    if let Err(error) = space.add_trace(&question.agent, &kind, entry.as_bytes()) {
-        warn(&format!("the decision stands; the words of the channel are not kept: {error}"));
-    }
-}
-
-/// Returns the exit code of questions of which some may be open still.
-fn exit_code(questions: &[ChannelQuestion], people: &People) -> ExitCode {
-    let awaits = |question: &ChannelQuestion| {
-        let mut channels =
-            question.destinations.iter().filter_map(|to| people.channels.get(&to.channel));
-        channels.any(|channel| channel.can(ChannelCapability::Await))
-    };
-    match questions.iter().any(|question| !question.is_closed() && awaits(question)) {
-        true => ExitCode::from(HELD),
-        false => ExitCode::SUCCESS,
-    }
+    format!("{} {}: {came}\n", view.request, view.title)
 }

@@ -3,18 +3,16 @@
 use std::process::ExitCode;
 
 use agentic_api::Verb as _;
-use agentic_api::verb::{FlowCancel, FlowHistory, FlowStatus, run_reply};
-use agentic_api::view::{FlowEventView, FlowStatusView, visible_line};
+use agentic_api::verb::{FlowCancel, FlowHistory, FlowResult, FlowStatus, run_reply};
+use agentic_api::view::{FlowEventView, FlowStatusView, RunAnswer, visible_line};
 use agentic_lang_pipeline::PlannedRun;
-use agentic_replay::SessionState;
 use agentic_replay::engine::{DurableEngine, RunId, RunStatus};
 
 use crate::commands::run::pipeline::show_end;
-use crate::commands::{VerbOutcome, said};
+use crate::commands::{VerbOutcome, ended, said};
 use crate::context::Context;
 use crate::engine::Address;
-use crate::failure::CommandFailure;
-use crate::output::warn_of;
+use crate::output::{Format, print_raw, show_result, warn_of};
 
 /// Which run.
 #[derive(Debug, clap::Args)]
@@ -95,24 +93,22 @@ pub fn standing(context: &Context, status: &RunStatus) -> VerbOutcome {
 }
 
 /// Prints what a run came to.
-pub fn result(context: &Context, name: &RunName) -> VerbOutcome {
+pub fn result(context: &Context, name: RunName) -> VerbOutcome {
     let reached = name.address.reach(context)?;
-    let engine = reached.engine();
-    let run = engine.find(&name.run)?;
-    let status = match engine.result(&run)? {
-        Some(end) => return show_end(context, &end, Some(&engine.status(&run)?.key)),
-        None => engine.status(&run)?,
-    };
-    match status.state {
-        SessionState::Held | SessionState::Diverged => standing(context, &status),
-        SessionState::Running
-        | SessionState::Waiting
-        | SessionState::Done
-        | SessionState::Failed
-        | SessionState::Cancelled => Err(CommandFailure::refused(
-            &format!("the run {} is not over", name.run),
-            "`agentic flow status RUN` shows how far it came, `agentic flow worker RUN` goes on with it",
-        )),
+    let reply = FlowResult { run: name.run }.run(&context.caller(reached.space()))?;
+    show_answer(context, &reply.answer);
+    warn_of(&reply.notices);
+    ended(reply.completion)
+}
+
+/// Prints what a run came to, or how it stands.
+pub fn show_answer(context: &Context, answer: &RunAnswer) {
+    match answer {
+        RunAnswer::Ended(ended) => match context.format {
+            Format::Json => print_raw(&ended.json),
+            Format::Text => show_result(context.format, &ended.text),
+        },
+        RunAnswer::Standing(view) => show(context, view),
     }
 }
 

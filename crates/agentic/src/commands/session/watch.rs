@@ -1,63 +1,39 @@
 //! `agentic session watch`
 
-use std::process::ExitCode;
-use std::time::Duration;
-
-use agentic_api::Notice;
+use agentic_api::verb::SessionWatch;
 use agentic_api::view::{RecordView, visible_line};
-use agentic_session::{SessionSpace, SessionState, Watch};
+use agentic_api::{Verb as _, VerbEvent};
+use agentic_session::SessionSpace;
 use serde_json::Value as Json;
 
 use super::show::{brief, duration};
-use crate::commands::VerbOutcome;
+use crate::commands::{VerbOutcome, ended};
 use crate::context::Context;
+use crate::follower::{followed, show_notice};
 use crate::output::{Format, is_reader_gone, print_raw, print_text, warn_of};
-
-/// How long nobody looks between two looks.
-const POLL: Duration = Duration::from_millis(250);
 
 /// Prints the records of a session as they are made, until it is over, nobody reads any more or this
 /// program is told to stop.
-pub(super) fn watch(
-    context: &Context,
-    space: &SessionSpace,
-    session: &str,
-    until_held: bool,
-) -> VerbOutcome {
+pub(super) fn watch(context: &Context, space: &SessionSpace, verb: SessionWatch) -> VerbOutcome {
     let stop = context.listen()?;
-    let id = space.find_session(session)?;
-    let mut watch = Watch::new(space, id);
-    loop {
-        if let Some((records, state)) = watch.look()? {
-            for record in &records {
-                let view = RecordView::from(record);
-                match context.format {
-                    Format::Json => {
-                        print_raw(&serde_json::to_string(&view).expect("views have text keys"));
-                    }
-                    Format::Text => print_text(&line(&view)),
-                }
-            }
-            match state {
-                SessionState::Done => return Ok(ExitCode::SUCCESS),
-                SessionState::Failed | SessionState::Cancelled => return Ok(ExitCode::from(1)),
-                SessionState::Diverged => return Ok(ExitCode::from(5)),
-                SessionState::Held if until_held => return Ok(ExitCode::from(4)),
-                SessionState::Held | SessionState::Running | SessionState::Waiting => {}
-            }
+    let show = |event: VerbEvent| {
+        match &event {
+            VerbEvent::Record(view) => print_record(context, view),
+            VerbEvent::Run(_) | VerbEvent::Notice(_) => show_notice(&event),
         }
-        // A child may wait as well, of which the records of its parent say nothing.
-        if until_held {
-            let waits = Notice::unanswered(space, &space.session(&id)?);
-            warn_of(&waits);
-            if !waits.is_empty() {
-                return Ok(ExitCode::from(4));
-            }
+        if is_reader_gone() {
+            stop.set();
         }
-        if stop.is_set() || is_reader_gone() {
-            return Ok(ExitCode::SUCCESS);
-        }
-        std::thread::sleep(POLL);
+    };
+    let reply = followed(context, &stop, show, |here| verb.run(&context.caller_at(space, here)))?;
+    warn_of(&reply.notices);
+    ended(reply.completion)
+}
+
+fn print_record(context: &Context, view: &RecordView) {
+    match context.format {
+        Format::Json => print_raw(&serde_json::to_string(view).expect("views have text keys")),
+        Format::Text => print_text(&line(view)),
     }
 }
 

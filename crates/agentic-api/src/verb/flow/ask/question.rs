@@ -2,7 +2,6 @@
 
 use std::collections::BTreeSet;
 
-use agentic_api::view::{FlowAskedView, FlowToldView, FlowVerdictView};
 use agentic_model::{AgentName, Instant, Value, json};
 use agentic_plan::{ChannelMessage, Destination, Identities};
 use agentic_providers::channel::{ChannelCapability, ChannelFault, Errand};
@@ -13,10 +12,8 @@ use agentic_session::SessionSpace;
 use agentic_session::engine::message_of;
 use agentic_session::hold::{Filter, PendingHold, Reach, pending};
 
-use super::exit_code;
-use crate::commands::VerbOutcome;
-use crate::context::Context;
-use crate::failure::CommandFailure;
+use crate::Refusal;
+use crate::view::{FlowAskedView, FlowToldView, FlowVerdictView};
 
 /// How many questions are asked at once; the oldest first.
 const QUESTIONS_MAX: usize = 64;
@@ -66,7 +63,7 @@ pub fn open_questions(
     space: &SessionSpace,
     agent: Option<AgentName>,
     people: &People,
-) -> Result<Vec<ChannelQuestion>, CommandFailure> {
+) -> Result<Vec<ChannelQuestion>, Refusal> {
     let filter = Filter { agent, reach: Reach::Subtree, ..Filter::default() };
     let open = pending(space, &filter)?;
     Ok(open
@@ -77,7 +74,7 @@ pub fn open_questions(
 }
 
 /// Returns the names of the requests that are open.
-pub fn open_requests(space: &SessionSpace) -> Result<BTreeSet<String>, CommandFailure> {
+pub fn open_requests(space: &SessionSpace) -> Result<BTreeSet<String>, Refusal> {
     let open = pending(space, &Filter::default())?;
     Ok(open.iter().map(|one| one.hold.session.short_request(&one.hold.id)).collect())
 }
@@ -151,7 +148,8 @@ impl ChannelQuestion {
         }
     }
 
-    fn view(&self) -> FlowAskedView {
+    /// Returns it as data.
+    pub fn view(&self) -> FlowAskedView {
         let told = self.destinations.iter().zip(&self.faults);
         FlowAskedView {
             request: self.message.id.clone(),
@@ -224,34 +222,4 @@ impl ChosenVerdict {
             raw: json::to_json(&self.raw),
         }
     }
-}
-
-/// Prints what came of the questions, and says whether somebody is still to decide.
-pub fn show(context: &Context, questions: &[ChannelQuestion], people: &People) -> VerbOutcome {
-    let views: Vec<FlowAskedView> = questions.iter().map(ChannelQuestion::view).collect();
-    context.format.answer(views.as_slice(), |views| views.iter().map(line).collect());
-    let reached = |question: &&ChannelQuestion| question.faults.iter().any(Option::is_none);
-    match questions.iter().find(|question| !reached(question)) {
-        None => Ok(exit_code(questions, people)),
-        Some(question) => {
-            let mut faults = question.faults.iter().flatten();
-            let why = faults.next().map(ToString::to_string).unwrap_or_default();
-            Err(CommandFailure::refused(
-                &format!("nobody could be told of `{}`: {why}", question.message.id),
-                "`agentic.toml` says how channels are reached; `agentic decide` answers without them",
-            ))
-        }
-    }
-}
-
-fn line(view: &FlowAskedView) -> String {
-    let came = match (&view.verdict, &view.decision) {
-        (Some(verdict), Some(_)) => {
-            format!("{} by {} through {}", verdict.choice, verdict.actor, verdict.channel)
-        }
-        _ if !view.open => "decided elsewhere".to_owned(),
-        (Some(verdict), None) => format!("put off by {}", verdict.actor),
-        (None, _) => "open".to_owned(),
-    };
-    format!("{} {}: {came}\n", view.request, view.title)
 }
