@@ -6,10 +6,10 @@
 //!
 //! The cache is asked for every object first, by gix too. That makes it the place from which to
 //! look into the files (`object_file`), which gix would take longer for, and to mend a flaw of it:
-//! a store of gix that has seen more packs come than it has slots, five hundred, may put
-//! one where another was that has gone, and then drop both; it lists packs anew and finds nothing
-//! new. What is in that pack is missing to it until another one comes. So whoever misses an object
-//! has the cache look at the disk with eyes that remember nothing, and asks again.
+//! a store of gix that has seen more packs come than it has slots may put one where another was
+//! that has gone, and then drop both; it lists packs anew and finds nothing new. What is in that
+//! pack is missing to it until another one comes. So whoever misses an object has the cache look at
+//! the disk with eyes that remember nothing, and asks again.
 
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
