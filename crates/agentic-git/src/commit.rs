@@ -30,6 +30,15 @@ pub struct CommitInfo {
     pub message: String,
 }
 
+/// Who committed a commit, as its header has it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CommitterLine {
+    /// The name; bytes that are not UTF-8 are replaced.
+    pub name: String,
+    /// The address.
+    pub email: String,
+}
+
 /// Whether what is read of a commit is compared with its id.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum HashCheck {
@@ -64,7 +73,34 @@ impl Repository {
         self.read_hashed(oid, HashCheck::Always)
     }
 
+    /// Reads a commit and who committed it.
+    ///
+    /// # Errors
+    /// Fails when it is missing, damaged or not a commit.
+    pub fn read_commit_and_committer(&self, oid: Oid) -> Result<(CommitInfo, CommitterLine)> {
+        let committer = |decoded: &gix::objs::CommitRef<'_>| {
+            let found = decoded.committer().ok();
+            let text = |of: fn(&gix::actor::SignatureRef<'_>) -> String| {
+                found.as_ref().map_or_else(String::new, of)
+            };
+            CommitterLine {
+                name: text(|found| found.name.to_string()),
+                email: text(|found| found.email.to_string()),
+            }
+        };
+        self.read_decoded(oid, HashCheck::Trusting, committer)
+    }
+
     fn read_hashed(&self, oid: Oid, hashing: HashCheck) -> Result<CommitInfo> {
+        self.read_decoded(oid, hashing, |_| ()).map(|(info, ())| info)
+    }
+
+    fn read_decoded<T>(
+        &self,
+        oid: Oid,
+        hashing: HashCheck,
+        also: impl FnOnce(&gix::objs::CommitRef<'_>) -> T,
+    ) -> Result<(CommitInfo, T)> {
         let doing = || format!("read commit {oid}");
         let damaged = |error: String| Error::corrupt(format!("commit {oid}"), error);
         let find = || self.inner.find_commit(to_id(oid)).map_err(Error::git_with(doing));
@@ -78,7 +114,8 @@ impl Repository {
         let decoded = commit.decode().map_err(|error| damaged(error.to_string()))?;
         let author = decoded.author().map_err(Error::git_with(doing))?;
         let committer = decoded.committer().map_err(Error::git_with(doing))?;
-        Ok(CommitInfo {
+        let besides = also(&decoded);
+        let info = CommitInfo {
             oid,
             tree: to_oid(&decoded.tree()),
             parents: decoded.parents().map(|id| to_oid(&id)).collect(),
@@ -86,7 +123,8 @@ impl Repository {
             author_email: author.email.to_string(),
             at: Instant::from_millis(committer.seconds().saturating_mul(1000)),
             message: String::from_utf8_lossy(decoded.message).into_owned(),
-        })
+        };
+        Ok((info, besides))
     }
 
     /// Reads when a commit was written, which git keeps when it is made again upon another parent.

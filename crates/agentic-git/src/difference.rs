@@ -6,10 +6,79 @@ use agentic_model::Oid;
 use gix::diff::tree::recorder::Change;
 use gix::diff::tree::{Recorder, State};
 use gix::objs::TreeRefIter;
+use gix::objs::tree::EntryMode;
 
-use super::{Scratch, from_gix, to_id, to_oid};
+use super::{Repository, Scratch, from_gix, to_id, to_oid};
 use agentic_store::journal::GitObject;
 use agentic_store::{Error, Result};
+
+/// What became of a file from one tree to another.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FileStatus {
+    /// It is new.
+    Added,
+    /// It has other content, or may be executed now, or no more.
+    Modified,
+    /// It is gone.
+    Deleted,
+    /// It is another sort of file now, such as a link.
+    TypeChanged,
+}
+
+/// A file by which two trees differ.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ChangedFile {
+    /// Its path.
+    pub path: Vec<u8>,
+    /// What became of it.
+    pub status: FileStatus,
+}
+
+impl FileStatus {
+    /// Returns the letter that git has for it.
+    pub fn letter(self) -> &'static str {
+        match self {
+            FileStatus::Added => "A",
+            FileStatus::Modified => "M",
+            FileStatus::Deleted => "D",
+            FileStatus::TypeChanged => "T",
+        }
+    }
+}
+
+impl Repository {
+    /// Lists the files by which two trees differ, by path. A file that moved is gone in one place and
+    /// new in another.
+    ///
+    /// # Errors
+    /// Fails when a tree cannot be read.
+    pub fn file_changes(&self, old: Oid, new: Oid) -> Result<Vec<ChangedFile>> {
+        if old == new {
+            return Ok(Vec::new());
+        }
+        let view = Scratch { inner: self.inner.clone(), cache: self.cache.clone() };
+        let changes = view.changes(old, new)?.into_iter().filter_map(file_change);
+        let mut changes: Vec<ChangedFile> = changes.collect();
+        changes.sort_by(|left, right| left.path.cmp(&right.path));
+        Ok(changes)
+    }
+}
+
+fn file_change(change: Change) -> Option<ChangedFile> {
+    let (mode, path, status) = match change {
+        Change::Addition { entry_mode, path, .. } => (entry_mode, path, FileStatus::Added),
+        Change::Deletion { entry_mode, path, .. } => (entry_mode, path, FileStatus::Deleted),
+        Change::Modification { previous_entry_mode, entry_mode, path, .. } => {
+            let sort = |mode: EntryMode| (mode.is_link(), mode.is_commit());
+            let status = match sort(previous_entry_mode) == sort(entry_mode) {
+                true => FileStatus::Modified,
+                false => FileStatus::TypeChanged,
+            };
+            (entry_mode, path, status)
+        }
+    };
+    (!mode.is_tree()).then(|| ChangedFile { path: path.into(), status })
+}
 
 impl Scratch {
     /// Collects the trees and blobs of `new` that `old` does not hold at the same place, blobs

@@ -141,6 +141,21 @@ impl NotesState<'_> {
         Ok(found)
     }
 
+    /// Lists the ids of all objects with their types, as the folders say.
+    ///
+    /// # Errors
+    /// Fails when the notes tree is damaged.
+    pub fn typed_objects(&self) -> Result<Vec<(Kind, Cid)>> {
+        let mut found = Vec::new();
+        for folder in self.type_folders()? {
+            let Ok(kind) = Kind::parse(&folder.filename.to_str_lossy()) else { continue };
+            let mut objects = Vec::new();
+            self.collect_objects(to_oid(&folder.oid), 0, &mut objects)?;
+            found.extend(objects.into_iter().map(|(cid, _)| (kind.clone(), cid)));
+        }
+        Ok(found)
+    }
+
     /// Reads all objects of a type; an object whose bytes do not match its id is an error.
     ///
     /// # Errors

@@ -11,6 +11,7 @@ mod clock;
 pub mod commit;
 pub mod error;
 mod fact;
+pub mod facts;
 pub mod following;
 mod group;
 pub mod kind;

@@ -37,3 +37,8 @@ pub use crate::writer::{Fate, PendingAside, Writer, WriterOutcome, WriterSlot, p
 pub fn hash_hex(bytes: &[u8]) -> String {
     blake3::hash(bytes).to_hex().to_string()
 }
+
+/// Sums bytes up, so that a cache whose bytes changed on the disk is none.
+pub fn checksum(bytes: &[u8]) -> u32 {
+    crc32c::crc32c(bytes)
+}

@@ -1,0 +1,62 @@
+//! Rows about agents.
+
+use std::ops::ControlFlow;
+
+use agentic_query::FactCell;
+
+use super::SpaceFacts;
+use super::line::CommitLine;
+use super::roster::FactAgent;
+use super::rows::FactRows;
+use crate::Result;
+
+/// Which column has the name.
+const NAME: usize = 0;
+/// The columns that commits are read for.
+const OF_COMMITS: [usize; 4] = [4, 5, 6, 7];
+
+impl SpaceFacts<'_> {
+    /// `agent`.
+    pub(super) fn agent_rows(&self, rows: &mut FactRows<'_, '_>) -> Result<()> {
+        let agents = self.agents(rows.bound(NAME).as_ref())?;
+        let is_line_used = OF_COMMITS.iter().any(|column| rows.is_wanted(*column));
+        if is_line_used {
+            self.read_lines(&agents);
+        }
+        for agent in agents {
+            // An agent whose commits cannot be read is there all the same.
+            let line = is_line_used.then(|| self.noted_line(&agent, rows)).flatten();
+            if agent_row(&agent, line.as_ref(), rows).is_break() {
+                break;
+            }
+        }
+        Ok(())
+    }
+}
+
+fn agent_row(
+    agent: &FactAgent,
+    line: Option<&CommitLine>,
+    rows: &mut FactRows<'_, '_>,
+) -> ControlFlow<()> {
+    let genesis = line.and_then(CommitLine::genesis);
+    let claims = genesis.map(|genesis| genesis.claims()).unwrap_or_default();
+    let genesis = genesis.map(|genesis| genesis.oid.to_string());
+    let newest = line.and_then(CommitLine::newest).map(|newest| newest.at.millis());
+    let parent = claims.parent.map(|parent| parent.to_string());
+    let briefing = claims.briefing.map(|briefing| briefing.to_string());
+    rows.row(&[
+        FactCell::Text(&agent.name),
+        FactCell::Text(agent.place.word()),
+        FactCell::Bool(false),
+        FactCell::Text(&agent.head.to_string()),
+        text_or_null(&genesis),
+        text_or_null(&parent),
+        text_or_null(&briefing),
+        newest.map_or(FactCell::Null, FactCell::Int),
+    ])
+}
+
+pub(super) fn text_or_null(text: &Option<String>) -> FactCell<'_> {
+    text.as_deref().map_or(FactCell::Null, FactCell::Text)
+}
