@@ -104,6 +104,8 @@ commands! {
     Relate(verb::Relate) = "relate",
     /// List what holds between agents.
     Relations(verb::ListRelations) = "relations",
+    /// Answer a query over all facts.
+    Query(verb::AskQuery) = "query",
     /// List the agents that were forked from an agent.
     SubAgents(verb::SubAgents) = "sub-agents",
     /// List who reviews an agent.

@@ -9,6 +9,7 @@
 
 mod caller;
 mod command;
+mod facts;
 mod hold;
 mod notice;
 mod person;

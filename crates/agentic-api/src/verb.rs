@@ -20,6 +20,7 @@ mod merge;
 mod object;
 mod pending;
 mod provider;
+mod query;
 mod relate;
 mod relations;
 mod remote;
@@ -55,6 +56,9 @@ pub use self::merge::Merge;
 pub use self::object::{ObjectCid, ObjectGet, ObjectPut, ObjectSource};
 pub use self::pending::{HandOutHolds, HandedOut, HoldQuestion, PendingHolds};
 pub use self::provider::ListProviders;
+pub use self::query::{
+    AnsweredQuery, AskQuery, QueryAllowance, QueryOutcome, QueryTextFindings, query_predicates,
+};
 pub use self::relate::{EdgeChange, Relate};
 pub use self::relations::{ListRelations, MergedAgents, Reviewers, SubAgents};
 pub use self::remote::{Fetch, Init, Push};

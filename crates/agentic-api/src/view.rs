@@ -17,6 +17,7 @@ mod object;
 mod object_schema;
 mod program;
 mod provider;
+mod query;
 pub mod question;
 mod relation;
 mod run;
@@ -44,6 +45,9 @@ pub use crate::view::kind::{KindShowView, KindView};
 pub use crate::view::object::{CidView, InitView, ObjectView, PutView};
 pub use crate::view::program::LoweredView;
 pub use crate::view::provider::{ProbeView, ProviderView};
+pub use crate::view::query::{
+    AnswerColumnView, AnswerView, PredicateColumnView, PredicateView, QueryView,
+};
 pub use crate::view::question::QuestionView;
 pub use crate::view::relation::{EdgeView, RelationView};
 pub use crate::view::run::{RunAnswer, RunResultView};

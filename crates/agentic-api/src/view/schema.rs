@@ -36,6 +36,8 @@ pub fn schemas() -> BTreeMap<&'static str, Schema> {
         ("allow.json", schema_for!(Vec<AllowanceView>)),
         ("providers.json", schema_for!(Vec<ProviderView>)),
         ("push.json", schema_for!(PushView)),
+        ("query.json", schema_for!(Vec<BTreeMap<String, serde_json::Value>>)),
+        ("query-schema.json", schema_for!(Vec<PredicateView>)),
         ("relate.json", schema_for!(EdgeView)),
         ("relations.json", schema_for!(Vec<RelationView>)),
         ("remote-agents.json", schema_for!(Vec<RemoteAgentView>)),

@@ -53,6 +53,7 @@ verbs! {
     SubAgents(commands::relations::SubAgentsArgs) = "sub-agents",
     Reviewers(commands::relations::ReviewersArgs) = "reviewers",
     Merged(commands::relations::MergedArgs) = "merged",
+    Query(commands::query::QueryArgs) = "query",
     Push(commands::push::PushArgs) = "push",
     Fetch(commands::fetch::FetchArgs) = "fetch",
     Run(Box<commands::run::RunArgs>) = "run",

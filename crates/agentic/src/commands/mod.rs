@@ -25,6 +25,7 @@ pub mod object;
 pub mod pending;
 pub mod providers;
 pub mod push;
+pub mod query;
 pub mod relate;
 pub mod relations;
 pub mod repl;
@@ -74,6 +75,7 @@ pub fn run(cli: Cli) -> VerbOutcome {
         Verb::SubAgents(args) => relations::run_sub_agents(&context, args),
         Verb::Reviewers(args) => relations::run_reviewers(&context, args),
         Verb::Merged(args) => relations::run_merged(&context, args),
+        Verb::Query(args) => query::run(&context, args),
         Verb::Providers(args) => providers::run(&context, args),
         Verb::Allow(args) => allow::run(&context, args),
         Verb::Push(args) => push::run(&context, args),

@@ -1,0 +1,111 @@
+//! Answers of queries as JSON.
+
+use agentic_query::{AnswerSet, FactPredicate, QueryReport, QueryType, QueryValue};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+/// What a query gives.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct QueryView {
+    /// The answer of each query of the text.
+    pub answers: Vec<AnswerView>,
+    /// What was left out, and why.
+    pub notes: Vec<String>,
+    /// How many facts were read.
+    pub facts: usize,
+}
+
+/// The answer of one query.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct AnswerView {
+    /// The columns.
+    pub columns: Vec<AnswerColumnView>,
+    /// The rows, in their order, each with a value for each column.
+    pub rows: Vec<Vec<serde_json::Value>>,
+    /// How many rows there are without limit and offset.
+    pub total: usize,
+}
+
+/// A column of an answer.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct AnswerColumnView {
+    /// The variable.
+    pub name: String,
+    /// The type of its values.
+    #[serde(rename = "type")]
+    pub kind: String,
+}
+
+/// What can be asked for.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct PredicateView {
+    /// The name of the predicate.
+    pub name: String,
+    /// What a row says.
+    pub meaning: String,
+    /// What its rows are read from.
+    pub origin: String,
+    /// The columns, in order.
+    pub columns: Vec<PredicateColumnView>,
+}
+
+/// A column of a predicate.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct PredicateColumnView {
+    /// Its name.
+    pub name: String,
+    /// The type of its values.
+    #[serde(rename = "type")]
+    pub kind: String,
+    /// What they say.
+    pub meaning: String,
+}
+
+impl From<&FactPredicate> for PredicateView {
+    fn from(predicate: &FactPredicate) -> PredicateView {
+        let columns = predicate.columns.iter().map(|column| PredicateColumnView {
+            name: column.name.clone(),
+            kind: column.kind.name().to_owned(),
+            meaning: column.meaning.clone(),
+        });
+        PredicateView {
+            name: predicate.name.clone(),
+            meaning: predicate.meaning.clone(),
+            origin: predicate.origin.clone(),
+            columns: columns.collect(),
+        }
+    }
+}
+
+impl QueryView {
+    /// Shows a report.
+    pub fn new(report: &QueryReport) -> QueryView {
+        QueryView {
+            answers: report.answers.iter().map(AnswerView::new).collect(),
+            notes: report.notes.clone(),
+            facts: report.n_facts,
+        }
+    }
+}
+
+impl AnswerView {
+    fn new(answer: &AnswerSet) -> AnswerView {
+        let column = |(name, kind): &(String, QueryType)| AnswerColumnView {
+            name: name.clone(),
+            kind: kind.name().to_owned(),
+        };
+        let row = |row: &Vec<QueryValue>| {
+            let cells = row.iter().zip(&answer.columns);
+            cells.map(|(value, (_, kind))| json(value, *kind)).collect()
+        };
+        AnswerView {
+            columns: answer.columns.iter().map(column).collect(),
+            rows: answer.rows.iter().map(row).collect(),
+            total: answer.n_rows,
+        }
+    }
+}
+
+fn json(value: &QueryValue, kind: QueryType) -> serde_json::Value {
+    serde_json::from_str(&value.to_json(kind)).expect("BUG: values print as JSON")
+}

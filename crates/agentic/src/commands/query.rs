@@ -1,0 +1,182 @@
+//! `agentic query`
+
+mod csv;
+mod schema;
+mod shown;
+mod table;
+mod tree;
+
+use std::collections::BTreeMap;
+use std::process::ExitCode;
+use std::sync::atomic::AtomicBool;
+
+use agentic_api::verb::{AnsweredQuery, AskQuery, QueryAllowance, QueryOutcome, QueryTextFindings};
+use agentic_query::AnswerSet;
+
+use self::shown::CellStyle;
+use super::VerbOutcome;
+use crate::context::Context;
+use crate::failure::CommandFailure;
+use crate::output::{Format, print_raw, print_text, talk, warn};
+use crate::program::CheckedProgram;
+
+/// How many things that were left out are named; further ones are counted.
+const NOTES_SHOWN_MAX: usize = 10;
+
+/// Answer a question about what agents did
+///
+/// The query is Datalog over agents, commits, traces, relations and sessions; `--schema` lists what
+/// there is.
+///
+/// Example: agentic query '? commit(id: C, agent: A, kind: finding), sub_agent_of(A, alice).'
+#[derive(Debug, clap::Args)]
+#[command(verbatim_doc_comment)]
+pub struct QueryArgs {
+    /// One query, or rules and one query
+    #[arg(value_name = "QUERY", conflicts_with = "file")]
+    query: Option<String>,
+    /// Read rules and queries from a file, or - for standard input
+    #[arg(short = 'f', long = "file", value_name = "FILE")]
+    file: Option<String>,
+    /// Give a parameter its value; may be repeated
+    #[arg(long = "param", value_name = "K=V", value_parser = parameter)]
+    params: Vec<(String, String)>,
+    /// Print comma-separated values
+    #[arg(long, conflicts_with_all = ["tree", "json"])]
+    csv: bool,
+    /// Print rows below each other that begin alike
+    #[arg(long, conflicts_with = "json")]
+    tree: bool,
+    /// List what can be asked for, or the columns of one predicate
+    #[arg(long, value_name = "PREDICATE", num_args = 0..=1, default_missing_value = "",
+        conflicts_with_all = ["query", "file", "csv", "tree"])]
+    schema: Option<String>,
+    /// Show instants as time from now
+    #[arg(long)]
+    relative: bool,
+    /// Fail with exit code 6 where something could not be read
+    #[arg(long)]
+    strict: bool,
+    /// Read at most so many facts
+    #[arg(long, value_name = "N")]
+    max_facts: Option<usize>,
+    /// Make at most so many rows
+    #[arg(long, value_name = "N")]
+    max_rows: Option<usize>,
+    /// Take at most so many seconds
+    #[arg(long, value_name = "SECONDS")]
+    max_seconds: Option<u64>,
+    /// Take at most so much memory, in bytes
+    #[arg(long, value_name = "BYTES")]
+    max_bytes: Option<usize>,
+}
+
+/// Runs the verb.
+pub fn run(context: &Context, args: QueryArgs) -> VerbOutcome {
+    if let Some(predicate) = &args.schema {
+        return schema::print(context, predicate);
+    }
+    let query = query_of(context, &args)?;
+    let space = context.space()?;
+    match query.ask(&context.caller(&space), &AtomicBool::new(false))? {
+        QueryOutcome::Answered(answered) => {
+            let style = CellStyle::new(args.relative, space.now());
+            tell(&answered);
+            print(context, &args, &answered.report.answers, style);
+            Ok(ExitCode::SUCCESS)
+        }
+        QueryOutcome::Refused(findings) => refuse(context, findings),
+    }
+}
+
+fn query_of(context: &Context, args: &QueryArgs) -> Result<AskQuery, CommandFailure> {
+    let (text, name) = match (&args.query, &args.file) {
+        (Some(text), _) => (text.clone(), None),
+        (None, Some(file)) => (context.read_text(file)?, Some(file.clone())),
+        (None, None) => {
+            return Err(CommandFailure::usage(
+                "nothing is asked",
+                "give a query, such as '? agent(name: A).', or a file with `-f`",
+            ));
+        }
+    };
+    let mut params = BTreeMap::new();
+    for (name, value) in &args.params {
+        if params.insert(name.clone(), value.clone()).is_some() {
+            let message = format!("the parameter `{name}` is given twice");
+            return Err(CommandFailure::usage(&message, "give each parameter once"));
+        }
+    }
+    let limits = QueryAllowance {
+        facts: args.max_facts,
+        rows: args.max_rows,
+        millis: args.max_seconds.map(|seconds| seconds.saturating_mul(1_000)),
+        bytes: args.max_bytes,
+    };
+    Ok(AskQuery { text, name, params, limits, strict: args.strict })
+}
+
+/// Tells what is probably not meant, and what was left out.
+fn tell(answered: &AnsweredQuery) {
+    checked(&answered.warnings).show();
+    let notes = &answered.report.notes;
+    notes.iter().take(NOTES_SHOWN_MAX).for_each(|note| warn(&format!("left out: {note}")));
+    if notes.len() > NOTES_SHOWN_MAX {
+        warn(&format!("{} more things were left out", notes.len() - NOTES_SHOWN_MAX));
+    }
+}
+
+fn print(context: &Context, args: &QueryArgs, answers: &[AnswerSet], style: CellStyle) {
+    if context.format == Format::Json {
+        let all: Vec<String> = answers.iter().map(AnswerSet::to_json).collect();
+        match all.as_slice() {
+            [one] => print_raw(one),
+            several => print_raw(&format!("[{}]", several.join(",\n"))),
+        }
+    } else {
+        for (number, answer) in answers.iter().enumerate() {
+            if args.csv {
+                print_raw(&csv::text(answer));
+            } else {
+                let gap = if number > 0 && !answer.rows.is_empty() { "\n" } else { "" };
+                let text = match args.tree {
+                    true => tree::text(answer, style),
+                    false => table::text(answer, style, table::width()),
+                };
+                print_text(&format!("{gap}{text}"));
+            }
+        }
+    }
+    for answer in answers {
+        if answer.rows.is_empty() {
+            talk("no rows");
+        }
+    }
+}
+
+/// Shows what is wrong with the text, each finding under its line.
+fn refuse(context: &Context, findings: QueryTextFindings) -> VerbOutcome {
+    let is_usage = findings.is_usage();
+    let code = if is_usage { ExitCode::from(2) } else { ExitCode::from(1) };
+    match context.format {
+        Format::Json => {
+            let refusal = if is_usage { findings.usage() } else { findings.refusal() };
+            CommandFailure::from(refusal).report(true);
+        }
+        Format::Text => checked(&findings).show(),
+    }
+    Ok(code)
+}
+
+fn checked(findings: &QueryTextFindings) -> CheckedProgram {
+    let found = findings.findings.iter();
+    CheckedProgram {
+        sources: findings.sources.clone(),
+        findings: found.map(|finding| (finding.file, finding.diagnostic.clone())).collect(),
+    }
+}
+
+fn parameter(text: &str) -> Result<(String, String), String> {
+    let (name, value) = text.split_once('=').ok_or("a parameter is given as NAME=VALUE")?;
+    Ok((name.trim_start_matches('$').to_owned(), value.to_owned()))
+}
