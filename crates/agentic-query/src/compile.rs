@@ -1,14 +1,18 @@
 //! From a text to a program that can be asked: all findings at once.
 
+use std::collections::BTreeSet;
 use std::rc::Rc;
 
 use crate::answer::{AnswerSet, answer};
 use crate::code::{self, QueryFinding, QueryFindings};
-use crate::evaluate::{BaseTables, Evaluation, FactTables, GROWN_COLUMNS_MAX};
+use crate::evaluate::{
+    BaseTables, DerivationSearch, Evaluation, FactTables, GROWN_COLUMNS_MAX, with_open_cells,
+};
 use crate::explain::QueryExplanation;
 use crate::fact::{FactRequest, FactSource};
 use crate::limit::{QueryBudget, QueryError, QueryLimits, QueryWatch};
 use crate::lower::{QueryInput, lower};
+use crate::reason::{QueryReasons, WhyRow};
 use crate::rule::{PredicateOrigin, RuleSet};
 use crate::safety::check_safety;
 use crate::specialise::{ConstantPushing, specialise};
@@ -45,6 +49,8 @@ pub struct QueryRun<'a> {
 pub struct QueryReport {
     /// The answer of each query, in the order in which they are written.
     pub answers: Vec<AnswerSet>,
+    /// Why rows are answers, for each query that was asked about.
+    pub reasons: Vec<QueryReasons>,
     /// What was left out, and why.
     pub notes: Vec<String>,
     /// How many facts were read.
@@ -97,20 +103,59 @@ impl CompiledQuery {
         crate::evaluate::requests(&specialise(&self.set, pushing))
     }
 
-    /// Answers all queries of the text.
+    /// Answers all queries of the text, with reasons for the rows of those that ask why.
     pub fn answer(
         &self,
         base: &mut FactBase,
         run: &QueryRun<'_>,
     ) -> Result<QueryReport, QueryError> {
+        self.answer_why(base, run, &[])
+    }
+
+    /// Answers all queries of the text, with reasons for some rows beside those that ask why.
+    pub fn answer_why(
+        &self,
+        base: &mut FactBase,
+        run: &QueryRun<'_>,
+        wanted: &[WhyRow],
+    ) -> Result<QueryReport, QueryError> {
         let set = specialise(&self.set, run.pushing);
         let budget = QueryBudget::new(run.limits, &run.watch);
+        let is_asked = !wanted.is_empty() || set.queries.iter().any(|query| query.is_why);
+        let written = if is_asked {
+            with_open_cells(specialise(&self.set, ConstantPushing::Off))
+        } else {
+            RuleSet::default()
+        };
         let mut evaluation = Evaluation::new(&set, &mut base.tables, run.facts, &budget);
         evaluation.run()?;
-        let answers = set.queries.iter().map(|query| answer(&evaluation, query)).collect();
-        let explanation = evaluation.explanation();
+        let answers: Vec<AnswerSet> =
+            set.queries.iter().map(|query| answer(&evaluation, query)).collect();
+        let mut explanation = evaluation.explanation();
+        let mut reasons = Vec::new();
+        if is_asked {
+            let mut search = DerivationSearch::new(evaluation.into_written(&written));
+            for (number, answer) in answers.iter().enumerate() {
+                let rows = self.rows_asked_about(number, answer, wanted);
+                if !rows.is_empty() {
+                    reasons.push(crate::evaluate::reasons(&mut search, number, answer, &rows)?);
+                }
+            }
+            evaluation = search.evaluation;
+            explanation.reads.extend(evaluation.explanation().reads);
+        }
         let FactTables { notes, n_facts, .. } = evaluation.facts;
-        Ok(QueryReport { answers, notes, n_facts, explanation })
+        Ok(QueryReport { answers, reasons, notes, n_facts, explanation })
+    }
+
+    /// Lists the rows of a query whose reasons are wanted, as they are shown.
+    fn rows_asked_about(&self, query: usize, answer: &AnswerSet, wanted: &[WhyRow]) -> Vec<usize> {
+        if self.set.queries[query].is_why {
+            return (0..answer.rows.len()).collect();
+        }
+        let rows: BTreeSet<usize> =
+            wanted.iter().filter(|why| why.query == query).map(|why| why.row).collect();
+        rows.into_iter().filter(|row| *row < answer.rows.len()).collect()
     }
 }
 

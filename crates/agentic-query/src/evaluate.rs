@@ -1,8 +1,10 @@
 //! Evaluation: predicates are computed, those that others need first; facts are read on the way.
 
 mod aggregate;
+mod derive;
 mod facts;
 mod grown;
+mod reason;
 mod recursion;
 mod step;
 mod term;
@@ -16,13 +18,15 @@ use crate::fact::FactSource;
 use crate::limit::{QueryBudget, QueryError, QueryStop};
 use crate::plan::{PlanCell, PlanCursor, PlanStep, PlanStepKind, RulePlanner, stride_of};
 use crate::pool::ValuePool;
-use crate::rule::{CheckedRule, PredicateOrigin, RuleSet};
+use crate::rule::{CheckedRule, PredicateOrigin, RuleGoal, RulePredicate, RuleSet};
 use crate::strata::components;
 use crate::table::FactTable;
 
+pub(crate) use self::derive::{DerivationSearch, with_open_cells};
 pub(crate) use self::facts::{BaseTables, FactReading, FactTables, requests};
 pub(crate) use self::grown::GROWN_COLUMNS_MAX;
 use self::grown::GrownPredicate;
+pub(crate) use self::reason::reasons;
 pub(crate) use self::step::{RowBatch, StepRunner, StepStop};
 
 /// Computes all predicates of a program.
@@ -85,6 +89,26 @@ impl<'a> Evaluation<'a> {
             self.finish_stratum(&members, began);
         }
         Ok(())
+    }
+
+    /// Turns to the rules as they are written, with the rows that copies of them found.
+    pub fn into_written(self, written: &'a RuleSet) -> Evaluation<'a> {
+        let Evaluation { set, pool, budget, mut facts, ground, .. } = self;
+        facts.needed_by(written);
+        let mut copies: BTreeMap<usize, Vec<&Rc<FactTable>>> = BTreeMap::new();
+        for (copy, table) in set.predicates.iter().zip(&ground.tables) {
+            copies.entry(copy.source).or_default().push(table);
+        }
+        let mut bytes = 0;
+        let table = |predicate: &RulePredicate| {
+            let found = copies.get(&predicate.source).map_or(&[][..], Vec::as_slice);
+            let table = FactTable::union(found);
+            bytes += table.bytes();
+            table
+        };
+        let tables = written.predicates.iter().map(table).collect();
+        let ground = KnownRows { tables, bytes, ..KnownRows::default() };
+        Evaluation { set: written, pool, budget, facts, ground, strata: Vec::new() }
     }
 
     /// Returns the rows of a predicate.
@@ -157,7 +181,7 @@ impl<'a> Evaluation<'a> {
         let rule = &set.rules[number];
         let mut explained = ExplainedRule { rule: rule.text.clone(), ..ExplainedRule::default() };
         let start = (RowBatch::start(stride_of(rule)), vec![false; rule.variables.len()]);
-        let done = self.run_goals(rule, start, &mut explained);
+        let done = self.run_goals(rule, &rule.body, start, &mut explained.steps);
         let batch = done.map_err(|stop| self.error(rule, stop))?;
         let head = self.planner(rule, &|_, _| 0.0, &|_| false).head(rule);
         explained.n_rows = batch.len();
@@ -165,14 +189,15 @@ impl<'a> Evaluation<'a> {
         Ok((project(&head, &batch), batch.len()))
     }
 
-    /// Does the goals of a rule, each planned when the rows of those before it are known.
+    /// Does goals of a rule, each planned when the rows of those before it are known.
     pub fn run_goals(
         &mut self,
         rule: &CheckedRule,
+        body: &[RuleGoal],
         (mut batch, bound): (RowBatch, Vec<bool>),
-        explained: &mut ExplainedRule,
+        explained: &mut Vec<ExplainedStep>,
     ) -> Result<RowBatch, StepStop> {
-        let mut cursor = PlanCursor::new(&rule.body, &rule.variables, bound);
+        let mut cursor = PlanCursor::new(body, &rule.variables, bound);
         while !cursor.is_done() && !batch.words.is_empty() {
             let mut steps = Vec::new();
             let (tables, facts) = (&self.ground.tables, &self.facts);
@@ -191,7 +216,7 @@ impl<'a> Evaluation<'a> {
                 let one = std::slice::from_ref(step);
                 batch = self.runner(rule, FactReading::Narrow).run(one, batch)?;
                 let told = self.explained_step(rule, step, n_in, batch.len());
-                explained.steps.push(told);
+                explained.push(told);
             }
         }
         if !cursor.is_done() {

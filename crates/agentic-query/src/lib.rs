@@ -11,9 +11,10 @@
 //!
 //! This crate is pure: no clock, no threads, no files. Time is told by a [`QueryWatch`].
 //!
-//! Not here yet: reasons for a row (`? why` is read, and [`CompiledQuery::asks_why`] tells of it),
-//! bindings that are passed into recursive rules, and rules with more than eighteen columns, which
-//! are a finding. No verb asks queries yet.
+//! [`QueryReasons`] say why a row is an answer, down to the facts.
+//!
+//! Not here yet: bindings that are passed into recursive rules, and rules with more than eighteen
+//! columns, which are a finding.
 
 mod answer;
 mod ast;
@@ -30,6 +31,7 @@ mod parser;
 mod plan;
 mod pool;
 mod range;
+mod reason;
 mod rule;
 mod safety;
 mod specialise;
@@ -53,5 +55,9 @@ pub use crate::limit::{QueryError, QueryLimitKind, QueryLimits, QueryWatch};
 pub use crate::lower::QueryInput;
 pub use crate::parser::{CLAUSES_MAX, GOALS_MAX, QUERY_BYTES_MAX, QUERY_NESTING_MAX};
 pub use crate::pool::FactCell;
+pub use crate::reason::{
+    QueryReasons, REASON_MATCHES_MAX, REASON_NODES_MAX, ReasonCell, ReasonGoal, ReasonGround,
+    ReasonNode, ReasonRule, WhyRow,
+};
 pub use crate::specialise::ConstantPushing;
 pub use crate::value::{QueryType, QueryValue};

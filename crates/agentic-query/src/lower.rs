@@ -55,8 +55,10 @@ pub(crate) fn lower<'a>(
     found.into_iter().for_each(|finding| findings.add(0, finding));
     files.push((input.source.text(), program));
     read_used(input, &mut files, findings);
-    let set =
-        RuleSet { predicates: facts.iter().map(fact_predicate).collect(), ..RuleSet::default() };
+    let set = RuleSet {
+        predicates: facts.iter().enumerate().map(fact_predicate).collect(),
+        ..RuleSet::default()
+    };
     let names = facts.iter().enumerate().map(|(n, fact)| (fact.name.clone(), n)).collect();
     let params = BTreeMap::new();
     let mut lowering =
@@ -114,12 +116,13 @@ fn read_used<'a>(
     }
 }
 
-fn fact_predicate(fact: &FactPredicate) -> RulePredicate {
+fn fact_predicate((source, fact): (usize, &FactPredicate)) -> RulePredicate {
     RulePredicate {
         name: fact.name.clone(),
         columns: fact.columns.iter().map(|column| column.name.clone()).collect(),
         kinds: fact.columns.iter().map(|column| Some(column.kind)).collect(),
         origin: PredicateOrigin::Fact,
+        source,
         place: QueryPlace::default(),
     }
 }
@@ -224,6 +227,7 @@ impl Lowering<'_> {
             columns: Vec::new(),
             kinds: vec![None; n_args],
             origin: PredicateOrigin::Rules,
+            source: self.set.predicates.len(),
             place,
         });
     }
@@ -305,6 +309,7 @@ impl Lowering<'_> {
             columns: Vec::new(),
             kinds: vec![None; columns.len()],
             origin: PredicateOrigin::Query,
+            source: predicate,
             place,
         });
         let terms = columns.iter().map(|(_, number)| RuleTerm::Variable(*number)).collect();

@@ -17,6 +17,8 @@ pub(crate) struct RulePredicate {
     pub columns: Vec<String>,
     pub kinds: Vec<Option<QueryType>>,
     pub origin: PredicateOrigin,
+    /// The number of the predicate in the program as it is written, of which this may be a copy.
+    pub source: usize,
     pub place: QueryPlace,
 }
 

@@ -42,6 +42,25 @@ impl FactTable {
         FactTable::new(columns.iter().map(pick).collect(), order.len())
     }
 
+    /// Makes one table of the rows of several, each row once.
+    pub fn union(tables: &[&Rc<FactTable>]) -> Rc<FactTable> {
+        let mut with_rows = tables.iter().filter(|table| table.len() > 0);
+        let (Some(first), second) = (with_rows.next(), with_rows.next()) else {
+            return tables.first().map_or_else(Rc::default, |table| Rc::clone(table));
+        };
+        if second.is_none() {
+            return Rc::clone(first);
+        }
+        let (width, n_rows) = (first.width(), tables.iter().map(|table| table.len()).sum());
+        let mut rows = Vec::with_capacity(n_rows * width);
+        for table in tables {
+            for row in 0..table.len() as u32 {
+                rows.extend((0..width).map(|column| table.cell(row, column)));
+            }
+        }
+        Rc::new(FactTable::distinct(&rows, width, n_rows))
+    }
+
     /// Counts the rows.
     pub fn len(&self) -> usize {
         self.n_rows

@@ -261,6 +261,18 @@ impl<'a> FactTables<'a> {
         Ok(table)
     }
 
+    /// Returns all rows that fit a request, unless a whole table is kept.
+    pub fn read_all(
+        &mut self,
+        request: &FactRequest,
+        pool: &mut ValuePool,
+    ) -> Result<Rc<FactTable>, QueryError> {
+        match self.kept.get(&request.predicate) {
+            Some(kept) => Ok(Rc::clone(kept)),
+            None => self.read(request.clone(), pool),
+        }
+    }
+
     /// Has the source hand over rows, as many as the limits allow.
     pub fn read_table(
         &mut self,

@@ -8,16 +8,16 @@ use crate::memory::{MemoryFacts, ask, int};
 use crate::naive::{NaiveGoal, NaiveRows, NaiveRule, NaiveTerm, evaluate, sorted};
 
 /// Predicates 0 and 1 are facts, 2 and 3 one stratum, 4 and 5 the next.
-const NAMES: [&str; 6] = ["e", "f", "p", "q", "r", "s"];
-const VARIABLES: [&str; 6] = ["A", "B", "C", "D", "L", "N"];
+pub const NAMES: [&str; 6] = ["e", "f", "p", "q", "r", "s"];
+pub const VARIABLES: [&str; 6] = ["A", "B", "C", "D", "L", "N"];
 const LOCAL: usize = 4;
 const COUNTED: usize = 5;
 
 /// A small source of choices, so that a program is one number.
-struct Choices(u64);
+pub struct Choices(pub u64);
 
 impl Choices {
-    fn below(&mut self, n: usize) -> usize {
+    pub fn below(&mut self, n: usize) -> usize {
         self.0 =
             self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         ((self.0 >> 33) % n as u64) as usize
@@ -102,30 +102,27 @@ fn goal_text(goal: &NaiveGoal) -> String {
     }
 }
 
+/// Prints a rule without its full stop.
+pub fn rule_text(rule: &NaiveRule) -> String {
+    let goals: Vec<String> = rule.body.iter().map(goal_text).collect();
+    format!("{} :- {}", atom_text(rule.head, rule.args), goals.join(", "))
+}
+
+/// Puts rules, and the goals of each, in another order.
+pub fn shuffled(rules: &[NaiveRule], choices: &mut Choices) -> Vec<NaiveRule> {
+    let mut rules = rules.to_vec();
+    rules.iter_mut().for_each(|rule| choices.shuffle(&mut rule.body));
+    choices.shuffle(&mut rules);
+    rules
+}
+
 fn program_text(rules: &[NaiveRule], choices: &mut Choices) -> String {
-    let rule_text = |rule: &NaiveRule, choices: &mut Choices| {
-        let mut goals: Vec<String> = rule.body.iter().map(goal_text).collect();
-        choices.shuffle(&mut goals);
-        format!("{} :- {}.\n", atom_text(rule.head, rule.args), goals.join(", "))
-    };
-    let mut texts: Vec<String> = rules.iter().map(|rule| rule_text(rule, choices)).collect();
-    choices.shuffle(&mut texts);
-    texts.concat()
+    let rules = shuffled(rules, choices);
+    rules.iter().map(|rule| format!("{}.\n", rule_text(rule))).collect()
 }
 
-fn facts_of(rows: &NaiveRows, choices: &mut Choices) -> MemoryFacts {
-    let mut facts = MemoryFacts::default();
-    for predicate in [0, 1] {
-        let mut rows: Vec<Vec<QueryValue>> =
-            rows[predicate].iter().map(|row| row.map(int).to_vec()).collect();
-        choices.shuffle(&mut rows);
-        facts.add(NAMES[predicate], &[("a", QueryType::Int), ("b", QueryType::Int)], rows);
-    }
-    facts
-}
-
-fn check_program(seed: u64) {
-    let mut choices = Choices(seed);
+/// Makes facts and two strata of rules.
+pub fn program(choices: &mut Choices) -> (NaiveRows, [Vec<NaiveRule>; 2]) {
     let mut rows: NaiveRows = vec![Vec::new(); 6];
     for predicate in [0, 1] {
         for _ in 0..choices.below(9) {
@@ -139,6 +136,23 @@ fn check_program(seed: u64) {
             strata[stratum].push(choices.rule(head));
         }
     }
+    (rows, strata)
+}
+
+pub fn facts_of(rows: &NaiveRows, choices: &mut Choices) -> MemoryFacts {
+    let mut facts = MemoryFacts::default();
+    for predicate in [0, 1] {
+        let mut rows: Vec<Vec<QueryValue>> =
+            rows[predicate].iter().map(|row| row.map(int).to_vec()).collect();
+        choices.shuffle(&mut rows);
+        facts.add(NAMES[predicate], &[("a", QueryType::Int), ("b", QueryType::Int)], rows);
+    }
+    facts
+}
+
+fn check_program(seed: u64) {
+    let mut choices = Choices(seed);
+    let (rows, strata) = program(&mut choices);
     let expected = evaluate(&strata, rows.clone());
     let rules = strata.concat();
     let constant = choices.below(5) as i64;

@@ -8,3 +8,5 @@ mod language;
 mod memory;
 mod naive;
 mod reading;
+mod why;
+mod why_generated;

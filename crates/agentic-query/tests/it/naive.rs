@@ -28,7 +28,7 @@ pub struct NaiveRule {
 }
 
 pub type NaiveRows = Vec<Vec<[i64; 2]>>;
-type Binding = [Option<i64>; 6];
+pub type Binding = [Option<i64>; 6];
 
 /// Computes all predicates; rules of one stratum follow those of the strata below.
 pub fn evaluate(strata: &[Vec<NaiveRule>], facts: NaiveRows) -> NaiveRows {
@@ -56,7 +56,7 @@ pub fn evaluate(strata: &[Vec<NaiveRule>], facts: NaiveRows) -> NaiveRows {
     rows
 }
 
-fn value(term: NaiveTerm, binding: &Binding) -> Option<i64> {
+pub fn value(term: NaiveTerm, binding: &Binding) -> Option<i64> {
     match term {
         NaiveTerm::Variable(variable) => binding[variable],
         NaiveTerm::Constant(value) => Some(value),
@@ -65,7 +65,7 @@ fn value(term: NaiveTerm, binding: &Binding) -> Option<i64> {
 }
 
 /// Binds the arguments of a goal to a row, if they fit.
-fn unify(args: [NaiveTerm; 2], row: [i64; 2], mut binding: Binding) -> Option<Binding> {
+pub fn unify(args: [NaiveTerm; 2], row: [i64; 2], mut binding: Binding) -> Option<Binding> {
     for (term, cell) in args.into_iter().zip(row) {
         match (term, value(term, &binding)) {
             (_, Some(known)) if known != cell => return None,
@@ -76,7 +76,7 @@ fn unify(args: [NaiveTerm; 2], row: [i64; 2], mut binding: Binding) -> Option<Bi
     Some(binding)
 }
 
-fn matches(
+pub fn matches(
     body: &[NaiveGoal],
     binding: Binding,
     rows: &NaiveRows,
