@@ -100,7 +100,7 @@ impl CompiledQuery {
 
     /// Lists what the source will be asked for.
     pub fn requests(&self, pushing: ConstantPushing) -> Vec<FactRequest> {
-        crate::evaluate::requests(&specialise(&self.set, pushing))
+        crate::evaluate::requests(&specialise(&self.set, pushing, &|_, _| 1.0))
     }
 
     /// Answers all queries of the text, with reasons for the rows of those that ask why.
@@ -119,11 +119,14 @@ impl CompiledQuery {
         run: &QueryRun<'_>,
         wanted: &[WhyRow],
     ) -> Result<QueryReport, QueryError> {
-        let set = specialise(&self.set, run.pushing);
         let budget = QueryBudget::new(run.limits, &run.watch);
+        let set = {
+            let facts = FactTables::new(&RuleSet::default(), run.facts, &base.tables.kept, &budget);
+            specialise(&self.set, run.pushing, &|fact, columns| facts.estimate(fact, columns))
+        };
         let is_asked = !wanted.is_empty() || set.queries.iter().any(|query| query.is_why);
         let written = if is_asked {
-            with_open_cells(specialise(&self.set, ConstantPushing::Off))
+            with_open_cells(specialise(&self.set, ConstantPushing::Off, &|_, _| 1.0))
         } else {
             RuleSet::default()
         };

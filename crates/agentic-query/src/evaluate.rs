@@ -241,10 +241,13 @@ impl<'a> Evaluation<'a> {
         n_in: usize,
         n_out: usize,
     ) -> ExplainedStep {
-        let goal = goal_text(&rule.text, rule.place, step.place);
+        let mut goal = goal_text(&rule.text, rule.place, step.place);
         let mut bound_by = Vec::new();
         if let PlanStepKind::Join(join) | PlanStepKind::Absent(join) = &step.kind {
             let predicate = &self.set.predicates[join.predicate];
+            if predicate.origin == PredicateOrigin::Guard {
+                goal.clone_from(&predicate.name);
+            }
             for (column, cell) in join.columns.iter().zip(&join.cells) {
                 let name = predicate.columns.get(*column).cloned();
                 let by = match cell {

@@ -13,8 +13,7 @@
 //!
 //! [`QueryReasons`] say why a row is an answer, down to the facts.
 //!
-//! Not here yet: bindings that are passed into recursive rules, and rules with more than eighteen
-//! columns, which are a finding.
+//! Not here yet: rules with more than eighteen columns, which are a finding.
 
 mod answer;
 mod ast;

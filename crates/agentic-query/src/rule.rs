@@ -28,6 +28,8 @@ pub(crate) enum PredicateOrigin {
     Fact,
     Rules,
     Query,
+    /// The values that goals bind a copy of a predicate to.
+    Guard,
 }
 
 /// A term.

@@ -1,124 +1,207 @@
-//! Pushes constants into rules: a goal with a constant asks a copy of the rules that has it, too.
+//! Pushes constants and bindings into rules: a goal asks a copy of the rules that has them, too.
 //!
 //! `under(A, "release")` becomes a copy of `under` whose second column is that text, in its own
-//! recursive goals as well, so that what nobody asked about is never derived.
+//! recursive goals as well, so that what nobody asked about is never derived. Where goals before it
+//! bind a variable, `under(A, B)` becomes a copy that only derives rows for the values that `A` can
+//! have: those stand in a predicate of their own, its guard, which begins each rule of the copy.
+
+mod passing;
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::ast::TermComparison;
 use crate::rule::{
-    CheckedRule, PredicateOrigin, RuleAtom, RuleGoal, RuleGoalKind, RuleSet, RuleTerm,
+    CheckedRule, PredicateOrigin, RuleAtom, RuleGoal, RuleGoalKind, RulePredicate, RuleSet,
+    RuleTerm,
 };
-use crate::value::QueryValue;
+use crate::strata::is_stratified;
+use crate::value::{QueryType, QueryValue};
 
-/// How often is begun anew without the predicates that are needed whole, before nothing is pushed.
-const ATTEMPTS_MAX: usize = 5;
+/// How often is begun anew without the predicates that are needed whole, before less is pushed.
+const ATTEMPTS_MAX: usize = 8;
 /// How many copies there may be, for each predicate on average and beside that.
 const COPIES_PER_PREDICATE: usize = 4;
 const COPIES_BESIDE: usize = 64;
 
-/// Whether constants are pushed; without it answers are the same, and slower.
+/// Whether constants and bindings are pushed; without it answers are the same, and slower.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum ConstantPushing {
-    /// Copies of rules have the constants that goals ask for.
+    /// Copies of rules have the constants that goals ask for, and derive for what binds them.
     #[default]
     On,
     /// Rules stay as they are written.
     Off,
 }
 
-/// The constants that a copy of a predicate has.
-type ConstantPattern = Vec<Option<QueryValue>>;
+/// What a goal knows of a column when it asks.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+enum CallColumn {
+    /// Nothing.
+    Free,
+    /// Its value.
+    Constant(QueryValue),
+    /// That goals before it bind it.
+    Bound,
+}
+
+/// What is pushed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum PushedParts {
+    ConstantsAndBindings,
+    Constants,
+    Nothing,
+}
+
+/// A copy of a predicate.
+struct PredicateCopy {
+    predicate: usize,
+    call: Vec<CallColumn>,
+    number: usize,
+    /// The predicate of the values that its bound columns can have.
+    guard: Option<usize>,
+}
+
+/// Why a program cannot be copied like this.
+enum CopyObstacle {
+    /// These predicates are needed whole as well as in part.
+    NeededWhole(BTreeSet<usize>),
+    TooMany,
+}
 
 /// What is being copied.
 struct Specialiser<'a> {
     set: &'a RuleSet,
-    whole: &'a BTreeSet<usize>,
+    pushed: PushedParts,
+    whole: BTreeSet<usize>,
+    estimate: &'a dyn Fn(usize, &[usize]) -> f64,
+    /// The predicates that depend on themselves.
+    recursive: &'a [bool],
     out: RuleSet,
-    numbers: BTreeMap<(usize, ConstantPattern), usize>,
-    open: Vec<(usize, ConstantPattern, usize)>,
+    numbers: BTreeMap<(usize, Vec<CallColumn>), (usize, Option<usize>)>,
+    open: Vec<PredicateCopy>,
 }
 
-/// Copies the rules that the queries reach, with constants pushed into them.
-pub(crate) fn specialise(set: &RuleSet, pushing: ConstantPushing) -> RuleSet {
+/// Copies the rules that the queries reach, with constants and bindings pushed into them. The
+/// estimate says how many rows of a fact have one value in each of some columns.
+pub(crate) fn specialise(
+    set: &RuleSet,
+    pushing: ConstantPushing,
+    estimate: &dyn Fn(usize, &[usize]) -> f64,
+) -> RuleSet {
     let mut by_head = vec![Vec::new(); set.predicates.len()];
     for (number, rule) in set.rules.iter().enumerate() {
         by_head[rule.head.predicate].push(number);
     }
-    let all: BTreeSet<usize> = (0..set.predicates.len()).collect();
-    let mut whole = if pushing == ConstantPushing::Off { all.clone() } else { BTreeSet::new() };
-    for _ in 0..ATTEMPTS_MAX {
-        match attempt(set, &by_head, &whole) {
-            Ok(done) => return done,
-            Err(found) => whole.extend(found),
+    let recursive = crate::strata::recursive(set);
+    let begin = |pushed, whole| Specialiser {
+        set,
+        pushed,
+        whole,
+        estimate,
+        recursive: &recursive,
+        out: RuleSet::default(),
+        numbers: BTreeMap::new(),
+        open: Vec::new(),
+    };
+    let parts = match pushing {
+        ConstantPushing::On => &[PushedParts::ConstantsAndBindings, PushedParts::Constants][..],
+        ConstantPushing::Off => &[],
+    };
+    for pushed in parts {
+        let mut whole = BTreeSet::new();
+        for _ in 0..ATTEMPTS_MAX {
+            match begin(*pushed, whole.clone()).copy_all(&by_head) {
+                // A guard may lead around a negation; then nothing is passed to it.
+                Ok(done) if is_stratified(&done) => return done,
+                Ok(_) | Err(CopyObstacle::TooMany) => break,
+                Err(CopyObstacle::NeededWhole(found)) => whole.extend(found),
+            }
         }
     }
-    attempt(set, &by_head, &all).unwrap_or_default()
-}
-
-/// Copies once; gives the predicates that turned out to be needed whole as well as in part.
-fn attempt(
-    set: &RuleSet,
-    by_head: &[Vec<usize>],
-    whole: &BTreeSet<usize>,
-) -> Result<RuleSet, BTreeSet<usize>> {
-    let facts = set.predicates.iter().take_while(|p| p.origin == PredicateOrigin::Fact).cloned();
-    let out = RuleSet { predicates: facts.collect(), ..RuleSet::default() };
-    let mut copies = Specialiser { set, whole, out, numbers: BTreeMap::new(), open: Vec::new() };
-    for query in &set.queries {
-        let mut query = query.clone();
-        let width = set.predicates[query.predicate].kinds.len();
-        query.predicate = copies.copy_of(query.predicate, vec![None; width]);
-        copies.out.queries.push(query);
-    }
-    let most = set.predicates.len() * COPIES_PER_PREDICATE + COPIES_BESIDE;
-    while let Some((predicate, pattern, number)) = copies.open.pop() {
-        if copies.out.predicates.len() > most {
-            return Err((0..set.predicates.len()).collect());
-        }
-        for rule in &by_head[predicate] {
-            copies.copy_rule(&set.rules[*rule], &pattern, number);
-        }
-    }
-    let mut needed_whole = BTreeSet::new();
-    for (predicate, pattern) in copies.numbers.keys() {
-        let is_whole = pattern.iter().all(Option::is_none);
-        let n_copies = copies.numbers.range((*predicate, Vec::new())..(*predicate + 1, Vec::new()));
-        if is_whole && n_copies.count() > 1 {
-            needed_whole.insert(*predicate);
-        }
-    }
-    if needed_whole.is_empty() { Ok(copies.out) } else { Err(needed_whole) }
+    let all = (0..set.predicates.len()).collect();
+    begin(PushedParts::Nothing, all).copy_all(&by_head).unwrap_or_default()
 }
 
 impl Specialiser<'_> {
-    fn copy_of(&mut self, predicate: usize, pattern: ConstantPattern) -> usize {
-        let found = &self.set.predicates[predicate];
-        if found.origin == PredicateOrigin::Fact {
-            return predicate;
+    /// Copies what the queries reach.
+    fn copy_all(mut self, by_head: &[Vec<usize>]) -> Result<RuleSet, CopyObstacle> {
+        let set = self.set;
+        let is_fact = |found: &&RulePredicate| found.origin == PredicateOrigin::Fact;
+        self.out.predicates.extend(set.predicates.iter().take_while(is_fact).cloned());
+        for query in &set.queries {
+            let mut query = query.clone();
+            let width = set.predicates[query.predicate].kinds.len();
+            (query.predicate, _) = self.copy_of(query.predicate, vec![CallColumn::Free; width]);
+            self.out.queries.push(query);
         }
-        let is_whole = self.whole.contains(&predicate);
-        let pattern = if is_whole { vec![None; pattern.len()] } else { pattern };
-        if let Some(number) = self.numbers.get(&(predicate, pattern.clone())) {
-            return *number;
+        let most = set.predicates.len() * COPIES_PER_PREDICATE + COPIES_BESIDE;
+        while let Some(copy) = self.open.pop() {
+            if self.out.predicates.len() > most && self.pushed != PushedParts::Nothing {
+                return Err(CopyObstacle::TooMany);
+            }
+            for rule in &by_head[copy.predicate] {
+                self.copy_rule(&set.rules[*rule], &copy);
+            }
         }
-        let number = self.out.predicates.len();
-        self.out.predicates.push(found.clone());
-        self.numbers.insert((predicate, pattern.clone()), number);
-        self.open.push((predicate, pattern, number));
-        number
+        let mut whole = BTreeSet::new();
+        for (predicate, call) in self.numbers.keys() {
+            let is_whole = call.iter().all(|column| *column == CallColumn::Free);
+            let from = (*predicate, Vec::new());
+            let n_copies = self.numbers.range(from..(*predicate + 1, Vec::new())).count();
+            if is_whole && n_copies > 1 {
+                whole.insert(*predicate);
+            }
+        }
+        if whole.is_empty() { Ok(self.out) } else { Err(CopyObstacle::NeededWhole(whole)) }
     }
 
-    fn copy_rule(&mut self, rule: &CheckedRule, pattern: &ConstantPattern, number: usize) {
+    /// Returns the copy that a call asks, and its guard if the call binds columns.
+    fn copy_of(&mut self, predicate: usize, call: Vec<CallColumn>) -> (usize, Option<usize>) {
+        let found = &self.set.predicates[predicate];
+        if found.origin == PredicateOrigin::Fact {
+            return (predicate, None);
+        }
+        let is_whole = self.whole.contains(&predicate);
+        let call = if is_whole { vec![CallColumn::Free; call.len()] } else { call };
+        if let Some(known) = self.numbers.get(&(predicate, call.clone())) {
+            return *known;
+        }
+        let number = self.out.predicates.len();
+        let copy = RulePredicate { name: call_text(found, &call), ..found.clone() };
+        self.out.predicates.push(copy);
+        let guard = call.contains(&CallColumn::Bound).then(|| self.guard(number, &call));
+        self.numbers.insert((predicate, call.clone()), (number, guard));
+        self.open.push(PredicateCopy { predicate, call, number, guard });
+        (number, guard)
+    }
+
+    /// Makes the predicate of the values that the bound columns of a copy can have.
+    fn guard(&mut self, copy: usize, call: &[CallColumn]) -> usize {
+        let copy = &self.out.predicates[copy];
+        let kinds = copy.kinds.iter().zip(call);
+        let kinds = kinds.filter(|(_, column)| **column == CallColumn::Bound);
+        let guard = RulePredicate {
+            name: format!("what binds {}", copy.name),
+            columns: Vec::new(),
+            kinds: kinds.map(|(kind, _)| *kind).collect(),
+            origin: PredicateOrigin::Guard,
+            source: usize::MAX,
+            place: copy.place,
+        };
+        self.out.predicates.push(guard);
+        self.out.predicates.len() - 1
+    }
+
+    fn copy_rule(&mut self, rule: &CheckedRule, copy: &PredicateCopy) {
         let mut constants = vec![None; rule.variables.len()];
         let mut body = rule.body.clone();
         let mut head = rule.head.clone();
         // `X = "a"` says of X all that there is to say.
-        if self.whole.len() < self.set.predicates.len() {
+        if self.pushed != PushedParts::Nothing {
             body.retain(|goal| !take_equation(goal, rule, &mut constants));
         }
-        for (term, wanted) in head.terms.iter().zip(pattern) {
-            let Some(wanted) = wanted else { continue };
+        for (term, wanted) in head.terms.iter().zip(&copy.call) {
+            let CallColumn::Constant(wanted) = wanted else { continue };
             match term {
                 RuleTerm::Constant(value, _) if value != wanted => return,
                 RuleTerm::Variable(variable) if is_target(&rule.body, *variable) => {
@@ -141,9 +224,11 @@ impl Specialiser<'_> {
         }
         let place = |term: &mut RuleTerm| replace(term, rule, &constants);
         head.terms.iter_mut().for_each(place);
-        head.predicate = number;
+        head.predicate = copy.number;
         self.body(&mut body, rule, &constants);
-        self.out.rules.push(CheckedRule { head, body, ..rule.clone() });
+        let guard = copy.guard.map(|guard| guard_goal(guard, &head, &copy.call, rule));
+        let copied = CheckedRule { head, body, ..rule.clone() };
+        self.pass_bindings(copied, guard);
     }
 
     fn body(
@@ -154,9 +239,11 @@ impl Specialiser<'_> {
     ) {
         for goal in body {
             match &mut goal.kind {
-                RuleGoalKind::Positive(atom) | RuleGoalKind::Negative(atom) => {
-                    self.atom(atom, rule, constants);
+                // Which copies positive goals ask is decided when it is known what binds them.
+                RuleGoalKind::Positive(atom) => {
+                    atom.terms.iter_mut().for_each(|term| replace(term, rule, constants));
                 }
+                RuleGoalKind::Negative(atom) => self.complete_atom(atom, rule, constants),
                 RuleGoalKind::Compare(_, left, right) => {
                     replace(left, rule, constants);
                     replace(right, rule, constants);
@@ -169,24 +256,64 @@ impl Specialiser<'_> {
                     aggregate.needs.retain(|variable| constants[*variable].is_none());
                     aggregate.term.iter_mut().for_each(|term| replace(term, rule, constants));
                     self.body(&mut aggregate.body, rule, constants);
+                    for goal in &mut aggregate.body {
+                        if let RuleGoalKind::Positive(atom) = &mut goal.kind {
+                            self.complete_atom(atom, rule, constants);
+                        }
+                    }
                 }
             }
         }
     }
 
-    fn atom(&mut self, atom: &mut RuleAtom, rule: &CheckedRule, constants: &[Option<QueryValue>]) {
+    /// Has a goal that needs all rows ask the copy that has its constants.
+    fn complete_atom(
+        &mut self,
+        atom: &mut RuleAtom,
+        rule: &CheckedRule,
+        constants: &[Option<QueryValue>],
+    ) {
         atom.terms.iter_mut().for_each(|term| replace(term, rule, constants));
-        let constant = |term: &RuleTerm| match term {
-            RuleTerm::Constant(value, _) => Some(value.clone()),
-            RuleTerm::Blank
-            | RuleTerm::Variable(_)
-            | RuleTerm::Id(..)
-            | RuleTerm::Negate(_)
-            | RuleTerm::Binary(..)
-            | RuleTerm::Call(..) => None,
-        };
-        atom.predicate = self.copy_of(atom.predicate, atom.terms.iter().map(constant).collect());
+        let call = atom.terms.iter().map(|term| call_column(term, &[])).collect();
+        (atom.predicate, _) = self.copy_of(atom.predicate, call);
     }
+}
+
+/// Says what a goal knows of a column, when some variables are bound.
+fn call_column(term: &RuleTerm, bound: &[bool]) -> CallColumn {
+    match term {
+        RuleTerm::Constant(value, _) => CallColumn::Constant(value.clone()),
+        RuleTerm::Variable(variable) if bound.get(*variable) == Some(&true) => CallColumn::Bound,
+        RuleTerm::Variable(_)
+        | RuleTerm::Blank
+        | RuleTerm::Id(..)
+        | RuleTerm::Negate(_)
+        | RuleTerm::Binary(..)
+        | RuleTerm::Call(..) => CallColumn::Free,
+    }
+}
+
+/// Prints a copy as it is asked for.
+fn call_text(predicate: &RulePredicate, call: &[CallColumn]) -> String {
+    if call.iter().all(|column| *column == CallColumn::Free) {
+        return predicate.name.clone();
+    }
+    let column = |(column, kind): (&CallColumn, &Option<QueryType>)| match column {
+        CallColumn::Free => "_".to_owned(),
+        CallColumn::Constant(value) => value.to_json(kind.unwrap_or_default()),
+        CallColumn::Bound => "bound".to_owned(),
+    };
+    let columns: Vec<String> = call.iter().zip(&predicate.kinds).map(column).collect();
+    format!("{}({})", predicate.name, columns.join(", "))
+}
+
+/// Returns the goal that a rule of a guarded copy begins with.
+fn guard_goal(guard: usize, head: &RuleAtom, call: &[CallColumn], rule: &CheckedRule) -> RuleGoal {
+    let terms = head.terms.iter().zip(call);
+    let terms = terms.filter(|(_, column)| **column == CallColumn::Bound);
+    let terms = terms.map(|(term, _)| term.clone()).collect();
+    let kind = RuleGoalKind::Positive(RuleAtom { predicate: guard, terms });
+    RuleGoal { kind, place: rule.place }
 }
 
 /// Notes the constant of an equation; says whether the goal is done with by that.

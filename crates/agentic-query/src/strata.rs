@@ -19,6 +19,33 @@ pub(crate) fn components(set: &RuleSet) -> Vec<Vec<usize>> {
     strongly_connected(&dependencies(set))
 }
 
+/// Says of each predicate whether it depends on itself.
+pub(crate) fn recursive(set: &RuleSet) -> Vec<bool> {
+    let graph = dependencies(set);
+    let mut found = vec![false; graph.len()];
+    for members in strongly_connected(&graph) {
+        let is_own = |member: &usize| graph[*member].iter().any(|other| other.on == *member);
+        if members.len() > 1 || members.iter().any(is_own) {
+            members.iter().for_each(|member| found[*member] = true);
+        }
+    }
+    found
+}
+
+/// Says whether no negation and no aggregate asks for what depends on it.
+pub(crate) fn is_stratified(set: &RuleSet) -> bool {
+    let graph = dependencies(set);
+    let mut component_of = vec![0; graph.len()];
+    for (number, members) in strongly_connected(&graph).iter().enumerate() {
+        members.iter().for_each(|member| component_of[*member] = number);
+    }
+    graph.iter().enumerate().all(|(predicate, found)| {
+        found.iter().all(|other| {
+            other.asked == AtomUse::Positive || component_of[other.on] != component_of[predicate]
+        })
+    })
+}
+
 /// Complains about recursion through negation or aggregates, and about rules that nothing asks for.
 pub(crate) fn check_strata(set: &RuleSet, findings: &mut QueryFindings) {
     let graph = dependencies(set);

@@ -178,8 +178,9 @@ impl<'a> FactTables<'a> {
         if let Some(table) = known {
             return table.estimate(columns);
         }
-        let Some(need) = self.needs.get(&predicate) else { return UNREAD_ROWS };
-        let told = self.source.estimate(need).map_or(UNREAD_ROWS, |n| n as f64);
+        let need = self.needs.get(&predicate).cloned();
+        let need = need.unwrap_or_else(|| self.everything(predicate));
+        let told = self.source.estimate(&need).map_or(UNREAD_ROWS, |n| n as f64);
         columns.iter().fold(told, |rows, _| rows / UNREAD_ROWS_PER_VALUES.min(rows.max(1.0)))
     }
 

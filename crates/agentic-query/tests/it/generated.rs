@@ -1,6 +1,8 @@
 //! Generated programs: the engine agrees with the naive evaluator, in whatever order facts, goals and
 //! rules stand, with and without pushing.
 
+use std::collections::BTreeSet;
+
 use agentic_query::{ConstantPushing, QueryLimits, QueryType, QueryValue};
 use proptest::prelude::*;
 
@@ -165,20 +167,31 @@ fn check_program(seed: u64) {
             let text = format!(
                 "{program}? {name}(X, Y). ? {name}({constant}, Y). ? {name}(X, {constant})."
             );
-            for (at, text) in
-                [&text, &format!("{program}? {name}({constant}, X).")].into_iter().enumerate()
-            {
+            let one = format!("{program}? {name}({constant}, X).");
+            let joined = format!("{program}? {name}(X, Y), e({constant}, X).");
+            for (at, text) in [&text, &one, &joined].into_iter().enumerate() {
                 let report = ask(&facts, text, pushing, QueryLimits::default());
                 let report = report.unwrap_or_else(|error| panic!("{text}\n{error}"));
                 let found = |n: usize| report.answers[n].rows.clone();
                 let column = |fixed: usize, free: usize| -> Vec<Vec<QueryValue>> {
                     let fitting = all.iter().filter(|row| row[fixed] == constant);
-                    let values: std::collections::BTreeSet<i64> =
-                        fitting.map(|row| row[free]).collect();
+                    let values: BTreeSet<i64> = fitting.map(|row| row[free]).collect();
                     values.into_iter().map(|value| vec![int(value)]).collect()
                 };
                 if at == 1 {
                     assert_eq!(found(0), column(0, 1), "{seed} {text}");
+                    continue;
+                }
+                if at == 2 {
+                    let bound: BTreeSet<i64> = expected[0]
+                        .iter()
+                        .filter(|row| row[0] == constant)
+                        .map(|row| row[1])
+                        .collect();
+                    let joined = all.iter().filter(|row| bound.contains(&row[0]));
+                    let joined: Vec<Vec<QueryValue>> =
+                        joined.map(|row| row.map(int).to_vec()).collect();
+                    assert_eq!(found(0), joined, "{seed} {text}");
                     continue;
                 }
                 let pairs: Vec<Vec<QueryValue>> =

@@ -7,6 +7,7 @@ mod join;
 mod language;
 mod memory;
 mod naive;
+mod pushing;
 mod reading;
 mod why;
 mod why_generated;

@@ -96,7 +96,7 @@ fn an_explanation_says_what_was_done() {
         "under(A, B) :- sub_agent_of(A, B).\nunder(A, C) :- sub_agent_of(A, B), under(B, C).";
     let report = report(&house(), &format!("{under}\n? under(A, a), commit(agent: A, n: N)."));
     let lines = report.explanation.lines().join("\n");
-    let expected = r#"1. under: 3 rows, 3 rounds, 0 ms
+    let expected = r#"1. under(_, "a"): 3 rows, 3 rounds, 0 ms
    under(A, B) :- sub_agent_of(A, B)
      sub_agent_of(A, B) [parent by "a"]: 1 → 1 rows
    under(A, C) :- sub_agent_of(A, B), under(B, C)
