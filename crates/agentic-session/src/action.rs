@@ -77,3 +77,6 @@ impl Action {
         })
     }
 }
+
+#[cfg(test)]
+mod tests;

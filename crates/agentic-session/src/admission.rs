@@ -136,3 +136,6 @@ fn is_one_of(space: &SessionSpace, assignees: &[String], principal: &str) -> Res
     }
     Ok(false)
 }
+
+#[cfg(test)]
+mod tests;

@@ -44,3 +44,6 @@ pub fn wanted(payload: &Value) -> Option<u32> {
     let retries = payload.get("retries")?.as_int()?.clamp(0, i64::from(RETRIES_MAX));
     Some(u32::try_from(retries).unwrap_or(RETRIES_MAX))
 }
+
+#[cfg(test)]
+mod tests;

@@ -49,3 +49,6 @@ pub fn consequence(
         (_, Action::Withdrawn) => Consequence::Nothing,
     }
 }
+
+#[cfg(test)]
+mod tests;

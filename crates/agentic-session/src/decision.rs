@@ -254,3 +254,6 @@ fn preselects(client: &str, policy: &Policy) -> bool {
 fn count(count: usize) -> Value {
     Value::Int(i64::try_from(count).unwrap_or(i64::MAX))
 }
+
+#[cfg(test)]
+mod tests;

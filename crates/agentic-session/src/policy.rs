@@ -245,3 +245,6 @@ pub(super) fn instant(value: &Value) -> Option<Instant> {
         | Value::Link(_) => None,
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -276,3 +276,6 @@ impl Output {
 fn failed(code: &str, message: &str) -> RequestAnswer {
     RequestAnswer::Failed(ProgramFailure::new(code, message))
 }
+
+#[cfg(test)]
+mod tests;

@@ -181,3 +181,6 @@ fn shown(text: &str) -> String {
 fn failed(code: &str, message: String) -> RequestAnswer {
     RequestAnswer::Failed(ProgramFailure::new(code, message))
 }
+
+#[cfg(test)]
+mod tests;

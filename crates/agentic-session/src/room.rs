@@ -67,3 +67,6 @@ impl ProgramRoom {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

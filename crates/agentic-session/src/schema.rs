@@ -27,3 +27,6 @@ pub(crate) fn fits(schema: &Value, value: &Value) -> std::result::Result<(), Unf
 pub(crate) fn validator(schema: &Value) -> std::result::Result<jsonschema::Validator, String> {
     jsonschema::validator_for(&json::to_json(schema)).map_err(|error| error.to_string())
 }
+
+#[cfg(test)]
+mod tests;

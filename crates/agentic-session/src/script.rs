@@ -69,3 +69,6 @@ fn read_answer(value: &Value) -> Option<RequestAnswer> {
 fn bad(reason: &str) -> ProgramFault {
     ProgramFault::BadScript { reason: reason.to_owned() }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,11 +1,16 @@
-//! Sessions whose records were made by another version.
+//! Sessions whose records were made by another version; and what the tests of single parts are made
+//! of.
 
-use std::path::Path;
+use std::path::Path as FolderPath;
 
 use agentic_flow::Rhai;
 use agentic_git::run_git;
-use agentic_model::{AgentName, Briefing, Value};
-use agentic_replay::{Engine, Kinds, Language, Session, SessionOpening};
+use agentic_model::{AgentName, Briefing, Instant, Map, Oid, Value, canonical};
+use agentic_replay::record::AskRecord;
+use agentic_replay::{
+    EffectClass, Engine, Handling, HoldReason, Kinds, Language, OpenHold, Path, Performance,
+    Request, RequestId, Session, SessionId, SessionOpening, StoredValue,
+};
 use agentic_space::spawn::{SpawnOrigin, spawn};
 use agentic_store::Durability;
 use agentic_store::journal::LogFile;
@@ -13,7 +18,7 @@ use agentic_store::journal::LogFile;
 use super::folder::Folder;
 use super::shelf::program_of;
 use super::{SessionState, flow_object, resume};
-use crate::decide::{Action, ApprovalScope, DecisionDraft, decide};
+use crate::decide::{Action, ApprovalScope, Decision, DecisionDraft, decide};
 use crate::doctor::{Treatment, examine};
 use crate::error::{RequestError, SessionError};
 use crate::hold::{Filter, pending};
@@ -57,20 +62,25 @@ fn session_of(
     id
 }
 
+/// Makes a folder that goes with its handle, in memory where there is such: no test waits for a disk.
+pub(crate) fn temporary_folder() -> tempfile::TempDir {
+    let in_memory = tempfile::tempdir_in("/dev/shm");
+    in_memory.or_else(|_| tempfile::tempdir()).expect("a temporary folder")
+}
+
 /// Makes a repository in a folder.
-pub(super) fn repository(folder: &Path) -> SessionSpace {
-    for arguments in [
-        &["init", "--quiet", "."][..],
-        &["config", "user.name", "Alice"],
-        &["config", "user.email", "alice@example.com"],
-    ] {
-        run_git(folder, arguments).expect("git runs").checked(arguments).expect("it works");
-    }
+pub(crate) fn repository(folder: &FolderPath) -> SessionSpace {
+    let arguments = ["init", "--quiet", "--template=", "."];
+    run_git(folder, &arguments).expect("git runs").checked(&arguments).expect("it works");
+    let config = folder.join(".git/config");
+    let identity = "[user]\n\tname = Alice\n\temail = alice@example.com\n";
+    let text = std::fs::read_to_string(&config).expect("it was just made");
+    std::fs::write(&config, text + identity).expect("writable");
     SessionSpace::open(folder, SessionOptions::default()).expect("it is a repository")
 }
 
 /// Makes an agent in it.
-pub(super) fn agent_in(space: &SessionSpace, name: &str) -> AgentName {
+pub(crate) fn agent_in(space: &SessionSpace, name: &str) -> AgentName {
     let agent = AgentName::parse(name).expect("a valid name");
     let briefing = Briefing::of_text("x").to_object().expect("it is short");
     spawn(space, &agent, &briefing, &SpawnOrigin::Root).expect("the name is free");
@@ -78,8 +88,8 @@ pub(super) fn agent_in(space: &SessionSpace, name: &str) -> AgentName {
 }
 
 /// Makes a space with an agent.
-pub(super) fn space_with_an_agent() -> (tempfile::TempDir, SessionSpace, AgentName) {
-    let folder = tempfile::tempdir().expect("a temporary folder");
+pub(crate) fn space_with_an_agent() -> (tempfile::TempDir, SessionSpace, AgentName) {
+    let folder = temporary_folder();
     let space = repository(folder.path());
     let agent = agent_in(&space, "alice");
     (folder, space, agent)
@@ -128,7 +138,7 @@ fn an_open_hold_that_nobody_could_ask_any_more_keeps_its_meaning_and_is_named() 
 }
 
 /// Makes the draft of a decision that says nothing else.
-fn draft_of(action: Action) -> DecisionDraft {
+pub(crate) fn draft_of(action: Action) -> DecisionDraft {
     DecisionDraft {
         action,
         value: None,
@@ -143,7 +153,7 @@ fn draft_of(action: Action) -> DecisionDraft {
 }
 
 /// Decides the one open hold of a session.
-pub(super) fn decide_open(space: &SessionSpace, id: &agentic_replay::SessionId, action: Action) {
+pub(crate) fn decide_open(space: &SessionSpace, id: &agentic_replay::SessionId, action: Action) {
     let open = pending(space, &Filter::default()).expect("the sessions can be read");
     let of_it = open.iter().find(|pending| pending.hold.session == *id).expect("it is held");
     decide(space, of_it, &draft_of(action)).expect("nobody was faster");
@@ -162,4 +172,74 @@ fn what_was_said_of_one_doubt_does_not_answer_the_next() {
     let refused = decide(&space, &stale, &draft);
     assert!(matches!(refused, Err(Error::Request(RequestError::Stale { .. }))), "{refused:?}");
     decide(&space, &open[0], &draft).expect("this is what is asked");
+}
+
+/// Reads data from JSON.
+pub(crate) fn data(text: &str) -> Value {
+    agentic_model::json::from_text(text).expect("the case is JSON")
+}
+
+/// Returns an id of a commit, by a number.
+pub(crate) fn oid(number: u64) -> Oid {
+    Oid::parse(&format!("{number:040x}")).expect("40 digits")
+}
+
+/// Returns an instant, in milliseconds.
+pub(crate) fn at(millis: i64) -> Instant {
+    Instant::from_millis(millis)
+}
+
+/// Makes an effect to perform.
+pub(crate) fn performance(path: &str, kind: &str, payload: &str) -> Performance {
+    let path = Path::parse(path).expect("a valid path");
+    let request = Request::new(path, kind, data(payload));
+    Performance {
+        request: request.into(),
+        id: RequestId::from_bytes([7; 32]),
+        class: EffectClass::Once,
+        attempt: 1,
+        not_before: None,
+        found: None,
+    }
+}
+
+/// Makes a decision that records nothing else.
+pub(crate) fn decision_of(principal: &str, action: Action, value: Option<Value>) -> Decision {
+    Decision {
+        action,
+        value,
+        principal: principal.to_owned(),
+        rationale: String::new(),
+        record: Map::new(),
+        request: RequestId::from_bytes([7; 32]),
+    }
+}
+
+/// Makes a hold that is open, asked at the beginning of time.
+pub(crate) fn hold_of(kind: &str, reason: HoldReason, payload: &str) -> OpenHold {
+    let payload = data(payload);
+    let request = Request::new(Path::parse("3").expect("a valid path"), kind, payload.clone());
+    let hash = request.hash().expect("the payload is data");
+    let bytes = canonical::encode(&payload).expect("the payload is data");
+    OpenHold {
+        session: SessionId::from_bytes([1; 32]),
+        agent: AgentName::parse("alice").expect("a valid name"),
+        id: RequestId::from_bytes([7; 32]),
+        ask: AskRecord {
+            path: request.path,
+            kind: kind.to_owned(),
+            hash,
+            payload: StoredValue::Inline(bytes),
+            schema: None,
+            handling: Handling::Decision,
+            timeout_ms: None,
+            position: None,
+        },
+        payload,
+        reason,
+        asked_at: at(0),
+        votes: Vec::new(),
+        n_escalations: 0,
+        published: None,
+    }
 }

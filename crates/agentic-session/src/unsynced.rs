@@ -45,3 +45,6 @@ impl UnsyncedRecords {
         self.links.len() >= RECORDS_MAX || self.n_bytes >= BYTES_MAX
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -34,3 +34,6 @@ impl Policy {
         None
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -4,6 +4,9 @@
 //! `AGENTIC_FAIL_AT` and `AGENTIC_RUN_AT` hold `NAME` or `NAME:N` (the N-th time, from 1, or `*` for every time); the name
 //! `*` counts every point, so that a test can walk through all steps of a verb without knowing
 //! their names. What runs is the shell command in `AGENTIC_RUN`, such as a collection by git.
+//!
+//! Tests within one process, which run beside each other, ask for a failure of their own thread by
+//! `failing_at`.
 
 use std::path::Path;
 
@@ -61,6 +64,13 @@ pub fn is_armed(name: &str) -> bool {
     wanted.split(':').next() == Some(name)
 }
 
+/// Runs something while one step of this thread fails: the n-th visit, from 1, of a point, or of any if
+/// that is `*`. Says besides whether the step was reached.
+#[cfg(feature = "crash-points")]
+pub fn failing_at<T>(point: &'static str, visit: u64, run: impl FnOnce() -> T) -> (T, bool) {
+    armed::failing_at(point, visit, run)
+}
+
 /// Notes for a test that the disk has the first `length` bytes of a file, or the entries of a
 /// folder: what a power cut cannot take. The notes go to the file that `AGENTIC_SYNC_LOG` names.
 pub fn synced(path: &Path, length: u64) {
@@ -81,6 +91,7 @@ pub fn renamed(from: &Path, to: &Path) {
 
 #[cfg(feature = "crash-points")]
 mod armed {
+    use std::cell::Cell;
     use std::collections::BTreeMap;
     use std::fs::OpenOptions;
     use std::io::Write as _;
@@ -89,6 +100,11 @@ mod armed {
     use std::sync::Mutex;
 
     use crate::{Error, Result};
+
+    thread_local! {
+        /// The step of this thread that is to fail: its point, and how many visits are left to it.
+        static STEP: Cell<Option<(&'static str, u64)>> = const { Cell::new(None) };
+    }
 
     static COUNTS: Mutex<BTreeMap<(String, String), u64>> = Mutex::new(BTreeMap::new());
 
@@ -110,12 +126,33 @@ mod armed {
         if reached("AGENTIC_CRASH_AT", name) {
             std::process::abort();
         }
+        if is_step_to_fail(name) {
+            return Err(Error::Injected(crate::error::InjectedError { point: name }));
+        }
         if reached("AGENTIC_FAIL_AT", name) {
             // Said aloud even where the step that fails is one that nobody has to hear of.
             eprintln!("made to fail at `{name}`");
             return Err(Error::Injected(crate::error::InjectedError { point: name }));
         }
         Ok(())
+    }
+
+    /// Runs something while one step of this thread fails, and says whether it was reached.
+    pub fn failing_at<T>(point: &'static str, visit: u64, run: impl FnOnce() -> T) -> (T, bool) {
+        STEP.set(Some((point, visit)));
+        let done = run();
+        let left = STEP.take();
+        (done, left.is_some_and(|(_, n_left)| n_left == 0))
+    }
+
+    /// Counts a visit by this thread, and tells whether it is the one that is to fail.
+    fn is_step_to_fail(name: &str) -> bool {
+        let Some((point, n_left)) = STEP.get() else { return false };
+        if n_left == 0 || (point != "*" && point != name) {
+            return false;
+        }
+        STEP.set(Some((point, n_left - 1)));
+        n_left == 1
     }
 
     /// Notes a sync.

@@ -194,7 +194,7 @@ fn an_engine_in_memory_answers_the_cases() {
 #[test]
 fn the_embedded_engine_answers_the_cases() {
     for (title, script) in CASES {
-        let folder = tempfile::tempdir().expect("a temporary folder");
+        let folder = crate::tests::temporary_folder();
         for arguments in [
             &["init", "--quiet", "."][..],
             &["config", "user.name", "Alice"],

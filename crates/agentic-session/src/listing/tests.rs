@@ -56,7 +56,7 @@ fn bytes_read<T>(run: impl FnOnce() -> T) -> (T, u64) {
 
 #[test]
 fn a_session_is_found_without_reading_the_others() {
-    let folder = tempfile::tempdir().expect("a temporary folder");
+    let folder = crate::tests::temporary_folder();
     let names = ["alice", "bob", "carol"];
     let space = space_with_long_sessions(folder.path(), &names);
     let alice = AgentName::parse("alice").expect("a valid name");
@@ -92,7 +92,7 @@ fn settle(space: &SessionSpace) {
 
 #[test]
 fn a_key_is_found_whatever_became_of_the_cache() {
-    let folder = tempfile::tempdir().expect("a temporary folder");
+    let folder = crate::tests::temporary_folder();
     let names = ["alice", "bob"];
     let space = space_with_long_sessions(folder.path(), &names);
     let found = || {
@@ -122,7 +122,7 @@ fn a_key_is_found_whatever_became_of_the_cache() {
 
 #[test]
 fn sealed_sessions_are_found_with_the_cache_and_without_it() {
-    let folder = tempfile::tempdir().expect("a temporary folder");
+    let folder = crate::tests::temporary_folder();
     let space = space_with_long_sessions(folder.path(), &["alice", "bob"]);
     let layout = space.repository().layout();
     let all = space.sessions().expect("they can be listed");
@@ -143,7 +143,7 @@ fn sealed_sessions_are_found_with_the_cache_and_without_it() {
 
 #[test]
 fn a_command_reads_every_record_once() {
-    let folder = tempfile::tempdir().expect("a temporary folder");
+    let folder = crate::tests::temporary_folder();
     let started = space_with_long_sessions(folder.path(), &["alice"]);
     let id = started.find_session("alice").expect("it was started");
     let (_, by_starter) = bytes_read(|| read_journal(&started, &id).expect("it is sound"));
@@ -159,7 +159,7 @@ fn a_command_reads_every_record_once() {
 
 #[test]
 fn what_others_append_is_read_on() {
-    let folder = tempfile::tempdir().expect("a temporary folder");
+    let folder = crate::tests::temporary_folder();
     drop(space_with_long_sessions(folder.path(), &["alice"]));
     let space = new_command(folder.path());
     let id = space.find_session("alice").expect("it was started");
@@ -177,7 +177,7 @@ fn what_others_append_is_read_on() {
 
 #[test]
 fn a_session_that_comes_to_its_end_meanwhile_is_one_and_readable() {
-    let folder = tempfile::tempdir().expect("a temporary folder");
+    let folder = crate::tests::temporary_folder();
     let space = space_with_long_sessions(folder.path(), &["alice"]);
     let id = space.find_session("alice").expect("it was started");
     let before = Folder::of(&space, &id);
@@ -203,7 +203,7 @@ fn a_session_that_comes_to_its_end_meanwhile_is_one_and_readable() {
 
 #[test]
 fn a_log_that_was_cut_is_read_from_the_beginning() {
-    let folder = tempfile::tempdir().expect("a temporary folder");
+    let folder = crate::tests::temporary_folder();
     let space = space_with_long_sessions(folder.path(), &["alice"]);
     let id = space.find_session("alice").expect("it was started");
     let before = read_journal(&space, &id).expect("its records are sound");

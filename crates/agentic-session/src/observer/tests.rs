@@ -40,7 +40,7 @@ fn begin(space: &SessionSpace, flow: Object) -> SessionId {
 
 /// Runs a program that says a word many times. Returns the session, and what its watcher was told.
 fn say(word: &str) -> (SessionId, Vec<(SessionId, String)>) {
-    let folder = tempfile::tempdir().expect("a temporary folder");
+    let folder = crate::tests::temporary_folder();
     let (space, told) = watched(folder.path(), CancelFlag::new());
     let source = format!("for i in 0..{N_SAID} {{ trace(\"{word}\") }}");
     let flow = flow_object(&source).expect("it is short");
@@ -76,7 +76,7 @@ fn a_space_that_is_to_stop_does_not_stop_another() {
     let stop = CancelFlag::new();
     stop.set();
     let states = [stop, CancelFlag::new()].map(|stop| {
-        let folder = tempfile::tempdir().expect("a temporary folder");
+        let folder = crate::tests::temporary_folder();
         let (space, _told) = watched(folder.path(), stop);
         let id = begin(&space, flow());
         space.session(&id).expect("its records are sound").state
@@ -86,7 +86,7 @@ fn a_space_that_is_to_stop_does_not_stop_another() {
 
 #[test]
 fn a_run_does_not_wait_for_a_watcher_that_has_gone() {
-    let folder = tempfile::tempdir().expect("a temporary folder");
+    let folder = crate::tests::temporary_folder();
     let (space, told) = watched(folder.path(), CancelFlag::new());
     drop(told);
     let id = begin(&space, flow_object("trace(\"alone\"); 7").expect("it is short"));
@@ -96,7 +96,7 @@ fn a_run_does_not_wait_for_a_watcher_that_has_gone() {
 
 #[test]
 fn a_run_is_left_once_its_watcher_has_seen_all_of_it() {
-    let folder = tempfile::tempdir().expect("a temporary folder");
+    let folder = crate::tests::temporary_folder();
     let (space, told) = watched(folder.path(), CancelFlag::new());
     let (seen, left) = std::sync::mpsc::channel();
     let left_by_run = seen.clone();

@@ -34,7 +34,7 @@ fn replace_log(space: &SessionSpace, id: &SessionId, frames: &[Vec<u8>]) {
 
 #[test]
 fn a_log_that_was_chained_anew_is_damaged() {
-    let folder = tempfile::tempdir().expect("a temporary folder");
+    let folder = crate::tests::temporary_folder();
     let (space, id) = held_session(folder.path());
     let (frames, _) = Folder::of(&space, &id).frames(&space).expect("they are readable");
     let journal = RecordChain::read(&frames).expect("they are sound");
@@ -60,7 +60,7 @@ fn a_log_that_was_chained_anew_is_damaged() {
 
 #[test]
 fn a_log_that_lost_sealed_records_is_found_and_gets_them_back() {
-    let folder = tempfile::tempdir().expect("a temporary folder");
+    let folder = crate::tests::temporary_folder();
     let (space, id) = held_session(folder.path());
     let (frames, _) = Folder::of(&space, &id).frames(&space).expect("they are readable");
     for n_left in 0..frames.len() {

@@ -30,7 +30,7 @@ fn written(folder: &Path) -> std::path::PathBuf {
 
 #[test]
 fn lines_read_back_as_they_were_added() {
-    let folder = tempfile::tempdir().expect("a temporary folder");
+    let folder = crate::tests::temporary_folder();
     let path = written(folder.path());
     assert_eq!(sessions(&path), [1, 2].map(|n| SessionId::from_bytes([n; 32])));
     let stamps = Roll::open(&path).stamps();
@@ -40,7 +40,7 @@ fn lines_read_back_as_they_were_added() {
 
 #[test]
 fn a_file_that_is_damaged_anywhere_says_nothing_and_is_written_anew() {
-    let folder = tempfile::tempdir().expect("a temporary folder");
+    let folder = crate::tests::temporary_folder();
     let path = written(folder.path());
     let sound = std::fs::read(&path).expect("it was written");
     let damaged = (0..sound.len()).map(|at| {
@@ -61,7 +61,7 @@ fn a_file_that_is_damaged_anywhere_says_nothing_and_is_written_anew() {
 
 #[test]
 fn what_is_added_to_a_file_that_was_replaced_meanwhile_goes_with_it() {
-    let folder = tempfile::tempdir().expect("a temporary folder");
+    let folder = crate::tests::temporary_folder();
     let path = written(folder.path());
     let (read, other) = (Roll::open(&path), folder.path().join("other"));
     std::fs::write(&other, b"").expect("writable");
@@ -73,7 +73,7 @@ fn what_is_added_to_a_file_that_was_replaced_meanwhile_goes_with_it() {
 
 #[test]
 fn a_file_full_of_old_stamps_is_written_anew() {
-    let folder = tempfile::tempdir().expect("a temporary folder");
+    let folder = crate::tests::temporary_folder();
     let path = written(folder.path());
     let many: Vec<RollLine> = (0..super::STAMPS_MAX).map(|n| shard(n % 7)).collect();
     Roll::open(&path).add(&many);

@@ -5,7 +5,7 @@ use agentic_session::decide::{Action, ApprovalScope, DecisionDraft, decide};
 use agentic_session::error::{DecisionError, RequestError};
 use agentic_session::{Begin, Error, SessionState, start};
 
-use crate::kit::{Stage, draft};
+use crate::kit::{Stage, by, draft, with};
 
 /// Checks what a script makes of the answer to its hold.
 fn check(source: &str, draft: &DecisionDraft, wanted: &Value) {
@@ -23,14 +23,6 @@ fn check_refused(source: &str, draft: &DecisionDraft) -> Error {
     let refused = stage.answer(draft).expect_err("it may not");
     assert_eq!((stage.state(&id), stage.holds().len()), (SessionState::Held, 1), "{source}");
     refused
-}
-
-fn by(principal: &str, action: Action) -> DecisionDraft {
-    DecisionDraft { principal: principal.to_owned(), ..draft(action) }
-}
-
-fn with(value: Value, action: Action) -> DecisionDraft {
-    DecisionDraft { value: Some(value), ..draft(action) }
 }
 
 #[test]

@@ -1,21 +1,55 @@
 //! A space in a temporary folder, and the sessions that run in it.
 
-use agentic_git::run_git;
-use agentic_model::{AgentName, Briefing, Instant, Value};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use agentic_model::{AgentName, Briefing, Instant, Oid, Value};
 use agentic_replay::SessionId;
 use agentic_session::decide::{Action, ApprovalScope, DecisionDraft, DecisionOutcome, decide};
 use agentic_session::hold::{Filter, PendingHold, pending};
 use agentic_session::{
     Begin, Clock, KeySource, Result, SessionOptions, SessionSpace, SessionState, flow_object,
 };
+use agentic_space::commit::{
+    CommitDraft, Edit, Emptiness, FileMode, TraceBinding, TreeSource, commit,
+};
 use agentic_space::spawn::{SpawnOrigin, spawn};
+use agentic_store::fault::failing_at;
 use tempfile::TempDir;
+
+/// Where Linux keeps files in memory, so that no test waits for a disk.
+const MEMORY_FOLDER: &str = "/dev/shm";
+/// Who the user of the repository is.
+const IDENTITY: &str = "[user]\n\tname = Alice\n\temail = alice@example.com\n[gc]\n\tauto = 0\n";
+/// How many steps a verb may take that is broken off at each of them.
+const STEPS_MAX: u64 = 400;
 
 /// A space with an agent.
 pub struct Stage {
     folder: TempDir,
     pub space: SessionSpace,
     pub agent: AgentName,
+}
+
+/// Makes a folder that goes with its handle, in memory where there is such.
+pub fn temporary_folder() -> TempDir {
+    tempfile::tempdir_in(MEMORY_FOLDER)
+        .or_else(|_| tempfile::tempdir())
+        .expect("a temporary folder")
+}
+
+/// Returns the name of an agent.
+pub fn name(text: &str) -> AgentName {
+    AgentName::parse(text).expect("a valid name")
+}
+
+/// Asks git.
+pub fn git(folder: &Path, arguments: &[&str]) -> String {
+    let output = Command::new("git").current_dir(folder).args(arguments).output();
+    let output = output.expect("git is installed");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "git {arguments:?}: {said}");
+    String::from_utf8_lossy(&output.stdout).trim_end().to_owned()
 }
 
 impl Stage {
@@ -26,33 +60,88 @@ impl Stage {
 
     /// Makes one whose clock stands still.
     pub fn at(clock: Clock) -> Stage {
-        let folder = tempfile::tempdir().expect("a temporary folder");
-        for arguments in [
-            &["init", "--quiet", "."][..],
-            &["config", "user.name", "Alice"],
-            &["config", "user.email", "alice@example.com"],
-        ] {
-            let ran = run_git(folder.path(), arguments).expect("git runs");
-            ran.checked(arguments).expect("it works");
-        }
-        let space = open(&folder, clock);
-        let agent = AgentName::parse("alice").expect("a valid name");
-        let briefing = Briefing::of_text("x").to_object().expect("it is short");
-        spawn(&space, &agent, &briefing, &SpawnOrigin::Root).expect("the name is free");
-        Stage { folder, space, agent }
+        Stage::with(clock, SessionOptions::default())
+    }
+
+    /// Makes one whose space is opened in a way of its own.
+    pub fn with(clock: Clock, options: SessionOptions) -> Stage {
+        let folder = temporary_folder();
+        git(folder.path(), &["init", "--quiet", "--initial-branch=main", "--template=", "."]);
+        let config = folder.path().join(".git/config");
+        let text = std::fs::read_to_string(&config).expect("it was just made");
+        std::fs::write(&config, text + IDENTITY).expect("writable");
+        let space = open(&folder, clock, options);
+        let stage = Stage { folder, space, agent: name("alice") };
+        stage.spawn("alice", &SpawnOrigin::Root);
+        stage
     }
 
     /// Opens the space once more, as another process would, at another time.
     pub fn reopened_at(self, clock: Clock) -> Stage {
         let Stage { folder, space, agent } = self;
         drop(space);
-        let space = open(&folder, clock);
+        let space = open(&folder, clock, SessionOptions::default());
         Stage { folder, space, agent }
     }
 
+    /// Opens the space once more, as another process would.
+    pub fn reopened(self) -> Stage {
+        self.reopened_at(Clock::System)
+    }
+
+    /// Opens the space beside this handle, as another process does.
+    pub fn beside(&self) -> SessionSpace {
+        open(&self.folder, Clock::System, SessionOptions::default())
+    }
+
+    /// Returns the folder of the repository.
+    pub fn root(&self) -> &Path {
+        self.folder.path()
+    }
+
     /// Returns the path of a file in the folder where programs run.
-    pub fn path(&self, file: &str) -> std::path::PathBuf {
+    pub fn path(&self, file: &str) -> PathBuf {
         self.folder.path().join(file)
+    }
+
+    /// Counts the lines of a file that programs append to; none if there is no such file.
+    pub fn n_lines(&self, file: &str) -> usize {
+        std::fs::read_to_string(self.path(file)).map_or(0, |text| text.lines().count())
+    }
+
+    /// Asks git.
+    pub fn git(&self, arguments: &[&str]) -> String {
+        git(self.root(), arguments)
+    }
+
+    /// Changes git's configuration here, and opens the space anew: it has read it before.
+    pub fn configured(self, key: &str, value: &str) -> Stage {
+        self.git(&["config", "--add", key, value]);
+        self.reopened()
+    }
+
+    /// Makes an agent.
+    pub fn spawn(&self, agent: &str, origin: &SpawnOrigin) -> AgentName {
+        let agent = name(agent);
+        let briefing = Briefing::of_text("x").to_object().expect("it is short");
+        spawn(&self.space, &agent, &briefing, origin).expect("the name is free");
+        agent
+    }
+
+    /// Commits a file on the branch of an agent, as somebody does who is no session.
+    pub fn commit(&self, agent: &AgentName, file: &str, text: &str) -> Oid {
+        let edit = Edit::Write { content: text.as_bytes().to_vec(), mode: FileMode::Plain };
+        let draft = CommitDraft {
+            message: format!("Write {file}"),
+            kind: None,
+            fields: agentic_model::Map::new(),
+            source: TreeSource::Edits([(file.to_owned(), edit)].into()),
+            capture: TraceBinding::Nothing,
+            expect: None,
+            emptiness: Emptiness::Allowed,
+            asker: None,
+        };
+        commit(&self.space, agent, &draft).expect("there is room").commit
     }
 
     /// Says what a session of a script begins with, which may perform everything unasked.
@@ -73,6 +162,23 @@ impl Stage {
         agentic_session::start(&self.space, self.begin(source)).expect("it starts")
     }
 
+    /// Starts a script under a key, as an agent.
+    pub fn start_as(&self, agent: &AgentName, key: &str, source: &str) -> SessionId {
+        let begin = Begin { agent: agent.clone(), key: key.to_owned(), ..self.begin(source) };
+        agentic_session::start(&self.space, begin).expect("it starts")
+    }
+
+    /// Starts a script that may perform nothing unasked.
+    pub fn start_asking(&self, source: &str) -> SessionId {
+        let begin = Begin { allow: Vec::new(), ..self.begin(source) };
+        agentic_session::start(&self.space, begin).expect("it starts")
+    }
+
+    /// Goes on with a session.
+    pub fn resume(&self, id: &SessionId) {
+        agentic_session::resume(&self.space, id).expect("it goes on");
+    }
+
     /// Returns how a session stands.
     pub fn state(&self, id: &SessionId) -> SessionState {
         self.space.session(id).expect("its records are sound").state
@@ -81,6 +187,11 @@ impl Stage {
     /// Returns what a session came to.
     pub fn result(&self, id: &SessionId) -> Option<Value> {
         self.space.session(id).expect("its records are sound").result
+    }
+
+    /// Returns with what code a session failed, if it did.
+    pub fn failure(&self, id: &SessionId) -> Option<String> {
+        self.space.session(id).expect("its records are sound").failure.map(|failure| failure.code)
     }
 
     /// Returns the only hold of all sessions.
@@ -99,21 +210,52 @@ impl Stage {
     pub fn answer(&self, draft: &DecisionDraft) -> Result<DecisionOutcome> {
         let hold = self.only_hold();
         let decided = decide(&self.space, &hold, draft)?;
-        agentic_session::resume(&self.space, &hold.hold.session).expect("it goes on");
+        self.resume(&hold.hold.session);
         Ok(decided)
+    }
+
+    /// Lists the texts that wait in the trace of the agent.
+    pub fn told(&self) -> Vec<String> {
+        let entries = self.space.pending_trace(&self.agent).expect("it can be read");
+        entries.iter().filter_map(|entry| entry.body.as_text().map(str::to_owned)).collect()
+    }
+
+    /// Returns the file of the log of a session, while it is not over.
+    pub fn log_file(&self, id: &SessionId) -> PathBuf {
+        let id = id.to_string();
+        let folder = self.path(".git/agentic/session/open").join(&id[..2]).join(&id);
+        folder.join("log/00000000.log")
     }
 }
 
-fn open(folder: &TempDir, clock: Clock) -> SessionSpace {
+/// Breaks something off at its first step, at its second and so on, each time on a stage of its own,
+/// until it comes through; then looks at what is left as another process finds it.
+pub fn walk(prepare: impl Fn() -> Stage, act: impl Fn(&Stage), look: impl Fn(&Stage, u64)) {
+    for step in 1..=STEPS_MAX {
+        let stage = prepare();
+        let ((), is_broken_off) = failing_at("*", step, || act(&stage));
+        look(&stage.reopened(), step);
+        if !is_broken_off {
+            assert!(step > 1, "no step is marked: the walk would prove nothing");
+            return;
+        }
+    }
+    panic!("it never comes through");
+}
+
+fn open(folder: &TempDir, clock: Clock, options: SessionOptions) -> SessionSpace {
     let space = agentic_space::Options { clock, durability: None };
-    let options = SessionOptions { space, ..SessionOptions::default() };
-    SessionSpace::open(folder.path(), options).expect("it is a repository")
+    SessionSpace::open(folder.path(), SessionOptions { space, ..options })
+        .expect("it is a repository")
 }
 
 /// A clock that stands at a number of seconds after some moment.
 pub fn second(seconds: i64) -> Clock {
-    Clock::Fixed(Instant::from_millis(1_800_000_000_000 + seconds * 1000))
+    Clock::Fixed(Instant::from_millis(EPOCH_MS + seconds * 1000))
 }
+
+/// The moment from which [`second`] counts, in milliseconds.
+pub const EPOCH_MS: i64 = 1_800_000_000_000;
 
 /// Makes the draft of a decision by Alice that says nothing else.
 pub fn draft(action: Action) -> DecisionDraft {
@@ -128,4 +270,14 @@ pub fn draft(action: Action) -> DecisionDraft {
         shown: None,
         accepts: None,
     }
+}
+
+/// Makes one by somebody else.
+pub fn by(principal: &str, action: Action) -> DecisionDraft {
+    DecisionDraft { principal: principal.to_owned(), ..draft(action) }
+}
+
+/// Makes one with a value.
+pub fn with(value: Value, action: Action) -> DecisionDraft {
+    DecisionDraft { value: Some(value), ..draft(action) }
 }
