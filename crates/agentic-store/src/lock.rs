@@ -8,6 +8,10 @@
 //! The kernel wakes all who wait and gives the lock to whoever comes first, which is mostly the one
 //! that just gave it back. So whoever has to wait does so behind a turnstile: a second lock that is
 //! held while waiting for the first. Where there is a turnstile, nobody passes by it.
+//!
+//! To close the file gives the lock back only once nobody has it open any more, and a program that
+//! another thread starts has all files of this process for a moment. So the lock is given back by itself,
+//! but for one that programs were let in on.
 
 mod wait;
 
@@ -15,6 +19,7 @@ use std::fs::{File, OpenOptions};
 use std::io::Read as _;
 use std::os::unix::fs::{FileExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::error::{FileError, RefError};
 use crate::{Error, Result, file};
@@ -32,7 +37,10 @@ const NOTE_END: &str = "end";
 #[derive(Debug)]
 #[must_use = "the lock is given back at once when it is not kept"]
 pub struct Lock {
-    opened: LockFile,
+    /// Nothing once it was given back with its file still open.
+    opened: Option<LockFile>,
+    /// Whether a program may hold it too: then it is free when the last of them has gone.
+    is_shared: AtomicBool,
 }
 
 /// A lock file that is open and not held, so that the next take is quick.
@@ -107,7 +115,7 @@ impl LockFile {
     }
 
     fn held(self, git_dir: &Path) -> Result<Lock> {
-        let lock = Lock { opened: self };
+        let lock = Lock { opened: Some(self), is_shared: AtomicBool::new(false) };
         lock.clean_up_after_dead_holder(git_dir)?;
         Ok(lock)
     }
@@ -141,7 +149,7 @@ impl Lock {
 
     /// Returns where the lock file is.
     pub fn path(&self) -> &Path {
-        &self.opened.path
+        &self.opened().path
     }
 
     /// Returns the lock's file once more: a program that inherits it holds the lock as well.
@@ -149,14 +157,20 @@ impl Lock {
     /// # Errors
     /// Fails when the process may open no more files.
     pub fn share(&self) -> Result<File> {
-        let LockFile { file, path, .. } = &self.opened;
+        let LockFile { file, path, .. } = self.opened();
+        self.is_shared.store(true, Ordering::Relaxed);
         file.try_clone().map_err(Error::io("open", path))
     }
 
     /// Gives the lock back and keeps its file open; nothing if it could not be given back but by
     /// closing it.
-    pub(crate) fn give_back(self) -> Option<LockFile> {
-        self.opened.file.unlock().is_ok().then_some(self.opened)
+    pub(crate) fn give_back(mut self) -> Option<LockFile> {
+        let opened = self.opened.take()?;
+        opened.file.unlock().is_ok().then_some(opened)
+    }
+
+    fn opened(&self) -> &LockFile {
+        self.opened.as_ref().expect("BUG: what was given back is used no more")
     }
 
     /// Lets git lock some refs for this holder while `work` runs. The note of their names goes however
@@ -215,7 +229,7 @@ impl Lock {
     }
 
     fn overwrite(&self, bytes: &[u8]) -> Result<()> {
-        let LockFile { file, path, .. } = &self.opened;
+        let LockFile { file, path, .. } = self.opened();
         file.write_all_at(bytes, 0).map_err(Error::io("write", path))
     }
 
@@ -233,7 +247,7 @@ impl Lock {
     /// Reads the note of a holder that died. One that was never finished does not count: its locks
     /// were never taken.
     fn note(&self) -> Result<Option<String>> {
-        let LockFile { file, path, .. } = &self.opened;
+        let LockFile { file, path, .. } = self.opened();
         let mut note = vec![0; NOTE_BYTES];
         let n_read = file.read_at(&mut note, 0).map_err(Error::io("read", path))?;
         if !note[..n_read].starts_with(NOTE_BEGIN) {
@@ -245,6 +259,17 @@ impl Lock {
         let Ok(text) = String::from_utf8(note) else { return Ok(None) };
         let end = text.find(&format!("\n{NOTE_END}\n"));
         Ok(end.map(|end| text[..end].to_owned()))
+    }
+}
+
+impl Drop for Lock {
+    fn drop(&mut self) {
+        if let Some(opened) =
+            self.opened.as_ref().filter(|_| !self.is_shared.load(Ordering::Relaxed))
+        {
+            // Where that fails it is given back when the file is closed.
+            let _ = opened.file.unlock();
+        }
     }
 }
 
@@ -345,6 +370,30 @@ mod tests {
         let held = Lock::take(&path, dir.path()).expect("free");
         assert!(Lock::try_take(&path, dir.path()).expect("readable").is_none());
         drop(held);
+        assert!(Lock::try_take(&path, dir.path()).expect("readable").is_some());
+    }
+
+    #[test]
+    fn a_lock_is_free_although_a_program_has_its_file_by_accident() {
+        let dir = tempfile::tempdir().expect("a temporary folder");
+        let path = dir.path().join("alice");
+        let held = Lock::take(&path, dir.path()).expect("free");
+        // What a program has of us between its fork and its first own step.
+        let copied = held.opened().file.try_clone().expect("few files are open");
+        drop(held);
+        assert!(Lock::try_take(&path, dir.path()).expect("readable").is_some());
+        drop(copied);
+    }
+
+    #[test]
+    fn a_lock_that_a_program_was_let_in_on_is_free_when_that_has_gone() {
+        let dir = tempfile::tempdir().expect("a temporary folder");
+        let path = dir.path().join("alice");
+        let held = Lock::take(&path, dir.path()).expect("free");
+        let shared = held.share().expect("few files are open");
+        drop(held);
+        assert!(Lock::try_take(&path, dir.path()).expect("readable").is_none());
+        drop(shared);
         assert!(Lock::try_take(&path, dir.path()).expect("readable").is_some());
     }
 
