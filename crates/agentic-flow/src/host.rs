@@ -204,8 +204,10 @@ fn hold(
         request_options.insert("schema".to_owned(), given);
     }
     let mut decision = ask_value(world, context, HOLD, Value::Map(payload), request_options)?;
-    if let Some(mut decision) = decision.write_lock::<rhai::Map>() {
-        // Who decided is told to those who ask by `request`.
+    if !world.tells_who_decided()
+        && let Some(mut decision) = decision.write_lock::<rhai::Map>()
+    {
+        // Such a script has gone on without; what it asked since may hold the whole decision.
         decision.remove("principal");
     }
     Ok(decision)

@@ -6,7 +6,7 @@
 //! | call | does |
 //! | --- | --- |
 //! | `request(kind, payload)`, `request(kind, payload, #{timeout_ms, schema})` | asks, and gives the answer |
-//! | `hold(question)`, `hold(question, #{schema, payload, assignees, deadline, …})` | asks a human; gives the decision, a map of `action` and `value`; `request("hold", #{question, …})` gives its `principal` too |
+//! | `hold(question)`, `hold(question, #{schema, payload, assignees, deadline, …})` | asks a human; gives the decision, a map of `action`, `value` and `principal` |
 //! | `suspend(tag)` | waits for a value from outside |
 //! | `exec(command)`, `commit(#{…})`, `spawn(#{…})` | ask for effects of these kinds |
 //! | `sleep(millis)` | waits |

@@ -2,7 +2,7 @@
 //! catches. They are part of the meaning of the language: changing one raises [`SEMANTICS`].
 
 /// The version of the meaning of flows, recorded in every session.
-pub const SEMANTICS: u32 = 2;
+pub const SEMANTICS: u32 = 3;
 
 /// The oldest version that sessions can still go on with.
 pub const SEMANTICS_OLDEST: u32 = 1;

@@ -15,6 +15,9 @@ use crate::context::ScopeStack;
 use crate::limits::{EVENTS_MAX, LIMIT, WORK_MAX};
 use crate::strand::Baton;
 
+/// The version since which `hold` tells who decided.
+const PRINCIPAL_SINCE: u32 = 3;
+
 /// How a branch ended.
 pub(crate) type BranchOutcome = Result<Dynamic, Box<EvalAltResult>>;
 
@@ -96,6 +99,11 @@ impl FlowWorld {
             semantics,
             loop_variables: RefCell::default(),
         }
+    }
+
+    /// Says whether `hold` tells who decided.
+    pub(crate) fn tells_who_decided(&self) -> bool {
+        self.semantics >= PRINCIPAL_SINCE
     }
 
     /// Takes note of the closures of a script.

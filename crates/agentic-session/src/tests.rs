@@ -123,6 +123,20 @@ fn a_session_of_an_earlier_version_goes_on_as_it_did() {
 }
 
 #[test]
+fn a_session_of_before_is_not_told_who_decided() {
+    let (_folder, space, agent) = space_with_an_agent();
+    for (semantics, told) in [(2, false), (3, true)] {
+        let source = format!("\"principal\" in hold(\"Go on?\") // {semantics}");
+        let engine = Engine { semantics, ..rhai().engine() };
+        let id = session_of(&space, &agent, &source, engine);
+        decide_open(&space, &id, Action::Approve);
+        resume(&space, &id).expect("its version still runs");
+        let summary = space.session(&id).expect("its records are sound");
+        assert_eq!(summary.result, Some(Value::Bool(told)), "{semantics}");
+    }
+}
+
+#[test]
 fn an_open_hold_that_nobody_could_ask_any_more_keeps_its_meaning_and_is_named() {
     let (_folder, space, agent) = space_with_an_agent();
     let source = "hold(\"Go on?\", #{quorum: #{ned: 2}}).action";
