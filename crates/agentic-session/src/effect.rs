@@ -351,9 +351,18 @@ fn ensure_agent(
     let from = payload.get("from").and_then(Value::as_text);
     let from = from.map(AgentName::parse).transpose().map_err(|error| bad(&error.to_string()))?;
     let origin = SpawnOrigin::Agent(from.unwrap_or_else(|| session.started().agent.clone()));
-    let spawned = spawn_for(space, &name, &briefing, &origin, Some(asker.clone()))?;
-    spawned.written.visible()?;
-    Ok(name)
+    match spawn_for(space, &name, &briefing, &origin, Some(asker.clone())) {
+        // What an attempt had decided before has become visible only now.
+        Err(agentic_space::Error::Agent(AgentError::Exists { .. }))
+            if find_by_request(space, &name, &id)?.is_some() =>
+        {
+            Ok(name)
+        }
+        spawned => {
+            spawned?.written.visible()?;
+            Ok(name)
+        }
+    }
 }
 
 /// Returns the names that the agent of a request may have, best first: the one that was asked for,
