@@ -192,7 +192,12 @@ pub fn cancel(
         return Err(Error::Session(SessionError::Over { id: id.short() }));
     }
     let cancel = CancelRecord { who: who.to_owned(), why: why.to_owned(), mode };
-    let Some(mut driver) = inbox::send(space, id, Letter::Cancel(cancel))? else { return Ok(()) };
+    let sent = inbox::send(space, id, Letter::Cancel(cancel));
+    if let Err(Error::Session(SessionError::Over { .. })) = sent {
+        // Its program has ended, but what a crash left of the end may still be open.
+        resume(space, id)?;
+    }
+    let Some(mut driver) = sent? else { return Ok(()) };
     driver.run()?;
     let start = driver.session().started().clone();
     drop(driver);
