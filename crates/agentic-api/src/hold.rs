@@ -1,6 +1,6 @@
 //! Which hold a text names, and what is said of one that was decided before.
 
-use agentic_model::Oid;
+use agentic_model::{Oid, Value};
 use agentic_replay::{RequestId, SessionId};
 use agentic_session::decide::Decision;
 use agentic_session::engine::request_at;
@@ -37,6 +37,8 @@ pub(crate) struct EarlierDecision {
     /// The decision.
     pub(crate) decision: Option<Box<Decision>>,
     cancelled_by: Option<String>,
+    /// What an approval without a value gave.
+    pub(crate) subject: Option<Value>,
 }
 
 impl HoldName<'_> {
@@ -55,8 +57,15 @@ impl HoldName<'_> {
         };
         Ok(match named {
             NamedRequest::Open(pending) => FoundHold::Open(pending),
-            NamedRequest::Decided { session, id, commit, decision, cancelled_by } => {
-                FoundHold::Closed(EarlierDecision { session, id, commit, decision, cancelled_by })
+            NamedRequest::Decided { session, id, commit, decision, cancelled_by, subject } => {
+                FoundHold::Closed(EarlierDecision {
+                    session,
+                    id,
+                    commit,
+                    decision,
+                    cancelled_by,
+                    subject,
+                })
             }
         })
     }

@@ -18,7 +18,7 @@ use agentic_store::journal::{BranchMove, DECIDE, KeptObject, NotesEdit, Transact
 
 pub use crate::action::{Action, ApprovalScope};
 pub use crate::admission::check;
-pub use crate::decision::{COMMAND_LINE, Decision};
+pub use crate::decision::{COMMAND_LINE, Decision, GivenAnswer};
 pub use crate::draft::{DecisionDraft, ShownQuestion, VALUE_BYTES_MAX};
 use crate::error::{DecisionError, RequestError};
 use crate::hold::{PendingHold, cancelled_by, winner};
@@ -100,11 +100,10 @@ pub fn decide(
             Ok(DecisionOutcome { commit, decision, session: hold.session, written })
         }
         WrittenDecision::Before { commit, decision: earlier } => {
-            let same = earlier.principal == decision.principal
-                && earlier.action == decision.action
-                && earlier.scope() == decision.scope()
-                && earlier.value == decision.value;
-            if same {
+            let (action, value) = (draft.action, draft.value.as_ref());
+            let answer =
+                GivenAnswer { action, value, scope: draft.scope, principal: &draft.principal };
+            if earlier.is_repeated_by(answer, policy.subject.as_ref()) {
                 let written = WriteNotices::default();
                 return Ok(DecisionOutcome {
                     commit,

@@ -2,7 +2,7 @@
 
 use agentic_model::commit::{Claims, OpenFields};
 use agentic_model::{Cid, Instant, Map, Oid, Value, canonical};
-use agentic_replay::{Hold, OpenHold, RequestAnswer, RequestId, Withdrawn};
+use agentic_replay::{Hold, HoldReason, OpenHold, RequestAnswer, RequestId, Withdrawn};
 use agentic_store::user_id;
 
 use crate::action::{Action, ApprovalScope};
@@ -36,7 +36,33 @@ pub struct Decision {
     pub request: RequestId,
 }
 
+/// An answer that somebody gives, to be held against the decision that there is.
+#[derive(Debug, Clone, Copy)]
+pub struct GivenAnswer<'a> {
+    /// What it does.
+    pub action: Action,
+    /// The value, where one was given.
+    pub value: Option<&'a Value>,
+    /// For how long it is to count.
+    pub scope: ApprovalScope,
+    /// Who gives it.
+    pub principal: &'a str,
+}
+
 impl Decision {
+    /// Tells whether somebody gives the same answer once more. An approval without a value gives what
+    /// was to be approved.
+    pub fn is_repeated_by(&self, answer: GivenAnswer<'_>, subject: Option<&Value>) -> bool {
+        let offered = subject.filter(|_| answer.action == Action::Approve);
+        // A commit records no value as null.
+        let is_some = |value: &&Value| **value != Value::Null;
+        let value = answer.value.or(offered).filter(is_some);
+        answer.action == self.action
+            && value == self.value.as_ref().filter(is_some)
+            && Some(answer.scope) == self.scope()
+            && answer.principal == self.principal
+    }
+
     /// Returns the message of the commit: why, or in short what.
     pub(crate) fn message(&self) -> String {
         if !self.rationale.trim().is_empty() {
@@ -156,6 +182,14 @@ impl Decision {
             None => Some(ApprovalScope::Once),
             Some(scope) => ApprovalScope::parse(scope.as_text()?),
         }
+    }
+
+    /// Returns what was to be approved by a request with this payload, as far as this decides a hold of
+    /// a program: what an effect is given is nothing that anybody approves.
+    pub(crate) fn subject_of(&self, payload: &Value) -> Option<Value> {
+        let reason = self.record.get("reason").and_then(Value::as_text);
+        let is_asked = reason.is_none_or(|reason| reason == HoldReason::Asked.name());
+        is_asked.then(|| Policy::of_payload(HoldReason::Asked, payload).subject).flatten()
     }
 
     /// Tells whether it answers this very question. An effect that is in doubt a second time is asked

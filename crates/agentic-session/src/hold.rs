@@ -219,6 +219,8 @@ pub enum NamedRequest {
         decision: Option<Box<Decision>>,
         /// Who told its session to stop, where that closed it.
         cancelled_by: Option<String>,
+        /// What an approval without a value gave.
+        subject: Option<Value>,
     },
 }
 
@@ -328,6 +330,7 @@ fn decided(
     }
     let commit = asked.decision();
     let decision = commit.and_then(|commit| Decision::of_commit(space, commit).ok().flatten());
+    let subject = decision.as_ref().and_then(|decision| decision.subject_of(&asked.payload));
     let decision = decision.map(Box::new);
     Some(NamedRequest::Decided {
         session: start.session,
@@ -335,6 +338,7 @@ fn decided(
         commit,
         decision,
         cancelled_by,
+        subject,
     })
 }
 
@@ -354,6 +358,7 @@ fn last_decided(space: &SessionSpace, agent: &str) -> Result<Option<NamedRequest
                 commit: Some(commit),
                 decision,
                 cancelled_by: None,
+                subject: policy.subject,
             }));
         }
     }

@@ -4,7 +4,7 @@ use agentic_model::{Instant, Value};
 use agentic_replay::SessionId;
 use agentic_replay::engine::{DurableEngine, RunDecision, RunId};
 use agentic_session::decide::{
-    Action, ApprovalScope, DecisionDraft, ShownQuestion, decide, proposed,
+    Action, ApprovalScope, DecisionDraft, GivenAnswer, ShownQuestion, decide, proposed,
 };
 use agentic_session::engine::EmbeddedEngine;
 use agentic_session::error::DecisionError;
@@ -234,10 +234,9 @@ impl Decide {
         let is_named = self.node.is_some() || self.request.contains('.');
         let is_same = match (&self.answer, &earlier.decision) {
             (HoldAnswer::Act { action, value, scope }, Some(decision)) => {
-                *action == decision.action
-                    && *value == decision.value
-                    && Some(*scope) == decision.scope()
-                    && decision.principal == principal
+                let (action, value, scope) = (*action, value.as_ref(), *scope);
+                let answer = GivenAnswer { action, value, scope, principal };
+                decision.is_repeated_by(answer, earlier.subject.as_ref())
             }
             (HoldAnswer::Choice(_) | HoldAnswer::Accept { .. } | HoldAnswer::Act { .. }, _) => {
                 false

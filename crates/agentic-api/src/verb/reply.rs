@@ -117,7 +117,7 @@ fn open(space: &SessionSpace, answer: &ReplyAnswer) -> Result<PendingHold, Refus
             let is_named = answer.session.as_ref().is_none_or(|named| *named == session);
             if is_named { Ok(*pending) } else { Err(unknown().into()) }
         }
-        NamedRequest::Decided { session, id, commit, decision, cancelled_by } => {
+        NamedRequest::Decided { session, id, commit, decision, cancelled_by, subject: _ } => {
             let request = session.short_request(&id);
             let (principal, action) = winner(decision.as_deref(), cancelled_by.as_deref());
             let error = DecisionError::AlreadyDecided { request, principal, action, commit };

@@ -4,7 +4,7 @@ use agentic_model::commit::{Claims, OpenFields};
 use agentic_model::{Kind, Map, Value};
 use agentic_replay::{Hold, HoldReason, Request, RequestId, Withdrawn};
 
-use super::{COMMAND_LINE, Decision, VERSION};
+use super::{COMMAND_LINE, Decision, GivenAnswer, VERSION};
 use crate::action::{Action, ApprovalScope};
 use crate::decide::{DecisionDraft, Policy, ShownQuestion};
 use crate::tests::{at, data, decision_of, draft_of, hold_of, oid, space_with_an_agent};
@@ -172,6 +172,55 @@ fn a_head_is_named_only_where_one_is_known() {
     let decision = decision_of("user:ada", Action::Approve, None);
     assert_eq!(decision.clone().on(None).published(), None);
     assert_eq!(decision.on(Some("abc")).published(), Some("abc"));
+}
+
+/// Says whether an answer repeats a decision; `value` and `subject` are JSON.
+fn repeats(decision: &Decision, draft: &DecisionDraft, subject: Option<&str>) -> bool {
+    let answer = GivenAnswer {
+        action: draft.action,
+        value: draft.value.as_ref(),
+        scope: draft.scope,
+        principal: &draft.principal,
+    };
+    decision.is_repeated_by(answer, subject.map(data).as_ref())
+}
+
+#[test]
+fn the_same_answer_of_the_same_person_is_the_same_decision() {
+    let five = |action| DecisionDraft { value: Some(Value::Int(5)), ..draft_of(action) };
+    let decided = decision_of("user:alice", Action::Respond, Some(Value::Int(5)));
+    assert!(repeats(&decided, &five(Action::Respond), None));
+    for other in [
+        DecisionDraft { principal: "user:bob".to_owned(), ..five(Action::Respond) },
+        DecisionDraft { value: Some(Value::Int(6)), ..draft_of(Action::Respond) },
+        DecisionDraft { scope: ApprovalScope::RestOfSession, ..five(Action::Respond) },
+        five(Action::Edit),
+        draft_of(Action::Respond),
+    ] {
+        assert!(!repeats(&decided, &other, Some("5")), "{other:?}");
+    }
+}
+
+#[test]
+fn an_approval_without_a_value_repeats_one_of_what_was_offered() {
+    let plain = draft_of(Action::Approve);
+    let decided = |value| decision_of("user:alice", Action::Approve, value);
+    assert!(repeats(&decided(Some(Value::Int(5))), &plain, Some("5")));
+    assert!(!repeats(&decided(Some(Value::Int(6))), &plain, Some("5")), "another value was given");
+    assert!(repeats(&decided(None), &plain, None));
+    assert!(repeats(&decided(None), &plain, Some("null")), "a commit records no value as null");
+    let rejected = decision_of("user:alice", Action::Reject, None);
+    assert!(repeats(&rejected, &draft_of(Action::Reject), Some("5")), "nothing is offered to a no");
+}
+
+#[test]
+fn what_an_effect_is_given_is_nothing_to_approve() {
+    let payload = data(r#"{"argv":["true"],"payload":5}"#);
+    for (reason, subject) in [("asked", Some(5)), ("not-allowed", None), ("in-doubt", None)] {
+        let record = Map::from([("reason".to_owned(), Value::text(reason))]);
+        let decided = Decision { record, ..decision_of("user:ada", Action::Approve, None) };
+        assert_eq!(decided.subject_of(&payload), subject.map(Value::Int), "{reason}");
+    }
 }
 
 /// Writes the message of a commit that claims to be a decision.

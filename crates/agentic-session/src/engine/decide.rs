@@ -4,7 +4,7 @@ use agentic_model::{Oid, Value};
 use agentic_replay::engine::{CountedDecision, RunDecision, RunId};
 use agentic_replay::{HOLD, Path, RequestId, SessionId};
 
-use crate::decide::{self, Action, ApprovalScope, Decision, DecisionDraft};
+use crate::decide::{self, Action, ApprovalScope, Decision, DecisionDraft, GivenAnswer};
 use crate::error::{DecisionError, RequestError};
 use crate::go_on;
 use crate::hold::{Filter, NamedRequest, PendingHold, find_hold, pending, winner};
@@ -18,12 +18,13 @@ pub(super) fn decide(
     decision: &RunDecision,
 ) -> Result<CountedDecision> {
     let (action, value) = action_of(&decision.choice);
+    let actor = decision.actor.as_str();
     let pending = match named(space, id, decision)? {
         NamedRequest::Open(pending) => pending,
-        NamedRequest::Decided { session, id, commit, decision: earlier, cancelled_by } => {
-            let earlier = earlier.map(|made| *made);
-            let earlier = EarlierAnswer { session, id, commit, decision: earlier, cancelled_by };
-            return repeated(space, earlier, action, value, &decision.actor);
+        NamedRequest::Decided { session, id, commit, decision: made, cancelled_by, subject } => {
+            let decision = made.map(|made| *made);
+            let earlier = EarlierAnswer { session, id, commit, decision, cancelled_by, subject };
+            return repeated(space, earlier, action, value, actor);
         }
     };
     let session = pending.hold.session;
@@ -60,12 +61,13 @@ pub(super) fn decide(
                     commit,
                     decision: made,
                     cancelled_by,
+                    subject,
                 }) = named
                 {
-                    let made = made.map(|made| *made);
+                    let decision = made.map(|made| *made);
                     let earlier =
-                        EarlierAnswer { session, id, commit, decision: made, cancelled_by };
-                    return repeated(space, earlier, action, draft.value, &decision.actor);
+                        EarlierAnswer { session, id, commit, decision, cancelled_by, subject };
+                    return repeated(space, earlier, action, draft.value, actor);
                 }
             }
             Err(error)
@@ -136,6 +138,8 @@ struct EarlierAnswer {
     commit: Option<Oid>,
     decision: Option<Decision>,
     cancelled_by: Option<String>,
+    /// What an approval without a value gave.
+    subject: Option<Value>,
 }
 
 /// Says who was first; the same person repeating the same choice succeeds.
@@ -146,11 +150,12 @@ fn repeated(
     value: Option<Value>,
     actor: &str,
 ) -> Result<CountedDecision> {
-    let EarlierAnswer { session, id, commit, decision, cancelled_by } = earlier;
+    let EarlierAnswer { session, id, commit, decision, cancelled_by, subject } = earlier;
     let request = session.short_request(&id);
+    let (value, scope) = (value.as_ref(), ApprovalScope::Once);
+    let answer = GivenAnswer { action, value, scope, principal: actor };
     if let (Some(decision), Some(commit)) = (&decision, commit)
-        && (decision.action, &decision.value) == (action, &value)
-        && decision.principal == actor
+        && decision.is_repeated_by(answer, subject.as_ref())
     {
         return Ok(CountedDecision {
             run: RunId::new(session.to_string()),
