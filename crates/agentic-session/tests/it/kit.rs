@@ -214,6 +214,30 @@ impl Stage {
         Ok(decided)
     }
 
+    /// Copies the repository as it is, as a clone that has everything.
+    pub fn copied(&self) -> Stage {
+        let folder = temporary_folder();
+        let all = format!("{}/.", self.root().display());
+        let done = Command::new("cp").args(["-a", &all]).arg(folder.path()).status();
+        assert!(done.is_ok_and(|status| status.success()), "a folder is copied");
+        let space = open(&folder, Clock::System, SessionOptions::default());
+        Stage { folder, space, agent: self.agent.clone() }
+    }
+
+    /// Takes the branch of the agent over from another repository, as a push would bring it.
+    pub fn take_branch_of(&self, other: &Stage) {
+        let from = other.root().display().to_string();
+        self.git(&["fetch", "--quiet", &from, "+agents/alice:agents/alice"]);
+    }
+
+    /// Makes a pipe with a name, at which tests and programs wait for each other.
+    pub fn pipe(&self, file: &str) -> PathBuf {
+        let path = self.path(file);
+        let made = Command::new("mkfifo").arg(&path).status();
+        assert!(made.is_ok_and(|status| status.success()), "a pipe is made");
+        path
+    }
+
     /// Lists the texts that wait in the trace of the agent.
     pub fn told(&self) -> Vec<String> {
         let entries = self.space.pending_trace(&self.agent).expect("it can be read");
