@@ -1,11 +1,8 @@
 //! Which hold a text names, and what is said of one that was decided before.
 
-use agentic_model::{Oid, Value};
-use agentic_replay::{RequestId, SessionId};
-use agentic_session::decide::Decision;
 use agentic_session::engine::request_at;
 use agentic_session::error::DecisionError;
-use agentic_session::hold::{NamedRequest, PendingHold, find_hold, winner};
+use agentic_session::hold::{DecidedRequest, NamedRequest, PendingHold, find_hold, winner};
 use agentic_session::{Error, SessionSpace, find_run};
 
 use crate::Refusal;
@@ -28,18 +25,7 @@ pub(crate) enum FoundHold {
 }
 
 /// What was decided before.
-pub(crate) struct EarlierDecision {
-    /// The session.
-    pub(crate) session: SessionId,
-    id: RequestId,
-    /// The commit, if it was decided by one that can be read.
-    pub(crate) commit: Option<Oid>,
-    /// The decision.
-    pub(crate) decision: Option<Box<Decision>>,
-    cancelled_by: Option<String>,
-    /// What an approval without a value gave.
-    pub(crate) subject: Option<Value>,
-}
+pub(crate) struct EarlierDecision(pub(crate) Box<DecidedRequest>);
 
 impl HoldName<'_> {
     /// Finds the hold that is meant.
@@ -57,16 +43,7 @@ impl HoldName<'_> {
         };
         Ok(match named {
             NamedRequest::Open(pending) => FoundHold::Open(pending),
-            NamedRequest::Decided { session, id, commit, decision, cancelled_by, subject } => {
-                FoundHold::Closed(EarlierDecision {
-                    session,
-                    id,
-                    commit,
-                    decision,
-                    cancelled_by,
-                    subject,
-                })
-            }
+            NamedRequest::Decided(earlier) => FoundHold::Closed(EarlierDecision(earlier)),
         })
     }
 
@@ -82,14 +59,14 @@ impl HoldName<'_> {
 impl EarlierDecision {
     /// Returns the name of the request.
     pub(crate) fn request(&self) -> String {
-        self.session.short_request(&self.id)
+        self.0.session.short_request(&self.0.id)
     }
 
     /// Says who was first, or that nobody was in time.
     pub(crate) fn refusal(self, space: &SessionSpace) -> Refusal {
         let request = self.request();
-        let EarlierDecision { commit, decision, cancelled_by, .. } = self;
-        let (principal, action) = winner(decision.as_deref(), cancelled_by.as_deref());
+        let DecidedRequest { commit, decision, cancelled_by, .. } = *self.0;
+        let (principal, action) = winner(decision.as_ref(), cancelled_by.as_deref());
         let error = match action {
             "expire" => {
                 let recorded = decision.as_ref().and_then(|decision| decision.deadline());

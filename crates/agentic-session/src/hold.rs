@@ -208,20 +208,24 @@ pub enum NamedRequest {
     /// An open hold.
     Open(Box<PendingHold>),
     /// A request that was decided.
-    Decided {
-        /// The session.
-        session: SessionId,
-        /// The id of the request.
-        id: RequestId,
-        /// The commit, if it was decided by one that can be read.
-        commit: Option<Oid>,
-        /// The decision.
-        decision: Option<Box<Decision>>,
-        /// Who told its session to stop, where that closed it.
-        cancelled_by: Option<String>,
-        /// What an approval without a value gave.
-        subject: Option<Value>,
-    },
+    Decided(Box<DecidedRequest>),
+}
+
+/// A request that was decided, and by whom.
+#[derive(Debug, Clone, PartialEq)]
+pub struct DecidedRequest {
+    /// The session.
+    pub session: SessionId,
+    /// The id of the request.
+    pub id: RequestId,
+    /// The commit, if it was decided by one that can be read.
+    pub commit: Option<Oid>,
+    /// The decision.
+    pub decision: Option<Decision>,
+    /// Who told its session to stop, where that closed it.
+    pub cancelled_by: Option<String>,
+    /// What an approval without a value gave.
+    pub subject: Option<Value>,
 }
 
 /// Says who closed a hold and how: whoever decided, whoever told its session to stop, or the session
@@ -269,7 +273,10 @@ pub fn find_hold(space: &SessionSpace, text: &str) -> Result<NamedRequest> {
         let filter = Filter { agent: Some(agent), ..Filter::default() };
         let mut open = pending(space, &filter)?;
         return match open.len() {
-            0 => last_decided(space, text)?.ok_or_else(unknown),
+            0 => {
+                let decided = last_decided(space, text)?.ok_or_else(unknown)?;
+                Ok(NamedRequest::Decided(Box::new(decided)))
+            }
             1 => Ok(NamedRequest::Open(Box::new(open.remove(0)))),
             _ => {
                 let id =
@@ -295,7 +302,10 @@ pub fn find_hold(space: &SessionSpace, text: &str) -> Result<NamedRequest> {
     let [asked] = named.as_slice() else { return Err(unknown()) };
     match holds.into_iter().find(|hold| hold.id == asked.id) {
         Some(hold) => open(space, &journal, hold),
-        None => decided(space, &journal, asked).ok_or_else(unknown),
+        None => {
+            let decided = decided(space, &journal, asked).ok_or_else(unknown)?;
+            Ok(NamedRequest::Decided(Box::new(decided)))
+        }
     }
 }
 
@@ -322,7 +332,7 @@ fn decided(
     space: &SessionSpace,
     journal: &RecordChain,
     asked: &AskedRequest,
-) -> Option<NamedRequest> {
+) -> Option<DecidedRequest> {
     let cancelled_by = cancelled_by(journal, &asked.path);
     let start = journal.start();
     if asked.answer.is_none() && (cancelled_by.is_none() || start.allows(&asked.kind)) {
@@ -331,19 +341,12 @@ fn decided(
     let commit = asked.decision();
     let decision = commit.and_then(|commit| Decision::of_commit(space, commit).ok().flatten());
     let subject = decision.as_ref().and_then(|decision| decision.subject_of(&asked.payload));
-    let decision = decision.map(Box::new);
-    Some(NamedRequest::Decided {
-        session: start.session,
-        id: asked.id,
-        commit,
-        decision,
-        cancelled_by,
-        subject,
-    })
+    let (session, id) = (start.session, asked.id);
+    Some(DecidedRequest { session, id, commit, decision, cancelled_by, subject })
 }
 
 /// Finds what was decided last in the session that an agent's name stands for.
-fn last_decided(space: &SessionSpace, agent: &str) -> Result<Option<NamedRequest>> {
+fn last_decided(space: &SessionSpace, agent: &str) -> Result<Option<DecidedRequest>> {
     let Ok(session) = space.find_session(agent) else { return Ok(None) };
     let journal = read_journal(space, &session)?;
     for hold in summary::holds(space, &journal)? {
@@ -351,14 +354,15 @@ fn last_decided(space: &SessionSpace, agent: &str) -> Result<Option<NamedRequest
         let policy = Policy::of_payload(hold.reason, &hold.payload);
         let found = trust::find(space, journal.start(), &hold.id, Look::Free)?.counted;
         if let Some((commit, decision)) = policy.settle(&found) {
-            let decision = Some(Box::new(decision.clone()));
-            return Ok(Some(NamedRequest::Decided {
+            let (commit, decision) = (Some(commit), Some(decision.clone()));
+            let (id, cancelled_by, subject) = (hold.id, None, policy.subject);
+            return Ok(Some(DecidedRequest {
                 session,
-                id: hold.id,
-                commit: Some(commit),
+                id,
+                commit,
                 decision,
-                cancelled_by: None,
-                subject: policy.subject,
+                cancelled_by,
+                subject,
             }));
         }
     }

@@ -232,24 +232,25 @@ impl Decide {
     ) -> Result<RecordedDecision, Refusal> {
         // The name of an agent does not say which question was meant.
         let is_named = self.node.is_some() || self.request.contains('.');
-        let is_same = match (&self.answer, &earlier.decision) {
+        let decided = &*earlier.0;
+        let is_same = match (&self.answer, &decided.decision) {
             (HoldAnswer::Act { action, value, scope }, Some(decision)) => {
                 let (action, value, scope) = (*action, value.as_ref(), *scope);
                 let answer = GivenAnswer { action, value, scope, principal };
-                decision.is_repeated_by(answer, earlier.subject.as_ref())
+                decision.is_repeated_by(answer, decided.subject.as_ref())
             }
             (HoldAnswer::Choice(_) | HoldAnswer::Accept { .. } | HoldAnswer::Act { .. }, _) => {
                 false
             }
         };
-        match (&earlier.decision, earlier.commit) {
+        match (&decided.decision, decided.commit) {
             (Some(decision), Some(commit)) if is_named && is_same => Ok(RecordedDecision {
                 action: decision.action.name().to_owned(),
                 commit: commit.to_string(),
                 notices: Vec::new(),
                 request: earlier.request(),
                 principal: decision.principal.clone(),
-                session: earlier.session,
+                session: decided.session,
                 then: AfterDecision::Leave,
                 spoken_as: HoldLanguage::Session,
             }),

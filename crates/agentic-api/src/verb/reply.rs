@@ -3,7 +3,7 @@
 use agentic_model::{Kind, Value, json};
 use agentic_session::decide::{ApprovalScope, DecisionDraft, check, decide};
 use agentic_session::error::{DecisionError, RequestError};
-use agentic_session::hold::{NamedRequest, PendingHold, find_hold, winner};
+use agentic_session::hold::{DecidedRequest, NamedRequest, PendingHold, find_hold, winner};
 use agentic_session::ticket::take_back;
 use agentic_session::{Error, SessionSpace, go_on};
 use schemars::JsonSchema;
@@ -117,9 +117,10 @@ fn open(space: &SessionSpace, answer: &ReplyAnswer) -> Result<PendingHold, Refus
             let is_named = answer.session.as_ref().is_none_or(|named| *named == session);
             if is_named { Ok(*pending) } else { Err(unknown().into()) }
         }
-        NamedRequest::Decided { session, id, commit, decision, cancelled_by, subject: _ } => {
+        NamedRequest::Decided(earlier) => {
+            let DecidedRequest { session, id, commit, decision, cancelled_by, .. } = *earlier;
             let request = session.short_request(&id);
-            let (principal, action) = winner(decision.as_deref(), cancelled_by.as_deref());
+            let (principal, action) = winner(decision.as_ref(), cancelled_by.as_deref());
             let error = DecisionError::AlreadyDecided { request, principal, action, commit };
             Err(Error::Decision(error).into())
         }

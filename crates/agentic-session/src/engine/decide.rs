@@ -1,13 +1,13 @@
 //! Decisions as pipelines speak of them: the node of a run, and a choice.
 
-use agentic_model::{Oid, Value};
+use agentic_model::Value;
 use agentic_replay::engine::{CountedDecision, RunDecision, RunId};
-use agentic_replay::{HOLD, Path, RequestId, SessionId};
+use agentic_replay::{HOLD, Path, SessionId};
 
-use crate::decide::{self, Action, ApprovalScope, Decision, DecisionDraft, GivenAnswer};
+use crate::decide::{self, Action, ApprovalScope, DecisionDraft, GivenAnswer};
 use crate::error::{DecisionError, RequestError};
 use crate::go_on;
-use crate::hold::{Filter, NamedRequest, PendingHold, find_hold, pending, winner};
+use crate::hold::{DecidedRequest, Filter, NamedRequest, PendingHold, find_hold, pending, winner};
 use crate::{Error, Result, SessionSpace};
 
 /// Decides a hold of a session.
@@ -21,11 +21,7 @@ pub(super) fn decide(
     let actor = decision.actor.as_str();
     let pending = match named(space, id, decision)? {
         NamedRequest::Open(pending) => pending,
-        NamedRequest::Decided { session, id, commit, decision: made, cancelled_by, subject } => {
-            let decision = made.map(|made| *made);
-            let earlier = EarlierAnswer { session, id, commit, decision, cancelled_by, subject };
-            return repeated(space, earlier, action, value, actor);
-        }
+        NamedRequest::Decided(earlier) => return repeated(space, *earlier, action, value, actor),
     };
     let session = pending.hold.session;
     let draft = DecisionDraft {
@@ -55,19 +51,8 @@ pub(super) fn decide(
                 // The session records the expiry and goes on; then it can be said who won.
                 go_on(space, &session)?;
                 let named = find_hold(space, &session.short_request(&pending.hold.id));
-                if let Ok(NamedRequest::Decided {
-                    session,
-                    id,
-                    commit,
-                    decision: made,
-                    cancelled_by,
-                    subject,
-                }) = named
-                {
-                    let decision = made.map(|made| *made);
-                    let earlier =
-                        EarlierAnswer { session, id, commit, decision, cancelled_by, subject };
-                    return repeated(space, earlier, action, draft.value, actor);
+                if let Ok(NamedRequest::Decided(earlier)) = named {
+                    return repeated(space, *earlier, action, draft.value, actor);
                 }
             }
             Err(error)
@@ -131,26 +116,15 @@ pub fn request_at(space: &SessionSpace, id: &SessionId, node: &str) -> Result<St
     }
 }
 
-/// What was decided before.
-struct EarlierAnswer {
-    session: SessionId,
-    id: RequestId,
-    commit: Option<Oid>,
-    decision: Option<Decision>,
-    cancelled_by: Option<String>,
-    /// What an approval without a value gave.
-    subject: Option<Value>,
-}
-
 /// Says who was first; the same person repeating the same choice succeeds.
 fn repeated(
     space: &SessionSpace,
-    earlier: EarlierAnswer,
+    earlier: DecidedRequest,
     action: Action,
     value: Option<Value>,
     actor: &str,
 ) -> Result<CountedDecision> {
-    let EarlierAnswer { session, id, commit, decision, cancelled_by, subject } = earlier;
+    let DecidedRequest { session, id, commit, decision, cancelled_by, subject } = earlier;
     let request = session.short_request(&id);
     let (value, scope) = (value.as_ref(), ApprovalScope::Once);
     let answer = GivenAnswer { action, value, scope, principal: actor };

@@ -3,7 +3,7 @@
 use agentic_replay::record::CancelMode;
 use agentic_session::decide::{Action, decide};
 use agentic_session::error::{DecisionError, SessionError};
-use agentic_session::hold::{NamedRequest, find_hold, winner};
+use agentic_session::hold::{DecidedRequest, NamedRequest, find_hold, winner};
 use agentic_session::{Error, SessionState, cancel};
 
 use crate::kit::{Stage, draft, walk};
@@ -87,12 +87,11 @@ fn a_decision_that_was_made_before_has_its_say() {
 #[test]
 fn a_script_that_is_told_to_stop_may_clean_up_and_ask_nobody() {
     let stage = Stage::new();
-    let source =
-        "try { hold(\"Go on?\") } catch (e) { exec([\"touch\", \"cleaned\"]); said = e.code } said";
+    let source = "let said = (); try { hold(\"Go on?\") } catch (e) { exec([\"touch\", \"cleaned\"]); said = e.code } said";
     let id = stage.start(source);
     cancel(&stage.space, &id, CancelMode::Cooperative, ALICE, "enough").expect("it stops");
     assert!(stage.path("cleaned").exists());
-    assert_eq!(stage.state(&id), SessionState::Done);
+    assert_eq!(stage.state(&id), SessionState::Cancelled, "whatever it came to");
     let stage = Stage::new();
     let id = stage.start("try { hold(\"Go on?\") } catch { hold(\"Really?\") }");
     cancel(&stage.space, &id, CancelMode::Cooperative, ALICE, "enough").expect("it stops");
@@ -131,9 +130,8 @@ fn who_stopped_a_session_has_closed_its_holds() {
     };
     assert!(["user:bob", "system:withdrawn"].contains(&principal.as_str()), "{principal}");
     let named = find_hold(&stage.space, &hold.hold.session.short_request(&hold.hold.id));
-    let Ok(NamedRequest::Decided { cancelled_by, decision, .. }) = named else {
-        panic!("{named:?}")
-    };
+    let Ok(NamedRequest::Decided(named)) = named else { panic!("{named:?}") };
+    let DecidedRequest { cancelled_by, decision, .. } = *named;
     assert_eq!(cancelled_by.as_deref(), Some("user:bob"));
-    assert_eq!(winner(decision.as_deref(), cancelled_by.as_deref()).0, "user:bob");
+    assert_eq!(winner(decision.as_ref(), cancelled_by.as_deref()).0, "user:bob");
 }

@@ -114,12 +114,6 @@ impl Stage {
         git(self.root(), arguments)
     }
 
-    /// Changes git's configuration here, and opens the space anew: it has read it before.
-    pub fn configured(self, key: &str, value: &str) -> Stage {
-        self.git(&["config", "--add", key, value]);
-        self.reopened()
-    }
-
     /// Makes an agent.
     pub fn spawn(&self, agent: &str, origin: &SpawnOrigin) -> AgentName {
         let agent = name(agent);
@@ -187,11 +181,6 @@ impl Stage {
     /// Returns what a session came to.
     pub fn result(&self, id: &SessionId) -> Option<Value> {
         self.space.session(id).expect("its records are sound").result
-    }
-
-    /// Returns with what code a session failed, if it did.
-    pub fn failure(&self, id: &SessionId) -> Option<String> {
-        self.space.session(id).expect("its records are sound").failure.map(|failure| failure.code)
     }
 
     /// Returns the only hold of all sessions.
