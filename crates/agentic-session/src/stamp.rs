@@ -86,8 +86,10 @@ impl FolderStamp {
     pub fn is_settled(&self) -> bool {
         let [modified, _, changed, ..] = self.0;
         let latest = u64::try_from(modified.max(changed)).unwrap_or_default() + 1;
-        let latest = SystemTime::UNIX_EPOCH + Duration::from_secs(latest);
-        SystemTime::now().duration_since(latest).is_ok_and(|since| since >= SETTLED_AFTER)
+        // Filesystems keep times beyond what the clock can count to.
+        let latest = SystemTime::UNIX_EPOCH.checked_add(Duration::from_secs(latest));
+        let since = latest.and_then(|latest| SystemTime::now().duration_since(latest).ok());
+        since.is_some_and(|since| since >= SETTLED_AFTER)
     }
 
     /// Returns it as bytes.
@@ -118,3 +120,6 @@ pub fn entries(folder: &Path) -> Result<Vec<String>> {
     };
     Ok(listing.flatten().map(|entry| entry.file_name().to_string_lossy().into_owned()).collect())
 }
+
+#[cfg(test)]
+mod tests;

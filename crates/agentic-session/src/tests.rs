@@ -17,7 +17,7 @@ use agentic_store::journal::LogFile;
 
 use super::folder::Folder;
 use super::shelf::program_of;
-use super::{SessionState, flow_object, resume};
+use super::{Begin, KeySource, SessionState, flow_object, resume, start};
 use crate::decide::{Action, ApprovalScope, Decision, DecisionDraft, decide};
 use crate::doctor::{Treatment, examine};
 use crate::error::{RequestError, SessionError};
@@ -256,4 +256,38 @@ pub(crate) fn hold_of(kind: &str, reason: HoldReason, payload: &str) -> OpenHold
         n_escalations: 0,
         published: None,
     }
+}
+
+/// Starts a script that may perform everything unasked.
+pub(crate) fn started(space: &SessionSpace, agent: &AgentName, source: &str) -> SessionId {
+    let begin = Begin {
+        agent: agent.clone(),
+        flow: flow_object(source).expect("it is short"),
+        parts: Vec::new(),
+        input: Value::Null,
+        key: source.to_owned(),
+        key_source: KeySource::Named,
+        allow: vec!["*".to_owned()],
+    };
+    start(space, begin).expect("it starts")
+}
+
+/// Opens a space as a new command does, which knows nothing yet.
+pub(crate) fn anew(space: &SessionSpace) -> SessionSpace {
+    let folder = space.repository().common_dir();
+    SessionSpace::open(folder, SessionOptions::default()).expect("it is a repository")
+}
+
+/// Writes a log of these payloads in place of the one that a session has.
+pub(crate) fn replace_log(space: &SessionSpace, id: &SessionId, payloads: &[Vec<u8>]) {
+    let dir = Folder::of(space, id).log();
+    std::fs::remove_dir_all(&dir).expect("it is there");
+    let (mut log, _) = LogFile::open(&dir).expect("writable");
+    let payloads: Vec<&[u8]> = payloads.iter().map(Vec::as_slice).collect();
+    log.append(&payloads, Durability::Full).expect("writable");
+}
+
+/// Tells whether something stored is damaged.
+pub(crate) fn is_damage(error: &Error) -> bool {
+    matches!(error, Error::Space(agentic_space::Error::Store(agentic_store::Error::Damage(_))))
 }
