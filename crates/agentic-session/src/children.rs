@@ -178,3 +178,6 @@ pub fn children(space: &SessionSpace, parent: &SessionId) -> Result<Vec<SessionI
     };
     Ok(may_be.into_iter().filter(is_child).collect())
 }
+
+#[cfg(test)]
+mod tests;

@@ -433,3 +433,6 @@ fn child_begin(
         allow,
     })
 }
+
+#[cfg(test)]
+mod tests;

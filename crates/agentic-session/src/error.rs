@@ -80,3 +80,6 @@ impl Guidance for Error {
         self.noun().because()
     }
 }
+
+#[cfg(test)]
+mod tests;

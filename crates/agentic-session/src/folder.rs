@@ -242,3 +242,6 @@ pub fn segment_object(fields: impl IntoIterator<Item = (&'static str, Value)>) -
 pub fn segment_kind() -> Kind {
     Kind::parse("session-segment").expect("a valid name")
 }
+
+#[cfg(test)]
+mod tests;

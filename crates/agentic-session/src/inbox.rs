@@ -280,3 +280,6 @@ impl Letter {
         Some(Letter::Cancel(CancelRecord { who: text("cancel")?, why: text("why")?, mode }))
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -343,3 +343,6 @@ impl<'w> Witness<'w> {
         Ok(read)
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -150,3 +150,6 @@ fn signature(text: &str) -> Option<Signature> {
         offset_minutes: offset / 100 * 60 + offset % 100,
     })
 }
+
+#[cfg(test)]
+mod tests;

@@ -146,3 +146,6 @@ pub(super) fn plain(record: Value, values: &Values<'_>) -> Value {
     };
     Value::Map(map.into_iter().map(readable).collect())
 }
+
+#[cfg(test)]
+mod tests;

@@ -249,3 +249,6 @@ fn value_objects(folder: &Folder) -> Result<Vec<Object>> {
     }
     Ok(objects)
 }
+
+#[cfg(test)]
+mod tests;

@@ -270,3 +270,6 @@ fn read_cache(path: &std::path::Path) -> Option<KnownSegments> {
     }
     KnownSegments::from_value(&canonical::decode(bytes).ok()?)
 }
+
+#[cfg(test)]
+mod tests;

@@ -104,3 +104,6 @@ pub fn decision_entry(text: String, at: Instant) -> Entry {
     let kind = Kind::parse("session").expect("a valid name");
     Entry { kind, at, body: Value::Text(text), continues: false }
 }
+
+#[cfg(test)]
+mod tests;

@@ -4,49 +4,26 @@ use std::collections::BTreeMap;
 
 use agentic_model::Object;
 use agentic_replay::SessionId;
-use agentic_store::Durability;
 use agentic_store::journal::{LogFile, payloads};
 
 use super::super::folder::Folder;
 use super::super::recent::read_journal;
 use super::super::segment::Segments;
-use super::super::tests::{decide_open, space_with_an_agent};
-use super::super::{Begin, KeySource, SessionState, flow_object, prove, resume, start};
+use super::super::tests::{
+    anew, decide_open, is_damage, replace_log, space_with_an_agent, started,
+};
+use super::super::{SessionState, prove, resume};
 use super::*;
 use crate::decide::Action;
-use crate::{Error, SessionOptions};
 use agentic_model::AgentName;
 
 /// A flow whose records are enough for a block.
 const LONG: &str = "for n in 0..200 { sleep(0); } hold(\"Go on?\")";
 
-fn started(space: &SessionSpace, agent: AgentName, source: &str) -> SessionId {
-    let flow = flow_object(source).expect("it is short");
-    let (parts, allow, key) = (Vec::new(), Vec::new(), "one".to_owned());
-    let begin =
-        Begin { agent, flow, parts, input: Value::Null, key, key_source: KeySource::Named, allow };
-    start(space, begin).expect("it runs to its question")
-}
-
-/// Opens a space as a new command does.
-fn anew(space: &SessionSpace) -> SessionSpace {
-    SessionSpace::open(space.repository().common_dir(), SessionOptions::default())
-        .expect("it is a repository")
-}
-
-/// Writes a log of these payloads in place of the one that is there.
-fn replace_log(space: &SessionSpace, id: &SessionId, payloads: &[Vec<u8>]) {
-    let dir = Folder::of(space, id).log();
-    std::fs::remove_dir_all(&dir).expect("it is there");
-    let (mut log, _) = LogFile::open(&dir).expect("writable");
-    let payloads: Vec<&[u8]> = payloads.iter().map(Vec::as_slice).collect();
-    log.append(&payloads, Durability::Full).expect("writable");
-}
-
 #[test]
 fn a_long_log_is_short_once_it_is_sealed_and_says_the_same() {
     let (_folder, space, agent) = space_with_an_agent();
-    let id = started(&space, agent, LONG);
+    let id = started(&space, &agent, LONG);
     let known = read_journal(&space, &id).expect("it is remembered");
     let space = anew(&space);
     let log = Folder::of(&space, &id).log();
@@ -70,7 +47,7 @@ fn a_long_log_is_short_once_it_is_sealed_and_says_the_same() {
 fn the_log_and_the_seal_have_the_same_blocks() {
     let (_folder, space, agent) = space_with_an_agent();
     let source = "for n in 0..200 { sleep(0); } hold(\"Go on?\"); for n in 0..300 { sleep(0); }";
-    let id = started(&space, agent.clone(), source);
+    let id = started(&space, &agent, source);
     let first = sealed_blocks(&space, &agent, &id);
     assert_eq!(first.len(), 1, "all but the first record are packed once");
     assert_eq!(blocks_of_log(&space, &id), first);
@@ -102,7 +79,7 @@ fn blocks_of_log(space: &SessionSpace, id: &SessionId) -> Vec<Vec<u8>> {
 #[test]
 fn a_log_of_records_alone_is_read_as_ever() {
     let (_folder, space, agent) = space_with_an_agent();
-    let id = started(&space, agent, LONG);
+    let id = started(&space, &agent, LONG);
     let (frames, _) = Folder::of(&space, &id).frames(&space).expect("readable");
     replace_log(&space, &id, &frames);
     let space = anew(&space);
@@ -115,7 +92,7 @@ fn a_log_of_records_alone_is_read_as_ever() {
 #[test]
 fn whoever_knows_a_log_as_it_was_reads_on_behind_its_block() {
     let (_folder, space, agent) = space_with_an_agent();
-    let id = started(&space, agent, LONG);
+    let id = started(&space, &agent, LONG);
     let (frames, _) = Folder::of(&space, &id).frames(&space).expect("readable");
     replace_log(&space, &id, &frames);
     let other = anew(&space);
@@ -134,7 +111,7 @@ fn whoever_knows_a_log_as_it_was_reads_on_behind_its_block() {
 #[test]
 fn a_log_that_lost_its_block_gets_it_back() {
     let (_folder, space, agent) = space_with_an_agent();
-    let id = started(&space, agent, LONG);
+    let id = started(&space, &agent, LONG);
     let (frames, _) = Folder::of(&space, &id).frames(&space).expect("readable");
     for left in [vec![], frames[..1].to_vec(), frames[..50].to_vec()] {
         replace_log(&space, &id, &left);
@@ -148,20 +125,17 @@ fn a_log_that_lost_its_block_gets_it_back() {
 #[test]
 fn a_block_that_says_something_else_is_damage() {
     let (_folder, space, agent) = space_with_an_agent();
-    let id = started(&space, agent, LONG);
+    let id = started(&space, &agent, LONG);
     let (frames, _) = Folder::of(&space, &id).frames(&space).expect("readable");
     let mut forged = frames.clone();
     forged.swap(5, 7);
     let forged: Vec<_> = forged[1..].iter().cloned().map(HashedRecord::new).collect();
     let packed = PackedSpan::of(&forged).expect("there is memory").expect("it is short");
     replace_log(&space, &id, &[frames[0].clone(), packed.block]);
-    let is_damage = |error: Error| {
-        matches!(error, Error::Space(agentic_space::Error::Store(agentic_store::Error::Damage(_))))
-    };
-    assert!(read_journal(&anew(&space), &id).is_err_and(is_damage));
+    assert!(read_journal(&anew(&space), &id).is_err_and(|error| is_damage(&error)));
     // Bytes that are no block at all are no record either.
     replace_log(&space, &id, &[frames[0].clone(), b"\x82\x01\x41x".to_vec()]);
-    assert!(read_journal(&anew(&space), &id).is_err_and(is_damage));
+    assert!(read_journal(&anew(&space), &id).is_err_and(|error| is_damage(&error)));
 }
 
 #[test]

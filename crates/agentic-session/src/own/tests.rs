@@ -2,14 +2,12 @@
 
 use agentic_model::Value;
 use agentic_replay::{Body, Chain, RecordChain, SessionId};
-use agentic_store::Durability;
-use agentic_store::journal::LogFile;
 
 use super::super::folder::Folder;
 use super::super::recent::read_journal;
-use super::super::tests::{agent_in, repository};
+use super::super::tests::{agent_in, is_damage, replace_log, repository};
 use super::super::{Begin, KeySource, SessionState, flow_object, prove, resume, start};
-use crate::{Error, SessionOptions, SessionSpace};
+use crate::{SessionOptions, SessionSpace};
 
 /// Makes a repository with one session that waits for a human, and opens it as a new command does.
 fn held_session(folder: &std::path::Path) -> (SessionSpace, SessionId) {
@@ -21,15 +19,6 @@ fn held_session(folder: &std::path::Path) -> (SessionSpace, SessionId) {
         Begin { agent, flow, parts, input: Value::Null, key, key_source: KeySource::Named, allow };
     let id = start(&space, begin).expect("it runs to its question");
     (SessionSpace::open(folder, SessionOptions::default()).expect("it is a repository"), id)
-}
-
-/// Puts other records in the place of a session's log.
-fn replace_log(space: &SessionSpace, id: &SessionId, frames: &[Vec<u8>]) {
-    let log = Folder::of(space, id).log();
-    std::fs::remove_dir_all(&log).expect("it is there");
-    let (mut log, _) = LogFile::open(&log).expect("writable");
-    let frames: Vec<&[u8]> = frames.iter().map(Vec::as_slice).collect();
-    log.append(&frames, Durability::Full).expect("writable");
 }
 
 #[test]
@@ -50,12 +39,9 @@ fn a_log_that_was_chained_anew_is_damaged() {
     assert!(RecordChain::read(&forged).is_ok());
     replace_log(&space, &id, &forged);
 
-    let is_damage = |error: Error| {
-        matches!(error, Error::Space(agentic_space::Error::Store(agentic_store::Error::Damage(_))))
-    };
-    assert!(read_journal(&space, &id).is_err_and(is_damage));
-    assert!(resume(&space, &id).is_err_and(is_damage));
-    assert!(prove(&space, &id).is_err_and(is_damage));
+    assert!(read_journal(&space, &id).is_err_and(|error| is_damage(&error)));
+    assert!(resume(&space, &id).is_err_and(|error| is_damage(&error)));
+    assert!(prove(&space, &id).is_err_and(|error| is_damage(&error)));
 }
 
 #[test]
