@@ -45,8 +45,13 @@ impl<'a> Driver<'a> {
 
     /// Applies the decisions that are durable and not applied yet; expires what is overdue.
     pub(super) fn apply_decisions(&mut self) -> Result<()> {
+        let listed = self.session.chain().head();
         for hold in self.decidable() {
-            self.apply_to(&hold)?;
+            // The one before may have ended the wait for this one, and withdrawn it.
+            let is_open = || self.session.pending().iter().any(|open| open.id == hold.id);
+            if self.session.chain().head() == listed || is_open() {
+                self.apply_to(&hold)?;
+            }
         }
         Ok(())
     }
