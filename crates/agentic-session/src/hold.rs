@@ -1,12 +1,16 @@
 //! Holds: what waits for a human, in all sessions.
 
+mod standing;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use agentic_model::{AgentName, Instant, Oid, Value};
 use agentic_replay::{
     AskedRequest, Body, HOLD, Handling, OpenHold, Path, RecordChain, Request, RequestId, SessionId,
-    parent_of,
+    StartRecord, parent_of,
 };
+
+pub(crate) use self::standing::HoldStanding;
 
 use crate::beginning::FirstRecord;
 use crate::decide::{Action, Decision, Policy};
@@ -103,17 +107,12 @@ pub(crate) fn scan(
         let start = journal.start().clone();
         let n_before = found.len();
         for hold in holds {
-            let policy = Policy::of_payload(hold.reason, &hold.payload);
-            let policy = policy.at(hold.n_escalations, space.now());
-            let Ok(decisions) = trust::find(space, &start, &hold.id, Look::Free) else { continue };
-            if policy.settle(&decisions.counted).is_some() {
-                // Decided; whoever opens the session next applies it.
-                continue;
+            match HoldStanding::of(space, &start, hold, space.now()) {
+                Ok(standing) if !standing.is_settled() => {
+                    found.push(PendingHold::of(space, &start, standing));
+                }
+                Ok(_) | Err(_) => {}
             }
-            let overdue = policy.is_overdue(space.now());
-            let (votes, unverified) = (decisions.counted, decisions.unverified);
-            let waiting = waiting_for(space, &start.key);
-            found.push(PendingHold { hold, policy, overdue, votes, unverified, waiting });
         }
         if found.len() == n_before {
             unheld.iter_mut().for_each(|unheld| unheld.push((id, start.agent.clone())));
@@ -310,20 +309,8 @@ pub fn find_hold(space: &SessionSpace, text: &str) -> Result<NamedRequest> {
 }
 
 fn open(space: &SessionSpace, journal: &RecordChain, hold: OpenHold) -> Result<NamedRequest> {
-    let policy = Policy::of_payload(hold.reason, &hold.payload);
-    let policy = policy.at(hold.n_escalations, space.now());
-    let overdue = policy.is_overdue(space.now());
-    let found = trust::find(space, journal.start(), &hold.id, Look::Free)?;
-    let (votes, unverified) = (found.counted, found.unverified);
-    let waiting = waiting_for(space, &journal.start().key);
-    Ok(NamedRequest::Open(Box::new(PendingHold {
-        hold,
-        policy,
-        overdue,
-        votes,
-        unverified,
-        waiting,
-    })))
+    let standing = HoldStanding::of(space, journal.start(), hold, space.now())?;
+    Ok(NamedRequest::Open(Box::new(PendingHold::of(space, journal.start(), standing))))
 }
 
 /// Tells how a request was closed. One that has no answer yet is closed all the same once its session
@@ -383,6 +370,14 @@ fn is_hex(text: &str) -> bool {
 }
 
 impl PendingHold {
+    fn of(space: &SessionSpace, start: &StartRecord, standing: HoldStanding) -> PendingHold {
+        let HoldStanding { hold, policy, found } = standing;
+        let overdue = policy.is_overdue(space.now());
+        let (votes, unverified) = (found.counted, found.unverified);
+        let waiting = waiting_for(space, &start.key);
+        PendingHold { hold, policy, overdue, votes, unverified, waiting }
+    }
+
     /// Returns the question that is asked, if there is one.
     pub fn question(&self) -> Option<&str> {
         self.hold.payload.get("question").and_then(Value::as_text)

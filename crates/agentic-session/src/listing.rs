@@ -23,7 +23,7 @@ const PREFIX_DIGITS_MIN: usize = 8;
 /// Lists the sessions that are not over.
 pub fn list_open(space: &SessionSpace) -> Result<Vec<SessionId>> {
     let layout = space.repository().layout();
-    let mut ids = list(&layout.open_sessions())?;
+    let mut ids = list_local_open(space)?;
     // Of an agent that nothing was written to here, sessions may have come by fetch alone.
     for (agent, _) in space.agent_names()? {
         if !layout.journal(&agentic_store::Stream::Agent(agent.clone())).exists() {
@@ -36,6 +36,11 @@ pub fn list_open(space: &SessionSpace) -> Result<Vec<SessionId>> {
     ids.sort();
     ids.dedup();
     Ok(ids)
+}
+
+/// Lists the sessions that have a folder here among those that are not over, in no order.
+pub fn list_local_open(space: &SessionSpace) -> Result<Vec<SessionId>> {
+    list(&space.repository().layout().open_sessions())
 }
 
 /// Lists the sessions of some agents that are not over, with their agents.
@@ -112,16 +117,26 @@ pub fn newest_with_key(space: &SessionSpace, key: &str) -> Result<Option<Session
     Ok(newest.map(|(_, id)| id))
 }
 
+/// Tells whether a text may be the beginning of an id.
+pub fn is_prefix(text: &str) -> bool {
+    text.len() >= PREFIX_DIGITS_MIN
+        && text.bytes().all(|byte| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte))
+}
+
+/// Lists the sessions that have a folder here and an id that begins like this.
+pub fn local_with_prefix(space: &SessionSpace, prefix: &str) -> Result<BTreeSet<SessionId>> {
+    let layout = space.repository().layout();
+    // One that comes to its end meanwhile is seen in both places, and is one all the same.
+    let mut found: BTreeSet<SessionId> = list_prefix(&layout.open_sessions(), prefix)?.collect();
+    found.extend(list_prefix(&layout.ended_sessions(), prefix)?);
+    Ok(found)
+}
+
 /// Finds the session that a text names.
 pub fn find(space: &SessionSpace, text: &str) -> Result<SessionId> {
     let unknown = || Error::Session(SessionError::Unknown { id: text.to_owned() });
-    let is_prefix = text.len() >= PREFIX_DIGITS_MIN
-        && text.bytes().all(|byte| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte));
-    if is_prefix {
-        let layout = space.repository().layout();
-        // One that comes to its end meanwhile is seen in both places, and is one all the same.
-        let mut found: BTreeSet<SessionId> = list_prefix(&layout.open_sessions(), text)?.collect();
-        found.extend(list_prefix(&layout.ended_sessions(), text)?);
+    if is_prefix(text) {
+        let mut found = local_with_prefix(space, text)?;
         if found.is_empty() {
             let sealed = seal::sessions(space)?.into_iter();
             found.extend(sealed.filter(|id| id.to_string().starts_with(text)));
@@ -204,10 +219,9 @@ impl Search<'_> {
 }
 
 /// Lists the sessions that have a folder here.
-fn list_local(space: &SessionSpace) -> Result<BTreeSet<SessionId>> {
-    let layout = space.repository().layout();
-    let mut ids: BTreeSet<SessionId> = list(&layout.open_sessions())?.into_iter().collect();
-    ids.extend(list(&layout.ended_sessions())?);
+pub fn list_local(space: &SessionSpace) -> Result<BTreeSet<SessionId>> {
+    let mut ids: BTreeSet<SessionId> = list_local_open(space)?.into_iter().collect();
+    ids.extend(list(&space.repository().layout().ended_sessions())?);
     Ok(ids)
 }
 

@@ -79,16 +79,27 @@ fn read_known(space: &SessionSpace, id: &SessionId) -> Result<KnownJournal> {
 /// Reads the whole journal of a session.
 fn read_whole(space: &SessionSpace, id: &SessionId) -> Result<KnownJournal> {
     let OwnRecords { frames, end } = own::read(space, id)?;
-    let journal = match RecordChain::read(&frames) {
-        Ok(journal) => journal,
-        // The records of a fork alone are no journal.
-        Err(_) => {
-            let shared = shared(space, id, &frames)?;
-            let journal = RecordChain::read(shared.iter().chain(&frames));
-            journal.map_err(|error| damaged(id, &error.to_string()))?
-        }
-    };
+    let journal = chain_of(id, &frames, &|id| Ok(own::read(space, id)?.frames))?;
     Ok(KnownJournal { id: *id, journal: Arc::new(journal), frames, end })
+}
+
+/// Joins the records of a session into its journal; of a fork, with those that it shares, which
+/// `own` finds as each session's own.
+///
+/// # Errors
+/// Fails when they are damaged, and as `own` does.
+pub fn chain_of(
+    id: &SessionId,
+    frames: &[Vec<u8>],
+    own: &dyn Fn(&SessionId) -> Result<Vec<Vec<u8>>>,
+) -> Result<RecordChain> {
+    if let Ok(journal) = RecordChain::read(frames) {
+        return Ok(journal);
+    }
+    // The records of a fork alone are no journal.
+    let shared = shared(id, frames, own)?;
+    let journal = RecordChain::read(shared.iter().chain(frames));
+    journal.map_err(|error| damaged(id, &error.to_string()))
 }
 
 /// Reads on behind what is known; nothing if the log does not continue it.
@@ -104,14 +115,18 @@ fn read_on(mut known: KnownJournal, space: &SessionSpace) -> Option<KnownJournal
 }
 
 /// Reads the bytes of the records that a fork shares with those it was forked from, oldest first.
-fn shared(space: &SessionSpace, id: &SessionId, own: &[Vec<u8>]) -> Result<Vec<Vec<u8>>> {
+fn shared(
+    id: &SessionId,
+    frames: &[Vec<u8>],
+    own: &dyn Fn(&SessionId) -> Result<Vec<Vec<u8>>>,
+) -> Result<Vec<Vec<u8>>> {
     let mut shares: Vec<Vec<Vec<u8>>> = Vec::new();
-    let mut parent = beginning(id, own)?.start.parent;
+    let mut parent = beginning(id, frames)?.start.parent;
     while let Some(point) = parent {
         if shares.len() >= FORKS_MAX {
             return Err(damaged(id, "it is a fork of too many forks"));
         }
-        let frames = own::read(space, &point.session)?.frames;
+        let frames = own(&point.session)?;
         let beginning = beginning(&point.session, &frames)?;
         let n = usize::try_from(point.seq.saturating_sub(beginning.seq)).unwrap_or(usize::MAX);
         shares.push(frames.into_iter().take(n).collect());

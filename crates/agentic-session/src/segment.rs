@@ -12,12 +12,13 @@ use std::path::PathBuf;
 use agentic_model::{AgentName, Cid, Object, Oid, Value, canonical};
 use agentic_replay::{RecordHash, SessionId};
 use agentic_store::file::{self, Persistence};
+use agentic_store::journal::ArchivedAgent;
 
 use super::folder::segment_kind;
 use crate::{Result, SessionSpace};
 
 /// The prefix of the refs of notes.
-const NOTES: &str = "refs/notes/agentic/";
+pub const NOTES: &str = "refs/notes/agentic/";
 
 /// The segments that one notes ref holds.
 pub struct Segments<'a> {
@@ -90,8 +91,32 @@ impl<'a> Segments<'a> {
         refs.iter().map(|found| Segments::at(space, &found.name, Eyes::Usual)).collect()
     }
 
+    /// Finds those that one notes ref holds.
+    ///
+    /// # Errors
+    /// Fails as [`Segments::of`] does.
+    pub fn of_ref(space: &'a SessionSpace, name: &str) -> Result<Segments<'a>> {
+        Segments::at(space, name, Eyes::Usual)
+    }
+
+    /// Finds those in the notes that an agent had when it was archived.
+    ///
+    /// # Errors
+    /// Fails as [`Segments::of`] does.
+    pub fn of_archived(space: &'a SessionSpace, archived: &ArchivedAgent) -> Result<Segments<'a>> {
+        Segments::in_state(space, &archived.agent.notes_ref(), archived.notes, Eyes::Usual)
+    }
+
     fn at(space: &'a SessionSpace, name: &str, eyes: Eyes) -> Result<Segments<'a>> {
-        let tip = space.repository().find_ref(name)?;
+        Segments::in_state(space, name, space.repository().find_ref(name)?, eyes)
+    }
+
+    fn in_state(
+        space: &'a SessionSpace,
+        name: &str,
+        tip: Option<Oid>,
+        eyes: Eyes,
+    ) -> Result<Segments<'a>> {
         let known = match (tip, eyes) {
             (Some(_), Eyes::Usual) => read_cache(&cache_of(space, name)).unwrap_or_default(),
             (None, _) | (_, Eyes::Fresh) => KnownSegments::default(),

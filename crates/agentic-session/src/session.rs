@@ -15,12 +15,16 @@ impl SessionSpace {
     /// # Errors
     /// Fails when there is no such session or its records are damaged.
     pub fn session(&self, id: &SessionId) -> Result<Summary> {
-        let mut summary = summary::read(self, id)?;
+        Ok(self.judged(summary::read(self, id)?))
+    }
+
+    /// Finds out whether a session that is not over could go on here at all.
+    pub(crate) fn judged(&self, mut summary: Summary) -> Summary {
         if summary.state.is_over() {
-            return Ok(summary);
+            return summary;
         }
         // A pinned program can differ from its records only where its language means another thing.
-        let flow = flow_of(self, &Folder::of(self, id), &summary.flow);
+        let flow = flow_of(self, &Folder::of(self, &summary.id), &summary.flow);
         let here = flow.and_then(|flow| Ok(language_of(&flow)?.engine_since(&summary.engine)));
         if here.is_ok_and(|here| here != summary.engine) {
             let Engine { language, semantics } = &summary.engine;
@@ -28,7 +32,7 @@ impl SessionSpace {
             summary.state = SessionState::Diverged;
             summary.failure = Some(ProgramFailure::new("ENGINE", message));
         }
-        Ok(summary)
+        summary
     }
 
     /// Reads how a session stood after so many records.

@@ -162,7 +162,7 @@ fn follow_up(space: &SessionSpace, driver: Driver<'_>) -> Result<()> {
                 let flow = flow_of(space, &Folder::of(space, &id), &flow)?;
                 let (agent, allow, input) = (start.agent, start.allow, state.clone());
                 {
-                    let (key, parts) = (format!("continue {id}"), Vec::new());
+                    let (key, parts) = (continuation_key(&id), Vec::new());
                     let key_source = KeySource::Named;
                     create(space, Begin { agent, flow, parts, input, key, key_source, allow })?
                 }
@@ -175,6 +175,11 @@ fn follow_up(space: &SessionSpace, driver: Driver<'_>) -> Result<()> {
         };
         ran.run()?;
     }
+}
+
+/// Returns the start key of the session that another goes on as.
+pub(crate) fn continuation_key(id: &SessionId) -> String {
+    format!("continue {id}")
 }
 
 /// Stops a session: children first, then with a chance to clean up, or at once.

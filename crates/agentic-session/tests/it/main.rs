@@ -3,6 +3,7 @@
 mod cancel;
 mod children;
 mod decide;
+mod facts;
 mod fork;
 mod kit;
 mod replay;

@@ -1,0 +1,110 @@
+//! Facts about sessions, as questions ask for them.
+//!
+//! Sessions are read from their records, without running them; what only a replay finds is unknown.
+//! What is damaged is left out, with a note. A question that names an agent or a session reads the
+//! records of that agent or session alone, and only the columns that are asked for are computed.
+
+mod decision;
+mod hold;
+mod line;
+mod predicate;
+mod price;
+mod reading;
+mod request;
+mod row;
+mod scope;
+mod session;
+mod trace;
+mod usage;
+
+use agentic_model::guidance;
+use agentic_query::{
+    FactFailure, FactPredicate, FactRequest, FactSink, FactSource, IdMatch, QueryType,
+};
+
+use self::predicate::{RowReader, SessionPredicate};
+use self::reading::ReadSessions;
+use self::row::SessionRows;
+use self::scope::SessionScope;
+use crate::{Result, SessionSpace};
+
+/// The facts about the sessions of a space. What was read stays for all that one program asks: make
+/// another for the next.
+pub struct SessionFacts<'a> {
+    predicates: Vec<FactPredicate>,
+    read: ReadSessions<'a>,
+}
+
+impl<'a> SessionFacts<'a> {
+    /// Begins with nothing read.
+    pub fn new(space: &'a SessionSpace) -> SessionFacts<'a> {
+        let predicates = SessionPredicate::described();
+        SessionFacts { predicates, read: ReadSessions::new(space) }
+    }
+
+    /// Reads the rows of one predicate.
+    fn read_rows(
+        &self,
+        reader: RowReader,
+        scope: &SessionScope,
+        rows: &mut SessionRows<'_, '_>,
+    ) -> Result<()> {
+        if let RowReader::Space(read) = reader {
+            return read(&self.read, scope, rows);
+        }
+        for id in scope.sessions(&self.read)? {
+            if rows.is_over() {
+                break;
+            }
+            match reader {
+                RowReader::Session(read) => read(&id, &self.read, rows),
+                RowReader::Journal(read) => {
+                    if let Some(journal) = self.read.journal_or_note(&id, rows) {
+                        read(&id, &journal, &self.read, rows);
+                    }
+                }
+                RowReader::Space(_) => {}
+            }
+        }
+        Ok(())
+    }
+}
+
+impl FactSource for SessionFacts<'_> {
+    fn predicates(&self) -> &[FactPredicate] {
+        &self.predicates
+    }
+
+    fn read(
+        &self,
+        request: &FactRequest,
+        sink: &mut FactSink<'_>,
+    ) -> std::result::Result<(), FactFailure> {
+        let number = request.predicate;
+        let (Some(predicate), Some(described)) =
+            (SessionPredicate::of(number), self.predicates.get(number))
+        else {
+            return Err(FactFailure(format!("there is no predicate number {number}")));
+        };
+        let scope = SessionScope::of(predicate, described, request);
+        let mut rows = SessionRows::new(request, described, sink);
+        let done = self.read_rows(predicate.reader, &scope, &mut rows);
+        self.read.tell_damage(&mut rows);
+        done.map_err(|error| FactFailure(guidance::chain(&error)))
+    }
+
+    fn resolve(&self, kind: QueryType, text: &str) -> IdMatch {
+        match kind {
+            QueryType::Session => scope::resolve_session(&self.read, text),
+            QueryType::Request => scope::resolve_request(&self.read, text),
+            QueryType::Text
+            | QueryType::Int
+            | QueryType::Float
+            | QueryType::Bool
+            | QueryType::Instant
+            | QueryType::Duration
+            | QueryType::Commit
+            | QueryType::Cid => IdMatch::Unknown,
+        }
+    }
+}

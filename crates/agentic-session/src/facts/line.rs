@@ -1,0 +1,144 @@
+//! The commits of agents that say they decide something, found by walking their branches.
+//!
+//! A cache names, for each agent, the head up to which its branch was walked and the commits that were
+//! found: a moved head costs its new commits alone. What it says follows from the head, so it can
+//! never become wrong; a damaged cache is no cache.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use agentic_model::{AgentName, Cid, Oid, Value, canonical};
+use agentic_store::file::{self, Persistence};
+
+use super::reading::ReadSessions;
+use crate::{Result, SessionSpace};
+
+/// The kind of a person's decision.
+const DECISION: &str = "decision";
+
+/// The commits of one agent that say they decide something.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct DecisionLine {
+    /// The head of the branch.
+    head: Oid,
+    /// The commits, newest first.
+    pub(super) commits: Vec<Oid>,
+}
+
+/// What was found on the branches of agents, open and archived.
+pub(super) struct DecisionLines {
+    /// The lines, by agent.
+    pub(super) lines: BTreeMap<AgentName, DecisionLine>,
+    /// What could not be walked.
+    pub(super) damage: Vec<String>,
+}
+
+impl DecisionLines {
+    /// Walks the branches of some agents, or of all.
+    ///
+    /// # Errors
+    /// Fails when refs or the archive cannot be read.
+    pub(super) fn of(
+        read: &ReadSessions<'_>,
+        is_wanted: impl Fn(&AgentName) -> bool,
+    ) -> Result<DecisionLines> {
+        let space = read.space;
+        let mut known = read_cache(space).unwrap_or_default();
+        let mut found = DecisionLines { lines: BTreeMap::new(), damage: Vec::new() };
+        let mut is_new = false;
+        for (agent, head) in heads(read)? {
+            if !is_wanted(&agent) {
+                continue;
+            }
+            let before = known.get(&agent);
+            let line = match before {
+                Some(line) if line.head == head => line.clone(),
+                Some(_) | None => match walk(space, &agent, head, before) {
+                    Ok(line) => {
+                        is_new = true;
+                        known.insert(agent.clone(), line.clone());
+                        line
+                    }
+                    Err(error) => {
+                        let damage = format!("agent {agent} is left out: {error}");
+                        found.damage.push(damage);
+                        continue;
+                    }
+                },
+            };
+            found.lines.insert(agent, line);
+        }
+        if is_new {
+            write_cache(space, &known);
+        }
+        Ok(found)
+    }
+}
+
+/// Lists the agents that are open or archived, with the heads of their branches.
+fn heads(read: &ReadSessions<'_>) -> Result<Vec<(AgentName, Oid)>> {
+    let mut heads = read.space.agent_names()?;
+    let archived = read.archived().into_iter();
+    heads.extend(archived.map(|entry| (entry.archived.agent, entry.archived.head)));
+    Ok(heads)
+}
+
+/// Walks a branch down to what was walked before, or to the first commit of the agent.
+fn walk(
+    space: &SessionSpace,
+    agent: &AgentName,
+    head: Oid,
+    before: Option<&DecisionLine>,
+) -> Result<DecisionLine> {
+    let mut commits = Vec::new();
+    for step in space.walk_own_commits(agent, head) {
+        let (commit, claims) = step?;
+        if let Some(before) = before.filter(|before| before.head == commit.oid) {
+            commits.extend(&before.commits);
+            break;
+        }
+        if claims.kind.is_some_and(|kind| kind.as_str() == DECISION) {
+            commits.push(commit.oid);
+        }
+    }
+    Ok(DecisionLine { head, commits })
+}
+
+fn cache_of(space: &SessionSpace) -> PathBuf {
+    space.repository().layout().cache().join("query").join("decisions")
+}
+
+/// Reads the cache, if it is as it was written.
+fn read_cache(space: &SessionSpace) -> Option<BTreeMap<AgentName, DecisionLine>> {
+    let content = std::fs::read(cache_of(space)).ok()?;
+    let at = content.iter().position(|byte| *byte == b'\n')?;
+    let (sum, bytes) = (&content[..at], &content[at + 1..]);
+    if Cid::of(bytes).to_string().as_bytes() != sum {
+        return None;
+    }
+    let value = canonical::decode(bytes).ok()?;
+    let line = |(agent, oids): (&String, &Value)| {
+        let mut oids = oids.as_list()?.iter().map(|oid| Oid::from_bytes(oid.as_bytes()?).ok());
+        let head = oids.next()??;
+        let commits = oids.collect::<Option<Vec<Oid>>>()?;
+        Some((AgentName::parse(agent).ok()?, DecisionLine { head, commits }))
+    };
+    value.as_map()?.iter().map(line).collect()
+}
+
+/// Writes the cache. That nobody can is no failure.
+fn write_cache(space: &SessionSpace, lines: &BTreeMap<AgentName, DecisionLine>) {
+    let bytes = |oid: &Oid| Value::Bytes(oid.as_bytes().to_vec());
+    let line = |(agent, line): (&AgentName, &DecisionLine)| {
+        let oids = std::iter::once(&line.head).chain(&line.commits).map(bytes);
+        (agent.to_string(), Value::List(oids.collect()))
+    };
+    let Ok(bytes) = canonical::encode(&Value::Map(lines.iter().map(line).collect())) else {
+        return;
+    };
+    let content = [Cid::of(&bytes).to_string().as_bytes(), b"\n", &bytes].concat();
+    let cache = cache_of(space);
+    let folder = cache.parent().expect("caches stand in a folder");
+    let _ = std::fs::create_dir_all(folder);
+    let _ = file::replace(&cache, &content, Persistence::Lazy);
+}

@@ -1,0 +1,296 @@
+//! The predicates of sessions: their names and columns, what a row says and what it is read from.
+
+use agentic_query::QueryType::{
+    Cid, Commit, Duration, Float, Instant, Int, Request, Session, Text,
+};
+use agentic_query::{FactPredicate, QueryType};
+use agentic_replay::{RecordChain, SessionId};
+
+use super::reading::ReadSessions;
+use super::row::SessionRows;
+use super::scope::SessionScope;
+use super::{decision, hold, request, session, trace, usage};
+use crate::Result;
+
+/// A column: its name, its type and what it says.
+type ColumnText = (&'static str, QueryType, &'static str);
+
+/// A predicate of sessions: how it is described, and how its rows are read.
+pub(super) struct SessionPredicate {
+    name: &'static str,
+    meaning: &'static str,
+    origin: &'static str,
+    columns: &'static [ColumnText],
+    /// What its column `state` says of sessions that are not over.
+    pub(super) open_states: &'static [&'static str],
+    /// How its rows are read.
+    pub(super) reader: RowReader,
+}
+
+/// How the rows of a predicate are read.
+#[derive(Clone, Copy)]
+pub(super) enum RowReader {
+    /// Of each session by itself; its journal is read where that is needed.
+    Session(fn(&SessionId, &ReadSessions<'_>, &mut SessionRows<'_, '_>)),
+    /// From the journal of each session.
+    Journal(fn(&SessionId, &RecordChain, &ReadSessions<'_>, &mut SessionRows<'_, '_>)),
+    /// From agents and their sessions together.
+    Space(fn(&ReadSessions<'_>, &SessionScope, &mut SessionRows<'_, '_>) -> Result<()>),
+}
+
+const RECORDS: &str = "records of sessions";
+const OF_REQUEST: ColumnText = ("request", Request, "the request");
+const OF_SESSION: ColumnText = ("session", Session, "the session");
+
+static PREDICATES: [SessionPredicate; 17] = [
+    SessionPredicate {
+        open_states: &["running", "held", "waiting", "diverged"],
+        reader: RowReader::Session(session::session),
+        name: "session",
+        meaning: "A program runs, or ran, durably on behalf of an agent.",
+        origin: "records of sessions; those of other hosts as far as they are sealed",
+        columns: &[
+            ("id", Session, "its id"),
+            ("agent", Text, "the agent that it runs as"),
+            ("host", Text, "`here` if its records are kept here, else `elsewhere`"),
+            ("flow", Cid, "the program that it runs now"),
+            ("language", Text, "the language of the program"),
+            ("key", Text, "its start key"),
+            (
+                "state",
+                Text,
+                "`running`, `held`, `waiting`, `done`, `failed`, `cancelled` or `diverged`",
+            ),
+            ("started", Instant, "when it was started"),
+            ("ended", Instant, "when it came to its end; null while it has not"),
+            ("records", Int, "how many records it has, those shared with its parent included"),
+        ],
+    },
+    SessionPredicate {
+        open_states: &[],
+        reader: RowReader::Session(session::forked),
+        name: "forked",
+        meaning: "A session was forked from another.",
+        origin: "the first record of a session",
+        columns: &[
+            OF_SESSION,
+            ("from", Session, "the session that it was forked from"),
+            ("seq", Int, "the first position that they do not share"),
+        ],
+    },
+    SessionPredicate {
+        open_states: &[],
+        reader: RowReader::Session(session::child),
+        name: "child",
+        meaning: "A session was begun by another, and answers to it.",
+        origin: "the start key of a session",
+        columns: &[OF_SESSION, ("parent", Session, "the session that has begun it")],
+    },
+    SessionPredicate {
+        open_states: &[],
+        reader: RowReader::Journal(session::continued),
+        name: "continued",
+        meaning: "A session is over, and goes on as a new one.",
+        origin: RECORDS,
+        columns: &[OF_SESSION, ("next", Session, "the new one")],
+    },
+    SessionPredicate {
+        open_states: &[],
+        reader: RowReader::Journal(session::result),
+        name: "result",
+        meaning: "A session gave something.",
+        origin: RECORDS,
+        columns: &[OF_SESSION, ("value", Text, "the content of a text, else JSON")],
+    },
+    SessionPredicate {
+        open_states: &[],
+        reader: RowReader::Journal(session::failure),
+        name: "failure",
+        meaning: "A session failed; or it waits, and nobody can answer what it asks.",
+        origin: RECORDS,
+        columns: &[
+            OF_SESSION,
+            ("code", Text, "what sort of failure"),
+            ("message", Text, "what happened"),
+        ],
+    },
+    SessionPredicate {
+        open_states: &[],
+        reader: RowReader::Journal(request::requests),
+        name: "request",
+        meaning: "A session asked something of the world.",
+        origin: "records of sessions; those that a fork shares are its parent's",
+        columns: &[
+            ("id", Request, "its id"),
+            OF_SESSION,
+            ("seq", Int, "the position of its record"),
+            ("path", Text, "where in the program"),
+            ("kind", Text, "what sort"),
+            (
+                "class",
+                Text,
+                "`pure`, `read`, `idempotent` or `once`; `decision` or `timer` where nothing is \
+                 performed",
+            ),
+            ("at", Instant, "when it was asked"),
+            ("hash", Text, "the hash of what was asked"),
+        ],
+    },
+    SessionPredicate {
+        open_states: &[],
+        reader: RowReader::Journal(request::payloads),
+        name: "payload",
+        meaning: "A request has data.",
+        origin: RECORDS,
+        columns: &[OF_REQUEST, ("value", Text, "the content of a text, else JSON")],
+    },
+    SessionPredicate {
+        open_states: &[],
+        reader: RowReader::Journal(request::attempts),
+        name: "attempt",
+        meaning: "An attempt at an effect failed, and another one made it good, or will.",
+        origin: RECORDS,
+        columns: &[
+            OF_REQUEST,
+            ("n", Int, "which one, from 1"),
+            ("error", Text, "what happened"),
+            ("next", Instant, "when the next one was due; null where somebody has to go on"),
+        ],
+    },
+    SessionPredicate {
+        open_states: &[],
+        reader: RowReader::Journal(request::answers),
+        name: "answer",
+        meaning: "A request was answered.",
+        origin: RECORDS,
+        columns: &[
+            OF_REQUEST,
+            ("outcome", Text, "`ok`, `failed`, `timed-out` or `cancelled`"),
+            (
+                "by",
+                Text,
+                "`executor`, `timer`, `decision COMMIT`, `child SESSION`, `edited WHO`, \
+                 `signal SEQ` or `system WHAT`",
+            ),
+            ("at", Instant, "when it was answered"),
+            ("millis", Duration, "how long after it was asked"),
+            ("value", Text, "what it gave; of a failure JSON with `code`, `message`, `details`"),
+        ],
+    },
+    SessionPredicate {
+        open_states: &[],
+        reader: RowReader::Journal(request::signals),
+        name: "signal",
+        meaning: "Something reached a session from outside.",
+        origin: RECORDS,
+        columns: &[
+            OF_SESSION,
+            ("name", Text, "its name"),
+            ("at", Instant, "when it was received"),
+            ("value", Text, "the content of a text, else JSON"),
+        ],
+    },
+    SessionPredicate {
+        open_states: &["open"],
+        reader: RowReader::Journal(hold::holds),
+        name: "hold",
+        meaning: "A request waits, or waited, for a person.",
+        origin: "records of sessions, decisions on the branch of the agent, the clock",
+        columns: &[
+            OF_REQUEST,
+            ("agent", Text, "the agent"),
+            OF_SESSION,
+            ("reason", Text, "`asked`, `not-allowed` or `in-doubt`"),
+            ("question", Text, "what is asked, where the program says so"),
+            ("at", Instant, "since when"),
+            ("state", Text, "`open`, `decided`, `expired`, `withdrawn` or `cancelled`"),
+            ("deadline", Instant, "until when it could be decided, after its escalations"),
+        ],
+    },
+    SessionPredicate {
+        open_states: &[],
+        reader: RowReader::Journal(hold::assignees),
+        name: "assignee",
+        meaning: "Somebody may decide a hold; one without anybody may be decided by all.",
+        origin: "payloads of requests",
+        columns: &[OF_REQUEST, ("who", Text, "a principal, such as `user:ada` or `role:lead`")],
+    },
+    SessionPredicate {
+        open_states: &[],
+        reader: RowReader::Journal(hold::votes),
+        name: "vote",
+        meaning: "Somebody voted where several people must agree.",
+        origin: "records of sessions; of open holds, the decisions that count",
+        columns: &[
+            OF_REQUEST,
+            ("who", Text, "who voted"),
+            ("action", Text, "for what"),
+            ("commit", Commit, "the commit that holds the vote"),
+        ],
+    },
+    SessionPredicate {
+        open_states: &[],
+        reader: RowReader::Space(decision::decisions),
+        name: "decision",
+        meaning: "A commit says that it decides a request.",
+        origin: "own commits of agents, held against the records of sessions",
+        columns: &[
+            ("commit", Commit, "the commit"),
+            ("request", Request, "the request, where the commit names its session too"),
+            ("action", Text, "`approve`, `reject`, `edit`, `respond`, `expire` or `withdrawn`"),
+            ("who", Text, "who it says decided"),
+            ("at", Instant, "when it says that it was made"),
+            ("standing", Text, "`counted`, `late` or `unverified`"),
+            ("value", Text, "the content of a text, else JSON"),
+        ],
+    },
+    SessionPredicate {
+        open_states: &[],
+        reader: RowReader::Space(usage::usages),
+        name: "usage",
+        meaning: "A model told what it cost.",
+        origin: "`meta.usage` of trace entries, and answers of model requests",
+        columns: &[
+            ("trace", Cid, "the trace; null where a request tells"),
+            ("request", Request, "the request; null where a trace tells"),
+            ("n", Int, "the number of the entry in its trace"),
+            ("agent", Text, "the agent"),
+            ("model", Text, "the model, as the program or the trace calls it"),
+            ("at", Instant, "when"),
+            ("input", Int, "tokens read"),
+            ("output", Int, "tokens written"),
+            ("cache_read", Int, "tokens read from a cache"),
+            ("cache_write", Int, "tokens written to a cache"),
+            ("cost", Float, "as the source says, else by `agentic.price`"),
+        ],
+    },
+    SessionPredicate {
+        open_states: &[],
+        reader: RowReader::Space(trace::test_results),
+        name: "test_result",
+        meaning: "Tests were run.",
+        origin: "trace entries of kind `test-result` whose text is `{\"passed\":N,\"failed\":N}`",
+        columns: &[
+            ("trace", Cid, "the trace"),
+            ("n", Int, "the number of the entry in it"),
+            ("agent", Text, "the agent"),
+            ("passed", Int, "how many passed"),
+            ("failed", Int, "how many failed"),
+        ],
+    },
+];
+
+impl SessionPredicate {
+    /// Finds the predicate of a number.
+    pub(super) fn of(number: usize) -> Option<&'static SessionPredicate> {
+        PREDICATES.get(number)
+    }
+
+    /// Describes all of them, in the order of their numbers.
+    pub(super) fn described() -> Vec<FactPredicate> {
+        let described = |it: &SessionPredicate| {
+            FactPredicate::described(it.name, [it.meaning, it.origin], it.columns)
+        };
+        PREDICATES.iter().map(described).collect()
+    }
+}
