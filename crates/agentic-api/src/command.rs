@@ -13,6 +13,8 @@ macro_rules! commands {
         /// Any verb.
         #[derive(Debug, Clone, Deserialize, JsonSchema)]
         #[serde(tag = "verb")]
+        // size: there is one at a time, on its way to whoever does it.
+        #[allow(clippy::large_enum_variant)]
         pub enum Command {
             $($(#[$doc])* #[serde(rename = $name)] $verb($takes),)*
         }
@@ -152,6 +154,12 @@ commands! {
     SessionSignal(verb::SessionSignal) = "session-signal",
     /// Fire timers that are due and expire holds.
     SessionTick(verb::SessionTick) = "session-tick",
+    /// Run a program.
+    Run(verb::Run) = "run",
+    /// Run a pipeline; durably, if a block of it is temporal.
+    FlowRun(verb::RunPipeline) = "flow-run",
+    /// Run a pipeline in memory and durably, and compare the results.
+    FlowCrosscheck(verb::FlowCrosscheck) = "flow-crosscheck",
     /// Show how far a durable run has come.
     FlowStatus(verb::FlowStatus) = "flow-status",
     /// Tell what a durable run came to.

@@ -10,6 +10,7 @@ use std::collections::BTreeMap;
 use std::process::ExitCode;
 use std::sync::atomic::AtomicBool;
 
+use agentic_api::program::ProgramFindings;
 use agentic_api::verb::{AnsweredQuery, AskQuery, QueryAllowance, QueryOutcome, QueryTextFindings};
 use agentic_query::AnswerSet;
 
@@ -18,7 +19,7 @@ use super::VerbOutcome;
 use crate::context::Context;
 use crate::failure::CommandFailure;
 use crate::output::{Format, print_raw, print_text, talk, warn};
-use crate::program::CheckedProgram;
+use crate::program::show;
 
 /// How many things that were left out are named; further ones are counted.
 const NOTES_SHOWN_MAX: usize = 10;
@@ -92,7 +93,9 @@ pub fn run(context: &Context, args: QueryArgs) -> VerbOutcome {
 fn query_of(context: &Context, args: &QueryArgs) -> Result<AskQuery, CommandFailure> {
     let (text, name) = match (&args.query, &args.file) {
         (Some(text), _) => (text.clone(), None),
-        (None, Some(file)) => (context.read_text(file)?, Some(file.clone())),
+        (None, Some(file)) => {
+            (context.named_text(file)?.read(&context.surroundings())?, Some(file.clone()))
+        }
         (None, None) => {
             return Err(CommandFailure::usage(
                 "nothing is asked",
@@ -118,7 +121,7 @@ fn query_of(context: &Context, args: &QueryArgs) -> Result<AskQuery, CommandFail
 
 /// Tells what is probably not meant, and what was left out.
 fn tell(answered: &AnsweredQuery) {
-    checked(&answered.warnings).show();
+    show(&checked(&answered.warnings));
     let notes = &answered.report.notes;
     notes.iter().take(NOTES_SHOWN_MAX).for_each(|note| warn(&format!("left out: {note}")));
     if notes.len() > NOTES_SHOWN_MAX {
@@ -163,14 +166,14 @@ fn refuse(context: &Context, findings: QueryTextFindings) -> VerbOutcome {
             let refusal = if is_usage { findings.usage() } else { findings.refusal() };
             CommandFailure::from(refusal).report(true);
         }
-        Format::Text => checked(&findings).show(),
+        Format::Text => show(&checked(&findings)),
     }
     Ok(code)
 }
 
-fn checked(findings: &QueryTextFindings) -> CheckedProgram {
+fn checked(findings: &QueryTextFindings) -> ProgramFindings {
     let found = findings.findings.iter();
-    CheckedProgram {
+    ProgramFindings {
         sources: findings.sources.clone(),
         findings: found.map(|finding| (finding.file, finding.diagnostic.clone())).collect(),
     }
