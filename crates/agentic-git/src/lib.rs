@@ -4,6 +4,7 @@
 //! `agentic_store::ground`; what is asked of it beyond them, such as snapshots and merges, the verbs
 //! ask here.
 
+mod ancestors;
 mod archive;
 mod blob_intake;
 mod blob_name;
@@ -17,6 +18,7 @@ pub mod follow;
 mod ground;
 mod handout;
 mod index;
+mod line_count;
 mod loose;
 mod loose_ref;
 mod made_pack;
@@ -55,8 +57,9 @@ pub(crate) use self::command::{HELD_LOCK, by_command_line};
 pub use self::commit::{CommitInfo, CommitterLine, FirstParents};
 pub use self::difference::{ChangedFile, FileStatus};
 pub use self::index::IndexUpdate;
+pub use self::line_count::LineCount;
 pub use self::merge::{Conflict, MergeBase, MergeOutcome, Stages};
-pub use self::notes::{NoteVersion, NotesState};
+pub use self::notes::{ChangedNote, NoteVersion, NotesState};
 pub use self::object::name_object;
 #[cfg(feature = "fuzz-access")]
 pub use self::pack_offset::PackOffsets;

@@ -5,10 +5,13 @@
 //! Readers accept any fan-out. The writer restores ours where it writes: a folder with more than
 //! [`SHARD_ENTRIES_MAX`] leaves splits by two more hexadecimal digits.
 
+mod changed;
 mod difference;
 mod edit;
 mod look;
 mod upkeep;
+
+pub use self::changed::ChangedNote;
 
 use std::collections::BTreeSet;
 
