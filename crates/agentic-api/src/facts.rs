@@ -1,13 +1,35 @@
 //! The facts that queries ask for: those of the repository, and of whatever else is beside it.
 
 use agentic_query::{FactSource, JoinedFacts};
-use agentic_session::{SessionFacts, SessionSpace};
+use agentic_session::{SessionFacts, SessionSpace, StandingFacts};
 use agentic_space::facts::SpaceFacts;
 
-/// Does something with the facts of a space. What it has seen of them stays as it is until it ends.
-pub(crate) fn with_facts<T>(space: &SessionSpace, ask: impl FnOnce(&dyn FactSource) -> T) -> T {
+/// The predicate whose source has to be looked at before all others.
+const PENDING: &str = "pending_entry";
+
+/// The facts of a space. What a query has seen of them stays as it is until it ends.
+pub(crate) struct CallerFacts<'a> {
+    repository: &'a SpaceFacts<'a>,
+    /// All of them.
+    pub joined: &'a JoinedFacts<'a>,
+}
+
+/// Does something with the facts of a space.
+pub(crate) fn with_facts<T>(space: &SessionSpace, ask: impl FnOnce(&CallerFacts<'_>) -> T) -> T {
     let (repository, sessions) = (SpaceFacts::new(space), SessionFacts::new(space));
+    let standing = StandingFacts::new(space);
     // Each noun that has facts adds its source here; no two may give predicates of one name.
-    let sources: Vec<&dyn FactSource> = vec![&repository, &sessions];
-    ask(&JoinedFacts::new(sources))
+    let sources: Vec<&dyn FactSource> = vec![&repository, &standing, &sessions];
+    let joined = JoinedFacts::new(sources);
+    ask(&CallerFacts { repository: &repository, joined: &joined })
+}
+
+impl CallerFacts<'_> {
+    /// Looks first at what would be seen wrongly later, of the predicates that a query asks for.
+    pub fn begin(&self, asked: &[usize]) {
+        let predicates = self.joined.predicates();
+        if asked.iter().any(|number| predicates[*number].name == PENDING) {
+            self.repository.hold_pending();
+        }
+    }
 }

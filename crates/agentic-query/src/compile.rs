@@ -12,6 +12,7 @@ use crate::explain::QueryExplanation;
 use crate::fact::{FactRequest, FactSource};
 use crate::limit::{QueryBudget, QueryError, QueryLimits, QueryWatch};
 use crate::lower::{QueryInput, lower};
+use crate::parser::parse;
 use crate::reason::{QueryReasons, WhyRow};
 use crate::rule::{PredicateOrigin, RuleSet};
 use crate::safety::check_safety;
@@ -57,6 +58,11 @@ pub struct QueryReport {
     pub n_facts: usize,
     /// What was done and read for it.
     pub explanation: QueryExplanation,
+}
+
+/// Lists the rule files that a text uses, in the order in which it names them.
+pub fn used_rules(text: &str) -> Vec<String> {
+    parse(text).0.uses.into_iter().map(|used| used.name).collect()
 }
 
 /// Compiles a text.

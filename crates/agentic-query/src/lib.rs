@@ -42,7 +42,7 @@ mod value;
 
 pub use crate::answer::AnswerSet;
 pub use crate::code::{FINDINGS_MAX, QueryFinding};
-pub use crate::compile::{CompiledQuery, FactBase, QueryReport, QueryRun, compile};
+pub use crate::compile::{CompiledQuery, FactBase, QueryReport, QueryRun, compile, used_rules};
 pub use crate::explain::{
     ExplainedRead, ExplainedRule, ExplainedStep, ExplainedStratum, QueryExplanation,
 };

@@ -6,7 +6,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use agentic_model::commit::Claims;
 use agentic_model::edge::Party;
 use agentic_model::{AgentName, Kind, Oid};
-use agentic_relations::MERGED_INTO;
 use agentic_space::agent::kind_on;
 
 use crate::SessionState;
@@ -70,9 +69,12 @@ impl SessionSpace {
                 member.family.standing = member.family.standing.max(standing);
             }
         }
-        for fact in self.relations()?.facts().filter(|fact| fact.relation.as_str() == MERGED_INTO) {
-            if let Some(member) = fact.source.agent().and_then(|name| members.get_mut(name)) {
-                member.family.merged_into.insert(fact.target.clone());
+        for (agent, into) in self.merges()? {
+            let (Ok(agent), Ok(into)) = (AgentName::parse(&agent), Party::parse(&into)) else {
+                continue;
+            };
+            if let Some(member) = members.get_mut(&agent) {
+                member.family.merged_into.insert(into);
             }
         }
         let names: BTreeSet<AgentName> = members.keys().cloned().collect();
@@ -94,7 +96,7 @@ impl SessionSpace {
     }
 
     /// Says for each session that is not over whose it is and how it stands; a damaged one is nobody's.
-    fn standings(&self) -> Result<Vec<(AgentName, AgentStanding)>> {
+    pub(crate) fn standings(&self) -> Result<Vec<(AgentName, AgentStanding)>> {
         let summaries = listing::list_open(self)?.into_iter();
         let summaries = summaries.filter_map(|id| summary::read(self, &id).ok());
         Ok(summaries.map(|summary| (summary.agent, AgentStanding::of(summary.state))).collect())

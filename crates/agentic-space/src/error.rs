@@ -128,6 +128,3 @@ impl Guidance for Error {
         self.noun().because()
     }
 }
-
-#[cfg(test)]
-mod tests;

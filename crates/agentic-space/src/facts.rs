@@ -7,23 +7,32 @@
 //! `predicate` says what there is; each other file reads the rows of one noun.
 
 mod agent;
+mod branch;
+mod briefing;
 mod cache;
 mod change;
 mod commit;
+mod derived;
+mod edge;
+mod entry;
 mod kind;
 mod line;
 mod message;
 mod object;
 mod parallel;
+mod pending;
 mod predicate;
 mod relation;
 mod resolve;
 mod roster;
 mod rows;
+mod trace;
 mod worktree;
 
 use std::cell::RefCell;
+use std::path::Path;
 
+use agentic_git::RefName;
 use agentic_model::guidance;
 use agentic_query::{
     FactFailure, FactPredicate, FactRequest, FactSink, FactSource, IdMatch, QueryType,
@@ -31,6 +40,7 @@ use agentic_query::{
 
 use self::cache::FactCache;
 use self::line::KnownLines;
+use self::pending::KnownPending;
 use self::predicate::{PREDICATES, SpacePredicate};
 use self::roster::KnownAgents;
 use self::rows::FactRows;
@@ -45,29 +55,43 @@ pub struct SpaceFacts<'s> {
     predicates: Vec<FactPredicate>,
     agents: RefCell<KnownAgents>,
     lines: RefCell<KnownLines>,
-    line_cache: FactCache,
-    change_cache: FactCache,
-    object_cache: FactCache,
+    branches: RefCell<Option<Vec<RefName>>>,
+    pending: RefCell<Option<KnownPending>>,
+    caches: SpaceCaches,
+}
+
+/// What is kept on the disk from one query to the next, by noun.
+struct SpaceCaches {
+    commits: FactCache,
+    changes: FactCache,
+    lines: FactCache,
+    briefings: FactCache,
+    objects: FactCache,
+    edges: FactCache,
+    traces: FactCache,
+    bindings: FactCache,
+    branches: FactCache,
 }
 
 impl<'s> SpaceFacts<'s> {
     /// Begins to look at a repository.
     pub fn new(space: &'s Space) -> SpaceFacts<'s> {
-        let caches = space.repository().layout().cache().join("query");
         SpaceFacts {
             space,
             predicates: PREDICATES.iter().map(|one| one.described()).collect(),
             agents: RefCell::default(),
             lines: RefCell::default(),
-            line_cache: FactCache::new(caches.join("commits")),
-            change_cache: FactCache::new(caches.join("changes")),
-            object_cache: FactCache::new(caches.join("objects")),
+            branches: RefCell::default(),
+            pending: RefCell::default(),
+            caches: SpaceCaches::below(&space.repository().layout().cache().join("query")),
         }
     }
 
     fn read_rows(&self, predicate: SpacePredicate, rows: &mut FactRows<'_, '_>) -> Result<()> {
         match predicate {
             SpacePredicate::Agent => self.agent_rows(rows),
+            SpacePredicate::Briefing => self.briefing_rows(rows),
+            SpacePredicate::BriefingField => self.briefing_field_rows(rows),
             SpacePredicate::Commit => self.commit_rows(rows),
             SpacePredicate::Subject => self.subject_rows(rows),
             SpacePredicate::Body => self.body_rows(rows),
@@ -77,7 +101,18 @@ impl<'s> SpaceFacts<'s> {
             SpacePredicate::Copied => self.copied_rows(rows),
             SpacePredicate::Parent => self.parent_rows(rows),
             SpacePredicate::Changed => self.changed_rows(rows),
+            SpacePredicate::Lines => self.line_count_rows(rows),
+            SpacePredicate::Branch => self.branch_rows(rows),
+            SpacePredicate::BranchHas => self.branch_has_rows(rows),
             SpacePredicate::Worktree => self.worktree_rows(rows),
+            SpacePredicate::MergedInto => self.merged_rows(rows),
+            SpacePredicate::Reviews => self.review_rows(rows),
+            SpacePredicate::Edge => self.edge_rows(rows),
+            SpacePredicate::EdgeEvent => self.edge_event_rows(rows),
+            SpacePredicate::Trace => self.trace_rows(rows),
+            SpacePredicate::Binding => self.binding_rows(rows),
+            SpacePredicate::Entry => self.entry_rows(rows),
+            SpacePredicate::PendingEntry => self.pending_rows(rows),
             SpacePredicate::Kind => self.kind_rows(rows),
             SpacePredicate::IsA => self.is_a_rows(rows),
             SpacePredicate::Object => self.object_rows(rows),
@@ -108,8 +143,34 @@ impl FactSource for SpaceFacts<'_> {
 impl Drop for SpaceFacts<'_> {
     fn drop(&mut self) {
         let agents = self.agents.borrow();
-        for cache in [&self.line_cache, &self.change_cache, &self.object_cache] {
+        let caches = &self.caches;
+        for cache in caches.of_agents() {
             cache.write(&|name| agents.may_have(name));
         }
+        let repository = self.space.repository();
+        caches.branches.write(&|name| matches!(repository.find_ref(name), Ok(Some(_))));
+    }
+}
+
+impl SpaceCaches {
+    fn below(folder: &Path) -> SpaceCaches {
+        let cache = |noun: &str| FactCache::new(folder.join(noun));
+        SpaceCaches {
+            commits: cache("commits"),
+            changes: cache("changes"),
+            lines: cache("lines"),
+            briefings: cache("briefings"),
+            objects: cache("objects"),
+            edges: cache("edges"),
+            traces: cache("traces"),
+            bindings: cache("bindings"),
+            branches: cache("branches"),
+        }
+    }
+
+    /// Returns those whose entries belong to agents.
+    fn of_agents(&self) -> [&FactCache; 8] {
+        let SpaceCaches { commits, changes, lines, briefings, objects, edges, traces, .. } = self;
+        [commits, changes, lines, briefings, objects, edges, traces, &self.bindings]
     }
 }

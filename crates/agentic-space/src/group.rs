@@ -151,6 +151,3 @@ impl GroupDrafts<'_> {
         own
     }
 }
-
-#[cfg(test)]
-mod tests;

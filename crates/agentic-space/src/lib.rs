@@ -10,7 +10,6 @@ mod branch;
 mod clock;
 pub mod commit;
 pub mod error;
-mod fact;
 pub mod facts;
 pub mod following;
 mod group;
@@ -19,6 +18,7 @@ pub mod merge;
 mod mutex;
 pub mod object;
 pub mod relate;
+pub mod relation;
 pub mod signing;
 mod space;
 pub mod spawn;
@@ -29,7 +29,6 @@ pub mod write;
 mod written;
 
 pub use agentic_model as model;
-pub use agentic_relations as relations;
 pub use agentic_store::{Durability, fault};
 
 pub use crate::branch::AgentBranch;

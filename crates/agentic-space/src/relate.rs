@@ -2,10 +2,10 @@
 
 use agentic_model::edge::{EdgeEvent, Party};
 use agentic_model::{AgentName, Cid, Edge, Kind, Map};
-use agentic_relations::is_derived;
 use agentic_store::journal::{KeptObject, Transaction};
 
 use crate::error::{BranchError, RelationError};
+use crate::relation::is_derived;
 use crate::write::LockedStream;
 use crate::written::WriteNotices;
 use crate::{Error, Result, Space};
@@ -49,7 +49,9 @@ pub fn relate(
     };
     let events: Vec<Edge> = space.edge_events(tip)?.into_iter().filter(same).collect();
     let latest = events.iter().map(|edge| edge.at).max();
-    let holds = !agentic_relations::settle(events).is_empty();
+    // Of two events at one instant, the retraction counts.
+    let last = events.iter().max_by_key(|edge| (edge.at, edge.event == EdgeEvent::Retract));
+    let holds = last.is_some_and(|edge| edge.event == EdgeEvent::Assert);
     if event == EdgeEvent::Retract && !holds {
         let edge = format!("{source} {relation} {target}");
         return Err(Error::Relation(RelationError::NoEdge { edge }));

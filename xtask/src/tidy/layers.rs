@@ -5,7 +5,7 @@ use crate::workspace::{DependencyOrigin, DependencyRole, TidyWorkspace};
 /// Our crates by layer; `*` stands for any ending. `ARCHITECTURE.md` shows the same table.
 const LAYERS: [&[&str]; 10] = [
     &["agentic-model", "agentic-diag"],
-    &["agentic-relations", "agentic-query", "agentic-replay", "agentic-flow", "agentic-plan"],
+    &["agentic-query", "agentic-replay", "agentic-flow", "agentic-plan"],
     &["agentic-store", "agentic-git", "agentic-providers", "agentic-lang-*", "agentic-temporal"],
     &["agentic-space"],
     &["agentic-session"],

@@ -12,7 +12,7 @@ const OWNERS: &[(&str, &[&str])] = &[
     ("clap_complete", &["agentic"]),
     ("clap_mangen", &["agentic"]),
     ("corosensei", &["agentic-flow"]),
-    ("datafrog", &["agentic-query", "agentic-relations"]),
+    ("datafrog", &["agentic-query"]),
     ("gix", &["agentic-git", "agentic-fuzz"]),
     ("hyper", &["agentic-providers"]),
     ("indicatif", &["agentic"]),

@@ -4,19 +4,26 @@ use std::collections::BTreeMap;
 use std::sync::atomic::AtomicBool;
 use std::time::Instant as Moment;
 
-use agentic_diag::{DiagnosticStyle, Severity, SourceText};
+use agentic_diag::{DiagnosticStyle, Severity, SourceText, nearest};
 use agentic_model::guidance::ErrorClass;
 use agentic_query::{
     ConstantPushing, FactBase, FactPredicate, FactSource, QueryError, QueryFinding, QueryInput,
-    QueryLimits, QueryReport, QueryRun, QueryWatch, compile,
+    QueryLimits, QueryReport, QueryRun, QueryValue, QueryWatch, WhyRow, compile,
 };
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::facts::with_facts;
+use crate::facts::{CallerFacts, with_facts};
+use crate::rule_files::RuleFiles;
+use crate::shipped::SHIPPED_RULES;
 use crate::verb::{Reply, Verb};
 use crate::view::QueryView;
 use crate::{Caller, Refusal};
+
+/// The findings that say that parameters were given wrongly, or not at all.
+const OF_PARAMETERS: [&str; 2] = ["Q40", "Q41"];
+/// The finding that a text is too large.
+const TOO_LARGE: &str = "Q06";
 
 /// Answer a query over the facts of a space.
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
@@ -24,12 +31,16 @@ use crate::{Caller, Refusal};
 pub struct AskQuery {
     /// The text: one query, or rules and queries.
     pub text: String,
+    /// The rules to ask instead of a text.
+    pub named: Option<String>,
     /// What findings call the text.
     pub name: Option<String>,
     /// Values of parameters: literals of their types, texts as they are.
     pub params: BTreeMap<String, String>,
     /// What it may take, where that is not as usual.
     pub limits: QueryAllowance,
+    /// The rows whose reasons are wanted, as they are shown, from 1; of the first query.
+    pub why: Vec<usize>,
     /// Whether it fails where something could not be read.
     pub strict: bool,
 }
@@ -88,37 +99,83 @@ impl AskQuery {
     fn ask_of(
         &self,
         caller: &Caller<'_>,
-        facts: &dyn FactSource,
+        facts: &CallerFacts<'_>,
         cancel: &AtomicBool,
     ) -> Result<QueryOutcome, Refusal> {
         let started = Moment::now();
-        let source = SourceText::new(self.name.as_deref().unwrap_or("query"), self.text.as_str());
-        let files = BTreeMap::new();
+        let source = self.source()?;
+        let RuleFiles { files, order } = RuleFiles::used_by(source.text());
         let now = caller.space.now().millis();
         let input = QueryInput { source: &source, files: &files, params: &self.params, now };
-        let compiled = match compile(&input, facts) {
+        let compiled = match compile(&input, facts.joined) {
             Ok(compiled) => compiled,
-            Err(findings) => {
-                let sources = vec![source];
+            Err(mut findings) => {
+                // What is too large was not read to its end: other findings follow from that.
+                let is_large = |finding: &QueryFinding| finding.diagnostic.code == TOO_LARGE;
+                if findings.iter().any(is_large) {
+                    findings.retain(is_large);
+                }
+                let sources = std::iter::once(source).chain(order).collect();
                 return Ok(QueryOutcome::Refused(QueryTextFindings { sources, findings }));
             }
         };
         let limits = self.limits.limits();
         let elapsed_ms = || u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
         let watch = QueryWatch { cancel, elapsed_ms: &elapsed_ms, time_ms_max: limits.time_ms_max };
-        let run = QueryRun { facts, limits, watch, pushing: ConstantPushing::On };
-        let mut report = compiled.answer(&mut FactBase::default(), &run).map_err(refusal)?;
+        let pushing = ConstantPushing::On;
+        let asked: Vec<usize> = compiled.requests(pushing).iter().map(|it| it.predicate).collect();
+        facts.begin(&asked);
+        let run = QueryRun { facts: facts.joined, limits, watch, pushing };
+        let why: Vec<WhyRow> = self.why.iter().map(|n| why_row(*n)).collect();
+        let answered = compiled.answer_why(&mut FactBase::default(), &run, &why);
+        let mut report = answered.map_err(refusal)?;
+        self.check_rows(&report)?;
         report.notes.sort();
         report.notes.dedup();
         match report.notes.first() {
             Some(first) if self.strict => Err(left_out(first, report.notes.len())),
             Some(_) | None => {
                 let findings = compiled.warnings().to_vec();
-                let warnings = QueryTextFindings { sources: vec![source], findings };
+                let sources = std::iter::once(source).chain(order).collect();
+                let warnings = QueryTextFindings { sources, findings };
                 Ok(QueryOutcome::Answered(AnsweredQuery { report, warnings }))
             }
         }
     }
+}
+
+impl AskQuery {
+    /// Returns the text that is asked, under the name that findings have for it.
+    fn source(&self) -> Result<SourceText, Refusal> {
+        match &self.named {
+            None => {
+                Ok(SourceText::new(self.name.as_deref().unwrap_or("query"), self.text.as_str()))
+            }
+            Some(name) => RuleFiles::find(name).ok_or_else(|| {
+                let known = SHIPPED_RULES.iter().map(|rules| rules.name);
+                let list = "`agentic rule list` shows the names".to_owned();
+                let hint =
+                    nearest(name, known).map_or(list, |near| format!("did you mean `{near}`?"));
+                Refusal::refused(&format!("there are no rules named `{name}`"), &hint)
+            }),
+        }
+    }
+
+    fn check_rows(&self, report: &QueryReport) -> Result<(), Refusal> {
+        let n_rows = report.answers.first().map_or(0, |answer| answer.rows.len());
+        match self.why.iter().find(|row| **row == 0 || **row > n_rows) {
+            Some(row) => {
+                let message = format!("there is no row {row} in the answer");
+                let hint = format!("the answer has {n_rows} rows, counted from 1");
+                Err(Refusal::usage(&message, &hint))
+            }
+            None => Ok(()),
+        }
+    }
+}
+
+fn why_row(n: usize) -> WhyRow {
+    WhyRow { query: 0, row: n.wrapping_sub(1) }
 }
 
 impl Verb for AskQuery {
@@ -150,7 +207,7 @@ impl QueryTextFindings {
     pub fn is_usage(&self) -> bool {
         let is_error = |finding: &&QueryFinding| finding.diagnostic.severity == Severity::Error;
         let mut errors = self.findings.iter().filter(is_error);
-        errors.all(|finding| matches!(finding.diagnostic.code, "Q40" | "Q41"))
+        errors.all(|finding| OF_PARAMETERS.contains(&finding.diagnostic.code))
     }
 
     /// Says it as wrong usage.
@@ -175,9 +232,26 @@ impl QueryTextFindings {
     }
 }
 
+/// Asks rules that come with the program, and returns the rows of their one answer. Nothing may be
+/// left out of it.
+pub(crate) fn ask_shipped(
+    caller: &Caller<'_>,
+    name: &str,
+    params: BTreeMap<String, String>,
+) -> Result<Vec<Vec<QueryValue>>, Refusal> {
+    let named = Some(name.to_owned());
+    let query = AskQuery { named, params, strict: true, ..AskQuery::default() };
+    match query.ask(caller, &AtomicBool::new(false))? {
+        QueryOutcome::Answered(AnsweredQuery { report, .. }) => {
+            Ok(report.answers.into_iter().next().map(|answer| answer.rows).unwrap_or_default())
+        }
+        QueryOutcome::Refused(findings) => Err(findings.refusal()),
+    }
+}
+
 /// Lists all predicates that queries may ask for.
 pub fn query_predicates(caller: &Caller<'_>) -> Vec<FactPredicate> {
-    with_facts(caller.space, |facts| facts.predicates().to_vec())
+    with_facts(caller.space, |facts| facts.joined.predicates().to_vec())
 }
 
 fn refusal(error: QueryError) -> Refusal {

@@ -1,15 +1,15 @@
-//! What holds between agents now.
+//! What holds between agents now, by rules that come with the program.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use agentic_model::Kind;
 use agentic_model::edge::Party;
-use agentic_space::relations::{MERGED_INTO, REVIEWS, SUB_AGENT_OF};
+use agentic_query::QueryValue;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::caller::agent_name;
-use crate::verb::{Reply, Verb};
+use crate::verb::{Reply, Verb, ask_shipped};
 use crate::view::RelationView;
 use crate::{Caller, Refusal};
 
@@ -34,12 +34,47 @@ impl Verb for ListRelations {
         let of = of.map_err(|error| usage(error.to_string()))?;
         let kind = self.kind.as_deref().map(Kind::parse).transpose();
         let kind = kind.map_err(|error| usage(error.to_string()))?;
-        let relations = caller.space.relations()?;
-        let facts = relations
-            .facts()
-            .filter(|fact| of.as_ref().is_none_or(|of| fact.source == *of || fact.target == *of))
-            .filter(|fact| kind.as_ref().is_none_or(|kind| fact.relation == *kind));
-        Ok(Reply::plain(facts.map(RelationView::from).collect()))
+        let rows = ask_shipped(caller, "relations", BTreeMap::new())?;
+        let found: BTreeSet<HoldingRelation> =
+            rows.iter().filter_map(|row| HoldingRelation::of(row)).collect();
+        let views = found
+            .into_iter()
+            .filter(|one| of.as_ref().is_none_or(|of| one.source == *of || one.target == *of))
+            .filter(|one| kind.as_ref().is_none_or(|kind| one.relation == *kind))
+            .map(HoldingRelation::view);
+        Ok(Reply::plain(views.collect()))
+    }
+}
+
+/// A relation that holds, in the order in which relations are listed.
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct HoldingRelation {
+    source: Party,
+    relation: Kind,
+    target: Party,
+    is_derived: bool,
+}
+
+impl HoldingRelation {
+    fn of(row: &[QueryValue]) -> Option<HoldingRelation> {
+        match row {
+            [source, relation, target, QueryValue::Bool(is_derived)] => Some(HoldingRelation {
+                source: party(source)?,
+                relation: Kind::parse(text(relation)?).ok()?,
+                target: party(target)?,
+                is_derived: *is_derived,
+            }),
+            _ => None,
+        }
+    }
+
+    fn view(self) -> RelationView {
+        RelationView {
+            source: self.source.to_string(),
+            relation: self.relation.to_string(),
+            target: self.target.to_string(),
+            derived: self.is_derived,
+        }
     }
 }
 
@@ -58,8 +93,8 @@ impl Verb for SubAgents {
     type Answer = Vec<String>;
 
     fn run(self, caller: &Caller<'_>) -> Result<Reply<Vec<String>>, Refusal> {
-        let depth = if self.all { Depth::All } else { Depth::Direct };
-        sources(caller, SUB_AGENT_OF, &self.agent, depth)
+        let rules = if self.all { "sub-agents" } else { "direct-sub-agents" };
+        related(caller, rules, &self.agent)
     }
 }
 
@@ -75,7 +110,7 @@ impl Verb for Reviewers {
     type Answer = Vec<String>;
 
     fn run(self, caller: &Caller<'_>) -> Result<Reply<Vec<String>>, Refusal> {
-        sources(caller, REVIEWS, &self.agent, Depth::Direct)
+        related(caller, "reviewers", &self.agent)
     }
 }
 
@@ -91,29 +126,28 @@ impl Verb for MergedAgents {
     type Answer = Vec<String>;
 
     fn run(self, caller: &Caller<'_>) -> Result<Reply<Vec<String>>, Refusal> {
-        sources(caller, MERGED_INTO, &self.agent, Depth::Direct)
+        related(caller, "merged", &self.agent)
     }
 }
 
-/// How far a relation is followed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Depth {
-    Direct,
-    All,
-}
-
-fn sources(
-    caller: &Caller<'_>,
-    relation: &str,
-    agent: &str,
-    depth: Depth,
-) -> Result<Reply<Vec<String>>, Refusal> {
+/// Lists who is related to an agent: agents first, then people.
+fn related(caller: &Caller<'_>, rules: &str, agent: &str) -> Result<Reply<Vec<String>>, Refusal> {
     let agent = agent_name(agent)?;
     caller.space.head(&agent)?;
-    let (relations, target) = (caller.space.relations()?, Party::Agent(agent));
-    let found: BTreeSet<Party> = match depth {
-        Depth::Direct => relations.sources(relation, &target),
-        Depth::All => relations.sources_closure(relation, &target),
-    };
+    let params = BTreeMap::from([("agent".to_owned(), agent.to_string())]);
+    let rows = ask_shipped(caller, rules, params)?;
+    let found: BTreeSet<Party> =
+        rows.iter().filter_map(|row| row.first().and_then(party)).collect();
     Ok(Reply::plain(found.iter().map(Party::to_string).collect()))
+}
+
+fn party(value: &QueryValue) -> Option<Party> {
+    Party::parse(text(value)?).ok()
+}
+
+fn text(value: &QueryValue) -> Option<&str> {
+    match value {
+        QueryValue::Text(text) => Some(text),
+        QueryValue::Null | QueryValue::Bool(_) | QueryValue::Int(_) | QueryValue::Float(_) => None,
+    }
 }

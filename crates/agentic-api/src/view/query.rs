@@ -1,6 +1,6 @@
 //! Answers of queries as JSON.
 
-use agentic_query::{AnswerSet, FactPredicate, QueryReport, QueryType, QueryValue};
+use agentic_query::{AnswerSet, FactPredicate, QueryReasons, QueryReport, QueryType, QueryValue};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -9,6 +9,9 @@ use serde::Serialize;
 pub struct QueryView {
     /// The answer of each query of the text.
     pub answers: Vec<AnswerView>,
+    /// Why rows are answers, as lines that people read.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub why: Vec<String>,
     /// What was left out, and why.
     pub notes: Vec<String>,
     /// How many facts were read.
@@ -82,6 +85,7 @@ impl QueryView {
     pub fn new(report: &QueryReport) -> QueryView {
         QueryView {
             answers: report.answers.iter().map(AnswerView::new).collect(),
+            why: report.reasons.iter().flat_map(QueryReasons::lines).collect(),
             notes: report.notes.clone(),
             facts: report.n_facts,
         }

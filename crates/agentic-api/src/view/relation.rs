@@ -2,7 +2,6 @@
 
 use agentic_model::edge::EdgeEvent;
 use agentic_space::relate::RelateOutcome;
-use agentic_space::relations::{Fact, Ground};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -49,17 +48,6 @@ impl From<&RelateOutcome> for EdgeView {
             event: event.to_owned(),
             cid: related.cid.to_string(),
             at: related.edge.at.to_string(),
-        }
-    }
-}
-
-impl From<&Fact> for RelationView {
-    fn from(fact: &Fact) -> RelationView {
-        RelationView {
-            source: fact.source.to_string(),
-            relation: fact.relation.to_string(),
-            target: fact.target.to_string(),
-            derived: fact.ground == Ground::Derived,
         }
     }
 }

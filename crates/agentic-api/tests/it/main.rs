@@ -14,8 +14,6 @@ mod person;
 mod place;
 mod relation;
 mod remote;
-mod repl;
-mod run;
 mod session;
 mod trace;
 mod worktree;

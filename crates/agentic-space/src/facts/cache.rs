@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
+use agentic_model::Oid;
 use agentic_store::checksum;
 use agentic_store::file::{self, Persistence};
 
@@ -167,6 +168,10 @@ impl<'a> PackedReader<'a> {
         let (bytes, rest) = rest.split_at_checked(u32::from_le_bytes(*length) as usize)?;
         self.rest = rest;
         Some(bytes)
+    }
+
+    pub fn oid(&mut self) -> Option<Oid> {
+        Oid::from_bytes(self.bytes()?).ok()
     }
 
     pub fn text(&mut self) -> Option<&'a str> {

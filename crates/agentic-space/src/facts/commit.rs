@@ -8,19 +8,20 @@ use agentic_model::Oid;
 use agentic_query::FactCell;
 
 use super::SpaceFacts;
-use super::change::wanted_commits;
 use super::line::{CommitLine, LineCommit};
 use super::roster::{AgentPlace, FactAgent};
 use super::rows::FactRows;
 use crate::Result;
 
+/// Which column has the commit, of predicates that say something about one.
+const COMMIT: usize = 0;
 /// Which column of `commit` has the agent.
 const AGENT: usize = 1;
 
 /// A commit on the line of an agent.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct OwnCommit<'a> {
-    pub agent: &'a FactAgent,
+    pub agent: &'a Rc<FactAgent>,
     pub commit: LineCommit<'a>,
     /// Its place in the line, from 0.
     pub n: usize,
@@ -74,7 +75,7 @@ impl SpaceFacts<'_> {
         rows: &mut FactRows<'_, '_>,
         visit: &mut dyn FnMut(&mut FactRows<'_, '_>, OwnCommit<'_>) -> ControlFlow<()>,
     ) -> Result<()> {
-        let wanted = wanted_commits(rows);
+        let wanted = rows.commits(COMMIT);
         let agents = self.agents_of(wanted.as_ref())?;
         let mut seen = HashSet::<Oid>::new();
         self.each_commit(rows, &agents, &mut |rows, own| {
@@ -121,7 +122,6 @@ impl SpaceFacts<'_> {
         agent: &Rc<FactAgent>,
         rows: &mut FactRows<'_, '_>,
     ) -> Option<CommitLine> {
-        let line = self.line(agent);
-        line.map_err(|why| rows.note(format!("the commits of agent `{}`: {why}", agent.name))).ok()
+        rows.noted(&format!("the commits of agent `{agent}`"), self.line(agent))
     }
 }

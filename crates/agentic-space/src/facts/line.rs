@@ -174,7 +174,7 @@ impl SpaceFacts<'_> {
             if self.lines.borrow().by_agent.contains_key(&agent.name) {
                 continue;
             }
-            let found = self.line_cache.find(&agent.name);
+            let found = self.caches.commits.find(&agent.name);
             let is_same = found.as_ref().is_some_and(|found| found.key == agent.head.to_string());
             match found.and_then(|found| CommitLine::of(found.content)) {
                 Some(line) if is_same => self.know(&agent.name, Ok(line)),
@@ -187,7 +187,7 @@ impl SpaceFacts<'_> {
             });
             if let Ok(read) = &read {
                 let (key, content) = (line.agent.head.to_string(), Rc::clone(&read.bytes));
-                self.line_cache.keep(&line.agent.name, CacheEntry { key, content });
+                self.caches.commits.keep(&line.agent.name, CacheEntry { key, content });
             }
             self.know(&line.agent.name, read);
         }

@@ -1,30 +1,125 @@
-//! Rows about relations of agents.
+//! Rows about relations that follow from commits, and about who reviews.
+
+use std::collections::BTreeSet;
+use std::rc::Rc;
 
 use agentic_query::FactCell;
 
 use super::SpaceFacts;
+use super::edge::settle;
+use super::line::LineCommit;
+use super::roster::{AgentPlace, FactAgent};
 use super::rows::FactRows;
 use crate::Result;
+use crate::relation::{MERGED_INTO, REVIEWS, SUB_AGENT_OF};
 
-/// Which column of `sub_agent_of` has the agent.
-const AGENT: usize = 0;
+/// Which column has the one that relates, and which the one it relates to.
+const SOURCE: usize = 0;
+const TARGET: usize = 1;
+
+/// Pairs that stand in a relation.
+pub(super) type RelatedPairs = BTreeSet<(String, String)>;
 
 impl SpaceFacts<'_> {
     /// `sub_agent_of`.
     pub(super) fn sub_agent_rows(&self, rows: &mut FactRows<'_, '_>) -> Result<()> {
-        let agents = self.agents(rows.bound(AGENT).as_ref())?;
+        let agents = self.agents(rows.bound(SOURCE).as_ref())?;
         self.read_lines(&agents);
+        let mut pairs = self.edge_pairs(SUB_AGENT_OF, rows)?;
         for agent in agents {
             let Some(line) = self.noted_line(&agent, rows) else { continue };
-            let parent = line.genesis().and_then(|genesis| genesis.claims().parent);
-            if let Some(parent) = parent
-                && rows
-                    .row(&[FactCell::Text(&agent.name), FactCell::Text(parent.as_str())])
-                    .is_break()
-            {
-                break;
+            if let Some(parent) = line.genesis().and_then(|genesis| genesis.claims().parent) {
+                let parent = self.name_beside(&agent, parent.to_string())?;
+                pairs.insert((agent.name.clone(), parent));
             }
         }
+        pair_rows(&pairs, rows);
         Ok(())
+    }
+
+    /// `merged_into`.
+    pub(super) fn merged_rows(&self, rows: &mut FactRows<'_, '_>) -> Result<()> {
+        let agents = self.agents(rows.bound(TARGET).as_ref())?;
+        let mut pairs = self.edge_pairs(MERGED_INTO, rows)?;
+        let mut merges = Vec::new();
+        self.each_commit(rows, &agents, &mut |_, own| {
+            if let Some(merged) = merged_by(&own.commit) {
+                merges.push((merged, Rc::clone(own.agent)));
+            }
+            std::ops::ControlFlow::Continue(())
+        })?;
+        for (merged, into) in merges {
+            pairs.insert((self.name_beside(&into, merged)?, into.name.clone()));
+        }
+        pair_rows(&pairs, rows);
+        Ok(())
+    }
+
+    /// `reviews`.
+    pub(super) fn review_rows(&self, rows: &mut FactRows<'_, '_>) -> Result<()> {
+        let pairs = self.edge_pairs(REVIEWS, rows)?;
+        pair_rows(&pairs, rows);
+        Ok(())
+    }
+
+    /// Lists whose work was merged into what, as open agents and their notes say.
+    pub(crate) fn merges_of_open_agents(&self) -> Result<Vec<(String, String)>> {
+        let agents = self.agents_at(AgentPlace::Open)?;
+        self.read_lines(&agents);
+        let mut pairs = RelatedPairs::new();
+        for agent in &agents {
+            let line = self.line(agent).map_err(|why| damaged(agent, why))?;
+            let merged = line.commits().filter_map(|commit| merged_by(&commit));
+            pairs.extend(merged.map(|merged| (merged, agent.name.clone())));
+        }
+        let mut events = Vec::new();
+        for (agent, found) in agents.iter().zip(self.events(&agents)) {
+            events.extend(found.map_err(|why| damaged(agent, why))?);
+        }
+        let edges = settle(events).into_iter().filter(|edge| edge.relation == MERGED_INTO);
+        pairs.extend(edges.map(|edge| (edge.source, edge.target)));
+        Ok(pairs.into_iter().collect())
+    }
+
+    /// Lists the ends of the edges of a relation that hold.
+    fn edge_pairs(&self, relation: &str, rows: &mut FactRows<'_, '_>) -> Result<RelatedPairs> {
+        let keepers = self.keepers(rows, SOURCE)?;
+        let edges = self.holding_edges(&keepers, rows).into_iter();
+        let edges = edges.filter(|edge| edge.relation == relation);
+        Ok(edges.map(|edge| (edge.source, edge.target)).collect())
+    }
+
+    /// Returns what an agent is called that another names: beside one of a remote, the remote's.
+    fn name_beside(&self, agent: &FactAgent, named: String) -> Result<String> {
+        let remote = agent.name.strip_suffix(agent.agent.as_str());
+        match (agent.place, remote) {
+            (AgentPlace::Remote, Some(remote)) => {
+                let there = format!("{remote}{named}");
+                Ok(if self.agents(Some(&BTreeSet::from([there.clone()])))?.is_empty() {
+                    named
+                } else {
+                    there
+                })
+            }
+            (AgentPlace::Open | AgentPlace::Archived | AgentPlace::Remote, _) => Ok(named),
+        }
+    }
+}
+
+fn damaged(agent: &FactAgent, why: String) -> crate::Error {
+    agentic_store::Error::corrupt(format!("agent `{agent}`"), why).into()
+}
+
+/// Returns the agent whose work a commit took in, if it is a merge that counts.
+pub(super) fn merged_by(commit: &LineCommit<'_>) -> Option<String> {
+    let is_merge = commit.kind == "session-merge" && commit.parents().count() > 1;
+    is_merge.then(|| commit.claims().merged).flatten().map(|merged| merged.to_string())
+}
+
+fn pair_rows(pairs: &RelatedPairs, rows: &mut FactRows<'_, '_>) {
+    for (source, target) in pairs {
+        if rows.row(&[FactCell::Text(source), FactCell::Text(target)]).is_break() {
+            break;
+        }
     }
 }

@@ -1,6 +1,7 @@
 //! Which agents there are: open ones, archived ones, and those that only a remote has.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
 use std::rc::Rc;
 
 use agentic_git::{ARCHIVE_REF, ArchiveEntry};
@@ -11,7 +12,7 @@ use crate::Result;
 use crate::branch::AgentBranch;
 
 /// Up to so many agents are looked up one by one; for more, all of them are listed.
-const NAMED_MAX: usize = 16;
+pub(super) const NAMED_MAX: usize = 16;
 
 /// Where an agent is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -51,6 +52,12 @@ impl AgentPlace {
             AgentPlace::Archived => "archived",
             AgentPlace::Remote => "remote",
         }
+    }
+}
+
+impl fmt::Display for FactAgent {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.name)
     }
 }
 
@@ -132,6 +139,16 @@ impl SpaceFacts<'_> {
             known.is_whole = true;
         }
         Ok(self.agents.borrow().by_name.values().flatten().cloned().collect())
+    }
+
+    /// Returns the agents that are in one place, by name.
+    pub(super) fn agents_at(&self, place: AgentPlace) -> Result<Vec<Rc<FactAgent>>> {
+        let mut found = match place {
+            AgentPlace::Open | AgentPlace::Archived => self.all_here()?,
+            AgentPlace::Remote => self.all_agents()?,
+        };
+        found.retain(|agent| agent.place == place);
+        Ok(found)
     }
 
     /// Returns the agents of this space, by name.

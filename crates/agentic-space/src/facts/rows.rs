@@ -1,10 +1,11 @@
 //! Rows on their way to a query: only the columns that it uses, only the rows that it may use.
 
 use std::cmp::Ordering;
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 use std::ops::ControlFlow;
 
-use agentic_query::{FactCell, FactRequest, FactSink, QueryValue};
+use agentic_model::Oid;
+use agentic_query::{FactCell, FactRange, FactRequest, FactSink, QueryValue};
 
 /// How many columns a predicate has at most.
 const COLUMNS_MAX: usize = 16;
@@ -37,10 +38,28 @@ impl<'r, 'k> FactRows<'r, 'k> {
         Some(texts.collect())
     }
 
+    /// Returns the commits that a column has to be among, if it is restricted.
+    pub fn commits(&self, column: usize) -> Option<HashSet<Oid>> {
+        let texts = self.bound(column)?;
+        Some(texts.iter().filter_map(|text| Oid::parse(text).ok()).collect())
+    }
+
+    /// Returns what was read; if it was not, says so and returns nothing.
+    pub fn noted<T>(&mut self, what: &str, read: Result<T, String>) -> Option<T> {
+        read.map_err(|why| self.note(format!("{what}: {why}"))).ok()
+    }
+
     /// Takes a row with all its columns. `Break` says that no more are wanted.
     pub fn row(&mut self, cells: &[FactCell<'_>]) -> ControlFlow<()> {
         let bound = &self.request.bound;
         if bound.iter().any(|bound| !is_among(&cells[bound.column], &bound.values)) {
+            return ControlFlow::Continue(());
+        }
+        let is_outside = |cell: &FactCell<'_>, range: &FactRange| match cell {
+            FactCell::Int(number) => !range.admits(*number),
+            FactCell::Null | FactCell::Bool(_) | FactCell::Float(_) | FactCell::Text(_) => false,
+        };
+        if self.request.ranges.iter().any(|range| is_outside(&cells[range.column], range)) {
             return ControlFlow::Continue(());
         }
         let mut chosen = [FactCell::Null; COLUMNS_MAX];

@@ -5,21 +5,22 @@ mod schema;
 mod shown;
 mod table;
 mod tree;
+mod watch;
+mod why;
 
 use std::collections::BTreeMap;
 use std::process::ExitCode;
 use std::sync::atomic::AtomicBool;
 
-use agentic_api::program::ProgramFindings;
 use agentic_api::verb::{AnsweredQuery, AskQuery, QueryAllowance, QueryOutcome, QueryTextFindings};
-use agentic_query::AnswerSet;
+use agentic_query::{AnswerSet, QueryReport};
 
 use self::shown::CellStyle;
 use super::VerbOutcome;
 use crate::context::Context;
 use crate::failure::CommandFailure;
 use crate::output::{Format, print_raw, print_text, talk, warn};
-use crate::program::show;
+use crate::program::CheckedProgram;
 
 /// How many things that were left out are named; further ones are counted.
 const NOTES_SHOWN_MAX: usize = 10;
@@ -39,6 +40,9 @@ pub struct QueryArgs {
     /// Read rules and queries from a file, or - for standard input
     #[arg(short = 'f', long = "file", value_name = "FILE")]
     file: Option<String>,
+    /// Ask rules that have a name
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["query", "file"])]
+    named: Option<String>,
     /// Give a parameter its value; may be repeated
     #[arg(long = "param", value_name = "K=V", value_parser = parameter)]
     params: Vec<(String, String)>,
@@ -50,8 +54,17 @@ pub struct QueryArgs {
     tree: bool,
     /// List what can be asked for, or the columns of one predicate
     #[arg(long, value_name = "PREDICATE", num_args = 0..=1, default_missing_value = "",
-        conflicts_with_all = ["query", "file", "csv", "tree"])]
+        conflicts_with_all = ["query", "file", "named", "csv", "tree"])]
     schema: Option<String>,
+    /// Tell how it was answered: what was read, and how much came of each goal
+    #[arg(long)]
+    explain: bool,
+    /// Say why a row is an answer, as it is shown, from 1; may be repeated
+    #[arg(long, value_name = "N")]
+    why: Vec<usize>,
+    /// Go on, and print rows that appear and vanish
+    #[arg(long, conflicts_with_all = ["csv", "tree", "why", "schema"])]
+    watch: bool,
     /// Show instants as time from now
     #[arg(long)]
     relative: bool,
@@ -79,11 +92,17 @@ pub fn run(context: &Context, args: QueryArgs) -> VerbOutcome {
     }
     let query = query_of(context, &args)?;
     let space = context.space()?;
+    if args.watch {
+        return watch::run(context, &space, &query, args.relative);
+    }
     match query.ask(&context.caller(&space), &AtomicBool::new(false))? {
         QueryOutcome::Answered(answered) => {
             let style = CellStyle::new(args.relative, space.now());
             tell(&answered);
-            print(context, &args, &answered.report.answers, style);
+            if args.explain {
+                answered.report.explanation.lines().iter().for_each(|line| talk(line));
+            }
+            print(context, &args, &answered.report, style);
             Ok(ExitCode::SUCCESS)
         }
         QueryOutcome::Refused(findings) => refuse(context, findings),
@@ -93,9 +112,8 @@ pub fn run(context: &Context, args: QueryArgs) -> VerbOutcome {
 fn query_of(context: &Context, args: &QueryArgs) -> Result<AskQuery, CommandFailure> {
     let (text, name) = match (&args.query, &args.file) {
         (Some(text), _) => (text.clone(), None),
-        (None, Some(file)) => {
-            (context.named_text(file)?.read(&context.surroundings())?, Some(file.clone()))
-        }
+        (None, Some(file)) => (context.read_text(file)?, Some(file.clone())),
+        (None, None) if args.named.is_some() => (String::new(), None),
         (None, None) => {
             return Err(CommandFailure::usage(
                 "nothing is asked",
@@ -116,12 +134,13 @@ fn query_of(context: &Context, args: &QueryArgs) -> Result<AskQuery, CommandFail
         millis: args.max_seconds.map(|seconds| seconds.saturating_mul(1_000)),
         bytes: args.max_bytes,
     };
-    Ok(AskQuery { text, name, params, limits, strict: args.strict })
+    let (named, why) = (args.named.clone(), args.why.clone());
+    Ok(AskQuery { text, named, name, params, limits, why, strict: args.strict })
 }
 
 /// Tells what is probably not meant, and what was left out.
 fn tell(answered: &AnsweredQuery) {
-    show(&checked(&answered.warnings));
+    checked(&answered.warnings).show();
     let notes = &answered.report.notes;
     notes.iter().take(NOTES_SHOWN_MAX).for_each(|note| warn(&format!("left out: {note}")));
     if notes.len() > NOTES_SHOWN_MAX {
@@ -129,12 +148,18 @@ fn tell(answered: &AnsweredQuery) {
     }
 }
 
-fn print(context: &Context, args: &QueryArgs, answers: &[AnswerSet], style: CellStyle) {
+fn print(context: &Context, args: &QueryArgs, report: &QueryReport, style: CellStyle) {
+    let answers = &report.answers;
+    let why: Vec<String> = report.reasons.iter().flat_map(why::lines).collect();
     if context.format == Format::Json {
         let all: Vec<String> = answers.iter().map(AnswerSet::to_json).collect();
-        match all.as_slice() {
-            [one] => print_raw(one),
-            several => print_raw(&format!("[{}]", several.join(",\n"))),
+        let all = match all.as_slice() {
+            [one] => one.clone(),
+            several => format!("[{}]", several.join(",\n")),
+        };
+        match report.reasons.as_slice() {
+            [] => print_raw(&all),
+            _ => print_raw(&format!("{{\"answer\":{all},\n\"why\":{}}}", json_texts(&why))),
         }
     } else {
         for (number, answer) in answers.iter().enumerate() {
@@ -149,6 +174,9 @@ fn print(context: &Context, args: &QueryArgs, answers: &[AnswerSet], style: Cell
                 print_text(&format!("{gap}{text}"));
             }
         }
+    }
+    if context.format == Format::Text && !why.is_empty() {
+        print_text(&why.join("\n"));
     }
     for answer in answers {
         if answer.rows.is_empty() {
@@ -166,17 +194,21 @@ fn refuse(context: &Context, findings: QueryTextFindings) -> VerbOutcome {
             let refusal = if is_usage { findings.usage() } else { findings.refusal() };
             CommandFailure::from(refusal).report(true);
         }
-        Format::Text => show(&checked(&findings)),
+        Format::Text => checked(&findings).show(),
     }
     Ok(code)
 }
 
-fn checked(findings: &QueryTextFindings) -> ProgramFindings {
+fn checked(findings: &QueryTextFindings) -> CheckedProgram {
     let found = findings.findings.iter();
-    ProgramFindings {
+    CheckedProgram {
         sources: findings.sources.clone(),
         findings: found.map(|finding| (finding.file, finding.diagnostic.clone())).collect(),
     }
+}
+
+fn json_texts(texts: &[String]) -> String {
+    serde_json::to_string(texts).expect("texts are JSON")
 }
 
 fn parameter(text: &str) -> Result<(String, String), String> {

@@ -1,0 +1,58 @@
+//! Rules that come with the program: each a file of its own, used and asked by its name.
+
+/// A rule file that comes with the program.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ShippedRules {
+    /// Its name.
+    pub name: &'static str,
+    /// Its text, which begins with a comment that says what it is for.
+    pub text: &'static str,
+}
+
+macro_rules! shipped {
+    ($($name:literal,)*) => {
+        /// All of them, by name.
+        pub const SHIPPED_RULES: &[ShippedRules] = &[
+            $(ShippedRules {
+                name: $name,
+                text: include_str!(concat!("shipped/", $name, ".dl")),
+            },)*
+        ];
+    };
+}
+
+shipped! {
+    "audit",
+    "conflicts-ahead",
+    "cost-by-agent",
+    "decisions-of",
+    "direct-sub-agents",
+    "family",
+    "hot-files",
+    "lineage",
+    "lost-work",
+    "merged",
+    "relations",
+    "repeat-failures",
+    "reviewers",
+    "slow-requests",
+    "stale-agents",
+    "stuck",
+    "sub-agents",
+    "unmerged-findings",
+    "unreviewed",
+    "waiting-for-me",
+    "who-touched",
+}
+
+impl ShippedRules {
+    /// Finds the rules of a name.
+    pub fn find(name: &str) -> Option<&'static ShippedRules> {
+        SHIPPED_RULES.iter().find(|rules| rules.name == name)
+    }
+
+    /// Returns what they are for.
+    pub fn purpose(&self) -> &'static str {
+        self.text.lines().next().unwrap_or_default().trim_start_matches("// ")
+    }
+}

@@ -1,0 +1,41 @@
+//! How tests ask about facts.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::AtomicBool;
+
+use agentic_diag::SourceText;
+use agentic_query::{
+    ConstantPushing, FactBase, QueryInput, QueryLimits, QueryReport, QueryRun, QueryValue,
+    QueryWatch, compile,
+};
+use agentic_space::Space;
+use agentic_space::facts::SpaceFacts;
+
+/// Asks one program.
+pub fn ask(space: &Space, program: &str) -> QueryReport {
+    let facts = SpaceFacts::new(space);
+    let source = SourceText::new("q", program);
+    let (files, params) = (BTreeMap::new(), BTreeMap::new());
+    let now = space.now().millis();
+    let input = QueryInput { source: &source, files: &files, params: &params, now };
+    let compiled =
+        compile(&input, &facts).unwrap_or_else(|findings| panic!("{program}\n{findings:#?}"));
+    let (cancel, elapsed_ms) = (AtomicBool::new(false), || 0);
+    let watch = QueryWatch { cancel: &cancel, elapsed_ms: &elapsed_ms, time_ms_max: 1 };
+    let (limits, pushing) = (QueryLimits::default(), ConstantPushing::On);
+    let run = QueryRun { facts: &facts, limits, watch, pushing };
+    let report = compiled.answer(&mut FactBase::default(), &run);
+    report.unwrap_or_else(|error| panic!("{program}\n{error}"))
+}
+
+/// Prints the rows of the answer: cells by blanks, rows by semicolons.
+pub fn rows(space: &Space, program: &str) -> String {
+    let report = ask(space, program);
+    assert_eq!(report.notes, Vec::<String>::new(), "{program}");
+    let answer = report.answers.first().expect("there is a query");
+    let row = |row: &Vec<QueryValue>| {
+        let cells = row.iter().zip(&answer.columns).map(|(value, (_, kind))| value.to_json(*kind));
+        cells.collect::<Vec<_>>().join(" ").replace('"', "")
+    };
+    answer.rows.iter().map(row).collect::<Vec<_>>().join("; ")
+}

@@ -1,0 +1,91 @@
+//! What to do next when a program of AgentLang did not run to its end.
+
+use agentic_diag::SourceText;
+use agentic_lang_agent::{Module, code};
+
+use crate::failure::CommandFailure;
+
+/// How long the name of a task is that a hint repeats, in bytes.
+const NAME_BYTES_MAX: usize = 64;
+
+/// Where somebody runs a program: what they can do next is not the same.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Desk {
+    /// At the command line, with its options.
+    CommandLine,
+    /// Among the lines of `agentic repl`.
+    Repl,
+}
+
+impl Desk {
+    /// Says what to do about a failure.
+    pub fn hint(self, module: &Module, failure: &agentic_replay::ProgramFailure) -> String {
+        match failure.code.as_str() {
+            code::PIPELINE_UNKNOWN => match names(module).as_slice() {
+                [] => "the file has no pipeline".to_owned(),
+                names => format!("the file has these: {}", names.join(", ")),
+            },
+            code::INPUTS_MISSING | code::INPUTS_UNKNOWN | code::INPUT_INVALID => match self {
+                Desk::CommandLine => {
+                    "give the inputs of the pipeline as the fields of `--input`".to_owned()
+                }
+                Desk::Repl => {
+                    "give the inputs as one object: `run NAME {\"topic\": \"tea\"}`".to_owned()
+                }
+            },
+            code::TOO_MANY_STATEMENTS | code::TOO_MANY_REQUESTS | code::TOO_MANY_BRANCHES => {
+                "look for a loop or a call that never ends, or split the run".to_owned()
+            }
+            code::NO_WORKERS => "give `--workers` a number from 1 on".to_owned(),
+            code::NO_HANDLER => {
+                let performed = format!("`--handler {}=PROGRAM`", task_of(failure));
+                match self {
+                    Desk::CommandLine => format!("{performed} lets a program perform it"),
+                    Desk::Repl => {
+                        format!("`agentic run FILE PIPELINE` with {performed} lets a program do so")
+                    }
+                }
+            }
+            _ => match self {
+                Desk::CommandLine => "`--output-trace PATH` shows what happened before".to_owned(),
+                Desk::Repl => {
+                    "`agentic repl --trace-live` shows what happens, as it happens".to_owned()
+                }
+            },
+        }
+    }
+
+    /// Refuses to wait for a human where nobody can.
+    pub fn no_hold(self, what: &str) -> CommandFailure {
+        let hint = match self {
+            Desk::CommandLine => "run it as a session with `--session`",
+            Desk::Repl => "run it with `agentic run FILE PIPELINE --session`",
+        };
+        let message = format!("{what} may ask a human, and a run in memory cannot wait for one");
+        CommandFailure::refused(&message, hint)
+    }
+}
+
+/// Refuses to run nothing, and says what there is.
+pub fn no_pipeline(source: &SourceText) -> CommandFailure {
+    let how = "`agentic run FILE PIPELINE` runs one, `agentic run FILE --test` the tests";
+    let hint = match agentic_lang_agent::compile(source) {
+        Ok(module) => match (names(&module).as_slice(), module.has_tests()) {
+            ([], true) => "the file has tests only: `--test` runs them".to_owned(),
+            ([], false) => "the file has no pipeline and no tests".to_owned(),
+            (names, _) => format!("name one of these behind the file: {}", names.join(", ")),
+        },
+        Err(_) => how.to_owned(),
+    };
+    CommandFailure::usage("no pipeline is named", &hint)
+}
+
+fn names(module: &Module) -> Vec<String> {
+    module.pipelines().into_iter().map(|pipeline| pipeline.name).collect()
+}
+
+/// Returns the task that nobody performs, which the message names in quotes.
+fn task_of(failure: &agentic_replay::ProgramFailure) -> &str {
+    let named = failure.message.split('\'').nth(1);
+    named.filter(|name| name.len() <= NAME_BYTES_MAX).unwrap_or("TASK")
+}
