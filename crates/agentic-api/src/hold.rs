@@ -1,8 +1,9 @@
-//! Which hold a text names, and what is said of one that was decided before.
+//! Which hold a text names.
 
+use agentic_session::answer::find_hold_of;
 use agentic_session::engine::request_at;
-use agentic_session::error::DecisionError;
-use agentic_session::hold::{DecidedRequest, NamedRequest, PendingHold, find_hold, winner};
+use agentic_session::error::RequestError;
+use agentic_session::hold::{NamedRequest, PendingHold, find_hold};
 use agentic_session::{Error, SessionSpace, find_run};
 
 use crate::Refusal;
@@ -16,66 +17,30 @@ pub(crate) struct HoldName<'a> {
     pub(crate) node: Option<&'a str>,
 }
 
-/// What a name leads to.
-pub(crate) enum FoundHold {
-    /// An open hold.
-    Open(Box<PendingHold>),
-    /// One that was decided before.
-    Closed(EarlierDecision),
-}
-
-/// What was decided before.
-pub(crate) struct EarlierDecision(pub(crate) Box<DecidedRequest>);
-
 impl HoldName<'_> {
     /// Finds the hold that is meant.
-    pub(crate) fn find(&self, space: &SessionSpace) -> Result<FoundHold, Refusal> {
+    pub(crate) fn find(&self, space: &SessionSpace) -> Result<NamedRequest, Refusal> {
         let named = match self.node {
             Some(node) => {
                 let run = find_run(space, self.request)?;
-                find_hold(space, &request_at(space, &run, node)?)?
+                find_hold(space, &request_at(space, &run, node)?)
             }
             None => find_hold(space, self.request).or_else(|error| {
-                // The key of a run stands for its agent; anything else is told as it was said.
-                let run = find_run(space, self.request).and_then(|id| space.session(&id));
-                find_hold(space, run.map_err(|_| error)?.agent.as_str())
-            })?,
+                if matches!(error, Error::Request(RequestError::Ambiguous { .. })) {
+                    return Err(error);
+                }
+                // What names no run either is told as it was said.
+                find_hold_of(space, &find_run(space, self.request).map_err(|_| error)?)
+            }),
         };
-        Ok(match named {
-            NamedRequest::Open(pending) => FoundHold::Open(pending),
-            NamedRequest::Decided(earlier) => FoundHold::Closed(EarlierDecision(earlier)),
-        })
+        Ok(named?)
     }
 
     /// Finds the open hold that is meant; one that was decided is refused with who did that.
     pub(crate) fn open(&self, space: &SessionSpace) -> Result<PendingHold, Refusal> {
         match self.find(space)? {
-            FoundHold::Open(pending) => Ok(*pending),
-            FoundHold::Closed(earlier) => Err(earlier.refusal(space)),
+            NamedRequest::Open(pending) => Ok(*pending),
+            NamedRequest::Decided(earlier) => Err(earlier.refusal(space).into()),
         }
-    }
-}
-
-impl EarlierDecision {
-    /// Returns the name of the request.
-    pub(crate) fn request(&self) -> String {
-        self.0.session.short_request(&self.0.id)
-    }
-
-    /// Says who was first, or that nobody was in time.
-    pub(crate) fn refusal(self, space: &SessionSpace) -> Refusal {
-        let request = self.request();
-        let DecidedRequest { commit, decision, cancelled_by, .. } = *self.0;
-        let (principal, action) = winner(decision.as_ref(), cancelled_by.as_deref());
-        let error = match action {
-            "expire" => {
-                let recorded = decision.as_ref().and_then(|decision| decision.deadline());
-                let deadline = recorded.unwrap_or(space.now());
-                let value = decision.and_then(|decision| decision.value);
-                DecisionError::HoldExpired { request, deadline, value, commit }
-            }
-            _ => DecisionError::AlreadyDecided { request, principal, action, commit },
-        };
-        Error::Decision(error).into()
     }
 }

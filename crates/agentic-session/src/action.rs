@@ -1,5 +1,7 @@
 //! What a decision does, and for how long it counts.
 
+use agentic_model::Value;
+
 /// What a decision does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Action {
@@ -53,6 +55,15 @@ impl Action {
             "edit" => Some(Action::Edit),
             "respond" => Some(Action::Respond),
             _ => None,
+        }
+    }
+
+    /// Returns the action of a choice that a pipeline offers, with its value.
+    pub fn of_choice(choice: &str) -> (Action, Option<Value>) {
+        match choice {
+            "accept" => (Action::Approve, None),
+            "reject" => (Action::Reject, None),
+            other => (Action::Respond, Some(Value::text(other))),
         }
     }
 

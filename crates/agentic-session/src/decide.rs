@@ -21,7 +21,7 @@ pub use crate::admission::check;
 pub use crate::decision::{COMMAND_LINE, Decision, GivenAnswer};
 pub use crate::draft::{DecisionDraft, ShownQuestion, VALUE_BYTES_MAX};
 use crate::error::{DecisionError, RequestError};
-use crate::hold::{PendingHold, cancelled_by, winner};
+use crate::hold::{NamedRequest, PendingHold, cancelled_by, winner};
 pub use crate::policy::Policy;
 use crate::recent::read_journal;
 use crate::summary;
@@ -58,9 +58,12 @@ pub fn find(
 /// here.
 ///
 /// # Errors
-/// Fails when it is none for this request.
-pub fn proposed(space: &SessionSpace, pending: &PendingHold, commit: Oid) -> Result<Decision> {
-    let hold = &pending.hold;
+/// Fails when it is none for this request, and when that is decided already.
+pub fn proposed(space: &SessionSpace, named: &NamedRequest, commit: Oid) -> Result<Decision> {
+    let hold = match named {
+        NamedRequest::Open(pending) => &pending.hold,
+        NamedRequest::Decided(earlier) => return Err(earlier.clone().refusal(space)),
+    };
     let start = read_journal(space, &hold.session)?.start().clone();
     let found = trust::find(space, &start, &hold.id, Look::Free)?.unverified;
     let proposed = found.into_iter().find(|(oid, _)| *oid == commit);

@@ -8,6 +8,7 @@
 
 mod action;
 mod admission;
+pub mod answer;
 mod apply;
 pub mod archive;
 mod backlog;

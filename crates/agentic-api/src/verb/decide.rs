@@ -2,18 +2,16 @@
 
 use agentic_model::{Instant, Value};
 use agentic_replay::SessionId;
-use agentic_replay::engine::{DurableEngine, RunDecision, RunId};
-use agentic_session::decide::{
-    Action, ApprovalScope, DecisionDraft, GivenAnswer, ShownQuestion, decide, proposed,
-};
+use agentic_replay::engine::{DurableEngine, RunId};
+use agentic_session::answer::answer;
+use agentic_session::decide::{Action, ApprovalScope, DecisionDraft, ShownQuestion, proposed};
 use agentic_session::engine::EmbeddedEngine;
-use agentic_session::error::DecisionError;
-use agentic_session::hold::PendingHold;
-use agentic_session::{Error, SessionSpace, go_on};
+use agentic_session::hold::{NamedRequest, PendingHold};
+use agentic_session::{Error, go_on};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::hold::{EarlierDecision, FoundHold, HoldName};
+use crate::hold::HoldName;
 use crate::verb::{Reply, Verb, VerbCompletion, value};
 use crate::view::question::{RENDERER, question, text_hash};
 use crate::view::{DecideView, PendingView};
@@ -158,113 +156,47 @@ impl Decide {
         caller.require_person("decide")?;
         let space = caller.space;
         let principal = self.by.clone().map_or_else(|| principal(space), Ok)?;
-        if let HoldAnswer::Choice(choice) = &self.answer {
-            return self.choose(caller, choice, principal);
-        }
         let name = HoldName { request: &self.request, node: self.node.as_deref() };
-        let pending = match name.find(space)? {
-            FoundHold::Open(pending) => *pending,
-            FoundHold::Closed(earlier) => return self.repeat(space, earlier, &principal),
+        let named = match self.says_which() {
+            true => name.find(space)?,
+            false => NamedRequest::Open(Box::new(name.open(space)?)),
         };
-        let then = self.then;
-        let draft = self.draft(caller, &pending, principal)?;
-        let session = pending.hold.session;
-        let request = session.short_request(&pending.hold.id);
-        let done = decide(space, &pending, &draft).map_err(|error| {
-            if !matches!(error, Error::Decision(DecisionError::HoldExpired { .. })) {
-                return error.into();
-            }
-            // The session records the expiry and goes on; then it can be said who won.
-            let name = HoldName { request: &request, node: None };
-            let won = go_on(space, &session).map_err(Refusal::from).and_then(|()| name.open(space));
-            won.err().unwrap_or_else(|| error.into())
-        })?;
+        let (then, spoken_as) = (self.then, self.answer.language());
+        let draft = self.draft(caller, &named, principal)?;
+        let done = answer(space, named, &draft)?;
         Ok(RecordedDecision {
             action: done.decision.action.name().to_owned(),
             commit: done.commit.to_string(),
             notices: Notice::of(&done.written).into_iter().collect(),
-            request,
+            request: done.session.short_request(&done.decision.request),
             principal: done.decision.principal,
             session: done.session,
             then,
-            spoken_as: HoldLanguage::Session,
+            spoken_as,
         })
     }
 
-    /// Decides a hold of a run by one of its choices.
-    fn choose(
-        &self,
-        caller: &Caller<'_>,
-        choice: &str,
-        actor: String,
-    ) -> Result<RecordedDecision, Refusal> {
-        let engine = EmbeddedEngine::new(caller.space, caller.client);
-        let node = self.node.clone();
-        // A request as it is listed names both the run and the hold.
-        let session = self.request.split_once('.').and_then(|(id, _)| engine.find(id).ok());
-        let (run, hold) = match (session, node) {
-            (Some(run), None) => (run, Some(self.request.clone())),
-            (Some(_) | None, node) => (engine.find(&self.request)?, node),
-        };
-        let (choice, note) = (choice.to_owned(), self.why.clone());
-        let decision = RunDecision { hold, choice, actor, note, expect: self.expect.clone() };
-        let decided = engine.decide(&run, &decision)?;
-        let session = SessionId::parse(decided.run.as_str());
-        let session = session.expect("BUG: the embedded engine names a run by its session");
-        Ok(RecordedDecision {
-            action: decided.action,
-            commit: decided.receipt,
-            notices: decided.remark.map(|what| Notice::Remark { what }).into_iter().collect(),
-            request: decided.request,
-            principal: decided.actor,
-            session,
-            then: self.then,
-            spoken_as: HoldLanguage::Run,
-        })
-    }
-
-    /// Says who was first; the same principal repeating the same answer succeeds.
-    fn repeat(
-        &self,
-        space: &SessionSpace,
-        earlier: EarlierDecision,
-        principal: &str,
-    ) -> Result<RecordedDecision, Refusal> {
-        // The name of an agent does not say which question was meant.
-        let is_named = self.node.is_some() || self.request.contains('.');
-        let decided = &*earlier.0;
-        let is_same = match (&self.answer, &decided.decision) {
-            (HoldAnswer::Act { action, value, scope }, Some(decision)) => {
-                let (action, value, scope) = (*action, value.as_ref(), *scope);
-                let answer = GivenAnswer { action, value, scope, principal };
-                decision.is_repeated_by(answer, decided.subject.as_ref())
-            }
-            (HoldAnswer::Choice(_) | HoldAnswer::Accept { .. } | HoldAnswer::Act { .. }, _) => {
-                false
-            }
-        };
-        match (&decided.decision, decided.commit) {
-            (Some(decision), Some(commit)) if is_named && is_same => Ok(RecordedDecision {
-                action: decision.action.name().to_owned(),
-                commit: commit.to_string(),
-                notices: Vec::new(),
-                request: earlier.request(),
-                principal: decision.principal.clone(),
-                session: decided.session,
-                then: AfterDecision::Leave,
-                spoken_as: HoldLanguage::Session,
-            }),
-            (Some(_) | None, _) => Err(earlier.refusal(space)),
-        }
+    /// Tells whether the name says which question is meant, so that an answer may be given again. The
+    /// name of an agent does not; a choice is one of the run that offers it.
+    fn says_which(&self) -> bool {
+        let is_choice = matches!(self.answer, HoldAnswer::Choice(_));
+        is_choice || self.node.is_some() || self.request.contains('.')
     }
 
     fn draft(
         self,
         caller: &Caller<'_>,
-        pending: &PendingHold,
+        named: &NamedRequest,
         principal: String,
     ) -> Result<DecisionDraft, Refusal> {
-        let shown = self.seen.map(|seen| seen.check(pending)).transpose()?;
+        let open = match named {
+            NamedRequest::Open(pending) => Some(&**pending),
+            NamedRequest::Decided(_) => None,
+        };
+        let shown = match (self.seen, open) {
+            (Some(seen), Some(pending)) => Some(seen.check(pending)?),
+            (Some(_), None) | (None, _) => None,
+        };
         let (expect, client) = (self.expect, caller.client);
         let draft = |action, value, scope| DecisionDraft {
             action,
@@ -279,16 +211,28 @@ impl Decide {
         };
         match self.answer {
             HoldAnswer::Act { action, value, scope } => Ok(draft(action, value, scope)),
+            HoldAnswer::Choice(choice) => {
+                let (action, value) = Action::of_choice(&choice);
+                Ok(draft(action, value, ApprovalScope::Once))
+            }
             HoldAnswer::Accept { commit, scope } => {
                 let commit = caller.space.repository().resolve_commit(&commit)?;
-                let proposed = proposed(caller.space, pending, commit)?;
+                let proposed = proposed(caller.space, named, commit)?;
                 let mut draft = draft(proposed.action, proposed.value, scope);
                 if draft.rationale.is_empty() {
                     draft.rationale = proposed.rationale;
                 }
                 Ok(DecisionDraft { accepts: Some((commit, proposed.principal)), ..draft })
             }
-            HoldAnswer::Choice(_) => unreachable!("BUG: a choice is decided by the engine"),
+        }
+    }
+}
+
+impl HoldAnswer {
+    fn language(&self) -> HoldLanguage {
+        match self {
+            HoldAnswer::Act { .. } | HoldAnswer::Accept { .. } => HoldLanguage::Session,
+            HoldAnswer::Choice(_) => HoldLanguage::Run,
         }
     }
 }

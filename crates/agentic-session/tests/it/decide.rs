@@ -3,6 +3,7 @@
 use agentic_model::Value;
 use agentic_session::decide::{Action, ApprovalScope, DecisionDraft, decide, proposed};
 use agentic_session::error::{DecisionError, RequestError};
+use agentic_session::hold::NamedRequest;
 use agentic_session::{Begin, Error, SessionState, prove, start};
 
 use crate::kit::{Stage, by, draft, walk, with};
@@ -330,10 +331,11 @@ fn a_decision_from_elsewhere_is_shown_and_decides_nothing_until_somebody_here_ac
     let hold = stage.only_hold();
     let seen: Vec<_> = hold.unverified.iter().map(|(commit, _)| *commit).collect();
     assert_eq!((stage.state(&id), seen), (SessionState::Held, vec![theirs]));
-    let made = proposed(&stage.space, &hold, theirs).expect("it says that it decides this");
+    let named = NamedRequest::Open(Box::new(hold));
+    let made = proposed(&stage.space, &named, theirs).expect("it says that it decides this");
     assert_eq!((made.principal.as_str(), made.action), ("user:bob", Action::Reject));
     let head = stage.space.read_commit(theirs).expect("it came along").parents[0];
-    assert!(proposed(&stage.space, &hold, head).is_err(), "another commit proposes nothing");
+    assert!(proposed(&stage.space, &named, head).is_err(), "another commit proposes nothing");
     let accepts = Some((theirs, made.principal));
     stage.answer(&DecisionDraft { accepts, ..draft(made.action) }).expect("it may");
     assert_eq!(stage.result(&id), Some(Value::text("reject")));
