@@ -8,6 +8,7 @@ mod reason;
 mod recursion;
 mod step;
 mod term;
+mod tuple;
 
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -24,7 +25,6 @@ use crate::table::FactTable;
 
 pub(crate) use self::derive::{DerivationSearch, with_open_cells};
 pub(crate) use self::facts::{BaseTables, FactReading, FactTables, requests};
-pub(crate) use self::grown::GROWN_COLUMNS_MAX;
 use self::grown::GrownPredicate;
 pub(crate) use self::reason::reasons;
 pub(crate) use self::step::{RowBatch, StepRunner, StepStop};

@@ -116,7 +116,11 @@ impl FactTable {
     pub fn find(&self, columns: &[usize], index: &[u32], key: &[u32], from: usize) -> Range<usize> {
         if let ([column], [wanted]) = (columns, key) {
             let held = self.column(*column);
-            let start = gallop(from, index.len(), |at| held[index[at] as usize] < *wanted);
+            let start = if from == 0 {
+                index.partition_point(|row| held[*row as usize] < *wanted)
+            } else {
+                gallop(from, index.len(), |at| held[index[at] as usize] < *wanted)
+            };
             let end = gallop(start, index.len(), |at| held[index[at] as usize] <= *wanted);
             return start..end;
         }

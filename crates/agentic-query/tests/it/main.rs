@@ -11,3 +11,4 @@ mod pushing;
 mod reading;
 mod why;
 mod why_generated;
+mod wide;
