@@ -3,6 +3,7 @@
 mod aggregate;
 mod derive;
 mod facts;
+mod fold;
 mod grown;
 mod reason;
 mod recursion;

@@ -1,7 +1,5 @@
 //! Aggregates: matches are found for all rows at once, grouped, and joined back.
 
-use agentic_model::{Value, json};
-
 use crate::ast::AggregateKind;
 use crate::code::QueryPlace;
 use crate::limit::QueryStop;
@@ -11,12 +9,9 @@ use crate::rule::EmptyGroups;
 use crate::table::sorted_permutation;
 use crate::value::{QueryType, QueryValue};
 
+use super::fold::combine;
 use super::step::{RowBatch, StepRunner, StepStop, read};
 use super::term::TermReader;
-
-/// The longest text that `list` makes.
-const LIST_BYTES_MAX: usize = 16 << 20;
-const OVERFLOW: &str = "a number overflowed";
 
 /// The groups that have matches, by the seed that they belong to.
 struct AggregateGroups {
@@ -278,112 +273,4 @@ fn seeds(step: &AggregateStep, batch: &RowBatch) -> (RowBatch, Vec<u32>) {
         rows.iter().for_each(|row| seed_of[*row as usize] = seed as u32);
     }
     (RowBatch { stride: batch.stride, words }, seed_of)
-}
-
-fn combine(
-    kind: AggregateKind,
-    mut values: Vec<QueryValue>,
-    term: QueryType,
-) -> Result<Option<QueryValue>, &'static str> {
-    match kind {
-        AggregateKind::Count => Ok(Some(QueryValue::Int(values.len() as i64))),
-        AggregateKind::CountDistinct => {
-            values.sort_unstable();
-            values.dedup();
-            Ok(Some(QueryValue::Int(values.len() as i64)))
-        }
-        AggregateKind::Min => Ok(values.into_iter().min()),
-        AggregateKind::Max => Ok(values.into_iter().max()),
-        AggregateKind::Sum | AggregateKind::Average if values.is_empty() => Ok(None),
-        AggregateKind::Sum => sum(&mut values).map(Some),
-        AggregateKind::Average => average(&mut values, term),
-        AggregateKind::List => list(values, term).map(Some),
-    }
-}
-
-/// Adds numbers: whole ones exactly, floats ascending and with compensation.
-fn sum(values: &mut [QueryValue]) -> Result<QueryValue, &'static str> {
-    if matches!(values.first(), Some(QueryValue::Float(_))) {
-        return QueryValue::float(sum_floats(values)).ok_or(OVERFLOW);
-    }
-    i64::try_from(sum_whole(values)).map(QueryValue::Int).map_err(|_| OVERFLOW)
-}
-
-fn sum_whole(values: &[QueryValue]) -> i128 {
-    let whole = |value: &QueryValue| match value {
-        QueryValue::Int(number) => i128::from(*number),
-        QueryValue::Null | QueryValue::Bool(_) | QueryValue::Float(_) | QueryValue::Text(_) => 0,
-    };
-    values.iter().map(whole).sum()
-}
-
-fn sum_floats(values: &mut [QueryValue]) -> f64 {
-    values.sort_unstable();
-    let (mut total, mut lost) = (0.0_f64, 0.0_f64);
-    for value in values {
-        let QueryValue::Float(number) = value else { continue };
-        // Neumaier's compensation: whichever is smaller has lost its low digits.
-        let next = total + *number;
-        lost += if total.abs() >= number.abs() {
-            (total - next) + *number
-        } else {
-            (*number - next) + total
-        };
-        total = next;
-    }
-    if lost.is_finite() { total + lost } else { total }
-}
-
-fn average(values: &mut [QueryValue], term: QueryType) -> Result<Option<QueryValue>, &'static str> {
-    let n = values.len();
-    let found = if term == QueryType::Float {
-        QueryValue::float(sum_floats(values) / n as f64)
-    } else if term == QueryType::Duration {
-        let millis = sum_whole(values) / n as i128;
-        i64::try_from(millis).ok().map(QueryValue::Int)
-    } else {
-        QueryValue::float(divide_whole(sum_whole(values), n as i128))
-    };
-    found.map(Some).ok_or(OVERFLOW)
-}
-
-/// Divides whole numbers with one rounding as far as the quotient is exact in its whole part.
-fn divide_whole(sum: i128, n: i128) -> f64 {
-    (sum / n) as f64 + (sum % n) as f64 / n as f64
-}
-
-fn list(mut values: Vec<QueryValue>, term: QueryType) -> Result<QueryValue, &'static str> {
-    values.sort_unstable();
-    let mut text = String::from("[");
-    for (n, value) in values.iter().enumerate() {
-        if n > 0 {
-            text.push(',');
-        }
-        text.push_str(&value.to_json(term));
-        if text.len() > LIST_BYTES_MAX {
-            return Err("a list is longer than 16 MiB");
-        }
-    }
-    text.push(']');
-    // Printed once more as a whole, so that it is canonical whatever prints single values.
-    let canonical = json::from_text(&text).unwrap_or(Value::Null);
-    Ok(QueryValue::text(&json::to_text(&canonical)))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn sums_are_exact_and_their_order_does_not_matter() {
-        let float = |number| QueryValue::Float(number);
-        let mut values = vec![float(1e16), float(1.0), float(-1e16), float(1.0)];
-        assert_eq!(sum(&mut values), Ok(float(2.0)));
-        let whole = |number| QueryValue::Int(number);
-        assert_eq!(sum(&mut [whole(i64::MAX), whole(1), whole(-2)]), Ok(whole(i64::MAX - 1)));
-        assert_eq!(sum(&mut [whole(i64::MAX), whole(1)]), Err(OVERFLOW));
-        assert_eq!(divide_whole(7, 2), 3.5);
-        let listed = list(vec![whole(3), whole(-1), whole(3)], QueryType::Int);
-        assert_eq!(listed, Ok(QueryValue::text("[-1,3,3]")));
-    }
 }

@@ -1,5 +1,6 @@
 //! What the language means, beside a naive evaluator and by cases.
 
+mod beside_sqlite;
 mod bounds;
 mod finding;
 mod generated;
