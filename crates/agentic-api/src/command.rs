@@ -1,6 +1,8 @@
 //! All verbs: what a surface that speaks JSON sends, and what it gets.
 
-use schemars::JsonSchema;
+use std::collections::BTreeMap;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema, schema_for};
 use serde::{Deserialize, Serialize};
 
 use crate::verb::{self, Reply, Verb};
@@ -13,6 +15,8 @@ macro_rules! commands {
         /// Any verb.
         #[derive(Debug, Clone, Deserialize, JsonSchema)]
         #[serde(tag = "verb")]
+        // size: there is one at a time, on its way to whoever does it.
+        #[allow(clippy::large_enum_variant)]
         pub enum Command {
             $($(#[$doc])* #[serde(rename = $name)] $verb($takes),)*
         }
@@ -20,6 +24,29 @@ macro_rules! commands {
         impl Command {
             /// The names of all verbs.
             pub const NAMES: &'static [&'static str] = &[$($name,)*];
+
+            /// Returns the schema of what each verb takes, by its name.
+            pub fn schemas() -> BTreeMap<&'static str, Schema> {
+                BTreeMap::from([$(($name, schema_for!($takes)),)*])
+            }
+        }
+
+        impl Answer {
+            /// Returns the schema of what the verbs answer: an object with a property for each verb.
+            pub fn schema() -> Schema {
+                let mut generator = SchemaGenerator::default();
+                let verbs = BTreeMap::from([
+                    $(($name, generator.subschema_for::<<$takes as Verb>::Answer>()),)*
+                ]);
+                json_schema!({
+                    "$schema": "https://json-schema.org/draft/2020-12/schema",
+                    "title": "Answers",
+                    "description": "What each verb answers.",
+                    "type": "object",
+                    "properties": verbs,
+                    "$defs": generator.take_definitions(true),
+                })
+            }
         }
 
         /// The answer of any verb.
@@ -152,6 +179,12 @@ commands! {
     SessionSignal(verb::SessionSignal) = "session-signal",
     /// Fire timers that are due and expire holds.
     SessionTick(verb::SessionTick) = "session-tick",
+    /// Run a program.
+    Run(verb::Run) = "run",
+    /// Run a pipeline; durably, if a block of it is temporal.
+    FlowRun(verb::RunPipeline) = "flow-run",
+    /// Run a pipeline in memory and durably, and compare the results.
+    FlowCrosscheck(verb::FlowCrosscheck) = "flow-crosscheck",
     /// Show how far a durable run has come.
     FlowStatus(verb::FlowStatus) = "flow-status",
     /// Tell what a durable run came to.

@@ -47,6 +47,13 @@ pub enum Notice {
         /// Why.
         why: String,
     },
+    /// A session has begun, or goes on.
+    Begun {
+        /// The session.
+        session: String,
+        /// The agent that it runs as.
+        agent: String,
+    },
     /// Something had to be mended on the way.
     Mended {
         /// What.
@@ -158,7 +165,8 @@ impl Notice {
             | Notice::ResumeSession { .. }
             | Notice::ResumeRun { .. }
             | Notice::SessionsElsewhere { .. } => NoticeTone::Hint,
-            Notice::Mended { .. }
+            Notice::Begun { .. }
+            | Notice::Mended { .. }
             | Notice::NothingMended
             | Notice::Held { .. }
             | Notice::Unanswered { .. } => NoticeTone::Remark,
@@ -184,6 +192,7 @@ impl Notice {
             Notice::NotFollowed { why } => {
                 format!("the decision stands; the session cannot go on: {why}")
             }
+            Notice::Begun { session, agent } => format!("session {session} of {agent}"),
             Notice::NothingMended => {
                 "note: nothing can be written here, so nothing was mended".to_owned()
             }

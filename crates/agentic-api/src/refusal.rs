@@ -23,13 +23,15 @@ pub struct Refusal {
     pub ended_with: Option<String>,
     /// What to do next.
     pub hint: String,
+    /// What people read in front of the message, where some look for that.
+    pub lead: Option<&'static str>,
 }
 
 impl Refusal {
     /// Makes a refusal.
     pub fn new(class: ErrorClass, message: &str, hint: &str) -> Refusal {
         let (message, hint) = (message.to_owned(), hint.to_owned());
-        Refusal { class, message, because: None, ended_with: None, hint }
+        Refusal { class, message, because: None, ended_with: None, hint, lead: None }
     }
 
     /// Makes the refusal of wrong usage.
@@ -80,6 +82,11 @@ impl Refusal {
         let because = self.because.take();
         self.because = because.map(|because| format!("{because}, which came from `{code}`"));
         self
+    }
+
+    /// Puts words in front of the message that people read, and that some look for.
+    pub(crate) fn led_by(self, lead: &'static str) -> Refusal {
+        Refusal { lead: Some(lead), ..self }
     }
 
     /// Makes the refusal of a file operation.

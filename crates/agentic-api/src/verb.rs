@@ -25,6 +25,7 @@ mod relate;
 mod relations;
 mod remote;
 mod reply;
+pub(crate) mod run;
 mod session;
 mod spawn;
 mod trace;
@@ -48,7 +49,8 @@ pub use self::decide::{
 };
 pub use self::doctor::Doctor;
 pub use self::flow::{
-    FlowAsk, FlowCancel, FlowHistory, FlowResult, FlowStatus, FlowWorker, run_reply,
+    FlowAsk, FlowCancel, FlowCrosscheck, FlowHistory, FlowResult, FlowStatus, FlowWorker,
+    RunPipeline,
 };
 pub use self::kind::{KindAdd, KindList, KindShow};
 pub use self::log::{ListCommits, LogTraces, LoggedCommit};
@@ -64,6 +66,7 @@ pub use self::relate::{EdgeChange, Relate};
 pub use self::relations::{ListRelations, MergedAgents, Reviewers, SubAgents};
 pub use self::remote::{Fetch, Init, Push};
 pub use self::reply::DecideFrom;
+pub use self::run::{PreparedRun, Run, RunAct, RunPlace};
 pub use self::session::{
     FlowSource, ForkedChildren, ReplaySessions, SessionCancel, SessionDetail, SessionDiff,
     SessionFork, SessionList, SessionResume, SessionShow, SessionSignal, SessionStart, SessionTick,
@@ -71,6 +74,7 @@ pub use self::session::{
 };
 pub use self::spawn::{BriefingSource, CheckoutPlace, Spawn, SpawnBeginning};
 pub use self::trace::{EntryBody, TraceAdd, TraceAttach, TraceHistory, TracePending, TraceShow};
+pub use self::value::parse_adapter;
 pub use self::worktree::{WorktreeAdd, WorktreeList, WorktreeRemove, WorktreeSync};
 use crate::{Caller, Notice, Refusal, Surroundings};
 

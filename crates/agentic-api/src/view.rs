@@ -35,8 +35,8 @@ pub use crate::view::commit::{CommitView, ConflictView, LogView, MergeView, Show
 pub use crate::view::doctor::{DoctorView, MendedView};
 pub use crate::view::failure::{ErrorView, FailureView};
 pub use crate::view::flow::{
-    CredentialView, CrosscheckView, FlowAskedView, FlowEventView, FlowHoldView, FlowStatusView,
-    FlowToldView, FlowVerdictView, TranslateView,
+    CredentialView, CrosscheckAnswer, CrosscheckView, FlowAskedView, FlowEventView, FlowHoldView,
+    FlowStatusView, FlowToldView, FlowVerdictView, TranslateView,
 };
 pub use crate::view::hold::{
     AnsweredView, DecideView, PendingView, UnverifiedView, VoteView, VotesView,
@@ -50,7 +50,7 @@ pub use crate::view::query::{
 };
 pub use crate::view::question::QuestionView;
 pub use crate::view::relation::{EdgeView, RelationView};
-pub use crate::view::run::{RunAnswer, RunResultView};
+pub use crate::view::run::{RunAnswer, RunResultView, TestsView};
 pub use crate::view::schema::schemas;
 pub use crate::view::session::{
     AttemptView, AttendanceView, ComparedView, DiffView, GivenView, OvertakenView, RecordView,

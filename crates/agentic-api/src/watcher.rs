@@ -5,11 +5,16 @@
 
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
 
 use agentic_providers::host::CancelFlag;
+use agentic_replay::ProgramEvent;
+use agentic_session::Observer;
 
 use crate::Notice;
-use crate::view::{FlowStatusView, RecordView};
+use crate::program::ProgramFindings;
+use crate::verb::Reply;
+use crate::view::{FlowStatusView, RecordView, SessionView};
 
 /// How much may be undrained.
 const EVENTS_MAX: usize = 128;
@@ -23,6 +28,14 @@ pub enum VerbEvent {
     Record(RecordView),
     /// A durable run came further.
     Run(FlowStatusView),
+    /// One of several sessions waits, and the verb goes on with the next.
+    Session(SessionView),
+    /// A program that runs all the same has these findings.
+    Findings(ProgramFindings),
+    /// A program in memory said something for the people who watch.
+    Said(ProgramEvent),
+    /// The people who watch wanted to see this text of the program.
+    Shown(String),
     /// The watcher should know this at once.
     Notice(Notice),
 }
@@ -33,13 +46,24 @@ pub struct VerbWatcher {
     events: Option<SyncSender<VerbEvent>>,
     /// Set when a verb that goes on by itself is to end.
     pub stop: CancelFlag,
+    /// Who sees the replies of models while they are written in a run in memory, and is asked there
+    /// for what an input lacks.
+    pub observer: Option<Observer>,
+    /// How long a program that a run in memory started may take to end once nobody waits for it any
+    /// more; without one 5 seconds.
+    pub grace: Option<Duration>,
 }
 
 impl VerbWatcher {
     /// Makes a channel, and returns both ends of it.
     pub fn channel(stop: CancelFlag) -> (VerbWatcher, Receiver<VerbEvent>) {
         let (events, drained) = sync_channel(EVENTS_MAX);
-        (VerbWatcher { events: Some(events), stop }, drained)
+        (VerbWatcher { events: Some(events), stop, ..VerbWatcher::default() }, drained)
+    }
+
+    /// Says whether anybody hears what is told.
+    pub(crate) fn listens(&self) -> bool {
+        self.events.is_some()
     }
 
     /// Tells something; gives it back where nobody listens.
@@ -74,6 +98,12 @@ impl<'w> NoticeDesk<'w> {
     /// Warns of something that did not keep the verb from going on.
     pub fn warn(&self, what: String) {
         self.say(Notice::Remark { what });
+    }
+
+    /// Puts what nobody has heard yet before what goes with an answer.
+    pub fn before<A>(&self, mut reply: Reply<A>) -> Reply<A> {
+        reply.notices.splice(0..0, self.take_kept());
+        reply
     }
 
     /// Returns what nobody has heard yet.

@@ -83,3 +83,6 @@ pub(crate) fn short(branch: &str) -> String {
     let short = branch.strip_prefix("refs/heads/").unwrap_or(branch);
     short.strip_prefix("agents/").unwrap_or(short).to_owned()
 }
+
+#[cfg(test)]
+mod tests;

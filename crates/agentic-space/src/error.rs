@@ -128,3 +128,6 @@ impl Guidance for Error {
         self.noun().because()
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -151,3 +151,6 @@ impl GroupDrafts<'_> {
         own
     }
 }
+
+#[cfg(test)]
+mod tests;

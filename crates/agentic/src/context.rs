@@ -3,9 +3,11 @@
 use std::io::{IsTerminal as _, Read as _};
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
-use agentic_api::{Caller, Surroundings, VerbWatcher, chosen_agent};
-use agentic_model::{AgentName, Instant};
+use agentic_api::program::{NamedText, TEXT_BYTES_MAX};
+use agentic_api::{Caller, Surroundings, VerbWatcher};
+use agentic_model::Instant;
 use agentic_providers::host::CancelFlag;
 use agentic_providers::process::{AGENT_VARIABLE, REQUEST_VARIABLE, set_when_told_to_stop};
 use agentic_session::{Observer, SessionOptions, SessionSpace};
@@ -17,9 +19,6 @@ use crate::grace;
 use crate::live::Live;
 use crate::output::{Format, tell_recovered};
 use crate::screen::Screen;
-
-/// The longest program, registry, input or script that is read, in bytes: 64 MiB.
-const TEXT_BYTES_MAX: u64 = 64 << 20;
 
 /// The settings that all verbs share.
 #[derive(Clone)]
@@ -101,6 +100,11 @@ impl Context {
         self.screen.person()
     }
 
+    /// Returns how long a program may take to end once nobody waits for it any more.
+    pub fn grace(&self) -> Option<Duration> {
+        self.options.grace
+    }
+
     /// Listens to SIGTERM and ctrl-c from now on. Returns what they set: sessions are then put down.
     pub fn listen(&self) -> Result<CancelFlag, CommandFailure> {
         set_when_told_to_stop(&self.options.stop)
@@ -127,24 +131,6 @@ impl Context {
             watcher: VerbWatcher::default(),
         }
     }
-
-    /// Chooses the agent: the one that was named, else `AGENTIC_AGENT`, else that of the current branch.
-    pub fn known_agent(
-        &self,
-        space: &SessionSpace,
-        named: Option<&AgentName>,
-    ) -> Result<Option<AgentName>, CommandFailure> {
-        Ok(self.caller(space).known_agent(named.map(AgentName::as_str))?)
-    }
-
-    /// Returns the agent that was named, or else `AGENTIC_AGENT`.
-    pub fn named_agent(
-        &self,
-        named: Option<&AgentName>,
-    ) -> Result<Option<AgentName>, CommandFailure> {
-        let for_all = variable(AGENT_VARIABLE);
-        Ok(chosen_agent(named.map(AgentName::as_str), for_all.as_deref())?)
-    }
 }
 
 /// Returns a variable of the environment, unless it is empty.
@@ -154,31 +140,16 @@ fn variable(name: &str) -> Option<String> {
 }
 
 impl Context {
-    /// Reads a file of the folder where the command runs, or standard input for `-`; up to a bound,
-    /// for a file may have no end.
-    pub fn read_bytes(&self, name: &str) -> Result<Vec<u8>, CommandFailure> {
-        let failed = |error: std::io::Error| CommandFailure::io(&format!("read `{name}`"), &error);
-        let mut bytes = Vec::new();
-        let read = match name {
-            "-" => std::io::stdin().lock().take(TEXT_BYTES_MAX + 1).read_to_end(&mut bytes),
-            name => std::fs::File::open(self.directory.join(name))
-                .and_then(|file| file.take(TEXT_BYTES_MAX + 1).read_to_end(&mut bytes)),
-        };
-        read.map_err(failed)?;
-        if bytes.len() as u64 > TEXT_BYTES_MAX {
-            let message = format!("`{name}` is longer than {TEXT_BYTES_MAX} bytes");
-            return Err(CommandFailure::refused(&message, "split it"));
+    /// Names the text of a file, or takes standard input for `-`; up to a bound, for that may have no
+    /// end.
+    pub fn named_text(&self, name: &str) -> Result<NamedText, CommandFailure> {
+        if name != "-" {
+            return Ok(NamedText::file(name));
         }
-        Ok(bytes)
-    }
-
-    /// Reads a file, or standard input, that is UTF-8 text.
-    pub fn read_text(&self, name: &str) -> Result<String, CommandFailure> {
-        String::from_utf8(self.read_bytes(name)?).map_err(|error| {
-            let at = error.utf8_error().valid_up_to();
-            let message = format!("`{name}` is not UTF-8 text from byte {at} on");
-            CommandFailure::refused(&message, "save the file as UTF-8")
-        })
+        let mut bytes = Vec::new();
+        let read = std::io::stdin().lock().take(TEXT_BYTES_MAX + 1).read_to_end(&mut bytes);
+        read.map_err(|error| CommandFailure::io("read `-`", &error))?;
+        Ok(NamedText::given(name, bytes))
     }
 }
 

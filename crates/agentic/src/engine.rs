@@ -5,14 +5,11 @@
 
 use std::path::PathBuf;
 
-use agentic_lang_pipeline::PlannedRun;
-use agentic_replay::engine::DurableEngine;
+use agentic_api::Refusal;
 use agentic_session::SessionSpace;
-use agentic_session::engine::EmbeddedEngine;
 
 use crate::context::Context;
 use crate::failure::CommandFailure;
-use crate::output::talk;
 
 /// What the embedded engine is called.
 const LOCAL: &str = "local:";
@@ -43,7 +40,7 @@ impl Address {
             None => PathBuf::new(),
             Some(address) => match address.strip_prefix(LOCAL) {
                 Some(folder) => PathBuf::from(folder),
-                None => return Err(unreachable(address)),
+                None => return Err(unreachable(address).into()),
             },
         };
         Ok(context.at(match folder.as_os_str().is_empty() {
@@ -54,24 +51,14 @@ impl Address {
 }
 
 impl ReachedEngine {
-    /// Returns the engine.
-    pub fn engine(&self) -> Box<dyn DurableEngine<PlannedRun> + '_> {
-        Box::new(EmbeddedEngine::new(&self.space, "cli"))
-    }
-
     /// Returns the space that the engine keeps its runs in.
     pub fn space(&self) -> &SessionSpace {
         &self.space
     }
-
-    /// Tells what had to be mended on the way.
-    pub fn tell_mended(&self) {
-        self.space.take_mended().iter().for_each(|what| talk(what));
-    }
 }
 
-fn unreachable(address: &str) -> CommandFailure {
-    CommandFailure::unreachable(
+fn unreachable(address: &str) -> Refusal {
+    Refusal::unreachable(
         &format!("there is no engine at `{address}`"),
         "this program has the embedded engine only: use `--sibyl-addr local:`, or leave it out",
     )

@@ -11,8 +11,6 @@ use crate::text::{Colour, Text};
 #[derive(Debug)]
 pub struct CommandFailure {
     refusal: Refusal,
-    /// What people read in front of the message.
-    lead: Option<&'static str>,
 }
 
 impl CommandFailure {
@@ -31,44 +29,13 @@ impl CommandFailure {
         CommandFailure::new(ErrorClass::NotAllowed, message, hint)
     }
 
-    /// Makes the failure of an engine that cannot be reached.
-    pub fn unreachable(message: &str, hint: &str) -> CommandFailure {
-        CommandFailure::new(ErrorClass::Unreachable, message, hint)
-    }
-
-    /// Makes the failure of two runs that should agree and do not.
-    pub fn diverged(message: &str, hint: &str) -> CommandFailure {
-        CommandFailure::new(ErrorClass::Diverged, message, hint)
-    }
-
-    /// Makes the failure that a program ended with.
-    pub fn program(code: &str, message: &str, hint: &str) -> CommandFailure {
-        let mut failure = CommandFailure::refused(message, hint);
-        failure.refusal.because = Some(format!("the program ended with `{code}`"));
-        failure.refusal.ended_with = Some(code.to_owned());
-        failure
-    }
-
-    /// Adds the code of what a failure of a program came from.
-    pub fn because_of(mut self, code: &str) -> CommandFailure {
-        let because = self.refusal.because.take();
-        self.refusal.because =
-            because.map(|because| format!("{because}, which came from `{code}`"));
-        self
-    }
-
-    /// Puts words in front of the message that people read, and that some look for.
-    pub fn led_by(self, lead: &'static str) -> CommandFailure {
-        CommandFailure { lead: Some(lead), ..self }
-    }
-
     /// Makes the failure of a file operation.
     pub fn io(doing: &str, error: &std::io::Error) -> CommandFailure {
         CommandFailure::from(Refusal::io(doing, error))
     }
 
     fn new(class: ErrorClass, message: &str, hint: &str) -> CommandFailure {
-        CommandFailure { refusal: Refusal::new(class, message, hint), lead: None }
+        CommandFailure { refusal: Refusal::new(class, message, hint) }
     }
 
     /// Makes the failure of an answer that cannot be written.
@@ -99,7 +66,7 @@ impl CommandFailure {
         let said = |colour, word, text: &str| {
             talk_coloured(&Text::default().coloured(colour, word).plain(" ").plain(text));
         };
-        match self.lead {
+        match self.refusal.lead {
             Some(lead) => said(Colour::Red, "error:", &format!("{lead} {}", self.refusal.message)),
             None => said(Colour::Red, "error:", &self.refusal.message),
         }
@@ -112,6 +79,6 @@ impl CommandFailure {
 
 impl<E: Into<Refusal>> From<E> for CommandFailure {
     fn from(error: E) -> CommandFailure {
-        CommandFailure { refusal: error.into(), lead: None }
+        CommandFailure { refusal: error.into() }
     }
 }

@@ -2,8 +2,6 @@
 
 use std::time::Duration;
 
-use agentic_providers::host::GRACE_DEFAULT;
-
 use crate::failure::CommandFailure;
 
 /// The variable that says so, in milliseconds.
@@ -22,9 +20,4 @@ pub fn read() -> Result<Option<Duration>, CommandFailure> {
             "use a number of milliseconds such as 5000, at most an hour",
         )),
     }
-}
-
-/// Returns what counts. What cannot be read was refused when the command began.
-pub fn of_process() -> Duration {
-    read().ok().flatten().unwrap_or(GRACE_DEFAULT)
 }

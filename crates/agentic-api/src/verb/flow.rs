@@ -1,10 +1,15 @@
 //! Durable runs, as pipelines speak of them.
 
 mod ask;
+mod crosscheck;
 mod end;
+mod run;
 mod worker;
 
 pub use self::ask::FlowAsk;
+pub use self::crosscheck::FlowCrosscheck;
+pub(crate) use self::end::end_reply;
+pub use self::run::RunPipeline;
 pub use self::worker::FlowWorker;
 
 use agentic_model::guidance::ErrorClass;
@@ -54,7 +59,7 @@ impl Verb for FlowResult {
         let ended = engine.result(&run)?;
         let status = engine.status(&run)?;
         if let Some(end) = ended {
-            return end::end_reply(&end, Some(&status.key));
+            return end_reply(&end, Some(&status.key));
         }
         match status.state {
             SessionState::Held | SessionState::Diverged => {
@@ -121,7 +126,7 @@ impl Verb for FlowCancel {
 }
 
 /// Tells how a run stands that is not over.
-pub fn run_reply(status: &RunStatus) -> Reply<FlowStatusView> {
+pub(crate) fn run_reply(status: &RunStatus) -> Reply<FlowStatusView> {
     let held = status.holds.iter().map(|hold| Notice::Held { request: hold.request.clone() });
     let mut notices: Vec<Notice> = held.collect();
     if let Some(failure) = &status.unanswered {

@@ -1,6 +1,7 @@
 //! Values of ours in verbs that come as JSON.
 
 use agentic_model::{Instant, Map, Value, json};
+use agentic_providers::model::Adapter;
 use agentic_session::decide::{Action, ApprovalScope};
 use serde::de::{Deserialize, Deserializer, Error as _};
 use serde_json::Value as Json;
@@ -47,6 +48,30 @@ pub(super) fn read_instant<'de, D: Deserializer<'de>>(
     deserializer: D,
 ) -> Result<Instant, D::Error> {
     read_word(deserializer, Instant::parse, "an instant is like 2026-11-21T22:40:01Z")
+}
+
+/// Reads any JSON value, as the text that it is.
+pub(super) fn read_json_text<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Option<String>, D::Error> {
+    Ok(Some(Json::deserialize(deserializer)?.to_string()))
+}
+
+/// Reads who performs what agents do.
+pub(super) fn read_adapter<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Option<Adapter>, D::Error> {
+    let Some(name) = Option::<String>::deserialize(deserializer)? else { return Ok(None) };
+    parse_adapter(&name).map(Some).map_err(D::Error::custom)
+}
+
+/// Reads the name of an adapter.
+///
+/// # Errors
+/// Returns which there are.
+pub fn parse_adapter(text: &str) -> Result<Adapter, String> {
+    let names = || Adapter::ALL.map(Adapter::as_str).join(", ");
+    Adapter::parse(text).ok_or_else(|| format!("an adapter is one of {}", names()))
 }
 
 fn read_word<'de, D: Deserializer<'de>, W>(

@@ -8,6 +8,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value as Json;
 
+use crate::program::ProgramFindings;
 use crate::view::session::SessionErrorView;
 
 /// How a block stands in which a human is to decide before anything else happens.
@@ -87,6 +88,16 @@ pub struct CrosscheckView {
     pub durable: Json,
 }
 
+/// What a comparison came to.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(untagged)]
+pub enum CrosscheckAnswer {
+    /// Both ran.
+    Compared(CrosscheckView),
+    /// Something is wrong with the program; nothing ran.
+    Faulty(ProgramFindings),
+}
+
 /// A question that was put before people; an item of `agentic flow ask`.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct FlowAskedView {
@@ -151,6 +162,14 @@ pub struct CredentialView {
     pub identity: String,
     /// Of which provider.
     pub provider: String,
+}
+
+impl FlowStatusView {
+    /// Says whether nothing will happen to it any more.
+    pub fn is_over(&self) -> bool {
+        let over = [SessionState::Done, SessionState::Failed, SessionState::Cancelled];
+        over.iter().any(|state| state.as_str() == self.state)
+    }
 }
 
 impl From<&RunStatus> for FlowStatusView {

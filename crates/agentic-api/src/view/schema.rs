@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use schemars::{Schema, schema_for};
 
+use crate::command::{Answer, Command};
 use crate::view::object_schema::object_schemas;
 use crate::view::*;
 
@@ -11,7 +12,9 @@ use crate::view::*;
 pub fn schemas() -> BTreeMap<&'static str, Schema> {
     let mut all = BTreeMap::from([
         ("agents.json", schema_for!(Vec<AgentView>)),
+        ("answers.json", Answer::schema()),
         ("archive.json", schema_for!(Vec<ArchivedView>)),
+        ("commands.json", schema_for!(Command)),
         ("commit.json", schema_for!(CommitView)),
         ("credentials.json", schema_for!(Vec<CredentialView>)),
         ("decide.json", schema_for!(DecideView)),

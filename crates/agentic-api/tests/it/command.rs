@@ -96,3 +96,15 @@ fn a_piece_of_work_goes_through_as_json() {
     let shown = ask(&json!({"verb": "session-show", "session": "alice"})).expect("it is there");
     assert_eq!(shown["result"], "approve");
 }
+
+#[test]
+fn every_verb_has_a_schema_of_what_it_takes_and_of_what_it_answers() {
+    let takes = Command::schemas();
+    let answers = to_value(Answer::schema()).expect("data");
+    for name in Command::NAMES {
+        let schema = to_value(&takes[name]).expect("data");
+        assert_eq!(schema["type"], "object", "{name}: {schema}");
+        assert!(!answers["properties"][name].is_null(), "{name}");
+    }
+    assert_eq!(takes.len(), Command::NAMES.len());
+}

@@ -14,6 +14,8 @@ mod person;
 mod place;
 mod relation;
 mod remote;
+mod repl;
+mod run;
 mod session;
 mod trace;
 mod worktree;

@@ -1,6 +1,7 @@
 //! The verbs of a repository as library functions, by noun. Repositories are git's, in temporary folders;
 //! git itself is asked what came of a verb.
 
+mod agent;
 mod archive;
 mod ask;
 mod chain;
@@ -8,8 +9,10 @@ mod commit;
 mod facts;
 mod kinds;
 mod merge;
+mod object;
 mod place;
 mod relate;
+mod signing;
 mod spawn;
 mod sync;
 mod trace;

@@ -7,9 +7,17 @@ use std::process::Command;
 use agentic_space::commit::{
     CommitDraft, CommitOutcome, Edit, Emptiness, FileMode, TraceBinding, TreeSource, commit,
 };
+use agentic_space::fault::failing_at;
 use agentic_space::model::{AgentName, Briefing, Instant, Kind, Map, Object, Oid};
 use agentic_space::spawn::{SpawnOrigin, SpawnOutcome, spawn};
 use agentic_space::{Clock, Durability, Options, Result, Space};
+
+/// Where Linux keeps files in memory.
+const MEMORY_FOLDER: &str = "/dev/shm";
+/// Who the user of a repository is.
+const IDENTITY: &str = "[user]\n\tname = Ada\n\temail = ada@example.com\n[gc]\n\tauto = 0\n";
+/// How many steps a verb may take that is broken off at each of them.
+const STEPS_MAX: u64 = 400;
 
 /// A new repository, which goes with its folder.
 pub struct Place {
@@ -68,11 +76,36 @@ pub fn git(folder: &Path, arguments: &[&str]) -> String {
 /// Makes a repository in a folder.
 fn init(folder: &Path, arguments: &[&str]) {
     std::fs::create_dir(folder).expect("writable");
-    git(folder, &[&["init", "--quiet", "--initial-branch=main"], arguments].concat());
-    for (key, value) in [("user.name", "Ada"), ("user.email", "ada@example.com"), ("gc.auto", "0")]
-    {
-        git(folder, &["config", key, value]);
+    let plain = ["init", "--quiet", "--initial-branch=main", "--template="];
+    git(folder, &[&plain, arguments].concat());
+    let bare = folder.join("config");
+    let config = if bare.exists() { bare } else { folder.join(".git/config") };
+    let text = std::fs::read_to_string(&config).expect("it was just made");
+    std::fs::write(&config, text + IDENTITY).expect("writable");
+}
+
+/// Makes a folder that goes with its handle, in memory where there is such: no test waits for a disk.
+fn temporary_folder() -> tempfile::TempDir {
+    tempfile::tempdir_in(MEMORY_FOLDER)
+        .or_else(|_| tempfile::tempdir())
+        .expect("a temporary folder")
+}
+
+/// Breaks something off at its first step, at its second and so on, each time in a place of its own,
+/// until it comes through; then looks at what is left as another command finds it.
+pub fn walk(prepare: impl Fn() -> Place, act: impl Fn(&Place), look: impl Fn(&Place, u64)) {
+    for step in 1..=STEPS_MAX {
+        let mut place = prepare();
+        let ((), is_broken_off) = failing_at("*", step, || act(&place));
+        place.space = place.open_again();
+        look(&place, step);
+        place.check_sound();
+        if !is_broken_off {
+            assert!(step > 1, "no step is marked: the walk would prove nothing");
+            return;
+        }
     }
+    panic!("it never comes through");
 }
 
 /// Opens a repository at a fixed time.
@@ -85,7 +118,7 @@ fn open(folder: &Path) -> Space {
 impl Place {
     /// Makes one with a worktree of its own and no commit.
     pub fn new() -> Place {
-        let folder = tempfile::tempdir().expect("a temporary folder");
+        let folder = temporary_folder();
         let repository = folder.path().join("repo");
         init(&repository, &[]);
         let space = open(&repository);
@@ -128,6 +161,26 @@ impl Place {
     /// Opens the repository again, as another command does.
     pub fn open_again(&self) -> Space {
         open(&self.path())
+    }
+
+    /// Makes a commit on a branch that no agent owns, with plain git and no worktree.
+    pub fn commit_on(&self, branch: &str, message: &str) -> Oid {
+        let tree = self.git(&["write-tree"]);
+        let parent = format!("refs/heads/{branch}");
+        let known = self.git(&["for-each-ref", "--format=%(objectname)", &parent]);
+        let mut arguments = vec!["commit-tree", "-m", message, &tree];
+        if !known.is_empty() {
+            arguments.extend(["-p", &known]);
+        }
+        let commit = self.git(&arguments);
+        self.git(&["update-ref", &parent, &commit]);
+        Oid::parse(&commit).expect("git prints an id")
+    }
+
+    /// Sets something in git's configuration, and opens the handle again: it has read it before.
+    pub fn configure(&mut self, key: &str, value: &str) {
+        self.git(&["config", "--add", key, value]);
+        self.space = self.open_again();
     }
 
     /// Asks git.

@@ -1,8 +1,14 @@
 //! Exchange with another repository.
 
-use agentic_space::Error;
-use agentic_space::error::RemoteError;
-use agentic_space::sync::{PushScope, fetch, push};
+use std::collections::BTreeSet;
+
+use agentic_space::archive::{SessionUsers, archive};
+use agentic_space::error::{AgentError, RemoteError};
+use agentic_space::merge::{MergePlan, Target, merge};
+use agentic_space::model::{AgentName, KindEntry, Object, Value};
+use agentic_space::spawn::SpawnOrigin;
+use agentic_space::sync::{PushRefusal, PushScope, fetch, init, push};
+use agentic_space::{AgentBranch, Error, Result};
 
 use crate::place::{Place, git, kind, name};
 
@@ -44,4 +50,154 @@ fn a_remote_that_nobody_named_is_unknown() {
     let place = Place::with(&["alice"]);
     let refused = push(&place.space, "origin", PushScope::All);
     assert!(matches!(refused, Err(Error::Remote(RemoteError::Unknown { .. }))), "{refused:?}");
+}
+
+/// Makes two places that share a remote and an agent.
+fn shared() -> (Place, Place) {
+    let mut place = Place::with(&["alice"]);
+    let remote = place.make_remote();
+    push(&place.space, "origin", PushScope::All).expect("the remote is empty");
+    let mut other = Place::new();
+    other.add_remote(&remote);
+    fetch(&other.space, "origin", &[name("alice")]).expect("it is there");
+    (place, other)
+}
+
+#[test]
+fn notes_of_both_sides_are_united() {
+    let (place, other) = shared();
+    let plan = |number: i64| {
+        let map = [("type", Value::text("plan")), ("n", Value::Int(number))];
+        let map = map.into_iter().map(|(key, value)| (key.to_owned(), value)).collect();
+        Object::new(map).expect("it is short")
+    };
+    place.space.put_object(&name("alice"), &plan(1)).expect("there is room");
+    other.space.put_object(&name("alice"), &plan(2)).expect("there is room");
+    push(&place.space, "origin", PushScope::All).expect("it is ahead");
+    let fetched = fetch(&other.space, "origin", &[]).expect("it is there");
+    assert_eq!(fetched.notes_united, [name("alice")]);
+    for number in [1, 2] {
+        assert!(other.space.object(plan(number).cid()).is_ok(), "{number}");
+    }
+    push(&other.space, "origin", PushScope::All).expect("it has both");
+    fetch(&place.space, "origin", &[]).expect("it is there");
+    assert!(place.space.object(plan(2).cid()).is_ok());
+    other.check_sound();
+}
+
+#[test]
+fn a_branch_that_is_behind_is_brought_along_and_one_that_diverged_is_named() {
+    let (place, other) = shared();
+    let ahead = place.commit("alice", &[("a", Some("1"))]).expect("there is room").commit;
+    push(&place.space, "origin", PushScope::Named(&[name("alice")])).expect("it is ahead");
+    let fetched = fetch(&other.space, "origin", &[]).expect("it is there");
+    assert_eq!((fetched.fast_forwarded, other.head("alice")), (vec![name("alice")], ahead));
+    place.commit("alice", &[("a", Some("2"))]).expect("there is room");
+    push(&place.space, "origin", PushScope::All).expect("it is ahead");
+    let own = other.commit("alice", &[("b", Some("1"))]).expect("there is room").commit;
+    let fetched = fetch(&other.space, "origin", &[]).expect("it is there");
+    assert_eq!((fetched.diverged, other.head("alice")), (vec![name("alice")], own));
+    // Then both sides are reconciled by a merge.
+    let theirs = AgentBranch { agent: name("alice"), remote: Some("origin".to_owned()) };
+    let target = Target::Agent(name("alice"));
+    merge(&other.space, &theirs, &target, &MergePlan::default()).expect("nothing is in the way");
+    push(&other.space, "origin", PushScope::All).expect("it has both");
+    assert_eq!(other.files("alice"), ["a", "b"]);
+}
+
+#[test]
+fn who_is_not_adopted_is_listed_and_stays_away() {
+    let (place, other) = shared();
+    place.spawn("bob", &SpawnOrigin::Root).expect("the name is free");
+    push(&place.space, "origin", PushScope::All).expect("it is ahead");
+    fetch(&other.space, "origin", &[]).expect("it is there");
+    assert!(other.space.head(&name("bob")).is_err());
+    let listed: Vec<_> =
+        other.space.remote_agents().expect("readable").into_iter().map(|one| one.name).collect();
+    assert_eq!(listed, [name("bob")]);
+    assert!(fetch(&other.space, "origin", &[name("carol")]).is_err(), "nobody has her");
+}
+
+#[test]
+fn kinds_and_the_archive_travel() {
+    let (place, other) = shared();
+    let (parent, description) = (Some(kind("finding")), "x".to_owned());
+    let entry = KindEntry { name: kind("deploy"), parent, description, schema: None };
+    place.space.register_kind(entry).expect("the name is free");
+    place.spawn("bob", &SpawnOrigin::Root).expect("the name is free");
+    push(&place.space, "origin", PushScope::All).expect("it is ahead");
+    archive(&place.space, &[name("bob")], &Nobody).expect("nothing is in the way");
+    push(&place.space, "origin", PushScope::All).expect("it is ahead");
+    fetch(&other.space, "origin", &[]).expect("it is there");
+    let kinds = other.open_again().kinds().expect("sound");
+    assert!(kinds.is_a(&kind("deploy"), &kind("finding")));
+    assert!(other.space.archived_agent(&name("bob")).expect("sound").is_some());
+    let taken = fetch(&other.space, "origin", &[name("bob")]);
+    assert!(matches!(taken, Err(Error::Agent(AgentError::NameArchived { .. }))), "{taken:?}");
+}
+
+/// Nobody has a session.
+struct Nobody;
+
+impl SessionUsers for Nobody {
+    fn open_session(&self, _: &BTreeSet<&AgentName>) -> Result<Option<(AgentName, String)>> {
+        Ok(None)
+    }
+}
+
+#[test]
+fn a_hook_of_the_remote_that_declines_is_told_from_one_that_moved_on() {
+    let mut place = Place::with(&["alice"]);
+    let remote = place.make_remote();
+    let hook = remote.join("hooks/pre-receive");
+    std::fs::create_dir_all(remote.join("hooks")).expect("writable");
+    std::fs::write(&hook, "#!/bin/sh\necho no bread >&2\nexit 1\n").expect("writable");
+    std::fs::set_permissions(&hook, std::os::unix::fs::PermissionsExt::from_mode(0o755))
+        .expect("ours");
+    let refused = push(&place.space, "origin", PushScope::All);
+    let Err(Error::Remote(RemoteError::PushRefused { why, message, .. })) = refused else {
+        panic!("{refused:?}")
+    };
+    assert_eq!(why, PushRefusal::Hook);
+    assert!(message.contains("no bread"), "{message}");
+}
+
+#[test]
+fn a_push_is_of_all_or_of_none() {
+    let (place, other) = shared();
+    other.commit("alice", &[("b", Some("1"))]).expect("there is room");
+    push(&other.space, "origin", PushScope::All).expect("it is ahead");
+    place.commit("alice", &[("a", Some("1"))]).expect("there is room");
+    place.spawn("bob", &SpawnOrigin::Root).expect("the name is free");
+    assert!(push(&place.space, "origin", PushScope::All).is_err());
+    let there = other.git(&["ls-remote", "origin"]);
+    assert!(!there.contains("bob"), "{there}");
+    let named = push(&place.space, "origin", PushScope::Named(&[name("bob")])).expect("he is new");
+    assert_eq!(named.refs, ["refs/heads/agents/bob", "refs/notes/agentic/bob"]);
+    assert!(push(&place.space, "origin", PushScope::Named(&[name("nobody")])).is_err());
+}
+
+#[test]
+fn a_push_of_what_is_there_moves_nothing() {
+    let (place, _other) = shared();
+    let pushed = push(&place.space, "origin", PushScope::All).expect("it is there");
+    assert_eq!(pushed.refs, Vec::<String>::new());
+    let empty = Place::new();
+    assert!(push(&empty.space, "origin", PushScope::All).is_err(), "there is no remote");
+}
+
+#[test]
+fn a_remote_is_told_once_what_to_fetch() {
+    let mut place = Place::with(&["alice"]);
+    place.make_remote();
+    let changed = init(&place.space, &["origin".to_owned()]).expect("it is there");
+    assert_eq!(changed, ["origin"]);
+    let known = place.git(&["config", "--get-all", "remote.origin.fetch"]);
+    assert!(known.contains("+refs/notes/agentic/*:refs/agentic/remotes/origin/notes/*"), "{known}");
+    assert!(!known.contains(":refs/notes/"), "what was not pushed would be overwritten: {known}");
+    assert_eq!(
+        init(&place.space, &["origin".to_owned()]).expect("it is there"),
+        Vec::<String>::new()
+    );
+    assert!(init(&place.space, &["elsewhere".to_owned()]).is_err());
 }

@@ -3,14 +3,14 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+use agentic_api::program::{ProgramSource, check, parse_dialect, read_registry};
 use agentic_lang_context::Dialect;
 use agentic_replay::Language;
 
 use super::VerbOutcome;
 use crate::context::Context;
 use crate::language;
-use crate::program::{self, ProgramFile};
-use crate::{frontend, registry};
+use crate::program::{optional_text, report, source};
 
 /// Find what is wrong with a program, without running it
 ///
@@ -26,7 +26,7 @@ pub struct CheckArgs {
     #[arg(long, value_name = "LANGUAGE", value_parser = language::parser())]
     lang: Option<&'static dyn Language>,
     /// The version that a context program is held to
-    #[arg(long, value_name = "VERSION", value_parser = program::dialect)]
+    #[arg(long, value_name = "VERSION", value_parser = parse_dialect)]
     dialect: Option<Dialect>,
     /// The builtins that a pipeline may call, beyond the standard ones
     #[arg(long, value_name = "FILE")]
@@ -38,10 +38,12 @@ pub struct CheckArgs {
 
 /// Runs the verb.
 pub fn run(context: &Context, args: CheckArgs) -> VerbOutcome {
-    let registry = registry::read(context, args.registry.as_deref())?;
-    let program = ProgramFile::read(context, &args.file, args.lang)?;
-    let program = ProgramFile { dialect: args.dialect, imports: args.allow_import, ..program };
-    let checked = frontend::check(context, &program, &registry)?;
-    checked.report(context);
+    let here = context.surroundings();
+    let registry = optional_text(context, args.registry.as_deref())?;
+    let registry = read_registry(registry.as_ref(), &here)?;
+    let source = source(context, &args.file, args.lang)?;
+    let source = ProgramSource { dialect: args.dialect, imports: args.allow_import, ..source };
+    let checked = check(&source.read(&here, None)?, &registry)?;
+    report(context, &checked);
     Ok(if checked.is_sound() { ExitCode::SUCCESS } else { ExitCode::from(1) })
 }

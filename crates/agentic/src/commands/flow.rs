@@ -11,7 +11,9 @@ mod worker;
 pub use self::run::identity;
 
 use std::process::ExitCode;
+use std::sync::Arc;
 
+use agentic_api::{Surroundings, program};
 use agentic_flow::Rhai;
 use agentic_lang_pipeline::{CompiledSource, PipelineLanguage, explain, explain_stored};
 use agentic_model::{Cid, Value, json};
@@ -21,13 +23,10 @@ use agentic_session::engine::stored_plan;
 use clap::{Subcommand, ValueEnum};
 
 use super::VerbOutcome;
-use super::run::pipeline::compiled;
 use crate::context::Context;
 use crate::failure::CommandFailure;
-use crate::frontend;
 use crate::output::{Format, print_raw, print_text};
-use crate::program::ProgramFile;
-use crate::registry;
+use crate::program::{optional_text, report, source};
 
 /// Work with flows
 #[derive(Debug, Subcommand)]
@@ -171,7 +170,7 @@ pub fn run(context: &Context, verb: FlowVerb) -> VerbOutcome {
             with_compiled(context, &args, |compiled| print_plans(context, compiled, format))
         }
         FlowVerb::Explain(args) if args.file.starts_with(Cid::PREFIX) => {
-            let registry = registry::read(context, args.registry.as_deref())?;
+            let (_, registry) = inputs(context, &args)?;
             let (plan, places) = stored_plan(&context.space()?, &args.file)?;
             print_text(&explain_stored(&plan, &places, &registry));
             Ok(ExitCode::SUCCESS)
@@ -189,18 +188,18 @@ pub fn run(context: &Context, verb: FlowVerb) -> VerbOutcome {
 fn check(context: &Context, args: &FlowArgs) -> VerbOutcome {
     let is_pipeline = args.file.ends_with(".as");
     let language: &'static dyn Language = if is_pipeline { &PipelineLanguage } else { &Rhai };
-    let registry = registry::read(context, args.registry.as_deref())?;
-    let program = ProgramFile::read(context, &args.file, Some(language))?;
-    let checked = frontend::check(context, &program, &registry)?;
-    checked.report(context);
+    let (here, registry) = inputs(context, args)?;
+    let program = source(context, &args.file, None)?.read(&here, Some(language))?;
+    let checked = program::check(&program, &registry)?;
+    report(context, &checked);
     Ok(if checked.is_sound() { ExitCode::SUCCESS } else { ExitCode::from(1) })
 }
 
 /// Prints one line of JSON for everything that is wrong with a pipeline.
 fn check_for_tools(context: &Context, args: &FlowArgs) -> VerbOutcome {
-    let registry = registry::read(context, args.registry.as_deref())?;
-    let program = ProgramFile::read(context, &args.file, Some(&PipelineLanguage))?;
-    let findings = frontend::pipeline_findings(&program, &registry);
+    let (here, registry) = inputs(context, args)?;
+    let program = source(context, &args.file, None)?.read(&here, Some(&PipelineLanguage))?;
+    let findings = program::pipeline_findings(&program, &registry);
     let lines: String =
         findings.iter().map(|finding| format!("{}\n", json::to_text(finding))).collect();
     print_raw(&lines);
@@ -213,12 +212,26 @@ fn with_compiled(
     args: &FlowArgs,
     act: impl FnOnce(&CompiledSource) -> Result<(), CommandFailure>,
 ) -> VerbOutcome {
-    let registry = registry::read(context, args.registry.as_deref())?;
-    let program = ProgramFile::read(context, &args.file, Some(&PipelineLanguage))?;
-    match compiled(context, &program, &registry) {
-        Some(compiled) => act(&compiled).map(|()| ExitCode::SUCCESS),
-        None => Ok(ExitCode::from(1)),
+    let (here, registry) = inputs(context, args)?;
+    let program = source(context, &args.file, None)?.read(&here, Some(&PipelineLanguage))?;
+    match program::compile_pipeline(&program, &registry) {
+        Ok(compiled) => act(&compiled).map(|()| ExitCode::SUCCESS),
+        Err(findings) => {
+            report(context, &findings);
+            Ok(ExitCode::from(1))
+        }
     }
+}
+
+/// Says where the command stands, and reads what a pipeline may call.
+fn inputs(
+    context: &Context,
+    args: &FlowArgs,
+) -> Result<(Surroundings, Arc<Registry>), CommandFailure> {
+    let here = context.surroundings();
+    let registry = optional_text(context, args.registry.as_deref())?;
+    let registry = program::read_registry(registry.as_ref(), &here)?;
+    Ok((here, registry))
 }
 
 /// Prints a line for each block; with `--json` one list.

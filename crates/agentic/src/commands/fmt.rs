@@ -4,6 +4,8 @@ use std::io::Write as _;
 use std::path::Path;
 use std::process::ExitCode;
 
+use agentic_api::Replacement;
+use agentic_api::program::{LayoutOutcome, ProgramSource, format, parse_dialect};
 use agentic_lang_context::Dialect;
 use agentic_replay::Language;
 use serde_json::json;
@@ -11,11 +13,9 @@ use serde_json::json;
 use super::VerbOutcome;
 use crate::context::Context;
 use crate::failure::CommandFailure;
-use crate::frontend::{self, LayoutOutcome};
 use crate::language;
 use crate::output::{Format, print_bytes, print_raw, talk};
-use crate::program::{self, ProgramFile};
-use crate::replacement::Replacement;
+use crate::program::{report, source};
 
 /// Lay a program out anew
 ///
@@ -38,7 +38,7 @@ pub struct FmtArgs {
     #[arg(long, value_name = "LANGUAGE", value_parser = language::parser())]
     pub lang: Option<&'static dyn Language>,
     /// The version that a context program is held to
-    #[arg(long, value_name = "VERSION", value_parser = program::dialect)]
+    #[arg(long, value_name = "VERSION", value_parser = parse_dialect)]
     pub dialect: Option<Dialect>,
 }
 
@@ -47,12 +47,13 @@ pub fn run(context: &Context, args: FmtArgs) -> VerbOutcome {
     if args.write && args.file == "-" {
         return Err(CommandFailure::usage("standard input cannot be written", "name a file"));
     }
-    let program = ProgramFile::read(context, &args.file, args.lang)?;
-    let program = ProgramFile { dialect: args.dialect, ..program };
-    let text = match frontend::format(&program)? {
+    let source = source(context, &args.file, args.lang)?;
+    let source = ProgramSource { dialect: args.dialect, ..source };
+    let program = source.read(&context.surroundings(), None)?;
+    let text = match format(&program)? {
         LayoutOutcome::Text(text) => text,
         LayoutOutcome::Broken(checked) => {
-            checked.report(context);
+            report(context, &checked);
             return Ok(ExitCode::from(1));
         }
     };

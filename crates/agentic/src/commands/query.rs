@@ -12,6 +12,7 @@ use std::collections::BTreeMap;
 use std::process::ExitCode;
 use std::sync::atomic::AtomicBool;
 
+use agentic_api::program::ProgramFindings;
 use agentic_api::verb::{AnsweredQuery, AskQuery, QueryAllowance, QueryOutcome, QueryTextFindings};
 use agentic_query::{AnswerSet, QueryReport};
 
@@ -20,7 +21,7 @@ use super::VerbOutcome;
 use crate::context::Context;
 use crate::failure::CommandFailure;
 use crate::output::{Format, print_raw, print_text, talk, warn};
-use crate::program::CheckedProgram;
+use crate::program::show;
 
 /// How many things that were left out are named; further ones are counted.
 const NOTES_SHOWN_MAX: usize = 10;
@@ -112,7 +113,9 @@ pub fn run(context: &Context, args: QueryArgs) -> VerbOutcome {
 fn query_of(context: &Context, args: &QueryArgs) -> Result<AskQuery, CommandFailure> {
     let (text, name) = match (&args.query, &args.file) {
         (Some(text), _) => (text.clone(), None),
-        (None, Some(file)) => (context.read_text(file)?, Some(file.clone())),
+        (None, Some(file)) => {
+            (context.named_text(file)?.read(&context.surroundings())?, Some(file.clone()))
+        }
         (None, None) if args.named.is_some() => (String::new(), None),
         (None, None) => {
             return Err(CommandFailure::usage(
@@ -140,7 +143,7 @@ fn query_of(context: &Context, args: &QueryArgs) -> Result<AskQuery, CommandFail
 
 /// Tells what is probably not meant, and what was left out.
 fn tell(answered: &AnsweredQuery) {
-    checked(&answered.warnings).show();
+    show(&checked(&answered.warnings));
     let notes = &answered.report.notes;
     notes.iter().take(NOTES_SHOWN_MAX).for_each(|note| warn(&format!("left out: {note}")));
     if notes.len() > NOTES_SHOWN_MAX {
@@ -194,14 +197,14 @@ fn refuse(context: &Context, findings: QueryTextFindings) -> VerbOutcome {
             let refusal = if is_usage { findings.usage() } else { findings.refusal() };
             CommandFailure::from(refusal).report(true);
         }
-        Format::Text => checked(&findings).show(),
+        Format::Text => show(&checked(&findings)),
     }
     Ok(code)
 }
 
-fn checked(findings: &QueryTextFindings) -> CheckedProgram {
+fn checked(findings: &QueryTextFindings) -> ProgramFindings {
     let found = findings.findings.iter();
-    CheckedProgram {
+    ProgramFindings {
         sources: findings.sources.clone(),
         findings: found.map(|finding| (finding.file, finding.diagnostic.clone())).collect(),
     }

@@ -1,34 +1,30 @@
 //! `agentic run`
 
-mod adapter;
-pub mod agentlang;
-mod context;
-pub mod durable;
-mod handler;
-pub mod pipeline;
-mod trace_file;
-mod trial;
-
-pub use self::adapter::parse as parse_adapter;
-pub use self::context::fault as context_fault;
-
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use agentic_lang_agent::{AgentLang, MockTasks, TraceCapture};
-use agentic_lang_context::{Calls, ContextLanguage, Dialect};
-use agentic_lang_pipeline::PipelineLanguage;
-use agentic_lang_pipeline::run::BlockOrder;
+use agentic_api::program::{ProgramSource, parse_dialect};
+use agentic_api::verb::{PreparedRun, Run, RunAct, RunPlace, parse_adapter};
+use agentic_api::view::RunAnswer;
+use agentic_api::{Refusal, Reply, Surroundings};
+use agentic_lang_agent::{AgentLang, TraceCapture, invocation};
+use agentic_lang_context::Dialect;
 use agentic_model::AgentName;
+use agentic_providers::host::CancelFlag;
 use agentic_providers::model::Adapter;
 use agentic_replay::Language;
 use agentic_session::language_of_file;
 
-use super::{VerbOutcome, agent_name};
+use super::flow::status;
+use super::session::brief_line;
+use super::{VerbOutcome, agent_name, ended};
 use crate::context::Context;
 use crate::failure::CommandFailure;
+use crate::follower::{EventPrinter, followed};
 use crate::language;
 use crate::live::Live;
-use crate::program::{self, ProgramFile};
+use crate::output::{Format, print_raw, print_text, show_result, warn_of};
+use crate::program::{self, input_text, optional_text};
 
 /// Run a program
 ///
@@ -66,16 +62,16 @@ pub struct RunArgs {
     #[arg(long, value_name = "MODULE", hide = true)]
     plugin: Vec<String>,
     /// How many branches of a parallel block, or iterations of a `parallel for`, run at once
-    #[arg(long, value_name = "N", allow_hyphen_values = true, value_parser = agentlang::workers)]
+    #[arg(long, value_name = "N", allow_hyphen_values = true, value_parser = workers)]
     workers: Option<i64>,
     /// Let a program perform a task; it reads and prints one line of JSON; may be repeated
-    #[arg(long, value_name = "TASK=PROGRAM", value_parser = handler::parse)]
-    handler: Vec<handler::Handler>,
+    #[arg(long, value_name = "TASK=PROGRAM", value_parser = handler)]
+    handler: Vec<(String, Vec<String>)>,
     /// Let a program be a tool that agents of an AgentLang program may call; may be repeated
-    #[arg(long, value_name = "TOOL=PROGRAM", value_parser = handler::parse)]
-    tool: Vec<handler::Handler>,
+    #[arg(long, value_name = "TOOL=PROGRAM", value_parser = handler)]
+    tool: Vec<(String, Vec<String>)>,
     /// Who performs what agents do in an AgentLang program: mock, live or anthropic
-    #[arg(long, value_name = "ADAPTER", value_parser = adapter::parse)]
+    #[arg(long, value_name = "ADAPTER", value_parser = parse_adapter)]
     adapter: Option<Adapter>,
     /// The builtins that a pipeline may call, beyond the standard ones
     #[arg(long, value_name = "FILE")]
@@ -105,13 +101,13 @@ pub struct RunArgs {
     ///
     /// CHOICE is FILE#AGENT.FUNC[LABEL], such as review.as#Critic.__main[style]; a main function
     /// without a name is __main. NAME is a candidate of `use one of`, or * for a run with each.
-    #[arg(long, value_name = "CHOICE=NAME", value_parser = context::choice, verbatim_doc_comment)]
+    #[arg(long, value_name = "CHOICE=NAME", value_parser = choice, verbatim_doc_comment)]
     variant: Vec<(String, String)>,
     /// Let each agent that a context program calls run as a session of its own, on its own branch
     #[arg(long, requires = "session", conflicts_with = "script")]
     branches: bool,
     /// The version that a context program is held to
-    #[arg(long, value_name = "VERSION", value_parser = program::dialect)]
+    #[arg(long, value_name = "VERSION", value_parser = parse_dialect)]
     dialect: Option<Dialect>,
     /// Let the program import files from this folder, too; may be repeated
     #[arg(long, value_name = "DIR")]
@@ -129,204 +125,161 @@ pub struct RunArgs {
 
 /// Runs the verb.
 pub fn run(context: &Context, args: RunArgs) -> VerbOutcome {
-    // Inputs are looked at before the program is.
-    let input = input_text(context, args.input.as_deref())?;
-    if let Some(text) = &input {
-        agentic_lang_agent::json::from_text(text).map_err(|error| {
-            CommandFailure::usage(
-                &format!("the input is {error}"),
-                "give one JSON value to `--input`",
-            )
-        })?;
-    }
     let named = args.lang.or_else(|| language_of_file(&args.file, b""));
-    let is_agentlang = named.is_some_and(|language| language.is(&AgentLang));
-    if let (Some(text), true) = (&input, is_agentlang) {
-        agentlang::input(text)?;
-    }
-    let program = ProgramFile::read(context, &args.file, args.lang)?;
-    let program =
-        ProgramFile { dialect: args.dialect, imports: args.allow_import.clone(), ..program };
-    refuse_foreign(&args, program.language)?;
-    let setting = durable::DurableSetting { agent: args.agent.clone(), key: args.run_id.clone() };
-    if !args.session && !setting.is_empty() && !program.language.is(&PipelineLanguage) {
-        return Err(CommandFailure::usage(
-            "a run in memory has neither agent nor key",
-            "run it with `--session`",
-        ));
-    }
-    let runner = RUNNERS.iter().find(|runner| program.language.is(runner.language));
-    let runner = runner.ok_or_else(|| {
-        CommandFailure::usage(
-            "a script runs on behalf of an agent",
-            "use `agentic session start AGENT --flow FILE`",
-        )
-    })?;
-    (runner.run)(context, &program, AskedProgram { args, input, setting })
-}
-
-/// What is asked of a program.
-struct AskedProgram {
-    args: RunArgs,
-    /// The text of the input.
-    input: Option<String>,
-    /// As whom and under which key it runs.
-    setting: durable::DurableSetting,
-}
-
-impl AskedProgram {
-    /// Returns the setting of a session, if the program is to run as one.
-    fn session(&self) -> Option<durable::DurableSetting> {
-        self.args.session.then(|| self.setting.clone())
-    }
-}
-
-/// How programs of a language run that need no agent.
-struct Runner {
-    language: &'static dyn Language,
-    run: fn(&Context, &ProgramFile, AskedProgram) -> VerbOutcome,
-}
-
-/// The languages whose programs run here.
-static RUNNERS: [Runner; 3] = [
-    Runner { language: &AgentLang, run: run_agentlang },
-    Runner { language: &PipelineLanguage, run: run_pipeline },
-    Runner { language: &ContextLanguage, run: run_context },
-];
-
-fn run_agentlang(context: &Context, program: &ProgramFile, asked: AskedProgram) -> VerbOutcome {
-    refuse_plugins(&asked.args.plugin)?;
-    let session = asked.session();
-    let wish = agentlang_wish(context, asked.args, asked.input, session);
-    agentlang::run(context, program, wish)
-}
-
-fn run_pipeline(context: &Context, program: &ProgramFile, asked: AskedProgram) -> VerbOutcome {
-    let AskedProgram { args, input, setting } = asked;
-    let wish = pipeline::PipelineRequest {
-        input,
-        registry: args.registry,
-        place: match (args.session, &args.backend) {
-            (true, _) => pipeline::RunPlace::Session,
-            (false, Some(_)) => pipeline::RunPlace::Memory,
-            (false, None) => pipeline::RunPlace::AsDeclared,
-        },
-        setting,
-        invoked_by: None,
-        blocks: BlockOrder::Sequential,
-        output_trace: args.output_trace,
-    };
-    pipeline::run(context, program, wish)
-}
-
-fn run_context(context: &Context, program: &ProgramFile, asked: AskedProgram) -> VerbOutcome {
-    let session = asked.session();
-    let wish = context_wish(asked.args, asked.input, session)?;
-    context::run(context, program, wish)
-}
-
-/// Gathers what the command line asks of a program of AgentLang.
-fn agentlang_wish(
-    context: &Context,
-    args: RunArgs,
-    input: Option<String>,
-    session: Option<durable::DurableSetting>,
-) -> agentlang::AgentlangRequest {
+    refuse_plugins(&args.plugin, named)?;
     let flag = if args.trace_live { TraceCapture::On } else { TraceCapture::Off };
-    agentlang::AgentlangRequest {
-        pipeline: args.pipeline,
-        act: agentlang::Act::of(args.lower, args.test),
-        input: input.unwrap_or_else(|| "{}".to_owned()),
-        trace: args.output_trace,
-        workers: args.workers,
-        handlers: args.handler,
-        tools: args.tool,
-        adapter: args.adapter,
-        session,
-        live: Live::of(context.format, flag),
-        desk: agentlang::Desk::CommandLine,
-        remembered: MockTasks::default(),
+    let live = Live::of(context.format, flag);
+    let is_agentlang = named.is_some_and(|language| language.is(&AgentLang));
+    let is_live = args.trace_live || (is_agentlang && live.trace == TraceCapture::On);
+    let verb = Run { live: is_live, ..verb(context, args)? };
+    let reply = carried_out(
+        context,
+        live,
+        |here| verb.prepare(here),
+        |prepared, here| {
+            let is_agentlang = prepared.language().is_some_and(|one| one.is(&AgentLang));
+            let shown = if is_agentlang { context.showing(live) } else { context.clone() };
+            let space = shown.watched_space()?;
+            Ok(prepared.run(&context.caller_at(&space, here))?)
+        },
+    )?;
+    answered(context, reply)
+}
+
+/// Runs a program in memory or, where it is durable, as `in_space` does; shows what it tells.
+pub fn carried_out(
+    context: &Context,
+    live: Live,
+    prepare: impl FnOnce(&Surroundings) -> Result<PreparedRun, Refusal>,
+    in_space: impl FnOnce(PreparedRun, Surroundings) -> Result<Reply<RunAnswer>, CommandFailure>,
+) -> Result<Reply<RunAnswer>, CommandFailure> {
+    let mut printer = EventPrinter::new(context, live);
+    let reply = followed(
+        context,
+        &CancelFlag::new(),
+        |event| printer.show(event),
+        |here| {
+            let prepared = prepare(&here)?;
+            match prepared.is_durable() {
+                true => in_space(prepared, here),
+                false => Ok(prepared.run_here(&here)?),
+            }
+        },
+    );
+    printer.end();
+    reply
+}
+
+/// Prints what a run came to, or how it stands.
+pub fn answered(context: &Context, reply: Reply<RunAnswer>) -> VerbOutcome {
+    show_answer(context, &reply.answer);
+    warn_of(&reply.notices);
+    ended(reply.completion)
+}
+
+/// Prints what a run came to, or how it stands.
+pub fn show_answer(context: &Context, answer: &RunAnswer) {
+    match (answer, context.format) {
+        (RunAnswer::Ended(ended), Format::Json) => print_raw(&ended.json),
+        (RunAnswer::Ended(ended), Format::Text) => show_result(context.format, &ended.text),
+        (RunAnswer::Tests(tests), Format::Json) => print_raw(&tests.results.to_string()),
+        (RunAnswer::Tests(tests), Format::Text) => print_text(&tests.text),
+        (RunAnswer::Lowered(view), _) => context.format.answer_program(view, |view| &view.text),
+        (RunAnswer::Standing(view), _) => status::show(context, view),
+        (RunAnswer::Session(view), _) => context.format.answer(view, brief_line),
+        (RunAnswer::Faulty(findings), _) => program::report(context, findings),
     }
 }
 
-/// Gathers what the command line asks of a program of the context language.
-fn context_wish(
-    args: RunArgs,
-    input: Option<String>,
-    session: Option<durable::DurableSetting>,
-) -> Result<context::ContextRequest, CommandFailure> {
-    Ok(context::ContextRequest {
+/// Makes the verb.
+fn verb(context: &Context, args: RunArgs) -> Result<Run, CommandFailure> {
+    let input = input_text(context, args.input.as_deref())?;
+    let source = program::source(context, &args.file, args.lang)?;
+    Ok(Run {
+        program: ProgramSource { dialect: args.dialect, imports: args.allow_import, ..source },
         input,
+        pipeline: args.pipeline,
+        act: match (args.lower, args.test) {
+            (true, _) => RunAct::Lower,
+            (false, true) => RunAct::Test,
+            (false, false) => RunAct::Run,
+        },
+        place: match (args.session, &args.backend) {
+            (true, _) => RunPlace::Session,
+            (false, Some(_)) => RunPlace::Memory,
+            (false, None) => RunPlace::AsDeclared,
+        },
+        agent: args.agent.map(|agent| agent.to_string()),
+        key: args.run_id,
+        output_trace: args.output_trace,
+        keep_trace: context.format == Format::Json,
+        live: args.trace_live,
+        workers: args.workers,
+        handlers: args.handler.into_iter().collect(),
+        tools: args.tool.into_iter().collect(),
+        adapter: args.adapter,
+        registry: optional_text(context, args.registry.as_deref())?,
         mock: args.mock,
         dry_run: args.dry_run,
-        script: args.script,
+        script: optional_text(context, args.script.as_deref())?,
         trace: args.trace,
-        output_trace: args.output_trace,
         quiet: args.quiet,
         entry: args.entry,
-        variant: context::variants(args.variant)?,
-        calls: if args.branches { Calls::Children } else { Calls::Contexts },
-        concurrency: context::concurrency(args.workers)?,
-        session,
+        variant: variants(args.variant)?,
+        branches: args.branches,
     })
 }
 
-/// Returns the text of the input: what stands there, or behind `@` in a file.
-pub fn input_text(
-    context: &Context,
-    given: Option<&str>,
-) -> Result<Option<String>, CommandFailure> {
-    let Some(given) = given else { return Ok(None) };
-    let Some(file) = given.strip_prefix('@') else { return Ok(Some(given.to_owned())) };
-    context.read_text(file).map(Some)
+/// Reads a number of workers.
+fn workers(text: &str) -> Result<i64, String> {
+    invocation::workers(text).map_err(|error| error.message)
 }
 
-/// Refuses what means nothing to a language, so that nobody believes that it did something.
-fn refuse_foreign(args: &RunArgs, language: &'static dyn Language) -> Result<(), CommandFailure> {
-    let (agentlang, context): (&dyn Language, &dyn Language) = (&AgentLang, &ContextLanguage);
-    let pipeline: &dyn Language = &PipelineLanguage;
-    let given = [
-        ("a name of a pipeline", args.pipeline.is_some(), agentlang),
-        ("--lower", args.lower, agentlang),
-        ("--test", args.test, agentlang),
-        ("--trace-live", args.trace_live, agentlang),
-        ("--plugin", !args.plugin.is_empty(), agentlang),
-        ("--workers", args.workers.is_some() && !language.is(context), agentlang),
-        ("--adapter", args.adapter.is_some(), agentlang),
-        ("--handler", !args.handler.is_empty(), agentlang),
-        ("--tool", !args.tool.is_empty(), agentlang),
-        ("--registry", args.registry.is_some(), pipeline),
-        ("--backend", args.backend.is_some(), pipeline),
-        ("--mock", args.mock, context),
-        ("--dry-run", args.dry_run, context),
-        ("--script", args.script.is_some(), context),
-        ("--trace", args.trace, context),
-        ("--quiet", args.quiet, context),
-        ("--entry", args.entry.is_some(), context),
-        ("--branches", args.branches, context),
-        ("--dialect", args.dialect.is_some(), context),
-        ("--variant", !args.variant.is_empty(), context),
-    ];
-    let foreign = given.iter().find(|(_, is_given, owner)| *is_given && !owner.is(language));
-    match foreign {
-        None => Ok(()),
-        Some((what, _, owner)) => Err(CommandFailure::usage(
-            &format!("{what} means nothing to a program of the language `{}`", language.name()),
-            &format!("it is for programs of the language `{}`", owner.name()),
-        )),
+/// Reads `CHOICE=NAME`.
+fn choice(text: &str) -> Result<(String, String), String> {
+    let (site, name) = text.rsplit_once('=').ok_or("a variant is CHOICE=NAME")?;
+    Ok((site.to_owned(), name.to_owned()))
+}
+
+/// Gathers which candidate each choice takes.
+fn variants(given: Vec<(String, String)>) -> Result<BTreeMap<String, String>, CommandFailure> {
+    let mut variants = BTreeMap::new();
+    for (site, name) in given {
+        if let Some(other) = variants.insert(site.clone(), name.clone()) {
+            return Err(CommandFailure::usage(
+                &format!("the choice `{site}` is to take both `{other}` and `{name}`"),
+                "give `--variant` once for each choice; `*` stands for a run with each candidate",
+            ));
+        }
     }
+    Ok(variants)
+}
+
+/// Reads `NAME=PROGRAM`, where blanks part the program from its arguments.
+fn handler(text: &str) -> Result<(String, Vec<String>), String> {
+    let wanted = "NAME=PROGRAM is needed, the name of a task or tool and what performs it";
+    let (name, line) = text.split_once('=').ok_or(wanted)?;
+    let argv: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
+    if name.is_empty() || argv.is_empty() {
+        return Err(wanted.to_owned());
+    }
+    Ok((name.to_owned(), argv))
 }
 
 /// Refuses plug-ins, which are modules of Python that the original loads into itself.
-fn refuse_plugins(plugins: &[String]) -> Result<(), CommandFailure> {
+fn refuse_plugins(
+    plugins: &[String],
+    named: Option<&'static dyn Language>,
+) -> Result<(), CommandFailure> {
     let Some(plugin) = plugins.first() else { return Ok(()) };
+    if let Some(language) = named.filter(|language| !language.is(&AgentLang)) {
+        return Err(CommandFailure::usage(
+            &format!("--plugin means nothing to a program of the language `{}`", language.name()),
+            &format!("it is for programs of the language `{}`", AgentLang.name()),
+        ));
+    }
     Err(CommandFailure::usage(
         &format!("`{plugin}` is a plug-in of Python, and there is no Python here"),
         "let programs perform its tasks: `--handler TASK=PROGRAM`, each reads and prints a line of JSON",
     ))
-}
-
-/// The failure that a program ended with.
-fn failed(failure: &agentic_replay::ProgramFailure, hint: &str) -> CommandFailure {
-    CommandFailure::program(&failure.code, &failure.message, hint)
 }

@@ -3,6 +3,7 @@
 use std::process::ExitCode;
 
 use agentic_api::Verb as _;
+use agentic_api::program::ProgramFindings;
 use agentic_api::verb::{
     FlowSource, ForkedChildren, ReplaySessions, SessionCancel, SessionDiff, SessionFork,
     SessionList, SessionResume, SessionShow, SessionSignal, SessionStart, SessionTick,
@@ -13,18 +14,19 @@ use agentic_flow::Rhai;
 use agentic_model::{AgentName, Cid, Value, json};
 use clap::{Subcommand, ValueEnum};
 
-use self::show::{brief_line, diff, list, replay, show, verify};
+use self::show::{diff, list, replay, show, verify};
 use self::watch::watch;
 use super::{VerbOutcome, agent_name};
 use crate::context::Context;
 use crate::failure::CommandFailure;
 use crate::output::warn_of;
-use crate::program::{CheckedProgram, ProgramFile};
+use crate::program::{show as show_findings, source};
 
 mod show;
 mod watch;
 
-pub use self::show::answer;
+pub use self::show::{answer, brief_line};
+pub use self::watch::print_record;
 
 /// Run flows durably on behalf of agents
 #[derive(Debug, Subcommand)]
@@ -281,12 +283,12 @@ fn flow_of(context: &Context, text: String) -> Result<FlowSource, CommandFailure
     if text.starts_with(Cid::PREFIX) {
         return Ok(FlowSource::Stored(text));
     }
-    let program = ProgramFile::read(context, &text, Some(&Rhai))?;
+    let program = source(context, &text, None)?.read(&context.surroundings(), Some(&Rhai))?;
     let source = SourceText::new(&text, program.text()?);
     let findings = agentic_flow::check(source.text());
     if let Some(first) = findings.first().cloned() {
         if context.format == crate::output::Format::Text {
-            CheckedProgram::of(source, findings).show();
+            show_findings(&ProgramFindings::of(source, findings));
         }
         return Err(CommandFailure::refused(
             &format!("the flow `{text}` does not parse: {}", first.message),

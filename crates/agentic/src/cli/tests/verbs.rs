@@ -21,8 +21,8 @@ const OPTIONS: &[&str] = &[
     "allow-revoke",
 ];
 
-/// Verbs of the command line alone: they work on texts of programs, drive runs with somebody at a
-/// terminal, or are about the command line itself.
+/// Verbs of the command line alone: they work on texts of programs, are a dialog, or are about the
+/// command line itself.
 const OWN: &[&str] = &[
     "check",
     "completions",
@@ -30,16 +30,13 @@ const OWN: &[&str] = &[
     "credential-login",
     "demo",
     "flow-check",
-    "flow-crosscheck",
     "flow-explain",
     "flow-fmt",
     "flow-plan",
-    "flow-run",
     "flow-translate",
     "fmt",
     "man",
     "repl",
-    "run",
 ];
 
 /// Lists the verbs, with the verbs of verbs.

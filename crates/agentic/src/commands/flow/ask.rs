@@ -3,11 +3,13 @@
 use agentic_api::Verb as _;
 use agentic_api::verb::FlowAsk;
 use agentic_api::view::FlowAskedView;
+use agentic_lang_agent::TraceCapture;
 
 use crate::commands::{VerbOutcome, ended};
 use crate::context::Context;
 use crate::engine::Address;
-use crate::follower::{followed, show_notice};
+use crate::follower::{EventPrinter, followed};
+use crate::live::Live;
 use crate::output::warn_of;
 
 /// Which runs ask.
@@ -25,10 +27,11 @@ pub fn run(context: &Context, args: AskArgs) -> VerbOutcome {
     // Before signals are listened to, and anybody is asked.
     context.caller(reached.space()).require_person("decide")?;
     let stop = context.listen()?;
+    let mut printer = EventPrinter::new(context, Live::of(context.format, TraceCapture::Off));
     let reply = followed(
         context,
         &stop,
-        |event| show_notice(&event),
+        |event| printer.show(event),
         |here| FlowAsk { run: args.run }.run(&context.caller_at(reached.space(), here)),
     )?;
     warn_of(&reply.notices);

@@ -5,8 +5,6 @@
 use std::os::unix::process::CommandExt as _;
 use std::process::{Command, Stdio};
 
-use agentic_replay::engine::RunId;
-
 use crate::context::Context;
 use crate::engine::Address;
 use crate::failure::CommandFailure;
@@ -15,11 +13,11 @@ use crate::failure::CommandFailure;
 pub fn go_on_elsewhere(
     context: &Context,
     address: &Address,
-    run: &RunId,
+    session: &str,
 ) -> Result<(), CommandFailure> {
     let cannot = |error: std::io::Error| CommandFailure::io("start a process for the run", &error);
     let mut command = Command::new(std::env::current_exe().map_err(cannot)?);
-    command.arg("-C").arg(&context.directory).args(["flow", "worker", run.as_str()]);
+    command.arg("-C").arg(&context.directory).args(["flow", "worker", session]);
     if let Some(address) = &address.sibyl_addr {
         // Joined, so that no value can pose as an option.
         command.arg(format!("--sibyl-addr={address}"));

@@ -1,19 +1,18 @@
 //! `agentic flow run`
 
-use std::process::ExitCode;
-
-use agentic_lang_pipeline::PipelineLanguage;
-use agentic_lang_pipeline::run::BlockOrder;
+use agentic_api::verb::RunPipeline;
+use agentic_api::view::RunAnswer;
+use agentic_lang_agent::TraceCapture;
 use agentic_model::AgentName;
-use agentic_replay::engine::RunAttendance;
 
-use crate::commands::run::pipeline::{PipelineRequest, RunPlace, prepare};
-use crate::commands::run::{durable, input_text};
+use super::detach::go_on_elsewhere;
+use crate::commands::run::{answered, carried_out};
 use crate::commands::{VerbOutcome, agent_name};
 use crate::context::Context;
 use crate::engine::Address;
+use crate::live::Live;
 use crate::output::{Format, talk};
-use crate::program::ProgramFile;
+use crate::program::{self, input_text, optional_text};
 
 /// A pipeline, and how it runs.
 #[derive(Debug, clap::Args)]
@@ -61,28 +60,37 @@ pub fn run(context: &Context, args: FlowRunArgs) -> VerbOutcome {
 }
 
 fn run_as(context: &Context, args: FlowRunArgs) -> VerbOutcome {
-    let program = ProgramFile::read(context, &args.file, Some(&PipelineLanguage))?;
-    let wish = PipelineRequest {
+    let (address, is_detached) = (args.address, args.detach);
+    let verb = RunPipeline {
+        program: program::source(context, &args.file, None)?,
         input: input_text(context, args.input.as_deref())?,
-        registry: args.registry,
-        place: RunPlace::AsDeclared,
-        setting: durable::DurableSetting { agent: args.agent, key: args.run_id },
-        invoked_by: args.identity,
-        blocks: match args.parallel_blocks {
-            true => BlockOrder::Parallel,
-            false => BlockOrder::Sequential,
-        },
+        identity: args.identity,
+        key: args.run_id,
+        agent: args.agent.map(|agent| agent.to_string()),
+        registry: optional_text(context, args.registry.as_deref())?,
+        parallel_blocks: args.parallel_blocks,
         output_trace: args.output_trace,
+        detached: is_detached,
     };
-    let Some(ready) = prepare(context, &program, &wish)? else { return Ok(ExitCode::from(1)) };
-    if !ready.has_durable_block() {
-        if args.address.sibyl_addr.is_some() || args.detach {
+    let prepare = |here: &_| {
+        let prepared = verb.prepare(here)?;
+        let has_engine = prepared.is_durable() || prepared.is_answered();
+        if !has_engine && (address.sibyl_addr.is_some() || is_detached) {
             talk("note: no block is temporal, so the run is in memory and has no engine");
         }
-        return ready.run_in_memory(context, RunPlace::AsDeclared);
+        Ok(prepared)
+    };
+    let live = Live::of(context.format, TraceCapture::Off);
+    let reply = carried_out(context, live, prepare, |prepared, here| {
+        let reached = address.reach(context)?;
+        Ok(prepared.run(&context.caller_at(reached.space(), here))?)
+    })?;
+    if let (RunAnswer::Standing(view), true) = (&reply.answer, is_detached)
+        && !view.is_over()
+    {
+        go_on_elsewhere(context, &address, &view.session)?;
     }
-    let attendance = if args.detach { RunAttendance::Detached } else { RunAttendance::Attended };
-    ready.run_durably(context, &args.address, (wish.setting, attendance))
+    answered(context, reply)
 }
 
 /// Accepts `KIND:NAME`, such as `user:alice` or `slack:U123`.

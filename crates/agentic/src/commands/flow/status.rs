@@ -3,16 +3,13 @@
 use std::process::ExitCode;
 
 use agentic_api::Verb as _;
-use agentic_api::verb::{FlowCancel, FlowHistory, FlowResult, FlowStatus, run_reply};
-use agentic_api::view::{FlowEventView, FlowStatusView, RunAnswer, visible_line};
-use agentic_lang_pipeline::PlannedRun;
-use agentic_replay::engine::{DurableEngine, RunId, RunStatus};
+use agentic_api::verb::{FlowCancel, FlowHistory, FlowResult, FlowStatus};
+use agentic_api::view::{FlowEventView, FlowStatusView, visible_line};
 
-use crate::commands::run::pipeline::show_end;
-use crate::commands::{VerbOutcome, ended, said};
+use crate::commands::VerbOutcome;
+use crate::commands::run::answered;
 use crate::context::Context;
 use crate::engine::Address;
-use crate::output::{Format, print_raw, show_result, warn_of};
 
 /// Which run.
 #[derive(Debug, clap::Args)]
@@ -72,44 +69,11 @@ fn text(view: &FlowStatusView) -> String {
     text
 }
 
-/// Prints what a run came to, or how it stands: it waits, or somebody else drives it.
-pub fn reached_so_far(
-    context: &Context,
-    engine: &dyn DurableEngine<PlannedRun>,
-    run: &RunId,
-) -> VerbOutcome {
-    match engine.result(run)? {
-        Some(end) => show_end(context, &end, Some(&engine.status(run)?.key)),
-        None => standing(context, &engine.status(run)?),
-    }
-}
-
-/// Prints how a run stands that is not over.
-pub fn standing(context: &Context, status: &RunStatus) -> VerbOutcome {
-    let reply = run_reply(status);
-    show(context, &reply.answer);
-    warn_of(&reply.notices);
-    Ok(said(&reply.completion))
-}
-
 /// Prints what a run came to.
 pub fn result(context: &Context, name: RunName) -> VerbOutcome {
     let reached = name.address.reach(context)?;
     let reply = FlowResult { run: name.run }.run(&context.caller(reached.space()))?;
-    show_answer(context, &reply.answer);
-    warn_of(&reply.notices);
-    ended(reply.completion)
-}
-
-/// Prints what a run came to, or how it stands.
-pub fn show_answer(context: &Context, answer: &RunAnswer) {
-    match answer {
-        RunAnswer::Ended(ended) => match context.format {
-            Format::Json => print_raw(&ended.json),
-            Format::Text => show_result(context.format, &ended.text),
-        },
-        RunAnswer::Standing(view) => show(context, view),
-    }
+    answered(context, reply)
 }
 
 /// Tells what happened in a run.

@@ -3,8 +3,9 @@
 use std::process::ExitCode;
 use std::time::Duration;
 
+use agentic_api::program::{pipeline_source_findings, read_registry};
 use agentic_api::view::TranslateView;
-use agentic_lang_pipeline::{PipelineLanguage, REPAIRS_DEFAULT, TranslateError, translate};
+use agentic_lang_pipeline::{REPAIRS_DEFAULT, TranslateError, translate};
 use agentic_model::{Value, json};
 use agentic_providers::executable::{Executable, OUTPUT_BYTES_MAX, ProgramOutcome as Ran};
 use agentic_providers::host::CancelFlag;
@@ -12,9 +13,7 @@ use agentic_providers::host::CancelFlag;
 use crate::commands::VerbOutcome;
 use crate::context::{Context, read_stdin};
 use crate::failure::CommandFailure;
-use crate::frontend::of_pipeline;
-use crate::program::ProgramFile;
-use crate::registry;
+use crate::program::{optional_text, show};
 
 /// How long a completion may take.
 const TIME_LIMIT: Duration = Duration::from_secs(600);
@@ -52,7 +51,8 @@ pub fn run(context: &Context, args: &TranslateArgs) -> VerbOutcome {
         })?,
         prose => prose.to_owned(),
     };
-    let registry = registry::read(context, args.registry.as_deref())?;
+    let registry = optional_text(context, args.registry.as_deref())?;
+    let registry = read_registry(registry.as_ref(), &context.surroundings())?;
     let mut complete = |system: &str, user: &str| ask(context, command, system, user);
     let repairs_max = usize::try_from(args.max_repairs).unwrap_or(REPAIRS_DEFAULT);
     match translate(&mut complete, &registry, &prose, repairs_max) {
@@ -62,14 +62,7 @@ pub fn run(context: &Context, args: &TranslateArgs) -> VerbOutcome {
         }
         Err(TranslateError::Complete(failure)) => Err(failure),
         Err(TranslateError::NotAProgram { source_text, findings }) => {
-            let program = ProgramFile {
-                name: "reply.as".to_owned(),
-                language: &PipelineLanguage,
-                bytes: source_text.into_bytes(),
-                dialect: None,
-                imports: Vec::new(),
-            };
-            of_pipeline(&program, findings).show();
+            show(&pipeline_source_findings("reply.as", source_text.as_bytes(), findings));
             Err(CommandFailure::refused(
                 "the reply is not a program",
                 "say more exactly what is wanted, or let it be mended more often with `--max-repairs`",

@@ -1,13 +1,15 @@
 //! `agentic flow worker`
 
+use agentic_api::Verb as _;
 use agentic_api::verb::FlowWorker;
-use agentic_api::{Verb as _, VerbEvent};
+use agentic_lang_agent::TraceCapture;
 
 use super::status::show;
 use crate::commands::{VerbOutcome, ended};
 use crate::context::Context;
 use crate::engine::Address;
-use crate::follower::{followed, show_notice};
+use crate::follower::{EventPrinter, followed};
+use crate::live::Live;
 use crate::output::warn_of;
 
 /// Which runs are driven.
@@ -23,10 +25,8 @@ pub struct WorkerArgs {
 pub fn run(context: &Context, args: WorkerArgs) -> VerbOutcome {
     let stop = context.listen()?;
     let reached = args.address.reach(context)?;
-    let tell = |event: VerbEvent| match &event {
-        VerbEvent::Run(view) => show(context, view),
-        VerbEvent::Record(_) | VerbEvent::Notice(_) => show_notice(&event),
-    };
+    let mut printer = EventPrinter::new(context, Live::of(context.format, TraceCapture::Off));
+    let tell = |event| printer.show(event);
     let reply = followed(context, &stop, tell, |here| {
         let verb = FlowWorker { run: args.run };
         verb.run(&context.caller_at(reached.space(), here))

@@ -34,7 +34,8 @@ pub fn answer(context: &Context, space: &SessionSpace, id: &SessionId) -> VerbOu
     Ok(said(&reply.completion))
 }
 
-pub(super) fn brief_line(view: &SessionView) -> String {
+/// Shows in a line how a session stands.
+pub fn brief_line(view: &SessionView) -> String {
     let result =
         view.result.as_ref().map(|result| format!(" {}", visible_line(&result.to_string())));
     let result = result.unwrap_or_default();

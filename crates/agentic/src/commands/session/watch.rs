@@ -1,26 +1,26 @@
 //! `agentic session watch`
 
+use agentic_api::Verb as _;
 use agentic_api::verb::SessionWatch;
 use agentic_api::view::{RecordView, visible_line};
-use agentic_api::{Verb as _, VerbEvent};
+use agentic_lang_agent::TraceCapture;
 use agentic_session::SessionSpace;
 use serde_json::Value as Json;
 
 use super::show::{brief, duration};
 use crate::commands::{VerbOutcome, ended};
 use crate::context::Context;
-use crate::follower::{followed, show_notice};
+use crate::follower::{EventPrinter, followed};
+use crate::live::Live;
 use crate::output::{Format, is_reader_gone, print_raw, print_text, warn_of};
 
 /// Prints the records of a session as they are made, until it is over, nobody reads any more or this
 /// program is told to stop.
 pub(super) fn watch(context: &Context, space: &SessionSpace, verb: SessionWatch) -> VerbOutcome {
     let stop = context.listen()?;
-    let show = |event: VerbEvent| {
-        match &event {
-            VerbEvent::Record(view) => print_record(context, view),
-            VerbEvent::Run(_) | VerbEvent::Notice(_) => show_notice(&event),
-        }
+    let mut printer = EventPrinter::new(context, Live::of(context.format, TraceCapture::Off));
+    let show = |event| {
+        printer.show(event);
         if is_reader_gone() {
             stop.set();
         }
@@ -30,7 +30,8 @@ pub(super) fn watch(context: &Context, space: &SessionSpace, verb: SessionWatch)
     ended(reply.completion)
 }
 
-fn print_record(context: &Context, view: &RecordView) {
+/// Prints a record of a session.
+pub fn print_record(context: &Context, view: &RecordView) {
     match context.format {
         Format::Json => print_raw(&serde_json::to_string(view).expect("views have text keys")),
         Format::Text => print_text(&line(view)),

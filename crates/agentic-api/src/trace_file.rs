@@ -10,22 +10,22 @@ use agentic_lang_agent::report::TraceText;
 use agentic_providers::tool::{is_guarded, lies_in_git};
 use agentic_replay::ProgramEvent;
 
-use crate::context::Context;
-use crate::output::{Format, warn};
+use crate::Surroundings;
 use crate::replacement::Replacement;
+use crate::watcher::NoticeDesk;
 
 /// How long a trace in memory becomes, in bytes, roughly: 16 MiB.
 const KEPT_BYTES_MAX: usize = 16 << 20;
 
 /// A trace on its way into a file. One that cannot be written changes nothing about the run.
-pub struct TraceFile {
+pub(crate) struct TraceFile {
     name: String,
     text: TraceText,
     place: Result<TracePlace, Error>,
 }
 
 /// Where the trace of a run goes: to a file, or into memory for a failure that shows it.
-pub enum TraceKeeper {
+pub(crate) enum TraceKeeper {
     /// Nobody wants to know.
     Nowhere,
     /// To a file.
@@ -36,13 +36,13 @@ pub enum TraceKeeper {
 
 /// A trace in memory.
 #[derive(Default)]
-pub struct KeptTrace {
+pub(crate) struct KeptTrace {
     pieces: TraceText,
     text: String,
 }
 
 /// A trace that is over.
-pub enum EndedTrace {
+pub(crate) enum EndedTrace {
     /// There is none.
     None,
     /// It stands in a file.
@@ -64,15 +64,15 @@ impl EndedTrace {
 }
 
 impl TraceKeeper {
-    /// Begins a trace.
-    pub fn begin(context: &Context, name: Option<&str>) -> TraceKeeper {
-        match (name, context.format) {
+    /// Begins a trace: in a file, or else where it is wanted.
+    pub fn begin(here: &Surroundings, name: Option<&str>, wanted: TraceCapture) -> TraceKeeper {
+        match (name, wanted) {
             (Some(name), _) => {
-                let path = context.directory.join(name);
-                TraceKeeper::File(TraceFile::begin(context, name), path)
+                let path = here.folder.join(name);
+                TraceKeeper::File(TraceFile::begin(here, name), path)
             }
-            (None, Format::Json) => TraceKeeper::Memory(Box::default()),
-            (None, Format::Text) => TraceKeeper::Nowhere,
+            (None, TraceCapture::On) => TraceKeeper::Memory(Box::default()),
+            (None, TraceCapture::Off) => TraceKeeper::Nowhere,
         }
     }
 
@@ -100,11 +100,11 @@ impl TraceKeeper {
     }
 
     /// Ends the trace.
-    pub fn end(self) -> EndedTrace {
+    pub fn end(self, desk: &NoticeDesk<'_>) -> EndedTrace {
         match self {
             TraceKeeper::Nowhere => EndedTrace::None,
             TraceKeeper::File(file, path) => {
-                file.end();
+                file.end(desk);
                 EndedTrace::File(path)
             }
             TraceKeeper::Memory(kept) => {
@@ -126,16 +126,16 @@ enum TracePlace {
 
 impl TraceFile {
     /// Begins a trace.
-    pub fn begin(context: &Context, name: &str) -> TraceFile {
-        let place = TracePlace::open(&context.directory.join(name));
+    pub fn begin(here: &Surroundings, name: &str) -> TraceFile {
+        let place = TracePlace::open(&here.folder.join(name));
         TraceFile { name: name.to_owned(), text: TraceText::default(), place }
     }
 
     /// Writes a trace that is there already.
-    pub fn write_whole(context: &Context, name: &str, text: &str) {
-        let mut file = TraceFile::begin(context, name);
+    pub fn write_whole(here: &Surroundings, desk: &NoticeDesk<'_>, name: &str, text: &str) {
+        let mut file = TraceFile::begin(here, name);
         file.write([text, ""]);
-        file.put();
+        file.put(desk);
     }
 
     /// Adds an event.
@@ -146,20 +146,20 @@ impl TraceFile {
     }
 
     /// Ends the trace and puts it in its place, or warns that it could not be written.
-    pub fn end(mut self) {
+    pub fn end(mut self, desk: &NoticeDesk<'_>) {
         let pieces = std::mem::take(&mut self.text).end();
         self.write(pieces);
-        self.put();
+        self.put(desk);
     }
 
-    fn put(self) {
+    fn put(self, desk: &NoticeDesk<'_>) {
         let ended = match self.place {
             Ok(TracePlace::Beside(file)) => file.commit(),
             Ok(TracePlace::Into(_)) => Ok(()),
             Err(error) => Err(error),
         };
         if let Err(error) = ended {
-            warn(&format!("the trace cannot be written to `{}`: {error}", self.name));
+            desk.warn(format!("the trace cannot be written to `{}`: {error}", self.name));
         }
     }
 

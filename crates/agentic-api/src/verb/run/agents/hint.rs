@@ -3,21 +3,21 @@
 use agentic_diag::SourceText;
 use agentic_lang_agent::{Module, code};
 
-use crate::failure::CommandFailure;
+use crate::Refusal;
 
 /// How long the name of a task is that a hint repeats, in bytes.
 const NAME_BYTES_MAX: usize = 64;
 
 /// Where somebody runs a program: what they can do next is not the same.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Desk {
+pub(crate) enum RunDesk {
     /// At the command line, with its options.
     CommandLine,
     /// Among the lines of `agentic repl`.
     Repl,
 }
 
-impl Desk {
+impl RunDesk {
     /// Says what to do about a failure.
     pub fn hint(self, module: &Module, failure: &agentic_replay::ProgramFailure) -> String {
         match failure.code.as_str() {
@@ -26,10 +26,10 @@ impl Desk {
                 names => format!("the file has these: {}", names.join(", ")),
             },
             code::INPUTS_MISSING | code::INPUTS_UNKNOWN | code::INPUT_INVALID => match self {
-                Desk::CommandLine => {
+                RunDesk::CommandLine => {
                     "give the inputs of the pipeline as the fields of `--input`".to_owned()
                 }
-                Desk::Repl => {
+                RunDesk::Repl => {
                     "give the inputs as one object: `run NAME {\"topic\": \"tea\"}`".to_owned()
                 }
             },
@@ -40,15 +40,17 @@ impl Desk {
             code::NO_HANDLER => {
                 let performed = format!("`--handler {}=PROGRAM`", task_of(failure));
                 match self {
-                    Desk::CommandLine => format!("{performed} lets a program perform it"),
-                    Desk::Repl => {
+                    RunDesk::CommandLine => format!("{performed} lets a program perform it"),
+                    RunDesk::Repl => {
                         format!("`agentic run FILE PIPELINE` with {performed} lets a program do so")
                     }
                 }
             }
             _ => match self {
-                Desk::CommandLine => "`--output-trace PATH` shows what happened before".to_owned(),
-                Desk::Repl => {
+                RunDesk::CommandLine => {
+                    "`--output-trace PATH` shows what happened before".to_owned()
+                }
+                RunDesk::Repl => {
                     "`agentic repl --trace-live` shows what happens, as it happens".to_owned()
                 }
             },
@@ -56,18 +58,18 @@ impl Desk {
     }
 
     /// Refuses to wait for a human where nobody can.
-    pub fn no_hold(self, what: &str) -> CommandFailure {
+    pub fn no_hold(self, what: &str) -> Refusal {
         let hint = match self {
-            Desk::CommandLine => "run it as a session with `--session`",
-            Desk::Repl => "run it with `agentic run FILE PIPELINE --session`",
+            RunDesk::CommandLine => "run it as a session with `--session`",
+            RunDesk::Repl => "run it with `agentic run FILE PIPELINE --session`",
         };
         let message = format!("{what} may ask a human, and a run in memory cannot wait for one");
-        CommandFailure::refused(&message, hint)
+        Refusal::refused(&message, hint)
     }
 }
 
 /// Refuses to run nothing, and says what there is.
-pub fn no_pipeline(source: &SourceText) -> CommandFailure {
+pub(crate) fn no_pipeline(source: &SourceText) -> Refusal {
     let how = "`agentic run FILE PIPELINE` runs one, `agentic run FILE --test` the tests";
     let hint = match agentic_lang_agent::compile(source) {
         Ok(module) => match (names(&module).as_slice(), module.has_tests()) {
@@ -77,7 +79,7 @@ pub fn no_pipeline(source: &SourceText) -> CommandFailure {
         },
         Err(_) => how.to_owned(),
     };
-    CommandFailure::usage("no pipeline is named", &hint)
+    Refusal::usage("no pipeline is named", &hint)
 }
 
 fn names(module: &Module) -> Vec<String> {

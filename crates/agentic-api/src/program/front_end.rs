@@ -8,26 +8,27 @@ use agentic_diag::{Diagnostic, SourceText};
 use agentic_flow::Rhai;
 use agentic_lang_agent::AgentLang;
 use agentic_lang_context::{Calls, ContextLanguage};
-use agentic_lang_pipeline::{PipelineFindings, PipelineLanguage};
+use agentic_lang_pipeline::{CompiledSource, PipelineFindings, PipelineLanguage};
 use agentic_model::Value;
 use agentic_plan::Registry;
 use agentic_replay::Language;
 
-use crate::context::Context;
-use crate::failure::CommandFailure;
-use crate::import::ImportRoots;
-use crate::program::{CheckedProgram, ProgramFile};
+use super::findings::ProgramFindings;
+use super::import::ImportRoots;
+use super::source::ProgramText;
+use crate::Refusal;
 
 /// What became of laying a program out anew.
+#[derive(Debug)]
 pub enum LayoutOutcome {
     /// The new text.
     Text(String),
     /// It has errors of syntax.
-    Broken(CheckedProgram),
+    Broken(ProgramFindings),
 }
 
 /// A compiled program of the context language.
-pub struct ContextProgram {
+pub(crate) struct ContextProgram {
     /// The program.
     pub module: agentic_lang_context::Module,
     /// The texts that it imports, by their paths.
@@ -37,8 +38,8 @@ pub struct ContextProgram {
 /// How programs of a language are looked at.
 struct FrontEnd {
     language: &'static dyn Language,
-    check: fn(&Context, &ProgramFile, &Arc<Registry>) -> Result<CheckedProgram, CommandFailure>,
-    format: fn(&ProgramFile) -> Result<LayoutOutcome, CommandFailure>,
+    check: fn(&ProgramText, &Arc<Registry>) -> Result<ProgramFindings, Refusal>,
+    format: fn(&ProgramText) -> Result<LayoutOutcome, Refusal>,
 }
 
 /// The front ends of all languages.
@@ -50,66 +51,63 @@ static FRONT_ENDS: [FrontEnd; 4] = [
 ];
 
 /// Looks for errors and warnings, without running anything. Only pipelines need a registry.
-pub fn check(
-    context: &Context,
-    program: &ProgramFile,
-    registry: &Arc<Registry>,
-) -> Result<CheckedProgram, CommandFailure> {
-    (front_end(program)?.check)(context, program, registry)
+///
+/// # Errors
+/// Fails when nothing here reads the language, and when a text is none.
+pub fn check(program: &ProgramText, registry: &Arc<Registry>) -> Result<ProgramFindings, Refusal> {
+    (front_end(program)?.check)(program, registry)
 }
 
 /// Lays a program out anew.
-pub fn format(program: &ProgramFile) -> Result<LayoutOutcome, CommandFailure> {
+///
+/// # Errors
+/// Fails when programs of the language are not laid out anew, and when a text is none.
+pub fn format(program: &ProgramText) -> Result<LayoutOutcome, Refusal> {
     (front_end(program)?.format)(program)
 }
 
-fn front_end(program: &ProgramFile) -> Result<&'static FrontEnd, CommandFailure> {
+fn front_end(program: &ProgramText) -> Result<&'static FrontEnd, Refusal> {
     let found = FRONT_ENDS.iter().find(|front_end| program.language.is(front_end.language));
     found.ok_or_else(|| {
         let name = program.language.name();
-        CommandFailure::usage(
-            &format!("nothing here reads the language `{name}`"),
-            "run it as a session",
-        )
+        Refusal::usage(&format!("nothing here reads the language `{name}`"), "run it as a session")
     })
 }
 
 fn check_agentlang(
-    _context: &Context,
-    program: &ProgramFile,
+    program: &ProgramText,
     _registry: &Arc<Registry>,
-) -> Result<CheckedProgram, CommandFailure> {
+) -> Result<ProgramFindings, Refusal> {
     Ok(match agentic_lang_agent::read(&program.name, &program.bytes) {
         Ok(source) => {
             let findings = agentic_lang_agent::check(&source);
-            CheckedProgram::of(source, findings)
+            ProgramFindings::of(source, findings)
         }
         Err(finding) => unreadable(program, *finding),
     })
 }
 
-fn format_agentlang(program: &ProgramFile) -> Result<LayoutOutcome, CommandFailure> {
+fn format_agentlang(program: &ProgramText) -> Result<LayoutOutcome, Refusal> {
     let source = match agentic_lang_agent::read(&program.name, &program.bytes) {
         Ok(source) => source,
         Err(finding) => return Ok(LayoutOutcome::Broken(unreadable(program, *finding))),
     };
     Ok(match agentic_lang_agent::format(&source) {
         Ok(text) => LayoutOutcome::Text(text),
-        Err(finding) => LayoutOutcome::Broken(CheckedProgram::of(source, vec![*finding])),
+        Err(finding) => LayoutOutcome::Broken(ProgramFindings::of(source, vec![*finding])),
     })
 }
 
 fn check_pipeline(
-    _context: &Context,
-    program: &ProgramFile,
+    program: &ProgramText,
     registry: &Arc<Registry>,
-) -> Result<CheckedProgram, CommandFailure> {
+) -> Result<ProgramFindings, Refusal> {
     let text = agentic_lang_pipeline::source_text(&program.bytes);
     let checked = text.and_then(|text| agentic_lang_pipeline::check(text, registry));
     Ok(of_pipeline(program, checked.err().unwrap_or_default()))
 }
 
-fn format_pipeline(program: &ProgramFile) -> Result<LayoutOutcome, CommandFailure> {
+fn format_pipeline(program: &ProgramText) -> Result<LayoutOutcome, Refusal> {
     let text = agentic_lang_pipeline::source_text(&program.bytes);
     Ok(match text.and_then(agentic_lang_pipeline::format) {
         Ok(text) => LayoutOutcome::Text(text),
@@ -118,50 +116,69 @@ fn format_pipeline(program: &ProgramFile) -> Result<LayoutOutcome, CommandFailur
 }
 
 fn check_script(
-    _context: &Context,
-    program: &ProgramFile,
+    program: &ProgramText,
     _registry: &Arc<Registry>,
-) -> Result<CheckedProgram, CommandFailure> {
+) -> Result<ProgramFindings, Refusal> {
     let source = SourceText::new(program.name.as_str(), program.text()?);
     let findings = agentic_flow::check(source.text());
-    Ok(CheckedProgram::of(source, findings))
+    Ok(ProgramFindings::of(source, findings))
 }
 
-fn format_script(_program: &ProgramFile) -> Result<LayoutOutcome, CommandFailure> {
-    Err(CommandFailure::usage("scripts are not laid out anew", "format `.agent` and `.as` files"))
+fn format_script(_program: &ProgramText) -> Result<LayoutOutcome, Refusal> {
+    Err(Refusal::usage("scripts are not laid out anew", "format `.agent` and `.as` files"))
 }
 
 fn check_context(
-    context: &Context,
-    program: &ProgramFile,
+    program: &ProgramText,
     _registry: &Arc<Registry>,
-) -> Result<CheckedProgram, CommandFailure> {
-    Ok(match compile_context(context, program, Calls::Contexts)? {
+) -> Result<ProgramFindings, Refusal> {
+    Ok(match compile_context(program, Calls::Contexts)? {
         Ok(compiled) => of_context(compiled.module.warned()),
         Err(checked) => checked,
     })
 }
 
-fn format_context(program: &ProgramFile) -> Result<LayoutOutcome, CommandFailure> {
+fn format_context(program: &ProgramText) -> Result<LayoutOutcome, Refusal> {
     let text = program.text()?;
     Ok(match agentic_lang_context::format(text, program.dialect) {
         Ok(text) => LayoutOutcome::Text(text),
         Err(finding) => {
             let source = SourceText::new(program.name.as_str(), text);
-            LayoutOutcome::Broken(CheckedProgram::of(source, vec![*finding]))
+            LayoutOutcome::Broken(ProgramFindings::of(source, vec![*finding]))
         }
     })
 }
 
-/// The findings of the pipeline language.
-pub fn of_pipeline(program: &ProgramFile, findings: PipelineFindings) -> CheckedProgram {
-    let source = SourceText::new(program.name.as_str(), readable(&program.bytes));
-    CheckedProgram::of(source, findings.into_iter().map(|finding| finding.diagnostic).collect())
+/// Compiles a program of the pipeline language, or finds what is wrong with it.
+///
+/// # Errors
+/// Returns what is wrong.
+pub fn compile_pipeline(
+    program: &ProgramText,
+    registry: &Arc<Registry>,
+) -> Result<CompiledSource, ProgramFindings> {
+    let text = agentic_lang_pipeline::source_text(&program.bytes);
+    let compiled = text.and_then(|text| agentic_lang_pipeline::compile(text, Arc::clone(registry)));
+    compiled.map_err(|findings| of_pipeline(program, findings))
+}
+
+fn of_pipeline(program: &ProgramText, findings: PipelineFindings) -> ProgramFindings {
+    pipeline_source_findings(&program.name, &program.bytes, findings)
+}
+
+/// Takes over what was found in a text of the pipeline language.
+pub fn pipeline_source_findings(
+    name: &str,
+    bytes: &[u8],
+    findings: PipelineFindings,
+) -> ProgramFindings {
+    let source = SourceText::new(name, readable(bytes));
+    ProgramFindings::of(source, findings.into_iter().map(|finding| finding.diagnostic).collect())
 }
 
 /// Returns what is wrong with a program of the pipeline language as data, with all that is known
 /// about it.
-pub fn pipeline_findings(program: &ProgramFile, registry: &Registry) -> Vec<Value> {
+pub fn pipeline_findings(program: &ProgramText, registry: &Registry) -> Vec<Value> {
     let text = agentic_lang_pipeline::source_text(&program.bytes);
     let checked = text.and_then(|text| agentic_lang_pipeline::check(text, registry));
     let source = SourceText::new(program.name.as_str(), readable(&program.bytes));
@@ -170,11 +187,11 @@ pub fn pipeline_findings(program: &ProgramFile, registry: &Registry) -> Vec<Valu
 }
 
 /// The finding of a file that cannot be read as text, at the place where that begins.
-pub fn unreadable(program: &ProgramFile, finding: Diagnostic) -> CheckedProgram {
+pub(crate) fn unreadable(program: &ProgramText, finding: Diagnostic) -> ProgramFindings {
     let text = readable(&program.bytes);
     let span = agentic_diag::Span::new(text.len(), text.len());
     let source = SourceText::new(program.name.as_str(), text);
-    CheckedProgram::of(source, vec![Diagnostic { span, ..finding }])
+    ProgramFindings::of(source, vec![Diagnostic { span, ..finding }])
 }
 
 /// Returns the text up to the first byte that is none.
@@ -184,14 +201,13 @@ fn readable(bytes: &[u8]) -> &str {
 }
 
 /// Compiles a program of the context language with all that it imports, or finds what is wrong.
-pub fn compile_context(
-    context: &Context,
-    program: &ProgramFile,
+pub(crate) fn compile_context(
+    program: &ProgramText,
     calls: Calls,
-) -> Result<Result<ContextProgram, CheckedProgram>, CommandFailure> {
+) -> Result<Result<ContextProgram, ProgramFindings>, Refusal> {
     let source = SourceText::new(program.name.as_str(), program.text()?);
     let mut files = BTreeMap::new();
-    let roots = ImportRoots::of(&context.directory, &program.name, &program.imports);
+    let roots = ImportRoots::of(&program.folder, &program.name, &program.imports);
     let mut resolver = |path: &str| {
         let text = roots.read(path)?;
         files.insert(path.to_owned(), text.clone());
@@ -210,8 +226,8 @@ pub fn compile_context(
 }
 
 /// Takes over what was found in a program of the context language.
-pub fn of_context(checked: agentic_lang_context::CheckFindings) -> CheckedProgram {
+pub(crate) fn of_context(checked: agentic_lang_context::CheckFindings) -> ProgramFindings {
     let findings = checked.findings.into_iter();
     let findings = findings.map(|finding| (finding.file, finding.diagnostic)).collect();
-    CheckedProgram { sources: checked.sources, findings }
+    ProgramFindings { sources: checked.sources, findings }
 }
