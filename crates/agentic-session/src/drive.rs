@@ -27,7 +27,7 @@ use super::folder::Folder;
 use super::load::{LoadedRun, replayed};
 use super::observer::ObservedRun;
 use super::outcome::{EffectOutcome, ExecOutcome};
-use super::performer::Carrier;
+use super::outside::OutsideSetting;
 use super::recent::restore_journal;
 use super::room::ProgramRoom;
 use super::seal;
@@ -359,12 +359,6 @@ impl<'a> Driver<'a> {
             EffectOutcome::Probe(ended) => return self.probed(&running.performance, ended),
             EffectOutcome::Orphans { .. } => return Ok(()),
             EffectOutcome::Answer(response) => return self.responded(path, response),
-            EffectOutcome::Program { name, outcome } => {
-                return self.responded(path, self.executor.printed(&name, outcome));
-            }
-            EffectOutcome::Reply { url, reply } => {
-                return self.responded(path, self.executor.responded(&url, reply));
-            }
             EffectOutcome::Child(ran) => {
                 let ended = ran.and_then(|id| ended_child(self.space, &self.session, id));
                 return match ended {
@@ -389,17 +383,17 @@ impl<'a> Driver<'a> {
         }
     }
 
-    /// Returns what a thread is to do for a request: run a program or a child, call an endpoint.
+    /// Returns what a thread is to do for a request: have somebody outside do it, run a child.
     fn to_work(&self, performance: &Performance) -> Option<Task> {
         let request = &performance.request;
-        match self.executor.carrier(request) {
-            Carrier::Program(command) => return Some(Task::Program(command, self.work_folder())),
-            Carrier::Endpoint(call) => return Some(Task::Call(call)),
-            Carrier::Provider(_) => {
-                let call = self.provider_call(performance)?;
-                return Some(Task::Provider(Box::new(call), self.space.observer().cloned()));
-            }
-            Carrier::Person(_) | Carrier::Script | Carrier::Nobody => {}
+        let outside = self.executor.outside(request, || OutsideSetting {
+            folder: self.work_folder(),
+            run: self.folder.id.to_string(),
+            key: performance.id.to_string(),
+            stamp: Ok(self.call_stamp(performance)),
+        });
+        if let Some(Ok(work)) = outside {
+            return Some(Task::Outside(Box::new(work)));
         }
         if let Some(child) = ready_child(self.space, &self.session, performance) {
             return Some(Task::Child(child, self.space.opener()));
@@ -409,14 +403,10 @@ impl<'a> Driver<'a> {
     }
 
     fn order(&self, performance: &Performance) -> Order {
-        let request = &performance.request;
         Order {
-            path: request.path.clone(),
-            key: performance.id.to_string(),
+            path: performance.request.path.clone(),
             charge: self.charge(performance),
-            timeout_ms: request.timeout_ms,
             grace: self.space.grace(),
-            caller: self.executor.caller(request, self.work_folder(), self.folder.id.to_string()),
             waiting: self.arrivals(),
         }
     }

@@ -1,27 +1,24 @@
 //! Who carries out what a run asks, in memory or durably.
 //!
 //! An [`RunExecutor`] has the [`Performer`] of the language and says of every request, by
-//! [`RunExecutor::carrier`], what a host has to do for it. [`RunExecutor::printed`] and
-//! [`RunExecutor::responded`] make the answer from what programs and endpoints gave.
+//! [`RunExecutor::carrier`], who that is. What somebody outside does is an [`OutsideWork`], which
+//! every host has done in the same way.
 
 use std::path::{Path, PathBuf};
 
 use agentic_lang_context::Cast;
 use agentic_lang_pipeline::PlannedRun;
 use agentic_model::{Cid, Object, Value};
-use agentic_providers::credential::{
-    CredentialCaller, Keyring, Result as CredentialResult, Settings,
-};
-use agentic_providers::endpoint::EndpointReply;
-use agentic_providers::executable::ProgramOutcome;
+use agentic_providers::credential::{CredentialCaller, Keyring, Settings};
 use agentic_providers::model::{Adapter, Repeats};
-use agentic_providers::provider::{CallStamp, ProviderResponse};
+use agentic_providers::provider::CallStamp;
 use agentic_replay::{
     Kinds, PATCH, PinnedProgram, ProgramFault, Request, RequestAnswer, StartRecord, TraceDetail,
 };
 
 use super::language::{checked_kinds, kinds_of, of_fault, registered};
 use super::observer::Observer;
+use super::outside::{self, OutsideDoer, OutsideSetting, OutsideWork};
 use super::performer::agents::{AgentPerformer, SharedTasks};
 use super::performer::cast::CastPerformer;
 use super::performer::roles::RolePerformer;
@@ -124,13 +121,6 @@ impl RunExecutor {
         RunExecutor { observer: observer.cloned(), ..self }
     }
 
-    /// Returns who makes the call of a request in a run: with what its agent needs.
-    pub fn caller(&self, request: &Request, folder: PathBuf, run: String) -> CredentialCaller {
-        let invoked_by = self.performer.terms().invoked_by.map(str::to_owned);
-        let keyring = Keyring::new(Settings::of_process(folder), invoked_by);
-        CredentialCaller { keyring, auth: self.performer.auth(request), run }
-    }
-
     /// Returns who performs the tasks of agents, where the program has such.
     pub fn adapter(&self) -> Option<Adapter> {
         self.performer.terms().adapter
@@ -225,18 +215,37 @@ impl RunExecutor {
         Some(self.provided.call(&*self.performer, (request, provision), made, folder))
     }
 
-    /// Tells what came of a request from what became of its program.
-    pub fn printed(
+    /// Returns the work that somebody outside does for a request, or the answer of one that cannot be
+    /// asked for. Nothing for requests that nobody outside carries out.
+    pub(crate) fn outside(
         &self,
-        program: &str,
-        outcome: CredentialResult<ProgramOutcome>,
-    ) -> ProviderResponse {
-        self.performer.terms().reply_form.printed(program, outcome)
-    }
-
-    /// Tells what came of a request from what an endpoint said.
-    pub fn responded(&self, url: &str, reply: CredentialResult<EndpointReply>) -> ProviderResponse {
-        self.performer.terms().reply_form.responded(url, reply)
+        request: &Request,
+        setting: impl FnOnce() -> OutsideSetting,
+    ) -> Option<std::result::Result<OutsideWork, RequestAnswer>> {
+        let carrier = self.carrier(request);
+        if matches!(carrier, Carrier::Person(_) | Carrier::Script | Carrier::Nobody) {
+            return None;
+        }
+        let OutsideSetting { folder, run, key, stamp } = setting();
+        let doer = match carrier {
+            Carrier::Program(command) => OutsideDoer::Program(command, folder.clone()),
+            Carrier::Endpoint(call) => OutsideDoer::Endpoint(call),
+            Carrier::Provider(_) => {
+                let made = match stamp {
+                    Ok(made) => made,
+                    Err(answer) => return Some(Err(answer)),
+                };
+                let call = self.provided(request, made, &folder)?;
+                OutsideDoer::Provider(Box::new(call), self.observer.clone())
+            }
+            Carrier::Person(_) | Carrier::Script | Carrier::Nobody => return None,
+        };
+        let terms = self.performer.terms();
+        let keyring =
+            Keyring::new(Settings::of_process(folder), terms.invoked_by.map(str::to_owned));
+        let caller = CredentialCaller { keyring, auth: self.performer.auth(request), run };
+        let (reply_form, limit) = (terms.reply_form, outside::limit(request));
+        Some(Ok(OutsideWork { doer, caller, reply_form, key, limit }))
     }
 }
 

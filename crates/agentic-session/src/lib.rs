@@ -44,6 +44,7 @@ mod observer;
 mod orphan;
 mod outcome;
 pub mod outlook;
+mod outside;
 mod overtaken;
 mod own;
 mod performer;

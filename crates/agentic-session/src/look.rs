@@ -13,14 +13,19 @@ use super::provision::ProviderCall;
 use crate::Result;
 
 impl Driver<'_> {
-    /// Returns the call of a provider that performs a request, if one does.
-    pub(super) fn provider_call(&self, performance: &Performance) -> Option<ProviderCall> {
-        let Performance { request, id, found, .. } = performance;
+    /// Stamps the call of a provider that performs a request.
+    pub(super) fn call_stamp(&self, performance: &Performance) -> (CallStamp, Repeats) {
+        let Performance { id, found, .. } = performance;
         let session = self.folder.id.to_string();
         let (at, found) = (self.space.now(), found.clone());
-        let stamp = CallStamp { session, request_id: *id, at, found };
         // What a session asks a model and nobody answers is asked again by the host alone.
-        self.executor.provided(request, (stamp, Repeats::Model), &self.work_folder())
+        (CallStamp { session, request_id: *id, at, found }, Repeats::Model)
+    }
+
+    /// Returns the call of a provider that performs a request, if one does.
+    fn provider_call(&self, performance: &Performance) -> Option<ProviderCall> {
+        let made = self.call_stamp(performance);
+        self.executor.provided(&performance.request, made, &self.work_folder())
     }
 
     /// Makes durable what an effect will replace before it begins. One that cannot look has failed.

@@ -2,22 +2,18 @@
 
 use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
 
-use agentic_model::{Cid, Instant};
-use agentic_providers::credential::CredentialCaller;
-use agentic_providers::endpoint::{EndpointCall, Exchange};
-use agentic_providers::executable::Executable;
+use agentic_model::Cid;
 use agentic_providers::host::{CancelFlag, HostExecutor, RequestPlace};
 use agentic_providers::model::Repeats;
 use agentic_providers::process::Charge;
 use agentic_providers::provider::CallStamp;
-use agentic_replay::{CancelExtent, NOT_DATA, ProgramFailure, Request, RequestAnswer, RequestId};
+use agentic_replay::{NOT_DATA, ProgramFailure, Request, RequestAnswer, RequestId};
 
 use super::executor::RunExecutor;
-use super::observer::{self, Observer};
-use super::performer::{Carrier, CommandLine};
-use super::work::TIME_LIMIT;
+use super::observer::Observer;
+use super::outside::{OutsideSetting, OutsideWork};
+use super::performer::Carrier;
 use crate::Clock;
 
 /// Performs the requests of a run in memory.
@@ -25,7 +21,6 @@ pub struct Memory {
     executor: Mutex<RunExecutor>,
     folder: PathBuf,
     run: Cid,
-    observer: Option<Observer>,
 }
 
 impl Memory {
@@ -38,7 +33,7 @@ impl Memory {
         observer: Option<Observer>,
     ) -> Memory {
         let executor = Mutex::new(executor.watched_by(observer.as_ref()));
-        Memory { executor, folder, run, observer }
+        Memory { executor, folder, run }
     }
 
     /// Takes note of a request that was answered before.
@@ -49,25 +44,6 @@ impl Memory {
     /// A panic under the lock leaves counters behind, never half of one.
     fn executor(&self) -> MutexGuard<'_, RunExecutor> {
         self.executor.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn execute(
-        &self,
-        command: CommandLine,
-        request: &Request,
-        cancel: &CancelFlag,
-    ) -> RequestAnswer {
-        let program = command.argv.first().cloned().unwrap_or_default();
-        let executable = Executable {
-            argv: command.argv,
-            folder: self.folder.clone(),
-            input: command.stdin.into_bytes(),
-            environment: Vec::new(),
-            limit: limit(request),
-        };
-        let cancel = cancel.in_charge(self.charge(request));
-        let outcome = self.caller(request).execute(executable, &cancel);
-        self.executor().printed(&program, outcome).answer
     }
 
     /// Returns the key of a request. Nobody remembers a run in memory, so its requests are the same
@@ -81,56 +57,39 @@ impl Memory {
         Charge { request: Some(self.key(request)), ..Charge::default() }
     }
 
-    fn call(&self, call: EndpointCall, request: &Request, cancel: &CancelFlag) -> RequestAnswer {
-        let key = self.key(request);
-        let exchange = Exchange { call, key, headers: Vec::new(), limit: limit(request) };
-        let url = exchange.call.url.clone();
-        let cancel = cancel.in_charge(self.charge(request));
-        let reply = self.caller(request).call(exchange, &cancel);
-        self.executor().responded(&url, reply).answer
+    /// Returns what somebody outside does for a request.
+    fn outside(&self, request: &Request) -> Option<Result<OutsideWork, RequestAnswer>> {
+        self.executor().outside(request, || OutsideSetting {
+            folder: self.folder.clone(),
+            run: self.run.to_string(),
+            key: self.key(request),
+            stamp: self.stamp(request),
+        })
     }
 
-    /// Calls a provider.
-    fn provide(&self, request: &Request, cancel: &CancelFlag) -> RequestAnswer {
-        let hash = match request.hash() {
-            Ok(hash) => hash,
-            Err(error) => {
-                return RequestAnswer::Failed(ProgramFailure::new(NOT_DATA, error.to_string()));
-            }
-        };
+    /// Stamps the call of a provider.
+    fn stamp(&self, request: &Request) -> Result<(CallStamp, Repeats), RequestAnswer> {
+        let hash = request.hash().map_err(|error| {
+            RequestAnswer::Failed(ProgramFailure::new(NOT_DATA, error.to_string()))
+        })?;
         let session = self.run.to_string();
         let request_id = RequestId::derive(&session, &request.path, &hash);
-        let at: Instant = Clock::System.now();
-        let stamp = CallStamp { session, request_id, at, found: None };
-        let call = self.executor().provided(request, (stamp, Repeats::Caller), &self.folder);
-        let Some(call) = call else { return RequestAnswer::Cancelled(CancelExtent::NotStarted) };
-        let cancel = &cancel.in_charge(self.charge(request));
-        observer::perform(self.observer.as_ref(), &call, cancel).answer
+        let at = Clock::System.now();
+        Ok((CallStamp { session, request_id, at, found: None }, Repeats::Caller))
     }
-
-    fn caller(&self, request: &Request) -> CredentialCaller {
-        self.executor().caller(request, self.folder.clone(), self.run.to_string())
-    }
-}
-
-fn limit(request: &Request) -> Duration {
-    request.timeout_ms.map_or(TIME_LIMIT, Duration::from_millis)
 }
 
 impl HostExecutor for Memory {
     fn perform(&self, request: &Request, cancel: &CancelFlag) -> RequestAnswer {
         // The lock is free while somebody outside is at work.
-        let carrier = self.executor().carrier(request);
-        match carrier {
-            Carrier::Program(command) => self.execute(command, request, cancel),
-            Carrier::Endpoint(call) => self.call(call, request, cancel),
-            Carrier::Provider(_) => self.provide(request, cancel),
-            Carrier::Person(_) | Carrier::Script | Carrier::Nobody => {
-                self.executor().compute(request).unwrap_or_else(|| {
-                    let message = format!("nothing in memory performs `{}`", request.kind);
-                    RequestAnswer::Failed(ProgramFailure::new("unknown-kind", message))
-                })
-            }
+        let outside = self.outside(request);
+        match outside {
+            Some(Ok(work)) => work.perform(&cancel.in_charge(self.charge(request))).answer,
+            Some(Err(answer)) => answer,
+            None => self.executor().compute(request).unwrap_or_else(|| {
+                let message = format!("nothing in memory performs `{}`", request.kind);
+                RequestAnswer::Failed(ProgramFailure::new("unknown-kind", message))
+            }),
         }
     }
 

@@ -1,8 +1,5 @@
 //! What the work of an effect has come to.
 
-use agentic_providers::credential::Result as CredentialResult;
-use agentic_providers::endpoint::EndpointReply;
-use agentic_providers::executable::ProgramOutcome;
 use agentic_providers::provider::ProviderResponse;
 use agentic_replay::{RequestAnswer, SessionId};
 
@@ -12,14 +9,7 @@ pub(super) enum EffectOutcome {
     Exec(ExecOutcome),
     /// The probe of an effect in doubt ended.
     Probe(ExecOutcome),
-    /// A program of the language ended.
-    Program {
-        /// Its name.
-        name: String,
-        /// How; nothing if it was not started for want of a credential.
-        outcome: CredentialResult<ProgramOutcome>,
-    },
-    /// A provider answered.
+    /// Somebody outside answered.
     Answer(ProviderResponse),
     /// Programs of an earlier driver are waited for no longer.
     Orphans {
@@ -28,13 +18,6 @@ pub(super) enum EffectOutcome {
     },
     /// A child session ran as far as it goes.
     Child(crate::Result<SessionId>),
-    /// An endpoint said something.
-    Reply {
-        /// Where it is.
-        url: String,
-        /// What; nothing if it was not asked for want of a credential.
-        reply: CredentialResult<EndpointReply>,
-    },
 }
 
 /// What a program came to.

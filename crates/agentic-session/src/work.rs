@@ -5,25 +5,18 @@ use std::sync::mpsc::Sender;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant as Moment};
 
-use agentic_providers::credential::CredentialCaller;
-use agentic_providers::endpoint::{EndpointCall, Exchange};
-use agentic_providers::executable::Executable;
 use agentic_providers::host::CancelFlag;
 use agentic_providers::process::{Charge, OrphanProgram};
 use agentic_replay::{CancelExtent, Path, Performance};
 
 use super::children::Child;
-use super::observer::{self, Observer};
 use super::orphan::{self, OrphanFate};
 use super::outcome::EffectOutcome;
-use super::performer::CommandLine;
+use super::outside::OutsideWork;
 use super::process::Process;
-use super::provision::ProviderCall;
 use super::start::start_child;
 use crate::{SessionOptions, SessionSpace};
 
-/// How long a program or an endpoint may take where nothing says otherwise.
-pub(super) const TIME_LIMIT: Duration = Duration::from_secs(600);
 /// How much longer than its grace a program is waited for that is stopped by force then.
 const KILLED_WITHIN: Duration = Duration::from_millis(500);
 /// How often a program that is to end is looked at.
@@ -33,16 +26,10 @@ const POLL: Duration = Duration::from_millis(2);
 pub(super) struct Order {
     /// The request.
     pub path: Path,
-    /// The key under which the work may be repeated.
-    pub key: String,
     /// In whose name programs are started for it.
     pub charge: Charge,
-    /// How long it may take.
-    pub timeout_ms: Option<u64>,
     /// How long it may take to end once it is told to stop.
     pub grace: Duration,
-    /// Who makes the call.
-    pub caller: CredentialCaller,
     /// Who waits.
     pub waiting: Sender<(Path, EffectOutcome)>,
 }
@@ -65,12 +52,8 @@ pub(super) enum RunningWork {
 pub(super) enum Task {
     /// Run the program of an `exec` in a folder.
     Exec(PathBuf),
-    /// Run a program of the language in a folder.
-    Program(CommandLine, PathBuf),
-    /// Call an endpoint.
-    Call(EndpointCall),
-    /// Call a provider, watched by whoever watches.
-    Provider(Box<ProviderCall>, Option<Observer>),
+    /// Have somebody outside do it.
+    Outside(Box<OutsideWork>),
     /// Run a child session, in a space that is opened so.
     Child(Child, (PathBuf, SessionOptions)),
 }
@@ -83,45 +66,22 @@ impl Task {
                 let flag = order.flag();
                 RunningWork::Process(Process::start(performance, &folder, flag, order.waiting))
             }
-            Task::Program(command, folder) => RunningWork::program(command, folder, order),
-            Task::Call(call) => RunningWork::call(call, order),
-            Task::Provider(call, observer) => {
-                RunningWork::start(order, CancelExtent::Unknown, move |cancel| {
-                    EffectOutcome::Answer(observer::perform(observer.as_ref(), &call, cancel))
-                })
-            }
+            Task::Outside(work) => RunningWork::outside(*work, order),
             Task::Child(child, opener) => RunningWork::child(child, opener, order),
         }
     }
 }
 
 impl RunningWork {
-    /// Starts a program of the language.
-    fn program(command: CommandLine, folder: PathBuf, order: Order) -> RunningWork {
-        let executable = Executable {
-            argv: command.argv,
-            folder,
-            input: command.stdin.into_bytes(),
-            environment: Vec::new(),
-            limit: order.limit(),
-        };
-        let caller = order.caller.clone();
-        let (cancel, thread) = RunningWork::run(order, move |cancel| EffectOutcome::Program {
-            name: executable.argv.first().cloned().unwrap_or_default(),
-            outcome: caller.execute(executable, cancel),
-        });
-        RunningWork::Program(cancel, thread)
-    }
-
-    /// Calls an endpoint.
-    fn call(call: EndpointCall, order: Order) -> RunningWork {
-        let exchange =
-            Exchange { key: order.key.clone(), limit: order.limit(), headers: Vec::new(), call };
-        let caller = order.caller.clone();
-        RunningWork::start(order, CancelExtent::Unknown, move |cancel| EffectOutcome::Reply {
-            url: exchange.call.url.clone(),
-            reply: caller.call(exchange, cancel),
-        })
+    /// Has somebody outside do the work. A program is waited for when it is stopped.
+    fn outside(work: OutsideWork, order: Order) -> RunningWork {
+        let is_program = work.is_program();
+        let perform = move |cancel: &CancelFlag| EffectOutcome::Answer(work.perform(cancel));
+        let (cancel, thread) = RunningWork::run(order, perform);
+        match is_program {
+            true => RunningWork::Program(cancel, thread),
+            false => RunningWork::Thread(cancel, CancelExtent::Unknown),
+        }
     }
 
     /// Runs a child session, in a space of its own.
@@ -236,9 +196,5 @@ fn end(cancel: &CancelFlag, thread: &JoinHandle<()>) -> bool {
 impl Order {
     fn flag(&self) -> CancelFlag {
         CancelFlag::with_grace(self.grace).in_charge(self.charge.clone())
-    }
-
-    fn limit(&self) -> Duration {
-        self.timeout_ms.map_or(TIME_LIMIT, Duration::from_millis)
     }
 }
