@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use agentic_host::{Memory, RunExecutor};
 use agentic_model::Value;
 use agentic_providers::host::{
     CancelFlag, GRACE_DEFAULT, Host, HostExecutor, Limits, RequestPlace,
@@ -10,7 +11,7 @@ use agentic_providers::host::{
 use agentic_replay::{
     End, Path, Program, ProgramEvent, Request, RequestAnswer, RequestHash, Seed, Start,
 };
-use agentic_session::{Memory, RunExecutor, unique_id};
+use agentic_session::unique_id;
 use agentic_space::Clock;
 
 use crate::Surroundings;

@@ -7,9 +7,9 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
+use agentic_host::Observer;
 use agentic_providers::host::CancelFlag;
 use agentic_replay::ProgramEvent;
-use agentic_session::Observer;
 
 use crate::Notice;
 use crate::program::ProgramFindings;

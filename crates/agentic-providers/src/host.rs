@@ -144,7 +144,7 @@ fn awake() -> RequestAnswer {
 }
 
 /// Reads the system's clock.
-pub(crate) fn system_now() -> Instant {
+pub fn system_now() -> Instant {
     let since_epoch = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
     let millis = since_epoch.map(|elapsed| elapsed.as_millis()).unwrap_or(0);
     Instant::from_millis(i64::try_from(millis).unwrap_or(i64::MAX))

@@ -4,7 +4,7 @@
 use agentic_model::Cid;
 use agentic_replay::SessionId;
 
-use super::executor::{Assignment, RunExecutor};
+use super::executor::Assignment;
 use super::folder::Folder;
 use super::recent::read_journal;
 use super::shelf::Shelf;
@@ -36,7 +36,7 @@ pub fn configuration(space: &SessionSpace, id: &SessionId) -> Result<Option<Pinn
     let shelf = Shelf { space, folder: &folder, given: &[] };
     // A program that is not here changes nothing about what was pinned.
     let executor = flow_of(space, &folder, &journal.flow())
-        .and_then(|flow| RunExecutor::of_session(shelf, Assignment::of(&flow, start)));
+        .and_then(|flow| Assignment::of(&flow, start).executor(shelf));
     let now =
         executor.ok().and_then(|executor| executor.pinned(|| space.work_folder(&start.agent)));
     Ok(Some(PinnedConfiguration { digest, is_changed: now.is_some_and(|now| now != digest) }))

@@ -10,6 +10,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::mpsc;
 use std::time::{Duration, Instant as Moment};
 
+use agentic_host::{ObservedRun, OutsideSetting, RunExecutor};
 use agentic_model::{Instant, Object, Value};
 use agentic_providers::provider::ProviderResponse;
 use agentic_replay::{
@@ -22,12 +23,10 @@ use agentic_store::journal::LogFile;
 
 use super::backlog::Backlog;
 use super::effect::{PerformedEffect, ended_child, perform, ready_child};
-use super::executor::RunExecutor;
+use super::executor::changed_since;
 use super::folder::Folder;
 use super::load::{LoadedRun, replayed};
-use super::observer::ObservedRun;
 use super::outcome::{EffectOutcome, ExecOutcome};
-use super::outside::OutsideSetting;
 use super::recent::restore_journal;
 use super::room::ProgramRoom;
 use super::seal;
@@ -255,7 +254,7 @@ impl<'a> Driver<'a> {
             self.space.note_mended(remark);
         }
         let started = self.session.started();
-        if let Some(remark) = self.executor.changed_since(started, || self.work_folder()) {
+        if let Some(remark) = changed_since(&self.executor, started, || self.work_folder()) {
             self.space.note_mended(remark);
         }
         self.take_letters()?;

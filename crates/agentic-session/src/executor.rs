@@ -1,42 +1,21 @@
-//! Who carries out what a run asks, in memory or durably.
-//!
-//! An [`RunExecutor`] has the [`Performer`] of the language and says of every request, by
-//! [`RunExecutor::carrier`], who that is. What somebody outside does is an [`OutsideWork`], which
-//! every host has done in the same way.
+//! Which executor performs what a program asks, as a session and in memory: the performer of its
+//! language, and the kinds of requests that are checked before anybody is asked.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
+use agentic_host::performer::agents::{AgentPerformer, SharedTasks};
+use agentic_host::performer::cast::CastPerformer;
+use agentic_host::performer::roles::RolePerformer;
+use agentic_host::{PerformerSetting, RunExecutor};
 use agentic_lang_context::Cast;
 use agentic_lang_pipeline::PlannedRun;
-use agentic_model::{Cid, Object, Value};
-use agentic_providers::credential::{CredentialCaller, Keyring, Settings};
-use agentic_providers::model::{Adapter, Repeats};
-use agentic_providers::provider::CallStamp;
-use agentic_replay::{
-    Kinds, PATCH, PinnedProgram, ProgramFault, Request, RequestAnswer, StartRecord, TraceDetail,
-};
+use agentic_model::{Cid, Object};
+use agentic_replay::{PinnedProgram, ProgramFault, StartRecord, TraceDetail};
 
 use super::language::{checked_kinds, kinds_of, of_fault, registered};
-use super::observer::Observer;
-use super::outside::{self, OutsideDoer, OutsideSetting, OutsideWork};
-use super::performer::agents::{AgentPerformer, SharedTasks};
-use super::performer::cast::CastPerformer;
-use super::performer::roles::RolePerformer;
-use super::performer::{Carrier, Performer, PerformerSetting};
-use super::provision::{ProviderCall, RunProviders};
 use super::shelf::Shelf;
+use crate::error::ProgramError;
 use crate::{Error, Result};
-
-/// Performs the requests of one run.
-#[derive(Debug)]
-pub struct RunExecutor {
-    kinds: Kinds,
-    performer: Box<dyn Performer>,
-    /// The models, tools and memories outside.
-    provided: RunProviders,
-    /// Who is asked for what an input lacks.
-    observer: Option<Observer>,
-}
 
 /// What an executor is made for.
 #[derive(Debug, Clone, Copy)]
@@ -54,202 +33,75 @@ impl<'a> Assignment<'a> {
     pub fn of(flow: &'a Object, start: &'a StartRecord) -> Assignment<'a> {
         Assignment { flow, key: &start.key, allow: &start.allow }
     }
-}
 
-impl RunExecutor {
-    /// Makes the executor of a program that runs in memory.
-    ///
-    /// # Errors
-    /// Fails when the object is no program.
-    pub fn new(flow: &Object) -> Result<RunExecutor> {
-        let registered = registered(flow)?;
-        let (objects, semantics) = (|_: &Cid| None, registered.language.semantics());
-        let detail = TraceDetail::Told;
-        let pinned = PinnedProgram { flow, objects: &objects, semantics, detail };
-        let performer = (registered.performer)(&PerformerSetting { pinned, run: None });
-        let performer = performer.map_err(|fault| of_fault(flow, fault))?;
-        Ok(RunExecutor::of(kinds_of(flow)?, performer))
-    }
-
-    /// Makes the executor of a session.
+    /// Makes the executor of the session.
     ///
     /// # Errors
     /// Fails when its object is no program.
-    pub(super) fn of_session(
-        shelf: Shelf<'_>,
-        Assignment { flow, key, allow }: Assignment<'_>,
-    ) -> Result<RunExecutor> {
+    pub fn executor(self, shelf: Shelf<'_>) -> Result<RunExecutor> {
+        let Assignment { flow, key, allow } = self;
         let executor = RunExecutor::of(kinds_of(flow)?, shelf.performer(flow, key, allow)?);
         Ok(executor.watched_by(shelf.space.observer()))
     }
+}
 
-    /// Makes the executor of a program of AgentLang that runs in memory, whose built-in tasks go on
-    /// from what they remember.
-    ///
-    /// # Errors
-    /// Fails when the object is no program.
-    pub fn of_agents(flow: &Object, tasks: SharedTasks) -> Result<RunExecutor> {
-        let performer = AgentPerformer::new(flow, tasks).map_err(|fault| of_fault(flow, fault))?;
-        Ok(RunExecutor::of(kinds_of(flow)?, Box::new(performer)))
-    }
+/// Makes the executor of a program that runs in memory.
+///
+/// # Errors
+/// Fails when the object is no program.
+pub fn executor_of(flow: &Object) -> Result<RunExecutor> {
+    let registered = registered(flow)?;
+    let (objects, semantics) = (|_: &Cid| None, registered.language.semantics());
+    let detail = TraceDetail::Told;
+    let pinned = PinnedProgram { flow, objects: &objects, semantics, detail };
+    let performer = (registered.performer)(&PerformerSetting { pinned, run: None });
+    let performer = performer.map_err(|fault| of_fault(flow, fault))?;
+    Ok(RunExecutor::of(kinds_of(flow)?, performer))
+}
 
-    /// Makes the executor of a program of the context language.
-    pub fn of_cast(cast: &Cast) -> RunExecutor {
-        let mut kinds = checked_kinds();
-        cast.add_kinds(&mut kinds);
-        RunExecutor::of(kinds, Box::new(CastPerformer::new(cast)))
-    }
+/// Makes the executor of a program of AgentLang that runs in memory, whose built-in tasks go on from
+/// what they remember.
+///
+/// # Errors
+/// Fails when the object is no program.
+pub fn executor_of_agents(flow: &Object, tasks: SharedTasks) -> Result<RunExecutor> {
+    let performer = AgentPerformer::new(flow, tasks).map_err(|fault| of_fault(flow, fault))?;
+    Ok(RunExecutor::of(kinds_of(flow)?, Box::new(performer)))
+}
 
-    /// Makes the executor of a program of the pipeline language that runs in memory, whose agents
-    /// are told that this run calls them.
-    ///
-    /// # Errors
-    /// Fails when its script is none.
-    pub fn of_pipeline(run: &PlannedRun, run_id: String) -> Result<RunExecutor> {
-        let mut kinds = checked_kinds();
-        agentic_lang_pipeline::run::add_kinds(&mut kinds);
-        let performer = RolePerformer::of_planned(run, run_id).map_err(bad_script)?;
-        Ok(RunExecutor::of(kinds, Box::new(performer)))
-    }
+/// Makes the executor of a program of the context language that runs in memory.
+pub fn executor_of_cast(cast: &Cast) -> RunExecutor {
+    let mut kinds = checked_kinds();
+    cast.add_kinds(&mut kinds);
+    RunExecutor::of(kinds, Box::new(CastPerformer::new(cast)))
+}
 
-    fn of(kinds: Kinds, performer: Box<dyn Performer>) -> RunExecutor {
-        RunExecutor { kinds, performer, provided: RunProviders::default(), observer: None }
-    }
-
-    /// Lets whoever watches be asked for what an input lacks.
-    pub fn watched_by(self, observer: Option<&Observer>) -> RunExecutor {
-        RunExecutor { observer: observer.cloned(), ..self }
-    }
-
-    /// Returns who performs the tasks of agents, where the program has such.
-    pub fn adapter(&self) -> Option<Adapter> {
-        self.performer.terms().adapter
-    }
-
-    /// Returns the kinds of requests that the program makes.
-    pub fn kinds(&self) -> &Kinds {
-        &self.kinds
-    }
-
-    /// Says who carries a request out.
-    pub(crate) fn carrier(&self, request: &Request) -> Carrier {
-        self.performer.carrier(request)
-    }
-
-    /// Answers a request that is only computed, or that nobody here performs. Nothing for those
-    /// that take a program, and for those of the space.
-    pub fn compute(&mut self, request: &Request) -> Option<RequestAnswer> {
-        let carrier = self.carrier(request);
-        let is_scripted = carrier == Carrier::Script;
-        let scripted = if is_scripted { self.performer.compute(request) } else { None };
-        // A refused request takes its turn in the script all the same, as it will when it is folded.
-        if let Some(failure) = self.kinds.refusal(request) {
-            return Some(RequestAnswer::Failed(failure));
-        }
-        if is_scripted {
-            return scripted;
-        }
-        if request.kind == PATCH {
-            return Some(RequestAnswer::Ok(Value::Bool(true)));
-        }
-        match self.asked(&carrier) {
-            Some(line) => Some(RequestAnswer::Ok(Value::Text(line))),
-            None => self.performer.compute(request),
-        }
-    }
-
-    /// Asks whoever watches for a field that the input lacks.
-    fn asked(&self, carrier: &Carrier) -> Option<String> {
-        let Carrier::Person(field) = carrier else { return None };
-        self.observer.as_ref()?.ask(field)
-    }
-
-    /// Says whether a request is answered from a script.
-    pub fn is_scripted(&self, request: &Request) -> bool {
-        self.carrier(request) == Carrier::Script
-    }
-
-    /// Takes note of a request that was answered before.
-    pub fn fold(&mut self, request: &Request, answer: &RequestAnswer) {
-        self.performer.fold(request, answer);
-        if RunProviders::remembers(request) && matches!(self.carrier(request), Carrier::Provider(_))
-        {
-            self.provided.fold(request, answer);
-        }
-    }
-
-    /// Reads what is configured in a folder, before the first effect. Returns what whoever runs the
-    /// program should know before.
-    pub fn configure(&self, folder: impl FnOnce() -> PathBuf) -> Option<String> {
-        self.provided.configure(&*self.performer, folder)
-    }
-
-    /// Returns the digest of what is configured in a folder, where the program is known to need that.
-    /// It is read once for both.
-    pub(super) fn pinned(&self, folder: impl FnOnce() -> PathBuf) -> Option<Cid> {
-        self.provided.pinned(&*self.performer, folder)
-    }
-
-    /// Says that a session goes on under another configuration than it was started with, if it does.
-    pub(super) fn changed_since(
-        &self,
-        start: &StartRecord,
-        folder: impl FnOnce() -> PathBuf,
-    ) -> Option<String> {
-        let pinned = start.configuration?;
-        let id = start.session.short();
-        (self.pinned(folder)? != pinned).then(|| {
-            format!("warning: the configuration is another one than session {id} was started with: other models, tools or servers may answer from here on")
-        })
-    }
-
-    /// Returns the call of a provider that performs a request; what it needs is configured in a
-    /// folder. Nothing where no provider performs it.
-    pub fn provided(
-        &self,
-        request: &Request,
-        made: (CallStamp, Repeats),
-        folder: &Path,
-    ) -> Option<ProviderCall> {
-        let Carrier::Provider(provision) = self.carrier(request) else { return None };
-        Some(self.provided.call(&*self.performer, (request, provision), made, folder))
-    }
-
-    /// Returns the work that somebody outside does for a request, or the answer of one that cannot be
-    /// asked for. Nothing for requests that nobody outside carries out.
-    pub(crate) fn outside(
-        &self,
-        request: &Request,
-        setting: impl FnOnce() -> OutsideSetting,
-    ) -> Option<std::result::Result<OutsideWork, RequestAnswer>> {
-        let carrier = self.carrier(request);
-        if matches!(carrier, Carrier::Person(_) | Carrier::Script | Carrier::Nobody) {
-            return None;
-        }
-        let OutsideSetting { folder, run, key, stamp } = setting();
-        let doer = match carrier {
-            Carrier::Program(command) => OutsideDoer::Program(command, folder.clone()),
-            Carrier::Endpoint(call) => OutsideDoer::Endpoint(call),
-            Carrier::Provider(_) => {
-                let made = match stamp {
-                    Ok(made) => made,
-                    Err(answer) => return Some(Err(answer)),
-                };
-                let call = self.provided(request, made, &folder)?;
-                OutsideDoer::Provider(Box::new(call), self.observer.clone())
-            }
-            Carrier::Person(_) | Carrier::Script | Carrier::Nobody => return None,
-        };
-        let terms = self.performer.terms();
-        let keyring =
-            Keyring::new(Settings::of_process(folder), terms.invoked_by.map(str::to_owned));
-        let caller = CredentialCaller { keyring, auth: self.performer.auth(request), run };
-        let (reply_form, limit) = (terms.reply_form, outside::limit(request));
-        Some(Ok(OutsideWork { doer, caller, reply_form, key, limit }))
-    }
+/// Makes the executor of a program of the pipeline language that runs in memory, whose agents are
+/// told that this run calls them.
+///
+/// # Errors
+/// Fails when its script is none.
+pub fn executor_of_pipeline(run: &PlannedRun, run_id: String) -> Result<RunExecutor> {
+    let mut kinds = checked_kinds();
+    agentic_lang_pipeline::run::add_kinds(&mut kinds);
+    let performer = RolePerformer::of_planned(run, run_id).map_err(bad_script)?;
+    Ok(RunExecutor::of(kinds, Box::new(performer)))
 }
 
 /// Says why the script of a run that is pinned nowhere cannot be read.
 fn bad_script(fault: ProgramFault) -> Error {
-    Error::Program(crate::error::ProgramError::BadScript { reason: fault.to_string() })
+    Error::Program(ProgramError::BadScript { reason: fault.to_string() })
+}
+
+/// Says that a session goes on under another configuration than it was started with, if it does.
+pub(super) fn changed_since(
+    executor: &RunExecutor,
+    start: &StartRecord,
+    folder: impl FnOnce() -> PathBuf,
+) -> Option<String> {
+    let pinned = start.configuration?;
+    let id = start.session.short();
+    (executor.pinned(folder)? != pinned).then(|| {
+        format!("warning: the configuration is another one than session {id} was started with: other models, tools or servers may answer from here on")
+    })
 }

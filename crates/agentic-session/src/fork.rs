@@ -12,7 +12,7 @@ use agentic_space::spawn::{SpawnOrigin, spawn_for};
 
 use super::children::{WITH_CHILDREN, open_spawns};
 use super::drive::Driver;
-use super::executor::{Assignment, RunExecutor};
+use super::executor::Assignment;
 use super::folder::{Folder, Values};
 use super::language::engine_of;
 use super::language::kinds_of;
@@ -104,7 +104,7 @@ fn fork_as(
             let assignment =
                 Assignment { flow: &flow, key: &parting.key()?, allow: &journal.start().allow };
             let shelf = Shelf { space, folder: &folder, given: &[] };
-            let executor = RunExecutor::of_session(shelf, assignment)?;
+            let executor = assignment.executor(shelf)?;
             let draft = ForkDraft {
                 head: Some(space.head(&name)?.to_string()),
                 configuration: executor.pinned(|| space.work_folder(&name)),

@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use agentic_flow::Rhai;
+use agentic_host::performer::{NewPerformer, agents, cast, roles, scripts};
 use agentic_lang_agent::{AgentLang, TaskAgents};
 use agentic_lang_context::ContextLanguage;
 use agentic_lang_pipeline::PipelineLanguage;
@@ -16,7 +17,6 @@ use agentic_replay::{
     Engine, HOLD, Kinds, Language, ProgramFault, SUSPEND, StartRecord, behaviour, language_name,
 };
 
-use super::performer::{NewPerformer, agents, cast, roles, scripts};
 use crate::error::ProgramError;
 use crate::policy::{check_hold, check_policy};
 use crate::{Error, Result};

@@ -1,12 +1,13 @@
 //! Loading: a program brought to the end of its records.
 
+use agentic_host::RunExecutor;
 use agentic_model::Object;
 use agentic_replay::{
     AnswerFold, LoadedSession, Program, RecordChain, ReplayError, Request, RequestAnswer, Session,
     SessionId, SessionProgress, SessionSetting,
 };
 
-use super::executor::{Assignment, RunExecutor};
+use super::executor::Assignment;
 use super::folder::{Folder, Values, damaged};
 use super::language::engine_of;
 use super::shelf::{Shelf, program_of};
@@ -30,7 +31,7 @@ pub fn replayed(
 ) -> Result<(LoadedRun, SessionProgress)> {
     let values = Values::of(space, journal);
     let shelf = Shelf { space, folder, given: &[] };
-    let mut executor = RunExecutor::of_session(shelf, Assignment::of(flow, journal.start()))?;
+    let mut executor = Assignment::of(flow, journal.start()).executor(shelf)?;
     let engine = engine_of(flow, journal.start())?;
     let kinds = executor.kinds().clone();
     let setting = SessionSetting { engine: &engine, kinds: &kinds, objects: &values };

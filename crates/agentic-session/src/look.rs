@@ -3,13 +3,13 @@
 //! A file that is written, and written again after a crash, held something else the second time.
 //! What it held at first is a record of its own, so that both calls tell the same.
 
+use agentic_host::ProviderCall;
 use agentic_providers::model::Repeats;
 use agentic_providers::provider::CallStamp;
 use agentic_replay::{By, Performance};
 
 use super::drive::Driver;
 use super::folder::damaged;
-use super::provision::ProviderCall;
 use crate::Result;
 
 impl Driver<'_> {

@@ -7,7 +7,7 @@ use agentic_replay::{
 };
 
 use super::beginning::FirstRecord;
-use super::executor::RunExecutor;
+use super::executor::executor_of;
 use super::folder::{Folder, Values};
 use super::language::{engine_of, kinds_of, language_of};
 use super::listing::{newest_with_key, with_key};
@@ -85,7 +85,7 @@ pub fn pinned_adapter(
     let Some(id) = with_key(space, agent, key)?.pop() else { return Ok(None) };
     let flow = FirstRecord::of(space, &id)?.start.flow;
     let flow = flow_of(space, &Folder::of(space, &id), &flow)?;
-    Ok(RunExecutor::new(&flow)?.adapter())
+    Ok(executor_of(&flow)?.adapter())
 }
 
 /// Cuts a journal where the run was stopped: what counts is how far it came until then.

@@ -2,6 +2,7 @@
 
 use std::cell::RefCell;
 
+use agentic_host::{Observer, Performer, PerformerSetting, RunSetting};
 use agentic_lang_agent::TraceCapture;
 use agentic_model::{Cid, Object};
 use agentic_replay::record::is_allowed;
@@ -10,8 +11,6 @@ use agentic_replay::{Engine, Language, PinnedProgram, Places, Program, ProgramFa
 use super::children::run_id;
 use super::folder::Folder;
 use super::language::{language_of, of_fault, registered};
-use super::observer::Observer;
-use super::performer::{Performer, PerformerSetting, RunSetting};
 use crate::{Result, SessionSpace};
 
 /// Where the parts of a program are found.

@@ -4,13 +4,14 @@ use std::ops::Deref;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use agentic_host::Observer;
 use agentic_model::AgentName;
 use agentic_providers::host::{CancelFlag, GRACE_DEFAULT};
 use agentic_space::Space;
 
+use crate::Result;
 use crate::known::RecentJournals;
 use crate::verified::SeenSignatures;
-use crate::{Observer, Result};
 
 /// How a space is opened for sessions.
 #[derive(Debug, Clone, Default)]

@@ -7,7 +7,7 @@ use agentic_replay::{Session, SessionId, SessionOpening, Signal, parent_of};
 use super::begin::{Begin, KeySource, bad};
 use super::children::Child;
 use super::drive::Driver;
-use super::executor::{Assignment, RunExecutor};
+use super::executor::Assignment;
 use super::folder::Folder;
 use super::inbox::{self, Letter};
 use super::language::kinds_of;
@@ -103,7 +103,7 @@ fn make(space: &SessionSpace, begin: Begin, extent: RecordedExtent) -> Result<Op
     }
     let kinds = kinds_of(&begin.flow)?;
     let assignment = Assignment { flow: &begin.flow, key: &begin.key, allow: &begin.allow };
-    let executor = RunExecutor::of_session(shelf, assignment)?;
+    let executor = assignment.executor(shelf)?;
     opening.configuration = executor.pinned(|| space.work_folder(&begin.agent));
     let begun = Session::start(opening, space.now(), program, &kinds).map_err(bad)?;
     match extent {

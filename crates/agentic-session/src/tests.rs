@@ -1,6 +1,8 @@
 //! Sessions whose records were made by another version; and what the tests of single parts are made
 //! of.
 
+mod observer;
+
 use std::path::Path as FolderPath;
 
 use agentic_flow::Rhai;

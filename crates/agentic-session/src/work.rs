@@ -5,6 +5,7 @@ use std::sync::mpsc::Sender;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant as Moment};
 
+use agentic_host::OutsideWork;
 use agentic_providers::host::CancelFlag;
 use agentic_providers::process::{Charge, OrphanProgram};
 use agentic_replay::{CancelExtent, Path, Performance};
@@ -12,7 +13,6 @@ use agentic_replay::{CancelExtent, Path, Performance};
 use super::children::Child;
 use super::orphan::{self, OrphanFate};
 use super::outcome::EffectOutcome;
-use super::outside::OutsideWork;
 use super::process::Process;
 use super::start::start_child;
 use crate::{SessionOptions, SessionSpace};

@@ -7,10 +7,11 @@ use std::time::Duration;
 
 use agentic_api::program::{NamedText, TEXT_BYTES_MAX};
 use agentic_api::{Caller, Surroundings, VerbWatcher};
+use agentic_host::Observer;
 use agentic_model::Instant;
 use agentic_providers::host::CancelFlag;
 use agentic_providers::process::{AGENT_VARIABLE, REQUEST_VARIABLE, set_when_told_to_stop};
-use agentic_session::{Observer, SessionOptions, SessionSpace};
+use agentic_session::{SessionOptions, SessionSpace};
 use agentic_space::{Clock, Durability};
 
 use crate::cli::{Cli, DurabilityMode};

@@ -7,10 +7,10 @@ use std::sync::mpsc::Receiver;
 use std::thread::Builder;
 
 use agentic_api::view::{visible, visible_line};
+use agentic_host::{Interest, Observer, ReplyPiece, ScreenEvent, ScreenPresence};
 use agentic_lang_agent::TraceCapture;
 use agentic_lang_context::DEBUG_EVENT;
 use agentic_replay::ProgramEvent;
-use agentic_session::{Interest, Observer, ReplyPiece, ScreenEvent, ScreenPresence};
 
 use crate::live::Live;
 use crate::output::talk;

@@ -7,7 +7,7 @@ const LAYERS: [&[&str]; 10] = [
     &["agentic-model", "agentic-diag"],
     &["agentic-query", "agentic-replay", "agentic-flow", "agentic-plan"],
     &["agentic-store", "agentic-git", "agentic-providers", "agentic-lang-*", "agentic-temporal"],
-    &["agentic-space"],
+    &["agentic-space", "agentic-host"],
     &["agentic-session"],
     &["agentic-federation", "agentic-testkit", "agentic-fuzz"],
     &["agentic-api"],

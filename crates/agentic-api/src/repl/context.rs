@@ -7,7 +7,7 @@ use agentic_diag::SourceText;
 use agentic_lang_context::json::{self, Json};
 use agentic_lang_context::{ContextOptions, Dialect, EntryPoint, Module, Outline, Version, trace};
 use agentic_replay::{End, ProgramEvent};
-use agentic_session::{Cast, ProgramModels, ProgramTools, RunExecutor};
+use agentic_session::{Cast, ProgramModels, ProgramTools, executor_of_cast};
 
 use super::notebook::{self, DECLARED, Notebook, ScratchProgram};
 use super::{ReplOutput, ReplReply, ReplStart, TriedLanguage};
@@ -268,7 +268,7 @@ impl ContextRepl {
         let run = module.run(entry, ContextOptions::default()).map_err(|error| {
             Refusal::refused(&error.to_string(), "choose another agent with `:main AGENT`")
         })?;
-        let (executor, desk) = (RunExecutor::of_cast(&self.cast), NoticeDesk::new(&here.watcher));
+        let (executor, desk) = (executor_of_cast(&self.cast), NoticeDesk::new(&here.watcher));
         let mut did = trace::Collector::default();
         let mut sink = |event: ProgramEvent| {
             did.take(&event);

@@ -6,6 +6,7 @@
 
 mod of_file;
 
+use agentic_host::{Memory, Performer, PerformerSetting};
 use agentic_model::{Instant, Object, Value};
 use agentic_providers::host::{CancelFlag, Host};
 use agentic_replay::{
@@ -15,11 +16,10 @@ use agentic_replay::{
 
 use super::LanguageEntry;
 use crate::decide::Action;
-use crate::performer::{Performer, PerformerSetting};
 use crate::tests::{decide_open, space_with_an_agent};
 use crate::{
-    Begin, Clock, KeySource, Memory, ReplayVerdict, RunExecutor, SessionOptions, SessionSpace,
-    replay, resume, start,
+    Begin, Clock, KeySource, ReplayVerdict, SessionOptions, SessionSpace, executor_of, replay,
+    resume, start,
 };
 
 /// The line that adds the language.
@@ -114,7 +114,7 @@ fn flow(source: &str) -> Object {
 #[test]
 fn a_fifth_language_runs_in_memory() {
     let flow = flow("upper one\nupper two");
-    let executor = RunExecutor::new(&flow).expect("it is a program");
+    let executor = executor_of(&flow).expect("it is a program");
     let folder = std::env::temp_dir();
     let memory = Memory::new(executor, folder, flow.cid(), None);
     let program = Run { lines: vec!["upper one".into(), "upper two".into()], answers: vec![] };

@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use agentic_diag::SourceText;
+use agentic_host::performer::agents::SharedTasks;
 use agentic_lang_agent::{
     AgentLang, Data, MockTasks, Module, PROGRESS, RunOptions, TRACE, TestResult, TraceCapture,
     code, invocation, json, report,
@@ -16,7 +17,7 @@ use agentic_model::guidance::ErrorClass;
 use agentic_model::object::OBJECT_BYTES_MAX;
 use agentic_providers::model::Adapter;
 use agentic_replay::{End, Language, ProgramEvent, SessionId};
-use agentic_session::{AgentLangFlow, RunExecutor, SharedTasks, agents_of, retell};
+use agentic_session::{AgentLangFlow, agents_of, executor_of_agents, retell};
 
 pub(crate) use self::hint::RunDesk;
 use self::hint::no_pipeline;
@@ -213,7 +214,7 @@ impl PreparedAgents {
             None => self.module.run_tests(options),
         };
         let tasks = SharedTasks::new(Mutex::new(std::mem::take(&mut self.remembered)));
-        let executor = RunExecutor::of_agents(&flow.to_object()?, Arc::clone(&tasks))?;
+        let executor = executor_of_agents(&flow.to_object()?, Arc::clone(&tasks))?;
         let mut sink = |event: ProgramEvent| {
             keeper.add(&event);
             let is_live = event.kind == TRACE && self.live == TraceCapture::On;

@@ -10,7 +10,7 @@ use agentic_lang_context::{
 };
 use agentic_model::{Object, Value};
 use agentic_replay::{End, Language, ProgramEvent, ProgramFailure};
-use agentic_session::{Cast, ContextFlow, ProgramModels, ProgramTools, RunExecutor, retell};
+use agentic_session::{Cast, ContextFlow, ProgramModels, ProgramTools, executor_of_cast, retell};
 
 use super::durable::{self, DurableSetting, PinnedRun, RunProgress};
 use super::{PreparedRun, Run, RunPlace, RunReply, RunnableProgram, faulty};
@@ -208,7 +208,7 @@ impl RunnableProgram for PreparedContext {
 
     fn in_memory(self: Box<Self>, here: &Surroundings, desk: &NoticeDesk<'_>) -> RunReply {
         let run = self.flow.run(&self.module, self.tracing()).map_err(|error| misplaced(&error))?;
-        let executor = RunExecutor::of_cast(&self.flow.cast);
+        let executor = executor_of_cast(&self.flow.cast);
         let mut collector = trace::Collector::default();
         let mut sink = |event: ProgramEvent| {
             collector.take(&event);

@@ -8,7 +8,7 @@ use agentic_replay::engine::{DurableEngine, RunAttendance, RunStart};
 use agentic_replay::{End, Language, ProgramEvent};
 use agentic_session::engine::{EmbeddedEngine, unperformed};
 use agentic_session::error::ProgramError;
-use agentic_session::{RunExecutor, retell};
+use agentic_session::{executor_of_pipeline, retell};
 
 use super::durable::DurableSetting;
 use super::{PreparedRun, RunPlace, RunReply, RunnableProgram, faulty};
@@ -207,7 +207,7 @@ impl PreparedPipeline {
         sink: &mut dyn FnMut(ProgramEvent),
     ) -> Result<End, Refusal> {
         let run = PipelineProgram::new(&self.run.compiled, self.run.options(PartsPlace::Contexts));
-        let executor = RunExecutor::of_pipeline(&self.run, run_id)?;
+        let executor = executor_of_pipeline(&self.run, run_id)?;
         Ok(MemoryStage { here, desk, executor }.run(run, self.input.clone(), sink))
     }
 }

@@ -19,7 +19,7 @@ const UNPERFORMED: &str = "AgentNotRegistered";
 
 /// Performs what a pipeline asks.
 #[derive(Debug)]
-pub(crate) struct RolePerformer {
+pub struct RolePerformer {
     natives: Natives,
     script: Script,
     /// The run that agents are told they are called by.
@@ -30,9 +30,11 @@ pub(crate) struct RolePerformer {
     auth: BTreeMap<String, AuthSource>,
 }
 
-pub(crate) fn performer(
-    setting: &PerformerSetting<'_>,
-) -> Result<Box<dyn Performer>, ProgramFault> {
+/// Makes the performer of a program of the pipeline language.
+///
+/// # Errors
+/// Fails when what is pinned is none.
+pub fn performer(setting: &PerformerSetting<'_>) -> Result<Box<dyn Performer>, ProgramFault> {
     let map = setting.pinned.flow.map();
     let (auth, run_id) = match &setting.run {
         Some(run) => (auth_of(&pinned_registry(&setting.pinned)?), (run.run_id)()),

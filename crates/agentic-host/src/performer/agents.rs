@@ -22,7 +22,7 @@ pub type SharedTasks = Arc<Mutex<MockTasks>>;
 
 /// Performs what a program of AgentLang asks.
 #[derive(Debug)]
-pub(crate) struct AgentPerformer {
+pub struct AgentPerformer {
     handlers: BTreeMap<String, Vec<String>>,
     /// The programs that are the tools of agents.
     tools: BTreeMap<String, Vec<String>>,
@@ -30,9 +30,11 @@ pub(crate) struct AgentPerformer {
     adapter: Adapter,
 }
 
-pub(crate) fn performer(
-    setting: &PerformerSetting<'_>,
-) -> Result<Box<dyn Performer>, ProgramFault> {
+/// Makes the performer of a program of AgentLang.
+///
+/// # Errors
+/// Fails when what is pinned is none.
+pub fn performer(setting: &PerformerSetting<'_>) -> Result<Box<dyn Performer>, ProgramFault> {
     Ok(Box::new(AgentPerformer::new(setting.pinned.flow, SharedTasks::default())?))
 }
 

@@ -4,17 +4,16 @@ use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use agentic_model::Cid;
-use agentic_providers::host::{CancelFlag, HostExecutor, RequestPlace};
+use agentic_providers::host::{CancelFlag, HostExecutor, RequestPlace, system_now};
 use agentic_providers::model::Repeats;
 use agentic_providers::process::Charge;
 use agentic_providers::provider::CallStamp;
 use agentic_replay::{NOT_DATA, ProgramFailure, Request, RequestAnswer, RequestId};
 
-use super::executor::RunExecutor;
-use super::observer::Observer;
-use super::outside::{OutsideSetting, OutsideWork};
-use super::performer::Carrier;
-use crate::Clock;
+use crate::executor::RunExecutor;
+use crate::observer::Observer;
+use crate::outside::{OutsideSetting, OutsideWork};
+use crate::performer::Carrier;
 
 /// Performs the requests of a run in memory.
 pub struct Memory {
@@ -74,7 +73,7 @@ impl Memory {
         })?;
         let session = self.run.to_string();
         let request_id = RequestId::derive(&session, &request.path, &hash);
-        let at = Clock::System.now();
+        let at = system_now();
         Ok((CallStamp { session, request_id, at, found: None }, Repeats::Caller))
     }
 }

@@ -23,7 +23,7 @@ const SHOWN_CHARS_MAX: usize = 200;
 
 /// How the programs and endpoints that perform requests reply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum ReplyForm {
+pub enum ReplyForm {
     /// By one JSON value.
     Json,
     /// By the line of a handler of AgentLang.
@@ -32,7 +32,7 @@ pub(super) enum ReplyForm {
 
 impl ReplyForm {
     /// Tells what came of a request from what became of its program.
-    pub(super) fn printed(
+    pub fn printed(
         self,
         program: &str,
         outcome: CredentialResult<ProgramOutcome>,
@@ -74,11 +74,7 @@ impl ReplyForm {
     }
 
     /// Tells what came of a request from what an endpoint said.
-    pub(super) fn responded(
-        self,
-        url: &str,
-        reply: CredentialResult<EndpointReply>,
-    ) -> ProviderResponse {
+    pub fn responded(self, url: &str, reply: CredentialResult<EndpointReply>) -> ProviderResponse {
         let (broken, garbage) = self.codes();
         credited(reply, |reply| {
             ProviderResponse::from(match reply {

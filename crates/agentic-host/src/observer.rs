@@ -16,7 +16,7 @@ use agentic_providers::model::ReplyPart;
 use agentic_providers::provider::ProviderResponse;
 use agentic_replay::{ProgramEvent, SessionId};
 
-use super::provision::ProviderCall;
+use crate::provision::ProviderCall;
 
 /// How much may be undrained; a run that tells more waits.
 const EVENTS_MAX: usize = 128;
@@ -119,12 +119,12 @@ impl Observer {
     }
 
     /// Says whether the watcher wants the events of traces.
-    pub(crate) fn trace(&self) -> TraceCapture {
+    pub fn trace(&self) -> TraceCapture {
         self.interest.trace
     }
 
     /// Asks for a field of an input; nothing if nobody answers.
-    pub(crate) fn ask(&self, field: &str) -> Option<String> {
+    pub fn ask(&self, field: &str) -> Option<String> {
         if self.interest.presence == ScreenPresence::Nobody {
             return None;
         }
@@ -162,7 +162,7 @@ impl Observer {
 }
 
 /// Performs a call, watched if somebody watches.
-pub(crate) fn perform(
+pub fn perform(
     observer: Option<&Observer>,
     call: &ProviderCall,
     cancel: &CancelFlag,
@@ -174,7 +174,7 @@ pub(crate) fn perform(
 }
 
 /// What one run tells. Once the run is left, all of it is shown.
-pub(crate) struct ObservedRun {
+pub struct ObservedRun {
     observer: Option<Observer>,
     session: SessionId,
     /// Whether anything was told.
@@ -210,6 +210,3 @@ impl Drop for ObservedRun {
         }
     }
 }
-
-#[cfg(test)]
-mod tests;

@@ -4,13 +4,13 @@ use std::path::Path;
 use std::sync::mpsc::Receiver;
 use std::thread;
 
+use agentic_host::{Interest, Observer, ScreenEvent, ScreenPresence};
 use agentic_lang_agent::TraceCapture;
 use agentic_model::{Object, Value};
 use agentic_providers::host::CancelFlag;
 use agentic_replay::SessionId;
 
-use super::{Interest, Observer, ScreenEvent, ScreenPresence};
-use crate::tests::{agent_in, repository};
+use super::{agent_in, repository};
 use crate::{Begin, KeySource, SessionOptions, SessionSpace, SessionState, flow_object, start};
 
 /// How often each program says something.

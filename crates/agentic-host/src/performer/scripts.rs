@@ -21,9 +21,11 @@ enum ScriptNeed {
     No,
 }
 
-pub(crate) fn performer(
-    setting: &PerformerSetting<'_>,
-) -> Result<Box<dyn Performer>, ProgramFault> {
+/// Makes the performer of a script.
+///
+/// # Errors
+/// Fails when what is pinned is none.
+pub fn performer(setting: &PerformerSetting<'_>) -> Result<Box<dyn Performer>, ProgramFault> {
     // Models are expected where they are asked without a human's leave.
     let is_allowed = setting.run.is_some_and(|run| (run.allows)(MODEL_REQUEST));
     let expected = if is_allowed { ScriptNeed::Yes } else { ScriptNeed::No };

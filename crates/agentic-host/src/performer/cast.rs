@@ -15,15 +15,17 @@ use crate::provision::Provision;
 /// The code of the failure of a question for an input that nobody answers.
 const NO_INPUT: &str = "no-input";
 
-pub(crate) fn performer(
-    setting: &PerformerSetting<'_>,
-) -> Result<Box<dyn Performer>, ProgramFault> {
+/// Makes the performer of a program of the context language.
+///
+/// # Errors
+/// Fails when what is pinned is none.
+pub fn performer(setting: &PerformerSetting<'_>) -> Result<Box<dyn Performer>, ProgramFault> {
     Ok(Box::new(CastPerformer::new(&Cast::of(setting.pinned.flow)?)))
 }
 
 /// Performs what a program of the context language asks.
 #[derive(Debug)]
-pub(crate) struct CastPerformer {
+pub struct CastPerformer {
     model: Option<CastModel>,
     tools: ProgramTools,
     mock_memory: MockMemory,

@@ -11,7 +11,7 @@ use agentic_replay::{ProgramFailure, ProgramFault, Request, RequestAnswer};
 
 /// What agents answer, by their ids, in turn; the last answer stays.
 #[derive(Debug, Default)]
-pub(super) struct Script {
+pub struct Script {
     answers: BTreeMap<String, Vec<RequestAnswer>>,
     n_asked: BTreeMap<String, usize>,
 }

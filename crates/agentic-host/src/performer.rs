@@ -5,10 +5,10 @@
 //! the answered requests, so a replay that folds them again has the same state. Hosts, in memory and
 //! durable, ask it and carry out what it says.
 
-pub(super) mod agents;
-pub(super) mod cast;
-pub(super) mod roles;
-pub(super) mod scripts;
+pub mod agents;
+pub mod cast;
+pub mod roles;
+pub mod scripts;
 
 use std::fmt::Debug;
 
@@ -19,8 +19,8 @@ use agentic_providers::model::Adapter;
 use agentic_providers::provider::Providers;
 use agentic_replay::{PinnedProgram, ProgramFault, Request, RequestAnswer};
 
-use super::provision::Provision;
-use super::reply::ReplyForm;
+use crate::provision::Provision;
+use crate::reply::ReplyForm;
 
 /// A program to be run for a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -32,11 +32,10 @@ pub struct CommandLine {
 }
 
 /// Makes the performer of a pinned program.
-pub(crate) type NewPerformer =
-    fn(&PerformerSetting<'_>) -> Result<Box<dyn Performer>, ProgramFault>;
+pub type NewPerformer = fn(&PerformerSetting<'_>) -> Result<Box<dyn Performer>, ProgramFault>;
 
 /// What a performer is made of.
-pub(crate) struct PerformerSetting<'a> {
+pub struct PerformerSetting<'a> {
     /// The program.
     pub pinned: PinnedProgram<'a>,
     /// The session that runs it; nothing for a run in memory.
@@ -45,7 +44,7 @@ pub(crate) struct PerformerSetting<'a> {
 
 /// What a performer may want to know of a session.
 #[derive(Clone, Copy)]
-pub(crate) struct RunSetting<'a> {
+pub struct RunSetting<'a> {
     /// Returns the run that agents are told they are called by.
     pub run_id: &'a dyn Fn() -> String,
     /// Says whether requests of a kind are performed without a human's leave.
@@ -54,7 +53,7 @@ pub(crate) struct RunSetting<'a> {
 
 /// Who carries a request out.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Carrier {
+pub enum Carrier {
     /// A program.
     Program(CommandLine),
     /// An endpoint.
@@ -71,7 +70,7 @@ pub(crate) enum Carrier {
 
 /// What holds for all requests of a run.
 #[derive(Debug)]
-pub(crate) struct RunTerms<'p> {
+pub struct RunTerms<'p> {
     /// How programs and endpoints reply.
     pub reply_form: ReplyForm,
     /// Whether the providers are configured before the first effect could change how.
@@ -90,7 +89,7 @@ impl Default for RunTerms<'_> {
 }
 
 /// Performs the requests of one run of a program, or says who does.
-pub(crate) trait Performer: Debug + Send {
+pub trait Performer: Debug + Send {
     /// Says who carries a request out.
     fn carrier(&self, _request: &Request) -> Carrier {
         Carrier::Nobody

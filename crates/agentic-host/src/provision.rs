@@ -12,7 +12,7 @@ use agentic_providers::model::{Repeats, ReplyPart};
 use agentic_providers::provider::{CallStamp, ProviderResponse, Providers};
 use agentic_replay::{ProgramFailure, Request, RequestAnswer};
 
-use super::performer::Performer;
+use crate::performer::Performer;
 
 /// The code of the failure of a call that nothing is configured for.
 const UNCONFIGURED: &str = "unconfigured";
@@ -22,7 +22,7 @@ type ConfiguredProviders = Result<Arc<Providers>, String>;
 
 /// What is wanted of the providers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Provision {
+pub enum Provision {
     /// That they perform the request, whichever of them does.
     Effect,
     /// That a model plays a role of a pipeline; its reply should match this schema.

@@ -4,7 +4,6 @@ use agentic_model::{Value, json};
 use agentic_replay::{Path, ProgramFault, Request, RequestAnswer};
 
 use super::Script;
-use crate::tests::data;
 
 /// Makes the request of an agent of a pipeline.
 fn call(agent: &str) -> Request {
@@ -76,4 +75,8 @@ fn what_is_no_script_is_refused_and_named() {
             other => panic!("{text}: {other:?}"),
         }
     }
+}
+
+fn data(text: &str) -> Value {
+    json::from_text(text).expect("the case is JSON")
 }

@@ -12,16 +12,16 @@ use agentic_providers::model::Repeats;
 use agentic_providers::provider::{CallStamp, ProviderResponse};
 use agentic_replay::{Request, RequestAnswer};
 
-use super::observer::{self, Observer};
-use super::performer::CommandLine;
-use super::provision::ProviderCall;
-use super::reply::ReplyForm;
+use crate::observer::{self, Observer};
+use crate::performer::CommandLine;
+use crate::provision::ProviderCall;
+use crate::reply::ReplyForm;
 
 /// How long a program or an endpoint may take where nothing says otherwise.
 const TIME_LIMIT: Duration = Duration::from_secs(600);
 
 /// From where a host has work done.
-pub(crate) struct OutsideSetting {
+pub struct OutsideSetting {
     /// The folder that programs run in, and whose configuration counts.
     pub folder: PathBuf,
     /// The run that asks.
@@ -34,7 +34,7 @@ pub(crate) struct OutsideSetting {
 
 /// Work that takes its time.
 #[derive(Debug)]
-pub(crate) struct OutsideWork {
+pub struct OutsideWork {
     /// Who does it.
     pub doer: OutsideDoer,
     /// With what credential.
@@ -49,7 +49,7 @@ pub(crate) struct OutsideWork {
 
 /// Who does the work.
 #[derive(Debug)]
-pub(crate) enum OutsideDoer {
+pub enum OutsideDoer {
     /// A program, in a folder.
     Program(CommandLine, PathBuf),
     /// An endpoint.
@@ -59,7 +59,7 @@ pub(crate) enum OutsideDoer {
 }
 
 /// Returns how long a request may take.
-pub(crate) fn limit(request: &Request) -> Duration {
+pub fn limit(request: &Request) -> Duration {
     request.timeout_ms.map_or(TIME_LIMIT, Duration::from_millis)
 }
 
