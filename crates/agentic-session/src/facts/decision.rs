@@ -41,7 +41,7 @@ struct ClaimedDecision {
 
 /// What the records of a session say about the decisions of one of its requests.
 #[derive(Default)]
-struct DecidedRequest {
+struct RequestDecisions {
     /// Whether nothing can be decided about it any more.
     is_closed: bool,
     /// The commits that it was answered by, or that let its effect begin.
@@ -54,7 +54,7 @@ struct DecidedRequest {
 
 /// A session whose decisions are looked at.
 struct DecidedSession {
-    requests: BTreeMap<RequestId, DecidedRequest>,
+    requests: BTreeMap<RequestId, RequestDecisions>,
     open: Rc<Vec<HoldStanding>>,
 }
 
@@ -252,7 +252,7 @@ impl DecidedSession {
         rows: &mut SessionRows<'_, '_>,
     ) -> Option<DecidedSession> {
         let journal = read.journal_or_note(id, rows)?;
-        let mut requests: BTreeMap<RequestId, DecidedRequest> = BTreeMap::new();
+        let mut requests: BTreeMap<RequestId, RequestDecisions> = BTreeMap::new();
         for asked in own_asks(&journal) {
             let request = requests.entry(asked.id(id)).or_default();
             for record in &asked.later {
@@ -264,7 +264,7 @@ impl DecidedSession {
     }
 }
 
-impl DecidedRequest {
+impl RequestDecisions {
     /// Takes in what was recorded about the request next.
     fn read(&mut self, body: &Body) {
         match body {
