@@ -68,25 +68,44 @@ pub enum Scan {
     },
 }
 
+/// A good frame somewhere behind a bad one. Whatever a record holds may be frames as well, copied from
+/// some journal: whether it is one of the segment's own is for whoever knows its records to say.
+pub struct FoundFrame<'b> {
+    /// The segment.
+    pub bytes: &'b [u8],
+    /// Where the bad frame begins.
+    pub bad: usize,
+    /// The payload of the last good frame before the bad one.
+    pub last: Option<&'b [u8]>,
+    /// Where the good frame begins.
+    pub start: usize,
+    /// Its payload.
+    pub payload: &'b [u8],
+}
+
+impl FoundFrame<'_> {
+    /// Tells whether only whole frames stand between a place and this frame.
+    pub fn follows_from(&self, place: usize) -> bool {
+        let mut at_place = place;
+        while at_place < self.start {
+            let Some((_, next)) = at(self.bytes, at_place) else { return false };
+            at_place = next;
+        }
+        at_place == self.start
+    }
+}
+
 /// Looks at every frame of a segment. Writes that were not synced yet may reach the disk in any
 /// order, so a good frame after a bad one is no proof of damage by itself. It is one where all of
 /// what is bad has reached the disk, and where the good frame says that the disk had the bad one:
-/// `synced` reads from a payload how many bytes of the segment that were when it was written.
-pub fn scan(bytes: &[u8], synced: impl Fn(&[u8]) -> Option<u64>) -> Scan {
-    scan_chain(bytes, |_, payload| synced(payload))
-}
-
-/// Does the same where records know their place: of a frame after a bad one `synced` is asked beside
-/// the payload of the last good frame before it, and says nothing if the one cannot follow the other
-/// with a record in between. What a record holds may be frames as well, copied from a journal.
-pub fn scan_chain(bytes: &[u8], synced: impl Fn(Option<&[u8]>, &[u8]) -> Option<u64>) -> Scan {
+/// `synced` reads from it how many bytes of the segment that were when it was written; nothing where
+/// it is none of the segment's own.
+pub fn scan(bytes: &[u8], synced: impl Fn(&FoundFrame<'_>) -> Option<u64>) -> Scan {
     let (mut start, mut last) = (0, None);
     while start < bytes.len() {
         match at(bytes, start) {
             Some((payload, next)) => (start, last) = (next, Some(payload)),
-            None if was_whole(bytes, start, |payload| synced(last, payload)) => {
-                return Scan::Damaged { start };
-            }
+            None if was_whole(bytes, start, last, &synced) => return Scan::Damaged { start },
             None => return Scan::Torn { end: start },
         }
     }
@@ -95,9 +114,17 @@ pub fn scan_chain(bytes: &[u8], synced: impl Fn(Option<&[u8]>, &[u8]) -> Option<
 
 /// Tells whether a good frame after the bad one at `bad` shows that the disk once had the bad one.
 /// Lengths that do not fit rule out almost every offset without computing a checksum.
-fn was_whole(bytes: &[u8], bad: usize, synced: impl Fn(&[u8]) -> Option<u64>) -> bool {
+fn was_whole(
+    bytes: &[u8],
+    bad: usize,
+    last: Option<&[u8]>,
+    synced: impl Fn(&FoundFrame<'_>) -> Option<u64>,
+) -> bool {
     (bad + 1..bytes.len())
-        .filter_map(|start| Some((start, synced(at(bytes, start)?.0)?)))
+        .filter_map(|start| {
+            let payload = at(bytes, start)?.0;
+            Some((start, synced(&FoundFrame { bytes, bad, last, start, payload })?))
+        })
         .any(|(start, length)| length > bad as u64 || has_arrived(&bytes[bad..start]))
 }
 
@@ -117,12 +144,12 @@ mod tests {
     use super::*;
 
     /// Reads the test payloads as written when the disk had everything before them.
-    fn all(_: &[u8]) -> Option<u64> {
+    fn all(_: &FoundFrame<'_>) -> Option<u64> {
         Some(u64::MAX)
     }
 
     /// Reads the test payloads as written together, with one sync at the end that never came.
-    fn none(_: &[u8]) -> Option<u64> {
+    fn none(_: &FoundFrame<'_>) -> Option<u64> {
         Some(0)
     }
 

@@ -307,4 +307,62 @@ mod tests {
             assert_eq!(payloads(&dir).expect("torn, not damaged"), [b"onetwo"], "{end}");
         }
     }
+
+    /// Makes a payload as sessions chain them: the n-th, with something in it.
+    fn record(seq: i64, data: &[u8]) -> Vec<u8> {
+        let data = Value::Bytes(data.to_vec());
+        let record = Value::map([("seq", Value::Int(seq)), ("data", data)]);
+        canonical::encode(&record).expect("it is data")
+    }
+
+    /// Makes a log of records, each appended by itself, and returns the bytes of its segment.
+    fn log_of(dir: &Path, records: &[Vec<u8>]) -> Vec<u8> {
+        let (mut log, _) = LogFile::open(dir).expect("writable");
+        for record in records {
+            log.append(&[record.as_slice()], Durability::Full).expect("writable");
+        }
+        std::fs::read(segment::path(dir, 0)).expect("readable")
+    }
+
+    #[test]
+    fn a_log_within_a_torn_record_is_no_damage() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let other: Vec<_> = (0..6).map(|seq| record(seq, b"other")).collect();
+        let other = log_of(&folder.path().join("agentic/other"), &other);
+        for n_before in 1..6 {
+            let dir = folder.path().join(format!("agentic/{n_before}"));
+            let own: Vec<_> = (0..n_before).map(|seq| record(seq, b"own")).collect();
+            let kept = log_of(&dir, &own);
+            // The last record holds what a program read from the log of somebody, itself even.
+            for copied in [&other, &kept] {
+                let whole = log_of(&dir, &[record(n_before, copied)]);
+                for end in kept.len() + 1..whole.len() {
+                    std::fs::write(segment::path(&dir, 0), &whole[..end]).expect("writable");
+                    assert_eq!(payloads(&dir).expect("torn, not damaged"), own, "{n_before} {end}");
+                }
+                let (_, n_cut) = LogFile::open(&dir).expect("torn, not damaged");
+                assert_eq!(n_cut as usize, whole.len() - 1 - kept.len());
+            }
+        }
+    }
+
+    #[test]
+    fn a_record_that_was_changed_before_others_of_its_log_is_damage() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let dir = folder.path().join("agentic/log");
+        let all: Vec<_> = (0..4).map(|seq| record(seq, b"own")).collect();
+        let first = log_of(&folder.path().join("agentic/first"), &all[..1]).len();
+        let whole = log_of(&dir, &all);
+        for at in first..2 * first {
+            let mut bytes = whole.clone();
+            bytes[at] ^= 1;
+            std::fs::write(segment::path(&dir, 0), &bytes).expect("writable");
+            assert!(payloads(&dir).is_err() && LogFile::open(&dir).is_err(), "byte {at}");
+            assert_eq!(
+                std::fs::read(segment::path(&dir, 0)).expect("readable"),
+                bytes,
+                "never cut"
+            );
+        }
+    }
 }

@@ -123,11 +123,12 @@ fn cut_torn(file: &File, path: &Path, scan: fn(&[u8]) -> Scan) -> Result<(u64, u
     }
 }
 
-/// Looks at every frame of a segment.
+/// Looks at every frame of a segment. A record behind a bad one is one of the segment's own if it can
+/// follow the last good one with another in between.
 pub fn scan(bytes: &[u8]) -> Scan {
-    frame::scan_chain(bytes, |before, payload| {
-        let record = JournalRecord::decode(payload).ok()?;
-        let before = before.and_then(|before| JournalRecord::decode(before).ok());
+    frame::scan(bytes, |found| {
+        let record = JournalRecord::decode(found.payload).ok()?;
+        let before = found.last.and_then(|before| JournalRecord::decode(before).ok());
         let is_later = before.is_none_or(|before| {
             record.seq > before.seq + 1 && record.standing.genesis == before.standing.genesis
         });
@@ -135,13 +136,40 @@ pub fn scan(bytes: &[u8]) -> Scan {
     })
 }
 
-/// Looks at every frame of a log, whose payloads begin with the length that was synced before.
-pub fn scan_log(bytes: &[u8]) -> Scan {
-    let synced = |payload: &[u8]| {
+/// What a log says of a payload.
+struct LoggedPayload {
+    /// How many bytes of the segment the disk had when it was appended.
+    synced: u64,
+    /// Its number, if it is one of those that somebody counts.
+    seq: Option<i64>,
+}
+
+impl LoggedPayload {
+    fn read(payload: &[u8]) -> Option<LoggedPayload> {
         let value = canonical::decode(payload).ok()?;
-        u64::try_from(value.as_list()?.first()?.as_int()?).ok()
-    };
-    frame::scan(bytes, synced)
+        let [synced, record] = value.as_list()? else { return None };
+        let synced = u64::try_from(synced.as_int()?).ok()?;
+        let record = canonical::decode(record.as_bytes()?).ok();
+        Some(LoggedPayload { synced, seq: record.and_then(|it| it.get("seq")?.as_int()) })
+    }
+}
+
+/// Looks at every frame of a log. A payload behind a bad one is one of the log's own if its number
+/// leaves room for the bad one, and if it stands where it says that it was appended: behind what the
+/// disk had then are whole frames only, or the bad one, which was appended with it.
+pub fn scan_log(bytes: &[u8]) -> Scan {
+    frame::scan(bytes, |found| {
+        let payload = LoggedPayload::read(found.payload)?;
+        let before = found.last.and_then(LoggedPayload::read);
+        let before_seq = before.as_ref().and_then(|before| before.seq);
+        let leaves_room = payload.seq.zip(before_seq).is_none_or(|(seq, before)| seq > before + 1);
+        let place = usize::try_from(payload.synced).ok()?;
+        let stands_right = match place > found.bad {
+            true => found.follows_from(place),
+            false => place == found.bad || before.is_some_and(|it| it.synced == payload.synced),
+        };
+        (leaves_room && stands_right).then_some(payload.synced)
+    })
 }
 
 /// Reads the payload of the last frame, and returns where the frame begins. The segment must have been
