@@ -239,6 +239,13 @@ impl<'a> Driver<'a> {
         if self.was_over {
             return self.folder.retire(self.space);
         }
+        let ran = self.run_and_settle();
+        // Whoever goes on here later makes room again.
+        self.log.give_room_back();
+        ran
+    }
+
+    fn run_and_settle(&mut self) -> Result<()> {
         let ran = self.run_on();
         self.or_put_off(ran)?;
         let settled = self.settle_down();

@@ -83,7 +83,7 @@ impl Driver<'_> {
             let request = &performance.request;
             let is_exec = request.kind == "exec" && !is_scripted(request);
             if is_exec && performance.class == EffectClass::Once {
-                self.room.make(performance, &self.folder.processes())?;
+                self.room.make(performance, &self.folder.processes(), &mut self.log)?;
             }
         }
         Ok(())
@@ -101,7 +101,7 @@ impl Driver<'_> {
             return Ok(());
         };
         let path = &performance.request.path;
-        self.room.take_over(path, unbegun.path.clone());
+        self.room.take_over(path, unbegun.path.clone(), &mut self.log)?;
         let cleared = self.session.cleared(path, NEVER_BEGAN, self.space.now());
         let progress = cleared.map_err(|error| damaged(&self.folder.id, &error.to_string()))?;
         self.take_in(progress)

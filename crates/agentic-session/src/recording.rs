@@ -1,10 +1,11 @@
 //! Recording: answers, and what the program makes of them, are durable before anything follows from
 //! them.
 
-use agentic_replay::{By, Path, RequestAnswer, SessionProgress};
+use agentic_replay::{Body, By, Path, RecordLink, RequestAnswer, SessionProgress};
 
 use super::drive::Driver;
 use super::folder::damaged;
+use super::room::ANSWER_BYTES;
 use crate::Result;
 
 impl Driver<'_> {
@@ -25,10 +26,28 @@ impl Driver<'_> {
         let progress = self.session.answered(path, answer, by, self.space.now());
         let mut progress =
             progress.map_err(|error| damaged(&self.folder.id, &error.to_string()))?;
-        self.persist(&mut progress)?;
+        self.persist_answer(path, &mut progress)?;
         self.room.give_back(path);
         drop(writer);
         self.follow(progress)
+    }
+
+    /// Makes an answer durable, and what the program makes of it. Where there is no room for all that, the
+    /// answer of a program has room of its own: whoever drives the session next has the program
+    /// make the rest again.
+    fn persist_answer(&mut self, path: &Path, progress: &mut SessionProgress) -> Result<()> {
+        if self.room.of(path).is_none() {
+            return self.persist(progress);
+        }
+        let is_own = |link: &&RecordLink| matches!(&link.record.body, Body::Answer(answer) if answer.path == *path);
+        let own = progress.links.first().filter(is_own).cloned();
+        let before = self.log.end();
+        self.log.use_room(ANSWER_BYTES);
+        let persisted = self.persist(progress);
+        if persisted.is_err() && self.log.end() == before {
+            let _ = self.append(&progress.objects, own.into_iter().collect());
+        }
+        persisted
     }
 
     /// Makes records durable, then does what they allow.

@@ -4,15 +4,22 @@
 //! disk that is full by then would leave an effect that is recorded and may have happened, for all
 //! that later drivers know. So it is made first: a full disk then refuses the record, and a file that
 //! tells of no program shows later drivers that nothing began.
+//!
+//! The log keeps room for what comes of each program, for the same reason: the program itself may be
+//! what fills the disk.
 
 use std::collections::BTreeMap;
 use std::path::{Path as FolderPath, PathBuf};
 
 use agentic_providers::process::reserve;
 use agentic_replay::{Path, Performance};
+use agentic_store::journal::LogFile;
 
 use crate::Result;
 
+/// How much room the log keeps for what comes of a program, in bytes. A longer answer finds room or leaves
+/// a doubt.
+pub(super) const ANSWER_BYTES: u64 = 64 << 10;
 /// For how many programs room is made at most; others get theirs when they begin.
 const PROGRAMS_MAX: usize = 64;
 
@@ -26,15 +33,22 @@ impl ProgramRoom {
         self.0.get(path).cloned()
     }
 
-    /// Makes the file of a program, unless there is one or there are too many.
+    /// Makes the file of a program, and room in the log for what comes of it, unless there is one or
+    /// there are too many.
     ///
     /// # Errors
     /// Fails when there is no room for it.
-    pub fn make(&mut self, performance: &Performance, folder: &FolderPath) -> Result<()> {
+    pub fn make(
+        &mut self,
+        performance: &Performance,
+        folder: &FolderPath,
+        log: &mut LogFile,
+    ) -> Result<()> {
         let path = &performance.request.path;
         if self.0.len() >= PROGRAMS_MAX || self.0.contains_key(path) {
             return Ok(());
         }
+        log.keep_room(ANSWER_BYTES)?;
         let made = reserve(folder, &performance.id.to_string());
         let file = made.map_err(agentic_store::Error::io("make room in", folder))?;
         self.0.insert(path.clone(), file);
@@ -42,8 +56,13 @@ impl ProgramRoom {
     }
 
     /// Takes a file over that an earlier driver made for a request.
-    pub fn take_over(&mut self, path: &Path, file: PathBuf) {
+    ///
+    /// # Errors
+    /// Fails when there is no room for what will come of its program.
+    pub fn take_over(&mut self, path: &Path, file: PathBuf, log: &mut LogFile) -> Result<()> {
+        log.keep_room(ANSWER_BYTES)?;
         self.0.insert(path.clone(), file);
+        Ok(())
     }
 
     /// Tells whether this driver has a file.

@@ -2,6 +2,8 @@
 
 use agentic_replay::{Path, Performance};
 
+use agentic_store::journal::LogFile;
+
 use super::{PROGRAMS_MAX, ProgramRoom};
 use crate::tests::{performance, temporary_folder};
 
@@ -10,7 +12,13 @@ fn path(text: &str) -> Path {
 }
 
 fn n_files(folder: &std::path::Path) -> usize {
-    std::fs::read_dir(folder).map_or(0, Iterator::count)
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    entries.filter(|entry| entry.path().is_file()).count()
+}
+
+/// Opens a log beside the files of programs.
+fn log(folder: &std::path::Path) -> LogFile {
+    LogFile::open(&folder.join("agentic/log")).expect("writable").0
 }
 
 /// Makes the n-th of several effects.
@@ -22,9 +30,9 @@ fn effect(number: usize) -> Performance {
 fn a_program_has_one_file_until_it_is_given_back() {
     let folder = temporary_folder();
     let processes = folder.path().join("process");
-    let mut room = ProgramRoom::default();
+    let (mut room, mut log) = (ProgramRoom::default(), log(&folder.path().join("session")));
     for _ in 0..2 {
-        room.make(&effect(0), &processes).expect("there is room");
+        room.make(&effect(0), &processes, &mut log).expect("there is room");
         assert_eq!(n_files(&processes), 1);
     }
     let file = room.of(&path("0")).expect("it was made");
@@ -39,14 +47,14 @@ fn a_program_has_one_file_until_it_is_given_back() {
 #[test]
 fn room_is_made_for_so_many_programs_and_no_more() {
     let folder = temporary_folder();
-    let mut room = ProgramRoom::default();
+    let (mut room, mut log) = (ProgramRoom::default(), log(&folder.path().join("session")));
     for number in 0..PROGRAMS_MAX + 3 {
-        room.make(&effect(number), folder.path()).expect("there is room");
+        room.make(&effect(number), folder.path(), &mut log).expect("there is room");
     }
     assert_eq!(n_files(folder.path()), PROGRAMS_MAX);
     assert_eq!(room.of(&path(&PROGRAMS_MAX.to_string())), None, "it gets its own when it begins");
     room.give_back(&path("0"));
-    room.make(&effect(PROGRAMS_MAX), folder.path()).expect("there is room");
+    room.make(&effect(PROGRAMS_MAX), folder.path(), &mut log).expect("there is room");
     assert!(room.of(&path(&PROGRAMS_MAX.to_string())).is_some());
     room.clear();
     assert_eq!(n_files(folder.path()), 0);
@@ -57,9 +65,9 @@ fn a_file_of_an_earlier_driver_is_taken_over() {
     let folder = temporary_folder();
     let left = folder.path().join("left");
     std::fs::write(&left, b"").expect("writable");
-    let mut room = ProgramRoom::default();
-    room.take_over(&path("0"), left.clone());
-    room.make(&effect(0), folder.path()).expect("there is room");
+    let (mut room, mut log) = (ProgramRoom::default(), log(&folder.path().join("session")));
+    room.take_over(&path("0"), left.clone(), &mut log).expect("there is room");
+    room.make(&effect(0), folder.path(), &mut log).expect("there is room");
     assert_eq!((room.of(&path("0")), n_files(folder.path())), (Some(left), 1));
 }
 
@@ -68,7 +76,7 @@ fn where_no_file_can_be_made_nothing_is_recorded() {
     let folder = temporary_folder();
     let in_the_way = folder.path().join("process");
     std::fs::write(&in_the_way, b"a file").expect("writable");
-    let mut room = ProgramRoom::default();
-    assert!(room.make(&effect(0), &in_the_way).is_err());
+    let (mut room, mut log) = (ProgramRoom::default(), log(&folder.path().join("session")));
+    assert!(room.make(&effect(0), &in_the_way, &mut log).is_err());
     assert_eq!(room.of(&path("0")), None);
 }

@@ -43,6 +43,10 @@ pub struct LogFile {
     /// What tells the file from one that takes its name.
     number: u64,
     length: u64,
+    /// How many bytes behind the end are kept for what will have to be appended.
+    room: u64,
+    /// Whether the file has room behind its end.
+    has_room: bool,
 }
 
 impl LogFile {
@@ -65,7 +69,34 @@ impl LogFile {
     fn of(dir: &Path, segment: u64, file: File, length: u64) -> Result<LogFile> {
         let path = segment::path(dir, segment);
         let number = file.metadata().map_err(Error::io("read", &path))?.ino();
-        Ok(LogFile { dir: dir.to_owned(), segment, path, file, number, length })
+        let (room, has_room) = (0, false);
+        Ok(LogFile { dir: dir.to_owned(), segment, path, file, number, length, room, has_room })
+    }
+
+    /// Keeps room for so many bytes more, for what will have to be appended whatever becomes of the disk.
+    ///
+    /// # Errors
+    /// Fails when there is none.
+    pub fn keep_room(&mut self, n_bytes: u64) -> Result<()> {
+        let room = self.room.saturating_add(n_bytes);
+        let kept = crate::os::reserve(&self.file, self.length, room);
+        kept.map_err(Error::io("make room in", &self.path))?;
+        (self.room, self.has_room) = (room, true);
+        Ok(())
+    }
+
+    /// Lets what is appended next have so many bytes of the room that is kept.
+    pub fn use_room(&mut self, n_bytes: u64) {
+        self.room = self.room.saturating_sub(n_bytes);
+    }
+
+    /// Gives all room back that is kept. Whoever has the log holds its lock still.
+    pub fn give_room_back(&mut self) {
+        self.room = 0;
+        if std::mem::take(&mut self.has_room) {
+            // Room that stays is used by what is appended later.
+            let _ = self.file.set_len(self.length);
+        }
     }
 
     /// Returns the place behind the last payload.
@@ -81,7 +112,8 @@ impl LogFile {
         if payloads.is_empty() {
             return Ok(());
         }
-        if self.length >= SEGMENT_BYTES_MAX {
+        // The room that is kept stands in this segment.
+        if self.length >= SEGMENT_BYTES_MAX && !self.has_room {
             *self = LogFile::begin(&self.dir, self.segment + 1)?;
         }
         // Each frame says what the disk had before this append: a good frame after a bad one is
@@ -138,7 +170,16 @@ impl LogFile {
     }
 
     fn write(&self, bytes: &[u8], durability: Durability) -> std::io::Result<()> {
-        crate::os::reserve(&self.file, self.length, bytes.len() as u64)?;
+        let n_bytes = bytes.len() as u64;
+        let reserved =
+            crate::os::reserve(&self.file, self.length, n_bytes.saturating_add(self.room));
+        if let Err(error) = reserved {
+            // What is there now comes before what may come.
+            match self.room {
+                0 => return Err(error),
+                _ => crate::os::reserve(&self.file, self.length, n_bytes)?,
+            }
+        }
         #[cfg(feature = "crash-points")]
         if fault::is_armed("mid-session-record") {
             self.file.write_all_at(&bytes[..bytes.len() / 2], self.length)?;
@@ -306,6 +347,48 @@ mod tests {
             std::fs::write(&path, &whole[..end as usize]).expect("writable");
             assert_eq!(payloads(&dir).expect("torn, not damaged"), [b"onetwo"], "{end}");
         }
+    }
+
+    /// Returns how many bytes of the disk a segment takes.
+    fn n_taken(dir: &Path) -> u64 {
+        std::fs::metadata(segment::path(dir, 0)).expect("it is there").blocks() * 512
+    }
+
+    #[test]
+    fn room_is_kept_behind_the_end_until_it_is_given_back() {
+        const ROOM: u64 = 64 << 10;
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let dir = folder.path().join("agentic/log");
+        let (mut log, _) = LogFile::open(&dir).expect("writable");
+        log.append(&[b"one"], Durability::Full).expect("writable");
+        let (before, length) = (n_taken(&dir), log.end());
+        log.keep_room(ROOM).expect("the disk is not full");
+        log.keep_room(ROOM).expect("the disk is not full");
+        assert_eq!((log.end(), n_taken(&dir) >= before + 2 * ROOM - 4096), (length, true));
+        log.use_room(ROOM);
+        log.append(&[b"two"], Durability::Full).expect("writable");
+        assert!(n_taken(&dir) >= ROOM, "what else is kept stays");
+        log.give_room_back();
+        assert!(n_taken(&dir) <= before + 4096, "{}", n_taken(&dir));
+        let (log, n_cut) = LogFile::open(&dir).expect("sound");
+        assert_eq!((n_cut, payloads(&dir).expect("sound").len()), (0, 2));
+        drop(log);
+    }
+
+    #[test]
+    fn a_log_that_was_left_with_room_is_sound_and_goes_on() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let dir = folder.path().join("agentic/log");
+        let (mut log, _) = LogFile::open(&dir).expect("writable");
+        log.keep_room(64 << 10).expect("the disk is not full");
+        log.append(&[b"one"], Durability::Full).expect("writable");
+        drop(log);
+        let (mut log, n_cut) = LogFile::open(&dir).expect("sound");
+        log.append(&[b"two"], Durability::Full).expect("writable");
+        assert_eq!(
+            (n_cut, payloads(&dir).expect("sound")),
+            (0, vec![b"one".to_vec(), b"two".to_vec()])
+        );
     }
 
     /// Makes a payload as sessions chain them: the n-th, with something in it.

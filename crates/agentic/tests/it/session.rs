@@ -322,3 +322,34 @@ fn a_session_on_a_full_filesystem_comes_to_the_same_end() {
     assert!(n_tried + n_skipped > 0, "nothing was tried");
     assert!(broken.is_empty(), "{}", broken.join("\n"));
 }
+
+/// Fills the filesystem to the last page and says so, and goes on to ask for more.
+const FILLING_FLOW: &str = r#"
+let said = exec("cat /dev/zero > " + input.fill + " 2>/dev/null; echo full").stdout;
+exec("true");
+said
+"#;
+
+/// Runs the flow that fills the filesystem, and makes room again.
+const FILLED: &str = r#"
+    export FILL_FILE="$root/repos/fill"
+    agentic session start alice --flow "$root/filling.rhai" --key k --allow exec \
+        --input "{\"fill\":\"$FILL_FILE\"}"
+    code=$?; rm -f "$FILL_FILE"; (exit $code)"#;
+
+#[test]
+fn what_a_program_came_to_is_recorded_although_it_has_filled_the_disk() {
+    let place = Place::new(&CASES[0]);
+    place.rewind();
+    std::fs::write(place.sandbox.root().join("filling.rhai"), FILLING_FLOW).expect("writable");
+    let finished = place.run(ON_A_MOUNT, VERB_AT, &[("INSIDE", FILLED)]);
+    if finished.ending == ProgramEnding::Exit(NOT_PERMITTED) {
+        eprintln!("SKIPPED: mounting is not permitted here");
+        return;
+    }
+    let pending = place.json("agentic pending --json").expect("it is sound");
+    assert_eq!(pending, serde_json::json!([]), "nobody is asked: {}", text(&finished));
+    script_ok(&place.sandbox, "agentic session resume alice", VERB_AT);
+    let shown = place.json("agentic session show alice --json").expect("it is sound");
+    assert_eq!((&shown["state"], &shown["result"]), (&"done".into(), &"full\n".into()));
+}
