@@ -7,7 +7,7 @@ use crate::decide::{DecisionOutcome, decide};
 use crate::decision::GivenAnswer;
 use crate::draft::DecisionDraft;
 use crate::error::{DecisionError, RequestError};
-use crate::hold::{DecidedRequest, Filter, NamedRequest, PendingHold, find_hold, pending, winner};
+use crate::hold::{EarlierAnswer, Filter, NamedRequest, PendingHold, find_hold, pending, winner};
 use crate::{Error, Result, SessionSpace, WriteNotices, go_on};
 
 /// Answers a hold. Where it was decided before, the same answer of the same principal succeeds once
@@ -60,7 +60,7 @@ pub fn find_hold_of(space: &SessionSpace, id: &SessionId) -> Result<NamedRequest
     }
 }
 
-impl DecidedRequest {
+impl EarlierAnswer {
     /// Says who was first; the same principal repeating the same answer succeeds.
     fn again(self, space: &SessionSpace, draft: &DecisionDraft) -> Result<DecisionOutcome> {
         let (action, value) = (draft.action, draft.value.as_ref());
@@ -83,7 +83,7 @@ impl DecidedRequest {
     /// Says who was first, or that nobody was in time.
     pub fn refusal(self, space: &SessionSpace) -> Error {
         let request = self.session.short_request(&self.id);
-        let DecidedRequest { commit, decision, cancelled_by, .. } = self;
+        let EarlierAnswer { commit, decision, cancelled_by, .. } = self;
         let is_expired = decision.as_ref().is_some_and(|one| one.action == Action::Expire);
         Error::Decision(match decision {
             Some(decision) if is_expired => DecisionError::HoldExpired {

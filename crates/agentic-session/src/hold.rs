@@ -207,12 +207,12 @@ pub enum NamedRequest {
     /// An open hold.
     Open(Box<PendingHold>),
     /// A request that was decided.
-    Decided(Box<DecidedRequest>),
+    Decided(Box<EarlierAnswer>),
 }
 
 /// A request that was decided, and by whom.
 #[derive(Debug, Clone, PartialEq)]
-pub struct DecidedRequest {
+pub struct EarlierAnswer {
     /// The session.
     pub session: SessionId,
     /// The id of the request.
@@ -319,7 +319,7 @@ fn decided(
     space: &SessionSpace,
     journal: &RecordChain,
     asked: &AskedRequest,
-) -> Option<DecidedRequest> {
+) -> Option<EarlierAnswer> {
     let cancelled_by = cancelled_by(journal, &asked.path);
     let start = journal.start();
     if asked.answer.is_none() && (cancelled_by.is_none() || start.allows(&asked.kind)) {
@@ -329,11 +329,11 @@ fn decided(
     let decision = commit.and_then(|commit| Decision::of_commit(space, commit).ok().flatten());
     let subject = decision.as_ref().and_then(|decision| decision.subject_of(&asked.payload));
     let (session, id) = (start.session, asked.id);
-    Some(DecidedRequest { session, id, commit, decision, cancelled_by, subject })
+    Some(EarlierAnswer { session, id, commit, decision, cancelled_by, subject })
 }
 
 /// Finds what was decided last in the session that an agent's name stands for.
-fn last_decided(space: &SessionSpace, agent: &str) -> Result<Option<DecidedRequest>> {
+fn last_decided(space: &SessionSpace, agent: &str) -> Result<Option<EarlierAnswer>> {
     let Ok(session) = space.find_session(agent) else { return Ok(None) };
     let journal = read_journal(space, &session)?;
     for hold in summary::holds(space, &journal)? {
@@ -343,7 +343,7 @@ fn last_decided(space: &SessionSpace, agent: &str) -> Result<Option<DecidedReque
         if let Some((commit, decision)) = policy.settle(&found) {
             let (commit, decision) = (Some(commit), Some(decision.clone()));
             let (id, cancelled_by, subject) = (hold.id, None, policy.subject);
-            return Ok(Some(DecidedRequest {
+            return Ok(Some(EarlierAnswer {
                 session,
                 id,
                 commit,

@@ -3,7 +3,7 @@
 use agentic_model::{Kind, Value, json};
 use agentic_session::decide::{ApprovalScope, DecisionDraft, check, decide};
 use agentic_session::error::{DecisionError, RequestError};
-use agentic_session::hold::{DecidedRequest, NamedRequest, PendingHold, find_hold, winner};
+use agentic_session::hold::{EarlierAnswer, NamedRequest, PendingHold, find_hold, winner};
 use agentic_session::ticket::take_back;
 use agentic_session::{Error, SessionSpace, go_on};
 use schemars::JsonSchema;
@@ -118,7 +118,7 @@ fn open(space: &SessionSpace, answer: &ReplyAnswer) -> Result<PendingHold, Refus
             if is_named { Ok(*pending) } else { Err(unknown().into()) }
         }
         NamedRequest::Decided(earlier) => {
-            let DecidedRequest { session, id, commit, decision, cancelled_by, .. } = *earlier;
+            let EarlierAnswer { session, id, commit, decision, cancelled_by, .. } = *earlier;
             let request = session.short_request(&id);
             let (principal, action) = winner(decision.as_ref(), cancelled_by.as_deref());
             let error = DecisionError::AlreadyDecided { request, principal, action, commit };
