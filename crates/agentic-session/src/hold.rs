@@ -107,7 +107,7 @@ pub(crate) fn scan(
         let start = journal.start().clone();
         let n_before = found.len();
         for hold in holds {
-            match HoldStanding::of(space, &start, hold, space.now()) {
+            match HoldStanding::of(space, &journal, hold, space.now()) {
                 Ok(standing) if !standing.is_settled() => {
                     found.push(PendingHold::of(space, &start, standing));
                 }
@@ -309,7 +309,7 @@ pub fn find_hold(space: &SessionSpace, text: &str) -> Result<NamedRequest> {
 }
 
 fn open(space: &SessionSpace, journal: &RecordChain, hold: OpenHold) -> Result<NamedRequest> {
-    let standing = HoldStanding::of(space, journal.start(), hold, space.now())?;
+    let standing = HoldStanding::of(space, journal, hold, space.now())?;
     Ok(NamedRequest::Open(Box::new(PendingHold::of(space, journal.start(), standing))))
 }
 

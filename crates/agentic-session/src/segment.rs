@@ -4,13 +4,16 @@
 //! inside. A cache by content id spares the reading of all others, and of all when it is only asked
 //! how far a session is sealed: what it says of an id can never become wrong, and what it lacks is
 //! read. It also names the state of the notes whose segments are all in it, so that a look at the ref
-//! is enough. Only whoever seals writes it; whoever has to prove something reads past it.
+//! is enough. Whoever seals writes it, and whoever has looked at all notes; whoever has to prove
+//! something reads past it.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::sync::{Arc, Mutex};
 
 use agentic_model::{AgentName, Cid, Object, Oid, Value, canonical};
 use agentic_replay::{RecordHash, SessionId};
+use agentic_space::locked;
 use agentic_store::file::{self, Persistence};
 use agentic_store::journal::ArchivedAgent;
 
@@ -26,8 +29,17 @@ pub struct Segments<'a> {
     /// The notes ref, and where it was.
     name: String,
     tip: Option<Oid>,
-    parts: BTreeMap<Cid, Part>,
+    parts: Arc<BTreeMap<Cid, Part>>,
+    /// Whether the cache does not name this state.
+    is_new: bool,
 }
+
+/// The segments of notes that this process has looked at, by ref: where that was, and what it held.
+#[derive(Debug, Default)]
+pub struct SeenSegments(Mutex<BTreeMap<String, SeenParts>>);
+
+/// Where a notes ref was, and what it held.
+type SeenParts = (Option<Oid>, Arc<BTreeMap<Cid, Part>>);
 
 /// What one segment holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -117,14 +129,22 @@ impl<'a> Segments<'a> {
         tip: Option<Oid>,
         eyes: Eyes,
     ) -> Result<Segments<'a>> {
+        let name = name.to_owned();
+        if eyes == Eyes::Usual
+            && let Some(parts) = space.segments().of(&name, tip)
+        {
+            return Ok(Segments { space, name, tip, parts, is_new: false });
+        }
         let known = match (tip, eyes) {
-            (Some(_), Eyes::Usual) => read_cache(&cache_of(space, name)).unwrap_or_default(),
+            (Some(_), Eyes::Usual) => read_cache(&cache_of(space, &name)).unwrap_or_default(),
             (None, _) | (_, Eyes::Fresh) => KnownSegments::default(),
         };
-        let mut segments = Segments { space, name: name.to_owned(), tip, parts: known.parts };
-        if known.tip != tip {
+        let (parts, is_new) = (Arc::new(known.parts), known.tip != tip);
+        let mut segments = Segments { space, name, tip, parts, is_new };
+        if is_new {
             segments.look()?;
         }
+        space.segments().keep(&segments);
         Ok(segments)
     }
 
@@ -132,15 +152,17 @@ impl<'a> Segments<'a> {
     fn look(&mut self) -> Result<()> {
         let notes = self.space.repository().notes_at(self.tip)?;
         let listed = notes.objects(Some(&segment_kind()))?;
-        self.parts.retain(|cid, _| listed.binary_search(cid).is_ok());
-        if self.parts.len() < listed.len() {
-            let is_new = |cid: &Cid| !self.parts.contains_key(cid);
+        let parts = Arc::make_mut(&mut self.parts);
+        parts.retain(|cid, _| listed.binary_search(cid).is_ok());
+        if parts.len() < listed.len() {
+            let is_new = |cid: &Cid| !parts.contains_key(cid);
             let new = notes.read_wanted_objects(&segment_kind(), &is_new)?;
             let new = new.iter().filter_map(|(cid, bytes)| {
                 let object = Object::decode(bytes).ok()?;
                 Some((*cid, Part::of(&object)?))
             });
-            self.parts.extend(new);
+            let new: Vec<_> = new.collect();
+            parts.extend(new);
         }
         Ok(())
     }
@@ -181,20 +203,37 @@ impl<'a> Segments<'a> {
 
     /// Remembers what these segments hold, beside those that are in the notes.
     pub fn remember(mut self, new: &[Object]) {
-        self.parts.extend(new.iter().filter_map(|object| Some((object.cid(), Part::of(object)?))));
+        let parts = new.iter().filter_map(|object| Some((object.cid(), Part::of(object)?)));
+        Arc::make_mut(&mut self.parts).extend(parts);
         // Somebody else may have sealed something meanwhile.
         let tip = self.space.repository().find_ref(&self.name).ok().flatten();
         let notes = self.space.repository().notes_at(tip);
         let listed = notes.and_then(|notes| notes.objects(Some(&segment_kind())));
         let is_known = listed.is_ok_and(|all| all.iter().all(|cid| self.parts.contains_key(cid)));
-        let known = KnownSegments { tip: tip.filter(|_| is_known), parts: self.parts };
-        let Ok(bytes) = canonical::encode(&known.to_value()) else { return };
-        let content = [Cid::of(&bytes).to_string().as_bytes(), b"\n", &bytes].concat();
-        let cache = cache_of(self.space, &self.name);
-        let folder = cache.parent().expect("caches stand in a folder");
-        let _ = std::fs::create_dir_all(folder);
-        // It is only a cache.
-        let _ = file::replace(&cache, &content, Persistence::Lazy);
+        let parts = Arc::unwrap_or_clone(self.parts);
+        let known = KnownSegments { tip: tip.filter(|_| is_known), parts };
+        known.write(self.space, &self.name);
+    }
+
+    /// Remembers for other commands what these segments hold, if none has.
+    pub fn remember_seen(&self) {
+        if self.is_new {
+            let parts = BTreeMap::clone(&self.parts);
+            KnownSegments { tip: self.tip, parts }.write(self.space, &self.name);
+        }
+    }
+}
+
+impl SeenSegments {
+    /// Returns what a notes ref holds, if it was looked at where it is.
+    fn of(&self, name: &str, tip: Option<Oid>) -> Option<Arc<BTreeMap<Cid, Part>>> {
+        let seen = locked(&self.0);
+        seen.get(name).filter(|(seen, _)| *seen == tip).map(|(_, parts)| Arc::clone(parts))
+    }
+
+    fn keep(&self, segments: &Segments<'_>) {
+        let seen = (segments.tip, Arc::clone(&segments.parts));
+        locked(&self.0).insert(segments.name.clone(), seen);
     }
 }
 
@@ -260,6 +299,16 @@ impl Part {
 }
 
 impl KnownSegments {
+    /// Writes the cache of a notes ref. That nobody can is no failure.
+    fn write(&self, space: &SessionSpace, name: &str) {
+        let Ok(bytes) = canonical::encode(&self.to_value()) else { return };
+        let content = [Cid::of(&bytes).to_string().as_bytes(), b"\n", &bytes].concat();
+        let cache = cache_of(space, name);
+        let folder = cache.parent().expect("caches stand in a folder");
+        let _ = std::fs::create_dir_all(folder);
+        let _ = file::replace(&cache, &content, Persistence::Lazy);
+    }
+
     fn to_value(&self) -> Value {
         let tip = self.tip.map_or(Value::Null, |tip| Value::Bytes(tip.as_bytes().to_vec()));
         let parts = self.parts.iter().map(|(cid, part)| (cid.to_string(), part.to_value()));

@@ -11,6 +11,7 @@ use agentic_space::Space;
 
 use crate::Result;
 use crate::known::RecentJournals;
+use crate::segment::SeenSegments;
 use crate::verified::SeenSignatures;
 
 /// How a space is opened for sessions.
@@ -38,6 +39,8 @@ pub struct SessionSpace {
     recent: RecentJournals,
     /// What was seen of the signatures of decisions.
     verified: SeenSignatures,
+    /// What was seen of sealed segments.
+    segments: SeenSegments,
 }
 
 impl SessionSpace {
@@ -61,7 +64,8 @@ impl SessionSpace {
     fn with(space: Space, options: SessionOptions) -> SessionSpace {
         let SessionOptions { space: _, observer, stop, grace } = options;
         let (recent, verified) = (RecentJournals::default(), SeenSignatures::default());
-        SessionSpace { space, observer, stop, grace, recent, verified }
+        let segments = SeenSegments::default();
+        SessionSpace { space, observer, stop, grace, recent, verified, segments }
     }
 
     /// Returns the journals of sessions that were read already.
@@ -72,6 +76,11 @@ impl SessionSpace {
     /// Returns what was seen of signatures already.
     pub(crate) fn verified(&self) -> &SeenSignatures {
         &self.verified
+    }
+
+    /// Returns what was seen of sealed segments already.
+    pub(crate) fn segments(&self) -> &SeenSegments {
+        &self.segments
     }
 
     /// Returns how long a program may take to end once nobody waits for it any more.

@@ -50,13 +50,25 @@ pub fn find(
     id: &RequestId,
     look: Look,
 ) -> Result<DecidingCommits> {
-    let mut found = DecidingCommits::default();
-    let journal = recent::read_journal(space, &start.session)?;
-    let claimed = claimed(space, start, id, published(&journal, start, id))?;
+    find_in(space, &*recent::read_journal(space, &start.session)?, id, look)
+}
+
+/// Does the same for a request of a journal that was read just now.
+///
+/// # Errors
+/// Fails as [`find`] does.
+pub fn find_in(
+    space: &SessionSpace,
+    journal: &RecordChain,
+    id: &RequestId,
+    look: Look,
+) -> Result<DecidingCommits> {
+    let (mut found, start) = (DecidingCommits::default(), journal.start());
+    let claimed = claimed(space, start, id, published(journal, start, id))?;
     if claimed.is_empty() {
         return Ok(found);
     }
-    let used = used(&journal, start, id);
+    let used = used(journal, start, id);
     let claims: BTreeSet<Oid> = claimed.iter().map(|(commit, _)| *commit).collect();
     let stream = Stream::Agent(start.agent.clone());
     let recorded = journal::decided(space.repository().layout(), &stream, &claims)?;
@@ -65,7 +77,7 @@ pub fn find(
     }
     let mut recorded: BTreeSet<Oid> = recorded.into_keys().collect();
     if !claims.is_subset(&recorded) {
-        recorded.extend(noted(space, &journal)?);
+        recorded.extend(noted(space, journal)?);
     }
     for (commit, decision) in claimed {
         if used.contains(&commit) {
@@ -75,7 +87,7 @@ pub fn find(
             found.counted.push((commit, decision));
             continue;
         }
-        let list = match signed(space, start, id, commit, &decision, look)? {
+        let list = match signed(space, journal, id, commit, &decision, look)? {
             DecisionSignature::Yes(decision) => {
                 found.counted.push((commit, *decision));
                 continue;
@@ -292,7 +304,7 @@ enum DecisionSignature {
 /// decided so.
 fn signed(
     space: &SessionSpace,
-    start: &StartRecord,
+    journal: &RecordChain,
     id: &RequestId,
     commit: Oid,
     claim: &Decision,
@@ -309,8 +321,7 @@ fn signed(
     };
     // What counts is what was signed, not what another tool shows in its place.
     let Some(decision) = Decision::read(space, &message) else { return Ok(DecisionSignature::No) };
-    let journal = recent::read_journal(space, &start.session)?;
-    let holds = summary::holds_at_rest(space, &journal)?;
+    let holds = summary::holds_at_rest(space, journal)?;
     let hold = holds.into_iter().find(|hold| hold.id == *id);
     let may = hold.is_some_and(|hold| decision.request == *id && may(space, &hold, &decision));
     let counts = may && decision.principal == claim.principal;

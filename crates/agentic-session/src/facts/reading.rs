@@ -33,6 +33,8 @@ pub(super) struct ReadSessions<'a> {
     memory: RefCell<JournalMemory>,
     /// The segments of all notes, and of those in the archive.
     segments: OnceCell<Vec<Segments<'a>>>,
+    /// Which of them has a session.
+    sealed_at: OnceCell<BTreeMap<SessionId, usize>>,
     /// How the open holds of sessions stand.
     holds: RefCell<BTreeMap<SessionId, Rc<Vec<HoldStanding>>>>,
     /// What is damaged, and was not told yet.
@@ -58,6 +60,7 @@ impl<'a> ReadSessions<'a> {
             now: space.now(),
             memory: RefCell::default(),
             segments: OnceCell::new(),
+            sealed_at: OnceCell::new(),
             holds: RefCell::default(),
             damage: RefCell::default(),
             told: RefCell::default(),
@@ -79,6 +82,7 @@ impl<'a> ReadSessions<'a> {
             let read = Segments::of_archived(self.space, &entry.archived);
             segments.extend(self.or_told(&format!("notes of agent {agent} are left out"), read));
         }
+        segments.iter().for_each(Segments::remember_seen);
         Ok(self.segments.get_or_init(|| segments))
     }
 
@@ -150,11 +154,20 @@ impl<'a> ReadSessions<'a> {
 
     /// Reads the own records of a session that has no folder here.
     fn sealed_frames(&self, id: &SessionId) -> Result<Vec<Vec<u8>>> {
-        let has_some = |segments: &&Segments<'_>| segments.n_records(id) > 0;
-        match self.segments()?.iter().find(has_some) {
+        match self.sealed(id)? {
             Some(segments) => seal::frames_in(segments, id),
             None => Ok(Vec::new()),
         }
+    }
+
+    /// Finds the notes in which a session is sealed.
+    fn sealed(&self, id: &SessionId) -> Result<Option<&Segments<'a>>> {
+        let segments = self.segments()?;
+        let places = self.sealed_at.get_or_init(|| {
+            let numbered = segments.iter().enumerate().rev();
+            numbered.flat_map(|(at, one)| one.sessions().map(move |id| (id, at))).collect()
+        });
+        Ok(places.get(id).and_then(|at| segments.get(*at)))
     }
 
     /// Reads the journal of a session; one that is damaged is left out, with a note.
@@ -202,7 +215,7 @@ impl<'a> ReadSessions<'a> {
             true => Vec::new(),
             false => summary::holds(self.space, journal)?,
         };
-        let standing = |hold| HoldStanding::of(self.space, start, hold, self.now).ok();
+        let standing = |hold| HoldStanding::of(self.space, journal, hold, self.now).ok();
         let standing = Rc::new(open.into_iter().filter_map(standing).collect::<Vec<_>>());
         self.holds.borrow_mut().insert(start.session, Rc::clone(&standing));
         Ok(standing)
@@ -271,11 +284,9 @@ impl StoredObjects for SessionValues<'_, '_> {
         if let Some(bytes) = folders.iter().rev().find_map(|folder| folder.read_object(cid).ok()?) {
             return Some(bytes);
         }
-        let sealed = self.sessions.segments().ok()?;
-        let ids: Vec<SessionId> = folders.iter().map(|folder| folder.id).collect();
-        sealed.iter().find_map(|segments| {
-            let is_here = |id: &&SessionId| segments.sessions().any(|owner| owner == **id);
-            ids.iter().filter(is_here).find_map(|id| seal::value_in(segments, id, cid).ok()?)
+        folders.iter().find_map(|folder| {
+            let segments = self.sessions.sealed(&folder.id).ok()??;
+            seal::value_in(segments, &folder.id, cid).ok()?
         })
     }
 }

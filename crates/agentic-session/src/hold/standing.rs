@@ -1,7 +1,7 @@
 //! How an open hold stands: what it asks of its decision now, and the commits that say they decide it.
 
 use agentic_model::Instant;
-use agentic_replay::{OpenHold, StartRecord};
+use agentic_replay::{OpenHold, RecordChain};
 
 use crate::decide::Policy;
 use crate::trust::{self, DecidingCommits, Look};
@@ -19,18 +19,18 @@ pub(crate) struct HoldStanding {
 }
 
 impl HoldStanding {
-    /// Finds how a hold of a session stands.
+    /// Finds how a hold of a journal stands.
     ///
     /// # Errors
     /// Fails when history or the journal cannot be read.
     pub(crate) fn of(
         space: &SessionSpace,
-        start: &StartRecord,
+        journal: &RecordChain,
         hold: OpenHold,
         now: Instant,
     ) -> Result<HoldStanding> {
         let policy = Policy::of_payload(hold.reason, &hold.payload).at(hold.n_escalations, now);
-        let found = trust::find(space, start, &hold.id, Look::Free)?;
+        let found = trust::find_in(space, journal, &hold.id, Look::Free)?;
         Ok(HoldStanding { hold, policy, found })
     }
 
