@@ -4,6 +4,7 @@
 //! What is damaged is left out, with a note. A question that names an agent or a session reads the
 //! records of that agent or session alone, and only the columns that are asked for are computed.
 
+mod cache;
 mod decision;
 mod hold;
 mod line;
@@ -14,6 +15,7 @@ mod request;
 mod row;
 mod scope;
 mod session;
+mod telling;
 mod trace;
 mod usage;
 

@@ -53,7 +53,7 @@ struct RequestDecisions {
 }
 
 /// A session whose decisions are looked at.
-struct DecidedSession {
+struct SessionDecisions {
     requests: BTreeMap<RequestId, RequestDecisions>,
     open: Rc<Vec<HoldStanding>>,
 }
@@ -63,7 +63,7 @@ struct DecidingBranch<'r, 'a> {
     read: &'r ReadSessions<'a>,
     agent: &'r AgentName,
     commits: &'r [Oid],
-    sessions: BTreeMap<SessionId, Option<DecidedSession>>,
+    sessions: BTreeMap<SessionId, Option<SessionDecisions>>,
     /// Those of the commits that the journal of the agent records as decisions.
     recorded: OnceCell<BTreeSet<Oid>>,
 }
@@ -230,10 +230,10 @@ impl DecidingBranch<'_, '_> {
         &mut self,
         id: &SessionId,
         rows: &mut SessionRows<'_, '_>,
-    ) -> Option<&mut DecidedSession> {
+    ) -> Option<&mut SessionDecisions> {
         let read = self.read;
         let known = self.sessions.entry(*id);
-        known.or_insert_with(|| DecidedSession::of(id, read, rows)).as_mut()
+        known.or_insert_with(|| SessionDecisions::of(id, read, rows)).as_mut()
     }
 }
 
@@ -245,12 +245,12 @@ impl ClaimedDecision {
     }
 }
 
-impl DecidedSession {
+impl SessionDecisions {
     fn of(
         id: &SessionId,
         read: &ReadSessions<'_>,
         rows: &mut SessionRows<'_, '_>,
-    ) -> Option<DecidedSession> {
+    ) -> Option<SessionDecisions> {
         let journal = read.journal_or_note(id, rows)?;
         let mut requests: BTreeMap<RequestId, RequestDecisions> = BTreeMap::new();
         for asked in own_asks(&journal) {
@@ -260,7 +260,7 @@ impl DecidedSession {
             }
         }
         let open = read.holds_or_note(id, &journal, rows);
-        Some(DecidedSession { requests, open })
+        Some(SessionDecisions { requests, open })
     }
 }
 

@@ -2,17 +2,18 @@
 //!
 //! A cache names, for each agent, the head up to which its branch was walked and the commits that were
 //! found: a moved head costs its new commits alone. What it says follows from the head, so it can
-//! never become wrong; a damaged cache is no cache.
+//! never become wrong.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
 
-use agentic_model::{AgentName, Cid, Oid, Value, canonical};
-use agentic_store::file::{self, Persistence};
+use agentic_model::{AgentName, Oid, Value};
 
+use super::cache;
 use super::reading::ReadSessions;
 use crate::{Result, SessionSpace};
 
+/// The name of the cache.
+const NAME: &str = "decisions";
 /// The kind of a person's decision.
 const DECISION: &str = "decision";
 
@@ -104,41 +105,23 @@ fn walk(
     Ok(DecisionLine { head, commits })
 }
 
-fn cache_of(space: &SessionSpace) -> PathBuf {
-    space.repository().layout().cache().join("query").join("decisions")
-}
-
-/// Reads the cache, if it is as it was written.
+/// Reads what was found before.
 fn read_cache(space: &SessionSpace) -> Option<BTreeMap<AgentName, DecisionLine>> {
-    let content = std::fs::read(cache_of(space)).ok()?;
-    let at = content.iter().position(|byte| *byte == b'\n')?;
-    let (sum, bytes) = (&content[..at], &content[at + 1..]);
-    if Cid::of(bytes).to_string().as_bytes() != sum {
-        return None;
-    }
-    let value = canonical::decode(bytes).ok()?;
     let line = |(agent, oids): (&String, &Value)| {
         let mut oids = oids.as_list()?.iter().map(|oid| Oid::from_bytes(oid.as_bytes()?).ok());
         let head = oids.next()??;
         let commits = oids.collect::<Option<Vec<Oid>>>()?;
         Some((AgentName::parse(agent).ok()?, DecisionLine { head, commits }))
     };
-    value.as_map()?.iter().map(line).collect()
+    cache::read(space, NAME)?.as_map()?.iter().map(line).collect()
 }
 
-/// Writes the cache. That nobody can is no failure.
+/// Remembers what was found.
 fn write_cache(space: &SessionSpace, lines: &BTreeMap<AgentName, DecisionLine>) {
     let bytes = |oid: &Oid| Value::Bytes(oid.as_bytes().to_vec());
     let line = |(agent, line): (&AgentName, &DecisionLine)| {
         let oids = std::iter::once(&line.head).chain(&line.commits).map(bytes);
         (agent.to_string(), Value::List(oids.collect()))
     };
-    let Ok(bytes) = canonical::encode(&Value::Map(lines.iter().map(line).collect())) else {
-        return;
-    };
-    let content = [Cid::of(&bytes).to_string().as_bytes(), b"\n", &bytes].concat();
-    let cache = cache_of(space);
-    let folder = cache.parent().expect("caches stand in a folder");
-    let _ = std::fs::create_dir_all(folder);
-    let _ = file::replace(&cache, &content, Persistence::Lazy);
+    cache::write(space, NAME, &Value::Map(lines.iter().map(line).collect()));
 }

@@ -5,11 +5,12 @@ use std::collections::BTreeSet;
 
 use agentic_git::NotesState;
 use agentic_model::trace::cid_in_note;
-use agentic_model::{AgentName, Cid, Instant, Map, Object, Oid, Value, json};
+use agentic_model::{AgentName, Cid, Instant, Map, Object, Oid, Value, guidance, json};
 
 use super::reading::ReadSessions;
 use super::row::{ColumnValue, SessionRows};
 use super::scope::SessionScope;
+use super::telling::{LookedNotes, TellingTraces};
 use crate::Result;
 
 /// The kind of an entry that tells how tests ended.
@@ -18,6 +19,10 @@ const TEST_RESULT: &str = "test-result";
 const META: &str = "meta";
 /// The field of a trace that names the one before it.
 const PREVIOUS: &str = "previous";
+/// The field of a trace that names the objects with its entries.
+const PARTS: &str = "parts";
+/// What the bytes of a trace hold that tells something.
+const TELLING: [&str; 2] = [TEST_RESULT, META];
 
 /// An entry of a trace, whole.
 pub(super) struct TracedEntry<'t> {
@@ -36,37 +41,39 @@ pub(super) struct TracedEntry<'t> {
     text: Option<String>,
 }
 
-/// Reads the entries of the traces that the agents in question have, as far as they hold some word.
+/// Reads the entries of the traces that the agents in question have, of those traces that tell
+/// something.
 pub(super) fn entries(
     read: &ReadSessions<'_>,
     scope: &SessionScope,
-    word: &str,
     rows: &mut SessionRows<'_, '_>,
     take: &mut dyn FnMut(&TracedEntry<'_>, &mut SessionRows<'_, '_>),
 ) -> Result<()> {
+    let mut known = TellingTraces::read(read.space);
     for (agent, tip) in notes_of(read, scope)? {
-        let traces = read.space.repository().notes_at(Some(tip)).map_err(crate::Error::from);
-        let traces = traces.and_then(|notes| Ok((Traces::named_in(&notes)?, notes)));
-        let (mut traces, notes) = match traces {
-            Ok(found) => found,
-            Err(error) => {
-                rows.note(format!("the notes of agent {agent} are left out: {error}"));
-                continue;
-            }
-        };
-        while let Some(cid) = traces.next.pop_first() {
-            if rows.is_over() {
-                return Ok(());
-            }
-            match TraceParts::read(&notes, cid, word) {
-                Ok(parts) => {
-                    traces.follow(cid, parts.previous);
-                    parts.each(cid, &agent, &mut |entry| take(entry, rows));
+        if rows.is_over() {
+            break;
+        }
+        let looked = known.of(&agent);
+        let notes = read.space.repository().notes_at(Some(tip)).map_err(crate::Error::from);
+        let done = notes.and_then(|notes| {
+            let mut traces = Traces::of(&notes, tip, looked)?;
+            traces.read_all(&notes, &agent, rows, take);
+            Ok(traces)
+        });
+        match done {
+            Ok(traces) => {
+                if let Some(looked) = traces.into_looked(tip) {
+                    known.keep(agent, looked);
                 }
-                Err(why) => rows.note(format!("trace {cid} of agent {agent} is left out: {why}")),
+            }
+            Err(error) => {
+                let why = guidance::chain(&error);
+                rows.note(format!("the notes of agent {agent} are left out: {why}"));
             }
         }
     }
+    known.write(read.space);
     Ok(())
 }
 
@@ -76,7 +83,7 @@ pub(super) fn test_results(
     scope: &SessionScope,
     rows: &mut SessionRows<'_, '_>,
 ) -> Result<()> {
-    entries(read, scope, TEST_RESULT, rows, &mut |entry, rows| {
+    entries(read, scope, rows, &mut |entry, rows| {
         if entry.kind != TEST_RESULT {
             return;
         }
@@ -122,23 +129,64 @@ fn notes_of(read: &ReadSessions<'_>, scope: &SessionScope) -> Result<Vec<(AgentN
     Ok(found)
 }
 
-/// The traces that are still to be read.
+/// The traces of one agent.
 struct Traces {
+    /// Those that are still to be read.
     next: BTreeSet<Cid>,
-    seen: BTreeSet<Cid>,
+    /// What was found of those that were read.
+    found: LookedNotes,
+    /// Whether all that notes name is among them, and nothing of it is damaged.
+    is_whole: bool,
 }
 
 impl Traces {
-    /// Finds those that notes name.
-    fn named_in(notes: &NotesState<'_>) -> Result<Traces> {
+    /// Finds those in the notes that tell something, or of which nobody knows.
+    fn of(notes: &NotesState<'_>, tip: Oid, known: LookedNotes) -> Result<Traces> {
+        if known.tip == Some(tip) {
+            let next = known.telling.clone();
+            return Ok(Traces { next, found: known, is_whole: false });
+        }
         let named = notes.all_notes()?.into_iter().filter_map(|(_, text)| cid_in_note(&text));
-        Ok(Traces { next: named.collect(), seen: BTreeSet::new() })
+        let (silent, next): (BTreeSet<Cid>, _) = named.partition(|cid| known.silent.contains(cid));
+        let found = LookedNotes { tip: None, telling: BTreeSet::new(), silent };
+        Ok(Traces { next, found, is_whole: true })
     }
 
-    /// Goes on with the trace before one.
-    fn follow(&mut self, cid: Cid, previous: Option<Cid>) {
-        self.seen.insert(cid);
-        self.next.extend(previous.filter(|previous| !self.seen.contains(previous)));
+    /// Reads the entries of those that tell something, and of those before them.
+    fn read_all(
+        &mut self,
+        notes: &NotesState<'_>,
+        agent: &AgentName,
+        rows: &mut SessionRows<'_, '_>,
+        take: &mut dyn FnMut(&TracedEntry<'_>, &mut SessionRows<'_, '_>),
+    ) {
+        let mut seen = BTreeSet::new();
+        while let Some(cid) = self.next.pop_first() {
+            if rows.is_over() {
+                self.is_whole = false;
+                return;
+            }
+            seen.insert(cid);
+            match TraceParts::read(notes, cid) {
+                Ok(parts) => {
+                    // One that is silent but goes on from another leads to that.
+                    let tells = !parts.parts.is_empty() || parts.previous.is_some();
+                    let list = if tells { &mut self.found.telling } else { &mut self.found.silent };
+                    list.insert(cid);
+                    self.next.extend(parts.previous.filter(|previous| !seen.contains(previous)));
+                    parts.each(cid, agent, &mut |entry| take(entry, rows));
+                }
+                Err(why) => {
+                    self.is_whole = false;
+                    rows.note(format!("trace {cid} of agent {agent} is left out: {why}"));
+                }
+            }
+        }
+    }
+
+    /// Returns what is worth to be remembered of a state of the notes.
+    fn into_looked(self, tip: Oid) -> Option<LookedNotes> {
+        self.is_whole.then_some(LookedNotes { tip: Some(tip), ..self.found })
     }
 }
 
@@ -149,12 +197,8 @@ struct TraceParts {
 }
 
 impl TraceParts {
-    /// Reads those that hold a word; the others have nothing to tell.
-    fn read(
-        notes: &NotesState<'_>,
-        cid: Cid,
-        word: &str,
-    ) -> std::result::Result<TraceParts, String> {
+    /// Reads those that may tell something; none if nothing in them does.
+    fn read(notes: &NotesState<'_>, cid: Cid) -> std::result::Result<TraceParts, String> {
         let bytes = |cid: Cid| {
             let found = notes.object(cid).map_err(|error| error.to_string())?;
             found.ok_or_else(|| format!("object {cid} is not here"))
@@ -162,13 +206,12 @@ impl TraceParts {
         let decode = |bytes: &[u8]| Object::decode(bytes).map_err(|error| error.to_string());
         let first = bytes(cid)?;
         // The trace itself may only name its parts, or the trace before it.
-        let has = |bytes: &[u8], word: &str| holds(bytes, word.as_bytes());
-        if !has(&first, word) && !has(&first, "parts") && !has(&first, PREVIOUS) {
+        if !TELLING.iter().chain(&[PARTS, PREVIOUS]).any(|word| holds(&first, word.as_bytes())) {
             return Ok(TraceParts { parts: Vec::new(), previous: None });
         }
         let object = decode(&first)?;
         let previous = object.map().get(PREVIOUS).and_then(Value::as_link);
-        let Some(links) = object.map().get("parts").and_then(Value::as_list) else {
+        let Some(links) = object.map().get(PARTS).and_then(Value::as_list) else {
             return Ok(TraceParts { parts: vec![object], previous });
         };
         // What continues in the next part is read with it, so all of them are.

@@ -120,7 +120,7 @@ fn of_traces<'c>(
     rows: &mut SessionRows<'_, '_>,
     n_absurd: &mut usize,
 ) -> Result<()> {
-    trace::entries(read, scope, USAGE, rows, &mut |entry, rows| {
+    trace::entries(read, scope, rows, &mut |entry, rows| {
         let usage = entry.meta.and_then(|meta| meta.get(USAGE)?.as_map());
         let Some(told) = usage.map(ToldUsage::of) else { return };
         *n_absurd += told.n_absurd;

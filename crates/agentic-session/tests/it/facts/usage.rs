@@ -136,3 +136,33 @@ fn amounts_that_nobody_can_believe_are_nothing() {
         "5 amounts of usage",
     );
 }
+
+#[test]
+fn what_is_remembered_of_traces_and_branches_changes_no_answer() {
+    let stage = Stage::new();
+    let result = |passed: i64| {
+        let body = format!("{{\"passed\":{passed},\"failed\":0}}");
+        entry("test-result", Value::text(body), &[])
+    };
+    let log = || entry("log", Value::text("nothing"), &[]);
+    let passed = "? (P) test_result(passed: P).";
+    let first = bind(&stage, vec![result(1)], &[]);
+    check(&stage.space, passed, "1");
+    check(&stage.space, passed, "1");
+    bind(&stage, vec![log()], &[]);
+    check(&stage.space, passed, "");
+    bind(&stage, vec![result(2)], &[("previous", Value::Link(first))]);
+    check(&stage.space, passed, "1; 2");
+    check(&stage.space, "? (P) test_result(agent: alice, passed: P).", "1; 2");
+    let caches = stage.space.repository().layout().cache().join("query");
+    for content in [None, Some(&b""[..]), Some(b"x\ny"), Some(&[0xff; 100])] {
+        for name in ["telling", "decisions"] {
+            match content {
+                Some(content) => std::fs::write(caches.join(name), content).expect("writable"),
+                None => _ = std::fs::remove_file(caches.join(name)),
+            }
+        }
+        check(&stage.space, passed, "1; 2");
+        check(&stage.space, "? decision(commit: C).", "");
+    }
+}
