@@ -13,6 +13,8 @@ pub mod notes_text;
 pub mod notes_tree;
 pub mod pack_index;
 pub mod pipeline;
+pub mod query;
+pub mod query_compile;
 pub mod record;
 mod seeds;
 pub mod trailer;
@@ -23,7 +25,7 @@ pub use seeds::{FuzzSeed, seeds};
 pub type FuzzTarget = (&'static str, fn(&[u8]));
 
 /// Every target.
-pub const TARGETS: [FuzzTarget; 12] = [
+pub const TARGETS: [FuzzTarget; 14] = [
     ("agentlang", agentlang::check),
     ("context", context::check),
     ("frame", frame::check),
@@ -34,6 +36,8 @@ pub const TARGETS: [FuzzTarget; 12] = [
     ("notes_tree", notes_tree::check),
     ("pack_index", pack_index::check),
     ("pipeline", pipeline::check),
+    ("query", query::check),
+    ("query_compile", query_compile::check),
     ("record", record::check),
     ("trailer", trailer::check),
 ];

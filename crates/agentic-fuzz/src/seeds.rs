@@ -98,6 +98,10 @@ impl Corpus {
     }
 
     fn add_made(&mut self) {
+        for text in QUERIES {
+            self.add("query", "", text);
+            self.add("query_compile", "", text);
+        }
         for text in MESSAGES {
             self.add("trailer", "", text);
         }
@@ -160,6 +164,21 @@ fn files(folder: &Path) -> std::io::Result<Vec<PathBuf>> {
     Ok(found)
 }
 
+/// Queries that use all of the grammar.
+const QUERIES: [&str; 12] = [
+    "r(A, B) :- e(A, B). r(A, C) :- e(A, B), r(B, C). ? r(A, 4). ? why r(1, B) limit 2 offset 1.",
+    "r(A, B) :- e(A, B). r(A, C) :- r(A, B), r(B, C). ? e(A, 4), r(A, B), !e(B, A), A != B.",
+    "k(A, N) :- N = count { t(n: A) }. ? k(A, N), M = max { X : e(X, _), X < N } order by M desc.",
+    "? t(n: N, text: T, at: At), At > now - 2h30m, T != null, contains(T, \"o\"), L = len(T) * 2.",
+    "? (X, Y) t(text: T), X = number(json(T, \"/a/0\")), Y = lower(T), matches(T, \"^[a-z]+\").",
+    "param $p: int = 3. use shared. ? shared(A, $p), S = sum { A * 2 - 1 : e(A, _) }.",
+    "up(X) :- X = 0. up(Y) :- up(X), Y = X + 1, Y < 20. ? up(X), X mod 3 = 1.",
+    "? u(cost: C, took: D, good: true), X = C / 2.5, Y = D + 1s, Z = 2026-05-31 + D.",
+    "? c(id: #abcdefgh, n: N). ? c(I, N), I = #abcde, M = -N.",
+    "p(1, null, \"a\\n\\u00e9\", 1.5e3). p(2, true, session-merge, 0.1). ? p(A, B, C, D).",
+    "p(X) :- e(X, Y), !q(Y). q(X) :- e(X, X). ? p(X), L = list { Y : q(Y) }, A = avg { Y : e(Y, X) }.",
+    "w(A,B,A,B,A,B,A,B,A,B,A,B,A,B,A,B,A,B,A,B) :- e(A, B). ? why w(A,B,_,_,_,_,_,_,_,_,_,_,_,_,_,_,_,_,_,3).",
+];
 const MESSAGES: [&str; 10] = [
     "Title\n\nBody.\n\nAgentic-Kind: test\nAgentic-Agent: alice\n",
     "T\n\nA: 1\n  more\nB:2\n\n\n",
