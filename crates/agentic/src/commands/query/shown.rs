@@ -20,7 +20,17 @@ pub(super) struct CellStyle {
 }
 
 /// How many characters of the ids of each column are shown.
-pub(super) struct IdLengths(Vec<usize>);
+pub(super) struct IdLengths(Vec<IdLength>);
+
+/// How much of an id is shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum IdLength {
+    Whole,
+    /// So many characters.
+    Begin(usize),
+    /// So many of what stands before the full stop, and of what stands behind it.
+    Halves(usize),
+}
 
 impl CellStyle {
     pub fn new(is_relative: bool, now: Instant) -> CellStyle {
@@ -71,26 +81,43 @@ impl IdLengths {
 
     /// Cuts an id, if the column has ids.
     pub fn cut(&self, column: usize, shown: String) -> String {
-        match shown.char_indices().nth(self.0[column]) {
-            Some((at, _)) => shown[..at].to_owned(),
-            None => shown,
+        let begin = |text: &str, n: usize| text.chars().take(n).collect::<String>();
+        match (self.0[column], shown.split_once('.')) {
+            (IdLength::Halves(n), Some((session, request))) => {
+                format!("{}.{}", begin(session, n), begin(request, n))
+            }
+            (IdLength::Begin(n), _) => begin(&shown, n),
+            (IdLength::Halves(_), None) | (IdLength::Whole, _) => shown,
         }
     }
 }
 
 /// Returns how many characters of ids tell these apart, and are accepted wherever an id is.
-fn shortest(texts: &BTreeSet<&str>, kind: QueryType) -> usize {
-    let least = match kind {
-        QueryType::Commit => 10,
-        QueryType::Cid => 16,
-        QueryType::Session => 8,
-        // A request names a session and what it asked: it is shown whole.
-        QueryType::Request | QueryType::Text | QueryType::Int | QueryType::Float => usize::MAX,
-        QueryType::Bool | QueryType::Instant | QueryType::Duration => usize::MAX,
-    };
-    if least == usize::MAX {
-        return least;
+fn shortest(texts: &BTreeSet<&str>, kind: QueryType) -> IdLength {
+    match kind {
+        QueryType::Commit => IdLength::Begin(distinct(texts, 10)),
+        QueryType::Cid => IdLength::Begin(distinct(texts, 16)),
+        QueryType::Session => IdLength::Begin(distinct(texts, 8)),
+        QueryType::Request => {
+            let split = |text: &&'_ str| text.split_once('.').map(|(session, _)| session.len());
+            let half = texts.iter().find_map(split).unwrap_or(0);
+            // As other verbs show them, unless two sessions or two requests begin alike.
+            let is_told_apart = |n: &usize| {
+                let cut = |text: &&str| {
+                    let (session, request) = text.split_once('.').unwrap_or((text, ""));
+                    (session.get(..*n).map(str::to_owned), request.get(..*n).map(str::to_owned))
+                };
+                texts.iter().map(cut).collect::<BTreeSet<_>>().len() == texts.len()
+            };
+            (12..half).find(is_told_apart).map_or(IdLength::Whole, IdLength::Halves)
+        }
+        QueryType::Text | QueryType::Int | QueryType::Float | QueryType::Bool => IdLength::Whole,
+        QueryType::Instant | QueryType::Duration => IdLength::Whole,
     }
+}
+
+/// Returns how many characters tell texts apart.
+fn distinct(texts: &BTreeSet<&str>, least: usize) -> usize {
     let texts: Vec<&&str> = texts.iter().collect();
     let alike = |pair: &[&&str]| {
         let same = pair[0].bytes().zip(pair[1].bytes()).take_while(|(a, b)| a == b);
@@ -144,8 +171,11 @@ mod tests {
     fn ids_are_cut_where_they_differ() {
         let ids = ["0123456789abcdef", "0123456789abffff"];
         let texts: BTreeSet<&str> = ids.into_iter().collect();
-        assert_eq!(shortest(&texts, QueryType::Commit), 13);
-        assert_eq!(shortest(&BTreeSet::new(), QueryType::Session), 8);
-        assert_eq!(shortest(&texts, QueryType::Text), usize::MAX);
+        assert_eq!(shortest(&texts, QueryType::Commit), IdLength::Begin(13));
+        assert_eq!(shortest(&BTreeSet::new(), QueryType::Session), IdLength::Begin(8));
+        assert_eq!(shortest(&texts, QueryType::Text), IdLength::Whole);
+        let requests = ["0123456789abcdef.0123456789abcdef", "0123456789abcdef.0123456789abffff"];
+        let texts: BTreeSet<&str> = requests.into_iter().collect();
+        assert_eq!(shortest(&texts, QueryType::Request), IdLength::Halves(13));
     }
 }
