@@ -3,8 +3,8 @@
 use crate::ast::TermComparison;
 use crate::code::{self, QueryFindings, QueryPlace};
 use crate::rule::{
-    CheckedRule, EmptyGroups, PredicateOrigin, RuleGoal, RuleGoalKind, RuleSet, RuleTerm,
-    RuleVariable,
+    CheckedRule, EmptyGroups, PredicateOrigin, RuleAggregate, RuleGoal, RuleGoalKind, RuleSet,
+    RuleTerm, RuleVariable,
 };
 
 /// Finds what each aggregate groups by and waits for, and complains about what nothing binds.
@@ -203,30 +203,38 @@ fn check_body(
     }
     for goal in body {
         if let RuleGoalKind::Aggregate(aggregate) = &goal.kind {
-            let mut outer = vec![false; bound.len()];
-            aggregate.needs.iter().for_each(|v| outer[*v] = true);
-            let mut inner = outer.clone();
-            bind_goals(&aggregate.body, &mut inner);
-            for goal in &aggregate.body {
-                if let RuleGoalKind::Aggregate(nested) = &goal.kind {
-                    inner[nested.target] = true;
-                    nested.groups.iter().for_each(|v| inner[*v] = true);
-                }
-            }
-            bind_goals(&aggregate.body, &mut inner);
-            check_body(&aggregate.body, &outer, &inner, variables, findings);
-            if let Some(term) = &aggregate.term {
-                term.each_variable(&mut |v| {
-                    if !inner[v] {
-                        complain(&variables[v], goal.place, findings);
-                    }
-                });
-                if matches!(term, RuleTerm::Blank) {
-                    let said = "`_` has no value";
-                    findings.error(code::UNSAFE, goal.place, said, "name a variable");
-                }
-            }
+            check_aggregate(aggregate, goal.place, variables, findings);
         }
+    }
+}
+
+/// Does the goals inside the braces of an aggregate in thought, and complains about its term.
+fn check_aggregate(
+    aggregate: &RuleAggregate,
+    place: QueryPlace,
+    variables: &[RuleVariable],
+    findings: &mut QueryFindings,
+) {
+    let mut outer = vec![false; variables.len()];
+    aggregate.needs.iter().for_each(|v| outer[*v] = true);
+    let mut inner = outer.clone();
+    bind_goals(&aggregate.body, &mut inner);
+    for goal in &aggregate.body {
+        if let RuleGoalKind::Aggregate(nested) = &goal.kind {
+            inner[nested.target] = true;
+            nested.groups.iter().for_each(|v| inner[*v] = true);
+        }
+    }
+    bind_goals(&aggregate.body, &mut inner);
+    check_body(&aggregate.body, &outer, &inner, variables, findings);
+    let Some(term) = &aggregate.term else { return };
+    term.each_variable(&mut |v| {
+        if !inner[v] {
+            complain(&variables[v], place, findings);
+        }
+    });
+    if matches!(term, RuleTerm::Blank) {
+        findings.error(code::UNSAFE, place, "`_` has no value", "name a variable");
     }
 }
 

@@ -303,24 +303,31 @@ impl<'a> FactTables<'a> {
             columns[*column] = values;
         }
         let table = FactTable::new(columns, n_rows);
+        let is_over = n_rows > rows_max;
+        self.check_limits(&described.name, is_over, pool.bytes() + table.bytes())?;
+        Ok(table)
+    }
+
+    /// Ends the query when what was read is too much, or came too late.
+    fn check_limits(
+        &self,
+        name: &str,
+        has_too_many_rows: bool,
+        bytes: usize,
+    ) -> Result<(), QueryError> {
         let kind = if self.budget.watch.is_cancelled() {
             return Err(QueryError::Cancelled);
-        } else if n_rows > rows_max {
+        } else if has_too_many_rows {
             QueryLimitKind::Facts
         } else if self.budget.watch.is_over() {
             QueryLimitKind::Time
-        } else if pool.bytes() + self.bytes() + table.bytes() > self.budget.limits.bytes_max {
+        } else if self.bytes() + bytes > self.budget.limits.bytes_max {
             QueryLimitKind::Memory
         } else {
-            return Ok(table);
+            return Ok(());
         };
-        let name = described.name.clone();
-        Err(QueryError::Limit {
-            kind,
-            most: self.budget.most(kind),
-            rule: name.clone(),
-            goal: name,
-        })
+        let most = self.budget.most(kind);
+        Err(QueryError::Limit { kind, most, rule: name.to_owned(), goal: name.to_owned() })
     }
 
     fn explain(&mut self, request: &FactRequest, n_rows: usize, began: u64) {
