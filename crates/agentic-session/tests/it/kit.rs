@@ -91,7 +91,12 @@ impl Stage {
 
     /// Opens the space beside this handle, as another process does.
     pub fn beside(&self) -> SessionSpace {
-        open(&self.folder, Clock::System, SessionOptions::default())
+        self.beside_at(Clock::System)
+    }
+
+    /// Opens the space beside this handle, with a clock of one's own.
+    pub fn beside_at(&self, clock: Clock) -> SessionSpace {
+        open(&self.folder, clock, SessionOptions::default())
     }
 
     /// Returns the folder of the repository.

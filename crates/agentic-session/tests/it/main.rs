@@ -3,11 +3,16 @@
 mod cancel;
 mod children;
 mod decide;
+mod doctor;
 mod facts;
 mod fork;
+mod hold;
 mod kit;
+mod log;
 mod replay;
 mod signal;
 mod start;
 mod tick;
+mod ticket;
+mod tree;
 mod watch;

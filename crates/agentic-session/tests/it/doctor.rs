@@ -1,0 +1,71 @@
+//! The doctor: what it finds, what it mends, and what it leaves alone.
+
+use agentic_session::SessionState;
+use agentic_session::doctor::{DoctorReport, Locks, ReplayChoice, Treatment, examine};
+
+use crate::kit::Stage;
+
+fn examined(stage: &Stage) -> DoctorReport {
+    examine(&stage.space, Treatment::default()).expect("the repository can be read")
+}
+
+#[test]
+fn a_sound_space_has_nothing_to_mend() {
+    let stage = Stage::new();
+    stage.start("hold(\"Go on?\")");
+    stage.commit(&stage.agent, "a", "1");
+    for replay in [ReplayChoice::AsNeeded, ReplayChoice::Always] {
+        let treatment = Treatment { replay, ..Treatment::default() };
+        let report = examine(&stage.space, treatment).expect("the repository can be read");
+        assert_eq!((&report.damaged, report.n_sessions), (&vec![], 1), "{report:?}");
+        assert!(report.n_objects > 0 && !report.is_read_only && report.questionable.is_empty());
+    }
+}
+
+#[test]
+fn locks_of_git_are_reported_and_broken_only_if_that_is_meant() {
+    let stage = Stage::new();
+    let lock = stage.path(".git/refs/heads/agents/alice.lock");
+    std::fs::write(&lock, "").expect("writable");
+    assert_eq!(examined(&stage).locks.len(), 1);
+    assert!(lock.exists(), "it may belong to a running git");
+    let treatment = Treatment { locks: Locks::Broken, ..Treatment::default() };
+    examine(&stage.space, treatment).expect("the repository can be read");
+    assert!(!lock.exists());
+}
+
+#[test]
+fn a_session_that_a_crash_left_goes_on() {
+    let stage = Stage::new();
+    let id = agentic_session::record(&stage.space, stage.begin("6 * 7")).expect("it is recorded");
+    assert_eq!(examined(&stage).n_resumed, 1);
+    assert_eq!(stage.state(&id), SessionState::Done);
+}
+
+#[test]
+fn a_damaged_log_of_a_session_is_named_and_the_others_are_well() {
+    let stage = Stage::new();
+    let id = stage.start_as(&stage.agent, "a", "hold(\"One?\")");
+    let other = stage.start_as(&stage.agent, "b", "hold(\"Two?\")");
+    let log = stage.log_file(&id);
+    let mut bytes = std::fs::read(&log).expect("readable");
+    bytes[20] ^= 1;
+    std::fs::write(&log, &bytes).expect("writable");
+    let stage = stage.reopened();
+    let report = examined(&stage);
+    let told: Vec<_> = report.damaged.iter().filter(|what| what.contains(&id.short())).collect();
+    assert_eq!(told.len(), 1, "{:?}", report.damaged);
+    assert_eq!(stage.state(&other), SessionState::Held);
+}
+
+#[test]
+fn what_vanished_from_git_comes_back_from_the_journal() {
+    let stage = Stage::new();
+    let commit = stage.commit(&stage.agent, "a", "1").to_string();
+    let object = stage.path(".git/objects").join(&commit[..2]).join(&commit[2..]);
+    std::fs::remove_file(&object).expect("it is loose");
+    let stage = stage.reopened();
+    let report = examined(&stage);
+    assert!(object.exists(), "{report:?}");
+    stage.git(&["fsck", "--strict", "--no-dangling"]);
+}
