@@ -32,7 +32,7 @@ pub fn read(message: &str) -> Vec<Trailer> {
 /// Appends trailers to a message: to its trailer block if it has one, else as a new paragraph.
 /// Trailing blanks of the message are dropped; the result ends in one line break.
 pub fn append(message: &str, trailers: &[Trailer]) -> String {
-    let text = without_last_blanks(message);
+    let text = message.trim_end_matches(BLANKS);
     let lines: String = trailers.iter().map(|it| format!("{}: {}\n", it.key, it.value)).collect();
     if lines.is_empty() {
         return format!("{text}\n");
@@ -43,15 +43,6 @@ pub fn append(message: &str, trailers: &[Trailer]) -> String {
         // Behind what git does not read, they would be no part of the block.
         Some((text, ignored)) => format!("{text}{lines}{ignored}\n"),
     }
-}
-
-/// Drops the blanks that a message ends in, but for the one without which a line would be none of
-/// git's any more, and its paragraph no trailer block.
-fn without_last_blanks(message: &str) -> &str {
-    let text = message.trim_end_matches(BLANKS);
-    let last = text.rfind('\n').map_or(0, |end| end + 1);
-    let with_blank = message.get(last..text.len() + 1).unwrap_or_default();
-    if GIT_GENERATED.contains(&with_blank) { &message[..text.len() + 1] } else { text }
 }
 
 /// How many paragraphs of trailers are stripped one after the other. Nobody writes so many; a longer
@@ -248,19 +239,6 @@ mod tests {
             "T\n\nprose\nSigned-off-by: A <a@b>\nAgentic-Kind: test\n",
             &[("Signed-off-by", "A <a@b>"), ("Agentic-Kind", "test")],
         );
-    }
-
-    #[test]
-    fn a_line_of_git_that_ends_in_its_blank_stays_one() {
-        let ours = [Trailer { key: "Agentic-Kind".to_owned(), value: "test".to_owned() }];
-        for last in GIT_GENERATED {
-            for end in ["", "\n", " \n\n"] {
-                let message = format!("T\n\nA: b\nprose\n{last}{end}");
-                let mut expected = read(&message);
-                expected.extend(ours.clone());
-                assert_eq!(read(&append(&message, &ours)), expected, "{message:?}");
-            }
-        }
     }
 
     #[test]

@@ -5,7 +5,9 @@ use std::rc::Rc;
 
 use crate::answer::{AnswerSet, answer};
 use crate::code::{self, QueryFinding, QueryFindings};
-use crate::evaluate::{BaseTables, DerivationSearch, Evaluation, FactTables, with_open_cells};
+use crate::evaluate::{
+    BaseTables, DerivationSearch, Evaluation, FactTables, GROWN_COLUMNS_MAX, with_open_cells,
+};
 use crate::explain::QueryExplanation;
 use crate::fact::{FactRequest, FactSource};
 use crate::limit::{QueryBudget, QueryError, QueryLimits, QueryWatch};
@@ -17,9 +19,6 @@ use crate::safety::check_safety;
 use crate::specialise::{ConstantPushing, specialise};
 use crate::strata::check_strata;
 use crate::types::infer;
-
-/// The most columns of what rules define.
-const COLUMNS_MAX: usize = 256;
 
 /// A program without findings that forbid it.
 #[derive(Debug, Clone)]
@@ -85,9 +84,9 @@ pub fn compile(
 
 fn check_widths(set: &RuleSet, findings: &mut QueryFindings) {
     for predicate in &set.predicates {
-        let is_wide = predicate.kinds.len() > COLUMNS_MAX;
+        let is_wide = predicate.kinds.len() > GROWN_COLUMNS_MAX;
         if is_wide && predicate.origin == PredicateOrigin::Rules {
-            let said = format!("`{}` has more than {COLUMNS_MAX} columns", predicate.name);
+            let said = format!("`{}` has more than {GROWN_COLUMNS_MAX} columns", predicate.name);
             let hint = "give parts of it rules of their own";
             findings.error(code::TOO_LARGE, predicate.place, said, hint);
         }

@@ -3,13 +3,11 @@
 mod aggregate;
 mod derive;
 mod facts;
-mod fold;
 mod grown;
 mod reason;
 mod recursion;
 mod step;
 mod term;
-mod tuple;
 
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -26,6 +24,7 @@ use crate::table::FactTable;
 
 pub(crate) use self::derive::{DerivationSearch, with_open_cells};
 pub(crate) use self::facts::{BaseTables, FactReading, FactTables, requests};
+pub(crate) use self::grown::GROWN_COLUMNS_MAX;
 use self::grown::GrownPredicate;
 pub(crate) use self::reason::reasons;
 pub(crate) use self::step::{RowBatch, StepRunner, StepStop};

@@ -33,13 +33,8 @@ impl FactTable {
         if width == 0 {
             return FactTable::new(Vec::new(), n_rows.min(1));
         }
-        // What an aggregate or an index gave is in order, and each row is there once.
-        let is_distinct = rows.chunks_exact(width).is_sorted_by(|a, b| a < b);
         let split = |c: usize| rows.iter().skip(c).step_by(width).copied().collect::<Vec<_>>();
         let columns: Vec<Vec<u32>> = (0..width).map(split).collect();
-        if is_distinct {
-            return FactTable::new(columns, n_rows);
-        }
         let slices: Vec<&[u32]> = columns.iter().map(Vec::as_slice).collect();
         let mut order = sorted_permutation(&slices, n_rows);
         order.dedup_by(|a, b| columns.iter().all(|c| c[*a as usize] == c[*b as usize]));
@@ -121,11 +116,7 @@ impl FactTable {
     pub fn find(&self, columns: &[usize], index: &[u32], key: &[u32], from: usize) -> Range<usize> {
         if let ([column], [wanted]) = (columns, key) {
             let held = self.column(*column);
-            let start = if from == 0 {
-                index.partition_point(|row| held[*row as usize] < *wanted)
-            } else {
-                gallop(from, index.len(), |at| held[index[at] as usize] < *wanted)
-            };
+            let start = gallop(from, index.len(), |at| held[index[at] as usize] < *wanted);
             let end = gallop(start, index.len(), |at| held[index[at] as usize] <= *wanted);
             return start..end;
         }

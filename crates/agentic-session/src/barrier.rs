@@ -3,6 +3,7 @@
 use agentic_model::Cid;
 use agentic_replay::{By, EffectClass, Path, Performance, RecordLink, RequestAnswer};
 use agentic_store::Durability;
+use agentic_store::bell::{self, GroundChange};
 
 use super::drive::Driver;
 use super::folder::damaged;
@@ -76,6 +77,8 @@ impl Driver<'_> {
         // `--durability git` does not apply to sessions: what was answered is never asked again.
         self.log.append(&payloads, Durability::Full)?;
         self.space.recent().appended(&self.folder.id, links, before, self.log.end());
+        let changed = GroundChange::Session(self.folder.id.to_string());
+        bell::ring(self.space.repository().layout(), &changed);
         Ok(())
     }
 }

@@ -61,3 +61,22 @@ pub fn remove(path: &Path) -> Result<()> {
         _ => Ok(()),
     }
 }
+
+/// Makes a folder that only this user may look into. One that is there and lets others in is closed
+/// to them.
+///
+/// # Errors
+/// Fails when it cannot be made, or is another user's.
+pub fn make_private_folder(path: &Path) -> Result<()> {
+    use std::os::unix::fs::{DirBuilderExt as _, PermissionsExt as _};
+    let above = path.parent().map_or(Ok(()), std::fs::create_dir_all);
+    let made = above.and_then(|()| std::fs::DirBuilder::new().mode(0o700).create(path));
+    match made {
+        Err(error) if error.kind() != std::io::ErrorKind::AlreadyExists => {
+            return Err(Error::io("create", path)(error));
+        }
+        Ok(()) | Err(_) => {}
+    }
+    let mode = std::fs::Permissions::from_mode(0o700);
+    std::fs::set_permissions(path, mode).map_err(Error::io("close to others", path))
+}

@@ -233,6 +233,16 @@ impl Layout {
         self.root.join("handout")
     }
 
+    /// Returns the folder of what a resident process needs; nothing in it outlives the process.
+    pub fn resident(&self) -> PathBuf {
+        self.root.join("serve")
+    }
+
+    /// Returns the pipe in which it hears of writes.
+    pub fn bell(&self) -> PathBuf {
+        self.resident().join("bell")
+    }
+
     /// Returns the folder of derived files; it may be deleted at any time.
     pub fn cache(&self) -> PathBuf {
         self.root.join("cache")

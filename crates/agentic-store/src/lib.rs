@@ -4,6 +4,7 @@
 //! them, and so does [`memory`]. Ground state is objects, refs and the journals; everything else under
 //! `agentic/` may be deleted.
 
+pub mod bell;
 pub mod boot;
 #[cfg(any(test, feature = "cases"))]
 pub mod cases;
@@ -22,6 +23,7 @@ pub mod os;
 pub mod recovery;
 pub mod report;
 pub mod secret;
+pub mod watch;
 pub mod writer;
 
 pub use crate::error::{Error, Result};

@@ -1,6 +1,9 @@
 //! What depends on the operating system, for the store and for `agentic-git`: nothing else of them asks
 //! it for more than `std` has everywhere.
 
+mod fifo;
+mod folder_events;
+
 use std::fs::File;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
@@ -8,6 +11,9 @@ use std::path::Path;
 use rustix::fs::{CWD, FallocateFlags, RenameFlags};
 use rustix::io::Errno;
 use rustix::process::{Pid, Resource, Rlimit};
+
+pub(crate) use self::fifo::{LINE_BYTES_MAX, PipeEnd, leave_line};
+pub(crate) use self::folder_events::{FolderEvent, FolderEvents, wait};
 
 /// Where Linux names the current boot.
 const BOOT_ID: &str = "/proc/sys/kernel/random/boot_id";

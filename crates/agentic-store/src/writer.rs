@@ -18,6 +18,7 @@ use std::path::Path;
 
 use agentic_model::{Entry, Instant, Oid};
 
+use crate::bell::{self, GroundChange};
 use crate::ground::{GroundStore, RefMove};
 use crate::journal::{
     self, ComparedNotes, Durability, Follow, Journal, StreamStanding, Transaction,
@@ -49,6 +50,8 @@ pub struct Writer<'a, G: GroundStore> {
     brought: Vec<G::Packed>,
     /// The refs that have a place, as was looked before the next write.
     placed: Vec<String>,
+    /// Whether anything was recorded, so that those who stay are to hear of it.
+    has_written: bool,
 }
 
 /// What became of a write.
@@ -149,6 +152,7 @@ impl<G: GroundStore> Writer<'_, G> {
             self.journal().mark_dirty(layout, &stream)?;
         }
         self.journal().append_entries(entries, now, durability)?;
+        self.has_written = true;
         self.note_work();
         Ok(())
     }
@@ -222,6 +226,7 @@ impl<G: GroundStore> Writer<'_, G> {
             remove_mark(&mark);
             return Err(error);
         }
+        self.has_written = true;
         self.note_work();
         let (stream, verb) = (&self.stream, &transaction.verb);
         tracing::debug!(%stream, verb, objects = transaction.objects.len(), "decided a write");
@@ -277,6 +282,7 @@ impl<G: GroundStore> Writer<'_, G> {
         let mark = layout.open_mark(&self.stream);
         make_mark(&mark, &layout.lock(&self.stream))?;
         let outcome = self.lock().announced(names, change);
+        self.has_written |= outcome.is_ok();
         remove_mark(&mark);
         outcome
     }
@@ -312,7 +318,8 @@ impl<G: GroundStore> Writer<'_, G> {
 }
 
 impl<G: GroundStore> Drop for Writer<'_, G> {
-    /// Gives the lock back, and keeps open what the next write of this stream begins with.
+    /// Gives the lock back, keeps open what the next write of this stream begins with, and tells those
+    /// who stay that something was written.
     fn drop(&mut self) {
         self.repository.release(&self.stream);
         let (lock, mut journal) = (self.lock.take(), self.journal.take());
@@ -322,6 +329,9 @@ impl<G: GroundStore> Drop for Writer<'_, G> {
         }
         if let Some(lock) = lock.and_then(Lock::give_back) {
             self.repository.slot().keep(KeptWriter { stream: self.stream.clone(), lock, journal });
+        }
+        if self.has_written {
+            bell::ring(self.repository.layout(), &GroundChange::Stream(self.stream.clone()));
         }
     }
 }

@@ -1,44 +1,27 @@
 //! Aggregates: matches are found for all rows at once, grouped, and joined back.
 
+use agentic_model::{Value, json};
+
 use crate::ast::AggregateKind;
 use crate::code::QueryPlace;
 use crate::limit::QueryStop;
-use crate::plan::{AggregateStep, JoinSource, JoinStep, PlanStepKind};
+use crate::plan::AggregateStep;
 use crate::pool::NULL;
 use crate::rule::EmptyGroups;
 use crate::table::sorted_permutation;
 use crate::value::{QueryType, QueryValue};
 
-use super::fold::combine;
-use super::step::{RowBatch, StepRunner, StepStop, read};
+use super::step::{RowBatch, StepRunner, StepStop};
 use super::term::TermReader;
 
-/// The groups that have matches, by the seed that they belong to.
-struct AggregateGroups {
-    /// Where the groups of each seed begin, and where the last one's end.
-    starts: Vec<usize>,
-    /// The words of the group's variables, as many for each group.
+/// The longest text that `list` makes.
+const LIST_BYTES_MAX: usize = 16 << 20;
+const OVERFLOW: &str = "a number overflowed";
+
+/// A group that has matches: its key, and what the aggregate gives.
+struct AggregateGroup {
     values: Vec<u32>,
-    results: Vec<u32>,
-}
-
-impl AggregateGroups {
-    /// Makes room for the groups of some seeds, of which the first comes next.
-    fn new(n_seeds: usize) -> AggregateGroups {
-        let starts = Vec::with_capacity(n_seeds + 1);
-        AggregateGroups { starts, values: Vec::new(), results: Vec::new() }
-    }
-
-    /// Goes on to a seed; those before it that have no groups yet have none.
-    fn begin(&mut self, seed: usize) {
-        while self.starts.len() <= seed {
-            self.starts.push(self.results.len());
-        }
-    }
-
-    fn of(&self, seed: u32) -> std::ops::Range<usize> {
-        self.starts[seed as usize]..self.starts[seed as usize + 1]
-    }
+    result: u32,
 }
 
 impl StepRunner<'_, '_> {
@@ -51,44 +34,11 @@ impl StepRunner<'_, '_> {
     ) -> Result<RowBatch, StepStop> {
         let (seeds, seed_of) = seeds(step, &batch);
         let n_seeds = seeds.len();
+        let matches = self.run(&step.steps, seeds)?;
         let here = |stop| (stop, place);
-        let groups = match counted_join(step) {
-            Some(join) => self.count_groups(step, join, &seeds).map_err(here)?,
-            None => {
-                let matches = self.run(&step.steps, seeds)?;
-                self.groups(step, &matches, n_seeds).map_err(here)?
-            }
-        };
-        let empty = self.empty_value(step).map(|value| self.pool.intern_value(&value));
-        let n_made = seed_of.iter().map(|seed| groups.of(*seed).len().max(1)).sum();
-        self.budget.make(n_made, batch.stride, self.held()).map_err(here)?;
-        let mut words = Vec::with_capacity(n_made * batch.stride);
-        let width = step.groups.len();
-        for (row, seed) in batch.rows().zip(&seed_of) {
-            let found = groups.of(*seed);
-            let start = words.len();
-            if found.is_empty()
-                && let Some(empty) = empty
-            {
-                words.extend_from_slice(row);
-                words[start + step.target] = empty;
-            }
-            for group in found {
-                let start = words.len();
-                words.extend_from_slice(row);
-                let values = &groups.values[group * width..(group + 1) * width];
-                for (slot, value) in step.groups.iter().zip(values) {
-                    words[start + slot] = *value;
-                }
-                words[start + step.target] = groups.results[group];
-            }
-        }
-        Ok(RowBatch { stride: batch.stride, words })
-    }
-
-    /// Returns what the aggregate of nothing is, if it is anything.
-    fn empty_value(&self, step: &AggregateStep) -> Option<QueryValue> {
-        match (step.empty, step.kind) {
+        let groups = self.groups(step, &matches, n_seeds).map_err(here)?;
+        drop(matches);
+        let empty = match (step.empty, step.kind) {
             (EmptyGroups::Absent, _) => None,
             (EmptyGroups::Counted, AggregateKind::Count | AggregateKind::CountDistinct) => {
                 Some(QueryValue::Int(0))
@@ -99,52 +49,30 @@ impl StepRunner<'_, '_> {
                 EmptyGroups::Counted,
                 AggregateKind::Min | AggregateKind::Max | AggregateKind::Average,
             ) => None,
-        }
-    }
-
-    /// Counts the rows of one goal by an index, without making them.
-    fn count_groups(
-        &mut self,
-        step: &AggregateStep,
-        join: &JoinStep,
-        seeds: &RowBatch,
-    ) -> Result<AggregateGroups, QueryStop> {
-        let table = self.table(join, seeds)?;
-        let group_columns: Vec<usize> =
-            step.groups.iter().map(|slot| output(join, *slot)).collect();
-        let columns: Vec<usize> = join.columns.iter().chain(&group_columns).copied().collect();
-        let mut groups = AggregateGroups::new(seeds.len());
-        let is_indexed = table.len() > 0 && !columns.is_empty();
-        let index = is_indexed.then(|| table.index(&columns));
-        let mut key = vec![0; join.cells.len()];
-        for (seed, row) in seeds.rows().enumerate() {
-            groups.begin(seed);
-            join.cells.iter().zip(&mut key).for_each(|(cell, word)| *word = read(*cell, row));
-            let found = match &index {
-                Some(index) if !key.is_empty() => table.find(&join.columns, index, &key, 0),
-                Some(_) | None => 0..table.len(),
-            };
-            self.budget.work(found.len())?;
-            let Some(index) = &index else {
-                self.count_group(&mut groups, found.len());
-                continue;
-            };
-            let is_one = |a: &u32, b: &u32| {
-                group_columns.iter().all(|c| table.cell(*a, *c) == table.cell(*b, *c))
-            };
-            for rows in index[found].chunk_by(is_one) {
-                groups.values.extend(group_columns.iter().map(|c| table.cell(rows[0], *c)));
-                self.count_group(&mut groups, rows.len());
+        };
+        let empty = empty.map(|value| self.pool.intern_value(&value));
+        let n_made = seed_of.iter().map(|seed| groups[*seed as usize].len().max(1)).sum();
+        self.budget.make(n_made, batch.stride, self.held()).map_err(here)?;
+        let mut words = Vec::with_capacity(n_made * batch.stride);
+        for (row, seed) in batch.rows().zip(&seed_of) {
+            let found = &groups[*seed as usize];
+            let start = words.len();
+            if found.is_empty()
+                && let Some(empty) = empty
+            {
+                words.extend_from_slice(row);
+                words[start + step.target] = empty;
+            }
+            for group in found {
+                let start = words.len();
+                words.extend_from_slice(row);
+                step.groups.iter().zip(&group.values).for_each(|(slot, value)| {
+                    words[start + slot] = *value;
+                });
+                words[start + step.target] = group.result;
             }
         }
-        groups.begin(seeds.len());
-        Ok(groups)
-    }
-
-    fn count_group(&mut self, groups: &mut AggregateGroups, n_rows: usize) {
-        if n_rows > 0 {
-            groups.results.push(self.pool.intern_value(&QueryValue::Int(n_rows as i64)));
-        }
+        Ok(RowBatch { stride: batch.stride, words })
     }
 
     fn term_kind(&self, step: &AggregateStep) -> QueryType {
@@ -167,14 +95,14 @@ impl StepRunner<'_, '_> {
         }
     }
 
-    /// Groups matches by the seed that they belong to and by the group's variables.
+    /// Groups matches by the row that they belong to and by the group's variables.
     fn groups(
         &mut self,
         step: &AggregateStep,
         matches: &RowBatch,
         n_seeds: usize,
-    ) -> Result<AggregateGroups, QueryStop> {
-        let mut groups = AggregateGroups::new(n_seeds);
+    ) -> Result<Vec<Vec<AggregateGroup>>, QueryStop> {
+        let mut groups: Vec<Vec<AggregateGroup>> = (0..n_seeds).map(|_| Vec::new()).collect();
         let number = matches.stride - 1;
         let key: Vec<usize> = std::iter::once(number).chain(step.groups.iter().copied()).collect();
         let columns: Vec<Vec<u32>> = key.iter().map(|slot| matches.slot(*slot)).collect();
@@ -183,13 +111,12 @@ impl StepRunner<'_, '_> {
         let is_one = |a: u32, b: u32| columns.iter().all(|c| c[a as usize] == c[b as usize]);
         for rows in order.chunk_by(|a, b| is_one(*a, *b)) {
             let first = matches.row(rows[0] as usize);
-            if let Some(result) = self.fold(step, matches, rows)? {
-                groups.begin(first[number] as usize);
-                groups.values.extend(step.groups.iter().map(|slot| first[*slot]));
-                groups.results.push(result);
+            let result = self.fold(step, matches, rows)?;
+            if let Some(result) = result {
+                let values = step.groups.iter().map(|slot| first[*slot]).collect();
+                groups[first[number] as usize].push(AggregateGroup { values, result });
             }
         }
-        groups.begin(n_seeds);
         Ok(groups)
     }
 
@@ -238,22 +165,6 @@ impl StepRunner<'_, '_> {
     }
 }
 
-/// Returns the only goal of an aggregate that counts rows which are known: an index has them.
-fn counted_join(step: &AggregateStep) -> Option<&JoinStep> {
-    let [only] = step.steps.as_slice() else { return None };
-    let PlanStepKind::Join(join) = &only.kind else { return None };
-    let is_count = step.kind == AggregateKind::Count && step.term.is_none();
-    let is_known = join.source == JoinSource::Complete && join.same.is_empty();
-    let has_groups =
-        step.groups.iter().all(|group| join.outputs.iter().any(|(_, slot)| slot == group));
-    (is_count && is_known && has_groups).then_some(join)
-}
-
-fn output(join: &JoinStep, slot: usize) -> usize {
-    let found = join.outputs.iter().find(|(_, output)| *output == slot);
-    found.map_or(0, |(column, _)| *column)
-}
-
 /// Returns one row for each combination of what is bound outside, with its number in the last slot,
 /// and which of them each row of the batch belongs to.
 fn seeds(step: &AggregateStep, batch: &RowBatch) -> (RowBatch, Vec<u32>) {
@@ -273,4 +184,112 @@ fn seeds(step: &AggregateStep, batch: &RowBatch) -> (RowBatch, Vec<u32>) {
         rows.iter().for_each(|row| seed_of[*row as usize] = seed as u32);
     }
     (RowBatch { stride: batch.stride, words }, seed_of)
+}
+
+fn combine(
+    kind: AggregateKind,
+    mut values: Vec<QueryValue>,
+    term: QueryType,
+) -> Result<Option<QueryValue>, &'static str> {
+    match kind {
+        AggregateKind::Count => Ok(Some(QueryValue::Int(values.len() as i64))),
+        AggregateKind::CountDistinct => {
+            values.sort_unstable();
+            values.dedup();
+            Ok(Some(QueryValue::Int(values.len() as i64)))
+        }
+        AggregateKind::Min => Ok(values.into_iter().min()),
+        AggregateKind::Max => Ok(values.into_iter().max()),
+        AggregateKind::Sum | AggregateKind::Average if values.is_empty() => Ok(None),
+        AggregateKind::Sum => sum(&mut values).map(Some),
+        AggregateKind::Average => average(&mut values, term),
+        AggregateKind::List => list(values, term).map(Some),
+    }
+}
+
+/// Adds numbers: whole ones exactly, floats ascending and with compensation.
+fn sum(values: &mut [QueryValue]) -> Result<QueryValue, &'static str> {
+    if matches!(values.first(), Some(QueryValue::Float(_))) {
+        return QueryValue::float(sum_floats(values)).ok_or(OVERFLOW);
+    }
+    i64::try_from(sum_whole(values)).map(QueryValue::Int).map_err(|_| OVERFLOW)
+}
+
+fn sum_whole(values: &[QueryValue]) -> i128 {
+    let whole = |value: &QueryValue| match value {
+        QueryValue::Int(number) => i128::from(*number),
+        QueryValue::Null | QueryValue::Bool(_) | QueryValue::Float(_) | QueryValue::Text(_) => 0,
+    };
+    values.iter().map(whole).sum()
+}
+
+fn sum_floats(values: &mut [QueryValue]) -> f64 {
+    values.sort_unstable();
+    let (mut total, mut lost) = (0.0_f64, 0.0_f64);
+    for value in values {
+        let QueryValue::Float(number) = value else { continue };
+        // Neumaier's compensation: whichever is smaller has lost its low digits.
+        let next = total + *number;
+        lost += if total.abs() >= number.abs() {
+            (total - next) + *number
+        } else {
+            (*number - next) + total
+        };
+        total = next;
+    }
+    if lost.is_finite() { total + lost } else { total }
+}
+
+fn average(values: &mut [QueryValue], term: QueryType) -> Result<Option<QueryValue>, &'static str> {
+    let n = values.len();
+    let found = if term == QueryType::Float {
+        QueryValue::float(sum_floats(values) / n as f64)
+    } else if term == QueryType::Duration {
+        let millis = sum_whole(values) / n as i128;
+        i64::try_from(millis).ok().map(QueryValue::Int)
+    } else {
+        QueryValue::float(divide_whole(sum_whole(values), n as i128))
+    };
+    found.map(Some).ok_or(OVERFLOW)
+}
+
+/// Divides whole numbers with one rounding as far as the quotient is exact in its whole part.
+fn divide_whole(sum: i128, n: i128) -> f64 {
+    (sum / n) as f64 + (sum % n) as f64 / n as f64
+}
+
+fn list(mut values: Vec<QueryValue>, term: QueryType) -> Result<QueryValue, &'static str> {
+    values.sort_unstable();
+    let mut text = String::from("[");
+    for (n, value) in values.iter().enumerate() {
+        if n > 0 {
+            text.push(',');
+        }
+        text.push_str(&value.to_json(term));
+        if text.len() > LIST_BYTES_MAX {
+            return Err("a list is longer than 16 MiB");
+        }
+    }
+    text.push(']');
+    // Printed once more as a whole, so that it is canonical whatever prints single values.
+    let canonical = json::from_text(&text).unwrap_or(Value::Null);
+    Ok(QueryValue::text(&json::to_text(&canonical)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sums_are_exact_and_their_order_does_not_matter() {
+        let float = |number| QueryValue::Float(number);
+        let mut values = vec![float(1e16), float(1.0), float(-1e16), float(1.0)];
+        assert_eq!(sum(&mut values), Ok(float(2.0)));
+        let whole = |number| QueryValue::Int(number);
+        assert_eq!(sum(&mut [whole(i64::MAX), whole(1), whole(-2)]), Ok(whole(i64::MAX - 1)));
+        assert_eq!(sum(&mut [whole(i64::MAX), whole(1)]), Err(OVERFLOW));
+        assert_eq!(divide_whole(7, 2), 3.5);
+        let listed = list(vec![whole(3), whole(-1), whole(3)], QueryType::Int);
+        assert_eq!(listed, Ok(QueryValue::text("[-1,3,3]")));
+    }
 }

@@ -143,7 +143,7 @@ impl StepRunner<'_, '_> {
     }
 
     /// Returns the rows of a predicate that is known; facts may have to be read first.
-    pub fn table(&mut self, join: &JoinStep, batch: &RowBatch) -> Result<Rc<FactTable>, QueryStop> {
+    fn table(&mut self, join: &JoinStep, batch: &RowBatch) -> Result<Rc<FactTable>, QueryStop> {
         if self.facts.is_fact(join.predicate) {
             let read = self.facts.table(join, batch, self.reading, self.pool);
             return read.map_err(|error| QueryStop::Read(Box::new(error)));
@@ -292,8 +292,7 @@ impl StepRunner<'_, '_> {
     }
 }
 
-/// Returns a word of a row, or a constant.
-pub(crate) fn read(cell: PlanCell, row: &[u32]) -> u32 {
+fn read(cell: PlanCell, row: &[u32]) -> u32 {
     match cell {
         PlanCell::Slot(slot) => row[slot],
         PlanCell::Constant(word) => word,

@@ -1,6 +1,5 @@
 //! What the language means, beside a naive evaluator and by cases.
 
-mod beside_sqlite;
 mod bounds;
 mod finding;
 mod generated;
@@ -12,4 +11,3 @@ mod pushing;
 mod reading;
 mod why;
 mod why_generated;
-mod wide;

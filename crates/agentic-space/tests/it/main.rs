@@ -4,6 +4,7 @@
 mod agent;
 mod archive;
 mod ask;
+mod bell;
 mod chain;
 mod commit;
 mod facts;

@@ -68,6 +68,7 @@ impl<'a, G: GroundStore> Writer<'a, G> {
             compared: RefCell::default(),
             brought: Vec::new(),
             placed: Vec::new(),
+            has_written: false,
         })
     }
 
@@ -100,6 +101,7 @@ impl<'a, G: GroundStore> Writer<'a, G> {
             compared: RefCell::default(),
             brought: Vec::new(),
             placed: Vec::new(),
+            has_written: false,
         };
         repository.hold(&writer.stream);
         writer.finish_earlier(now)?;
