@@ -178,3 +178,6 @@ impl<'a> PackedReader<'a> {
         std::str::from_utf8(self.bytes()?).ok()
     }
 }
+
+#[cfg(test)]
+mod tests;

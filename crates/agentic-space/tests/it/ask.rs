@@ -28,6 +28,16 @@ pub fn ask(space: &Space, program: &str) -> QueryReport {
     report.unwrap_or_else(|error| panic!("{program}\n{error}"))
 }
 
+/// Returns the codes of what is wrong with a program.
+pub fn codes(space: &Space, program: &str) -> Vec<&'static str> {
+    let facts = SpaceFacts::new(space);
+    let source = SourceText::new("q", program);
+    let (files, params) = (BTreeMap::new(), BTreeMap::new());
+    let input = QueryInput { source: &source, files: &files, params: &params, now: 0 };
+    let found = compile(&input, &facts).err().unwrap_or_default();
+    found.iter().map(|finding| finding.diagnostic.code).collect()
+}
+
 /// Prints the rows of the answer: cells by blanks, rows by semicolons.
 pub fn rows(space: &Space, program: &str) -> String {
     let report = ask(space, program);

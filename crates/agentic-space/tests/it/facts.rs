@@ -1,5 +1,11 @@
 //! Facts of a repository: what is cached is what is there, whatever became of the cache.
 
+mod change;
+mod relation;
+mod restriction;
+mod standing;
+mod trace;
+
 use agentic_space::spawn::SpawnOrigin;
 
 use crate::ask::{ask, rows};
