@@ -99,11 +99,11 @@ fn read_used<'a>(
         for used in wanted.into_iter().filter(|used| known.insert(used.name.clone())) {
             let Some(source) = input.files.get(&used.name) else {
                 let place = QueryPlace { file: at, span: used.span };
-                let near =
-                    agentic_diag::nearest(&used.name, input.files.keys().map(String::as_str));
-                let hint = near.map_or("see `agentic rule list`".to_owned(), |name| {
-                    format!("did you mean `{name}`?")
-                });
+                let known: Vec<&str> = input.files.keys().map(String::as_str).collect();
+                let hint = match agentic_diag::nearest(&used.name, known.iter().copied()) {
+                    Some(near) => format!("did you mean `{near}`?"),
+                    None => format!("there are {}", known.join(", ")),
+                };
                 let said = format!("there are no rules named `{}`", used.name);
                 findings.error(code::UNKNOWN_RULES, place, said, hint);
                 continue;

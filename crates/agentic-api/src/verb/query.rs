@@ -152,10 +152,11 @@ impl AskQuery {
                 Ok(SourceText::new(self.name.as_deref().unwrap_or("query"), self.text.as_str()))
             }
             Some(name) => RuleFiles::find(name).ok_or_else(|| {
-                let known = SHIPPED_RULES.iter().map(|rules| rules.name);
-                let list = "`agentic rule list` shows the names".to_owned();
-                let hint =
-                    nearest(name, known).map_or(list, |near| format!("did you mean `{near}`?"));
+                let known: Vec<&str> = SHIPPED_RULES.iter().map(|rules| rules.name).collect();
+                let hint = match nearest(name, known.iter().copied()) {
+                    Some(near) => format!("did you mean `{near}`?"),
+                    None => format!("there are {}", known.join(", ")),
+                };
                 Refusal::refused(&format!("there are no rules named `{name}`"), &hint)
             }),
         }
