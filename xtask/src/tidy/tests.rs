@@ -89,7 +89,9 @@ fn heavy_crates_have_one_owner() {
     check_rule(rule(&[package("agentic-space", &["gix:outside,test"])]), &[]);
     check_rule(
         rule(&[package("agentic-space", &["gix:outside"])]),
-        &["owners: `agentic-space` builds on `gix`, which belongs to `agentic-git`"],
+        &[
+            "owners: `agentic-space` builds on `gix`, which belongs to `agentic-git` and `agentic-fuzz`",
+        ],
     );
     check_rule(
         rule(&[package("agentic-space", &["anyhow:outside"])]),
