@@ -12,8 +12,6 @@
 //! This crate is pure: no clock, no threads, no files. Time is told by a [`QueryWatch`].
 //!
 //! [`QueryReasons`] say why a row is an answer, down to the facts.
-//!
-//! Not here yet: rules with more than eighteen columns, which are a finding.
 
 mod answer;
 mod ast;
