@@ -55,6 +55,21 @@ pub fn to_text(value: &Value) -> String {
     to_json(value).to_string()
 }
 
+/// Prints a value as people read one: a text as it is, anything else as canonical JSON.
+pub fn to_plain_text(value: &Value) -> String {
+    match value {
+        Value::Text(text) => text.clone(),
+        Value::Null
+        | Value::Bool(_)
+        | Value::Int(_)
+        | Value::Float(_)
+        | Value::Bytes(_)
+        | Value::List(_)
+        | Value::Map(_)
+        | Value::Link(_) => to_text(value),
+    }
+}
+
 /// Turns parsed JSON into a value.
 ///
 /// # Errors

@@ -179,17 +179,7 @@ pub(crate) fn pointed(text: &str, pointer: &str) -> Option<String> {
             | Value::Link(_) => return None,
         };
     }
-    Some(match value {
-        Value::Text(text) => text.clone(),
-        Value::Null
-        | Value::Bool(_)
-        | Value::Int(_)
-        | Value::Float(_)
-        | Value::Bytes(_)
-        | Value::List(_)
-        | Value::Map(_)
-        | Value::Link(_) => json::to_text(value),
-    })
+    Some(json::to_plain_text(value))
 }
 
 #[cfg(test)]

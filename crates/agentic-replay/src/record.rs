@@ -5,6 +5,8 @@
 //! a byte string of their own canonical bytes: so they keep their full depth, an answer can never
 //! pose as a reference, and a replay compares hashes without decoding what was asked.
 
+use std::fmt;
+
 use agentic_model::{AgentName, Cid, Instant};
 
 use crate::{
@@ -186,6 +188,21 @@ pub enum By {
     Signal(u64),
     /// The engine itself, such as `system:fork`.
     System(String),
+}
+
+impl fmt::Display for By {
+    /// Says who answered, as it is shown of a session.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            By::Executor => f.write_str("executor"),
+            By::Decision(commit) => write!(f, "decision {commit}"),
+            By::Timer => f.write_str("timer"),
+            By::Child(session) => write!(f, "child {session}"),
+            By::Edited(who) => write!(f, "edited {who}"),
+            By::Signal(seq) => write!(f, "signal {seq}"),
+            By::System(what) => write!(f, "system {what}"),
+        }
+    }
 }
 
 /// A failed attempt.

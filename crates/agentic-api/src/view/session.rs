@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 
 use agentic_model::{Instant, Oid, Value, json};
 use agentic_replay::record::{AttemptRecord, PermitScope, VoteRecord};
-use agentic_replay::{AskedRequest, By, ProgramFailure, RequestAnswer, SessionId};
+use agentic_replay::{AskedRequest, ProgramFailure, RequestAnswer, SessionId};
 use agentic_session::decide::{ApprovalScope, Decision, Policy};
 use agentic_session::{Difference, OvertakenDecision, PinnedConfiguration, ReplayVerdict, Summary};
 use schemars::JsonSchema;
@@ -305,7 +305,7 @@ impl SessionView {
             votes: asked.votes.iter().map(vote).collect(),
             attempts: asked.attempts.iter().map(attempt).collect(),
             answer: asked.answer.as_ref().map(|(_, answered, _)| answer(answered)),
-            by: asked.answer.as_ref().map(|(_, _, by)| by_name(by)),
+            by: asked.answer.as_ref().map(|(_, _, by)| by.to_string()),
             overtaken: Vec::new(),
         };
         let requests = Some(summary.asked.iter().map(request).collect());
@@ -445,17 +445,5 @@ fn answer(answered: &RequestAnswer) -> Json {
         }),
         RequestAnswer::TimedOut => Json::from("timed-out"),
         RequestAnswer::Cancelled(_) => Json::from("cancelled"),
-    }
-}
-
-fn by_name(by: &By) -> String {
-    match by {
-        By::Executor => "executor".to_owned(),
-        By::Decision(commit) => format!("decision {commit}"),
-        By::Timer => "timer".to_owned(),
-        By::Child(session) => format!("child {session}"),
-        By::Edited(who) => format!("edited {who}"),
-        By::Signal(seq) => format!("signal {seq}"),
-        By::System(what) => format!("system {what}"),
     }
 }

@@ -59,16 +59,7 @@ pub fn message_of(pending: &PendingHold) -> ChannelMessage {
 /// Returns the rest of a question of several lines, and what is to be judged as people read it.
 fn body(question: &str, evidence: &Value) -> String {
     let rest = question.split_once('\n').map(|(_, rest)| format!("{rest}\n\n"));
-    let judged = match evidence {
-        Value::Null => String::new(),
-        Value::Text(text) => text.clone(),
-        other @ (Value::Bool(_)
-        | Value::Int(_)
-        | Value::Float(_)
-        | Value::Bytes(_)
-        | Value::List(_)
-        | Value::Map(_)
-        | Value::Link(_)) => json::to_text(other),
-    };
+    let judged =
+        if *evidence == Value::Null { String::new() } else { json::to_plain_text(evidence) };
     format!("{}{judged}", rest.unwrap_or_default())
 }

@@ -146,7 +146,7 @@ pub(super) fn answers(
         rows.row(|column| match column {
             "request" => request_id(id, &asked),
             "outcome" => ColumnValue::text(outcome_name(outcome)),
-            "by" => ColumnValue::text(by_name(by)),
+            "by" => ColumnValue::text(by.to_string()),
             "at" => ColumnValue::at(record.at),
             "millis" => {
                 let (asked_at, at) = (asked.record.at.millis(), record.at.millis());
@@ -217,18 +217,5 @@ fn outcome_name(outcome: &Outcome) -> &'static str {
         Outcome::Failed { .. } => "failed",
         Outcome::TimedOut => "timed-out",
         Outcome::Cancelled(_) => "cancelled",
-    }
-}
-
-/// Names who answered, as it is shown of a session.
-fn by_name(by: &By) -> String {
-    match by {
-        By::Executor => "executor".to_owned(),
-        By::Decision(commit) => format!("decision {commit}"),
-        By::Timer => "timer".to_owned(),
-        By::Child(session) => format!("child {session}"),
-        By::Edited(who) => format!("edited {who}"),
-        By::Signal(seq) => format!("signal {seq}"),
-        By::System(what) => format!("system {what}"),
     }
 }

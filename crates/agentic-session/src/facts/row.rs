@@ -149,17 +149,7 @@ impl<'v> ColumnValue<'v> {
 
     /// Writes a value as columns show one: the content of a text, else canonical JSON.
     pub(super) fn data(value: &Value) -> ColumnValue<'v> {
-        ColumnValue::Text(Cow::Owned(match value {
-            Value::Text(text) => text.clone(),
-            Value::Null
-            | Value::Bool(_)
-            | Value::Int(_)
-            | Value::Float(_)
-            | Value::Bytes(_)
-            | Value::List(_)
-            | Value::Map(_)
-            | Value::Link(_) => json::to_text(value),
-        }))
+        ColumnValue::Text(Cow::Owned(json::to_plain_text(value)))
     }
 
     /// Writes a failure as JSON.

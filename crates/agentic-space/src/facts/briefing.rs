@@ -3,12 +3,11 @@
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use agentic_model::{Cid, Map, Object, Value};
+use agentic_model::{Cid, Map, Object, Value, json};
 use agentic_query::FactCell;
 
 use super::SpaceFacts;
 use super::derived::Derivation;
-use super::message::value_text;
 use super::roster::FactAgent;
 use super::rows::FactRows;
 use crate::{Result, Space};
@@ -51,7 +50,7 @@ impl SpaceFacts<'_> {
             let mut open = fields.iter().filter(|(name, _)| !OWN_FIELDS.contains(&name.as_str()));
             let agent = FactCell::Text(&found.agent.name);
             let is_over = open.any(|(name, value)| {
-                let value = value_text(value);
+                let value = json::to_plain_text(value);
                 rows.row(&[agent, FactCell::Text(name), FactCell::Text(&value)]).is_break()
             });
             if is_over {

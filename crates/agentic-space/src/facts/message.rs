@@ -50,7 +50,7 @@ impl SpaceFacts<'_> {
                 rows.row(&[
                     FactCell::Text(&commit),
                     FactCell::Text(name),
-                    FactCell::Text(&value_text(value)),
+                    FactCell::Text(&json::to_plain_text(value)),
                 ])
             })
         })
@@ -101,19 +101,4 @@ impl SpaceFacts<'_> {
 
 fn fields_of(object: &Object) -> Map {
     object.map().get("fields").and_then(Value::as_map).cloned().unwrap_or_default()
-}
-
-/// Returns what a column named `value` says of a value: a text's content, else canonical JSON.
-pub(super) fn value_text(value: &Value) -> String {
-    match value {
-        Value::Text(text) => text.clone(),
-        Value::Null
-        | Value::Bool(_)
-        | Value::Int(_)
-        | Value::Float(_)
-        | Value::Bytes(_)
-        | Value::List(_)
-        | Value::Map(_)
-        | Value::Link(_) => json::to_text(value),
-    }
 }

@@ -6,8 +6,6 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value as Json;
 
-use super::by_name;
-
 /// A record, as `agentic session watch` prints it: one JSON value a line.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct RecordView {
@@ -41,7 +39,7 @@ impl From<&NotedRecord> for RecordView {
             at: noted.at.to_string(),
             what,
             path: noted.path.as_ref().map(ToString::to_string),
-            by: noted.by.as_ref().map(by_name),
+            by: noted.by.as_ref().map(ToString::to_string),
             took_ms: noted.took_ms,
             record,
         }
