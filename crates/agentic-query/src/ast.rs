@@ -1,5 +1,7 @@
 //! What a text says, before names are looked up.
 
+use std::collections::BTreeSet;
+
 use agentic_diag::Span;
 
 use crate::value::{QueryType, QueryValue};
@@ -44,6 +46,20 @@ pub(crate) struct QueryProgram {
     pub params: Vec<ParamText>,
     pub rules: Vec<RuleText>,
     pub queries: Vec<QueryText>,
+    pub unread: UnreadClauses,
+}
+
+/// What clauses that cannot be read would have said: that it is missing follows from their findings.
+#[derive(Debug, Default)]
+pub(crate) struct UnreadClauses {
+    /// Names of the predicates that they would define.
+    pub heads: BTreeSet<String>,
+    /// Names of the parameters that they would declare.
+    pub params: BTreeSet<String>,
+    /// Whether one would use a rule file, or so much is unread that anything may stand there.
+    pub has_use: bool,
+    /// Whether one would ask something.
+    pub has_query: bool,
 }
 
 /// A name and where it stands.

@@ -85,11 +85,19 @@ pub(crate) struct QueryFindings {
 }
 
 impl QueryFindings {
-    /// Adds a finding, unless there are more than anyone reads.
+    /// Adds a finding, unless there are more than anyone reads; an error takes the place of a warning.
     pub fn add(&mut self, file: usize, diagnostic: Diagnostic) {
         let finding = QueryFinding { file, diagnostic };
-        if self.list.len() < FINDINGS_MAX && !self.list.contains(&finding) {
+        if self.list.contains(&finding) {
+            return;
+        }
+        let is_warning = |known: &QueryFinding| known.diagnostic.severity != Severity::Error;
+        if self.list.len() < FINDINGS_MAX {
             self.list.push(finding);
+        } else if let Some(at) = self.list.iter().rposition(is_warning)
+            && !is_warning(&finding)
+        {
+            self.list[at] = finding;
         }
     }
 

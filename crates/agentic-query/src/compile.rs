@@ -18,7 +18,7 @@ use crate::rule::{PredicateOrigin, RuleSet};
 use crate::safety::check_safety;
 use crate::specialise::{ConstantPushing, specialise};
 use crate::strata::check_strata;
-use crate::types::infer;
+use crate::types::{check_types, infer};
 
 /// A program without findings that forbid it.
 #[derive(Debug, Clone)]
@@ -74,6 +74,7 @@ pub fn compile(
     let (mut set, n_ids) = lower(input, facts.predicates(), &mut findings);
     infer(&mut set, n_ids, facts, &mut findings);
     check_safety(&mut set, &mut findings);
+    check_types(&mut set, &mut findings);
     check_strata(&set, &mut findings);
     check_widths(&set, &mut findings);
     if findings.has_errors() {

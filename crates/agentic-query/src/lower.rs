@@ -4,8 +4,10 @@ mod goal;
 mod scope;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
 
 use agentic_diag::{Diagnostic, SourceText};
+use regex::Regex;
 
 use crate::ast::{
     AtomText, GoalKind, LiteralText, ParamText, QueryProgram, QueryText, RuleText, TermText,
@@ -39,7 +41,14 @@ pub(crate) struct Lowering<'a> {
     pub set: RuleSet,
     pub names: BTreeMap<String, usize>,
     params: BTreeMap<(usize, String), (QueryType, QueryValue)>,
+    /// Names whose declarations are findings, so that it is none that they are unknown.
+    pub lost_heads: BTreeSet<String>,
+    pub lost_params: BTreeSet<(usize, String)>,
+    /// Whether any predicate may be missing, with the rules that define it.
+    pub may_lack_rules: bool,
     pub n_ids: usize,
+    /// Regular expressions by their texts: each is compiled once.
+    pub expressions: BTreeMap<String, Option<Rc<Regex>>>,
     file: usize,
     text: &'a str,
 }
@@ -54,15 +63,26 @@ pub(crate) fn lower<'a>(
     let (program, found) = parse(input.source.text());
     found.into_iter().for_each(|finding| findings.add(0, finding));
     files.push((input.source.text(), program));
-    read_used(input, &mut files, findings);
+    let is_whole = read_used(input, &mut files, findings);
     let set = RuleSet {
         predicates: facts.iter().enumerate().map(fact_predicate).collect(),
         ..RuleSet::default()
     };
     let names = facts.iter().enumerate().map(|(n, fact)| (fact.name.clone(), n)).collect();
-    let params = BTreeMap::new();
-    let mut lowering =
-        Lowering { input, findings, set, names, params, n_ids: 0, file: 0, text: "" };
+    let mut lowering = Lowering {
+        input,
+        findings,
+        set,
+        names,
+        params: BTreeMap::new(),
+        lost_heads: BTreeSet::new(),
+        lost_params: BTreeSet::new(),
+        may_lack_rules: !is_whole,
+        n_ids: 0,
+        expressions: BTreeMap::new(),
+        file: 0,
+        text: "",
+    };
     for (file, (text, program)) in files.iter().enumerate() {
         (lowering.file, lowering.text) = (file, text);
         lowering.declare(program);
@@ -75,7 +95,8 @@ pub(crate) fn lower<'a>(
             program.queries.iter().for_each(|query| lowering.query(query));
         }
     }
-    if lowering.set.queries.is_empty() {
+    let has_lost_query = files.first().is_some_and(|(_, program)| program.unread.has_query);
+    if lowering.set.queries.is_empty() && !has_lost_query {
         lowering.findings.error(
             code::NO_QUERY,
             QueryPlace::default(),
@@ -86,15 +107,16 @@ pub(crate) fn lower<'a>(
     (lowering.set, lowering.n_ids)
 }
 
-/// Reads the files that are used, and those that they use; each once.
+/// Reads the files that are used, and those that they use; each once. Says whether all are there.
 fn read_used<'a>(
     input: &'a QueryInput<'a>,
     files: &mut Vec<(&'a str, QueryProgram)>,
     findings: &mut QueryFindings,
-) {
-    let mut known = BTreeSet::new();
+) -> bool {
+    let (mut known, mut is_whole) = (BTreeSet::new(), true);
     let mut at = 0;
     while at < files.len() {
+        is_whole &= !files[at].1.unread.has_use;
         let wanted: Vec<_> = files[at].1.uses.clone();
         for used in wanted.into_iter().filter(|used| known.insert(used.name.clone())) {
             let Some(source) = input.files.get(&used.name) else {
@@ -106,6 +128,7 @@ fn read_used<'a>(
                 };
                 let said = format!("there are no rules named `{}`", used.name);
                 findings.error(code::UNKNOWN_RULES, place, said, hint);
+                is_whole = false;
                 continue;
             };
             let (program, found) = parse(source.text());
@@ -114,6 +137,7 @@ fn read_used<'a>(
         }
         at += 1;
     }
+    is_whole
 }
 
 fn fact_predicate((source, fact): (usize, &FactPredicate)) -> RulePredicate {
@@ -136,8 +160,12 @@ impl Lowering<'_> {
         for param in &program.params {
             self.param(param);
         }
+        self.lost_heads.extend(program.unread.heads.iter().cloned());
+        let unread = program.unread.params.iter().map(|name| (self.file, name.clone()));
+        self.lost_params.extend(unread);
         if self.file == 0 {
-            let declared: BTreeSet<&String> = program.params.iter().map(|p| &p.name.name).collect();
+            let read = program.params.iter().map(|param| &param.name.name);
+            let declared: BTreeSet<&String> = read.chain(&program.unread.params).collect();
             for name in self.input.params.keys().filter(|name| !declared.contains(name)) {
                 let near = agentic_diag::nearest(name, declared.iter().map(|n| n.as_str()));
                 let hint = near.map_or("declare it: `param $name: text.`".to_owned(), |name| {
@@ -171,6 +199,7 @@ impl Lowering<'_> {
             let said = format!("the parameter `{name}` has no value of type {}", kind.name());
             let hint = format!("give one: --param {name}=…");
             self.findings.error(code::PARAMETER_VALUE, place, said, hint);
+            self.lost_params.insert((self.file, name.clone()));
             return;
         };
         if self.params.insert((self.file, name.clone()), (kind, value)).is_some() {

@@ -8,6 +8,7 @@ use agentic_diag::{Diagnostic, Span};
 
 use crate::ast::{
     NameText, OrderDirection, OrderText, ParamText, QueryProgram, QueryText, RuleText,
+    UnreadClauses,
 };
 use crate::code;
 use crate::lexer::lex;
@@ -52,21 +53,32 @@ pub(crate) fn parse(text: &str) -> (QueryProgram, Vec<Diagnostic>) {
     if text.len() > QUERY_BYTES_MAX {
         let said = format!("the text has more than {QUERY_BYTES_MAX} bytes");
         let finding = Diagnostic::error(code::TOO_LARGE, Span::new(0, 0), said);
+        program.unread.add_rest();
         return (program, vec![finding.hint("ask for less at once")]);
     }
     let (tokens, mut findings) = lex(text);
     let mut parser = Parser { tokens, at: 0, depth: 0 };
-    let mut n_clauses = 0;
+    let (n_lexed, mut n_clauses) = (findings.len(), 0);
     while !parser.is_end() && findings.len() < code::FINDINGS_MAX {
         n_clauses += 1;
         if n_clauses > CLAUSES_MAX {
             let said = format!("the text has more than {CLAUSES_MAX} clauses");
             let finding = Diagnostic::error(code::TOO_LARGE, parser.span(), said);
             findings.push(finding.hint("write rules for what these facts have in common"));
+            program.unread.add_rest();
             break;
         }
+        let start = parser.at;
         if let Err(finding) = parser.clause(&mut program) {
-            findings.push(*finding);
+            parser.note_unread(start, &mut program.unread);
+            // Where a token is a finding itself, what is expected behind it follows from that.
+            let clause = parser.tokens[start].span.to(finding.span);
+            let is_inside = |known: &Diagnostic| {
+                known.span.start >= clause.start && known.span.start <= clause.end
+            };
+            if !findings[..n_lexed].iter().any(is_inside) {
+                findings.push(*finding);
+            }
             parser.skip_clause();
         }
     }
@@ -79,6 +91,13 @@ pub(crate) fn parse_literal(text: &str) -> Option<crate::ast::LiteralText> {
     let mut parser = Parser { tokens, at: 0, depth: 0 };
     let (literal, _) = parser.literal().ok()?;
     (findings.is_empty() && parser.is_end()).then_some(literal)
+}
+
+impl UnreadClauses {
+    /// Notes that the rest of a text is not read: anything may stand there.
+    fn add_rest(&mut self) {
+        (self.has_use, self.has_query) = (true, true);
+    }
 }
 
 impl Parser {
@@ -171,6 +190,26 @@ impl Parser {
             self.at += 1;
         }
         self.at += usize::from(!self.is_end());
+    }
+
+    /// Notes what a clause that begins here would have said.
+    fn note_unread(&self, start: usize, unread: &mut UnreadClauses) {
+        let token = |n: usize| &self.tokens[(start + n).min(self.tokens.len() - 1)].kind;
+        match (token(0), token(1), token(2)) {
+            (TokenKind::Sign("?"), _, _) => unread.has_query = true,
+            (TokenKind::Word(word), TokenKind::Sign("$"), TokenKind::Word(name))
+                if word == "param" =>
+            {
+                unread.params.insert(name.clone());
+            }
+            (TokenKind::Word(word), next, _) if word == "use" && *next != TokenKind::Sign("(") => {
+                unread.has_use = true;
+            }
+            (TokenKind::Word(word), _, _) => {
+                unread.heads.insert(word.clone());
+            }
+            _ => {}
+        }
     }
 
     fn clause(&mut self, program: &mut QueryProgram) -> ParsedQuery<()> {

@@ -116,6 +116,8 @@ pub(crate) struct RuleVariable {
     pub kind: Option<QueryType>,
     pub place: QueryPlace,
     pub n_uses: usize,
+    /// Whether a goal that might have bound it is a finding itself.
+    pub is_lost: bool,
 }
 
 /// A rule.

@@ -23,34 +23,25 @@ fn check_rule(rule: &mut CheckedRule, findings: &mut QueryFindings) {
     let n_variables = rule.variables.len();
     let mut wanted = vec![false; n_variables];
     rule.head.terms.iter().for_each(|term| term.each_variable(&mut |v| wanted[v] = true));
-    let mut bound = vec![false; n_variables];
+    let lost: Vec<bool> = rule.variables.iter().map(|variable| variable.is_lost).collect();
+    let mut bound = lost.clone();
     bind_body(&mut rule.body, &mut bound, &wanted);
-    let outer = vec![false; n_variables];
-    check_body(&rule.body, &outer, &bound, &rule.variables, findings);
-    // A goal that asks for an unbound variable has been complained about.
-    let mut asked = vec![false; n_variables];
-    for goal in &rule.body {
-        if !matches!(goal.kind, RuleGoalKind::Aggregate(_)) {
-            goal.each_variable(&mut |variable| asked[variable] = true);
-        }
-    }
+    let said = vec![false; n_variables];
+    let excused = lost.clone();
+    let mut checker = SafetyChecker { variables: &rule.variables, findings, said, excused };
+    checker.body(&rule.body, &lost, &bound);
     for term in &rule.head.terms {
         if matches!(term, RuleTerm::Blank) {
             let said = "`_` binds nothing in a head";
-            findings.error(code::UNSAFE, rule.place, said, "name a variable that a goal binds");
+            let hint = "name a variable that a goal binds";
+            checker.findings.error(code::UNSAFE, rule.place, said, hint);
         }
         term.each_variable(&mut |variable| {
-            if !bound[variable] && !asked[variable] {
-                complain(&rule.variables[variable], rule.variables[variable].place, findings);
+            if !bound[variable] {
+                checker.complain(variable, rule.variables[variable].place);
             }
         });
     }
-}
-
-fn complain(variable: &RuleVariable, place: QueryPlace, findings: &mut QueryFindings) {
-    let said = format!("nothing binds `{}`", variable.name);
-    let hint = "bind it by a goal that is neither negated nor a comparison";
-    findings.error(code::UNSAFE, place, said, hint);
 }
 
 /// Marks the variables that a body binds, and notes in its aggregates what they group by.
@@ -163,14 +154,84 @@ pub(crate) fn bind_goal(goal: &RuleGoal, bound: &mut [bool]) {
     }
 }
 
-/// Does the goals in thought, and complains about those that never become ready.
-fn check_body(
-    body: &[RuleGoal],
-    outer: &[bool],
-    binds: &[bool],
-    variables: &[RuleVariable],
-    findings: &mut QueryFindings,
-) {
+/// Complains about what nothing binds: once about each variable, and not about what would be bound
+/// if another one were.
+struct SafetyChecker<'a> {
+    variables: &'a [RuleVariable],
+    findings: &'a mut QueryFindings,
+    said: Vec<bool>,
+    /// Variables that are complained about, and those that are unbound because of them.
+    excused: Vec<bool>,
+}
+
+impl SafetyChecker<'_> {
+    fn complain(&mut self, variable: usize, place: QueryPlace) {
+        if self.excused[variable] || std::mem::replace(&mut self.said[variable], true) {
+            return;
+        }
+        let said = format!("nothing binds `{}`", self.variables[variable].name);
+        let hint = "bind it by a goal that is neither negated nor a comparison";
+        self.findings.error(code::UNSAFE, place, said, hint);
+    }
+
+    /// Does the goals in thought, and complains about those that never become ready.
+    fn body(&mut self, body: &[RuleGoal], outer: &[bool], binds: &[bool]) {
+        let causes = causes(body, binds);
+        for goal in waiting_goals(body, outer) {
+            let mut is_said = false;
+            goal.each_variable(&mut |variable| {
+                let is_inner = matches!(goal.kind, RuleGoalKind::Aggregate(_));
+                if !binds[variable] && !is_inner {
+                    is_said = true;
+                    if causes[variable] {
+                        self.complain(variable, goal.place);
+                    }
+                }
+            });
+            if !is_said {
+                let said = "this goal waits for what it binds itself, or for `_`";
+                let hint = "bind its variables by a goal that is neither negated nor a comparison";
+                self.findings.error(code::UNSAFE, goal.place, said, hint);
+            }
+        }
+        for goal in body.iter().filter(|goal| !matches!(goal.kind, RuleGoalKind::Aggregate(_))) {
+            goal.each_variable(&mut |variable| self.excused[variable] |= !binds[variable]);
+        }
+        for goal in body {
+            if let RuleGoalKind::Aggregate(aggregate) = &goal.kind {
+                self.aggregate(aggregate, goal.place);
+            }
+        }
+    }
+
+    /// Does the goals inside the braces of an aggregate in thought, and complains about its term.
+    fn aggregate(&mut self, aggregate: &RuleAggregate, place: QueryPlace) {
+        let mut outer = self.excused.clone();
+        aggregate.needs.iter().for_each(|v| outer[*v] = true);
+        let mut inner = outer.clone();
+        bind_goals(&aggregate.body, &mut inner);
+        for goal in &aggregate.body {
+            if let RuleGoalKind::Aggregate(nested) = &goal.kind {
+                inner[nested.target] = true;
+                nested.groups.iter().for_each(|v| inner[*v] = true);
+            }
+        }
+        bind_goals(&aggregate.body, &mut inner);
+        self.body(&aggregate.body, &outer, &inner);
+        let Some(term) = &aggregate.term else { return };
+        term.each_variable(&mut |v| {
+            if !inner[v] {
+                self.complain(v, place);
+            }
+        });
+        if matches!(term, RuleTerm::Blank) {
+            self.findings.error(code::UNSAFE, place, "`_` has no value", "name a variable");
+        }
+    }
+}
+
+/// Returns the goals that never become ready.
+fn waiting_goals<'g>(body: &'g [RuleGoal], outer: &[bool]) -> Vec<&'g RuleGoal> {
     let mut bound = outer.to_vec();
     let mut waiting: Vec<&RuleGoal> = body.iter().collect();
     loop {
@@ -183,64 +244,46 @@ fn check_body(
             !is_done
         });
         if waiting.len() == n_before {
-            break;
-        }
-    }
-    for goal in waiting {
-        let mut is_said = false;
-        goal.each_variable(&mut |variable| {
-            let is_inner = matches!(goal.kind, RuleGoalKind::Aggregate(_));
-            if !binds[variable] && !is_inner {
-                complain(&variables[variable], goal.place, findings);
-                is_said = true;
-            }
-        });
-        if !is_said {
-            let said = "this goal waits for what it binds itself, or for `_`";
-            let hint = "bind its variables by a goal that is neither negated nor a comparison";
-            findings.error(code::UNSAFE, goal.place, said, hint);
-        }
-    }
-    for goal in body {
-        if let RuleGoalKind::Aggregate(aggregate) = &goal.kind {
-            check_aggregate(aggregate, goal.place, variables, findings);
+            return waiting;
         }
     }
 }
 
-/// Does the goals inside the braces of an aggregate in thought, and complains about its term.
-fn check_aggregate(
-    aggregate: &RuleAggregate,
-    place: QueryPlace,
-    variables: &[RuleVariable],
-    findings: &mut QueryFindings,
-) {
-    let mut outer = vec![false; variables.len()];
-    aggregate.needs.iter().for_each(|v| outer[*v] = true);
-    let mut inner = outer.clone();
-    bind_goals(&aggregate.body, &mut inner);
-    for goal in &aggregate.body {
-        if let RuleGoalKind::Aggregate(nested) = &goal.kind {
-            inner[nested.target] = true;
-            nested.groups.iter().for_each(|v| inner[*v] = true);
+/// Finds the unbound variables of goals that no equation would bind if others were bound; of those
+/// that wait for each other, the first.
+fn causes(body: &[RuleGoal], binds: &[bool]) -> Vec<bool> {
+    let (mut bound, mut causes) = (binds.to_vec(), vec![false; binds.len()]);
+    let mut others = vec![true; binds.len()];
+    loop {
+        bind_goals(body, &mut bound);
+        let (mut unbound, mut is_seen) = (Vec::new(), bound.clone());
+        for goal in body.iter().filter(|goal| !matches!(goal.kind, RuleGoalKind::Aggregate(_))) {
+            goal.each_variable(&mut |variable| {
+                if !std::mem::replace(&mut is_seen[variable], true) {
+                    unbound.push(variable);
+                }
+            });
         }
-    }
-    bind_goals(&aggregate.body, &mut inner);
-    check_body(&aggregate.body, &outer, &inner, variables, findings);
-    let Some(term) = &aggregate.term else { return };
-    term.each_variable(&mut |v| {
-        if !inner[v] {
-            complain(&variables[v], place, findings);
+        let Some(first) = unbound.first().copied() else { return causes };
+        unbound.retain(|variable| {
+            others[*variable] = false;
+            let binds_it = |goal| bound_by_equation(goal, &others) == Some(*variable);
+            let is_bindable = body.iter().any(binds_it);
+            others[*variable] = true;
+            !is_bindable
+        });
+        if unbound.is_empty() {
+            unbound.push(first);
         }
-    });
-    if matches!(term, RuleTerm::Blank) {
-        findings.error(code::UNSAFE, place, "`_` has no value", "name a variable");
+        for variable in unbound {
+            (causes[variable], bound[variable]) = (true, true);
+        }
     }
 }
 
 fn warn_of_unused(variables: &[RuleVariable], findings: &mut QueryFindings) {
     for variable in variables.iter().filter(|variable| variable.n_uses == 1) {
-        if !variable.name.starts_with('_') {
+        if !variable.name.starts_with('_') && !variable.is_lost {
             let said = format!("`{}` stands in one place only", variable.name);
             let finding =
                 agentic_diag::Diagnostic::warning(code::UNUSED, variable.place.span, said);

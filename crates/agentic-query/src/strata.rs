@@ -70,6 +70,10 @@ pub(crate) fn check_strata(set: &RuleSet, findings: &mut QueryFindings) {
             }
         }
     }
+    // A query or a rule that is a finding may have asked for it.
+    if findings.has_errors() {
+        return;
+    }
     let reached = reached(set, &graph);
     for (number, predicate) in set.predicates.iter().enumerate() {
         let is_own = predicate.origin == PredicateOrigin::Rules && predicate.place.file == 0;

@@ -23,7 +23,7 @@ struct TypeGraph {
     ids: usize,
 }
 
-/// Infers all types, writes them into the rules, and resolves ids.
+/// Infers all types and writes those into the rules that anything tells; resolves ids.
 pub(crate) fn infer(
     set: &mut RuleSet,
     n_ids: usize,
@@ -48,6 +48,18 @@ pub(crate) fn infer(
     graph.write(set);
     let mut resolver = IdResolver { graph: &mut graph, facts, findings };
     set.rules.iter_mut().for_each(|rule| resolver.rule(rule));
+}
+
+/// Checks operations against the types that were found. What nothing tells is text, unless
+/// something else is wrong: then it may follow from that.
+pub(crate) fn check_types(set: &mut RuleSet, findings: &mut QueryFindings) {
+    if !findings.has_errors() {
+        let columns = set.predicates.iter_mut().flat_map(|predicate| &mut predicate.kinds);
+        let variables = set.rules.iter_mut().flat_map(|rule| &mut rule.variables);
+        for kind in columns.chain(variables.map(|variable| &mut variable.kind)) {
+            *kind = kind.or(Some(QueryType::Text));
+        }
+    }
     set.rules.iter().for_each(|rule| check::check_rule(rule, findings));
 }
 
@@ -208,17 +220,17 @@ impl TypeGraph {
         }
     }
 
-    /// Writes what is known into the rules; what nothing tells is text.
+    /// Writes what is known into the rules.
     fn write(&mut self, set: &mut RuleSet) {
         for (number, predicate) in set.predicates.iter_mut().enumerate() {
             for (column, kind) in predicate.kinds.iter_mut().enumerate() {
-                *kind = self.kind(self.columns[number] + column).or(Some(QueryType::Text));
+                *kind = self.kind(self.columns[number] + column);
             }
         }
         for (number, rule) in set.rules.iter_mut().enumerate() {
             for (variable, found) in rule.variables.iter_mut().enumerate() {
                 let node = self.variables[number] + variable;
-                found.kind = self.kind(node).or(Some(QueryType::Text));
+                found.kind = self.kind(node);
             }
         }
     }
@@ -336,6 +348,9 @@ impl IdResolver<'_> {
     }
 
     fn resolve(&mut self, kind: Option<QueryType>, text: &str, place: QueryPlace) -> QueryValue {
+        if kind.is_none() && self.findings.has_errors() {
+            return QueryValue::Null;
+        }
         let Some(kind) = kind.filter(|kind| kind.is_id()) else {
             let said = format!("`#{text}` stands where no id can be");
             let hint = "ids are values of commit, cid, session and request";

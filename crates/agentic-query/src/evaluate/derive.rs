@@ -75,7 +75,13 @@ fn name_open_cells(
                     if matches!(term, RuleTerm::Blank) {
                         *term = RuleTerm::Variable(variables.len());
                         let name = "_".to_owned();
-                        variables.push(RuleVariable { name, kind: *kind, place, n_uses: 1 });
+                        variables.push(RuleVariable {
+                            name,
+                            kind: *kind,
+                            place,
+                            n_uses: 1,
+                            is_lost: false,
+                        });
                     }
                 }
             }

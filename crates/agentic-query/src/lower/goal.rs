@@ -17,6 +17,8 @@ use crate::rule::{
 };
 use crate::value::{QueryType, QueryValue};
 
+/// How many regular expressions a text may have: to compile one that is hostile takes a while.
+const EXPRESSIONS_MAX: usize = 64;
 /// The most memory that a compiled expression takes.
 const EXPRESSION_BYTES_MAX: usize = 1 << 20;
 
@@ -42,7 +44,13 @@ impl Lowering<'_> {
                     Some(RuleGoalKind::Aggregate(self.aggregate(aggregate, scope)))
                 }
             };
-            into.extend(kind.map(|kind| RuleGoal { kind, place }));
+            match (kind, &goal.kind) {
+                (Some(kind), _) => into.push(RuleGoal { kind, place }),
+                (None, GoalKind::Positive(atom) | GoalKind::Negative(atom)) => {
+                    scope.lose(atom, place.file);
+                }
+                (None, GoalKind::Compare(..) | GoalKind::Aggregate(_)) => {}
+            }
         }
     }
 
@@ -87,7 +95,7 @@ impl Lowering<'_> {
         }
         let terms: Vec<RuleTerm> = atom.args.iter().map(|a| self.term(&a.term, scope)).collect();
         let expression = match test {
-            TextTest::Matches => Some(Rc::new(self.expression(&terms[1], place)?)),
+            TextTest::Matches => Some(self.expression(&terms[1], place)?),
             TextTest::Contains
             | TextTest::StartsWith
             | TextTest::EndsWith
@@ -96,20 +104,42 @@ impl Lowering<'_> {
         Some(RuleGoalKind::Test(TestGoal { sign, test, terms, expression }))
     }
 
-    fn expression(&mut self, term: &RuleTerm, place: QueryPlace) -> Option<Regex> {
-        let RuleTerm::Constant(QueryValue::Text(text), _) = term else {
+    fn expression(&mut self, term: &RuleTerm, place: QueryPlace) -> Option<Rc<Regex>> {
+        let text = match term {
+            RuleTerm::Constant(QueryValue::Text(text), _) => Some(text),
+            // What is unknown is a finding already.
+            RuleTerm::Constant(QueryValue::Null, None) if self.findings.has_errors() => {
+                return None;
+            }
+            RuleTerm::Constant(..) | RuleTerm::Blank | RuleTerm::Variable(_) | RuleTerm::Id(..) => {
+                None
+            }
+            RuleTerm::Negate(_) | RuleTerm::Binary(..) | RuleTerm::Call(..) => None,
+        };
+        let Some(text) = text else {
             let hint = "write the expression as a text, or as a parameter";
             let said = "`matches` takes a literal";
             self.findings.error(code::BAD_LITERAL, place, said, hint);
             return None;
         };
+        if let Some(known) = self.expressions.get(&**text) {
+            return known.clone();
+        }
+        if self.expressions.len() >= EXPRESSIONS_MAX {
+            let said = format!("there are more than {EXPRESSIONS_MAX} regular expressions");
+            let hint = "write one with `|` for what several look for";
+            self.findings.error(code::TOO_LARGE, place, said, hint);
+            return None;
+        }
         let built = RegexBuilder::new(text).size_limit(EXPRESSION_BYTES_MAX).build();
-        if built.is_err() {
+        let built = built.map(Rc::new).ok();
+        self.expressions.insert(text.to_string(), built.clone());
+        if built.is_none() {
             let said = "this is no regular expression, or one that is too large";
             let hint = "there are no look-around and no references back; repeat less";
             self.findings.error(code::BAD_LITERAL, place, said, hint);
         }
-        built.ok()
+        built
     }
 
     fn atom(
@@ -121,6 +151,9 @@ impl Lowering<'_> {
         let place = self.place(atom.name.span);
         let name = &atom.name.name;
         let Some(predicate) = self.names.get(name).copied() else {
+            if self.may_lack_rules || self.lost_heads.contains(name) {
+                return None;
+            }
             let mut known: Vec<&str> = self.names.keys().map(String::as_str).collect();
             for test in TextTest::names() {
                 known.push(test);
@@ -297,6 +330,9 @@ impl Lowering<'_> {
                 (QueryValue::Text(text), true) => self.literal(&LiteralText::Id(text.to_string())),
                 _ => RuleTerm::Constant(value, Some(kind)),
             };
+        }
+        if self.lost_params.contains(&(place.file, name.to_owned())) {
+            return RuleTerm::Constant(QueryValue::Null, None);
         }
         let declared = self.params.keys().filter(|(file, _)| *file == place.file);
         let near = nearest(name, declared.map(|(_, name)| name.as_str()));

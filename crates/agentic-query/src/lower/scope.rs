@@ -31,7 +31,8 @@ impl ClauseScope {
 
     /// Makes a variable that no name stands for.
     pub fn fresh(&mut self, name: &str, place: QueryPlace) -> usize {
-        self.variables.push(RuleVariable { name: name.to_owned(), kind: None, place, n_uses: 0 });
+        let (name, kind) = (name.to_owned(), None);
+        self.variables.push(RuleVariable { name, kind, place, n_uses: 0, is_lost: false });
         self.variables.len() - 1
     }
 
@@ -43,6 +44,19 @@ impl ClauseScope {
     /// Counts a use.
     pub fn used(&mut self, number: usize) {
         self.variables[number].n_uses += 1;
+    }
+
+    /// Notes the variables of an atom that is a finding: that nothing else binds them follows from it.
+    pub fn lose(&mut self, atom: &AtomText, file: usize) {
+        self.declare_atom(atom, file);
+        for arg in &atom.args {
+            each_name(&arg.term, &mut |name| {
+                if let Some(number) = self.find(name) {
+                    self.variables[number].n_uses += 1;
+                    self.variables[number].is_lost = true;
+                }
+            });
+        }
     }
 
     /// Enters braces.
@@ -105,5 +119,19 @@ impl ClauseScope {
             TermKind::Call(_, args) => args.iter().for_each(|arg| self.declare_term(arg, file)),
             TermKind::Literal(_) | TermKind::Blank | TermKind::Param(_) => {}
         }
+    }
+}
+
+/// Visits the names of variables in a term.
+fn each_name(term: &TermText, visit: &mut impl FnMut(&str)) {
+    match &term.kind {
+        TermKind::Variable(name) => visit(name),
+        TermKind::Negate(inner) => each_name(inner, visit),
+        TermKind::Binary(_, left, right) => {
+            each_name(left, visit);
+            each_name(right, visit);
+        }
+        TermKind::Call(_, args) => args.iter().for_each(|arg| each_name(arg, visit)),
+        TermKind::Literal(_) | TermKind::Blank | TermKind::Param(_) => {}
     }
 }

@@ -44,12 +44,12 @@ fn everything_that_the_grammar_has_is_read() {
 fn what_is_wrong_is_found_all_at_once() {
     check("p(X) :- q(X", "Q04");
     check("p(X) :- .\nq(1) q(2).\n? p(X), .\n? r(X).", "Q04 Q04 Q04");
-    check("? p(X) limit -1. ? p(X) order X. ? p(X), X ~ 1.", "Q01 Q04 Q04 Q04");
-    check("? p(\"abc", "Q02 Q04");
+    check("? p(X) limit -1. ? p(X) order X. ? p(X), X ~ 1.", "Q01 Q04 Q04");
+    check("? p(\"abc", "Q02");
     check(r#"? p("a\q"). ? p("\u12")."#, "Q02 Q02");
     check("? p(99999999999999999999). ? p(9223372036854775808). ? p(1e999).", "Q03 Q03 Q03");
     check("? p(2026-13-01). ? p(99999999999999999w).", "Q03 Q03");
-    check("? p(X).q(X).", "Q01 Q04");
+    check("? p(X).q(X).", "Q01");
     check("? p(order). count(1).", "Q07 Q07");
     check("param $x: number.", "Q04");
     check("? \u{0} p(X).", "Q01");
