@@ -12,6 +12,7 @@ mod credential;
 mod decide;
 mod doctor;
 mod flow;
+mod foreign_query;
 mod kind;
 mod log;
 mod long_changes;
@@ -52,6 +53,7 @@ pub use self::flow::{
     FlowAsk, FlowCancel, FlowCrosscheck, FlowHistory, FlowResult, FlowStatus, FlowWorker,
     RunPipeline,
 };
+pub use self::foreign_query::ForeignQueries;
 pub use self::kind::{KindAdd, KindList, KindShow};
 pub use self::log::{ListCommits, LogTraces, LoggedCommit};
 pub use self::merge::Merge;
@@ -60,7 +62,8 @@ pub use self::pending::{HandOutHolds, HandedOut, HoldQuestion, PendingHolds};
 pub use self::provider::ListProviders;
 pub(crate) use self::query::ask_shipped;
 pub use self::query::{
-    AnsweredQuery, AskQuery, QueryAllowance, QueryOutcome, QueryTextFindings, query_predicates,
+    AnsweredQuery, AskQuery, FOREIGN_QUERY_MS_MAX, QueryAllowance, QueryOutcome, QueryTextFindings,
+    query_predicates,
 };
 pub use self::relate::{EdgeChange, Relate};
 pub use self::relations::{ListRelations, MergedAgents, Reviewers, SubAgents};

@@ -20,10 +20,10 @@ use crate::verb::{Reply, Verb};
 use crate::view::QueryView;
 use crate::{Caller, Refusal};
 
+/// How long a query may take whose text comes from others, in milliseconds.
+pub const FOREIGN_QUERY_MS_MAX: u64 = 5_000;
 /// The findings that say that parameters were given wrongly, or not at all.
 const OF_PARAMETERS: [&str; 2] = ["Q40", "Q41"];
-/// The finding that a text is too large.
-const TOO_LARGE: &str = "Q06";
 
 /// Answer a query over the facts of a space.
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
@@ -109,12 +109,7 @@ impl AskQuery {
         let input = QueryInput { source: &source, files: &files, params: &self.params, now };
         let compiled = match compile(&input, facts.joined) {
             Ok(compiled) => compiled,
-            Err(mut findings) => {
-                // What is too large was not read to its end: other findings follow from that.
-                let is_large = |finding: &QueryFinding| finding.diagnostic.code == TOO_LARGE;
-                if findings.iter().any(is_large) {
-                    findings.retain(is_large);
-                }
+            Err(findings) => {
                 let sources = std::iter::once(source).chain(order).collect();
                 return Ok(QueryOutcome::Refused(QueryTextFindings { sources, findings }));
             }
@@ -183,7 +178,14 @@ impl Verb for AskQuery {
     type Answer = QueryView;
 
     fn run(self, caller: &Caller<'_>) -> Result<Reply<QueryView>, Refusal> {
-        match self.ask(caller, &AtomicBool::new(false))? {
+        self.ask(caller, &AtomicBool::new(false))?.reply()
+    }
+}
+
+impl QueryOutcome {
+    /// Says it to those who do not show findings in their places.
+    pub(crate) fn reply(self) -> Result<Reply<QueryView>, Refusal> {
+        match self {
             QueryOutcome::Answered(answered) => Ok(Reply::plain(QueryView::new(&answered.report))),
             QueryOutcome::Refused(findings) if findings.is_usage() => Err(findings.usage()),
             QueryOutcome::Refused(findings) => Err(findings.refusal()),
@@ -192,6 +194,18 @@ impl Verb for AskQuery {
 }
 
 impl QueryAllowance {
+    /// Returns what a query may take whose text comes from others: no more than as usual, and five
+    /// seconds.
+    pub fn of_others(&self) -> QueryAllowance {
+        let (asked, usual) = (self.limits(), QueryLimits::default());
+        QueryAllowance {
+            facts: Some(asked.facts_max.min(usual.facts_max)),
+            rows: Some(asked.rows_max.min(usual.rows_max)),
+            millis: Some(asked.time_ms_max.min(FOREIGN_QUERY_MS_MAX)),
+            bytes: Some(asked.bytes_max.min(usual.bytes_max)),
+        }
+    }
+
     fn limits(&self) -> QueryLimits {
         let usual = QueryLimits::default();
         QueryLimits {

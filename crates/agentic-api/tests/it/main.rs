@@ -12,6 +12,7 @@ mod merge;
 mod object;
 mod person;
 mod place;
+mod query;
 mod relation;
 mod remote;
 mod repl;
