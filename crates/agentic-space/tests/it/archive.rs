@@ -21,7 +21,8 @@ impl SessionUsers for OpenSessions {
     }
 }
 
-fn archive_alice(place: &Place) -> Result<ArchiveOutcome> {
+/// Archives the agent `alice`, who has no sessions.
+pub fn archive_alice(place: &Place) -> Result<ArchiveOutcome> {
     archive(&place.space, &[name("alice")], &OpenSessions(None))
 }
 

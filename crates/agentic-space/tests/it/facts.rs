@@ -1,6 +1,7 @@
 //! Facts of a repository: what is cached is what is there, whatever became of the cache.
 
 mod change;
+mod meanwhile;
 mod relation;
 mod restriction;
 mod standing;
