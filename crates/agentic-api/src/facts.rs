@@ -1,6 +1,6 @@
 //! The facts that queries ask for: those of the repository, and of whatever else is beside it.
 
-use agentic_query::{FactSource, JoinedFacts};
+use agentic_query::{FactSource, JoinedFacts, ReadTeller};
 use agentic_session::{SessionFacts, SessionSpace, StandingFacts};
 use agentic_space::facts::SpaceFacts;
 
@@ -14,9 +14,14 @@ pub(crate) struct CallerFacts<'a> {
     pub joined: &'a JoinedFacts<'a>,
 }
 
-/// Does something with the facts of a space.
-pub(crate) fn with_facts<T>(space: &SessionSpace, ask: impl FnOnce(&CallerFacts<'_>) -> T) -> T {
-    let (repository, sessions) = (SpaceFacts::new(space), SessionFacts::new(space));
+/// Does something with the facts of a space; somebody is told how far reading them is.
+pub(crate) fn with_facts<T>(
+    space: &SessionSpace,
+    teller: &ReadTeller<'_>,
+    ask: impl FnOnce(&CallerFacts<'_>) -> T,
+) -> T {
+    let repository = SpaceFacts::new(space).told_to(teller);
+    let sessions = SessionFacts::new(space).told_to(teller);
     let standing = StandingFacts::new(space);
     // Each noun that has facts adds its source here; no two may give predicates of one name.
     let sources: Vec<&dyn FactSource> = vec![&repository, &standing, &sessions];

@@ -62,8 +62,8 @@ pub use self::pending::{HandOutHolds, HandedOut, HoldQuestion, PendingHolds};
 pub use self::provider::ListProviders;
 pub(crate) use self::query::ask_shipped;
 pub use self::query::{
-    AnsweredQuery, AskQuery, FOREIGN_QUERY_MS_MAX, QueryAllowance, QueryOutcome, QueryTextFindings,
-    query_predicates,
+    AnsweredQuery, AskQuery, FOREIGN_QUERY_MS_MAX, QueryAllowance, QueryOutcome, QueryPhase,
+    QueryTextFindings, query_predicates,
 };
 pub use self::relate::{EdgeChange, Relate};
 pub use self::relations::{ListRelations, MergedAgents, Reviewers, SubAgents};

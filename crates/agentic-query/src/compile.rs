@@ -154,6 +154,7 @@ impl CompiledQuery {
             evaluation = search.evaluation;
             explanation.reads.extend(evaluation.explanation().reads);
         }
+        explanation.caches = run.facts.caches();
         let FactTables { notes, n_facts, .. } = evaluation.facts;
         Ok(QueryReport { answers, reasons, notes, n_facts, explanation })
     }

@@ -121,6 +121,7 @@ impl<'a> Evaluation<'a> {
         QueryExplanation {
             strata: std::mem::take(&mut self.strata),
             reads: std::mem::take(&mut self.facts.explained),
+            caches: Vec::new(),
             n_rows: self.budget.n_rows() as u64,
             elapsed_ms: self.elapsed_ms(),
         }

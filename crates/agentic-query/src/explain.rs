@@ -1,6 +1,7 @@
 //! What an evaluation did: its plan with the rows of each step, and what its source was asked for.
 
 use crate::fact::FactRequest;
+use crate::progress::ExplainedCache;
 use crate::value::{QueryType, QueryValue};
 
 /// How many values of a binding are printed.
@@ -13,6 +14,8 @@ pub struct QueryExplanation {
     pub strata: Vec<ExplainedStratum>,
     /// What was asked of the source.
     pub reads: Vec<ExplainedRead>,
+    /// What the caches of the source were good for.
+    pub caches: Vec<ExplainedCache>,
     /// How many rows were made, those that other goals dropped later included.
     pub n_rows: u64,
     /// How long everything took, by the watch of the query.
@@ -91,6 +94,10 @@ impl QueryExplanation {
         let n_facts: usize = self.reads.iter().map(|read| read.n_rows).sum();
         lines.push(format!("facts: {n_facts} rows read"));
         lines.extend(self.reads.iter().map(ExplainedRead::line));
+        if !self.caches.is_empty() {
+            lines.push("caches:".to_owned());
+            lines.extend(self.caches.iter().map(ExplainedCache::line));
+        }
         lines.push(format!("{} rows made, {} ms", self.n_rows, self.elapsed_ms));
         lines
     }

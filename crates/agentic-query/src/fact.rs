@@ -4,6 +4,7 @@ use std::ops::ControlFlow;
 
 use crate::limit::QueryWatch;
 use crate::pool::{FactCell, NULL, ValuePool};
+use crate::progress::ExplainedCache;
 use crate::value::{QueryType, QueryValue};
 
 /// How many notes about damaged rows are kept.
@@ -105,6 +106,11 @@ pub trait FactSource {
     fn estimate(&self, request: &FactRequest) -> Option<u64> {
         let _ = request;
         None
+    }
+
+    /// Tells what caches were good for until now.
+    fn caches(&self) -> Vec<ExplainedCache> {
+        Vec::new()
     }
 }
 
@@ -230,6 +236,10 @@ impl FactSource for JoinedFacts<'_> {
     fn estimate(&self, request: &FactRequest) -> Option<u64> {
         let (source, request) = self.source_of(request)?;
         source.estimate(&request)
+    }
+
+    fn caches(&self) -> Vec<ExplainedCache> {
+        self.sources.iter().flat_map(|source| source.caches()).collect()
     }
 
     fn resolve(&self, kind: QueryType, text: &str) -> IdMatch {

@@ -27,6 +27,7 @@ mod lower;
 mod parser;
 mod plan;
 mod pool;
+mod progress;
 mod range;
 mod reason;
 mod rule;
@@ -52,6 +53,7 @@ pub use crate::limit::{QueryError, QueryLimitKind, QueryLimits, QueryWatch};
 pub use crate::lower::QueryInput;
 pub use crate::parser::{CLAUSES_MAX, GOALS_MAX, QUERY_BYTES_MAX, QUERY_NESTING_MAX};
 pub use crate::pool::FactCell;
+pub use crate::progress::{ExplainedCache, ReadProgress, ReadTeller};
 pub use crate::reason::{
     QueryReasons, REASON_MATCHES_MAX, REASON_NODES_MAX, ReasonCell, ReasonGoal, ReasonGround,
     ReasonNode, ReasonRule, WhyRow,

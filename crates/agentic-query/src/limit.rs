@@ -40,6 +40,16 @@ pub struct QueryWatch<'a> {
 }
 
 impl QueryWatch<'_> {
+    /// Says why a query is over by now that was at some goal, if it is.
+    pub fn ended_at(&self, goal: &str) -> Option<QueryError> {
+        if self.is_cancelled() {
+            return Some(QueryError::Cancelled);
+        }
+        let (kind, most) = (QueryLimitKind::Time, self.time_ms_max);
+        let (rule, goal) = (goal.to_owned(), goal.to_owned());
+        self.is_over().then_some(QueryError::Limit { kind, most, rule, goal })
+    }
+
     pub(crate) fn is_cancelled(&self) -> bool {
         self.cancel.load(Ordering::Relaxed)
     }

@@ -22,7 +22,9 @@ mod usage;
 use agentic_model::guidance;
 use agentic_query::{
     FactFailure, FactPredicate, FactRequest, FactSink, FactSource, IdMatch, QueryType,
+    ReadProgress, ReadTeller,
 };
+use agentic_replay::SessionId;
 
 use self::predicate::{RowReader, SessionPredicate};
 use self::reading::ReadSessions;
@@ -30,18 +32,28 @@ use self::row::SessionRows;
 use self::scope::SessionScope;
 use crate::{Result, SessionSpace};
 
+/// How many journals are read ahead, on all cores.
+const SESSIONS_AT_ONCE: usize = 64;
+
 /// The facts about the sessions of a space. What was read stays for all that one program asks: make
 /// another for the next.
 pub struct SessionFacts<'a> {
     predicates: Vec<FactPredicate>,
     read: ReadSessions<'a>,
+    teller: Option<&'a ReadTeller<'a>>,
 }
 
 impl<'a> SessionFacts<'a> {
     /// Begins with nothing read.
     pub fn new(space: &'a SessionSpace) -> SessionFacts<'a> {
         let predicates = SessionPredicate::described();
-        SessionFacts { predicates, read: ReadSessions::new(space) }
+        SessionFacts { predicates, read: ReadSessions::new(space), teller: None }
+    }
+
+    /// Takes somebody who is told how far reading is, and may end it.
+    pub fn told_to(mut self, teller: &'a ReadTeller<'a>) -> SessionFacts<'a> {
+        self.teller = Some(teller);
+        self
     }
 
     /// Reads the rows of one predicate.
@@ -54,15 +66,26 @@ impl<'a> SessionFacts<'a> {
         if let RowReader::Space(read) = reader {
             return read(&self.read, scope, rows);
         }
-        for id in scope.sessions(&self.read)? {
+        let sessions: Vec<SessionId> = scope.sessions(&self.read)?.into_iter().collect();
+        for (n_done, id) in sessions.iter().enumerate() {
+            if n_done.is_multiple_of(SESSIONS_AT_ONCE) {
+                let progress = ReadProgress { what: "sessions", n_done, n_all: sessions.len() };
+                if self.teller.is_some_and(|teller| teller(progress).is_break()) {
+                    break;
+                }
+                if matches!(reader, RowReader::Journal(_)) {
+                    let end = sessions.len().min(n_done + SESSIONS_AT_ONCE);
+                    self.read.read_ahead(&sessions[n_done..end]);
+                }
+            }
             if rows.is_over() {
                 break;
             }
             match reader {
-                RowReader::Session(read) => read(&id, &self.read, rows),
+                RowReader::Session(read) => read(id, &self.read, rows),
                 RowReader::Journal(read) => {
-                    if let Some(journal) = self.read.journal_or_note(&id, rows) {
-                        read(&id, &journal, &self.read, rows);
+                    if let Some(journal) = self.read.journal_or_note(id, rows) {
+                        read(id, &journal, &self.read, rows);
                     }
                 }
                 RowReader::Space(_) => {}

@@ -35,11 +35,13 @@ use std::path::Path;
 use agentic_git::RefName;
 use agentic_model::guidance;
 use agentic_query::{
-    FactFailure, FactPredicate, FactRequest, FactSink, FactSource, IdMatch, QueryType,
+    ExplainedCache, FactFailure, FactPredicate, FactRequest, FactSink, FactSource, IdMatch,
+    QueryType, ReadTeller,
 };
 
 use self::cache::FactCache;
 use self::line::KnownLines;
+use self::parallel::ReadPace;
 use self::pending::KnownPending;
 use self::predicate::{PREDICATES, SpacePredicate};
 use self::roster::KnownAgents;
@@ -58,6 +60,7 @@ pub struct SpaceFacts<'s> {
     branches: RefCell<Option<Vec<RefName>>>,
     pending: RefCell<Option<KnownPending>>,
     caches: SpaceCaches,
+    teller: Option<&'s ReadTeller<'s>>,
 }
 
 /// What is kept on the disk from one query to the next, by noun.
@@ -84,7 +87,18 @@ impl<'s> SpaceFacts<'s> {
             branches: RefCell::default(),
             pending: RefCell::default(),
             caches: SpaceCaches::below(&space.repository().layout().cache().join("query")),
+            teller: None,
         }
+    }
+
+    /// Takes somebody who is told how far reading is, and may end it.
+    pub fn told_to(mut self, teller: &'s ReadTeller<'s>) -> SpaceFacts<'s> {
+        self.teller = Some(teller);
+        self
+    }
+
+    fn pace(&self, what: &'static str) -> ReadPace<'s> {
+        ReadPace { what, teller: self.teller }
     }
 
     fn read_rows(&self, predicate: SpacePredicate, rows: &mut FactRows<'_, '_>) -> Result<()> {
@@ -138,6 +152,10 @@ impl FactSource for SpaceFacts<'_> {
     fn resolve(&self, kind: QueryType, text: &str) -> IdMatch {
         self.id_beginning(kind, text)
     }
+
+    fn caches(&self) -> Vec<ExplainedCache> {
+        self.caches.named().into_iter().filter_map(|(name, it)| it.explained(name)).collect()
+    }
 }
 
 impl Drop for SpaceFacts<'_> {
@@ -172,5 +190,20 @@ impl SpaceCaches {
     fn of_agents(&self) -> [&FactCache; 8] {
         let SpaceCaches { commits, changes, lines, briefings, objects, edges, traces, .. } = self;
         [commits, changes, lines, briefings, objects, edges, traces, &self.bindings]
+    }
+
+    /// Returns all of them, with what people call them.
+    fn named(&self) -> [(&'static str, &FactCache); 9] {
+        [
+            ("commits", &self.commits),
+            ("changed files", &self.changes),
+            ("lines of files", &self.lines),
+            ("briefings", &self.briefings),
+            ("objects", &self.objects),
+            ("relations", &self.edges),
+            ("traces", &self.traces),
+            ("bindings", &self.bindings),
+            ("branches", &self.branches),
+        ]
     }
 }

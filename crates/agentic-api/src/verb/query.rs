@@ -1,14 +1,15 @@
 //! Any question about what agents did, asked in Datalog.
 
 use std::collections::BTreeMap;
-use std::sync::atomic::AtomicBool;
+use std::ops::ControlFlow;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant as Moment;
 
 use agentic_diag::{DiagnosticStyle, Severity, SourceText, nearest};
 use agentic_model::guidance::ErrorClass;
 use agentic_query::{
     ConstantPushing, FactBase, FactPredicate, FactSource, QueryError, QueryFinding, QueryInput,
-    QueryLimits, QueryReport, QueryRun, QueryValue, QueryWatch, WhyRow, compile,
+    QueryLimits, QueryReport, QueryRun, QueryValue, QueryWatch, ReadProgress, WhyRow, compile,
 };
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -24,6 +25,18 @@ use crate::{Caller, Refusal};
 pub const FOREIGN_QUERY_MS_MAX: u64 = 5_000;
 /// The findings that say that parameters were given wrongly, or not at all.
 const OF_PARAMETERS: [&str; 2] = ["Q40", "Q41"];
+
+/// The goal that ids are looked for at, as a limit that is reached there names it.
+const ID_GOAL: &str = "#…";
+
+/// What is being done for a query.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum QueryPhase<'a> {
+    /// Facts are read.
+    Reading(ReadProgress<'a>),
+    /// Rows are derived.
+    Evaluating,
+}
 
 /// Answer a query over the facts of a space.
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
@@ -93,16 +106,44 @@ impl AskQuery {
     /// Fails when a limit is reached, when facts cannot be read, and, if that is asked for, when some
     /// of them were left out.
     pub fn ask(&self, caller: &Caller<'_>, cancel: &AtomicBool) -> Result<QueryOutcome, Refusal> {
-        with_facts(caller.space, |facts| self.ask_of(caller, facts, cancel))
+        self.ask_telling(caller, cancel, &|_, _| ())
+    }
+
+    /// Does the same, and tells what is being done and how many milliseconds it has taken.
+    ///
+    /// # Errors
+    /// As [`AskQuery::ask`].
+    pub fn ask_telling(
+        &self,
+        caller: &Caller<'_>,
+        cancel: &AtomicBool,
+        tell: &dyn Fn(QueryPhase<'_>, u64),
+    ) -> Result<QueryOutcome, Refusal> {
+        let (started, limits) = (Moment::now(), self.limits.limits());
+        let elapsed_ms = || u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
+        let time_ms_max = limits.time_ms_max;
+        let teller = |progress: ReadProgress<'_>| {
+            let elapsed_ms = elapsed_ms();
+            tell(QueryPhase::Reading(progress), elapsed_ms);
+            let is_over = cancel.load(Ordering::Relaxed) || elapsed_ms > time_ms_max;
+            if is_over { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        };
+        let told_ms = || {
+            let elapsed_ms = elapsed_ms();
+            tell(QueryPhase::Evaluating, elapsed_ms);
+            elapsed_ms
+        };
+        let watch = QueryWatch { cancel, elapsed_ms: &told_ms, time_ms_max };
+        with_facts(caller.space, &teller, |facts| self.ask_of(caller, facts, limits, watch))
     }
 
     fn ask_of(
         &self,
         caller: &Caller<'_>,
         facts: &CallerFacts<'_>,
-        cancel: &AtomicBool,
+        limits: QueryLimits,
+        watch: QueryWatch<'_>,
     ) -> Result<QueryOutcome, Refusal> {
-        let started = Moment::now();
         let source = self.source()?;
         let RuleFiles { files, order } = RuleFiles::used_by(source.text());
         let now = caller.space.now().millis();
@@ -110,13 +151,14 @@ impl AskQuery {
         let compiled = match compile(&input, facts.joined) {
             Ok(compiled) => compiled,
             Err(findings) => {
+                // Ids that were not looked for to the end are no findings.
+                if let Some(ended) = watch.ended_at(ID_GOAL) {
+                    return Err(refusal(ended));
+                }
                 let sources = std::iter::once(source).chain(order).collect();
                 return Ok(QueryOutcome::Refused(QueryTextFindings { sources, findings }));
             }
         };
-        let limits = self.limits.limits();
-        let elapsed_ms = || u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
-        let watch = QueryWatch { cancel, elapsed_ms: &elapsed_ms, time_ms_max: limits.time_ms_max };
         let pushing = ConstantPushing::On;
         let asked: Vec<usize> = compiled.requests(pushing).iter().map(|it| it.predicate).collect();
         facts.begin(&asked);
@@ -266,7 +308,8 @@ pub(crate) fn ask_shipped(
 
 /// Lists all predicates that queries may ask for.
 pub fn query_predicates(caller: &Caller<'_>) -> Vec<FactPredicate> {
-    with_facts(caller.space, |facts| facts.joined.predicates().to_vec())
+    let nothing_is_read = |_: ReadProgress<'_>| ControlFlow::Continue(());
+    with_facts(caller.space, &nothing_is_read, |facts| facts.joined.predicates().to_vec())
 }
 
 fn refusal(error: QueryError) -> Refusal {

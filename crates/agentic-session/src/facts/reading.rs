@@ -5,6 +5,8 @@ use std::cell::{OnceCell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
 
 use agentic_git::ArchiveEntry;
 use agentic_model::{AgentName, Cid, Instant, Value, guidance};
@@ -21,6 +23,8 @@ use crate::{Error, Result, SessionSpace, own, seal, summary};
 
 /// How much of journals is remembered, in bytes: 64 MiB. What is beyond is read again.
 const REMEMBERED_BYTES_MAX: usize = 64 << 20;
+/// Fewer journals than this are read when somebody asks for them.
+const AHEAD_MIN: usize = 8;
 /// What a record takes besides the values in it, in bytes, about.
 const RECORD_BYTES: usize = 256;
 
@@ -150,6 +154,46 @@ impl<'a> ReadSessions<'a> {
             }
         };
         Ok(journal.map(|journal| self.memory.borrow_mut().keep(id, journal)))
+    }
+
+    /// Reads the journals of sessions that have a folder here on all cores, those that nobody has read
+    /// yet. What cannot be read is found again by whoever asks for it.
+    pub(super) fn read_ahead(&self, sessions: &[SessionId]) {
+        let unread: Vec<SessionId> = {
+            let memory = self.memory.borrow();
+            if memory.n_bytes >= REMEMBERED_BYTES_MAX {
+                return;
+            }
+            sessions.iter().filter(|id| !memory.journals.contains_key(*id)).copied().collect()
+        };
+        let n_threads = thread::available_parallelism().map_or(1, |n| n.get());
+        if n_threads < 2 || unread.len() < AHEAD_MIN {
+            return;
+        }
+        let (space, next) = (self.space, AtomicUsize::new(0));
+        let work = || {
+            let mut read = Vec::new();
+            while let Some(id) = unread.get(next.fetch_add(1, Ordering::Relaxed)) {
+                if Folder::of(space, id).exists()
+                    && let Ok(journal) = read_journal(space, id)
+                {
+                    read.push((*id, journal));
+                }
+            }
+            read
+        };
+        let read = thread::scope(|scope| {
+            let others: Vec<_> = (1..n_threads).map(|_| scope.spawn(work)).collect();
+            let mut read = work();
+            for other in others {
+                read.extend(other.join().expect("BUG: reading does not panic"));
+            }
+            read
+        });
+        let mut memory = self.memory.borrow_mut();
+        for (id, journal) in read {
+            memory.keep(&id, journal);
+        }
     }
 
     /// Reads the own records of a session that has no folder here.

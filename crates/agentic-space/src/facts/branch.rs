@@ -87,6 +87,7 @@ impl SpaceFacts<'_> {
         let (key, id_bytes) = (head.to_string(), head.as_bytes().len());
         let cached = self.caches.branches.find(&branch.name);
         if let Some(entry) = cached.as_ref().filter(|entry| entry.key == key) {
+            self.caches.branches.count(entry.content.len() / id_bytes, 0);
             return Ok(BranchCommits { ids: Rc::clone(&entry.content), id_bytes });
         }
         let mut known = HashSet::new();
@@ -98,6 +99,7 @@ impl SpaceFacts<'_> {
             known.extend(ids.filter_map(|id| Oid::from_bytes(id).ok()));
         }
         let new = repository.ancestors(head, &known)?;
+        self.caches.branches.count(known.len() + new.len(), new.len());
         let mut all: Vec<Oid> = known.into_iter().chain(new).collect();
         all.sort_unstable();
         let ids: Vec<u8> = all.iter().flat_map(|oid| oid.as_bytes().to_vec()).collect();

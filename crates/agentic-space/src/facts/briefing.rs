@@ -74,6 +74,7 @@ impl SpaceFacts<'_> {
         }
         let space = self.space;
         let how = Derivation {
+            what: "briefings of agents",
             cache: &self.caches.briefings,
             key: &|agent| cids[&agent.name].to_string(),
             make: &|agent, _| read_briefing(space, agent, cids[&agent.name]),

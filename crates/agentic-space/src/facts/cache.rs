@@ -4,12 +4,13 @@
 //! whose key is another may still hold the beginning of what is wanted. A file that is damaged, or
 //! was written by another version, is none. Whoever writes last wins; what is lost is read again.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 use agentic_model::Oid;
+use agentic_query::ExplainedCache;
 use agentic_store::checksum;
 use agentic_store::file::{self, Persistence};
 
@@ -24,6 +25,9 @@ const SHARD_BYTES_MAX: u64 = 1 << 30;
 pub(super) struct FactCache {
     folder: PathBuf,
     shards: RefCell<BTreeMap<u32, CacheShard>>,
+    /// How many ids were asked for, and how many of them were not there.
+    n_ids: Cell<usize>,
+    n_new: Cell<usize>,
 }
 
 /// What is cached for one name.
@@ -43,7 +47,20 @@ struct CacheShard {
 impl FactCache {
     /// Takes the folder, which need not be there.
     pub fn new(folder: PathBuf) -> FactCache {
-        FactCache { folder, shards: RefCell::default() }
+        let (n_ids, n_new) = (Cell::new(0), Cell::new(0));
+        FactCache { folder, shards: RefCell::default(), n_ids, n_new }
+    }
+
+    /// Counts ids that facts were read from, and those of them that had to be read anew.
+    pub fn count(&self, n_ids: usize, n_new: usize) {
+        self.n_ids.set(self.n_ids.get() + n_ids);
+        self.n_new.set(self.n_new.get() + n_new);
+    }
+
+    /// Tells what it was good for; nothing if nobody asked it.
+    pub fn explained(&self, name: &str) -> Option<ExplainedCache> {
+        let (name, n_ids, n_new) = (name.to_owned(), self.n_ids.get(), self.n_new.get());
+        (n_ids > 0).then_some(ExplainedCache { name, n_ids, n_new })
     }
 
     /// Finds the entry of a name, whatever it was read from.

@@ -13,6 +13,7 @@ use agentic_query::FactCell;
 use super::SpaceFacts;
 use super::cache::{CacheEntry, FactCache, PackedReader, PackedWriter};
 use super::line::CommitLine;
+use super::parallel::ReadPace;
 use super::roster::{AgentPlace, FactAgent, NAMED_MAX};
 use super::rows::FactRows;
 use crate::{Result, Space};
@@ -21,6 +22,8 @@ use crate::{Result, Space};
 const COMMIT: usize = 0;
 /// The lines of how many commits are counted by one git.
 const COUNTED_AT_ONCE: usize = 500;
+/// Of how many agents the changes are read together.
+const AGENTS_AT_ONCE: usize = 1024;
 /// What stands for a number of lines where the content is no text.
 const NO_LINES: i64 = -1;
 
@@ -37,10 +40,22 @@ struct UnreadChange {
     parent: Option<Oid>,
 }
 
+/// What the commits of one agent changed.
+struct AgentChanges {
+    agent: String,
+    line: CommitLine,
+    known: KnownChanges,
+    /// The commits that are asked about, newest first, and those of them that no cache has.
+    wanted: Vec<Oid>,
+    unknown: Vec<UnreadChange>,
+}
+
 /// How what commits changed is read, kept and handed over.
 struct ChangeReading<'a> {
+    /// What is read, as people call it.
+    what: &'static str,
     cache: &'a FactCache,
-    read: fn(&Space, &[UnreadChange]) -> ReadChanges,
+    read: fn(&Space, &[UnreadChange], ReadPace<'_>) -> ReadChanges,
     rows: fn(&str, &[u8], &mut FactRows<'_, '_>) -> ControlFlow<()>,
 }
 
@@ -48,13 +63,15 @@ impl SpaceFacts<'_> {
     /// `changed`.
     pub(super) fn changed_rows(&self, rows: &mut FactRows<'_, '_>) -> Result<()> {
         let cache = &self.caches.changes;
-        self.each_change(rows, &ChangeReading { cache, read: read_changes, rows: status_rows })
+        let (what, read) = ("files of commits", read_changes);
+        self.each_change(rows, &ChangeReading { what, cache, read, rows: status_rows })
     }
 
     /// `lines`.
     pub(super) fn line_count_rows(&self, rows: &mut FactRows<'_, '_>) -> Result<()> {
         let cache = &self.caches.lines;
-        self.each_change(rows, &ChangeReading { cache, read: read_counts, rows: count_rows })
+        let (what, read) = ("lines of commits", read_counts);
+        self.each_change(rows, &ChangeReading { what, cache, read, rows: count_rows })
     }
 
     fn each_change(&self, rows: &mut FactRows<'_, '_>, how: &ChangeReading<'_>) -> Result<()> {
@@ -62,61 +79,86 @@ impl SpaceFacts<'_> {
         let agents = self.agents_of(wanted.as_ref())?;
         self.read_lines(&agents);
         let mut seen = HashSet::new();
-        for agent in agents {
-            let Some(line) = self.noted_line(&agent, rows) else { continue };
-            let here = match agent.place {
-                AgentPlace::Remote => Some(self.commits_here()?),
-                AgentPlace::Open | AgentPlace::Archived => None,
-            };
-            let is_wanted = |oid: &Oid| {
-                wanted.as_ref().is_none_or(|wanted| wanted.contains(oid))
-                    && !here.as_ref().is_some_and(|here| here.contains(oid))
-            };
-            let (known, failed) = self.changes_of(&agent.name, &line, &is_wanted, how);
-            failed.into_iter().for_each(|note| rows.note(note));
-            for commit in line.commits().filter(|commit| is_wanted(&commit.oid)) {
-                let found = known.get(&commit.oid).filter(|_| seen.insert(commit.oid));
-                if let Some(changes) = found
-                    && (how.rows)(&commit.oid.to_string(), changes, rows).is_break()
-                {
-                    return Ok(());
+        // Those of many agents are read together, so that all cores have something to do.
+        for agents in agents.chunks(AGENTS_AT_ONCE) {
+            let mut changes = Vec::new();
+            for agent in agents {
+                let Some(line) = self.noted_line(agent, rows) else { continue };
+                changes.push(self.changes_known(agent, line, wanted.as_ref(), how)?);
+            }
+            for note in self.read_unknown(&mut changes, how) {
+                rows.note(note);
+            }
+            for of_agent in &changes {
+                for commit in &of_agent.wanted {
+                    let found = of_agent.known.get(commit).filter(|_| seen.insert(*commit));
+                    if let Some(found) = found
+                        && (how.rows)(&commit.to_string(), found, rows).is_break()
+                    {
+                        return Ok(());
+                    }
                 }
             }
         }
         Ok(())
     }
 
-    /// Returns what commits of a line changed, those of them that are wanted, and says which cannot be
-    /// read.
-    fn changes_of(
+    /// Returns what the cache has of what commits of a line changed, those of them that are wanted.
+    fn changes_known(
         &self,
-        name: &str,
-        line: &CommitLine,
-        is_wanted: &dyn Fn(&Oid) -> bool,
+        agent: &FactAgent,
+        line: CommitLine,
+        wanted: Option<&HashSet<Oid>>,
         how: &ChangeReading<'_>,
-    ) -> (KnownChanges, Vec<String>) {
-        let cached = how.cache.find(name).map(|entry| entry.content).unwrap_or_default();
-        let mut known = decode(&cached);
-        let unread: Vec<UnreadChange> = line
-            .commits()
-            .filter(|commit| is_wanted(&commit.oid) && !known.contains_key(&commit.oid))
-            .map(|commit| {
+    ) -> Result<AgentChanges> {
+        let here = match agent.place {
+            AgentPlace::Remote => Some(self.commits_here()?),
+            AgentPlace::Open | AgentPlace::Archived => None,
+        };
+        let is_wanted = |oid: &Oid| {
+            wanted.is_none_or(|wanted| wanted.contains(oid))
+                && !here.as_ref().is_some_and(|here| here.contains(oid))
+        };
+        let cached = how.cache.find(&agent.name).map(|entry| entry.content).unwrap_or_default();
+        let known = decode(&cached);
+        let (mut all, mut unknown) = (Vec::new(), Vec::new());
+        for commit in line.commits().filter(|commit| is_wanted(&commit.oid)) {
+            all.push(commit.oid);
+            if !known.contains_key(&commit.oid) {
                 let parent = commit.parents().next();
-                UnreadChange { oid: commit.oid, tree: commit.tree, parent }
-            })
-            .collect();
-        let mut failed = Vec::new();
-        for (commit, read) in unread.iter().zip((how.read)(self.space, &unread)) {
-            match read {
-                Ok(changes) => drop(known.insert(commit.oid, Rc::from(changes))),
-                Err(why) => failed.push(format!("what commit {} changed: {why}", commit.oid)),
+                unknown.push(UnreadChange { oid: commit.oid, tree: commit.tree, parent });
             }
         }
-        if failed.len() < unread.len() {
-            let content = encode(line, &known);
-            how.cache.keep(name, CacheEntry { key: String::new(), content });
+        how.cache.count(all.len(), unknown.len());
+        Ok(AgentChanges { agent: agent.name.clone(), line, known, wanted: all, unknown })
+    }
+
+    /// Reads what commits changed that no cache has, and says which cannot be read.
+    fn read_unknown(&self, changes: &mut [AgentChanges], how: &ChangeReading<'_>) -> Vec<String> {
+        let unknown: Vec<UnreadChange> =
+            changes.iter().flat_map(|of_agent| of_agent.unknown.iter().copied()).collect();
+        let mut read = (how.read)(self.space, &unknown, self.pace(how.what)).into_iter();
+        let mut failed = Vec::new();
+        for of_agent in changes {
+            let mut n_read = 0;
+            for commit in &of_agent.unknown {
+                match read.next() {
+                    Some(Ok(found)) => {
+                        n_read += 1;
+                        of_agent.known.insert(commit.oid, Rc::from(found));
+                    }
+                    Some(Err(why)) => {
+                        failed.push(format!("what commit {} changed: {why}", commit.oid));
+                    }
+                    None => {}
+                }
+            }
+            if n_read > 0 {
+                let content = encode(&of_agent.line, &of_agent.known);
+                how.cache.keep(&of_agent.agent, CacheEntry { key: String::new(), content });
+            }
         }
-        (known, failed)
+        failed
     }
 
     /// Returns the agents on whose lines commits may stand: those that the commits name, if all of
@@ -145,8 +187,8 @@ impl SpaceFacts<'_> {
     }
 }
 
-fn read_changes(space: &Space, commits: &[UnreadChange]) -> ReadChanges {
-    super::parallel::map(commits, |commit| {
+fn read_changes(space: &Space, commits: &[UnreadChange], pace: ReadPace<'_>) -> ReadChanges {
+    super::parallel::map(commits, pace, |commit| {
         read_status(space, commit).map_err(|error| guidance::chain(&error))
     })
 }
@@ -168,22 +210,21 @@ fn tree_before(space: &Space, commit: &UnreadChange) -> Result<Oid> {
     })
 }
 
-fn read_counts(space: &Space, commits: &[UnreadChange]) -> ReadChanges {
+fn read_counts(space: &Space, commits: &[UnreadChange], pace: ReadPace<'_>) -> ReadChanges {
     let part = |commits: &[UnreadChange]| {
         count_lines(space, commits).map_err(|error| guidance::chain(&error))
     };
-    let mut read = Vec::new();
-    for commits in commits.chunks(COUNTED_AT_ONCE) {
-        match part(commits) {
-            Ok(counted) => read.extend(counted.into_iter().map(Ok)),
-            // One that cannot be read must not take the others along.
-            Err(_) => read.extend(commits.iter().map(|commit| {
+    super::parallel::map_parts(commits, COUNTED_AT_ONCE, pace, |commits| match part(commits) {
+        Ok(counted) => counted.into_iter().map(Ok).collect(),
+        // One that cannot be read must not take the others along.
+        Err(_) => {
+            let one = |commit| {
                 let counted = part(std::slice::from_ref(commit))?;
                 Ok(counted.into_iter().next().unwrap_or_default())
-            })),
+            };
+            commits.iter().map(one).collect()
         }
-    }
-    read
+    })
 }
 
 fn count_lines(space: &Space, commits: &[UnreadChange]) -> Result<Vec<Vec<u8>>> {

@@ -24,6 +24,8 @@ type ContentMaker<'a> = dyn Fn(&FactAgent, Option<OlderContent<'_>>) -> Result<V
 
 /// How something is made of an agent.
 pub(super) struct Derivation<'a> {
+    /// What is read, as people call it.
+    pub what: &'static str,
     pub cache: &'a FactCache,
     /// What it is made from.
     pub key: &'a dyn Fn(&FactAgent) -> String,
@@ -56,7 +58,8 @@ impl SpaceFacts<'_> {
             .map(|(agent, entry)| (&**agent, entry.as_ref().map(CacheEntry::older)))
             .collect();
         let make = how.make;
-        let made = super::parallel::map(&unmade, |(agent, older)| {
+        how.cache.count(agents.len(), unmade.len());
+        let made = super::parallel::map(&unmade, self.pace(how.what), |(agent, older)| {
             make(agent, *older).map_err(|error| guidance::chain(&error))
         });
         let mut made = made.into_iter();

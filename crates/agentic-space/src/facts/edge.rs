@@ -135,6 +135,7 @@ impl SpaceFacts<'_> {
     ) -> Vec<std::result::Result<Vec<KeptEvent>, String>> {
         let space = self.space;
         let how = Derivation {
+            what: "relations of agents",
             cache: &self.caches.edges,
             key: &notes_key,
             make: &|agent, _| read_events(space, agent),

@@ -56,9 +56,11 @@ impl SpaceFacts<'_> {
             let space = self.space;
             let asked: Vec<(&FactAgent, &[Cid])> =
                 part.iter().map(|wanted| (&*wanted.agent, wanted.cids.as_slice())).collect();
-            let read =
-                super::parallel::map(&asked, |(agent, cids)| read_traces(space, agent, cids));
-            for (cid, trace) in read.into_iter().flatten() {
+            let read = super::parallel::map(&asked, self.pace("traces"), |(agent, cids)| {
+                Ok(read_traces(space, agent, cids))
+            });
+            // Of those that are unread because reading was ended, nobody asks any more.
+            for (cid, trace) in read.into_iter().flatten().flatten() {
                 let Some(trace) = rows.noted(&format!("the trace {cid}"), trace) else { continue };
                 if entry_rows_of(&cid.to_string(), &trace.entries, rows).is_break() {
                     return Ok(());

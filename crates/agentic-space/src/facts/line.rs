@@ -12,6 +12,7 @@ use agentic_model::{Instant, Oid, guidance};
 
 use super::SpaceFacts;
 use super::cache::{CacheEntry, PackedReader, PackedWriter};
+use super::parallel::ReadPace;
 use super::roster::{AgentPlace, FactAgent};
 use crate::agent::{is_genesis_of, kind_on};
 use crate::{Result, Space};
@@ -177,15 +178,23 @@ impl SpaceFacts<'_> {
             let found = self.caches.commits.find(&agent.name);
             let is_same = found.as_ref().is_some_and(|found| found.key == agent.head.to_string());
             match found.and_then(|found| CommitLine::of(found.content)) {
-                Some(line) if is_same => self.know(&agent.name, Ok(line)),
+                Some(line) if is_same => {
+                    self.caches.commits.count(line.len(), 0);
+                    self.know(&agent.name, Ok(line));
+                }
                 older => unread.push(UnreadLine { agent: Rc::clone(agent), older }),
             }
         }
-        for (line, read) in unread.iter().zip(read_all(self.space, &unread)) {
+        let pace = self.pace("commits of agents");
+        for (line, read) in unread.iter().zip(read_all(self.space, &unread, pace)) {
             let read = read.and_then(|bytes| {
                 CommitLine::of(Rc::from(bytes)).ok_or_else(|| "it has no commits".to_owned())
             });
             if let Ok(read) = &read {
+                let older = line.older.as_ref();
+                let kept = older.filter(|it| it.newest().is_some_and(|one| read.has(one.oid)));
+                let n_new = read.len() - kept.map_or(0, CommitLine::len).min(read.len());
+                self.caches.commits.count(read.len(), n_new);
                 let (key, content) = (line.agent.head.to_string(), Rc::clone(&read.bytes));
                 self.caches.commits.keep(&line.agent.name, CacheEntry { key, content });
             }
@@ -219,12 +228,12 @@ impl SpaceFacts<'_> {
 type ReadLine = std::result::Result<Vec<u8>, String>;
 
 /// Reads lines from git, on as many threads as there are cores.
-fn read_all(space: &Space, unread: &[UnreadLine]) -> Vec<ReadLine> {
+fn read_all(space: &Space, unread: &[UnreadLine], pace: ReadPace<'_>) -> Vec<ReadLine> {
     let wanted: Vec<(&FactAgent, Option<&[u8]>)> = unread
         .iter()
         .map(|line| (&*line.agent, line.older.as_ref().map(|older| &*older.bytes)))
         .collect();
-    super::parallel::map(&wanted, |(agent, older)| {
+    super::parallel::map(&wanted, pace, |(agent, older)| {
         let older = older.and_then(|bytes| CommitLine::of(Rc::from(bytes)));
         read_line(space, agent, older.as_ref()).map_err(|error| guidance::chain(&error))
     })

@@ -41,6 +41,7 @@ impl SpaceFacts<'_> {
     pub(super) fn object_lists(&self, agents: &[Rc<FactAgent>]) -> Vec<DerivedContent> {
         let space = self.space;
         let how = Derivation {
+            what: "objects of agents",
             cache: &self.caches.objects,
             key: &notes_key,
             make: &|agent, _| read_list(space, agent),

@@ -65,6 +65,7 @@ impl SpaceFacts<'_> {
         let agents = self.agents_of(rows.commits(0).as_ref())?;
         let space = self.space;
         let how = Derivation {
+            what: "bindings of agents",
             cache: &self.caches.bindings,
             key: &notes_key,
             make: &|agent, older| read_history(space, agent, older),
@@ -109,6 +110,7 @@ impl SpaceFacts<'_> {
     pub(super) fn trace_lists(&self, agents: &[Rc<FactAgent>]) -> Vec<DerivedContent> {
         let space = self.space;
         let how = Derivation {
+            what: "traces of agents",
             cache: &self.caches.traces,
             key: &notes_key,
             make: &|agent, older| read_bound(space, agent, older),

@@ -57,7 +57,8 @@ impl FactSource for DisturbedFacts<'_> {
     }
 }
 
-fn ask_of(space: &Space, facts: &dyn FactSource, program: &str) -> QueryReport {
+/// Asks one program of some facts.
+pub fn ask_of(space: &Space, facts: &dyn FactSource, program: &str) -> QueryReport {
     let source = SourceText::new("q", program);
     let (files, params) = (BTreeMap::new(), BTreeMap::new());
     let now = space.now().millis();

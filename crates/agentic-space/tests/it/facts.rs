@@ -2,6 +2,7 @@
 
 mod change;
 mod meanwhile;
+mod pace;
 mod relation;
 mod restriction;
 mod standing;

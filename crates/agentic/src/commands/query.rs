@@ -1,6 +1,7 @@
 //! `agentic query`
 
 mod csv;
+mod progress;
 mod schema;
 mod shown;
 mod table;
@@ -13,9 +14,12 @@ use std::process::ExitCode;
 use std::sync::atomic::AtomicBool;
 
 use agentic_api::program::ProgramFindings;
-use agentic_api::verb::{AnsweredQuery, AskQuery, QueryAllowance, QueryOutcome, QueryTextFindings};
+use agentic_api::verb::{
+    AnsweredQuery, AskQuery, QueryAllowance, QueryOutcome, QueryPhase, QueryTextFindings,
+};
 use agentic_query::{AnswerSet, QueryReport};
 
+use self::progress::QueryProgress;
 use self::shown::CellStyle;
 use super::VerbOutcome;
 use crate::context::Context;
@@ -96,7 +100,11 @@ pub fn run(context: &Context, args: QueryArgs) -> VerbOutcome {
     if args.watch {
         return watch::run(context, &space, &query, args.relative);
     }
-    match query.ask(&context.caller(&space), &AtomicBool::new(false))? {
+    let progress = QueryProgress::default();
+    let show = |phase: QueryPhase<'_>, elapsed_ms| progress.tell(phase, elapsed_ms);
+    let asked = query.ask_telling(&context.caller(&space), &AtomicBool::new(false), &show);
+    drop(progress);
+    match asked? {
         QueryOutcome::Answered(answered) => {
             let style = CellStyle::new(args.relative, space.now());
             tell(&answered);
