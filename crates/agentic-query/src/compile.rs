@@ -16,7 +16,7 @@ use crate::parser::parse;
 use crate::reason::{QueryReasons, WhyRow};
 use crate::rule::{PredicateOrigin, RuleSet};
 use crate::safety::check_safety;
-use crate::specialise::{ConstantPushing, specialise};
+use crate::specialise::{ConstantPushing, RecursiveRows, specialise};
 use crate::strata::check_strata;
 use crate::types::{check_types, infer};
 
@@ -107,7 +107,9 @@ impl CompiledQuery {
 
     /// Lists what the source will be asked for.
     pub fn requests(&self, pushing: ConstantPushing) -> Vec<FactRequest> {
-        crate::evaluate::requests(&specialise(&self.set, pushing, &|_, _| 1.0))
+        crate::evaluate::requests(&specialise(&self.set, pushing, RecursiveRows::Asked, &|_, _| {
+            1.0
+        }))
     }
 
     /// Answers all queries of the text, with reasons for the rows of those that ask why.
@@ -127,13 +129,15 @@ impl CompiledQuery {
         wanted: &[WhyRow],
     ) -> Result<QueryReport, QueryError> {
         let budget = QueryBudget::new(run.limits, &run.watch);
+        let is_asked = !wanted.is_empty() || self.set.queries.iter().any(|query| query.is_why);
+        let rows = if is_asked { RecursiveRows::OnTheWay } else { RecursiveRows::Asked };
         let set = {
             let facts = FactTables::new(&RuleSet::default(), run.facts, &base.tables.kept, &budget);
-            specialise(&self.set, run.pushing, &|fact, columns| facts.estimate(fact, columns))
+            let estimate = |fact: usize, columns: &[usize]| facts.estimate(fact, columns);
+            specialise(&self.set, run.pushing, rows, &estimate)
         };
-        let is_asked = !wanted.is_empty() || set.queries.iter().any(|query| query.is_why);
         let written = if is_asked {
-            with_open_cells(specialise(&self.set, ConstantPushing::Off, &|_, _| 1.0))
+            with_open_cells(specialise(&self.set, ConstantPushing::Off, rows, &|_, _| 1.0))
         } else {
             RuleSet::default()
         };

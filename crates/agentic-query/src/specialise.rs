@@ -5,6 +5,7 @@
 //! bind a variable, `under(A, B)` becomes a copy that only derives rows for the values that `A` can
 //! have: those stand in a predicate of their own, its guard, which begins each rule of the copy.
 
+mod linear;
 mod passing;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -31,6 +32,15 @@ pub enum ConstantPushing {
     On,
     /// Rules stay as they are written.
     Off,
+}
+
+/// Which rows of recursive rules are needed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum RecursiveRows {
+    /// Those that are asked for.
+    Asked,
+    /// Those on the way to them, too, for the reasons of an answer.
+    OnTheWay,
 }
 
 /// What a goal knows of a column when it asks.
@@ -76,6 +86,9 @@ struct Specialiser<'a> {
     estimate: &'a dyn Fn(usize, &[usize]) -> f64,
     /// The predicates that depend on themselves.
     recursive: &'a [bool],
+    /// What predicates have in common that depend on each other.
+    components: &'a [usize],
+    rows: RecursiveRows,
     out: RuleSet,
     numbers: BTreeMap<(usize, Vec<CallColumn>), (usize, Option<usize>)>,
     open: Vec<PredicateCopy>,
@@ -86,6 +99,7 @@ struct Specialiser<'a> {
 pub(crate) fn specialise(
     set: &RuleSet,
     pushing: ConstantPushing,
+    rows: RecursiveRows,
     estimate: &dyn Fn(usize, &[usize]) -> f64,
 ) -> RuleSet {
     let mut by_head = vec![Vec::new(); set.predicates.len()];
@@ -93,12 +107,15 @@ pub(crate) fn specialise(
         by_head[rule.head.predicate].push(number);
     }
     let recursive = crate::strata::recursive(set);
+    let components = crate::strata::component_numbers(set);
     let begin = |pushed, whole| Specialiser {
         set,
         pushed,
         whole,
         estimate,
         recursive: &recursive,
+        components: &components,
+        rows,
         out: RuleSet::default(),
         numbers: BTreeMap::new(),
         open: Vec::new(),
@@ -138,6 +155,11 @@ impl Specialiser<'_> {
         while let Some(copy) = self.open.pop() {
             if self.out.predicates.len() > most && self.pushed != PushedParts::Nothing {
                 return Err(CopyObstacle::TooMany);
+            }
+            let may_be_linear = self.pushed == PushedParts::ConstantsAndBindings
+                && self.rows == RecursiveRows::Asked;
+            if may_be_linear && self.copy_linear(&copy, &by_head[copy.predicate]) {
+                continue;
             }
             for rule in &by_head[copy.predicate] {
                 self.copy_rule(&set.rules[*rule], &copy);

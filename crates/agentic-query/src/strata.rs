@@ -32,13 +32,23 @@ pub(crate) fn recursive(set: &RuleSet) -> Vec<bool> {
     found
 }
 
+/// Returns for each predicate a number that those have in common which depend on each other.
+pub(crate) fn component_numbers(set: &RuleSet) -> Vec<usize> {
+    numbers_of(&dependencies(set))
+}
+
+fn numbers_of(graph: &[Vec<PredicateDependency>]) -> Vec<usize> {
+    let mut component_of = vec![0; graph.len()];
+    for (number, members) in strongly_connected(graph).iter().enumerate() {
+        members.iter().for_each(|member| component_of[*member] = number);
+    }
+    component_of
+}
+
 /// Says whether no negation and no aggregate asks for what depends on it.
 pub(crate) fn is_stratified(set: &RuleSet) -> bool {
     let graph = dependencies(set);
-    let mut component_of = vec![0; graph.len()];
-    for (number, members) in strongly_connected(&graph).iter().enumerate() {
-        members.iter().for_each(|member| component_of[*member] = number);
-    }
+    let component_of = numbers_of(&graph);
     graph.iter().enumerate().all(|(predicate, found)| {
         found.iter().all(|other| {
             other.asked == AtomUse::Positive || component_of[other.on] != component_of[predicate]
@@ -49,10 +59,7 @@ pub(crate) fn is_stratified(set: &RuleSet) -> bool {
 /// Complains about recursion through negation or aggregates, and about rules that nothing asks for.
 pub(crate) fn check_strata(set: &RuleSet, findings: &mut QueryFindings) {
     let graph = dependencies(set);
-    let mut component_of = vec![0; graph.len()];
-    for (number, members) in strongly_connected(&graph).iter().enumerate() {
-        members.iter().for_each(|member| component_of[*member] = number);
-    }
+    let component_of = numbers_of(&graph);
     for (predicate, found) in graph.iter().enumerate() {
         for dependency in found {
             let is_cycle = component_of[predicate] == component_of[dependency.on];

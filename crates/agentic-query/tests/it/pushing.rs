@@ -49,6 +49,53 @@ fn bindings_reach_recursive_rules() {
     );
 }
 
+/// Numbers in a chain: `n` is below `n - 1`.
+fn chain(n: i64) -> MemoryFacts {
+    let mut facts = MemoryFacts::default();
+    let columns = [("child", QueryType::Int), ("parent", QueryType::Int)];
+    facts.add("below", &columns, (1..n).map(|child| vec![int(child), int(child - 1)]).collect());
+    facts.add("seen", &columns, (1..n).map(|child| vec![int(child), int(child % 7)]).collect());
+    facts
+}
+
+/// Checks that a query makes at most some rows, and answers the same without pushing.
+fn check_linear(program: &str, n_rows_max: u64) {
+    let facts = chain(120);
+    let with = report(&facts, program, ConstantPushing::On);
+    let without = report(&facts, program, ConstantPushing::Off);
+    assert_eq!(with.answers, without.answers, "{program}");
+    assert!(with.answers[0].n_rows > 0, "{program}");
+    assert!(with.explanation.n_rows <= n_rows_max, "{program}: {:#?}", with.explanation.lines());
+}
+
+#[test]
+fn recursion_that_is_asked_from_its_far_end_makes_as_many_rows_as_the_way_is_long() {
+    check_linear(&format!("{UNDER} ? under(119, B)."), 800);
+    check_linear(&format!("{UNDER} ? under(A, 0)."), 800);
+    check_linear(&format!("{UNDER} ? under(119, 0)."), 800);
+    check_linear("u(A, B) :- below(A, B). u(A, C) :- u(A, B), below(B, C). ? u(A, 0).", 800);
+    check_linear("u(A, A) :- seen(A, _). u(A, C) :- below(A, B), u(B, C). ? u(119, C).", 800);
+    // Two ways, a negation, a comparison, and a column that stays as it is.
+    check_linear(
+        "u(K, A, C) :- below(A, C), seen(_, K). u(K, A, C) :- below(A, B), u(K, B, C).
+         u(K, A, C) :- below(B, A), B > 9, !seen(B, K), u(K, B, C). ? u(3, 60, C).",
+        4_000,
+    );
+    // Columns that are not handed through stay what they are.
+    check_linear(
+        "u(A, C, D) :- below(A, C), D = 1. u(A, C, D) :- below(A, B), B > 110, u(B, C, E), D = E + 1. ? u(119, C, D).",
+        4_000,
+    );
+    check_linear(
+        "u(A, B) :- below(A, B). u(A, C) :- below(A, B), B > 100, u(B, C), C != 7. ? u(119, C).",
+        4_000,
+    );
+    check_linear(
+        "u(A, N) :- below(A, B), N = count { seen(X, B) }. u(A, N) :- below(A, B), B > 100, u(B, N). ? u(119, N).",
+        4_000,
+    );
+}
+
 #[test]
 fn bindings_reach_rules_that_read_facts() {
     let program = "work(A, I) :- commit(id: I, agent: A, kind: work).
