@@ -5,7 +5,8 @@
 //! - `cargo xtask scoreboard`: runs the conformance suite and writes the scoreboard;
 //! - `cargo xtask schemas`: writes the JSON Schemas of everything that is printed;
 //! - `cargo xtask bench`: writes `docs/benchmarks.md` from `bench/results.json`;
-//! - `cargo xtask docs`: writes the tables of verbs in `docs/commands.md`.
+//! - `cargo xtask docs`: writes the tables of verbs in `docs/commands.md`, and the predicates, rules
+//!   and answers in `docs/query.md`.
 
 mod bench;
 mod steps;

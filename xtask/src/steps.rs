@@ -79,14 +79,18 @@ pub fn schemas() -> Result<CheckOutcome> {
     Ok(CheckOutcome::Good)
 }
 
-/// Writes the tables of verbs, which a test of the command line makes and compares.
+/// Writes the tables of verbs and the answers of queries, which tests of the command line make and
+/// compare.
 pub fn docs() -> Result<CheckOutcome> {
-    let status =
-        cargo(&["test", "--quiet", "--package", "agentic", "--bin", "agentic", "verb_tables"])
-            .env("AGENTIC_WRITE_TABLES", "1")
-            .status()
-            .context("cannot run cargo")?;
-    Ok(if status.success() { CheckOutcome::Good } else { CheckOutcome::Bad })
+    let tests = [["--bin", "agentic", "verb_tables"], ["--test", "it", "query_page"]];
+    for test in tests {
+        let arguments = [&["test", "--quiet", "--package", "agentic"], &test[..]].concat();
+        let written = cargo(&arguments).env("AGENTIC_WRITE_TABLES", "1").status();
+        if !written.context("cannot run cargo")?.success() {
+            return Ok(CheckOutcome::Bad);
+        }
+    }
+    Ok(CheckOutcome::Good)
 }
 
 fn broken(details: String) -> StepFinding {

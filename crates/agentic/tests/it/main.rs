@@ -11,6 +11,7 @@ mod model;
 mod mount;
 mod power;
 mod provider;
+mod query_page;
 mod rebuild;
 mod session;
 mod stage;

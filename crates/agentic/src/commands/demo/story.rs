@@ -113,7 +113,7 @@ pub const WORK: &[StoryStep] = &[
 pub const SESSION: &[StoryStep] = &[
     StoryStep::new("repo", "agentic spawn release -m 'Release the fix'")
         .saying("A session is a durable run of a flow. What only a human may decide, it holds."),
-    StoryStep::new("repo", "agentic session start release --flow ../release.rhai --allow exec")
+    StoryStep::new("repo", "agentic session start release --flow ../release.rhai --allow exec --key 1.4.1")
         .ending(Ends::Held),
     StoryStep::new("repo", "agentic pending"),
     StoryStep::new("repo", "agentic decide release approve -m 'Tests are green'")
