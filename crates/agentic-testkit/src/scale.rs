@@ -32,6 +32,8 @@ pub struct Scale {
     pub n_open: usize,
     /// How many trace entries each agent has bound.
     pub n_entries_each: usize,
+    /// How many commits each agent has beside its genesis; the first one binds the trace.
+    pub n_commits_each: usize,
 }
 
 /// How long making it took, in seconds.
@@ -59,7 +61,7 @@ pub fn make(folder: &Path, scale: Scale) -> Result<ScaleTime, Error> {
     while from < scale.n_agents {
         let to = (from + PART).min(scale.n_agents);
         let started = Moment::now();
-        import(folder, from..to, scale.n_entries_each)?;
+        import(folder, from..to, scale)?;
         git(folder, &["pack-refs", "--all"])?;
         made.agents += started.elapsed().as_secs_f64();
         // Part by part, since each write of the archive writes all packed refs again.
@@ -80,18 +82,14 @@ pub fn make(folder: &Path, scale: Scale) -> Result<ScaleTime, Error> {
     Ok(made)
 }
 
-fn import(
-    folder: &Path,
-    numbers: std::ops::Range<usize>,
-    n_entries_each: usize,
-) -> Result<(), Error> {
+fn import(folder: &Path, numbers: std::ops::Range<usize>, scale: Scale) -> Result<(), Error> {
     let mut command = Command::new("git");
     command.args(["fast-import", "--quiet", "--force"]).current_dir(folder).stdin(Stdio::piped());
     let mut child = command.spawn().map_err(Error::file("start git"))?;
     let pipe = child.stdin.take().expect("the pipe was asked for");
     let mut stream = BufWriter::with_capacity(1 << 20, pipe);
     for (mark, number) in numbers.enumerate() {
-        let said = write_agent(&name(number), mark + 1, n_entries_each);
+        let said = write_agent(&name(number), mark + 1, scale);
         stream.write_all(&said).map_err(Error::file("write to git"))?;
     }
     stream.flush().map_err(Error::file("write to git"))?;
@@ -105,7 +103,7 @@ fn import(
 }
 
 /// Writes one agent for `git fast-import`.
-fn write_agent(agent: &AgentName, mark: usize, n_entries: usize) -> Vec<u8> {
+fn write_agent(agent: &AgentName, mark: usize, scale: Scale) -> Vec<u8> {
     let (who, branch) = (Person::of_agent(agent), agent.branch_ref());
     let briefing = Briefing::of_text(&format!("Work as {agent}")).to_object().expect("short");
     let claims = |kind: &str| Claims {
@@ -116,7 +114,7 @@ fn write_agent(agent: &AgentName, mark: usize, n_entries: usize) -> Vec<u8> {
     let genesis = Claims { briefing: Some(briefing.cid()), ..claims("spawn") };
     let genesis = genesis.write(&format!("Spawn {agent}")).expect("a message");
     let work = claims("finding").write("Look into it").expect("a message");
-    let (trace, note) = trace_of(agent, n_entries);
+    let (trace, note) = trace_of(agent, scale.n_entries_each);
     let mut out = Vec::new();
     let commit = |out: &mut Vec<u8>, name: &str, mark: &str, message: &str| {
         let head = format!(
@@ -131,6 +129,11 @@ fn write_agent(agent: &AgentName, mark: usize, n_entries: usize) -> Vec<u8> {
     commit(&mut out, &branch, &format!("mark :{mark}\n"), &work);
     out.extend_from_slice(b"M 100644 inline found.txt\n");
     data(&mut out, format!("found by {agent}\n").as_bytes());
+    for number in 1..scale.n_commits_each {
+        commit(&mut out, &branch, "", &work);
+        out.extend_from_slice(b"M 100644 inline found.txt\n");
+        data(&mut out, format!("found by {agent} {number}\n").as_bytes());
+    }
     commit(&mut out, &agent.notes_ref(), "", "agentic commit\n");
     for object in [&briefing, &trace] {
         let line = format!("M 100644 inline objects/{}/{}\n", object.kind(), object.cid());
