@@ -10,7 +10,6 @@
 mod caller;
 mod command;
 mod facts;
-mod hold;
 mod memory;
 mod notice;
 mod person;

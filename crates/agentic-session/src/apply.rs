@@ -13,9 +13,9 @@ use super::folder::damaged;
 use super::recent::read_journal;
 use super::trace::shown;
 use crate::Result;
-use crate::decide::{self, Decision};
-use crate::policy::Escalation;
-use crate::trust::{self, Look};
+use crate::decide::{Decision, record_system};
+use crate::policy::{Escalation, Policy};
+use crate::trust::{self, DecidingCommits, Look};
 
 impl<'a> Driver<'a> {
     /// Takes the agent's lock with no decision left that is durable and not applied. Where a signature
@@ -35,9 +35,8 @@ impl<'a> Driver<'a> {
         let (writer, _) = self.space.writer(agent)?;
         let mut is_decided = false;
         for hold in self.decidable() {
-            let policy = decide::Policy::of(hold.reason, &hold.request);
-            let start = self.session.started();
-            let found = trust::find(self.space, start, &hold.id, Look::Locked)?;
+            let policy = Policy::of(hold.reason, &hold.request);
+            let found = self.deciding(&hold, Look::Locked)?;
             is_decided |= policy.settle(&found.counted).is_some() || !found.unseen.is_empty();
         }
         Ok((!is_decided).then_some(writer))
@@ -56,20 +55,27 @@ impl<'a> Driver<'a> {
         Ok(())
     }
 
+    /// Finds the commits that say they decide a hold, as the records and the branch stand now.
+    pub(super) fn deciding(&self, hold: &Hold, look: Look) -> Result<DecidingCommits> {
+        let journal = read_journal(self.space, &self.folder.id)?;
+        trust::find(self.space, &journal, &hold.id, look)
+    }
+
     fn apply_to(&mut self, hold: &Hold) -> Result<()> {
-        let start = self.session.started().clone();
-        let policy = decide::Policy::of(hold.reason, &hold.request);
-        let mut found = decide::find(self.space, &start, &hold.id)?;
+        let journal = read_journal(self.space, &self.folder.id)?;
+        let policy = Policy::of(hold.reason, &hold.request);
+        let mut found = trust::find(self.space, &journal, &hold.id, Look::Free)?.counted;
         // What was noted about the hold matters only where something can have been.
         let has_votes = !found.is_empty() && policy.settle(&found).is_none();
         let open = match policy.escalations.is_empty() && !has_votes {
             true => None,
             false => {
-                let journal = read_journal(self.space, &self.folder.id)?;
                 let open = super::summary::holds(self.space, &journal)?;
                 open.into_iter().find(|open| open.id == hold.id)
             }
         };
+        // While somebody has it, what is appended would go to a copy.
+        drop(journal);
         let n_escalations = open.as_ref().map_or(0, |open| open.n_escalations);
         let policy = policy.at(n_escalations, self.space.now());
         for step in policy.escalations.iter().take(policy.level).skip(n_escalations) {
@@ -78,8 +84,8 @@ impl<'a> Driver<'a> {
         if policy.settle(&found).is_none() && policy.is_overdue(self.space.now()) {
             let published = self.session.published(&hold.request.path);
             let decision = Decision::expired(hold, &policy, self.space.now()).on(published);
-            decide::record_system(self.space, &start, &decision, &policy)?;
-            found = decide::find(self.space, &start, &hold.id)?;
+            record_system(self.space, self.session.started(), &decision, &policy)?;
+            found = self.deciding(hold, Look::Free)?.counted;
         }
         let Some((commit, decision)) = policy.settle(&found) else {
             let noted = open.iter().flat_map(|open| &open.votes);
@@ -130,7 +136,7 @@ impl<'a> Driver<'a> {
         hold: &Hold,
         commit: String,
         decision: &Decision,
-        policy: &decide::Policy,
+        policy: &Policy,
     ) -> Result<()> {
         let (path, now) = (&hold.request.path, self.space.now());
         let consequence = consequence(&hold.request.kind, hold.reason, decision, policy);

@@ -5,8 +5,8 @@
 //! record is in the agent's journal, or whose vote the session has already noted.
 
 use agentic_model::commit::{Claims, CommitData, OpenFields};
-use agentic_model::{ConsoleTrace, Instant, Kind, Oid, Person, Value};
-use agentic_replay::{RequestId, StartRecord};
+use agentic_model::{AgentName, ConsoleTrace, Instant, Kind, Oid, Person, Value};
+use agentic_replay::{OpenHold, SessionId, StartRecord};
 use agentic_space::WriteNotices;
 use agentic_space::commit::RACES_MAX;
 use agentic_space::error::BranchError;
@@ -18,16 +18,18 @@ use agentic_store::journal::{BranchMove, DECIDE, KeptObject, NotesEdit, Transact
 
 pub use crate::action::{Action, ApprovalScope};
 pub use crate::admission::check;
-pub use crate::decision::{COMMAND_LINE, Decision, GivenAnswer};
+pub use crate::decision::{COMMAND_LINE, Decision};
 pub use crate::draft::{DecisionDraft, ShownQuestion, VALUE_BYTES_MAX};
 use crate::error::{DecisionError, RequestError};
-use crate::hold::{NamedRequest, PendingHold, cancelled_by, winner};
+use crate::hold::PendingHold;
+use crate::hold::earlier::EarlierAnswer;
+use crate::hold::name::{NamedRequest, find_request};
 pub use crate::policy::Policy;
 use crate::recent::read_journal;
 use crate::summary;
 use crate::trace::decision_entry;
 use crate::trust::{self, DecidingCommits, Look};
-use crate::{Error, Result, SessionSpace};
+use crate::{Error, Result, SessionSpace, go_on};
 
 /// What became of a decision.
 #[derive(Debug)]
@@ -37,42 +39,35 @@ pub struct DecisionOutcome {
     /// The decision that counts: this one, or the same one made before.
     pub decision: Decision,
     /// The session.
-    pub session: agentic_replay::SessionId,
+    pub session: SessionId,
     /// Whether everything is visible.
     pub written: WriteNotices,
 }
 
-/// Finds the decisions of a request that count, oldest first.
+/// Answers a hold. Where it was decided before, the same answer of the same principal succeeds once
+/// more, and any other is told who was first. One that is overdue expires now.
 ///
 /// # Errors
-/// Fails when history or the journal cannot be read.
-pub fn find(
+/// Fails as [`decide`] does.
+pub fn answer(
     space: &SessionSpace,
-    start: &StartRecord,
-    id: &RequestId,
-) -> Result<Vec<(Oid, Decision)>> {
-    Ok(trust::find(space, start, id, Look::Free)?.counted)
-}
-
-/// Reads the decision that a commit on the agent's branch says it is, to be accepted by somebody
-/// here.
-///
-/// # Errors
-/// Fails when it is none for this request, and when that is decided already.
-pub fn proposed(space: &SessionSpace, named: &NamedRequest, commit: Oid) -> Result<Decision> {
-    let hold = match named {
-        NamedRequest::Open(pending) => &pending.hold,
-        NamedRequest::Decided(earlier) => return Err(earlier.clone().refusal(space)),
+    named: NamedRequest,
+    draft: &DecisionDraft,
+) -> Result<DecisionOutcome> {
+    let pending = match named {
+        NamedRequest::Open(pending) => pending,
+        NamedRequest::Decided(earlier) => return earlier.again(space, draft),
     };
-    let start = read_journal(space, &hold.session)?.start().clone();
-    let found = trust::find(space, &start, &hold.id, Look::Free)?.unverified;
-    let proposed = found.into_iter().find(|(oid, _)| *oid == commit);
-    proposed.map(|(_, decision)| decision).ok_or_else(|| {
-        Error::Decision(DecisionError::NotADecision {
-            commit,
-            request: hold.session.short_request(&hold.id),
-        })
-    })
+    let outcome = decide(space, &pending, draft);
+    if !matches!(outcome, Err(Error::Decision(DecisionError::HoldExpired { .. }))) {
+        return outcome;
+    }
+    // The session records the expiry and goes on; then it can be said who won.
+    go_on(space, &pending.hold.session)?;
+    match find_request(space, &pending.hold.session, &pending.hold.id) {
+        Ok(NamedRequest::Decided(earlier)) => earlier.again(space, draft),
+        Ok(NamedRequest::Open(_)) | Err(_) => outcome,
+    }
 }
 
 /// Decides a hold. When this returns the decision is durable; the session goes on with
@@ -87,58 +82,28 @@ pub fn decide(
     draft: &DecisionDraft,
 ) -> Result<DecisionOutcome> {
     let hold = &pending.hold;
-    let policy = Policy::of_payload(hold.reason, &hold.payload);
-    let policy = policy.at(hold.n_escalations, space.now());
+    let policy = Policy::of_hold(hold, space.now());
     check(space, hold, &policy, draft)?;
-    let journal = read_journal(space, &hold.session)?;
-    let start = journal.start().clone();
     let mut decision = Decision::of_human(draft, hold, &policy).on(hold.published.as_deref());
-    if signing_of(space, &decision)? == SigningChoice::Signed {
+    let signing = signing_of(space, &decision)?;
+    if signing == SigningChoice::Signed {
         let signer = space.repository().signer()?.name();
         decision.record.insert("authn".to_owned(), Value::text(signer));
     }
-    let written = record(space, &start, &decision, Decider::Human(&policy))?;
-    match written {
+    let (agent, session, decider) = (&hold.agent, hold.session, Decider::Human(hold));
+    let new =
+        NewDecision { agent, session, decision: &decision, policy: &policy, decider, signing };
+    match new.record(space)? {
         WrittenDecision::New { commit, written } => {
-            Ok(DecisionOutcome { commit, decision, session: hold.session, written })
+            Ok(DecisionOutcome { commit, decision, session, written })
         }
-        WrittenDecision::Before { commit, decision: earlier } => {
-            let (action, value) = (draft.action, draft.value.as_ref());
-            let answer =
-                GivenAnswer { action, value, scope: draft.scope, principal: &draft.principal };
-            if earlier.is_repeated_by(answer, policy.subject.as_ref()) {
-                let written = WriteNotices::default();
-                return Ok(DecisionOutcome {
-                    commit,
-                    decision: earlier,
-                    session: hold.session,
-                    written,
-                });
-            }
-            Err(Error::Decision(DecisionError::AlreadyDecided {
-                request: hold.session.short_request(&hold.id),
-                principal: earlier.principal,
-                action: earlier.action.name(),
-                commit: Some(commit),
-            }))
+        WrittenDecision::Before(earlier) => earlier.again(space, draft),
+        WrittenDecision::Other => {
+            let request = session.short_request(&hold.id);
+            Err(Error::Request(RequestError::Stale { request }))
         }
-        WrittenDecision::Closed => {
-            let journal = read_journal(space, &hold.session)?;
-            let (principal, action) =
-                winner(None, cancelled_by(&journal, &hold.ask.path).as_deref());
-            let request = hold.session.short_request(&hold.id);
-            Err(Error::Decision(DecisionError::AlreadyDecided {
-                request,
-                principal,
-                action,
-                commit: None,
-            }))
-        }
-        WrittenDecision::Other => Err(Error::Request(RequestError::Stale {
-            request: hold.session.short_request(&hold.id),
-        })),
         WrittenDecision::Overdue => Err(Error::Decision(DecisionError::HoldExpired {
-            request: hold.session.short_request(&hold.id),
+            request: session.short_request(&hold.id),
             deadline: policy.deadline.unwrap_or(space.now()),
             value: policy.on_expiry.clone(),
             commit: None,
@@ -154,173 +119,183 @@ pub(crate) fn record_system(
     decision: &Decision,
     policy: &Policy,
 ) -> Result<Option<Oid>> {
-    if space.head(&start.agent).is_err() {
+    let (agent, session, decider) = (&start.agent, start.session, Decider::Engine);
+    if space.head(agent).is_err() {
         return Ok(None);
     }
-    match record(space, start, decision, Decider::Engine(policy))? {
+    let signing = signing_of(space, decision)?;
+    let new = NewDecision { agent, session, decision, policy, decider, signing };
+    match new.record(space)? {
         WrittenDecision::New { commit, .. } => Ok(Some(commit)),
         // One of ours that a crash left; what somebody else decided is not what closed the hold.
-        WrittenDecision::Before { commit, decision: earlier } => {
-            Ok((earlier.principal == decision.principal).then_some(commit))
+        WrittenDecision::Before(earlier) => {
+            let is_own = |made: Decision| made.principal == decision.principal;
+            Ok(earlier.commit.filter(|_| earlier.decision.is_some_and(is_own)))
         }
-        WrittenDecision::Closed | WrittenDecision::Other | WrittenDecision::Overdue => Ok(None),
+        WrittenDecision::Other | WrittenDecision::Overdue => Ok(None),
     }
 }
 
-/// Who decides, and what the hold asks of it.
-#[derive(Clone, Copy)]
-enum Decider<'a> {
-    Human(&'a Policy),
-    Engine(&'a Policy),
+/// A decision that is to be recorded.
+struct NewDecision<'a> {
+    agent: &'a AgentName,
+    session: SessionId,
+    decision: &'a Decision,
+    /// What the hold asks of it.
+    policy: &'a Policy,
+    decider: Decider<'a>,
+    signing: SigningChoice,
 }
 
+/// Who decides: a human the hold that they know, or the engine.
+#[derive(Clone, Copy)]
+enum Decider<'a> {
+    Human(&'a OpenHold),
+    Engine,
+}
+
+/// What became of a decision that was to be recorded.
 enum WrittenDecision {
     New {
         commit: Oid,
         written: WriteNotices,
     },
-    Before {
-        commit: Oid,
-        decision: Decision,
-    },
-    Closed,
+    Before(Box<EarlierAnswer>),
     /// Something else is asked now under the same id: an effect is in doubt once more.
     Other,
     Overdue,
 }
 
-/// Writes the decision under the agent's lock, after looking once more whether it may be made. What
-/// needs a program of the user's, to sign it or to verify others, is done before; if the branch moves
-/// meanwhile, all is done again.
-fn record(
-    space: &SessionSpace,
-    start: &StartRecord,
-    decision: &Decision,
-    decider: Decider<'_>,
-) -> Result<WrittenDecision> {
-    let (agent, request) = (&start.agent, &decision.request);
-    let signing = signing_of(space, decision)?;
-    for _ in 0..RACES_MAX {
-        let early = match signing {
-            SigningChoice::Plain => None,
-            SigningChoice::Signed => {
-                let found = trust::find(space, start, request, Look::Free)?;
-                if let Some(answer) = answered_before(space, start, decision, decider, &found)? {
-                    return Ok(answer);
+/// Whether a decision may be recorded, as the session and the branch stand now.
+enum DecisionCheck {
+    Allowed,
+    /// Only once signatures have been looked at, which is not done under a lock.
+    Unseen,
+    Refused(WrittenDecision),
+}
+
+impl NewDecision<'_> {
+    /// Writes it under the agent's lock, after looking once more whether it may be made. What needs a
+    /// program of the user's, to sign it or to verify others, is done before; if the branch moves
+    /// meanwhile, all is done again.
+    fn record(&self, space: &SessionSpace) -> Result<WrittenDecision> {
+        let agent = self.agent;
+        for _ in 0..RACES_MAX {
+            let early = match self.signing {
+                SigningChoice::Plain => None,
+                SigningChoice::Signed => {
+                    if let DecisionCheck::Refused(why) = self.check(space, Look::Free)? {
+                        return Ok(why);
+                    }
+                    let head = space.head(agent)?;
+                    Some((head, self.transaction(space, head)?))
                 }
-                let head = space.head(agent)?;
-                Some((head, transaction(space, start, decision, head, signing)?))
+            };
+            let (locked, head) = LockedStream::agent(space, agent)?;
+            match self.check(space, Look::Locked)? {
+                DecisionCheck::Allowed => {}
+                DecisionCheck::Unseen => {
+                    drop(locked);
+                    self.check(space, Look::Free)?;
+                    continue;
+                }
+                DecisionCheck::Refused(why) => return Ok(why),
             }
-        };
-        let (locked, head) = LockedStream::agent(space, agent)?;
-        let found = trust::find(space, start, request, Look::Locked)?;
-        if !found.unseen.is_empty() {
-            drop(locked);
-            trust::find(space, start, request, Look::Free)?;
-            continue;
+            let transaction = match early {
+                Some((made_on, transaction)) if made_on == head => transaction,
+                Some(_) => continue,
+                None => self.transaction(space, head)?,
+            };
+            // The trees are equal: no file changes.
+            let following = match space.repository().worktree_of(&agent.branch_ref())? {
+                Some(worktree) => FollowingWorktree::content(worktree, head)?,
+                None => None,
+            };
+            // A decision is never less than fully durable.
+            let commit = transaction.decision().expect("BUG: a decision moves its branch");
+            let moved = locked.decide(transaction, following, Durability::Full)?.follow();
+            return Ok(WrittenDecision::New { commit, written: moved.written });
         }
-        if let Some(answer) = answered_before(space, start, decision, decider, &found)? {
-            return Ok(answer);
-        }
-        let transaction = match early {
-            Some((made_on, transaction)) if made_on == head => transaction,
-            Some(_) => continue,
-            None => transaction(space, start, decision, head, signing)?,
-        };
-        // The trees are equal: no file changes.
-        let following = match space.repository().worktree_of(&agent.branch_ref())? {
-            Some(worktree) => FollowingWorktree::content(worktree, head)?,
-            None => None,
-        };
-        // A decision is never less than fully durable.
-        let commit = transaction.decision().expect("BUG: a decision moves its branch");
-        let moved = locked.decide(transaction, following, Durability::Full)?.follow();
-        return Ok(WrittenDecision::New { commit, written: moved.written });
+        let (branch, expected) = (agent.to_string(), space.head(agent)?.to_string());
+        Err(agentic_space::Error::Branch(BranchError::HeadMoved { branch, expected, found: None })
+            .into())
     }
-    let (branch, expected) = (agent.to_string(), space.head(agent)?.to_string());
-    Err(agentic_space::Error::Branch(BranchError::HeadMoved { branch, expected, found: None })
-        .into())
-}
 
-/// Tells why a decision may not be made any more. The engine's own decisions only look whether
-/// the hold is settled already.
-fn answered_before(
-    space: &SessionSpace,
-    start: &StartRecord,
-    decision: &Decision,
-    decider: Decider<'_>,
-    found: &DecidingCommits,
-) -> Result<Option<WrittenDecision>> {
-    let found = &found.counted;
-    let (Decider::Human(policy) | Decider::Engine(policy)) = decider;
-    let settled = policy.settle(found);
-    let voted = || match decider {
-        Decider::Human(_) => {
-            let vote = found.iter().find(|(_, vote)| vote.principal == decision.principal);
-            vote.map(|(commit, vote)| (*commit, vote))
+    /// Looks whether it may be made. The engine's own decisions only look whether the hold is settled
+    /// already.
+    fn check(&self, space: &SessionSpace, look: Look) -> Result<DecisionCheck> {
+        let (decision, policy) = (self.decision, self.policy);
+        let journal = read_journal(space, &self.session)?;
+        let DecidingCommits { counted, unseen, .. } =
+            trust::find(space, &journal, &decision.request, look)?;
+        if !unseen.is_empty() {
+            return Ok(DecisionCheck::Unseen);
         }
-        Decider::Engine(_) => None,
-    };
-    if let Some((commit, earlier)) = settled.or_else(voted) {
-        return Ok(Some(WrittenDecision::Before { commit, decision: earlier.clone() }));
+        let earlier = |commit, earlier| {
+            let earlier = EarlierAnswer::of_decision(self.session, commit, earlier, policy);
+            DecisionCheck::Refused(WrittenDecision::Before(Box::new(earlier)))
+        };
+        if let Some((commit, settled)) = policy.settle(&counted) {
+            return Ok(earlier(commit, settled));
+        }
+        let Decider::Human(known) = self.decider else { return Ok(DecisionCheck::Allowed) };
+        if let Some((commit, vote)) =
+            counted.iter().find(|(_, vote)| vote.principal == decision.principal)
+        {
+            return Ok(earlier(*commit, vote));
+        }
+        let holds = summary::holds(space, &journal)?;
+        let refused = match holds.iter().find(|hold| hold.id == decision.request) {
+            None => WrittenDecision::Before(Box::new(EarlierAnswer::of_gone(&journal, known))),
+            Some(hold) if !decision.answers(hold) => WrittenDecision::Other,
+            Some(_) if policy.is_overdue(space.now()) => WrittenDecision::Overdue,
+            Some(_) => return Ok(DecisionCheck::Allowed),
+        };
+        Ok(DecisionCheck::Refused(refused))
     }
-    if let Decider::Engine(_) = decider {
-        return Ok(None);
-    }
-    let journal = read_journal(space, &start.session)?;
-    let holds = summary::holds(space, &journal)?;
-    let Some(hold) = holds.iter().find(|hold| hold.id == decision.request) else {
-        return Ok(Some(WrittenDecision::Closed));
-    };
-    if !decision.answers(hold) {
-        return Ok(Some(WrittenDecision::Other));
-    }
-    Ok(policy.is_overdue(space.now()).then_some(WrittenDecision::Overdue))
-}
 
-/// Makes the commit of a decision on top of a head, with its trace. If it is signed a program of the
-/// user's runs: not under a lock.
-fn transaction(
-    space: &SessionSpace,
-    start: &StartRecord,
-    decision: &Decision,
-    head: Oid,
-    signing: SigningChoice,
-) -> Result<Transaction> {
-    let agent = &start.agent;
-    let person = match decision.principal.strip_prefix("user:") {
-        Some(_) => space.repository().committer()?,
-        None => Person::new(&decision.principal, "system@agents.invalid"),
-    };
-    let signatures = space.signatures_of(person)?;
-    let at = signatures.committer.at;
-    let hold_head = standing_head(space, decision.published(), head)?;
-    let (fields, fields_object) = OpenFields::place(decision.fields(hold_head, at))?;
-    let claims = Claims {
-        kind: Kind::parse("decision").ok(),
-        agent: Some(agent.clone()),
-        session: Some(start.session.to_string()),
-        request: Some(decision.request.to_string()),
-        fields,
-        ..Claims::default()
-    };
-    let data = CommitData {
-        tree: space.read_commit(head)?.tree,
-        parents: vec![head],
-        author: signatures.author.clone(),
-        committer: signatures.committer.clone(),
-        message: claims.write(&decision.message()).map_err(agentic_space::Error::from)?,
-    };
-    let (new, object) = signing.make(space.repository(), &data)?;
-    let (trace_objects, note) = trace_of(decision, agent, at)?;
-    let mut kept: Vec<KeptObject> = fields_object.iter().map(KeptObject::from).collect();
-    kept.extend(trace_objects);
-    Ok(Transaction {
-        objects: vec![object],
-        branch: Some(BranchMove { name: agent.branch_ref(), expect: Some(head), new }),
-        notes: Some(NotesEdit { name: agent.notes_ref(), notes: vec![(new, note)], objects: kept }),
-        ..signatures.transaction(DECIDE)
-    })
+    /// Makes the commit of a decision on top of a head, with its trace. If it is signed a program of the
+    /// user's runs: not under a lock.
+    fn transaction(&self, space: &SessionSpace, head: Oid) -> Result<Transaction> {
+        let (agent, decision) = (self.agent, self.decision);
+        let person = match decision.principal.strip_prefix("user:") {
+            Some(_) => space.repository().committer()?,
+            None => Person::new(&decision.principal, "system@agents.invalid"),
+        };
+        let signatures = space.signatures_of(person)?;
+        let at = signatures.committer.at;
+        let hold_head = standing_head(space, decision.published(), head)?;
+        let (fields, fields_object) = OpenFields::place(decision.fields(hold_head, at))?;
+        let claims = Claims {
+            kind: Kind::parse("decision").ok(),
+            agent: Some(agent.clone()),
+            session: Some(self.session.to_string()),
+            request: Some(decision.request.to_string()),
+            fields,
+            ..Claims::default()
+        };
+        let data = CommitData {
+            tree: space.read_commit(head)?.tree,
+            parents: vec![head],
+            author: signatures.author.clone(),
+            committer: signatures.committer.clone(),
+            message: claims.write(&decision.message()).map_err(agentic_space::Error::from)?,
+        };
+        let (new, object) = self.signing.make(space.repository(), &data)?;
+        let (trace_objects, note) = trace_of(decision, agent, at)?;
+        let mut kept: Vec<KeptObject> = fields_object.iter().map(KeptObject::from).collect();
+        kept.extend(trace_objects);
+        Ok(Transaction {
+            objects: vec![object],
+            branch: Some(BranchMove { name: agent.branch_ref(), expect: Some(head), new }),
+            notes: Some(NotesEdit {
+                name: agent.notes_ref(),
+                notes: vec![(new, note)],
+                objects: kept,
+            }),
+            ..signatures.transaction(DECIDE)
+        })
+    }
 }
 
 /// Decisions of people are signed if git's configuration says so.
@@ -334,7 +309,7 @@ fn signing_of(space: &SessionSpace, decision: &Decision) -> Result<SigningChoice
 /// The trace of a decision: one entry, bound to its commit.
 fn trace_of(
     decision: &Decision,
-    agent: &agentic_model::AgentName,
+    agent: &AgentName,
     at: Instant,
 ) -> Result<(Vec<KeptObject>, String)> {
     let text = format!(

@@ -36,31 +36,18 @@ pub struct Decision {
     pub request: RequestId,
 }
 
-/// An answer that somebody gives, to be held against the decision that there is.
-#[derive(Debug, Clone, Copy)]
-pub struct GivenAnswer<'a> {
-    /// What it does.
-    pub action: Action,
-    /// The value, where one was given.
-    pub value: Option<&'a Value>,
-    /// For how long it is to count.
-    pub scope: ApprovalScope,
-    /// Who gives it.
-    pub principal: &'a str,
-}
-
 impl Decision {
     /// Tells whether somebody gives the same answer once more. An approval without a value gives what
     /// was to be approved.
-    pub fn is_repeated_by(&self, answer: GivenAnswer<'_>, subject: Option<&Value>) -> bool {
-        let offered = subject.filter(|_| answer.action == Action::Approve);
+    pub fn is_repeated_by(&self, draft: &DecisionDraft, subject: Option<&Value>) -> bool {
+        let offered = subject.filter(|_| draft.action == Action::Approve);
         // A commit records no value as null.
         let is_some = |value: &&Value| **value != Value::Null;
-        let value = answer.value.or(offered).filter(is_some);
-        answer.action == self.action
+        let value = draft.value.as_ref().or(offered).filter(is_some);
+        draft.action == self.action
             && value == self.value.as_ref().filter(is_some)
-            && Some(answer.scope) == self.scope()
-            && answer.principal == self.principal
+            && Some(draft.scope) == self.scope()
+            && draft.principal == self.principal
     }
 
     /// Returns the message of the commit: why, or in short what.

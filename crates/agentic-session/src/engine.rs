@@ -31,7 +31,6 @@ use crate::{Begin, OpenHold, PinnedSource, SessionState, Summary, blocks, find_r
 use crate::{Error, SessionSpace};
 
 pub use self::agent::{AgentFailure, ensure_agent, fresh_key, key_or_fresh, own_agent};
-pub use self::decide::request_at;
 pub use self::message::message_of;
 pub use self::pause::sit_out;
 pub use self::performer::unperformed;

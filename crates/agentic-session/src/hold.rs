@@ -1,29 +1,26 @@
 //! Holds: what waits for a human, in all sessions.
 
+pub mod earlier;
+pub mod name;
 mod standing;
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use agentic_model::{AgentName, Instant, Oid, Value};
 use agentic_replay::{
-    AskedRequest, Body, HOLD, Handling, OpenHold, Path, RecordChain, Request, RequestId, SessionId,
-    StartRecord, parent_of,
+    Body, Handling, OpenHold, Path, RecordChain, Request, SessionId, StartRecord, parent_of,
 };
 
 pub(crate) use self::standing::HoldStanding;
 
 use crate::beginning::FirstRecord;
-use crate::decide::{Action, Decision, Policy};
-use crate::error::RequestError;
+use crate::decide::{Decision, Policy};
 use crate::language::checked_kinds;
-use crate::listing::{list_open, open_sessions_of};
+use crate::listing::{list_open, may_be_open};
 use crate::recent::read_journal;
 use crate::summary;
-use crate::trust::{self, Look};
-use crate::{Error, Result, SessionSpace};
+use crate::{Result, SessionSpace};
 
-/// How many digits of the id of a request are shown. So many name one.
-const DIGITS_SHOWN: usize = 12;
 /// How many sessions that wait for each other are listed at most.
 const NESTING_MAX: usize = 256;
 
@@ -94,60 +91,67 @@ pub(crate) fn scan(
     mut unheld: Option<&mut Vec<(SessionId, AgentName)>>,
 ) -> Result<Vec<PendingHold>> {
     let mut found = Vec::new();
-    let mut family = filter.agent.as_ref().map(|agent| HoldFamily::of(space, agent, filter.reach));
-    for id in open_of(space, filter)? {
-        if let Some(family) = &mut family
-            && let Ok(beginning) = FirstRecord::of(space, &id)
-            && !family.has(&beginning.start.agent)
-        {
+    for id in wanted_sessions(space, filter)? {
+        let Ok(journal) = read_journal(space, &id) else { continue };
+        let agent = &journal.start().agent;
+        let is_other = || filter.agent.as_ref().is_some_and(|wanted| wanted != agent);
+        if journal.is_over() || (filter.reach == Reach::Own && is_other()) {
             continue;
         }
-        let Ok(journal) = read_journal(space, &id) else { continue };
-        let Ok(holds) = summary::holds(space, &journal) else { continue };
-        let start = journal.start().clone();
-        let n_before = found.len();
-        for hold in holds {
-            match HoldStanding::of(space, &journal, hold, space.now()) {
-                Ok(standing) if !standing.is_settled() => {
-                    found.push(PendingHold::of(space, &start, standing));
-                }
-                Ok(_) | Err(_) => {}
-            }
+        let Ok(mut open) = open_in(space, &journal) else { continue };
+        if open.is_empty() {
+            unheld.iter_mut().for_each(|unheld| unheld.push((id, agent.clone())));
         }
-        if found.len() == n_before {
-            unheld.iter_mut().for_each(|unheld| unheld.push((id, start.agent.clone())));
-        }
+        found.append(&mut open);
     }
     found.retain(|pending| matches(pending, filter));
-    found.sort_by(|left, right| order(&left.hold).cmp(&order(&right.hold)));
+    oldest_first(&mut found);
     Ok(found)
 }
 
-/// Lists the open sessions that may be of the agent that is wanted.
-fn open_of(space: &SessionSpace, filter: &Filter) -> Result<Vec<SessionId>> {
-    match (&filter.agent, filter.reach) {
-        (Some(agent), Reach::Own) => {
-            let open = open_sessions_of(space, &BTreeSet::from([agent]))?;
-            Ok(open.into_iter().map(|(id, _)| id).collect())
-        }
-        (Some(_), Reach::Subtree) | (None, _) => list_open(space),
+/// Reads the holds of a journal that are open; not those that are decided already and only not
+/// applied. One whose decisions cannot be read is left out.
+fn open_in(space: &SessionSpace, journal: &RecordChain) -> Result<Vec<PendingHold>> {
+    if journal.is_over() {
+        return Ok(Vec::new());
     }
+    let mut open = Vec::new();
+    for hold in summary::holds(space, journal)? {
+        match HoldStanding::of(space, journal, hold, space.now()) {
+            Ok(standing) if !standing.is_settled() => {
+                open.push(PendingHold::of(space, journal.start(), standing));
+            }
+            Ok(_) | Err(_) => {}
+        }
+    }
+    Ok(open)
 }
 
-/// The agents whose holds are wanted. What is found out about one is remembered for all that descend
-/// from it.
+/// Lists the sessions that may have the holds that are wanted.
+fn wanted_sessions(space: &SessionSpace, filter: &Filter) -> Result<Vec<SessionId>> {
+    if let (Some(agent), Reach::Own) = (&filter.agent, filter.reach) {
+        return may_be_open(space, &BTreeSet::from([agent]));
+    }
+    let mut open = list_open(space)?;
+    if let Some(agent) = &filter.agent {
+        let mut family = HoldFamily { space, known: BTreeMap::from([(agent.clone(), true)]) };
+        open.retain(|id| {
+            let beginning = FirstRecord::of(space, id);
+            beginning.is_ok_and(|beginning| family.has(&beginning.start.agent))
+        });
+    }
+    Ok(open)
+}
+
+/// An agent and all that descend from it. What is found out about one is remembered for all that
+/// descend from that one.
 struct HoldFamily<'a> {
     space: &'a SessionSpace,
-    reach: Reach,
     /// The agents that were asked about, and whether each belongs to it.
     known: BTreeMap<AgentName, bool>,
 }
 
 impl HoldFamily<'_> {
-    fn of<'a>(space: &'a SessionSpace, agent: &AgentName, reach: Reach) -> HoldFamily<'a> {
-        HoldFamily { space, reach, known: BTreeMap::from([(agent.clone(), true)]) }
-    }
-
     /// Tells whether an agent belongs to it. One whose branch is gone descends from nobody.
     fn has(&mut self, agent: &AgentName) -> bool {
         let mut line: Vec<AgentName> = Vec::new();
@@ -160,10 +164,7 @@ impl HoldFamily<'_> {
             }
             // Until more is known; that also ends a circle.
             self.known.insert(name.clone(), false);
-            at = match self.reach {
-                Reach::Own => None,
-                Reach::Subtree => self.space.parent_of(&name).ok().flatten(),
-            };
+            at = self.space.parent_of(&name).ok().flatten();
             line.push(name);
         }
         if belongs {
@@ -186,9 +187,12 @@ fn waiting_for(space: &SessionSpace, key: &str) -> Vec<(SessionId, AgentName)> {
     waiting
 }
 
-/// Oldest first; what was asked at once, in the order of the program.
-fn order(hold: &OpenHold) -> (Instant, SessionId, &Path) {
-    (hold.asked_at, hold.session, &hold.ask.path)
+/// Sorts holds as they are listed; what was asked at once, in the order of the program.
+fn oldest_first(holds: &mut [PendingHold]) {
+    fn key(pending: &PendingHold) -> (Instant, SessionId, &Path) {
+        (pending.hold.asked_at, pending.hold.session, &pending.hold.ask.path)
+    }
+    holds.sort_by(|left, right| key(left).cmp(&key(right)));
 }
 
 fn matches(pending: &PendingHold, filter: &Filter) -> bool {
@@ -199,174 +203,6 @@ fn matches(pending: &PendingHold, filter: &Filter) -> bool {
         .as_ref()
         .is_none_or(|assignee| assignees.is_empty() || assignees.contains(assignee));
     kind && assignee && (filter.overdue_only == Overdue::Any || pending.overdue)
-}
-
-/// What a name of a request leads to.
-#[derive(Debug)]
-pub enum NamedRequest {
-    /// An open hold.
-    Open(Box<PendingHold>),
-    /// A request that was decided.
-    Decided(Box<EarlierAnswer>),
-}
-
-/// A request that was decided, and by whom.
-#[derive(Debug, Clone, PartialEq)]
-pub struct EarlierAnswer {
-    /// The session.
-    pub session: SessionId,
-    /// The id of the request.
-    pub id: RequestId,
-    /// The commit, if it was decided by one that can be read.
-    pub commit: Option<Oid>,
-    /// The decision.
-    pub decision: Option<Decision>,
-    /// Who told its session to stop, where that closed it.
-    pub cancelled_by: Option<String>,
-    /// What an approval without a value gave.
-    pub subject: Option<Value>,
-}
-
-/// Says who closed a hold and how: whoever decided, whoever told its session to stop, or the session
-/// itself.
-pub fn winner(decision: Option<&Decision>, cancelled_by: Option<&str>) -> (String, &'static str) {
-    match (decision, cancelled_by) {
-        // The engine closed it for whoever did that.
-        (Some(Decision { action: Action::Withdrawn, .. }) | None, Some(who)) => {
-            (who.to_owned(), "cancelled")
-        }
-        (Some(decision), _) => (decision.principal.clone(), decision.action.name()),
-        (None, None) => ("the session".to_owned(), "answered"),
-    }
-}
-
-/// Finds who told a session to stop while a request was open.
-pub(crate) fn cancelled_by(journal: &RecordChain, path: &Path) -> Option<String> {
-    let mut who = None;
-    for record in journal.records().iter().rev() {
-        if let Body::Cancel(cancel) = &record.body {
-            // The first one counts: nothing could be decided from then on.
-            who = Some(cancel.who.clone());
-        } else if matches!(&record.body, Body::Answer(answer) if answer.path == *path) {
-            // What came after the answer did not close it.
-            who = None;
-        } else if matches!(&record.body, Body::Ask(ask) if ask.path == *path) {
-            return who;
-        } else if matches!(record.body, Body::Start(_)) {
-            return None;
-        }
-    }
-    None
-}
-
-/// Finds the hold that a text names: `<session>.<request>`, or an agent with exactly one open hold.
-///
-/// # Errors
-/// Fails when it names none, or several.
-pub fn find_hold(space: &SessionSpace, text: &str) -> Result<NamedRequest> {
-    let unknown = || Error::Request(RequestError::Unknown { id: text.to_owned() });
-    let Some((session, request)) = text.split_once('.').filter(|(_, request)| is_hex(request))
-    else {
-        let agent = AgentName::parse(text).map_err(|_| unknown())?;
-        space.head(&agent)?;
-        let filter = Filter { agent: Some(agent), ..Filter::default() };
-        let mut open = pending(space, &filter)?;
-        return match open.len() {
-            0 => {
-                let decided = last_decided(space, text)?.ok_or_else(unknown)?;
-                Ok(NamedRequest::Decided(Box::new(decided)))
-            }
-            1 => Ok(NamedRequest::Open(Box::new(open.remove(0)))),
-            _ => {
-                let id =
-                    |pending: &PendingHold| pending.hold.session.short_request(&pending.hold.id);
-                let candidates = open.iter().map(id).collect();
-                Err(Error::Request(RequestError::Ambiguous { id: text.to_owned(), candidates }))
-            }
-        };
-    };
-    let session = space.find_session(session).map_err(|_| unknown())?;
-    let journal = read_journal(space, &session)?;
-    let holds = summary::holds(space, &journal)?;
-    let is_named = |id: &RequestId| id.to_string().starts_with(request);
-    if request.len() >= DIGITS_SHOWN
-        && let Some(hold) = holds.iter().find(|hold| is_named(&hold.id))
-    {
-        return open(space, &journal, hold.clone());
-    }
-    // Only what has its answer needs the whole record, and what could mean several requests.
-    let summary = summary::of_journal(space, &journal)?;
-    let named: Vec<&AskedRequest> =
-        summary.asked.iter().filter(|asked| is_named(&asked.id)).collect();
-    let [asked] = named.as_slice() else { return Err(unknown()) };
-    match holds.into_iter().find(|hold| hold.id == asked.id) {
-        Some(hold) => open(space, &journal, hold),
-        None => {
-            let decided = decided(space, &journal, asked).ok_or_else(unknown)?;
-            Ok(NamedRequest::Decided(Box::new(decided)))
-        }
-    }
-}
-
-fn open(space: &SessionSpace, journal: &RecordChain, hold: OpenHold) -> Result<NamedRequest> {
-    let standing = HoldStanding::of(space, journal, hold, space.now())?;
-    Ok(NamedRequest::Open(Box::new(PendingHold::of(space, journal.start(), standing))))
-}
-
-/// Tells how a request was closed. One that has no answer yet is closed all the same once its session
-/// was told to stop.
-fn decided(
-    space: &SessionSpace,
-    journal: &RecordChain,
-    asked: &AskedRequest,
-) -> Option<EarlierAnswer> {
-    let cancelled_by = cancelled_by(journal, &asked.path);
-    let start = journal.start();
-    if asked.answer.is_none() && (cancelled_by.is_none() || start.allows(&asked.kind)) {
-        return None;
-    }
-    let commit = asked.decision();
-    let decision = commit.and_then(|commit| Decision::of_commit(space, commit).ok().flatten());
-    let subject = decision.as_ref().and_then(|decision| decision.subject_of(&asked.payload));
-    let (session, id) = (start.session, asked.id);
-    Some(EarlierAnswer { session, id, commit, decision, cancelled_by, subject })
-}
-
-/// Finds what was decided last in the session that an agent's name stands for.
-fn last_decided(space: &SessionSpace, agent: &str) -> Result<Option<EarlierAnswer>> {
-    let Ok(session) = space.find_session(agent) else { return Ok(None) };
-    let journal = read_journal(space, &session)?;
-    for hold in summary::holds(space, &journal)? {
-        // Decided, and nobody has gone on with it yet.
-        let policy = Policy::of_payload(hold.reason, &hold.payload);
-        let found = trust::find(space, journal.start(), &hold.id, Look::Free)?.counted;
-        if let Some((commit, decision)) = policy.settle(&found) {
-            let (commit, decision) = (Some(commit), Some(decision.clone()));
-            let (id, cancelled_by, subject) = (hold.id, None, policy.subject);
-            return Ok(Some(EarlierAnswer {
-                session,
-                id,
-                commit,
-                decision,
-                cancelled_by,
-                subject,
-            }));
-        }
-    }
-    let summary = summary::of_journal(space, &journal)?;
-    let newest_first = || summary.asked.iter().rev();
-    let by_person = newest_first().find(|asked| asked.decision().is_some());
-    let stopped = || newest_first().find(|asked| is_stopped_hold(&journal, asked));
-    Ok(by_person.or_else(stopped).and_then(|asked| decided(space, &journal, asked)))
-}
-
-/// Tells whether a request waited for a human when its session was told to stop.
-fn is_stopped_hold(journal: &RecordChain, asked: &AskedRequest) -> bool {
-    asked.kind == HOLD && cancelled_by(journal, &asked.path).is_some()
-}
-
-fn is_hex(text: &str) -> bool {
-    text.len() >= 4 && text.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
 impl PendingHold {

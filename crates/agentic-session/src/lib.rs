@@ -8,7 +8,6 @@
 
 mod action;
 mod admission;
-pub mod answer;
 mod apply;
 pub mod archive;
 mod backlog;

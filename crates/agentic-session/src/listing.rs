@@ -43,11 +43,9 @@ pub fn list_local_open(space: &SessionSpace) -> Result<Vec<SessionId>> {
     list(&space.repository().layout().open_sessions())
 }
 
-/// Lists the sessions of some agents that are not over, with their agents.
-pub fn open_sessions_of(
-    space: &SessionSpace,
-    agents: &BTreeSet<&AgentName>,
-) -> Result<Vec<(SessionId, AgentName)>> {
+/// Lists the sessions that may be open ones of some agents, as their marks say: whoever reads their
+/// records finds whether they are.
+pub fn may_be_open(space: &SessionSpace, agents: &BTreeSet<&AgentName>) -> Result<Vec<SessionId>> {
     let layout = space.repository().layout();
     let mut ids = list(&layout.open_sessions())?;
     for agent in agents {
@@ -57,17 +55,21 @@ pub fn open_sessions_of(
         }
     }
     let wanted: BTreeSet<_> = agents.iter().map(|agent| roster::hash_of_agent(agent)).collect();
-    let mut open = Vec::new();
-    for id in roster::select(space, ids, |mark| wanted.contains(&mark.agent)) {
-        // One that is damaged is nobody's.
-        let Ok(FirstRecord { start, .. }) = FirstRecord::of(space, &id) else { continue };
-        if agents.contains(&start.agent)
-            && read_journal(space, &id).is_ok_and(|journal| !journal.is_over())
-        {
-            open.push((id, start.agent));
-        }
-    }
-    Ok(open)
+    Ok(roster::select(space, ids, |mark| wanted.contains(&mark.agent)))
+}
+
+/// Lists the sessions of some agents that are not over, with their agents. One that is damaged is
+/// nobody's.
+pub fn open_sessions_of(
+    space: &SessionSpace,
+    agents: &BTreeSet<&AgentName>,
+) -> Result<Vec<(SessionId, AgentName)>> {
+    let open = |id| {
+        let journal = read_journal(space, &id).ok().filter(|journal| !journal.is_over())?;
+        Some((id, journal.start().agent.clone()))
+    };
+    let open = may_be_open(space, agents)?.into_iter().filter_map(open);
+    Ok(open.filter(|(_, agent)| agents.contains(agent)).collect())
 }
 
 /// Lists all sessions that are known here, in no order.

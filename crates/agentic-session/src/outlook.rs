@@ -64,7 +64,7 @@ fn has_decision(space: &SessionSpace, summary: &Summary) -> Result<bool> {
     let journal = read_journal(space, &summary.id)?;
     for hold in &summary.holds {
         let policy = Policy::of_payload(hold.reason, &hold.payload);
-        let found = trust::find(space, journal.start(), &hold.id, Look::Free)?;
+        let found = trust::find(space, &journal, &hold.id, Look::Free)?;
         if policy.settle(&found.counted).is_some() {
             return Ok(true);
         }

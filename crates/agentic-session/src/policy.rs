@@ -7,7 +7,7 @@
 mod check;
 
 use agentic_model::{Instant, Value};
-use agentic_replay::{HoldReason, Request};
+use agentic_replay::{HoldReason, OpenHold, Request};
 
 use crate::action::Action;
 
@@ -88,6 +88,11 @@ impl Policy {
             escalations,
             level: 0,
         }
+    }
+
+    /// Reads what an open hold asks of its decision at this moment.
+    pub(crate) fn of_hold(hold: &OpenHold, now: Instant) -> Policy {
+        Policy::of_payload(hold.reason, &hold.payload).at(hold.n_escalations, now)
     }
 
     /// Takes the steps that are due: those that were recorded, and those whose time has come.

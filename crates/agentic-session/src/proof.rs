@@ -83,7 +83,7 @@ pub fn prove(space: &SessionSpace, id: &SessionId) -> Result<Proof> {
     }
     // What was decided and is not in the records yet is looked at like what is.
     for hold in summary::holds_at_rest(space, &journal)? {
-        trust::find(space, journal.start(), &hold.id, Look::Locked)?;
+        trust::find(space, &journal, &hold.id, Look::Locked)?;
     }
     Ok(witness.proof)
 }
@@ -266,7 +266,7 @@ impl<'w> Witness<'w> {
         }
         let journal = read_journal(self.space, &self.id)?;
         let id = RequestId::derive(&self.session, &ask.path, &ask.hash);
-        let found = trust::find(self.space, journal.start(), &id, Look::Locked)?;
+        let found = trust::find(self.space, &journal, &id, Look::Locked)?;
         let policy = Policy::of_payload(HoldReason::Asked, &self.value(&ask.payload)?);
         let Some((commit, _)) = policy.settle(&found.counted) else { return Ok(()) };
         if matches!(answer.outcome, Outcome::Cancelled(_)) {

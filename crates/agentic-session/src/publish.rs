@@ -13,7 +13,7 @@ use agentic_replay::{Hold, Note, Path, RecordLink, SessionProgress};
 use super::drive::Driver;
 use super::folder::damaged;
 use crate::Result;
-use crate::trust::{self, Look};
+use crate::trust::Look;
 
 impl Driver<'_> {
     /// Publishes the holds that are not, or whose head the branch has left, with the records of
@@ -56,7 +56,7 @@ impl Driver<'_> {
 
     /// Tells whether the branch has a decision of a hold, or what may be one.
     fn is_decided(&self, hold: &Hold) -> Result<bool> {
-        let found = trust::find(self.space, self.session.started(), &hold.id, Look::Locked)?;
+        let found = self.deciding(hold, Look::Locked)?;
         Ok(!found.counted.is_empty() || !found.unseen.is_empty())
     }
 }

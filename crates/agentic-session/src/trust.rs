@@ -40,24 +40,11 @@ pub struct DecidingCommits {
     pub unseen: Vec<(Oid, Decision)>,
 }
 
-/// Finds the commits that say they decide a request.
+/// Finds the commits that say they decide a request of a journal.
 ///
 /// # Errors
 /// Fails when history or the journal cannot be read.
 pub fn find(
-    space: &SessionSpace,
-    start: &StartRecord,
-    id: &RequestId,
-    look: Look,
-) -> Result<DecidingCommits> {
-    find_in(space, &*recent::read_journal(space, &start.session)?, id, look)
-}
-
-/// Does the same for a request of a journal that was read just now.
-///
-/// # Errors
-/// Fails as [`find`] does.
-pub fn find_in(
     space: &SessionSpace,
     journal: &RecordChain,
     id: &RequestId,
@@ -341,8 +328,7 @@ fn may(space: &SessionSpace, hold: &OpenHold, decision: &Decision) -> bool {
     let text = |key: &str| decision.record.get(key).and_then(Value::as_text);
     let Some(decided_at) = text("decided_at").and_then(Instant::parse) else { return false };
     let Some(scope) = decision.scope() else { return false };
-    let policy = Policy::of_payload(hold.reason, &hold.payload);
-    let policy = policy.at(hold.n_escalations, decided_at.min(space.now()));
+    let policy = Policy::of_hold(hold, decided_at.min(space.now()));
     let draft = DecisionDraft {
         action: decision.action,
         value: decision.value.clone(),

@@ -3,15 +3,16 @@
 use agentic_model::{Instant, Value};
 use agentic_replay::SessionId;
 use agentic_replay::engine::{DurableEngine, RunId};
-use agentic_session::answer::answer;
-use agentic_session::decide::{Action, ApprovalScope, DecisionDraft, ShownQuestion, proposed};
+use agentic_session::decide::{
+    Action, ApprovalScope, Decision, DecisionDraft, ShownQuestion, answer,
+};
 use agentic_session::engine::EmbeddedEngine;
-use agentic_session::hold::{NamedRequest, PendingHold};
+use agentic_session::hold::PendingHold;
+use agentic_session::hold::name::{HoldName, NamedRequest};
 use agentic_session::{Error, go_on};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::hold::HoldName;
 use crate::verb::{Reply, Verb, VerbCompletion, value};
 use crate::view::question::{RENDERER, question, text_hash};
 use crate::view::{DecideView, PendingView};
@@ -217,12 +218,13 @@ impl Decide {
             }
             HoldAnswer::Accept { commit, scope } => {
                 let commit = caller.space.repository().resolve_commit(&commit)?;
-                let proposed = proposed(caller.space, named, commit)?;
-                let mut draft = draft(proposed.action, proposed.value, scope);
+                let Decision { action, value, principal, rationale, .. } =
+                    named.proposed(caller.space, commit)?.clone();
+                let mut draft = draft(action, value, scope);
                 if draft.rationale.is_empty() {
-                    draft.rationale = proposed.rationale;
+                    draft.rationale = rationale;
                 }
-                Ok(DecisionDraft { accepts: Some((commit, proposed.principal)), ..draft })
+                Ok(DecisionDraft { accepts: Some((commit, principal)), ..draft })
             }
         }
     }

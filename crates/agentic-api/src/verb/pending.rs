@@ -1,5 +1,6 @@
 //! What waits for a human: all of it, one of it whole, and in the forms of other protocols.
 
+use agentic_session::hold::name::HoldName;
 use agentic_session::hold::{Filter, Overdue, Reach};
 use agentic_session::outlook::{Outlook, outlook};
 use agentic_session::ticket::hand_out;
@@ -8,7 +9,6 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
 use crate::caller::agent_name;
-use crate::hold::HoldName;
 use crate::verb::{Reply, Verb};
 use crate::view::interop::{Protocol, a2a, mcp};
 use crate::view::{PendingView, QuestionView};

@@ -2,8 +2,9 @@
 
 use agentic_model::{Kind, Value, json};
 use agentic_session::decide::{ApprovalScope, DecisionDraft, check, decide};
-use agentic_session::error::{DecisionError, RequestError};
-use agentic_session::hold::{EarlierAnswer, NamedRequest, PendingHold, find_hold, winner};
+use agentic_session::error::RequestError;
+use agentic_session::hold::PendingHold;
+use agentic_session::hold::name::{NamedRequest, find_hold};
 use agentic_session::ticket::take_back;
 use agentic_session::{Error, SessionSpace, go_on};
 use schemars::JsonSchema;
@@ -117,13 +118,7 @@ fn open(space: &SessionSpace, answer: &ReplyAnswer) -> Result<PendingHold, Refus
             let is_named = answer.session.as_ref().is_none_or(|named| *named == session);
             if is_named { Ok(*pending) } else { Err(unknown().into()) }
         }
-        NamedRequest::Decided(earlier) => {
-            let EarlierAnswer { session, id, commit, decision, cancelled_by, .. } = *earlier;
-            let request = session.short_request(&id);
-            let (principal, action) = winner(decision.as_ref(), cancelled_by.as_deref());
-            let error = DecisionError::AlreadyDecided { request, principal, action, commit };
-            Err(Error::Decision(error).into())
-        }
+        NamedRequest::Decided(earlier) => Err(earlier.already_decided().into()),
     }
 }
 

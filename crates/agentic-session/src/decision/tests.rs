@@ -4,7 +4,7 @@ use agentic_model::commit::{Claims, OpenFields};
 use agentic_model::{Kind, Map, Value};
 use agentic_replay::{Hold, HoldReason, Request, RequestId, Withdrawn};
 
-use super::{COMMAND_LINE, Decision, GivenAnswer, VERSION};
+use super::{COMMAND_LINE, Decision, VERSION};
 use crate::action::{Action, ApprovalScope};
 use crate::decide::{DecisionDraft, Policy, ShownQuestion};
 use crate::tests::{at, data, decision_of, draft_of, hold_of, oid, space_with_an_agent};
@@ -176,13 +176,7 @@ fn a_head_is_named_only_where_one_is_known() {
 
 /// Says whether an answer repeats a decision; `value` and `subject` are JSON.
 fn repeats(decision: &Decision, draft: &DecisionDraft, subject: Option<&str>) -> bool {
-    let answer = GivenAnswer {
-        action: draft.action,
-        value: draft.value.as_ref(),
-        scope: draft.scope,
-        principal: &draft.principal,
-    };
-    decision.is_repeated_by(answer, subject.map(data).as_ref())
+    decision.is_repeated_by(draft, subject.map(data).as_ref())
 }
 
 #[test]

@@ -29,8 +29,8 @@ impl HoldStanding {
         hold: OpenHold,
         now: Instant,
     ) -> Result<HoldStanding> {
-        let policy = Policy::of_payload(hold.reason, &hold.payload).at(hold.n_escalations, now);
-        let found = trust::find_in(space, journal, &hold.id, Look::Free)?;
+        let policy = Policy::of_hold(&hold, now);
+        let found = trust::find(space, journal, &hold.id, Look::Free)?;
         Ok(HoldStanding { hold, policy, found })
     }
 

@@ -3,7 +3,7 @@
 use agentic_replay::record::CancelMode;
 use agentic_session::decide::{Action, decide};
 use agentic_session::error::{DecisionError, SessionError};
-use agentic_session::hold::{EarlierAnswer, NamedRequest, find_hold, winner};
+use agentic_session::hold::name::{NamedRequest, find_hold};
 use agentic_session::{Error, SessionState, cancel};
 
 use crate::kit::{Stage, draft, walk};
@@ -131,7 +131,6 @@ fn who_stopped_a_session_has_closed_its_holds() {
     assert!(["user:bob", "system:withdrawn"].contains(&principal.as_str()), "{principal}");
     let named = find_hold(&stage.space, &hold.hold.session.short_request(&hold.hold.id));
     let Ok(NamedRequest::Decided(named)) = named else { panic!("{named:?}") };
-    let EarlierAnswer { cancelled_by, decision, .. } = *named;
-    assert_eq!(cancelled_by.as_deref(), Some("user:bob"));
-    assert_eq!(winner(decision.as_ref(), cancelled_by.as_deref()).0, "user:bob");
+    assert_eq!(named.cancelled_by.as_deref(), Some("user:bob"));
+    assert_eq!(named.winner().0, "user:bob");
 }

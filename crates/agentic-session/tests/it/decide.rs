@@ -1,9 +1,9 @@
 //! Deciding: who may, what, and what comes of it.
 
 use agentic_model::Value;
-use agentic_session::decide::{Action, ApprovalScope, DecisionDraft, decide, proposed};
+use agentic_session::decide::{Action, ApprovalScope, DecisionDraft, decide};
 use agentic_session::error::{DecisionError, RequestError};
-use agentic_session::hold::NamedRequest;
+use agentic_session::hold::name::NamedRequest;
 use agentic_session::{Begin, Error, SessionState, prove, start};
 
 use crate::kit::{Stage, by, draft, walk, with};
@@ -332,10 +332,10 @@ fn a_decision_from_elsewhere_is_shown_and_decides_nothing_until_somebody_here_ac
     let seen: Vec<_> = hold.unverified.iter().map(|(commit, _)| *commit).collect();
     assert_eq!((stage.state(&id), seen), (SessionState::Held, vec![theirs]));
     let named = NamedRequest::Open(Box::new(hold));
-    let made = proposed(&stage.space, &named, theirs).expect("it says that it decides this");
+    let made = named.proposed(&stage.space, theirs).expect("it says that it decides this").clone();
     assert_eq!((made.principal.as_str(), made.action), ("user:bob", Action::Reject));
     let head = stage.space.read_commit(theirs).expect("it came along").parents[0];
-    assert!(proposed(&stage.space, &named, head).is_err(), "another commit proposes nothing");
+    assert!(named.proposed(&stage.space, head).is_err(), "another commit proposes nothing");
     let accepts = Some((theirs, made.principal));
     stage.answer(&DecisionDraft { accepts, ..draft(made.action) }).expect("it may");
     assert_eq!(stage.result(&id), Some(Value::text("reject")));

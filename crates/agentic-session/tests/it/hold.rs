@@ -3,7 +3,8 @@
 use agentic_replay::record::CancelMode;
 use agentic_session::decide::{Action, decide};
 use agentic_session::error::RequestError;
-use agentic_session::hold::{Filter, NamedRequest, Overdue, Reach, find_hold, pending};
+use agentic_session::hold::name::{NamedRequest, find_hold};
+use agentic_session::hold::{Filter, Overdue, Reach, pending};
 use agentic_session::outlook::outlook;
 use agentic_session::{Error, SessionState, overtaken, tick};
 use agentic_space::spawn::SpawnOrigin;
