@@ -40,6 +40,13 @@ impl Folder {
         self.log().exists()
     }
 
+    /// Tells whether its log has anything in it, be it records or not.
+    pub fn has_bytes(&self) -> bool {
+        let segments = std::fs::read_dir(self.log()).into_iter().flatten().flatten();
+        let has_bytes = |segment: std::fs::DirEntry| segment.metadata().map(|it| it.len() > 0);
+        segments.map(has_bytes).any(|has_bytes| has_bytes.unwrap_or(true))
+    }
+
     /// Returns the folder of the log of records.
     pub fn log(&self) -> PathBuf {
         self.path.join("log")

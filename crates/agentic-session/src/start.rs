@@ -245,8 +245,13 @@ pub fn tick(space: &SessionSpace) -> Result<Vec<SessionId>> {
     for id in list_open(space)? {
         match super::summary::read(space, &id) {
             Ok(summary) => due.push((summary.until.map_or(i64::MAX, |at| at.millis()), id)),
-            // What is left of a start that was broken off before anything was recorded.
-            Err(Error::Session(SessionError::Unknown { .. })) => {}
+            Err(Error::Session(SessionError::Unknown { .. })) => {
+                // Mostly what is left of a start that was broken off before anything was recorded.
+                if Folder::of(space, &id).has_bytes() {
+                    let why = "its log has no record that can be read";
+                    space.note_mended(format!("session {} cannot go on: {why}", id.short()));
+                }
+            }
             Err(error) => {
                 space.note_mended(format!("session {} cannot go on: {error}", id.short()));
             }

@@ -82,4 +82,7 @@ fn a_session_that_cannot_go_on_keeps_no_other_from_it() {
     std::fs::write(&log, &bytes).expect("writable");
     let stage = stage.reopened_at(second(1));
     assert_eq!(tick(&stage.space).expect("readable"), [sound]);
+    let told = stage.space.take_mended();
+    let of_broken = format!("session {} cannot go on", broken.short());
+    assert!(told.iter().any(|told| told.starts_with(&of_broken)), "{told:?}");
 }
