@@ -221,14 +221,21 @@ fn cut_logs(space: &SessionSpace, streams: &[Stream], report: &mut DoctorReport)
 /// Reads every session, holds its records against their other witnesses, and goes on with those that
 /// a crash left.
 fn check_sessions(space: &SessionSpace, report: &mut DoctorReport) -> Result<()> {
+    let mut unsound = Vec::new();
     for id in space.sessions()? {
         report.n_sessions += 1;
-        if let Err(error) = crate::prove(space, &id) {
-            report.damaged.push(format!("session {}: {error}", id.short()));
-        }
+        unsound.extend(crate::prove(space, &id).err().map(|error| (id, error)));
     }
     if !report.is_read_only {
         report.n_resumed = crate::tick(space)?.len();
+        // Whoever went on with one has put back what its log lacked.
+        unsound = unsound
+            .into_iter()
+            .filter_map(|(id, _)| Some((id, crate::prove(space, &id).err()?)))
+            .collect();
+    }
+    for (id, error) in unsound {
+        report.damaged.push(format!("session {}: {error}", id.short()));
     }
     for pending in hold::pending(space, &Filter::default())? {
         let request = pending.hold.session.short_request(&pending.hold.id);

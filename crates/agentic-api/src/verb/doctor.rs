@@ -29,7 +29,8 @@ impl Verb for Doctor {
             locks: if self.break_locks { Locks::Broken } else { Locks::Reported },
         };
         let view = DoctorView::from(&examine(caller.space, treatment)?);
-        let notices = view.read_only.then_some(Notice::NothingMended).into_iter().collect();
+        let mut notices = Notice::mended(caller.space);
+        notices.extend(view.read_only.then_some(Notice::NothingMended));
         let completion = match view.sound {
             true => VerbCompletion::Whole,
             false => VerbCompletion::Short(Refusal::new(

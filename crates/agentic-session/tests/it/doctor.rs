@@ -47,15 +47,28 @@ fn a_damaged_log_of_a_session_is_named_and_the_others_are_well() {
     let stage = Stage::new();
     let id = stage.start_as(&stage.agent, "a", "hold(\"One?\")");
     let other = stage.start_as(&stage.agent, "b", "hold(\"Two?\")");
-    let log = stage.log_file(&id);
-    let mut bytes = std::fs::read(&log).expect("readable");
-    bytes[20] ^= 1;
-    std::fs::write(&log, &bytes).expect("writable");
+    // It is sound in itself, and not the log of this session.
+    std::fs::copy(stage.log_file(&other), stage.log_file(&id)).expect("writable");
     let stage = stage.reopened();
     let report = examined(&stage);
     let told: Vec<_> = report.damaged.iter().filter(|what| what.contains(&id.short())).collect();
     assert_eq!(told.len(), 1, "{:?}", report.damaged);
     assert_eq!(stage.state(&other), SessionState::Held);
+}
+
+#[test]
+fn a_log_that_is_put_right_is_told_and_is_no_damage() {
+    let stage = Stage::new();
+    let id = stage.start("hold(\"Go on?\")");
+    let log = stage.log_file(&id);
+    let mut bytes = std::fs::read(&log).expect("readable");
+    bytes[20] ^= 1;
+    std::fs::write(&log, &bytes).expect("writable");
+    let stage = stage.reopened();
+    assert_eq!(examined(&stage).damaged, Vec::<String>::new());
+    let told = stage.space.take_mended();
+    assert!(told.iter().any(|told| told.contains("sealed records back")), "{told:?}");
+    assert_eq!(stage.state(&id), SessionState::Held);
 }
 
 #[test]
