@@ -83,7 +83,7 @@ fn check(payload: &Map) -> CheckedPolicy {
     }
     let severity = text(payload, "severity")?;
     if severity.is_some_and(|word| MessageSeverity::parse(word).is_none()) {
-        return Err(Flaw::new("severity", "is not `low`, `medium`, `high` or `critical`"));
+        return Err(Flaw::new("severity", "is not `info`, `low`, `medium`, `high` or `critical`"));
     }
     check_actions(payload.get("actions"))?;
     check_choices(payload)?;
