@@ -27,6 +27,20 @@ pub enum Handling {
     Timer,
 }
 
+impl Handling {
+    /// Returns the word for it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Handling::Effect(EffectClass::Pure) => "pure",
+            Handling::Effect(EffectClass::Read) => "read",
+            Handling::Effect(EffectClass::Idempotent) => "idempotent",
+            Handling::Effect(EffectClass::Once) => "once",
+            Handling::Decision => "decision",
+            Handling::Timer => "timer",
+        }
+    }
+}
+
 /// What is known about one kind.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KindRule {

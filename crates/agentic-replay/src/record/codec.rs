@@ -292,7 +292,7 @@ fn write_ask(ask: &AskRecord, out: &mut Out) {
     if let Some(schema) = ask.schema {
         out.link("schema", schema);
     }
-    out.text("handling", handling_word(ask.handling));
+    out.text("handling", ask.handling.name());
     if let Some(timeout_ms) = ask.timeout_ms {
         out.int("timeout_ms", int(timeout_ms));
     }
@@ -316,7 +316,7 @@ fn read_ask(fields: &mut In<'_>) -> Result<AskRecord, InvalidRecord> {
         hash: RequestHash::from_bytes(fields.hash("hash")?),
         payload: fields.stored("payload")?,
         schema: if fields.has("schema") { Some(fields.link("schema")?) } else { None },
-        handling: choose(fields, "handling", &handlings, |handling| handling_word(*handling))?,
+        handling: choose(fields, "handling", &handlings, |handling| handling.name())?,
         timeout_ms: if fields.has("timeout_ms") { Some(fields.count("timeout_ms")?) } else { None },
         position: match fields.has("line") {
             false => None,
@@ -392,17 +392,6 @@ fn read_by(fields: &mut In<'_>) -> Result<By, InvalidRecord> {
 fn position(text: &str) -> Result<u64, InvalidRecord> {
     let seq = text.parse::<u64>().ok().filter(|seq| seq.to_string() == text);
     seq.ok_or_else(|| invalid("who"))
-}
-
-fn handling_word(handling: Handling) -> &'static str {
-    match handling {
-        Handling::Effect(EffectClass::Pure) => "pure",
-        Handling::Effect(EffectClass::Read) => "read",
-        Handling::Effect(EffectClass::Idempotent) => "idempotent",
-        Handling::Effect(EffectClass::Once) => "once",
-        Handling::Decision => "decision",
-        Handling::Timer => "timer",
-    }
 }
 
 fn stopped_word(stopped: CancelExtent) -> &'static str {

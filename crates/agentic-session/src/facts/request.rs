@@ -4,9 +4,7 @@
 use std::collections::BTreeMap;
 
 use agentic_replay::record::{AskRecord, AttemptRecord, CancelMode, Outcome, SignalRecord};
-use agentic_replay::{
-    Body, By, EffectClass, Handling, Path, Record, RecordChain, RequestId, SessionId,
-};
+use agentic_replay::{Body, By, Path, Record, RecordChain, RequestId, SessionId};
 
 use super::reading::{ReadSessions, SessionValues};
 use super::row::{ColumnValue, SessionRows};
@@ -90,7 +88,7 @@ pub(super) fn requests(
             "seq" => ColumnValue::count(asked.record.seq),
             "path" => ColumnValue::text(ask.path.as_str()),
             "kind" => ColumnValue::text(&ask.kind),
-            "class" => ColumnValue::text(class_name(ask.handling)),
+            "class" => ColumnValue::text(ask.handling.name()),
             "at" => ColumnValue::at(asked.record.at),
             _ => ColumnValue::id(ask.hash),
         });
@@ -196,18 +194,6 @@ pub(super) fn outcome_value<'c>(
             Err(why) => ColumnValue::Gone(why),
         },
         Outcome::TimedOut | Outcome::Cancelled(_) => ColumnValue::Null,
-    }
-}
-
-/// Names who answers a request.
-fn class_name(handling: Handling) -> &'static str {
-    match handling {
-        Handling::Effect(EffectClass::Pure) => "pure",
-        Handling::Effect(EffectClass::Read) => "read",
-        Handling::Effect(EffectClass::Idempotent) => "idempotent",
-        Handling::Effect(EffectClass::Once) => "once",
-        Handling::Decision => "decision",
-        Handling::Timer => "timer",
     }
 }
 
