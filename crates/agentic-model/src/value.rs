@@ -58,6 +58,15 @@ impl Value {
         if let Value::Int(number) = self { Some(*number) } else { None }
     }
 
+    /// Returns the number, whole or not, if this is one.
+    pub fn as_number(&self) -> Option<f64> {
+        if let Value::Float(number) = self {
+            Some(*number)
+        } else {
+            self.as_int().map(|number| number as f64)
+        }
+    }
+
     /// Returns the truth value, if this is one.
     pub fn as_bool(&self) -> Option<bool> {
         if let Value::Bool(truth) = self { Some(*truth) } else { None }

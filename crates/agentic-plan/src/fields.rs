@@ -105,11 +105,7 @@ impl<'a> PlanFields<'a> {
     }
 
     pub fn optional_number(&self, field: &str) -> Result<Option<f64>, ShapeError> {
-        match self.map.get(field) {
-            None => Ok(None),
-            Some(Value::Int(number)) => Ok(Some(*number as f64)),
-            Some(Value::Float(number)) => Ok(Some(*number)),
-            Some(_) => Err(self.wrong(field, "a number")),
-        }
+        let Some(value) = self.map.get(field) else { return Ok(None) };
+        value.as_number().map(Some).ok_or_else(|| self.wrong(field, "a number"))
     }
 }

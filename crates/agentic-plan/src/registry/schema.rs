@@ -191,18 +191,7 @@ impl AgentParameter {
     /// Says what the value must be.
     pub fn check_range(&self, value: &Value) -> Result<(), BindError> {
         let wrong = |expected: String| BindError::Range { param: self.name.clone(), expected };
-        let number = match value {
-            Value::Int(number) => Some(*number as f64),
-            Value::Float(number) => Some(*number),
-            Value::Null
-            | Value::Bool(_)
-            | Value::Text(_)
-            | Value::Bytes(_)
-            | Value::List(_)
-            | Value::Map(_)
-            | Value::Link(_) => None,
-        };
-        if let Some(number) = number
+        if let Some(number) = value.as_number()
             && (self.min.is_some_and(|min| number < min)
                 || self.max.is_some_and(|max| number > max))
         {

@@ -107,17 +107,7 @@ impl VerdictQuestion {
 impl Condition {
     fn is_met(&self, output: &Value) -> bool {
         let Some(found) = output.get(&self.field) else { return true };
-        let number = match found {
-            Value::Int(number) => Some(*number as f64),
-            Value::Float(number) => Some(*number),
-            Value::Null
-            | Value::Bool(_)
-            | Value::Text(_)
-            | Value::Bytes(_)
-            | Value::List(_)
-            | Value::Map(_)
-            | Value::Link(_) => None,
-        };
+        let number = found.as_number();
         match &self.test {
             VerdictComparison::Below(bound) => number.is_none_or(|number| number < *bound),
             VerdictComparison::Above(bound) => number.is_none_or(|number| number > *bound),

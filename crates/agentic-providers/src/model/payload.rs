@@ -19,11 +19,7 @@ pub fn prompt_of(payload: &Value) -> ModelPrompt {
         schema: text("schema").map(str::to_owned),
         options: ModelHints {
             max_output: max_output.and_then(|tokens| u64::try_from(tokens).ok()),
-            temperature: match payload.get("temperature") {
-                Some(Value::Float(number)) => Some(*number),
-                Some(Value::Int(number)) => Some(*number as f64),
-                Some(_) | None => None,
-            },
+            temperature: payload.get("temperature").and_then(Value::as_number),
             think: match payload.get("think") {
                 Some(Value::Bool(true)) => Think::Auto,
                 Some(Value::Text(level)) => think(level),

@@ -51,7 +51,7 @@ impl ToldUsage {
             count
         });
         let cost = usage.get("cost").and_then(|told| {
-            let cost = number(told).filter(|cost| (0.0..=COST_MAX).contains(cost));
+            let cost = told.as_number().filter(|cost| (0.0..=COST_MAX).contains(cost));
             n_absurd += usize::from(cost.is_none() && *told != Value::Null);
             cost
         });
@@ -180,18 +180,4 @@ fn told_by(
     };
     let value = values.value(value).ok()?;
     Some((record.at, ToldUsage::of(value.get(USAGE)?.as_map()?)))
-}
-
-fn number(value: &Value) -> Option<f64> {
-    match value {
-        Value::Int(number) => Some(*number as f64),
-        Value::Float(number) => Some(*number),
-        Value::Null
-        | Value::Bool(_)
-        | Value::Text(_)
-        | Value::Bytes(_)
-        | Value::List(_)
-        | Value::Map(_)
-        | Value::Link(_) => None,
-    }
 }
