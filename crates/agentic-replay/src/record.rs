@@ -13,6 +13,7 @@ use crate::{
     CancelExtent, Handling, Path, ProgramPosition, RecordHash, RequestHash, Seed, SessionId,
 };
 
+mod body;
 mod codec;
 mod stored;
 
@@ -372,73 +373,10 @@ pub struct ContinueRecord {
     pub flow: Cid,
 }
 
-impl Body {
-    /// Returns the request, where it is one.
-    pub fn as_ask(&self) -> Option<&AskRecord> {
-        if let Body::Ask(ask) = self { Some(ask) } else { None }
-    }
-
-    /// Returns the place in the program that the record is about, where it is about one.
-    pub fn path(&self) -> Option<&Path> {
-        match self {
-            Body::Ask(ask) => Some(&ask.path),
-            Body::Answer(answer) => Some(&answer.path),
-            Body::Attempt(attempt) => Some(&attempt.path),
-            Body::Found(found) => Some(&found.path),
-            Body::Escalate(escalate) => Some(&escalate.path),
-            Body::Vote(vote) => Some(&vote.path),
-            Body::Publish(publish) => Some(&publish.path),
-            Body::Permit(permit) => Some(&permit.path),
-            Body::Withdraw(withdraw) => Some(&withdraw.path),
-            Body::ScopeEnd(scope) => Some(&scope.path),
-            Body::Start(_)
-            | Body::Signal(_)
-            | Body::Upgrade(_)
-            | Body::Cancel(_)
-            | Body::Continue(_)
-            | Body::End(_) => None,
-        }
-    }
-}
-
-impl Body {
-    /// Lists the values that the record holds or refers to.
-    pub fn values(&self) -> Vec<&StoredValue> {
-        match self {
-            Body::Start(start) => vec![&start.input],
-            Body::Ask(ask) => vec![&ask.payload],
-            Body::Answer(AnswerRecord { outcome, .. }) | Body::End(outcome) => {
-                outcome.value().into_iter().collect()
-            }
-            Body::Signal(signal) => vec![&signal.value],
-            Body::Found(found) => vec![&found.found],
-            Body::Permit(permit) => permit.edited.iter().collect(),
-            Body::ScopeEnd(scope) => vec![&scope.result],
-            Body::Continue(next) => vec![&next.state],
-            Body::Attempt(_)
-            | Body::Escalate(_)
-            | Body::Vote(_)
-            | Body::Publish(_)
-            | Body::Upgrade(_)
-            | Body::Withdraw(_)
-            | Body::Cancel(_) => Vec::new(),
-        }
-    }
-}
-
 impl ForkPoint {
     /// Returns the key by which the id of a fork that leaves here is derived.
     pub(crate) fn key_of_fork(&self, key: &str) -> String {
         format!("fork {} {} {key}", self.session, self.seq)
-    }
-}
-
-impl Outcome {
-    fn value(&self) -> Option<&StoredValue> {
-        match self {
-            Outcome::Ok(value) | Outcome::Failed { details: value, .. } => Some(value),
-            Outcome::TimedOut | Outcome::Cancelled(_) => None,
-        }
     }
 }
 

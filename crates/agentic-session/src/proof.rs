@@ -122,25 +122,7 @@ fn check_objects(segments: &Segments<'_>, journal: &RecordChain, proof: &mut Pro
 
 /// Lists the programs that a session has run.
 fn flows_of(journal: &RecordChain) -> BTreeSet<Cid> {
-    let flow = |record: &Record| match &record.body {
-        Body::Start(start) => Some(start.flow),
-        Body::Upgrade(upgrade) => Some(upgrade.to),
-        Body::Ask(_)
-        | Body::Answer(_)
-        | Body::Attempt(_)
-        | Body::Signal(_)
-        | Body::Escalate(_)
-        | Body::Vote(_)
-        | Body::Publish(_)
-        | Body::Found(_)
-        | Body::Permit(_)
-        | Body::Withdraw(_)
-        | Body::Cancel(_)
-        | Body::ScopeEnd(_)
-        | Body::Continue(_)
-        | Body::End(_) => None,
-    };
-    journal.records().iter().filter_map(flow).collect()
+    journal.records().iter().filter_map(|record| record.body.flow()).collect()
 }
 
 /// The records, heard one by one, and what was read of what they name.

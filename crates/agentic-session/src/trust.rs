@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use agentic_model::commit::Claims;
 use agentic_model::{AgentName, Instant, Oid, Value};
-use agentic_replay::{Body, By, OpenHold, Path, RecordChain, RequestId, SessionId, StartRecord};
+use agentic_replay::{Body, OpenHold, Path, RecordChain, RequestId, SessionId, StartRecord};
 use agentic_store::Stream;
 use agentic_store::journal::{self, GitObject};
 
@@ -109,24 +109,7 @@ pub fn is_recorded(
         return Ok(false);
     };
     let commit = commit.to_string();
-    Ok(journal.records().iter().any(|record| match &record.body {
-        Body::Answer(answer) => answer.by == By::Decision(commit.clone()),
-        Body::Vote(vote) => vote.decision == commit,
-        Body::Permit(permit) => permit.decision == commit,
-        Body::Start(_)
-        | Body::Ask(_)
-        | Body::Attempt(_)
-        | Body::Signal(_)
-        | Body::Escalate(_)
-        | Body::Publish(_)
-        | Body::Found(_)
-        | Body::Upgrade(_)
-        | Body::Withdraw(_)
-        | Body::Cancel(_)
-        | Body::ScopeEnd(_)
-        | Body::Continue(_)
-        | Body::End(_) => false,
-    }))
+    Ok(journal.records().iter().any(|record| record.body.decision() == Some(commit.as_str())))
 }
 
 /// Checks that the record of a decision holds the commit that it names: then the record and the
@@ -145,30 +128,16 @@ fn published(journal: &RecordChain, start: &StartRecord, id: &RequestId) -> Opti
     let session = start.session.to_string();
     let mut heads: BTreeMap<&Path, &str> = BTreeMap::new();
     for record in journal.records().iter().rev() {
-        match &record.body {
-            Body::Publish(publish) => _ = heads.entry(&publish.path).or_insert(&publish.head),
-            Body::Ask(ask) => {
-                if let Some(head) = heads.get(&ask.path)
-                    && RequestId::derive(&session, &ask.path, &ask.hash) == *id
-                {
-                    return Oid::parse(head).ok();
-                }
-            }
+        if let Body::Publish(publish) = &record.body {
+            heads.entry(&publish.path).or_insert(&publish.head);
+        } else if let Some(ask) = record.body.as_ask()
+            && let Some(head) = heads.get(&ask.path)
+            && RequestId::derive(&session, &ask.path, &ask.hash) == *id
+        {
+            return Oid::parse(head).ok();
+        } else if let Body::Start(_) = record.body {
             // What a fork shares was asked under other ids.
-            Body::Start(_) => return None,
-            Body::Answer(_)
-            | Body::Attempt(_)
-            | Body::Signal(_)
-            | Body::Escalate(_)
-            | Body::Vote(_)
-            | Body::Found(_)
-            | Body::Permit(_)
-            | Body::Upgrade(_)
-            | Body::Withdraw(_)
-            | Body::Cancel(_)
-            | Body::ScopeEnd(_)
-            | Body::Continue(_)
-            | Body::End(_) => {}
+            return None;
         }
     }
     None

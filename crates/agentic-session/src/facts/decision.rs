@@ -9,7 +9,7 @@ use std::rc::Rc;
 
 use agentic_model::commit::Claims;
 use agentic_model::{AgentName, Instant, Oid};
-use agentic_replay::{Body, By, RequestId, SessionId};
+use agentic_replay::{Body, RequestId, SessionId};
 use agentic_store::Stream;
 use agentic_store::journal;
 
@@ -267,28 +267,12 @@ impl SessionDecisions {
 impl RequestDecisions {
     /// Takes in what was recorded about the request next.
     fn read(&mut self, body: &Body) {
-        match body {
-            Body::Answer(answer) => {
-                self.is_closed = true;
-                if let By::Decision(commit) = &answer.by {
-                    self.commits.insert(commit.clone());
-                }
-            }
-            Body::Permit(permit) => _ = self.commits.insert(permit.decision.clone()),
-            Body::Vote(vote) => _ = self.votes.insert(vote.decision.clone()),
-            // From then on nothing that was asked before can be decided.
-            Body::Cancel(_) | Body::Withdraw(_) => self.is_closed = true,
-            Body::Start(_)
-            | Body::Ask(_)
-            | Body::Attempt(_)
-            | Body::Signal(_)
-            | Body::Escalate(_)
-            | Body::Publish(_)
-            | Body::Found(_)
-            | Body::Upgrade(_)
-            | Body::ScopeEnd(_)
-            | Body::Continue(_)
-            | Body::End(_) => {}
+        if let Some(vote) = body.as_vote() {
+            self.votes.insert(vote.decision.clone());
+        } else {
+            self.commits.extend(body.decision().map(str::to_owned));
         }
+        // A stop too: from then on nothing that was asked before can be decided.
+        self.is_closed |= matches!(body, Body::Answer(_) | Body::Cancel(_) | Body::Withdraw(_));
     }
 }

@@ -5,7 +5,7 @@ use std::cell::OnceCell;
 use std::collections::BTreeSet;
 
 use agentic_model::{Instant, Value};
-use agentic_replay::record::{Outcome, PermitRecord, PermitScope, RETRY, VoteRecord};
+use agentic_replay::record::{Outcome, PermitRecord, PermitScope, RETRY};
 use agentic_replay::{
     Body, By, EffectClass, HOLD, Handling, HoldReason, RecordChain, SessionId, StartRecord,
 };
@@ -150,7 +150,7 @@ pub(super) fn votes(
     let mut noted: BTreeSet<&str> = BTreeSet::new();
     let asks = own_asks(journal);
     for asked in &asks {
-        for vote in asked.later.iter().filter_map(|record| vote_of(&record.body)) {
+        for vote in asked.later.iter().filter_map(|record| record.body.as_vote()) {
             noted.insert(&vote.decision);
             rows.row(|column| match column {
                 "request" => request_id(id, asked),
@@ -182,10 +182,6 @@ fn question<'c>(payload: &Value) -> ColumnValue<'c> {
     ColumnValue::maybe(question, |question| ColumnValue::text(question.to_owned()))
 }
 
-fn vote_of(body: &Body) -> Option<&VoteRecord> {
-    if let Body::Vote(vote) = body { Some(vote) } else { None }
-}
-
 /// Lists the questions about a request that were put before people and are closed, in order: an effect
 /// that was allowed and then caught by a crash was two.
 fn closed_holds<'a, 'j>(
@@ -198,38 +194,25 @@ fn closed_holds<'a, 'j>(
     let mut closed = Vec::new();
     let hold = |reason, at, closing| ClosedHold { asked, reason, at, closing };
     for record in &asked.later {
-        match &record.body {
-            Body::Permit(permit) => {
-                if let Some(reason) = question.take().or_else(|| doubt(permit))
-                    && was_asked(permit)
-                {
-                    closed.push(hold(reason, at, HoldClosing::Decided));
-                }
-                at = record.at;
+        if let Body::Permit(permit) = &record.body {
+            if let Some(reason) = question.take().or_else(|| doubt(permit))
+                && was_asked(permit)
+            {
+                closed.push(hold(reason, at, HoldClosing::Decided));
             }
-            Body::Withdraw(_) => stopped = stopped.or(Some(HoldClosing::Withdrawn)),
-            Body::Cancel(_) => stopped = Some(HoldClosing::Cancelled),
-            Body::Answer(answer) => {
-                // What nobody was asked about otherwise was in doubt, if a person has answered it.
-                let doubted = matches!(answer.by, By::Decision(_)).then_some(HoldReason::InDoubt);
-                if let Some(reason) = question.take().or(doubted) {
-                    let closing = closing_of(asked, &answer.outcome, stopped, values);
-                    closed.push(hold(reason, at, closing));
-                }
-                stopped = None;
+            at = record.at;
+        } else if let Body::Withdraw(_) = record.body {
+            stopped = stopped.or(Some(HoldClosing::Withdrawn));
+        } else if let Body::Cancel(_) = record.body {
+            stopped = Some(HoldClosing::Cancelled);
+        } else if let Body::Answer(answer) = &record.body {
+            // What nobody was asked about otherwise was in doubt, if a person has answered it.
+            let doubted = matches!(answer.by, By::Decision(_)).then_some(HoldReason::InDoubt);
+            if let Some(reason) = question.take().or(doubted) {
+                let closing = closing_of(asked, &answer.outcome, stopped, values);
+                closed.push(hold(reason, at, closing));
             }
-            Body::Start(_)
-            | Body::Ask(_)
-            | Body::Attempt(_)
-            | Body::Signal(_)
-            | Body::Escalate(_)
-            | Body::Vote(_)
-            | Body::Publish(_)
-            | Body::Found(_)
-            | Body::Upgrade(_)
-            | Body::ScopeEnd(_)
-            | Body::Continue(_)
-            | Body::End(_) => {}
+            stopped = None;
         }
     }
     if let (Some(reason), Some(closing)) = (question, stopped) {
