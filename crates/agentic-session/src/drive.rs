@@ -11,11 +11,11 @@ use std::sync::mpsc;
 use std::time::{Duration, Instant as Moment};
 
 use agentic_host::{ObservedRun, OutsideSetting, RunExecutor};
-use agentic_model::{Instant, Object, Value};
+use agentic_model::{Instant, Value};
 use agentic_providers::provider::ProviderResponse;
 use agentic_replay::{
-    Body, By, EffectClass, Path, Performance, Program, ProgramFailure, RecordChain, Request,
-    RequestAnswer, RequestId, Session, SessionId, SessionProgress, SignalDelivery, Upgrade,
+    By, EffectClass, Path, Performance, Program, ProgramFailure, Request, RequestAnswer, RequestId,
+    Session, SessionId, SignalDelivery,
 };
 use agentic_store::Lock;
 use agentic_store::error::FileError;
@@ -25,15 +25,10 @@ use super::backlog::Backlog;
 use super::effect::{PerformedEffect, ended_child, perform, ready_child};
 use super::executor::changed_since;
 use super::folder::Folder;
-use super::load::{LoadedRun, replayed};
 use super::outcome::{EffectOutcome, ExecOutcome};
-use super::recent::restore_journal;
 use super::room::ProgramRoom;
-use super::seal;
-use super::shelf::flow_of;
 use super::unsynced::UnsyncedRecords;
 use super::work::{Order, RunningWork, Task};
-use crate::error::SessionError;
 use crate::{Error, Result, SessionSpace};
 
 /// How often a driver looks for letters while it is at work.
@@ -52,7 +47,7 @@ pub(super) struct RunningEffect {
 pub struct Driver<'a> {
     pub(super) space: &'a SessionSpace,
     pub(super) folder: Folder,
-    _lock: Lock,
+    pub(super) _lock: Lock,
     pub(super) log: LogFile,
     pub(super) session: Session<Box<dyn Program>>,
     pub(super) executor: RunExecutor,
@@ -67,7 +62,7 @@ pub struct Driver<'a> {
     /// Programs, calls and children under way.
     pub(super) running: BTreeMap<Path, RunningEffect>,
     pub(super) timers: BTreeMap<Path, Instant>,
-    arrivals: (mpsc::Sender<ArrivedWork>, mpsc::Receiver<ArrivedWork>),
+    pub(super) arrivals: (mpsc::Sender<ArrivedWork>, mpsc::Receiver<ArrivedWork>),
     /// Effects that a fault of our own store stopped: they have no answer, and whoever drives the
     /// session next performs them again.
     pub(super) faulted: BTreeMap<Path, Error>,
@@ -80,146 +75,12 @@ pub struct Driver<'a> {
     /// Whether its program has asked people since.
     pub(super) asks_too_late: bool,
     /// Whether the session was over when it was loaded.
-    was_over: bool,
+    pub(super) was_over: bool,
     /// What it tells whoever watches. It is the last to go: nobody waits for the lock meanwhile.
     pub(super) observed: ObservedRun,
 }
 
 impl<'a> Driver<'a> {
-    /// Takes over a session that was just started: nothing of it is durable yet.
-    pub fn begin(
-        space: &'a SessionSpace,
-        (folder, lock): (Folder, Lock),
-        executor: RunExecutor,
-        (session, progress): (Session<Box<dyn Program>>, SessionProgress),
-    ) -> Result<Driver<'a>> {
-        let mut driver = Driver::new(space, folder, lock, (session, executor))?;
-        driver.take_in(progress)?;
-        Ok(driver)
-    }
-
-    /// Makes the start of a session durable and nothing else: what it asks first is asked again by
-    /// whoever loads it.
-    pub fn begin_later(
-        space: &'a SessionSpace,
-        (folder, lock): (Folder, Lock),
-        executor: RunExecutor,
-        (session, mut progress): (Session<Box<dyn Program>>, SessionProgress),
-    ) -> Result<()> {
-        progress.links.truncate(1);
-        let mut driver = Driver::new(space, folder, lock, (session, executor))?;
-        driver.append(&progress.objects, progress.links)
-    }
-
-    /// Loads a session and brings it to the end of its records.
-    ///
-    /// # Errors
-    /// Fails when the records are damaged, and with `SessionError::Diverged` when its program does
-    /// something else than was recorded; nothing is performed then.
-    pub fn load(space: &'a SessionSpace, id: &SessionId) -> Result<Driver<'a>> {
-        let (folder, lock) = Folder::lock(space, id)?;
-        Driver::load_locked(space, folder, lock)
-    }
-
-    /// Does the same if nobody else drives the session.
-    ///
-    /// # Errors
-    /// Fails as [`Driver::load`] does.
-    pub fn try_load(space: &'a SessionSpace, id: &SessionId) -> Result<Option<Driver<'a>>> {
-        match Folder::try_lock(space, id)? {
-            Some((folder, lock)) => Driver::load_locked(space, folder, lock).map(Some),
-            None => Ok(None),
-        }
-    }
-
-    /// Loads a session whose lock is held.
-    pub fn load_locked(space: &'a SessionSpace, folder: Folder, lock: Lock) -> Result<Driver<'a>> {
-        let journal = restore_journal(space, &folder)?;
-        let flow = flow_of(space, &folder, &journal.flow())?;
-        let loaded = replayed(space, &folder, (&journal, &flow), Session::resume)?;
-        Driver::at_the_end(space, (folder, lock), &journal, loaded)
-    }
-
-    /// Loads a session with another program than its own, which must make every recorded request,
-    /// and records that it goes on with that.
-    ///
-    /// # Errors
-    /// Fails as [`Driver::load`] does, and with `SessionError::Over` when the session is over.
-    pub fn load_upgraded(
-        space: &'a SessionSpace,
-        id: &SessionId,
-        flow: &Object,
-    ) -> Result<Driver<'a>> {
-        let (folder, lock) = Folder::lock(space, id)?;
-        let journal = restore_journal(space, &folder)?;
-        if journal.is_over() {
-            return Err(SessionError::Over { id: id.short() }.into());
-        }
-        let upgrade = Upgrade { to: flow.cid(), at: space.now() };
-        let loaded =
-            replayed(space, &folder, (&journal, flow), |journal, program, setting, fold| {
-                Session::upgrade(journal, program, setting, upgrade, fold)
-            })?;
-        // A program that is refused leaves nothing behind; one that records name is kept.
-        folder.keep_object(&upgrade.to, flow.bytes())?;
-        seal::keep(space, &journal.start().agent, "flow", std::slice::from_ref(flow))?;
-        Driver::at_the_end(space, (folder, lock), &journal, loaded)
-    }
-
-    /// Takes over a session whose program has come to the end of its records.
-    fn at_the_end(
-        space: &'a SessionSpace,
-        (folder, lock): (Folder, Lock),
-        journal: &RecordChain,
-        (ran, progress): (LoadedRun, SessionProgress),
-    ) -> Result<Driver<'a>> {
-        let mut driver = Driver::new(space, folder, lock, ran)?;
-        let asked = progress.asked();
-        let held = driver.session.pending().into_iter();
-        let known = held.filter(|hold| !asked.contains(&hold.request.path));
-        driver.told = known.map(|hold| hold.id).collect();
-        driver.was_over = journal.is_over();
-        driver.is_cancelled = is_cancelled(journal);
-        driver.take_in(progress)?;
-        Ok(driver)
-    }
-
-    fn new(
-        space: &'a SessionSpace,
-        folder: Folder,
-        lock: Lock,
-        (session, executor): LoadedRun,
-    ) -> Result<Driver<'a>> {
-        let (log, cut) = LogFile::open(&folder.log())?;
-        if cut > 0 {
-            let id = folder.id.short();
-            space.note_mended(format!("session {id}: repaired a tail of {cut} bytes"));
-        }
-        let observed = ObservedRun::new(space.observer(), folder.id);
-        Ok(Driver {
-            space,
-            folder,
-            _lock: lock,
-            log,
-            session,
-            executor,
-            unsynced: UnsyncedRecords::default(),
-            ready: VecDeque::new(),
-            backlog: Backlog::default(),
-            room: ProgramRoom::default(),
-            running: BTreeMap::new(),
-            timers: BTreeMap::new(),
-            arrivals: mpsc::channel(),
-            faulted: BTreeMap::new(),
-            told: BTreeSet::new(),
-            looked_at: Moment::now(),
-            is_cancelled: false,
-            asks_too_late: false,
-            was_over: false,
-            observed,
-        })
-    }
-
     /// Returns the id of the session.
     pub fn id(&self) -> SessionId {
         self.folder.id
@@ -454,11 +315,4 @@ impl<'a> Driver<'a> {
         let due = self.timers.iter().filter(|(_, until)| **until <= now);
         due.min_by_key(|(path, until)| (*until, *path)).map(|(path, _)| path.clone())
     }
-}
-
-/// Says whether a session was told to stop.
-fn is_cancelled(journal: &RecordChain) -> bool {
-    let own = journal.records().iter().rev();
-    let mut own = own.take_while(|record| !matches!(record.body, Body::Start(_)));
-    own.any(|record| matches!(record.body, Body::Cancel(_)))
 }
