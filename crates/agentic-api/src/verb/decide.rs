@@ -158,9 +158,11 @@ impl Decide {
         let space = caller.space;
         let principal = self.by.clone().map_or_else(|| principal(space), Ok)?;
         let name = HoldName { request: &self.request, node: self.node.as_deref() };
-        let named = match self.says_which() {
-            true => name.find(space)?,
-            false => NamedRequest::Open(Box::new(name.open(space)?)),
+        let named = match name.find(space)? {
+            NamedRequest::Decided(earlier) if !self.says_which() => {
+                return Err(earlier.refusal(space).into());
+            }
+            named @ (NamedRequest::Open(_) | NamedRequest::Decided(_)) => named,
         };
         let (then, spoken_as) = (self.then, self.answer.language());
         let draft = self.draft(caller, &named, principal)?;
