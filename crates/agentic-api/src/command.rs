@@ -133,6 +133,16 @@ commands! {
     Relations(verb::ListRelations) = "relations",
     /// Answer a query over all facts.
     Query(verb::AskQuery) = "query",
+    /// Store rules under a name.
+    RuleAdd(verb::RuleAdd) = "rule-add",
+    /// List the rules that have a name.
+    RuleList(verb::RuleList) = "rule-list",
+    /// Show rules.
+    RuleShow(verb::RuleShow) = "rule-show",
+    /// List the changes of a name of rules.
+    RuleLog(verb::RuleLog) = "rule-log",
+    /// Take a name of rules away.
+    RuleRemove(verb::RuleRemove) = "rule-remove",
     /// List the agents that were forked from an agent.
     SubAgents(verb::SubAgents) = "sub-agents",
     /// List who reviews an agent.

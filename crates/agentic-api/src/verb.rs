@@ -26,6 +26,7 @@ mod relate;
 mod relations;
 mod remote;
 mod reply;
+mod rule;
 pub(crate) mod run;
 mod session;
 mod spawn;
@@ -69,6 +70,7 @@ pub use self::relate::{EdgeChange, Relate};
 pub use self::relations::{ListRelations, MergedAgents, Reviewers, SubAgents};
 pub use self::remote::{Fetch, Init, Push};
 pub use self::reply::DecideFrom;
+pub use self::rule::{RuleAdd, RuleAddOutcome, RuleList, RuleLog, RuleRemove, RuleShow};
 pub use self::run::{PreparedRun, Run, RunAct, RunPlace};
 pub use self::session::{
     FlowSource, ForkedChildren, ReplaySessions, SessionCancel, SessionDetail, SessionDiff,

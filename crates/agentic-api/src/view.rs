@@ -20,6 +20,7 @@ mod provider;
 mod query;
 pub mod question;
 mod relation;
+mod rule;
 mod run;
 mod schema;
 mod session;
@@ -50,6 +51,9 @@ pub use crate::view::query::{
 };
 pub use crate::view::question::QuestionView;
 pub use crate::view::relation::{EdgeView, RelationView};
+pub use crate::view::rule::{
+    RuleChangeView, RuleMoveView, RuleParamView, RuleShowView, RuleVersionView, RuleView,
+};
 pub use crate::view::run::{RunAnswer, RunResultView, TestsView};
 pub use crate::view::schema::schemas;
 pub use crate::view::session::{

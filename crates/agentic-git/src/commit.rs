@@ -11,6 +11,9 @@ use agentic_store::{Error, Result};
 /// How many commits are looked at to find one that is not there, before giving up.
 const WALK_COMMITS_MAX: usize = 10_000_000;
 
+/// How the header of a signature is called, by the hash of the repository.
+const SIGNATURE_HEADERS: [&str; 2] = ["gpgsig", "gpgsig-sha256"];
+
 /// What a commit says.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CommitInfo {
@@ -89,6 +92,17 @@ impl Repository {
             }
         };
         self.read_decoded(oid, HashCheck::Trusting, committer)
+    }
+
+    /// Reads a commit, and tells whether it carries a signature, whoever made that.
+    ///
+    /// # Errors
+    /// Fails when it is missing, damaged or not a commit.
+    pub fn read_commit_and_signing(&self, oid: Oid) -> Result<(CommitInfo, bool)> {
+        let is_signed = |decoded: &gix::objs::CommitRef<'_>| {
+            SIGNATURE_HEADERS.iter().any(|name| decoded.extra_headers().find(name).is_some())
+        };
+        self.read_decoded(oid, HashCheck::Trusting, is_signed)
     }
 
     fn read_hashed(&self, oid: Oid, hashing: HashCheck) -> Result<CommitInfo> {

@@ -59,7 +59,10 @@ pub use self::difference::{ChangedFile, FileStatus};
 pub use self::index::IndexUpdate;
 pub use self::line_count::LineCount;
 pub use self::merge::{Conflict, MergeBase, MergeOutcome, Stages};
-pub use self::notes::{ChangedNote, NoteVersion, NotesState};
+pub use self::notes::{
+    ChangedNote, FoundPointer, LibraryEdit, LibraryTree, NoteVersion, NotesState, POINTERS_MAX,
+    PointerEdit,
+};
 pub use self::object::name_object;
 #[cfg(feature = "fuzz-access")]
 pub use self::pack_offset::PackOffsets;

@@ -8,10 +8,12 @@
 mod changed;
 mod difference;
 mod edit;
+mod library;
 mod look;
 mod upkeep;
 
 pub use self::changed::ChangedNote;
+pub use self::library::{FoundPointer, LibraryEdit, LibraryTree, POINTERS_MAX, PointerEdit};
 
 use std::collections::BTreeSet;
 

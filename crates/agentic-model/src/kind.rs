@@ -159,6 +159,7 @@ const BUILT_IN: &[(&str, &str, &str)] = &[
     ("session-segment", OBJECT, "A sealed part of a session's journal"),
     ("plan", OBJECT, "A closed, valid graph of steps"),
     ("source-map", OBJECT, "Where the nodes of a plan stand in their source"),
+    ("rules", OBJECT, "A rule file that queries use"),
 ];
 
 impl KindTree {

@@ -59,7 +59,8 @@ impl fmt::Display for AgentName {
     }
 }
 
-fn broken_rule(text: &str) -> Option<&'static str> {
+/// Returns which rule of flat names a text breaks.
+pub(crate) fn broken_rule(text: &str) -> Option<&'static str> {
     let is_first = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit();
     let is_later = |c: char| is_first(c) || matches!(c, '.' | '_' | '-');
     if text.is_empty() {

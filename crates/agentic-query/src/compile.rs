@@ -19,6 +19,7 @@ use crate::safety::check_safety;
 use crate::specialise::{ConstantPushing, RecursiveRows, specialise};
 use crate::strata::check_strata;
 use crate::types::{check_types, infer};
+use crate::value::QueryType;
 
 /// A program without findings that forbid it.
 #[derive(Debug, Clone)]
@@ -63,6 +64,33 @@ pub struct QueryReport {
 /// Lists the rule files that a text uses, in the order in which it names them.
 pub fn used_rules(text: &str) -> Vec<String> {
     parse(text).0.uses.into_iter().map(|used| used.name).collect()
+}
+
+/// A parameter that a text declares.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DeclaredParam {
+    /// Its name.
+    pub name: String,
+    /// Its type.
+    pub kind: QueryType,
+    /// Whether it has a value where none is given.
+    pub has_value: bool,
+}
+
+/// Lists the parameters that a text declares, in their order.
+pub fn declared_params(text: &str) -> Vec<DeclaredParam> {
+    let param = |param: crate::ast::ParamText| DeclaredParam {
+        name: param.name.name,
+        kind: param.kind,
+        has_value: param.value.is_some(),
+    };
+    parse(text).0.params.into_iter().map(param).collect()
+}
+
+/// Lists the predicates that the rules of a text define, each once.
+pub fn defined_predicates(text: &str) -> Vec<String> {
+    let names = parse(text).0.rules.into_iter().map(|rule| rule.head.name.name);
+    names.collect::<BTreeSet<String>>().into_iter().collect()
 }
 
 /// Compiles a text.

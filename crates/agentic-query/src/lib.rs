@@ -41,7 +41,10 @@ mod value;
 
 pub use crate::answer::AnswerSet;
 pub use crate::code::{FINDINGS_MAX, QueryFinding};
-pub use crate::compile::{CompiledQuery, FactBase, QueryReport, QueryRun, compile, used_rules};
+pub use crate::compile::{
+    CompiledQuery, DeclaredParam, FactBase, QueryReport, QueryRun, compile, declared_params,
+    defined_predicates, used_rules,
+};
 pub use crate::explain::{
     ExplainedRead, ExplainedRule, ExplainedStep, ExplainedStratum, QueryExplanation,
 };

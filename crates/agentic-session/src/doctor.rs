@@ -1,9 +1,11 @@
 //! The doctor: checks everything that other verbs rely on, and mends what can be mended.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use agentic_git::Repository;
 use agentic_model::{AgentName, Object};
+use agentic_space::library::Library;
 use agentic_store::recovery::{self, Checkpoint};
 use agentic_store::{MendedThing, StreamRecovery};
 use agentic_store::{Stream, Writer, journal};
@@ -109,6 +111,9 @@ pub fn examine(space: &SessionSpace, treatment: Treatment) -> Result<DoctorRepor
     check_sessions(space, &mut report)?;
     for (agent, _) in space.agent_names()? {
         check_agent(space, &agent, &mut report);
+    }
+    for library in Library::ALL {
+        check_library(space, library, &mut report);
     }
     if let Err(error) = check_archive(space) {
         report.damaged.push(format!("the archive: {error}"));
@@ -270,6 +275,35 @@ fn check_commits(space: &SessionSpace, agent: &AgentName) -> Result<()> {
         space.repository().verify_object(commit.oid)?;
     }
     Ok(())
+}
+
+/// Reads every object and every pointer of a library.
+fn check_library(space: &SessionSpace, library: Library, report: &mut DoctorReport) {
+    let check = |report: &mut DoctorReport| -> Result<()> {
+        let state = space.library(library)?;
+        let damaged = |why| format!("the library of {}: {why}", library.word());
+        let mut sound = BTreeSet::new();
+        for cid in state.objects()? {
+            match state.object(cid) {
+                Ok(_) => drop(sound.insert(cid)),
+                Err(error) => report.damaged.push(damaged(error.to_string())),
+            }
+        }
+        report.n_objects += sound.len();
+        let all = state.entries()?;
+        report.damaged.extend(all.damaged.into_iter().map(damaged));
+        for entry in all.entries {
+            let pointers = [entry.pointer, entry.contested].into_iter().flatten();
+            for pointer in pointers.filter(|pointer| !sound.contains(&pointer.cid)) {
+                let why = format!("`{}` means {}, which it lacks", entry.name, pointer.cid);
+                report.damaged.push(damaged(why));
+            }
+        }
+        Ok(())
+    };
+    if let Err(error) = check(report) {
+        report.damaged.push(error.to_string());
+    }
 }
 
 /// Checks that what the archive keeps is there. Commits of a chain hold each other, so only their

@@ -4,6 +4,7 @@ mod agent;
 mod branch;
 mod commit;
 mod kind;
+mod library;
 mod lookup;
 mod relation;
 mod remote;
@@ -20,6 +21,7 @@ pub use self::agent::AgentError;
 pub use self::branch::BranchError;
 pub use self::commit::{CommitError, left_out_words};
 pub use self::kind::KindError;
+pub use self::library::LibraryError;
 pub use self::lookup::LookupError;
 pub use self::relation::RelationError;
 pub use self::remote::RemoteError;
@@ -53,6 +55,8 @@ pub enum Error {
     Relation(#[from] RelationError),
     /// Another repository.
     Remote(#[from] RemoteError),
+    /// A library.
+    Library(#[from] LibraryError),
 }
 
 /// A write that is decided, and that the next command makes visible.
@@ -93,7 +97,8 @@ impl Error {
             | Error::Worktree(_)
             | Error::Lookup(_)
             | Error::Relation(_)
-            | Error::Remote(_) => false,
+            | Error::Remote(_)
+            | Error::Library(_) => false,
         }
     }
 
@@ -111,6 +116,7 @@ impl Error {
             Error::Lookup(error) => error,
             Error::Relation(error) => error,
             Error::Remote(error) => error,
+            Error::Library(error) => error,
         }
     }
 }

@@ -14,6 +14,7 @@ pub mod facts;
 pub mod following;
 mod group;
 pub mod kind;
+pub mod library;
 pub mod merge;
 mod mutex;
 pub mod object;

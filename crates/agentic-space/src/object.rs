@@ -6,6 +6,7 @@ use agentic_store::journal::{KeptObject, Transaction};
 
 use crate::error::LookupError;
 use crate::kind::REGISTRY_REF;
+use crate::library::Library;
 use crate::write::LockedStream;
 use crate::written::WriteNotices;
 use crate::{Error, Result, Space};
@@ -93,6 +94,7 @@ impl Space {
     /// Lists the refs that keep objects.
     fn object_refs(&self) -> Result<Vec<String>> {
         let mut names = vec![REGISTRY_REF.to_owned()];
+        names.extend(Library::ALL.iter().map(|library| library.ref_name().to_owned()));
         let notes = self.repository().list_refs("refs/notes/agentic/")?;
         names.extend(notes.into_iter().map(|found| found.name));
         Ok(names)

@@ -1,9 +1,9 @@
-//! Pushing and fetching: branches, notes and the registry, through git.
+//! Pushing and fetching: branches, notes, the registry and libraries, through git.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use agentic_git::{ARCHIVE_REF, RefMove};
-use agentic_model::{AgentName, Oid};
+use agentic_model::{AgentName, LibraryName, Oid};
 use agentic_store::journal::{BranchMove, Transaction};
 use agentic_store::{Stream, Writer};
 
@@ -11,6 +11,7 @@ use crate::archive::archive_stream;
 use crate::error::{AgentError, RemoteError};
 use crate::following::{FollowingWorktree, reserve};
 use crate::kind::REGISTRY_REF;
+use crate::library::{Library, unite};
 use crate::worktree::{REWRITE_REF, name_notes_everywhere};
 use crate::{Error, Result, Space};
 
@@ -36,6 +37,8 @@ pub struct PushOutcome {
     pub remote: String,
     /// The refs that it did not have like this before.
     pub refs: Vec<String>,
+    /// Names of libraries that moved here and in another clone. A library that has one stays here.
+    pub contested: Vec<LibraryName>,
 }
 
 /// What a fetch did.
@@ -51,6 +54,10 @@ pub struct FetchOutcome {
     pub diverged: Vec<AgentName>,
     /// Agents that have a branch here from now on.
     pub adopted: Vec<AgentName>,
+    /// Names of libraries that moved here and there. Here they mean what they did.
+    pub contested: Vec<LibraryName>,
+    /// What was left out of libraries because it is damaged there, and why.
+    pub left_out: Vec<String>,
 }
 
 /// Writes the refspecs of fetch into the configuration of remotes, and lets git carry the notes of
@@ -100,7 +107,7 @@ pub enum PushScope<'a> {
     Named(&'a [AgentName]),
 }
 
-/// Pushes branches and notes of agents, and the registry, in one atomic push. When more than
+/// Pushes branches and notes of agents, the registry and libraries, in one atomic push. When more than
 /// [`FOLDED_AGENTS_MAX`] agents are to go from the remote, further pushes take away the rest; the
 /// remote has the archive that keeps them by then.
 ///
@@ -113,8 +120,16 @@ pub fn push(space: &Space, remote: &str, scope: PushScope<'_>) -> Result<PushOut
     if space.repository().find_ref(REGISTRY_REF)?.is_some() {
         refs.push(REGISTRY_REF.to_owned());
     }
+    let mut contested = Vec::new();
+    for library in Library::ALL {
+        match pushed_library(space, library, remote)? {
+            PushedLibrary::Goes => refs.push(library.ref_name().to_owned()),
+            PushedLibrary::Stays => {}
+            PushedLibrary::Contested(names) => contested.extend(names),
+        }
+    }
     if refs.is_empty() {
-        return Ok(PushOutcome { remote: remote.to_owned(), refs });
+        return Ok(PushOutcome { remote: remote.to_owned(), refs, contested });
     }
     let (specs, folded) = match scope {
         PushScope::All => (patterns(space, &refs)?, folded_away(space, remote)?),
@@ -128,7 +143,36 @@ pub fn push(space: &Space, remote: &str, scope: PushScope<'_>) -> Result<PushOut
     let unchanged = |line| Some(str::strip_prefix(line, "=\t")?.split_once(':')?.0);
     let up_to_date: BTreeSet<&str> = report.lines().filter_map(unchanged).collect();
     refs.retain(|name| !up_to_date.contains(name.as_str()));
-    Ok(PushOutcome { remote: remote.to_owned(), refs })
+    Ok(PushOutcome { remote: remote.to_owned(), refs, contested })
+}
+
+/// Whether a library goes along with a push.
+enum PushedLibrary {
+    /// It goes.
+    Goes,
+    /// There is none, or the remote has one of its own.
+    Stays,
+    /// It stays until somebody has chosen what these names mean.
+    Contested(Vec<LibraryName>),
+}
+
+fn pushed_library(space: &Space, library: Library, remote: &str) -> Result<PushedLibrary> {
+    let ours = space.library(library)?;
+    let Some(tip) = ours.tip() else { return Ok(PushedLibrary::Stays) };
+    let theirs = space.library_of(library, remote)?.tip();
+    let is_home = space.home_remote().is_some_and(|home| home == remote);
+    if let Some(theirs) = theirs.filter(|_| !is_home)
+        && !space.repository().is_ancestor(theirs, tip)?
+    {
+        return Ok(PushedLibrary::Stays);
+    }
+    let entries = ours.entries()?.entries.into_iter();
+    let contested: Vec<LibraryName> =
+        entries.filter(|entry| entry.contested.is_some()).map(|entry| entry.name).collect();
+    match contested.is_empty() {
+        true => Ok(PushedLibrary::Goes),
+        false => Ok(PushedLibrary::Contested(contested)),
+    }
 }
 
 /// Runs one atomic push, and returns what git reports of each ref.
@@ -247,7 +291,7 @@ fn folded_away(space: &Space, remote: &str) -> Result<Vec<FoldedAway>> {
     Ok(folded)
 }
 
-/// Fetches, unites notes and the registry, and moves agents forward that have not diverged.
+/// Fetches, unites notes, the registry and libraries, and moves agents forward that have not diverged.
 ///
 /// # Errors
 /// Fails when git does, or an agent to adopt is not on the remote.
@@ -265,6 +309,13 @@ pub fn fetch(space: &Space, remote: &str, adopt: &[AgentName]) -> Result<FetchOu
         writer.with_refs(&[REGISTRY_REF], || {
             space.repository().unite_notes(REGISTRY_REF, theirs, &transaction)
         })?;
+    }
+    if space.home_remote().is_some_and(|home| home == remote) {
+        for library in Library::ALL {
+            let united = unite(space, library, remote)?;
+            fetched.contested.extend(united.contested);
+            fetched.left_out.extend(united.left_out);
+        }
     }
     unite_archive(space, remote, &mut fetched)?;
     for agent in adopt {

@@ -9,6 +9,8 @@ use crate::{Error, Result};
 
 /// The ref that keeps archived agents.
 pub const ARCHIVE_REF: &str = "refs/agentic/archive";
+/// The ref that keeps rule files of queries by name.
+pub const RULES_REF: &str = "refs/agentic/rules";
 
 /// The folder of one repository's journals, locks and caches.
 #[derive(Debug, Clone)]
@@ -54,6 +56,7 @@ impl Stream {
             Stream::Agent(agent) => format!("`{agent}`"),
             Stream::Space => "the repository (`_space`)".to_owned(),
             archive if *archive == Stream::of_branch(ARCHIVE_REF) => "the archive".to_owned(),
+            rules if *rules == Stream::of_branch(RULES_REF) => "the library of rules".to_owned(),
             Stream::Branch(hash) => {
                 let is_it = |name: &&str| *self == Stream::of_branch(&format!("refs/heads/{name}"));
                 match ["main", "master"].iter().find(|name| is_it(name)) {
@@ -279,6 +282,7 @@ mod tests {
             (Stream::parse("_space"), "the repository (`_space`)"),
             (Some(Stream::of_branch("refs/heads/main")), "branch `main`"),
             (Some(Stream::of_branch(ARCHIVE_REF)), "the archive"),
+            (Some(Stream::of_branch(RULES_REF)), "the library of rules"),
             (Stream::parse("_branch-01"), "a branch of no agent (`_branch-01`)"),
         ] {
             assert_eq!(stream.expect("a stream").subject(), expected);

@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant as Moment;
 
-use agentic_diag::{DiagnosticStyle, Severity, SourceText, nearest};
+use agentic_diag::{DiagnosticStyle, Severity, SourceText};
 use agentic_model::guidance::ErrorClass;
 use agentic_query::{
     ConstantPushing, FactBase, FactPredicate, FactSource, QueryError, QueryFinding, QueryInput,
@@ -15,8 +15,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::facts::{CallerFacts, with_facts};
-use crate::rule_files::RuleFiles;
-use crate::shipped::SHIPPED_RULES;
+use crate::rule_files::{RuleFiles, RuleShelf};
 use crate::verb::{Reply, Verb};
 use crate::view::QueryView;
 use crate::{Caller, Refusal};
@@ -144,8 +143,8 @@ impl AskQuery {
         limits: QueryLimits,
         watch: QueryWatch<'_>,
     ) -> Result<QueryOutcome, Refusal> {
-        let source = self.source()?;
-        let RuleFiles { files, order } = RuleFiles::used_by(source.text());
+        let (source, used) = self.source(caller)?;
+        let RuleFiles { files, order, .. } = used;
         let now = caller.space.now().millis();
         let input = QueryInput { source: &source, files: &files, params: &self.params, now };
         let compiled = match compile(&input, facts.joined) {
@@ -182,20 +181,24 @@ impl AskQuery {
 }
 
 impl AskQuery {
-    /// Returns the text that is asked, under the name that findings have for it.
-    fn source(&self) -> Result<SourceText, Refusal> {
+    /// Returns the text that is asked, under the name that findings have for it, and the files that it
+    /// uses.
+    fn source(&self, caller: &Caller<'_>) -> Result<(SourceText, RuleFiles), Refusal> {
+        let shelf = RuleShelf::new(caller.space);
         match &self.named {
             None => {
-                Ok(SourceText::new(self.name.as_deref().unwrap_or("query"), self.text.as_str()))
+                let name = self.name.as_deref().unwrap_or("query");
+                let source = SourceText::new(name, self.text.as_str());
+                let used = shelf.used_by(source.text())?;
+                Ok((source, used))
             }
-            Some(name) => RuleFiles::find(name).ok_or_else(|| {
-                let known: Vec<&str> = SHIPPED_RULES.iter().map(|rules| rules.name).collect();
-                let hint = match nearest(name, known.iter().copied()) {
-                    Some(near) => format!("did you mean `{near}`?"),
-                    None => format!("there are {}", known.join(", ")),
-                };
-                Refusal::refused(&format!("there are no rules named `{name}`"), &hint)
-            }),
+            Some(name) => match shelf.find(name)? {
+                Some(found) => {
+                    let used = shelf.used_by_found(&found)?;
+                    Ok((found.source, used))
+                }
+                None => Err(shelf.unknown(name)?),
+            },
         }
     }
 
@@ -274,13 +277,18 @@ impl QueryTextFindings {
 
     /// Says it as a refusal, for those who do not show findings in their places.
     pub fn refusal(&self) -> Refusal {
+        self.refusal_of("the query has")
+    }
+
+    /// Says it of something that is no query by itself, which has the findings.
+    pub fn refusal_of(&self, what_has: &str) -> Refusal {
         let shown = |finding: &QueryFinding| {
             let source = self.sources.get(finding.file).unwrap_or(&self.sources[0]);
             finding.diagnostic.render(source, DiagnosticStyle::Plain)
         };
         let message = match self.findings.len() {
-            1 => "the query has a finding".to_owned(),
-            n => format!("the query has {n} findings"),
+            1 => format!("{what_has} a finding"),
+            n => format!("{what_has} {n} findings"),
         };
         let mut refusal =
             Refusal::refused(&message, "`agentic query --schema` lists what there is");

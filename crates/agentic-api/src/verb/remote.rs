@@ -1,15 +1,15 @@
 //! Other repositories: setting them up, pushing to them, fetching from them.
 
-use agentic_model::AgentName;
+use agentic_model::{AgentName, LibraryName};
 use agentic_session::SessionSpace;
 use agentic_space::sync::{PushScope, fetch, init, push};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::caller::agent_name;
-use crate::verb::{Reply, Verb};
+use crate::verb::{Reply, Verb, VerbCompletion};
 use crate::view::{FetchView, InitView, PushView};
-use crate::{Caller, Refusal};
+use crate::{Caller, Notice, Refusal};
 
 /// Set up remotes, so that plain `git fetch` brings notes along. Safe to repeat.
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
@@ -52,7 +52,12 @@ impl Verb for Push {
             [] => PushScope::All,
             named => PushScope::Named(named),
         };
-        Ok(Reply::plain(PushView::from(&push(caller.space, &remote, scope)?)))
+        let pushed = push(caller.space, &remote, scope)?;
+        let reply = Reply::plain(PushView::from(&pushed));
+        Ok(match pushed.contested.first() {
+            None => reply,
+            Some(first) => Reply { completion: VerbCompletion::Short(stayed(first)), ..reply },
+        })
     }
 }
 
@@ -72,8 +77,21 @@ impl Verb for Fetch {
     fn run(self, caller: &Caller<'_>) -> Result<Reply<FetchView>, Refusal> {
         let adopt = names(&self.adopt)?;
         let remote = chosen_remote(caller.space, self.remote)?;
-        Ok(Reply::plain(FetchView::from(&fetch(caller.space, &remote, &adopt)?)))
+        let fetched = fetch(caller.space, &remote, &adopt)?;
+        let left_out = fetched.left_out.iter();
+        let left_out = left_out.map(|why| Notice::Unreadable { what: format!("left out: {why}") });
+        Ok(Reply { notices: left_out.collect(), ..Reply::plain(FetchView::from(&fetched)) })
     }
+}
+
+/// Says that the rules were not pushed.
+fn stayed(name: &LibraryName) -> Refusal {
+    let message =
+        format!("the rules were not pushed: `{name}` was changed here and in another clone");
+    let hint = format!(
+        "`agentic rule show {name}` shows both; choose with `agentic rule add {name} FILE --resolve`"
+    );
+    Refusal::conflict(&message, &hint)
 }
 
 fn names(texts: &[String]) -> Result<Vec<AgentName>, Refusal> {

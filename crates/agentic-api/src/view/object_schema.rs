@@ -192,6 +192,20 @@ struct SourceMapSchema {
     nodes: BTreeMap<String, [u32; 4]>,
 }
 
+/// A rule file that queries use.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "Rules")]
+struct RulesSchema {
+    /// `rules`.
+    r#type: String,
+    /// `datalog-1`.
+    language: String,
+    /// The text.
+    source: String,
+    /// The stored rules that it uses, by the names that it has for them.
+    uses: BTreeMap<String, LinkSchema>,
+}
+
 /// A sealed part of a session: records, or a piece of a long value.
 #[derive(Serialize, JsonSchema)]
 struct SessionSegment {
@@ -218,7 +232,7 @@ struct SessionSegment {
 }
 
 /// Returns the schemas: the name of the file under `schemas/`, and what belongs into it.
-pub(crate) fn object_schemas() -> [(&'static str, Schema); 10] {
+pub(crate) fn object_schemas() -> [(&'static str, Schema); 11] {
     [
         ("object-behaviour.json", schema_for!(Behaviour)),
         ("object-behaviour-part.json", schema_for!(BehaviourPart)),
@@ -227,6 +241,7 @@ pub(crate) fn object_schemas() -> [(&'static str, Schema); 10] {
         ("object-console-trace.json", schema_for!(ConsoleTraceSchema)),
         ("object-edge.json", schema_for!(EdgeSchema)),
         ("object-plan.json", schema_for!(PlanSchema)),
+        ("object-rules.json", schema_for!(RulesSchema)),
         ("object-session-segment.json", schema_for!(SessionSegment)),
         ("object-source-map.json", schema_for!(SourceMapSchema)),
         ("object-type.json", schema_for!(Type)),

@@ -28,6 +28,9 @@ pub struct FetchView {
     pub diverged: Vec<String>,
     /// Agents that have a branch here from now on.
     pub adopted: Vec<String>,
+    /// Names of rules that moved here and there; here they mean what they did.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub contested: Vec<String>,
 }
 
 impl From<&PushOutcome> for PushView {
@@ -44,6 +47,7 @@ impl From<&FetchOutcome> for FetchView {
             notes_united: texts(&fetched.notes_united),
             diverged: texts(&fetched.diverged),
             adopted: texts(&fetched.adopted),
+            contested: fetched.contested.iter().map(ToString::to_string).collect(),
         }
     }
 }

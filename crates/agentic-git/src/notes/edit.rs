@@ -20,16 +20,16 @@ use agentic_store::{Error, Result, fault};
 const RACES_MAX: usize = 1000;
 
 /// A notes tree on its way to its next state. Nothing is written before it is finished.
-struct NotesDraft<'a> {
+pub(super) struct NotesDraft<'a> {
     notes: &'a NotesState<'a>,
-    root: Tree,
+    pub(super) root: Tree,
     fresh: BTreeMap<Oid, GitObject>,
 }
 
 /// A notes tree that is ready to be written: its id, and every object that it may lack.
-struct FinishedNotes {
-    tree: Oid,
-    objects: Vec<GitObject>,
+pub(super) struct FinishedNotes {
+    pub(super) tree: Oid,
+    pub(super) objects: Vec<GitObject>,
     /// What the objects are called, in their order.
     names: Vec<Oid>,
 }
@@ -159,7 +159,7 @@ impl NotesState<'_> {
 }
 
 impl<'a> NotesDraft<'a> {
-    fn of(notes: &'a NotesState<'a>) -> Result<NotesDraft<'a>> {
+    pub(super) fn of(notes: &'a NotesState<'a>) -> Result<NotesDraft<'a>> {
         let root = match notes.tree {
             Some(tree) => notes.repository.load_tree(tree)?,
             None => Tree::empty(),
@@ -218,7 +218,7 @@ impl<'a> NotesDraft<'a> {
     }
 
     /// Returns the new tree with the objects that it needs; nothing if nothing changed.
-    fn finish(mut self) -> Result<Option<FinishedNotes>> {
+    pub(super) fn finish(mut self) -> Result<Option<FinishedNotes>> {
         let root = std::mem::replace(&mut self.root, Tree::empty());
         let tree = self.store_tree(root)?;
         if self.notes.tree == Some(tree) {
@@ -243,7 +243,7 @@ impl<'a> NotesDraft<'a> {
         Ok(())
     }
 
-    fn insert_object(&mut self, mut root: Tree, object: &KeptObject) -> Result<Tree> {
+    pub(super) fn insert_object(&mut self, mut root: Tree, object: &KeptObject) -> Result<Tree> {
         let blob = match &object.content {
             Content::Inline(bytes) => self.store(GitKind::Blob, bytes.clone()),
             Content::Stored(oid) => *oid,
@@ -300,7 +300,7 @@ impl<'a> NotesDraft<'a> {
         Ok(tree)
     }
 
-    fn subtree(&self, tree: &Tree, name: &str) -> Result<Tree> {
+    pub(super) fn subtree(&self, tree: &Tree, name: &str) -> Result<Tree> {
         match find_entry(tree, name).filter(|entry| entry.mode.is_tree()) {
             Some(entry) => self.load(to_oid(&entry.oid)),
             None => Ok(Tree::empty()),
@@ -314,14 +314,14 @@ impl<'a> NotesDraft<'a> {
         }
     }
 
-    fn store_tree(&mut self, mut tree: Tree) -> Result<Oid> {
+    pub(super) fn store_tree(&mut self, mut tree: Tree) -> Result<Oid> {
         tree.entries.sort();
         let mut bytes = Vec::new();
         tree.write_to(&mut bytes).map_err(Error::git("write a notes tree"))?;
         Ok(self.store(GitKind::Tree, bytes))
     }
 
-    fn store(&mut self, kind: GitKind, bytes: Vec<u8>) -> Oid {
+    pub(super) fn store(&mut self, kind: GitKind, bytes: Vec<u8>) -> Oid {
         let object = GitObject { kind, bytes };
         let oid = self.notes.repository.name_object(&object);
         self.fresh.insert(oid, object);
@@ -334,7 +334,7 @@ pub(super) fn decode(oid: Oid, bytes: &[u8]) -> Result<Tree> {
     Ok(tree.map_err(Error::git_with(|| format!("read notes tree {oid}")))?.into())
 }
 
-fn set_entry(tree: &mut Tree, name: &str, kind: EntryKind, oid: Oid) {
+pub(super) fn set_entry(tree: &mut Tree, name: &str, kind: EntryKind, oid: Oid) {
     tree.entries.retain(|entry| entry.filename != name);
     tree.entries.push(Entry { mode: kind.into(), filename: BString::from(name), oid: to_id(oid) });
 }

@@ -3,6 +3,7 @@
 use std::ops::ControlFlow;
 use std::rc::Rc;
 
+use agentic_model::{Cid, Kind};
 use agentic_query::FactCell;
 
 use super::SpaceFacts;
@@ -11,6 +12,7 @@ use super::derived::{Derivation, DerivedContent, notes_key};
 use super::roster::FactAgent;
 use super::rows::FactRows;
 use crate::kind::REGISTRY_REF;
+use crate::library::Library;
 use crate::{Result, Space};
 
 /// Which column of `object` has the agent.
@@ -28,13 +30,23 @@ impl SpaceFacts<'_> {
                 return Ok(());
             }
         }
-        for (kind, cid) in self.space.repository().notes(REGISTRY_REF)?.typed_objects()? {
+        for (kind, cid) in self.shared_objects()? {
             let (cid, kind) = (cid.to_string(), kind.to_string());
             if rows.row(&[FactCell::Text(&cid), FactCell::Text(&kind), FactCell::Null]).is_break() {
                 break;
             }
         }
         Ok(())
+    }
+
+    /// Lists the objects that no agent keeps: those of the registry and of libraries.
+    pub(super) fn shared_objects(&self) -> Result<Vec<(Kind, Cid)>> {
+        let repository = self.space.repository();
+        let mut found = repository.notes(REGISTRY_REF)?.typed_objects()?;
+        for library in Library::ALL {
+            found.extend(repository.notes(library.ref_name())?.typed_objects()?);
+        }
+        Ok(found)
     }
 
     /// Lists the objects of agents: type and id, one after the other.

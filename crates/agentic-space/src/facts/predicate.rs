@@ -333,11 +333,11 @@ pub(super) const PREDICATES: &[PredicateText] = &[
         predicate: SpacePredicate::Object,
         name: "object",
         meaning: "An agent keeps a typed object.",
-        origin: "the notes of agents, and the registry",
+        origin: "the notes of agents, the registry, and libraries",
         columns: &[
             ("cid", Cid, "the object"),
             ("type", Text, "its type"),
-            ("agent", Text, "who keeps it; null for the registry"),
+            ("agent", Text, "who keeps it; null for the registry and libraries"),
         ],
     },
     PredicateText {

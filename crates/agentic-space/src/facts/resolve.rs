@@ -7,7 +7,6 @@ use agentic_query::{IdMatch, QueryType};
 use super::SpaceFacts;
 use super::cache::PackedReader;
 use crate::Result;
-use crate::kind::REGISTRY_REF;
 use crate::object::PREFIX_CHARS_MIN;
 
 impl SpaceFacts<'_> {
@@ -44,9 +43,8 @@ impl SpaceFacts<'_> {
                 }
             }
         }
-        let registry = self.space.repository().notes(REGISTRY_REF)?.typed_objects()?;
-        let registry = registry.into_iter().map(|(_, cid)| cid.to_string());
-        found.extend(registry.filter(|cid| cid.starts_with(text)));
+        let shared = self.shared_objects()?.into_iter().map(|(_, cid)| cid.to_string());
+        found.extend(shared.filter(|cid| cid.starts_with(text)));
         Ok(found)
     }
 }

@@ -9,6 +9,7 @@ mod chain;
 mod commit;
 mod facts;
 mod kinds;
+mod library;
 mod merge;
 mod object;
 mod place;

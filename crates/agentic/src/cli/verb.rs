@@ -54,6 +54,8 @@ verbs! {
     Reviewers(commands::relations::ReviewersArgs) = "reviewers",
     Merged(commands::relations::MergedArgs) = "merged",
     Query(commands::query::QueryArgs) = "query",
+    #[command(subcommand)]
+    Rule(commands::rule::RuleVerb) = "rule",
     Push(commands::push::PushArgs) = "push",
     Fetch(commands::fetch::FetchArgs) = "fetch",
     Run(Box<commands::run::RunArgs>) = "run",

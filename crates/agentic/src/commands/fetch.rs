@@ -8,6 +8,7 @@ use agentic_model::AgentName;
 
 use super::{VerbOutcome, agent_name};
 use crate::context::Context;
+use crate::output::warn_of;
 
 /// Fetch, unite notes, and move agents forward that have not diverged
 ///
@@ -26,13 +27,15 @@ pub struct FetchArgs {
 pub fn run(context: &Context, args: FetchArgs) -> VerbOutcome {
     let adopt = args.adopt.iter().map(AgentName::to_string).collect();
     let space = context.space()?;
-    let fetched = Fetch { remote: args.remote, adopt }.run(&context.caller(&space))?.answer;
-    context.format.answer(&fetched, |view| {
+    let reply = Fetch { remote: args.remote, adopt }.run(&context.caller(&space))?;
+    warn_of(&reply.notices);
+    context.format.answer(&reply.answer, |view| {
         let groups = [
             ("adopted", &view.adopted),
             ("moved forward", &view.fast_forwarded),
             ("took notes in", &view.notes_united),
             ("diverged", &view.diverged),
+            ("rules that changed here and there", &view.contested),
         ];
         let group = |(what, names): &(&str, &Vec<String>)| match names.is_empty() {
             true => String::new(),

@@ -29,6 +29,7 @@ pub mod query;
 pub mod relate;
 pub mod relations;
 pub mod repl;
+pub mod rule;
 pub mod run;
 pub mod session;
 pub mod show;
@@ -76,6 +77,7 @@ pub fn run(cli: Cli) -> VerbOutcome {
         Verb::Reviewers(args) => relations::run_reviewers(&context, args),
         Verb::Merged(args) => relations::run_merged(&context, args),
         Verb::Query(args) => query::run(&context, args),
+        Verb::Rule(verb) => rule::run(&context, verb),
         Verb::Providers(args) => providers::run(&context, args),
         Verb::Allow(args) => allow::run(&context, args),
         Verb::Push(args) => push::run(&context, args),

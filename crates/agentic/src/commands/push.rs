@@ -1,15 +1,13 @@
 //! `agentic push`
 
-use std::process::ExitCode;
-
 use agentic_api::Verb as _;
 use agentic_api::verb::Push;
 use agentic_model::AgentName;
 
-use super::{VerbOutcome, agent_name};
+use super::{VerbOutcome, agent_name, ended};
 use crate::context::Context;
 
-/// Push branches and notes of agents, and the registry of kinds, in one atomic push
+/// Push branches and notes of agents, kinds and rules, in one atomic push
 ///
 /// Without names also the archive; what is archived here then goes from the branches of the remote,
 /// as far as the remote has nothing that the archive lacks.
@@ -30,9 +28,9 @@ pub struct PushArgs {
 pub fn run(context: &Context, args: PushArgs) -> VerbOutcome {
     let agents = args.agents.iter().map(AgentName::to_string).collect();
     let space = context.space()?;
-    let pushed = Push { agents, remote: args.remote }.run(&context.caller(&space))?.answer;
-    context
-        .format
-        .answer(&pushed, |view| view.pushed.iter().map(|name| format!("{name}\n")).collect());
-    Ok(ExitCode::SUCCESS)
+    let pushed = Push { agents, remote: args.remote }.run(&context.caller(&space))?;
+    context.format.answer(&pushed.answer, |view| {
+        view.pushed.iter().map(|name| format!("{name}\n")).collect()
+    });
+    ended(pushed.completion)
 }

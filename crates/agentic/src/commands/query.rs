@@ -13,6 +13,7 @@ use std::collections::BTreeMap;
 use std::process::ExitCode;
 use std::sync::atomic::AtomicBool;
 
+use agentic_api::Refusal;
 use agentic_api::program::ProgramFindings;
 use agentic_api::verb::{
     AnsweredQuery, AskQuery, QueryAllowance, QueryOutcome, QueryPhase, QueryTextFindings,
@@ -114,7 +115,7 @@ pub fn run(context: &Context, args: QueryArgs) -> VerbOutcome {
             print(context, &args, &answered.report, style);
             Ok(ExitCode::SUCCESS)
         }
-        QueryOutcome::Refused(findings) => refuse(context, findings),
+        QueryOutcome::Refused(findings) => refuse_query(context, &findings),
     }
 }
 
@@ -196,21 +197,27 @@ fn print(context: &Context, args: &QueryArgs, report: &QueryReport, style: CellS
     }
 }
 
-/// Shows what is wrong with the text, each finding under its line.
-fn refuse(context: &Context, findings: QueryTextFindings) -> VerbOutcome {
-    let is_usage = findings.is_usage();
-    let code = if is_usage { ExitCode::from(2) } else { ExitCode::from(1) };
+/// Shows what is wrong with a query; what is wrong with its parameters alone is wrong usage.
+fn refuse_query(context: &Context, findings: &QueryTextFindings) -> VerbOutcome {
+    let refusal = if findings.is_usage() { findings.usage() } else { findings.refusal() };
+    refuse(context, findings, refusal)
+}
+
+/// Shows what is wrong with a text, each finding under its line.
+pub(super) fn refuse(
+    context: &Context,
+    findings: &QueryTextFindings,
+    refusal: Refusal,
+) -> VerbOutcome {
+    let code = ExitCode::from(refusal.class.exit_code());
     match context.format {
-        Format::Json => {
-            let refusal = if is_usage { findings.usage() } else { findings.refusal() };
-            CommandFailure::from(refusal).report(true);
-        }
-        Format::Text => show(&checked(&findings)),
+        Format::Json => CommandFailure::from(refusal).report(true),
+        Format::Text => show(&checked(findings)),
     }
     Ok(code)
 }
 
-fn checked(findings: &QueryTextFindings) -> ProgramFindings {
+pub(super) fn checked(findings: &QueryTextFindings) -> ProgramFindings {
     let found = findings.findings.iter();
     ProgramFindings {
         sources: findings.sources.clone(),

@@ -157,6 +157,17 @@ pub const VERBS: &[Verb] = &[
         "agentic unrelate user:eve reviews alice",
     ),
     on_alice("kind add", "", "agentic kind add bugfix -m 'a fix'"),
+    on_alice("rule add", "", "echo 'p(1). ? p(X).' | agentic rule add fresh -"),
+    on_alice(
+        "rule add that moves a name",
+        "echo 'p(1).' | agentic rule add base -; echo 'use base. ? p(X).' | agentic rule add fresh -",
+        "echo 'use base. ? p(X), X > 0.' | agentic rule add fresh - -m better",
+    ),
+    on_alice(
+        "rule remove",
+        "echo 'p(1). ? p(X).' | agentic rule add fresh -",
+        "agentic rule remove fresh",
+    ),
     on_alice(
         "object put",
         "agentic spawn alice -m x",
@@ -265,6 +276,18 @@ pub const VERBS: &[Verb] = &[
          agentic relate alice reviews bob
          echo '{\"a\":\"1\"}' | agentic -C ../there commit --agent alice -m one --stdin
          agentic -C ../there kind add bugfix; agentic -C ../there push alice",
+        run: "agentic fetch",
+        again: &[0],
+        whole: Whole::EachPart,
+    },
+    Verb {
+        name: "fetch of rules that were changed here and there",
+        setup: Setup::TwoSpaces,
+        before: "agentic init; agentic -C ../there init
+         echo 'p(1). ? p(X).' | agentic rule add fresh -; agentic push; agentic -C ../there fetch
+         echo 'p(2). ? p(X).' | agentic -C ../there rule add fresh -
+         echo 'q(2). ? q(X).' | agentic -C ../there rule add other -; agentic -C ../there push
+         echo 'p(3). ? p(X).' | agentic rule add fresh -",
         run: "agentic fetch",
         again: &[0],
         whole: Whole::EachPart,

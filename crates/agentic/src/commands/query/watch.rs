@@ -43,7 +43,7 @@ pub(super) fn run(
             (written, asked) = (Some(now_written), Moment::now());
             let answers = match query.ask(&context.caller(space), &AtomicBool::new(false))? {
                 QueryOutcome::Answered(answered) => answered.report.answers,
-                QueryOutcome::Refused(findings) => return super::refuse(context, findings),
+                QueryOutcome::Refused(findings) => return super::refuse_query(context, &findings),
             };
             let style = CellStyle::new(is_relative, space.now());
             let rows = answers.iter().enumerate();
