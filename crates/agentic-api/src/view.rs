@@ -8,6 +8,7 @@ mod archive;
 mod commit;
 pub mod difference;
 mod doctor;
+mod event;
 mod failure;
 mod flow;
 pub mod hold;
@@ -23,6 +24,7 @@ mod relation;
 mod rule;
 mod run;
 mod schema;
+mod serve;
 mod session;
 mod sync;
 mod trace;
@@ -34,6 +36,7 @@ pub use crate::view::allowance::{AllowanceView, OpenedView};
 pub use crate::view::archive::ArchivedView;
 pub use crate::view::commit::{CommitView, ConflictView, LogView, MergeView, ShowView};
 pub use crate::view::doctor::{DoctorView, MendedView};
+pub use crate::view::event::{EventName, EventView};
 pub use crate::view::failure::{ErrorView, FailureView};
 pub use crate::view::flow::{
     CredentialView, CrosscheckAnswer, CrosscheckView, FlowAskedView, FlowEventView, FlowHoldView,
@@ -56,6 +59,7 @@ pub use crate::view::rule::{
 };
 pub use crate::view::run::{RunAnswer, RunResultView, TestsView};
 pub use crate::view::schema::schemas;
+pub use crate::view::serve::ServeStatusView;
 pub use crate::view::session::{
     AttemptView, AttendanceView, ComparedView, DiffView, GivenView, OvertakenView, RecordView,
     RequestView, SessionErrorView, SessionView, VerdictView, VerifyView,

@@ -52,6 +52,14 @@ impl SessionSpace {
         listing::list_all(self)
     }
 
+    /// Lists the sessions that are not over, oldest first.
+    ///
+    /// # Errors
+    /// Fails when the folders cannot be read.
+    pub fn open_sessions(&self) -> Result<Vec<SessionId>> {
+        listing::list_open(self)
+    }
+
     /// Counts the sessions of this space.
     ///
     /// # Errors

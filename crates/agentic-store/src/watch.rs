@@ -37,6 +37,16 @@ pub enum WatchMode {
     Polling,
 }
 
+impl WatchMode {
+    /// Returns the word for it.
+    pub const fn word(self) -> &'static str {
+        match self {
+            WatchMode::Events => "inotify",
+            WatchMode::Polling => "polling",
+        }
+    }
+}
+
 /// Somebody who notices writes.
 #[derive(Debug)]
 pub struct WriteWatch {

@@ -257,6 +257,11 @@ impl SeenQuestion {
 }
 
 impl RecordedDecision {
+    /// Returns the session that asked.
+    pub fn session(&self) -> &SessionId {
+        &self.session
+    }
+
     /// Lets the session go on, unless it was to be left.
     pub fn follow(&self, caller: &Caller<'_>) -> FollowedDecision {
         let outcome = match self.then {

@@ -86,13 +86,24 @@ pub(super) fn members(group: Pid) -> Vec<i32> {
 
 /// Says whether a process was begun with a variable that has this value.
 pub(super) fn has_variable(pid: i32, name: &str, value: &str) -> bool {
+    variable(pid, name).is_some_and(|found| found == value)
+}
+
+/// Returns the value of a variable that a process was begun with.
+pub(super) fn variable(pid: i32, name: &str) -> Option<String> {
     use std::io::Read as _;
-    let path = PathBuf::from(format!("/proc/{pid}/environ"));
-    let Ok(file) = std::fs::File::open(path) else { return false };
+    let file = File::open(format!("/proc/{pid}/environ")).ok()?;
     let mut bytes = Vec::new();
-    let read = file.take(ENVIRONMENT_BYTES_MAX).read_to_end(&mut bytes);
-    let wanted = format!("{name}={value}");
-    read.is_ok() && bytes.split(|byte| *byte == 0).any(|entry| entry == wanted.as_bytes())
+    file.take(ENVIRONMENT_BYTES_MAX).read_to_end(&mut bytes).ok()?;
+    let mut entries = bytes.split(|byte| *byte == 0);
+    let value =
+        entries.find_map(|entry| entry.strip_prefix(name.as_bytes())?.strip_prefix(b"="))?;
+    Some(String::from_utf8_lossy(value).into_owned())
+}
+
+/// Returns the folder that a process is in.
+pub(super) fn folder(pid: i32) -> Option<PathBuf> {
+    std::fs::read_link(format!("/proc/{pid}/cwd")).ok()
 }
 
 /// Returns which signals this program was told to ignore, as a mask; none where nobody tells.

@@ -70,6 +70,7 @@ verbs! {
     Decide(commands::decide::DecideArgs) = "decide",
     Providers(commands::providers::ProvidersArgs) = "providers",
     Allow(commands::allow::AllowArgs) = "allow",
+    Serve(commands::serve::ServeArgs) = "serve",
     Doctor(commands::doctor::DoctorArgs) = "doctor",
     #[command(subcommand)]
     Credential(commands::credential::CredentialVerb) = "credential",

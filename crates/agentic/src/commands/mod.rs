@@ -31,6 +31,7 @@ pub mod relations;
 pub mod repl;
 pub mod rule;
 pub mod run;
+pub mod serve;
 pub mod session;
 pub mod show;
 pub mod spawn;
@@ -90,6 +91,7 @@ pub fn run(cli: Cli) -> VerbOutcome {
         Verb::Session(verb) => session::run(&context, *verb),
         Verb::Pending(args) => pending::run(&context, args),
         Verb::Decide(args) => decide::run(&context, args),
+        Verb::Serve(args) => serve::run(&context, args),
         Verb::Doctor(args) => doctor::run(&context, args),
         Verb::Demo(args) => demo::run(&context, args),
         Verb::Credential(verb) => credential::run(&context, verb),

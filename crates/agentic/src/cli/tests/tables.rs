@@ -73,9 +73,18 @@ fn block_of(names: &[&str], whole: &Command) -> String {
 fn rows_of(name: &str, verb: &Command, out: &mut String) {
     let mut below = verb.get_subcommands().filter(|verb| verb.get_name() != "help").peekable();
     if below.peek().is_some() {
+        let is_verb_itself = verb.get_arguments().any(|argument| !argument.is_global_set());
+        if is_verb_itself && !verb.is_subcommand_required_set() {
+            own_rows(name, verb, out);
+        }
         below.for_each(|verb| rows_of(&format!("{name} {}", verb.get_name()), verb, out));
         return;
     }
+    own_rows(name, verb, out);
+}
+
+/// Appends the rows of a verb alone.
+fn own_rows(name: &str, verb: &Command, out: &mut String) {
     let about = verb.get_about().map(ToString::to_string).unwrap_or_default();
     let about = about.replace('<', "\\<");
     let own = verb.get_arguments().filter(|argument| !argument.is_global_set());

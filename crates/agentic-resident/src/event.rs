@@ -1,0 +1,129 @@
+//! What happened, numbered, for everybody who listens.
+//!
+//! The numbers count from the start of the process, whose name is the epoch. Who was away asks for
+//! what it missed by its last number; where that is not kept any more it is told to fetch anew.
+
+use std::collections::VecDeque;
+use std::fmt;
+use std::str::FromStr;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use agentic_api::view::{EventName, EventView};
+use tokio::sync::broadcast;
+
+/// How many events are kept for those who were away.
+const KEPT_MAX: usize = 4_096;
+/// How many events a listener may be behind.
+const BEHIND_MAX: usize = 256;
+
+/// An event with its number.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NumberedEvent {
+    /// What it is about.
+    pub name: EventName,
+    /// What it says.
+    pub data: EventView,
+}
+
+/// A place in the events of one process.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EventPlace {
+    /// The process.
+    pub epoch: String,
+    /// The number of the last event that is known.
+    pub n: u64,
+}
+
+impl fmt::Display for EventPlace {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}-{}", self.epoch, self.n)
+    }
+}
+
+impl FromStr for EventPlace {
+    type Err = ();
+
+    fn from_str(text: &str) -> Result<EventPlace, ()> {
+        let (epoch, n) = text.split_once('-').ok_or(())?;
+        Ok(EventPlace { epoch: epoch.to_owned(), n: n.parse().map_err(|_| ())? })
+    }
+}
+
+/// Numbers events and hands them out.
+#[derive(Debug)]
+pub struct EventHub {
+    epoch: String,
+    kept: Mutex<KeptEvents>,
+    sender: broadcast::Sender<Arc<NumberedEvent>>,
+}
+
+#[derive(Debug, Default)]
+struct KeptEvents {
+    last: u64,
+    events: VecDeque<Arc<NumberedEvent>>,
+}
+
+/// What somebody who listens is given.
+#[derive(Debug)]
+pub struct EventSubscription {
+    /// Whether it has to fetch anew, because not all that it missed is known.
+    pub is_reset: bool,
+    /// What it missed.
+    pub missed: Vec<Arc<NumberedEvent>>,
+    /// What is still to come.
+    pub coming: broadcast::Receiver<Arc<NumberedEvent>>,
+}
+
+impl EventHub {
+    /// Makes a hub without events.
+    pub fn new(epoch: String) -> EventHub {
+        let (sender, _) = broadcast::channel(BEHIND_MAX);
+        EventHub { epoch, kept: Mutex::default(), sender }
+    }
+
+    /// Returns where the events are now.
+    pub fn place(&self) -> EventPlace {
+        EventPlace { epoch: self.epoch.clone(), n: self.kept().last }
+    }
+
+    /// Returns how many listen.
+    pub fn n_listeners(&self) -> usize {
+        self.sender.receiver_count()
+    }
+
+    /// Numbers an event and hands it out. The number in `data` is set here.
+    pub fn publish(&self, name: EventName, data: EventView) {
+        let mut kept = self.kept();
+        kept.last += 1;
+        let event = Arc::new(NumberedEvent { name, data: EventView { n: kept.last, ..data } });
+        if kept.events.len() == KEPT_MAX {
+            kept.events.pop_front();
+        }
+        kept.events.push_back(Arc::clone(&event));
+        // Under the lock, so that nobody sees an event twice or never. Maybe nobody listens.
+        let _ = self.sender.send(event);
+    }
+
+    /// Listens, from a place on or from now on.
+    pub fn subscribe(&self, from: Option<&EventPlace>) -> EventSubscription {
+        let kept = self.kept();
+        let coming = self.sender.subscribe();
+        let oldest = kept.events.front().map_or(kept.last + 1, |event| event.data.n);
+        let is_known = |from: &EventPlace| {
+            from.epoch == self.epoch && from.n <= kept.last && from.n + 1 >= oldest
+        };
+        let is_reset = from.is_some_and(|from| !is_known(from));
+        let missed = match from.filter(|_| !is_reset) {
+            Some(from) => {
+                kept.events.iter().filter(|event| event.data.n > from.n).cloned().collect()
+            }
+            None => Vec::new(),
+        };
+        EventSubscription { is_reset, missed, coming }
+    }
+
+    /// No code that can panic runs under the lock, so a poisoned one still holds whole events.
+    fn kept(&self) -> MutexGuard<'_, KeptEvents> {
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -1,0 +1,161 @@
+//! The folder of the process that stays: `agentic/serve` in the common git directory, closed to others.
+//!
+//! | name | what it is |
+//! | --- | --- |
+//! | `lock` | held as long as the process lives |
+//! | `at` | where it can be reached ([`Whereabouts`]) |
+//! | `sock` | its socket |
+//! | `bell` | the pipe in which it hears of writes |
+//! | `key` | 32 random bytes, from which its host name and port come |
+
+use std::fs::{File, TryLockError};
+use std::io::{ErrorKind, Read as _, Write as _};
+use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+
+use agentic_store::Layout;
+use agentic_store::file::{Persistence, make_private_folder, remove, replace};
+
+use crate::error::{ResidentError, Result};
+use crate::os::{connect, random_bytes, with_short_path};
+use crate::whereabouts::Whereabouts;
+
+/// How many bytes the key has.
+const KEY_BYTES: usize = 32;
+/// How much of a small file is read at most, in bytes.
+const FILE_BYTES_MAX: u64 = 64 << 10;
+
+/// The folder.
+#[derive(Debug, Clone)]
+pub struct ServeFolder {
+    path: PathBuf,
+}
+
+/// The lock of the one process that serves a repository; it is given back when this is dropped.
+#[derive(Debug)]
+pub struct ServeLock {
+    _file: File,
+}
+
+impl ServeFolder {
+    /// Names the folder of a repository.
+    pub fn of(layout: &Layout) -> ServeFolder {
+        ServeFolder { path: layout.resident() }
+    }
+
+    /// Makes the folder and takes the lock.
+    ///
+    /// # Errors
+    /// Fails when another process has it, and when there can be no folder or no lock.
+    pub fn lock(&self) -> Result<ServeLock> {
+        make_private_folder(&self.path)?;
+        let path = self.path.join("lock");
+        let file = private().open(&path).map_err(ResidentError::file("open", &path))?;
+        match file.try_lock() {
+            Ok(()) => Ok(ServeLock { _file: file }),
+            Err(TryLockError::WouldBlock) => Err(match self.whereabouts() {
+                Some(at) if at.process.is_alive() => {
+                    ResidentError::Taken { pid: at.process.pid, url: at.url }
+                }
+                Some(_) | None => ResidentError::TakenByUnknown,
+            }),
+            Err(TryLockError::Error(error)) => Err(ResidentError::file("lock", &path)(error)),
+        }
+    }
+
+    /// Says whether a process has the lock.
+    pub fn is_locked(&self) -> bool {
+        let file = File::open(self.path.join("lock"));
+        file.is_ok_and(|file| matches!(file.try_lock(), Err(TryLockError::WouldBlock)))
+    }
+
+    /// Reads who serves the repository. Whether it still does, is another question.
+    pub fn whereabouts(&self) -> Option<Whereabouts> {
+        serde_json::from_slice(&read_small(&self.path.join("at")).ok()?).ok()
+    }
+
+    /// Says who serves the repository. Whoever calls this has the lock.
+    ///
+    /// # Errors
+    /// Fails when the file cannot be replaced.
+    pub fn say(&self, at: &Whereabouts, _lock: &ServeLock) -> Result<()> {
+        let text = serde_json::to_vec(at).expect("whereabouts have text keys");
+        Ok(replace(&self.path.join("at"), &text, Persistence::Lazy)?)
+    }
+
+    /// Forgets who serves the repository, and removes the socket. Whoever calls this has the lock.
+    pub fn forget(&self, _lock: &ServeLock) {
+        for name in ["at", "sock"] {
+            // What stays is recognised as stale.
+            let _ = remove(&self.path.join(name));
+        }
+    }
+
+    /// Returns the key, which is made when there is none.
+    ///
+    /// # Errors
+    /// Fails when it can be neither read nor made.
+    pub fn key(&self, _lock: &ServeLock) -> Result<[u8; KEY_BYTES]> {
+        let path = self.path.join("key");
+        if let Ok(bytes) = read_small(&path)
+            && let Ok(key) = <[u8; KEY_BYTES]>::try_from(bytes)
+        {
+            return Ok(key);
+        }
+        let key = random_bytes().map_err(ResidentError::system("read random bytes"))?;
+        // Only the process with the lock makes one: nobody else writes here.
+        let fresh = path.with_extension("new");
+        let written = private().truncate(true).open(&fresh).and_then(|mut file| {
+            file.write_all(&key)?;
+            std::fs::rename(&fresh, &path)
+        });
+        written.map_err(ResidentError::file("write", &path))?;
+        Ok(key)
+    }
+
+    /// Removes what an earlier process left of the socket, and calls `bind` with a path for a new
+    /// one: a short one, because that of a socket ends at 107 bytes.
+    ///
+    /// # Errors
+    /// Fails when the folder cannot be opened, and with what `bind` fails with.
+    pub fn bind_socket<T>(
+        &self,
+        _lock: &ServeLock,
+        bind: impl FnOnce(&Path) -> std::io::Result<T>,
+    ) -> Result<T> {
+        let path = self.path.join("sock");
+        remove(&path)?;
+        let bound = with_short_path(&self.path, |short| bind(&short.join("sock")));
+        let bound = bound.map_err(ResidentError::file("bind", &path))?;
+        // The folder is closed to others already.
+        let mode = std::fs::Permissions::from_mode(0o600);
+        std::fs::set_permissions(&path, mode).map_err(ResidentError::file("close", &path))?;
+        Ok(bound)
+    }
+
+    /// Connects to the socket, if a process of this user listens at its other end.
+    ///
+    /// # Errors
+    /// Fails when there is no socket, when nobody takes the connection at once, and when another user
+    /// does.
+    pub(crate) fn connect(&self) -> std::io::Result<UnixStream> {
+        with_short_path(&self.path, |short| connect(&short.join("sock")))
+    }
+}
+
+/// Returns how files are opened that only this user may read.
+fn private() -> std::fs::OpenOptions {
+    let mut options = std::fs::OpenOptions::new();
+    options.write(true).create(true).mode(0o600);
+    options
+}
+
+fn read_small(path: &Path) -> std::io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    let n_read = File::open(path)?.take(FILE_BYTES_MAX + 1).read_to_end(&mut bytes)?;
+    if n_read as u64 > FILE_BYTES_MAX {
+        return Err(ErrorKind::FileTooLarge.into());
+    }
+    Ok(bytes)
+}

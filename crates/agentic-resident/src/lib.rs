@@ -1,0 +1,32 @@
+//! The process that stays with a repository: it watches, tells and answers, and nobody waits for it.
+//!
+//! There is one for each repository, by a lock. Whatever it keeps can be made again; what it writes,
+//! it writes by the verbs that commands use. Killed at any moment it leaves a few stale files, which
+//! the next one replaces.
+//!
+//! - [`ServeFolder`]: the lock, where it can be reached, its key;
+//! - [`VerbPool`]: verbs block, so they run on a few threads that share one space;
+//! - [`EventHub`]: what happened, numbered, for everybody who listens;
+//! - [`Resident`]: all of it together, with the thread that notices writes;
+//! - [`ResidentClient`]: how a command speaks to one that runs.
+
+mod client;
+mod error;
+mod event;
+mod folder;
+mod follower;
+mod os;
+mod pool;
+mod resident;
+mod resume;
+mod whereabouts;
+
+pub use crate::client::{ResidentClient, ResidentReply};
+pub use crate::error::{ResidentError, Result};
+pub use crate::event::{EventHub, EventPlace, EventSubscription, NumberedEvent};
+pub use crate::folder::{ServeFolder, ServeLock};
+pub use crate::os::random_bytes;
+pub use crate::pool::{PoolRefusal, VerbPool};
+pub use crate::resident::{Resident, ResidentOptions};
+pub use crate::whereabouts::{API_VERSION, Whereabouts};
+pub use agentic_store::user_id;

@@ -1,0 +1,44 @@
+//! What depends on the operating system: sockets in deep folders, a connection that never waits long,
+//! randomness.
+
+use std::fs::File;
+use std::io::{ErrorKind, Read as _, Result};
+use std::os::fd::AsRawFd as _;
+use std::os::unix::net::UnixStream;
+use std::path::Path;
+use std::time::Duration;
+
+use rustix::net::sockopt::{Timeout, set_socket_timeout, socket_peercred};
+use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, socket_with};
+
+/// How long a process may take to take a connection. One that hangs takes none once enough wait.
+const CONNECT_WAIT: Duration = Duration::from_millis(20);
+
+/// Calls something with a short name of a folder, which only this process knows: the path of a socket
+/// ends at 107 bytes.
+pub(crate) fn with_short_path<T>(
+    folder: &Path,
+    call: impl FnOnce(&Path) -> Result<T>,
+) -> Result<T> {
+    let folder = File::open(folder)?;
+    call(Path::new(&format!("/proc/self/fd/{}", folder.as_raw_fd())))
+}
+
+/// Connects to a socket at whose other end this user listens.
+pub(crate) fn connect(path: &Path) -> Result<UnixStream> {
+    let socket = socket_with(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::CLOEXEC, None)?;
+    set_socket_timeout(&socket, Timeout::Send, Some(CONNECT_WAIT))?;
+    rustix::net::connect(&socket, &SocketAddrUnix::new(path)?)?;
+    let is_ours = socket_peercred(&socket)?.uid.as_raw() == agentic_store::user_id();
+    if is_ours { Ok(UnixStream::from(socket)) } else { Err(ErrorKind::PermissionDenied.into()) }
+}
+
+/// Takes bytes of the system's randomness.
+///
+/// # Errors
+/// Fails when the system gives none.
+pub fn random_bytes<const N: usize>() -> Result<[u8; N]> {
+    let mut bytes = [0; N];
+    File::open("/dev/urandom")?.read_exact(&mut bytes)?;
+    Ok(bytes)
+}

@@ -1,0 +1,81 @@
+//! The seal of a form: it comes back from the login and for the purpose it was made for.
+
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use agentic_resident::random_bytes;
+
+/// How long a form may be filled in.
+const FORM_LIFE: Duration = Duration::from_secs(3600);
+
+/// Who seals forms: a key that lives as long as the process.
+#[derive(Debug)]
+pub struct FormSealer {
+    key: [u8; 32],
+}
+
+impl FormSealer {
+    /// Makes one.
+    ///
+    /// # Errors
+    /// Fails when the system gives no random bytes.
+    pub fn new() -> std::io::Result<FormSealer> {
+        Ok(FormSealer { key: random_bytes()? })
+    }
+
+    /// Seals a form: for a login, and for what its fields say that may not be changed.
+    pub fn seal(&self, login: &str, fields: &[&str]) -> String {
+        let at = seconds();
+        format!("{at}-{}", self.mac(at, login, fields).to_hex())
+    }
+
+    /// Tells whether a seal is that of a form which was made within the last hour.
+    pub fn is_sealed(&self, seal: &str, login: &str, fields: &[&str]) -> bool {
+        let Some((at, mac)) = seal.split_once('-') else { return false };
+        let (Ok(at), Ok(mac)) = (at.parse::<u64>(), blake3::Hash::from_hex(mac)) else {
+            return false;
+        };
+        // A comparison of hashes takes the same time wherever they differ.
+        let is_ours = self.mac(at, login, fields) == mac;
+        is_ours && seconds().checked_sub(at).is_some_and(|age| age <= FORM_LIFE.as_secs())
+    }
+
+    fn mac(&self, at: u64, login: &str, fields: &[&str]) -> blake3::Hash {
+        let mut hasher = blake3::Hasher::new_keyed(&self.key);
+        let at = at.to_string();
+        for part in [at.as_str(), login].iter().chain(fields) {
+            hasher.update(&(part.len() as u64).to_be_bytes());
+            hasher.update(part.as_bytes());
+        }
+        hasher.finalize()
+    }
+}
+
+fn seconds() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::FormSealer;
+
+    #[test]
+    fn a_seal_is_good_for_its_login_and_its_fields() {
+        let sealer = FormSealer::new().expect("random bytes");
+        let seal = sealer.seal("ada", &["decide", "r1", "h"]);
+        assert!(sealer.is_sealed(&seal, "ada", &["decide", "r1", "h"]));
+        for (login, fields) in [
+            ("eve", vec!["decide", "r1", "h"]),
+            ("ada", vec!["decide", "r2", "h"]),
+            ("ada", vec!["decide", "r1h", ""]),
+            ("ada", vec!["decider", "1", "h"]),
+        ] {
+            assert!(!sealer.is_sealed(&seal, login, &fields), "{login} {fields:?}");
+        }
+        let other = FormSealer::new().expect("random bytes");
+        assert!(!other.is_sealed(&seal, "ada", &["decide", "r1", "h"]));
+        let earlier = seal.replacen(|first: char| first.is_ascii_digit(), "0", 1);
+        for wrong in ["", "-", "1-", "x-00", &earlier] {
+            assert!(!sealer.is_sealed(wrong, "ada", &["decide", "r1", "h"]), "{wrong}");
+        }
+    }
+}

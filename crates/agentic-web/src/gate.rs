@@ -1,0 +1,175 @@
+//! Which requests are heard at all, and what every answer says to a browser.
+//!
+//! Other pages in the same browser, other servers on this machine and names that lead here are kept
+//! out by the host, the origin and the login; the head of every answer forbids whatever the page does
+//! not need.
+
+use axum::body::Body;
+use axum::extract::{Request, State};
+use axum::http::header::{
+    CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, COOKIE, HOST, ORIGIN, REFERRER_POLICY,
+    X_CONTENT_TYPE_OPTIONS,
+};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode};
+use axum::middleware::Next;
+use axum::response::{IntoResponse as _, Response};
+
+use crate::door::{Door, SocketPeer};
+use crate::host::SOCKET_HOST;
+use crate::login::{Login, LoginRole};
+use crate::site::{SharedSite, WebSite};
+
+/// The longest address that is read, in bytes.
+const ADDRESS_BYTES_MAX: usize = 4 << 10;
+/// The cookie of a login.
+pub const LOGIN_COOKIE: &str = "agentic";
+/// What a browser may do with anything of ours.
+const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; \
+     connect-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'; \
+     require-trusted-types-for 'script'; trusted-types 'none'";
+
+/// Who asks.
+#[derive(Debug, Clone)]
+pub struct Visitor {
+    /// The login, if there is one.
+    pub login: Option<Login>,
+}
+
+impl Visitor {
+    /// Says whether this visitor may look.
+    pub fn may_read(&self) -> bool {
+        self.login.is_some()
+    }
+
+    /// Says whether this visitor may answer holds.
+    pub fn may_decide(&self) -> bool {
+        self.login.as_ref().is_some_and(|login| login.role == LoginRole::Decide)
+    }
+
+    /// Returns what forms are bound to.
+    pub fn form_owner(&self) -> &str {
+        self.login.as_ref().map_or("", |login| &login.id)
+    }
+}
+
+/// Hears a request or refuses it, and says what a browser may do with the answer.
+pub async fn guard(State(site): State<SharedSite>, mut request: Request, next: Next) -> Response {
+    let door = request.extensions().get::<Door>().copied().unwrap_or(Door::Tcp);
+    let (method, path) = (request.method().clone(), request.uri().path().to_owned());
+    let begun = std::time::Instant::now();
+    let mut response = match admit(&site, door, &request) {
+        Ok(visitor) => {
+            request.extensions_mut().insert(visitor);
+            next.run(request).await
+        }
+        Err((status, why)) => (status, format!("{why}\n")).into_response(),
+    };
+    add_headers(response.headers_mut(), &path);
+    let status = response.status().as_u16();
+    tracing::debug!(%method, path, status, took = ?begun.elapsed(), "answered");
+    response
+}
+
+type GateRefusal = (StatusCode, &'static str);
+
+fn admit(site: &WebSite, door: Door, request: &Request<Body>) -> Result<Visitor, GateRefusal> {
+    let headers = request.headers();
+    if request.uri().to_string().len() > ADDRESS_BYTES_MAX {
+        return Err((StatusCode::URI_TOO_LONG, "the address is too long"));
+    }
+    let is_program_name = check_host(site, door, request)?;
+    match *request.method() {
+        Method::GET | Method::HEAD => {}
+        Method::POST => check_post(site, door, headers)?,
+        _ => return Err((StatusCode::METHOD_NOT_ALLOWED, "only GET, HEAD and POST are heard")),
+    }
+    if is_program_name {
+        let is_open = matches!(request.uri().path(), "/" | "/mcp");
+        let wrong = (StatusCode::MISDIRECTED_REQUEST, "`agentic serve open` opens the page");
+        return if is_open { Ok(Visitor { login: None }) } else { Err(wrong) };
+    }
+    let login = match door {
+        Door::Tcp => cookie(headers).and_then(|secret| site.logins.find(&secret)),
+        Door::Socket(peer) => Some(Login { id: "socket".to_owned(), role: role_of(peer) }),
+    };
+    let read_only = |login: Login| match site.resident.options.is_read_only {
+        true => Login { role: LoginRole::Read, ..login },
+        false => login,
+    };
+    Ok(Visitor { login: login.map(read_only) })
+}
+
+fn role_of(peer: SocketPeer) -> LoginRole {
+    match peer {
+        SocketPeer::Person => LoginRole::Decide,
+        SocketPeer::Agent => LoginRole::Read,
+    }
+}
+
+/// Checks that a request means us. Tells whether it came under a name that programs use.
+fn check_host(site: &WebSite, door: Door, request: &Request<Body>) -> Result<bool, GateRefusal> {
+    let wrong = (StatusCode::MISDIRECTED_REQUEST, "this is not the host that is asked for");
+    let mut hosts = request.headers().get_all(HOST).iter();
+    let (Some(host), None) = (hosts.next(), hosts.next()) else { return Err(wrong) };
+    let host = host.to_str().map_err(|_| wrong)?;
+    // An address that names a host itself must name the same one.
+    if request.uri().authority().is_some_and(|authority| authority.as_str() != host) {
+        return Err(wrong);
+    }
+    match (door, &site.hosts) {
+        (Door::Socket(_), _) if host == SOCKET_HOST => Ok(false),
+        (Door::Tcp, Some(names)) if host == names.page => Ok(false),
+        (Door::Tcp, Some(names)) if names.programs.iter().any(|name| name == host) => Ok(true),
+        _ => Err(wrong),
+    }
+}
+
+/// Checks that what is to be done was asked by our own page, or by a program of this user.
+fn check_post(site: &WebSite, door: Door, headers: &HeaderMap) -> Result<(), GateRefusal> {
+    let content = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
+    let content = content.and_then(|value| value.split(';').next()).map(str::trim);
+    if !matches!(content, Some("application/x-www-form-urlencoded" | "application/json")) {
+        return Err((StatusCode::UNSUPPORTED_MEDIA_TYPE, "send a form or JSON"));
+    }
+    if matches!(door, Door::Socket(_)) {
+        return Ok(());
+    }
+    let other = (StatusCode::FORBIDDEN, "this was asked by another page");
+    let origin = site.hosts.as_ref().map(|names| names.origin());
+    let mut given = headers.get_all(ORIGIN).iter();
+    let (Some(found), None) = (given.next(), given.next()) else { return Err(other) };
+    if origin.is_none_or(|origin| found.as_bytes() != origin.as_bytes()) {
+        return Err(other);
+    }
+    let site_of = headers.get(HeaderName::from_static("sec-fetch-site"));
+    match site_of.is_none_or(|value| value == "same-origin") {
+        true => Ok(()),
+        false => Err(other),
+    }
+}
+
+/// Returns the secret of a login. Of two cookies of the name none counts.
+fn cookie(headers: &HeaderMap) -> Option<String> {
+    let lines = headers.get_all(COOKIE).iter().filter_map(|value| value.to_str().ok());
+    let pairs =
+        lines.flat_map(|line| line.split(';')).filter_map(|pair| pair.trim().split_once('='));
+    let mut ours = pairs.filter(|(name, _)| *name == LOGIN_COOKIE);
+    let (_, secret) = ours.next()?;
+    ours.next().is_none().then(|| secret.to_owned())
+}
+
+fn add_headers(headers: &mut HeaderMap, path: &str) {
+    let fixed = [
+        (X_CONTENT_TYPE_OPTIONS, "nosniff"),
+        (REFERRER_POLICY, "same-origin"),
+        (HeaderName::from_static("cross-origin-opener-policy"), "same-origin"),
+        (HeaderName::from_static("cross-origin-resource-policy"), "same-origin"),
+    ];
+    for (name, value) in fixed {
+        headers.insert(name, HeaderValue::from_static(value));
+    }
+    // A file that somebody downloads has a stricter one of its own.
+    headers.entry(CONTENT_SECURITY_POLICY).or_insert(HeaderValue::from_static(POLICY));
+    let caching = if path.starts_with("/api/") { "private, no-cache" } else { "no-store" };
+    headers.entry(CACHE_CONTROL).or_insert(HeaderValue::from_static(caching));
+}

@@ -1,0 +1,28 @@
+//! The page of a repository, and its API: what people and programs see of the process that stays.
+//!
+//! Everything is the answer of a verb of `agentic-api`, and every write is one: there is no other way
+//! in. What leaves is escaped text or plain bytes, and no browser may do with it what it was not made
+//! for.
+//!
+//! - [`serve`]: listens on this machine alone, by TCP and by a socket;
+//! - `gate`: which requests are heard at all;
+//! - `login`: who may read, and who may decide;
+//! - `route`: what is asked for;
+//! - `page`: pages, as functions of views.
+
+mod assets;
+mod door;
+mod error;
+mod form;
+mod gate;
+mod host;
+mod login;
+mod page;
+mod route;
+mod server;
+mod site;
+mod status;
+
+pub use crate::error::{Result, WebError};
+pub use crate::login::PageCode;
+pub use crate::server::{ServeOptions, serve};

@@ -1,0 +1,192 @@
+//! Who may read, and who may decide: codes that are good once, and the logins they begin.
+//!
+//! All of it lives in memory, as hashes: whoever reads it learns nothing that opens the page, and a
+//! process that starts anew knows no login.
+
+use std::collections::HashMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use agentic_resident::{Whereabouts, random_bytes};
+use serde::{Deserialize, Serialize};
+
+/// How long a code is good.
+const CODE_LIFE: Duration = Duration::from_secs(5 * 60);
+/// How many codes may be open.
+const CODES_MAX: usize = 64;
+/// How many wrong codes there may be in a minute.
+const WRONG_CODES_MAX: usize = 10;
+/// How long wrong codes are counted.
+const WRONG_CODES_SPAN: Duration = Duration::from_secs(60);
+/// How long a login lives that nobody uses.
+const IDLE_LIFE: Duration = Duration::from_secs(12 * 3600);
+/// How long a login lives.
+const LOGIN_LIFE: Duration = Duration::from_secs(7 * 24 * 3600);
+/// How many logins there may be.
+const LOGINS_MAX: usize = 1_024;
+
+/// What a login may do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LoginRole {
+    /// Look.
+    Read,
+    /// Look, and answer holds.
+    Decide,
+}
+
+/// A code that begins a login, once.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct PageCode {
+    /// The code.
+    pub code: String,
+}
+
+impl PageCode {
+    /// Returns the address that logs in. The code stands where no server and no log sees it.
+    pub fn address(&self, at: &Whereabouts) -> String {
+        format!("{}/login#{}", at.url.as_deref().unwrap_or_default(), self.code)
+    }
+}
+
+/// A login, without its secret.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Login {
+    /// What forms are bound to.
+    pub id: String,
+    /// What it may do.
+    pub role: LoginRole,
+}
+
+/// Why no login began.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LoginRefusal {
+    /// The code is wrong, was used or is too old.
+    WrongCode,
+    /// There were too many wrong ones.
+    TooMany,
+}
+
+/// Codes and logins.
+#[derive(Debug, Default)]
+pub struct LoginBook {
+    state: Mutex<LoginState>,
+}
+
+#[derive(Debug, Default)]
+struct LoginState {
+    codes: HashMap<[u8; 32], (LoginRole, Instant)>,
+    logins: HashMap<[u8; 32], KnownLogin>,
+    /// When wrong codes came.
+    wrong: Vec<Instant>,
+}
+
+#[derive(Debug)]
+struct KnownLogin {
+    login: Login,
+    begun: Instant,
+    used: Instant,
+}
+
+impl LoginBook {
+    /// Makes a code that begins one login.
+    ///
+    /// # Errors
+    /// Fails when the system gives no random bytes.
+    pub fn issue(&self, role: LoginRole) -> std::io::Result<String> {
+        let code = hex(&random_bytes::<16>()?);
+        let mut state = self.state();
+        state.codes.retain(|_, (_, made)| made.elapsed() < CODE_LIFE);
+        if state.codes.len() >= CODES_MAX {
+            state.codes.clear();
+        }
+        state.codes.insert(hash(&code), (role, Instant::now()));
+        Ok(code)
+    }
+
+    /// Begins a login, and returns its secret.
+    ///
+    /// # Errors
+    /// Fails when the code is wrong, and for a while when many were.
+    pub fn begin(&self, code: &str) -> Result<String, LoginRefusal> {
+        let mut state = self.state();
+        state.wrong.retain(|when| when.elapsed() < WRONG_CODES_SPAN);
+        if state.wrong.len() >= WRONG_CODES_MAX {
+            return Err(LoginRefusal::TooMany);
+        }
+        let found = state.codes.remove(&hash(code));
+        let Some((role, _)) = found.filter(|(_, made)| made.elapsed() < CODE_LIFE) else {
+            state.wrong.push(Instant::now());
+            return Err(LoginRefusal::WrongCode);
+        };
+        // Without randomness there is no login, as with a wrong code.
+        let bytes = random_bytes::<40>().map_err(|_| LoginRefusal::WrongCode)?;
+        let (secret, id) = (hex(&bytes[..32]), hex(&bytes[32..]));
+        state.logins.retain(|_, known| known.is_good());
+        if state.logins.len() >= LOGINS_MAX {
+            state.logins.clear();
+        }
+        let now = Instant::now();
+        let known = KnownLogin { login: Login { id, role }, begun: now, used: now };
+        state.logins.insert(hash(&secret), known);
+        Ok(secret)
+    }
+
+    /// Returns the login of a secret, if there is one.
+    pub fn find(&self, secret: &str) -> Option<Login> {
+        let mut state = self.state();
+        let known = state.logins.get_mut(&hash(secret)).filter(|known| known.is_good())?;
+        known.used = Instant::now();
+        Some(known.login.clone())
+    }
+
+    /// Ends all logins and forgets all codes.
+    pub fn end_all(&self) {
+        *self.state() = LoginState::default();
+    }
+
+    /// No code that can panic runs under the lock, so a poisoned one still holds a whole state.
+    fn state(&self) -> MutexGuard<'_, LoginState> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl KnownLogin {
+    fn is_good(&self) -> bool {
+        self.used.elapsed() < IDLE_LIFE && self.begun.elapsed() < LOGIN_LIFE
+    }
+}
+
+/// Secrets are found by their hash: how long that takes tells nothing of them.
+fn hash(secret: &str) -> [u8; 32] {
+    *blake3::hash(secret.as_bytes()).as_bytes()
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{LoginBook, LoginRefusal, LoginRole, WRONG_CODES_MAX};
+
+    #[test]
+    fn a_code_is_good_once() {
+        let book = LoginBook::default();
+        let code = book.issue(LoginRole::Decide).expect("random bytes");
+        let secret = book.begin(&code).expect("a good code");
+        assert_eq!(book.find(&secret).expect("a login").role, LoginRole::Decide);
+        assert_eq!(book.begin(&code), Err(LoginRefusal::WrongCode));
+        book.end_all();
+        assert_eq!(book.find(&secret), None);
+    }
+
+    #[test]
+    fn too_many_wrong_codes_keep_even_a_good_one_out() {
+        let book = LoginBook::default();
+        for _ in 0..WRONG_CODES_MAX {
+            assert_eq!(book.begin("no code"), Err(LoginRefusal::WrongCode));
+        }
+        let code = book.issue(LoginRole::Read).expect("random bytes");
+        assert_eq!(book.begin(&code), Err(LoginRefusal::TooMany));
+    }
+}

@@ -1,0 +1,53 @@
+//! What `agentic serve` asks a process that runs, through the socket alone.
+
+use axum::Extension;
+use axum::Json;
+use axum::extract::State;
+use axum::http::StatusCode;
+use axum::response::{IntoResponse as _, Response};
+use serde::Deserialize;
+use serde_json::json;
+
+use crate::door::{Door, SocketPeer};
+use crate::login::LoginRole;
+use crate::site::SharedSite;
+
+/// What a code is asked for.
+#[derive(Debug, Deserialize)]
+pub struct CodeRequest {
+    /// Whether its login may only look.
+    #[serde(default)]
+    read_only: bool,
+}
+
+/// Makes a code that begins a login.
+pub async fn issue_code(
+    State(site): State<SharedSite>,
+    Extension(door): Extension<Door>,
+    Json(request): Json<CodeRequest>,
+) -> Response {
+    if door != Door::Socket(SocketPeer::Person) {
+        return not_for_agents();
+    }
+    let role = if request.read_only { LoginRole::Read } else { LoginRole::Decide };
+    match site.issue_code(role) {
+        Ok(code) => Json(code).into_response(),
+        Err(error) => (StatusCode::SERVICE_UNAVAILABLE, format!("{error}\n")).into_response(),
+    }
+}
+
+/// Ends all logins.
+pub async fn end_logins(
+    State(site): State<SharedSite>,
+    Extension(door): Extension<Door>,
+) -> Response {
+    if door != Door::Socket(SocketPeer::Person) {
+        return not_for_agents();
+    }
+    site.logins.end_all();
+    Json(json!({})).into_response()
+}
+
+fn not_for_agents() -> Response {
+    (StatusCode::FORBIDDEN, "only a person may ask this, through the socket\n").into_response()
+}

@@ -1,0 +1,225 @@
+//! Listening: on this machine's own addresses alone, and on a socket of this user.
+
+use std::convert::Infallible;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use agentic_resident::{Resident, ResidentError, Whereabouts};
+use axum::Router;
+use axum::body::Body;
+use axum::http::Request;
+use hyper::body::Incoming;
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::{TcpListener, UnixListener};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
+use tower_service::Service as _;
+
+use crate::door::{Door, SocketPeer};
+use crate::error::{Result, WebError};
+use crate::form::FormSealer;
+use crate::host::{HostNames, ports};
+use crate::login::{LoginBook, LoginRole, PageCode};
+use crate::route::router;
+use crate::site::{SharedSite, WebSite};
+
+/// How many connections there may be.
+const CONNECTIONS_MAX: usize = 512;
+/// How long the head of a request may take.
+const HEAD_WAIT: Duration = Duration::from_secs(10);
+/// The longest head of a request, in bytes.
+const HEAD_BYTES_MAX: usize = 16 << 10;
+/// How long requests under way may take when the process is told to end.
+const END_WAIT: Duration = Duration::from_secs(5);
+/// How long is waited when the system has no more connections to give.
+const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
+
+/// How a page is served.
+#[derive(Debug, Clone, Default)]
+pub struct ServeOptions {
+    /// The port; else one that comes from the repository's key, or the next that is free.
+    pub port: Option<u16>,
+    /// Whether there is only the socket.
+    pub is_socket_only: bool,
+}
+
+/// Serves until the process is told to end. `ready` is called when the first page can be had, with what
+/// makes codes that log in.
+///
+/// # Errors
+/// Fails when no port and no socket can be had.
+pub fn serve(
+    resident: Resident,
+    options: &ServeOptions,
+    ready: impl FnOnce(&Whereabouts, &dyn Fn() -> Option<PageCode>),
+) -> Result<()> {
+    let runtime =
+        tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
+    let runtime = runtime.map_err(ResidentError::system("start threads"))?;
+    runtime.block_on(async {
+        let listeners = Listeners::bind(&resident, options).await?;
+        let hosts = listeners.port.map(|port| HostNames::new(&resident.key, port));
+        let at = resident.say_where(hosts.as_ref().map(HostNames::origin))?;
+        let sealer = FormSealer::new().map_err(ResidentError::system("read random bytes"))?;
+        let site = Arc::new(WebSite { resident, hosts, logins: LoginBook::default(), sealer });
+        ready(&at, &|| site.issue_code(LoginRole::Decide).ok());
+        listeners.accept(&site).await;
+        Ok(())
+    })
+}
+
+struct Listeners {
+    tcp: Option<TcpListener>,
+    port: Option<u16>,
+    socket: UnixListener,
+}
+
+impl Listeners {
+    async fn bind(resident: &Resident, options: &ServeOptions) -> Result<Listeners> {
+        let bind = |path: &std::path::Path| UnixListener::bind(path);
+        let socket = resident.folder.bind_socket(&resident.lock, bind)?;
+        if options.is_socket_only {
+            return Ok(Listeners { tcp: None, port: None, socket });
+        }
+        let tcp = bind_port(&resident.key, options.port).await?;
+        let port = tcp.local_addr().map_err(ResidentError::system("listen"))?.port();
+        Ok(Listeners { tcp: Some(tcp), port: Some(port), socket })
+    }
+
+    /// Takes connections until the process is told to end, and lets those under way end.
+    async fn accept(self, site: &SharedSite) {
+        let (say_end, ended) = watch::channel(false);
+        let told = say_end.clone();
+        site.resident.options.stop.on_set(move || {
+            told.send_replace(true);
+        });
+        let connections = ConnectionDesk {
+            router: router(Arc::clone(site)),
+            permits: Arc::new(Semaphore::new(CONNECTIONS_MAX)),
+            ended: ended.clone(),
+        };
+        let worktrees = site.resident.space.repository().common_dir().join("worktrees");
+        let mut stop = ended.clone();
+        tokio::select! {
+            _ = stop.wait_for(|is_ended| *is_ended) => {}
+            () = accept_tcp(self.tcp, &connections) => {}
+            () = accept_socket(self.socket, &connections, worktrees) => {}
+        }
+        let all = u32::try_from(CONNECTIONS_MAX).unwrap_or(u32::MAX);
+        // What takes longer is cut off.
+        let _ = tokio::time::timeout(END_WAIT, connections.permits.acquire_many(all)).await;
+    }
+}
+
+/// Binds the port that was chosen, or the first that is free of those that a key gives.
+async fn bind_port(key: &[u8], chosen: Option<u16>) -> Result<TcpListener> {
+    let bind = |port: u16| TcpListener::bind(SocketAddr::from((Ipv4Addr::LOCALHOST, port)));
+    if let Some(port) = chosen {
+        return bind(port).await.map_err(|source| WebError::Port { port, source });
+    }
+    let mut last = None;
+    for port in ports(key) {
+        match bind(port).await {
+            Ok(listener) => return Ok(listener),
+            Err(error) if error.kind() == std::io::ErrorKind::AddrInUse => {
+                last = Some((port, error))
+            }
+            Err(source) => return Err(WebError::Port { port, source }),
+        }
+    }
+    let (port, source) = last.expect("at least one port was tried");
+    Err(WebError::Port { port, source })
+}
+
+/// What every connection is given.
+#[derive(Clone)]
+struct ConnectionDesk {
+    router: Router,
+    permits: Arc<Semaphore>,
+    ended: watch::Receiver<bool>,
+}
+
+async fn accept_tcp(listener: Option<TcpListener>, connections: &ConnectionDesk) {
+    let Some(listener) = listener else { return std::future::pending().await };
+    loop {
+        match listener.accept().await {
+            Ok((stream, _)) => {
+                // Small answers are not to wait for more.
+                let _ = stream.set_nodelay(true);
+                connections.begin(stream, Door::Tcp).await;
+            }
+            Err(error) => pause(&error).await,
+        }
+    }
+}
+
+async fn accept_socket(listener: UnixListener, connections: &ConnectionDesk, worktrees: PathBuf) {
+    loop {
+        match listener.accept().await {
+            Ok((stream, _)) => {
+                let peer = stream.peer_cred();
+                let is_ours =
+                    peer.as_ref().is_ok_and(|peer| peer.uid() == agentic_resident::user_id());
+                if let (Ok(peer), true) = (peer, is_ours) {
+                    let door = Door::Socket(SocketPeer::of(peer.pid(), &worktrees));
+                    connections.begin(stream, door).await;
+                }
+            }
+            Err(error) => pause(&error).await,
+        }
+    }
+}
+
+async fn pause(error: &std::io::Error) {
+    tracing::warn!(%error, "a connection could not be taken");
+    tokio::time::sleep(ACCEPT_PAUSE).await;
+}
+
+impl ConnectionDesk {
+    /// Serves a connection, once there is room for it.
+    async fn begin<S>(&self, stream: S, door: Door)
+    where
+        S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    {
+        let permit = Arc::clone(&self.permits).acquire_owned().await;
+        let Ok(permit) = permit else { return };
+        let (router, ended) = (self.router.clone(), self.ended.clone());
+        tokio::spawn(converse(stream, door, router, ended, permit));
+    }
+}
+
+/// Answers the requests of one connection.
+async fn converse<S>(
+    stream: S,
+    door: Door,
+    router: Router,
+    mut ended: watch::Receiver<bool>,
+    _permit: OwnedSemaphorePermit,
+) where
+    S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+{
+    let answer = service_fn(move |request: Request<Incoming>| {
+        let mut request = request.map(Body::new);
+        request.extensions_mut().insert(door);
+        let mut router = router.clone();
+        async move { router.call(request).await.map_err(|never: Infallible| never) }
+    });
+    let mut http = http1::Builder::new();
+    http.timer(TokioTimer::new()).header_read_timeout(HEAD_WAIT).max_buf_size(HEAD_BYTES_MAX);
+    let connection = http.serve_connection(TokioIo::new(stream), answer);
+    let mut connection = std::pin::pin!(connection);
+    tokio::select! {
+        result = connection.as_mut() => {
+            if let Err(error) = result {
+                tracing::debug!(%error, "a connection broke");
+            }
+            return;
+        }
+        _ = ended.wait_for(|is_ended| *is_ended) => connection.as_mut().graceful_shutdown(),
+    }
+    let _broken = connection.await;
+}

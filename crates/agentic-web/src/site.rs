@@ -1,0 +1,104 @@
+//! What all requests share, and how they ask verbs.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use agentic_api::{Caller, Refusal, Surroundings};
+use agentic_model::guidance::ErrorClass;
+use agentic_resident::{PoolRefusal, Resident};
+use agentic_session::SessionSpace;
+
+use crate::form::FormSealer;
+use crate::host::HostNames;
+use crate::login::{LoginBook, LoginRole, PageCode};
+
+/// How long a read may take.
+const READ_WAIT: Duration = Duration::from_secs(10);
+/// What decisions name as the way through which they came.
+const CLIENT: &str = "web";
+
+/// What all requests share.
+pub struct WebSite {
+    /// The process that stays.
+    pub resident: Resident,
+    /// Under which names requests are heard; none where there is only the socket.
+    pub hosts: Option<HostNames>,
+    /// Who is logged in.
+    pub logins: LoginBook,
+    /// Who seals forms.
+    pub sealer: FormSealer,
+}
+
+impl WebSite {
+    /// Asks a verb that only reads, as the person of this repository.
+    ///
+    /// # Errors
+    /// Fails as the verb does, and when it takes too long or too much is asked at once.
+    pub async fn read<T: Send + 'static>(
+        &self,
+        ask: impl FnOnce(&Caller<'_>) -> Result<T, Refusal> + Send + 'static,
+    ) -> Result<T, Refusal> {
+        self.ask(Some(READ_WAIT), ask).await
+    }
+
+    /// Asks a verb that writes: whoever asked waits until it is done.
+    ///
+    /// # Errors
+    /// Fails as the verb does, and when too much is asked at once.
+    pub async fn write<T: Send + 'static>(
+        &self,
+        ask: impl FnOnce(&Caller<'_>) -> Result<T, Refusal> + Send + 'static,
+    ) -> Result<T, Refusal> {
+        self.ask(None, ask).await
+    }
+
+    async fn ask<T: Send + 'static>(
+        &self,
+        most: Option<Duration>,
+        ask: impl FnOnce(&Caller<'_>) -> Result<T, Refusal> + Send + 'static,
+    ) -> Result<T, Refusal> {
+        let folder = self.folder();
+        let asked = move |space: &SessionSpace| {
+            let surroundings = Surroundings { folder, ..Surroundings::default() };
+            ask(&Caller { space, surroundings, client: CLIENT })
+        };
+        self.resident.pool.ask(most, asked).await.unwrap_or_else(|refusal| Err(of_pool(refusal)))
+    }
+
+    /// Makes a code that begins a login; in a process that only reads, one that only looks.
+    ///
+    /// # Errors
+    /// Fails when the system gives no random bytes.
+    pub fn issue_code(&self, role: LoginRole) -> std::io::Result<PageCode> {
+        let role = if self.resident.options.is_read_only { LoginRole::Read } else { role };
+        Ok(PageCode { code: self.logins.issue(role)? })
+    }
+
+    /// Returns the folder that paths start from.
+    pub fn folder(&self) -> PathBuf {
+        self.resident.options.folder.clone()
+    }
+
+    /// Returns what the repository is called: the last part of its folder's path.
+    pub fn repository_name(&self) -> String {
+        let common = self.resident.space.repository().common_dir().to_owned();
+        let folder = match common.file_name() {
+            Some(name) if name == ".git" => common.parent().map(PathBuf::from),
+            Some(_) | None => Some(common),
+        };
+        let name = folder.as_deref().and_then(|folder| folder.file_name());
+        name.map_or_else(|| "repository".to_owned(), |name| name.to_string_lossy().into_owned())
+    }
+}
+
+/// The state that handlers share.
+pub type SharedSite = Arc<WebSite>;
+
+fn of_pool(refusal: PoolRefusal) -> Refusal {
+    let hint = match refusal {
+        PoolRefusal::Full | PoolRefusal::Slow => "try again in a moment, or ask for less",
+        PoolRefusal::Lost => "the log of `agentic serve` says more",
+    };
+    Refusal::new(ErrorClass::Unreachable, &refusal.to_string(), hint)
+}

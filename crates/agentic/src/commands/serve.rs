@@ -1,0 +1,258 @@
+//! `agentic serve`
+
+mod browser;
+mod detach;
+
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+use agentic_api::Refusal;
+use agentic_api::view::ServeStatusView;
+use agentic_resident::{Resident, ResidentClient, ResidentOptions, ServeFolder, Whereabouts};
+use agentic_session::SessionSpace;
+use agentic_web::{PageCode, ServeOptions};
+use clap::Subcommand;
+
+use self::browser::show_page;
+use super::VerbOutcome;
+use crate::context::Context;
+use crate::failure::CommandFailure;
+use crate::output::{print_text, talk};
+
+/// How long an answer of the process may take.
+const ANSWER_WAIT: Duration = Duration::from_secs(5);
+/// How long the process may take to end.
+const END_WAIT: Duration = Duration::from_secs(10);
+/// How often is looked whether it has.
+const LOOK: Duration = Duration::from_millis(20);
+
+/// Stay with the repository: a page where people look and decide, on this machine alone
+///
+/// No other command waits for it. `agentic serve open` opens the page in a browser.
+///
+/// Example: agentic serve --open
+#[derive(Debug, clap::Args)]
+#[command(verbatim_doc_comment, args_conflicts_with_subcommands = true)]
+pub struct ServeArgs {
+    /// Listen on this port; else on one of the repository's own
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..), conflicts_with = "no_tcp")]
+    port: Option<u16>,
+    /// Only the socket: no page, for commands alone
+    #[arg(long)]
+    no_tcp: bool,
+    /// Let nobody decide through the page
+    #[arg(long)]
+    read_only: bool,
+    /// Open the page in a browser
+    #[arg(long, conflicts_with = "no_tcp")]
+    open: bool,
+    /// Go on in the background, once the page can be had
+    #[arg(long)]
+    detach: bool,
+    /// What to do with the process that stays
+    #[command(subcommand)]
+    verb: Option<ServeVerb>,
+}
+
+/// What can be done with the process that stays.
+#[derive(Debug, Subcommand)]
+enum ServeVerb {
+    /// Open the page in a browser, logged in
+    ///
+    /// Example: agentic serve open
+    #[command(verbatim_doc_comment)]
+    Open(OpenArgs),
+    /// Say whether a process serves this repository, and how it is
+    ///
+    /// Exits with 1 when none does.
+    ///
+    /// Example: agentic serve status --json
+    #[command(verbatim_doc_comment)]
+    Status,
+    /// End the process that serves this repository
+    ///
+    /// Example: agentic serve stop
+    #[command(verbatim_doc_comment)]
+    Stop,
+    /// End all logins
+    ///
+    /// Example: agentic serve logout
+    #[command(verbatim_doc_comment)]
+    Logout,
+}
+
+/// How the page is opened.
+#[derive(Debug, clap::Args)]
+struct OpenArgs {
+    /// Print the address with its code, which is good once, and open nothing
+    #[arg(long)]
+    print: bool,
+    /// Log in to look only
+    #[arg(long)]
+    read: bool,
+}
+
+/// Runs the verb.
+pub fn run(context: &Context, args: ServeArgs) -> VerbOutcome {
+    match args.verb {
+        None => serve(context, &args),
+        Some(ServeVerb::Open(open_args)) => open(context, &open_args),
+        Some(ServeVerb::Status) => status(context),
+        Some(ServeVerb::Stop) => stop(context),
+        Some(ServeVerb::Logout) => log_out(context),
+    }
+}
+
+fn serve(context: &Context, args: &ServeArgs) -> VerbOutcome {
+    if args.detach {
+        return detach::begin(context, args);
+    }
+    let space = context.space()?;
+    let caller = context.caller(&space);
+    // What an agent began, nobody decides through.
+    let is_read_only = args.read_only || caller.require_person("serve").is_err();
+    let stop = context.listen()?;
+    let options = ResidentOptions { folder: context.directory.clone(), is_read_only, stop };
+    let resident = Resident::begin(space, options).map_err(|error| Refusal::of(&error))?;
+    let serving = ServeOptions { port: args.port, is_socket_only: args.no_tcp };
+    let is_opened = args.open;
+    let ready = |at: &Whereabouts, code: &dyn Fn() -> Option<PageCode>| {
+        match &at.url {
+            Some(url) => talk(&format!("serving {url}\nhint: `agentic serve open` opens the page")),
+            None => talk("serving on the socket alone"),
+        }
+        let Some(code) = is_opened.then(code).flatten() else { return };
+        match show_page(&code.address(at)) {
+            Ok(opened) => drop(std::thread::spawn(|| opened.wait())),
+            Err(error) => talk(&format!("warning: no browser could be opened: {error}")),
+        }
+    };
+    agentic_web::serve(resident, &serving, ready).map_err(|error| Refusal::of(&error))?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Finds the process that serves the repository.
+fn client(space: &SessionSpace) -> Result<ResidentClient, CommandFailure> {
+    let layout = space.repository().layout();
+    ResidentClient::find(layout).ok_or_else(|| match ServeFolder::of(layout).is_locked() {
+        true => CommandFailure::refused(
+            "a process serves this repository and does not answer",
+            "it may be starting, ending or stopped: `agentic serve stop` ends it",
+        ),
+        false => CommandFailure::refused(
+            "nothing serves this repository",
+            "`agentic serve` does, in a terminal of its own, or `agentic serve --detach`",
+        ),
+    })
+}
+
+fn open(context: &Context, args: &OpenArgs) -> VerbOutcome {
+    let space = context.space_as_is()?;
+    context.caller(&space).require_person("open the page")?;
+    let client = client(&space)?;
+    if client.at.url.is_none() {
+        return Err(CommandFailure::refused(
+            "this process has no page",
+            "start it without `--no-tcp`",
+        ));
+    }
+    let body = serde_json::json!({ "read_only": args.read });
+    let reply = client.post("/control/codes", &body, ANSWER_WAIT);
+    let reply = reply.map_err(|error| CommandFailure::io("ask for a login", &error))?;
+    let code: Option<PageCode> =
+        (reply.status == 200).then(|| serde_json::from_slice(&reply.body).ok()).flatten();
+    let Some(code) = code else {
+        let said = String::from_utf8_lossy(&reply.body);
+        return Err(CommandFailure::refused(
+            &format!("no login was given: {}", said.trim()),
+            "`agentic serve status` shows how the process is",
+        ));
+    };
+    let address = code.address(&client.at);
+    if args.print {
+        print_text(&address);
+        return Ok(ExitCode::SUCCESS);
+    }
+    match show_page(&address) {
+        Ok(opened) => opened.wait(),
+        Err(error) => {
+            talk(&format!("warning: no browser could be opened: {error}"));
+            print_text(&address);
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn status(context: &Context) -> VerbOutcome {
+    let space = context.space_as_is()?;
+    let client = client(&space)?;
+    let reply = client.get("/api/v1/health", ANSWER_WAIT);
+    let reply = reply.map_err(|error| CommandFailure::io("ask how the process is", &error))?;
+    let view: ServeStatusView = serde_json::from_slice(&reply.body).map_err(|error| {
+        let hint = "end it with `agentic serve stop`, and start it anew";
+        CommandFailure::refused(&format!("the process speaks another language: {error}"), hint)
+    })?;
+    context.format.answer(&view, status_text);
+    Ok(ExitCode::SUCCESS)
+}
+
+fn status_text(view: &ServeStatusView) -> String {
+    let mut lines = vec![
+        format!("process {} of version {}", view.pid, view.version),
+        format!("since {}", view.since),
+        format!("serves {}", view.repository),
+    ];
+    lines.extend(view.url.as_ref().map(|url| format!("page {url}")));
+    lines.push(format!("watch {}", view.watch));
+    lines.push(format!("events {}, listeners {}", view.n, view.streams));
+    if view.read_only {
+        lines.push("read-only".to_owned());
+    }
+    lines.join("\n")
+}
+
+fn stop(context: &Context) -> VerbOutcome {
+    let space = context.space_as_is()?;
+    context.caller(&space).require_person("end the process that serves")?;
+    let folder = ServeFolder::of(space.repository().layout());
+    let at = folder.whereabouts().filter(|at| folder.is_locked() && at.process.is_alive());
+    let Some(at) = at else {
+        return Err(CommandFailure::refused(
+            "nothing serves this repository",
+            "`agentic serve` does",
+        ));
+    };
+    if !at.process.ask_to_end() {
+        let hint = "end it yourself, by its number";
+        let message = format!("process {} cannot be asked to end", at.process.pid);
+        return Err(CommandFailure::refused(&message, hint));
+    }
+    let begun = Instant::now();
+    while folder.is_locked() && at.process.is_alive() {
+        if begun.elapsed() > END_WAIT {
+            return Err(CommandFailure::refused(
+                &format!("process {} was asked to end and has not", at.process.pid),
+                "it may be stopped, or busy: look at it, or end it by its number",
+            ));
+        }
+        std::thread::sleep(LOOK);
+    }
+    talk(&format!("ended process {}", at.process.pid));
+    Ok(ExitCode::SUCCESS)
+}
+
+fn log_out(context: &Context) -> VerbOutcome {
+    let space = context.space_as_is()?;
+    context.caller(&space).require_person("end logins")?;
+    let client = client(&space)?;
+    let reply = client.post("/control/logout", &serde_json::json!({}), ANSWER_WAIT);
+    let reply = reply.map_err(|error| CommandFailure::io("end all logins", &error))?;
+    if reply.status != 200 {
+        return Err(CommandFailure::refused(
+            &String::from_utf8_lossy(&reply.body),
+            "`agentic serve status` shows how the process is",
+        ));
+    }
+    talk("ended all logins");
+    Ok(ExitCode::SUCCESS)
+}
