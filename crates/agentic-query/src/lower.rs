@@ -124,6 +124,9 @@ fn read_used<'a>(
                 let known: Vec<&str> = input.files.keys().map(String::as_str).collect();
                 let hint = match agentic_diag::nearest(&used.name, known.iter().copied()) {
                     Some(near) => format!("did you mean `{near}`?"),
+                    None if known.is_empty() => {
+                        "`agentic query --named` knows the names that there are".to_owned()
+                    }
                     None => format!("there are {}", known.join(", ")),
                 };
                 let said = format!("there are no rules named `{}`", used.name);
@@ -301,8 +304,14 @@ impl Lowering<'_> {
     fn query(&mut self, query: &QueryText) {
         let mut scope = ClauseScope::default();
         let mut body = Vec::new();
+        let mut listed = BTreeSet::new();
         for name in query.columns.iter().flatten() {
             scope.declare(&name.name, self.place(name.span));
+            if !listed.insert(&name.name) {
+                let (said, place) =
+                    (format!("`{}` is listed twice", name.name), self.place(name.span));
+                self.findings.error(code::MIXED_ARGUMENTS, place, said, "take one of them out");
+            }
         }
         scope.declare_body(&query.body, self.file);
         let columns: Vec<(String, usize)> = match &query.columns {

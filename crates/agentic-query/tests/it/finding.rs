@@ -40,6 +40,7 @@ fn names_columns_and_numbers_of_arguments() {
     check("? commit(1).", "Q12");
     check("? commit(1, agent: b).", "Q13");
     check("? commit(n: 1, n: 2).", "Q13");
+    check("? (N, N) commit(n: N).", "Q13");
     check("p(1). p(1, 2). ? p(X).", "Q12");
     check("commit(1). ? p(1).", "Q14 Q10");
     check("lower(1). contains(1). ? commit(n: N).", "Q14 Q14");

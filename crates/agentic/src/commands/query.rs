@@ -25,7 +25,7 @@ use self::shown::CellStyle;
 use super::VerbOutcome;
 use crate::context::Context;
 use crate::failure::CommandFailure;
-use crate::output::{Format, print_raw, print_text, talk, warn};
+use crate::output::{Format, print_raw, print_text, show_result, talk, warn};
 use crate::program::show;
 
 /// How many things that were left out are named; further ones are counted.
@@ -176,7 +176,10 @@ fn print(context: &Context, args: &QueryArgs, report: &QueryReport, style: CellS
     } else {
         for (number, answer) in answers.iter().enumerate() {
             if args.csv {
-                print_raw(&csv::text(answer));
+                show_result(Format::Text, &csv::text(answer));
+            } else if answer.columns.is_empty() && !answer.rows.is_empty() {
+                // A query without variables asks whether something holds.
+                print_text("yes");
             } else {
                 let gap = if number > 0 && !answer.rows.is_empty() { "\n" } else { "" };
                 let text = match args.tree {
