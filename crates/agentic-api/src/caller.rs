@@ -31,13 +31,15 @@ pub struct Caller<'s> {
     pub surroundings: Surroundings,
     /// Through what the caller speaks, as decisions name it.
     pub client: &'static str,
+    /// How it is known who the caller is, as decisions name it, where another program says so.
+    pub authn: Option<String>,
 }
 
 impl<'s> Caller<'s> {
     /// Makes a caller at the command line who has chosen no agent.
     pub fn new(space: &'s SessionSpace, folder: &Path) -> Caller<'s> {
         let surroundings = Surroundings { folder: folder.to_owned(), ..Surroundings::default() };
-        Caller { space, surroundings, client: COMMAND_LINE }
+        Caller { space, surroundings, client: COMMAND_LINE, authn: None }
     }
 
     /// Chooses the agent: the one that was named, else the caller's, else that of the current branch.

@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema, schema_for};
+use schemars::generate::SchemaSettings;
+use schemars::{JsonSchema, Schema, json_schema, schema_for};
 use serde::{Deserialize, Serialize};
 
 use crate::verb::{self, Reply, Verb};
@@ -34,7 +35,7 @@ macro_rules! commands {
         impl Answer {
             /// Returns the schema of what the verbs answer: an object with a property for each verb.
             pub fn schema() -> Schema {
-                let mut generator = SchemaGenerator::default();
+                let mut generator = SchemaSettings::default().for_serialize().into_generator();
                 let verbs = BTreeMap::from([
                     $(($name, generator.subschema_for::<<$takes as Verb>::Answer>()),)*
                 ]);
@@ -163,6 +164,12 @@ commands! {
     Decide(verb::Decide) = "decide",
     /// Decide as a client of another protocol answered.
     DecideFrom(verb::DecideFrom) = "decide-from",
+    /// Put a question before people.
+    AskHuman(verb::AskHuman) = "ask-human",
+    /// Put an open hold before a person as a form.
+    HoldForm(verb::ShowHoldForm) = "hold-form",
+    /// Decide as a person filled in a form.
+    AnswerHoldForm(verb::AnswerHoldForm) = "answer-hold-form",
     /// Start a session.
     SessionStart(verb::SessionStart) = "session-start",
     /// Finish what a crash left of a session.

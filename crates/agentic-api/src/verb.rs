@@ -6,6 +6,7 @@
 mod agents;
 mod allow;
 mod archive;
+mod ask;
 mod briefing;
 mod commit;
 mod credential;
@@ -13,6 +14,7 @@ mod decide;
 mod doctor;
 mod flow;
 mod foreign_query;
+mod form;
 mod kind;
 mod log;
 mod long_changes;
@@ -43,6 +45,7 @@ pub use self::allow::{
     AllowConfiguration, ExamineConfiguration, ListAllowances, RevokeAllowance, may_say_what_counts,
 };
 pub use self::archive::{Archive, ListArchive, Restore};
+pub use self::ask::AskHuman;
 pub use self::briefing::{ShowBriefing, StoredBriefing};
 pub use self::commit::{Commit, CommitSource};
 pub use self::credential::{AwaitedLogin, CredentialLogin, ForgetCredential, ListCredentials};
@@ -55,6 +58,7 @@ pub use self::flow::{
     RunPipeline,
 };
 pub use self::foreign_query::ForeignQueries;
+pub use self::form::{AnswerHoldForm, FormAnswer, ShowHoldForm};
 pub use self::kind::{KindAdd, KindList, KindShow};
 pub use self::log::{ListCommits, LogTraces, LoggedCommit};
 pub use self::merge::Merge;

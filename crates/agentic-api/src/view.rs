@@ -43,7 +43,8 @@ pub use crate::view::flow::{
     FlowStatusView, FlowToldView, FlowVerdictView, TranslateView,
 };
 pub use crate::view::hold::{
-    AnsweredView, DecideView, PendingView, UnverifiedView, VoteView, VotesView,
+    AnsweredView, AskedView, DecideView, HoldFormView, PendingView, UnverifiedView, VoteView,
+    VotesView,
 };
 pub use crate::view::kind::{KindShowView, KindView};
 pub use crate::view::object::{CidView, InitView, ObjectView, PutView};

@@ -28,6 +28,7 @@ pub use crate::policy::Policy;
 use crate::recent::read_journal;
 use crate::summary;
 use crate::trace::decision_entry;
+pub use crate::trust::wants_key;
 use crate::trust::{self, DecidingCommits, Look};
 use crate::{Error, Result, SessionSpace, go_on};
 
@@ -86,7 +87,8 @@ pub fn decide(
     check(space, hold, &policy, draft)?;
     let mut decision = Decision::of_human(draft, hold, &policy).on(hold.published.as_deref());
     let signing = signing_of(space, &decision)?;
-    if signing == SigningChoice::Signed {
+    // What another program said of a person stands: that a key of this user signs proves nothing of it.
+    if draft.authn.is_none() && signing == SigningChoice::Signed {
         let signer = space.repository().signer()?.name();
         decision.record.insert("authn".to_owned(), Value::text(signer));
     }

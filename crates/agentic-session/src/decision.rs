@@ -108,6 +108,7 @@ impl Decision {
 
     pub(crate) fn of_human(draft: &DecisionDraft, hold: &OpenHold, policy: &Policy) -> Decision {
         let offered = policy.actions.iter().map(|action| Value::text(action.name()));
+        let authn = draft.authn.clone().unwrap_or_else(|| format!("uid:{}", user_id()));
         let mut record = Map::from([
             ("path".to_owned(), Value::text(hold.ask.path.as_str())),
             ("kind".to_owned(), Value::text(&hold.ask.kind)),
@@ -118,7 +119,7 @@ impl Decision {
             ("scope".to_owned(), Value::text(draft.scope.name())),
             ("client".to_owned(), Value::text(draft.client)),
             ("preselected".to_owned(), Value::Bool(preselects(draft.client, policy))),
-            ("authn".to_owned(), Value::text(format!("uid:{}", user_id()))),
+            ("authn".to_owned(), Value::text(authn)),
             ("requested_at".to_owned(), Value::text(hold.asked_at.to_string())),
         ]);
         if let Some(schema) = hold.ask.schema {

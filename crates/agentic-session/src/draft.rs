@@ -24,6 +24,9 @@ pub struct DecisionDraft {
     pub principal: String,
     /// Through what.
     pub client: &'static str,
+    /// How it is known who decides, where another program says so; else by the user of this process,
+    /// or by the key that signs.
+    pub authn: Option<String>,
     /// What a human was shown before deciding, where something was.
     pub shown: Option<ShownQuestion>,
     /// The unverified decision that this one makes its own, and who it says made it.

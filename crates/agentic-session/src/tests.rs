@@ -163,6 +163,7 @@ pub(crate) fn draft_of(action: Action) -> DecisionDraft {
         expect: None,
         principal: "user:alice".to_owned(),
         client: "test",
+        authn: None,
         shown: None,
         accepts: None,
     }

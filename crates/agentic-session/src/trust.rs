@@ -292,6 +292,14 @@ fn keys_of(space: &SessionSpace, principal: &str) -> Result<Vec<String>> {
     Ok(keys.map(|(_, key)| key.trim().to_owned()).collect())
 }
 
+/// Tells whether decisions of a person count only with the signature of a key.
+///
+/// # Errors
+/// Fails when the configuration cannot be read.
+pub fn wants_key(space: &SessionSpace, principal: &str) -> Result<bool> {
+    Ok(!keys_of(space, principal)?.is_empty())
+}
+
 /// Tells whether the person could have made this decision when they say that they made it.
 fn may(space: &SessionSpace, hold: &OpenHold, decision: &Decision) -> bool {
     let text = |key: &str| decision.record.get(key).and_then(Value::as_text);
@@ -306,6 +314,7 @@ fn may(space: &SessionSpace, hold: &OpenHold, decision: &Decision) -> bool {
         expect: Some(text("request_hash").unwrap_or_default().to_owned()),
         principal: decision.principal.clone(),
         client: "push",
+        authn: None,
         shown: None,
         accepts: None,
     };

@@ -61,7 +61,7 @@ impl WebSite {
         let folder = self.folder();
         let asked = move |space: &SessionSpace| {
             let surroundings = Surroundings { folder, ..Surroundings::default() };
-            ask(&Caller { space, surroundings, client: CLIENT })
+            ask(&Caller { space, surroundings, client: CLIENT, authn: None })
         };
         self.resident.pool.ask(most, asked).await.unwrap_or_else(|refusal| Err(of_pool(refusal)))
     }

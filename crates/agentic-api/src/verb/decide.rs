@@ -200,7 +200,7 @@ impl Decide {
             (Some(seen), Some(pending)) => Some(seen.check(pending)?),
             (Some(_), None) | (None, _) => None,
         };
-        let (expect, client) = (self.expect, caller.client);
+        let (expect, client, authn) = (self.expect, caller.client, caller.authn.clone());
         let draft = |action, value, scope| DecisionDraft {
             action,
             value,
@@ -209,6 +209,7 @@ impl Decide {
             expect,
             principal,
             client,
+            authn,
             shown,
             accepts: None,
         };

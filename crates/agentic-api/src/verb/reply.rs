@@ -137,6 +137,7 @@ fn draft(
         expect: None,
         principal: principal.to_owned(),
         client: protocol.name(),
+        authn: None,
         shown: None,
         accepts: None,
     })

@@ -140,6 +140,37 @@ pub struct DecideView {
     pub session: String,
 }
 
+/// A question that was put before people.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct AskedView {
+    /// What `agentic decide` takes.
+    pub request: String,
+    /// The session that asks.
+    pub session: String,
+    /// The agent.
+    pub agent: String,
+    /// How the session stands: `held` until somebody has answered, then `done`.
+    pub state: String,
+    /// The answer: `action`, `value` and `principal`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub answer: Option<Json>,
+}
+
+/// An open hold as a form of another program.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct HoldFormView {
+    /// The request.
+    pub request: String,
+    /// The agent that asks.
+    pub agent: String,
+    /// The text that the person is shown.
+    pub message: String,
+    /// The JSON Schema of what is filled in: `action`, `value` and `reason`.
+    pub fields: Json,
+    /// What comes back with the answer, sealed.
+    pub state: String,
+}
+
 /// What became of one answer of a client.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct AnsweredView {

@@ -28,6 +28,7 @@ pub(super) fn decide(
         expect: decision.expect.clone(),
         principal: decision.actor.clone(),
         client,
+        authn: None,
         shown: None,
         accepts: None,
     };

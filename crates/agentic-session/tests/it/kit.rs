@@ -285,6 +285,7 @@ pub fn draft(action: Action) -> DecisionDraft {
         expect: None,
         principal: "user:alice".to_owned(),
         client: "test",
+        authn: None,
         shown: None,
         accepts: None,
     }

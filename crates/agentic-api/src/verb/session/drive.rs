@@ -46,12 +46,23 @@ impl SessionStart {
     /// # Errors
     /// Fails when there is no such agent, and when the flow cannot be run.
     pub fn drive(self, caller: &Caller<'_>) -> Result<SessionId, Refusal> {
+        Ok(session::start(caller.space, self.begin(caller)?)?)
+    }
+
+    /// Records that the session starts, for a surface that answers before it runs.
+    ///
+    /// # Errors
+    /// Fails as [`SessionStart::drive`] does.
+    pub fn record(self, caller: &Caller<'_>) -> Result<SessionId, Refusal> {
+        Ok(session::record(caller.space, self.begin(caller)?)?)
+    }
+
+    fn begin(self, caller: &Caller<'_>) -> Result<Begin, Refusal> {
         let agent = agent_name(&self.agent)?;
         let flow = self.flow.object(caller)?;
         let (key, key_source) = key_or_fresh(caller.space, self.key);
         let (input, allow) = (self.input, self.allow);
-        let begin = Begin { agent, flow, parts: Vec::new(), input, key, key_source, allow };
-        Ok(session::start(caller.space, begin)?)
+        Ok(Begin { agent, flow, parts: Vec::new(), input, key, key_source, allow })
     }
 }
 
