@@ -106,6 +106,11 @@ impl Context {
         self.options.grace
     }
 
+    /// Returns what puts down what is under way when it is set.
+    pub fn stop_flag(&self) -> CancelFlag {
+        self.options.stop.clone()
+    }
+
     /// Listens to SIGTERM and ctrl-c from now on. Returns what they set: sessions are then put down.
     pub fn listen(&self) -> Result<CancelFlag, CommandFailure> {
         set_when_told_to_stop(&self.options.stop)

@@ -68,6 +68,7 @@ verbs! {
     Session(Box<commands::session::SessionVerb>) = "session",
     Pending(commands::pending::PendingArgs) = "pending",
     Decide(commands::decide::DecideArgs) = "decide",
+    Mcp(commands::mcp::McpArgs) = "mcp",
     Providers(commands::providers::ProvidersArgs) = "providers",
     Allow(commands::allow::AllowArgs) = "allow",
     Serve(commands::serve::ServeArgs) = "serve",

@@ -20,6 +20,7 @@ pub mod init;
 pub mod kind;
 pub mod log;
 pub mod man;
+pub mod mcp;
 pub mod merge;
 pub mod object;
 pub mod pending;
@@ -91,6 +92,7 @@ pub fn run(cli: Cli) -> VerbOutcome {
         Verb::Session(verb) => session::run(&context, *verb),
         Verb::Pending(args) => pending::run(&context, args),
         Verb::Decide(args) => decide::run(&context, args),
+        Verb::Mcp(args) => mcp::run(&context, args),
         Verb::Serve(args) => serve::run(&context, args),
         Verb::Doctor(args) => doctor::run(&context, args),
         Verb::Demo(args) => demo::run(&context, args),

@@ -1,0 +1,101 @@
+//! Lists, a page at a time: `{"items": […], "next": …}`.
+
+use agentic_api::Refusal;
+use serde::Serialize;
+use serde_json::{Value as Json, json};
+
+use crate::field::ToolArguments;
+
+/// The most items of a page.
+pub const LIMIT_MAX: usize = 200;
+/// How many items a page has where nobody said.
+const LIMIT_DEFAULT: usize = 50;
+/// How much a page holds before it ends early, in bytes. One item is always on it.
+const PAGE_BYTES_MAX: usize = 1 << 20;
+
+/// Which page is wanted.
+#[derive(Debug)]
+pub struct PageRequest {
+    /// At most so many items.
+    pub limit: usize,
+    /// Behind the item that is called so.
+    pub after: Option<String>,
+}
+
+impl PageRequest {
+    /// Takes it from what a tool was given.
+    pub fn of(arguments: &mut ToolArguments) -> PageRequest {
+        let limit = arguments.number("limit").and_then(|limit| usize::try_from(limit).ok());
+        let limit = limit.unwrap_or(LIMIT_DEFAULT).min(LIMIT_MAX);
+        PageRequest { limit, after: arguments.text("after") }
+    }
+
+    /// Makes the page of a list whose items are called by these fields of theirs.
+    ///
+    /// # Errors
+    /// Fails when an item cannot be read, and when none is called as the page should begin behind.
+    pub fn page<T: Serialize>(
+        &self,
+        items: impl IntoIterator<Item = Result<T, Refusal>>,
+        called: &[&str],
+    ) -> Result<Json, Refusal> {
+        let (mut page, mut n_bytes, mut last) = (Vec::new(), 0, None);
+        let mut is_behind = self.after.is_none();
+        for item in items {
+            let item = serde_json::to_value(item?).expect("views have text keys");
+            let name = name_of(&item, called);
+            if !is_behind {
+                is_behind = self.after.as_ref() == Some(&name);
+                continue;
+            }
+            n_bytes += item.to_string().len();
+            if page.len() == self.limit || (n_bytes > PAGE_BYTES_MAX && !page.is_empty()) {
+                return Ok(json!({ "items": page, "next": last }));
+            }
+            page.push(item);
+            last = Some(name);
+        }
+        if is_behind { Ok(json!({ "items": page })) } else { Err(gone()) }
+    }
+
+    /// Cuts a list inside of an answer to a page, by position. Returns what the next one begins behind.
+    ///
+    /// # Errors
+    /// Fails when the page should begin behind no position.
+    pub fn cut(&self, items: &mut Vec<Json>) -> Result<Option<String>, Refusal> {
+        let begin = match &self.after {
+            None => 0,
+            Some(after) => after.parse().map_err(|_| gone())?,
+        };
+        let n_items = items.len();
+        let (mut end, mut n_bytes) = (begin, 0);
+        while end < n_items && end - begin < self.limit {
+            n_bytes += items[end].to_string().len();
+            if n_bytes > PAGE_BYTES_MAX && end > begin {
+                break;
+            }
+            end += 1;
+        }
+        items.truncate(end);
+        items.drain(..begin.min(end));
+        Ok((end < n_items).then(|| end.to_string()))
+    }
+}
+
+fn name_of(item: &Json, called: &[&str]) -> String {
+    let parts = called.iter().map(|field| {
+        let part = &item[*field];
+        part.as_str().map_or_else(|| part.to_string(), str::to_owned)
+    });
+    parts.collect::<Vec<_>>().join(" ")
+}
+
+fn gone() -> Refusal {
+    Refusal::usage(
+        "`after` names nothing on this list",
+        "send `next` of the page before as it was; without `after` the list begins anew",
+    )
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,44 @@
+//! Tests of pages.
+
+use serde_json::{Value as Json, json};
+
+use super::PageRequest;
+
+fn page(names: &[&str], limit: usize, after: Option<&str>) -> Result<Json, String> {
+    let request = PageRequest { limit, after: after.map(str::to_owned) };
+    let items = names.iter().map(|name| Ok(json!({ "n": name })));
+    request.page(items, &["n"]).map_err(|refusal| refusal.message)
+}
+
+#[test]
+fn pages_follow_each_other_without_a_gap() {
+    let names = ["a", "b", "c", "d", "e"];
+    let (mut seen, mut after) = (Vec::new(), None);
+    loop {
+        let found = page(&names, 2, after.as_deref()).expect("it is there");
+        let items = found["items"].as_array().expect("a list").clone();
+        assert!((1..=2).contains(&items.len()));
+        seen.extend(items.iter().map(|item| item["n"].as_str().expect("a text").to_owned()));
+        after = found["next"].as_str().map(str::to_owned);
+        if after.is_none() {
+            break;
+        }
+    }
+    assert_eq!(seen, names);
+    assert!(page(&names, 2, Some("z")).expect_err("nothing is").contains("names nothing"));
+    assert_eq!(page(&names, 2, Some("e")).expect("the end"), json!({ "items": [] }));
+    assert_eq!(page(&[], 2, None).expect("nothing"), json!({ "items": [] }));
+}
+
+#[test]
+fn lists_inside_of_answers_are_cut_by_position() {
+    let cut = |limit, after: Option<&str>| {
+        let mut items: Vec<Json> = (0..5).map(Json::from).collect();
+        let request = PageRequest { limit, after: after.map(str::to_owned) };
+        request.cut(&mut items).map(|next| (items, next)).map_err(|refusal| refusal.message)
+    };
+    assert_eq!(cut(2, None), Ok((vec![json!(0), json!(1)], Some("2".to_owned()))));
+    assert_eq!(cut(2, Some("4")), Ok((vec![json!(4)], None)));
+    assert_eq!(cut(2, Some("9")), Ok((Vec::new(), None)));
+    assert!(cut(2, Some("x")).is_err());
+}

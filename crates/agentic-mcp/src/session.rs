@@ -1,0 +1,335 @@
+//! Sessions that calls begin, and that go on when the call is answered: tasks, to clients that know
+//! them. A task is its session, so that any later process can tell of it.
+
+use std::sync::Arc;
+use std::thread;
+use std::time::Duration;
+
+use agentic_api::verb::{
+    AskHuman, FlowSource, SessionCancel, SessionDetail, SessionResume, SessionShow, SessionSignal,
+    SessionStart, session_reply,
+};
+use agentic_api::view::{AskedView, SessionView};
+use agentic_api::{Refusal, Reply, Verb as _, VerbCompletion};
+use agentic_model::Value;
+use rmcp::ErrorData;
+use rmcp::model::{
+    CallToolResponse, CallToolResult, CreateTaskResult, DetailedTask, GetTaskResult, Task,
+    TaskPayload, TaskStatus,
+};
+use rmcp::service::{RequestContext, RoleServer};
+use serde_json::{Map, Value as Json, json};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
+
+use crate::answer::{ToolAnswer, refused_with};
+use crate::decide::task_form;
+use crate::field::ToolArguments;
+use crate::server::ServerDesk;
+use crate::tool::{BegunWork, ToolCaller, own_session};
+
+/// How many sessions may be driven at once.
+const DRIVEN_MAX: usize = 16;
+/// How often a client should look at a task, in milliseconds.
+const POLL_MILLIS: u64 = 1000;
+/// How long a signal is waited for before a task stands for what follows.
+const SIGNAL_PATIENCE: Duration = Duration::from_secs(2);
+
+/// What a session is told.
+enum DriveOrder {
+    GoOn,
+    Signal { name: String, value: Value },
+}
+
+/// Drives sessions, each on a thread of its own.
+#[derive(Debug, Clone)]
+pub struct SessionDrivers {
+    free: Arc<Semaphore>,
+}
+
+/// A session that was begun.
+struct BegunSession {
+    id: String,
+    work: BegunWork,
+    order: Option<DriveOrder>,
+}
+
+impl SessionDrivers {
+    /// Makes drivers that drive nothing yet.
+    pub fn new() -> SessionDrivers {
+        SessionDrivers { free: Arc::new(Semaphore::new(DRIVEN_MAX)) }
+    }
+
+    fn drive(
+        &self,
+        desk: Arc<ServerDesk>,
+        id: String,
+        order: DriveOrder,
+    ) -> Result<oneshot::Receiver<Result<(), Refusal>>, Refusal> {
+        let permit = Arc::clone(&self.free).try_acquire_owned().map_err(|_| {
+            Refusal::refused(
+                &format!("{DRIVEN_MAX} sessions are under way here"),
+                &format!("`agentic session resume {id}` goes on with it, or wait and ask again"),
+            )
+        })?;
+        let (done, outcome) = oneshot::channel();
+        let drive = move || {
+            let _permit: OwnedSemaphorePermit = permit;
+            // Who asked may have gone away; the session has not.
+            let _ = done.send(drive(&desk, &id, order));
+        };
+        let started = thread::Builder::new().name("session".to_owned()).spawn(drive);
+        started.map_err(|error| Refusal::io("start a thread", &error))?;
+        Ok(outcome)
+    }
+}
+
+fn drive(desk: &ServerDesk, id: &str, order: DriveOrder) -> Result<(), Refusal> {
+    let (caller, session) = (desk.caller(), id.to_owned());
+    match order {
+        DriveOrder::GoOn => SessionResume { session }.drive(&caller).map(drop),
+        DriveOrder::Signal { name, value } => {
+            SessionSignal { session, name, value }.run(&caller).map(drop)
+        }
+    }
+}
+
+/// Begins what a tool begins, and answers when it is over, held, or takes long; to a client that knows
+/// tasks at once.
+pub async fn begin(
+    desk: &Arc<ServerDesk>,
+    work: BegunWork,
+    given: ToolArguments,
+    is_task: bool,
+    limit: Duration,
+) -> Result<CallToolResponse, Refusal> {
+    let begun = desk.run(move |desk| prepare(desk, work, given)).await?;
+    let patience = match (is_task, work) {
+        (true, BegunWork::Session) => Duration::ZERO,
+        (true, BegunWork::Signal) => SIGNAL_PATIENCE,
+        (true, BegunWork::Question) | (false, _) => limit,
+    };
+    if let Some(order) = begun.order {
+        let driven = desk.drivers.drive(Arc::clone(desk), begun.id.clone(), order)?;
+        // A session that takes longer goes on; the answer tells how it stands.
+        if let Ok(Ok(outcome)) = tokio::time::timeout(patience, driven).await {
+            outcome?;
+        }
+    }
+    let (id, work) = (begun.id, begun.work);
+    let found = desk.run(move |desk| look(desk, &id)).await?;
+    if is_task {
+        return Ok(CreateTaskResult::new(task(&found.0.answer)).into());
+    }
+    Ok(result(found.0, found.1, work == BegunWork::Question).into())
+}
+
+/// Records what is to be done, before anybody does it.
+fn prepare(
+    desk: &ServerDesk,
+    work: BegunWork,
+    mut given: ToolArguments,
+) -> Result<BegunSession, Refusal> {
+    let call = desk.tool_caller();
+    match work {
+        BegunWork::Session => {
+            let verb = session_start(&call, &mut given)?;
+            let id = verb.record(&call.caller)?.to_string();
+            let view = SessionShow { session: id.clone(), at: None }.run(&call.caller)?.answer;
+            let is_over = matches!(view.state.as_str(), "done" | "failed" | "cancelled");
+            Ok(BegunSession { id, work, order: (!is_over).then_some(DriveOrder::GoOn) })
+        }
+        BegunWork::Signal => {
+            let id = own_session(&call, &mut given)?;
+            let name = given.given_text("name");
+            if let Some(fault) = SessionSignal::fault_of_name(&name) {
+                return Err(Refusal::usage(&fault, "name what the flow waits for"));
+            }
+            let value = given.value("value")?.unwrap_or(Value::Null);
+            Ok(BegunSession { id, work, order: Some(DriveOrder::Signal { name, value }) })
+        }
+        BegunWork::Question => {
+            let verb = AskHuman {
+                agent: Some(call.access.writer(given.text("agent").as_deref())?.to_string()),
+                question: given.given_text("question"),
+                choices: given.texts("choices").unwrap_or_default(),
+                schema: given.value("schema")?,
+                payload: given.value("payload")?,
+                deadline: given.text("deadline"),
+            };
+            let reply = verb.run(&call.caller)?;
+            if let VerbCompletion::Short(refusal) = reply.completion {
+                return Err(refusal);
+            }
+            Ok(BegunSession { id: reply.answer.session, work, order: None })
+        }
+    }
+}
+
+fn session_start(
+    call: &ToolCaller<'_>,
+    given: &mut ToolArguments,
+) -> Result<SessionStart, Refusal> {
+    let agent = call.access.writer(given.text("agent").as_deref())?.to_string();
+    let flow = match (given.text("flow"), given.text("stored")) {
+        (Some(text), None) => FlowSource::Script(text),
+        (None, Some(id)) => FlowSource::Stored(id),
+        (Some(_), Some(_)) | (None, None) => {
+            return Err(Refusal::usage(
+                "a session runs either `flow` or `stored`",
+                "send the text of a flow script as `flow`, or the id of a stored one as `stored`",
+            ));
+        }
+    };
+    let input = given.value("input")?.unwrap_or(Value::Null);
+    // What an effect may do is not for the one to say who asks for it: it asks people.
+    Ok(SessionStart { agent, flow, input, key: given.text("key"), allow: Vec::new() })
+}
+
+/// Reads how a session stands, and as a question if it is one.
+fn look(desk: &ServerDesk, id: &str) -> Result<(Reply<SessionView>, Option<AskedView>), Refusal> {
+    let caller = desk.caller();
+    let id = caller.space.find_session(id)?;
+    let mut reply = session_reply(caller.space, &id, SessionDetail::Whole)?;
+    if !reply.answer.pending.is_empty() {
+        // Only this says what is asked.
+        let show = SessionShow { session: reply.answer.session.clone(), at: None };
+        reply.answer = show.run(&caller)?.answer;
+    }
+    let asked = AskedView::of(&reply.answer)?;
+    Ok((reply, asked))
+}
+
+/// Makes the result of a call that a session stands for.
+fn result(
+    reply: Reply<SessionView>,
+    asked: Option<AskedView>,
+    is_question: bool,
+) -> CallToolResult {
+    let session = reply.answer.session.clone();
+    let uri = format!("session://{session}");
+    let besides = Map::from_iter([("session".to_owned(), Json::from(session))]);
+    let failed = match (&reply.completion, reply.answer.state.as_str()) {
+        (VerbCompletion::Short(refusal), _) => Some(refusal.clone()),
+        (_, "failed" | "cancelled" | "diverged") => Some(Refusal::refused(
+            &format!("the session is {}", reply.answer.state),
+            "`session` shows every request and answer",
+        )),
+        (VerbCompletion::Whole | VerbCompletion::Held | VerbCompletion::Over(_), _) => None,
+    };
+    if let Some(refusal) = failed {
+        return refused_with(&refusal, besides);
+    }
+    let answer = match asked.filter(|_| is_question) {
+        Some(asked) => {
+            ToolAnswer::of_reply(Reply { notices: reply.notices, ..Reply::plain(asked) })
+        }
+        None => ToolAnswer::of_reply(reply),
+    };
+    match answer {
+        Ok(answer) => answer.at(uri).result(),
+        Err(refusal) => refused_with(&refusal, besides),
+    }
+}
+
+/// Tells of a task: how its session stands.
+///
+/// # Errors
+/// Fails when there is no such session.
+pub async fn get_task(
+    desk: &Arc<ServerDesk>,
+    id: String,
+    context: &RequestContext<RoleServer>,
+) -> Result<GetTaskResult, ErrorData> {
+    let unknown = || ErrorData::invalid_params("there is no such task", None);
+    if !is_whole_id(&id) {
+        return Err(unknown());
+    }
+    let named = id.clone();
+    let (reply, asked) = match desk.run(move |desk| look(desk, &named)).await {
+        Ok(found) => found,
+        Err(refusal) if refusal.view().kind == "corrupt" || refusal.view().kind == "diverged" => {
+            let at = String::new();
+            let task = Task::new(id, TaskStatus::Failed, at.clone(), at);
+            return Ok(GetTaskResult::new(DetailedTask::new(task, broken(&refusal))));
+        }
+        Err(_) => return Err(unknown()),
+    };
+    let task = task(&reply.answer);
+    let payload = match reply.answer.state.as_str() {
+        "done" | "failed" => {
+            let is_question = asked.is_some();
+            let result = serde_json::to_value(result(reply, asked, is_question));
+            let result = result.ok().and_then(|result| result.as_object().cloned());
+            TaskPayload::Completed { result: result.unwrap_or_default() }
+        }
+        "cancelled" => TaskPayload::Cancelled,
+        "diverged" | "corrupt" => {
+            let state = &reply.answer.state;
+            let error = reply.answer.error.as_ref();
+            let message = error.map_or_else(|| state.clone(), |error| error.message.clone());
+            broken(&Refusal::diverged(&message, "`session` shows every request and answer"))
+        }
+        _ => match reply.answer.pending.first() {
+            Some(request) => {
+                let asks = task_form(desk, request, context).await;
+                asks.map_or(TaskPayload::Working, |input_requests| TaskPayload::InputRequired {
+                    input_requests,
+                })
+            }
+            None => TaskPayload::Working,
+        },
+    };
+    Ok(GetTaskResult::new(DetailedTask::new(task, payload)))
+}
+
+fn broken(refusal: &Refusal) -> TaskPayload {
+    let view = serde_json::to_value(refusal.view()).unwrap_or_default();
+    let error = json!({ "code": -32603, "message": refusal.message, "data": { "error": view } });
+    TaskPayload::Failed { error: error.as_object().cloned().unwrap_or_default() }
+}
+
+fn is_whole_id(id: &str) -> bool {
+    id.len() == 64 && id.bytes().all(|byte| byte.is_ascii_hexdigit())
+}
+
+/// Shows a session as the task that it is.
+fn task(view: &SessionView) -> Task {
+    let times =
+        view.requests.iter().flatten().flat_map(|request| {
+            std::iter::once(&request.asked_at).chain(request.answered_at.as_ref())
+        });
+    let updated = times.max().unwrap_or(&view.started_at);
+    let task = Task::new(&view.session, TaskStatus::Working, &view.started_at, updated)
+        .with_poll_interval_ms(POLL_MILLIS);
+    match view.pending.first() {
+        Some(request) => {
+            let asks = view.question.as_deref().unwrap_or("a person is asked");
+            task.with_status_message(format!("{asks}; answer with `agentic decide {request}`"))
+        }
+        None => task,
+    }
+}
+
+/// Stops the session of a task.
+///
+/// # Errors
+/// Fails when there is none, and when it is another agent's.
+pub async fn cancel_task(desk: &Arc<ServerDesk>, id: String) -> Result<(), ErrorData> {
+    if !is_whole_id(&id) {
+        return Err(ErrorData::invalid_params("there is no such task", None));
+    }
+    let cancel = move |desk: &ServerDesk| {
+        let call = desk.tool_caller();
+        let show = SessionShow { session: id.clone(), at: None };
+        let view = show.run(&call.caller)?.answer;
+        call.access.writer(Some(&view.agent))?;
+        let verb =
+            SessionCancel { session: id, kill: false, why: "the client gave it up".to_owned() };
+        verb.run(&call.caller).map(drop)
+    };
+    let stopped = desk.run(cancel).await;
+    stopped.map_err(|refusal| {
+        let view = serde_json::to_value(refusal.view()).unwrap_or_default();
+        ErrorData::invalid_params(refusal.sentence(), Some(json!({ "error": view })))
+    })
+}

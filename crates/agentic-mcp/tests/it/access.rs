@@ -1,0 +1,80 @@
+//! Who writes, and as whom.
+
+use serde_json::{Value as Json, json};
+
+use crate::line::{McpPlace, code_of};
+
+const NOT_ALLOWED: i64 = 9;
+const USAGE: i64 = 2;
+
+#[track_caller]
+fn check(tool: &str, mut arguments: Json) {
+    let place = McpPlace::new();
+    let heads = (place.head("alice"), place.head("bob"));
+    arguments["agent"] = json!("bob");
+    let mut client = place.writing("alice");
+    assert_eq!(client.refusal(tool, arguments.clone()), NOT_ALLOWED);
+    client.end();
+    // A server of nobody writes as nobody.
+    let mut client = place.deciding(None);
+    assert_eq!(client.refusal(tool, arguments), USAGE);
+    client.end();
+    assert_eq!((place.head("alice"), place.head("bob")), heads);
+}
+
+#[test]
+fn a_commit_is_the_servers_own() {
+    check("commit", json!({ "message": "x", "files": { "a": "b" } }));
+}
+
+#[test]
+fn a_trace_is_the_servers_own() {
+    check("trace_add", json!({ "text": "x" }));
+}
+
+#[test]
+fn a_relation_is_the_servers_own() {
+    check("relate", json!({ "relation": "reviews", "target": "alice" }));
+}
+
+#[test]
+fn a_session_is_the_servers_own() {
+    check("session_start", json!({ "flow": "1" }));
+}
+
+#[test]
+fn a_question_is_the_servers_own() {
+    check("ask_human", json!({ "question": "Ship it?" }));
+}
+
+#[test]
+fn sessions_of_other_agents_are_not_stopped_and_hear_no_signals() {
+    let place = McpPlace::new();
+    let mut bob = place.writing("bob");
+    let held = bob.answer("session_start", json!({ "flow": "hold(\"Go?\").value" }));
+    bob.end();
+    let session = &held["session"];
+    let mut alice = place.writing("alice");
+    let stop = json!({ "session": session, "reason": "x" });
+    assert_eq!(alice.refusal("session_cancel", stop), NOT_ALLOWED);
+    let signal = json!({ "session": session, "name": "x" });
+    assert_eq!(alice.refusal("session_signal", signal), NOT_ALLOWED);
+    let tasks = json!({ "extensions": { "io.modelcontextprotocol/tasks": {} } });
+    let cancelled = alice.ask("tasks/cancel", json!({ "taskId": session }), &tasks);
+    assert_eq!(cancelled["error"]["data"]["error"]["code"], NOT_ALLOWED, "{cancelled}");
+    let seen = alice.answer("session", json!({ "session": session }));
+    assert_eq!(seen["state"], "held");
+    alice.end();
+}
+
+#[test]
+fn a_server_that_only_reads_has_no_tool_that_writes() {
+    let place = McpPlace::new();
+    let mut client = place.reading();
+    let listed = client.ask("tools/list", json!({}), &json!({}));
+    let tools = listed["result"]["tools"].as_array().expect("a list").clone();
+    assert!(tools.iter().all(|tool| tool["annotations"]["readOnlyHint"] == true), "{tools:?}");
+    let answer = client.call("commit", json!({ "message": "x" }));
+    assert_eq!((answer["error"]["code"].as_i64(), code_of(&answer)), (Some(-32602), 0));
+    client.end();
+}

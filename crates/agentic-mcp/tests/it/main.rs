@@ -1,0 +1,7 @@
+//! The server over a pair of streams, against a repository of its own each.
+
+mod access;
+mod decision;
+mod line;
+mod message;
+mod schema;
