@@ -2,6 +2,7 @@
 //!
 //! - `cargo xtask test`: everything, with one line a step and the counts at the end;
 //! - `cargo xtask tidy`: the rules of the house alone;
+//! - `cargo xtask mcp`: the official clients of MCP against the binary;
 //! - `cargo xtask scoreboard`: runs the conformance suite and writes the scoreboard;
 //! - `cargo xtask schemas`: writes the JSON Schemas of everything that is printed;
 //! - `cargo xtask bench`: writes `docs/benchmarks.md` from `bench/results.json`;
@@ -9,6 +10,7 @@
 //!   and answers in `docs/query.md`.
 
 mod bench;
+mod clients;
 mod steps;
 mod tidy;
 mod workspace;
@@ -19,7 +21,7 @@ use anyhow::Result;
 
 use crate::workspace::TidyWorkspace;
 
-const USAGE: &str = "usage: cargo xtask test | tidy | scoreboard | schemas | bench | docs";
+const USAGE: &str = "usage: cargo xtask test | tidy | mcp | scoreboard | schemas | bench | docs";
 /// The exit code for wrong usage, as everywhere in this project.
 const EXIT_USAGE: u8 = 2;
 
@@ -29,6 +31,7 @@ fn main() -> ExitCode {
     let outcome = match verb.as_slice() {
         ["test"] => steps::test(),
         ["tidy"] => tidy_alone(),
+        ["mcp"] => steps::mcp(),
         ["scoreboard"] => steps::scoreboard(),
         ["schemas"] => steps::schemas(),
         ["bench"] => bench::write(),

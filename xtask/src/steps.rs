@@ -29,7 +29,7 @@ type RunStep = fn() -> Result<StepFinding>;
 
 /// Runs everything, prints one line a step, and ends with `N passed, N failed`.
 pub fn test() -> Result<CheckOutcome> {
-    let steps: [(&str, RunStep); 5] = [
+    let steps: [(&str, RunStep); 6] = [
         ("fmt", || simple(&["fmt", "--all", "--check"])),
         ("clippy", || {
             simple(&["clippy", "--quiet", "--workspace", "--all-targets", "--", "-D", "warnings"])
@@ -37,6 +37,7 @@ pub fn test() -> Result<CheckOutcome> {
         ("tidy", tidy),
         ("tests", tests),
         ("conformance", conformance),
+        ("mcp", clients),
     ];
     let (mut passed, mut failed) = (0, 0);
     for (name, run) in steps {
@@ -63,6 +64,14 @@ pub fn scoreboard() -> Result<CheckOutcome> {
     print!("{}", report.failures_text());
     println!("{} passed, {} failed", report.passed(), report.failed());
     Ok(if report.failed() == 0 { CheckOutcome::Good } else { CheckOutcome::Bad })
+}
+
+/// Runs the official clients of MCP against the binary.
+pub fn mcp() -> Result<CheckOutcome> {
+    let found = clients()?;
+    print!("{}", found.details);
+    println!("{} passed, {} failed", found.passed, found.failed);
+    Ok(if found.failed == 0 { CheckOutcome::Good } else { CheckOutcome::Bad })
 }
 
 /// Writes the JSON Schemas.
@@ -161,6 +170,13 @@ fn conformance() -> Result<StepFinding> {
     failed += stale.len();
     details.push_str(&stale.iter().map(|line| format!("{line}\n")).collect::<String>());
     Ok(StepFinding { passed: report.passed(), failed, details })
+}
+
+fn clients() -> Result<StepFinding> {
+    let bin = build_binary()?;
+    let target = bin.ancestors().nth(2).context("the binary lies in the target folder")?;
+    let report = crate::clients::run(&bin, target)?;
+    Ok(StepFinding { passed: report.passed, failed: report.failed, details: report.details })
 }
 
 fn run_cases() -> Result<RunReport> {
