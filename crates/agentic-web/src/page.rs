@@ -1,5 +1,6 @@
 //! Pages, as functions of views. Everything of users is text: maud escapes it.
 
+pub mod agents;
 pub mod hold;
 pub mod inbox;
 pub mod login;
@@ -26,7 +27,7 @@ pub struct PageFrame {
 }
 
 /// The pages that every page leads to, with the key that leads there after `g`.
-const PLACES: [(&str, &str, &str); 1] = [("/", "Inbox", "i")];
+const PLACES: [(&str, &str, &str); 2] = [("/", "Inbox", "i"), ("/agents", "Agents", "a")];
 
 impl PageFrame {
     /// Makes the frame of a page.

@@ -1,6 +1,8 @@
 //! What is asked for, by address.
 
+mod agents;
 mod control;
+mod events;
 mod health;
 mod hold;
 mod inbox;
@@ -23,12 +25,16 @@ const BODY_BYTES_MAX: usize = 4 << 20;
 pub fn router(site: SharedSite) -> Router {
     let pages = Router::new()
         .route("/", get(inbox::show))
+        .route("/agents", get(agents::list))
+        .route("/agents/{agent}", get(agents::one))
+        .route("/commits/{id}", get(agents::commit))
         .route("/holds/{request}", get(hold::show))
         .route("/holds/{request}/decision", post(hold::decide))
         .route("/login", get(login::show).post(login::begin))
         .route("/logout", post(login::end_all))
         .route("/assets/{name}", get(asset));
-    let api = Router::new().route("/health", get(health::show));
+    let api =
+        Router::new().route("/health", get(health::show)).route("/events", get(events::stream));
     let control = Router::new()
         .route("/codes", post(control::issue_code))
         .route("/logout", post(control::end_logins));

@@ -65,7 +65,12 @@ pub fn serve(
         let hosts = listeners.port.map(|port| HostNames::new(&resident.key, port));
         let at = resident.say_where(hosts.as_ref().map(HostNames::origin))?;
         let sealer = FormSealer::new().map_err(ResidentError::system("read random bytes"))?;
-        let site = Arc::new(WebSite { resident, hosts, logins: LoginBook::default(), sealer });
+        let (say_end, ended) = watch::channel(false);
+        resident.options.stop.on_set(move || {
+            say_end.send_replace(true);
+        });
+        let site =
+            Arc::new(WebSite { ended, resident, hosts, logins: LoginBook::default(), sealer });
         ready(&at, &|| site.issue_code(LoginRole::Decide).ok());
         listeners.accept(&site).await;
         Ok(())
@@ -92,18 +97,13 @@ impl Listeners {
 
     /// Takes connections until the process is told to end, and lets those under way end.
     async fn accept(self, site: &SharedSite) {
-        let (say_end, ended) = watch::channel(false);
-        let told = say_end.clone();
-        site.resident.options.stop.on_set(move || {
-            told.send_replace(true);
-        });
         let connections = ConnectionDesk {
             router: router(Arc::clone(site)),
             permits: Arc::new(Semaphore::new(CONNECTIONS_MAX)),
-            ended: ended.clone(),
+            ended: site.ended.clone(),
         };
         let worktrees = site.resident.space.repository().common_dir().join("worktrees");
-        let mut stop = ended.clone();
+        let mut stop = site.ended.clone();
         tokio::select! {
             _ = stop.wait_for(|is_ended| *is_ended) => {}
             () = accept_tcp(self.tcp, &connections) => {}

@@ -8,6 +8,7 @@ use agentic_api::{Caller, Refusal, Surroundings};
 use agentic_model::guidance::ErrorClass;
 use agentic_resident::{PoolRefusal, Resident};
 use agentic_session::SessionSpace;
+use tokio::sync::watch;
 
 use crate::form::FormSealer;
 use crate::host::HostNames;
@@ -26,6 +27,8 @@ pub struct WebSite {
     pub hosts: Option<HostNames>,
     /// Who is logged in.
     pub logins: LoginBook,
+    /// Set when the process is to end: streams end then.
+    pub ended: watch::Receiver<bool>,
     /// Who seals forms.
     pub sealer: FormSealer,
 }

@@ -13,6 +13,7 @@ mod power;
 mod provider;
 mod query_page;
 mod rebuild;
+mod serve;
 mod session;
 mod stage;
 mod state;
