@@ -4,9 +4,9 @@ use agentic_model::Value;
 use agentic_session::decide::{Action, ApprovalScope, DecisionDraft, decide};
 use agentic_session::error::{DecisionError, RequestError};
 use agentic_session::hold::name::NamedRequest;
-use agentic_session::{Begin, Error, SessionState, prove, start};
+use agentic_session::{Begin, Error, SessionState, prove, start, tick};
 
-use crate::kit::{Stage, by, draft, walk, with};
+use crate::kit::{EPOCH_MS, Stage, by, draft, second, walk, with};
 
 /// Checks what a script makes of the answer to its hold.
 fn check(source: &str, draft: &DecisionDraft, wanted: &Value) {
@@ -339,4 +339,19 @@ fn a_decision_from_elsewhere_is_shown_and_decides_nothing_until_somebody_here_ac
     let accepts = Some((theirs, made.principal));
     stage.answer(&DecisionDraft { accepts, ..draft(made.action) }).expect("it may");
     assert_eq!(stage.result(&id), Some(Value::text("reject")));
+}
+
+#[test]
+fn whoever_answers_a_hold_that_has_expired_since_it_was_found_is_told_so() {
+    let stage = Stage::at(second(0));
+    let deadline = EPOCH_MS + 5000;
+    stage.start(&format!("hold(\"Go on?\", #{{deadline: {deadline}, on_expiry: \"late\"}})"));
+    let hold = stage.only_hold();
+    let stage = stage.reopened_at(second(6));
+    tick(&stage.space).expect("readable");
+    let told = decide(&stage.space, &hold, &draft(Action::Approve));
+    let Err(Error::Decision(DecisionError::HoldExpired { commit, value, .. })) = told else {
+        panic!("{told:?}")
+    };
+    assert_eq!((commit.is_some(), value), (true, Some(Value::text("late"))));
 }
