@@ -5,11 +5,13 @@
 //! - `cargo xtask mcp`: the official clients of MCP against the binary;
 //! - `cargo xtask scoreboard`: runs the conformance suite and writes the scoreboard;
 //! - `cargo xtask schemas`: writes the JSON Schemas of everything that is printed;
+//! - `cargo xtask browser`: gets the browser that tests drive, once;
 //! - `cargo xtask bench`: writes `docs/benchmarks.md` from `bench/results.json`;
 //! - `cargo xtask docs`: writes the tables of verbs in `docs/commands.md`, and the predicates, rules
 //!   and answers in `docs/query.md`.
 
 mod bench;
+mod browser;
 mod clients;
 mod steps;
 mod tidy;
@@ -21,7 +23,8 @@ use anyhow::Result;
 
 use crate::workspace::TidyWorkspace;
 
-const USAGE: &str = "usage: cargo xtask test | tidy | mcp | scoreboard | schemas | bench | docs";
+const USAGE: &str =
+    "usage: cargo xtask test | tidy | mcp | scoreboard | schemas | browser | bench | docs";
 /// The exit code for wrong usage, as everywhere in this project.
 const EXIT_USAGE: u8 = 2;
 
@@ -34,6 +37,7 @@ fn main() -> ExitCode {
         ["mcp"] => steps::mcp(),
         ["scoreboard"] => steps::scoreboard(),
         ["schemas"] => steps::schemas(),
+        ["browser"] => browser::fetch(),
         ["bench"] => bench::write(),
         ["docs"] => steps::docs(),
         _ => {

@@ -9,7 +9,7 @@ use agentic_conformance::{COMMAND_LIMIT, RunReport, SuiteChoice};
 use anyhow::{Context, Result, ensure};
 
 use crate::workspace::{self, TidyWorkspace, cargo, metadata, root};
-use crate::{CheckOutcome, tidy};
+use crate::{CheckOutcome, browser, tidy};
 
 /// How to make the scoreboard anew.
 const SCOREBOARD_HOW: &str = "cargo xtask scoreboard";
@@ -29,12 +29,13 @@ type RunStep = fn() -> Result<StepFinding>;
 
 /// Runs everything, prints one line a step, and ends with `N passed, N failed`.
 pub fn test() -> Result<CheckOutcome> {
-    let steps: [(&str, RunStep); 6] = [
+    let steps: [(&str, RunStep); 7] = [
         ("fmt", || simple(&["fmt", "--all", "--check"])),
         ("clippy", || {
             simple(&["clippy", "--quiet", "--workspace", "--all-targets", "--", "-D", "warnings"])
         }),
         ("tidy", tidy),
+        ("browser", fetch_browser),
         ("tests", tests),
         ("conformance", conformance),
         ("mcp", clients),
@@ -119,6 +120,11 @@ fn tidy() -> Result<StepFinding> {
     let findings = tidy::check(&TidyWorkspace::load()?);
     let failed = usize::from(!findings.is_empty());
     Ok(StepFinding { passed: 0, failed, details: findings.join("\n") + "\n" })
+}
+
+fn fetch_browser() -> Result<StepFinding> {
+    browser::fetch()?;
+    Ok(StepFinding { passed: 0, failed: 0, details: String::new() })
 }
 
 fn tests() -> Result<StepFinding> {

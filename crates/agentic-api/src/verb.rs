@@ -15,6 +15,7 @@ mod doctor;
 mod flow;
 mod foreign_query;
 mod form;
+mod hold;
 mod kind;
 mod log;
 mod long_changes;
@@ -59,6 +60,7 @@ pub use self::flow::{
 };
 pub use self::foreign_query::ForeignQueries;
 pub use self::form::{AnswerHoldForm, FormAnswer, ShowHoldForm};
+pub use self::hold::HoldFate;
 pub use self::kind::{KindAdd, KindList, KindShow};
 pub use self::log::{ListCommits, LogTraces, LoggedCommit};
 pub use self::merge::Merge;

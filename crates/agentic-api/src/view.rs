@@ -43,8 +43,8 @@ pub use crate::view::flow::{
     FlowStatusView, FlowToldView, FlowVerdictView, TranslateView,
 };
 pub use crate::view::hold::{
-    AnsweredView, AskedView, DecideView, HoldFormView, PendingView, UnverifiedView, VoteView,
-    VotesView,
+    AnsweredView, AskedView, ClosedHoldView, DecideView, HoldFateView, HoldFormView, PendingView,
+    UnverifiedView, VoteView, VotesView,
 };
 pub use crate::view::kind::{KindShowView, KindView};
 pub use crate::view::object::{CidView, InitView, ObjectView, PutView};

@@ -5,6 +5,7 @@
 //! repositories, [`run`] runs a program in it within a time limit, and [`GroundState`] is what must
 //! not change when a command is refused.
 
+mod browser;
 mod cost;
 pub mod crash;
 mod fleet;
@@ -15,8 +16,10 @@ mod sandbox;
 mod scale;
 mod setup;
 mod state;
+mod webdriver;
 mod worker;
 
+pub use crate::browser::{Browser, ENTER_KEY, SPACE_KEY, TAB_KEY};
 pub use crate::cost::{CostBench, Hot, has_valgrind};
 pub use crate::kills::{KillReport, Kills, kill_at_random};
 pub use crate::load::{Load, LoadReport, LoadWork, put_under_load};
@@ -44,6 +47,12 @@ pub enum Error {
         /// The program and its arguments.
         command: String,
         /// What it said on standard error.
+        said: String,
+    },
+    /// A browser did not do what it was asked.
+    #[error("the browser says: {said}")]
+    Browser {
+        /// What it said.
         said: String,
     },
 }

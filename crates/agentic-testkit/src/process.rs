@@ -60,7 +60,7 @@ pub fn write_program(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
 }
 
 /// Starts a program, while nobody writes one.
-fn spawn(command: &mut Command) -> std::io::Result<Child> {
+pub(crate) fn spawn(command: &mut Command) -> std::io::Result<Child> {
     let _shared = STARTS.read().unwrap_or_else(PoisonError::into_inner);
     command.spawn()
 }
@@ -126,7 +126,7 @@ fn wait(child: &mut Child, limit: Duration) -> std::io::Result<Option<ExitStatus
 }
 
 /// Ends what is left of the program's process group; that nothing is left is the usual case.
-fn end_group(child: &Child) {
+pub(crate) fn end_group(child: &Child) {
     if let Some(group) = i32::try_from(child.id()).ok().and_then(Pid::from_raw) {
         let _nothing_may_be_left = kill_process_group(group, Signal::KILL);
     }

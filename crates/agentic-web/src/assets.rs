@@ -23,6 +23,10 @@ pub static STYLE: LazyLock<PageAsset> =
 pub static SCRIPT: LazyLock<PageAsset> = LazyLock::new(|| {
     PageAsset::new("page.js", "text/javascript", include_str!("../assets/page.js"))
 });
+/// The picture of the tab. A browser asks every host for one.
+pub static ICON: LazyLock<PageAsset> = LazyLock::new(|| {
+    PageAsset::new("icon.svg", "image/svg+xml", include_str!("../assets/icon.svg"))
+});
 
 impl PageAsset {
     fn new(name: &str, kind: &'static str, content: &'static str) -> PageAsset {
@@ -34,7 +38,7 @@ impl PageAsset {
 
 /// Answers with a file; its name says which bytes it has, so it may be kept for ever.
 pub async fn asset(Path(name): Path<String>) -> Response {
-    let found = [&*STYLE, &*SCRIPT].into_iter().find(|asset| asset.name == name);
+    let found = [&*STYLE, &*SCRIPT, &*ICON].into_iter().find(|asset| asset.name == name);
     let Some(asset) = found else { return StatusCode::NOT_FOUND.into_response() };
     let kind = format!("{}; charset=utf-8", asset.kind);
     let kept = "public, max-age=31536000, immutable".to_owned();

@@ -8,7 +8,7 @@ pub mod login;
 use agentic_api::Refusal;
 use maud::{DOCTYPE, Markup, html};
 
-use crate::assets::{SCRIPT, STYLE};
+use crate::assets::{ICON, SCRIPT, STYLE};
 use crate::gate::Visitor;
 use crate::site::WebSite;
 
@@ -58,6 +58,7 @@ impl PageFrame {
                     meta charset="utf-8";
                     meta name="viewport" content="width=device-width, initial-scale=1";
                     title { (self.title) " · " (self.repository) " · agentic" }
+                    link rel="icon" href=(ICON.path);
                     link rel="stylesheet" href=(STYLE.path);
                     script src=(SCRIPT.path) defer {}
                 }

@@ -10,7 +10,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value as Json;
 
-use crate::view::question::meanings;
+use crate::view::question::{QuestionView, meanings};
 
 /// One open hold.
 #[derive(Debug, Serialize, JsonSchema)]
@@ -119,6 +119,37 @@ pub struct VoteView {
     pub action: String,
     /// Who.
     pub principal: String,
+}
+
+/// A hold, open or decided.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum HoldFateView {
+    /// It is open.
+    Open(Box<QuestionView>),
+    /// It is closed.
+    Decided(ClosedHoldView),
+}
+
+/// A hold that is closed.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct ClosedHoldView {
+    /// The request.
+    pub request: String,
+    /// The session.
+    pub session: String,
+    /// What was decided.
+    pub action: String,
+    /// Who decided.
+    pub principal: String,
+    /// The commit, if one decided it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub commit: Option<String>,
+    /// When.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub at: Option<String>,
+    /// Why, in the words of who decided.
+    pub reason: String,
 }
 
 /// The answer of `agentic decide`.

@@ -6,6 +6,7 @@ use agentic_space::WriteNotices;
 
 use crate::decide::{Action, Decision, DecisionDraft, DecisionOutcome, Policy};
 use crate::error::DecisionError;
+use crate::hold::PendingHold;
 use crate::{Error, Result, SessionSpace};
 
 /// A request that was decided, and by whom.
@@ -50,6 +51,13 @@ impl EarlierAnswer {
         let (session, id) = (hold.session, hold.id);
         let cancelled_by = cancelled_by(journal, &hold.ask.path);
         EarlierAnswer { session, id, commit: None, decision: None, cancelled_by, subject: None }
+    }
+
+    /// Tells how a hold was decided that its session has not gone on with yet.
+    pub fn of_settled(pending: &PendingHold) -> Option<EarlierAnswer> {
+        let (commit, decision) = pending.policy.settle(&pending.votes)?;
+        let session = pending.hold.session;
+        Some(EarlierAnswer::of_decision(session, commit, decision, &pending.policy))
     }
 
     /// Makes that of a decision which stands on the branch, whether or not its session knows of it.

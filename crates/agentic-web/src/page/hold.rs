@@ -1,7 +1,7 @@
 //! One hold, and the form that answers it.
 
 use agentic_api::Refusal;
-use agentic_api::view::{PendingView, QuestionView, visible_line};
+use agentic_api::view::{ClosedHoldView, PendingView, QuestionView, visible, visible_line};
 use maud::{Markup, html};
 
 use super::{PageFrame, instant};
@@ -54,12 +54,7 @@ pub fn page(
             (hold.agent) " asks · " (instant(&hold.asked_at))
             @if let Some(deadline) = &hold.deadline { " · until " (instant(deadline)) }
         }
-        @if let Some(refusal) = &form.given.refusal {
-            div.refusal role="alert" {
-                p { (refusal.sentence()) }
-                p { (refusal.hint) }
-            }
-        }
+        @if let Some(refusal) = &form.given.refusal { (why_refused(refusal)) }
         pre #shown { (question.text) }
         @if form.may_decide {
             (answer_form(question, person, form))
@@ -67,6 +62,32 @@ pub fn page(
             p { "This login may only look. " code { "agentic decide " (hold.request) } " answers." }
         }
     })
+}
+
+/// Shows a hold that is decided: by whom, how and when; and why an answer came too late, if one did.
+pub fn closed(frame: &PageFrame, hold: &ClosedHoldView, late: Option<&Refusal>) -> Markup {
+    frame.around(&html! {
+        h1 { "Decided: " (hold.action) }
+        @if let Some(refusal) = late { (why_refused(refusal)) }
+        dl #decided {
+            dt { "Answer" } dd { (hold.action) }
+            dt { "By" } dd { (visible_line(&hold.principal)) }
+            @if let Some(at) = &hold.at { dt { "At" } dd { (instant(at)) } }
+            @if let Some(commit) = &hold.commit { dt { "Commit" } dd { a href={ "/commits/" (commit) } { code { (commit) } } } }
+            dt { "Session" } dd { code { (hold.session) } }
+            @if !hold.reason.is_empty() { dt { "Reason" } dd.text { (visible(&hold.reason)) } }
+        }
+        p { a href="/" { "Back to the inbox" } }
+    })
+}
+
+fn why_refused(refusal: &Refusal) -> Markup {
+    html! {
+        div.refusal role="alert" {
+            p { (visible(&refusal.sentence())) }
+            p { (visible(&refusal.hint)) }
+        }
+    }
 }
 
 fn answer_form(question: &QuestionView, person: &DecidingPerson, form: &HoldForm) -> Markup {

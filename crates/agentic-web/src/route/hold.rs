@@ -1,7 +1,7 @@
 //! One hold: what is asked, and a person's answer.
 
-use agentic_api::verb::{AfterDecision, Decide, HoldAnswer, HoldQuestion, SeenQuestion};
-use agentic_api::view::QuestionView;
+use agentic_api::verb::{AfterDecision, Decide, HoldAnswer, HoldFate, SeenQuestion};
+use agentic_api::view::{HoldFateView, QuestionView};
 use agentic_api::{Refusal, Verb as _, principal};
 use agentic_model::guidance::ErrorClass;
 use agentic_model::{Instant, json};
@@ -49,11 +49,14 @@ pub async fn show(
     if !visitor.may_read() {
         return login_wanted(&site, &visitor);
     }
+    let frame = frame(&site, &visitor, &request);
     match look(&site, &request).await {
-        Ok((question, person)) => {
+        Ok((HoldFateView::Open(question), person)) => {
             let form = form_of(&site, &visitor, &question, TypedAnswer::default());
-            let frame = frame(&site, &visitor, &request);
             html(StatusCode::OK, page::hold::page(&frame, &question, &person, &form))
+        }
+        Ok((HoldFateView::Decided(hold), _)) => {
+            html(StatusCode::OK, page::hold::closed(&frame, &hold, None))
         }
         Err(refusal) => refused(&site, &visitor, &refusal, RequestAim::Show),
     }
@@ -107,20 +110,26 @@ async fn again(
     given: TypedAnswer,
     refusal: &Refusal,
 ) -> Response {
-    let Ok((question, person)) = look(site, request).await else {
-        return refused(site, visitor, refusal, RequestAim::Act);
-    };
-    let form =
-        form_of(site, visitor, &question, TypedAnswer { refusal: Some(refusal.clone()), ..given });
-    let page = page::hold::page(&frame(site, visitor, request), &question, &person, &form);
-    html(status_of(refusal.class, RequestAim::Act), page)
+    let (status, frame) =
+        (status_of(refusal.class, RequestAim::Act), frame(site, visitor, request));
+    match look(site, request).await {
+        Ok((HoldFateView::Open(question), person)) => {
+            let given = TypedAnswer { refusal: Some(refusal.clone()), ..given };
+            let form = form_of(site, visitor, &question, given);
+            html(status, page::hold::page(&frame, &question, &person, &form))
+        }
+        Ok((HoldFateView::Decided(hold), _)) => {
+            html(status, page::hold::closed(&frame, &hold, Some(refusal)))
+        }
+        Err(_) => refused(site, visitor, refusal, RequestAim::Act),
+    }
 }
 
-async fn look(site: &WebSite, request: &str) -> Result<(QuestionView, DecidingPerson), Refusal> {
-    let verb = HoldQuestion { request: request.to_owned(), node: None };
+async fn look(site: &WebSite, request: &str) -> Result<(HoldFateView, DecidingPerson), Refusal> {
+    let verb = HoldFate { request: request.to_owned() };
     site.read(move |caller| {
-        let question = verb.run(caller)?.answer;
-        Ok((question, DecidingPerson { principal: principal(caller.space)? }))
+        let fate = verb.run(caller)?.answer;
+        Ok((fate, DecidingPerson { principal: principal(caller.space)? }))
     })
     .await
 }

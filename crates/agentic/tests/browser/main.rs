@@ -1,0 +1,7 @@
+//! The page in a real browser, as people use it: `cargo xtask browser` gets the browser.
+//!
+//! Pictures of every page are left in `browser/pictures` below the target folder.
+
+mod decide;
+mod look;
+mod stage;
