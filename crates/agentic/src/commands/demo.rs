@@ -36,45 +36,47 @@ const HELD: i32 = 4;
 
 /// Runs the verb.
 pub fn run(context: &Context, args: DemoArgs) -> VerbOutcome {
-    let (stage, kept) = match args.keep {
+    let (repository, kept) = match args.keep {
         Some(folder) => (context.directory.join(folder), true),
         None => (std::env::temp_dir().join(format!("agentic-demo-{}", std::process::id())), false),
     };
-    if stage.exists() {
+    if repository.exists() {
         return Err(CommandFailure::refused(
-            &format!("`{}` already exists", stage.display()),
+            &format!("`{}` already exists", repository.display()),
             "name a folder that does not exist yet",
         ));
     }
-    let told = tell(&stage);
+    let told = tell(&repository);
     if kept {
-        talk(&format!("the repository is `{}`", stage.join("repo").display()));
+        talk(&format!("the repository is `{}`", repository.display()));
     } else {
         // What was made for the demo alone goes with it.
-        let _ = std::fs::remove_dir_all(&stage);
+        let _ = std::fs::remove_dir_all(&repository);
     }
     told.map(|()| ExitCode::SUCCESS)
 }
 
-fn tell(stage: &Path) -> Result<(), CommandFailure> {
-    let repo = stage.join("repo");
-    write(&repo, "auth.rs", story::BEFORE)?;
+fn tell(repository: &Path) -> Result<(), CommandFailure> {
+    write(repository, "auth.rs", story::BEFORE)?;
+    write(repository, ".gitignore", story::IGNORED)?;
     for command in story::SETUP {
-        let (status, output) = finish(start(&repo, command, "")?, command)?;
+        let (status, output) = finish(start(repository, command, "")?, command)?;
         if !status.success() {
             return Err(broken(command, &output));
         }
     }
-    story::BEGINNING.iter().try_for_each(|step| play(stage, step))?;
-    write(&stage.join("fix-auth"), "auth.rs", story::AFTER)?;
-    story::WORK.iter().try_for_each(|step| play(stage, step))?;
-    write(stage, "release.rhai", story::FLOW)?;
-    write(stage, "upload.sh", story::UPLOAD)?;
-    story::SESSION.iter().try_for_each(|step| play(stage, step))?;
-    story::PROOF.iter().try_for_each(|step| play(stage, step))
+    story::BEGINNING.iter().try_for_each(|step| play(repository, step))?;
+    write(&repository.join("fix-auth"), "auth.rs", story::AFTER)?;
+    story::WORK.iter().try_for_each(|step| play(repository, step))?;
+    write(repository, "release.rhai", story::FLOW)?;
+    write(repository, "upload.sh", story::UPLOAD)?;
+    story::SESSION.iter().try_for_each(|step| play(repository, step))?;
+    write(repository, "deploy.rhai", story::DEPLOY)?;
+    let rest = story::QUESTION.iter().chain(story::PROOF);
+    rest.into_iter().try_for_each(|step| play(repository, step))
 }
 
-fn play(stage: &Path, step: &StoryStep) -> Result<(), CommandFailure> {
+fn play(repository: &Path, step: &StoryStep) -> Result<(), CommandFailure> {
     if !step.says.is_empty() {
         print_coloured(&Text::default().coloured(Colour::Bold, step.says));
     }
@@ -82,11 +84,12 @@ fn play(stage: &Path, step: &StoryStep) -> Result<(), CommandFailure> {
         "" => String::new(),
         input => format!(" <<< '{}'", input.trim_end()),
     };
-    let prompt = Text::default().coloured(Colour::Dim, &format!("{} $", step.folder));
+    let place = if step.folder == story::REPOSITORY { "repo" } else { step.folder };
+    let prompt = Text::default().coloured(Colour::Dim, &format!("{place} $"));
     print_coloured(&prompt.plain(&format!(" {}{input}", step.command)));
-    let mut child = start(&stage.join(step.folder), step.command, step.input)?;
+    let mut child = start(&repository.join(step.folder), step.command, step.input)?;
     if let Ends::KilledAt(file) = step.ends {
-        kill_at(&mut child, &stage.join(file), step.command)?;
+        kill_at(&mut child, &repository.join(file), step.command)?;
     }
     let (status, output) = finish(child, step.command)?;
     let indented: String = output.lines().map(|line| format!("  {line}\n")).collect();

@@ -65,7 +65,7 @@ impl DemoRepository {
 
     /// Asks the program in this repository; returns all that it says.
     fn ask(&self, arguments: &[&str]) -> String {
-        self.run(&self.stage().join("repo"), NOW[1], arguments)
+        self.run(&self.stage(), NOW[1], arguments)
     }
 
     fn run(&self, folder: &Path, now: &str, arguments: &[&str]) -> String {
