@@ -17,6 +17,8 @@ const PATIENCE: Duration = Duration::from_secs(15);
 const LOOK: Duration = Duration::from_millis(20);
 /// What WebDriver calls the id of an element.
 const ELEMENT: &str = "element-6066-11e4-a52e-4f735466cecf";
+/// The control key.
+const CONTROL_KEY: &str = "\u{e009}";
 /// The tab key, as WebDriver names it.
 pub const TAB_KEY: &str = "\u{e004}";
 /// The enter key.
@@ -114,6 +116,22 @@ impl Browser {
             ["keyDown", "keyUp"].map(|kind| json!({ "type": kind, "value": key.to_string() }))
         });
         let strokes: Vec<Json> = strokes.collect();
+        let keyboard = json!({ "type": "key", "id": "keyboard", "actions": strokes });
+        self.ask("POST", "/actions", &json!({ "actions": [keyboard] })).map(drop)
+    }
+
+    /// Presses a key while the control key is held.
+    ///
+    /// # Errors
+    /// Fails when the browser does not take it.
+    pub fn press_with_control(&self, key: &str) -> Result<(), Error> {
+        let stroke = |kind: &str, key: &str| json!({ "type": kind, "value": key });
+        let strokes = [
+            stroke("keyDown", CONTROL_KEY),
+            stroke("keyDown", key),
+            stroke("keyUp", key),
+            stroke("keyUp", CONTROL_KEY),
+        ];
         let keyboard = json!({ "type": "key", "id": "keyboard", "actions": strokes });
         self.ask("POST", "/actions", &json!({ "actions": [keyboard] })).map(drop)
     }

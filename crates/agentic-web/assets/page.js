@@ -1,52 +1,198 @@
 // The script of all pages. Without it everything can be read and every form sent.
 "use strict";
 
+const one = (selector, within = document) => within.querySelector(selector);
+const all = (selector, within = document) => [...within.querySelectorAll(selector)];
+const make = (name, text, more = {}) =>
+  Object.assign(document.createElement(name), { textContent: text }, more);
+const kept = {
+  get(name) { try { return localStorage.getItem(name); } catch { return null; } },
+  set(name, value) { try { localStorage.setItem(name, value); } catch { /* It is for this page alone. */ } },
+};
+
 // A login's code stands behind `#`, where no server and no log sees it.
-const login = document.getElementById("login");
+const login = one("#login");
 if (login && location.hash.length > 1) {
-  document.getElementById("code").value = location.hash.slice(1);
+  one("#code").value = location.hash.slice(1);
   history.replaceState(null, "", "/login");
   login.submit();
 }
 
-// What happens elsewhere is shown here: the page is fetched again, and what differs is replaced.
-const live = document.getElementById("live");
-const main = document.getElementById("main");
-
-function isInUse(element) {
-  const typed = [...element.querySelectorAll("textarea, input:not([type=hidden])")]
-    .some((field) => field.value !== field.defaultValue || field.checked !== field.defaultChecked);
-  const selected = getSelection();
-  return typed || element.contains(document.activeElement)
-    || (!selected.isCollapsed && element.contains(selected.anchorNode));
+// Light or dark, and keys or none: as the person chose here, else as the system says.
+const SCHEMES = ["system", "light", "dark"];
+const showScheme = () => {
+  const scheme = kept.get("scheme");
+  if (scheme && scheme !== "system") document.documentElement.dataset.scheme = scheme;
+  else delete document.documentElement.dataset.scheme;
+};
+const hasKeys = () => kept.get("keys") !== "off";
+showScheme();
+const footer = one("footer");
+if (footer) {
+  const scheme = make("button", "", { type: "button", className: "quiet", id: "scheme" });
+  const keys = make("button", "", { type: "button", className: "quiet", id: "keys" });
+  const say = () => {
+    scheme.textContent = "Colours: " + (kept.get("scheme") || "system");
+    keys.textContent = "Keys: " + (hasKeys() ? "on" : "off");
+  };
+  scheme.onclick = () => {
+    const next = SCHEMES.indexOf(kept.get("scheme") || "system") + 1;
+    kept.set("scheme", SCHEMES[next % SCHEMES.length]);
+    showScheme();
+    say();
+  };
+  keys.onclick = () => { kept.set("keys", hasKeys() ? "off" : "on"); say(); };
+  say();
+  footer.append(scheme, keys);
 }
 
-function renew() {
-  const request = new XMLHttpRequest();
-  request.open("GET", location.href);
-  request.responseType = "document";
-  request.onload = () => {
-    const fresh = request.response && request.response.getElementById("main");
-    if (request.status !== 200 || !fresh || fresh.isEqualNode(main)) { return; }
-    if (isInUse(main)) {
-      live.textContent = "changed: load the page again";
-      return;
+// How long ago, or in how long, beside each instant.
+const STEPS = [[60, 1, "s"], [3600, 60, "min"], [86400, 3600, "h"], [Infinity, 86400, "d"]];
+function distance(millis) {
+  const seconds = Math.round(Math.abs(millis) / 1000);
+  const [, unit, name] = STEPS.find(([most]) => seconds < most);
+  const text = Math.floor(seconds / unit) + " " + name;
+  return millis < 0 ? "in " + text : text + " ago";
+}
+function showDistances() {
+  for (const time of all("time[datetime]")) {
+    const at = Date.parse(time.dateTime);
+    if (Number.isNaN(at)) continue;
+    let beside = time.nextElementSibling;
+    if (!beside || beside.className !== "distance") {
+      beside = make("span", "", { className: "distance" });
+      time.after(beside);
     }
-    main.replaceChildren(...fresh.childNodes);
-    live.textContent = "live";
+    const text = " (" + distance(Date.now() - at) + ")";
+    if (beside.textContent !== text) beside.textContent = text;
+  }
+}
+showDistances();
+setInterval(showDistances, 10000);
+
+// An element that somebody is busy with is never replaced.
+function isBusy(element) {
+  const selection = getSelection();
+  if (element.contains(document.activeElement)) return true;
+  if (selection && !selection.isCollapsed && selection.containsNode(element, true)) return true;
+  return all("input, textarea, select", element).some((field) =>
+    field.type === "radio" || field.type === "checkbox" ? field.checked !== field.defaultChecked
+      : "defaultValue" in field && field.type !== "hidden" && field.value !== field.defaultValue);
+}
+function sayChanged(element, said) {
+  let line = element.previousElementSibling;
+  if (!line || line.className !== "changed") {
+    line = make("p", "", { className: "changed" });
+    line.setAttribute("role", "status");
+    element.before(line);
+  }
+  line.textContent = said || "This has changed: load the page again to see it.";
+}
+function take(fresh) {
+  for (const old of all("[id][data-rev]")) {
+    const found = fresh.getElementById(old.id);
+    if (!old.isConnected || (found && found.dataset.rev === old.dataset.rev)) continue;
+    if (!found || isBusy(old)) {
+      sayChanged(old, found && found.dataset.said);
+      if (found && !one("form button[type=submit]", found))
+        for (const button of all("form button[type=submit]", old)) button.disabled = true;
+    } else {
+      old.replaceWith(document.adoptNode(found));
+    }
+  }
+  showDistances();
+}
+let isLoading = false, isStale = false;
+function look() {
+  // What answers a form that was refused has no address of its own.
+  if (location.pathname.endsWith("/decision")) return;
+  if (isLoading) { isStale = true; return; }
+  isLoading = true;
+  isStale = false;
+  const request = new XMLHttpRequest();
+  request.open("GET", location.pathname + location.search);
+  request.responseType = "document";
+  request.onloadend = () => {
+    isLoading = false;
+    if (request.status === 401) live("logged out");
+    else if (request.response) take(request.response);
+    if (isStale) look();
   };
   request.send();
 }
-
-if (live && window.EventSource) {
-  const events = new EventSource("/api/v1/events?from=" + document.body.dataset.place);
-  let due = 0;
-  const soon = () => {
-    clearTimeout(due);
-    due = setTimeout(renew, 50);
-  };
-  const names = ["agent", "commit", "trace", "session", "hold", "decision", "relation", "reset"];
-  for (const name of names) { events.addEventListener(name, soon); }
-  events.onopen = () => { live.textContent = "live"; };
-  events.onerror = () => { live.textContent = "not live: the server is away"; };
+function live(text) {
+  const place = one("#live");
+  if (place && place.textContent !== text) place.textContent = text;
 }
+
+// One tab holds the stream of events and tells the others.
+const NAMES = ["agent", "commit", "trace", "session", "hold", "decision", "relation", "index", "reset"];
+function listen(tell) {
+  const stream = new EventSource("/api/v1/events?from=" + encodeURIComponent(document.body.dataset.place));
+  stream.onopen = () => tell("live");
+  stream.onerror = () => tell("as of " + new Date().toISOString().slice(11, 19) + " UTC");
+  for (const name of NAMES) stream.addEventListener(name, () => tell("changed"));
+}
+if (one("#live")) {
+  const channel = new BroadcastChannel("agentic");
+  const hear = (word) => word === "changed" ? look() : live(word);
+  channel.onmessage = (message) => hear(message.data);
+  const begin = () => listen((word) => { channel.postMessage(word); hear(word); });
+  // The lock is held until the tab goes away.
+  if (navigator.locks) navigator.locks.request("agentic-events", () => { begin(); return new Promise(() => {}); });
+  else begin();
+}
+
+// Keys. None of them sends anything by itself.
+const ACTIONS = { a: "approve", r: "reject", e: "edit", p: "respond" };
+const HELP = [["j k", "next, previous"], ["o", "open"], ["a r e p", "choose approve, reject, edit, respond"],
+  ["c", "write the reason"], ["Ctrl+Enter", "send"], ["/", "search"], ["g then i a s t", "go to a page"], ["?", "this help"]];
+let isGoing = false;
+function move(by) {
+  const links = all("[data-row] a:first-of-type");
+  const at = links.indexOf(document.activeElement);
+  const next = links[at < 0 ? (by > 0 ? 0 : links.length - 1) : at + by];
+  if (next) next.focus();
+}
+function help() {
+  let dialog = one("#help");
+  if (!dialog) {
+    dialog = make("dialog", "", { id: "help" });
+    dialog.setAttribute("aria-label", "Keys");
+    const list = make("dl", "");
+    for (const [key, what] of HELP) list.append(make("dt", key), make("dd", what));
+    const close = make("button", "Close", { type: "button", onclick: () => dialog.close() });
+    dialog.append(list, close);
+    document.body.append(dialog);
+  }
+  if (dialog.open) dialog.close(); else dialog.showModal();
+}
+document.addEventListener("keydown", (event) => {
+  const form = one("#decision");
+  if (event.ctrlKey && event.key === "Enter" && form && hasKeys()) {
+    event.preventDefault();
+    form.requestSubmit();
+    return;
+  }
+  const target = event.target;
+  const isTyping = target.matches("textarea, select, [contenteditable]") ||
+    (target.matches("input") && !["radio", "checkbox", "submit", "button"].includes(target.type));
+  if (isTyping || event.ctrlKey || event.altKey || event.metaKey || !hasKeys()) return;
+  const key = event.key;
+  if (isGoing) {
+    isGoing = false;
+    const link = all("nav a[data-key]").find((link) => link.dataset.key === key);
+    if (link) link.click();
+    return;
+  }
+  const choice = ACTIONS[key] && form && one(`input[name=action][value=${ACTIONS[key]}]`, form);
+  if (choice) { choice.checked = true; choice.focus(); choice.dispatchEvent(new Event("change", { bubbles: true })); }
+  else if (key === "j" || key === "k") move(key === "j" ? 1 : -1);
+  else if (key === "o") { if (target.matches("a")) target.click(); else return; }
+  else if (key === "c" && form) one("#reason").focus();
+  else if (key === "/" && one("#search")) one("#search").focus();
+  else if (key === "g") isGoing = true;
+  else if (key === "?") help();
+  else return;
+  event.preventDefault();
+});

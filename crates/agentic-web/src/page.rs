@@ -24,6 +24,8 @@ pub struct PageFrame {
     command: Option<String>,
     /// Where the events are that the page has already.
     place: String,
+    /// What changes when the page does, where that is not its text, and what is said then.
+    state: Option<(String, String)>,
 }
 
 /// The pages that every page leads to, with the key that leads there after `g`.
@@ -40,7 +42,15 @@ impl PageFrame {
             logout_token: site.sealer.seal(visitor.form_owner(), &["logout"]),
             command: None,
             place: site.resident.events.place().to_string(),
+            state: None,
         }
+    }
+
+    /// Says what changes when the page does, for a page with a form, whose seal is always another; and
+    /// what is said to whoever is busy with the page then.
+    #[must_use]
+    pub fn with_state(self, state: &str, said: &str) -> PageFrame {
+        PageFrame { state: Some((state.to_owned(), said.to_owned())), ..self }
     }
 
     /// Says which command shows the same.
@@ -51,6 +61,8 @@ impl PageFrame {
 
     /// Puts a page into its frame.
     fn around(&self, main: &Markup) -> Markup {
+        let text = || (blake3::hash(main.0.as_bytes()).to_hex()[..16].to_owned(), String::new());
+        let (state, said) = self.state.clone().unwrap_or_else(text);
         html! {
             (DOCTYPE)
             html lang="en" {
@@ -65,7 +77,7 @@ impl PageFrame {
                 body data-place=(self.place) {
                     a.skip href="#main" { "Skip to the page" }
                     (self.header())
-                    main id="main" tabindex="-1" { (main) }
+                    main id="main" tabindex="-1" data-rev=(state) data-said=[(!said.is_empty()).then_some(&said)] { (main) }
                     (self.footer())
                 }
             }

@@ -33,7 +33,7 @@ fn row(hold: &PendingView) -> Markup {
     let lines: Vec<&str> = text.lines().take(LINES_MAX).collect();
     let n_more = text.lines().count() - lines.len();
     html! {
-        li.hold data-rev=(hold.request_hash) id={ "hold-" (hold.request) } {
+        li.hold data-row data-rev=(hold.request_hash) id={ "hold-" (hold.request) } {
             h2 {
                 a href={ "/holds/" (hold.request) } {
                     (visible_line(hold.question.as_deref().unwrap_or(&hold.kind)))

@@ -1,7 +1,7 @@
 //! One hold: what is asked, and a person's answer.
 
 use agentic_api::verb::{AfterDecision, Decide, HoldAnswer, HoldFate, SeenQuestion};
-use agentic_api::view::{HoldFateView, QuestionView};
+use agentic_api::view::{HoldFateView, QuestionView, visible_line};
 use agentic_api::{Refusal, Verb as _, principal};
 use agentic_model::guidance::ErrorClass;
 use agentic_model::{Instant, json};
@@ -52,10 +52,13 @@ pub async fn show(
     let frame = frame(&site, &visitor, &request);
     match look(&site, &request).await {
         Ok((HoldFateView::Open(question), person)) => {
+            let frame = frame.with_state(&question.shown, "What is asked has changed.");
             let form = form_of(&site, &visitor, &question, TypedAnswer::default());
             html(StatusCode::OK, page::hold::page(&frame, &question, &person, &form))
         }
         Ok((HoldFateView::Decided(hold), _)) => {
+            let said = format!("{} has decided this: {}.", hold.principal, hold.action);
+            let frame = frame.with_state("decided", &visible_line(&said));
             html(StatusCode::OK, page::hold::closed(&frame, &hold, None))
         }
         Err(refusal) => refused(&site, &visitor, &refusal, RequestAim::Show),
@@ -115,6 +118,7 @@ async fn again(
     match look(site, request).await {
         Ok((HoldFateView::Open(question), person)) => {
             let given = TypedAnswer { refusal: Some(refusal.clone()), ..given };
+            let frame = frame.with_state(&question.shown, "What is asked has changed.");
             let form = form_of(site, visitor, &question, given);
             html(status, page::hold::page(&frame, &question, &person, &form))
         }

@@ -69,6 +69,41 @@ fn a_hold_is_approved_without_a_script() {
     is_decision(&served.decision("alice"), "approve", &shown);
 }
 
+#[test]
+fn what_was_typed_is_kept_when_another_person_decides() {
+    let served = ServedRepository::begin();
+    served.ask("alice", FLOW);
+    let browser = served.visit();
+    browser.click(".holds a").expect("the inbox leads to the hold");
+    shown(&browser);
+    browser.wait_for("#live", "live").expect("the page listens");
+    browser.press("c").expect("a key leads to the reason");
+    browser.press("half a thought").expect("it can be typed into");
+    served.agentic(&["decide", "alice", "reject"]);
+    browser.wait_for(".changed", "user:ada has decided this: reject").expect("the page says so");
+    let typed = browser.run("return document.querySelector('#reason').value", &[]);
+    assert_eq!(typed.expect("a script runs"), "half a thought");
+    assert_eq!(browser.console().expect("the console can be read"), Vec::<String>::new());
+}
+
+#[test]
+fn a_new_hold_comes_into_the_inbox_and_is_approved_by_keys() {
+    let served = ServedRepository::begin();
+    let browser = served.visit();
+    browser.wait_for("#live", "live").expect("the page listens");
+    served.ask("alice", FLOW);
+    browser.wait_for(".holds", "Deploy build 91").expect("it comes by itself");
+    browser.tab_to(".holds a").expect("the focus comes to the hold");
+    browser.press("o").expect("a key opens it");
+    let shown = shown(&browser);
+    browser.press("ac").expect("keys choose and lead to the reason");
+    browser.press("by keys").expect("it can be typed into");
+    browser.press_with_control(ENTER_KEY).expect("keys send");
+    has_decided(&browser, "approve");
+    is_decision(&served.decision("alice"), "approve", &shown);
+    assert_eq!(browser.console().expect("the console can be read"), Vec::<String>::new());
+}
+
 /// Returns the text that is shown, after it has come.
 fn shown(browser: &Browser) -> String {
     browser.wait_for("#shown", "Deploy build 91").expect("the hold is shown");
