@@ -44,10 +44,11 @@ impl Cid {
         let invalid = || InvalidCid { text: text.to_owned() };
         let inner = cid::Cid::from_str(text).map_err(|_| invalid())?;
         let ours = inner.codec() == DAG_CBOR && inner.hash().code() == BLAKE3_256;
-        if !ours || inner.hash().size() != 32 || inner.to_string() != text {
+        let cid = Cid(inner);
+        if !ours || inner.hash().size() != 32 || cid.to_string() != text {
             return Err(invalid());
         }
-        Ok(Cid(inner))
+        Ok(cid)
     }
 
     /// Returns the hash of the object's bytes.
@@ -71,14 +72,40 @@ impl Cid {
 
 impl fmt::Display for Cid {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}", self.0)
+        match self.0.version() {
+            cid::Version::V0 => write!(f, "{}", self.0),
+            cid::Version::V1 => f.write_str(&base32(&self.0.to_bytes())),
+        }
     }
 }
 
 impl fmt::Debug for Cid {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}", self.0)
+        write!(f, "{self}")
     }
+}
+
+/// Prints bytes in lower base32 without padding, with the letter before them that says so. Every id
+/// that is read is printed once to see whether it was spelled like this; encoders for any base take
+/// several times as long.
+fn base32(bytes: &[u8]) -> String {
+    const DIGITS: &[u8; 32] = b"abcdefghijklmnopqrstuvwxyz234567";
+    let digit = |bits: u32| char::from(DIGITS[(bits & 31) as usize]);
+    let mut text = String::with_capacity(1 + (8 * bytes.len()).div_ceil(5));
+    text.push('b');
+    let (mut bits, mut n_bits) = (0_u32, 0);
+    for byte in bytes {
+        bits = bits << 8 | u32::from(*byte);
+        n_bits += 8;
+        while n_bits >= 5 {
+            n_bits -= 5;
+            text.push(digit(bits >> n_bits));
+        }
+    }
+    if n_bits > 0 {
+        text.push(digit(bits << (5 - n_bits)));
+    }
+    text
 }
 
 #[cfg(test)]
@@ -91,6 +118,36 @@ mod tests {
         assert!(cid.to_string().starts_with(Cid::PREFIX), "{cid}");
         assert_eq!(cid.to_string().len(), 59);
         assert_eq!(Cid::parse(&cid.to_string()), Ok(cid));
+    }
+
+    #[test]
+    fn ids_are_printed_as_multibase_prints_them() {
+        for n_bytes in 0..=64 {
+            for seed in [0_u8, 1, 0x5a, 0xff] {
+                let digest: Vec<u8> = (0..n_bytes).map(|n: u8| n.wrapping_mul(37) ^ seed).collect();
+                let hash = cid::multihash::Multihash::wrap(u64::from(seed) << 9, &digest);
+                let inner = cid::Cid::new_v1(DAG_CBOR << (seed % 5), hash.expect("short enough"));
+                assert_eq!(Cid::from_inner(inner).to_string(), inner.to_string());
+            }
+        }
+        let old = "QmYwAPJzv5CZsnA625s3Xf2nemtYgPpHdWEz79ojWnPbdG";
+        let inner = cid::Cid::from_str(old).expect("one of version 0");
+        assert_eq!(Cid::from_inner(inner).to_string(), old);
+    }
+
+    #[test]
+    fn an_id_is_spelled_in_one_way() {
+        let text = Cid::of(b"x").to_string();
+        let last = text.len() - 1;
+        for end in "abcdefghijklmnopqrstuvwxyz234567".chars() {
+            let other = format!("{}{end}", &text[..last]);
+            // Two of the last five bits belong to no byte.
+            assert_eq!(Cid::parse(&other).is_ok(), "aeimquy4".contains(end), "{other}");
+        }
+        let upper = text.to_uppercase();
+        for other in [upper.clone(), format!("b{}", &upper[1..]), format!("/ipfs/{text}")] {
+            assert!(Cid::parse(&other).is_err(), "{other}");
+        }
     }
 
     #[test]

@@ -183,10 +183,16 @@ fn begins_blank(line: &str) -> bool {
 }
 
 fn key_of(line: &str) -> Option<&str> {
-    let (key, _) = line.split_once(':')?;
+    let (key, _) = at_colon(line)?;
     let key = key.trim_end_matches([' ', '\t']);
-    let valid = !key.is_empty() && key.chars().all(|c| c.is_ascii_alphanumeric() || c == '-');
+    let valid = !key.is_empty() && key.bytes().all(|c| c.is_ascii_alphanumeric() || c == b'-');
     valid.then_some(key)
+}
+
+/// Cuts a line at its first colon. Most keys are shorter than what it takes to begin a search.
+fn at_colon(line: &str) -> Option<(&str, &str)> {
+    let at = line.bytes().position(|byte| byte == b':')?;
+    Some((&line[..at], &line[at + 1..]))
 }
 
 fn trailers(block: &str) -> Vec<Trailer> {
@@ -201,13 +207,19 @@ fn trailers(block: &str) -> Vec<Trailer> {
         }
         let key = key_of(line);
         is_open = key.is_some();
-        if let (Some(key), Some((_, value))) = (key, line.split_once(':')) {
+        if let (Some(key), Some((_, value))) = (key, at_colon(line)) {
             let value = value.trim_start_matches(BLANKS).to_owned();
             found.push(Trailer { key: key.to_owned(), value });
         }
     }
-    found.iter_mut().for_each(|one| one.value = one.value.trim_matches(BLANKS).to_owned());
+    found.iter_mut().for_each(|one| trim(&mut one.value));
     found
+}
+
+fn trim(value: &mut String) {
+    value.truncate(value.trim_end_matches(BLANKS).len());
+    let n_before = value.len() - value.trim_start_matches(BLANKS).len();
+    value.drain(..n_before);
 }
 
 #[cfg(test)]
@@ -258,6 +270,10 @@ mod tests {
         check("T\n\nA: \u{2003}b\u{a0}\n", &[("A", "\u{2003}b\u{a0}")]);
         check("T\r\n\r\nA: b\r\n", &[("A", "b")]);
         check("T\n\nA\u{a0}: b\n", &[]);
+        check(
+            "T\n\nA:\n \t more \r\n  and more\nB : c\n",
+            &[("A", "more \r and more"), ("B", "c")],
+        );
         check("\u{4f3}", &[]);
     }
 
