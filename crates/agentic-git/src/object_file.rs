@@ -7,6 +7,7 @@
 //! error, and nobody is told by this alone that an object is missing.
 
 use std::collections::BTreeSet;
+use std::fs::File;
 use std::io::{self, Error, ErrorKind, Read as _};
 use std::path::{Path, PathBuf};
 
@@ -14,7 +15,7 @@ use gix::hash::{Kind, oid};
 use gix::odb::pack::cache::Never;
 use gix::odb::pack::data::{self, decode::entry::ResolvedBase, entry::Header};
 use gix::odb::{alternate, loose};
-use gix::zlib::Inflate;
+use gix::zlib::{Inflate, Status};
 
 use super::pack_file::PACKS_MAX;
 use super::pack_offset::PackOffsets;
@@ -25,6 +26,10 @@ pub(super) const READ_BYTES_MAX: usize = u32::MAX as usize;
 const BEGIN_BYTES: usize = 128;
 /// How much compressed such a beginning is at most, in bytes.
 const COMPRESSED_BYTES: u64 = 4 << 10;
+/// How many digits an id has at most.
+const HEX_DIGITS_MAX: usize = 64;
+/// Larger loose objects are left to gix, which maps their files, in compressed bytes.
+const LOOSE_BYTES_MAX: u64 = 1 << 20;
 /// How many packs with large indices are kept open: those that objects were found in last.
 const OPEN_MAX: usize = 8;
 
@@ -80,12 +85,20 @@ impl ObjectFiles {
 
     /// Reads an object, if it is found here and whole.
     pub fn read(&mut self, id: &oid, out: &mut Vec<u8>) -> Option<gix::objs::Kind> {
-        for loose in &self.loose {
+        let ObjectFiles { loose, packs, inflate } = self;
+        for loose in loose {
+            let file = match File::open(loose_path(loose.path(), id)) {
+                Ok(file) => file,
+                Err(error) if error.kind() == ErrorKind::NotFound => continue,
+                Err(_it_cannot_be_read) => return None,
+            };
+            if file.metadata().ok()?.len() <= LOOSE_BYTES_MAX {
+                return decode_loose(file, inflate.get_or_insert_with(Inflate::default), out);
+            }
             if let Some(found) = loose.try_find(id, out).ok()? {
                 return Some(found.kind);
             }
         }
-        let ObjectFiles { packs, inflate, .. } = self;
         packs.find(id, |pack, offset| {
             pack.decode(offset, inflate.get_or_insert_with(Inflate::default), out)
         })
@@ -237,9 +250,40 @@ fn loose_in(objects: PathBuf, kind: Kind) -> loose::Store {
     loose::Store::at_opts(objects, kind, limit)
 }
 
+/// Decodes a loose object, if it is whole. gix makes a state of its own for each, which takes longer
+/// than most objects do.
+fn decode_loose(file: File, inflate: &mut Inflate, out: &mut Vec<u8>) -> Option<gix::objs::Kind> {
+    let mut compressed = Vec::new();
+    file.take(LOOSE_BYTES_MAX).read_to_end(&mut compressed).ok()?;
+    let mut begin = [0; BEGIN_BYTES];
+    inflate.reset();
+    let (status, n_read, n_written) = inflate.prefix(&compressed, &mut begin).ok()?;
+    let begin = &begin[..n_written];
+    let (kind, size, head) = gix::objs::decode::loose_header(begin).ok()?;
+    let size = usize::try_from(size).ok().filter(|size| *size <= READ_BYTES_MAX)?;
+    let content = begin.get(head..).filter(|content| content.len() <= size)?;
+    out.clear();
+    out.try_reserve(size).ok()?;
+    let n_bytes = if status == Status::StreamEnd {
+        out.extend_from_slice(content);
+        content.len()
+    } else {
+        inflate.rest(&compressed[n_read..], begin, head, out, size).ok()?
+    };
+    (n_bytes == size).then_some(kind)
+}
+
+fn loose_path(objects: &Path, id: &oid) -> PathBuf {
+    let mut digits = [0; HEX_DIGITS_MAX];
+    let (folder, file) = id.hex_to_buf(&mut digits).split_at(2);
+    // It is made for every object that is looked for, so it grows no second time.
+    let mut path = PathBuf::with_capacity(objects.as_os_str().len() + HEX_DIGITS_MAX + 2);
+    path.extend([objects, Path::new(folder), Path::new(file)]);
+    path
+}
+
 fn compressed_begin(objects: &Path, id: &oid) -> Option<Vec<u8>> {
-    let hex = id.to_hex().to_string();
-    let file = std::fs::File::open(objects.join(&hex[..2]).join(&hex[2..])).ok()?;
+    let file = File::open(loose_path(objects, id)).ok()?;
     let mut begin = Vec::new();
     file.take(COMPRESSED_BYTES).read_to_end(&mut begin).ok()?;
     Some(begin)

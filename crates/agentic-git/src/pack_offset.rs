@@ -20,8 +20,6 @@ use super::pack_file::{INDEX_HEAD, LARGE_OFFSET};
 const WHOLE_BYTES_MAX: u64 = 64 << 10;
 /// How many ids are read at a time.
 const WINDOW_IDS: u64 = 128;
-/// How long ids are at most, in bytes.
-const ID_BYTES_MAX: usize = 32;
 /// How many counts an index begins with: one for every first byte of an id.
 const N_COUNTS: usize = 256;
 /// Where the ids begin.
@@ -110,7 +108,7 @@ impl PackOffsets {
     fn place_of(&self, id: &oid) -> io::Result<Option<u64>> {
         let id_bytes = id.as_bytes().len();
         let mut range = Range::of(&self.n_until, id.first_byte());
-        let mut buffer = [0; WINDOW_IDS as usize * ID_BYTES_MAX];
+        let mut buffer = Vec::new();
         let mut is_even = true;
         while range.low < range.high {
             let guess =
@@ -119,8 +117,8 @@ impl PackOffsets {
             let begin = guess.saturating_sub(WINDOW_IDS / 2);
             let begin = begin.min(range.high.saturating_sub(WINDOW_IDS)).max(range.low);
             let n_ids = (range.high - begin).min(WINDOW_IDS);
-            let ids = &mut buffer[..n_ids as usize * id_bytes];
-            self.bytes.read_into(IDS_AT + begin * id_bytes as u64, ids)?;
+            let at = IDS_AT + begin * id_bytes as u64;
+            let ids = self.bytes.slice(at, n_ids as usize * id_bytes, &mut buffer)?;
             match search(ids, id.as_bytes()) {
                 Ok(place) => return Ok(Some(begin + place as u64)),
                 Err(0) => (range.high, range.above) = (begin, prefix(ids)),
@@ -165,13 +163,33 @@ impl Bytes {
         match self {
             Bytes::File(file) => file.read_exact_at(out, at),
             Bytes::Whole(bytes) => {
-                let rest = usize::try_from(at).ok().and_then(|at| bytes.get(at..));
-                let found = rest.and_then(|rest| rest.get(..out.len())).ok_or_else(damaged)?;
-                out.copy_from_slice(found);
+                out.copy_from_slice(part(bytes, at, out.len())?);
                 Ok(())
             }
         }
     }
+
+    /// Returns bytes that are in memory as they are, and others in the buffer.
+    fn slice<'a>(
+        &'a self,
+        at: u64,
+        length: usize,
+        buffer: &'a mut Vec<u8>,
+    ) -> io::Result<&'a [u8]> {
+        match self {
+            Bytes::File(file) => {
+                buffer.resize(length, 0);
+                file.read_exact_at(buffer, at)?;
+                Ok(buffer)
+            }
+            Bytes::Whole(bytes) => part(bytes, at, length),
+        }
+    }
+}
+
+fn part(bytes: &[u8], at: u64, length: usize) -> io::Result<&[u8]> {
+    let rest = usize::try_from(at).ok().and_then(|at| bytes.get(at..));
+    rest.and_then(|rest| rest.get(..length)).ok_or_else(damaged)
 }
 
 /// The places at which an id may stand, and between which ids they are.

@@ -11,6 +11,7 @@ use agentic_store::file::Persistence;
 use agentic_store::journal::{GitKind, GitObject};
 
 mod damage;
+mod loose;
 
 /// How often git collects while others read.
 const COLLECTIONS: usize = 12;
