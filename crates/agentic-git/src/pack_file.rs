@@ -35,7 +35,7 @@ pub(super) const INDEX_HEAD: [u8; 8] = [0xff, b't', b'O', b'c', 0, 0, 0, 2];
 /// Offsets from here on stand in a table of their own.
 pub(super) const LARGE_OFFSET: u64 = 1 << 31;
 /// How many packs there may be before writers make loose objects again. Whoever has a repository
-/// open can take in twice as many.
+/// open can take in as many.
 pub(super) const PACKS_MAX: usize = 128;
 /// Shorter objects than this hardly become shorter; what is in a pack stays as it is for long.
 const STORED_MAX: usize = 128;

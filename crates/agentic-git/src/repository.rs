@@ -280,7 +280,7 @@ fn open_options() -> Mapping<gix::open::Options> {
 /// calling thread, because to start another takes longer than most indices take to read. What a
 /// damaged pack says of the size of an object is believed up to a limit.
 fn fitted(options: gix::open::Options) -> gix::open::Options {
-    let slots = Slots::AsNeededByDiskState { multiplier: 1.1, minimum: 2 * PACKS_MAX };
+    let slots = Slots::AsNeededByDiskState { multiplier: 1.1, minimum: PACKS_MAX };
     let limit = format!("gitoxide.objects.allocLimit={READ_BYTES_MAX}");
     options.object_store_slots(slots).config_overrides(["index.threads=1", &limit])
 }
