@@ -14,7 +14,7 @@ use crate::limit::{QueryBudget, QueryError, QueryLimits, QueryWatch};
 use crate::lower::{QueryInput, lower};
 use crate::parser::parse;
 use crate::reason::{QueryReasons, WhyRow};
-use crate::rule::{PredicateOrigin, RuleSet};
+use crate::rule::{PredicateOrigin, RuleSet, each_atom};
 use crate::safety::check_safety;
 use crate::specialise::{ConstantPushing, RecursiveRows, specialise};
 use crate::strata::check_strata;
@@ -63,6 +63,9 @@ pub struct QueryReport {
 
 /// Lists the rule files that a text uses, in the order in which it names them.
 pub fn used_rules(text: &str) -> Vec<String> {
+    if !may_use(text) {
+        return Vec::new();
+    }
     parse(text).0.uses.into_iter().map(|used| used.name).collect()
 }
 
@@ -91,6 +94,14 @@ pub fn declared_params(text: &str) -> Vec<DeclaredParam> {
 pub fn defined_predicates(text: &str) -> Vec<String> {
     let names = parse(text).0.rules.into_iter().map(|rule| rule.head.name.name);
     names.collect::<BTreeSet<String>>().into_iter().collect()
+}
+
+/// Says whether `use` stands anywhere in a text as a word: without it there is nothing to parse for.
+fn may_use(text: &str) -> bool {
+    let is_letter = |letter: char| letter.is_ascii_alphanumeric() || letter == '_';
+    text.match_indices("use").any(|(at, found)| {
+        !text[..at].ends_with(is_letter) && !text[at + found.len()..].starts_with(is_letter)
+    })
 }
 
 /// Compiles a text.
@@ -131,6 +142,15 @@ impl CompiledQuery {
     /// Says of each query whether it asks for reasons.
     pub fn asks_why(&self) -> Vec<bool> {
         self.set.queries.iter().map(|query| query.is_why).collect()
+    }
+
+    /// Says whether any rule asks for a predicate of the source.
+    pub fn mentions(&self, predicate: usize) -> bool {
+        let mut found = false;
+        for rule in &self.set.rules {
+            each_atom(&rule.body, &mut |atom, _, _| found |= atom.predicate == predicate);
+        }
+        found
     }
 
     /// Lists what the source will be asked for.

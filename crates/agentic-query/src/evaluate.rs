@@ -134,7 +134,7 @@ impl<'a> Evaluation<'a> {
     fn finish_stratum(&mut self, members: &[usize], began: u64) {
         let elapsed_ms = self.elapsed_ms().saturating_sub(began);
         let rows = |member: &usize| {
-            (self.set.predicates[*member].name.clone(), self.ground.tables[*member].len())
+            (self.set.predicates[*member].name.to_string(), self.ground.tables[*member].len())
         };
         let predicates = members.iter().map(rows).collect();
         if let Some(stratum) = self.strata.last_mut() {
@@ -247,10 +247,10 @@ impl<'a> Evaluation<'a> {
         if let PlanStepKind::Join(join) | PlanStepKind::Absent(join) = &step.kind {
             let predicate = &self.set.predicates[join.predicate];
             if predicate.origin == PredicateOrigin::Guard {
-                goal.clone_from(&predicate.name);
+                goal = predicate.name.to_string();
             }
             for (column, cell) in join.columns.iter().zip(&join.cells) {
-                let name = predicate.columns.get(*column).cloned();
+                let name = predicate.columns.get(*column).map(|column| column.name.to_owned());
                 let by = match cell {
                     PlanCell::Slot(slot) => {
                         rule.variables.get(*slot).map_or(String::new(), |v| v.name.clone())

@@ -1,6 +1,6 @@
 //! What an evaluation did: its plan with the rows of each step, and what its source was asked for.
 
-use crate::fact::FactRequest;
+use crate::fact::{FactColumn, FactRequest};
 use crate::progress::ExplainedCache;
 use crate::value::{QueryType, QueryValue};
 
@@ -131,9 +131,9 @@ impl ExplainedRead {
 }
 
 /// Prints what a request restricts, with the names and types of the columns.
-pub(crate) fn restrictions(request: &FactRequest, columns: &[(String, QueryType)]) -> Vec<String> {
-    let name = |column: usize| columns.get(column).map_or("?", |(name, _)| name.as_str());
-    let kind = |column: usize| columns.get(column).map_or(QueryType::Text, |(_, kind)| *kind);
+pub(crate) fn restrictions(request: &FactRequest, columns: &[FactColumn]) -> Vec<String> {
+    let name = |column: usize| columns.get(column).map_or("?", |column| column.name);
+    let kind = |column: usize| columns.get(column).map_or(QueryType::Text, |column| column.kind);
     let mut shown = Vec::new();
     for bound in &request.bound {
         let first = bound.values.iter().take(VALUES_SHOWN);

@@ -1,5 +1,6 @@
 //! Where facts come from: which predicates there are, and the rows of one of them.
 
+use std::borrow::Cow;
 use std::ops::ControlFlow;
 
 use crate::limit::QueryWatch;
@@ -13,27 +14,28 @@ const NOTES_MAX: usize = 100;
 const ROWS_PER_LOOK: usize = 1 << 14;
 
 /// A column of a predicate.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FactColumn {
     /// Its name.
-    pub name: String,
+    pub name: &'static str,
     /// The type of its values.
     pub kind: QueryType,
     /// What they say, as people read it.
-    pub meaning: String,
+    pub meaning: &'static str,
 }
 
-/// A predicate that facts are read for.
+/// A predicate that facts are read for. Its texts are the program's own: to list all predicates, as
+/// every query does, copies none of them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FactPredicate {
     /// Its name.
-    pub name: String,
+    pub name: &'static str,
     /// Its columns, in order.
-    pub columns: Vec<FactColumn>,
+    pub columns: Cow<'static, [FactColumn]>,
     /// What a row says, as people read it.
-    pub meaning: String,
+    pub meaning: &'static str,
     /// What its rows are read from, as people read it.
-    pub origin: String,
+    pub origin: &'static str,
 }
 
 /// What the values of one column have to be among.
@@ -127,30 +129,26 @@ pub struct FactSink<'a> {
 
 impl FactPredicate {
     /// Describes a predicate by the names and types of its columns.
-    pub fn new(name: &str, columns: &[(&str, QueryType)]) -> FactPredicate {
-        let columns: Vec<_> = columns.iter().map(|(name, kind)| (*name, *kind, "")).collect();
-        FactPredicate::described(name, ["", ""], &columns)
+    pub fn new(name: &'static str, columns: &[(&'static str, QueryType)]) -> FactPredicate {
+        let column = |(name, kind): &(&'static str, QueryType)| column(name, *kind, "");
+        let columns = columns.iter().map(column).collect();
+        FactPredicate { name, columns, meaning: "", origin: "" }
     }
 
-    /// Describes a predicate to people too: what a row says and what it is read from, then the name,
-    /// type and meaning of each column.
+    /// Describes a predicate to people too: what a row says and what it is read from, then its
+    /// columns.
     pub fn described(
-        name: &str,
-        [meaning, origin]: [&str; 2],
-        columns: &[(&str, QueryType, &str)],
+        name: &'static str,
+        [meaning, origin]: [&'static str; 2],
+        columns: &'static [FactColumn],
     ) -> FactPredicate {
-        let column = |(name, kind, meaning): &(&str, QueryType, &str)| FactColumn {
-            name: (*name).to_owned(),
-            kind: *kind,
-            meaning: (*meaning).to_owned(),
-        };
-        FactPredicate {
-            name: name.to_owned(),
-            columns: columns.iter().map(column).collect(),
-            meaning: meaning.to_owned(),
-            origin: origin.to_owned(),
-        }
+        FactPredicate { name, columns: Cow::Borrowed(columns), meaning, origin }
     }
+}
+
+/// Describes a column: its name, its type and what its values say.
+pub const fn column(name: &'static str, kind: QueryType, meaning: &'static str) -> FactColumn {
+    FactColumn { name, kind, meaning }
 }
 
 impl FactRange {

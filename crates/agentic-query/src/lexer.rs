@@ -82,7 +82,7 @@ impl<'a> Lexer<'a> {
             '"' => self.quoted(),
             '#' => self.id(),
             '.' => self.stop(),
-            _ => match SIGNS.iter().find(|sign| self.rest().starts_with(**sign)) {
+            _ => match self.sign() {
                 Some(sign) => {
                     self.at += sign.len();
                     self.push(start, TokenKind::Sign(sign));
@@ -94,6 +94,15 @@ impl<'a> Lexer<'a> {
                 }
             },
         }
+    }
+
+    /// Finds the punctuation that stands here.
+    fn sign(&self) -> Option<&'static str> {
+        let rest = self.rest().as_bytes();
+        SIGNS.into_iter().find(|sign| {
+            let sign = sign.as_bytes();
+            rest.first() == sign.first() && (sign.len() < 2 || rest.get(1) == sign.get(1))
+        })
     }
 
     fn skip_while(&mut self, fits: impl Fn(char) -> bool) -> usize {

@@ -50,7 +50,7 @@ pub use crate::explain::{
 };
 pub use crate::fact::{
     FactBinding, FactColumn, FactFailure, FactPredicate, FactRange, FactRequest, FactSink,
-    FactSource, IdMatch, JoinedFacts,
+    FactSource, IdMatch, JoinedFacts, column,
 };
 pub use crate::limit::{QueryError, QueryLimitKind, QueryLimits, QueryWatch};
 pub use crate::lower::QueryInput;

@@ -3,6 +3,7 @@
 mod goal;
 mod scope;
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
@@ -39,7 +40,7 @@ pub(crate) struct Lowering<'a> {
     input: &'a QueryInput<'a>,
     pub findings: &'a mut QueryFindings,
     pub set: RuleSet,
-    pub names: BTreeMap<String, usize>,
+    pub names: BTreeMap<Cow<'static, str>, usize>,
     params: BTreeMap<(usize, String), (QueryType, QueryValue)>,
     /// Names whose declarations are findings, so that it is none that they are unknown.
     pub lost_heads: BTreeSet<String>,
@@ -68,7 +69,7 @@ pub(crate) fn lower<'a>(
         predicates: facts.iter().enumerate().map(fact_predicate).collect(),
         ..RuleSet::default()
     };
-    let names = facts.iter().enumerate().map(|(n, fact)| (fact.name.clone(), n)).collect();
+    let names = facts.iter().enumerate().map(|(n, fact)| (Cow::Borrowed(fact.name), n)).collect();
     let mut lowering = Lowering {
         input,
         findings,
@@ -145,8 +146,8 @@ fn read_used<'a>(
 
 fn fact_predicate((source, fact): (usize, &FactPredicate)) -> RulePredicate {
     RulePredicate {
-        name: fact.name.clone(),
-        columns: fact.columns.iter().map(|column| column.name.clone()).collect(),
+        name: Cow::Borrowed(fact.name),
+        columns: fact.columns.clone(),
         kinds: fact.columns.iter().map(|column| Some(column.kind)).collect(),
         origin: PredicateOrigin::Fact,
         source,
@@ -235,7 +236,7 @@ impl Lowering<'_> {
             self.findings.error(code::DEFINES_FACT, place, said, hint);
             return;
         }
-        if let Some(known) = self.names.get(name) {
+        if let Some(known) = self.names.get(name.as_str()) {
             let known = &self.set.predicates[*known];
             if known.origin == PredicateOrigin::Fact {
                 let said = taken("a fact, which no rule defines");
@@ -253,10 +254,10 @@ impl Lowering<'_> {
             }
             return;
         }
-        self.names.insert(name.clone(), self.set.predicates.len());
+        self.names.insert(Cow::Owned(name.clone()), self.set.predicates.len());
         self.set.predicates.push(RulePredicate {
-            name: name.clone(),
-            columns: Vec::new(),
+            name: Cow::Owned(name.clone()),
+            columns: Cow::Borrowed(&[]),
             kinds: vec![None; n_args],
             origin: PredicateOrigin::Rules,
             source: self.set.predicates.len(),
@@ -266,7 +267,7 @@ impl Lowering<'_> {
 
     fn rule(&mut self, rule: &RuleText) {
         let mut scope = ClauseScope::default();
-        let Some(predicate) = self.names.get(&rule.head.name.name).copied() else { return };
+        let Some(predicate) = self.names.get(rule.head.name.name.as_str()).copied() else { return };
         let known = &self.set.predicates[predicate];
         // What is no rule, or one of another file, is a finding already.
         if known.origin == PredicateOrigin::Fact || known.kinds.len() != rule.head.args.len() {
@@ -343,8 +344,8 @@ impl Lowering<'_> {
         let predicate = self.set.predicates.len();
         let place = self.place(query.span);
         self.set.predicates.push(RulePredicate {
-            name: "?".to_owned(),
-            columns: Vec::new(),
+            name: Cow::Borrowed("?"),
+            columns: Cow::Borrowed(&[]),
             kinds: vec![None; columns.len()],
             origin: PredicateOrigin::Query,
             source: predicate,

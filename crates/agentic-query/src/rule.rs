@@ -1,20 +1,22 @@
 //! Rules with names looked up: predicates, variables and constants are numbers and values.
 
+use std::borrow::Cow;
 use std::rc::Rc;
 
 use regex::Regex;
 
 use crate::ast::{AggregateKind, Arithmetic, OrderDirection, TermComparison};
 use crate::code::QueryPlace;
+use crate::fact::FactColumn;
 use crate::function::{QueryFunction, TextTest};
 use crate::value::{QueryType, QueryValue};
 
 /// A predicate: a fact, what rules define, or the answer of a query.
 #[derive(Debug, Clone)]
 pub(crate) struct RulePredicate {
-    pub name: String,
-    /// Names of columns, for facts.
-    pub columns: Vec<String>,
+    pub name: Cow<'static, str>,
+    /// The columns, for facts.
+    pub columns: Cow<'static, [FactColumn]>,
     pub kinds: Vec<Option<QueryType>>,
     pub origin: PredicateOrigin,
     /// The number of the predicate in the program as it is written, of which this may be a copy.

@@ -8,6 +8,7 @@
 mod linear;
 mod passing;
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::ast::TermComparison;
@@ -189,7 +190,7 @@ impl Specialiser<'_> {
             return *known;
         }
         let number = self.out.predicates.len();
-        let copy = RulePredicate { name: call_text(found, &call), ..found.clone() };
+        let copy = RulePredicate { name: Cow::Owned(call_text(found, &call)), ..found.clone() };
         self.out.predicates.push(copy);
         let guard = call.contains(&CallColumn::Bound).then(|| self.guard(number, &call));
         self.numbers.insert((predicate, call.clone()), (number, guard));
@@ -203,8 +204,8 @@ impl Specialiser<'_> {
         let kinds = copy.kinds.iter().zip(call);
         let kinds = kinds.filter(|(_, column)| **column == CallColumn::Bound);
         let guard = RulePredicate {
-            name: format!("what binds {}", copy.name),
-            columns: Vec::new(),
+            name: Cow::Owned(format!("what binds {}", copy.name)),
+            columns: Cow::Borrowed(&[]),
             kinds: kinds.map(|(kind, _)| *kind).collect(),
             origin: PredicateOrigin::Guard,
             source: usize::MAX,
@@ -318,7 +319,7 @@ fn call_column(term: &RuleTerm, bound: &[bool]) -> CallColumn {
 /// Prints a copy as it is asked for.
 fn call_text(predicate: &RulePredicate, call: &[CallColumn]) -> String {
     if call.iter().all(|column| *column == CallColumn::Free) {
-        return predicate.name.clone();
+        return predicate.name.to_string();
     }
     let column = |(column, kind): (&CallColumn, &Option<QueryType>)| match column {
         CallColumn::Free => "_".to_owned(),

@@ -65,8 +65,7 @@ pub(crate) fn check_strata(set: &RuleSet, findings: &mut QueryFindings) {
             let is_cycle = component_of[predicate] == component_of[dependency.on];
             if dependency.asked == AtomUse::Complete && is_cycle {
                 let names = cycle(&graph, dependency.on, predicate);
-                let names: Vec<&str> =
-                    names.iter().map(|n| set.predicates[*n].name.as_str()).collect();
+                let names: Vec<&str> = names.iter().map(|n| &*set.predicates[*n].name).collect();
                 let said = format!(
                     "recursion through a negation or an aggregate: {} → {}",
                     set.predicates[predicate].name,
@@ -148,7 +147,17 @@ fn strongly_connected(graph: &[Vec<PredicateDependency>]) -> Vec<Vec<usize>> {
     let (mut order, mut low) = (vec![UNSEEN; graph.len()], vec![0; graph.len()]);
     let (mut open, mut is_open) = (Vec::new(), vec![false; graph.len()]);
     for start in 0..graph.len() {
-        let mut calls = if order[start] == UNSEEN { vec![(start, 0)] } else { Vec::new() };
+        if order[start] != UNSEEN {
+            continue;
+        }
+        // Most predicates are facts, which ask for nothing.
+        if graph[start].is_empty() {
+            (order[start], low[start]) = (next, next);
+            next += 1;
+            found.push(vec![start]);
+            continue;
+        }
+        let mut calls = vec![(start, 0)];
         while let Some((at, edge)) = calls.pop() {
             if edge == 0 {
                 (order[at], low[at]) = (next, next);

@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use agentic_model::{AgentName, guidance};
 use agentic_query::{
-    FactCell, FactFailure, FactPredicate, FactRequest, FactSink, FactSource, IdMatch, QueryType,
-    QueryValue,
+    FactCell, FactColumn, FactFailure, FactPredicate, FactRequest, FactSink, FactSource, IdMatch,
+    QueryType, QueryValue, column,
 };
 
 use crate::tree::AgentStanding;
@@ -14,6 +14,12 @@ use crate::{Result, SessionSpace};
 /// Which columns there are.
 const AGENT: usize = 0;
 const STATE: usize = 1;
+
+/// Its columns.
+const COLUMNS: &[FactColumn] = &[
+    column("agent", QueryType::Text, "the agent"),
+    column("state", QueryType::Text, "idle, running, waiting, diverged or held"),
+];
 
 /// The facts about how the agents of a space stand.
 pub struct StandingFacts<'a> {
@@ -27,10 +33,7 @@ impl<'a> StandingFacts<'a> {
         let standing = FactPredicate::described(
             "standing",
             ["How an agent of this space stands, as `agentic tree` says it.", "its sessions"],
-            &[
-                ("agent", QueryType::Text, "the agent"),
-                ("state", QueryType::Text, "idle, running, waiting, diverged or held"),
-            ],
+            COLUMNS,
         );
         StandingFacts { space, predicates: [standing] }
     }

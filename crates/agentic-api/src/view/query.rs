@@ -67,14 +67,14 @@ pub struct PredicateColumnView {
 impl From<&FactPredicate> for PredicateView {
     fn from(predicate: &FactPredicate) -> PredicateView {
         let columns = predicate.columns.iter().map(|column| PredicateColumnView {
-            name: column.name.clone(),
+            name: column.name.to_owned(),
             kind: column.kind.name().to_owned(),
-            meaning: column.meaning.clone(),
+            meaning: column.meaning.to_owned(),
         });
         PredicateView {
-            name: predicate.name.clone(),
-            meaning: predicate.meaning.clone(),
-            origin: predicate.origin.clone(),
+            name: predicate.name.to_owned(),
+            meaning: predicate.meaning.to_owned(),
+            origin: predicate.origin.to_owned(),
             columns: columns.collect(),
         }
     }

@@ -288,7 +288,7 @@ impl<'a> FactTables<'a> {
         let mut sink = FactSink::new(pool, self.budget.watch, kinds, rows_max);
         self.source
             .read(request, &mut sink)
-            .map_err(|source| QueryError::Facts { predicate: described.name.clone(), source })?;
+            .map_err(|source| QueryError::Facts { predicate: described.name.to_owned(), source })?;
         let FactSink { columns: read, n_rows, notes, .. } = sink;
         self.explain(request, n_rows, began);
         for note in notes {
@@ -304,7 +304,7 @@ impl<'a> FactTables<'a> {
         }
         let table = FactTable::new(columns, n_rows);
         let is_over = n_rows > rows_max;
-        self.check_limits(&described.name, is_over, pool.bytes() + table.bytes())?;
+        self.check_limits(described.name, is_over, pool.bytes() + table.bytes())?;
         Ok(table)
     }
 
@@ -332,12 +332,11 @@ impl<'a> FactTables<'a> {
 
     fn explain(&mut self, request: &FactRequest, n_rows: usize, began: u64) {
         let described = self.described(request.predicate);
-        let columns: Vec<(String, QueryType)> =
-            described.columns.iter().map(|column| (column.name.clone(), column.kind)).collect();
+        let columns = &described.columns;
         self.explained.push(ExplainedRead {
-            predicate: described.name.clone(),
-            columns: request.columns.iter().map(|c| columns[*c].0.clone()).collect(),
-            restrictions: restrictions(request, &columns),
+            predicate: described.name.to_owned(),
+            columns: request.columns.iter().map(|c| columns[*c].name.to_owned()).collect(),
+            restrictions: restrictions(request, columns),
             request: request.clone(),
             n_rows,
             elapsed_ms: (self.budget.watch.elapsed_ms)().saturating_sub(began),

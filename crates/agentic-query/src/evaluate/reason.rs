@@ -87,14 +87,14 @@ impl ReasonBuilder<'_, '_> {
     fn node(&self, row: &ReasonRow) -> ReasonNode {
         let predicate = &self.search.evaluation.set.predicates[row.predicate];
         let cells = self.cells(row);
-        ReasonNode { predicate: predicate.name.clone(), cells, height: 0, rule: None }
+        ReasonNode { predicate: predicate.name.to_string(), cells, height: 0, rule: None }
     }
 
     fn cells(&self, row: &ReasonRow) -> Vec<ReasonCell> {
         let evaluation = &self.search.evaluation;
         let predicate = &evaluation.set.predicates[row.predicate];
         let cell = |(column, cell): (usize, &Option<u32>)| ReasonCell {
-            column: predicate.columns.get(column).cloned(),
+            column: predicate.columns.get(column).map(|column| column.name.to_owned()),
             value: cell.map(|word| evaluation.pool.value(word)),
             kind: predicate.kinds[column].unwrap_or_default(),
         };
@@ -178,7 +178,7 @@ impl ReasonBuilder<'_, '_> {
 
     fn absent(&mut self, atom: &RuleAtom, slots: &[u32]) -> ReasonGround {
         let row = filled(atom, slots, self.search.evaluation.pool);
-        let predicate = self.search.evaluation.set.predicates[row.predicate].name.clone();
+        let predicate = self.search.evaluation.set.predicates[row.predicate].name.to_string();
         ReasonGround::Absent { predicate, cells: self.cells(&row) }
     }
 

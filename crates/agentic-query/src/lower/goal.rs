@@ -10,6 +10,7 @@ use crate::ast::{
     AggregateText, AtomText, GoalKind, GoalText, LiteralText, TermComparison, TermKind, TermText,
 };
 use crate::code::{self, QueryPlace};
+use crate::fact::FactColumn;
 use crate::function::{QueryFunction, TextTest};
 use crate::lower::scope::ClauseScope;
 use crate::rule::{
@@ -150,11 +151,11 @@ impl Lowering<'_> {
     ) -> Option<RuleAtom> {
         let place = self.place(atom.name.span);
         let name = &atom.name.name;
-        let Some(predicate) = self.names.get(name).copied() else {
+        let Some(predicate) = self.names.get(name.as_str()).copied() else {
             if self.may_lack_rules || self.lost_heads.contains(name) {
                 return None;
             }
-            let mut known: Vec<&str> = self.names.keys().map(String::as_str).collect();
+            let mut known: Vec<&str> = self.names.keys().map(|name| &**name).collect();
             for test in TextTest::names() {
                 known.push(test);
             }
@@ -171,7 +172,7 @@ impl Lowering<'_> {
             if atom.args.len() != n_columns {
                 let n_args = atom.args.len();
                 let said = format!("`{name}` has {n_columns} columns, not {n_args}");
-                let columns = self.set.predicates[predicate].columns.join(", ");
+                let columns = column_names(&self.set.predicates[predicate].columns).join(", ");
                 let hint = if columns.is_empty() {
                     "write `_` for what does not matter".to_owned()
                 } else {
@@ -202,14 +203,14 @@ impl Lowering<'_> {
         scope: &mut ClauseScope,
         into: &mut Vec<RuleGoal>,
     ) -> Option<RuleAtom> {
-        let columns = self.set.predicates[predicate].columns.clone();
+        let columns = column_names(&self.set.predicates[predicate].columns);
         let mut given = vec![false; terms.len()];
         let mut is_right = true;
         for arg in &atom.args {
             let Some(name) = &arg.name else { continue };
             let place = self.place(name.span);
             let Some(column) = columns.iter().position(|column| *column == name.name) else {
-                let near = nearest(&name.name, columns.iter().map(String::as_str));
+                let near = nearest(&name.name, columns.iter().copied());
                 let hint = match near {
                     Some(near) => format!("did you mean `{near}`?"),
                     None if columns.is_empty() => "columns of rules stand by place".to_owned(),
@@ -343,4 +344,8 @@ impl Lowering<'_> {
         self.findings.error(code::UNKNOWN_PARAMETER, place, said, hint);
         RuleTerm::Constant(QueryValue::Null, None)
     }
+}
+
+fn column_names(columns: &[FactColumn]) -> Vec<&'static str> {
+    columns.iter().map(|column| column.name).collect()
 }

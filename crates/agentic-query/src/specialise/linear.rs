@@ -90,14 +90,16 @@ impl Specialiser<'_> {
         let reached = self.guard(copy.number, asked);
         let name = format!("what {} reaches", self.out.predicates[copy.number].name);
         self.out.predicates[reached] =
-            RulePredicate { name, ..self.out.predicates[reached].clone() };
+            RulePredicate { name: name.into(), ..self.out.predicates[reached].clone() };
         let terms = self.constants(copy).into_iter().filter_map(|(column, kind)| match column {
             CallColumn::Constant(value) => Some(RuleTerm::Constant(value, kind)),
             CallColumn::Free | CallColumn::Bound => None,
         });
         let head = RuleAtom { predicate: reached, terms: terms.collect() };
-        let (place, text) =
-            (self.out.predicates[copy.number].place, self.out.predicates[copy.number].name.clone());
+        let (place, text) = (
+            self.out.predicates[copy.number].place,
+            self.out.predicates[copy.number].name.to_string(),
+        );
         let (body, variables) = (Vec::new(), Vec::new());
         self.out.rules.push(CheckedRule { head, body, variables, place, text });
         reached

@@ -9,5 +9,6 @@ mod memory;
 mod naive;
 mod pushing;
 mod reading;
+mod uses;
 mod why;
 mod why_generated;

@@ -21,7 +21,12 @@ pub struct MemoryFacts {
 }
 
 impl MemoryFacts {
-    pub fn add(&mut self, name: &str, columns: &[(&str, QueryType)], rows: Vec<Vec<QueryValue>>) {
+    pub fn add(
+        &mut self,
+        name: &'static str,
+        columns: &[(&'static str, QueryType)],
+        rows: Vec<Vec<QueryValue>>,
+    ) {
         self.predicates.push(FactPredicate::new(name, columns));
         self.rows.push(rows);
     }

@@ -3,7 +3,7 @@
 use agentic_query::QueryType::{
     Cid, Commit, Duration, Float, Instant, Int, Request, Session, Text,
 };
-use agentic_query::{FactPredicate, QueryType};
+use agentic_query::{FactColumn, FactPredicate, column};
 use agentic_replay::{RecordChain, SessionId};
 
 use super::reading::ReadSessions;
@@ -12,15 +12,12 @@ use super::scope::SessionScope;
 use super::{decision, hold, request, session, trace, usage};
 use crate::Result;
 
-/// A column: its name, its type and what it says.
-type ColumnText = (&'static str, QueryType, &'static str);
-
 /// A predicate of sessions: how it is described, and how its rows are read.
 pub(super) struct SessionPredicate {
     name: &'static str,
     meaning: &'static str,
     origin: &'static str,
-    columns: &'static [ColumnText],
+    columns: &'static [FactColumn],
     /// What its column `state` says of sessions that are not over.
     pub(super) open_states: &'static [&'static str],
     /// How its rows are read.
@@ -39,8 +36,8 @@ pub(super) enum RowReader {
 }
 
 const RECORDS: &str = "records of sessions";
-const OF_REQUEST: ColumnText = ("request", Request, "the request");
-const OF_SESSION: ColumnText = ("session", Session, "the session");
+const OF_REQUEST: FactColumn = column("request", Request, "the request");
+const OF_SESSION: FactColumn = column("session", Session, "the session");
 
 static PREDICATES: [SessionPredicate; 17] = [
     SessionPredicate {
@@ -50,20 +47,24 @@ static PREDICATES: [SessionPredicate; 17] = [
         meaning: "A program runs, or ran, durably on behalf of an agent.",
         origin: "records of sessions; those of other hosts as far as they are sealed",
         columns: &[
-            ("id", Session, "its id"),
-            ("agent", Text, "the agent that it runs as"),
-            ("host", Text, "`here` if its records are kept here, else `elsewhere`"),
-            ("flow", Cid, "the program that it runs now"),
-            ("language", Text, "the language of the program"),
-            ("key", Text, "its start key"),
-            (
+            column("id", Session, "its id"),
+            column("agent", Text, "the agent that it runs as"),
+            column("host", Text, "`here` if its records are kept here, else `elsewhere`"),
+            column("flow", Cid, "the program that it runs now"),
+            column("language", Text, "the language of the program"),
+            column("key", Text, "its start key"),
+            column(
                 "state",
                 Text,
                 "`running`, `held`, `waiting`, `done`, `failed`, `cancelled` or `diverged`",
             ),
-            ("started", Instant, "when it was started"),
-            ("ended", Instant, "when it came to its end; null while it has not"),
-            ("records", Int, "how many records it has, those shared with its parent included"),
+            column("started", Instant, "when it was started"),
+            column("ended", Instant, "when it came to its end; null while it has not"),
+            column(
+                "records",
+                Int,
+                "how many records it has, those shared with its parent included",
+            ),
         ],
     },
     SessionPredicate {
@@ -74,8 +75,8 @@ static PREDICATES: [SessionPredicate; 17] = [
         origin: "the first record of a session",
         columns: &[
             OF_SESSION,
-            ("from", Session, "the session that it was forked from"),
-            ("seq", Int, "the first position that they do not share"),
+            column("from", Session, "the session that it was forked from"),
+            column("seq", Int, "the first position that they do not share"),
         ],
     },
     SessionPredicate {
@@ -84,7 +85,7 @@ static PREDICATES: [SessionPredicate; 17] = [
         name: "child",
         meaning: "A session was begun by another, and answers to it.",
         origin: "the start key of a session",
-        columns: &[OF_SESSION, ("parent", Session, "the session that has begun it")],
+        columns: &[OF_SESSION, column("parent", Session, "the session that has begun it")],
     },
     SessionPredicate {
         open_states: &[],
@@ -92,7 +93,7 @@ static PREDICATES: [SessionPredicate; 17] = [
         name: "continued",
         meaning: "A session is over, and goes on as a new one.",
         origin: RECORDS,
-        columns: &[OF_SESSION, ("next", Session, "the new one")],
+        columns: &[OF_SESSION, column("next", Session, "the new one")],
     },
     SessionPredicate {
         open_states: &[],
@@ -100,7 +101,7 @@ static PREDICATES: [SessionPredicate; 17] = [
         name: "result",
         meaning: "A session gave something.",
         origin: RECORDS,
-        columns: &[OF_SESSION, ("value", Text, "the content of a text, else JSON")],
+        columns: &[OF_SESSION, column("value", Text, "the content of a text, else JSON")],
     },
     SessionPredicate {
         open_states: &[],
@@ -110,8 +111,8 @@ static PREDICATES: [SessionPredicate; 17] = [
         origin: RECORDS,
         columns: &[
             OF_SESSION,
-            ("code", Text, "what sort of failure"),
-            ("message", Text, "what happened"),
+            column("code", Text, "what sort of failure"),
+            column("message", Text, "what happened"),
         ],
     },
     SessionPredicate {
@@ -121,19 +122,19 @@ static PREDICATES: [SessionPredicate; 17] = [
         meaning: "A session asked something of the world.",
         origin: "records of sessions; those that a fork shares are its parent's",
         columns: &[
-            ("id", Request, "its id"),
+            column("id", Request, "its id"),
             OF_SESSION,
-            ("seq", Int, "the position of its record"),
-            ("path", Text, "where in the program"),
-            ("kind", Text, "what sort"),
-            (
+            column("seq", Int, "the position of its record"),
+            column("path", Text, "where in the program"),
+            column("kind", Text, "what sort"),
+            column(
                 "class",
                 Text,
                 "`pure`, `read`, `idempotent` or `once`; `decision` or `timer` where nothing is \
                  performed",
             ),
-            ("at", Instant, "when it was asked"),
-            ("hash", Text, "the hash of what was asked"),
+            column("at", Instant, "when it was asked"),
+            column("hash", Text, "the hash of what was asked"),
         ],
     },
     SessionPredicate {
@@ -142,7 +143,7 @@ static PREDICATES: [SessionPredicate; 17] = [
         name: "payload",
         meaning: "A request has data.",
         origin: RECORDS,
-        columns: &[OF_REQUEST, ("value", Text, "the content of a text, else JSON")],
+        columns: &[OF_REQUEST, column("value", Text, "the content of a text, else JSON")],
     },
     SessionPredicate {
         open_states: &[],
@@ -152,9 +153,9 @@ static PREDICATES: [SessionPredicate; 17] = [
         origin: RECORDS,
         columns: &[
             OF_REQUEST,
-            ("n", Int, "which one, from 1"),
-            ("error", Text, "what happened"),
-            ("next", Instant, "when the next one was due; null where somebody has to go on"),
+            column("n", Int, "which one, from 1"),
+            column("error", Text, "what happened"),
+            column("next", Instant, "when the next one was due; null where somebody has to go on"),
         ],
     },
     SessionPredicate {
@@ -165,16 +166,20 @@ static PREDICATES: [SessionPredicate; 17] = [
         origin: RECORDS,
         columns: &[
             OF_REQUEST,
-            ("outcome", Text, "`ok`, `failed`, `timed-out` or `cancelled`"),
-            (
+            column("outcome", Text, "`ok`, `failed`, `timed-out` or `cancelled`"),
+            column(
                 "by",
                 Text,
                 "`executor`, `timer`, `decision COMMIT`, `child SESSION`, `edited WHO`, \
                  `signal SEQ` or `system WHAT`",
             ),
-            ("at", Instant, "when it was answered"),
-            ("millis", Duration, "how long after it was asked"),
-            ("value", Text, "what it gave; of a failure JSON with `code`, `message`, `details`"),
+            column("at", Instant, "when it was answered"),
+            column("millis", Duration, "how long after it was asked"),
+            column(
+                "value",
+                Text,
+                "what it gave; of a failure JSON with `code`, `message`, `details`",
+            ),
         ],
     },
     SessionPredicate {
@@ -185,9 +190,9 @@ static PREDICATES: [SessionPredicate; 17] = [
         origin: RECORDS,
         columns: &[
             OF_SESSION,
-            ("name", Text, "its name"),
-            ("at", Instant, "when it was received"),
-            ("value", Text, "the content of a text, else JSON"),
+            column("name", Text, "its name"),
+            column("at", Instant, "when it was received"),
+            column("value", Text, "the content of a text, else JSON"),
         ],
     },
     SessionPredicate {
@@ -198,13 +203,13 @@ static PREDICATES: [SessionPredicate; 17] = [
         origin: "records of sessions, decisions on the branch of the agent, the clock",
         columns: &[
             OF_REQUEST,
-            ("agent", Text, "the agent"),
+            column("agent", Text, "the agent"),
             OF_SESSION,
-            ("reason", Text, "`asked`, `not-allowed` or `in-doubt`"),
-            ("question", Text, "what is asked, where the program says so"),
-            ("at", Instant, "since when"),
-            ("state", Text, "`open`, `decided`, `expired`, `withdrawn` or `cancelled`"),
-            ("deadline", Instant, "until when it could be decided, after its escalations"),
+            column("reason", Text, "`asked`, `not-allowed` or `in-doubt`"),
+            column("question", Text, "what is asked, where the program says so"),
+            column("at", Instant, "since when"),
+            column("state", Text, "`open`, `decided`, `expired`, `withdrawn` or `cancelled`"),
+            column("deadline", Instant, "until when it could be decided, after its escalations"),
         ],
     },
     SessionPredicate {
@@ -213,7 +218,10 @@ static PREDICATES: [SessionPredicate; 17] = [
         name: "assignee",
         meaning: "Somebody may decide a hold; one without anybody may be decided by all.",
         origin: "payloads of requests",
-        columns: &[OF_REQUEST, ("who", Text, "a principal, such as `user:ada` or `role:lead`")],
+        columns: &[
+            OF_REQUEST,
+            column("who", Text, "a principal, such as `user:ada` or `role:lead`"),
+        ],
     },
     SessionPredicate {
         open_states: &[],
@@ -223,9 +231,9 @@ static PREDICATES: [SessionPredicate; 17] = [
         origin: "records of sessions; of open holds, the decisions that count",
         columns: &[
             OF_REQUEST,
-            ("who", Text, "who voted"),
-            ("action", Text, "for what"),
-            ("commit", Commit, "the commit that holds the vote"),
+            column("who", Text, "who voted"),
+            column("action", Text, "for what"),
+            column("commit", Commit, "the commit that holds the vote"),
         ],
     },
     SessionPredicate {
@@ -235,13 +243,17 @@ static PREDICATES: [SessionPredicate; 17] = [
         meaning: "A commit says that it decides a request.",
         origin: "own commits of agents, held against the records of sessions",
         columns: &[
-            ("commit", Commit, "the commit"),
-            ("request", Request, "the request, where the commit names its session too"),
-            ("action", Text, "`approve`, `reject`, `edit`, `respond`, `expire` or `withdrawn`"),
-            ("who", Text, "who it says decided"),
-            ("at", Instant, "when it says that it was made"),
-            ("standing", Text, "`counted`, `late` or `unverified`"),
-            ("value", Text, "the content of a text, else JSON"),
+            column("commit", Commit, "the commit"),
+            column("request", Request, "the request, where the commit names its session too"),
+            column(
+                "action",
+                Text,
+                "`approve`, `reject`, `edit`, `respond`, `expire` or `withdrawn`",
+            ),
+            column("who", Text, "who it says decided"),
+            column("at", Instant, "when it says that it was made"),
+            column("standing", Text, "`counted`, `late` or `unverified`"),
+            column("value", Text, "the content of a text, else JSON"),
         ],
     },
     SessionPredicate {
@@ -251,17 +263,17 @@ static PREDICATES: [SessionPredicate; 17] = [
         meaning: "A model told what it cost.",
         origin: "`meta.usage` of trace entries, and answers of model requests",
         columns: &[
-            ("trace", Cid, "the trace; null where a request tells"),
-            ("request", Request, "the request; null where a trace tells"),
-            ("n", Int, "the number of the entry in its trace"),
-            ("agent", Text, "the agent"),
-            ("model", Text, "the model, as the program or the trace calls it"),
-            ("at", Instant, "when"),
-            ("input", Int, "tokens read"),
-            ("output", Int, "tokens written"),
-            ("cache_read", Int, "tokens read from a cache"),
-            ("cache_write", Int, "tokens written to a cache"),
-            ("cost", Float, "as the source says, else by `agentic.price`"),
+            column("trace", Cid, "the trace; null where a request tells"),
+            column("request", Request, "the request; null where a trace tells"),
+            column("n", Int, "the number of the entry in its trace"),
+            column("agent", Text, "the agent"),
+            column("model", Text, "the model, as the program or the trace calls it"),
+            column("at", Instant, "when"),
+            column("input", Int, "tokens read"),
+            column("output", Int, "tokens written"),
+            column("cache_read", Int, "tokens read from a cache"),
+            column("cache_write", Int, "tokens written to a cache"),
+            column("cost", Float, "as the source says, else by `agentic.price`"),
         ],
     },
     SessionPredicate {
@@ -271,11 +283,11 @@ static PREDICATES: [SessionPredicate; 17] = [
         meaning: "Tests were run.",
         origin: "trace entries of kind `test-result` whose text is `{\"passed\":N,\"failed\":N}`",
         columns: &[
-            ("trace", Cid, "the trace"),
-            ("n", Int, "the number of the entry in it"),
-            ("agent", Text, "the agent"),
-            ("passed", Int, "how many passed"),
-            ("failed", Int, "how many failed"),
+            column("trace", Cid, "the trace"),
+            column("n", Int, "the number of the entry in it"),
+            column("agent", Text, "the agent"),
+            column("passed", Int, "how many passed"),
+            column("failed", Int, "how many failed"),
         ],
     },
 ];

@@ -114,7 +114,7 @@ impl<'r, 's> SessionRows<'r, 's> {
     }
 
     fn name(&self, column: usize) -> &str {
-        &self.predicate.columns[column].name
+        self.predicate.columns[column].name
     }
 }
 

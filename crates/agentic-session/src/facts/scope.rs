@@ -38,7 +38,7 @@ impl SessionScope {
         let mut scope = SessionScope::default();
         for bound in &request.bound {
             let column = &described.columns[bound.column];
-            match (column.name.as_str(), column.kind) {
+            match (column.name, column.kind) {
                 ("id" | "session", QueryType::Session) => {
                     narrow(&mut scope.ids, bound, SessionId::parse);
                 }

@@ -1,7 +1,7 @@
 //! Which facts a repository has: names, columns, types, what a row says and where it is read.
 
 use agentic_query::QueryType::{Bool, Cid, Commit, Instant, Int, Text};
-use agentic_query::{FactPredicate, QueryType};
+use agentic_query::{FactColumn, FactPredicate, column};
 
 /// A predicate of the repository.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -42,7 +42,7 @@ pub(super) struct PredicateText {
     name: &'static str,
     meaning: &'static str,
     origin: &'static str,
-    columns: &'static [(&'static str, QueryType, &'static str)],
+    columns: &'static [FactColumn],
 }
 
 impl PredicateText {
@@ -60,14 +60,14 @@ pub(super) const PREDICATES: &[PredicateText] = &[
         meaning: "There is an agent.",
         origin: "branches, the archive and the branches of remotes",
         columns: &[
-            ("name", Text, "its name; `REMOTE/NAME` of one that only a remote has"),
-            ("place", Text, "open, archived or remote"),
-            ("private", Bool, "whether no push names it"),
-            ("head", Commit, "its newest commit"),
-            ("genesis", Commit, "its first commit; null if it was not spawned"),
-            ("parent", Text, "the agent it was forked from"),
-            ("briefing", Cid, "what it was asked to do"),
-            ("at", Instant, "when its newest commit was made"),
+            column("name", Text, "its name; `REMOTE/NAME` of one that only a remote has"),
+            column("place", Text, "open, archived or remote"),
+            column("private", Bool, "whether no push names it"),
+            column("head", Commit, "its newest commit"),
+            column("genesis", Commit, "its first commit; null if it was not spawned"),
+            column("parent", Text, "the agent it was forked from"),
+            column("briefing", Cid, "what it was asked to do"),
+            column("at", Instant, "when its newest commit was made"),
         ],
     },
     PredicateText {
@@ -76,9 +76,9 @@ pub(super) const PREDICATES: &[PredicateText] = &[
         meaning: "What an agent was asked to do.",
         origin: "the object that its genesis names",
         columns: &[
-            ("agent", Text, "the agent"),
-            ("cid", Cid, "the object"),
-            ("text", Text, "what it says; null if it cannot be read"),
+            column("agent", Text, "the agent"),
+            column("cid", Cid, "the object"),
+            column("text", Text, "what it says; null if it cannot be read"),
         ],
     },
     PredicateText {
@@ -87,9 +87,9 @@ pub(super) const PREDICATES: &[PredicateText] = &[
         meaning: "A briefing has an open field.",
         origin: "the object that the genesis names",
         columns: &[
-            ("agent", Text, "the agent"),
-            ("name", Text, "the name of the field"),
-            ("value", Text, "a text's content, else canonical JSON"),
+            column("agent", Text, "the agent"),
+            column("name", Text, "the name of the field"),
+            column("value", Text, "a text's content, else canonical JSON"),
         ],
     },
     PredicateText {
@@ -98,12 +98,12 @@ pub(super) const PREDICATES: &[PredicateText] = &[
         meaning: "An agent made a commit.",
         origin: "its own line of commits, as `log` shows it",
         columns: &[
-            ("id", Commit, "the commit"),
-            ("agent", Text, "whose it is"),
-            ("n", Int, "its place in the line, from 0, the genesis"),
-            ("kind", Text, "its kind, as far as it counts on this branch"),
-            ("at", Instant, "when it was committed"),
-            ("author", Text, "the name of its author"),
+            column("id", Commit, "the commit"),
+            column("agent", Text, "whose it is"),
+            column("n", Int, "its place in the line, from 0, the genesis"),
+            column("kind", Text, "its kind, as far as it counts on this branch"),
+            column("at", Instant, "when it was committed"),
+            column("author", Text, "the name of its author"),
         ],
     },
     PredicateText {
@@ -111,14 +111,17 @@ pub(super) const PREDICATES: &[PredicateText] = &[
         name: "subject",
         meaning: "The first line of a commit's message.",
         origin: "the message",
-        columns: &[("commit", Commit, "the commit"), ("text", Text, "the line")],
+        columns: &[column("commit", Commit, "the commit"), column("text", Text, "the line")],
     },
     PredicateText {
         predicate: SpacePredicate::Body,
         name: "body",
         meaning: "The rest of a commit's message, where there is one.",
         origin: "the message",
-        columns: &[("commit", Commit, "the commit"), ("text", Text, "without trailers of ours")],
+        columns: &[
+            column("commit", Commit, "the commit"),
+            column("text", Text, "without trailers of ours"),
+        ],
     },
     PredicateText {
         predicate: SpacePredicate::Field,
@@ -126,9 +129,9 @@ pub(super) const PREDICATES: &[PredicateText] = &[
         meaning: "A commit has an open field.",
         origin: "its trailer `Agentic-Fields`",
         columns: &[
-            ("commit", Commit, "the commit"),
-            ("name", Text, "the name of the field"),
-            ("value", Text, "a text's content, else canonical JSON"),
+            column("commit", Commit, "the commit"),
+            column("name", Text, "the name of the field"),
+            column("value", Text, "a text's content, else canonical JSON"),
         ],
     },
     PredicateText {
@@ -137,9 +140,9 @@ pub(super) const PREDICATES: &[PredicateText] = &[
         meaning: "Whose repository a commit was made in.",
         origin: "the header of the commit",
         columns: &[
-            ("commit", Commit, "the commit"),
-            ("name", Text, "the name"),
-            ("email", Text, "the address"),
+            column("commit", Commit, "the commit"),
+            column("name", Text, "the name"),
+            column("email", Text, "the address"),
         ],
     },
     PredicateText {
@@ -148,9 +151,9 @@ pub(super) const PREDICATES: &[PredicateText] = &[
         meaning: "A commit claims something, whether or not it counts.",
         origin: "trailers of ours",
         columns: &[
-            ("commit", Commit, "the commit"),
-            ("key", Text, "the key after `Agentic-`, in lower case"),
-            ("value", Text, "what is claimed"),
+            column("commit", Commit, "the commit"),
+            column("key", Text, "the key after `Agentic-`, in lower case"),
+            column("value", Text, "what is claimed"),
         ],
     },
     PredicateText {
@@ -159,9 +162,9 @@ pub(super) const PREDICATES: &[PredicateText] = &[
         meaning: "A commit was copied from another agent's branch.",
         origin: "its trailer `Agentic-Agent`",
         columns: &[
-            ("commit", Commit, "the commit"),
-            ("agent", Text, "whose branch has it"),
-            ("from", Text, "whose commit it claims to be"),
+            column("commit", Commit, "the commit"),
+            column("agent", Text, "whose branch has it"),
+            column("from", Text, "whose commit it claims to be"),
         ],
     },
     PredicateText {
@@ -170,9 +173,9 @@ pub(super) const PREDICATES: &[PredicateText] = &[
         meaning: "A commit of an agent has a parent.",
         origin: "the header of the commit",
         columns: &[
-            ("commit", Commit, "the commit"),
-            ("parent", Commit, "its parent"),
-            ("n", Int, "which one, from 0"),
+            column("commit", Commit, "the commit"),
+            column("parent", Commit, "its parent"),
+            column("n", Int, "which one, from 0"),
         ],
     },
     PredicateText {
@@ -181,9 +184,9 @@ pub(super) const PREDICATES: &[PredicateText] = &[
         meaning: "A commit changed a file.",
         origin: "its tree and that of its first parent",
         columns: &[
-            ("commit", Commit, "the commit"),
-            ("path", Text, "the file"),
-            ("status", Text, "A new, M other content, D gone, T another sort of file"),
+            column("commit", Commit, "the commit"),
+            column("path", Text, "the file"),
+            column("status", Text, "A new, M other content, D gone, T another sort of file"),
         ],
     },
     PredicateText {
@@ -192,10 +195,10 @@ pub(super) const PREDICATES: &[PredicateText] = &[
         meaning: "How many lines of a file a commit changed.",
         origin: "its tree and that of its first parent, as git counts",
         columns: &[
-            ("commit", Commit, "the commit"),
-            ("path", Text, "the file"),
-            ("added", Int, "lines that are new; null if it is no text"),
-            ("deleted", Int, "lines that are gone"),
+            column("commit", Commit, "the commit"),
+            column("path", Text, "the file"),
+            column("added", Int, "lines that are new; null if it is no text"),
+            column("deleted", Int, "lines that are gone"),
         ],
     },
     PredicateText {
@@ -203,14 +206,14 @@ pub(super) const PREDICATES: &[PredicateText] = &[
         name: "branch",
         meaning: "People have a branch.",
         origin: "branches that are no agents",
-        columns: &[("name", Text, "its name"), ("head", Commit, "its newest commit")],
+        columns: &[column("name", Text, "its name"), column("head", Commit, "its newest commit")],
     },
     PredicateText {
         predicate: SpacePredicate::BranchHas,
         name: "branch_has",
         meaning: "A branch of people has a commit of an agent.",
         origin: "the history of the branch",
-        columns: &[("branch", Text, "the branch"), ("commit", Commit, "the commit")],
+        columns: &[column("branch", Text, "the branch"), column("commit", Commit, "the commit")],
     },
     PredicateText {
         predicate: SpacePredicate::Worktree,
@@ -218,9 +221,9 @@ pub(super) const PREDICATES: &[PredicateText] = &[
         meaning: "An agent's branch is checked out in a folder.",
         origin: "the worktrees of this machine",
         columns: &[
-            ("path", Text, "the folder"),
-            ("agent", Text, "the agent"),
-            ("base", Commit, "the commit that the folder was last brought to"),
+            column("path", Text, "the folder"),
+            column("agent", Text, "the agent"),
+            column("base", Commit, "the commit that the folder was last brought to"),
         ],
     },
     PredicateText {
@@ -228,14 +231,20 @@ pub(super) const PREDICATES: &[PredicateText] = &[
         name: "merged_into",
         meaning: "An agent's work was merged.",
         origin: "commits of merges, and merges into branches of people",
-        columns: &[("agent", Text, "whose work"), ("into", Text, "the agent, or `branch:NAME`")],
+        columns: &[
+            column("agent", Text, "whose work"),
+            column("into", Text, "the agent, or `branch:NAME`"),
+        ],
     },
     PredicateText {
         predicate: SpacePredicate::Reviews,
         name: "reviews",
         meaning: "Somebody reviews an agent.",
         origin: "edges that hold",
-        columns: &[("who", Text, "an agent, or `user:NAME`"), ("agent", Text, "the agent")],
+        columns: &[
+            column("who", Text, "an agent, or `user:NAME`"),
+            column("agent", Text, "the agent"),
+        ],
     },
     PredicateText {
         predicate: SpacePredicate::Edge,
@@ -243,11 +252,11 @@ pub(super) const PREDICATES: &[PredicateText] = &[
         meaning: "Somebody asserted a relation, and it holds.",
         origin: "edges in the notes of agents, the latest event of each",
         columns: &[
-            ("source", Text, "who relates"),
-            ("relation", Text, "how"),
-            ("target", Text, "to whom"),
-            ("at", Instant, "since when"),
-            ("cid", Cid, "the event"),
+            column("source", Text, "who relates"),
+            column("relation", Text, "how"),
+            column("target", Text, "to whom"),
+            column("at", Instant, "since when"),
+            column("cid", Cid, "the event"),
         ],
     },
     PredicateText {
@@ -256,13 +265,13 @@ pub(super) const PREDICATES: &[PredicateText] = &[
         meaning: "Somebody asserted or retracted a relation.",
         origin: "edges in the notes of agents, every event",
         columns: &[
-            ("cid", Cid, "the event"),
-            ("source", Text, "who relates"),
-            ("relation", Text, "how"),
-            ("target", Text, "to whom"),
-            ("event", Text, "assert or retract"),
-            ("at", Instant, "when"),
-            ("keeper", Text, "the agent whose notes have it"),
+            column("cid", Cid, "the event"),
+            column("source", Text, "who relates"),
+            column("relation", Text, "how"),
+            column("target", Text, "to whom"),
+            column("event", Text, "assert or retract"),
+            column("at", Instant, "when"),
+            column("keeper", Text, "the agent whose notes have it"),
         ],
     },
     PredicateText {
@@ -271,10 +280,10 @@ pub(super) const PREDICATES: &[PredicateText] = &[
         meaning: "A trace is bound to a commit.",
         origin: "the notes of agents, as they are now",
         columns: &[
-            ("cid", Cid, "the trace"),
-            ("commit", Commit, "the commit"),
-            ("agent", Text, "whose notes say so"),
-            ("entries", Int, "how many entries it holds; null if it is not here"),
+            column("cid", Cid, "the trace"),
+            column("commit", Commit, "the commit"),
+            column("agent", Text, "whose notes say so"),
+            column("entries", Int, "how many entries it holds; null if it is not here"),
         ],
     },
     PredicateText {
@@ -283,10 +292,10 @@ pub(super) const PREDICATES: &[PredicateText] = &[
         meaning: "A trace was bound to a commit, or its note removed.",
         origin: "the history of the notes of agents",
         columns: &[
-            ("commit", Commit, "the commit"),
-            ("cid", Cid, "the trace; null if the note names none"),
-            ("at", Instant, "when"),
-            ("note", Commit, "the commit of the notes"),
+            column("commit", Commit, "the commit"),
+            column("cid", Cid, "the trace; null if the note names none"),
+            column("at", Instant, "when"),
+            column("note", Commit, "the commit of the notes"),
         ],
     },
     PredicateText {
@@ -295,11 +304,11 @@ pub(super) const PREDICATES: &[PredicateText] = &[
         meaning: "A trace has an entry.",
         origin: "the objects of traces that are bound",
         columns: &[
-            ("trace", Cid, "the trace"),
-            ("n", Int, "its place, from 0"),
-            ("kind", Text, "what sort of thing happened"),
-            ("at", Instant, "when"),
-            ("text", Text, "what it says; null of bytes and of what was taken out"),
+            column("trace", Cid, "the trace"),
+            column("n", Int, "its place, from 0"),
+            column("kind", Text, "what sort of thing happened"),
+            column("at", Instant, "when"),
+            column("text", Text, "what it says; null of bytes and of what was taken out"),
         ],
     },
     PredicateText {
@@ -308,11 +317,11 @@ pub(super) const PREDICATES: &[PredicateText] = &[
         meaning: "An entry is bound to no commit yet.",
         origin: "journals",
         columns: &[
-            ("agent", Text, "the agent"),
-            ("n", Int, "its place, from 0"),
-            ("kind", Text, "what sort of thing happened"),
-            ("at", Instant, "when"),
-            ("text", Text, "what it says; null of bytes"),
+            column("agent", Text, "the agent"),
+            column("n", Int, "its place, from 0"),
+            column("kind", Text, "what sort of thing happened"),
+            column("at", Instant, "when"),
+            column("text", Text, "what it says; null of bytes"),
         ],
     },
     PredicateText {
@@ -320,14 +329,20 @@ pub(super) const PREDICATES: &[PredicateText] = &[
         name: "kind",
         meaning: "There is a kind of commits or objects.",
         origin: "the built-in kinds and the registry",
-        columns: &[("name", Text, "the kind"), ("parent", Text, "the one that it specialises")],
+        columns: &[
+            column("name", Text, "the kind"),
+            column("parent", Text, "the one that it specialises"),
+        ],
     },
     PredicateText {
         predicate: SpacePredicate::IsA,
         name: "is_a",
         meaning: "A kind is another, or specialises it.",
         origin: "the built-in kinds and the registry",
-        columns: &[("kind", Text, "the kind"), ("ancestor", Text, "itself, or one above it")],
+        columns: &[
+            column("kind", Text, "the kind"),
+            column("ancestor", Text, "itself, or one above it"),
+        ],
     },
     PredicateText {
         predicate: SpacePredicate::Object,
@@ -335,9 +350,9 @@ pub(super) const PREDICATES: &[PredicateText] = &[
         meaning: "An agent keeps a typed object.",
         origin: "the notes of agents, the registry, and libraries",
         columns: &[
-            ("cid", Cid, "the object"),
-            ("type", Text, "its type"),
-            ("agent", Text, "who keeps it; null for the registry and libraries"),
+            column("cid", Cid, "the object"),
+            column("type", Text, "its type"),
+            column("agent", Text, "who keeps it; null for the registry and libraries"),
         ],
     },
     PredicateText {
@@ -345,6 +360,9 @@ pub(super) const PREDICATES: &[PredicateText] = &[
         name: "sub_agent_of",
         meaning: "An agent was forked from another.",
         origin: "the genesis of the agent",
-        columns: &[("agent", Text, "the agent"), ("parent", Text, "the one it came from")],
+        columns: &[
+            column("agent", Text, "the agent"),
+            column("parent", Text, "the one it came from"),
+        ],
     },
 ];
