@@ -84,7 +84,7 @@ impl SpaceFacts<'_> {
             let (agent, cid) = (Rc::clone(agent), cids[&agent.name]);
             let object =
                 content.and_then(|bytes| Object::decode(&bytes).map_err(|error| error.to_string()));
-            let object = rows.noted(&format!("the briefing of agent `{agent}`"), object);
+            let object = rows.noted(format_args!("the briefing of agent `{agent}`"), object);
             FoundBriefing { agent, cid, fields: object.map(|object| object.map().clone()) }
         });
         Ok(found.collect())

@@ -15,7 +15,10 @@ use agentic_store::checksum;
 use agentic_store::file::{self, Persistence};
 
 /// How a file begins; the number grows whenever what stands in entries changes.
-const HEADER: &[u8] = b"agentic facts 1\n";
+const HEADER: &[u8] = b"agentic facts 2\n";
+/// How long the checksum behind it is, and the length before everything of no fixed length.
+const CHECKSUM_BYTES: usize = 4;
+const LENGTH_BYTES: usize = 4;
 /// How many files the entries of one cache are spread over.
 const SHARDS: u32 = 64;
 /// Larger files are neither read nor written, in bytes.
@@ -85,8 +88,12 @@ impl FactCache {
                 shard.entries.retain(|name, _| is_known(name));
                 let bytes = shard.encode();
                 if bytes.len() as u64 <= SHARD_BYTES_MAX {
-                    let _ = std::fs::create_dir_all(&self.folder);
-                    let _ = file::replace(&self.place(*number), &bytes, Persistence::Lazy);
+                    let place = self.place(*number);
+                    if file::replace(&place, &bytes, Persistence::Lazy).is_err() {
+                        // The first one makes the folder.
+                        let _ = std::fs::create_dir_all(&self.folder);
+                        let _ = file::replace(&place, &bytes, Persistence::Lazy);
+                    }
                 }
             }
         }
@@ -128,14 +135,24 @@ impl CacheShard {
     }
 
     fn encode(&self) -> Vec<u8> {
-        let mut content = PackedWriter::default();
+        let length = |(name, entry): (&String, &CacheEntry)| {
+            name.len() + entry.key.len() + entry.content.len() + 3 * LENGTH_BYTES
+        };
+        let begin = HEADER.len() + CHECKSUM_BYTES;
+        let n_bytes = begin + self.entries.iter().map(length).sum::<usize>();
+        let mut content = PackedWriter(Vec::with_capacity(n_bytes));
+        // The checksum follows when that which it is of stands there.
+        content.0.extend_from_slice(HEADER);
+        content.0.extend_from_slice(&[0; CHECKSUM_BYTES]);
         for (name, entry) in &self.entries {
             content.bytes(name.as_bytes());
             content.bytes(entry.key.as_bytes());
             content.bytes(&entry.content);
         }
-        let content = content.into_bytes();
-        [HEADER, &checksum(&content).to_le_bytes(), &content].concat()
+        let mut bytes = content.into_bytes();
+        let sum = checksum(&bytes[begin..]);
+        bytes[HEADER.len()..begin].copy_from_slice(&sum.to_le_bytes());
+        bytes
     }
 }
 

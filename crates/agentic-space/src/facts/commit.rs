@@ -122,6 +122,6 @@ impl SpaceFacts<'_> {
         agent: &Rc<FactAgent>,
         rows: &mut FactRows<'_, '_>,
     ) -> Option<CommitLine> {
-        rows.noted(&format!("the commits of agent `{agent}`"), self.line(agent))
+        rows.noted(format_args!("the commits of agent `{agent}`"), self.line(agent))
     }
 }

@@ -122,7 +122,7 @@ impl SpaceFacts<'_> {
     ) -> Vec<(Rc<FactAgent>, KeptEvent)> {
         let mut all = Vec::new();
         for (agent, events) in agents.iter().zip(self.events(agents)) {
-            let events = rows.noted(&format!("the edges of agent `{agent}`"), events);
+            let events = rows.noted(format_args!("the edges of agent `{agent}`"), events);
             all.extend(events.into_iter().flatten().map(|event| (Rc::clone(agent), event)));
         }
         all

@@ -61,7 +61,9 @@ impl SpaceFacts<'_> {
             });
             // Of those that are unread because reading was ended, nobody asks any more.
             for (cid, trace) in read.into_iter().flatten().flatten() {
-                let Some(trace) = rows.noted(&format!("the trace {cid}"), trace) else { continue };
+                let Some(trace) = rows.noted(format_args!("the trace {cid}"), trace) else {
+                    continue;
+                };
                 if entry_rows_of(&cid.to_string(), &trace.entries, rows).is_break() {
                     return Ok(());
                 }
@@ -77,7 +79,7 @@ impl SpaceFacts<'_> {
         let mut seen = BTreeSet::new();
         let mut wanted = Vec::new();
         for (agent, list) in agents.iter().zip(self.trace_lists(&agents)) {
-            let Some(list) = rows.noted(&format!("the traces of agent `{agent}`"), list) else {
+            let Some(list) = rows.noted(format_args!("the traces of agent `{agent}`"), list) else {
                 continue;
             };
             let mut cids = Vec::new();

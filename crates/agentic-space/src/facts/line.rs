@@ -8,7 +8,7 @@ use std::rc::Rc;
 
 use agentic_git::{CommitInfo, CommitterLine};
 use agentic_model::commit::Claims;
-use agentic_model::{Instant, Oid, guidance};
+use agentic_model::{AgentName, Instant, Oid, guidance};
 
 use super::SpaceFacts;
 use super::cache::{CacheEntry, PackedReader, PackedWriter};
@@ -40,6 +40,9 @@ pub(super) struct LineCommit<'a> {
     pub committer_email: &'a str,
     /// Its kind on this branch.
     pub kind: &'a str,
+    /// Which agent it claims to come from, and whose work it claims to take in; empty if it does not.
+    pub parent_claim: &'a str,
+    pub merged_claim: &'a str,
     pub message: &'a str,
 }
 
@@ -129,11 +132,18 @@ impl<'a> LineCommit<'a> {
             committer: reader.text()?,
             committer_email: reader.text()?,
             kind: reader.text()?,
+            parent_claim: reader.text()?,
+            merged_claim: reader.text()?,
             message: reader.text()?,
         })
     }
 
-    fn encode(info: &CommitInfo, committer: &CommitterLine, kind: &str) -> Vec<u8> {
+    fn encode(
+        info: &CommitInfo,
+        committer: &CommitterLine,
+        kind: &str,
+        claims: &Claims,
+    ) -> Vec<u8> {
         let mut record = PackedWriter::default();
         record.bytes(info.oid.as_bytes());
         record.bytes(info.tree.as_bytes());
@@ -145,6 +155,9 @@ impl<'a> LineCommit<'a> {
             record.bytes(text.as_bytes());
         }
         record.bytes(kind.as_bytes());
+        for claim in [&claims.parent, &claims.merged] {
+            record.bytes(claim.as_ref().map_or("", AgentName::as_str).as_bytes());
+        }
         record.bytes(info.message.as_bytes());
         record.into_bytes()
     }
@@ -251,7 +264,7 @@ fn read_line(space: &Space, agent: &FactAgent, older: Option<&CommitLine>) -> Re
         let (info, committer) = space.repository().read_commit_and_committer(oid)?;
         let claims = Claims::read(&info.message);
         let kind = kind_on(&agent.agent, &claims);
-        line.bytes(&LineCommit::encode(&info, &committer, kind.as_str()));
+        line.bytes(&LineCommit::encode(&info, &committer, kind.as_str(), &claims));
         ends = u8::from(is_genesis_of(&agent.agent, &claims));
         next = info.parents.first().copied().filter(|_| ends == 0);
         n_seen += 1;

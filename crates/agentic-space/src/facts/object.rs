@@ -23,7 +23,7 @@ impl SpaceFacts<'_> {
     pub(super) fn object_rows(&self, rows: &mut FactRows<'_, '_>) -> Result<()> {
         let agents = self.agents(rows.bound(AGENT).as_ref())?;
         for (agent, list) in agents.iter().zip(self.object_lists(&agents)) {
-            let Some(list) = rows.noted(&format!("the notes of agent `{agent}`"), list) else {
+            let Some(list) = rows.noted(format_args!("the notes of agent `{agent}`"), list) else {
                 continue;
             };
             if list_rows(&list, FactCell::Text(&agent.name), rows).is_break() {

@@ -28,8 +28,9 @@ impl SpaceFacts<'_> {
         let mut pairs = self.edge_pairs(SUB_AGENT_OF, rows)?;
         for agent in agents {
             let Some(line) = self.noted_line(&agent, rows) else { continue };
-            if let Some(parent) = line.genesis().and_then(|genesis| genesis.claims().parent) {
-                let parent = self.name_beside(&agent, parent.to_string())?;
+            let parent = line.genesis().map_or("", |genesis| genesis.parent_claim);
+            if !parent.is_empty() {
+                let parent = self.name_beside(&agent, parent.to_owned())?;
                 pairs.insert((agent.name.clone(), parent));
             }
         }
@@ -113,7 +114,7 @@ fn damaged(agent: &FactAgent, why: String) -> crate::Error {
 /// Returns the agent whose work a commit took in, if it is a merge that counts.
 pub(super) fn merged_by(commit: &LineCommit<'_>) -> Option<String> {
     let is_merge = commit.kind == "session-merge" && commit.parents().count() > 1;
-    is_merge.then(|| commit.claims().merged).flatten().map(|merged| merged.to_string())
+    (is_merge && !commit.merged_claim.is_empty()).then(|| commit.merged_claim.to_owned())
 }
 
 fn pair_rows(pairs: &RelatedPairs, rows: &mut FactRows<'_, '_>) {

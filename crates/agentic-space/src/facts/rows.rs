@@ -2,6 +2,7 @@
 
 use std::cmp::Ordering;
 use std::collections::{BTreeSet, HashSet};
+use std::fmt;
 use std::ops::ControlFlow;
 
 use agentic_model::Oid;
@@ -45,7 +46,7 @@ impl<'r, 'k> FactRows<'r, 'k> {
     }
 
     /// Returns what was read; if it was not, says so and returns nothing.
-    pub fn noted<T>(&mut self, what: &str, read: Result<T, String>) -> Option<T> {
+    pub fn noted<T>(&mut self, what: impl fmt::Display, read: Result<T, String>) -> Option<T> {
         read.map_err(|why| self.note(format!("{what}: {why}"))).ok()
     }
 

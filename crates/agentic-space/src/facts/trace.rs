@@ -39,7 +39,8 @@ impl SpaceFacts<'_> {
     pub(super) fn trace_rows(&self, rows: &mut FactRows<'_, '_>) -> Result<()> {
         let agents = self.agents(rows.bound(AGENT).as_ref())?;
         for (agent, traces) in agents.iter().zip(self.trace_lists(&agents)) {
-            let Some(traces) = rows.noted(&format!("the traces of agent `{agent}`"), traces) else {
+            let Some(traces) = rows.noted(format_args!("the traces of agent `{agent}`"), traces)
+            else {
                 continue;
             };
             let visited = self.each_bound(agent, &traces, &mut |bound| {
