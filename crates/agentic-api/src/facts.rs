@@ -1,6 +1,6 @@
 //! The facts that queries ask for: those of the repository, and of whatever else is beside it.
 
-use agentic_query::{FactSource, JoinedFacts, ReadTeller};
+use agentic_query::{CompiledQuery, ConstantPushing, FactSource, JoinedFacts, ReadTeller};
 use agentic_session::{SessionFacts, SessionSpace, StandingFacts};
 use agentic_space::facts::SpaceFacts;
 
@@ -31,9 +31,11 @@ pub(crate) fn with_facts<T>(
 
 impl CallerFacts<'_> {
     /// Looks first at what would be seen wrongly later, of the predicates that a query asks for.
-    pub fn begin(&self, asked: &[usize]) {
-        let predicates = self.joined.predicates();
-        if asked.iter().any(|number| predicates[*number].name == PENDING) {
+    pub fn begin(&self, query: &CompiledQuery, pushing: ConstantPushing) {
+        let pending = self.joined.predicates().iter().position(|known| known.name == PENDING);
+        // To list the requests takes as long as to compile, so that is for those who may ask.
+        let Some(pending) = pending.filter(|number| query.mentions(*number)) else { return };
+        if query.requests(pushing).iter().any(|request| request.predicate == pending) {
             self.repository.hold_pending();
         }
     }

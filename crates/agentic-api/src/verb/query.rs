@@ -159,8 +159,7 @@ impl AskQuery {
             }
         };
         let pushing = ConstantPushing::On;
-        let asked: Vec<usize> = compiled.requests(pushing).iter().map(|it| it.predicate).collect();
-        facts.begin(&asked);
+        facts.begin(&compiled, pushing);
         let run = QueryRun { facts: facts.joined, limits, watch, pushing };
         let why: Vec<WhyRow> = self.why.iter().map(|n| why_row(*n)).collect();
         let answered = compiled.answer_why(&mut FactBase::default(), &run, &why);
