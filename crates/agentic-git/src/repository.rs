@@ -247,7 +247,7 @@ impl Repository {
     }
 
     /// Leaves it to the end of the process to give back what this handle has set aside for packs.
-    /// To take apart five hundred places, most of them empty, takes as long as to read an entry.
+    /// To take apart all places, most of them empty, takes longer than to find an object.
     pub fn keep_until_exit(&self) {
         std::mem::forget(self.inner.objects.store());
     }
