@@ -4,6 +4,8 @@
 mod agents;
 mod context;
 mod notebook;
+mod query;
+mod words;
 
 use std::path::PathBuf;
 
@@ -15,6 +17,9 @@ use agentic_session::language_of_file;
 
 use self::agents::AgentsRepl;
 use self::context::ContextRepl;
+use self::query::QueryRepl;
+pub use self::query::{AnswerPart, QueryReplStart, TimedAnswer};
+pub use self::words::{OfferedWords, ReplWords};
 use crate::program::{NamedText, ProgramFindings, named_language};
 use crate::view::RunAnswer;
 use crate::{Notice, Refusal, Surroundings};
@@ -69,6 +74,8 @@ pub enum ReplOutput {
     Said(String),
     /// What a run came to.
     Run(RunAnswer),
+    /// What a query gave.
+    Answer(Box<TimedAnswer>),
     /// What is wrong with a program, or to be thought of.
     Findings(ProgramFindings),
     /// Why it did not come to what was asked for.
@@ -97,6 +104,11 @@ trait TriedLanguage {
 
     /// Says whether nothing that goes wrong is held against the whole.
     fn forgives(&self) -> bool;
+
+    /// Returns the words that a line may go on with.
+    fn words(&self) -> ReplWords {
+        ReplWords::default()
+    }
 }
 
 impl ReplStart {
@@ -124,6 +136,17 @@ impl ReplStart {
     }
 }
 
+impl QueryReplStart {
+    /// Begins, with the rules of the file that was named.
+    ///
+    /// # Errors
+    /// Fails when the file cannot be read, and as a query of it does.
+    pub fn begin(self, here: &Surroundings) -> Result<(Repl, ReplReply), Refusal> {
+        let (repl, reply) = QueryRepl::begin(self, here)?;
+        Ok((Repl(Box::new(repl)), reply))
+    }
+}
+
 impl Repl {
     /// Does what a piece says.
     ///
@@ -136,6 +159,11 @@ impl Repl {
     /// Says whether nothing is open any more in what was typed, so that it can be taken.
     pub fn is_whole(&self, piece: &str) -> bool {
         self.0.is_whole(piece)
+    }
+
+    /// Returns the words that a line may go on with by now.
+    pub fn words(&self) -> ReplWords {
+        self.0.words()
     }
 
     /// Says whether nothing that goes wrong in a piece is held against the whole.

@@ -76,6 +76,7 @@ pub use self::relate::{EdgeChange, Relate};
 pub use self::relations::{ListRelations, MergedAgents, Reviewers, SubAgents};
 pub use self::remote::{Fetch, Init, Push};
 pub use self::reply::DecideFrom;
+pub(crate) use self::rule::check_rules;
 pub use self::rule::{RuleAdd, RuleAddOutcome, RuleList, RuleLog, RuleRemove, RuleShow};
 pub use self::run::{PreparedRun, Run, RunAct, RunPlace};
 pub use self::session::{

@@ -24,6 +24,7 @@ mod function;
 mod lexer;
 mod limit;
 mod lower;
+mod outline;
 mod parser;
 mod plan;
 mod pool;
@@ -54,6 +55,7 @@ pub use crate::fact::{
 };
 pub use crate::limit::{QueryError, QueryLimitKind, QueryLimits, QueryWatch};
 pub use crate::lower::QueryInput;
+pub use crate::outline::{QueryOutline, query_outline, query_words, without_queries};
 pub use crate::parser::{CLAUSES_MAX, GOALS_MAX, QUERY_BYTES_MAX, QUERY_NESTING_MAX};
 pub use crate::pool::FactCell;
 pub use crate::progress::{ExplainedCache, ReadProgress, ReadTeller};

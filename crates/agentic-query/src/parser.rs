@@ -25,7 +25,7 @@ pub const QUERY_NESTING_MAX: usize = 64;
 pub const GOALS_MAX: usize = 256;
 
 /// Words that are no values.
-const RESERVED: [&str; 21] = [
+pub(crate) const RESERVED: [&str; 21] = [
     "param", "use", "why", "order", "by", "limit", "offset", "count", "distinct", "sum", "min",
     "max", "avg", "list", "asc", "desc", "mod", "now", "true", "false", "null",
 ];

@@ -85,7 +85,7 @@ impl RuleAdd {
         check_expected(&name, self.expect.as_deref(), found.pointer.as_ref())?;
         let source = SourceText::new(self.file.as_deref().unwrap_or("rules"), &*self.source);
         let used = RuleShelf::new(caller.space).used_by(source.text())?;
-        let warnings = match check(caller, source, &used) {
+        let warnings = match check_rules(caller, source, &used) {
             Ok(warnings) => warnings,
             Err(findings) => return Ok(RuleAddOutcome::Refused(findings)),
         };
@@ -329,7 +329,7 @@ fn check_expected(
 
 /// Checks rules as a query would that has them. They need not ask anything, and parameters need no
 /// values yet.
-fn check(
+pub(crate) fn check_rules(
     caller: &Caller<'_>,
     source: SourceText,
     used: &RuleFiles,

@@ -64,6 +64,24 @@ pub struct PredicateColumnView {
     pub meaning: String,
 }
 
+impl PredicateView {
+    /// Tells what it is in two lines.
+    pub fn line(&self) -> String {
+        let columns: Vec<&str> = self.columns.iter().map(|column| column.name.as_str()).collect();
+        format!("{}({})\n  {}\n", self.name, columns.join(", "), self.meaning)
+    }
+
+    /// Tells all about it.
+    pub fn whole(&self) -> String {
+        let width = self.columns.iter().map(|column| column.name.len()).max().unwrap_or(0);
+        let columns = self.columns.iter().map(|column| {
+            format!("  {:width$}  {:8}  {}\n", column.name, column.kind, column.meaning)
+        });
+        let from = format!("From {}.\n", self.origin);
+        format!("{}{}{from}", self.line(), columns.collect::<String>())
+    }
+}
+
 impl From<&FactPredicate> for PredicateView {
     fn from(predicate: &FactPredicate) -> PredicateView {
         let columns = predicate.columns.iter().map(|column| PredicateColumnView {

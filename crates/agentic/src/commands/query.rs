@@ -15,6 +15,7 @@ use std::sync::atomic::AtomicBool;
 
 use agentic_api::Refusal;
 use agentic_api::program::ProgramFindings;
+use agentic_api::repl::{AnswerPart, TimedAnswer};
 use agentic_api::verb::{
     AnsweredQuery, AskQuery, QueryAllowance, QueryOutcome, QueryPhase, QueryTextFindings,
 };
@@ -112,7 +113,7 @@ pub fn run(context: &Context, args: QueryArgs) -> VerbOutcome {
             if args.explain {
                 answered.report.explanation.lines().iter().for_each(|line| talk(line));
             }
-            print(context, &args, &answered.report, style);
+            print(context, args.layout(), &answered.report, style);
             Ok(ExitCode::SUCCESS)
         }
         QueryOutcome::Refused(findings) => refuse_query(context, &findings),
@@ -160,7 +161,44 @@ fn tell(answered: &AnsweredQuery) {
     }
 }
 
-fn print(context: &Context, args: &QueryArgs, report: &QueryReport, style: CellStyle) {
+/// How rows are laid out for people.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum AnswerLayout {
+    Table,
+    Tree,
+    Csv,
+}
+
+impl QueryArgs {
+    fn layout(&self) -> AnswerLayout {
+        match (self.csv, self.tree) {
+            (true, _) => AnswerLayout::Csv,
+            (false, true) => AnswerLayout::Tree,
+            (false, false) => AnswerLayout::Table,
+        }
+    }
+}
+
+/// Shows what a query of a repl gave, and how long that took.
+pub(super) fn show_timed(context: &Context, timed: &TimedAnswer) {
+    let (answered, report) = (&timed.answered, &timed.answered.report);
+    match timed.shown {
+        AnswerPart::Rows => {
+            tell(answered);
+            print(context, AnswerLayout::Table, report, CellStyle::default());
+            let n_rows: usize = report.answers.iter().map(|answer| answer.rows.len()).sum();
+            let rows = if n_rows == 1 { "row" } else { "rows" };
+            talk(&format!("{n_rows} {rows} in {} ms", timed.millis));
+        }
+        AnswerPart::Reasons => {
+            let why: Vec<String> = report.reasons.iter().flat_map(why::lines).collect();
+            print_text(&why.join("\n"));
+        }
+        AnswerPart::Explanation => print_text(&report.explanation.lines().join("\n")),
+    }
+}
+
+fn print(context: &Context, layout: AnswerLayout, report: &QueryReport, style: CellStyle) {
     let answers = &report.answers;
     let why: Vec<String> = report.reasons.iter().flat_map(why::lines).collect();
     if context.format == Format::Json {
@@ -175,18 +213,17 @@ fn print(context: &Context, args: &QueryArgs, report: &QueryReport, style: CellS
         }
     } else {
         for (number, answer) in answers.iter().enumerate() {
-            if args.csv {
-                show_result(Format::Text, &csv::text(answer));
-            } else if answer.columns.is_empty() && !answer.rows.is_empty() {
-                // A query without variables asks whether something holds.
-                print_text("yes");
-            } else {
-                let gap = if number > 0 && !answer.rows.is_empty() { "\n" } else { "" };
-                let text = match args.tree {
-                    true => tree::text(answer, style),
-                    false => table::text(answer, style, table::width()),
-                };
-                print_text(&format!("{gap}{text}"));
+            let gap = if number > 0 && !answer.rows.is_empty() { "\n" } else { "" };
+            // A query without variables asks whether something holds.
+            let is_yes = answer.columns.is_empty() && !answer.rows.is_empty();
+            match layout {
+                AnswerLayout::Csv => show_result(Format::Text, &csv::text(answer)),
+                AnswerLayout::Tree | AnswerLayout::Table if is_yes => print_text("yes"),
+                AnswerLayout::Tree => print_text(&format!("{gap}{}", tree::text(answer, style))),
+                AnswerLayout::Table => {
+                    let text = table::text(answer, style, table::width());
+                    print_text(&format!("{gap}{text}"));
+                }
             }
         }
     }

@@ -7,17 +7,19 @@ use std::process::ExitCode;
 
 use agentic_api::Refusal;
 use agentic_api::program::parse_dialect;
-use agentic_api::repl::{Repl, ReplNext, ReplOutput, ReplReply, ReplStart};
+use agentic_api::repl::{QueryReplStart, Repl, ReplNext, ReplOutput, ReplReply, ReplStart};
 use agentic_api::verb::parse_adapter;
 use agentic_lang_agent::{AgentLang, TraceCapture};
 use agentic_lang_context::Dialect;
 use agentic_providers::host::CancelFlag;
 use agentic_providers::model::Adapter;
+use agentic_providers::process::InterruptListener;
 use agentic_replay::Language;
 use agentic_session::language_of_file;
 
 use self::lines::{LinePlace, Lines, NextLine};
 use super::VerbOutcome;
+use super::query::show_timed;
 use super::run::show_answer;
 use crate::context::Context;
 use crate::failure::CommandFailure;
@@ -28,6 +30,10 @@ use crate::output::{Format, print_text, talk, warn_of};
 use crate::program::{self, optional_text};
 use crate::screen::plain;
 
+/// The file that remembers the lines of programs.
+const HISTORY: &str = "repl-history";
+/// The file that remembers the lines of queries.
+const QUERY_HISTORY: &str = "query-history";
 /// How many lines in a row may be unreadable before the input is.
 const UNREADABLE_MAX: usize = 100;
 
@@ -39,6 +45,9 @@ const UNREADABLE_MAX: usize = 100;
 /// was asked once is not asked again. A line goes on while a bracket is open; an empty line ends
 /// it. :help lists the commands. On a terminal lines can be edited and come back later; from a
 /// pipe it exits with 1 if anything went wrong.
+///
+/// With --query it answers queries of this repository: rules stay, `?` asks, and the tabulator
+/// completes names.
 ///
 /// Example: agentic repl review.as --mock
 #[derive(Debug, clap::Args)]
@@ -67,10 +76,17 @@ pub struct ReplArgs {
     /// Let programs import files from this folder, too; may be repeated
     #[arg(long, value_name = "DIR")]
     allow_import: Vec<PathBuf>,
+    /// Ask queries of this repository instead; a file is one of rules
+    #[arg(long, conflicts_with_all = ["lang", "adapter", "trace_live", "mock", "script", "dialect",
+        "allow_import"])]
+    query: bool,
 }
 
 /// Runs the verb.
 pub fn run(context: &Context, args: ReplArgs) -> VerbOutcome {
+    if args.query {
+        return ask(context, args.file);
+    }
     let flag = if args.trace_live { TraceCapture::On } else { TraceCapture::Off };
     let live = Live::of(context.format, flag);
     let named = args.file.as_deref().and_then(|file| language_of_file(file, b""));
@@ -86,49 +102,82 @@ pub fn run(context: &Context, args: ReplArgs) -> VerbOutcome {
         dialect: args.dialect,
         imports: args.allow_import,
     };
-    let (mut repl, reply) = start.begin(&context.surroundings())?;
-    show(context, reply);
-    let mut lines = Lines::open()?;
-    let (mut has_failed, mut n_unreadable) = (false, 0);
-    loop {
-        let piece = match next_piece(&mut lines, &repl) {
-            Ok(Some(piece)) => piece,
-            Ok(None) => break,
-            Err(failure) if !repl.forgives() || n_unreadable == UNREADABLE_MAX => {
-                return Err(failure);
-            }
-            Err(failure) => {
-                n_unreadable += 1;
-                failure.report(context.format == Format::Json);
-                continue;
-            }
-        };
-        n_unreadable = 0;
-        match take(context, live, &mut repl, &piece) {
-            Ok(reply) => match show(context, reply) {
-                ReplNext::GoOn => {}
-                ReplNext::Faulty => has_failed = true,
-                ReplNext::Leave => break,
-            },
-            Err(refusal) => {
-                has_failed = true;
-                CommandFailure::from(refusal).report(context.format == Format::Json);
-            }
-        }
-    }
-    lines.close();
-    let is_counted = !lines.is_terminal() && !repl.forgives();
-    Ok(if has_failed && is_counted { ExitCode::from(1) } else { ExitCode::SUCCESS })
+    let (repl, reply) = start.begin(&context.surroundings())?;
+    let first = show(context, reply);
+    let lines = Lines::open(HISTORY)?;
+    ReplConversation { context, live, interrupt: None }.hold(repl, lines, first)
 }
 
-/// Has a piece taken; shows meanwhile what its program says.
-fn take(context: &Context, live: Live, repl: &mut Repl, piece: &str) -> Result<ReplReply, Refusal> {
-    let mut printer = EventPrinter::new(context, live);
-    let stop = CancelFlag::new();
-    let tell = |event| printer.show(event);
-    let taken = followed(context, &stop, tell, |here| repl.take(&here, piece));
-    printer.end();
-    taken
+/// Asks queries line by line.
+fn ask(context: &Context, file: Option<String>) -> VerbOutcome {
+    let space = context.space()?;
+    let interrupt = InterruptListener::begin();
+    let interrupt = interrupt.map_err(|error| CommandFailure::io("listen to signals", &error))?;
+    let start = QueryReplStart { space, file, cancel: interrupt.flag() };
+    let (repl, reply) = interrupt.during(|| start.begin(&context.surroundings()))?;
+    let first = show(context, reply);
+    let lines = Lines::open(QUERY_HISTORY)?;
+    let live = Live::of(context.format, TraceCapture::Off);
+    ReplConversation { context, live, interrupt: Some(interrupt) }.hold(repl, lines, first)
+}
+
+/// Somebody types, and somebody answers.
+struct ReplConversation<'c> {
+    context: &'c Context,
+    live: Live,
+    /// What ends a piece that takes too long, where ctrl-c does.
+    interrupt: Option<InterruptListener>,
+}
+
+impl ReplConversation<'_> {
+    /// Takes pieces until there are no more.
+    fn hold(self, mut repl: Repl, mut lines: Lines, first: ReplNext) -> VerbOutcome {
+        let context = self.context;
+        let (mut has_failed, mut n_unreadable) = (first == ReplNext::Faulty, 0);
+        loop {
+            lines.offer(|| repl.words());
+            let piece = match next_piece(&mut lines, &repl) {
+                Ok(Some(piece)) => piece,
+                Ok(None) => break,
+                Err(failure) if !repl.forgives() || n_unreadable == UNREADABLE_MAX => {
+                    return Err(failure);
+                }
+                Err(failure) => {
+                    n_unreadable += 1;
+                    failure.report(context.format == Format::Json);
+                    continue;
+                }
+            };
+            n_unreadable = 0;
+            match self.take(&mut repl, &piece) {
+                Ok(reply) => match show(context, reply) {
+                    ReplNext::GoOn => {}
+                    ReplNext::Faulty => has_failed = true,
+                    ReplNext::Leave => break,
+                },
+                Err(refusal) => {
+                    has_failed = true;
+                    CommandFailure::from(refusal).report(context.format == Format::Json);
+                }
+            }
+        }
+        lines.close();
+        let is_counted = !lines.is_terminal() && !repl.forgives();
+        Ok(if has_failed && is_counted { ExitCode::from(1) } else { ExitCode::SUCCESS })
+    }
+
+    /// Has a piece taken; shows meanwhile what its program says.
+    fn take(&self, repl: &mut Repl, piece: &str) -> Result<ReplReply, Refusal> {
+        if let Some(interrupt) = &self.interrupt {
+            return interrupt.during(|| repl.take(&self.context.surroundings(), piece));
+        }
+        let mut printer = EventPrinter::new(self.context, self.live);
+        let stop = CancelFlag::new();
+        let tell = |event| printer.show(event);
+        let taken = followed(self.context, &stop, tell, |here| repl.take(&here, piece));
+        printer.end();
+        taken
+    }
 }
 
 /// Shows what a piece came to, and says what comes next.
@@ -140,6 +189,7 @@ fn show(context: &Context, reply: ReplReply) -> ReplNext {
             ReplOutput::Trace(text) => print_text(&plain(&text)),
             ReplOutput::Said(text) => talk(&text),
             ReplOutput::Run(answer) => show_answer(context, &answer),
+            ReplOutput::Answer(timed) => show_timed(context, &timed),
             ReplOutput::Findings(findings) => program::show(&findings),
             ReplOutput::Refused(refusal) => {
                 CommandFailure::from(refusal).report(context.format == Format::Json);

@@ -246,3 +246,80 @@ fn lines_of_the_repl_are_edited_and_remembered() {
     assert_eq!(ending, ProgramEnding::Exit(0), "{shown}");
     assert!(shown.contains("\n44\n"), "{shown}");
 }
+
+/// Makes a repository with a family of agents.
+fn family() -> (Model, Sandbox) {
+    let model = speaking();
+    let sandbox = sandbox(&model);
+    for line in ["spawn alice -m x", "spawn bob -m y --from alice", "spawn carol -m z --from bob"] {
+        let mut command = sandbox.command("agentic", sandbox.start());
+        command.args(line.split(' '));
+        let finished = run(command, b"", LIMIT).expect("the program can be started");
+        assert_eq!(finished.ending, ProgramEnding::Exit(0), "{}", text(&finished));
+    }
+    (model, sandbox)
+}
+
+const QUERIES: &[&str] = &["repl", "--query"];
+
+#[test]
+fn queries_are_asked_line_by_line_and_rules_stay() {
+    let (_model, sandbox) = family();
+    let typed = [
+        (READY, "below(A, B) :- sub_agent_of(A, B).\r"),
+        (READY, "below(A, C) :- sub_agent_of(A, B),\r"),
+        (READY, "below(B, C).\r"),
+        (READY, "? below(A, alice).\r"),
+        (" ms\r\n", ""),
+        (READY, "? nothing(X).\r"),
+        ("Q10", ""),
+        (READY, "? (N) N = count { below(_, alice) }.\r"),
+        (" ms\r\n", ""),
+        (READY, ":exit\r"),
+    ];
+    let (ending, shown) = sit(&sandbox, QUERIES, &typed);
+    assert_eq!(ending, ProgramEnding::Exit(0), "{shown}");
+    assert!(shown.contains("\nA\nbob\ncarol\n2 rows in "), "{shown}");
+    assert!(shown.contains("\nN\n2\n1 row in "), "{shown}");
+    // The next time the last question stands one line above.
+    let typed = [(READY, "below(X, X) :- agent(name: X).\r"), (READY, "\u{10}\u{10}\u{10}\r")];
+    let typed = [&typed[..], &[(" ms\r\n", ""), (READY, ":exit\r")]].concat();
+    let (ending, shown) = sit(&sandbox, QUERIES, &typed);
+    assert_eq!(ending, ProgramEnding::Exit(0), "{shown}");
+    assert!(shown.contains("1 row in "), "{shown}");
+}
+
+#[test]
+fn the_tabulator_completes_predicates_columns_and_named_rules() {
+    let (_model, sandbox) = family();
+    let typed = [
+        (READY, "? sub_a\tcommit: _, "),
+        ("sub_agent_of(", ""),
+        ("commit", "\u{3}"),
+        (READY, "? (A) agent(na\tA, gen\t_).\r"),
+        (" ms\r\n", ""),
+        (READY, "use unrev\t.\r"),
+        (READY, ":expl\t\r"),
+        (READY, ":exit\r"),
+    ];
+    let (ending, shown) = sit(&sandbox, QUERIES, &typed);
+    assert_eq!(ending, ProgramEnding::Exit(0), "{shown}");
+    assert!(shown.contains("\nA\nalice\nbob\ncarol\n3 rows in "), "{shown}");
+    assert!(shown.contains("use unreviewed"), "{shown}");
+}
+
+#[test]
+fn ctrl_c_ends_a_question_and_not_the_repl() {
+    let (_model, sandbox) = family();
+    let typed = [
+        (READY, "n(1). n(Y) :- n(X), X < 9000000, Y = X + 1. ? N = count { n(A), n(B), A < B }.\r"),
+        ("A < B }.\r\n", "\u{3}"),
+        ("cancelled", ""),
+        (READY, "? agent(name: A, parent: alice).\r"),
+        (" ms\r\n", ""),
+        (READY, ":exit\r"),
+    ];
+    let (ending, shown) = sit(&sandbox, QUERIES, &typed);
+    assert_eq!(ending, ProgramEnding::Exit(0), "{shown}");
+    assert!(shown.contains("\nA\nbob\n1 row in "), "{shown}");
+}

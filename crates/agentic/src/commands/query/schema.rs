@@ -17,7 +17,7 @@ pub(super) fn print(context: &Context, name: &str) -> VerbOutcome {
     let mut views: Vec<PredicateView> = all.iter().map(PredicateView::from).collect();
     views.sort_by(|left, right| left.name.cmp(&right.name));
     if name.is_empty() {
-        context.format.answer(&views, |views| views.iter().map(line).collect());
+        context.format.answer(&views, |views| views.iter().map(PredicateView::line).collect());
         return Ok(ExitCode::SUCCESS);
     }
     let Some(view) = views.iter().find(|view| view.name == name) else {
@@ -28,21 +28,6 @@ pub(super) fn print(context: &Context, name: &str) -> VerbOutcome {
         let message = format!("there is no predicate `{name}`");
         return Err(CommandFailure::refused(&message, &hint));
     };
-    context.format.answer(view, whole);
+    context.format.answer(view, PredicateView::whole);
     Ok(ExitCode::SUCCESS)
-}
-
-fn line(view: &PredicateView) -> String {
-    let columns: Vec<&str> = view.columns.iter().map(|column| column.name.as_str()).collect();
-    format!("{}({})\n  {}\n", view.name, columns.join(", "), view.meaning)
-}
-
-fn whole(view: &PredicateView) -> String {
-    let width = view.columns.iter().map(|column| column.name.len()).max().unwrap_or(0);
-    let columns = view
-        .columns
-        .iter()
-        .map(|column| format!("  {:width$}  {:8}  {}\n", column.name, column.kind, column.meaning));
-    let from = format!("From {}.\n", view.origin);
-    format!("{}{}{from}", line(view), columns.collect::<String>())
 }

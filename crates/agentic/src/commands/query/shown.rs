@@ -13,7 +13,7 @@ const UNITS: [(i64, &str); 5] =
 const UNITS_SHOWN_MAX: usize = 2;
 
 /// How cells are shown.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Default)]
 pub(super) struct CellStyle {
     /// What instants are told from, if not as they are.
     relative_to: Option<Instant>,

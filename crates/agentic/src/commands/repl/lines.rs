@@ -3,9 +3,14 @@
 use std::io::{BufRead as _, IsTerminal as _, Read as _};
 use std::path::PathBuf;
 
+use agentic_api::repl::ReplWords;
+use rustyline::completion::Completer;
 use rustyline::error::ReadlineError;
+use rustyline::highlight::Highlighter;
+use rustyline::hint::Hinter;
 use rustyline::history::FileHistory;
-use rustyline::{Config, Editor};
+use rustyline::validate::Validator;
+use rustyline::{CompletionType, Config, Context, Editor, Helper};
 
 use crate::failure::CommandFailure;
 
@@ -38,26 +43,64 @@ pub struct Lines {
 }
 
 struct EditedLine {
-    editor: Editor<(), FileHistory>,
+    editor: Editor<WordHelper, FileHistory>,
     /// Where lines are remembered; nowhere without a home.
     history: Option<PathBuf>,
 }
 
+/// Completes words at the tabulator.
+#[derive(Default)]
+struct WordHelper {
+    words: ReplWords,
+}
+
+impl Helper for WordHelper {}
+impl Highlighter for WordHelper {}
+impl Validator for WordHelper {}
+
+impl Hinter for WordHelper {
+    type Hint = String;
+}
+
+impl Completer for WordHelper {
+    type Candidate = String;
+
+    fn complete(
+        &self,
+        line: &str,
+        at: usize,
+        _: &Context<'_>,
+    ) -> rustyline::Result<(usize, Vec<String>)> {
+        let offered = self.words.complete(line, at);
+        Ok((offered.start, offered.words))
+    }
+}
+
 impl Lines {
     /// Opens the editor if there is a terminal.
-    pub fn open() -> Result<Lines, CommandFailure> {
+    pub fn open(history: &str) -> Result<Lines, CommandFailure> {
         if !std::io::stdin().is_terminal() {
             return Ok(Lines { editor: None });
         }
         let config = Config::builder().max_history_size(HISTORY_LINES_MAX);
-        let config = config.map_err(|error| broken(&error))?.auto_add_history(true).build();
+        let config = config.map_err(|error| broken(&error))?.auto_add_history(true);
+        let config = config.completion_type(CompletionType::List).build();
         let mut editor = Editor::with_config(config).map_err(|error| broken(&error))?;
-        let history = history_file();
+        editor.set_helper(Some(WordHelper::default()));
+        let history = history_file(history);
         if let Some(file) = &history {
             // There is none the first time.
             let _ = editor.load_history(file);
         }
         Ok(Lines { editor: Some(EditedLine { editor, history }) })
+    }
+
+    /// Says which words lines may go on with; asked only where somebody could choose.
+    pub fn offer(&mut self, words: impl FnOnce() -> ReplWords) {
+        let helper = self.editor.as_mut().and_then(|edited| edited.editor.helper_mut());
+        if let Some(helper) = helper {
+            helper.words = words();
+        }
     }
 
     /// Tells whether a person types the lines.
@@ -109,10 +152,10 @@ fn plain_line() -> Result<NextLine, CommandFailure> {
     Ok(NextLine::Text(line.trim_end_matches(['\n', '\r']).to_owned()))
 }
 
-fn history_file() -> Option<PathBuf> {
+fn history_file(name: &str) -> Option<PathBuf> {
     let from = |name| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     let state = from("XDG_STATE_HOME").or_else(|| Some(from("HOME")?.join(".local/state")))?;
-    Some(state.join("agentic").join("repl-history"))
+    Some(state.join("agentic").join(name))
 }
 
 fn broken(error: &ReadlineError) -> CommandFailure {
