@@ -276,8 +276,8 @@ impl TriedLanguage for QueryRepl {
     fn words(&self) -> ReplWords {
         let caller = Caller::new(&self.space, std::path::Path::new(""));
         let columns = query_predicates(&caller).into_iter().map(|predicate| {
-            let columns = predicate.columns.into_iter().map(|column| column.name);
-            (predicate.name, columns.collect())
+            let columns = predicate.columns.iter().map(|column| column.name.to_owned());
+            (predicate.name.to_owned(), columns.collect())
         });
         let mut predicates: BTreeMap<String, Vec<String>> = columns.collect();
         let text = self.whole("");

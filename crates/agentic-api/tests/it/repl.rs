@@ -19,7 +19,10 @@ fn take(repl: &mut Repl, piece: &str) -> ReplReply {
 fn text(reply: &ReplReply) -> String {
     let texts = reply.outputs.iter().filter_map(|output| match output {
         ReplOutput::Text(text) | ReplOutput::Trace(text) | ReplOutput::Said(text) => Some(text),
-        ReplOutput::Run(_) | ReplOutput::Findings(_) | ReplOutput::Refused(_) => None,
+        ReplOutput::Run(_)
+        | ReplOutput::Answer(_)
+        | ReplOutput::Findings(_)
+        | ReplOutput::Refused(_) => None,
     });
     texts.map(String::as_str).collect()
 }

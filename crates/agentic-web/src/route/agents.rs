@@ -21,7 +21,7 @@ use crate::status::RequestAim;
 /// Where a list goes on.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct ListPlace {
+pub struct ListPageQuery {
     #[serde(default)]
     after: usize,
 }
@@ -29,14 +29,14 @@ pub struct ListPlace {
 /// After which commit a log goes on.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct LogPlace {
+pub struct LogPageQuery {
     after: Option<String>,
 }
 
 /// From which entry on a trace is shown.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct TracePlace {
+pub struct TracePageQuery {
     #[serde(default)]
     from: usize,
 }
@@ -45,7 +45,7 @@ pub struct TracePlace {
 pub async fn list(
     State(site): State<SharedSite>,
     Extension(visitor): Extension<Visitor>,
-    Query(place): Query<ListPlace>,
+    Query(place): Query<ListPageQuery>,
 ) -> Response {
     if !visitor.may_read() {
         return login_wanted(&site, &visitor);
@@ -64,7 +64,7 @@ pub async fn one(
     State(site): State<SharedSite>,
     Extension(visitor): Extension<Visitor>,
     Path(agent): Path<String>,
-    Query(place): Query<LogPlace>,
+    Query(place): Query<LogPageQuery>,
 ) -> Response {
     if !visitor.may_read() {
         return login_wanted(&site, &visitor);
@@ -124,7 +124,7 @@ pub async fn commit(
     State(site): State<SharedSite>,
     Extension(visitor): Extension<Visitor>,
     Path(id): Path<String>,
-    Query(place): Query<TracePlace>,
+    Query(place): Query<TracePageQuery>,
 ) -> Response {
     if !visitor.may_read() {
         return login_wanted(&site, &visitor);

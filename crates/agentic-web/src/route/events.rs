@@ -29,7 +29,7 @@ const RESET: &str = "reset";
 /// From where on events are wanted.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct StreamPlace {
+pub struct StreamQuery {
     from: Option<String>,
 }
 
@@ -37,7 +37,7 @@ pub struct StreamPlace {
 pub async fn stream(
     State(site): State<SharedSite>,
     Extension(visitor): Extension<Visitor>,
-    Query(place): Query<StreamPlace>,
+    Query(place): Query<StreamQuery>,
     headers: HeaderMap,
 ) -> Response {
     if !visitor.may_read() {
