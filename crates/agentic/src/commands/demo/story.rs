@@ -62,7 +62,7 @@ exec("sh upload.sh");
 pub const UPLOAD: &str = r#"echo uploaded >> happened
 touch uploading
 n=0
-while [ -e ../uploading ] && [ $n -lt 300 ]; do sleep 0.1; n=$((n + 1)); done
+while [ -e uploading ] && [ $n -lt 300 ]; do sleep 0.1; n=$((n + 1)); done
 "#;
 /// The file that tells that the upload is under way.
 pub const UPLOADING: &str = "uploading";
