@@ -65,9 +65,11 @@ impl PageRequest {
     pub fn cut(&self, items: &mut Vec<Json>) -> Result<Option<String>, Refusal> {
         let begin = match &self.after {
             None => 0,
-            Some(after) => after.parse().map_err(|_| gone())?,
+            Some(after) => after.parse::<usize>().map_err(|_| gone())?,
         };
         let n_items = items.len();
+        // Whoever asks may name any position.
+        let begin = begin.min(n_items);
         let (mut end, mut n_bytes) = (begin, 0);
         while end < n_items && end - begin < self.limit {
             n_bytes += items[end].to_string().len();
@@ -77,7 +79,7 @@ impl PageRequest {
             end += 1;
         }
         items.truncate(end);
-        items.drain(..begin.min(end));
+        items.drain(..begin);
         Ok((end < n_items).then(|| end.to_string()))
     }
 }

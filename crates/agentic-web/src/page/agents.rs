@@ -64,8 +64,8 @@ pub fn list(frame: &PageFrame, families: &[FamilyView], after: usize) -> Markup 
                 }
             }
         }
-        @if rows.len() > after + ROWS_MAX {
-            p { a rel="next" href={ "/agents?after=" (after + ROWS_MAX) } { "next" } }
+        @if rows.len() > after.saturating_add(ROWS_MAX) {
+            p { a rel="next" href={ "/agents?after=" (after.saturating_add(ROWS_MAX)) } { "next" } }
         }
     })
 }
@@ -164,7 +164,7 @@ fn entries(commit: &str, trace: &TraceView, from: usize) -> Markup {
     html! {
         h2 { "Trace" }
         p.about { (trace.entries.len()) " entries · " code { (trace.cid) } }
-        ol.trace start=(from + 1) {
+        ol.trace start=(from.saturating_add(1)) {
             @for entry in shown {
                 li {
                     (instant(&entry.at)) " " span.kind { (visible_line(&entry.kind)) }
@@ -172,8 +172,8 @@ fn entries(commit: &str, trace: &TraceView, from: usize) -> Markup {
                 }
             }
         }
-        @if trace.entries.len() > from + ENTRIES_MAX {
-            p { a rel="next" href={ "/commits/" (commit) "?from=" (from + ENTRIES_MAX) } { "later entries" } }
+        @if trace.entries.len() > from.saturating_add(ENTRIES_MAX) {
+            p { a rel="next" href={ "/commits/" (commit) "?from=" (from.saturating_add(ENTRIES_MAX)) } { "later entries" } }
         }
     }
 }

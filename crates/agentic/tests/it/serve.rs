@@ -383,6 +383,9 @@ fn agents_and_commits_have_pages_and_writes_are_told() {
         assert!(matches!(status, 400 | 404), "{path}: {status}");
     }
     assert_eq!(get("/agents?after=x").status, 400);
+    for path in ["/agents?after=", &format!("/commits/{oid}?from=")] {
+        assert_eq!(get(&format!("{path}{}", usize::MAX)).status, 200, "a place behind the end");
+    }
     assert_eq!(served.ask("GET", "/api/v1/events", &[], "").status, 401);
 }
 
