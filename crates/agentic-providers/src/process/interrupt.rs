@@ -9,19 +9,19 @@ use signal_hook::flag::{register, register_conditional_default};
 /// Listens to ctrl-c for work that it ends.
 #[derive(Debug)]
 pub struct InterruptListener {
-    /// Whether nothing is done that could be ended, so that the program ends.
+    /// Whether the program only waits for its input, so that the signal ends it.
     is_idle: Arc<AtomicBool>,
     is_interrupted: Arc<AtomicBool>,
 }
 
 impl InterruptListener {
-    /// Begins to listen. While no work is done ctrl-c does what it always does.
+    /// Begins to listen. From here on ctrl-c sets the flag.
     ///
     /// # Errors
     /// Fails when the system lets nobody listen.
     pub fn begin() -> std::io::Result<InterruptListener> {
         let (is_idle, is_interrupted) =
-            (Arc::new(AtomicBool::new(true)), Arc::new(AtomicBool::new(false)));
+            (Arc::new(AtomicBool::new(false)), Arc::new(AtomicBool::new(false)));
         register_conditional_default(SIGINT, Arc::clone(&is_idle))?;
         register(SIGINT, Arc::clone(&is_interrupted))?;
         Ok(InterruptListener { is_idle, is_interrupted })
@@ -32,12 +32,17 @@ impl InterruptListener {
         Arc::clone(&self.is_interrupted)
     }
 
-    /// Does work that ctrl-c ends.
-    pub fn during<T>(&self, work: impl FnOnce() -> T) -> T {
+    /// Forgets that something was interrupted: that work is over. What comes after this is meant for
+    /// the next, even where it has not begun yet.
+    pub fn forget(&self) {
         self.is_interrupted.store(false, Ordering::SeqCst);
-        self.is_idle.store(false, Ordering::SeqCst);
-        let done = work();
+    }
+
+    /// Waits for input from where ctrl-c is no key: it ends the program meanwhile.
+    pub fn while_idle<T>(&self, wait: impl FnOnce() -> T) -> T {
         self.is_idle.store(true, Ordering::SeqCst);
-        done
+        let waited = wait();
+        self.is_idle.store(false, Ordering::SeqCst);
+        waited
     }
 }

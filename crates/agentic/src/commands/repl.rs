@@ -114,7 +114,7 @@ fn ask(context: &Context, file: Option<String>) -> VerbOutcome {
     let interrupt = InterruptListener::begin();
     let interrupt = interrupt.map_err(|error| CommandFailure::io("listen to signals", &error))?;
     let start = QueryReplStart { space, file, cancel: interrupt.flag() };
-    let (repl, reply) = interrupt.during(|| start.begin(&context.surroundings()))?;
+    let (repl, reply) = start.begin(&context.surroundings())?;
     let first = show(context, reply);
     let lines = Lines::open(QUERY_HISTORY)?;
     let live = Live::of(context.format, TraceCapture::Off);
@@ -136,7 +136,7 @@ impl ReplConversation<'_> {
         let (mut has_failed, mut n_unreadable) = (first == ReplNext::Faulty, 0);
         loop {
             lines.offer(|| repl.words());
-            let piece = match next_piece(&mut lines, &repl) {
+            let piece = match self.next(&mut lines, &repl) {
                 Ok(Some(piece)) => piece,
                 Ok(None) => break,
                 Err(failure) if !repl.forgives() || n_unreadable == UNREADABLE_MAX => {
@@ -166,10 +166,20 @@ impl ReplConversation<'_> {
         Ok(if has_failed && is_counted { ExitCode::from(1) } else { ExitCode::SUCCESS })
     }
 
+    /// Waits for the next piece. On a terminal ctrl-c is a key of the line meanwhile.
+    fn next(&self, lines: &mut Lines, repl: &Repl) -> Result<Option<String>, CommandFailure> {
+        let Some(interrupt) = &self.interrupt else { return next_piece(lines, repl) };
+        interrupt.forget();
+        match lines.is_terminal() {
+            true => next_piece(lines, repl),
+            false => interrupt.while_idle(|| next_piece(lines, repl)),
+        }
+    }
+
     /// Has a piece taken; shows meanwhile what its program says.
     fn take(&self, repl: &mut Repl, piece: &str) -> Result<ReplReply, Refusal> {
-        if let Some(interrupt) = &self.interrupt {
-            return interrupt.during(|| repl.take(&self.context.surroundings(), piece));
+        if self.interrupt.is_some() {
+            return repl.take(&self.context.surroundings(), piece);
         }
         let mut printer = EventPrinter::new(self.context, self.live);
         let stop = CancelFlag::new();
