@@ -214,8 +214,8 @@ def a_state_that_is_forged_foreign_stale_or_used_decides_nothing():
     lines = Lines(place, "--allow-decide")
     accept = {"action": "accept", "content": {"action": "approve"}}
     state = offer(lines, request)["requestState"]
-    last = "0" if state[-1] != "0" else "1"
-    for forged in ("", "x", "0" * 64 + ".7b7d", state[:-1] + last, last + state[1:]):
+    first, last = ("0" if digit != "0" else "1" for digit in (state[0], state[-1]))
+    for forged in ("", "x", "0" * 64 + ".7b7d", state[:-1] + last, first + state[1:]):
         done = reply(lines, request, forged, accept)
         assert done["structuredContent"]["error"]["code"] == 9, (forged, done)
     # Of another request.
