@@ -9,8 +9,12 @@ use crate::cli::command;
 /// Verbs of the command line that are data under another name.
 const RENAMED: &[(&str, &str)] = &[("unrelate", "relate")];
 
-/// Verbs as data that the command line has as options of others, or as part of a dialog.
+/// Verbs as data that the command line has as options of others, as part of a dialog, or only for other
+/// programs that serve people.
 const OPTIONS: &[&str] = &[
+    "answer-hold-form",
+    "ask-human",
+    "hold-form",
     "restore",
     "list-archive",
     "question",
@@ -21,8 +25,8 @@ const OPTIONS: &[&str] = &[
     "allow-revoke",
 ];
 
-/// Verbs of the command line alone: they work on texts of programs, are a dialog, or are about the
-/// command line itself.
+/// Verbs of the command line alone: they work on texts of programs, are a dialog, serve others, or are
+/// about the command line itself.
 const OWN: &[&str] = &[
     "check",
     "completions",
@@ -36,7 +40,9 @@ const OWN: &[&str] = &[
     "flow-translate",
     "fmt",
     "man",
+    "mcp",
     "repl",
+    "serve",
 ];
 
 /// Lists the verbs, with the verbs of verbs.
