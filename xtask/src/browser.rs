@@ -12,6 +12,7 @@ use std::process::Command;
 use anyhow::{Context as _, Result, ensure};
 
 use crate::CheckOutcome;
+use crate::clients::ClientTools;
 use crate::workspace::{metadata, root};
 
 /// The folder below the target folder.
@@ -38,7 +39,9 @@ pub fn fetch() -> Result<CheckOutcome> {
         fetch_programs(&folder)?;
     }
     if !folder.join("axe.js").exists() {
-        fetch_checker(&folder)?;
+        // Node comes with the clients of the other suite: the machine need not have it.
+        let tools = ClientTools::install(&folder.with_file_name("mcp"))?;
+        fetch_checker(&folder, &tools)?;
     }
     println!("browser: {}", folder.display());
     Ok(CheckOutcome::Good)
@@ -68,15 +71,29 @@ fn fetch_programs(folder: &Path) -> Result<()> {
 
 /// Downloads what the machine lacks of the packages and of what they need, and unpacks it.
 fn unpack_packages(folder: &Path, unpacked: &Path) -> Result<()> {
-    let debs = folder.join("debs");
+    let (debs, lists) = (folder.join("debs"), folder.join("apt"));
     fs::create_dir_all(&debs)?;
-    let mut ask = Command::new("apt-get");
+    // The lists of a fresh machine may be empty, and those that it has belong to root.
+    let apt = || {
+        let mut apt = Command::new("apt-get");
+        let option = |name: &str, part: &str| format!("{name}={}", lists.join(part).display());
+        apt.args(["-o", "Dir::State::status=/var/lib/dpkg/status"]);
+        apt.args(["-o", &option("Dir::State", "state"), "-o", &option("Dir::Cache", "cache")]);
+        apt
+    };
+    for part in ["state/lists/partial", "cache/archives/partial"] {
+        fs::create_dir_all(lists.join(part))?;
+    }
+    let mut update = apt();
+    update.args(["update", "-qq"]);
+    said_by(update)?;
+    let mut ask = apt();
     ask.args(["install", "--print-uris", "-qq", "--no-install-recommends"]).args(PACKAGES);
     let listed = said_by(ask).context("install `chromium` and `chromium-driver`")?;
     // A line is `'ADDRESS' NAME_VERSION_ARCHITECTURE.deb SIZE HASH`.
     let files = listed.lines().filter_map(|line| line.split(' ').nth(1));
     let names: Vec<&str> = files.filter_map(|file| file.split('_').next()).collect();
-    let mut download = Command::new("apt-get");
+    let mut download = apt();
     download.args(["download", "-qq"]).args(&names).current_dir(&debs);
     said_by(download)?;
     for entry in fs::read_dir(&debs)? {
@@ -85,7 +102,7 @@ fn unpack_packages(folder: &Path, unpacked: &Path) -> Result<()> {
         said_by(unpack)?;
     }
     fs::remove_dir_all(&debs)?;
-    Ok(())
+    Ok(fs::remove_dir_all(&lists)?)
 }
 
 /// Names the fonts of the machine, and those that were unpacked.
@@ -116,8 +133,8 @@ fn write_starter(folder: &Path, name: &str, program: &Path, unpacked: &Path) -> 
     Ok(())
 }
 
-fn fetch_checker(folder: &Path) -> Result<()> {
-    let mut pack = Command::new("npm");
+fn fetch_checker(folder: &Path, tools: &ClientTools) -> Result<()> {
+    let mut pack = tools.npm();
     pack.args(["pack", "--silent", AXE]).current_dir(folder);
     said_by(pack)?;
     let mut sum = Command::new("sha256sum");

@@ -72,14 +72,16 @@ pub fn run(bin: &Path, target: &Path) -> Result<ClientReport> {
 }
 
 /// The clients, and what runs them.
-struct ClientTools {
+pub struct ClientTools {
     python: PathBuf,
     node: PathBuf,
+    npm: PathBuf,
     folder: PathBuf,
 }
 
 impl ClientTools {
-    fn install(folder: &Path) -> Result<ClientTools> {
+    /// Installs what is not there yet.
+    pub fn install(folder: &Path) -> Result<ClientTools> {
         let suite = root().join(SUITE);
         let venv = folder.join("venv");
         let python = venv.join("bin").join("python");
@@ -103,15 +105,22 @@ impl ClientTools {
             Command::new(&python).args(["-c", find]).output().context("cannot run Python")?;
         let wheel = PathBuf::from(String::from_utf8_lossy(&found.stdout).trim());
         let node = wheel.join("bin").join("node");
-        let tools = ClientTools { python, node, folder: folder.to_owned() };
+        let npm = wheel.join("lib/node_modules/npm/bin/npm-cli.js");
+        let tools = ClientTools { python, node, npm, folder: folder.to_owned() };
         tools.copy(&suite)?;
         if !is_there {
-            let npm = wheel.join("lib/node_modules/npm/bin/npm-cli.js");
             let words = ["ci", "--silent", "--ignore-scripts", "--no-audit", "--no-fund"];
-            done(Command::new(&tools.node).arg(npm).args(words).current_dir(folder))?;
+            done(tools.npm().args(words).current_dir(folder))?;
             fs::write(&stamp, wanted)?;
         }
         Ok(tools)
+    }
+
+    /// Begins a command of npm.
+    pub fn npm(&self) -> Command {
+        let mut command = Command::new(&self.node);
+        command.arg(&self.npm);
+        command
     }
 
     /// Puts the programs where they find what is installed.
