@@ -78,13 +78,14 @@ impl ResidentClient {
         stream.set_write_timeout(Some(most))?;
         let body = body.unwrap_or_default();
         // Of the older version of HTTP, so that the answer ends where the connection does.
-        let head = format!(
+        // In one piece, because an answer may come before the end was read, and the rest would then
+        // break the connection.
+        let request = format!(
             "{method} {path} HTTP/1.0\r\nHost: agentic\r\nContent-Type: application/json\r\n\
-             Content-Length: {}\r\n\r\n",
+             Content-Length: {}\r\n\r\n{body}",
             body.len()
         );
-        stream.write_all(head.as_bytes())?;
-        stream.write_all(body.as_bytes())?;
+        stream.write_all(request.as_bytes())?;
         let mut answer = Vec::new();
         stream.take(ANSWER_BYTES_MAX).read_to_end(&mut answer)?;
         parse(&answer).ok_or_else(|| std::io::ErrorKind::InvalidData.into())
