@@ -12,11 +12,12 @@ use axum::http::header::{
 };
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode};
 use axum::middleware::Next;
-use axum::response::{IntoResponse as _, Response};
+use axum::response::{Html, IntoResponse as _, Response};
 
 use crate::door::{Door, SocketPeer};
 use crate::host::SOCKET_HOST;
 use crate::login::{Login, LoginRole};
+use crate::page;
 use crate::site::{SharedSite, WebSite};
 
 /// The longest address that is read, in bytes.
@@ -58,7 +59,8 @@ pub async fn guard(State(site): State<SharedSite>, mut request: Request, next: N
     let (method, path) = (request.method().clone(), request.uri().path().to_owned());
     let begun = std::time::Instant::now();
     let mut response = match admit(&site, door, &request) {
-        Ok(visitor) => {
+        Ok(Admission::Elsewhere) => Html(page::elsewhere().into_string()).into_response(),
+        Ok(Admission::Visitor(visitor)) => {
             request.extensions_mut().insert(visitor);
             next.run(request).await
         }
@@ -72,7 +74,15 @@ pub async fn guard(State(site): State<SharedSite>, mut request: Request, next: N
 
 type GateRefusal = (StatusCode, &'static str);
 
-fn admit(site: &WebSite, door: Door, request: &Request<Body>) -> Result<Visitor, GateRefusal> {
+/// What becomes of a request that is heard.
+enum Admission {
+    /// It is answered, to somebody who may be logged in.
+    Visitor(Visitor),
+    /// It came under a name that programs use: it is told where the page is to be had.
+    Elsewhere,
+}
+
+fn admit(site: &WebSite, door: Door, request: &Request<Body>) -> Result<Admission, GateRefusal> {
     let headers = request.headers();
     if request.uri().to_string().len() > ADDRESS_BYTES_MAX {
         return Err((StatusCode::URI_TOO_LONG, "the address is too long"));
@@ -84,9 +94,8 @@ fn admit(site: &WebSite, door: Door, request: &Request<Body>) -> Result<Visitor,
         _ => return Err((StatusCode::METHOD_NOT_ALLOWED, "only GET, HEAD and POST are heard")),
     }
     if is_program_name {
-        let is_open = matches!(request.uri().path(), "/" | "/mcp");
         let wrong = (StatusCode::MISDIRECTED_REQUEST, "`agentic serve open` opens the page");
-        return if is_open { Ok(Visitor { login: None }) } else { Err(wrong) };
+        return if request.uri().path() == "/" { Ok(Admission::Elsewhere) } else { Err(wrong) };
     }
     let login = match door {
         Door::Tcp => cookie(headers).and_then(|secret| site.logins.find(&secret)),
@@ -96,7 +105,7 @@ fn admit(site: &WebSite, door: Door, request: &Request<Body>) -> Result<Visitor,
         true => Login { role: LoginRole::Read, ..login },
         false => login,
     };
-    Ok(Visitor { login: login.map(read_only) })
+    Ok(Admission::Visitor(Visitor { login: login.map(read_only) }))
 }
 
 fn role_of(peer: SocketPeer) -> LoginRole {

@@ -30,8 +30,9 @@ pub fn router(site: SharedSite) -> Router {
         .route("/commits/{id}", get(agents::commit))
         .route("/holds/{request}", get(hold::show))
         .route("/holds/{request}/decision", post(hold::decide))
-        .route("/login", get(login::show).post(login::begin))
         .route("/logout", post(login::end_all))
+        .route_layer(from_fn_with_state(site.clone(), reply::require_login))
+        .route("/login", get(login::show).post(login::begin))
         .route("/assets/{name}", get(asset));
     let api =
         Router::new().route("/health", get(health::show)).route("/events", get(events::stream));

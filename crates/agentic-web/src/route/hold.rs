@@ -15,7 +15,7 @@ use serde::Deserialize;
 use crate::gate::Visitor;
 use crate::page::hold::{DecidingPerson, HoldForm, TypedAnswer};
 use crate::page::{self, PageFrame};
-use crate::route::reply::{html, login_wanted, refused};
+use crate::route::reply::{html, refused};
 use crate::site::{SharedSite, WebSite};
 use crate::status::{RequestAim, status_of};
 
@@ -46,9 +46,6 @@ pub async fn show(
     Extension(visitor): Extension<Visitor>,
     Path(request): Path<String>,
 ) -> Response {
-    if !visitor.may_read() {
-        return login_wanted(&site, &visitor);
-    }
     let frame = frame(&site, &visitor, &request);
     match look(&site, &request).await {
         Ok((HoldFateView::Open(question), person)) => {
@@ -72,9 +69,6 @@ pub async fn decide(
     Path(request): Path<String>,
     Form(form): Form<DecisionForm>,
 ) -> Response {
-    if !visitor.may_read() {
-        return login_wanted(&site, &visitor);
-    }
     if !visitor.may_decide() || !is_ours(&site, &visitor, &request, &form) {
         let refusal = Refusal::not_allowed(
             "this form may not decide",

@@ -10,7 +10,7 @@ use serde::Deserialize;
 use crate::gate::{LOGIN_COOKIE, Visitor};
 use crate::login::LoginRefusal;
 use crate::page::{self, PageFrame};
-use crate::route::reply::{html, login_wanted};
+use crate::route::reply::html;
 use crate::site::SharedSite;
 
 /// How long a browser keeps a login, in seconds.
@@ -67,9 +67,6 @@ pub async fn end_all(
     Extension(visitor): Extension<Visitor>,
     Form(form): Form<LogoutForm>,
 ) -> Response {
-    if !visitor.may_read() {
-        return login_wanted(&site, &visitor);
-    }
     if !site.sealer.is_sealed(&form.token, visitor.form_owner(), &["logout"]) {
         return (StatusCode::FORBIDDEN, "this form is too old: load the page again\n")
             .into_response();

@@ -2,8 +2,9 @@
 
 use agentic_api::Refusal;
 use axum::Extension;
-use axum::extract::State;
+use axum::extract::{Request, State};
 use axum::http::StatusCode;
+use axum::middleware::Next;
 use axum::response::{Html, IntoResponse as _, Response};
 use maud::Markup;
 
@@ -25,8 +26,18 @@ pub fn refused(site: &WebSite, visitor: &Visitor, refusal: &Refusal, aim: Reques
     html(status, page::refusal(&frame, refusal))
 }
 
+/// Lets those in who are logged in, and asks the others for a login.
+pub async fn require_login(
+    State(site): State<SharedSite>,
+    Extension(visitor): Extension<Visitor>,
+    request: Request,
+    next: Next,
+) -> Response {
+    if visitor.may_read() { next.run(request).await } else { login_wanted(&site, &visitor) }
+}
+
 /// Answers somebody who is not logged in.
-pub fn login_wanted(site: &WebSite, visitor: &Visitor) -> Response {
+fn login_wanted(site: &WebSite, visitor: &Visitor) -> Response {
     let frame = PageFrame::new(site, visitor, "Log in");
     html(StatusCode::UNAUTHORIZED, page::login::page(&frame, None))
 }

@@ -70,8 +70,11 @@ impl Served {
         let lines: String =
             headers.iter().map(|(name, value)| format!("{name}: {value}\r\n")).collect();
         let length = body.len();
-        write!(stream, "{method} {path} HTTP/1.1\r\n{lines}Content-Length: {length}\r\n\r\n{body}")
-            .expect("it reads");
+        // In one piece: who is refused may be answered before the rest is read, and the rest then breaks
+        // the connection.
+        let request =
+            format!("{method} {path} HTTP/1.1\r\n{lines}Content-Length: {length}\r\n\r\n{body}");
+        stream.write_all(request.as_bytes()).expect("it reads");
         let mut answer = Vec::new();
         stream.read_to_end(&mut answer).expect("it answers");
         let answer = String::from_utf8(answer).expect("text");
@@ -246,6 +249,9 @@ fn nobody_else_is_heard() {
         assert!(matches!(answered.status, 400 | 421), "{headers:?}: {}", answered.status);
         assert!(!answered.body.contains("Deploy"), "{headers:?}");
     }
+    let programs = format!("127.0.0.1:{port}");
+    let answered = served.send("GET", "/", &[("Host", &programs), ("Connection", "close")], "");
+    assert!(answered.body.contains("agentic serve open") && !answered.body.contains(&host));
     for secret in ["", "agentic=", "agentic=00", &format!("{cookie}; {cookie}")] {
         let answered = served.ask("GET", &path, &[("Cookie", secret)], "");
         assert_eq!(answered.status, 401, "{secret}");
