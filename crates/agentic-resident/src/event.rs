@@ -127,3 +127,51 @@ impl EventHub {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use agentic_api::view::{EventName, EventView};
+
+    use super::{EventHub, EventPlace, KEPT_MAX};
+
+    fn hub(n_events: usize) -> EventHub {
+        let hub = EventHub::new("e".to_owned());
+        (0..n_events).for_each(|_| hub.publish(EventName::Trace, EventView::default()));
+        hub
+    }
+
+    fn missed(hub: &EventHub, epoch: &str, n: u64) -> Option<Vec<u64>> {
+        let subscription = hub.subscribe(Some(&EventPlace { epoch: epoch.to_owned(), n }));
+        let numbers = subscription.missed.iter().map(|event| event.data.n).collect();
+        (!subscription.is_reset).then_some(numbers)
+    }
+
+    #[test]
+    fn who_was_away_gets_what_it_missed_once_and_what_comes() {
+        let hub = hub(3);
+        assert_eq!(missed(&hub, "e", 1), Some(vec![2, 3]));
+        assert_eq!(missed(&hub, "e", 3), Some(Vec::new()));
+        let mut listener = hub.subscribe(Some(&hub.place()));
+        hub.publish(EventName::Commit, EventView::default());
+        assert_eq!(listener.coming.try_recv().expect("it is told").data.n, 4);
+        assert!(hub.subscribe(None).missed.is_empty(), "who begins now has missed nothing");
+    }
+
+    #[test]
+    fn who_asks_for_what_is_not_kept_fetches_anew() {
+        let hub = hub(KEPT_MAX + 10);
+        assert_eq!(missed(&hub, "e", 9), None);
+        assert_eq!(missed(&hub, "e", 10).map(|missed| missed.len()), Some(KEPT_MAX));
+        assert_eq!(missed(&hub, "another start", 4_000), None);
+        assert_eq!(missed(&hub, "e", hub.place().n + 1), None, "nobody was told of that");
+    }
+
+    #[test]
+    fn places_read_as_they_are_written() {
+        let place = EventPlace { epoch: "00ff".to_owned(), n: 7 };
+        assert_eq!(place.to_string().parse(), Ok(place));
+        for wrong in ["", "00ff", "00ff-", "00ff-x", "00ff--1"] {
+            assert_eq!(wrong.parse::<EventPlace>(), Err(()), "{wrong}");
+        }
+    }
+}
