@@ -1,9 +1,8 @@
 //! `docs/benchmarks.md` from the figures that are checked in.
 //!
-//! `bench/results.json` holds what was measured, when and how; `bench/instructions.json` is the baseline
-//! of `bench/instructions`. The page is nothing but these two, so that a figure stands in one place.
+//! `bench/results.json` holds what was measured, when and how. The page is nothing but that, so that a
+//! figure stands in one place.
 
-use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::fs;
 
@@ -17,8 +16,8 @@ use crate::workspace::{TidyWorkspace, root};
 pub const PAGE: &str = "docs/benchmarks.md";
 /// How to write it.
 pub const PAGE_HOW: &str = "cargo xtask bench";
-/// The figures, and the baseline of instructions.
-const SOURCES: [&str; 2] = ["bench/results.json", "bench/instructions.json"];
+/// The figures.
+const SOURCE: &str = "bench/results.json";
 
 /// Everything that the page says.
 #[derive(Debug, Deserialize)]
@@ -29,7 +28,6 @@ struct Results {
     /// What a hurried reader takes away.
     summary: Vec<String>,
     sections: Vec<Section>,
-    instructions: InstructionSection,
     targets: Vec<BenchTarget>,
     commands: Vec<MeasureCommand>,
     hold_still: Vec<String>,
@@ -76,23 +74,6 @@ enum Figure {
     Words(String),
 }
 
-/// The table of instructions, whose figures are the baseline's.
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct InstructionSection {
-    date: String,
-    method: Vec<String>,
-    /// The verbs that are shown, of those that were counted.
-    verbs: Vec<String>,
-    /// What the loader of the system takes of each command, in millions.
-    loader_millions: f64,
-}
-
-#[derive(Debug, Deserialize)]
-struct Baseline {
-    instructions: BTreeMap<String, u64>,
-}
-
 /// What was aimed at.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -120,11 +101,9 @@ struct MeasureCommand {
 
 /// Writes the page.
 pub fn write() -> Result<CheckOutcome> {
-    let read = |path: &str| {
-        fs::read_to_string(root().join(path)).with_context(|| format!("cannot read `{path}`"))
-    };
-    let [results, baseline] = SOURCES;
-    let page = page(&read(results)?, &read(baseline)?)?;
+    let results = fs::read_to_string(root().join(SOURCE))
+        .with_context(|| format!("cannot read `{SOURCE}`"))?;
+    let page = page(&results)?;
     fs::write(root().join(PAGE), &page).with_context(|| format!("cannot write `{PAGE}`"))?;
     println!("{PAGE}: {} lines", page.lines().count());
     Ok(CheckOutcome::Good)
@@ -132,23 +111,19 @@ pub fn write() -> Result<CheckOutcome> {
 
 /// Makes the page from the figures of a workspace; nothing where it has none.
 pub fn page_of(workspace: &TidyWorkspace) -> Option<Result<String>> {
-    let [results, baseline] = SOURCES.map(|path| workspace.files.get(path));
-    Some(page(results?, baseline?))
+    workspace.files.get(SOURCE).map(|results| page(results))
 }
 
 /// Makes the page.
-fn page(results: &str, baseline: &str) -> Result<String> {
+fn page(results: &str) -> Result<String> {
     let results: Results =
-        serde_json::from_str(results).with_context(|| format!("cannot read `{}`", SOURCES[0]))?;
-    let baseline: Baseline =
-        serde_json::from_str(baseline).with_context(|| format!("cannot read `{}`", SOURCES[1]))?;
+        serde_json::from_str(results).with_context(|| format!("cannot read `{SOURCE}`"))?;
     let mut out = String::from("# Benchmarks\n\n");
     lines(&mut out, &[results.measured_on]);
     lines(&mut out, &results.summary);
     for section in &results.sections {
         out.push_str(&section.shown()?);
     }
-    out.push_str(&results.instructions.shown(&baseline)?);
     out.push_str("## Targets\n\n");
     let targets = results.targets.iter().map(|it| vec![&*it.target, &*it.measured, it.word()]);
     table(&mut out, &["target", "measured", "reached"], 0, targets);
@@ -195,24 +170,6 @@ impl Section {
         let Some(name) = &self.compared_with else { return Ok(None) };
         let row = self.rows.iter().find(|row| row.name == *name);
         row.with_context(|| format!("no row is called `{name}`")).map(Some)
-    }
-}
-
-impl InstructionSection {
-    fn shown(&self, baseline: &Baseline) -> Result<String> {
-        let mut out = format!("## Instructions ({})\n\n", self.date);
-        lines(&mut out, &self.method);
-        let mut rows = Vec::new();
-        for verb in &self.verbs {
-            let count = baseline.instructions.get(verb);
-            let count = count.with_context(|| format!("`{verb}` was not counted"))?;
-            let whole = *count as f64 / 1e6;
-            let own = whole - self.loader_millions;
-            rows.push([format!("`{verb}`"), format!("{whole:.2}"), format!("{own:.2}")]);
-        }
-        let rows = rows.iter().map(|cells| cells.iter().map(String::as_str).collect());
-        table(&mut out, &["verb", "whole, M", "without the loader, M"], 2, rows);
-        Ok(out)
     }
 }
 
@@ -300,18 +257,15 @@ mod tests {
                     { "name": "many", "figures": [[1757, 2157]] }
                 ]
             }],
-            "instructions": { "date": "2026-11-23", "method": [], "verbs": ["spawn"], "loader_millions": 0.86 },
             "targets": [{ "target": "ours ≤ git", "measured": "0.25", "reached": "yes" }],
             "commands": [{ "command": "bench/compare", "measures": "commands" }],
             "hold_still": ["The filesystem decides."]
         }"#;
-        let baseline = r#"{ "compiler": "rustc 1", "instructions": { "spawn": 2547487 } }"#;
-        let page = page(results, baseline).expect("the results are complete");
+        let page = page(results).expect("the results are complete");
         for line in [
             "## Commands (2026-11-22)\n\nMedians.\n",
             "| work | ms | ratio |\n| --- | ---: | ---: |\n| git | 8.40 | 1.00 |\n| ours | 2.10 | 0.25 |\n",
             "| many | 1,757.00–2,157.00 |  |\n",
-            "| `spawn` | 2.55 | 1.69 |\n",
             "| ours ≤ git | 0.25 | yes |\n",
             "| `bench/compare` | commands |\n",
         ] {

@@ -16,7 +16,7 @@ const SUITE: &str = "crates/agentic-mcp/suite";
 /// What is installed, by the files that say it.
 const LISTS: [&str; 3] = ["requirements.txt", "package.json", "package-lock.json"];
 /// The programs, each with what runs it.
-const PROGRAMS: [(&str, ProgramHost); 7] = [
+const PROGRAMS: [(&str, ProgramHost); 9] = [
     ("lines.py", ProgramHost::Python),
     ("decisions.py", ProgramHost::Python),
     ("client.py", ProgramHost::Python),
@@ -24,6 +24,8 @@ const PROGRAMS: [(&str, ProgramHost); 7] = [
     ("sdk.mjs", ProgramHost::Node),
     ("inspector.mjs", ProgramHost::Node),
     ("scenarios.mjs", ProgramHost::Node),
+    ("web.py", ProgramHost::Python),
+    ("web.mjs", ProgramHost::Node),
 ];
 
 /// What runs a program of the suite.

@@ -8,7 +8,7 @@
 //! - `cargo xtask browser`: gets the browser that tests drive, once;
 //! - `cargo xtask bench`: writes `docs/benchmarks.md` from `bench/results.json`;
 //! - `cargo xtask docs`: writes the tables of verbs in `docs/commands.md`, and the predicates, rules
-//!   and answers in `docs/query.md`.
+//!   and answers in `docs/query.md`, and what the demo prints in `docs/first-run.md`.
 
 mod bench;
 mod browser;

@@ -89,10 +89,14 @@ pub fn schemas() -> Result<CheckOutcome> {
     Ok(CheckOutcome::Good)
 }
 
-/// Writes the tables of verbs and the answers of queries, which tests of the command line make and
+/// Writes the tables of verbs, the answers of queries and what the demo prints, which tests of the command line make and
 /// compare.
 pub fn docs() -> Result<CheckOutcome> {
-    let tests = [["--bin", "agentic", "verb_tables"], ["--test", "it", "query_page"]];
+    let tests = [
+        ["--bin", "agentic", "verb_tables"],
+        ["--test", "it", "query_page"],
+        ["--test", "it", "first_run_page"],
+    ];
     for test in tests {
         let arguments = [&["test", "--quiet", "--package", "agentic"], &test[..]].concat();
         let written = cargo(&arguments).env("AGENTIC_WRITE_TABLES", "1").status();

@@ -9,18 +9,20 @@ mod names;
 mod owners;
 mod purity;
 mod sizes;
+mod statics;
 
 pub use self::fresh::compare;
 use crate::workspace::TidyWorkspace;
 
 /// Returns every breach of a rule, one line each, sorted.
 pub fn check(workspace: &TidyWorkspace) -> Vec<String> {
-    let rules: [fn(&TidyWorkspace) -> Vec<String>; 9] = [
+    let rules: [fn(&TidyWorkspace) -> Vec<String>; 10] = [
         layers::check,
         cycles::check,
         owners::check,
         purity::check,
         sizes::check,
+        statics::check,
         names::check,
         dependencies::check,
         documents::check,

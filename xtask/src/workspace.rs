@@ -13,11 +13,10 @@ use serde_json::Value as Json;
 const FOLDERS: [&str; 5] = ["crates", "xtask", "schemas", "docs", "fuzz/fuzz_targets"];
 
 /// The files beside them.
-const FILES: [&str; 8] = [
+const FILES: [&str; 7] = [
     "ARCHITECTURE.md",
     "Cargo.lock",
     "DEPENDENCIES.md",
-    "bench/instructions.json",
     "bench/results.json",
     "README.md",
     "scoreboard.json",

@@ -7,7 +7,7 @@ use agentic_session::SessionSpace;
 use agentic_session::decide::COMMAND_LINE;
 use agentic_space::AgentBranch;
 
-use crate::person::require_person;
+use crate::person::{principal, require_person};
 use crate::{Refusal, VerbWatcher};
 
 /// Where somebody stands who asks for something: what there is to know of a caller without a space.
@@ -19,8 +19,26 @@ pub struct Surroundings {
     pub agent: Option<String>,
     /// The request of a session that the caller performs, as `AGENTIC_REQUEST` says.
     pub request: Option<String>,
+    /// Who the caller is, where a login says so and not git's configuration.
+    pub person: Option<ProvenPerson>,
+    /// Finds where people can answer in a browser.
+    pub page: PageFinder,
     /// Who waits for what is asked for, and hears of it.
     pub watcher: VerbWatcher,
+}
+
+/// Finds the address of a repository's page, while a process serves one. It is looked for anew each
+/// time: that process comes and goes.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct PageFinder(pub Option<fn(&SessionSpace) -> Option<String>>);
+
+/// A person who has shown that they hold a key of theirs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ProvenPerson {
+    /// As decisions name them.
+    pub principal: String,
+    /// How it is known, as decisions name it.
+    pub authn: String,
 }
 
 /// What every verb of a space is given besides its own data.
@@ -91,6 +109,23 @@ impl<'s> Caller<'s> {
     /// Returns who waits for the verb.
     pub fn watcher(&self) -> &VerbWatcher {
         &self.surroundings.watcher
+    }
+
+    /// Returns who decides here: who logged in, else whom git knows.
+    ///
+    /// # Errors
+    /// Fails when git knows nobody.
+    pub fn principal(&self) -> Result<String, Refusal> {
+        match &self.surroundings.person {
+            Some(person) => Ok(person.principal.clone()),
+            None => principal(self.space),
+        }
+    }
+
+    /// Returns the address at which a hold is answered in a browser, while its page is served.
+    pub fn hold_address(&self, request: &str) -> Option<String> {
+        let find = self.surroundings.page.0?;
+        Some(format!("{}/holds/{request}", find(self.space)?))
     }
 
     /// Refuses agents what only a person may do.

@@ -134,6 +134,8 @@ commands! {
     Relations(verb::ListRelations) = "relations",
     /// Answer a query over all facts.
     Query(verb::AskQuery) = "query",
+    /// Find words in what was said.
+    Search(verb::SearchTexts) = "search",
     /// Store rules under a name.
     RuleAdd(verb::RuleAdd) = "rule-add",
     /// List the rules that have a name.
@@ -196,10 +198,26 @@ commands! {
     SessionSignal(verb::SessionSignal) = "session-signal",
     /// Fire timers that are due and expire holds.
     SessionTick(verb::SessionTick) = "session-tick",
+    /// Find what is wrong with a program, without running it.
+    Check(verb::CheckProgram) = "check",
+    /// Lay a program out anew.
+    Format(verb::FormatProgram) = "fmt",
     /// Run a program.
     Run(verb::Run) = "run",
     /// Run a pipeline; durably, if a block of it is temporal.
     FlowRun(verb::RunPipeline) = "flow-run",
+    /// Find what is wrong with a flow, without running it.
+    FlowCheck(verb::FlowCheck) = "flow-check",
+    /// Find what is wrong with a pipeline, for other programs.
+    FlowDiagnostics(verb::FlowDiagnostics) = "flow-diagnostics",
+    /// Show the plans that a pipeline compiles to.
+    FlowPlan(verb::FlowPlan) = "flow-plan",
+    /// Say in words what a pipeline does, and what it needs.
+    FlowExplain(verb::FlowExplain) = "flow-explain",
+    /// Check a stored plan, and say in words what it does.
+    FlowExplainStored(verb::FlowExplainStored) = "flow-explain-stored",
+    /// Turn prose into a pipeline.
+    FlowTranslate(verb::FlowTranslate) = "flow-translate",
     /// Run a pipeline in memory and durably, and compare the results.
     FlowCrosscheck(verb::FlowCrosscheck) = "flow-crosscheck",
     /// Show how far a durable run has come.

@@ -10,12 +10,13 @@ mod source;
 
 pub use self::dialect::parse_dialect;
 pub use self::findings::ProgramFindings;
-pub(crate) use self::front_end::{ContextProgram, compile_context, of_context, unreadable};
-pub use self::front_end::{
-    LayoutOutcome, check, compile_pipeline, format, pipeline_findings, pipeline_source_findings,
+pub(crate) use self::front_end::{
+    ContextProgram, LayoutOutcome, check, compile_context, compile_pipeline, format, of_context,
+    pipeline_findings, pipeline_source_findings, unreadable,
 };
 pub(crate) use self::import::ImportRoots;
 pub use self::named_text::{NamedText, TEXT_BYTES_MAX};
-pub use self::registry::read_registry;
+pub(crate) use self::registry::read_registry;
+pub use self::source::ProgramSource;
+pub(crate) use self::source::ProgramText;
 pub(crate) use self::source::named_language;
-pub use self::source::{ProgramSource, ProgramText};

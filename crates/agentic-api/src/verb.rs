@@ -11,18 +11,24 @@ mod briefing;
 mod commit;
 mod credential;
 mod decide;
+mod decision_request;
+mod detail;
+mod diff;
 mod doctor;
 mod flow;
 mod foreign_query;
 mod form;
 mod hold;
+mod inbox;
 mod kind;
 mod log;
+mod login;
 mod long_changes;
 mod long_text;
 mod merge;
 mod object;
 mod pending;
+mod program;
 mod provider;
 mod query;
 mod relate;
@@ -31,8 +37,10 @@ mod remote;
 mod reply;
 mod rule;
 pub(crate) mod run;
+mod search;
 mod session;
 mod spawn;
+mod statistics;
 mod trace;
 mod value;
 mod worktree;
@@ -41,7 +49,7 @@ use agentic_model::guidance::ErrorClass;
 use agentic_space::WriteNotices;
 use serde::Serialize;
 
-pub use self::agents::{AgentLine, FindForkPoint, ListAgents, Show, Tree};
+pub use self::agents::{AgentLine, FindForkPoint, ListAgents, ListRemoteAgents, Show, Tree};
 pub use self::allow::{
     AllowConfiguration, ExamineConfiguration, ListAllowances, RevokeAllowance, may_say_what_counts,
 };
@@ -53,19 +61,26 @@ pub use self::credential::{AwaitedLogin, CredentialLogin, ForgetCredential, List
 pub use self::decide::{
     AfterDecision, Decide, FollowedDecision, HoldAnswer, RecordedDecision, SeenQuestion,
 };
+pub use self::decision_request::DecisionRequest;
+pub use self::detail::CommitDetail;
+pub use self::diff::{CommitDiff, DIFF_FILE_LINES_MAX, DIFF_FILES_MAX, DIFF_LINES_MAX};
 pub use self::doctor::Doctor;
 pub use self::flow::{
-    FlowAsk, FlowCancel, FlowCrosscheck, FlowHistory, FlowResult, FlowStatus, FlowWorker,
-    RunPipeline,
+    FlowAsk, FlowCancel, FlowCheck, FlowCrosscheck, FlowDiagnostics, FlowExplain,
+    FlowExplainStored, FlowHistory, FlowPlan, FlowResult, FlowStatus, FlowTranslate, FlowWorker,
+    PlanForm, RunPipeline,
 };
 pub use self::foreign_query::ForeignQueries;
 pub use self::form::{AnswerHoldForm, FormAnswer, ShowHoldForm};
-pub use self::hold::HoldFate;
+pub use self::hold::{HoldFate, ShowDecider};
+pub use self::inbox::{Inbox, InboxPlace};
 pub use self::kind::{KindAdd, KindList, KindShow};
 pub use self::log::{ListCommits, LogTraces, LoggedCommit};
+pub use self::login::{LOGIN_NAMESPACE, LoginText};
 pub use self::merge::Merge;
 pub use self::object::{ObjectCid, ObjectGet, ObjectPut, ObjectSource};
 pub use self::pending::{HandOutHolds, HandedOut, HoldQuestion, PendingHolds};
+pub use self::program::{CheckProgram, FormatProgram, LayoutUse};
 pub use self::provider::ListProviders;
 pub(crate) use self::query::ask_shipped;
 pub use self::query::{
@@ -79,13 +94,18 @@ pub use self::reply::DecideFrom;
 pub(crate) use self::rule::check_rules;
 pub use self::rule::{RuleAdd, RuleAddOutcome, RuleList, RuleLog, RuleRemove, RuleShow};
 pub use self::run::{PreparedRun, Run, RunAct, RunPlace};
+pub use self::search::{SEARCH_LIMIT_MAX, SearchOutcome, SearchTeller, SearchTexts, unreadable};
 pub use self::session::{
-    FlowSource, ForkedChildren, ReplaySessions, SessionCancel, SessionDetail, SessionDiff,
-    SessionFork, SessionList, SessionResume, SessionShow, SessionSignal, SessionStart, SessionTick,
+    CompareSessions, FlowSource, ForkedChildren, RecentSessions, ReplaySessions, ReplayedSession,
+    SESSIONS_MAX, ScriptOutcome, SessionCancel, SessionDetail, SessionDiff, SessionFork,
+    SessionList, SessionResume, SessionShow, SessionSignal, SessionStart, SessionTick,
     SessionUpgrade, SessionVerify, SessionWatch, SetAnswer, session_reply,
 };
 pub use self::spawn::{BriefingSource, CheckoutPlace, Spawn, SpawnBeginning};
-pub use self::trace::{EntryBody, TraceAdd, TraceAttach, TraceHistory, TracePending, TraceShow};
+pub use self::statistics::{Statistics, StatisticsStep};
+pub use self::trace::{
+    EntryBody, TraceAdd, TraceAttach, TraceBindings, TraceHistory, TracePending, TraceShow,
+};
 pub use self::value::parse_adapter;
 pub use self::worktree::{WorktreeAdd, WorktreeList, WorktreeRemove, WorktreeSync};
 use crate::{Caller, Notice, Refusal, Surroundings};

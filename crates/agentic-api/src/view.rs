@@ -6,16 +6,20 @@ mod agent;
 mod allowance;
 mod archive;
 mod commit;
+mod detail;
+mod diff;
 pub mod difference;
 mod doctor;
 mod event;
 mod failure;
 mod flow;
 pub mod hold;
+mod inbox;
 pub mod interop;
 mod kind;
 mod object;
 mod object_schema;
+mod page;
 mod program;
 mod provider;
 mod query;
@@ -24,8 +28,10 @@ mod relation;
 mod rule;
 mod run;
 mod schema;
+mod search;
 mod serve;
 mod session;
+mod statistics;
 mod sync;
 mod trace;
 mod visible;
@@ -35,20 +41,28 @@ pub use crate::view::agent::{AgentView, FamilyView, ForkPointView, RemoteAgentVi
 pub use crate::view::allowance::{AllowanceView, OpenedView};
 pub use crate::view::archive::ArchivedView;
 pub use crate::view::commit::{CommitView, ConflictView, LogView, MergeView, ShowView};
+pub use crate::view::detail::{CommitDetailView, CommitRequestView};
+pub(crate) use crate::view::diff::DiffWindow;
+pub use crate::view::diff::{CommitDiffView, DiffHunkView, DiffLineView, FileDiffView};
 pub use crate::view::doctor::{DoctorView, MendedView};
 pub use crate::view::event::{EventName, EventView};
 pub use crate::view::failure::{ErrorView, FailureView};
 pub use crate::view::flow::{
     CredentialView, CrosscheckAnswer, CrosscheckView, FlowAskedView, FlowEventView, FlowHoldView,
-    FlowStatusView, FlowToldView, FlowVerdictView, TranslateView,
+    FlowStatusView, FlowToldView, FlowVerdictView,
 };
 pub use crate::view::hold::{
     AnsweredView, AskedView, ClosedHoldView, DecideView, HoldFateView, HoldFormView, PendingView,
     UnverifiedView, VoteView, VotesView,
 };
+pub use crate::view::inbox::{DeciderView, InboxHoldView, InboxView};
 pub use crate::view::kind::{KindShowView, KindView};
 pub use crate::view::object::{CidView, InitView, ObjectView, PutView};
-pub use crate::view::program::LoweredView;
+pub use crate::view::page::{EventPlaceView, ListPageView, PendingRequestView};
+pub use crate::view::program::{
+    ExplainAnswer, ExplanationView, LayoutAnswer, LayoutView, LoweredView, PipelineFindingView,
+    PlanAnswer, PlanView, TranslateAnswer, TranslateView,
+};
 pub use crate::view::provider::{ProbeView, ProviderView};
 pub use crate::view::query::{
     AnswerColumnView, AnswerView, PredicateColumnView, PredicateView, QueryView,
@@ -60,13 +74,20 @@ pub use crate::view::rule::{
 };
 pub use crate::view::run::{RunAnswer, RunResultView, TestsView};
 pub use crate::view::schema::schemas;
-pub use crate::view::serve::ServeStatusView;
+pub use crate::view::search::{SearchHitView, SearchView};
+pub use crate::view::serve::{IndexStateView, IndexesView, ServeStatusView};
 pub use crate::view::session::{
-    AttemptView, AttendanceView, ComparedView, DiffView, GivenView, OvertakenView, RecordView,
-    RequestView, SessionErrorView, SessionView, VerdictView, VerifyView,
+    AttemptView, AttendanceView, ComparedRequestView, ComparedView, DiffView, ForkView, GivenView,
+    OvertakenView, RecordView, ReplayedSessionView, RequestView, SessionComparisonView,
+    SessionErrorView, SessionPageView, SessionView, VerdictView, VerifyView,
+};
+pub use crate::view::statistics::{
+    CommitCountView, OutcomeView, StatisticsTable, StatisticsView, WaitBucketView, WaitView,
 };
 pub use crate::view::sync::{FetchView, PushView};
-pub use crate::view::trace::{AttachView, BindingView, EntryView, TraceAddView, TraceView};
+pub use crate::view::trace::{
+    AttachView, BindingView, EntryView, TraceAddView, TraceBindingView, TraceView,
+};
 pub use crate::view::visible::{visible, visible_line};
 pub use crate::view::worktree::{
     WorktreeAddView, WorktreeRemoveView, WorktreeSyncView, WorktreeView,

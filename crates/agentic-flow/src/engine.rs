@@ -23,14 +23,13 @@ use crate::{closures, host};
 /// the machine.
 pub(crate) const DISABLED: [&str; 2] = ["eval", "**"];
 
-/// Makes the interpreter of a flow.
-pub(crate) fn build(world: &Rc<FlowWorld>, modules: Rc<dyn Modules>) -> Engine {
-    let mut engine = locked();
-    closures::register(&mut engine, world);
-    host::register(&mut engine, world);
-    watch(&mut engine, world);
+/// Gives an interpreter of the language alone all that a flow runs with. It may have parsed the flow
+/// before: to make one takes longer than most flows run.
+pub(crate) fn furnish(engine: &mut Engine, world: &Rc<FlowWorld>, modules: Rc<dyn Modules>) {
+    closures::register(engine, world);
+    host::register(engine, world);
+    watch(engine, world);
     engine.set_module_resolver(FlowResolver::new(Rc::clone(world), modules));
-    engine
 }
 
 /// Makes an interpreter with the language alone: enough to parse.

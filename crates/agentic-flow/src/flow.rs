@@ -5,7 +5,7 @@ use std::rc::Rc;
 use agentic_diag::{Diagnostic, Span};
 use rhai::{AST, Dynamic, Engine, LexError, ParseError, ParseErrorType};
 
-use crate::engine::{DISABLED, build, locked};
+use crate::engine::{DISABLED, furnish, locked};
 use crate::limits::{SEMANTICS, SOURCE_BYTES_MAX, STACK_BYTES};
 use crate::modules::{Modules, NoModules};
 use crate::program::FlowProgram;
@@ -57,10 +57,11 @@ impl Flow {
         modules: impl Modules + 'static,
         semantics: u32,
     ) -> Result<Flow, Vec<Diagnostic>> {
-        let ast = parse(source)?;
+        let mut engine = locked();
+        let ast = parse(&engine, source)?;
         let world = Rc::new(FlowWorld::new(semantics));
         world.note_closures(&ast);
-        let engine = build(&world, Rc::new(modules));
+        furnish(&mut engine, &world, Rc::new(modules));
         Ok(Flow { shared: Rc::new(FlowShared { engine, ast, world }) })
     }
 
@@ -72,18 +73,17 @@ impl Flow {
 
 /// Finds what is wrong with a flow, without running anything.
 pub fn check(source: &str) -> Vec<Diagnostic> {
-    parse(source).err().unwrap_or_default()
+    parse(&locked(), source).err().unwrap_or_default()
 }
 
-fn parse(source: &str) -> Result<AST, Vec<Diagnostic>> {
+fn parse(engine: &Engine, source: &str) -> Result<AST, Vec<Diagnostic>> {
     if source.len() > SOURCE_BYTES_MAX {
         let message = format!("the flow is longer than {SOURCE_BYTES_MAX} bytes");
         return Err(vec![Diagnostic::error("F0005", Span::new(0, 0), message)]);
     }
     let text = source.strip_prefix('\u{feff}').unwrap_or(source);
-    let engine = locked();
     let scope = scope_of(Dynamic::UNIT);
-    parse_with(&engine, &scope, text).map_err(|error| {
+    parse_with(engine, &scope, text).map_err(|error| {
         let mut finding = diagnose(&error, text);
         let mark = source.len() - text.len();
         finding.span = Span::new(finding.span.start + mark, finding.span.end + mark);

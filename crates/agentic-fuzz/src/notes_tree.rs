@@ -30,6 +30,7 @@ const GIT_EVERY: usize = 64;
 
 /// Checks one input: what to do, the tree that is there, and the edit.
 pub fn check(data: &[u8]) {
+    // process: a target is one function that is called very often, and a folder is made once.
     thread_local! {
         static NOTES: RefCell<Option<NotesSandbox>> = const { RefCell::new(None) };
     }

@@ -31,6 +31,7 @@ pub fn check(mut data: &[u8]) {
 
 /// Puts an index where it can be opened.
 fn with_file(bytes: &[u8], use_it: impl FnOnce(&Path)) {
+    // process: a target is one function that is called very often, and a folder is made once.
     thread_local! {
         static FOLDER: tempfile::TempDir = folder_in_memory();
     }

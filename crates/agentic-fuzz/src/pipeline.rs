@@ -9,6 +9,7 @@ use agentic_lang_pipeline::{FindingKind, canonical, check as checked, format, pa
 use agentic_plan::Registry;
 
 /// The builtins of the conformance suite.
+// process: a target is one function that is called very often, and this is a constant to it.
 static REGISTRY: LazyLock<Registry> = LazyLock::new(|| {
     let text = include_str!("../../../conformance/pipeline/registry.json");
     Registry::from_json(text).expect("the suite's registry is well-formed")

@@ -144,7 +144,7 @@ impl Scratch {
 
     /// Compares two trees. Not by way of the repository: that reads the whole tree of the current
     /// branch for attributes which nobody asks for here.
-    fn changes(&self, old: Oid, new: Oid) -> Result<Vec<Change>> {
+    pub(super) fn changes(&self, old: Oid, new: Oid) -> Result<Vec<Change>> {
         let read = |oid| self.inner.find_tree(to_id(oid)).map_err(Error::git("compare trees"));
         let hash = self.inner.object_hash();
         self.again(|| {

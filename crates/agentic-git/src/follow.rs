@@ -50,7 +50,7 @@ fn follow(
     match repository.checkout_of(&trail.branch)? {
         Checkout::Here(worktree) if layout.trail(&worktree.key()) == note => {
             if let Some(lock) = WorktreeLock::try_take(repository, worktree)? {
-                report.extend(lock.catch_up(repository, now)?);
+                report.extend(lock.finish_following(repository, now)?);
             }
             Ok(())
         }

@@ -10,12 +10,12 @@ use std::fs::{self, OpenOptions};
 use std::io::{ErrorKind, Write as _};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
 
 use gix::zlib::Status;
 use gix::zlib::stream::deflate::{Compress, FlushCompress};
 use gix::zlib::{Compression, Inflate};
 
+use agentic_store::file::unique_number;
 use agentic_store::journal::{GitKind, GitObject};
 use agentic_store::os::{self, RenameOutcome};
 use agentic_store::{Error, Result};
@@ -283,9 +283,7 @@ fn rename(fresh: &Path, path: &Path) -> std::io::Result<()> {
 /// Chooses a name that git takes for an unfinished object: it is no damage, and a prune removes what
 /// a crash left.
 fn fresh_name(folder: &Path) -> PathBuf {
-    static COUNTER: AtomicU64 = AtomicU64::new(0);
-    let number = COUNTER.fetch_add(1, Ordering::Relaxed);
-    folder.join(format!("tmp_obj_{}-{number}", std::process::id()))
+    folder.join(format!("tmp_obj_{}-{}", std::process::id(), unique_number()))
 }
 
 #[cfg(test)]

@@ -11,7 +11,6 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{BufWriter, Read as _, Seek as _, SeekFrom, Write as _};
 use std::os::unix::fs::{FileExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, SystemTime};
 
 use gix::hash::{Hasher, Kind, ObjectId};
@@ -22,7 +21,7 @@ use gix::zlib::Compression;
 use super::blob_name::BlobName;
 use super::loose::{Compressor, ReadPart};
 use super::made_pack::{MadePack, UnplacedPack};
-use agentic_store::file::Persistence;
+use agentic_store::file::{Persistence, unique_number};
 use agentic_store::journal::{GitKind, GitObject};
 use agentic_store::{Error, Result, fault};
 
@@ -120,9 +119,8 @@ impl PackFolder {
     /// # Errors
     /// Fails when it cannot be made.
     pub fn begin(&self, extension: &str) -> Result<(UnplacedPack, File)> {
-        static COUNTER: AtomicU64 = AtomicU64::new(0);
-        let number = COUNTER.fetch_add(1, Ordering::Relaxed);
-        let path = self.begun.join(format!("{}-{number}.{extension}", std::process::id()));
+        let name = format!("{}-{}.{extension}", std::process::id(), unique_number());
+        let path = self.begun.join(name);
         fs::create_dir_all(&self.begun).map_err(Error::io("create", &self.begun))?;
         // A dead process may have had the same number.
         let _absent_is_fine = fs::remove_file(&path);

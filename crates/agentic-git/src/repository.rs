@@ -3,18 +3,19 @@
 use std::cell::RefCell;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Instant;
 
-use agentic_model::Person;
 use gix::config::Boolean;
 use gix::config::file::SectionRef;
 use gix::odb::store::init::Slots;
 use gix::sec::trust::Mapping;
 
+use super::configuration::ConfigurationWatch;
 use super::loose::Compressor;
 use super::object_cache::ObjectCache;
 use super::object_file::READ_BYTES_MAX;
 use super::pack_file::PACKS_MAX;
-use agentic_store::error::{GitError, RepositoryError};
+use agentic_store::error::RepositoryError;
 use agentic_store::layout::{Layout, Stream};
 use agentic_store::writer::WriterSlot;
 use agentic_store::{Error, Result};
@@ -32,6 +33,8 @@ pub struct Repository {
     pub(super) compressor: RefCell<Option<Compressor>>,
     /// What writers leave for each other.
     pub(super) slot: WriterSlot,
+    /// Git's configuration, as it is now.
+    pub(super) configuration: ConfigurationWatch,
 }
 
 /// What threads open the same repository from, each for itself. It is looked for and configured once.
@@ -39,14 +42,18 @@ pub struct Repository {
 pub struct SharedRepository {
     inner: Arc<gix::ThreadSafeRepository>,
     common_dir: PathBuf,
+    /// When its configuration was read; nothing if that does not follow its files.
+    configured_at: Option<Instant>,
 }
 
 impl SharedRepository {
     /// Opens the repository for the calling thread. What threads remember of it they do not share:
     /// each may hold locks that the others wait for.
     pub fn open(&self) -> Repository {
-        let inner = Arc::clone(&self.inner);
-        Repository::with_new_cache(inner.to_thread_local(), self.common_dir.clone(), Some(inner))
+        let (inner, common_dir) = (self.inner.to_thread_local(), self.common_dir.clone());
+        let repository =
+            Repository::with_new_cache(inner, common_dir, Some(Arc::clone(&self.inner)));
+        Repository { configuration: ConfigurationWatch::since(self.configured_at), ..repository }
     }
 }
 
@@ -57,14 +64,6 @@ pub struct Scratch {
     /// What was read or written lately, by the repository too.
     pub(super) cache: ObjectCache,
 }
-
-/// Where git's configuration, or its environment seen as such, names the committer.
-const COMMITTER_NAMES: [&str; 3] =
-    ["committer.name", "user.name", "gitoxide.committer.nameFallback"];
-
-/// The same for the address.
-const COMMITTER_ADDRESSES: [&str; 3] =
-    ["committer.email", "user.email", "gitoxide.user.emailFallback"];
 
 impl Repository {
     /// Finds and opens the repository that `directory` is inside of, as git finds it.
@@ -101,7 +100,9 @@ impl Repository {
         if std::env::var_os("GIT_INDEX_FILE").is_some() {
             return Repository::checked(with_own_index(&inner)?, None);
         }
-        Repository::checked(inner, Some(Arc::new(repository)))
+        let configuration = ConfigurationWatch::since(Some(Instant::now()));
+        let repository = Repository::checked(inner, Some(Arc::new(repository)))?;
+        Ok(Repository { configuration, ..repository })
     }
 
     /// Opens the repository in a folder, looking nowhere else.
@@ -153,7 +154,17 @@ impl Repository {
     ) -> Repository {
         let layout = Layout::new(&common_dir);
         let (compressor, slot) = (RefCell::new(None), WriterSlot::default());
-        Repository { inner, shared: None, common_dir, layout, cache, compressor, slot }
+        let configuration = ConfigurationWatch::default();
+        Repository {
+            inner,
+            shared: None,
+            common_dir,
+            layout,
+            cache,
+            compressor,
+            slot,
+            configuration,
+        }
     }
 
     /// Returns what other threads open this repository from.
@@ -162,7 +173,8 @@ impl Repository {
             Some(shared) => Arc::clone(shared),
             None => Arc::new(self.inner.clone().into_sync()),
         };
-        SharedRepository { inner, common_dir: self.common_dir.clone() }
+        let configured_at = self.configuration.read_at();
+        SharedRepository { inner, common_dir: self.common_dir.clone(), configured_at }
     }
 
     /// Returns where journals and locks are kept.
@@ -202,48 +214,6 @@ impl Repository {
         }
         let name = self.inner.head_name().ok()??;
         Some(name.as_bstr().to_string())
-    }
-
-    /// Returns a value of git's configuration.
-    pub fn config(&self, key: &str) -> Option<String> {
-        self.inner.config_snapshot().string(key).map(|value| value.to_string())
-    }
-
-    /// Tells whether a switch of git's configuration is on; one that is not there is off.
-    ///
-    /// # Errors
-    /// Fails when it says neither.
-    pub fn is_set(&self, key: &'static str) -> Result<bool> {
-        let found = self.inner.config_snapshot().try_boolean(key);
-        Ok(found.map_err(|_| Error::Git(GitError::NoSwitch { key }))?.unwrap_or(false))
-    }
-
-    /// Returns a path of git's configuration, such as `~/.ssh/key`, as far as whoever wrote it may
-    /// name programs and files.
-    ///
-    /// # Errors
-    /// Fails when it cannot be told what the path means.
-    pub(super) fn configured_path(&self, key: &str) -> Result<Option<PathBuf>> {
-        let found = self.inner.config_snapshot().trusted_path(key);
-        found.map_err(Error::git_with(|| format!("read `{key}` of git's configuration")))
-    }
-
-    /// Returns the names of the remotes.
-    pub fn remotes(&self) -> Vec<String> {
-        self.inner.remote_names().iter().map(|name| name.to_string()).collect()
-    }
-
-    /// Tells who commits here.
-    ///
-    /// # Errors
-    /// Fails with [`GitError::NoIdentity`] when git does not know either.
-    pub fn committer(&self) -> Result<Person> {
-        let config = self.inner.config_snapshot();
-        let first = |keys: [&str; 3]| keys.iter().find_map(|key| config.string(*key));
-        let (Some(name), Some(email)) = (first(COMMITTER_NAMES), first(COMMITTER_ADDRESSES)) else {
-            return Err(Error::Git(GitError::NoIdentity));
-        };
-        Ok(Person::new(&name.to_string(), &email.to_string()))
     }
 
     /// Leaves it to the end of the process to give back what this handle has set aside for packs.

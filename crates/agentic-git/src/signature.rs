@@ -3,12 +3,15 @@
 //! The keys that count are exactly those that the caller names, whatever key rings and trust the
 //! user has.
 
+use std::process::Command;
+
 use agentic_model::Oid;
 
 use super::Repository;
-use super::command::GitEnd;
+use super::command::{GitEnd, run_program};
 use super::handout::Handout;
-use agentic_store::Result;
+use super::signer::SIGNATURE_BYTES_MAX;
+use agentic_store::{Error, Result};
 
 /// The name that stands for the keys of the caller in the list that git reads.
 const SIGNER: &str = "signer";
@@ -44,6 +47,38 @@ impl Repository {
             Some(SignatureSort::OpenPgp) => self.is_signed_by_openpgp(&name, keys)?,
         };
         Ok(is_signed.then(|| message.to_owned()))
+    }
+
+    /// Returns the fingerprint of the key that signed a text for a purpose, if it is one of these keys
+    /// of SSH.
+    ///
+    /// # Errors
+    /// Fails when there is no program that verifies, and when it cannot be handed the text.
+    pub fn text_signed_by(
+        &self,
+        text: &str,
+        namespace: &str,
+        signature: &str,
+        keys: &[String],
+    ) -> Result<Option<String>> {
+        let keys = keys.iter().filter(|key| !key.starts_with(OPENPGP));
+        let lines = keys.map(|key| format!("{SIGNER} namespaces=\"{namespace}\" {key}\n"));
+        let lines: String = lines.collect();
+        if lines.is_empty() || signature.len() > SIGNATURE_BYTES_MAX {
+            return Ok(None);
+        }
+        let list = Handout::write(self, lines.as_bytes())?;
+        let signature = Handout::write(self, signature.as_bytes())?;
+        let program = self.ssh_program()?;
+        let mut command = Command::new(&program);
+        command.args(["-Y", "verify", "-I", SIGNER, "-n", namespace, "-f"]).arg(list.path());
+        command.arg("-s").arg(signature.path());
+        let done =
+            run_program(&mut command, text.as_bytes()).map_err(Error::io("run", &program))?;
+        let begin = format!("Good \"{namespace}\" signature for {SIGNER} with ");
+        let good = done.stdout.lines().find_map(|line| line.strip_prefix(&begin));
+        let fingerprint = good.and_then(|key| key.split(' ').next_back());
+        Ok(fingerprint.filter(|_| done.success).map(str::to_owned))
     }
 
     fn is_signed_by_ssh(&self, name: &str, keys: &[String]) -> Result<bool> {

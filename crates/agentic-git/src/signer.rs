@@ -19,8 +19,10 @@ use agentic_store::{Error, Result};
 const LITERAL_KEYS: [&str; 2] = ["key::", "ssh-"];
 /// How a line begins in which GnuPG tells programs what it did.
 const GPG_STATUS: &str = "[GNUPG:] ";
+/// What git signs commits for.
+const COMMITS: &str = "git";
 /// The longest signature that is taken, in bytes.
-const SIGNATURE_BYTES_MAX: usize = 64 << 10;
+pub(super) const SIGNATURE_BYTES_MAX: usize = 64 << 10;
 
 /// Whoever signs commits here, as git's configuration says (`gpg.format`, `user.signingKey`).
 pub struct Signer<'a> {
@@ -53,10 +55,7 @@ impl Repository {
         let means = match self.config("gpg.format").as_deref() {
             None | Some("openpgp") => self.gpg(&["gpg.openpgp.program", "gpg.program"], "gpg")?,
             Some("x509") => self.gpg(&["gpg.x509.program"], "gpgsm")?,
-            Some("ssh") => Means::Ssh {
-                program: self.program(&["gpg.ssh.program"], "ssh-keygen")?,
-                key: self.ssh_key()?,
-            },
+            Some("ssh") => Means::Ssh { program: self.ssh_program()?, key: self.ssh_key()? },
             Some(format) => {
                 return Err(not_signed(format!("git knows no `gpg.format` `{format}`")));
             }
@@ -84,6 +83,31 @@ impl Repository {
             }
         }
         Ok(PathBuf::from(default))
+    }
+
+    /// Returns the program that signs and verifies by keys of SSH.
+    pub(super) fn ssh_program(&self) -> Result<PathBuf> {
+        self.program(&["gpg.ssh.program"], "ssh-keygen")
+    }
+
+    /// Signs a text by a key of SSH, for a purpose of its own: what is signed so is no commit.
+    ///
+    /// # Errors
+    /// Fails with what the program says when it does not sign, and without a key.
+    pub fn sign_text(&self, text: &str, namespace: &str, key: Option<&Path>) -> Result<String> {
+        let key = match key {
+            Some(path) => SshKey::File(path.to_owned()),
+            None if self.config("gpg.format").as_deref() == Some("ssh") => self.ssh_key()?,
+            None => return Err(not_signed("git's configuration names no key of SSH")),
+        };
+        let signer =
+            Signer { repository: self, means: Means::Ssh { program: self.ssh_program()?, key } };
+        match &signer.means {
+            Means::Ssh { program, key } => {
+                signer.sign_with_ssh(program, key, text.as_bytes(), namespace)
+            }
+            Means::Gpg { .. } => Err(not_signed("only keys of SSH sign texts")),
+        }
     }
 
     fn ssh_key(&self) -> Result<SshKey> {
@@ -127,7 +151,7 @@ impl Signer<'_> {
         let plain = data.to_bytes();
         let signature = match &self.means {
             Means::Gpg { program, key } => self.sign_with_gpg(program, key, &plain)?,
-            Means::Ssh { program, key } => self.sign_with_ssh(program, key, &plain)?,
+            Means::Ssh { program, key } => self.sign_with_ssh(program, key, &plain, COMMITS)?,
         };
         let signature = signature.replace('\r', "");
         let signature = signature.trim_end();
@@ -157,10 +181,16 @@ impl Signer<'_> {
         Err(refused(program, said))
     }
 
-    fn sign_with_ssh(&self, program: &Path, key: &SshKey, plain: &[u8]) -> Result<String> {
+    fn sign_with_ssh(
+        &self,
+        program: &Path,
+        key: &SshKey,
+        plain: &[u8],
+        namespace: &str,
+    ) -> Result<String> {
         let bytes = Handout::write(self.repository, plain)?;
         let mut command = Command::new(program);
-        command.args(["-Y", "sign", "-n", "git", "-f"]);
+        command.args(["-Y", "sign", "-n", namespace, "-f"]);
         let _public_key = match key {
             SshKey::File(path) => {
                 command.arg(path);

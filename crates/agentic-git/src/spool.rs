@@ -10,23 +10,28 @@ use std::path::Path;
 use agentic_model::Oid;
 
 use super::made_pack::UnplacedPack;
+use super::pack_file::PackFolder;
 use super::{BlobIntake, Scratch};
 use agentic_store::{Error, Result};
 
 /// A content that is being written.
 #[derive(Debug)]
 pub struct SpoolWriter {
+    folder: PackFolder,
     begun: UnplacedPack,
     out: BufWriter<File>,
 }
 
 /// A content on the disk, for as long as somebody has this.
 #[derive(Debug)]
-pub struct SpooledContent(UnplacedPack);
+pub struct SpooledContent {
+    folder: PackFolder,
+    begun: UnplacedPack,
+}
 
 impl PartialEq for SpooledContent {
     fn eq(&self, other: &SpooledContent) -> bool {
-        self.0.path == other.0.path
+        self.path() == other.path()
     }
 }
 
@@ -40,12 +45,16 @@ impl Scratch {
     pub fn spool(&self) -> Result<SpoolWriter> {
         let folder = self.pack_folder()?;
         folder.sweep();
-        let (begun, file) = folder.begin("spool")?;
-        Ok(SpoolWriter { begun, out: BufWriter::new(file) })
+        SpoolWriter::begin(folder)
     }
 }
 
 impl SpoolWriter {
+    fn begin(folder: PackFolder) -> Result<SpoolWriter> {
+        let (begun, file) = folder.begin("spool")?;
+        Ok(SpoolWriter { folder, begun, out: BufWriter::new(file) })
+    }
+
     /// Appends bytes.
     ///
     /// # Errors
@@ -60,7 +69,7 @@ impl SpoolWriter {
     /// Fails when the disk is full.
     pub fn finish(mut self) -> Result<SpooledContent> {
         self.out.flush().map_err(Error::io("write", &self.begun.path))?;
-        Ok(SpooledContent(self.begun))
+        Ok(SpooledContent { folder: self.folder, begun: self.begun })
     }
 }
 
@@ -84,7 +93,15 @@ impl SpooledContent {
     }
 
     fn path(&self) -> &Path {
-        &self.0.path
+        &self.begun.path
+    }
+
+    /// Begins to write another content where this one is, such as what it stands for.
+    ///
+    /// # Errors
+    /// Fails when its file cannot be made.
+    pub fn spool_beside(&self) -> Result<SpoolWriter> {
+        SpoolWriter::begin(self.folder.clone())
     }
 }
 

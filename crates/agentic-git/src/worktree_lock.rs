@@ -150,7 +150,11 @@ impl WorktreeLock {
     /// # Errors
     /// Fails when the branch's own writes cannot be finished, and with [`CheckoutError::LeftBehind`] when
     /// something is in the way; the next who needs this worktree tries again.
-    pub fn catch_up(&self, repository: &Repository, now: Instant) -> Result<Vec<StreamRecovery>> {
+    pub fn finish_following(
+        &self,
+        repository: &Repository,
+        now: Instant,
+    ) -> Result<Vec<StreamRecovery>> {
         let Some(trail) = Trail::read(&self.note)? else { return Ok(Vec::new()) };
         let stream = trail.stream();
         let mut report = Vec::new();

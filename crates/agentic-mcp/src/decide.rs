@@ -17,7 +17,7 @@ use serde_json::Value as Json;
 
 use crate::access::DecidingAccess;
 use crate::answer::{ToolAnswer, refused};
-use crate::server::ServerDesk;
+use crate::desk::ServerDesk;
 
 /// How long a form is good.
 const FORM_LIFETIME: Duration = Duration::from_secs(600);

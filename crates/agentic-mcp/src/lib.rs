@@ -1,7 +1,7 @@
 //! The Model Context Protocol: the verbs of `agentic-api` as tools, and what is stored as resources.
 //!
-//! [`McpService`] knows no transport: [`serve_lines`] speaks it over a pair of streams, and a page may
-//! mount the same value over HTTP. Verbs block, so they run on [`CallThreads`] that share one space;
+//! [`McpService`] knows no transport: [`serve_lines`] speaks it over a pair of streams, and [`McpHttp`]
+//! over HTTP, for whoever mounts that. Verbs block, so they run on threads ([`VerbThreads`]) that share one space;
 //! nothing is written here in any other way.
 //!
 //! What a client may do is an [`McpAccess`]: it reads everything, writes as one agent, and decides
@@ -11,7 +11,9 @@ mod access;
 mod answer;
 mod completion;
 mod decide;
+mod desk;
 mod field;
+mod http;
 mod page;
 mod prompt;
 mod resource;
@@ -19,13 +21,12 @@ mod schema;
 mod server;
 mod session;
 mod subscription;
-mod threads;
 mod tool;
 mod transport;
 
 pub use crate::access::{DecidingAccess, McpAccess, WriteAccess};
+pub use crate::http::{HttpAnswer, HttpHeads, McpHttp};
 pub use crate::server::McpService;
-pub use crate::threads::CallThreads;
 pub use crate::transport::serve_lines;
 
 /// The longest message that is read or written, in bytes.

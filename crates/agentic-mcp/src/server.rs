@@ -4,8 +4,8 @@ use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Duration;
 
-use agentic_api::verb::ForeignQueries;
-use agentic_api::{Caller, Refusal, Surroundings};
+use agentic_api::{Refusal, Surroundings};
+use agentic_resident::VerbThreads;
 use agentic_session::SessionSpace;
 use rmcp::model::{
     ArgumentInfo, CallToolRequestParams, CallToolResponse, CancelTaskParams, CompleteRequestParams,
@@ -13,37 +13,31 @@ use rmcp::model::{
     GetPromptResponse, GetTaskParams, GetTaskResult, Implementation, ListPromptsResult,
     ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, PaginatedRequestParams,
     ProtocolVersion, ReadResourceRequestParams, ReadResourceResponse, ReadResourceResult,
-    ServerCapabilities, ServerConfig, SubscribeRequestParams, SubscriptionFilter, Tool,
+    ServerCapabilities, ServerConfig, SubscribeRequestParams, SubscriptionFilter,
     UnsubscribeRequestParams, UpdateTaskParams,
 };
 use rmcp::service::{RequestContext, RoleServer, SubscriptionContext};
 use rmcp::{ErrorData, ServerHandler};
 use serde_json::json;
-use tokio::sync::Semaphore;
 
 use crate::access::McpAccess;
 use crate::answer::{busy_hint, refused};
 use crate::completion;
-use crate::decide::{self, DecideCall, HoldForms};
+use crate::decide::{self, DecideCall};
+use crate::desk::ServerDesk;
 use crate::field::ToolArguments;
 use crate::prompt;
 use crate::resource::{self, ResourceName};
-use crate::schema::AnswerSchemas;
-use crate::session::{self, SessionDrivers};
+use crate::session::{self, SessionDriving};
 use crate::subscription::{SUBSCRIBED_MAX, SubscribedResources, follow_listener, follow_peer};
-use crate::threads::{CallThreads, ThreadRefusal};
-use crate::tool::{AnswerCall, ToolAct, ToolCaller, ToolOffer, tools};
+use crate::tool::{AnswerCall, ToolAct, ToolOffer};
 
-/// How many calls may be under way at once.
-const CALLS_MAX: usize = 16;
 /// How long a call may take that is no task.
 const CALL_LIMIT: Duration = Duration::from_secs(60);
 /// The error code of a server that is busy.
 const BUSY: ErrorCode = ErrorCode(-32000);
-/// What decisions name as what they came through.
-const CLIENT: &str = "mcp";
 /// The revisions that are spoken.
-const REVISIONS: [ProtocolVersion; 3] =
+pub const REVISIONS: [ProtocolVersion; 3] =
     [ProtocolVersion::V_2025_06_18, ProtocolVersion::V_2025_11_25, ProtocolVersion::V_2026_07_28];
 /// What a model is told of the server as a whole.
 const INSTRUCTIONS: &str = "Agents are git branches with a briefing; what they do is typed commits, \
@@ -58,100 +52,34 @@ pub struct McpService {
     subscribed: SubscribedResources,
 }
 
-/// What the parts of a server share.
-pub(crate) struct ServerDesk {
-    space: Arc<SessionSpace>,
-    here: Surroundings,
-    threads: CallThreads,
-    calls: Arc<Semaphore>,
-    queries: ForeignQueries,
-    /// What the client may do.
-    pub access: McpAccess,
-    /// The forms that were shown.
-    pub forms: HoldForms,
-    /// Who drives the sessions that calls begin.
-    pub drivers: SessionDrivers,
-    tools: Vec<&'static ToolOffer>,
-    /// What clients are told of the tools, in the same order.
-    listed: Vec<Tool>,
-}
-
-impl ServerDesk {
-    /// Returns who runs the verbs of this server.
-    pub fn caller(&self) -> Caller<'_> {
-        let surroundings = self.here.clone();
-        let caller = Caller::new(&self.space, &self.here.folder);
-        Caller { surroundings, client: CLIENT, ..caller }
-    }
-
-    /// Returns who calls the tools of this server.
-    pub fn tool_caller(&self) -> ToolCaller<'_> {
-        ToolCaller { caller: self.caller(), access: &self.access, queries: &self.queries }
-    }
-
-    /// Does something that may block.
-    ///
-    /// # Errors
-    /// Fails as it does, and when it could not be done.
-    pub async fn run<T: Send + 'static>(
-        self: &Arc<Self>,
-        act: impl FnOnce(&ServerDesk) -> Result<T, Refusal> + Send + 'static,
-    ) -> Result<T, Refusal> {
-        let desk = Arc::clone(self);
-        match self.threads.run(move || act(&desk)).await {
-            Ok(outcome) => outcome,
-            Err(ThreadRefusal::Busy) => Err(Refusal::refused(
-                "too many calls wait already",
-                "wait until one of them is answered, then ask again",
-            )),
-            Err(ThreadRefusal::Broken) => Err(Refusal::refused(
-                "the call broke in the middle",
-                "look whether it was done; `agentic doctor` looks for damage",
-            )),
-        }
-    }
-}
-
 impl McpService {
     /// Makes a server of a space, for a client that stands there.
     pub fn new(
         space: Arc<SessionSpace>,
         here: Surroundings,
         access: McpAccess,
-        threads: CallThreads,
+        threads: VerbThreads,
     ) -> McpService {
-        let agent = access.agent.as_ref().map(ToString::to_string).or(here.agent.clone());
-        let here = Surroundings { agent, ..here };
-        let tools = tools(&access);
-        let schemas = AnswerSchemas::new();
-        let listed = tools.iter().map(|tool| tool.listed(&schemas)).collect();
-        let calls = Arc::new(Semaphore::new(CALLS_MAX));
-        let drivers = SessionDrivers::new();
-        let (forms, queries) = (HoldForms::default(), ForeignQueries::default());
-        let desk = ServerDesk {
-            space,
-            here,
-            threads,
-            calls,
-            queries,
-            access,
-            forms,
-            drivers,
-            tools,
-            listed,
-        };
+        let desk = ServerDesk::new(space, here, access, threads);
         McpService { desk: Arc::new(desk), subscribed: SubscribedResources::default() }
+    }
+
+    /// Says where the sessions run that calls begin. Called before the server is copied.
+    pub(crate) fn driving(mut self, driving: SessionDriving) -> McpService {
+        if let Some(desk) = Arc::get_mut(&mut self.desk) {
+            desk.drivers.driving = driving;
+        }
+        self
     }
 
     /// Returns what puts sessions down when the client has gone.
     pub(crate) fn stop(&self) -> impl FnOnce() + use<> {
-        let stop = self.desk.here.watcher.stop.clone();
+        let stop = self.desk.stop();
         move || stop.set()
     }
 
     fn tool(&self, name: &str) -> Result<&'static ToolOffer, ErrorData> {
-        let found = self.desk.tools.iter().find(|tool| tool.name == name).copied();
-        found.ok_or_else(|| {
+        self.desk.tool(name).ok_or_else(|| {
             let name: String = name.chars().take(64).collect();
             ErrorData::invalid_params(format!("there is no tool `{name}`"), None)
         })
@@ -217,7 +145,7 @@ impl ServerHandler for McpService {
         _request: Option<PaginatedRequestParams>,
         _context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
-        Ok(ListToolsResult::with_all_items(self.desk.listed.clone()))
+        Ok(ListToolsResult::with_all_items(self.desk.listed()))
     }
 
     async fn call_tool(
@@ -229,7 +157,7 @@ impl ServerHandler for McpService {
         let given = ToolArguments::check(request.arguments, tool.fields);
         let mut given = given.map_err(|said| ErrorData::invalid_params(said, None))?;
         let busy = || ErrorData::new(BUSY, "16 calls are under way already", Some(busy_hint()));
-        let _under_way = Arc::clone(&self.desk.calls).try_acquire_owned().map_err(|_| busy())?;
+        let _under_way = self.desk.take_call().ok_or_else(busy)?;
         match tool.act {
             ToolAct::Answer(act) => Ok(self.answer(act, given, &context).await),
             ToolAct::Begin(work) => {

@@ -1,6 +1,7 @@
 //! Sessions that calls begin, and that go on when the call is answered: tasks, to clients that know
 //! them. A task is its session, so that any later process can tell of it.
 
+use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
@@ -10,8 +11,9 @@ use agentic_api::verb::{
     SessionStart, session_reply,
 };
 use agentic_api::view::{AskedView, SessionView};
-use agentic_api::{Refusal, Reply, Verb as _, VerbCompletion};
-use agentic_model::Value;
+use agentic_api::{Caller, Refusal, Reply, Verb as _, VerbCompletion};
+use agentic_model::{Value, json as model_json};
+use agentic_providers::process::AGENT_VARIABLE;
 use rmcp::ErrorData;
 use rmcp::model::{
     CallToolResponse, CallToolResult, CreateTaskResult, DetailedTask, GetTaskResult, Task,
@@ -23,8 +25,8 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 
 use crate::answer::{ToolAnswer, refused_with};
 use crate::decide::task_form;
+use crate::desk::ServerDesk;
 use crate::field::ToolArguments;
-use crate::server::ServerDesk;
 use crate::tool::{BegunWork, ToolCaller, own_session};
 
 /// How many sessions may be driven at once.
@@ -44,6 +46,17 @@ enum DriveOrder {
 #[derive(Debug, Clone)]
 pub struct SessionDrivers {
     free: Arc<Semaphore>,
+    /// Where they run.
+    pub driving: SessionDriving,
+}
+
+/// Where sessions run that calls begin.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SessionDriving {
+    /// In this process.
+    Here,
+    /// In a process of their own, whose end is not that of this one.
+    Elsewhere,
 }
 
 /// A session that was begun.
@@ -56,7 +69,7 @@ struct BegunSession {
 impl SessionDrivers {
     /// Makes drivers that drive nothing yet.
     pub fn new() -> SessionDrivers {
-        SessionDrivers { free: Arc::new(Semaphore::new(DRIVEN_MAX)) }
+        SessionDrivers { free: Arc::new(Semaphore::new(DRIVEN_MAX)), driving: SessionDriving::Here }
     }
 
     fn drive(
@@ -85,11 +98,41 @@ impl SessionDrivers {
 
 fn drive(desk: &ServerDesk, id: &str, order: DriveOrder) -> Result<(), Refusal> {
     let (caller, session) = (desk.caller(), id.to_owned());
+    if desk.drivers.driving == SessionDriving::Elsewhere {
+        return drive_elsewhere(&caller, &session, order);
+    }
     match order {
         DriveOrder::GoOn => SessionResume { session }.drive(&caller).map(drop),
         DriveOrder::Signal { name, value } => {
             SessionSignal { session, name, value }.run(&caller).map(drop)
         }
+    }
+}
+
+/// Has a process of its own do it, as the agent of this server.
+fn drive_elsewhere(caller: &Caller<'_>, session: &str, order: DriveOrder) -> Result<(), Refusal> {
+    let failed = |error: &std::io::Error| Refusal::io("start a process for the session", error);
+    let own = std::env::current_exe().map_err(|error| failed(&error))?;
+    let mut command = Command::new(own);
+    command.arg("-C").arg(&caller.surroundings.folder).arg("session");
+    match order {
+        DriveOrder::GoOn => command.args(["resume", session]),
+        DriveOrder::Signal { name, value } => {
+            command.args(["signal", "--value", &model_json::to_text(&value), "--", session, &name])
+        }
+    };
+    command.envs(caller.surroundings.agent.as_ref().map(|agent| (AGENT_VARIABLE, agent)));
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
+    // In a group of its own: a signal from the terminal of this process does not reach it.
+    std::os::unix::process::CommandExt::process_group(&mut command, 0);
+    let done = command.output().map_err(|error| failed(&error))?;
+    // How the session stands now is looked at; what was refused before it was told is said here.
+    let is_refused = matches!(done.status.code(), Some(2 | 3 | 6 | 9));
+    let said = String::from_utf8_lossy(&done.stderr);
+    let said = said.lines().find_map(|line| line.strip_prefix("error: ")).unwrap_or("it ended");
+    match is_refused {
+        true => Err(Refusal::refused(said, "`agentic session show` shows how it stands")),
+        false => Ok(()),
     }
 }
 
@@ -118,7 +161,7 @@ pub async fn begin(
     let (id, work) = (begun.id, begun.work);
     let found = desk.run(move |desk| look(desk, &id)).await?;
     if is_task {
-        return Ok(CreateTaskResult::new(task(&found.0.answer)).into());
+        return Ok(CreateTaskResult::new(task(&found.0.answer, found.1.as_ref())).into());
     }
     Ok(result(found.0, found.1, work == BegunWork::Question).into())
 }
@@ -195,7 +238,7 @@ fn look(desk: &ServerDesk, id: &str) -> Result<(Reply<SessionView>, Option<Asked
         let show = SessionShow { session: reply.answer.session.clone(), at: None };
         reply.answer = show.run(&caller)?.answer;
     }
-    let asked = AskedView::of(&reply.answer)?;
+    let asked = AskedView::of(&caller, &reply.answer)?;
     Ok((reply, asked))
 }
 
@@ -254,7 +297,7 @@ pub async fn get_task(
         }
         Err(_) => return Err(unknown()),
     };
-    let task = task(&reply.answer);
+    let task = task(&reply.answer, asked.as_ref());
     let payload = match reply.answer.state.as_str() {
         "done" | "failed" => {
             let is_question = asked.is_some();
@@ -293,7 +336,7 @@ fn is_whole_id(id: &str) -> bool {
 }
 
 /// Shows a session as the task that it is.
-fn task(view: &SessionView) -> Task {
+fn task(view: &SessionView, asked: Option<&AskedView>) -> Task {
     let times =
         view.requests.iter().flatten().flat_map(|request| {
             std::iter::once(&request.asked_at).chain(request.answered_at.as_ref())
@@ -301,10 +344,12 @@ fn task(view: &SessionView) -> Task {
     let updated = times.max().unwrap_or(&view.started_at);
     let task = Task::new(&view.session, TaskStatus::Working, &view.started_at, updated)
         .with_poll_interval_ms(POLL_MILLIS);
+    let page = asked.and_then(|asked| asked.page.as_deref());
     match view.pending.first() {
         Some(request) => {
             let asks = view.question.as_deref().unwrap_or("a person is asked");
-            task.with_status_message(format!("{asks}; answer with `agentic decide {request}`"))
+            let at = page.map(|page| format!(", or at {page}")).unwrap_or_default();
+            task.with_status_message(format!("{asks}; answer with `agentic decide {request}`{at}"))
         }
         None => task,
     }

@@ -16,8 +16,8 @@ use rmcp::model::{
 };
 use rmcp::service::{Peer, RoleServer, SubscriptionContext};
 
+use crate::desk::ServerDesk;
 use crate::resource::ResourceName;
-use crate::server::ServerDesk;
 
 /// How often somebody looks.
 const LOOK: Duration = Duration::from_millis(100);

@@ -64,7 +64,7 @@ async fn serve(
 
 /// A line that came in.
 #[derive(Debug)]
-enum LineRead {
+pub(crate) enum LineRead {
     /// A message.
     Message(Box<ClientJsonRpcMessage>),
     /// Something else, and what is wrong with it.
@@ -241,7 +241,7 @@ fn read_line(input: &mut impl BufRead, line: &mut Vec<u8>) -> std::io::Result<Li
 }
 
 /// Reads a message, or says what is wrong with the line.
-fn message_of(line: &[u8]) -> LineRead {
+pub(crate) fn message_of(line: &[u8]) -> LineRead {
     let invalid =
         |said: &'static str, id| LineRead::Fault(ErrorData::invalid_request(said, None), id);
     let json: Json = match serde_json::from_slice(line) {

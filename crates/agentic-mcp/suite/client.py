@@ -24,7 +24,7 @@ async def client(place, *flags):
 
 NAMES = [
     "agents", "agent", "log", "show", "trace", "relations", "sessions", "session", "pending",
-    "query", "spawn", "commit", "trace_add", "relate", "session_start", "session_signal",
+    "search", "query", "spawn", "commit", "trace_add", "relate", "session_start", "session_signal",
     "session_cancel", "ask_human",
 ]  # fmt: skip
 
@@ -82,6 +82,8 @@ async def every_tool_is_listed_in_order_with_its_hints_and_answers_by_its_schema
         await call("session_cancel", session=held["session"], reason="enough")
         await call("query", text='? commit(agent: A, kind: finding).')
         await call("query", named="relations", limit=1)
+        await call("search", query="token", limit=5)
+        await call("search", fails=True, query="after:soon")
         assert seen == set(NAMES), set(NAMES) - seen
         # Refusals fit the same schemas.
         await call("agent", fails=True, agent="nobody")

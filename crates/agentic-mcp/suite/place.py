@@ -1,10 +1,12 @@
 """A repository of somebody with an agent, and a server that stands there."""
 
+import contextlib
 import json
 import os
 import subprocess
 import sys
 import tempfile
+import time
 import traceback
 
 BIN = os.environ["AGENTIC_BIN"]
@@ -39,6 +41,37 @@ class Place:
         if done.returncode not in codes:
             raise AssertionError(f"{words}: {done.returncode} {done.stderr}")
         return json.loads(done.stdout) if done.stdout.strip() else None
+
+    def command(self, *words):
+        """Runs the command and returns what it prints."""
+        done = subprocess.run(
+            [BIN, *words], cwd=self.repo, env=self.env, capture_output=True, text=True
+        )
+        if done.returncode != 0:
+            raise AssertionError(f"{words}: {done.returncode} {done.stderr}")
+        return done.stdout.strip()
+
+    @contextlib.contextmanager
+    def served(self):
+        """Serves the repository meanwhile; gives the address for programs."""
+        server = subprocess.Popen([BIN, "serve", "--mcp"], cwd=self.repo, env=self.env)
+        try:
+            until = time.monotonic() + 30
+            while time.monotonic() < until:
+                try:
+                    status = json.loads(self.command("serve", "status", "--json"))
+                    break
+                except AssertionError:
+                    time.sleep(0.05)
+            port = status["url"].rsplit(":", 1)[1]
+            yield f"http://127.0.0.1:{port}/mcp"
+        finally:
+            server.terminate()
+            server.wait()
+
+    def token(self, *flags):
+        """Makes a token."""
+        return self.command("serve", "token", "suite", *flags)
 
     def head(self, agent="alice"):
         """Returns where an agent's branch is."""

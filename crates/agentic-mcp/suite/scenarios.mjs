@@ -1,15 +1,11 @@
 // The scenarios of the official suite that ask for nothing but the protocol. The suite speaks HTTP:
 // a forwarder carries its messages to the server's standard streams.
 
-import assert from "node:assert/strict";
-import { execFile, spawn } from "node:child_process";
+import { spawn } from "node:child_process";
 import { createServer } from "node:http";
 import { createInterface } from "node:readline";
-import { promisify } from "node:util";
 
-import { BIN, check, place, runCases } from "./place.mjs";
-
-const SCENARIOS = ["server-initialize", "ping", "tools-list", "resources-list"];
+import { BIN, check, place, playScenarios, runCases } from "./place.mjs";
 
 /** Carries messages between HTTP and a server of its own for each session. */
 function forwarder(where) {
@@ -52,16 +48,7 @@ function forwarder(where) {
 
 check("scenarios of the official suite pass", async () => {
   const [server, sessions] = await forwarder(place());
-  const url = `http://127.0.0.1:${server.address().port}/mcp`;
-  const suite = "node_modules/@modelcontextprotocol/conformance/dist/index.js";
-  const run = promisify(execFile);
-  for (const scenario of SCENARIOS) {
-    const words = [suite, "server", "--url", url, "--scenario", scenario];
-    const { stdout } = await run(process.execPath, words).catch((error) => {
-      throw new Error(`${scenario}: ${error.stdout}${error.stderr}`);
-    });
-    assert.match(stdout, /0 failed/, `${scenario}: ${stdout}`);
-  }
+  await playScenarios(`http://127.0.0.1:${server.address().port}/mcp`);
   for (const { child } of sessions.values()) child.stdin.end();
   server.close();
 });

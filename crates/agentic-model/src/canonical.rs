@@ -53,12 +53,7 @@ pub enum CanonicalError {
 /// Fails on a number that is not finite, on nesting above [`NESTING_MAX`] and on more than
 /// [`ENCODED_BYTES_MAX`] bytes.
 pub fn encode(value: &Value) -> Result<Vec<u8>, CanonicalError> {
-    if value.nesting() > NESTING_MAX {
-        return Err(CanonicalError::TooDeep);
-    }
-    if !is_finite(value) {
-        return Err(CanonicalError::NotFinite);
-    }
+    check_form([value], 0)?;
     let bytes = serde_ipld_dagcbor::to_vec(value)
         .expect("a finite value of bounded depth always has a DAG-CBOR form");
     check_length(bytes.len())?;
@@ -71,12 +66,7 @@ pub fn encode(value: &Value) -> Result<Vec<u8>, CanonicalError> {
 /// # Errors
 /// Fails as [`encode`] does.
 pub fn encode_entries(entries: &[(&str, Value)]) -> Result<Vec<u8>, CanonicalError> {
-    if entries.iter().any(|(_, value)| value.nesting() >= NESTING_MAX) {
-        return Err(CanonicalError::TooDeep);
-    }
-    if !entries.iter().all(|(_, value)| is_finite(value)) {
-        return Err(CanonicalError::NotFinite);
-    }
+    check_form(entries.iter().map(|(_, value)| value), 1)?;
     let bytes = serde_ipld_dagcbor::to_vec(&MapEntries(entries))
         .expect("finite values of bounded depth always have a DAG-CBOR form");
     check_length(bytes.len())?;
@@ -140,11 +130,33 @@ fn check_length(length: usize) -> Result<(), CanonicalError> {
     Ok(())
 }
 
-fn is_finite(value: &Value) -> bool {
+/// Checks that values which stand that deep have a canonical form. Too deep is told before not finite.
+fn check_form<'v>(
+    values: impl IntoIterator<Item = &'v Value>,
+    depth: usize,
+) -> Result<(), CanonicalError> {
+    let mut is_finite = true;
+    let is_flat = values.into_iter().all(|value| walk_form(value, depth, &mut is_finite));
+    match (is_flat, is_finite) {
+        (true, true) => Ok(()),
+        (true, false) => Err(CanonicalError::NotFinite),
+        (false, _) => Err(CanonicalError::TooDeep),
+    }
+}
+
+/// Tells whether a value that stands that deep is flat enough, and notes if a number is not finite.
+fn walk_form(value: &Value, depth: usize, is_finite: &mut bool) -> bool {
     match value {
-        Value::Float(number) => number.is_finite(),
-        Value::List(items) => items.iter().all(is_finite),
-        Value::Map(map) => map.values().all(is_finite),
+        Value::Float(number) => {
+            *is_finite &= number.is_finite();
+            true
+        }
+        Value::List(items) => {
+            depth < NESTING_MAX && items.iter().all(|item| walk_form(item, depth + 1, is_finite))
+        }
+        Value::Map(map) => {
+            depth < NESTING_MAX && map.values().all(|item| walk_form(item, depth + 1, is_finite))
+        }
         Value::Null
         | Value::Bool(_)
         | Value::Int(_)

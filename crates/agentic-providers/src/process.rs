@@ -26,7 +26,7 @@ mod system;
 pub use self::charge::{AGENT_VARIABLE, Charge, REQUEST_VARIABLE};
 pub use self::file::reserve;
 pub use self::identity::{ProcessIdentity, folder_of, variable_of};
-pub use self::interrupt::InterruptListener;
+pub use self::interrupt::{InterruptListener, before_interrupt};
 pub use self::launch::{Launch, LaunchEnvironment, LaunchInput};
 pub use self::orphan::{OrphanProgram, ProcessRemains, SignalReach, UnbegunProgram, remains};
 pub use self::own::set_when_told_to_stop;

@@ -110,8 +110,8 @@ pub fn compile(
     facts: &dyn FactSource,
 ) -> Result<CompiledQuery, Vec<QueryFinding>> {
     let mut findings = QueryFindings::default();
-    let (mut set, n_ids) = lower(input, facts.predicates(), &mut findings);
-    infer(&mut set, n_ids, facts, &mut findings);
+    let (mut set, id_kinds) = lower(input, facts.predicates(), &mut findings);
+    infer(&mut set, id_kinds, facts, &mut findings);
     check_safety(&mut set, &mut findings);
     check_types(&mut set, &mut findings);
     check_strata(&set, &mut findings);

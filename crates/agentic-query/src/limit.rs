@@ -100,7 +100,7 @@ pub enum QueryError {
         goal: String,
     },
     /// A number overflowed, or was divided by zero.
-    #[error("{what} at the goal `{goal}` of `{rule}`, in the row {row}")]
+    #[error("{what} at the goal `{goal}` of `{rule}`{}", in_row(row))]
     Arithmetic {
         /// What happened.
         what: &'static str,
@@ -122,6 +122,11 @@ pub enum QueryError {
         /// Why.
         source: FactFailure,
     },
+}
+
+/// Names a row, if anything is known of it.
+fn in_row(row: &str) -> String {
+    if row.is_empty() { String::new() } else { format!(", in the row {row}") }
 }
 
 /// Counts what an evaluation takes.

@@ -47,7 +47,8 @@ pub(crate) struct Lowering<'a> {
     pub lost_params: BTreeSet<(usize, String)>,
     /// Whether any predicate may be missing, with the rules that define it.
     pub may_lack_rules: bool,
-    pub n_ids: usize,
+    /// The ids that wait for their types: where one is declared as a parameter, with its type.
+    pub ids: Vec<Option<(QueryType, QueryPlace)>>,
     /// Regular expressions by their texts: each is compiled once.
     pub expressions: BTreeMap<String, Option<Rc<Regex>>>,
     file: usize,
@@ -59,7 +60,7 @@ pub(crate) fn lower<'a>(
     input: &'a QueryInput<'a>,
     facts: &[FactPredicate],
     findings: &'a mut QueryFindings,
-) -> (RuleSet, usize) {
+) -> (RuleSet, Vec<Option<(QueryType, QueryPlace)>>) {
     let mut files = Vec::new();
     let (program, found) = parse(input.source.text());
     found.into_iter().for_each(|finding| findings.add(0, finding));
@@ -79,7 +80,7 @@ pub(crate) fn lower<'a>(
         lost_heads: BTreeSet::new(),
         lost_params: BTreeSet::new(),
         may_lack_rules: !is_whole,
-        n_ids: 0,
+        ids: Vec::new(),
         expressions: BTreeMap::new(),
         file: 0,
         text: "",
@@ -105,7 +106,7 @@ pub(crate) fn lower<'a>(
             "add a query, such as `? p(X).`",
         );
     }
-    (lowering.set, lowering.n_ids)
+    (lowering.set, lowering.ids)
 }
 
 /// Reads the files that are used, and those that they use; each once. Says whether all are there.
@@ -238,6 +239,10 @@ impl Lowering<'_> {
         }
         if let Some(known) = self.names.get(name.as_str()) {
             let known = &self.set.predicates[*known];
+            // Who asks for it asks for what this would have been.
+            if known.origin == PredicateOrigin::Fact {
+                self.lost_heads.insert(name.clone());
+            }
             if known.origin == PredicateOrigin::Fact {
                 let said = taken("a fact, which no rule defines");
                 self.findings.error(code::DEFINES_FACT, place, said, hint);

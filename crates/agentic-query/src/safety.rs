@@ -11,15 +11,16 @@ use crate::rule::{
 pub(crate) fn check_safety(set: &mut RuleSet, findings: &mut QueryFindings) {
     let RuleSet { predicates, rules, .. } = set;
     for rule in rules {
-        check_rule(rule, findings);
+        let unbound = check_rule(rule, findings);
         let is_query = predicates[rule.head.predicate].origin == PredicateOrigin::Query;
         if rule.place.file == 0 && !is_query {
-            warn_of_unused(&rule.variables, findings);
+            warn_of_unused(&rule.variables, &unbound, findings);
         }
     }
 }
 
-fn check_rule(rule: &mut CheckedRule, findings: &mut QueryFindings) {
+/// Returns which variables it complained about.
+fn check_rule(rule: &mut CheckedRule, findings: &mut QueryFindings) -> Vec<bool> {
     let n_variables = rule.variables.len();
     let mut wanted = vec![false; n_variables];
     rule.head.terms.iter().for_each(|term| term.each_variable(&mut |v| wanted[v] = true));
@@ -42,6 +43,7 @@ fn check_rule(rule: &mut CheckedRule, findings: &mut QueryFindings) {
             }
         });
     }
+    checker.said
 }
 
 /// Marks the variables that a body binds, and notes in its aggregates what they group by.
@@ -281,9 +283,10 @@ fn causes(body: &[RuleGoal], binds: &[bool]) -> Vec<bool> {
     }
 }
 
-fn warn_of_unused(variables: &[RuleVariable], findings: &mut QueryFindings) {
-    for variable in variables.iter().filter(|variable| variable.n_uses == 1) {
-        if !variable.name.starts_with('_') && !variable.is_lost {
+fn warn_of_unused(variables: &[RuleVariable], unbound: &[bool], findings: &mut QueryFindings) {
+    for (variable, is_unbound) in variables.iter().zip(unbound) {
+        let is_once = variable.n_uses == 1 && !is_unbound;
+        if is_once && !variable.name.starts_with('_') && !variable.is_lost {
             let said = format!("`{}` stands in one place only", variable.name);
             let finding =
                 agentic_diag::Diagnostic::warning(code::UNUSED, variable.place.span, said);

@@ -58,9 +58,21 @@ enum CallColumn {
 /// What is pushed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum PushedParts {
+    /// Bindings through negations, too.
+    AllBindings,
     ConstantsAndBindings,
     Constants,
     Nothing,
+}
+
+impl PushedParts {
+    /// Says whether goals are asked with what those before them bind.
+    fn has_bindings(self) -> bool {
+        match self {
+            PushedParts::AllBindings | PushedParts::ConstantsAndBindings => true,
+            PushedParts::Constants | PushedParts::Nothing => false,
+        }
+    }
 }
 
 /// A copy of a predicate.
@@ -122,7 +134,9 @@ pub(crate) fn specialise(
         open: Vec::new(),
     };
     let parts = match pushing {
-        ConstantPushing::On => &[PushedParts::ConstantsAndBindings, PushedParts::Constants][..],
+        ConstantPushing::On => {
+            &[PushedParts::AllBindings, PushedParts::ConstantsAndBindings, PushedParts::Constants][..]
+        }
         ConstantPushing::Off => &[],
     };
     for pushed in parts {
@@ -157,8 +171,7 @@ impl Specialiser<'_> {
             if self.out.predicates.len() > most && self.pushed != PushedParts::Nothing {
                 return Err(CopyObstacle::TooMany);
             }
-            let may_be_linear = self.pushed == PushedParts::ConstantsAndBindings
-                && self.rows == RecursiveRows::Asked;
+            let may_be_linear = self.pushed.has_bindings() && self.rows == RecursiveRows::Asked;
             if may_be_linear && self.copy_linear(&copy, &by_head[copy.predicate]) {
                 continue;
             }
@@ -262,11 +275,10 @@ impl Specialiser<'_> {
     ) {
         for goal in body {
             match &mut goal.kind {
-                // Which copies positive goals ask is decided when it is known what binds them.
-                RuleGoalKind::Positive(atom) => {
+                // Which copies these ask is decided when it is known what binds them.
+                RuleGoalKind::Positive(atom) | RuleGoalKind::Negative(atom) => {
                     atom.terms.iter_mut().for_each(|term| replace(term, rule, constants));
                 }
-                RuleGoalKind::Negative(atom) => self.complete_atom(atom, rule, constants),
                 RuleGoalKind::Compare(_, left, right) => {
                     replace(left, rule, constants);
                     replace(right, rule, constants);
@@ -280,8 +292,10 @@ impl Specialiser<'_> {
                     aggregate.term.iter_mut().for_each(|term| replace(term, rule, constants));
                     self.body(&mut aggregate.body, rule, constants);
                     for goal in &mut aggregate.body {
-                        if let RuleGoalKind::Positive(atom) = &mut goal.kind {
-                            self.complete_atom(atom, rule, constants);
+                        if let RuleGoalKind::Positive(atom) | RuleGoalKind::Negative(atom) =
+                            &mut goal.kind
+                        {
+                            self.ask_constants(atom);
                         }
                     }
                 }
@@ -290,13 +304,7 @@ impl Specialiser<'_> {
     }
 
     /// Has a goal that needs all rows ask the copy that has its constants.
-    fn complete_atom(
-        &mut self,
-        atom: &mut RuleAtom,
-        rule: &CheckedRule,
-        constants: &[Option<QueryValue>],
-    ) {
-        atom.terms.iter_mut().for_each(|term| replace(term, rule, constants));
+    fn ask_constants(&mut self, atom: &mut RuleAtom) {
         let call = atom.terms.iter().map(|term| call_column(term, &[])).collect();
         (atom.predicate, _) = self.copy_of(atom.predicate, call);
     }

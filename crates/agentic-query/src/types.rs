@@ -26,45 +26,45 @@ struct TypeGraph {
 /// Infers all types and writes those into the rules that anything tells; resolves ids.
 pub(crate) fn infer(
     set: &mut RuleSet,
-    n_ids: usize,
+    id_kinds: Vec<Option<(QueryType, QueryPlace)>>,
     facts: &dyn FactSource,
     findings: &mut QueryFindings,
 ) {
-    let mut graph = TypeGraph::new(set, n_ids);
+    let mut graph = TypeGraph::new(set, id_kinds);
     for (number, rule) in set.rules.iter().enumerate() {
         graph.join_atom(number, &rule.head, rule.place, findings);
         graph.join_body(number, &rule.body, findings);
     }
-    // Each round decides a type at least, or is the last one.
-    loop {
-        let mut is_changed = false;
-        for (number, rule) in set.rules.iter().enumerate() {
-            is_changed |= graph.follow_body(number, &rule.body, findings);
-        }
-        if !is_changed {
-            break;
-        }
+    graph.follow(set, findings);
+    // The sum of what can only be `null` is the number 0, wherever it is used.
+    let mut is_changed = false;
+    for (number, rule) in set.rules.iter().enumerate() {
+        is_changed |= graph.count_sums(number, &rule.body, findings);
+    }
+    if is_changed {
+        graph.follow(set, findings);
     }
     graph.write(set);
     let mut resolver = IdResolver { graph: &mut graph, facts, findings };
     set.rules.iter_mut().for_each(|rule| resolver.rule(rule));
 }
 
-/// Checks operations against the types that were found. What nothing tells is text, unless
-/// something else is wrong: then it may follow from that.
+/// Checks operations against the types that were found. What nothing tells can only be `null`, which
+/// has every type: it is shown as text, once nothing is wrong.
 pub(crate) fn check_types(set: &mut RuleSet, findings: &mut QueryFindings) {
-    if !findings.has_errors() {
-        let columns = set.predicates.iter_mut().flat_map(|predicate| &mut predicate.kinds);
-        let variables = set.rules.iter_mut().flat_map(|rule| &mut rule.variables);
-        for kind in columns.chain(variables.map(|variable| &mut variable.kind)) {
-            *kind = kind.or(Some(QueryType::Text));
-        }
-    }
     set.rules.iter().for_each(|rule| check::check_rule(rule, findings));
+    if findings.has_errors() {
+        return;
+    }
+    let columns = set.predicates.iter_mut().flat_map(|predicate| &mut predicate.kinds);
+    let variables = set.rules.iter_mut().flat_map(|rule| &mut rule.variables);
+    for kind in columns.chain(variables.map(|variable| &mut variable.kind)) {
+        *kind = kind.or(Some(QueryType::Text));
+    }
 }
 
 impl TypeGraph {
-    fn new(set: &RuleSet, n_ids: usize) -> TypeGraph {
+    fn new(set: &RuleSet, id_kinds: Vec<Option<(QueryType, QueryPlace)>>) -> TypeGraph {
         let (mut kinds, mut columns, mut variables) = (Vec::new(), Vec::new(), Vec::new());
         for predicate in &set.predicates {
             columns.push(kinds.len());
@@ -76,7 +76,7 @@ impl TypeGraph {
             kinds.resize(kinds.len() + rule.variables.len(), None);
         }
         let ids = kinds.len();
-        kinds.resize(ids + n_ids, None);
+        kinds.extend(id_kinds);
         TypeGraph { parents: (0..kinds.len()).collect(), kinds, columns, variables, ids }
     }
 
@@ -171,6 +171,35 @@ impl TypeGraph {
                 RuleGoalKind::Compare(..) | RuleGoalKind::Test(_) => {}
             }
         }
+    }
+
+    /// Follows comparisons and aggregates of all rules, until nothing new is known.
+    fn follow(&mut self, set: &RuleSet, findings: &mut QueryFindings) {
+        // Each round decides a type at least, or is the last one.
+        loop {
+            let mut is_changed = false;
+            for (number, rule) in set.rules.iter().enumerate() {
+                is_changed |= self.follow_body(number, &rule.body, findings);
+            }
+            if !is_changed {
+                break;
+            }
+        }
+    }
+
+    /// Makes whole numbers of sums that nothing tells the type of; says whether there are any.
+    fn count_sums(&mut self, rule: usize, body: &[RuleGoal], found: &mut QueryFindings) -> bool {
+        let mut is_changed = false;
+        for goal in body {
+            if let RuleGoalKind::Aggregate(aggregate) = &goal.kind {
+                is_changed |= self.count_sums(rule, &aggregate.body, found);
+                let node = self.variables[rule] + aggregate.target;
+                if aggregate.kind == AggregateKind::Sum && self.kind(node).is_none() {
+                    is_changed |= self.set(node, QueryType::Int, goal.place, found);
+                }
+            }
+        }
+        is_changed
     }
 
     /// Follows comparisons and aggregates; says whether anything new is known.

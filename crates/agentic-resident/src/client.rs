@@ -2,9 +2,12 @@
 //!
 //! Whatever is not a fitting answer means that there is none; commands then do without.
 
-use std::io::{Read as _, Write as _};
-use std::time::Duration;
+use std::io::{ErrorKind, Read, Write as _};
+use std::net::{Ipv4Addr, TcpStream};
+use std::time::{Duration, Instant};
 
+use agentic_api::verb::SearchTexts;
+use agentic_api::view::{SearchView, ServeStatusView};
 use agentic_store::Layout;
 
 use crate::folder::ServeFolder;
@@ -12,8 +15,12 @@ use crate::whereabouts::{API_VERSION, Whereabouts};
 
 /// How long the process may take to say that it is there.
 const HEALTH_WAIT: Duration = Duration::from_millis(300);
+/// How long it may take to find something.
+const SEARCH_WAIT: Duration = Duration::from_millis(300);
 /// The longest answer that is read, in bytes.
-const ANSWER_BYTES_MAX: u64 = 64 << 20;
+const ANSWER_BYTES_MAX: usize = 64 << 20;
+/// How much of it is read at once, in bytes.
+const PART_BYTES: usize = 64 << 10;
 
 /// A process that stays, and answers.
 #[derive(Debug)]
@@ -45,6 +52,25 @@ impl ResidentClient {
         (health.status == 200).then_some(client)
     }
 
+    /// Searches, where a process serves the repository whose index has everything. Whatever it does not
+    /// answer at once is no answer: everything has to be read then.
+    pub fn search(layout: &Layout, verb: &SearchTexts) -> Option<SearchView> {
+        let client = ResidentClient::find(layout)?;
+        let is_ready = || {
+            let health = client.get("/api/v1/health", HEALTH_WAIT).ok()?;
+            let status: ServeStatusView = serde_json::from_slice(&health.body).ok()?;
+            Some(status.index.text.state == "ready")
+        };
+        if !is_ready()? {
+            return None;
+        }
+        let reply = client.get(&verb.address(), SEARCH_WAIT).ok()?;
+        let view: SearchView = serde_json::from_slice(&reply.body).ok()?;
+        // It may have been lost and be made anew by now.
+        let is_whole = !view.partial || is_ready()?;
+        (reply.status == 200 && is_whole).then_some(view)
+    }
+
     /// Asks for something.
     ///
     /// # Errors
@@ -74,21 +100,70 @@ impl ResidentClient {
         most: Duration,
     ) -> std::io::Result<ResidentReply> {
         let mut stream = self.folder.connect()?;
-        stream.set_read_timeout(Some(most))?;
         stream.set_write_timeout(Some(most))?;
-        let body = body.unwrap_or_default();
-        // Of the older version of HTTP, so that the answer ends where the connection does.
-        // In one piece, because an answer may come before the end was read, and the rest would then
-        // break the connection.
-        let request = format!(
-            "{method} {path} HTTP/1.0\r\nHost: agentic\r\nContent-Type: application/json\r\n\
-             Content-Length: {}\r\n\r\n{body}",
-            body.len()
-        );
+        let request = request(method, path, "agentic", &body.unwrap_or_default());
         stream.write_all(request.as_bytes())?;
-        let mut answer = Vec::new();
-        stream.take(ANSWER_BYTES_MAX).read_to_end(&mut answer)?;
+        let wait = |left| stream.set_read_timeout(Some(left));
+        let answer = read_until(&stream, wait, Instant::now() + most)?;
         parse(&answer).ok_or_else(|| std::io::ErrorKind::InvalidData.into())
+    }
+}
+
+/// Has the page at a port of this machine do something, under the name that it goes by there. That may
+/// be a tunnel to another machine.
+///
+/// # Errors
+/// Fails when no whole answer comes in time.
+pub fn post_to_page(
+    host: &str,
+    port: u16,
+    path: &str,
+    body: &serde_json::Value,
+    most: Duration,
+) -> std::io::Result<ResidentReply> {
+    let mut stream = TcpStream::connect_timeout(&(Ipv4Addr::LOCALHOST, port).into(), most)?;
+    stream.set_write_timeout(Some(most))?;
+    let request = request("POST", path, &format!("{host}:{port}"), &body.to_string());
+    stream.write_all(request.as_bytes())?;
+    let wait = |left| stream.set_read_timeout(Some(left));
+    let answer = read_until(&stream, wait, Instant::now() + most)?;
+    parse(&answer).ok_or_else(|| std::io::ErrorKind::InvalidData.into())
+}
+
+/// Writes a request, of the older version of HTTP, so that the answer ends where the connection does. It
+/// is sent in one piece, because an answer may come before the end was read, and the rest would then
+/// break the connection.
+fn request(method: &str, path: &str, host: &str, body: &str) -> String {
+    format!(
+        "{method} {path} HTTP/1.0\r\nHost: {host}\r\nContent-Type: application/json\r\n\
+         Content-Length: {}\r\n\r\n{body}",
+        body.len()
+    )
+}
+
+/// Reads to the end, which has to come in time: a part of the answer now and then does not count.
+fn read_until(
+    mut stream: impl Read,
+    wait: impl Fn(Duration) -> std::io::Result<()>,
+    until: Instant,
+) -> std::io::Result<Vec<u8>> {
+    let (mut answer, mut part) = (Vec::new(), vec![0; PART_BYTES]);
+    loop {
+        let left = until.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            return Err(ErrorKind::TimedOut.into());
+        }
+        wait(left)?;
+        let n_read = match stream.read(&mut part) {
+            Ok(0) => return Ok(answer),
+            Ok(n_read) => n_read,
+            Err(error) if error.kind() == ErrorKind::Interrupted => continue,
+            Err(error) => return Err(error),
+        };
+        answer.extend_from_slice(&part[..n_read]);
+        if answer.len() > ANSWER_BYTES_MAX {
+            return Err(ErrorKind::FileTooLarge.into());
+        }
     }
 }
 

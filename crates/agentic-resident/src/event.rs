@@ -72,6 +72,8 @@ pub struct EventSubscription {
     pub missed: Vec<Arc<NumberedEvent>>,
     /// What is still to come.
     pub coming: broadcast::Receiver<Arc<NumberedEvent>>,
+    /// The number of the last event before that.
+    pub place: u64,
 }
 
 impl EventHub {
@@ -104,9 +106,16 @@ impl EventHub {
         let _ = self.sender.send(event);
     }
 
-    /// Listens, from a place on or from now on.
-    pub fn subscribe(&self, from: Option<&EventPlace>) -> EventSubscription {
+    /// Listens, from a place on or from now on; nothing where so many listen already.
+    pub fn subscribe(
+        &self,
+        from: Option<&EventPlace>,
+        n_listeners_max: usize,
+    ) -> Option<EventSubscription> {
         let kept = self.kept();
+        if self.n_listeners() >= n_listeners_max {
+            return None;
+        }
         let coming = self.sender.subscribe();
         let oldest = kept.events.front().map_or(kept.last + 1, |event| event.data.n);
         let is_known = |from: &EventPlace| {
@@ -119,7 +128,7 @@ impl EventHub {
             }
             None => Vec::new(),
         };
-        EventSubscription { is_reset, missed, coming }
+        Some(EventSubscription { is_reset, missed, coming, place: kept.last })
     }
 
     /// No code that can panic runs under the lock, so a poisoned one still holds whole events.
@@ -141,7 +150,8 @@ mod tests {
     }
 
     fn missed(hub: &EventHub, epoch: &str, n: u64) -> Option<Vec<u64>> {
-        let subscription = hub.subscribe(Some(&EventPlace { epoch: epoch.to_owned(), n }));
+        let from = EventPlace { epoch: epoch.to_owned(), n };
+        let subscription = hub.subscribe(Some(&from), 1).expect("nobody listens yet");
         let numbers = subscription.missed.iter().map(|event| event.data.n).collect();
         (!subscription.is_reset).then_some(numbers)
     }
@@ -151,10 +161,13 @@ mod tests {
         let hub = hub(3);
         assert_eq!(missed(&hub, "e", 1), Some(vec![2, 3]));
         assert_eq!(missed(&hub, "e", 3), Some(Vec::new()));
-        let mut listener = hub.subscribe(Some(&hub.place()));
+        let mut listener = hub.subscribe(Some(&hub.place()), 1).expect("nobody listens yet");
         hub.publish(EventName::Commit, EventView::default());
         assert_eq!(listener.coming.try_recv().expect("it is told").data.n, 4);
-        assert!(hub.subscribe(None).missed.is_empty(), "who begins now has missed nothing");
+        assert!(hub.subscribe(None, 1).is_none(), "one listens, and no more may");
+        let newcomer = hub.subscribe(None, 2).expect("there is room");
+        assert!(newcomer.missed.is_empty(), "who begins now has missed nothing");
+        assert_eq!(newcomer.place, 4);
     }
 
     #[test]

@@ -13,6 +13,8 @@ use std::io::{ErrorKind, Read as _, Write as _};
 use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::{Duration, Instant};
 
 use agentic_store::Layout;
 use agentic_store::file::{Persistence, make_private_folder, remove, replace};
@@ -38,6 +40,11 @@ pub struct ServeLock {
     _file: File,
 }
 
+/// How long the lock is waited for where nobody living says that it is theirs: a process that looks
+/// whether it is free has it for a moment, and one that was killed until the system is done with it.
+const LOCK_WAIT: Duration = Duration::from_millis(500);
+const LOCK_PAUSE: Duration = Duration::from_millis(5);
+
 impl ServeFolder {
     /// Names the folder of a repository.
     pub fn of(layout: &Layout) -> ServeFolder {
@@ -52,15 +59,24 @@ impl ServeFolder {
         make_private_folder(&self.path)?;
         let path = self.path.join("lock");
         let file = private().open(&path).map_err(ResidentError::file("open", &path))?;
-        match file.try_lock() {
-            Ok(()) => Ok(ServeLock { _file: file }),
-            Err(TryLockError::WouldBlock) => Err(match self.whereabouts() {
-                Some(at) if at.process.is_alive() => {
-                    ResidentError::Taken { pid: at.process.pid, url: at.url }
+        let begun = Instant::now();
+        loop {
+            match file.try_lock() {
+                Ok(()) => return Ok(ServeLock { _file: file }),
+                Err(TryLockError::Error(error)) => {
+                    return Err(ResidentError::file("lock", &path)(error));
                 }
-                Some(_) | None => ResidentError::TakenByUnknown,
-            }),
-            Err(TryLockError::Error(error)) => Err(ResidentError::file("lock", &path)(error)),
+                Err(TryLockError::WouldBlock) => {}
+            }
+            match self.whereabouts() {
+                Some(at) if at.process.is_alive() => {
+                    return Err(ResidentError::Taken { pid: at.process.pid, url: at.url });
+                }
+                Some(_) | None if begun.elapsed() >= LOCK_WAIT => {
+                    return Err(ResidentError::TakenByUnknown);
+                }
+                Some(_) | None => thread::sleep(LOCK_PAUSE),
+            }
         }
     }
 
@@ -158,4 +174,30 @@ fn read_small(path: &Path) -> std::io::Result<Vec<u8>> {
         return Err(ErrorKind::FileTooLarge.into());
     }
     Ok(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use agentic_testkit::{Sandbox, Setup};
+
+    use super::*;
+
+    #[test]
+    fn a_lock_that_somebody_looks_at_is_waited_for() {
+        let sandbox = Sandbox::in_memory(Setup::Repository).expect("git is installed");
+        let serve = ServeFolder { path: sandbox.root().join("serve") };
+        drop(serve.lock().expect("free"));
+        let looking = File::open(serve.path.join("lock")).expect("its file");
+        looking.try_lock().expect("free");
+        thread::scope(|scope| {
+            let taking = scope.spawn(|| serve.lock());
+            thread::sleep(Duration::from_millis(50));
+            assert!(!taking.is_finished(), "somebody has it");
+            drop(looking);
+            taking.join().expect("no panic").expect("free again");
+        });
+        let _held = serve.lock().expect("free");
+        let refused = serve.lock();
+        assert!(matches!(refused, Err(ResidentError::TakenByUnknown)), "{refused:?}");
+    }
 }

@@ -5,7 +5,7 @@ use std::fs::File;
 use std::io::{ErrorKind, Read as _, Result};
 use std::os::fd::AsRawFd as _;
 use std::os::unix::net::UnixStream;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use rustix::net::sockopt::{Timeout, set_socket_timeout, socket_peercred};
@@ -21,7 +21,12 @@ pub(crate) fn with_short_path<T>(
     call: impl FnOnce(&Path) -> Result<T>,
 ) -> Result<T> {
     let folder = File::open(folder)?;
-    call(Path::new(&format!("/proc/self/fd/{}", folder.as_raw_fd())))
+    call(&path_of(&folder))
+}
+
+/// Returns a path that leads to an open folder for as long as it is open, whatever it is called.
+pub(crate) fn path_of(folder: &File) -> PathBuf {
+    format!("/proc/self/fd/{}", folder.as_raw_fd()).into()
 }
 
 /// Connects to a socket at whose other end this user listens.

@@ -15,12 +15,79 @@ const QUEUE_MAX: usize = 256;
 /// How many threads there are at most; else twice the number of processors.
 const THREADS_MAX: usize = 8;
 
-type PoolTask = Box<dyn FnOnce(&SessionSpace) + Send>;
+type ThreadTask = Box<dyn FnOnce() + Send>;
+
+/// A few threads that do one blocking thing after the other. They end when nobody can give them one.
+#[derive(Debug, Clone)]
+pub struct VerbThreads {
+    queue: SyncSender<ThreadTask>,
+}
+
+/// Why threads did not do what they were given.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ThreadRefusal {
+    /// Too many wait already.
+    Full,
+    /// It ended in a panic, which is a bug.
+    Lost,
+}
+
+impl VerbThreads {
+    /// Begins the threads.
+    ///
+    /// # Errors
+    /// Fails when the system gives no thread.
+    pub fn begin() -> Result<VerbThreads> {
+        let (queue, tasks) = sync_channel::<ThreadTask>(QUEUE_MAX);
+        let tasks = Arc::new(Mutex::new(tasks));
+        let processors = std::thread::available_parallelism().map_or(1, usize::from);
+        for number in 0..(2 * processors).min(THREADS_MAX) {
+            let tasks = Arc::clone(&tasks);
+            let thread = std::thread::Builder::new().name(format!("agentic-verb-{number}"));
+            thread.spawn(move || work(&tasks)).map_err(ResidentError::system("start a thread"))?;
+        }
+        Ok(VerbThreads { queue })
+    }
+
+    /// Has a thread do something, and waits for what it gives. It is done all the same where nobody waits
+    /// any more.
+    ///
+    /// # Errors
+    /// Fails when too many wait, and when it panics.
+    pub async fn run<T: Send + 'static>(
+        &self,
+        work: impl FnOnce() -> T + Send + 'static,
+    ) -> std::result::Result<T, ThreadRefusal> {
+        let (give, given) = oneshot::channel();
+        let task: ThreadTask = Box::new(move || {
+            // Whoever asked may have gone away.
+            let _ = give.send(work());
+        });
+        self.queue.try_send(task).map_err(|error| match error {
+            TrySendError::Full(_) => ThreadRefusal::Full,
+            TrySendError::Disconnected(_) => ThreadRefusal::Lost,
+        })?;
+        given.await.map_err(|_| ThreadRefusal::Lost)
+    }
+}
+
+fn work(tasks: &Mutex<Receiver<ThreadTask>>) {
+    loop {
+        let next = tasks.lock().unwrap_or_else(PoisonError::into_inner).recv();
+        let Ok(task) = next else { return };
+        // A task owns what it changes; a space keeps itself whole. Whoever waits is told by the channel
+        // that is dropped.
+        if catch_unwind(AssertUnwindSafe(task)).is_err() {
+            tracing::error!("a verb ended in a panic");
+        }
+    }
+}
 
 /// A few threads that share one space.
 #[derive(Clone)]
 pub struct VerbPool {
-    queue: SyncSender<PoolTask>,
+    threads: VerbThreads,
+    space: Arc<SessionSpace>,
 }
 
 /// Why a pool gives no answer.
@@ -37,22 +104,22 @@ pub enum PoolRefusal {
     Lost,
 }
 
+impl From<ThreadRefusal> for PoolRefusal {
+    fn from(refusal: ThreadRefusal) -> PoolRefusal {
+        match refusal {
+            ThreadRefusal::Full => PoolRefusal::Full,
+            ThreadRefusal::Lost => PoolRefusal::Lost,
+        }
+    }
+}
+
 impl VerbPool {
     /// Begins the threads. They end when the last handle is dropped.
     ///
     /// # Errors
     /// Fails when no thread can be had.
     pub fn begin(space: &Arc<SessionSpace>) -> Result<VerbPool> {
-        let (queue, tasks) = sync_channel::<PoolTask>(QUEUE_MAX);
-        let tasks = Arc::new(Mutex::new(tasks));
-        let processors = std::thread::available_parallelism().map_or(1, usize::from);
-        for number in 0..(2 * processors).min(THREADS_MAX) {
-            let (tasks, space) = (Arc::clone(&tasks), Arc::clone(space));
-            let thread = std::thread::Builder::new().name(format!("agentic-verb-{number}"));
-            let begun = thread.spawn(move || work(&tasks, &space));
-            begun.map_err(ResidentError::system("start a thread"))?;
-        }
-        Ok(VerbPool { queue })
+        Ok(VerbPool { threads: VerbThreads::begin()?, space: Arc::clone(space) })
     }
 
     /// Has a thread do something with the space, and waits for what it gives, at most so long.
@@ -65,30 +132,12 @@ impl VerbPool {
         most: Option<Duration>,
         work: impl FnOnce(&SessionSpace) -> T + Send + 'static,
     ) -> std::result::Result<T, PoolRefusal> {
-        let (give, given) = oneshot::channel();
-        let task: PoolTask = Box::new(move |space| {
-            // Whoever asked may have gone away.
-            let _ = give.send(work(space));
-        });
-        self.queue.try_send(task).map_err(|error| match error {
-            TrySendError::Full(_) => PoolRefusal::Full,
-            TrySendError::Disconnected(_) => PoolRefusal::Lost,
-        })?;
+        let space = Arc::clone(&self.space);
+        let asked = self.threads.run(move || work(&space));
         let answer = match most {
-            Some(most) => tokio::time::timeout(most, given).await.map_err(|_| PoolRefusal::Slow)?,
-            None => given.await,
+            Some(most) => tokio::time::timeout(most, asked).await.map_err(|_| PoolRefusal::Slow)?,
+            None => asked.await,
         };
-        answer.map_err(|_| PoolRefusal::Lost)
-    }
-}
-
-fn work(tasks: &Mutex<Receiver<PoolTask>>, space: &SessionSpace) {
-    loop {
-        let next = tasks.lock().unwrap_or_else(PoisonError::into_inner).recv();
-        let Ok(task) = next else { return };
-        // A task owns what it changes; the space keeps itself whole.
-        if catch_unwind(AssertUnwindSafe(|| task(space))).is_err() {
-            tracing::error!("a verb ended in a panic");
-        }
+        Ok(answer?)
     }
 }

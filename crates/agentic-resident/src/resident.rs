@@ -8,16 +8,21 @@ use agentic_model::Instant;
 use agentic_providers::host::CancelFlag;
 use agentic_providers::process::ProcessIdentity;
 use agentic_session::SessionSpace;
-use agentic_store::watch::{WatchMode, WriteWatch};
+use agentic_store::watch::WriteWatch;
 
 use crate::error::{ResidentError, Result};
 use crate::event::EventHub;
 use crate::folder::{ServeFolder, ServeLock};
-use crate::follower::Follower;
+use crate::follower::{Follower, FollowerGauge};
+use crate::index::{IndexDesk, IndexLimits};
+use crate::log::ServeLog;
 use crate::os::random_bytes;
+use crate::place::RepositoryPlace;
 use crate::pool::VerbPool;
 use crate::resume::ResumeDesk;
+use crate::upkeep::{ResidentUpkeep, UpkeepGauge};
 use crate::whereabouts::{API_VERSION, Whereabouts};
+use crate::worker::WorkerKeeper;
 
 /// How a process stays.
 #[derive(Debug, Clone)]
@@ -26,6 +31,8 @@ pub struct ResidentOptions {
     pub folder: PathBuf,
     /// Whether nothing may be written through it.
     pub is_read_only: bool,
+    /// Whether it keeps a worker running that drives runs.
+    pub drives: bool,
     /// Set when it is to end.
     pub stop: CancelFlag,
 }
@@ -38,6 +45,8 @@ pub struct Resident {
     pub pool: VerbPool,
     /// What happened.
     pub events: Arc<EventHub>,
+    /// What is kept for faster answers.
+    pub index: IndexDesk,
     /// Its folder.
     pub folder: ServeFolder,
     /// The lock on it.
@@ -46,12 +55,15 @@ pub struct Resident {
     pub key: [u8; 32],
     /// How it stays.
     pub options: ResidentOptions,
-    /// How changes of folders are noticed.
-    pub watch: WatchMode,
+    /// How changes are noticed, and how soon.
+    pub gauge: Arc<FollowerGauge>,
     /// Since when.
     pub since: Instant,
+    /// Whether its repository is still there, and whether runs are driven.
+    pub upkeep: Arc<UpkeepGauge>,
+    place: RepositoryPlace,
     resumes: ResumeDesk,
-    follower: Option<JoinHandle<()>>,
+    threads: Vec<JoinHandle<()>>,
     ended: CancelFlag,
 }
 
@@ -62,40 +74,76 @@ impl Resident {
     /// Fails when another process has the lock, and when the system gives no pipe or no thread.
     pub fn begin(space: SessionSpace, options: ResidentOptions) -> Result<Resident> {
         let layout = space.repository().layout().clone();
+        // What comes to this place later is another repository.
+        let place = RepositoryPlace::of(space.repository().common_dir());
         let folder = ServeFolder::of(&layout);
         let lock = folder.lock()?;
         let key = folder.key(&lock)?;
         let watch = WriteWatch::begin(&layout, space.repository().common_dir())?;
-        let mode = watch.mode();
+        let gauge = Arc::new(FollowerGauge::default());
+        gauge.set_mode(watch.mode());
         let space = Arc::new(space);
         let random: [u8; 8] = random_bytes().map_err(ResidentError::system("read random bytes"))?;
         let events = Arc::new(EventHub::new(format!("{:016x}", u64::from_be_bytes(random))));
         let pool = VerbPool::begin(&space)?;
+        // Its thread ends by itself, once nobody can ask any more: a database may hang at its end.
+        let index = IndexDesk::begin(&space, &events, IndexLimits::default())?;
         let ended = CancelFlag::new();
+        let upkeep = Arc::new(UpkeepGauge::default());
         let follower = {
             let (space, events, ended) = (Arc::clone(&space), Arc::clone(&events), ended.clone());
+            let (gauge, index) = (Arc::clone(&gauge), index.clone());
+            let (place, upkeep, stop) = (place.clone(), Arc::clone(&upkeep), options.stop.clone());
+            let go_on = move || !ended.is_set() && is_still_there(&place, &upkeep, &stop);
             let thread = std::thread::Builder::new().name("agentic-follower".to_owned());
-            let follow = move || {
-                Follower::begin(space, events).follow(watch, || !ended.is_set());
-            };
+            let follow = move || Follower::begin(space, events, gauge, index).follow(watch, go_on);
             thread.spawn(follow).map_err(ResidentError::system("start a thread"))?
         };
+        let upkeeper = {
+            let keeper = ResidentUpkeep {
+                place: place.clone(),
+                log: ServeLog::of(&layout.resident()),
+                worker: options.drives.then(|| WorkerKeeper::new(options.folder.clone())),
+                gauge: Arc::clone(&upkeep),
+                stop: options.stop.clone(),
+            };
+            let ended = ended.clone();
+            let thread = std::thread::Builder::new().name("agentic-upkeep".to_owned());
+            thread
+                .spawn(move || keeper.keep(&ended))
+                .map_err(ResidentError::system("start a thread"))?
+        };
         let resumes = ResumeDesk::new(options.folder.clone());
-        let (since, follower) = (space.now(), Some(follower));
+        let (since, threads) = (space.now(), vec![follower, upkeeper]);
         Ok(Resident {
             space,
             pool,
             events,
+            index,
             folder,
             lock,
             key,
             options,
-            watch: mode,
+            gauge,
             since,
+            upkeep,
+            place,
             resumes,
-            follower,
+            threads,
             ended,
         })
+    }
+
+    /// Says whether the repository is still the one that this process began with. Where it is not,
+    /// nothing is written any more, and the process ends.
+    ///
+    /// # Errors
+    /// Fails when it was deleted, moved or made anew.
+    pub fn check_place(&self) -> Result<()> {
+        match is_still_there(&self.place, &self.upkeep, &self.options.stop) {
+            true => Ok(()),
+            false => Err(ResidentError::Replaced),
+        }
     }
 
     /// Has a process of its own go on with a session, so that the death of this one stops none.
@@ -123,13 +171,28 @@ impl Resident {
     }
 }
 
+/// Says whether a repository is still the one that was begun with; where it is not, the process is
+/// told to end.
+fn is_still_there(place: &RepositoryPlace, upkeep: &UpkeepGauge, stop: &CancelFlag) -> bool {
+    if !upkeep.is_replaced() && place.is_same() {
+        return true;
+    }
+    upkeep.note_replaced();
+    stop.set();
+    false
+}
+
 impl Drop for Resident {
     fn drop(&mut self) {
         self.ended.set();
-        if let Some(follower) = self.follower.take() {
+        for thread in self.threads.drain(..) {
             // It ended by a panic: there is nothing left to end.
-            let _ = follower.join();
+            let _ = thread.join();
         }
-        self.folder.forget(&self.lock);
+        self.index.end();
+        // What is at this place now may be another process's.
+        if self.place.is_same() {
+            self.folder.forget(&self.lock);
+        }
     }
 }

@@ -1,6 +1,6 @@
 //! Whether an answer may be given to a hold: by this person, with this action and this value.
 
-use agentic_model::{Value, json};
+use agentic_model::{Value, canonical, json};
 use agentic_replay::{HoldReason, OpenHold};
 
 use crate::action::{Action, ApprovalScope};
@@ -10,16 +10,25 @@ use crate::policy::Policy;
 use crate::schema::fits;
 use crate::{Error, Result, SessionSpace};
 
+/// An answer that may be given, as far as that can be told without the lock.
+#[derive(Debug)]
+pub struct AdmittedAnswer<'d> {
+    /// What the person said.
+    pub draft: &'d DecisionDraft,
+    /// The value that it has in effect.
+    pub value: Option<Value>,
+}
+
 /// Checks everything that can be checked without the lock.
 ///
 /// # Errors
 /// Fails with what is wrong with the answer.
-pub fn check(
+pub fn check<'d>(
     space: &SessionSpace,
     hold: &OpenHold,
     policy: &Policy,
-    draft: &DecisionDraft,
-) -> Result<()> {
+    draft: &'d DecisionDraft,
+) -> Result<AdmittedAnswer<'d>> {
     let request = hold.session.short_request(&hold.id);
     if let Some(expected) = &draft.expect {
         let hash = hold.ask.hash.to_string();
@@ -37,25 +46,42 @@ pub fn check(
     if draft.principal.strip_prefix("user:").is_none_or(str::is_empty) {
         return Err(not_allowed(format!("`{}` is not a person", draft.principal)));
     }
-    for wanted in [policy.assignees.as_slice(), policy.role.as_slice()] {
-        if !wanted.is_empty() && !is_one_of(space, wanted, &draft.principal)? {
-            let assigned = wanted.join(", ");
-            let reason = format!("it is assigned to {assigned}, not to {}", draft.principal);
-            return Err(not_allowed(reason));
-        }
+    if let Some(wanted) = others(space, policy, &draft.principal)? {
+        let assigned = wanted.join(", ");
+        let reason = format!("it is assigned to {assigned}, not to {}", draft.principal);
+        return Err(not_allowed(reason));
     }
     if !policy.actions.contains(&draft.action) {
         let offered: Vec<&str> = policy.actions.iter().map(|action| action.name()).collect();
         return Err(not_allowed(format!("only {} is offered", offered.join(", "))));
     }
     check_scope(hold, draft)?;
-    let given = draft.value.as_ref().map_or(0, |value| json::to_text(value).len());
-    if given > VALUE_BYTES_MAX {
-        let reason = format!("it is longer than {VALUE_BYTES_MAX} bytes");
-        return Err(Error::Request(RequestError::ValueMisfit { pointer: String::new(), reason }));
-    }
+    check_given(draft)?;
     let value = policy.effective_value(draft.action, draft.value.as_ref());
-    check_value(hold, policy, draft.action, value.as_ref())
+    check_value(hold, policy, draft.action, value.as_ref())?;
+    Ok(AdmittedAnswer { draft, value })
+}
+
+/// Tells whether a hold is this person's to decide.
+///
+/// # Errors
+/// Fails when git's configuration cannot be read.
+pub fn is_assigned(space: &SessionSpace, policy: &Policy, principal: &str) -> Result<bool> {
+    Ok(others(space, policy, principal)?.is_none())
+}
+
+/// Returns to whom a hold is assigned, if that is not this person.
+fn others<'p>(
+    space: &SessionSpace,
+    policy: &'p Policy,
+    principal: &str,
+) -> Result<Option<&'p [String]>> {
+    for wanted in [policy.assignees.as_slice(), policy.role.as_slice()] {
+        if !wanted.is_empty() && !is_one_of(space, wanted, principal)? {
+            return Ok(Some(wanted));
+        }
+    }
+    Ok(None)
 }
 
 /// Checks that an answer which is to count for later requests too is one about a permission.
@@ -73,6 +99,19 @@ fn check_scope(hold: &OpenHold, draft: &DecisionDraft) -> Result<()> {
     };
     let request = hold.session.short_request(&hold.id);
     Err(Error::Decision(DecisionError::NotForSession { request, reason }))
+}
+
+/// Checks that a value which was given is one that can be recorded.
+fn check_given(draft: &DecisionDraft) -> Result<()> {
+    let Some(given) = &draft.value else { return Ok(()) };
+    let reason = if json::to_text(given).len() > VALUE_BYTES_MAX {
+        format!("it is longer than {VALUE_BYTES_MAX} bytes")
+    } else if canonical::encode(given).is_err() {
+        "it is no data".to_owned()
+    } else {
+        return Ok(());
+    };
+    Err(Error::Request(RequestError::ValueMisfit { pointer: String::new(), reason }))
 }
 
 fn check_value(
@@ -95,9 +134,6 @@ fn check_value(
             Action::Approve | Action::Reject | Action::Expire | Action::Withdrawn => Ok(()),
         };
     };
-    if agentic_model::canonical::encode(value).is_err() {
-        return Err(misfit("", "it is no data".to_owned()));
-    }
     if action == Action::Edit && hold.ask.kind == "exec" && !is_program(value) {
         return Err(misfit("", "an edited `exec` is a map with `argv` or `command`".to_owned()));
     }

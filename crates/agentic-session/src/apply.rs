@@ -6,11 +6,12 @@ use agentic_git::GitWriter;
 use agentic_model::{AgentName, Oid};
 use agentic_replay::record::{EscalateRecord, VoteRecord};
 use agentic_replay::{By, Hold, Note};
+use agentic_space::write::LockedStream;
 
 use super::consequence::{Consequence, consequence};
 use super::drive::Driver;
 use super::folder::damaged;
-use super::recent::read_journal;
+use super::own::read_journal;
 use super::trace::shown;
 use crate::Result;
 use crate::decide::{Decision, record_system};
@@ -32,14 +33,14 @@ impl<'a> Driver<'a> {
 
     /// Takes the agent's lock, unless a decision is durable and not applied, or has to be verified.
     pub(super) fn lock_if_settled(&self, agent: &AgentName) -> Result<Option<GitWriter<'a>>> {
-        let (writer, _) = self.space.writer(agent)?;
+        let (locked, _) = LockedStream::agent(self.space, agent)?;
         let mut is_decided = false;
         for hold in self.decidable() {
             let policy = Policy::of(hold.reason, &hold.request);
             let found = self.deciding(&hold, Look::Locked)?;
             is_decided |= policy.settle(&found.counted).is_some() || !found.unseen.is_empty();
         }
-        Ok((!is_decided).then_some(writer))
+        Ok((!is_decided).then(|| locked.into_writer()))
     }
 
     /// Applies the decisions that are durable and not applied yet; expires what is overdue.

@@ -13,10 +13,9 @@ use agentic_replay::{
 };
 
 use super::begin::Begin;
-use super::beginning::FirstRecord;
 use super::listing::{list_open, newest_with_key};
-use super::recent::read_journal;
-use super::roster;
+use super::own::read_journal;
+use super::{own, roster};
 use crate::{Result, SessionSpace};
 
 /// What a fork's start key ends with that has forks of the children of its parent.
@@ -80,7 +79,7 @@ pub fn run_id(space: &SessionSpace, key: &str) -> String {
     let mut key = key.to_owned();
     while let Some(parent) = parent_of(&key) {
         // One that cannot be read cannot be told either.
-        let Ok(beginning) = FirstRecord::of(space, &parent) else { break };
+        let Ok(beginning) = own::first(space, &parent) else { break };
         key = beginning.start.key;
     }
     key
@@ -96,9 +95,8 @@ pub fn child_of(
         return None;
     }
     let key = child_key(&session.started().session, &request.path);
-    let has_key = |id: &SessionId| {
-        FirstRecord::of(space, id).is_ok_and(|beginning| beginning.start.key == key)
-    };
+    let has_key =
+        |id: &SessionId| own::first(space, id).is_ok_and(|beginning| beginning.start.key == key);
     let of_key = roster::hash_of_key(&key);
     let may_be = roster::select(space, list_open(space).ok()?, |mark| mark.key == of_key);
     may_be.into_iter().find(has_key)
@@ -174,7 +172,7 @@ pub fn children(space: &SessionSpace, parent: &SessionId) -> Result<Vec<SessionI
     let hashes: BTreeSet<_> = keys.iter().map(|key| roster::hash_of_key(key)).collect();
     let may_be = roster::select(space, list_open(space)?, |mark| hashes.contains(&mark.key));
     let is_child = |id: &SessionId| {
-        FirstRecord::of(space, id).is_ok_and(|beginning| keys.contains(&beginning.start.key))
+        own::first(space, id).is_ok_and(|beginning| keys.contains(&beginning.start.key))
     };
     Ok(may_be.into_iter().filter(is_child).collect())
 }

@@ -6,7 +6,7 @@ use agentic_replay::SessionId;
 
 use super::executor::Assignment;
 use super::folder::Folder;
-use super::recent::read_journal;
+use super::own::read_journal;
 use super::shelf::Shelf;
 use super::shelf::flow_of;
 use crate::{Result, SessionSpace};

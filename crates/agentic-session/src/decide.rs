@@ -17,19 +17,19 @@ use agentic_store::Durability;
 use agentic_store::journal::{BranchMove, DECIDE, KeptObject, NotesEdit, Transaction};
 
 pub use crate::action::{Action, ApprovalScope};
-pub use crate::admission::check;
+pub use crate::admission::{AdmittedAnswer, check, is_assigned};
 pub use crate::decision::{COMMAND_LINE, Decision};
 pub use crate::draft::{DecisionDraft, ShownQuestion, VALUE_BYTES_MAX};
 use crate::error::{DecisionError, RequestError};
 use crate::hold::PendingHold;
 use crate::hold::earlier::EarlierAnswer;
 use crate::hold::name::{NamedRequest, find_request};
+use crate::own::read_journal;
 pub use crate::policy::Policy;
-use crate::recent::read_journal;
 use crate::summary;
 use crate::trace::decision_entry;
-pub use crate::trust::wants_key;
 use crate::trust::{self, DecidingCommits, Look};
+pub use crate::trust::{text_signed_by, wants_key};
 use crate::{Error, Result, SessionSpace, go_on};
 
 /// What became of a decision.
@@ -45,6 +45,15 @@ pub struct DecisionOutcome {
     pub written: WriteNotices,
 }
 
+/// Who goes on with a session whose hold turns out to be overdue.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ExpiryFollowing {
+    /// Whoever answers.
+    GoOn,
+    /// Somebody elsewhere.
+    Leave,
+}
+
 /// Answers a hold. Where it was decided before, the same answer of the same principal succeeds once
 /// more, and any other is told who was first. One that is overdue expires now.
 ///
@@ -54,13 +63,15 @@ pub fn answer(
     space: &SessionSpace,
     named: NamedRequest,
     draft: &DecisionDraft,
+    follow: ExpiryFollowing,
 ) -> Result<DecisionOutcome> {
     let pending = match named {
         NamedRequest::Open(pending) => pending,
         NamedRequest::Decided(earlier) => return earlier.again(space, draft),
     };
     let outcome = decide(space, &pending, draft);
-    if !matches!(outcome, Err(Error::Decision(DecisionError::HoldExpired { .. }))) {
+    let is_expired = matches!(outcome, Err(Error::Decision(DecisionError::HoldExpired { .. })));
+    if !is_expired || follow == ExpiryFollowing::Leave {
         return outcome;
     }
     // The session records the expiry and goes on; then it can be said who won.
@@ -84,8 +95,8 @@ pub fn decide(
 ) -> Result<DecisionOutcome> {
     let hold = &pending.hold;
     let policy = Policy::of_hold(hold, space.now());
-    check(space, hold, &policy, draft)?;
-    let mut decision = Decision::of_human(draft, hold, &policy).on(hold.published.as_deref());
+    let admitted = check(space, hold, &policy, draft)?;
+    let mut decision = Decision::of_human(admitted, hold, &policy).on(hold.published.as_deref());
     let signing = signing_of(space, &decision)?;
     // What another program said of a person stands: that a key of this user signs proves nothing of it.
     if draft.authn.is_none() && signing == SigningChoice::Signed {
@@ -95,7 +106,7 @@ pub fn decide(
     let (agent, session, decider) = (&hold.agent, hold.session, Decider::Human(hold));
     let new =
         NewDecision { agent, session, decision: &decision, policy: &policy, decider, signing };
-    match new.record(space)? {
+    match new.record_under_lock(space)? {
         WrittenDecision::New { commit, written } => {
             Ok(DecisionOutcome { commit, decision, session, written })
         }
@@ -127,7 +138,7 @@ pub(crate) fn record_system(
     }
     let signing = signing_of(space, decision)?;
     let new = NewDecision { agent, session, decision, policy, decider, signing };
-    match new.record(space)? {
+    match new.record_under_lock(space)? {
         WrittenDecision::New { commit, .. } => Ok(Some(commit)),
         // One of ours that a crash left; what somebody else decided is not what closed the hold.
         WrittenDecision::Before(earlier) => {
@@ -180,7 +191,7 @@ impl NewDecision<'_> {
     /// Writes it under the agent's lock, after looking once more whether it may be made. What needs a
     /// program of the user's, to sign it or to verify others, is done before; if the branch moves
     /// meanwhile, all is done again.
-    fn record(&self, space: &SessionSpace) -> Result<WrittenDecision> {
+    fn record_under_lock(&self, space: &SessionSpace) -> Result<WrittenDecision> {
         let agent = self.agent;
         for _ in 0..RACES_MAX {
             let early = match self.signing {

@@ -6,8 +6,9 @@ use agentic_replay::{Hold, HoldReason, OpenHold, RequestAnswer, RequestId, Withd
 use agentic_store::user_id;
 
 use crate::action::{Action, ApprovalScope};
+use crate::admission::AdmittedAnswer;
 use crate::draft::DecisionDraft;
-use crate::policy::Policy;
+use crate::policy::{Policy, effective_value};
 use crate::{Result, SessionSpace};
 
 /// The version of the decision record.
@@ -40,10 +41,9 @@ impl Decision {
     /// Tells whether somebody gives the same answer once more. An approval without a value gives what
     /// was to be approved.
     pub fn is_repeated_by(&self, draft: &DecisionDraft, subject: Option<&Value>) -> bool {
-        let offered = subject.filter(|_| draft.action == Action::Approve);
         // A commit records no value as null.
         let is_some = |value: &&Value| **value != Value::Null;
-        let value = draft.value.as_ref().or(offered).filter(is_some);
+        let value = effective_value(draft.action, draft.value.as_ref(), subject).filter(is_some);
         draft.action == self.action
             && value == self.value.as_ref().filter(is_some)
             && Some(draft.scope) == self.scope()
@@ -63,9 +63,10 @@ impl Decision {
     /// What the program gets from a hold that it asked for itself.
     pub fn outcome(&self, policy: &Policy) -> RequestAnswer {
         let value = match self.action {
-            Action::Approve => self.value.clone().or(policy.subject.clone()),
-            Action::Edit | Action::Respond | Action::Reject | Action::Expire => self.value.clone(),
             Action::Withdrawn => None,
+            Action::Approve | Action::Edit | Action::Respond | Action::Reject | Action::Expire => {
+                policy.effective_value(self.action, self.value.as_ref())
+            }
         };
         RequestAnswer::Ok(Value::map([
             ("action", Value::text(self.action.name())),
@@ -106,7 +107,13 @@ impl Decision {
         }
     }
 
-    pub(crate) fn of_human(draft: &DecisionDraft, hold: &OpenHold, policy: &Policy) -> Decision {
+    /// Makes the decision of a person whose answer was admitted.
+    pub(crate) fn of_human(
+        answer: AdmittedAnswer<'_>,
+        hold: &OpenHold,
+        policy: &Policy,
+    ) -> Decision {
+        let AdmittedAnswer { draft, value } = answer;
         let offered = policy.actions.iter().map(|action| Value::text(action.name()));
         let authn = draft.authn.clone().unwrap_or_else(|| format!("uid:{}", user_id()));
         let mut record = Map::from([
@@ -145,7 +152,7 @@ impl Decision {
         }
         Decision {
             action: draft.action,
-            value: policy.effective_value(draft.action, draft.value.as_ref()),
+            value,
             principal: draft.principal.clone(),
             rationale: draft.rationale.clone(),
             record,

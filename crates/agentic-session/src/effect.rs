@@ -24,7 +24,7 @@ use super::drive::Driver;
 use super::folder::Folder;
 use super::language::{flow_object, language_of};
 use super::listing::with_key;
-use super::recent::read_journal;
+use super::own::read_journal;
 use super::shelf::{Shelf, flow_of, program_of};
 use super::start::start_child;
 use crate::error::ProgramError;

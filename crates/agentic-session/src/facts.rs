@@ -8,9 +8,11 @@ mod cache;
 mod decision;
 mod hold;
 mod line;
+mod memory;
 mod predicate;
 mod price;
 mod reading;
+mod remote;
 mod request;
 mod row;
 mod scope;
@@ -21,8 +23,8 @@ mod usage;
 
 use agentic_model::guidance;
 use agentic_query::{
-    FactFailure, FactPredicate, FactRequest, FactSink, FactSource, IdMatch, QueryType,
-    ReadProgress, ReadTeller,
+    ExplainedCache, FactFailure, FactPredicate, FactRequest, FactSink, FactSource, IdMatch,
+    QueryType, ReadTeller,
 };
 use agentic_replay::SessionId;
 
@@ -32,27 +34,23 @@ use self::row::SessionRows;
 use self::scope::SessionScope;
 use crate::{Result, SessionSpace};
 
-/// How many journals are read ahead, on all cores.
-const SESSIONS_AT_ONCE: usize = 64;
-
 /// The facts about the sessions of a space. What was read stays for all that one program asks: make
 /// another for the next.
 pub struct SessionFacts<'a> {
     predicates: Vec<FactPredicate>,
     read: ReadSessions<'a>,
-    teller: Option<&'a ReadTeller<'a>>,
 }
 
 impl<'a> SessionFacts<'a> {
     /// Begins with nothing read.
     pub fn new(space: &'a SessionSpace) -> SessionFacts<'a> {
         let predicates = SessionPredicate::described();
-        SessionFacts { predicates, read: ReadSessions::new(space), teller: None }
+        SessionFacts { predicates, read: ReadSessions::new(space) }
     }
 
     /// Takes somebody who is told how far reading is, and may end it.
     pub fn told_to(mut self, teller: &'a ReadTeller<'a>) -> SessionFacts<'a> {
-        self.teller = Some(teller);
+        self.read.teller = Some(teller);
         self
     }
 
@@ -68,17 +66,11 @@ impl<'a> SessionFacts<'a> {
         }
         let sessions: Vec<SessionId> = scope.sessions(&self.read)?.into_iter().collect();
         for (n_done, id) in sessions.iter().enumerate() {
-            if n_done.is_multiple_of(SESSIONS_AT_ONCE) {
-                let progress = ReadProgress { what: "sessions", n_done, n_all: sessions.len() };
-                if self.teller.is_some_and(|teller| teller(progress).is_break()) {
-                    break;
-                }
-                if matches!(reader, RowReader::Journal(_)) {
-                    let end = sessions.len().min(n_done + SESSIONS_AT_ONCE);
-                    self.read.read_ahead(&sessions[n_done..end]);
-                }
-            }
-            if rows.is_over() {
+            let told = match reader {
+                RowReader::Journal(_) => self.read.ahead(&sessions, n_done),
+                RowReader::Session(_) | RowReader::Space(_) => self.read.tell(&sessions, n_done),
+            };
+            if told.is_break() || rows.is_over() {
                 break;
             }
             match reader {
@@ -116,6 +108,10 @@ impl FactSource for SessionFacts<'_> {
         let done = self.read_rows(predicate.reader, &scope, &mut rows);
         self.read.tell_damage(&mut rows);
         done.map_err(|error| FactFailure(guidance::chain(&error)))
+    }
+
+    fn caches(&self) -> Vec<ExplainedCache> {
+        self.read.caches()
     }
 
     fn resolve(&self, kind: QueryType, text: &str) -> IdMatch {

@@ -2,14 +2,13 @@
 
 use std::path::{Path, PathBuf};
 
-use agentic_model::{AgentName, Cid, Kind, Map, Object, Value};
+use agentic_model::{Cid, Object};
 use agentic_replay::{Body, RecordChain, SessionId, StoredObjects};
 use agentic_store::Lock;
 use agentic_store::file::{self, Persistence};
 use agentic_store::journal::{self, LogPlace};
 
-use super::segment::Segments;
-use super::{block, seal};
+use super::{block, segment};
 use crate::{Error, Result, SessionSpace};
 
 /// The folder of one session.
@@ -63,51 +62,31 @@ impl Folder {
     }
 
     /// Reads the bytes of the session's own records as they stand in its log, and where they end
-    /// there. Where it has none here they come from its sealed segments.
+    /// there; nothing where it has none.
     pub fn frames(&self, space: &SessionSpace) -> Result<(Vec<Vec<u8>>, Option<LogPlace>)> {
-        let (own, end) = match journal::payloads_after(&self.log(), LogPlace::default()) {
-            Ok(read) => read,
-            Err(error) => match self.has_moved(space) {
-                Some(moved) => return moved.frames(space),
-                None => return Err(error.into()),
+        let read = journal::payloads_after(&self.log(), LogPlace::default());
+        match read {
+            Ok((own, end)) if !own.is_empty() => Ok((block::expand(own)?, Some(end))),
+            Ok(_) | Err(_) => match self.has_moved(space) {
+                Some(moved) => moved.frames(space),
+                None => Ok(read.map(|_| (Vec::new(), None))?),
             },
-        };
-        if own.is_empty() {
-            return Ok((seal::frames(space, &self.id)?, None));
         }
-        Ok((block::expand(own)?, Some(end)))
     }
 
-    /// Reads the bytes of the session's first own record alone.
+    /// Reads the bytes of the first record in the log alone.
     pub fn first_frame(&self, space: &SessionSpace) -> Result<Option<Vec<u8>>> {
-        let own = match self.exists().then(|| journal::first_payload(&self.log())) {
-            None => None,
-            Some(Ok(own)) => own,
-            Some(Err(error)) => match self.has_moved(space) {
-                Some(moved) => return moved.first_frame(space),
-                None => return Err(error.into()),
-            },
+        let read = match self.exists() {
+            true => journal::first_payload(&self.log()),
+            false => Ok(None),
         };
-        match own {
-            Some(own) => Ok(Some(own)),
-            None => Ok(seal::frames(space, &self.id)?.into_iter().next()),
+        match read {
+            Ok(Some(first)) => Ok(Some(first)),
+            Ok(None) | Err(_) => match self.has_moved(space) {
+                Some(moved) => moved.first_frame(space),
+                None => Ok(read?),
+            },
         }
-    }
-
-    /// Tells whether the session of an agent has begun: by its log, or by what is sealed of it in the
-    /// notes of that agent, which are the only ones to have it.
-    pub fn has_begun(&self, space: &SessionSpace, agent: &AgentName) -> Result<bool> {
-        if self.exists() {
-            match journal::first_payload(&self.log()) {
-                Ok(Some(_)) => return Ok(true),
-                Ok(None) => {}
-                Err(error) => match self.has_moved(space) {
-                    Some(moved) => return moved.has_begun(space, agent),
-                    None => return Err(error.into()),
-                },
-            }
-        }
-        Ok(Segments::of(space, agent)?.n_records(&self.id) > 0)
     }
 
     /// Keeps a long value, durably.
@@ -228,7 +207,7 @@ impl StoredObjects for Values<'_> {
         let local = self.folders.iter().rev().find_map(|folder| folder.read_object(cid).ok()?);
         local.or_else(|| {
             let ids = self.folders.iter().map(|folder| folder.id);
-            ids.into_iter().find_map(|id| seal::value(self.space, &id, cid).ok()?)
+            ids.into_iter().find_map(|id| segment::value(self.space, &id, cid).ok()?)
         })
     }
 }
@@ -238,16 +217,35 @@ fn place(root: &Path, id: &SessionId) -> PathBuf {
     root.join(&name[..2]).join(&name)
 }
 
-/// Makes the object that keeps a part of a session in the notes of its agent.
-pub fn segment_object(fields: impl IntoIterator<Item = (&'static str, Value)>) -> Result<Object> {
-    let mut map: Map = fields.into_iter().map(|(key, value)| (key.to_owned(), value)).collect();
-    map.insert("type".to_owned(), Value::text("session-segment"));
-    Ok(Object::new(map)?)
+/// Lists the sessions that have a folder below a root, in no order.
+pub fn sessions_below(root: &Path) -> Result<Vec<SessionId>> {
+    let mut ids = Vec::new();
+    for shard in entries(root)? {
+        ids.extend(sessions_in(&root.join(&shard))?);
+    }
+    Ok(ids)
 }
 
-/// The type of these objects.
-pub fn segment_kind() -> Kind {
-    Kind::parse("session-segment").expect("a valid name")
+/// Lists the sessions whose folders stand in one, in no order.
+pub fn sessions_in(shard: &Path) -> Result<Vec<SessionId>> {
+    Ok(entries(shard)?.iter().filter_map(|name| SessionId::parse(name)).collect())
+}
+
+/// Lists the sessions that have a folder below a root and an id that begins with two digits or more.
+pub fn sessions_like(root: &Path, prefix: &str) -> Result<impl Iterator<Item = SessionId>> {
+    let shard = root.join(&prefix[..2]);
+    let names = entries(&shard)?.into_iter().filter(move |name| name.starts_with(prefix));
+    Ok(names.filter_map(|name| SessionId::parse(&name)))
+}
+
+/// Lists the names in a folder; none if there is no such folder.
+pub fn entries(folder: &Path) -> Result<Vec<String>> {
+    let listing = match std::fs::read_dir(folder) {
+        Ok(listing) => listing,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) => return Err(agentic_store::Error::io("read", folder)(error).into()),
+    };
+    Ok(listing.flatten().map(|entry| entry.file_name().to_string_lossy().into_owned()).collect())
 }
 
 #[cfg(test)]

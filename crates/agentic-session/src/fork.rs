@@ -18,10 +18,9 @@ use super::language::engine_of;
 use super::language::kinds_of;
 use super::listing::newest_with_key;
 use super::load::replay_error;
-use super::recent::read_journal;
-use super::seal;
-use super::shelf::Shelf;
-use super::shelf::{flow_of, program_of};
+use super::own::read_journal;
+use super::shelf::{Shelf, flow_of, program_of};
+use super::{own, seal};
 use crate::error::{ProgramError, RequestError, SessionError};
 use crate::{Error, Result, SessionSpace};
 
@@ -83,7 +82,7 @@ fn fork_as(
     let (name, fork_id, standing) = parting.place()?;
     let (folder, lock) = Folder::lock(space, &fork_id)?;
     // Tried before anything is made: a refused fork leaves no agent behind.
-    let replayed = match folder.has_begun(space, &name)? {
+    let replayed = match own::has_begun(space, &folder, &name)? {
         true => None,
         false => Some(parting.replayed()?),
     };
@@ -165,7 +164,9 @@ impl ForkInMaking<'_> {
             let (id, standing) = self.standing(&name)?;
             let is_free = match standing {
                 ForkedAgent::Absent => true,
-                ForkedAgent::Made => !Folder::of(self.space, &id).has_begun(self.space, &name)?,
+                ForkedAgent::Made => {
+                    !own::has_begun(self.space, &Folder::of(self.space, &id), &name)?
+                }
                 ForkedAgent::Foreign => false,
             };
             if is_free {

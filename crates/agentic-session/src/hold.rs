@@ -13,13 +13,12 @@ use agentic_replay::{
 
 pub(crate) use self::standing::HoldStanding;
 
-use crate::beginning::FirstRecord;
 use crate::decide::{Decision, Policy};
 use crate::language::checked_kinds;
 use crate::listing::{list_open, may_be_open};
-use crate::recent::read_journal;
-use crate::summary;
+use crate::own::read_journal;
 use crate::{Result, SessionSpace};
+use crate::{own, summary};
 
 /// How many sessions that wait for each other are listed at most.
 const NESTING_MAX: usize = 256;
@@ -136,7 +135,7 @@ fn wanted_sessions(space: &SessionSpace, filter: &Filter) -> Result<Vec<SessionI
     if let Some(agent) = &filter.agent {
         let mut family = HoldFamily { space, known: BTreeMap::from([(agent.clone(), true)]) };
         open.retain(|id| {
-            let beginning = FirstRecord::of(space, id);
+            let beginning = own::first(space, id);
             beginning.is_ok_and(|beginning| family.has(&beginning.start.agent))
         });
     }
@@ -179,7 +178,7 @@ fn waiting_for(space: &SessionSpace, key: &str) -> Vec<(SessionId, AgentName)> {
     let mut waiting = Vec::new();
     let mut parent = parent_of(key);
     while let Some(id) = parent.filter(|_| waiting.len() < NESTING_MAX) {
-        let Ok(beginning) = FirstRecord::of(space, &id) else { break };
+        let Ok(beginning) = own::first(space, &id) else { break };
         parent = parent_of(&beginning.start.key);
         waiting.push((id, beginning.start.agent));
     }

@@ -15,12 +15,11 @@ use std::time::{Duration, Instant as Moment, SystemTime};
 use agentic_model::{Value, canonical};
 use agentic_replay::record::{CancelMode, CancelRecord};
 use agentic_replay::{SIGNALS_MAX, SessionId, SessionRefusal, Signal};
-use agentic_store::file::{self, Persistence};
+use agentic_store::file::{self, Persistence, unique_number};
 
 use super::drive::{Driver, LOOK_EVERY};
 use super::folder::{Folder, damaged};
 use crate::error::{ProgramError, SessionError};
-use crate::unique::unique_number;
 use crate::{Error, Result, SessionSpace};
 
 /// How often a sender looks whether the driver has gone.

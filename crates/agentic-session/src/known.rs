@@ -1,4 +1,4 @@
-//! The journals that are known already, as values: how they were read is told in `recent`.
+//! The journals that are known already, as values: how they were read is told in `own`.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
@@ -10,6 +10,12 @@ use agentic_store::journal::LogPlace;
 /// How many journals are remembered: a session, those that wait for each other with it, and those
 /// that it is compared with.
 const JOURNALS_MAX: usize = 4;
+
+/// How much the journals may be together that are remembered, in bytes; the latest one may be longer.
+const JOURNALS_BYTES_MAX: usize = 64 << 20;
+/// How many times the bytes of its records a journal takes: they are kept as they are read and as they
+/// were written.
+const BYTES_PER_BYTE: usize = 3;
 
 /// The journals that were looked at last, the latest one first.
 #[derive(Debug, Default)]
@@ -84,15 +90,31 @@ impl RecentJournals {
 
     /// Keeps what is known of a session, in place of what was.
     pub fn keep(&self, known: KnownJournal) {
+        // What was read from the seal has no place in a log from which it could be read on.
+        if known.end.is_none() {
+            return;
+        }
         let mut recent = locked(&self.0);
         // Another thread may have read it meanwhile.
         recent.retain(|other| other.id != known.id);
         recent.push_front(known);
         recent.truncate(JOURNALS_MAX);
+        let mut n_bytes = 0;
+        let fits = |known: &&KnownJournal| {
+            n_bytes += known.n_bytes();
+            n_bytes <= JOURNALS_BYTES_MAX
+        };
+        let n_kept = recent.iter().take_while(fits).count().max(1);
+        recent.truncate(n_kept);
     }
 }
 
 impl KnownJournal {
+    /// Returns how much memory it takes, about.
+    fn n_bytes(&self) -> usize {
+        self.frames.iter().map(Vec::len).sum::<usize>() * BYTES_PER_BYTE
+    }
+
     /// Takes in records that continue the journal.
     fn grow(
         mut self,

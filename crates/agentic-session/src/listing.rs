@@ -1,19 +1,17 @@
 //! Which sessions there are, and which one a text names.
 //!
 //! There is no index to keep true: the folders are listed, of each session no more than its first
-//! record is read ([`FirstRecord`]), once for all commands ([`roster`]), and the journal only of
+//! record is read ([`own::first`]), once for all commands ([`roster`]), and the journal only of
 //! those that come into question, those that are not over before those that are.
 
 use std::collections::BTreeSet;
-use std::path::Path;
 
 use agentic_model::{AgentName, Instant};
 use agentic_replay::SessionId;
 
-use super::beginning::FirstRecord;
-use super::recent::read_journal;
-use super::stamp::entries;
-use super::{roster, seal};
+use super::folder::{sessions_below, sessions_like};
+use super::own::read_journal;
+use super::{own, roster, segment};
 use crate::error::SessionError;
 use crate::{Error, Result, SessionSpace};
 
@@ -27,7 +25,7 @@ pub fn list_open(space: &SessionSpace) -> Result<Vec<SessionId>> {
     // Of an agent that nothing was written to here, sessions may have come by fetch alone.
     for (agent, _) in space.agent_names()? {
         if !layout.journal(&agentic_store::Stream::Agent(agent.clone())).exists() {
-            let sealed = seal::sessions_of(space, &agent)?;
+            let sealed = segment::sessions_of(space, &agent)?;
             let is_open =
                 |id: &SessionId| read_journal(space, id).is_ok_and(|journal| !journal.is_over());
             ids.extend(sealed.into_iter().filter(is_open));
@@ -40,18 +38,18 @@ pub fn list_open(space: &SessionSpace) -> Result<Vec<SessionId>> {
 
 /// Lists the sessions that have a folder here among those that are not over, in no order.
 pub fn list_local_open(space: &SessionSpace) -> Result<Vec<SessionId>> {
-    list(&space.repository().layout().open_sessions())
+    sessions_below(&space.repository().layout().open_sessions())
 }
 
 /// Lists the sessions that may be open ones of some agents, as their marks say: whoever reads their
 /// records finds whether they are.
 pub fn may_be_open(space: &SessionSpace, agents: &BTreeSet<&AgentName>) -> Result<Vec<SessionId>> {
     let layout = space.repository().layout();
-    let mut ids = list(&layout.open_sessions())?;
+    let mut ids = sessions_below(&layout.open_sessions())?;
     for agent in agents {
         // Nothing was written to it here; its sessions may have come by fetch alone.
         if !layout.journal(&agentic_store::Stream::Agent((*agent).clone())).exists() {
-            ids.extend(seal::sessions_of(space, agent)?);
+            ids.extend(segment::sessions_of(space, agent)?);
         }
     }
     let wanted: BTreeSet<_> = agents.iter().map(|agent| roster::hash_of_agent(agent)).collect();
@@ -75,14 +73,14 @@ pub fn open_sessions_of(
 /// Lists all sessions that are known here, in no order.
 pub fn list_known(space: &SessionSpace) -> Result<BTreeSet<SessionId>> {
     let mut ids = list_local(space)?;
-    ids.extend(seal::sessions(space)?);
+    ids.extend(segment::sessions(space)?);
     Ok(ids)
 }
 
 /// Lists all sessions that are known here, oldest first. A folder in which nothing was recorded is
 /// what is left of a start that was broken off: there is no such session.
 pub fn list_all(space: &SessionSpace) -> Result<Vec<SessionId>> {
-    let begun = |id: SessionId| match FirstRecord::of(space, &id) {
+    let begun = |id: SessionId| match own::first(space, &id) {
         Ok(beginning) => Some((beginning.at.millis(), id)),
         Err(Error::Session(SessionError::Unknown { .. })) => None,
         Err(_) => Some((i64::MAX, id)),
@@ -97,10 +95,9 @@ pub fn with_key(space: &SessionSpace, agent: &AgentName, key: &str) -> Result<Ve
     let (of_agent, of_key) = (roster::hash_of_agent(agent), roster::hash_of_key(key));
     let is_meant = |mark: &roster::Mark| mark.agent == of_agent && mark.key == of_key;
     let mut may_be = roster::select_local(space, is_meant)?;
-    may_be.extend(roster::select(space, seal::sessions_of(space, agent)?, is_meant));
-    let has_key = |id: &SessionId| {
-        FirstRecord::of(space, id).is_ok_and(|beginning| beginning.has_key(agent, key))
-    };
+    may_be.extend(roster::select(space, segment::sessions_of(space, agent)?, is_meant));
+    let has_key =
+        |id: &SessionId| own::first(space, id).is_ok_and(|beginning| beginning.has_key(agent, key));
     Ok(may_be.into_iter().filter(has_key).collect())
 }
 
@@ -109,7 +106,7 @@ pub fn newest_with_key(space: &SessionSpace, key: &str) -> Result<Option<Session
     let mut newest: Option<(Instant, SessionId)> = None;
     let of_key = roster::hash_of_key(key);
     for id in roster::select(space, list_known(space)?, |mark| mark.key == of_key) {
-        match FirstRecord::of(space, &id) {
+        match own::first(space, &id) {
             Ok(beginning) if beginning.start.key == key => {
                 newest = newest.max(Some((beginning.at, id)));
             }
@@ -129,8 +126,8 @@ pub fn is_prefix(text: &str) -> bool {
 pub fn local_with_prefix(space: &SessionSpace, prefix: &str) -> Result<BTreeSet<SessionId>> {
     let layout = space.repository().layout();
     // One that comes to its end meanwhile is seen in both places, and is one all the same.
-    let mut found: BTreeSet<SessionId> = list_prefix(&layout.open_sessions(), prefix)?.collect();
-    found.extend(list_prefix(&layout.ended_sessions(), prefix)?);
+    let mut found: BTreeSet<SessionId> = sessions_like(&layout.open_sessions(), prefix)?.collect();
+    found.extend(sessions_like(&layout.ended_sessions(), prefix)?);
     Ok(found)
 }
 
@@ -140,7 +137,7 @@ pub fn find(space: &SessionSpace, text: &str) -> Result<SessionId> {
     if is_prefix(text) {
         let mut found = local_with_prefix(space, text)?;
         if found.is_empty() {
-            let sealed = seal::sessions(space)?.into_iter();
+            let sealed = segment::sessions(space)?.into_iter();
             found.extend(sealed.filter(|id| id.to_string().starts_with(text)));
         }
         if found.len() > 1 {
@@ -171,9 +168,11 @@ impl Search<'_> {
     fn run(mut self) -> Result<Option<SessionId>> {
         let layout = self.space.repository().layout();
         // In this order, so that one that comes to its end meanwhile is in one of them.
-        let mut open: BTreeSet<SessionId> = list(&layout.open_sessions())?.into_iter().collect();
-        let mut ended: BTreeSet<SessionId> = list(&layout.ended_sessions())?.into_iter().collect();
-        open.extend(seal::sessions_of(self.space, self.agent)?);
+        let mut open: BTreeSet<SessionId> =
+            sessions_below(&layout.open_sessions())?.into_iter().collect();
+        let mut ended: BTreeSet<SessionId> =
+            sessions_below(&layout.ended_sessions())?.into_iter().collect();
+        open.extend(segment::sessions_of(self.space, self.agent)?);
         open.retain(|id| !ended.contains(id));
         for id in self.own_newest_first(open) {
             match self.is_over(&id) {
@@ -196,7 +195,7 @@ impl Search<'_> {
         let mut own = Vec::new();
         let of_agent = roster::hash_of_agent(self.agent);
         for id in roster::select(self.space, ids, |mark| mark.agent == of_agent) {
-            match FirstRecord::of(self.space, &id) {
+            match own::first(self.space, &id) {
                 Ok(beginning) if beginning.start.agent == *self.agent => {
                     own.push((beginning.at, id));
                 }
@@ -223,23 +222,8 @@ impl Search<'_> {
 /// Lists the sessions that have a folder here.
 pub fn list_local(space: &SessionSpace) -> Result<BTreeSet<SessionId>> {
     let mut ids: BTreeSet<SessionId> = list_local_open(space)?.into_iter().collect();
-    ids.extend(list(&space.repository().layout().ended_sessions())?);
+    ids.extend(sessions_below(&space.repository().layout().ended_sessions())?);
     Ok(ids)
-}
-
-/// Lists the sessions that have a folder below one, in no order.
-fn list(root: &Path) -> Result<Vec<SessionId>> {
-    let mut ids = Vec::new();
-    for shard in entries(root)? {
-        ids.extend(entries(&root.join(&shard))?.iter().filter_map(|name| SessionId::parse(name)));
-    }
-    Ok(ids)
-}
-
-fn list_prefix(root: &Path, prefix: &str) -> Result<impl Iterator<Item = SessionId>> {
-    let shard = root.join(&prefix[..2]);
-    let names = entries(&shard)?.into_iter().filter(move |name| name.starts_with(prefix));
-    Ok(names.filter_map(|name| SessionId::parse(&name)))
 }
 
 #[cfg(test)]

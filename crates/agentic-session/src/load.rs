@@ -19,7 +19,7 @@ use super::drive::Driver;
 use super::executor::Assignment;
 use super::folder::{Folder, Values, damaged};
 use super::language::engine_of;
-use super::recent::restore_journal;
+use super::own::restore_journal;
 use super::room::ProgramRoom;
 use super::seal;
 use super::shelf::{Shelf, flow_of, program_of};

@@ -66,6 +66,18 @@ impl SessionSpace {
             .filter_map(Result::transpose))
     }
 
+    /// Reads one of an agent's own commits by its id, without a look at where the branch is.
+    ///
+    /// # Errors
+    /// Fails when there is no such agent and no such commit.
+    pub fn own_commit(&self, agent: &AgentName, oid: Oid) -> Result<SessionCommit> {
+        self.head(agent)?;
+        let info = self.read_commit(oid)?;
+        let claims = Claims::read(&info.message);
+        let kind = kind_on(agent, &claims);
+        self.logged(agent, info, kind, claims, None)
+    }
+
     /// Describes one commit as it stands on an agent's branch.
     pub(crate) fn logged(
         &self,

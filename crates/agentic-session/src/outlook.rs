@@ -8,8 +8,8 @@ use agentic_replay::{SessionId, SessionState};
 use crate::Summary;
 use crate::folder::Folder;
 use crate::hold::{Filter, PendingHold, scan};
+use crate::own::read_journal;
 use crate::policy::Policy;
-use crate::recent::read_journal;
 use crate::trust::{self, Look};
 use crate::{Result, SessionSpace};
 

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use agentic_model::Oid;
 use agentic_replay::{AskedRequest, RequestId, SessionId, Summary};
 
-use super::recent::read_journal;
+use super::own::read_journal;
 use super::summary;
 use crate::decision::Decision;
 use crate::{Result, SessionSpace};

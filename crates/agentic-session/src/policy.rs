@@ -111,19 +111,25 @@ impl Policy {
         self
     }
 
-    /// Returns the value that an answer has in effect: an approval without one takes what was
-    /// offered.
+    /// Returns the value that an answer has in effect.
     pub fn effective_value(&self, action: Action, value: Option<&Value>) -> Option<Value> {
-        match (action, value) {
-            (Action::Approve, None) => self.subject.clone(),
-            (_, value) => value.cloned(),
-        }
+        effective_value(action, value, self.subject.as_ref()).cloned()
     }
 
     /// Tells whether it is too late to decide.
     pub fn is_overdue(&self, now: Instant) -> bool {
         self.deadline.is_some_and(|deadline| deadline <= now)
     }
+}
+
+/// Returns the value that an answer has in effect: an approval without one gives what was to be
+/// approved.
+pub(crate) fn effective_value<'v>(
+    action: Action,
+    value: Option<&'v Value>,
+    subject: Option<&'v Value>,
+) -> Option<&'v Value> {
+    value.or(subject.filter(|_| action == Action::Approve))
 }
 
 /// Reads the actions that are offered. What has not begun can only be let go, changed or refused;

@@ -19,9 +19,9 @@ use agentic_replay::{
 
 use super::consequence::{Consequence, consequence};
 use super::folder::{Folder, Values, damaged};
-use super::recent::read_journal;
+use super::own::read_journal;
 use super::segment::Segments;
-use super::{own, seal, summary};
+use super::{own, summary};
 use crate::action::Action;
 use crate::decide::Policy;
 use crate::decision::Decision;
@@ -104,7 +104,7 @@ fn check_objects(segments: &Segments<'_>, journal: &RecordChain, proof: &mut Pro
     }
     for cid in &named {
         let is_there = agentic_replay::StoredObjects::bytes(&values, cid).is_some();
-        if !is_there && seal::value_in(segments, &id, cid)?.is_none() {
+        if !is_there && segments.value(&id, cid)?.is_none() {
             return Err(damaged(&id, &format!("the value `{cid}` that it names cannot be read")));
         }
     }

@@ -8,7 +8,7 @@ use agentic_store::error::DamageError;
 use super::folder::{Folder, Values};
 use super::language::engine_of;
 use super::language::kinds_of;
-use super::recent::read_journal;
+use super::own::read_journal;
 use super::shelf::{flow_of, program_of};
 use crate::{Error, Result, SessionSpace};
 

@@ -14,7 +14,7 @@ use super::folder::{Folder, Values};
 use super::language::engine_of;
 use super::language::kinds_of;
 use super::load::replay_error;
-use super::recent::read_journal;
+use super::own::read_journal;
 use super::shelf::{Shelf, flow_of};
 use crate::{Result, SessionSpace};
 

@@ -15,7 +15,7 @@ use std::path::PathBuf;
 use agentic_model::{AgentName, Cid};
 use agentic_replay::SessionId;
 
-use super::beginning::FirstRecord;
+use super::own;
 pub use super::roll::Mark;
 use super::roll::{HASH_BYTES, Roll, RollLine, ShortHash};
 use super::stamp::{FolderStamp, Shard};
@@ -101,7 +101,7 @@ pub fn select_local(
 
 /// Reads how a session began; nothing if that cannot be read.
 fn mark_of(space: &SessionSpace, id: &SessionId) -> Option<Mark> {
-    let start = FirstRecord::of(space, id).ok()?.start;
+    let start = own::first(space, id).ok()?.start;
     Some(Mark { agent: hash_of_agent(&start.agent), key: hash_of_key(&start.key) })
 }
 

@@ -6,16 +6,15 @@ use agentic_replay::{
     Body, Program as _, RecordChain, Session, SessionId, SessionSetting, TraceDetail,
 };
 
-use super::beginning::FirstRecord;
 use super::executor::executor_of;
 use super::folder::{Folder, Values};
 use super::language::{engine_of, kinds_of, language_of};
 use super::listing::{newest_with_key, with_key};
 use super::load::replay_error;
-use super::recent::read_journal;
+use super::own::read_journal;
 use super::shelf::Shelf;
 use super::shelf::flow_of;
-use super::{SessionState, summary};
+use super::{SessionState, own, summary};
 use crate::error::SessionError;
 use crate::{Error, Result, SessionSpace};
 
@@ -83,7 +82,7 @@ pub fn pinned_adapter(
     key: &str,
 ) -> Result<Option<Adapter>> {
     let Some(id) = with_key(space, agent, key)?.pop() else { return Ok(None) };
-    let flow = FirstRecord::of(space, &id)?.start.flow;
+    let flow = own::first(space, &id)?.start.flow;
     let flow = flow_of(space, &Folder::of(space, &id), &flow)?;
     Ok(executor_of(&flow)?.adapter())
 }

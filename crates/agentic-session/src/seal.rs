@@ -1,18 +1,16 @@
 //! Sealing: a session's records and long values as objects of its agent's notes, so that they
 //! travel and survive without the folder.
 
-use std::collections::{BTreeMap, BTreeSet};
-
-use agentic_model::{AgentName, Cid, Object, Value};
-use agentic_replay::{HashedRecord, RecordHash, SessionId};
+use agentic_model::{AgentName, Object, Value};
+use agentic_replay::{HashedRecord, SessionId};
 use agentic_space::write::LockedStream;
 use agentic_store::Durability;
 use agentic_store::journal::{KeptObject, Transaction};
 
 use super::block::{self, PackedSpan};
-use super::folder::{Folder, damaged, segment_object};
-use super::recent::own_records;
-use super::segment::{SealedSpan, Segments};
+use super::folder::Folder;
+use super::own::own_records;
+use super::segment::{Segments, segment_object};
 use crate::{Result, SessionSpace};
 
 /// The most that one object holds of records or of a value, in bytes.
@@ -120,113 +118,6 @@ pub fn keep(space: &SessionSpace, agent: &AgentName, verb: &str, objects: &[Obje
     // The witness of a record is no less durable than the record.
     locked.decide(transaction, None, Durability::Full)?.follow();
     Ok(())
-}
-
-/// Reads the records of a session that was sealed; none if it was not.
-pub fn frames(space: &SessionSpace, id: &SessionId) -> Result<Vec<Vec<u8>>> {
-    let mut objects = Vec::new();
-    for segments in Segments::of_all(space)? {
-        objects.extend(segments.read(id)?);
-    }
-    joined(id, &objects)
-}
-
-/// Reads those that the segments of one notes ref hold.
-pub fn frames_in(segments: &Segments<'_>, id: &SessionId) -> Result<Vec<Vec<u8>>> {
-    joined(id, &segments.read(id)?)
-}
-
-/// Joins the records that segments hold. Two clones may have sealed the same ones in different
-/// portions.
-fn joined(id: &SessionId, segments: &[Object]) -> Result<Vec<Vec<u8>>> {
-    let mut joined: Vec<Vec<u8>> = Vec::new();
-    for (from, records) in records(segments)? {
-        let Some(known) = joined.len().checked_sub(from) else {
-            let reason = format!("its sealed record {} is missing", joined.len());
-            return Err(damaged(id, &reason));
-        };
-        let n_common = known.min(records.len());
-        if joined[from..from + n_common] != records[..n_common] {
-            return Err(damaged(id, "what is sealed of it contradicts itself"));
-        }
-        joined.extend(records.into_iter().skip(known));
-    }
-    Ok(joined)
-}
-
-/// Reads a long value that was sealed with a session.
-pub fn value(space: &SessionSpace, id: &SessionId, cid: &Cid) -> Result<Option<Vec<u8>>> {
-    let mut pieces = BTreeMap::new();
-    for segments in Segments::of_all(space)? {
-        pieces.extend(pieces_of(&segments.read(id)?, cid));
-    }
-    Ok(whole_value(pieces, cid))
-}
-
-/// Reads one that the segments of one notes ref hold.
-pub fn value_in(segments: &Segments<'_>, id: &SessionId, cid: &Cid) -> Result<Option<Vec<u8>>> {
-    Ok(whole_value(pieces_of(&segments.read(id)?, cid), cid))
-}
-
-/// Finds the pieces of a long value among segments.
-fn pieces_of(segments: &[Object], cid: &Cid) -> BTreeMap<i64, Vec<u8>> {
-    let piece = |object: &Object| {
-        let map = object.map();
-        let is_piece = map.get("value").and_then(Value::as_link) == Some(*cid);
-        let part = map.get("part").and_then(Value::as_int).filter(|_| is_piece)?;
-        Some((part, map.get("bytes").and_then(Value::as_bytes)?.to_vec()))
-    };
-    segments.iter().filter_map(piece).collect()
-}
-
-fn whole_value(pieces: BTreeMap<i64, Vec<u8>>, cid: &Cid) -> Option<Vec<u8>> {
-    let bytes: Vec<u8> = pieces.into_values().flatten().collect();
-    (Cid::of(&bytes) == *cid).then_some(bytes)
-}
-
-/// Lists the sessions that were sealed.
-pub fn sessions(space: &SessionSpace) -> Result<Vec<SessionId>> {
-    let all = Segments::of_all(space)?;
-    Ok(distinct(all.iter().flat_map(Segments::sessions)))
-}
-
-/// Lists the sessions that were sealed in the notes of one agent.
-pub fn sessions_of(space: &SessionSpace, agent: &AgentName) -> Result<Vec<SessionId>> {
-    Ok(distinct(Segments::of(space, agent)?.sessions()))
-}
-
-fn distinct(ids: impl Iterator<Item = SessionId>) -> Vec<SessionId> {
-    ids.collect::<BTreeSet<_>>().into_iter().collect()
-}
-
-/// Returns the records that segments hold, with the position of the first of each, in order.
-fn records(segments: &[Object]) -> Result<Vec<(usize, Vec<Vec<u8>>)>> {
-    let mut parts = Vec::new();
-    for object in segments {
-        let from = object.map().get("from").and_then(Value::as_int);
-        let from = from.and_then(|from| usize::try_from(from).ok());
-        if let (Some(from), Some(records)) = (from, records_in(object)?) {
-            parts.push((from, records));
-        }
-    }
-    parts.sort();
-    Ok(parts)
-}
-
-/// Returns the records of one segment; nothing if it has none, or other ones than it says.
-fn records_in(object: &Object) -> Result<Option<Vec<Vec<u8>>>> {
-    let map = object.map();
-    let Some(block) = map.get("block").and_then(Value::as_bytes) else {
-        let records = map.get("records").and_then(Value::as_list);
-        let bytes = |item: &Value| item.as_bytes().map(<[u8]>::to_vec);
-        return Ok(records.map(|records| records.iter().filter_map(bytes).collect()));
-    };
-    let records = block::records(block)?;
-    let span = SealedSpan::of(object);
-    Ok(records.filter(|records| {
-        let head = records.last().map(|last| RecordHash::of_record(last));
-        span.is_some_and(|span| span.end - span.from == records.len() && head == Some(span.hash))
-    }))
 }
 
 /// Cuts the long values of a session into objects. Typed objects are kept as they are.

@@ -7,17 +7,19 @@
 //! is enough. Whoever seals writes it, and whoever has looked at all notes; whoever has to prove
 //! something reads past it.
 
-use std::collections::BTreeMap;
-use std::path::PathBuf;
+mod cache;
+
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex};
 
-use agentic_model::{AgentName, Cid, Object, Oid, Value, canonical};
+use agentic_model::{AgentName, Cid, Kind, Map, Object, Oid, Value};
 use agentic_replay::{RecordHash, SessionId};
 use agentic_space::locked;
-use agentic_store::file::{self, Persistence};
 use agentic_store::journal::ArchivedAgent;
 
-use super::folder::segment_kind;
+use self::cache::{KnownSegments, cache_of, read_cache};
+use super::block;
+use super::folder::damaged;
 use crate::{Result, SessionSpace};
 
 /// The prefix of the refs of notes.
@@ -59,13 +61,6 @@ pub struct SealedSpan {
     pub end: usize,
     /// The hash of the last. The chain leads from it to all before.
     pub hash: RecordHash,
-}
-
-/// What a cache holds: the segments, and the state of the notes that has no others.
-#[derive(Debug, Default)]
-struct KnownSegments {
-    tip: Option<Oid>,
-    parts: BTreeMap<Cid, Part>,
 }
 
 /// Whether a cache may tell what a segment holds.
@@ -201,6 +196,22 @@ impl<'a> Segments<'a> {
         Ok(found.iter().filter_map(|(_, bytes)| Object::decode(bytes).ok()).collect())
     }
 
+    /// Reads the records of a session that are sealed here; none if it is not.
+    ///
+    /// # Errors
+    /// Fails when they contradict each other, or one is missing among them.
+    pub fn frames(&self, id: &SessionId) -> Result<Vec<Vec<u8>>> {
+        joined(id, &self.read(id)?)
+    }
+
+    /// Reads a long value that is sealed here with a session.
+    ///
+    /// # Errors
+    /// Fails as [`Segments::read`] does.
+    pub fn value(&self, id: &SessionId, cid: &Cid) -> Result<Option<Vec<u8>>> {
+        Ok(whole_value(pieces_of(&self.read(id)?, cid), cid))
+    }
+
     /// Remembers what these segments hold, beside those that are in the notes.
     pub fn remember(mut self, new: &[Object]) {
         let parts = new.iter().filter_map(|object| Some((object.cid(), Part::of(object)?)));
@@ -213,6 +224,11 @@ impl<'a> Segments<'a> {
         let parts = Arc::unwrap_or_clone(self.parts);
         let known = KnownSegments { tip: tip.filter(|_| is_known), parts };
         known.write(self.space, &self.name);
+    }
+
+    /// Says whether the cache did not name this state of the notes.
+    pub fn is_new(&self) -> bool {
+        self.is_new
     }
 
     /// Remembers for other commands what these segments hold, if none has.
@@ -235,12 +251,6 @@ impl SeenSegments {
         let seen = (segments.tip, Arc::clone(&segments.parts));
         locked(&self.0).insert(segments.name.clone(), seen);
     }
-}
-
-/// Returns the file of the cache of one notes ref. Any ref has a file name this way.
-fn cache_of(space: &SessionSpace, name: &str) -> PathBuf {
-    let folder = space.repository().layout().cache().join("segments");
-    folder.join(Cid::of(name.as_bytes()).to_string())
 }
 
 impl SealedSpan {
@@ -271,78 +281,115 @@ impl Part {
         let session = SessionId::parse(map.get("session")?.as_text()?)?;
         Some(Part { session, records: SealedSpan::of(object) })
     }
+}
 
-    fn to_value(self) -> Value {
-        let mut items = vec![Value::Bytes(self.session.as_bytes().to_vec())];
-        if let Some(SealedSpan { from, end, hash }) = self.records {
-            let positions = [from, end].map(|at| Value::Int(i64::try_from(at).unwrap_or(i64::MAX)));
-            items.extend(positions);
-            items.push(Value::Bytes(hash.as_bytes().to_vec()));
+/// Reads the records of a session that was sealed; none if it was not.
+pub fn frames(space: &SessionSpace, id: &SessionId) -> Result<Vec<Vec<u8>>> {
+    let mut objects = Vec::new();
+    for segments in Segments::of_all(space)? {
+        objects.extend(segments.read(id)?);
+    }
+    joined(id, &objects)
+}
+
+/// Joins the records that segments hold. Two clones may have sealed the same ones in different
+/// portions.
+pub(super) fn joined(id: &SessionId, segments: &[Object]) -> Result<Vec<Vec<u8>>> {
+    let mut joined: Vec<Vec<u8>> = Vec::new();
+    for (from, records) in records(segments)? {
+        let Some(known) = joined.len().checked_sub(from) else {
+            let reason = format!("its sealed record {} is missing", joined.len());
+            return Err(damaged(id, &reason));
+        };
+        let n_common = known.min(records.len());
+        if joined[from..from + n_common] != records[..n_common] {
+            return Err(damaged(id, "what is sealed of it contradicts itself"));
         }
-        Value::List(items)
+        joined.extend(records.into_iter().skip(known));
     }
-
-    fn from_value(value: &Value) -> Option<Part> {
-        let id = |bytes: &Value| <[u8; 32]>::try_from(bytes.as_bytes()?).ok();
-        let position = |at: &Value| usize::try_from(at.as_int()?).ok();
-        let (session, records) = match value.as_list()? {
-            [session] => (session, None),
-            [session, from, end, hash] => {
-                let (from, end) = (position(from)?, position(end)?);
-                let hash = RecordHash::from_bytes(id(hash)?);
-                (session, Some(SealedSpan { from, end, hash }))
-            }
-            _ => return None,
-        };
-        Some(Part { session: SessionId::from_bytes(id(session)?), records })
-    }
+    Ok(joined)
 }
 
-impl KnownSegments {
-    /// Writes the cache of a notes ref. That nobody can is no failure.
-    fn write(&self, space: &SessionSpace, name: &str) {
-        let Ok(bytes) = canonical::encode(&self.to_value()) else { return };
-        let content = [Cid::of(&bytes).to_string().as_bytes(), b"\n", &bytes].concat();
-        let cache = cache_of(space, name);
-        let folder = cache.parent().expect("caches stand in a folder");
-        let _ = std::fs::create_dir_all(folder);
-        let _ = file::replace(&cache, &content, Persistence::Lazy);
+/// Reads a long value that was sealed with a session.
+pub fn value(space: &SessionSpace, id: &SessionId, cid: &Cid) -> Result<Option<Vec<u8>>> {
+    let mut pieces = BTreeMap::new();
+    for segments in Segments::of_all(space)? {
+        pieces.extend(pieces_of(&segments.read(id)?, cid));
     }
-
-    fn to_value(&self) -> Value {
-        let tip = self.tip.map_or(Value::Null, |tip| Value::Bytes(tip.as_bytes().to_vec()));
-        let parts = self.parts.iter().map(|(cid, part)| (cid.to_string(), part.to_value()));
-        Value::map([("tip", tip), ("parts", Value::Map(parts.collect()))])
-    }
-
-    fn from_value(value: &Value) -> Option<KnownSegments> {
-        let tip = match value.get("tip")? {
-            Value::Null => None,
-            tip @ (Value::Bool(_)
-            | Value::Int(_)
-            | Value::Float(_)
-            | Value::Text(_)
-            | Value::Bytes(_)
-            | Value::List(_)
-            | Value::Map(_)
-            | Value::Link(_)) => Some(Oid::from_bytes(tip.as_bytes()?).ok()?),
-        };
-        let part =
-            |(cid, part): (&String, &Value)| Some((Cid::parse(cid).ok()?, Part::from_value(part)?));
-        let parts = value.get("parts")?.as_map()?.iter().map(part).collect::<Option<_>>()?;
-        Some(KnownSegments { tip, parts })
-    }
+    Ok(whole_value(pieces, cid))
 }
 
-/// Reads the cache, if it is as it was written. A damaged cache is no cache.
-fn read_cache(path: &std::path::Path) -> Option<KnownSegments> {
-    let content = std::fs::read(path).ok()?;
-    let at = content.iter().position(|byte| *byte == b'\n')?;
-    let (sum, bytes) = (&content[..at], &content[at + 1..]);
-    if Cid::of(bytes).to_string().as_bytes() != sum {
-        return None;
+/// Finds the pieces of a long value among segments.
+pub(super) fn pieces_of(segments: &[Object], cid: &Cid) -> BTreeMap<i64, Vec<u8>> {
+    let piece = |object: &Object| {
+        let map = object.map();
+        let is_piece = map.get("value").and_then(Value::as_link) == Some(*cid);
+        let part = map.get("part").and_then(Value::as_int).filter(|_| is_piece)?;
+        Some((part, map.get("bytes").and_then(Value::as_bytes)?.to_vec()))
+    };
+    segments.iter().filter_map(piece).collect()
+}
+
+pub(super) fn whole_value(pieces: BTreeMap<i64, Vec<u8>>, cid: &Cid) -> Option<Vec<u8>> {
+    let bytes: Vec<u8> = pieces.into_values().flatten().collect();
+    (Cid::of(&bytes) == *cid).then_some(bytes)
+}
+
+/// Lists the sessions that were sealed.
+pub fn sessions(space: &SessionSpace) -> Result<Vec<SessionId>> {
+    let all = Segments::of_all(space)?;
+    Ok(distinct(all.iter().flat_map(Segments::sessions)))
+}
+
+/// Lists the sessions that were sealed in the notes of one agent.
+pub fn sessions_of(space: &SessionSpace, agent: &AgentName) -> Result<Vec<SessionId>> {
+    Ok(distinct(Segments::of(space, agent)?.sessions()))
+}
+
+fn distinct(ids: impl Iterator<Item = SessionId>) -> Vec<SessionId> {
+    ids.collect::<BTreeSet<_>>().into_iter().collect()
+}
+
+/// Returns the records that segments hold, with the position of the first of each, in order.
+fn records(segments: &[Object]) -> Result<Vec<(usize, Vec<Vec<u8>>)>> {
+    let mut parts = Vec::new();
+    for object in segments {
+        let from = object.map().get("from").and_then(Value::as_int);
+        let from = from.and_then(|from| usize::try_from(from).ok());
+        if let (Some(from), Some(records)) = (from, records_in(object)?) {
+            parts.push((from, records));
+        }
     }
-    KnownSegments::from_value(&canonical::decode(bytes).ok()?)
+    parts.sort();
+    Ok(parts)
+}
+
+/// Returns the records of one segment; nothing if it has none, or other ones than it says.
+fn records_in(object: &Object) -> Result<Option<Vec<Vec<u8>>>> {
+    let map = object.map();
+    let Some(block) = map.get("block").and_then(Value::as_bytes) else {
+        let records = map.get("records").and_then(Value::as_list);
+        let bytes = |item: &Value| item.as_bytes().map(<[u8]>::to_vec);
+        return Ok(records.map(|records| records.iter().filter_map(bytes).collect()));
+    };
+    let records = block::records(block)?;
+    let span = SealedSpan::of(object);
+    Ok(records.filter(|records| {
+        let head = records.last().map(|last| RecordHash::of_record(last));
+        span.is_some_and(|span| span.end - span.from == records.len() && head == Some(span.hash))
+    }))
+}
+
+/// Makes the object that keeps a part of a session in the notes of its agent.
+pub fn segment_object(fields: impl IntoIterator<Item = (&'static str, Value)>) -> Result<Object> {
+    let mut map: Map = fields.into_iter().map(|(key, value)| (key.to_owned(), value)).collect();
+    map.insert("type".to_owned(), Value::text("session-segment"));
+    Ok(Object::new(map)?)
+}
+
+/// The type of these objects.
+fn segment_kind() -> Kind {
+    Kind::parse("session-segment").expect("a valid name")
 }
 
 #[cfg(test)]

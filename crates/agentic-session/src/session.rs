@@ -1,10 +1,11 @@
 //! What is asked of sessions without running them: which there are, and how one stands.
 
+use agentic_model::Instant;
 use agentic_replay::{Engine, ProgramFailure, SessionId};
 
 use super::folder::Folder;
 use super::language::language_of;
-use super::recent::read_journal;
+use super::own::read_journal;
 use super::shelf::flow_of;
 use super::{listing, summary};
 use crate::{Result, SessionSpace, SessionState, Summary};
@@ -44,6 +45,15 @@ impl SessionSpace {
         summary::of_past(self, &journal.up_to(n_records))
     }
 
+    /// Returns when a session stood after so many of its records: the instant of the last of them.
+    ///
+    /// # Errors
+    /// Fails as [`Space::session`] does.
+    pub fn instant_of_record(&self, id: &SessionId, n_records: u64) -> Result<Instant> {
+        let journal = read_journal(self, id)?.up_to(n_records);
+        Ok(journal.records().last().map_or_else(|| self.now(), |record| record.at))
+    }
+
     /// Lists the sessions of this space, oldest first.
     ///
     /// # Errors
@@ -58,6 +68,14 @@ impl SessionSpace {
     /// Fails when the folders cannot be read.
     pub fn open_sessions(&self) -> Result<Vec<SessionId>> {
         listing::list_open(self)
+    }
+
+    /// Lists the sessions that are not over and that something was recorded of here, in no order.
+    ///
+    /// # Errors
+    /// Fails when the folders cannot be read.
+    pub fn open_sessions_here(&self) -> Result<Vec<SessionId>> {
+        listing::list_local_open(self)
     }
 
     /// Counts the sessions of this space.

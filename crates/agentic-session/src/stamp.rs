@@ -8,13 +8,14 @@
 use std::fs::Metadata;
 use std::io::ErrorKind;
 use std::os::unix::fs::MetadataExt as _;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::{Duration, SystemTime};
 
 use agentic_replay::SessionId;
 use agentic_store::Layout;
 
 use crate::Result;
+use crate::folder::sessions_in;
 
 /// How many folders there are for sessions: for those that are not over, and for those that are.
 pub const SHARDS: usize = 2 * 256;
@@ -59,7 +60,7 @@ impl Shard {
     /// # Errors
     /// Fails when it cannot be read.
     pub fn sessions(&self) -> Result<Vec<SessionId>> {
-        Ok(entries(&self.path)?.iter().filter_map(|name| SessionId::parse(name)).collect())
+        sessions_in(&self.path)
     }
 }
 
@@ -109,16 +110,6 @@ impl FolderStamp {
         }
         FolderStamp(words)
     }
-}
-
-/// Lists the names in a folder; none if there is no such folder.
-pub fn entries(folder: &Path) -> Result<Vec<String>> {
-    let listing = match std::fs::read_dir(folder) {
-        Ok(listing) => listing,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
-        Err(error) => return Err(agentic_store::Error::io("read", folder)(error).into()),
-    };
-    Ok(listing.flatten().map(|entry| entry.file_name().to_string_lossy().into_owned()).collect())
 }
 
 #[cfg(test)]

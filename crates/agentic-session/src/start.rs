@@ -12,9 +12,9 @@ use super::folder::Folder;
 use super::inbox::{self, Letter};
 use super::language::kinds_of;
 use super::listing::{list_open, with_key};
-use super::recent::read_journal;
-use super::seal;
+use super::own::read_journal;
 use super::shelf::{Shelf, flow_of, program_heard};
+use super::{own, seal};
 use crate::draft::VALUE_BYTES_MAX;
 use crate::error::{RequestError, SessionError};
 use crate::{Error, Result, SessionSpace};
@@ -51,7 +51,7 @@ pub fn record(space: &SessionSpace, begin: Begin) -> Result<SessionId> {
     let begin = begin.with_own_allowed();
     let id = begin.session()?;
     // One that somebody drives is not waited for.
-    if !Folder::of(space, &id).has_begun(space, &begin.agent)? {
+    if !own::has_begun(space, &Folder::of(space, &id), &begin.agent)? {
         make(space, begin, RecordedExtent::StartOnly)?;
     }
     Ok(id)
@@ -82,7 +82,7 @@ fn make(space: &SessionSpace, begin: Begin, extent: RecordedExtent) -> Result<Op
     let (folder, lock) = Folder::lock(space, &id)?;
     let shelf = Shelf { space, folder: &folder, given: &begin.parts };
     let program = program_heard(shelf, &begin.flow, &opening.engine)?;
-    if folder.has_begun(space, &begin.agent)? {
+    if own::has_begun(space, &folder, &begin.agent)? {
         return match extent {
             RecordedExtent::All => Driver::load_locked(space, folder, lock).map(Some),
             RecordedExtent::StartOnly => Ok(None),

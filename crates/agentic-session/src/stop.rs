@@ -17,7 +17,7 @@ use super::effect::ended_child;
 use super::folder::damaged;
 use super::inbox::{self, Letter};
 use super::listing::newest_with_key;
-use super::recent::read_journal;
+use super::own::read_journal;
 use crate::decide::{self, Action, Decision};
 use crate::error::SessionError;
 use crate::{Error, Result, SessionSpace};

@@ -5,7 +5,7 @@ use agentic_replay::record::MissingObject;
 use agentic_replay::{Attendance, OpenHold, RecordChain, SessionId, Summary, SummaryReader};
 
 use super::folder::{Folder, Values, damaged};
-use super::recent::read_journal;
+use super::own::read_journal;
 use crate::{Result, SessionSpace};
 
 /// Reads a session.

@@ -12,7 +12,7 @@ use agentic_store::secret;
 
 use crate::error::{DecisionError, RequestError};
 use crate::hold::PendingHold;
-use crate::recent::read_journal;
+use crate::own::read_journal;
 use crate::{Error, Result, SessionSpace};
 
 /// How long a ticket is good, in milliseconds.

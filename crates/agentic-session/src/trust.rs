@@ -21,7 +21,7 @@ use crate::policy::Policy;
 pub use crate::verified::Look;
 use crate::verified::SignatureSight;
 use crate::{Result, SessionSpace};
-use crate::{recent, summary};
+use crate::{own, summary};
 
 /// The setting that names who may decide by push, and with which keys.
 const DECIDERS: &str = "agentic.deciders";
@@ -105,7 +105,7 @@ pub fn is_recorded(
         return Ok(true);
     }
     let session = claims.session.as_deref().and_then(SessionId::parse);
-    let Some(Ok(journal)) = session.map(|id| recent::read_journal(space, &id)) else {
+    let Some(Ok(journal)) = session.map(|id| own::read_journal(space, &id)) else {
         return Ok(false);
     };
     let commit = commit.to_string();
@@ -290,6 +290,21 @@ fn keys_of(space: &SessionSpace, principal: &str) -> Result<Vec<String>> {
     let named = settings.lines().filter_map(|line| line.trim().split_once(char::is_whitespace));
     let keys = named.filter(|(name, _)| *name == principal);
     Ok(keys.map(|(_, key)| key.trim().to_owned()).collect())
+}
+
+/// Returns the fingerprint of the key by which a person signed a text, if it is one of theirs.
+///
+/// # Errors
+/// Fails when the configuration cannot be read, and when nothing verifies signatures here.
+pub fn text_signed_by(
+    space: &SessionSpace,
+    principal: &str,
+    text: &str,
+    namespace: &str,
+    signature: &str,
+) -> Result<Option<String>> {
+    let keys = keys_of(space, principal)?;
+    Ok(space.repository().text_signed_by(text, namespace, signature, &keys)?)
 }
 
 /// Tells whether decisions of a person count only with the signature of a key.

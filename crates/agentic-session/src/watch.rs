@@ -6,7 +6,7 @@ use agentic_model::{Instant, Value};
 use agentic_replay::{Body, By, Path, Record, RecordChain, SessionId, SessionState};
 
 use super::folder::{Folder, Values};
-use super::recent::read_journal;
+use super::own::read_journal;
 use super::replay::plain;
 use super::summary;
 use crate::{Result, SessionSpace};

@@ -179,6 +179,15 @@ impl Space {
         Ok(None)
     }
 
+    /// Reads the first commit of an agent; nothing for a branch that was not spawned here.
+    ///
+    /// # Errors
+    /// Fails when there is no such agent.
+    pub fn genesis(&self, name: &AgentName) -> Result<Option<CommitInfo>> {
+        let genesis = self.find_genesis(name, self.head(name)?)?;
+        genesis.map(|genesis| self.read_commit(genesis)).transpose()
+    }
+
     /// Finds the agent whose branch a person gave this name: commits of it are here, and its own
     /// branch is gone.
     pub(crate) fn renamed_from(&self, name: &AgentName) -> Result<Option<AgentName>> {
@@ -206,11 +215,18 @@ impl Space {
     /// Tells what is known about an agent whose branch is somewhere.
     pub fn describe(&self, name: AgentName, head: Oid) -> Result<Agent> {
         let commits = self.own_commits(&name, head)?;
+        Ok(Agent::of(name, head, &commits))
+    }
+}
+
+impl Agent {
+    /// Tells what is known about an agent by its own commits, newest first: at least one.
+    pub fn of(name: AgentName, head: Oid, commits: &[CommitInfo]) -> Agent {
         let newest = commits.first().expect("a walk begins with the head");
         let oldest = commits.last().expect("a walk begins with the head");
         let claims = Claims::read(&oldest.message);
         let is_genesis = is_genesis_of(&name, &claims);
-        Ok(Agent {
+        Agent {
             head,
             genesis: is_genesis.then_some(oldest.oid),
             parent: claims.parent.filter(|_| is_genesis),
@@ -219,7 +235,7 @@ impl Space {
             subject: subject(&newest.message).to_owned(),
             at: newest.at,
             name,
-        })
+        }
     }
 }
 

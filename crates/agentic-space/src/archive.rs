@@ -14,7 +14,7 @@ use agentic_store::recovery::keep_notes;
 use agentic_store::{Lock, Stream, Writer, drop_journal};
 
 use crate::error::{AgentError, BranchError, WorktreeError};
-use crate::space::Signatures;
+use crate::signatures::Signatures;
 use crate::write::LockedStream;
 use crate::written::WriteNotices;
 use crate::{Error, Result, Space};

@@ -9,7 +9,6 @@
 
 mod chain;
 mod draft;
-mod retry;
 mod source;
 
 use agentic_git::Worktree;
@@ -22,7 +21,6 @@ use self::chain::{CommitChain, PendingTrace};
 pub use self::draft::{
     Asker, CommitDraft, CommitOutcome, Edit, Emptiness, TraceBinding, TreeSource,
 };
-use self::retry::same_as_rolled_forward;
 use crate::error::{BranchError, WorktreeError};
 use crate::following::{FollowingWorktree, WriteWait, wait_for};
 use crate::group::GroupPart;
@@ -120,11 +118,7 @@ fn attempt(
         Some(early) => early,
         None => (CommitChain::on(head, space, agent, drafts)?, None),
     };
-    if let [draft] = drafts
-        && (head != chain.base || chain.new_tree().is_none())
-        && let Some(done) =
-            same_as_rolled_forward(space, locked.writer(), head, draft, chain.tree())?
-    {
+    if let Some(done) = chain.made_before(space, locked.writer(), head, drafts)? {
         return Ok(Some(vec![Ok(done)]));
     }
     let (mut chain, following) = if chain.stands_on(head, found) {

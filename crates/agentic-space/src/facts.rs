@@ -19,7 +19,7 @@ mod kind;
 mod line;
 mod message;
 mod object;
-mod parallel;
+pub mod parallel;
 mod pending;
 mod predicate;
 mod relation;
@@ -31,6 +31,7 @@ mod worktree;
 
 use std::cell::RefCell;
 use std::path::Path;
+use std::rc::Rc;
 
 use agentic_git::RefName;
 use agentic_model::guidance;
@@ -40,6 +41,7 @@ use agentic_query::{
 };
 
 use self::cache::FactCache;
+use self::edge::HoldingEdge;
 use self::line::KnownLines;
 use self::parallel::ReadPace;
 use self::pending::KnownPending;
@@ -59,6 +61,8 @@ pub struct SpaceFacts<'s> {
     lines: RefCell<KnownLines>,
     branches: RefCell<Option<Vec<RefName>>>,
     pending: RefCell<Option<KnownPending>>,
+    /// The edges that hold, once those of all agents here were settled.
+    settled: RefCell<Option<Rc<Vec<HoldingEdge>>>>,
     caches: SpaceCaches,
     teller: Option<&'s ReadTeller<'s>>,
 }
@@ -86,6 +90,7 @@ impl<'s> SpaceFacts<'s> {
             lines: RefCell::default(),
             branches: RefCell::default(),
             pending: RefCell::default(),
+            settled: RefCell::default(),
             caches: SpaceCaches::below(&space.repository().layout().cache().join("query")),
             teller: None,
         }

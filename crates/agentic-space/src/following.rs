@@ -35,7 +35,7 @@ pub(crate) fn reserve(space: &Space, branch: &str) -> Result<Option<WorktreeLock
 /// Takes the lock of a worktree, and lets it follow first if whoever had it died.
 fn take(space: &Space, worktree: Worktree) -> Result<WorktreeLock> {
     let lock = WorktreeLock::take(space.repository(), worktree)?;
-    space.note_found(lock.catch_up(space.repository(), space.now())?);
+    space.note_found(lock.finish_following(space.repository(), space.now())?);
     Ok(lock)
 }
 

@@ -14,8 +14,8 @@ use agentic_store::journal::{
 
 use crate::commit::{BoundTrace, RACES_MAX, TraceBinding};
 use crate::error::{BranchError, RemoteError};
+use crate::signatures::Signatures;
 use crate::signing::SigningChoice;
-use crate::space::Signatures;
 use crate::write::{LockedStream, ReservedBranch};
 use crate::written::WriteNotices;
 use crate::{AgentBranch, Error, Result, Space};

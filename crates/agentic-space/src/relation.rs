@@ -1,6 +1,6 @@
 //! Relations by name: which follow from commits, and which somebody asserts.
 
-use agentic_model::{Edge, Kind, Object, Oid};
+use agentic_model::{Cid, Edge, Kind, Object, Oid};
 
 use crate::facts::SpaceFacts;
 use crate::{Result, Space};
@@ -30,11 +30,20 @@ impl Space {
 
     /// Reads the events of edges that an agent's notes hold.
     pub(crate) fn edge_events(&self, notes_tip: Option<Oid>) -> Result<Vec<Edge>> {
+        Ok(self.kept_edges(notes_tip)?.into_iter().map(|(_, edge)| edge).collect())
+    }
+
+    /// Reads the events of edges that an agent's notes hold, each with the object that it is.
+    ///
+    /// # Errors
+    /// Fails when the notes cannot be read.
+    pub fn kept_edges(&self, notes_tip: Option<Oid>) -> Result<Vec<(Cid, Edge)>> {
         let edge = Kind::parse("edge").expect("a valid name");
         let objects = self.repository().notes_at(notes_tip)?.read_objects(&edge)?;
         // An edge that somebody wrote by hand and that says nothing is no fact.
         let event =
             |bytes: &[u8]| Object::decode(bytes).ok().and_then(|o| Edge::from_object(&o).ok());
-        Ok(objects.iter().filter_map(|(_, bytes)| event(bytes)).collect())
+        let event = |(cid, bytes): (Cid, Vec<u8>)| Some((cid, event(&bytes)?));
+        Ok(objects.into_iter().filter_map(event).collect())
     }
 }

@@ -3,7 +3,6 @@
 use std::path::Path;
 use std::sync::{Mutex, OnceLock};
 
-use agentic_git::GitWriter;
 use agentic_git::{CommitInfo, Repository, SharedRepository, leads_to, local_zone};
 use agentic_model::{AgentName, Instant, Oid, Person, Signature, Zone};
 use agentic_store::{Durability, Stream, journal};
@@ -13,6 +12,7 @@ use thread_local::ThreadLocal;
 use crate::error::{AgentError, CommitError};
 use crate::group::Queues;
 use crate::mutex::locked;
+use crate::signatures::Signatures;
 use crate::{Clock, Error, Result};
 
 /// How a space is opened.
@@ -214,40 +214,6 @@ impl Space {
         let person = self.repository().committer()?;
         self.signatures_of(person)
     }
-
-    /// Takes the lock of an agent, finishes earlier work and begins its journal if it has none.
-    pub fn writer(&self, agent: &AgentName) -> Result<(GitWriter<'_>, Oid)> {
-        // What goes wrong with it is found by `doctor`; this write is not about it.
-        let _ = self.rest();
-        let stream = Stream::Agent(agent.clone());
-        let mut writer = GitWriter::open(self.repository(), &stream, self.now())?;
-        let head = self.head(agent)?;
-        self.begin(&mut writer, agent, head)?;
-        self.note_found(writer.report());
-        Ok((writer, head))
-    }
-
-    /// Begins the journal of an agent whose lock is held and whose head is known, if it has none.
-    pub(crate) fn begin(
-        &self,
-        writer: &mut GitWriter<'_>,
-        agent: &AgentName,
-        head: Oid,
-    ) -> Result<()> {
-        let known = writer.standing().map(|standing| (standing.genesis, standing.head));
-        if known.is_none() {
-            // A journal of a branch that cannot be moved would stay behind.
-            writer.check_place(&agent.branch_ref())?;
-        }
-        let genesis = match known {
-            Some((genesis, Some(journalled))) if journalled == head => genesis,
-            Some((Some(genesis), _)) if self.repository().is_ancestor(genesis, head)? => {
-                Some(genesis)
-            }
-            _ => self.find_genesis(agent, head)?,
-        };
-        Ok(writer.begin(genesis, Some(head), self.now())?)
-    }
 }
 
 impl Drop for Space {
@@ -272,13 +238,4 @@ fn configured_durability(repository: &Repository) -> Result<Durability> {
             _ => Err(Error::Commit(CommitError::UnknownDurability { value })),
         },
     }
-}
-
-/// Author and committer of one write.
-#[derive(Debug, Clone)]
-pub struct Signatures {
-    /// The agent, or whoever else writes.
-    pub author: Signature,
-    /// Who runs the command, as git knows them.
-    pub committer: Signature,
 }

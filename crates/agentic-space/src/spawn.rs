@@ -7,8 +7,8 @@ use agentic_store::{Durability, Stream};
 
 use crate::commit::Asker;
 use crate::error::{AgentError, BranchError};
+use crate::signatures::Signatures;
 use crate::signing::SigningChoice;
-use crate::space::Signatures;
 use crate::write::LockedStream;
 use crate::written::WriteNotices;
 use crate::{Error, Result, Space};

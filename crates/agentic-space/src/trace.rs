@@ -8,7 +8,7 @@ use agentic_store::{PendingAside, Stream};
 
 use crate::commit::BoundTrace;
 use crate::error::CommitError;
-use crate::write::LockedStream;
+use crate::write::{LockedStream, begin_journal};
 use crate::written::WriteNotices;
 use crate::{AgentBranch, Error, Result, Space};
 
@@ -252,7 +252,7 @@ impl Space {
             // It may have moved while this waited for the lock.
             let head = self.head(agent)?;
             if journalled != Some(head) {
-                self.begin(&mut writer, agent, head)?;
+                begin_journal(self, &mut writer, agent, head)?;
             }
         }
         self.note_found(writer.report());

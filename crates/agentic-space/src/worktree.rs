@@ -252,7 +252,7 @@ fn run_hook(worktree: &Worktree, head: Oid) -> Result<()> {
 pub fn sync(space: &Space, agent: &AgentName) -> Result<SyncOutcome> {
     let lock = WorktreeLock::take(space.repository(), space.worktree_of(agent)?)?;
     // Files that are missing because it could not follow must not count as removed.
-    space.note_found(lock.catch_up(space.repository(), space.now())?);
+    space.note_found(lock.finish_following(space.repository(), space.now())?);
     let worktree = lock.worktree();
     let head = space.head(agent)?;
     let base = worktree.base(head)?;
@@ -301,7 +301,7 @@ pub fn remove(space: &Space, agent: &AgentName, work: UncommittedWork) -> Result
         Err(error) => return Err(error),
     };
     if let Some(lock) = lock.as_ref().filter(|_| work == UncommittedWork::Kept) {
-        lock.catch_up(space.repository(), space.now())?;
+        lock.finish_following(space.repository(), space.now())?;
         if !lock.worktree().is_pristine()? {
             return Err(Error::Worktree(WorktreeError::UncommittedWork { path }));
         }

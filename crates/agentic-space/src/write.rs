@@ -11,13 +11,12 @@
 use agentic_git::PackedBlobs;
 use agentic_git::{GitWriter, WorktreeLock};
 use agentic_model::{AgentName, Oid};
-use agentic_store::journal::{TakenEntries, Transaction};
+use agentic_store::journal::Transaction;
 use agentic_store::{Durability, Stream};
 
 use crate::branch::short;
 use crate::following::{FollowingWorktree, reserve};
 use crate::signing::SigningChoice;
-use crate::space::Signatures;
 use crate::written::WriteNotices;
 use crate::{Error, Result, Space};
 
@@ -83,7 +82,13 @@ impl<'s> LockedStream<'s> {
     /// # Errors
     /// Fails when there is no such agent, and when its journal is damaged.
     pub fn agent(space: &'s Space, agent: &AgentName) -> Result<(LockedStream<'s>, Oid)> {
-        let (writer, head) = space.writer(agent)?;
+        // What goes wrong with it is found by `doctor`; this write is not about it.
+        let _ = space.rest();
+        let stream = Stream::Agent(agent.clone());
+        let mut writer = GitWriter::open(space.repository(), &stream, space.now())?;
+        let head = space.head(agent)?;
+        begin_journal(space, &mut writer, agent, head)?;
+        space.note_found(writer.report());
         Ok((LockedStream { space, writer, head: Some(head) }, head))
     }
 
@@ -103,6 +108,11 @@ impl<'s> LockedStream<'s> {
     pub fn begin(&mut self, genesis: Option<Oid>, head: Option<Oid>) -> Result<()> {
         self.head = head;
         Ok(self.writer.begin(genesis, head, self.space.now())?)
+    }
+
+    /// Returns the stream's writer, which has the lock from now on, for what is no move of a branch.
+    pub fn into_writer(self) -> GitWriter<'s> {
+        self.writer
     }
 
     /// Returns the stream's writer.
@@ -173,6 +183,26 @@ impl<'s> LockedStream<'s> {
     }
 }
 
+/// Begins the journal of an agent whose lock is held and whose head is known, if it has none.
+pub(crate) fn begin_journal(
+    space: &Space,
+    writer: &mut GitWriter<'_>,
+    agent: &AgentName,
+    head: Oid,
+) -> Result<()> {
+    let known = writer.standing().map(|standing| (standing.genesis, standing.head));
+    if known.is_none() {
+        // A journal of a branch that cannot be moved would stay behind.
+        writer.check_place(&agent.branch_ref())?;
+    }
+    let genesis = match known {
+        Some((genesis, Some(journalled))) if journalled == head => genesis,
+        Some((Some(genesis), _)) if space.repository().is_ancestor(genesis, head)? => Some(genesis),
+        _ => space.find_genesis(agent, head)?,
+    };
+    Ok(writer.begin(genesis, Some(head), space.now())?)
+}
+
 /// A write whose record is durable.
 #[must_use = "a worktree may have to follow"]
 pub struct DecidedWrite<'s> {
@@ -207,21 +237,4 @@ pub struct MovedBranch {
     pub written: WriteNotices,
     /// Why the worktree could not follow, if one could not.
     pub left_behind: Option<agentic_store::Error>,
-}
-
-impl Signatures {
-    /// Begins a transaction that does nothing yet, for a verb as reflogs and notes commits name it.
-    pub fn transaction(self, verb: impl Into<String>) -> Transaction {
-        Transaction {
-            verb: verb.into(),
-            objects: Vec::new(),
-            branch: None,
-            notes: None,
-            taken: TakenEntries::default(),
-            follow: None,
-            fold: None,
-            author: self.author,
-            committer: self.committer,
-        }
-    }
 }

@@ -101,11 +101,14 @@ mod armed {
 
     use crate::{Error, Result};
 
+    // process: the code under test knows nothing of the test that lets it fail; no release has this.
     thread_local! {
         /// The step of this thread that is to fail: its point, and how many visits are left to it.
         static STEP: Cell<Option<(&'static str, u64)>> = const { Cell::new(None) };
     }
 
+    // process: visits are counted over all threads, so that a test can name any of them; no release has
+    // this.
     static COUNTS: Mutex<BTreeMap<(String, String), u64>> = Mutex::new(BTreeMap::new());
 
     /// Counts a visit and tells whether it is the one that `variable` asks for.

@@ -16,14 +16,21 @@ pub enum Persistence {
     Lazy,
 }
 
+/// Returns a number that nobody in this process had before: names of files in the making and of runs
+/// differ by it.
+pub fn unique_number() -> u64 {
+    // process: names must differ whoever in the process makes them; that is the one thing all share.
+    static COUNTER: AtomicU64 = AtomicU64::new(0);
+    COUNTER.fetch_add(1, Ordering::Relaxed)
+}
+
 /// Replaces a file, so that readers and later processes see the old content or the new one, never
 /// a part. Several processes may do this at once; the last one wins.
 ///
 /// # Errors
 /// Fails when the folder is missing or cannot be written.
 pub fn replace(path: &Path, content: &[u8], persistence: Persistence) -> Result<()> {
-    static COUNTER: AtomicU64 = AtomicU64::new(0);
-    let number = COUNTER.fetch_add(1, Ordering::Relaxed);
+    let number = unique_number();
     let fresh = path.with_added_extension(format!("{}-{number}.new", std::process::id()));
     let write = || {
         let mut file = File::create(&fresh)?;

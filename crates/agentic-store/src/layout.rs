@@ -250,6 +250,11 @@ impl Layout {
     pub fn cache(&self) -> PathBuf {
         self.root.join("cache")
     }
+
+    /// Returns the folder of what the process that stays keeps: it may go at any time.
+    pub fn index(&self) -> PathBuf {
+        self.root.join("index")
+    }
 }
 
 /// Lists the streams that a folder has something of.

@@ -25,6 +25,11 @@ use crate::os::{FolderEvent, FolderEvents, wait};
 const POLL: Duration = Duration::from_millis(100);
 /// How often is tried again to watch a folder that could not be watched.
 const RETRY: Duration = Duration::from_secs(30);
+/// A file system tells times in steps. What was changed this short a time ago may be changed again
+/// without another time.
+const TIME_STEP: Duration = Duration::from_millis(20);
+/// What git writes beside refs when it changes them; a fetch ends with the last of these.
+const GIT_FILES: [&str; 3] = ["packed-refs", "HEAD", "FETCH_HEAD"];
 /// How the lock of a session is called.
 const SESSION_LOCK: &str = "_session-";
 
@@ -58,6 +63,8 @@ pub struct WriteWatch {
     retry_at: Instant,
     /// When the folders and files were changed last, as far as they are looked at.
     times: BTreeMap<PathBuf, Option<SystemTime>>,
+    /// Whether one of them was so young that it tells nothing of what came right behind.
+    is_young: bool,
 }
 
 /// A folder whose names are watched.
@@ -109,7 +116,7 @@ impl WriteWatch {
             folder(layout.open_sessions(), FolderContent::Sessions),
         ];
         let (retry_at, times) = (Instant::now(), BTreeMap::new());
-        let mut watch = WriteWatch { bell, folders, events, retry_at, times };
+        let mut watch = WriteWatch { bell, folders, events, retry_at, times, is_young: false };
         watch.watch_all();
         watch.look_at_times();
         Ok(watch)
@@ -217,9 +224,7 @@ impl WriteWatch {
         let name = path.file_name()?.to_str()?;
         let folder = self.folders.iter().find(|folder| Some(&*folder.path) == path.parent())?;
         match folder.holds {
-            FolderContent::Git => {
-                matches!(name, "packed-refs" | "HEAD").then_some(GroundChange::Refs)
-            }
+            FolderContent::Git => GIT_FILES.contains(&name).then_some(GroundChange::Refs),
             FolderContent::Refs => (!name.ends_with(".lock")).then_some(GroundChange::Refs),
             FolderContent::Agents => {
                 let agent = AgentName::parse(name).ok()?;
@@ -241,14 +246,21 @@ impl WriteWatch {
     /// before.
     fn look_at_times(&mut self) -> bool {
         let git = self.folders.iter().filter(|folder| folder.holds == FolderContent::Git);
-        let files = git.flat_map(|git| [git.path.join("packed-refs"), git.path.join("HEAD")]);
+        let files = git.flat_map(|git| GIT_FILES.map(|name| git.path.join(name)));
         let folders = self.folders.iter().filter(|folder| folder.holds != FolderContent::Git);
         let paths = files.chain(folders.map(|folder| folder.path.clone()));
         let time = |path: &Path| std::fs::metadata(path).and_then(|found| found.modified()).ok();
+        let now = SystemTime::now();
         let times =
             paths.map(|path| (time(&path), path)).map(|(time, path)| (path, time)).collect();
         let before = std::mem::replace(&mut self.times, times);
-        before != self.times
+        // A time that is still to come is that of a clock which was set.
+        let is_young = |time: &SystemTime| {
+            now.duration_since(*time).unwrap_or_else(|early| early.duration()) < TIME_STEP
+        };
+        let was_young = self.is_young;
+        self.is_young = self.times.values().flatten().any(is_young);
+        was_young || before != self.times
     }
 }
 

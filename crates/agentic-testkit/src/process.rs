@@ -22,9 +22,8 @@ const PROGRAM_MODE: u32 = 0o755;
 const POLL_INTERVAL: Duration = Duration::from_micros(500);
 
 /// Held shared by whoever starts a program, and alone by whoever writes one.
-///
-/// Between a fork and its `exec` the child has every open file of this process, those of other
-/// threads too. A script that is open for writing there cannot be executed: the text file is busy.
+// process: between a fork and its `exec` the child has every open file of this process, those of other
+// threads too. A script that is open for writing there cannot be executed: the text file is busy.
 static STARTS: RwLock<()> = RwLock::new(());
 
 /// How a program ended.

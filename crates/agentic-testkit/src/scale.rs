@@ -22,6 +22,8 @@ use crate::Error;
 const PART: usize = 2_000;
 /// When everything happens, in seconds: long ago, so that nothing is young.
 const AT: i64 = 1_700_000_000;
+/// How many words there are.
+const WORDS: usize = 100_000;
 
 /// How large a repository is to be.
 #[derive(Debug, Clone, Copy)]
@@ -32,6 +34,8 @@ pub struct Scale {
     pub n_open: usize,
     /// How many trace entries each agent has bound.
     pub n_entries_each: usize,
+    /// How many further words each entry has, to be searched for; entries with some differ in time.
+    pub n_words_each: usize,
     /// How many commits each agent has beside its genesis; the first one binds the trace.
     pub n_commits_each: usize,
 }
@@ -77,7 +81,8 @@ pub fn make(folder: &Path, scale: Scale) -> Result<ScaleTime, Error> {
     git(folder, &["symbolic-ref", "HEAD", "refs/heads/agents/a0"])?;
     git(folder, &["branch", "main", "agents/a0"])?;
     git(folder, &["symbolic-ref", "HEAD", "refs/heads/main"])?;
-    git(folder, &["repack", "-a", "-d", "--quiet"])?;
+    // Nobody asks how small it is, and looking for deltas takes an hour for 100,000 agents.
+    git(folder, &["repack", "-a", "-d", "--quiet", "--window=0"])?;
     git(folder, &["pack-refs", "--all"])?;
     Ok(made)
 }
@@ -114,7 +119,7 @@ fn write_agent(agent: &AgentName, mark: usize, scale: Scale) -> Vec<u8> {
     let genesis = Claims { briefing: Some(briefing.cid()), ..claims("spawn") };
     let genesis = genesis.write(&format!("Spawn {agent}")).expect("a message");
     let work = claims("finding").write("Look into it").expect("a message");
-    let (trace, note) = trace_of(agent, scale.n_entries_each);
+    let (trace, note) = trace_of(agent, mark, scale);
     let mut out = Vec::new();
     let commit = |out: &mut Vec<u8>, name: &str, mark: &str, message: &str| {
         let head = format!(
@@ -145,17 +150,42 @@ fn write_agent(agent: &AgentName, mark: usize, scale: Scale) -> Vec<u8> {
     out
 }
 
-fn trace_of(agent: &AgentName, n_entries: usize) -> (Object, String) {
-    let entry = |number: usize| Entry {
-        kind: Kind::parse("log").expect("a valid name"),
-        at: Instant::from_millis(AT * 1000),
-        body: Value::text(format!("step {number} of {agent}")),
-        continues: false,
+fn trace_of(agent: &AgentName, mark: usize, scale: Scale) -> (Object, String) {
+    let seed = agent
+        .as_str()
+        .bytes()
+        .fold(7, |seed: u64, byte| seed.wrapping_mul(0x0100_0000_01b3) ^ u64::from(byte));
+    let mut dice = Dice(seed);
+    let entry = |number: usize| {
+        let mut text = format!("step {number} of {agent}");
+        for _ in 0..scale.n_words_each {
+            text.push_str(&format!(" word{}", dice.rank()));
+        }
+        let later = if scale.n_words_each > 0 { mark * 1_000 + number } else { 0 };
+        Entry {
+            kind: Kind::parse("log").expect("a valid name"),
+            at: Instant::from_millis(AT * 1000 + i64::try_from(later).unwrap_or(0)),
+            body: Value::text(text),
+            continues: false,
+        }
     };
-    let trace = ConsoleTrace { agent: agent.clone(), entries: (0..n_entries).map(entry).collect() };
+    let entries = (0..scale.n_entries_each).map(entry).collect();
+    let trace = ConsoleTrace { agent: agent.clone(), entries };
     let object = trace.to_objects().expect("short").pop().expect("there is one");
     let note = trace.note_text(object.cid());
     (object, note)
+}
+
+/// Words as people use them: the most frequent one is twice as frequent as the second.
+struct Dice(u64);
+
+impl Dice {
+    fn rank(&mut self) -> u64 {
+        self.0 =
+            self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        let share = (self.0 >> 11) as f64 / (1_u64 << 53) as f64;
+        (share * (WORDS as f64).ln()).exp() as u64
+    }
 }
 
 fn data(out: &mut Vec<u8>, bytes: &[u8]) {

@@ -67,8 +67,36 @@ function showDistances() {
     if (beside.textContent !== text) beside.textContent = text;
   }
 }
-showDistances();
-setInterval(showDistances, 10000);
+// What can be sent no more.
+function putOut(place) {
+  for (const button of all("form button[type=submit]", place)) button.disabled = true;
+}
+// Who comes too late is told so before they send anything.
+function showDeadlines() {
+  for (const time of all("time[data-deadline]")) {
+    const left = Date.parse(time.dateTime) - Date.now();
+    const home = time.closest("[data-row]") || time.closest("main"), form = one("form.decision", home);
+    if (left > 0 || time.dataset.over) continue;
+    time.dataset.over = "yes";
+    time.after(make("strong", " too late", { className: "over" }));
+    if (!form) continue;
+    putOut(home);
+    sayChanged(form, "It is too late to answer this.");
+  }
+}
+// The button says what is missing.
+function showMissing() {
+  for (const form of all("form.decision")) {
+    const radios = all("input[type=radio][name=action]", form), button = one("button[type=submit]", form);
+    if (radios.length)
+      button.textContent = radios.some((radio) => radio.checked) ? "Decide" : "Decide: choose an answer first";
+  }
+}
+document.addEventListener("change", showMissing);
+showMissing();
+const tick = () => { showDistances(); showDeadlines(); };
+tick();
+setInterval(tick, 1000);
 
 // An element that somebody is busy with is never replaced.
 function isBusy(element) {
@@ -88,19 +116,38 @@ function sayChanged(element, said) {
   }
   line.textContent = said || "This has changed: load the page again to see it.";
 }
+// What is decided or too late stays in its list, put out, until the page is left.
+function keepGone(old, fresh) {
+  const list = one(".holds", fresh);
+  if (!list || one("a[rel=next]", fresh)) return;
+  let before = null;
+  for (const row of all(".holds > [data-row]", old)) {
+    const found = fresh.getElementById(row.id);
+    if (!found) {
+      if (!row.classList.contains("gone"))
+        row.append(make("p", "This is answered, or it is too late for it.", { className: "about" }));
+      row.classList.add("gone");
+      putOut(row);
+      if (before) before.after(row); else list.prepend(row);
+    }
+    before = found || row;
+  }
+}
 function take(fresh) {
   for (const old of all("[id][data-rev]")) {
     const found = fresh.getElementById(old.id);
     if (!old.isConnected || (found && found.dataset.rev === old.dataset.rev)) continue;
     if (!found || isBusy(old)) {
       sayChanged(old, found && found.dataset.said);
-      if (found && !one("form button[type=submit]", found))
-        for (const button of all("form button[type=submit]", old)) button.disabled = true;
+      if (!found) old.classList.add("gone");
+      if (!found || !one("form button[type=submit]", found)) putOut(old);
     } else {
+      keepGone(old, fresh);
       old.replaceWith(document.adoptNode(found));
     }
   }
-  showDistances();
+  tick();
+  showMissing();
 }
 let isLoading = false, isStale = false;
 function look() {
@@ -167,8 +214,14 @@ function help() {
   }
   if (dialog.open) dialog.close(); else dialog.showModal();
 }
+// The form that keys mean: that of the row with the focus, or of the page; none before its text is unfolded.
+function formHere() {
+  const row = document.activeElement.closest("[data-row]");
+  const form = row ? one("form.decision", row) : one("main > form.decision");
+  return form && !form.closest("details:not([open])") ? form : null;
+}
 document.addEventListener("keydown", (event) => {
-  const form = one("#decision");
+  const form = formHere();
   if (event.ctrlKey && event.key === "Enter" && form && hasKeys()) {
     event.preventDefault();
     form.requestSubmit();
@@ -189,8 +242,8 @@ document.addEventListener("keydown", (event) => {
   if (choice) { choice.checked = true; choice.focus(); choice.dispatchEvent(new Event("change", { bubbles: true })); }
   else if (key === "j" || key === "k") move(key === "j" ? 1 : -1);
   else if (key === "o") { if (target.matches("a")) target.click(); else return; }
-  else if (key === "c" && form) one("#reason").focus();
-  else if (key === "/" && one("#search")) one("#search").focus();
+  else if (key === "c" && form) one("[name=reason]", form).focus();
+  else if (key === "/") one("#search") ? one("#search").focus() : location.assign("/search");
   else if (key === "g") isGoing = true;
   else if (key === "?") help();
   else return;

@@ -17,13 +17,16 @@ pub struct PageAsset {
 }
 
 /// The style.
+// process: a constant whose name is a hash; it is worked out once.
 pub static STYLE: LazyLock<PageAsset> =
     LazyLock::new(|| PageAsset::new("page.css", "text/css", include_str!("../assets/page.css")));
 /// The script. Pages work without it.
+// process: a constant whose name is a hash; it is worked out once.
 pub static SCRIPT: LazyLock<PageAsset> = LazyLock::new(|| {
     PageAsset::new("page.js", "text/javascript", include_str!("../assets/page.js"))
 });
 /// The picture of the tab. A browser asks every host for one.
+// process: a constant whose name is a hash; it is worked out once.
 pub static ICON: LazyLock<PageAsset> = LazyLock::new(|| {
     PageAsset::new("icon.svg", "image/svg+xml", include_str!("../assets/icon.svg"))
 });

@@ -1,6 +1,6 @@
 //! The seal of a form: it comes back from the login and for the purpose it was made for.
 
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant};
 
 use agentic_resident::random_bytes;
 
@@ -11,6 +11,8 @@ const FORM_LIFE: Duration = Duration::from_secs(3600);
 #[derive(Debug)]
 pub struct FormSealer {
     key: [u8; 32],
+    /// What ages count from: the clock of the system may be set.
+    begun: Instant,
 }
 
 impl FormSealer {
@@ -19,12 +21,12 @@ impl FormSealer {
     /// # Errors
     /// Fails when the system gives no random bytes.
     pub fn new() -> std::io::Result<FormSealer> {
-        Ok(FormSealer { key: random_bytes()? })
+        Ok(FormSealer { key: random_bytes()?, begun: Instant::now() })
     }
 
     /// Seals a form: for a login, and for what its fields say that may not be changed.
     pub fn seal(&self, login: &str, fields: &[&str]) -> String {
-        let at = seconds();
+        let at = self.seconds();
         format!("{at}-{}", self.mac(at, login, fields).to_hex())
     }
 
@@ -36,7 +38,12 @@ impl FormSealer {
         };
         // A comparison of hashes takes the same time wherever they differ.
         let is_ours = self.mac(at, login, fields) == mac;
-        is_ours && seconds().checked_sub(at).is_some_and(|age| age <= FORM_LIFE.as_secs())
+        is_ours && self.seconds().checked_sub(at).is_some_and(|age| age <= FORM_LIFE.as_secs())
+    }
+
+    /// Counts from one, for how long this has sealed.
+    fn seconds(&self) -> u64 {
+        1 + self.begun.elapsed().as_secs()
     }
 
     fn mac(&self, at: u64, login: &str, fields: &[&str]) -> blake3::Hash {
@@ -48,10 +55,6 @@ impl FormSealer {
         }
         hasher.finalize()
     }
-}
-
-fn seconds() -> u64 {
-    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs())
 }
 
 #[cfg(test)]

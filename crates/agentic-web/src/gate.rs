@@ -4,8 +4,9 @@
 //! out by the host, the origin and the login; the head of every answer forbids whatever the page does
 //! not need.
 
+use agentic_api::{ProvenPerson, Refusal};
 use axum::body::Body;
-use axum::extract::{Request, State};
+use axum::extract::{DefaultBodyLimit, Request, State};
 use axum::http::header::{
     CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, COOKIE, HOST, ORIGIN, REFERRER_POLICY,
     X_CONTENT_TYPE_OPTIONS,
@@ -14,6 +15,7 @@ use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode};
 use axum::middleware::Next;
 use axum::response::{Html, IntoResponse as _, Response};
 
+use crate::api::failed_as;
 use crate::door::{Door, SocketPeer};
 use crate::host::SOCKET_HOST;
 use crate::login::{Login, LoginRole};
@@ -22,6 +24,17 @@ use crate::site::{SharedSite, WebSite};
 
 /// The longest address that is read, in bytes.
 const ADDRESS_BYTES_MAX: usize = 4 << 10;
+/// The longest content that is read of somebody who is not logged in, in bytes: a code or a
+/// signature.
+const STRANGER_BYTES_MAX: usize = 16 << 10;
+/// Where the protocol of programs is: under every name, and to tokens alone.
+pub const PROTOCOL_PATH: &str = "/mcp";
+/// Where somebody logs in by a key: a command of theirs asks, which has no origin.
+pub const LOGIN_PATHS: [&str; 2] = ["/login/challenge", "/login/key"];
+/// Where the API is: programs read its refusals.
+const API: &str = "/api/";
+/// In which a browser says whose page asks.
+const FETCH_SITE: &str = "sec-fetch-site";
 /// The cookie of a login.
 pub const LOGIN_COOKIE: &str = "agentic";
 /// What a browser may do with anything of ours.
@@ -47,6 +60,11 @@ impl Visitor {
         self.login.as_ref().is_some_and(|login| login.role == LoginRole::Decide)
     }
 
+    /// Returns who they have shown to be; nobody where they are the person of this repository.
+    pub fn person(&self) -> Option<ProvenPerson> {
+        self.login.as_ref().and_then(|login| login.person.clone())
+    }
+
     /// Returns what forms are bound to.
     pub fn form_owner(&self) -> &str {
         self.login.as_ref().map_or("", |login| &login.id)
@@ -61,9 +79,13 @@ pub async fn guard(State(site): State<SharedSite>, mut request: Request, next: N
     let mut response = match admit(&site, door, &request) {
         Ok(Admission::Elsewhere) => Html(page::elsewhere().into_string()).into_response(),
         Ok(Admission::Visitor(visitor)) => {
+            if visitor.login.is_none() && path != PROTOCOL_PATH {
+                DefaultBodyLimit::max(STRANGER_BYTES_MAX).apply(&mut request);
+            }
             request.extensions_mut().insert(visitor);
             next.run(request).await
         }
+        Err((status, why)) if is_for_programs(&path) => failed_as(status, &refusal_of(status, why)),
         Err((status, why)) => (status, format!("{why}\n")).into_response(),
     };
     add_headers(response.headers_mut(), &path);
@@ -73,6 +95,20 @@ pub async fn guard(State(site): State<SharedSite>, mut request: Request, next: N
 }
 
 type GateRefusal = (StatusCode, &'static str);
+
+/// Tells whether what is at an address is read by programs.
+fn is_for_programs(path: &str) -> bool {
+    path.starts_with(API) || path == PROTOCOL_PATH || LOGIN_PATHS.contains(&path)
+}
+
+/// Says to a program why it is not heard.
+fn refusal_of(status: StatusCode, why: &str) -> Refusal {
+    let hint = "docs/api.md says how programs ask";
+    match status {
+        StatusCode::FORBIDDEN => Refusal::not_allowed(why, hint),
+        _ => Refusal::usage(why, hint),
+    }
+}
 
 /// What becomes of a request that is heard.
 enum Admission {
@@ -88,8 +124,16 @@ fn admit(site: &WebSite, door: Door, request: &Request<Body>) -> Result<Admissio
         return Err((StatusCode::URI_TOO_LONG, "the address is too long"));
     }
     let is_program_name = check_host(site, door, request)?;
+    let is_protocol = request.uri().path() == PROTOCOL_PATH && door == Door::Tcp;
     match *request.method() {
+        // It looks at what was sent itself.
+        Method::GET | Method::POST | Method::DELETE if is_protocol => {
+            return Ok(Admission::Visitor(Visitor { login: None }));
+        }
         Method::GET | Method::HEAD => {}
+        Method::POST if LOGIN_PATHS.contains(&request.uri().path()) => {
+            check_program(site, headers)?
+        }
         Method::POST => check_post(site, door, headers)?,
         _ => return Err((StatusCode::METHOD_NOT_ALLOWED, "only GET, HEAD and POST are heard")),
     }
@@ -99,7 +143,9 @@ fn admit(site: &WebSite, door: Door, request: &Request<Body>) -> Result<Admissio
     }
     let login = match door {
         Door::Tcp => cookie(headers).and_then(|secret| site.logins.find(&secret)),
-        Door::Socket(peer) => Some(Login { id: "socket".to_owned(), role: role_of(peer) }),
+        Door::Socket(peer) => {
+            Some(Login { id: "socket".to_owned(), role: role_of(peer), person: None })
+        }
     };
     let read_only = |login: Login| match site.resident.options.is_read_only {
         true => Login { role: LoginRole::Read, ..login },
@@ -143,6 +189,23 @@ fn check_post(site: &WebSite, door: Door, headers: &HeaderMap) -> Result<(), Gat
     if matches!(door, Door::Socket(_)) {
         return Ok(());
     }
+    check_origin(site, headers)
+}
+
+/// Checks that what is asked comes from no page, or from one of ours. Another page could not send JSON
+/// without asking before whether it may.
+fn check_program(site: &WebSite, headers: &HeaderMap) -> Result<(), GateRefusal> {
+    let content = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
+    if content.and_then(|value| value.split(';').next()).map(str::trim) != Some("application/json")
+    {
+        return Err((StatusCode::UNSUPPORTED_MEDIA_TYPE, "send JSON"));
+    }
+    let is_from_page = headers.contains_key(ORIGIN) || headers.contains_key(FETCH_SITE);
+    if is_from_page { check_origin(site, headers) } else { Ok(()) }
+}
+
+/// Checks that one of our own pages asks.
+fn check_origin(site: &WebSite, headers: &HeaderMap) -> Result<(), GateRefusal> {
     let other = (StatusCode::FORBIDDEN, "this was asked by another page");
     let origin = site.hosts.as_ref().map(|names| names.origin());
     let mut given = headers.get_all(ORIGIN).iter();
@@ -150,7 +213,7 @@ fn check_post(site: &WebSite, door: Door, headers: &HeaderMap) -> Result<(), Gat
     if origin.is_none_or(|origin| found.as_bytes() != origin.as_bytes()) {
         return Err(other);
     }
-    let site_of = headers.get(HeaderName::from_static("sec-fetch-site"));
+    let site_of = headers.get(FETCH_SITE);
     match site_of.is_none_or(|value| value == "same-origin") {
         true => Ok(()),
         false => Err(other),
@@ -179,6 +242,6 @@ fn add_headers(headers: &mut HeaderMap, path: &str) {
     }
     // A file that somebody downloads has a stricter one of its own.
     headers.entry(CONTENT_SECURITY_POLICY).or_insert(HeaderValue::from_static(POLICY));
-    let caching = if path.starts_with("/api/") { "private, no-cache" } else { "no-store" };
+    let caching = if path.starts_with(API) { "private, no-cache" } else { "no-store" };
     headers.entry(CACHE_CONTROL).or_insert(HeaderValue::from_static(caching));
 }

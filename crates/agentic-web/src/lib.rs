@@ -7,10 +7,14 @@
 //! - [`serve`]: listens on this machine alone, by TCP and by a socket;
 //! - `gate`: which requests are heard at all;
 //! - `login`: who may read, and who may decide;
+//! - `api`: what programs ask for;
 //! - `route`: what is asked for;
 //! - `page`: pages, as functions of views.
 
+mod api;
 mod assets;
+mod colour;
+mod decision;
 mod door;
 mod error;
 mod form;
@@ -18,6 +22,8 @@ mod gate;
 mod host;
 mod login;
 mod page;
+mod patience;
+mod protocol;
 mod route;
 mod server;
 mod site;
@@ -25,4 +31,5 @@ mod status;
 
 pub use crate::error::{Result, WebError};
 pub use crate::login::PageCode;
+pub use crate::protocol::{MountedProtocol, ProtocolAnswer, ProtocolRequest};
 pub use crate::server::{ServeOptions, serve};

@@ -1,4 +1,5 @@
-//! Who may read, and who may decide: codes that are good once, and the logins they begin.
+//! Who may read, and who may decide: codes that are good once, and the logins they begin. Another person
+//! than the one of this repository gets a code for a text that they have signed.
 //!
 //! All of it lives in memory, as hashes: whoever reads it learns nothing that opens the page, and a
 //! process that starts anew knows no login.
@@ -7,6 +8,7 @@ use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use agentic_api::ProvenPerson;
 use agentic_resident::{Whereabouts, random_bytes};
 use serde::{Deserialize, Serialize};
 
@@ -14,7 +16,11 @@ use serde::{Deserialize, Serialize};
 const CODE_LIFE: Duration = Duration::from_secs(5 * 60);
 /// How many codes may be open.
 const CODES_MAX: usize = 64;
-/// How many wrong codes there may be in a minute.
+/// How long a challenge is good.
+const CHALLENGE_LIFE: Duration = Duration::from_secs(2 * 60);
+/// How many challenges may be open.
+const CHALLENGES_MAX: usize = 64;
+/// How many wrong codes and signatures there may be in a minute.
 const WRONG_CODES_MAX: usize = 10;
 /// How long wrong codes are counted.
 const WRONG_CODES_SPAN: Duration = Duration::from_secs(60);
@@ -55,6 +61,17 @@ pub struct Login {
     pub id: String,
     /// What it may do.
     pub role: LoginRole,
+    /// Whose it is; without, that of the person of this repository.
+    pub person: Option<ProvenPerson>,
+}
+
+/// What a code lets somebody do.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LoginGrant {
+    /// What the login may do.
+    pub role: LoginRole,
+    /// Whose it is; without, that of the person of this repository.
+    pub person: Option<ProvenPerson>,
 }
 
 /// Why no login began.
@@ -74,7 +91,9 @@ pub struct LoginBook {
 
 #[derive(Debug, Default)]
 struct LoginState {
-    codes: HashMap<[u8; 32], (LoginRole, Instant)>,
+    codes: HashMap<[u8; 32], (LoginGrant, Instant)>,
+    /// What others were given to sign.
+    challenges: HashMap<[u8; 32], Instant>,
     logins: HashMap<[u8; 32], KnownLogin>,
     /// When wrong codes came.
     wrong: Vec<Instant>,
@@ -92,15 +111,39 @@ impl LoginBook {
     ///
     /// # Errors
     /// Fails when the system gives no random bytes.
-    pub fn issue(&self, role: LoginRole) -> std::io::Result<String> {
+    pub fn issue(&self, grant: LoginGrant) -> std::io::Result<String> {
         let code = hex(&random_bytes::<16>()?);
         let mut state = self.state();
         state.codes.retain(|_, (_, made)| made.elapsed() < CODE_LIFE);
         if state.codes.len() >= CODES_MAX {
             state.codes.clear();
         }
-        state.codes.insert(hash(&code), (role, Instant::now()));
+        state.codes.insert(hash(&code), (grant, Instant::now()));
         Ok(code)
+    }
+
+    /// Makes what somebody is to sign; nothing while there are too many already, or too many were wrong.
+    pub fn challenge(&self) -> Option<String> {
+        let challenge = hex(&random_bytes::<32>().ok()?);
+        let mut state = self.state();
+        state.challenges.retain(|_, made| made.elapsed() < CHALLENGE_LIFE);
+        let has_room = !state.is_shut() && state.challenges.len() < CHALLENGES_MAX;
+        has_room.then(|| {
+            state.challenges.insert(hash(&challenge), Instant::now());
+            challenge
+        })
+    }
+
+    /// Says whether this was given to somebody to sign, within two minutes; it is good once, whoever
+    /// brings it back.
+    pub fn take_challenge(&self, challenge: &str) -> bool {
+        let made = self.state().challenges.remove(&hash(challenge));
+        made.is_some_and(|made| made.elapsed() < CHALLENGE_LIFE)
+    }
+
+    /// Notes that somebody was wrong, as with a wrong code.
+    pub fn note_wrong(&self) {
+        self.state().wrong.push(Instant::now());
     }
 
     /// Begins a login, and returns its secret.
@@ -109,12 +152,11 @@ impl LoginBook {
     /// Fails when the code is wrong, and for a while when many were.
     pub fn begin(&self, code: &str) -> Result<String, LoginRefusal> {
         let mut state = self.state();
-        state.wrong.retain(|when| when.elapsed() < WRONG_CODES_SPAN);
-        if state.wrong.len() >= WRONG_CODES_MAX {
+        if state.is_shut() {
             return Err(LoginRefusal::TooMany);
         }
         let found = state.codes.remove(&hash(code));
-        let Some((role, _)) = found.filter(|(_, made)| made.elapsed() < CODE_LIFE) else {
+        let Some((grant, _)) = found.filter(|(_, made)| made.elapsed() < CODE_LIFE) else {
             state.wrong.push(Instant::now());
             return Err(LoginRefusal::WrongCode);
         };
@@ -125,8 +167,8 @@ impl LoginBook {
         if state.logins.len() >= LOGINS_MAX {
             state.logins.clear();
         }
-        let now = Instant::now();
-        let known = KnownLogin { login: Login { id, role }, begun: now, used: now };
+        let (now, LoginGrant { role, person }) = (Instant::now(), grant);
+        let known = KnownLogin { login: Login { id, role, person }, begun: now, used: now };
         state.logins.insert(hash(&secret), known);
         Ok(secret)
     }
@@ -150,6 +192,21 @@ impl LoginBook {
     }
 }
 
+impl LoginState {
+    /// Says whether so many were wrong within a minute that nobody is heard.
+    fn is_shut(&mut self) -> bool {
+        self.wrong.retain(|when| when.elapsed() < WRONG_CODES_SPAN);
+        self.wrong.len() >= WRONG_CODES_MAX
+    }
+}
+
+impl LoginGrant {
+    /// Grants something to the person of this repository.
+    pub fn own(role: LoginRole) -> LoginGrant {
+        LoginGrant { role, person: None }
+    }
+}
+
 impl KnownLogin {
     fn is_good(&self) -> bool {
         self.used.elapsed() < IDLE_LIFE && self.begun.elapsed() < LOGIN_LIFE
@@ -167,12 +224,12 @@ fn hex(bytes: &[u8]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{LoginBook, LoginRefusal, LoginRole, WRONG_CODES_MAX};
+    use super::{CHALLENGES_MAX, LoginBook, LoginGrant, LoginRefusal, LoginRole, WRONG_CODES_MAX};
 
     #[test]
     fn a_code_is_good_once() {
         let book = LoginBook::default();
-        let code = book.issue(LoginRole::Decide).expect("random bytes");
+        let code = book.issue(LoginGrant::own(LoginRole::Decide)).expect("random bytes");
         let secret = book.begin(&code).expect("a good code");
         assert_eq!(book.find(&secret).expect("a login").role, LoginRole::Decide);
         assert_eq!(book.begin(&code), Err(LoginRefusal::WrongCode));
@@ -186,7 +243,21 @@ mod tests {
         for _ in 0..WRONG_CODES_MAX {
             assert_eq!(book.begin("no code"), Err(LoginRefusal::WrongCode));
         }
-        let code = book.issue(LoginRole::Read).expect("random bytes");
+        let code = book.issue(LoginGrant::own(LoginRole::Read)).expect("random bytes");
         assert_eq!(book.begin(&code), Err(LoginRefusal::TooMany));
+        assert_eq!(book.challenge(), None);
+    }
+
+    #[test]
+    fn a_challenge_is_good_once_and_there_are_not_many() {
+        let book = LoginBook::default();
+        let challenge = book.challenge().expect("there is room");
+        assert!(!book.take_challenge("another"));
+        assert!(book.take_challenge(&challenge));
+        assert!(!book.take_challenge(&challenge));
+        for _ in 0..CHALLENGES_MAX {
+            assert!(book.challenge().is_some());
+        }
+        assert_eq!(book.challenge(), None);
     }
 }

@@ -1,16 +1,32 @@
 //! Pages, as functions of views. Everything of users is text: maud escapes it.
 
+pub mod agent;
+pub mod agent_tree;
 pub mod agents;
+pub mod clip;
+pub mod commit;
+pub mod diff;
+pub mod field;
 pub mod hold;
 pub mod inbox;
 pub mod login;
+pub mod search;
+pub mod session;
+pub mod session_diff;
+pub mod statistics;
+pub mod trace;
 
 use agentic_api::Refusal;
+use agentic_api::view::visible_line;
+use agentic_resident::{IndexState, WatchMode};
 use maud::{DOCTYPE, Markup, html};
 
 use crate::assets::{ICON, SCRIPT, STYLE};
 use crate::gate::Visitor;
 use crate::site::WebSite;
+
+/// How many digits of an id are shown.
+const ID_DIGITS: usize = 10;
 
 /// What every page has around it.
 pub struct PageFrame {
@@ -22,6 +38,8 @@ pub struct PageFrame {
     logout_token: String,
     /// The same as a command.
     command: Option<String>,
+    /// What everybody should know about the process, whatever they look at.
+    notices: Vec<String>,
     /// Where the events are that the page has already.
     place: String,
     /// What changes when the page does, where that is not its text, and what is said then.
@@ -29,7 +47,13 @@ pub struct PageFrame {
 }
 
 /// The pages that every page leads to, with the key that leads there after `g`.
-const PLACES: [(&str, &str, &str); 2] = [("/", "Inbox", "i"), ("/agents", "Agents", "a")];
+const PLACES: [(&str, &str, Option<&str>); 5] = [
+    ("/", "Inbox", Some("i")),
+    ("/agents", "Agents", Some("a")),
+    ("/sessions", "Sessions", None),
+    ("/search", "Search", Some("s")),
+    ("/statistics", "Statistics", Some("t")),
+];
 
 impl PageFrame {
     /// Makes the frame of a page.
@@ -41,6 +65,7 @@ impl PageFrame {
             is_read_only: !visitor.may_decide(),
             logout_token: site.sealer.seal(visitor.form_owner(), &["logout"]),
             command: None,
+            notices: if visitor.may_read() { notices(site) } else { Vec::new() },
             place: site.resident.events.place().to_string(),
             state: None,
         }
@@ -61,7 +86,13 @@ impl PageFrame {
 
     /// Puts a page into its frame.
     fn around(&self, main: &Markup) -> Markup {
-        let text = || (blake3::hash(main.0.as_bytes()).to_hex()[..16].to_owned(), String::new());
+        self.around_as(main, main)
+    }
+
+    /// Does the same with one that is the same page as a plainer one: without its colours, or without the
+    /// seals of its forms.
+    fn around_as(&self, main: &Markup, plain: &Markup) -> Markup {
+        let text = || (blake3::hash(plain.0.as_bytes()).to_hex()[..16].to_owned(), String::new());
         let (state, said) = self.state.clone().unwrap_or_else(text);
         html! {
             (DOCTYPE)
@@ -69,7 +100,7 @@ impl PageFrame {
                 head {
                     meta charset="utf-8";
                     meta name="viewport" content="width=device-width, initial-scale=1";
-                    title { (self.title) " · " (self.repository) " · agentic" }
+                    title { (visible_line(&self.title)) " · " (visible_line(&self.repository)) " · agentic" }
                     link rel="icon" href=(ICON.path);
                     link rel="stylesheet" href=(STYLE.path);
                     script src=(SCRIPT.path) defer {}
@@ -77,6 +108,9 @@ impl PageFrame {
                 body data-place=(self.place) {
                     a.skip href="#main" { "Skip to the page" }
                     (self.header())
+                    div id="notices" data-rev=(self.notices.join(" ")) {
+                        @for notice in &self.notices { p.notice role="status" { (notice) } }
+                    }
                     main id="main" tabindex="-1" data-rev=(state) data-said=[(!said.is_empty()).then_some(&said)] { (main) }
                     (self.footer())
                 }
@@ -87,11 +121,11 @@ impl PageFrame {
     fn header(&self) -> Markup {
         html! {
             header {
-                span.repository { (self.repository) }
+                span.repository { (visible_line(&self.repository)) }
                 @if self.is_logged_in {
                     nav aria-label="Pages" {
                         @for (path, name, key) in PLACES {
-                            a href=(path) data-key=(key) aria-current=[(name == self.title).then_some("page")] {
+                            a href=(path) data-key=[key] aria-current=[(name == self.title).then_some("page")] {
                                 (name)
                             }
                         }
@@ -112,19 +146,40 @@ impl PageFrame {
             footer {
                 span { "agentic " (env!("CARGO_PKG_VERSION")) }
                 @if let Some(command) = &self.command {
-                    span { "the same as a command: " code { (command) } }
+                    span { "the same as a command: " code { (visible_line(command)) } }
                 }
             }
         }
     }
 }
 
+/// Says what of the process everybody should know.
+fn notices(site: &WebSite) -> Vec<String> {
+    let resident = &site.resident;
+    let polling = (resident.gauge.mode() == WatchMode::Polling).then(|| {
+        "This system watches no folders (polling): what others write is seen a little later."
+            .to_owned()
+    });
+    let n_due = resident.gauge.timers_due(resident.space.now());
+    let undriven = (n_due > 0 && !resident.upkeep.is_driven()).then(|| {
+        let due = if n_due == 1 { "1 timer is".to_owned() } else { format!("{n_due} timers are") };
+        format!("{due} due and nobody drives them: `agentic flow worker` does, or `agentic serve --drive`.")
+    });
+    let building = match resident.index.text_state() {
+        IndexState::Building { n_done, n_all } if n_all > 0 => {
+            Some(format!("The index is being built: {n_done} of {n_all}."))
+        }
+        IndexState::Building { .. } | IndexState::Ready | IndexState::Absent { .. } => None,
+    };
+    [polling, undriven, building].into_iter().flatten().collect()
+}
+
 /// Says why there is nothing to see.
 pub fn refusal(frame: &PageFrame, refusal: &Refusal) -> Markup {
     frame.around(&html! {
         h1 { (frame.title) }
-        p.refusal role="alert" { (refusal.sentence()) }
-        p { (refusal.hint) }
+        p.refusal role="alert" { (clip::short_line(&refusal.sentence(), 2_000)) }
+        p { (clip::short_line(&refusal.hint, 2_000)) }
     })
 }
 
@@ -148,3 +203,23 @@ pub fn elsewhere() -> Markup {
 fn instant(text: &str) -> Markup {
     html! { time datetime=(text) { (text) } }
 }
+
+/// Shortens an id.
+fn short(id: &str) -> &str {
+    id.get(..ID_DIGITS).unwrap_or(id)
+}
+
+/// Shows how long something took.
+fn duration(millis: i64) -> String {
+    let seconds = millis / 1000;
+    match seconds {
+        0 => format!("{millis} ms"),
+        1..60 => format!("{seconds}.{} s", millis % 1000 / 100),
+        60..3_600 => format!("{} min {} s", seconds / 60, seconds % 60),
+        3_600..86_400 => format!("{} h {} min", seconds / 3_600, seconds % 3_600 / 60),
+        _ => format!("{} d {} h", seconds / 86_400, seconds % 86_400 / 3_600),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -6,7 +6,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use agentic_resident::{Resident, ResidentError, Whereabouts};
+use agentic_api::verb::ForeignQueries;
+use agentic_resident::{Resident, ResidentError, Whereabouts, make_room};
 use axum::Router;
 use axum::body::Body;
 use axum::http::Request;
@@ -19,16 +20,21 @@ use tokio::net::{TcpListener, UnixListener};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tower_service::Service as _;
 
+use crate::colour::ColourDesk;
 use crate::door::{Door, SocketPeer};
 use crate::error::{Result, WebError};
 use crate::form::FormSealer;
 use crate::host::{HostNames, ports};
-use crate::login::{LoginBook, LoginRole, PageCode};
+use crate::login::{LoginBook, LoginGrant, LoginRole, PageCode};
+use crate::patience::{ReadConnection, TimedContent};
+use crate::protocol::MountedProtocol;
 use crate::route::router;
 use crate::site::{SharedSite, WebSite};
 
-/// How many connections there may be.
+/// How many connections there may be, and as many through the socket, which strangers cannot fill.
 const CONNECTIONS_MAX: usize = 512;
+/// How many files are open for other reasons.
+const OTHER_FILES_MAX: usize = 512;
 /// How long the head of a request may take.
 const HEAD_WAIT: Duration = Duration::from_secs(10);
 /// The longest head of a request, in bytes.
@@ -45,6 +51,8 @@ pub struct ServeOptions {
     pub port: Option<u16>,
     /// Whether there is only the socket.
     pub is_socket_only: bool,
+    /// What is served to programs beside the page, if anything is.
+    pub protocol: Option<MountedProtocol>,
 }
 
 /// Serves until the process is told to end. `ready` is called when the first page can be had, with what
@@ -69,11 +77,17 @@ pub fn serve(
         resident.options.stop.on_set(move || {
             say_end.send_replace(true);
         });
-        let site =
-            Arc::new(WebSite { ended, resident, hosts, logins: LoginBook::default(), sealer });
-        ready(&at, &|| site.issue_code(LoginRole::Decide).ok());
+        let (logins, queries) = (LoginBook::default(), ForeignQueries::default());
+        let protocol = options.protocol.clone();
+        let colours = ColourDesk::default();
+        let site = WebSite { ended, resident, hosts, logins, queries, protocol, sealer, colours };
+        let site = Arc::new(site);
+        ready(&at, &|| site.issue_code(LoginGrant::own(LoginRole::Decide)).ok());
         listeners.accept(&site).await;
-        Ok(())
+        match site.resident.upkeep.is_replaced() {
+            true => Err(ResidentError::Replaced.into()),
+            false => Ok(()),
+        }
     })
 }
 
@@ -97,21 +111,25 @@ impl Listeners {
 
     /// Takes connections until the process is told to end, and lets those under way end.
     async fn accept(self, site: &SharedSite) {
-        let connections = ConnectionDesk {
-            router: router(Arc::clone(site)),
+        // Where the system allows fewer files, connections wait.
+        make_room(2 * CONNECTIONS_MAX + OTHER_FILES_MAX);
+        let router = router(Arc::clone(site));
+        let desk = || ConnectionDesk {
+            router: router.clone(),
             permits: Arc::new(Semaphore::new(CONNECTIONS_MAX)),
             ended: site.ended.clone(),
         };
+        let (strangers, own) = (desk(), desk());
         let worktrees = site.resident.space.repository().common_dir().join("worktrees");
         let mut stop = site.ended.clone();
         tokio::select! {
             _ = stop.wait_for(|is_ended| *is_ended) => {}
-            () = accept_tcp(self.tcp, &connections) => {}
-            () = accept_socket(self.socket, &connections, worktrees) => {}
+            () = accept_tcp(self.tcp, &strangers) => {}
+            () = accept_socket(self.socket, &own, worktrees) => {}
         }
-        let all = u32::try_from(CONNECTIONS_MAX).unwrap_or(u32::MAX);
         // What takes longer is cut off.
-        let _ = tokio::time::timeout(END_WAIT, connections.permits.acquire_many(all)).await;
+        let ends = async { tokio::join!(strangers.end(), own.end()) };
+        let _ = tokio::time::timeout(END_WAIT, ends).await;
     }
 }
 
@@ -190,6 +208,13 @@ impl ConnectionDesk {
         let (router, ended) = (self.router.clone(), self.ended.clone());
         tokio::spawn(converse(stream, door, router, ended, permit));
     }
+
+    /// Waits until no connection is left.
+    async fn end(&self) {
+        let all = u32::try_from(CONNECTIONS_MAX).unwrap_or(u32::MAX);
+        // Nobody closes the permits.
+        let _ = self.permits.acquire_many(all).await;
+    }
 }
 
 /// Answers the requests of one connection.
@@ -203,14 +228,14 @@ async fn converse<S>(
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
     let answer = service_fn(move |request: Request<Incoming>| {
-        let mut request = request.map(Body::new);
+        let mut request = request.map(|content| Body::new(TimedContent::new(content)));
         request.extensions_mut().insert(door);
         let mut router = router.clone();
         async move { router.call(request).await.map_err(|never: Infallible| never) }
     });
     let mut http = http1::Builder::new();
     http.timer(TokioTimer::new()).header_read_timeout(HEAD_WAIT).max_buf_size(HEAD_BYTES_MAX);
-    let connection = http.serve_connection(TokioIo::new(stream), answer);
+    let connection = http.serve_connection(TokioIo::new(ReadConnection::new(stream)), answer);
     let mut connection = std::pin::pin!(connection);
     tokio::select! {
         result = connection.as_mut() => {

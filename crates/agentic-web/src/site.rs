@@ -4,15 +4,19 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use agentic_api::{Caller, Refusal, Surroundings};
+use agentic_api::verb::ForeignQueries;
+use agentic_api::{Caller, ProvenPerson, Refusal, Surroundings};
 use agentic_model::guidance::ErrorClass;
 use agentic_resident::{PoolRefusal, Resident};
 use agentic_session::SessionSpace;
 use tokio::sync::watch;
 
+use crate::colour::ColourDesk;
 use crate::form::FormSealer;
+use crate::gate::Visitor;
 use crate::host::HostNames;
-use crate::login::{LoginBook, LoginRole, PageCode};
+use crate::login::{LoginBook, LoginGrant, LoginRole, PageCode};
+use crate::protocol::MountedProtocol;
 
 /// How long a read may take.
 const READ_WAIT: Duration = Duration::from_secs(10);
@@ -29,8 +33,14 @@ pub struct WebSite {
     pub logins: LoginBook,
     /// Set when the process is to end: streams end then.
     pub ended: watch::Receiver<bool>,
+    /// The queries of others that are being answered.
+    pub queries: ForeignQueries,
+    /// What is served to programs beside the page.
+    pub protocol: Option<MountedProtocol>,
     /// Who seals forms.
     pub sealer: FormSealer,
+    /// Who looks for the colours of code.
+    pub colours: ColourDesk,
 }
 
 impl WebSite {
@@ -42,28 +52,44 @@ impl WebSite {
         &self,
         ask: impl FnOnce(&Caller<'_>) -> Result<T, Refusal> + Send + 'static,
     ) -> Result<T, Refusal> {
-        self.ask(Some(READ_WAIT), ask).await
+        self.ask(None, Some(READ_WAIT), ask).await
     }
 
-    /// Asks a verb that writes: whoever asked waits until it is done.
+    /// Does the same as whoever is logged in.
+    ///
+    /// # Errors
+    /// Fails as [`WebSite::read`] does.
+    pub async fn read_as<T: Send + 'static>(
+        &self,
+        visitor: &Visitor,
+        ask: impl FnOnce(&Caller<'_>) -> Result<T, Refusal> + Send + 'static,
+    ) -> Result<T, Refusal> {
+        self.ask(visitor.person(), Some(READ_WAIT), ask).await
+    }
+
+    /// Asks a verb that writes, as whoever is logged in: they wait until it is done.
     ///
     /// # Errors
     /// Fails as the verb does, and when too much is asked at once.
     pub async fn write<T: Send + 'static>(
         &self,
+        visitor: &Visitor,
         ask: impl FnOnce(&Caller<'_>) -> Result<T, Refusal> + Send + 'static,
     ) -> Result<T, Refusal> {
-        self.ask(None, ask).await
+        // Another repository at the same place is not written to.
+        self.resident.check_place().map_err(|error| Refusal::of(&error))?;
+        self.ask(visitor.person(), None, ask).await
     }
 
     async fn ask<T: Send + 'static>(
         &self,
+        person: Option<ProvenPerson>,
         most: Option<Duration>,
         ask: impl FnOnce(&Caller<'_>) -> Result<T, Refusal> + Send + 'static,
     ) -> Result<T, Refusal> {
         let folder = self.folder();
         let asked = move |space: &SessionSpace| {
-            let surroundings = Surroundings { folder, ..Surroundings::default() };
+            let surroundings = Surroundings { folder, person, ..Surroundings::default() };
             ask(&Caller { space, surroundings, client: CLIENT, authn: None })
         };
         self.resident.pool.ask(most, asked).await.unwrap_or_else(|refusal| Err(of_pool(refusal)))
@@ -73,9 +99,9 @@ impl WebSite {
     ///
     /// # Errors
     /// Fails when the system gives no random bytes.
-    pub fn issue_code(&self, role: LoginRole) -> std::io::Result<PageCode> {
-        let role = if self.resident.options.is_read_only { LoginRole::Read } else { role };
-        Ok(PageCode { code: self.logins.issue(role)? })
+    pub fn issue_code(&self, grant: LoginGrant) -> std::io::Result<PageCode> {
+        let role = if self.resident.options.is_read_only { LoginRole::Read } else { grant.role };
+        Ok(PageCode { code: self.logins.issue(LoginGrant { role, ..grant })? })
     }
 
     /// Returns the folder that paths start from.

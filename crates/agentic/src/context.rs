@@ -6,11 +6,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use agentic_api::program::{NamedText, TEXT_BYTES_MAX};
-use agentic_api::{Caller, Surroundings, VerbWatcher};
+use agentic_api::{Caller, PageFinder, Surroundings, VerbWatcher};
 use agentic_host::Observer;
 use agentic_model::Instant;
 use agentic_providers::host::CancelFlag;
 use agentic_providers::process::{AGENT_VARIABLE, REQUEST_VARIABLE, set_when_told_to_stop};
+use agentic_resident::ServeFolder;
 use agentic_session::{SessionOptions, SessionSpace};
 use agentic_space::{Clock, Durability};
 
@@ -134,9 +135,17 @@ impl Context {
             folder: self.directory.clone(),
             agent: variable(AGENT_VARIABLE),
             request: variable(REQUEST_VARIABLE),
+            person: None,
+            page: PageFinder(Some(page_address)),
             watcher: VerbWatcher::default(),
         }
     }
+}
+
+/// Returns where the page of a repository is, if a process serves it: nobody is asked, and nothing waits.
+pub fn page_address(space: &SessionSpace) -> Option<String> {
+    let at = ServeFolder::of(space.repository().layout()).whereabouts()?;
+    at.url.filter(|_| at.process.is_alive())
 }
 
 /// Returns a variable of the environment, unless it is empty.

@@ -143,8 +143,9 @@ pub fn print_bytes(bytes: &[u8]) {
     keep_loss(stdout.write_all(bytes).and_then(|()| stdout.flush()));
 }
 
-/// What became of standard output. That is the process's own, as `std` has it: the answer of a command
-/// is one stream, whichever of its parts is lost, and whoever writes a part of it.
+/// What became of standard output.
+// process: that stream is the process's own, as `std` has it; the answer of a command is one, whichever of
+// its parts is lost, and whoever writes a part of it.
 static ANSWER: AnswerStream =
     AnswerStream { loss: OnceLock::new(), is_reader_gone: AtomicBool::new(false) };
 

@@ -1,9 +1,11 @@
 //! Programs as the command line names them, and what is shown of what is wrong with them.
 
+use agentic_api::Reply;
 use agentic_api::program::{NamedText, ProgramFindings, ProgramSource};
 use agentic_diag::DiagnosticStyle;
 use agentic_replay::Language;
 
+use crate::commands::{VerbOutcome, ended};
 use crate::context::Context;
 use crate::failure::CommandFailure;
 use crate::output::{Format, print_raw, talk, talk_coloured};
@@ -46,6 +48,12 @@ pub fn report(context: &Context, findings: &ProgramFindings) {
         Format::Json => print_raw(&serde_json::to_string(findings).expect("views have text keys")),
         Format::Text => show(findings),
     }
+}
+
+/// Shows what was found in a program, and ends as the verb ended.
+pub fn reported(context: &Context, reply: Reply<ProgramFindings>) -> VerbOutcome {
+    report(context, &reply.answer);
+    ended(reply.completion)
 }
 
 /// Shows findings to the person at the terminal.

@@ -329,3 +329,17 @@ fn the_page_of_the_house_is_short_and_complete() {
         &["documents: ARCHITECTURE.md has 121 lines, more than 120"],
     );
 }
+
+#[test]
+fn state_of_a_process_has_a_reason() {
+    let rule = |text: &str| statics::check(&tree(&[], &[("crates/agentic-space/src/a.rs", text)]));
+    let finding =
+        "statics: crates/agentic-space/src/a.rs:1 has no `// process: ` line with a reason";
+    check_rule(rule("static COUNTER: AtomicU64 = AtomicU64::new(0);"), &[finding]);
+    check_rule(rule("thread_local! {\n    static A: Cell<u8> = Cell::new(0);\n}"), &[finding]);
+    check_rule(rule("pub static TABLE: [u8; 2] = [1, 2];\nstatic LIST: &[u8] = &[];"), &[]);
+    check_rule(
+        rule("/// Why.\n// process: one for all.\nstatic A: Mutex<u8> = Mutex::new(0);"),
+        &[],
+    );
+}

@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::caller::agent_name;
+use crate::roster::{AgentRoster, KnownLedger, RosterDemand};
 use crate::verb::{Reply, Verb};
 use crate::view::{AgentView, FamilyView, ForkPointView, RemoteAgentView, ShowView};
 use crate::{Caller, Refusal};
@@ -38,6 +39,21 @@ impl ListAgents {
         let remote = remote.map(|agent| Ok(AgentLine::Remote(RemoteAgentView::from(&agent))));
         Ok(here.chain(remote))
     }
+
+    /// Lists the agents as far as they are known without reading them, and reads the others.
+    ///
+    /// # Errors
+    /// Fails when an agent cannot be read.
+    pub fn among(
+        &self,
+        caller: &Caller<'_>,
+        known: &KnownLedger,
+    ) -> Result<impl Iterator<Item = AgentLine> + use<>, Refusal> {
+        let here = AgentRoster::read(caller.space, known, RosterDemand::Whole)?;
+        let remote = caller.space.remote_agents()?.into_iter();
+        let remote = remote.map(|agent| AgentLine::Remote(RemoteAgentView::from(&agent)));
+        Ok(here.views().map(AgentLine::Here).chain(remote))
+    }
 }
 
 impl Verb for ListAgents {
@@ -48,10 +64,38 @@ impl Verb for ListAgents {
     }
 }
 
+/// List the agents that only a remote has.
+#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ListRemoteAgents {}
+
+impl Verb for ListRemoteAgents {
+    type Answer = Vec<RemoteAgentView>;
+
+    fn run(self, caller: &Caller<'_>) -> Result<Reply<Vec<RemoteAgentView>>, Refusal> {
+        let remote = caller.space.remote_agents()?;
+        Ok(Reply::plain(remote.iter().map(RemoteAgentView::from).collect()))
+    }
+}
+
 /// Show the family of agents: who was forked from whom, how each stands, what it did and took in.
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Tree {}
+
+impl Tree {
+    /// Shows the families as far as they are known without reading their agents, and reads the others.
+    ///
+    /// # Errors
+    /// Fails when an agent or a session cannot be read.
+    pub fn among(
+        &self,
+        caller: &Caller<'_>,
+        known: &KnownLedger,
+    ) -> Result<Vec<FamilyView>, Refusal> {
+        Ok(AgentRoster::read(caller.space, known, RosterDemand::Whole)?.families())
+    }
+}
 
 impl Verb for Tree {
     type Answer = Vec<FamilyView>;

@@ -43,7 +43,7 @@ impl Verb for AskHuman {
         let id = self.start(caller)?.drive(caller)?;
         let Reply { answer, notices, completion } =
             session_reply(caller.space, &id, SessionDetail::Whole)?;
-        Ok(Reply { answer: asked_view(&answer), notices, completion })
+        Ok(Reply { answer: asked_view(caller, &answer), notices, completion })
     }
 }
 
@@ -68,13 +68,14 @@ impl AskHuman {
 }
 
 /// Shows a session of the program that only asks as the question that it is.
-fn asked_view(view: &SessionView) -> AskedView {
+fn asked_view(caller: &Caller<'_>, view: &SessionView) -> AskedView {
     let first = view.requests.iter().flatten().next().map(|request| &request.request);
     AskedView {
         request: view.pending.first().or(first).cloned().unwrap_or_default(),
         session: view.session.clone(),
         agent: view.agent.clone(),
         state: view.state.clone(),
+        page: view.pending.first().and_then(|request| caller.hold_address(request)),
         answer: view.result.clone(),
     }
 }
@@ -84,8 +85,8 @@ impl AskedView {
     ///
     /// # Errors
     /// Fails when the program has no id, which cannot be.
-    pub fn of(view: &SessionView) -> Result<Option<AskedView>, Refusal> {
+    pub fn of(caller: &Caller<'_>, view: &SessionView) -> Result<Option<AskedView>, Refusal> {
         let asks = agentic_session::flow_object(ASKS)?.cid().to_string();
-        Ok((view.flow == asks).then(|| asked_view(view)))
+        Ok((view.flow == asks).then(|| asked_view(caller, view)))
     }
 }

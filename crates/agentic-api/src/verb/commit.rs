@@ -21,7 +21,7 @@ use serde_json::Value as Json;
 use crate::verb::log::kind_name;
 use crate::verb::long_changes::{LongChanges, TextSifter};
 use crate::verb::long_text::not_utf8;
-use crate::verb::{Reply, Verb, value};
+use crate::verb::{Reply, Verb, VerbCompletion, value};
 use crate::view::CommitView;
 use crate::{Caller, Notice, Refusal};
 
@@ -134,7 +134,7 @@ impl Verb for Commit {
         let is_expected = self.expect.is_some();
         let source = match self.source {
             CommitSource::Edits(map) => TreeSource::Edits(edits(map)?),
-            CommitSource::LongEdits(changes) => TreeSource::Edits(long_edits(caller, changes)?),
+            CommitSource::LongEdits(changes) => TreeSource::Edits(long_edits(changes)?),
             CommitSource::Folder(folder) => snapshot(caller, &agent, &folder, is_expected)?,
             CommitSource::Paths(paths) => in_worktree(caller, &paths)?,
             CommitSource::Worktree => match caller.space.worktree_of(&agent) {
@@ -155,12 +155,13 @@ impl Verb for Commit {
             asker: None,
         };
         let done = commit(caller.space, &agent, &draft)?;
-        let mut reply = Reply::written(CommitView::from(&done), &done.written);
+        let answer = CommitView::from(&done);
+        let mut notices: Vec<Notice> = Notice::of(&done.written).into_iter().collect();
         if !done.left_out.is_empty() {
-            reply.notices.push(Notice::LeftOut { repositories: done.left_out });
+            notices.push(Notice::LeftOut { repositories: done.left_out });
         }
-        reply.notices.extend(Notice::left_behind(done.worktree_left_behind.as_ref()));
-        Ok(reply)
+        notices.extend(Notice::left_behind(done.worktree_left_behind.as_ref()));
+        Ok(Reply { answer, notices, completion: VerbCompletion::Whole })
     }
 }
 
@@ -239,16 +240,13 @@ fn unknown_change(path: &str) -> Refusal {
 }
 
 /// Does the same where contents wait on the disk.
-fn long_edits(
-    caller: &Caller<'_>,
-    mut changes: LongChanges,
-) -> Result<BTreeMap<String, Edit>, Refusal> {
+fn long_edits(mut changes: LongChanges) -> Result<BTreeMap<String, Edit>, Refusal> {
     let mut edits = BTreeMap::new();
     for (path, change) in std::mem::take(&mut changes.map) {
         if changes.is_mark(&path) {
             return Err(Refusal::schema("a path is too long", EDITS_HINT));
         }
-        let long = changes.edit(caller.space, &change)?;
+        let long = changes.edit(&change)?;
         // Of its form it is looked at as if it were short.
         let short = edit(without_long(&changes, change)).ok_or_else(|| unknown_change(&path))?;
         edits.insert(path, long.unwrap_or(short));

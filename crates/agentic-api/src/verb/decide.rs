@@ -4,19 +4,21 @@ use agentic_model::{Instant, Value};
 use agentic_replay::SessionId;
 use agentic_replay::engine::{DurableEngine, RunId};
 use agentic_session::decide::{
-    Action, ApprovalScope, Decision, DecisionDraft, ShownQuestion, answer,
+    Action, ApprovalScope, COMMAND_LINE, Decision, DecisionDraft, ExpiryFollowing, ShownQuestion,
+    answer,
 };
 use agentic_session::engine::EmbeddedEngine;
 use agentic_session::hold::PendingHold;
 use agentic_session::hold::name::{HoldName, NamedRequest};
 use agentic_session::{Error, go_on};
+use agentic_store::error::GitError;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::verb::{Reply, Verb, VerbCompletion, value};
 use crate::view::question::{RENDERER, question, text_hash};
 use crate::view::{DecideView, PendingView};
-use crate::{Caller, Notice, Refusal, principal};
+use crate::{Caller, Notice, Refusal};
 
 /// Answer a hold. Only a person may do that.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
@@ -156,7 +158,7 @@ impl Decide {
     pub fn record(self, caller: &Caller<'_>) -> Result<RecordedDecision, Refusal> {
         caller.require_person("decide")?;
         let space = caller.space;
-        let principal = self.by.clone().map_or_else(|| principal(space), Ok)?;
+        let principal = self.by.clone().map_or_else(|| caller.principal(), Ok)?;
         let name = HoldName { request: &self.request, node: self.node.as_deref() };
         let named = match name.find(space)? {
             NamedRequest::Decided(earlier) if !self.says_which() => {
@@ -165,8 +167,10 @@ impl Decide {
             named @ (NamedRequest::Open(_) | NamedRequest::Decided(_)) => named,
         };
         let (then, spoken_as) = (self.then, self.answer.language());
+        let request = self.request.clone();
         let draft = self.draft(caller, &named, principal)?;
-        let done = answer(space, named, &draft)?;
+        let done = answer(space, named, &draft, then.after_expiry());
+        let done = done.map_err(|error| unsigned(caller, &request, error))?;
         Ok(RecordedDecision {
             action: done.decision.action.name().to_owned(),
             commit: done.commit.to_string(),
@@ -197,10 +201,15 @@ impl Decide {
             NamedRequest::Decided(_) => None,
         };
         let shown = match (self.seen, open) {
+            // Whoever has answered already is told so, or answers the same once more: what is shown now
+            // names that answer, and is another text.
+            (Some(_), Some(pending)) if has_answered(pending, &principal) => None,
             (Some(seen), Some(pending)) => Some(seen.check(pending)?),
             (Some(_), None) | (None, _) => None,
         };
-        let (expect, client, authn) = (self.expect, caller.client, caller.authn.clone());
+        let proven = caller.surroundings.person.as_ref().map(|person| person.authn.clone());
+        let authn = caller.authn.clone().or(proven);
+        let (expect, client) = (self.expect, caller.client);
         let draft = |action, value, scope| DecisionDraft {
             action,
             value,
@@ -229,6 +238,37 @@ impl Decide {
                 }
                 Ok(DecisionDraft { accepts: Some((commit, principal)), ..draft })
             }
+        }
+    }
+}
+
+/// Says what to do where a decision could not be signed: elsewhere than at a terminal nobody can be asked
+/// for a passphrase.
+fn unsigned(caller: &Caller<'_>, request: &str, error: Error) -> Refusal {
+    let is_unsigned = matches!(
+        &error,
+        Error::Space(agentic_space::Error::Store(agentic_store::Error::Git(
+            GitError::NotSigned { .. }
+        )))
+    );
+    if !is_unsigned || caller.client == COMMAND_LINE {
+        return Refusal::from(error);
+    }
+    let hint = format!("decide at a terminal, where you can be asked: `agentic decide {request}`");
+    Refusal::conflict(&error.to_string(), &hint)
+}
+
+/// Tells whether a hold is settled, or this person has a vote in it.
+fn has_answered(pending: &PendingHold, principal: &str) -> bool {
+    let is_settled = pending.policy.settle(&pending.votes).is_some();
+    is_settled || pending.votes.iter().any(|(_, vote)| vote.principal == principal)
+}
+
+impl AfterDecision {
+    fn after_expiry(self) -> ExpiryFollowing {
+        match self {
+            AfterDecision::GoOn => ExpiryFollowing::GoOn,
+            AfterDecision::Leave => ExpiryFollowing::Leave,
         }
     }
 }

@@ -3,13 +3,19 @@
 mod ask;
 mod crosscheck;
 mod end;
+mod plan;
 mod run;
+mod translate;
 mod worker;
 
 pub use self::ask::FlowAsk;
 pub use self::crosscheck::FlowCrosscheck;
 pub(crate) use self::end::end_reply;
+pub use self::plan::{
+    FlowCheck, FlowDiagnostics, FlowExplain, FlowExplainStored, FlowPlan, PlanForm,
+};
 pub use self::run::RunPipeline;
+pub use self::translate::FlowTranslate;
 pub use self::worker::FlowWorker;
 
 use agentic_model::guidance::ErrorClass;

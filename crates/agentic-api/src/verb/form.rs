@@ -187,7 +187,7 @@ fn chain(caller: &Caller<'_>, hold: &PendingView) -> Result<String, Refusal> {
 }
 
 /// Makes the schema of the form: nothing is filled in beforehand.
-fn fields(hold: &PendingView) -> Json {
+pub(super) fn fields(hold: &PendingView) -> Json {
     let value = match (&hold.schema, hold.choices.as_slice()) {
         (None, choices @ [_, ..]) => json!({ "type": "string", "enum": choices }),
         (Some(schema), _) => match primitive(schema) {
@@ -218,7 +218,7 @@ fn primitive(schema: &Json) -> Option<Json> {
 }
 
 /// Reads what was filled in.
-fn filled_in(
+pub(super) fn filled_in(
     hold: &PendingView,
     mut filled: JsonMap<String, Json>,
 ) -> Result<(Action, Option<Value>, String), Refusal> {

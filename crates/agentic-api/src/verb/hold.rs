@@ -1,12 +1,14 @@
-//! One hold, open or decided.
+//! One hold, open or decided, and who may decide it.
 
+use agentic_session::decide::is_assigned;
 use agentic_session::hold::earlier::EarlierAnswer;
 use agentic_session::hold::name::{HoldName, NamedRequest};
+use agentic_space::signing::SigningChoice;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::verb::{Reply, Verb};
-use crate::view::{ClosedHoldView, HoldFateView, PendingView, QuestionView};
+use crate::view::{ClosedHoldView, DeciderView, HoldFateView, PendingView, QuestionView};
 use crate::{Caller, Refusal};
 
 /// Show one hold: as it is put before whoever decides or, once it is decided, by whom and how.
@@ -49,4 +51,40 @@ fn closed(earlier: &EarlierAnswer) -> ClosedHoldView {
         at: at.map(str::to_owned),
         reason: decision.map(|decision| decision.rationale.clone()).unwrap_or_default(),
     }
+}
+
+/// Say who would decide: the person whom git knows here, if they may decide this hold.
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ShowDecider {
+    /// A request as it is listed, an agent with one open hold, or the key of a run.
+    pub request: String,
+}
+
+impl Verb for ShowDecider {
+    type Answer = Option<DeciderView>;
+
+    fn run(self, caller: &Caller<'_>) -> Result<Reply<Option<DeciderView>>, Refusal> {
+        let name = HoldName { request: &self.request, node: None };
+        let decider = decider(caller)?;
+        let is_theirs = match name.find(caller.space)? {
+            NamedRequest::Open(pending) => {
+                is_assigned(caller.space, &pending.policy, &decider.principal)?
+            }
+            NamedRequest::Decided(_) => true,
+        };
+        Ok(Reply::plain(is_theirs.then_some(decider)))
+    }
+}
+
+/// Says who decides here, and what signs their decisions.
+pub(super) fn decider(caller: &Caller<'_>) -> Result<DeciderView, Refusal> {
+    let (space, principal) = (caller.space, caller.principal()?);
+    let key = match SigningChoice::of_people(space)? {
+        // One that cannot be had is told when it is to sign.
+        SigningChoice::Signed => space.repository().signer().ok().map(|signer| signer.name()),
+        SigningChoice::Plain => None,
+    };
+    let login = caller.surroundings.person.as_ref().map(|person| person.authn.clone());
+    Ok(DeciderView { principal, address: space.repository().committer()?.email, key, login })
 }

@@ -49,7 +49,7 @@ impl LongChanges {
     ///
     /// # Errors
     /// Fails when the disk is full, and when the content is no base64.
-    pub fn edit(&self, space: &SessionSpace, change: &Json) -> Result<Option<Edit>, Refusal> {
+    pub fn edit(&self, change: &Json) -> Result<Option<Edit>, Refusal> {
         if let Some(content) = self.text(Some(change)) {
             return Ok(Some(Edit::WriteSpooled { content, mode: FileMode::Plain }));
         }
@@ -63,7 +63,7 @@ impl LongChanges {
             return Ok(Some(Edit::WriteSpooled { content, mode: FileMode::Link }));
         }
         let Some(encoded) = self.text(form.get("base64")) else { return Ok(None) };
-        let content = Arc::new(decoded(space, &encoded)?);
+        let content = Arc::new(decoded(&encoded)?);
         Ok(Some(Edit::WriteSpooled { content, mode }))
     }
 
@@ -73,9 +73,9 @@ impl LongChanges {
 }
 
 /// Writes what a long text in base64 stands for.
-fn decoded(space: &SessionSpace, encoded: &SpooledContent) -> Result<SpooledContent, Refusal> {
+fn decoded(encoded: &SpooledContent) -> Result<SpooledContent, Refusal> {
     let mut reader = DecoderReader::new(BufReader::new(encoded.open()?), &BASE64);
-    let mut out = space.repository().scratch().spool()?;
+    let mut out = encoded.spool_beside()?;
     let mut part = vec![0; PART_BYTES];
     loop {
         let n_read = reader.read(&mut part).map_err(|error| {

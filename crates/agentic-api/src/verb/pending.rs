@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
 use crate::caller::agent_name;
+use crate::verb::form::fields;
 use crate::verb::{Reply, Verb};
 use crate::view::interop::{Protocol, a2a, mcp};
 use crate::view::{PendingView, QuestionView};
@@ -105,7 +106,7 @@ impl Verb for HandOutHolds {
         let by = self.by.map_or_else(|| principal(space), Ok)?;
         let ticket = hand_out(space, &found.holds, &by)?;
         let form = match self.protocol {
-            Protocol::Mcp => mcp(&found.holds, &ticket),
+            Protocol::Mcp => mcp(&found.holds, &ticket, fields),
             Protocol::A2a => a2a(&found.holds, &ticket, now),
         };
         Ok(Reply { notices, ..Reply::plain(HandedOut(form)) })

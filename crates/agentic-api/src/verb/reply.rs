@@ -1,7 +1,7 @@
 //! Answers of clients of other protocols.
 
 use agentic_model::{Kind, Value, json};
-use agentic_session::decide::{ApprovalScope, DecisionDraft, check, decide};
+use agentic_session::decide::{Action, ApprovalScope, DecisionDraft, check, decide};
 use agentic_session::error::RequestError;
 use agentic_session::hold::PendingHold;
 use agentic_session::hold::name::{NamedRequest, find_hold};
@@ -10,9 +10,10 @@ use agentic_session::{Error, SessionSpace, go_on};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+use crate::verb::form::filled_in;
 use crate::verb::{Reply, Verb, VerbCompletion, value};
-use crate::view::AnsweredView;
-use crate::view::interop::{ClientReply, Protocol, ReplyAnswer, read_reply};
+use crate::view::interop::{Choice, ClientReply, Protocol, ReplyAnswer, read_reply};
+use crate::view::{AnsweredView, PendingView};
 use crate::{Caller, Notice, Refusal, principal};
 
 /// The longest reply that is read, in bytes.
@@ -69,7 +70,7 @@ impl DecideFrom {
         for answer in &reply.answers {
             let pending = open(space, answer)?;
             ticket.check(space, &pending)?;
-            let draft = draft(&pending, answer, protocol, &principal);
+            let draft = draft(&pending, answer, protocol, &principal)?;
             if let Some(draft) = &draft {
                 check(space, &pending.hold, &pending.policy, draft)?;
             }
@@ -122,25 +123,33 @@ fn open(space: &SessionSpace, answer: &ReplyAnswer) -> Result<PendingHold, Refus
     }
 }
 
+/// Makes the decision that an answer is; nothing, where the dialog was closed.
 fn draft(
     pending: &PendingHold,
     answer: &ReplyAnswer,
     protocol: Protocol,
     principal: &str,
-) -> Option<DecisionDraft> {
-    let (action, value) = answer.choice.decision(&pending.policy)?;
-    Some(DecisionDraft {
+) -> Result<Option<DecisionDraft>, Refusal> {
+    let (action, value, rationale) = match &answer.choice {
+        Choice::Dismiss => return Ok(None),
+        Choice::Decline => (Action::Reject, None, String::new()),
+        Choice::Act(action, value) => (*action, value.clone(), String::new()),
+        Choice::Accept(filled) => {
+            filled_in(&PendingView::new(pending, pending.hold.asked_at), filled.clone())?
+        }
+    };
+    Ok(Some(DecisionDraft {
         action,
         value,
         scope: ApprovalScope::Once,
-        rationale: String::new(),
+        rationale,
         expect: None,
         principal: principal.to_owned(),
         client: protocol.name(),
         authn: None,
         shown: None,
         accepts: None,
-    })
+    }))
 }
 
 /// Decides, or notes in the agent's trace that somebody looked and did not.

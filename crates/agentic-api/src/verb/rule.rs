@@ -1,18 +1,18 @@
 //! Rules that people and agents store under names.
 
+mod change;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
 
 use agentic_diag::{Severity, SourceText};
-use agentic_model::edge::Party;
-use agentic_model::{Cid, LibraryName, LibraryPointer, Map, Person, StoredRules};
+use agentic_model::{LibraryName, LibraryPointer, Map, StoredRules};
 use agentic_query::{QueryFinding, QueryInput, QueryType, ReadProgress, compile, declared_params};
-use agentic_space::library::{
-    ContestEnd, Library, LibraryEntry, LibraryState, MovedName, NameMove, move_name,
-};
+use agentic_space::library::LibraryEntry;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+use self::change::RuleChange;
 use crate::facts::with_facts;
 use crate::rule_files::{FoundRules, RuleFiles, RuleOrigin, RuleShelf, purpose};
 use crate::shipped::{SHIPPED_RULES, ShippedRules};
@@ -20,7 +20,7 @@ use crate::verb::{QueryTextFindings, Reply, Verb};
 use crate::view::{
     RuleChangeView, RuleMoveView, RuleParamView, RuleShowView, RuleVersionView, RuleView,
 };
-use crate::{Caller, Notice, Refusal, principal};
+use crate::{Caller, Notice, Refusal};
 
 /// The finding that a text asks nothing: rules need not.
 const NO_QUERY: &str = "Q44";
@@ -79,10 +79,7 @@ impl RuleAdd {
             let message = format!("rules named `{name}` come with the program");
             return Err(Refusal::refused(&message, "take another name"));
         }
-        let (by, author) = mover(caller)?;
-        let contest = contest_end(self.resolve);
-        let found = found_entry(caller, &name, contest, &by)?;
-        check_expected(&name, self.expect.as_deref(), found.pointer.as_ref())?;
+        let change = RuleChange::begin(caller, name, self.resolve, self.expect.as_deref())?;
         let source = SourceText::new(self.file.as_deref().unwrap_or("rules"), &*self.source);
         let used = RuleShelf::new(caller.space).used_by(source.text())?;
         let warnings = match check_rules(caller, source, &used) {
@@ -95,9 +92,7 @@ impl RuleAdd {
         let object = rules.to_object().map_err(agentic_space::Error::Object)?;
         let to = Some(object.cid());
         let objects = used.objects.into_iter().chain([object]).collect();
-        let (library, why) = (Library::Rules, self.why);
-        let moving = NameMove { library, found, to, objects, by, author, why, contest };
-        let reply = moved(&name, &move_name(caller.space, &moving)?, uses);
+        let reply = change.carry_out(caller, to, objects, self.why, uses)?;
         Ok(RuleAddOutcome::Stored { reply, warnings })
     }
 }
@@ -136,13 +131,8 @@ impl Verb for RuleRemove {
             let message = format!("the rules `{name}` come with the program");
             return Err(Refusal::refused(&message, "only stored rules can be removed"));
         }
-        let (by, author) = mover(caller)?;
-        let contest = contest_end(self.resolve);
-        let found = found_entry(caller, &name, contest, &by)?;
-        check_expected(&name, self.expect.as_deref(), found.pointer.as_ref())?;
-        let (library, objects, why) = (Library::Rules, Vec::new(), self.why);
-        let moving = NameMove { library, found, to: None, objects, by, author, why, contest };
-        Ok(moved(&name, &move_name(caller.space, &moving)?, BTreeMap::new()))
+        let change = RuleChange::begin(caller, name, self.resolve, self.expect.as_deref())?;
+        change.carry_out(caller, None, Vec::new(), self.why, BTreeMap::new())
     }
 }
 
@@ -270,63 +260,6 @@ impl Verb for RuleLog {
     }
 }
 
-/// Says who moves a name: the agent at work here, else the person whom git knows.
-fn mover(caller: &Caller<'_>) -> Result<(Party, Option<Person>), Refusal> {
-    if caller.require_person("change rules").is_ok() {
-        let name = principal(caller.space)?;
-        let party = Party::parse(&name).map_err(|error| {
-            Refusal::refused(&error.to_string(), "set `user.email` in git's configuration")
-        });
-        return Ok((party?, None));
-    }
-    match caller.known_agent(None)? {
-        Some(agent) => Ok((Party::Agent(agent.clone()), Some(Person::of_agent(&agent)))),
-        None => Err(Refusal::not_allowed(
-            "nobody knows which agent changes rules here",
-            "set AGENTIC_AGENT to its name",
-        )),
-    }
-}
-
-fn contest_end(is_resolved: bool) -> ContestEnd {
-    if is_resolved { ContestEnd::Resolved } else { ContestEnd::Refused }
-}
-
-fn found_entry(
-    caller: &Caller<'_>,
-    name: &LibraryName,
-    contest: ContestEnd,
-    by: &Party,
-) -> Result<LibraryEntry, Refusal> {
-    let state: LibraryState<'_> = caller.space.library(Library::Rules)?;
-    match (contest, by.agent()) {
-        (ContestEnd::Resolved, None) => Ok(state.entry_past_damage(name)?),
-        (ContestEnd::Resolved | ContestEnd::Refused, _) => Ok(state.entry(name)?),
-    }
-}
-
-fn check_expected(
-    name: &LibraryName,
-    expected: Option<&str>,
-    found: Option<&LibraryPointer>,
-) -> Result<(), Refusal> {
-    let Some(expected) = expected else { return Ok(()) };
-    let hint = "an id is what `agentic rule list --json` shows";
-    let wanted = Cid::parse(expected).map_err(|error| Refusal::usage(&error.to_string(), hint))?;
-    let found = found.map(|pointer| pointer.cid);
-    if found == Some(wanted) {
-        return Ok(());
-    }
-    let message = format!("the rules `{name}` are not {wanted}");
-    let hint = format!("look at them with `agentic rule show {name}`");
-    let mut refusal = Refusal::conflict(&message, &hint);
-    refusal.because = Some(match found {
-        Some(cid) => format!("they are {cid}"),
-        None => "there are none of that name".to_owned(),
-    });
-    Err(refusal)
-}
-
 /// Checks rules as a query would that has them. They need not ask anything, and parameters need no
 /// values yet.
 pub(crate) fn check_rules(
@@ -381,23 +314,6 @@ fn some_value(kind: QueryType) -> String {
         QueryType::Commit | QueryType::Cid | QueryType::Session | QueryType::Request => MADE_UP_ID,
     }
     .to_owned()
-}
-
-fn moved(
-    name: &LibraryName,
-    moved: &MovedName,
-    uses: BTreeMap<String, String>,
-) -> Reply<RuleMoveView> {
-    let cid =
-        |pointer: &Option<LibraryPointer>| pointer.as_ref().map(|pointer| pointer.cid.to_string());
-    let view = RuleMoveView {
-        name: name.to_string(),
-        cid: cid(&moved.after),
-        before: cid(&moved.before),
-        changed: moved.before != moved.after,
-        uses,
-    };
-    Reply::written(view, &moved.written)
 }
 
 fn view_of(shelf: &RuleShelf<'_>, origin: &RuleOrigin, entry: &LibraryEntry) -> RuleView {

@@ -3,6 +3,7 @@
 mod check;
 mod drive;
 mod look;
+mod page;
 mod watch;
 
 pub use self::check::{ReplaySessions, SessionVerify};
@@ -11,13 +12,17 @@ pub use self::drive::{
     SessionTick, SessionUpgrade, SetAnswer,
 };
 pub use self::look::{SessionDetail, SessionDiff, SessionList, SessionShow, session_reply};
+pub use self::page::{CompareSessions, RecentSessions, ReplayedSession, SESSIONS_MAX};
 pub use self::watch::SessionWatch;
 
+use agentic_diag::SourceText;
+use agentic_flow::Rhai;
 use agentic_model::Object;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::{Caller, Refusal};
+use crate::program::{ProgramFindings, ProgramSource};
+use crate::{Caller, Refusal, Surroundings};
 
 /// A flow as it comes from outside.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
@@ -29,7 +34,32 @@ pub enum FlowSource {
     Stored(String),
 }
 
+/// What reading a script came to.
+#[derive(Debug)]
+pub enum ScriptOutcome {
+    /// It parses.
+    Flow(FlowSource),
+    /// It does not, for these reasons.
+    Faulty(ProgramFindings, Refusal),
+}
+
 impl FlowSource {
+    /// Reads the script of a file, which must parse.
+    ///
+    /// # Errors
+    /// Fails when it cannot be read as text.
+    pub fn of_script(file: ProgramSource, here: &Surroundings) -> Result<ScriptOutcome, Refusal> {
+        let program = file.read(here, Some(&Rhai))?;
+        let source = SourceText::new(program.name.as_str(), program.text()?);
+        let findings = agentic_flow::check(source.text());
+        let Some(first) = findings.first() else {
+            return Ok(ScriptOutcome::Flow(FlowSource::Script(source.text().to_owned())));
+        };
+        let message = format!("the flow `{}` does not parse: {}", program.name, first.message);
+        let refusal = Refusal::refused(&message, "`agentic flow check FILE` shows where");
+        Ok(ScriptOutcome::Faulty(ProgramFindings::of(source, findings), refusal))
+    }
+
     fn object(&self, caller: &Caller<'_>) -> Result<Object, Refusal> {
         Ok(match self {
             FlowSource::Script(text) => agentic_session::flow_object(text)?,

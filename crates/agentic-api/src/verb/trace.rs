@@ -9,7 +9,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::verb::{Reply, Verb};
-use crate::view::{AttachView, BindingView, EntryView, TraceAddView, TraceView};
+use crate::view::{AttachView, BindingView, EntryView, TraceAddView, TraceBindingView, TraceView};
 use crate::{Caller, Refusal};
 
 /// Append one entry to the pending trace of an agent. It is durable when this answers.
@@ -159,6 +159,31 @@ impl Verb for TraceHistory {
         let commit = caller.space.repository().resolve_commit(&self.commit)?;
         let bindings = caller.space.trace_history(commit)?;
         Ok(Reply::plain(bindings.iter().map(BindingView::from).collect()))
+    }
+}
+
+/// How many bindings are held against each other.
+const BINDINGS_MAX: usize = 50;
+
+/// List the traces that a commit has had, newest first, with what each added and left out.
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct TraceBindings {
+    /// The commit.
+    pub commit: String,
+}
+
+impl Verb for TraceBindings {
+    type Answer = Vec<TraceBindingView>;
+
+    fn run(self, caller: &Caller<'_>) -> Result<Reply<Vec<TraceBindingView>>, Refusal> {
+        let mut bindings = TraceHistory { commit: self.commit }.run(caller)?.answer;
+        bindings.truncate(BINDINGS_MAX);
+        let read = |cid: &str| {
+            let shown = TraceShow { id: cid.to_owned() }.find(caller).ok()?;
+            Some(EntryView::whole(&shown.trace.entries))
+        };
+        Ok(Reply::plain(TraceBindingView::compare(bindings, read)))
     }
 }
 

@@ -148,13 +148,6 @@ pub struct FlowVerdictView {
     pub raw: Json,
 }
 
-/// The answer of `agentic flow translate`.
-#[derive(Debug, Serialize, JsonSchema)]
-pub struct TranslateView {
-    /// The program.
-    pub program: String,
-}
-
 /// Somebody's tokens of a provider; an item of `agentic credential list`.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct CredentialView {

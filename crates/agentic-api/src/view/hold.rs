@@ -182,6 +182,9 @@ pub struct AskedView {
     pub agent: String,
     /// How the session stands: `held` until somebody has answered, then `done`.
     pub state: String,
+    /// Where it is answered in a browser, while the page is served.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub page: Option<String>,
     /// The answer: `action`, `value` and `principal`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub answer: Option<Json>,

@@ -1,7 +1,7 @@
 //! Holds in the forms of MCP and A2A, and the answers that come back in these forms.
 
 use agentic_model::{Instant, Value, json};
-use agentic_session::decide::{Action, Policy};
+use agentic_session::decide::Action;
 use agentic_session::hold::PendingHold;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -53,31 +53,14 @@ pub struct ReplyAnswer {
 /// What a client chose.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Choice {
-    /// Yes, with what was filled in.
-    Accept(Option<Value>),
+    /// The form, filled in: `action`, and `value` and `reason` if there are any.
+    Accept(Map<String, Json>),
     /// No.
     Decline,
     /// Nothing: the dialog was closed.
     Dismiss,
     /// An action of ours, with its value.
     Act(Action, Option<Value>),
-}
-
-impl Choice {
-    /// Returns the action and the value of a decision; nothing, if nothing was decided.
-    pub fn decision(&self, policy: &Policy) -> Option<(Action, Option<Value>)> {
-        match self {
-            Choice::Dismiss => None,
-            Choice::Decline => Some((Action::Reject, None)),
-            Choice::Act(action, value) => Some((*action, value.clone())),
-            Choice::Accept(content) => {
-                let filled_in = [Action::Approve, Action::Respond, Action::Edit];
-                let offered = filled_in.into_iter().find(|action| policy.actions.contains(action));
-                let value = content.as_ref().and_then(|content| unwrapped(policy, content));
-                Some((offered.unwrap_or(Action::Approve), value))
-            }
-        }
-    }
 }
 
 /// Reads the answers of a client; nothing, if they do not have the form of the protocol.
@@ -96,7 +79,10 @@ fn read_mcp(reply: &Value) -> Option<ClientReply> {
     let responses = reply.get("inputResponses")?.as_map()?;
     let answers = responses.iter().map(|(request, response)| {
         let choice = match response.get("action")?.as_text()? {
-            "accept" => Choice::Accept(response.get("content").cloned()),
+            "accept" => Choice::Accept(match response.get("content").map(json::to_json) {
+                Some(Json::Object(filled)) => filled,
+                Some(_) | None => Map::new(),
+            }),
             "decline" => Choice::Decline,
             "cancel" => Choice::Dismiss,
             _ => return None,
@@ -127,28 +113,27 @@ fn read_a2a(reply: &Value) -> Option<ClientReply> {
     (!answers.is_empty()).then_some(ClientReply { ticket, answers })
 }
 
-/// Shows holds as an MCP result that requires input: one elicitation for each.
+/// Shows holds as an MCP result that requires input: one elicitation for each, whose message is the text
+/// that people are shown. `fields` makes the schema of what is filled in.
 ///
 /// The client sends the ticket back with its answers, without looking into it.
-pub fn mcp(pending: &[PendingHold], ticket: &str) -> Json {
+pub fn mcp(pending: &[PendingHold], ticket: &str, fields: impl Fn(&PendingView) -> Json) -> Json {
     let mut requests = Map::new();
     for hold in pending {
-        let schema = hold.policy.schema.as_ref().map(json::to_json);
-        let message = question(&PendingView::new(hold, hold.hold.asked_at));
-        let key = hold.hold.session.short_request(&hold.hold.id);
-        let (flat, is_flat) = flat_schema(schema);
-        requests.insert(
-            key,
-            json!({
-                "method": "elicitation/create",
-                "params": { "mode": "form", "message": message, "requestedSchema": flat },
-                "_meta": {
-                    "requestHash": hold.hold.ask.hash.to_string(),
-                    "session": hold.hold.session.to_string(),
-                    "flat": is_flat,
-                },
-            }),
-        );
+        let view = PendingView::new(hold, hold.hold.asked_at);
+        let form = json!({
+            "method": "elicitation/create",
+            "params": {
+                "mode": "form",
+                "message": question(&view),
+                "requestedSchema": fields(&view),
+            },
+            "_meta": {
+                "requestHash": hold.hold.ask.hash.to_string(),
+                "session": hold.hold.session.to_string(),
+            },
+        });
+        requests.insert(view.request, form);
     }
     json!({
         "resultType": "input_required",
@@ -190,57 +175,4 @@ pub fn a2a(pending: &[PendingHold], ticket: &str, now: Instant) -> Json {
         })
     };
     Json::Array(pending.iter().map(task).collect())
-}
-
-/// The shapes of schemas, as the forms of MCP see them.
-enum Shape {
-    /// A flat object of primitives, or nothing to fill in: it is the form.
-    Flat(Json),
-    /// A primitive: the form has it as its one field.
-    Primitive(Json),
-    /// Anything else: the form has one field of text, which is JSON.
-    Nested,
-}
-
-fn shape(schema: Option<Json>) -> Shape {
-    let Some(schema) = schema else {
-        return Shape::Flat(json!({ "type": "object", "properties": {} }));
-    };
-    let is_primitive = |item: &Json| {
-        matches!(item["type"].as_str(), Some("string" | "number" | "integer" | "boolean"))
-            || item["enum"].is_array()
-    };
-    let is_flat_object = schema["type"] == "object"
-        && schema["properties"].as_object().is_some_and(|fields| fields.values().all(is_primitive));
-    match (is_flat_object, is_primitive(&schema)) {
-        (true, _) => Shape::Flat(schema),
-        (false, true) => Shape::Primitive(schema),
-        (false, false) => Shape::Nested,
-    }
-}
-
-/// MCP forms are flat objects of primitives. A schema of another shape is wrapped into one field,
-/// and marked if that is more than a primitive.
-fn flat_schema(schema: Option<Json>) -> (Json, bool) {
-    let wrapped = |field: Json| json!({ "type": "object", "properties": { "value": field }, "required": ["value"] });
-    match shape(schema) {
-        Shape::Flat(schema) => (schema, true),
-        Shape::Primitive(schema) => (wrapped(schema), true),
-        Shape::Nested => (wrapped(json!({ "type": "string", "description": "JSON" })), false),
-    }
-}
-
-/// Takes the value out of what a form was filled in with. A text that is no JSON stays a text, and
-/// the schema of the request will say what it is not.
-fn unwrapped(policy: &Policy, content: &Value) -> Option<Value> {
-    match shape(policy.schema.as_ref().map(json::to_json)) {
-        Shape::Flat(_) if policy.schema.is_none() => None,
-        Shape::Flat(_) => Some(content.clone()),
-        Shape::Primitive(_) => content.get("value").cloned(),
-        Shape::Nested => {
-            let value = content.get("value")?;
-            let parsed = value.as_text().and_then(|text| json::from_text(text).ok());
-            Some(parsed.unwrap_or_else(|| value.clone()))
-        }
-    }
 }

@@ -6,29 +6,36 @@ use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, Schema, schema_for};
 
 use crate::command::{Answer, Command};
+use crate::program::ProgramFindings;
+use crate::verb::DecisionRequest;
 use crate::view::object_schema::object_schemas;
 use crate::view::*;
 
 /// Returns all schemas: the name of the file under `schemas/`, and what belongs into it.
+// size: a table, a line for each file.
 pub fn schemas() -> BTreeMap<&'static str, Schema> {
     let mut all = BTreeMap::from([
         ("agents.json", printed::<Vec<AgentView>>()),
         ("answers.json", Answer::schema()),
         ("archive.json", printed::<Vec<ArchivedView>>()),
+        ("commit-diff.json", printed::<CommitDiffView>()),
         ("commands.json", schema_for!(Command)),
+        ("check.json", printed::<ProgramFindings>()),
         ("commit.json", printed::<CommitView>()),
         ("credentials.json", printed::<Vec<CredentialView>>()),
         ("decide.json", printed::<DecideView>()),
         ("decide-from.json", printed::<Vec<AnsweredView>>()),
         ("doctor.json", printed::<DoctorView>()),
         ("error.json", printed::<FailureView>()),
-        ("event.json", printed::<EventView>()),
         ("fetch.json", printed::<FetchView>()),
         ("flow-ask.json", printed::<Vec<FlowAskedView>>()),
         ("flow-crosscheck.json", printed::<CrosscheckView>()),
+        ("flow-diagnostics.json", printed::<PipelineFindingView>()),
         ("flow-history.json", printed::<Vec<FlowEventView>>()),
+        ("flow-plan.json", printed::<Vec<PlanView>>()),
         ("flow-status.json", printed::<FlowStatusView>()),
         ("flow-translate.json", printed::<TranslateView>()),
+        ("fmt.json", printed::<LayoutView>()),
         ("fork-point.json", printed::<ForkPointView>()),
         ("init.json", printed::<InitView>()),
         ("kind.json", printed::<KindShowView>()),
@@ -51,7 +58,7 @@ pub fn schemas() -> BTreeMap<&'static str, Schema> {
         ("rule-move.json", printed::<RuleMoveView>()),
         ("rules.json", printed::<Vec<RuleView>>()),
         ("run-lower.json", printed::<LoweredView>()),
-        ("serve-status.json", printed::<ServeStatusView>()),
+        ("search.json", printed::<SearchView>()),
         ("session.json", printed::<SessionView>()),
         ("session-diff.json", printed::<DiffView>()),
         ("session-replay.json", printed::<Vec<VerdictView>>()),
@@ -60,6 +67,7 @@ pub fn schemas() -> BTreeMap<&'static str, Schema> {
         ("sessions.json", printed::<Vec<SessionView>>()),
         ("show.json", printed::<ShowView>()),
         ("spawn.json", printed::<SpawnView>()),
+        ("statistics.json", printed::<StatisticsView>()),
         ("trace-add.json", printed::<TraceAddView>()),
         ("trace-attach.json", printed::<AttachView>()),
         ("trace-history.json", printed::<Vec<BindingView>>()),
@@ -72,7 +80,19 @@ pub fn schemas() -> BTreeMap<&'static str, Schema> {
         ("worktrees.json", printed::<Vec<WorktreeView>>()),
     ]);
     all.extend(object_schemas());
+    all.extend(resident_schemas());
     all
+}
+
+/// Returns the schemas of what a process that stays is sent and says.
+fn resident_schemas() -> BTreeMap<&'static str, Schema> {
+    BTreeMap::from([
+        ("decision-request.json", schema_for!(DecisionRequest)),
+        ("event.json", printed::<EventView>()),
+        ("list-page.json", printed::<ListPageView>()),
+        ("pending-request.json", printed::<PendingRequestView>()),
+        ("serve-status.json", printed::<ServeStatusView>()),
+    ])
 }
 
 /// Returns the schema of what is printed: what is left out when it has nothing to say is not required.

@@ -25,8 +25,51 @@ pub struct ServeStatusView {
     pub n: u64,
     /// How writes of others are noticed: `inotify` or `polling`.
     pub watch: String,
+    /// How what is kept for faster answers is.
+    #[serde(default)]
+    pub index: IndexesView,
+    /// How long it took to tell of what was noticed last, in milliseconds.
+    #[serde(default)]
+    pub lag_ms: u64,
     /// How many listen to events.
     pub streams: usize,
+    /// How many timers are due that nobody drives.
+    #[serde(default)]
+    pub timers_due: usize,
+    /// Whether a worker of the process drives runs.
+    #[serde(default)]
+    pub driven: bool,
     /// Whether nothing may be written through it.
     pub read_only: bool,
+}
+
+/// How the databases are that a process that stays keeps for faster answers.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct IndexesView {
+    /// That of agents, commits and holds.
+    pub main: IndexStateView,
+    /// That of texts, for searches.
+    pub text: IndexStateView,
+}
+
+/// How one of them is.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct IndexStateView {
+    /// `ready`, `building` or `absent`.
+    pub state: String,
+    /// How many agents and sessions are done, while it is built.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub done: Option<usize>,
+    /// How many there are.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub of: Option<usize>,
+    /// Why there is none.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub why: Option<String>,
+}
+
+impl Default for IndexStateView {
+    fn default() -> IndexStateView {
+        IndexStateView { state: "absent".to_owned(), done: None, of: None, why: None }
+    }
 }

@@ -1,5 +1,7 @@
 //! Traces as JSON.
 
+use std::collections::BTreeMap;
+
 use agentic_model::{Entry, Value};
 use agentic_space::trace::{AttachOutcome, PastBinding, ShownTrace};
 use agentic_store::PendingAside;
@@ -24,7 +26,7 @@ pub struct TraceAddView {
 }
 
 /// One entry of a trace: text, or bytes in base64.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 pub struct EntryView {
     /// What sort of thing happened.
     pub kind: String,
@@ -76,6 +78,62 @@ pub struct BindingView {
     pub at: String,
     /// The notes commit that bound it.
     pub note_commit: String,
+}
+
+/// One binding, held against the one before.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct TraceBindingView {
+    /// The binding.
+    #[serde(flatten)]
+    pub binding: BindingView,
+    /// How many entries the trace has; missing if it cannot be read.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub entries: Option<usize>,
+    /// The entries that the trace bound before lacks, by their places, from 1.
+    pub added: Vec<usize>,
+    /// The entries of the trace bound before that this one lacks, by their places there.
+    pub left_out: Vec<usize>,
+}
+
+impl TraceBindingView {
+    /// Holds bindings, newest first, against the traces that they bound.
+    pub(crate) fn compare(
+        bindings: Vec<BindingView>,
+        mut read: impl FnMut(&str) -> Option<Vec<EntryView>>,
+    ) -> Vec<TraceBindingView> {
+        let mut before: Option<Vec<EntryView>> = None;
+        let mut views = Vec::new();
+        for binding in bindings.into_iter().rev() {
+            // A note that names no trace takes all entries away; one that cannot be read says nothing.
+            let now = binding.cid.as_deref().map_or_else(|| Some(Vec::new()), &mut read);
+            let earlier = before.as_deref().unwrap_or_default();
+            let (added, left_out) = match &now {
+                Some(now) => (lacking(now, earlier), lacking(earlier, now)),
+                None => (Vec::new(), Vec::new()),
+            };
+            let entries = now.as_ref().map(Vec::len);
+            views.push(TraceBindingView { binding, entries, added, left_out });
+            before = now.or(before);
+        }
+        views.reverse();
+        views
+    }
+}
+
+/// Lists the places, from 1, of what the other does not have as often.
+fn lacking(one: &[EntryView], other: &[EntryView]) -> Vec<usize> {
+    let mut left: BTreeMap<&EntryView, usize> = BTreeMap::new();
+    for entry in other {
+        *left.entry(entry).or_default() += 1;
+    }
+    let mut places = Vec::new();
+    for (place, entry) in one.iter().enumerate() {
+        match left.get_mut(entry) {
+            Some(n) if *n > 0 => *n -= 1,
+            Some(_) | None => places.push(place + 1),
+        }
+    }
+    places
 }
 
 impl EntryView {

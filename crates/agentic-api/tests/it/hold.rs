@@ -218,10 +218,11 @@ fn holds_are_listed_by_agent_kind_and_who_may_decide() {
 /// Hands out what waits, and answers it as a client of MCP does.
 fn client_answers(caller: &Caller<'_>, action: &str) -> DecideFrom {
     let (protocol, holds) = (Protocol::Mcp, PendingHolds::default());
+    let response = |action: &str| json!({"action": action, "content": {"action": "approve"}});
     let out = HandOutHolds { protocol, holds, by: None }.run(caller).expect("readable").answer.0;
     let requests = out["inputRequests"].as_object().expect("a map").keys();
     let responses: serde_json::Map<String, Json> =
-        requests.map(|request| (request.clone(), json!({"action": action}))).collect();
+        requests.map(|request| (request.clone(), response(action))).collect();
     let reply = json!({"inputResponses": responses, "requestState": out["requestState"]});
     let bytes = reply.to_string().into_bytes();
     DecideFrom::of_bytes(protocol, &bytes, None).expect("it is JSON")

@@ -1,10 +1,10 @@
 //! Durable runs of flows.
 
 use agentic_api::verb::{
-    AfterDecision, Decide, FlowCancel, FlowHistory, FlowSource, FlowStatus, ForkedChildren,
-    HoldAnswer, ReplaySessions, SessionCancel, SessionDiff, SessionFork, SessionList,
-    SessionResume, SessionShow, SessionSignal, SessionStart, SessionTick, SessionUpgrade,
-    SessionVerify, SessionWatch, SetAnswer,
+    AfterDecision, CompareSessions, Decide, FlowCancel, FlowHistory, FlowSource, FlowStatus,
+    ForkedChildren, HoldAnswer, RecentSessions, ReplaySessions, ReplayedSession, SessionCancel,
+    SessionDiff, SessionFork, SessionList, SessionResume, SessionShow, SessionSignal, SessionStart,
+    SessionTick, SessionUpgrade, SessionVerify, SessionWatch, SetAnswer,
 };
 use agentic_api::view::SessionView;
 use agentic_api::{Caller, NoticeTone, Surroundings, Verb, VerbCompletion, VerbEvent, VerbWatcher};
@@ -182,9 +182,24 @@ fn a_fork_goes_another_way_and_leaves_its_parent() {
     assert_eq!((show(&caller, "alice").result, head(&sandbox, "alice")), (Some(json!(2)), before));
     let differ = SessionDiff { left: parent.session.clone(), right: forked.session.clone() };
     assert!(differ.run(&caller).expect("both are there").answer.at.is_some());
-    let same = SessionDiff { left: parent.session.clone(), right: parent.session };
+    let same = SessionDiff { left: parent.session.clone(), right: parent.session.clone() };
     assert_eq!(same.run(&caller).expect("it is there").answer.at, None);
 
+    let (left, right) = (parent.session.clone(), forked.session.clone());
+    let compared = CompareSessions { left, right }.run(&caller).expect("both are there").answer;
+    assert!(!compared.difference.same && compared.requests.iter().any(|row| !row.same));
+    let replayed = ReplayedSession { session: parent.session.clone(), at: Some(1) };
+    let replayed = replayed.run(&caller).expect("it has one").answer;
+    assert_eq!((replayed.session.records, replayed.records), (1, parent.records));
+    assert_eq!(replayed.forks.len(), 1);
+    assert_eq!(replayed.forks[0].session, forked.session);
+    let none = ReplayedSession { session: parent.session.clone(), at: Some(0) };
+    assert_eq!(refusal(none.run(&caller)).class, ErrorClass::Refused);
+    let recent = RecentSessions::default().run(&caller).expect("readable").answer;
+    assert_eq!(recent.items.len(), 2);
+    let passed =
+        RecentSessions { after: 1, state: Some("done".to_owned()), ..RecentSessions::default() };
+    assert_eq!(passed.run(&caller).expect("readable").answer.items.len(), 1);
     let far = SessionFork { at: Some(999), set: Vec::new(), ..fork() };
     assert!(far.run(&caller).is_err());
     let bad = SessionFork { agent: Some("A b".to_owned()), ..fork() };

@@ -1,7 +1,9 @@
 //! What an agent saw and said.
 
 use agentic_api::Verb;
-use agentic_api::verb::{EntryBody, TraceAdd, TraceAttach, TraceHistory, TracePending, TraceShow};
+use agentic_api::verb::{
+    EntryBody, TraceAdd, TraceAttach, TraceBindings, TraceHistory, TracePending, TraceShow,
+};
 use agentic_model::guidance::ErrorClass;
 
 use crate::place::{as_agent, named, place, refusal};
@@ -26,4 +28,27 @@ fn entries_are_added_bound_and_found_again() {
     let history = TraceHistory { commit: commit.clone() }.run(&caller).expect("readable").answer;
     assert_eq!(history[0].cid.as_ref(), Some(&attached.cid));
     assert_eq!(refusal(attach()).class, ErrorClass::Refused);
+}
+
+#[test]
+fn bindings_are_held_against_the_one_before() {
+    let (sandbox, space) = place();
+    let caller = as_agent("alice", &space, &sandbox);
+    named("alice").run(&caller).expect("the name is free");
+    let commit = "agents/alice".to_owned();
+    for texts in [["one", "two"], ["three", "four"]] {
+        for text in texts {
+            let body = EntryBody::Text(text.to_owned());
+            TraceAdd { agent: None, kind: None, body }.run(&caller).expect("writable");
+        }
+        let attach = TraceAttach { commit: commit.clone(), agent: None };
+        attach.run(&caller).expect("it is alice's");
+    }
+    let found = TraceBindings { commit }.run(&caller).expect("readable").answer;
+    let found: Vec<_> = found
+        .iter()
+        .map(|one| (one.entries, one.added.as_slice(), one.left_out.as_slice()))
+        .collect();
+    let both = [1, 2];
+    assert_eq!(found, [(Some(2), &both[..], &both[..]), (Some(2), &both[..], &[])]);
 }

@@ -4,11 +4,12 @@ use std::collections::BTreeMap;
 use std::sync::atomic::AtomicBool;
 
 use agentic_api::verb::{
-    AskQuery, ListAgents, ListCommits, ListRelations, LogTraces, PendingHolds, SessionList,
-    SessionShow, Show, TraceShow,
+    AskQuery, ListAgents, ListCommits, ListRelations, LogTraces, PendingHolds, SearchTexts,
+    SessionList, SessionShow, Show, TraceShow,
 };
 use agentic_api::{Refusal, Reply, Verb as _};
 use agentic_model::AgentName;
+use agentic_resident::ResidentClient;
 use serde_json::{Value as Json, json};
 
 use super::{ToolAct, ToolCaller, ToolEffect, ToolOffer};
@@ -119,6 +120,22 @@ pub const TOOLS: &[ToolOffer] = &[
         act: ToolAct::Answer(pending),
     },
     ToolOffer {
+        name: "search",
+        about: "Find words in traces, messages, briefings, decisions and sessions, newest first.",
+        effect: ToolEffect::Reads,
+        fields: &[
+            required(
+                "query",
+                Text,
+                "Words that must all occur, \"phrases\", -unwanted words, begin*, and filters: agent:, \
+                 under:, kind:, in:, by:, after:, before:",
+            ),
+            LIMIT,
+        ],
+        shape: AnswerShape::Of("search"),
+        act: ToolAct::Answer(search),
+    },
+    ToolOffer {
         name: "query",
         about: "Answer a query in Datalog over all facts, one at a time. Long answers have `next`.",
         effect: ToolEffect::Reads,
@@ -208,6 +225,17 @@ fn pending(call: &ToolCaller<'_>, mut given: ToolArguments) -> Result<ToolAnswer
     let notices = found.notices.iter().map(agentic_api::Notice::sentence).collect();
     let data = page.page(found.answer.into_iter().map(Ok), &["request"])?;
     Ok(ToolAnswer { notices, ..ToolAnswer::of(data) })
+}
+
+fn search(call: &ToolCaller<'_>, mut given: ToolArguments) -> Result<ToolAnswer, Refusal> {
+    let limit = given.number("limit").and_then(|limit| usize::try_from(limit).ok());
+    let verb = SearchTexts { query: given.given_text("query"), limit };
+    let layout = call.caller.space.repository().layout();
+    let reply = match ResidentClient::search(layout, &verb) {
+        Some(found) => Reply::plain(found),
+        None => verb.run(&call.caller)?,
+    };
+    ToolAnswer::of_reply(reply)
 }
 
 fn query(call: &ToolCaller<'_>, mut given: ToolArguments) -> Result<ToolAnswer, Refusal> {

@@ -8,7 +8,8 @@ use std::thread::{self, JoinHandle};
 
 use agentic_api::verb::{BriefingSource, CheckoutPlace, Spawn, SpawnBeginning};
 use agentic_api::{Caller, Surroundings, Verb as _};
-use agentic_mcp::{CallThreads, DecidingAccess, McpAccess, McpService, WriteAccess, serve_lines};
+use agentic_mcp::{DecidingAccess, McpAccess, McpService, WriteAccess, serve_lines};
+use agentic_resident::VerbThreads;
 use agentic_session::{SessionOptions, SessionSpace};
 use agentic_space::model::AgentName;
 use agentic_testkit::{Sandbox, Setup};
@@ -72,7 +73,7 @@ impl McpPlace {
     fn serve(&self, access: McpAccess) -> LineClient {
         let folder = self.sandbox.start().to_owned();
         let here = Surroundings { folder, ..Surroundings::default() };
-        let threads = CallThreads::start().expect("there are threads");
+        let threads = VerbThreads::begin().expect("there are threads");
         let server = McpService::new(Arc::new(self.space()), here, access, threads);
         let (ours, theirs) = UnixStream::pair().expect("there are sockets");
         let input = theirs.try_clone().expect("a second handle");

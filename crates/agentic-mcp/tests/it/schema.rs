@@ -52,6 +52,8 @@ fn answers_and_refusals_fit_the_schema_of_their_tool() {
         ("pending", json!({})),
         ("query", json!({ "text": "? commit(agent: A, kind: K)." })),
         ("query", json!({ "text": "? nonsense" })),
+        ("search", json!({ "query": "work" })),
+        ("search", json!({ "query": "after:soon" })),
     ] {
         check(tool, arguments);
     }

@@ -76,6 +76,7 @@ pub fn reserve(folder: &Path, request: &str) -> std::io::Result<PathBuf> {
 
 /// Makes an empty file for a request.
 fn make(folder: &Path, request: &str) -> std::io::Result<(PathBuf, File)> {
+    // process: files of programs must differ whoever in the process starts them.
     static COUNTER: AtomicU64 = AtomicU64::new(0);
     let number = COUNTER.fetch_add(1, Ordering::Relaxed);
     // Several programs may run for one request, and other processes may have run some before.

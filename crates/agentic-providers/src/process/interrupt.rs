@@ -5,6 +5,24 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use signal_hook::consts::SIGINT;
 use signal_hook::flag::{register, register_conditional_default};
+use signal_hook::iterator::Signals;
+use signal_hook::low_level::emulate_default_handler;
+
+/// Does something before ctrl-c ends the program, such as to leave the terminal as it was. The program
+/// ends at once all the same, and by that signal, as whoever started it expects.
+///
+/// # Errors
+/// Fails when the system lets nobody listen.
+pub fn before_interrupt(leave: impl FnOnce() + Send + 'static) -> std::io::Result<()> {
+    let mut signals = Signals::new([SIGINT])?;
+    let wait = move || {
+        if signals.forever().next().is_some() {
+            leave();
+            let _ = emulate_default_handler(SIGINT);
+        }
+    };
+    std::thread::Builder::new().name("interrupt".to_owned()).spawn(wait).map(drop)
+}
 
 /// Listens to ctrl-c for work that it ends.
 #[derive(Debug)]

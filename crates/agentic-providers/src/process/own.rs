@@ -17,8 +17,9 @@ const TOLD_TWICE: i32 = 130;
 /// How long programs that are asked to end with this one may take.
 const PATIENCE: Duration = Duration::from_millis(500);
 
-/// A signal is sent to a whole process, and a program that ends takes with it what any part of it
-/// started: so this one value is shared by all of the process, and nothing else here is.
+/// What this process is.
+// process: a signal is sent to a whole process, and a program that ends takes with it what any part of it
+// started: this one value is shared by all of it, and nothing else here is.
 static PROCESS: OwnProcess = OwnProcess {
     is_ours: AtomicBool::new(false),
     groups: Groups::none(),

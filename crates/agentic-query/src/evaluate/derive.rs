@@ -26,6 +26,8 @@ const INSTANCE_BYTES: usize = 96;
 pub(crate) struct ReasonRow {
     pub predicate: usize,
     pub cells: Box<[Option<u32>]>,
+    /// Which of the facts that fit, from 0, where columns are open.
+    pub nth: usize,
 }
 
 /// A way in which a rule gives a row.
@@ -104,7 +106,7 @@ pub(crate) fn filled(atom: &RuleAtom, slots: &[u32], pool: &mut ValuePool) -> Re
         | RuleTerm::Binary(..)
         | RuleTerm::Call(..) => None,
     };
-    ReasonRow { predicate: atom.predicate, cells: atom.terms.iter().map(cell).collect() }
+    ReasonRow { predicate: atom.predicate, cells: atom.terms.iter().map(cell).collect(), nth: 0 }
 }
 
 impl<'a> DerivationSearch<'a> {

@@ -54,7 +54,7 @@ pub(crate) fn reasons(
         let Some(values) = answer.rows.get(*row) else { continue };
         let pool = &mut *builder.search.evaluation.pool;
         let cells = values.iter().map(|value| Some(pool.intern_value(value))).collect();
-        rows.push((*row, builder.meet(ReasonRow { predicate, cells })));
+        rows.push((*row, builder.meet(ReasonRow { predicate, cells, nth: 0 })));
     }
     builder.build()?;
     builder.read_facts()?;
@@ -139,7 +139,7 @@ impl ReasonBuilder<'_, '_> {
             }
             return Ok(());
         };
-        let goals = self.goals(rule, &rule.body, &slots)?;
+        let goals = self.goals(rule, &rule.body, &slots, 0)?;
         let variables = rule.variables.iter().zip(&slots).zip(bound_outside(rule));
         let shown = variables
             .filter(|((variable, _), is_bound)| *is_bound && !variable.name.starts_with('_'));
@@ -153,18 +153,22 @@ impl ReasonBuilder<'_, '_> {
         Ok(())
     }
 
+    /// Says why goals hold; `nth` tells apart what differs only in columns that they leave open.
     fn goals(
         &mut self,
         rule: &CheckedRule,
         body: &[RuleGoal],
         slots: &[u32],
+        nth: usize,
     ) -> Result<Vec<ReasonGoal>, QueryError> {
         let mut goals = Vec::with_capacity(body.len());
         for goal in body {
             let text = goal_text(&rule.text, rule.place, goal.place);
             let ground = match &goal.kind {
                 RuleGoalKind::Positive(atom) => {
-                    let row = filled(atom, slots, self.search.evaluation.pool);
+                    let mut row = filled(atom, slots, self.search.evaluation.pool);
+                    let is_open = row.cells.iter().any(Option::is_none);
+                    row.nth = if is_open { nth } else { 0 };
                     ReasonGround::Row(self.meet(row))
                 }
                 RuleGoalKind::Negative(atom) => self.absent(atom, slots),
@@ -197,9 +201,11 @@ impl ReasonBuilder<'_, '_> {
         let evaluation = &mut self.search.evaluation;
         let done = evaluation.run_goals(rule, &aggregate.body, start, &mut Vec::new());
         let batch = done.map_err(|stop| evaluation.error(rule, stop))?;
+        let first = first_rows(&batch, rule.variables.len(), evaluation.pool);
         let mut matches = Vec::new();
-        for found in first_rows(&batch, rule.variables.len(), evaluation.pool) {
-            matches.push(self.goals(rule, &aggregate.body, &found)?);
+        for (number, found) in first.iter().enumerate() {
+            let nth = first[..number].iter().filter(|other| *other == found).count();
+            matches.push(self.goals(rule, &aggregate.body, found, nth)?);
         }
         Ok(ReasonGround::Aggregate {
             name: aggregate.kind.name(),
@@ -211,7 +217,7 @@ impl ReasonBuilder<'_, '_> {
     }
 
     /// Reads the columns of facts that goals left open, for they name what the facts are about. Of
-    /// several rows that fit the least is shown.
+    /// several rows that fit the least is shown, and in each further match of an aggregate the next.
     fn read_facts(&mut self) -> Result<(), QueryError> {
         let mut groups: BTreeMap<(usize, Vec<usize>), Vec<FactNode>> = BTreeMap::new();
         for (row, node) in std::mem::take(&mut self.facts) {
@@ -241,16 +247,29 @@ impl ReasonBuilder<'_, '_> {
             FactRequest { predicate, columns, bound: bound.collect(), ranges: Vec::new() };
         let table = evaluation.facts.read_all(&request, evaluation.pool)?;
         let index = table.index(known);
+        let mut least: HashMap<Vec<u32>, Vec<Vec<QueryValue>>> = HashMap::new();
         for (row, node) in rows {
             let key: Vec<u32> = row.cells.iter().filter_map(|cell| *cell).collect();
-            let found =
-                if known.is_empty() { 0..table.len() } else { table.find(known, &index, &key, 0) };
-            let values = |at: usize| -> Vec<QueryValue> {
-                (0..width).map(|c| evaluation.pool.value(table.cell(index[at], c))).collect()
-            };
-            let Some(least) = found.map(values).min() else { continue };
-            for (cell, value) in self.nodes[node].cells.iter_mut().zip(least) {
-                cell.value = Some(value);
+            let least = least.entry(key).or_insert_with_key(|key| {
+                let found = if known.is_empty() {
+                    0..table.len()
+                } else {
+                    table.find(known, &index, key, 0)
+                };
+                let values = |at: usize| -> Vec<QueryValue> {
+                    (0..width).map(|c| evaluation.pool.value(table.cell(index[at], c))).collect()
+                };
+                let mut all: Vec<Vec<QueryValue>> = found.map(values).collect();
+                all.sort_unstable();
+                all.truncate(REASON_MATCHES_MAX);
+                all
+            });
+            if least.is_empty() {
+                continue;
+            }
+            let nth = row.nth % least.len();
+            for (cell, value) in self.nodes[node].cells.iter_mut().zip(&least[nth]) {
+                cell.value = Some(value.clone());
             }
         }
         Ok(())

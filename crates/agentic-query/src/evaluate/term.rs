@@ -2,6 +2,8 @@
 
 use std::cmp::Ordering;
 
+use agentic_model::Instant;
+
 use crate::ast::{Arithmetic, TermComparison};
 use crate::function::{QueryFunction, TextTest, floor_instant, number_of, pointed};
 use crate::pool::{NULL, ValuePool};
@@ -151,9 +153,10 @@ impl TermReader<'_> {
         Ok(holds == (goal.sign == TestSign::Holds))
     }
 
-    /// Prints the variables of a row that have a name.
+    /// Prints the variables of a row that have a name and, by now, a value.
     pub fn describe(&self, row: &[u32]) -> String {
-        let named = self.variables.iter().enumerate().filter(|(_, v)| !v.name.starts_with('_'));
+        let named = self.variables.iter().enumerate();
+        let named = named.filter(|(slot, v)| !v.name.starts_with('_') && row[*slot] != NULL);
         let parts = named.map(|(slot, variable)| {
             let kind = variable.kind.unwrap_or(QueryType::Text);
             format!("{} = {}", variable.name, self.pool.value(row[slot]).to_json(kind))
@@ -216,7 +219,12 @@ fn compute(
     let Some(kind) = arithmetic_kind(operator, left_kind, right_kind) else { return Ok(None) };
     let value = match (&left, &right) {
         (QueryValue::Int(a), QueryValue::Int(b)) if kind != QueryType::Float => {
-            QueryValue::Int(compute_whole(operator, *a, *b)?)
+            let whole = compute_whole(operator, *a, *b)?;
+            // An instant that no calendar has would be shown as another.
+            if kind == QueryType::Instant && Instant::from_millis(whole).millis() != whole {
+                return Err(OVERFLOW);
+            }
+            QueryValue::Int(whole)
         }
         _ => {
             let (Some(a), Some(b)) = (as_float(&left), as_float(&right)) else { return Ok(None) };

@@ -14,7 +14,8 @@ use crate::fact::FactColumn;
 use crate::function::{QueryFunction, TextTest};
 use crate::lower::scope::ClauseScope;
 use crate::rule::{
-    EmptyGroups, RuleAggregate, RuleAtom, RuleGoal, RuleGoalKind, RuleTerm, TestGoal, TestSign,
+    EmptyGroups, PredicateOrigin, RuleAggregate, RuleAtom, RuleGoal, RuleGoalKind, RuleTerm,
+    TestGoal, TestSign,
 };
 use crate::value::{QueryType, QueryValue};
 
@@ -168,8 +169,13 @@ impl Lowering<'_> {
         let n_columns = self.set.predicates[predicate].kinds.len();
         let n_named = atom.args.iter().filter(|arg| arg.name.is_some()).count();
         let mut terms = vec![RuleTerm::Blank; n_columns];
-        if n_named == 0 {
+        // Of a fact all columns may be left out; those of rules have no names to leave out.
+        let is_fact = self.set.predicates[predicate].origin == PredicateOrigin::Fact;
+        if n_named == 0 && !(is_fact && atom.args.is_empty()) {
             if atom.args.len() != n_columns {
+                if self.lost_heads.contains(name) {
+                    return None;
+                }
                 let n_args = atom.args.len();
                 let said = format!("`{name}` has {n_columns} columns, not {n_args}");
                 let columns = column_names(&self.set.predicates[predicate].columns).join(", ");
@@ -319,8 +325,8 @@ impl Lowering<'_> {
                 RuleTerm::Constant(now, Some(QueryType::Instant))
             }
             LiteralText::Id(text) => {
-                self.n_ids += 1;
-                RuleTerm::Id(self.n_ids - 1, text.clone())
+                self.ids.push(None);
+                RuleTerm::Id(self.ids.len() - 1, text.clone())
             }
         }
     }
@@ -328,7 +334,10 @@ impl Lowering<'_> {
     fn param_term(&mut self, name: &str, place: QueryPlace) -> RuleTerm {
         if let Some((kind, value)) = self.params.get(&(place.file, name.to_owned())).cloned() {
             return match (&value, kind.is_id()) {
-                (QueryValue::Text(text), true) => self.literal(&LiteralText::Id(text.to_string())),
+                (QueryValue::Text(text), true) => {
+                    self.ids.push(Some((kind, place)));
+                    RuleTerm::Id(self.ids.len() - 1, text.to_string())
+                }
                 _ => RuleTerm::Constant(value, Some(kind)),
             };
         }

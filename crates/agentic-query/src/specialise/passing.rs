@@ -46,6 +46,9 @@ impl Specialiser<'_> {
         for goal in waiting {
             self.ask_free(&mut body[goal]);
         }
+        for goal in 0..body.len() {
+            self.pass_to_negation(&rule, &mut body, goal, &passed);
+        }
         rule.body = guard.into_iter().chain(body).collect();
         self.out.rules.push(rule);
     }
@@ -101,14 +104,36 @@ impl Specialiser<'_> {
         atom.predicate = number;
         let atom = atom.clone();
         if let Some(guard) = guard {
-            let terms = atom.terms.iter().zip(&call);
-            let terms = terms.filter(|(_, column)| **column == CallColumn::Bound);
-            let terms = terms.map(|(term, _)| term.clone()).collect();
-            let head = RuleAtom { predicate: guard, terms };
-            self.tell_guard(rule, body, head, passed);
+            self.tell_guard(rule, body, guard_atom(guard, &atom, &call), passed);
         }
         atom.terms.iter().for_each(|term| term.each_variable(&mut |v| passed.bound[v] = true));
         passed.taken.push(RuleGoal { kind: RuleGoalKind::Positive(atom), place });
+    }
+
+    /// Has a negation ask the copy that derives what its positive goals bind: the other rows are none
+    /// that it looks at.
+    fn pass_to_negation(
+        &mut self,
+        rule: &CheckedRule,
+        body: &mut [RuleGoal],
+        goal: usize,
+        passed: &PassedBindings,
+    ) {
+        let head = self.out.predicates[rule.head.predicate].source;
+        // In a recursion the guard would need rows that only come behind the negation.
+        let may_pass = self.pushed == PushedParts::AllBindings
+            && self.recursive.get(head).is_some_and(|is_recursive| !is_recursive);
+        let RuleGoalKind::Negative(atom) = &mut body[goal].kind else { return };
+        if !may_pass {
+            return self.ask_constants(atom);
+        }
+        let call = self.call(atom, &passed.bound);
+        let (number, guard) = self.copy_of(atom.predicate, call.clone());
+        atom.predicate = number;
+        if let Some(guard) = guard {
+            let head = guard_atom(guard, atom, &call);
+            self.tell_guard(rule, body, head, passed);
+        }
     }
 
     fn call(&self, atom: &RuleAtom, bound: &[bool]) -> Vec<CallColumn> {
@@ -117,7 +142,7 @@ impl Specialiser<'_> {
         let has_constant = call.iter().any(|column| matches!(column, CallColumn::Constant(_)));
         // A recursion that begins with a constant finds its way by itself.
         let is_led = has_constant && self.recursive[atom.predicate];
-        if is_led || self.pushed != PushedParts::ConstantsAndBindings {
+        if is_led || !self.pushed.has_bindings() {
             for column in call.iter_mut().filter(|column| **column == CallColumn::Bound) {
                 *column = CallColumn::Free;
             }
@@ -164,6 +189,13 @@ impl Specialiser<'_> {
             (atom.predicate, _) = self.copy_of(atom.predicate, call);
         }
     }
+}
+
+/// Returns the atom that tells a guard what binds a goal.
+fn guard_atom(guard: usize, atom: &RuleAtom, call: &[CallColumn]) -> RuleAtom {
+    let terms = atom.terms.iter().zip(call);
+    let terms = terms.filter(|(_, column)| **column == CallColumn::Bound);
+    RuleAtom { predicate: guard, terms: terms.map(|(term, _)| term.clone()).collect() }
 }
 
 fn is_same(left: &[RuleTerm], right: &[RuleTerm]) -> bool {

@@ -38,6 +38,10 @@ fn names_columns_and_numbers_of_arguments() {
     check("? commit(agnt: 1).", "Q11");
     check("p(1). ? p(agent: 1).", "Q11");
     check("? commit(1).", "Q12");
+    // What is to be a rule of that name has the columns that it says.
+    check("commit(A) :- entry(_, A). ? commit(A).", "Q14");
+    // Columns of rules have no names, so none of them can be left out.
+    check("p(1, 2). ? p().", "Q12");
     check("? commit(1, agent: b).", "Q13");
     check("? commit(n: 1, n: 2).", "Q13");
     check("? (N, N) commit(n: N).", "Q13");
@@ -130,6 +134,10 @@ fn parameters_and_files() {
     check("? commit(n: $n).", "Q40");
     check("param $x: text = a. param $x: text = b. ? commit(agent: $x).", "Q40");
     check("param $x: int = a. ? commit(n: 1).", "Q41");
+    // An id has the type that its parameter declares, wherever it stands.
+    check("param $x: commit = #ffff. ? X = $x.", "Q42");
+    check("param $x: commit = #abcd. ? X = $x, Y = 1, X = Y.", "Q20");
+    check("param $x: session = #abcdabcd. ? commit(id: $x).", "Q20 Q42");
     check("use audit. ? commit(n: 1).", "Q43");
     let audit = [("audit", "late(N) :- commit(n: N), N > 2. ? late(N).")];
     assert_eq!(codes("use audit. ? late(N).", &[], &audit), "");

@@ -169,7 +169,9 @@ fn check_program(seed: u64) {
             );
             let one = format!("{program}? {name}({constant}, X).");
             let joined = format!("{program}? {name}(X, Y), e({constant}, X).");
-            for (at, text) in [&text, &one, &joined].into_iter().enumerate() {
+            let negated =
+                format!("{program}? e({constant}, X), !{name}(X, X), !{name}(X, _Y), e(_Y, _).");
+            for (at, text) in [&text, &one, &joined, &negated].into_iter().enumerate() {
                 let report = ask(&facts, text, pushing, QueryLimits::default());
                 let report = report.unwrap_or_else(|error| panic!("{text}\n{error}"));
                 let found = |n: usize| report.answers[n].rows.clone();
@@ -180,6 +182,17 @@ fn check_program(seed: u64) {
                 };
                 if at == 1 {
                     assert_eq!(found(0), column(0, 1), "{seed} {text}");
+                    continue;
+                }
+                if at == 3 {
+                    let row = |x: i64, y: i64| expected[predicate].contains(&[x, y]);
+                    let ys = expected[0].iter().map(|other| other[0]);
+                    let left =
+                        expected[0].iter().filter(|it| it[0] == constant && !row(it[1], it[1]));
+                    let left = left.map(|it| it[1]).filter(|x| ys.clone().any(|y| !row(*x, y)));
+                    let left: BTreeSet<i64> = left.collect();
+                    let left: Vec<_> = left.into_iter().map(|x| vec![int(x)]).collect();
+                    assert_eq!(found(0), left, "{seed} {text}");
                     continue;
                 }
                 if at == 2 {

@@ -49,6 +49,36 @@ fn bindings_reach_recursive_rules() {
     );
 }
 
+#[test]
+fn bindings_reach_negations() {
+    check_fewer(&format!("{UNDER} ? below(A, 500), seen(B, 2), B > 1990, !under(A, B)."), 50);
+    check_fewer(&format!("{UNDER} ? below(1000, B), below(A, B), !under(A, 2)."), 10);
+    check_fewer(&format!("{UNDER} ? below(A, 500), !under(A, A)."), 50);
+    // Through rules in between, one of which negates, too.
+    check_fewer(
+        &format!("{UNDER} far(A, B) :- under(A, B), A > B + 9. ? below(A, 500), !far(A, 499)."),
+        50,
+    );
+    check_fewer(
+        &format!(
+            "{UNDER} top(A) :- seen(A, _), !under(A, 3). top(A) :- below(A, 1), under(A, 1).
+? below(A, 500), !top(A), seen(A, N)."
+        ),
+        5,
+    );
+}
+
+#[test]
+fn negations_in_recursions_ask_for_all() {
+    let program = format!(
+        "{UNDER} free(A) :- below(A, 100). free(A) :- free(B), below(A, B), !under(A, 101). ? free(A)."
+    );
+    let facts = tree(1_000);
+    let with = report(&facts, &program, ConstantPushing::On);
+    assert_eq!(with.answers, report(&facts, &program, ConstantPushing::Off).answers);
+    assert!(with.answers[0].n_rows > 3);
+}
+
 /// Numbers in a chain: `n` is below `n - 1`.
 fn chain(n: i64) -> MemoryFacts {
     let mut facts = MemoryFacts::default();

@@ -7,7 +7,7 @@ use agentic_replay::SessionId;
 use agentic_store::journal::{LogFile, payloads};
 
 use super::super::folder::Folder;
-use super::super::recent::read_journal;
+use super::super::own::read_journal;
 use super::super::segment::Segments;
 use super::super::tests::{
     anew, decide_open, is_damage, replace_log, space_with_an_agent, started,

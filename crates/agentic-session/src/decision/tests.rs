@@ -6,6 +6,7 @@ use agentic_replay::{Hold, HoldReason, Request, RequestId, Withdrawn};
 
 use super::{COMMAND_LINE, Decision, VERSION};
 use crate::action::{Action, ApprovalScope};
+use crate::admission::AdmittedAnswer;
 use crate::decide::{DecisionDraft, Policy, ShownQuestion};
 use crate::tests::{at, data, decision_of, draft_of, hold_of, oid, space_with_an_agent};
 
@@ -13,7 +14,8 @@ use crate::tests::{at, data, decision_of, draft_of, hold_of, oid, space_with_an_
 fn made(payload: &str, draft: &DecisionDraft) -> Decision {
     let hold = hold_of("hold", HoldReason::Asked, payload);
     let policy = Policy::of_payload(hold.reason, &hold.payload);
-    Decision::of_human(draft, &hold, &policy)
+    let value = policy.effective_value(draft.action, draft.value.as_ref());
+    Decision::of_human(AdmittedAnswer { draft, value }, &hold, &policy)
 }
 
 fn text<'d>(decision: &'d Decision, key: &str) -> Option<&'d str> {

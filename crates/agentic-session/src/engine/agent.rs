@@ -4,8 +4,8 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use agentic_model::{AgentName, Briefing, InvalidName};
 use agentic_space::spawn::{SpawnOrigin, spawn};
+use agentic_store::file::unique_number;
 
-use crate::unique::unique_number;
 use crate::{Error, KeySource, SessionSpace};
 
 /// How much of a source the briefing of the agent of its run repeats, in bytes.

@@ -3,7 +3,7 @@
 use agentic_replay::SessionId;
 use agentic_replay::engine::{CountedDecision, RunDecision, RunId};
 
-use crate::decide::{Action, ApprovalScope, DecisionDraft, answer};
+use crate::decide::{Action, ApprovalScope, DecisionDraft, ExpiryFollowing, answer};
 use crate::hold::name::{find_at_node, find_hold, find_hold_of};
 use crate::{Result, SessionSpace};
 
@@ -32,7 +32,7 @@ pub(super) fn decide(
         shown: None,
         accepts: None,
     };
-    let done = answer(space, named, &draft)?;
+    let done = answer(space, named, &draft, ExpiryFollowing::GoOn)?;
     Ok(CountedDecision {
         run: RunId::new(done.session.to_string()),
         request: done.session.short_request(&done.decision.request),

@@ -10,8 +10,8 @@ use agentic_replay::{OpenHold, SessionId, Summary};
 
 use crate::folder::Folder;
 use crate::listing::list_open;
+use crate::own::read_journal;
 use crate::policy::Policy;
-use crate::recent::read_journal;
 use crate::summary;
 use crate::{Result, SessionSpace};
 

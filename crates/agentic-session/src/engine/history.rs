@@ -5,7 +5,7 @@ use agentic_replay::record::{CancelMode, Outcome, PermitScope, Why};
 use agentic_replay::{Body, By, Path, Record, SessionId};
 
 use crate::folder::Folder;
-use crate::recent::read_journal;
+use crate::own::read_journal;
 use crate::shelf::Shelf;
 use crate::shelf::flow_of;
 use crate::{Result, SessionSpace};

@@ -88,14 +88,14 @@ pub(super) fn decisions(
     let is_wanted = |agent: &AgentName| agents.as_ref().is_none_or(|all| all.contains(agent));
     let found = DecisionLines::of(read, is_wanted)?;
     found.damage.into_iter().for_each(|damage| rows.note(damage));
-    for (agent, line) in &found.lines {
+    for line in &found.lines {
         let is_bound = |oid: &Oid| rows.may_be("commit", &oid.to_string());
         if rows.is_over() || !line.commits.iter().any(is_bound) {
             continue;
         }
         let branch = DecidingBranch {
             read,
-            agent,
+            agent: &line.agent,
             commits: &line.commits,
             sessions: BTreeMap::new(),
             recorded: OnceCell::new(),

@@ -56,12 +56,12 @@ pub(super) fn holds(
     read: &ReadSessions<'_>,
     rows: &mut SessionRows<'_, '_>,
 ) {
-    let agent = &journal.start().agent;
+    let agent = read.agent_of(id, &journal.start().agent);
     for standing in read.holds_or_note(id, journal, rows).iter() {
         let hold = &standing.hold;
         rows.row(|column| match column {
             "request" => ColumnValue::text(format!("{id}.{}", hold.id)),
-            "agent" => ColumnValue::text(agent.as_str()),
+            "agent" => ColumnValue::text(agent.as_ref()),
             "session" => ColumnValue::id(id),
             "reason" => ColumnValue::text(hold.reason.name()),
             "question" => question(&hold.payload),
@@ -80,7 +80,7 @@ pub(super) fn holds(
             let payload = || payload.get_or_init(|| values.value(&asked.ask.payload)).as_ref();
             rows.row(|column| match column {
                 "request" => request_id(id, &asked),
-                "agent" => ColumnValue::text(agent.as_str()),
+                "agent" => ColumnValue::text(agent.as_ref()),
                 "session" => ColumnValue::id(id),
                 "reason" => ColumnValue::text(closed.reason.name()),
                 "question" => match payload() {

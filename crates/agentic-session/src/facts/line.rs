@@ -4,12 +4,13 @@
 //! found: a moved head costs its new commits alone. What it says follows from the head, so it can
 //! never become wrong.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use agentic_model::{AgentName, Oid, Value};
 
 use super::cache;
 use super::reading::ReadSessions;
+use super::remote::{commits_beyond, remote_branches};
 use crate::{Result, SessionSpace};
 
 /// The name of the cache.
@@ -19,17 +20,25 @@ const DECISION: &str = "decision";
 
 /// The commits of one agent that say they decide something.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct DecisionLine {
+struct DecisionLine {
     /// The head of the branch.
     head: Oid,
+    /// The commits, newest first.
+    commits: Vec<Oid>,
+}
+
+/// The commits of a branch that may decide something.
+pub(super) struct BranchDecisions {
+    /// Whose branch it is.
+    pub(super) agent: AgentName,
     /// The commits, newest first.
     pub(super) commits: Vec<Oid>,
 }
 
-/// What was found on the branches of agents, open and archived.
+/// What was found on the branches of agents: open ones, archived ones, and those of remotes.
 pub(super) struct DecisionLines {
-    /// The lines, by agent.
-    pub(super) lines: BTreeMap<AgentName, DecisionLine>,
+    /// The lines, those of remotes last.
+    pub(super) lines: Vec<BranchDecisions>,
     /// What could not be walked.
     pub(super) damage: Vec<String>,
 }
@@ -45,7 +54,7 @@ impl DecisionLines {
     ) -> Result<DecisionLines> {
         let space = read.space;
         let mut known = read_cache(space).unwrap_or_default();
-        let mut found = DecisionLines { lines: BTreeMap::new(), damage: Vec::new() };
+        let mut found = DecisionLines { lines: Vec::new(), damage: Vec::new() };
         let mut is_new = false;
         for (agent, head) in heads(read)? {
             if !is_wanted(&agent) {
@@ -53,10 +62,14 @@ impl DecisionLines {
             }
             let before = known.get(&agent);
             let line = match before {
-                Some(line) if line.head == head => line.clone(),
+                Some(line) if line.head == head => {
+                    read.count(NAME, 1, 0);
+                    line.clone()
+                }
                 Some(_) | None => match walk(space, &agent, head, before) {
                     Ok(line) => {
                         is_new = true;
+                        read.count(NAME, 1, 1);
                         known.insert(agent.clone(), line.clone());
                         line
                     }
@@ -67,12 +80,37 @@ impl DecisionLines {
                     }
                 },
             };
-            found.lines.insert(agent, line);
+            found.lines.push(BranchDecisions { agent, commits: line.commits });
         }
         if is_new {
             write_cache(space, &known);
         }
+        found.add_remote(read, is_wanted)?;
         Ok(found)
+    }
+}
+
+impl DecisionLines {
+    /// Adds what the branches of remotes have and those here have not, each commit once.
+    fn add_remote(
+        &mut self,
+        read: &ReadSessions<'_>,
+        is_wanted: impl Fn(&AgentName) -> bool,
+    ) -> Result<()> {
+        let mut seen = BTreeSet::new();
+        for (branch, _) in remote_branches(read)? {
+            if !is_wanted(&branch.agent) {
+                continue;
+            }
+            match commits_beyond(read, &branch) {
+                Ok(mut commits) => {
+                    commits.retain(|commit| seen.insert(*commit));
+                    self.lines.push(BranchDecisions { agent: branch.agent, commits });
+                }
+                Err(error) => self.damage.push(format!("agent {branch} is left out: {error}")),
+            }
+        }
+        Ok(())
     }
 }
 

@@ -1,8 +1,10 @@
 //! What a question has read of sessions so far. Each journal is read once, however many predicates
 //! look at it, and stays as long as it was when it was read first.
 
+use std::borrow::Cow;
 use std::cell::{OnceCell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::ControlFlow;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -10,23 +12,27 @@ use std::thread;
 
 use agentic_git::ArchiveEntry;
 use agentic_model::{AgentName, Cid, Instant, Value, guidance};
+use agentic_query::{ExplainedCache, ReadProgress, ReadTeller};
 use agentic_replay::{RecordChain, SessionId, StoredObjects, StoredValue};
+use agentic_space::AgentBranch;
+use agentic_space::facts::parallel::ReadPace;
 
+use super::memory::JournalMemory;
+use super::remote::remote_notes;
 use super::row::{ColumnValue, SessionRows};
-use crate::beginning::FirstRecord;
 use crate::error::SessionError;
 use crate::folder::{Folder, Values};
 use crate::hold::HoldStanding;
-use crate::recent::{chain_of, read_journal};
+use crate::own::{self, FirstRecord, read_journal};
 use crate::segment::{NOTES, Segments};
-use crate::{Error, Result, SessionSpace, own, seal, summary};
+use crate::{Error, Result, SessionSpace, summary};
 
-/// How much of journals is remembered, in bytes: 64 MiB. What is beyond is read again.
-const REMEMBERED_BYTES_MAX: usize = 64 << 20;
+/// How many journals are read ahead, on all cores.
+const SESSIONS_AT_ONCE: usize = 64;
 /// Fewer journals than this are read when somebody asks for them.
 const AHEAD_MIN: usize = 8;
-/// What a record takes besides the values in it, in bytes, about.
-const RECORD_BYTES: usize = 256;
+/// The name of the cache that tells which sessions are sealed in which notes.
+const SEALED: &str = "sealed sessions";
 
 /// What a question has read of sessions so far.
 pub(super) struct ReadSessions<'a> {
@@ -34,9 +40,11 @@ pub(super) struct ReadSessions<'a> {
     pub(super) space: &'a SessionSpace,
     /// The moment at which holds are looked at.
     pub(super) now: Instant,
+    /// Who is told how far reading is, and may end it.
+    pub(super) teller: Option<&'a ReadTeller<'a>>,
     memory: RefCell<JournalMemory>,
-    /// The segments of all notes, and of those in the archive.
-    segments: OnceCell<Vec<Segments<'a>>>,
+    /// The segments of all notes, of those in the archive, and of those that remotes have.
+    segments: OnceCell<Vec<SealedNotes<'a>>>,
     /// Which of them has a session.
     sealed_at: OnceCell<BTreeMap<SessionId, usize>>,
     /// How the open holds of sessions stand.
@@ -45,15 +53,15 @@ pub(super) struct ReadSessions<'a> {
     damage: RefCell<BTreeSet<String>>,
     /// The sessions about whose damage was told.
     told: RefCell<BTreeSet<SessionId>>,
+    /// What caches were good for, by name: how many ids were asked for, and how many were not there.
+    caches: RefCell<BTreeMap<&'static str, (usize, usize)>>,
 }
 
-/// The journals that were read.
-#[derive(Default)]
-struct JournalMemory {
-    journals: BTreeMap<SessionId, Arc<RecordChain>>,
-    /// How many records each had when it was read first.
-    lengths: BTreeMap<SessionId, u64>,
-    n_bytes: usize,
+/// The segments in the notes of one agent.
+pub(super) struct SealedNotes<'a> {
+    pub(super) segments: Segments<'a>,
+    /// Whose they are, if they are those that a remote has.
+    remote: Option<AgentBranch>,
 }
 
 impl<'a> ReadSessions<'a> {
@@ -62,32 +70,106 @@ impl<'a> ReadSessions<'a> {
         ReadSessions {
             space,
             now: space.now(),
+            teller: None,
             memory: RefCell::default(),
             segments: OnceCell::new(),
             sealed_at: OnceCell::new(),
             holds: RefCell::default(),
             damage: RefCell::default(),
             told: RefCell::default(),
+            caches: RefCell::default(),
         }
     }
 
-    /// Returns the segments of all notes, and of those in the archive. Damaged notes have none.
-    pub(super) fn segments(&self) -> Result<&[Segments<'a>]> {
+    /// Says what is read, for those who are told how far that is.
+    pub(super) fn pace(&self, what: &'static str) -> ReadPace<'a> {
+        ReadPace { what, teller: self.teller }
+    }
+
+    /// Counts ids that were looked up in a cache, and those of them that were not there.
+    pub(super) fn count(&self, cache: &'static str, n_ids: usize, n_new: usize) {
+        let mut caches = self.caches.borrow_mut();
+        let counted = caches.entry(cache).or_default();
+        (counted.0, counted.1) = (counted.0 + n_ids, counted.1 + n_new);
+    }
+
+    /// Tells what the caches were good for that were asked.
+    pub(super) fn caches(&self) -> Vec<ExplainedCache> {
+        let caches = self.caches.borrow();
+        let asked = caches.iter().filter(|(_, (n_ids, _))| *n_ids > 0);
+        let told = |(name, (n_ids, n_new)): (&&str, &(usize, usize))| ExplainedCache {
+            name: (*name).to_owned(),
+            n_ids: *n_ids,
+            n_new: *n_new,
+        };
+        asked.map(told).collect()
+    }
+
+    /// Returns the segments of all notes: those here, those in the archive, and then those that remotes
+    /// have, so that what is here as well is found here. Damaged notes have none.
+    pub(super) fn segments(&self) -> Result<&[SealedNotes<'a>]> {
         if let Some(segments) = self.segments.get() {
             return Ok(segments);
         }
-        let mut segments = Vec::new();
-        for found in self.space.repository().list_refs(NOTES)? {
-            let read = Segments::of_ref(self.space, &found.name);
-            segments.extend(self.or_told(&format!("`{}` is left out", found.name), read));
+        let mut found = Vec::new();
+        let mut add = |what: String, read: Result<Segments<'a>>, remote: Option<AgentBranch>| {
+            let read = self.or_told(&what, read);
+            found.extend(read.map(|segments| SealedNotes { segments, remote }));
+        };
+        for notes in self.space.repository().list_refs(NOTES)? {
+            let read = Segments::of_ref(self.space, &notes.name);
+            add(format!("`{}` is left out", notes.name), read, None);
         }
         for entry in self.archived() {
-            let agent = &entry.archived.agent;
-            let read = Segments::of_archived(self.space, &entry.archived);
-            segments.extend(self.or_told(&format!("notes of agent {agent} are left out"), read));
+            let what = format!("notes of agent {} are left out", entry.archived.agent);
+            add(what, Segments::of_archived(self.space, &entry.archived), None);
         }
-        segments.iter().for_each(Segments::remember_seen);
-        Ok(self.segments.get_or_init(|| segments))
+        for (branch, _) in remote_notes(self)? {
+            let read = Segments::of_ref(self.space, &branch.notes_ref());
+            add(format!("notes of agent {branch} are left out"), read, Some(branch));
+        }
+        for SealedNotes { segments, .. } in &found {
+            self.count(SEALED, 1, usize::from(segments.is_new()));
+            segments.remember_seen();
+        }
+        Ok(self.segments.get_or_init(|| found))
+    }
+
+    /// Lists the sessions that are sealed in notes.
+    pub(super) fn sealed_sessions(&self) -> Result<impl Iterator<Item = SessionId> + use<'_, 'a>> {
+        Ok(self.segments()?.iter().flat_map(|notes| notes.segments.sessions()))
+    }
+
+    /// Tells whether anything came by fetch that nobody has taken over.
+    pub(super) fn has_remote_notes(&self) -> Result<bool> {
+        Ok(!remote_notes(self)?.is_empty())
+    }
+
+    /// Lists the sessions that only a remote has: of one of its agents, or of all of them.
+    pub(super) fn only_remote(&self, agent: Option<&AgentBranch>) -> Result<BTreeSet<SessionId>> {
+        let (mut here, mut there) = (BTreeSet::new(), BTreeSet::new());
+        for SealedNotes { segments, remote } in self.segments()? {
+            match remote {
+                None => here.extend(segments.sessions()),
+                Some(remote) if agent.is_none_or(|agent| agent == remote) => {
+                    there.extend(segments.sessions());
+                }
+                Some(_) => {}
+            }
+        }
+        there.retain(|id| !here.contains(id) && !Folder::of(self.space, id).exists());
+        Ok(there)
+    }
+
+    /// Returns what the agent of a session is called: that of one that only a remote has, by its name
+    /// there.
+    pub(super) fn agent_of<'n>(&self, id: &SessionId, agent: &'n AgentName) -> Cow<'n, str> {
+        let is_here = Folder::of(self.space, id).exists();
+        let notes = if is_here { None } else { self.sealed(id).ok().flatten() };
+        match notes.and_then(|notes| notes.remote.as_ref()?.remote.as_ref()) {
+            Some(remote) => Cow::Owned(format!("{remote}/{agent}")),
+            None => Cow::Borrowed(agent.as_str()),
+        }
     }
 
     /// Lists the agents that only the archive has; none if that is damaged.
@@ -124,48 +206,42 @@ impl<'a> ReadSessions<'a> {
 
     /// Reads how a session began; nothing if there is no such session.
     pub(super) fn first(&self, id: &SessionId) -> Result<Option<FirstRecord>> {
-        let first = if Folder::of(self.space, id).exists() {
-            FirstRecord::of(self.space, id)
-        } else {
-            match self.sealed_frames(id)?.first() {
-                Some(first) => FirstRecord::from_frame(id, first),
-                None => return Ok(None),
-            }
-        };
-        known(first)
+        known(own::first_with(self.space, id, &|id| self.sealed_frames(id)))
     }
 
     /// Reads the journal of a session; nothing if there is no such session.
     pub(super) fn journal(&self, id: &SessionId) -> Result<Option<Arc<RecordChain>>> {
-        if let Some(journal) = self.memory.borrow().journals.get(id) {
-            return Ok(Some(Arc::clone(journal)));
+        if let Some(journal) = self.memory.borrow().journal(id) {
+            return Ok(Some(journal));
         }
-        let journal = if Folder::of(self.space, id).exists() {
-            known(read_journal(self.space, id))?
-        } else {
-            let own = |id: &SessionId| match Folder::of(self.space, id).exists() {
-                true => Ok(own::read(self.space, id)?.frames),
-                false => self.sealed_frames(id),
-            };
-            let frames = self.sealed_frames(id)?;
-            match frames.is_empty() {
-                true => None,
-                false => Some(Arc::new(chain_of(id, &frames, &own)?)),
-            }
-        };
+        let sealed = |id: &SessionId| self.sealed_frames(id);
+        let journal = known(own::read_journal_with(self.space, id, &sealed))?;
         Ok(journal.map(|journal| self.memory.borrow_mut().keep(id, journal)))
+    }
+
+    /// Tells now and then how many of some sessions are read; `Break` ends it.
+    pub(super) fn tell(&self, sessions: &[SessionId], n_done: usize) -> ControlFlow<()> {
+        if !n_done.is_multiple_of(SESSIONS_AT_ONCE) {
+            return ControlFlow::Continue(());
+        }
+        let progress = ReadProgress { what: "sessions", n_done, n_all: sessions.len() };
+        self.teller.map_or(ControlFlow::Continue(()), |teller| teller(progress))
+    }
+
+    /// Does the same, and reads the journals of those that come next.
+    pub(super) fn ahead(&self, sessions: &[SessionId], n_done: usize) -> ControlFlow<()> {
+        let told = self.tell(sessions, n_done);
+        if told.is_continue() && n_done.is_multiple_of(SESSIONS_AT_ONCE) {
+            let end = sessions.len().min(n_done + SESSIONS_AT_ONCE);
+            self.read_ahead(&sessions[n_done..end]);
+        }
+        told
     }
 
     /// Reads the journals of sessions that have a folder here on all cores, those that nobody has read
     /// yet. What cannot be read is found again by whoever asks for it.
-    pub(super) fn read_ahead(&self, sessions: &[SessionId]) {
-        let unread: Vec<SessionId> = {
-            let memory = self.memory.borrow();
-            if memory.n_bytes >= REMEMBERED_BYTES_MAX {
-                return;
-            }
-            sessions.iter().filter(|id| !memory.journals.contains_key(*id)).copied().collect()
-        };
+    fn read_ahead(&self, sessions: &[SessionId]) {
+        let unread = self.memory.borrow().unread(sessions);
         let n_threads = thread::available_parallelism().map_or(1, |n| n.get());
         if n_threads < 2 || unread.len() < AHEAD_MIN {
             return;
@@ -199,17 +275,20 @@ impl<'a> ReadSessions<'a> {
     /// Reads the own records of a session that has no folder here.
     fn sealed_frames(&self, id: &SessionId) -> Result<Vec<Vec<u8>>> {
         match self.sealed(id)? {
-            Some(segments) => seal::frames_in(segments, id),
+            Some(notes) => notes.segments.frames(id),
             None => Ok(Vec::new()),
         }
     }
 
     /// Finds the notes in which a session is sealed.
-    fn sealed(&self, id: &SessionId) -> Result<Option<&Segments<'a>>> {
+    fn sealed(&self, id: &SessionId) -> Result<Option<&SealedNotes<'a>>> {
         let segments = self.segments()?;
         let places = self.sealed_at.get_or_init(|| {
             let numbered = segments.iter().enumerate().rev();
-            numbered.flat_map(|(at, one)| one.sessions().map(move |id| (id, at))).collect()
+            let sealed = |(at, one): (usize, &SealedNotes<'a>)| {
+                one.segments.sessions().map(move |id| (id, at)).collect::<Vec<_>>()
+            };
+            numbered.flat_map(sealed).collect()
         });
         Ok(places.get(id).and_then(|at| segments.get(*at)))
     }
@@ -280,30 +359,6 @@ fn known<T>(read: Result<T>) -> Result<Option<T>> {
     }
 }
 
-impl JournalMemory {
-    /// Keeps a journal as it was when it was read first.
-    fn keep(&mut self, id: &SessionId, journal: Arc<RecordChain>) -> Arc<RecordChain> {
-        let now = journal.records().len() as u64;
-        let length = *self.lengths.entry(*id).or_insert(now);
-        let journal = if length < now { Arc::new(journal.up_to(length)) } else { journal };
-        let n_bytes = bytes_of(&journal);
-        if self.n_bytes + n_bytes <= REMEMBERED_BYTES_MAX {
-            self.n_bytes += n_bytes;
-            self.journals.insert(*id, Arc::clone(&journal));
-        }
-        journal
-    }
-}
-
-fn bytes_of(journal: &RecordChain) -> usize {
-    let inline = |value: &StoredValue| match value {
-        StoredValue::Inline(bytes) => bytes.len(),
-        StoredValue::Object(_) => 0,
-    };
-    let record = |values: Vec<&StoredValue>| values.into_iter().map(inline).sum::<usize>();
-    journal.records().iter().map(|it| RECORD_BYTES + record(it.body.values())).sum()
-}
-
 /// Where the values of a session are found.
 pub(super) struct SessionValues<'v, 'a> {
     sessions: &'v ReadSessions<'a>,
@@ -329,8 +384,8 @@ impl StoredObjects for SessionValues<'_, '_> {
             return Some(bytes);
         }
         folders.iter().find_map(|folder| {
-            let segments = self.sessions.sealed(&folder.id).ok()??;
-            seal::value_in(segments, &folder.id, cid).ok()?
+            let notes = self.sessions.sealed(&folder.id).ok()??;
+            notes.segments.value(&folder.id, cid).ok()?
         })
     }
 }

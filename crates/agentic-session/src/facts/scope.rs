@@ -5,13 +5,14 @@ use std::collections::BTreeSet;
 use agentic_model::AgentName;
 use agentic_query::{FactBinding, FactPredicate, FactRequest, IdMatch, QueryType, QueryValue};
 use agentic_replay::{RequestId, SessionId};
+use agentic_space::AgentBranch;
 use agentic_store::Stream;
 
 use super::predicate::SessionPredicate;
 use super::reading::ReadSessions;
+use super::remote::remote_agent;
 use super::request::own_asks;
 use crate::listing::{is_prefix, list_local, list_local_open, local_with_prefix};
-use crate::segment::Segments;
 use crate::{Result, roster};
 
 /// The fewest digits of a request's own id that are accepted.
@@ -22,8 +23,8 @@ const REQUEST_DIGITS_MIN: usize = 4;
 pub(super) struct SessionScope {
     /// These alone.
     ids: Option<BTreeSet<SessionId>>,
-    /// Those of these agents alone.
-    agents: Option<BTreeSet<AgentName>>,
+    /// Those of the agents of these names alone, some of which may be a remote's.
+    agents: Option<BTreeSet<String>>,
     /// Those alone that are not over.
     is_open: bool,
 }
@@ -46,7 +47,7 @@ impl SessionScope {
                     narrow(&mut scope.ids, bound, |text| SessionId::parse(text.split_once('.')?.0));
                 }
                 ("agent", QueryType::Text) => {
-                    narrow(&mut scope.agents, bound, |text| AgentName::parse(text).ok());
+                    narrow(&mut scope.agents, bound, |text| Some(text.to_owned()));
                 }
                 ("state", QueryType::Text) => scope.is_open |= says_open(predicate, bound),
                 _ => {}
@@ -55,9 +56,16 @@ impl SessionScope {
         scope
     }
 
-    /// Returns the agents that it is about, if it says so.
-    pub(super) fn agents(&self) -> Option<&BTreeSet<AgentName>> {
-        self.agents.as_ref()
+    /// Returns the agents here that it is about, if it says so.
+    pub(super) fn agents(&self) -> Option<BTreeSet<AgentName>> {
+        let names = self.agents.as_ref()?.iter();
+        Some(names.filter_map(|name| AgentName::parse(name).ok()).collect())
+    }
+
+    /// Returns the agents of remotes that it is about, if it says so.
+    pub(super) fn remote_agents(&self, read: &ReadSessions<'_>) -> Option<Vec<AgentBranch>> {
+        let names = self.agents.as_ref()?.iter();
+        Some(names.filter_map(|name| remote_agent(read, name)).collect())
     }
 
     /// Returns the sessions that it is about, if it says so.
@@ -67,20 +75,30 @@ impl SessionScope {
 
     /// Lists the sessions that come into question.
     pub(super) fn sessions(&self, read: &ReadSessions<'_>) -> Result<BTreeSet<SessionId>> {
-        match (&self.ids, &self.agents) {
-            (Some(ids), _) => Ok(ids.clone()),
-            (None, agents) if self.is_open => open_of(read, agents.as_ref()),
+        let mut ids = match (&self.ids, self.agents()) {
+            (Some(ids), _) => return Ok(ids.clone()),
+            (None, agents) if self.is_open => open_of(read, agents.as_ref())?,
             (None, Some(agents)) => {
-                let mut ids = roster::select_local(read.space, is_of(agents))?;
+                let mut ids = roster::select_local(read.space, is_of(&agents))?;
                 ids.extend(agents.iter().flat_map(|agent| read.sealed_of(agent)));
-                Ok(ids)
+                ids
             }
             (None, None) => {
                 let mut ids = list_local(read.space)?;
-                ids.extend(read.segments()?.iter().flat_map(Segments::sessions));
-                Ok(ids)
+                ids.extend(read.sealed_sessions()?);
+                ids
             }
+        };
+        match self.remote_agents(read) {
+            Some(agents) => {
+                for agent in agents {
+                    ids.extend(read.only_remote(Some(&agent))?);
+                }
+            }
+            None if self.is_open && read.has_remote_notes()? => ids.extend(read.only_remote(None)?),
+            None => {}
         }
+        Ok(ids)
     }
 }
 
@@ -174,7 +192,7 @@ fn with_prefix(read: &ReadSessions<'_>, text: &str) -> Result<BTreeSet<SessionId
         return Ok(BTreeSet::new());
     }
     let mut found = local_with_prefix(read.space, text)?;
-    let sealed = read.segments()?.iter().flat_map(|segments| segments.sessions());
+    let sealed = read.sealed_sessions()?;
     found.extend(sealed.filter(|id| id.to_string().starts_with(text)));
     Ok(found)
 }

@@ -5,13 +5,13 @@ use agentic_replay::{Body, RecordChain, SessionId, SessionState, Summary, parent
 
 use super::reading::ReadSessions;
 use super::row::{ColumnValue, SessionRows};
-use crate::beginning::FirstRecord;
 use crate::folder::Folder;
+use crate::own::FirstRecord;
 use crate::start::continuation_key;
 use crate::{Result, summary};
 
 /// The columns of `session` that stand in its first record.
-const IN_FIRST: [&str; 6] = ["id", "agent", "host", "language", "key", "started"];
+const IN_FIRST: [&str; 4] = ["id", "language", "key", "started"];
 /// The other columns.
 const IN_OTHERS: [&str; 4] = ["flow", "state", "ended", "records"];
 
@@ -31,6 +31,7 @@ pub(super) fn session(id: &SessionId, read: &ReadSessions<'_>, rows: &mut Sessio
         Some(_) | None => None,
     };
     rows.row(|column| match (&journal, column) {
+        (_, "agent") => ColumnValue::text(read.agent_of(id, &first.start.agent)),
         (_, "host") => {
             let is_here = Folder::of(read.space, id).exists();
             ColumnValue::text(if is_here { "here" } else { "elsewhere" })
@@ -45,7 +46,6 @@ pub(super) fn session(id: &SessionId, read: &ReadSessions<'_>, rows: &mut Sessio
 fn of_first<'v>(id: &SessionId, first: &'v FirstRecord, column: &str) -> ColumnValue<'v> {
     match column {
         "id" => ColumnValue::id(id),
-        "agent" => ColumnValue::text(first.start.agent.as_str()),
         "language" => ColumnValue::text(&first.start.engine.language),
         "key" => ColumnValue::text(&first.start.key),
         _ => ColumnValue::at(first.at),

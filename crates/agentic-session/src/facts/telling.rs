@@ -4,7 +4,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use agentic_model::{AgentName, Cid, Oid, Value};
+use agentic_model::{Cid, Oid, Value};
 
 use super::cache;
 use crate::SessionSpace;
@@ -12,9 +12,9 @@ use crate::SessionSpace;
 /// The name of the cache.
 const NAME: &str = "telling";
 
-/// Which traces of agents tell something.
+/// Which traces of agents tell something, by what questions call the agents.
 pub(super) struct TellingTraces {
-    agents: BTreeMap<AgentName, LookedNotes>,
+    agents: BTreeMap<String, LookedNotes>,
     is_new: bool,
 }
 
@@ -35,7 +35,7 @@ impl TellingTraces {
         let known = cache::read(space, NAME);
         let agents = known.as_ref().and_then(|known| {
             let looked = |(agent, looked): (&String, &Value)| {
-                Some((AgentName::parse(agent).ok()?, LookedNotes::of_value(looked)?))
+                Some((agent.clone(), LookedNotes::of_value(looked)?))
             };
             known.as_map()?.iter().map(looked).collect()
         });
@@ -43,21 +43,23 @@ impl TellingTraces {
     }
 
     /// Returns what is known of an agent.
-    pub(super) fn of(&self, agent: &AgentName) -> LookedNotes {
+    pub(super) fn of(&self, agent: &str) -> LookedNotes {
         self.agents.get(agent).cloned().unwrap_or_default()
     }
 
     /// Takes in what was found.
-    pub(super) fn keep(&mut self, agent: AgentName, looked: LookedNotes) {
-        self.is_new = true;
-        self.agents.insert(agent, looked);
+    pub(super) fn keep(&mut self, agent: String, looked: LookedNotes) {
+        if self.agents.get(&agent) != Some(&looked) {
+            self.is_new = true;
+            self.agents.insert(agent, looked);
+        }
     }
 
     /// Writes what is known, if that is more than before.
     pub(super) fn write(self, space: &SessionSpace) {
         if self.is_new {
             let agents = self.agents.iter();
-            let agents = agents.map(|(agent, looked)| (agent.to_string(), looked.to_value()));
+            let agents = agents.map(|(agent, looked)| (agent.clone(), looked.to_value()));
             cache::write(space, NAME, &Value::Map(agents.collect()));
         }
     }

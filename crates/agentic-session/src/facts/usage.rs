@@ -97,12 +97,13 @@ pub(super) fn usages(
         of_traces(read, scope, &prices, rows, &mut n_absurd)?;
     }
     if rows.may_be_null("trace") && rows.may_be_null("n") {
-        for id in scope.sessions(read)? {
-            if rows.is_over() {
+        let sessions: Vec<SessionId> = scope.sessions(read)?.into_iter().collect();
+        for (n_done, id) in sessions.iter().enumerate() {
+            if rows.is_over() || read.ahead(&sessions, n_done).is_break() {
                 break;
             }
-            if let Some(journal) = read.journal_or_note(&id, rows) {
-                n_absurd += of_requests(&id, &journal, read, &prices, rows);
+            if let Some(journal) = read.journal_or_note(id, rows) {
+                n_absurd += of_requests(id, &journal, read, &prices, rows);
             }
         }
     }
@@ -129,7 +130,7 @@ fn of_traces<'c>(
             "trace" => ColumnValue::id(entry.trace),
             "request" => ColumnValue::Null,
             "n" => ColumnValue::count(entry.n),
-            "agent" => ColumnValue::text(entry.agent.as_str()),
+            "agent" => ColumnValue::text(entry.agent),
             "model" => ColumnValue::maybe(model, ColumnValue::text),
             "at" => ColumnValue::at(entry.at),
             column => told.column(column, model, prices),
@@ -146,6 +147,7 @@ fn of_requests<'c>(
     rows: &mut SessionRows<'_, '_>,
 ) -> usize {
     let values = read.values(journal);
+    let agent = read.agent_of(id, &journal.start().agent);
     let mut n_absurd = 0;
     for asked in own_asks(journal) {
         let Some((at, told)) = told_by(&asked, &values) else { continue };
@@ -156,7 +158,7 @@ fn of_requests<'c>(
         rows.row(|column| match column {
             "trace" | "n" => ColumnValue::Null,
             "request" => request_id(id, &asked),
-            "agent" => ColumnValue::text(journal.start().agent.as_str()),
+            "agent" => ColumnValue::text(agent.as_ref()),
             "model" => ColumnValue::maybe(model, ColumnValue::text),
             "at" => ColumnValue::at(at),
             column => told.column(column, model, prices),

@@ -4,7 +4,7 @@ use agentic_model::Cid;
 use agentic_replay::{SessionId, StoredObjects};
 
 use super::{Folder, Values, place};
-use crate::recent::read_journal;
+use crate::own::{self, read_journal};
 use crate::tests::{anew, is_damage, space_with_an_agent, started};
 
 #[test]
@@ -58,7 +58,7 @@ fn who_reads_while_a_session_comes_to_its_end_finds_it_where_it_is_now() {
     assert!(!before.exists());
     assert_eq!(before.frames(&space).expect("it is elsewhere").0, expected);
     assert_eq!(before.first_frame(&space).expect("it is elsewhere").as_ref(), expected.first());
-    assert!(before.has_begun(&space, &agent).expect("it is elsewhere"));
+    assert!(own::has_begun(&space, &before, &agent).expect("it is elsewhere"));
     let now = Folder::of(&space, &id);
     now.retire(&space).expect("it is there already");
     assert!(now.exists());
@@ -84,9 +84,9 @@ fn a_session_that_nobody_began_has_neither_records_nor_a_beginning() {
     let folder = Folder::of(&space, &SessionId::from_bytes([1; 32]));
     assert_eq!(folder.frames(&space).expect("there are none"), (vec![], None));
     assert_eq!(folder.first_frame(&space).expect("there is none"), None);
-    assert!(!folder.has_begun(&space, &agent).expect("it has not"));
+    assert!(!own::has_begun(&space, &folder, &agent).expect("it has not"));
     std::fs::create_dir_all(folder.log()).expect("writable");
-    assert!(!folder.has_begun(&space, &agent).expect("an empty log is no beginning"));
+    assert!(!own::has_begun(&space, &folder, &agent).expect("an empty log is no beginning"));
 }
 
 #[test]

@@ -10,7 +10,7 @@ use super::standing::HoldStanding;
 use super::{Filter, PendingHold, oldest_first, open_in, pending};
 use crate::decide::{Decision, Policy};
 use crate::error::{DecisionError, RequestError};
-use crate::recent::read_journal;
+use crate::own::read_journal;
 use crate::summary;
 use crate::trust::{self, Look};
 use crate::{Error, Result, SessionSpace, find_run};
@@ -62,7 +62,11 @@ impl HoldName<'_> {
     /// Fails when there is none, or several, and when it was decided.
     pub fn open(self, space: &SessionSpace) -> Result<PendingHold> {
         match self.find(space)? {
-            NamedRequest::Open(pending) => Ok(*pending),
+            NamedRequest::Open(pending) => match EarlierAnswer::of_settled(&pending) {
+                // Its session has only not gone on with it yet.
+                Some(earlier) => Err(earlier.refusal(space)),
+                None => Ok(*pending),
+            },
             NamedRequest::Decided(earlier) => Err(earlier.refusal(space)),
         }
     }

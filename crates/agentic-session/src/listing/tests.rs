@@ -10,7 +10,7 @@ use agentic_store::journal::LogFile;
 use super::{newest_with_key, with_key};
 use crate::folder::Folder;
 use crate::hold::{Filter, pending};
-use crate::recent::read_journal;
+use crate::own::read_journal;
 use crate::stamp::{FolderStamp, Shard};
 use crate::tests::{agent_in, repository};
 use crate::{Begin, KeySource, cancel, flow_object, start};

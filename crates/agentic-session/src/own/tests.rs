@@ -4,7 +4,7 @@ use agentic_model::Value;
 use agentic_replay::{Body, Chain, RecordChain, SessionId};
 
 use super::super::folder::Folder;
-use super::super::recent::read_journal;
+use super::super::own::read_journal;
 use super::super::tests::{agent_in, is_damage, replace_log, repository};
 use super::super::{Begin, KeySource, SessionState, flow_object, prove, resume, start};
 use crate::{SessionOptions, SessionSpace};

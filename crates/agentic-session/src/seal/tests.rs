@@ -3,12 +3,9 @@
 use agentic_model::{Cid, Object, Value};
 use agentic_replay::{HashedRecord, SessionId};
 
-use super::{
-    PART_BYTES_MAX, joined, pieces_of, record_part, record_parts, value_in, value_objects,
-    whole_value,
-};
-use crate::folder::{Folder, segment_object};
-use crate::segment::Segments;
+use super::{PART_BYTES_MAX, record_part, record_parts, value_objects};
+use crate::folder::Folder;
+use crate::segment::{Segments, joined, pieces_of, segment_object, whole_value};
 use crate::tests::{anew, is_damage, space_with_an_agent, started};
 
 fn id() -> SessionId {
@@ -132,10 +129,10 @@ fn long_values_travel_with_their_session() {
     assert!(bytes.len() > PART_BYTES_MAX, "{}", bytes.len());
     assert!(value_objects(&folder).expect("readable").len() >= 3, "the flow, and two pieces");
     let segments = Segments::of(&space, &agent).expect("readable");
-    assert_eq!(value_in(&segments, &id, &cid).expect("sound"), Some(bytes.clone()));
+    assert_eq!(segments.value(&id, &cid).expect("sound"), Some(bytes.clone()));
     std::fs::remove_dir_all(space.repository().layout().open_sessions()).expect("it is there");
     let space = anew(&space);
-    assert_eq!(super::value(&space, &id, &cid).expect("sound"), Some(bytes));
+    assert_eq!(crate::segment::value(&space, &id, &cid).expect("sound"), Some(bytes));
     let hold = &space.session(&id).expect("it is sealed").holds[0];
     assert_eq!(hold.payload.get("question").and_then(Value::as_text).map(str::len), Some(1 << 19));
 }

@@ -5,9 +5,8 @@ use std::collections::BTreeMap;
 use agentic_model::{Cid, Object, Value, canonical};
 use agentic_replay::{RecordHash, SessionId};
 
-use super::{KnownSegments, Part, SealedSpan, Segments, cache_of, read_cache};
+use super::{KnownSegments, Part, SealedSpan, Segments, cache_of, read_cache, segment_object};
 use crate::SessionSpace;
-use crate::folder::segment_object;
 use crate::tests::{anew, oid, space_with_an_agent, started};
 
 /// Makes a segment of a session with these fields besides.

@@ -4,7 +4,8 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use agentic_store::Layout;
 
-use super::{FolderStamp, SETTLED_AFTER, SHARDS, STAMP_BYTES, Shard, entries};
+use super::{FolderStamp, SETTLED_AFTER, SHARDS, STAMP_BYTES, Shard};
+use crate::folder::entries;
 use crate::tests::temporary_folder;
 
 /// Makes the stamp of a folder that was changed at a number of seconds.

@@ -5,6 +5,7 @@ mod decision;
 mod hand;
 mod hold;
 mod host;
+mod meanwhile;
 mod question;
 mod request;
 mod session;

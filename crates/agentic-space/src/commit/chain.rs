@@ -7,16 +7,16 @@ use agentic_git::GitWriter;
 use agentic_git::{IndexUpdate, PackedBlobs, Scratch};
 use agentic_model::commit::{Claims, CommitData, OpenFields};
 use agentic_model::{AgentName, Cid, ConsoleTrace, Kind, Object, Oid};
-use agentic_store::Stream;
 use agentic_store::journal::{
     self, BranchMove, GitObject, KeptObject, NotesEdit, TakenEntries, Transaction,
 };
+use agentic_store::{Finding, MendedThing, Stream};
 
 use super::draft::{CommitDraft, CommitOutcome, Emptiness, TraceBinding};
 use super::source::{BuiltTree, apply, shown};
 use crate::error::CommitError;
+use crate::signatures::Signatures;
 use crate::signing::SigningChoice;
-use crate::space::Signatures;
 use crate::written::WriteNotices;
 use crate::{Error, Result, Space};
 
@@ -103,19 +103,52 @@ impl CommitChain {
         self.base == head && self.trace.is_none_or(|trace| trace == found)
     }
 
-    /// Returns the tree that it ends in, if that is another one than it began with.
-    pub(super) fn new_tree(&self) -> Option<Oid> {
-        let tree = self.trees().last()?;
-        (tree != self.base_tree).then_some(tree)
+    /// Finds the very commit that a single draft would make, where the head is one that a crash had
+    /// interrupted and that was rolled forward just now: the draft is a retry of that write.
+    pub(super) fn made_before(
+        &self,
+        space: &Space,
+        writer: &GitWriter<'_>,
+        head: Oid,
+        drafts: &[CommitDraft],
+    ) -> Result<Option<CommitOutcome>> {
+        let [draft] = drafts else { return Ok(None) };
+        let tree = self.tree();
+        if head == self.base && tree != self.base_tree {
+            return Ok(None);
+        }
+        let Some(commit) = rolled_forward(space, writer).filter(|commit| *commit == head) else {
+            return Ok(None);
+        };
+        let found = space.read_commit(commit)?;
+        let said = agentic_model::trailer::strip(&found.message);
+        if found.tree != tree || said.trim() != draft.message.trim() {
+            return Ok(None);
+        }
+        let agent_stream = writer.stream().agent();
+        let agent = agent_stream.expect("commits are made on streams of agents").clone();
+        let trace = space.bound_cid(&agent.notes_ref(), commit)?;
+        let before = found.parents.first().map(|parent| space.read_commit(*parent)).transpose()?;
+        let before = before.map_or(space.repository().empty_tree(), |parent| parent.tree);
+        let changed = space.repository().scratch().changed_paths(before, tree)?;
+        Ok(Some(CommitOutcome {
+            commit,
+            agent,
+            kind: draft.kind.clone().unwrap_or_else(Kind::agent_commit),
+            tree,
+            parents: found.parents,
+            changed: shown(&changed),
+            trace,
+            written: WriteNotices::default(),
+            left_out: Vec::new(),
+            worktree_left_behind: None,
+        }))
     }
 
     /// Returns the tree that it ends in.
-    pub(super) fn tree(&self) -> Oid {
-        self.trees().last().unwrap_or(self.base_tree)
-    }
-
-    fn trees(&self) -> impl DoubleEndedIterator<Item = Oid> {
-        self.links.iter().flatten().map(|link| match link {
+    fn tree(&self) -> Oid {
+        let last = self.links.iter().flatten().next_back();
+        last.map_or(self.base_tree, |link| match link {
             ChainLink::Commit(commit) => commit.built.tree,
             ChainLink::Empty { tree, .. } => *tree,
         })
@@ -296,6 +329,19 @@ impl ChainedCommit {
             worktree_left_behind: None,
         }
     }
+}
+
+/// Returns the commit that a crash had interrupted, and that was rolled forward when the journal was
+/// opened: by this write, or by whoever opened the space.
+fn rolled_forward(space: &Space, writer: &GitWriter<'_>) -> Option<Oid> {
+    let earlier = space.recovered().iter().filter(|one| one.stream == *writer.stream());
+    let earlier = earlier.filter_map(|one| {
+        if let MendedThing::Opened(finding) = &one.mended { Some(finding) } else { None }
+    });
+    writer.findings().iter().chain(earlier).find_map(|finding| match finding {
+        Finding::RolledForward { commit } => *commit,
+        Finding::CutTail { .. } | Finding::GaveUp { .. } | Finding::SetAside { .. } => None,
+    })
 }
 
 /// Tells whether an agent has trace entries that are bound to no commit, as far as that can be told

@@ -42,7 +42,7 @@ impl SpaceFacts<'_> {
     /// `edge`.
     pub(super) fn edge_rows(&self, rows: &mut FactRows<'_, '_>) -> Result<()> {
         let keepers = self.keepers(rows, SOURCE)?;
-        for edge in self.holding_edges(&keepers, rows) {
+        for edge in self.holding_edges(&keepers, rows).iter() {
             let row = rows.row(&[
                 FactCell::Text(&edge.source),
                 FactCell::Text(&edge.relation),
@@ -106,13 +106,23 @@ impl SpaceFacts<'_> {
         }
     }
 
-    /// Lists the edges that hold, by source, relation and target.
+    /// Lists the edges that hold, by source, relation and target. Those of all agents here are settled
+    /// once, however many predicates come from them.
     pub(super) fn holding_edges(
         &self,
         keepers: &[Rc<FactAgent>],
         rows: &mut FactRows<'_, '_>,
-    ) -> Vec<HoldingEdge> {
-        settle(self.noted_events(keepers, rows).into_iter().map(|(_, event)| event))
+    ) -> Rc<Vec<HoldingEdge>> {
+        let is_whole = self.agents.borrow().are_all_here(keepers);
+        if is_whole && let Some(settled) = &*self.settled.borrow() {
+            return Rc::clone(settled);
+        }
+        let events = self.noted_events(keepers, rows).into_iter().map(|(_, event)| event);
+        let settled = Rc::new(settle(events));
+        if is_whole {
+            *self.settled.borrow_mut() = Some(Rc::clone(&settled));
+        }
+        settled
     }
 
     fn noted_events(

@@ -13,13 +13,15 @@ const PART: usize = 8;
 
 /// What is read, and who is told how far that is.
 #[derive(Clone, Copy)]
-pub(super) struct ReadPace<'a> {
+pub struct ReadPace<'a> {
+    /// What is read, as people call it.
     pub what: &'static str,
+    /// Who is told.
     pub teller: Option<&'a ReadTeller<'a>>,
 }
 
 /// What became of one thing.
-pub(super) type ReadOutcome<R> = Result<R, String>;
+pub type ReadOutcome<R> = Result<R, String>;
 
 impl ReadPace<'_> {
     fn tell(&self, n_done: usize, n_all: usize) -> ControlFlow<()> {
@@ -29,7 +31,7 @@ impl ReadPace<'_> {
 }
 
 /// Makes a value of each item, in their order. Of those that reading was ended before, it says so.
-pub(super) fn map<T: Sync, R: Send>(
+pub fn map<T: Sync, R: Send>(
     items: &[T],
     pace: ReadPace<'_>,
     make: impl Fn(&T) -> ReadOutcome<R> + Sync,
@@ -41,7 +43,7 @@ pub(super) fn map<T: Sync, R: Send>(
 }
 
 /// Makes the values of long parts that are made at once, such as by another process.
-pub(super) fn map_parts<T: Sync, R: Send>(
+pub fn map_parts<T: Sync, R: Send>(
     items: &[T],
     part: usize,
     pace: ReadPace<'_>,
@@ -95,6 +97,8 @@ fn map_in_parts<T: Sync, R: Send>(
             for other in others {
                 made.extend(other.join().expect("BUG: reading does not panic"));
             }
+            // The others may have done the most of it, or all. It is too late to end it.
+            let _ = tell(n_done.load(Ordering::Relaxed));
             made
         })
     };

@@ -85,9 +85,9 @@ impl SpaceFacts<'_> {
     /// Lists the ends of the edges of a relation that hold.
     fn edge_pairs(&self, relation: &str, rows: &mut FactRows<'_, '_>) -> Result<RelatedPairs> {
         let keepers = self.keepers(rows, SOURCE)?;
-        let edges = self.holding_edges(&keepers, rows).into_iter();
-        let edges = edges.filter(|edge| edge.relation == relation);
-        Ok(edges.map(|edge| (edge.source, edge.target)).collect())
+        let edges = self.holding_edges(&keepers, rows);
+        let edges = edges.iter().filter(|edge| edge.relation == relation);
+        Ok(edges.map(|edge| (edge.source.clone(), edge.target.clone())).collect())
     }
 
     /// Returns what an agent is called that another names: beside one of a remote, the remote's.

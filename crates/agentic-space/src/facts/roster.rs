@@ -229,6 +229,13 @@ impl KnownAgents {
         !self.is_whole || self.by_name.get(name).is_some_and(Option::is_some)
     }
 
+    /// Says whether these are all agents of this space.
+    pub fn are_all_here(&self, agents: &[Rc<FactAgent>]) -> bool {
+        let is_here = |agent: &&Rc<FactAgent>| agent.place != AgentPlace::Remote;
+        let n_here = self.by_name.values().flatten().filter(is_here).count();
+        self.is_here_whole && agents.len() == n_here && agents.iter().all(|it| is_here(&it))
+    }
+
     /// Adds agents; what the query has seen already stays as it was.
     fn add(&mut self, agents: Vec<FactAgent>) {
         for agent in agents {

@@ -7,6 +7,7 @@ mod ask;
 mod bell;
 mod chain;
 mod commit;
+mod configuration;
 mod facts;
 mod kinds;
 mod library;

@@ -25,6 +25,17 @@ impl Place {
         Place { folder, layout }
     }
 
+    /// Makes all folders as old as those of a repository in which nothing happens.
+    fn grow_old(&self) {
+        let git = ["refs/heads", "refs/heads/agents", "refs/notes/agentic", "refs/agentic"];
+        let git = git.map(|path| self.folder.path().join(path));
+        let ours = [self.layout.open_sessions(), self.layout.root().join("lock")];
+        for path in git.into_iter().chain(ours) {
+            let folder = fs::File::open(path).expect("it is there");
+            folder.set_modified(SystemTime::now() - RETRY).expect("a time can be set");
+        }
+    }
+
     fn watch(&self) -> WriteWatch {
         WriteWatch::begin(&self.layout, self.folder.path()).expect("a bell can be hung up")
     }
@@ -141,6 +152,7 @@ fn folders_that_come_later_are_watched_then() {
 #[test]
 fn without_events_of_the_system_times_are_looked_at() {
     let place = Place::new();
+    place.grow_old();
     let mut watch = WriteWatch::with_events(&place.layout, place.folder.path(), None)
         .expect("a bell can be hung up");
     watch.retry_at = Instant::now() + RETRY;
@@ -156,6 +168,24 @@ fn without_events_of_the_system_times_are_looked_at() {
     assert_eq!(watch.mode(), WatchMode::Events);
     place.write_ref("refs/heads/agents/alice");
     noticed(&mut watch, &agent("alice"));
+}
+
+#[test]
+fn a_change_right_behind_another_is_seen_without_a_time_of_its_own() {
+    let place = Place::new();
+    let mut watch = WriteWatch::with_events(&place.layout, place.folder.path(), None)
+        .expect("a bell can be hung up");
+    // As if events could not be had for longer than this takes.
+    watch.retry_at = Instant::now() + SOON;
+    let agents = place.folder.path().join("refs/heads/agents");
+    let folder = fs::File::open(&agents).expect("it is there");
+    place.write_ref("refs/heads/agents/alice");
+    let at = fs::metadata(&agents).and_then(|found| found.modified()).expect("it has a time");
+    noticed(&mut watch, &GroundChange::Anything);
+    // The second one gets the time of the first, as within one step of the clock.
+    place.write_ref("refs/heads/agents/bob");
+    folder.set_modified(at).expect("a time can be set");
+    noticed(&mut watch, &GroundChange::Anything);
 }
 
 #[test]

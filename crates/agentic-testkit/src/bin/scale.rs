@@ -1,5 +1,5 @@
 //! Measures what verbs cost in a repository with very many agents:
-//! `scale make DIR [AGENTS OPEN ENTRIES [COMMITS]]`, then `scale compare BIN SMALL LARGE [ROUNDS]`.
+//! `scale make DIR [AGENTS OPEN ENTRIES [COMMITS [WORDS]]]`, then `scale compare BIN SMALL LARGE [ROUNDS]`.
 //! `scale count BIN DIR` prints the instructions of each, for `bench/instructions`.
 
 use std::path::Path;
@@ -7,7 +7,7 @@ use std::process::ExitCode;
 
 use agentic_testkit::{CostBench, Error, Hot, Scale, has_valgrind, make};
 
-const USAGE: &str = "usage: scale make DIR [AGENTS OPEN ENTRIES-EACH [COMMITS-EACH]]\n       \
+const USAGE: &str = "usage: scale make DIR [AGENTS OPEN ENTRIES-EACH [COMMITS-EACH [WORDS-EACH]]]\n       \
     scale compare BIN SMALL LARGE [ROUNDS]\n       \
     scale count BIN DIR";
 
@@ -15,10 +15,15 @@ fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let outcome = match words.as_slice() {
-        ["make", folder] => make_one(folder, ["100000", "1000", "10", "1"]),
-        ["make", folder, agents, open, entries] => make_one(folder, [agents, open, entries, "1"]),
+        ["make", folder] => make_one(folder, ["100000", "1000", "10", "1", "0"]),
+        ["make", folder, agents, open, entries] => {
+            make_one(folder, [agents, open, entries, "1", "0"])
+        }
         ["make", folder, agents, open, entries, commits] => {
-            make_one(folder, [agents, open, entries, commits])
+            make_one(folder, [agents, open, entries, commits, "0"])
+        }
+        ["make", folder, agents, open, entries, commits, words] => {
+            make_one(folder, [agents, open, entries, commits, words])
         }
         ["compare", binary, small, large] => compare(binary, small, large, "40"),
         ["compare", binary, small, large, rounds] => compare(binary, small, large, rounds),
@@ -37,10 +42,11 @@ fn main() -> ExitCode {
     }
 }
 
-fn make_one(folder: &str, numbers: [&str; 4]) -> Result<(), Error> {
+fn make_one(folder: &str, numbers: [&str; 5]) -> Result<(), Error> {
     let numbers = numbers.map(|text| text.parse().unwrap_or(10));
-    let [n_agents, n_open, n_entries_each, n_commits_each] = numbers;
-    let made = make(Path::new(folder), Scale { n_agents, n_open, n_entries_each, n_commits_each })?;
+    let [n_agents, n_open, n_entries_each, n_commits_each, n_words_each] = numbers;
+    let scale = Scale { n_agents, n_open, n_entries_each, n_words_each, n_commits_each };
+    let made = make(Path::new(folder), scale)?;
     println!(
         "{n_agents} agents with {} entries in {:.1} s; {} of them archived in {:.1} s",
         n_agents * n_entries_each,

@@ -1,199 +1,234 @@
-//! The agents: all of them, one of them, and one commit with its trace.
+//! The agents: as a table, as a drawing, and those that are elsewhere.
 
-use agentic_api::view::{
-    EntryView, FamilyView, LogView, PendingView, TraceView, visible, visible_line,
-};
+use agentic_api::roster::{RosterFilter, RosterPage, RosterRow};
+use agentic_api::view::{ArchivedView, RemoteAgentView};
 use maud::{Markup, html};
+use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 
-use super::{PageFrame, instant};
+use super::agent_tree::{self, NODES_MAX, ReviewEdge, TreeRow};
+use super::clip::short_line;
+use super::{PageFrame, instant, short};
 
 /// How many agents or commits stand on a page.
 pub const ROWS_MAX: usize = 50;
-/// How many entries of a trace stand on a page.
-pub const ENTRIES_MAX: usize = 200;
-/// How many characters of an entry are shown.
-const ENTRY_CHARS_MAX: usize = 4 << 10;
-/// How many digits of an id are shown.
-const ID_DIGITS: usize = 10;
+/// How many kinds the filter offers.
+const KINDS_MAX: usize = 60;
+/// How agents may stand.
+const STATES: [&str; 5] = ["held", "diverged", "waiting", "running", "idle"];
 
-/// An agent with what it did last.
-pub struct AgentSight {
-    /// Its name.
-    pub agent: String,
-    /// What it was asked to do, where that can be read.
-    pub briefing: Option<String>,
-    /// Its commits, newest first.
-    pub commits: Vec<LogView>,
-    /// The commit after which the next page goes on.
-    pub next: Option<String>,
-    /// What is not bound to a commit yet.
-    pub pending: Vec<EntryView>,
-    /// What of it waits for a person.
-    pub holds: Vec<PendingView>,
+/// What a list of agents is narrowed to.
+#[derive(Debug, Clone, Default)]
+pub struct AgentFilter {
+    /// Only those in this state.
+    pub state: String,
+    /// Only those that made a commit of this kind.
+    pub kind: String,
+    /// Only those whose name holds this.
+    pub name: String,
+    /// Whether they are drawn.
+    pub is_tree: bool,
+    /// How many stand before.
+    pub after: usize,
 }
 
-/// A commit with its trace.
-pub struct CommitSight {
-    /// The commit.
-    pub commit: LogView,
-    /// Its trace, where it has one that can be read.
-    pub trace: Option<TraceView>,
-    /// From which entry on the trace is shown.
-    pub from: usize,
+/// The agents that a page shows.
+pub struct AgentsSight {
+    /// Those that stand on it, and how many there are.
+    pub page: RosterPage,
+    /// Who reviews whom, where they are drawn.
+    pub reviews: Vec<ReviewEdge>,
+    /// How many only a remote has.
+    pub n_remote: usize,
+    /// How many are archived.
+    pub n_archived: usize,
 }
 
-/// Shows the agents, each below the one that it was forked from.
-pub fn list(frame: &PageFrame, families: &[FamilyView], after: usize) -> Markup {
-    let mut rows = Vec::new();
-    for family in families {
-        flatten(family, 0, &mut rows);
+impl AgentFilter {
+    fn is_any(&self) -> bool {
+        self.state.is_empty() && self.kind.is_empty() && self.name.is_empty()
     }
-    let shown = rows.iter().skip(after).take(ROWS_MAX);
+
+    fn address(&self, is_tree: bool, after: usize) -> String {
+        let text = |text: &str| utf8_percent_encode(text, NON_ALPHANUMERIC).to_string();
+        let view = if is_tree { "tree" } else { "table" };
+        let (state, kind, name) = (text(&self.state), text(&self.kind), text(&self.name));
+        format!("/agents?view={view}&state={state}&kind={kind}&name={name}&after={after}")
+    }
+
+    /// Says which agents the page shows: in a drawing with those that they descend from, so that they
+    /// hang together.
+    pub fn roster(&self) -> RosterFilter {
+        RosterFilter {
+            state: self.state.clone(),
+            kind: self.kind.clone(),
+            name: self.name.clone(),
+            with_ancestors: self.is_tree,
+            after: self.after,
+            limit: if self.is_tree { NODES_MAX } else { ROWS_MAX },
+        }
+    }
+}
+
+/// Shows the agents that are here.
+pub fn list(frame: &PageFrame, sight: &AgentsSight, filter: &AgentFilter) -> Markup {
+    let page = &sight.page;
+    let most = filter.roster().limit;
+    let begin = filter.after.min(page.n_rows);
+    let n_left = page.n_rows - begin - page.rows.len();
     frame.around(&html! {
         h1 { "Agents" }
-        p.about { (rows.len()) @if rows.len() == 1 { " agent" } @else { " agents" } }
-        @if rows.is_empty() {
-            p { "There is no agent yet: " code { "agentic spawn NAME -m BRIEFING" } " makes one." }
-        } @else {
-            table {
-                thead {
-                    tr { th scope="col" { "Agent" } th scope="col" { "State" } th scope="col" { "Commits" } th scope="col" { "Kinds" } }
-                }
-                tbody {
-                    @for (depth, family) in shown { (row(*depth, family)) }
-                }
-            }
+        (places("here", sight.n_remote, sight.n_archived))
+        (filter_form(filter, &page.kinds))
+        @if page.is_checking {
+            p.notice role="status" { "Checking: the index of agents is compared with the repository, and some may be missing." }
         }
-        @if rows.len() > after.saturating_add(ROWS_MAX) {
-            p { a rel="next" href={ "/agents?after=" (after.saturating_add(ROWS_MAX)) } { "next" } }
+        p.about {
+            (page.n_rows) @if page.n_rows == 1 { " agent" } @else { " agents" }
+            " · " a href=(filter.address(false, 0)) aria-current=[(!filter.is_tree).then_some("true")] { "table" }
+            " | " a href=(filter.address(true, 0)) aria-current=[filter.is_tree.then_some("true")] { "tree" }
+        }
+        @if page.n_agents == 0 {
+            p { "There is no agent yet: " code { "agentic spawn NAME -m BRIEFING" } " makes one." }
+        } @else if page.n_rows == 0 {
+            p { "No agent is like that." @if !filter.is_any() { " " a href="/agents" { "All agents" } } }
+        } @else if filter.is_tree {
+            (agent_tree::markup(&drawn(page), &sight.reviews))
+        } @else {
+            (table(&page.rows))
+        }
+        @if begin > 0 {
+            p { a rel="prev" href=(filter.address(filter.is_tree, begin.saturating_sub(most))) { "previous" } }
+        }
+        @if n_left > 0 {
+            p { a rel="next" href=(filter.address(filter.is_tree, begin + page.rows.len())) { "+" (n_left) " more" } }
         }
     })
 }
 
-fn flatten<'f>(family: &'f FamilyView, depth: usize, rows: &mut Vec<(usize, &'f FamilyView)>) {
-    rows.push((depth, family));
-    family.children.iter().for_each(|child| flatten(child, depth + 1, rows));
+fn places(here: &str, n_remote: usize, n_archived: usize) -> Markup {
+    let current = |place: &str| (place == here).then_some("page");
+    html! {
+        nav.tabs aria-label="Where" {
+            a href="/agents" aria-current=[current("here")] { "here" }
+            @if n_remote > 0 || here == "remote" {
+                a href="/agents?place=remote" aria-current=[current("remote")] { "on remotes " (n_remote) }
+            }
+            @if n_archived > 0 || here == "archived" {
+                a href="/agents?place=archived" aria-current=[current("archived")] { "archived " (n_archived) }
+            }
+        }
+    }
 }
 
-fn row(depth: usize, family: &FamilyView) -> Markup {
-    let kinds = family.kinds.iter().map(|(kind, count)| format!("{kind} {count}"));
+fn drawn(page: &RosterPage) -> Vec<TreeRow<'_>> {
+    page.rows.iter().map(|row| TreeRow { depth: row.depth, family: &row.family }).collect()
+}
+
+fn filter_form(filter: &AgentFilter, kinds: &[String]) -> Markup {
+    let option = |value: &str, chosen: &str| {
+        html! { option value=(value) selected[value == chosen] { (short_line(value, 80)) } }
+    };
     html! {
-        tr data-rev={ (family.head) (family.state) } id={ "agent-" (family.agent) } {
+        form.filter method="get" action="/agents" {
+            input type="hidden" name="view" value=(if filter.is_tree { "tree" } else { "table" });
+            label {
+                "State "
+                select name="state" { option value="" { "any" } @for state in STATES { (option(state, &filter.state)) } }
+            }
+            label {
+                "Kind "
+                select name="kind" { option value="" { "any" } @for kind in kinds.iter().take(KINDS_MAX) { (option(kind, &filter.kind)) } }
+            }
+            label { "Name " input name="name" value=(filter.name) size="14"; }
+            button type="submit" { "Show" }
+        }
+    }
+}
+
+fn table(rows: &[RosterRow]) -> Markup {
+    html! {
+        div.wide tabindex="0" role="region" aria-label="Agents" {
+            table {
+                thead {
+                    tr { th scope="col" { "Agent" } th scope="col" { "State" } th scope="col" { "Commits" } th scope="col" { "Kinds" } th scope="col" { "Newest" } }
+                }
+                tbody { @for row in rows { (table_row(row)) } }
+            }
+        }
+    }
+}
+
+fn table_row(row: &RosterRow) -> Markup {
+    let (family, last) = (&row.family, &row.newest);
+    let kinds = family.kinds.iter().map(|(kind, count)| format!("{kind} {count}"));
+    let kinds = kinds.collect::<Vec<String>>().join(", ");
+    html! {
+        tr data-row data-rev={ (family.head) (family.state) } id={ "agent-" (family.agent) } {
             td {
-                @for _ in 0..depth.min(8) { span.step aria-hidden="true" { "└ " } }
+                @if row.depth > 0 { span.step aria-hidden="true" { ("└ ".repeat(row.depth.min(8))) } }
                 a href={ "/agents/" (family.agent) } { (family.agent) }
             }
             td { (family.state) }
             td.number { (family.commits) }
-            td { (kinds.collect::<Vec<String>>().join(", ")) }
+            td { (short_line(&kinds, 160)) }
+            td { (short_line(&last.subject, 120)) " " (instant(&last.at)) }
         }
     }
 }
 
-/// Shows an agent.
-pub fn one(frame: &PageFrame, sight: &AgentSight) -> Markup {
+/// Shows the agents that only a remote has.
+pub fn remote(
+    frame: &PageFrame,
+    agents: &[RemoteAgentView],
+    n_archived: usize,
+    after: usize,
+) -> Markup {
+    let shown = agents.iter().skip(after).take(ROWS_MAX);
     frame.around(&html! {
-        h1 { (sight.agent) }
-        @if let Some(briefing) = &sight.briefing {
-            details { summary { "Briefing" } pre { (visible(briefing)) } }
-        }
-        @for hold in &sight.holds {
-            p.hold {
-                "waits: "
-                a href={ "/holds/" (hold.request) } {
-                    (visible_line(hold.question.as_deref().unwrap_or(&hold.kind)))
-                }
-            }
-        }
-        h2 { "Log" }
-        @if !sight.pending.is_empty() {
-            p.about {
-                "~ pending trace: " (sight.pending.len())
-                @if sight.pending.len() == 1 { " entry" } @else { " entries" } " not bound yet"
-            }
-        }
-        ol.log id="log" data-rev=(sight.commits.first().map_or("", |commit| &commit.commit)) {
-            @for commit in &sight.commits { (line(commit)) }
-        }
-        @if let Some(next) = &sight.next {
-            p { a rel="next" href={ "/agents/" (sight.agent) "?after=" (next) } { "older" } }
-        }
-    })
-}
-
-fn line(commit: &LogView) -> Markup {
-    html! {
-        li {
-            a href={ "/commits/" (commit.commit) } { code { (short(&commit.commit)) } }
-            " " span.kind { (visible_line(&commit.kind)) } " " (visible_line(&commit.subject))
-            " " (instant(&commit.at))
-            @if commit.trace.is_some() { " · trace" }
-            @if commit.unverified { " · " strong { "unverified" } }
-        }
-    }
-}
-
-/// Shows a commit.
-pub fn commit(frame: &PageFrame, sight: &CommitSight) -> Markup {
-    let commit = &sight.commit;
-    let fields = commit.fields.as_object().into_iter().flatten();
-    frame.around(&html! {
-        h1 { "Commit " code { (short(&commit.commit)) } " · " (visible_line(&commit.kind)) }
-        p.about {
-            @if let Some(agent) = &commit.agent { a href={ "/agents/" (agent) } { (agent) } " · " }
-            (visible_line(&commit.author)) " · " (instant(&commit.at))
-        }
-        h2 { (visible_line(&commit.subject)) }
-        @if !commit.body.is_empty() { pre { (visible(&commit.body)) } }
-        dl {
-            @for parent in &commit.parents {
-                dt { "parent" }
-                dd { a href={ "/commits/" (parent) } { code { (short(parent)) } } }
-            }
-            @for (name, value) in fields {
-                dt { (visible_line(name)) }
-                dd { (visible_line(&value.as_str().map_or_else(|| value.to_string(), str::to_owned))) }
-            }
-        }
-        @if let Some(trace) = &sight.trace { (entries(&commit.commit, trace, sight.from)) }
-    })
-}
-
-fn entries(commit: &str, trace: &TraceView, from: usize) -> Markup {
-    let shown = trace.entries.iter().skip(from).take(ENTRIES_MAX);
-    html! {
-        h2 { "Trace" }
-        p.about { (trace.entries.len()) " entries · " code { (trace.cid) } }
-        ol.trace start=(from.saturating_add(1)) {
-            @for entry in shown {
+        h1 { "Agents" }
+        (places("remote", agents.len(), n_archived))
+        p.about { "These have no branch here, and are only looked at: " code { "agentic fetch" } " brings what they did since." }
+        ul {
+            @for agent in shown {
                 li {
-                    (instant(&entry.at)) " " span.kind { (visible_line(&entry.kind)) }
-                    (body(entry))
+                    a href={ "/agents/" (utf8_percent_encode(&agent.agent, NON_ALPHANUMERIC)) } { (short_line(&agent.agent, 200)) }
+                    " " code { (short(&agent.head)) }
                 }
             }
         }
-        @if trace.entries.len() > from.saturating_add(ENTRIES_MAX) {
-            p { a rel="next" href={ "/commits/" (commit) "?from=" (from.saturating_add(ENTRIES_MAX)) } { "later entries" } }
-        }
-    }
+        (further("remote", agents.len(), after))
+    })
 }
 
-fn body(entry: &EntryView) -> Markup {
-    let text = entry.text.as_deref().unwrap_or_default();
-    let cut = text.char_indices().nth(ENTRY_CHARS_MAX).map(|(at, _)| at);
-    html! {
-        @match (&entry.text, &entry.base64) {
-            (Some(_), _) => {
-                pre { (visible(&text[..cut.unwrap_or(text.len())])) }
-                @if cut.is_some() { p.about { "… of " (text.len()) " bytes" } }
+/// Shows the agents that are archived.
+pub fn archived(
+    frame: &PageFrame,
+    agents: &[ArchivedView],
+    n_remote: usize,
+    after: usize,
+) -> Markup {
+    let shown = agents.iter().skip(after).take(ROWS_MAX);
+    frame.around(&html! {
+        h1 { "Agents" }
+        (places("archived", n_remote, agents.len()))
+        p.about { "These are folded away, and are only looked at: " code { "agentic restore NAME" } " brings one back." }
+        ul {
+            @for agent in shown {
+                li {
+                    (short_line(&agent.agent, 200)) " "
+                    a href={ "/commits/" (agent.head) } { code { (short(&agent.head)) } }
+                    " archived " (instant(&agent.at))
+                }
             }
-            (None, Some(bytes)) => p.about { "bytes: " (bytes.len() / 4 * 3) }
-            (None, None) => p.about { "removed" }
         }
-    }
+        (further("archived", agents.len(), after))
+    })
 }
 
-/// Shortens an id.
-fn short(id: &str) -> &str {
-    id.get(..ID_DIGITS).unwrap_or(id)
+fn further(place: &str, n: usize, after: usize) -> Markup {
+    let (before, next) = (after.saturating_sub(ROWS_MAX), after.saturating_add(ROWS_MAX));
+    html! {
+        @if after > 0 { p { a rel="prev" href={ "/agents?place=" (place) "&after=" (before) } { "previous" } } }
+        @if next < n { p { a rel="next" href={ "/agents?place=" (place) "&after=" (next) } { "+" (n - next) " more" } } }
+    }
 }

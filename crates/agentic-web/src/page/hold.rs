@@ -1,25 +1,30 @@
 //! One hold, and the form that answers it.
 
 use agentic_api::Refusal;
-use agentic_api::view::{ClosedHoldView, PendingView, QuestionView, visible, visible_line};
+use agentic_api::view::question::{pretty, subject};
+use agentic_api::view::{
+    ClosedHoldView, DeciderView, PendingView, QuestionView, UnverifiedView, difference, visible,
+    visible_line,
+};
+use agentic_model::guidance::ErrorClass;
 use maud::{Markup, html};
+use serde_json::Value as Json;
 
-use super::{PageFrame, instant};
+use super::field::{TypedValue, ValueForm};
+use super::{PageFrame, instant, short};
 
 /// Above so many bytes of text only a rejection is offered here.
-const TEXT_BYTES_MAX: usize = 256 << 10;
+pub const TEXT_BYTES_MAX: usize = 256 << 10;
 /// The action that is always offered.
-const REJECT: &str = "reject";
-
-/// Who would decide.
-pub struct DecidingPerson {
-    /// As decisions name the person.
-    pub principal: String,
-}
+pub const REJECT: &str = "reject";
+/// How many digits of a commit are shown in a sentence.
+const ID_DIGITS: usize = 10;
 
 /// What the form of a hold needs besides the hold.
 pub struct HoldForm {
-    /// Whether the login may decide.
+    /// Who would decide; nobody where the login only looks, or the hold is somebody else's.
+    pub decider: Option<DeciderView>,
+    /// Whether the login may decide what is this person's.
     pub may_decide: bool,
     /// The seal of the form.
     pub token: String,
@@ -32,36 +37,83 @@ pub struct HoldForm {
 pub struct TypedAnswer {
     /// The action.
     pub action: String,
-    /// The value.
-    pub value: String,
+    /// The value; what is offered, if nothing was sent yet.
+    pub value: Option<TypedValue>,
     /// Why.
     pub reason: String,
+    /// Whether an approval is to count for the rest of the session.
+    pub is_lasting: bool,
     /// Why it was not taken.
     pub refusal: Option<Refusal>,
 }
 
+/// An edited value that a person has not seen as a difference yet.
+pub struct EditedValue<'e> {
+    /// The value.
+    pub value: &'e Json,
+    /// The seal that says it was shown.
+    pub seal: &'e str,
+}
+
 /// Shows a hold.
-pub fn page(
-    frame: &PageFrame,
-    question: &QuestionView,
-    person: &DecidingPerson,
-    form: &HoldForm,
-) -> Markup {
+pub fn page(frame: &PageFrame, question: &QuestionView, form: &HoldForm) -> Markup {
     let hold = &question.hold;
+    let fault = form.given.refusal.as_ref().filter(|refusal| refusal.class != ErrorClass::Schema);
     frame.around(&html! {
+        (headline(hold))
+        @if let Some(refusal) = fault { (why_refused(refusal)) }
+        pre #shown { (question.text) }
+        @if let (true, Some(decider)) = (form.may_decide, &form.decider) {
+            (answers(question, decider, form, ""))
+        } @else {
+            (why_no_form(hold, form))
+        }
+    })
+}
+
+/// Shows the forms that answer a hold; what is named in them begins with a text of their own, so that
+/// there may be others on the page.
+pub fn answers(
+    question: &QuestionView,
+    decider: &DeciderView,
+    form: &HoldForm,
+    prefix: &str,
+) -> Markup {
+    html! {
+        (answer_form(question, decider, form, prefix))
+        @for claim in &question.hold.unverified { (acceptance(question, claim, form)) }
+    }
+}
+
+fn headline(hold: &PendingView) -> Markup {
+    html! {
         h1 { (visible_line(hold.question.as_deref().unwrap_or(&hold.kind))) }
         p.about {
-            (hold.agent) " asks · " (instant(&hold.asked_at))
-            @if let Some(deadline) = &hold.deadline { " · until " (instant(deadline)) }
+            a href={ "/agents/" (hold.agent) } { (hold.agent) } " asks · " (instant(&hold.asked_at))
+            @if let Some(deadline) = &hold.deadline { " · until " (until(deadline)) }
+            @if hold.overdue { " · " strong { "overdue" } }
+            @if !hold.assignees.is_empty() { " · for " (visible_line(&hold.assignees.join(", "))) }
+            @if let Some(role) = &hold.role { " · only with " (visible_line(role)) }
+            @if let Some(votes) = &hold.votes { " · " (votes.have) " of " (votes.need) }
+            " · in session " a href={ "/sessions/" (hold.session) } { code { (short(&hold.session)) } }
+            " › " (visible_line(&hold.path))
         }
-        @if let Some(refusal) = &form.given.refusal { (why_refused(refusal)) }
-        pre #shown { (question.text) }
+    }
+}
+
+/// Shows until when something may be decided: the script counts, and puts the buttons out.
+pub fn until(deadline: &str) -> Markup {
+    html! { time datetime=(deadline) data-deadline { (deadline) } }
+}
+
+fn why_no_form(hold: &PendingView, form: &HoldForm) -> Markup {
+    html! {
         @if form.may_decide {
-            (answer_form(question, person, form))
+            p { "This is for " (visible_line(&hold.assignees.join(", "))) " to decide." }
         } @else {
             p { "This login may only look. " code { "agentic decide " (hold.request) } " answers." }
         }
-    })
+    }
 }
 
 /// Shows a hold that is decided: by whom, how and when; and why an answer came too late, if one did.
@@ -74,7 +126,7 @@ pub fn closed(frame: &PageFrame, hold: &ClosedHoldView, late: Option<&Refusal>) 
             dt { "By" } dd { (visible_line(&hold.principal)) }
             @if let Some(at) = &hold.at { dt { "At" } dd { (instant(at)) } }
             @if let Some(commit) = &hold.commit { dt { "Commit" } dd { a href={ "/commits/" (commit) } { code { (commit) } } } }
-            dt { "Session" } dd { code { (hold.session) } }
+            dt { "Session" } dd { a href={ "/sessions/" (hold.session) } { code { (hold.session) } } }
             @if !hold.reason.is_empty() { dt { "Reason" } dd.text { (visible(&hold.reason)) } }
         }
         p { a href="/" { "Back to the inbox" } }
@@ -90,37 +142,74 @@ fn why_refused(refusal: &Refusal) -> Markup {
     }
 }
 
-fn answer_form(question: &QuestionView, person: &DecidingPerson, form: &HoldForm) -> Markup {
-    let hold = &question.hold;
+/// What every form of a decision brings back unchanged.
+fn hidden(question: &QuestionView, form: &HoldForm) -> Markup {
+    let fields = [
+        ("request_hash", &question.hold.request_hash),
+        ("shown", &question.shown),
+        ("shown_at", &question.at),
+        ("token", &form.token),
+    ];
+    html! {
+        @for (name, value) in fields { input type="hidden" name=(name) value=(value); }
+    }
+}
+
+fn answer_form(
+    question: &QuestionView,
+    decider: &DeciderView,
+    form: &HoldForm,
+    prefix: &str,
+) -> Markup {
+    let (hold, given) = (&question.hold, &form.given);
     let is_long = question.text.len() > TEXT_BYTES_MAX;
     let offered = hold.actions.iter().filter(|action| !is_long || *action == REJECT);
-    let (given, hidden) = (
-        &form.given,
-        [
-            ("request_hash", &hold.request_hash),
-            ("shown", &question.shown),
-            ("shown_at", &question.at),
-            ("token", &form.token),
-        ],
-    );
+    let fields = ValueForm::of(hold).filter(|_| !is_long);
+    let fault = given.refusal.as_ref().filter(|refusal| refusal.class == ErrorClass::Schema);
     html! {
-        form #decision method="post" action={ "/holds/" (hold.request) "/decision" } {
-            @for (name, value) in hidden { input type="hidden" name=(name) value=(value); }
+        form.decision id={ (prefix) "decision" } method="post" action={ "/holds/" (hold.request) "/decision" } {
+            (hidden(question, form))
             fieldset {
                 legend { "Answer" }
                 @for action in offered { (choice(action, hold, given)) }
             }
-            @if hold.actions.iter().any(|action| action == "edit" || action == "respond") {
-                label for="value" { "Value, as JSON" }
-                textarea id="value" name="value" rows="4" spellcheck="false" { (given.value) }
+            @if let Some(covered) = hold.rest_of_session.as_ref().filter(|_| !is_long) {
+                label.choice {
+                    input type="checkbox" name="scope" value="rest-of-session" checked[given.is_lasting];
+                    " an approval counts for the rest of the session: " (visible_line(covered))
+                }
             }
-            label for="reason" { "Reason" }
-            textarea id="reason" name="reason" rows="2" { (given.reason) }
-            p { "Deciding as " strong { (person.principal) } "." }
+            @match &fields {
+                Some(fields) => {
+                    (fields.show(hold, &given.value.clone().unwrap_or_else(|| fields.offered(hold)), fault, prefix))
+                }
+                None => @if let Some(fault) = fault { (why_refused(fault)) }
+            }
+            label for={ (prefix) "reason" } { "Reason" }
+            textarea id={ (prefix) "reason" } name="reason" rows="2" { "\n" (given.reason) }
+            (who(decider))
             @if is_long {
                 p { "This text is too long to approve here: " code { "agentic decide " (hold.request) } "." }
             }
             button type="submit" { "Decide" }
+        }
+    }
+}
+
+/// Says who is deciding: whose decision it becomes, and what proves that.
+fn who(decider: &DeciderView) -> Markup {
+    html! {
+        p.who {
+            "Deciding as " strong { (visible_line(&decider.principal)) }
+            @if let Some(login) = &decider.login {
+                ", known by " code { (visible_line(login)) } "; the commit is made by"
+            }
+            " <" (visible_line(&decider.address)) ">, "
+            @match &decider.key {
+                Some(key) => { "signed " code { (visible_line(key)) } }
+                None => "not signed"
+            }
+            "."
         }
     }
 }
@@ -133,4 +222,62 @@ fn choice(action: &str, hold: &PendingView, given: &TypedAnswer) -> Markup {
             @if let Some(meaning) = hold.means.get(action) { span.meaning { " — " (meaning) } }
         }
     }
+}
+
+/// Offers to make one's own what a commit says that does not count.
+fn acceptance(question: &QuestionView, claim: &UnverifiedView, form: &HoldForm) -> Markup {
+    let (request, commit) = (&question.hold.request, &claim.commit);
+    html! {
+        div.unverified {
+            p {
+                strong { "unverified: " }
+                a href={ "/commits/" (commit) } { code { (commit.get(..ID_DIGITS).unwrap_or(commit)) } }
+                " says " (claim.action) " by " (visible_line(&claim.principal))
+            }
+            details {
+                summary { "accept…" }
+                p { "It does not count: nothing here proves who made it. To accept makes its answer and its value your own." }
+                @if question.text.len() > TEXT_BYTES_MAX {
+                    p { code { "agentic decide " (request) " --accept " (commit) } }
+                } @else {
+                    form method="post" action={ "/holds/" (request) "/decision" } {
+                        (hidden(question, form))
+                        input type="hidden" name="accept" value=(commit);
+                        label for={ "why-" (commit) } { "Reason; else that of the commit" }
+                        textarea id={ "why-" (commit) } name="reason" rows="2" {}
+                        button type="submit" { "Accept as mine" }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Shows what an edit changes, with the button that decides so.
+pub fn edited(
+    frame: &PageFrame,
+    question: &QuestionView,
+    form: &HoldForm,
+    edited: &EditedValue<'_>,
+) -> Markup {
+    let hold = &question.hold;
+    let changes = difference::lines(&pretty(subject(hold)), &pretty(edited.value));
+    let value = edited.value.to_string();
+    frame.around(&html! {
+        (headline(hold))
+        pre #shown { (question.text) }
+        h2 { "What your edit changes" }
+        pre #changes { (visible(&changes)) }
+        form.decision #decision method="post" action={ "/holds/" (hold.request) "/decision" } {
+            (hidden(question, form))
+            input type="hidden" name="action" value="edit";
+            input type="hidden" name="edited" value=(value);
+            input type="hidden" name="confirmed" value=(edited.seal);
+            input type="hidden" name="reason" value=(form.given.reason);
+            @if !form.given.reason.is_empty() { p.text { "Reason: " (visible(&form.given.reason)) } }
+            @if let Some(decider) = &form.decider { (who(decider)) }
+            button type="submit" { "Decide with this value" }
+        }
+        p { a href={ "/holds/" (hold.request) } { "Begin again" } }
+    })
 }

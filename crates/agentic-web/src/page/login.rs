@@ -16,6 +16,7 @@ pub fn page(frame: &PageFrame, refusal: Option<LoginRefusal>) -> Markup {
     frame.around(&html! {
         h1 { "Log in" }
         p { "Run " code { "agentic serve open" } " in the repository: it opens this page with a code." }
+        p { "Another person runs " code { "agentic serve login" } " with the address of this page: it prints one with a code." }
         @if let Some(said) = said { p.refusal role="alert" { (said) } }
         form #login method="post" action="/login" {
             label for="code" { "Code" }

@@ -1,9 +1,11 @@
 //! Agents and their commits.
 
+use agentic_api::roster::{AgentRoster, KnownLedger, RosterDemand};
 use agentic_api::verb::{
-    ListCommits, LogTraces, PendingHolds, Show, ShowBriefing, TracePending, TraceShow, Tree,
+    ListArchive, ListCommits, ListRelations, ListRemoteAgents, LogTraces, PendingHolds,
+    RecentSessions, Show, ShowBriefing, SubAgents, TracePending,
 };
-use agentic_api::view::ShowView;
+use agentic_api::view::{LogView, ShowView};
 use agentic_api::{Caller, Refusal, Verb as _};
 use axum::Extension;
 use axum::extract::{Path, Query, State};
@@ -13,32 +15,57 @@ use serde::Deserialize;
 
 use crate::gate::Visitor;
 use crate::page::PageFrame;
-use crate::page::agents::{self, AgentSight, CommitSight, ROWS_MAX};
+use crate::page::agent::{self, AgentPart, AgentSight, AgentTab};
+use crate::page::agent_tree::ReviewEdge;
+use crate::page::agents::{self, AgentFilter, AgentsSight, ROWS_MAX};
 use crate::route::reply::{html, refused};
 use crate::site::SharedSite;
 use crate::status::RequestAim;
 
-/// Where a list goes on.
+/// Which agents are wanted.
 #[derive(Debug, Default, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(default, deny_unknown_fields)]
 pub struct ListPageQuery {
-    #[serde(default)]
     after: usize,
+    state: String,
+    kind: String,
+    name: String,
+    view: AgentsView,
+    place: AgentsPlace,
 }
 
-/// After which commit a log goes on.
+/// How agents are shown.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum AgentsView {
+    /// In rows.
+    #[default]
+    Table,
+    /// As a drawing.
+    Tree,
+}
+
+/// Where agents are.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum AgentsPlace {
+    /// They have branches here.
+    #[default]
+    Here,
+    /// Only a remote has them.
+    Remote,
+    /// They are folded away.
+    Archived,
+}
+
+/// Which part of an agent is wanted.
 #[derive(Debug, Default, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct LogPageQuery {
+#[serde(default, deny_unknown_fields)]
+pub struct AgentPageQuery {
+    /// The commit after which a log goes on.
     after: Option<String>,
-}
-
-/// From which entry on a trace is shown.
-#[derive(Debug, Default, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct TracePageQuery {
-    #[serde(default)]
-    from: usize,
+    /// How many sessions to pass by.
+    skip: usize,
 }
 
 /// Shows all agents.
@@ -47,98 +74,183 @@ pub async fn list(
     Extension(visitor): Extension<Visitor>,
     Query(place): Query<ListPageQuery>,
 ) -> Response {
-    match site.read(|caller| Ok(Tree {}.run(caller)?.answer)).await {
-        Ok(families) => {
-            let frame = PageFrame::new(&site, &visitor, "Agents").with_command("agentic tree");
-            html(StatusCode::OK, agents::list(&frame, &families, place.after))
-        }
+    let ListPageQuery { after, state, kind, name, view, place } = place;
+    let filter = AgentFilter { state, kind, name, is_tree: view == AgentsView::Tree, after };
+    let command = match (place, view) {
+        (AgentsPlace::Here, _) => "agentic tree",
+        (AgentsPlace::Remote, _) => "agentic agents",
+        (AgentsPlace::Archived, _) => "agentic archive --list",
+    };
+    let frame = PageFrame::new(&site, &visitor, "Agents").with_command(command);
+    let known = site.resident.index.ledger();
+    let found = site.read(move |caller| {
+        let remote = ListRemoteAgents {}.run(caller)?.answer;
+        let archived = ListArchive {}.run(caller)?.answer;
+        Ok(match place {
+            AgentsPlace::Here => {
+                let sight = look_at_all(caller, &known, &filter, remote.len(), archived.len())?;
+                agents::list(&frame, &sight, &filter)
+            }
+            AgentsPlace::Remote => agents::remote(&frame, &remote, archived.len(), after),
+            AgentsPlace::Archived => agents::archived(&frame, &archived, remote.len(), after),
+        })
+    });
+    match found.await {
+        Ok(page) => html(StatusCode::OK, page),
         Err(refusal) => refused(&site, &visitor, &refusal, RequestAim::Show),
     }
 }
 
-/// Shows one agent.
+fn look_at_all(
+    caller: &Caller<'_>,
+    known: &KnownLedger,
+    filter: &AgentFilter,
+    n_remote: usize,
+    n_archived: usize,
+) -> Result<AgentsSight, Refusal> {
+    let roster = AgentRoster::read(caller.space, known, RosterDemand::Soon)?;
+    let mut reviews = Vec::new();
+    if filter.is_tree {
+        let kind = Some("reviews".to_owned());
+        let found = ListRelations { kind, ..ListRelations::default() }.run(caller)?.answer;
+        let edge = |one: agentic_api::view::RelationView| ReviewEdge {
+            who: one.source,
+            agent: one.target,
+        };
+        reviews = found.into_iter().map(edge).collect();
+    }
+    Ok(AgentsSight { page: roster.page(&filter.roster()), reviews, n_remote, n_archived })
+}
+
+/// Shows one agent with its log.
 pub async fn one(
+    site: State<SharedSite>,
+    visitor: Extension<Visitor>,
+    Path(agent): Path<String>,
+    place: Query<AgentPageQuery>,
+) -> Response {
+    show(site, visitor, agent, AgentTab::Log, place).await
+}
+
+/// Shows one part of an agent.
+pub async fn part(
+    site: State<SharedSite>,
+    visitor: Extension<Visitor>,
+    Path((agent, part)): Path<(String, String)>,
+    place: Query<AgentPageQuery>,
+) -> Response {
+    match AgentTab::parse(&part) {
+        Some(tab) => show(site, visitor, agent, tab, place).await,
+        None => {
+            let message = format!("the page of an agent has no part `{part}`");
+            let refusal =
+                Refusal::refused(&message, "its parts are named on the page of the agent");
+            refused(&site, &visitor, &refusal, RequestAim::Show)
+        }
+    }
+}
+
+async fn show(
     State(site): State<SharedSite>,
     Extension(visitor): Extension<Visitor>,
-    Path(agent): Path<String>,
-    Query(place): Query<LogPageQuery>,
+    agent: String,
+    tab: AgentTab,
+    Query(place): Query<AgentPageQuery>,
 ) -> Response {
-    let command = format!("agentic log {agent}");
-    match site.read(move |caller| look_at_agent(caller, agent, place.after)).await {
+    let command = match tab {
+        AgentTab::Log => format!("agentic log {agent}"),
+        AgentTab::Traces => format!("agentic log {agent} --trace"),
+        AgentTab::SubAgents => format!("agentic sub-agents {agent} --all"),
+        AgentTab::Sessions => format!("agentic session list --agent {agent}"),
+        AgentTab::Relations => format!("agentic relations --of {agent}"),
+    };
+    let known = site.resident.index.ledger();
+    match site.read(move |caller| look(caller, &known, agent, tab, place)).await {
         Ok(sight) => {
             let frame = PageFrame::new(&site, &visitor, &sight.agent).with_command(&command);
-            html(StatusCode::OK, agents::one(&frame, &sight))
+            html(StatusCode::OK, agent::page(&frame, &sight))
         }
         Err(refusal) => refused(&site, &visitor, &refusal, RequestAim::Show),
     }
 }
 
-fn look_at_agent(
+fn look(
     caller: &Caller<'_>,
+    known: &KnownLedger,
     agent: String,
-    after: Option<String>,
+    tab: AgentTab,
+    place: AgentPageQuery,
 ) -> Result<AgentSight, Refusal> {
     let named = Some(agent.clone());
-    let verb = ListCommits { agent: named.clone(), ..ListCommits::default() };
-    let mut commits = verb.commits(caller, LogTraces::Left)?;
-    if let Some(after) = after {
-        // One that is not of this agent ends the list.
-        let is_other = |commit: &Result<_, _>| {
-            commit
-                .as_ref()
-                .is_ok_and(|commit: &agentic_api::verb::LoggedCommit| commit.view.commit != after)
-        };
-        commits.find(|commit| !is_other(commit)).transpose()?;
-    }
-    let mut views: Vec<_> = commits
-        .take(ROWS_MAX + 1)
-        .map(|commit| Ok(commit?.view))
-        .collect::<Result<_, Refusal>>()?;
-    let has_more = views.len() > ROWS_MAX;
-    views.truncate(ROWS_MAX);
-    let next = views.last().filter(|_| has_more).map(|commit| commit.commit.clone());
-    // An agent without a readable briefing is shown all the same.
+    let shown = Show { id: agent.clone() }.run(caller)?.answer;
+    let ShowView::Agent { agent: view, .. } = shown else {
+        let message = format!("`{agent}` is no agent");
+        return Err(Refusal::refused(&message, "the page of agents lists them all"));
+    };
+    let part = match tab {
+        AgentTab::Log => {
+            let (commits, next) = commits(caller, &agent, place.after.as_deref(), |_| true)?;
+            AgentPart::Log(commits, next)
+        }
+        AgentTab::Traces => {
+            let has_trace = |commit: &LogView| commit.trace.is_some();
+            let (commits, next) = commits(caller, &agent, place.after.as_deref(), has_trace)?;
+            AgentPart::Traces(commits, next)
+        }
+        AgentTab::SubAgents => {
+            AgentPart::SubAgents(SubAgents { agent: agent.clone(), all: true }.run(caller)?.answer)
+        }
+        AgentTab::Sessions => {
+            let verb = RecentSessions { agent: named.clone(), state: None, after: place.skip };
+            AgentPart::Sessions(verb.among(caller, known)?, place.skip)
+        }
+        AgentTab::Relations => {
+            let verb = ListRelations { of: named.clone(), ..ListRelations::default() };
+            AgentPart::Relations(verb.run(caller)?.answer)
+        }
+    };
+    // An agent without a readable briefing is shown all the same, and so is one of a remote, of which
+    // neither holds nor pending entries are known here.
     let briefing = ShowBriefing { agent: named.clone() }.read(caller);
-    let holds =
-        PendingHolds { agent: named.clone(), ..PendingHolds::default() }.run(caller)?.answer;
+    let holds = PendingHolds { agent: named.clone(), ..PendingHolds::default() }.run(caller);
+    let holds = holds.map_or_else(|_| Vec::new(), |reply| reply.answer);
     Ok(AgentSight {
+        parent: view.parent,
         briefing: briefing.and_then(|briefing| briefing.text()).ok(),
-        commits: views,
-        next,
         pending: TracePending { agent: named }
             .run(caller)
             .map_or_else(|_| Vec::new(), |reply| reply.answer),
         holds: holds.into_iter().filter(|hold| hold.agent == agent).collect(),
+        part,
         agent,
     })
 }
 
-/// Shows one commit.
-pub async fn commit(
-    State(site): State<SharedSite>,
-    Extension(visitor): Extension<Visitor>,
-    Path(id): Path<String>,
-    Query(place): Query<TracePageQuery>,
-) -> Response {
-    let command = format!("agentic show {id}");
-    match site.read(move |caller| look_at_commit(caller, id, place.from)).await {
-        Ok(sight) => {
-            let frame = PageFrame::new(&site, &visitor, "Commit").with_command(&command);
-            html(StatusCode::OK, agents::commit(&frame, &sight))
+/// Reads a page of an agent's commits, those that are meant.
+fn commits(
+    caller: &Caller<'_>,
+    agent: &str,
+    after: Option<&str>,
+    is_meant: impl Fn(&LogView) -> bool,
+) -> Result<(Vec<LogView>, Option<String>), Refusal> {
+    let verb = ListCommits { agent: Some(agent.to_owned()), ..ListCommits::default() };
+    let mut views = Vec::new();
+    let mut is_after = after.is_none();
+    for commit in verb.commits(caller, LogTraces::Left)? {
+        let view = commit?.view;
+        // One that is not of this agent ends the list.
+        if !is_after {
+            is_after = after == Some(view.commit.as_str());
+            continue;
         }
-        Err(refusal) => refused(&site, &visitor, &refusal, RequestAim::Show),
-    }
-}
-
-fn look_at_commit(caller: &Caller<'_>, id: String, from: usize) -> Result<CommitSight, Refusal> {
-    match (Show { id }).run(caller)?.answer {
-        ShowView::Commit { id, commit } => {
-            let trace = commit.trace.as_ref().and_then(|_| TraceShow { id }.run(caller).ok());
-            Ok(CommitSight { commit, trace: trace.map(|reply| reply.answer), from })
+        if !is_meant(&view) {
+            continue;
         }
-        ShowView::Agent { id, .. } | ShowView::Object { id, .. } => Err(Refusal::refused(
-            &format!("`{id}` is no commit"),
-            "the page of an agent lists its commits",
-        )),
+        if views.len() == ROWS_MAX {
+            let next = views.last().map(|commit: &LogView| commit.commit.clone());
+            return Ok((views, next));
+        }
+        views.push(view);
     }
+    Ok((views, None))
 }

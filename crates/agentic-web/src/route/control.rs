@@ -9,7 +9,7 @@ use serde::Deserialize;
 use serde_json::json;
 
 use crate::door::{Door, SocketPeer};
-use crate::login::LoginRole;
+use crate::login::{LoginGrant, LoginRole};
 use crate::site::SharedSite;
 
 /// What a code is asked for.
@@ -30,7 +30,7 @@ pub async fn issue_code(
         return not_for_agents();
     }
     let role = if request.read_only { LoginRole::Read } else { LoginRole::Decide };
-    match site.issue_code(role) {
+    match site.issue_code(LoginGrant::own(role)) {
         Ok(code) => Json(code).into_response(),
         Err(error) => (StatusCode::SERVICE_UNAVAILABLE, format!("{error}\n")).into_response(),
     }
@@ -45,6 +45,18 @@ pub async fn end_logins(
         return not_for_agents();
     }
     site.logins.end_all();
+    Json(json!({})).into_response()
+}
+
+/// Makes the index anew.
+pub async fn rebuild_index(
+    State(site): State<SharedSite>,
+    Extension(door): Extension<Door>,
+) -> Response {
+    if door != Door::Socket(SocketPeer::Person) {
+        return not_for_agents();
+    }
+    site.resident.index.rebuild();
     Json(json!({})).into_response()
 }
 

@@ -43,15 +43,14 @@ pub async fn stream(
     if !visitor.may_read() {
         return (StatusCode::UNAUTHORIZED, "log in to listen\n").into_response();
     }
-    if site.resident.events.n_listeners() >= STREAMS_MAX {
-        return (StatusCode::SERVICE_UNAVAILABLE, "too many listen already\n").into_response();
-    }
     let last = headers.get("last-event-id").and_then(|value| value.to_str().ok());
     let from = last.map(str::to_owned).or(place.from);
     // A place that nobody gave out is one of another epoch.
     let unknown = || EventPlace { epoch: String::new(), n: 0 };
     let from = from.map(|text| text.parse().unwrap_or_else(|()| unknown()));
-    let subscription = site.resident.events.subscribe(from.as_ref());
+    let Some(subscription) = site.resident.events.subscribe(from.as_ref(), STREAMS_MAX) else {
+        return (StatusCode::SERVICE_UNAVAILABLE, "too many listen already\n").into_response();
+    };
     let (sender, events) = mpsc::channel(1);
     tokio::spawn(forward(site, subscription, sender));
     Sse::new(EventStream { events }).keep_alive(KeepAlive::new().interval(ALIVE)).into_response()
@@ -59,11 +58,14 @@ pub async fn stream(
 
 /// Hands events on, one by one. Whoever is too slow is told to fetch anew; nobody waits for it.
 async fn forward(site: SharedSite, subscription: EventSubscription, sender: mpsc::Sender<Event>) {
-    let EventSubscription { is_reset, missed, mut coming } = subscription;
+    // What comes behind a reset is newer than its place: nobody goes back.
+    let EventSubscription { is_reset, missed, mut coming, place: mut told } = subscription;
     let epoch = site.resident.events.place().epoch;
-    let reset =
-        || Event::default().event(RESET).id(site.resident.events.place().to_string()).data("{}");
-    if is_reset && sender.send(reset()).await.is_err() {
+    let reset = |n: u64| {
+        let place = EventPlace { epoch: epoch.clone(), n };
+        Event::default().event(RESET).id(place.to_string()).data("{}")
+    };
+    if is_reset && sender.send(reset(told)).await.is_err() {
         return;
     }
     for event in missed {
@@ -79,8 +81,13 @@ async fn forward(site: SharedSite, subscription: EventSubscription, sender: mpsc
             _ = stop.wait_for(|is_ended| *is_ended) => return,
         };
         let event = match next {
+            Ok(event) if event.data.n <= told => continue,
             Ok(event) => said(&epoch, &event),
-            Err(RecvError::Lagged(_)) => reset(),
+            Err(RecvError::Lagged(_)) => {
+                coming = coming.resubscribe();
+                told = site.resident.events.place().n;
+                reset(told)
+            }
             Err(RecvError::Closed) => return,
         };
         if sender.send(event).await.is_err() {

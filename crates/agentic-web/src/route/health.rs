@@ -21,8 +21,12 @@ pub async fn show(State(site): State<SharedSite>) -> Response {
         repository: resident.space.repository().common_dir().display().to_string(),
         epoch: place.epoch,
         n: place.n,
-        watch: resident.watch.word().to_owned(),
+        watch: resident.gauge.mode().word().to_owned(),
+        index: resident.index.view(),
+        lag_ms: resident.gauge.lag_ms(),
         streams: resident.events.n_listeners(),
+        timers_due: resident.gauge.timers_due(resident.space.now()),
+        driven: resident.upkeep.is_driven(),
         read_only: resident.options.is_read_only,
     })
     .into_response()

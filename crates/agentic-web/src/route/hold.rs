@@ -1,8 +1,10 @@
 //! One hold: what is asked, and a person's answer.
 
-use agentic_api::verb::{AfterDecision, Decide, HoldAnswer, HoldFate, SeenQuestion};
-use agentic_api::view::{HoldFateView, QuestionView, visible_line};
-use agentic_api::{Refusal, Verb as _, principal};
+use std::collections::BTreeMap;
+
+use agentic_api::verb::{AfterDecision, Decide, HoldAnswer, HoldFate, SeenQuestion, ShowDecider};
+use agentic_api::view::{DeciderView, HoldFateView, PendingView, QuestionView, visible_line};
+use agentic_api::{Refusal, Verb as _};
 use agentic_model::guidance::ErrorClass;
 use agentic_model::{Instant, json};
 use agentic_session::decide::{Action, ApprovalScope};
@@ -10,34 +12,67 @@ use axum::extract::{Path, State};
 use axum::http::StatusCode;
 use axum::response::{IntoResponse as _, Redirect, Response};
 use axum::{Extension, Form};
-use serde::Deserialize;
+use serde_json::Value as Json;
 
+use crate::decision::{ShownForm, after_expiry};
 use crate::gate::Visitor;
-use crate::page::hold::{DecidingPerson, HoldForm, TypedAnswer};
+use crate::page::field::{TypedValue, ValueForm};
+use crate::page::hold::{EditedValue, HoldForm, REJECT, TEXT_BYTES_MAX, TypedAnswer};
 use crate::page::{self, PageFrame};
 use crate::route::reply::{html, refused};
 use crate::site::{SharedSite, WebSite};
 use crate::status::{RequestAim, status_of};
 
+/// The action whose value is shown as a difference before it decides.
+const EDIT: &str = "edit";
+/// What the names of the fields of a value begin with.
+const VALUE: &str = "value";
+
 /// What the form of a decision holds.
-#[derive(Debug, Clone, Default, Deserialize)]
+#[derive(Debug, Clone, Default)]
 pub struct DecisionForm {
-    /// The action; none was chosen if it is missing.
-    #[serde(default)]
-    action: String,
-    /// The value, as JSON or, where the schema wants one, as text.
-    #[serde(default)]
-    value: String,
-    /// Why.
-    #[serde(default)]
-    reason: String,
-    /// For how long an approval counts.
-    #[serde(default)]
-    scope: String,
-    request_hash: String,
-    shown: String,
-    shown_at: String,
-    token: String,
+    fields: BTreeMap<String, String>,
+}
+
+impl DecisionForm {
+    /// Reads what was sent; of a field that comes twice the first counts.
+    fn of(pairs: Vec<(String, String)>) -> DecisionForm {
+        // A later pair wins in a map.
+        DecisionForm { fields: pairs.into_iter().rev().collect() }
+    }
+
+    fn field(&self, name: &str) -> &str {
+        self.fields.get(name).map_or("", String::as_str)
+    }
+
+    fn shown<'f>(&'f self, request: &'f str) -> ShownForm<'f> {
+        ShownForm {
+            request,
+            request_hash: self.field("request_hash"),
+            shown: self.field("shown"),
+            at: self.field("shown_at"),
+        }
+    }
+
+    fn typed(&self) -> TypedAnswer {
+        // Browsers send line breaks in two characters.
+        let text = |text: &str| text.replace("\r\n", "\n");
+        let is_value =
+            |(name, _): &(&String, &String)| *name == VALUE || name.starts_with("value.");
+        let value: TypedValue = self
+            .fields
+            .iter()
+            .filter(is_value)
+            .map(|(name, typed)| (name.clone(), text(typed)))
+            .collect();
+        TypedAnswer {
+            action: self.field("action").to_owned(),
+            value: Some(value),
+            reason: text(self.field("reason")),
+            is_lasting: self.field("scope") == ApprovalScope::RestOfSession.name(),
+            refusal: None,
+        }
+    }
 }
 
 /// Shows a hold.
@@ -47,11 +82,11 @@ pub async fn show(
     Path(request): Path<String>,
 ) -> Response {
     let frame = frame(&site, &visitor, &request);
-    match look(&site, &request).await {
-        Ok((HoldFateView::Open(question), person)) => {
-            let frame = frame.with_state(&question.shown, "What is asked has changed.");
-            let form = form_of(&site, &visitor, &question, TypedAnswer::default());
-            html(StatusCode::OK, page::hold::page(&frame, &question, &person, &form))
+    match look(&site, &visitor, &request).await {
+        Ok((HoldFateView::Open(question), decider)) => {
+            let frame = asking(frame, &question);
+            let form = form_of(&site, &visitor, &question, decider, TypedAnswer::default());
+            html(StatusCode::OK, page::hold::page(&frame, &question, &form))
         }
         Ok((HoldFateView::Decided(hold), _)) => {
             let said = format!("{} has decided this: {}.", hold.principal, hold.action);
@@ -62,31 +97,46 @@ pub async fn show(
     }
 }
 
+/// Says when the page of an open hold is another one: not when only its seal is.
+fn asking(frame: PageFrame, question: &QuestionView) -> PageFrame {
+    let state = format!("{} {}", question.shown, question.hold.overdue);
+    let said = match question.hold.overdue {
+        true => "It is too late to answer this.",
+        false => "What is asked has changed.",
+    };
+    frame.with_state(&state, said)
+}
+
 /// Takes an answer: the decision is the commit that the command would make.
 pub async fn decide(
     State(site): State<SharedSite>,
     Extension(visitor): Extension<Visitor>,
     Path(request): Path<String>,
-    Form(form): Form<DecisionForm>,
+    Form(pairs): Form<Vec<(String, String)>>,
 ) -> Response {
-    if !visitor.may_decide() || !is_ours(&site, &visitor, &request, &form) {
+    let form = DecisionForm::of(pairs);
+    let is_ours =
+        form.shown(&request).is_sealed(&site.sealer, visitor.form_owner(), form.field("token"));
+    if !visitor.may_decide() || !is_ours {
         let refusal = Refusal::not_allowed(
             "this form may not decide",
             "load the page of the hold again; a login that may only read never decides",
         );
         return refused(&site, &visitor, &refusal, RequestAim::Act);
     }
-    let given = TypedAnswer {
-        action: form.action.clone(),
-        value: form.value.clone(),
-        reason: form.reason.clone(),
-        ..TypedAnswer::default()
+    let given = form.typed();
+    let answer = match read_answer(&site, &visitor, &request, &form).await {
+        Ok(PostedAnswer::Decide(answer)) => answer,
+        Ok(PostedAnswer::Show(value)) => {
+            return confirm(&site, &visitor, &request, given, value).await;
+        }
+        Err(refusal) => return again(&site, &visitor, &request, given, &refusal).await,
     };
-    let verb = match decision(&request, form) {
+    let verb = match decision(&request, &form, answer, &given.reason) {
         Ok(verb) => verb,
         Err(refusal) => return again(&site, &visitor, &request, given, &refusal).await,
     };
-    let decided = site.write(move |caller| {
+    let decided = site.write(&visitor, move |caller| {
         let recorded = verb.record(caller)?;
         Ok(recorded.session().to_string())
     });
@@ -95,7 +145,114 @@ pub async fn decide(
             site.resident.resume(&session);
             Redirect::to(&format!("/holds/{request}")).into_response()
         }
-        Err(refusal) => again(&site, &visitor, &request, given, &refusal).await,
+        Err(refusal) => {
+            after_expiry(&site, &request, &refusal);
+            again(&site, &visitor, &request, given, &refusal).await
+        }
+    }
+}
+
+/// What a form asks for.
+enum PostedAnswer {
+    /// To decide.
+    Decide(HoldAnswer),
+    /// To show what an edit changes, before it decides.
+    Show(Json),
+}
+
+/// Reads the answer of a form, with the fields that the hold gives it.
+async fn read_answer(
+    site: &WebSite,
+    visitor: &Visitor,
+    request: &str,
+    form: &DecisionForm,
+) -> Result<PostedAnswer, Refusal> {
+    let usage = |what: &str| Refusal::usage(what, "choose what to answer");
+    let scope = match form.field("scope") {
+        "" => ApprovalScope::default(),
+        text => ApprovalScope::parse(text).ok_or_else(|| usage("there is no such scope"))?,
+    };
+    let accepted = form.field("accept");
+    if !accepted.is_empty() {
+        let commit = accepted.to_owned();
+        return Ok(PostedAnswer::Decide(HoldAnswer::Accept { commit, scope }));
+    }
+    let name = form.field("action");
+    let action = Action::parse(name).ok_or_else(|| usage("no action was chosen"))?;
+    let act = |value: Option<Json>| {
+        let value = value.map(json::from_json).transpose();
+        let value = value.map_err(|error| {
+            Refusal::schema(&format!("the value is none: {error}"), "write it otherwise")
+        })?;
+        Ok(PostedAnswer::Decide(HoldAnswer::Act { action, value, scope }))
+    };
+    let edited = form.field("edited");
+    if name == EDIT && is_confirmed(site, visitor, request, form) {
+        return act(Some(serde_json::from_str(edited).map_err(|_| usage("the form is broken"))?));
+    }
+    // Who decided meanwhile, the verb says.
+    let (HoldFateView::Open(question), _) = look(site, visitor, request).await? else {
+        return act(None);
+    };
+    if name != REJECT && question.text.len() > TEXT_BYTES_MAX {
+        let hint = format!("`agentic decide {request}` shows it and takes any answer");
+        return Err(Refusal::usage("this is too long to be approved on a page", &hint));
+    }
+    let value = typed_value(&question.hold, name, form)?;
+    match value {
+        Some(value) if name == EDIT => Ok(PostedAnswer::Show(value)),
+        value => act(value),
+    }
+}
+
+/// Reads the value that was typed. What was only offered is not the value of other answers than an edit.
+fn typed_value(
+    hold: &PendingView,
+    action: &str,
+    form: &DecisionForm,
+) -> Result<Option<Json>, Refusal> {
+    let Some(fields) = ValueForm::of(hold) else { return Ok(None) };
+    let typed = form.typed().value.unwrap_or_default();
+    let is_own = matches!(action, EDIT | "respond");
+    let offered = fields.offered(hold);
+    let is_same = offered.iter().all(|(name, text)| typed.get(name) == Some(text))
+        && typed.iter().all(|(name, text)| text.is_empty() || offered.contains_key(name));
+    if !is_own && is_same { Ok(None) } else { fields.read(&typed) }
+}
+
+/// Seals an edited value that a person is shown as a difference.
+fn edit_fields<'f>(request: &'f str, shown: &'f str, value: &'f str) -> [&'f str; 4] {
+    [EDIT, request, shown, value]
+}
+
+fn is_confirmed(site: &WebSite, visitor: &Visitor, request: &str, form: &DecisionForm) -> bool {
+    let fields = edit_fields(request, form.field("shown"), form.field("edited"));
+    site.sealer.is_sealed(form.field("confirmed"), visitor.form_owner(), &fields)
+}
+
+/// Shows what an edit changes.
+async fn confirm(
+    site: &WebSite,
+    visitor: &Visitor,
+    request: &str,
+    given: TypedAnswer,
+    value: Json,
+) -> Response {
+    match look(site, visitor, request).await {
+        Ok((HoldFateView::Open(question), decider)) => {
+            let text = value.to_string();
+            let fields = edit_fields(request, &question.shown, &text);
+            let seal = site.sealer.seal(visitor.form_owner(), &fields);
+            let form = form_of(site, visitor, &question, decider, given);
+            let frame = asking(frame(site, visitor, request), &question);
+            let edited = EditedValue { value: &value, seal: &seal };
+            html(StatusCode::OK, page::hold::edited(&frame, &question, &form, &edited))
+        }
+        Ok((HoldFateView::Decided(hold), _)) => {
+            let frame = frame(site, visitor, request);
+            html(StatusCode::CONFLICT, page::hold::closed(&frame, &hold, None))
+        }
+        Err(refusal) => refused(site, visitor, &refusal, RequestAim::Act),
     }
 }
 
@@ -109,12 +266,12 @@ async fn again(
 ) -> Response {
     let (status, frame) =
         (status_of(refusal.class, RequestAim::Act), frame(site, visitor, request));
-    match look(site, request).await {
-        Ok((HoldFateView::Open(question), person)) => {
+    match look(site, visitor, request).await {
+        Ok((HoldFateView::Open(question), decider)) => {
             let given = TypedAnswer { refusal: Some(refusal.clone()), ..given };
-            let frame = frame.with_state(&question.shown, "What is asked has changed.");
-            let form = form_of(site, visitor, &question, given);
-            html(status, page::hold::page(&frame, &question, &person, &form))
+            let frame = asking(frame, &question);
+            let form = form_of(site, visitor, &question, decider, given);
+            html(status, page::hold::page(&frame, &question, &form))
         }
         Ok((HoldFateView::Decided(hold), _)) => {
             html(status, page::hold::closed(&frame, &hold, Some(refusal)))
@@ -123,11 +280,16 @@ async fn again(
     }
 }
 
-async fn look(site: &WebSite, request: &str) -> Result<(HoldFateView, DecidingPerson), Refusal> {
-    let verb = HoldFate { request: request.to_owned() };
-    site.read(move |caller| {
-        let fate = verb.run(caller)?.answer;
-        Ok((fate, DecidingPerson { principal: principal(caller.space)? }))
+/// Reads a hold, and who may decide it here.
+async fn look(
+    site: &WebSite,
+    visitor: &Visitor,
+    request: &str,
+) -> Result<(HoldFateView, Option<DeciderView>), Refusal> {
+    let request = request.to_owned();
+    site.read_as(visitor, move |caller| {
+        let decider = ShowDecider { request: request.clone() }.run(caller)?.answer;
+        Ok((HoldFate { request }.run(caller)?.answer, decider))
     })
     .await
 }
@@ -136,51 +298,35 @@ fn frame(site: &WebSite, visitor: &Visitor, request: &str) -> PageFrame {
     PageFrame::new(site, visitor, "Hold").with_command(&format!("agentic pending {request}"))
 }
 
-/// What of a form may not be changed: what was shown, when, and of what.
-fn sealed_fields<'f>(request: &'f str, hash: &'f str, shown: &'f str, at: &'f str) -> [&'f str; 5] {
-    ["decide", request, hash, shown, at]
-}
-
-fn form_of(
+/// Makes the form of a hold, sealed for whoever looks at it.
+pub fn form_of(
     site: &WebSite,
     visitor: &Visitor,
     question: &QuestionView,
+    decider: Option<DeciderView>,
     given: TypedAnswer,
 ) -> HoldForm {
-    let (hash, shown, at) = (&question.hold.request_hash, &question.shown, &question.at);
-    let fields = sealed_fields(&question.hold.request, hash, shown, at);
-    let token = site.sealer.seal(visitor.form_owner(), &fields);
-    HoldForm { may_decide: visitor.may_decide(), token, given }
+    let token = ShownForm::of(question).seal(&site.sealer, visitor.form_owner());
+    HoldForm { decider, may_decide: visitor.may_decide(), token, given }
 }
 
-fn is_ours(site: &WebSite, visitor: &Visitor, request: &str, form: &DecisionForm) -> bool {
-    let fields = sealed_fields(request, &form.request_hash, &form.shown, &form.shown_at);
-    site.sealer.is_sealed(&form.token, visitor.form_owner(), &fields)
-}
-
-/// Reads a form.
-fn decision(request: &str, form: DecisionForm) -> Result<Decide, Refusal> {
-    let missing = |what: &str| Refusal::new(ErrorClass::Usage, what, "choose what to answer");
-    let action = Action::parse(&form.action).ok_or_else(|| missing("no action was chosen"))?;
-    let scope = match form.scope.as_str() {
-        "" => ApprovalScope::default(),
-        text => ApprovalScope::parse(text).ok_or_else(|| missing("there is no such scope"))?,
-    };
-    let value = match form.value.trim() {
-        "" => None,
-        text => Some(json::from_text(text).map_err(|error| {
-            Refusal::schema(&format!("the value is no JSON: {error}"), "write texts in quotes")
-        })?),
-    };
-    let at = Instant::parse(&form.shown_at).ok_or_else(|| missing("the form has no instant"))?;
+/// Makes the verb of a form.
+fn decision(
+    request: &str,
+    form: &DecisionForm,
+    answer: HoldAnswer,
+    reason: &str,
+) -> Result<Decide, Refusal> {
+    let missing = || Refusal::new(ErrorClass::Usage, "the form has no instant", "load it again");
+    let at = Instant::parse(form.field("shown_at")).ok_or_else(missing)?;
     Ok(Decide {
         request: request.to_owned(),
         node: None,
-        answer: HoldAnswer::Act { action, value, scope },
-        why: form.reason,
-        expect: Some(form.request_hash),
+        answer,
+        why: reason.to_owned(),
+        expect: Some(form.field("request_hash").to_owned()),
         by: None,
-        seen: Some(SeenQuestion { shown: form.shown, at }),
+        seen: Some(SeenQuestion { shown: form.field("shown").to_owned(), at }),
         then: AfterDecision::Leave,
     })
 }

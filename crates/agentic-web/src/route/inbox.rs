@@ -1,29 +1,75 @@
 //! The inbox: what waits for a person.
 
 use agentic_api::Verb as _;
-use agentic_api::verb::PendingHolds;
+use agentic_api::verb::{Inbox, InboxPlace};
+use agentic_api::view::{DeciderView, InboxHoldView, QuestionView};
+use agentic_model::Instant;
 use axum::Extension;
-use axum::extract::State;
+use axum::extract::{Query, State};
 use axum::http::StatusCode;
 use axum::response::Response;
+use serde::Deserialize;
 
 use crate::gate::Visitor;
+use crate::page::hold::TypedAnswer;
+use crate::page::inbox::{InboxFilter, InboxRow, ROWS_MAX};
 use crate::page::{self, PageFrame};
+use crate::route::hold::form_of;
 use crate::route::reply::{html, refused};
-use crate::site::SharedSite;
+use crate::site::{SharedSite, WebSite};
 use crate::status::RequestAim;
 
-/// Shows all open holds.
+/// Which part of the inbox is wanted.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct InboxPageQuery {
+    agent: String,
+    kind: String,
+    reason: String,
+    after: Option<String>,
+}
+
+/// Shows open holds.
 pub async fn show(
     State(site): State<SharedSite>,
     Extension(visitor): Extension<Visitor>,
+    Query(query): Query<InboxPageQuery>,
 ) -> Response {
-    let found = site.read(|caller| Ok(PendingHolds::default().run(caller)?.answer)).await;
-    match found {
-        Ok(holds) => {
+    // A filter of which nothing was chosen is sent all the same.
+    let chosen = |word: String| Some(word).filter(|word| !word.is_empty());
+    let InboxPageQuery { agent, kind, reason, after } = query;
+    let filter = InboxFilter { agent: chosen(agent), kind: chosen(kind), reason: chosen(reason) };
+    let InboxFilter { agent, kind, reason } = filter.clone();
+    let place = InboxPlace { after, limit: Some(ROWS_MAX) };
+    let verb = Inbox { agent, kind, reason, place };
+    let found = site.read_as(&visitor, |caller| Ok((verb.run(caller)?.answer, caller.space.now())));
+    match found.await {
+        Ok((mut inbox, now)) => {
+            let holds = std::mem::take(&mut inbox.holds);
+            let rows: Vec<InboxRow> = holds
+                .into_iter()
+                .map(|hold| row(&site, &visitor, &inbox.decider, hold, now))
+                .collect();
             let frame = PageFrame::new(&site, &visitor, "Inbox").with_command("agentic pending");
-            html(StatusCode::OK, page::inbox::page(&frame, &holds))
+            html(StatusCode::OK, page::inbox::page(&frame, &inbox, &rows, &filter))
         }
         Err(refusal) => refused(&site, &visitor, &refusal, RequestAim::Show),
     }
+}
+
+/// Puts a hold into its row, with a form where it is the turn of whoever looks.
+fn row(
+    site: &WebSite,
+    visitor: &Visitor,
+    decider: &DeciderView,
+    hold: InboxHoldView,
+    now: Instant,
+) -> InboxRow {
+    let InboxHoldView { hold, mine: is_theirs } = hold;
+    let question = QuestionView::new(hold, now);
+    let form = (visitor.may_decide() && is_theirs).then(|| {
+        let decider = Some(decider.clone());
+        form_of(site, visitor, &question, decider, TypedAnswer::default())
+    });
+    InboxRow { question, is_theirs, form }
 }

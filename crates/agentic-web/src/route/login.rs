@@ -1,17 +1,21 @@
 //! Logging in and out.
 
+use agentic_api::Refusal;
+use agentic_api::verb::LoginText;
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::http::header::SET_COOKIE;
 use axum::response::{IntoResponse as _, Redirect, Response};
-use axum::{Extension, Form};
-use serde::Deserialize;
+use axum::{Extension, Form, Json};
+use serde::{Deserialize, Serialize};
 
+use crate::api::failed_as;
 use crate::gate::{LOGIN_COOKIE, Visitor};
-use crate::login::LoginRefusal;
+use crate::login::{LoginGrant, LoginRefusal, LoginRole};
 use crate::page::{self, PageFrame};
 use crate::route::reply::html;
 use crate::site::SharedSite;
+use crate::status::{RequestAim, status_of};
 
 /// How long a browser keeps a login, in seconds.
 const COOKIE_SECONDS: u64 = 7 * 24 * 3600;
@@ -26,6 +30,21 @@ pub struct LoginForm {
 #[derive(Debug, Deserialize)]
 pub struct LogoutForm {
     token: String,
+}
+
+/// What somebody is to sign who logs in by a key.
+#[derive(Debug, Serialize)]
+pub struct ChallengeAnswer {
+    challenge: String,
+}
+
+/// What somebody has signed who logs in by a key.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SignedLogin {
+    principal: String,
+    challenge: String,
+    signature: String,
 }
 
 /// Shows the form.
@@ -57,6 +76,55 @@ pub async fn begin(
             };
             let frame = PageFrame::new(&site, &visitor, "Log in");
             html(status, page::login::page(&frame, Some(refusal)))
+        }
+    }
+}
+
+/// Makes what somebody is to sign.
+pub async fn challenge(State(site): State<SharedSite>) -> Response {
+    match site.logins.challenge() {
+        Some(challenge) => Json(ChallengeAnswer { challenge }).into_response(),
+        None => too_many(),
+    }
+}
+
+fn too_many() -> Response {
+    let refusal = Refusal::refused("too many log in at once, or were wrong", "wait a minute");
+    failed_as(StatusCode::TOO_MANY_REQUESTS, &refusal)
+}
+
+/// Makes a code for whoever has signed what they were given.
+pub async fn begin_by_key(
+    State(site): State<SharedSite>,
+    Json(signed): Json<SignedLogin>,
+) -> Response {
+    let Some(host) = site.hosts.as_ref().map(|names| names.page.clone()) else {
+        let refusal = Refusal::refused("this process has no page", "start it without `--no-tcp`");
+        return failed_as(StatusCode::NOT_FOUND, &refusal);
+    };
+    if !site.logins.take_challenge(&signed.challenge) {
+        site.logins.note_wrong();
+        let hint = "begin anew: it is good once, for two minutes";
+        let refusal = Refusal::not_allowed("this was not given to anybody to sign", hint);
+        return failed_as(StatusCode::FORBIDDEN, &refusal);
+    }
+    let proven = site.read(move |caller| {
+        let SignedLogin { principal, challenge, signature } = &signed;
+        LoginText { host: &host, principal, challenge }.prove(caller, signature)
+    });
+    let person = match proven.await {
+        Ok(person) => person,
+        Err(refusal) => {
+            site.logins.note_wrong();
+            return failed_as(status_of(refusal.class, RequestAim::Act), &refusal);
+        }
+    };
+    tracing::info!(principal = person.principal, authn = person.authn, "logs in by a key");
+    match site.issue_code(LoginGrant { role: LoginRole::Decide, person: Some(person) }) {
+        Ok(code) => Json(code).into_response(),
+        Err(error) => {
+            let refusal = Refusal::io("make a code", &error);
+            failed_as(StatusCode::SERVICE_UNAVAILABLE, &refusal)
         }
     }
 }

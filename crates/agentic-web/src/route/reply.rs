@@ -4,6 +4,7 @@ use agentic_api::Refusal;
 use axum::Extension;
 use axum::extract::{Request, State};
 use axum::http::StatusCode;
+use axum::http::header::{CONTENT_DISPOSITION, CONTENT_SECURITY_POLICY, CONTENT_TYPE};
 use axum::middleware::Next;
 use axum::response::{Html, IntoResponse as _, Response};
 use maud::Markup;
@@ -26,6 +27,18 @@ pub fn refused(site: &WebSite, visitor: &Visitor, refusal: &Refusal, aim: Reques
     html(status, page::refusal(&frame, refusal))
 }
 
+/// Answers with bytes that a browser is to keep and never to show, whatever they hold.
+pub fn download(bytes: Vec<u8>, name: &str) -> Response {
+    // Ids and numbers make the name: nothing in it can end the quotes.
+    let attachment = format!("attachment; filename=\"{name}\"");
+    let headers = [
+        (CONTENT_TYPE, "application/octet-stream".to_owned()),
+        (CONTENT_DISPOSITION, attachment),
+        (CONTENT_SECURITY_POLICY, "sandbox".to_owned()),
+    ];
+    (headers, bytes).into_response()
+}
+
 /// Lets those in who are logged in, and asks the others for a login.
 pub async fn require_login(
     State(site): State<SharedSite>,
@@ -33,7 +46,23 @@ pub async fn require_login(
     request: Request,
     next: Next,
 ) -> Response {
-    if visitor.may_read() { next.run(request).await } else { login_wanted(&site, &visitor) }
+    if !visitor.may_read() {
+        return login_wanted(&site, &visitor);
+    }
+    let response = next.run(request).await;
+    if is_bare_refusal(&response) {
+        let hint = "the links at the top lead to all pages";
+        let refusal = Refusal::usage("this address is not understood", hint);
+        return refused(&site, &visitor, &refusal, RequestAim::Show);
+    }
+    response
+}
+
+/// Tells whether an address was refused before any page was asked: by a line of text alone.
+fn is_bare_refusal(response: &Response) -> bool {
+    let kind = response.headers().get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
+    response.status() == StatusCode::BAD_REQUEST
+        && kind.is_some_and(|kind| kind.starts_with("text/plain"))
 }
 
 /// Answers somebody who is not logged in.

@@ -54,6 +54,7 @@ verbs! {
     Reviewers(commands::relations::ReviewersArgs) = "reviewers",
     Merged(commands::relations::MergedArgs) = "merged",
     Query(commands::query::QueryArgs) = "query",
+    Search(commands::search::SearchArgs) = "search",
     #[command(subcommand)]
     Rule(commands::rule::RuleVerb) = "rule",
     Push(commands::push::PushArgs) = "push",

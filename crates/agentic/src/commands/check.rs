@@ -1,16 +1,17 @@
 //! `agentic check`
 
 use std::path::PathBuf;
-use std::process::ExitCode;
 
-use agentic_api::program::{ProgramSource, check, parse_dialect, read_registry};
+use agentic_api::LocalVerb as _;
+use agentic_api::program::{ProgramSource, parse_dialect};
+use agentic_api::verb::CheckProgram;
 use agentic_lang_context::Dialect;
 use agentic_replay::Language;
 
 use super::VerbOutcome;
 use crate::context::Context;
 use crate::language;
-use crate::program::{optional_text, report, source};
+use crate::program::{optional_text, reported, source};
 
 /// Find what is wrong with a program, without running it
 ///
@@ -38,12 +39,8 @@ pub struct CheckArgs {
 
 /// Runs the verb.
 pub fn run(context: &Context, args: CheckArgs) -> VerbOutcome {
-    let here = context.surroundings();
     let registry = optional_text(context, args.registry.as_deref())?;
-    let registry = read_registry(registry.as_ref(), &here)?;
     let source = source(context, &args.file, args.lang)?;
-    let source = ProgramSource { dialect: args.dialect, imports: args.allow_import, ..source };
-    let checked = check(&source.read(&here, None)?, &registry)?;
-    report(context, &checked);
-    Ok(if checked.is_sound() { ExitCode::SUCCESS } else { ExitCode::from(1) })
+    let program = ProgramSource { dialect: args.dialect, imports: args.allow_import, ..source };
+    reported(context, CheckProgram { program, registry }.run_here(&context.surroundings())?)
 }

@@ -3,6 +3,7 @@
 mod ask;
 mod crosscheck;
 pub mod detach;
+mod plan;
 mod run;
 pub mod status;
 mod translate;
@@ -10,23 +11,11 @@ mod worker;
 
 pub use self::run::identity;
 
-use std::process::ExitCode;
-use std::sync::Arc;
-
-use agentic_api::{Surroundings, program};
-use agentic_flow::Rhai;
-use agentic_lang_pipeline::{CompiledSource, PipelineLanguage, explain, explain_stored};
-use agentic_model::{Cid, Value, json};
-use agentic_plan::Registry;
-use agentic_replay::Language;
-use agentic_session::engine::stored_plan;
-use clap::{Subcommand, ValueEnum};
+use agentic_lang_pipeline::PipelineLanguage;
+use clap::Subcommand;
 
 use super::VerbOutcome;
 use crate::context::Context;
-use crate::failure::CommandFailure;
-use crate::output::{Format, print_raw, print_text};
-use crate::program::{optional_text, report, source};
 
 /// Work with flows
 #[derive(Debug, Subcommand)]
@@ -99,7 +88,7 @@ pub enum FlowVerb {
     #[command(verbatim_doc_comment)]
     Check {
         #[command(flatten)]
-        args: FlowArgs,
+        args: plan::FlowArgs,
         /// Print what is wrong with a pipeline as lines of JSON, with all that is known about it
         #[arg(long, value_name = "FORM", value_parser = ["json"])]
         diagnostics: Option<String>,
@@ -112,10 +101,10 @@ pub enum FlowVerb {
     #[command(verbatim_doc_comment)]
     Plan {
         #[command(flatten)]
-        args: FlowArgs,
+        args: plan::FlowArgs,
         /// The form
         #[arg(long, value_name = "FORM", default_value = "v1")]
-        format: PlanForm,
+        format: plan::PlanFormat,
     },
     /// Say in words what a pipeline does, and what it needs
     ///
@@ -123,33 +112,12 @@ pub enum FlowVerb {
     ///
     /// Example: agentic flow explain standup.as
     #[command(verbatim_doc_comment)]
-    Explain(FlowArgs),
+    Explain(plan::FlowArgs),
     /// Lay a pipeline out anew
     ///
     /// Example: agentic flow fmt standup.as --write
     #[command(verbatim_doc_comment)]
     Fmt(super::fmt::FmtArgs),
-}
-
-/// A program, and what it may call.
-#[derive(Debug, clap::Args)]
-pub struct FlowArgs {
-    /// A file, or - for standard input
-    file: String,
-    /// The builtins that a pipeline may call, beyond the standard ones
-    #[arg(long, value_name = "FILE")]
-    registry: Option<String>,
-}
-
-/// The forms of plans.
-#[derive(Debug, Clone, Copy, ValueEnum)]
-pub enum PlanForm {
-    /// The canonical one, which is stored and runs
-    V1,
-    /// For engines that know calls and joins only
-    Sibyl,
-    /// A drawing, for Graphviz
-    Dot,
 }
 
 /// Runs the verb.
@@ -163,109 +131,13 @@ pub fn run(context: &Context, verb: FlowVerb) -> VerbOutcome {
         FlowVerb::Worker(args) => worker::run(context, args),
         FlowVerb::Ask(args) => ask::run(context, args),
         FlowVerb::Crosscheck(args) => crosscheck::run(context, &args),
-        FlowVerb::Translate(args) => translate::run(context, &args),
-        FlowVerb::Check { args, diagnostics: None } => check(context, &args),
-        FlowVerb::Check { args, diagnostics: Some(_) } => check_for_tools(context, &args),
-        FlowVerb::Plan { args, format } => {
-            with_compiled(context, &args, |compiled| print_plans(context, compiled, format))
-        }
-        FlowVerb::Explain(args) if args.file.starts_with(Cid::PREFIX) => {
-            let (_, registry) = inputs(context, &args)?;
-            let (plan, places) = stored_plan(&context.space()?, &args.file)?;
-            print_text(&explain_stored(&plan, &places, &registry));
-            Ok(ExitCode::SUCCESS)
-        }
-        FlowVerb::Explain(args) => with_compiled(context, &args, |compiled| {
-            print_text(&explain(compiled));
-            Ok(())
-        }),
+        FlowVerb::Translate(args) => translate::run(context, args),
+        FlowVerb::Check { args, diagnostics: None } => plan::check(context, &args),
+        FlowVerb::Check { args, diagnostics: Some(_) } => plan::diagnose(context, &args),
+        FlowVerb::Plan { args, format } => plan::plan(context, &args, format),
+        FlowVerb::Explain(args) => plan::explain(context, args),
         FlowVerb::Fmt(args) => {
             super::fmt::run(context, super::fmt::FmtArgs { lang: Some(&PipelineLanguage), ..args })
         }
     }
-}
-
-fn check(context: &Context, args: &FlowArgs) -> VerbOutcome {
-    let is_pipeline = args.file.ends_with(".as");
-    let language: &'static dyn Language = if is_pipeline { &PipelineLanguage } else { &Rhai };
-    let (here, registry) = inputs(context, args)?;
-    let program = source(context, &args.file, None)?.read(&here, Some(language))?;
-    let checked = program::check(&program, &registry)?;
-    report(context, &checked);
-    Ok(if checked.is_sound() { ExitCode::SUCCESS } else { ExitCode::from(1) })
-}
-
-/// Prints one line of JSON for everything that is wrong with a pipeline.
-fn check_for_tools(context: &Context, args: &FlowArgs) -> VerbOutcome {
-    let (here, registry) = inputs(context, args)?;
-    let program = source(context, &args.file, None)?.read(&here, Some(&PipelineLanguage))?;
-    let findings = program::pipeline_findings(&program, &registry);
-    let lines: String =
-        findings.iter().map(|finding| format!("{}\n", json::to_text(finding))).collect();
-    print_raw(&lines);
-    Ok(if findings.is_empty() { ExitCode::SUCCESS } else { ExitCode::from(1) })
-}
-
-/// Does something with a pipeline that compiles.
-fn with_compiled(
-    context: &Context,
-    args: &FlowArgs,
-    act: impl FnOnce(&CompiledSource) -> Result<(), CommandFailure>,
-) -> VerbOutcome {
-    let (here, registry) = inputs(context, args)?;
-    let program = source(context, &args.file, None)?.read(&here, Some(&PipelineLanguage))?;
-    match program::compile_pipeline(&program, &registry) {
-        Ok(compiled) => act(&compiled).map(|()| ExitCode::SUCCESS),
-        Err(findings) => {
-            report(context, &findings);
-            Ok(ExitCode::from(1))
-        }
-    }
-}
-
-/// Says where the command stands, and reads what a pipeline may call.
-fn inputs(
-    context: &Context,
-    args: &FlowArgs,
-) -> Result<(Surroundings, Arc<Registry>), CommandFailure> {
-    let here = context.surroundings();
-    let registry = optional_text(context, args.registry.as_deref())?;
-    let registry = program::read_registry(registry.as_ref(), &here)?;
-    Ok((here, registry))
-}
-
-/// Prints a line for each block; with `--json` one list.
-fn print_plans(
-    context: &Context,
-    compiled: &CompiledSource,
-    form: PlanForm,
-) -> Result<(), CommandFailure> {
-    let mut texts = Vec::new();
-    for block in &compiled.blocks {
-        texts.push(match form {
-            PlanForm::V1 => block.plan.to_json(),
-            PlanForm::Sibyl => json::to_text(&sibyl(block, &compiled.registry)?),
-            PlanForm::Dot => block.plan.to_dot(),
-        });
-    }
-    match (context.format, form) {
-        (Format::Json, PlanForm::V1 | PlanForm::Sibyl) => {
-            print_raw(&format!("[{}]", texts.join(",")))
-        }
-        (Format::Json, PlanForm::Dot) => {
-            let drawings = texts.iter().map(Value::text).collect();
-            print_raw(&json::to_text(&Value::List(drawings)));
-        }
-        (Format::Text, _) => texts.iter().for_each(|text| print_raw(text)),
-    }
-    Ok(())
-}
-
-fn sibyl(
-    block: &agentic_lang_pipeline::CompiledBlock,
-    registry: &Registry,
-) -> Result<Value, CommandFailure> {
-    block.plan.to_sibyl(registry).map_err(|error| {
-        CommandFailure::refused(&error.to_string(), "print the plan with `--format v1`")
-    })
 }

@@ -1,20 +1,17 @@
 //! `agentic fmt`
 
-use std::io::Write as _;
-use std::path::Path;
-use std::process::ExitCode;
-
-use agentic_api::Replacement;
-use agentic_api::program::{LayoutOutcome, ProgramSource, format, parse_dialect};
+use agentic_api::LocalVerb as _;
+use agentic_api::program::{ProgramSource, parse_dialect};
+use agentic_api::verb::{FormatProgram, LayoutUse};
+use agentic_api::view::{LayoutAnswer, LayoutView};
 use agentic_lang_context::Dialect;
 use agentic_replay::Language;
-use serde_json::json;
 
-use super::VerbOutcome;
+use super::{VerbOutcome, ended};
 use crate::context::Context;
 use crate::failure::CommandFailure;
 use crate::language;
-use crate::output::{Format, print_bytes, print_raw, talk};
+use crate::output::{Format, talk};
 use crate::program::{report, source};
 
 /// Lay a program out anew
@@ -48,40 +45,28 @@ pub fn run(context: &Context, args: FmtArgs) -> VerbOutcome {
         return Err(CommandFailure::usage("standard input cannot be written", "name a file"));
     }
     let source = source(context, &args.file, args.lang)?;
-    let source = ProgramSource { dialect: args.dialect, ..source };
-    let program = source.read(&context.surroundings(), None)?;
-    let text = match format(&program)? {
-        LayoutOutcome::Text(text) => text,
-        LayoutOutcome::Broken(checked) => {
-            report(context, &checked);
-            return Ok(ExitCode::from(1));
-        }
+    let layout = match (args.check, args.write) {
+        (true, _) => LayoutUse::Compare,
+        (false, true) => LayoutUse::Write,
+        (false, false) => LayoutUse::Show,
     };
-    let is_changed = text.as_bytes() != program.bytes;
-    if args.write && is_changed {
-        replace(&context.directory.join(&args.file), text.as_bytes())
-            .map_err(|error| CommandFailure::io(&format!("write `{}`", args.file), &error))?;
+    let program = ProgramSource { dialect: args.dialect, ..source };
+    let reply = FormatProgram { program, layout }.run_here(&context.surroundings())?;
+    match &reply.answer {
+        LayoutAnswer::Laid(view) => show(context, layout, view),
+        LayoutAnswer::Faulty(findings) => report(context, findings),
     }
-    match context.format {
-        Format::Json => {
-            let view = json!({ "file": args.file, "changed": is_changed, "text": text });
-            print_raw(&view.to_string());
-        }
-        Format::Text if args.check && is_changed => talk(&format!("{} would change", args.file)),
-        Format::Text if args.check || args.write => {}
-        Format::Text => print_bytes(text.as_bytes()),
-    }
-    Ok(if args.check && is_changed { ExitCode::from(1) } else { ExitCode::SUCCESS })
+    ended(reply.completion)
 }
 
-/// Replaces a file at once, so that a crash leaves the old text or the new one.
-fn replace(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
-    let mut replacement = Replacement::begin(path)?;
-    match replacement.write_all(bytes) {
-        Ok(()) => replacement.commit(),
-        Err(error) => {
-            replacement.discard();
-            Err(error)
+fn show(context: &Context, layout: LayoutUse, view: &LayoutView) {
+    match (context.format, layout) {
+        (Format::Json, _) | (Format::Text, LayoutUse::Show) => {
+            context.format.answer_program(view, |view| &view.text);
         }
+        (Format::Text, LayoutUse::Compare) if view.changed => {
+            talk(&format!("{} would change", view.file));
+        }
+        (Format::Text, LayoutUse::Compare | LayoutUse::Write) => {}
     }
 }

@@ -3,9 +3,10 @@
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use agentic_api::require_person;
-use agentic_mcp::{CallThreads, DecidingAccess, McpAccess, McpService, WriteAccess, serve_lines};
+use agentic_api::{Refusal, require_person};
+use agentic_mcp::{DecidingAccess, McpAccess, McpService, WriteAccess, serve_lines};
 use agentic_model::AgentName;
+use agentic_resident::VerbThreads;
 
 use super::{VerbOutcome, agent_name};
 use crate::context::Context;
@@ -48,7 +49,7 @@ pub fn run(context: &Context, args: McpArgs) -> VerbOutcome {
         deciding: if args.allow_decide { DecidingAccess::Form } else { DecidingAccess::Never },
     };
     let failed = |error| CommandFailure::io("serve", &error);
-    let threads = CallThreads::start().map_err(failed)?;
+    let threads = VerbThreads::begin().map_err(|error| Refusal::of(&error))?;
     let server = McpService::new(Arc::new(space), here, access, threads);
     serve_lines(server, std::io::stdin(), std::io::stdout()).map_err(failed)?;
     Ok(ExitCode::SUCCESS)

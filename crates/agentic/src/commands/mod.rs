@@ -32,6 +32,7 @@ pub mod relations;
 pub mod repl;
 pub mod rule;
 pub mod run;
+pub mod search;
 pub mod serve;
 pub mod session;
 pub mod show;
@@ -79,6 +80,7 @@ pub fn run(cli: Cli) -> VerbOutcome {
         Verb::Reviewers(args) => relations::run_reviewers(&context, args),
         Verb::Merged(args) => relations::run_merged(&context, args),
         Verb::Query(args) => query::run(&context, args),
+        Verb::Search(args) => search::run(&context, args),
         Verb::Rule(verb) => rule::run(&context, verb),
         Verb::Providers(args) => providers::run(&context, args),
         Verb::Allow(args) => allow::run(&context, args),

@@ -2,18 +2,22 @@
 
 mod browser;
 mod detach;
+mod login;
+mod token;
 
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use agentic_api::Refusal;
-use agentic_api::view::ServeStatusView;
+use agentic_api::view::{IndexStateView, ServeStatusView};
 use agentic_resident::{Resident, ResidentClient, ResidentOptions, ServeFolder, Whereabouts};
 use agentic_session::SessionSpace;
 use agentic_web::{PageCode, ServeOptions};
 use clap::Subcommand;
 
 use self::browser::show_page;
+use self::login::LoginArgs;
+use self::token::TokenArgs;
 use super::VerbOutcome;
 use crate::context::Context;
 use crate::failure::CommandFailure;
@@ -43,6 +47,12 @@ pub struct ServeArgs {
     /// Let nobody decide through the page
     #[arg(long)]
     read_only: bool,
+    /// Serve the Model Context Protocol to programs with a token, at `/mcp`
+    #[arg(long, conflicts_with = "no_tcp")]
+    mcp: bool,
+    /// Drive durable runs too, as `agentic flow worker` does
+    #[arg(long)]
+    drive: bool,
     /// Open the page in a browser
     #[arg(long, conflicts_with = "no_tcp")]
     open: bool,
@@ -74,6 +84,29 @@ enum ServeVerb {
     /// Example: agentic serve stop
     #[command(verbatim_doc_comment)]
     Stop,
+    /// Make the index anew, from which searches are answered
+    ///
+    /// It holds nothing that the repository does not have.
+    ///
+    /// Example: agentic serve rebuild
+    #[command(verbatim_doc_comment)]
+    Rebuild,
+    /// Make a token with which a program may speak to the page's `/mcp`
+    ///
+    /// It is printed once. One of the same name is replaced.
+    ///
+    /// Example: agentic serve token editor --read-only
+    #[command(verbatim_doc_comment)]
+    Token(TokenArgs),
+    /// Log in at the page of a repository that another person serves, by a key of SSH
+    ///
+    /// The repository names the key as yours in `agentic.deciders`. Where it is on another machine a
+    /// tunnel leads to it: `ssh -L PORT:127.0.0.1:PORT MACHINE`, with the port of its page. Prints an
+    /// address that is good once.
+    ///
+    /// Example: agentic serve login http://a-bcdefghijklmnopqrstuvwxyz2.localhost:42001 || true
+    #[command(verbatim_doc_comment)]
+    Login(LoginArgs),
     /// End all logins
     ///
     /// Example: agentic serve logout
@@ -99,7 +132,10 @@ pub fn run(context: &Context, args: ServeArgs) -> VerbOutcome {
         Some(ServeVerb::Open(open_args)) => open(context, &open_args),
         Some(ServeVerb::Status) => status(context),
         Some(ServeVerb::Stop) => stop(context),
+        Some(ServeVerb::Token(token_args)) => token::run(context, token_args),
+        Some(ServeVerb::Login(login_args)) => login::run(context, login_args),
         Some(ServeVerb::Logout) => log_out(context),
+        Some(ServeVerb::Rebuild) => rebuild(context),
     }
 }
 
@@ -112,9 +148,14 @@ fn serve(context: &Context, args: &ServeArgs) -> VerbOutcome {
     // What an agent began, nobody decides through.
     let is_read_only = args.read_only || caller.require_person("serve").is_err();
     let stop = context.listen()?;
-    let options = ResidentOptions { folder: context.directory.clone(), is_read_only, stop };
+    let folder = context.directory.clone();
+    let options = ResidentOptions { folder, is_read_only, drives: args.drive, stop };
     let resident = Resident::begin(space, options).map_err(|error| Refusal::of(&error))?;
-    let serving = ServeOptions { port: args.port, is_socket_only: args.no_tcp };
+    let protocol = match args.mcp {
+        true => Some(token::protocol(context, &resident)?),
+        false => None,
+    };
+    let serving = ServeOptions { port: args.port, is_socket_only: args.no_tcp, protocol };
     let is_opened = args.open;
     let ready = |at: &Whereabouts, code: &dyn Fn() -> Option<PageCode>| {
         match &at.url {
@@ -204,11 +245,59 @@ fn status_text(view: &ServeStatusView) -> String {
     ];
     lines.extend(view.url.as_ref().map(|url| format!("page {url}")));
     lines.push(format!("watch {}", view.watch));
+    lines.push(format!("index of agents {}", index_text(&view.index.main)));
+    lines.push(format!("index of texts {}", index_text(&view.index.text)));
     lines.push(format!("events {}, listeners {}", view.n, view.streams));
+    lines.push(match (view.driven, view.timers_due) {
+        (true, _) => "a worker drives runs".to_owned(),
+        (false, 0) => "nobody drives runs here".to_owned(),
+        (false, due) => format!("{due} timers are due, and nobody drives them here"),
+    });
     if view.read_only {
         lines.push("read-only".to_owned());
     }
     lines.join("\n")
+}
+
+fn index_text(index: &IndexStateView) -> String {
+    match (index.done, index.of, &index.why) {
+        (Some(done), Some(of), _) => format!("{}, {done} of {of}", index.state),
+        (_, _, Some(why)) => format!("{}: {why}", index.state),
+        (_, _, None) => index.state.clone(),
+    }
+}
+
+fn rebuild(context: &Context) -> VerbOutcome {
+    let space = context.space_as_is()?;
+    context.caller(&space).require_person("make the index anew")?;
+    let layout = space.repository().layout();
+    if !ServeFolder::of(layout).is_locked() {
+        // Whoever serves the repository next makes one.
+        match std::fs::remove_dir_all(layout.index()) {
+            Ok(()) => talk("the next `agentic serve` makes the index anew"),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+                talk("there is no index; `agentic serve` makes one");
+            }
+            Err(error) => return Err(CommandFailure::io("remove the index", &error)),
+        }
+        return Ok(ExitCode::SUCCESS);
+    }
+    tell(&client(&space)?, "/control/rebuild", "make the index anew")?;
+    talk("the index is being made anew");
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Has the process do something that needs no more than its name.
+fn tell(client: &ResidentClient, path: &str, doing: &str) -> Result<(), CommandFailure> {
+    let reply = client.post(path, &serde_json::json!({}), ANSWER_WAIT);
+    let reply = reply.map_err(|error| CommandFailure::io(doing, &error))?;
+    match reply.status {
+        200 => Ok(()),
+        _ => Err(CommandFailure::refused(
+            &String::from_utf8_lossy(&reply.body),
+            "`agentic serve status` shows how the process is",
+        )),
+    }
 }
 
 fn stop(context: &Context) -> VerbOutcome {
@@ -245,14 +334,7 @@ fn log_out(context: &Context) -> VerbOutcome {
     let space = context.space_as_is()?;
     context.caller(&space).require_person("end logins")?;
     let client = client(&space)?;
-    let reply = client.post("/control/logout", &serde_json::json!({}), ANSWER_WAIT);
-    let reply = reply.map_err(|error| CommandFailure::io("end all logins", &error))?;
-    if reply.status != 200 {
-        return Err(CommandFailure::refused(
-            &String::from_utf8_lossy(&reply.body),
-            "`agentic serve status` shows how the process is",
-        ));
-    }
+    tell(&client, "/control/logout", "end all logins")?;
     talk("ended all logins");
     Ok(ExitCode::SUCCESS)
 }

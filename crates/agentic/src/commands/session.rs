@@ -3,14 +3,11 @@
 use std::process::ExitCode;
 
 use agentic_api::Verb as _;
-use agentic_api::program::ProgramFindings;
 use agentic_api::verb::{
-    FlowSource, ForkedChildren, ReplaySessions, SessionCancel, SessionDiff, SessionFork,
-    SessionList, SessionResume, SessionShow, SessionSignal, SessionStart, SessionTick,
+    FlowSource, ForkedChildren, ReplaySessions, ScriptOutcome, SessionCancel, SessionDiff,
+    SessionFork, SessionList, SessionResume, SessionShow, SessionSignal, SessionStart, SessionTick,
     SessionUpgrade, SessionVerify, SessionWatch, SetAnswer,
 };
-use agentic_diag::SourceText;
-use agentic_flow::Rhai;
 use agentic_model::{AgentName, Cid, Value, json};
 use clap::{Subcommand, ValueEnum};
 
@@ -19,7 +16,7 @@ use self::watch::watch;
 use super::{VerbOutcome, agent_name};
 use crate::context::Context;
 use crate::failure::CommandFailure;
-use crate::output::warn_of;
+use crate::output::{Format, warn_of};
 use crate::program::{show as show_findings, source};
 
 mod show;
@@ -283,19 +280,16 @@ fn flow_of(context: &Context, text: String) -> Result<FlowSource, CommandFailure
     if text.starts_with(Cid::PREFIX) {
         return Ok(FlowSource::Stored(text));
     }
-    let program = source(context, &text, None)?.read(&context.surroundings(), Some(&Rhai))?;
-    let source = SourceText::new(&text, program.text()?);
-    let findings = agentic_flow::check(source.text());
-    if let Some(first) = findings.first().cloned() {
-        if context.format == crate::output::Format::Text {
-            show_findings(&ProgramFindings::of(source, findings));
+    let file = source(context, &text, None)?;
+    match FlowSource::of_script(file, &context.surroundings())? {
+        ScriptOutcome::Flow(flow) => Ok(flow),
+        ScriptOutcome::Faulty(findings, refusal) => {
+            if context.format == Format::Text {
+                show_findings(&findings);
+            }
+            Err(refusal.into())
         }
-        return Err(CommandFailure::refused(
-            &format!("the flow `{text}` does not parse: {}", first.message),
-            "`agentic flow check FILE` shows where",
-        ));
     }
-    Ok(FlowSource::Script(source.text().to_owned()))
 }
 
 fn json_value(text: &str) -> Result<Value, String> {

@@ -30,6 +30,36 @@ fn a_hold_is_approved_by_mouse() {
 }
 
 #[test]
+fn a_hold_is_approved_in_its_row_of_the_inbox() {
+    let served = ServedRepository::begin();
+    served.ask("alice", FLOW);
+    let browser = served.visit();
+    browser.wait_for(".holds .shown", "Deploy build 91").expect("the hold is in the inbox");
+    let script = "return document.querySelector('.holds .shown').textContent";
+    let shown = browser.run(script, &[]).expect("a script runs");
+    browser.tab_to(".holds a").expect("the focus comes to the hold");
+    browser.press("ac").expect("keys choose and lead to the reason");
+    browser.press("from the list").expect("it can be typed into");
+    browser.press_with_control(ENTER_KEY).expect("keys send");
+    has_decided(&browser, "approve");
+    is_decision(&served.decision("alice"), "approve", shown.as_str().expect("a text"));
+    assert_eq!(browser.console().expect("the console can be read"), Vec::<String>::new());
+}
+
+#[test]
+fn a_hold_that_is_decided_stays_in_the_list() {
+    let served = ServedRepository::begin();
+    served.ask("alice", FLOW);
+    let browser = served.visit();
+    browser.wait_for("#live", "live").expect("the page listens");
+    served.agentic(&["decide", "alice", "reject"]);
+    browser.wait_for(".hold.gone", "This is answered").expect("it is put out");
+    let script = "return document.querySelector('.gone button').disabled";
+    assert_eq!(browser.run(script, &[]).expect("a script runs"), true);
+    assert_eq!(browser.console().expect("the console can be read"), Vec::<String>::new());
+}
+
+#[test]
 fn a_hold_is_rejected_by_keyboard() {
     let served = ServedRepository::begin();
     served.ask("alice", FLOW);

@@ -14,7 +14,8 @@ const HELD: i32 = 4;
 
 /// A repository that is served. Dropping it ends the process that serves it.
 pub struct ServedRepository {
-    sandbox: Sandbox,
+    /// Where it is.
+    pub sandbox: Sandbox,
     server: Child,
 }
 

@@ -11,7 +11,7 @@ use agentic_api::shipped::SHIPPED_RULES;
 use agentic_testkit::{Sandbox, Setup};
 
 /// The variable that lets the test write what it would compare.
-const WRITE: &str = "AGENTIC_WRITE_TABLES";
+pub const WRITE: &str = "AGENTIC_WRITE_TABLES";
 /// When everything in the demo happens, and when is asked about it: a day later.
 const NOW: [&str; 2] = ["1800000000000", "1800086400000"];
 /// When git commits in the demo.
@@ -46,20 +46,24 @@ fn query_page_says_what_the_program_answers() {
 }
 
 /// The repository that the demo makes, always the same.
-struct DemoRepository {
+pub struct DemoRepository {
+    /// What the demo printed.
+    pub printed: String,
     sandbox: Sandbox,
 }
 
 impl DemoRepository {
-    fn make() -> DemoRepository {
+    /// Runs the demo.
+    pub fn make() -> DemoRepository {
         let sandbox = Sandbox::in_memory(Setup::Repository).expect("git is installed");
-        let demo = DemoRepository { sandbox };
+        let mut demo = DemoRepository { printed: String::new(), sandbox };
         let keep = demo.stage().to_string_lossy().into_owned();
-        demo.run(&demo.sandbox.repositories(), NOW[0], &["demo", "--keep", &keep]);
+        demo.printed = demo.run(&demo.sandbox.repositories(), NOW[0], &["demo", "--keep", &keep]);
         demo
     }
 
-    fn stage(&self) -> PathBuf {
+    /// Returns the folder of its repository.
+    pub fn stage(&self) -> PathBuf {
         self.sandbox.repositories().join("demo")
     }
 
@@ -81,7 +85,7 @@ impl DemoRepository {
 }
 
 /// Puts a text between two marks of a page.
-fn between(page: &str, name: &str, text: &str) -> String {
+pub fn between(page: &str, name: &str, text: &str) -> String {
     let (begin, end) = (format!("<!-- {name} -->\n"), format!("<!-- end of {name} -->\n"));
     let (before, rest) = page.split_once(&begin).expect("the block begins");
     let (_, after) = rest.split_once(&end).expect("the block ends");

@@ -1,6 +1,19 @@
 //! The process that stays: one for each repository, heard by its own page and its own user alone, and
 //! a decision from its page is the one that the command makes.
 
+mod address;
+mod api;
+mod clock;
+mod decision;
+mod event;
+mod heavy;
+mod kill;
+mod login;
+mod notice;
+mod process;
+mod race;
+mod siege;
+
 use std::collections::BTreeMap;
 use std::io::{Read as _, Write as _};
 use std::net::{Ipv4Addr, TcpStream};
@@ -20,29 +33,34 @@ const FLOW: &str = r#"hold("Deploy <b>build</b> 91?").action"#;
 const FORM: &str = "application/x-www-form-urlencoded";
 
 /// A repository that is served.
-struct Served {
-    sandbox: Sandbox,
-    process: Child,
+pub(crate) struct Served {
+    pub(crate) sandbox: Sandbox,
+    pub(crate) process: Child,
     /// The name under which the page is heard, with its port.
-    host: String,
+    pub(crate) host: String,
 }
 
 /// What was answered.
-struct Answered {
-    status: u16,
-    head: String,
-    body: String,
+pub(crate) struct Answered {
+    pub(crate) status: u16,
+    pub(crate) head: String,
+    pub(crate) body: String,
 }
 
 impl Served {
-    fn new() -> Served {
+    pub(crate) fn new() -> Served {
         Served::with(&[])
     }
 
-    fn with(arguments: &[&str]) -> Served {
+    pub(crate) fn with(arguments: &[&str]) -> Served {
         let sandbox = Sandbox::new(Setup::Repository).expect("git is installed");
         sandbox.install("agentic", env!("CARGO_BIN_EXE_agentic").as_ref()).expect("writable");
         let process = begin(&sandbox, sandbox.start(), arguments);
+        Served::of(sandbox, process)
+    }
+
+    /// Takes a process that serves.
+    fn of(sandbox: Sandbox, process: Child) -> Served {
         let mut served = Served { sandbox, process, host: String::new() };
         let status: Json =
             serde_json::from_str(&served.ok(&["serve", "status", "--json"])).expect("JSON");
@@ -52,11 +70,17 @@ impl Served {
     }
 
     /// Runs a command that must succeed, and returns what it printed.
-    fn ok(&self, arguments: &[&str]) -> String {
+    pub(crate) fn ok(&self, arguments: &[&str]) -> String {
         ok(&self.sandbox, self.sandbox.start(), arguments)
     }
 
-    fn ask(&self, method: &str, path: &str, headers: &[(&str, &str)], body: &str) -> Answered {
+    pub(crate) fn ask(
+        &self,
+        method: &str,
+        path: &str,
+        headers: &[(&str, &str)],
+        body: &str,
+    ) -> Answered {
         let mut all = vec![("Host", self.host.as_str()), ("Connection", "close")];
         all.extend(headers);
         self.send(method, path, &all, body)
@@ -89,7 +113,7 @@ impl Served {
     }
 
     /// Logs in, and returns the cookie.
-    fn log_in(&self) -> String {
+    pub(crate) fn log_in(&self) -> String {
         let address = self.ok(&["serve", "open", "--print"]);
         let (page, code) = address.trim().split_once('#').expect("a code");
         assert_eq!(page, format!("http://{}/login", self.host));
@@ -130,20 +154,29 @@ impl Drop for Served {
 }
 
 /// Begins a process that serves, and waits until it answers.
-fn begin(sandbox: &Sandbox, folder: &Path, arguments: &[&str]) -> Child {
+pub(crate) fn begin(sandbox: &Sandbox, folder: &Path, arguments: &[&str]) -> Child {
     let mut command = sandbox.command("agentic", folder);
     command.arg("serve").args(arguments);
+    // Whoever runs the tests is not asked for a passphrase.
+    command.env("SSH_ASKPASS", "false").env("SSH_ASKPASS_REQUIRE", "force");
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-    let mut process = command.spawn().expect("it starts");
+    let process = command.spawn().expect("it starts");
+    await_answer(sandbox, folder, process).expect("it ended")
+}
+
+/// Waits until a process that serves answers; nothing where it ended before.
+fn await_answer(sandbox: &Sandbox, folder: &Path, mut process: Child) -> Option<Child> {
     let begun = Instant::now();
     loop {
         let status = run(sandbox, folder, &["serve", "status", "--json"]);
         let is_this = serde_json::from_slice::<Json>(&status.stdout)
             .is_ok_and(|status| status["pid"] == process.id());
         if is_this {
-            return process;
+            return Some(process);
         }
-        assert!(process.try_wait().expect("a child").is_none(), "it ended");
+        if process.try_wait().expect("a child").is_some() {
+            return None;
+        }
         assert!(begun.elapsed() < PATIENCE, "it never answers");
         std::thread::sleep(Duration::from_millis(20));
     }

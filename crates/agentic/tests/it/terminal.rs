@@ -85,6 +85,8 @@ fn speaking() -> Model {
 
 /// What an editor of lines writes when it is ready for the next one.
 const READY: &str = "\u{1b}[?2004h";
+/// What it writes when the line is over and ctrl-c is no key any more, but a signal.
+const LEFT: &str = "\u{1b}[?2004l";
 
 const IN_MEMORY: &[&str] = &["run", "main.as", "--quiet"];
 const AS_SESSION: &[&str] = &["run", "main.as", "--quiet", "--session", "--run-id", "k"];
@@ -313,7 +315,7 @@ fn ctrl_c_ends_a_question_and_not_the_repl() {
     let (_model, sandbox) = family();
     let typed = [
         (READY, "n(1). n(Y) :- n(X), X < 9000000, Y = X + 1. ? N = count { n(A), n(B), A < B }.\r"),
-        ("A < B }.\r\n", "\u{3}"),
+        (LEFT, "\u{3}"),
         ("cancelled", ""),
         (READY, "? agent(name: A, parent: alice).\r"),
         (" ms\r\n", ""),
@@ -322,4 +324,63 @@ fn ctrl_c_ends_a_question_and_not_the_repl() {
     let (ending, shown) = sit(&sandbox, QUERIES, &typed);
     assert_eq!(ending, ProgramEnding::Exit(0), "{shown}");
     assert!(shown.contains("\nA\nbob\n1 row in "), "{shown}");
+}
+
+/// A query that takes longer than anybody waits.
+const ENDLESS: &str =
+    "n(1). n(Y) :- n(X), X < 9000000, Y = X + 1. ? N = count { n(A), n(B), A < B }.";
+/// How a line of the screen is made empty.
+const EMPTY_LINE: &str = "\u{1b}[2K";
+
+#[test]
+fn a_long_query_tells_what_it_does_and_ctrl_c_ends_it_at_once_and_leaves_nothing_behind() {
+    let (_model, sandbox) = family();
+    let typed = [("deriving rows for", "\u{3}")];
+    let (ending, shown) = sit(&sandbox, &["query", ENDLESS], &typed);
+    // Python says 256 less the number of the signal.
+    assert_eq!(ending, ProgramEnding::Exit(254), "{shown}");
+    let told = shown.rfind("deriving rows").expect("it is told");
+    assert!(shown[told..].contains(EMPTY_LINE), "{shown:?}");
+    assert!(!shown.contains("error") && !shown.contains("\nN\n"), "{shown:?}");
+}
+
+#[test]
+fn ctrl_c_ends_a_query_before_anything_is_told() {
+    let (_model, sandbox) = family();
+    let query =
+        format!("agentic query '{ENDLESS}' & echo begun; kill -INT $!; wait $!; echo \"ended $?\"");
+    let command = ["-c", &format!("set -m; {query}")];
+    let mut shell = sandbox.command("bash", sandbox.start());
+    shell.args(command);
+    let finished = run(shell, b"", LIMIT).expect("there is a shell");
+    assert!(String::from_utf8_lossy(&finished.stdout).contains("ended 130"), "{}", text(&finished));
+    assert!(
+        finished.stderr.is_empty() || !text(&finished).contains("error"),
+        "{}",
+        text(&finished)
+    );
+}
+
+/// A git that takes its time to compare trees.
+const SLOW_GIT: &str =
+    "#!/bin/sh\ncase \"$*\" in *numstat*) sleep 1.5;; esac\nPATH=\"$OWN_PATH\" exec git \"$@\"\n";
+
+#[test]
+fn a_long_query_shows_how_much_is_read() {
+    let (_model, sandbox) = family();
+    let folder = sandbox.start().join("slow");
+    std::fs::create_dir(&folder).expect("the sandbox is writable");
+    let git = folder.join("git");
+    std::fs::write(&git, SLOW_GIT).expect("the sandbox is writable");
+    let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+    std::fs::set_permissions(&git, mode).expect("it is there");
+    let command = "OWN_PATH=$PATH PATH=$PWD/slow:$PATH agentic query '? N = count { lines() }.'";
+    let mut shell = sandbox.command("python3", sandbox.start());
+    shell.env("TERM", "xterm").args(["sit.py", "[]", "bash", "-c", command]);
+    let finished = run(shell, b"", LIMIT).expect("Python is installed");
+    let shown = String::from_utf8_lossy(&finished.stdout).replace('\r', "");
+    assert_eq!(finished.ending, ProgramEnding::Exit(0), "{shown}");
+    assert!(shown.starts_with("lines of commits ") && shown.contains(" 3/3 "), "{shown:?}");
+    let told = shown.rfind("lines of commits").expect("it is told");
+    assert!(shown[told..].contains(EMPTY_LINE) && shown.ends_with("N\n0\n"), "{shown:?}");
 }

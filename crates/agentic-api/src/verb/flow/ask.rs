@@ -58,7 +58,7 @@ impl Verb for FlowAsk {
             Some(run) => Some(space.session(&find_run(space, run)?)?.agent),
             None => None,
         };
-        let mut questions = open_questions(space, agent, &people)?;
+        let mut questions = open_questions(caller, agent, &people)?;
         refuse_nowhere(&questions)?;
         tell_all(&mut questions, &people);
         let (sender, receiver) = channel();

@@ -151,12 +151,16 @@ impl Verb for SessionShow {
             Some(at) => space.session_at(&id, at)?,
             None => space.session(&id)?,
         };
+        let then = match self.at {
+            Some(at) => space.instant_of_record(&id, at)?,
+            None => space.now(),
+        };
         let late = session::overtaken(space, &id)?;
         let decisions = session::decisions(space, &summary);
         let view = SessionView::whole(&summary)
             .with_overtaken(&summary, &late)
             .with_decisions(&summary, &decisions)
-            .seen_at(&summary, space.now());
+            .seen_at(&summary, then);
         // What was is not what somebody could do now.
         let view = match self.at {
             Some(_) => view,

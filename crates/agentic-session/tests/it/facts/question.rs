@@ -1,40 +1,26 @@
 //! How tests ask.
 
-use std::collections::BTreeMap;
-use std::sync::atomic::AtomicBool;
-
-use agentic_diag::SourceText;
-use agentic_query::{
-    AnswerSet, ConstantPushing, FactBase, FactSource as _, QueryInput, QueryLimits, QueryReport,
-    QueryRun, QueryValue, QueryWatch, compile,
-};
+use agentic_query::{FactSource as _, QueryReport};
 use agentic_replay::SessionId;
 use agentic_session::{SessionFacts, SessionSpace};
+use agentic_testkit::{ask_facts, ask_facts_while};
+
+pub use agentic_testkit::answer_rows as shown;
 
 /// Asks one program.
 pub fn ask(space: &SessionSpace, program: &str) -> QueryReport {
-    let facts = SessionFacts::new(space);
-    let source = SourceText::new("q", program);
-    let (files, params) = (BTreeMap::new(), BTreeMap::new());
-    let now = space.now().millis();
-    let input = QueryInput { source: &source, files: &files, params: &params, now };
-    let compiled =
-        compile(&input, &facts).unwrap_or_else(|findings| panic!("{program}\n{findings:#?}"));
-    let (cancel, elapsed_ms) = (AtomicBool::new(false), || 0);
-    let watch = QueryWatch { cancel: &cancel, elapsed_ms: &elapsed_ms, time_ms_max: 1 };
-    let (limits, pushing) = (QueryLimits::default(), ConstantPushing::On);
-    let run = QueryRun { facts: &facts, limits, watch, pushing };
-    let report = compiled.answer(&mut FactBase::default(), &run);
-    report.unwrap_or_else(|error| panic!("{program}\n{error}"))
+    ask_facts(&SessionFacts::new(space), space.now().millis(), program)
 }
 
-/// Prints the rows of an answer: cells by blanks, rows by semicolons.
-pub fn shown(answer: &AnswerSet) -> String {
-    let row = |row: &Vec<QueryValue>| {
-        let cells = row.iter().zip(&answer.columns).map(|(value, (_, kind))| value.to_json(*kind));
-        cells.collect::<Vec<_>>().join(" ").replace('"', "")
-    };
-    answer.rows.iter().map(row).collect::<Vec<_>>().join("; ")
+/// Asks one program, and does something else before a predicate is read the first time.
+pub fn ask_while(
+    space: &SessionSpace,
+    program: &str,
+    predicate: &str,
+    meanwhile: &dyn Fn(),
+) -> QueryReport {
+    let (facts, now) = (SessionFacts::new(space), space.now().millis());
+    ask_facts_while(&facts, now, program, predicate, meanwhile)
 }
 
 /// Checks the rows of the last query of a program, and that nothing was left out.

@@ -7,13 +7,15 @@ use agentic_api::Command;
 use crate::cli::command;
 
 /// Verbs of the command line that are data under another name.
-const RENAMED: &[(&str, &str)] = &[("unrelate", "relate")];
+const RENAMED: &[(&str, &str)] = &[("unrelate", "relate"), ("flow-fmt", "fmt")];
 
 /// Verbs as data that the command line has as options of others, as part of a dialog, or only for other
 /// programs that serve people.
 const OPTIONS: &[&str] = &[
     "answer-hold-form",
     "ask-human",
+    "flow-diagnostics",
+    "flow-explain-stored",
     "hold-form",
     "restore",
     "list-archive",
@@ -25,25 +27,9 @@ const OPTIONS: &[&str] = &[
     "allow-revoke",
 ];
 
-/// Verbs of the command line alone: they work on texts of programs, are a dialog, serve others, or are
-/// about the command line itself.
-const OWN: &[&str] = &[
-    "check",
-    "completions",
-    "conformance",
-    "credential-login",
-    "demo",
-    "flow-check",
-    "flow-explain",
-    "flow-fmt",
-    "flow-plan",
-    "flow-translate",
-    "fmt",
-    "man",
-    "mcp",
-    "repl",
-    "serve",
-];
+/// Verbs of the command line alone: they are a dialog, serve others, or are about the command line itself.
+const OWN: &[&str] =
+    &["completions", "conformance", "credential-login", "demo", "man", "mcp", "repl", "serve"];
 
 /// Lists the verbs, with the verbs of verbs.
 fn verbs() -> BTreeSet<String> {

@@ -3,11 +3,13 @@
 use agentic_api::Verb as _;
 use agentic_api::verb::FlowWorker;
 use agentic_lang_agent::TraceCapture;
+use agentic_providers::host::CancelFlag;
 
 use super::status::show;
 use crate::commands::{VerbOutcome, ended};
 use crate::context::Context;
 use crate::engine::Address;
+use crate::failure::CommandFailure;
 use crate::follower::{EventPrinter, followed};
 use crate::live::Live;
 use crate::output::warn_of;
@@ -17,6 +19,10 @@ use crate::output::warn_of;
 pub struct WorkerArgs {
     /// This one alone, until it is over or waits for a human; its key, its agent or its session
     run: Option<String>,
+    /// End when standard input does: whoever keeps a worker holds its other end, and lets go of it
+    /// however it dies
+    #[arg(long, hide = true)]
+    kept: bool,
     #[command(flatten)]
     address: Address,
 }
@@ -24,6 +30,10 @@ pub struct WorkerArgs {
 /// Runs the verb.
 pub fn run(context: &Context, args: WorkerArgs) -> VerbOutcome {
     let stop = context.listen()?;
+    if args.kept {
+        end_with_stdin(stop.clone())
+            .map_err(|error| CommandFailure::io("start a thread", &error))?;
+    }
     let reached = args.address.reach(context)?;
     let mut printer = EventPrinter::new(context, Live::of(context.format, TraceCapture::Off));
     let tell = |event| printer.show(event);
@@ -34,4 +44,14 @@ pub fn run(context: &Context, args: WorkerArgs) -> VerbOutcome {
     warn_of(&reply.notices);
     reply.answer.iter().for_each(|view| show(context, view));
     ended(reply.completion)
+}
+
+/// Has a worker end as by a signal, once nobody holds the other end of standard input.
+fn end_with_stdin(stop: CancelFlag) -> std::io::Result<()> {
+    let wait = move || {
+        // Nobody writes there; what cannot be read has ended too.
+        let _ = std::io::copy(&mut std::io::stdin().lock(), &mut std::io::sink());
+        stop.set();
+    };
+    std::thread::Builder::new().name("agentic-keeper".to_owned()).spawn(wait).map(drop)
 }

@@ -1,13 +1,11 @@
 //! Queries that go on: what appears and what vanishes.
 
 use std::collections::BTreeSet;
-use std::collections::hash_map::DefaultHasher;
-use std::hash::{Hash as _, Hasher as _};
-use std::path::Path;
 use std::process::ExitCode;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant as Moment};
 
+use agentic_api::WriteMark;
 use agentic_api::verb::{AskQuery, QueryOutcome};
 use agentic_query::{AnswerSet, QueryValue};
 use agentic_session::SessionSpace;
@@ -15,15 +13,12 @@ use agentic_session::SessionSpace;
 use super::shown::{CellStyle, IdLengths};
 use crate::commands::VerbOutcome;
 use crate::context::Context;
-use crate::failure::CommandFailure;
 use crate::output::{Format, is_reader_gone, print_raw, print_text};
 
 /// How often is looked whether something was written.
 const POLL: Duration = Duration::from_secs(1);
 /// How often a query about the time is asked again although nothing was written.
 const CLOCK: Duration = Duration::from_secs(60);
-/// How deep the folders of journals and sessions nest.
-const DEPTH_MAX: usize = 4;
 
 /// The rows of all queries of a text.
 type SeenRows = BTreeSet<(usize, Vec<QueryValue>)>;
@@ -38,7 +33,7 @@ pub(super) fn run(
     let mut seen = SeenRows::new();
     let (mut written, mut asked) = (None, Moment::now());
     loop {
-        let now_written = fingerprint(space)?;
+        let now_written = WriteMark::of(space)?;
         if written != Some(now_written) || asked.elapsed() >= CLOCK {
             (written, asked) = (Some(now_written), Moment::now());
             let answers = match query.ask(&context.caller(space), &AtomicBool::new(false))? {
@@ -73,34 +68,4 @@ fn print(context: &Context, sign: &str, answer: &AnswerSet, row: &[QueryValue], 
     let cells = row.iter().zip(&one.columns).enumerate();
     let cells = cells.map(|(at, (value, (_, kind)))| ids.cut(at, style.cell(value, *kind)));
     print_text(&format!("{sign} {}", cells.collect::<Vec<_>>().join("  ").trim_end()));
-}
-
-/// Sums up what changes with each write: where refs are, and how long journals are.
-fn fingerprint(space: &SessionSpace) -> Result<u64, CommandFailure> {
-    let mut hasher = DefaultHasher::new();
-    let repository = space.repository();
-    for found in repository.list_refs("refs/").map_err(agentic_space::Error::from)? {
-        found.name.hash(&mut hasher);
-        found.target.hash(&mut hasher);
-    }
-    let layout = repository.layout();
-    for folder in [layout.journals(), layout.open_sessions()] {
-        sum_up(&folder, 0, &mut hasher);
-    }
-    Ok(hasher.finish())
-}
-
-fn sum_up(folder: &Path, depth: usize, hasher: &mut DefaultHasher) {
-    let mut found: Vec<_> = std::fs::read_dir(folder).into_iter().flatten().flatten().collect();
-    found.sort_by_key(std::fs::DirEntry::path);
-    for entry in found {
-        let Ok(metadata) = entry.metadata() else { continue };
-        entry.path().hash(hasher);
-        if metadata.is_dir() && depth < DEPTH_MAX {
-            sum_up(&entry.path(), depth + 1, hasher);
-        } else {
-            metadata.len().hash(hasher);
-            metadata.modified().ok().hash(hasher);
-        }
-    }
 }

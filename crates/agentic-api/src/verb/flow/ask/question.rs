@@ -12,11 +12,13 @@ use agentic_session::SessionSpace;
 use agentic_session::engine::message_of;
 use agentic_session::hold::{Filter, PendingHold, Reach, pending};
 
-use crate::Refusal;
 use crate::view::{FlowAskedView, FlowToldView, FlowVerdictView};
+use crate::{Caller, Refusal};
 
 /// How many questions are asked at once; the oldest first.
 const QUESTIONS_MAX: usize = 64;
+/// What the address of a hold's page is called in a message.
+const PAGE_LINK: &str = "page";
 /// The longest choice, actor or note of a verdict, in bytes.
 const WORD_BYTES_MAX: usize = 4 << 10;
 
@@ -60,16 +62,16 @@ pub struct ChosenVerdict {
 
 /// Lists the open questions, of one agent and its children or of all, and where they go.
 pub fn open_questions(
-    space: &SessionSpace,
+    caller: &Caller<'_>,
     agent: Option<AgentName>,
     people: &People,
 ) -> Result<Vec<ChannelQuestion>, Refusal> {
     let filter = Filter { agent, reach: Reach::Subtree, ..Filter::default() };
-    let open = pending(space, &filter)?;
+    let open = pending(caller.space, &filter)?;
     Ok(open
         .iter()
         .take(QUESTIONS_MAX)
-        .map(|pending| ChannelQuestion::of(pending, people))
+        .map(|pending| ChannelQuestion::of(caller, pending, people))
         .collect())
 }
 
@@ -89,8 +91,11 @@ pub fn tell_all(questions: &mut [ChannelQuestion], people: &People) {
 }
 
 impl ChannelQuestion {
-    fn of(pending: &PendingHold, people: &People) -> ChannelQuestion {
-        let message = message_of(pending);
+    fn of(caller: &Caller<'_>, pending: &PendingHold, people: &People) -> ChannelQuestion {
+        let mut message = message_of(pending);
+        // People can answer there, too.
+        let address = caller.hold_address(&message.id);
+        message.links.extend(address.map(|address| (PAGE_LINK.to_owned(), address)));
         let agent = pending.hold.agent.clone();
         let destinations = people.router.route(&message, agent.as_str());
         ChannelQuestion {

@@ -1,0 +1,330 @@
+//! All agents as rows: from an index as far as that is true, and from their commits and notes else.
+//!
+//! Refs are listed each time. A row counts where branch and notes are still where they were when it was
+//! read, so a list from an index is the one that reading everything gives.
+
+mod order;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use agentic_index::{AgentRow, EdgeRow, SeenAgent, SessionRow, SharedLedger};
+use agentic_model::commit::Claims;
+use agentic_model::edge::{EdgeEvent, Party};
+use agentic_model::{AgentName, Instant, Oid};
+use agentic_replay::SessionId;
+use agentic_session::{Result, SessionSpace};
+use agentic_space::agent::{Agent, is_genesis_of, kind_on};
+use agentic_space::relation::MERGED_INTO;
+
+pub use self::order::{RosterFilter, RosterPage, RosterRow};
+use crate::view::{AgentView, FamilyView};
+
+/// Where git keeps the notes of agents.
+const NOTES: &str = "refs/notes/agentic/";
+/// The kind of the commit by which an agent takes in the work of another.
+const MERGE: &str = "session-merge";
+/// How many agents are read for one list while an index is made that will have them.
+const READ_MAX: usize = 1_000;
+/// How many digits of its id name the folder that a session is in.
+const FOLDER_DIGITS: usize = 2;
+/// How agents may stand, what needs attention most last.
+const STANDINGS: [&str; 5] = ["idle", "running", "waiting", "diverged", "held"];
+
+/// What a process that stays knows of agents and sessions.
+#[derive(Debug, Clone, Default)]
+pub struct KnownLedger {
+    /// The rows.
+    pub rows: SharedLedger,
+    /// Whether more are being read.
+    pub state: LedgerState,
+}
+
+/// How an index of agents is.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum LedgerState {
+    /// There is none.
+    #[default]
+    Absent,
+    /// It is compared with what there is for the first time.
+    Checking,
+    /// It has everything, but what was written just now.
+    Ready,
+}
+
+/// Whether a list may leave out what an index has not read yet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RosterDemand {
+    /// It may, and says so.
+    Soon,
+    /// Everything is read, however long that takes.
+    Whole,
+}
+
+/// All agents that have a branch here, by name.
+#[derive(Debug)]
+pub struct AgentRoster {
+    agents: Vec<RosterAgent>,
+    /// Whether the index is still being compared with what there is, so that some may be missing.
+    pub is_checking: bool,
+}
+
+/// One of them.
+#[derive(Debug, Clone)]
+struct RosterAgent {
+    row: Arc<AgentRow>,
+    standing: usize,
+}
+
+impl AgentRoster {
+    /// Reads the agents.
+    ///
+    /// # Errors
+    /// Fails when refs, commits, notes or sessions cannot be read.
+    pub fn read(
+        space: &SessionSpace,
+        known: &KnownLedger,
+        demand: RosterDemand,
+    ) -> Result<AgentRoster> {
+        let now = agents_now(space)?;
+        let mut found = Vec::with_capacity(now.len());
+        let mut differing = Vec::new();
+        {
+            let rows = known.rows.rows();
+            for (name, seen) in now {
+                let row = rows.agents.get(name.as_str());
+                match row.filter(|row| row.seen == seen) {
+                    Some(row) => found.push(Arc::clone(row)),
+                    None => differing.push((name, seen, row.cloned())),
+                }
+            }
+        }
+        let is_known = known.state != LedgerState::Absent && demand == RosterDemand::Soon;
+        let is_checking = is_known && differing.len() > READ_MAX;
+        let is_sorted_still = differing.is_empty();
+        let names: BTreeSet<AgentName> =
+            differing.iter().map(|(name, _, _)| name.clone()).collect();
+        for (name, seen, stale) in differing {
+            match is_checking {
+                true => found.extend(stale),
+                false => found.push(Arc::new(read_agent(space, &name, seen)?)),
+            }
+        }
+        if !is_sorted_still {
+            found.sort_by(|one, other| one.name.cmp(&other.name));
+        }
+        let standings = standings(space, known, &names)?;
+        let agent = |row: Arc<AgentRow>| {
+            let standing = standings.get(&row.name).copied().unwrap_or_default();
+            RosterAgent { row, standing }
+        };
+        Ok(AgentRoster { agents: found.into_iter().map(agent).collect(), is_checking })
+    }
+
+    /// Shows the agents one by one, by name.
+    pub fn views(self) -> impl Iterator<Item = AgentView> {
+        self.agents.into_iter().map(|agent| agent_view(&agent.row))
+    }
+
+    /// Says into what the work of each agent was merged.
+    fn merged_into(&self) -> BTreeMap<&str, BTreeSet<Party>> {
+        let mut into: BTreeMap<&str, BTreeSet<Party>> = BTreeMap::new();
+        let mut latest: BTreeMap<[&str; 3], &EdgeRow> = BTreeMap::new();
+        // Of two events about one edge the later counts, of two at one instant the retraction.
+        let rank = |edge: &EdgeRow| (edge.at, !edge.is_assertion, edge.cid.clone());
+        for RosterAgent { row, .. } in &self.agents {
+            for merged in &row.merged {
+                into.entry(merged).or_default().extend(Party::parse(&row.name));
+            }
+            for edge in row.edges.iter().filter(|edge| edge.relation == MERGED_INTO) {
+                let known = latest.entry([&edge.source, &edge.relation, &edge.target]);
+                let known = known.or_insert(edge);
+                if rank(known) < rank(edge) {
+                    *known = edge;
+                }
+            }
+        }
+        for edge in latest.into_values().filter(|edge| edge.is_assertion) {
+            into.entry(&edge.source).or_default().extend(Party::parse(&edge.target));
+        }
+        into
+    }
+}
+
+impl RosterAgent {
+    fn state(&self) -> &'static str {
+        STANDINGS[self.standing]
+    }
+
+    fn family(&self, into: &BTreeMap<&str, BTreeSet<Party>>) -> FamilyView {
+        let row = &self.row;
+        let kinds = row.kinds.iter();
+        let into = into.get(row.name.as_str()).into_iter().flatten();
+        FamilyView {
+            agent: row.name.clone(),
+            head: row.seen.head.to_string(),
+            state: self.state().to_owned(),
+            commits: count(row.n_commits),
+            kinds: kinds.map(|(kind, n)| (kind.clone(), count(*n))).collect(),
+            merges: row.merges.clone(),
+            merged_into: into.map(ToString::to_string).collect(),
+            children: Vec::new(),
+        }
+    }
+}
+
+fn count(n: u64) -> usize {
+    usize::try_from(n).unwrap_or(usize::MAX)
+}
+
+fn agent_view(row: &AgentRow) -> AgentView {
+    AgentView {
+        agent: row.name.clone(),
+        head: row.seen.head.to_string(),
+        genesis: row.genesis.map(|oid| oid.to_string()),
+        parent: row.parent.clone(),
+        briefing: row.briefing.map(|cid| cid.to_string()),
+        commits: count(row.n_commits),
+        subject: row.subject.clone(),
+        at: Instant::from_millis(row.at).to_string(),
+    }
+}
+
+/// Says where the branches and notes of all agents are.
+///
+/// # Errors
+/// Fails when refs cannot be read.
+pub fn agents_now(space: &SessionSpace) -> Result<Vec<(AgentName, SeenAgent)>> {
+    let names = space.agent_names()?;
+    // Both lists are sorted by name.
+    let mut notes = space.repository().list_refs(NOTES)?.into_iter().peekable();
+    let agent = |(name, head): (AgentName, Oid)| {
+        let of = |name: &str| name.strip_prefix(NOTES).unwrap_or_default().to_owned();
+        while notes.next_if(|found| of(&found.name).as_str() < name.as_str()).is_some() {}
+        let found = notes.next_if(|found| of(&found.name) == name.as_str());
+        let seen = SeenAgent { head, notes: found.map(|found| found.target) };
+        (name, seen)
+    };
+    Ok(names.into_iter().map(agent).collect())
+}
+
+/// Reads what an agent is.
+///
+/// # Errors
+/// Fails when its commits or its notes cannot be read.
+pub fn read_agent(space: &SessionSpace, name: &AgentName, seen: SeenAgent) -> Result<AgentRow> {
+    let commits = space.own_commits(name, seen.head)?;
+    let agent = Agent::of(name.clone(), seen.head, &commits);
+    let mut kinds: BTreeMap<String, u64> = BTreeMap::new();
+    let (mut merges, mut merged, mut parent) = (Vec::new(), Vec::new(), None);
+    for commit in commits.iter().rev() {
+        let claims = Claims::read(&commit.message);
+        let kind = kind_on(name, &claims);
+        *kinds.entry(kind.to_string()).or_default() += 1;
+        if is_genesis_of(name, &claims) {
+            parent = claims.parent.as_ref().map(ToString::to_string);
+        }
+        if let Some(other) = claims.merged.filter(|_| commit.parents.len() > 1) {
+            if kind.as_str() == MERGE {
+                merged.push(other.to_string());
+            }
+            merges.push(other.to_string());
+        }
+    }
+    let edges = space.kept_edges(seen.notes)?.into_iter();
+    let edges = edges.map(|(cid, edge)| EdgeRow {
+        source: edge.source.to_string(),
+        relation: edge.relation.to_string(),
+        target: edge.target.to_string(),
+        cid: cid.to_string(),
+        is_assertion: edge.event == EdgeEvent::Assert,
+        at: edge.at.millis(),
+    });
+    Ok(AgentRow {
+        name: name.to_string(),
+        seen,
+        genesis: agent.genesis,
+        parent,
+        briefing: agent.briefing,
+        n_commits: commits.len() as u64,
+        kinds,
+        subject: agent.subject,
+        at: agent.at.millis(),
+        merges,
+        merged,
+        edges: edges.collect(),
+    })
+}
+
+/// Reads what a session is.
+///
+/// # Errors
+/// Fails when there is no such session, or its records are damaged.
+pub fn read_session(space: &SessionSpace, id: &SessionId) -> Result<SessionRow> {
+    // Before its records: what is written meanwhile is seen by the next look.
+    let n_bytes = log_bytes(space, id);
+    let summary = space.session(id)?;
+    let parent = summary.forked_from.as_ref().map(|(id, _)| *id).or(summary.child_of);
+    Ok(SessionRow {
+        agent: summary.agent.to_string(),
+        flow: summary.flow.to_string(),
+        state: summary.state.as_str().to_owned(),
+        is_over: summary.state.is_over(),
+        n_records: summary.n_records,
+        chain: summary.chain.to_string(),
+        started_at: summary.started_at.millis(),
+        until: summary.until.map(|until| until.millis()),
+        parent: parent.map(|id| id.to_string()),
+        n_bytes,
+    })
+}
+
+/// Returns how long the log of a session is that is not over; nothing where it has none here.
+fn log_bytes(space: &SessionSpace, id: &SessionId) -> Option<u64> {
+    let name = id.to_string();
+    let folder = space.repository().layout().open_sessions().join(&name[..FOLDER_DIGITS]);
+    std::fs::metadata(folder.join(&name).join("log")).ok().map(|found| found.len())
+}
+
+/// Says how agents stand, as their sessions that are not over do.
+fn standings(
+    space: &SessionSpace,
+    known: &KnownLedger,
+    differing: &BTreeSet<AgentName>,
+) -> Result<BTreeMap<String, usize>> {
+    let layout = space.repository().layout();
+    // What came by fetch alone is found in notes, which an index has read where they are the same.
+    let has_journal =
+        |name: &AgentName| layout.journal(&agentic_store::Stream::Agent(name.clone())).exists();
+    let is_unknown = known.state != LedgerState::Ready || !differing.iter().all(has_journal);
+    let mut standings: BTreeMap<String, usize> = BTreeMap::new();
+    let mut take = |agent: &str, state: &str| {
+        let standing = STANDINGS.iter().position(|word| *word == state).unwrap_or_default();
+        let known = standings.entry(agent.to_owned()).or_default();
+        *known = standing.max(*known);
+    };
+    let mut unread: BTreeSet<SessionId> = match is_unknown {
+        true => space.open_sessions()?.into_iter().collect(),
+        false => space.open_sessions_here()?.into_iter().collect(),
+    };
+    if !is_unknown {
+        let rows = known.rows.rows();
+        for (id, row) in rows.sessions.iter().filter(|(_, row)| !row.is_over) {
+            let Some(id) = SessionId::parse(id) else { continue };
+            let is_same = row.n_bytes == log_bytes(space, &id);
+            match is_same {
+                true => {
+                    unread.remove(&id);
+                    take(&row.agent, &row.state);
+                }
+                false => drop(unread.insert(id)),
+            }
+        }
+    }
+    for id in unread {
+        // A damaged one is nobody's.
+        let Ok(summary) = space.session(&id) else { continue };
+        take(summary.agent.as_str(), summary.state.as_str());
+    }
+    Ok(standings)
+}

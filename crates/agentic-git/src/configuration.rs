@@ -1,0 +1,208 @@
+//! Git's configuration, and who commits by it.
+//!
+//! It is read when a repository is opened, and that is the end of it for a command. A process that stays
+//! has to notice what people say of themselves and their remotes meanwhile: once it is older than any
+//! short command gets, the files that it comes from are looked at before each answer, and all of it is
+//! read again where one of them has changed, came or went.
+
+use std::cell::RefCell;
+use std::fs::Metadata;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use agentic_model::Person;
+use agentic_store::error::GitError;
+use agentic_store::{Error, Result};
+use gix::config::Source;
+
+use crate::Repository;
+
+/// For how long a configuration is taken as it was read, without a look at its files. A command is over
+/// before that, also where its instructions are counted.
+const SETTLED_FOR: Duration = Duration::from_secs(3);
+
+/// Where git's configuration, or its environment seen as such, names the committer.
+const COMMITTER_NAMES: [&str; 3] =
+    ["committer.name", "user.name", "gitoxide.committer.nameFallback"];
+
+/// The same for the address.
+const COMMITTER_ADDRESSES: [&str; 3] =
+    ["committer.email", "user.email", "gitoxide.user.emailFallback"];
+
+/// What a repository knows of its configuration beyond what it was opened with.
+#[derive(Default)]
+pub(super) struct ConfigurationWatch {
+    /// When that was read; nothing if the configuration is that of the beginning, whatever its files say.
+    read_at: Option<Instant>,
+    /// What its files said later.
+    later: RefCell<Option<LaterConfiguration>>,
+}
+
+/// A configuration that was read again.
+struct LaterConfiguration {
+    /// The files that it may come from, as they were before that.
+    files: Vec<(PathBuf, Option<FileMark>)>,
+    /// The same repository, with it.
+    repository: gix::Repository,
+}
+
+/// What tells a file from what it was before anybody wrote to it, or put another in its place.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct FileMark {
+    place: (u64, u64),
+    length: u64,
+    modified: (i64, i64),
+    changed: (i64, i64),
+}
+
+impl ConfigurationWatch {
+    /// Begins with a configuration that was read at a moment, and follows its files from then on; not
+    /// without a moment.
+    pub(super) fn since(read_at: Option<Instant>) -> ConfigurationWatch {
+        ConfigurationWatch { read_at, later: RefCell::new(None) }
+    }
+
+    /// Returns when the configuration was read that it began with.
+    pub(super) fn read_at(&self) -> Option<Instant> {
+        self.read_at
+    }
+}
+
+impl Repository {
+    /// Returns a value of git's configuration.
+    pub fn config(&self, key: &str) -> Option<String> {
+        self.configured(|inner| inner.config_snapshot().string(key).map(|value| value.to_string()))
+    }
+
+    /// Tells whether a switch of git's configuration is on; one that is not there is off.
+    ///
+    /// # Errors
+    /// Fails when it says neither.
+    pub fn is_set(&self, key: &'static str) -> Result<bool> {
+        let found = self.configured(|inner| inner.config_snapshot().try_boolean(key));
+        Ok(found.map_err(|_| Error::Git(GitError::NoSwitch { key }))?.unwrap_or(false))
+    }
+
+    /// Returns a path of git's configuration, such as `~/.ssh/key`, as far as whoever wrote it may
+    /// name programs and files.
+    ///
+    /// # Errors
+    /// Fails when it cannot be told what the path means.
+    pub(super) fn configured_path(&self, key: &str) -> Result<Option<PathBuf>> {
+        let found = self.configured(|inner| inner.config_snapshot().trusted_path(key));
+        found.map_err(Error::git_with(|| format!("read `{key}` of git's configuration")))
+    }
+
+    /// Returns the names of the remotes.
+    pub fn remotes(&self) -> Vec<String> {
+        self.configured(|inner| inner.remote_names().iter().map(|name| name.to_string()).collect())
+    }
+
+    /// Tells who commits here.
+    ///
+    /// # Errors
+    /// Fails with [`GitError::NoIdentity`] when git does not know either.
+    pub fn committer(&self) -> Result<Person> {
+        self.configured(|inner| {
+            let config = inner.config_snapshot();
+            let first = |keys: [&str; 3]| keys.iter().find_map(|key| config.string(*key));
+            let (Some(name), Some(email)) = (first(COMMITTER_NAMES), first(COMMITTER_ADDRESSES))
+            else {
+                return Err(Error::Git(GitError::NoIdentity));
+            };
+            Ok(Person::new(&name.to_string(), &email.to_string()))
+        })
+    }
+
+    /// Asks the configuration as it is now. While it cannot be read, it is what it was.
+    fn configured<T>(&self, ask: impl FnOnce(&gix::Repository) -> T) -> T {
+        let ConfigurationWatch { read_at, later } = &self.configuration;
+        if read_at.is_none_or(|read_at| read_at.elapsed() < SETTLED_FOR) {
+            return ask(&self.inner);
+        }
+        let mut later = later.borrow_mut();
+        if later.as_ref().is_none_or(LaterConfiguration::is_old)
+            && let Ok(read) = LaterConfiguration::read(&self.inner)
+        {
+            *later = Some(read);
+        }
+        ask(later.as_ref().map_or(&self.inner, |later| &later.repository))
+    }
+}
+
+impl LaterConfiguration {
+    /// Reads the configuration of a repository once more.
+    fn read(opened: &gix::Repository) -> Result<LaterConfiguration> {
+        let reading = || Error::git("read the configuration");
+        let mut repository = opened.clone();
+        // Marked before they are read: what changes meanwhile is found the next time.
+        let known = marked(files_of(opened));
+        let mut anew = opened.clone();
+        anew.reload().map_err(reading())?;
+        let mut config = repository.config_snapshot_mut();
+        *config = anew.config_snapshot().plumbing().clone();
+        config.commit().map_err(reading())?;
+        let mut files = marked(files_of(&repository));
+        for (path, mark) in &mut files {
+            if let Some((_, before)) = known.iter().find(|(known, _)| known == path) {
+                *mark = *before;
+            }
+        }
+        Ok(LaterConfiguration { files, repository })
+    }
+
+    /// Tells whether one of its files is not what it was.
+    fn is_old(&self) -> bool {
+        self.files.iter().any(|(path, mark)| FileMark::of(path) != *mark)
+    }
+}
+
+impl FileMark {
+    /// Looks at a file; nothing if it is not there.
+    fn of(path: &Path) -> Option<FileMark> {
+        let mark = |found: Metadata| FileMark {
+            place: (found.dev(), found.ino()),
+            length: found.len(),
+            modified: (found.mtime(), found.mtime_nsec()),
+            changed: (found.ctime(), found.ctime_nsec()),
+        };
+        std::fs::metadata(path).ok().map(mark)
+    }
+}
+
+/// Lists the files that a configuration comes from, included ones too, and those that git would read if
+/// they were there.
+fn files_of(repository: &gix::Repository) -> Vec<PathBuf> {
+    let named = |source: Source| {
+        let path = source.storage_location(&mut |name| std::env::var_os(name))?;
+        let is_of_worktree = source == Source::Worktree;
+        let folder = if is_of_worktree { repository.git_dir() } else { repository.common_dir() };
+        Some(folder.join(path))
+    };
+    let places = [
+        Source::GitInstallation,
+        Source::System,
+        Source::Git,
+        Source::User,
+        Source::Local,
+        Source::Worktree,
+    ];
+    let config = repository.config_snapshot();
+    let read = config.plumbing().sections().filter_map(|section| section.meta().path.clone());
+    let mut files: Vec<PathBuf> = places.into_iter().filter_map(named).chain(read).collect();
+    files.sort();
+    files.dedup();
+    files
+}
+
+fn marked(files: Vec<PathBuf>) -> Vec<(PathBuf, Option<FileMark>)> {
+    let marked = |path: PathBuf| {
+        let mark = FileMark::of(&path);
+        (path, mark)
+    };
+    files.into_iter().map(marked).collect()
+}
+
+#[cfg(test)]
+mod tests;

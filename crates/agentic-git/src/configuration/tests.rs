@@ -1,0 +1,80 @@
+//! What a repository that stays open learns of its configuration.
+
+use std::path::Path;
+use std::time::Instant;
+
+use tempfile::TempDir;
+
+use super::{ConfigurationWatch, SETTLED_FOR};
+use crate::{Repository, run_git};
+
+fn git(folder: &Path, arguments: &[&str]) {
+    let told = run_git(folder, arguments).and_then(|told| told.checked(arguments));
+    told.expect("git does it");
+}
+
+/// Makes a repository of Ada's that was opened some time ago.
+fn opened() -> (TempDir, Repository) {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    git(folder.path(), &["init", "-q"]);
+    git(folder.path(), &["config", "user.name", "Ada"]);
+    git(folder.path(), &["config", "user.email", "ada@example.com"]);
+    let mut repository = Repository::discover(folder.path()).expect("it is one");
+    repository.configuration = ConfigurationWatch::since(Instant::now().checked_sub(SETTLED_FOR));
+    (folder, repository)
+}
+
+fn address(repository: &Repository) -> String {
+    repository.committer().expect("somebody commits").email
+}
+
+#[test]
+fn who_commits_and_which_remotes_there_are_is_read_again_once_it_has_changed() {
+    let (folder, repository) = opened();
+    assert_eq!((address(&repository).as_str(), repository.remotes()), ("ada@example.com", vec![]));
+    git(folder.path(), &["config", "user.email", "eve@example.com"]);
+    git(folder.path(), &["remote", "add", "elsewhere", "/nowhere"]);
+    git(folder.path(), &["config", "agentic.sign", "true"]);
+    assert_eq!(address(&repository), "eve@example.com");
+    assert_eq!(repository.remotes(), ["elsewhere"]);
+    assert!(repository.is_set("agentic.sign").expect("it is a switch"));
+    assert_eq!(repository.config("user.name").as_deref(), Some("Ada"));
+    git(folder.path(), &["remote", "remove", "elsewhere"]);
+    assert_eq!(repository.remotes(), Vec::<String>::new());
+}
+
+#[test]
+fn files_that_are_included_count_and_so_do_those_that_come_later() {
+    let (folder, repository) = opened();
+    let included = folder.path().join("included");
+    std::fs::write(&included, "[user]\n\temail = eve@example.com\n").expect("writable");
+    git(folder.path(), &["config", "include.path", &included.to_string_lossy()]);
+    assert_eq!(address(&repository), "eve@example.com");
+    std::fs::write(&included, "[user]\n\temail = bob@example.com\n").expect("writable");
+    assert_eq!(address(&repository), "bob@example.com");
+    git(folder.path(), &["config", "extensions.worktreeConfig", "true"]);
+    assert_eq!(address(&repository), "bob@example.com");
+    git(folder.path(), &["config", "--worktree", "user.email", "kim@example.com"]);
+    assert_eq!(address(&repository), "kim@example.com");
+}
+
+#[test]
+fn a_file_that_cannot_be_read_leaves_what_was_known() {
+    let (folder, repository) = opened();
+    assert_eq!(address(&repository), "ada@example.com");
+    let file = folder.path().join(".git/config");
+    let sound = std::fs::read_to_string(&file).expect("readable");
+    std::fs::write(&file, "[user\n").expect("writable");
+    assert_eq!(address(&repository), "ada@example.com");
+    std::fs::write(&file, sound.replace("ada@", "eve@")).expect("writable");
+    assert_eq!(address(&repository), "eve@example.com");
+}
+
+#[test]
+fn threads_that_open_the_same_repository_later_follow_it_too() {
+    let (folder, repository) = opened();
+    let shared = repository.share();
+    git(folder.path(), &["config", "user.email", "eve@example.com"]);
+    let seen = std::thread::spawn(move || address(&shared.open()));
+    assert_eq!(seen.join().expect("it does not panic"), "eve@example.com");
+}

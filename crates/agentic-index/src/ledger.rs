@@ -1,0 +1,229 @@
+//! What agents and sessions are, so that lists of many need not read their commits and records.
+//!
+//! All rows are in memory while the index is open; the tables keep them for the next process. Whoever
+//! lists agents compares each row with where the branch and its notes are, and reads what differs.
+//!
+//! | table | key | value |
+//! | --- | --- | --- |
+//! | meta | `identity` | what the index is of, and its form |
+//! | seen | agent | its head and its notes when it was read |
+//! | agent | agent | genesis, parent, briefing, commits, kinds, subject, instant, merges |
+//! | edge | agent · 0 · source · 0 · relation · 0 · target · 0 · cid | whether it begins or ends, and when |
+//! | session | id | agent, flow, state, records, instants, length of its log |
+
+mod row;
+
+#[cfg(test)]
+mod tests;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::ControlFlow;
+use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
+
+use agentic_model::Value;
+
+pub use self::row::{AgentRow, EdgeRow, SessionRow};
+use crate::error::{IndexError, Result};
+use crate::tables::{IndexTable, TableBatch, Tables};
+use crate::text::SeenAgent;
+use crate::value::{seal, unseal};
+
+/// The version of the tables' form.
+const FORMAT: i64 = 1;
+const IDENTITY: &[u8] = b"identity";
+
+/// An index of agents and sessions.
+pub struct MainIndex {
+    tables: Box<dyn Tables>,
+    shared: SharedLedger,
+}
+
+/// The rows of an index, for those who list them while it is written.
+#[derive(Debug, Clone, Default)]
+pub struct SharedLedger(Arc<RwLock<LedgerRows>>);
+
+/// What is known of agents and sessions.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct LedgerRows {
+    /// Agents by name.
+    pub agents: BTreeMap<String, Arc<AgentRow>>,
+    /// Sessions by id.
+    pub sessions: BTreeMap<String, Arc<SessionRow>>,
+}
+
+impl SharedLedger {
+    /// Looks at the rows. Whoever does so lets go of them soon: the index waits.
+    pub fn rows(&self) -> RwLockReadGuard<'_, LedgerRows> {
+        // No code that can panic runs while they are written, so poisoned ones are whole.
+        self.0.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn change(&self, change: impl FnOnce(&mut LedgerRows)) {
+        change(&mut self.0.write().unwrap_or_else(PoisonError::into_inner));
+    }
+}
+
+impl MainIndex {
+    /// Opens an index, or begins one; `identity` says what it is of. Its rows are put into `shared`.
+    ///
+    /// # Errors
+    /// Fails when it is of something else or of another version, and when it is damaged.
+    pub fn open(
+        tables: Box<dyn Tables>,
+        identity: &str,
+        shared: &SharedLedger,
+    ) -> Result<MainIndex> {
+        let mut index = MainIndex { tables, shared: shared.clone() };
+        let expected = Value::map([("format", Value::Int(FORMAT)), ("of", Value::text(identity))]);
+        let rows = match index.tables.get(IndexTable::Meta, IDENTITY)? {
+            Some(found) if unseal(&found)? == expected => index.load()?,
+            Some(_) => return Err(IndexError::Foreign),
+            None => {
+                let mut batch = TableBatch::default();
+                batch.put(IndexTable::Meta, IDENTITY, seal(&expected));
+                index.tables.apply(batch)?;
+                LedgerRows::default()
+            }
+        };
+        index.shared.change(|shared| *shared = rows);
+        Ok(index)
+    }
+
+    fn load(&self) -> Result<LedgerRows> {
+        let mut seen = BTreeMap::new();
+        self.each(IndexTable::Seen, |key, value| {
+            seen.insert(text(key)?, SeenAgent::read(value)?);
+            Ok(())
+        })?;
+        let mut edges: BTreeMap<String, Vec<EdgeRow>> = BTreeMap::new();
+        self.each(IndexTable::Edge, |key, value| {
+            let (agent, edge) = EdgeRow::read(key, value)?;
+            edges.entry(agent).or_default().push(edge);
+            Ok(())
+        })?;
+        let mut rows = LedgerRows::default();
+        self.each(IndexTable::Agent, |key, value| {
+            let name = text(key)?;
+            // How far it was read is written together with what was read.
+            let seen = seen.remove(&name).ok_or_else(|| IndexError::damaged("an agent"))?;
+            let edges = edges.remove(&name).unwrap_or_default();
+            let row = AgentRow::read(&name, value, seen, edges)?;
+            rows.agents.insert(name, Arc::new(row));
+            Ok(())
+        })?;
+        self.each(IndexTable::Session, |key, value| {
+            rows.sessions.insert(text(key)?, Arc::new(SessionRow::read(value)?));
+            Ok(())
+        })?;
+        match seen.is_empty() && edges.is_empty() {
+            true => Ok(rows),
+            false => Err(IndexError::damaged("an agent that is not there")),
+        }
+    }
+
+    fn each(
+        &self,
+        table: IndexTable,
+        mut take: impl FnMut(&[u8], &[u8]) -> Result<()>,
+    ) -> Result<()> {
+        let mut outcome = Ok(());
+        self.tables.visit(table, b"", &mut |key, value| {
+            outcome = take(key, value);
+            if outcome.is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+        })?;
+        outcome
+    }
+
+    /// Looks at what is known.
+    pub fn rows(&self) -> RwLockReadGuard<'_, LedgerRows> {
+        self.shared.rows()
+    }
+
+    /// Takes what an agent is now.
+    ///
+    /// # Errors
+    /// Fails when the database does.
+    pub fn put_agent(&mut self, row: AgentRow) -> Result<()> {
+        let mut batch = TableBatch::default();
+        let before = self.shared.rows().agents.get(&row.name).cloned();
+        let before = before.iter().flat_map(|before| &before.edges);
+        for edge in before.filter(|edge| !row.edges.contains(edge)) {
+            batch.remove(IndexTable::Edge, &edge.key(&row.name));
+        }
+        for edge in &row.edges {
+            batch.put(IndexTable::Edge, &edge.key(&row.name), edge.sealed());
+        }
+        batch.put(IndexTable::Agent, row.name.as_bytes(), row.sealed());
+        batch.put(IndexTable::Seen, row.name.as_bytes(), row.seen.sealed());
+        self.tables.apply(batch)?;
+        self.shared.change(|rows| drop(rows.agents.insert(row.name.clone(), Arc::new(row))));
+        Ok(())
+    }
+
+    /// Forgets an agent.
+    ///
+    /// # Errors
+    /// Fails when the database does.
+    pub fn forget_agent(&mut self, agent: &str) -> Result<()> {
+        let mut batch = TableBatch::default();
+        let before = self.shared.rows().agents.get(agent).cloned();
+        for edge in before.iter().flat_map(|before| &before.edges) {
+            batch.remove(IndexTable::Edge, &edge.key(agent));
+        }
+        batch.remove(IndexTable::Agent, agent.as_bytes());
+        batch.remove(IndexTable::Seen, agent.as_bytes());
+        self.tables.apply(batch)?;
+        self.shared.change(|rows| drop(rows.agents.remove(agent)));
+        Ok(())
+    }
+
+    /// Takes what a session is now.
+    ///
+    /// # Errors
+    /// Fails when the database does.
+    pub fn put_session(&mut self, session: &str, row: SessionRow) -> Result<()> {
+        let mut batch = TableBatch::default();
+        batch.put(IndexTable::Session, session.as_bytes(), row.sealed());
+        self.tables.apply(batch)?;
+        let session = session.to_owned();
+        self.shared.change(|rows| drop(rows.sessions.insert(session, Arc::new(row))));
+        Ok(())
+    }
+
+    /// Forgets the sessions that are not among those that there are.
+    ///
+    /// # Errors
+    /// Fails when the database does.
+    pub fn keep_sessions(&mut self, there: &BTreeSet<String>) -> Result<()> {
+        let is_gone = |session: &&String| !there.contains(*session);
+        let gone: Vec<String> =
+            self.shared.rows().sessions.keys().filter(is_gone).cloned().collect();
+        if gone.is_empty() {
+            return Ok(());
+        }
+        let mut batch = TableBatch::default();
+        gone.iter().for_each(|session| batch.remove(IndexTable::Session, session.as_bytes()));
+        self.tables.apply(batch)?;
+        self.shared.change(|rows| rows.sessions.retain(|session, _| there.contains(session)));
+        Ok(())
+    }
+
+    /// Puts on the disk what was changed.
+    ///
+    /// # Errors
+    /// Fails when the database does.
+    pub fn flush(&mut self) -> Result<()> {
+        self.tables.flush()
+    }
+}
+
+impl Drop for MainIndex {
+    /// An index that is closed knows nothing.
+    fn drop(&mut self) {
+        self.shared.change(|rows| *rows = LedgerRows::default());
+    }
+}
+
+fn text(key: &[u8]) -> Result<String> {
+    String::from_utf8(key.to_vec()).map_err(|_| IndexError::damaged("a key is no text"))
+}

@@ -1,0 +1,223 @@
+//! What agents did: their commits, their traces and the relations that they assert.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::path::Path;
+
+use agentic_api::Caller;
+use agentic_api::verb::{ListCommits, LogTraces};
+use agentic_api::view::{EventName, EventView, LogView};
+use agentic_model::commit::Claims;
+use agentic_model::trace::cid_in_note;
+use agentic_model::{AgentName, Kind, Oid};
+use agentic_replay::{RequestId, SessionId};
+use agentic_store::Stream;
+
+use super::{Follower, blank};
+
+/// How many new commits of one agent are told one by one.
+const COMMITS_TOLD_MAX: usize = 64;
+/// How many commits are looked through for the one that was the head before.
+const COMMITS_READ_MAX: usize = 4_096;
+/// How many agents are indexed before their events are told; more are left to a sweep.
+const AGENTS_READ_AT_ONCE: usize = 16;
+/// How many bindings of one agent's notes are told one by one.
+const BINDINGS_TOLD_MAX: usize = 64;
+/// The kind of the commit that a decision is.
+const DECISION: &str = "decision";
+/// The type of the objects that relations are.
+const EDGE: &str = "edge";
+
+/// How an agent stood when it was told of.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct ToldAgent {
+    head: Option<Oid>,
+    notes: Option<Oid>,
+    journal: Option<JournalMark>,
+}
+
+/// How far a journal is written: its last segment, and how long that is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct JournalMark {
+    segment: OsString,
+    n_bytes: u64,
+}
+
+impl JournalMark {
+    fn read(journal: &Path) -> Option<JournalMark> {
+        let entries = std::fs::read_dir(journal).ok()?.flatten();
+        let last = entries.max_by_key(|entry| entry.file_name())?;
+        let n_bytes = last.metadata().ok()?.len();
+        Some(JournalMark { segment: last.file_name(), n_bytes })
+    }
+}
+
+impl Follower {
+    /// Reads how all agents stand.
+    pub(super) fn read_agents(&self) -> Option<BTreeMap<AgentName, ToldAgent>> {
+        let mut agents = BTreeMap::new();
+        for (agent, head) in self.space.agent_names().ok()? {
+            agents.insert(agent, ToldAgent { head: Some(head), ..ToldAgent::default() });
+        }
+        let prefix = "refs/notes/agentic/";
+        for notes in self.space.repository().list_refs(prefix).ok()? {
+            let name = notes.name.strip_prefix(prefix).and_then(|name| AgentName::parse(name).ok());
+            if let Some(seen) = name.and_then(|name| agents.get_mut(&name)) {
+                seen.notes = Some(notes.target);
+            }
+        }
+        let layout = self.space.repository().layout();
+        for entry in std::fs::read_dir(layout.journals()).into_iter().flatten().flatten() {
+            let name = entry.file_name().into_string().ok();
+            let name = name.and_then(|name| AgentName::parse(&name).ok());
+            if let Some(seen) = name.and_then(|name| agents.get_mut(&name)) {
+                seen.journal = JournalMark::read(&entry.path());
+            }
+        }
+        Some(agents)
+    }
+
+    pub(super) fn sweep_agents(&mut self) {
+        let Some(found) = self.read_agents() else { return };
+        let gone: Vec<AgentName> =
+            self.agents.keys().filter(|agent| !found.contains_key(agent)).cloned().collect();
+        for agent in gone {
+            self.tell_of_agent(&agent, ToldAgent::default());
+        }
+        let is_moved =
+            |(agent, now): &(&AgentName, &ToldAgent)| self.agents.get(*agent) != Some(*now);
+        let moved: Vec<&AgentName> =
+            found.iter().filter(is_moved).map(|(agent, _)| agent).collect();
+        if moved.len() <= AGENTS_READ_AT_ONCE {
+            moved.into_iter().for_each(|agent| self.index.follow_agent(agent));
+        }
+        self.index.sweep();
+        for (agent, now) in found {
+            self.tell_of_agent(&agent, now);
+        }
+    }
+
+    pub(super) fn look_at_agent(&mut self, agent: &AgentName) {
+        self.index.follow_agent(agent);
+        let Some(now) = self.read_agent(agent) else { return };
+        self.tell_of_agent(agent, now);
+    }
+
+    fn read_agent(&self, agent: &AgentName) -> Option<ToldAgent> {
+        let repository = self.space.repository();
+        // The journal first: what is written meanwhile is seen by the next look.
+        let stream = Stream::Agent(agent.clone());
+        let journal = JournalMark::read(&repository.layout().journal(&stream));
+        let head = repository.find_ref(&agent.branch_ref()).ok()?;
+        let notes = repository.find_ref(&agent.notes_ref()).ok()?;
+        Some(match head {
+            Some(_) => ToldAgent { head, notes, journal },
+            None => ToldAgent::default(),
+        })
+    }
+
+    /// Tells how an agent differs from what was told of it.
+    fn tell_of_agent(&mut self, agent: &AgentName, now: ToldAgent) {
+        let before = match now.head {
+            Some(_) => self.agents.insert(agent.clone(), now.clone()),
+            None => self.agents.remove(agent),
+        };
+        let before = before.unwrap_or_default();
+        if before == now {
+            return;
+        }
+        match (before.head, now.head) {
+            (Some(_), None) => self.tell_of_end(agent),
+            (None, Some(head)) => self.tell_of_state(agent, Some(head), "new"),
+            (Some(old), Some(head)) if old != head => self.tell_of_commits(agent, old, head),
+            (Some(_), Some(_)) | (None, None) => {}
+        }
+        if now.notes != before.notes && now.notes.is_some() {
+            self.tell_of_notes(agent, before.notes, now.notes);
+        } else if now.head == before.head && now.journal != before.journal {
+            self.tell(EventName::Trace, of(agent));
+        }
+    }
+
+    fn tell_of_end(&self, agent: &AgentName) {
+        let is_archived = self.space.archived_agent(agent).is_ok_and(|found| found.is_some());
+        self.tell_of_state(agent, None, if is_archived { "archived" } else { "gone" });
+    }
+
+    fn tell_of_state(&self, agent: &AgentName, head: Option<Oid>, state: &str) {
+        let (commit, state) = (head.map(|head| head.to_string()), Some(state.to_owned()));
+        self.tell(EventName::Agent, EventView { commit, state, ..of(agent) });
+    }
+
+    /// Tells of the commits since one, oldest first; where the branch left that one, only of the branch.
+    fn tell_of_commits(&self, agent: &AgentName, before: Oid, head: Oid) {
+        let (caller, before) = (Caller::new(&self.space, &self.folder()), before.to_string());
+        let verb = ListCommits { agent: Some(agent.to_string()), ..ListCommits::default() };
+        let commits = verb.commits(&caller, LogTraces::Left).into_iter().flatten();
+        let (mut new, mut is_found) = (Vec::new(), false);
+        for view in commits.map_while(Result::ok).map(|commit| commit.view).take(COMMITS_READ_MAX) {
+            is_found = view.commit == before;
+            if is_found {
+                break;
+            }
+            if new.len() < COMMITS_TOLD_MAX {
+                new.push(view);
+            }
+        }
+        if !is_found {
+            return self.tell_of_state(agent, Some(head), "moved");
+        }
+        for view in new.into_iter().rev() {
+            self.tell_of_commit(agent, view);
+        }
+    }
+
+    fn tell_of_commit(&self, agent: &AgentName, view: LogView) {
+        // One that only looks like a decision is a commit.
+        let decided = (view.kind == DECISION && !view.unverified).then(|| self.decision(&view));
+        let name = if decided.is_some() { EventName::Decision } else { EventName::Commit };
+        let told = decided.flatten().unwrap_or_default();
+        let (commit, kind, cid) = (Some(view.commit), Some(view.kind), view.trace);
+        self.tell(
+            name,
+            EventView { commit, kind, cid, ..EventView { agent: of(agent).agent, ..told } },
+        );
+    }
+
+    /// Says which request a decision answers, and who decided.
+    fn decision(&self, view: &LogView) -> Option<EventView> {
+        let message = self.space.read_commit(Oid::parse(&view.commit).ok()?).ok()?.message;
+        let claims = Claims::read(&message);
+        let session = SessionId::parse(&claims.session?)?;
+        let request = session.short_request(&RequestId::parse(&claims.request?)?);
+        let by = view.fields.get("principal").and_then(|by| by.as_str()).map(str::to_owned);
+        let (session, request) = (Some(session.to_string()), Some(request));
+        Some(EventView { session, request, by, ..blank() })
+    }
+
+    /// Tells what changed in an agent's notes: the traces of commits, and relations.
+    fn tell_of_notes(&self, agent: &AgentName, before: Option<Oid>, now: Option<Oid>) {
+        let repository = self.space.repository();
+        // Of an agent that is new here its history is not told.
+        if before.is_none() {
+            return;
+        }
+        let changed = repository.changed_notes(before, now).unwrap_or_default();
+        for note in changed.iter().take(BINDINGS_TOLD_MAX) {
+            let cid = note.text.as_deref().and_then(cid_in_note).map(|cid| cid.to_string());
+            let commit = Some(note.commit.to_string());
+            self.tell(EventName::Trace, EventView { commit, cid, ..of(agent) });
+        }
+        let Ok(edge) = Kind::parse(EDGE) else { return };
+        let edges = |tip| repository.notes_at(tip).and_then(|notes| notes.blobs_of(&edge));
+        let (Ok(old), Ok(new)) = (edges(before), edges(now)) else { return };
+        for cid in new.keys().filter(|cid| !old.contains_key(cid)) {
+            let cid = Some(cid.to_string());
+            self.tell(EventName::Relation, EventView { cid, ..of(agent) });
+        }
+    }
+}
+
+fn of(agent: &AgentName) -> EventView {
+    EventView { agent: Some(agent.to_string()), ..blank() }
+}

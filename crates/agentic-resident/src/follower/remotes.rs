@@ -1,0 +1,56 @@
+//! Agents of remotes, as the last fetch found them.
+
+use std::collections::BTreeMap;
+
+use agentic_api::view::{EventName, EventView};
+use agentic_model::Oid;
+use agentic_session::SessionSpace;
+
+use super::{Follower, blank};
+
+/// Where git keeps the branches of remotes.
+const REMOTES: &str = "refs/remotes/";
+/// What stands between a remote and an agent of it.
+const AGENTS: &str = "/agents/";
+
+/// The agents of remotes when they were told of, as `REMOTE/NAME`.
+#[derive(Debug, Default)]
+pub(super) struct SeenRemotes {
+    heads: BTreeMap<String, Oid>,
+}
+
+impl SeenRemotes {
+    pub(super) fn read(space: &SessionSpace) -> Option<SeenRemotes> {
+        let mut heads = BTreeMap::new();
+        // Remotes may be added while this process runs: which there are, their refs say.
+        for found in space.repository().list_refs(REMOTES).ok()? {
+            let name = found.name.strip_prefix(REMOTES).unwrap_or_default();
+            if let Some((remote, agent)) = name.split_once(AGENTS) {
+                heads.insert(format!("{remote}/{agent}"), found.target);
+            }
+        }
+        Some(SeenRemotes { heads })
+    }
+}
+
+impl Follower {
+    pub(super) fn sweep_remotes(&mut self) {
+        let Some(now) = SeenRemotes::read(&self.space) else { return };
+        let before = std::mem::replace(&mut self.remotes, now);
+        let tell = |agent: &String, head: Option<&Oid>, state: &str| {
+            let (agent, state) = (Some(agent.clone()), Some(state.to_owned()));
+            let commit = head.map(Oid::to_string);
+            self.tell(EventName::Agent, EventView { agent, commit, state, ..blank() });
+        };
+        for (agent, head) in &self.remotes.heads {
+            match before.heads.get(agent) {
+                None => tell(agent, Some(head), "new"),
+                Some(old) if old != head => tell(agent, Some(head), "moved"),
+                Some(_) => {}
+            }
+        }
+        for agent in before.heads.keys().filter(|agent| !self.remotes.heads.contains_key(*agent)) {
+            tell(agent, None, "gone");
+        }
+    }
+}

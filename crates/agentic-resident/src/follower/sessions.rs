@@ -1,0 +1,97 @@
+//! What sessions did: their states, and the requests in them that wait for people.
+
+use std::collections::BTreeSet;
+
+use agentic_api::view::{EventName, EventView};
+use agentic_replay::SessionId;
+use agentic_session::SessionState;
+
+use super::{Follower, blank};
+
+/// How many digits of its id name the folder that a session is in.
+const FOLDER_DIGITS: usize = 2;
+
+/// How a session stood when it was told of.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct SeenSession {
+    agent: String,
+    state: SessionState,
+    n_records: u64,
+    /// The requests that wait for a person.
+    holds: BTreeSet<String>,
+    /// How long its log was when it was read.
+    n_bytes: Option<u64>,
+}
+
+impl Follower {
+    pub(super) fn sweep_sessions(&mut self) {
+        let open = self.space.open_sessions().unwrap_or_default();
+        let known: BTreeSet<SessionId> = self.sessions.keys().copied().chain(open).collect();
+        for id in known {
+            let n_bytes = self.log_bytes(&id);
+            let seen = self.sessions.get(&id);
+            // What has not grown since says what it said.
+            if n_bytes.is_none() || seen.is_none_or(|seen| seen.n_bytes != n_bytes) {
+                self.tell_of_session(&id);
+            }
+        }
+    }
+
+    pub(super) fn look_at_session(&mut self, prefix: &str) {
+        self.index.follow_session(prefix);
+        if let Ok(id) = self.space.find_session(prefix) {
+            self.tell_of_session(&id);
+        }
+    }
+
+    fn tell_of_session(&mut self, id: &SessionId) {
+        let Some(now) = self.read_session(id) else {
+            self.sessions.remove(id);
+            self.gauge.set_timer(*id, None);
+            return;
+        };
+        let before = self.sessions.insert(*id, now.clone());
+        if now.state.is_over() {
+            self.sessions.remove(id);
+        }
+        let same = |before: &SeenSession| {
+            (before.state, before.n_records) == (now.state, now.n_records)
+                && before.holds == now.holds
+        };
+        if before.as_ref().is_some_and(same) {
+            return;
+        }
+        let (agent, session) = (Some(now.agent.clone()), Some(id.to_string()));
+        let about = EventView { agent, session, ..blank() };
+        let state = Some(now.state.as_str().to_owned());
+        self.tell(EventName::Session, EventView { state, ..about.clone() });
+        let none = BTreeSet::new();
+        let earlier = before.as_ref().map_or(&none, |before| &before.holds);
+        for request in earlier.symmetric_difference(&now.holds) {
+            let state = if now.holds.contains(request) { "open" } else { "closed" };
+            let (request, state) = (Some(request.clone()), Some(state.to_owned()));
+            self.tell(EventName::Hold, EventView { request, state, ..about.clone() });
+        }
+    }
+
+    pub(super) fn read_session(&self, id: &SessionId) -> Option<SeenSession> {
+        let n_bytes = self.log_bytes(id);
+        let summary = self.space.session(id).ok()?;
+        let until = summary.until.filter(|_| !summary.state.is_over());
+        self.gauge.set_timer(*id, until.map(|until| until.millis()));
+        Some(SeenSession {
+            agent: summary.agent.to_string(),
+            holds: summary.holds.iter().map(|hold| id.short_request(&hold.id)).collect(),
+            state: summary.state,
+            n_records: summary.n_records,
+            n_bytes,
+        })
+    }
+
+    /// Returns how long the log of a session is that is not over.
+    fn log_bytes(&self, id: &SessionId) -> Option<u64> {
+        let name = id.to_string();
+        let folder = self.space.repository().layout().open_sessions().join(&name[..FOLDER_DIGITS]);
+        std::fs::metadata(folder.join(&name).join("log")).ok().map(|found| found.len())
+    }
+}

@@ -1,0 +1,222 @@
+//! The way to the thread that keeps one index.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use agentic_index::IndexError;
+use agentic_model::AgentName;
+use agentic_session::SessionSpace;
+
+use super::keeper::IndexKeeper;
+use super::kept::KeptIndex;
+use super::place::IndexPlace;
+use super::{IndexLimits, IndexReach, IndexShared, IndexState};
+use crate::error::{ResidentError, Result};
+use crate::event::EventHub;
+
+/// How many tasks may wait.
+const TASKS_MAX: usize = 1_024;
+/// How often a thread that never comes back is replaced.
+const REPLACE_PAUSE: Duration = Duration::from_secs(600);
+/// How long an answer may take before everything is read instead.
+const ASK_WAIT: Duration = Duration::from_secs(2);
+/// How long writing everything down may take at the end.
+const END_WAIT: Duration = Duration::from_secs(2);
+/// How long whoever tells of a write waits for it to be indexed.
+const FOLLOW_WAIT: Duration = Duration::from_millis(50);
+
+/// What is asked of an index: it is told how much that has.
+type IndexQuestion<I> =
+    Box<dyn FnOnce(&I, IndexReach) -> std::result::Result<(), IndexError> + Send>;
+
+/// What the thread is asked to do.
+pub enum IndexTask<I: KeptIndex> {
+    /// Answer something.
+    Ask(IndexQuestion<I>),
+    /// Read what is new of an agent.
+    Agent { agent: AgentName, done: SyncSender<()> },
+    /// Read what is new of a session.
+    Session { session: String, done: SyncSender<()> },
+    /// Compare everything.
+    Sweep,
+    /// Begin anew.
+    Rebuild,
+    /// Write everything down, and end.
+    End { done: SyncSender<()> },
+}
+
+/// One index, as those see it who ask.
+pub struct KeeperDesk<I: KeptIndex> {
+    space: Arc<SessionSpace>,
+    events: Arc<EventHub>,
+    limits: IndexLimits,
+    line: Mutex<KeeperLine<I>>,
+    n_replaced: AtomicUsize,
+}
+
+/// The way to a thread that keeps the index.
+struct KeeperLine<I: KeptIndex> {
+    tasks: SyncSender<IndexTask<I>>,
+    shared: Arc<IndexShared>,
+    kept: I::Shared,
+    begun_at: Instant,
+}
+
+impl<I: KeptIndex> KeeperDesk<I> {
+    /// Begins the thread. It ends when this is dropped.
+    ///
+    /// # Errors
+    /// Fails when no thread can be had.
+    pub fn begin(
+        space: &Arc<SessionSpace>,
+        events: &Arc<EventHub>,
+        limits: IndexLimits,
+    ) -> Result<KeeperDesk<I>> {
+        let line = Mutex::new(KeeperLine::begin(space, events, limits)?);
+        let (space, events) = (Arc::clone(space), Arc::clone(events));
+        Ok(KeeperDesk { space, events, limits, line, n_replaced: AtomicUsize::new(0) })
+    }
+
+    /// Looks whether the database still answers. A thread that never comes back cannot be ended: it is
+    /// left alone with its database, and another one begins with a new one; not more often than each
+    /// ten minutes.
+    pub fn look_after(&self) {
+        let line = self.line();
+        let is_over = line.shared.pulse.is_stuck() && !line.shared.is_retired();
+        let is_again = self.n_replaced.load(Ordering::Relaxed) > 0;
+        if !is_over || (is_again && line.begun_at.elapsed() < REPLACE_PAUSE) {
+            return;
+        }
+        self.n_replaced.fetch_add(1, Ordering::Relaxed);
+        line.shared.retire();
+        IndexPlace::of(&self.space, I::NAME).set_aside("an operation never came back");
+        tracing::warn!(
+            index = I::NAME,
+            "the index is made anew by another thread: an operation never came back"
+        );
+        match KeeperLine::begin(&self.space, &self.events, self.limits) {
+            Ok(next) => *self.line.lock().unwrap_or_else(PoisonError::into_inner) = next,
+            Err(error) => tracing::warn!(%error, "there is no index"),
+        }
+    }
+
+    /// Says how the index is.
+    pub fn state(&self) -> IndexState {
+        let shared = self.line().shared;
+        match shared.pulse.is_stuck() {
+            true => IndexState::Absent { why: "the database does not answer".to_owned() },
+            false => shared.state().clone(),
+        }
+    }
+
+    /// Returns what of it is looked at without the thread.
+    pub fn kept(&self) -> I::Shared {
+        self.line().kept
+    }
+
+    /// No code that can panic runs under the lock, so a poisoned one still holds a whole line.
+    fn line(&self) -> KeeperLine<I> {
+        self.line.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Asks the index. Nothing means that there is none, or that it takes too long.
+    pub fn ask<T: Send + 'static>(
+        &self,
+        question: impl FnOnce(&I, IndexReach) -> std::result::Result<T, IndexError> + Send + 'static,
+    ) -> Option<T> {
+        if matches!(self.state(), IndexState::Absent { .. }) {
+            return None;
+        }
+        let (reply, replied) = sync_channel(1);
+        let question = move |index: &I, reach: IndexReach| {
+            // Whoever asked may have gone away.
+            let _ = reply.try_send(question(index, reach)?);
+            Ok(())
+        };
+        self.line().tasks.try_send(IndexTask::Ask(Box::new(question))).ok()?;
+        replied.recv_timeout(ASK_WAIT).ok()
+    }
+
+    /// Has what is new of an agent read, and waits a moment for it.
+    pub fn follow_agent(&self, agent: &AgentName) {
+        let agent = agent.clone();
+        self.follow(|done| IndexTask::Agent { agent, done });
+    }
+
+    /// Has what is new of a session read, and waits a moment for it.
+    pub fn follow_session(&self, session: &str) {
+        let session = session.to_owned();
+        self.follow(|done| IndexTask::Session { session, done });
+    }
+
+    fn follow(&self, task: impl FnOnce(SyncSender<()>) -> IndexTask<I>) {
+        let is_ready = self.state() == IndexState::Ready;
+        let (done, wait) = sync_channel(1);
+        self.hand_over(task(done));
+        if is_ready {
+            // Whoever asks later waits in the same queue behind it. A build under way reads it anyway,
+            // or the sweep at its end does.
+            let _ = wait.recv_timeout(FOLLOW_WAIT);
+        }
+    }
+
+    /// Has everything compared.
+    pub fn sweep(&self) {
+        self.hand_over(IndexTask::Sweep);
+    }
+
+    /// Has the index made anew.
+    pub fn rebuild(&self) {
+        self.hand_over(IndexTask::Rebuild);
+    }
+
+    /// Has everything written down, and the thread end; a database that hangs is not waited for.
+    pub fn end(&self) {
+        let (done, wait) = sync_channel(1);
+        self.hand_over(IndexTask::End { done });
+        let _ = wait.recv_timeout(END_WAIT);
+    }
+
+    fn hand_over(&self, task: IndexTask<I>) {
+        let line = self.line();
+        match line.tasks.try_send(task) {
+            Ok(()) => {}
+            // What is lost here the next sweep finds.
+            Err(TrySendError::Full(_)) => line.shared.pulse.want_sweep(),
+            Err(TrySendError::Disconnected(_)) => {}
+        }
+    }
+}
+
+impl<I: KeptIndex> Clone for KeeperLine<I> {
+    fn clone(&self) -> KeeperLine<I> {
+        KeeperLine {
+            tasks: self.tasks.clone(),
+            shared: Arc::clone(&self.shared),
+            kept: self.kept.clone(),
+            begun_at: self.begun_at,
+        }
+    }
+}
+
+impl<I: KeptIndex> KeeperLine<I> {
+    fn begin(
+        space: &Arc<SessionSpace>,
+        events: &Arc<EventHub>,
+        limits: IndexLimits,
+    ) -> Result<KeeperLine<I>> {
+        let (tasks, asked): (_, Receiver<IndexTask<I>>) = sync_channel(TASKS_MAX);
+        let (shared, kept) = (Arc::new(IndexShared::new(events)), I::Shared::default());
+        let keeper = (Arc::clone(space), Arc::clone(&shared), kept.clone());
+        let thread = std::thread::Builder::new().name(format!("agentic-{}", I::NAME));
+        // An index stays on the thread that opened it.
+        let keep = move || {
+            let (space, shared, kept) = keeper;
+            IndexKeeper::<I>::new(space, shared, kept, limits, asked).keep();
+        };
+        thread.spawn(keep).map_err(ResidentError::system("start a thread"))?;
+        Ok(KeeperLine { tasks, shared, kept, begun_at: Instant::now() })
+    }
+}

@@ -1,0 +1,505 @@
+//! The thread that keeps the index.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
+use std::time::{Duration, Instant};
+
+use agentic_api::roster::agents_now;
+use agentic_index::{IndexError, SeenAgent, SledTables};
+use agentic_model::AgentName;
+use agentic_replay::SessionId;
+use agentic_session::SessionSpace;
+
+use super::desk::IndexTask;
+use super::growth::{CopyStep, SecondTables, TableCopy};
+use super::kept::{InFlight, KeptIndex, ReadFailure};
+use super::place::{IndexPlace, journal_mark};
+use super::pulse::{OPENING_MAX, OPERATION_MAX, WatchedTables};
+use super::{IndexLimits, IndexReach, IndexShared, IndexState};
+
+/// How often is looked after the folder, and written to the disk.
+const TICK: Duration = Duration::from_secs(1);
+/// Why there is no index where the disk is full.
+const FULL: &str = "the disk has too little room";
+/// How many agents and sessions are read sooner than an index of them is made.
+const SCANNED_MAX: usize = 1_000;
+/// How many databases may go bad in a row before it is waited that long.
+const ANEW_MAX: usize = 3;
+
+/// Something that has to be compared.
+#[derive(Debug)]
+enum IndexWork<O> {
+    /// What belongs to the opening.
+    Opening(O),
+    Agent(AgentName),
+    Session(SessionId),
+}
+
+/// Who keeps the index.
+pub(super) struct IndexKeeper<I: KeptIndex> {
+    space: Arc<SessionSpace>,
+    shared: Arc<IndexShared>,
+    asked: Receiver<IndexTask<I>>,
+    /// What others look at while it is written.
+    kept: I::Shared,
+    limits: IndexLimits,
+    /// Before its place, through which it is written.
+    index: Option<I>,
+    /// The database of the index.
+    tables: Option<SledTables>,
+    /// What will take its place, while that is made.
+    second: SecondTables,
+    copy: Option<TableCopy>,
+    place: IndexPlace,
+    /// What only the database has that was opened.
+    mark: Option<(u64, u64)>,
+    work: VecDeque<IndexWork<I::Opening>>,
+    /// Whether everything is to be compared, once nobody asks for anything.
+    is_sweep_due: bool,
+    /// Whether everything was compared since it was opened.
+    was_swept: bool,
+    n_all: usize,
+    /// How many agents and sessions there are; nothing before they were counted.
+    n_there: Option<usize>,
+    /// How the journals of agents stood when they were read.
+    journals: BTreeMap<AgentName, u64>,
+    /// The sessions that are over and were read.
+    over: BTreeSet<SessionId>,
+    ticked_at: Instant,
+    retry_at: Option<Instant>,
+    n_bad: usize,
+}
+
+impl<I: KeptIndex> IndexKeeper<I> {
+    pub fn new(
+        space: Arc<SessionSpace>,
+        shared: Arc<IndexShared>,
+        kept: I::Shared,
+        limits: IndexLimits,
+        asked: Receiver<IndexTask<I>>,
+    ) -> IndexKeeper<I> {
+        IndexKeeper {
+            place: IndexPlace::of(&space, I::NAME),
+            space,
+            shared,
+            asked,
+            kept,
+            limits,
+            index: None,
+            tables: None,
+            second: SecondTables::default(),
+            copy: None,
+            mark: None,
+            work: VecDeque::new(),
+            is_sweep_due: false,
+            was_swept: false,
+            n_all: 0,
+            n_there: None,
+            journals: BTreeMap::new(),
+            over: BTreeSet::new(),
+            ticked_at: Instant::now(),
+            retry_at: None,
+            n_bad: 0,
+        }
+    }
+
+    /// Keeps the index until nobody can ask any more.
+    pub fn keep(mut self) {
+        self.open();
+        loop {
+            let wait = if self.has_work() { Duration::ZERO } else { TICK };
+            match self.asked.recv_timeout(wait) {
+                Ok(IndexTask::End { done }) => {
+                    self.guarded(|index, _| Ok(index.flush()?));
+                    self.drop_index();
+                    let _ = done.try_send(());
+                    return;
+                }
+                Ok(task) => self.do_task(task),
+                Err(RecvTimeoutError::Timeout) => self.step(),
+                Err(RecvTimeoutError::Disconnected) => break,
+            }
+            if self.ticked_at.elapsed() >= TICK {
+                self.tick();
+            }
+        }
+        self.guarded(|index, _| Ok(index.flush()?));
+    }
+
+    fn has_work(&self) -> bool {
+        self.index.is_some() && (self.is_sweep_due || !self.work.is_empty() || self.copy.is_some())
+    }
+
+    /// Opens the database, or makes one.
+    fn open(&mut self) {
+        if !self.place.is_there() {
+            return self.go_without("the repository is another one now");
+        }
+        if self.shared.is_retired() {
+            return;
+        }
+        self.retry_at = None;
+        if !self.place.has_room(self.limits.free_bytes_min) {
+            return self.go_without(FULL);
+        }
+        let (place, shared, of) =
+            (self.place.clone(), Arc::clone(&self.shared), self.place.identity());
+        let (kept, second) = (self.kept.clone(), self.second.clone());
+        let opened = catch_unwind(AssertUnwindSafe(|| {
+            let watched = Arc::clone(&shared);
+            shared.pulse.within(OPENING_MAX, || {
+                let _ = place.make();
+                // What an earlier process never came back from is not opened again.
+                place.begin_opening();
+                let opened = SledTables::open(&place.database(), I::CACHE_BYTES);
+                let opened = opened.and_then(|inner| {
+                    let tables = WatchedTables { inner: inner.clone(), second, shared: watched };
+                    Ok((I::open(Box::new(tables), &of, &kept)?, inner))
+                });
+                place.end_opening();
+                opened
+            })
+        }));
+        self.shared.pulse.rest();
+        let why = match opened {
+            Ok(Ok((index, tables))) => {
+                (self.index, self.tables) = (Some(index), Some(tables));
+                self.mark = self.place.mark();
+                self.work.clear();
+                self.n_all = 0;
+                self.was_swept = false;
+                // Whoever asks already is answered before.
+                self.is_sweep_due = true;
+                self.say(IndexState::Building { n_done: 0, n_all: 0 });
+                return;
+            }
+            Ok(Err(IndexError::Held { path })) => {
+                return self.go_without(&format!("another process has `{}`", path.display()));
+            }
+            // Of another repository or version: nothing is wrong with it.
+            Ok(Err(error @ IndexError::Foreign)) => error.to_string(),
+            Ok(Err(error)) => error.to_string(),
+            Err(_) => "the database panicked when it was opened".to_owned(),
+        };
+        self.begin_anew(&why);
+    }
+
+    /// Goes on without an index for a while.
+    fn go_without(&mut self, why: &str) {
+        tracing::warn!(why, "there is no index");
+        self.retry_at = Some(Instant::now() + self.limits.retry);
+        self.say(IndexState::Absent { why: why.to_owned() });
+    }
+
+    /// Sets a database aside that is of no use, and begins another.
+    fn begin_anew(&mut self, why: &str) {
+        tracing::warn!(why, "the index is made anew");
+        self.lose_index();
+        if self.shared.is_retired() {
+            return;
+        }
+        self.place.set_aside(why);
+        self.n_bad += 1;
+        match self.n_bad > ANEW_MAX {
+            true => self.go_without(why),
+            false => self.open(),
+        }
+    }
+
+    /// Lets go of the database, because another one will be opened in its place.
+    fn lose_index(&mut self) {
+        // Before its rows are gone: whoever sees that it is ready may believe that it has all of them.
+        self.say(IndexState::Building { n_done: 0, n_all: 0 });
+        self.drop_index();
+    }
+
+    /// Lets go of the database. A damaged one may panic at that, too.
+    fn drop_index(&mut self) {
+        let (tables, copy) = (self.tables.take(), self.copy.take());
+        if let Some(index) = self.index.take() {
+            let dropped = catch_unwind(AssertUnwindSafe(|| {
+                self.shared.pulse.within(OPENING_MAX, || {
+                    self.second.close();
+                    drop((index, tables, copy));
+                });
+            }));
+            if dropped.is_err() {
+                tracing::warn!("the index panicked when it was closed");
+            }
+            self.shared.pulse.rest();
+        }
+        self.journals.clear();
+        self.over.clear();
+    }
+
+    /// Does something with the index, if there is one; where that fails it is made anew.
+    fn guarded<T>(
+        &mut self,
+        work: impl FnOnce(&mut I, &SessionSpace) -> Result<T, ReadFailure>,
+    ) -> Option<T> {
+        let (index, space) = (self.index.as_mut()?, &self.space);
+        let done = catch_unwind(AssertUnwindSafe(|| work(index, space)));
+        let why = match done {
+            Ok(Ok(done)) => return Some(done),
+            // The next look tries again.
+            Ok(Err(ReadFailure::Ground)) => return None,
+            Ok(Err(ReadFailure::Index(error))) => error.to_string(),
+            Err(_) => "the database panicked".to_owned(),
+        };
+        self.shared.pulse.rest();
+        self.begin_anew(&why);
+        None
+    }
+
+    fn do_task(&mut self, task: IndexTask<I>) {
+        match task {
+            IndexTask::Ask(question) => {
+                // What is missing has to be known before anybody is answered.
+                if !self.was_swept && self.index.is_some() {
+                    self.sweep();
+                }
+                // Said by whoever looks: a moment later the building may be over.
+                let is_whole = *self.shared.state() == IndexState::Ready;
+                let reach = match self.n_there {
+                    _ if is_whole => IndexReach::Whole,
+                    Some(0..=SCANNED_MAX) => IndexReach::SmallPart,
+                    Some(_) | None => IndexReach::Part,
+                };
+                self.guarded(|index, _| Ok(question(index, reach)?));
+            }
+            IndexTask::Agent { agent, done } => {
+                self.read_agent(&agent);
+                let _ = done.try_send(());
+            }
+            IndexTask::Session { session, done } => {
+                if let Ok(id) = self.space.find_session(&session) {
+                    self.read_session(id);
+                }
+                let _ = done.try_send(());
+            }
+            IndexTask::Sweep => self.is_sweep_due = true,
+            // The loop ends at it.
+            IndexTask::End { .. } => {}
+            IndexTask::Rebuild => {
+                self.lose_index();
+                self.place.remove();
+                self.n_bad = 0;
+                self.open();
+            }
+        }
+    }
+
+    fn read_agent(&mut self, agent: &AgentName) {
+        if !self.has_room() {
+            return;
+        }
+        let mark = match I::IN_FLIGHT {
+            InFlight::Kept => Some(journal_mark(&self.space, agent)),
+            InFlight::Left => None,
+        };
+        let read = self.guarded(|index, space| index.read_agent(space, agent));
+        if read.is_some() {
+            self.journals.extend(mark.map(|mark| (agent.clone(), mark)));
+        }
+    }
+
+    fn read_session(&mut self, id: SessionId) {
+        if !self.has_room() {
+            return;
+        }
+        let read = self.guarded(|index, space| index.read_session(space, &id));
+        if read == Some(true) {
+            self.over.insert(id);
+        }
+    }
+
+    /// Lists what differs from what was read: newest agents first.
+    fn sweep(&mut self) {
+        self.is_sweep_due = false;
+        let Some(listed) = self.list_work() else {
+            // What could not be listed is listed by the next one.
+            return self.say_progress();
+        };
+        self.work.retain(|work| matches!(work, IndexWork::Opening(_)));
+        self.work.extend(listed);
+        self.n_all = self.work.len();
+        self.was_swept = true;
+        self.say_progress();
+    }
+
+    fn list_work(&mut self) -> Option<Vec<IndexWork<I::Opening>>> {
+        let is_first = !self.was_swept;
+        let journals = std::mem::take(&mut self.journals);
+        let mut over = std::mem::take(&mut self.over);
+        let mut n_there = 0;
+        let listed = self.guarded(|index, space| {
+            let mut work = Vec::new();
+            if is_first {
+                work.extend(index.openings()?.into_iter().map(IndexWork::Opening));
+            }
+            let now = agents_now(space)?;
+            let differing = agents_to_read(index, space, &now, &journals)?;
+            work.extend(differing.into_iter().map(IndexWork::Agent));
+            let sessions = space.sessions()?;
+            n_there = now.len() + sessions.len();
+            over.extend(index.keep_sessions(&sessions.iter().copied().collect())?);
+            let sessions = sessions.into_iter().rev().filter(|id| !over.contains(id));
+            work.extend(sessions.map(IndexWork::Session));
+            Ok(work)
+        });
+        if self.index.is_some() {
+            (self.journals, self.over) = (journals, over);
+        }
+        self.n_there = listed.is_some().then_some(n_there);
+        listed
+    }
+
+    /// Does a piece of the work.
+    fn step(&mut self) {
+        if self.index.is_none() {
+            if self.retry_at.is_some_and(|at| Instant::now() >= at) {
+                self.n_bad = 0;
+                self.open();
+            }
+            return;
+        }
+        if self.is_sweep_due | self.shared.pulse.takes_sweep() {
+            return self.sweep();
+        }
+        if !self.has_room() {
+            return;
+        }
+        if self.copy.is_some() {
+            self.copy_some();
+        }
+        match self.work.pop_front() {
+            None => return,
+            Some(IndexWork::Agent(agent)) => self.read_agent(&agent),
+            Some(IndexWork::Session(id)) => self.read_session(id),
+            Some(IndexWork::Opening(part)) => {
+                self.guarded(|index, space| index.finish_opening(space, &part));
+            }
+        }
+        self.say_progress();
+    }
+
+    /// Says whether there is room to write. Without it there is no index for a while: one that is not
+    /// written any more would soon be wrong.
+    fn has_room(&mut self) -> bool {
+        let has_room = self.place.has_room(self.limits.free_bytes_min);
+        if !has_room && self.index.is_some() {
+            self.drop_index();
+            self.go_without(FULL);
+        }
+        has_room
+    }
+
+    /// Copies a piece of a database that has grown too large.
+    fn copy_some(&mut self) {
+        let Some(copy) = &mut self.copy else { return };
+        match self.shared.pulse.within(OPERATION_MAX, || copy.step()) {
+            CopyStep::More => {}
+            CopyStep::Whole => {
+                tracing::info!(
+                    index = I::NAME,
+                    "the index had grown, and its copy takes its place"
+                );
+                self.drop_index();
+                self.place.swap();
+                self.open();
+            }
+            CopyStep::Failed => {
+                self.shared.pulse.rest();
+                self.copy = None;
+                self.second.close();
+                let _ = std::fs::remove_dir_all(self.place.second());
+            }
+        }
+    }
+
+    /// Begins to copy a database that has grown too large.
+    fn look_at_size(&mut self) {
+        let is_ready = *self.shared.state() == IndexState::Ready;
+        let Some(tables) = self.tables.as_ref().filter(|_| is_ready && self.copy.is_none()) else {
+            return;
+        };
+        let (now, made) = self.place.sizes();
+        let most = made.saturating_mul(self.limits.growth_max).max(self.limits.growth_bytes_min);
+        if now > most {
+            let begun = TableCopy::begin(&self.place, tables, &self.second, I::CACHE_BYTES);
+            // Where that is not possible, the next look tries again.
+            self.copy = begun.ok();
+        }
+    }
+
+    fn say_progress(&self) {
+        if self.index.is_none() || !self.was_swept {
+            return;
+        }
+        self.say(match self.work.len() {
+            0 => IndexState::Ready,
+            // A few that changed are no building.
+            left if left < 64 && *self.shared.state() == IndexState::Ready => IndexState::Ready,
+            left => {
+                IndexState::Building { n_done: self.n_all.saturating_sub(left), n_all: self.n_all }
+            }
+        });
+    }
+
+    fn say(&self, state: IndexState) {
+        self.shared.set_state(state, self.space.now().to_string());
+    }
+
+    /// Writes to the disk, and looks whether somebody took the database away.
+    fn tick(&mut self) {
+        self.ticked_at = Instant::now();
+        if self.shared.is_retired() {
+            return;
+        }
+        if self.index.is_some() && self.place.mark() != self.mark {
+            // It was deleted, which anybody may do at any time.
+            self.lose_index();
+            self.place.remove();
+            self.open();
+            return;
+        }
+        self.guarded(|index, _| Ok(index.flush()?));
+        self.look_at_size();
+    }
+}
+
+/// Lists the agents that differ from what was read, newest first, and those that are gone.
+fn agents_to_read<I: KeptIndex>(
+    index: &I,
+    space: &SessionSpace,
+    now: &[(AgentName, SeenAgent)],
+    journals: &BTreeMap<AgentName, u64>,
+) -> Result<Vec<AgentName>, ReadFailure> {
+    let mut differing = Vec::new();
+    for (agent, now) in now {
+        let is_seen = index.seen(agent.as_str())?.as_ref() == Some(now);
+        let is_in_flight_seen = match I::IN_FLIGHT {
+            InFlight::Kept => journals.get(agent) == Some(&journal_mark(space, agent)),
+            InFlight::Left => true,
+        };
+        if is_seen && is_in_flight_seen {
+            continue;
+        }
+        let at = match is_seen {
+            // Its journal alone is read.
+            true => agentic_model::Instant::from_millis(0),
+            false => space
+                .read_commit(now.head)
+                .map_or(agentic_model::Instant::from_millis(0), |it| it.at),
+        };
+        differing.push((at, agent.clone()));
+    }
+    differing.sort_by(|one, other| other.cmp(one));
+    let there: BTreeSet<&str> = now.iter().map(|(name, _)| name.as_str()).collect();
+    let known = index.agents()?.into_iter();
+    let gone = known.filter(|name| !there.contains(name.as_str()));
+    let gone = gone.filter_map(|name| AgentName::parse(&name).ok());
+    Ok(gone.chain(differing.into_iter().map(|(_, name)| name)).collect())
+}

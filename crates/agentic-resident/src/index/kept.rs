@@ -1,0 +1,95 @@
+//! What a thread that keeps an index needs of it.
+
+use std::collections::BTreeSet;
+use std::fmt::Debug;
+
+use agentic_index::{IndexError, SeenAgent, Tables};
+use agentic_model::AgentName;
+use agentic_replay::SessionId;
+use agentic_session::SessionSpace;
+
+/// Why something was not read: of ground the next look tries again, of the index nothing helps.
+pub enum ReadFailure {
+    Ground,
+    Index(IndexError),
+}
+
+impl From<IndexError> for ReadFailure {
+    fn from(error: IndexError) -> ReadFailure {
+        ReadFailure::Index(error)
+    }
+}
+
+impl From<agentic_session::Error> for ReadFailure {
+    fn from(_: agentic_session::Error) -> ReadFailure {
+        ReadFailure::Ground
+    }
+}
+
+impl From<agentic_space::Error> for ReadFailure {
+    fn from(_: agentic_space::Error) -> ReadFailure {
+        ReadFailure::Ground
+    }
+}
+
+impl From<agentic_store::Error> for ReadFailure {
+    fn from(_: agentic_store::Error) -> ReadFailure {
+        ReadFailure::Ground
+    }
+}
+
+/// What becomes of reading something into an index.
+pub type FoldOutcome<T> = std::result::Result<T, ReadFailure>;
+
+/// Whether an index has what is written and belongs to no commit yet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum InFlight {
+    /// It has: the journal of an agent is looked at.
+    Kept,
+    /// It has not.
+    Left,
+}
+
+/// An index that a thread keeps.
+pub trait KeptIndex: Sized + 'static {
+    /// What of it others look at while it is written.
+    type Shared: Clone + Default + Send + Sync + 'static;
+    /// What has to be done besides agents and sessions when it was opened.
+    type Opening: Debug;
+    /// The name of its folder.
+    const NAME: &'static str;
+    /// How much of its database is kept in memory, in bytes.
+    const CACHE_BYTES: u64;
+    /// Whether it has what is in flight.
+    const IN_FLIGHT: InFlight;
+
+    /// Opens it, or begins one.
+    fn open(tables: Box<dyn Tables>, of: &str, shared: &Self::Shared) -> Result<Self, IndexError>;
+
+    /// Lists what has to be done now that it was opened.
+    fn openings(&self) -> Result<Vec<Self::Opening>, IndexError>;
+
+    /// Does some of that.
+    fn finish_opening(&mut self, space: &SessionSpace, part: &Self::Opening) -> FoldOutcome<()>;
+
+    /// Lists the agents that were read.
+    fn agents(&self) -> Result<Vec<String>, IndexError>;
+
+    /// Returns how far an agent was read.
+    fn seen(&self, agent: &str) -> Result<Option<SeenAgent>, IndexError>;
+
+    /// Reads what is new of an agent.
+    fn read_agent(&mut self, space: &SessionSpace, agent: &AgentName) -> FoldOutcome<()>;
+
+    /// Reads what is new of a session. Says whether there will never be more.
+    fn read_session(&mut self, space: &SessionSpace, id: &SessionId) -> FoldOutcome<bool>;
+
+    /// Takes which sessions there are; returns those of which there will never be more.
+    fn keep_sessions(
+        &mut self,
+        there: &BTreeSet<SessionId>,
+    ) -> Result<BTreeSet<SessionId>, IndexError>;
+
+    /// Puts on the disk what was changed.
+    fn flush(&mut self) -> Result<(), IndexError>;
+}

@@ -1,0 +1,84 @@
+//! The index of agents and sessions: what is new of them, from refs and records.
+
+use std::collections::BTreeSet;
+
+use agentic_api::roster::{read_agent, read_session};
+use agentic_index::{IndexError, MainIndex, SeenAgent, SharedLedger, Tables};
+use agentic_model::AgentName;
+use agentic_replay::SessionId;
+use agentic_session::SessionSpace;
+
+use super::kept::{FoldOutcome, InFlight, KeptIndex};
+
+/// What has to be done when it was opened: nothing.
+#[derive(Debug)]
+pub enum NoOpening {}
+
+impl KeptIndex for MainIndex {
+    type Shared = SharedLedger;
+    type Opening = NoOpening;
+    const NAME: &'static str = "main";
+    /// 16 MiB.
+    const CACHE_BYTES: u64 = 16 << 20;
+    const IN_FLIGHT: InFlight = InFlight::Left;
+
+    fn open(
+        tables: Box<dyn Tables>,
+        of: &str,
+        shared: &SharedLedger,
+    ) -> Result<MainIndex, IndexError> {
+        MainIndex::open(tables, of, shared)
+    }
+
+    fn openings(&self) -> Result<Vec<NoOpening>, IndexError> {
+        Ok(Vec::new())
+    }
+
+    fn finish_opening(&mut self, _: &SessionSpace, part: &NoOpening) -> FoldOutcome<()> {
+        match *part {}
+    }
+
+    fn agents(&self) -> Result<Vec<String>, IndexError> {
+        Ok(self.rows().agents.keys().cloned().collect())
+    }
+
+    fn seen(&self, agent: &str) -> Result<Option<SeenAgent>, IndexError> {
+        Ok(self.rows().agents.get(agent).map(|row| row.seen.clone()))
+    }
+
+    fn read_agent(&mut self, space: &SessionSpace, agent: &AgentName) -> FoldOutcome<()> {
+        let repository = space.repository();
+        let Some(head) = repository.find_ref(&agent.branch_ref())? else {
+            return Ok(self.forget_agent(agent.as_str())?);
+        };
+        let seen = SeenAgent { head, notes: repository.find_ref(&agent.notes_ref())? };
+        if self.seen(agent.as_str())?.as_ref() == Some(&seen) {
+            return Ok(());
+        }
+        Ok(self.put_agent(read_agent(space, agent, seen)?)?)
+    }
+
+    fn read_session(&mut self, space: &SessionSpace, id: &SessionId) -> FoldOutcome<bool> {
+        let (row, session) = (read_session(space, id)?, id.to_string());
+        let is_over = row.is_over;
+        let known = self.rows().sessions.get(&session).cloned();
+        if known.is_none_or(|known| *known != row) {
+            self.put_session(&session, row)?;
+        }
+        Ok(is_over)
+    }
+
+    fn keep_sessions(
+        &mut self,
+        there: &BTreeSet<SessionId>,
+    ) -> Result<BTreeSet<SessionId>, IndexError> {
+        self.keep_sessions(&there.iter().map(ToString::to_string).collect())?;
+        let rows = self.rows();
+        let over = rows.sessions.iter().filter(|(_, row)| row.is_over);
+        Ok(over.filter_map(|(id, _)| SessionId::parse(id)).collect())
+    }
+
+    fn flush(&mut self) -> Result<(), IndexError> {
+        self.flush()
+    }
+}

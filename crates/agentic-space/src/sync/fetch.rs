@@ -1,0 +1,171 @@
+//! What comes from a remote: notes and registries are united, branches that have not diverged move on.
+
+use agentic_git::{ARCHIVE_REF, RefMove};
+use agentic_model::{AgentName, LibraryName, Oid};
+use agentic_store::journal::{BranchMove, Transaction};
+use agentic_store::{Stream, Writer};
+
+use super::{check_remote, init};
+use crate::archive::archive_stream;
+use crate::error::AgentError;
+use crate::following::{FollowingWorktree, reserve};
+use crate::kind::REGISTRY_REF;
+use crate::library::{Library, unite};
+use crate::write::LockedStream;
+use crate::{Error, Result, Space};
+
+/// What a fetch did.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct FetchOutcome {
+    /// The remote.
+    pub remote: String,
+    /// Agents whose branches moved forward.
+    pub fast_forwarded: Vec<AgentName>,
+    /// Agents whose notes took something in.
+    pub notes_united: Vec<AgentName>,
+    /// Agents whose branches have gone different ways.
+    pub diverged: Vec<AgentName>,
+    /// Agents that have a branch here from now on.
+    pub adopted: Vec<AgentName>,
+    /// Names of libraries that moved here and there. Here they mean what they did.
+    pub contested: Vec<LibraryName>,
+    /// What was left out of libraries because it is damaged there, and why.
+    pub left_out: Vec<String>,
+}
+
+/// Fetches, unites notes, the registry and libraries, and moves agents forward that have not diverged.
+///
+/// # Errors
+/// Fails when git does, or an agent to adopt is not on the remote.
+pub fn fetch(space: &Space, remote: &str, adopt: &[AgentName]) -> Result<FetchOutcome> {
+    check_remote(space, remote)?;
+    init(space, &[remote.to_owned()])?;
+    let arguments = ["fetch", "--quiet", remote];
+    space.repository().git(&arguments)?.checked(&arguments)?;
+    space.repository().sync_filesystem()?;
+    let mut fetched = FetchOutcome { remote: remote.to_owned(), ..FetchOutcome::default() };
+    let registry = format!("refs/agentic/remotes/{remote}/registry");
+    if let Some(theirs) = space.repository().find_ref(&registry)? {
+        let transaction = unite_transaction(space)?;
+        let mut writer = Writer::open(space.repository(), &Stream::Space, space.now())?;
+        writer.with_refs(&[REGISTRY_REF], || {
+            space.repository().unite_notes(REGISTRY_REF, theirs, &transaction)
+        })?;
+    }
+    if space.home_remote().is_some_and(|home| home == remote) {
+        for library in Library::ALL {
+            let united = unite(space, library, remote)?;
+            fetched.contested.extend(united.contested);
+            fetched.left_out.extend(united.left_out);
+        }
+    }
+    unite_archive(space, remote, &mut fetched)?;
+    for agent in adopt {
+        if space.archived_agent(agent)?.is_some() {
+            return Err(Error::Agent(AgentError::NameArchived { name: agent.clone() }));
+        }
+    }
+    let prefix = format!("refs/remotes/{remote}/agents/");
+    for found in space.repository().list_refs(&prefix)? {
+        let name = found.name.strip_prefix(&prefix).and_then(|name| AgentName::parse(name).ok());
+        let Some(agent) = name else { continue };
+        let ours = space.repository().find_ref(&agent.branch_ref())?;
+        if ours.is_none() && !adopt.contains(&agent) {
+            continue;
+        }
+        update_agent(space, remote, &agent, ours, found.target, &mut fetched)?;
+    }
+    for agent in adopt {
+        space.head(agent)?;
+    }
+    // No journal holds what was fetched, so what is printed as done must be on the disk.
+    space.repository().sync_filesystem()?;
+    Ok(fetched)
+}
+
+fn unite_archive(space: &Space, remote: &str, fetched: &mut FetchOutcome) -> Result<()> {
+    let theirs = format!("refs/agentic/remotes/{remote}/archive");
+    let Some(theirs) = space.repository().find_ref(&theirs)? else { return Ok(()) };
+    let signed = space.own_signatures()?;
+    let mut writer = Writer::open(space.repository(), &archive_stream(), space.now())?;
+    fetched.diverged = writer.with_refs(&[ARCHIVE_REF], || {
+        space.repository().unite_archive(theirs, &signed.author, &signed.committer)
+    })?;
+    Ok(())
+}
+
+fn update_agent(
+    space: &Space,
+    remote: &str,
+    agent: &AgentName,
+    ours: Option<Oid>,
+    theirs: Oid,
+    fetched: &mut FetchOutcome,
+) -> Result<()> {
+    let repository = space.repository();
+    let transaction = unite_transaction(space)?;
+    let notes = format!("refs/agentic/remotes/{remote}/notes/{agent}");
+    let mut writer = Writer::open(repository, &Stream::Agent(agent.clone()), space.now())?;
+    let (branch_ref, notes_ref) = (agent.branch_ref(), agent.notes_ref());
+    if let Some(tip) = repository.find_ref(&notes)? {
+        let unite = || repository.unite_notes(&notes_ref, tip, &transaction);
+        if writer.with_refs(&[&notes_ref], unite)? {
+            fetched.notes_united.push(agent.clone());
+        }
+    }
+    let Some(ours) = ours else {
+        let step = BranchMove { name: branch_ref.clone(), expect: None, new: theirs };
+        let adopt = || repository.move_ref(&step, &transaction.committer, "agentic: adopt");
+        if writer.with_refs(&[&branch_ref], adopt)? == RefMove::Moved {
+            fetched.adopted.push(agent.clone());
+        }
+        return Ok(());
+    };
+    if repository.is_ancestor(theirs, ours)? {
+        return Ok(());
+    }
+    if !repository.is_ancestor(ours, theirs)? {
+        fetched.diverged.push(agent.clone());
+        return Ok(());
+    }
+    drop(writer);
+    forward(space, agent, ours, theirs, fetched)
+}
+
+/// Moves an agent's branch on to where the remote has it, and lets its worktree follow.
+fn forward(
+    space: &Space,
+    agent: &AgentName,
+    ours: Oid,
+    theirs: Oid,
+    fetched: &mut FetchOutcome,
+) -> Result<()> {
+    let (repository, branch_ref) = (space.repository(), agent.branch_ref());
+    let committer = space.own_signatures()?.committer;
+    let reserved = reserve(space, &branch_ref)?;
+    let trees = (space.read_commit(ours)?.tree, space.read_commit(theirs)?.tree);
+    let changed = repository.scratch().changed_paths(trees.0, trees.1)?;
+    let following = FollowingWorktree::of(reserved, &branch_ref, ours, &changed)?;
+    let (locked, _) = LockedStream::agent(space, agent)?;
+    let mut writer = locked.into_writer();
+    if let Some(following) = &following {
+        following.announce(&branch_ref, (ours, theirs))?;
+    }
+    let step = BranchMove { name: branch_ref.clone(), expect: Some(ours), new: theirs };
+    let forward = || repository.move_ref(&step, &committer, "agentic: fetch");
+    let is_moved = writer.with_refs(&[&branch_ref], forward)? == RefMove::Moved;
+    if is_moved {
+        fetched.fast_forwarded.push(agent.clone());
+    }
+    match following {
+        Some(following) if is_moved => following.bring(space, writer, (ours, theirs))?,
+        Some(following) => following.retract(),
+        None => {}
+    }
+    Ok(())
+}
+
+/// What a fetch signs its notes commits with.
+fn unite_transaction(space: &Space) -> Result<Transaction> {
+    Ok(space.own_signatures()?.transaction("fetch"))
+}

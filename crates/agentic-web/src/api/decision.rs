@@ -1,0 +1,90 @@
+//! A decision that a program sends: what the form of the page does, as JSON.
+
+use agentic_api::Refusal;
+use agentic_api::verb::DecisionRequest;
+use agentic_api::view::QuestionView;
+use agentic_model::Instant;
+use axum::Extension;
+use axum::body::Bytes;
+use axum::extract::rejection::BytesRejection;
+use axum::extract::{Path, State};
+use axum::http::HeaderMap;
+use axum::response::Response;
+
+use super::answer::ApiAnswer;
+use super::{failed, failed_as, login_wanted};
+use crate::decision::{ShownForm, after_expiry};
+use crate::gate::Visitor;
+use crate::site::{SharedSite, WebSite};
+use crate::status::RequestAim;
+
+/// What stands between the instant of showing and the seal in a token.
+const TOKEN_PARTS: char = '~';
+
+/// Makes what a decision of a hold that was shown brings back.
+pub fn seal(site: &WebSite, visitor: &Visitor, question: &QuestionView) -> String {
+    let seal = ShownForm::of(question).seal(&site.sealer, visitor.form_owner());
+    format!("{}{TOKEN_PARTS}{seal}", question.at)
+}
+
+/// Takes an answer: the decision is the commit that the command would make.
+pub async fn decide(
+    State(site): State<SharedSite>,
+    Extension(visitor): Extension<Visitor>,
+    Path(request): Path<String>,
+    body: Result<Bytes, BytesRejection>,
+) -> Response {
+    if !visitor.may_read() {
+        return login_wanted();
+    }
+    let body = match body {
+        Ok(body) => body,
+        Err(error) => {
+            let refusal = Refusal::usage(&error.body_text(), "a body has at most 4 MiB");
+            return failed_as(error.status(), &refusal);
+        }
+    };
+    let sent: DecisionRequest = match serde_json::from_slice(&body) {
+        Ok(sent) => sent,
+        Err(error) => {
+            let hint = "schemas/decision-request.json says what a decision is";
+            return failed(&Refusal::usage(&error.to_string(), hint), RequestAim::Act);
+        }
+    };
+    let at = if visitor.may_decide() { shown_at(&site, &visitor, &request, &sent) } else { None };
+    let Some(at) = at else {
+        let refusal = Refusal::not_allowed(
+            "nothing may be decided so",
+            "send the token that came with the hold within the hour; some logins only read",
+        );
+        return failed(&refusal, RequestAim::Act);
+    };
+    let verb = sent.verb(&request, at);
+    let decided = site.write(&visitor, move |caller| {
+        let recorded = verb.record(caller)?;
+        let session = recorded.session().to_string();
+        Ok((recorded.view(caller)?, session))
+    });
+    match decided.await {
+        Ok((view, session)) => {
+            site.resident.resume(&session);
+            ApiAnswer::one(&view).response(&site.resident.events.place(), &HeaderMap::new())
+        }
+        Err(refusal) => {
+            after_expiry(&site, &request, &refusal);
+            failed(&refusal, RequestAim::Act)
+        }
+    }
+}
+
+/// Returns when the hold was shown that a decision is about, if its token is ours.
+fn shown_at(
+    site: &WebSite,
+    visitor: &Visitor,
+    request: &str,
+    sent: &DecisionRequest,
+) -> Option<Instant> {
+    let (at, seal) = sent.token.split_once(TOKEN_PARTS)?;
+    let form = ShownForm { request, request_hash: &sent.request_hash, shown: &sent.shown, at };
+    form.is_sealed(&site.sealer, visitor.form_owner(), seal).then(|| Instant::parse(at)).flatten()
+}

@@ -1,0 +1,257 @@
+//! Which address is the answer of which verb.
+
+use std::sync::atomic::AtomicBool;
+
+use agentic_api::verb::{
+    AskQuery, CommitDiff, HoldQuestion, ListAgents, ListCommits, ListRelations, LogTraces,
+    ObjectGet, PendingHolds, SEARCH_LIMIT_MAX, SearchTexts, SessionDiff, SessionList, SessionShow,
+    Show, Statistics, StatisticsStep, TraceHistory, TraceShow, Tree,
+};
+use agentic_api::view::{AnswerView, PendingRequestView, ShowView};
+use agentic_api::{Notice, Refusal, Reply, Verb};
+use agentic_model::Cid;
+use serde_json::{Map as JsonMap, Value as Json};
+
+use super::answer::{SearchPageFacts, text};
+use super::page::{ListPageRequest, ListedItem as _, NumberedRow};
+use super::{ApiAnswer, ApiCall, ApiRoute, ApiVerb};
+use crate::status::RequestAim;
+
+/// All addresses that verbs answer, below `/api/v1`.
+pub const ROUTES: &[ApiRoute] = &[
+    list("/agents", &[], agents),
+    one("/agents/{agent}", &[], agent),
+    list("/agents/{agent}/log", &["kind"], log),
+    list("/agents/{agent}/sessions", &[], sessions),
+    list("/agents/{agent}/relations", &["kind"], relations),
+    list("/tree", &[], tree),
+    one("/commits/{commit}", &[], commit),
+    one("/commits/{commit}/diff", &["parent", "file", "line", "first"], commit_diff),
+    one("/commits/{commit}/trace", &[], commit_trace),
+    list("/commits/{commit}/trace-history", &[], trace_history),
+    one("/traces/{cid}", &[], trace),
+    one("/objects/{cid}", &[], object),
+    list("/sessions", &["agent"], sessions),
+    one("/sessions/{session}", &["at"], session),
+    one("/sessions/{session}/diff/{other}", &[], session_diff),
+    one("/statistics", &["from", "to", "by", "agent"], statistics),
+    ApiRoute {
+        path: "/search",
+        takes: &["q"],
+        aim: RequestAim::Act,
+        answer: ApiVerb::List(search),
+    },
+    ApiRoute {
+        path: "/query",
+        takes: &["q"],
+        // What is refused is a text that says nothing, and nothing that is missing.
+        aim: RequestAim::Act,
+        answer: ApiVerb::List(query),
+    },
+    list("/pending", &["agent", "kind", "assignee", "overdue"], pending),
+    one("/pending/{request}", &[], pending_request),
+];
+
+const fn one(
+    path: &'static str,
+    takes: &'static [&'static str],
+    verb: fn(&ApiCall<'_>) -> Result<ApiAnswer, Refusal>,
+) -> ApiRoute {
+    ApiRoute { path, takes, aim: RequestAim::Show, answer: ApiVerb::One(verb) }
+}
+
+const fn list(
+    path: &'static str,
+    takes: &'static [&'static str],
+    verb: fn(&ApiCall<'_>, &ListPageRequest) -> Result<ApiAnswer, Refusal>,
+) -> ApiRoute {
+    ApiRoute { path, takes, aim: RequestAim::Show, answer: ApiVerb::List(verb) }
+}
+
+/// Answers as a verb does that has nothing else to tell.
+fn plain<V: Verb>(call: &ApiCall<'_>, verb: V) -> Result<ApiAnswer, Refusal> {
+    Ok(ApiAnswer::one(&verb.run(call.caller)?.answer))
+}
+
+fn notes<A>(reply: &Reply<A>) -> Vec<String> {
+    reply.notices.iter().map(Notice::sentence).collect()
+}
+
+fn agents(call: &ApiCall<'_>, page: &ListPageRequest) -> Result<ApiAnswer, Refusal> {
+    page.page(ListAgents {}.among(call.caller, &call.index.ledger())?.map(Ok))
+}
+
+fn tree(call: &ApiCall<'_>, page: &ListPageRequest) -> Result<ApiAnswer, Refusal> {
+    page.page(Tree {}.among(call.caller, &call.index.ledger())?.into_iter().map(Ok))
+}
+
+fn agent(call: &ApiCall<'_>) -> Result<ApiAnswer, Refusal> {
+    let name = call.part("agent");
+    let shown = Show { id: name.clone() }.run(call.caller)?.answer;
+    match &shown {
+        ShowView::Agent { .. } => Ok(ApiAnswer::one(&shown)),
+        ShowView::Commit { .. } | ShowView::Object { .. } => {
+            Err(Refusal::refused(&format!("`{name}` is no agent"), "`agents` lists them"))
+        }
+    }
+}
+
+fn log(call: &ApiCall<'_>, page: &ListPageRequest) -> Result<ApiAnswer, Refusal> {
+    let (agent, kind) = (Some(call.part("agent")), call.given("kind"));
+    let verb = ListCommits { agent, kind, limit: None };
+    page.page(verb.commits(call.caller, LogTraces::Left)?.map(|commit| Ok(commit?.view)))
+}
+
+/// Lists sessions: of the agent that the address names, or that stands behind `?`, or all.
+fn sessions(call: &ApiCall<'_>, page: &ListPageRequest) -> Result<ApiAnswer, Refusal> {
+    let named = call.part("agent");
+    let agent = if named.is_empty() { call.given("agent") } else { Some(named) };
+    if let Some(agent) = &agent {
+        // One that is not there has no sessions, and is told so.
+        call.caller.branch(Some(agent))?;
+    }
+    let reply = SessionList { agent }.run(call.caller)?;
+    let notes = notes(&reply);
+    Ok(page.page(reply.answer.into_iter().map(Ok))?.with_notes(notes))
+}
+
+fn relations(call: &ApiCall<'_>, page: &ListPageRequest) -> Result<ApiAnswer, Refusal> {
+    let verb = ListRelations { of: Some(call.part("agent")), kind: call.given("kind") };
+    page.page(verb.run(call.caller)?.answer.into_iter().map(Ok))
+}
+
+/// Finds the commit that an address names: nothing else is shown there.
+fn commit_view(call: &ApiCall<'_>) -> Result<(ShowView, String), Refusal> {
+    let name = call.part("commit");
+    let shown = Show { id: name.clone() }.run(call.caller)?.answer;
+    match &shown {
+        ShowView::Commit { commit, .. } => {
+            let id = commit.commit.clone();
+            Ok((shown, id))
+        }
+        ShowView::Agent { .. } | ShowView::Object { .. } => {
+            let hint = "the log of an agent lists its commits";
+            Err(Refusal::refused(&format!("`{name}` is no commit"), hint))
+        }
+    }
+}
+
+fn commit(call: &ApiCall<'_>) -> Result<ApiAnswer, Refusal> {
+    Ok(ApiAnswer::one(&commit_view(call)?.0))
+}
+
+fn commit_diff(call: &ApiCall<'_>) -> Result<ApiAnswer, Refusal> {
+    let (_, commit) = commit_view(call)?;
+    let (line, first) = (call.place("line")?, call.place("first")?);
+    let verb = CommitDiff {
+        commit,
+        parent: call.place("parent")?,
+        file: call.place("file")?,
+        line: line.unwrap_or_default(),
+        first: first.unwrap_or_default(),
+    };
+    plain(call, verb)
+}
+
+fn commit_trace(call: &ApiCall<'_>) -> Result<ApiAnswer, Refusal> {
+    let (_, id) = commit_view(call)?;
+    plain(call, TraceShow { id })
+}
+
+fn trace_history(call: &ApiCall<'_>, page: &ListPageRequest) -> Result<ApiAnswer, Refusal> {
+    let (_, commit) = commit_view(call)?;
+    page.page(TraceHistory { commit }.run(call.caller)?.answer.into_iter().map(Ok))
+}
+
+fn trace(call: &ApiCall<'_>) -> Result<ApiAnswer, Refusal> {
+    let id = call.part("cid");
+    if !id.starts_with(Cid::PREFIX) {
+        let hint = "the commit that it is bound to names it";
+        return Err(Refusal::refused(&format!("`{id}` is the id of no trace"), hint));
+    }
+    plain(call, TraceShow { id })
+}
+
+fn object(call: &ApiCall<'_>) -> Result<ApiAnswer, Refusal> {
+    plain(call, ObjectGet { cid: call.part("cid") })
+}
+
+fn session(call: &ApiCall<'_>) -> Result<ApiAnswer, Refusal> {
+    let verb = SessionShow { session: call.part("session"), at: call.number("at")? };
+    let mut shown = verb.run(call.caller)?.answer;
+    let answer = text(&shown);
+    shown.settle();
+    Ok(ApiAnswer::aging(answer, &text(&shown)))
+}
+
+fn session_diff(call: &ApiCall<'_>) -> Result<ApiAnswer, Refusal> {
+    plain(call, SessionDiff { left: call.part("session"), right: call.part("other") })
+}
+
+fn pending(call: &ApiCall<'_>, page: &ListPageRequest) -> Result<ApiAnswer, Refusal> {
+    let verb = PendingHolds {
+        agent: call.given("agent"),
+        kind: call.given("kind"),
+        assignee: call.given("assignee"),
+        overdue: call.flag("overdue")?,
+    };
+    let reply = verb.run(call.caller)?;
+    let notes = notes(&reply);
+    Ok(page.page(reply.answer.into_iter().map(Ok))?.with_notes(notes))
+}
+
+fn pending_request(call: &ApiCall<'_>) -> Result<ApiAnswer, Refusal> {
+    let verb = HoldQuestion { request: call.part("request"), node: None };
+    let question = verb.run(call.caller)?.answer;
+    let lasting = format!("{} {}", question.shown, question.hold.overdue);
+    let token = (call.token)(&question);
+    Ok(ApiAnswer::aging(text(&PendingRequestView::new(question, token)), &lasting))
+}
+
+fn statistics(call: &ApiCall<'_>) -> Result<ApiAnswer, Refusal> {
+    let (from, to, agent) = (call.given("from"), call.given("to"), call.given("agent"));
+    let by = match call.given("by") {
+        None => StatisticsStep::default(),
+        Some(name) => StatisticsStep::parse(&name).ok_or_else(|| {
+            Refusal::usage(&format!("nothing is counted by `{name}`"), "say `day` or `week`")
+        })?,
+    };
+    plain(call, Statistics { from, to, by, agent })
+}
+
+/// Answers a query of somebody else: the rows as the command prints them.
+fn query(call: &ApiCall<'_>, page: &ListPageRequest) -> Result<ApiAnswer, Refusal> {
+    let Some(text) = call.given("q") else {
+        let hint = "such as `?q=%3F+commit(agent%3A+A).`";
+        return Err(Refusal::usage("`q` is missing: a query, or rules and queries", hint));
+    };
+    let query = AskQuery { text, ..AskQuery::default() };
+    // One takes five seconds at most: who gives it up waits for no longer.
+    let reply = call.queries.ask(call.asker, query, call.caller, &AtomicBool::new(false))?;
+    let notes = reply.answer.notes.clone();
+    let rows: Vec<Json> = match reply.answer.answers.as_slice() {
+        [only] => rows(only),
+        several => several.iter().map(|answer| Json::Array(rows(answer))).collect(),
+    };
+    let rows = rows.into_iter().enumerate();
+    let rows = rows.map(|(number, row)| Ok(NumberedRow { row, number }));
+    Ok(page.page(rows)?.with_notes(notes))
+}
+
+/// Finds what was said, newest first. Behind a page the first hits are found again, as many as there
+/// may be.
+fn search(call: &ApiCall<'_>, page: &ListPageRequest) -> Result<ApiAnswer, Refusal> {
+    let query = call.given("q").unwrap_or_default();
+    let verb = SearchTexts { query, limit: Some(page.n_read(SEARCH_LIMIT_MAX)) };
+    let found = verb.among(call.caller, &|scope, most| call.index.find(scope, most))?.answer()?;
+    let facts = SearchPageFacts { more: found.more, partial: found.partial };
+    Ok(page.page(found.items.into_iter().map(Ok))?.with_search(facts))
+}
+
+fn rows(answer: &AnswerView) -> Vec<Json> {
+    let row = |row: &Vec<Json>| {
+        let named = answer.columns.iter().map(|column| column.name.clone());
+        Json::Object(named.zip(row.iter().cloned()).collect::<JsonMap<String, Json>>())
+    };
+    answer.rows.iter().map(row).collect()
+}

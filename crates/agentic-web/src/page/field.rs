@@ -1,0 +1,381 @@
+//! The fields in which a person writes the value of an answer: made from its schema where that is
+//! simple, else one for JSON. Nothing is filled in but what is offered to be edited.
+
+use std::collections::BTreeMap;
+
+use agentic_api::Refusal;
+use agentic_api::view::question::{pretty, subject};
+use agentic_api::view::{PendingView, visible_line};
+use maud::{Markup, html};
+use serde_json::{Map as JsonMap, Number, Value as Json};
+
+/// What every field of a value is called, or begins with.
+const VALUE: &str = "value";
+/// More fields than this are not shown one by one.
+const FIELDS_MAX: usize = 32;
+/// What is offered is not filled in where it is longer, in bytes.
+const OFFER_BYTES_MAX: usize = 64 << 10;
+
+/// What was typed into the fields of a value, by their names.
+pub type TypedValue = BTreeMap<String, String>;
+
+/// The fields of a value.
+#[derive(Debug, Clone, PartialEq)]
+pub enum ValueForm {
+    /// One for any JSON.
+    Json,
+    /// One of its sort.
+    One(ValueField),
+    /// One for each part of a map.
+    Parts(Vec<ValueField>),
+}
+
+/// A field.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ValueField {
+    /// What the part is called; nothing where the field is the whole value.
+    part: String,
+    /// What it is for.
+    about: String,
+    kind: FieldSort,
+    is_required: bool,
+}
+
+/// What a field takes.
+#[derive(Debug, Clone, PartialEq)]
+enum FieldSort {
+    Text,
+    Number,
+    Whole,
+    Truth,
+    Choice(Vec<Json>),
+}
+
+impl ValueForm {
+    /// Makes the fields for the answers to a hold; none where no answer has a value.
+    pub fn of(hold: &PendingView) -> Option<ValueForm> {
+        let takes_value =
+            |action: &String| ["edit", "respond"].contains(&action.as_str()) || needs_value(hold);
+        if !hold.actions.iter().any(takes_value) {
+            return None;
+        }
+        let form = match &hold.schema {
+            None if hold.choices.is_empty() => ValueForm::Json,
+            None => {
+                let choices = hold.choices.iter().map(|choice| Json::from(choice.as_str()));
+                let kind = FieldSort::Choice(choices.collect());
+                ValueForm::One(ValueField::whole(kind))
+            }
+            Some(schema) => ValueForm::of_schema(schema),
+        };
+        // What is offered and has no field would be lost by an edit.
+        let is_lost = is_edited(hold) && form.typed(subject(hold)).is_none();
+        Some(if is_lost { ValueForm::Json } else { form })
+    }
+
+    fn of_schema(schema: &Json) -> ValueForm {
+        if let Some(kind) = FieldSort::of(schema) {
+            return ValueForm::One(ValueField::whole(kind));
+        }
+        let parts = schema["properties"]
+            .as_object()
+            .filter(|parts| schema["type"] == "object" && (1..=FIELDS_MAX).contains(&parts.len()));
+        let required = schema["required"].as_array();
+        let field = |(name, part): (&String, &Json)| {
+            let about = part["title"].as_str().or(part["description"].as_str());
+            Some(ValueField {
+                part: name.clone(),
+                about: about.unwrap_or_default().to_owned(),
+                kind: FieldSort::of(part)?,
+                is_required: required.is_some_and(|names| names.iter().any(|one| one == name)),
+            })
+        };
+        let fields = parts.and_then(|parts| parts.iter().map(field).collect());
+        fields.map_or(ValueForm::Json, ValueForm::Parts)
+    }
+
+    /// Fills in what is offered to be edited.
+    pub fn offered(&self, hold: &PendingView) -> TypedValue {
+        match is_edited(hold) {
+            true => self.typed(subject(hold)).unwrap_or_default(),
+            false => TypedValue::new(),
+        }
+    }
+
+    /// Returns what would be typed to give a value, if the fields can give it.
+    fn typed(&self, value: &Json) -> Option<TypedValue> {
+        let whole = |text: String| TypedValue::from([(VALUE.to_owned(), text)]);
+        match (self, value) {
+            (_, Json::Null) => Some(TypedValue::new()),
+            (ValueForm::Json, value) => {
+                let text = serde_json::to_string_pretty(value).expect("a value has text keys");
+                Some(if text.len() > OFFER_BYTES_MAX { TypedValue::new() } else { whole(text) })
+            }
+            (ValueForm::One(field), value) => field.typed(value).map(whole),
+            (ValueForm::Parts(fields), Json::Object(map)) => map
+                .iter()
+                .map(|(name, value)| {
+                    let field = fields.iter().find(|field| field.part == *name)?;
+                    Some((field.name(), field.typed(value)?))
+                })
+                .collect(),
+            (ValueForm::Parts(_), _) => None,
+        }
+    }
+
+    /// Reads the value that was typed, if one was.
+    ///
+    /// # Errors
+    /// Fails with the field in which no value of its sort stands.
+    pub fn read(&self, typed: &TypedValue) -> Result<Option<Json>, Refusal> {
+        match self {
+            ValueForm::Json => match text_of(typed, VALUE).trim() {
+                "" => Ok(None),
+                text => serde_json::from_str(text).map(Some).map_err(|error| {
+                    misfit("", &format!("this is no JSON: {error}"), "write texts in quotes")
+                }),
+            },
+            ValueForm::One(field) => field.read(typed),
+            ValueForm::Parts(fields) => {
+                let mut map = JsonMap::new();
+                for field in fields {
+                    if let Some(value) = field.read(typed)? {
+                        map.insert(field.part.clone(), value);
+                    }
+                }
+                let missing =
+                    fields.iter().find(|field| field.is_required && !map.contains_key(&field.part));
+                match missing {
+                    _ if map.is_empty() => Ok(None),
+                    Some(field) => Err(misfit(&field.part, "it is missing", "fill it in")),
+                    None => Ok(Some(Json::Object(map))),
+                }
+            }
+        }
+    }
+
+    /// Shows the fields, with what was typed, and what is wrong with it. Their ids begin with a text of
+    /// their own.
+    pub fn show(
+        &self,
+        hold: &PendingView,
+        typed: &TypedValue,
+        fault: Option<&Refusal>,
+        prefix: &str,
+    ) -> Markup {
+        html! {
+            fieldset id={ (prefix) "fields" } {
+                legend { "Value" }
+                @if let Some(fault) = fault {
+                    p.refusal role="alert" { (visible_line(&fault.sentence())) }
+                }
+                @match self {
+                    ValueForm::Json => {
+                        label for={ (prefix) "value" } { "Value, as JSON" }
+                        textarea id={ (prefix) "value" } name="value" rows="4" spellcheck="false" {
+                            // The first line break of a text area does not count.
+                            "\n" (text_of(typed, VALUE))
+                        }
+                    }
+                    ValueForm::One(field) => (field.show(typed, prefix)),
+                    ValueForm::Parts(fields) => @for field in fields { (field.show(typed, prefix)) }
+                }
+                @if let Some(schema) = &hold.schema {
+                    details { summary { "Schema" } pre { (visible_line_of(schema)) } }
+                }
+            }
+        }
+    }
+}
+
+fn visible_line_of(schema: &Json) -> String {
+    agentic_api::view::visible(&pretty(schema))
+}
+
+/// Tells whether what is offered may be edited.
+fn is_edited(hold: &PendingView) -> bool {
+    hold.actions.iter().any(|action| action == "edit")
+}
+
+/// Tells whether even an approval has a value: there is a schema, and nothing is offered.
+fn needs_value(hold: &PendingView) -> bool {
+    hold.schema.is_some() && hold.reason == "asked" && subject(hold).is_null()
+}
+
+fn text_of<'t>(typed: &'t TypedValue, name: &str) -> &'t str {
+    typed.get(name).map_or("", String::as_str)
+}
+
+fn misfit(part: &str, what: &str, hint: &str) -> Refusal {
+    let pointer = if part.is_empty() { "the value".to_owned() } else { format!("`/{part}`") };
+    Refusal::schema(&format!("{pointer}: {what}"), hint)
+}
+
+impl FieldSort {
+    fn of(schema: &Json) -> Option<FieldSort> {
+        if let Some(choices) = schema["enum"].as_array() {
+            let is_plain = |choice: &Json| !choice.is_array() && !choice.is_object();
+            let is_shown = !choices.is_empty() && choices.iter().all(is_plain);
+            return is_shown.then(|| FieldSort::Choice(choices.clone()));
+        }
+        match schema["type"].as_str()? {
+            "string" => Some(FieldSort::Text),
+            "number" => Some(FieldSort::Number),
+            "integer" => Some(FieldSort::Whole),
+            "boolean" => Some(FieldSort::Truth),
+            _ => None,
+        }
+    }
+}
+
+impl ValueField {
+    fn whole(kind: FieldSort) -> ValueField {
+        ValueField { part: String::new(), about: String::new(), kind, is_required: false }
+    }
+
+    fn name(&self) -> String {
+        if self.part.is_empty() { VALUE.to_owned() } else { format!("{VALUE}.{}", self.part) }
+    }
+
+    fn typed(&self, value: &Json) -> Option<String> {
+        match (&self.kind, value) {
+            (FieldSort::Text, Json::String(text)) => Some(text.clone()),
+            (FieldSort::Number | FieldSort::Whole, Json::Number(number)) => {
+                Some(number.to_string())
+            }
+            (FieldSort::Truth, Json::Bool(truth)) => Some(truth.to_string()),
+            (FieldSort::Choice(choices), value) => choices.contains(value).then(|| pretty(value)),
+            (FieldSort::Text | FieldSort::Number | FieldSort::Whole | FieldSort::Truth, _) => None,
+        }
+    }
+
+    fn read(&self, typed: &TypedValue) -> Result<Option<Json>, Refusal> {
+        let name = self.name();
+        let text = text_of(typed, &name);
+        let number = || text.trim().parse::<Number>().ok().map(Json::Number);
+        let read = match &self.kind {
+            _ if text.trim().is_empty() => return Ok(None),
+            FieldSort::Text => Some(Json::from(text)),
+            FieldSort::Number => number(),
+            FieldSort::Whole => number().filter(|number| number.is_i64() || number.is_u64()),
+            FieldSort::Truth => match text {
+                "true" => Some(Json::Bool(true)),
+                "false" => Some(Json::Bool(false)),
+                _ => None,
+            },
+            FieldSort::Choice(choices) => {
+                choices.iter().find(|choice| pretty(choice) == text).cloned()
+            }
+        };
+        let sort = match self.kind {
+            FieldSort::Text => "a text",
+            FieldSort::Number => "a number",
+            FieldSort::Whole => "a whole number",
+            FieldSort::Truth => "true or false",
+            FieldSort::Choice(_) => "one of the choices",
+        };
+        let wrong = || misfit(&self.part, &format!("this is not {sort}"), "correct the field");
+        read.map(Some).ok_or_else(wrong)
+    }
+
+    fn show(&self, typed: &TypedValue, prefix: &str) -> Markup {
+        let name = self.name();
+        let id = format!("{prefix}{name}");
+        let text = text_of(typed, &name);
+        let options: Vec<String> = match &self.kind {
+            FieldSort::Truth => vec!["true".to_owned(), "false".to_owned()],
+            FieldSort::Choice(choices) => choices.iter().map(pretty).collect(),
+            FieldSort::Text | FieldSort::Number | FieldSort::Whole => Vec::new(),
+        };
+        html! {
+            label for=(id) {
+                @if self.part.is_empty() { "Value" } @else { (visible_line(&self.part)) }
+                @if self.is_required { " (needed)" }
+                @if !self.about.is_empty() { span.meaning { " — " (visible_line(&self.about)) } }
+            }
+            @match &self.kind {
+                FieldSort::Text => textarea id=(id) name=(name) rows="2" { "\n" (text) },
+                FieldSort::Number => input id=(id) name=(name) inputmode="decimal" value=(text);,
+                FieldSort::Whole => input id=(id) name=(name) inputmode="numeric" value=(text);,
+                FieldSort::Truth | FieldSort::Choice(_) => {
+                    select id=(id) name=(name) {
+                        option value="" { "—" }
+                        @for option in &options {
+                            option value=(option) selected[option == text] { (visible_line(option)) }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value as Json, json};
+
+    use super::{TypedValue, ValueForm};
+
+    fn typed(pairs: &[(&str, &str)]) -> TypedValue {
+        pairs.iter().map(|(name, text)| ((*name).to_owned(), (*text).to_owned())).collect()
+    }
+
+    fn read(schema: &Json, pairs: &[(&str, &str)]) -> Result<Option<Json>, String> {
+        ValueForm::of_schema(schema).read(&typed(pairs)).map_err(|refusal| refusal.message)
+    }
+
+    #[test]
+    fn fields_are_made_from_schemas_that_are_simple() {
+        let schema = json!({
+            "type": "object",
+            "properties": {
+                "name": { "type": "string" },
+                "replicas": { "type": "integer" },
+                "share": { "type": "number" },
+                "now": { "type": "boolean" },
+                "where": { "enum": ["a", 2] },
+            },
+            "required": ["name"],
+        });
+        let given = [
+            ("value.name", "web\n"),
+            ("value.replicas", "5"),
+            ("value.share", "0.5"),
+            ("value.now", "false"),
+            ("value.where", "2"),
+        ];
+        let whole =
+            json!({ "name": "web\n", "replicas": 5, "share": 0.5, "now": false, "where": 2 });
+        assert_eq!(read(&schema, &given), Ok(Some(whole.clone())));
+        let form = ValueForm::of_schema(&schema);
+        assert_eq!(form.typed(&whole), Some(typed(&given)), "and back");
+        assert_eq!(form.typed(&json!({ "more": 1 })), None, "that has no field");
+        assert_eq!(read(&schema, &[]), Ok(None));
+        for (name, text, part) in [
+            ("value.replicas", "5.5", "replicas"),
+            ("value.replicas", "many", "replicas"),
+            ("value.now", "yes", "now"),
+            ("value.where", "c", "where"),
+            ("value.share", "1", "name"),
+        ] {
+            let fault = read(&schema, &[(name, text)]).expect_err("it does not fit");
+            assert!(fault.contains(&format!("/{part}")), "{name} {text}: {fault}");
+        }
+    }
+
+    #[test]
+    fn everything_else_is_one_field_of_json() {
+        for schema in [
+            json!({ "type": "array" }),
+            json!({ "type": "object", "properties": { "a": { "type": "array" } } }),
+            json!({ "type": "object" }),
+            json!({ "enum": [[1]] }),
+            json!(true),
+        ] {
+            assert_eq!(ValueForm::of_schema(&schema), ValueForm::Json, "{schema}");
+        }
+        assert_eq!(read(&json!(true), &[("value", " [1] ")]), Ok(Some(json!([1]))));
+        assert!(read(&json!(true), &[("value", "[1")]).is_err());
+        assert_eq!(read(&json!({ "type": "string" }), &[("value", "1")]), Ok(Some(json!("1"))));
+    }
+}

@@ -1,0 +1,270 @@
+//! Searching with an index and without: the same hits, whatever happens to the index.
+
+use std::io::{Seek as _, SeekFrom, Write as _};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use serde_json::Value as Json;
+
+use crate::serve::{Served, begin};
+
+/// How long an index may take to be there.
+const PATIENCE: Duration = Duration::from_secs(60);
+const QUERIES: [&str; 12] = [
+    "token",
+    "token refresh",
+    "\"the token\"",
+    "re*",
+    "-token",
+    "agent:bob",
+    "in:briefing",
+    "kind:finding token",
+    "by:alice",
+    "src/retry_count.rs",
+    "under:alice work",
+    "nothing",
+];
+
+/// Fills a repository with what can be found.
+fn fill(served: &Served) {
+    served.ok(&["spawn", "alice", "-m", "Mend the token refresh"]);
+    served.ok(&["spawn", "bob", "-m", "work below alice", "--from", "alice"]);
+    for (number, agent) in ["alice", "bob", "alice"].iter().enumerate() {
+        let text = format!("the token of RefreshToken in src/retry_count.rs {number}");
+        served.ok(&["trace", "add", "--agent", agent, &text]);
+        let message = format!("Found the token race {number}");
+        let commit = ["commit", "--agent", agent, "--trace", "--allow-empty", "--kind", "finding"];
+        served.ok(&[&commit[..], &["-m", &message]].concat());
+    }
+    served.ok(&["trace", "add", "--agent", "bob", "a pending token"]);
+}
+
+fn status(served: &Served) -> Json {
+    serde_json::from_str(&served.ok(&["serve", "status", "--json"])).expect("JSON")
+}
+
+fn wait_until(what: &str, is_so: impl Fn() -> bool) {
+    let begun = Instant::now();
+    while !is_so() {
+        assert!(begun.elapsed() < PATIENCE, "{what}");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+fn wait_until_ready(served: &Served) {
+    let is_ready = || {
+        let index = &status(served)["index"];
+        index["text"]["state"] == "ready" && index["main"]["state"] == "ready"
+    };
+    wait_until("both indexes are ready", is_ready);
+}
+
+fn found(served: &Served, query: &str) -> Json {
+    serde_json::from_str(&served.ok(&["search", "--json", "--", query])).expect("JSON")
+}
+
+/// Asks the process itself: what `search` prints may come from reading everything.
+fn found_by_index(served: &Served, cookie: &str, query: &str) -> Json {
+    let query: String = query.bytes().map(|byte| format!("%{byte:02X}")).collect();
+    let answered =
+        served.ask("GET", &format!("/api/v1/search?q={query}"), &[("Cookie", cookie)], "");
+    assert_eq!(answered.status, 200, "{}", answered.body);
+    let mut found: Json = serde_json::from_str(&answered.body).expect("JSON");
+    // What every list says, and the command has not.
+    assert!(found["as_of"]["n"].is_u64(), "{found}");
+    found.as_object_mut().expect("a map").remove("as_of");
+    found
+}
+
+/// Compares lists of agents with what the command prints, and the page with them.
+fn check_agents(served: &Served, cookie: &str) {
+    let get = |path: &str| served.ask("GET", path, &[("Cookie", cookie)], "");
+    for (path, command) in [("agents", "agents"), ("tree", "tree")] {
+        let printed = served.ok(&[command, "--json"]);
+        let answered = get(&format!("/api/v1/{path}"));
+        assert_eq!(answered.status, 200, "{}", answered.body);
+        let items = answered.body.strip_prefix("{\"items\":").expect("a list");
+        let items = items.split_once(",\"as_of\"").expect("a list").0;
+        let compact: Json = serde_json::from_str(&printed).expect("JSON");
+        let listed: Json = serde_json::from_str(items).expect("JSON");
+        assert_eq!(listed, compact, "{path}");
+    }
+    let page = get("/agents");
+    assert_eq!(page.status, 200);
+    for agent in ["alice", "bob"] {
+        let is_there = served.ok(&["agents"]).contains(agent);
+        assert_eq!(page.body.contains(&format!("id=\"agent-{agent}\"")), is_there, "{agent}");
+    }
+    assert!(!page.body.contains("Checking"), "there are few");
+}
+
+fn check(served: &Served) {
+    let cookie = served.log_in();
+    check_agents(served, &cookie);
+    for query in QUERIES {
+        let scanned = served.ok(&["search", "--no-serve", "--json", "--", query]);
+        let scanned: Json = serde_json::from_str(&scanned).expect("JSON");
+        assert_eq!(found(served, query), scanned, "{query}");
+        assert_eq!(found_by_index(served, &cookie, query), scanned, "{query}");
+    }
+}
+
+fn index(served: &Served) -> PathBuf {
+    served.sandbox.start().join(".git/agentic/index")
+}
+
+#[test]
+fn an_index_finds_what_reading_everything_finds() {
+    let served = Served::new();
+    fill(&served);
+    wait_until_ready(&served);
+    check(&served);
+    assert_eq!(found(&served, "token")["items"].as_array().map(Vec::len), Some(9));
+    // What was written is found at once, and once after it is bound.
+    served.ok(&["trace", "add", "--agent", "alice", "a needle"]);
+    let n_found = || found(&served, "needle")["items"].as_array().map(Vec::len);
+    wait_until("it is found", || n_found() == Some(1));
+    served.ok(&["commit", "--agent", "alice", "--trace", "--allow-empty", "-m", "bound"]);
+    assert_eq!(n_found(), Some(1));
+    wait_until("it is bound", || found(&served, "needle")["items"][0]["commit"].is_string());
+    check(&served);
+    // What git does is noticed too.
+    let start = served.sandbox.start();
+    served.sandbox.git(start, &["update-ref", "-d", "refs/heads/agents/bob"]).expect("git");
+    wait_until("bob is gone", || found(&served, "agent:bob")["items"] == serde_json::json!([]));
+    check(&served);
+}
+
+#[test]
+fn an_index_that_is_deleted_or_damaged_is_made_anew() {
+    let served = Served::new();
+    fill(&served);
+    wait_until_ready(&served);
+    std::fs::remove_dir_all(index(&served)).expect("it is there");
+    // While it is made anew, everything is found all the same, by the command and by the process.
+    check(&served);
+    wait_until("it is there again", || index(&served).join("text").exists());
+    wait_until_ready(&served);
+    check(&served);
+    served.ok(&["serve", "rebuild"]);
+    wait_until_ready(&served);
+    check(&served);
+}
+
+#[test]
+fn an_index_is_gone_on_with_after_a_kill_and_made_anew_after_damage() {
+    let mut served = Served::new();
+    fill(&served);
+    wait_until_ready(&served);
+    let databases: [fn(&Path); 4] = [|_| {}, damage_middle, cut, zero];
+    for spoil in databases {
+        served.process.kill().expect("it runs");
+        served.process.wait().expect("it runs");
+        spoil(&index(&served).join("text"));
+        spoil(&index(&served).join("main"));
+        // Without a server everything is read.
+        assert_eq!(found(&served, "token")["items"].as_array().map(Vec::len), Some(9));
+        served.process = begin(&served.sandbox, served.sandbox.start(), &[]);
+        wait_until_ready(&served);
+        let url = status(&served)["url"].as_str().expect("a page").to_owned();
+        served.host = url.trim_start_matches("http://").to_owned();
+        check(&served);
+    }
+}
+
+/// Visits the files of a database.
+fn files(folder: &Path, change: &dyn Fn(&mut std::fs::File, u64)) {
+    for entry in std::fs::read_dir(folder).expect("a folder").flatten() {
+        let path = entry.path();
+        if path.is_dir() {
+            files(&path, change);
+            continue;
+        }
+        let mut file = std::fs::OpenOptions::new().write(true).open(&path).expect("writable");
+        let length = file.metadata().expect("it is there").len();
+        change(&mut file, length);
+    }
+}
+
+fn damage_middle(folder: &Path) {
+    files(folder, &|file, length| {
+        file.seek(SeekFrom::Start(length / 3)).expect("a file");
+        file.write_all(&[0xa5; 8]).expect("writable");
+    });
+}
+
+fn cut(folder: &Path) {
+    files(folder, &|file, length| file.set_len(length / 2).expect("writable"));
+}
+
+fn zero(folder: &Path) {
+    files(folder, &|file, length| {
+        let zeros = vec![0; usize::try_from(length.min(4_096)).expect("small")];
+        file.write_all(&zeros).expect("writable");
+    });
+}
+
+#[test]
+fn a_folder_that_cannot_be_written_is_gone_without() {
+    let served = Served::new();
+    fill(&served);
+    wait_until_ready(&served);
+    served.ok(&["serve", "stop"]);
+    let folder = index(&served);
+    std::fs::remove_dir_all(&folder).expect("it is there");
+    // A file in its place: not even root makes a folder of that.
+    std::fs::write(&folder, "").expect("writable");
+    let mut served = served;
+    served.process = begin(&served.sandbox, served.sandbox.start(), &[]);
+    let url = status(&served)["url"].as_str().expect("a page").to_owned();
+    served.host = url.trim_start_matches("http://").to_owned();
+    wait_until("it goes without", || {
+        let index = &status(&served)["index"];
+        index["text"]["state"] == "absent" && index["main"]["state"] == "absent"
+    });
+    check(&served);
+}
+
+#[test]
+fn the_page_shows_hits_and_what_is_wrong_with_a_query() {
+    let served = Served::new();
+    fill(&served);
+    served.ok(&["trace", "add", "--agent", "alice", "<script>alert(1)</script> token"]);
+    let cookie = served.log_in();
+    let get = |path: &str| served.ask("GET", path, &[("Cookie", &cookie)], "");
+    let page = get("/search");
+    assert_eq!(page.status, 200);
+    assert!(page.body.contains("id=\"search\""));
+    let page = get("/search?q=token");
+    assert!(page.body.contains("<mark>token</mark>"), "{}", page.body);
+    assert!(!page.body.contains("<script>alert"), "what somebody said is text");
+    assert!(page.body.contains("/search?q=token%20in%3Atrace"), "filters are links");
+    let wrong = get("/search?q=in%3Acellar");
+    assert_eq!(wrong.status, 400);
+    assert!(wrong.body.contains("there is no place"), "{}", wrong.body);
+    assert_eq!(served.ask("GET", "/search?q=token", &[], "").status, 401);
+    assert_eq!(served.ask("GET", "/api/v1/search?q=token", &[], "").status, 401);
+    let api = |query: &str| get(&format!("/api/v1/search{query}"));
+    assert_eq!(api("?q=in%3Acellar").status, 400);
+    assert_eq!(api("?q=token&colour=red").status, 400);
+    assert_eq!(api("?q=token&limit=501").status, 400);
+    let all: Json = serde_json::from_str(&api("?q=token").body).expect("JSON");
+    let mut paged = Vec::new();
+    let mut after = String::new();
+    loop {
+        let page: Json =
+            serde_json::from_str(&api(&format!("?q=token&limit=4{after}")).body).expect("JSON");
+        paged.extend(page["items"].as_array().expect("hits").clone());
+        assert_eq!(page["more"], page["next"].is_string(), "{page}");
+        let Some(next) = page["next"].as_str() else { break };
+        after = format!("&after={next}");
+    }
+    assert_eq!(Json::from(paged), all["items"]);
+    let tagged = api("?q=token");
+    let tag = tagged.head.lines().find_map(|line| line.strip_prefix("etag: "));
+    let tag = tag.expect("it is tagged").to_owned();
+    let known = [("Cookie", cookie.as_str()), ("If-None-Match", tag.as_str())];
+    assert_eq!(served.ask("GET", "/api/v1/search?q=token", &known, "").status, 304);
+    let refused: Json = serde_json::from_str(&api("?q=in%3Acellar").body).expect("JSON");
+    assert_eq!(refused["error"]["code"], 2);
+}

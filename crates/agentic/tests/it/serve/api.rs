@@ -1,0 +1,333 @@
+//! The API answers with what commands print, a page at a time, and decides as the page does.
+
+use std::os::unix::net::UnixStream;
+use std::process::Command;
+
+use serde_json::json;
+
+use super::*;
+
+/// The variable that makes this program a client of a socket: its path.
+const SOCKET: &str = "AGENTIC_TEST_SOCKET";
+/// What that client sends.
+const SENT: &str = "AGENTIC_TEST_SENT";
+
+impl Served {
+    fn get(&self, cookie: &str, path: &str) -> Answered {
+        self.ask("GET", &format!("/api/v1/{path}"), &[("Cookie", cookie)], "")
+    }
+
+    fn json(&self, cookie: &str, path: &str) -> Json {
+        let answered = self.get(cookie, path);
+        assert_eq!(answered.status, 200, "{path}: {}", answered.body);
+        assert!(answered.head.contains("cache-control: private, no-cache"), "{path}");
+        serde_json::from_str(&answered.body).expect("JSON")
+    }
+
+    /// Reads a whole list, two items at a time.
+    fn list(&self, cookie: &str, path: &str) -> Vec<Json> {
+        let sign = if path.contains('?') { '&' } else { '?' };
+        let (mut items, mut after) = (Vec::new(), String::new());
+        loop {
+            let page = self.json(cookie, &format!("{path}{sign}limit=2{after}"));
+            assert!(page["as_of"]["epoch"].is_string() && page["as_of"]["n"].is_u64(), "{page}");
+            items.extend(page["items"].as_array().expect("items").clone());
+            match page["next"].as_str() {
+                Some(next) => after = format!("&after={next}"),
+                None => return items,
+            }
+        }
+    }
+
+    fn printed(&self, arguments: &[&str]) -> Json {
+        let said = self.ok(&[arguments, &["--json"]].concat());
+        serde_json::from_str(&said).expect("JSON")
+    }
+
+    fn post(&self, cookie: &str, request: &str, body: &Json) -> (u16, Json) {
+        let origin = self.origin();
+        let headers =
+            [("Cookie", cookie), ("Origin", &origin), ("Content-Type", "application/json")];
+        let path = format!("/api/v1/pending/{request}/decision");
+        let answered = self.ask("POST", &path, &headers, &body.to_string());
+        (answered.status, serde_json::from_str(&answered.body).expect("JSON"))
+    }
+}
+
+/// Takes ages away: they differ from one moment to the next.
+fn without_ages(mut json: Json) -> Json {
+    match &mut json {
+        Json::Object(map) => {
+            map.remove("age_ms");
+            map.values_mut().for_each(|value| *value = without_ages(value.take()));
+        }
+        Json::Array(items) => {
+            items.iter_mut().for_each(|value| *value = without_ages(value.take()));
+        }
+        Json::Null | Json::Bool(_) | Json::Number(_) | Json::String(_) => {}
+    }
+    json
+}
+
+/// Makes a repository with a bit of everything; returns a commit with a trace, and the trace.
+fn furnish(served: &Served) -> (String, String) {
+    served.hold();
+    served.ok(&["spawn", "bob", "-m", "look", "--from", "alice"]);
+    served.ok(&["spawn", "eve", "-m", "look", "--from", "alice"]);
+    served.ok(&["relate", "bob", "reviews", "alice"]);
+    served.ok(&["trace", "add", "--agent", "bob", "saw it"]);
+    let commit = ["commit", "--agent", "bob", "-m", "Look", "--kind", "finding", "--trace"];
+    let made = served.printed(&[&commit[..], &["--allow-empty"]].concat());
+    served.ok(&["commit", "--agent", "bob", "-m", "More", "--allow-empty"]);
+    let text = |name: &str| made[name].as_str().expect("a text").to_owned();
+    (text("commit"), text("trace"))
+}
+
+#[test]
+fn every_list_and_every_thing_is_what_the_command_prints() {
+    let served = Served::new();
+    let (commit, trace) = furnish(&served);
+    let cookie = served.log_in();
+    let lists: [(&str, &[&str]); 9] = [
+        ("agents", &["agents"]),
+        ("agents/bob/log", &["log", "bob"]),
+        ("agents/bob/log?kind=finding", &["log", "bob", "--kind", "finding"]),
+        ("agents/bob/relations", &["relations", "--of", "bob"]),
+        ("agents/alice/sessions", &["session", "list", "--agent", "alice"]),
+        ("sessions", &["session", "list"]),
+        ("tree", &["tree"]),
+        ("pending", &["pending"]),
+        (&format!("commits/{commit}/trace-history"), &["trace", "history", &commit]),
+    ];
+    for (path, arguments) in lists {
+        let listed = without_ages(Json::Array(served.list(&cookie, path)));
+        assert_eq!(listed, without_ages(served.printed(arguments)), "{path}");
+    }
+    let query = "? (A, K) commit(agent: A, kind: K).";
+    let asked = percent(query);
+    let rows = Json::Array(served.list(&cookie, &format!("query?q={asked}")));
+    assert_eq!(rows, served.printed(&["query", query]));
+
+    let session = served.printed(&["session", "list"])[0]["session"].clone();
+    let session = session.as_str().expect("an id");
+    let things: [(String, &[&str]); 7] = [
+        ("agents/bob".to_owned(), &["show", "bob"]),
+        (format!("commits/{commit}"), &["show", &commit]),
+        (format!("commits/{commit}/trace"), &["trace", "show", &commit]),
+        (format!("traces/{trace}"), &["trace", "show", &trace]),
+        (format!("objects/{trace}"), &["object", "get", &trace]),
+        (format!("sessions/{session}"), &["session", "show", session]),
+        (format!("sessions/{session}?at=1"), &["session", "show", session, "--at", "1"]),
+    ];
+    for (path, arguments) in things {
+        let shown = without_ages(served.json(&cookie, &path));
+        assert_eq!(shown, without_ages(served.printed(arguments)), "{path}");
+    }
+    let same = served.json(&cookie, &format!("sessions/{session}/diff/{session}"));
+    assert_eq!(same, served.printed(&["session", "diff", session, session]));
+}
+
+#[test]
+fn differences_and_statistics_are_answered_too() {
+    let served = Served::new();
+    let (commit, _) = furnish(&served);
+    let cookie = served.log_in();
+    let difference = served.json(&cookie, &format!("commits/{commit}/diff"));
+    assert_eq!(difference["commit"], json!(commit));
+    let other = served.get(&cookie, &format!("commits/{commit}/diff?parent=9"));
+    assert_eq!(other.status, 404, "it has no such parent: {}", other.body);
+    let numbers = ["parent=x", "line=-1", "first=99999999999999999999", "side=2"];
+    for wrong in numbers {
+        let answered = served.get(&cookie, &format!("commits/{commit}/diff?{wrong}"));
+        assert_eq!(answered.status, 400, "{wrong}: {}", answered.body);
+    }
+
+    let counted = served.json(&cookie, "statistics?by=week");
+    let counts = counted["commits"].as_array().expect("counts").iter();
+    let counted: u64 = counts.map(|row| row["count"].as_u64().expect("a count")).sum();
+    let agents = served.printed(&["agents"]);
+    let agents = agents.as_array().expect("agents").iter();
+    let logs =
+        agents.map(|agent| served.printed(&["log", agent["agent"].as_str().expect("a name")]));
+    let logged: usize = logs.map(|log| log.as_array().expect("commits").len()).sum();
+    assert_eq!(counted, logged as u64);
+    assert_eq!(served.get(&cookie, "statistics?by=month").status, 400);
+}
+
+/// Writes a text so that it may stand behind `?`.
+fn percent(text: &str) -> String {
+    text.bytes().map(|byte| format!("%{byte:02X}")).collect()
+}
+
+#[test]
+fn an_answer_is_sent_again_only_when_it_changed() {
+    let served = Served::new();
+    let (commit, trace) = furnish(&served);
+    let cookie = served.log_in();
+    let tag = |path: &str, known: &str| {
+        let headers = [("Cookie", cookie.as_str()), ("If-None-Match", known)];
+        let answered = served.ask("GET", &format!("/api/v1/{path}"), &headers, "");
+        let tag = answered.head.lines().find_map(|line| line.strip_prefix("etag: "));
+        (answered.status, tag.expect("a tag").to_owned())
+    };
+    let still = [format!("objects/{trace}"), format!("commits/{commit}"), "pending".to_owned()];
+    let moving = ["agents/bob/log", "agents", "tree"];
+    let all: Vec<&str> = still.iter().map(String::as_str).chain(moving).collect();
+    let tags: Vec<String> = all.iter().map(|path| tag(path, "").1).collect();
+    for (path, known) in all.iter().zip(&tags) {
+        assert_eq!(tag(path, known), (304, known.clone()), "{path}");
+    }
+    served.ok(&["commit", "--agent", "bob", "-m", "Third", "--allow-empty"]);
+    for (path, known) in all.iter().zip(&tags) {
+        let expected = if moving.contains(path) { 200 } else { 304 };
+        assert_eq!(tag(path, known).0, expected, "{path}");
+    }
+}
+
+#[test]
+fn what_is_wrong_is_said_as_commands_say_it() {
+    let served = Served::new();
+    served.ok(&["spawn", "alice", "-m", "x"]);
+    let cookie = served.log_in();
+    let long = "a".repeat(3_000);
+    for (path, status, code) in [
+        ("agents?x=1", 400, 2),
+        ("agents?limit=501", 400, 2),
+        ("agents?limit=0", 400, 2),
+        ("agents?limit=1&limit=2", 400, 2),
+        ("agents?after=nothing", 400, 2),
+        ("agents/alice?limit=1", 400, 2),
+        ("agents/nobody", 404, 1),
+        ("agents/nobody/log", 404, 1),
+        ("agents/..%2f..%2fconfig", 404, 1),
+        ("agents/%00", 404, 1),
+        ("agents/%c0%af", 400, 2),
+        (&format!("agents/{long}"), 404, 1),
+        ("commits/alice", 404, 1),
+        ("commits/zz/trace", 404, 1),
+        ("traces/zz", 404, 1),
+        ("objects/zz", 404, 1),
+        ("sessions/zz", 404, 1),
+        ("sessions/zz?at=x", 400, 2),
+        ("pending?overdue=perhaps", 400, 2),
+        ("pending/0.0", 404, 1),
+        ("query", 400, 2),
+        ("query?q=nonsense", 400, 1),
+        ("nothing", 404, 1),
+    ] {
+        let answered = served.get(&cookie, path);
+        let said: Json = serde_json::from_str(&answered.body).expect("JSON");
+        assert_eq!(answered.status, status, "{path}: {said}");
+        assert_eq!(said["error"]["code"], code, "{path}: {said}");
+        assert!(said["error"]["hint"].is_string(), "{path}: {said}");
+    }
+    for (method, path, status, code) in
+        [("GET", "agents", 401, 9), ("GET", "nothing", 401, 9), ("POST", "agents", 403, 9)]
+    {
+        let headers = [("Content-Type", "application/json")];
+        let answered = served.ask(method, &format!("/api/v1/{path}"), &headers, "");
+        let said: Json = serde_json::from_str(&answered.body).expect("JSON");
+        assert_eq!((answered.status, &said["error"]["code"]), (status, &json!(code)), "{path}");
+    }
+}
+
+#[test]
+fn a_program_decides_with_the_token_that_came_with_the_hold() {
+    let served = Served::new();
+    let request = served.hold();
+    let cookie = served.log_in();
+    let hold = served.json(&cookie, &format!("pending/{request}"));
+    let shown = text_hash(hold["text"].as_str().expect("a text"));
+    assert_eq!(hold["shown"], json!(shown));
+    let body = |changes: &[(&str, Json)]| {
+        let mut body = json!({
+            "action": "approve",
+            "reason": "looked",
+            "request_hash": hold["request_hash"],
+            "shown": hold["shown"],
+            "token": hold["token"],
+        });
+        changes.iter().for_each(|(name, value)| body[*name] = value.clone());
+        body
+    };
+    let other = served.log_in();
+    let token = hold["token"].as_str().expect("a token");
+    let at = |n: usize| format!("{}x{}", &token[..n], &token[n + 1..]);
+    for (cookie, changes, status) in [
+        (&other, body(&[]), 403),
+        (&cookie, body(&[("token", json!(at(3)))]), 403),
+        (&cookie, body(&[("token", json!(at(token.len() - 1)))]), 403),
+        (&cookie, body(&[("shown", json!("x"))]), 403),
+        (&cookie, body(&[("request_hash", json!("x"))]), 403),
+        (&cookie, body(&[("action", json!("perhaps"))]), 400),
+        (&cookie, body(&[("by", json!("user:eve"))]), 400),
+        (&cookie, json!([]), 400),
+    ] {
+        let (found, said) = served.post(cookie, &request, &changes);
+        assert_eq!(found, status, "{changes}: {said}");
+        assert!(said["error"]["code"].is_u64(), "{said}");
+    }
+    assert_eq!(served.printed(&["pending"]).as_array().map(Vec::len), Some(1));
+    let (status, decided) = served.post(&cookie, &request, &body(&[]));
+    assert_eq!(status, 200, "{decided}");
+    assert_eq!(
+        (&decided["action"], &decided["principal"]),
+        (&json!("approve"), &json!("user:ada"))
+    );
+    // The same answer again is no other one; another one is told who won.
+    let (status, again) = served.post(&cookie, &request, &body(&[]));
+    assert_eq!((status, &again["commit"]), (200, &decided["commit"]), "{again}");
+    let (status, late) = served.post(&cookie, &request, &body(&[("action", json!("reject"))]));
+    assert_eq!((status, &late["error"]["code"]), (409, &json!(8)), "{late}");
+    assert!(late["error"]["message"].as_str().is_some_and(|said| said.contains("user:ada")));
+    assert_eq!(served.get(&cookie, &format!("pending/{request}")).status, 409);
+}
+
+#[test]
+fn a_program_of_an_agent_decides_nothing_through_the_socket() {
+    let served = Served::new();
+    let request = served.hold();
+    let socket = served.sandbox.start().join(".git/agentic/serve/sock");
+    let ask = |agent: &str, sent: &str| {
+        let mut client = Command::new(std::env::current_exe().expect("this program"));
+        client.args(["--exact", "serve::api::a_client_of_the_socket", "--nocapture"]);
+        client.env_remove("AGENTIC_REQUEST").env("AGENTIC_AGENT", agent);
+        client.current_dir(served.sandbox.start()).env(SOCKET, &socket).env(SENT, sent);
+        String::from_utf8(client.output().expect("it runs").stdout).expect("text")
+    };
+    let get = format!("GET /api/v1/pending/{request} HTTP/1.0\r\nHost: agentic\r\n\r\n");
+    let (person, agent) = (ask("", &get), ask("bob", &get));
+    assert!(person.contains("\"token\""), "{person}");
+    assert!(agent.contains("\"shown\"") && !agent.contains("\"token\""), "{agent}");
+    let body = person.split("\r\n\r\n").nth(1).expect("a body").lines().next().expect("a line");
+    let hold: Json = serde_json::from_str(body).expect("JSON");
+    let sent = json!({
+        "action": "approve",
+        "request_hash": hold["request_hash"],
+        "shown": hold["shown"],
+        "token": hold["token"],
+    })
+    .to_string();
+    let post = format!(
+        "POST /api/v1/pending/{request}/decision HTTP/1.0\r\nHost: agentic\r\n\
+         Content-Type: application/json\r\nContent-Length: {}\r\n\r\n{sent}",
+        sent.len()
+    );
+    let refused = ask("bob", &post);
+    assert!(refused.contains("HTTP/1.0 403"), "{refused}");
+    assert_eq!(served.printed(&["pending"]).as_array().map(Vec::len), Some(1));
+    let decided = ask("", &post);
+    assert!(decided.contains("HTTP/1.0 200"), "{decided}");
+}
+
+/// Is a client of the socket where the environment says so, for the test before this one: whose
+/// program asks is told by its environment.
+#[test]
+fn a_client_of_the_socket() {
+    let (Some(socket), Ok(sent)) = (std::env::var_os(SOCKET), std::env::var(SENT)) else { return };
+    let mut stream = UnixStream::connect(socket).expect("it listens");
+    stream.write_all(sent.as_bytes()).expect("it reads");
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).expect("it answers");
+    println!("\n{answer}");
+}
