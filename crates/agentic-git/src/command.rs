@@ -195,6 +195,17 @@ pub(super) fn run_git_at(folder: &Path, git_dir: &Path, arguments: &[&str]) -> R
     run_git_with(folder, arguments, b"", &place(folder, git_dir)?)
 }
 
+/// Does the same, with messages in no language of the user's.
+pub(super) fn run_git_untranslated_at(
+    folder: &Path,
+    git_dir: &Path,
+    arguments: &[&str],
+) -> Result<GitEnd> {
+    let mut environment = place(folder, git_dir)?;
+    environment.extend(untranslated());
+    run_git_with(folder, arguments, b"", &environment)
+}
+
 /// Does the same with a git that holds a lock as long as it runs, even if this process dies meanwhile.
 pub(super) fn run_git_holding(
     lock: &Lock,
@@ -233,6 +244,11 @@ pub(super) fn run_git_on_paths(
     Err(Error::Git(GitError::Program { command, message }))
 }
 
+/// Tells git to speak as it does without any language of the user's.
+fn untranslated() -> GitEnvironment {
+    [("LC_ALL", "C"), ("LANGUAGE", "")].map(|(name, value)| (name.to_owned(), value.into())).into()
+}
+
 fn place(folder: &Path, git_dir: &Path) -> Result<GitEnvironment> {
     if leads_to(folder, git_dir) {
         return Ok(GitEnvironment::new());
@@ -256,9 +272,7 @@ impl Repository {
     /// # Errors
     /// Fails when git cannot be started.
     pub fn git_untranslated(&self, arguments: &[&str]) -> Result<GitEnd> {
-        let language = [("LC_ALL", "C"), ("LANGUAGE", "")];
-        let environment = language.map(|(name, value)| (name.to_owned(), value.into()));
-        self.git_with(arguments, b"", environment.into())
+        self.git_with(arguments, b"", untranslated())
     }
 
     /// Runs git with something to read on standard input, and with variables in its environment.

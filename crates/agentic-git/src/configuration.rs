@@ -5,6 +5,8 @@
 //! short command gets, the files that it comes from are looked at before each answer, and all of it is
 //! read again where one of them has changed, came or went.
 
+mod change;
+
 use std::cell::RefCell;
 use std::fs::Metadata;
 use std::os::unix::fs::MetadataExt as _;

@@ -38,7 +38,7 @@ pub fn init(space: &Space, remotes: &[String]) -> Result<Vec<String>> {
         for refspec in heads.into_iter().chain(refspecs(remote)) {
             if !known.lines().any(|line| line == refspec) {
                 let add = ["config", "--add", &key, &refspec];
-                space.repository().git(&add)?.checked(&add)?;
+                space.repository().configure(&add)?.checked(&add)?;
                 changed.push(remote.clone());
             }
         }
@@ -46,7 +46,7 @@ pub fn init(space: &Space, remotes: &[String]) -> Result<Vec<String>> {
     changed.dedup();
     // An earlier release set this pattern, with which one agent's rebase rewrites the notes of others.
     let pattern = ["config", "--local", "--unset-all", REWRITE_REF, REWRITE_PATTERN];
-    if space.repository().git(&pattern)?.success {
+    if space.repository().configure(&pattern)?.success {
         changed.push(REWRITE_REF.to_owned());
     }
     if name_notes_everywhere(space)? {

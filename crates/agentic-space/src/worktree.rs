@@ -323,10 +323,10 @@ fn name_notes_in(space: &Space, agent: &AgentName, worktree: &Worktree) -> Resul
         return Ok(false);
     }
     let enable = ["config", "extensions.worktreeConfig", "true"];
-    repository.git(&enable)?.checked(&enable)?;
+    repository.configure(&enable)?.checked(&enable)?;
     for key in ["notes.displayRef", REWRITE_REF] {
         let name = ["config", "--worktree", key, &agent.notes_ref()];
-        worktree.git(&name)?.checked(&name)?;
+        worktree.configure(&name)?.checked(&name)?;
     }
     Ok(true)
 }

@@ -78,3 +78,30 @@ fn threads_that_open_the_same_repository_later_follow_it_too() {
     let seen = std::thread::spawn(move || address(&shared.open()));
     assert_eq!(seen.join().expect("it does not panic"), "eve@example.com");
 }
+
+#[test]
+fn a_change_waits_while_another_program_writes() {
+    let (folder, repository) = opened();
+    let lock = folder.path().join(".git/config.lock");
+    std::fs::write(&lock, "").expect("writable");
+    let gone = std::sync::atomic::AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            std::thread::sleep(std::time::Duration::from_millis(100));
+            gone.store(true, std::sync::atomic::Ordering::SeqCst);
+            std::fs::remove_file(&lock).expect("nobody else removes it");
+        });
+        let end =
+            repository.configure(&["config", "user.email", "eve@example.com"]).expect("git runs");
+        assert!(end.success, "{}", end.stderr);
+        assert!(gone.load(std::sync::atomic::Ordering::SeqCst), "the lock was held");
+    });
+}
+
+#[test]
+fn a_change_beside_a_lock_that_stays_ends_with_the_words_of_git() {
+    let (folder, repository) = opened();
+    std::fs::write(folder.path().join(".git/config.lock"), "").expect("writable");
+    let end = repository.configure(&["config", "user.email", "eve@example.com"]).expect("git runs");
+    assert!(!end.success && end.stderr.contains("config"), "{}", end.stderr);
+}
