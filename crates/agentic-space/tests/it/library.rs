@@ -1,5 +1,8 @@
 //! Libraries: names that mean objects, moved by compare-and-swap.
 
+mod damage;
+mod removal;
+
 use agentic_space::Error;
 use agentic_space::error::LibraryError;
 use agentic_space::library::{ContestEnd, Library, LibraryEntry, MovedName, NameMove, move_name};
@@ -10,7 +13,7 @@ use agentic_space::{Result, Space};
 
 use crate::place::{Place, git, name as agent, walk};
 
-fn rules(source: &str) -> Object {
+pub fn rules(source: &str) -> Object {
     let rules =
         StoredRules { source: source.to_owned(), uses: Default::default(), fields: Map::new() };
     rules.to_object().expect("it is short")
@@ -20,16 +23,16 @@ fn named(text: &str) -> LibraryName {
     LibraryName::parse(text).expect("a flat name")
 }
 
-fn entry(space: &Space, name: &str) -> LibraryEntry {
+pub fn entry(space: &Space, name: &str) -> LibraryEntry {
     space.library(Library::Rules).and_then(|state| state.entry(&named(name))).expect("sound")
 }
 
-fn meaning(space: &Space, name: &str) -> Option<Cid> {
+pub fn meaning(space: &Space, name: &str) -> Option<Cid> {
     entry(space, name).pointer.map(|pointer| pointer.cid)
 }
 
 /// Moves a name as it was found to new rules.
-fn moving(found: LibraryEntry, source: &str, by: &str) -> NameMove {
+pub fn moving(found: LibraryEntry, source: &str, by: &str) -> NameMove {
     let by = Party::parse(by).expect("a party");
     let author = by.agent().map(Person::of_agent);
     let (object, library, why) = (rules(source), Library::Rules, "a reason".to_owned());
@@ -38,7 +41,7 @@ fn moving(found: LibraryEntry, source: &str, by: &str) -> NameMove {
     NameMove { library, found, to, objects: vec![object], by, author, why, contest }
 }
 
-fn set(space: &Space, name: &str, source: &str, by: &str) -> Result<MovedName> {
+pub fn set(space: &Space, name: &str, source: &str, by: &str) -> Result<MovedName> {
     move_name(space, &moving(entry(space, name), source, by))
 }
 

@@ -14,6 +14,7 @@ mod library;
 mod merge;
 mod object;
 mod place;
+mod race;
 mod relate;
 mod signing;
 mod spawn;

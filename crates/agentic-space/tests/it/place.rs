@@ -109,7 +109,7 @@ pub fn walk(prepare: impl Fn() -> Place, act: impl Fn(&Place), look: impl Fn(&Pl
 }
 
 /// Opens a repository at a fixed time.
-fn open(folder: &Path) -> Space {
+pub fn open(folder: &Path) -> Space {
     let clock = Clock::Fixed(Instant::from_millis(1_700_000_000_000));
     let options = Options { clock, durability: Some(Durability::Git) };
     Space::open(folder, options).expect("it is a repository")

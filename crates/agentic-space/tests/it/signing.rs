@@ -8,6 +8,12 @@ use crate::place::{Place, draft, name};
 /// Makes alice in a place where a program signs what people commit. It notes each time.
 fn signed_by(script: &str) -> Place {
     let mut place = Place::with(&["alice"]);
+    sign_with(&mut place, script);
+    place
+}
+
+/// Lets a program sign what people commit.
+pub fn sign_with(place: &mut Place, script: &str) {
     let program = place.beside("sign");
     std::fs::write(&program, format!("#!/bin/sh\n{script}\n")).expect("writable");
     let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
@@ -15,11 +21,10 @@ fn signed_by(script: &str) -> Place {
     place.configure("gpg.program", &program.to_string_lossy());
     place.configure("user.signingkey", "ada");
     place.configure("agentic.sign", "true");
-    place
 }
 
 /// Signs anything, and counts how often.
-const SIGNS: &str = r#"echo x >> "$(dirname "$0")/signed"; cat > /dev/null
+pub const SIGNS: &str = r#"echo x >> "$(dirname "$0")/signed"; cat > /dev/null
 printf '[GNUPG:] SIG_CREATED \n' >&2
 printf -- '-----BEGIN PGP SIGNATURE-----\nx\n-----END PGP SIGNATURE-----\n'"#;
 

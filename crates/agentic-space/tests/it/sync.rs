@@ -1,16 +1,19 @@
 //! Exchange with another repository.
 
+mod refspec;
+
 use std::collections::BTreeSet;
 
 use agentic_space::archive::{SessionUsers, archive};
-use agentic_space::error::{AgentError, RemoteError};
+use agentic_space::error::{AgentError, RemoteError, WorktreeError};
 use agentic_space::merge::{MergePlan, Target, merge};
 use agentic_space::model::{AgentName, KindEntry, Object, Value};
 use agentic_space::spawn::SpawnOrigin;
-use agentic_space::sync::{PushRefusal, PushScope, fetch, init, push};
+use agentic_space::sync::{PushRefusal, PushScope, fetch, push};
+use agentic_space::worktree::add;
 use agentic_space::{AgentBranch, Error, Result};
 
-use crate::place::{Place, git, kind, name};
+use crate::place::{Place, briefing, git, kind, name, walk};
 
 #[test]
 fn what_is_pushed_is_fetched_elsewhere_with_its_trace() {
@@ -187,17 +190,98 @@ fn a_push_of_what_is_there_moves_nothing() {
 }
 
 #[test]
-fn a_remote_is_told_once_what_to_fetch() {
-    let mut place = Place::with(&["alice"]);
-    place.make_remote();
-    let changed = init(&place.space, &["origin".to_owned()]).expect("it is there");
-    assert_eq!(changed, ["origin"]);
-    let known = place.git(&["config", "--get-all", "remote.origin.fetch"]);
-    assert!(known.contains("+refs/notes/agentic/*:refs/agentic/remotes/origin/notes/*"), "{known}");
-    assert!(!known.contains(":refs/notes/"), "what was not pushed would be overwritten: {known}");
-    assert_eq!(
-        init(&place.space, &["origin".to_owned()]).expect("it is there"),
-        Vec::<String>::new()
-    );
-    assert!(init(&place.space, &["elsewhere".to_owned()]).is_err());
+fn the_files_of_an_agent_follow_what_was_fetched_unless_work_is_in_the_way() {
+    let (place, other) = shared();
+    let folder = other.beside("alice");
+    add(&other.space, &name("alice"), &folder).expect("the folder is free");
+    place.commit("alice", &[("a", Some("1"))]).expect("there is room");
+    push(&place.space, "origin", PushScope::All).expect("it is ahead");
+    fetch(&other.space, "origin", &[]).expect("nothing is in the way");
+    assert_eq!(std::fs::read_to_string(folder.join("a")).expect("it came along"), "1");
+    assert_eq!(git(&folder, &["status", "--porcelain"]), "");
+    std::fs::write(folder.join("a"), "edited").expect("writable");
+    let before = other.head("alice");
+    place.commit("alice", &[("a", Some("2"))]).expect("there is room");
+    push(&place.space, "origin", PushScope::All).expect("it is ahead");
+    let refused = fetch(&other.space, "origin", &[]);
+    assert!(matches!(refused, Err(Error::Worktree(WorktreeError::Busy { .. }))), "{refused:?}");
+    assert_eq!(other.head("alice"), before);
+    assert_eq!(std::fs::read_to_string(folder.join("a")).expect("it is there"), "edited");
+}
+
+#[test]
+fn a_fetch_that_is_broken_off_anywhere_can_be_repeated() {
+    let prepare = || {
+        let (place, other) = shared();
+        add(&place.space, &name("alice"), &place.beside("alice")).expect("the folder is free");
+        other.commit("alice", &[("a", Some("1"))]).expect("there is room");
+        other.space.put_object(&name("alice"), &briefing("x")).expect("there is room");
+        other.spawn("bob", &SpawnOrigin::Root).expect("the name is free");
+        push(&other.space, "origin", PushScope::All).expect("it is ahead");
+        place
+    };
+    let bob = [name("bob")];
+    let act = |place: &Place| _ = fetch(&place.space, "origin", &bob);
+    walk(prepare, act, |place, step| {
+        fetch(&place.space, "origin", &bob).unwrap_or_else(|error| panic!("step {step}: {error}"));
+        assert_eq!(place.file("alice", "a"), "1", "step {step}");
+        let folder = place.beside("alice");
+        assert_eq!(git(&folder, &["status", "--porcelain"]), "", "step {step}");
+        for text in ["x", "bob"] {
+            let cid = briefing(text).cid();
+            assert!(place.space.object(cid).is_ok(), "step {step}: {text}");
+        }
+    });
+}
+
+#[test]
+fn an_agent_that_moved_on_there_stays_there_although_it_is_archived_here() {
+    let (place, other) = shared();
+    let ahead = other.commit("alice", &[("b", Some("1"))]).expect("there is room").commit;
+    push(&other.space, "origin", PushScope::All).expect("it is ahead");
+    archive(&place.space, &[name("alice")], &Nobody).expect("nothing is in the way");
+    push(&place.space, "origin", PushScope::All).expect("the archive is new there");
+    let there = place.git(&["ls-remote", "origin", "refs/heads/agents/alice"]);
+    assert!(there.starts_with(&ahead.to_string()), "{there}");
+}
+
+#[test]
+fn a_push_of_some_agents_takes_no_archived_one_away() {
+    let (place, _other) = shared();
+    place.spawn("bob", &SpawnOrigin::Root).expect("the name is free");
+    archive(&place.space, &[name("alice")], &Nobody).expect("nothing is in the way");
+    let branches = || place.git(&["ls-remote", "--heads", "origin"]);
+    push(&place.space, "origin", PushScope::Named(&[name("bob")])).expect("he is new");
+    assert!(branches().contains("alice") && branches().contains("bob"));
+    push(&place.space, "origin", PushScope::All).expect("it is ahead");
+    assert!(!branches().contains("alice") && branches().contains("bob"));
+}
+
+#[test]
+fn agents_that_were_archived_at_different_heads_are_named_and_the_own_one_counts() {
+    let (place, other) = shared();
+    for (place, file) in [(&other, "b"), (&place, "a")] {
+        place.commit("alice", &[(file, Some("1"))]).expect("there is room");
+        archive(&place.space, &[name("alice")], &Nobody).expect("nothing is in the way");
+    }
+    // What is archived goes there alone: the branch that the remote has is behind both.
+    push(&other.space, "origin", PushScope::All).expect("the archive is new there");
+    let own = place.space.archived_agent(&name("alice")).expect("sound").expect("it is there");
+    let fetched = fetch(&place.space, "origin", &[]).expect("it is there");
+    assert_eq!(fetched.diverged, [name("alice")]);
+    let kept = place.space.archived_agent(&name("alice")).expect("sound").expect("it is there");
+    assert_eq!(kept.archived.head, own.archived.head);
+    place.check_sound();
+}
+
+#[test]
+fn a_branch_on_the_remote_that_is_no_agent_is_left_alone() {
+    let (place, other) = shared();
+    for branch in ["agents/sub/deep", "agents/Upper"] {
+        place.commit_on(branch, "By hand");
+        place.git(&["push", "--quiet", "origin", branch]);
+    }
+    let fetched = fetch(&other.space, "origin", &[]).expect("it is there");
+    assert_eq!((fetched.adopted, fetched.diverged), (Vec::new(), Vec::new()));
+    assert_eq!(other.space.agent_names().expect("readable").len(), 1);
 }

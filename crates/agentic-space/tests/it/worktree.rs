@@ -1,5 +1,7 @@
 //! Worktrees.
 
+mod damage;
+
 use std::path::PathBuf;
 
 use agentic_space::Error;
@@ -249,4 +251,22 @@ fn a_session_of_the_folder_itself_is_committed_from_there() {
         (place.files("alice"), place.git(&["status", "--porcelain"])),
         (vec!["a".to_owned()], String::new())
     );
+}
+
+#[test]
+fn a_sync_that_is_broken_off_anywhere_loses_no_work() {
+    let prepare = || {
+        let (place, folder) = at_work();
+        changed_elsewhere(&place);
+        std::fs::write(folder.join("work"), "mine").expect("writable");
+        place
+    };
+    let act = |place: &Place| _ = sync(&place.space, &name("alice"));
+    walk(prepare, act, |place, step| {
+        sync(&place.space, &name("alice")).unwrap_or_else(|error| panic!("step {step}: {error}"));
+        let folder = place.beside("alice");
+        let work = std::fs::read_to_string(folder.join("work"));
+        assert_eq!(work.ok().as_deref(), Some("mine"), "step {step}");
+        assert_eq!(git(&folder, &["status", "--porcelain"]), "?? work", "step {step}");
+    });
 }
