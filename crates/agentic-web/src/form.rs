@@ -32,13 +32,17 @@ impl FormSealer {
 
     /// Tells whether a seal is that of a form which was made within the last hour.
     pub fn is_sealed(&self, seal: &str, login: &str, fields: &[&str]) -> bool {
+        self.is_sealed_at(self.seconds(), seal, login, fields)
+    }
+
+    fn is_sealed_at(&self, now: u64, seal: &str, login: &str, fields: &[&str]) -> bool {
         let Some((at, mac)) = seal.split_once('-') else { return false };
         let (Ok(at), Ok(mac)) = (at.parse::<u64>(), blake3::Hash::from_hex(mac)) else {
             return false;
         };
         // A comparison of hashes takes the same time wherever they differ.
         let is_ours = self.mac(at, login, fields) == mac;
-        is_ours && self.seconds().checked_sub(at).is_some_and(|age| age <= FORM_LIFE.as_secs())
+        is_ours && now.checked_sub(at).is_some_and(|age| age <= FORM_LIFE.as_secs())
     }
 
     /// Counts from one, for how long this has sealed.
@@ -59,7 +63,19 @@ impl FormSealer {
 
 #[cfg(test)]
 mod tests {
-    use super::FormSealer;
+    use super::{FORM_LIFE, FormSealer};
+
+    #[test]
+    fn a_seal_of_more_than_an_hour_ago_is_none() {
+        let sealer = FormSealer::new().expect("random bytes");
+        let seal = sealer.seal("ada", &["decide"]);
+        let (at, _) = seal.split_once('-').expect("it says when");
+        let at: u64 = at.parse().expect("in seconds");
+        let hour = FORM_LIFE.as_secs();
+        assert!(sealer.is_sealed_at(at + hour, &seal, "ada", &["decide"]));
+        assert!(!sealer.is_sealed_at(at + hour + 1, &seal, "ada", &["decide"]));
+        assert!(!sealer.is_sealed_at(at - 1, &seal, "ada", &["decide"]), "one that is to come");
+    }
 
     #[test]
     fn a_seal_is_good_for_its_login_and_its_fields() {

@@ -121,7 +121,8 @@ enum Admission {
 fn admit(site: &WebSite, door: Door, request: &Request<Body>) -> Result<Admission, GateRefusal> {
     let headers = request.headers();
     if request.uri().to_string().len() > ADDRESS_BYTES_MAX {
-        return Err((StatusCode::URI_TOO_LONG, "the address is too long"));
+        // To whoever asks for a page it is an address like others that name nothing.
+        return Err((StatusCode::BAD_REQUEST, "the address is too long"));
     }
     let is_program_name = check_host(site, door, request)?;
     let is_protocol = request.uri().path() == PROTOCOL_PATH && door == Door::Tcp;

@@ -6,7 +6,9 @@ mod api;
 mod clock;
 mod decision;
 mod event;
+mod head;
 mod heavy;
+mod hostile;
 mod kill;
 mod login;
 mod notice;
@@ -101,7 +103,8 @@ impl Served {
         stream.write_all(request.as_bytes()).expect("it reads");
         let mut answer = Vec::new();
         stream.read_to_end(&mut answer).expect("it answers");
-        let answer = String::from_utf8(answer).expect("text");
+        // Stored bytes may be any; nobody here looks at more than their head.
+        let answer = String::from_utf8_lossy(&answer);
         let (head, body) = answer.split_once("\r\n\r\n").expect("a head");
         let status =
             head.split(' ').nth(1).and_then(|status| status.parse().ok()).expect("a status");
