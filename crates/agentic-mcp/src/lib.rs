@@ -16,6 +16,7 @@ mod field;
 mod http;
 mod page;
 mod prompt;
+mod question;
 mod resource;
 mod schema;
 mod server;

@@ -27,6 +27,7 @@ use crate::decide::{self, DecideCall};
 use crate::desk::ServerDesk;
 use crate::field::ToolArguments;
 use crate::prompt;
+use crate::question::{self, QuestionCall};
 use crate::resource::{self, ResourceName};
 use crate::session::{self, SessionDriving};
 use crate::subscription::{SUBSCRIBED_MAX, SubscribedResources, follow_listener, follow_peer};
@@ -158,12 +159,22 @@ impl ServerHandler for McpService {
         let mut given = given.map_err(|said| ErrorData::invalid_params(said, None))?;
         let busy = || ErrorData::new(BUSY, "16 calls are under way already", Some(busy_hint()));
         let _under_way = self.desk.take_call().ok_or_else(busy)?;
+        let is_task = || context.client_capabilities().is_some_and(|can| can.supports_tasks());
         match tool.act {
             ToolAct::Answer(act) => Ok(self.answer(act, given, &context).await),
             ToolAct::Begin(work) => {
-                let is_task = context.client_capabilities().is_some_and(|can| can.supports_tasks());
+                let is_task = is_task();
                 let begun = session::begin(&self.desk, work, given, is_task, CALL_LIMIT).await;
                 Ok(begun.unwrap_or_else(|refusal| refused(&refusal).into()))
+            }
+            ToolAct::Ask => {
+                let call = match (request.request_state, is_task()) {
+                    (Some(state), _) => QuestionCall::Seen { state },
+                    (None, true) => QuestionCall::Task(given),
+                    (None, false) => QuestionCall::Plain(given),
+                };
+                let asked = question::ask(&self.desk, call, &context).await;
+                Ok(asked.unwrap_or_else(|refusal| refused(&refusal).into()))
             }
             ToolAct::Decide => {
                 let call = DecideCall {

@@ -7,10 +7,10 @@ use std::thread;
 use std::time::Duration;
 
 use agentic_api::verb::{
-    AskHuman, FlowSource, SessionCancel, SessionDetail, SessionResume, SessionShow, SessionSignal,
+    FlowSource, SessionCancel, SessionDetail, SessionResume, SessionShow, SessionSignal,
     SessionStart, session_reply,
 };
-use agentic_api::view::{AskedView, SessionView};
+use agentic_api::view::{AskedView, SessionView, visible_line};
 use agentic_api::{Caller, Refusal, Reply, Verb as _, VerbCompletion};
 use agentic_model::{Value, json as model_json};
 use agentic_providers::process::AGENT_VARIABLE;
@@ -62,7 +62,6 @@ pub enum SessionDriving {
 /// A session that was begun.
 struct BegunSession {
     id: String,
-    work: BegunWork,
     order: Option<DriveOrder>,
 }
 
@@ -149,7 +148,7 @@ pub async fn begin(
     let patience = match (is_task, work) {
         (true, BegunWork::Session) => Duration::ZERO,
         (true, BegunWork::Signal) => SIGNAL_PATIENCE,
-        (true, BegunWork::Question) | (false, _) => limit,
+        (false, BegunWork::Session | BegunWork::Signal) => limit,
     };
     if let Some(order) = begun.order {
         let driven = desk.drivers.drive(Arc::clone(desk), begun.id.clone(), order)?;
@@ -158,12 +157,11 @@ pub async fn begin(
             outcome?;
         }
     }
-    let (id, work) = (begun.id, begun.work);
-    let found = desk.run(move |desk| look(desk, &id)).await?;
-    if is_task {
-        return Ok(CreateTaskResult::new(task(&found.0.answer, found.1.as_ref())).into());
+    let stand = desk.run(move |desk| look(desk, &begun.id)).await?;
+    match is_task {
+        true => Ok(CreateTaskResult::new(task(&stand)).into()),
+        false => Ok(result(SessionStand { asked: None, ..stand }).into()),
     }
-    Ok(result(found.0, found.1, work == BegunWork::Question).into())
 }
 
 /// Records what is to be done, before anybody does it.
@@ -179,7 +177,7 @@ fn prepare(
             let id = verb.record(&call.caller)?.to_string();
             let view = SessionShow { session: id.clone(), at: None }.run(&call.caller)?.answer;
             let is_over = matches!(view.state.as_str(), "done" | "failed" | "cancelled");
-            Ok(BegunSession { id, work, order: (!is_over).then_some(DriveOrder::GoOn) })
+            Ok(BegunSession { id, order: (!is_over).then_some(DriveOrder::GoOn) })
         }
         BegunWork::Signal => {
             let id = own_session(&call, &mut given)?;
@@ -188,22 +186,7 @@ fn prepare(
                 return Err(Refusal::usage(&fault, "name what the flow waits for"));
             }
             let value = given.value("value")?.unwrap_or(Value::Null);
-            Ok(BegunSession { id, work, order: Some(DriveOrder::Signal { name, value }) })
-        }
-        BegunWork::Question => {
-            let verb = AskHuman {
-                agent: Some(call.access.writer(given.text("agent").as_deref())?.to_string()),
-                question: given.given_text("question"),
-                choices: given.texts("choices").unwrap_or_default(),
-                schema: given.value("schema")?,
-                payload: given.value("payload")?,
-                deadline: given.text("deadline"),
-            };
-            let reply = verb.run(&call.caller)?;
-            if let VerbCompletion::Short(refusal) = reply.completion {
-                return Err(refusal);
-            }
-            Ok(BegunSession { id: reply.answer.session, work, order: None })
+            Ok(BegunSession { id, order: Some(DriveOrder::Signal { name, value }) })
         }
     }
 }
@@ -228,8 +211,19 @@ fn session_start(
     Ok(SessionStart { agent, flow, input, key: given.text("key"), allow: Vec::new() })
 }
 
+/// How a session stands.
+pub struct SessionStand {
+    /// What is known of it.
+    pub reply: Reply<SessionView>,
+    /// The question that it is, if it is one.
+    pub asked: Option<AskedView>,
+}
+
 /// Reads how a session stands, and as a question if it is one.
-fn look(desk: &ServerDesk, id: &str) -> Result<(Reply<SessionView>, Option<AskedView>), Refusal> {
+///
+/// # Errors
+/// Fails when there is no such session, and when its records are damaged.
+pub fn look(desk: &ServerDesk, id: &str) -> Result<SessionStand, Refusal> {
     let caller = desk.caller();
     let id = caller.space.find_session(id)?;
     let mut reply = session_reply(caller.space, &id, SessionDetail::Whole)?;
@@ -239,15 +233,12 @@ fn look(desk: &ServerDesk, id: &str) -> Result<(Reply<SessionView>, Option<Asked
         reply.answer = show.run(&caller)?.answer;
     }
     let asked = AskedView::of(&caller, &reply.answer)?;
-    Ok((reply, asked))
+    Ok(SessionStand { reply, asked })
 }
 
-/// Makes the result of a call that a session stands for.
-fn result(
-    reply: Reply<SessionView>,
-    asked: Option<AskedView>,
-    is_question: bool,
-) -> CallToolResult {
+/// Makes the result of a call that a session stands for: as a question, where it is looked at as one.
+pub fn result(stand: SessionStand) -> CallToolResult {
+    let SessionStand { reply, asked } = stand;
     let session = reply.answer.session.clone();
     let uri = format!("session://{session}");
     let besides = Map::from_iter([("session".to_owned(), Json::from(session))]);
@@ -262,7 +253,7 @@ fn result(
     if let Some(refusal) = failed {
         return refused_with(&refusal, besides);
     }
-    let answer = match asked.filter(|_| is_question) {
+    let answer = match asked {
         Some(asked) => {
             ToolAnswer::of_reply(Reply { notices: reply.notices, ..Reply::plain(asked) })
         }
@@ -288,8 +279,8 @@ pub async fn get_task(
         return Err(unknown());
     }
     let named = id.clone();
-    let (reply, asked) = match desk.run(move |desk| look(desk, &named)).await {
-        Ok(found) => found,
+    let stand = match desk.run(move |desk| look(desk, &named)).await {
+        Ok(stand) => stand,
         Err(refusal) if refusal.view().kind == "corrupt" || refusal.view().kind == "diverged" => {
             let at = String::new();
             let task = Task::new(id, TaskStatus::Failed, at.clone(), at);
@@ -297,22 +288,21 @@ pub async fn get_task(
         }
         Err(_) => return Err(unknown()),
     };
-    let task = task(&reply.answer, asked.as_ref());
-    let payload = match reply.answer.state.as_str() {
+    let task = task(&stand);
+    let view = &stand.reply.answer;
+    let payload = match view.state.as_str() {
         "done" | "failed" => {
-            let is_question = asked.is_some();
-            let result = serde_json::to_value(result(reply, asked, is_question));
+            let result = serde_json::to_value(result(stand));
             let result = result.ok().and_then(|result| result.as_object().cloned());
             TaskPayload::Completed { result: result.unwrap_or_default() }
         }
         "cancelled" => TaskPayload::Cancelled,
         "diverged" | "corrupt" => {
-            let state = &reply.answer.state;
-            let error = reply.answer.error.as_ref();
-            let message = error.map_or_else(|| state.clone(), |error| error.message.clone());
+            let error = view.error.as_ref();
+            let message = error.map_or_else(|| view.state.clone(), |error| error.message.clone());
             broken(&Refusal::diverged(&message, "`session` shows every request and answer"))
         }
-        _ => match reply.answer.pending.first() {
+        _ => match view.pending.first() {
             Some(request) => {
                 let asks = task_form(desk, request, context).await;
                 asks.map_or(TaskPayload::Working, |input_requests| TaskPayload::InputRequired {
@@ -331,12 +321,14 @@ fn broken(refusal: &Refusal) -> TaskPayload {
     TaskPayload::Failed { error: error.as_object().cloned().unwrap_or_default() }
 }
 
-fn is_whole_id(id: &str) -> bool {
+/// Tells whether this is written like the whole id of a session.
+pub fn is_whole_id(id: &str) -> bool {
     id.len() == 64 && id.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
 /// Shows a session as the task that it is.
-fn task(view: &SessionView, asked: Option<&AskedView>) -> Task {
+pub fn task(stand: &SessionStand) -> Task {
+    let view = &stand.reply.answer;
     let times =
         view.requests.iter().flatten().flat_map(|request| {
             std::iter::once(&request.asked_at).chain(request.answered_at.as_ref())
@@ -344,10 +336,10 @@ fn task(view: &SessionView, asked: Option<&AskedView>) -> Task {
     let updated = times.max().unwrap_or(&view.started_at);
     let task = Task::new(&view.session, TaskStatus::Working, &view.started_at, updated)
         .with_poll_interval_ms(POLL_MILLIS);
-    let page = asked.and_then(|asked| asked.page.as_deref());
+    let page = stand.asked.as_ref().and_then(|asked| asked.page.as_deref());
     match view.pending.first() {
         Some(request) => {
-            let asks = view.question.as_deref().unwrap_or("a person is asked");
+            let asks = visible_line(view.question.as_deref().unwrap_or("a person is asked"));
             let at = page.map(|page| format!(", or at {page}")).unwrap_or_default();
             task.with_status_message(format!("{asks}; answer with `agentic decide {request}`{at}"))
         }

@@ -61,6 +61,8 @@ pub enum ToolAct {
     Answer(AnswerCall),
     /// It begins something that may take long.
     Begin(BegunWork),
+    /// It asks people a question.
+    Ask,
     /// It puts a hold before a person.
     Decide,
 }
@@ -72,8 +74,6 @@ pub enum BegunWork {
     Session,
     /// What a session does with a signal.
     Signal,
-    /// A question to people.
-    Question,
 }
 
 /// Returns the tools that a client of such a server has.
@@ -82,7 +82,7 @@ pub fn tools(access: &McpAccess) -> Vec<&'static ToolOffer> {
         (_, ToolEffect::Reads, WriteAccess::ReadOnly | WriteAccess::Own) => true,
         (_, _, WriteAccess::ReadOnly) => false,
         (ToolAct::Decide, _, WriteAccess::Own) => access.deciding == DecidingAccess::Form,
-        (ToolAct::Answer(_) | ToolAct::Begin(_), _, WriteAccess::Own) => true,
+        (ToolAct::Answer(_) | ToolAct::Begin(_) | ToolAct::Ask, _, WriteAccess::Own) => true,
     };
     reading::TOOLS.iter().chain(writing::TOOLS).filter(may).collect()
 }

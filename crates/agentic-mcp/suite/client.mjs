@@ -5,7 +5,7 @@ import assert from "node:assert/strict";
 import { Client } from "@modelcontextprotocol/client";
 import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
 
-import { BIN, check, place, runCases } from "./place.mjs";
+import { BIN, check, place, runCases, served } from "./place.mjs";
 
 async function connected(where, flags, options, use) {
   const client = new Client(
@@ -74,6 +74,29 @@ check("a person at the client decides by the form that it shows", async () => {
   assert.match(shown[0], /alice asks: Deploy\?/);
   const session = where.run("session", "show", request.split(".")[0]);
   assert.equal(session.result, 41);
+});
+
+check("a person at the client is sent to the page of a hold", async () => {
+  const where = place();
+  const { server } = await served(where);
+  const opened = [];
+  const options = {
+    capabilities: { elicitation: { url: {} } },
+    prepare: (client) =>
+      client.setRequestHandler("elicitation/create", async ({ params }) => {
+        opened.push(params);
+        return { action: "accept" };
+      }),
+  };
+  await connected(where, ["--agent", "alice"], options, async (client) => {
+    const done = await client.callTool({ name: "ask_human", arguments: { question: "Ship it?" } });
+    const { request, state, page } = done.structuredContent;
+    assert.equal(state, "held", JSON.stringify(done));
+    assert.deepEqual(opened.map(({ mode, url }) => [mode, url]), [["url", page]]);
+    assert.ok(page.endsWith(`/holds/${request}`), page);
+  });
+  assert.equal(where.run("pending").length, 1);
+  server.kill();
 });
 
 await runCases();

@@ -6,7 +6,7 @@ import contextlib
 import jsonschema
 from mcp import ClientSession, MCPError, StdioServerParameters
 from mcp.client.stdio import stdio_client
-from mcp.types import PromptReference
+from mcp.types import ElicitResult, PromptReference
 from place import BIN, Place, case, run_cases
 
 
@@ -164,6 +164,28 @@ async def prompts_quote_what_is_stored_and_names_are_completed():
         reference = PromptReference(name="brief")
         found = await session.complete(reference, {"name": "agent", "value": "e"})
         assert found.completion.values == ["eve"], found
+
+
+@case
+async def a_person_at_the_client_is_sent_to_the_page_of_a_hold():
+    place = Place()
+    opened = []
+
+    async def open_page(_context, params):
+        opened.append(params)
+        return ElicitResult(action="accept")
+
+    with place.served():
+        parameters = StdioServerParameters(
+            command=BIN, args=["mcp", "--agent", "alice"], cwd=place.repo, env=place.env
+        )
+        async with stdio_client(parameters) as streams:
+            async with ClientSession(*streams, elicitation_callback=open_page) as session:
+                await session.initialize()
+                done = await session.call_tool("ask_human", {"question": "Ship it?"})
+    asked = done.structured_content
+    assert asked["state"] == "held", done
+    assert [(one.mode, one.url) for one in opened] == [("url", asked["page"])], opened
 
 
 @case

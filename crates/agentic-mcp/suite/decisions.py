@@ -186,6 +186,80 @@ def reply(lines, request, state, response):
 
 
 @case
+def accept_decline_and_cancel_mean_the_same_in_all_revisions():
+    accepted = {"action": "accept", "content": {"action": "approve", "reason": "Looked at it"}}
+    for revision in ("2025-06-18", "2025-11-25", "2026-07-28"):
+        for given, action, state in (
+            (accepted, "approve", "done"),
+            ({"action": "decline"}, "reject", "done"),
+            ({"action": "cancel"}, None, "held"),
+        ):
+            place = Place()
+            request = held(place)
+            lines = Lines(place, "--allow-decide")
+            if revision == "2026-07-28":
+                read = lines.send("resources/read", {"uri": f"hold://{request}"}, **modern())
+                text = json.loads(read["result"]["contents"][0]["text"])["text"]
+                asked = offer(lines, request)
+                form = asked["inputRequests"][request]["params"]
+                result = reply(lines, request, asked["requestState"], given)
+            else:
+                lines.begin(revision, elicitation={} if revision == "2025-06-18" else {"form": {}})
+                text = shown_of(lines, request)["text"]
+                form, result = elicit(lines, request, given)
+            assert form["message"] == text, (revision, form)
+            assert set(form["requestedSchema"]["properties"]) == {"action", "value", "reason"}, form
+            assert bool(result.get("isError")) == (action is None), (revision, given, result)
+            assert state_of(place, request) == state, (revision, given)
+            made = place.run("log", "alice", "--kind", "decision")
+            assert [one["fields"]["action"] for one in made] == ([action] if action else []), made
+            for one in made:
+                fields = one["fields"]
+                assert (fields["client"], fields["authn"]) == ("mcp", "mcp:lines"), fields
+            lines.end()
+
+
+@case
+def a_client_is_sent_to_the_page_of_a_hold_while_one_is_served():
+    place = Place()
+    ask = {"name": "ask_human", "arguments": {"question": "Ship it?"}}
+    opens = {"elicitation": {"url": {}}}
+
+    def check(asked, answer):
+        assert answer["state"] == "held", answer
+        assert asked["mode"] == "url" and asked["url"] == answer["page"], (asked, answer)
+        assert answer["page"].endswith(f"/holds/{answer['request']}"), answer
+        assert state_of(place, answer["request"]) == "held"
+
+    with place.served():
+        lines = Lines(place, "--agent", "alice")
+        lines.begin("2025-11-25", **opens)
+        lines.n += 1
+        call = {"jsonrpc": "2.0", "id": lines.n, "method": "tools/call", "params": ask}
+        lines.raw(json.dumps(call))
+        asked = lines.take()
+        lines.raw(json.dumps({"jsonrpc": "2.0", "id": asked["id"], "result": {"action": "accept"}}))
+        check(asked["params"], lines.take()["result"]["structuredContent"])
+        lines.end()
+        lines = Lines(place, "--agent", "alice")
+        sent = lines.send("tools/call", ask, **modern(opens))["result"]
+        (request, asked), = sent["inputRequests"].items()
+        again = {**ask, "requestState": sent["requestState"], "inputResponses": {request: {"action": "accept"}}}
+        done = lines.send("tools/call", again, **modern(opens))["result"]["structuredContent"]
+        check(asked["params"], done)
+        lines.end()
+        # The revision before knows no addresses.
+        lines = Lines(place, "--agent", "alice")
+        lines.begin("2025-06-18", **opens)
+        assert lines.send("tools/call", ask)["result"]["structuredContent"]["state"] == "held"
+        lines.end()
+    lines = Lines(place, "--agent", "alice")
+    plain = lines.send("tools/call", ask, **modern(opens))["result"]["structuredContent"]
+    assert plain["state"] == "held" and "page" not in plain, plain
+    lines.end()
+
+
+@case
 def a_form_decides_in_the_newest_revision_and_decline_rejects():
     place = Place()
     request = held(place)

@@ -9,7 +9,7 @@ import {
   ResourceUpdatedNotificationSchema,
 } from "@modelcontextprotocol/sdk/types.js";
 
-import { BIN, check, place, runCases } from "./place.mjs";
+import { BIN, check, place, runCases, served } from "./place.mjs";
 
 async function connected(where, flags, capabilities, use) {
   const client = new Client({ name: "sdk", version: "1" }, { capabilities });
@@ -74,6 +74,23 @@ check("a person at the client decides by the form that it shows", async () => {
     const done = await client.callTool({ name: "decide", arguments: { request } });
     assert.equal(done.structuredContent.action, "reject", JSON.stringify(done));
   });
+});
+
+check("a person at the client is sent to the page of a hold", async () => {
+  const where = place();
+  const { server } = await served(where);
+  await connected(where, ["--agent", "alice"], { elicitation: { url: {} } }, async (client) => {
+    const opened = [];
+    client.setRequestHandler(ElicitRequestSchema, async ({ params }) => {
+      opened.push(params);
+      return { action: "accept" };
+    });
+    const done = await client.callTool({ name: "ask_human", arguments: { question: "Ship it?" } });
+    const { state, page } = done.structuredContent;
+    assert.equal(state, "held", JSON.stringify(done));
+    assert.deepEqual(opened.map(({ mode, url }) => [mode, url]), [["url", page]]);
+  });
+  server.kill();
 });
 
 await runCases();

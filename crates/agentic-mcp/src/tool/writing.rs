@@ -131,7 +131,7 @@ pub const TOOLS: &[ToolOffer] = &[
             OWN,
         ],
         shape: AnswerShape::Of("ask-human"),
-        act: ToolAct::Begin(BegunWork::Question),
+        act: ToolAct::Ask,
     },
     ToolOffer {
         name: "decide",

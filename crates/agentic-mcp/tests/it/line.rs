@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 
 use agentic_api::verb::{BriefingSource, CheckoutPlace, Spawn, SpawnBeginning};
-use agentic_api::{Caller, Surroundings, Verb as _};
+use agentic_api::{Caller, PageFinder, Surroundings, Verb as _};
 use agentic_mcp::{DecidingAccess, McpAccess, McpService, WriteAccess, serve_lines};
 use agentic_resident::VerbThreads;
 use agentic_session::{SessionOptions, SessionSpace};
@@ -59,6 +59,12 @@ impl McpPlace {
         self.serve(McpAccess { agent, ..McpAccess::default() })
     }
 
+    /// Starts one while a page is served.
+    pub fn writing_beside(&self, agent: &str, page: PageFinder) -> LineClient {
+        let agent = Some(AgentName::parse(agent).expect("valid"));
+        self.serve_beside(McpAccess { agent, ..McpAccess::default() }, page)
+    }
+
     /// Starts a server at which a person may be asked to decide.
     pub fn deciding(&self, agent: Option<&str>) -> LineClient {
         let agent = agent.map(|agent| AgentName::parse(agent).expect("valid"));
@@ -71,8 +77,12 @@ impl McpPlace {
     }
 
     fn serve(&self, access: McpAccess) -> LineClient {
+        self.serve_beside(access, PageFinder::default())
+    }
+
+    fn serve_beside(&self, access: McpAccess, page: PageFinder) -> LineClient {
         let folder = self.sandbox.start().to_owned();
-        let here = Surroundings { folder, ..Surroundings::default() };
+        let here = Surroundings { folder, page, ..Surroundings::default() };
         let threads = VerbThreads::begin().expect("there are threads");
         let server = McpService::new(Arc::new(self.space()), here, access, threads);
         let (ours, theirs) = UnixStream::pair().expect("there are sockets");
@@ -104,6 +114,14 @@ impl LineClient {
         let mut line = String::new();
         self.read.read_line(&mut line).expect("the server writes");
         serde_json::from_str(&line).expect("only messages are written")
+    }
+
+    /// Sends a request as an earlier revision does, which says of itself once what it is.
+    pub fn send(&mut self, method: &str, params: &Json) {
+        self.n_sent += 1;
+        let id = self.n_sent;
+        let message = json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params });
+        self.raw(message.to_string().as_bytes());
     }
 
     /// Sends a request of the newest revision, and takes what answers it.

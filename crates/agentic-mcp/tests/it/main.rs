@@ -4,4 +4,6 @@ mod access;
 mod decision;
 mod line;
 mod message;
+mod question;
+mod quoted;
 mod schema;
