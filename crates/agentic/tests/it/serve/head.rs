@@ -36,14 +36,14 @@ impl Answered {
 
 #[test]
 fn every_answer_forbids_a_browser_what_the_page_does_not_need() {
-    let served = Served::with(&["--mcp"]);
+    let served = Served::new();
     let request = served.hold();
     served.ok(&["trace", "add", "--agent", "alice", "<script>alert(1)</script>"]);
     let commit = ["commit", "--agent", "alice", "-m", "A", "--trace", "--allow-empty", "--json"];
     let made: Json = serde_json::from_str(&served.ok(&commit)).expect("JSON");
     let (oid, cid) = (made["commit"].as_str().expect("one"), made["trace"].as_str().expect("one"));
     let (session, _) = request.split_once('.').expect("a session's");
-    let (cookie, origin) = (served.log_in(), served.origin());
+    let cookie = served.log_in();
     let get = |path: &str| served.ask("GET", path, &[("Cookie", &cookie)], "");
 
     let pages = [
@@ -83,7 +83,18 @@ fn every_answer_forbids_a_browser_what_the_page_does_not_need() {
     let known = served.ask("GET", "/api/v1/agents", &headers, "");
     assert_eq!(known.status, 304);
     known.forbids(POLICY, "private, no-cache");
+}
 
+#[test]
+fn assets_are_kept_and_bytes_of_users_are_never_shown() {
+    let served = Served::new();
+    served.ok(&["spawn", "alice", "-m", "x"]);
+    served.ok(&["trace", "add", "--agent", "alice", "<script>alert(1)</script>"]);
+    let commit = ["commit", "--agent", "alice", "-m", "A", "--trace", "--allow-empty", "--json"];
+    let made: Json = serde_json::from_str(&served.ok(&commit)).expect("JSON");
+    let cid = made["trace"].as_str().expect("one");
+    let cookie = served.log_in();
+    let get = |path: &str| served.ask("GET", path, &[("Cookie", &cookie)], "");
     // Assets are named by what they hold.
     let page = get("/").body;
     let assets = page.split('"').filter(|part| part.starts_with("/assets/"));
@@ -105,13 +116,22 @@ fn every_answer_forbids_a_browser_what_the_page_does_not_need() {
             bytes.header("content-disposition").is_some_and(|said| said.starts_with("attachment"))
         );
     }
+}
 
+#[test]
+fn what_is_refused_forbids_no_less() {
+    let served = Served::with(&["--mcp"]);
+    let request = served.hold();
+    let (cookie, origin) = (served.log_in(), served.origin());
     // What is refused, and what is done.
     let decision = format!("/holds/{request}/decision");
     let form = [("Cookie", cookie.as_str()), ("Origin", origin.as_str()), ("Content-Type", FORM)];
     let text =
         [("Cookie", cookie.as_str()), ("Origin", origin.as_str()), ("Content-Type", "text/plain")];
-    let body = with(&fields(&get(&named[0]).body), &[("action", "approve")]);
+    let body = with(
+        &fields(&served.page(&cookie, &format!("/holds/{request}"))),
+        &[("action", "approve")],
+    );
     let login = [("Origin", origin.as_str()), ("Content-Type", FORM)];
     let refused = [
         (served.ask("OPTIONS", "/", &[], ""), 405),
