@@ -55,7 +55,8 @@ impl WatchMode {
 /// Somebody who notices writes.
 #[derive(Debug)]
 pub struct WriteWatch {
-    bell: Bell,
+    /// What writers ring; there is one in a repository, for the process that stays.
+    bell: Option<Bell>,
     folders: Vec<WatchedFolder>,
     /// Where the system tells of changes.
     events: Option<FolderEvents>,
@@ -96,15 +97,21 @@ impl WriteWatch {
     /// # Errors
     /// Fails when there can be no bell.
     pub fn begin(layout: &Layout, common_dir: &Path) -> Result<WriteWatch> {
-        WriteWatch::with_events(layout, common_dir, FolderEvents::new().ok())
+        let bell = Bell::hang_up(layout)?;
+        Ok(WriteWatch::with(Some(bell), layout, common_dir, FolderEvents::new().ok()))
     }
 
-    fn with_events(
+    /// Begins the same by the folders alone, beside whoever has the bell.
+    pub fn aside(layout: &Layout, common_dir: &Path) -> WriteWatch {
+        WriteWatch::with(None, layout, common_dir, FolderEvents::new().ok())
+    }
+
+    fn with(
+        bell: Option<Bell>,
         layout: &Layout,
         common_dir: &Path,
         events: Option<FolderEvents>,
-    ) -> Result<WriteWatch> {
-        let bell = Bell::hang_up(layout)?;
+    ) -> WriteWatch {
         let folder = |path: PathBuf, holds| WatchedFolder { path, holds };
         let folders = vec![
             folder(common_dir.to_owned(), FolderContent::Git),
@@ -119,7 +126,7 @@ impl WriteWatch {
         let mut watch = WriteWatch { bell, folders, events, retry_at, times, is_young: false };
         watch.watch_all();
         watch.look_at_times();
-        Ok(watch)
+        watch
     }
 
     /// Says how changes of folders are noticed.
@@ -140,13 +147,14 @@ impl WriteWatch {
                 return changed;
             }
             let pause = if self.events.is_some() { left } else { left.min(POLL) };
-            wait(self.bell.pipe.file(), self.events.as_ref(), pause);
+            let pipe = self.bell.as_ref().map(|bell| bell.pipe.file());
+            wait(pipe, self.events.as_ref(), pause);
         }
     }
 
     /// Says what changed since the last call, without waiting.
     fn take(&mut self) -> BTreeSet<GroundChange> {
-        let mut changed = self.bell.take();
+        let mut changed = self.bell.as_mut().map(Bell::take).unwrap_or_default();
         match &mut self.events {
             Some(events) => {
                 let seen: BTreeSet<FolderEvent> = events.take().into_iter().collect();

@@ -83,10 +83,11 @@ impl FolderEvents {
     }
 }
 
-/// Waits until a pipe or a watched folder has something, at most so long. Without folders the pipe
-/// alone ends the wait.
-pub(crate) fn wait(pipe: &File, folders: Option<&FolderEvents>, most: Duration) {
-    let mut ends = vec![PollFd::new(pipe, PollFlags::IN)];
+/// Waits until a pipe or a watched folder has something, at most so long. Of what there is not, nothing
+/// ends the wait.
+pub(crate) fn wait(pipe: Option<&File>, folders: Option<&FolderEvents>, most: Duration) {
+    let mut ends: Vec<PollFd<'_>> =
+        pipe.map(|pipe| PollFd::new(pipe, PollFlags::IN)).into_iter().collect();
     ends.extend(folders.map(|folders| PollFd::new(&folders.events, PollFlags::IN)));
     let most = Timespec::try_from(most).ok();
     loop {

@@ -40,6 +40,12 @@ impl Place {
         WriteWatch::begin(&self.layout, self.folder.path()).expect("a bell can be hung up")
     }
 
+    /// Watches where the system tells of nothing.
+    fn polling(&self) -> WriteWatch {
+        let bell = Bell::hang_up(&self.layout).expect("a bell can be hung up");
+        WriteWatch::with(Some(bell), &self.layout, self.folder.path(), None)
+    }
+
     /// Writes a file as git writes a ref: beside, then by a rename.
     fn write_ref(&self, name: &str) {
         let path = self.folder.path().join(name);
@@ -112,6 +118,19 @@ fn the_end_of_a_write_is_seen_at_its_lock() {
 }
 
 #[test]
+fn who_watches_aside_notices_refs_and_locks_and_leaves_the_bell_to_its_holder() {
+    let place = Place::new();
+    let mut holder = place.watch();
+    let mut aside = WriteWatch::aside(&place.layout, place.folder.path());
+    place.write_ref("refs/heads/agents/alice");
+    noticed(&mut aside, &agent("alice"));
+    fs::write(place.layout.root().join("lock/bob"), "").expect("writable");
+    noticed(&mut aside, &agent("bob"));
+    ring(&place.layout, &agent("carol"));
+    noticed(&mut holder, &agent("carol"));
+}
+
+#[test]
 fn the_bell_ends_the_wait() {
     let place = Place::new();
     let mut watch = place.watch();
@@ -153,8 +172,7 @@ fn folders_that_come_later_are_watched_then() {
 fn without_events_of_the_system_times_are_looked_at() {
     let place = Place::new();
     place.grow_old();
-    let mut watch = WriteWatch::with_events(&place.layout, place.folder.path(), None)
-        .expect("a bell can be hung up");
+    let mut watch = place.polling();
     watch.retry_at = Instant::now() + RETRY;
     assert_eq!(watch.mode(), WatchMode::Polling);
     assert_eq!(watch.wait(Duration::ZERO), BTreeSet::new());
@@ -173,8 +191,7 @@ fn without_events_of_the_system_times_are_looked_at() {
 #[test]
 fn a_change_right_behind_another_is_seen_without_a_time_of_its_own() {
     let place = Place::new();
-    let mut watch = WriteWatch::with_events(&place.layout, place.folder.path(), None)
-        .expect("a bell can be hung up");
+    let mut watch = place.polling();
     // As if events could not be had for longer than this takes.
     watch.retry_at = Instant::now() + SOON;
     let agents = place.folder.path().join("refs/heads/agents");

@@ -9,13 +9,14 @@ use agentic_api::WriteMark;
 use agentic_api::verb::{AskQuery, QueryOutcome};
 use agentic_query::{AnswerSet, QueryValue};
 use agentic_session::SessionSpace;
+use agentic_store::watch::WriteWatch;
 
 use super::shown::{CellStyle, IdLengths};
 use crate::commands::VerbOutcome;
 use crate::context::Context;
 use crate::output::{Format, is_reader_gone, print_raw, print_text};
 
-/// How often is looked whether something was written.
+/// How often is looked whether something was written, though nothing was noticed.
 const POLL: Duration = Duration::from_secs(1);
 /// How often a query about the time is asked again although nothing was written.
 const CLOCK: Duration = Duration::from_secs(60);
@@ -31,6 +32,8 @@ pub(super) fn run(
     is_relative: bool,
 ) -> VerbOutcome {
     let mut seen = SeenRows::new();
+    let repository = space.repository();
+    let mut watch = WriteWatch::aside(repository.layout(), repository.common_dir());
     let (mut written, mut asked) = (None, Moment::now());
     loop {
         let now_written = WriteMark::of(space)?;
@@ -52,7 +55,7 @@ pub(super) fn run(
         if is_reader_gone() {
             return Ok(ExitCode::SUCCESS);
         }
-        std::thread::sleep(POLL);
+        watch.wait(POLL);
     }
 }
 
