@@ -26,8 +26,6 @@ const NOTES: &str = "refs/notes/agentic/";
 const MERGE: &str = "session-merge";
 /// How many agents are read for one list while an index is made that will have them.
 const READ_MAX: usize = 1_000;
-/// How many digits of its id name the folder that a session is in.
-const FOLDER_DIGITS: usize = 2;
 /// How agents may stand, what needs attention most last.
 const STANDINGS: [&str; 5] = ["idle", "running", "waiting", "diverged", "held"];
 
@@ -262,7 +260,7 @@ pub fn read_agent(space: &SessionSpace, name: &AgentName, seen: SeenAgent) -> Re
 /// Fails when there is no such session, or its records are damaged.
 pub fn read_session(space: &SessionSpace, id: &SessionId) -> Result<SessionRow> {
     // Before its records: what is written meanwhile is seen by the next look.
-    let n_bytes = log_bytes(space, id);
+    let n_bytes = space.open_log_bytes(id);
     let summary = space.session(id)?;
     let parent = summary.forked_from.as_ref().map(|(id, _)| *id).or(summary.child_of);
     Ok(SessionRow {
@@ -277,13 +275,6 @@ pub fn read_session(space: &SessionSpace, id: &SessionId) -> Result<SessionRow> 
         parent: parent.map(|id| id.to_string()),
         n_bytes,
     })
-}
-
-/// Returns how long the log of a session is that is not over; nothing where it has none here.
-fn log_bytes(space: &SessionSpace, id: &SessionId) -> Option<u64> {
-    let name = id.to_string();
-    let folder = space.repository().layout().open_sessions().join(&name[..FOLDER_DIGITS]);
-    std::fs::metadata(folder.join(&name).join("log")).ok().map(|found| found.len())
 }
 
 /// Says how agents stand, as their sessions that are not over do.
@@ -311,7 +302,7 @@ fn standings(
         let rows = known.rows.rows();
         for (id, row) in rows.sessions.iter().filter(|(_, row)| !row.is_over) {
             let Some(id) = SessionId::parse(id) else { continue };
-            let is_same = row.n_bytes == log_bytes(space, &id);
+            let is_same = row.n_bytes == space.open_log_bytes(&id);
             match is_same {
                 true => {
                     unread.remove(&id);

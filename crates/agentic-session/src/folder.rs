@@ -28,6 +28,11 @@ impl Folder {
         Folder { path, id: *id }
     }
 
+    /// Returns where the folder is as long as the session is not over.
+    pub fn open(space: &SessionSpace, id: &SessionId) -> Folder {
+        Folder { path: place(&space.repository().layout().open_sessions(), id), id: *id }
+    }
+
     /// Returns where the folder is now, if the session has come to its end meanwhile.
     fn has_moved(&self, space: &SessionSpace) -> Option<Folder> {
         let now = Folder::of(space, &self.id);
@@ -49,6 +54,12 @@ impl Folder {
     /// Returns the folder of the log of records.
     pub fn log(&self) -> PathBuf {
         self.path.join("log")
+    }
+
+    /// Returns how long the records are, over all files of the log, in bytes; 0 where there are none.
+    pub fn log_bytes(&self) -> u64 {
+        let files = std::fs::read_dir(self.log()).into_iter().flatten().flatten();
+        files.filter_map(|file| file.metadata().ok()).map(|file| file.len()).sum()
     }
 
     /// Returns the folder of what is sent to the session while somebody drives it.

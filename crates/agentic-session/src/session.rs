@@ -78,6 +78,13 @@ impl SessionSpace {
         listing::list_local_open(self)
     }
 
+    /// Returns how long the log of a session is that is not over, in bytes; nothing where it has none
+    /// here. As long as that is the same, so are its records.
+    pub fn open_log_bytes(&self, id: &SessionId) -> Option<u64> {
+        let folder = Folder::open(self, id);
+        folder.exists().then(|| folder.log_bytes())
+    }
+
     /// Counts the sessions of this space.
     ///
     /// # Errors

@@ -53,7 +53,7 @@ impl<'a> Watch<'a> {
     /// Fails when there is no such session or its records are damaged.
     pub fn look(&mut self) -> Result<Option<(Vec<NotedRecord>, SessionState)>> {
         // What is appended while the log is read changes the length that is seen next.
-        let length = length(&Folder::of(self.space, &self.id).log());
+        let length = Folder::of(self.space, &self.id).log_bytes();
         if self.length == Some(length) {
             return Ok(None);
         }
@@ -135,10 +135,4 @@ fn is_before_people(journal: &RecordChain) -> bool {
         }
     }
     !published.is_empty()
-}
-
-/// Returns how long a log is, in bytes; 0 where there is none.
-fn length(log: &std::path::Path) -> u64 {
-    let files = std::fs::read_dir(log).into_iter().flatten().flatten();
-    files.filter_map(|file| file.metadata().ok()).map(|file| file.len()).sum()
 }

@@ -6,12 +6,13 @@ use agentic_api::roster::{
     read_session,
 };
 use agentic_api::verb::{
-    Archive, EdgeChange, ListAgents, Merge, RecentSessions, Relate, SessionCancel, Tree,
+    Archive, EdgeChange, ListAgents, Merge, RecentSessions, Relate, SessionCancel, SessionSignal,
+    Tree,
 };
 use agentic_api::view::FamilyView;
 use agentic_api::{Caller, Verb as _};
 use agentic_index::{MainIndex, MemoryTables, SharedLedger};
-use agentic_model::AgentName;
+use agentic_model::{AgentName, Value};
 use agentic_session::SessionSpace;
 use agentic_testkit::Sandbox;
 use serde_json::{Value as Json, json, to_value};
@@ -209,6 +210,20 @@ fn lists_from_old_rows_are_those_from_everything() {
         }
         assert!(!shared.rows().agents.is_empty(), "something was known");
     }
+}
+
+#[test]
+fn a_session_that_was_recorded_more_of_is_another_row() {
+    let (sandbox, space) = place();
+    let id = start(&space, "alice", r#"suspend("go"); hold("Dive?").action"#);
+    let row = read_session(&space, &id).expect("readable");
+    assert!(row.n_bytes.is_some(), "it is not over");
+    let caller = Caller::new(&space, sandbox.start());
+    let (session, name) = (id.to_string(), "go".to_owned());
+    let told = SessionSignal { session, name, value: Value::Null };
+    told.run(&caller).expect("it waits for that");
+    let now = read_session(&space, &id).expect("readable");
+    assert!(now.n_bytes > row.n_bytes, "{now:?} after {row:?}");
 }
 
 #[test]

@@ -8,9 +8,6 @@ use agentic_session::SessionState;
 
 use super::{Follower, blank};
 
-/// How many digits of its id name the folder that a session is in.
-const FOLDER_DIGITS: usize = 2;
-
 /// How a session stood when it was told of.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct SeenSession {
@@ -28,7 +25,7 @@ impl Follower {
         let open = self.space.open_sessions().unwrap_or_default();
         let known: BTreeSet<SessionId> = self.sessions.keys().copied().chain(open).collect();
         for id in known {
-            let n_bytes = self.log_bytes(&id);
+            let n_bytes = self.space.open_log_bytes(&id);
             let seen = self.sessions.get(&id);
             // What has not grown since says what it said.
             if n_bytes.is_none() || seen.is_none_or(|seen| seen.n_bytes != n_bytes) {
@@ -75,7 +72,7 @@ impl Follower {
     }
 
     pub(super) fn read_session(&self, id: &SessionId) -> Option<SeenSession> {
-        let n_bytes = self.log_bytes(id);
+        let n_bytes = self.space.open_log_bytes(id);
         let summary = self.space.session(id).ok()?;
         let until = summary.until.filter(|_| !summary.state.is_over());
         self.gauge.set_timer(*id, until.map(|until| until.millis()));
@@ -86,12 +83,5 @@ impl Follower {
             n_records: summary.n_records,
             n_bytes,
         })
-    }
-
-    /// Returns how long the log of a session is that is not over.
-    fn log_bytes(&self, id: &SessionId) -> Option<u64> {
-        let name = id.to_string();
-        let folder = self.space.repository().layout().open_sessions().join(&name[..FOLDER_DIGITS]);
-        std::fs::metadata(folder.join(&name).join("log")).ok().map(|found| found.len())
     }
 }
