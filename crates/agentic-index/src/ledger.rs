@@ -20,17 +20,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
 
-use agentic_model::Value;
-
 pub use self::row::{AgentRow, EdgeRow, SessionRow};
 use crate::error::{IndexError, Result};
+use crate::identity::{TableAge, identify};
 use crate::tables::{IndexTable, TableBatch, Tables};
 use crate::text::SeenAgent;
-use crate::value::{seal, unseal};
 
 /// The version of the tables' form.
 const FORMAT: i64 = 1;
-const IDENTITY: &[u8] = b"identity";
 
 /// An index of agents and sessions.
 pub struct MainIndex {
@@ -74,16 +71,9 @@ impl MainIndex {
         shared: &SharedLedger,
     ) -> Result<MainIndex> {
         let mut index = MainIndex { tables, shared: shared.clone() };
-        let expected = Value::map([("format", Value::Int(FORMAT)), ("of", Value::text(identity))]);
-        let rows = match index.tables.get(IndexTable::Meta, IDENTITY)? {
-            Some(found) if unseal(&found)? == expected => index.load()?,
-            Some(_) => return Err(IndexError::Foreign),
-            None => {
-                let mut batch = TableBatch::default();
-                batch.put(IndexTable::Meta, IDENTITY, seal(&expected));
-                index.tables.apply(batch)?;
-                LedgerRows::default()
-            }
+        let rows = match identify(index.tables.as_mut(), FORMAT, identity)? {
+            TableAge::Old => index.load()?,
+            TableAge::New => LedgerRows::default(),
         };
         index.shared.change(|shared| *shared = rows);
         Ok(index)

@@ -11,6 +11,7 @@
 mod document;
 mod error;
 mod excerpt;
+mod identity;
 mod ledger;
 mod search;
 mod tables;

@@ -32,6 +32,7 @@ use self::record::{EntryRecord, own_key, own_prefix, source_of_key};
 use self::tail::OpenBlock;
 use crate::document::{DocumentSource, SearchDocument};
 use crate::error::{IndexError, Result};
+use crate::identity::{TableAge, identify};
 use crate::tables::{IndexTable, TableBatch, Tables};
 use crate::value::{seal, unseal};
 
@@ -41,7 +42,6 @@ const FORMAT: i64 = 1;
 pub(crate) const BLOCK: u32 = 1 << 16;
 /// How many terms are written at once.
 const TERMS_AT_ONCE: usize = 4_096;
-const IDENTITY: &[u8] = b"identity";
 const BLOCKS: &[u8] = b"blocks";
 
 /// An index of texts.
@@ -97,15 +97,9 @@ impl TextIndex {
             is_reading_again: false,
             in_flight: BTreeMap::new(),
         };
-        let expected = Value::map([("format", Value::Int(FORMAT)), ("of", Value::text(identity))]);
-        match index.tables.get(IndexTable::Meta, IDENTITY)? {
-            Some(found) if unseal(&found)? == expected => index.load()?,
-            Some(_) => return Err(IndexError::Foreign),
-            None => {
-                let mut batch = TableBatch::default();
-                batch.put(IndexTable::Meta, IDENTITY, seal(&expected));
-                index.tables.apply(batch)?;
-            }
+        match identify(index.tables.as_mut(), FORMAT, identity)? {
+            TableAge::Old => index.load()?,
+            TableAge::New => {}
         }
         Ok(index)
     }

@@ -22,10 +22,8 @@ pub struct Folder {
 impl Folder {
     /// Returns the folder of a session: where it is, or where it would be while it is not over.
     pub fn of(space: &SessionSpace, id: &SessionId) -> Folder {
-        let layout = space.repository().layout();
-        let ended = place(&layout.ended_sessions(), id);
-        let path = if ended.exists() { ended } else { place(&layout.open_sessions(), id) };
-        Folder { path, id: *id }
+        let ended = place(&space.repository().layout().ended_sessions(), id);
+        if ended.exists() { Folder { path: ended, id: *id } } else { Folder::open(space, id) }
     }
 
     /// Returns where the folder is as long as the session is not over.
