@@ -1,6 +1,8 @@
 //! Who runs verbs, and where.
 
+use std::fmt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use agentic_model::AgentName;
 use agentic_session::SessionSpace;
@@ -22,15 +24,16 @@ pub struct Surroundings {
     /// Who the caller is, where a login says so and not git's configuration.
     pub person: Option<ProvenPerson>,
     /// Finds where people can answer in a browser.
-    pub page: PageFinder,
+    pub page: Option<Arc<dyn PageFinder>>,
     /// Who waits for what is asked for, and hears of it.
     pub watcher: VerbWatcher,
 }
 
-/// Finds the address of a repository's page, while a process serves one. It is looked for anew each
-/// time: that process comes and goes.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct PageFinder(pub Option<fn(&SessionSpace) -> Option<String>>);
+/// Knows where a repository's page is, while a process serves one.
+pub trait PageFinder: fmt::Debug + Send + Sync {
+    /// Returns the address. It is looked for anew each time: that process comes and goes.
+    fn address(&self, space: &SessionSpace) -> Option<String>;
+}
 
 /// A person who has shown that they hold a key of theirs.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -124,8 +127,8 @@ impl<'s> Caller<'s> {
 
     /// Returns the address at which a hold is answered in a browser, while its page is served.
     pub fn hold_address(&self, request: &str) -> Option<String> {
-        let find = self.surroundings.page.0?;
-        Some(format!("{}/holds/{request}", find(self.space)?))
+        let page = self.surroundings.page.as_ref()?.address(self.space)?;
+        Some(format!("{page}/holds/{request}"))
     }
 
     /// Refuses agents what only a person may do.

@@ -8,8 +8,8 @@ use std::hint::black_box;
 use agentic_flow::{Flow, FlowProgram, engine};
 use agentic_model::{AgentName, Cid, Instant, Value};
 use agentic_replay::{
-    By, Kinds, Path, RecordChain, RequestAnswer, Session, SessionOpening, SessionProgress,
-    SessionSetting,
+    AnswerSource, Kinds, Path, RecordChain, RequestAnswer, Session, SessionOpening,
+    SessionProgress, SessionSetting,
 };
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 
@@ -38,7 +38,9 @@ fn step(session: &mut Session<FlowProgram>, n: u64) -> SessionProgress {
     let value =
         Value::map([("text", Value::text("an answer of some length")), ("n", Value::Int(1))]);
     let at = Instant::from_millis(1_000 + n as i64);
-    session.answered(&path, RequestAnswer::Ok(value), By::Executor, at).expect("it is open")
+    session
+        .answered(&path, RequestAnswer::Ok(value), AnswerSource::Executor, at)
+        .expect("it is open")
 }
 
 /// Returns the frames of a session with so many answered requests.

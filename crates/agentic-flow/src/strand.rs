@@ -2,7 +2,7 @@
 //!
 //! The interpreter keeps its state on the machine's stack, and scripts reach the outside from
 //! inside native functions (`map`, `sort`), whose frames no error can leave and come back to. So
-//! each branch is a coroutine. A native function suspends it through the [`Baton`], which knows
+//! each branch is a coroutine. A native function suspends it through the [`BranchExit`], which knows
 //! the branch that runs at the moment.
 //!
 //! The library hands the means of suspending to the body of a coroutine as a reference into its
@@ -36,13 +36,13 @@ pub(crate) enum StrandTurn<O, R> {
 }
 
 /// The way out of the branch that runs at the moment.
-pub(crate) struct Baton<I, O> {
+pub(crate) struct BranchExit<I, O> {
     yielder: Cell<Option<NonNull<Yielder<I, O>>>>,
 }
 
-impl<I, O> Baton<I, O> {
-    pub(crate) fn new() -> Baton<I, O> {
-        Baton { yielder: Cell::new(None) }
+impl<I, O> BranchExit<I, O> {
+    pub(crate) fn new() -> BranchExit<I, O> {
+        BranchExit { yielder: Cell::new(None) }
     }
 
     /// Suspends the running branch until it is resumed. Gives nothing if no branch runs.
@@ -68,7 +68,7 @@ fn suspend_through<I, O>(yielder: NonNull<Yielder<I, O>>, output: O) -> I {
 impl<I: 'static, O: 'static, R: 'static> FlowStrand<I, O, R> {
     /// Makes a branch; it begins when it is resumed first.
     pub(crate) fn new(
-        baton: &Rc<Baton<I, O>>,
+        baton: &Rc<BranchExit<I, O>>,
         body: impl FnOnce(I) -> R + 'static,
     ) -> io::Result<FlowStrand<I, O, R>> {
         let stack = DefaultStack::new(STACK_BYTES)?;
@@ -99,7 +99,7 @@ impl<I: 'static, O: 'static, R: 'static> FlowStrand<I, O, R> {
 }
 
 /// Takes the pointer out of the baton when the body ends, by a panic too.
-struct ClearOnDrop<'b, I, O>(&'b Baton<I, O>);
+struct ClearOnDrop<'b, I, O>(&'b BranchExit<I, O>);
 
 impl<I, O> Drop for ClearOnDrop<'_, I, O> {
     fn drop(&mut self) {

@@ -13,7 +13,7 @@ use rhai::{AST, Dynamic, EvalAltResult, FnPtr};
 use crate::closures::captures::{LoopVariables, REFUSED_SINCE};
 use crate::context::ScopeStack;
 use crate::limits::{EVENTS_MAX, LIMIT, WORK_MAX};
-use crate::strand::Baton;
+use crate::strand::BranchExit;
 
 /// The version since which `hold` tells who decided.
 const PRINCIPAL_SINCE: u32 = 3;
@@ -61,7 +61,7 @@ pub(crate) struct WaitingRun {
 
 /// The state of the run that is under way at the moment.
 pub(crate) struct FlowWorld {
-    pub(crate) baton: Rc<Baton<BranchInput, BranchOutput>>,
+    pub(crate) baton: Rc<BranchExit<BranchInput, BranchOutput>>,
     /// The context of the branch that runs at the moment.
     pub(crate) context: RefCell<ScopeStack>,
     pub(crate) now: Cell<Instant>,
@@ -85,7 +85,7 @@ pub(crate) struct FlowWorld {
 impl FlowWorld {
     pub(crate) fn new(semantics: u32) -> FlowWorld {
         FlowWorld {
-            baton: Rc::new(Baton::new()),
+            baton: Rc::new(BranchExit::new()),
             context: RefCell::new(ScopeStack::of(RequestScope::root())),
             now: Cell::new(Instant::from_millis(0)),
             seed: Cell::new(Seed([0; 32])),

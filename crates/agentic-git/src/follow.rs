@@ -8,7 +8,7 @@ use agentic_model::Instant;
 use crate::trail::{FollowAttempt, Trail};
 use crate::worktree_lock::WorktreeLock;
 use crate::{Checkout, Repository};
-use agentic_store::report::{MendedThing, StreamRecovery};
+use agentic_store::report::{RecoveryAct, StreamRecovery};
 use agentic_store::{Error, Result, file};
 
 pub use crate::trail::is_on_its_way;
@@ -31,7 +31,7 @@ pub fn catch_up(repository: &Repository, now: Instant) -> Result<Vec<StreamRecov
         if trail.attempt == FollowAttempt::Due
             && let Err(error) = follow(repository, &note, &trail, now, &mut report)
         {
-            let mended = MendedThing::NotYet(error.to_string());
+            let mended = RecoveryAct::NotYet(error.to_string());
             report.push(StreamRecovery { stream: trail.stream(), mended });
         }
     }

@@ -27,11 +27,11 @@ pub(super) const SIGNATURE_BYTES_MAX: usize = 64 << 10;
 /// Whoever signs commits here, as git's configuration says (`gpg.format`, `user.signingKey`).
 pub struct Signer<'a> {
     repository: &'a Repository,
-    means: Means,
+    means: SigningMethod,
 }
 
 /// What signs, and with which key.
-enum Means {
+enum SigningMethod {
     /// GnuPG, or what takes the same arguments.
     Gpg { program: PathBuf, key: String },
     /// OpenSSH, or what takes the same arguments.
@@ -55,7 +55,9 @@ impl Repository {
         let means = match self.config("gpg.format").as_deref() {
             None | Some("openpgp") => self.gpg(&["gpg.openpgp.program", "gpg.program"], "gpg")?,
             Some("x509") => self.gpg(&["gpg.x509.program"], "gpgsm")?,
-            Some("ssh") => Means::Ssh { program: self.ssh_program()?, key: self.ssh_key()? },
+            Some("ssh") => {
+                SigningMethod::Ssh { program: self.ssh_program()?, key: self.ssh_key()? }
+            }
             Some(format) => {
                 return Err(not_signed(format!("git knows no `gpg.format` `{format}`")));
             }
@@ -63,7 +65,7 @@ impl Repository {
         Ok(Signer { repository: self, means })
     }
 
-    fn gpg(&self, settings: &[&str], default: &str) -> Result<Means> {
+    fn gpg(&self, settings: &[&str], default: &str) -> Result<SigningMethod> {
         let key = match self.config("user.signingKey").filter(|key| !key.is_empty()) {
             Some(key) => key,
             None => {
@@ -71,7 +73,7 @@ impl Repository {
                 format!("{} <{}>", person.name, person.email)
             }
         };
-        Ok(Means::Gpg { program: self.program(settings, default)?, key })
+        Ok(SigningMethod::Gpg { program: self.program(settings, default)?, key })
     }
 
     /// Finds a program that the configuration may name; a path is relative to the top folder.
@@ -100,13 +102,15 @@ impl Repository {
             None if self.config("gpg.format").as_deref() == Some("ssh") => self.ssh_key()?,
             None => return Err(not_signed("git's configuration names no key of SSH")),
         };
-        let signer =
-            Signer { repository: self, means: Means::Ssh { program: self.ssh_program()?, key } };
+        let signer = Signer {
+            repository: self,
+            means: SigningMethod::Ssh { program: self.ssh_program()?, key },
+        };
         match &signer.means {
-            Means::Ssh { program, key } => {
+            SigningMethod::Ssh { program, key } => {
                 signer.sign_with_ssh(program, key, text.as_bytes(), namespace)
             }
-            Means::Gpg { .. } => Err(not_signed("only keys of SSH sign texts")),
+            SigningMethod::Gpg { .. } => Err(not_signed("only keys of SSH sign texts")),
         }
     }
 
@@ -150,8 +154,10 @@ impl Signer<'_> {
     pub fn sign(&self, data: &CommitData) -> Result<Vec<u8>> {
         let plain = data.to_bytes();
         let signature = match &self.means {
-            Means::Gpg { program, key } => self.sign_with_gpg(program, key, &plain)?,
-            Means::Ssh { program, key } => self.sign_with_ssh(program, key, &plain, COMMITS)?,
+            SigningMethod::Gpg { program, key } => self.sign_with_gpg(program, key, &plain)?,
+            SigningMethod::Ssh { program, key } => {
+                self.sign_with_ssh(program, key, &plain, COMMITS)?
+            }
         };
         let signature = signature.replace('\r', "");
         let signature = signature.trim_end();
@@ -214,11 +220,11 @@ impl Signer<'_> {
     /// configuration has.
     pub fn name(&self) -> String {
         match &self.means {
-            Means::Gpg { program, key } => {
+            SigningMethod::Gpg { program, key } => {
                 let found = self.gpg_fingerprint(program, key);
                 format!("gpg:{}", found.unwrap_or_else(|| key.clone()))
             }
-            Means::Ssh { key, .. } => {
+            SigningMethod::Ssh { key, .. } => {
                 let found = self.ssh_fingerprint(key);
                 format!("ssh:{}", found.unwrap_or_default())
             }

@@ -19,7 +19,7 @@ use crate::{HELD_LOCK, Repository, Worktree};
 use agentic_store::error::CheckoutError;
 use agentic_store::file;
 use agentic_store::lock::Lock;
-use agentic_store::report::{MendedThing, StreamRecovery};
+use agentic_store::report::{RecoveryAct, StreamRecovery};
 use agentic_store::writer::Writer;
 use agentic_store::{Error, Result, fault};
 
@@ -177,7 +177,7 @@ impl WorktreeLock {
             self.worktree.set_base(trail.to)?;
             fault::point("after-catch-up")?;
             self.retract()?;
-            report.push(StreamRecovery { stream, mended: MendedThing::Worktree(path) });
+            report.push(StreamRecovery { stream, mended: RecoveryAct::Worktree(path) });
             return Ok(report);
         }
         let left: Vec<String> =
@@ -188,7 +188,7 @@ impl WorktreeLock {
             None => return Err(self.left_behind(in_the_way(&left))?),
         }
         self.retract()?;
-        report.push(StreamRecovery { stream, mended: MendedThing::WorktreeInPart { path, left } });
+        report.push(StreamRecovery { stream, mended: RecoveryAct::WorktreeInPart { path, left } });
         Ok(report)
     }
 

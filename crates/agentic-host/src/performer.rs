@@ -6,7 +6,7 @@
 //! durable, ask it and carry out what it says.
 
 pub mod agents;
-pub mod cast;
+pub mod answerers;
 pub mod roles;
 pub mod scripts;
 

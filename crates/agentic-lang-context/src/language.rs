@@ -2,7 +2,7 @@
 //! who answers what they ask.
 //!
 //! The object of a run holds every text that the program consists of, where the run begins, which
-//! candidates its choices take, and its [`Cast`]. Mocks and scripts are a fold over the answered
+//! candidates its choices take, and its [`ProgramAnswerers`]. Mocks and scripts are a fold over the answered
 //! requests, so a replay that folds them again has the same state.
 
 use std::collections::BTreeMap;
@@ -51,7 +51,7 @@ impl Language for ContextLanguage {
     }
 
     fn add_kinds(&self, flow: &Object, kinds: &mut Kinds) -> Result<(), ProgramFault> {
-        Cast::of(flow)?.add_kinds(kinds);
+        ProgramAnswerers::of(flow)?.add_kinds(kinds);
         Ok(())
     }
 
@@ -82,7 +82,7 @@ pub struct ContextFlow {
     /// Which candidate each choice takes, by the id of its site.
     pub variant: BTreeMap<String, String>,
     /// Who answers what it asks.
-    pub cast: Cast,
+    pub answerers: ProgramAnswerers,
     /// Whether its calls of agents are sessions of their own.
     pub calls: Calls,
     /// How many iterations of a `parallel for` run at once; as many as the language says without.
@@ -91,7 +91,7 @@ pub struct ContextFlow {
 
 /// Who answers what a program asks.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Cast {
+pub struct ProgramAnswerers {
     /// Who answers models.
     pub models: ProgramModels,
     /// Who answers tools and memories.
@@ -143,7 +143,7 @@ impl ContextFlow {
                 ("dialect", optional(dialect)),
                 ("entry", optional(self.entry.clone())),
                 ("variant", texts(&self.variant)),
-                ("cast", self.cast.to_value()),
+                ("cast", self.answerers.to_value()),
                 ("children", Value::Bool(self.calls == Calls::Children)),
             ]
             .into_iter()
@@ -173,7 +173,7 @@ impl ContextFlow {
             dialect,
             entry: text("entry").map(str::to_owned),
             variant: texts("variant"),
-            cast: Cast::of(flow)?,
+            answerers: ProgramAnswerers::of(flow)?,
             calls: match map.get("children") {
                 Some(Value::Bool(true)) => Calls::Children,
                 Some(_) | None => Calls::Contexts,
@@ -211,14 +211,14 @@ impl ContextFlow {
     }
 }
 
-impl Cast {
-    /// Reads the cast of a pinned program.
+impl ProgramAnswerers {
+    /// Reads who answers a pinned program.
     ///
     /// # Errors
     /// Fails when nobody knows who is meant.
-    pub fn of(flow: &Object) -> Result<Cast, ProgramFault> {
-        let cast = flow.map().get("cast").unwrap_or(&Value::Null);
-        let text = |key: &str| cast.get(key).and_then(Value::as_text);
+    pub fn of(flow: &Object) -> Result<ProgramAnswerers, ProgramFault> {
+        let answerers = flow.map().get("cast").unwrap_or(&Value::Null);
+        let text = |key: &str| answerers.get(key).and_then(Value::as_text);
         let unknown = || ProgramFault::broken("nobody knows who answers its requests");
         let models = match text("models") {
             Some("mock") => {
@@ -242,7 +242,7 @@ impl Cast {
             }
             Some(_) | None => return Err(unknown()),
         };
-        Ok(Cast { models, tools })
+        Ok(ProgramAnswerers { models, tools })
     }
 
     fn to_value(&self) -> Value {
@@ -269,7 +269,7 @@ impl Cast {
         Value::Map(map)
     }
 
-    /// Tells a host about the kinds of requests that programs with this cast make. What is made up
+    /// Tells a host about the kinds of requests that programs with these answerers make. What is made up
     /// may be made up again.
     pub fn add_kinds(&self, kinds: &mut Kinds) {
         kinds.set_classes(INPUT_REQUEST, class_of);

@@ -28,7 +28,9 @@ pub const SEMANTICS_OLDEST: u32 = 1;
 pub use crate::dialect::{Dialect, Strictness, Version};
 pub use crate::error::{Error, LIMIT, PROGRAM_FAILED, RunFault};
 pub use crate::format::format;
-pub use crate::language::{Cast, ContextFlow, ContextLanguage, ProgramModels, ProgramTools};
+pub use crate::language::{
+    ContextFlow, ContextLanguage, ProgramAnswerers, ProgramModels, ProgramTools,
+};
 pub use crate::lexer::SOURCE_BYTES_MAX;
 pub use crate::load::{DATA_BYTES_MAX, FILES_MAX, FileFinding, IMPORT_CHAIN_MAX, TextResolver};
 pub use crate::module::{

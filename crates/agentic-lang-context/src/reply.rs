@@ -16,7 +16,7 @@ const SHOWN_MAX: usize = 160;
 
 /// Why a reply does not fit its contract.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Misfit {
+pub(crate) struct ContractMismatch {
     pub message: String,
     /// The field it is about; nothing for the reply as a whole.
     pub place: Option<CodePlace>,
@@ -157,21 +157,21 @@ pub(crate) fn validate(
     reply: &Json,
     contract: &ContractCode,
     validation: Validation,
-) -> Result<(), Misfit> {
+) -> Result<(), ContractMismatch> {
     let Json::Object(entries) = reply else {
         let noun = if validation == Validation::First { "shape" } else { "contract" };
         let message = format!("LLM result must be an object matching the generate return {noun}");
-        return Err(Misfit { message, place: None });
+        return Err(ContractMismatch { message, place: None });
     };
     if validation != Validation::Lenient {
         let declared = |name: &str| contract.fields.iter().any(|field| *field.name == *name);
         if let Some((name, _)) = entries.iter().find(|(name, _)| !declared(name)) {
             let message = format!("LLM result contains unexpected field '{name}'");
-            return Err(Misfit { message, place: None });
+            return Err(ContractMismatch { message, place: None });
         }
     }
     for field in &contract.fields {
-        let misfit = |message: String| Err(Misfit { message, place: Some(field.place) });
+        let misfit = |message: String| Err(ContractMismatch { message, place: Some(field.place) });
         let Some(value) = entries.get(&field.name) else {
             return misfit(format!("LLM result is missing required field '{}'", field.name));
         };

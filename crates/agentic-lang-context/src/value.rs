@@ -14,8 +14,8 @@ use crate::json::{Json, OrderedMap};
 mod compare;
 mod walk;
 
+pub(crate) use self::walk::{DisplayLimit, ValueWalk, WalkEntry, WalkMeasure};
 pub use self::walk::{SHOWN_BYTES_MAX, SHOWN_VALUES_MAX};
-pub(crate) use self::walk::{Unshowable, ValueWalk, WalkEntry, WalkMeasure};
 
 /// What stands for a container where it is inside itself.
 pub(crate) const CIRCULAR: &str = "[Circular]";
@@ -101,7 +101,7 @@ impl ContextValue {
 
     /// Copies the value as data: handles become descriptions, a container inside itself becomes a
     /// mark.
-    pub fn to_json(&self, code: &ContextCode) -> Result<Json, Unshowable> {
+    pub fn to_json(&self, code: &ContextCode) -> Result<Json, DisplayLimit> {
         self.to_json_counted(code, Addresses::Shown).map(|(json, _)| json)
     }
 
@@ -110,8 +110,8 @@ impl ContextValue {
         &self,
         code: &ContextCode,
         addresses: Addresses,
-    ) -> Result<(Json, WalkMeasure), Unshowable> {
-        let mut shower = Shower { code, addresses, walk: ValueWalk::default() };
+    ) -> Result<(Json, WalkMeasure), DisplayLimit> {
+        let mut shower = ValueWriter { code, addresses, walk: ValueWalk::default() };
         let json = shower.show(self)?;
         Ok((json, shower.walk.seen()))
     }
@@ -122,8 +122,8 @@ impl ContextValue {
         count: usize,
         code: &ContextCode,
         addresses: Addresses,
-    ) -> Result<Json, Unshowable> {
-        let mut shower = Shower { code, addresses, walk: ValueWalk::default() };
+    ) -> Result<Json, DisplayLimit> {
+        let mut shower = ValueWriter { code, addresses, walk: ValueWalk::default() };
         match self {
             ContextValue::List(list) => shower.show_list(list, count),
             ContextValue::Object(object) => shower.show_object(object, count),
@@ -136,14 +136,14 @@ impl ContextValue {
     }
 }
 
-struct Shower<'a> {
+struct ValueWriter<'a> {
     code: &'a ContextCode,
     addresses: Addresses,
     walk: ValueWalk,
 }
 
-impl Shower<'_> {
-    fn show(&mut self, value: &ContextValue) -> Result<Json, Unshowable> {
+impl ValueWriter<'_> {
+    fn show(&mut self, value: &ContextValue) -> Result<Json, DisplayLimit> {
         self.walk.see_value()?;
         Ok(match value {
             ContextValue::Null => Json::Null,
@@ -159,7 +159,7 @@ impl Shower<'_> {
         })
     }
 
-    fn show_list(&mut self, list: &Rc<ContextList>, count: usize) -> Result<Json, Unshowable> {
+    fn show_list(&mut self, list: &Rc<ContextList>, count: usize) -> Result<Json, DisplayLimit> {
         if self.walk.enter(Rc::as_ptr(list).cast())? == WalkEntry::InsideItself {
             return Ok(Json::text(CIRCULAR));
         }
@@ -174,7 +174,7 @@ impl Shower<'_> {
         &mut self,
         object: &Rc<ContextObject>,
         count: usize,
-    ) -> Result<Json, Unshowable> {
+    ) -> Result<Json, DisplayLimit> {
         if self.walk.enter(Rc::as_ptr(object).cast())? == WalkEntry::InsideItself {
             return Ok(Json::text(CIRCULAR));
         }

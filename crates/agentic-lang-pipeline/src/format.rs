@@ -29,7 +29,7 @@ pub fn format(text: &str) -> Result<String, PipelineFindings> {
 /// A token, a comment or something in brackets.
 enum LayoutPiece<'a> {
     Token { text: &'a str, role: TokenRole },
-    Comment { text: &'a str, stands: Stands },
+    Comment { text: &'a str, stands: CommentPlace },
     Group { open: &'a str, inner: Vec<LayoutPiece<'a>>, close: &'a str },
 }
 
@@ -48,7 +48,7 @@ enum TokenRole {
 
 /// Where a comment stands.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Stands {
+enum CommentPlace {
     /// On a line of its own.
     Alone,
     /// Behind something.
@@ -66,7 +66,7 @@ fn pieces_of(text: &str) -> Result<Vec<LayoutPiece<'_>>, crate::finding::Pipelin
         for comment in lexer.take_comments() {
             let Span { start, end } = comment.span;
             let follows = end_before.is_some_and(|before| !text[before..start].contains('\n'));
-            let stands = if follows { Stands::Behind } else { Stands::Alone };
+            let stands = if follows { CommentPlace::Behind } else { CommentPlace::Alone };
             let at = level(&mut open);
             open[at].1.push(LayoutPiece::Comment { text: text[start..end].trim_end(), stands });
             end_before = Some(end);
@@ -124,7 +124,8 @@ impl TokenLayout {
         let mut before = Before::Line;
         let mut block_ended = false;
         for piece in pieces {
-            let is_behind = matches!(piece, LayoutPiece::Comment { stands: Stands::Behind, .. });
+            let is_behind =
+                matches!(piece, LayoutPiece::Comment { stands: CommentPlace::Behind, .. });
             if block_ended && !is_behind {
                 self.out.push_str(if self.out.ends_with('\n') { "\n" } else { "\n\n" });
                 block_ended = false;
@@ -142,8 +143,8 @@ impl TokenLayout {
             LayoutPiece::Token { text, .. } => self.put(text, before, indent),
             LayoutPiece::Comment { text, stands } => {
                 let before = match stands {
-                    Stands::Alone => Before::Line,
-                    Stands::Behind => Before::Blank,
+                    CommentPlace::Alone => Before::Line,
+                    CommentPlace::Behind => Before::Blank,
                 };
                 self.put(text, before, indent);
                 self.after_comment = true;

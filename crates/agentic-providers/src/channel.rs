@@ -75,7 +75,7 @@ pub struct Channel {
 
 /// What a channel is to do.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Errand {
+pub struct ChannelTask {
     /// What.
     pub what: ChannelCapability,
     /// To whom, in the words of the channel.
@@ -121,7 +121,7 @@ impl Channel {
     /// Fails when the channel cannot do it, does not do it in time, or answers no JSON.
     pub fn send(
         &self,
-        errand: &Errand,
+        errand: &ChannelTask,
         cancel: &CancelFlag,
     ) -> Result<Option<Value>, ChannelFault> {
         if !self.can(errand.what) {
@@ -197,7 +197,7 @@ impl Channel {
     }
 }
 
-impl Errand {
+impl ChannelTask {
     fn to_value(&self) -> Value {
         let text = self.text.as_ref().map(|text| ("text", Value::text(text)));
         let pairs = [

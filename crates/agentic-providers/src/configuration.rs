@@ -19,7 +19,7 @@ use std::time::Duration;
 use serde::Deserialize;
 
 use self::allowance::{Allowance, hash_of};
-use self::loosening::{Loosening, Withheld};
+use self::loosening::{Loosening, WithheldSettings};
 use self::people::{FileChannel, FilePeople, FileRoute};
 use crate::Error;
 use crate::model::{
@@ -72,7 +72,7 @@ pub struct Configuration {
     /// What names mean that are neither configured nor addresses; nothing without one.
     pub adapter: Option<Adapter>,
     /// What does not count, for git tracks it and nobody has allowed it.
-    pub withheld: Withheld,
+    pub withheld: WithheldSettings,
 }
 
 /// A file that configures programs, and what somebody has to say about it.
@@ -236,7 +236,7 @@ impl Configuration {
             plain: file.plain,
             variables: BTreeMap::new(),
             adapter: None,
-            withheld: Withheld::default(),
+            withheld: WithheldSettings::default(),
         })
     }
 

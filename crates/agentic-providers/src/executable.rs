@@ -89,8 +89,8 @@ impl Executable {
             Ok(program) => program,
             Err(error) => return ProgramOutcome::Lost(error),
         };
-        let output = collect(program.take_stdout(), OUTPUT_BYTES_MAX + 1, Rest::Left);
-        let complaint = collect(program.take_stderr(), COMPLAINT_BYTES_MAX, Rest::Dropped);
+        let output = collect(program.take_stdout(), OUTPUT_BYTES_MAX + 1, ExcessOutput::Left);
+        let complaint = collect(program.take_stderr(), COMPLAINT_BYTES_MAX, ExcessOutput::Dropped);
         let outcome = self.watch(&program, &output, &complaint, cancel);
         // Whatever it started goes with it; usually there is nothing left.
         program.finish(Leftover::Ended);
@@ -159,7 +159,7 @@ impl Executable {
 
 /// What happens to output beyond what is kept.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Rest {
+enum ExcessOutput {
     /// It stays in the pipe.
     Left,
     /// It is read and dropped.
@@ -170,7 +170,7 @@ enum Rest {
 fn collect(
     stream: Option<impl Read + Send + 'static>,
     bytes_max: usize,
-    rest: Rest,
+    rest: ExcessOutput,
 ) -> Receiver<Vec<u8>> {
     let (sender, receiver) = channel();
     if let Some(mut stream) = stream {
@@ -179,7 +179,7 @@ fn collect(
             // What was read before a fault is as good as all.
             let _ = stream.by_ref().take(bytes_max as u64).read_to_end(&mut kept);
             let _ = sender.send(kept);
-            if rest == Rest::Dropped {
+            if rest == ExcessOutput::Dropped {
                 let _ = std::io::copy(&mut stream, &mut std::io::sink());
             }
         });

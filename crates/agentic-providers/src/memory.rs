@@ -19,7 +19,7 @@ use agentic_replay::{RequestAnswer, RequestId};
 use serde_json::value::RawValue;
 
 use crate::configuration::Configuration;
-use crate::configuration::loosening::{WORKSPACE, Withheld};
+use crate::configuration::loosening::{WORKSPACE, WithheldSettings};
 use crate::memory::query::Query;
 use crate::memory::record::Envelope;
 use crate::tool::{arguments, done, refused};
@@ -52,7 +52,7 @@ pub struct MemoryFault(pub String);
 #[derive(Debug, Default)]
 pub struct Memories {
     workspace: PathBuf,
-    withheld: Withheld,
+    withheld: WithheldSettings,
     in_process: Mutex<BTreeMap<String, Vec<Envelope>>>,
 }
 

@@ -47,7 +47,9 @@ pub use crate::language::{
 };
 pub use crate::path::{InvalidPath, Path, RequestScope};
 pub use crate::program::{Delivery, End, Program, ProgramEvent, ScopeStep, Start, Turn};
-pub use crate::record::{Body, By, Engine, Record, StartRecord, StoredObjects, StoredValue};
+pub use crate::record::{
+    AnswerSource, Body, Engine, Record, StartRecord, StoredObjects, StoredValue,
+};
 pub use crate::request::{
     EffectClass, PATCH, ProgramPosition, RESERVED, Request, RequestHash, RequestId, SCOPE, SLEEP,
 };
@@ -59,7 +61,7 @@ pub use crate::run::{
 pub use crate::session::{
     AnswerFold, ForkDraft, ForkError, Hold, HoldReason, LoadedSession, Note, PartedSession,
     Performance, ReplayError, SIGNALS_MAX, Session, SessionOpening, SessionProgress,
-    SessionRefusal, SessionSetting, Signal, SignalDelivery, Upgrade, Withdrawn,
+    SessionRefusal, SessionSetting, Signal, SignalDelivery, Upgrade, WithdrawnRequest,
 };
 pub use crate::settle::settle;
 pub use crate::state::SessionState;

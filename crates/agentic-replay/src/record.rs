@@ -147,7 +147,7 @@ pub struct AnswerRecord {
     /// What came of it.
     pub outcome: Outcome,
     /// Who answers.
-    pub by: By,
+    pub by: AnswerSource,
     /// Which attempt, from 1.
     pub attempt: u32,
 }
@@ -174,7 +174,7 @@ pub enum Outcome {
 
 /// Who gave an answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum By {
+pub enum AnswerSource {
     /// An executor.
     Executor,
     /// A decision, by its commit.
@@ -191,17 +191,17 @@ pub enum By {
     System(String),
 }
 
-impl fmt::Display for By {
+impl fmt::Display for AnswerSource {
     /// Says who answered, as it is shown of a session.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            By::Executor => f.write_str("executor"),
-            By::Decision(commit) => write!(f, "decision {commit}"),
-            By::Timer => f.write_str("timer"),
-            By::Child(session) => write!(f, "child {session}"),
-            By::Edited(who) => write!(f, "edited {who}"),
-            By::Signal(seq) => write!(f, "signal {seq}"),
-            By::System(what) => write!(f, "system {what}"),
+            AnswerSource::Executor => f.write_str("executor"),
+            AnswerSource::Decision(commit) => write!(f, "decision {commit}"),
+            AnswerSource::Timer => f.write_str("timer"),
+            AnswerSource::Child(session) => write!(f, "child {session}"),
+            AnswerSource::Edited(who) => write!(f, "edited {who}"),
+            AnswerSource::Signal(seq) => write!(f, "signal {seq}"),
+            AnswerSource::System(what) => write!(f, "system {what}"),
         }
     }
 }

@@ -17,9 +17,9 @@ use crate::record::{
 };
 use crate::settle::settle;
 use crate::{
-    Body, By, Chain, Coverage, End, Engine, Grant, Grants, Handling, Kinds, Path, Program,
-    ProgramEvent, ProgramFailure, ProgramRun, Request, RequestAnswer, RequestHash, ScopeStep,
-    SessionId, StartRecord, StoredObjects,
+    AnswerSource, Body, Chain, Coverage, End, Engine, Grant, Grants, Handling, Kinds, Path,
+    Program, ProgramEvent, ProgramFailure, ProgramRun, Request, RequestAnswer, RequestHash,
+    ScopeStep, SessionId, StartRecord, StoredObjects,
 };
 
 mod advance;
@@ -34,7 +34,9 @@ use crate::session::advance::{SessionBeginning, outcome_of, place};
 use crate::session::signal::Signals;
 
 pub use crate::session::fork::{ForkDraft, ForkError, PartedSession};
-pub use crate::session::progress::{Hold, HoldReason, Performance, SessionProgress, Withdrawn};
+pub use crate::session::progress::{
+    Hold, HoldReason, Performance, SessionProgress, WithdrawnRequest,
+};
 pub use crate::session::replay::{AnswerFold, LoadedSession, ReplayError, Upgrade};
 pub use crate::session::signal::{SIGNALS_MAX, Signal, SignalDelivery};
 
@@ -234,7 +236,7 @@ impl<P: Program> Session<P> {
         &mut self,
         path: &Path,
         answer: RequestAnswer,
-        by: By,
+        by: AnswerSource,
         at: Instant,
     ) -> Result<SessionProgress, SessionRefusal> {
         let ask = self.take(path)?;

@@ -8,8 +8,8 @@ use agentic_model::{AgentName, Cid, Instant, Oid, Value};
 
 use crate::record::{AskRecord, AttemptRecord, PermitScope, VoteRecord};
 use crate::{
-    By, Engine, HoldReason, Path, ProgramFailure, ProgramPosition, RecordHash, RequestAnswer,
-    RequestId, SessionId, SessionState,
+    AnswerSource, Engine, HoldReason, Path, ProgramFailure, ProgramPosition, RecordHash,
+    RequestAnswer, RequestId, SessionId, SessionState,
 };
 
 mod reader;
@@ -87,7 +87,7 @@ pub struct AskedRequest {
     /// The attempts that failed and that the host has made good, or will.
     pub attempts: Vec<AttemptRecord>,
     /// The answer: its position, what came of it and who gave it.
-    pub answer: Option<(u64, RequestAnswer, By)>,
+    pub answer: Option<(u64, RequestAnswer, AnswerSource)>,
 }
 
 /// What let the effect of a request begin.
@@ -147,13 +147,13 @@ impl AskedRequest {
     /// Returns the decision that it was answered by.
     fn answered_by(&self) -> Option<&str> {
         match &self.answer.as_ref()?.2 {
-            By::Decision(commit) => Some(commit),
-            By::Executor
-            | By::Timer
-            | By::Child(_)
-            | By::Edited(_)
-            | By::Signal(_)
-            | By::System(_) => None,
+            AnswerSource::Decision(commit) => Some(commit),
+            AnswerSource::Executor
+            | AnswerSource::Timer
+            | AnswerSource::Child(_)
+            | AnswerSource::Edited(_)
+            | AnswerSource::Signal(_)
+            | AnswerSource::System(_) => None,
         }
     }
 }

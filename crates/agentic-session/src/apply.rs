@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use agentic_git::GitWriter;
 use agentic_model::{AgentName, Oid};
 use agentic_replay::record::{EscalateRecord, VoteRecord};
-use agentic_replay::{By, Hold, Note};
+use agentic_replay::{AnswerSource, Hold, Note};
 use agentic_space::write::LockedStream;
 
 use super::consequence::{Consequence, consequence};
@@ -144,7 +144,7 @@ impl<'a> Driver<'a> {
         agentic_store::fault::point("before-decision-answer")?;
         let progress = match consequence {
             Consequence::Answer(answer) => {
-                self.session.answered(path, answer, By::Decision(commit), now)
+                self.session.answered(path, answer, AnswerSource::Decision(commit), now)
             }
             Consequence::Permit(edited, scope) => {
                 self.session.permit(path, &commit, edited, scope, now)

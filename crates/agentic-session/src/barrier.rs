@@ -1,7 +1,7 @@
 //! Barriers: the moments at which what was recorded becomes durable.
 
 use agentic_model::Cid;
-use agentic_replay::{By, EffectClass, Path, Performance, RecordLink, RequestAnswer};
+use agentic_replay::{AnswerSource, EffectClass, Path, Performance, RecordLink, RequestAnswer};
 use agentic_store::Durability;
 use agentic_store::bell::{self, GroundChange};
 
@@ -18,9 +18,9 @@ impl Driver<'_> {
     ) -> Result<()> {
         let path = &performance.request.path;
         match performance.class {
-            EffectClass::Pure => self.answer_again(path, answer, By::Executor),
+            EffectClass::Pure => self.answer_again(path, answer, AnswerSource::Executor),
             EffectClass::Read | EffectClass::Idempotent | EffectClass::Once => {
-                self.answer(path, answer, By::Executor)
+                self.answer(path, answer, AnswerSource::Executor)
             }
         }
     }
@@ -31,7 +31,7 @@ impl Driver<'_> {
         &mut self,
         path: &Path,
         answer: RequestAnswer,
-        by: By,
+        by: AnswerSource,
     ) -> Result<()> {
         if !self.session.pending().is_empty() {
             return self.answer(path, answer, by);

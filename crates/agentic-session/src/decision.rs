@@ -2,7 +2,7 @@
 
 use agentic_model::commit::{Claims, OpenFields};
 use agentic_model::{Cid, Instant, Map, Oid, Value, canonical};
-use agentic_replay::{Hold, HoldReason, OpenHold, RequestAnswer, RequestId, Withdrawn};
+use agentic_replay::{Hold, HoldReason, OpenHold, RequestAnswer, RequestId, WithdrawnRequest};
 use agentic_store::user_id;
 
 use crate::action::{Action, ApprovalScope};
@@ -76,7 +76,7 @@ impl Decision {
     }
 
     /// Makes the decision that closes a hold which nobody waits for.
-    pub fn system(action: Action, principal: &str, withdrawn: &Withdrawn) -> Decision {
+    pub fn system(action: Action, principal: &str, withdrawn: &WithdrawnRequest) -> Decision {
         let record = Map::from([("path".to_owned(), Value::text(withdrawn.request.path.as_str()))]);
         Decision {
             action,

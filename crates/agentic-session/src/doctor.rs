@@ -7,7 +7,7 @@ use agentic_git::Repository;
 use agentic_model::{AgentName, Object};
 use agentic_space::library::Library;
 use agentic_store::recovery::{self, Checkpoint};
-use agentic_store::{MendedThing, StreamRecovery};
+use agentic_store::{RecoveryAct, StreamRecovery};
 use agentic_store::{Stream, Writer, journal};
 
 use crate::hold::{self, Filter};
@@ -133,7 +133,7 @@ fn salvage(space: &SessionSpace, stream: &Stream, report: &mut DoctorReport) {
         Ok(None) => {}
         Ok(Some(mended)) => {
             for one in &mended {
-                if let MendedThing::Salvaged { n_lost, .. } = &one.mended {
+                if let RecoveryAct::Salvaged { n_lost, .. } = &one.mended {
                     let lost = format!(
                         "the journal of {}: {n_lost} of its records cannot be read",
                         stream.subject()
@@ -160,7 +160,7 @@ fn treat(space: &SessionSpace, stream: &Stream, report: &mut DoctorReport) -> Re
         return Ok(());
     }
     let writer = Writer::open(repository, stream, space.now())?;
-    let findings = writer.findings().iter().cloned().map(MendedThing::Opened).collect();
+    let findings = writer.findings().iter().cloned().map(RecoveryAct::Opened).collect();
     report.note(stream, findings);
     let kept = recovery::keep(repository, stream, space.now())?;
     report.note(stream, kept);
@@ -181,7 +181,7 @@ fn check_decision(repository: &Repository, record: journal::JournalRecord) -> Re
 
 impl DoctorReport {
     /// Notes what was mended of a stream.
-    fn note(&mut self, stream: &Stream, mended: Vec<MendedThing>) {
+    fn note(&mut self, stream: &Stream, mended: Vec<RecoveryAct>) {
         let recovered = |mended| StreamRecovery { stream: stream.clone(), mended };
         self.mended.extend(mended.into_iter().map(recovered));
     }

@@ -14,8 +14,8 @@ use agentic_host::{ObservedRun, OutsideSetting, RunExecutor};
 use agentic_model::{Instant, Value};
 use agentic_providers::provider::ProviderResponse;
 use agentic_replay::{
-    By, EffectClass, Path, Performance, Program, ProgramFailure, Request, RequestAnswer, RequestId,
-    Session, SessionId, SignalDelivery,
+    AnswerSource, EffectClass, Path, Performance, Program, ProgramFailure, Request, RequestAnswer,
+    RequestId, Session, SessionId, SignalDelivery,
 };
 use agentic_store::Lock;
 use agentic_store::error::FileError;
@@ -137,7 +137,7 @@ impl<'a> Driver<'a> {
             self.start_ready()?;
             if let Some(signalled) = self.session.signalled() {
                 let SignalDelivery { seq, path, value } = signalled;
-                self.answer(&path, RequestAnswer::Ok(value), By::Signal(seq))?;
+                self.answer(&path, RequestAnswer::Ok(value), AnswerSource::Signal(seq))?;
             } else if let Some(path) = self.due_timer() {
                 self.timers.remove(&path);
                 let (answer, by) = self.timer_answer(&path);
@@ -238,7 +238,7 @@ impl<'a> Driver<'a> {
                 };
             }
         };
-        self.answer(path, answer, By::Executor)
+        self.answer(path, answer, AnswerSource::Executor)
     }
 
     /// Takes in what somebody outside answered, or that nobody could.
@@ -246,7 +246,7 @@ impl<'a> Driver<'a> {
         match response.unanswered {
             // A session that is to stop does not wait for anybody.
             Some(why) if !self.is_cancelled => self.put_aside(path, &why),
-            Some(_) | None => self.answer(path, response.answer, By::Executor),
+            Some(_) | None => self.answer(path, response.answer, AnswerSource::Executor),
         }
     }
 
@@ -299,13 +299,16 @@ impl<'a> Driver<'a> {
     }
 
     /// Returns what a timer that is due gives: a failure where its request names no instant.
-    fn timer_answer(&self, path: &Path) -> (RequestAnswer, By) {
+    fn timer_answer(&self, path: &Path) -> (RequestAnswer, AnswerSource) {
         let request = self.session.unanswered().find(|request| request.path == *path);
         match request.and_then(|request| request.sleeps_until()) {
-            Some(_) => (RequestAnswer::Ok(Value::Null), By::Timer),
+            Some(_) => (RequestAnswer::Ok(Value::Null), AnswerSource::Timer),
             None => {
                 let needs = "`sleep` needs `until`, an instant as a number of milliseconds";
-                (RequestAnswer::Failed(ProgramFailure::new("bad-request", needs)), By::Executor)
+                (
+                    RequestAnswer::Failed(ProgramFailure::new("bad-request", needs)),
+                    AnswerSource::Executor,
+                )
             }
         }
     }

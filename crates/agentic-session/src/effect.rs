@@ -9,8 +9,8 @@ use agentic_lang_pipeline::run::AgentCall;
 use agentic_model::commit::Claims;
 use agentic_model::{AgentName, Briefing, Cid, Kind, Map, Oid, Value};
 use agentic_replay::{
-    By, End, Performance, Program, ProgramFailure, Request, RequestAnswer, Session, SessionId,
-    child_key,
+    AnswerSource, End, Performance, Program, ProgramFailure, Request, RequestAnswer, Session,
+    SessionId, child_key,
 };
 use agentic_space::commit::{
     Asker, CommitDraft, Edit, Emptiness, TraceBinding, TreeSource, commit,
@@ -36,7 +36,7 @@ const STEM_BYTES_MAX: usize = 45;
 /// What became of an effect.
 pub enum PerformedEffect {
     /// It has an answer.
-    Answered(RequestAnswer, By),
+    Answered(RequestAnswer, AnswerSource),
     /// It will have one later: a child session is not over.
     Waiting,
 }
@@ -61,7 +61,7 @@ pub fn perform(
         kind => {
             let failure =
                 ProgramFailure::new("unknown-kind", format!("nothing here performs `{kind}`"));
-            Ok(PerformedEffect::Answered(RequestAnswer::Failed(failure), By::Executor))
+            Ok(PerformedEffect::Answered(RequestAnswer::Failed(failure), AnswerSource::Executor))
         }
     }
 }
@@ -73,7 +73,7 @@ fn executed(outcome: Result<Value>) -> Result<PerformedEffect> {
         Err(error) if error.is_fault() => return Err(error),
         Err(error) => RequestAnswer::Failed(ProgramFailure::new("refused", error.to_string())),
     };
-    Ok(PerformedEffect::Answered(answer, By::Executor))
+    Ok(PerformedEffect::Answered(answer, AnswerSource::Executor))
 }
 
 fn perform_commit(
@@ -251,13 +251,13 @@ pub fn ended_child(
     space: &SessionSpace,
     session: &Session<Box<dyn Program>>,
     id: SessionId,
-) -> Result<Option<(RequestAnswer, By)>> {
+) -> Result<Option<(RequestAnswer, AnswerSource)>> {
     if !read_journal(space, &id)?.is_over() {
         return Ok(None);
     }
     let driver = Driver::load(space, &id)?;
     let end = driver.session().end();
-    Ok(end.map(|end| (for_parent(space, session, answer_of(end)), By::Child(id))))
+    Ok(end.map(|end| (for_parent(space, session, answer_of(end)), AnswerSource::Child(id))))
 }
 
 /// Gives a program of the result of a child what its language is given.

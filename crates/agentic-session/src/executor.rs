@@ -4,10 +4,10 @@
 use std::path::PathBuf;
 
 use agentic_host::performer::agents::{AgentPerformer, SharedTasks};
-use agentic_host::performer::cast::CastPerformer;
+use agentic_host::performer::answerers::AnswererPerformer;
 use agentic_host::performer::roles::RolePerformer;
 use agentic_host::{PerformerSetting, RunExecutor};
-use agentic_lang_context::Cast;
+use agentic_lang_context::ProgramAnswerers;
 use agentic_lang_pipeline::PlannedRun;
 use agentic_model::{Cid, Object};
 use agentic_replay::{PinnedProgram, ProgramFault, StartRecord, TraceDetail};
@@ -70,10 +70,10 @@ pub fn executor_of_agents(flow: &Object, tasks: SharedTasks) -> Result<RunExecut
 }
 
 /// Makes the executor of a program of the context language that runs in memory.
-pub fn executor_of_cast(cast: &Cast) -> RunExecutor {
+pub fn executor_of_answerers(answerers: &ProgramAnswerers) -> RunExecutor {
     let mut kinds = checked_kinds();
-    cast.add_kinds(&mut kinds);
-    RunExecutor::of(kinds, Box::new(CastPerformer::new(cast)))
+    answerers.add_kinds(&mut kinds);
+    RunExecutor::of(kinds, Box::new(AnswererPerformer::new(answerers)))
 }
 
 /// Makes the executor of a program of the pipeline language that runs in memory, whose agents are

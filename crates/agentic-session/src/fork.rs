@@ -3,7 +3,7 @@
 use agentic_model::commit::Claims;
 use agentic_model::{AgentName, Briefing, Cid, Object, Oid, Value, canonical};
 use agentic_replay::{
-    Body, By, ForkDraft, ForkError, PartedSession, Path, Program, Record, RecordChain,
+    AnswerSource, Body, ForkDraft, ForkError, PartedSession, Path, Program, Record, RecordChain,
     RequestAnswer, Session, SessionId, SessionProgress, SessionSetting, child_key,
 };
 use agentic_space::commit::Asker;
@@ -276,7 +276,7 @@ impl ForkInMaking<'_> {
         let space = self.space;
         let (mut session, mut progress) = parted.begin(draft, space.now());
         for (seq, value) in &self.plan.set {
-            let by = By::Edited(self.plan.who.clone());
+            let by = AnswerSource::Edited(self.plan.who.clone());
             let answer = RequestAnswer::Ok(value.clone());
             let path = path_at(self.journal, *seq)?;
             let more = session.answered(&path, answer, by, space.now());
@@ -350,7 +350,7 @@ fn head_at(space: &SessionSpace, journal: &RecordChain, cut: u64) -> Result<Opti
     for asked in &summary.asked {
         let Some((seq, answered, by)) = &asked.answer else { continue };
         let commit = match (by, answered) {
-            (By::Decision(commit), _) => Some(commit.as_str()),
+            (AnswerSource::Decision(commit), _) => Some(commit.as_str()),
             (_, RequestAnswer::Ok(value)) if asked.kind == "commit" => {
                 value.get("commit").and_then(Value::as_text)
             }

@@ -46,7 +46,7 @@ pub struct Filter {
     /// Of this agent.
     pub agent: Option<AgentName>,
     /// Whether those of its descendants are wanted too.
-    pub reach: Reach,
+    pub reach: HoldScope,
     /// Of this kind of request.
     pub kind: Option<String>,
     /// That this principal may decide.
@@ -57,7 +57,7 @@ pub struct Filter {
 
 /// Whose holds are wanted.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Reach {
+pub enum HoldScope {
     /// Those of the agent.
     #[default]
     Own,
@@ -94,7 +94,7 @@ pub(crate) fn scan(
         let Ok(journal) = read_journal(space, &id) else { continue };
         let agent = &journal.start().agent;
         let is_other = || filter.agent.as_ref().is_some_and(|wanted| wanted != agent);
-        if journal.is_over() || (filter.reach == Reach::Own && is_other()) {
+        if journal.is_over() || (filter.reach == HoldScope::Own && is_other()) {
             continue;
         }
         let Ok(mut open) = open_in(space, &journal) else { continue };
@@ -128,7 +128,7 @@ fn open_in(space: &SessionSpace, journal: &RecordChain) -> Result<Vec<PendingHol
 
 /// Lists the sessions that may have the holds that are wanted.
 fn wanted_sessions(space: &SessionSpace, filter: &Filter) -> Result<Vec<SessionId>> {
-    if let (Some(agent), Reach::Own) = (&filter.agent, filter.reach) {
+    if let (Some(agent), HoldScope::Own) = (&filter.agent, filter.reach) {
         return may_be_open(space, &BTreeSet::from([agent]));
     }
     let mut open = list_open(space)?;

@@ -32,7 +32,7 @@ const WAKE: &str = "wake.up";
 
 /// Something that is sent to a session.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Letter {
+pub enum InboxMessage {
     /// A signal.
     Signal(Signal),
     /// It is to stop.
@@ -47,7 +47,7 @@ pub enum Letter {
 pub fn send<'a>(
     space: &'a SessionSpace,
     id: &SessionId,
-    letter: Letter,
+    letter: InboxMessage,
 ) -> Result<Option<Driver<'a>>> {
     if let Some(mut driver) = Driver::try_load(space, id)? {
         let received = driver.take_letters().and_then(|()| driver.receive(letter));
@@ -58,8 +58,8 @@ pub fn send<'a>(
     put(&Folder::of(space, id), &name, &letter)?;
     let mut driver = match letter {
         // The driver is stopped by it: what comes after is for whoever sent it to tell.
-        Letter::Cancel(_) => Driver::load(space, id)?,
-        Letter::Signal(_) => match knock(space, id, &name)? {
+        InboxMessage::Cancel(_) => Driver::load(space, id)?,
+        InboxMessage::Signal(_) => match knock(space, id, &name)? {
             Some(driver) => driver,
             None => return Ok(None),
         },
@@ -127,7 +127,7 @@ pub fn token() -> String {
 }
 
 /// Puts a letter into an inbox, durably.
-fn put(folder: &Folder, name: &str, letter: &Letter) -> Result<()> {
+fn put(folder: &Folder, name: &str, letter: &InboxMessage) -> Result<()> {
     let inbox = folder.inbox();
     // The folder of a session that ends meanwhile is gone from here, and is not made anew.
     let over = |error: std::io::Error| {
@@ -207,15 +207,15 @@ impl Driver<'_> {
     }
 
     /// Records something that was sent to the session, and takes in what the program makes of it.
-    fn receive(&mut self, letter: Letter) -> Result<()> {
+    fn receive(&mut self, letter: InboxMessage) -> Result<()> {
         match letter {
-            Letter::Signal(signal) => {
+            InboxMessage::Signal(signal) => {
                 let received = self.session.signal(signal, self.space.now());
                 let progress = received.map_err(|refused| self.refusal(refused))?;
                 agentic_store::fault::point("before-signal")?;
                 self.take_in(progress)
             }
-            Letter::Cancel(cancel) => self.cancel(&cancel),
+            InboxMessage::Cancel(cancel) => self.cancel(&cancel),
         }
     }
 
@@ -234,9 +234,9 @@ impl Driver<'_> {
 }
 
 /// Reads a letter; nothing if it is none.
-fn read(path: &PathBuf) -> Result<Option<Letter>> {
+fn read(path: &PathBuf) -> Result<Option<InboxMessage>> {
     let bytes = std::fs::read(path).map_err(agentic_store::Error::io("read", path))?;
-    Ok(canonical::decode(&bytes).ok().and_then(|value| Letter::from_value(&value)))
+    Ok(canonical::decode(&bytes).ok().and_then(|value| InboxMessage::from_value(&value)))
 }
 
 fn remove(path: &PathBuf) -> Result<()> {
@@ -249,15 +249,15 @@ fn remove(path: &PathBuf) -> Result<()> {
     }
 }
 
-impl Letter {
+impl InboxMessage {
     fn to_value(&self) -> Value {
         match self {
-            Letter::Signal(signal) => Value::map([
+            InboxMessage::Signal(signal) => Value::map([
                 ("signal", Value::text(&signal.name)),
                 ("id", Value::text(&signal.id)),
                 ("value", signal.value.clone()),
             ]),
-            Letter::Cancel(cancel) => Value::map([
+            InboxMessage::Cancel(cancel) => Value::map([
                 ("cancel", Value::text(&cancel.who)),
                 ("why", Value::text(&cancel.why)),
                 ("kill", Value::Bool(cancel.mode == CancelMode::Kill)),
@@ -265,18 +265,18 @@ impl Letter {
         }
     }
 
-    fn from_value(value: &Value) -> Option<Letter> {
+    fn from_value(value: &Value) -> Option<InboxMessage> {
         let text = |key: &str| value.get(key).and_then(Value::as_text).map(str::to_owned);
         if let Some(name) = text("signal") {
             let value = value.get("value")?.clone();
-            return Some(Letter::Signal(Signal { id: text("id")?, name, value }));
+            return Some(InboxMessage::Signal(Signal { id: text("id")?, name, value }));
         }
         let mode = if matches!(value.get("kill")?, Value::Bool(true)) {
             CancelMode::Kill
         } else {
             CancelMode::Cooperative
         };
-        Some(Letter::Cancel(CancelRecord { who: text("cancel")?, why: text("why")?, mode }))
+        Some(InboxMessage::Cancel(CancelRecord { who: text("cancel")?, why: text("why")?, mode }))
     }
 }
 

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use agentic_flow::Rhai;
-use agentic_host::performer::{NewPerformer, agents, cast, roles, scripts};
+use agentic_host::performer::{NewPerformer, agents, answerers, roles, scripts};
 use agentic_lang_agent::{AgentLang, TaskAgents};
 use agentic_lang_context::ContextLanguage;
 use agentic_lang_pipeline::PipelineLanguage;
@@ -35,7 +35,7 @@ static LANGUAGES: &[LanguageEntry] = &[
     LanguageEntry { language: &Rhai, performer: scripts::performer },
     LanguageEntry { language: &AgentLang, performer: agents::performer },
     LanguageEntry { language: &PipelineLanguage, performer: roles::performer },
-    LanguageEntry { language: &ContextLanguage, performer: cast::performer },
+    LanguageEntry { language: &ContextLanguage, performer: answerers::performer },
     #[cfg(test)]
     tests::LINES,
 ];

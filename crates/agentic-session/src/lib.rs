@@ -85,7 +85,9 @@ pub use self::begin::{Begin, KeySource};
 pub use self::children::children;
 pub use self::configuration::{PinnedConfiguration, configuration};
 pub use self::error::{Error, Result};
-pub use self::executor::{executor_of, executor_of_agents, executor_of_cast, executor_of_pipeline};
+pub use self::executor::{
+    executor_of, executor_of_agents, executor_of_answerers, executor_of_pipeline,
+};
 pub use self::facts::SessionFacts;
 pub use self::fork::{ChildrenOfFork, ForkPlan, fork, upgrade};
 pub use self::language::{AgentLangFlow, agents_of, flow_object, language_of_file, languages};
@@ -101,7 +103,7 @@ pub use self::start::{cancel, go_on, record, resume, signal, start, tick};
 pub use self::unanswered::unanswered;
 pub use self::unique::unique_id;
 pub use self::watch::{NotedRecord, Watch};
-pub use agentic_lang_context::{Cast, ContextFlow, ProgramModels, ProgramTools};
+pub use agentic_lang_context::{ContextFlow, ProgramAnswerers, ProgramModels, ProgramTools};
 pub use agentic_lang_pipeline::{PinnedSource, pin};
 pub use agentic_replay::{OpenHold, SessionState, Summary};
 

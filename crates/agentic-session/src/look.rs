@@ -6,7 +6,7 @@
 use agentic_host::ProviderCall;
 use agentic_providers::model::Repeats;
 use agentic_providers::provider::CallStamp;
-use agentic_replay::{By, Performance};
+use agentic_replay::{AnswerSource, Performance};
 
 use super::drive::Driver;
 use super::folder::damaged;
@@ -45,7 +45,7 @@ impl Driver<'_> {
                 Ok(Some(Performance { found: Some(found), ..performance }))
             }
             Some(Err(answer)) => {
-                self.answer(path, answer, By::Executor)?;
+                self.answer(path, answer, AnswerSource::Executor)?;
                 Ok(None)
             }
         }

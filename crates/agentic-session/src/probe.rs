@@ -8,7 +8,7 @@
 
 use agentic_model::Value;
 use agentic_providers::host::CancelFlag;
-use agentic_replay::{By, Performance, RequestAnswer};
+use agentic_replay::{AnswerSource, Performance, RequestAnswer};
 
 use super::drive::{Driver, RunningEffect};
 use super::folder::damaged;
@@ -61,7 +61,9 @@ impl Driver<'_> {
             }
         };
         match status {
-            Some(HAPPENED) => self.answer(path, ended.answer, By::System(PROBE.to_owned())),
+            Some(HAPPENED) => {
+                self.answer(path, ended.answer, AnswerSource::System(PROBE.to_owned()))
+            }
             Some(DID_NOT_HAPPEN) if self.is_open(path) => {
                 let cleared = self.session.cleared(path, CLEARED, self.space.now());
                 let progress =

@@ -13,7 +13,7 @@ use agentic_replay::record::{
     AnswerRecord, AskRecord, Outcome, PermitRecord, PermitScope, RETRY, VoteRecord,
 };
 use agentic_replay::{
-    Body, By, Coverage, Handling, HoldReason, Path, ProgramFailure, Record, RecordChain,
+    AnswerSource, Body, Coverage, Handling, HoldReason, Path, ProgramFailure, Record, RecordChain,
     RequestAnswer, RequestId, SessionId, StoredValue, settle,
 };
 
@@ -214,7 +214,9 @@ impl<'w> Witness<'w> {
                 self.commit_named(value.get(key).and_then(Value::as_text))?;
             }
         }
-        let By::Decision(commit) = &answer.by else { return self.hear_undecided(seq, answer, ask) };
+        let AnswerSource::Decision(commit) = &answer.by else {
+            return self.hear_undecided(seq, answer, ask);
+        };
         let Some(decision) = self.decision(seq, &answer.path, commit)? else { return Ok(()) };
         let recorded = match &answer.outcome {
             Outcome::Ok(value) => RequestAnswer::Ok(self.value(value)?),

@@ -1,7 +1,7 @@
 //! Recording: answers, and what the program makes of them, are durable before anything follows from
 //! them.
 
-use agentic_replay::{Body, By, Path, RecordLink, RequestAnswer, SessionProgress};
+use agentic_replay::{AnswerSource, Body, Path, RecordLink, RequestAnswer, SessionProgress};
 
 use super::drive::Driver;
 use super::folder::damaged;
@@ -10,7 +10,12 @@ use crate::Result;
 
 impl Driver<'_> {
     /// Records an answer and takes in what the program makes of it.
-    pub(super) fn answer(&mut self, path: &Path, answer: RequestAnswer, by: By) -> Result<()> {
+    pub(super) fn answer(
+        &mut self,
+        path: &Path,
+        answer: RequestAnswer,
+        by: AnswerSource,
+    ) -> Result<()> {
         self.timers.remove(path);
         self.flush()?;
         agentic_store::fault::point("before-answer")?;

@@ -55,7 +55,7 @@ pub enum RollLine {
 
 /// The file as it was read.
 #[derive(Debug)]
-pub struct Roll {
+pub struct RollFile {
     path: PathBuf,
     /// The file itself; nothing where there is none, or what it says is damaged.
     file: Option<File>,
@@ -63,9 +63,9 @@ pub struct Roll {
     lines: Vec<RollLine>,
 }
 
-impl Roll {
+impl RollFile {
     /// Opens the file. One that is not there, or is damaged, has no lines.
-    pub fn open(path: &Path) -> Roll {
+    pub fn open(path: &Path) -> RollFile {
         let mut content = Vec::new();
         let file = OpenOptions::new().read(true).append(true).open(path).ok();
         let file = file.and_then(|mut file| file.read_to_end(&mut content).ok().map(|_| file));
@@ -76,7 +76,7 @@ impl Roll {
             (Some(file), Some(lines)) if is_whole => (Some(file), lines),
             (Some(_) | None, Some(_) | None) => (None, Vec::new()),
         };
-        Roll { path: path.to_owned(), file, lines }
+        RollFile { path: path.to_owned(), file, lines }
     }
 
     /// Lists the sessions, with how each began.

@@ -17,7 +17,7 @@ use agentic_replay::SessionId;
 
 use super::own;
 pub use super::roll::Mark;
-use super::roll::{HASH_BYTES, Roll, RollLine, ShortHash};
+use super::roll::{HASH_BYTES, RollFile, RollLine, ShortHash};
 use super::stamp::{FolderStamp, Shard};
 use crate::{Result, SessionSpace};
 
@@ -42,7 +42,7 @@ pub fn select(
     if ids.peek().is_none() {
         return Vec::new();
     }
-    let roll = Roll::open(&path(space));
+    let roll = RollFile::open(&path(space));
     let known: BTreeMap<SessionId, Mark> = roll.marks().collect();
     let mut new = Vec::new();
     let mut wanted = Vec::new();
@@ -69,7 +69,7 @@ pub fn select_local(
     space: &SessionSpace,
     is_wanted: impl Fn(&Mark) -> bool,
 ) -> Result<BTreeSet<SessionId>> {
-    let roll = Roll::open(&path(space));
+    let roll = RollFile::open(&path(space));
     let marked = roll.marks().filter(|(_, mark)| is_wanted(mark));
     let mut wanted: BTreeSet<SessionId> = marked.map(|(id, _)| id).collect();
     let stamps = roll.stamps();

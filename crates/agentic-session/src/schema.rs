@@ -3,7 +3,7 @@
 use agentic_model::{Value, json};
 
 /// Why a value does not fit a schema.
-pub(crate) struct Unfit {
+pub(crate) struct SchemaMismatch {
     /// The part of the value; empty where it is the schema that is wrong.
     pub pointer: String,
     /// What is wrong.
@@ -11,15 +11,18 @@ pub(crate) struct Unfit {
 }
 
 /// Checks a schema, and a value against it.
-pub(crate) fn fits(schema: &Value, value: &Value) -> std::result::Result<(), Unfit> {
+pub(crate) fn fits(schema: &Value, value: &Value) -> std::result::Result<(), SchemaMismatch> {
     let validator = validator(schema).map_err(|error| {
         let reason = format!("the schema of the request is not valid: {error}");
-        Unfit { pointer: String::new(), reason }
+        SchemaMismatch { pointer: String::new(), reason }
     })?;
     let value = json::to_json(value);
     let first = validator.iter_errors(&value).next();
     first.map_or(Ok(()), |error| {
-        Err(Unfit { pointer: error.instance_path().to_string(), reason: error.to_string() })
+        Err(SchemaMismatch {
+            pointer: error.instance_path().to_string(),
+            reason: error.to_string(),
+        })
     })
 }
 

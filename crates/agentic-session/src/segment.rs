@@ -65,7 +65,7 @@ pub struct SealedSpan {
 
 /// Whether a cache may tell what a segment holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Eyes {
+pub enum CacheUse {
     /// It may.
     Usual,
     /// Every segment is read and checked against its id.
@@ -78,7 +78,7 @@ impl<'a> Segments<'a> {
     /// # Errors
     /// Fails when the notes, or a segment that is not known yet, cannot be read.
     pub fn of(space: &'a SessionSpace, agent: &AgentName) -> Result<Segments<'a>> {
-        Segments::at(space, &agent.notes_ref(), Eyes::Usual)
+        Segments::at(space, &agent.notes_ref(), CacheUse::Usual)
     }
 
     /// Does the same, and reads every segment anew.
@@ -86,7 +86,7 @@ impl<'a> Segments<'a> {
     /// # Errors
     /// Fails when the notes or a segment cannot be read.
     pub fn read_anew(space: &'a SessionSpace, agent: &AgentName) -> Result<Segments<'a>> {
-        Segments::at(space, &agent.notes_ref(), Eyes::Fresh)
+        Segments::at(space, &agent.notes_ref(), CacheUse::Fresh)
     }
 
     /// Finds those in the notes of every agent.
@@ -95,7 +95,7 @@ impl<'a> Segments<'a> {
     /// Fails as [`Segments::of`] does.
     pub fn of_all(space: &'a SessionSpace) -> Result<Vec<Segments<'a>>> {
         let refs = space.repository().list_refs(NOTES)?;
-        refs.iter().map(|found| Segments::at(space, &found.name, Eyes::Usual)).collect()
+        refs.iter().map(|found| Segments::at(space, &found.name, CacheUse::Usual)).collect()
     }
 
     /// Finds those that one notes ref holds.
@@ -103,7 +103,7 @@ impl<'a> Segments<'a> {
     /// # Errors
     /// Fails as [`Segments::of`] does.
     pub fn of_ref(space: &'a SessionSpace, name: &str) -> Result<Segments<'a>> {
-        Segments::at(space, name, Eyes::Usual)
+        Segments::at(space, name, CacheUse::Usual)
     }
 
     /// Finds those in the notes that an agent had when it was archived.
@@ -111,10 +111,10 @@ impl<'a> Segments<'a> {
     /// # Errors
     /// Fails as [`Segments::of`] does.
     pub fn of_archived(space: &'a SessionSpace, archived: &ArchivedAgent) -> Result<Segments<'a>> {
-        Segments::in_state(space, &archived.agent.notes_ref(), archived.notes, Eyes::Usual)
+        Segments::in_state(space, &archived.agent.notes_ref(), archived.notes, CacheUse::Usual)
     }
 
-    fn at(space: &'a SessionSpace, name: &str, eyes: Eyes) -> Result<Segments<'a>> {
+    fn at(space: &'a SessionSpace, name: &str, eyes: CacheUse) -> Result<Segments<'a>> {
         Segments::in_state(space, name, space.repository().find_ref(name)?, eyes)
     }
 
@@ -122,17 +122,17 @@ impl<'a> Segments<'a> {
         space: &'a SessionSpace,
         name: &str,
         tip: Option<Oid>,
-        eyes: Eyes,
+        eyes: CacheUse,
     ) -> Result<Segments<'a>> {
         let name = name.to_owned();
-        if eyes == Eyes::Usual
+        if eyes == CacheUse::Usual
             && let Some(parts) = space.segments().of(&name, tip)
         {
             return Ok(Segments { space, name, tip, parts, is_new: false });
         }
         let known = match (tip, eyes) {
-            (Some(_), Eyes::Usual) => read_cache(&cache_of(space, &name)).unwrap_or_default(),
-            (None, _) | (_, Eyes::Fresh) => KnownSegments::default(),
+            (Some(_), CacheUse::Usual) => read_cache(&cache_of(space, &name)).unwrap_or_default(),
+            (None, _) | (_, CacheUse::Fresh) => KnownSegments::default(),
         };
         let (parts, is_new) = (Arc::new(known.parts), known.tip != tip);
         let mut segments = Segments { space, name, tip, parts, is_new };

@@ -9,7 +9,7 @@ use super::children::Child;
 use super::drive::Driver;
 use super::executor::Assignment;
 use super::folder::Folder;
-use super::inbox::{self, Letter};
+use super::inbox::{self, InboxMessage};
 use super::language::kinds_of;
 use super::listing::{list_open, with_key};
 use super::own::read_journal;
@@ -197,7 +197,7 @@ pub fn cancel(
         return Err(Error::Session(SessionError::Over { id: id.short() }));
     }
     let cancel = CancelRecord { who: who.to_owned(), why: why.to_owned(), mode };
-    let sent = inbox::send(space, id, Letter::Cancel(cancel));
+    let sent = inbox::send(space, id, InboxMessage::Cancel(cancel));
     if let Err(Error::Session(SessionError::Over { .. })) = sent {
         // Its program has ended, but what a crash left of the end may still be open.
         resume(space, id)?;
@@ -229,7 +229,9 @@ pub fn signal(space: &SessionSpace, id: &SessionId, name: &str, value: Value) ->
         return Err(Error::Request(RequestError::ValueMisfit { pointer: String::new(), reason }));
     }
     let signal = Signal { id: inbox::token(), name: name.to_owned(), value };
-    let Some(mut driver) = inbox::send(space, id, Letter::Signal(signal))? else { return Ok(()) };
+    let Some(mut driver) = inbox::send(space, id, InboxMessage::Signal(signal))? else {
+        return Ok(());
+    };
     driver.run()?;
     follow_up(space, driver)
 }

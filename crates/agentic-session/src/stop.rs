@@ -6,8 +6,8 @@
 
 use agentic_replay::record::{CancelMode, CancelRecord};
 use agentic_replay::{
-    By, CancelExtent, EffectClass, Handling, Request, RequestAnswer, SessionId, Withdrawn,
-    child_key,
+    AnswerSource, CancelExtent, EffectClass, Handling, Request, RequestAnswer, SessionId,
+    WithdrawnRequest, child_key,
 };
 
 use super::backlog::Backlog;
@@ -15,7 +15,7 @@ use super::children::{Close, begins_a_session, child_of, close_policy};
 use super::drive::Driver;
 use super::effect::ended_child;
 use super::folder::damaged;
-use super::inbox::{self, Letter};
+use super::inbox::{self, InboxMessage};
 use super::listing::newest_with_key;
 use super::own::read_journal;
 use crate::decide::{self, Action, Decision};
@@ -130,7 +130,7 @@ impl Driver<'_> {
     }
 
     /// Stops what nobody waits for any more, and answers it all the same.
-    pub(super) fn withdraw(&mut self, withdrawn: &Withdrawn) -> Result<()> {
+    pub(super) fn withdraw(&mut self, withdrawn: &WithdrawnRequest) -> Result<()> {
         if self.waits_for_child(&withdrawn.request)? {
             return Ok(());
         }
@@ -138,7 +138,7 @@ impl Driver<'_> {
         self.ready.retain(|performance| performance.request.path != *path);
         self.timers.remove(path);
         self.backlog.forget(path);
-        let mut by = By::System("withdraw".to_owned());
+        let mut by = AnswerSource::System("withdraw".to_owned());
         let stopped = match (self.running.remove(path), self.faulted.remove(path)) {
             (Some(running), _) => running.work.stop(),
             // What the fault stopped may have become durable all the same.
@@ -151,7 +151,7 @@ impl Driver<'_> {
             let policy = decide::Policy::of(agentic_replay::HoldReason::Asked, &withdrawn.request);
             let start = self.session.started();
             if let Some(commit) = decide::record_system(self.space, start, &decision, &policy)? {
-                by = By::Decision(commit.to_string());
+                by = AnswerSource::Decision(commit.to_string());
             }
         }
         if close_policy(&withdrawn.request) != Some(Close::Abandon) {
@@ -192,7 +192,7 @@ impl Driver<'_> {
 
 /// Stops a session, whoever drives it, and waits until it has stopped.
 fn stop(space: &SessionSpace, id: &SessionId, cancel: CancelRecord) -> Result<()> {
-    match inbox::send(space, id, Letter::Cancel(cancel)) {
+    match inbox::send(space, id, InboxMessage::Cancel(cancel)) {
         Ok(Some(mut driver)) => driver.run(),
         Ok(None) | Err(Error::Session(SessionError::Over { .. })) => Ok(()),
         Err(error) => Err(error),

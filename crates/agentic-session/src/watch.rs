@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use agentic_model::{Instant, Value};
-use agentic_replay::{Body, By, Path, Record, RecordChain, SessionId, SessionState};
+use agentic_replay::{AnswerSource, Body, Path, Record, RecordChain, SessionId, SessionState};
 
 use super::folder::{Folder, Values};
 use super::own::read_journal;
@@ -21,7 +21,7 @@ pub struct NotedRecord {
     /// The request that it is about.
     pub path: Option<Path>,
     /// Who answered.
-    pub by: Option<By>,
+    pub by: Option<AnswerSource>,
     /// How long the answer, or the whole session, took, in milliseconds.
     pub took_ms: Option<i64>,
     /// What it says, values as what they are.

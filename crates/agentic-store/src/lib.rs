@@ -32,8 +32,10 @@ pub use crate::layout::{Layout, Stream};
 pub use crate::lock::Lock;
 pub use crate::os::user_id;
 pub use crate::recovery::drop_journal;
-pub use crate::report::{Finding, MendedThing, StreamRecovery};
-pub use crate::writer::{Fate, PendingAside, Writer, WriterOutcome, WriterSlot, pending_aside};
+pub use crate::report::{Finding, RecoveryAct, StreamRecovery};
+pub use crate::writer::{
+    PendingAside, PendingOutcome, Writer, WriterOutcome, WriterSlot, pending_aside,
+};
 
 /// Hashes bytes for names that are neither git's nor an object's.
 pub fn hash_hex(bytes: &[u8]) -> String {

@@ -16,7 +16,7 @@ use crate::ground::GroundStore;
 use crate::journal;
 use crate::layout::{Stream, streams_in};
 use crate::lock::Lock;
-use crate::report::{MendedThing, StreamRecovery};
+use crate::report::{RecoveryAct, StreamRecovery};
 use crate::writer::Writer;
 
 pub use self::absence::{note_missing, note_missing_agent};
@@ -42,7 +42,7 @@ pub fn recover<G: GroundStore>(repository: &G, now: Instant) -> Result<Vec<Strea
             return Err(error);
         }
         // Whoever only reads is served as well as can be.
-        let mended = MendedThing::NotYet(error.to_string());
+        let mended = RecoveryAct::NotYet(error.to_string());
         report.push(StreamRecovery { stream: Stream::Space, mended });
     }
     for stream in streams_in(&layout.open_marks())? {
@@ -59,7 +59,7 @@ pub fn recover<G: GroundStore>(repository: &G, now: Instant) -> Result<Vec<Strea
             Ok(None) => {}
             // Whoever needs this stream is told again; nobody else is kept from working.
             Err(error) => {
-                let mended = MendedThing::NotYet(error.to_string());
+                let mended = RecoveryAct::NotYet(error.to_string());
                 report.push(StreamRecovery { stream, mended });
             }
         }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use agentic_model::Oid;
 
 use crate::layout::Stream;
-use crate::writer::Fate;
+use crate::writer::PendingOutcome;
 
 /// What recovery did to one stream.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -13,12 +13,12 @@ pub struct StreamRecovery {
     /// The stream.
     pub stream: Stream,
     /// What was done.
-    pub mended: MendedThing,
+    pub mended: RecoveryAct,
 }
 
 /// One thing that recovery did.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum MendedThing {
+pub enum RecoveryAct {
     /// Opening the stream's writer found something.
     Opened(Finding),
     /// Something unfinished could not be finished now; the next command tries again.
@@ -92,6 +92,6 @@ pub enum Finding {
         /// How many of its entries no commit has.
         n_pending: u64,
         /// What became of these.
-        fate: Fate,
+        fate: PendingOutcome,
     },
 }

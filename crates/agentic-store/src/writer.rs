@@ -25,14 +25,14 @@ use crate::journal::{
 };
 use crate::layout::Stream;
 use crate::lock::Lock;
-use crate::report::{Finding, MendedThing, StreamRecovery};
+use crate::report::{Finding, RecoveryAct, StreamRecovery};
 use crate::{Error, Result, fault, fold};
 
 use self::kept::KeptWriter;
 pub use self::kept::WriterSlot;
 pub(crate) use self::mark::make_mark;
 use self::mark::remove_mark;
-pub use self::succession::{Fate, PendingAside, pending_aside};
+pub use self::succession::{PendingAside, PendingOutcome, pending_aside};
 
 /// The right to write to one stream, with its journal.
 pub struct Writer<'a, G: GroundStore> {
@@ -82,7 +82,7 @@ impl<G: GroundStore> Writer<'_, G> {
     pub fn report(&self) -> Vec<StreamRecovery> {
         let recovered = |finding: &Finding| StreamRecovery {
             stream: self.stream.clone(),
-            mended: MendedThing::Opened(finding.clone()),
+            mended: RecoveryAct::Opened(finding.clone()),
         };
         self.found.iter().map(recovered).collect()
     }

@@ -14,7 +14,7 @@ const ASK: &str = "hold(\"Go on?\").value\n";
 
 /// A command whose cost is measured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Hot {
+pub enum MeasuredCommand {
     /// `agentic spawn`
     Spawn,
     /// `agentic commit --stdin`
@@ -37,19 +37,19 @@ pub enum Hot {
     Sessions,
 }
 
-impl Hot {
+impl MeasuredCommand {
     /// Everything that is measured, with its name.
-    pub const ALL: [(Hot, &'static str); 10] = [
-        (Hot::Spawn, "spawn"),
-        (Hot::Commit, "commit"),
-        (Hot::TraceAdd, "trace-add"),
-        (Hot::CommitTrace, "commit-trace"),
-        (Hot::Decide, "decide"),
-        (Hot::Log, "log"),
-        (Hot::Agents, "agents"),
-        (Hot::Pending, "pending"),
-        (Hot::Relations, "relations"),
-        (Hot::Sessions, "session-list"),
+    pub const ALL: [(MeasuredCommand, &'static str); 10] = [
+        (MeasuredCommand::Spawn, "spawn"),
+        (MeasuredCommand::Commit, "commit"),
+        (MeasuredCommand::TraceAdd, "trace-add"),
+        (MeasuredCommand::CommitTrace, "commit-trace"),
+        (MeasuredCommand::Decide, "decide"),
+        (MeasuredCommand::Log, "log"),
+        (MeasuredCommand::Agents, "agents"),
+        (MeasuredCommand::Pending, "pending"),
+        (MeasuredCommand::Relations, "relations"),
+        (MeasuredCommand::Sessions, "session-list"),
     ];
 }
 
@@ -63,7 +63,7 @@ pub struct CostBench {
 
 /// How a command is started.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Under {
+enum StartMethod {
     Nothing,
     Valgrind,
 }
@@ -85,10 +85,10 @@ impl CostBench {
     ///
     /// # Errors
     /// Fails when the command does.
-    pub fn processor_seconds(&mut self, hot: Hot) -> Result<f64, Error> {
+    pub fn processor_seconds(&mut self, hot: MeasuredCommand) -> Result<f64, Error> {
         let (arguments, stdin) = self.prepare(hot)?;
         let before = children_ticks();
-        self.run(Under::Nothing, &arguments, &stdin)?;
+        self.run(StartMethod::Nothing, &arguments, &stdin)?;
         Ok((children_ticks() - before) as f64 / ticks_a_second())
     }
 
@@ -96,9 +96,9 @@ impl CostBench {
     ///
     /// # Errors
     /// Fails when the command does, or valgrind is not installed.
-    pub fn instructions(&mut self, hot: Hot) -> Result<u64, Error> {
+    pub fn instructions(&mut self, hot: MeasuredCommand) -> Result<u64, Error> {
         let (arguments, stdin) = self.prepare(hot)?;
-        let said = self.run(Under::Valgrind, &arguments, &stdin)?;
+        let said = self.run(StartMethod::Valgrind, &arguments, &stdin)?;
         let count = said.lines().find_map(|line| line.split_once("refs:"));
         let count = count.and_then(|(_, count)| count.trim().replace(',', "").parse().ok());
         let command = "valgrind".to_owned();
@@ -106,24 +106,26 @@ impl CostBench {
     }
 
     /// Does what has to be there before a command, and returns its arguments and input.
-    fn prepare(&mut self, hot: Hot) -> Result<(Vec<String>, String), Error> {
+    fn prepare(&mut self, hot: MeasuredCommand) -> Result<(Vec<String>, String), Error> {
         self.rounds += 1;
         let n = self.rounds;
         let words = |text: &str| text.split(' ').map(str::to_owned).collect::<Vec<_>>();
         // Another process may have been here before.
         let edit = format!("{{\"d{}/f\":\"{} {n}\"}}", n % 10, std::process::id());
         Ok(match hot {
-            Hot::Spawn => (words(&format!("spawn s{}x{n} --empty -m x", std::process::id())), edit),
-            Hot::Commit => (words("commit --agent a1 -m x --stdin"), edit),
-            Hot::TraceAdd => (words("trace add --agent a1 seen"), String::new()),
-            Hot::CommitTrace => {
-                self.run(Under::Nothing, &words("trace add --agent a1 seen"), "")?;
+            MeasuredCommand::Spawn => {
+                (words(&format!("spawn s{}x{n} --empty -m x", std::process::id())), edit)
+            }
+            MeasuredCommand::Commit => (words("commit --agent a1 -m x --stdin"), edit),
+            MeasuredCommand::TraceAdd => (words("trace add --agent a1 seen"), String::new()),
+            MeasuredCommand::CommitTrace => {
+                self.run(StartMethod::Nothing, &words("trace add --agent a1 seen"), "")?;
                 (words("commit --agent a1 -m x --stdin --trace"), edit)
             }
-            Hot::Decide => {
+            MeasuredCommand::Decide => {
                 let key = format!("k{}x{n}", std::process::id());
                 let start = words("session start a1 --flow ask.rhai --json --key");
-                let started = self.run(Under::Nothing, &[start, vec![key]].concat(), "")?;
+                let started = self.run(StartMethod::Nothing, &[start, vec![key]].concat(), "")?;
                 let request = started
                     .split_once("\"pending\":[\"")
                     .and_then(|(_, rest)| Some(rest.split_once('"')?.0.to_owned()));
@@ -131,18 +133,18 @@ impl CostBench {
                 let request = request.ok_or(Error::Command { command, said: started })?;
                 (words(&format!("decide {request} approve")), String::new())
             }
-            Hot::Log => (words("log a1 -n 5"), String::new()),
-            Hot::Agents => (words("agents"), String::new()),
-            Hot::Pending => (words("pending"), String::new()),
-            Hot::Relations => (words("relations"), String::new()),
-            Hot::Sessions => (words("session list"), String::new()),
+            MeasuredCommand::Log => (words("log a1 -n 5"), String::new()),
+            MeasuredCommand::Agents => (words("agents"), String::new()),
+            MeasuredCommand::Pending => (words("pending"), String::new()),
+            MeasuredCommand::Relations => (words("relations"), String::new()),
+            MeasuredCommand::Sessions => (words("session list"), String::new()),
         })
     }
 
-    fn run(&self, under: Under, arguments: &[String], stdin: &str) -> Result<String, Error> {
+    fn run(&self, under: StartMethod, arguments: &[String], stdin: &str) -> Result<String, Error> {
         let mut command = match under {
-            Under::Nothing => Command::new(&self.binary),
-            Under::Valgrind => {
+            StartMethod::Nothing => Command::new(&self.binary),
+            StartMethod::Valgrind => {
                 let mut command = Command::new("valgrind");
                 command.args(["--tool=cachegrind", "--cache-sim=no"]);
                 command.arg("--cachegrind-out-file=/dev/null").arg(&self.binary);

@@ -19,7 +19,7 @@ pub const ANY_POINT: &str = "*";
 
 /// What happens at a point.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Harm {
+pub enum InjectedFault {
     /// The process is gone at once.
     Crash,
     /// The step fails, as on a full disk.
@@ -30,7 +30,7 @@ pub enum Harm {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CrashFault {
     /// What happens.
-    pub harm: Harm,
+    pub harm: InjectedFault,
     /// The name of the point, or [`ANY_POINT`].
     pub point: &'static str,
     /// Which visit, from 1.
@@ -49,7 +49,7 @@ pub struct Schedule {
 /// Whether a fault was met.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[must_use = "a walk ends when a fault is not met"]
-pub enum Met {
+pub enum FaultEncounter {
     /// The process died of it.
     Yes,
     /// The process never came that far.
@@ -60,19 +60,21 @@ impl CrashFault {
     /// Arms a command with the fault.
     pub fn arm(&self, command: &mut Command) {
         let variable = match self.harm {
-            Harm::Crash => "AGENTIC_CRASH_AT",
-            Harm::Fail => "AGENTIC_FAIL_AT",
+            InjectedFault::Crash => "AGENTIC_CRASH_AT",
+            InjectedFault::Fail => "AGENTIC_FAIL_AT",
         };
         command.env(variable, format!("{}:{}", self.point, self.visit));
     }
 }
 
-impl Met {
+impl FaultEncounter {
     /// Tells from the end of a process whether it met its crash.
-    pub fn of(ending: ProgramEnding) -> Met {
+    pub fn of(ending: ProgramEnding) -> FaultEncounter {
         match ending {
-            ProgramEnding::Signal(ABORTED) => Met::Yes,
-            ProgramEnding::Exit(_) | ProgramEnding::Signal(_) | ProgramEnding::TimeLimit => Met::No,
+            ProgramEnding::Signal(ABORTED) => FaultEncounter::Yes,
+            ProgramEnding::Exit(_) | ProgramEnding::Signal(_) | ProgramEnding::TimeLimit => {
+                FaultEncounter::No
+            }
         }
     }
 }
@@ -80,8 +82,8 @@ impl Met {
 impl fmt::Display for CrashFault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let harm = match self.harm {
-            Harm::Crash => "crash",
-            Harm::Fail => "failure",
+            InjectedFault::Crash => "crash",
+            InjectedFault::Fail => "failure",
         };
         write!(f, "{harm} at {}:{}", self.point, self.visit)
     }
@@ -104,7 +106,7 @@ impl fmt::Display for Schedule {
 /// # Panics
 /// Panics when the first visit of the first point is not met: the binary then has no crash points,
 /// and a walk over nothing would look like success.
-pub fn walk(points: &[&'static str], mut attempt: impl FnMut(&Schedule) -> Met) -> u64 {
+pub fn walk(points: &[&'static str], mut attempt: impl FnMut(&Schedule) -> FaultEncounter) -> u64 {
     let mut n_tried = 0;
     let mut attempt = |schedule: &Schedule| {
         n_tried += 1;
@@ -114,7 +116,7 @@ pub fn walk(points: &[&'static str], mut attempt: impl FnMut(&Schedule) -> Met) 
         let n_visits = walk_crashes(point, &mut attempt);
         assert!(n_visits > 0 || *point != points[0], "`{point}` is never visited");
         for visit in 1..=n_visits {
-            let first = CrashFault { harm: Harm::Fail, point, visit };
+            let first = CrashFault { harm: InjectedFault::Fail, point, visit };
             let _a_failure_is_no_death = attempt(&Schedule { first, second: None });
         }
     }
@@ -122,13 +124,14 @@ pub fn walk(points: &[&'static str], mut attempt: impl FnMut(&Schedule) -> Met) 
 }
 
 /// Returns how many visits a crash was met at.
-fn walk_crashes(point: &'static str, attempt: &mut impl FnMut(&Schedule) -> Met) -> u64 {
+fn walk_crashes(point: &'static str, attempt: &mut impl FnMut(&Schedule) -> FaultEncounter) -> u64 {
     for visit in 1..=STEPS_MAX {
-        let first = CrashFault { harm: Harm::Crash, point, visit };
-        if attempt(&Schedule { first, second: None }) == Met::No {
+        let first = CrashFault { harm: InjectedFault::Crash, point, visit };
+        if attempt(&Schedule { first, second: None }) == FaultEncounter::No {
             return visit - 1;
         }
-        let second = CrashFault { harm: Harm::Crash, point: ANY_POINT, visit: second_visit(visit) };
+        let second =
+            CrashFault { harm: InjectedFault::Crash, point: ANY_POINT, visit: second_visit(visit) };
         let _met_as_before = attempt(&Schedule { first, second: Some(second) });
     }
     STEPS_MAX
@@ -150,7 +153,7 @@ mod tests {
         let n_tried = walk(&[ANY_POINT, "rare"], |schedule| {
             seen.push(schedule.to_string());
             let n_steps = if schedule.first.point == ANY_POINT { 2 } else { 0 };
-            if schedule.first.visit <= n_steps { Met::Yes } else { Met::No }
+            if schedule.first.visit <= n_steps { FaultEncounter::Yes } else { FaultEncounter::No }
         });
         assert_eq!(n_tried, 8);
         assert_eq!(
@@ -171,6 +174,6 @@ mod tests {
     #[test]
     #[should_panic(expected = "never visited")]
     fn a_walk_over_nothing_is_no_success() {
-        walk(&[ANY_POINT], |_| Met::No);
+        walk(&[ANY_POINT], |_| FaultEncounter::No);
     }
 }

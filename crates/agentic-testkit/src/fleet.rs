@@ -29,7 +29,7 @@ struct FleetWorker {
 
 /// What the processes did.
 #[derive(Debug, Default)]
-pub struct Voyage {
+pub struct FleetReport {
     /// From the common beginning until the last was over.
     pub seconds: f64,
     /// What they printed; a line for each that did not end well, too.
@@ -62,7 +62,7 @@ impl Fleet {
     ///
     /// # Errors
     /// Fails when one cannot be waited for.
-    pub fn work(self) -> Result<Voyage, Error> {
+    pub fn work(self) -> Result<FleetReport, Error> {
         let Fleet { workers, gate } = self;
         let started = Moment::now();
         drop(gate);
@@ -74,7 +74,7 @@ impl Fleet {
                 .map(|thread| thread.join().expect("listening does not panic"))
                 .collect()
         });
-        let mut voyage = Voyage::default();
+        let mut voyage = FleetReport::default();
         for end in ends {
             let end = end?;
             voyage.seconds = voyage.seconds.max(end.seconds);
@@ -85,8 +85,8 @@ impl Fleet {
 }
 
 /// Reads what a worker prints to its end.
-fn hear(mut worker: FleetWorker, started: Moment) -> Result<Voyage, Error> {
-    let mut voyage = Voyage::default();
+fn hear(mut worker: FleetWorker, started: Moment) -> Result<FleetReport, Error> {
+    let mut voyage = FleetReport::default();
     for line in worker.lines.by_ref().map_while(Result::ok) {
         match line == OVER {
             true => voyage.seconds = started.elapsed().as_secs_f64(),

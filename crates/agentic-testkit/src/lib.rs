@@ -21,7 +21,7 @@ mod webdriver;
 mod worker;
 
 pub use crate::browser::{Browser, ENTER_KEY, SPACE_KEY, TAB_KEY};
-pub use crate::cost::{CostBench, Hot, has_valgrind};
+pub use crate::cost::{CostBench, MeasuredCommand, has_valgrind};
 pub use crate::kills::{KillReport, Kills, kill_at_random};
 pub use crate::load::{Load, LoadReport, LoadWork, put_under_load};
 pub use crate::process::{FinishedProgram, ProgramEnding, run, write_program};

@@ -16,7 +16,7 @@ use axum::middleware::Next;
 use axum::response::{Html, IntoResponse as _, Response};
 
 use crate::api::failed_as;
-use crate::door::{Door, SocketPeer};
+use crate::entrance::{RequestEntrance, SocketPeer};
 use crate::host::SOCKET_HOST;
 use crate::login::{Login, LoginRole};
 use crate::page;
@@ -73,10 +73,11 @@ impl Visitor {
 
 /// Hears a request or refuses it, and says what a browser may do with the answer.
 pub async fn guard(State(site): State<SharedSite>, mut request: Request, next: Next) -> Response {
-    let door = request.extensions().get::<Door>().copied().unwrap_or(Door::Tcp);
+    let entrance =
+        request.extensions().get::<RequestEntrance>().copied().unwrap_or(RequestEntrance::Tcp);
     let (method, path) = (request.method().clone(), request.uri().path().to_owned());
     let begun = std::time::Instant::now();
-    let mut response = match admit(&site, door, &request) {
+    let mut response = match admit(&site, entrance, &request) {
         Ok(Admission::Elsewhere) => Html(page::elsewhere().into_string()).into_response(),
         Ok(Admission::Visitor(visitor)) => {
             if visitor.login.is_none() && path != PROTOCOL_PATH {
@@ -118,14 +119,18 @@ enum Admission {
     Elsewhere,
 }
 
-fn admit(site: &WebSite, door: Door, request: &Request<Body>) -> Result<Admission, GateRefusal> {
+fn admit(
+    site: &WebSite,
+    entrance: RequestEntrance,
+    request: &Request<Body>,
+) -> Result<Admission, GateRefusal> {
     let headers = request.headers();
     if request.uri().to_string().len() > ADDRESS_BYTES_MAX {
         // To whoever asks for a page it is an address like others that name nothing.
         return Err((StatusCode::BAD_REQUEST, "the address is too long"));
     }
-    let is_program_name = check_host(site, door, request)?;
-    let is_protocol = request.uri().path() == PROTOCOL_PATH && door == Door::Tcp;
+    let is_program_name = check_host(site, entrance, request)?;
+    let is_protocol = request.uri().path() == PROTOCOL_PATH && entrance == RequestEntrance::Tcp;
     match *request.method() {
         // It looks at what was sent itself.
         Method::GET | Method::POST | Method::DELETE if is_protocol => {
@@ -135,16 +140,16 @@ fn admit(site: &WebSite, door: Door, request: &Request<Body>) -> Result<Admissio
         Method::POST if LOGIN_PATHS.contains(&request.uri().path()) => {
             check_program(site, headers)?
         }
-        Method::POST => check_post(site, door, headers)?,
+        Method::POST => check_post(site, entrance, headers)?,
         _ => return Err((StatusCode::METHOD_NOT_ALLOWED, "only GET, HEAD and POST are heard")),
     }
     if is_program_name {
         let wrong = (StatusCode::MISDIRECTED_REQUEST, "`agentic serve open` opens the page");
         return if request.uri().path() == "/" { Ok(Admission::Elsewhere) } else { Err(wrong) };
     }
-    let login = match door {
-        Door::Tcp => cookie(headers).and_then(|secret| site.logins.find(&secret)),
-        Door::Socket(peer) => {
+    let login = match entrance {
+        RequestEntrance::Tcp => cookie(headers).and_then(|secret| site.logins.find(&secret)),
+        RequestEntrance::Socket(peer) => {
             Some(Login { id: "socket".to_owned(), role: role_of(peer), person: None })
         }
     };
@@ -163,7 +168,11 @@ fn role_of(peer: SocketPeer) -> LoginRole {
 }
 
 /// Checks that a request means us. Tells whether it came under a name that programs use.
-fn check_host(site: &WebSite, door: Door, request: &Request<Body>) -> Result<bool, GateRefusal> {
+fn check_host(
+    site: &WebSite,
+    entrance: RequestEntrance,
+    request: &Request<Body>,
+) -> Result<bool, GateRefusal> {
     let wrong = (StatusCode::MISDIRECTED_REQUEST, "this is not the host that is asked for");
     let mut hosts = request.headers().get_all(HOST).iter();
     let (Some(host), None) = (hosts.next(), hosts.next()) else { return Err(wrong) };
@@ -172,22 +181,28 @@ fn check_host(site: &WebSite, door: Door, request: &Request<Body>) -> Result<boo
     if request.uri().authority().is_some_and(|authority| authority.as_str() != host) {
         return Err(wrong);
     }
-    match (door, &site.hosts) {
-        (Door::Socket(_), _) if host == SOCKET_HOST => Ok(false),
-        (Door::Tcp, Some(names)) if host == names.page => Ok(false),
-        (Door::Tcp, Some(names)) if names.programs.iter().any(|name| name == host) => Ok(true),
+    match (entrance, &site.hosts) {
+        (RequestEntrance::Socket(_), _) if host == SOCKET_HOST => Ok(false),
+        (RequestEntrance::Tcp, Some(names)) if host == names.page => Ok(false),
+        (RequestEntrance::Tcp, Some(names)) if names.programs.iter().any(|name| name == host) => {
+            Ok(true)
+        }
         _ => Err(wrong),
     }
 }
 
 /// Checks that what is to be done was asked by our own page, or by a program of this user.
-fn check_post(site: &WebSite, door: Door, headers: &HeaderMap) -> Result<(), GateRefusal> {
+fn check_post(
+    site: &WebSite,
+    entrance: RequestEntrance,
+    headers: &HeaderMap,
+) -> Result<(), GateRefusal> {
     let content = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
     let content = content.and_then(|value| value.split(';').next()).map(str::trim);
     if !matches!(content, Some("application/x-www-form-urlencoded" | "application/json")) {
         return Err((StatusCode::UNSUPPORTED_MEDIA_TYPE, "send a form or JSON"));
     }
-    if matches!(door, Door::Socket(_)) {
+    if matches!(entrance, RequestEntrance::Socket(_)) {
         return Ok(());
     }
     check_origin(site, headers)

@@ -15,7 +15,7 @@ mod api;
 mod assets;
 mod colour;
 mod decision;
-mod door;
+mod entrance;
 mod error;
 mod form;
 mod gate;

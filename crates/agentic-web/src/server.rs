@@ -21,7 +21,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tower_service::Service as _;
 
 use crate::colour::ColourDesk;
-use crate::door::{Door, SocketPeer};
+use crate::entrance::{RequestEntrance, SocketPeer};
 use crate::error::{Result, WebError};
 use crate::form::FormSealer;
 use crate::host::{HostNames, ports};
@@ -168,7 +168,7 @@ async fn accept_tcp(listener: Option<TcpListener>, connections: &ConnectionDesk)
             Ok((stream, _)) => {
                 // Small answers are not to wait for more.
                 let _ = stream.set_nodelay(true);
-                connections.begin(stream, Door::Tcp).await;
+                connections.begin(stream, RequestEntrance::Tcp).await;
             }
             Err(error) => pause(&error).await,
         }
@@ -183,8 +183,8 @@ async fn accept_socket(listener: UnixListener, connections: &ConnectionDesk, wor
                 let is_ours =
                     peer.as_ref().is_ok_and(|peer| peer.uid() == agentic_resident::user_id());
                 if let (Ok(peer), true) = (peer, is_ours) {
-                    let door = Door::Socket(SocketPeer::of(peer.pid(), &worktrees));
-                    connections.begin(stream, door).await;
+                    let entrance = RequestEntrance::Socket(SocketPeer::of(peer.pid(), &worktrees));
+                    connections.begin(stream, entrance).await;
                 }
             }
             Err(error) => pause(&error).await,
@@ -199,14 +199,14 @@ async fn pause(error: &std::io::Error) {
 
 impl ConnectionDesk {
     /// Serves a connection, once there is room for it.
-    async fn begin<S>(&self, stream: S, door: Door)
+    async fn begin<S>(&self, stream: S, entrance: RequestEntrance)
     where
         S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     {
         let permit = Arc::clone(&self.permits).acquire_owned().await;
         let Ok(permit) = permit else { return };
         let (router, ended) = (self.router.clone(), self.ended.clone());
-        tokio::spawn(converse(stream, door, router, ended, permit));
+        tokio::spawn(converse(stream, entrance, router, ended, permit));
     }
 
     /// Waits until no connection is left.
@@ -220,7 +220,7 @@ impl ConnectionDesk {
 /// Answers the requests of one connection.
 async fn converse<S>(
     stream: S,
-    door: Door,
+    entrance: RequestEntrance,
     router: Router,
     mut ended: watch::Receiver<bool>,
     _permit: OwnedSemaphorePermit,
@@ -229,7 +229,7 @@ async fn converse<S>(
 {
     let answer = service_fn(move |request: Request<Incoming>| {
         let mut request = request.map(|content| Body::new(TimedContent::new(content)));
-        request.extensions_mut().insert(door);
+        request.extensions_mut().insert(entrance);
         let mut router = router.clone();
         async move { router.call(request).await.map_err(|never: Infallible| never) }
     });

@@ -18,7 +18,7 @@ use agentic_space::{Clock, Durability};
 use crate::cli::{Cli, DurabilityMode};
 use crate::failure::CommandFailure;
 use crate::grace;
-use crate::live::Live;
+use crate::live::RunDisplay;
 use crate::output::{Format, tell_recovered};
 use crate::screen::Screen;
 
@@ -62,7 +62,7 @@ impl Context {
     }
 
     /// Does everything while a program of AgentLang is shown as it runs.
-    pub fn showing(&self, live: Live) -> Context {
+    pub fn showing(&self, live: RunDisplay) -> Context {
         Context { screen: Arc::new(Screen::of_live(live)), ..self.clone() }
     }
 
@@ -136,16 +136,21 @@ impl Context {
             agent: variable(AGENT_VARIABLE),
             request: variable(REQUEST_VARIABLE),
             person: None,
-            page: PageFinder(Some(page_address)),
+            page: Some(Arc::new(ServedPage)),
             watcher: VerbWatcher::default(),
         }
     }
 }
 
-/// Returns where the page of a repository is, if a process serves it: nobody is asked, and nothing waits.
-pub fn page_address(space: &SessionSpace) -> Option<String> {
-    let at = ServeFolder::of(space.repository().layout()).whereabouts()?;
-    at.url.filter(|_| at.process.is_alive())
+/// The page of a process that serves a repository: nobody is asked, and nothing waits.
+#[derive(Debug, Clone, Copy)]
+pub struct ServedPage;
+
+impl PageFinder for ServedPage {
+    fn address(&self, space: &SessionSpace) -> Option<String> {
+        let at = ServeFolder::of(space.repository().layout()).whereabouts()?;
+        at.url.filter(|_| at.process.is_alive())
+    }
 }
 
 /// Returns a variable of the environment, unless it is empty.

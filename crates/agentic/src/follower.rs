@@ -6,11 +6,11 @@ use agentic_providers::host::CancelFlag;
 use crate::commands::flow::status;
 use crate::commands::session::{brief_line, print_record};
 use crate::context::Context;
-use crate::live::Live;
+use crate::line_writer::LineWriter;
+use crate::live::RunDisplay;
 use crate::output::{Format, talk, warn_of};
 use crate::program;
 use crate::screen::{hear, plain};
-use crate::talker::Talker;
 
 /// Does something where this command stands, until the flag stops it; shows meanwhile what is told.
 /// All of it is shown when this returns.
@@ -31,14 +31,14 @@ pub fn followed<T>(
 /// Prints what verbs tell.
 pub struct EventPrinter<'c> {
     context: &'c Context,
-    live: Live,
-    talker: Talker,
+    live: RunDisplay,
+    lines: LineWriter,
 }
 
 impl<'c> EventPrinter<'c> {
     /// Begins to print; of programs of AgentLang what people are to see of them.
-    pub fn new(context: &'c Context, live: Live) -> EventPrinter<'c> {
-        EventPrinter { context, live, talker: Talker::default() }
+    pub fn new(context: &'c Context, live: RunDisplay) -> EventPrinter<'c> {
+        EventPrinter { context, live, lines: LineWriter::default() }
     }
 
     /// Prints something.
@@ -53,7 +53,7 @@ impl<'c> EventPrinter<'c> {
                 Format::Text => program::show(&findings),
             },
             VerbEvent::Said(event) => match self.live.line(&event) {
-                Some(line) => self.talker.say(line),
+                Some(line) => self.lines.say(line),
                 None => hear(&event),
             },
             VerbEvent::Shown(text) => talk(&plain(&text)),
@@ -63,6 +63,6 @@ impl<'c> EventPrinter<'c> {
 
     /// Waits until everything is printed.
     pub fn end(self) {
-        self.talker.end();
+        self.lines.end();
     }
 }

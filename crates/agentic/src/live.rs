@@ -12,21 +12,21 @@ const NO: [&str; 5] = ["", "0", "false", "no", "off"];
 
 /// What people see of a run.
 #[derive(Debug, Clone, Copy)]
-pub struct Live {
+pub struct RunDisplay {
     /// Whether they see which tasks begin.
     pub progress: TraceCapture,
     /// Whether they see every event of the trace.
     pub trace: TraceCapture,
 }
 
-impl Live {
+impl RunDisplay {
     /// Decides what people see: the trace where a flag or the environment asks for it, and which
     /// tasks begin unless a program reads along.
-    pub fn of(format: Format, flag: TraceCapture) -> Live {
+    pub fn of(format: Format, flag: TraceCapture) -> RunDisplay {
         let asked = std::env::var_os(LIVE_VARIABLE).is_some_and(|value| {
             !NO.contains(&value.to_string_lossy().trim().to_lowercase().as_str())
         });
-        Live {
+        RunDisplay {
             progress: if format == Format::Text { TraceCapture::On } else { TraceCapture::Off },
             trace: if asked { TraceCapture::On } else { flag },
         }

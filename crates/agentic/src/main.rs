@@ -9,12 +9,12 @@ mod failure;
 mod follower;
 mod grace;
 mod language;
+mod line_writer;
 mod live;
 mod logging;
 mod output;
 mod program;
 mod screen;
-mod talker;
 mod text;
 
 use std::process::ExitCode;

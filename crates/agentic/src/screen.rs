@@ -12,7 +12,7 @@ use agentic_lang_agent::TraceCapture;
 use agentic_lang_context::DEBUG_EVENT;
 use agentic_replay::ProgramEvent;
 
-use crate::live::Live;
+use crate::live::RunDisplay;
 use crate::output::talk;
 
 /// The longest line that a person is asked for, in bytes.
@@ -24,7 +24,7 @@ enum ScreenDetail {
     /// What they say for the people who watch.
     Debug,
     /// The tasks and the trace of a program of AgentLang.
-    Live(Live),
+    Live(RunDisplay),
 }
 
 /// Where a person sees what runs do. Nothing is drained, and no thread is there for it, until the
@@ -42,7 +42,7 @@ impl Screen {
     }
 
     /// Makes a screen that shows a program of AgentLang as it runs.
-    pub fn of_live(live: Live) -> Screen {
+    pub fn of_live(live: RunDisplay) -> Screen {
         Screen { shown: ScreenDetail::Live(live), observer: OnceLock::new() }
     }
 

@@ -7,7 +7,7 @@ use agentic_diag::SourceText;
 use agentic_lang_context::json::{self, Json};
 use agentic_lang_context::{ContextOptions, Dialect, EntryPoint, Module, Outline, Version, trace};
 use agentic_replay::{End, ProgramEvent};
-use agentic_session::{Cast, ProgramModels, ProgramTools, executor_of_cast};
+use agentic_session::{ProgramAnswerers, ProgramModels, ProgramTools, executor_of_answerers};
 
 use super::notebook::{self, DECLARED, Notebook, ScratchProgram};
 use super::{ReplOutput, ReplReply, ReplStart, TriedLanguage};
@@ -40,7 +40,7 @@ type TakenPiece = Result<ReplReply, Refusal>;
 /// Somebody tries out the context language.
 pub(super) struct ContextRepl {
     notebook: Notebook,
-    cast: Cast,
+    answerers: ProgramAnswerers,
     /// What was asked for the statements so far.
     answers: Answers,
     /// What the last run did.
@@ -71,7 +71,7 @@ impl ContextRepl {
         }
         let mut repl = ContextRepl {
             notebook: Notebook::new(start.dialect),
-            cast: cast(&start, here)?,
+            answerers: answerers(&start, here)?,
             answers: Answers::default(),
             did: trace::Collector::default(),
             imports: start.imports,
@@ -101,14 +101,17 @@ impl TriedLanguage for ContextRepl {
 }
 
 /// Chooses who answers.
-fn cast(start: &ReplStart, here: &Surroundings) -> Result<Cast, Refusal> {
+fn answerers(start: &ReplStart, here: &Surroundings) -> Result<ProgramAnswerers, Refusal> {
     let version = start.dialect.map_or(Version::V0_1_18, |dialect| dialect.version);
     let models = match (&start.script, start.mock) {
         (Some(script), _) => ProgramModels::Script(read_script(here, script)?),
         (None, true) => ProgramModels::Mock(version),
         (None, false) => ProgramModels::Configured,
     };
-    Ok(Cast { models, tools: if start.mock { ProgramTools::Mock } else { ProgramTools::Real } })
+    Ok(ProgramAnswerers {
+        models,
+        tools: if start.mock { ProgramTools::Mock } else { ProgramTools::Real },
+    })
 }
 
 impl ContextRepl {
@@ -268,7 +271,8 @@ impl ContextRepl {
         let run = module.run(entry, ContextOptions::default()).map_err(|error| {
             Refusal::refused(&error.to_string(), "choose another agent with `:main AGENT`")
         })?;
-        let (executor, desk) = (executor_of_cast(&self.cast), NoticeDesk::new(&here.watcher));
+        let (executor, desk) =
+            (executor_of_answerers(&self.answerers), NoticeDesk::new(&here.watcher));
         let mut did = trace::Collector::default();
         let mut sink = |event: ProgramEvent| {
             did.take(&event);
@@ -287,7 +291,7 @@ impl ContextRepl {
                     reply.outputs.push(ReplOutput::Said(said));
                 }
             },
-            End::Failed(failure) => return Err(fault(module, &failure, &self.cast)),
+            End::Failed(failure) => return Err(fault(module, &failure, &self.answerers)),
             End::Cancelled => reply.outputs.push(ReplOutput::Said("cancelled".to_owned())),
         }
         Ok((reply, answers))

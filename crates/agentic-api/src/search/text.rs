@@ -9,7 +9,7 @@ use agentic_index::{DocumentPlace, DocumentSource, SearchDocument};
 use agentic_model::commit::Claims;
 use agentic_model::trace::cid_in_note;
 use agentic_model::{AgentName, Cid, Entry, Instant, Object, Oid, Value, json};
-use agentic_replay::{By, RequestAnswer, SessionId};
+use agentic_replay::{AnswerSource, RequestAnswer, SessionId};
 use agentic_session::log::SessionCommit;
 use agentic_session::{SessionSpace, Summary};
 use agentic_space::AgentBranch;
@@ -241,14 +241,14 @@ fn answer_text(answer: &RequestAnswer) -> Option<String> {
     }
 }
 
-fn answerer(by: &By) -> String {
+fn answerer(by: &AnswerSource) -> String {
     match by {
-        By::Executor => "executor".to_owned(),
-        By::Decision(_) => "decision".to_owned(),
-        By::Timer => "timer".to_owned(),
-        By::Child(_) => "child".to_owned(),
-        By::Edited(who) | By::System(who) => who.clone(),
-        By::Signal(_) => "signal".to_owned(),
+        AnswerSource::Executor => "executor".to_owned(),
+        AnswerSource::Decision(_) => "decision".to_owned(),
+        AnswerSource::Timer => "timer".to_owned(),
+        AnswerSource::Child(_) => "child".to_owned(),
+        AnswerSource::Edited(who) | AnswerSource::System(who) => who.clone(),
+        AnswerSource::Signal(_) => "signal".to_owned(),
     }
 }
 

@@ -1,7 +1,7 @@
 //! What waits for a human: all of it, one of it whole, and in the forms of other protocols.
 
 use agentic_session::hold::name::HoldName;
-use agentic_session::hold::{Filter, Overdue, Reach};
+use agentic_session::hold::{Filter, HoldScope, Overdue};
 use agentic_session::outlook::{Outlook, outlook};
 use agentic_session::ticket::hand_out;
 use schemars::JsonSchema;
@@ -33,7 +33,7 @@ impl PendingHolds {
     fn look(self, caller: &Caller<'_>) -> Result<Outlook, Refusal> {
         let filter = Filter {
             agent: self.agent.as_deref().map(agent_name).transpose()?,
-            reach: Reach::Subtree,
+            reach: HoldScope::Subtree,
             kind: self.kind,
             assignee: self.assignee,
             overdue_only: if self.overdue { Overdue::Only } else { Overdue::Any },

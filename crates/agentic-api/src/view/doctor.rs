@@ -1,8 +1,8 @@
 //! The doctor's report as JSON.
 
 use agentic_session::doctor::DoctorReport;
-use agentic_store::{Fate, Finding};
-use agentic_store::{MendedThing, StreamRecovery};
+use agentic_store::{Finding, PendingOutcome};
+use agentic_store::{RecoveryAct, StreamRecovery};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -67,50 +67,50 @@ impl From<&DoctorReport> for DoctorView {
 impl From<&StreamRecovery> for MendedView {
     fn from(recovered: &StreamRecovery) -> MendedView {
         let done = match &recovered.mended {
-            MendedThing::Opened(Finding::CutTail { bytes }) => {
+            RecoveryAct::Opened(Finding::CutTail { bytes }) => {
                 format!("cut {bytes} bytes of a record that was never finished")
             }
-            MendedThing::Opened(Finding::RolledForward { commit: Some(commit) }) => {
+            RecoveryAct::Opened(Finding::RolledForward { commit: Some(commit) }) => {
                 format!("finished the write of commit {commit}")
             }
-            MendedThing::Opened(Finding::RolledForward { commit: None }) => {
+            RecoveryAct::Opened(Finding::RolledForward { commit: None }) => {
                 "finished a write of notes".to_owned()
             }
-            MendedThing::Opened(Finding::GaveUp { kept: None, .. }) => {
+            RecoveryAct::Opened(Finding::GaveUp { kept: None, .. }) => {
                 "gave up a write whose branch had moved".to_owned()
             }
-            MendedThing::Opened(Finding::GaveUp { kept: Some(name), .. }) => {
+            RecoveryAct::Opened(Finding::GaveUp { kept: Some(name), .. }) => {
                 format!("gave up a write whose branch had moved, and kept it at {name}")
             }
-            MendedThing::Opened(Finding::SetAside { aside, n_pending, fate }) => {
+            RecoveryAct::Opened(Finding::SetAside { aside, n_pending, fate }) => {
                 set_aside(&aside.display().to_string(), *n_pending, *fate)
             }
-            MendedThing::LeftOut(why) => {
+            RecoveryAct::LeftOut(why) => {
                 format!("left out until `agentic doctor` has looked at it: {why}")
             }
-            MendedThing::Salvaged { aside, n_lost, n_pending } => format!(
+            RecoveryAct::Salvaged { aside, n_lost, n_pending } => format!(
                 "set the damaged journal aside at `{}`: {n_lost} records cannot be read, {n_pending} entries go on to be pending",
                 aside.display()
             ),
-            MendedThing::NotYet(why) => format!("something unfinished waits: {why}"),
-            MendedThing::WorktreeInPart { path, left } => {
+            RecoveryAct::NotYet(why) => format!("something unfinished waits: {why}"),
+            RecoveryAct::WorktreeInPart { path, left } => {
                 let (path, left) = (path.display(), left.join("`, `"));
                 format!(
                     "brought `{path}` along but for `{left}`, edited meanwhile; see `agentic worktree sync`"
                 )
             }
-            MendedThing::Worktree(path) => {
+            RecoveryAct::Worktree(path) => {
                 format!("brought `{}` to where its branch is", path.display())
             }
-            MendedThing::Object(oid) => format!("wrote object {oid} again"),
-            MendedThing::BranchMadeAgain(oid) => {
+            RecoveryAct::Object(oid) => format!("wrote object {oid} again"),
+            RecoveryAct::BranchMadeAgain(oid) => {
                 format!("made the branch again at {oid}, which was gone after a restart")
             }
-            MendedThing::Notes { name, count } => {
+            RecoveryAct::Notes { name, count } => {
                 format!("put back what `{name}` had lost: {count} notes and objects")
             }
-            MendedThing::Branch(oid) => format!("moved the branch forward to {oid}"),
-            MendedThing::Rescued { commit, name } => format!("kept commit {commit} at {name}"),
+            RecoveryAct::Branch(oid) => format!("moved the branch forward to {oid}"),
+            RecoveryAct::Rescued { commit, name } => format!("kept commit {commit} at {name}"),
         };
         let stream = &recovered.stream;
         let subject = stream.agent().map_or_else(|| stream.subject(), ToString::to_string);
@@ -119,18 +119,18 @@ impl From<&StreamRecovery> for MendedView {
 }
 
 /// Says what became of the journal of an earlier branch.
-fn set_aside(aside: &str, n_pending: u64, fate: Fate) -> String {
+fn set_aside(aside: &str, n_pending: u64, fate: PendingOutcome) -> String {
     let done = "set the journal of an earlier branch aside";
     match (n_pending, fate) {
         (0, _) => done.to_owned(),
-        (1, Fate::CarriedOver) => format!("{done}, and carried its pending entry over"),
-        (_, Fate::CarriedOver) => {
+        (1, PendingOutcome::CarriedOver) => format!("{done}, and carried its pending entry over"),
+        (_, PendingOutcome::CarriedOver) => {
             format!("{done}, and carried its {n_pending} pending entries over")
         }
-        (_, Fate::Shown) => {
+        (_, PendingOutcome::Shown) => {
             format!("{done}; `agentic trace pending` shows what is pending in it ({n_pending})")
         }
-        (_, Fate::Left) => {
+        (_, PendingOutcome::Left) => {
             format!("{done} at `{aside}`, with what no commit has of it ({n_pending})")
         }
     }

@@ -26,8 +26,9 @@ use agentic_flow::{Flow, FlowProgram, engine};
 use agentic_model::{AgentName, Cid, Instant, Value, json};
 use agentic_replay::record::{CancelMode, CancelRecord};
 use agentic_replay::{
-    By, CancelExtent, End, Kinds, Path, ProgramFailure, RecordChain, Request, RequestAnswer,
-    Session, SessionOpening, SessionProgress, SessionSetting, Signal, SignalDelivery,
+    AnswerSource, CancelExtent, End, Kinds, Path, ProgramFailure, RecordChain, Request,
+    RequestAnswer, Session, SessionOpening, SessionProgress, SessionSetting, Signal,
+    SignalDelivery,
 };
 
 /// What a host keeps of a run, and what it saw.
@@ -153,7 +154,7 @@ fn answer(session: &mut Session<FlowProgram>, line: &str) -> Option<SessionProgr
         word => panic!("`{word}` is no answer"),
     };
     let path = Path::parse(path).expect("a path");
-    session.answered(&path, answer, By::Executor, at).ok()
+    session.answered(&path, answer, AnswerSource::Executor, at).ok()
 }
 
 impl Host {
@@ -178,7 +179,7 @@ impl Host {
         for withdrawn in progress.withdrawn {
             let answer = RequestAnswer::Cancelled(CancelExtent::NotStarted);
             let at = session.chain().at();
-            let by = By::System("withdrawn".to_owned());
+            let by = AnswerSource::System("withdrawn".to_owned());
             let more = session.answered(&withdrawn.request.path, answer, by, at);
             self.take_in(session, more.expect("it has no answer yet"));
         }
@@ -188,7 +189,8 @@ impl Host {
     fn deliver_signals(&mut self, session: &mut Session<FlowProgram>) {
         while let Some(SignalDelivery { seq, path, value }) = session.signalled() {
             let at = session.chain().at();
-            let more = session.answered(&path, RequestAnswer::Ok(value), By::Signal(seq), at);
+            let more =
+                session.answered(&path, RequestAnswer::Ok(value), AnswerSource::Signal(seq), at);
             self.take_in(session, more.expect("it waits for the signal"));
         }
     }
@@ -236,7 +238,7 @@ fn answers_given(frames: &[Vec<u8>]) -> usize {
     let journal = RecordChain::read(frames.to_vec()).expect("it is a journal");
     let given = journal.records().iter().filter(|record| {
         use agentic_replay::Body;
-        matches!(&record.body, Body::Answer(answer) if answer.by == By::Executor)
+        matches!(&record.body, Body::Answer(answer) if answer.by == AnswerSource::Executor)
             || matches!(&record.body, Body::Cancel(_) | Body::Signal(_))
     });
     given.count()

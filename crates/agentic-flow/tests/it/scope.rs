@@ -8,7 +8,7 @@ use std::rc::Rc;
 use agentic_flow::{Flow, FlowProgram, engine};
 use agentic_model::{AgentName, Cid, Instant, Value};
 use agentic_replay::{
-    By, Delivery, Divergence, End, Kinds, PATCH, Path, Program, RecordChain, ReplayError,
+    AnswerSource, Delivery, Divergence, End, Kinds, PATCH, Path, Program, RecordChain, ReplayError,
     RequestAnswer, ScopeStep, Seed, Session, SessionOpening, SessionProgress, SessionSetting,
     Start, Turn,
 };
@@ -74,7 +74,9 @@ fn recorded(source: &str) -> Vec<Vec<u8>> {
         let is_patch = request.kind == PATCH;
         let value = if is_patch { Value::Bool(true) } else { request.payload.clone() };
         let answer = RequestAnswer::Ok(value);
-        progress = session.answered(&request.path, answer, By::Executor, at).expect("it is open");
+        progress = session
+            .answered(&request.path, answer, AnswerSource::Executor, at)
+            .expect("it is open");
     }
 }
 
@@ -154,16 +156,18 @@ fn a_change_that_a_run_did_not_know_is_told_to_it_as_such() {
     let at = session.chain().at();
     let hold = session.pending()[0].request.path.clone();
     let progress = session
-        .answered(&hold, RequestAnswer::Ok(Value::Null), By::Executor, at)
+        .answered(&hold, RequestAnswer::Ok(Value::Null), AnswerSource::Executor, at)
         .expect("it is open");
     let patch = progress.perform[0].request.clone();
     assert_eq!((patch.kind.as_str(), patch.path.as_str()), (PATCH, "patch-end.0"));
     let mut all = [frames, progress.links.into_iter().map(|link| link.bytes).collect()].concat();
     let answer = RequestAnswer::Ok(Value::Bool(true));
-    let progress = session.answered(&patch.path, answer, By::Executor, at).expect("it is open");
+    let progress =
+        session.answered(&patch.path, answer, AnswerSource::Executor, at).expect("it is open");
     let end = progress.perform[0].request.clone();
     all.extend(progress.links.into_iter().map(|link| link.bytes));
-    let progress = session.answered(&end.path, RequestAnswer::Ok(Value::Null), By::Executor, at);
+    let progress =
+        session.answered(&end.path, RequestAnswer::Ok(Value::Null), AnswerSource::Executor, at);
     let progress = progress.expect("it is open");
     assert_eq!(progress.end, Some(End::Done(Value::text("new"))));
     all.extend(progress.links.into_iter().map(|link| link.bytes));

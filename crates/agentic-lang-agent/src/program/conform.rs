@@ -25,7 +25,7 @@ pub(crate) fn conforms(ast: &Ast, value: &Data, wanted: TypeId) -> bool {
 }
 
 /// A text that is no variant of the enum it should belong to.
-pub(crate) struct Stranger {
+pub(crate) struct UnknownVariant {
     /// Where in the value, such as `.many[0]`.
     pub path: String,
     pub text: String,
@@ -34,7 +34,7 @@ pub(crate) struct Stranger {
 }
 
 /// Finds the first text in a conforming value that is not a variant of its enum.
-pub(crate) fn find_stranger(ast: &Ast, value: &Data, wanted: TypeId) -> Option<Stranger> {
+pub(crate) fn find_stranger(ast: &Ast, value: &Data, wanted: TypeId) -> Option<UnknownVariant> {
     if !ast.types.has_enum(wanted) {
         return None;
     }
@@ -45,7 +45,7 @@ pub(crate) fn find_stranger(ast: &Ast, value: &Data, wanted: TypeId) -> Option<S
             if variants.clone().any(|variant| variant == &**text) {
                 return None;
             }
-            Some(Stranger {
+            Some(UnknownVariant {
                 path: String::new(),
                 text: text.to_string(),
                 enum_name: ast.text(*name).to_owned(),
@@ -67,8 +67,8 @@ pub(crate) fn find_stranger(ast: &Ast, value: &Data, wanted: TypeId) -> Option<S
     }
 }
 
-impl Stranger {
-    fn inside(mut self, part: &str) -> Stranger {
+impl UnknownVariant {
+    fn inside(mut self, part: &str) -> UnknownVariant {
         self.path.insert_str(0, part);
         self
     }

@@ -8,8 +8,8 @@ use agentic_lang_agent::{
 };
 use agentic_model::{AgentName, Cid, Instant, Value};
 use agentic_replay::{
-    By, End, Engine, Kinds, Path, ProgramFailure, RecordChain, Request, RequestAnswer, Session,
-    SessionOpening, SessionProgress, SessionSetting,
+    AnswerSource, End, Engine, Kinds, Path, ProgramFailure, RecordChain, Request, RequestAnswer,
+    Session, SessionOpening, SessionProgress, SessionSetting,
 };
 
 use crate::corpus::{cases, sorted, text};
@@ -78,7 +78,7 @@ impl Case {
             let now = Instant::from_millis(1_000_000 + 7 * session.chain().length() as i64);
             let at = request.sleeps_until().map_or(now, |until| until.max(now));
             let answer = kept.perform(&request);
-            let progress = session.answered(&request.path, answer, By::Executor, at);
+            let progress = session.answered(&request.path, answer, AnswerSource::Executor, at);
             kept.keep(progress.expect("the request is open"));
         }
     }

@@ -23,7 +23,7 @@ const ADD: &str = "add";
 
 /// How a value is tied to what its function was given.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
-enum Tie {
+enum SharingTie {
     /// Not at all.
     #[default]
     Free,
@@ -87,7 +87,7 @@ struct SharingWalk<'a, 'c> {
     agent: usize,
     changing: &'c BTreeMap<FunctionName<'a>, bool>,
     /// The ties of names, all scopes together.
-    names: BTreeMap<&'a str, Tie>,
+    names: BTreeMap<&'a str, SharingTie>,
     grown: bool,
     changes: bool,
     /// Calls of agents that change their arguments.
@@ -103,14 +103,14 @@ impl<'a, 'c> SharingWalk<'a, 'c> {
         let file = &loaded.files[loaded.agents[agent].0];
         // The data of imported files is shared by all agents.
         let files = loaded.resources.iter().filter(|it| it.kind == crate::ast::ImportKind::File);
-        let names = files.map(|resource| (&*resource.name, Tie::Is)).collect();
+        let names = files.map(|resource| (&*resource.name, SharingTie::Is)).collect();
         let refused = BTreeMap::new();
         SharingWalk { loaded, file, agent, changing, names, grown: false, changes: false, refused }
     }
 
     fn function(&mut self, function: &'a FunctionDeclaration) {
         for param in &function.params {
-            self.names.insert(self.file.text(param.name), Tie::Is);
+            self.names.insert(self.file.text(param.name), SharingTie::Is);
         }
         loop {
             self.grown = false;
@@ -121,7 +121,7 @@ impl<'a, 'c> SharingWalk<'a, 'c> {
         }
     }
 
-    fn raise(&mut self, name: &'a str, tie: Tie) {
+    fn raise(&mut self, name: &'a str, tie: SharingTie) {
         let known = self.names.entry(name).or_default();
         if *known < tie {
             *known = tie;
@@ -161,13 +161,13 @@ impl<'a, 'c> SharingWalk<'a, 'c> {
     }
 
     fn each(&mut self, each: &'a For) {
-        if self.tie(each.list) > Tie::Free {
-            self.raise(self.file.text(each.item), Tie::Is);
+        if self.tie(each.list) > SharingTie::Free {
+            self.raise(self.file.text(each.item), SharingTie::Is);
         }
         self.block(&each.body);
     }
 
-    fn assign(&mut self, target: ExprId, tie: Tie) {
+    fn assign(&mut self, target: ExprId, tie: SharingTie) {
         let file = self.file;
         match file.expr(target).kind.link() {
             Some(ExprLink::Name) => self.raise(file.text(file.expr(target).span), tie),
@@ -177,12 +177,12 @@ impl<'a, 'c> SharingWalk<'a, 'c> {
     }
 
     /// Notes that something is put into a list or object.
-    fn put_into(&mut self, object: ExprId, tie: Tie) {
-        self.changes |= self.tie(object) == Tie::Is;
-        if tie > Tie::Free
+    fn put_into(&mut self, object: ExprId, tie: SharingTie) {
+        self.changes |= self.tie(object) == SharingTie::Is;
+        if tie > SharingTie::Free
             && let Some(root) = self.root(object)
         {
-            self.raise(root, Tie::Holds);
+            self.raise(root, SharingTie::Holds);
         }
     }
 
@@ -199,15 +199,15 @@ impl<'a, 'c> SharingWalk<'a, 'c> {
         }
     }
 
-    fn tie(&mut self, id: ExprId) -> Tie {
+    fn tie(&mut self, id: ExprId) -> SharingTie {
         let file = self.file;
-        let held = |tie| if tie > Tie::Free { Tie::Holds } else { Tie::Free };
+        let held = |tie| if tie > SharingTie::Free { SharingTie::Holds } else { SharingTie::Free };
         match &file.expr(id).kind {
             ExprKind::Text
             | ExprKind::Number
             | ExprKind::True
             | ExprKind::False
-            | ExprKind::None => Tie::Free,
+            | ExprKind::None => SharingTie::Free,
             ExprKind::Name => {
                 self.names.get(file.text(file.expr(id).span)).copied().unwrap_or_default()
             }
@@ -221,7 +221,7 @@ impl<'a, 'c> SharingWalk<'a, 'c> {
                         self.tie(value);
                     }
                 }
-                Tie::Free
+                SharingTie::Free
             }
             ExprKind::Parallel(each) => {
                 self.each(each);
@@ -235,36 +235,36 @@ impl<'a, 'c> SharingWalk<'a, 'c> {
             ExprKind::Call { callee, args } => self.call(id, *callee, args),
             ExprKind::Not(inner) => {
                 self.tie(*inner);
-                Tie::Free
+                SharingTie::Free
             }
             ExprKind::Binary { left, right, .. } => {
                 self.most(vec![*left, *right]);
-                Tie::Free
+                SharingTie::Free
             }
         }
     }
 
-    fn most(&mut self, ids: Vec<ExprId>) -> Tie {
+    fn most(&mut self, ids: Vec<ExprId>) -> SharingTie {
         ids.into_iter().map(|id| self.tie(id)).max().unwrap_or_default()
     }
 
-    fn part_of(&mut self, whole: ExprId) -> Tie {
-        if self.tie(whole) > Tie::Free { Tie::Is } else { Tie::Free }
+    fn part_of(&mut self, whole: ExprId) -> SharingTie {
+        if self.tie(whole) > SharingTie::Free { SharingTie::Is } else { SharingTie::Free }
     }
 
-    fn call(&mut self, id: ExprId, callee: ExprId, args: &'a [ExprId]) -> Tie {
+    fn call(&mut self, id: ExprId, callee: ExprId, args: &'a [ExprId]) -> SharingTie {
         let given = self.most(args.to_vec());
         let file = self.file;
         let name_of = |id: ExprId| file.text(file.expr(id).span);
         match file.expr(callee).kind.link() {
             Some(ExprLink::Name) if self.is_own(name_of(callee)) => {
                 let is_changing = self.changing.contains_key(&(self.agent, name_of(callee)));
-                self.changes |= is_changing && given > Tie::Free;
-                if given > Tie::Free { Tie::Is } else { Tie::Free }
+                self.changes |= is_changing && given > SharingTie::Free;
+                if given > SharingTie::Free { SharingTie::Is } else { SharingTie::Free }
             }
             Some(ExprLink::Name) => {
                 self.call_agent(id, name_of(callee), None);
-                Tie::Free
+                SharingTie::Free
             }
             Some(ExprLink::Member { object, name }) if file.text(name) == ADD => {
                 self.put_into(object, given);
@@ -274,9 +274,9 @@ impl<'a, 'c> SharingWalk<'a, 'c> {
                 if matches!(file.expr(object).kind, ExprKind::Name) {
                     self.call_agent(id, name_of(object), Some(file.text(name)));
                 }
-                Tie::Free
+                SharingTie::Free
             }
-            Some(ExprLink::Index { .. } | ExprLink::Call { .. }) | None => Tie::Free,
+            Some(ExprLink::Index { .. } | ExprLink::Call { .. }) | None => SharingTie::Free,
         }
     }
 

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use super::measure::{self, MeasuredLength, ValueBudget};
 use crate::code::ContextCode;
 use crate::json::{self, Json};
-use crate::value::{ContextValue, Unshowable, WalkMeasure};
+use crate::value::{ContextValue, DisplayLimit, WalkMeasure};
 
 /// A value that was held to its budget.
 #[derive(Debug, Clone, PartialEq)]
@@ -51,7 +51,7 @@ pub(crate) fn clip(
     value: &ContextValue,
     code: &ContextCode,
     budget: ValueBudget,
-) -> Result<(ClippedValue, WalkMeasure), Unshowable> {
+) -> Result<(ClippedValue, WalkMeasure), DisplayLimit> {
     let measured = match value {
         ContextValue::List(items) if budget.limit > 0 => measure::list(items, code, budget)?,
         ContextValue::Object(entries) if budget.limit > 0 => {
@@ -88,7 +88,7 @@ fn clip_shown(
     json: Json,
     code: &ContextCode,
     budget: ValueBudget,
-) -> Result<ClippedValue, Unshowable> {
+) -> Result<ClippedValue, DisplayLimit> {
     let text = render(&json);
     let original_size = size(&text);
     let kept = match &json {

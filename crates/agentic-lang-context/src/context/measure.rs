@@ -9,7 +9,7 @@ use super::clip::size;
 use crate::code::ContextCode;
 use crate::json::{number_size, text_size};
 use crate::value::{
-    Addresses, CIRCULAR, ContextList, ContextObject, ContextValue, Unshowable, ValueWalk,
+    Addresses, CIRCULAR, ContextList, ContextObject, ContextValue, DisplayLimit, ValueWalk,
     WalkEntry, WalkMeasure, describe,
 };
 
@@ -56,7 +56,7 @@ pub(crate) fn list(
     list: &Rc<ContextList>,
     code: &ContextCode,
     budget: ValueBudget,
-) -> Result<MeasuredLength, Unshowable> {
+) -> Result<MeasuredLength, DisplayLimit> {
     let mut meter = Meter::new(code, budget.addresses);
     meter.walk.see_value()?;
     meter.walk.enter(Rc::as_ptr(list).cast())?;
@@ -74,7 +74,7 @@ pub(crate) fn object(
     object: &Rc<ContextObject>,
     code: &ContextCode,
     budget: ValueBudget,
-) -> Result<MeasuredLength, Unshowable> {
+) -> Result<MeasuredLength, DisplayLimit> {
     let mut meter = Meter::new(code, budget.addresses);
     meter.walk.see_value()?;
     meter.walk.enter(Rc::as_ptr(object).cast())?;
@@ -177,7 +177,7 @@ impl Meter<'_> {
     }
 
     /// Returns the size of a value that begins on a line of this indentation.
-    fn size(&mut self, value: &ContextValue, indent: u64) -> Result<u64, Unshowable> {
+    fn size(&mut self, value: &ContextValue, indent: u64) -> Result<u64, DisplayLimit> {
         self.walk.see_value()?;
         Ok(match value {
             ContextValue::Null => "null".len() as u64,

@@ -1,7 +1,7 @@
 //! Errors of a running program.
 
 use crate::code::CodePlace;
-use crate::value::Unshowable;
+use crate::value::DisplayLimit;
 
 /// An error that ends a task.
 #[derive(Debug, Clone, PartialEq)]
@@ -30,7 +30,7 @@ impl TaskFault {
         TaskFault { kind: FaultKind::Limit, ..TaskFault::new(place, message) }
     }
 
-    pub fn unshowable(place: CodePlace, unshowable: Unshowable) -> TaskFault {
+    pub fn unshowable(place: CodePlace, unshowable: DisplayLimit) -> TaskFault {
         TaskFault::limit(place, unshowable.to_string())
     }
 }

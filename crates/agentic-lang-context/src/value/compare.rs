@@ -6,7 +6,7 @@ use std::rc::Rc;
 use crate::code::ContextCode;
 
 use super::{
-    Addresses, CIRCULAR, ContextList, ContextObject, ContextValue, Unshowable, ValueWalk,
+    Addresses, CIRCULAR, ContextList, ContextObject, ContextValue, DisplayLimit, ValueWalk,
     WalkEntry, WalkMeasure, describe,
 };
 
@@ -15,7 +15,7 @@ impl ContextValue {
     ///
     /// # Errors
     /// Fails when that is more than may be shown.
-    pub fn measure(&self) -> Result<WalkMeasure, Unshowable> {
+    pub fn measure(&self) -> Result<WalkMeasure, DisplayLimit> {
         let mut walk = ValueWalk::default();
         measure(&mut walk, self)?;
         Ok(walk.seen())
@@ -29,7 +29,7 @@ impl ContextValue {
     }
 }
 
-fn measure(walk: &mut ValueWalk, value: &ContextValue) -> Result<(), Unshowable> {
+fn measure(walk: &mut ValueWalk, value: &ContextValue) -> Result<(), DisplayLimit> {
     walk.see_value()?;
     match value {
         ContextValue::Null
@@ -66,7 +66,7 @@ struct ComparedPair<'a> {
 }
 
 impl ComparedPair<'_> {
-    fn is_same(&mut self, left: &ContextValue, right: &ContextValue) -> Result<bool, Unshowable> {
+    fn is_same(&mut self, left: &ContextValue, right: &ContextValue) -> Result<bool, DisplayLimit> {
         match (self.left.inner(left), self.right.inner(right)) {
             (true, true) => return Ok(true),
             (true, false) => return self.is_same(&ContextValue::Text(CIRCULAR.into()), right),
@@ -103,7 +103,7 @@ impl ComparedPair<'_> {
         &mut self,
         left: &Rc<ContextList>,
         right: &Rc<ContextList>,
-    ) -> Result<bool, Unshowable> {
+    ) -> Result<bool, DisplayLimit> {
         let (ours, theirs) = (left.items.borrow(), right.items.borrow());
         if ours.len() != theirs.len() {
             return Ok(false);
@@ -124,7 +124,7 @@ impl ComparedPair<'_> {
         &mut self,
         left: &Rc<ContextObject>,
         right: &Rc<ContextObject>,
-    ) -> Result<bool, Unshowable> {
+    ) -> Result<bool, DisplayLimit> {
         let (ours, theirs) = (left.entries.borrow(), right.entries.borrow());
         if ours.len() != theirs.len() {
             return Ok(false);

@@ -11,7 +11,7 @@ pub const SHOWN_BYTES_MAX: usize = 64 << 20;
 
 /// Why a value cannot be shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub(crate) enum Unshowable {
+pub(crate) enum DisplayLimit {
     #[error("a value nests deeper than {JSON_NESTING_MAX} levels")]
     TooDeep,
     #[error("a value is larger than {SHOWN_VALUES_MAX} parts or {SHOWN_BYTES_MAX} bytes")]
@@ -50,23 +50,23 @@ impl Default for ValueWalk {
 }
 
 impl ValueWalk {
-    pub fn see_value(&mut self) -> Result<(), Unshowable> {
-        self.values_left = self.values_left.checked_sub(1).ok_or(Unshowable::TooLarge)?;
+    pub fn see_value(&mut self) -> Result<(), DisplayLimit> {
+        self.values_left = self.values_left.checked_sub(1).ok_or(DisplayLimit::TooLarge)?;
         Ok(())
     }
 
-    pub fn see_text(&mut self, text: &str) -> Result<(), Unshowable> {
-        self.bytes_left = self.bytes_left.checked_sub(text.len()).ok_or(Unshowable::TooLarge)?;
+    pub fn see_text(&mut self, text: &str) -> Result<(), DisplayLimit> {
+        self.bytes_left = self.bytes_left.checked_sub(text.len()).ok_or(DisplayLimit::TooLarge)?;
         Ok(())
     }
 
     /// Steps into a container, unless it is inside itself.
-    pub fn enter(&mut self, container: *const ()) -> Result<WalkEntry, Unshowable> {
+    pub fn enter(&mut self, container: *const ()) -> Result<WalkEntry, DisplayLimit> {
         if self.is_inside(container) {
             return Ok(WalkEntry::InsideItself);
         }
         if self.above.len() >= JSON_NESTING_MAX {
-            return Err(Unshowable::TooDeep);
+            return Err(DisplayLimit::TooDeep);
         }
         self.above.push(container);
         Ok(WalkEntry::Inside)

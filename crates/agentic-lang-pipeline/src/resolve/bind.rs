@@ -11,7 +11,7 @@ use crate::ast::{BuiltinCall, Literal, NamedArgument, WrittenValue};
 use crate::finding::{FindingKind, PipelineFinding, shown};
 
 /// What a call passes, defaults included.
-pub(super) struct Bound {
+pub(super) struct BoundCall {
     pub params: Map,
     pub args: Vec<Value>,
 }
@@ -23,9 +23,9 @@ impl NameResolver<'_> {
         call: &BuiltinCall,
         spec: &BuiltinSpec,
         backend: Backend,
-    ) -> Option<Bound> {
+    ) -> Option<BoundCall> {
         let n_before = self.findings.len();
-        let mut bound = Bound { params: Map::new(), args: Vec::new() };
+        let mut bound = BoundCall { params: Map::new(), args: Vec::new() };
         // Where each parameter was given, also if its value was wrong.
         let mut given = BTreeMap::new();
         for (index, argument) in call.positional.iter().enumerate() {
@@ -59,7 +59,7 @@ impl NameResolver<'_> {
 
     fn bind_named<'s>(
         &mut self,
-        bound: &mut Bound,
+        bound: &mut BoundCall,
         given: &mut BTreeMap<&'s str, Span>,
         named: &NamedArgument,
         spec: &'s BuiltinSpec,
@@ -87,7 +87,7 @@ impl NameResolver<'_> {
 
     fn bind_param(
         &mut self,
-        bound: &mut Bound,
+        bound: &mut BoundCall,
         param: &AgentParameter,
         argument: &WrittenValue,
         backend: Backend,

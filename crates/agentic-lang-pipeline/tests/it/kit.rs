@@ -9,7 +9,7 @@ use agentic_lang_pipeline::{CompiledSource, LANGUAGE, SEMANTICS_VERSION, compile
 use agentic_model::{AgentName, Cid, Instant, Value, json};
 use agentic_plan::Registry;
 use agentic_replay::{
-    Body, By, End, Engine, Kinds, Path, Program, ProgramFailure, ProgramRun, RecordChain,
+    AnswerSource, Body, End, Engine, Kinds, Path, Program, ProgramFailure, ProgramRun, RecordChain,
     RecordLink, Request, RequestAnswer, RunFinish, Seed, Session, SessionOpening, SessionProgress,
     SessionSetting, Start,
 };
@@ -188,7 +188,7 @@ fn n_answered(frames: &[Vec<u8>]) -> usize {
     let by_executor = journal
         .records()
         .iter()
-        .filter(|record| matches!(&record.body, Body::Answer(answer) if answer.by == By::Executor));
+        .filter(|record| matches!(&record.body, Body::Answer(answer) if answer.by == AnswerSource::Executor));
     by_executor.count()
 }
 
@@ -226,11 +226,11 @@ fn durable(
         let request = first.expect("a session that is not over waits").clone();
         let at = Instant::from_millis(1_000_000 + 7 * session.chain().length() as i64);
         let (at, by, given) = match request.sleeps_until() {
-            Some(until) => (at.max(until), By::Timer, RequestAnswer::Ok(Value::Null)),
+            Some(until) => (at.max(until), AnswerSource::Timer, RequestAnswer::Ok(Value::Null)),
             None => {
                 let payload = json::to_text(&request.payload);
                 performed.push((request.path.clone(), request.kind.clone(), payload));
-                (at, By::Executor, answer(&request))
+                (at, AnswerSource::Executor, answer(&request))
             }
         };
         progress = session.answered(&request.path, given, by, at).expect("the request is open");

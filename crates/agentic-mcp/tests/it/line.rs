@@ -60,7 +60,7 @@ impl McpPlace {
     }
 
     /// Starts one while a page is served.
-    pub fn writing_beside(&self, agent: &str, page: PageFinder) -> LineClient {
+    pub fn writing_beside(&self, agent: &str, page: Option<Arc<dyn PageFinder>>) -> LineClient {
         let agent = Some(AgentName::parse(agent).expect("valid"));
         self.serve_beside(McpAccess { agent, ..McpAccess::default() }, page)
     }
@@ -77,10 +77,10 @@ impl McpPlace {
     }
 
     fn serve(&self, access: McpAccess) -> LineClient {
-        self.serve_beside(access, PageFinder::default())
+        self.serve_beside(access, None)
     }
 
-    fn serve_beside(&self, access: McpAccess, page: PageFinder) -> LineClient {
+    fn serve_beside(&self, access: McpAccess, page: Option<Arc<dyn PageFinder>>) -> LineClient {
         let folder = self.sandbox.start().to_owned();
         let here = Surroundings { folder, page, ..Surroundings::default() };
         let threads = VerbThreads::begin().expect("there are threads");

@@ -1,6 +1,9 @@
 //! Questions that send a client to the page where people answer them.
 
+use std::sync::Arc;
+
 use agentic_api::PageFinder;
+use agentic_session::SessionSpace;
 use serde_json::{Value as Json, json};
 
 use crate::line::{LineClient, McpPlace, code_of};
@@ -8,7 +11,20 @@ use crate::line::{LineClient, McpPlace, code_of};
 const NOT_ALLOWED: i64 = 9;
 /// Where the page is that these tests pretend is served.
 const PAGE: &str = "http://a-page.localhost:42000";
-const SERVED: PageFinder = PageFinder(Some(|_| Some(PAGE.to_owned())));
+
+/// A page that is always served, at one address.
+#[derive(Debug)]
+struct SteadyPage;
+
+impl PageFinder for SteadyPage {
+    fn address(&self, _: &SessionSpace) -> Option<String> {
+        Some(PAGE.to_owned())
+    }
+}
+
+fn served() -> Option<Arc<dyn PageFinder>> {
+    Some(Arc::new(SteadyPage))
+}
 
 fn opens_pages() -> Json {
     json!({ "elicitation": { "url": {} } })
@@ -43,7 +59,7 @@ fn is_address_of(asked: &Json, request: &Json) {
 #[track_caller]
 fn check_earlier(action: &str) {
     let place = McpPlace::new();
-    let mut client = place.writing_beside("alice", SERVED);
+    let mut client = place.writing_beside("alice", served());
     begin(&mut client, "2025-11-25", &opens_pages());
     client.send("tools/call", &question());
     let asked = client.take();
@@ -74,7 +90,7 @@ fn a_person_who_closes_the_address_has_decided_nothing() {
 #[test]
 fn a_client_of_the_newest_revision_is_sent_to_the_page_and_asks_once() {
     let place = McpPlace::new();
-    let mut client = place.writing_beside("alice", SERVED);
+    let mut client = place.writing_beside("alice", served());
     let asked = client.ask("tools/call", question(), &opens_pages());
     let sent = &asked["result"];
     assert_eq!(sent["resultType"], "input_required", "{asked}");
@@ -98,7 +114,7 @@ fn a_state_that_is_no_question_of_the_agent_tells_nothing() {
     let mut bob = place.writing("bob");
     let foreign = bob.answer("ask_human", json!({ "question": "Mine?" }));
     bob.end();
-    let mut client = place.writing_beside("alice", SERVED);
+    let mut client = place.writing_beside("alice", served());
     let other = client.answer("session_start", json!({ "flow": "hold(\"Go?\").value" }));
     let states =
         [foreign["session"].clone(), other["session"].clone(), json!("0".repeat(64)), json!("")];
@@ -115,7 +131,7 @@ fn a_state_that_is_no_question_of_the_agent_tells_nothing() {
 
 /// Checks that a client is answered at once.
 #[track_caller]
-fn check_plain(revision: &str, can: &Json, page: PageFinder) {
+fn check_plain(revision: &str, can: &Json, page: Option<Arc<dyn PageFinder>>) {
     let place = McpPlace::new();
     let mut client = place.writing_beside("alice", page);
     begin(&mut client, revision, can);
@@ -127,15 +143,15 @@ fn check_plain(revision: &str, can: &Json, page: PageFinder) {
 
 #[test]
 fn a_revision_that_knows_no_addresses_is_sent_nowhere() {
-    check_plain("2025-06-18", &opens_pages(), SERVED);
+    check_plain("2025-06-18", &opens_pages(), served());
 }
 
 #[test]
 fn a_client_that_opens_no_pages_is_sent_nowhere() {
-    check_plain("2025-11-25", &json!({ "elicitation": { "form": {} } }), SERVED);
+    check_plain("2025-11-25", &json!({ "elicitation": { "form": {} } }), served());
 }
 
 #[test]
 fn without_a_page_nobody_is_sent_anywhere() {
-    check_plain("2025-11-25", &opens_pages(), PageFinder::default());
+    check_plain("2025-11-25", &opens_pages(), None);
 }

@@ -35,12 +35,12 @@ pub struct Loosening {
 
 /// What files that git tracks say and nobody has allowed: it does not count.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Withheld {
+pub struct WithheldSettings {
     entries: BTreeSet<String>,
     file: Option<PathBuf>,
 }
 
-impl Withheld {
+impl WithheldSettings {
     /// Withholds entries of a file.
     pub fn add(&mut self, file: &Path, loosenings: impl IntoIterator<Item = Loosening>) {
         self.file.get_or_insert_with(|| file.to_owned());

@@ -5,7 +5,7 @@ use serde_json::value::RawValue;
 use serde_json::{Value as Json, json};
 
 use super::concession::Concessions;
-use super::protocol::{ReplyDraft, Unread, Wire, ended};
+use super::protocol::{ReplyDraft, ReplyFault, Wire, ended};
 use super::{Finish, FunctionCall, FunctionTurn, ModelPrompt, Think, TokenUsage};
 use crate::http::LineFlow;
 
@@ -107,13 +107,13 @@ impl Wire for Anthropic {
         body["stream"] = json!(true);
     }
 
-    fn read(&self, text: &str, draft: &mut ReplyDraft) -> Result<(), Unread> {
+    fn read(&self, text: &str, draft: &mut ReplyDraft) -> Result<(), ReplyFault> {
         let response: AnthropicResponse = serde_json::from_str(text)?;
         take(response, draft);
         Ok(())
     }
 
-    fn read_event(&self, line: &str, draft: &mut ReplyDraft) -> Result<LineFlow, Unread> {
+    fn read_event(&self, line: &str, draft: &mut ReplyDraft) -> Result<LineFlow, ReplyFault> {
         // Events name themselves again in their data.
         let Some(data) = line.strip_prefix("data:") else { return Ok(LineFlow::More) };
         let event: AnthropicEvent = serde_json::from_str(data.trim())?;
@@ -129,7 +129,7 @@ impl Wire for Anthropic {
         count(event.usage, draft);
         match (event.kind.as_str(), event.error) {
             ("message_stop", _) => Ok(LineFlow::Enough),
-            ("error", error) => Err(Unread::Failed(error.unwrap_or_default().to_string())),
+            ("error", error) => Err(ReplyFault::Failed(error.unwrap_or_default().to_string())),
             _ => Ok(LineFlow::More),
         }
     }

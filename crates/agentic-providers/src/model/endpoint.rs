@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde_json::Value as Json;
 
 use super::concession::{Concessions, Refusals};
-use super::protocol::{ReplyDraft, Unread, Wire};
+use super::protocol::{ReplyDraft, ReplyFault, Wire};
 use super::{
     Completion, FaultClass, Finish, FunctionCall, Model, ModelCall, ModelFault, ModelPrompt,
     ModelProtocol, Repeats, ReplyContent, ReplyPart, Retry, RetryRule, anthropic, ollama, openai,
@@ -312,10 +312,12 @@ impl AttemptedCall<'_> {
         self.fault(FaultClass::Invalid, &format!("`{}` makes no sense: {reason}", self.url))
     }
 
-    fn unread(&self, unread: Unread, what: &str) -> ModelFault {
+    fn unread(&self, unread: ReplyFault, what: &str) -> ModelFault {
         match unread {
-            Unread::Garbled(reason) => self.invalid(&format!("{what} cannot be read: {reason}")),
-            Unread::Failed(said) => {
+            ReplyFault::Garbled(reason) => {
+                self.invalid(&format!("{what} cannot be read: {reason}"))
+            }
+            ReplyFault::Failed(said) => {
                 let said = explanation(&self.covered_bytes(said.as_bytes()));
                 let message = format!("`{}` failed: {said}", self.url);
                 self.fault(FaultClass::Transport, &message).with_retry(Retry::Later)
@@ -341,7 +343,7 @@ impl AttemptedCall<'_> {
 enum Pieces {
     Broken(HttpFault),
     NotText,
-    Unread(Unread),
+    Unread(ReplyFault),
 }
 
 impl From<HttpFault> for Pieces {

@@ -5,7 +5,7 @@ use serde_json::value::RawValue;
 use serde_json::{Value as Json, json};
 
 use super::concession::Concessions;
-use super::protocol::{ReplyDraft, Unread, Wire, bearer, ended, messages, offered};
+use super::protocol::{ReplyDraft, ReplyFault, Wire, bearer, ended, messages, offered};
 use super::{Finish, FunctionCall, FunctionTurn, ModelPrompt, Think, TokenUsage};
 use crate::http::LineFlow;
 
@@ -88,10 +88,10 @@ impl Wire for Ollama {
         body["stream"] = json!(true);
     }
 
-    fn read(&self, text: &str, draft: &mut ReplyDraft) -> Result<(), Unread> {
+    fn read(&self, text: &str, draft: &mut ReplyDraft) -> Result<(), ReplyFault> {
         let response: OllamaResponse = serde_json::from_str(text)?;
         if let Some(error) = response.error {
-            return Err(Unread::Failed(error));
+            return Err(ReplyFault::Failed(error));
         }
         if let Some(message) = response.message {
             if let Some(text) = message.content {
@@ -115,7 +115,7 @@ impl Wire for Ollama {
         Ok(())
     }
 
-    fn read_event(&self, line: &str, draft: &mut ReplyDraft) -> Result<LineFlow, Unread> {
+    fn read_event(&self, line: &str, draft: &mut ReplyDraft) -> Result<LineFlow, ReplyFault> {
         if line.trim().is_empty() {
             return Ok(LineFlow::More);
         }

@@ -7,7 +7,7 @@ use serde_json::{Value as Json, json};
 
 use super::concession::Concessions;
 use super::protocol::{
-    ReplyDraft, Unread, Wire, asks_for_object, bearer, ended, messages, offered,
+    ReplyDraft, ReplyFault, Wire, asks_for_object, bearer, ended, messages, offered,
 };
 use super::{Finish, FunctionCall, FunctionTurn, ModelPrompt, Think, TokenUsage};
 use crate::http::LineFlow;
@@ -44,11 +44,11 @@ struct OpenaiMessage {
 #[derive(Deserialize)]
 struct OpenaiToolCall {
     id: Option<String>,
-    function: Option<OpenaiCalled>,
+    function: Option<OpenaiFunctionCall>,
 }
 
 #[derive(Deserialize)]
-struct OpenaiCalled {
+struct OpenaiFunctionCall {
     name: Option<String>,
     arguments: Option<Box<RawValue>>,
 }
@@ -109,10 +109,10 @@ impl Wire for OpenAi {
         body["stream_options"] = json!({"include_usage": true});
     }
 
-    fn read(&self, text: &str, draft: &mut ReplyDraft) -> Result<(), Unread> {
+    fn read(&self, text: &str, draft: &mut ReplyDraft) -> Result<(), ReplyFault> {
         let response: OpenaiResponse = serde_json::from_str(text)?;
         if let Some(error) = response.error {
-            return Err(Unread::Failed(error.to_string()));
+            return Err(ReplyFault::Failed(error.to_string()));
         }
         if let Some(counts) = response.usage {
             let OpenaiCounts { prompt_tokens, completion_tokens } = counts;
@@ -138,7 +138,7 @@ impl Wire for OpenAi {
         Ok(())
     }
 
-    fn read_event(&self, line: &str, draft: &mut ReplyDraft) -> Result<LineFlow, Unread> {
+    fn read_event(&self, line: &str, draft: &mut ReplyDraft) -> Result<LineFlow, ReplyFault> {
         match line.strip_prefix("data:").map(str::trim) {
             Some("[DONE]") => Ok(LineFlow::Enough),
             Some(data) => self.read(data, draft).map(|()| LineFlow::More),

@@ -26,10 +26,10 @@ pub(super) trait Wire: Sync {
     fn stream(&self, body: &mut Json);
 
     /// Takes in a whole reply.
-    fn read(&self, text: &str, draft: &mut ReplyDraft) -> Result<(), Unread>;
+    fn read(&self, text: &str, draft: &mut ReplyDraft) -> Result<(), ReplyFault>;
 
     /// Takes in one line of a reply in pieces, and says whether more may come.
-    fn read_event(&self, line: &str, draft: &mut ReplyDraft) -> Result<LineFlow, Unread>;
+    fn read_event(&self, line: &str, draft: &mut ReplyDraft) -> Result<LineFlow, ReplyFault>;
 
     /// Names what a reply lacks to be one.
     fn missing(&self, draft: &ReplyDraft) -> Option<&'static str>;
@@ -37,16 +37,16 @@ pub(super) trait Wire: Sync {
 
 /// Why a reply could not be taken in.
 #[derive(Debug)]
-pub(super) enum Unread {
+pub(super) enum ReplyFault {
     /// It is not what the protocol says.
     Garbled(String),
     /// The server says in it that it failed.
     Failed(String),
 }
 
-impl From<serde_json::Error> for Unread {
-    fn from(error: serde_json::Error) -> Unread {
-        Unread::Garbled(error.to_string())
+impl From<serde_json::Error> for ReplyFault {
+    fn from(error: serde_json::Error) -> ReplyFault {
+        ReplyFault::Garbled(error.to_string())
     }
 }
 

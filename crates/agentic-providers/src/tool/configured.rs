@@ -17,7 +17,7 @@ use super::search::BuiltinSearch;
 use super::web::Web;
 use super::workspace::Workspace;
 use super::{ToolCall, ToolFault, ToolResult, ToolSetting, command, env, file, http, json};
-use crate::configuration::loosening::{COMMANDS, PLAIN, WORKSPACE, Withheld};
+use crate::configuration::loosening::{COMMANDS, PLAIN, WORKSPACE, WithheldSettings};
 use crate::configuration::{Configuration, McpEntry};
 use crate::host::CancelFlag;
 
@@ -32,7 +32,7 @@ pub struct RunTools {
     plain: Vec<String>,
     mcp: BTreeMap<String, McpEntry>,
     web: Web,
-    withheld: Withheld,
+    withheld: WithheldSettings,
     servers: Mutex<BTreeMap<String, Arc<Guest>>>,
 }
 

@@ -40,7 +40,7 @@ struct FileEffect<'a> {
 }
 
 #[derive(Serialize)]
-struct Undone {
+struct UndoneWrite {
     ok: bool,
 }
 
@@ -184,5 +184,5 @@ fn undo(workspace: &Workspace, call: &ToolCall, key: &str) -> ToolResult {
             None => place.remove()?,
         }
     }
-    json(&Undone { ok: true })
+    json(&UndoneWrite { ok: true })
 }

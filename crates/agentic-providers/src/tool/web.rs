@@ -16,7 +16,7 @@ use ureq::http::Uri;
 
 use self::public::PublicWeb;
 use crate::configuration::Configuration;
-use crate::configuration::loosening::{HOSTS, SEARCH, Withheld};
+use crate::configuration::loosening::{HOSTS, SEARCH, WithheldSettings};
 use crate::host::CancelFlag;
 use crate::http::{Client, HttpFault, HttpMessage, HttpReply, percent_encoded};
 use crate::model::TIMEOUT_VARIABLE;
@@ -46,7 +46,7 @@ pub(super) struct Web {
     public: PublicWeb,
     results: Option<String>,
     limit: Option<String>,
-    withheld: Withheld,
+    withheld: WithheldSettings,
 }
 
 /// A call that failed: a class, and what happened.

@@ -2,7 +2,7 @@
 
 use agentic_model::Cid;
 
-use super::{AnswerRecord, AskRecord, Body, By, Outcome, StoredValue, VoteRecord};
+use super::{AnswerRecord, AnswerSource, AskRecord, Body, Outcome, StoredValue, VoteRecord};
 use crate::Path;
 
 impl Body {
@@ -18,7 +18,7 @@ impl Body {
 
     /// Returns what names the decision that it counts, or rests on: a commit, or [`RETRY`](super::RETRY).
     pub fn decision(&self) -> Option<&str> {
-        if let Body::Answer(AnswerRecord { by: By::Decision(commit), .. }) = self {
+        if let Body::Answer(AnswerRecord { by: AnswerSource::Decision(commit), .. }) = self {
             Some(commit)
         } else if let Body::Permit(permit) = self {
             Some(&permit.decision)

@@ -7,10 +7,10 @@ use agentic_model::canonical::EntryPart;
 use agentic_model::{AgentName, Value};
 
 use super::{
-    AnswerRecord, AskRecord, AttemptRecord, Body, By, CancelMode, CancelRecord, ContinueRecord,
-    Engine, EscalateRecord, ForkPoint, FoundRecord, Outcome, PermitRecord, PermitScope,
-    PublishRecord, Record, ScopeEndRecord, SignalRecord, StartRecord, UpgradeRecord, VoteRecord,
-    Why, WithdrawRecord,
+    AnswerRecord, AnswerSource, AskRecord, AttemptRecord, Body, CancelMode, CancelRecord,
+    ContinueRecord, Engine, EscalateRecord, ForkPoint, FoundRecord, Outcome, PermitRecord,
+    PermitScope, PublishRecord, Record, ScopeEndRecord, SignalRecord, StartRecord, UpgradeRecord,
+    VoteRecord, Why, WithdrawRecord,
 };
 use crate::{
     CancelExtent, EffectClass, Handling, ProgramPosition, RecordHash, RequestHash, Seed, SessionId,
@@ -18,7 +18,7 @@ use crate::{
 
 mod fields;
 
-use crate::record::codec::fields::{In, Out, choose, int, invalid};
+use crate::record::codec::fields::{MapReader, MapWriter, choose, int, invalid};
 
 /// The version of all records.
 const VERSION: i64 = 1;
@@ -36,7 +36,7 @@ pub struct InvalidRecord {
 impl Record {
     /// Returns the entries of the record's map.
     pub fn to_entries(&self) -> Vec<(&'static str, Value)> {
-        let mut out = Out::default();
+        let mut out = MapWriter::default();
         out.int("v", VERSION);
         out.int("seq", int(self.seq));
         out.bytes("prev", self.prev.as_bytes());
@@ -55,7 +55,7 @@ impl Record {
     /// # Errors
     /// Fails when a field is missing, superfluous or of another type.
     pub fn from_entries(entries: Vec<(&str, EntryPart<'_>)>) -> Result<Record, InvalidRecord> {
-        let mut fields = In(entries);
+        let mut fields = MapReader(entries);
         if fields.int("v")? != VERSION {
             return Err(invalid("v"));
         }
@@ -72,7 +72,7 @@ impl Record {
     }
 }
 
-fn write_body(body: &Body, out: &mut Out) {
+fn write_body(body: &Body, out: &mut MapWriter) {
     match body {
         Body::Start(start) => write_start(start, out),
         Body::Ask(ask) => write_ask(ask, out),
@@ -137,7 +137,7 @@ fn write_body(body: &Body, out: &mut Out) {
     }
 }
 
-fn read_body(fields: &mut In<'_>) -> Result<Body, InvalidRecord> {
+fn read_body(fields: &mut MapReader<'_>) -> Result<Body, InvalidRecord> {
     Ok(match fields.word("kind")? {
         "start" => Body::Start(Box::new(read_start(fields)?)),
         "signal" => Body::Signal(SignalRecord {
@@ -167,7 +167,7 @@ fn read_body(fields: &mut In<'_>) -> Result<Body, InvalidRecord> {
 }
 
 /// Reads what happened at one path of the program.
-fn read_step(kind: &str, fields: &mut In<'_>) -> Result<Body, InvalidRecord> {
+fn read_step(kind: &str, fields: &mut MapReader<'_>) -> Result<Body, InvalidRecord> {
     Ok(match kind {
         "ask" => Body::Ask(Box::new(read_ask(fields)?)),
         "answer" => Body::Answer(AnswerRecord {
@@ -220,7 +220,7 @@ fn read_step(kind: &str, fields: &mut In<'_>) -> Result<Body, InvalidRecord> {
     })
 }
 
-fn write_scope(scope: PermitScope, out: &mut Out) {
+fn write_scope(scope: PermitScope, out: &mut MapWriter) {
     match scope {
         PermitScope::Once => {}
         PermitScope::RestOfSession => _ = out.text("scope", REST_OF_SESSION),
@@ -229,7 +229,7 @@ fn write_scope(scope: PermitScope, out: &mut Out) {
 }
 
 /// Reads for how long a permission counts. Records of before have neither field.
-fn read_scope(fields: &mut In<'_>) -> Result<PermitScope, InvalidRecord> {
+fn read_scope(fields: &mut MapReader<'_>) -> Result<PermitScope, InvalidRecord> {
     if fields.has("under") {
         return Ok(PermitScope::Under(fields.count("under")?));
     }
@@ -240,7 +240,7 @@ fn read_scope(fields: &mut In<'_>) -> Result<PermitScope, InvalidRecord> {
     }
 }
 
-fn write_start(start: &StartRecord, out: &mut Out) {
+fn write_start(start: &StartRecord, out: &mut MapWriter) {
     out.kind("start").bytes("session", start.session.as_bytes());
     out.text("agent", start.agent.as_str()).link("flow", start.flow);
     out.text("language", &start.engine.language);
@@ -256,7 +256,7 @@ fn write_start(start: &StartRecord, out: &mut Out) {
     }
 }
 
-fn read_start(fields: &mut In<'_>) -> Result<StartRecord, InvalidRecord> {
+fn read_start(fields: &mut MapReader<'_>) -> Result<StartRecord, InvalidRecord> {
     Ok(StartRecord {
         session: SessionId::from_bytes(fields.hash("session")?),
         agent: AgentName::parse(fields.word("agent")?).map_err(|_| invalid("agent"))?,
@@ -286,7 +286,7 @@ fn read_start(fields: &mut In<'_>) -> Result<StartRecord, InvalidRecord> {
     })
 }
 
-fn write_ask(ask: &AskRecord, out: &mut Out) {
+fn write_ask(ask: &AskRecord, out: &mut MapWriter) {
     out.kind("ask").path(&ask.path).text("request", &ask.kind);
     out.bytes("hash", ask.hash.as_bytes()).stored("payload", &ask.payload);
     if let Some(schema) = ask.schema {
@@ -301,7 +301,7 @@ fn write_ask(ask: &AskRecord, out: &mut Out) {
     }
 }
 
-fn read_ask(fields: &mut In<'_>) -> Result<AskRecord, InvalidRecord> {
+fn read_ask(fields: &mut MapReader<'_>) -> Result<AskRecord, InvalidRecord> {
     let handlings = [
         Handling::Effect(EffectClass::Pure),
         Handling::Effect(EffectClass::Read),
@@ -328,7 +328,7 @@ fn read_ask(fields: &mut In<'_>) -> Result<AskRecord, InvalidRecord> {
     })
 }
 
-fn write_outcome(outcome: &Outcome, out: &mut Out) {
+fn write_outcome(outcome: &Outcome, out: &mut MapWriter) {
     match outcome {
         Outcome::Ok(value) => {
             out.text("outcome", "ok").stored("value", value);
@@ -346,7 +346,7 @@ fn write_outcome(outcome: &Outcome, out: &mut Out) {
     }
 }
 
-fn read_outcome(fields: &mut In<'_>) -> Result<Outcome, InvalidRecord> {
+fn read_outcome(fields: &mut MapReader<'_>) -> Result<Outcome, InvalidRecord> {
     let stopped = [CancelExtent::NotStarted, CancelExtent::Stopped, CancelExtent::Unknown];
     Ok(match fields.word("outcome")? {
         "ok" => Outcome::Ok(fields.stored("value")?),
@@ -363,27 +363,29 @@ fn read_outcome(fields: &mut In<'_>) -> Result<Outcome, InvalidRecord> {
     })
 }
 
-fn by_words(by: &By) -> (&'static str, Option<String>) {
+fn by_words(by: &AnswerSource) -> (&'static str, Option<String>) {
     match by {
-        By::Executor => ("executor", None),
-        By::Decision(commit) => ("decision", Some(commit.clone())),
-        By::Timer => ("timer", None),
-        By::Child(session) => ("child", Some(session.to_string())),
-        By::Edited(principal) => ("edited", Some(principal.clone())),
-        By::Signal(seq) => ("signal", Some(seq.to_string())),
-        By::System(name) => ("system", Some(name.clone())),
+        AnswerSource::Executor => ("executor", None),
+        AnswerSource::Decision(commit) => ("decision", Some(commit.clone())),
+        AnswerSource::Timer => ("timer", None),
+        AnswerSource::Child(session) => ("child", Some(session.to_string())),
+        AnswerSource::Edited(principal) => ("edited", Some(principal.clone())),
+        AnswerSource::Signal(seq) => ("signal", Some(seq.to_string())),
+        AnswerSource::System(name) => ("system", Some(name.clone())),
     }
 }
 
-fn read_by(fields: &mut In<'_>) -> Result<By, InvalidRecord> {
+fn read_by(fields: &mut MapReader<'_>) -> Result<AnswerSource, InvalidRecord> {
     Ok(match fields.word("by")? {
-        "executor" => By::Executor,
-        "timer" => By::Timer,
-        "decision" => By::Decision(fields.text("who")?),
-        "child" => By::Child(SessionId::parse(fields.word("who")?).ok_or_else(|| invalid("who"))?),
-        "edited" => By::Edited(fields.text("who")?),
-        "signal" => By::Signal(position(fields.word("who")?)?),
-        "system" => By::System(fields.text("who")?),
+        "executor" => AnswerSource::Executor,
+        "timer" => AnswerSource::Timer,
+        "decision" => AnswerSource::Decision(fields.text("who")?),
+        "child" => AnswerSource::Child(
+            SessionId::parse(fields.word("who")?).ok_or_else(|| invalid("who"))?,
+        ),
+        "edited" => AnswerSource::Edited(fields.text("who")?),
+        "signal" => AnswerSource::Signal(position(fields.word("who")?)?),
+        "system" => AnswerSource::System(fields.text("who")?),
         _ => return Err(invalid("by")),
     })
 }

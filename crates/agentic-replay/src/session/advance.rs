@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use agentic_model::{Cid, Instant, Value, canonical};
 
-use super::Withdrawn;
+use super::WithdrawnRequest;
 use super::scope::OpenScopes;
 use super::signal::Signals;
 use super::{
@@ -226,7 +226,11 @@ impl<P: Program> Session<P> {
         let ask = self.asks.get(path).expect("only unanswered requests are listed");
         if ask.standing == RequestStanding::Withdrawn {
             let (request, id) = (Arc::clone(&ask.request), self.id(path, &ask.hash));
-            progress.withdrawn.push(Withdrawn { request, id, stopped: CancelExtent::NotStarted });
+            progress.withdrawn.push(WithdrawnRequest {
+                request,
+                id,
+                stopped: CancelExtent::NotStarted,
+            });
         } else if let Some(hold) = self.hold(path) {
             progress.holds.push(hold);
         } else if let Handling::Effect(class) = ask.handling {

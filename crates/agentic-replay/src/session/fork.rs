@@ -6,7 +6,7 @@ use super::replay::{ReplayExtent, SessionReplay};
 use super::{Group, ReplayError, RequestStanding, Session, SessionProgress, SessionSetting};
 use crate::record::ForkPoint;
 use crate::{
-    Body, By, CancelExtent, Engine, Path, Program, RecordChain, RequestAnswer, SessionId,
+    AnswerSource, Body, CancelExtent, Engine, Path, Program, RecordChain, RequestAnswer, SessionId,
     StartRecord,
 };
 
@@ -139,7 +139,7 @@ impl<P: Program> Session<P> {
     /// Answers what the parent had dropped, but not yet seen the end of: the fork never began it.
     fn answer_withdrawn(&mut self, at: Instant, progress: &mut SessionProgress) {
         for withdrawn in self.withdrawn_paths() {
-            let by = By::System("fork".to_owned());
+            let by = AnswerSource::System("fork".to_owned());
             let answer = RequestAnswer::Cancelled(CancelExtent::NotStarted);
             let more = self.answered(&withdrawn, answer, by, at);
             let more = more.expect("a withdrawn request has no answer yet");

@@ -22,10 +22,10 @@ pub struct SessionProgress {
     pub perform: Vec<Performance>,
     /// Requests that wait for a human.
     pub holds: Vec<Hold>,
-    /// Requests that wait for an instant, to be answered with `Null` by [`By::Timer`](crate::By::Timer).
+    /// Requests that wait for an instant, to be answered with `Null` by [`AnswerSource::Timer`](crate::By::Timer).
     pub timers: Vec<(Instant, Path)>,
     /// Requests that nobody waits for: stop their effects, then answer them all the same.
-    pub withdrawn: Vec<Withdrawn>,
+    pub withdrawn: Vec<WithdrawnRequest>,
     /// Things to show, in order.
     pub events: Vec<ProgramEvent>,
     /// How the session ended, once it has and every request is answered.
@@ -116,7 +116,7 @@ impl HoldReason {
 
 /// A request that was withdrawn and has no answer yet.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Withdrawn {
+pub struct WithdrawnRequest {
     /// What was asked.
     pub request: Arc<Request>,
     /// The id of the request.

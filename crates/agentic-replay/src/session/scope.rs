@@ -16,11 +16,11 @@ use crate::{Body, Path, Record, RecordChain, RecordHash, ScopeStep, sub_chain_ha
 
 /// The scopes of a session that have begun and not ended.
 #[derive(Debug, Default)]
-pub(super) struct OpenScopes(BTreeMap<String, Inside>);
+pub(super) struct OpenScopes(BTreeMap<String, ScopeRecords>);
 
 /// What was recorded inside a scope so far.
 #[derive(Debug)]
-struct Inside {
+struct ScopeRecords {
     from: u64,
     hashes: Vec<RecordHash>,
 }
@@ -36,7 +36,10 @@ impl OpenScopes {
     ) -> Option<ScopeEndRecord> {
         match step {
             ScopeStep::Entered(path) => {
-                self.0.insert(path.as_str().to_owned(), Inside { from: seq, hashes: Vec::new() });
+                self.0.insert(
+                    path.as_str().to_owned(),
+                    ScopeRecords { from: seq, hashes: Vec::new() },
+                );
                 None
             }
             ScopeStep::Failed(path) => {

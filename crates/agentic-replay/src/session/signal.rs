@@ -12,7 +12,7 @@ use super::advance::place;
 use super::{RequestStanding, Session, SessionProgress, SessionRefusal};
 use crate::record::{MissingObject, PublishRecord, SignalRecord};
 use crate::settle::settle;
-use crate::{Body, By, Path, Program, Record, SUSPEND, StoredObjects};
+use crate::{AnswerSource, Body, Path, Program, Record, SUSPEND, StoredObjects};
 
 /// The most signals that wait for somebody to ask for them.
 pub const SIGNALS_MAX: usize = 1024;
@@ -80,8 +80,8 @@ impl Signals {
     }
 
     /// Notes that an answer has used one.
-    pub(super) fn delivered(&mut self, by: &By) {
-        if let By::Signal(seq) = by {
+    pub(super) fn delivered(&mut self, by: &AnswerSource) {
+        if let AnswerSource::Signal(seq) = by {
             self.waiting.remove(seq);
         }
     }

@@ -3,10 +3,10 @@
 use agentic_model::canonical::EntryPart;
 use agentic_model::{AgentName, Cid, Instant, Map, Value};
 use agentic_replay::record::{
-    AnswerRecord, AskRecord, AttemptRecord, Body, By, CancelMode, CancelRecord, ContinueRecord,
-    Engine, EscalateRecord, ForkPoint, FoundRecord, InvalidRecord, Outcome, PermitRecord,
-    PermitScope, PublishRecord, Record, ScopeEndRecord, SignalRecord, StartRecord, StoredValue,
-    UpgradeRecord, VoteRecord, Why, WithdrawRecord,
+    AnswerRecord, AnswerSource, AskRecord, AttemptRecord, Body, CancelMode, CancelRecord,
+    ContinueRecord, Engine, EscalateRecord, ForkPoint, FoundRecord, InvalidRecord, Outcome,
+    PermitRecord, PermitScope, PublishRecord, Record, ScopeEndRecord, SignalRecord, StartRecord,
+    StoredValue, UpgradeRecord, VoteRecord, Why, WithdrawRecord,
 };
 use agentic_replay::{
     CancelExtent, Chain, EffectClass, Handling, Path, ProgramPosition, RecordHash, RequestHash,
@@ -56,13 +56,13 @@ fn every_body() -> Vec<Body> {
     };
     let failed = Outcome::Failed { code: text("c"), message: text("m"), details: stored.clone() };
     let answers = [
-        (Outcome::Ok(stored.clone()), By::Executor),
-        (failed.clone(), By::Decision(text("c0ffee"))),
-        (Outcome::TimedOut, By::Timer),
-        (Outcome::Cancelled(CancelExtent::Unknown), By::Child(session)),
-        (Outcome::Cancelled(CancelExtent::NotStarted), By::Edited(text("bob"))),
-        (Outcome::Cancelled(CancelExtent::Stopped), By::System(text("fork"))),
-        (Outcome::Ok(stored.clone()), By::Signal(7)),
+        (Outcome::Ok(stored.clone()), AnswerSource::Executor),
+        (failed.clone(), AnswerSource::Decision(text("c0ffee"))),
+        (Outcome::TimedOut, AnswerSource::Timer),
+        (Outcome::Cancelled(CancelExtent::Unknown), AnswerSource::Child(session)),
+        (Outcome::Cancelled(CancelExtent::NotStarted), AnswerSource::Edited(text("bob"))),
+        (Outcome::Cancelled(CancelExtent::Stopped), AnswerSource::System(text("fork"))),
+        (Outcome::Ok(stored.clone()), AnswerSource::Signal(7)),
     ];
     let answer =
         |(outcome, by)| Body::Answer(AnswerRecord { path: path.clone(), outcome, by, attempt: 2 });

@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use agentic_model::{AgentName, Cid, Instant, Value};
 use agentic_replay::record::{CancelMode, CancelRecord, PermitScope};
 use agentic_replay::{
-    Body, By, CancelExtent, End, Engine, HOLD, HoldReason, Kinds, Path, ProgramDifference,
-    ProgramFailure, RecordChain, RecordLink, ReplayError, RequestAnswer, Session, SessionOpening,
-    SessionProgress, SessionSetting,
+    AnswerSource, Body, CancelExtent, End, Engine, HOLD, HoldReason, Kinds, Path,
+    ProgramDifference, ProgramFailure, RecordChain, RecordLink, ReplayError, RequestAnswer,
+    Session, SessionOpening, SessionProgress, SessionSetting,
 };
 use proptest::prelude::*;
 
@@ -75,7 +75,7 @@ pub fn finish(session: &mut Session<Tree>, kept: &mut Kept, salt: u64) {
         let open = session.unanswered().map(|request| request.path.clone());
         let path = open.min_by_key(order).expect("a session that is not over waits");
         let at = Instant::from_millis(1_000_000 + 7 * session.chain().length() as i64);
-        let answered = session.answered(&path, answer(&path, salt), By::Executor, at);
+        let answered = session.answered(&path, answer(&path, salt), AnswerSource::Executor, at);
         kept.keep(&mut answered.expect("the request is open"));
     }
 }
@@ -288,7 +288,7 @@ fn a_permission_for_the_rest_of_the_session_asks_nobody_again_wherever_it_is_bro
     let (at, scope) = (session.chain().at(), PermitScope::RestOfSession);
     kept.keep(&mut session.permit(&first, "c0ffee", None, scope, at).expect("it is held"));
     let mut progress = session
-        .answered(&first, RequestAnswer::Ok(Value::Null), By::Executor, at)
+        .answered(&first, RequestAnswer::Ok(Value::Null), AnswerSource::Executor, at)
         .expect("it is open");
     assert_eq!((progress.perform.len(), progress.holds.len()), (1, 0));
     let n_before = kept.frames.len();
@@ -366,7 +366,7 @@ fn only_open_requests_can_be_answered() {
     let at = session.chain().at();
     for path in ["1", "b0/0", ""] {
         let path = Path::parse(path).expect("a valid path");
-        let answered = session.answered(&path, RequestAnswer::TimedOut, By::Executor, at);
+        let answered = session.answered(&path, RequestAnswer::TimedOut, AnswerSource::Executor, at);
         assert!(answered.is_err(), "{path}");
     }
 }

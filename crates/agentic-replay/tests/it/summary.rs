@@ -7,10 +7,10 @@ use agentic_replay::record::{
     CancelMode, CancelRecord, EscalateRecord, PermitScope, PublishRecord, VoteRecord,
 };
 use agentic_replay::{
-    Attendance, Body, By, Delivery, End, ForkDraft, HOLD, HoldReason, Kinds, Note, Path, Program,
-    RecordChain, RecordLink, Request, RequestAnswer, RequestId, Seed, Session, SessionProgress,
-    SessionSetting, SessionState, Signal, Start, Summary, SummaryReader, Turn, Upgrade, child_key,
-    parent_of,
+    AnswerSource, Attendance, Body, Delivery, End, ForkDraft, HOLD, HoldReason, Kinds, Note, Path,
+    Program, RecordChain, RecordLink, Request, RequestAnswer, RequestId, Seed, Session,
+    SessionProgress, SessionSetting, SessionState, Signal, Start, Summary, SummaryReader, Turn,
+    Upgrade, child_key, parent_of,
 };
 use proptest::prelude::*;
 
@@ -109,7 +109,7 @@ impl Life {
         let reason = reason.map(|hold| hold.reason);
         let session = &mut self.session;
         let done = match (number % 32, reason) {
-            (0..8, _) => session.answered(path, answer(path, number), By::Executor, at),
+            (0..8, _) => session.answered(path, answer(path, number), AnswerSource::Executor, at),
             (8 | 9, None) => session.attempted(path, "refused", Some(at.plus_millis(60_000)), at),
             (10, None) => session.attempted(path, "no key", None, at),
             (11, None) => session.retried(path, at),
@@ -449,7 +449,8 @@ fn a_fork_that_ends_at_once_has_its_long_result() {
     let at = life.session.chain().at();
     let (path, long) = (life.session.unanswered().next().expect("two are open").path.clone(), 300);
     let answer = RequestAnswer::Ok(Value::Bytes(vec![7; long << 10]));
-    let progress = life.session.answered(&path, answer, By::Executor, at).expect("it is open");
+    let progress =
+        life.session.answered(&path, answer, AnswerSource::Executor, at).expect("it is open");
     life.keep(progress);
     // What has lost the race has no answer yet: the fork gives it one, and is over.
     life.fork(life.kept.frames.len());

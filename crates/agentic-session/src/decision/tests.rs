@@ -2,7 +2,7 @@
 
 use agentic_model::commit::{Claims, OpenFields};
 use agentic_model::{Kind, Map, Value};
-use agentic_replay::{Hold, HoldReason, Request, RequestId, Withdrawn};
+use agentic_replay::{Hold, HoldReason, Request, RequestId, WithdrawnRequest};
 
 use super::{COMMAND_LINE, Decision, VERSION};
 use crate::action::{Action, ApprovalScope};
@@ -152,7 +152,7 @@ fn the_engine_decides_in_its_own_name() {
     let request = Request::new(agentic_replay::Path::root(), "hold", Value::Null);
     let id = RequestId::from_bytes([3; 32]);
     let stopped = agentic_replay::CancelExtent::NotStarted;
-    let withdrawn = Withdrawn { request: request.clone().into(), id, stopped };
+    let withdrawn = WithdrawnRequest { request: request.clone().into(), id, stopped };
     let decision = Decision::system(Action::Withdrawn, "system:withdrawn", &withdrawn);
     assert_eq!((decision.request, decision.value.clone()), (id, None));
     assert_eq!(decision.scope(), Some(ApprovalScope::Once));

@@ -2,7 +2,7 @@
 
 use agentic_replay::engine::RunEvent;
 use agentic_replay::record::{CancelMode, Outcome, PermitScope, Why};
-use agentic_replay::{Body, By, Path, Record, SessionId};
+use agentic_replay::{AnswerSource, Body, Path, Record, SessionId};
 
 use crate::folder::Folder;
 use crate::own::read_journal;
@@ -97,14 +97,14 @@ fn outcome(outcome: &Outcome) -> String {
     }
 }
 
-fn by(by: &By) -> String {
+fn by(by: &AnswerSource) -> String {
     match by {
-        By::Executor => "executor".to_owned(),
-        By::Decision(commit) => format!("decision {commit}"),
-        By::Timer => "timer".to_owned(),
-        By::Child(session) => format!("child {}", session.short()),
-        By::Edited(who) => format!("edited {who}"),
-        By::Signal(seq) => format!("signal {seq}"),
-        By::System(what) => format!("system {what}"),
+        AnswerSource::Executor => "executor".to_owned(),
+        AnswerSource::Decision(commit) => format!("decision {commit}"),
+        AnswerSource::Timer => "timer".to_owned(),
+        AnswerSource::Child(session) => format!("child {}", session.short()),
+        AnswerSource::Edited(who) => format!("edited {who}"),
+        AnswerSource::Signal(seq) => format!("signal {seq}"),
+        AnswerSource::System(what) => format!("system {what}"),
     }
 }

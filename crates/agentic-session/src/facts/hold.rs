@@ -7,7 +7,8 @@ use std::collections::BTreeSet;
 use agentic_model::{Instant, Value};
 use agentic_replay::record::{Outcome, PermitRecord, PermitScope, RETRY};
 use agentic_replay::{
-    Body, By, EffectClass, HOLD, Handling, HoldReason, RecordChain, SessionId, StartRecord,
+    AnswerSource, Body, EffectClass, HOLD, Handling, HoldReason, RecordChain, SessionId,
+    StartRecord,
 };
 
 use super::reading::{ReadSessions, SessionValues};
@@ -207,7 +208,8 @@ fn closed_holds<'a, 'j>(
             stopped = Some(HoldClosing::Cancelled);
         } else if let Body::Answer(answer) = &record.body {
             // What nobody was asked about otherwise was in doubt, if a person has answered it.
-            let doubted = matches!(answer.by, By::Decision(_)).then_some(HoldReason::InDoubt);
+            let doubted =
+                matches!(answer.by, AnswerSource::Decision(_)).then_some(HoldReason::InDoubt);
             if let Some(reason) = question.take().or(doubted) {
                 let closing = closing_of(asked, &answer.outcome, stopped, values);
                 closed.push(hold(reason, at, closing));

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use agentic_replay::record::{AskRecord, AttemptRecord, CancelMode, Outcome, SignalRecord};
-use agentic_replay::{Body, By, Path, Record, RecordChain, RequestId, SessionId};
+use agentic_replay::{AnswerSource, Body, Path, Record, RecordChain, RequestId, SessionId};
 
 use super::reading::{ReadSessions, SessionValues};
 use super::row::{ColumnValue, SessionRows};
@@ -58,7 +58,7 @@ impl OwnAsk<'_> {
     }
 
     /// Returns its answer.
-    pub(super) fn answer(&self) -> Option<(&Record, &Outcome, &By)> {
+    pub(super) fn answer(&self) -> Option<(&Record, &Outcome, &AnswerSource)> {
         let record = self.later.last()?;
         if let Body::Answer(answer) = &record.body {
             Some((record, &answer.outcome, &answer.by))

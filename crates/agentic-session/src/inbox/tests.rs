@@ -4,7 +4,7 @@ use agentic_model::Value;
 use agentic_replay::Signal;
 use agentic_replay::record::{CancelMode, CancelRecord};
 
-use super::{Letter, WAKE, names, read, token};
+use super::{InboxMessage, WAKE, names, read, token};
 use crate::tests::{data, temporary_folder};
 
 #[test]
@@ -12,12 +12,12 @@ fn a_letter_is_read_as_it_was_written() {
     let cancel = |mode| CancelRecord { who: "user:ada".to_owned(), why: String::new(), mode };
     let signal = |value| Signal { id: "1-2-3".to_owned(), name: "go".to_owned(), value };
     for letter in [
-        Letter::Signal(signal(Value::Null)),
-        Letter::Signal(signal(data(r#"{"cancel":"me","kill":true}"#))),
-        Letter::Cancel(cancel(CancelMode::Kill)),
-        Letter::Cancel(cancel(CancelMode::Cooperative)),
+        InboxMessage::Signal(signal(Value::Null)),
+        InboxMessage::Signal(signal(data(r#"{"cancel":"me","kill":true}"#))),
+        InboxMessage::Cancel(cancel(CancelMode::Kill)),
+        InboxMessage::Cancel(cancel(CancelMode::Cooperative)),
     ] {
-        assert_eq!(Letter::from_value(&letter.to_value()), Some(letter));
+        assert_eq!(InboxMessage::from_value(&letter.to_value()), Some(letter));
     }
 }
 
@@ -33,10 +33,10 @@ fn what_lacks_a_part_is_no_letter() {
         r#"{"cancel":"ada","kill":true}"#,
         r#"{"why":"x","kill":true}"#,
     ] {
-        assert_eq!(Letter::from_value(&data(text)), None, "{text}");
+        assert_eq!(InboxMessage::from_value(&data(text)), None, "{text}");
     }
-    let gentle = Letter::from_value(&data(r#"{"cancel":"ada","why":"x","kill":"yes"}"#));
-    let is_gentle = |letter: &Letter| matches!(letter, Letter::Cancel(cancel) if cancel.mode == CancelMode::Cooperative);
+    let gentle = InboxMessage::from_value(&data(r#"{"cancel":"ada","why":"x","kill":"yes"}"#));
+    let is_gentle = |letter: &InboxMessage| matches!(letter, InboxMessage::Cancel(cancel) if cancel.mode == CancelMode::Cooperative);
     assert!(gentle.is_some_and(|letter| is_gentle(&letter)), "only `true` kills");
 }
 

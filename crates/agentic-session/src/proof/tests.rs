@@ -3,7 +3,7 @@
 use agentic_git::run_git;
 use agentic_model::{AgentName, Cid, Value, canonical};
 use agentic_replay::record::{Outcome, PermitScope};
-use agentic_replay::{Body, By, Chain, HoldReason, RecordChain, SessionId, StoredValue};
+use agentic_replay::{AnswerSource, Body, Chain, HoldReason, RecordChain, SessionId, StoredValue};
 
 use super::prove;
 use crate::action::Action;
@@ -107,13 +107,13 @@ fn an_answer_by_a_commit_that_is_no_decision_of_it_is_found_out() {
     let genesis = proven.space.agent(&proven.agent).expect("sound").genesis.expect("it has one");
     proven.check_found_out("its genesis", |body| {
         if let Body::Answer(answer) = body {
-            answer.by = By::Decision(genesis.to_string());
+            answer.by = AnswerSource::Decision(genesis.to_string());
         }
     });
     for commit in [oid(5).to_string(), "no commit".to_owned()] {
         decided(source, Action::Approve).check_found_out(&commit, |body| {
             if let Body::Answer(answer) = body {
-                answer.by = By::Decision(commit.clone());
+                answer.by = AnswerSource::Decision(commit.clone());
             }
         });
     }
@@ -124,7 +124,7 @@ fn an_answer_that_hides_its_decision_is_found_out() {
     let proven = decided("hold(\"Go on?\").action", Action::Reject);
     proven.check_found_out("by the executor", |body| {
         if let Body::Answer(answer) = body {
-            answer.by = By::Executor;
+            answer.by = AnswerSource::Executor;
             answer.outcome = Outcome::Ok(inline(&Value::Int(1)));
         }
     });

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use agentic_replay::SessionId;
 
-use super::{HASH_BYTES, LINE_BYTES, Mark, Roll, RollLine};
+use super::{HASH_BYTES, LINE_BYTES, Mark, RollFile, RollLine};
 use crate::stamp::{FolderStamp, STAMP_BYTES};
 
 fn session(n: u8) -> RollLine {
@@ -17,14 +17,14 @@ fn shard(at: usize) -> RollLine {
 }
 
 fn sessions(path: &Path) -> Vec<SessionId> {
-    Roll::open(path).marks().map(|(id, _)| id).collect()
+    RollFile::open(path).marks().map(|(id, _)| id).collect()
 }
 
 /// Makes a file with two sessions and the stamp of a folder.
 fn written(folder: &Path) -> std::path::PathBuf {
     let path = folder.join("sessions");
-    Roll::open(&path).add(&[session(1), session(2)]);
-    Roll::open(&path).add(&[shard(3)]);
+    RollFile::open(&path).add(&[session(1), session(2)]);
+    RollFile::open(&path).add(&[shard(3)]);
     path
 }
 
@@ -33,7 +33,7 @@ fn lines_read_back_as_they_were_added() {
     let folder = crate::tests::temporary_folder();
     let path = written(folder.path());
     assert_eq!(sessions(&path), [1, 2].map(|n| SessionId::from_bytes([n; 32])));
-    let stamps = Roll::open(&path).stamps();
+    let stamps = RollFile::open(&path).stamps();
     assert_eq!(stamps[3], Some(FolderStamp::from_bytes(&[3; STAMP_BYTES])));
     assert_eq!(stamps.iter().flatten().count(), 1);
 }
@@ -52,7 +52,7 @@ fn a_file_that_is_damaged_anywhere_says_nothing_and_is_written_anew() {
     let zeroed = [[&sound[..], &[0; LINE_BYTES]].concat()];
     for bytes in damaged.chain(torn).chain(zeroed) {
         std::fs::write(&path, &bytes).expect("writable");
-        let roll = Roll::open(&path);
+        let roll = RollFile::open(&path);
         assert_eq!((roll.marks().count(), roll.stamps().iter().flatten().count()), (0, 0));
         roll.add(&[session(9)]);
         assert_eq!(sessions(&path), [SessionId::from_bytes([9; 32])]);
@@ -63,7 +63,7 @@ fn a_file_that_is_damaged_anywhere_says_nothing_and_is_written_anew() {
 fn what_is_added_to_a_file_that_was_replaced_meanwhile_goes_with_it() {
     let folder = crate::tests::temporary_folder();
     let path = written(folder.path());
-    let (read, other) = (Roll::open(&path), folder.path().join("other"));
+    let (read, other) = (RollFile::open(&path), folder.path().join("other"));
     std::fs::write(&other, b"").expect("writable");
     std::fs::rename(&other, &path).expect("writable");
     // The stamp rests on the lines that were read, which the new file does not have.
@@ -76,8 +76,8 @@ fn a_file_full_of_old_stamps_is_written_anew() {
     let folder = crate::tests::temporary_folder();
     let path = written(folder.path());
     let many: Vec<RollLine> = (0..super::STAMPS_MAX).map(|n| shard(n % 7)).collect();
-    Roll::open(&path).add(&many);
-    Roll::open(&path).add(&[session(5)]);
+    RollFile::open(&path).add(&many);
+    RollFile::open(&path).add(&[session(5)]);
     let n_lines = std::fs::read(&path).expect("it is there").len() / LINE_BYTES;
     assert_eq!(n_lines, 3 + 7);
     assert_eq!(sessions(&path).len(), 3);

@@ -2,7 +2,7 @@
 
 use agentic_model::Value;
 use agentic_session::decide::Action;
-use agentic_session::hold::{Filter, Reach, pending};
+use agentic_session::hold::{Filter, HoldScope, pending};
 use agentic_session::{SessionState, children};
 
 use crate::kit::{Stage, draft, name, walk};
@@ -177,6 +177,6 @@ fn a_child_is_held_in_the_name_of_its_own_agent_and_its_parent_waits() {
     assert_eq!(stage.state(&id), SessionState::Waiting);
     let own = Filter { agent: Some(stage.agent.clone()), ..Filter::default() };
     assert_eq!(pending(&stage.space, &own).expect("readable"), []);
-    let family = Filter { reach: Reach::Subtree, ..own };
+    let family = Filter { reach: HoldScope::Subtree, ..own };
     assert_eq!(pending(&stage.space, &family).expect("readable").len(), 1);
 }

@@ -95,7 +95,7 @@ fn an_answer_that_is_set_by_hand_is_marked_and_nothing_is_performed_for_it() {
     assert_eq!(stage.n_lines("ran"), 1);
     let by = &stage.space.session(&other).expect("readable").asked[0].answer;
     let by = by.as_ref().map(|(_, _, by)| by.clone());
-    assert_eq!(by, Some(agentic_replay::By::Edited("user:alice".to_owned())));
+    assert_eq!(by, Some(agentic_replay::AnswerSource::Edited("user:alice".to_owned())));
 }
 
 #[test]

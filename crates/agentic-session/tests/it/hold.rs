@@ -4,7 +4,7 @@ use agentic_replay::record::CancelMode;
 use agentic_session::decide::{Action, decide};
 use agentic_session::error::RequestError;
 use agentic_session::hold::name::{NamedRequest, find_hold};
-use agentic_session::hold::{Filter, Overdue, Reach, pending};
+use agentic_session::hold::{Filter, HoldScope, Overdue, pending};
 use agentic_session::outlook::outlook;
 use agentic_session::{Error, SessionState, overtaken, tick};
 use agentic_space::spawn::SpawnOrigin;
@@ -39,7 +39,7 @@ fn holds_are_listed_as_they_are_wanted() {
     for (filter, wanted) in [
         (all(), &["alice", "bob", "carol"][..]),
         (of("alice"), &["alice"]),
-        (Filter { reach: Reach::Subtree, ..of("alice") }, &["alice", "bob"]),
+        (Filter { reach: HoldScope::Subtree, ..of("alice") }, &["alice", "bob"]),
         (of("nobody"), &[]),
         (Filter { kind: Some("suspend".to_owned()), ..all() }, &["carol"]),
         (Filter { assignee: Some("user:ada".to_owned()), ..all() }, &["alice", "bob", "carol"]),

@@ -1,6 +1,6 @@
 //! Watching: the records of a session as they are made.
 
-use agentic_replay::By;
+use agentic_replay::AnswerSource;
 use agentic_session::decide::Action;
 use agentic_session::{SessionState, Watch};
 
@@ -31,7 +31,10 @@ fn a_watch_tells_who_answered_and_how_long_it_took() {
     let (seen, _) = watch.look().expect("readable").expect("it has begun");
     let answers: Vec<_> = seen.iter().filter(|noted| noted.by.is_some()).collect();
     assert_eq!(answers.len(), 1);
-    assert_eq!((answers[0].by.clone(), answers[0].took_ms), (Some(By::Timer), Some(10_000)));
+    assert_eq!(
+        (answers[0].by.clone(), answers[0].took_ms),
+        (Some(AnswerSource::Timer), Some(10_000))
+    );
     let asked = seen.iter().filter_map(|noted| noted.data.get("payload")).next_back();
     let payload = asked.and_then(|payload| payload.get("payload"));
     assert_eq!(payload, Some(&agentic_model::Value::Int(5)), "values are shown as what they are");

@@ -10,7 +10,7 @@ use agentic_model::{AgentName, Cid, ConsoleTrace, Kind, Object, Oid};
 use agentic_store::journal::{
     self, BranchMove, GitObject, KeptObject, NotesEdit, TakenEntries, Transaction,
 };
-use agentic_store::{Finding, MendedThing, Stream};
+use agentic_store::{Finding, RecoveryAct, Stream};
 
 use super::draft::{CommitDraft, CommitOutcome, Emptiness, TraceBinding};
 use super::source::{BuiltTree, apply, shown};
@@ -336,7 +336,7 @@ impl ChainedCommit {
 fn rolled_forward(space: &Space, writer: &GitWriter<'_>) -> Option<Oid> {
     let earlier = space.recovered().iter().filter(|one| one.stream == *writer.stream());
     let earlier = earlier.filter_map(|one| {
-        if let MendedThing::Opened(finding) = &one.mended { Some(finding) } else { None }
+        if let RecoveryAct::Opened(finding) = &one.mended { Some(finding) } else { None }
     });
     writer.findings().iter().chain(earlier).find_map(|finding| match finding {
         Finding::RolledForward { commit } => *commit,

@@ -9,7 +9,7 @@ use crate::ground::GroundStore;
 use crate::journal::{self, KEEP_MILLIS, TakenEntries, Transaction};
 use crate::layout::Stream;
 use crate::recovery::{self, Checkpoint};
-use crate::report::MendedThing;
+use crate::report::RecoveryAct;
 use crate::writer::{Writer, WriterOutcome};
 use crate::{Durability, Result};
 
@@ -21,7 +21,7 @@ fn stream() -> Stream {
 }
 
 /// Makes two commits; returns the scene that has them.
-fn written<G: GroundStore>(ground: &G) -> super::write::Scene {
+fn written<G: GroundStore>(ground: &G) -> super::write::WriteScenario {
     let (scene, write) = prepare(ground);
     done(ground, &write);
     scene
@@ -34,7 +34,7 @@ fn done<G: GroundStore>(ground: &G, write: &Transaction) {
 }
 
 /// Takes away what the disk need not have had: refs, an object, the bytes of another.
-fn cut_power<G: FragileGround>(ground: &G, scene: &super::write::Scene) {
+fn cut_power<G: FragileGround>(ground: &G, scene: &super::write::WriteScenario) {
     for name in [agent().branch_ref(), agent().notes_ref()] {
         let at = ground.find_ref(&name).expect("sound").expect("it was made");
         ground.delete_refs(&[(name, at)]).expect("nothing is in the way");
@@ -44,7 +44,7 @@ fn cut_power<G: FragileGround>(ground: &G, scene: &super::write::Scene) {
     assert!(ground.verify_object(scene.first).is_err(), "a spoilt object is no object");
 }
 
-fn replay<G: GroundStore>(ground: &G) -> Result<Vec<MendedThing>> {
+fn replay<G: GroundStore>(ground: &G) -> Result<Vec<RecoveryAct>> {
     let report = recovery::replay(ground, &[stream()], now())?;
     Ok(report.into_iter().map(|one| one.mended).collect())
 }
@@ -66,8 +66,8 @@ pub fn what_a_power_cut_took_comes_back_from_the_journal<G: FragileGround>(
         let scene = written(&ground);
         cut_power(&ground, &scene);
         let mended = replay(&ground).expect("there is room");
-        assert!(mended.contains(&MendedThing::BranchMadeAgain(scene.second)), "{mended:?}");
-        assert!(mended.contains(&MendedThing::Object(scene.second)), "{mended:?}");
+        assert!(mended.contains(&RecoveryAct::BranchMadeAgain(scene.second)), "{mended:?}");
+        assert!(mended.contains(&RecoveryAct::Object(scene.second)), "{mended:?}");
         assert!(check_whole(&ground, &scene));
         ground.verify_object(scene.first).expect("it is written again");
         assert_eq!(replay(&ground).expect("there is room"), [], "there is nothing left to do");
@@ -101,7 +101,7 @@ pub fn a_branch_that_a_person_deleted_stays_away_and_its_commit_is_kept<G: Groun
         recovery::note_missing_agent(&ground, &agent());
         let mended = replay(&ground).expect("there is room");
         let name = stream().rescue_ref(scene.second);
-        let rescued = MendedThing::Rescued { commit: scene.second, name: name.clone() };
+        let rescued = RecoveryAct::Rescued { commit: scene.second, name: name.clone() };
         assert!(mended.contains(&rescued), "{mended:?}");
         assert_eq!(ground.find_ref(&agent().branch_ref()).expect("sound"), None);
         assert_eq!(ground.find_ref(&name).expect("sound"), Some(scene.second));
@@ -167,9 +167,9 @@ pub fn a_damaged_journal_is_set_aside_and_its_pending_entries_stay<G: GroundStor
         std::fs::write(&path, bytes).expect("writable");
         assert!(journal::records(layout, &stream()).is_err(), "a flipped bit is damage");
         let report = recovery::salvage(&ground, &stream(), now()).expect("there is room");
-        let mended: Vec<MendedThing> =
+        let mended: Vec<RecoveryAct> =
             report.expect("it was damaged").into_iter().map(|it| it.mended).collect();
-        let [.., MendedThing::Salvaged { aside, n_lost: 1, n_pending: 2 }] = &mended[..] else {
+        let [.., RecoveryAct::Salvaged { aside, n_lost: 1, n_pending: 2 }] = &mended[..] else {
             panic!("{mended:?}")
         };
         assert!(aside.exists(), "nothing of it is thrown away");

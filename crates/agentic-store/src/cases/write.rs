@@ -34,7 +34,7 @@ pub(super) fn entry(text: &str) -> Entry {
 }
 
 /// A branch with two commits of which the second is on its way.
-pub(super) struct Scene {
+pub(super) struct WriteScenario {
     pub first: Oid,
     pub second: Oid,
 }
@@ -71,7 +71,7 @@ pub(super) fn carry_out<G: GroundStore>(ground: &G, write: &Transaction) -> Resu
 }
 
 /// Makes the first commit and two pending entries, and names the second commit.
-pub(super) fn prepare<G: GroundStore>(ground: &G) -> (Scene, Transaction) {
+pub(super) fn prepare<G: GroundStore>(ground: &G) -> (WriteScenario, Transaction) {
     let (first, write) = commit(ground, None, TakenEntries::default());
     let mut writer = Writer::open(ground, &Stream::Agent(agent()), now()).expect("sound");
     writer.begin(Some(first), None, now()).expect("there is room");
@@ -80,11 +80,11 @@ pub(super) fn prepare<G: GroundStore>(ground: &G) -> (Scene, Transaction) {
     let entries = vec![entry("one"), entry("two")];
     writer.append_entries(entries, now(), Durability::Git).expect("there is room");
     let (second, write) = commit(ground, Some(first), TakenEntries { from: 0, count: 2 });
-    (Scene { first, second }, write)
+    (WriteScenario { first, second }, write)
 }
 
 /// Checks that the second commit is there with all that belongs to it, or not at all; tells which.
-pub(super) fn check_whole<G: GroundStore>(ground: &G, scene: &Scene) -> bool {
+pub(super) fn check_whole<G: GroundStore>(ground: &G, scene: &WriteScenario) -> bool {
     let writer = Writer::open(ground, &Stream::Agent(agent()), now()).expect("it is mended");
     let head = ground.find_ref(&agent().branch_ref()).expect("sound");
     let n_pending = writer.pending_entries().expect("sound").len();

@@ -36,7 +36,7 @@ pub use self::read::{
 pub use self::record::{JournalBody, JournalRecord, JournalRecordHash, StreamStanding};
 pub use self::salvage::{Salvage, salvage};
 pub use self::segment::sync_directory;
-pub use self::succession::{Heritage, begin_beside, change_names, discard, take_place};
+pub use self::succession::{JournalInheritance, begin_beside, change_names, discard, take_place};
 pub use self::transaction::{
     BranchMove, Content, DECIDE, Follow, GitKind, GitObject, KeptObject, NotesEdit,
     RECORD_OBJECT_BYTES_MAX, TakenEntries, Transaction,

@@ -16,7 +16,7 @@ use crate::{Error, Result, fault};
 
 /// What a journal begins with that takes the place of another one.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Heritage {
+pub struct JournalInheritance {
     /// The first commit of the branch.
     pub genesis: Option<Oid>,
     /// The head of the branch.
@@ -36,13 +36,13 @@ pub struct Heritage {
 pub fn begin_beside(
     layout: &Layout,
     stream: &Stream,
-    heritage: Heritage,
+    heritage: JournalInheritance,
     at: Instant,
 ) -> Result<()> {
     discard(layout, stream)?;
     let dir = layout.begun_journal(stream);
     std::fs::create_dir_all(&dir).map_err(Error::io("create", &dir))?;
-    let Heritage { genesis, head, notes, decisions, pending } = heritage;
+    let JournalInheritance { genesis, head, notes, decisions, pending } = heritage;
     let mut standing =
         StreamStanding { genesis, head, taken_before: 0, n_pending: 0, notes, compared: None };
     let mut items = vec![(JournalBody::Open, standing.clone())];

@@ -12,7 +12,7 @@ use crate::journal::{
 };
 use crate::layout::Stream;
 use crate::lock::Lock;
-use crate::report::MendedThing;
+use crate::report::RecoveryAct;
 
 /// Where the notes of an agent are looked for.
 enum NotesPlace {
@@ -31,7 +31,7 @@ enum NotesPlace {
 pub fn keep_objects_of<G: GroundStore>(
     repository: &G,
     stream: &Stream,
-) -> Result<Vec<MendedThing>> {
+) -> Result<Vec<RecoveryAct>> {
     let _lock = Lock::take(&repository.layout().lock(stream), repository.common_dir())?;
     repository.link_packs(stream)?;
     keep_objects(repository, &journal::records(repository.layout(), stream)?)
@@ -46,7 +46,7 @@ pub fn keep<G: GroundStore>(
     repository: &G,
     stream: &Stream,
     now: Instant,
-) -> Result<Vec<MendedThing>> {
+) -> Result<Vec<RecoveryAct>> {
     let records = journal::records(repository.layout(), stream)?;
     repository.link_packs(stream)?;
     let mut mended = keep_objects(repository, &records)?;
@@ -91,13 +91,13 @@ pub fn lacks<G: GroundStore>(
 pub(super) fn keep_objects<G: GroundStore>(
     repository: &G,
     records: &[JournalRecord],
-) -> Result<Vec<MendedThing>> {
+) -> Result<Vec<RecoveryAct>> {
     let mut mended = Vec::new();
     for object in logged_objects(records) {
         let oid = repository.name_object(object);
         if repository.verify_object(oid).is_err() {
             repository.write_again(object, oid)?;
-            mended.push(MendedThing::Object(oid));
+            mended.push(RecoveryAct::Object(oid));
         }
     }
     Ok(mended)
@@ -113,7 +113,7 @@ pub fn keep_notes<G: GroundStore>(
     repository: &G,
     stream: &Stream,
     now: Instant,
-) -> Result<Vec<MendedThing>> {
+) -> Result<Vec<RecoveryAct>> {
     let records = journal::records(repository.layout(), stream)?;
     let mut mended = keep_logged_notes(repository, &records)?;
     mended.extend(keep_older_notes(repository, stream, now)?);
@@ -127,7 +127,7 @@ pub fn keep_notes<G: GroundStore>(
 pub(super) fn keep_logged_notes<G: GroundStore>(
     repository: &G,
     records: &[JournalRecord],
-) -> Result<Vec<MendedThing>> {
+) -> Result<Vec<RecoveryAct>> {
     let mut mended = Vec::new();
     for (name, edits) in journal::logged_edits(records) {
         match place(repository, &name)? {
@@ -144,7 +144,7 @@ pub(super) fn keep_logged_notes<G: GroundStore>(
         if !gap.is_closed() {
             repository.apply_notes(&gap.edit, &edits.last, &Upkeep::NONE)?;
             let count = gap.edit.notes.len() + gap.edit.objects.len();
-            mended.push(MendedThing::Notes { name, count });
+            mended.push(RecoveryAct::Notes { name, count });
         }
     }
     Ok(mended)
@@ -156,7 +156,7 @@ fn keep_older_notes<G: GroundStore>(
     repository: &G,
     stream: &Stream,
     now: Instant,
-) -> Result<Option<MendedThing>> {
+) -> Result<Option<RecoveryAct>> {
     let Some(agent) = stream.agent() else { return Ok(None) };
     let name = agent.notes_ref();
     let last = journal::tail(repository.layout(), stream)?;
@@ -177,7 +177,7 @@ fn keep_older_notes<G: GroundStore>(
     let write = Transaction::keeping("doctor", &name, Vec::new(), (who.clone(), who));
     repository.apply_notes(&gap.edit, &write, &Upkeep::NONE)?;
     let count = gap.edit.notes.len() + gap.edit.objects.len();
-    Ok(Some(MendedThing::Notes { name, count }))
+    Ok(Some(RecoveryAct::Notes { name, count }))
 }
 
 fn gap_of<G: GroundStore>(repository: &G, name: &str, edits: &LoggedEdits) -> Result<NotesGap> {

@@ -18,7 +18,7 @@ use crate::journal::{
 };
 use crate::layout::{ARCHIVE_REF, Stream};
 use crate::lock::Lock;
-use crate::report::{Finding, MendedThing, StreamRecovery};
+use crate::report::{Finding, RecoveryAct, StreamRecovery};
 use crate::writer::{Writer, make_mark};
 use crate::{Error, Result};
 
@@ -80,7 +80,7 @@ pub fn replay<G: GroundStore>(
         // Everything that opening a writer does can be done again, so this counts as replayed.
         file::remove(&repository.layout().left_out(stream))?;
         let writer = Writer::open(repository, stream, now)?;
-        mended.extend(writer.findings().iter().cloned().map(MendedThing::Opened));
+        mended.extend(writer.findings().iter().cloned().map(RecoveryAct::Opened));
         drop(writer);
         note_worktree(repository, stream)?;
         Ok(mended)
@@ -94,7 +94,7 @@ fn each_sound<G: GroundStore>(
     repository: &G,
     streams: &mut Vec<Stream>,
     report: &mut Vec<StreamRecovery>,
-    mut step: impl FnMut(&Stream) -> Result<Vec<MendedThing>>,
+    mut step: impl FnMut(&Stream) -> Result<Vec<RecoveryAct>>,
 ) -> Result<()> {
     let mut sound = Vec::new();
     for stream in streams.drain(..) {
@@ -106,12 +106,12 @@ fn each_sound<G: GroundStore>(
             // What is damaged beside the journal is told in the same way, and looked at again.
             Err(error @ (Error::Damage(_) | Error::Git(GitError::Layer { .. }))) => {
                 leave_out(repository, &stream)?;
-                vec![MendedThing::LeftOut(error.to_string())]
+                vec![RecoveryAct::LeftOut(error.to_string())]
             }
             // Whoever needs the branch waits for git as well; the next command tries again.
             Err(error @ Error::Ref(RefError::Occupied { .. })) => {
                 leave_out(repository, &stream)?;
-                vec![MendedThing::NotYet(error.to_string())]
+                vec![RecoveryAct::NotYet(error.to_string())]
             }
             Err(error) => return Err(error),
         };
@@ -138,7 +138,7 @@ pub(super) fn left_out<G: GroundStore>(
 ) -> Result<Vec<StreamRecovery>> {
     match journal::records(repository.layout(), stream) {
         Ok(_) => replay(repository, std::slice::from_ref(stream), now),
-        Err(error) => Ok(vec![recovered(stream, MendedThing::LeftOut(error.to_string()))]),
+        Err(error) => Ok(vec![recovered(stream, RecoveryAct::LeftOut(error.to_string()))]),
     }
 }
 
@@ -184,11 +184,11 @@ fn lock<G: GroundStore>(repository: &G, stream: &Stream) -> Result<Lock> {
     Lock::take(&repository.layout().lock(stream), repository.common_dir())
 }
 
-fn recovered(stream: &Stream, mended: MendedThing) -> StreamRecovery {
+fn recovered(stream: &Stream, mended: RecoveryAct) -> StreamRecovery {
     StreamRecovery { stream: stream.clone(), mended }
 }
 
-fn restore_objects<G: GroundStore>(repository: &G, stream: &Stream) -> Result<Vec<MendedThing>> {
+fn restore_objects<G: GroundStore>(repository: &G, stream: &Stream) -> Result<Vec<RecoveryAct>> {
     let layout = repository.layout();
     let mut mended = Vec::new();
     repository.link_packs(stream)?;
@@ -200,7 +200,7 @@ fn restore_objects<G: GroundStore>(repository: &G, stream: &Stream) -> Result<Ve
     if let OpenedJournal::Ready { cut, .. } = opened?
         && cut > 0
     {
-        mended.push(MendedThing::Opened(Finding::CutTail { bytes: cut }));
+        mended.push(RecoveryAct::Opened(Finding::CutTail { bytes: cut }));
     }
     let records = journal::records(layout, stream);
     if records.is_err() {
@@ -241,7 +241,7 @@ pub(super) fn restore_branch<G: GroundStore>(
     repository: &G,
     stream: &Stream,
     records: Vec<JournalRecord>,
-) -> Result<Option<MendedThing>> {
+) -> Result<Option<RecoveryAct>> {
     let history = BranchHistory::of(&records);
     let decided = decided(records);
     break_stale_locks(repository, &decided)?;
@@ -277,8 +277,8 @@ pub(super) fn restore_branch<G: GroundStore>(
         let step = BranchMove { name: last.name.clone(), expect, new: last.new };
         let moved = repository.move_ref(&step, &transaction.committer, "agentic: recover")?;
         let mended = match state {
-            RefState::Absent => MendedThing::BranchMadeAgain(last.new),
-            RefState::Sound(_) | RefState::Damaged => MendedThing::Branch(last.new),
+            RefState::Absent => RecoveryAct::BranchMadeAgain(last.new),
+            RefState::Sound(_) | RefState::Damaged => RecoveryAct::Branch(last.new),
         };
         return Ok((moved == RefMove::Moved).then_some(mended));
     }
@@ -291,7 +291,7 @@ fn rescue<G: GroundStore>(
     stream: &Stream,
     last: &BranchMove,
     transaction: &Transaction,
-) -> Result<Option<MendedThing>> {
+) -> Result<Option<RecoveryAct>> {
     let name = stream.rescue_ref(last.new);
     if repository.find_ref(&name)? == Some(last.new) {
         // Said when it was kept.
@@ -299,7 +299,7 @@ fn rescue<G: GroundStore>(
     }
     let step = BranchMove { name: name.clone(), expect: None, new: last.new };
     let rescued = repository.move_ref(&step, &transaction.committer, "agentic: rescue")?;
-    Ok((rescued == RefMove::Moved).then_some(MendedThing::Rescued { commit: last.new, name }))
+    Ok((rescued == RefMove::Moved).then_some(RecoveryAct::Rescued { commit: last.new, name }))
 }
 
 fn collect_notes(records: &[JournalRecord], notes: &mut BTreeMap<String, Edits>) {

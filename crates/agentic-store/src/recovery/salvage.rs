@@ -5,10 +5,10 @@ use agentic_model::Instant;
 use super::keep::{keep_logged_notes, keep_objects};
 use super::replay::{replay, restore_branch};
 use crate::ground::GroundStore;
-use crate::journal::{self, Heritage, JournalRecord, Salvage};
+use crate::journal::{self, JournalInheritance, JournalRecord, Salvage};
 use crate::layout::Stream;
-use crate::report::{MendedThing, StreamRecovery};
-use crate::writer::{Fate, Writer};
+use crate::report::{RecoveryAct, StreamRecovery};
+use crate::writer::{PendingOutcome, Writer};
 use crate::{Error, Result};
 
 /// Sets the journal of a stream aside if it is damaged. Its good records are carried out first, as far
@@ -54,9 +54,9 @@ pub fn salvage<G: GroundStore>(
     let pending = found.entries_from(taken_before);
     let n_pending = pending.len() as u64;
     let (genesis, head, decisions) = (standing.genesis, standing.head, found.decisions());
-    let heritage = Heritage { genesis, head, notes, decisions, pending };
-    let aside = writer.replace_journal(genesis, heritage, Fate::CarriedOver, now)?;
-    mended.push(MendedThing::Salvaged { aside, n_lost: found.n_lost, n_pending });
+    let heritage = JournalInheritance { genesis, head, notes, decisions, pending };
+    let aside = writer.replace_journal(genesis, heritage, PendingOutcome::CarriedOver, now)?;
+    mended.push(RecoveryAct::Salvaged { aside, n_lost: found.n_lost, n_pending });
     let recovered = |mended| StreamRecovery { stream: stream.clone(), mended };
     Ok(Some(mended.into_iter().map(recovered).collect()))
 }

@@ -15,7 +15,7 @@ use super::opening::opened;
 use super::{Finding, Writer};
 use crate::file::{self, Persistence};
 use crate::ground::GroundStore;
-use crate::journal::{self, Heritage};
+use crate::journal::{self, JournalInheritance};
 use crate::layout::{Layout, Stream};
 use crate::{Error, Result};
 
@@ -26,7 +26,7 @@ const ASIDES_MAX: u32 = 9999;
 
 /// What became of the pending entries of a journal that was set aside.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Fate {
+pub enum PendingOutcome {
     /// They are pending in the journal that took its place.
     CarriedOver,
     /// Nobody knows whether they belong to the branch: they are shown with where they came from.
@@ -35,13 +35,13 @@ pub enum Fate {
     Left,
 }
 
-impl Fate {
+impl PendingOutcome {
     /// Returns the word for it in the file.
     fn word(self) -> &'static str {
         match self {
-            Fate::CarriedOver => "carried-over",
-            Fate::Shown => "shown",
-            Fate::Left => "left",
+            PendingOutcome::CarriedOver => "carried-over",
+            PendingOutcome::Shown => "shown",
+            PendingOutcome::Left => "left",
         }
     }
 }
@@ -67,14 +67,15 @@ impl<G: GroundStore> Writer<'_, G> {
         let pending = self.pending_entries()?;
         let n_pending = pending.len() as u64;
         let fate = match head {
-            None => Fate::Left,
+            None => PendingOutcome::Left,
             Some(_) if is_rewritten(self.repository, &self.stream, old, genesis) => {
-                Fate::CarriedOver
+                PendingOutcome::CarriedOver
             }
-            Some(_) => Fate::Shown,
+            Some(_) => PendingOutcome::Shown,
         };
-        let pending = if fate == Fate::CarriedOver { pending } else { Vec::new() };
-        let heritage = Heritage { genesis, head, notes: None, decisions: Vec::new(), pending };
+        let pending = if fate == PendingOutcome::CarriedOver { pending } else { Vec::new() };
+        let heritage =
+            JournalInheritance { genesis, head, notes: None, decisions: Vec::new(), pending };
         let aside = self.replace_journal(old, heritage, fate, now)?;
         self.found.push(Finding::SetAside { aside, n_pending, fate });
         self.is_rare = true;
@@ -85,8 +86,8 @@ impl<G: GroundStore> Writer<'_, G> {
     pub(crate) fn replace_journal(
         &mut self,
         genesis: Option<Oid>,
-        heritage: Heritage,
-        fate: Fate,
+        heritage: JournalInheritance,
+        fate: PendingOutcome,
         now: Instant,
     ) -> Result<PathBuf> {
         let (layout, stream) = (self.repository.layout(), self.stream.clone());
@@ -176,7 +177,7 @@ pub fn pending_aside(layout: &Layout, agent: &AgentName) -> Result<Vec<PendingAs
 /// Tells whether the entries of a journal that was set aside are shown with those of an agent.
 fn is_shown(folder: &Path, name: &str, agent: &AgentName) -> bool {
     match std::fs::read_to_string(folder.join(FATE_FILE)) {
-        Ok(text) => text == format!("{agent} {}\n", Fate::Shown.word()),
+        Ok(text) => text == format!("{agent} {}\n", PendingOutcome::Shown.word()),
         // Earlier releases did not say what became of them.
         Err(_) => name
             .strip_prefix(agent.as_str())

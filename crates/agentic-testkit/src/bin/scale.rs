@@ -5,7 +5,7 @@
 use std::path::Path;
 use std::process::ExitCode;
 
-use agentic_testkit::{CostBench, Error, Hot, Scale, has_valgrind, make};
+use agentic_testkit::{CostBench, Error, MeasuredCommand, Scale, has_valgrind, make};
 
 const USAGE: &str = "usage: scale make DIR [AGENTS OPEN ENTRIES-EACH [COMMITS-EACH [WORDS-EACH]]]\n       \
     scale compare BIN SMALL LARGE [ROUNDS]\n       \
@@ -65,7 +65,7 @@ fn compare(binary: &str, small: &str, large: &str, rounds: &str) -> Result<(), E
         CostBench::new(binary.as_ref(), large.as_ref())?,
     ];
     println!("{:<14} {:>10} {:>10} {:>7} {:>7}", "", "small", "large", "ratio", "instr.");
-    for (hot, name) in Hot::ALL {
+    for (hot, name) in MeasuredCommand::ALL {
         let mut seconds = [0.0, 0.0];
         for round in 0..rounds {
             for side in [round % 2, 1 - round % 2] {
@@ -88,7 +88,7 @@ fn compare(binary: &str, small: &str, large: &str, rounds: &str) -> Result<(), E
 /// Runs every command once under valgrind.
 fn count(binary: &str, folder: &str) -> Result<(), Error> {
     let mut bench = CostBench::new(binary.as_ref(), folder.as_ref())?;
-    for (hot, name) in Hot::ALL {
+    for (hot, name) in MeasuredCommand::ALL {
         println!("{name} {}", bench.instructions(hot)?);
     }
     Ok(())

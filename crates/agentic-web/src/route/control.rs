@@ -8,7 +8,7 @@ use axum::response::{IntoResponse as _, Response};
 use serde::Deserialize;
 use serde_json::json;
 
-use crate::door::{Door, SocketPeer};
+use crate::entrance::{RequestEntrance, SocketPeer};
 use crate::login::{LoginGrant, LoginRole};
 use crate::site::SharedSite;
 
@@ -23,10 +23,10 @@ pub struct CodeRequest {
 /// Makes a code that begins a login.
 pub async fn issue_code(
     State(site): State<SharedSite>,
-    Extension(door): Extension<Door>,
+    Extension(entrance): Extension<RequestEntrance>,
     Json(request): Json<CodeRequest>,
 ) -> Response {
-    if door != Door::Socket(SocketPeer::Person) {
+    if entrance != RequestEntrance::Socket(SocketPeer::Person) {
         return not_for_agents();
     }
     let role = if request.read_only { LoginRole::Read } else { LoginRole::Decide };
@@ -39,9 +39,9 @@ pub async fn issue_code(
 /// Ends all logins.
 pub async fn end_logins(
     State(site): State<SharedSite>,
-    Extension(door): Extension<Door>,
+    Extension(entrance): Extension<RequestEntrance>,
 ) -> Response {
-    if door != Door::Socket(SocketPeer::Person) {
+    if entrance != RequestEntrance::Socket(SocketPeer::Person) {
         return not_for_agents();
     }
     site.logins.end_all();
@@ -51,9 +51,9 @@ pub async fn end_logins(
 /// Makes the index anew.
 pub async fn rebuild_index(
     State(site): State<SharedSite>,
-    Extension(door): Extension<Door>,
+    Extension(entrance): Extension<RequestEntrance>,
 ) -> Response {
-    if door != Door::Socket(SocketPeer::Person) {
+    if entrance != RequestEntrance::Socket(SocketPeer::Person) {
         return not_for_agents();
     }
     site.resident.index.rebuild();

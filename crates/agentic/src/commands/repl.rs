@@ -25,7 +25,7 @@ use crate::context::Context;
 use crate::failure::CommandFailure;
 use crate::follower::{EventPrinter, followed};
 use crate::language;
-use crate::live::Live;
+use crate::live::RunDisplay;
 use crate::output::{Format, print_text, talk, warn_of};
 use crate::program::{self, optional_text};
 use crate::screen::plain;
@@ -88,7 +88,7 @@ pub fn run(context: &Context, args: ReplArgs) -> VerbOutcome {
         return ask(context, args.file);
     }
     let flag = if args.trace_live { TraceCapture::On } else { TraceCapture::Off };
-    let live = Live::of(context.format, flag);
+    let live = RunDisplay::of(context.format, flag);
     let named = args.file.as_deref().and_then(|file| language_of_file(file, b""));
     let is_agentlang = args.lang.or(named).is_some_and(|language| language.is(&AgentLang));
     let start = ReplStart {
@@ -117,14 +117,14 @@ fn ask(context: &Context, file: Option<String>) -> VerbOutcome {
     let (repl, reply) = start.begin(&context.surroundings())?;
     let first = show(context, reply);
     let lines = Lines::open(QUERY_HISTORY)?;
-    let live = Live::of(context.format, TraceCapture::Off);
+    let live = RunDisplay::of(context.format, TraceCapture::Off);
     ReplConversation { context, live, interrupt: Some(interrupt) }.hold(repl, lines, first)
 }
 
 /// Somebody types, and somebody answers.
 struct ReplConversation<'c> {
     context: &'c Context,
-    live: Live,
+    live: RunDisplay,
     /// What ends a piece that takes too long, where ctrl-c does.
     interrupt: Option<InterruptListener>,
 }

@@ -22,7 +22,7 @@ use crate::context::Context;
 use crate::failure::CommandFailure;
 use crate::follower::{EventPrinter, followed};
 use crate::language;
-use crate::live::Live;
+use crate::live::RunDisplay;
 use crate::output::{Format, print_raw, print_text, show_result, warn_of};
 use crate::program::{self, input_text, optional_text};
 
@@ -128,7 +128,7 @@ pub fn run(context: &Context, args: RunArgs) -> VerbOutcome {
     let named = args.lang.or_else(|| language_of_file(&args.file, b""));
     refuse_plugins(&args.plugin, named)?;
     let flag = if args.trace_live { TraceCapture::On } else { TraceCapture::Off };
-    let live = Live::of(context.format, flag);
+    let live = RunDisplay::of(context.format, flag);
     let is_agentlang = named.is_some_and(|language| language.is(&AgentLang));
     let is_live = args.trace_live || (is_agentlang && live.trace == TraceCapture::On);
     let verb = Run { live: is_live, ..verb(context, args)? };
@@ -149,7 +149,7 @@ pub fn run(context: &Context, args: RunArgs) -> VerbOutcome {
 /// Runs a program in memory or, where it is durable, as `in_space` does; shows what it tells.
 pub fn carried_out(
     context: &Context,
-    live: Live,
+    live: RunDisplay,
     prepare: impl FnOnce(&Surroundings) -> Result<PreparedRun, Refusal>,
     in_space: impl FnOnce(PreparedRun, Surroundings) -> Result<Reply<RunAnswer>, CommandFailure>,
 ) -> Result<Reply<RunAnswer>, CommandFailure> {

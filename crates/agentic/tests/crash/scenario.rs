@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use agentic_testkit::crash::{Harm, Met, Schedule};
+use agentic_testkit::crash::{FaultEncounter, InjectedFault, Schedule};
 use agentic_testkit::{FinishedProgram, ProgramEnding, Templates};
 use serde_json::Value as Json;
 
@@ -262,7 +262,11 @@ pub const LONG_DECIDE: Scenario =
 impl Scenario {
     /// Runs the verb with the faults of a schedule, goes on as a person would, and checks.
     /// Returns what is wrong afterwards.
-    pub fn attempt(&self, schedule: &Schedule, templates: &Templates) -> (Met, Vec<String>) {
+    pub fn attempt(
+        &self,
+        schedule: &Schedule,
+        templates: &Templates,
+    ) -> (FaultEncounter, Vec<String>) {
         let broken = World::new(templates).and_then(|mut world| {
             if let Some(before) = self.before {
                 world.succeed(before, &[0, 4])?;
@@ -274,7 +278,7 @@ impl Scenario {
         });
         match broken {
             Ok((mut world, finished)) => {
-                let met = Met::of(finished.ending);
+                let met = FaultEncounter::of(finished.ending);
                 let seen = self.go_on(&mut world, &finished, schedule);
                 let wrongs = seen.map_or_else(
                     |wrong| vec![wrong],
@@ -283,7 +287,7 @@ impl Scenario {
                 (met, wrongs)
             }
             // A verb that panicked is a failure, and the walk goes on behind it.
-            Err(wrong) => (Met::Yes, vec![wrong]),
+            Err(wrong) => (FaultEncounter::Yes, vec![wrong]),
         }
     }
 
@@ -294,7 +298,7 @@ impl Scenario {
         schedule: &Schedule,
     ) -> Result<Seen, String> {
         let acknowledged = acknowledged_commit(broken);
-        if schedule.first.harm == Harm::Fail {
+        if schedule.first.harm == InjectedFault::Fail {
             check::a_failure_is_told(broken)?;
         }
         check::what_was_told_is_recorded(world, broken)?;

@@ -216,10 +216,10 @@ fn lose(stage: &Stage<'_>, durable: &Path, mut synced: Synced, random: &mut Rand
         }
         let is_named = is_named(&now, &before, work, durable, &synced);
         let kept = synced.lengths.get(&now).map_or(0, |length| *length as usize);
-        let mut fate = Fate::choose(random);
+        let mut fate = PendingOutcome::choose(random);
         let is_listed = now.parent().is_some_and(|above| synced.lengths.contains_key(above));
-        if is_listed && old.is_none() && matches!(fate, Fate::Lost) {
-            fate = Fate::Empty;
+        if is_listed && old.is_none() && matches!(fate, PendingOutcome::Lost) {
+            fate = PendingOutcome::Empty;
         }
         match fate.apply(&written, old.as_deref(), kept, is_named, random) {
             Some(bytes) => fs::write(&now, bytes).expect("writable"),
@@ -250,7 +250,7 @@ fn is_not_ours(relative: &Path) -> bool {
 
 /// What becomes of a file that was not synced.
 #[derive(Debug, Clone, Copy)]
-enum Fate {
+enum PendingOutcome {
     Kept,
     Lost,
     Empty,
@@ -258,14 +258,14 @@ enum Fate {
     Zeros,
 }
 
-impl Fate {
-    fn choose(random: &mut Random) -> Fate {
+impl PendingOutcome {
+    fn choose(random: &mut Random) -> PendingOutcome {
         match random.below(8) {
-            0..=2 => Fate::Kept,
-            3..=4 => Fate::Lost,
-            5 => Fate::Empty,
-            6 => Fate::Half,
-            _ => Fate::Zeros,
+            0..=2 => PendingOutcome::Kept,
+            3..=4 => PendingOutcome::Lost,
+            5 => PendingOutcome::Empty,
+            6 => PendingOutcome::Half,
+            _ => PendingOutcome::Zeros,
         }
     }
 
@@ -284,15 +284,15 @@ impl Fate {
         let kept = kept.min(written.len());
         let rest = &written[kept..];
         let tail = match self {
-            Fate::Kept => rest.to_vec(),
-            Fate::Lost | Fate::Empty => Vec::new(),
-            Fate::Half => rest[..random.below(rest.len() as u64 + 1) as usize].to_vec(),
-            Fate::Zeros => vec![0; rest.len()],
+            PendingOutcome::Kept => rest.to_vec(),
+            PendingOutcome::Lost | PendingOutcome::Empty => Vec::new(),
+            PendingOutcome::Half => rest[..random.below(rest.len() as u64 + 1) as usize].to_vec(),
+            PendingOutcome::Zeros => vec![0; rest.len()],
         };
-        if kept == 0 && matches!(self, Fate::Lost) {
+        if kept == 0 && matches!(self, PendingOutcome::Lost) {
             return old.map(<[u8]>::to_vec);
         }
-        if !is_named && !matches!(self, Fate::Kept) {
+        if !is_named && !matches!(self, PendingOutcome::Kept) {
             return None;
         }
         Some([&written[..kept], &tail].concat())

@@ -10,7 +10,9 @@ use agentic_lang_context::{
 };
 use agentic_model::{Object, Value};
 use agentic_replay::{End, Language, ProgramEvent, ProgramFailure};
-use agentic_session::{Cast, ContextFlow, ProgramModels, ProgramTools, executor_of_cast, retell};
+use agentic_session::{
+    ContextFlow, ProgramAnswerers, ProgramModels, ProgramTools, executor_of_answerers, retell,
+};
 
 use super::durable::{self, DurableSetting, PinnedRun, RunProgress};
 use super::{PreparedRun, Run, RunPlace, RunReply, RunnableProgram, faulty};
@@ -92,7 +94,7 @@ pub(super) fn prepare(
         source: program.text()?.to_owned(),
         files,
         dialect: program.dialect,
-        cast: cast(here, &module, &run)?,
+        answerers: answerers(here, &module, &run)?,
         entry: run.entry,
         variant: run.variant,
         calls,
@@ -171,7 +173,7 @@ fn refuse_unknown(module: &Module, variant: &BTreeMap<String, String>) -> Result
 }
 
 /// Chooses who answers what the program asks.
-fn cast(here: &Surroundings, module: &Module, run: &Run) -> Result<Cast, Refusal> {
+fn answerers(here: &Surroundings, module: &Module, run: &Run) -> Result<ProgramAnswerers, Refusal> {
     let version = module.dialect().version;
     let models = match (&run.script, run.mock || run.dry_run) {
         (Some(script), _) => ProgramModels::Script(read_script(here, script)?),
@@ -183,7 +185,7 @@ fn cast(here: &Surroundings, module: &Module, run: &Run) -> Result<Cast, Refusal
         (false, true) => ProgramTools::Mock,
         (false, false) => ProgramTools::Real,
     };
-    Ok(Cast { models, tools })
+    Ok(ProgramAnswerers { models, tools })
 }
 
 /// Reads a list of replies, `{"text"}`, `{"value"}` or `{"error"}` each.
@@ -208,7 +210,7 @@ impl RunnableProgram for PreparedContext {
 
     fn in_memory(self: Box<Self>, here: &Surroundings, desk: &NoticeDesk<'_>) -> RunReply {
         let run = self.flow.run(&self.module, self.tracing()).map_err(|error| misplaced(&error))?;
-        let executor = executor_of_cast(&self.flow.cast);
+        let executor = executor_of_answerers(&self.flow.answerers);
         let mut collector = trace::Collector::default();
         let mut sink = |event: ProgramEvent| {
             collector.take(&event);
@@ -309,7 +311,7 @@ impl PreparedContext {
                 let ended = RunResultView { text: json.clone(), json };
                 return Ok(Reply::plain(RunAnswer::Ended(ended)));
             }
-            End::Failed(failure) => fault(&self.module, failure, &self.flow.cast),
+            End::Failed(failure) => fault(&self.module, failure, &self.flow.answerers),
             End::Cancelled => Refusal::refused("the run was cancelled", "run it again"),
         };
         let error = serde_json::to_string(&refusal.view()).expect("views have text keys");
@@ -327,14 +329,18 @@ impl PreparedContext {
 }
 
 /// Says why a run failed, with its place in the program.
-pub(crate) fn fault(module: &Module, failure: &ProgramFailure, cast: &Cast) -> Refusal {
+pub(crate) fn fault(
+    module: &Module,
+    failure: &ProgramFailure,
+    answerers: &ProgramAnswerers,
+) -> Refusal {
     let hint = match RunFault::of(failure) {
         Some(fault) => {
             let name = module.sources().get(fault.file).map_or("", |source| source.name());
             let place = format!("{name}:{}:{}", fault.position.line, fault.position.column);
             // What is said about replies begins with this word; anything else is about the model.
             let is_about_reply = fault.message.starts_with("LLM ");
-            let is_about_model = cast.models == ProgramModels::Configured && !is_about_reply;
+            let is_about_model = answerers.models == ProgramModels::Configured && !is_about_reply;
             match is_about_model && module.is_at_model_call(&fault) {
                 true => format!("`agentic providers --probe` shows who answers; look at {place}"),
                 false => format!("look at {place}"),

@@ -9,7 +9,7 @@ use crate::record::StoredValue;
 
 /// Reads one of a closed set of words.
 pub(super) fn choose<T: Copy>(
-    fields: &mut In<'_>,
+    fields: &mut MapReader<'_>,
     field: &str,
     among: &[T],
     word: impl Fn(&T) -> &'static str,
@@ -29,57 +29,61 @@ pub(super) fn int(count: u64) -> i64 {
 
 /// A map being written, entry by entry.
 #[derive(Default)]
-pub(super) struct Out(pub(super) Vec<(&'static str, Value)>);
+pub(super) struct MapWriter(pub(super) Vec<(&'static str, Value)>);
 
-impl Out {
-    pub(super) fn put(&mut self, field: &'static str, value: Value) -> &mut Out {
+impl MapWriter {
+    pub(super) fn put(&mut self, field: &'static str, value: Value) -> &mut MapWriter {
         self.0.push((field, value));
         self
     }
 
-    pub(super) fn kind(&mut self, kind: &str) -> &mut Out {
+    pub(super) fn kind(&mut self, kind: &str) -> &mut MapWriter {
         self.text("kind", kind)
     }
 
-    pub(super) fn path(&mut self, path: &Path) -> &mut Out {
+    pub(super) fn path(&mut self, path: &Path) -> &mut MapWriter {
         self.text("path", path.as_str())
     }
 
-    pub(super) fn text(&mut self, field: &'static str, text: &str) -> &mut Out {
+    pub(super) fn text(&mut self, field: &'static str, text: &str) -> &mut MapWriter {
         self.put(field, Value::text(text))
     }
 
-    pub(super) fn text_if(&mut self, field: &'static str, text: Option<&str>) -> &mut Out {
+    pub(super) fn text_if(&mut self, field: &'static str, text: Option<&str>) -> &mut MapWriter {
         if let Some(text) = text {
             self.text(field, text);
         }
         self
     }
 
-    pub(super) fn texts(&mut self, field: &'static str, texts: &[String]) -> &mut Out {
+    pub(super) fn texts(&mut self, field: &'static str, texts: &[String]) -> &mut MapWriter {
         self.put(field, Value::List(texts.iter().map(Value::text).collect()))
     }
 
-    pub(super) fn int(&mut self, field: &'static str, number: i64) -> &mut Out {
+    pub(super) fn int(&mut self, field: &'static str, number: i64) -> &mut MapWriter {
         self.put(field, Value::Int(number))
     }
 
-    pub(super) fn instant_if(&mut self, field: &'static str, at: Option<Instant>) -> &mut Out {
+    pub(super) fn instant_if(
+        &mut self,
+        field: &'static str,
+        at: Option<Instant>,
+    ) -> &mut MapWriter {
         match at {
             Some(at) => self.int(field, at.millis()),
             None => self,
         }
     }
 
-    pub(super) fn bytes(&mut self, field: &'static str, bytes: &[u8]) -> &mut Out {
+    pub(super) fn bytes(&mut self, field: &'static str, bytes: &[u8]) -> &mut MapWriter {
         self.put(field, Value::Bytes(bytes.to_vec()))
     }
 
-    pub(super) fn link(&mut self, field: &'static str, cid: Cid) -> &mut Out {
+    pub(super) fn link(&mut self, field: &'static str, cid: Cid) -> &mut MapWriter {
         self.put(field, Value::Link(cid))
     }
 
-    pub(super) fn stored(&mut self, field: &'static str, stored: &StoredValue) -> &mut Out {
+    pub(super) fn stored(&mut self, field: &'static str, stored: &StoredValue) -> &mut MapWriter {
         match stored {
             StoredValue::Inline(bytes) => self.bytes(field, bytes),
             StoredValue::Object(cid) => self.link(field, *cid),
@@ -90,7 +94,7 @@ impl Out {
         &mut self,
         field: &'static str,
         stored: Option<&StoredValue>,
-    ) -> &mut Out {
+    ) -> &mut MapWriter {
         match stored {
             Some(stored) => self.stored(field, stored),
             None => self,
@@ -100,9 +104,9 @@ impl Out {
 
 /// A map being read: what is taken is gone, what stays is superfluous. Records have a dozen fields
 /// at most, among which looking beats sorting.
-pub(super) struct In<'b>(pub(super) Vec<(&'b str, EntryPart<'b>)>);
+pub(super) struct MapReader<'b>(pub(super) Vec<(&'b str, EntryPart<'b>)>);
 
-impl<'b> In<'b> {
+impl<'b> MapReader<'b> {
     pub(super) fn has(&self, field: &str) -> bool {
         self.0.iter().any(|(key, _)| *key == field)
     }

@@ -16,8 +16,8 @@ use agentic_replay::engine::{
 };
 use agentic_replay::record::CancelRecord;
 use agentic_replay::{
-    Body, By, End, Engine, HOLD, Hold, Kinds, Path, Performance, ProgramFailure, Record, Request,
-    RequestAnswer, Session, SessionOpening, SessionProgress, SessionState,
+    AnswerSource, Body, End, Engine, HOLD, Hold, Kinds, Path, Performance, ProgramFailure, Record,
+    Request, RequestAnswer, Session, SessionOpening, SessionProgress, SessionState,
 };
 
 use super::super::history::happening;
@@ -111,7 +111,7 @@ impl Run {
 
     fn answer(&mut self, path: &Path, answer: RequestAnswer) {
         self.ready.retain(|performance| performance.request.path != *path);
-        let answered = self.session.answered(path, answer, By::Executor, now());
+        let answered = self.session.answered(path, answer, AnswerSource::Executor, now());
         self.take_in(answered.expect("it was open"));
     }
 

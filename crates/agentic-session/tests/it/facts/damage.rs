@@ -7,7 +7,7 @@ use agentic_replay::record::{
     AnswerRecord, AttemptRecord, CancelMode, CancelRecord, EscalateRecord, Outcome, PermitRecord,
     PermitScope, SignalRecord, VoteRecord, Why, WithdrawRecord,
 };
-use agentic_replay::{Body, By, CancelExtent, Path};
+use agentic_replay::{AnswerSource, Body, CancelExtent, Path};
 use agentic_session::{Begin, start};
 
 use super::hand::{HandMade, gone, stored};
@@ -52,7 +52,7 @@ fn hostile(hand: &HandMade<'_>) -> Vec<Body> {
     let path = |name: &str| Path::root().child(name);
     let (one, two) = (path("one"), path("two"));
     let answer = |path: &Path, outcome: Outcome| {
-        let (path, by) = (path.clone(), By::Decision("no commit".to_owned()));
+        let (path, by) = (path.clone(), AnswerSource::Decision("no commit".to_owned()));
         Body::Answer(AnswerRecord { path, outcome, by, attempt: 0 })
     };
     let permit = |scope| {

@@ -9,7 +9,7 @@ use crate::commands::{VerbOutcome, ended};
 use crate::context::Context;
 use crate::engine::Address;
 use crate::follower::{EventPrinter, followed};
-use crate::live::Live;
+use crate::live::RunDisplay;
 use crate::output::warn_of;
 
 /// Which runs ask.
@@ -27,7 +27,7 @@ pub fn run(context: &Context, args: AskArgs) -> VerbOutcome {
     // Before signals are listened to, and anybody is asked.
     context.caller(reached.space()).require_person("decide")?;
     let stop = context.listen()?;
-    let mut printer = EventPrinter::new(context, Live::of(context.format, TraceCapture::Off));
+    let mut printer = EventPrinter::new(context, RunDisplay::of(context.format, TraceCapture::Off));
     let reply = followed(
         context,
         &stop,

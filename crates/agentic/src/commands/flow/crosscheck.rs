@@ -9,7 +9,7 @@ use agentic_providers::host::CancelFlag;
 use crate::commands::{VerbOutcome, ended};
 use crate::context::Context;
 use crate::follower::{EventPrinter, followed};
-use crate::live::Live;
+use crate::live::RunDisplay;
 use crate::output::warn_of;
 use crate::program::{self, input_text, optional_text};
 
@@ -37,7 +37,7 @@ pub fn run(context: &Context, args: &CrosscheckArgs) -> VerbOutcome {
         registry: optional_text(context, args.registry.as_deref())?,
         script: optional_text(context, args.script.as_deref())?,
     };
-    let mut printer = EventPrinter::new(context, Live::of(context.format, TraceCapture::Off));
+    let mut printer = EventPrinter::new(context, RunDisplay::of(context.format, TraceCapture::Off));
     let reply = followed(
         context,
         &CancelFlag::new(),

@@ -10,7 +10,7 @@ use crate::commands::run::{answered, carried_out};
 use crate::commands::{VerbOutcome, agent_name};
 use crate::context::Context;
 use crate::engine::Address;
-use crate::live::Live;
+use crate::live::RunDisplay;
 use crate::output::{Format, talk};
 use crate::program::{self, input_text, optional_text};
 
@@ -80,7 +80,7 @@ fn run_as(context: &Context, args: FlowRunArgs) -> VerbOutcome {
         }
         Ok(prepared)
     };
-    let live = Live::of(context.format, TraceCapture::Off);
+    let live = RunDisplay::of(context.format, TraceCapture::Off);
     let reply = carried_out(context, live, prepare, |prepared, here| {
         let reached = address.reach(context)?;
         Ok(prepared.run(&context.caller_at(reached.space(), here))?)

@@ -11,7 +11,7 @@ use crate::context::Context;
 use crate::engine::Address;
 use crate::failure::CommandFailure;
 use crate::follower::{EventPrinter, followed};
-use crate::live::Live;
+use crate::live::RunDisplay;
 use crate::output::warn_of;
 
 /// Which runs are driven.
@@ -35,7 +35,7 @@ pub fn run(context: &Context, args: WorkerArgs) -> VerbOutcome {
             .map_err(|error| CommandFailure::io("start a thread", &error))?;
     }
     let reached = args.address.reach(context)?;
-    let mut printer = EventPrinter::new(context, Live::of(context.format, TraceCapture::Off));
+    let mut printer = EventPrinter::new(context, RunDisplay::of(context.format, TraceCapture::Off));
     let tell = |event| printer.show(event);
     let reply = followed(context, &stop, tell, |here| {
         let verb = FlowWorker { run: args.run };

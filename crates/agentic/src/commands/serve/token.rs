@@ -10,7 +10,7 @@ use agentic_resident::{Resident, TokenBook, TokenGrant};
 use agentic_web::{MountedProtocol, ProtocolAnswer, ProtocolRequest};
 
 use crate::commands::{VerbOutcome, agent_name};
-use crate::context::{Context, page_address};
+use crate::context::{Context, ServedPage};
 use crate::failure::CommandFailure;
 use crate::output::{print_text, talk};
 
@@ -70,7 +70,7 @@ pub fn run(context: &Context, args: TokenArgs) -> VerbOutcome {
 /// Makes what answers programs in the Model Context Protocol.
 pub fn protocol(context: &Context, resident: &Resident) -> Result<MountedProtocol, CommandFailure> {
     // What the person had chosen for their own commands is not the agent of a program.
-    let page = PageFinder(Some(page_address));
+    let page = Some(Arc::new(ServedPage) as Arc<dyn PageFinder>);
     let folder = context.directory.clone();
     let mut here = Surroundings { folder, page, ..Surroundings::default() };
     here.watcher.stop = resident.options.stop.clone();

@@ -11,14 +11,14 @@ use super::show::{brief, duration};
 use crate::commands::{VerbOutcome, ended};
 use crate::context::Context;
 use crate::follower::{EventPrinter, followed};
-use crate::live::Live;
+use crate::live::RunDisplay;
 use crate::output::{Format, is_reader_gone, print_raw, print_text, warn_of};
 
 /// Prints the records of a session as they are made, until it is over, nobody reads any more or this
 /// program is told to stop.
 pub(super) fn watch(context: &Context, space: &SessionSpace, verb: SessionWatch) -> VerbOutcome {
     let stop = context.listen()?;
-    let mut printer = EventPrinter::new(context, Live::of(context.format, TraceCapture::Off));
+    let mut printer = EventPrinter::new(context, RunDisplay::of(context.format, TraceCapture::Off));
     let show = |event| {
         printer.show(event);
         if is_reader_gone() {

@@ -4,13 +4,13 @@ use std::collections::BTreeSet;
 
 use agentic_model::{AgentName, Instant, Value, json};
 use agentic_plan::{ChannelMessage, Destination, Identities};
-use agentic_providers::channel::{ChannelCapability, ChannelFault, Errand};
+use agentic_providers::channel::{ChannelCapability, ChannelFault, ChannelTask};
 use agentic_providers::configuration::People;
 use agentic_providers::host::CancelFlag;
 use agentic_replay::engine::RunId;
 use agentic_session::SessionSpace;
 use agentic_session::engine::message_of;
-use agentic_session::hold::{Filter, PendingHold, Reach, pending};
+use agentic_session::hold::{Filter, HoldScope, PendingHold, pending};
 
 use crate::view::{FlowAskedView, FlowToldView, FlowVerdictView};
 use crate::{Caller, Refusal};
@@ -66,7 +66,7 @@ pub fn open_questions(
     agent: Option<AgentName>,
     people: &People,
 ) -> Result<Vec<ChannelQuestion>, Refusal> {
-    let filter = Filter { agent, reach: Reach::Subtree, ..Filter::default() };
+    let filter = Filter { agent, reach: HoldScope::Subtree, ..Filter::default() };
     let open = pending(caller.space, &filter)?;
     Ok(open
         .iter()
@@ -137,10 +137,15 @@ impl ChannelQuestion {
     }
 
     /// Makes the errand of one destination.
-    pub fn errand(&self, place: usize, what: ChannelCapability, text: Option<String>) -> Errand {
+    pub fn errand(
+        &self,
+        place: usize,
+        what: ChannelCapability,
+        text: Option<String>,
+    ) -> ChannelTask {
         let target = self.destinations[place].target.clone();
         let key = format!("{} {} {target}", self.message.id, what.as_str());
-        Errand { what, target, message: self.message.to_value(), text, key }
+        ChannelTask { what, target, message: self.message.to_value(), text, key }
     }
 
     fn tell(&mut self, people: &People) {

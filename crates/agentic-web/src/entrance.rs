@@ -1,4 +1,4 @@
-//! Through which door a request came, and who stands there.
+//! Through which entrance a request came, and who stands there.
 
 use std::path::Path;
 
@@ -6,7 +6,7 @@ use agentic_providers::process::{AGENT_VARIABLE, REQUEST_VARIABLE, folder_of, va
 
 /// Where a request came in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Door {
+pub enum RequestEntrance {
     /// By TCP: anybody on this machine, and any page in a browser.
     Tcp,
     /// By the socket: a process of this user.

@@ -21,12 +21,12 @@ const GATHERING: Duration = Duration::from_millis(2);
 
 /// Says lines on standard error, in order.
 #[derive(Debug, Default)]
-pub struct Talker {
+pub struct LineWriter {
     /// Where lines go, once there was one.
     writer: Option<(SyncSender<String>, JoinHandle<()>)>,
 }
 
-impl Talker {
+impl LineWriter {
     /// Says a line.
     pub fn say(&mut self, line: String) {
         if self.writer.is_none() {
@@ -54,7 +54,7 @@ impl Talker {
 /// Starts the writer; nothing where there is no thread for it.
 fn begin() -> Option<(SyncSender<String>, JoinHandle<()>)> {
     let (sender, receiver) = sync_channel(LINES_MAX);
-    let thread = Builder::new().name("talker".to_owned()).spawn(move || write(&receiver));
+    let thread = Builder::new().name("lines".to_owned()).spawn(move || write(&receiver));
     Some((sender, thread.ok()?))
 }
 

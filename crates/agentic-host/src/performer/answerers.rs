@@ -3,7 +3,8 @@
 
 use agentic_lang_context::provider::{self, EmptyModel, MockMemory, PreparedModel, mock_tool};
 use agentic_lang_context::{
-    Cast, INPUT_REQUEST, MEMORY_REQUEST, MODEL_REQUEST, ProgramModels, ProgramTools, TOOL_REQUEST,
+    INPUT_REQUEST, MEMORY_REQUEST, MODEL_REQUEST, ProgramAnswerers, ProgramModels, ProgramTools,
+    TOOL_REQUEST,
 };
 use agentic_model::Value;
 use agentic_providers::provider::Providers;
@@ -20,12 +21,12 @@ const NO_INPUT: &str = "no-input";
 /// # Errors
 /// Fails when what is pinned is none.
 pub fn performer(setting: &PerformerSetting<'_>) -> Result<Box<dyn Performer>, ProgramFault> {
-    Ok(Box::new(CastPerformer::new(&Cast::of(setting.pinned.flow)?)))
+    Ok(Box::new(AnswererPerformer::new(&ProgramAnswerers::of(setting.pinned.flow)?)))
 }
 
 /// Performs what a program of the context language asks.
 #[derive(Debug)]
-pub struct CastPerformer {
+pub struct AnswererPerformer {
     model: Option<CastModel>,
     tools: ProgramTools,
     mock_memory: MockMemory,
@@ -38,17 +39,17 @@ enum CastModel {
     Scripted(PreparedModel),
 }
 
-impl CastPerformer {
-    /// Makes the performer of a program with a cast.
-    pub fn new(cast: &Cast) -> CastPerformer {
-        let model = match &cast.models {
+impl AnswererPerformer {
+    /// Makes the performer of a program for those who answer it.
+    pub fn new(answerers: &ProgramAnswerers) -> AnswererPerformer {
+        let model = match &answerers.models {
             ProgramModels::Mock(version) => Some(CastModel::Mock(EmptyModel::new(*version))),
             ProgramModels::Script(replies) => {
                 Some(CastModel::Scripted(PreparedModel::from_json(replies)))
             }
             ProgramModels::Configured => None,
         };
-        CastPerformer { model, tools: cast.tools, mock_memory: MockMemory::default() }
+        AnswererPerformer { model, tools: answerers.tools, mock_memory: MockMemory::default() }
     }
 
     /// Says whether a request is performed by a provider outside.
@@ -87,7 +88,7 @@ impl CastPerformer {
     }
 }
 
-impl Performer for CastPerformer {
+impl Performer for AnswererPerformer {
     fn compute(&mut self, request: &Request) -> Option<RequestAnswer> {
         self.answer(request)
     }
