@@ -32,11 +32,9 @@ impl ProcessIdentity {
 
     /// Asks it to end, as SIGTERM does. Says whether it could be asked.
     pub fn ask_to_end(&self) -> bool {
-        use rustix::process::{PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
-        let Some(pid) = rustix::process::Pid::from_raw(self.pid) else { return false };
-        let Ok(handle) = pidfd_open(pid, PidfdFlags::empty()) else { return false };
+        let Some(handle) = system::handle_of(self.pid) else { return false };
         // The handle is of whoever has the number now: only then is looked who that is.
-        self.is_alive() && pidfd_send_signal(&handle, Signal::TERM).is_ok()
+        self.is_alive() && system::ask_to_end(&handle)
     }
 }
 

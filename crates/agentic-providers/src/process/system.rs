@@ -14,7 +14,7 @@ use rustix::net::{
     RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer,
     SendAncillaryMessage, SendFlags,
 };
-use rustix::process::Pid;
+use rustix::process::{Pid, PidfdFlags, Signal};
 
 /// The most files that are sent at once.
 const FILES_MAX: usize = 2;
@@ -104,6 +104,16 @@ pub(super) fn variable(pid: i32, name: &str) -> Option<String> {
 /// Returns the folder that a process is in.
 pub(super) fn folder(pid: i32) -> Option<PathBuf> {
     std::fs::read_link(format!("/proc/{pid}/cwd")).ok()
+}
+
+/// Returns a handle on whoever has the number of a process now.
+pub(super) fn handle_of(pid: i32) -> Option<OwnedFd> {
+    rustix::process::pidfd_open(Pid::from_raw(pid)?, PidfdFlags::empty()).ok()
+}
+
+/// Asks a process to end, as SIGTERM does. Says whether it could be asked.
+pub(super) fn ask_to_end(process: &OwnedFd) -> bool {
+    rustix::process::pidfd_send_signal(process, Signal::TERM).is_ok()
 }
 
 /// Returns which signals this program was told to ignore, as a mask; none where nobody tells.
