@@ -10,12 +10,12 @@ use crate::types::{TypeId, Types};
 
 /// An expression: the place of its root in [`Ast::exprs`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct ExprId(pub u32);
+pub(crate) struct AgentExprId(pub u32);
 
 /// One node of an expression.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Expr {
-    pub kind: ExprKind,
+pub(crate) struct AgentExpr {
+    pub kind: AgentExprKind,
     /// The first node of the subtree that ends here.
     pub first: u32,
     /// The first token of the node; of an operation, its operator.
@@ -25,7 +25,7 @@ pub(crate) struct Expr {
 
 /// What a node is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum ExprKind {
+pub(crate) enum AgentExprKind {
     Text(Symbol),
     /// A number by its digits.
     Number(Symbol),
@@ -65,7 +65,7 @@ pub(crate) struct WrittenName {
 pub(crate) struct Ast {
     pub symbols: Symbols,
     pub types: Types,
-    pub exprs: Vec<Expr>,
+    pub exprs: Vec<AgentExpr>,
     pub names: Vec<Symbol>,
     pub agents: Vec<AgentItem>,
     pub tools: Vec<ToolItem>,
@@ -172,12 +172,12 @@ pub(crate) struct TestItem {
 /// Statements between braces; `end` is the closing one.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct BlockExpr {
-    pub statements: Vec<Statement>,
+    pub statements: Vec<AgentStatement>,
     pub end: u32,
 }
 
 #[derive(Debug, Clone)]
-pub(crate) struct Statement {
+pub(crate) struct AgentStatement {
     pub start: u32,
     pub end: u32,
     pub kind: StatementKind,
@@ -192,12 +192,12 @@ pub(crate) enum StatementKind {
     While(Box<While>),
     Try(Box<Try>),
     Assert {
-        condition: ExprId,
+        condition: AgentExprId,
         message: Option<Symbol>,
     },
     /// A question to a human; only in files that ask for extensions.
     Approve(Box<Approve>),
-    Return(ExprId),
+    Return(AgentExprId),
     Break,
     Continue,
 }
@@ -231,13 +231,13 @@ pub(crate) enum CallForm {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Arg {
     pub name: Option<Symbol>,
-    pub value: ExprId,
+    pub value: AgentExprId,
 }
 
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum OnFail {
     Abort,
-    Use(ExprId),
+    Use(AgentExprId),
 }
 
 #[derive(Debug, Clone)]
@@ -250,12 +250,12 @@ pub(crate) struct ParallelStatement {
 #[derive(Debug, Clone)]
 pub(crate) struct Approve {
     pub target: WrittenName,
-    pub question: ExprId,
+    pub question: AgentExprId,
 }
 
 #[derive(Debug, Clone)]
 pub(crate) struct If {
-    pub condition: ExprId,
+    pub condition: AgentExprId,
     pub then: BlockExpr,
     pub otherwise: Option<BlockExpr>,
 }
@@ -263,14 +263,14 @@ pub(crate) struct If {
 #[derive(Debug, Clone)]
 pub(crate) struct IfLet {
     pub name: WrittenName,
-    pub value: ExprId,
+    pub value: AgentExprId,
     pub then: BlockExpr,
     pub otherwise: Option<BlockExpr>,
 }
 
 #[derive(Debug, Clone)]
 pub(crate) struct While {
-    pub condition: ExprId,
+    pub condition: AgentExprId,
     pub body: BlockExpr,
 }
 
@@ -294,7 +294,7 @@ pub(crate) enum StepKind {
         target: WrittenName,
         agent: WrittenName,
         task: WrittenName,
-        args: Vec<ExprId>,
+        args: Vec<AgentExprId>,
     },
     Review {
         target: WrittenName,
@@ -304,7 +304,7 @@ pub(crate) enum StepKind {
         task: WrittenName,
         rounds: Symbol,
     },
-    Return(ExprId),
+    Return(AgentExprId),
 }
 
 impl WrittenName {
@@ -313,13 +313,13 @@ impl WrittenName {
     }
 }
 
-impl Expr {
+impl AgentExpr {
     pub fn span(&self) -> Span {
         Span::new(self.start as usize, self.end as usize)
     }
 }
 
-impl Statement {
+impl AgentStatement {
     pub fn span(&self) -> Span {
         Span::new(self.start as usize, self.end as usize)
     }
@@ -336,7 +336,7 @@ impl Ast {
         self.symbols.text(symbol)
     }
 
-    pub fn expr(&self, id: ExprId) -> &Expr {
+    pub fn expr(&self, id: AgentExprId) -> &AgentExpr {
         &self.exprs[id.0 as usize]
     }
 
@@ -349,11 +349,11 @@ impl Ast {
     }
 
     /// Returns the roots of the `count` subtrees that stand right before a node, in order.
-    pub fn children(&self, id: ExprId, count: u32) -> Vec<ExprId> {
+    pub fn children(&self, id: AgentExprId, count: u32) -> Vec<AgentExprId> {
         let mut children = Vec::with_capacity(count as usize);
         let mut end = id.0;
         for _ in 0..count {
-            children.push(ExprId(end - 1));
+            children.push(AgentExprId(end - 1));
             end = self.exprs[end as usize - 1].first;
         }
         children.reverse();

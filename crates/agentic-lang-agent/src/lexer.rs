@@ -6,7 +6,7 @@ use agentic_diag::Span;
 use crate::code::{self, PhaseResult, stop};
 use crate::data::{DIGITS_MAX, parse_literal};
 use crate::symbol::{Symbol, Symbols};
-use crate::token::{KEYWORDS, Token, TokenKind};
+use crate::token::{AgentToken, AgentTokenKind, KEYWORDS};
 
 /// The longest source text, in bytes: 256 MiB, so that places fit 32 bits with room to spare.
 pub(crate) const SOURCE_BYTES_MAX: usize = 256 << 20;
@@ -19,12 +19,12 @@ const SAFE_DIGITS: usize = 300;
 
 /// All tokens of a file, and what was said between them.
 pub(crate) struct FileTokens {
-    pub list: Vec<Token>,
+    pub list: Vec<AgentToken>,
     /// Comments, without the line break after them.
     pub comments: Vec<Span>,
 }
 
-/// Splits a text into tokens, the last of which is [`TokenKind::End`].
+/// Splits a text into tokens, the last of which is [`AgentTokenKind::End`].
 pub(crate) fn tokens(text: &str, symbols: &mut Symbols) -> PhaseResult<FileTokens> {
     if text.len() > SOURCE_BYTES_MAX {
         return stop(
@@ -38,21 +38,21 @@ pub(crate) fn tokens(text: &str, symbols: &mut Symbols) -> PhaseResult<FileToken
     }
     let list = Vec::with_capacity((text.len() / 4).min(TOKENS_MAX));
     let mut lexer =
-        Lexer { text, bytes: text.as_bytes(), at: 0, symbols, list, comments: Vec::new() };
+        AgentLexer { text, bytes: text.as_bytes(), at: 0, symbols, list, comments: Vec::new() };
     lexer.run()?;
     Ok(FileTokens { list: lexer.list, comments: lexer.comments })
 }
 
-struct Lexer<'a> {
+struct AgentLexer<'a> {
     text: &'a str,
     bytes: &'a [u8],
     at: usize,
     symbols: &'a mut Symbols,
-    list: Vec<Token>,
+    list: Vec<AgentToken>,
     comments: Vec<Span>,
 }
 
-impl Lexer<'_> {
+impl AgentLexer<'_> {
     fn run(&mut self) -> PhaseResult<()> {
         while let Some(byte) = self.bytes.get(self.at).copied() {
             if self.list.len() >= TOKENS_MAX {
@@ -69,7 +69,7 @@ impl Lexer<'_> {
                 _ => self.sign(byte)?,
             }
         }
-        self.push(TokenKind::End, Symbol(0), 0);
+        self.push(AgentTokenKind::End, Symbol(0), 0);
         Ok(())
     }
 
@@ -77,29 +77,29 @@ impl Lexer<'_> {
         self.bytes.get(self.at + 1) == Some(&byte)
     }
 
-    fn push(&mut self, kind: TokenKind, symbol: Symbol, length: usize) {
+    fn push(&mut self, kind: AgentTokenKind, symbol: Symbol, length: usize) {
         let (start, end) = (self.at as u32, (self.at + length) as u32);
-        self.list.push(Token { kind, symbol, start, end });
+        self.list.push(AgentToken { kind, symbol, start, end });
         self.at += length;
     }
 
     fn sign(&mut self, byte: u8) -> PhaseResult<()> {
         let (kind, length) = match byte {
-            b'{' => (TokenKind::BraceOpen, 1),
-            b'}' => (TokenKind::BraceClose, 1),
-            b'(' => (TokenKind::ParenOpen, 1),
-            b')' => (TokenKind::ParenClose, 1),
-            b'[' => (TokenKind::BracketOpen, 1),
-            b']' => (TokenKind::BracketClose, 1),
-            b':' => (TokenKind::Colon, 1),
-            b',' => (TokenKind::Comma, 1),
-            b';' => (TokenKind::Semicolon, 1),
-            b'+' => (TokenKind::Plus, 1),
-            b'.' => (TokenKind::Dot, 1),
-            b'-' if self.next_is(b'>') => (TokenKind::Arrow, 2),
-            b'=' if self.next_is(b'=') => (TokenKind::EqualEqual, 2),
-            b'=' => (TokenKind::Equal, 1),
-            b'!' if self.next_is(b'=') => (TokenKind::NotEqual, 2),
+            b'{' => (AgentTokenKind::BraceOpen, 1),
+            b'}' => (AgentTokenKind::BraceClose, 1),
+            b'(' => (AgentTokenKind::ParenOpen, 1),
+            b')' => (AgentTokenKind::ParenClose, 1),
+            b'[' => (AgentTokenKind::BracketOpen, 1),
+            b']' => (AgentTokenKind::BracketClose, 1),
+            b':' => (AgentTokenKind::Colon, 1),
+            b',' => (AgentTokenKind::Comma, 1),
+            b';' => (AgentTokenKind::Semicolon, 1),
+            b'+' => (AgentTokenKind::Plus, 1),
+            b'.' => (AgentTokenKind::Dot, 1),
+            b'-' if self.next_is(b'>') => (AgentTokenKind::Arrow, 2),
+            b'=' if self.next_is(b'=') => (AgentTokenKind::EqualEqual, 2),
+            b'=' => (AgentTokenKind::Equal, 1),
+            b'!' if self.next_is(b'=') => (AgentTokenKind::NotEqual, 2),
             _ => return self.bad_character(),
         };
         self.push(kind, Symbol(0), length);
@@ -129,7 +129,8 @@ impl Lexer<'_> {
         let is_part = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_';
         let length = rest.iter().position(|byte| !is_part(byte)).unwrap_or(rest.len());
         let symbol = self.symbols.intern(&self.text[self.at..self.at + length]);
-        let kind = KEYWORDS.get(symbol.0 as usize).map_or(TokenKind::Name, |(_, keyword)| *keyword);
+        let kind =
+            KEYWORDS.get(symbol.0 as usize).map_or(AgentTokenKind::Name, |(_, keyword)| *keyword);
         self.push(kind, symbol, length);
     }
 
@@ -152,7 +153,7 @@ impl Lexer<'_> {
             return stop(code::NUMBER_TOO_LARGE, span, message);
         }
         let symbol = self.symbols.intern(lexeme);
-        self.push(TokenKind::Number, symbol, length);
+        self.push(AgentTokenKind::Number, symbol, length);
         Ok(())
     }
 
@@ -186,7 +187,7 @@ impl Lexer<'_> {
             }
             false => self.symbols.intern(body),
         };
-        self.push(TokenKind::Text, symbol, end + 1 - self.at);
+        self.push(AgentTokenKind::Text, symbol, end + 1 - self.at);
         Ok(())
     }
 }

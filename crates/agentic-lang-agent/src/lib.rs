@@ -23,7 +23,7 @@
 //!   decision: a map of `action`, `value` and `principal`. `d` is an
 //!   `Obj{approved: Bool, feedback: String, principal: String}`: approved by `approve` and `edit`,
 //!   not by `reject` and `respond`; the feedback is the value.
-//!   [`Module::may_hold`] tells beforehand which pipelines may ask.
+//!   [`AgentModule::may_hold`] tells beforehand which pipelines may ask.
 //!
 //! # Limits
 //!
@@ -64,7 +64,7 @@ pub use crate::data::{
 };
 pub use crate::language::{AgentLang, LANGUAGE, SEMANTICS_VERSION, pinned_handlers, pinned_tools};
 pub use crate::mock::MockTasks;
-pub use crate::module::{Module, SignatureInfo, check, compile, format, lower, read};
+pub use crate::module::{AgentModule, SignatureInfo, check, compile, format, lower, read};
 pub use crate::parser::NESTING_MAX;
 pub use crate::program::{
     AGENT_TASK, AGENT_TOOL, BY_WEB, CALLS_MAX, CONVERSATION_BYTES_MAX, MOCK, ModuleRun, PROGRESS,

@@ -10,9 +10,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use agentic_diag::{Diagnostic, Span};
 
 use crate::ast::{
-    Arg, Ast, BlockExpr, CallForm, Expr, ExprId, ExprKind, Names, Pipeline, PipelineStep,
-    RunStatement, Statement, StatementKind, StepKind, TaskItem, TaskMode, TaskSignature, Workflow,
-    WrittenName,
+    AgentExpr, AgentExprId, AgentExprKind, AgentStatement, Arg, Ast, BlockExpr, CallForm, Names,
+    Pipeline, PipelineStep, RunStatement, StatementKind, StepKind, TaskItem, TaskMode,
+    TaskSignature, Workflow, WrittenName,
 };
 use crate::code::{self, PhaseResult};
 use crate::lower::review::Review;
@@ -102,7 +102,7 @@ struct ItemLowering<'a> {
     holders: BTreeMap<Symbol, Symbol>,
     /// Artifacts that a review has taken.
     taken: BTreeSet<Symbol>,
-    body: Vec<Statement>,
+    body: Vec<AgentStatement>,
     step: Span,
 }
 
@@ -184,8 +184,8 @@ impl<'a> ItemLowering<'a> {
         self.wrong(code, name.span(), &format!("{what} `{text}`"))
     }
 
-    fn statement(&self, kind: StatementKind) -> Statement {
-        Statement { start: self.step.start as u32, end: self.step.end as u32, kind }
+    fn statement(&self, kind: StatementKind) -> AgentStatement {
+        AgentStatement { start: self.step.start as u32, end: self.step.end as u32, kind }
     }
 
     fn push(&mut self, kind: StatementKind) {
@@ -213,44 +213,44 @@ impl<'a> ItemLowering<'a> {
     }
 
     /// Copies an expression with the variables of artifacts in place of their names.
-    fn rewrite(&mut self, root: ExprId) -> PhaseResult<ExprId> {
+    fn rewrite(&mut self, root: AgentExprId) -> PhaseResult<AgentExprId> {
         let first = self.ast.expr(root).first;
         let offset = self.ast.exprs.len() as u32;
         for at in first..=root.0 {
             let node = self.ast.exprs[at as usize];
             let kind = match node.kind {
-                ExprKind::Ref { head, fields } => {
+                AgentExprKind::Ref { head, fields } => {
                     let name = WrittenName { symbol: head, start: node.start, end: node.end };
-                    ExprKind::Ref { head: self.resolve(name)?.variable, fields }
+                    AgentExprKind::Ref { head: self.resolve(name)?.variable, fields }
                 }
-                ExprKind::Text(_)
-                | ExprKind::Number(_)
-                | ExprKind::Bool(_)
-                | ExprKind::Null
-                | ExprKind::Object(_)
-                | ExprKind::List(_)
-                | ExprKind::Add
-                | ExprKind::Equal
-                | ExprKind::NotEqual => node.kind,
+                AgentExprKind::Text(_)
+                | AgentExprKind::Number(_)
+                | AgentExprKind::Bool(_)
+                | AgentExprKind::Null
+                | AgentExprKind::Object(_)
+                | AgentExprKind::List(_)
+                | AgentExprKind::Add
+                | AgentExprKind::Equal
+                | AgentExprKind::NotEqual => node.kind,
             };
-            self.ast.exprs.push(Expr { kind, first: node.first - first + offset, ..node });
+            self.ast.exprs.push(AgentExpr { kind, first: node.first - first + offset, ..node });
         }
-        Ok(ExprId(self.ast.exprs.len() as u32 - 1))
+        Ok(AgentExprId(self.ast.exprs.len() as u32 - 1))
     }
 
-    fn leaf(&mut self, kind: ExprKind) -> ExprId {
+    fn leaf(&mut self, kind: AgentExprKind) -> AgentExprId {
         let first = self.ast.exprs.len() as u32;
         let (start, end) = (self.step.start as u32, self.step.end as u32);
-        self.ast.exprs.push(Expr { kind, first, start, end });
-        ExprId(first)
+        self.ast.exprs.push(AgentExpr { kind, first, start, end });
+        AgentExprId(first)
     }
 
     /// Makes `head` or `head.field`.
-    fn reference(&mut self, head: Symbol, field: Option<Symbol>) -> ExprId {
+    fn reference(&mut self, head: Symbol, field: Option<Symbol>) -> AgentExprId {
         let start = self.ast.names.len() as u32;
         self.ast.names.extend(field);
         let fields = Names { start, count: self.ast.names.len() as u32 - start };
-        self.leaf(ExprKind::Ref { head, fields })
+        self.leaf(AgentExprKind::Ref { head, fields })
     }
 
     fn call(
@@ -259,7 +259,7 @@ impl<'a> ItemLowering<'a> {
         callee: Symbol,
         args: Vec<Arg>,
         by: Option<WrittenName>,
-    ) -> Statement {
+    ) -> AgentStatement {
         let (start, end) = (self.step.start as u32, self.step.end as u32);
         let name = |symbol| WrittenName { symbol, start, end };
         self.statement(StatementKind::Run(Box::new(RunStatement {
@@ -281,7 +281,7 @@ impl<'a> ItemLowering<'a> {
         target: WrittenName,
         agent: WrittenName,
         task: WrittenName,
-        args: &[ExprId],
+        args: &[AgentExprId],
     ) -> PhaseResult<()> {
         let Some(at) = self.ast.by_name.tasks.get(task.symbol) else {
             return Err(self.wrong_name(code::UNKNOWN_STAGE_TASK, task, "names no known task:"));

@@ -19,7 +19,7 @@ use crate::program::{
 use crate::{parser, printer, resolve};
 
 /// A checked file, ready to run.
-pub struct Module {
+pub struct AgentModule {
     pub(crate) ast: Ast,
     pub(crate) code: FileCode,
     warnings: Vec<Diagnostic>,
@@ -63,7 +63,7 @@ pub fn check(source: &SourceText) -> Vec<Diagnostic> {
 ///
 /// # Errors
 /// Fails with the first error.
-pub fn compile(source: &SourceText) -> Result<Arc<Module>, Vec<Diagnostic>> {
+pub fn compile(source: &SourceText) -> Result<Arc<AgentModule>, Vec<Diagnostic>> {
     let mut ast = front(source.text()).map_err(|found| vec![hinted(*found)])?;
     let code = codegen::compile(&ast, source.text());
     let warnings = crate::check::warnings(&ast);
@@ -71,7 +71,7 @@ pub fn compile(source: &SourceText) -> Result<Arc<Module>, Vec<Diagnostic>> {
     ast.exprs = Vec::new();
     ast.pipelines.iter_mut().for_each(|pipeline| pipeline.body.statements = Vec::new());
     ast.tests.iter_mut().for_each(|test| test.body.statements = Vec::new());
-    Ok(Arc::new(Module { ast, code, warnings }))
+    Ok(Arc::new(AgentModule { ast, code, warnings }))
 }
 
 /// Prints a pipeline as it runs, workflows lowered. Types are not checked.
@@ -113,7 +113,7 @@ fn front(text: &str) -> code::PhaseResult<Ast> {
     Ok(ast)
 }
 
-impl Module {
+impl AgentModule {
     /// Lists the pipelines, those that workflows became last.
     pub fn pipelines(&self) -> Vec<SignatureInfo> {
         self.ast.pipelines.iter().map(|pipeline| self.described(&pipeline.signature)).collect()

@@ -16,7 +16,7 @@ use crate::ast::{Ast, ByName, Extensions, WrittenName};
 use crate::code::{self, PhaseResult, stop};
 use crate::lexer::{self, FileTokens};
 use crate::symbol::{Symbol, Symbols};
-use crate::token::{Token, TokenKind};
+use crate::token::{AgentToken, AgentTokenKind};
 use crate::types::Types;
 
 /// How deep brackets, blocks and types may nest in the source.
@@ -50,40 +50,40 @@ pub(crate) fn parse(text: &str) -> PhaseResult<ParsedFile> {
         by_name: ByName::default(),
         extensions: Extensions::Off,
     };
-    let mut parser = Parser { tokens: &tokens.list, at: 0, depth: 0, ast, text };
+    let mut parser = AgentParser { tokens: &tokens.list, at: 0, depth: 0, ast, text };
     parser.file()?;
     let ast = parser.ast;
     Ok(ParsedFile { ast, tokens })
 }
 
-struct Parser<'a> {
-    tokens: &'a [Token],
+struct AgentParser<'a> {
+    tokens: &'a [AgentToken],
     at: usize,
     depth: u32,
     ast: Ast,
     text: &'a str,
 }
 
-impl Parser<'_> {
-    fn peek(&self) -> Token {
+impl AgentParser<'_> {
+    fn peek(&self) -> AgentToken {
         self.tokens[self.at]
     }
 
-    fn kind(&self) -> TokenKind {
+    fn kind(&self) -> AgentTokenKind {
         self.tokens[self.at].kind
     }
 
     /// Takes the next token. The end of the file is never passed.
-    fn take(&mut self) -> Token {
+    fn take(&mut self) -> AgentToken {
         let token = self.tokens[self.at];
-        if token.kind != TokenKind::End {
+        if token.kind != AgentTokenKind::End {
             self.at += 1;
         }
         token
     }
 
     /// Takes the next token if it is of a kind.
-    fn accept(&mut self, kind: TokenKind) -> bool {
+    fn accept(&mut self, kind: AgentTokenKind) -> bool {
         let is_kind = self.kind() == kind;
         if is_kind {
             self.take();
@@ -91,14 +91,14 @@ impl Parser<'_> {
         is_kind
     }
 
-    fn expect(&mut self, kind: TokenKind) -> PhaseResult<Token> {
+    fn expect(&mut self, kind: AgentTokenKind) -> PhaseResult<AgentToken> {
         if self.kind() == kind {
             return Ok(self.take());
         }
         let found = self.unexpected(code::EXPECTED_TOKEN, kind.shown());
-        Err(if kind == TokenKind::Name {
+        Err(if kind == AgentTokenKind::Name {
             Box::new(self.explain_keyword(*found))
-        } else if kind == TokenKind::Semicolon && self.at > 0 {
+        } else if kind == AgentTokenKind::Semicolon && self.at > 0 {
             let last = self.tokens[self.at - 1].span();
             Box::new(found.see(last, "it may be missing after this"))
         } else {
@@ -109,7 +109,7 @@ impl Parser<'_> {
     /// Says why a reserved word cannot be a name.
     fn explain_keyword(&self, found: Diagnostic) -> Diagnostic {
         let shown = self.kind().shown();
-        match self.kind() as u8 >= TokenKind::Abort as u8 {
+        match self.kind() as u8 >= AgentTokenKind::Abort as u8 {
             true => found.hint(format!("{shown} is a reserved word; choose another name")),
             false => found,
         }
@@ -124,7 +124,7 @@ impl Parser<'_> {
     }
 
     fn name(&mut self) -> PhaseResult<WrittenName> {
-        let token = self.expect(TokenKind::Name)?;
+        let token = self.expect(AgentTokenKind::Name)?;
         Ok(WrittenName { symbol: token.symbol, start: token.start, end: token.end })
     }
 
@@ -155,8 +155,8 @@ impl Parser<'_> {
     }
 
     /// Parses a whole number after a clause's word.
-    fn whole(&mut self, code: &'static str, clause: &str) -> PhaseResult<Token> {
-        let token = self.expect(TokenKind::Number)?;
+    fn whole(&mut self, code: &'static str, clause: &str) -> PhaseResult<AgentToken> {
+        let token = self.expect(AgentTokenKind::Number)?;
         if self.ast.text(token.symbol).contains('.') {
             return stop(code, token.span(), format!("`{clause}` needs a whole number"));
         }

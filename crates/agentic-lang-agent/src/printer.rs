@@ -3,7 +3,7 @@
 pub(crate) mod format;
 
 use crate::ast::{
-    Arg, Ast, BlockExpr, CallForm, ExprId, ExprKind, OnFail, ParallelStatement, Pipeline,
+    AgentExprId, AgentExprKind, Arg, Ast, BlockExpr, CallForm, OnFail, ParallelStatement, Pipeline,
     RunStatement, StatementKind, TaskParameter,
 };
 use crate::symbol::Symbol;
@@ -13,7 +13,7 @@ const INDENT: usize = 2;
 
 /// Prints a pipeline as it runs: calls with names, aliases replaced.
 pub(crate) fn lowered(ast: &Ast, pipeline: &Pipeline) -> String {
-    let mut printer = Printer { ast, out: String::new(), style: PrintStyle::Lowered };
+    let mut printer = AgentPrinter { ast, out: String::new(), style: PrintStyle::Lowered };
     let signature = &pipeline.signature;
     printer.out.push_str("pipeline ");
     printer.name(signature.name.symbol);
@@ -32,13 +32,13 @@ enum PrintStyle {
     Lowered,
 }
 
-struct Printer<'a> {
+struct AgentPrinter<'a> {
     ast: &'a Ast,
     out: String,
     style: PrintStyle,
 }
 
-impl Printer<'_> {
+impl AgentPrinter<'_> {
     fn name(&mut self, name: Symbol) {
         self.out.push_str(self.ast.text(name));
     }
@@ -196,7 +196,7 @@ impl Printer<'_> {
 
     /// Prints an expression. Its nodes stand in post-order, so what to print next is kept on a
     /// stack of our own.
-    fn expression(&mut self, root: ExprId) {
+    fn expression(&mut self, root: AgentExprId) {
         let mut stack = vec![PrintPiece::Node(root)];
         while let Some(piece) = stack.pop() {
             match piece {
@@ -210,25 +210,25 @@ impl Printer<'_> {
         }
     }
 
-    fn node(&mut self, id: ExprId, stack: &mut Vec<PrintPiece>) {
+    fn node(&mut self, id: AgentExprId, stack: &mut Vec<PrintPiece>) {
         let ast = self.ast;
         match ast.expr(id).kind {
-            ExprKind::Text(text) => quoted(ast.text(text), &mut self.out),
-            ExprKind::Number(digits) => number(ast.text(digits), &mut self.out),
-            ExprKind::Bool(true) => self.out.push_str("true"),
-            ExprKind::Bool(false) => self.out.push_str("false"),
-            ExprKind::Null => self.out.push_str("null"),
-            ExprKind::Ref { head, fields } => {
+            AgentExprKind::Text(text) => quoted(ast.text(text), &mut self.out),
+            AgentExprKind::Number(digits) => number(ast.text(digits), &mut self.out),
+            AgentExprKind::Bool(true) => self.out.push_str("true"),
+            AgentExprKind::Bool(false) => self.out.push_str("false"),
+            AgentExprKind::Null => self.out.push_str("null"),
+            AgentExprKind::Ref { head, fields } => {
                 self.name(head);
                 for field in ast.names(fields) {
                     self.out.push('.');
                     self.name(*field);
                 }
             }
-            ExprKind::Add => self.operation(id, " + ", stack),
-            ExprKind::Equal => self.operation(id, " == ", stack),
-            ExprKind::NotEqual => self.operation(id, " != ", stack),
-            ExprKind::List(count) => {
+            AgentExprKind::Add => self.operation(id, " + ", stack),
+            AgentExprKind::Equal => self.operation(id, " == ", stack),
+            AgentExprKind::NotEqual => self.operation(id, " != ", stack),
+            AgentExprKind::List(count) => {
                 self.out.push('[');
                 stack.push(PrintPiece::Sign("]"));
                 let children = ast.children(id, count);
@@ -237,7 +237,7 @@ impl Printer<'_> {
                     stack.push(PrintPiece::Sign(if at == 0 { "" } else { ", " }));
                 }
             }
-            ExprKind::Object(names) => {
+            AgentExprKind::Object(names) => {
                 self.out.push_str("{ ");
                 stack.push(PrintPiece::Sign(" }"));
                 let children = ast.children(id, names.count);
@@ -253,33 +253,33 @@ impl Printer<'_> {
     }
 
     /// Whether a sum joins texts for certain, so that parentheses inside it mean nothing.
-    fn is_text_sum(&self, root: ExprId) -> bool {
+    fn is_text_sum(&self, root: AgentExprId) -> bool {
         let mut stack = vec![root];
         while let Some(id) = stack.pop() {
             match self.ast.expr(id).kind {
-                ExprKind::Add => stack.extend(self.ast.children(id, 2)),
-                ExprKind::Text(_) => return true,
-                ExprKind::Number(_)
-                | ExprKind::Bool(_)
-                | ExprKind::Null
-                | ExprKind::Ref { .. }
-                | ExprKind::Object(_)
-                | ExprKind::List(_)
-                | ExprKind::Equal
-                | ExprKind::NotEqual => {}
+                AgentExprKind::Add => stack.extend(self.ast.children(id, 2)),
+                AgentExprKind::Text(_) => return true,
+                AgentExprKind::Number(_)
+                | AgentExprKind::Bool(_)
+                | AgentExprKind::Null
+                | AgentExprKind::Ref { .. }
+                | AgentExprKind::Object(_)
+                | AgentExprKind::List(_)
+                | AgentExprKind::Equal
+                | AgentExprKind::NotEqual => {}
             }
         }
         false
     }
 
     /// An operation, with parentheses exactly where they change what is meant.
-    fn operation(&mut self, id: ExprId, sign: &'static str, stack: &mut Vec<PrintPiece>) {
+    fn operation(&mut self, id: AgentExprId, sign: &'static str, stack: &mut Vec<PrintPiece>) {
         let [left, right] = self.ast.children(id, 2)[..] else {
             unreachable!("an operation has two operands")
         };
         let own_kind = self.ast.expr(id).kind;
         let own = strength(own_kind);
-        let wrap = |stack: &mut Vec<PrintPiece>, child: ExprId, is_wrapped: bool| {
+        let wrap = |stack: &mut Vec<PrintPiece>, child: AgentExprId, is_wrapped: bool| {
             if is_wrapped {
                 stack.push(PrintPiece::Sign(")"));
             }
@@ -289,7 +289,7 @@ impl Printer<'_> {
             }
         };
         let right_kind = self.ast.expr(right).kind;
-        let is_plain = own_kind == ExprKind::Add && self.is_text_sum(right);
+        let is_plain = own_kind == AgentExprKind::Add && self.is_text_sum(right);
         wrap(stack, right, strength(right_kind) <= own && !is_plain);
         stack.push(PrintPiece::Sign(sign));
         wrap(stack, left, strength(self.ast.expr(left).kind) < own);
@@ -298,23 +298,23 @@ impl Printer<'_> {
 
 /// Something still to be printed.
 enum PrintPiece {
-    Node(ExprId),
+    Node(AgentExprId),
     Sign(&'static str),
     Key(Symbol),
 }
 
 /// How tightly a node binds.
-fn strength(kind: ExprKind) -> u8 {
+fn strength(kind: AgentExprKind) -> u8 {
     match kind {
-        ExprKind::Equal | ExprKind::NotEqual => 0,
-        ExprKind::Add => 1,
-        ExprKind::Text(_)
-        | ExprKind::Number(_)
-        | ExprKind::Bool(_)
-        | ExprKind::Null
-        | ExprKind::Ref { .. }
-        | ExprKind::Object(_)
-        | ExprKind::List(_) => 2,
+        AgentExprKind::Equal | AgentExprKind::NotEqual => 0,
+        AgentExprKind::Add => 1,
+        AgentExprKind::Text(_)
+        | AgentExprKind::Number(_)
+        | AgentExprKind::Bool(_)
+        | AgentExprKind::Null
+        | AgentExprKind::Ref { .. }
+        | AgentExprKind::Object(_)
+        | AgentExprKind::List(_) => 2,
     }
 }
 

@@ -6,15 +6,15 @@ use crate::symbol::Symbol;
 
 /// A piece of source text that the grammar knows.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Token {
-    pub kind: TokenKind,
+pub(crate) struct AgentToken {
+    pub kind: AgentTokenKind,
     /// The name, the decoded text, or the digits.
     pub symbol: Symbol,
     pub start: u32,
     pub end: u32,
 }
 
-impl Token {
+impl AgentToken {
     pub fn span(self) -> Span {
         Span::new(self.start as usize, self.end as usize)
     }
@@ -24,20 +24,20 @@ macro_rules! kinds {
     (plain { $($plain:ident $shown:literal,)* } keywords { $($keyword:ident $text:literal,)* }) => {
         /// What sort of token.
         #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-        pub(crate) enum TokenKind {
+        pub(crate) enum AgentTokenKind {
             $($plain,)*
             $($keyword,)*
         }
 
         /// The reserved words; the symbol of each is its place in this list.
-        pub(crate) const KEYWORDS: &[(&str, TokenKind)] = &[$(($text, TokenKind::$keyword),)*];
+        pub(crate) const KEYWORDS: &[(&str, AgentTokenKind)] = &[$(($text, AgentTokenKind::$keyword),)*];
 
-        impl TokenKind {
+        impl AgentTokenKind {
             /// Names the token as a person would.
             pub fn shown(self) -> &'static str {
                 match self {
-                    $(TokenKind::$plain => $shown,)*
-                    $(TokenKind::$keyword => concat!("`", $text, "`"),)*
+                    $(AgentTokenKind::$plain => $shown,)*
+                    $(AgentTokenKind::$keyword => concat!("`", $text, "`"),)*
                 }
             }
         }

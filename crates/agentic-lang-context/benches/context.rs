@@ -5,7 +5,7 @@ use std::hint::black_box;
 use agentic_diag::SourceText;
 use agentic_lang_context::json::{self, Json};
 use agentic_lang_context::{
-    CheckOptions, ContextOptions, EntryPoint, Module, TraceMode, check, compile,
+    CheckOptions, ContextModule, ContextOptions, EntryPoint, TraceMode, check, compile,
 };
 use agentic_model::Instant;
 use agentic_replay::{Path, ProgramRun, RequestAnswer, Seed, Start, run_to_end};
@@ -18,7 +18,7 @@ fn no_files(_: &str) -> Result<String, String> {
     Err("no files here".to_owned())
 }
 
-fn module(text: &str) -> Module {
+fn module(text: &str) -> ContextModule {
     compile(SourceText::new("main.as", text), &CheckOptions::default(), &mut no_files)
         .unwrap_or_else(|checked| panic!("{:?}", checked.findings))
 }
@@ -58,7 +58,7 @@ fn start(input: &Json) -> Start {
     Start { input: json::to_value(input), seed: Seed([0; 32]), at }
 }
 
-fn run(module: &Module, start: &Start, tracing: TraceMode) {
+fn run(module: &ContextModule, start: &Start, tracing: TraceMode) {
     let options = ContextOptions { tracing, ..ContextOptions::default() };
     let program = module.run(&EntryPoint::default(), options).expect("the entry is there");
     black_box(run_to_end(program, start, |_| answer()));
@@ -106,7 +106,10 @@ fn answer() -> RequestAnswer {
 }
 
 /// Runs a program to its first request.
-fn begin(module: &Module, start: &Start) -> (ProgramRun<agentic_lang_context::ContextRun>, Path) {
+fn begin(
+    module: &ContextModule,
+    start: &Start,
+) -> (ProgramRun<agentic_lang_context::ContextRun>, Path) {
     let options = ContextOptions { tracing: TraceMode::Off, ..ContextOptions::default() };
     let program = module.run(&EntryPoint::default(), options).expect("the entry is there");
     let (run, step) = ProgramRun::begin(program, start);

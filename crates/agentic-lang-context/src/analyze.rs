@@ -17,7 +17,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use agentic_diag::{Diagnostic, Span};
 
-use crate::ast::{ConfigKey, ContextFile, ExprId, ExprLink, FunctionDeclaration, ImportKind};
+use crate::ast::{
+    ConfigKey, ContextExprId, ContextFile, ExprLink, FunctionDeclaration, ImportKind,
+};
 use crate::dialect::Version;
 use crate::load::{FileFinding, LoadedProgram};
 use crate::scope::Scopes;
@@ -194,7 +196,7 @@ impl<'a> Analyzer<'a> {
     }
 
     /// Returns the name at the root of a chain of members and indexes.
-    fn root(&self, expr: ExprId) -> Option<(ExprId, &'a str)> {
+    fn root(&self, expr: ContextExprId) -> Option<(ContextExprId, &'a str)> {
         let mut expr = expr;
         loop {
             let file: &'a ContextFile = self.file;

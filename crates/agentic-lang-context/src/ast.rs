@@ -1,7 +1,7 @@
 //! The tree of a program.
 //!
 //! Names are spans into the source; expressions live in one arena per file, so that a tree of any
-//! shape is freed without recursion. [`Expr::height`] bounds every recursive walk.
+//! shape is freed without recursion. [`ContextExpr::height`] bounds every recursive walk.
 
 use agentic_diag::{SourceText, Span};
 
@@ -10,7 +10,7 @@ use crate::lexer;
 
 /// An expression of one file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct ExprId(pub u32);
+pub(crate) struct ContextExprId(pub u32);
 
 /// One file: its text and its tree.
 #[derive(Debug)]
@@ -24,7 +24,7 @@ pub(crate) struct ContextFile {
 pub(crate) struct ContextTree {
     pub imports: Vec<Import>,
     pub agents: Vec<AgentDeclaration>,
-    pub exprs: Vec<Expr>,
+    pub exprs: Vec<ContextExpr>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -56,7 +56,7 @@ pub(crate) struct AgentDeclaration {
     pub entry: EntryStatement,
     pub name: Option<Span>,
     pub config: Vec<ConfigBlock>,
-    pub uses: Vec<Statement>,
+    pub uses: Vec<ContextStatement>,
     pub functions: Vec<FunctionDeclaration>,
 }
 
@@ -97,21 +97,21 @@ pub(crate) enum TypeExpr {
 
 #[derive(Debug)]
 pub(crate) struct StatementBlock {
-    pub statements: Vec<Statement>,
+    pub statements: Vec<ContextStatement>,
 }
 
 #[derive(Debug)]
-pub(crate) enum Statement {
+pub(crate) enum ContextStatement {
     Config(ConfigBlock),
     Use(UseStatement),
     Choice(ChoiceBlock),
-    Return { value: ExprId },
+    Return { value: ContextExprId },
     Repeat { count: u64, body: StatementBlock },
     For(For),
-    Loop { until: ExprId, max: u64, body: StatementBlock },
-    If { condition: ExprId, then: StatementBlock, otherwise: Option<StatementBlock> },
-    Expr(ExprId),
-    Assign { target: ExprId, operator: AssignOperator, value: ExprId },
+    Loop { until: ContextExprId, max: u64, body: StatementBlock },
+    If { condition: ContextExprId, then: StatementBlock, otherwise: Option<StatementBlock> },
+    Expr(ContextExprId),
+    Assign { target: ContextExprId, operator: AssignOperator, value: ContextExprId },
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -131,13 +131,13 @@ pub(crate) enum ConfigKey {
 #[derive(Debug)]
 pub(crate) struct ConfigBlock {
     pub key: ConfigKey,
-    pub value: ExprId,
+    pub value: ContextExprId,
 }
 
 #[derive(Debug)]
 pub(crate) struct UseStatement {
     pub span: Span,
-    pub value: ExprId,
+    pub value: ContextExprId,
     pub budget: Option<WrittenBudget>,
     pub label: Option<ItemLabel>,
 }
@@ -160,7 +160,7 @@ pub(crate) struct Candidate {
     pub span: Span,
     pub name: Span,
     /// Nothing for `empty`.
-    pub value: Option<ExprId>,
+    pub value: Option<ContextExprId>,
     pub budget: Option<WrittenBudget>,
     pub mark: WrittenMark,
 }
@@ -183,66 +183,66 @@ pub(crate) struct WrittenBudget {
 pub(crate) struct For {
     pub span: Span,
     pub item: Span,
-    pub list: ExprId,
+    pub list: ContextExprId,
     pub max: u64,
     pub body: StatementBlock,
 }
 
 #[derive(Debug)]
-pub(crate) struct Expr {
+pub(crate) struct ContextExpr {
     pub span: Span,
     /// One more than the height of the highest part.
     pub height: u16,
-    pub kind: ExprKind,
+    pub kind: ContextExprKind,
 }
 
 #[derive(Debug)]
-pub(crate) enum ExprKind {
+pub(crate) enum ContextExprKind {
     Text,
     Number,
     True,
     False,
     None,
     Name,
-    Object(Vec<(Span, ExprId)>),
-    List(Vec<ExprId>),
+    Object(Vec<(Span, ContextExprId)>),
+    List(Vec<ContextExprId>),
     Generate(Box<Generate>),
     Parallel(Box<For>),
-    Member { object: ExprId, name: Span },
-    Index { list: ExprId, index: ExprId },
-    Call { callee: ExprId, args: Vec<ExprId> },
-    Not(ExprId),
-    Binary { operator: Operator, left: ExprId, right: ExprId },
+    Member { object: ContextExprId, name: Span },
+    Index { list: ContextExprId, index: ContextExprId },
+    Call { callee: ContextExprId, args: Vec<ContextExprId> },
+    Not(ContextExprId),
+    Binary { operator: Operator, left: ContextExprId, right: ContextExprId },
 }
 
 /// A name, or what is appended to another expression: the links of `a.b[0](c)`.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum ExprLink {
     Name,
-    Member { object: ExprId, name: Span },
-    Index { list: ExprId },
-    Call { callee: ExprId },
+    Member { object: ContextExprId, name: Span },
+    Index { list: ContextExprId },
+    Call { callee: ContextExprId },
 }
 
-impl ExprKind {
+impl ContextExprKind {
     /// Returns the link that this is; nothing for what stands for itself.
     pub(crate) fn link(&self) -> Option<ExprLink> {
         match *self {
-            ExprKind::Name => Some(ExprLink::Name),
-            ExprKind::Member { object, name } => Some(ExprLink::Member { object, name }),
-            ExprKind::Index { list, .. } => Some(ExprLink::Index { list }),
-            ExprKind::Call { callee, .. } => Some(ExprLink::Call { callee }),
-            ExprKind::Text
-            | ExprKind::Number
-            | ExprKind::True
-            | ExprKind::False
-            | ExprKind::None
-            | ExprKind::Object(_)
-            | ExprKind::List(_)
-            | ExprKind::Generate(_)
-            | ExprKind::Parallel(_)
-            | ExprKind::Not(_)
-            | ExprKind::Binary { .. } => None,
+            ContextExprKind::Name => Some(ExprLink::Name),
+            ContextExprKind::Member { object, name } => Some(ExprLink::Member { object, name }),
+            ContextExprKind::Index { list, .. } => Some(ExprLink::Index { list }),
+            ContextExprKind::Call { callee, .. } => Some(ExprLink::Call { callee }),
+            ContextExprKind::Text
+            | ContextExprKind::Number
+            | ContextExprKind::True
+            | ContextExprKind::False
+            | ContextExprKind::None
+            | ContextExprKind::Object(_)
+            | ContextExprKind::List(_)
+            | ContextExprKind::Generate(_)
+            | ContextExprKind::Parallel(_)
+            | ContextExprKind::Not(_)
+            | ContextExprKind::Binary { .. } => None,
         }
     }
 }
@@ -279,7 +279,7 @@ pub(crate) struct GenerateOption {
 
 #[derive(Debug)]
 pub(crate) enum OptionValue {
-    Expr(ExprId),
+    Expr(ContextExprId),
     Budget(WrittenBudget),
 }
 
@@ -299,7 +299,7 @@ impl ContextFile {
         if raw.starts_with(['"', '\'']) { lexer::unquote(raw).into() } else { raw.into() }
     }
 
-    pub fn expr(&self, id: ExprId) -> &Expr {
+    pub fn expr(&self, id: ContextExprId) -> &ContextExpr {
         &self.program.exprs[id.0 as usize]
     }
 

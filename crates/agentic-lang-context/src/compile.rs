@@ -10,7 +10,8 @@ use std::sync::Arc;
 use agentic_diag::Span;
 
 use crate::ast::{
-    ConfigKey, ContextFile, Contract, EntryStatement, FunctionDeclaration, ImportKind, Statement,
+    ConfigKey, ContextFile, ContextStatement, Contract, EntryStatement, FunctionDeclaration,
+    ImportKind,
 };
 use crate::code::{
     AgentCode, CodePlace, ContextCode, ContractCode, FieldCode, FunctionCode, Op, Resource,
@@ -285,10 +286,10 @@ impl<'a> ContextCompiler<'a> {
     }
 
     /// Compiles statements of which the last may be the result, and the return after them.
-    fn body(&mut self, statements: &'a [Statement], span: Span) {
+    fn body(&mut self, statements: &'a [ContextStatement], span: Span) {
         let implicit = self.file.dialect.final_expression();
         for (at, statement) in statements.iter().enumerate() {
-            if let Statement::Expr(value) = statement
+            if let ContextStatement::Expr(value) = statement
                 && implicit
                 && at + 1 == statements.len()
             {

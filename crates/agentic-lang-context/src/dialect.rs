@@ -7,7 +7,7 @@
 
 use std::fmt;
 
-use crate::lexer::{self, Punctuation, Token, TokenKind, Word};
+use crate::lexer::{self, ContextToken, ContextTokenKind, Punctuation, Word};
 
 /// A published version at which syntax or behaviour changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -287,7 +287,7 @@ impl fmt::Display for Dialect {
 }
 
 /// Finds `generate(… ) { return {`.
-fn has_return_block(tokens: &[Token]) -> bool {
+fn has_return_block(tokens: &[ContextToken]) -> bool {
     let generates = tokens
         .windows(2)
         .any(|pair| pair[0].is_word(Word::Generate) && pair[1].is(Punctuation::ParenOpen));
@@ -300,32 +300,39 @@ fn has_return_block(tokens: &[Token]) -> bool {
         })
 }
 
-fn has_max_limit(tokens: &[Token]) -> bool {
-    tokens.windows(2).any(|pair| pair[0].is_word(Word::Max) && pair[1].kind == TokenKind::Number)
+fn has_max_limit(tokens: &[ContextToken]) -> bool {
+    tokens
+        .windows(2)
+        .any(|pair| pair[0].is_word(Word::Max) && pair[1].kind == ContextTokenKind::Number)
 }
 
 /// Finds `use … < 2k` on one line, or the head of a loop that ends in `< 3 {`.
-fn has_less_limit(tokens: &[Token]) -> bool {
+fn has_less_limit(tokens: &[ContextToken]) -> bool {
     let mut head: Option<Word> = None;
     for (at, token) in tokens.iter().enumerate() {
         if token.line_break_before && head == Some(Word::Use) {
             head = None;
         }
         match token.kind {
-            TokenKind::Name(word @ (Word::Use | Word::For | Word::Loop)) => head = Some(word),
-            TokenKind::Symbol(Punctuation::BraceOpen | Punctuation::BraceClose) => head = None,
-            TokenKind::Symbol(Punctuation::Less) => {
-                let number = tokens.get(at + 1).is_some_and(|next| next.kind == TokenKind::Number);
+            ContextTokenKind::Name(word @ (Word::Use | Word::For | Word::Loop)) => {
+                head = Some(word)
+            }
+            ContextTokenKind::Symbol(Punctuation::BraceOpen | Punctuation::BraceClose) => {
+                head = None
+            }
+            ContextTokenKind::Symbol(Punctuation::Less) => {
+                let number =
+                    tokens.get(at + 1).is_some_and(|next| next.kind == ContextTokenKind::Number);
                 let brace = tokens.get(at + 2).is_some_and(|next| next.is(Punctuation::BraceOpen));
                 if number && (head == Some(Word::Use) || (head.is_some() && brace)) {
                     return true;
                 }
             }
-            TokenKind::Name(_)
-            | TokenKind::Number
-            | TokenKind::Text
-            | TokenKind::Symbol(_)
-            | TokenKind::End => {}
+            ContextTokenKind::Name(_)
+            | ContextTokenKind::Number
+            | ContextTokenKind::Text
+            | ContextTokenKind::Symbol(_)
+            | ContextTokenKind::End => {}
         }
     }
     false

@@ -7,7 +7,7 @@
 use agentic_diag::{Diagnostic, SourceText, Span};
 
 use crate::dialect::Dialect;
-use crate::lexer::{self, Punctuation, Token, TokenKind};
+use crate::lexer::{self, ContextToken, ContextTokenKind, Punctuation};
 use crate::parser;
 use crate::syntax::SyntaxFault;
 
@@ -24,11 +24,12 @@ pub fn format(text: &str, dialect: Option<Dialect>) -> Result<String, Box<Diagno
         .map_err(|(_, fault)| fault.into_diagnostic())?;
     let lexed = lexer::lex(text, dialect).map_err(SyntaxFault::into_diagnostic)?;
     let comments = lexed.comments.iter().map(|span| FormatPiece::Comment(*span));
-    let tokens = lexed.tokens.iter().filter(|token| token.kind != TokenKind::End);
+    let tokens = lexed.tokens.iter().filter(|token| token.kind != ContextTokenKind::End);
     let mut pieces: Vec<FormatPiece> =
         tokens.map(|token| FormatPiece::Token(*token)).chain(comments).collect();
     pieces.sort_by_key(|piece| piece.span().start);
-    let mut printer = Printer { text, out: String::new(), open: Vec::new(), line: 0, last: None };
+    let mut printer =
+        ContextPrinter { text, out: String::new(), open: Vec::new(), line: 0, last: None };
     for at in 0..pieces.len() {
         printer.piece(&pieces[at..]);
     }
@@ -40,7 +41,7 @@ pub fn format(text: &str, dialect: Option<Dialect>) -> Result<String, Box<Diagno
 
 #[derive(Debug, Clone, Copy)]
 enum FormatPiece {
-    Token(Token),
+    Token(ContextToken),
     Comment(Span),
 }
 
@@ -53,18 +54,20 @@ impl FormatPiece {
     }
 
     fn is_number(self) -> bool {
-        matches!(self, FormatPiece::Token(Token { kind: TokenKind::Number, .. }))
+        matches!(self, FormatPiece::Token(ContextToken { kind: ContextTokenKind::Number, .. }))
     }
 
     fn symbol(self) -> Option<Punctuation> {
         match self {
-            FormatPiece::Token(Token { kind: TokenKind::Symbol(symbol), .. }) => Some(symbol),
+            FormatPiece::Token(ContextToken { kind: ContextTokenKind::Symbol(symbol), .. }) => {
+                Some(symbol)
+            }
             FormatPiece::Token(_) | FormatPiece::Comment(_) => None,
         }
     }
 }
 
-struct Printer<'a> {
+struct ContextPrinter<'a> {
     text: &'a str,
     out: String,
     /// The lines in which the brackets around this place were opened.
@@ -73,7 +76,7 @@ struct Printer<'a> {
     last: Option<FormatPiece>,
 }
 
-impl Printer<'_> {
+impl ContextPrinter<'_> {
     /// Writes the first of the pieces that are left.
     fn piece(&mut self, left: &[FormatPiece]) {
         let piece = left[0];
@@ -120,7 +123,7 @@ impl Printer<'_> {
     }
 }
 
-impl Printer<'_> {
+impl ContextPrinter<'_> {
     /// Counts the brackets that close at the very beginning of a line.
     fn closers_on_line(&self, line: &[FormatPiece]) -> usize {
         let mut end = line[0].span().start;

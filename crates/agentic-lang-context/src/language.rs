@@ -19,7 +19,8 @@ use crate::dialect::{Dialect, Version};
 use crate::error::Error;
 use crate::json::{self, Json};
 use crate::module::{
-    Calls, CheckFindings, CheckOptions, ContextOptions, EntryPoint, Module, TraceMode, compile,
+    Calls, CheckFindings, CheckOptions, ContextModule, ContextOptions, EntryPoint, TraceMode,
+    compile,
 };
 use crate::provider;
 use crate::run::{ContextRun, INPUT_REQUEST, MEMORY_REQUEST, MODEL_REQUEST, TOOL_REQUEST};
@@ -189,7 +190,7 @@ impl ContextFlow {
     ///
     /// # Errors
     /// Fails with everything that the check found.
-    pub fn compile(&self) -> Result<Module, CheckFindings> {
+    pub fn compile(&self) -> Result<ContextModule, CheckFindings> {
         let options =
             CheckOptions { dialect: self.dialect, calls: self.calls, ..CheckOptions::default() };
         let mut resolver =
@@ -202,7 +203,7 @@ impl ContextFlow {
     ///
     /// # Errors
     /// Fails when the entry point is not there.
-    pub fn run(&self, module: &Module, tracing: TraceMode) -> Result<ContextRun, Error> {
+    pub fn run(&self, module: &ContextModule, tracing: TraceMode) -> Result<ContextRun, Error> {
         let entry = self.entry.as_deref().map(EntryPoint::parse).unwrap_or_default();
         let variant = self.variant.clone();
         let mut options = ContextOptions { variant, tracing, ..ContextOptions::default() };

@@ -1,6 +1,6 @@
 //! From text to tokens.
 //!
-//! Keywords are soft: a token is a [`TokenKind::Name`] whatever it spells, and carries the
+//! Keywords are soft: a token is a [`ContextTokenKind::Name`] whatever it spells, and carries the
 //! [`Word`] that it may stand for.
 
 use agentic_diag::Span;
@@ -13,7 +13,7 @@ pub const SOURCE_BYTES_MAX: usize = 16 << 20;
 
 /// What a token is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum TokenKind {
+pub(crate) enum ContextTokenKind {
     Name(Word),
     Number,
     Text,
@@ -23,8 +23,8 @@ pub(crate) enum TokenKind {
 
 /// One token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Token {
-    pub kind: TokenKind,
+pub(crate) struct ContextToken {
+    pub kind: ContextTokenKind,
     pub span: Span,
     /// Whether a line break stands between this token and the one before.
     pub line_break_before: bool,
@@ -96,20 +96,20 @@ pub(crate) enum Punctuation {
     Star,
 }
 
-/// The tokens of a text, closed by one [`TokenKind::End`], and its comments.
+/// The tokens of a text, closed by one [`ContextTokenKind::End`], and its comments.
 #[derive(Debug)]
 pub(crate) struct LexedText {
-    pub tokens: Vec<Token>,
+    pub tokens: Vec<ContextToken>,
     pub comments: Vec<Span>,
 }
 
-impl Token {
+impl ContextToken {
     pub fn is(&self, symbol: Punctuation) -> bool {
-        self.kind == TokenKind::Symbol(symbol)
+        self.kind == ContextTokenKind::Symbol(symbol)
     }
 
     pub fn is_word(&self, word: Word) -> bool {
-        self.kind == TokenKind::Name(word)
+        self.kind == ContextTokenKind::Name(word)
     }
 }
 
@@ -120,20 +120,21 @@ pub(crate) fn lex(text: &str, dialect: Dialect) -> Result<LexedText, SyntaxFault
     }
     let at = if text.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 };
     let tokens = Vec::with_capacity(text.len() / 5);
-    let lexer = Lexer { text, bytes: text.as_bytes(), dialect, at, line_break: false, tokens };
+    let lexer =
+        ContextLexer { text, bytes: text.as_bytes(), dialect, at, line_break: false, tokens };
     lexer.run()
 }
 
-struct Lexer<'a> {
+struct ContextLexer<'a> {
     text: &'a str,
     bytes: &'a [u8],
     dialect: Dialect,
     at: usize,
     line_break: bool,
-    tokens: Vec<Token>,
+    tokens: Vec<ContextToken>,
 }
 
-impl Lexer<'_> {
+impl ContextLexer<'_> {
     fn run(mut self) -> Result<LexedText, SyntaxFault> {
         let mut comments = Vec::new();
         while let Some(&byte) = self.bytes.get(self.at) {
@@ -154,7 +155,7 @@ impl Lexer<'_> {
             }
         }
         let end = self.text.len();
-        self.push(TokenKind::End, end, end);
+        self.push(ContextTokenKind::End, end, end);
         Ok(LexedText { tokens: self.tokens, comments })
     }
 
@@ -162,9 +163,9 @@ impl Lexer<'_> {
         self.bytes.get(self.at + ahead).copied()
     }
 
-    fn push(&mut self, kind: TokenKind, start: usize, end: usize) {
+    fn push(&mut self, kind: ContextTokenKind, start: usize, end: usize) {
         let span = Span::new(start, end);
-        self.tokens.push(Token { kind, span, line_break_before: self.line_break });
+        self.tokens.push(ContextToken { kind, span, line_break_before: self.line_break });
         self.line_break = false;
         self.at = end;
     }
@@ -191,7 +192,7 @@ impl Lexer<'_> {
                 Some(_) => end += 1,
             }
         }
-        self.push(TokenKind::Text, start, end + 1);
+        self.push(ContextTokenKind::Text, start, end + 1);
         Ok(())
     }
 
@@ -202,7 +203,7 @@ impl Lexer<'_> {
             end = self.skip(end + 1, u8::is_ascii_digit);
         }
         end = self.skip(end, is_name_byte);
-        self.push(TokenKind::Number, start, end);
+        self.push(ContextTokenKind::Number, start, end);
     }
 
     fn name(&mut self) {
@@ -215,7 +216,7 @@ impl Lexer<'_> {
             end = self.skip(end + 1, is_name_byte);
         }
         let word = word(&self.text[start..end]);
-        self.push(TokenKind::Name(word), start, end);
+        self.push(ContextTokenKind::Name(word), start, end);
     }
 
     fn skip(&self, from: usize, accept: impl Fn(&u8) -> bool) -> usize {
@@ -225,11 +226,11 @@ impl Lexer<'_> {
     fn symbol(&mut self, byte: u8) -> Result<(), SyntaxFault> {
         let start = self.at;
         if let Some(symbol) = self.peek(1).and_then(|next| double_symbol(byte, next)) {
-            self.push(TokenKind::Symbol(symbol), start, start + 2);
+            self.push(ContextTokenKind::Symbol(symbol), start, start + 2);
             return Ok(());
         }
         if let Some(symbol) = single_symbol(byte) {
-            self.push(TokenKind::Symbol(symbol), start, start + 1);
+            self.push(ContextTokenKind::Symbol(symbol), start, start + 1);
             return Ok(());
         }
         let found = self.text[start..].chars().next().expect("a byte remains");

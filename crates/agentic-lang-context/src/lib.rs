@@ -9,7 +9,7 @@
 //! [`agentic_replay::Program`], and whoever drives it performs its requests.
 //!
 //! - [`check`] says what is wrong with a program of any published version;
-//! - [`compile`] makes a [`Module`], and [`Module::run`] a [`ContextRun`] of it;
+//! - [`compile`] makes a [`ContextModule`], and [`ContextModule::run`] a [`ContextRun`] of it;
 //! - [`format`](fn@format) lays a text out anew;
 //! - [`trace`] reads and prints what a run reported;
 //! - [`provider`] performs requests without a world: mocks, scripts, memories, a workspace in
@@ -34,8 +34,8 @@ pub use crate::language::{
 pub use crate::lexer::SOURCE_BYTES_MAX;
 pub use crate::load::{DATA_BYTES_MAX, FILES_MAX, FileFinding, IMPORT_CHAIN_MAX, TextResolver};
 pub use crate::module::{
-    Calls, CheckFindings, CheckOptions, ContextOptions, EntryPoint, Module, TraceMode, check,
-    compile,
+    Calls, CheckFindings, CheckOptions, ContextModule, ContextOptions, EntryPoint, TraceMode,
+    check, compile,
 };
 pub use crate::outline::{Declaration, DeclarationSort, Outline, outline};
 pub use crate::parser::{HEIGHT_MAX, NESTING_MAX};

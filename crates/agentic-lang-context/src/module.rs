@@ -47,7 +47,7 @@ pub struct CheckFindings {
 
 /// A compiled program: immutable, shared by any number of runs.
 #[derive(Debug, Clone)]
-pub struct Module {
+pub struct ContextModule {
     pub(crate) shared: Arc<ModuleShared>,
 }
 
@@ -139,7 +139,7 @@ pub fn compile(
     root: SourceText,
     options: &CheckOptions,
     resolver: TextResolver<'_>,
-) -> Result<Module, CheckFindings> {
+) -> Result<ContextModule, CheckFindings> {
     let (loaded, sources, findings) = read(root, options, resolver);
     if let Some(sources) = sources {
         return Err(CheckFindings { sources, findings });
@@ -151,7 +151,9 @@ pub fn compile(
     let warnings = analyze::warn(&loaded);
     let (sources, dialects) = sources_of(loaded);
     let calls = options.calls;
-    Ok(Module { shared: Arc::new(ModuleShared { sources, dialects, code, calls, warnings }) })
+    Ok(ContextModule {
+        shared: Arc::new(ModuleShared { sources, dialects, code, calls, warnings }),
+    })
 }
 
 /// Loads and analyzes; the sources come back apart when a text could not be parsed.
@@ -184,7 +186,7 @@ fn sources_of(loaded: LoadedProgram) -> (Vec<SourceText>, Vec<Dialect>) {
     loaded.files.into_iter().map(|file| (file.source, file.dialect)).unzip()
 }
 
-impl Module {
+impl ContextModule {
     /// Returns the texts of the program, the program itself first.
     pub fn sources(&self) -> &[SourceText] {
         &self.shared.sources

@@ -1,7 +1,7 @@
 //! What a person has typed so far, for whoever reads programs piece by piece.
 
 use crate::dialect::Dialect;
-use crate::lexer::{self, Punctuation, Token, TokenKind, Word};
+use crate::lexer::{self, ContextToken, ContextTokenKind, Punctuation, Word};
 
 /// How many tokens an import has.
 const IMPORT_TOKENS: usize = 5;
@@ -62,57 +62,60 @@ pub fn outline(text: &str, dialect: Dialect) -> Outline {
     }
 }
 
-fn depth_of(token: Token) -> i64 {
+fn depth_of(token: ContextToken) -> i64 {
     match token.kind {
-        TokenKind::Symbol(
+        ContextTokenKind::Symbol(
             Punctuation::BraceOpen | Punctuation::BracketOpen | Punctuation::ParenOpen,
         ) => 1,
-        TokenKind::Symbol(
+        ContextTokenKind::Symbol(
             Punctuation::BraceClose | Punctuation::BracketClose | Punctuation::ParenClose,
         ) => -1,
-        TokenKind::Symbol(_)
-        | TokenKind::Name(_)
-        | TokenKind::Number
-        | TokenKind::Text
-        | TokenKind::End => 0,
+        ContextTokenKind::Symbol(_)
+        | ContextTokenKind::Name(_)
+        | ContextTokenKind::Number
+        | ContextTokenKind::Text
+        | ContextTokenKind::End => 0,
     }
 }
 
 /// Keywords are soft: what follows tells a declaration from a use of the word as a name.
-fn begins_declaration(first: Token, second: Token) -> bool {
-    let is_named = matches!(second.kind, TokenKind::Name(_));
+fn begins_declaration(first: ContextToken, second: ContextToken) -> bool {
+    let is_named = matches!(second.kind, ContextTokenKind::Name(_));
     match first.kind {
-        TokenKind::Name(Word::Import | Word::Agent) => is_named || second.kind == TokenKind::End,
-        TokenKind::Name(Word::Main) => second.is_word(Word::Agent),
-        TokenKind::Name(_)
-        | TokenKind::Number
-        | TokenKind::Text
-        | TokenKind::Symbol(_)
-        | TokenKind::End => false,
+        ContextTokenKind::Name(Word::Import | Word::Agent) => {
+            is_named || second.kind == ContextTokenKind::End
+        }
+        ContextTokenKind::Name(Word::Main) => second.is_word(Word::Agent),
+        ContextTokenKind::Name(_)
+        | ContextTokenKind::Number
+        | ContextTokenKind::Text
+        | ContextTokenKind::Symbol(_)
+        | ContextTokenKind::End => false,
     }
 }
 
-fn declarations(text: &str, tokens: &[Token]) -> Outline {
+fn declarations(text: &str, tokens: &[ContextToken]) -> Outline {
     let mut found = Vec::new();
     let mut rest = tokens;
     while let [first, ..] = rest
-        && first.kind != TokenKind::End
+        && first.kind != ContextTokenKind::End
     {
         let (sort, name_at) = match first.kind {
-            TokenKind::Name(Word::Import) => (DeclarationSort::Import, 2),
-            TokenKind::Name(Word::Main) => (DeclarationSort::MainAgent, 2),
-            TokenKind::Name(_)
-            | TokenKind::Number
-            | TokenKind::Text
-            | TokenKind::Symbol(_)
-            | TokenKind::End => (DeclarationSort::Agent, 1),
+            ContextTokenKind::Name(Word::Import) => (DeclarationSort::Import, 2),
+            ContextTokenKind::Name(Word::Main) => (DeclarationSort::MainAgent, 2),
+            ContextTokenKind::Name(_)
+            | ContextTokenKind::Number
+            | ContextTokenKind::Text
+            | ContextTokenKind::Symbol(_)
+            | ContextTokenKind::End => (DeclarationSort::Agent, 1),
         };
         let length = match sort {
             DeclarationSort::Import => Some(IMPORT_TOKENS.min(rest.len() - 1)),
             DeclarationSort::Agent | DeclarationSort::MainAgent => block_end(rest),
         };
         let Some(length) = length else { return Outline::Open };
-        let name = rest.get(name_at).filter(|token| matches!(token.kind, TokenKind::Name(_)));
+        let name =
+            rest.get(name_at).filter(|token| matches!(token.kind, ContextTokenKind::Name(_)));
         let name = name.map(|token| text[token.span.start..token.span.end].to_owned());
         let end = rest[length - 1].span.end;
         found.push(Declaration { sort, name, text: text[first.span.start..end].to_owned() });
@@ -122,7 +125,7 @@ fn declarations(text: &str, tokens: &[Token]) -> Outline {
 }
 
 /// Returns how many tokens there are up to the brace that closes the first block.
-fn block_end(tokens: &[Token]) -> Option<usize> {
+fn block_end(tokens: &[ContextToken]) -> Option<usize> {
     let mut depth = 0;
     for (at, token) in tokens.iter().enumerate() {
         let change = depth_of(*token);

@@ -11,9 +11,9 @@ mod statement;
 
 use agentic_diag::{SourceText, Span};
 
-use crate::ast::{ContextFile, ContextTree, Expr, ExprId, ExprKind};
+use crate::ast::{ContextExpr, ContextExprId, ContextExprKind, ContextFile, ContextTree};
 use crate::dialect::{Commas, Dialect};
-use crate::lexer::{self, Punctuation, Token, TokenKind, Word};
+use crate::lexer::{self, ContextToken, ContextTokenKind, Punctuation, Word};
 use crate::syntax::SyntaxFault;
 
 /// How deep blocks, brackets and operators may nest in a source text.
@@ -36,35 +36,35 @@ pub(crate) fn parse(
 fn parse_text(text: &str, dialect: Dialect) -> Result<ContextTree, SyntaxFault> {
     let tokens = lexer::lex(text, dialect)?.tokens;
     let exprs = Vec::with_capacity(tokens.len() / 3);
-    let mut parser = Parser { text, tokens, at: 0, dialect, exprs, depth: 0 };
+    let mut parser = ContextParser { text, tokens, at: 0, dialect, exprs, depth: 0 };
     let (imports, agents) = parser.program()?;
     Ok(ContextTree { imports, agents, exprs: parser.exprs })
 }
 
 type ParsedText<T> = Result<T, SyntaxFault>;
 
-struct Parser<'a> {
+struct ContextParser<'a> {
     text: &'a str,
-    tokens: Vec<Token>,
+    tokens: Vec<ContextToken>,
     at: usize,
     dialect: Dialect,
-    exprs: Vec<Expr>,
+    exprs: Vec<ContextExpr>,
     depth: u32,
 }
 
-impl<'a> Parser<'a> {
-    fn token(&self) -> Token {
+impl<'a> ContextParser<'a> {
+    fn token(&self) -> ContextToken {
         self.tokens[self.at]
     }
 
-    fn ahead(&self, count: usize) -> Token {
+    fn ahead(&self, count: usize) -> ContextToken {
         let last = self.tokens.len() - 1;
         self.tokens[(self.at + count).min(last)]
     }
 
-    fn advance(&mut self) -> Token {
+    fn advance(&mut self) -> ContextToken {
         let token = self.token();
-        if token.kind != TokenKind::End {
+        if token.kind != ContextTokenKind::End {
             self.at += 1;
         }
         token
@@ -82,15 +82,15 @@ impl<'a> Parser<'a> {
         self.token().is_word(word)
     }
 
-    fn take_symbol(&mut self, symbol: Punctuation) -> Option<Token> {
+    fn take_symbol(&mut self, symbol: Punctuation) -> Option<ContextToken> {
         self.at_symbol(symbol).then(|| self.advance())
     }
 
-    fn take_word(&mut self, word: Word) -> Option<Token> {
+    fn take_word(&mut self, word: Word) -> Option<ContextToken> {
         self.at_word(word).then(|| self.advance())
     }
 
-    fn expect_symbol(&mut self, symbol: Punctuation, shown: &str) -> ParsedText<Token> {
+    fn expect_symbol(&mut self, symbol: Punctuation, shown: &str) -> ParsedText<ContextToken> {
         let found = self.token();
         self.take_symbol(symbol).ok_or_else(|| {
             self.fault(found, format!("`{shown}` is expected"))
@@ -98,7 +98,7 @@ impl<'a> Parser<'a> {
         })
     }
 
-    fn expect_word(&mut self, word: Word, shown: &str) -> ParsedText<Token> {
+    fn expect_word(&mut self, word: Word, shown: &str) -> ParsedText<ContextToken> {
         let found = self.token();
         self.take_word(word).ok_or_else(|| {
             self.fault(found, format!("`{shown}` is expected"))
@@ -109,20 +109,24 @@ impl<'a> Parser<'a> {
     fn expect_name(&mut self, what: &str) -> ParsedText<Span> {
         let found = self.token();
         match found.kind {
-            TokenKind::Name(_) => Ok(self.advance().span),
-            TokenKind::Number | TokenKind::Text | TokenKind::Symbol(_) | TokenKind::End => {
-                Err(self.fault(found, format!("{what} is expected")).hint(
-                    "a name begins with a letter or `_` and goes on with letters, digits and `_`",
-                ))
-            }
+            ContextTokenKind::Name(_) => Ok(self.advance().span),
+            ContextTokenKind::Number
+            | ContextTokenKind::Text
+            | ContextTokenKind::Symbol(_)
+            | ContextTokenKind::End => Err(self.fault(found, format!("{what} is expected")).hint(
+                "a name begins with a letter or `_` and goes on with letters, digits and `_`",
+            )),
         }
     }
 
     /// Makes a fault at a token, which says what was found there.
-    fn fault(&self, found: Token, message: impl Into<String>) -> SyntaxFault {
+    fn fault(&self, found: ContextToken, message: impl Into<String>) -> SyntaxFault {
         let reason = match found.kind {
-            TokenKind::End => "the text ends here".to_owned(),
-            TokenKind::Name(_) | TokenKind::Number | TokenKind::Text | TokenKind::Symbol(_) => {
+            ContextTokenKind::End => "the text ends here".to_owned(),
+            ContextTokenKind::Name(_)
+            | ContextTokenKind::Number
+            | ContextTokenKind::Text
+            | ContextTokenKind::Symbol(_) => {
                 let shown: String = self.slice(found.span).chars().take(40).collect();
                 format!("`{}` was found instead", shown.escape_debug())
             }
@@ -136,7 +140,7 @@ impl<'a> Parser<'a> {
             return Ok(());
         }
         match commas {
-            Commas::Optional if self.token().kind != TokenKind::End => Ok(()),
+            Commas::Optional if self.token().kind != ContextTokenKind::End => Ok(()),
             Commas::Optional | Commas::Required => {
                 let found = self.token();
                 Err(self
@@ -159,7 +163,7 @@ impl<'a> Parser<'a> {
         result
     }
 
-    fn height(&self, id: ExprId) -> u16 {
+    fn height(&self, id: ContextExprId) -> u16 {
         self.exprs[id.0 as usize].height
     }
 
@@ -171,7 +175,12 @@ impl<'a> Parser<'a> {
 
     /// Adds an expression that begins at `start`, ends at the last token taken, and is one higher
     /// than `below`.
-    fn add(&mut self, start: usize, below: u16, kind: ExprKind) -> ParsedText<ExprId> {
+    fn add(
+        &mut self,
+        start: usize,
+        below: u16,
+        kind: ContextExprKind,
+    ) -> ParsedText<ContextExprId> {
         let span = self.span_from(start);
         if below >= HEIGHT_MAX {
             let message = format!("an expression is higher than {HEIGHT_MAX} levels");
@@ -179,8 +188,10 @@ impl<'a> Parser<'a> {
                 .because("this chain of operators, members or calls is too long")
                 .hint("assign a part of it to a name first"));
         }
-        let id = ExprId(u32::try_from(self.exprs.len()).expect("a source has at most 16 Mi bytes"));
-        self.exprs.push(Expr { span, height: below + 1, kind });
+        let id = ContextExprId(
+            u32::try_from(self.exprs.len()).expect("a source has at most 16 Mi bytes"),
+        );
+        self.exprs.push(ContextExpr { span, height: below + 1, kind });
         Ok(id)
     }
 }

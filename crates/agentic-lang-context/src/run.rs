@@ -39,7 +39,7 @@ pub(crate) use self::trace::{camel, left_out};
 pub use self::world::{DEBUG_EVENT, TRACE_EVENT};
 
 use crate::error::Error;
-use crate::module::{ContextOptions, EntryPoint, Module, ModuleShared};
+use crate::module::{ContextModule, ContextOptions, EntryPoint, ModuleShared};
 use crate::value::ContextValue;
 
 use self::meaning::DialectMeaning;
@@ -59,7 +59,7 @@ pub struct ContextRun {
     ended: bool,
 }
 
-impl Module {
+impl ContextModule {
     /// Prepares a run. Its input is that of the start, as [`crate::json::to_value`] carries it.
     ///
     /// # Errors

@@ -1,13 +1,13 @@
 //! The text by which a context source is known: its expression, printed again.
 
-use crate::ast::{ContextFile, ExprId, ExprKind};
+use crate::ast::{ContextExprId, ContextExprKind, ContextFile};
 use crate::json::write_text;
 
 /// The longest text that is printed, in bytes; a longer one is cut.
 const SOURCE_TEXT_BYTES_MAX: usize = 64 << 10;
 
 /// Prints an expression the way prompts and traces name it.
-pub(crate) fn source_text(file: &ContextFile, id: ExprId) -> String {
+pub(crate) fn source_text(file: &ContextFile, id: ContextExprId) -> String {
     let mut out = String::new();
     write(file, id, &mut out);
     if out.len() > SOURCE_TEXT_BYTES_MAX {
@@ -17,18 +17,18 @@ pub(crate) fn source_text(file: &ContextFile, id: ExprId) -> String {
     out
 }
 
-fn write(file: &ContextFile, id: ExprId, out: &mut String) {
+fn write(file: &ContextFile, id: ContextExprId, out: &mut String) {
     let expr = file.expr(id);
     match &expr.kind {
-        ExprKind::Text => write_text(&file.name(expr.span), out),
-        ExprKind::Number
-        | ExprKind::True
-        | ExprKind::False
-        | ExprKind::None
-        | ExprKind::Name
-        | ExprKind::Generate(_)
-        | ExprKind::Parallel(_) => out.push_str(file.text(expr.span)),
-        ExprKind::Object(entries) => {
+        ContextExprKind::Text => write_text(&file.name(expr.span), out),
+        ContextExprKind::Number
+        | ContextExprKind::True
+        | ContextExprKind::False
+        | ContextExprKind::None
+        | ContextExprKind::Name
+        | ContextExprKind::Generate(_)
+        | ContextExprKind::Parallel(_) => out.push_str(file.text(expr.span)),
+        ContextExprKind::Object(entries) => {
             out.push_str(if entries.is_empty() { "{" } else { "{ " });
             for (at, (key, value)) in entries.iter().enumerate() {
                 out.push_str(if at > 0 { ", " } else { "" });
@@ -38,33 +38,33 @@ fn write(file: &ContextFile, id: ExprId, out: &mut String) {
             }
             out.push_str(if entries.is_empty() { "}" } else { " }" });
         }
-        ExprKind::List(items) => {
+        ContextExprKind::List(items) => {
             out.push('[');
             write_items(file, items, out);
             out.push(']');
         }
-        ExprKind::Member { object, name } => {
+        ContextExprKind::Member { object, name } => {
             write(file, *object, out);
             out.push('.');
             out.push_str(file.text(*name));
         }
-        ExprKind::Index { list, index } => {
+        ContextExprKind::Index { list, index } => {
             write(file, *list, out);
             out.push('[');
             write(file, *index, out);
             out.push(']');
         }
-        ExprKind::Call { callee, args } => {
+        ContextExprKind::Call { callee, args } => {
             write(file, *callee, out);
             out.push('(');
             write_items(file, args, out);
             out.push(')');
         }
-        ExprKind::Not(inner) => {
+        ContextExprKind::Not(inner) => {
             out.push_str("not ");
             write(file, *inner, out);
         }
-        ExprKind::Binary { operator, left, right } => {
+        ContextExprKind::Binary { operator, left, right } => {
             write(file, *left, out);
             out.push(' ');
             out.push_str(operator.symbol());
@@ -74,7 +74,7 @@ fn write(file: &ContextFile, id: ExprId, out: &mut String) {
     }
 }
 
-fn write_items(file: &ContextFile, items: &[ExprId], out: &mut String) {
+fn write_items(file: &ContextFile, items: &[ContextExprId], out: &mut String) {
     for (at, item) in items.iter().enumerate() {
         out.push_str(if at > 0 { ", " } else { "" });
         write(file, *item, out);

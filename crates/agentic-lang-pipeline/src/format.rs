@@ -5,9 +5,9 @@
 use agentic_diag::Span;
 
 use crate::finding::PipelineFindings;
-use crate::lexer::Lexer;
+use crate::lexer::PipelineLexer;
 use crate::parser::parse;
-use crate::token::TokenKind;
+use crate::token::PipelineTokenKind;
 
 /// The width that lines are kept to where they can be broken.
 const WIDTH: usize = 80;
@@ -57,7 +57,7 @@ enum CommentPlace {
 
 /// Groups tokens by their brackets. The source is known to parse.
 fn pieces_of(text: &str) -> Result<Vec<LayoutPiece<'_>>, crate::finding::PipelineFinding> {
-    let mut lexer = Lexer::new(text);
+    let mut lexer = PipelineLexer::new(text);
     let mut open: Vec<(&str, Vec<LayoutPiece<'_>>)> = vec![("", Vec::new())];
     let mut end_before: Option<usize> = None;
     loop {
@@ -75,14 +75,16 @@ fn pieces_of(text: &str) -> Result<Vec<LayoutPiece<'_>>, crate::finding::Pipelin
         end_before = Some(token.span.end);
         let at = level(&mut open);
         match token.kind {
-            TokenKind::End => return Ok(open.swap_remove(0).1),
-            TokenKind::Open | TokenKind::ListOpen => open.push((written, Vec::new())),
-            TokenKind::Close | TokenKind::ListClose => {
+            PipelineTokenKind::End => return Ok(open.swap_remove(0).1),
+            PipelineTokenKind::Open | PipelineTokenKind::ListOpen => {
+                open.push((written, Vec::new()))
+            }
+            PipelineTokenKind::Close | PipelineTokenKind::ListClose => {
                 let (mark, inner) = open.pop().expect("the source parses, so brackets match");
                 let at = level(&mut open);
                 open[at].1.push(LayoutPiece::Group { open: mark, inner, close: written });
             }
-            TokenKind::Colon => {
+            PipelineTokenKind::Colon => {
                 let name = open[at].1.iter_mut().rev().find_map(|piece| match piece {
                     LayoutPiece::Token { role, .. } => Some(role),
                     LayoutPiece::Comment { .. } | LayoutPiece::Group { .. } => None,
@@ -90,13 +92,16 @@ fn pieces_of(text: &str) -> Result<Vec<LayoutPiece<'_>>, crate::finding::Pipelin
                 *name.expect("a name stands before its colon") = TokenRole::ArgumentName;
                 open[at].1.push(LayoutPiece::Token { text: written, role: TokenRole::Mark });
             }
-            TokenKind::Then | TokenKind::Beside => {
+            PipelineTokenKind::Then | PipelineTokenKind::Beside => {
                 open[at].1.push(LayoutPiece::Token { text: written, role: TokenRole::Operator });
             }
-            TokenKind::Comma => {
+            PipelineTokenKind::Comma => {
                 open[at].1.push(LayoutPiece::Token { text: written, role: TokenRole::Mark })
             }
-            TokenKind::Name(_) | TokenKind::Text(_) | TokenKind::Int(_) | TokenKind::Float(_) => {
+            PipelineTokenKind::Name(_)
+            | PipelineTokenKind::Text(_)
+            | PipelineTokenKind::Int(_)
+            | PipelineTokenKind::Float(_) => {
                 open[at].1.push(LayoutPiece::Token { text: written, role: TokenRole::Word });
             }
         }

@@ -3,7 +3,7 @@
 use agentic_diag::Span;
 
 use crate::finding::{FindingKind, PipelineFinding};
-use crate::token::{Token, TokenKind};
+use crate::token::{PipelineToken, PipelineTokenKind};
 
 /// A comment and where it stands; only the formatter wants them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -12,16 +12,16 @@ pub(crate) struct PlacedComment {
 }
 
 /// The rest of a source text.
-pub(crate) struct Lexer<'a> {
+pub(crate) struct PipelineLexer<'a> {
     text: &'a str,
     at: usize,
     comments: Vec<PlacedComment>,
 }
 
-impl<'a> Lexer<'a> {
-    pub fn new(text: &'a str) -> Lexer<'a> {
+impl<'a> PipelineLexer<'a> {
+    pub fn new(text: &'a str) -> PipelineLexer<'a> {
         let at = if text.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 };
-        Lexer { text, at, comments: Vec::new() }
+        PipelineLexer { text, at, comments: Vec::new() }
     }
 
     /// Takes the comments that were passed since the last call.
@@ -30,24 +30,27 @@ impl<'a> Lexer<'a> {
     }
 
     /// Reads the next token; at the end, the end again and again.
-    pub fn next(&mut self) -> Result<Token<'a>, PipelineFinding> {
+    pub fn next(&mut self) -> Result<PipelineToken<'a>, PipelineFinding> {
         self.skip_blanks();
         let start = self.at;
         let rest = &self.text[start..];
         let Some(first) = rest.chars().next() else {
-            return Ok(Token { kind: TokenKind::End, span: Span::new(start, start) });
+            return Ok(PipelineToken {
+                kind: PipelineTokenKind::End,
+                span: Span::new(start, start),
+            });
         };
-        let marks = [(">=>", TokenKind::Then), ("<*>", TokenKind::Beside)];
+        let marks = [(">=>", PipelineTokenKind::Then), ("<*>", PipelineTokenKind::Beside)];
         if let Some((mark, kind)) = marks.into_iter().find(|(mark, _)| rest.starts_with(mark)) {
             return Ok(self.token(mark.len(), kind));
         }
         match first {
-            '(' => Ok(self.token(1, TokenKind::Open)),
-            ')' => Ok(self.token(1, TokenKind::Close)),
-            '[' => Ok(self.token(1, TokenKind::ListOpen)),
-            ']' => Ok(self.token(1, TokenKind::ListClose)),
-            ':' => Ok(self.token(1, TokenKind::Colon)),
-            ',' => Ok(self.token(1, TokenKind::Comma)),
+            '(' => Ok(self.token(1, PipelineTokenKind::Open)),
+            ')' => Ok(self.token(1, PipelineTokenKind::Close)),
+            '[' => Ok(self.token(1, PipelineTokenKind::ListOpen)),
+            ']' => Ok(self.token(1, PipelineTokenKind::ListClose)),
+            ':' => Ok(self.token(1, PipelineTokenKind::Colon)),
+            ',' => Ok(self.token(1, PipelineTokenKind::Comma)),
             '"' if rest.starts_with("\"\"\"") => self.long_text(),
             '"' => self.string(),
             '0'..='9' => self.number(),
@@ -55,7 +58,7 @@ impl<'a> Lexer<'a> {
             'a'..='z' | 'A'..='Z' | '_' => {
                 let is_part = |c: char| c.is_ascii_alphanumeric() || c == '_';
                 let length = rest.find(|c| !is_part(c)).unwrap_or(rest.len());
-                Ok(self.token(length, TokenKind::Name(&rest[..length])))
+                Ok(self.token(length, PipelineTokenKind::Name(&rest[..length])))
             }
             other => {
                 let span = Span::new(start, start + other.len_utf8());
@@ -66,10 +69,10 @@ impl<'a> Lexer<'a> {
         }
     }
 
-    fn token(&mut self, length: usize, kind: TokenKind<'a>) -> Token<'a> {
+    fn token(&mut self, length: usize, kind: PipelineTokenKind<'a>) -> PipelineToken<'a> {
         let span = Span::new(self.at, self.at + length);
         self.at = span.end;
-        Token { kind, span }
+        PipelineToken { kind, span }
     }
 
     fn skip_blanks(&mut self) {
@@ -97,7 +100,7 @@ impl<'a> Lexer<'a> {
             })
     }
 
-    fn string(&mut self) -> Result<Token<'a>, PipelineFinding> {
+    fn string(&mut self) -> Result<PipelineToken<'a>, PipelineFinding> {
         let start = self.at;
         let mut value = String::new();
         let mut at = start + 1;
@@ -109,7 +112,7 @@ impl<'a> Lexer<'a> {
             value.push_str(&rest[..stop]);
             at += stop;
             match rest.as_bytes()[stop] {
-                b'"' => return Ok(self.token(at + 1 - start, TokenKind::Text(value))),
+                b'"' => return Ok(self.token(at + 1 - start, PipelineTokenKind::Text(value))),
                 b'\\' if at + 1 < self.text.len() => {
                     let (c, length) = self.escape(at)?;
                     value.push(c);
@@ -149,17 +152,17 @@ impl<'a> Lexer<'a> {
         })
     }
 
-    fn long_text(&mut self) -> Result<Token<'a>, PipelineFinding> {
+    fn long_text(&mut self) -> Result<PipelineToken<'a>, PipelineFinding> {
         let mark = "\"\"\"";
         let start = self.at;
         let inner = &self.text[start + mark.len()..];
         let Some(length) = inner.find(mark) else { return Err(self.unterminated(start, mark)) };
         let value = inner[..length].replace("\r\n", "\n");
         let value = value.strip_prefix('\n').map(str::to_owned).unwrap_or(value);
-        Ok(self.token(length + 2 * mark.len(), TokenKind::Text(value)))
+        Ok(self.token(length + 2 * mark.len(), PipelineTokenKind::Text(value)))
     }
 
-    fn number(&mut self) -> Result<Token<'a>, PipelineFinding> {
+    fn number(&mut self) -> Result<PipelineToken<'a>, PipelineFinding> {
         let rest = &self.text[self.at..];
         let scan = scan_number(rest);
         let digits = rest[..scan.length].trim_start_matches('-');
@@ -170,10 +173,10 @@ impl<'a> Lexer<'a> {
         let glued = glued.unwrap_or(rest.len() - scan.length);
         let text = &rest[..scan.length];
         let kind = match scan.form {
-            NumberForm::Whole => text.parse().ok().map(TokenKind::Int),
+            NumberForm::Whole => text.parse().ok().map(PipelineTokenKind::Int),
             NumberForm::Fraction => {
                 let number = text.parse().ok().filter(|number: &f64| number.is_finite());
-                number.map(TokenKind::Float)
+                number.map(PipelineTokenKind::Float)
             }
         };
         let reason = match &kind {

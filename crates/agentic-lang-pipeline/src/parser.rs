@@ -8,8 +8,8 @@ use crate::ast::{
     WrittenValue,
 };
 use crate::finding::{FindingKind, PipelineFinding, PipelineFindings};
-use crate::lexer::Lexer;
-use crate::token::{Token, TokenKind};
+use crate::lexer::PipelineLexer;
+use crate::token::{PipelineToken, PipelineTokenKind};
 
 /// The longest source, in bytes: 1 MiB.
 pub const SOURCE_BYTES_MAX: usize = 1 << 20;
@@ -34,9 +34,9 @@ pub fn parse(text: &str) -> Result<PipelineSource, PipelineFindings> {
 /// Returns the first thing that is wrong.
 pub fn parse_program(text: &str) -> Result<PipelineNode, PipelineFindings> {
     let parse = || {
-        let mut parser = Parser::new(text)?;
+        let mut parser = PipelineParser::new(text)?;
         let body = parser.branches(0)?;
-        if matches!(parser.token.kind, TokenKind::End) {
+        if matches!(parser.token.kind, PipelineTokenKind::End) {
             Ok(body)
         } else {
             Err(parser.unexpected(&["`>=>`", "`<*>`", "the end"]))
@@ -46,42 +46,42 @@ pub fn parse_program(text: &str) -> Result<PipelineNode, PipelineFindings> {
 }
 
 fn parse_script(text: &str) -> Result<PipelineSource, PipelineFinding> {
-    let mut parser = Parser::new(text)?;
-    if parser.token.kind == TokenKind::End {
+    let mut parser = PipelineParser::new(text)?;
+    if parser.token.kind == PipelineTokenKind::End {
         let message = "there is no block in this source";
         return Err(PipelineFinding::new(FindingKind::EmptyScript, Span::new(0, 0), message)
             .hint("write, for instance, `memory static ( echo \"hello\" )`"));
     }
     let mut blocks = Vec::new();
-    while parser.token.kind != TokenKind::End {
+    while parser.token.kind != PipelineTokenKind::End {
         blocks.push(parser.block()?);
     }
     Ok(PipelineSource { blocks })
 }
 
-struct Parser<'a> {
+struct PipelineParser<'a> {
     text: &'a str,
-    lexer: Lexer<'a>,
-    token: Token<'a>,
+    lexer: PipelineLexer<'a>,
+    token: PipelineToken<'a>,
     /// The brackets that are open, innermost last.
     open: Vec<Span>,
     n_groups: usize,
 }
 
-impl<'a> Parser<'a> {
-    fn new(text: &'a str) -> Result<Parser<'a>, PipelineFinding> {
+impl<'a> PipelineParser<'a> {
+    fn new(text: &'a str) -> Result<PipelineParser<'a>, PipelineFinding> {
         if text.len() > SOURCE_BYTES_MAX {
             let message =
                 format!("the source has {} bytes, {SOURCE_BYTES_MAX} is the limit", text.len());
             return Err(PipelineFinding::new(FindingKind::TooLarge, Span::new(0, 0), message));
         }
-        let mut lexer = Lexer::new(text);
+        let mut lexer = PipelineLexer::new(text);
         let token = lexer.next()?;
-        Ok(Parser { text, lexer, token, open: Vec::new(), n_groups: 0 })
+        Ok(PipelineParser { text, lexer, token, open: Vec::new(), n_groups: 0 })
     }
 
     /// Goes on to the next token and returns the one before.
-    fn advance(&mut self) -> Result<Token<'a>, PipelineFinding> {
+    fn advance(&mut self) -> Result<PipelineToken<'a>, PipelineFinding> {
         let next = self.lexer.next()?;
         Ok(std::mem::replace(&mut self.token, next))
     }
@@ -98,7 +98,7 @@ impl<'a> Parser<'a> {
             ));
         };
         let head = start.to(self.advance()?.span);
-        if self.token.kind != TokenKind::Open {
+        if self.token.kind != PipelineTokenKind::Open {
             return Err(self.unexpected(&["`(`"]));
         }
         let (body, group) = self.group()?;
@@ -107,7 +107,7 @@ impl<'a> Parser<'a> {
     }
 
     fn keyword<T>(&self, parse: impl Fn(&str) -> Option<T>) -> Option<T> {
-        if let TokenKind::Name(name) = self.token.kind { parse(name) } else { None }
+        if let PipelineTokenKind::Name(name) = self.token.kind { parse(name) } else { None }
     }
 
     /// Parses a group, whose parenthesis is the current token; returns its span too.
@@ -119,7 +119,7 @@ impl<'a> Parser<'a> {
         self.n_groups += 1;
         self.open.push(open);
         self.advance()?;
-        if self.token.kind == TokenKind::Close {
+        if self.token.kind == PipelineTokenKind::Close {
             return Err(PipelineFinding::new(
                 FindingKind::EmptyGroup,
                 open,
@@ -128,7 +128,7 @@ impl<'a> Parser<'a> {
             .because("nothing stands in these parentheses"));
         }
         let mut body = self.branches(open.start)?;
-        if self.token.kind != TokenKind::Close {
+        if self.token.kind != PipelineTokenKind::Close {
             return Err(self.unexpected(&["`>=>`", "`<*>`", "`)`"]));
         }
         let span = open.to(self.close()?);
@@ -150,11 +150,11 @@ impl<'a> Parser<'a> {
     /// Parses one pipeline or more; one leaves no trace of the group around it.
     fn branches(&mut self, start: usize) -> Result<PipelineNode, PipelineFinding> {
         let first = self.pipeline()?;
-        if self.token.kind != TokenKind::Beside {
+        if self.token.kind != PipelineTokenKind::Beside {
             return Ok(first);
         }
         let mut branches = vec![first];
-        while self.token.kind == TokenKind::Beside {
+        while self.token.kind == PipelineTokenKind::Beside {
             self.advance()?;
             branches.push(self.pipeline()?);
         }
@@ -172,7 +172,7 @@ impl<'a> Parser<'a> {
                 | PipelineNode::Call(_)
                 | PipelineNode::Nested(_)) => stages.push(stage),
             }
-            if self.token.kind != TokenKind::Then {
+            if self.token.kind != PipelineTokenKind::Then {
                 break;
             }
             self.advance()?;
@@ -186,29 +186,33 @@ impl<'a> Parser<'a> {
 
     fn stage(&mut self) -> Result<PipelineNode, PipelineFinding> {
         match self.token.kind {
-            TokenKind::Open => Ok(self.group()?.0),
-            TokenKind::Name(name) if Backend::parse(name).is_some() => {
+            PipelineTokenKind::Open => Ok(self.group()?.0),
+            PipelineTokenKind::Name(name) if Backend::parse(name).is_some() => {
                 Ok(PipelineNode::Nested(Box::new(self.block()?)))
             }
-            TokenKind::Name(name) if RESERVED_WORDS.contains(&name) => Err(self.reserved(name)),
-            TokenKind::Name(_) => self.call().map(PipelineNode::Call),
-            TokenKind::Then
-            | TokenKind::Beside
-            | TokenKind::Close
-            | TokenKind::ListOpen
-            | TokenKind::ListClose
-            | TokenKind::Colon
-            | TokenKind::Comma
-            | TokenKind::Text(_)
-            | TokenKind::Int(_)
-            | TokenKind::Float(_)
-            | TokenKind::End => Err(self.unexpected(&["a call", "`(`", "`memory`", "`temporal`"])),
+            PipelineTokenKind::Name(name) if RESERVED_WORDS.contains(&name) => {
+                Err(self.reserved(name))
+            }
+            PipelineTokenKind::Name(_) => self.call().map(PipelineNode::Call),
+            PipelineTokenKind::Then
+            | PipelineTokenKind::Beside
+            | PipelineTokenKind::Close
+            | PipelineTokenKind::ListOpen
+            | PipelineTokenKind::ListClose
+            | PipelineTokenKind::Colon
+            | PipelineTokenKind::Comma
+            | PipelineTokenKind::Text(_)
+            | PipelineTokenKind::Int(_)
+            | PipelineTokenKind::Float(_)
+            | PipelineTokenKind::End => {
+                Err(self.unexpected(&["a call", "`(`", "`memory`", "`temporal`"]))
+            }
         }
     }
 
     fn call(&mut self) -> Result<BuiltinCall, PipelineFinding> {
         let token = self.advance()?;
-        let TokenKind::Name(name) = token.kind else {
+        let PipelineTokenKind::Name(name) = token.kind else {
             unreachable!("BUG: a call begins with a name")
         };
         let mut span = token.span;
@@ -218,7 +222,7 @@ impl<'a> Parser<'a> {
             positional.push(argument);
         }
         let mut named = None;
-        if self.token.kind == TokenKind::Open {
+        if self.token.kind == PipelineTokenKind::Open {
             let (arguments, close) = self.named()?;
             span = span.to(close);
             named = Some(arguments);
@@ -230,21 +234,21 @@ impl<'a> Parser<'a> {
     /// Parses a literal, if one stands here.
     fn literal(&mut self) -> Result<Option<WrittenValue>, PipelineFinding> {
         let literal = match &mut self.token.kind {
-            TokenKind::Text(text) => Literal::Text(std::mem::take(text)),
-            TokenKind::Int(number) => Literal::Int(*number),
-            TokenKind::Float(number) => Literal::Float(*number),
-            TokenKind::Name("true") => Literal::Bool(true),
-            TokenKind::Name("false") => Literal::Bool(false),
-            TokenKind::Then
-            | TokenKind::Beside
-            | TokenKind::Open
-            | TokenKind::Close
-            | TokenKind::ListOpen
-            | TokenKind::ListClose
-            | TokenKind::Colon
-            | TokenKind::Comma
-            | TokenKind::Name(_)
-            | TokenKind::End => return Ok(None),
+            PipelineTokenKind::Text(text) => Literal::Text(std::mem::take(text)),
+            PipelineTokenKind::Int(number) => Literal::Int(*number),
+            PipelineTokenKind::Float(number) => Literal::Float(*number),
+            PipelineTokenKind::Name("true") => Literal::Bool(true),
+            PipelineTokenKind::Name("false") => Literal::Bool(false),
+            PipelineTokenKind::Then
+            | PipelineTokenKind::Beside
+            | PipelineTokenKind::Open
+            | PipelineTokenKind::Close
+            | PipelineTokenKind::ListOpen
+            | PipelineTokenKind::ListClose
+            | PipelineTokenKind::Colon
+            | PipelineTokenKind::Comma
+            | PipelineTokenKind::Name(_)
+            | PipelineTokenKind::End => return Ok(None),
         };
         let site = Site(self.advance()?.span);
         Ok(Some(WrittenValue { literal, site }))
@@ -256,33 +260,33 @@ impl<'a> Parser<'a> {
         let mut arguments = Vec::new();
         loop {
             let name = match self.token.kind {
-                TokenKind::Close => return Ok((arguments, self.close()?)),
-                TokenKind::Name(name) if RESERVED_WORDS.contains(&name) => {
+                PipelineTokenKind::Close => return Ok((arguments, self.close()?)),
+                PipelineTokenKind::Name(name) if RESERVED_WORDS.contains(&name) => {
                     return Err(self.reserved(name));
                 }
-                TokenKind::Name(name) => name,
-                TokenKind::Then
-                | TokenKind::Beside
-                | TokenKind::Open
-                | TokenKind::ListOpen
-                | TokenKind::ListClose
-                | TokenKind::Colon
-                | TokenKind::Comma
-                | TokenKind::Text(_)
-                | TokenKind::Int(_)
-                | TokenKind::Float(_)
-                | TokenKind::End => {
+                PipelineTokenKind::Name(name) => name,
+                PipelineTokenKind::Then
+                | PipelineTokenKind::Beside
+                | PipelineTokenKind::Open
+                | PipelineTokenKind::ListOpen
+                | PipelineTokenKind::ListClose
+                | PipelineTokenKind::Colon
+                | PipelineTokenKind::Comma
+                | PipelineTokenKind::Text(_)
+                | PipelineTokenKind::Int(_)
+                | PipelineTokenKind::Float(_)
+                | PipelineTokenKind::End => {
                     return Err(self.unexpected(&["the name of an argument", "`)`"]));
                 }
             };
             let name_site = Site(self.advance()?.span);
-            if self.token.kind != TokenKind::Colon {
+            if self.token.kind != PipelineTokenKind::Colon {
                 return Err(self.unexpected(&["`:`"]));
             }
             self.advance()?;
             let argument = self.value(0)?;
             arguments.push(NamedArgument { name: name.to_owned(), name_site, argument });
-            if self.token.kind == TokenKind::Comma {
+            if self.token.kind == PipelineTokenKind::Comma {
                 self.advance()?;
             }
         }
@@ -293,23 +297,23 @@ impl<'a> Parser<'a> {
             return Ok(argument);
         }
         match self.token.kind {
-            TokenKind::ListOpen => self.list(depth),
-            TokenKind::Name(name) if !RESERVED_WORDS.contains(&name) => {
+            PipelineTokenKind::ListOpen => self.list(depth),
+            PipelineTokenKind::Name(name) if !RESERVED_WORDS.contains(&name) => {
                 let site = Site(self.advance()?.span);
                 Ok(WrittenValue { literal: Literal::Ref(name.to_owned()), site })
             }
-            TokenKind::Then
-            | TokenKind::Beside
-            | TokenKind::Open
-            | TokenKind::Close
-            | TokenKind::ListClose
-            | TokenKind::Colon
-            | TokenKind::Comma
-            | TokenKind::Name(_)
-            | TokenKind::Text(_)
-            | TokenKind::Int(_)
-            | TokenKind::Float(_)
-            | TokenKind::End => Err(self.unexpected(&["a value"])),
+            PipelineTokenKind::Then
+            | PipelineTokenKind::Beside
+            | PipelineTokenKind::Open
+            | PipelineTokenKind::Close
+            | PipelineTokenKind::ListClose
+            | PipelineTokenKind::Colon
+            | PipelineTokenKind::Comma
+            | PipelineTokenKind::Name(_)
+            | PipelineTokenKind::Text(_)
+            | PipelineTokenKind::Int(_)
+            | PipelineTokenKind::Float(_)
+            | PipelineTokenKind::End => Err(self.unexpected(&["a value"])),
         }
     }
 
@@ -321,22 +325,22 @@ impl<'a> Parser<'a> {
         self.open.push(open);
         self.advance()?;
         let mut items = Vec::new();
-        while self.token.kind != TokenKind::ListClose {
+        while self.token.kind != PipelineTokenKind::ListClose {
             items.push(self.value(depth + 1)?);
             match self.token.kind {
-                TokenKind::Comma => drop(self.advance()?),
-                TokenKind::ListClose => {}
-                TokenKind::Then
-                | TokenKind::Beside
-                | TokenKind::Open
-                | TokenKind::Close
-                | TokenKind::ListOpen
-                | TokenKind::Colon
-                | TokenKind::Name(_)
-                | TokenKind::Text(_)
-                | TokenKind::Int(_)
-                | TokenKind::Float(_)
-                | TokenKind::End => return Err(self.unexpected(&["`,`", "`]`"])),
+                PipelineTokenKind::Comma => drop(self.advance()?),
+                PipelineTokenKind::ListClose => {}
+                PipelineTokenKind::Then
+                | PipelineTokenKind::Beside
+                | PipelineTokenKind::Open
+                | PipelineTokenKind::Close
+                | PipelineTokenKind::ListOpen
+                | PipelineTokenKind::Colon
+                | PipelineTokenKind::Name(_)
+                | PipelineTokenKind::Text(_)
+                | PipelineTokenKind::Int(_)
+                | PipelineTokenKind::Float(_)
+                | PipelineTokenKind::End => return Err(self.unexpected(&["`,`", "`]`"])),
             }
         }
         let site = Site(open.to(self.close()?));
@@ -346,20 +350,20 @@ impl<'a> Parser<'a> {
     /// Says that the current token cannot stand here.
     fn unexpected(&self, expected: &[&str]) -> PipelineFinding {
         match self.token.kind {
-            TokenKind::Name(name) if KEPT_WORDS.contains(&name) => self.reserved(name),
-            TokenKind::End => self.ended(expected),
-            TokenKind::Then
-            | TokenKind::Beside
-            | TokenKind::Open
-            | TokenKind::Close
-            | TokenKind::ListOpen
-            | TokenKind::ListClose
-            | TokenKind::Colon
-            | TokenKind::Comma
-            | TokenKind::Name(_)
-            | TokenKind::Text(_)
-            | TokenKind::Int(_)
-            | TokenKind::Float(_) => {
+            PipelineTokenKind::Name(name) if KEPT_WORDS.contains(&name) => self.reserved(name),
+            PipelineTokenKind::End => self.ended(expected),
+            PipelineTokenKind::Then
+            | PipelineTokenKind::Beside
+            | PipelineTokenKind::Open
+            | PipelineTokenKind::Close
+            | PipelineTokenKind::ListOpen
+            | PipelineTokenKind::ListClose
+            | PipelineTokenKind::Colon
+            | PipelineTokenKind::Comma
+            | PipelineTokenKind::Name(_)
+            | PipelineTokenKind::Text(_)
+            | PipelineTokenKind::Int(_)
+            | PipelineTokenKind::Float(_) => {
                 let found = self.token.kind.in_words();
                 let message = format!("{found} cannot stand here");
                 PipelineFinding::new(FindingKind::UnexpectedToken, self.token.span, message)

@@ -7,7 +7,7 @@ use crate::ast::{BuiltinCall, Literal, PipelineBlock, PipelineNode, PipelineSour
 
 /// Prints a script, one block a line. Parsing the result gives an equal script.
 pub fn canonical(script: &PipelineSource) -> String {
-    let mut printer = Printer::default();
+    let mut printer = PipelinePrinter::default();
     for (index, block) in script.blocks.iter().enumerate() {
         if index > 0 {
             printer.out.push('\n');
@@ -19,17 +19,17 @@ pub fn canonical(script: &PipelineSource) -> String {
 
 /// Prints the body of a block on one line, as `dynamic` nodes carry it.
 pub fn canonical_program(body: &PipelineNode) -> String {
-    let mut printer = Printer::default();
+    let mut printer = PipelinePrinter::default();
     printer.node(body);
     printer.out
 }
 
 #[derive(Default)]
-struct Printer {
+struct PipelinePrinter {
     out: String,
 }
 
-impl Printer {
+impl PipelinePrinter {
     fn word(&mut self, word: &str) {
         if !self.out.is_empty() && !self.out.ends_with('\n') {
             self.out.push(' ');

@@ -4,14 +4,14 @@ use agentic_diag::Span;
 
 /// One token and where it stands.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Token<'a> {
-    pub kind: TokenKind<'a>,
+pub(crate) struct PipelineToken<'a> {
+    pub kind: PipelineTokenKind<'a>,
     pub span: Span,
 }
 
 /// What a token is.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) enum TokenKind<'a> {
+pub(crate) enum PipelineTokenKind<'a> {
     /// `>=>`
     Then,
     /// `<*>`
@@ -40,22 +40,22 @@ pub(crate) enum TokenKind<'a> {
     End,
 }
 
-impl TokenKind<'_> {
+impl PipelineTokenKind<'_> {
     /// Names the token as a person would.
     pub fn in_words(&self) -> String {
         match self {
-            TokenKind::Then => "`>=>`".to_owned(),
-            TokenKind::Beside => "`<*>`".to_owned(),
-            TokenKind::Open => "`(`".to_owned(),
-            TokenKind::Close => "`)`".to_owned(),
-            TokenKind::ListOpen => "`[`".to_owned(),
-            TokenKind::ListClose => "`]`".to_owned(),
-            TokenKind::Colon => "`:`".to_owned(),
-            TokenKind::Comma => "`,`".to_owned(),
-            TokenKind::Name(name) => format!("`{}`", crate::finding::shown(name)),
-            TokenKind::Text(_) => "a string".to_owned(),
-            TokenKind::Int(_) | TokenKind::Float(_) => "a number".to_owned(),
-            TokenKind::End => "the end of the source".to_owned(),
+            PipelineTokenKind::Then => "`>=>`".to_owned(),
+            PipelineTokenKind::Beside => "`<*>`".to_owned(),
+            PipelineTokenKind::Open => "`(`".to_owned(),
+            PipelineTokenKind::Close => "`)`".to_owned(),
+            PipelineTokenKind::ListOpen => "`[`".to_owned(),
+            PipelineTokenKind::ListClose => "`]`".to_owned(),
+            PipelineTokenKind::Colon => "`:`".to_owned(),
+            PipelineTokenKind::Comma => "`,`".to_owned(),
+            PipelineTokenKind::Name(name) => format!("`{}`", crate::finding::shown(name)),
+            PipelineTokenKind::Text(_) => "a string".to_owned(),
+            PipelineTokenKind::Int(_) | PipelineTokenKind::Float(_) => "a number".to_owned(),
+            PipelineTokenKind::End => "the end of the source".to_owned(),
         }
     }
 }

@@ -4,7 +4,7 @@ use agentic_diag::{Diagnostic, Span};
 use agentic_model::Instant;
 
 use crate::code;
-use crate::token::{Token, TokenKind};
+use crate::token::{QueryToken, QueryTokenKind};
 
 /// Punctuation, longer ones first.
 const SIGNS: [&str; 22] = [
@@ -22,31 +22,31 @@ const UNITS: [(&str, i64); 6] = [
 ];
 
 /// Reads one text.
-pub(crate) struct Lexer<'a> {
+pub(crate) struct QueryLexer<'a> {
     text: &'a str,
     at: usize,
-    tokens: Vec<Token>,
+    tokens: Vec<QueryToken>,
     findings: Vec<Diagnostic>,
 }
 
 /// Reads all tokens; the last one is the end.
-pub(crate) fn lex(text: &str) -> (Vec<Token>, Vec<Diagnostic>) {
-    let mut lexer = Lexer { text, at: 0, tokens: Vec::new(), findings: Vec::new() };
+pub(crate) fn lex(text: &str) -> (Vec<QueryToken>, Vec<Diagnostic>) {
+    let mut lexer = QueryLexer { text, at: 0, tokens: Vec::new(), findings: Vec::new() };
     lexer.at = text.len() - text.trim_start_matches('\u{feff}').len();
     while lexer.skip_blanks() {
         lexer.token();
     }
-    lexer.push(text.len(), TokenKind::End);
+    lexer.push(text.len(), QueryTokenKind::End);
     (lexer.tokens, lexer.findings)
 }
 
-impl<'a> Lexer<'a> {
+impl<'a> QueryLexer<'a> {
     fn rest(&self) -> &'a str {
         &self.text[self.at..]
     }
 
-    fn push(&mut self, start: usize, kind: TokenKind) {
-        self.tokens.push(Token { kind, span: Span::new(start, self.at) });
+    fn push(&mut self, start: usize, kind: QueryTokenKind) {
+        self.tokens.push(QueryToken { kind, span: Span::new(start, self.at) });
     }
 
     fn complain(&mut self, code: &'static str, start: usize, said: &str, hint: &str) {
@@ -76,7 +76,7 @@ impl<'a> Lexer<'a> {
             'A'..='Z' | '_' => {
                 self.skip_while(|letter| letter.is_ascii_alphanumeric() || letter == '_');
                 let name = self.text[start..self.at].to_owned();
-                self.push(start, TokenKind::Variable(name));
+                self.push(start, QueryTokenKind::Variable(name));
             }
             '0'..='9' => self.number(),
             '"' => self.quoted(),
@@ -85,7 +85,7 @@ impl<'a> Lexer<'a> {
             _ => match self.sign() {
                 Some(sign) => {
                     self.at += sign.len();
-                    self.push(start, TokenKind::Sign(sign));
+                    self.push(start, QueryTokenKind::Sign(sign));
                 }
                 None => {
                     self.at += first.len_utf8();
@@ -124,7 +124,7 @@ impl<'a> Lexer<'a> {
             self.at += 1;
             self.skip_while(fits);
         }
-        self.push(start, TokenKind::Word(self.text[start..self.at].to_owned()));
+        self.push(start, QueryTokenKind::Word(self.text[start..self.at].to_owned()));
     }
 
     fn number(&mut self) {
@@ -150,15 +150,15 @@ impl<'a> Lexer<'a> {
         }
         let text = &self.text[start..self.at];
         let kind = if is_whole {
-            text.parse().ok().map(TokenKind::Whole)
+            text.parse().ok().map(QueryTokenKind::Whole)
         } else {
-            text.parse().ok().filter(|number: &f64| number.is_finite()).map(TokenKind::Float)
+            text.parse().ok().filter(|number: &f64| number.is_finite()).map(QueryTokenKind::Float)
         };
         if kind.is_none() {
             let hint = "whole numbers have 64 bits, others are finite";
             self.complain(code::BAD_NUMBER, start, "this number has no room", hint);
         }
-        self.push(start, kind.unwrap_or(TokenKind::Whole(0)));
+        self.push(start, kind.unwrap_or(QueryTokenKind::Whole(0)));
     }
 
     /// Reads a date or an instant, if one stands here.
@@ -197,7 +197,7 @@ impl<'a> Lexer<'a> {
             let hint = "write `2026-05-31` or `2026-05-31T12:00:00Z`";
             self.complain(code::BAD_NUMBER, start, "there is no such instant", hint);
         }
-        self.push(start, TokenKind::Instant(parsed.map_or(0, Instant::millis)));
+        self.push(start, QueryTokenKind::Instant(parsed.map_or(0, Instant::millis)));
         true
     }
 
@@ -227,7 +227,7 @@ impl<'a> Lexer<'a> {
             let hint = "durations are milliseconds of 64 bits";
             self.complain(code::BAD_NUMBER, start, "this duration has no room", hint);
         }
-        self.push(start, TokenKind::Duration(total.unwrap_or(0)));
+        self.push(start, QueryTokenKind::Duration(total.unwrap_or(0)));
         true
     }
 
@@ -249,7 +249,7 @@ impl<'a> Lexer<'a> {
             }
             text.extend(self.escape());
         }
-        self.push(start, TokenKind::Text(text));
+        self.push(start, QueryTokenKind::Text(text));
     }
 
     fn escape(&mut self) -> Option<char> {
@@ -293,7 +293,7 @@ impl<'a> Lexer<'a> {
             let hint = "write the first digits of an id, such as `#1a2b3c`";
             self.complain(code::BAD_CHARACTER, start, "no id stands behind `#`", hint);
         }
-        self.push(start, TokenKind::Id(self.text[start + 1..self.at].to_owned()));
+        self.push(start, QueryTokenKind::Id(self.text[start + 1..self.at].to_owned()));
     }
 
     /// A full stop ends a clause where a blank or the end follows.
@@ -301,7 +301,7 @@ impl<'a> Lexer<'a> {
         let start = self.at;
         self.at += 1;
         if self.rest().is_empty() || self.rest().starts_with(char::is_whitespace) {
-            self.push(start, TokenKind::Stop);
+            self.push(start, QueryTokenKind::Stop);
         } else {
             let hint = "put a blank behind a full stop";
             self.complain(code::BAD_CHARACTER, start, "this full stop ends nothing", hint);

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use crate::function::{QueryFunction, TextTest};
 use crate::lexer::lex;
 use crate::parser::RESERVED;
-use crate::token::TokenKind;
+use crate::token::QueryTokenKind;
 
 /// What a piece of text is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -23,15 +23,17 @@ pub enum QueryOutline {
 /// Says what a piece of text is. One that has findings is what its clauses would be without.
 pub fn query_outline(text: &str) -> QueryOutline {
     let (tokens, _) = lex(text);
-    let tokens: Vec<&TokenKind> = tokens.iter().map(|token| &token.kind).collect();
+    let tokens: Vec<&QueryTokenKind> = tokens.iter().map(|token| &token.kind).collect();
     let tokens = match tokens.as_slice() {
-        [before @ .., TokenKind::End] => before,
+        [before @ .., QueryTokenKind::End] => before,
         whole => whole,
     };
     match tokens.last() {
         None => QueryOutline::Nothing,
-        Some(TokenKind::Stop) if tokens.contains(&&TokenKind::Sign("?")) => QueryOutline::Asks,
-        Some(TokenKind::Stop) => QueryOutline::Rules,
+        Some(QueryTokenKind::Stop) if tokens.contains(&&QueryTokenKind::Sign("?")) => {
+            QueryOutline::Asks
+        }
+        Some(QueryTokenKind::Stop) => QueryOutline::Rules,
         Some(_) => QueryOutline::Open,
     }
 }
@@ -40,9 +42,9 @@ pub fn query_outline(text: &str) -> QueryOutline {
 pub fn without_queries(text: &str) -> String {
     let (tokens, _) = lex(text);
     let (mut kept, mut begin, mut is_query) = (String::new(), 0, None);
-    for token in tokens.iter().filter(|token| token.kind != TokenKind::End) {
-        let asks = *is_query.get_or_insert(token.kind == TokenKind::Sign("?"));
-        if token.kind == TokenKind::Stop {
+    for token in tokens.iter().filter(|token| token.kind != QueryTokenKind::End) {
+        let asks = *is_query.get_or_insert(token.kind == QueryTokenKind::Sign("?"));
+        if token.kind == QueryTokenKind::Stop {
             if !asks {
                 kept.push_str(&text[begin..token.span.end]);
             }

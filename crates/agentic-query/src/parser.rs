@@ -12,7 +12,7 @@ use crate::ast::{
 };
 use crate::code;
 use crate::lexer::lex;
-use crate::token::{Token, TokenKind};
+use crate::token::{QueryToken, QueryTokenKind};
 use crate::value::QueryType;
 
 /// The longest text, in bytes.
@@ -41,8 +41,8 @@ type Fault = Box<Diagnostic>;
 type ParsedQuery<T> = Result<T, Fault>;
 
 /// Reads one text.
-pub(crate) struct Parser {
-    tokens: Vec<Token>,
+pub(crate) struct QueryParser {
+    tokens: Vec<QueryToken>,
     at: usize,
     depth: usize,
 }
@@ -57,7 +57,7 @@ pub(crate) fn parse(text: &str) -> (QueryProgram, Vec<Diagnostic>) {
         return (program, vec![finding.hint("ask for less at once")]);
     }
     let (tokens, mut findings) = lex(text);
-    let mut parser = Parser { tokens, at: 0, depth: 0 };
+    let mut parser = QueryParser { tokens, at: 0, depth: 0 };
     let (n_lexed, mut n_clauses) = (findings.len(), 0);
     while !parser.is_end() && findings.len() < code::FINDINGS_MAX {
         n_clauses += 1;
@@ -88,7 +88,7 @@ pub(crate) fn parse(text: &str) -> (QueryProgram, Vec<Diagnostic>) {
 /// Reads one literal, such as the value of a parameter.
 pub(crate) fn parse_literal(text: &str) -> Option<crate::ast::LiteralText> {
     let (tokens, findings) = lex(text);
-    let mut parser = Parser { tokens, at: 0, depth: 0 };
+    let mut parser = QueryParser { tokens, at: 0, depth: 0 };
     let (literal, _) = parser.literal().ok()?;
     (findings.is_empty() && parser.is_end()).then_some(literal)
 }
@@ -100,12 +100,12 @@ impl UnreadClauses {
     }
 }
 
-impl Parser {
-    fn kind(&self) -> &TokenKind {
+impl QueryParser {
+    fn kind(&self) -> &QueryTokenKind {
         &self.tokens[self.at.min(self.tokens.len() - 1)].kind
     }
 
-    fn ahead(&self, n: usize) -> &TokenKind {
+    fn ahead(&self, n: usize) -> &QueryTokenKind {
         &self.tokens[(self.at + n).min(self.tokens.len() - 1)].kind
     }
 
@@ -119,15 +119,15 @@ impl Parser {
     }
 
     fn is_end(&self) -> bool {
-        *self.kind() == TokenKind::End
+        *self.kind() == QueryTokenKind::End
     }
 
     fn is_sign(&self, sign: &str) -> bool {
-        matches!(self.kind(), TokenKind::Sign(found) if *found == sign)
+        matches!(self.kind(), QueryTokenKind::Sign(found) if *found == sign)
     }
 
     fn is_word(&self, word: &str) -> bool {
-        matches!(self.kind(), TokenKind::Word(found) if found == word)
+        matches!(self.kind(), QueryTokenKind::Word(found) if found == word)
     }
 
     fn take_sign(&mut self, sign: &str) -> bool {
@@ -152,14 +152,14 @@ impl Parser {
     }
 
     fn expect_word(&mut self, hint: &str) -> ParsedQuery<NameText> {
-        let TokenKind::Word(name) = self.kind() else { return self.expected("a name", hint) };
+        let QueryTokenKind::Word(name) = self.kind() else { return self.expected("a name", hint) };
         let found = NameText { name: name.clone(), span: self.span() };
         self.at += 1;
         Ok(found)
     }
 
     fn expect_variable(&mut self, hint: &str) -> ParsedQuery<NameText> {
-        let TokenKind::Variable(name) = self.kind() else {
+        let QueryTokenKind::Variable(name) = self.kind() else {
             return self.expected("a variable", hint);
         };
         let found = NameText { name: name.clone(), span: self.span() };
@@ -186,7 +186,7 @@ impl Parser {
 
     fn skip_clause(&mut self) {
         self.depth = 0;
-        while !self.is_end() && *self.kind() != TokenKind::Stop {
+        while !self.is_end() && *self.kind() != QueryTokenKind::Stop {
             self.at += 1;
         }
         self.at += usize::from(!self.is_end());
@@ -196,16 +196,18 @@ impl Parser {
     fn note_unread(&self, start: usize, unread: &mut UnreadClauses) {
         let token = |n: usize| &self.tokens[(start + n).min(self.tokens.len() - 1)].kind;
         match (token(0), token(1), token(2)) {
-            (TokenKind::Sign("?"), _, _) => unread.has_query = true,
-            (TokenKind::Word(word), TokenKind::Sign("$"), TokenKind::Word(name))
+            (QueryTokenKind::Sign("?"), _, _) => unread.has_query = true,
+            (QueryTokenKind::Word(word), QueryTokenKind::Sign("$"), QueryTokenKind::Word(name))
                 if word == "param" =>
             {
                 unread.params.insert(name.clone());
             }
-            (TokenKind::Word(word), next, _) if word == "use" && *next != TokenKind::Sign("(") => {
+            (QueryTokenKind::Word(word), next, _)
+                if word == "use" && *next != QueryTokenKind::Sign("(") =>
+            {
                 unread.has_use = true;
             }
-            (TokenKind::Word(word), _, _) => {
+            (QueryTokenKind::Word(word), _, _) => {
                 unread.heads.insert(word.clone());
             }
             _ => {}
@@ -214,7 +216,7 @@ impl Parser {
 
     fn clause(&mut self, program: &mut QueryProgram) -> ParsedQuery<()> {
         let start = self.span();
-        let is_name = matches!(self.ahead(1), TokenKind::Sign("("));
+        let is_name = matches!(self.ahead(1), QueryTokenKind::Sign("("));
         if self.is_word("param") && !is_name {
             self.at += 1;
             program.params.push(self.param()?);
@@ -226,7 +228,7 @@ impl Parser {
         } else {
             program.rules.push(self.rule(start)?);
         }
-        if *self.kind() != TokenKind::Stop {
+        if *self.kind() != QueryTokenKind::Stop {
             return self.expected("a full stop", "every clause ends with one and a blank");
         }
         self.at += 1;
@@ -248,7 +250,7 @@ impl Parser {
     }
 
     fn used_name(&mut self) -> ParsedQuery<NameText> {
-        if let TokenKind::Text(name) = self.kind() {
+        if let QueryTokenKind::Text(name) = self.kind() {
             let found = NameText { name: name.clone(), span: self.span() };
             self.at += 1;
             return Ok(found);
@@ -288,12 +290,12 @@ impl Parser {
         }
         let mut n = 1;
         loop {
-            if !matches!(self.ahead(n), TokenKind::Variable(_)) {
+            if !matches!(self.ahead(n), QueryTokenKind::Variable(_)) {
                 return false;
             }
-            if matches!(self.ahead(n + 1), TokenKind::Sign(",")) {
+            if matches!(self.ahead(n + 1), QueryTokenKind::Sign(",")) {
                 n += 2;
-            } else if matches!(self.ahead(n + 1), TokenKind::Sign(")")) {
+            } else if matches!(self.ahead(n + 1), QueryTokenKind::Sign(")")) {
                 break;
             } else {
                 return false;
@@ -301,8 +303,8 @@ impl Parser {
         }
         let operators = ["=", "!=", "<", "<=", ">", ">=", "+", "-", "*", "/"];
         let next = self.ahead(n + 2);
-        let is_operator = matches!(next, TokenKind::Sign(sign) if operators.contains(sign))
-            || matches!(next, TokenKind::Word(word) if word == "mod");
+        let is_operator = matches!(next, QueryTokenKind::Sign(sign) if operators.contains(sign))
+            || matches!(next, QueryTokenKind::Word(word) if word == "mod");
         !is_operator
     }
 
@@ -336,7 +338,7 @@ impl Parser {
         if !self.take_word(word) {
             return Ok(None);
         }
-        let TokenKind::Whole(number) = *self.kind() else {
+        let QueryTokenKind::Whole(number) = *self.kind() else {
             return self.expected("a whole number", "write `limit 10`");
         };
         self.at += 1;

@@ -6,14 +6,14 @@ use agentic_diag::Span;
 
 /// What stands in a text, with its place.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Token {
-    pub kind: TokenKind,
+pub(crate) struct QueryToken {
+    pub kind: QueryTokenKind,
     pub span: Span,
 }
 
 /// What a token is.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) enum TokenKind {
+pub(crate) enum QueryTokenKind {
     Word(String),
     Variable(String),
     Text(String),
@@ -30,18 +30,18 @@ pub(crate) enum TokenKind {
     End,
 }
 
-impl fmt::Display for TokenKind {
+impl fmt::Display for QueryTokenKind {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            TokenKind::Word(name) | TokenKind::Variable(name) => write!(out, "`{name}`"),
-            TokenKind::Text(_) => out.write_str("a text"),
-            TokenKind::Whole(_) | TokenKind::Float(_) => out.write_str("a number"),
-            TokenKind::Duration(_) => out.write_str("a duration"),
-            TokenKind::Instant(_) => out.write_str("an instant"),
-            TokenKind::Id(text) => write!(out, "`#{text}`"),
-            TokenKind::Sign(sign) => write!(out, "`{sign}`"),
-            TokenKind::Stop => out.write_str("a full stop"),
-            TokenKind::End => out.write_str("the end"),
+            QueryTokenKind::Word(name) | QueryTokenKind::Variable(name) => write!(out, "`{name}`"),
+            QueryTokenKind::Text(_) => out.write_str("a text"),
+            QueryTokenKind::Whole(_) | QueryTokenKind::Float(_) => out.write_str("a number"),
+            QueryTokenKind::Duration(_) => out.write_str("a duration"),
+            QueryTokenKind::Instant(_) => out.write_str("an instant"),
+            QueryTokenKind::Id(text) => write!(out, "`#{text}`"),
+            QueryTokenKind::Sign(sign) => write!(out, "`{sign}`"),
+            QueryTokenKind::Stop => out.write_str("a full stop"),
+            QueryTokenKind::End => out.write_str("the end"),
         }
     }
 }

@@ -17,7 +17,7 @@ use clap::error::{ContextKind, ErrorKind};
 use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand, ValueEnum};
 
 use self::verb::NoVerb;
-pub use self::verb::Verb;
+pub use self::verb::VerbArguments;
 use crate::text::Text;
 use crate::{alias, output};
 
@@ -30,7 +30,7 @@ const GLOBAL: &str = "Options of every verb";
 #[command(
     after_help = "A first look: `agentic demo`. Every verb has an example: `agentic help spawn`."
 )]
-pub struct Cli<V: Subcommand = Verb> {
+pub struct Cli<V: Subcommand = VerbArguments> {
     /// Run as if started in DIR
     #[arg(short = 'C', value_name = "DIR", global = true, help_heading = GLOBAL)]
     pub directory: Option<PathBuf>,
@@ -121,7 +121,7 @@ fn help_of_agentlang(arguments: &[OsString]) -> Option<clap::Error> {
             false => argument,
         })
     };
-    let command = Cli::<Verb>::command();
+    let command = Cli::<VerbArguments>::command();
     let command = command.mut_subcommand("run", hidden).mut_subcommand("repl", hidden);
     command.try_get_matches_from(arguments).err()
 }
@@ -132,7 +132,7 @@ fn help_of_agentlang(arguments: &[OsString]) -> Option<clap::Error> {
 /// another verb where a value was expected; only of the version there is nothing more to say.
 fn short_way(arguments: &[OsString]) -> Option<Result<Cli, clap::Error>> {
     let mut words = arguments.iter().skip(1).filter_map(|word| word.to_str());
-    let verb = words.find_map(Verb::command);
+    let verb = words.find_map(VerbArguments::command);
     let command = Cli::<NoVerb>::command().subcommands(verb);
     let parsed = command.try_get_matches_from(arguments);
     match parsed.and_then(|mut matches| Cli::from_arg_matches_mut(&mut matches)) {

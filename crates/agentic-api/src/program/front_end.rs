@@ -30,7 +30,7 @@ pub enum LayoutOutcome {
 /// A compiled program of the context language.
 pub(crate) struct ContextProgram {
     /// The program.
-    pub module: agentic_lang_context::Module,
+    pub module: agentic_lang_context::ContextModule,
     /// The texts that it imports, by their paths.
     pub files: BTreeMap<String, String>,
 }

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use agentic_diag::SourceText;
-use agentic_lang_agent::{AgentLang, MockTasks, Module, SignatureInfo, TraceCapture};
+use agentic_lang_agent::{AgentLang, AgentModule, MockTasks, SignatureInfo, TraceCapture};
 use agentic_providers::model::Adapter;
 
 use super::{ReplOutput, ReplReply, ReplStart, TriedLanguage};
@@ -44,7 +44,7 @@ pub(super) struct AgentsRepl {
 /// A program that was loaded.
 struct ReplProgram {
     source: SourceText,
-    module: Arc<Module>,
+    module: Arc<AgentModule>,
 }
 
 impl TriedLanguage for AgentsRepl {

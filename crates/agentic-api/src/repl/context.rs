@@ -5,7 +5,9 @@ use std::path::PathBuf;
 
 use agentic_diag::SourceText;
 use agentic_lang_context::json::{self, Json};
-use agentic_lang_context::{ContextOptions, Dialect, EntryPoint, Module, Outline, Version, trace};
+use agentic_lang_context::{
+    ContextModule, ContextOptions, Dialect, EntryPoint, Outline, Version, trace,
+};
 use agentic_replay::{End, ProgramEvent};
 use agentic_session::{ProgramAnswerers, ProgramModels, ProgramTools, executor_of_answerers};
 
@@ -51,7 +53,7 @@ pub(super) struct ContextRepl {
 
 /// A program that is to run.
 struct ReplRun<'r> {
-    module: &'r Module,
+    module: &'r ContextModule,
     entry: &'r EntryPoint,
     input: Json,
     answers: Answers,
@@ -214,7 +216,7 @@ impl ContextRepl {
         &self,
         here: &Surroundings,
         scratch: ScratchProgram,
-    ) -> Result<Module, ProgramFindings> {
+    ) -> Result<ContextModule, ProgramFindings> {
         let ScratchProgram { program, declared } = scratch;
         let source = SourceText::new(self.notebook.path(), program);
         let options = agentic_lang_context::CheckOptions {

@@ -32,7 +32,7 @@ struct QueryPart<'t> {
     at: usize,
 }
 
-struct QueryParser<'t> {
+struct SearchParser<'t> {
     text: &'t str,
     now: Instant,
     query: SearchQuery,
@@ -47,7 +47,7 @@ impl SearchQuery {
     pub fn parse(text: &str, now: Instant) -> Result<SearchQuery, Box<SearchFindings>> {
         let query =
             SearchQuery { wanted: vec![], unwanted: vec![], filters: SearchFilters::default() };
-        let mut parser = QueryParser { text, now, query, findings: Vec::new() };
+        let mut parser = SearchParser { text, now, query, findings: Vec::new() };
         parser.read();
         if parser.findings.is_empty() {
             return Ok(parser.query);
@@ -58,7 +58,7 @@ impl SearchQuery {
     }
 }
 
-impl<'t> QueryParser<'t> {
+impl<'t> SearchParser<'t> {
     fn read(&mut self) {
         if self.text.len() > QUERY_BYTES_MAX {
             let said = format!("the query has more than {QUERY_BYTES_MAX} bytes");

@@ -2,7 +2,7 @@
 
 use agentic_diag::Diagnostic;
 
-use crate::ast::{Expr, ExprId, ExprKind};
+use crate::ast::{AgentExpr, AgentExprId, AgentExprKind};
 use crate::check::Checker;
 use crate::code::{self, PhaseResult, stop};
 use crate::symbol::Symbol;
@@ -10,7 +10,7 @@ use crate::types::{TypeId, TypeShape};
 
 impl Checker<'_> {
     /// Returns the type of an expression.
-    pub(super) fn expression(&mut self, root: ExprId) -> PhaseResult<TypeId> {
+    pub(super) fn expression(&mut self, root: AgentExprId) -> PhaseResult<TypeId> {
         let base = self.operands.len();
         for at in self.ast.expr(root).first..=root.0 {
             let node = self.ast.exprs[at as usize];
@@ -21,25 +21,25 @@ impl Checker<'_> {
         Ok(self.operands.pop().expect("a subtree leaves one operand"))
     }
 
-    fn node(&mut self, node: &Expr) -> PhaseResult<TypeId> {
+    fn node(&mut self, node: &AgentExpr) -> PhaseResult<TypeId> {
         Ok(match node.kind {
-            ExprKind::Text(text) => self.variant_type(text).unwrap_or(TypeId::TEXT),
-            ExprKind::Number(_) => TypeId::NUMBER,
-            ExprKind::Bool(_) => TypeId::BOOL,
-            ExprKind::Null => TypeId::NULL,
-            ExprKind::Ref { head, fields } => {
+            AgentExprKind::Text(text) => self.variant_type(text).unwrap_or(TypeId::TEXT),
+            AgentExprKind::Number(_) => TypeId::NUMBER,
+            AgentExprKind::Bool(_) => TypeId::BOOL,
+            AgentExprKind::Null => TypeId::NULL,
+            AgentExprKind::Ref { head, fields } => {
                 let names = fields.start..fields.start + fields.count;
                 return self.reference(node, head, names);
             }
-            ExprKind::Object(names) => {
+            AgentExprKind::Object(names) => {
                 let from = self.operands.len() - names.count as usize;
                 let types = self.operands.split_off(from);
                 let fields = self.ast.names(names).iter().copied().zip(types).collect();
                 self.ast.types.intern(TypeShape::Object(fields))
             }
-            ExprKind::List(count) => return self.list(node, count as usize),
-            ExprKind::Add => return self.add(node),
-            ExprKind::Equal | ExprKind::NotEqual => {
+            AgentExprKind::List(count) => return self.list(node, count as usize),
+            AgentExprKind::Add => return self.add(node),
+            AgentExprKind::Equal | AgentExprKind::NotEqual => {
                 let (left, right) = self.operand_pair();
                 if !self.ast.types.are_comparable(left, right) {
                     let message = format!(
@@ -62,7 +62,7 @@ impl Checker<'_> {
 
     fn reference(
         &mut self,
-        node: &Expr,
+        node: &AgentExpr,
         head: Symbol,
         fields: std::ops::Range<u32>,
     ) -> PhaseResult<TypeId> {
@@ -105,7 +105,7 @@ impl Checker<'_> {
         Ok(found)
     }
 
-    fn list(&mut self, node: &Expr, count: usize) -> PhaseResult<TypeId> {
+    fn list(&mut self, node: &AgentExpr, count: usize) -> PhaseResult<TypeId> {
         let from = self.operands.len() - count;
         let items = self.operands.split_off(from);
         let Some((first, rest)) = items.split_first() else {
@@ -126,7 +126,7 @@ impl Checker<'_> {
         Ok(self.ast.types.intern(TypeShape::List(item)))
     }
 
-    fn add(&mut self, node: &Expr) -> PhaseResult<TypeId> {
+    fn add(&mut self, node: &AgentExpr) -> PhaseResult<TypeId> {
         let (left, right) = self.operand_pair();
         let plain = |id: TypeId| match self.ast.types.get(id) {
             TypeShape::Enum(_) | TypeShape::Text => Some(TypeId::TEXT),

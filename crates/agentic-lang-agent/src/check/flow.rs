@@ -3,7 +3,8 @@
 use agentic_diag::Diagnostic;
 
 use crate::ast::{
-    Approve, BlockExpr, ExprId, IfLet, ParallelStatement, Statement, StatementKind, Try, While,
+    AgentExprId, AgentStatement, Approve, BlockExpr, IfLet, ParallelStatement, StatementKind, Try,
+    While,
 };
 use crate::check::scope::{ScopeChange, WatchedNames};
 use crate::check::{Checker, Subject};
@@ -40,7 +41,7 @@ impl Checker<'_> {
         Ok(completion)
     }
 
-    fn statement(&mut self, statement: &Statement) -> PhaseResult<BlockEnd> {
+    fn statement(&mut self, statement: &AgentStatement) -> PhaseResult<BlockEnd> {
         match &statement.kind {
             StatementKind::Run(run) => {
                 let result = self.run(run)?;
@@ -76,7 +77,7 @@ impl Checker<'_> {
     }
 
     /// A decision has the shape of a review's verdict, and says who gave it.
-    fn approve(&mut self, inner: &Approve, statement: &Statement) -> PhaseResult<BlockEnd> {
+    fn approve(&mut self, inner: &Approve, statement: &AgentStatement) -> PhaseResult<BlockEnd> {
         let found = self.expression(inner.question)?;
         if !self.ast.types.fits(found, TypeId::TEXT, OptionalWrapping::Strict) {
             let message = format!("a question is a `String`, not `{}`", self.ast.shown(found));
@@ -94,8 +95,8 @@ impl Checker<'_> {
 
     fn condition(
         &mut self,
-        condition: ExprId,
-        statement: &Statement,
+        condition: AgentExprId,
+        statement: &AgentStatement,
         code: &'static str,
         word: &str,
     ) -> PhaseResult<()> {
@@ -149,7 +150,7 @@ impl Checker<'_> {
         BlockEnd::Falls
     }
 
-    fn if_let(&mut self, inner: &IfLet, statement: &Statement) -> PhaseResult<BlockEnd> {
+    fn if_let(&mut self, inner: &IfLet, statement: &AgentStatement) -> PhaseResult<BlockEnd> {
         let found = self.expression(inner.value)?;
         let TypeShape::Option(item) = *self.ast.types.get(found) else {
             let shown = self.ast.shown(found);
@@ -174,7 +175,7 @@ impl Checker<'_> {
         self.either(then, inner.otherwise.as_ref())
     }
 
-    fn repeat(&mut self, inner: &While, statement: &Statement) -> PhaseResult<BlockEnd> {
+    fn repeat(&mut self, inner: &While, statement: &AgentStatement) -> PhaseResult<BlockEnd> {
         self.condition(inner.condition, statement, code::WHILE_CONDITION, "while")?;
         let mark = self.scope.mark();
         self.scope.watch(WatchedNames::Loop);
@@ -190,7 +191,7 @@ impl Checker<'_> {
     }
 
     /// Control goes back to the head of a loop, where names must have the types they had.
-    fn back_edge(&mut self, statement: &Statement) -> PhaseResult<()> {
+    fn back_edge(&mut self, statement: &AgentStatement) -> PhaseResult<()> {
         let Some((name, before)) = self.scope.changed_in_loop() else { return Ok(()) };
         let (text, before) = (self.ast.text(name), self.ast.shown(before));
         let message = match self.scope.get(name) {
@@ -207,7 +208,12 @@ impl Checker<'_> {
         ))
     }
 
-    fn in_loop(&self, statement: &Statement, code: &'static str, word: &str) -> PhaseResult<()> {
+    fn in_loop(
+        &self,
+        statement: &AgentStatement,
+        code: &'static str,
+        word: &str,
+    ) -> PhaseResult<()> {
         if self.scope.is_in_loop() {
             return Ok(());
         }
@@ -236,7 +242,11 @@ impl Checker<'_> {
         Ok(self.join(&body, &handler))
     }
 
-    fn give_back(&mut self, value: ExprId, statement: &Statement) -> PhaseResult<BlockEnd> {
+    fn give_back(
+        &mut self,
+        value: AgentExprId,
+        statement: &AgentStatement,
+    ) -> PhaseResult<BlockEnd> {
         let found = self.expression(value)?;
         if let Subject::Pipeline(at) = self.subject {
             let signature = &self.ast.pipelines[at].signature;

@@ -2,8 +2,8 @@
 //! the review approves or the rounds are spent.
 
 use crate::ast::{
-    Arg, BlockExpr, ExprId, ExprKind, If, Statement, StatementKind, TaskSignature, While,
-    WrittenName,
+    AgentExprId, AgentExprKind, AgentStatement, Arg, BlockExpr, If, StatementKind, TaskSignature,
+    While, WrittenName,
 };
 use crate::code::{self, PhaseResult};
 use crate::lower::{Artifact, ItemLowering};
@@ -89,7 +89,7 @@ impl ItemLowering<'_> {
         review_at: usize,
         revise_at: usize,
     ) -> PhaseResult<()> {
-        let review_call = |lowering: &mut Self| -> PhaseResult<Statement> {
+        let review_call = |lowering: &mut Self| -> PhaseResult<AgentStatement> {
             let signature = lowering.ast.tasks[review_at].signature.clone();
             let args = lowering.bind(&signature, parts, ReviewVerdict::Unknown)?;
             let callee = signature.name.symbol;
@@ -98,7 +98,7 @@ impl ItemLowering<'_> {
         let first_review = review_call(self)?;
         let rounds = increment(self.ast.text(review.rounds));
         let rounds = self.ast.symbols.intern(&rounds);
-        let rounds = self.leaf(ExprKind::Number(rounds));
+        let rounds = self.leaf(AgentExprKind::Number(rounds));
         let first_count = self.count_call(parts, rounds);
         let condition = self.not_approved(parts);
         let done = self.ast.symbols.intern("done");
@@ -121,17 +121,17 @@ impl ItemLowering<'_> {
         Ok(())
     }
 
-    fn count_call(&mut self, parts: &Parts, value: ExprId) -> Statement {
+    fn count_call(&mut self, parts: &Parts, value: AgentExprId) -> AgentStatement {
         let countdown = self.ast.symbols.intern("countdown");
         let current = self.ast.symbols.intern("current");
         self.call(parts.remaining, countdown, vec![Arg { name: Some(current), value }], None)
     }
 
-    fn not_approved(&mut self, parts: &Parts) -> ExprId {
+    fn not_approved(&mut self, parts: &Parts) -> AgentExprId {
         let approved = self.ast.symbols.intern("approved");
         let left = self.reference(parts.verdict, Some(approved));
-        self.leaf(ExprKind::Bool(false));
-        let root = self.leaf(ExprKind::Equal);
+        self.leaf(AgentExprKind::Bool(false));
+        let root = self.leaf(AgentExprKind::Equal);
         self.ast.exprs[root.0 as usize].first = left.0;
         root
     }

@@ -5,8 +5,8 @@ use crate::ast::{
     TaskParameter, TaskSignature, TestItem, ToolItem, Workflow, WrittenName,
 };
 use crate::code::{self, PhaseResult};
-use crate::parser::{Distinct, Parser};
-use crate::token::TokenKind;
+use crate::parser::{AgentParser, Distinct};
+use crate::token::AgentTokenKind;
 
 /// The version that has extensions.
 const VERSION: &str = "agentic 1";
@@ -20,10 +20,10 @@ const LATER: [(&str, &str); 4] = [
     ("0.6", "modules: `import` and `m::name`"),
 ];
 
-impl Parser<'_> {
+impl AgentParser<'_> {
     pub(super) fn file(&mut self) -> PhaseResult<()> {
         self.version()?;
-        while self.kind() != TokenKind::End {
+        while self.kind() != AgentTokenKind::End {
             self.declaration()?;
         }
         Ok(())
@@ -33,14 +33,14 @@ impl Parser<'_> {
     /// reserved word: it means this only where nothing else can stand.
     fn version(&mut self) -> PhaseResult<()> {
         let word = self.peek();
-        if word.kind != TokenKind::Name || self.ast.text(word.symbol) != "language" {
+        if word.kind != AgentTokenKind::Name || self.ast.text(word.symbol) != "language" {
             return Ok(());
         }
-        if self.tokens.get(self.at + 1).is_none_or(|next| next.kind != TokenKind::Text) {
+        if self.tokens.get(self.at + 1).is_none_or(|next| next.kind != AgentTokenKind::Text) {
             return Ok(());
         }
         self.take();
-        let version = self.expect(TokenKind::Text)?;
+        let version = self.expect(AgentTokenKind::Text)?;
         let text = self.ast.text(version.symbol);
         if text != VERSION && text != ORIGINAL {
             let message = format!("the language version {text:?} is not known");
@@ -54,7 +54,7 @@ impl Parser<'_> {
             ));
         }
         let has_extensions = text == VERSION;
-        self.expect(TokenKind::Semicolon)?;
+        self.expect(AgentTokenKind::Semicolon)?;
         if has_extensions {
             self.ast.extensions = Extensions::On;
         }
@@ -67,14 +67,14 @@ impl Parser<'_> {
     )]
     fn declaration(&mut self) -> PhaseResult<()> {
         match self.kind() {
-            TokenKind::Agent => self.agent(),
-            TokenKind::Tool => self.tool(),
-            TokenKind::Task => self.task(),
-            TokenKind::Pipeline => self.pipeline(),
-            TokenKind::Workflow => self.workflow(),
-            TokenKind::Type => self.alias(),
-            TokenKind::Enum => self.enumeration(),
-            TokenKind::Test => self.test(),
+            AgentTokenKind::Agent => self.agent(),
+            AgentTokenKind::Tool => self.tool(),
+            AgentTokenKind::Task => self.task(),
+            AgentTokenKind::Pipeline => self.pipeline(),
+            AgentTokenKind::Workflow => self.workflow(),
+            AgentTokenKind::Type => self.alias(),
+            AgentTokenKind::Enum => self.enumeration(),
+            AgentTokenKind::Test => self.test(),
             _ => Err(self.unexpected(code::EXPECTED_DECLARATION, "a declaration")),
         }
     }
@@ -86,27 +86,27 @@ impl Parser<'_> {
     fn agent(&mut self) -> PhaseResult<()> {
         self.take();
         let name = self.name()?;
-        self.expect(TokenKind::BraceOpen)?;
+        self.expect(AgentTokenKind::BraceOpen)?;
         let (mut model, mut tools) = (None, None);
-        while !self.accept(TokenKind::BraceClose) {
+        while !self.accept(AgentTokenKind::BraceClose) {
             let word = self.peek();
             let key = WrittenName { symbol: word.symbol, start: word.start, end: word.end };
             match word.kind {
-                TokenKind::Comma => _ = self.take(),
-                TokenKind::Model if model.is_some() => {
+                AgentTokenKind::Comma => _ = self.take(),
+                AgentTokenKind::Model if model.is_some() => {
                     return self.duplicate(code::DUPLICATE_AGENT_ENTRY, key, "the entry");
                 }
-                TokenKind::Tools if tools.is_some() => {
+                AgentTokenKind::Tools if tools.is_some() => {
                     return self.duplicate(code::DUPLICATE_AGENT_ENTRY, key, "the entry");
                 }
-                TokenKind::Model => {
+                AgentTokenKind::Model => {
                     self.take();
-                    self.expect(TokenKind::Colon)?;
-                    model = Some(self.expect(TokenKind::Text)?.symbol);
+                    self.expect(AgentTokenKind::Colon)?;
+                    model = Some(self.expect(AgentTokenKind::Text)?.symbol);
                 }
-                TokenKind::Tools => {
+                AgentTokenKind::Tools => {
                     self.take();
-                    self.expect(TokenKind::Colon)?;
+                    self.expect(AgentTokenKind::Colon)?;
                     tools = Some(self.tool_list()?);
                 }
                 _ => {
@@ -134,10 +134,10 @@ impl Parser<'_> {
     }
 
     fn tool_list(&mut self) -> PhaseResult<Vec<WrittenName>> {
-        self.expect(TokenKind::BracketOpen)?;
+        self.expect(AgentTokenKind::BracketOpen)?;
         let mut tools = Vec::new();
         let mut distinct = Distinct::default();
-        if self.accept(TokenKind::BracketClose) {
+        if self.accept(AgentTokenKind::BracketClose) {
             return Ok(tools);
         }
         loop {
@@ -146,35 +146,35 @@ impl Parser<'_> {
                 return self.duplicate(code::DUPLICATE_AGENT_TOOL, tool, "the tool");
             }
             tools.push(tool);
-            if !self.accept(TokenKind::Comma) {
+            if !self.accept(AgentTokenKind::Comma) {
                 break;
             }
         }
-        self.expect(TokenKind::BracketClose)?;
+        self.expect(AgentTokenKind::BracketClose)?;
         Ok(tools)
     }
 
     /// Parses name, parameters and result type.
     fn signature(&mut self) -> PhaseResult<TaskSignature> {
         let name = self.name()?;
-        self.expect(TokenKind::ParenOpen)?;
+        self.expect(AgentTokenKind::ParenOpen)?;
         let mut params = Vec::new();
         let mut distinct = Distinct::default();
-        if self.kind() != TokenKind::ParenClose {
+        if self.kind() != AgentTokenKind::ParenClose {
             loop {
                 let name = self.name()?;
                 if !distinct.add(name.symbol) {
                     return self.duplicate(code::DUPLICATE_PARAMETER, name, "the parameter");
                 }
-                self.expect(TokenKind::Colon)?;
+                self.expect(AgentTokenKind::Colon)?;
                 params.push(TaskParameter { name, declared: self.type_id()? });
-                if !self.accept(TokenKind::Comma) {
+                if !self.accept(AgentTokenKind::Comma) {
                     break;
                 }
             }
         }
-        self.expect(TokenKind::ParenClose)?;
-        self.expect(TokenKind::Arrow)?;
+        self.expect(AgentTokenKind::ParenClose)?;
+        self.expect(AgentTokenKind::Arrow)?;
         let result = self.type_id()?;
         Ok(TaskSignature { name, params, result })
     }
@@ -196,9 +196,9 @@ impl Parser<'_> {
     fn task(&mut self) -> PhaseResult<()> {
         self.take();
         let signature = self.signature()?;
-        let mode = match self.accept(TokenKind::By) {
+        let mode = match self.accept(AgentTokenKind::By) {
             true => {
-                self.expect(TokenKind::Agent)?;
+                self.expect(AgentTokenKind::Agent)?;
                 TaskMode::Agent
             }
             false => TaskMode::Handler,
@@ -215,8 +215,8 @@ impl Parser<'_> {
     }
 
     fn empty_body(&mut self) -> PhaseResult<()> {
-        self.expect(TokenKind::BraceOpen)?;
-        self.expect(TokenKind::BraceClose)?;
+        self.expect(AgentTokenKind::BraceOpen)?;
+        self.expect(AgentTokenKind::BraceClose)?;
         Ok(())
     }
 
@@ -237,9 +237,9 @@ impl Parser<'_> {
     fn workflow(&mut self) -> PhaseResult<()> {
         self.take();
         let signature = self.signature()?;
-        self.expect(TokenKind::BraceOpen)?;
+        self.expect(AgentTokenKind::BraceOpen)?;
         let mut steps = Vec::new();
-        while self.kind() != TokenKind::BraceClose {
+        while self.kind() != AgentTokenKind::BraceClose {
             steps.push(self.step()?);
         }
         let end = self.take().start;
@@ -262,9 +262,9 @@ impl Parser<'_> {
     fn step(&mut self) -> PhaseResult<PipelineStep> {
         let start = self.peek().start;
         let kind = match self.kind() {
-            TokenKind::Stage => self.stage()?,
-            TokenKind::Review => self.review()?,
-            TokenKind::Return => {
+            AgentTokenKind::Stage => self.stage()?,
+            AgentTokenKind::Review => self.review()?,
+            AgentTokenKind::Return => {
                 self.take();
                 StepKind::Return(self.expression()?)
             }
@@ -273,35 +273,35 @@ impl Parser<'_> {
                 return Err(self.unexpected(code::EXPECTED_STEP, wanted));
             }
         };
-        self.expect(TokenKind::Semicolon)?;
+        self.expect(AgentTokenKind::Semicolon)?;
         Ok(PipelineStep { start, end: self.end(), kind })
     }
 
     fn stage(&mut self) -> PhaseResult<StepKind> {
         self.take();
         let target = self.name()?;
-        self.expect(TokenKind::Equal)?;
+        self.expect(AgentTokenKind::Equal)?;
         let agent = self.name()?;
-        self.expect(TokenKind::Does)?;
+        self.expect(AgentTokenKind::Does)?;
         let task = self.name()?;
-        self.expect(TokenKind::ParenOpen)?;
-        let args = self.nested(|parser| parser.items(TokenKind::ParenClose))?;
+        self.expect(AgentTokenKind::ParenOpen)?;
+        let args = self.nested(|parser| parser.items(AgentTokenKind::ParenClose))?;
         Ok(StepKind::Stage { target, agent, task, args })
     }
 
     fn review(&mut self) -> PhaseResult<StepKind> {
         self.take();
         let target = self.name()?;
-        self.expect(TokenKind::Equal)?;
+        self.expect(AgentTokenKind::Equal)?;
         let reviewer = self.name()?;
-        self.expect(TokenKind::Checks)?;
+        self.expect(AgentTokenKind::Checks)?;
         let source = self.name()?;
-        self.expect(TokenKind::Revise)?;
-        self.expect(TokenKind::With)?;
+        self.expect(AgentTokenKind::Revise)?;
+        self.expect(AgentTokenKind::With)?;
         let reviser = self.name()?;
-        self.expect(TokenKind::Using)?;
+        self.expect(AgentTokenKind::Using)?;
         let task = self.name()?;
-        self.expect(TokenKind::MaxRounds)?;
+        self.expect(AgentTokenKind::MaxRounds)?;
         let rounds = self.whole(code::ROUNDS_NOT_WHOLE, "max_rounds")?.symbol;
         Ok(StepKind::Review { target, reviewer, source, reviser, task, rounds })
     }
@@ -309,9 +309,9 @@ impl Parser<'_> {
     fn alias(&mut self) -> PhaseResult<()> {
         self.take();
         let name = self.name()?;
-        self.expect(TokenKind::Equal)?;
+        self.expect(AgentTokenKind::Equal)?;
         let declared = self.type_id()?;
-        self.expect(TokenKind::Semicolon)?;
+        self.expect(AgentTokenKind::Semicolon)?;
         if self.ast.by_name.aliases.get(name.symbol).is_some() {
             return self.duplicate(code::DUPLICATE_ALIAS, name, "the type");
         }
@@ -324,22 +324,22 @@ impl Parser<'_> {
     fn enumeration(&mut self) -> PhaseResult<()> {
         self.take();
         let name = self.name()?;
-        self.expect(TokenKind::BraceOpen)?;
+        self.expect(AgentTokenKind::BraceOpen)?;
         let mut variants = Vec::new();
         let mut distinct = Distinct::default();
-        while self.kind() != TokenKind::BraceClose {
+        while self.kind() != AgentTokenKind::BraceClose {
             let variant = self.name()?;
             if !distinct.add(variant.symbol) {
                 let what = format!("in the enum `{}`, the variant", self.ast.text(name.symbol));
                 return self.duplicate(code::DUPLICATE_VARIANT, variant, &what);
             }
             variants.push(variant);
-            if !self.accept(TokenKind::Comma) {
+            if !self.accept(AgentTokenKind::Comma) {
                 break;
             }
         }
-        self.expect(TokenKind::BraceClose)?;
-        self.expect(TokenKind::Semicolon)?;
+        self.expect(AgentTokenKind::BraceClose)?;
+        self.expect(AgentTokenKind::Semicolon)?;
         if self.ast.by_name.enums.get(name.symbol).is_some() {
             return self.duplicate(code::DUPLICATE_ENUM, name, "the enum");
         }
@@ -351,7 +351,7 @@ impl Parser<'_> {
 
     fn test(&mut self) -> PhaseResult<()> {
         let start = self.take().start;
-        let name = self.expect(TokenKind::Text)?.symbol;
+        let name = self.expect(AgentTokenKind::Text)?.symbol;
         let span = self.span_from(start);
         let body = self.block()?;
         self.ast.tests.push(TestItem { name, span, body });

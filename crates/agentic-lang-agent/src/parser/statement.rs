@@ -3,19 +3,19 @@
 use agentic_diag::Diagnostic;
 
 use crate::ast::{
-    Approve, Arg, BlockExpr, CallForm, Extensions, If, IfLet, OnFail, ParallelStatement,
-    RunStatement, Statement, StatementKind, Try, While, WrittenName,
+    AgentStatement, Approve, Arg, BlockExpr, CallForm, Extensions, If, IfLet, OnFail,
+    ParallelStatement, RunStatement, StatementKind, Try, While, WrittenName,
 };
 use crate::code::{self, PhaseResult, stop};
-use crate::parser::{Distinct, Parser};
-use crate::token::TokenKind;
+use crate::parser::{AgentParser, Distinct};
+use crate::token::AgentTokenKind;
 
-impl Parser<'_> {
+impl AgentParser<'_> {
     pub(super) fn block(&mut self) -> PhaseResult<BlockExpr> {
-        self.expect(TokenKind::BraceOpen)?;
+        self.expect(AgentTokenKind::BraceOpen)?;
         self.nested(|parser| {
             let mut statements = Vec::new();
-            while parser.kind() != TokenKind::BraceClose {
+            while parser.kind() != AgentTokenKind::BraceClose {
                 statements.push(parser.statement()?);
             }
             let end = parser.take().start;
@@ -27,43 +27,43 @@ impl Parser<'_> {
         clippy::wildcard_enum_match_arm,
         reason = "of some sixty tokens any other one is refused here"
     )]
-    fn statement(&mut self) -> PhaseResult<Statement> {
+    fn statement(&mut self) -> PhaseResult<AgentStatement> {
         let first = self.peek();
         let kind = match first.kind {
-            TokenKind::Let if self.is_approve() => self.approve()?,
-            TokenKind::Let => {
+            AgentTokenKind::Let if self.is_approve() => self.approve()?,
+            AgentTokenKind::Let => {
                 let run = self.run()?;
-                self.expect(TokenKind::Semicolon)?;
+                self.expect(AgentTokenKind::Semicolon)?;
                 StatementKind::Run(Box::new(run))
             }
-            TokenKind::Parallel => StatementKind::Parallel(Box::new(self.parallel()?)),
-            TokenKind::If => self.if_statement()?,
-            TokenKind::While => {
+            AgentTokenKind::Parallel => StatementKind::Parallel(Box::new(self.parallel()?)),
+            AgentTokenKind::If => self.if_statement()?,
+            AgentTokenKind::While => {
                 self.take();
                 let condition = self.expression()?;
                 let body = self.block()?;
                 StatementKind::While(Box::new(While { condition, body }))
             }
-            TokenKind::Try => {
+            AgentTokenKind::Try => {
                 self.take();
                 let body = self.block()?;
-                self.expect(TokenKind::Catch)?;
+                self.expect(AgentTokenKind::Catch)?;
                 let name = self.name()?;
                 let handler = self.block()?;
                 StatementKind::Try(Box::new(Try { body, name, handler }))
             }
-            TokenKind::Assert => self.assert()?,
-            TokenKind::Return => {
+            AgentTokenKind::Assert => self.assert()?,
+            AgentTokenKind::Return => {
                 self.take();
                 let value = self.expression()?;
-                self.expect(TokenKind::Semicolon)?;
+                self.expect(AgentTokenKind::Semicolon)?;
                 StatementKind::Return(value)
             }
-            TokenKind::Break => self.jump(StatementKind::Break)?,
-            TokenKind::Continue => self.jump(StatementKind::Continue)?,
+            AgentTokenKind::Break => self.jump(StatementKind::Break)?,
+            AgentTokenKind::Continue => self.jump(StatementKind::Continue)?,
             _ => return Err(self.unexpected(code::EXPECTED_STATEMENT, "a statement or `}`")),
         };
-        Ok(Statement { start: first.start, end: self.end(), kind })
+        Ok(AgentStatement { start: first.start, end: self.end(), kind })
     }
 
     /// Whether `let NAME = approve …` stands here, and not a call of something named `approve`.
@@ -71,43 +71,43 @@ impl Parser<'_> {
         let ahead = |count: usize| self.tokens.get(self.at + count).copied();
         self.ast.extensions == Extensions::On
             && ahead(3).is_some_and(|word| {
-                word.kind == TokenKind::Name && self.ast.text(word.symbol) == "approve"
+                word.kind == AgentTokenKind::Name && self.ast.text(word.symbol) == "approve"
             })
-            && ahead(4).is_some_and(|next| next.kind != TokenKind::ParenOpen)
+            && ahead(4).is_some_and(|next| next.kind != AgentTokenKind::ParenOpen)
     }
 
     fn approve(&mut self) -> PhaseResult<StatementKind> {
         self.take();
         let target = self.name()?;
-        self.expect(TokenKind::Equal)?;
+        self.expect(AgentTokenKind::Equal)?;
         self.take();
         let question = self.expression()?;
-        self.expect(TokenKind::Semicolon)?;
+        self.expect(AgentTokenKind::Semicolon)?;
         Ok(StatementKind::Approve(Box::new(Approve { target, question })))
     }
 
     fn jump(&mut self, kind: StatementKind) -> PhaseResult<StatementKind> {
         self.take();
-        self.expect(TokenKind::Semicolon)?;
+        self.expect(AgentTokenKind::Semicolon)?;
         Ok(kind)
     }
 
     fn assert(&mut self) -> PhaseResult<StatementKind> {
         self.take();
         let condition = self.expression()?;
-        let message = match self.accept(TokenKind::Comma) {
-            true => Some(self.expect(TokenKind::Text)?.symbol),
+        let message = match self.accept(AgentTokenKind::Comma) {
+            true => Some(self.expect(AgentTokenKind::Text)?.symbol),
             false => None,
         };
-        self.expect(TokenKind::Semicolon)?;
+        self.expect(AgentTokenKind::Semicolon)?;
         Ok(StatementKind::Assert { condition, message })
     }
 
     fn if_statement(&mut self) -> PhaseResult<StatementKind> {
         self.take();
-        if self.accept(TokenKind::Let) {
+        if self.accept(AgentTokenKind::Let) {
             let name = self.name()?;
-            self.expect(TokenKind::Equal)?;
+            self.expect(AgentTokenKind::Equal)?;
             let value = self.expression()?;
             let then = self.block()?;
             let otherwise = self.otherwise()?;
@@ -120,11 +120,11 @@ impl Parser<'_> {
     }
 
     fn otherwise(&mut self) -> PhaseResult<Option<BlockExpr>> {
-        if !self.accept(TokenKind::Else) {
+        if !self.accept(AgentTokenKind::Else) {
             return Ok(None);
         }
-        if self.kind() == TokenKind::If {
-            let found = self.unexpected(code::EXPECTED_TOKEN, TokenKind::BraceOpen.shown());
+        if self.kind() == AgentTokenKind::If {
+            let found = self.unexpected(code::EXPECTED_TOKEN, AgentTokenKind::BraceOpen.shown());
             return Err(Box::new(found.hint("there is no `else if`: write `else { if … { … } }`")));
         }
         self.block().map(Some)
@@ -132,19 +132,19 @@ impl Parser<'_> {
 
     fn parallel(&mut self) -> PhaseResult<ParallelStatement> {
         self.take();
-        let limit = match self.accept(TokenKind::MaxConcurrency) {
+        let limit = match self.accept(AgentTokenKind::MaxConcurrency) {
             true => Some(self.concurrency()?),
             false => None,
         };
-        self.expect(TokenKind::BraceOpen)?;
+        self.expect(AgentTokenKind::BraceOpen)?;
         let mut branches = Vec::new();
-        while self.kind() != TokenKind::BraceClose {
+        while self.kind() != AgentTokenKind::BraceClose {
             branches.push(self.run()?);
-            self.expect(TokenKind::Semicolon)?;
+            self.expect(AgentTokenKind::Semicolon)?;
         }
         self.take();
-        self.expect(TokenKind::Join)?;
-        self.expect(TokenKind::Semicolon)?;
+        self.expect(AgentTokenKind::Join)?;
+        self.expect(AgentTokenKind::Semicolon)?;
         Ok(ParallelStatement { limit, branches })
     }
 
@@ -158,13 +158,13 @@ impl Parser<'_> {
     }
 
     fn run(&mut self) -> PhaseResult<RunStatement> {
-        let start = self.expect(TokenKind::Let)?.start;
+        let start = self.expect(AgentTokenKind::Let)?.start;
         let target = self.name()?;
-        self.expect(TokenKind::Equal)?;
-        let (callee, form, args) = match self.accept(TokenKind::Run) {
+        self.expect(AgentTokenKind::Equal)?;
+        let (callee, form, args) = match self.accept(AgentTokenKind::Run) {
             true => {
                 let callee = self.name()?;
-                self.expect(TokenKind::With)?;
+                self.expect(AgentTokenKind::With)?;
                 (callee, CallForm::Named, self.named_arguments()?)
             }
             false => {
@@ -175,8 +175,8 @@ impl Parser<'_> {
                     if found.hint.is_empty() { Box::new(found.hint(hint)) } else { found }
                 };
                 let callee = self.name().map_err(no_call)?;
-                self.expect(TokenKind::ParenOpen).map_err(no_call)?;
-                let values = self.nested(|parser| parser.items(TokenKind::ParenClose))?;
+                self.expect(AgentTokenKind::ParenOpen).map_err(no_call)?;
+                let values = self.nested(|parser| parser.items(AgentTokenKind::ParenClose))?;
                 let args = values.into_iter().map(|value| Arg { name: None, value });
                 (callee, CallForm::Positional, args.collect())
             }
@@ -191,11 +191,11 @@ impl Parser<'_> {
     }
 
     fn named_arguments(&mut self) -> PhaseResult<Vec<Arg>> {
-        self.expect(TokenKind::BraceOpen)?;
+        self.expect(AgentTokenKind::BraceOpen)?;
         self.nested(|parser| {
             let mut args = Vec::new();
             let mut distinct = Distinct::default();
-            if parser.accept(TokenKind::BraceClose) {
+            if parser.accept(AgentTokenKind::BraceClose) {
                 return Ok(args);
             }
             loop {
@@ -203,14 +203,14 @@ impl Parser<'_> {
                 if !distinct.add(name.symbol) {
                     return parser.duplicate(code::DUPLICATE_ARGUMENT, name, "the argument");
                 }
-                parser.expect(TokenKind::Colon)?;
+                parser.expect(AgentTokenKind::Colon)?;
                 let value = parser.expression()?;
                 args.push(Arg { name: Some(name.symbol), value });
-                if !parser.accept(TokenKind::Comma) {
+                if !parser.accept(AgentTokenKind::Comma) {
                     break;
                 }
             }
-            parser.expect(TokenKind::BraceClose)?;
+            parser.expect(AgentTokenKind::BraceClose)?;
             Ok(args)
         })
     }
@@ -242,7 +242,7 @@ impl Parser<'_> {
     }
 
     fn timeout(&mut self) -> PhaseResult<crate::symbol::Symbol> {
-        let token = self.expect(TokenKind::Number)?;
+        let token = self.expect(AgentTokenKind::Number)?;
         let is_zero = |digit: u8| digit == b'0' || digit == b'.';
         if self.ast.text(token.symbol).bytes().all(is_zero) {
             let message = "`timeout` must be above zero";
@@ -252,10 +252,10 @@ impl Parser<'_> {
     }
 
     fn on_fail(&mut self) -> PhaseResult<OnFail> {
-        if self.accept(TokenKind::Abort) {
+        if self.accept(AgentTokenKind::Abort) {
             return Ok(OnFail::Abort);
         }
-        if self.accept(TokenKind::Use) {
+        if self.accept(AgentTokenKind::Use) {
             return self.expression().map(OnFail::Use);
         }
         Err(self.unexpected(code::EXPECTED_FALLBACK, "`abort` or `use` after `on_fail`"))
@@ -273,12 +273,12 @@ enum Clause {
 
 impl Clause {
     /// Returns the clause that a word begins.
-    fn of(word: TokenKind) -> Option<Clause> {
+    fn of(word: AgentTokenKind) -> Option<Clause> {
         let words = [
-            (TokenKind::By, Clause::By),
-            (TokenKind::Retries, Clause::Retries),
-            (TokenKind::Timeout, Clause::Timeout),
-            (TokenKind::OnFail, Clause::OnFail),
+            (AgentTokenKind::By, Clause::By),
+            (AgentTokenKind::Retries, Clause::Retries),
+            (AgentTokenKind::Timeout, Clause::Timeout),
+            (AgentTokenKind::OnFail, Clause::OnFail),
         ];
         words.into_iter().find(|(kind, _)| *kind == word).map(|(_, clause)| clause)
     }

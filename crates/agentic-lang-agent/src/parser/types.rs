@@ -1,14 +1,14 @@
 //! Types in the source. Aliases are replaced on the spot, so they must stand above their use.
 
 use crate::code::{self, PhaseResult, stop};
-use crate::parser::{Distinct, Parser};
-use crate::token::TokenKind;
+use crate::parser::{AgentParser, Distinct};
+use crate::token::AgentTokenKind;
 use crate::types::{TypeId, TypeShape};
 
-impl Parser<'_> {
+impl AgentParser<'_> {
     pub(super) fn type_id(&mut self) -> PhaseResult<TypeId> {
         let token = self.peek();
-        if token.kind != TokenKind::Name {
+        if token.kind != AgentTokenKind::Name {
             return Err(self.unexpected(code::EXPECTED_TYPE, "a type"));
         }
         let word = &self.text[token.start as usize..token.end as usize];
@@ -41,31 +41,31 @@ impl Parser<'_> {
 
     fn wrapped_type(&mut self) -> PhaseResult<TypeId> {
         self.take();
-        self.expect(TokenKind::BracketOpen)?;
+        self.expect(AgentTokenKind::BracketOpen)?;
         let item = self.nested(Self::type_id)?;
-        self.expect(TokenKind::BracketClose)?;
+        self.expect(AgentTokenKind::BracketClose)?;
         Ok(item)
     }
 
     fn object_type(&mut self) -> PhaseResult<TypeId> {
         self.take();
-        self.expect(TokenKind::BraceOpen)?;
+        self.expect(AgentTokenKind::BraceOpen)?;
         let mut fields = Vec::new();
         let mut distinct = Distinct::default();
-        if self.kind() != TokenKind::BraceClose {
+        if self.kind() != AgentTokenKind::BraceClose {
             loop {
                 let name = self.name()?;
                 if !distinct.add(name.symbol) {
                     return self.duplicate(code::DUPLICATE_FIELD, name, "the field");
                 }
-                self.expect(TokenKind::Colon)?;
+                self.expect(AgentTokenKind::Colon)?;
                 fields.push((name.symbol, self.nested(Self::type_id)?));
-                if !self.accept(TokenKind::Comma) {
+                if !self.accept(AgentTokenKind::Comma) {
                     break;
                 }
             }
         }
-        self.expect(TokenKind::BraceClose)?;
+        self.expect(AgentTokenKind::BraceClose)?;
         Ok(self.ast.types.intern(TypeShape::Object(fields.into())))
     }
 

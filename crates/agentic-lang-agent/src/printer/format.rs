@@ -8,7 +8,7 @@ use agentic_diag::Span;
 
 use crate::lexer::FileTokens;
 use crate::printer::INDENT;
-use crate::token::{Token, TokenKind};
+use crate::token::{AgentToken, AgentTokenKind};
 
 /// Lays out a file anew. The tokens must be those of `text`, and the text must parse.
 pub(crate) fn format(text: &str, tokens: &FileTokens) -> String {
@@ -48,7 +48,7 @@ enum Break {
 
 struct FileLayout<'a> {
     text: &'a str,
-    tokens: &'a [Token],
+    tokens: &'a [AgentToken],
     comments: &'a [Span],
     out: String,
     open: Vec<EnclosedTokens>,
@@ -68,7 +68,7 @@ impl FileLayout<'_> {
             self.comments = rest;
             self.comment(*comment);
         }
-        if token.kind == TokenKind::End {
+        if token.kind == AgentTokenKind::End {
             if !self.out.is_empty() && !self.out.ends_with('\n') {
                 self.out.push('\n');
             }
@@ -86,12 +86,12 @@ impl FileLayout<'_> {
     fn close(&mut self, at: usize) -> Option<EnclosedTokens> {
         let closes = matches!(
             self.tokens[at].kind,
-            TokenKind::BraceClose | TokenKind::BracketClose | TokenKind::ParenClose
+            AgentTokenKind::BraceClose | AgentTokenKind::BracketClose | AgentTokenKind::ParenClose
         );
         let closed = if closes { self.open.pop() } else { None };
         if closed == Some(EnclosedTokens::Block) {
             self.blocks -= 1;
-            let is_empty = at > 0 && self.tokens[at - 1].kind == TokenKind::BraceOpen;
+            let is_empty = at > 0 && self.tokens[at - 1].kind == AgentTokenKind::BraceOpen;
             if !is_empty || self.out.ends_with('\n') {
                 self.pending = Break::Line;
             }
@@ -101,10 +101,13 @@ impl FileLayout<'_> {
 
     fn open(&mut self, at: usize) {
         let kind = self.tokens[at].kind;
-        if !matches!(kind, TokenKind::BraceOpen | TokenKind::BracketOpen | TokenKind::ParenOpen) {
+        if !matches!(
+            kind,
+            AgentTokenKind::BraceOpen | AgentTokenKind::BracketOpen | AgentTokenKind::ParenOpen
+        ) {
             return;
         }
-        let is_brace = kind == TokenKind::BraceOpen;
+        let is_brace = kind == AgentTokenKind::BraceOpen;
         let enclosed = if is_brace && self.is_block(at) {
             EnclosedTokens::Block
         } else if is_brace && self.is_inside_type(at) {
@@ -115,7 +118,7 @@ impl FileLayout<'_> {
         self.open.push(enclosed);
         if enclosed == EnclosedTokens::Block {
             self.blocks += 1;
-            let is_empty = self.tokens[at + 1].kind == TokenKind::BraceClose;
+            let is_empty = self.tokens[at + 1].kind == AgentTokenKind::BraceClose;
             self.pending = if is_empty { Break::None } else { Break::Line };
         }
     }
@@ -124,17 +127,27 @@ impl FileLayout<'_> {
         let next = self.tokens[(at + 1).min(self.tokens.len() - 1)].kind;
         let continues = matches!(
             next,
-            TokenKind::Else | TokenKind::Catch | TokenKind::Join | TokenKind::Semicolon
+            AgentTokenKind::Else
+                | AgentTokenKind::Catch
+                | AgentTokenKind::Join
+                | AgentTokenKind::Semicolon
         );
         let kind = self.tokens[at].kind;
         let closes_block = closed == Some(EnclosedTokens::Block) && !continues;
         // What is declared next begins on a line of its own.
         let ends_declaration = self.open.is_empty()
-            && (matches!(next, TokenKind::Agent | TokenKind::Tool | TokenKind::Task)
-                || matches!(next, TokenKind::Pipeline | TokenKind::Workflow | TokenKind::Type)
-                || matches!(next, TokenKind::Enum | TokenKind::Test | TokenKind::End));
-        if kind == TokenKind::Semicolon
-            || kind == TokenKind::BraceClose && (closes_block || ends_declaration)
+            && (matches!(
+                next,
+                AgentTokenKind::Agent | AgentTokenKind::Tool | AgentTokenKind::Task
+            ) || matches!(
+                next,
+                AgentTokenKind::Pipeline | AgentTokenKind::Workflow | AgentTokenKind::Type
+            ) || matches!(
+                next,
+                AgentTokenKind::Enum | AgentTokenKind::Test | AgentTokenKind::End
+            ));
+        if kind == AgentTokenKind::Semicolon
+            || kind == AgentTokenKind::BraceClose && (closes_block || ends_declaration)
         {
             self.pending = Break::Line;
         }
@@ -150,7 +163,7 @@ impl FileLayout<'_> {
             return;
         }
         if self.pending == Break::Line || self.out.ends_with('\n') {
-            let closes = self.tokens[at].kind == TokenKind::BraceClose;
+            let closes = self.tokens[at].kind == AgentTokenKind::BraceClose;
             self.line(start, if closes { Gap::Closed } else { Gap::Kept });
             self.pending = Break::None;
         } else if closed != Some(EnclosedTokens::Fields) && self.is_spaced(at) {
@@ -192,27 +205,27 @@ impl FileLayout<'_> {
     fn is_block(&self, at: usize) -> bool {
         let before = |back: usize| at.checked_sub(back).map(|at| self.tokens[at]);
         let Some(previous) = before(1) else { return false };
-        if previous.kind == TokenKind::Name {
+        if previous.kind == AgentTokenKind::Name {
             return !self.opens_type(at) && !self.opens_short_body(at);
         }
         // After these a value, a type or a short body follows.
         let opens_value = matches!(
             previous.kind,
-            TokenKind::ParenOpen
-                | TokenKind::Comma
-                | TokenKind::Colon
-                | TokenKind::BracketOpen
-                | TokenKind::Plus
-                | TokenKind::EqualEqual
-                | TokenKind::NotEqual
-                | TokenKind::Equal
-                | TokenKind::Return
-                | TokenKind::Use
-                | TokenKind::With
-                | TokenKind::If
-                | TokenKind::While
-                | TokenKind::Assert
-                | TokenKind::Agent
+            AgentTokenKind::ParenOpen
+                | AgentTokenKind::Comma
+                | AgentTokenKind::Colon
+                | AgentTokenKind::BracketOpen
+                | AgentTokenKind::Plus
+                | AgentTokenKind::EqualEqual
+                | AgentTokenKind::NotEqual
+                | AgentTokenKind::Equal
+                | AgentTokenKind::Return
+                | AgentTokenKind::Use
+                | AgentTokenKind::With
+                | AgentTokenKind::If
+                | AgentTokenKind::While
+                | AgentTokenKind::Assert
+                | AgentTokenKind::Agent
         );
         !opens_value && !self.opens_empty_body(at)
     }
@@ -224,41 +237,52 @@ impl FileLayout<'_> {
             return false;
         }
         let before = self.tokens[at - 2].kind;
-        matches!(before, TokenKind::Colon | TokenKind::Arrow | TokenKind::BracketOpen)
-            || before == TokenKind::Equal && at >= 4 && self.tokens[at - 4].kind == TokenKind::Type
+        matches!(
+            before,
+            AgentTokenKind::Colon | AgentTokenKind::Arrow | AgentTokenKind::BracketOpen
+        ) || before == AgentTokenKind::Equal
+            && at >= 4
+            && self.tokens[at - 4].kind == AgentTokenKind::Type
     }
 
     /// The bodies of agents, enums, tasks and tools stay on one line.
     fn opens_short_body(&self, at: usize) -> bool {
         let word = at.checked_sub(2).map(|at| self.tokens[at].kind);
-        matches!(word, Some(TokenKind::Agent | TokenKind::Enum)) || self.opens_empty_body(at)
+        matches!(word, Some(AgentTokenKind::Agent | AgentTokenKind::Enum))
+            || self.opens_empty_body(at)
     }
 
     /// `{}` right where a declaration of a task or tool ends.
     fn opens_empty_body(&self, at: usize) -> bool {
-        self.open.is_empty() && self.tokens[at + 1].kind == TokenKind::BraceClose
+        self.open.is_empty() && self.tokens[at + 1].kind == AgentTokenKind::BraceClose
     }
 
     /// Whether a blank stands between a token and the one before it.
     fn is_spaced(&self, at: usize) -> bool {
         let (previous, next) = (self.tokens[at - 1].kind, self.tokens[at].kind);
         match (previous, next) {
-            (_, TokenKind::Comma | TokenKind::Semicolon | TokenKind::Colon | TokenKind::Dot) => {
+            (
+                _,
+                AgentTokenKind::Comma
+                | AgentTokenKind::Semicolon
+                | AgentTokenKind::Colon
+                | AgentTokenKind::Dot,
+            ) => false,
+            (_, AgentTokenKind::ParenClose | AgentTokenKind::BracketClose) => false,
+            (AgentTokenKind::ParenOpen | AgentTokenKind::BracketOpen | AgentTokenKind::Dot, _) => {
                 false
             }
-            (_, TokenKind::ParenClose | TokenKind::BracketClose) => false,
-            (TokenKind::ParenOpen | TokenKind::BracketOpen | TokenKind::Dot, _) => false,
-            (TokenKind::BraceOpen, TokenKind::BraceClose) => false,
-            (TokenKind::Name, TokenKind::ParenOpen) => false,
-            (TokenKind::Name, TokenKind::BracketOpen) => false,
-            (TokenKind::Name, TokenKind::BraceOpen) => !self.opens_type(at),
-            (TokenKind::BraceOpen, _) => !self.is_inside_type(at - 1),
+            (AgentTokenKind::BraceOpen, AgentTokenKind::BraceClose) => false,
+            (AgentTokenKind::Name, AgentTokenKind::ParenOpen) => false,
+            (AgentTokenKind::Name, AgentTokenKind::BracketOpen) => false,
+            (AgentTokenKind::Name, AgentTokenKind::BraceOpen) => !self.opens_type(at),
+            (AgentTokenKind::BraceOpen, _) => !self.is_inside_type(at - 1),
             _ => true,
         }
     }
 
     fn is_inside_type(&self, open: usize) -> bool {
-        open > 0 && self.tokens[open - 1].kind == TokenKind::Name && self.opens_type(open)
+        open > 0 && self.tokens[open - 1].kind == AgentTokenKind::Name && self.opens_type(open)
     }
 }
 

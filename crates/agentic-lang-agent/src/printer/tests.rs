@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 
-use crate::ast::{Ast, Expr, ExprKind};
+use crate::ast::{AgentExpr, AgentExprKind, Ast};
 use crate::printer;
 use crate::symbol::Symbol;
 use crate::{parser, resolve};
@@ -15,30 +15,30 @@ fn parse(text: &str) -> Ast {
 }
 
 /// Writes the tree of an expression in prefix notation.
-fn tree(ast: &Ast, nodes: &[Expr]) -> String {
+fn tree(ast: &Ast, nodes: &[AgentExpr]) -> String {
     let mut stack: Vec<String> = Vec::new();
     for node in nodes {
         let shown = match node.kind {
-            ExprKind::Text(text) => format!("{:?}", ast.text(text)),
-            ExprKind::Number(digits) => value(ast, digits),
-            ExprKind::Bool(truth) => truth.to_string(),
-            ExprKind::Null => "null".to_owned(),
-            ExprKind::Ref { head, fields } => {
+            AgentExprKind::Text(text) => format!("{:?}", ast.text(text)),
+            AgentExprKind::Number(digits) => value(ast, digits),
+            AgentExprKind::Bool(truth) => truth.to_string(),
+            AgentExprKind::Null => "null".to_owned(),
+            AgentExprKind::Ref { head, fields } => {
                 let fields = ast.names(fields).iter().map(|field| ast.text(*field));
                 format!("{} {:?}", ast.text(head), fields.collect::<Vec<_>>())
             }
-            ExprKind::Object(names) => {
+            AgentExprKind::Object(names) => {
                 let items = stack.split_off(stack.len() - names.count as usize);
                 let names = ast.names(names).iter().map(|name| ast.text(*name));
                 let fields: Vec<String> =
                     names.zip(items).map(|(name, item)| format!("{name}:{item}")).collect();
                 format!("{{{}}}", fields.join(" "))
             }
-            ExprKind::List(count) => {
+            AgentExprKind::List(count) => {
                 let items = stack.split_off(stack.len() - count as usize);
                 format!("[{}]", items.join(" "))
             }
-            ExprKind::Add | ExprKind::Equal | ExprKind::NotEqual => {
+            AgentExprKind::Add | AgentExprKind::Equal | AgentExprKind::NotEqual => {
                 let right = stack.pop().expect("an operation has two operands");
                 let left = stack.pop().expect("an operation has two operands");
                 format!("({:?} {left} {right})", node.kind)

@@ -2,7 +2,7 @@
 
 use crate::code;
 use crate::data::{Data, json};
-use crate::module::Module;
+use crate::module::AgentModule;
 use crate::program::budget::work_of_slots;
 use crate::program::fault::MachineFault;
 use crate::program::machine::ModuleRun;
@@ -17,7 +17,7 @@ impl ModuleRun {
     /// Begins a call in the strand's own environment.
     pub(super) fn call(
         &mut self,
-        module: &Module,
+        module: &AgentModule,
         strand: &mut Strand,
         id: StrandId,
         call: u32,
@@ -29,7 +29,7 @@ impl ModuleRun {
     /// Evaluates the arguments of a call onto the stack, and returns where they begin.
     pub(super) fn arguments(
         &mut self,
-        module: &Module,
+        module: &AgentModule,
         call: &CallCode,
         locals: &[Data],
     ) -> Result<usize, MachineFault> {
@@ -56,7 +56,7 @@ impl ModuleRun {
     /// Goes on with a call whose arguments stand on the stack from `base` on.
     pub(super) fn launch(
         &mut self,
-        module: &Module,
+        module: &AgentModule,
         strand: &mut Strand,
         id: StrandId,
         call: u32,
@@ -76,7 +76,7 @@ impl ModuleRun {
 
     fn enter(
         &mut self,
-        module: &Module,
+        module: &AgentModule,
         strand: &mut Strand,
         call: &CallCode,
         at: usize,

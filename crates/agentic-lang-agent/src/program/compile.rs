@@ -8,8 +8,8 @@ use std::sync::Arc;
 use agentic_replay::ProgramPosition;
 
 use crate::ast::{
-    Arg, Ast, BlockExpr, ExprId, ExprKind, IfLet, OnFail, RunStatement, StatementKind, TaskMode,
-    TaskParameter, TaskSignature, Try, While,
+    AgentExprId, AgentExprKind, Arg, Ast, BlockExpr, IfLet, OnFail, RunStatement, StatementKind,
+    TaskMode, TaskParameter, TaskSignature, Try, While,
 };
 use crate::data::{Data, number_text, parse_literal};
 use crate::program::{
@@ -334,24 +334,26 @@ impl FileCompiler<'_> {
         start
     }
 
-    fn value(&mut self, root: ExprId) -> ValueCode {
+    fn value(&mut self, root: AgentExprId) -> ValueCode {
         let ast = self.ast;
         let start = self.code.pieces.len() as u32;
         for node in &ast.exprs[ast.expr(root).first as usize..=root.0 as usize] {
             let piece = match node.kind {
-                ExprKind::Text(text) => {
+                AgentExprKind::Text(text) => {
                     let text = self.text(text);
                     ExpressionStep::Constant(self.constant(Data::Text(text)))
                 }
-                ExprKind::Number(digits) => {
+                AgentExprKind::Number(digits) => {
                     let number = parse_literal(ast.text(digits));
                     ExpressionStep::Constant(
                         self.constant(number.expect("the lexer checks literals")),
                     )
                 }
-                ExprKind::Bool(truth) => ExpressionStep::Constant(self.constant(Data::Bool(truth))),
-                ExprKind::Null => ExpressionStep::Constant(self.constant(Data::Null)),
-                ExprKind::Ref { head, fields } => {
+                AgentExprKind::Bool(truth) => {
+                    ExpressionStep::Constant(self.constant(Data::Bool(truth)))
+                }
+                AgentExprKind::Null => ExpressionStep::Constant(self.constant(Data::Null)),
+                AgentExprKind::Ref { head, fields } => {
                     let slot = self.slot(head);
                     match fields.count {
                         0 => ExpressionStep::Load(slot),
@@ -361,13 +363,13 @@ impl FileCompiler<'_> {
                         }
                     }
                 }
-                ExprKind::Object(keys) => {
+                AgentExprKind::Object(keys) => {
                     ExpressionStep::Object { names: self.names(ast.names(keys)), count: keys.count }
                 }
-                ExprKind::List(count) => ExpressionStep::List(count),
-                ExprKind::Add => ExpressionStep::Add,
-                ExprKind::Equal => ExpressionStep::Equal,
-                ExprKind::NotEqual => ExpressionStep::NotEqual,
+                AgentExprKind::List(count) => ExpressionStep::List(count),
+                AgentExprKind::Add => ExpressionStep::Add,
+                AgentExprKind::Equal => ExpressionStep::Equal,
+                AgentExprKind::NotEqual => ExpressionStep::NotEqual,
             };
             self.code.pieces.push(piece);
         }

@@ -11,7 +11,7 @@ use agentic_replay::{Delivery, End, Path, Program, Seed, Start, Turn};
 
 use crate::code;
 use crate::data::{Data, json};
-use crate::module::Module;
+use crate::module::AgentModule;
 use crate::program::budget::{RunBudget, STATEMENTS_AN_ERROR};
 use crate::program::evaluate::Stack;
 use crate::program::fault::MachineFault;
@@ -37,7 +37,7 @@ pub(crate) enum RunEntry {
 /// The input is a text: an object as JSON. The result is a text, too: a value as JSON. Of a test
 /// run it is an object with `tests`, a list of `name`, `passed` and `error`.
 pub struct ModuleRun {
-    pub(super) module: Arc<Module>,
+    pub(super) module: Arc<AgentModule>,
     pub(super) options: RunOptions,
     pub(super) entry: RunEntry,
     /// Who performs each task.
@@ -78,20 +78,20 @@ enum StepFlow {
 /// The strand of the program itself.
 const MAIN: StrandId = 0;
 
-impl Module {
+impl AgentModule {
     /// Makes a run of a pipeline. Its input, given when it starts, is a text: a JSON object.
-    pub fn run(self: &Arc<Module>, pipeline: &str, options: RunOptions) -> ModuleRun {
+    pub fn run(self: &Arc<AgentModule>, pipeline: &str, options: RunOptions) -> ModuleRun {
         ModuleRun::new(Arc::clone(self), RunEntry::Pipeline(pipeline.to_owned()), options)
     }
 
     /// Makes a run of all tests, in file order.
-    pub fn run_tests(self: &Arc<Module>, options: RunOptions) -> ModuleRun {
+    pub fn run_tests(self: &Arc<AgentModule>, options: RunOptions) -> ModuleRun {
         ModuleRun::new(Arc::clone(self), RunEntry::Tests, options)
     }
 }
 
 impl ModuleRun {
-    pub(crate) fn new(module: Arc<Module>, entry: RunEntry, options: RunOptions) -> ModuleRun {
+    pub(crate) fn new(module: Arc<AgentModule>, entry: RunEntry, options: RunOptions) -> ModuleRun {
         let performers = module.code.tasks.iter().map(|task| options.performer(task)).collect();
         ModuleRun {
             budget: RunBudget::new(&options),
@@ -238,7 +238,7 @@ impl ModuleRun {
 
     fn step(
         &mut self,
-        module: &Module,
+        module: &AgentModule,
         strand: &mut Strand,
         id: StrandId,
         step: MachineStep,
@@ -300,7 +300,7 @@ impl ModuleRun {
 
     fn truth(
         &mut self,
-        module: &Module,
+        module: &AgentModule,
         strand: &Strand,
         condition: ValueCode,
     ) -> Result<bool, MachineFault> {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use agentic_replay::End;
 
 use crate::code;
-use crate::module::Module;
+use crate::module::AgentModule;
 use crate::program::CalleeCode;
 use crate::program::budget::STATEMENTS_A_BRANCH;
 use crate::program::fault::MachineFault;
@@ -18,7 +18,7 @@ impl ModuleRun {
     /// Begins a parallel block.
     pub(super) fn fork(
         &mut self,
-        module: &Module,
+        module: &AgentModule,
         strand: &mut Strand,
         id: StrandId,
         parallel: u32,
@@ -65,7 +65,7 @@ impl ModuleRun {
 
     fn branch(
         &mut self,
-        module: &Module,
+        module: &AgentModule,
         id: StrandId,
         parent: &Strand,
         join: &ParallelJoin,
@@ -94,7 +94,13 @@ impl ModuleRun {
         launched
     }
 
-    fn joined(&mut self, module: &Module, id: StrandId, mut parent: Strand, join: ParallelJoin) {
+    fn joined(
+        &mut self,
+        module: &AgentModule,
+        id: StrandId,
+        mut parent: Strand,
+        join: ParallelJoin,
+    ) {
         let calls = &module.code.parallels[join.parallel as usize].calls;
         let mut values = Vec::with_capacity(calls.len());
         let mut failed = None;

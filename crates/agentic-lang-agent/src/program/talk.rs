@@ -9,7 +9,7 @@ use agentic_model::Value as Model;
 use agentic_replay::RequestAnswer;
 
 use crate::data::{Data, json};
-use crate::module::Module;
+use crate::module::AgentModule;
 use crate::program::attempt::AttemptFault;
 use crate::program::conversation::{CALLS_MAX, Conversation, ROUNDS_MAX};
 use crate::program::machine::ModuleRun;
@@ -31,7 +31,7 @@ impl ModuleRun {
     /// Takes in the answer of whoever performs a task, or of a tool that a model asked for.
     pub(super) fn converse(
         &mut self,
-        module: &Module,
+        module: &AgentModule,
         strand: &mut Strand,
         id: StrandId,
         mut waiting: Box<TaskCall>,
@@ -67,14 +67,14 @@ impl ModuleRun {
         }
     }
 
-    pub(super) fn is_of_model(&self, module: &Module, waiting: &TaskCall) -> bool {
+    pub(super) fn is_of_model(&self, module: &AgentModule, waiting: &TaskCall) -> bool {
         self.performers[task_of(module, waiting).0] == TaskPerformer::Model
     }
 
     /// Takes in what a model asks for.
     fn take_calls(
         &self,
-        module: &Module,
+        module: &AgentModule,
         waiting: &mut TaskCall,
         answer: &RequestAnswer,
         calls: &[Model],
@@ -103,7 +103,7 @@ impl ModuleRun {
     /// Takes in the result of a tool.
     fn take_result(
         &mut self,
-        module: &Module,
+        module: &AgentModule,
         waiting: &mut TaskCall,
         answer: RequestAnswer,
     ) -> Result<(), AttemptFault> {

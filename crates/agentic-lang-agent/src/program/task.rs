@@ -7,7 +7,7 @@ use agentic_replay::{ProgramFailure, Request, RequestAnswer};
 
 use crate::code;
 use crate::data::{Data, json};
-use crate::module::Module;
+use crate::module::AgentModule;
 use crate::program::attempt::AttemptFault;
 use crate::program::conform::{conforms, find_stranger};
 use crate::program::decision;
@@ -30,7 +30,7 @@ impl ModuleRun {
     /// Begins a call of a task whose arguments stand on the stack from `base` on.
     pub(super) fn start_task(
         &mut self,
-        module: &Module,
+        module: &AgentModule,
         strand: &mut Strand,
         id: StrandId,
         call: u32,
@@ -77,7 +77,7 @@ impl ModuleRun {
     /// Tries to have the task performed.
     fn attempt(
         &mut self,
-        module: &Module,
+        module: &AgentModule,
         strand: &mut Strand,
         id: StrandId,
         mut waiting: Box<TaskCall>,
@@ -90,7 +90,7 @@ impl ModuleRun {
     /// Asks for the task to be performed, after what was said in this attempt.
     pub(super) fn ask(
         &mut self,
-        module: &Module,
+        module: &AgentModule,
         strand: &mut Strand,
         id: StrandId,
         waiting: Box<TaskCall>,
@@ -112,7 +112,7 @@ impl ModuleRun {
     /// Opens a request for a call, in the time that is left of its attempt.
     pub(super) fn send(
         &mut self,
-        module: &Module,
+        module: &AgentModule,
         strand: &mut Strand,
         id: StrandId,
         mut waiting: Box<TaskCall>,
@@ -191,7 +191,7 @@ impl ModuleRun {
     /// Goes on with the strand whose attempt is over.
     fn attempted(
         &mut self,
-        module: &Module,
+        module: &AgentModule,
         id: StrandId,
         strand: Strand,
         waiting: Box<TaskCall>,
@@ -218,7 +218,7 @@ impl ModuleRun {
 
     fn failed(
         &mut self,
-        module: &Module,
+        module: &AgentModule,
         id: StrandId,
         mut strand: Strand,
         waiting: Box<TaskCall>,
@@ -310,7 +310,7 @@ impl ModuleRun {
 }
 
 /// Returns the task that is called, and its place among the tasks.
-pub(super) fn task_of<'m>(module: &'m Module, waiting: &TaskCall) -> (usize, &'m TaskCode) {
+pub(super) fn task_of<'m>(module: &'m AgentModule, waiting: &TaskCall) -> (usize, &'m TaskCode) {
     let CalleeCode::Task(at) = module.code.calls[waiting.call as usize].callee else {
         unreachable!("only tasks are attempted")
     };
@@ -328,7 +328,7 @@ pub(super) fn late(call: &CallCode) -> AttemptFault {
 
 /// Reads the answer to an attempt.
 pub(super) fn result(
-    module: &Module,
+    module: &AgentModule,
     waiting: &TaskCall,
     answer: RequestAnswer,
 ) -> Result<Data, AttemptFault> {

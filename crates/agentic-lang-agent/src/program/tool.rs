@@ -9,7 +9,7 @@ use agentic_model::Value as Model;
 use agentic_replay::{ProgramFailure, RequestAnswer};
 
 use crate::data::{Data, json};
-use crate::module::Module;
+use crate::module::AgentModule;
 use crate::program::conform::{conforms, find_stranger, quoted};
 use crate::program::options::RunOptions;
 use crate::program::request::tool_payload;
@@ -35,7 +35,7 @@ pub(super) struct CheckedToolCall {
 impl CheckedToolCall {
     /// Reads a call that a model asks for, or says what is wrong with it.
     pub fn of(
-        module: &Module,
+        module: &AgentModule,
         options: &RunOptions,
         agent: Option<u32>,
         call: &Model,
@@ -50,7 +50,7 @@ impl CheckedToolCall {
     }
 
     /// Reads what the tool gave, or says why that is nothing.
-    pub fn result(&self, module: &Module, answer: RequestAnswer) -> Result<Data, String> {
+    pub fn result(&self, module: &AgentModule, answer: RequestAnswer) -> Result<Data, String> {
         let name = &self.name;
         let value = match answer {
             RequestAnswer::Ok(Model::Text(text)) => json::from_text(&text)
@@ -81,7 +81,7 @@ impl CheckedToolCall {
 
 /// Finds a tool of an agent; returns the agent's name, and the place of the tool.
 fn find<'m>(
-    module: &'m Module,
+    module: &'m AgentModule,
     agent: Option<u32>,
     name: &str,
 ) -> Result<(&'m str, usize), String> {
@@ -104,7 +104,12 @@ fn find<'m>(
 }
 
 /// Reads the arguments of a call and returns them as the JSON that is recorded.
-fn arguments(module: &Module, declared: usize, name: &str, text: &str) -> Result<String, String> {
+fn arguments(
+    module: &AgentModule,
+    declared: usize,
+    name: &str,
+    text: &str,
+) -> Result<String, String> {
     // For a tool that takes nothing some models write nothing.
     let text = if text.trim().is_empty() { "{}" } else { text };
     let args = json::from_text(text)

@@ -7,7 +7,7 @@ use agentic_model::{Instant, Value};
 use agentic_replay::ProgramEvent;
 
 use crate::data::{json, number_text};
-use crate::module::Module;
+use crate::module::AgentModule;
 use crate::program::TaskCode;
 use crate::program::attempt::AttemptFault;
 use crate::program::fault::MachineFault;
@@ -72,7 +72,7 @@ fn id(task: &str, number: u64) -> String {
 }
 
 /// What the call of a task is called in the trace.
-fn call_id(module: &Module, call: &TaskCall) -> String {
+fn call_id(module: &AgentModule, call: &TaskCall) -> String {
     id(&task_of(module, call).1.name, call.number)
 }
 
@@ -162,7 +162,7 @@ impl ModuleRun {
         }
     }
 
-    pub(super) fn trace_tool_call(&mut self, module: &Module, call: &TaskCall) {
+    pub(super) fn trace_tool_call(&mut self, module: &AgentModule, call: &TaskCall) {
         let Some(conversation) = call.conversation.as_ref().filter(|_| self.traces()) else {
             return;
         };
@@ -175,7 +175,7 @@ impl ModuleRun {
     /// Traces what came of the tool that was called last.
     pub(super) fn trace_tool_end(
         &mut self,
-        module: &Module,
+        module: &AgentModule,
         call: &TaskCall,
         outcome: &Result<String, AttemptFault>,
     ) {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use agentic_lang_agent::{
-    MockTasks, Module, RunOptions, TraceCapture, compile, json, read, register_kinds, report,
+    AgentModule, MockTasks, RunOptions, TraceCapture, compile, json, read, register_kinds, report,
 };
 use agentic_model::{AgentName, Cid, Instant, Value};
 use agentic_replay::{
@@ -23,7 +23,7 @@ struct Kept {
 
 /// A program and its input.
 struct Case {
-    module: Arc<Module>,
+    module: Arc<AgentModule>,
     pipeline: String,
     input: Value,
     salt: u64,

@@ -2,7 +2,7 @@
 
 use agentic_diag::Span;
 
-use crate::ast::{EntryStatement, ExprId, ExprKind, ExprLink, ImportKind};
+use crate::ast::{ContextExprId, ContextExprKind, EntryStatement, ExprLink, ImportKind};
 
 use super::{Analyzer, NameBinding, explain};
 
@@ -10,7 +10,7 @@ use super::{Analyzer, NameBinding, explain};
 const EFFECTFUL_METHODS: [&str; 5] = ["write", "patch", "delete", "post", "put"];
 
 impl<'a> Analyzer<'a> {
-    pub(super) fn call(&mut self, callee: ExprId, args: &'a [ExprId]) {
+    pub(super) fn call(&mut self, callee: ContextExprId, args: &'a [ContextExprId]) {
         let file = self.file;
         let expr = file.expr(callee);
         match expr.kind.link() {
@@ -67,10 +67,16 @@ impl<'a> Analyzer<'a> {
         }
     }
 
-    fn call_member(&mut self, callee: ExprId, object: ExprId, method: &'a str, count: usize) {
+    fn call_member(
+        &mut self,
+        callee: ContextExprId,
+        object: ContextExprId,
+        method: &'a str,
+        count: usize,
+    ) {
         let span = self.file.expr(callee).span;
         let object_expr = self.file.expr(object);
-        let bound = if matches!(object_expr.kind, ExprKind::Name) {
+        let bound = if matches!(object_expr.kind, ContextExprKind::Name) {
             self.scopes.find(self.file.text(object_expr.span))
         } else {
             None

@@ -1,48 +1,48 @@
 //! Expressions other than calls and `generate`.
 
-use crate::ast::{ExprId, ExprKind, For, Statement};
+use crate::ast::{ContextExprId, ContextExprKind, ContextStatement, For};
 
 use super::{Analyzer, NameBinding, explain};
 
 impl<'a> Analyzer<'a> {
-    pub(super) fn expr(&mut self, id: ExprId) {
+    pub(super) fn expr(&mut self, id: ContextExprId) {
         let expr = self.file.expr(id);
         match &expr.kind {
-            ExprKind::Text
-            | ExprKind::Number
-            | ExprKind::True
-            | ExprKind::False
-            | ExprKind::None => {}
-            ExprKind::Name => self.name(id),
-            ExprKind::Object(entries) => {
+            ContextExprKind::Text
+            | ContextExprKind::Number
+            | ContextExprKind::True
+            | ContextExprKind::False
+            | ContextExprKind::None => {}
+            ContextExprKind::Name => self.name(id),
+            ContextExprKind::Object(entries) => {
                 for (_, value) in entries {
                     self.expr(*value);
                 }
             }
-            ExprKind::List(items) => self.exprs(items),
-            ExprKind::Generate(generate) => self.generate(id, generate),
-            ExprKind::Parallel(clause) => self.parallel_for(id, clause),
-            ExprKind::Member { object, .. } => self.expr(*object),
-            ExprKind::Index { list, index } => {
+            ContextExprKind::List(items) => self.exprs(items),
+            ContextExprKind::Generate(generate) => self.generate(id, generate),
+            ContextExprKind::Parallel(clause) => self.parallel_for(id, clause),
+            ContextExprKind::Member { object, .. } => self.expr(*object),
+            ContextExprKind::Index { list, index } => {
                 self.expr(*list);
                 self.expr(*index);
             }
-            ExprKind::Call { callee, args } => self.call(*callee, args),
-            ExprKind::Not(inner) => self.expr(*inner),
-            ExprKind::Binary { left, right, .. } => {
+            ContextExprKind::Call { callee, args } => self.call(*callee, args),
+            ContextExprKind::Not(inner) => self.expr(*inner),
+            ContextExprKind::Binary { left, right, .. } => {
                 self.expr(*left);
                 self.expr(*right);
             }
         }
     }
 
-    pub(super) fn exprs(&mut self, items: &'a [ExprId]) {
+    pub(super) fn exprs(&mut self, items: &'a [ContextExprId]) {
         for item in items {
             self.expr(*item);
         }
     }
 
-    fn name(&mut self, id: ExprId) {
+    fn name(&mut self, id: ContextExprId) {
         let span = self.file.expr(id).span;
         let name = self.file.text(span);
         if self.scopes.find(name).is_none() {
@@ -56,14 +56,14 @@ impl<'a> Analyzer<'a> {
         }
     }
 
-    fn parallel_for(&mut self, id: ExprId, clause: &'a For) {
+    fn parallel_for(&mut self, id: ContextExprId, clause: &'a For) {
         let span = self.file.expr(id).span;
         if clause.max == 0 {
             let message = "a `parallel for` that takes no item does nothing";
             let found = self.report("INVALID_PARALLEL_FOR_LIMIT", span, message);
             explain(found, "the limit is 0", "raise the limit to 1 or more");
         }
-        if !matches!(clause.body.statements.last(), Some(Statement::Expr(_))) {
+        if !matches!(clause.body.statements.last(), Some(ContextStatement::Expr(_))) {
             let message = "the body of a `parallel for` ends with its value";
             let found = self.report("INVALID_PARALLEL_FOR_BODY", span, message);
             explain(found, "its last statement is no expression", "end it with the value");

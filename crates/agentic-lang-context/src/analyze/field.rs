@@ -9,8 +9,8 @@ use std::collections::BTreeMap;
 use agentic_diag::{Diagnostic, Span, nearest};
 
 use crate::ast::{
-    AssignOperator, ContextFile, Contract, ExprId, ExprKind, For, FunctionDeclaration, OptionValue,
-    Statement, StatementBlock,
+    AssignOperator, ContextExprId, ContextExprKind, ContextFile, ContextStatement, Contract, For,
+    FunctionDeclaration, OptionValue, StatementBlock,
 };
 use crate::load::{FileFinding, LoadedProgram};
 
@@ -103,32 +103,32 @@ impl<'a> FieldReader<'a> {
         }
     }
 
-    fn statement(&mut self, statement: &'a Statement) {
+    fn statement(&mut self, statement: &'a ContextStatement) {
         match statement {
-            Statement::Config(config) => self.expr(config.value, ValueTreatment::Seen),
-            Statement::Use(declared) => self.expr(declared.value, ValueTreatment::Seen),
-            Statement::Choice(choice) => {
+            ContextStatement::Config(config) => self.expr(config.value, ValueTreatment::Seen),
+            ContextStatement::Use(declared) => self.expr(declared.value, ValueTreatment::Seen),
+            ContextStatement::Choice(choice) => {
                 for value in choice.candidates.iter().filter_map(|candidate| candidate.value) {
                     self.expr(value, ValueTreatment::Seen);
                 }
             }
-            Statement::Return { value } | Statement::Expr(value) => {
+            ContextStatement::Return { value } | ContextStatement::Expr(value) => {
                 self.expr(*value, ValueTreatment::Seen)
             }
-            Statement::Repeat { body, .. } => self.block(body),
-            Statement::For(clause) => self.each(clause),
-            Statement::Loop { until, body, .. } => {
+            ContextStatement::Repeat { body, .. } => self.block(body),
+            ContextStatement::For(clause) => self.each(clause),
+            ContextStatement::Loop { until, body, .. } => {
                 self.expr(*until, ValueTreatment::Seen);
                 self.block(body);
             }
-            Statement::If { condition, then, otherwise } => {
+            ContextStatement::If { condition, then, otherwise } => {
                 self.expr(*condition, ValueTreatment::Seen);
                 self.block(then);
                 if let Some(otherwise) = otherwise {
                     self.block(otherwise);
                 }
             }
-            Statement::Assign { target, operator, value } => {
+            ContextStatement::Assign { target, operator, value } => {
                 self.assign(*target, *operator, *value)
             }
         }
@@ -140,83 +140,83 @@ impl<'a> FieldReader<'a> {
         self.block(&clause.body);
     }
 
-    fn assign(&mut self, target: ExprId, operator: AssignOperator, value: ExprId) {
+    fn assign(&mut self, target: ContextExprId, operator: AssignOperator, value: ContextExprId) {
         self.expr(value, ValueTreatment::Shared);
         let target = self.file.expr(target);
-        if matches!(target.kind, ExprKind::Name) {
+        if matches!(target.kind, ContextExprKind::Name) {
             let set = Some(value).filter(|_| operator == AssignOperator::Set);
             let contract = set.and_then(|value| self.contract_of(value));
             let treatment = self.of(self.file.text(target.span));
             treatment.n_assignments += 1;
             treatment.contract = contract;
-        } else if let ExprKind::Member { object, .. } = &target.kind {
+        } else if let ContextExprKind::Member { object, .. } = &target.kind {
             self.expr(*object, ValueTreatment::Shared);
         }
     }
 
-    fn contract_of(&self, value: ExprId) -> Option<&'a Contract> {
+    fn contract_of(&self, value: ContextExprId) -> Option<&'a Contract> {
         let file = self.file;
-        let ExprKind::Generate(generate) = &file.expr(value).kind else { return None };
+        let ContextExprKind::Generate(generate) = &file.expr(value).kind else { return None };
         generate.contract.as_ref()
     }
 
-    fn expr(&mut self, id: ExprId, whole: ValueTreatment) {
+    fn expr(&mut self, id: ContextExprId, whole: ValueTreatment) {
         match &self.file.expr(id).kind {
-            ExprKind::Text
-            | ExprKind::Number
-            | ExprKind::True
-            | ExprKind::False
-            | ExprKind::None => {}
-            ExprKind::Name => {
+            ContextExprKind::Text
+            | ContextExprKind::Number
+            | ContextExprKind::True
+            | ContextExprKind::False
+            | ContextExprKind::None => {}
+            ContextExprKind::Name => {
                 if whole == ValueTreatment::Shared {
                     self.loosen(self.file.text(self.file.expr(id).span));
                 }
             }
-            ExprKind::Object(entries) => {
+            ContextExprKind::Object(entries) => {
                 for (_, value) in entries {
                     self.expr(*value, ValueTreatment::Shared);
                 }
             }
-            ExprKind::List(items) => self.shared(items),
-            ExprKind::Generate(generate) => {
+            ContextExprKind::List(items) => self.shared(items),
+            ContextExprKind::Generate(generate) => {
                 for option in &generate.options {
                     if let OptionValue::Expr(value) = &option.value {
                         self.expr(*value, ValueTreatment::Seen);
                     }
                 }
             }
-            ExprKind::Parallel(clause) => self.each(clause),
-            ExprKind::Member { object, name } => self.member(*object, *name),
-            ExprKind::Index { list, index } => {
+            ContextExprKind::Parallel(clause) => self.each(clause),
+            ContextExprKind::Member { object, name } => self.member(*object, *name),
+            ContextExprKind::Index { list, index } => {
                 self.expr(*list, ValueTreatment::Seen);
                 self.expr(*index, ValueTreatment::Seen);
             }
-            ExprKind::Call { callee, args } => {
+            ContextExprKind::Call { callee, args } => {
                 // A method is no field, and may change what it belongs to.
-                if let ExprKind::Member { object, .. } = &self.file.expr(*callee).kind {
+                if let ContextExprKind::Member { object, .. } = &self.file.expr(*callee).kind {
                     self.expr(*object, ValueTreatment::Shared);
                 } else {
                     self.expr(*callee, ValueTreatment::Seen);
                 }
                 self.shared(args);
             }
-            ExprKind::Not(inner) => self.expr(*inner, ValueTreatment::Seen),
-            ExprKind::Binary { left, right, .. } => {
+            ContextExprKind::Not(inner) => self.expr(*inner, ValueTreatment::Seen),
+            ContextExprKind::Binary { left, right, .. } => {
                 self.expr(*left, ValueTreatment::Seen);
                 self.expr(*right, ValueTreatment::Seen);
             }
         }
     }
 
-    fn shared(&mut self, items: &'a [ExprId]) {
+    fn shared(&mut self, items: &'a [ContextExprId]) {
         for item in items {
             self.expr(*item, ValueTreatment::Shared);
         }
     }
 
-    fn member(&mut self, object: ExprId, name: Span) {
+    fn member(&mut self, object: ContextExprId, name: Span) {
         let expr = self.file.expr(object);
-        if matches!(expr.kind, ExprKind::Name) {
+        if matches!(expr.kind, ContextExprKind::Name) {
             self.of(self.file.text(expr.span)).reads.push(name);
         } else {
             self.expr(object, ValueTreatment::Seen);

@@ -5,14 +5,15 @@ use std::collections::BTreeSet;
 use agentic_diag::Span;
 
 use crate::ast::{
-    ConfigKey, Contract, ExprId, ExprKind, Generate, GenerateOption, OptionValue, WrittenBudget,
+    ConfigKey, ContextExprId, ContextExprKind, Contract, Generate, GenerateOption, OptionValue,
+    WrittenBudget,
 };
 use crate::dialect::{Strictness, Version};
 
 use super::{Analyzer, explain};
 
 impl<'a> Analyzer<'a> {
-    pub(super) fn generate(&mut self, id: ExprId, generate: &'a Generate) {
+    pub(super) fn generate(&mut self, id: ContextExprId, generate: &'a Generate) {
         let span = self.file.expr(id).span;
         for key in [ConfigKey::Model, ConfigKey::Role, ConfigKey::Description] {
             if !self.config.contains(&key) {
@@ -104,10 +105,10 @@ impl<'a> Analyzer<'a> {
         }
     }
 
-    fn option_value(&mut self, key: &str, value: ExprId) {
+    fn option_value(&mut self, key: &str, value: ContextExprId) {
         let expr = self.file.expr(value);
-        let is_bool = matches!(expr.kind, ExprKind::True | ExprKind::False);
-        let is_number = matches!(expr.kind, ExprKind::Number);
+        let is_bool = matches!(expr.kind, ContextExprKind::True | ContextExprKind::False);
+        let is_number = matches!(expr.kind, ContextExprKind::Number);
         match key {
             "attempts" if !is_number || !is_positive(self.file.text(expr.span)) => {
                 let hint = "write a whole number, 1 or more";
@@ -131,9 +132,9 @@ impl<'a> Analyzer<'a> {
         }
     }
 
-    fn is_thinking_level(&self, value: ExprId) -> bool {
+    fn is_thinking_level(&self, value: ContextExprId) -> bool {
         let expr = self.file.expr(value);
-        let is_text = matches!(expr.kind, ExprKind::Text);
+        let is_text = matches!(expr.kind, ContextExprKind::Text);
         is_text && matches!(&*self.file.name(expr.span), "auto" | "low" | "medium" | "high")
     }
 

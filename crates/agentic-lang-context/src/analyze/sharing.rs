@@ -9,8 +9,8 @@ use std::collections::BTreeMap;
 use agentic_diag::Diagnostic;
 
 use crate::ast::{
-    ContextFile, ExprId, ExprKind, ExprLink, For, FunctionDeclaration, OptionValue, Statement,
-    StatementBlock,
+    ContextExprId, ContextExprKind, ContextFile, ContextStatement, ExprLink, For,
+    FunctionDeclaration, OptionValue, StatementBlock,
 };
 use crate::load::{FileFinding, LoadedProgram};
 
@@ -91,7 +91,7 @@ struct SharingWalk<'a, 'c> {
     grown: bool,
     changes: bool,
     /// Calls of agents that change their arguments.
-    refused: BTreeMap<ExprId, String>,
+    refused: BTreeMap<ContextExprId, String>,
 }
 
 impl<'a, 'c> SharingWalk<'a, 'c> {
@@ -135,25 +135,27 @@ impl<'a, 'c> SharingWalk<'a, 'c> {
         }
     }
 
-    fn statement(&mut self, statement: &'a Statement) {
+    fn statement(&mut self, statement: &'a ContextStatement) {
         match statement {
             // Neither is evaluated as a statement, and sources contain no calls.
-            Statement::Config(_) | Statement::Use(_) | Statement::Choice(_) => {}
-            Statement::Return { value } | Statement::Expr(value) => {
+            ContextStatement::Config(_)
+            | ContextStatement::Use(_)
+            | ContextStatement::Choice(_) => {}
+            ContextStatement::Return { value } | ContextStatement::Expr(value) => {
                 self.tie(*value);
             }
-            Statement::Repeat { body, .. } => self.block(body),
-            Statement::For(each) => self.each(each),
-            Statement::Loop { until, body, .. } => {
+            ContextStatement::Repeat { body, .. } => self.block(body),
+            ContextStatement::For(each) => self.each(each),
+            ContextStatement::Loop { until, body, .. } => {
                 self.tie(*until);
                 self.block(body);
             }
-            Statement::If { condition, then, otherwise } => {
+            ContextStatement::If { condition, then, otherwise } => {
                 self.tie(*condition);
                 self.block(then);
                 otherwise.iter().for_each(|block| self.block(block));
             }
-            Statement::Assign { target, value, .. } => {
+            ContextStatement::Assign { target, value, .. } => {
                 let tie = self.tie(*value);
                 self.assign(*target, tie);
             }
@@ -167,7 +169,7 @@ impl<'a, 'c> SharingWalk<'a, 'c> {
         self.block(&each.body);
     }
 
-    fn assign(&mut self, target: ExprId, tie: SharingTie) {
+    fn assign(&mut self, target: ContextExprId, tie: SharingTie) {
         let file = self.file;
         match file.expr(target).kind.link() {
             Some(ExprLink::Name) => self.raise(file.text(file.expr(target).span), tie),
@@ -177,7 +179,7 @@ impl<'a, 'c> SharingWalk<'a, 'c> {
     }
 
     /// Notes that something is put into a list or object.
-    fn put_into(&mut self, object: ExprId, tie: SharingTie) {
+    fn put_into(&mut self, object: ContextExprId, tie: SharingTie) {
         self.changes |= self.tie(object) == SharingTie::Is;
         if tie > SharingTie::Free
             && let Some(root) = self.root(object)
@@ -186,7 +188,7 @@ impl<'a, 'c> SharingWalk<'a, 'c> {
         }
     }
 
-    fn root(&self, mut expr: ExprId) -> Option<&'a str> {
+    fn root(&self, mut expr: ContextExprId) -> Option<&'a str> {
         let file = self.file;
         loop {
             expr = match file.expr(expr).kind.link() {
@@ -199,23 +201,23 @@ impl<'a, 'c> SharingWalk<'a, 'c> {
         }
     }
 
-    fn tie(&mut self, id: ExprId) -> SharingTie {
+    fn tie(&mut self, id: ContextExprId) -> SharingTie {
         let file = self.file;
         let held = |tie| if tie > SharingTie::Free { SharingTie::Holds } else { SharingTie::Free };
         match &file.expr(id).kind {
-            ExprKind::Text
-            | ExprKind::Number
-            | ExprKind::True
-            | ExprKind::False
-            | ExprKind::None => SharingTie::Free,
-            ExprKind::Name => {
+            ContextExprKind::Text
+            | ContextExprKind::Number
+            | ContextExprKind::True
+            | ContextExprKind::False
+            | ContextExprKind::None => SharingTie::Free,
+            ContextExprKind::Name => {
                 self.names.get(file.text(file.expr(id).span)).copied().unwrap_or_default()
             }
-            ExprKind::Object(entries) => {
+            ContextExprKind::Object(entries) => {
                 held(self.most(entries.iter().map(|(_, value)| *value).collect()))
             }
-            ExprKind::List(items) => held(self.most(items.clone())),
-            ExprKind::Generate(generate) => {
+            ContextExprKind::List(items) => held(self.most(items.clone())),
+            ContextExprKind::Generate(generate) => {
                 for option in &generate.options {
                     if let OptionValue::Expr(value) = option.value {
                         self.tie(value);
@@ -223,39 +225,44 @@ impl<'a, 'c> SharingWalk<'a, 'c> {
                 }
                 SharingTie::Free
             }
-            ExprKind::Parallel(each) => {
+            ContextExprKind::Parallel(each) => {
                 self.each(each);
                 held(self.names.values().copied().max().unwrap_or_default())
             }
-            ExprKind::Member { object, .. } => self.part_of(*object),
-            ExprKind::Index { list, index } => {
+            ContextExprKind::Member { object, .. } => self.part_of(*object),
+            ContextExprKind::Index { list, index } => {
                 self.tie(*index);
                 self.part_of(*list)
             }
-            ExprKind::Call { callee, args } => self.call(id, *callee, args),
-            ExprKind::Not(inner) => {
+            ContextExprKind::Call { callee, args } => self.call(id, *callee, args),
+            ContextExprKind::Not(inner) => {
                 self.tie(*inner);
                 SharingTie::Free
             }
-            ExprKind::Binary { left, right, .. } => {
+            ContextExprKind::Binary { left, right, .. } => {
                 self.most(vec![*left, *right]);
                 SharingTie::Free
             }
         }
     }
 
-    fn most(&mut self, ids: Vec<ExprId>) -> SharingTie {
+    fn most(&mut self, ids: Vec<ContextExprId>) -> SharingTie {
         ids.into_iter().map(|id| self.tie(id)).max().unwrap_or_default()
     }
 
-    fn part_of(&mut self, whole: ExprId) -> SharingTie {
+    fn part_of(&mut self, whole: ContextExprId) -> SharingTie {
         if self.tie(whole) > SharingTie::Free { SharingTie::Is } else { SharingTie::Free }
     }
 
-    fn call(&mut self, id: ExprId, callee: ExprId, args: &'a [ExprId]) -> SharingTie {
+    fn call(
+        &mut self,
+        id: ContextExprId,
+        callee: ContextExprId,
+        args: &'a [ContextExprId],
+    ) -> SharingTie {
         let given = self.most(args.to_vec());
         let file = self.file;
-        let name_of = |id: ExprId| file.text(file.expr(id).span);
+        let name_of = |id: ContextExprId| file.text(file.expr(id).span);
         match file.expr(callee).kind.link() {
             Some(ExprLink::Name) if self.is_own(name_of(callee)) => {
                 let is_changing = self.changing.contains_key(&(self.agent, name_of(callee)));
@@ -271,7 +278,7 @@ impl<'a, 'c> SharingWalk<'a, 'c> {
                 self.tie(object)
             }
             Some(ExprLink::Member { object, name }) => {
-                if matches!(file.expr(object).kind, ExprKind::Name) {
+                if matches!(file.expr(object).kind, ContextExprKind::Name) {
                     self.call_agent(id, name_of(object), Some(file.text(name)));
                 }
                 SharingTie::Free
@@ -285,7 +292,7 @@ impl<'a, 'c> SharingWalk<'a, 'c> {
         super::functions_by_name(self.loaded, self.agent).contains_key(name)
     }
 
-    fn call_agent(&mut self, call: ExprId, agent: &'a str, function: Option<&'a str>) {
+    fn call_agent(&mut self, call: ContextExprId, agent: &'a str, function: Option<&'a str>) {
         let loaded = self.loaded;
         let mut agents = 0..loaded.agents.len();
         let Some(at) = agents.find(|at| super::agent_name(loaded, *at) == agent) else { return };

@@ -1,7 +1,8 @@
 //! Statements: their own rule first, then their expressions, then their blocks.
 
 use crate::ast::{
-    ConfigBlock, ConfigKey, ExprId, ExprKind, ExprLink, For, ImportKind, Statement, StatementBlock,
+    ConfigBlock, ConfigKey, ContextExprId, ContextExprKind, ContextStatement, ExprLink, For,
+    ImportKind, StatementBlock,
 };
 use crate::dialect::Version;
 
@@ -23,26 +24,26 @@ impl<'a> Analyzer<'a> {
         }
     }
 
-    fn statement(&mut self, statement: &'a Statement) {
+    fn statement(&mut self, statement: &'a ContextStatement) {
         match statement {
-            Statement::Config(config) => self.config(config),
-            Statement::Use(declared) => self.use_declared(declared),
-            Statement::Choice(choice) => self.choice(choice),
-            Statement::Return { value } | Statement::Expr(value) => self.expr(*value),
-            Statement::Repeat { body, .. } => self.block(body),
-            Statement::For(clause) => self.for_statement(clause),
-            Statement::Loop { until, body, .. } => {
+            ContextStatement::Config(config) => self.config(config),
+            ContextStatement::Use(declared) => self.use_declared(declared),
+            ContextStatement::Choice(choice) => self.choice(choice),
+            ContextStatement::Return { value } | ContextStatement::Expr(value) => self.expr(*value),
+            ContextStatement::Repeat { body, .. } => self.block(body),
+            ContextStatement::For(clause) => self.for_statement(clause),
+            ContextStatement::Loop { until, body, .. } => {
                 self.expr(*until);
                 self.block(body);
             }
-            Statement::If { condition, then, otherwise } => {
+            ContextStatement::If { condition, then, otherwise } => {
                 self.expr(*condition);
                 self.block(then);
                 if let Some(otherwise) = otherwise {
                     self.block(otherwise);
                 }
             }
-            Statement::Assign { target, value, .. } => self.assign(*target, *value),
+            ContextStatement::Assign { target, value, .. } => self.assign(*target, *value),
         }
     }
 
@@ -64,7 +65,7 @@ impl<'a> Analyzer<'a> {
         match config.key {
             ConfigKey::Model => self.model(config.value),
             ConfigKey::Role | ConfigKey::Description => {
-                if !matches!(expr.kind, ExprKind::Text) {
+                if !matches!(expr.kind, ContextExprKind::Text) {
                     let code = self.config_code("INVALID_CONFIG_VALUE_TYPE", "INVALID_CONFIG");
                     let message = format!("`{}` is a text in quotes", config.key.word());
                     let found = self.report(code, expr.span, message);
@@ -80,9 +81,9 @@ impl<'a> Analyzer<'a> {
         if self.since(Version::V0_1_18) { today } else { first }
     }
 
-    fn model(&mut self, value: ExprId) {
+    fn model(&mut self, value: ContextExprId) {
         let expr = self.file.expr(value);
-        if !matches!(expr.kind, ExprKind::Name) {
+        if !matches!(expr.kind, ContextExprKind::Name) {
             let code = self.config_code("INVALID_MODEL_REFERENCE", "INVALID_CONFIG");
             let found = self.report(code, expr.span, "`model` is the name of an imported llm");
             explain(found, "this is not a name", "import the model first, then name it here");
@@ -105,7 +106,7 @@ impl<'a> Analyzer<'a> {
         }
     }
 
-    fn assign(&mut self, target: ExprId, value: ExprId) {
+    fn assign(&mut self, target: ContextExprId, value: ContextExprId) {
         let expr = self.file.expr(target);
         match expr.kind.link() {
             Some(ExprLink::Name) => {
@@ -126,7 +127,7 @@ impl<'a> Analyzer<'a> {
         }
     }
 
-    fn assign_name(&mut self, target: ExprId) {
+    fn assign_name(&mut self, target: ContextExprId) {
         let expr = self.file.expr(target);
         let name = self.file.text(expr.span);
         let Some((depth, binding)) = self.scopes.find(name) else { return };
@@ -147,7 +148,7 @@ impl<'a> Analyzer<'a> {
     }
 
     /// An unknown name becomes a local of this scope, once its value is known to be well formed.
-    fn declare_assigned(&mut self, target: ExprId) {
+    fn declare_assigned(&mut self, target: ContextExprId) {
         let name = self.file.text(self.file.expr(target).span);
         let known = self.scopes.find(name).is_some_and(|(_, binding)| binding.is_mutable());
         if !known {
@@ -161,7 +162,7 @@ impl<'a> Analyzer<'a> {
     }
 
     /// Reports a change of something whose root stands outside the innermost `parallel for`.
-    pub(super) fn refuse_outer_mutation(&mut self, place: ExprId) {
+    pub(super) fn refuse_outer_mutation(&mut self, place: ContextExprId) {
         let Some((_, name)) = self.root(place) else { return };
         let Some((depth, binding)) = self.scopes.find(name) else { return };
         if self.is_outside_parallel(depth) && binding.is_data() {

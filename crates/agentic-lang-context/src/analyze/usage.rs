@@ -5,7 +5,8 @@ use std::collections::BTreeSet;
 use agentic_diag::Span;
 
 use crate::ast::{
-    ChoiceBlock, ExprId, ExprKind, ImportKind, Statement, UseStatement, WrittenBudget, WrittenMark,
+    ChoiceBlock, ContextExprId, ContextExprKind, ContextStatement, ImportKind, UseStatement,
+    WrittenBudget, WrittenMark,
 };
 use crate::dialect::Version;
 
@@ -87,7 +88,7 @@ impl<'a> Analyzer<'a> {
     }
 
     /// Checks the expression of a source.
-    fn source(&mut self, value: ExprId) {
+    fn source(&mut self, value: ContextExprId) {
         if self.since(Version::V0_1_11) && self.contains_call(value) {
             let span = self.file.expr(value).span;
             let found = self.report("INVALID_USE_CALL", span, "a source cannot contain a call");
@@ -105,7 +106,7 @@ impl<'a> Analyzer<'a> {
         self.expr(value);
     }
 
-    fn refuse_resource(&mut self, name: ExprId) {
+    fn refuse_resource(&mut self, name: ContextExprId) {
         let span = self.file.expr(name).span;
         let text = self.file.text(span);
         if let Some((_, binding)) = self.scopes.find(text)
@@ -118,16 +119,16 @@ impl<'a> Analyzer<'a> {
     }
 
     /// Checks an agent-level `use`, which reaches imported files alone.
-    pub(super) fn agent_use(&mut self, declared: &'a Statement) {
+    pub(super) fn agent_use(&mut self, declared: &'a ContextStatement) {
         match declared {
-            Statement::Use(declared) => {
+            ContextStatement::Use(declared) => {
                 self.budget(declared.span, declared.budget.as_ref());
                 if let Some(label) = declared.label {
                     self.label(declared.span, label.span);
                 }
                 self.agent_source(declared.value);
             }
-            Statement::Choice(choice) => {
+            ContextStatement::Choice(choice) => {
                 self.choice_shape(choice);
                 self.label(choice.span, choice.label.span);
                 for candidate in &choice.candidates {
@@ -137,18 +138,18 @@ impl<'a> Analyzer<'a> {
                     }
                 }
             }
-            Statement::Config(_)
-            | Statement::Return { .. }
-            | Statement::Repeat { .. }
-            | Statement::For(_)
-            | Statement::Loop { .. }
-            | Statement::If { .. }
-            | Statement::Expr(_)
-            | Statement::Assign { .. } => {}
+            ContextStatement::Config(_)
+            | ContextStatement::Return { .. }
+            | ContextStatement::Repeat { .. }
+            | ContextStatement::For(_)
+            | ContextStatement::Loop { .. }
+            | ContextStatement::If { .. }
+            | ContextStatement::Expr(_)
+            | ContextStatement::Assign { .. } => {}
         }
     }
 
-    fn agent_source(&mut self, value: ExprId) {
+    fn agent_source(&mut self, value: ContextExprId) {
         if self.contains_call(value) {
             let span = self.file.expr(value).span;
             let found = self.report("INVALID_USE_CALL", span, "a source cannot contain a call");
@@ -170,59 +171,65 @@ impl<'a> Analyzer<'a> {
         });
     }
 
-    fn contains_call(&self, id: ExprId) -> bool {
+    fn contains_call(&self, id: ContextExprId) -> bool {
         match &self.file.expr(id).kind {
-            ExprKind::Call { .. } | ExprKind::Generate(_) | ExprKind::Parallel(_) => true,
-            ExprKind::Text
-            | ExprKind::Number
-            | ExprKind::True
-            | ExprKind::False
-            | ExprKind::None
-            | ExprKind::Name => false,
-            ExprKind::Object(entries) => {
+            ContextExprKind::Call { .. }
+            | ContextExprKind::Generate(_)
+            | ContextExprKind::Parallel(_) => true,
+            ContextExprKind::Text
+            | ContextExprKind::Number
+            | ContextExprKind::True
+            | ContextExprKind::False
+            | ContextExprKind::None
+            | ContextExprKind::Name => false,
+            ContextExprKind::Object(entries) => {
                 entries.iter().any(|(_, value)| self.contains_call(*value))
             }
-            ExprKind::List(items) => items.iter().any(|item| self.contains_call(*item)),
-            ExprKind::Member { object, .. } => self.contains_call(*object),
-            ExprKind::Index { list, index } => {
+            ContextExprKind::List(items) => items.iter().any(|item| self.contains_call(*item)),
+            ContextExprKind::Member { object, .. } => self.contains_call(*object),
+            ContextExprKind::Index { list, index } => {
                 self.contains_call(*list) || self.contains_call(*index)
             }
-            ExprKind::Not(inner) => self.contains_call(*inner),
-            ExprKind::Binary { left, right, .. } => {
+            ContextExprKind::Not(inner) => self.contains_call(*inner),
+            ContextExprKind::Binary { left, right, .. } => {
                 self.contains_call(*left) || self.contains_call(*right)
             }
         }
     }
 
     /// Visits every name of an expression, outside of calls.
-    fn each_name(&mut self, id: ExprId, visit: &mut dyn FnMut(&mut Analyzer<'a>, ExprId)) {
+    fn each_name(
+        &mut self,
+        id: ContextExprId,
+        visit: &mut dyn FnMut(&mut Analyzer<'a>, ContextExprId),
+    ) {
         match &self.file.expr(id).kind {
-            ExprKind::Name => visit(self, id),
-            ExprKind::Text
-            | ExprKind::Number
-            | ExprKind::True
-            | ExprKind::False
-            | ExprKind::None
-            | ExprKind::Generate(_)
-            | ExprKind::Parallel(_)
-            | ExprKind::Call { .. } => {}
-            ExprKind::Object(entries) => {
+            ContextExprKind::Name => visit(self, id),
+            ContextExprKind::Text
+            | ContextExprKind::Number
+            | ContextExprKind::True
+            | ContextExprKind::False
+            | ContextExprKind::None
+            | ContextExprKind::Generate(_)
+            | ContextExprKind::Parallel(_)
+            | ContextExprKind::Call { .. } => {}
+            ContextExprKind::Object(entries) => {
                 for (_, value) in entries {
                     self.each_name(*value, visit);
                 }
             }
-            ExprKind::List(items) => {
+            ContextExprKind::List(items) => {
                 for item in items {
                     self.each_name(*item, visit);
                 }
             }
-            ExprKind::Member { object, .. } => self.each_name(*object, visit),
-            ExprKind::Index { list, index } => {
+            ContextExprKind::Member { object, .. } => self.each_name(*object, visit),
+            ContextExprKind::Index { list, index } => {
                 self.each_name(*list, visit);
                 self.each_name(*index, visit);
             }
-            ExprKind::Not(inner) => self.each_name(*inner, visit),
-            ExprKind::Binary { left, right, .. } => {
+            ContextExprKind::Not(inner) => self.each_name(*inner, visit),
+            ContextExprKind::Binary { left, right, .. } => {
                 self.each_name(*left, visit);
                 self.each_name(*right, visit);
             }

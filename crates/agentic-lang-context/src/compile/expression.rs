@@ -4,24 +4,26 @@ use std::sync::Arc;
 
 use agentic_diag::Span;
 
-use crate::ast::{ExprId, ExprKind, For, Operator, Statement};
+use crate::ast::{ContextExprId, ContextExprKind, ContextStatement, For, Operator};
 use crate::code::Op;
 use crate::json::Json;
 
 use super::{ContextCompiler, ReadTarget};
 
 impl<'a> ContextCompiler<'a> {
-    pub(super) fn expr(&mut self, id: ExprId) {
+    pub(super) fn expr(&mut self, id: ContextExprId) {
         let expr = self.file.expr(id);
         let span = expr.span;
         match &expr.kind {
-            ExprKind::Text => self.constant(Json::text(self.file.name(span).as_ref()), span),
-            ExprKind::Number => self.constant(Json::Number(number(self.file.text(span))), span),
-            ExprKind::True => self.constant(Json::Bool(true), span),
-            ExprKind::False => self.constant(Json::Bool(false), span),
-            ExprKind::None => self.constant(Json::Null, span),
-            ExprKind::Name => self.name(self.file.text(span), span),
-            ExprKind::Object(entries) => {
+            ContextExprKind::Text => self.constant(Json::text(self.file.name(span).as_ref()), span),
+            ContextExprKind::Number => {
+                self.constant(Json::Number(number(self.file.text(span))), span)
+            }
+            ContextExprKind::True => self.constant(Json::Bool(true), span),
+            ContextExprKind::False => self.constant(Json::Bool(false), span),
+            ContextExprKind::None => self.constant(Json::Null, span),
+            ContextExprKind::Name => self.name(self.file.text(span), span),
+            ContextExprKind::Object(entries) => {
                 let keys = entries.iter().map(|(key, _)| Arc::from(self.file.name(*key).as_ref()));
                 self.code.shapes.push(keys.collect());
                 let shape = self.code.shapes.len() as u32 - 1;
@@ -30,34 +32,34 @@ impl<'a> ContextCompiler<'a> {
                 }
                 self.emit(Op::Object(shape), span);
             }
-            ExprKind::List(items) => {
+            ContextExprKind::List(items) => {
                 self.exprs(items);
                 self.emit(Op::List(items.len() as u32), span);
             }
-            ExprKind::Generate(generate) => self.generate(span, generate),
-            ExprKind::Parallel(clause) => self.parallel_for(span, clause),
-            ExprKind::Member { object, name } => {
+            ContextExprKind::Generate(generate) => self.generate(span, generate),
+            ContextExprKind::Parallel(clause) => self.parallel_for(span, clause),
+            ContextExprKind::Member { object, name } => {
                 self.expr(*object);
                 let name = self.intern(self.file.text(*name));
                 self.emit(Op::Member(name), span);
             }
-            ExprKind::Index { list, index } => {
+            ContextExprKind::Index { list, index } => {
                 self.expr(*list);
                 self.expr(*index);
                 self.emit(Op::Index, span);
             }
-            ExprKind::Call { callee, args } => self.call(span, *callee, args),
-            ExprKind::Not(inner) => {
+            ContextExprKind::Call { callee, args } => self.call(span, *callee, args),
+            ContextExprKind::Not(inner) => {
                 self.expr(*inner);
                 self.emit(Op::Not, span);
             }
-            ExprKind::Binary { operator, left, right } => {
+            ContextExprKind::Binary { operator, left, right } => {
                 self.binary(span, *operator, *left, *right);
             }
         }
     }
 
-    fn exprs(&mut self, items: &'a [ExprId]) {
+    fn exprs(&mut self, items: &'a [ContextExprId]) {
         for item in items {
             self.expr(*item);
         }
@@ -75,7 +77,13 @@ impl<'a> ContextCompiler<'a> {
     }
 
     /// `and` and `or` stop as soon as their result is known, and give truth values.
-    fn binary(&mut self, span: Span, operator: Operator, left: ExprId, right: ExprId) {
+    fn binary(
+        &mut self,
+        span: Span,
+        operator: Operator,
+        left: ContextExprId,
+        right: ContextExprId,
+    ) {
         self.expr(left);
         if !matches!(operator, Operator::And | Operator::Or) {
             self.expr(right);
@@ -95,9 +103,9 @@ impl<'a> ContextCompiler<'a> {
         self.land(end);
     }
 
-    fn call(&mut self, span: Span, callee: ExprId, args: &'a [ExprId]) {
+    fn call(&mut self, span: Span, callee: ContextExprId, args: &'a [ContextExprId]) {
         let expr = self.file.expr(callee);
-        if let ExprKind::Member { object, name } = &expr.kind {
+        if let ContextExprKind::Member { object, name } = &expr.kind {
             let name = self.intern(self.file.text(*name));
             self.expr(*object);
             self.exprs(args);
@@ -128,7 +136,7 @@ impl<'a> ContextCompiler<'a> {
             compiler.code.loops[site as usize].body = compiler.here();
             let item = compiler.file.text(clause.item);
             compiler.scopes.declare(item, ReadTarget::Slot(slot));
-            let statements: &'a [Statement] = &clause.body.statements;
+            let statements: &'a [ContextStatement] = &clause.body.statements;
             compiler.in_scope(|compiler| compiler.body(statements, span));
             compiler.land(over);
         });

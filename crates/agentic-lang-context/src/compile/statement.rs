@@ -5,8 +5,8 @@ use std::sync::Arc;
 use agentic_diag::Span;
 
 use crate::ast::{
-    AssignOperator, ChoiceBlock, ExprId, ExprKind, For, Operator, Statement, StatementBlock,
-    UseStatement, WrittenBudget, WrittenMark,
+    AssignOperator, ChoiceBlock, ContextExprId, ContextExprKind, ContextStatement, For, Operator,
+    StatementBlock, UseStatement, WrittenBudget, WrittenMark,
 };
 use crate::code::{BudgetCode, CandidateCode, ChoiceCode, ForSite, Op, SourceCode, UseSite};
 use crate::json::Json;
@@ -20,33 +20,33 @@ const FOR_SLOTS: u32 = 4;
 const FOR_ITEM: u32 = 3;
 
 impl<'a> ContextCompiler<'a> {
-    pub(super) fn statement(&mut self, statement: &'a Statement) {
+    pub(super) fn statement(&mut self, statement: &'a ContextStatement) {
         match statement {
-            Statement::Config(config) => self.config(config),
-            Statement::Use(declared) => {
+            ContextStatement::Config(config) => self.config(config),
+            ContextStatement::Use(declared) => {
                 let site = self.use_site(declared);
                 self.emit(Op::DeclareUse(site), declared.span);
             }
-            Statement::Choice(choice) => {
+            ContextStatement::Choice(choice) => {
                 let function = Some(self.code.functions[self.function as usize].name.clone());
                 let site = self.choice_site(choice, function);
                 self.emit(Op::DeclareUse(site), choice.span);
             }
-            Statement::Return { value } => {
+            ContextStatement::Return { value } => {
                 self.expr(*value);
                 self.emit(Op::Return, self.file.expr(*value).span);
             }
-            Statement::Repeat { count, body } => self.repeat(*count, None, body),
-            Statement::Loop { until, max, body } => self.repeat(*max, Some(*until), body),
-            Statement::For(clause) => self.for_loop(clause),
-            Statement::If { condition, then, otherwise } => {
+            ContextStatement::Repeat { count, body } => self.repeat(*count, None, body),
+            ContextStatement::Loop { until, max, body } => self.repeat(*max, Some(*until), body),
+            ContextStatement::For(clause) => self.for_loop(clause),
+            ContextStatement::If { condition, then, otherwise } => {
                 self.if_statement(*condition, then, otherwise.as_ref());
             }
-            Statement::Expr(value) => {
+            ContextStatement::Expr(value) => {
                 self.expr(*value);
                 self.emit(Op::Pop, self.file.expr(*value).span);
             }
-            Statement::Assign { target, operator, value } => {
+            ContextStatement::Assign { target, operator, value } => {
                 self.assign(*target, *operator, *value);
             }
         }
@@ -74,7 +74,7 @@ impl<'a> ContextCompiler<'a> {
 
     fn if_statement(
         &mut self,
-        condition: ExprId,
+        condition: ContextExprId,
         then: &'a StatementBlock,
         otherwise: Option<&'a StatementBlock>,
     ) {
@@ -93,7 +93,7 @@ impl<'a> ContextCompiler<'a> {
         }
     }
 
-    fn repeat(&mut self, count: u64, until: Option<ExprId>, body: &'a StatementBlock) {
+    fn repeat(&mut self, count: u64, until: Option<ContextExprId>, body: &'a StatementBlock) {
         let span = Span::default();
         let slots_used = self.slots_used;
         let slot = self.take_slots(1);
@@ -143,7 +143,7 @@ impl<'a> ContextCompiler<'a> {
         self.code.loops.len() as u32 - 1
     }
 
-    fn assign(&mut self, target: ExprId, operator: AssignOperator, value: ExprId) {
+    fn assign(&mut self, target: ContextExprId, operator: AssignOperator, value: ContextExprId) {
         let span = self.file.expr(target).span;
         self.expr(value);
         let operator = match operator {
@@ -151,7 +151,7 @@ impl<'a> ContextCompiler<'a> {
             AssignOperator::Add => Some(Operator::Add),
             AssignOperator::Subtract => Some(Operator::Subtract),
         };
-        if let ExprKind::Member { object, name } = &self.file.expr(target).kind {
+        if let ContextExprKind::Member { object, name } = &self.file.expr(target).kind {
             let name = self.intern(self.file.text(*name));
             self.expr(*object);
             if let Some(operator) = operator {
@@ -194,22 +194,22 @@ impl<'a> ContextCompiler<'a> {
         slot
     }
 
-    pub(super) fn agent_use(&mut self, declared: &'a Statement) {
+    pub(super) fn agent_use(&mut self, declared: &'a ContextStatement) {
         match declared {
-            Statement::Use(declared) => {
+            ContextStatement::Use(declared) => {
                 self.use_site(declared);
             }
-            Statement::Choice(choice) => {
+            ContextStatement::Choice(choice) => {
                 self.choice_site(choice, None);
             }
-            Statement::Config(_)
-            | Statement::Return { .. }
-            | Statement::Repeat { .. }
-            | Statement::For(_)
-            | Statement::Loop { .. }
-            | Statement::If { .. }
-            | Statement::Expr(_)
-            | Statement::Assign { .. } => {}
+            ContextStatement::Config(_)
+            | ContextStatement::Return { .. }
+            | ContextStatement::Repeat { .. }
+            | ContextStatement::For(_)
+            | ContextStatement::Loop { .. }
+            | ContextStatement::If { .. }
+            | ContextStatement::Expr(_)
+            | ContextStatement::Assign { .. } => {}
         }
     }
 
@@ -262,7 +262,7 @@ impl<'a> ContextCompiler<'a> {
 
     /// Compiles the expression of a source as a piece of code of its own, which every `generate`
     /// that sees it runs again.
-    fn source(&mut self, value: ExprId, budget: Option<&WrittenBudget>) -> SourceCode {
+    fn source(&mut self, value: ContextExprId, budget: Option<&WrittenBudget>) -> SourceCode {
         let span = self.file.expr(value).span;
         let over = self.emit(Op::Jump(0), span);
         let address = self.here();

@@ -2,9 +2,9 @@
 
 use crate::ast::{Contract, Field, TypeExpr};
 use crate::dialect::{EntrySeparator, FieldStyle};
-use crate::lexer::{Punctuation, TokenKind};
+use crate::lexer::{ContextTokenKind, Punctuation};
 
-use super::{ParsedText, Parser};
+use super::{ContextParser, ParsedText};
 
 /// Whether a field without a type is a text, or a fault.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -13,7 +13,7 @@ pub(super) enum BareFields {
     Refused,
 }
 
-impl Parser<'_> {
+impl ContextParser<'_> {
     pub(super) fn contract(&mut self, bare: BareFields) -> ParsedText<Contract> {
         self.expect_symbol(Punctuation::BraceOpen, "{")?;
         let mut fields = Vec::new();
@@ -35,7 +35,7 @@ impl Parser<'_> {
         if colon.is_some() {
             return Ok(Field { name, kind: self.field_type()? });
         }
-        let on_line = !next.line_break_before && matches!(next.kind, TokenKind::Name(_));
+        let on_line = !next.line_break_before && matches!(next.kind, ContextTokenKind::Name(_));
         let typed = match style {
             FieldStyle::Juxtaposed => !self.dialect.bare_fields() || on_line,
             FieldStyle::Colon => false,

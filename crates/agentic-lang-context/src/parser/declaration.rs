@@ -3,24 +3,27 @@
 use agentic_diag::Span;
 
 use crate::ast::{
-    AgentDeclaration, ContextParameter, EntryStatement, FunctionDeclaration, Import, ImportKind,
-    Statement, StatementBlock,
+    AgentDeclaration, ContextParameter, ContextStatement, EntryStatement, FunctionDeclaration,
+    Import, ImportKind, StatementBlock,
 };
 use crate::dialect::Commas;
-use crate::lexer::{Punctuation, TokenKind, Word};
+use crate::lexer::{ContextTokenKind, Punctuation, Word};
 
 use super::contract::BareFields;
-use super::{ParsedText, Parser};
+use super::{ContextParser, ParsedText};
 
-impl Parser<'_> {
+impl ContextParser<'_> {
     pub(super) fn program(&mut self) -> ParsedText<(Vec<Import>, Vec<AgentDeclaration>)> {
         let (mut imports, mut agents) = (Vec::new(), Vec::new());
         loop {
             match self.token().kind {
-                TokenKind::End => return Ok((imports, agents)),
-                TokenKind::Name(Word::Import) => imports.push(self.import()?),
-                TokenKind::Name(Word::Agent | Word::Main) => agents.push(self.agent()?),
-                TokenKind::Name(_) | TokenKind::Number | TokenKind::Text | TokenKind::Symbol(_) => {
+                ContextTokenKind::End => return Ok((imports, agents)),
+                ContextTokenKind::Name(Word::Import) => imports.push(self.import()?),
+                ContextTokenKind::Name(Word::Agent | Word::Main) => agents.push(self.agent()?),
+                ContextTokenKind::Name(_)
+                | ContextTokenKind::Number
+                | ContextTokenKind::Text
+                | ContextTokenKind::Symbol(_) => {
                     let found = self.token();
                     let hint = match imports.is_empty() && agents.is_empty() {
                         true => {
@@ -42,7 +45,7 @@ impl Parser<'_> {
         let name = self.expect_name(&format!("the name of the {}", kind.word()))?;
         self.expect_word(Word::From, "from")?;
         let found = self.token();
-        if found.kind != TokenKind::Text {
+        if found.kind != ContextTokenKind::Text {
             let message = format!("the address of the {} is expected", kind.word());
             return Err(self.fault(found, message).hint("write it as a quoted text"));
         }
@@ -100,33 +103,33 @@ impl Parser<'_> {
     fn agent_item(&mut self, agent: &mut AgentDeclaration) -> ParsedText<()> {
         let found = self.token();
         match found.kind {
-            TokenKind::Name(Word::Func | Word::Main) => {
+            ContextTokenKind::Name(Word::Func | Word::Main) => {
                 let function = self.function()?;
                 agent.functions.push(function);
                 Ok(())
             }
-            TokenKind::Name(Word::Model | Word::Role | Word::Description | Word::Use)
+            ContextTokenKind::Name(Word::Model | Word::Role | Word::Description | Word::Use)
                 if !agent.functions.is_empty() =>
             {
                 Err(self
                     .fault(found, "configuration and `use` stand before the first function")
                     .hint("move it to the top of the agent, or into a function"))
             }
-            TokenKind::Name(Word::Model | Word::Role | Word::Description) => {
+            ContextTokenKind::Name(Word::Model | Word::Role | Word::Description) => {
                 let config = self.config()?;
                 agent.config.push(config);
                 Ok(())
             }
-            TokenKind::Name(Word::Use) => {
+            ContextTokenKind::Name(Word::Use) => {
                 let declared = self.use_statement()?;
                 agent.uses.push(declared);
                 Ok(())
             }
-            TokenKind::Name(_)
-            | TokenKind::Number
-            | TokenKind::Text
-            | TokenKind::Symbol(_)
-            | TokenKind::End => Err(self
+            ContextTokenKind::Name(_)
+            | ContextTokenKind::Number
+            | ContextTokenKind::Text
+            | ContextTokenKind::Symbol(_)
+            | ContextTokenKind::End => Err(self
                 .fault(found, "configuration, `use` or a function is expected")
                 .hint("statements belong into a `func`; close the agent with `}`")),
         }
@@ -176,7 +179,7 @@ impl Parser<'_> {
     pub(super) fn block(&mut self) -> ParsedText<StatementBlock> {
         self.expect_symbol(Punctuation::BraceOpen, "{")?;
         self.nested(|parser| {
-            let mut statements: Vec<Statement> = Vec::new();
+            let mut statements: Vec<ContextStatement> = Vec::new();
             while parser.take_symbol(Punctuation::BraceClose).is_none() {
                 statements.push(parser.statement()?);
             }

@@ -2,23 +2,23 @@
 
 use agentic_diag::Span;
 
-use crate::ast::{ExprId, ExprKind, Operator};
-use crate::lexer::{Punctuation, Token, TokenKind, Word};
+use crate::ast::{ContextExprId, ContextExprKind, Operator};
+use crate::lexer::{ContextToken, ContextTokenKind, Punctuation, Word};
 use crate::syntax::SyntaxFault;
 
 use super::statement::is_plain_number;
-use super::{ParsedText, Parser};
+use super::{ContextParser, ParsedText};
 
 /// The binding strength of the strongest binary operators, `*` and `/`.
 const STRENGTH_MAX: u8 = 6;
 
-impl Parser<'_> {
-    pub(super) fn expr(&mut self) -> ParsedText<ExprId> {
+impl ContextParser<'_> {
+    pub(super) fn expr(&mut self) -> ParsedText<ContextExprId> {
         self.nested(|parser| parser.binary(1))
     }
 
     /// Parses operators of at least this strength; all of them associate to the left.
-    fn binary(&mut self, strength_min: u8) -> ParsedText<ExprId> {
+    fn binary(&mut self, strength_min: u8) -> ParsedText<ContextExprId> {
         let mut left = self.unary()?;
         while let Some((operator, strength)) = self.binary_operator()
             && strength >= strength_min
@@ -28,78 +28,82 @@ impl Parser<'_> {
                 if strength == STRENGTH_MAX { self.unary()? } else { self.binary(strength + 1)? };
             let start = self.exprs[left.0 as usize].span.start;
             let below = self.height(left).max(self.height(right));
-            left = self.add(start, below, ExprKind::Binary { operator, left, right })?;
+            left = self.add(start, below, ContextExprKind::Binary { operator, left, right })?;
         }
         Ok(left)
     }
 
     fn binary_operator(&self) -> Option<(Operator, u8)> {
         match self.token().kind {
-            TokenKind::Name(Word::Or) => Some((Operator::Or, 1)),
-            TokenKind::Name(Word::And) => Some((Operator::And, 2)),
-            TokenKind::Symbol(symbol) if self.dialect.operator(symbol) => symbol_operator(symbol),
-            TokenKind::Name(_)
-            | TokenKind::Number
-            | TokenKind::Text
-            | TokenKind::Symbol(_)
-            | TokenKind::End => None,
+            ContextTokenKind::Name(Word::Or) => Some((Operator::Or, 1)),
+            ContextTokenKind::Name(Word::And) => Some((Operator::And, 2)),
+            ContextTokenKind::Symbol(symbol) if self.dialect.operator(symbol) => {
+                symbol_operator(symbol)
+            }
+            ContextTokenKind::Name(_)
+            | ContextTokenKind::Number
+            | ContextTokenKind::Text
+            | ContextTokenKind::Symbol(_)
+            | ContextTokenKind::End => None,
         }
     }
 
-    fn unary(&mut self) -> ParsedText<ExprId> {
+    fn unary(&mut self) -> ParsedText<ContextExprId> {
         if !self.at_word(Word::Not) || !self.begins_expression(self.ahead(1)) {
             return self.postfix();
         }
         let start = self.advance().span.start;
-        let inner = self.nested(Parser::unary)?;
-        self.add(start, self.height(inner), ExprKind::Not(inner))
+        let inner = self.nested(ContextParser::unary)?;
+        self.add(start, self.height(inner), ContextExprKind::Not(inner))
     }
 
     /// Tells whether a token can begin an expression; `not` before any other is a name.
-    fn begins_expression(&self, token: Token) -> bool {
+    fn begins_expression(&self, token: ContextToken) -> bool {
         match token.kind {
-            TokenKind::Number | TokenKind::Text => true,
-            TokenKind::Name(word) => !matches!(word, Word::And | Word::Or | Word::Max | Word::As),
-            TokenKind::Symbol(symbol) => {
+            ContextTokenKind::Number | ContextTokenKind::Text => true,
+            ContextTokenKind::Name(word) => {
+                !matches!(word, Word::And | Word::Or | Word::Max | Word::As)
+            }
+            ContextTokenKind::Symbol(symbol) => {
                 matches!(symbol, Punctuation::BraceOpen | Punctuation::BracketOpen)
             }
-            TokenKind::End => false,
+            ContextTokenKind::End => false,
         }
     }
 
-    pub(super) fn postfix(&mut self) -> ParsedText<ExprId> {
+    pub(super) fn postfix(&mut self) -> ParsedText<ContextExprId> {
         let start = self.token().span.start;
         let mut expr = self.primary()?;
         loop {
             let token = self.token();
             let new_line = token.line_break_before && self.dialect.brackets_begin_lines();
             match token.kind {
-                TokenKind::Symbol(Punctuation::Dot) => {
+                ContextTokenKind::Symbol(Punctuation::Dot) => {
                     self.advance();
                     let name = self.expect_name("the name of a member")?;
-                    let kind = ExprKind::Member { object: expr, name };
+                    let kind = ContextExprKind::Member { object: expr, name };
                     expr = self.add(start, self.height(expr), kind)?;
                 }
-                TokenKind::Symbol(Punctuation::ParenOpen) if !new_line => {
+                ContextTokenKind::Symbol(Punctuation::ParenOpen) if !new_line => {
                     self.advance();
                     let (args, height) = self.items(Punctuation::ParenClose, ")")?;
                     let below = self.height(expr).max(height);
-                    expr = self.add(start, below, ExprKind::Call { callee: expr, args })?;
+                    expr = self.add(start, below, ContextExprKind::Call { callee: expr, args })?;
                 }
-                TokenKind::Symbol(Punctuation::BracketOpen)
+                ContextTokenKind::Symbol(Punctuation::BracketOpen)
                     if !new_line && !self.list_follows() =>
                 {
                     self.advance();
                     let index = self.expr()?;
                     self.expect_symbol(Punctuation::BracketClose, "]")?;
                     let below = self.height(expr).max(self.height(index));
-                    expr = self.add(start, below, ExprKind::Index { list: expr, index })?;
+                    expr = self.add(start, below, ContextExprKind::Index { list: expr, index })?;
                 }
-                TokenKind::Name(_)
-                | TokenKind::Number
-                | TokenKind::Text
-                | TokenKind::Symbol(_)
-                | TokenKind::End => return Ok(expr),
+                ContextTokenKind::Name(_)
+                | ContextTokenKind::Number
+                | ContextTokenKind::Text
+                | ContextTokenKind::Symbol(_)
+                | ContextTokenKind::End => return Ok(expr),
             }
         }
     }
@@ -113,7 +117,7 @@ impl Parser<'_> {
     }
 
     /// Parses expressions up to the closing symbol; also returns the height of the highest.
-    fn items(&mut self, close: Punctuation, shown: &str) -> ParsedText<(Vec<ExprId>, u16)> {
+    fn items(&mut self, close: Punctuation, shown: &str) -> ParsedText<(Vec<ContextExprId>, u16)> {
         let (mut items, mut height) = (Vec::new(), 0);
         while self.take_symbol(close).is_none() {
             let item = self.expr()?;
@@ -124,29 +128,29 @@ impl Parser<'_> {
         Ok((items, height))
     }
 
-    fn primary(&mut self) -> ParsedText<ExprId> {
+    fn primary(&mut self) -> ParsedText<ContextExprId> {
         let token = self.token();
         let start = token.span.start;
         let kind = match token.kind {
-            TokenKind::Text => ExprKind::Text,
-            TokenKind::Number => return self.number(token),
-            TokenKind::Name(Word::True) => ExprKind::True,
-            TokenKind::Name(Word::False) => ExprKind::False,
-            TokenKind::Name(Word::None) => ExprKind::None,
-            TokenKind::Name(Word::Generate) if self.ahead(1).is(Punctuation::ParenOpen) => {
+            ContextTokenKind::Text => ContextExprKind::Text,
+            ContextTokenKind::Number => return self.number(token),
+            ContextTokenKind::Name(Word::True) => ContextExprKind::True,
+            ContextTokenKind::Name(Word::False) => ContextExprKind::False,
+            ContextTokenKind::Name(Word::None) => ContextExprKind::None,
+            ContextTokenKind::Name(Word::Generate) if self.ahead(1).is(Punctuation::ParenOpen) => {
                 return self.generate();
             }
-            TokenKind::Name(Word::Parallel) if self.ahead(1).is_word(Word::For) => {
+            ContextTokenKind::Name(Word::Parallel) if self.ahead(1).is_word(Word::For) => {
                 return self.parallel();
             }
-            TokenKind::Name(_) => ExprKind::Name,
-            TokenKind::Symbol(Punctuation::BraceOpen) => return self.object(),
-            TokenKind::Symbol(Punctuation::BracketOpen) => {
+            ContextTokenKind::Name(_) => ContextExprKind::Name,
+            ContextTokenKind::Symbol(Punctuation::BraceOpen) => return self.object(),
+            ContextTokenKind::Symbol(Punctuation::BracketOpen) => {
                 self.advance();
                 let (items, height) = self.items(Punctuation::BracketClose, "]")?;
-                return self.add(start, height, ExprKind::List(items));
+                return self.add(start, height, ContextExprKind::List(items));
             }
-            TokenKind::Symbol(_) | TokenKind::End => {
+            ContextTokenKind::Symbol(_) | ContextTokenKind::End => {
                 return Err(self
                     .fault(token, "an expression is expected")
                     .hint("there is no unary minus: write `0 - 5`"));
@@ -156,7 +160,7 @@ impl Parser<'_> {
         self.add(start, 0, kind)
     }
 
-    fn number(&mut self, token: Token) -> ParsedText<ExprId> {
+    fn number(&mut self, token: ContextToken) -> ParsedText<ContextExprId> {
         let text = self.slice(token.span);
         if self.dialect.exact_numbers() && !is_plain_number(text) {
             let message = format!("`{text}` is not a number");
@@ -165,10 +169,10 @@ impl Parser<'_> {
                 .hint("only budgets have units"));
         }
         self.advance();
-        self.add(token.span.start, 0, ExprKind::Number)
+        self.add(token.span.start, 0, ContextExprKind::Number)
     }
 
-    fn object(&mut self) -> ParsedText<ExprId> {
+    fn object(&mut self) -> ParsedText<ContextExprId> {
         let start = self.advance().span.start;
         let (mut entries, mut height) = (Vec::new(), 0);
         while self.take_symbol(Punctuation::BraceClose).is_none() {
@@ -179,18 +183,18 @@ impl Parser<'_> {
             entries.push((key, value));
             self.separate(self.dialect.object_commas(), Punctuation::BraceClose, "}")?;
         }
-        self.add(start, height, ExprKind::Object(entries))
+        self.add(start, height, ContextExprKind::Object(entries))
     }
 
     pub(super) fn key(&mut self) -> ParsedText<Span> {
         let found = self.token();
-        if found.kind == TokenKind::Text {
+        if found.kind == ContextTokenKind::Text {
             return Ok(self.advance().span);
         }
         self.expect_name("a key")
     }
 
-    fn parallel(&mut self) -> ParsedText<ExprId> {
+    fn parallel(&mut self) -> ParsedText<ContextExprId> {
         let parallel = self.advance();
         let start = parallel.span.start;
         if !self.dialect.since(crate::Version::V0_1_7) {
@@ -202,7 +206,7 @@ impl Parser<'_> {
         let first = self.exprs.len();
         let clause = self.nested(|parser| parser.for_clause(start))?;
         let below = self.exprs[first..].iter().map(|expr| expr.height).max().unwrap_or(0);
-        self.add(start, below, ExprKind::Parallel(Box::new(clause)))
+        self.add(start, below, ContextExprKind::Parallel(Box::new(clause)))
     }
 }
 

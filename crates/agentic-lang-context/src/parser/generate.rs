@@ -1,14 +1,14 @@
 //! `generate`, the only model call.
 
-use crate::ast::{Contract, ExprId, ExprKind, Generate, GenerateOption, OptionValue};
+use crate::ast::{ContextExprId, ContextExprKind, Contract, Generate, GenerateOption, OptionValue};
 use crate::lexer::{Punctuation, Word};
 use crate::syntax::SyntaxFault;
 
 use super::contract::BareFields;
-use super::{ParsedText, Parser};
+use super::{ContextParser, ParsedText};
 
-impl Parser<'_> {
-    pub(super) fn generate(&mut self) -> ParsedText<ExprId> {
+impl ContextParser<'_> {
+    pub(super) fn generate(&mut self) -> ParsedText<ContextExprId> {
         let start = self.advance().span.start;
         self.expect_symbol(Punctuation::ParenOpen, "(")?;
         let first = self.exprs.len();
@@ -25,7 +25,7 @@ impl Parser<'_> {
         let contract = self.reply_contract()?;
         let below = self.exprs[first..].iter().map(|expr| expr.height).max().unwrap_or(0);
         let generate = Box::new(Generate { options_span, options, contract });
-        self.add(start, below, ExprKind::Generate(generate))
+        self.add(start, below, ContextExprKind::Generate(generate))
     }
 
     /// A budget is part of the form of `generate`, so a second one is a fault of form.

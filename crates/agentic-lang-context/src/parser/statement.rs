@@ -1,50 +1,50 @@
 //! Statements.
 
 use crate::ast::{
-    AssignOperator, Candidate, ChoiceBlock, ConfigBlock, ConfigKey, ExprKind, For, ItemLabel,
-    Statement, UseStatement, WrittenBudget, WrittenMark,
+    AssignOperator, Candidate, ChoiceBlock, ConfigBlock, ConfigKey, ContextExprKind,
+    ContextStatement, For, ItemLabel, UseStatement, WrittenBudget, WrittenMark,
 };
 use crate::dialect::LimitMark;
-use crate::lexer::{Punctuation, TokenKind, Word};
+use crate::lexer::{ContextTokenKind, Punctuation, Word};
 use crate::syntax::SyntaxFault;
 
-use super::{ParsedText, Parser};
+use super::{ContextParser, ParsedText};
 
-impl Parser<'_> {
-    pub(super) fn statement(&mut self) -> ParsedText<Statement> {
+impl ContextParser<'_> {
+    pub(super) fn statement(&mut self) -> ParsedText<ContextStatement> {
         match self.token().kind {
-            TokenKind::Name(Word::Model | Word::Role | Word::Description) => {
-                self.config().map(Statement::Config)
+            ContextTokenKind::Name(Word::Model | Word::Role | Word::Description) => {
+                self.config().map(ContextStatement::Config)
             }
-            TokenKind::Name(Word::Use) => self.use_statement(),
-            TokenKind::Name(Word::Return) => {
+            ContextTokenKind::Name(Word::Use) => self.use_statement(),
+            ContextTokenKind::Name(Word::Return) => {
                 self.advance();
-                Ok(Statement::Return { value: self.expr()? })
+                Ok(ContextStatement::Return { value: self.expr()? })
             }
-            TokenKind::Name(Word::Repeat) => self.repeat_statement(),
-            TokenKind::Name(Word::For) => {
+            ContextTokenKind::Name(Word::Repeat) => self.repeat_statement(),
+            ContextTokenKind::Name(Word::For) => {
                 let start = self.advance().span.start;
-                Ok(Statement::For(self.for_clause(start)?))
+                Ok(ContextStatement::For(self.for_clause(start)?))
             }
-            TokenKind::Name(Word::Loop) => self.loop_statement(),
-            TokenKind::Name(Word::If) => self.if_statement(),
-            TokenKind::Name(_)
-            | TokenKind::Number
-            | TokenKind::Text
-            | TokenKind::Symbol(_)
-            | TokenKind::End => self.expression_statement(),
+            ContextTokenKind::Name(Word::Loop) => self.loop_statement(),
+            ContextTokenKind::Name(Word::If) => self.if_statement(),
+            ContextTokenKind::Name(_)
+            | ContextTokenKind::Number
+            | ContextTokenKind::Text
+            | ContextTokenKind::Symbol(_)
+            | ContextTokenKind::End => self.expression_statement(),
         }
     }
 
     pub(super) fn config(&mut self) -> ParsedText<ConfigBlock> {
         let key = match self.advance().kind {
-            TokenKind::Name(Word::Model) => ConfigKey::Model,
-            TokenKind::Name(Word::Role) => ConfigKey::Role,
-            TokenKind::Name(_)
-            | TokenKind::Number
-            | TokenKind::Text
-            | TokenKind::Symbol(_)
-            | TokenKind::End => ConfigKey::Description,
+            ContextTokenKind::Name(Word::Model) => ConfigKey::Model,
+            ContextTokenKind::Name(Word::Role) => ConfigKey::Role,
+            ContextTokenKind::Name(_)
+            | ContextTokenKind::Number
+            | ContextTokenKind::Text
+            | ContextTokenKind::Symbol(_)
+            | ContextTokenKind::End => ConfigKey::Description,
         };
         let value = match key {
             ConfigKey::Model => self.postfix()?,
@@ -53,20 +53,20 @@ impl Parser<'_> {
         Ok(ConfigBlock { key, value })
     }
 
-    fn expression_statement(&mut self) -> ParsedText<Statement> {
+    fn expression_statement(&mut self) -> ParsedText<ContextStatement> {
         let target = self.expr()?;
         let operator = match self.token().kind {
-            TokenKind::Symbol(Punctuation::Assign) => AssignOperator::Set,
-            TokenKind::Symbol(Punctuation::PlusAssign) => AssignOperator::Add,
-            TokenKind::Symbol(Punctuation::MinusAssign) => AssignOperator::Subtract,
-            TokenKind::Name(_)
-            | TokenKind::Number
-            | TokenKind::Text
-            | TokenKind::Symbol(_)
-            | TokenKind::End => return Ok(Statement::Expr(target)),
+            ContextTokenKind::Symbol(Punctuation::Assign) => AssignOperator::Set,
+            ContextTokenKind::Symbol(Punctuation::PlusAssign) => AssignOperator::Add,
+            ContextTokenKind::Symbol(Punctuation::MinusAssign) => AssignOperator::Subtract,
+            ContextTokenKind::Name(_)
+            | ContextTokenKind::Number
+            | ContextTokenKind::Text
+            | ContextTokenKind::Symbol(_)
+            | ContextTokenKind::End => return Ok(ContextStatement::Expr(target)),
         };
         let found = self.token();
-        if let TokenKind::Symbol(symbol) = found.kind
+        if let ContextTokenKind::Symbol(symbol) = found.kind
             && !self.dialect.operator(symbol)
         {
             return Err(self
@@ -74,30 +74,30 @@ impl Parser<'_> {
                 .hint("write the assignment out with `=`"));
         }
         let expr = &self.exprs[target.0 as usize];
-        if !matches!(expr.kind, ExprKind::Name | ExprKind::Member { .. }) {
+        if !matches!(expr.kind, ContextExprKind::Name | ContextExprKind::Member { .. }) {
             return Err(SyntaxFault::new(expr.span, "this cannot be assigned to")
                 .because("neither a name nor a member of an object")
                 .hint("assign to `name` or to `object.name`"));
         }
         self.advance();
         let value = self.expr()?;
-        Ok(Statement::Assign { target, operator, value })
+        Ok(ContextStatement::Assign { target, operator, value })
     }
 
-    fn repeat_statement(&mut self) -> ParsedText<Statement> {
+    fn repeat_statement(&mut self) -> ParsedText<ContextStatement> {
         self.advance();
         self.expect_symbol(Punctuation::Star, "*")?;
         let count = self.count("how often to repeat")?;
-        Ok(Statement::Repeat { count, body: self.block()? })
+        Ok(ContextStatement::Repeat { count, body: self.block()? })
     }
 
-    fn loop_statement(&mut self) -> ParsedText<Statement> {
+    fn loop_statement(&mut self) -> ParsedText<ContextStatement> {
         self.advance();
         self.expect_word(Word::Until, "until")?;
         let until = self.expr()?;
         self.expect_limit_mark()?;
         let max = self.count("how often to loop at most")?;
-        Ok(Statement::Loop { until, max, body: self.block()? })
+        Ok(ContextStatement::Loop { until, max, body: self.block()? })
     }
 
     /// Parses `NAME in LIST max N { … }`, after `for` or `parallel for`.
@@ -111,13 +111,13 @@ impl Parser<'_> {
         Ok(For { span, item, list, max, body: self.block()? })
     }
 
-    fn if_statement(&mut self) -> ParsedText<Statement> {
+    fn if_statement(&mut self) -> ParsedText<ContextStatement> {
         self.advance();
         let condition = self.expr()?;
         let then = self.block()?;
         let otherwise =
             if self.take_word(Word::Else).is_some() { Some(self.block()?) } else { None };
-        Ok(Statement::If { condition, then, otherwise })
+        Ok(ContextStatement::If { condition, then, otherwise })
     }
 
     fn at_limit_mark(&self) -> bool {
@@ -139,7 +139,8 @@ impl Parser<'_> {
     fn count(&mut self, what: &str) -> ParsedText<u64> {
         let found = self.token();
         let text = self.slice(found.span);
-        if found.kind != TokenKind::Number || !text.bytes().all(|byte| byte.is_ascii_digit()) {
+        if found.kind != ContextTokenKind::Number || !text.bytes().all(|byte| byte.is_ascii_digit())
+        {
             return Err(self
                 .fault(found, format!("a whole number is expected: {what}"))
                 .hint("limits are written out in digits"));
@@ -148,13 +149,13 @@ impl Parser<'_> {
         Ok(text.parse().unwrap_or(u64::MAX))
     }
 
-    pub(super) fn use_statement(&mut self) -> ParsedText<Statement> {
+    pub(super) fn use_statement(&mut self) -> ParsedText<ContextStatement> {
         let start = self.advance().span.start;
         if self.at_word(Word::One)
             && self.ahead(1).is_word(Word::Of)
             && self.ahead(2).is(Punctuation::BraceOpen)
         {
-            return self.choice(start).map(Statement::Choice);
+            return self.choice(start).map(ContextStatement::Choice);
         }
         let value = self.expr()?;
         let mut label = None;
@@ -169,7 +170,7 @@ impl Parser<'_> {
         if label.is_some() {
             self.expect_end_of_label()?;
         }
-        Ok(Statement::Use(UseStatement { span, value, budget, label }))
+        Ok(ContextStatement::Use(UseStatement { span, value, budget, label }))
     }
 
     fn optional_budget(&mut self) -> ParsedText<Option<WrittenBudget>> {
@@ -182,7 +183,7 @@ impl Parser<'_> {
 
     pub(super) fn budget(&mut self, what: &str) -> ParsedText<WrittenBudget> {
         let found = self.token();
-        if found.kind != TokenKind::Number {
+        if found.kind != ContextTokenKind::Number {
             return Err(self
                 .fault(found, format!("{what} is expected"))
                 .hint("write a number, such as `800` or `2k`"));
@@ -204,14 +205,14 @@ impl Parser<'_> {
     fn label_words(&mut self) -> ParsedText<ItemLabel> {
         self.advance();
         let found = self.token();
-        let is_label = matches!(found.kind, TokenKind::Name(_) | TokenKind::Text);
+        let is_label = matches!(found.kind, ContextTokenKind::Name(_) | ContextTokenKind::Text);
         if !is_label {
             return Err(self
                 .fault(found, "a label is expected after `as`")
                 .hint("write one word or a quoted text"));
         }
         let mut span = self.advance().span;
-        let bare = |kind| matches!(kind, TokenKind::Name(_) | TokenKind::Number);
+        let bare = |kind| matches!(kind, ContextTokenKind::Name(_) | ContextTokenKind::Number);
         while self.dialect.many_word_labels()
             && bare(found.kind)
             && bare(self.token().kind)
@@ -226,7 +227,7 @@ impl Parser<'_> {
         let found = self.token();
         if found.line_break_before
             || found.is(Punctuation::BraceClose)
-            || found.kind == TokenKind::End
+            || found.kind == ContextTokenKind::End
         {
             return Ok(());
         }

@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 use agentic_diag::SourceText;
 use agentic_lang_context::json::{self, Json};
 use agentic_lang_context::{
-    CheckFindings, CheckOptions, ContextOptions, Dialect, EntryPoint, Module, Version, compile,
+    CheckFindings, CheckOptions, ContextModule, ContextOptions, Dialect, EntryPoint, Version,
+    compile,
 };
 
 /// One case: its folder and what it says.
@@ -54,7 +55,7 @@ impl Case {
         Version::parse(self.text("dialect")).expect("a case names a version")
     }
 
-    pub fn compile(&self, reading: Reading) -> Result<Module, CheckFindings> {
+    pub fn compile(&self, reading: Reading) -> Result<ContextModule, CheckFindings> {
         let dialect = match reading {
             Reading::Declared => Some(Dialect::strict(self.version())),
             Reading::Detected => None,

@@ -6,8 +6,8 @@ use agentic_diag::SourceText;
 use agentic_lang_context::json::{self, Json, compact, parse};
 use agentic_lang_context::provider::{EmptyModel, MockMemory, PreparedModel, PreparedReply};
 use agentic_lang_context::{
-    Calls, CheckOptions, ContextOptions, EntryPoint, LIMIT, Module, PROGRAM_FAILED, RunFault,
-    TraceMode, Version, compile, trace,
+    Calls, CheckOptions, ContextModule, ContextOptions, EntryPoint, LIMIT, PROGRAM_FAILED,
+    RunFault, TraceMode, Version, compile, trace,
 };
 use agentic_model::Instant;
 use agentic_replay::{CancelExtent, End, Program as _, ProgramRun, RequestAnswer, Seed, Start};
@@ -18,7 +18,7 @@ pub const HEAD: &str = "import llm M from 'mock://m'\n\
     import tool T from 'mcp://t'\n\
     main agent A {\nmodel M\nrole 'R'\ndescription 'D'\nmain func(input) {\n";
 
-pub fn module(text: &str) -> Module {
+pub fn module(text: &str) -> ContextModule {
     let none = &mut |_: &str| Err("no files here".to_owned());
     compile(SourceText::new("main.as", text), &CheckOptions::default(), none)
         .unwrap_or_else(|checked| panic!("{:?}\n{text}", checked.findings))
@@ -33,7 +33,7 @@ pub fn providers(replies: Option<Vec<PreparedReply>>) -> Providers {
     Providers { model, tools: Tools::Mock, memory, inputs: BTreeMap::new() }
 }
 
-pub fn drive(module: &Module) -> Drive<'_> {
+pub fn drive(module: &ContextModule) -> Drive<'_> {
     Drive {
         module,
         entry: EntryPoint::default(),
@@ -330,7 +330,7 @@ fn a_call_of_an_agent_can_be_a_program_of_its_own() {
 }
 
 /// Runs a program and each child that it asks for.
-fn run_family(module: &Module, input: agentic_model::Value, calls: &mut Vec<String>) -> End {
+fn run_family(module: &ContextModule, input: agentic_model::Value, calls: &mut Vec<String>) -> End {
     let program =
         module.run(&EntryPoint::default(), ContextOptions::default()).expect("it is there");
     let start = Start { input, seed: Seed([0; 32]), at: Instant::from_millis(0) };

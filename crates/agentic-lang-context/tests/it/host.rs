@@ -6,7 +6,7 @@ use agentic_lang_context::json::{self, Json};
 use agentic_lang_context::provider::{
     EffectStamp, EmptyModel, LocalMemories, MockMemory, PreparedModel, TextTree, mock_tool,
 };
-use agentic_lang_context::{ContextOptions, EntryPoint, Module};
+use agentic_lang_context::{ContextModule, ContextOptions, EntryPoint};
 use agentic_model::Instant;
 use agentic_replay::{
     End, HostStep, Path, ProgramEvent, ProgramFailure, ProgramRun, Request, RequestAnswer,
@@ -102,7 +102,7 @@ pub enum Order {
 }
 
 pub struct Drive<'a> {
-    pub module: &'a Module,
+    pub module: &'a ContextModule,
     pub entry: EntryPoint,
     pub options: ContextOptions,
     pub input: Json,

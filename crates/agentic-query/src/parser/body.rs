@@ -2,15 +2,15 @@
 
 use agentic_diag::Diagnostic;
 
-use super::{GOALS_MAX, ParsedQuery, Parser, is_reserved};
+use super::{GOALS_MAX, ParsedQuery, QueryParser, is_reserved};
 use crate::ast::{
     AggregateKind, AggregateText, ArgText, AtomText, GoalKind, GoalText, NameText, TermComparison,
 };
 use crate::code;
 use crate::function::is_function;
-use crate::token::TokenKind;
+use crate::token::QueryTokenKind;
 
-impl Parser {
+impl QueryParser {
     /// Reads goals, one at least.
     pub(super) fn body(&mut self) -> ParsedQuery<Vec<GoalText>> {
         let mut goals = vec![self.goal()?];
@@ -43,21 +43,21 @@ impl Parser {
     }
 
     fn is_atom(&self) -> bool {
-        let TokenKind::Word(name) = self.kind() else { return false };
-        matches!(self.ahead(1), TokenKind::Sign("(")) && !is_function(name)
+        let QueryTokenKind::Word(name) = self.kind() else { return false };
+        matches!(self.ahead(1), QueryTokenKind::Sign("(")) && !is_function(name)
     }
 
     fn comparison(&self) -> Option<TermComparison> {
         use TermComparison::{AtLeast, AtMost, Equal, Greater, Less, NotEqual};
-        let TokenKind::Sign(sign) = self.kind() else { return None };
+        let QueryTokenKind::Sign(sign) = self.kind() else { return None };
         [Equal, NotEqual, Less, AtMost, Greater, AtLeast].into_iter().find(|c| c.sign() == *sign)
     }
 
     /// Looks for `Variable = count` and its like.
     fn aggregate_ahead(&self) -> Option<AggregateKind> {
-        let is_start = matches!(self.kind(), TokenKind::Variable(_))
-            && matches!(self.ahead(1), TokenKind::Sign("="));
-        let TokenKind::Word(word) = self.ahead(2) else { return None };
+        let is_start = matches!(self.kind(), QueryTokenKind::Variable(_))
+            && matches!(self.ahead(1), QueryTokenKind::Sign("="));
+        let QueryTokenKind::Word(word) = self.ahead(2) else { return None };
         AggregateKind::parse(word).filter(|_| is_start)
     }
 
@@ -108,7 +108,9 @@ impl Parser {
 
     fn argument(&mut self) -> ParsedQuery<ArgText> {
         let mut found = None;
-        if let (TokenKind::Word(name), TokenKind::Sign(":")) = (self.kind(), self.ahead(1)) {
+        if let (QueryTokenKind::Word(name), QueryTokenKind::Sign(":")) =
+            (self.kind(), self.ahead(1))
+        {
             found = Some(NameText { name: name.clone(), span: self.span() });
             self.at += 2;
         }

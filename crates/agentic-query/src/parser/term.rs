@@ -2,16 +2,16 @@
 
 use agentic_diag::{Diagnostic, Span};
 
-use super::{ParsedQuery, Parser, QUERY_NESTING_MAX, is_reserved};
+use super::{ParsedQuery, QUERY_NESTING_MAX, QueryParser, is_reserved};
 use crate::ast::{Arithmetic, LiteralText, NameText, TermKind, TermText};
 use crate::code;
-use crate::token::TokenKind;
+use crate::token::QueryTokenKind;
 use crate::value::{QueryType, QueryValue};
 
 const SUMS: [(&str, Arithmetic); 2] = [("+", Arithmetic::Add), ("-", Arithmetic::Subtract)];
 const PRODUCTS: [(&str, Arithmetic); 2] = [("*", Arithmetic::Multiply), ("/", Arithmetic::Divide)];
 
-impl Parser {
+impl QueryParser {
     /// Reads a sum.
     pub(super) fn term(&mut self) -> ParsedQuery<TermText> {
         self.enter()?;
@@ -59,7 +59,7 @@ impl Parser {
         if self.is_sign("-") {
             if matches!(
                 self.ahead(1),
-                TokenKind::Whole(_) | TokenKind::Float(_) | TokenKind::Duration(_)
+                QueryTokenKind::Whole(_) | QueryTokenKind::Float(_) | QueryTokenKind::Duration(_)
             ) {
                 let (literal, span) = self.literal()?;
                 return Ok(TermText { kind: TermKind::Literal(literal), span });
@@ -81,15 +81,15 @@ impl Parser {
 
     fn simple(&mut self, start: Span) -> ParsedQuery<TermText> {
         let kind = match self.kind().clone() {
-            TokenKind::Variable(name) => {
+            QueryTokenKind::Variable(name) => {
                 self.at += 1;
                 if name == "_" { TermKind::Blank } else { TermKind::Variable(name) }
             }
-            TokenKind::Sign("$") => {
+            QueryTokenKind::Sign("$") => {
                 self.at += 1;
                 TermKind::Param(self.expect_word("name the parameter")?.name)
             }
-            TokenKind::Word(name) if matches!(self.ahead(1), TokenKind::Sign("(")) => {
+            QueryTokenKind::Word(name) if matches!(self.ahead(1), QueryTokenKind::Sign("(")) => {
                 let name = NameText { name, span: start };
                 self.at += 2;
                 let mut args = vec![self.term()?];
@@ -99,16 +99,16 @@ impl Parser {
                 self.expect_sign(")", "close the arguments of the function")?;
                 TermKind::Call(name, args)
             }
-            TokenKind::Word(_)
-            | TokenKind::Text(_)
-            | TokenKind::Whole(_)
-            | TokenKind::Float(_)
-            | TokenKind::Duration(_)
-            | TokenKind::Instant(_)
-            | TokenKind::Id(_)
-            | TokenKind::Sign(_)
-            | TokenKind::Stop
-            | TokenKind::End => TermKind::Literal(self.literal()?.0),
+            QueryTokenKind::Word(_)
+            | QueryTokenKind::Text(_)
+            | QueryTokenKind::Whole(_)
+            | QueryTokenKind::Float(_)
+            | QueryTokenKind::Duration(_)
+            | QueryTokenKind::Instant(_)
+            | QueryTokenKind::Id(_)
+            | QueryTokenKind::Sign(_)
+            | QueryTokenKind::Stop
+            | QueryTokenKind::End => TermKind::Literal(self.literal()?.0),
         };
         Ok(TermText { kind, span: self.since(start) })
     }
@@ -118,28 +118,31 @@ impl Parser {
         let start = self.span();
         let is_negative = self.take_sign("-");
         let literal = match (self.kind().clone(), is_negative) {
-            (TokenKind::Whole(number), _) => self.whole(number, is_negative)?,
-            (TokenKind::Float(number), _) => {
+            (QueryTokenKind::Whole(number), _) => self.whole(number, is_negative)?,
+            (QueryTokenKind::Float(number), _) => {
                 let number = if is_negative { -number } else { number };
                 let value = QueryValue::float(number).unwrap_or(QueryValue::Null);
                 LiteralText::Value(QueryType::Float, value)
             }
-            (TokenKind::Duration(millis), _) => {
+            (QueryTokenKind::Duration(millis), _) => {
                 let millis = if is_negative { -millis } else { millis };
                 LiteralText::Value(QueryType::Duration, QueryValue::Int(millis))
             }
-            (TokenKind::Text(text), false) => {
+            (QueryTokenKind::Text(text), false) => {
                 LiteralText::Value(QueryType::Text, QueryValue::text(&text))
             }
-            (TokenKind::Instant(millis), false) => {
+            (QueryTokenKind::Instant(millis), false) => {
                 LiteralText::Value(QueryType::Instant, QueryValue::Int(millis))
             }
-            (TokenKind::Id(text), false) => LiteralText::Id(text),
-            (TokenKind::Word(word), false) => self.word_value(&word)?,
-            (TokenKind::Word(_) | TokenKind::Text(_) | TokenKind::Instant(_), true)
-            | (TokenKind::Id(_), true)
-            | (TokenKind::Variable(_) | TokenKind::Sign(_) | TokenKind::Stop, _)
-            | (TokenKind::End, _) => {
+            (QueryTokenKind::Id(text), false) => LiteralText::Id(text),
+            (QueryTokenKind::Word(word), false) => self.word_value(&word)?,
+            (
+                QueryTokenKind::Word(_) | QueryTokenKind::Text(_) | QueryTokenKind::Instant(_),
+                true,
+            )
+            | (QueryTokenKind::Id(_), true)
+            | (QueryTokenKind::Variable(_) | QueryTokenKind::Sign(_) | QueryTokenKind::Stop, _)
+            | (QueryTokenKind::End, _) => {
                 return self.expected("a value", "write a literal, a word or a variable");
             }
         };

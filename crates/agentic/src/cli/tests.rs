@@ -107,15 +107,16 @@ fn each_verb_alone_is_what_it_is_among_all() {
     whole.build();
     for verb in whole.get_subcommands().filter(|verb| verb.get_name() != "help") {
         let name = verb.get_name();
-        let alone = Verb::command(name).unwrap_or_else(|| panic!("`{name}` has no short way"));
+        let alone =
+            VerbArguments::command(name).unwrap_or_else(|| panic!("`{name}` has no short way"));
         let mut alone = Cli::<NoVerb>::command().subcommand(alone);
         alone.build();
         let alone = alone.find_subcommand(name).expect("just put in");
         let help = |command: &clap::Command| command.clone().render_long_help().to_string();
         assert_eq!(help(alone), help(verb), "{name}");
     }
-    assert!(Verb::command("help").is_none());
-    assert!(Verb::command("no-verb").is_none());
+    assert!(VerbArguments::command("help").is_none());
+    assert!(VerbArguments::command("no-verb").is_none());
 }
 
 #[test]

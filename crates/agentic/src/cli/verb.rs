@@ -9,11 +9,11 @@ macro_rules! verbs {
     ($($(#[command($nesting:ident)])? $verb:ident($takes:ty) = $name:literal,)*) => {
         /// The verbs.
         #[derive(Debug, Subcommand)]
-        pub enum Verb {
+        pub enum VerbArguments {
             $(#[command(name = $name $(, $nesting)?)] $verb($takes),)*
         }
 
-        impl Verb {
+        impl VerbArguments {
             /// Builds the command of one verb; nothing if there is none of that name.
             pub fn command(name: &str) -> Option<Command> {
                 match name {

@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use agentic_diag::SourceText;
 use agentic_host::performer::agents::SharedTasks;
 use agentic_lang_agent::{
-    AgentLang, Data, MockTasks, Module, PROGRESS, RunOptions, TRACE, TestResult, TraceCapture,
+    AgentLang, AgentModule, Data, MockTasks, PROGRESS, RunOptions, TRACE, TestResult, TraceCapture,
     code, invocation, json, report,
 };
 use agentic_model::Value;
@@ -34,7 +34,7 @@ use crate::{Caller, Refusal, Surroundings, VerbEvent};
 /// A compiled program, and what is asked of it.
 pub(crate) struct PreparedAgents {
     /// The program.
-    pub module: Arc<Module>,
+    pub module: Arc<AgentModule>,
     /// Its text.
     pub source: SourceText,
     /// The pipeline; empty for the tests.

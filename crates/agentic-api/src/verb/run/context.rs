@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use agentic_lang_context::json::{self, Json};
 use agentic_lang_context::{
-    Calls, ContextLanguage, DEBUG_EVENT, Module, RunFault, TraceMode, trace,
+    Calls, ContextLanguage, ContextModule, DEBUG_EVENT, RunFault, TraceMode, trace,
 };
 use agentic_model::{Object, Value};
 use agentic_replay::{End, Language, ProgramEvent, ProgramFailure};
@@ -29,7 +29,7 @@ const CONCURRENCY_MAX: usize = 256;
 
 /// A compiled program, and what is asked of it.
 struct PreparedContext {
-    module: Module,
+    module: ContextModule,
     flow: ContextFlow,
     input: Value,
     output_trace: Option<String>,
@@ -151,7 +151,10 @@ fn concurrency(workers: Option<i64>) -> Result<Option<usize>, Refusal> {
 }
 
 /// Refuses variants of choices or candidates that the program does not have.
-fn refuse_unknown(module: &Module, variant: &BTreeMap<String, String>) -> Result<(), Refusal> {
+fn refuse_unknown(
+    module: &ContextModule,
+    variant: &BTreeMap<String, String>,
+) -> Result<(), Refusal> {
     let choices = module.choices();
     for (site, name) in variant {
         let Some((_, candidates)) = choices.iter().find(|(known, _)| known == site) else {
@@ -173,7 +176,11 @@ fn refuse_unknown(module: &Module, variant: &BTreeMap<String, String>) -> Result
 }
 
 /// Chooses who answers what the program asks.
-fn answerers(here: &Surroundings, module: &Module, run: &Run) -> Result<ProgramAnswerers, Refusal> {
+fn answerers(
+    here: &Surroundings,
+    module: &ContextModule,
+    run: &Run,
+) -> Result<ProgramAnswerers, Refusal> {
     let version = module.dialect().version;
     let models = match (&run.script, run.mock || run.dry_run) {
         (Some(script), _) => ProgramModels::Script(read_script(here, script)?),
@@ -330,7 +337,7 @@ impl PreparedContext {
 
 /// Says why a run failed, with its place in the program.
 pub(crate) fn fault(
-    module: &Module,
+    module: &ContextModule,
     failure: &ProgramFailure,
     answerers: &ProgramAnswerers,
 ) -> Refusal {

@@ -1,7 +1,7 @@
 //! What to do next when a program of AgentLang did not run to its end.
 
 use agentic_diag::SourceText;
-use agentic_lang_agent::{Module, code};
+use agentic_lang_agent::{AgentModule, code};
 
 use crate::Refusal;
 
@@ -19,7 +19,7 @@ pub(crate) enum RunDesk {
 
 impl RunDesk {
     /// Says what to do about a failure.
-    pub fn hint(self, module: &Module, failure: &agentic_replay::ProgramFailure) -> String {
+    pub fn hint(self, module: &AgentModule, failure: &agentic_replay::ProgramFailure) -> String {
         match failure.code.as_str() {
             code::PIPELINE_UNKNOWN => match names(module).as_slice() {
                 [] => "the file has no pipeline".to_owned(),
@@ -82,7 +82,7 @@ pub(crate) fn no_pipeline(source: &SourceText) -> Refusal {
     Refusal::usage("no pipeline is named", &hint)
 }
 
-fn names(module: &Module) -> Vec<String> {
+fn names(module: &AgentModule) -> Vec<String> {
     module.pipelines().into_iter().map(|pipeline| pipeline.name).collect()
 }
 
