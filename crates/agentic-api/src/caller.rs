@@ -8,6 +8,7 @@ use agentic_model::AgentName;
 use agentic_session::SessionSpace;
 use agentic_session::decide::COMMAND_LINE;
 use agentic_space::AgentBranch;
+use serde::{Deserialize, Serialize};
 
 use crate::person::{principal, require_person};
 use crate::{Refusal, VerbWatcher};
@@ -36,7 +37,7 @@ pub trait PageFinder: fmt::Debug + Send + Sync {
 }
 
 /// A person who has shown that they hold a key of theirs.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ProvenPerson {
     /// As decisions name them.
     pub principal: String,

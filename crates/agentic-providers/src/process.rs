@@ -32,3 +32,4 @@ pub use self::orphan::{OrphanProgram, ProcessRemains, SignalReach, UnbegunProgra
 pub use self::own::set_when_told_to_stop;
 pub use self::running::{Leftover, RunningProgram};
 pub use self::starter::serve;
+pub use self::system::{file_in_memory, own_command, receive_files, send_files};

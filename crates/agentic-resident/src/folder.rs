@@ -10,7 +10,8 @@
 
 use std::fs::{File, TryLockError};
 use std::io::{ErrorKind, Read as _, Write as _};
-use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
+use std::os::fd::{AsFd, BorrowedFd};
+use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::thread;
@@ -37,7 +38,13 @@ pub struct ServeFolder {
 /// The lock of the one process that serves a repository; it is given back when this is dropped.
 #[derive(Debug)]
 pub struct ServeLock {
-    _file: File,
+    file: File,
+}
+
+impl AsFd for ServeLock {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.file.as_fd()
+    }
 }
 
 /// How long the lock is waited for where nobody living says that it is theirs: a process that looks
@@ -62,7 +69,7 @@ impl ServeFolder {
         let begun = Instant::now();
         loop {
             match file.try_lock() {
-                Ok(()) => return Ok(ServeLock { _file: file }),
+                Ok(()) => return Ok(ServeLock { file }),
                 Err(TryLockError::Error(error)) => {
                     return Err(ResidentError::file("lock", &path)(error));
                 }
@@ -77,6 +84,25 @@ impl ServeFolder {
                 }
                 Some(_) | None => thread::sleep(LOCK_PAUSE),
             }
+        }
+    }
+
+    /// Takes the lock that the program before this one had, which is never free meanwhile.
+    ///
+    /// # Errors
+    /// Fails when it is no lock of this repository.
+    pub(crate) fn inherit_lock(&self, file: File) -> Result<ServeLock> {
+        let path = self.path.join("lock");
+        let is_it = || {
+            let (found, left) = (std::fs::metadata(&path)?, file.metadata()?);
+            // Whoever has a lock takes it again at once.
+            let is_had = file.try_lock().is_ok();
+            Ok(is_had && (found.dev(), found.ino()) == (left.dev(), left.ino()))
+        };
+        match is_it() {
+            Ok(true) => Ok(ServeLock { file }),
+            Ok(false) => Err(ResidentError::TakenByUnknown),
+            Err(error) => Err(ResidentError::file("lock", &path)(error)),
         }
     }
 

@@ -143,7 +143,6 @@ impl Follower {
                 return;
             }
             let noticed = Instant::now();
-            self.index.look_after();
             self.gauge.set_mode(watch.mode());
             // What was missed meanwhile may be more than the watch could keep.
             let was_stopped = noticed.duration_since(began) > most + STOPPED;

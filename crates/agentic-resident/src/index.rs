@@ -114,10 +114,24 @@ impl IndexDesk {
         Ok(IndexDesk { main, text: Arc::new(KeeperDesk::begin(space, events, limits)?) })
     }
 
-    /// Looks whether the databases still answer.
-    pub(crate) fn look_after(&self) {
-        self.main.look_after();
-        self.text.look_after();
+    /// Says whether a database never comes back, at the second look in a row: the first may follow a stop
+    /// of the whole process.
+    pub(crate) fn is_lost(&self) -> bool {
+        // Both are looked at.
+        self.main.is_lost() | self.text.is_lost()
+    }
+
+    /// Sets a database aside that never comes back, and has the others written down: this process ends.
+    pub(crate) fn leave(&self) {
+        self.main.leave();
+        self.text.leave();
+    }
+
+    /// Begins other threads, because this process goes on after all. Where one never comes back it is left
+    /// alone with its database.
+    pub(crate) fn begin_again(&self) {
+        self.main.begin_again();
+        self.text.begin_again();
     }
 
     /// Says how the index of texts is.

@@ -20,6 +20,7 @@ mod log;
 mod os;
 mod place;
 mod pool;
+mod replacement;
 mod resident;
 mod resume;
 mod token;
@@ -37,6 +38,9 @@ pub use crate::log::ServeLog;
 pub use crate::os::random_bytes;
 pub use crate::place::RepositoryPlace;
 pub use crate::pool::{PoolRefusal, ThreadRefusal, VerbPool, VerbThreads};
+pub use crate::replacement::{
+    Inheritance, PageEstate, PageInheritance, ProcessInheritance, ReplacementDesk,
+};
 pub use crate::resident::{Resident, ResidentOptions};
 pub use crate::token::{TokenBook, TokenGrant};
 pub use crate::upkeep::UpkeepGauge;

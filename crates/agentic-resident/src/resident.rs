@@ -19,8 +19,11 @@ use crate::log::ServeLog;
 use crate::os::random_bytes;
 use crate::place::RepositoryPlace;
 use crate::pool::VerbPool;
+use crate::replacement::{
+    Estate, InheritedChildren, PageEstate, ProcessInheritance, ReplacementDesk, exec,
+};
 use crate::resume::ResumeDesk;
-use crate::upkeep::{ResidentUpkeep, UpkeepGauge};
+use crate::upkeep::{ResidentUpkeep, SharedWorker, UpkeepGauge};
 use crate::whereabouts::{API_VERSION, Whereabouts};
 use crate::worker::WorkerKeeper;
 
@@ -61,23 +64,32 @@ pub struct Resident {
     pub since: Instant,
     /// Whether its repository is still there, and whether runs are driven.
     pub upkeep: Arc<UpkeepGauge>,
+    /// When it replaces itself.
+    pub replacement: Arc<ReplacementDesk>,
     place: RepositoryPlace,
+    worker: SharedWorker,
     resumes: ResumeDesk,
     threads: Vec<JoinHandle<()>>,
     ended: CancelFlag,
 }
 
 impl Resident {
-    /// Takes the lock, and begins to notice writes.
+    /// Takes the lock, or what the program before this one has left, and begins to notice writes.
     ///
     /// # Errors
     /// Fails when another process has the lock, and when the system gives no pipe or no thread.
-    pub fn begin(space: SessionSpace, options: ResidentOptions) -> Result<Resident> {
+    pub fn begin(
+        space: SessionSpace,
+        options: ResidentOptions,
+        inheritance: Option<ProcessInheritance>,
+    ) -> Result<Resident> {
         let layout = space.repository().layout().clone();
         // What comes to this place later is another repository.
         let place = RepositoryPlace::of(space.repository().common_dir());
         let folder = ServeFolder::of(&layout);
-        let lock = folder.lock()?;
+        let (lock, children, replacement) = take_over(&folder, inheritance)?;
+        let InheritedChildren { worker, resumes: resumed, strays } = children;
+        let replacement = Arc::new(replacement);
         let key = folder.key(&lock)?;
         let watch = WriteWatch::begin(&layout, space.repository().common_dir())?;
         let gauge = Arc::new(FollowerGauge::default());
@@ -99,21 +111,21 @@ impl Resident {
             let follow = move || Follower::begin(space, events, gauge, index).follow(watch, go_on);
             thread.spawn(follow).map_err(ResidentError::system("start a thread"))?
         };
-        let upkeeper = {
-            let keeper = ResidentUpkeep {
-                place: place.clone(),
-                log: ServeLog::of(&layout.resident()),
-                worker: options.drives.then(|| WorkerKeeper::new(options.folder.clone())),
-                gauge: Arc::clone(&upkeep),
-                stop: options.stop.clone(),
-            };
-            let ended = ended.clone();
-            let thread = std::thread::Builder::new().name("agentic-upkeep".to_owned());
-            thread
-                .spawn(move || keeper.keep(&ended))
-                .map_err(ResidentError::system("start a thread"))?
+        let keeper = || WorkerKeeper::new(options.folder.clone(), worker);
+        let worker = SharedWorker::new(options.drives.then(keeper));
+        let upkeeper = ResidentUpkeep {
+            place: place.clone(),
+            log: ServeLog::of(&layout.resident()),
+            worker: worker.clone(),
+            strays,
+            index: index.clone(),
+            replacement: Arc::clone(&replacement),
+            gauge: Arc::clone(&upkeep),
+            stop: options.stop.clone(),
         };
+        let upkeeper = upkeeper.begin(ended.clone())?;
         let resumes = ResumeDesk::new(options.folder.clone());
+        resumes.inherit(resumed);
         let (since, threads) = (space.now(), vec![follower, upkeeper]);
         Ok(Resident {
             space,
@@ -127,7 +139,9 @@ impl Resident {
             gauge,
             since,
             upkeep,
+            replacement,
             place,
+            worker,
             resumes,
             threads,
             ended,
@@ -151,6 +165,20 @@ impl Resident {
         self.resumes.resume(session);
     }
 
+    /// Begins this program anew in place of this process. Returns only where that fails: then the process
+    /// goes on.
+    pub fn replace(&self, page: PageEstate<'_>) -> std::io::Error {
+        self.index.leave();
+        let error = {
+            // Locked, so that no child begins or ends that the new program would not know.
+            let (keeper, resumes) = (self.worker.lock(), self.resumes.state());
+            let worker = keeper.as_ref().and_then(WorkerKeeper::worker);
+            exec(&Estate { lock: &self.lock, worker, resumes: resumes.note(), page })
+        };
+        self.index.begin_again();
+        error
+    }
+
     /// Says to everybody where the process can be reached.
     ///
     /// # Errors
@@ -169,6 +197,19 @@ impl Resident {
         self.folder.say(&at, &self.lock)?;
         Ok(at)
     }
+}
+
+/// Takes what the program before this one has left; without one, the lock.
+fn take_over(
+    folder: &ServeFolder,
+    inheritance: Option<ProcessInheritance>,
+) -> Result<(ServeLock, InheritedChildren, ReplacementDesk)> {
+    Ok(match inheritance {
+        Some(ProcessInheritance { lock, children }) => {
+            (folder.inherit_lock(lock)?, children, ReplacementDesk::of_second())
+        }
+        None => (folder.lock()?, InheritedChildren::default(), ReplacementDesk::default()),
+    })
 }
 
 /// Says whether a repository is still the one that was begun with; where it is not, the process is

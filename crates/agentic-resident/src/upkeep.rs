@@ -1,14 +1,21 @@
 //! What a process that stays looks after, whoever asks something of it: that its repository is still
-//! there, that its log does not grow for ever, and that somebody drives runs, if that is its task.
+//! there, that its log does not grow for ever, that its index answers, and that somebody drives runs, if
+//! that is its task.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
 use std::time::Duration;
 
 use agentic_providers::host::CancelFlag;
+use rustix::process::Pid;
 
+use crate::error::{ResidentError, Result};
+use crate::index::IndexDesk;
 use crate::log::ServeLog;
+use crate::os::has_ended;
 use crate::place::RepositoryPlace;
+use crate::replacement::ReplacementDesk;
 use crate::worker::WorkerKeeper;
 
 /// How often it looks.
@@ -38,19 +45,43 @@ impl UpkeepGauge {
     }
 }
 
+/// Who keeps a worker running, if anybody does. Whoever locks it sees to it that none begins or ends.
+#[derive(Debug, Clone)]
+pub(crate) struct SharedWorker(Arc<Mutex<Option<WorkerKeeper>>>);
+
+impl SharedWorker {
+    pub fn new(keeper: Option<WorkerKeeper>) -> SharedWorker {
+        SharedWorker(Arc::new(Mutex::new(keeper)))
+    }
+
+    /// No code that can panic runs under the lock, so a poisoned one still holds a whole keeper.
+    pub fn lock(&self) -> MutexGuard<'_, Option<WorkerKeeper>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
 /// Who looks after a process that stays.
 pub(crate) struct ResidentUpkeep {
     pub place: RepositoryPlace,
     pub log: ServeLog,
-    pub worker: Option<WorkerKeeper>,
+    pub worker: SharedWorker,
+    /// Children of the program before this one that it did not name.
+    pub strays: Vec<Pid>,
+    pub index: IndexDesk,
+    pub replacement: Arc<ReplacementDesk>,
     pub gauge: Arc<UpkeepGauge>,
     /// Set when the process is to end.
     pub stop: CancelFlag,
 }
 
 impl ResidentUpkeep {
-    /// Looks again and again, until it is told that all is over.
-    pub fn keep(mut self, ended: &CancelFlag) {
+    /// Begins to look, by a thread, until it is told that all is over.
+    pub fn begin(self, ended: CancelFlag) -> Result<JoinHandle<()>> {
+        let thread = std::thread::Builder::new().name("agentic-upkeep".to_owned());
+        thread.spawn(move || self.keep(&ended)).map_err(ResidentError::system("start a thread"))
+    }
+
+    fn keep(mut self, ended: &CancelFlag) {
         loop {
             if self.place.is_same() {
                 self.log.rotate();
@@ -59,14 +90,28 @@ impl ResidentUpkeep {
                 self.stop.set();
             }
             let may_drive = !self.gauge.is_replaced() && !self.stop.is_set();
-            let is_driven = match &mut self.worker {
+            let is_driven = match &mut *self.worker.lock() {
                 Some(worker) if may_drive => worker.keep(),
                 Some(_) | None => false,
             };
+            self.strays.retain(|pid| !has_ended(*pid));
+            self.look_after_index();
             self.gauge.is_driven.store(is_driven, Ordering::Relaxed);
             if ended.wait(LOOK) {
+                // Before the lock of this process is given back.
+                drop(self.worker.lock().take());
                 return;
             }
+        }
+    }
+
+    /// Has the process replace itself where an index never comes back: its thread can be ended in no
+    /// other way.
+    fn look_after_index(&self) {
+        if self.index.is_lost() && self.replacement.ask() {
+            tracing::warn!(
+                "an operation of the index never came back: this process replaces itself"
+            );
         }
     }
 }

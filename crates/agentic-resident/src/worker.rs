@@ -1,8 +1,14 @@
 //! Driving durable runs: a worker in a process of its own, which is started again when it ends.
 
+use std::os::fd::OwnedFd;
 use std::path::PathBuf;
-use std::process::{Child, Command, Stdio};
+use std::process::Stdio;
 use std::time::{Duration, Instant};
+
+use agentic_providers::process::own_command;
+use rustix::process::{Pid, Signal, WaitOptions, kill_process, waitpid};
+
+use crate::os::{has_ended, pid_of};
 
 /// How long is waited at first before a worker that ended is started again, and at most.
 const PAUSES: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(60));
@@ -15,23 +21,34 @@ const LOOK: Duration = Duration::from_millis(20);
 #[derive(Debug)]
 pub(crate) struct WorkerKeeper {
     folder: PathBuf,
-    worker: Option<Child>,
+    worker: Option<WorkerChild>,
     pause: Duration,
     again_at: Instant,
 }
 
+/// A worker that runs.
+#[derive(Debug)]
+pub(crate) struct WorkerChild {
+    pub pid: Pid,
+    /// It ends when this pipe does, which the system closes however this process dies.
+    pub pipe: OwnedFd,
+}
+
 impl WorkerKeeper {
-    /// Makes one for a repository; it has started none yet.
-    pub fn new(folder: PathBuf) -> WorkerKeeper {
-        WorkerKeeper { folder, worker: None, pause: PAUSES.0, again_at: Instant::now() }
+    /// Makes one for a repository, with the worker that the program before this one has left.
+    pub fn new(folder: PathBuf, worker: Option<WorkerChild>) -> WorkerKeeper {
+        WorkerKeeper { folder, worker, pause: PAUSES.0, again_at: Instant::now() }
+    }
+
+    /// Returns the worker that runs.
+    pub fn worker(&self) -> Option<&WorkerChild> {
+        self.worker.as_ref()
     }
 
     /// Starts a worker where none runs and it is time; tells whether one runs.
     pub fn keep(&mut self) -> bool {
-        if let Some(worker) = &mut self.worker
-            && let Ok(Some(status)) = worker.try_wait()
-        {
-            tracing::warn!(%status, "the worker ended, and is started again");
+        if self.worker.as_ref().is_some_and(|worker| has_ended(worker.pid)) {
+            tracing::warn!("the worker ended, and is started again");
             self.worker = None;
             self.again_at = Instant::now() + self.pause;
             self.pause = (self.pause * 2).min(PAUSES.1);
@@ -48,35 +65,33 @@ impl WorkerKeeper {
         self.worker.is_some()
     }
 
-    fn start(&self) -> std::io::Result<Child> {
-        let mut command = Command::new(std::env::current_exe()?);
+    fn start(&self) -> std::io::Result<WorkerChild> {
+        let mut command = own_command()?;
         command.arg("-C").arg(&self.folder).args(["flow", "worker", "--kept"]);
-        // It ends when this pipe does, which the system closes however this process dies.
         command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::inherit());
         // In a group of its own: a signal from the terminal of this process does not reach it.
         std::os::unix::process::CommandExt::process_group(&mut command, 0);
-        command.spawn()
+        let mut child = command.spawn()?;
+        let pipe = child.stdin.take().expect("its standard input is a pipe");
+        Ok(WorkerChild { pid: pid_of(&child), pipe: pipe.into() })
     }
 }
 
 impl Drop for WorkerKeeper {
     /// Tells the worker to end, which puts its sessions down where another can take them up.
     fn drop(&mut self) {
-        let Some(worker) = &mut self.worker else { return };
-        if let Some(pid) = i32::try_from(worker.id()).ok().and_then(rustix::process::Pid::from_raw)
-        {
-            // It may have ended by itself.
-            let _ = rustix::process::kill_process(pid, rustix::process::Signal::TERM);
-        }
+        let Some(WorkerChild { pid, pipe: _pipe }) = self.worker.take() else { return };
+        // It may have ended by itself.
+        let _ = kill_process(pid, Signal::TERM);
         let told = Instant::now();
         while told.elapsed() < END_WAIT {
-            if !matches!(worker.try_wait(), Ok(None)) {
+            if has_ended(pid) {
                 return;
             }
             std::thread::sleep(LOOK);
         }
         // What it drove is as after a crash: others go on with it.
-        let _ = worker.kill();
-        let _ = worker.wait();
+        let _ = kill_process(pid, Signal::KILL);
+        let _ = waitpid(Some(pid), WaitOptions::empty());
     }
 }

@@ -1,18 +1,21 @@
 //! The seal of a form: it comes back from the login and for the purpose it was made for.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use agentic_resident::random_bytes;
+use serde::{Deserialize, Serialize};
+
+use crate::age::AgingInstant;
 
 /// How long a form may be filled in.
 const FORM_LIFE: Duration = Duration::from_secs(3600);
 
 /// Who seals forms: a key that lives as long as the process.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub struct FormSealer {
     key: [u8; 32],
     /// What ages count from: the clock of the system may be set.
-    begun: Instant,
+    begun: AgingInstant,
 }
 
 impl FormSealer {
@@ -21,7 +24,7 @@ impl FormSealer {
     /// # Errors
     /// Fails when the system gives no random bytes.
     pub fn new() -> std::io::Result<FormSealer> {
-        Ok(FormSealer { key: random_bytes()?, begun: Instant::now() })
+        Ok(FormSealer { key: random_bytes()?, begun: AgingInstant::now() })
     }
 
     /// Seals a form: for a login, and for what its fields say that may not be changed.
@@ -75,6 +78,16 @@ mod tests {
         assert!(sealer.is_sealed_at(at + hour, &seal, "ada", &["decide"]));
         assert!(!sealer.is_sealed_at(at + hour + 1, &seal, "ada", &["decide"]));
         assert!(!sealer.is_sealed_at(at - 1, &seal, "ada", &["decide"]), "one that is to come");
+    }
+
+    #[test]
+    fn a_seal_outlives_the_program_and_grows_old() {
+        let sealer = FormSealer::new().expect("random bytes");
+        let seal = sealer.seal("ada", &["decide"]);
+        let written = serde_json::to_value(&sealer).expect("text keys");
+        let heir: FormSealer = serde_json::from_value(written).expect("it reads as it is written");
+        assert!(heir.is_sealed(&seal, "ada", &["decide"]));
+        assert!(heir.seconds() >= sealer.seconds(), "what was sealed stays in the past");
     }
 
     #[test]

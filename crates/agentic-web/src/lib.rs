@@ -11,6 +11,7 @@
 //! - `route`: what is asked for;
 //! - `page`: pages, as functions of views.
 
+mod age;
 mod api;
 mod assets;
 mod colour;

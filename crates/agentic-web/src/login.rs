@@ -1,16 +1,18 @@
 //! Who may read, and who may decide: codes that are good once, and the logins they begin. Another person
 //! than the one of this repository gets a code for a text that they have signed.
 //!
-//! All of it lives in memory, as hashes: whoever reads it learns nothing that opens the page, and a
-//! process that starts anew knows no login.
+//! All of it lives in memory, as hashes: whoever reads it learns nothing that opens the page. A process
+//! that starts anew knows no login; one that replaces itself keeps them.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use agentic_api::ProvenPerson;
 use agentic_resident::{Whereabouts, random_bytes};
 use serde::{Deserialize, Serialize};
+
+use crate::age::AgingInstant;
 
 /// How long a code is good.
 const CODE_LIFE: Duration = Duration::from_secs(5 * 60);
@@ -32,7 +34,7 @@ const LOGIN_LIFE: Duration = Duration::from_secs(7 * 24 * 3600);
 const LOGINS_MAX: usize = 1_024;
 
 /// What a login may do.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum LoginRole {
     /// Look.
     Read,
@@ -55,7 +57,7 @@ impl PageCode {
 }
 
 /// A login, without its secret.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Login {
     /// What forms are bound to.
     pub id: String,
@@ -66,7 +68,7 @@ pub struct Login {
 }
 
 /// What a code lets somebody do.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LoginGrant {
     /// What the login may do.
     pub role: LoginRole,
@@ -84,26 +86,27 @@ pub enum LoginRefusal {
 }
 
 /// Codes and logins.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub struct LoginBook {
     state: Mutex<LoginState>,
 }
 
-#[derive(Debug, Default)]
+/// Everything by the hash of its secret.
+#[derive(Debug, Default, Serialize, Deserialize)]
 struct LoginState {
-    codes: HashMap<[u8; 32], (LoginGrant, Instant)>,
+    codes: HashMap<String, (LoginGrant, AgingInstant)>,
     /// What others were given to sign.
-    challenges: HashMap<[u8; 32], Instant>,
-    logins: HashMap<[u8; 32], KnownLogin>,
+    challenges: HashMap<String, AgingInstant>,
+    logins: HashMap<String, KnownLogin>,
     /// When wrong codes came.
-    wrong: Vec<Instant>,
+    wrong: Vec<AgingInstant>,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 struct KnownLogin {
     login: Login,
-    begun: Instant,
-    used: Instant,
+    begun: AgingInstant,
+    used: AgingInstant,
 }
 
 impl LoginBook {
@@ -118,7 +121,7 @@ impl LoginBook {
         if state.codes.len() >= CODES_MAX {
             state.codes.clear();
         }
-        state.codes.insert(hash(&code), (grant, Instant::now()));
+        state.codes.insert(hash(&code), (grant, AgingInstant::now()));
         Ok(code)
     }
 
@@ -129,7 +132,7 @@ impl LoginBook {
         state.challenges.retain(|_, made| made.elapsed() < CHALLENGE_LIFE);
         let has_room = !state.is_shut() && state.challenges.len() < CHALLENGES_MAX;
         has_room.then(|| {
-            state.challenges.insert(hash(&challenge), Instant::now());
+            state.challenges.insert(hash(&challenge), AgingInstant::now());
             challenge
         })
     }
@@ -143,7 +146,7 @@ impl LoginBook {
 
     /// Notes that somebody was wrong, as with a wrong code.
     pub fn note_wrong(&self) {
-        self.state().wrong.push(Instant::now());
+        self.state().wrong.push(AgingInstant::now());
     }
 
     /// Begins a login, and returns its secret.
@@ -157,7 +160,7 @@ impl LoginBook {
         }
         let found = state.codes.remove(&hash(code));
         let Some((grant, _)) = found.filter(|(_, made)| made.elapsed() < CODE_LIFE) else {
-            state.wrong.push(Instant::now());
+            state.wrong.push(AgingInstant::now());
             return Err(LoginRefusal::WrongCode);
         };
         // Without randomness there is no login, as with a wrong code.
@@ -167,7 +170,7 @@ impl LoginBook {
         if state.logins.len() >= LOGINS_MAX {
             state.logins.clear();
         }
-        let (now, LoginGrant { role, person }) = (Instant::now(), grant);
+        let (now, LoginGrant { role, person }) = (AgingInstant::now(), grant);
         let known = KnownLogin { login: Login { id, role, person }, begun: now, used: now };
         state.logins.insert(hash(&secret), known);
         Ok(secret)
@@ -177,7 +180,7 @@ impl LoginBook {
     pub fn find(&self, secret: &str) -> Option<Login> {
         let mut state = self.state();
         let known = state.logins.get_mut(&hash(secret)).filter(|known| known.is_good())?;
-        known.used = Instant::now();
+        known.used = AgingInstant::now();
         Some(known.login.clone())
     }
 
@@ -214,8 +217,8 @@ impl KnownLogin {
 }
 
 /// Secrets are found by their hash: how long that takes tells nothing of them.
-fn hash(secret: &str) -> [u8; 32] {
-    *blake3::hash(secret.as_bytes()).as_bytes()
+fn hash(secret: &str) -> String {
+    blake3::hash(secret.as_bytes()).to_string()
 }
 
 fn hex(bytes: &[u8]) -> String {
@@ -235,6 +238,25 @@ mod tests {
         assert_eq!(book.begin(&code), Err(LoginRefusal::WrongCode));
         book.end_all();
         assert_eq!(book.find(&secret), None);
+    }
+
+    #[test]
+    fn what_is_written_down_goes_on_in_another_book() {
+        let book = LoginBook::default();
+        let issue = |book: &LoginBook| book.issue(LoginGrant::own(LoginRole::Decide));
+        let secret = book.begin(&issue(&book).expect("random bytes")).expect("a good code");
+        let (code, challenge) = (issue(&book).expect("random bytes"), book.challenge());
+        let challenge = challenge.expect("there is room");
+        assert_eq!(book.begin("no code"), Err(LoginRefusal::WrongCode));
+        let written = serde_json::to_string(&book).expect("text keys");
+        assert!(![&secret, &code, &challenge].iter().any(|known| written.contains(*known)));
+        let heir: LoginBook = serde_json::from_str(&written).expect("it reads as it is written");
+        assert_eq!(heir.find(&secret), book.find(&secret));
+        assert!(heir.begin(&code).is_ok() && heir.take_challenge(&challenge));
+        for _ in 1..WRONG_CODES_MAX {
+            assert_eq!(heir.begin("no code"), Err(LoginRefusal::WrongCode));
+        }
+        assert_eq!(heir.begin("no code"), Err(LoginRefusal::TooMany), "wrong ones count on");
     }
 
     #[test]

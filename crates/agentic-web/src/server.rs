@@ -2,12 +2,15 @@
 
 use std::convert::Infallible;
 use std::net::{Ipv4Addr, SocketAddr};
+use std::os::fd::AsFd as _;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
 use agentic_api::verb::ForeignQueries;
-use agentic_resident::{Resident, ResidentError, Whereabouts, make_room};
+use agentic_resident::{
+    PageEstate, PageInheritance, Resident, ResidentError, Whereabouts, make_room,
+};
 use axum::Router;
 use axum::body::Body;
 use axum::http::Request;
@@ -23,13 +26,12 @@ use tower_service::Service as _;
 use crate::colour::ColourDesk;
 use crate::entrance::{RequestEntrance, SocketPeer};
 use crate::error::{Result, WebError};
-use crate::form::FormSealer;
 use crate::host::{HostNames, ports};
-use crate::login::{LoginBook, LoginGrant, LoginRole, PageCode};
+use crate::login::{LoginGrant, LoginRole, PageCode};
 use crate::patience::{ReadConnection, TimedContent};
 use crate::protocol::MountedProtocol;
 use crate::route::router;
-use crate::site::{SharedSite, WebSite};
+use crate::site::{PageMemory, SharedSite, WebSite};
 
 /// How many connections there may be, and as many through the socket, which strangers cannot fill.
 const CONNECTIONS_MAX: usize = 512;
@@ -45,7 +47,7 @@ const END_WAIT: Duration = Duration::from_secs(5);
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
 /// How a page is served.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Default)]
 pub struct ServeOptions {
     /// The port; else one that comes from the repository's key, or the next that is free.
     pub port: Option<u16>,
@@ -53,42 +55,63 @@ pub struct ServeOptions {
     pub is_socket_only: bool,
     /// What is served to programs beside the page, if anything is.
     pub protocol: Option<MountedProtocol>,
+    /// What the page of the program before this one has left.
+    pub inheritance: Option<PageInheritance>,
 }
 
-/// Serves until the process is told to end. `ready` is called when the first page can be had, with what
+/// Serves until the process is told to end, or is replaced. `ready` is called when the first page can be had, with what
 /// makes codes that log in.
 ///
 /// # Errors
 /// Fails when no port and no socket can be had.
 pub fn serve(
     resident: Resident,
-    options: &ServeOptions,
+    options: ServeOptions,
     ready: impl FnOnce(&Whereabouts, &dyn Fn() -> Option<PageCode>),
 ) -> Result<()> {
     let runtime =
         tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
     let runtime = runtime.map_err(ResidentError::system("start threads"))?;
     runtime.block_on(async {
+        let memory = options.inheritance.as_ref().map(|left| left.memory.clone());
+        let protocol = options.protocol.clone();
         let listeners = Listeners::bind(&resident, options).await?;
         let hosts = listeners.port.map(|port| HostNames::new(&resident.key, port));
         let at = resident.say_where(hosts.as_ref().map(HostNames::origin))?;
-        let sealer = FormSealer::new().map_err(ResidentError::system("read random bytes"))?;
+        let PageMemory { logins, sealer } = PageMemory::recall(memory)?;
         let (say_end, ended) = watch::channel(false);
+        let say_end = Arc::new(say_end);
+        let told = Arc::clone(&say_end);
         resident.options.stop.on_set(move || {
-            say_end.send_replace(true);
+            told.send_replace(true);
         });
-        let (logins, queries) = (LoginBook::default(), ForeignQueries::default());
-        let protocol = options.protocol.clone();
-        let colours = ColourDesk::default();
+        let (queries, colours) = (ForeignQueries::default(), ColourDesk::default());
         let site = WebSite { ended, resident, hosts, logins, queries, protocol, sealer, colours };
         let site = Arc::new(site);
         ready(&at, &|| site.issue_code(LoginGrant::own(LoginRole::Decide)).ok());
-        listeners.accept(&site).await;
+        while listeners.accept(&site, &say_end).await == AcceptEnd::Replacement {
+            let error = site.resident.replace(listeners.estate(&site));
+            tracing::warn!(%error, "this process cannot replace itself, and goes on");
+            say_end.send_replace(false);
+            // Told meanwhile, it ends.
+            if site.resident.options.stop.is_set() {
+                say_end.send_replace(true);
+            }
+        }
         match site.resident.upkeep.is_replaced() {
             true => Err(ResidentError::Replaced.into()),
             false => Ok(()),
         }
     })
+}
+
+/// Why no more connections are taken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum AcceptEnd {
+    /// The process is to end.
+    Told,
+    /// It is to replace itself.
+    Replacement,
 }
 
 struct Listeners {
@@ -98,7 +121,11 @@ struct Listeners {
 }
 
 impl Listeners {
-    async fn bind(resident: &Resident, options: &ServeOptions) -> Result<Listeners> {
+    async fn bind(resident: &Resident, options: ServeOptions) -> Result<Listeners> {
+        if let Some(left) = options.inheritance {
+            return Listeners::inherit(left)
+                .map_err(|error| ResidentError::system("listen")(error).into());
+        }
         let bind = |path: &std::path::Path| UnixListener::bind(path);
         let socket = resident.folder.bind_socket(&resident.lock, bind)?;
         if options.is_socket_only {
@@ -109,8 +136,29 @@ impl Listeners {
         Ok(Listeners { tcp: Some(tcp), port: Some(port), socket })
     }
 
-    /// Takes connections until the process is told to end, and lets those under way end.
-    async fn accept(self, site: &SharedSite) {
+    /// Takes those of the program before: whoever connects meanwhile waits.
+    fn inherit(left: PageInheritance) -> std::io::Result<Listeners> {
+        let PageInheritance { socket, tcp, memory: _ } = left;
+        let port = tcp.as_ref().map(|tcp| tcp.local_addr()).transpose()?.map(|at| at.port());
+        Ok(Listeners {
+            tcp: tcp.map(TcpListener::from_std).transpose()?,
+            port,
+            socket: UnixListener::from_std(socket)?,
+        })
+    }
+
+    /// Returns what is left to the program that takes the place of this one.
+    fn estate(&self, site: &SharedSite) -> PageEstate<'_> {
+        PageEstate {
+            socket: self.socket.as_fd(),
+            tcp: self.tcp.as_ref().map(|tcp| tcp.as_fd()),
+            memory: site.memory(),
+        }
+    }
+
+    /// Takes connections until the process is told to end or to replace itself, and lets those under way
+    /// end.
+    async fn accept(&self, site: &SharedSite, say_end: &watch::Sender<bool>) -> AcceptEnd {
         // Where the system allows fewer files, connections wait.
         make_room(2 * CONNECTIONS_MAX + OTHER_FILES_MAX);
         let router = router(Arc::clone(site));
@@ -124,12 +172,18 @@ impl Listeners {
         let mut stop = site.ended.clone();
         tokio::select! {
             _ = stop.wait_for(|is_ended| *is_ended) => {}
-            () = accept_tcp(self.tcp, &strangers) => {}
-            () = accept_socket(self.socket, &own, worktrees) => {}
+            () = site.resident.replacement.asked() => {}
+            () = accept_tcp(self.tcp.as_ref(), &strangers) => {}
+            () = accept_socket(&self.socket, &own, worktrees) => {}
         }
+        say_end.send_replace(true);
         // What takes longer is cut off.
         let ends = async { tokio::join!(strangers.end(), own.end()) };
         let _ = tokio::time::timeout(END_WAIT, ends).await;
+        match site.resident.options.stop.is_set() {
+            true => AcceptEnd::Told,
+            false => AcceptEnd::Replacement,
+        }
     }
 }
 
@@ -161,7 +215,7 @@ struct ConnectionDesk {
     ended: watch::Receiver<bool>,
 }
 
-async fn accept_tcp(listener: Option<TcpListener>, connections: &ConnectionDesk) {
+async fn accept_tcp(listener: Option<&TcpListener>, connections: &ConnectionDesk) {
     let Some(listener) = listener else { return std::future::pending().await };
     loop {
         match listener.accept().await {
@@ -175,7 +229,7 @@ async fn accept_tcp(listener: Option<TcpListener>, connections: &ConnectionDesk)
     }
 }
 
-async fn accept_socket(listener: UnixListener, connections: &ConnectionDesk, worktrees: PathBuf) {
+async fn accept_socket(listener: &UnixListener, connections: &ConnectionDesk, worktrees: PathBuf) {
     loop {
         match listener.accept().await {
             Ok((stream, _)) => {

@@ -7,8 +7,10 @@ use std::time::Duration;
 use agentic_api::verb::ForeignQueries;
 use agentic_api::{Caller, ProvenPerson, Refusal, Surroundings};
 use agentic_model::guidance::ErrorClass;
-use agentic_resident::{PoolRefusal, Resident};
+use agentic_resident::{PoolRefusal, Resident, ResidentError};
 use agentic_session::SessionSpace;
+use serde::{Deserialize, Serialize};
+use serde_json::Value as Json;
 use tokio::sync::watch;
 
 use crate::colour::ColourDesk;
@@ -43,7 +45,38 @@ pub struct WebSite {
     pub colours: ColourDesk,
 }
 
+/// What a page remembers when its process replaces itself.
+#[derive(Serialize, Deserialize)]
+pub struct PageMemory<Logins = LoginBook, Sealer = FormSealer> {
+    /// Who is logged in.
+    pub logins: Logins,
+    /// Who seals forms.
+    pub sealer: Sealer,
+}
+
+impl PageMemory {
+    /// Reads what the program before has left; without, nobody is logged in.
+    ///
+    /// # Errors
+    /// Fails when that cannot be read, and when the system gives no random bytes.
+    pub fn recall(left: Option<Json>) -> Result<PageMemory, ResidentError> {
+        let memory = match left {
+            Some(left) => serde_json::from_value(left).map_err(std::io::Error::other),
+            None => {
+                FormSealer::new().map(|sealer| PageMemory { logins: LoginBook::default(), sealer })
+            }
+        };
+        memory.map_err(ResidentError::system("make the key of forms"))
+    }
+}
+
 impl WebSite {
+    /// Writes down what the page of the program that takes the place of this one is to remember.
+    pub fn memory(&self) -> Json {
+        let memory = PageMemory { logins: &self.logins, sealer: &self.sealer };
+        serde_json::to_value(memory).expect("logins have text keys")
+    }
+
     /// Asks a verb that only reads, as the person of this repository.
     ///
     /// # Errors

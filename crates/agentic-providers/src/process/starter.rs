@@ -63,7 +63,7 @@ fn become_program(mut command: Command) -> std::io::Result<()> {
 
 fn receive(socket: BorrowedFd<'_>) -> std::io::Result<Vec<OwnedFd>> {
     let mut word = [0; GO.len()];
-    let files = system::receive(socket, &mut word)?;
+    let files = system::receive_files(socket, &mut word)?;
     Ok(if word == GO { files } else { Vec::new() })
 }
 
@@ -72,7 +72,7 @@ fn receive(socket: BorrowedFd<'_>) -> std::io::Result<Vec<OwnedFd>> {
 /// # Errors
 /// Fails with the reason for which it could not.
 pub(super) fn release(mut socket: UnixStream, files: &[BorrowedFd<'_>]) -> std::io::Result<()> {
-    system::send(&socket, GO, files)?;
+    system::send_files(&socket, GO, files)?;
     let mut code = Vec::new();
     // The end of the stream is the beginning of the program.
     socket.read_to_end(&mut code)?;
@@ -92,7 +92,7 @@ pub(super) fn command() -> std::io::Result<Command> {
 /// Finds a program that can be a starter: this one, if it said so.
 fn program() -> std::io::Result<PathBuf> {
     if own::is_claimed() {
-        return system::own_program().map_or_else(std::env::current_exe, Ok);
+        return system::own_program();
     }
     if let Some(program) = std::env::var_os(VARIABLE) {
         return Ok(program.into());

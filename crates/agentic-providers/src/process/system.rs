@@ -6,7 +6,9 @@ use std::io::{IoSlice, IoSliceMut};
 use std::mem::MaybeUninit;
 use std::os::fd::{BorrowedFd, OwnedFd};
 use std::os::unix::net::UnixStream;
+use std::os::unix::process::CommandExt as _;
 use std::path::PathBuf;
+use std::process::Command;
 
 use rustix::fs::{FallocateFlags, MemfdFlags};
 use rustix::io::Errno;
@@ -17,7 +19,7 @@ use rustix::net::{
 use rustix::process::{Pid, PidfdFlags, Signal};
 
 /// The most files that are sent at once.
-const FILES_MAX: usize = 2;
+const FILES_MAX: usize = 8;
 /// The longest environment that is searched, in bytes.
 const ENVIRONMENT_BYTES_MAX: u64 = 8 << 20;
 
@@ -123,18 +125,39 @@ pub(super) fn ignored_signals() -> u64 {
     mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or_default()
 }
 
-/// Names this very program, even where its file was replaced since; nothing where that has no name.
-pub(super) fn own_program() -> Option<PathBuf> {
-    Some(PathBuf::from("/proc/self/exe")).filter(|own| own.exists())
+/// Names this very program, even where its file was replaced since, or its path where it has no such
+/// name.
+///
+/// # Errors
+/// Fails when it has neither.
+pub(super) fn own_program() -> std::io::Result<PathBuf> {
+    let own = Some(PathBuf::from("/proc/self/exe")).filter(|own| own.exists());
+    own.map_or_else(std::env::current_exe, Ok)
+}
+
+/// Makes a command that runs this very program, under the name that this process has.
+///
+/// # Errors
+/// Fails when the system does not tell which program this is.
+pub fn own_command() -> std::io::Result<Command> {
+    let mut command = Command::new(own_program()?);
+    command.arg0(std::env::args_os().next().unwrap_or_default());
+    Ok(command)
 }
 
 /// Makes a file in memory that has no name. Some sandboxes have none.
-pub(super) fn file_in_memory() -> std::io::Result<File> {
+///
+/// # Errors
+/// Fails when the system gives none.
+pub fn file_in_memory() -> std::io::Result<File> {
     Ok(File::from(rustix::fs::memfd_create("agentic-input", MemfdFlags::CLOEXEC)?))
 }
 
-/// Sends a word and files with it.
-pub(super) fn send(
+/// Sends a word and files with it, at most eight.
+///
+/// # Errors
+/// Fails when nobody can receive them.
+pub fn send_files(
     socket: &UnixStream,
     word: &[u8],
     files: &[BorrowedFd<'_>],
@@ -147,8 +170,11 @@ pub(super) fn send(
     Ok(())
 }
 
-/// Waits for a word as long as `word`, and for the files that come with it.
-pub(super) fn receive(socket: BorrowedFd<'_>, word: &mut [u8]) -> std::io::Result<Vec<OwnedFd>> {
+/// Waits for a word that is at most as long as `word`, and for the files that come with it.
+///
+/// # Errors
+/// Fails when this is no socket.
+pub fn receive_files(socket: BorrowedFd<'_>, word: &mut [u8]) -> std::io::Result<Vec<OwnedFd>> {
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(FILES_MAX))];
     let mut control = RecvAncillaryBuffer::new(&mut space);
     let mut parts = [IoSliceMut::new(word)];

@@ -1,9 +1,8 @@
 //! The way to the thread that keeps one index.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use agentic_index::IndexError;
 use agentic_model::AgentName;
@@ -18,8 +17,6 @@ use crate::event::EventHub;
 
 /// How many tasks may wait.
 const TASKS_MAX: usize = 1_024;
-/// How often a thread that never comes back is replaced.
-const REPLACE_PAUSE: Duration = Duration::from_secs(600);
 /// How long an answer may take before everything is read instead.
 const ASK_WAIT: Duration = Duration::from_secs(2);
 /// How long writing everything down may take at the end.
@@ -53,7 +50,6 @@ pub struct KeeperDesk<I: KeptIndex> {
     events: Arc<EventHub>,
     limits: IndexLimits,
     line: Mutex<KeeperLine<I>>,
-    n_replaced: AtomicUsize,
 }
 
 /// The way to a thread that keeps the index.
@@ -61,7 +57,6 @@ struct KeeperLine<I: KeptIndex> {
     tasks: SyncSender<IndexTask<I>>,
     shared: Arc<IndexShared>,
     kept: I::Shared,
-    begun_at: Instant,
 }
 
 impl<I: KeptIndex> KeeperDesk<I> {
@@ -76,26 +71,27 @@ impl<I: KeptIndex> KeeperDesk<I> {
     ) -> Result<KeeperDesk<I>> {
         let line = Mutex::new(KeeperLine::begin(space, events, limits)?);
         let (space, events) = (Arc::clone(space), Arc::clone(events));
-        Ok(KeeperDesk { space, events, limits, line, n_replaced: AtomicUsize::new(0) })
+        Ok(KeeperDesk { space, events, limits, line })
     }
 
-    /// Looks whether the database still answers. A thread that never comes back cannot be ended: it is
-    /// left alone with its database, and another one begins with a new one; not more often than each
-    /// ten minutes.
-    pub fn look_after(&self) {
-        let line = self.line();
-        let is_over = line.shared.pulse.is_stuck() && !line.shared.is_retired();
-        let is_again = self.n_replaced.load(Ordering::Relaxed) > 0;
-        if !is_over || (is_again && line.begun_at.elapsed() < REPLACE_PAUSE) {
-            return;
+    /// Says whether an operation never comes back.
+    pub fn is_lost(&self) -> bool {
+        let shared = self.line().shared;
+        shared.pulse.is_lost() && !shared.is_retired()
+    }
+
+    /// Has everything written down; a database that does not answer is set aside.
+    pub fn leave(&self) {
+        let shared = self.line().shared;
+        if !shared.pulse.is_stuck() {
+            return self.end();
         }
-        self.n_replaced.fetch_add(1, Ordering::Relaxed);
-        line.shared.retire();
+        shared.retire();
         IndexPlace::of(&self.space, I::NAME).set_aside("an operation never came back");
-        tracing::warn!(
-            index = I::NAME,
-            "the index is made anew by another thread: an operation never came back"
-        );
+    }
+
+    /// Begins another thread in place of one that was left.
+    pub fn begin_again(&self) {
         match KeeperLine::begin(&self.space, &self.events, self.limits) {
             Ok(next) => *self.line.lock().unwrap_or_else(PoisonError::into_inner) = next,
             Err(error) => tracing::warn!(%error, "there is no index"),
@@ -196,7 +192,6 @@ impl<I: KeptIndex> Clone for KeeperLine<I> {
             tasks: self.tasks.clone(),
             shared: Arc::clone(&self.shared),
             kept: self.kept.clone(),
-            begun_at: self.begun_at,
         }
     }
 }
@@ -217,6 +212,6 @@ impl<I: KeptIndex> KeeperLine<I> {
             IndexKeeper::<I>::new(space, shared, kept, limits, asked).keep();
         };
         thread.spawn(keep).map_err(ResidentError::system("start a thread"))?;
-        Ok(KeeperLine { tasks, shared, kept, begun_at: Instant::now() })
+        Ok(KeeperLine { tasks, shared, kept })
     }
 }

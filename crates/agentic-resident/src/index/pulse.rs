@@ -5,7 +5,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use agentic_index::{IndexTable, KeyVisitor, Result, SledTables, TableBatch, Tables};
+use agentic_index::{IndexError, IndexTable, KeyVisitor, Result, SledTables, TableBatch, Tables};
+use agentic_store::Error;
+use agentic_store::fault::point;
 
 use super::IndexShared;
 use super::growth::SecondTables;
@@ -20,13 +22,16 @@ pub struct IndexPulse {
     origin: Instant,
     /// Until when the operation under way may take, in milliseconds from the origin; 0 without one.
     until: AtomicU64,
+    /// What `until` was at the last look, if that was over then.
+    overdue: AtomicU64,
     is_sweep_wanted: AtomicBool,
 }
 
 impl Default for IndexPulse {
     fn default() -> IndexPulse {
-        let (until, is_sweep_wanted) = (AtomicU64::new(0), AtomicBool::new(false));
-        IndexPulse { origin: Instant::now(), until, is_sweep_wanted }
+        let (until, overdue) = (AtomicU64::new(0), AtomicU64::new(0));
+        let is_sweep_wanted = AtomicBool::new(false);
+        IndexPulse { origin: Instant::now(), until, overdue, is_sweep_wanted }
     }
 }
 
@@ -35,6 +40,13 @@ impl IndexPulse {
     pub fn is_stuck(&self) -> bool {
         let until = self.until.load(Ordering::Relaxed);
         until != 0 && self.millis() > until
+    }
+
+    /// Says whether one operation takes longer than it may, at two looks in a row.
+    pub fn is_lost(&self) -> bool {
+        let until = self.until.load(Ordering::Relaxed);
+        let overdue = if self.is_stuck() { until } else { 0 };
+        overdue != 0 && self.overdue.swap(overdue, Ordering::Relaxed) == overdue
     }
 
     /// Does something that may take so long.
@@ -102,6 +114,11 @@ impl Tables for WatchedTables {
 
     fn flush(&mut self) -> Result<()> {
         let inner = &mut self.inner;
-        self.shared.pulse.within(OPERATION_MAX, || inner.flush())
+        self.shared.pulse.within(OPERATION_MAX, || {
+            let refused =
+                |error: Error| IndexError::Storage { attempt: "write", reason: error.to_string() };
+            point("index-flush").map_err(refused)?;
+            inner.flush()
+        })
     }
 }

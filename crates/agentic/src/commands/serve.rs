@@ -10,7 +10,9 @@ use std::time::{Duration, Instant};
 
 use agentic_api::Refusal;
 use agentic_api::view::{IndexStateView, ServeStatusView};
-use agentic_resident::{Resident, ResidentClient, ResidentOptions, ServeFolder, Whereabouts};
+use agentic_resident::{
+    Inheritance, Resident, ResidentClient, ResidentOptions, ServeFolder, Whereabouts,
+};
 use agentic_session::SessionSpace;
 use agentic_web::{PageCode, ServeOptions};
 use clap::Subcommand;
@@ -59,6 +61,9 @@ pub struct ServeArgs {
     /// Go on in the background, once the page can be had
     #[arg(long)]
     detach: bool,
+    /// Take over from the program before, of which this process was; said by nobody else
+    #[arg(long, hide = true, conflicts_with = "detach")]
+    again: bool,
     /// What to do with the process that stays
     #[command(subcommand)]
     verb: Option<ServeVerb>,
@@ -143,6 +148,10 @@ fn serve(context: &Context, args: &ServeArgs) -> VerbOutcome {
     if args.detach {
         return detach::begin(context, args);
     }
+    // Before there is any child of this program.
+    let inheritance = args.again.then(Inheritance::take).transpose();
+    let inheritance = inheritance.map_err(|error| Refusal::of(&error))?;
+    let (own, page) = inheritance.map(|left| (left.process, left.page)).unzip();
     let space = context.space()?;
     let caller = context.caller(&space);
     // What an agent began, nobody decides through.
@@ -150,13 +159,14 @@ fn serve(context: &Context, args: &ServeArgs) -> VerbOutcome {
     let stop = context.listen()?;
     let folder = context.directory.clone();
     let options = ResidentOptions { folder, is_read_only, drives: args.drive, stop };
-    let resident = Resident::begin(space, options).map_err(|error| Refusal::of(&error))?;
+    let resident = Resident::begin(space, options, own).map_err(|error| Refusal::of(&error))?;
     let protocol = match args.mcp {
         true => Some(token::protocol(context, &resident)?),
         false => None,
     };
-    let serving = ServeOptions { port: args.port, is_socket_only: args.no_tcp, protocol };
-    let is_opened = args.open;
+    let serving =
+        ServeOptions { port: args.port, is_socket_only: args.no_tcp, protocol, inheritance: page };
+    let is_opened = args.open && !args.again;
     let ready = |at: &Whereabouts, code: &dyn Fn() -> Option<PageCode>| {
         match &at.url {
             Some(url) => talk(&format!("serving {url}\nhint: `agentic serve open` opens the page")),
@@ -168,7 +178,7 @@ fn serve(context: &Context, args: &ServeArgs) -> VerbOutcome {
             Err(error) => talk(&format!("warning: no browser could be opened: {error}")),
         }
     };
-    agentic_web::serve(resident, &serving, ready).map_err(|error| Refusal::of(&error))?;
+    agentic_web::serve(resident, serving, ready).map_err(|error| Refusal::of(&error))?;
     Ok(ExitCode::SUCCESS)
 }
 

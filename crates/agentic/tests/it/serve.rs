@@ -14,6 +14,7 @@ mod login;
 mod notice;
 mod process;
 mod race;
+mod replacement;
 mod siege;
 
 use std::collections::BTreeMap;
