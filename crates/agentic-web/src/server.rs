@@ -59,8 +59,8 @@ pub struct ServeOptions {
     pub inheritance: Option<PageInheritance>,
 }
 
-/// Serves until the process is told to end, or is replaced. `ready` is called when the first page can be had, with what
-/// makes codes that log in.
+/// Serves until the process is told to end, or is replaced. `ready` is called when the first page can be
+/// had, with what makes codes that log in.
 ///
 /// # Errors
 /// Fails when no port and no socket can be had.

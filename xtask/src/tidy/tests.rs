@@ -132,10 +132,17 @@ fn a_type_has_a_name_of_its_own() {
     check_rule(rule(&[one, ("crates/b/src/tests.rs", "struct Place;\n")]), &[]);
     check_rule(
         rule(&[
+            ("crates/a/src/error.rs", "enum Error {}\n"),
+            ("crates/b/src/error.rs", "struct Error;\n"),
+        ]),
+        &[],
+    );
+    check_rule(
+        rule(&[
             ("crates/a/src/token.rs", "struct Token;\n"),
             ("crates/b/src/token.rs", "struct Token;\n"),
         ]),
-        &[],
+        &["names: `Token` is defined in crates/a/src/token.rs, crates/b/src/token.rs"],
     );
     check_rule(
         rule(&[("crates/a/src/one.rs", "struct Recorded;\nstruct Seed;\nstruct RecordedCall;\n")]),

@@ -199,8 +199,9 @@ fn a_fetch_of_very_many_references_is_told_of_whole() {
         std::thread::sleep(Duration::from_millis(50));
     }
     println!("{n_refs} references were told of {:?} after the fetch", begun.elapsed());
-    // How the index is may be told of too.
-    assert!(count() < before + n_refs as u64 + 10, "each is told of once");
+    // While references arrive, the two indexes are behind and ready again several times; that is told too.
+    let told = count() - before;
+    assert!(told < (n_refs + n_refs / 10) as u64, "each is told of once: {told}");
     let last = format!("r{:06}", n_refs - 1);
     listener.reset_or("agent", &[("agent", &last)]);
     let path = format!("/api/v1/agents/{last}");
