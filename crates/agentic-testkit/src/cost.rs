@@ -187,3 +187,12 @@ fn children_ticks() -> u64 {
 fn ticks_a_second() -> f64 {
     rustix::param::clock_ticks_per_second() as f64
 }
+
+/// Reads how much memory this process had at most since it began, in bytes; 0 where the system does not
+/// tell.
+pub fn peak_memory() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+    let kib = line.and_then(|line| line.trim().strip_suffix(" kB")?.parse::<u64>().ok());
+    kib.unwrap_or_default() * 1024
+}

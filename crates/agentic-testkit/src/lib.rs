@@ -8,6 +8,7 @@
 mod browser;
 mod cost;
 pub mod crash;
+mod evaluation;
 mod fleet;
 mod kills;
 mod load;
@@ -21,7 +22,11 @@ mod webdriver;
 mod worker;
 
 pub use crate::browser::{Browser, ENTER_KEY, SPACE_KEY, TAB_KEY};
-pub use crate::cost::{CostBench, MeasuredCommand, has_valgrind};
+pub use crate::cost::{CostBench, MeasuredCommand, has_valgrind, peak_memory};
+pub use crate::evaluation::{
+    COPY_LOOKUPS, ENDLESS_QUESTION, EVALUATION_QUESTIONS, EvaluationBench, EvaluationFacts,
+    EvaluationTime,
+};
 pub use crate::kills::{KillReport, Kills, kill_at_random};
 pub use crate::load::{Load, LoadReport, LoadWork, put_under_load};
 pub use crate::process::{FinishedProgram, ProgramEnding, run, write_program};

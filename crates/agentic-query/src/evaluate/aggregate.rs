@@ -18,10 +18,22 @@ use super::term::TermReader;
 const LIST_BYTES_MAX: usize = 16 << 20;
 const OVERFLOW: &str = "a number overflowed";
 
-/// A group that has matches: its key, and what the aggregate gives.
-struct AggregateGroup {
-    values: Vec<u32>,
-    result: u32,
+/// The groups that have matches, of each seed in turn. There may be as many of them as matches, so that
+/// they stand in one piece.
+#[derive(Default)]
+struct AggregateGroups {
+    /// Where the groups of each seed end.
+    ends: Vec<usize>,
+    /// The variables of each group, and what the aggregate gives.
+    words: Vec<u32>,
+}
+
+impl AggregateGroups {
+    /// Lists the words of the groups of a seed.
+    fn of(&self, seed: usize) -> &[u32] {
+        let start = seed.checked_sub(1).map_or(0, |before| self.ends[before]);
+        &self.words[start..self.ends[seed]]
+    }
 }
 
 impl StepRunner<'_, '_> {
@@ -51,11 +63,13 @@ impl StepRunner<'_, '_> {
             ) => None,
         };
         let empty = empty.map(|value| self.pool.intern_value(&value));
-        let n_made = seed_of.iter().map(|seed| groups[*seed as usize].len().max(1)).sum();
+        let width = step.groups.len() + 1;
+        let n_made =
+            seed_of.iter().map(|seed| (groups.of(*seed as usize).len() / width).max(1)).sum();
         self.budget.make(n_made, batch.stride, self.held()).map_err(here)?;
         let mut words = Vec::with_capacity(n_made * batch.stride);
         for (row, seed) in batch.rows().zip(&seed_of) {
-            let found = &groups[*seed as usize];
+            let found = groups.of(*seed as usize);
             let start = words.len();
             if found.is_empty()
                 && let Some(empty) = empty
@@ -63,13 +77,11 @@ impl StepRunner<'_, '_> {
                 words.extend_from_slice(row);
                 words[start + step.target] = empty;
             }
-            for group in found {
+            for group in found.chunks_exact(width) {
                 let start = words.len();
                 words.extend_from_slice(row);
-                step.groups.iter().zip(&group.values).for_each(|(slot, value)| {
-                    words[start + slot] = *value;
-                });
-                words[start + step.target] = group.result;
+                let slots = step.groups.iter().chain([&step.target]);
+                slots.zip(group).for_each(|(slot, value)| words[start + slot] = *value);
             }
         }
         Ok(RowBatch { stride: batch.stride, words })
@@ -101,8 +113,8 @@ impl StepRunner<'_, '_> {
         step: &AggregateStep,
         matches: &RowBatch,
         n_seeds: usize,
-    ) -> Result<Vec<Vec<AggregateGroup>>, QueryStop> {
-        let mut groups: Vec<Vec<AggregateGroup>> = (0..n_seeds).map(|_| Vec::new()).collect();
+    ) -> Result<AggregateGroups, QueryStop> {
+        let mut groups = AggregateGroups::default();
         let number = matches.stride - 1;
         let key: Vec<usize> = std::iter::once(number).chain(step.groups.iter().copied()).collect();
         let columns: Vec<Vec<u32>> = key.iter().map(|slot| matches.slot(*slot)).collect();
@@ -110,13 +122,14 @@ impl StepRunner<'_, '_> {
         let order = sorted_permutation(&slices, matches.len());
         let is_one = |a: u32, b: u32| columns.iter().all(|c| c[a as usize] == c[b as usize]);
         for rows in order.chunk_by(|a, b| is_one(*a, *b)) {
-            let first = matches.row(rows[0] as usize);
-            let result = self.fold(step, matches, rows)?;
-            if let Some(result) = result {
-                let values = step.groups.iter().map(|slot| first[*slot]).collect();
-                groups[first[number] as usize].push(AggregateGroup { values, result });
-            }
+            let Some(result) = self.fold(step, matches, rows)? else { continue };
+            let first = rows[0] as usize;
+            // The seeds ascend.
+            groups.ends.resize(columns[0][first] as usize, groups.words.len());
+            groups.words.extend(columns[1..].iter().map(|column| column[first]));
+            groups.words.push(result);
         }
+        groups.ends.resize(n_seeds, groups.words.len());
         Ok(groups)
     }
 
