@@ -119,8 +119,9 @@ fn page(results: &str) -> Result<String> {
     let results: Results =
         serde_json::from_str(results).with_context(|| format!("cannot read `{SOURCE}`"))?;
     let mut out = String::from("# Benchmarks\n\n");
-    lines(&mut out, &[results.measured_on]);
-    lines(&mut out, &results.summary);
+    let mut head = vec![results.measured_on];
+    head.extend(results.summary);
+    lines(&mut out, &head);
     for section in &results.sections {
         out.push_str(&section.shown()?);
     }
