@@ -18,8 +18,8 @@ use crate::program::fault::MachineFault;
 use crate::program::live::{self, WORK_MAX};
 use crate::program::options::{RunOptions, TaskPerformer, TraceCapture};
 use crate::program::room::Room;
-use crate::program::roster::{Roster, Todo};
 use crate::program::strand::{Guard, RoutineId, Strand, StrandFrame, StrandId, StrandWait};
+use crate::program::strand_set::{StrandSet, Todo};
 use crate::program::testing::TestResult;
 use crate::program::{CalleeCode, MachineStep, ValueCode};
 
@@ -42,7 +42,7 @@ pub struct ModuleRun {
     pub(super) entry: RunEntry,
     /// Who performs each task.
     pub(super) performers: Vec<TaskPerformer>,
-    pub(super) roster: Roster,
+    pub(super) strands: StrandSet,
     /// Which strand waits at which path.
     pub(super) open: HashMap<Path, StrandId>,
     pub(super) turn: Turn,
@@ -101,7 +101,7 @@ impl ModuleRun {
             options,
             entry,
             performers,
-            roster: Roster::default(),
+            strands: StrandSet::default(),
             open: HashMap::new(),
             turn: Turn::default(),
             now: Instant::from_millis(0),
@@ -117,7 +117,7 @@ impl ModuleRun {
     fn settle(&mut self) -> Turn {
         self.budget.refill();
         while self.state != MachineState::Ended {
-            match self.roster.next() {
+            match self.strands.next() {
                 Some(Todo::Advance(id)) => self.advance(id),
                 Some(Todo::Branches(id)) => self.branches(id),
                 None => break,
@@ -135,7 +135,7 @@ impl ModuleRun {
         self.turn.withdrawn.extend(self.open.drain().map(|(path, _)| path));
         self.turn.withdrawn.sort();
         self.turn.end = Some(end);
-        self.roster.clear();
+        self.strands.clear();
         self.state = MachineState::Ended;
     }
 
@@ -174,8 +174,8 @@ impl ModuleRun {
     }
 
     pub(super) fn launch_first(&mut self, strand: Strand) -> Result<(), MachineFault> {
-        let id = self.roster.add(strand)?;
-        self.roster.later(Todo::Advance(id));
+        let id = self.strands.add(strand)?;
+        self.strands.later(Todo::Advance(id));
         Ok(())
     }
 
@@ -199,7 +199,7 @@ impl ModuleRun {
 
     /// Runs one strand until it waits or ends.
     fn advance(&mut self, id: StrandId) {
-        let mut strand = self.roster.take(id);
+        let mut strand = self.strands.take(id);
         let module = Arc::clone(&self.module);
         loop {
             let work = std::mem::take(&mut self.stack.work);
@@ -218,7 +218,7 @@ impl ModuleRun {
             match self.step(&module, &mut strand, id, step) {
                 Ok(StepFlow::Next) => {}
                 Ok(StepFlow::Waits) => {
-                    return self.roster.put_back(id, strand);
+                    return self.strands.put_back(id, strand);
                 }
                 Ok(StepFlow::Finished(value)) => return self.finish(id, &strand, Ok(value)),
                 Err(fault) => {
@@ -233,7 +233,7 @@ impl ModuleRun {
     /// Measures what the run holds, with the strand that runs.
     fn measure_values(&mut self, running: &Strand) -> Result<(), MachineFault> {
         self.unmeasured = 0;
-        live::measure(self.roster.resting().chain([running]))
+        live::measure(self.strands.resting().chain([running]))
     }
 
     fn step(
@@ -352,15 +352,15 @@ impl ModuleRun {
         strand: &Strand,
         result: Result<Data, MachineFault>,
     ) {
-        self.roster.release(id);
+        self.strands.release(id);
         if let Some((parent, branch)) = strand.parent {
-            let StrandWait::Join(join) = &mut self.roster.parent_mut(parent).wait else {
+            let StrandWait::Join(join) = &mut self.strands.parent_mut(parent).wait else {
                 unreachable!("a parent waits for its branches")
             };
             join.results[branch] = Some(result);
             join.n_running -= 1;
             if !std::mem::replace(&mut join.is_due, true) {
-                self.roster.later(Todo::Branches(parent));
+                self.strands.later(Todo::Branches(parent));
             }
             return;
         }

@@ -11,8 +11,8 @@ use crate::program::CalleeCode;
 use crate::program::budget::STATEMENTS_A_BRANCH;
 use crate::program::fault::MachineFault;
 use crate::program::machine::ModuleRun;
-use crate::program::roster::Todo;
 use crate::program::strand::{ParallelJoin, Strand, StrandId, StrandWait};
+use crate::program::strand_set::Todo;
 
 impl ModuleRun {
     /// Begins a parallel block.
@@ -30,12 +30,12 @@ impl ModuleRun {
         let results = calls.iter().map(|_| None).collect();
         let join = ParallelJoin { parallel, scope, next: 0, n_running: 0, results, is_due: true };
         strand.wait = StrandWait::Join(Box::new(join));
-        self.roster.later(Todo::Branches(id));
+        self.strands.later(Todo::Branches(id));
     }
 
     /// Starts the branches that have room, or ends the block when all have ended.
     pub(super) fn branches(&mut self, id: StrandId) {
-        let mut parent = self.roster.take(id);
+        let mut parent = self.strands.take(id);
         let StrandWait::Join(mut join) = std::mem::take(&mut parent.wait) else {
             unreachable!("only joins have branches")
         };
@@ -60,7 +60,7 @@ impl ModuleRun {
             return self.joined(&module, id, parent, *join);
         }
         parent.wait = StrandWait::Join(join);
-        self.roster.put_back(id, parent);
+        self.strands.put_back(id, parent);
     }
 
     fn branch(
@@ -73,23 +73,23 @@ impl ModuleRun {
     ) -> Result<(), MachineFault> {
         let call = module.code.parallels[join.parallel as usize].calls[branch];
         self.stack.work += STATEMENTS_A_BRANCH;
-        let child = self.roster.add(Strand {
+        let child = self.strands.add(Strand {
             scope: join.scope.child(&format!("b{branch}")),
             parent: Some((id, branch)),
             depth: parent.depth + parent.frames.len(),
             ..Strand::default()
         })?;
-        let mut strand = self.roster.take(child);
+        let mut strand = self.strands.take(child);
         let arguments = self.arguments(module, &module.code.calls[call as usize], parent.locals());
         let launched =
             arguments.and_then(|base| self.launch(module, &mut strand, child, call, base));
         if launched.is_ok() {
-            self.roster.put_back(child, strand);
+            self.strands.put_back(child, strand);
             if matches!(module.code.calls[call as usize].callee, CalleeCode::Pipeline(_)) {
-                self.roster.later(Todo::Advance(child));
+                self.strands.later(Todo::Advance(child));
             }
         } else {
-            self.roster.release(child);
+            self.strands.release(child);
         }
         launched
     }
@@ -123,7 +123,7 @@ impl ModuleRun {
                 }
             }
         }
-        self.roster.put_back(id, parent);
-        self.roster.later(Todo::Advance(id));
+        self.strands.put_back(id, parent);
+        self.strands.later(Todo::Advance(id));
     }
 }

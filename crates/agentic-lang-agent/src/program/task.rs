@@ -15,8 +15,8 @@ use crate::program::fault::MachineFault;
 use crate::program::machine::ModuleRun;
 use crate::program::options::{TaskPerformer, TraceCapture};
 use crate::program::request::{self, AGENT_TASK, AGENT_TOOL, MOCK, TASK};
-use crate::program::roster::Todo;
 use crate::program::strand::{CallPhase, Strand, StrandId, StrandWait, TaskCall};
+use crate::program::strand_set::Todo;
 use crate::program::talk::Talk;
 use crate::program::usage::CallUsage;
 use crate::program::{CallCode, CalleeCode, TaskCode};
@@ -160,7 +160,7 @@ impl ModuleRun {
 
     /// Goes on with the strand whose request was answered.
     pub(super) fn answered(&mut self, id: StrandId, answer: RequestAnswer) {
-        let mut strand = self.roster.take(id);
+        let mut strand = self.strands.take(id);
         let module = Arc::clone(&self.module);
         let mut waiting = match std::mem::take(&mut strand.wait) {
             StrandWait::Task(waiting) => waiting,
@@ -177,13 +177,13 @@ impl ModuleRun {
         }
         if waiting.phase == CallPhase::Pause {
             self.attempt(&module, &mut strand, id, waiting);
-            return self.roster.put_back(id, strand);
+            return self.strands.put_back(id, strand);
         }
         if waiting.phase == CallPhase::Attempt && self.is_of_model(&module, &waiting) {
             waiting.usage.count(waiting.attempt, &answer);
         }
         match self.converse(&module, &mut strand, id, waiting, answer) {
-            Talk::GoesOn => self.roster.put_back(id, strand),
+            Talk::GoesOn => self.strands.put_back(id, strand),
             Talk::Over(waiting, outcome) => self.attempted(&module, id, strand, waiting, outcome),
         }
     }
@@ -241,7 +241,7 @@ impl ModuleRun {
                 format!("  ↻ Retrying task '{}' (attempt {attempt}/{attempts})...", task.name)
             });
             self.pause(&mut strand, id, waiting);
-            return self.roster.put_back(id, strand);
+            return self.strands.put_back(id, strand);
         }
         if let Some(fallback) = call.fallback {
             let locals = self.environment(&strand);
@@ -273,7 +273,7 @@ impl ModuleRun {
 
     fn locals_of<'a>(&'a self, parent: Option<StrandId>, strand: &'a Strand) -> &'a [Data] {
         match parent {
-            Some(parent) => self.roster.parent(parent).locals(),
+            Some(parent) => self.strands.parent(parent).locals(),
             None => strand.locals(),
         }
     }
@@ -297,13 +297,13 @@ impl ModuleRun {
                 }
             }
         }
-        self.roster.put_back(id, strand);
-        self.roster.later(Todo::Advance(id));
+        self.strands.put_back(id, strand);
+        self.strands.later(Todo::Advance(id));
     }
 
     /// Raises an error in a strand that waits for a request.
     pub(super) fn interrupt(&mut self, id: StrandId, fault: MachineFault) {
-        let mut strand = self.roster.take(id);
+        let mut strand = self.strands.take(id);
         strand.wait = StrandWait::Nothing;
         self.resume(id, strand, 0, Err(fault));
     }

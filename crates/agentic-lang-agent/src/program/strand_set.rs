@@ -19,13 +19,13 @@ pub(super) enum Todo {
 
 /// All strands of a run, by their places. A strand that runs is taken out.
 #[derive(Debug, Default)]
-pub(super) struct Roster {
+pub(super) struct StrandSet {
     strands: Vec<Option<Strand>>,
     free: Vec<StrandId>,
     agenda: VecDeque<Todo>,
 }
 
-impl Roster {
+impl StrandSet {
     /// Adds a strand.
     pub fn add(&mut self, strand: Strand) -> Result<StrandId, MachineFault> {
         if let Some(id) = self.free.pop() {
