@@ -46,8 +46,17 @@ pub struct FollowerGauge {
     /// How long it took to tell of what was noticed last.
     lag_ms: AtomicU64,
     mode: AtomicU8,
-    /// Until when the open sessions wait that wait for an instant, in milliseconds.
-    timers: Mutex<BTreeMap<SessionId, i64>>,
+    /// What the open sessions wait for.
+    waits: Mutex<BTreeMap<SessionId, SessionWait>>,
+}
+
+/// What an open session waits for.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct SessionWait {
+    /// An instant, in milliseconds.
+    until: Option<i64>,
+    /// How many answers of people.
+    n_holds: usize,
 }
 
 impl FollowerGauge {
@@ -64,19 +73,26 @@ impl FollowerGauge {
     /// Counts the timers that were due at an instant, and that nobody has driven since.
     pub fn timers_due(&self, now: agentic_model::Instant) -> usize {
         let due = now.millis() - TIMER_GRACE_MILLIS;
-        self.timers().values().filter(|until| **until <= due).count()
+        let is_due = |wait: &&SessionWait| wait.until.is_some_and(|until| until <= due);
+        self.waits().values().filter(is_due).count()
     }
 
-    fn set_timer(&self, id: SessionId, until: Option<i64>) {
-        match until {
-            Some(until) => self.timers().insert(id, until),
-            None => self.timers().remove(&id),
-        };
+    /// Counts the holds that wait for people, whoever is to answer.
+    pub fn holds_open(&self) -> usize {
+        self.waits().values().map(|wait| wait.n_holds).sum()
+    }
+
+    fn set_wait(&self, id: SessionId, wait: SessionWait) {
+        if wait == SessionWait::default() {
+            self.waits().remove(&id);
+        } else {
+            self.waits().insert(id, wait);
+        }
     }
 
     /// No code that can panic runs under the lock, so a poisoned one still holds whole entries.
-    fn timers(&self) -> std::sync::MutexGuard<'_, BTreeMap<SessionId, i64>> {
-        self.timers.lock().unwrap_or_else(PoisonError::into_inner)
+    fn waits(&self) -> std::sync::MutexGuard<'_, BTreeMap<SessionId, SessionWait>> {
+        self.waits.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(crate) fn set_mode(&self, mode: WatchMode) {

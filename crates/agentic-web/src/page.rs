@@ -34,6 +34,8 @@ pub struct PageFrame {
     repository: String,
     is_logged_in: bool,
     is_read_only: bool,
+    /// How many holds wait for people.
+    n_holds: usize,
     /// The token of the form that ends all logins.
     logout_token: String,
     /// The same as a command.
@@ -46,9 +48,11 @@ pub struct PageFrame {
     state: Option<(String, String)>,
 }
 
+/// The page of what waits for people.
+const INBOX: &str = "/";
 /// The pages that every page leads to, with the key that leads there after `g`.
 const PLACES: [(&str, &str, Option<&str>); 5] = [
-    ("/", "Inbox", Some("i")),
+    (INBOX, "Inbox", Some("i")),
     ("/agents", "Agents", Some("a")),
     ("/sessions", "Sessions", None),
     ("/search", "Search", Some("s")),
@@ -63,6 +67,7 @@ impl PageFrame {
             repository: site.repository_name(),
             is_logged_in: visitor.may_read(),
             is_read_only: !visitor.may_decide(),
+            n_holds: if visitor.may_read() { site.resident.gauge.holds_open() } else { 0 },
             logout_token: site.sealer.seal(visitor.form_owner(), &["logout"]),
             command: None,
             notices: if visitor.may_read() { notices(site) } else { Vec::new() },
@@ -127,6 +132,7 @@ impl PageFrame {
                         @for (path, name, key) in PLACES {
                             a href=(path) data-key=[key] aria-current=[(name == self.title).then_some("page")] {
                                 (name)
+                                @if path == INBOX { (self.hold_count()) }
                             }
                         }
                     }
@@ -137,6 +143,15 @@ impl PageFrame {
                         button.quiet type="submit" { "Log out" }
                     }
                 }
+            }
+        }
+    }
+
+    /// Shows how many holds wait; stays on the page while none does, so that it can change.
+    fn hold_count(&self) -> Markup {
+        html! {
+            span.count id="inbox-count" data-rev=(self.n_holds) {
+                @if self.n_holds > 0 { " " (self.n_holds) }
             }
         }
     }

@@ -6,7 +6,7 @@ use agentic_api::view::{EventName, EventView};
 use agentic_replay::SessionId;
 use agentic_session::SessionState;
 
-use super::{Follower, blank};
+use super::{Follower, SessionWait, blank};
 
 /// How a session stood when it was told of.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -44,7 +44,7 @@ impl Follower {
     fn tell_of_session(&mut self, id: &SessionId) {
         let Some(now) = self.read_session(id) else {
             self.sessions.remove(id);
-            self.gauge.set_timer(*id, None);
+            self.gauge.set_wait(*id, SessionWait::default());
             return;
         };
         let before = self.sessions.insert(*id, now.clone());
@@ -74,8 +74,12 @@ impl Follower {
     pub(super) fn read_session(&self, id: &SessionId) -> Option<SeenSession> {
         let n_bytes = self.space.open_log_bytes(id);
         let summary = self.space.session(id).ok()?;
-        let until = summary.until.filter(|_| !summary.state.is_over());
-        self.gauge.set_timer(*id, until.map(|until| until.millis()));
+        let wait = SessionWait {
+            until: summary.until.map(|until| until.millis()),
+            n_holds: summary.holds.len(),
+        };
+        let is_over = summary.state.is_over();
+        self.gauge.set_wait(*id, if is_over { SessionWait::default() } else { wait });
         Some(SeenSession {
             agent: summary.agent.to_string(),
             holds: summary.holds.iter().map(|hold| id.short_request(&hold.id)).collect(),

@@ -10,7 +10,7 @@ use super::short;
 use crate::colour::{DiffColours, LineColours};
 
 /// How much room a difference has beside the other parts of a page.
-pub const BESIDE_ROOM: PageRoom = PageRoom { bytes: 44 << 10, elements: 560 };
+pub const BESIDE_ROOM: PageRoom = PageRoom { bytes: 43 << 10, elements: 560 };
 /// How much room that of one file has.
 const OWN_ROOM: PageRoom = PageRoom { bytes: 76 << 10, elements: 1_200 };
 /// How much of a line is shown, in bytes of the page.

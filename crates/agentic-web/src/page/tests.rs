@@ -25,6 +25,7 @@ pub fn frame() -> PageFrame {
         repository: HOSTILE.to_owned(),
         is_logged_in: true,
         is_read_only: true,
+        n_holds: 3,
         logout_token: "token".to_owned(),
         command: Some("agentic".to_owned()),
         notices: Vec::new(),

@@ -230,6 +230,15 @@ fn a_decision_from_the_page_is_the_one_of_the_command() {
     assert!(!page.body.contains("<b>build"), "what a program says is text");
     let inbox = served.ask("GET", "/", &[("Cookie", &cookie)], "");
     assert!(inbox.body.contains(&path), "the inbox leads there");
+    let await_count = |count: &str| {
+        let begun = Instant::now();
+        let told = format!("id=\"inbox-count\" data-rev=\"{count}\"");
+        while !served.ask("GET", "/agents", &[("Cookie", &cookie)], "").body.contains(&told) {
+            assert!(begun.elapsed() < PATIENCE, "no page says that {count} wait");
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    };
+    await_count("1");
 
     let mut form = fields(&page.body);
     let shown = page.body.split_once("<pre id=\"shown\">").expect("the text").1;
@@ -262,6 +271,7 @@ fn a_decision_from_the_page_is_the_one_of_the_command() {
         assert!(begun.elapsed() < PATIENCE, "nobody went on with it");
         std::thread::sleep(Duration::from_millis(20));
     }
+    await_count("0");
 }
 
 #[test]
