@@ -47,3 +47,21 @@ pub async fn asset(Path(name): Path<String>) -> Response {
     let kept = "public, max-age=31536000, immutable".to_owned();
     ([(CONTENT_TYPE, kind), (CACHE_CONTROL, kept)], asset.content).into_response()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// How long the script may be, and all of a page with what it asks for; the page itself is at most
+    /// 100 KiB of that.
+    const SCRIPT_BYTES_MAX: usize = 12 << 10;
+    const ASSET_BYTES_MAX: usize = (150 - 100) << 10;
+
+    #[test]
+    fn what_pages_ask_for_is_small() {
+        assert!(SCRIPT.content.len() <= SCRIPT_BYTES_MAX, "{} bytes", SCRIPT.content.len());
+        let n_bytes: usize =
+            [&*STYLE, &*SCRIPT, &*ICON].iter().map(|asset| asset.content.len()).sum();
+        assert!(n_bytes <= ASSET_BYTES_MAX, "{n_bytes} bytes");
+    }
+}

@@ -255,3 +255,43 @@ fn rows(answer: &AnswerView) -> Vec<Json> {
     };
     answer.rows.iter().map(row).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::ROUTES;
+    use crate::gate::LOGIN_PATHS;
+
+    const PAGE: &str = include_str!("../../../../docs/api.md");
+
+    /// Writes an address as the page does.
+    fn as_documented(path: &str) -> String {
+        let names = [
+            ("{agent}", "NAME"),
+            ("{commit}", "OID"),
+            ("{cid}", "CID"),
+            ("{request}", "REQUEST"),
+            ("{session}/diff", "A/diff"),
+            ("{session}", "ID"),
+            ("{other}", "B"),
+        ];
+        let path = path.trim_start_matches('/').to_owned();
+        names.iter().fold(path, |path, (part, name)| path.replace(part, name))
+    }
+
+    #[test]
+    fn every_address_stands_on_its_page() {
+        let cells: Vec<&str> = PAGE.lines().flat_map(|line| line.split('`')).collect();
+        for route in ROUTES {
+            let address = as_documented(route.path);
+            let is_it = |cell: &&&str| {
+                let (path, query) = cell.split_once('?').unwrap_or((cell, ""));
+                let is_taken = |name: &str| query.contains(&format!("{name}="));
+                path == address && route.takes.iter().all(|name| is_taken(name))
+            };
+            assert!(cells.iter().any(|cell| is_it(&cell)), "{address} takes {:?}", route.takes);
+        }
+        for path in LOGIN_PATHS {
+            assert!(cells.contains(&format!("POST {path}").as_str()), "{path}");
+        }
+    }
+}
