@@ -4,6 +4,7 @@
 mod address;
 mod api;
 mod clock;
+mod damage;
 mod decision;
 mod event;
 mod head;
