@@ -1,7 +1,7 @@
 //! Traces: what an agent saw and said, entry by entry, and the object that binds them to a commit.
 
 use crate::object::{OBJECT_BYTES_MAX, ObjectError, ObjectFields};
-use crate::{AgentName, Cid, Instant, Kind, Map, Object, Value};
+use crate::{AgentName, Cid, Instant, Kind, Map, Object, Value, canonical};
 
 /// The most that one entry holds, in bytes: 256 KiB. Longer input becomes several pieces.
 pub const ENTRY_BYTES_MAX: usize = 256 << 10;
@@ -11,8 +11,15 @@ pub const TRACE_BYTES_MAX: usize = 64 << 20;
 const NOTE_ENTRIES_MAX: usize = 20;
 /// How many characters of an entry the note text shows.
 const NOTE_LINE_CHARS_MAX: usize = 100;
+/// Room for the fields of an entry beside body and `meta`, in bytes.
+const ENTRY_BYTES_SPARE: usize = 128;
 /// Room in an object for the fields beside its entries, in bytes.
 const OBJECT_BYTES_SPARE: usize = 64 << 10;
+
+/// The most that the `meta` of one entry holds, in canonical bytes: 16 KiB.
+pub const META_BYTES_MAX: usize = 16 << 10;
+/// The fields of an entry that this binary gives a meaning.
+const ENTRY_FIELDS: [&str; 5] = ["kind", "at", "body", "continues", "meta"];
 
 /// One line of a trace: something that happened, or a piece of it.
 #[derive(Debug, Clone, PartialEq)]
@@ -25,18 +32,26 @@ pub struct Entry {
     pub body: Value,
     /// Whether the next entry continues this one, which was too long for one piece.
     pub continues: bool,
+    /// What is known about the entry beside its text: where it comes from, which tool, which turn.
+    /// Empty for entries that nobody captured.
+    pub meta: Map,
+    /// Fields of other binaries, kept as they were read: they take part in the id.
+    pub foreign: Map,
 }
 
 impl Entry {
     /// Turns the entry into the map that journals and objects hold.
     pub fn to_value(&self) -> Value {
-        let mut map = Map::from([
-            ("kind".to_owned(), Value::text(self.kind.as_str())),
-            ("at".to_owned(), Value::Int(self.at.millis())),
-            ("body".to_owned(), self.body.clone()),
-        ]);
+        let mut map = self.foreign.clone();
+        map.insert("kind".to_owned(), Value::text(self.kind.as_str()));
+        map.insert("at".to_owned(), Value::Int(self.at.millis()));
+        map.insert("body".to_owned(), self.body.clone());
         if self.continues {
             map.insert("continues".to_owned(), Value::Bool(true));
+        }
+        // Absent when empty, so that traces of before keep their ids.
+        if !self.meta.is_empty() {
+            map.insert("meta".to_owned(), Value::Map(self.meta.clone()));
         }
         Value::Map(map)
     }
@@ -52,12 +67,24 @@ impl Entry {
             Some(body @ (Value::Text(_) | Value::Bytes(_))) => body.clone(),
             _ => return Err(fields.wrong("body", "text or bytes")),
         };
+        let meta = match map.get("meta") {
+            None => Map::new(),
+            Some(Value::Map(meta)) => meta.clone(),
+            Some(_) => return Err(fields.wrong("meta", "a map")),
+        };
+        let foreign = |(name, _): &(&String, &Value)| !ENTRY_FIELDS.contains(&name.as_str());
         Ok(Entry {
             kind: Kind::parse(fields.text("kind")?)
                 .map_err(|_| fields.wrong("kind", "the name of a kind"))?,
             at: Instant::from_millis(fields.int("at")?),
             body,
             continues: map.get("continues").and_then(Value::as_bool).unwrap_or(false),
+            meta,
+            foreign: map
+                .iter()
+                .filter(foreign)
+                .map(|(name, value)| (name.clone(), value.clone()))
+                .collect(),
         })
     }
 
@@ -65,17 +92,38 @@ impl Entry {
     pub fn body_length(&self) -> usize {
         body_length(&self.body)
     }
+
+    /// Bounds the bytes that the entry takes in an object.
+    fn stored_length(&self) -> usize {
+        let described = [&self.meta, &self.foreign].into_iter().filter(|map| !map.is_empty());
+        let described = described.map(|map| canonical::encode(&Value::Map(map.clone())));
+        // What has no canonical form is refused when the object is made.
+        let described: usize = described.filter_map(Result::ok).map(|bytes| bytes.len()).sum();
+        self.body_length() + ENTRY_BYTES_SPARE + described
+    }
 }
 
 /// Splits one happening into entries of at most [`ENTRY_BYTES_MAX`] bytes each. Input that is not
 /// UTF-8 is kept as bytes.
 pub fn split_entry(kind: &Kind, at: Instant, body: &[u8]) -> Vec<Entry> {
+    split_described_entry(kind, at, body, &Map::new())
+}
+
+/// Splits one happening as [`split_entry`] does; each piece has the `meta` of the whole.
+pub fn split_described_entry(kind: &Kind, at: Instant, body: &[u8], meta: &Map) -> Vec<Entry> {
     let bodies: Vec<Value> = match std::str::from_utf8(body) {
         Ok(text) => split_text(text).into_iter().map(Value::text).collect(),
         Err(_) => body.chunks(ENTRY_BYTES_MAX).map(|piece| Value::Bytes(piece.to_vec())).collect(),
     };
     let last = bodies.len().saturating_sub(1);
-    let entry = |(n, body)| Entry { kind: kind.clone(), at, body, continues: n < last };
+    let entry = |(n, body)| Entry {
+        kind: kind.clone(),
+        at,
+        body,
+        continues: n < last,
+        meta: meta.clone(),
+        foreign: Map::new(),
+    };
     bodies.into_iter().enumerate().map(entry).collect()
 }
 
@@ -182,7 +230,7 @@ impl ConsoleTrace {
         let mut groups = Vec::new();
         let (mut start, mut bytes) = (0, 0);
         for (at, entry) in self.entries.iter().enumerate() {
-            let length = entry.body_length() + 128;
+            let length = entry.stored_length();
             if bytes + length > OBJECT_BYTES_MAX - OBJECT_BYTES_SPARE && at > start {
                 groups.push(&self.entries[start..at]);
                 (start, bytes) = (at, 0);

@@ -13,7 +13,7 @@ use agentic_session::archive::archive;
 use agentic_session::{SessionOptions, SessionSpace};
 use agentic_space::model::commit::Claims;
 use agentic_space::model::{
-    AgentName, Briefing, ConsoleTrace, Entry, Instant, Kind, Object, Person, Value,
+    AgentName, Briefing, ConsoleTrace, Entry, Instant, Kind, Map, Object, Person, Value,
 };
 
 use crate::Error;
@@ -167,6 +167,8 @@ fn trace_of(agent: &AgentName, mark: usize, scale: Scale) -> (Object, String) {
             at: Instant::from_millis(AT * 1000 + i64::try_from(later).unwrap_or(0)),
             body: Value::text(text),
             continues: false,
+            meta: Map::new(),
+            foreign: Map::new(),
         }
     };
     let entries = (0..scale.n_entries_each).map(entry).collect();

@@ -5,14 +5,14 @@ use crate::workspace::{DependencyOrigin, DependencyRole, TidyWorkspace};
 /// Our crates by layer; `*` stands for any ending. `ARCHITECTURE.md` shows the same table.
 const LAYERS: [&[&str]; 11] = [
     &["agentic-model", "agentic-diag"],
-    &["agentic-query", "agentic-replay", "agentic-flow", "agentic-plan"],
+    &["agentic-query", "agentic-replay", "agentic-flow", "agentic-plan", "agentic-redact"],
     &["agentic-store", "agentic-git", "agentic-providers", "agentic-lang-*", "agentic-temporal"],
     &["agentic-space", "agentic-host", "agentic-index"],
     &["agentic-session"],
-    &["agentic-federation", "agentic-testkit", "agentic-fuzz"],
+    &["agentic-capture", "agentic-federation", "agentic-testkit", "agentic-fuzz"],
     &["agentic-api"],
     &["agentic-resident"],
-    &["agentic-mcp", "agentic-web", "agentic-conformance"],
+    &["agentic-mcp", "agentic-web", "agentic-tui", "agentic-conformance"],
     &["agentic"],
     &["xtask"],
 ];

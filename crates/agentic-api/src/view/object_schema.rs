@@ -50,6 +50,8 @@ struct TraceEntry {
     body: serde_json::Value,
     /// Whether the next entry continues this one.
     continues: Option<bool>,
+    /// What is known about the entry beside its text, where it was captured.
+    meta: Option<BTreeMap<String, serde_json::Value>>,
 }
 
 /// An asserted or retracted relation.

@@ -65,3 +65,29 @@ fn line_breaks_that_people_wrote_stay_as_they_are() {
     assert_eq!(united, format!("a\r\n\r\r\nb\n\n{second}"));
     assert_eq!(replace_in_note(&united, &second), united);
 }
+
+#[test]
+fn what_is_known_about_an_entry_and_fields_of_others_come_back() {
+    let kind = Kind::parse("prompt").expect("valid");
+    let meta = Map::from([("id".to_owned(), Value::text("0a1b"))]);
+    let mut entries = split_described_entry(&kind, Instant::from_millis(5), b"hi", &meta);
+    entries[0].foreign.insert("later".to_owned(), Value::Int(7));
+    let agent = AgentName::parse("alice").expect("valid");
+    check_round_trip(&ConsoleTrace { agent, entries });
+}
+
+#[test]
+fn an_entry_that_nobody_captured_says_nothing_of_it() {
+    let described = trace(&[b"one"]).entries[0].to_value();
+    assert!(described.as_map().is_some_and(|map| !map.contains_key("meta")));
+}
+
+#[test]
+fn entries_with_much_about_them_are_split_into_parts() {
+    let kind = Kind::parse("log").expect("valid");
+    let meta = Map::from([("more".to_owned(), Value::text("x".repeat(META_BYTES_MAX - 64)))]);
+    let one = split_described_entry(&kind, Instant::from_millis(5), b"hi", &meta);
+    let entries = std::iter::repeat_n(one, 200).flatten().collect();
+    let agent = AgentName::parse("alice").expect("valid");
+    assert!(check_round_trip(&ConsoleTrace { agent, entries }) > 3);
+}
