@@ -40,6 +40,11 @@ pub struct Entry {
 }
 
 impl Entry {
+    /// Makes an entry of one piece, of which nothing more is known.
+    pub fn new(kind: Kind, at: Instant, body: Value) -> Entry {
+        Entry { kind, at, body, continues: false, meta: Map::new(), foreign: Map::new() }
+    }
+
     /// Turns the entry into the map that journals and objects hold.
     pub fn to_value(&self) -> Value {
         let mut map = self.foreign.clone();

@@ -102,7 +102,7 @@ pub(super) fn shown(text: &str) -> String {
 /// The entry that a decision's own trace holds.
 pub fn decision_entry(text: String, at: Instant) -> Entry {
     let kind = Kind::parse("session").expect("a valid name");
-    Entry { kind, at, body: Value::Text(text), continues: false }
+    Entry::new(kind, at, Value::Text(text))
 }
 
 #[cfg(test)]

@@ -13,7 +13,7 @@ use agentic_session::archive::archive;
 use agentic_session::{SessionOptions, SessionSpace};
 use agentic_space::model::commit::Claims;
 use agentic_space::model::{
-    AgentName, Briefing, ConsoleTrace, Entry, Instant, Kind, Map, Object, Person, Value,
+    AgentName, Briefing, ConsoleTrace, Entry, Instant, Kind, Object, Person, Value,
 };
 
 use crate::Error;
@@ -162,14 +162,9 @@ fn trace_of(agent: &AgentName, mark: usize, scale: Scale) -> (Object, String) {
             text.push_str(&format!(" word{}", dice.rank()));
         }
         let later = if scale.n_words_each > 0 { mark * 1_000 + number } else { 0 };
-        Entry {
-            kind: Kind::parse("log").expect("a valid name"),
-            at: Instant::from_millis(AT * 1000 + i64::try_from(later).unwrap_or(0)),
-            body: Value::text(text),
-            continues: false,
-            meta: Map::new(),
-            foreign: Map::new(),
-        }
+        let kind = Kind::parse("log").expect("a valid name");
+        let at = Instant::from_millis(AT * 1000 + i64::try_from(later).unwrap_or(0));
+        Entry::new(kind, at, Value::text(text))
     };
     let entries = (0..scale.n_entries_each).map(entry).collect();
     let trace = ConsoleTrace { agent: agent.clone(), entries };

@@ -30,7 +30,7 @@ pub(super) fn ada() -> Signature {
 
 pub(super) fn entry(text: &str) -> Entry {
     let kind = Kind::parse("log").expect("valid");
-    Entry { kind, at: now(), body: Value::text(text), continues: false }
+    Entry::new(kind, now(), Value::text(text))
 }
 
 /// A branch with two commits of which the second is on its way.

@@ -23,7 +23,7 @@ fn now() -> Instant {
 
 fn entry(text: &str) -> Entry {
     let kind = Kind::parse("log").expect("valid");
-    Entry { kind, at: now(), body: Value::text(text), continues: false }
+    Entry::new(kind, now(), Value::text(text))
 }
 
 fn transaction(count: u64, from: u64) -> Transaction {
