@@ -160,6 +160,8 @@ const BUILT_IN: &[(&str, &str, &str)] = &[
     ("plan", OBJECT, "A closed, valid graph of steps"),
     ("source-map", OBJECT, "Where the nodes of a plan stand in their source"),
     ("rules", OBJECT, "A rule file that queries use"),
+    ("rewrite", OBJECT, "Commits that became another one"),
+    ("tombstone", OBJECT, "What was purged, and what stands in its place"),
 ];
 
 impl KindTree {

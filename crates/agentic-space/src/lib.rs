@@ -21,6 +21,7 @@ mod mutex;
 pub mod object;
 pub mod relate;
 pub mod relation;
+mod rewrite;
 mod signatures;
 pub mod signing;
 mod space;

@@ -208,6 +208,20 @@ struct RulesSchema {
     uses: BTreeMap<String, LinkSchema>,
 }
 
+/// Commits that became another one, by an amend, a rebase or a history filter.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "Rewrite")]
+struct RewriteSchema {
+    /// `rewrite`.
+    r#type: String,
+    /// The commits that were rewritten, 1 to 1,024.
+    from: Vec<String>,
+    /// What they became.
+    to: String,
+    /// Who said so, such as `post-rewrite amend`.
+    by: String,
+}
+
 /// A sealed part of a session: records, or a piece of a long value.
 #[derive(Serialize, JsonSchema)]
 struct SessionSegment {
@@ -234,7 +248,7 @@ struct SessionSegment {
 }
 
 /// Returns the schemas: the name of the file under `schemas/`, and what belongs into it.
-pub(crate) fn object_schemas() -> [(&'static str, Schema); 11] {
+pub(crate) fn object_schemas() -> [(&'static str, Schema); 12] {
     [
         ("object-behaviour.json", schema_for!(Behaviour)),
         ("object-behaviour-part.json", schema_for!(BehaviourPart)),
@@ -243,6 +257,7 @@ pub(crate) fn object_schemas() -> [(&'static str, Schema); 11] {
         ("object-console-trace.json", schema_for!(ConsoleTraceSchema)),
         ("object-edge.json", schema_for!(EdgeSchema)),
         ("object-plan.json", schema_for!(PlanSchema)),
+        ("object-rewrite.json", schema_for!(RewriteSchema)),
         ("object-rules.json", schema_for!(RulesSchema)),
         ("object-session-segment.json", schema_for!(SessionSegment)),
         ("object-source-map.json", schema_for!(SourceMapSchema)),

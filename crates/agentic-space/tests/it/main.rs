@@ -16,6 +16,7 @@ mod object;
 mod place;
 mod race;
 mod relate;
+mod rewrite;
 mod signing;
 mod spawn;
 mod sync;
