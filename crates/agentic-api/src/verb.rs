@@ -43,6 +43,7 @@ mod spawn;
 mod statistics;
 mod trace;
 mod value;
+mod wiring;
 mod worktree;
 
 use agentic_model::guidance::ErrorClass;
@@ -107,6 +108,7 @@ pub use self::trace::{
     EntryBody, TraceAdd, TraceAttach, TraceBindings, TraceHistory, TracePending, TraceShow,
 };
 pub use self::value::parse_adapter;
+pub use self::wiring::{CaptureOff, WireAgents, WiringExtra, WiringHost, agents_found};
 pub use self::worktree::{WorktreeAdd, WorktreeList, WorktreeRemove, WorktreeSync};
 use crate::{Caller, Notice, Refusal, Surroundings};
 

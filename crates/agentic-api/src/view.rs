@@ -35,6 +35,7 @@ mod statistics;
 mod sync;
 mod trace;
 mod visible;
+mod wiring;
 mod worktree;
 
 pub use crate::view::agent::{AgentView, FamilyView, ForkPointView, RemoteAgentView, SpawnView};
@@ -89,6 +90,7 @@ pub use crate::view::trace::{
     AttachView, BindingView, EntryView, TraceAddView, TraceBindingView, TraceView,
 };
 pub use crate::view::visible::{visible, visible_line};
+pub use crate::view::wiring::{UnwiredView, WiredView};
 pub use crate::view::worktree::{
     WorktreeAddView, WorktreeRemoveView, WorktreeSyncView, WorktreeView,
 };

@@ -142,6 +142,18 @@ pub struct McpEntry {
     pub environment: BTreeMap<String, String>,
 }
 
+/// Reads the tables of a file of TOML, whatever they are about.
+///
+/// # Errors
+/// Fails with what the reader says, line included, when it is no TOML.
+pub fn toml_value(text: &str) -> Result<serde_json::Value, String> {
+    let read: Result<serde_json::Value, toml::de::Error> = toml::from_str(text);
+    read.map_err(|error| {
+        let before = error.span().map_or("", |span| &text[..span.start.min(text.len())]);
+        format!("line {}: {}", before.matches('\n').count() + 1, error.message())
+    })
+}
+
 impl Configuration {
     /// Reads the configuration that counts in a folder; an empty one where there is no file.
     ///
@@ -264,6 +276,9 @@ impl Configuration {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct ConfigurationFile {
+    /// Which calls of coding agents are held: read where that is asked.
+    #[serde(default, rename = "hold")]
+    _hold: Option<serde::de::IgnoredAny>,
     default_model: Option<String>,
     #[serde(default)]
     plain: Vec<String>,

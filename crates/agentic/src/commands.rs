@@ -4,6 +4,7 @@ pub mod agents;
 pub mod allow;
 pub mod archive;
 pub mod briefing;
+pub mod capture;
 pub mod check;
 pub mod commit;
 pub mod completions;
@@ -96,6 +97,7 @@ pub fn run(cli: Cli) -> VerbOutcome {
         VerbArguments::Decide(args) => decide::run(&context, args),
         VerbArguments::Mcp(args) => mcp::run(&context, args),
         VerbArguments::Serve(args) => serve::run(&context, args),
+        VerbArguments::Capture(verb) => capture::run(&context, verb),
         VerbArguments::Doctor(args) => doctor::run(&context, args),
         VerbArguments::Demo(args) => demo::run(&context, args),
         VerbArguments::Credential(verb) => credential::run(&context, verb),

@@ -28,7 +28,7 @@ impl Verb for Init {
             false => self.remotes,
         };
         let changed = init(caller.space, &remotes)?;
-        Ok(Reply::plain(InitView { remotes, changed: !changed.is_empty() }))
+        Ok(Reply::plain(InitView { remotes, changed: !changed.is_empty(), ..InitView::default() }))
     }
 }
 

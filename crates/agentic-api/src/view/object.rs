@@ -4,6 +4,8 @@ use agentic_model::{AgentName, Object};
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::view::WiredView;
+
 /// The answer of `agentic object put`.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct PutView {
@@ -29,12 +31,16 @@ pub struct CidView {
 }
 
 /// The answer of `agentic init`.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Default, Serialize, JsonSchema)]
 pub struct InitView {
     /// The remotes that are set up.
     pub remotes: Vec<String>,
     /// Whether anything had to be written.
     pub changed: bool,
+    /// The files of coding agents that have our entries.
+    pub wired: Vec<WiredView>,
+    /// What is left for a person to do.
+    pub next: Vec<String>,
 }
 
 /// An object as data, with its id where it is asked for by another name.

@@ -72,6 +72,8 @@ verbs! {
     Mcp(commands::mcp::McpArgs) = "mcp",
     Providers(commands::providers::ProvidersArgs) = "providers",
     Allow(commands::allow::AllowArgs) = "allow",
+    #[command(subcommand)]
+    Capture(commands::capture::CaptureVerb) = "capture",
     Serve(commands::serve::ServeArgs) = "serve",
     Doctor(commands::doctor::DoctorArgs) = "doctor",
     #[command(subcommand)]

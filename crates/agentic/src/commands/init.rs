@@ -1,35 +1,105 @@
 //! `agentic init`
 
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use agentic_api::Verb as _;
-use agentic_api::verb::Init;
+use agentic_api::verb::{Init, WireAgents, WiringExtra, agents_found};
+use agentic_api::view::InitView;
+use agentic_capture::wiring::{WiringRun, WiringScope};
 
-use super::VerbOutcome;
+use super::capture::{ScopeChoice, host};
+use super::{VerbOutcome, ended};
 use crate::context::Context;
 
-/// Set up remotes, so that plain `git fetch` brings notes along
+/// Set up remotes, so that plain `git fetch` brings notes along; wire coding agents
 ///
-/// Writes refspecs for notes and kinds into the configuration of each remote. Safe to repeat; every
-/// other verb works without it.
+/// Writes refspecs for notes and kinds into the configuration of each remote. With `--agents` it puts
+/// hooks into the settings of coding agents, so that what they do in this repository becomes agents
+/// and traces; `agentic capture off` takes them out again. Safe to repeat; every other verb works
+/// without it.
 ///
-/// Example: agentic init --remote origin
+/// Example: agentic init --agents auto
 #[derive(Debug, clap::Args)]
 #[command(verbatim_doc_comment)]
 pub struct InitArgs {
     /// A remote to set up; all of them without
     #[arg(long, value_name = "REMOTE")]
     remote: Vec<String>,
+    /// Coding agents to wire: auto, claude, codex, cursor, gemini, copilot, opencode
+    #[arg(long, value_name = "NAME", value_delimiter = ',')]
+    agents: Vec<String>,
+    /// For whom they are wired
+    #[arg(long, default_value = "user", requires = "agents")]
+    scope: ScopeChoice,
+    /// Write the hooks as a plugin of Claude Code, for a marketplace
+    #[arg(long, value_name = "DIR")]
+    plugin: Option<PathBuf>,
+    /// Let Claude Code get its worktrees from here, each an agent's
+    #[arg(long)]
+    worktrees: bool,
+    /// Link commits of plain git, by hooks of git
+    #[arg(long)]
+    git_hooks: bool,
+    /// Name our server of MCP to the coding agents
+    #[arg(long, requires = "agents")]
+    mcp: bool,
+    /// Write nothing; say what would be written
+    #[arg(long)]
+    dry_run: bool,
 }
 
 /// Runs the verb.
 pub fn run(context: &Context, args: InitArgs) -> VerbOutcome {
     let space = context.space()?;
-    let done = Init { remotes: args.remote }.run(&context.caller(&space))?.answer;
-    context.format.answer(&done, |view| match (view.remotes.is_empty(), view.changed) {
-        (true, _) => "ready; there are no remotes to set up".to_owned(),
-        (false, true) => format!("set up {}", view.remotes.join(", ")),
-        (false, false) => format!("{} were set up already", view.remotes.join(", ")),
+    let caller = context.caller(&space);
+    let is_plain = args.agents.is_empty() && args.plugin.is_none() && !args.git_hooks;
+    if is_plain && !args.dry_run {
+        let mut done = Init { remotes: args.remote }.run(&caller)?.answer;
+        done.next = host().map(|host| agents_found(&host.homes)).unwrap_or_default();
+        context.format.answer(&done, text);
+        return Ok(ExitCode::SUCCESS);
+    }
+    let run = if args.dry_run { WiringRun::Dry } else { WiringRun::Apply };
+    let asked = [
+        (args.worktrees, WiringExtra::Worktrees),
+        (args.git_hooks, WiringExtra::GitHooks),
+        (args.mcp, WiringExtra::Server),
+    ];
+    let extras = asked.into_iter().filter(|(is_asked, _)| *is_asked).map(|(_, extra)| extra);
+    let verb = WireAgents {
+        host: host()?,
+        remotes: args.remote,
+        agents: args.agents,
+        scope: WiringScope::from(args.scope),
+        extras: extras.collect(),
+        plugin: args.plugin,
+        run,
+    };
+    let done = verb.run(&caller)?;
+    context.format.answer(&done.answer, |view| match run {
+        WiringRun::Apply => text(view),
+        WiringRun::Dry => wired(view),
     });
-    Ok(ExitCode::SUCCESS)
+    match done.completion.exit_code() {
+        0 => Ok(ExitCode::SUCCESS),
+        _ => ended(done.completion),
+    }
+}
+
+fn text(view: &InitView) -> String {
+    let remotes = match (view.remotes.is_empty(), view.changed) {
+        (true, _) => "ready; there are no remotes to set up\n".to_owned(),
+        (false, true) => format!("set up {}\n", view.remotes.join(", ")),
+        (false, false) => format!("{} were set up already\n", view.remotes.join(", ")),
+    };
+    format!("{remotes}{}", wired(view))
+}
+
+fn wired(view: &InitView) -> String {
+    let file =
+        |it: &agentic_api::view::WiredView| format!("{} {} {}\n", it.source, it.action, it.file);
+    let files: String = view.wired.iter().map(file).collect();
+    let next: String = view.next.iter().map(|line| format!("next: {line}\n")).collect();
+    format!("{files}{next}")
 }

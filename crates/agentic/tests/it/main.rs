@@ -25,3 +25,4 @@ mod tool;
 mod unfinished;
 mod verb;
 mod walk;
+mod wiring;

@@ -28,8 +28,17 @@ const OPTIONS: &[&str] = &[
 ];
 
 /// Verbs of the command line alone: they are a dialog, serve others, or are about the command line itself.
-const OWN: &[&str] =
-    &["completions", "conformance", "credential-login", "demo", "man", "mcp", "repl", "serve"];
+const OWN: &[&str] = &[
+    "capture",
+    "completions",
+    "conformance",
+    "credential-login",
+    "demo",
+    "man",
+    "mcp",
+    "repl",
+    "serve",
+];
 
 /// Lists the verbs, with the verbs of verbs.
 fn verbs() -> BTreeSet<String> {

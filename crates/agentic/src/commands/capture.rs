@@ -1,0 +1,90 @@
+//! `agentic capture …`
+
+use std::process::ExitCode;
+
+use agentic_api::Verb as _;
+use agentic_api::verb::{CaptureOff, WiringHost};
+use agentic_capture::Source;
+use agentic_capture::wiring::{AgentHomes, WiringScope};
+use clap::{Subcommand, ValueEnum};
+
+use super::{VerbOutcome, ended};
+use crate::context::Context;
+use crate::failure::CommandFailure;
+
+/// See what coding agents tell, and end it
+#[derive(Debug, Subcommand)]
+pub enum CaptureVerb {
+    /// Take back what `agentic init --agents` wrote; what was captured stays
+    ///
+    /// Without names all coding agents, hooks of git and this repository's switch.
+    ///
+    /// Example: agentic capture off codex --scope user
+    #[command(verbatim_doc_comment)]
+    Off {
+        /// The coding agents; all of them without
+        #[arg(value_parser = source)]
+        sources: Vec<Source>,
+        /// Only what was wired for these; for all without
+        #[arg(long)]
+        scope: Option<ScopeChoice>,
+    },
+}
+
+/// For whom coding agents are wired.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum ScopeChoice {
+    /// All checkouts of yours
+    User,
+    /// This checkout
+    Local,
+    /// Everybody, by a committed file
+    Project,
+}
+
+impl From<ScopeChoice> for WiringScope {
+    fn from(choice: ScopeChoice) -> WiringScope {
+        match choice {
+            ScopeChoice::User => WiringScope::User,
+            ScopeChoice::Local => WiringScope::Local,
+            ScopeChoice::Project => WiringScope::Project,
+        }
+    }
+}
+
+/// Runs the verb.
+pub fn run(context: &Context, verb: CaptureVerb) -> VerbOutcome {
+    match verb {
+        CaptureVerb::Off { sources, scope } => off(context, sources, scope),
+    }
+}
+
+fn off(context: &Context, sources: Vec<Source>, scope: Option<ScopeChoice>) -> VerbOutcome {
+    let space = context.space()?;
+    let scope = scope.map(WiringScope::from);
+    let verb = CaptureOff { host: host()?, sources, scope };
+    let done = verb.run(&context.caller(&space))?;
+    context.format.answer(&done.answer, |view| match view.removed.as_slice() {
+        [] => "nothing was wired\n".to_owned(),
+        removed => removed.iter().map(|file| format!("took ours out of {file}\n")).collect(),
+    });
+    match done.completion.exit_code() {
+        0 => Ok(ExitCode::SUCCESS),
+        _ => ended(done.completion),
+    }
+}
+
+/// Finds out whose settings are changed here, and by what program.
+pub fn host() -> Result<WiringHost, CommandFailure> {
+    let homes = AgentHomes::from_environment().ok_or_else(|| {
+        CommandFailure::refused("there is no home in which to look", "set HOME to your folder")
+    })?;
+    let program = std::env::current_exe();
+    let program = program.map_err(|error| CommandFailure::io("find this program", &error))?;
+    Ok(WiringHost { homes, program })
+}
+
+/// Reads the name of a coding agent for clap.
+fn source(name: &str) -> Result<Source, String> {
+    Source::parse(name).map_err(|error| error.to_string())
+}
