@@ -89,6 +89,10 @@ fn check_scope(hold: &OpenHold, draft: &DecisionDraft) -> Result<()> {
     let reason = match (draft.scope, draft.action, hold.reason) {
         (ApprovalScope::Once, _, _)
         | (ApprovalScope::RestOfSession, Action::Approve, HoldReason::NotAllowed) => return Ok(()),
+        // The program knows what to do with such an answer, and says so.
+        (ApprovalScope::RestOfSession, Action::Approve, HoldReason::Asked) if offers_more(hold) => {
+            return Ok(());
+        }
         (ApprovalScope::RestOfSession, Action::Approve, HoldReason::Asked) => {
             "it is a question of the program, not one for a permission"
         }
@@ -99,6 +103,12 @@ fn check_scope(hold: &OpenHold, draft: &DecisionDraft) -> Result<()> {
     };
     let request = hold.session.short_request(&hold.id);
     Err(Error::Decision(DecisionError::NotForSession { request, reason }))
+}
+
+/// Tells whether the program offers an answer that counts for longer than this question.
+fn offers_more(hold: &OpenHold) -> bool {
+    let scopes = hold.payload.get("scopes").and_then(Value::as_list).unwrap_or_default();
+    scopes.iter().any(|scope| scope.as_text() == Some(ApprovalScope::RestOfSession.name()))
 }
 
 /// Checks that a value which was given is one that can be recorded.

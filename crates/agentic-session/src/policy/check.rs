@@ -10,13 +10,13 @@ use agentic_plan::MessageSeverity;
 use agentic_replay::{ProgramFailure, Request};
 
 use super::{ESCALATIONS_MAX, instant};
-use crate::action::Action;
+use crate::action::{Action, ApprovalScope};
 use crate::schema;
 
 /// The code of the failure.
 const BAD_HOLD: &str = "bad-hold";
 /// What a hold may say, and what the front ends add to it.
-const FIELDS: [&str; 14] = [
+const FIELDS: [&str; 15] = [
     "actions",
     "assignees",
     "body",
@@ -30,6 +30,7 @@ const FIELDS: [&str; 14] = [
     "question",
     "quorum",
     "schema",
+    "scopes",
     "severity",
 ];
 /// What a quorum may say.
@@ -86,6 +87,7 @@ fn check(payload: &Map) -> CheckedPolicy {
         return Err(Flaw::new("severity", "is not `info`, `low`, `medium`, `high` or `critical`"));
     }
     check_actions(payload.get("actions"))?;
+    check_scopes(payload.get("scopes"))?;
     check_choices(payload)?;
     check_schema(payload.get("schema"))?;
     let mut people = match payload.get("assignees") {
@@ -132,6 +134,16 @@ fn check_actions(actions: Option<&Value>) -> CheckedPolicy {
     match names.is_some_and(|names| names.iter().all(is_action)) {
         true => Ok(()),
         false => Err(Flaw::new("actions", "is no list of `approve`, `reject`, `edit`, `respond`")),
+    }
+}
+
+fn check_scopes(scopes: Option<&Value>) -> CheckedPolicy {
+    let Some(scopes) = scopes else { return Ok(()) };
+    let is_scope =
+        |name: &Value| name.as_text().is_some_and(|name| ApprovalScope::parse(name).is_some());
+    match scopes.as_list().is_some_and(|names| names.iter().all(is_scope)) {
+        true => Ok(()),
+        false => Err(Flaw::new("scopes", "is no list of `once`, `rest-of-session`")),
     }
 }
 

@@ -23,6 +23,7 @@ fn well_formed_holds_are_asked() {
         r#"{"deadline":5,"on_expiry":{"escalate":{"to":["user:bob"]}}}"#,
         r#"{"node":"n1","input":1,"choices":[],"on_timeout":"fail","question":"Q"}"#,
         r#"{"schema":{"type":"string"},"deadline":5,"on_expiry":"no"}"#,
+        r#"{"question":"Q","scopes":["once","rest-of-session"]}"#,
         r#"{"actions":["approve","reject"],"choices":["red"],"severity":"high","body":"B"}"#,
     ] {
         assert_eq!(field_of(payload), None, "{payload}");
@@ -35,6 +36,8 @@ fn a_malformed_or_unknown_field_is_named() {
         ("5", ""),
         (r#"{"assignee":["user:ada"]}"#, "assignee"),
         (r#"{"question":5}"#, "question"),
+        (r#"{"scopes":"once"}"#, "scopes"),
+        (r#"{"scopes":["for-ever"]}"#, "scopes"),
         (r#"{"severity":"huge"}"#, "severity"),
         (r#"{"assignees":"ada"}"#, "assignees"),
         (r#"{"assignees":["service:ci"]}"#, "assignees"),
