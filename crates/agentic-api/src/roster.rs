@@ -17,7 +17,7 @@ use agentic_session::{Result, SessionSpace};
 use agentic_space::agent::{Agent, is_genesis_of, kind_on};
 use agentic_space::relation::MERGED_INTO;
 
-pub use self::order::{RosterFilter, RosterPage, RosterRow};
+pub use self::order::{RosterFilter, RosterPage, RosterReview, RosterRow};
 use crate::view::{AgentView, FamilyView};
 
 /// Where git keeps the notes of agents.
@@ -127,25 +127,30 @@ impl AgentRoster {
     /// Says into what the work of each agent was merged.
     fn merged_into(&self) -> BTreeMap<&str, BTreeSet<Party>> {
         let mut into: BTreeMap<&str, BTreeSet<Party>> = BTreeMap::new();
-        let mut latest: BTreeMap<[&str; 3], &EdgeRow> = BTreeMap::new();
-        // Of two events about one edge the later counts, of two at one instant the retraction.
-        let rank = |edge: &EdgeRow| (edge.at, !edge.is_assertion, edge.cid.clone());
         for RosterAgent { row, .. } in &self.agents {
             for merged in &row.merged {
                 into.entry(merged).or_default().extend(Party::parse(&row.name));
             }
-            for edge in row.edges.iter().filter(|edge| edge.relation == MERGED_INTO) {
-                let known = latest.entry([&edge.source, &edge.relation, &edge.target]);
-                let known = known.or_insert(edge);
-                if rank(known) < rank(edge) {
-                    *known = edge;
-                }
-            }
         }
-        for edge in latest.into_values().filter(|edge| edge.is_assertion) {
+        for edge in self.holding(MERGED_INTO) {
             into.entry(&edge.source).or_default().extend(Party::parse(&edge.target));
         }
         into
+    }
+
+    /// Lists the edges of a relation that hold, in order.
+    fn holding<'r>(&'r self, relation: &'r str) -> impl Iterator<Item = &'r EdgeRow> {
+        let mut latest: BTreeMap<[&str; 2], &EdgeRow> = BTreeMap::new();
+        // Of two events about one edge the later counts, of two at one instant the retraction.
+        let rank = |edge: &EdgeRow| (edge.at, !edge.is_assertion, edge.cid.clone());
+        let edges = self.agents.iter().flat_map(|agent| &agent.row.edges);
+        for edge in edges.filter(|edge| edge.relation == relation) {
+            let known = latest.entry([&edge.source, &edge.target]).or_insert(edge);
+            if rank(known) < rank(edge) {
+                *known = edge;
+            }
+        }
+        latest.into_values().filter(|edge| edge.is_assertion)
     }
 }
 

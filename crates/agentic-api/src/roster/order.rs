@@ -2,6 +2,9 @@
 
 use std::collections::BTreeSet;
 
+use agentic_index::EdgeRow;
+use agentic_space::relation::REVIEWS;
+
 use super::{AgentRoster, RosterAgent, agent_view};
 use crate::view::{AgentView, FamilyView};
 
@@ -29,12 +32,23 @@ pub struct RosterPage {
     pub rows: Vec<RosterRow>,
     /// How many are wanted.
     pub n_rows: usize,
+    /// The reviews of those agents that hold, where those that they descend from are wanted too.
+    pub reviews: Vec<RosterReview>,
     /// How many agents there are.
     pub n_agents: usize,
     /// The kinds of all their commits.
     pub kinds: Vec<String>,
     /// Whether some may be missing, because they have not been read yet.
     pub is_checking: bool,
+}
+
+/// A review that holds: who, and whom.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RosterReview {
+    /// Who reviews.
+    pub who: String,
+    /// The agent.
+    pub agent: String,
 }
 
 /// An agent in a family.
@@ -64,13 +78,24 @@ impl AgentRoster {
         };
         let kinds: BTreeSet<&String> =
             self.agents.iter().flat_map(|agent| agent.row.kinds.keys()).collect();
+        let rows: Vec<RosterRow> = shown.map(row).collect();
         RosterPage {
-            rows: shown.map(row).collect(),
+            reviews: if filter.with_ancestors { self.reviews(&rows) } else { Vec::new() },
+            rows,
             n_rows: places.len(),
             n_agents: self.agents.len(),
             kinds: kinds.into_iter().cloned().collect(),
             is_checking: self.is_checking,
         }
+    }
+
+    /// Lists who reviews the agents of some rows.
+    fn reviews(&self, rows: &[RosterRow]) -> Vec<RosterReview> {
+        let shown: BTreeSet<&str> = rows.iter().map(|row| row.family.agent.as_str()).collect();
+        let edges = self.holding(REVIEWS).filter(|edge| shown.contains(edge.target.as_str()));
+        let review =
+            |edge: &EdgeRow| RosterReview { who: edge.source.clone(), agent: edge.target.clone() };
+        edges.map(review).collect()
     }
 
     /// Shows the agents without a parent here, each with its descendants.

@@ -6,8 +6,8 @@ use agentic_api::roster::{
     read_session,
 };
 use agentic_api::verb::{
-    Archive, EdgeChange, ListAgents, Merge, RecentSessions, Relate, SessionCancel, SessionSignal,
-    Tree,
+    Archive, EdgeChange, ListAgents, ListRelations, Merge, RecentSessions, Relate, SessionCancel,
+    SessionSignal, Tree,
 };
 use agentic_api::view::FamilyView;
 use agentic_api::{Caller, Verb as _};
@@ -108,8 +108,36 @@ fn check(space: &SessionSpace, sandbox: &Sandbox, rows_known: &SharedLedger) {
                 drawn.iter().filter_map(|row| row[1]["agent"].as_str()).collect();
             assert_eq!(found, drawn, "{state} {kind} {name}");
         }
+        check_reviews(&caller, &roster);
         check_sessions(&caller, &known);
     }
+}
+
+/// Compares who reviews the agents that are drawn.
+fn check_reviews(caller: &Caller<'_>, roster: &AgentRoster) {
+    let drawn = |name: &str| RosterFilter {
+        name: name.to_owned(),
+        with_ancestors: true,
+        limit: 99,
+        ..RosterFilter::default()
+    };
+    let kind = Some("reviews".to_owned());
+    let all = ListRelations { kind, ..ListRelations::default() }.run(caller).expect("readable");
+    for name in ["", "2"] {
+        let page = roster.page(&drawn(name));
+        let is_drawn = |agent: &String| page.rows.iter().any(|row| row.family.agent == *agent);
+        let mut wanted: Vec<(String, String)> = all
+            .answer
+            .iter()
+            .filter(|one| is_drawn(&one.target))
+            .map(|one| (one.source.clone(), one.target.clone()))
+            .collect();
+        wanted.sort();
+        let found: Vec<(String, String)> =
+            page.reviews.iter().map(|one| (one.who.clone(), one.agent.clone())).collect();
+        assert_eq!(found, wanted, "{name}");
+    }
+    assert!(roster.page(&RosterFilter { limit: 99, ..RosterFilter::default() }).reviews.is_empty());
 }
 
 /// Compares lists of sessions.

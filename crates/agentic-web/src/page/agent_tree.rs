@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use agentic_api::roster::RosterReview;
 use agentic_api::view::FamilyView;
 use maud::{Markup, html};
 
@@ -29,16 +30,8 @@ pub struct TreeRow<'a> {
     pub family: &'a FamilyView,
 }
 
-/// A review that holds: who, and whom.
-pub struct ReviewEdge {
-    /// Who reviews.
-    pub who: String,
-    /// The agent.
-    pub agent: String,
-}
-
 /// Shows agents as a drawing and as a list beneath it.
-pub fn markup(rows: &[TreeRow<'_>], reviews: &[ReviewEdge]) -> Markup {
+pub fn markup(rows: &[TreeRow<'_>], reviews: &[RosterReview]) -> Markup {
     let places: BTreeMap<&str, (usize, usize)> = rows
         .iter()
         .enumerate()
@@ -113,7 +106,7 @@ fn curves<'a>(
 }
 
 /// Shows the same as lists in lists.
-fn nested(rows: &[TreeRow<'_>], reviews: &[ReviewEdge]) -> Markup {
+fn nested(rows: &[TreeRow<'_>], reviews: &[RosterReview]) -> Markup {
     let mut reviewers: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     for review in reviews {
         reviewers.entry(&review.agent).or_default().push(&review.who);

@@ -5,7 +5,7 @@ use agentic_api::view::{ArchivedView, RemoteAgentView};
 use maud::{Markup, html};
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 
-use super::agent_tree::{self, NODES_MAX, ReviewEdge, TreeRow};
+use super::agent_tree::{self, NODES_MAX, TreeRow};
 use super::clip::short_line;
 use super::{PageFrame, instant, short};
 
@@ -35,8 +35,6 @@ pub struct AgentFilter {
 pub struct AgentsSight {
     /// Those that stand on it, and how many there are.
     pub page: RosterPage,
-    /// Who reviews whom, where they are drawn.
-    pub reviews: Vec<ReviewEdge>,
     /// How many only a remote has.
     pub n_remote: usize,
     /// How many are archived.
@@ -92,7 +90,7 @@ pub fn list(frame: &PageFrame, sight: &AgentsSight, filter: &AgentFilter) -> Mar
         } @else if page.n_rows == 0 {
             p { "No agent is like that." @if !filter.is_any() { " " a href="/agents" { "All agents" } } }
         } @else if filter.is_tree {
-            (agent_tree::markup(&drawn(page), &sight.reviews))
+            (agent_tree::markup(&drawn(page), &page.reviews))
         } @else {
             (table(&page.rows))
         }

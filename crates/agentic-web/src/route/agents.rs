@@ -16,7 +16,6 @@ use serde::Deserialize;
 use crate::gate::Visitor;
 use crate::page::PageFrame;
 use crate::page::agent::{self, AgentPart, AgentSight, AgentTab};
-use crate::page::agent_tree::ReviewEdge;
 use crate::page::agents::{self, AgentFilter, AgentsSight, ROWS_MAX};
 use crate::route::reply::{html, refused};
 use crate::site::SharedSite;
@@ -109,17 +108,7 @@ fn look_at_all(
     n_archived: usize,
 ) -> Result<AgentsSight, Refusal> {
     let roster = AgentRoster::read(caller.space, known, RosterDemand::Soon)?;
-    let mut reviews = Vec::new();
-    if filter.is_tree {
-        let kind = Some("reviews".to_owned());
-        let found = ListRelations { kind, ..ListRelations::default() }.run(caller)?.answer;
-        let edge = |one: agentic_api::view::RelationView| ReviewEdge {
-            who: one.source,
-            agent: one.target,
-        };
-        reviews = found.into_iter().map(edge).collect();
-    }
-    Ok(AgentsSight { page: roster.page(&filter.roster()), reviews, n_remote, n_archived })
+    Ok(AgentsSight { page: roster.page(&filter.roster()), n_remote, n_archived })
 }
 
 /// Shows one agent with its log.

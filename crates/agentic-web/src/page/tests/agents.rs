@@ -1,10 +1,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
-use agentic_api::roster::{RosterPage, RosterRow};
+use agentic_api::roster::{RosterPage, RosterReview, RosterRow};
 use agentic_api::view::{AgentView, FamilyView};
 
 use super::{HOSTILE, frame, link, number, sound};
-use crate::page::agent_tree::ReviewEdge;
 use crate::page::agents::{self, AgentFilter, AgentsSight};
 
 fn family(name: &str, children: Vec<FamilyView>) -> FamilyView {
@@ -63,16 +62,16 @@ fn sight(families: &[FamilyView], filter: &AgentFilter) -> AgentsSight {
     let n_rows = rows.len();
     let filter = filter.roster();
     let rows = rows.into_iter().skip(filter.after).take(filter.limit).collect();
-    let review = |n: usize| ReviewEdge { who: HOSTILE.to_owned(), agent: format!("a{n}") };
+    let review = |n: usize| RosterReview { who: HOSTILE.to_owned(), agent: format!("a{n}") };
     AgentsSight {
         page: RosterPage {
             rows,
             n_rows,
+            reviews: (0..400).map(review).collect(),
             n_agents: n_rows,
             kinds: vec!["finding".to_owned(), HOSTILE.to_owned()],
             is_checking: false,
         },
-        reviews: (0..400).map(review).collect(),
         n_remote: 1,
         n_archived: 2,
     }
