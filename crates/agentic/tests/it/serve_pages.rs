@@ -197,6 +197,34 @@ fn a_commit_page_shows_every_sort_of_change() {
 }
 
 #[test]
+fn a_commit_page_shows_submodules_beside_files() {
+    let served = SocketServed::new();
+    served.ok(&["spawn", "alice", "--empty", "-m", "take in another repository"]);
+    let start = served.sandbox.start();
+    let git = |arguments: &[&str], input: &str| {
+        let made = served.sandbox.git_with_input(start, arguments, input.as_bytes());
+        let made = made.expect("git is installed");
+        String::from_utf8(made.stdout).expect("text").trim().to_owned()
+    };
+    let plain = git(&["hash-object", "-w", "--stdin"], "a file\n");
+    let tree = |module: &str| {
+        let entries = format!("100644 blob {plain}\tfile\n160000 commit {module}\tmodule\n");
+        git(&["mktree", "--missing"], &entries)
+    };
+    let (first, second) = ("1".repeat(40), "2".repeat(40));
+    let mut head = git(&["rev-parse", "agents/alice"], "");
+    for (module, said) in [
+        (&first, format!("added · submodule · commit nothing → {}", &first[..10])),
+        (&second, format!("changed · submodule · commit {} → {}", &first[..10], &second[..10])),
+    ] {
+        head = git(&["commit-tree", &tree(module), "-p", &head, "-m", "take it in"], "");
+        git(&["update-ref", "refs/heads/agents/alice", &head], "");
+        let page = served.page(&format!("/commits/{head}"));
+        assert!(page.contains(&said), "{said}: {page}");
+    }
+}
+
+#[test]
 fn a_trace_that_was_bound_again_has_a_history_that_opens_the_first() {
     let served = SocketServed::new();
     served.ok(&["spawn", "alice", "--empty", "-m", "look"]);

@@ -1,16 +1,8 @@
 //! The API answers with what commands print, a page at a time, and decides as the page does.
 
-use std::os::unix::net::UnixStream;
-use std::process::Command;
-
 use serde_json::json;
 
 use super::*;
-
-/// The variable that makes this program a client of a socket: its path.
-const SOCKET: &str = "AGENTIC_TEST_SOCKET";
-/// What that client sends.
-const SENT: &str = "AGENTIC_TEST_SENT";
 
 impl Served {
     fn get(&self, cookie: &str, path: &str) -> Answered {
@@ -281,53 +273,4 @@ fn a_program_decides_with_the_token_that_came_with_the_hold() {
     assert_eq!((status, &late["error"]["code"]), (409, &json!(8)), "{late}");
     assert!(late["error"]["message"].as_str().is_some_and(|said| said.contains("user:ada")));
     assert_eq!(served.get(&cookie, &format!("pending/{request}")).status, 409);
-}
-
-#[test]
-fn a_program_of_an_agent_decides_nothing_through_the_socket() {
-    let served = Served::new();
-    let request = served.hold();
-    let socket = served.sandbox.start().join(".git/agentic/serve/sock");
-    let ask = |agent: &str, sent: &str| {
-        let mut client = Command::new(std::env::current_exe().expect("this program"));
-        client.args(["--exact", "serve::api::a_client_of_the_socket", "--nocapture"]);
-        client.env_remove("AGENTIC_REQUEST").env("AGENTIC_AGENT", agent);
-        client.current_dir(served.sandbox.start()).env(SOCKET, &socket).env(SENT, sent);
-        String::from_utf8(client.output().expect("it runs").stdout).expect("text")
-    };
-    let get = format!("GET /api/v1/pending/{request} HTTP/1.0\r\nHost: agentic\r\n\r\n");
-    let (person, agent) = (ask("", &get), ask("bob", &get));
-    assert!(person.contains("\"token\""), "{person}");
-    assert!(agent.contains("\"shown\"") && !agent.contains("\"token\""), "{agent}");
-    let body = person.split("\r\n\r\n").nth(1).expect("a body").lines().next().expect("a line");
-    let hold: Json = serde_json::from_str(body).expect("JSON");
-    let sent = json!({
-        "action": "approve",
-        "request_hash": hold["request_hash"],
-        "shown": hold["shown"],
-        "token": hold["token"],
-    })
-    .to_string();
-    let post = format!(
-        "POST /api/v1/pending/{request}/decision HTTP/1.0\r\nHost: agentic\r\n\
-         Content-Type: application/json\r\nContent-Length: {}\r\n\r\n{sent}",
-        sent.len()
-    );
-    let refused = ask("bob", &post);
-    assert!(refused.contains("HTTP/1.0 403"), "{refused}");
-    assert_eq!(served.printed(&["pending"]).as_array().map(Vec::len), Some(1));
-    let decided = ask("", &post);
-    assert!(decided.contains("HTTP/1.0 200"), "{decided}");
-}
-
-/// Is a client of the socket where the environment says so, for the test before this one: whose
-/// program asks is told by its environment.
-#[test]
-fn a_client_of_the_socket() {
-    let (Some(socket), Ok(sent)) = (std::env::var_os(SOCKET), std::env::var(SENT)) else { return };
-    let mut stream = UnixStream::connect(socket).expect("it listens");
-    stream.write_all(sent.as_bytes()).expect("it reads");
-    let mut answer = String::new();
-    stream.read_to_string(&mut answer).expect("it answers");
-    println!("\n{answer}");
 }

@@ -191,6 +191,14 @@ fn what_is_for_somebody_else_has_no_form() {
     assert!(inbox.contains("mine 1"), "{inbox}");
     let filtered = served.page(&cookie, "/?agent=alice&kind=&reason=asked");
     assert!(filtered.contains(&request) && !filtered.contains(&format!("hold-{mine}")));
+    let listed = |who: &str| {
+        let listed = served.page(&cookie, &format!("/api/v1/pending?assignee={who}"));
+        let listed: Json = serde_json::from_str(&listed).expect("JSON");
+        let items = listed["items"].as_array().expect("items").iter();
+        items.map(|hold| hold["request"].as_str().expect("one").to_owned()).collect::<Vec<_>>()
+    };
+    assert_eq!(listed("user:ada"), [mine.as_str()], "only what this person may decide");
+    assert_eq!(listed("user:eve"), [request.as_str()]);
     let other = fields(&served.page(&cookie, &format!("/holds/{mine}")));
     let forged = served.send_form(&cookie, &request, &with(&other, &[("action", "approve")]));
     assert_eq!(forged.status, 403, "the form of another hold");

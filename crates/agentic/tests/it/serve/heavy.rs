@@ -91,3 +91,30 @@ fn a_pattern_that_goes_back_again_and_again_keeps_nobody_busy() {
         assert!((400..500).contains(&refused.status), "{pattern}: {}", refused.status);
     }
 }
+
+#[test]
+fn a_difference_whose_colours_take_for_ever_has_a_page_soon() {
+    let served = Served::new();
+    served.ok(&["spawn", "alice", "--empty", "-m", "x"]);
+    let folder = served.sandbox.start().join("tree");
+    std::fs::create_dir(&folder).expect("writable");
+    // Brackets within brackets, and words that nearly are what a pattern wants, as much as gets colours.
+    let line = "((((<a<b<".repeat(110);
+    let names = ["a.cpp", "a.java", "a.ts", "a.md", "a.php", "a.rb", "a.html", "a.scala"];
+    for name in names {
+        std::fs::write(folder.join(name), format!("{line}\n").repeat(250)).expect("writable");
+    }
+    let head = served.sandbox.git(served.sandbox.start(), &["rev-parse", "agents/alice"]);
+    let head = head.expect("it has a branch");
+    let commit = ["commit", "--agent", "alice", "-m", "x", "--json", "--tree", "tree", "--expect"];
+    let made = served.ok(&[&commit[..], &[head.trim()]].concat());
+    let made: Json = serde_json::from_str(&made).expect("JSON");
+    let commit = made["commit"].as_str().expect("an id");
+    let cookie = served.log_in();
+    let page = served.soon(&cookie, &format!("/commits/{commit}"));
+    assert!(page.status == 200 && page.body.contains("&lt;a&lt;b"), "{}", page.body);
+    for n in 0..names.len() {
+        let page = served.soon(&cookie, &format!("/commits/{commit}?file={n}"));
+        assert_eq!(page.status, 200, "{n}");
+    }
+}
