@@ -159,6 +159,67 @@ impl Browser {
         self.ask("POST", "/execute/sync", &json!({ "script": script, "args": arguments }))
     }
 
+    /// Runs a script that says by its last argument, a function, what it found.
+    ///
+    /// # Errors
+    /// Fails when the script throws, or never says anything.
+    pub fn run_long(&self, script: &str, arguments: &[Json]) -> Result<Json, Error> {
+        self.ask("POST", "/execute/async", &json!({ "script": script, "args": arguments }))
+    }
+
+    /// Waits until a script returns something that is true, and says how long that took.
+    ///
+    /// # Errors
+    /// Fails when it does not come to be, with what the script returned last.
+    pub fn wait_until(&self, script: &str, arguments: &[Json]) -> Result<Duration, Error> {
+        let begun = Instant::now();
+        loop {
+            let found = self.run(script, arguments)?;
+            if found == Json::Bool(true) {
+                return Ok(begun.elapsed());
+            }
+            if begun.elapsed() > PATIENCE {
+                return Err(Error::Browser { said: format!("`{script}` returns {found}") });
+            }
+            std::thread::sleep(LOOK);
+        }
+    }
+
+    /// Opens another tab, and returns the name of the one before, which [`Browser::enter_tab`] takes.
+    ///
+    /// # Errors
+    /// Fails when the browser does not.
+    pub fn open_tab(&self) -> Result<String, Error> {
+        let before = self.ask("GET", "/window", &Json::Null)?;
+        let opened = self.ask("POST", "/window/new", &json!({ "type": "tab" }))?;
+        self.enter_tab(opened["handle"].as_str().unwrap_or_default())?;
+        Ok(before.as_str().unwrap_or_default().to_owned())
+    }
+
+    /// Turns to a tab.
+    ///
+    /// # Errors
+    /// Fails when there is no such tab.
+    pub fn enter_tab(&self, tab: &str) -> Result<(), Error> {
+        self.ask("POST", "/window", &json!({ "handle": tab })).map(drop)
+    }
+
+    /// Turns to the first frame of the page, whatever page stands in it.
+    ///
+    /// # Errors
+    /// Fails when there is none.
+    pub fn enter_frame(&self) -> Result<(), Error> {
+        self.ask("POST", "/frame", &json!({ "id": 0 })).map(drop)
+    }
+
+    /// Turns from a frame to the page that it stands in.
+    ///
+    /// # Errors
+    /// Fails when the browser does not.
+    pub fn leave_frame(&self) -> Result<(), Error> {
+        self.ask("POST", "/frame", &json!({ "id": null })).map(drop)
+    }
+
     /// Waits until an element's text has some words.
     ///
     /// # Errors
@@ -251,7 +312,7 @@ impl Browser {
             axe.run().then(found => done(found.violations.map(rule =>
               rule.id + ': ' + rule.nodes.map(node => node.html).join(' '))), error => done([String(error)]))";
         self.run(&checker, &[])?;
-        let found = self.ask("POST", "/execute/async", &json!({ "script": done, "args": [] }))?;
+        let found = self.run_long(done, &[])?;
         let found = found.as_array().cloned().unwrap_or_default();
         Ok(found.iter().map(|rule| rule.as_str().unwrap_or_default().to_owned()).collect())
     }

@@ -99,9 +99,9 @@ tick();
 setInterval(tick, 1000);
 
 // An element that somebody is busy with is never replaced.
-function isBusy(element) {
+function isBusy(element) { return element.contains(document.activeElement) || isTouched(element); }
+function isTouched(element) {
   const selection = getSelection();
-  if (element.contains(document.activeElement)) return true;
   if (selection && !selection.isCollapsed && selection.containsNode(element, true)) return true;
   return all("input, textarea, select", element).some((field) =>
     field.type === "radio" || field.type === "checkbox" ? field.checked !== field.defaultChecked
@@ -133,11 +133,43 @@ function keepGone(old, fresh) {
     before = found || row;
   }
 }
+// Leads down to the link that has the focus, step by step beside its like on the fresh page; nowhere
+// where somebody is busy with more than that link, or the fresh page has none.
+function stepsToFocus(old, found) {
+  const link = document.activeElement, steps = [[old, found]];
+  if (!link.matches("a") || !old.contains(link) || isTouched(old)) return null;
+  for (let [mine, like] = steps[0]; mine !== link; steps.push([mine, like])) {
+    mine = [...mine.children].find((one) => one.contains(link));
+    const name = (one) => [one.tagName, one.id, one.id ? "" : one.className, one.getAttribute("href")].join();
+    const alike = [...like.children].filter((one) => name(one) === name(mine));
+    if (alike.length !== 1) return null;
+    like = alike[0];
+  }
+  return steps;
+}
+// Everything around that link becomes as on the fresh page.
+function replaceAround(steps) {
+  steps.slice(1).forEach(([kept, like], at) => {
+    const [mine, found] = steps[at];
+    for (const one of [...mine.childNodes]) if (one !== kept) one.remove();
+    let isBefore = true;
+    for (const one of [...found.childNodes]) {
+      if (one === like) isBefore = false;
+      else if (isBefore) kept.before(one);
+      else mine.append(one);
+    }
+    if (found.dataset.rev) mine.dataset.rev = found.dataset.rev;
+  });
+}
 function take(fresh) {
   for (const old of all("[id][data-rev]")) {
     const found = fresh.getElementById(old.id);
     if (!old.isConnected || (found && found.dataset.rev === old.dataset.rev)) continue;
-    if (!found || isBusy(old)) {
+    const steps = found && stepsToFocus(old, found);
+    if (steps) {
+      keepGone(old, fresh);
+      replaceAround(steps);
+    } else if (!found || isBusy(old)) {
       sayChanged(old, found && found.dataset.said);
       if (!found) old.classList.add("gone");
       if (!found || !one("form button[type=submit]", found)) putOut(old);
@@ -177,7 +209,11 @@ const NAMES = ["agent", "commit", "trace", "session", "hold", "decision", "relat
 function listen(tell) {
   const stream = new EventSource("/api/v1/events?from=" + encodeURIComponent(document.body.dataset.place));
   stream.onopen = () => tell("live");
-  stream.onerror = () => tell("as of " + new Date().toISOString().slice(11, 19) + " UTC");
+  stream.onerror = () => {
+    // Who is refused, as after a logout, is told so; the browser alone would not try again.
+    if (stream.readyState === EventSource.CLOSED) { tell("changed"); setTimeout(listen, 2000, tell); }
+    else tell("as of " + new Date().toISOString().slice(11, 19) + " UTC");
+  };
   for (const name of NAMES) stream.addEventListener(name, () => tell("changed"));
 }
 if (one("#live")) {

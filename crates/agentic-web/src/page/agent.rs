@@ -248,7 +248,7 @@ fn log(commits: &[LogView]) -> Markup {
 
 fn line(commit: &LogView) -> Markup {
     html! {
-        li data-row {
+        li data-row id={ "commit-" (commit.commit) } {
             a href={ "/commits/" (commit.commit) } { code { (short(&commit.commit)) } }
             " " span.kind { (short_line(&commit.kind, 80)) } " " (short_line(&commit.subject, 300))
             " " (instant(&commit.at))

@@ -23,6 +23,8 @@ use crate::site::SharedSite;
 const STREAMS_MAX: usize = 256;
 /// How often a stream says that it lives.
 const ALIVE: Duration = Duration::from_secs(15);
+/// After how long a listener that was cut off is to come back.
+const RETURN: Duration = Duration::from_secs(1);
 /// The name of the event that tells to fetch anew.
 const RESET: &str = "reset";
 
@@ -65,6 +67,9 @@ async fn forward(site: SharedSite, subscription: EventSubscription, sender: mpsc
         let place = EventPlace { epoch: epoch.clone(), n };
         Event::default().event(RESET).id(place.to_string()).data("{}")
     };
+    if sender.send(Event::default().retry(RETURN)).await.is_err() {
+        return;
+    }
     if is_reset && sender.send(reset(told)).await.is_err() {
         return;
     }

@@ -2,9 +2,9 @@
 
 use agentic_api::view::question::text_hash;
 use agentic_testkit::{Browser, ENTER_KEY, SPACE_KEY};
-use serde_json::Value as Json;
+use serde_json::{Value as Json, json};
 
-use crate::stage::ServedRepository;
+use crate::stage::{ServedRepository, beside, is_silent};
 
 /// A flow that asks.
 const FLOW: &str = r#"
@@ -12,22 +12,6 @@ hold("Deploy build 91 to staging?", #{
   payload: #{ before: "name: web\nreplicas: 2\n", after: "name: web\nreplicas: 5\n" }
 }).action
 "#;
-
-#[test]
-fn a_hold_is_approved_by_mouse() {
-    let served = ServedRepository::begin();
-    served.ask("alice", FLOW);
-    let browser = served.visit();
-    browser.click(".holds a").expect("the inbox leads to the hold");
-    let shown = shown(&browser);
-    browser.click("input[value=approve]").expect("an action can be chosen");
-    browser.type_into("#reason", "staging is free").expect("a reason can be typed");
-    browser.click("#decision button[type=submit]").expect("there is a button");
-    has_decided(&browser, "approve");
-    let fields = served.decision("alice");
-    is_decision(&fields, "approve", &shown);
-    assert_eq!(browser.console().expect("the console can be read"), Vec::<String>::new());
-}
 
 #[test]
 fn a_hold_is_approved_in_its_row_of_the_inbox() {
@@ -43,7 +27,7 @@ fn a_hold_is_approved_in_its_row_of_the_inbox() {
     browser.press_with_control(ENTER_KEY).expect("keys send");
     has_decided(&browser, "approve");
     is_decision(&served.decision("alice"), "approve", shown.as_str().expect("a text"));
-    assert_eq!(browser.console().expect("the console can be read"), Vec::<String>::new());
+    is_silent(&browser, "the inbox and the hold");
 }
 
 #[test]
@@ -56,64 +40,124 @@ fn a_hold_that_is_decided_stays_in_the_list() {
     browser.wait_for(".hold.gone", "This is answered").expect("it is put out");
     let script = "return document.querySelector('.gone button').disabled";
     assert_eq!(browser.run(script, &[]).expect("a script runs"), true);
-    assert_eq!(browser.console().expect("the console can be read"), Vec::<String>::new());
+    is_silent(&browser, "the inbox and the hold");
 }
 
-#[test]
-fn a_hold_is_rejected_by_keyboard() {
-    let served = ServedRepository::begin();
-    served.ask("alice", FLOW);
-    let browser = served.visit();
-    browser.tab_to(".holds a").expect("the focus comes to the hold");
-    browser.press(ENTER_KEY).expect("the link opens");
-    let shown = shown(&browser);
-    browser.tab_to("input[name=action]").expect("the focus comes to the actions");
-    // With none chosen yet the focus stands on the first or on the last one.
-    for _ in 0..4 {
-        let script = "return document.activeElement.value";
-        if browser.run(script, &[]).expect("a script runs") == *"reject" {
-            break;
+/// A flow that asks for a value.
+const VALUE_FLOW: &str = r#"
+hold("Deploy build 91 to staging?", #{
+  payload: #{ name: "web", replicas: 2 },
+  schema: #{ type: "object", required: ["name", "replicas"], properties: #{
+    name: #{ type: "string" }, replicas: #{ type: "integer" } } }
+}).action
+"#;
+
+/// How a person answers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum AnswerWay {
+    Mouse,
+    Keyboard,
+}
+
+impl AnswerWay {
+    /// Comes to an element, and uses it.
+    fn take(self, browser: &Browser, selector: &str, key: &str) {
+        match self {
+            AnswerWay::Mouse => browser.click(selector).expect("it can be clicked"),
+            AnswerWay::Keyboard => {
+                browser.tab_to(selector).expect("the focus comes to it");
+                browser.press(key).expect("it can be pressed");
+            }
         }
-        browser.press("\u{e015}").expect("the arrow goes on");
     }
-    browser.press(SPACE_KEY).expect("the space bar chooses");
-    browser.tab_to("#reason").expect("the focus comes to the reason");
-    browser.press("not today").expect("it can be typed into");
-    browser.tab_to("#decision button[type=submit]").expect("the focus comes to the button");
-    browser.press(ENTER_KEY).expect("the button can be pressed");
-    has_decided(&browser, "reject");
-    is_decision(&served.decision("alice"), "reject", &shown);
-    assert_eq!(browser.console().expect("the console can be read"), Vec::<String>::new());
+
+    fn choose(self, browser: &Browser, action: &str) {
+        match self {
+            AnswerWay::Mouse => {
+                browser.click(&format!("input[value={action}]")).expect("it can be chosen");
+            }
+            AnswerWay::Keyboard => {
+                browser.tab_to("input[name=action]").expect("the focus comes to the actions");
+                // With none chosen yet the focus stands on the first or on the last one.
+                for _ in 0..4 {
+                    let script = "return document.activeElement.value";
+                    if browser.run(script, &[]).expect("a script runs") == *action {
+                        break;
+                    }
+                    browser.press("\u{e015}").expect("the arrow goes on");
+                }
+                browser.press(SPACE_KEY).expect("the space bar chooses");
+            }
+        }
+    }
+
+    /// Writes into a field, in place of what stands there.
+    fn write(self, browser: &Browser, selector: &str, text: &str) {
+        match self {
+            AnswerWay::Mouse => browser.click(selector).expect("it can be clicked"),
+            AnswerWay::Keyboard => browser.tab_to(selector).expect("the focus comes to it"),
+        }
+        browser.press_with_control("a").expect("all of it can be selected");
+        browser.press(text).expect("it can be typed into");
+    }
+}
+
+/// Answers four holds in the four ways that there are, and checks the four commits.
+fn answer_all(served: &ServedRepository, browser: &Browser, way: AnswerWay) {
+    let send = "#decision button[type=submit]";
+    for action in ["approve", "reject", "edit", "respond"] {
+        let request = served.ask(action, VALUE_FLOW);
+        browser.go(&beside(browser, "/")).expect("the page opens");
+        way.take(browser, &format!(".holds h2 a[href='/holds/{request}']"), ENTER_KEY);
+        let shown = shown(browser);
+        way.choose(browser, action);
+        let has_value = ["edit", "respond"].contains(&action);
+        if has_value {
+            way.write(browser, "[name='value.replicas']", "5");
+        }
+        let reason = format!("to {action} \"it\"");
+        way.write(browser, "#reason", &reason);
+        way.take(browser, send, ENTER_KEY);
+        if action == "edit" {
+            browser.wait_for("#changes", "+   \"replicas\": 5").expect("it is shown first");
+            way.take(browser, send, ENTER_KEY);
+        }
+        has_decided(browser, action);
+        let fields = served.decision(action);
+        is_decision(&fields, action, &shown);
+        // Who approves says yes to what was offered.
+        let value = match action {
+            "approve" => json!({ "name": "web", "replicas": 2 }),
+            "reject" => Json::Null,
+            _ => json!({ "name": "web", "replicas": 5 }),
+        };
+        assert_eq!(fields["value"], value, "{fields}");
+        let log = served.json(&["log", action, "--kind", "decision"]);
+        assert_eq!(log[0]["subject"], reason, "{log}");
+    }
 }
 
 #[test]
-fn a_hold_is_approved_without_a_script() {
+fn holds_are_approved_rejected_edited_and_responded_to_by_mouse() {
     let served = ServedRepository::begin();
-    served.ask("alice", FLOW);
-    let browser = served.visit_without_script();
-    browser.click(".holds a").expect("the inbox leads to the hold");
-    let shown = shown(&browser);
-    browser.click("input[value=approve]").expect("an action can be chosen");
-    browser.click("#decision button[type=submit]").expect("there is a button");
-    has_decided(&browser, "approve");
-    is_decision(&served.decision("alice"), "approve", &shown);
-}
-
-#[test]
-fn what_was_typed_is_kept_when_another_person_decides() {
-    let served = ServedRepository::begin();
-    served.ask("alice", FLOW);
     let browser = served.visit();
-    browser.click(".holds a").expect("the inbox leads to the hold");
-    shown(&browser);
-    browser.wait_for("#live", "live").expect("the page listens");
-    browser.press("c").expect("a key leads to the reason");
-    browser.press("half a thought").expect("it can be typed into");
-    served.agentic(&["decide", "alice", "reject"]);
-    browser.wait_for(".changed", "user:ada has decided this: reject").expect("the page says so");
-    let typed = browser.run("return document.querySelector('#reason').value", &[]);
-    assert_eq!(typed.expect("a script runs"), "half a thought");
-    assert_eq!(browser.console().expect("the console can be read"), Vec::<String>::new());
+    answer_all(&served, &browser, AnswerWay::Mouse);
+    is_silent(&browser, "all holds");
+}
+
+#[test]
+fn holds_are_approved_rejected_edited_and_responded_to_by_keyboard() {
+    let served = ServedRepository::begin();
+    let browser = served.visit();
+    answer_all(&served, &browser, AnswerWay::Keyboard);
+    is_silent(&browser, "all holds");
+}
+
+#[test]
+fn holds_are_approved_rejected_edited_and_responded_to_without_a_script() {
+    let served = ServedRepository::begin();
+    let browser = served.visit_without_script();
+    answer_all(&served, &browser, AnswerWay::Mouse);
 }
 
 #[test]
@@ -131,7 +175,7 @@ fn a_new_hold_comes_into_the_inbox_and_is_approved_by_keys() {
     browser.press_with_control(ENTER_KEY).expect("keys send");
     has_decided(&browser, "approve");
     is_decision(&served.decision("alice"), "approve", &shown);
-    assert_eq!(browser.console().expect("the console can be read"), Vec::<String>::new());
+    is_silent(&browser, "the inbox and the hold");
 }
 
 /// Returns the text that is shown, after it has come.

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use agentic_testkit::Browser;
+use agentic_testkit::{Browser, TAB_KEY};
 
 use crate::stage::{ServedRepository, beside, tools};
 
@@ -16,6 +16,36 @@ const OUTSIDE: &str = "const width = document.documentElement.clientWidth; \
     return [...document.querySelectorAll('main *, header *, footer *')] \
     .filter((element) => element.getBoundingClientRect().right > width \
     && !element.parentElement.closest('.wide')).map((element) => element.outerHTML.slice(0, 80));";
+
+/// Lists what can be used by keyboard, and puts the focus before all of it.
+const BEGIN_WALK: &str = "
+    const usable = 'a[href], button, input:not([type=hidden]), select, textarea, summary, [tabindex=\"0\"]';
+    const isShown = (one) => one.checkVisibility() && !one.disabled && one.tabIndex >= 0;
+    const isFirst = (one, at, all) => one.type !== 'radio' ||
+      all.findIndex((other) => other.type === 'radio' && other.form === one.form && other.name === one.name) === at;
+    window.wanted = new Set([...document.querySelectorAll(usable)].filter(isShown).filter(isFirst));
+    window.faults = [...document.querySelectorAll('[tabindex]')].filter((one) => one.tabIndex > 0)
+      .map((one) => 'out of order: ' + one.outerHTML.slice(0, 120));
+    window.last = null;
+    document.activeElement.blur();
+    getSelection().removeAllRanges();
+    scrollTo(0, 0);
+    return window.wanted.size;";
+/// Looks where the focus is. Says whether it has left the page.
+const STEP: &str = "
+    const here = document.activeElement;
+    if (here === document.body || here === window.first) return window.wanted.size === 0 || here === window.first;
+    window.first ??= here;
+    if (window.last && !(window.last.compareDocumentPosition(here) & Node.DOCUMENT_POSITION_FOLLOWING))
+      window.faults.push('backwards: ' + here.outerHTML.slice(0, 120));
+    const { left, right, top, bottom } = here.getBoundingClientRect();
+    if (right <= 0 || left >= innerWidth || bottom <= 0 || top >= innerHeight)
+      window.faults.push('not seen: ' + here.outerHTML.slice(0, 120));
+    if (getComputedStyle(here).outlineStyle === 'none')
+      window.faults.push('not marked: ' + here.outerHTML.slice(0, 120));
+    window.last = here;
+    window.wanted.delete(here);
+    return false;";
 
 /// Code in which every colour occurs.
 const CODE: &str = "/// Says how many.\nfn main() {\n    println!(\"there are {}\", 5);\n}\n";
@@ -74,8 +104,31 @@ fn no_page_keeps_anybody_out() {
             wide.push(format!("{name}: {outside}"));
         }
         browser.be_wide(1000).expect("the page can be wide");
+        if ["inbox", "hold", "agents", "commit", "session"].contains(&name) {
+            is_walked_in_order(&browser, name);
+        }
     }
     assert_eq!(wide, Vec::<String>::new(), "pages are to be read without going sideways");
+}
+
+/// Presses the tab key until it leaves the page: everything that can be used has the focus once, in the
+/// order of the page, and is seen then.
+fn is_walked_in_order(browser: &Browser, name: &str) {
+    let count = browser.run(BEGIN_WALK, &[]).expect("a script runs");
+    let most = count.as_u64().expect("a count") + 10;
+    for _ in 0..most {
+        browser.press(TAB_KEY).expect("it can be pressed");
+        let is_over = browser.run(STEP, &[]).expect("a script runs");
+        if is_over == true {
+            break;
+        }
+    }
+    let faults = browser.run(
+        "return window.faults.concat([...window.wanted].map((one) => \
+        'never: ' + one.outerHTML.slice(0, 120)))",
+        &[],
+    );
+    assert_eq!(faults.expect("a script runs"), serde_json::json!([]), "{name}");
 }
 
 /// Waits until code has its colours: grammars that were never read may take longer than a page waits.

@@ -3,5 +3,9 @@
 //! Pictures of every page are left in `browser/pictures` below the target folder.
 
 mod decide;
+mod live;
 mod look;
+mod question;
+mod shown;
 mod stage;
+mod statistics;
