@@ -102,6 +102,10 @@ commands! {
     Restore(verb::Restore) = "restore",
     /// List archived agents.
     ListArchive(verb::ListArchive) = "list-archive",
+    /// Let pushes that name nobody leave agents out.
+    AgentPrivate(verb::MakePrivate) = "agent-private",
+    /// Let pushes take agents along again.
+    AgentPublic(verb::MakePublic) = "agent-public",
     /// Show the family of agents.
     Tree(verb::Tree) = "tree",
     /// Find the best common ancestor of two agents.

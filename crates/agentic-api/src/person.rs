@@ -1,5 +1,6 @@
 //! Persons: what only they may do, and what they are called.
 
+use agentic_capture::live::conversations_above;
 use agentic_providers::process::{AGENT_VARIABLE, REQUEST_VARIABLE};
 use agentic_session::SessionSpace;
 
@@ -10,7 +11,8 @@ use crate::{Refusal, Surroundings};
 /// no repository there are no worktrees of agents either.
 ///
 /// # Errors
-/// Fails when an agent is at work: its name or its request is set, or this is its worktree.
+/// Fails when an agent is at work: its name or its request is set, this is its worktree, or the program
+/// of a conversation is above this one.
 pub fn require_person(
     doing: &str,
     surroundings: &Surroundings,
@@ -24,14 +26,29 @@ pub fn require_person(
         return Err(Refusal::not_allowed(&message, &hint));
     }
     let agent = space.filter(|space| is_worktree(space)).and_then(|space| space.current_agent());
-    match agent {
-        Some(agent) => {
-            let message =
-                format!("this is the worktree of `{agent}`, and an agent may not {doing}");
+    if let Some(agent) = agent {
+        let message = format!("this is the worktree of `{agent}`, and an agent may not {doing}");
+        return Err(Refusal::not_allowed(&message, &hint));
+    }
+    // Whoever has logged in is known by more than where the process began.
+    let watched = space.filter(|_| surroundings.person.is_none());
+    match watched.and_then(conversation_above) {
+        Some(conversation) => {
+            let message = format!("{conversation} is at work here, and an agent may not {doing}");
+            let hint = format!("{doing} from a terminal that no coding agent has opened");
             Err(Refusal::not_allowed(&message, &hint))
         }
         None => Ok(()),
     }
+}
+
+/// Names the conversation of a coding agent whose program is above this one. Not every coding agent
+/// passes an environment on.
+fn conversation_above(space: &SessionSpace) -> Option<String> {
+    let above = conversations_above(space.repository().layout());
+    let first = above.first()?;
+    let conversation = first.id().map_or_else(String::new, |id| id.to_string());
+    Some(format!("the conversation `{conversation}`"))
 }
 
 fn is_worktree(space: &SessionSpace) -> bool {

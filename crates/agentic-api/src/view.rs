@@ -20,6 +20,7 @@ mod kind;
 mod object;
 mod object_schema;
 mod page;
+mod privacy;
 mod program;
 mod provider;
 mod query;
@@ -60,6 +61,7 @@ pub use crate::view::inbox::{DeciderView, InboxHoldView, InboxView};
 pub use crate::view::kind::{KindShowView, KindView};
 pub use crate::view::object::{CidView, InitView, ObjectView, PutView};
 pub use crate::view::page::{EventPlaceView, ListPageView, PendingRequestView};
+pub use crate::view::privacy::PrivacyView;
 pub use crate::view::program::{
     ExplainAnswer, ExplanationView, LayoutAnswer, LayoutView, LoweredView, PipelineFindingView,
     PlanAnswer, PlanView, TranslateAnswer, TranslateView,

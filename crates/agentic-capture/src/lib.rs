@@ -2,8 +2,30 @@
 //!
 //! - [`Source`]: whose conversations they are.
 //! - [`wiring`]: what they are told, so that we hear of them.
+//! - [`event`]: what a hook is told; [`bind`]: whose agent that concerns; [`conversation`]: what is
+//!   remembered of it; [`live`]: which program has it.
+//! - [`hook`]: what `agentic hook` does with one event; [`window`] and [`link`]: which commits of plain
+//!   git are whose.
+//! - [`private`]: agents that no push takes along unless it names them.
+//! - [`error_log`]: what went wrong, since a hook tells nobody.
 
+pub mod bind;
+pub mod conversation;
+mod environment;
+mod error;
+pub mod error_log;
+pub mod event;
+mod glance;
+pub mod hook;
+pub mod link;
+pub mod live;
+pub mod private;
 mod source;
+mod vendor_file;
+pub mod window;
 pub mod wiring;
 
+pub use crate::environment::HookEnvironment;
+pub use crate::error::CaptureError;
 pub use crate::source::{ConversationId, InvalidSource, Source};
+pub use crate::vendor_file::{VendorFile, VendorFileRefusal, VendorRoots};

@@ -5,6 +5,8 @@
 //! are of a hash of the name, so that a write touches four small trees however many agents there
 //! are. The archive only grows; an entry counts while there is no branch of that name.
 
+mod private;
+
 use std::collections::BTreeSet;
 
 use agentic_model::commit::CommitData;
@@ -15,7 +17,8 @@ use agentic_store::error::RefError;
 use agentic_store::journal::{ArchivedAgent, BranchMove, GitKind, GitObject};
 use agentic_store::{Error, Result};
 
-pub use agentic_store::layout::ARCHIVE_REF;
+pub use self::private::PrivacyChange;
+pub use agentic_store::layout::{ARCHIVE_REF, PRIVATE_REF};
 
 /// How often a writer tries again because somebody else moved the ref.
 const RACES_MAX: usize = 1000;
@@ -41,13 +44,32 @@ pub struct ArchiveDraft {
 }
 
 impl Repository {
-    /// Reads the entry of an agent in the archive, whether or not it has a branch meanwhile.
+    /// Reads the entry of an agent in either archive, whether or not it has a branch meanwhile.
     ///
     /// # Errors
-    /// Fails when the archive is damaged.
+    /// Fails when an archive is damaged.
     pub fn archive_entry(&self, agent: &AgentName) -> Result<Option<ArchiveEntry>> {
-        let tip = self.find_ref(ARCHIVE_REF)?;
-        tip.map_or(Ok(None), |tip| self.archive_entry_at(tip, agent))
+        for name in [ARCHIVE_REF, PRIVATE_REF] {
+            if let Some(tip) = self.find_ref(name)?
+                && let Some(entry) = self.archive_entry_at(tip, agent)?
+            {
+                return Ok(Some(entry));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Lists the entries of both archives by name.
+    ///
+    /// # Errors
+    /// Fails when an archive is damaged.
+    pub fn all_archive_entries(&self) -> Result<Vec<ArchiveEntry>> {
+        let mut entries = self.archive_entries(self.find_ref(ARCHIVE_REF)?)?;
+        entries.extend(self.archive_entries(self.find_ref(PRIVATE_REF)?)?);
+        // The one that is pushed is the one that counts.
+        entries.sort_by(|left, right| left.archived.agent.cmp(&right.archived.agent));
+        entries.dedup_by(|left, right| left.archived.agent == right.archived.agent);
+        Ok(entries)
     }
 
     /// Reads the entry of an agent in one state of the archive.
@@ -58,7 +80,10 @@ impl Repository {
         let damaged = |error| Error::corrupt(format!("the archive's commit {tip}"), error);
         let tree = self.tree_of(tip).map_err(damaged)?;
         let blob = self.find_in_tree(tree, place_of(agent).as_bytes())?;
-        blob.map(|blob| self.read_entry(agent.clone(), blob)).transpose()
+        match blob {
+            Some(blob) => self.read_entry(agent.clone(), blob),
+            None => Ok(None),
+        }
     }
 
     /// Lists the entries of one state of the archive by name.
@@ -75,25 +100,25 @@ impl Repository {
             // What somebody else put into the tree is nobody's entry.
             let name = path.rsplit('/').next().and_then(|name| AgentName::parse(name).ok());
             if let Some(agent) = name.filter(|agent| place_of(agent) == path) {
-                entries.push(self.read_entry(agent, blob)?);
+                entries.extend(self.read_entry(agent, blob)?);
             }
         }
         entries.sort_by(|left, right| left.archived.agent.cmp(&right.archived.agent));
         Ok(entries)
     }
 
-    /// Makes the commit that adds entries to the archive. `also` are further parents.
+    /// Makes the commit that adds entries to an archive, by its ref. `also` are further parents.
     ///
     /// # Errors
     /// Fails when the archive is damaged.
     pub fn draft_archive(
         &self,
+        archive: &str,
         entries: &[ArchiveEntry],
         also: Option<Oid>,
-        author: &Signature,
-        committer: &Signature,
+        (author, committer): (&Signature, &Signature),
     ) -> Result<ArchiveDraft> {
-        let tip = self.find_ref(ARCHIVE_REF)?;
+        let tip = self.find_ref(archive)?;
         let base = tip.map(|tip| self.archive_tree(tip)).transpose()?;
         let base = base.unwrap_or_else(|| self.empty_tree());
         let scratch = self.scratch();
@@ -115,7 +140,7 @@ impl Repository {
         let commit = GitObject { kind: GitKind::Commit, bytes: commit.to_bytes() };
         let new = self.name_object(&commit);
         objects.push(commit);
-        let step = BranchMove { name: ARCHIVE_REF.to_owned(), expect: tip, new };
+        let step = BranchMove { name: archive.to_owned(), expect: tip, new };
         Ok(ArchiveDraft { objects, step })
     }
 
@@ -136,7 +161,8 @@ impl Repository {
                 Some(tip) if self.is_ancestor(theirs, tip)? => return Ok(Vec::new()),
                 Some(tip) if !self.is_ancestor(tip, theirs)? => {
                     let (entries, diverged) = self.missing_from_archive(tip, theirs)?;
-                    let draft = self.draft_archive(&entries, Some(theirs), author, committer)?;
+                    let signed = (author, committer);
+                    let draft = self.draft_archive(ARCHIVE_REF, &entries, Some(theirs), signed)?;
                     self.write_loose(&draft.objects)?;
                     (draft.step, diverged)
                 }
@@ -199,9 +225,13 @@ impl Repository {
         Ok(())
     }
 
-    fn read_entry(&self, agent: AgentName, blob: Oid) -> Result<ArchiveEntry> {
+    /// Reads an entry; nothing where the agent is only marked and has a branch.
+    fn read_entry(&self, agent: AgentName, blob: Oid) -> Result<Option<ArchiveEntry>> {
         let text = self.read_blob(blob)?;
         let text = String::from_utf8_lossy(&text);
+        if text == private::MARK {
+            return Ok(None);
+        }
         let damaged = || {
             let what = format!("the archive's entry of `{agent}`");
             Error::corrupt(what, "a line is missing or wrong")
@@ -212,7 +242,7 @@ impl Repository {
         let head = field("head").ok_or_else(damaged).and_then(oid)?;
         let notes = field("notes").map(oid).transpose()?;
         let at = field("at").and_then(Instant::parse).ok_or_else(damaged)?;
-        Ok(ArchiveEntry { archived: ArchivedAgent { agent, head, notes }, at })
+        Ok(Some(ArchiveEntry { archived: ArchivedAgent { agent, head, notes }, at }))
     }
 }
 

@@ -54,7 +54,9 @@ mod worktree;
 mod worktree_lock;
 mod zone;
 
-pub use self::archive::{ARCHIVE_REF, ArchiveDraft, ArchiveEntry, archive_order};
+pub use self::archive::{
+    ARCHIVE_REF, ArchiveDraft, ArchiveEntry, PRIVATE_REF, PrivacyChange, archive_order,
+};
 pub use self::blob_intake::{BlobIntake, PackedBlobs};
 pub use self::command::{GitEnd, run_git, run_git_with_input};
 pub(crate) use self::command::{HELD_LOCK, by_command_line};

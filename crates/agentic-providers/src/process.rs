@@ -25,7 +25,7 @@ mod system;
 
 pub use self::charge::{AGENT_VARIABLE, Charge, REQUEST_VARIABLE};
 pub use self::file::reserve;
-pub use self::identity::{ProcessIdentity, folder_of, variable_of};
+pub use self::identity::{ProcessIdentity, folder_of, parent_of, variable_of, words_of};
 pub use self::interrupt::{InterruptListener, before_interrupt};
 pub use self::launch::{Launch, LaunchEnvironment, LaunchInput};
 pub use self::orphan::{OrphanProgram, ProcessRemains, SignalReach, UnbegunProgram, remains};

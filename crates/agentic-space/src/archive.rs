@@ -6,7 +6,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use agentic_git::{ARCHIVE_REF, ArchiveEntry, PACKED_REFS, archive_order};
+use agentic_git::{ARCHIVE_REF, ArchiveEntry, PACKED_REFS, PRIVATE_REF, archive_order};
 use agentic_model::AgentName;
 use agentic_store::error::RefError;
 use agentic_store::journal::{ArchivedAgent, BranchMove, RefFold, Transaction};
@@ -37,15 +37,14 @@ pub struct ArchiveOutcome {
 }
 
 impl Space {
-    /// Lists the agents that only the archive has, by name.
+    /// Lists the agents that only an archive has, by name.
     ///
     /// # Errors
     /// Fails when refs or the archive cannot be read.
     pub fn archived_agents(&self) -> Result<Vec<ArchiveEntry>> {
         let open: BTreeSet<AgentName> =
             self.agent_names()?.into_iter().map(|(name, _)| name).collect();
-        let mut entries =
-            self.repository().archive_entries(self.repository().find_ref(ARCHIVE_REF)?)?;
+        let mut entries = self.repository().all_archive_entries()?;
         entries.retain(|entry| !open.contains(&entry.archived.agent));
         Ok(entries)
     }
@@ -92,17 +91,24 @@ pub fn archive(
     let mut moved = ArchiveOutcome::default();
     let n_wanted = agents.len().min(ARCHIVE_AGENTS_MAX);
     let n_at_once = agentic_store::open_files::make_room(n_wanted * FILES_EACH) / FILES_EACH;
-    for part in agents.chunks(n_at_once.max(ARCHIVE_AGENTS_MIN)) {
-        let (entries, written) = archive_part(space, part, users)?;
-        moved.entries.extend(entries);
-        moved.written.deferred = moved.written.deferred.or(written.deferred);
+    let private = space.repository().private_agents()?;
+    let (private, public): (Vec<AgentName>, Vec<AgentName>) =
+        agents.into_iter().partition(|agent| private.contains(agent));
+    for (archive, agents) in [(ARCHIVE_REF, public), (PRIVATE_REF, private)] {
+        for part in agents.chunks(n_at_once.max(ARCHIVE_AGENTS_MIN)) {
+            let (entries, written) = archive_part(space, archive, part, users)?;
+            moved.entries.extend(entries);
+            moved.written.deferred = moved.written.deferred.or(written.deferred);
+        }
     }
     moved.entries.sort_by(|left, right| left.archived.agent.cmp(&right.archived.agent));
     Ok(moved)
 }
 
+/// Archives agents by one write, in the archive of this ref.
 fn archive_part(
     space: &Space,
+    archive_ref: &str,
     agents: &[AgentName],
     users: &impl SessionUsers,
 ) -> Result<(Vec<ArchiveEntry>, WriteNotices)> {
@@ -110,7 +116,7 @@ fn archive_part(
     let signatures = space.own_signatures()?;
 
     // The archive's lock comes before those of agents, here and where agents are restored.
-    let mut archive = LockedStream::stream(space, &archive_stream())?;
+    let mut archive = LockedStream::stream(space, &Stream::of_branch(archive_ref))?;
     let mut writers = BTreeMap::new();
     for agent in agents.iter().collect::<BTreeSet<_>>() {
         let stream = Stream::Agent(agent.clone());
@@ -130,11 +136,11 @@ fn archive_part(
     }
 
     repository.wait_for_ref_lock(PACKED_REFS)?;
-    archive.begin(None, repository.find_ref(ARCHIVE_REF)?)?;
+    archive.begin(None, repository.find_ref(archive_ref)?)?;
     // What the archive names must not be younger on the disk than the archive, nor its journal than
     // the record in it.
     repository.sync_filesystem()?;
-    let transaction = folding_away(space, &entries, signatures)?;
+    let transaction = folding_away(space, archive_ref, &entries, signatures)?;
     let decided = archive.decide(transaction, None, space.durability())?;
     if decided.is_visible() {
         for entry in &entries {
@@ -168,7 +174,11 @@ pub fn restore(space: &Space, agents: &[AgentName]) -> Result<ArchiveOutcome> {
 
 fn restore_one(space: &Space, agent: &AgentName) -> Result<(ArchiveEntry, WriteNotices)> {
     // Whoever archived it and died may not have been done with its refs.
-    let _archive = LockedStream::stream(space, &archive_stream())?;
+    let archive = match space.repository().is_private(agent)? {
+        true => Stream::of_branch(PRIVATE_REF),
+        false => archive_stream(),
+    };
+    let _archive = LockedStream::stream(space, &archive)?;
     let mut locked = LockedStream::stream(space, &Stream::Agent(agent.clone()))?;
     let entry = check_archived(space, agent)?;
     let head = entry.archived.head;
@@ -205,15 +215,12 @@ fn entry_of(space: &Space, agent: &AgentName) -> Result<ArchiveEntry> {
 
 fn folding_away(
     space: &Space,
+    archive: &str,
     entries: &[ArchiveEntry],
     signatures: Signatures,
 ) -> Result<Transaction> {
-    let draft = space.repository().draft_archive(
-        entries,
-        None,
-        &signatures.author,
-        &signatures.committer,
-    )?;
+    let signed = (&signatures.author, &signatures.committer);
+    let draft = space.repository().draft_archive(archive, entries, None, signed)?;
     let away = entries.iter().map(|entry| entry.archived.clone()).collect();
     Ok(Transaction {
         objects: draft.objects,

@@ -7,6 +7,7 @@
 pub mod agent;
 pub mod archive;
 mod branch;
+pub mod capture;
 mod clock;
 pub mod commit;
 pub mod difference;
@@ -19,6 +20,7 @@ pub mod library;
 pub mod merge;
 mod mutex;
 pub mod object;
+pub mod privacy;
 pub mod relate;
 pub mod relation;
 mod rewrite;

@@ -9,6 +9,8 @@ use crate::{Error, Result};
 
 /// The ref that keeps archived agents.
 pub const ARCHIVE_REF: &str = "refs/agentic/archive";
+/// The ref that names private agents and keeps those of them that are archived. It is never pushed.
+pub const PRIVATE_REF: &str = "refs/agentic/private";
 /// The ref that keeps rule files of queries by name.
 pub const RULES_REF: &str = "refs/agentic/rules";
 
@@ -56,6 +58,7 @@ impl Stream {
             Stream::Agent(agent) => format!("`{agent}`"),
             Stream::Space => "the repository (`_space`)".to_owned(),
             archive if *archive == Stream::of_branch(ARCHIVE_REF) => "the archive".to_owned(),
+            private if *private == Stream::of_branch(PRIVATE_REF) => "private agents".to_owned(),
             rules if *rules == Stream::of_branch(RULES_REF) => "the library of rules".to_owned(),
             Stream::Branch(hash) => {
                 let is_it = |name: &&str| *self == Stream::of_branch(&format!("refs/heads/{name}"));
@@ -229,6 +232,17 @@ impl Layout {
     /// Returns the lock file of a session.
     pub fn session_lock(&self, session: &str) -> PathBuf {
         self.root.join("lock").join(format!("_session-{session}"))
+    }
+
+    /// Returns the folder of what is known of captured conversations. But for what waits in `spool/`
+    /// all of it may go: it is found again.
+    pub fn capture(&self) -> PathBuf {
+        self.root.join("capture")
+    }
+
+    /// Returns the log of what hooks could not do.
+    pub fn capture_errors(&self) -> PathBuf {
+        self.capture().join("errors.log")
     }
 
     /// Returns the folder of files that are made for other programs to read, and removed at once.

@@ -8,7 +8,7 @@ use std::fs::File;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 
-use rustix::fs::{CWD, FallocateFlags, RenameFlags};
+use rustix::fs::{CWD, FallocateFlags, Mode, OFlags, RenameFlags};
 use rustix::io::Errno;
 use rustix::process::{Pid, Resource, Rlimit};
 
@@ -33,6 +33,17 @@ pub fn user_id() -> u32 {
 /// Tells whether a process of this number runs.
 pub fn is_running(number: i32) -> bool {
     Pid::from_raw(number).is_some_and(|pid| rustix::process::test_kill_process(pid).is_ok())
+}
+
+/// Opens a file of somebody else's to read it, without ever waiting: a pipe or a device opens at once,
+/// and a link in the last place not at all.
+///
+/// # Errors
+/// Fails when it is not there, is a link, or may not be read.
+pub fn open_unblocked(path: &Path) -> std::io::Result<File> {
+    let flags =
+        OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOFOLLOW | OFlags::NOCTTY | OFlags::CLOEXEC;
+    Ok(File::from(rustix::fs::open(path, flags, Mode::empty())?))
 }
 
 /// Lets this process have so many files open, or as many as it may; returns how many that are.

@@ -1,5 +1,6 @@
 //! One file for each verb: its arguments, and what it does with them.
 
+pub mod agent;
 pub mod agents;
 pub mod allow;
 pub mod archive;
@@ -17,6 +18,7 @@ pub mod fetch;
 pub mod flow;
 pub mod fmt;
 pub mod fork_point;
+pub mod hook;
 pub mod init;
 pub mod kind;
 pub mod log;
@@ -57,6 +59,10 @@ pub type VerbOutcome = Result<ExitCode, CommandFailure>;
 
 /// Runs the verb of a command line.
 pub fn run(cli: Cli) -> VerbOutcome {
+    if let VerbArguments::Hook(args) = &cli.verb {
+        // It says nothing, whatever there is to say, such as that its folder is gone.
+        return Ok(hook::run(args));
+    }
     let context = Context::new(&cli)?;
     match cli.verb {
         VerbArguments::Init(args) => init::run(&context, args),
@@ -67,6 +73,7 @@ pub fn run(cli: Cli) -> VerbOutcome {
         VerbArguments::Log(args) => log::run(&context, args),
         VerbArguments::Show(args) => show::run(&context, args),
         VerbArguments::Agents(args) => agents::run(&context, args),
+        VerbArguments::Agent(verb) => agent::run(&context, verb),
         VerbArguments::Archive(args) => archive::run(&context, args),
         VerbArguments::Tree(args) => tree::run(&context, args),
         VerbArguments::ForkPoint(args) => fork_point::run(&context, args),
@@ -96,6 +103,7 @@ pub fn run(cli: Cli) -> VerbOutcome {
         VerbArguments::Pending(args) => pending::run(&context, args),
         VerbArguments::Decide(args) => decide::run(&context, args),
         VerbArguments::Mcp(args) => mcp::run(&context, args),
+        VerbArguments::Hook(args) => Ok(hook::run(&args)),
         VerbArguments::Serve(args) => serve::run(&context, args),
         VerbArguments::Capture(verb) => capture::run(&context, verb),
         VerbArguments::Doctor(args) => doctor::run(&context, args),

@@ -15,6 +15,7 @@ use crate::view::*;
 // size: a table, a line for each file.
 pub fn schemas() -> BTreeMap<&'static str, Schema> {
     let mut all = BTreeMap::from([
+        ("agent.json", printed::<Vec<PrivacyView>>()),
         ("agents.json", printed::<Vec<AgentView>>()),
         ("answers.json", Answer::schema()),
         ("archive.json", printed::<Vec<ArchivedView>>()),

@@ -20,7 +20,12 @@ pub struct ProcessIdentity {
 impl ProcessIdentity {
     /// Returns this process; nothing where the system does not tell.
     pub fn own() -> Option<ProcessIdentity> {
-        let pid = i32::try_from(std::process::id()).ok()?;
+        ProcessIdentity::of(i32::try_from(std::process::id()).ok()?)
+    }
+
+    /// Returns the process that has a number now; nothing where there is none, or the system does not
+    /// tell.
+    pub fn of(pid: i32) -> Option<ProcessIdentity> {
         Some(ProcessIdentity { pid, start: system::look(pid)?.start, boot: system::boot()? })
     }
 
@@ -42,6 +47,16 @@ impl ProcessIdentity {
 /// may not be looked at.
 pub fn variable_of(pid: i32, name: &str) -> Option<String> {
     system::variable(pid, name)
+}
+
+/// Returns the number of the process that began another, or that took it over.
+pub fn parent_of(pid: i32) -> Option<i32> {
+    system::look(pid).map(|seen| seen.parent).filter(|parent| *parent > 0)
+}
+
+/// Returns the words that a process was begun with, its name first; none if it may not be looked at.
+pub fn words_of(pid: i32) -> Vec<String> {
+    system::words(pid)
 }
 
 /// Returns the folder that a process is in, if it may be looked at.

@@ -22,6 +22,8 @@ use rustix::process::{Pid, PidfdFlags, Signal};
 const FILES_MAX: usize = 8;
 /// The longest environment that is searched, in bytes.
 const ENVIRONMENT_BYTES_MAX: u64 = 8 << 20;
+/// How much of a command line is read, in bytes.
+const COMMAND_BYTES_MAX: u64 = 64 << 10;
 
 /// What `/proc` tells of a process.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -30,6 +32,8 @@ pub(super) struct ProcessSight {
     pub start: u64,
     /// Its process group.
     pub group: i32,
+    /// The process that began it, or that took it over.
+    pub parent: i32,
     /// Whether it runs; a zombie does not.
     pub runs: bool,
 }
@@ -74,6 +78,7 @@ pub(super) fn look(pid: i32) -> Option<ProcessSight> {
     Some(ProcessSight {
         start: fields.get(19)?.parse().ok()?,
         group: fields.get(2)?.parse().ok()?,
+        parent: fields.get(1)?.parse().ok()?,
         runs: !matches!(*state, "Z" | "X" | "x"),
     })
 }
@@ -101,6 +106,19 @@ pub(super) fn variable(pid: i32, name: &str) -> Option<String> {
     let value =
         entries.find_map(|entry| entry.strip_prefix(name.as_bytes())?.strip_prefix(b"="))?;
     Some(String::from_utf8_lossy(value).into_owned())
+}
+
+/// Returns the words that a process was begun with, as far as they are text.
+pub(super) fn words(pid: i32) -> Vec<String> {
+    use std::io::Read as _;
+    let Ok(file) = File::open(format!("/proc/{pid}/cmdline")) else { return Vec::new() };
+    let mut bytes = Vec::new();
+    if file.take(COMMAND_BYTES_MAX).read_to_end(&mut bytes).is_err() {
+        return Vec::new();
+    }
+    let words =
+        bytes.split(|byte| *byte == 0).map(|word| String::from_utf8_lossy(word).into_owned());
+    words.filter(|word| !word.is_empty()).collect()
 }
 
 /// Returns the folder that a process is in.

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::rc::Rc;
 
-use agentic_git::{ARCHIVE_REF, ArchiveEntry};
+use agentic_git::ArchiveEntry;
 use agentic_model::{AgentName, Oid};
 
 use super::SpaceFacts;
@@ -182,7 +182,7 @@ impl SpaceFacts<'_> {
     fn list_archived(&self, found: &mut Vec<FactAgent>) -> Result<()> {
         let repository = self.space.repository();
         let open: BTreeSet<String> = found.iter().map(|agent| agent.name.clone()).collect();
-        let entries = repository.archive_entries(repository.find_ref(ARCHIVE_REF)?)?;
+        let entries = repository.all_archive_entries()?;
         let archived = entries.iter().map(FactAgent::archived);
         found.extend(archived.filter(|agent| !open.contains(&agent.name)));
         Ok(())

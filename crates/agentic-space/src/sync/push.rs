@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use agentic_git::ARCHIVE_REF;
+use agentic_git::{ARCHIVE_REF, PrivacyChange};
 use agentic_model::{AgentName, LibraryName, Oid};
 
 use super::check_remote;
@@ -10,6 +10,7 @@ use super::refusal::PushRefusal;
 use crate::error::RemoteError;
 use crate::kind::REGISTRY_REF;
 use crate::library::Library;
+use crate::privacy::change_privacy;
 use crate::{Error, Result, Space};
 
 /// How many archived agents one push takes from the branches of a remote: each is up to four
@@ -32,10 +33,10 @@ pub struct PushOutcome {
 /// Which agents are pushed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PushScope<'a> {
-    /// All that have a branch, and the archive. What is archived here goes from the remote's own
+    /// All that have a branch and are not private, and the archive. What is archived here goes from the remote's own
     /// branches too, as far as the remote has nothing that the archive lacks.
     All,
-    /// These.
+    /// These. Whoever names a private agent makes it public.
     Named(&'a [AgentName]),
 }
 
@@ -71,6 +72,9 @@ pub fn push(space: &Space, remote: &str, scope: PushScope<'_>) -> Result<PushOut
     let report = push_once(space, remote, specs, parts.next().unwrap_or_default())?;
     for part in parts {
         push_once(space, remote, Vec::new(), part)?;
+    }
+    if let PushScope::Named(agents) = scope {
+        change_privacy(space, agents, PrivacyChange::Public)?;
     }
     let unchanged = |line| Some(str::strip_prefix(line, "=\t")?.split_once(':')?.0);
     let up_to_date: BTreeSet<&str> = report.lines().filter_map(unchanged).collect();
@@ -165,7 +169,11 @@ fn refs_of(space: &Space, scope: PushScope<'_>) -> Result<Vec<String>> {
         PushScope::All => {
             let notes: BTreeSet<String> =
                 repository.list_refs("refs/notes/agentic/")?.into_iter().map(|r| r.name).collect();
+            let private = repository.private_agents()?;
             for (agent, _) in space.agent_names()? {
+                if private.contains(&agent) {
+                    continue;
+                }
                 refs.push(agent.branch_ref());
                 refs.extend(notes.get(&agent.notes_ref()).cloned());
             }

@@ -16,7 +16,7 @@ use crate::ground::{GroundStore, RefMove, RefState, Upkeep};
 use crate::journal::{
     self, BranchMove, Journal, JournalBody, JournalRecord, NotesEdit, OpenedJournal, Transaction,
 };
-use crate::layout::{ARCHIVE_REF, Stream};
+use crate::layout::{ARCHIVE_REF, PRIVATE_REF, Stream};
 use crate::lock::Lock;
 use crate::report::{Finding, RecoveryAct, StreamRecovery};
 use crate::writer::{Writer, make_mark};
@@ -142,11 +142,11 @@ pub(super) fn left_out<G: GroundStore>(
     }
 }
 
-/// Puts the archive before the agents: what it has by now does not come back from a journal.
+/// Puts the archives before the agents: what they have by now does not come back from a journal.
 fn archive_first(streams: &[Stream]) -> Vec<Stream> {
-    let archive = Stream::of_branch(ARCHIVE_REF);
+    let archives = [Stream::of_branch(ARCHIVE_REF), Stream::of_branch(PRIVATE_REF)];
     let (mut first, others): (Vec<Stream>, Vec<Stream>) =
-        streams.iter().cloned().partition(|stream| *stream == archive);
+        streams.iter().cloned().partition(|stream| archives.contains(stream));
     first.extend(others);
     first
 }

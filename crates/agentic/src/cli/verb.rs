@@ -37,6 +37,8 @@ verbs! {
     Log(commands::log::LogArgs) = "log",
     Show(commands::show::ShowArgs) = "show",
     Agents(commands::agents::AgentsArgs) = "agents",
+    #[command(subcommand)]
+    Agent(commands::agent::AgentVerb) = "agent",
     Archive(commands::archive::ArchiveArgs) = "archive",
     Tree(commands::tree::TreeArgs) = "tree",
     ForkPoint(commands::fork_point::ForkPointArgs) = "fork-point",
@@ -74,6 +76,7 @@ verbs! {
     Allow(commands::allow::AllowArgs) = "allow",
     #[command(subcommand)]
     Capture(commands::capture::CaptureVerb) = "capture",
+    Hook(commands::hook::HookArgs) = "hook",
     Serve(commands::serve::ServeArgs) = "serve",
     Doctor(commands::doctor::DoctorArgs) = "doctor",
     #[command(subcommand)]

@@ -34,6 +34,7 @@ const OWN: &[&str] = &[
     "conformance",
     "credential-login",
     "demo",
+    "hook",
     "man",
     "mcp",
     "repl",

@@ -1,0 +1,192 @@
+//! One event of a coding agent: what `agentic hook SOURCE` does with what it is given.
+//!
+//! Capture never stands in the way: whatever happens it prints nothing, ends with 0 and leaves a line
+//! in the error log. A gate stops what it cannot check. How far a hook gets, in this order: it reads
+//! the event, glances at the folder, opens the repository, finds the agent, and only then writes.
+
+mod capture;
+mod end;
+pub mod git;
+mod log;
+mod tell;
+mod worktree;
+
+use std::io::Read;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::PathBuf;
+
+use agentic_session::{SessionOptions, SessionSpace};
+use agentic_store::Layout;
+
+use self::log::HookLog;
+use crate::bind::HookPlace;
+use crate::event::{HookEvent, HookMoment, Payload};
+use crate::glance::{git_folders, may_be_captured};
+use crate::{CaptureError, HookEnvironment, Source};
+
+/// The exit code of a gate that could not check.
+const BLOCKED: u8 = 2;
+/// The exit code of what was asked for and refused.
+const REFUSED: u8 = 1;
+
+/// What a hook is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum HookRole {
+    /// To keep what happens.
+    Capture,
+    /// To say whether a tool may run.
+    Gate,
+}
+
+/// What a hook is started with, beside its input.
+#[derive(Debug, Clone)]
+pub struct HookRequest<'r> {
+    /// Whose hook it is.
+    pub source: Source,
+    /// What it is for.
+    pub role: HookRole,
+    /// The name of the event, where the payload has none.
+    pub named: Option<&'r str>,
+    /// The environment.
+    pub environment: &'r HookEnvironment,
+    /// How the repository is opened.
+    pub options: SessionOptions,
+}
+
+/// What a hook prints, and how it ends.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct HookAnswer {
+    /// For whoever started it.
+    pub stdout: String,
+    /// For people.
+    pub stderr: String,
+    /// The exit code.
+    pub exit: u8,
+}
+
+impl HookAnswer {
+    /// Says nothing.
+    pub fn silent() -> HookAnswer {
+        HookAnswer::default()
+    }
+
+    fn printed(stdout: String) -> HookAnswer {
+        HookAnswer { stdout, ..HookAnswer::default() }
+    }
+
+    fn failed(exit: u8, why: &str) -> HookAnswer {
+        HookAnswer { stdout: String::new(), stderr: format!("agentic: {why}\n"), exit }
+    }
+}
+
+/// What a hook works with once it knows the repository.
+pub(crate) struct HookScene<'s> {
+    pub space: &'s SessionSpace,
+    pub request: &'s HookRequest<'s>,
+    pub event: &'s HookEvent,
+    pub place: HookPlace,
+    pub log: &'s HookLog,
+}
+
+/// Does what a hook does. Nothing that goes wrong comes out of it, a panic neither.
+pub fn answer(request: &HookRequest<'_>, input: impl Read) -> HookAnswer {
+    let log = HookLog::new(request);
+    let answered = catch_unwind(AssertUnwindSafe(|| answer_within(request, input, &log)));
+    match answered {
+        Ok(Ok(answer)) => answer,
+        Ok(Err(error)) => fail(request, &log, &error),
+        Err(_) => fail(request, &log, &CaptureError::Panic),
+    }
+}
+
+fn fail(request: &HookRequest<'_>, log: &HookLog, error: &CaptureError) -> HookAnswer {
+    log.note(error.code());
+    match request.role {
+        HookRole::Gate if log.asks_for_leave() => {
+            HookAnswer::failed(BLOCKED, &format!("cannot check this call: {error}"))
+        }
+        HookRole::Capture | HookRole::Gate => HookAnswer::silent(),
+    }
+}
+
+fn answer_within(
+    request: &HookRequest<'_>,
+    input: impl Read,
+    log: &HookLog,
+) -> Result<HookAnswer, CaptureError> {
+    let read = Payload::read(input);
+    let event = match read.and_then(|it| HookEvent::read(request.source, it, request.named)) {
+        Ok(event) => event,
+        Err(error) => return Ok(unreadable(request, log, error)),
+    };
+    log.hears_of(&event);
+    let Some(folder) = captured_folder(request.environment, &event) else {
+        return Ok(HookAnswer::silent());
+    };
+    let space = match SessionSpace::open(&folder, request.options.clone()) {
+        Ok(space) => space,
+        Err(error) => {
+            log.opens(git_folders(&folder).map(|git| Layout::new(&git.common)));
+            log.note("cannot-open");
+            return match (request.role, event.asks_for_leave()) {
+                (HookRole::Gate, true) => {
+                    Ok(HookAnswer::failed(BLOCKED, &format!("cannot check this call: {error}")))
+                }
+                (HookRole::Gate, false) | (HookRole::Capture, _) => Ok(HookAnswer::silent()),
+            };
+        }
+    };
+    if !is_on(&space, &folder) {
+        return Ok(HookAnswer::silent());
+    }
+    log.opens(Some(space.repository().layout().clone()));
+    space.repository().keep_until_exit();
+    let place = event.folder.as_deref().map(|folder| HookPlace::of(&space, folder));
+    let place = place.unwrap_or_default();
+    let scene = HookScene { space: &space, request, event: &event, place, log };
+    match (request.role, event.moment) {
+        (_, HookMoment::WorktreeWanted) => Ok(worktree::create(&scene)),
+        (_, HookMoment::WorktreeDone) => Ok(worktree::remove(&scene)),
+        (HookRole::Gate, _) if event.asks_for_leave() => gate(&scene),
+        (HookRole::Gate | HookRole::Capture, _) => capture::capture(&scene),
+    }
+}
+
+/// Says of what nobody can read that it is so: capture keeps quiet, a gate stops.
+fn unreadable(
+    request: &HookRequest<'_>,
+    log: &HookLog,
+    error: crate::event::PayloadError,
+) -> HookAnswer {
+    let here =
+        std::env::current_dir().ok().filter(|here| may_be_captured(here, request.environment));
+    log.opens(here.and_then(|here| git_folders(&here)).map(|git| Layout::new(&git.common)));
+    log.note(error.code());
+    match request.role {
+        HookRole::Gate => HookAnswer::failed(BLOCKED, &format!("cannot check this call: {error}")),
+        HookRole::Capture => HookAnswer::silent(),
+    }
+}
+
+/// Finds a folder of the event in which something may have to be captured: its own, else that of the
+/// project, which a conversation may have left for a moment.
+fn captured_folder(environment: &HookEnvironment, event: &HookEvent) -> Option<PathBuf> {
+    let own = event.folder.clone().filter(|folder| folder.is_absolute());
+    let project = environment.path("CLAUDE_PROJECT_DIR");
+    let folders = [own, project].into_iter().flatten().filter_map(|it| it.canonicalize().ok());
+    folders.into_iter().find(|folder| may_be_captured(folder, environment))
+}
+
+/// Tells whether the repository of a folder wants to be captured. A variable may have led to another.
+fn is_on(space: &SessionSpace, folder: &std::path::Path) -> bool {
+    let repository = space.repository();
+    let is_here = git_folders(folder)
+        .and_then(|git| git.common.canonicalize().ok())
+        .is_some_and(|common| common == repository.common_dir());
+    is_here && repository.is_set("agentic.capture").unwrap_or(false)
+}
+
+fn gate(scene: &HookScene<'_>) -> Result<HookAnswer, CaptureError> {
+    let _ = scene;
+    Ok(HookAnswer::failed(BLOCKED, "cannot check this call: there is no gate yet"))
+}

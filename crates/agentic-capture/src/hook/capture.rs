@@ -1,0 +1,177 @@
+//! Keeping what happened: bind, catch up with the transcript, append with one sync, and what follows.
+
+use agentic_model::{Value, json};
+
+use super::{HookAnswer, HookScene, end, tell};
+use crate::bind::{Binder, Binding};
+use crate::conversation::{BindReason, ConversationRecord};
+use crate::event::{EventCall, HookMoment, TranscriptPath};
+use crate::link::{self, CommitCandidate};
+use crate::window::{self, WindowCall};
+use crate::{CaptureError, ConversationId, live};
+
+/// Captures an event.
+pub(super) fn capture(scene: &HookScene<'_>) -> Result<HookAnswer, CaptureError> {
+    let mut binder = Binder {
+        space: scene.space,
+        environment: scene.request.environment,
+        place: &scene.place,
+        remarks: Vec::new(),
+    };
+    let bound = binder.bind(scene.event);
+    for remark in &binder.remarks {
+        scene.log.note(remark.code());
+    }
+    let Some(binding) = bound? else { return Ok(HookAnswer::silent()) };
+    let captured = BoundEvent::new(scene, &binding);
+    captured.remember()?;
+    if binding.is_helper {
+        return Ok(HookAnswer::silent());
+    }
+    if scene.event.moment == HookMoment::BeforeTool {
+        // Before anything that may fail: what is not noted now cannot be noted later.
+        captured.open_window()?;
+    }
+    captured.follow()?;
+    Ok(tell::beginning(scene, &binding))
+}
+
+/// An event whose agent is known.
+pub(super) struct BoundEvent<'b> {
+    pub scene: &'b HookScene<'b>,
+    pub binding: &'b Binding,
+    /// The conversation whose words these are: of a subagent that of its parent.
+    pub conversation: ConversationId,
+}
+
+impl<'b> BoundEvent<'b> {
+    fn new(scene: &'b HookScene<'b>, binding: &'b Binding) -> BoundEvent<'b> {
+        let conversation = scene.event.conversation.clone().unwrap_or(binding.id.clone());
+        BoundEvent { scene, binding, conversation }
+    }
+
+    /// Remembers whose conversation it is, and which program has it, where that is new.
+    fn remember(&self) -> Result<(), CaptureError> {
+        let (scene, binding) = (self.scene, self.binding);
+        let layout = scene.space.repository().layout();
+        let now = scene.space.now();
+        let known = binding.known.clone();
+        let mut record = known.clone().unwrap_or_else(|| {
+            ConversationRecord::new(&binding.id, &binding.agent, binding.reason, now)
+        });
+        record.bind(&binding.agent, binding.reason);
+        if binding.reason != BindReason::Conversation && scene.place.branch.is_some() {
+            record.branch.clone_from(&scene.place.branch);
+        }
+        if let Some(subagent) = &scene.event.subagent
+            && binding.reason == BindReason::Parent
+        {
+            record.parent = Some(self.conversation.native.clone());
+            record.sort = Some(subagent.sort.clone());
+        }
+        if binding.reason != BindReason::Parent {
+            record.program = live::program_above(scene.event.source).or(record.program);
+        }
+        if let TranscriptPath::At(path) = &scene.event.transcript
+            && path.is_absolute()
+            && binding.reason != BindReason::Parent
+        {
+            record.transcript = Some(path.clone());
+        }
+        record.ended = (scene.event.moment == HookMoment::Ends).then_some(now.millis());
+        if known.as_ref() != Some(&record) {
+            record.save(layout)?;
+            end::note_child(layout, &record)?;
+        }
+        match (&record.program, scene.event.moment) {
+            (Some(program), HookMoment::Ends) => live::forget(layout, program, &binding.id),
+            (Some(program), _) => live::note(layout, program, &binding.id, &binding.agent),
+            (None, _) => Ok(()),
+        }
+    }
+
+    /// Does what follows from an event once it is kept.
+    fn follow(&self) -> Result<(), CaptureError> {
+        let scene = self.scene;
+        match scene.event.moment {
+            HookMoment::AfterTool => self.close_window(),
+            HookMoment::SubagentEnds => end::attach(scene.space, &self.binding.agent),
+            HookMoment::TurnEnds | HookMoment::TurnFails => self.forget_windows(),
+            HookMoment::Ends => {
+                self.forget_windows()?;
+                end::attach(scene.space, &self.binding.agent)?;
+                end::archive(self)
+            }
+            HookMoment::Begins
+            | HookMoment::Prompt
+            | HookMoment::BeforeTool
+            | HookMoment::Asked
+            | HookMoment::SubagentBegins
+            | HookMoment::Compaction
+            | HookMoment::WorktreeWanted
+            | HookMoment::WorktreeDone
+            | HookMoment::FileChanged
+            | HookMoment::ToolBatch
+            | HookMoment::Noted(_)
+            | HookMoment::Unknown => Ok(()),
+        }
+    }
+
+    fn open_window(&self) -> Result<(), CaptureError> {
+        let Some(call) = &self.scene.event.call else { return Ok(()) };
+        let layout = self.scene.space.repository().layout();
+        self.with_window(call, |window| window::open(layout, window, &self.binding.agent))
+            .unwrap_or(Ok(()))
+    }
+
+    /// Closes the window of a call, and links the commits that were made in it.
+    fn close_window(&self) -> Result<(), CaptureError> {
+        let Some(call) = &self.scene.event.call else { return Ok(()) };
+        let layout = self.scene.space.repository().layout();
+        let closed = self.with_window(call, |window| window::close(layout, window));
+        let Some(closed) = closed.transpose()?.flatten() else { return Ok(()) };
+        let output = call.result.as_ref().map(texts).unwrap_or_default();
+        let candidate = CommitCandidate {
+            space: self.scene.space,
+            conversation: &self.binding.id,
+            agent: &self.binding.agent,
+            branch: self.scene.place.branch.as_deref(),
+        };
+        link::link_window(&candidate, &closed, &output)
+    }
+
+    fn forget_windows(&self) -> Result<(), CaptureError> {
+        let repository = self.scene.space.repository();
+        if self.scene.place.folder.is_none() {
+            return Ok(());
+        }
+        window::forget(repository.layout(), repository.git_dir(), &self.binding.id)
+    }
+
+    fn with_window<T>(
+        &self,
+        call: &EventCall,
+        act: impl FnOnce(&WindowCall<'_>) -> T,
+    ) -> Option<T> {
+        let git_dir = self.scene.space.repository().git_dir();
+        self.scene.place.folder.as_ref()?;
+        // A vendor that does not name its calls has one at a time, as far as anybody knows.
+        let call = call.id.as_deref().unwrap_or_default();
+        Some(act(&WindowCall { git_dir, conversation: &self.binding.id, call }))
+    }
+}
+
+/// Collects what a tool printed, wherever in its result that stands.
+fn texts(result: &Value) -> String {
+    match result {
+        Value::Text(text) => text.clone(),
+        Value::List(items) => items.iter().map(texts).collect::<Vec<_>>().join("\n"),
+        Value::Map(map) => map.values().map(texts).collect::<Vec<_>>().join("\n"),
+        Value::Null
+        | Value::Bool(_)
+        | Value::Int(_)
+        | Value::Float(_)
+        | Value::Bytes(_)
+        | Value::Link(_) => json::to_plain_text(result),
+    }
+}

@@ -1,0 +1,150 @@
+//! What hooks of git tell: that a commit was made, and below whose program; that commits were rewritten.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::Read;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
+
+use agentic_model::rewrite::REWRITE_FROM_MAX;
+use agentic_model::{AgentName, Oid, Rewrite};
+use agentic_session::{SessionOptions, SessionSpace};
+
+use super::is_on;
+use crate::bind::HookPlace;
+use crate::error_log::{CaptureFault, note};
+use crate::glance::may_be_captured;
+use crate::link::{self, CommitCandidate, UnlinkedReason, note_unlinked};
+use crate::live::conversations_above;
+use crate::{CaptureError, ConversationId, HookEnvironment};
+
+/// How much git says of rewritten commits at most, in bytes: 16 MiB.
+const PAIRS_BYTES_MAX: u64 = 16 << 20;
+
+/// A hook of git's.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum GitHook {
+    /// A commit was made.
+    PostCommit,
+    /// Commits were rewritten, by this command.
+    PostRewrite(String),
+}
+
+/// Does what a hook of git's does. Nothing that goes wrong comes out of it: git goes on.
+pub fn run(
+    hook: &GitHook,
+    folder: &Path,
+    environment: &HookEnvironment,
+    options: SessionOptions,
+    input: impl Read,
+) {
+    let Ok(folder) = folder.canonicalize() else { return };
+    if !may_be_captured(&folder, environment) {
+        return;
+    }
+    let Ok(space) = SessionSpace::open(&folder, options) else { return };
+    if !is_on(&space, &folder) {
+        return;
+    }
+    let place = HookPlace::of(&space, &folder);
+    let done = catch_unwind(AssertUnwindSafe(|| match hook {
+        GitHook::PostCommit => post_commit(&space, &place),
+        GitHook::PostRewrite(by) => post_rewrite(&space, &place, by, input),
+    }));
+    let done = done.unwrap_or(Err(CaptureError::Panic));
+    if let Err(error) = done {
+        let event = match hook {
+            GitHook::PostCommit => "post-commit",
+            GitHook::PostRewrite(_) => "post-rewrite",
+        };
+        let (at, code) = (space.now(), error.code().to_owned());
+        let fault = CaptureFault { at, source: None, event: event.to_owned(), code };
+        note(space.repository().layout(), &fault);
+    }
+}
+
+/// Links the commit to the one conversation whose program is above this one.
+fn post_commit(space: &SessionSpace, place: &HookPlace) -> Result<(), CaptureError> {
+    let repository = space.repository();
+    let Some(commit) = repository.head_commit()? else { return Ok(()) };
+    let above = conversations_above(repository.layout());
+    let ids: Vec<ConversationId> = above.iter().filter_map(|one| one.id()).collect();
+    link::note_ancestry(repository.layout(), commit, &ids)?;
+    match (above.as_slice(), ids.as_slice()) {
+        ([one], [conversation]) => {
+            let Some(agent) = one.agent().filter(|agent| space.head(agent).is_ok()) else {
+                return Ok(());
+            };
+            let branch = place.branch.as_deref();
+            link::link(&CommitCandidate { space, conversation, agent: &agent, branch }, commit)
+        }
+        ([first, _, ..], _) => match first.agent() {
+            Some(agent) => {
+                note_unlinked(repository.layout(), commit, &agent, UnlinkedReason::Several)
+            }
+            None => Ok(()),
+        },
+        _ => Ok(()),
+    }
+}
+
+/// Keeps which commits became which.
+fn post_rewrite(
+    space: &SessionSpace,
+    place: &HookPlace,
+    by: &str,
+    input: impl Read,
+) -> Result<(), CaptureError> {
+    let mut text = String::new();
+    let mut input = input.take(PAIRS_BYTES_MAX);
+    input.read_to_string(&mut text).map_err(|source| CaptureError::Io { source })?;
+    let mut pairs: BTreeMap<Oid, BTreeSet<Oid>> = BTreeMap::new();
+    for line in text.lines() {
+        let mut ids = line.split_whitespace().map(Oid::parse);
+        if let (Some(Ok(from)), Some(Ok(to))) = (ids.next(), ids.next())
+            && from != to
+        {
+            pairs.entry(to).or_default().insert(from);
+        }
+    }
+    if pairs.is_empty() {
+        return Ok(());
+    }
+    let Some(agent) = rewriter(space, place, &pairs)? else { return Ok(()) };
+    let by = format!("post-rewrite {by}");
+    let rewrite = |(to, from): (Oid, BTreeSet<Oid>)| Rewrite {
+        from: from.into_iter().take(REWRITE_FROM_MAX).collect(),
+        to,
+        by: by.clone(),
+    };
+    let rewrites: Vec<Rewrite> = pairs.into_iter().map(rewrite).collect();
+    let _written = space.keep_rewrites(&agent, &rewrites)?;
+    Ok(())
+}
+
+/// Finds the agent with whom rewritten commits are kept: the one of the worktree, else that of the
+/// program above, else one whose notes have a trace of such a commit.
+fn rewriter(
+    space: &SessionSpace,
+    place: &HookPlace,
+    pairs: &BTreeMap<Oid, BTreeSet<Oid>>,
+) -> Result<Option<AgentName>, CaptureError> {
+    let is_there = |agent: &AgentName| space.head(agent).is_ok();
+    if let Some(agent) = place.agent.clone().filter(is_there) {
+        return Ok(Some(agent));
+    }
+    let above = conversations_above(space.repository().layout());
+    if let [one] = above.as_slice()
+        && let Some(agent) = one.agent().filter(is_there)
+    {
+        return Ok(Some(agent));
+    }
+    for (agent, _) in space.agent_names()? {
+        let notes = space.repository().notes(&agent.notes_ref())?;
+        for from in pairs.values().flatten() {
+            if notes.note(*from)?.is_some() {
+                return Ok(Some(agent));
+            }
+        }
+    }
+    Ok(None)
+}

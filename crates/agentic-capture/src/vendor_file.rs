@@ -1,0 +1,161 @@
+//! Files of vendors: read only where vendors keep them, and only if they are files of this user.
+//!
+//! A payload names paths, and whoever wrote it may name any. So a path counts only if it is absolute,
+//! its real path lies under a known root, and what is there is a regular file of this user. It is
+//! opened without waiting: a pipe would never answer.
+
+use std::fs::File;
+use std::io::ErrorKind;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+
+use crate::HookEnvironment;
+
+/// A file that may be read.
+#[derive(Debug)]
+pub struct VendorFile {
+    /// The file, open.
+    pub file: File,
+    /// Its real path.
+    pub path: PathBuf,
+    /// The same below its root: it says nothing of whose folder that is.
+    pub below: PathBuf,
+}
+
+/// Why a path is not read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum VendorFileRefusal {
+    /// There is nothing, maybe not yet.
+    #[error("there is no such file")]
+    Missing,
+    /// The path leads nowhere by itself.
+    #[error("the path is not absolute")]
+    Relative,
+    /// It lies where no vendor keeps files.
+    #[error("the path lies under no known root")]
+    Outside,
+    /// It is a folder, a pipe, a device or a socket.
+    #[error("it is no regular file")]
+    NotRegular,
+    /// It is another user's.
+    #[error("it is another user's")]
+    Foreign,
+    /// It may not be read.
+    #[error("it cannot be opened")]
+    Closed,
+}
+
+impl VendorFileRefusal {
+    /// Returns the code under which the error log has it; nothing for what is no error.
+    pub fn code(self) -> Option<&'static str> {
+        match self {
+            VendorFileRefusal::Missing => None,
+            VendorFileRefusal::Relative => Some("transcript-relative"),
+            VendorFileRefusal::Outside => Some("transcript-outside"),
+            VendorFileRefusal::NotRegular => Some("transcript-not-regular"),
+            VendorFileRefusal::Foreign => Some("transcript-foreign"),
+            VendorFileRefusal::Closed => Some("transcript-closed"),
+        }
+    }
+}
+
+/// The folders in which vendors keep what they write, as real paths.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct VendorRoots {
+    roots: Vec<PathBuf>,
+}
+
+impl VendorRoots {
+    /// Finds them: where each vendor says, where each is by default, and those that the configuration
+    /// adds, separated by colons.
+    pub fn of(environment: &HookEnvironment, configured: Option<&str>) -> VendorRoots {
+        let named = ["CLAUDE_CONFIG_DIR", "CODEX_HOME", "COPILOT_HOME", "GEMINI_HOME"];
+        let mut wanted: Vec<PathBuf> =
+            named.iter().filter_map(|name| environment.path(name)).collect();
+        if let Some(home) = environment.home() {
+            let own = [".claude", ".config/claude", ".codex", ".gemini", ".copilot", ".cursor"];
+            wanted.extend(own.iter().map(|folder| home.join(folder)));
+            let data = environment.path("XDG_DATA_HOME").unwrap_or(home.join(".local/share"));
+            wanted.push(data.join("opencode"));
+        }
+        let added = configured.into_iter().flat_map(|roots| roots.split(':'));
+        wanted.extend(added.filter(|root| root.starts_with('/')).map(PathBuf::from));
+        let real = wanted.iter().filter_map(|root| root.canonicalize().ok());
+        VendorRoots { roots: real.collect() }
+    }
+
+    /// Opens a file if it may be read.
+    ///
+    /// # Errors
+    /// Fails with the first reason why not.
+    pub fn open(&self, path: &Path) -> Result<VendorFile, VendorFileRefusal> {
+        if !path.is_absolute() {
+            return Err(VendorFileRefusal::Relative);
+        }
+        let real = match path.canonicalize() {
+            Ok(real) => real,
+            Err(error) if error.kind() == ErrorKind::NotFound => {
+                return Err(VendorFileRefusal::Missing);
+            }
+            Err(_) => return Err(VendorFileRefusal::Closed),
+        };
+        let below = self.roots.iter().find_map(|root| real.strip_prefix(root).ok());
+        let below = below.ok_or(VendorFileRefusal::Outside)?.to_owned();
+        let file = match agentic_store::os::open_unblocked(&real) {
+            Ok(file) => file,
+            Err(error) if error.kind() == ErrorKind::NotFound => {
+                return Err(VendorFileRefusal::Missing);
+            }
+            Err(_) => return Err(VendorFileRefusal::Closed),
+        };
+        // What was opened is looked at, not what the path names by now.
+        let found = file.metadata().map_err(|_| VendorFileRefusal::Closed)?;
+        if !found.is_file() {
+            return Err(VendorFileRefusal::NotRegular);
+        }
+        if found.uid() != agentic_store::user_id() {
+            return Err(VendorFileRefusal::Foreign);
+        }
+        Ok(VendorFile { file, path: real, below })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+
+    #[test]
+    fn only_regular_files_under_known_roots_are_opened() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let home = folder.path().canonicalize().expect("just made");
+        let claude = home.join(".claude");
+        std::fs::create_dir_all(claude.join("projects")).expect("writable");
+        for path in [".claude/projects/a.jsonl", "secret"] {
+            std::fs::write(home.join(path), "x").expect("writable");
+        }
+        symlink(home.join("secret"), claude.join("link")).expect("writable");
+        symlink(claude.join("projects/a.jsonl"), claude.join("inner")).expect("writable");
+        let made = std::process::Command::new("mkfifo").arg(claude.join("fifo")).status();
+        assert!(made.is_ok_and(|status| status.success()), "mkfifo works");
+        let roots = VendorRoots::of(&HookEnvironment::of([("HOME", &home)]), None);
+        for (path, refusal) in [
+            (".claude/projects/a.jsonl", None),
+            (".claude/inner", None),
+            (".claude/projects/../../secret", Some(VendorFileRefusal::Outside)),
+            (".claude/link", Some(VendorFileRefusal::Outside)),
+            ("secret", Some(VendorFileRefusal::Outside)),
+            (".claude/fifo", Some(VendorFileRefusal::NotRegular)),
+            (".claude/projects", Some(VendorFileRefusal::NotRegular)),
+            (".claude/none", Some(VendorFileRefusal::Missing)),
+        ] {
+            assert_eq!(roots.open(&home.join(path)).err(), refusal, "{path}");
+        }
+        let relative = roots.open(Path::new("x.jsonl")).err();
+        assert_eq!(relative, Some(VendorFileRefusal::Relative));
+        let added = home.to_str().expect("text");
+        let more = VendorRoots::of(&HookEnvironment::default(), Some(added));
+        assert_eq!(more.open(&home.join("secret")).expect("a file").below, Path::new("secret"));
+    }
+}

@@ -1,0 +1,9 @@
+//! Capture, by the real binary: every payload of `conformance/capture/hooks` in a repository of its
+//! own, with a home of its own.
+
+mod bind;
+mod corpus;
+mod effects;
+mod fault;
+mod link;
+mod stage;
