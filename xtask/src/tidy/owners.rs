@@ -19,7 +19,8 @@ const OWNERS: &[(&str, &[&str])] = &[
     ("indicatif", &["agentic"]),
     ("ipld-core", &["agentic-model"]),
     ("maud", &["agentic-web"]),
-    ("regex", &["agentic-query"]),
+    ("memchr", &["agentic-redact"]),
+    ("regex", &["agentic-query", "agentic-redact"]),
     ("reqwest", &["agentic-providers"]),
     ("rhai", &["agentic-flow"]),
     ("rmcp", &["agentic-mcp"]),
@@ -31,7 +32,7 @@ const OWNERS: &[(&str, &[&str])] = &[
     ("sled", &["agentic-index"]),
     ("syn", &["xtask"]),
     ("tokio", &["agentic-resident", "agentic-web", "agentic-mcp"]),
-    ("toml", &["agentic-providers"]),
+    ("toml", &["agentic-providers", "agentic-redact"]),
     ("ureq", &["agentic-providers"]),
 ];
 

@@ -1,0 +1,440 @@
+use proptest::prelude::*;
+use serde_json::{Value, json};
+
+use super::*;
+use crate::{RedactLayer, RedactRule, RedactTable};
+
+fn redactor(known: &[&str]) -> SecretRedactor {
+    let known = KnownValues::new(known);
+    SecretRedactor::new(
+        RedactRules::built_in(),
+        known,
+        RedactAllowances::default(),
+        TagKey::new([7; 32]),
+    )
+}
+
+/// Takes the breaks out that keep secrets of tests from being taken for secrets.
+fn whole(text: &str) -> String {
+    text.replace('¦', "")
+}
+
+/// Redacts a text and compares it with every tag as `*`; redacting again changes nothing.
+#[track_caller]
+fn check(text: &str, expected: &str) {
+    check_known(&[], text, expected);
+}
+
+#[track_caller]
+fn check_known(known: &[&str], text: &str, expected: &str) {
+    let redactor = redactor(known);
+    let text = whole(text);
+    let redacted = redactor.redact_text(&text).text.into_owned();
+    assert_eq!(redactor.redact_text(&redacted).text, redacted, "not the same the second time");
+    assert_eq!(untagged(&redacted), whole(expected));
+}
+
+/// Puts `*` in place of every tag.
+fn untagged(text: &str) -> String {
+    let mut out = String::new();
+    let mut at = 0;
+    for (start, end) in markers(text.as_bytes()) {
+        out.push_str(&text[at..start]);
+        let mark = &text[start..end];
+        out.push_str(&mark[..mark.len() - 9]);
+        out.push_str("*]");
+        at = end;
+    }
+    out.push_str(&text[at..]);
+    out
+}
+
+fn corpus(name: &str) -> Vec<Value> {
+    let path = format!("{}/corpus/{name}.jsonl", env!("CARGO_MANIFEST_DIR"));
+    let text = std::fs::read_to_string(path).expect("the corpus is there").replace('¦', "");
+    text.lines().map(|line| serde_json::from_str(line).expect("lines are JSON")).collect()
+}
+
+#[test]
+fn all_positive_lines_lose_their_secrets() {
+    let mut left = Vec::new();
+    for line in corpus("positive") {
+        let known: Vec<&str> =
+            line["known"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
+        let redactor = redactor(&known);
+        let text = line["text"].as_str().expect("a text");
+        let redacted = match line["key"].as_str() {
+            Some(key) => redactor.redact_beside(key, text),
+            None => redactor.redact_text(text),
+        };
+        let secrets = line["secret"].as_array().expect("secrets").iter().filter_map(Value::as_str);
+        let is_left = secrets.into_iter().any(|secret| redacted.text.contains(secret));
+        if is_left {
+            left.push(line["id"].to_string());
+        }
+    }
+    assert_eq!(left, Vec::<String>::new());
+}
+
+#[test]
+fn few_negative_lines_change() {
+    let redactor = redactor(&[]);
+    let lines = corpus("negative");
+    let changed = lines.iter().filter(|line| {
+        let text = line["text"].as_str().expect("a text");
+        redactor.redact_text(text).text != text
+    });
+    let changed: Vec<String> = changed.map(|line| line["id"].to_string()).collect();
+    assert!(changed.len() * 100 <= lines.len() * 3, "{changed:?}");
+}
+
+#[test]
+fn the_first_layer_in_order_names_a_place() {
+    check_known(
+        &["tulip-orbit-94"],
+        "PASSWORD=tulip-orbit-94",
+        "PASSWORD=[redacted:known-value:*]",
+    );
+    check(
+        "Authorization: Bearer ghp¦_94DOCj3PnzdSnBuvFAKEag9CdvGqkc8hMElo",
+        "Authorization: Bearer [redacted:github-token:*]",
+    );
+    check("API_TOKEN=iox¦gwnTHZbRkS9FAKErn8", "API_TOKEN=[redacted:key-value:*]");
+}
+
+#[test]
+fn keys_are_redacted_between_line_numbers_in_differences_and_cut_off() {
+    let line = "Mer¦5vjfEtb7UakHnLV/Cuc0JA/nDW+FAKEl2uTVMJhkw9UCzBOlto2+CER+WDa9a";
+    check(
+        &format!("a\n-----BEGIN PRI¦VATE KEY-----\n{line}\n-----END PRI¦VATE KEY-----\nb"),
+        "a\n[redacted:private-key:*]\nb",
+    );
+    check(
+        &format!(
+            "@@\n+-----BEGIN EC PRI¦VATE KEY-----\n+{line}\n+-----END EC PRI¦VATE KEY-----\n c"
+        ),
+        "@@\n+[redacted:private-key:*]\n c",
+    );
+    check(
+        &format!("   1\t-----BEGIN PRI¦VATE KEY-----\n   2\t{line}"),
+        "   1\t[redacted:private-key:*]",
+    );
+    check(
+        &format!("\"-----BEGIN PRI¦VATE KEY-----\\n{line}\\n-----END PRI¦VATE KEY-----\\n\""),
+        "\"[redacted:private-key:*]\\n\"",
+    );
+    check(
+        "The line -----BEGIN PRIVATE KEY----- begins it.",
+        "The line -----BEGIN PRIVATE KEY----- begins it.",
+    );
+    check(
+        &format!("PuTTY-User-Key-File-3: x\nPrivate-Lines: 1\n{line}\nPrivate-MAC: 12ab"),
+        "PuTTY-User-Key-File-3: x\nPrivate-Lines: 1\n[redacted:private-key:*]\nPrivate-MAC: 12ab",
+    );
+}
+
+#[test]
+fn names_tell_secrets_in_many_notations() {
+    for (before, after) in [
+        ("password = \"", "\""),
+        ("let password: String = \"", "\";"),
+        ("<password>", "</password>"),
+        ("<add key=\"ApiToken\" value=\"", "\" />"),
+        ("- name: DB_PASSWORD\n  value: ", "\n"),
+        ("{\\\"password\\\": \\\"", "\\\"}"),
+        ("config[\"secret_key\"] = '", "'"),
+        ("const t = process.env.TOKEN; const apiKey = process.env.KEY || \"", "\""),
+        ("ALTER USER a PASSWORD '", "'"),
+        ("client.set_password(\"", "\")"),
+        ("password: |\n  ", "\n"),
+        ("the password is ", "."),
+        ("Passwort: ", ""),
+        ("--db-password ", " --verbose"),
+        ("apiKey: ", ", other: 1"),
+        ("user=a&password=", "&b=c"),
+        ("\u{1b}[1mTOKEN\u{1b}[0m=", ""),
+    ] {
+        let text = format!("{before}k7Qz9vWm2XpL4tRb{after}");
+        let redacted = redactor(&[]).redact_text(&text).text.into_owned();
+        assert!(!redacted.contains("k7Qz9vWm2XpL4tRb"), "{text}");
+        assert!(redacted.starts_with(before) && redacted.ends_with(after), "{redacted}");
+    }
+}
+
+#[test]
+fn what_stands_for_a_secret_stays() {
+    for text in [
+        "password: <your password>",
+        "API_KEY=${API_KEY}",
+        "token: {{ secrets.TOKEN }}",
+        "apiKey: process.env.API_KEY",
+        "password = os.environ['DB_PASSWORD']",
+        "secret: op://vault/item/field",
+        "password = hash_password(request.password)",
+        "token: Option<String>,",
+        "token = lexer.next_token2()",
+        "session id 078a4b89-bd06-4f74-a0be-576183e7c8c1",
+        "\"input_tokens\": 152038",
+        "password: required|string|min:8",
+        "postgres://user:password@localhost/db",
+        "sha256:0b5ca6f793a7580945b4efd1cdd96595915cb006ac4cfd103cf3a89b734f89e2",
+        "primary_key = 'a1b2c3d4e5f6'",
+        "password: [redacted:key-value:1a2b3c4d]",
+        "if token == TokenKind::Ident { self.key = Key2::A }",
+    ] {
+        assert_eq!(redactor(&[]).redact_text(text).text, text);
+    }
+}
+
+#[test]
+fn hex_is_a_secret_beside_a_name_only() {
+    let hex = "91a4199cd767decafbad69b4dbfc8f3a";
+    check(&format!("trace {hex}"), &format!("trace {hex}"));
+    check(&format!("secret: {hex}"), "secret: [redacted:key-value:*]");
+}
+
+#[test]
+fn joined_lines_and_codes_of_terminals_hide_nothing() {
+    check(
+        "export KEY=sk-¦proj-1uAkJY4UFAKEbKvEWmxm\\\nrT9jrpIkl43GBzadsbaNzQRJ",
+        "export KEY=[redacted:openai-key:*]",
+    );
+    check(
+        "\u{1b}[32mghp_IVz¦zadlFAKEkmddMZn\u{1b}[0mMdd8chSv5e8hG8vre7 x",
+        "\u{1b}[32m[redacted:github-token:*] x",
+    );
+}
+
+#[test]
+fn the_same_secret_has_the_same_tag_with_one_key_only() {
+    let redactor = redactor(&[]);
+    let text = "password: k7Qz9vWm2XpL4tRb and password: k7Qz9vWm2XpL4tRb";
+    let redacted = redactor.redact_text(text).text.into_owned();
+    let tags: Vec<&str> = redacted.matches("[redacted:key-value:").collect();
+    assert_eq!(tags.len(), 2);
+    let (first, second) = redacted.split_at(redacted.find(" and ").expect("it stays"));
+    assert_eq!(first, &second[5..]);
+    let key = TagKey::new([8; 32]);
+    let other = SecretRedactor::new(
+        RedactRules::built_in(),
+        KnownValues::default(),
+        RedactAllowances::default(),
+        key,
+    );
+    assert_ne!(other.redact_text(text).text, redacted);
+}
+
+#[test]
+fn findings_name_rule_layer_and_place() {
+    let found = redactor(&[]).findings("x password: k7Qz9vWm2XpL4tRb y");
+    assert_eq!(found.len(), 1);
+    assert_eq!((found[0].rule.as_str(), found[0].layer), ("key-value", RedactLayer::Context));
+    assert_eq!((found[0].start, found[0].end), (12, 28));
+}
+
+#[test]
+fn texts_of_json_have_their_key_as_context_and_keys_are_redacted_too() {
+    let redactor = redactor(&["tulip-orbit-94"]);
+    let value = json!({
+        "env": [{"name": "DB_PASSWORD", "value": "k7Qz9vWm"}],
+        "passphrase": "aB3 odd phrase",
+        "tulip-orbit-94": 1,
+        "id": "toolu_01pgYBkvSWYwvn1CqbnTCPd5",
+        "headers": {"authorization": "Bearer k7Qz9vWm2XpL4tRb", "accept": "text/html"},
+        "count": 3,
+    });
+    let redacted = redactor.redact_json(&value);
+    let text = untagged(&redacted.value.to_string());
+    let expected = json!({
+        "env": [{"name": "DB_PASSWORD", "value": "[redacted:key-value:*]"}],
+        "passphrase": "[redacted:key-value:*]",
+        "[redacted:known-value:*]": 1,
+        "id": "toolu_01pgYBkvSWYwvn1CqbnTCPd5",
+        "headers": {"authorization": "Bearer [redacted:header:*]", "accept": "text/html"},
+        "count": 3,
+    });
+    assert_eq!(serde_json::from_str::<Value>(&text).expect("it is JSON"), expected);
+    let pointers: Vec<&str> =
+        redacted.findings.iter().map(|found| found.pointer.as_str()).collect();
+    assert!(pointers.contains(&"/env/0/value"), "{pointers:?}");
+    assert_eq!(redactor.redact_json(&redacted.value).value, redacted.value);
+}
+
+#[test]
+fn rules_of_others_only_add() {
+    let table = RedactTable::parse(
+        "[[redact.rule]]\nid = 'shop-key'\nregex = '''shop-([0-9]{6})'''\nkeywords = ['shop-']\n",
+    );
+    let rules = RedactRules::with(table.expect("it is TOML").rule).expect("they are rules");
+    let redactor = SecretRedactor::new(
+        rules,
+        KnownValues::default(),
+        RedactAllowances::default(),
+        TagKey::new([7; 32]),
+    );
+    let redacted = redactor.redact_text("shop-472913 password: k7Qz9vWm").text;
+    assert_eq!(untagged(&redacted), "shop-[redacted:shop-key:*] password: [redacted:key-value:*]");
+}
+
+#[test]
+fn rules_that_cannot_be_used_are_refused() {
+    let rule = |id: &str, regex: &str, keywords: &[&str]| RedactRule {
+        id: id.to_owned(),
+        regex: regex.to_owned(),
+        keywords: keywords.iter().map(|word| (*word).to_owned()).collect(),
+        ..RedactRule::default()
+    };
+    let refuse = |rule: RedactRule| RedactRules::with([rule]).map_err(|fault| fault.to_string());
+    assert!(refuse(rule("a", "x", &["xx"])).is_err_and(|text| text.contains("keywords")));
+    assert!(refuse(rule("A b", "x", &["xxx"])).is_err_and(|text| text.contains("name")));
+    assert!(refuse(rule("a", "(", &["xxx"])).is_err_and(|text| text.contains("does not compile")));
+    let group = RedactRule { secret_group: 3, ..rule("a", "(x)", &["xxx"]) };
+    assert!(refuse(group).is_err_and(|text| text.contains("group 3")));
+}
+
+#[test]
+fn an_allowance_leaves_its_values_alone_and_no_others() {
+    let allowances = RedactAllowances::new(["^k7Qz"]).expect("it is an expression");
+    let redactor = SecretRedactor::new(
+        RedactRules::built_in(),
+        KnownValues::default(),
+        allowances,
+        TagKey::new([7; 32]),
+    );
+    let redacted = redactor.redact_text("password: k7Qz9vWm2XpL token: b4Rt8uYw3ZqM").text;
+    assert_eq!(untagged(&redacted), "password: k7Qz9vWm2XpL token: [redacted:key-value:*]");
+    assert!(RedactAllowances::new(["("]).is_err());
+}
+
+/// Pieces of which texts are made that a redactor looks at closely.
+const PIECES: [&str; 40] = [
+    "password",
+    "token",
+    "api_key",
+    "=",
+    ":",
+    " ",
+    "\n",
+    "\"",
+    "'",
+    "`",
+    "\\",
+    "\\n",
+    "\\\"",
+    "://",
+    "@",
+    "user:",
+    "Bearer ",
+    "Authorization: ",
+    "Cookie: a=",
+    ";",
+    "&",
+    "?",
+    "--",
+    "-----BEGIN ",
+    "PRIVATE KEY-----",
+    "-----END ",
+    "k7Qz9vWm2XpL4tRb",
+    "0123456789abcdef",
+    "ghp_",
+    "sk-",
+    "curl -u ",
+    "[redacted:",
+    "key-value:1a2b3c4d]",
+    "\u{1b}[1m",
+    "\\\n",
+    "é",
+    "→",
+    "value: ",
+    "<",
+    ">",
+];
+
+fn odd_text() -> impl Strategy<Value = String> {
+    let piece = prop_oneof![
+        4 => (0..PIECES.len()).prop_map(|at| PIECES[at].to_owned()),
+        1 => "[a-zA-Z0-9+/=]{1,30}",
+        1 => ".{0,6}",
+    ];
+    proptest::collection::vec(piece, 0..30).prop_map(|pieces| pieces.concat())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 3000, ..ProptestConfig::default() })]
+
+    #[test]
+    fn redacting_twice_is_redacting_once(text in odd_text()) {
+        let redactor = redactor(&["k7Qz9vWm2XpL4tRb!"]);
+        let once = redactor.redact_text(&text).text.into_owned();
+        let twice = redactor.redact_text(&once);
+        prop_assert_eq!(twice.text.as_ref(), once.as_str());
+        let once = redactor.redact_beside("password", &text).text.into_owned();
+        let twice = redactor.redact_beside("password", &once);
+        prop_assert_eq!(twice.text.as_ref(), once.as_str());
+    }
+
+    #[test]
+    fn findings_are_apart_in_order_and_in_the_text(text in odd_text()) {
+        let found = redactor(&[]).findings(&text);
+        let mut at = 0;
+        for finding in found {
+            prop_assert!(at <= finding.start && finding.start < finding.end);
+            prop_assert!(text.get(finding.start..finding.end).is_some());
+            at = finding.end;
+        }
+    }
+}
+
+/// Texts that make a scanner look again and again at the same bytes, if it does.
+fn hostile(len: usize) -> Vec<String> {
+    let pieces = [
+        "token=",
+        "password=\"",
+        "key=\\\"",
+        "://",
+        "-----BEGIN A-----",
+        "curl -u ",
+        "a:@",
+        "Cookie: a=",
+        "\"password\": '",
+        "ghp_",
+        "sk-",
+        "AKIA",
+        "bearer ",
+        "=",
+        "a",
+        "[redacted:",
+        "\u{1b}[",
+        "\\\n",
+        "eyJ",
+        "secret,",
+        "pass(",
+        "xoxb-1",
+        "-----BEGIN PRIVATE KEY-----\nAAAAAAAAAAAAAAAAAAAAAAAA\n",
+    ];
+    let mut texts: Vec<String> =
+        pieces.iter().map(|piece| piece.repeat(len / piece.len())).collect();
+    texts.push(pieces.concat().repeat(len / pieces.concat().len()));
+    texts
+}
+
+#[test]
+fn time_grows_as_texts_do() {
+    // Ten times as long may take ten times as long; an order of magnitude is left for the machine.
+    let redactor = redactor(&["aaaaaaaaaaaaaaab", "token=token=token=!"]);
+    let time = |text: &String| {
+        let begin = std::time::Instant::now();
+        redactor.redact_text(text);
+        begin.elapsed()
+    };
+    for (short, long) in hostile(3_000).iter().zip(&hostile(30_000)) {
+        time(short);
+        let (short_time, long_time) = (time(short), time(long));
+        let bound = short_time.max(std::time::Duration::from_millis(20)) * 100;
+        assert!(
+            long_time < bound,
+            "{:?}: {short_time:?}, {long_time:?}",
+            &long[..20.min(long.len())]
+        );
+    }
+}
