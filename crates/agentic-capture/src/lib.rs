@@ -1,6 +1,7 @@
 //! What coding agents do in a repository becomes agents, traces, relations and holds of its store.
 //!
 //! - [`Source`]: whose conversations they are.
+//! - [`redaction`]: what takes secrets out of texts in a repository.
 //! - [`wiring`]: what they are told, so that we hear of them.
 //! - [`event`]: what a hook is told; [`bind`]: whose agent that concerns; [`conversation`]: what is
 //!   remembered of it; [`live`]: which program has it.
@@ -20,6 +21,7 @@ pub mod hook;
 pub mod link;
 pub mod live;
 pub mod private;
+pub mod redaction;
 mod source;
 mod vendor_file;
 pub mod window;

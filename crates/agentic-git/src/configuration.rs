@@ -77,6 +77,37 @@ impl Repository {
         self.configured(|inner| inner.config_snapshot().string(key).map(|value| value.to_string()))
     }
 
+    /// Returns all values of `agentic.NAME` in the user's own configuration: not in the repository's, a
+    /// worktree's or the system's, not from the environment, and not from a file that the user's
+    /// includes and that lies in the repository or its worktree, where others may have written it.
+    pub fn values_of_user(&self, name: &str) -> Vec<String> {
+        let found: Vec<(String, Option<PathBuf>)> = self.configured(|inner| {
+            let config = inner.config_snapshot();
+            let sections = config.plumbing().sections_by_name("agentic").into_iter().flatten();
+            let of_user = sections.filter(|section| {
+                section.header().subsection_name().is_none()
+                    && matches!(section.meta().source, Source::Git | Source::User)
+            });
+            let values = of_user.flat_map(|section| {
+                let meta = section.meta();
+                let included = (meta.level > 0).then(|| meta.path.clone().unwrap_or_default());
+                section
+                    .values(name)
+                    .into_iter()
+                    .map(move |value| (value.to_string(), included.clone()))
+            });
+            values.collect()
+        });
+        let places = [self.work_dir(), Some(self.common_dir())];
+        let is_elsewhere = |path: &PathBuf| {
+            let path = path.canonicalize();
+            let mut places = places.iter().flatten().filter_map(|place| place.canonicalize().ok());
+            path.is_ok_and(|path| !places.any(|place| path.starts_with(place)))
+        };
+        let of_user = found.into_iter().filter(|(_, path)| path.as_ref().is_none_or(is_elsewhere));
+        of_user.map(|(value, _)| value).collect()
+    }
+
     /// Tells whether a switch of git's configuration is on; one that is not there is off.
     ///
     /// # Errors

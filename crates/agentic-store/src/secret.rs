@@ -32,6 +32,15 @@ pub fn is_sealed(layout: &Layout, text: &str, seal: &str) -> Result<bool> {
     Ok(blake3::keyed_hash(&secret, text.as_bytes()) == given)
 }
 
+/// Returns the key in a file of this space, which is made when it is first asked for: random bytes that
+/// its owner alone can read. Of two processes that make it at once, both get the same.
+///
+/// # Errors
+/// Fails when it can be neither read nor made.
+pub fn key(path: &Path) -> Result<[u8; SECRET_BYTES]> {
+    load_or_make(path)
+}
+
 fn load_or_make(path: &Path) -> Result<[u8; SECRET_BYTES]> {
     if let Some(secret) = load(path)? {
         return Ok(secret);
