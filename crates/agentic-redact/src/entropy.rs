@@ -46,9 +46,10 @@ pub(crate) fn find(text: &[u8]) -> Vec<SecretHit> {
         let probe = at + RUN_BYTES_MIN - 1;
         let start = text[at..probe].iter().rposition(|byte| !IN_RUN[usize::from(*byte)]);
         let start = start.map_or(at, |before| at + before + 1);
+        let start = behind_code(text, start);
         let len = text[probe..].iter().position(|byte| !IN_RUN[usize::from(*byte)]);
         let end = len.map_or(text.len(), |len| probe + len);
-        if (RUN_BYTES_MIN..=RUN_BYTES_MAX).contains(&(end - start))
+        if (RUN_BYTES_MIN..=RUN_BYTES_MAX).contains(&end.saturating_sub(start))
             && is_random_run(text, start, end)
         {
             let padding = text[end..].iter().take(PADDING_BYTES_MAX);
@@ -58,6 +59,16 @@ pub(crate) fn find(text: &[u8]) -> Vec<SecretHit> {
         at = end + 1;
     }
     hits
+}
+
+/// Returns where a run begins behind the code of a terminal, if it begins within one.
+fn behind_code(text: &[u8], start: usize) -> usize {
+    if !text[..start].ends_with(b"\x1b[") {
+        return start;
+    }
+    let digits = text[start..].iter().take_while(|byte| byte.is_ascii_digit()).count();
+    let end = start + digits;
+    end + usize::from(text.get(end).is_some_and(u8::is_ascii_alphabetic))
 }
 
 fn is_random_run(text: &[u8], start: usize, end: usize) -> bool {
