@@ -23,11 +23,11 @@ pub(crate) fn is_wordlike(value: &[u8]) -> bool {
     if shape.letters == 0 || shape.words == 0 {
         return false;
     }
-    if shape.is_mixed && shape.capitals_longest > CAPITALS_MAX {
+    if shape.capitals_longest > CAPITALS_MAX {
         return false;
     }
     let mean = shape.letters as f64 / shape.words as f64;
-    let needed = if shape.is_mixed && shape.capitals_longest >= CAPITALS_MIN {
+    let needed = if shape.capitals_longest >= CAPITALS_MIN {
         WORD_LETTERS_MIN_WITH_CAPITALS
     } else {
         WORD_LETTERS_MIN
@@ -41,9 +41,8 @@ struct WordShape {
     words: usize,
     letters: usize,
     digits: usize,
+    /// How many capitals follow one another in a piece that has small letters, too.
     capitals_longest: usize,
-    /// Whether a piece has letters of both cases.
-    is_mixed: bool,
 }
 
 impl WordShape {
@@ -51,6 +50,7 @@ impl WordShape {
     /// `Response`; digits at the end of a word belong to it, others are a word of their own.
     fn take(&mut self, piece: &[u8]) {
         let mut capitals = 0;
+        let mut longest = 0;
         let mut before = ByteClass::Other;
         let mut has_lower = false;
         let mut has_upper = false;
@@ -69,12 +69,14 @@ impl WordShape {
             self.digits += usize::from(sort == ByteClass::Digit);
             self.letters += usize::from(sort != ByteClass::Digit);
             capitals = if sort == ByteClass::Upper { capitals + 1 } else { 0 };
-            self.capitals_longest = self.capitals_longest.max(capitals);
+            longest = longest.max(capitals);
             has_lower |= sort == ByteClass::Lower;
             has_upper |= sort == ByteClass::Upper;
             before = sort;
         }
-        self.is_mixed |= has_lower && has_upper;
+        if has_lower && has_upper {
+            self.capitals_longest = self.capitals_longest.max(longest);
+        }
     }
 }
 
