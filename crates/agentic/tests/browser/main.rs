@@ -9,3 +9,5 @@ mod question;
 mod shown;
 mod stage;
 mod statistics;
+mod strangers;
+mod texts;
