@@ -29,14 +29,16 @@ type RunStep = fn() -> Result<StepFinding>;
 
 /// Runs everything, prints one line a step, and ends with `N passed, N failed`.
 pub fn test() -> Result<CheckOutcome> {
-    let steps: [(&str, RunStep); 7] = [
+    let steps: [(&str, RunStep); 8] = [
         ("fmt", || simple(&["fmt", "--all", "--check"])),
         ("clippy", || {
             simple(&["clippy", "--quiet", "--workspace", "--all-targets", "--", "-D", "warnings"])
         }),
         ("tidy", tidy),
         ("browser", fetch_browser),
-        ("tests", tests),
+        ("tests", || run_tests(&["test", "--workspace", "--no-fail-fast"])),
+        // Once more with what the default build has not; everything but the binary is built already.
+        ("ui", || run_tests(&["test", "--workspace", "--features", "agentic/tui", "--test", "ui"])),
         ("conformance", conformance),
         ("mcp", clients),
     ];
@@ -131,11 +133,8 @@ fn fetch_browser() -> Result<StepFinding> {
     Ok(StepFinding { passed: 0, failed: 0, details: String::new() })
 }
 
-fn tests() -> Result<StepFinding> {
-    let output = cargo(&["test", "--workspace", "--no-fail-fast"])
-        .stdin(Stdio::null())
-        .output()
-        .context("cannot run cargo")?;
+fn run_tests(arguments: &[&str]) -> Result<StepFinding> {
+    let output = cargo(arguments).stdin(Stdio::null()).output().context("cannot run cargo")?;
     let stdout = String::from_utf8_lossy(&output.stdout);
     let (passed, mut failed) = count_tests(&stdout);
     if failed == 0 && !output.status.success() {

@@ -42,6 +42,7 @@ pub use crate::replacement::{
     Inheritance, PageEstate, PageInheritance, ProcessInheritance, ReplacementDesk,
 };
 pub use crate::resident::{Resident, ResidentOptions};
+pub use crate::resume::ResumeDesk;
 pub use crate::token::{TokenBook, TokenGrant};
 pub use crate::upkeep::UpkeepGauge;
 pub use crate::whereabouts::{API_VERSION, Whereabouts};

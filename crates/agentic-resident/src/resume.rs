@@ -18,7 +18,7 @@ const PROCESSES_MAX: usize = 8;
 
 /// Who starts the processes.
 #[derive(Debug, Clone)]
-pub(crate) struct ResumeDesk {
+pub struct ResumeDesk {
     folder: PathBuf,
     state: Arc<Mutex<ResumeState>>,
 }
@@ -36,7 +36,7 @@ impl ResumeDesk {
     }
 
     /// Goes on with what the program before this one went on with.
-    pub fn inherit(&self, note: ResumesNote) {
+    pub(crate) fn inherit(&self, note: ResumesNote) {
         let mut state = self.state();
         state.waiting.extend(note.waiting);
         for pid in note.running.into_iter().filter_map(Pid::from_raw) {
@@ -99,7 +99,7 @@ impl ResumeDesk {
     /// Locks the processes: until this is dropped, none begins and none is forgotten.
     ///
     /// No code that can panic runs under the lock, so a poisoned one still holds a whole state.
-    pub fn state(&self) -> MutexGuard<'_, ResumeState> {
+    pub(crate) fn state(&self) -> MutexGuard<'_, ResumeState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -42,6 +42,7 @@ pub mod show;
 pub mod spawn;
 pub mod trace;
 pub mod tree;
+pub mod ui;
 pub mod worktree;
 
 use std::process::ExitCode;
@@ -106,6 +107,7 @@ pub fn run(cli: Cli) -> VerbOutcome {
         VerbArguments::Hook(args) => Ok(hook::run(&args)),
         VerbArguments::Serve(args) => serve::run(&context, args),
         VerbArguments::Capture(verb) => capture::run(&context, verb),
+        VerbArguments::Ui(args) => ui::run(&context, args),
         VerbArguments::Doctor(args) => doctor::run(&context, args),
         VerbArguments::Demo(args) => demo::run(&context, args),
         VerbArguments::Credential(verb) => credential::run(&context, verb),

@@ -21,6 +21,7 @@ const OWNERS: &[(&str, &[&str])] = &[
     ("maud", &["agentic-web"]),
     ("memchr", &["agentic-redact"]),
     ("regex", &["agentic-query", "agentic-redact"]),
+    ("ratatui", &["agentic-tui"]),
     ("reqwest", &["agentic-providers"]),
     ("rhai", &["agentic-flow"]),
     ("rmcp", &["agentic-mcp"]),

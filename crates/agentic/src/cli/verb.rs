@@ -78,6 +78,7 @@ verbs! {
     Capture(commands::capture::CaptureVerb) = "capture",
     Hook(commands::hook::HookArgs) = "hook",
     Serve(commands::serve::ServeArgs) = "serve",
+    Ui(commands::ui::UiArgs) = "ui",
     Doctor(commands::doctor::DoctorArgs) = "doctor",
     #[command(subcommand)]
     Credential(commands::credential::CredentialVerb) = "credential",

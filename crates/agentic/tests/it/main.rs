@@ -22,6 +22,8 @@ mod stage;
 mod state;
 mod terminal;
 mod tool;
+#[cfg(not(feature = "tui"))]
+mod ui;
 mod unfinished;
 mod verb;
 mod walk;

@@ -39,6 +39,7 @@ const OWN: &[&str] = &[
     "mcp",
     "repl",
     "serve",
+    "ui",
 ];
 
 /// Lists the verbs, with the verbs of verbs.
