@@ -132,6 +132,8 @@ commands! {
     KindAdd(verb::KindAdd) = "kind-add",
     /// Show one kind.
     KindShow(verb::KindShow) = "kind-show",
+    /// Find the secrets in a text.
+    FindSecrets(verb::FindSecrets) = "redact",
     /// Assert or retract a relation.
     Relate(verb::Relate) = "relate",
     /// List what holds between agents.

@@ -14,6 +14,7 @@ mod memory;
 mod notice;
 mod person;
 pub mod program;
+mod redaction;
 mod refusal;
 pub mod repl;
 mod replacement;

@@ -102,6 +102,13 @@ pub enum Notice {
         /// The agents.
         agents: BTreeSet<String>,
     },
+    /// A secret was not written: a mark stands in its place.
+    Redacted {
+        /// The rule that found it.
+        rule: String,
+        /// What it stood in.
+        place: String,
+    },
     /// An engine has something to tell.
     Remark {
         /// What.
@@ -159,6 +166,7 @@ impl Notice {
             | Notice::NoWorktree { .. }
             | Notice::NotFollowed { .. }
             | Notice::LongSession { .. }
+            | Notice::Redacted { .. }
             | Notice::Remark { .. }
             | Notice::Unreadable { .. } => NoticeTone::Warning,
             Notice::Unattended { .. }
@@ -212,6 +220,9 @@ impl Notice {
             Notice::Unanswered { why, child: Some(child) } => {
                 format!("waiting: session {child} waits: {why}")
             }
+            Notice::Redacted { rule, place } => format!(
+                "{place} has a secret, which was not written: `[redacted:{rule}:…]` stands in its place"
+            ),
             Notice::ResumeSession { session } => format!(
                 "mend that, then `agentic session resume {session}` goes on, and asks nothing again that has its answer; `agentic providers --probe` shows who answers"
             ),

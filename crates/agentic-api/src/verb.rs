@@ -32,6 +32,7 @@ mod privacy;
 mod program;
 mod provider;
 mod query;
+mod redact;
 mod relate;
 mod relations;
 mod remote;
@@ -90,6 +91,7 @@ pub use self::query::{
     AnsweredQuery, AskQuery, FOREIGN_QUERY_MS_MAX, QueryAllowance, QueryOutcome, QueryPhase,
     QueryTextFindings, query_predicates,
 };
+pub use self::redact::{FindSecrets, RedactedInput};
 pub use self::relate::{EdgeChange, Relate};
 pub use self::relations::{ListRelations, MergedAgents, Reviewers, SubAgents};
 pub use self::remote::{Fetch, Init, Push};

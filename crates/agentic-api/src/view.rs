@@ -30,6 +30,7 @@ mod rule;
 mod run;
 mod schema;
 mod search;
+mod secret;
 mod serve;
 mod session;
 mod statistics;
@@ -78,6 +79,7 @@ pub use crate::view::rule::{
 pub use crate::view::run::{RunAnswer, RunResultView, TestsView};
 pub use crate::view::schema::schemas;
 pub use crate::view::search::{SearchHitView, SearchView};
+pub use crate::view::secret::SecretView;
 pub use crate::view::serve::{IndexStateView, IndexesView, ServeStatusView};
 pub use crate::view::session::{
     AttemptView, AttendanceView, ComparedRequestView, ComparedView, DiffView, ForkView, GivenView,

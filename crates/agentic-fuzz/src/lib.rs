@@ -16,6 +16,7 @@ pub mod pipeline;
 pub mod query;
 pub mod query_compile;
 pub mod record;
+pub mod redact;
 mod seeds;
 pub mod trailer;
 
@@ -25,7 +26,7 @@ pub use seeds::{FuzzSeed, seeds};
 pub type FuzzTarget = (&'static str, fn(&[u8]));
 
 /// Every target.
-pub const TARGETS: [FuzzTarget; 14] = [
+pub const TARGETS: [FuzzTarget; 15] = [
     ("agentlang", agentlang::check),
     ("context", context::check),
     ("frame", frame::check),
@@ -39,6 +40,7 @@ pub const TARGETS: [FuzzTarget; 14] = [
     ("query", query::check),
     ("query_compile", query_compile::check),
     ("record", record::check),
+    ("redact", redact::check),
     ("trailer", trailer::check),
 ];
 

@@ -88,6 +88,7 @@ impl Corpus {
                         Some("agentlang") => "agentlang",
                         Some("context") => "context",
                         Some("pipeline") => "pipeline",
+                        Some("redact") => "redact",
                         _ => "trailer",
                     };
                     self.add(target, if target == "context" { "\0" } else { "" }, &file);
@@ -101,6 +102,9 @@ impl Corpus {
         for text in QUERIES {
             self.add("query", "", text);
             self.add("query_compile", "", text);
+        }
+        for text in SECRETS {
+            self.add("redact", "", text);
         }
         for text in MESSAGES {
             self.add("trailer", "", text);
@@ -163,6 +167,16 @@ fn files(folder: &Path) -> std::io::Result<Vec<PathBuf>> {
     found.sort();
     Ok(found)
 }
+
+/// Texts with secrets, in several notations.
+const SECRETS: [&str; 6] = [
+    "export TOKEN=k7Qz9vWm2XpL4tRb && curl -u ada:k7Qz9vWm https://a:b1c2d3@host.invalid/?sig=k7Qz9vWm2XpL4tRb",
+    "{\"password\": \"k7Qz9vWm\", \"x\": \"{\\\"token\\\": \\\"k7Qz9vWm2XpL\\\"}\"}",
+    "Authorization: Bearer k7Qz9vWm2XpL4tRb\nCookie: session=k7Qz9vWm2XpL4tRb; theme=dark",
+    "near tulip-orbit-94 and dHVsaXAtb3JiaXQtOTQ= \u{1b}[1mpass\u{1b}[0mword=k7Qz\\\n9vWm2",
+    "-----BEGIN RSA PRIVATE KEY-----\nMIIk7Qz9vWm2XpL4tRbk7Qz9vWm2XpL4tRb\n-----END RSA PRIVATE KEY-----",
+    "password: [redacted:key-value:1a2b3c4d] [redacted:tulip-orbit-94:1a2b3c4d]",
+];
 
 /// Queries that use all of the grammar.
 const QUERIES: [&str; 12] = [

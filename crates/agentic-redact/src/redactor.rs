@@ -183,9 +183,14 @@ impl SecretRedactor {
         let LayerLook { mut hits, context, words, public, .. } = look;
         hits.extend(context.hits);
         hits.extend(provider::find(&self.rules, text, words));
+        // What is random beside a secret of another sort is what that stands in.
+        let found = united(hits.clone());
         hits.extend(entropy::find(text).into_iter().filter(|hit| {
             let next = public.partition_point(|(start, _)| *start <= hit.start);
-            next.checked_sub(1).is_none_or(|at| public[at].1 < hit.end)
+            let is_public = next.checked_sub(1).is_some_and(|at| public[at].1 >= hit.end);
+            let after = found.partition_point(|found| found.end <= hit.start);
+            let is_found = found.get(after).is_some_and(|found| found.start < hit.end);
+            !is_public && !is_found
         }));
         if let Some(key) = key {
             leaf(key.as_bytes(), text, &mut hits);

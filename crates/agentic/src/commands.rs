@@ -30,6 +30,7 @@ pub mod pending;
 pub mod providers;
 pub mod push;
 pub mod query;
+pub mod redact;
 pub mod relate;
 pub mod relations;
 pub mod repl;
@@ -82,6 +83,7 @@ pub fn run(cli: Cli) -> VerbOutcome {
         VerbArguments::Worktree(verb) => worktree::run(&context, verb),
         VerbArguments::Object(verb) => object::run(&context, verb),
         VerbArguments::Kind(verb) => kind::run(&context, verb),
+        VerbArguments::Redact(args) => redact::run(&context, args),
         VerbArguments::Relate(args) => relate::run(&context, args),
         VerbArguments::Unrelate(args) => relate::run_unrelate(&context, args),
         VerbArguments::Relations(args) => relations::run(&context, args),

@@ -18,6 +18,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value as Json;
 
+use crate::redaction::CallerRedactor;
 use crate::verb::log::kind_name;
 use crate::verb::long_changes::{LongChanges, TextSifter};
 use crate::verb::long_text::not_utf8;
@@ -144,10 +145,11 @@ impl Verb for Commit {
             },
         };
         let expect = self.expect.map(|text| expected(caller, &agent, &text)).transpose()?;
+        let mut redactor = CallerRedactor::new(caller)?;
         let draft = CommitDraft {
-            message: self.message,
+            message: redactor.text("the message", self.message),
             kind: self.kind.as_deref().map(kind_name).transpose()?,
-            fields: self.fields,
+            fields: redactor.map("a field", self.fields),
             source,
             capture: if self.trace { TraceBinding::WithTrace } else { TraceBinding::Nothing },
             expect,
@@ -161,6 +163,7 @@ impl Verb for Commit {
             notices.push(Notice::LeftOut { repositories: done.left_out });
         }
         notices.extend(Notice::left_behind(done.worktree_left_behind.as_ref()));
+        notices.extend(redactor.notices());
         Ok(Reply { answer, notices, completion: VerbCompletion::Whole })
     }
 }

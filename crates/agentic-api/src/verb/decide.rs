@@ -15,6 +15,7 @@ use agentic_store::error::GitError;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+use crate::redaction::CallerRedactor;
 use crate::verb::{Reply, Verb, VerbCompletion, value};
 use crate::view::question::{RENDERER, question, text_hash};
 use crate::view::{DecideView, PendingView};
@@ -168,13 +169,15 @@ impl Decide {
         };
         let (then, spoken_as) = (self.then, self.answer.language());
         let request = self.request.clone();
-        let draft = self.draft(caller, &named, principal)?;
+        let mut redactor = CallerRedactor::new(caller)?;
+        let mut draft = self.draft(caller, &named, principal)?;
+        draft.rationale = redactor.text("the reason", draft.rationale);
         let done = answer(space, named, &draft, then.after_expiry());
         let done = done.map_err(|error| unsigned(caller, &request, error))?;
         Ok(RecordedDecision {
             action: done.decision.action.name().to_owned(),
             commit: done.commit.to_string(),
-            notices: Notice::of(&done.written).into_iter().collect(),
+            notices: Notice::of(&done.written).into_iter().chain(redactor.notices()).collect(),
             request: done.session.short_request(&done.decision.request),
             principal: done.decision.principal,
             session: done.session,

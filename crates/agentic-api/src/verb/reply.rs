@@ -10,6 +10,7 @@ use agentic_session::{Error, SessionSpace, go_on};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+use crate::redaction::CallerRedactor;
 use crate::verb::form::filled_in;
 use crate::verb::{Reply, Verb, VerbCompletion, value};
 use crate::view::interop::{Choice, ClientReply, Protocol, ReplyAnswer, read_reply};
@@ -66,18 +67,26 @@ impl DecideFrom {
         let reply: ClientReply =
             read_reply(protocol, &self.reply).ok_or_else(|| formless(protocol))?;
         let ticket = take_back(space, &reply.ticket, &principal)?;
+        let mut redactor = CallerRedactor::new(caller)?;
         let mut checked = Vec::new();
         for answer in &reply.answers {
             let pending = open(space, answer)?;
             ticket.check(space, &pending)?;
-            let draft = draft(&pending, answer, protocol, &principal)?;
+            let mut draft = draft(&pending, answer, protocol, &principal)?;
+            if let Some(draft) = &mut draft {
+                let rationale = std::mem::take(&mut draft.rationale);
+                draft.rationale = redactor.text("the reason", rationale);
+            }
             if let Some(draft) = &draft {
                 check(space, &pending.hold, &pending.policy, draft)?;
             }
             checked.push((pending, draft));
         }
+        let mut notices = redactor.notices();
         let one = move |(pending, draft): (PendingHold, Option<DecisionDraft>)| {
-            apply(space, &pending, draft.as_ref(), &principal)
+            let mut reply = apply(space, &pending, draft.as_ref(), &principal)?;
+            reply.notices.append(&mut notices);
+            Ok(reply)
         };
         Ok(checked.into_iter().map(one))
     }

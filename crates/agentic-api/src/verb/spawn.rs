@@ -10,6 +10,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::caller::agent_name;
+use crate::redaction::CallerRedactor;
 use crate::verb::{Reply, Verb};
 use crate::view::SpawnView;
 use crate::{Caller, Notice, Refusal};
@@ -74,7 +75,8 @@ impl Verb for Spawn {
 
     fn run(self, caller: &Caller<'_>) -> Result<Reply<SpawnView>, Refusal> {
         let (space, name) = (caller.space, agent_name(&self.name)?);
-        let briefing = self.briefing.object()?;
+        let mut redactor = CallerRedactor::new(caller)?;
+        let briefing = self.briefing.redacted(&mut redactor).object()?;
         let origin = self.beginning.origin(caller)?;
         let place = match &self.worktree {
             CheckoutPlace::Nowhere => None,
@@ -86,6 +88,7 @@ impl Verb for Spawn {
         }
         let spawned = spawn(space, &name, &briefing, &origin)?;
         let mut reply = Reply::written(SpawnView::from(&spawned), &spawned.written);
+        reply.notices.extend(redactor.notices());
         if let Some(path) = place {
             match worktree::add(space, &name, &path) {
                 Ok(worktree) => reply.answer.worktree = Some(worktree.path.display().to_string()),
@@ -99,6 +102,20 @@ impl Verb for Spawn {
 }
 
 impl BriefingSource {
+    /// Takes secrets out of it. The texts of an object are its leaves, each with its key as context.
+    fn redacted(self, redactor: &mut CallerRedactor) -> BriefingSource {
+        match self {
+            BriefingSource::Text(text) => BriefingSource::Text(redactor.text("the briefing", text)),
+            BriefingSource::Document(text) => match json::from_text(&text) {
+                Ok(Value::Map(map)) if map.contains_key("type") => {
+                    let clean = Value::Map(redactor.map("the briefing", map));
+                    BriefingSource::Document(json::to_json(&clean).to_string())
+                }
+                Ok(_) | Err(_) => BriefingSource::Document(redactor.text("the briefing", text)),
+            },
+        }
+    }
+
     fn object(&self) -> Result<Object, Refusal> {
         let refused = |error| Refusal::of(&error);
         match self {

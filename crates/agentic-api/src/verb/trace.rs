@@ -8,6 +8,7 @@ use base64::engine::general_purpose::STANDARD;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+use crate::redaction::CallerRedactor;
 use crate::verb::{Reply, Verb};
 use crate::view::{AttachView, BindingView, EntryView, TraceAddView, TraceBindingView, TraceView};
 use crate::{Caller, Refusal};
@@ -39,32 +40,39 @@ pub enum EntryBody {
     Bytes(Vec<u8>),
 }
 
+impl EntryBody {
+    /// Returns the bytes.
+    pub(super) fn into_bytes(self) -> Result<Vec<u8>, Refusal> {
+        match self {
+            EntryBody::Text(text) => Ok(text.into_bytes()),
+            EntryBody::Bytes(bytes) => Ok(bytes),
+            EntryBody::Base64(text) => {
+                let hint = "send it in base64 with padding";
+                let decoded = STANDARD.decode(text);
+                decoded.map_err(|error| Refusal::usage(&format!("the body: {error}"), hint))
+            }
+        }
+    }
+}
+
 impl Verb for TraceAdd {
     type Answer = TraceAddView;
 
     fn run(self, caller: &Caller<'_>) -> Result<Reply<TraceAddView>, Refusal> {
         let agent = caller.agent(self.agent.as_deref())?;
         let kind = entry_kind(self.kind.as_deref().unwrap_or("log"))?;
-        let decoded;
-        let body = match &self.body {
-            EntryBody::Text(text) => text.as_bytes(),
-            EntryBody::Bytes(bytes) => bytes,
-            EntryBody::Base64(text) => {
-                let hint = "send it in base64 with padding";
-                decoded = STANDARD
-                    .decode(text)
-                    .map_err(|error| Refusal::usage(&format!("the body: {error}"), hint))?;
-                &decoded
-            }
-        };
-        let added = caller.space.add_trace(&agent, &kind, body)?;
-        Ok(Reply::plain(TraceAddView {
+        let body = self.body.into_bytes()?;
+        let mut redactor = CallerRedactor::new(caller)?;
+        let body = redactor.bytes("the entry", body);
+        let added = caller.space.add_trace(&agent, &kind, &body)?;
+        let answer = TraceAddView {
             agent: agent.to_string(),
             kind: kind.to_string(),
             at: added.at.to_string(),
             bytes: body.len(),
             pending: added.n_pending,
-        }))
+        };
+        Ok(Reply { notices: redactor.notices(), ..Reply::plain(answer) })
     }
 }
 

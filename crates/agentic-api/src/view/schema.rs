@@ -52,6 +52,7 @@ pub fn schemas() -> BTreeMap<&'static str, Schema> {
         ("push.json", printed::<PushView>()),
         ("query.json", printed::<Vec<BTreeMap<String, serde_json::Value>>>()),
         ("query-schema.json", printed::<Vec<PredicateView>>()),
+        ("redact.json", printed::<Vec<SecretView>>()),
         ("relate.json", printed::<EdgeView>()),
         ("relations.json", printed::<Vec<RelationView>>()),
         ("remote-agents.json", printed::<Vec<RemoteAgentView>>()),

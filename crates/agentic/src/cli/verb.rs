@@ -49,6 +49,7 @@ verbs! {
     Object(commands::object::ObjectVerb) = "object",
     #[command(subcommand)]
     Kind(commands::kind::KindVerb) = "kind",
+    Redact(commands::redact::RedactArgs) = "redact",
     Relate(commands::relate::RelateArgs) = "relate",
     Unrelate(commands::relate::UnrelateArgs) = "unrelate",
     Relations(commands::relations::RelationsArgs) = "relations",

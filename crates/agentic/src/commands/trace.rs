@@ -77,9 +77,10 @@ pub fn run(context: &Context, verb: TraceVerb) -> VerbOutcome {
             let body =
                 if text == "-" { EntryBody::Bytes(read_stdin()?) } else { EntryBody::Text(text) };
             let add = TraceAdd { agent: named(agent), kind: Some(kind.to_string()), body };
-            let added = add.run(&caller)?.answer;
+            let added = add.run(&caller)?;
             tell_recovered(&space.take_found());
-            context.format.answer(&added, |_| String::new());
+            warn_of(&added.notices);
+            context.format.answer(&added.answer, |_| String::new());
         }
         TraceVerb::Pending { agent } => {
             let entries = TracePending { agent: named(agent) }.run(&caller)?.answer;

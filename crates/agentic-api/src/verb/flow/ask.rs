@@ -19,6 +19,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use self::question::{ChannelQuestion, ChosenVerdict, open_questions, open_requests, tell_all};
+use crate::redaction::CallerRedactor;
 use crate::verb::{Reply, Verb, VerbCompletion};
 use crate::view::FlowAskedView;
 use crate::watcher::NoticeDesk;
@@ -343,6 +344,14 @@ fn keep(
 ) {
     let kind = Kind::parse(TRACE_KIND).expect("a valid kind");
     let entry = format!("verdict {}", json::to_text(&verdict.to_value()));
+    let entry = match CallerRedactor::new(caller) {
+        Ok(mut redactor) => redactor.text("the verdict", entry),
+        Err(refusal) => {
+            let why = refusal.message;
+            desk.warn(format!("the decision stands; the words of the channel are not kept: {why}"));
+            return;
+        }
+    };
     if let Err(error) = caller.space.add_trace(&question.agent, &kind, entry.as_bytes()) {
         desk.warn(format!("the decision stands; the words of the channel are not kept: {error}"));
     }

@@ -12,6 +12,7 @@ use serde::Deserialize;
 use super::FlowSource;
 use super::look::{SessionDetail, session_reply, summaries};
 use crate::caller::agent_name;
+use crate::redaction::refuse_secrets;
 use crate::verb::{Reply, Verb, value};
 use crate::view::SessionView;
 use crate::{Caller, Notice, Refusal, principal};
@@ -59,6 +60,7 @@ impl SessionStart {
 
     fn begin(self, caller: &Caller<'_>) -> Result<Begin, Refusal> {
         let agent = agent_name(&self.agent)?;
+        refuse_secrets(caller, "the input", &self.input)?;
         let flow = self.flow.object(caller)?;
         let (key, key_source) = key_or_fresh(caller.space, self.key);
         let (input, allow) = (self.input, self.allow);
@@ -266,6 +268,7 @@ impl Verb for SessionSignal {
     type Answer = SessionView;
 
     fn run(self, caller: &Caller<'_>) -> Result<Reply<SessionView>, Refusal> {
+        refuse_secrets(caller, "the signal", &self.value)?;
         if let Some(fault) = SessionSignal::fault_of_name(&self.name) {
             return Err(Refusal::usage(
                 &fault,
