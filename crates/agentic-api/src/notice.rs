@@ -37,6 +37,11 @@ pub enum Notice {
         /// Where they are.
         repositories: Vec<String>,
     },
+    /// A new worktree has no gate, although others here have one.
+    NoGate {
+        /// Why.
+        why: String,
+    },
     /// An agent was made, and its worktree was not.
     NoWorktree {
         /// Why.
@@ -164,6 +169,7 @@ impl Notice {
             | Notice::LeftBehind { .. }
             | Notice::LeftOut { .. }
             | Notice::NoWorktree { .. }
+            | Notice::NoGate { .. }
             | Notice::NotFollowed { .. }
             | Notice::LongSession { .. }
             | Notice::Redacted { .. }
@@ -196,6 +202,9 @@ impl Notice {
                 "{}; `git submodule add` makes it part of this one",
                 left_out_words(repositories)
             ),
+            Notice::NoGate { why } => {
+                format!("the worktree has no gate, so calls in it are not held: {why}")
+            }
             Notice::NoWorktree { why } => format!("the agent exists, but has no worktree: {why}"),
             Notice::NotFollowed { why } => {
                 format!("the decision stands; the session cannot go on: {why}")

@@ -8,6 +8,7 @@ mod allow;
 mod archive;
 mod ask;
 mod briefing;
+mod capture_status;
 mod commit;
 mod credential;
 mod decide;
@@ -18,6 +19,7 @@ mod doctor;
 mod flow;
 mod foreign_query;
 mod form;
+mod gate;
 mod hold;
 mod inbox;
 mod kind;
@@ -44,6 +46,7 @@ mod session;
 mod spawn;
 mod statistics;
 mod trace;
+mod unwiring;
 mod value;
 mod wiring;
 mod worktree;
@@ -59,6 +62,7 @@ pub use self::allow::{
 pub use self::archive::{Archive, ListArchive, Restore};
 pub use self::ask::AskHuman;
 pub use self::briefing::{ShowBriefing, StoredBriefing};
+pub use self::capture_status::CaptureStatus;
 pub use self::commit::{Commit, CommitSource};
 pub use self::credential::{AwaitedLogin, CredentialLogin, ForgetCredential, ListCredentials};
 pub use self::decide::{
@@ -111,8 +115,9 @@ pub use self::statistics::{Statistics, StatisticsStep};
 pub use self::trace::{
     EntryBody, TraceAdd, TraceAttach, TraceBindings, TraceHistory, TracePending, TraceShow,
 };
+pub use self::unwiring::CaptureOff;
 pub use self::value::parse_adapter;
-pub use self::wiring::{CaptureOff, WireAgents, WiringExtra, WiringHost, agents_found};
+pub use self::wiring::{WireAgents, WiringExtra, WiringHost, agents_found};
 pub use self::worktree::{WorktreeAdd, WorktreeList, WorktreeRemove, WorktreeSync};
 use crate::{Caller, Notice, Refusal, Surroundings};
 

@@ -94,7 +94,9 @@ pub use crate::view::trace::{
     AttachView, BindingView, EntryView, TraceAddView, TraceBindingView, TraceView,
 };
 pub use crate::view::visible::{visible, visible_line};
-pub use crate::view::wiring::{UnwiredView, WiredView};
+pub use crate::view::wiring::{
+    CaptureStatusView, SourceStatusView, UnwiredView, WiredPlaceView, WiredView,
+};
 pub use crate::view::worktree::{
     WorktreeAddView, WorktreeRemoveView, WorktreeSyncView, WorktreeView,
 };

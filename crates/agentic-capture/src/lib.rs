@@ -2,6 +2,7 @@
 //!
 //! - [`Source`]: whose conversations they are.
 //! - [`redaction`]: what takes secrets out of texts in a repository.
+//! - [`gate`]: what they may not do before a person has said so.
 //! - [`wiring`]: what they are told, so that we hear of them.
 //! - [`event`]: what a hook is told; [`bind`]: whose agent that concerns; [`conversation`]: what is
 //!   remembered of it; [`live`]: which program has it.
@@ -16,6 +17,7 @@ mod environment;
 mod error;
 pub mod error_log;
 pub mod event;
+pub mod gate;
 mod glance;
 pub mod hook;
 pub mod link;

@@ -23,9 +23,10 @@ use self::json_text::UnreadableJson;
 use self::plugin::{with_opencode_plugin, without_opencode_plugin};
 use self::report::{gate_hint, trust_hint};
 use self::servers_text::{ServerEntry, with_server, without_server};
-use self::settings_file::{TextChange, change_file};
+use self::settings_file::{WiredText, change_file};
 use crate::Source;
 
+pub(crate) use self::entry::shell_word;
 pub use self::entry::{EntryRole, GATE_SECONDS, WorktreeHooks};
 pub use self::exclude::{add_exclusion, take_exclusion};
 pub use self::git_hooks::{GIT_HOOKS, hook_line, put_git_hooks, take_git_hooks};
@@ -174,7 +175,7 @@ pub fn wire(place: &WiringPlace<'_>, wiring: &Wiring) -> WiredFile {
     WiredFile { source: *source, file, outcome }
 }
 
-type TextDecision<'d> = Box<dyn Fn(Option<&str>) -> WiringResult<TextChange> + 'd>;
+type TextDecision<'d> = Box<dyn Fn(Option<&str>) -> WiringResult<WiredText> + 'd>;
 
 fn entries<'d>(source: Source, wanted: Vec<WantedEntry>) -> (TextDecision<'d>, String) {
     let paste = fresh_text(source, &wanted);
@@ -183,8 +184,8 @@ fn entries<'d>(source: Source, wanted: Vec<WantedEntry>) -> (TextDecision<'d>, S
 
 fn plugin(program: &str, role: EntryRole) -> (TextDecision<'_>, String) {
     let paste = match with_opencode_plugin(None, program, role) {
-        Ok(TextChange::Text(text)) => text,
-        Ok(TextChange::Keep | TextChange::Remove) | Err(_) => String::new(),
+        Ok(WiredText::Text(text)) => text,
+        Ok(WiredText::Keep | WiredText::Remove) | Err(_) => String::new(),
     };
     (Box::new(move |old| with_opencode_plugin(old, program, role)), paste)
 }

@@ -20,7 +20,7 @@ const OWNERS: &[(&str, &[&str])] = &[
     ("ipld-core", &["agentic-model"]),
     ("maud", &["agentic-web"]),
     ("memchr", &["agentic-redact"]),
-    ("regex", &["agentic-query", "agentic-redact"]),
+    ("regex", &["agentic-query", "agentic-redact", "agentic-capture"]),
     ("ratatui", &["agentic-tui"]),
     ("reqwest", &["agentic-providers"]),
     ("rhai", &["agentic-flow"]),

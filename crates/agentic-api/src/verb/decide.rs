@@ -347,6 +347,7 @@ impl RecordedDecision {
                 (status.agent, status.state)
             }
         };
+        let next = self.next(caller);
         Ok(DecideView {
             request: self.request,
             action: self.action,
@@ -355,6 +356,19 @@ impl RecordedDecision {
             principal: self.principal,
             state: state.as_str().to_owned(),
             session: self.session.to_string(),
+            next,
         })
     }
+
+    /// Returns the lines that go on with whoever asked, where that was put down meanwhile: a
+    /// conversation of a coding agent, say. Nothing is started here.
+    pub fn next(&self, caller: &Caller<'_>) -> Vec<String> {
+        let Ok(summary) = caller.space.session(&self.session) else { return Vec::new() };
+        let asked = summary.asked.iter().filter_map(|asked| asked.payload.get("payload"));
+        let lines = asked.filter_map(|payload| payload.get("resume").and_then(Value::as_text));
+        lines.filter(|line| line.starts_with(RESUMES)).map(str::to_owned).collect()
+    }
 }
+
+/// What a line begins with that goes on with a conversation.
+const RESUMES: &str = "AGENTIC_HOLD=defer ";

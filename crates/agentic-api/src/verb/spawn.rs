@@ -11,6 +11,7 @@ use serde::Deserialize;
 
 use crate::caller::agent_name;
 use crate::redaction::CallerRedactor;
+use crate::verb::gate::carry_gates;
 use crate::verb::{Reply, Verb};
 use crate::view::SpawnView;
 use crate::{Caller, Notice, Refusal};
@@ -91,7 +92,11 @@ impl Verb for Spawn {
         reply.notices.extend(redactor.notices());
         if let Some(path) = place {
             match worktree::add(space, &name, &path) {
-                Ok(worktree) => reply.answer.worktree = Some(worktree.path.display().to_string()),
+                Ok(worktree) => {
+                    let gate = carry_gates(caller, &worktree.path);
+                    reply.notices.extend(gate.map(|why| Notice::NoGate { why }));
+                    reply.answer.worktree = Some(worktree.path.display().to_string());
+                }
                 Err(error) => {
                     reply.notices.insert(0, Notice::NoWorktree { why: error.to_string() });
                 }

@@ -1,20 +1,22 @@
-//! Wiring coding agents, and undoing it. Only a person may do that: it changes their settings.
+//! Wiring coding agents. Only a person may do that: it changes their settings.
 
 use std::path::{Path, PathBuf};
 
 use agentic_capture::Source;
+use agentic_capture::gate::HoldRules;
 use agentic_capture::wiring::{
     self, AgentHomes, GIT_HOOKS, WiredAction, WiredFile, Wiring, WiringPart, WiringPlace,
     WiringRun, WiringScope, WorktreeHooks, add_exclusion, hook_line, put_git_hooks, switches,
-    take_exclusion, take_git_hooks, write_claude_plugin,
+    write_claude_plugin,
 };
 
+use crate::verb::gate::{GateRules, gate_seconds};
 use crate::verb::{Init, Reply, Verb, VerbCompletion};
-use crate::view::{InitView, UnwiredView, WiredView};
+use crate::view::{InitView, WiredView};
 use crate::{Caller, Refusal};
 
 /// The switch of git's configuration without which nothing is captured.
-const CAPTURE: &str = "agentic.capture";
+pub(super) const CAPTURE: &str = "agentic.capture";
 /// The word for every coding agent that is here.
 const AUTO: &str = "auto";
 
@@ -55,6 +57,8 @@ pub enum WiringExtra {
     GitHooks,
     /// The coding agents get our server of MCP.
     Server,
+    /// Calls that rules name are held.
+    Holds,
 }
 
 impl Verb for WireAgents {
@@ -68,7 +72,8 @@ impl Verb for WireAgents {
         let place =
             WiringPlace { homes: &self.host.homes, checkout: &checkout, program, run: self.run };
         let mut work = WiringWork { caller, place: &place, files: Vec::new(), next: Vec::new() };
-        let wirings = sources.iter().flat_map(|source| self.wirings(*source));
+        let rules = self.rules(caller, &checkout)?;
+        let wirings = sources.iter().flat_map(|source| self.wirings(*source, rules.as_ref()));
         for wiring in wirings {
             work.wire(&wiring)?;
         }
@@ -114,14 +119,38 @@ impl WireAgents {
         Ok(chosen)
     }
 
-    fn wirings(&self, source: Source) -> Vec<Wiring> {
+    /// Reads the rules whose tools gates are for.
+    fn rules(&self, caller: &Caller<'_>, checkout: &Path) -> Result<Option<GateRules>, Refusal> {
+        if !self.has(WiringExtra::Holds) {
+            return Ok(None);
+        }
+        let repository = caller.space.repository();
+        if repository.work_dir().is_none() {
+            let message = "there is no checkout here whose calls could be held";
+            return Err(Refusal::usage(message, "run it in a worktree"));
+        }
+        let rules = HoldRules::of(repository, checkout, Some(&self.host.homes));
+        let rules = rules.map_err(|error| {
+            Refusal::refused(&error.to_string(), "mend the rules, and run it again")
+        })?;
+        Ok(Some(GateRules { rules, seconds: gate_seconds(repository) }))
+    }
+
+    fn wirings(&self, source: Source, rules: Option<&GateRules>) -> Vec<Wiring> {
         let worktrees = match self.has(WiringExtra::Worktrees) {
             true => WorktreeHooks::Ours,
             false => WorktreeHooks::Theirs,
         };
         let server = self.has(WiringExtra::Server).then_some(WiringPart::Server);
         let parts = std::iter::once(WiringPart::Capture(worktrees)).chain(server);
-        parts.map(|part| Wiring { source, scope: self.scope, part }).collect()
+        let wirings = parts.map(|part| Wiring { source, scope: self.scope, part });
+        // In a file of all checkouts a gate whose program is gone would stop every project.
+        let scope = match self.scope {
+            WiringScope::User | WiringScope::Local => WiringScope::Local,
+            WiringScope::Project => WiringScope::Project,
+        };
+        let gate = rules.map(|rules| Wiring { source, scope, part: rules.gate(source) });
+        wirings.chain(gate).collect()
     }
 
     /// Does what `init` does without coding agents, and lets capture begin.
@@ -229,74 +258,6 @@ impl WiringWork<'_, '_> {
     }
 }
 
-/// Take back what wiring wrote. What was captured stays.
-#[derive(Debug, Clone)]
-pub struct CaptureOff {
-    /// Whose settings are changed.
-    pub host: WiringHost,
-    /// Which coding agents; all of them without.
-    pub sources: Vec<Source>,
-    /// For whom; for everybody without.
-    pub scope: Option<WiringScope>,
-}
-
-impl Verb for CaptureOff {
-    type Answer = UnwiredView;
-
-    fn run(self, caller: &Caller<'_>) -> Result<Reply<UnwiredView>, Refusal> {
-        caller.require_person("end capture")?;
-        let every = [WiringScope::User, WiringScope::Local, WiringScope::Project];
-        let scopes = self.scope.map_or(every.to_vec(), |scope| vec![scope]);
-        let sources =
-            if self.sources.is_empty() { Source::ALL.to_vec() } else { self.sources.clone() };
-        let checkout = checkout(caller, WiringScope::User)?;
-        let run = WiringRun::Apply;
-        let program = program(&self.host)?;
-        let place = WiringPlace { homes: &self.host.homes, checkout: &checkout, program, run };
-        let (mut removed, mut failure) = (Vec::new(), None);
-        for (source, scope) in
-            sources.iter().flat_map(|source| scopes.iter().map(move |scope| (*source, *scope)))
-        {
-            for (file, outcome) in wiring::unwire(&place, source, scope) {
-                match outcome {
-                    Ok(WiredAction::Unchanged) => continue,
-                    Ok(_) => removed.push(file.display().to_string()),
-                    Err(error) => {
-                        let message = format!("{} was left alone", file.display());
-                        let hint = "take the entries that run `agentic` out of it by hand";
-                        let mut refusal = Refusal::refused(&message, hint);
-                        refusal.because = Some(said(&error));
-                        failure.get_or_insert(refusal);
-                        continue;
-                    }
-                }
-                if let Some(line) = exclusion(&place, &file).filter(|_| scope == WiringScope::Local)
-                {
-                    let common = caller.space.repository().common_dir();
-                    take_exclusion(common, &line, run).map_err(refused)?;
-                }
-            }
-        }
-        if self.sources.is_empty() {
-            removed.extend(end_here(caller)?);
-        }
-        let completion = failure.map_or(VerbCompletion::Whole, VerbCompletion::Short);
-        removed.dedup();
-        Ok(Reply { completion, ..Reply::plain(UnwiredView { removed }) })
-    }
-}
-
-/// Ends capture in this repository: hooks of git, and the switch.
-fn end_here(caller: &Caller<'_>) -> Result<Vec<String>, Refusal> {
-    let repository = caller.space.repository();
-    let hooks = repository.common_dir().join("hooks");
-    let taken = take_git_hooks(&hooks, WiringRun::Apply).map_err(refused)?;
-    let unset = ["config", "--local", "--unset-all", CAPTURE];
-    // It may not be there.
-    let _ = repository.configure(&unset)?;
-    Ok(taken.iter().map(|path| path.display().to_string()).collect())
-}
-
 /// Says which coding agents are here, and what wires them.
 pub fn agents_found(homes: &AgentHomes) -> Vec<String> {
     let names: Vec<&str> = found(homes).into_iter().map(Source::as_str).collect();
@@ -314,7 +275,7 @@ fn found(homes: &AgentHomes) -> Vec<Source> {
 }
 
 /// Returns the top of the worktree. Where there is none, only what is the user's can be wired.
-fn checkout(caller: &Caller<'_>, scope: WiringScope) -> Result<PathBuf, Refusal> {
+pub(super) fn checkout(caller: &Caller<'_>, scope: WiringScope) -> Result<PathBuf, Refusal> {
     let repository = caller.space.repository();
     match (repository.work_dir(), scope) {
         (Some(folder), _) => Ok(folder.to_owned()),
@@ -326,7 +287,7 @@ fn checkout(caller: &Caller<'_>, scope: WiringScope) -> Result<PathBuf, Refusal>
     }
 }
 
-fn program(host: &WiringHost) -> Result<&str, Refusal> {
+pub(super) fn program(host: &WiringHost) -> Result<&str, Refusal> {
     host.program.to_str().ok_or_else(|| {
         let message = format!("the path {} cannot be written down", host.program.display());
         Refusal::refused(&message, "install `agentic` in a folder whose name is plain text")
@@ -334,19 +295,19 @@ fn program(host: &WiringHost) -> Result<&str, Refusal> {
 }
 
 /// Returns the line by which git does not see a file of the checkout.
-fn exclusion(place: &WiringPlace<'_>, file: &Path) -> Option<String> {
+pub(super) fn exclusion(place: &WiringPlace<'_>, file: &Path) -> Option<String> {
     let inside = file.strip_prefix(place.checkout).ok()?;
     Some(format!("/{}", inside.to_str()?))
 }
 
-fn said(error: &wiring::WiringError) -> String {
+pub(super) fn said(error: &wiring::WiringError) -> String {
     match std::error::Error::source(error) {
         Some(source) => format!("{error}: {source}"),
         None => error.to_string(),
     }
 }
 
-fn refused(error: wiring::WiringError) -> Refusal {
+pub(super) fn refused(error: wiring::WiringError) -> Refusal {
     let mut refusal = Refusal::refused(&error.to_string(), "look at the file, and try again");
     refusal.because = std::error::Error::source(&error).map(ToString::to_string);
     refusal

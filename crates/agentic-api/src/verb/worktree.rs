@@ -7,9 +7,10 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::caller::agent_name;
+use crate::verb::gate::carry_gates;
 use crate::verb::{Reply, Verb};
 use crate::view::{WorktreeAddView, WorktreeRemoveView, WorktreeSyncView, WorktreeView};
-use crate::{Caller, Refusal};
+use crate::{Caller, Notice, Refusal};
 
 /// Check an agent's branch out in a folder.
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
@@ -29,11 +30,13 @@ impl Verb for WorktreeAdd {
         let folder = self.folder.map(|folder| caller.path(&folder));
         let folder = folder.unwrap_or_else(|| worktree::default_path(space, &agent));
         let added = worktree::add(space, &agent, &folder)?;
-        Ok(Reply::plain(WorktreeAddView {
+        let notice = carry_gates(caller, &added.path).map(|why| Notice::NoGate { why });
+        let view = WorktreeAddView {
             agent: agent.to_string(),
             path: added.path.display().to_string(),
             base: space.head(&agent)?.to_string(),
-        }))
+        };
+        Ok(Reply { notices: notice.into_iter().collect(), ..Reply::plain(view) })
     }
 }
 

@@ -169,6 +169,9 @@ pub struct DecideView {
     pub state: String,
     /// The session.
     pub session: String,
+    /// What goes on with whoever asked, where that was put down meanwhile.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub next: Vec<String>,
 }
 
 /// A question that was put before people.

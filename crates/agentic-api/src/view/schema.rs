@@ -19,6 +19,7 @@ pub fn schemas() -> BTreeMap<&'static str, Schema> {
         ("agents.json", printed::<Vec<AgentView>>()),
         ("answers.json", Answer::schema()),
         ("archive.json", printed::<Vec<ArchivedView>>()),
+        ("capture-status.json", printed::<CaptureStatusView>()),
         ("capture-off.json", printed::<UnwiredView>()),
         ("commit-diff.json", printed::<CommitDiffView>()),
         ("commands.json", schema_for!(Command)),

@@ -15,6 +15,41 @@ pub struct WiredView {
     pub action: String,
 }
 
+/// The answer of `agentic capture status`.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct CaptureStatusView {
+    /// Whether this repository wants to hear of conversations.
+    pub on: bool,
+    /// The coding agents that are here or wired.
+    pub sources: Vec<SourceStatusView>,
+}
+
+/// How it stands with a coding agent.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct SourceStatusView {
+    /// Which.
+    pub source: String,
+    /// Whether its program can be started, or its folder is there.
+    pub here: bool,
+    /// The files that have our entries.
+    pub wired: Vec<WiredPlaceView>,
+    /// What keeps our hooks from running.
+    pub reports: Vec<String>,
+}
+
+/// A file that has our entries.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct WiredPlaceView {
+    /// For whom: `user`, `local` or `project`.
+    pub scope: String,
+    /// The file.
+    pub file: String,
+    /// Whether it has entries that capture.
+    pub captures: bool,
+    /// Whether it has entries that hold.
+    pub holds: bool,
+}
+
 /// The answer of `agentic capture off`.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct UnwiredView {

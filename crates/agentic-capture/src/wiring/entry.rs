@@ -148,7 +148,7 @@ pub fn capture_entries(style: &EntryStyle<'_>) -> Vec<WantedEntry> {
         event,
         matcher: matcher.map(str::to_owned),
         role: EntryRole::Capture,
-        shape: shape(style, EntryRole::Capture),
+        shape: shape(style, EntryRole::Capture, event),
     };
     events.map(wanted).collect()
 }
@@ -159,7 +159,7 @@ pub fn gate_entries(style: &EntryStyle<'_>, matcher: Option<&str>) -> Vec<Wanted
         event,
         matcher: matcher.map(str::to_owned),
         role: EntryRole::Gate,
-        shape: shape(style, EntryRole::Gate),
+        shape: shape(style, EntryRole::Gate, event),
     };
     gated(style.source).iter().map(wanted).collect()
 }
@@ -172,8 +172,8 @@ pub fn is_grouped(source: Source) -> bool {
     }
 }
 
-fn shape(style: &EntryStyle<'_>, role: EntryRole) -> WrittenJson {
-    let command = WrittenJson::Text(command_line(style.source, style.program, role));
+fn shape(style: &EntryStyle<'_>, role: EntryRole, event: &str) -> WrittenJson {
+    let command = WrittenJson::Text(command_line(style, role, event));
     let kind = ("type", WrittenJson::text("command"));
     let seconds = match role {
         EntryRole::Capture => CAPTURE_SECONDS,
@@ -221,11 +221,18 @@ fn shape(style: &EntryStyle<'_>, role: EntryRole) -> WrittenJson {
 
 /// Returns the line that a shell runs. A gate that cannot start would be ignored, so the shell says
 /// no in its place.
-pub fn command_line(source: Source, program: &str, role: EntryRole) -> String {
-    let program = shell_word(program);
+fn command_line(style: &EntryStyle<'_>, role: EntryRole, event: &str) -> String {
+    let (program, source) = (shell_word(style.program), style.source);
+    // Copilot does not say which event it is, and two of them look the same.
+    let named = match source {
+        Source::Copilot => format!(" --event {event}"),
+        Source::Claude | Source::Codex | Source::Cursor | Source::Gemini | Source::Opencode => {
+            String::new()
+        }
+    };
     match role {
-        EntryRole::Capture => format!("{program} hook {source}"),
-        EntryRole::Gate => format!("{program} hook {source} --gate || exit 2"),
+        EntryRole::Capture => format!("{program} hook {source}{named}"),
+        EntryRole::Gate => format!("{program} hook {source}{named} --gate || exit 2"),
     }
 }
 

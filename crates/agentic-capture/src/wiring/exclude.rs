@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::WiringResult;
-use super::settings_file::{TextChange, WiredAction, WiringRun, change_file};
+use super::settings_file::{WiredAction, WiredText, WiringRun, change_file};
 
 /// Adds a line.
 ///
@@ -13,12 +13,12 @@ pub fn add_exclusion(common: &Path, line: &str, run: WiringRun) -> WiringResult<
     change_file(&common.join("info/exclude"), run, &|old| {
         let old = old.unwrap_or_default();
         Ok(match old.lines().any(|known| known == line) {
-            true => TextChange::Keep,
+            true => WiredText::Keep,
             // Without an end of line before it there is none behind it: so the text of before shows.
             false if old.is_empty() || old.ends_with('\n') => {
-                TextChange::Text(format!("{old}{line}\n"))
+                WiredText::Text(format!("{old}{line}\n"))
             }
-            false => TextChange::Text(format!("{old}\n{line}")),
+            false => WiredText::Text(format!("{old}\n{line}")),
         })
     })
 }
@@ -29,12 +29,12 @@ pub fn add_exclusion(common: &Path, line: &str, run: WiringRun) -> WiringResult<
 /// Fails when the file cannot be changed.
 pub fn take_exclusion(common: &Path, line: &str, run: WiringRun) -> WiringResult<WiredAction> {
     change_file(&common.join("info/exclude"), run, &|old| {
-        let Some(old) = old else { return Ok(TextChange::Keep) };
+        let Some(old) = old else { return Ok(WiredText::Keep) };
         if let Some(before) = old.strip_suffix(&format!("\n{line}")) {
-            return Ok(TextChange::Text(before.to_owned()));
+            return Ok(WiredText::Text(before.to_owned()));
         }
         let kept = old.split_inclusive('\n').filter(|known| known.trim_end_matches('\n') != line);
-        Ok(TextChange::Text(kept.collect()))
+        Ok(WiredText::Text(kept.collect()))
     })
 }
 

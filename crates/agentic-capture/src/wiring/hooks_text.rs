@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::entry::{EntryRole, WantedEntry, is_grouped, role_of};
 use super::json_text::{JsonLeft, JsonPlace, JsonText, WrittenJson};
-use super::settings_file::TextChange;
+use super::settings_file::WiredText;
 use super::{Misfit, WiringResult};
 use crate::Source;
 
@@ -37,8 +37,8 @@ pub fn with_entries(
     source: Source,
     old: Option<&str>,
     wanted: &[WantedEntry],
-) -> WiringResult<TextChange> {
-    let Some(old) = old else { return Ok(TextChange::Text(fresh_text(source, wanted))) };
+) -> WiringResult<WiredText> {
+    let Some(old) = old else { return Ok(WiredText::Text(fresh_text(source, wanted))) };
     let mut json = read(old)?;
     let roles: Vec<EntryRole> = wanted.iter().map(|entry| entry.role).collect();
     let mut missing: Vec<&WantedEntry> = wanted.iter().collect();
@@ -58,7 +58,7 @@ pub fn with_entries(
     for entry in missing {
         add(source, &mut json, entry);
     }
-    Ok(TextChange::Text(json.text().to_owned()))
+    Ok(WiredText::Text(json.text().to_owned()))
 }
 
 /// Takes our entries of some roles out of the text of a file.
@@ -69,21 +69,21 @@ pub fn without_entries(
     source: Source,
     old: Option<&str>,
     roles: &[EntryRole],
-) -> WiringResult<TextChange> {
-    let Some(old) = old else { return Ok(TextChange::Keep) };
+) -> WiringResult<WiredText> {
+    let Some(old) = old else { return Ok(WiredText::Keep) };
     let mut json = match read(old) {
         Ok(json) => json,
         // Whatever it is, it has nothing of ours.
-        Err(_) if !old.contains("agentic") => return Ok(TextChange::Keep),
+        Err(_) if !old.contains("agentic") => return Ok(WiredText::Keep),
         Err(error) => return Err(error),
     };
     for found in found_entries(source, &json).into_iter().rev() {
         if roles.contains(&found.role) && take_out(source, &mut json, &found) == JsonLeft::OurEmpty
         {
-            return Ok(TextChange::Remove);
+            return Ok(WiredText::Remove);
         }
     }
-    Ok(TextChange::Text(json.text().to_owned()))
+    Ok(WiredText::Text(json.text().to_owned()))
 }
 
 /// Tells which of our roles a text has; none if it cannot be read.

@@ -5,7 +5,7 @@ use std::path::Path;
 use super::entry::{EntryRole, EntryStyle, GATE_SECONDS, WorktreeHooks, capture_entries};
 use super::hooks_text::fresh_text;
 use super::json_text::WrittenJson;
-use super::settings_file::{TextChange, WiredAction, WiringRun, change_file};
+use super::settings_file::{WiredAction, WiredText, WiringRun, change_file};
 use super::{Misfit, WiringResult};
 use crate::Source;
 
@@ -21,21 +21,21 @@ pub fn with_opencode_plugin(
     old: Option<&str>,
     program: &str,
     role: EntryRole,
-) -> WiringResult<TextChange> {
+) -> WiringResult<WiredText> {
     if old.is_some_and(|old| !is_opencode_plugin(old)) {
         return Err(Misfit::Taken.into());
     }
     let gates = role == EntryRole::Gate || old.is_some_and(|old| old.contains(GATES_ON));
     let program = serde_json::to_string(program).expect("a text is JSON");
     let text = OPENCODE.replace("\"@PROGRAM@\"", &program);
-    Ok(TextChange::Text(if gates { text.replace(GATES_OFF, GATES_ON) } else { text }))
+    Ok(WiredText::Text(if gates { text.replace(GATES_OFF, GATES_ON) } else { text }))
 }
 
 /// Takes opencode's plugin away.
-pub fn without_opencode_plugin(old: Option<&str>) -> TextChange {
+pub fn without_opencode_plugin(old: Option<&str>) -> WiredText {
     match old {
-        Some(old) if is_opencode_plugin(old) => TextChange::Remove,
-        Some(_) | None => TextChange::Keep,
+        Some(old) if is_opencode_plugin(old) => WiredText::Remove,
+        Some(_) | None => WiredText::Keep,
     }
 }
 
@@ -80,7 +80,7 @@ pub fn write_claude_plugin(
         ("hooks/hooks.json", fresh_text(Source::Claude, &capture_entries(&style))),
     ];
     let write = |(name, text): (&'static str, String)| {
-        let decide = |_: Option<&str>| Ok(TextChange::Text(text.clone()));
+        let decide = |_: Option<&str>| Ok(WiredText::Text(text.clone()));
         change_file(&folder.join(name), run, &decide).map(|action| (name, action))
     };
     files.into_iter().map(write).collect()

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use super::json_text::{JsonLeft, JsonPlace, JsonText, WrittenJson};
-use super::settings_file::TextChange;
+use super::settings_file::WiredText;
 use super::{Misfit, WiringResult};
 use crate::Source;
 
@@ -82,10 +82,10 @@ fn nested(place: &[&str], shape: WrittenJson) -> WrittenJson {
 ///
 /// # Errors
 /// Fails when the text cannot be read, and when somebody else's server has our name.
-pub fn with_server(entry: &ServerEntry<'_>, old: Option<&str>) -> WiringResult<TextChange> {
-    let Some(old) = old else { return Ok(TextChange::Text(entry.fresh_text())) };
+pub fn with_server(entry: &ServerEntry<'_>, old: Option<&str>) -> WiringResult<WiredText> {
+    let Some(old) = old else { return Ok(WiredText::Text(entry.fresh_text())) };
     if entry.source == Source::Codex {
-        return Ok(TextChange::Text(with_toml_server(entry, old)?));
+        return Ok(WiredText::Text(with_toml_server(entry, old)?));
     }
     let mut json = JsonText::parse(old.to_owned()).map_err(Misfit::Json)?;
     let names = entry.place();
@@ -98,7 +98,7 @@ pub fn with_server(entry: &ServerEntry<'_>, old: Option<&str>) -> WiringResult<T
     if depth < place.len() {
         let inner = nested(&names[depth + 1..], entry.shape());
         json.put_member(&place[..depth], names[depth], &inner);
-        return Ok(TextChange::Text(json.text().to_owned()));
+        return Ok(WiredText::Text(json.text().to_owned()));
     }
     let own: Vec<JsonPlace<'_>> = place.iter().copied().chain([JsonPlace::Key(NAME)]).collect();
     match json.at(&own).map(|node| json.value(node)) {
@@ -107,15 +107,15 @@ pub fn with_server(entry: &ServerEntry<'_>, old: Option<&str>) -> WiringResult<T
         Some(value) if value == entry.shape().value() => {}
         Some(_) => json.set(&own, &entry.shape()),
     }
-    Ok(TextChange::Text(json.text().to_owned()))
+    Ok(WiredText::Text(json.text().to_owned()))
 }
 
 /// Takes our server out of the text of a file.
 ///
 /// # Errors
 /// Fails when the text cannot be read.
-pub fn without_server(entry: &ServerEntry<'_>, old: Option<&str>) -> WiringResult<TextChange> {
-    let Some(old) = old.filter(|old| old.contains(NAME)) else { return Ok(TextChange::Keep) };
+pub fn without_server(entry: &ServerEntry<'_>, old: Option<&str>) -> WiringResult<WiredText> {
+    let Some(old) = old.filter(|old| old.contains(NAME)) else { return Ok(WiredText::Keep) };
     if entry.source == Source::Codex {
         return without_toml_server(old);
     }
@@ -127,17 +127,17 @@ pub fn without_server(entry: &ServerEntry<'_>, old: Option<&str>) -> WiringResul
         .and_then(|servers| servers.child(&JsonPlace::Key(NAME)))
         .is_some_and(|node| is_ours(&json.value(node)));
     if !is_there {
-        return Ok(TextChange::Keep);
+        return Ok(WiredText::Keep);
     }
     let (mut depth, mut key) = (place.len(), NAME);
     loop {
         let position = json.at(&place[..depth]).and_then(|node| node.position(key));
         let left = json.take(&place[..depth], position.unwrap_or(usize::MAX));
         match (left, depth) {
-            (JsonLeft::OurEmpty, 0) => return Ok(TextChange::Remove),
+            (JsonLeft::OurEmpty, 0) => return Ok(WiredText::Remove),
             (JsonLeft::OurEmpty, _) => (depth, key) = (depth - 1, names[depth - 1]),
             (JsonLeft::Something | JsonLeft::TheirEmpty, _) => {
-                return Ok(TextChange::Text(json.text().to_owned()));
+                return Ok(WiredText::Text(json.text().to_owned()));
             }
         }
     }
@@ -201,15 +201,15 @@ fn with_toml_server(entry: &ServerEntry<'_>, old: &str) -> WiringResult<String> 
     }
 }
 
-fn without_toml_server(old: &str) -> WiringResult<TextChange> {
+fn without_toml_server(old: &str) -> WiringResult<WiredText> {
     let settings = toml_value(old)?;
     if !settings.pointer("/mcp_servers/agentic").is_some_and(is_ours) {
-        return Ok(TextChange::Keep);
+        return Ok(WiredText::Keep);
     }
     let Some(lines) = toml_lines(old) else { return Err(Misfit::Shape.into()) };
     let (before, own, after) = (&old[..lines.start], &old[lines.clone()], &old[lines.end..]);
     if before.is_empty() && after.is_empty() {
-        return Ok(TextChange::Remove);
+        return Ok(WiredText::Remove);
     }
     let without_line = |text: &str| {
         let text = text.strip_suffix('\n').unwrap_or(text);
@@ -219,7 +219,7 @@ fn without_toml_server(old: &str) -> WiringResult<TextChange> {
     if !own.ends_with('\n') && after.is_empty() {
         before = &before[..without_line(before)];
     }
-    Ok(TextChange::Text(format!("{before}{after}")))
+    Ok(WiredText::Text(format!("{before}{after}")))
 }
 
 /// Finds the lines of our table: from its name to the last line that is neither blank nor begins

@@ -15,7 +15,7 @@ const FILE_BYTES_MAX: u64 = 64 << 20;
 
 /// What becomes of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum TextChange {
+pub enum WiredText {
     /// It stays as it is.
     Keep,
     /// It has this text.
@@ -68,22 +68,22 @@ pub enum WiringRun {
 pub fn change_file(
     path: &Path,
     run: WiringRun,
-    decide: &dyn Fn(Option<&str>) -> WiringResult<TextChange>,
+    decide: &dyn Fn(Option<&str>) -> WiringResult<WiredText>,
 ) -> WiringResult<WiredAction> {
     let failed = |source: io::Error| WiringError::File { path: path.to_owned(), source };
     for _ in 0..TRIES_MAX {
         let place = followed(path).map_err(failed)?;
         let old = read(&place).map_err(failed)?;
         let (action, text) = match (decide(old.as_deref())?, &old) {
-            (TextChange::Keep, _) | (TextChange::Remove, None) => {
+            (WiredText::Keep, _) | (WiredText::Remove, None) => {
                 return Ok(WiredAction::Unchanged);
             }
-            (TextChange::Text(text), Some(old)) if text == *old => {
+            (WiredText::Text(text), Some(old)) if text == *old => {
                 return Ok(WiredAction::Unchanged);
             }
-            (TextChange::Text(text), Some(_)) => (WiredAction::Changed, Some(text)),
-            (TextChange::Text(text), None) => (WiredAction::Made, Some(text)),
-            (TextChange::Remove, Some(_)) => (WiredAction::Removed, None),
+            (WiredText::Text(text), Some(_)) => (WiredAction::Changed, Some(text)),
+            (WiredText::Text(text), None) => (WiredAction::Made, Some(text)),
+            (WiredText::Remove, Some(_)) => (WiredAction::Removed, None),
         };
         if run == WiringRun::Dry
             || replace(&place, old.as_deref(), text.as_deref()).map_err(failed)?

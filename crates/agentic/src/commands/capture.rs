@@ -3,7 +3,8 @@
 use std::process::ExitCode;
 
 use agentic_api::Verb as _;
-use agentic_api::verb::{CaptureOff, WiringHost};
+use agentic_api::verb::{CaptureOff, CaptureStatus, WiringHost};
+use agentic_api::view::{SourceStatusView, WiredPlaceView};
 use agentic_capture::Source;
 use agentic_capture::wiring::{AgentHomes, WiringScope};
 use clap::{Subcommand, ValueEnum};
@@ -15,6 +16,11 @@ use crate::failure::CommandFailure;
 /// See what coding agents tell, and end it
 #[derive(Debug, Subcommand)]
 pub enum CaptureVerb {
+    /// Show which coding agents are wired, and what keeps capture from running
+    ///
+    /// Example: agentic capture status
+    #[command(verbatim_doc_comment)]
+    Status,
     /// Take back what `agentic init --agents` wrote; what was captured stays
     ///
     /// Without names all coding agents, hooks of git and this repository's switch.
@@ -55,8 +61,40 @@ impl From<ScopeChoice> for WiringScope {
 /// Runs the verb.
 pub fn run(context: &Context, verb: CaptureVerb) -> VerbOutcome {
     match verb {
+        CaptureVerb::Status => status(context),
         CaptureVerb::Off { sources, scope } => off(context, sources, scope),
     }
+}
+
+fn status(context: &Context) -> VerbOutcome {
+    let space = context.space()?;
+    let verb = CaptureStatus { homes: host()?.homes };
+    let view = verb.run(&context.caller(&space))?.answer;
+    context.format.answer(&view, |view| {
+        let on = if view.on { "capture is on here\n" } else { "capture is off here\n" };
+        let sources: String = view.sources.iter().map(source_lines).collect();
+        format!("{on}{sources}")
+    });
+    Ok(ExitCode::SUCCESS)
+}
+
+fn source_lines(status: &SourceStatusView) -> String {
+    let SourceStatusView { source, wired, reports, .. } = status;
+    let mut lines: Vec<String> = wired.iter().map(|place| place_line(source, place)).collect();
+    if lines.is_empty() {
+        lines.push(format!("{source} is here, and not wired\n"));
+    }
+    lines.extend(reports.iter().map(|report| format!("  {report}\n")));
+    lines.concat()
+}
+
+fn place_line(source: &str, place: &WiredPlaceView) -> String {
+    let does = match (place.captures, place.holds) {
+        (true, true) => "captures and holds",
+        (_, false) => "captures",
+        (false, true) => "holds",
+    };
+    format!("{source} {does}, for {}: {}\n", place.scope, place.file)
 }
 
 fn off(context: &Context, sources: Vec<Source>, scope: Option<ScopeChoice>) -> VerbOutcome {

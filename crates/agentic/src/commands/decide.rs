@@ -109,6 +109,9 @@ fn decide(context: &Context, caller: &Caller<'_>, verb: Decide) -> VerbOutcome {
     }
     let followed = recorded.follow(caller);
     warn_of(&followed.notices);
+    if context.format == Format::Text {
+        recorded.next(caller).iter().for_each(|line| print_text(&format!("next: {line}")));
+    }
     if context.format == Format::Json {
         context.format.answer(&recorded.view(caller)?, |view| view.commit.clone());
     }

@@ -35,6 +35,12 @@ pub struct InitArgs {
     /// Write the hooks as a plugin of Claude Code, for a marketplace
     #[arg(long, value_name = "DIR")]
     plugin: Option<PathBuf>,
+    /// Hold the calls that rules name, until a person has decided
+    ///
+    /// The rules are `[[hold]]` of agentic.toml and of ~/.config/agentic/holds.toml. The gates are
+    /// written for this checkout, or with `--scope project` for everybody, never for all checkouts.
+    #[arg(long, requires = "agents")]
+    holds: bool,
     /// Let Claude Code get its worktrees from here, each an agent's
     #[arg(long)]
     worktrees: bool,
@@ -65,6 +71,7 @@ pub fn run(context: &Context, args: InitArgs) -> VerbOutcome {
         (args.worktrees, WiringExtra::Worktrees),
         (args.git_hooks, WiringExtra::GitHooks),
         (args.mcp, WiringExtra::Server),
+        (args.holds, WiringExtra::Holds),
     ];
     let extras = asked.into_iter().filter(|(is_asked, _)| *is_asked).map(|(_, extra)| extra);
     let verb = WireAgents {

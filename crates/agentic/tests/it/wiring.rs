@@ -180,7 +180,10 @@ fn six_homes_get_exactly_their_files() {
         let entry = &flat["hooks"]["sessionStart"][0];
         assert!(entry[field].as_str().is_some_and(|it| it.contains("agentic hook")), "{flat}");
     }
-    assert_eq!(wired.json(FILES[4])["hooks"]["preToolUse"][0]["timeoutSec"], 30);
+    let copilot = &wired.json(FILES[4])["hooks"]["preToolUse"][0];
+    assert_eq!(copilot["timeoutSec"], 30);
+    let line = copilot["bash"].as_str().expect("a line");
+    assert!(line.ends_with("agentic hook copilot --event preToolUse"), "{line}");
     let gemini = &wired.json(FILES[3])["hooks"]["BeforeTool"][0]["hooks"][0];
     assert_eq!(gemini["timeout"], 10_000);
     assert!(wired.read(FILES[5]).contains("tool.execute.before"));
@@ -329,4 +332,55 @@ fn switches_that_keep_hooks_from_running_are_reported() {
     for word in ["disableAllHooks", "allowManagedHooksOnly", "hooks = false"] {
         assert!(next.contains(word), "{word} in {next}");
     }
+}
+
+#[test]
+fn gates_are_written_for_one_checkout_and_follow_into_its_worktrees() {
+    let wired = Wired::with_homes();
+    let start = wired.sandbox.start();
+    let rules = "[[hold]]\ntool = \"Bash|WebFetch\"\nmatch = 'terraform apply'\n";
+    fs::write(start.join("agentic.toml"), rules).expect("writable");
+    let answer = wired.ok(&["init", "--agents", "claude,codex,copilot", "--holds"]);
+    assert!(answer["next"].to_string().contains("copilot goes on when a hook fails"), "{answer}");
+    assert!(!wired.read(FILES[0]).contains("--gate"), "never for all checkouts");
+    let local = |folder: &Path| {
+        let text = fs::read_to_string(folder.join(".claude/settings.local.json"));
+        serde_json::from_str::<Json>(&text.expect("written")).expect("JSON")
+    };
+    for event in ["PreToolUse", "PermissionRequest"] {
+        let group = &local(start)["hooks"][event][0];
+        assert_eq!(group["matcher"], "Bash|Edit|MultiEdit|NotebookEdit|WebFetch|Write");
+        let entry = &group["hooks"][0];
+        let line = entry["command"].as_str().expect("a line");
+        assert!(line.ends_with("agentic hook claude --gate || exit 2"), "{line}");
+        assert_eq!((&entry["timeout"], entry.get("args")), (&json!(600), None));
+    }
+    let codex = fs::read_to_string(start.join(".codex/hooks.json")).expect("written");
+    assert!(codex.contains("hook codex --gate || exit 2") && codex.contains("apply_patch"));
+    let status = wired.sandbox.git(start, &["status", "--porcelain", "-uall"]);
+    assert_eq!(status.expect("a repository").trim(), "?? agentic.toml");
+
+    wired.ok(&["spawn", "alice", "-m", "x", "--worktree"]);
+    let below = start.parent().expect("a folder").join("repo.agents/alice");
+    assert!(local(&below)["hooks"]["PreToolUse"][0]["hooks"][0].to_string().contains("--gate"));
+    let status = wired.sandbox.git(&below, &["status", "--porcelain", "-uall"]);
+    assert_eq!(status.expect("a worktree"), "");
+
+    let before = wired.files();
+    wired.ok(&["init", "--agents", "claude,codex,copilot", "--holds"]);
+    assert_eq!(wired.files(), before);
+    wired.ok(&["init", "--agents", "claude"]);
+    assert_eq!(wired.files(), before, "gates stay until they are taken out");
+    wired.ok(&["capture", "off"]);
+    assert!(!start.join(".claude/settings.local.json").exists());
+    assert!(!start.join(".codex/hooks.json").exists());
+    assert!(!below.join(".claude/settings.local.json").exists());
+}
+
+#[test]
+fn rules_that_cannot_be_read_wire_no_gate() {
+    let wired = Wired::with_homes();
+    fs::write(wired.sandbox.start().join("agentic.toml"), "[[hold]\n").expect("writable");
+    let said = wired.refused(&["init", "--agents", "claude", "--holds"], 1);
+    assert!(said.contains("agentic.toml") && said.contains("line 1"), "{said}");
 }

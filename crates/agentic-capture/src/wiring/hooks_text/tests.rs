@@ -1,7 +1,7 @@
 use super::super::entry::{
     EntryRole, EntryStyle, GATE_SECONDS, WantedEntry, WorktreeHooks, capture_entries, gate_entries,
 };
-use super::{TextChange, roles_in, with_entries, without_entries};
+use super::{WiredText, roles_in, with_entries, without_entries};
 use crate::Source;
 
 const BOTH: &[EntryRole] = &[EntryRole::Capture, EntryRole::Gate];
@@ -20,8 +20,8 @@ fn entries(source: Source, program: &str) -> Vec<WantedEntry> {
 
 fn with(source: Source, old: Option<&str>) -> String {
     match with_entries(source, old, &entries(source, "/opt/agentic")).expect("fits") {
-        TextChange::Text(text) => text,
-        TextChange::Keep | TextChange::Remove => panic!("not put in"),
+        WiredText::Text(text) => text,
+        WiredText::Keep | WiredText::Remove => panic!("not put in"),
     }
 }
 
@@ -42,7 +42,7 @@ fn files_of_others_come_back_byte_for_byte() {
             assert_eq!(with(source, Some(&wired)), wired, "a second run changes nothing");
             assert_eq!(roles_in(source, &wired), BOTH);
             let back = without_entries(source, Some(&wired), BOTH).expect("readable");
-            assert_eq!(back, TextChange::Text(file.to_owned()), "{source} by way of {wired}");
+            assert_eq!(back, WiredText::Text(file.to_owned()), "{source} by way of {wired}");
         }
     }
 }
@@ -53,7 +53,7 @@ fn a_file_that_was_made_goes_when_it_is_empty() {
         let wired = with(source, None);
         assert_eq!(with(source, Some(&wired)), wired);
         let back = without_entries(source, Some(&wired), BOTH).expect("readable");
-        assert_eq!(back, TextChange::Remove, "{wired}");
+        assert_eq!(back, WiredText::Remove, "{wired}");
     }
 }
 
@@ -65,7 +65,7 @@ fn entries_of_ours_are_brought_up_to_date_where_they_stand() {
         assert_eq!(with(source, Some(&doubled)), wired, "{source}");
         let now = with_entries(source, Some(&wired), &entries(source, "/new/agentic"));
         let now = now.expect("fits");
-        assert_eq!(now, TextChange::Text(wired.replace("/opt/", "/new/")));
+        assert_eq!(now, WiredText::Text(wired.replace("/opt/", "/new/")));
     }
 }
 
@@ -92,7 +92,7 @@ fn the_gate_stays_when_only_capture_is_wired_again() {
         gate_seconds: GATE_SECONDS,
     };
     let again = with_entries(Source::Claude, Some(&wired), &capture_entries(&style));
-    assert_eq!(again.expect("fits"), TextChange::Text(wired));
+    assert_eq!(again.expect("fits"), WiredText::Text(wired));
 }
 
 #[test]

@@ -1,4 +1,4 @@
-use super::{ServerEntry, TextChange, with_server, without_server};
+use super::{ServerEntry, WiredText, with_server, without_server};
 use crate::Source;
 
 fn entry(source: Source) -> ServerEntry<'static> {
@@ -7,13 +7,13 @@ fn entry(source: Source) -> ServerEntry<'static> {
 
 /// Puts the server in, twice, and takes it out again.
 fn there_and_back(entry: &ServerEntry<'_>, text: &str) -> String {
-    let Ok(TextChange::Text(with)) = with_server(entry, Some(text)) else {
+    let Ok(WiredText::Text(with)) = with_server(entry, Some(text)) else {
         panic!("not put into {text}")
     };
     let again = with_server(entry, Some(&with)).expect("fits");
-    assert_eq!(again, TextChange::Text(with.clone()));
+    assert_eq!(again, WiredText::Text(with.clone()));
     let back = without_server(entry, Some(&with)).expect("readable");
-    assert_eq!(back, TextChange::Text(text.to_owned()), "by way of {with}");
+    assert_eq!(back, WiredText::Text(text.to_owned()), "by way of {with}");
     with
 }
 
@@ -46,11 +46,11 @@ fn a_table_leaves_files_of_others_as_they_were() {
 #[test]
 fn a_file_that_was_made_for_the_server_goes_with_it() {
     for source in Source::ALL {
-        let Ok(TextChange::Text(text)) = with_server(&entry(source), None) else {
+        let Ok(WiredText::Text(text)) = with_server(&entry(source), None) else {
             panic!("not made for {source}")
         };
         let back = without_server(&entry(source), Some(&text)).expect("readable");
-        assert_eq!(back, TextChange::Remove, "{text}");
+        assert_eq!(back, WiredText::Remove, "{text}");
     }
 }
 
@@ -59,7 +59,7 @@ fn a_newer_program_takes_the_place_of_an_older_one() {
     let old = "[mcp_servers.agentic]\ncommand = \"/old/agentic\"\nargs = [\"mcp\"]\nenabled = true\n\n[x]\n";
     let new = "[mcp_servers.agentic]\ncommand = \"/opt/agentic\"\nargs = [\"mcp\"]\nenabled = true\n\n[x]\n";
     let changed = with_server(&entry(Source::Codex), Some(old)).expect("fits");
-    assert_eq!(changed, TextChange::Text(new.to_owned()));
+    assert_eq!(changed, WiredText::Text(new.to_owned()));
 }
 
 #[test]

@@ -1,0 +1,3 @@
+//! Capture on real repositories.
+
+mod gate;
