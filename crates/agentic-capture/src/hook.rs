@@ -6,6 +6,7 @@
 
 mod capture;
 mod end;
+mod gate;
 pub mod git;
 mod log;
 mod tell;
@@ -147,7 +148,7 @@ fn answer_within(
     match (request.role, event.moment) {
         (_, HookMoment::WorktreeWanted) => Ok(worktree::create(&scene)),
         (_, HookMoment::WorktreeDone) => Ok(worktree::remove(&scene)),
-        (HookRole::Gate, _) if event.asks_for_leave() => gate(&scene),
+        (HookRole::Gate, _) if event.asks_for_leave() => gate::gate(&scene),
         (HookRole::Gate | HookRole::Capture, _) => capture::capture(&scene),
     }
 }
@@ -184,9 +185,4 @@ fn is_on(space: &SessionSpace, folder: &std::path::Path) -> bool {
         .and_then(|git| git.common.canonicalize().ok())
         .is_some_and(|common| common == repository.common_dir());
     is_here && repository.is_set("agentic.capture").unwrap_or(false)
-}
-
-fn gate(scene: &HookScene<'_>) -> Result<HookAnswer, CaptureError> {
-    let _ = scene;
-    Ok(HookAnswer::failed(BLOCKED, "cannot check this call: there is no gate yet"))
 }

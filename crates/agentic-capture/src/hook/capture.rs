@@ -45,13 +45,13 @@ pub(super) struct BoundEvent<'b> {
 }
 
 impl<'b> BoundEvent<'b> {
-    fn new(scene: &'b HookScene<'b>, binding: &'b Binding) -> BoundEvent<'b> {
+    pub(super) fn new(scene: &'b HookScene<'b>, binding: &'b Binding) -> BoundEvent<'b> {
         let conversation = scene.event.conversation.clone().unwrap_or(binding.id.clone());
         BoundEvent { scene, binding, conversation }
     }
 
     /// Remembers whose conversation it is, and which program has it, where that is new.
-    fn remember(&self) -> Result<(), CaptureError> {
+    pub(super) fn remember(&self) -> Result<(), CaptureError> {
         let (scene, binding) = (self.scene, self.binding);
         let layout = scene.space.repository().layout();
         let now = scene.space.now();

@@ -1,0 +1,103 @@
+//! The gate: whether a call may run, in the words of whoever asks.
+
+use std::path::PathBuf;
+
+use agentic_redact::SecretRedactor;
+
+use super::capture::BoundEvent;
+use super::{BLOCKED, HookAnswer, HookScene};
+use crate::CaptureError;
+use crate::bind::Binder;
+use crate::event::{HookEvent, HookMoment};
+use crate::gate::{
+    CallingAgent, Deferral, GateQuestion, GateRequest, GatedCall, HOLD_VARIABLE, LeafRedaction,
+    gate_reply,
+};
+use crate::redaction;
+use crate::wiring::AgentHomes;
+
+/// The file of the key of a repository, below what is kept beside git.
+const KEY_FILE: &str = "capture/key";
+/// What every mark of redaction begins with, and what it ends with.
+const MARK: (&str, char) = ("[redacted:", ']');
+
+/// Answers an event that asks whether a call may run.
+pub(super) fn gate(scene: &HookScene<'_>) -> Result<HookAnswer, CaptureError> {
+    let Some(call) = gated_call(scene.event) else { return Ok(HookAnswer::silent()) };
+    let mut binder = Binder {
+        space: scene.space,
+        environment: scene.request.environment,
+        place: &scene.place,
+        remarks: Vec::new(),
+    };
+    let bound = binder.bind(scene.event);
+    for remark in &binder.remarks {
+        scene.log.note(remark.code());
+    }
+    let Some(binding) = bound? else { return Ok(HookAnswer::silent()) };
+    let captured = BoundEvent::new(scene, &binding);
+    captured.remember()?;
+    let repository = scene.space.repository();
+    let redactor = redaction::redactor(scene.space, repository.work_dir());
+    let redactor = redactor.map_err(|_| CaptureError::Redaction)?;
+    let key = agentic_store::secret::key(&repository.layout().root().join(KEY_FILE))?;
+    let is_deferred = scene.request.environment.text(HOLD_VARIABLE) == Some("defer");
+    let homes = AgentHomes::from_environment();
+    let request = GateRequest {
+        space: scene.space,
+        agent: &binding.agent,
+        conversation: &captured.conversation,
+        call: &call,
+        homes: homes.as_ref(),
+        key: &key,
+        redactor: &|key, text| leaf(&redactor, key, text),
+        deferral: if is_deferred { Deferral::Offered } else { Deferral::None },
+    };
+    match gate_reply(&request) {
+        Ok(None) => Ok(HookAnswer::silent()),
+        Ok(Some(said)) => Ok(HookAnswer::printed(format!("{said}\n"))),
+        Err(error) => {
+            scene.log.note("gate");
+            Ok(HookAnswer::failed(BLOCKED, &format!("cannot check this call: {error}")))
+        }
+    }
+}
+
+/// Returns the call that an event asks about.
+fn gated_call(event: &HookEvent) -> Option<GatedCall> {
+    let call = event.call.as_ref()?;
+    let question = match event.moment == HookMoment::Asked {
+        true => GateQuestion::Leave,
+        false => GateQuestion::Call,
+    };
+    let caller = match &event.subagent {
+        Some(_) => CallingAgent::Subagent,
+        None => CallingAgent::Conversation,
+    };
+    Some(GatedCall {
+        source: event.source,
+        question,
+        tool: call.tool.clone(),
+        input: call.input.clone(),
+        folder: event.folder.clone().unwrap_or_else(PathBuf::new),
+        caller,
+        mode: event.text(&["permission_mode", "permissionMode"]).map(str::to_owned),
+    })
+}
+
+/// Takes secrets out of a text, and remembers which mark stands for what.
+fn leaf(redactor: &SecretRedactor, key: &str, text: &str) -> LeafRedaction {
+    let redacted = redactor.redact_beside(key, text);
+    let shown = redacted.text.into_owned();
+    let (mut hidden, mut from) = (Vec::new(), 0);
+    let mut kept = 0;
+    for finding in &redacted.findings {
+        // What stands before a mark is as long as it was.
+        let at = from + finding.start.saturating_sub(kept);
+        let mark = shown.get(at..).filter(|rest| rest.starts_with(MARK.0));
+        let Some(end) = mark.and_then(|rest| rest.find(MARK.1)) else { break };
+        hidden.push((finding.start..finding.end, shown[at..=at + end].to_owned()));
+        (from, kept) = (at + end + 1, finding.end);
+    }
+    LeafRedaction { text: shown, hidden }
+}
