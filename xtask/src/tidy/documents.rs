@@ -17,7 +17,7 @@ use crate::workspace::TidyWorkspace;
 /// The page of the layers and of what stands where.
 pub const HOUSE: &str = "ARCHITECTURE.md";
 /// Pages that tell the idea, and how many lines they may have.
-const LINES_MAX: [(&str, usize); 2] = [(HOUSE, 120), ("docs/benchmarks.md", 120)];
+const LINES_MAX: [(&str, usize); 2] = [(HOUSE, 120), ("docs/benchmarks.md", 170)];
 
 /// Finds what is not true or not there, sentences that are too long, and pages that are.
 pub fn check(workspace: &TidyWorkspace) -> Vec<String> {
