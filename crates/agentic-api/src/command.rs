@@ -90,6 +90,8 @@ commands! {
     TraceAttach(verb::TraceAttach) = "trace-attach",
     /// List the traces that a commit has had.
     TraceHistory(verb::TraceHistory) = "trace-history",
+    /// Tell who wrote each line of a file.
+    Blame(verb::BlameFile) = "blame",
     /// List an agent's own commits.
     Log(verb::ListCommits) = "log",
     /// Show a commit, an object or an agent.

@@ -7,6 +7,7 @@ mod agents;
 mod allow;
 mod archive;
 mod ask;
+mod blame;
 mod briefing;
 mod capture_status;
 mod commit;
@@ -61,6 +62,7 @@ pub use self::allow::{
 };
 pub use self::archive::{Archive, ListArchive, Restore};
 pub use self::ask::AskHuman;
+pub use self::blame::BlameFile;
 pub use self::briefing::{ShowBriefing, StoredBriefing};
 pub use self::capture_status::CaptureStatus;
 pub use self::commit::{Commit, CommitSource};

@@ -8,10 +8,12 @@
 //!   remembered of it; [`live`]: which program has it.
 //! - [`hook`]: what `agentic hook` does with one event; [`window`] and [`link`]: which commits of plain
 //!   git are whose.
+//! - [`origin`]: which trace a commit has, however it was rewritten; [`blame`]: who wrote each line.
 //! - [`private`]: agents that no push takes along unless it names them.
 //! - [`error_log`]: what went wrong, since a hook tells nobody.
 
 pub mod bind;
+pub mod blame;
 pub mod conversation;
 mod environment;
 mod error;
@@ -22,6 +24,7 @@ mod glance;
 pub mod hook;
 pub mod link;
 pub mod live;
+pub mod origin;
 pub mod private;
 pub mod redaction;
 mod source;

@@ -275,6 +275,14 @@ impl Repository {
         self.git_with(arguments, b"", untranslated())
     }
 
+    /// Runs git with something to read on standard input.
+    ///
+    /// # Errors
+    /// Fails when git cannot be started; how it ended is in the value.
+    pub fn git_reading(&self, arguments: &[&str], input: &[u8]) -> Result<GitEnd> {
+        self.git_with(arguments, input, GitEnvironment::new())
+    }
+
     /// Runs git with something to read on standard input, and with variables in its environment.
     pub(super) fn git_with(
         &self,

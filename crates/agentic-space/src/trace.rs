@@ -147,6 +147,14 @@ impl Space {
         Ok(AttachOutcome { commit, cid: bound.cid, n_entries, written })
     }
 
+    /// Finds the id of the trace that an agent's own notes bind to a commit.
+    ///
+    /// # Errors
+    /// Fails when the notes cannot be read.
+    pub fn bound_trace(&self, agent: &AgentName, commit: Oid) -> Result<Option<Cid>> {
+        self.bound_cid(&agent.notes_ref(), commit)
+    }
+
     /// Finds the trace that is bound to a commit, in the notes of whichever agent has it.
     ///
     /// # Errors

@@ -4,6 +4,7 @@ pub mod agent;
 pub mod agents;
 pub mod allow;
 pub mod archive;
+pub mod blame;
 pub mod briefing;
 pub mod capture;
 pub mod check;
@@ -73,6 +74,7 @@ pub fn run(cli: Cli) -> VerbOutcome {
         VerbArguments::Merge(args) => merge::run(&context, args),
         VerbArguments::Trace(verb) => trace::run(&context, verb),
         VerbArguments::Log(args) => log::run(&context, args),
+        VerbArguments::Blame(args) => blame::run(&context, args),
         VerbArguments::Show(args) => show::run(&context, args),
         VerbArguments::Agents(args) => agents::run(&context, args),
         VerbArguments::Agent(verb) => agent::run(&context, verb),

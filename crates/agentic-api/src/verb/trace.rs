@@ -1,8 +1,12 @@
 //! What an agent saw and said: entries, and the commits that they are bound to.
 
-use agentic_model::{AgentName, Cid, Kind};
-use agentic_space::AgentBranch;
+use std::collections::BTreeSet;
+
+use agentic_capture::origin::{CommitOrigin, CommitOrigins, OriginProof};
+use agentic_model::commit::Claims;
+use agentic_model::{AgentName, Cid, Kind, Oid};
 use agentic_space::trace::ShownTrace;
+use agentic_space::{AgentBranch, Space};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use schemars::JsonSchema;
@@ -108,25 +112,54 @@ impl Verb for TraceShow {
     type Answer = TraceView;
 
     fn run(self, caller: &Caller<'_>) -> Result<Reply<TraceView>, Refusal> {
-        Ok(Reply::plain(TraceView::from(&self.find(caller)?)))
+        let (shown, proof) = self.find(caller)?;
+        let how = (proof != OriginProof::Exact).then(|| proof.as_str().to_owned());
+        Ok(Reply::plain(TraceView { how, ..TraceView::from(&shown) }))
     }
 }
 
 impl TraceShow {
-    fn find(&self, caller: &Caller<'_>) -> Result<ShownTrace, Refusal> {
+    /// Finds the trace, and tells how; by its id or by an agent it is found exactly.
+    fn find(&self, caller: &Caller<'_>) -> Result<(ShownTrace, OriginProof), Refusal> {
         let (space, id) = (caller.space, self.id.as_str());
+        let exact = |shown| Ok((shown, OriginProof::Exact));
         if let Ok(agent) = AgentName::parse(id)
             && space.head(&agent).is_ok()
         {
-            return Ok(space.trace_of_branch(&AgentBranch::here(agent))?);
+            return exact(space.trace_of_branch(&AgentBranch::here(agent))?);
         }
         if let Some(branch) = space.remote_branch(id)? {
-            return Ok(space.trace_of_branch(&branch)?);
+            return exact(space.trace_of_branch(&branch)?);
         }
         if id.starts_with(Cid::PREFIX) {
-            return Ok(space.trace_by_cid(space.find_object(id)?, None)?);
+            return exact(space.trace_by_cid(space.find_object(id)?, None)?);
         }
-        Ok(space.trace_of_commit(space.repository().resolve_commit(id)?)?)
+        of_commit(space, space.repository().resolve_commit(id)?)
+    }
+}
+
+/// Finds the trace of a commit: by the note of the agent whose it says to be, which is looked up, else
+/// by all that is known of commits that were rewritten.
+fn of_commit(space: &Space, commit: Oid) -> Result<(ShownTrace, OriginProof), Refusal> {
+    let claimed = Claims::read(&space.read_commit(commit)?.message).agent;
+    let noted = claimed.map(|agent| space.bound_trace(&agent, commit)).transpose()?.flatten();
+    if let Some(cid) = noted {
+        return Ok((space.trace_by_cid(cid, Some(commit))?, OriginProof::Exact));
+    }
+    let origin = CommitOrigins::new(space).find(commit)?;
+    let Some(CommitOrigin { proof, traces, .. }) = origin else {
+        return Ok((space.trace_of_commit(commit)?, OriginProof::Exact));
+    };
+    let cids: BTreeSet<Cid> = traces.iter().map(|noted| noted.cid).collect();
+    match cids.iter().collect::<Vec<_>>().as_slice() {
+        [] => Ok((space.trace_of_commit(commit)?, OriginProof::Exact)),
+        [only] => Ok((space.trace_by_cid(**only, Some(commit))?, proof)),
+        [_, _, ..] => {
+            let named = traces.iter().map(|noted| format!("`{}` of {}", noted.cid, noted.agent));
+            let named = named.collect::<Vec<_>>().join(", ");
+            let message = format!("several traces are as good for commit `{commit}`: {named}");
+            Err(Refusal::conflict(&message, "show one of them by its id"))
+        }
     }
 }
 
@@ -188,7 +221,7 @@ impl Verb for TraceBindings {
         let mut bindings = TraceHistory { commit: self.commit }.run(caller)?.answer;
         bindings.truncate(BINDINGS_MAX);
         let read = |cid: &str| {
-            let shown = TraceShow { id: cid.to_owned() }.find(caller).ok()?;
+            let (shown, _) = TraceShow { id: cid.to_owned() }.find(caller).ok()?;
             Some(EntryView::whole(&shown.trace.entries))
         };
         Ok(Reply::plain(TraceBindingView::compare(bindings, read)))

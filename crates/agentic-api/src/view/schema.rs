@@ -20,6 +20,7 @@ pub fn schemas() -> BTreeMap<&'static str, Schema> {
         ("answers.json", Answer::schema()),
         ("archive.json", printed::<Vec<ArchivedView>>()),
         ("capture-status.json", printed::<CaptureStatusView>()),
+        ("blame.json", printed::<Vec<BlameView>>()),
         ("capture-off.json", printed::<UnwiredView>()),
         ("commit-diff.json", printed::<CommitDiffView>()),
         ("commands.json", schema_for!(Command)),

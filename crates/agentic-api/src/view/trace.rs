@@ -49,6 +49,9 @@ pub struct TraceView {
     /// The commit it is bound to, if it was found by a commit.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub commit: Option<String>,
+    /// How it was found, if not by a note of that commit: `rewritten`, `same-patch` or `blob`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub how: Option<String>,
     /// Its id.
     pub cid: String,
     /// Whose trace it is.
@@ -195,6 +198,7 @@ impl From<&ShownTrace> for TraceView {
     fn from(shown: &ShownTrace) -> TraceView {
         TraceView {
             commit: shown.commit.map(|oid| oid.to_string()),
+            how: None,
             cid: shown.cid.to_string(),
             agent: shown.trace.agent.to_string(),
             entries: EntryView::whole(&shown.trace.entries),

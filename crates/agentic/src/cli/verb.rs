@@ -35,6 +35,7 @@ verbs! {
     #[command(subcommand)]
     Trace(commands::trace::TraceVerb) = "trace",
     Log(commands::log::LogArgs) = "log",
+    Blame(commands::blame::BlameArgs) = "blame",
     Show(commands::show::ShowArgs) = "show",
     Agents(commands::agents::AgentsArgs) = "agents",
     #[command(subcommand)]
