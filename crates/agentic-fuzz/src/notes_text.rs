@@ -39,9 +39,7 @@ pub fn check(mut data: &[u8]) {
 fn text_of_ours(body: &[u8], n_entries: usize) -> String {
     let kind = Kind::parse("log").expect("a kind");
     let entry = || split_entry(&kind, Instant::from_millis(1_000), body);
-    let trace = ConsoleTrace {
-        agent: AgentName::parse("alice").expect("a name"),
-        entries: (0..n_entries).flat_map(|_| entry()).collect(),
-    };
+    let agent = AgentName::parse("alice").expect("a name");
+    let trace = ConsoleTrace::new(agent, (0..n_entries).flat_map(|_| entry()).collect());
     trace.note_text(Cid::of(body))
 }

@@ -20,6 +20,10 @@ const OBJECT_BYTES_SPARE: usize = 64 << 10;
 pub const META_BYTES_MAX: usize = 16 << 10;
 /// The fields of an entry that this binary gives a meaning.
 const ENTRY_FIELDS: [&str; 5] = ["kind", "at", "body", "continues", "meta"];
+/// The fields of a trace that this binary gives a meaning.
+const TRACE_FIELDS: [&str; 6] = ["type", "agent", "entries", "parts", "previous", "captured"];
+/// What the note says of entries that an earlier trace holds.
+const EARLIER_LINE: &str = "… and those of the trace before: agentic trace show\n";
 
 /// One line of a trace: something that happened, or a piece of it.
 #[derive(Debug, Clone, PartialEq)]
@@ -77,7 +81,6 @@ impl Entry {
             Some(Value::Map(meta)) => meta.clone(),
             Some(_) => return Err(fields.wrong("meta", "a map")),
         };
-        let foreign = |(name, _): &(&String, &Value)| !ENTRY_FIELDS.contains(&name.as_str());
         Ok(Entry {
             kind: Kind::parse(fields.text("kind")?)
                 .map_err(|_| fields.wrong("kind", "the name of a kind"))?,
@@ -85,11 +88,7 @@ impl Entry {
             body,
             continues: map.get("continues").and_then(Value::as_bool).unwrap_or(false),
             meta,
-            foreign: map
-                .iter()
-                .filter(foreign)
-                .map(|(name, value)| (name.clone(), value.clone()))
-                .collect(),
+            foreign: foreign_fields(map, &ENTRY_FIELDS),
         })
     }
 
@@ -155,9 +154,22 @@ pub struct ConsoleTrace {
     pub agent: AgentName,
     /// The entries, oldest first.
     pub entries: Vec<Entry>,
+    /// The trace that was bound before this one and goes on in it.
+    pub previous: Option<Cid>,
+    /// Which conversations its entries come from, and how far each was read: `source`,
+    /// `conversation`, `reason`, `file`, `to`.
+    pub captured: Vec<Map>,
+    /// Fields of other binaries, kept as they were read: they take part in the id.
+    pub foreign: Map,
 }
 
 impl ConsoleTrace {
+    /// Makes a trace that continues none.
+    pub fn new(agent: AgentName, entries: Vec<Entry>) -> ConsoleTrace {
+        let (captured, foreign) = (Vec::new(), Map::new());
+        ConsoleTrace { agent, entries, previous: None, captured, foreign }
+    }
+
     /// Turns the trace into objects of at most [`OBJECT_BYTES_MAX`] bytes: the parts, if it needs
     /// any, then the one that names it.
     ///
@@ -166,15 +178,39 @@ impl ConsoleTrace {
     pub fn to_objects(&self) -> Result<Vec<Object>, ObjectError> {
         let groups = self.groups();
         if let [only] = groups.as_slice() {
-            return Ok(vec![self.object("entries", entries_value(only))?]);
+            return Ok(vec![self.naming("entries", entries_value(only))?]);
         }
-        let mut objects = Vec::with_capacity(groups.len() + 1);
-        for group in &groups {
-            objects.push(self.object("entries", entries_value(group))?);
+        self.to_joined_objects(&[])
+    }
+
+    /// Turns the trace into objects as [`ConsoleTrace::to_objects`] does, of which the last also
+    /// names objects with entries of before, oldest first.
+    ///
+    /// # Errors
+    /// Fails when an entry is longer than [`ENTRY_BYTES_MAX`].
+    pub fn to_joined_objects(&self, before: &[Cid]) -> Result<Vec<Object>, ObjectError> {
+        let mut objects = Vec::new();
+        for group in &self.groups() {
+            objects.push(self.part(entries_value(group))?);
         }
-        let parts = objects.iter().map(|part| Value::Link(part.cid())).collect();
-        objects.push(self.object("parts", Value::List(parts))?);
+        let before = before.iter().copied().map(Value::Link);
+        let parts = before.chain(objects.iter().map(|part| Value::Link(part.cid()))).collect();
+        objects.push(self.naming("parts", Value::List(parts))?);
         Ok(objects)
+    }
+
+    /// Lists the objects that hold the entries of the trace that `object` names: its parts, or itself.
+    ///
+    /// # Errors
+    /// Fails when a field has the wrong shape.
+    pub fn holders(object: &Object) -> Result<Vec<Cid>, ObjectError> {
+        let fields = ObjectFields { kind: "console-trace", map: object.map() };
+        if !object.map().contains_key("parts") {
+            return Ok(vec![object.cid()]);
+        }
+        let links = fields.list("parts")?.iter();
+        let wrong = || fields.wrong("parts", "a list of links");
+        links.map(|link| link.as_link().ok_or_else(wrong)).collect()
     }
 
     /// Reads a trace from the object that names it; `part` reads the objects it refers to.
@@ -199,7 +235,16 @@ impl ConsoleTrace {
         } else {
             read_entries(fields.list("entries")?, &mut entries)?;
         }
-        Ok(ConsoleTrace { agent, entries })
+        Ok(ConsoleTrace {
+            agent,
+            entries,
+            previous: match object.map().get("previous") {
+                None => None,
+                Some(link) => Some(link.as_link().ok_or(fields.wrong("previous", "a link"))?),
+            },
+            captured: read_captured(&fields)?,
+            foreign: foreign_fields(object.map(), &TRACE_FIELDS),
+        })
     }
 
     /// Writes the note that stock git shows: the id, how many entries of which kind, and the
@@ -219,14 +264,35 @@ impl ConsoleTrace {
             let rest = self.entries.len() - NOTE_ENTRIES_MAX;
             text.push_str(&format!("… {rest} more: agentic trace show\n"));
         }
+        if self.previous.is_some() {
+            text.push_str(EARLIER_LINE);
+        }
         text
     }
 
-    fn object(&self, field: &str, content: Value) -> Result<Object, ObjectError> {
+    /// Makes the object that names the trace. What is empty is absent, so that traces of before keep
+    /// their ids.
+    fn naming(&self, field: &str, content: Value) -> Result<Object, ObjectError> {
+        let mut map = self.foreign.clone();
+        map.insert("type".to_owned(), Value::text("console-trace"));
+        map.insert("agent".to_owned(), Value::text(self.agent.as_str()));
+        map.insert(field.to_owned(), content);
+        if let Some(previous) = self.previous {
+            map.insert("previous".to_owned(), Value::Link(previous));
+        }
+        if !self.captured.is_empty() {
+            let captured = self.captured.iter().cloned().map(Value::Map).collect();
+            map.insert("captured".to_owned(), Value::List(captured));
+        }
+        Object::new(map)
+    }
+
+    /// Makes an object with entries that another one names.
+    fn part(&self, entries: Value) -> Result<Object, ObjectError> {
         Object::new(Map::from([
             ("type".to_owned(), Value::text("console-trace")),
             ("agent".to_owned(), Value::text(self.agent.as_str())),
-            (field.to_owned(), content),
+            ("entries".to_owned(), entries),
         ]))
     }
 
@@ -320,6 +386,21 @@ fn read_entries(items: &[Value], into: &mut Vec<Entry>) -> Result<(), ObjectErro
         into.push(Entry::from_value(item)?);
     }
     Ok(())
+}
+
+fn read_captured(fields: &ObjectFields<'_>) -> Result<Vec<Map>, ObjectError> {
+    if !fields.map.contains_key("captured") {
+        return Ok(Vec::new());
+    }
+    let wrong = || fields.wrong("captured", "a list of maps");
+    let items = fields.list("captured")?.iter();
+    items.map(|item| item.as_map().cloned().ok_or_else(wrong)).collect()
+}
+
+/// Keeps the fields that this binary gives no meaning.
+fn foreign_fields(map: &Map, known: &[&str]) -> Map {
+    let foreign = map.iter().filter(|(name, _)| !known.contains(&name.as_str()));
+    foreign.map(|(name, value)| (name.clone(), value.clone())).collect()
 }
 
 fn body_length(body: &Value) -> usize {

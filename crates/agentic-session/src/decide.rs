@@ -331,7 +331,7 @@ fn trace_of(
         decision.action.name(),
         decision.principal
     );
-    let trace = ConsoleTrace { agent: agent.clone(), entries: vec![decision_entry(text, at)] };
+    let trace = ConsoleTrace::new(agent.clone(), vec![decision_entry(text, at)]);
     let objects = trace.to_objects()?;
     let cid = objects.last().expect("a trace has a naming object").cid();
     Ok((objects.iter().map(KeptObject::from).collect(), trace.note_text(cid)))

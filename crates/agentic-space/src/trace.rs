@@ -2,7 +2,7 @@
 
 use agentic_git::GitWriter;
 use agentic_model::trace::{TRACE_BYTES_MAX, cid_in_note, split_entry};
-use agentic_model::{AgentName, Cid, ConsoleTrace, Entry, Instant, Kind, Object, Oid};
+use agentic_model::{AgentName, Cid, ConsoleTrace, Entry, Instant, Kind, Map, Object, Oid, Value};
 use agentic_store::journal::{self, NotesEdit, Transaction};
 use agentic_store::{PendingAside, Stream};
 
@@ -11,6 +11,11 @@ use crate::error::CommitError;
 use crate::write::{LockedStream, begin_journal};
 use crate::written::WriteNotices;
 use crate::{AgentBranch, Error, Result, Space};
+
+/// How many traces go on in one another; then one object names all that hold entries.
+pub const TRACE_CHAIN_MAX: usize = 64;
+/// How many traces that others have chained are followed.
+const TRACES_FOLLOWED_MAX: usize = 10_000;
 
 /// How many whole entries are pending after one was added.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -120,17 +125,36 @@ impl Space {
     }
 
     /// Binds the pending entries to a commit that the agent has already made. A trace that was
-    /// bound before stays in the history of the notes ref.
+    /// bound before goes on in the new one.
     ///
     /// # Errors
     /// Fails when nothing is pending or the commit is not one of the agent's.
     pub fn attach_trace(&self, agent: &AgentName, commit: Oid) -> Result<AttachOutcome> {
+        self.attach_captured(agent, commit, Vec::new())
+    }
+
+    /// Binds the pending entries as [`Space::attach_trace`] does, and says which conversations they
+    /// come from and how far each was read.
+    ///
+    /// # Errors
+    /// Fails as [`Space::attach_trace`] does.
+    pub fn attach_captured(
+        &self,
+        agent: &AgentName,
+        commit: Oid,
+        captured: Vec<Map>,
+    ) -> Result<AttachOutcome> {
         let signatures = self.signatures(agent)?;
         let (locked, head) = LockedStream::agent(self, agent)?;
         if !self.repository().is_ancestor(commit, head)? {
             return Err(Error::Commit(CommitError::Foreign { commit, agent: agent.clone() }));
         }
-        let bound = BoundTrace::take(locked.writer(), agent)?;
+        let goes_on = |trace: &mut ConsoleTrace| {
+            trace.captured = captured;
+            let bound = self.bound_cid(&agent.notes_ref(), commit)?;
+            bound.map_or(Ok(Vec::new()), |bound| self.go_on(trace, bound))
+        };
+        let bound = BoundTrace::append(locked.writer(), agent, goes_on)?;
         let bound = bound
             .ok_or(Error::Commit(CommitError::NoTrace { what: format!("agent `{agent}`") }))?;
         let n_entries = bound.taken.count;
@@ -198,8 +222,7 @@ impl Space {
             Some(bytes) => Ok(Object::decode(&bytes)?),
             None => self.object(cid),
         };
-        let trace = ConsoleTrace::from_object::<Error>(&read(cid)?, read)?;
-        Ok(ShownTrace { commit: Some(commit), cid, trace })
+        Ok(ShownTrace { commit: Some(commit), cid, trace: whole_trace(cid, read)? })
     }
 
     /// Reads a trace by its id.
@@ -207,9 +230,7 @@ impl Space {
     /// # Errors
     /// Fails when it is not stored here or is no trace.
     pub fn trace_by_cid(&self, cid: Cid, commit: Option<Oid>) -> Result<ShownTrace> {
-        let object: Object = self.object(cid)?;
-        let trace = ConsoleTrace::from_object::<Error>(&object, |part| self.object(part))?;
-        Ok(ShownTrace { commit, cid, trace })
+        Ok(ShownTrace { commit, cid, trace: whole_trace(cid, |cid| self.object(cid))? })
     }
 
     /// Lists the bindings that a commit has had, newest first.
@@ -229,6 +250,30 @@ impl Space {
             }
         }
         Ok(Vec::new())
+    }
+
+    /// Makes a trace go on where another ends: it names that one, or, where a reader would have to
+    /// follow too many, all objects with entries, which are returned, oldest first.
+    fn go_on(&self, trace: &mut ConsoleTrace, bound: Cid) -> Result<Vec<Cid>> {
+        let (mut holders, mut captured) = (Vec::new(), Vec::new());
+        let (mut length, mut next) = (0, Some(bound));
+        while let Some(cid) = next.filter(|_| length < TRACES_FOLLOWED_MAX) {
+            // What is not here is named, and nothing else.
+            let Ok(object) = self.object(cid) else { break };
+            holders.push(ConsoleTrace::holders(&object)?);
+            let said = object.map().get("captured").and_then(Value::as_list).unwrap_or_default();
+            captured.push(said.iter().filter_map(Value::as_map).cloned().collect::<Vec<Map>>());
+            next = object.map().get("previous").and_then(Value::as_link);
+            length += 1;
+        }
+        if length < TRACE_CHAIN_MAX || next.is_some() {
+            trace.previous = Some(bound);
+            return Ok(Vec::new());
+        }
+        let mut captured: Vec<Map> = captured.into_iter().rev().flatten().collect();
+        captured.append(&mut trace.captured);
+        trace.captured = last_captured(captured);
+        Ok(holders.into_iter().rev().flatten().collect())
     }
 
     /// Returns the id of the trace that a note of this ref names for a commit.
@@ -266,4 +311,44 @@ impl Space {
         self.note_found(writer.report());
         Ok(writer)
     }
+}
+
+/// Reads a trace with all that it goes on from, oldest first.
+fn whole_trace(cid: Cid, read: impl Fn(Cid) -> Result<Object>) -> Result<ConsoleTrace> {
+    let mut whole = ConsoleTrace::from_object::<Error>(&read(cid)?, &read)?;
+    let mut earlier = Vec::new();
+    let mut next = whole.previous;
+    while let Some(cid) = next.filter(|_| earlier.len() < TRACES_FOLLOWED_MAX) {
+        let trace = ConsoleTrace::from_object::<Error>(&read(cid)?, &read)?;
+        next = trace.previous;
+        earlier.push(trace);
+    }
+    if earlier.is_empty() {
+        return Ok(whole);
+    }
+    let (mut entries, mut captured) = (Vec::new(), Vec::new());
+    for trace in earlier.into_iter().rev() {
+        entries.extend(trace.entries);
+        captured.extend(trace.captured);
+    }
+    entries.append(&mut whole.entries);
+    captured.append(&mut whole.captured);
+    (whole.entries, whole.captured) = (entries, last_captured(captured));
+    Ok(whole)
+}
+
+/// Keeps of each file of a conversation what was said of it last.
+fn last_captured(all: Vec<Map>) -> Vec<Map> {
+    let place = |said: &Map| {
+        ["source", "conversation", "file"]
+            .map(|name| said.get(name).map(|value| format!("{value:?}")))
+    };
+    let mut kept: Vec<Map> = Vec::new();
+    for said in all {
+        match kept.iter_mut().find(|earlier| place(earlier) == place(&said)) {
+            Some(earlier) => *earlier = said,
+            None => kept.push(said),
+        }
+    }
+    kept
 }

@@ -199,7 +199,7 @@ fn trace_of(agent: &AgentName, mark: usize, scale: Scale) -> (Object, String) {
         Entry::new(kind, at, Value::text(text))
     };
     let entries = (0..scale.n_entries_each).map(entry).collect();
-    let trace = ConsoleTrace { agent: agent.clone(), entries };
+    let trace = ConsoleTrace::new(agent.clone(), entries);
     let object = trace.to_objects().expect("short").pop().expect("there is one");
     let note = trace.note_text(object.cid());
     (object, note)

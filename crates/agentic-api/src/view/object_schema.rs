@@ -37,6 +37,10 @@ struct ConsoleTraceSchema {
     entries: Option<Vec<TraceEntry>>,
     /// Objects of the same type with the entries of a long trace.
     parts: Option<Vec<LinkSchema>>,
+    /// The trace that was bound before this one and goes on in it.
+    previous: Option<LinkSchema>,
+    /// Which conversations the entries come from, and how far each was read.
+    captured: Option<Vec<BTreeMap<String, serde_json::Value>>>,
 }
 
 /// One line of a trace.

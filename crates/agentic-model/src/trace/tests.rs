@@ -4,7 +4,7 @@ fn trace(bodies: &[&[u8]]) -> ConsoleTrace {
     let kind = Kind::parse("log").expect("valid");
     let at = Instant::from_millis(1_000);
     let entries = bodies.iter().flat_map(|body| split_entry(&kind, at, body)).collect();
-    ConsoleTrace { agent: AgentName::parse("alice").expect("valid"), entries }
+    ConsoleTrace::new(AgentName::parse("alice").expect("valid"), entries)
 }
 
 fn check_round_trip(trace: &ConsoleTrace) -> usize {
@@ -73,7 +73,7 @@ fn what_is_known_about_an_entry_and_fields_of_others_come_back() {
     let mut entries = split_described_entry(&kind, Instant::from_millis(5), b"hi", &meta);
     entries[0].foreign.insert("later".to_owned(), Value::Int(7));
     let agent = AgentName::parse("alice").expect("valid");
-    check_round_trip(&ConsoleTrace { agent, entries });
+    check_round_trip(&ConsoleTrace::new(agent, entries));
 }
 
 #[test]
@@ -89,5 +89,49 @@ fn entries_with_much_about_them_are_split_into_parts() {
     let one = split_described_entry(&kind, Instant::from_millis(5), b"hi", &meta);
     let entries = std::iter::repeat_n(one, 200).flatten().collect();
     let agent = AgentName::parse("alice").expect("valid");
-    assert!(check_round_trip(&ConsoleTrace { agent, entries }) > 3);
+    assert!(check_round_trip(&ConsoleTrace::new(agent, entries)) > 3);
+}
+
+#[test]
+fn what_a_trace_continues_and_where_it_comes_from_is_kept() {
+    let plain = trace(&[b"one"]);
+    let mut told = plain.clone();
+    told.previous = Some(Cid::of(b"before"));
+    told.captured = vec![Map::from([("source".to_owned(), Value::text("claude"))])];
+    told.foreign = Map::from([("later".to_owned(), Value::Int(1))]);
+    assert_eq!(check_round_trip(&told), 1);
+    assert_ne!(told.to_objects().expect("it fits"), plain.to_objects().expect("it fits"));
+    told.entries = trace(&["x".repeat(3 << 20).as_bytes()]).entries;
+    assert!(check_round_trip(&told) > 3);
+    let note = told.note_text(Cid::of(b"real"));
+    assert!(note.ends_with(EARLIER_LINE));
+    assert_eq!(ours_in_note(&note).as_deref(), Some(note.as_str()));
+}
+
+#[test]
+fn traces_of_before_keep_their_ids() {
+    let object = Object::new(Map::from([
+        ("type".to_owned(), Value::text("console-trace")),
+        ("agent".to_owned(), Value::text("alice")),
+        ("entries".to_owned(), entries_value(&trace(&[b"one"]).entries)),
+    ]));
+    let objects = trace(&[b"one"]).to_objects().expect("it fits");
+    assert_eq!(objects, vec![object.expect("it is an object")]);
+}
+
+#[test]
+fn a_joined_trace_names_all_objects_with_entries() {
+    let (old, new) = (trace(&[b"old"]), trace(&[b"new"]));
+    let old = old.to_objects().expect("it fits").remove(0);
+    let joined = new.to_joined_objects(&ConsoleTrace::holders(&old).expect("it is a trace"));
+    let joined = joined.expect("it fits");
+    let root = joined.last().expect("there is a naming object");
+    let read = ConsoleTrace::from_object(root, |cid| {
+        let found = joined.iter().chain([&old]).find(|object| object.cid() == cid).cloned();
+        found.ok_or(ObjectError::NoType)
+    });
+    let bodies: Vec<Value> =
+        read.expect("it reads back").entries.into_iter().map(|entry| entry.body).collect();
+    assert_eq!(bodies, [Value::text("old"), Value::text("new")]);
+    assert_eq!(ConsoleTrace::holders(root).expect("it is a trace").len(), 2);
 }

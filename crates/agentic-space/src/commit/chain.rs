@@ -369,14 +369,28 @@ pub(crate) struct BoundTrace {
 impl BoundTrace {
     /// Collects the pending entries of a stream into the objects of a trace.
     pub(crate) fn take(writer: &GitWriter<'_>, agent: &AgentName) -> Result<Option<BoundTrace>> {
+        BoundTrace::append(writer, agent, |_| Ok(Vec::new()))
+    }
+
+    /// Collects them into a trace that `goes_on` from another: it says which, or which objects hold
+    /// the entries of before.
+    pub(crate) fn append(
+        writer: &GitWriter<'_>,
+        agent: &AgentName,
+        goes_on: impl FnOnce(&mut ConsoleTrace) -> Result<Vec<Cid>>,
+    ) -> Result<Option<BoundTrace>> {
         let entries = writer.pending_entries()?;
         if entries.is_empty() {
             return Ok(None);
         }
         let from = writer.standing().map_or(0, |standing| standing.taken_before);
         let taken = TakenEntries { from, count: entries.len() as u64 };
-        let trace = ConsoleTrace { agent: agent.clone(), entries };
-        let objects = trace.to_objects()?;
+        let mut trace = ConsoleTrace::new(agent.clone(), entries);
+        let holders = goes_on(&mut trace)?;
+        let objects = match holders.is_empty() {
+            true => trace.to_objects()?,
+            false => trace.to_joined_objects(&holders)?,
+        };
         let cid = objects.last().expect("a trace has a naming object").cid();
         let note = trace.note_text(cid);
         let objects = objects.iter().map(KeptObject::from).collect();

@@ -1,7 +1,9 @@
 //! Traces: pending, bound to a commit, and read again.
 
+use agentic_model::{Map, Oid, Value};
 use agentic_space::commit::{Emptiness, TraceBinding, commit};
 use agentic_space::error::{AgentError, CommitError};
+use agentic_space::trace::TRACE_CHAIN_MAX;
 use agentic_space::{AgentBranch, Error};
 
 use crate::place::{Place, draft, kind, name, walk};
@@ -248,4 +250,62 @@ fn entries_of_a_branch_that_was_renamed_are_told_with_where_they_wait() {
     assert_eq!(texts, [("journal/alice", 1)]);
     let said = space.briefing(&name("bob"));
     assert!(matches!(said, Err(Error::Agent(AgentError::Renamed { .. }))), "{said:?}");
+}
+
+fn shown(place: &Place, commit: Oid) -> Vec<String> {
+    let shown = place.space.trace_of_commit(commit).expect("it is bound");
+    shown.trace.entries.iter().filter_map(|one| one.body.as_text().map(str::to_owned)).collect()
+}
+
+#[test]
+fn what_is_bound_later_goes_on_where_the_trace_before_ends() {
+    let place = Place::with(&["alice"]);
+    add(&place, "one");
+    let done = bind(&place, "a");
+    add(&place, "two");
+    let captured = vec![Map::from([("source".to_owned(), Value::text("claude"))])];
+    let bound = place.space.attach_captured(&name("alice"), done.commit, captured.clone());
+    let bound = bound.expect("it is hers");
+    assert_eq!(shown(&place, done.commit), ["one", "two"]);
+    let object = place.space.object(bound.cid).expect("it is stored");
+    assert_eq!(object.map().get("previous").and_then(Value::as_link), done.trace);
+    let trace = place.space.trace_of_commit(done.commit).expect("it is bound").trace;
+    assert_eq!(trace.captured, captured);
+}
+
+#[test]
+fn a_chain_that_grows_long_is_joined_and_shows_each_entry_once() {
+    let place = Place::with(&["alice"]);
+    let head = place.commit("alice", &[("a", Some("1"))]).expect("there is room").commit;
+    let mut said = Vec::new();
+    let mut joined = 0;
+    for number in 0..2 * TRACE_CHAIN_MAX + 3 {
+        let text = format!("entry {number}");
+        add(&place, &text);
+        said.push(text);
+        let bound = place.space.attach_trace(&name("alice"), head).expect("it is hers");
+        let object = place.space.object(bound.cid).expect("it is stored");
+        joined += usize::from(object.map().contains_key("parts"));
+    }
+    assert_eq!(shown(&place, head), said);
+    assert_eq!(joined, 2);
+}
+
+#[test]
+fn a_trace_that_goes_on_does_so_once_wherever_that_is_broken_off() {
+    let prepare = || {
+        let place = Place::with(&["alice"]);
+        add(&place, "one");
+        bind(&place, "a");
+        add(&place, "two");
+        place
+    };
+    let act = |place: &Place| _ = place.space.attach_trace(&name("alice"), place.head("alice"));
+    walk(prepare, act, |place, step| {
+        let head = place.head("alice");
+        if !pending(place).is_empty() {
+            place.space.attach_trace(&name("alice"), head).expect("it waits still");
+        }
+        assert_eq!(shown(place, head), ["one", "two"], "step {step}");
+    });
 }
