@@ -11,10 +11,17 @@
 //! - [`origin`]: which trace a commit has, however it was rewritten; [`blame`]: who wrote each line.
 //! - [`private`]: agents that no push takes along unless it names them.
 //! - [`error_log`]: what went wrong, since a hook tells nobody.
+//! - [`mapping`]: from lines of transcripts to entries, one table for each source.
+//! - [`transcript`]: new lines of a file; [`cursor`]: how far it was read.
+//! - [`catch_up`]: from there to its last whole line, as entries that nobody has yet.
+//! - [`entry`]: what a line becomes, under an id that any copy of the line gives again.
 
 pub mod bind;
 pub mod blame;
+pub mod catch_up;
 pub mod conversation;
+pub mod cursor;
+pub mod entry;
 mod environment;
 mod error;
 pub mod error_log;
@@ -22,12 +29,15 @@ pub mod event;
 pub mod gate;
 mod glance;
 pub mod hook;
+pub mod line_json;
 pub mod link;
 pub mod live;
 pub mod origin;
+pub mod mapping;
 pub mod private;
 pub mod redaction;
 mod source;
+pub mod transcript;
 mod vendor_file;
 pub mod window;
 pub mod wiring;

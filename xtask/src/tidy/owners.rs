@@ -27,6 +27,7 @@ const OWNERS: &[(&str, &[&str])] = &[
     ("rmcp", &["agentic-mcp"]),
     ("rustyline", &["agentic"]),
     ("rusqlite", &["agentic-providers"]),
+    ("ruzstd", &["agentic-capture"]),
     ("schemars", &["agentic-api"]),
     ("serde_cbor", &["agentic-conformance"]),
     ("serde_ipld_dagcbor", &["agentic-model"]),

@@ -1,0 +1,253 @@
+//! How far a transcript was read, and what its mapping holds.
+//!
+//! A cache: a small file each, below `cursor/` of the folder of captures. Without it a transcript is
+//! read from its beginning, and its entries are known by their ids. Ids become file names only by
+//! hash.
+
+use std::fs::File;
+use std::io::{Read, Seek, SeekFrom};
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+
+use agentic_model::{Map, Value, canonical};
+use agentic_store::file::{self, Persistence};
+
+use crate::transcript::{PlainText, TranscriptPlace, is_compressed};
+use crate::{ConversationId, Source};
+
+/// How many bytes at the beginning, and before the place, tell a file again.
+const WINDOW_BYTES: u64 = 4 << 10;
+/// The longest cursor that is read, in bytes: what mappings hold is bounded.
+const CURSOR_BYTES_MAX: u64 = 16 << 20;
+/// The form of the files.
+const VERSION: i64 = 1;
+
+/// The key with which bytes of transcripts are hashed.
+pub type CaptureKey = [u8; 32];
+
+/// Whose transcript a cursor is of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CursorOwner<'c> {
+    /// The conversation.
+    pub conversation: &'c ConversationId,
+    /// The subagent, if it is one's transcript.
+    pub subagent: Option<&'c str>,
+}
+
+/// How far a transcript was read.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TranscriptCursor {
+    /// The file, below the folder of its vendor.
+    pub file: String,
+    /// Where reading stands, in bytes of the plain text.
+    pub place: TranscriptPlace,
+    /// What the mapping holds.
+    pub state: Value,
+    device: u64,
+    inode: u64,
+    length: u64,
+    /// Keyed hashes of the first bytes, and of the last before the place.
+    first: [u8; 32],
+    last: [u8; 32],
+}
+
+/// What a file is to a cursor.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CursorMatch {
+    /// The same, and maybe longer: reading goes on.
+    GoesOn,
+    /// Another, or written anew: it is read from its beginning.
+    Anew,
+}
+
+/// A transcript that is open, at a place.
+pub struct OpenTranscript {
+    /// Its plain text, from the place on.
+    pub input: PlainText<File>,
+    /// The place.
+    pub place: TranscriptPlace,
+    /// What the file is to the cursor.
+    pub found: CursorMatch,
+}
+
+impl CursorOwner<'_> {
+    fn path(&self, captures: &Path) -> PathBuf {
+        let ConversationId { source, native } = self.conversation;
+        let name = format!("{native}\0{}", self.subagent.unwrap_or_default());
+        let name = agentic_store::hash_hex(name.as_bytes())[..40].to_owned();
+        captures.join("cursor").join(source.as_str()).join(&name[..2]).join(&name[2..])
+    }
+
+    fn is_of(&self, value: &Value) -> bool {
+        let text = |name: &str| value.get(name).and_then(Value::as_text);
+        text("source").and_then(|name| Source::parse(name).ok()) == Some(self.conversation.source)
+            && text("conversation") == Some(&self.conversation.native)
+            && text("subagent") == self.subagent
+    }
+}
+
+impl TranscriptCursor {
+    /// Reads the cursor of a transcript; nothing if there is none, or if it is damaged.
+    pub fn load(captures: &Path, owner: CursorOwner<'_>) -> Option<TranscriptCursor> {
+        let mut bytes = Vec::new();
+        let input = File::open(owner.path(captures)).ok()?;
+        input.take(CURSOR_BYTES_MAX).read_to_end(&mut bytes).ok()?;
+        let value = canonical::decode(&bytes).ok()?;
+        TranscriptCursor::from_value(&value).filter(|_| owner.is_of(&value))
+    }
+
+    /// Writes the cursor in the place of the one before.
+    ///
+    /// # Errors
+    /// Fails when the folder cannot be written.
+    pub fn save(&self, captures: &Path, owner: CursorOwner<'_>) -> std::io::Result<()> {
+        let path = owner.path(captures);
+        if let Some(folder) = path.parent() {
+            std::fs::create_dir_all(folder)?;
+        }
+        let bytes = canonical::encode(&self.to_value(owner)).map_err(std::io::Error::other)?;
+        file::replace(&path, &bytes, Persistence::Lazy).map_err(std::io::Error::other)
+    }
+
+    /// Makes the cursor of a file that was read up to a place.
+    ///
+    /// # Errors
+    /// Fails when the file cannot be read.
+    pub fn of(
+        file: &mut File,
+        name: &str,
+        place: TranscriptPlace,
+        key: &CaptureKey,
+    ) -> std::io::Result<TranscriptCursor> {
+        let found = file.metadata()?;
+        let windows = Windows::read(file, place.offset, key)?;
+        Ok(TranscriptCursor {
+            file: name.to_owned(),
+            place,
+            state: Value::Null,
+            device: found.dev(),
+            inode: found.ino(),
+            length: found.len(),
+            first: windows.first,
+            last: windows.last,
+        })
+    }
+
+    /// Adds what the mapping holds.
+    pub fn with_state(mut self, state: Value) -> TranscriptCursor {
+        self.state = state;
+        self
+    }
+
+    /// Tells whether a file has not been touched since: the same, of the same length.
+    pub fn is_at_rest(&self, found: &std::fs::Metadata) -> bool {
+        (self.device, self.inode, self.length) == (found.dev(), found.ino(), found.len())
+    }
+
+    fn to_value(&self, owner: CursorOwner<'_>) -> Value {
+        let number = |number: u64| Value::Int(i64::try_from(number).unwrap_or(i64::MAX));
+        let mut value = Map::from([
+            ("v".to_owned(), Value::Int(VERSION)),
+            ("source".to_owned(), Value::text(owner.conversation.source.as_str())),
+            ("conversation".to_owned(), Value::text(&owner.conversation.native)),
+            ("file".to_owned(), Value::text(&self.file)),
+            ("offset".to_owned(), number(self.place.offset)),
+            ("device".to_owned(), number(self.device)),
+            ("inode".to_owned(), number(self.inode)),
+            ("length".to_owned(), number(self.length)),
+            ("first".to_owned(), Value::Bytes(self.first.to_vec())),
+            ("last".to_owned(), Value::Bytes(self.last.to_vec())),
+            ("state".to_owned(), self.state.clone()),
+        ]);
+        let subagent = owner.subagent.map(|id| ("subagent".to_owned(), Value::text(id)));
+        let long = self.place.too_long_from.map(|from| ("too_long_from".to_owned(), number(from)));
+        value.extend(subagent.into_iter().chain(long));
+        Value::Map(value)
+    }
+
+    fn from_value(value: &Value) -> Option<TranscriptCursor> {
+        let number = |name: &str| u64::try_from(value.get(name)?.as_int()?).ok();
+        let hash = |name: &str| <[u8; 32]>::try_from(value.get(name)?.as_bytes()?).ok();
+        if value.get("v")?.as_int()? != VERSION {
+            return None;
+        }
+        Some(TranscriptCursor {
+            file: value.get("file")?.as_text()?.to_owned(),
+            place: TranscriptPlace {
+                offset: number("offset")?,
+                too_long_from: number("too_long_from"),
+            },
+            state: value.get("state")?.clone(),
+            device: number("device")?,
+            inode: number("inode")?,
+            length: number("length")?,
+            first: hash("first")?,
+            last: hash("last")?,
+        })
+    }
+}
+
+/// Opens a transcript where a cursor stands, or at its beginning where it is another file than the
+/// cursor's: shorter, or with other bytes before the place. Moved, restored and compressed files go on.
+///
+/// # Errors
+/// Fails when the file cannot be read.
+pub fn open_at(
+    mut file: File,
+    cursor: Option<&TranscriptCursor>,
+    key: &CaptureKey,
+) -> std::io::Result<OpenTranscript> {
+    let place = cursor.map(|cursor| cursor.place).unwrap_or_default();
+    let matches = match cursor {
+        Some(cursor) => {
+            let found = Windows::read(&mut file, place.offset, key)?;
+            found.is_whole && (found.first, found.last) == (cursor.first, cursor.last)
+        }
+        None => false,
+    };
+    let found = if matches { CursorMatch::GoesOn } else { CursorMatch::Anew };
+    let place = if matches { place } else { TranscriptPlace::default() };
+    let input = plain_text_at(file, place.offset)?;
+    Ok(OpenTranscript { input, place, found })
+}
+
+/// Steps to a place in the plain text of a file.
+fn plain_text_at(mut file: File, offset: u64) -> std::io::Result<PlainText<File>> {
+    let mut first = Vec::new();
+    file.seek(SeekFrom::Start(0))?;
+    file.by_ref().take(4).read_to_end(&mut first)?;
+    file.seek(SeekFrom::Start(0))?;
+    if !is_compressed(&first) {
+        file.seek(SeekFrom::Start(offset))?;
+        return Ok(PlainText::Plain(file));
+    }
+    let mut input = PlainText::unpacked(file)?;
+    std::io::copy(&mut input.by_ref().take(offset), &mut std::io::sink())?;
+    Ok(input)
+}
+
+/// What tells a file again.
+struct Windows {
+    first: [u8; 32],
+    last: [u8; 32],
+    /// Whether the file reaches as far as was asked.
+    is_whole: bool,
+}
+
+impl Windows {
+    fn read(file: &mut File, offset: u64, key: &CaptureKey) -> std::io::Result<Windows> {
+        let length = WINDOW_BYTES.min(offset);
+        let mut first = Vec::new();
+        let mut input = plain_text_at(file.try_clone()?, 0)?;
+        input.by_ref().take(length).read_to_end(&mut first)?;
+        let mut last = Vec::new();
+        let mut input = plain_text_at(file.try_clone()?, offset - length)?;
+        input.by_ref().take(length).read_to_end(&mut last)?;
+        let is_whole = [&first, &last].iter().all(|bytes| bytes.len() as u64 == length);
+        let hash = |bytes: &[u8]| *blake3::keyed_hash(key, bytes).as_bytes();
+        Ok(Windows { first: hash(&first), last: hash(&last), is_whole })
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,4 @@
+use super::*;
+
+mod corpus;
+mod pieces;
