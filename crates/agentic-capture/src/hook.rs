@@ -8,7 +8,9 @@ mod capture;
 mod end;
 mod gate;
 pub mod git;
+mod keep;
 mod log;
+mod own;
 mod tell;
 mod worktree;
 

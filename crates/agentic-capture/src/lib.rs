@@ -37,6 +37,7 @@ pub mod mapping;
 pub mod private;
 pub mod redaction;
 mod source;
+pub mod spool;
 pub mod transcript;
 mod vendor_file;
 pub mod window;

@@ -31,16 +31,9 @@ impl CallKey {
 }
 
 fn without_wording(input: &Value) -> Value {
-    match input {
-        Value::Map(members) => Value::Map(
-            members
-                .iter()
-                .filter(|(key, _)| !WORDING.contains(&key.as_str()))
-                .map(|(key, value)| (key.clone(), value.clone()))
-                .collect(),
-        ),
-        other => other.clone(),
-    }
+    let Some(members) = input.as_map() else { return input.clone() };
+    let kept = members.iter().filter(|(key, _)| !WORDING.contains(&key.as_str()));
+    Value::Map(kept.map(|(key, value)| (key.clone(), value.clone())).collect())
 }
 
 /// Gives an input the wording of another, where it has none of its own.

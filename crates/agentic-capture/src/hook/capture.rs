@@ -2,13 +2,14 @@
 
 use agentic_model::{Value, json};
 
-use super::{HookAnswer, HookScene, end, tell};
+use super::{HookAnswer, HookScene, end, keep, tell};
 use crate::bind::{Binder, Binding};
+use crate::catch_up::TranscriptSource;
 use crate::conversation::{BindReason, ConversationRecord};
 use crate::event::{EventCall, HookMoment, TranscriptPath};
 use crate::link::{self, CommitCandidate};
 use crate::window::{self, WindowCall};
-use crate::{CaptureError, ConversationId, live};
+use crate::{CaptureError, ConversationId, Source, VendorRoots, live};
 
 /// Captures an event.
 pub(super) fn capture(scene: &HookScene<'_>) -> Result<HookAnswer, CaptureError> {
@@ -32,6 +33,7 @@ pub(super) fn capture(scene: &HookScene<'_>) -> Result<HookAnswer, CaptureError>
         // Before anything that may fail: what is not noted now cannot be noted later.
         captured.open_window()?;
     }
+    keep::keep(&captured)?;
     captured.follow()?;
     Ok(tell::beginning(scene, &binding))
 }
@@ -42,12 +44,25 @@ pub(super) struct BoundEvent<'b> {
     pub binding: &'b Binding,
     /// The conversation whose words these are: of a subagent that of its parent.
     pub conversation: ConversationId,
+    /// Where the words are read from.
+    pub transcript: TranscriptSource,
 }
 
 impl<'b> BoundEvent<'b> {
     pub(super) fn new(scene: &'b HookScene<'b>, binding: &'b Binding) -> BoundEvent<'b> {
         let conversation = scene.event.conversation.clone().unwrap_or(binding.id.clone());
-        BoundEvent { scene, binding, conversation }
+        let conversation = match (scene.event.source, binding.reason) {
+            (Source::Claude, _) => conversation,
+            (_, BindReason::Parent) => binding.id.clone(),
+            _ => conversation,
+        };
+        let configured = scene.space.repository().config("agentic.captureRoots");
+        let roots = VendorRoots::of(scene.request.environment, configured.as_deref());
+        let transcript = TranscriptSource::find(scene.event, &roots, scene.request.environment);
+        if let Some(code) = transcript.refusal() {
+            scene.log.note(code);
+        }
+        BoundEvent { scene, binding, conversation, transcript }
     }
 
     /// Remembers whose conversation it is, and which program has it, where that is new.
@@ -66,7 +81,7 @@ impl<'b> BoundEvent<'b> {
         if let Some(subagent) = &scene.event.subagent
             && binding.reason == BindReason::Parent
         {
-            record.parent = Some(self.conversation.native.clone());
+            record.parent = scene.event.conversation.as_ref().map(|parent| parent.native.clone());
             record.sort = Some(subagent.sort.clone());
         }
         if binding.reason != BindReason::Parent {

@@ -3,16 +3,21 @@
 
 use std::path::PathBuf;
 
-use agentic_model::AgentName;
+use agentic_model::edge::{EdgeEvent, Party};
+use agentic_model::{AgentName, Kind};
 use agentic_session::SessionSpace;
 use agentic_space::error::{AgentError, CommitError, WorktreeError};
+use agentic_space::relate::relate;
 use agentic_store::Layout;
 use agentic_store::file::{self, Persistence};
 
 use super::capture::BoundEvent;
+use crate::bind::{Binding, adopted_name, id_digits};
 use crate::conversation::{BindReason, ConversationRecord, file_name_of};
 use crate::{CaptureError, ConversationId};
 
+/// The relation of an agent to the one whose conversation was forked.
+const FORKED_FROM: &str = "forked-from";
 /// How many children of one conversation are archived at its end.
 const CHILDREN_MAX: usize = 4096;
 
@@ -42,6 +47,39 @@ fn children_of(layout: &Layout, parent: &ConversationId) -> PathBuf {
     layout.capture().join("children").join(file_name_of(parent))
 }
 
+/// Relates an agent of its own to the agent of the conversation that this one was forked from.
+pub(super) fn relate_fork(event: &BoundEvent<'_>, from: &str) -> Result<(), CaptureError> {
+    let (space, binding) = (event.scene.space, event.binding);
+    if !is_own_agent(binding) || from == binding.id.native {
+        return Ok(());
+    }
+    let from = ConversationId { source: binding.id.source, native: from.to_owned() };
+    let known = ConversationRecord::load(space.repository().layout(), &from);
+    let Some(other) = known.and_then(|record| record.agent()) else { return Ok(()) };
+    if other == binding.agent || space.head(&other).is_err() {
+        return Ok(());
+    }
+    let relation = Kind::parse(FORKED_FROM).expect("the name of a kind");
+    let target = Party::Agent(other);
+    let tip = space.repository().notes(&binding.agent.notes_ref())?.tip();
+    let is_known = space
+        .kept_edges(tip)?
+        .iter()
+        .any(|(_, edge)| edge.relation == relation && edge.target == target);
+    if !is_known {
+        let source = Party::Agent(binding.agent.clone());
+        let _written = relate(space, &source, &relation, &target, EdgeEvent::Assert)?.written;
+    }
+    Ok(())
+}
+
+/// Tells whether the agent of a conversation was made for it.
+fn is_own_agent(binding: &Binding) -> bool {
+    let digits = id_digits(&binding.id.native);
+    let names = [&digits.short, &digits.long].map(|digits| adopted_name(&binding.id, digits));
+    names.contains(&binding.agent)
+}
+
 /// Archives the children of a conversation that is over, and its own agent if it was adopted. What
 /// somebody still works on stays.
 pub(super) fn archive(event: &BoundEvent<'_>) -> Result<(), CaptureError> {
@@ -50,10 +88,7 @@ pub(super) fn archive(event: &BoundEvent<'_>) -> Result<(), CaptureError> {
     let mut agents = Vec::new();
     collect_children(layout, &binding.id, &mut agents);
     let own = ConversationRecord::load(layout, &binding.id);
-    let digits = crate::bind::id_digits(&binding.id.native);
-    let own_names =
-        [&digits.short, &digits.long].map(|digits| crate::bind::adopted_name(&binding.id, digits));
-    if own.is_some() && own_names.contains(&binding.agent) {
+    if own.is_some() && is_own_agent(binding) {
         agents.push(binding.agent.clone());
     }
     archive_closed(space, agents)
@@ -88,13 +123,18 @@ pub fn archive_closed(
 /// Names the agent that cannot go to the archive now.
 fn busy_agent(error: agentic_space::Error) -> Result<AgentName, CaptureError> {
     use agentic_space::Error;
-    match error {
-        Error::Agent(AgentError::TracePending { agent })
-        | Error::Agent(AgentError::SessionOpen { agent, .. })
-        | Error::Worktree(WorktreeError::CheckedOut { agent, .. }) => Ok(agent),
-        Error::Agent(AgentError::Unknown { name } | AgentError::Archived { name }) => Ok(name),
-        error => Err(error.into()),
+    // All others say nothing of one agent: they end the archiving.
+    if let Error::Agent(
+        AgentError::TracePending { agent: busy }
+        | AgentError::SessionOpen { agent: busy, .. }
+        | AgentError::Unknown { name: busy }
+        | AgentError::Archived { name: busy },
+    )
+    | Error::Worktree(WorktreeError::CheckedOut { agent: busy, .. }) = error
+    {
+        return Ok(busy);
     }
+    Err(error.into())
 }
 
 fn collect_children(layout: &Layout, parent: &ConversationId, agents: &mut Vec<AgentName>) {

@@ -1,6 +1,5 @@
 //! The gate: whether a call may run, in the words of whoever asks.
 
-use std::path::PathBuf;
 
 use agentic_redact::SecretRedactor;
 
@@ -79,7 +78,7 @@ fn gated_call(event: &HookEvent) -> Option<GatedCall> {
         question,
         tool: call.tool.clone(),
         input: call.input.clone(),
-        folder: event.folder.clone().unwrap_or_else(PathBuf::new),
+        folder: event.folder.clone().unwrap_or_default(),
         caller,
         mode: event.text(&["permission_mode", "permissionMode"]).map(str::to_owned),
     })

@@ -27,8 +27,27 @@ pub fn check_effect(stage: &CaptureStage, case: &Value, effect: &str) -> Result<
     };
     match words.as_slice() {
         ["bind"] => Ok(()),
-        ["catch-up", ..] => Ok(()),
-        ["entry", ..] => Ok(()),
+        ["catch-up", ..] if agent.is_empty() || !reads_transcript(stage) => Ok(()),
+        ["catch-up", rest @ ..] => {
+            let text = if rest.is_empty() { "Go on" } else { "Find callers" };
+            let entries = stage.entries(agent);
+            let is_there = entries.iter().any(|it| it["kind"] == "prompt" && it["text"] == text);
+            held(is_there, &format!("not read: {entries:?}"))
+        }
+        ["entry", kind, "from", "the", "hook"] => {
+            let entries = stage.entries(agent);
+            let is_there = entries.iter().any(|it| it["kind"] == *kind);
+            held(is_there, &format!("there is none: {entries:?}"))
+        }
+        ["entry", "event", words @ ..] => {
+            let (text, named) = (words.join(" "), format!("\"{}\"", words[0]));
+            let entries = stage.entries(agent);
+            let is_it = |it: &Value| {
+                let said = it["text"].as_str().unwrap_or_default();
+                it["kind"] == "event" && (said == text || said.contains(&named))
+            };
+            held(entries.iter().any(is_it), &format!("there is none: {entries:?}"))
+        }
         ["spawn", "with", "worktree"] => held(
             stage.folder.join("shop.agents").join(agent).join("README.md").exists(),
             "no worktree",
@@ -71,4 +90,11 @@ pub fn check_effect(stage: &CaptureStage, case: &Value, effect: &str) -> Result<
         }
         _ => Err("nobody knows how to check this".to_owned()),
     }
+}
+
+/// Tells whether there is a transcript that the hook could read.
+fn reads_transcript(stage: &CaptureStage) -> bool {
+    let lies_there = !files(&stage.folder.join("home/.claude/projects")).is_empty();
+    let is_claude = !files(&stage.capture("conversation/claude")).is_empty();
+    lies_there && is_claude
 }

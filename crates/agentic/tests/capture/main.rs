@@ -5,5 +5,6 @@ mod bind;
 mod corpus;
 mod effects;
 mod fault;
+mod keep;
 mod link;
 mod stage;

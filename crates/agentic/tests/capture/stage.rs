@@ -74,6 +74,19 @@ impl CaptureStage {
         if ended.stderr.contains("is archived") { "[]".to_owned() } else { ended.stdout }
     }
 
+    /// Lists the entries of an agent, pending ones and those of its newest trace: kind, text and `meta`.
+    pub fn entries(&self, agent: &str) -> Vec<Value> {
+        let list = |line: String| {
+            let text = self.agentic_or_archived(&line);
+            let value: Value = serde_json::from_str(&text).unwrap_or_default();
+            let entries = value.get("entries").cloned().unwrap_or(value);
+            entries.as_array().cloned().unwrap_or_default()
+        };
+        let mut found = list(format!("trace pending --agent {agent} --json"));
+        found.extend(list(format!("trace show {agent} --json")));
+        found
+    }
+
     /// Runs a hook on a payload; `@ROOT@` and `@HOME@` stand for folders.
     pub fn hook(&self, words: &[&str], payload: &str, env: &[(&str, &str)]) -> Ended {
         let words: Vec<&str> = ["hook"].iter().chain(words).copied().collect();

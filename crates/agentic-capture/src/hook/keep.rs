@@ -1,0 +1,137 @@
+//! Keeping an event: what is new in its transcript, and what the hook alone knows, in one append.
+
+use agentic_model::Entry;
+use agentic_space::capture::PendingWriter;
+use agentic_store::{Layout, Stream};
+
+use super::capture::BoundEvent;
+use super::end;
+use super::own::{OwnEntries, SpeechRecord};
+use crate::catch_up::{CatchUpJob, CaughtUp, TranscriptSource, mapping_time, within};
+use crate::event::HookMoment;
+use crate::{CaptureError, Source, spool};
+
+/// How long a hook waits for the lock of an agent.
+const LOCK_WAIT: std::time::Duration = std::time::Duration::from_millis(20);
+/// How much may be pending before it is bound although nobody commits, in bytes: 16 MiB.
+const PENDING_BYTES_MAX: u64 = 16 << 20;
+
+/// Appends what is new to the agent's pending trace; what cannot wait goes to the spool.
+pub(super) fn keep(event: &BoundEvent<'_>) -> Result<(), CaptureError> {
+    let (scene, agent) = (event.scene, &event.binding.agent);
+    let (space, layout) = (scene.space, scene.space.repository().layout());
+    if !has_entries(scene.event.moment) {
+        return Ok(());
+    }
+    let folder = scene.space.repository().work_dir();
+    let redactor =
+        crate::redaction::redactor(space, folder).map_err(|_| CaptureError::Redaction)?;
+    let own = OwnEntries {
+        event: scene.event,
+        conversation: &event.conversation,
+        speech: speech(scene.event.source, &event.transcript),
+        now: space.now(),
+        redactor: &redactor,
+    };
+    let own: Vec<Entry> = own.make().iter().flat_map(|entry| entry.to_entries()).collect();
+    let Some(mut writer) = space.pending_writer_within(agent, LOCK_WAIT)? else {
+        scene.log.note("busy");
+        return spool::put(layout, agent, &own);
+    };
+    spool::drain(layout, agent, &mut writer)?;
+    let subagent = scene.event.subagent.as_ref().map(|subagent| subagent.id.as_str());
+    let is_own_file = scene.event.moment == HookMoment::SubagentEnds;
+    let caught = match &event.transcript {
+        TranscriptSource::File(file) if is_own_file || subagent.is_none() => {
+            let job = CatchUpJob {
+                layout,
+                conversation: &event.conversation,
+                // Only Claude Code keeps a subagent's words under its parent's name.
+                subagent: subagent.filter(|_| scene.event.source == Source::Claude),
+                redactor: &redactor,
+                has_time: &mut within(mapping_time(scene.event.moment)),
+            };
+            Some(job.catch_up(file, &writer)?)
+        }
+        TranscriptSource::File(_) | TranscriptSource::Unreadable(_) | TranscriptSource::Nowhere => {
+            None
+        }
+    };
+    append(layout, &mut writer, caught.as_ref(), own)?;
+    let is_long = is_too_long(layout, agent, &writer)?;
+    drop(writer);
+    if let Some(from) = caught.and_then(|caught| caught.forked_from) {
+        end::relate_fork(event, &from)?;
+    }
+    if is_long { end::attach(space, agent) } else { Ok(()) }
+}
+
+fn append(
+    layout: &Layout,
+    writer: &mut PendingWriter<'_>,
+    caught: Option<&CaughtUp>,
+    own: Vec<Entry>,
+) -> Result<(), CaptureError> {
+    let mut entries = caught.map_or(Vec::new(), |caught| caught.entries.clone());
+    entries.extend(own);
+    agentic_store::fault::point("before-capture")?;
+    if !entries.is_empty() {
+        writer.append(entries)?;
+    }
+    agentic_store::fault::point("captured")?;
+    if let Some(caught) = caught {
+        caught.finish(layout)?;
+    }
+    Ok(())
+}
+
+/// Tells whether an event can have anything to say, before rules of redaction are loaded for it.
+fn has_entries(moment: HookMoment) -> bool {
+    match moment {
+        HookMoment::BeforeTool
+        | HookMoment::SubagentBegins
+        | HookMoment::WorktreeWanted
+        | HookMoment::WorktreeDone => false,
+        HookMoment::Begins
+        | HookMoment::Prompt
+        | HookMoment::Asked
+        | HookMoment::AfterTool
+        | HookMoment::SubagentEnds
+        | HookMoment::TurnEnds
+        | HookMoment::TurnFails
+        | HookMoment::Compaction
+        | HookMoment::Ends
+        | HookMoment::FileChanged
+        | HookMoment::ToolBatch
+        | HookMoment::Noted(_)
+        | HookMoment::Unknown => true,
+    }
+}
+
+/// Tells whether the transcript has what was said.
+fn speech(source: Source, transcript: &TranscriptSource) -> SpeechRecord {
+    let is_kept = match source {
+        Source::Claude | Source::Codex | Source::Gemini => !transcript.is_none(),
+        Source::Copilot => true,
+        // These keep none, or one that nobody can read, unless there is a file.
+        Source::Cursor | Source::Opencode => transcript.is_readable(),
+    };
+    if is_kept { SpeechRecord::Transcript } else { SpeechRecord::Hook }
+}
+
+/// Tells whether so much is pending that it should be bound. Only where the journal is long enough are
+/// its entries counted.
+fn is_too_long(
+    layout: &Layout,
+    agent: &agentic_model::AgentName,
+    writer: &PendingWriter<'_>,
+) -> Result<bool, CaptureError> {
+    let folder = layout.journal(&Stream::Agent(agent.clone()));
+    let files = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let n_bytes: u64 = files.filter_map(|file| file.metadata().ok()).map(|it| it.len()).sum();
+    if writer.n_pending() == 0 || n_bytes <= PENDING_BYTES_MAX {
+        return Ok(false);
+    }
+    let pending: usize = writer.pending_entries()?.iter().map(|entry| entry.body_length()).sum();
+    Ok(pending as u64 > PENDING_BYTES_MAX)
+}

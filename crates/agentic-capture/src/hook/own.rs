@@ -1,0 +1,227 @@
+//! What the hook itself is the record of: that something happened, and what was said where there is no
+//! transcript that says it.
+
+use agentic_model::value::NESTING_MAX;
+use agentic_model::{Instant, Map, Value, json};
+
+use agentic_redact::SecretRedactor;
+
+use crate::entry::{CapturedEntry, CapturedKind, EntryPlace};
+use crate::event::{HookEvent, HookMoment};
+use crate::{ConversationId, Source};
+
+/// Fields that every event has, and that say nothing about this one.
+const COMMON: [&str; 12] = [
+    "session_id",
+    "sessionId",
+    "conversation_id",
+    "session",
+    "transcript_path",
+    "transcriptPath",
+    "cwd",
+    "directory",
+    "worktree",
+    "workspace_roots",
+    "hook_event_name",
+    "v",
+];
+
+/// Whether what was said is read from a transcript, or known from the hook alone.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum SpeechRecord {
+    /// The transcript has it, or will.
+    Transcript,
+    /// Nobody else has it.
+    Hook,
+}
+
+/// Makes the entries of an event.
+pub(super) struct OwnEntries<'o> {
+    pub event: &'o HookEvent,
+    /// Whose conversation it is: of a subagent that of its parent.
+    pub conversation: &'o ConversationId,
+    pub speech: SpeechRecord,
+    pub now: Instant,
+    pub redactor: &'o SecretRedactor,
+}
+
+impl OwnEntries<'_> {
+    /// Makes them.
+    pub fn make(self) -> Vec<CapturedEntry> {
+        match self.event.moment {
+            HookMoment::Begins => vec![self.noted("session-start", &["source"])],
+            HookMoment::Ends => vec![self.noted("session-end", &["reason"])],
+            HookMoment::Asked => vec![self.noted("permission-request", &[])],
+            HookMoment::TurnFails => vec![self.noted("stop-failure", &[])],
+            HookMoment::Noted(word) => vec![self.noted(word, &[])],
+            HookMoment::FileChanged | HookMoment::Unknown => vec![self.whole()],
+            HookMoment::Prompt | HookMoment::AfterTool => self.said(),
+            HookMoment::TurnEnds | HookMoment::SubagentEnds => self.said(),
+            HookMoment::BeforeTool
+            | HookMoment::SubagentBegins
+            | HookMoment::Compaction
+            | HookMoment::ToolBatch
+            | HookMoment::WorktreeWanted
+            | HookMoment::WorktreeDone => Vec::new(),
+        }
+    }
+
+    /// An event that has a word of ours: the word, and what else is said of it.
+    fn noted(&self, word: &str, told: &[&str]) -> CapturedEntry {
+        let detail = told.iter().find_map(|key| self.event.text(&[key]));
+        let detail = detail.map(|text| self.clean(None, text)).filter(|text| !text.is_empty());
+        let text = detail.map_or(word.to_owned(), |detail| format!("{word} {detail}"));
+        let mut entry = self.event_entry(word, text);
+        let payload = self.event.payload.map.clone();
+        let is_more = |key: &str| !COMMON.contains(&key) && !told.contains(&key);
+        let more = payload.iter().filter(|(key, value)| is_more(key) && **value != Value::Null);
+        let more: Map = more
+            .map(|(key, value)| (self.clean(None, key), self.value(Some(key), value)))
+            .collect();
+        entry.put_more(more);
+        entry
+    }
+
+    /// An event that is not known: all of it.
+    fn whole(&self) -> CapturedEntry {
+        let payload = Value::Map(self.event.payload.map.clone());
+        let clean = self.value(None, &payload);
+        let name = self.clean(None, &self.event.name);
+        let text = json::to_text(&clean);
+        self.event_entry(&name, text)
+    }
+
+    /// What was said, where nobody else has it.
+    fn said(&self) -> Vec<CapturedEntry> {
+        if self.speech == SpeechRecord::Transcript {
+            return Vec::new();
+        }
+        match self.event.moment {
+            HookMoment::Prompt => self.prompt().into_iter().collect(),
+            HookMoment::AfterTool => self.result().into_iter().collect(),
+            _ => self.reply().into_iter().collect(),
+        }
+    }
+
+    fn prompt(&self) -> Option<CapturedEntry> {
+        let said = match self.event.text(&["prompt"]) {
+            Some(prompt) => prompt.to_owned(),
+            None => texts_of(self.event.payload.map.get("parts")?),
+        };
+        Some(self.speech_entry(CapturedKind::Prompt, &said))
+    }
+
+    fn reply(&self) -> Option<CapturedEntry> {
+        let keys = &["last_assistant_message", "last-assistant-message", "prompt_response"];
+        let said = self.event.text(keys).filter(|said| !said.is_empty())?.to_owned();
+        Some(self.speech_entry(CapturedKind::Reply, &said))
+    }
+
+    fn result(&self) -> Option<CapturedEntry> {
+        let call = self.event.call.as_ref()?;
+        let result = call.result.clone().unwrap_or(Value::Null);
+        let text = match self.event.text(&["error"]) {
+            Some(error) => self.clean(None, error),
+            None => {
+                let said = result.get("output").filter(|it| it.as_text().is_some());
+                let clean = self.value(None, said.unwrap_or(&result));
+                json::to_plain_text(&clean)
+            }
+        };
+        let native = call.id.clone().unwrap_or_else(|| self.native());
+        let mut entry = self.entry(CapturedKind::ToolResult, &native, text);
+        entry.put_known("call", call.id.as_deref());
+        entry.put_text("tool", &call.tool);
+        if self.event.text(&["error"]).is_some() {
+            entry.put("error", Value::Bool(true));
+        }
+        Some(entry)
+    }
+
+    fn speech_entry(&self, kind: CapturedKind, said: &str) -> CapturedEntry {
+        let text = self.clean(None, said);
+        let native = self.native();
+        let mut entry = self.entry(kind, &native, text);
+        entry.put_known("turn", self.event.text(&["turn_id", "turn-id", "generation_id"]));
+        entry
+    }
+
+    fn event_entry(&self, word: &str, text: String) -> CapturedEntry {
+        // Two events of one name are two, however alike they are.
+        let native = format!("{}@hook:{}:{word}", self.conversation.native, unique(self.at()));
+        let mut entry = self.entry(CapturedKind::Event, &native, text);
+        entry.put_text("type", word);
+        entry
+    }
+
+    fn entry(&self, kind: CapturedKind, native: &str, text: String) -> CapturedEntry {
+        let place = EntryPlace { kind, at: self.at(), native, part: 0 };
+        let mut entry = CapturedEntry::new(self.conversation, place, text);
+        entry.put_known("model", self.event.text(&["model"]));
+        entry
+    }
+
+    fn at(&self) -> Instant {
+        self.event.at.unwrap_or(self.now)
+    }
+
+    /// Names what the transcript's line would be called, as far as the hook says that.
+    fn native(&self) -> String {
+        let own = &self.conversation.native;
+        let message = self.event.payload.map.get("message").and_then(|it| it.get("id")?.as_text());
+        let turn = self.event.text(&["turn_id", "turn-id", "generation_id", "prompt_id"]);
+        match (self.conversation.source, message, turn) {
+            (Source::Opencode, Some(message), _) => message.to_owned(),
+            (_, _, Some(turn)) => match &self.event.subagent {
+                Some(subagent) => format!("{own}/{}@{turn}", subagent.id),
+                None => format!("{own}@{turn}"),
+            },
+            (_, _, None) => format!("{own}@hook:{}", unique(self.at())),
+        }
+    }
+
+    fn clean(&self, key: Option<&str>, text: &str) -> String {
+        let clean = match key {
+            Some(key) => self.redactor.redact_beside(key, text),
+            None => self.redactor.redact_text(text),
+        };
+        clean.text.into_owned()
+    }
+
+    /// Takes the secrets out of a value; what nests too deep for an entry becomes a text.
+    fn value(&self, key: Option<&str>, value: &Value) -> Value {
+        if value.nesting() >= NESTING_MAX {
+            return Value::Text(self.clean(key, &json::to_text(value)));
+        }
+        match value {
+            Value::Text(text) => Value::Text(self.clean(key, text)),
+            Value::List(items) => {
+                Value::List(items.iter().map(|item| self.value(key, item)).collect())
+            }
+            Value::Map(map) => Value::Map(
+                map.iter()
+                    .map(|(key, item)| (self.clean(None, key), self.value(Some(key), item)))
+                    .collect(),
+            ),
+            Value::Null
+            | Value::Bool(_)
+            | Value::Int(_)
+            | Value::Float(_)
+            | Value::Bytes(_)
+            | Value::Link(_) => value.clone(),
+        }
+    }
+}
+
+/// Joins the texts of a message's parts.
+fn texts_of(parts: &Value) -> String {
+    let texts = parts.as_list().unwrap_or_default().iter();
+    let texts: Vec<&str> = texts.filter_map(|part| part.get("text")?.as_text()).collect();
+    texts.join("\n")
+}
+
+/// Tells two events of one moment apart.
+fn unique(at: Instant) -> String {
+    let number = agentic_store::file::unique_number();
+    format!("{}-{}-{number}", at.millis(), std::process::id())
+}

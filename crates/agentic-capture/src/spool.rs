@@ -1,0 +1,105 @@
+//! Facts that are in no transcript and whose agent was busy: they wait in files of their own for the
+//! next hook that has the agent's lock.
+//!
+//! A file is durable before the hook ends. It goes after its entries are in the journal; what a crash
+//! leaves of both is told apart by the entries' ids.
+
+use std::collections::BTreeSet;
+use std::fs::File;
+use std::io::Read as _;
+use std::path::PathBuf;
+
+use agentic_model::{AgentName, Entry, Value, canonical};
+use agentic_space::capture::PendingWriter;
+use agentic_store::Layout;
+use agentic_store::file::{self, Persistence, unique_number};
+
+use crate::CaptureError;
+
+/// The longest file that is read, in bytes.
+const SPOOL_BYTES_MAX: u64 = 64 << 20;
+/// How many files are drained at once.
+const FILES_MAX: usize = 256;
+
+/// Puts entries down for the next who may append to an agent's trace.
+///
+/// # Errors
+/// Fails when the disk does; then nothing was put down.
+pub fn put(layout: &Layout, agent: &AgentName, entries: &[Entry]) -> Result<(), CaptureError> {
+    if entries.is_empty() {
+        return Ok(());
+    }
+    let folder = folder(layout, agent);
+    std::fs::create_dir_all(&folder).map_err(|source| CaptureError::Io { source })?;
+    let value = Value::List(entries.iter().map(Entry::to_value).collect());
+    let bytes = canonical::encode(&value).map_err(|_| CaptureError::Other { code: "spool" })?;
+    let number = (std::process::id(), unique_number());
+    // Names sort as they were made, as far as clocks go.
+    let at = entries.first().map_or(0, |entry| entry.at.millis());
+    let name = format!("{at:016x}-{}-{}", number.0, number.1);
+    Ok(file::replace(&folder.join(name), &bytes, Persistence::Synced)?)
+}
+
+/// Appends what waits for an agent, before whoever has its lock appends something else.
+///
+/// # Errors
+/// Fails when the disk does; what waits then goes on waiting.
+pub fn drain(
+    layout: &Layout,
+    agent: &AgentName,
+    writer: &mut PendingWriter<'_>,
+) -> Result<(), CaptureError> {
+    let files = waiting(layout, agent);
+    if files.is_empty() {
+        return Ok(());
+    }
+    let known = ids(&writer.pending_entries()?);
+    let mut entries = Vec::new();
+    for path in &files {
+        let read = read(path);
+        let new = read.into_iter().filter(|entry| !id(entry).is_some_and(|id| known.contains(id)));
+        entries.extend(new);
+    }
+    if !entries.is_empty() {
+        writer.append(entries)?;
+    }
+    for path in files {
+        file::remove(&path)?;
+    }
+    Ok(())
+}
+
+/// Lists the files that wait for an agent, oldest first.
+pub fn waiting(layout: &Layout, agent: &AgentName) -> Vec<PathBuf> {
+    let found = std::fs::read_dir(folder(layout, agent)).into_iter().flatten().flatten();
+    let is_whole = |path: &PathBuf| path.extension().is_none();
+    let mut files: Vec<PathBuf> = found.map(|entry| entry.path()).filter(is_whole).collect();
+    files.sort();
+    files.truncate(FILES_MAX);
+    files
+}
+
+fn folder(layout: &Layout, agent: &AgentName) -> PathBuf {
+    layout.capture().join("spool").join(agent.as_str())
+}
+
+/// Reads the entries of a file; none of one that is damaged, which nobody can mend.
+fn read(path: &PathBuf) -> Vec<Entry> {
+    let mut bytes = Vec::new();
+    let file = File::open(path).map(|file| file.take(SPOOL_BYTES_MAX).read_to_end(&mut bytes));
+    if !matches!(file, Ok(Ok(_))) {
+        return Vec::new();
+    }
+    let value = canonical::decode(&bytes);
+    let items = value.as_ref().ok().and_then(Value::as_list).unwrap_or_default();
+    items.iter().filter_map(|item| Entry::from_value(item).ok()).collect()
+}
+
+/// Collects the ids of entries.
+pub(crate) fn ids(entries: &[Entry]) -> BTreeSet<String> {
+    entries.iter().filter_map(|entry| id(entry).map(str::to_owned)).collect()
+}
+
+fn id(entry: &Entry) -> Option<&str> {
+    entry.meta.get("id").and_then(Value::as_text)
+}

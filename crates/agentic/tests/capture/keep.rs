@@ -1,0 +1,149 @@
+//! What is kept of a conversation: every line once, whatever dies in between and whoever else is there.
+
+use std::fs::{self, OpenOptions};
+use std::io::Write as _;
+
+use serde_json::{Value, json};
+
+use crate::stage::CaptureStage;
+
+/// How many conversations go on at once, and how many events each has.
+const CONVERSATIONS: usize = 64;
+const EVENTS: usize = 4;
+
+/// A conversation of Claude Code in the worktree of `fix-cart`.
+struct Talk<'s> {
+    stage: &'s CaptureStage,
+    id: String,
+    folder: String,
+}
+
+impl Talk<'_> {
+    fn new(stage: &CaptureStage, number: usize) -> Talk<'_> {
+        Talk {
+            stage,
+            id: format!("{number:08x}-0000-4000-8000-000000000000"),
+            folder: "shop.agents/fix-cart".to_owned(),
+        }
+    }
+
+    fn transcript(&self) -> std::path::PathBuf {
+        self.stage.folder.join(format!("home/.claude/projects/-x/{}.jsonl", self.id))
+    }
+
+    fn say(&self, text: &str) {
+        let path = self.transcript();
+        fs::create_dir_all(path.parent().expect("in a folder")).expect("writable");
+        let number = fs::read_to_string(&path).unwrap_or_default().lines().count();
+        let line = json!({
+            "type": "user",
+            "uuid": format!("{}-4000-8000-{number:012x}", &self.id[..13]),
+            "timestamp": "2026-11-20T09:00:01.037Z",
+            "sessionId": self.id,
+            "message": { "role": "user", "content": text },
+        });
+        let mut file = OpenOptions::new().create(true).append(true).open(path).expect("writable");
+        writeln!(file, "{line}").expect("writable");
+    }
+
+    fn event(&self, name: &str, env: &[(&str, &str)]) -> i32 {
+        let payload = json!({
+            "session_id": self.id,
+            "cwd": self.stage.folder.join(&self.folder),
+            "transcript_path": self.transcript(),
+            "hook_event_name": name,
+        });
+        let ended = self.stage.hook(&["claude"], &payload.to_string(), env);
+        assert_eq!(ended.stdout, "", "{name}");
+        ended.exit
+    }
+}
+
+/// Lists the prompts that are pending for an agent.
+fn prompts(stage: &CaptureStage, agent: &str) -> Vec<String> {
+    let pending = stage.agentic("shop", &format!("trace pending --agent {agent} --json"));
+    let pending: Value = serde_json::from_str(&pending).expect("JSON");
+    let entries = pending.as_array().expect("a list").iter();
+    let prompts = entries.filter(|entry| entry["kind"] == "prompt");
+    prompts.filter_map(|entry| Some(entry["text"].as_str()?.to_owned())).collect()
+}
+
+#[test]
+fn what_is_new_is_kept_and_nothing_twice() {
+    let stage = CaptureStage::new();
+    let talk = Talk::new(&stage, 1);
+    talk.say("one");
+    talk.event("UserPromptSubmit", &[]);
+    talk.say("two");
+    talk.event("Stop", &[]);
+    talk.event("Stop", &[]);
+    assert_eq!(prompts(&stage, "fix-cart"), ["one", "two"]);
+    // A line without its end waits.
+    let mut file = OpenOptions::new().append(true).open(talk.transcript()).expect("there");
+    file.write_all(b"{\"type\":\"user\",").expect("writable");
+    talk.event("Stop", &[]);
+    assert_eq!(prompts(&stage, "fix-cart"), ["one", "two"]);
+    // What is remembered may go: the lines are known by their ids.
+    fs::remove_dir_all(stage.capture("cursor")).expect("there");
+    talk.event("Stop", &[]);
+    assert_eq!(prompts(&stage, "fix-cart"), ["one", "two"]);
+    stage.check();
+}
+
+#[test]
+fn a_hook_that_dies_at_any_step_loses_nothing_and_doubles_nothing() {
+    for step in 1..60 {
+        let stage = CaptureStage::new();
+        let talk = Talk::new(&stage, 1);
+        talk.say("one");
+        talk.event("UserPromptSubmit", &[]);
+        talk.say("two");
+        let at = format!("*:{step}");
+        let exit = talk.event("Stop", &[("AGENTIC_CRASH_AT", &at)]);
+        talk.event("Stop", &[]);
+        assert_eq!(prompts(&stage, "fix-cart"), ["one", "two"], "after a crash at step {step}");
+        if exit == 0 {
+            assert!(step > 3, "the points are armed");
+            return;
+        }
+    }
+    panic!("a hook has fewer steps");
+}
+
+#[test]
+fn a_secret_never_gets_into_the_store() {
+    let stage = CaptureStage::new();
+    let talk = Talk::new(&stage, 1);
+    let secret = format!("ghp_{}", "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8");
+    talk.say(&format!("use {secret} for that"));
+    talk.event("UserPromptSubmit", &[]);
+    let found = prompts(&stage, "fix-cart");
+    assert_eq!(found.len(), 1);
+    assert!(!found[0].contains(&secret) && found[0].contains("[redacted:"), "{found:?}");
+}
+
+#[test]
+fn many_conversations_at_once_lose_nothing_and_double_nothing() {
+    let stage = CaptureStage::new();
+    let talks: Vec<Talk<'_>> = (0..CONVERSATIONS).map(|number| Talk::new(&stage, number)).collect();
+    std::thread::scope(|scope| {
+        for talk in &talks {
+            scope.spawn(|| {
+                for number in 0..EVENTS {
+                    talk.say(&format!("{} {number}", talk.id));
+                    assert_eq!(talk.event("UserPromptSubmit", &[]), 0);
+                }
+            });
+        }
+    });
+    // What somebody was too busy for is taken by the next event.
+    for talk in &talks {
+        talk.event("Stop", &[]);
+    }
+    let mut found = prompts(&stage, "fix-cart");
+    assert_eq!(found.len(), CONVERSATIONS * EVENTS);
+    found.sort();
+    found.dedup();
+    assert_eq!(found.len(), CONVERSATIONS * EVENTS);
+    stage.check();
+}
