@@ -122,6 +122,7 @@ fn agents(rows: &[(usize, &str, &str, &str)]) -> RosterPage {
         n_rows: rows.len(),
         n_agents: rows.len(),
         kinds: Vec::new(),
+        reviews: Vec::new(),
         is_checking: false,
     }
 }

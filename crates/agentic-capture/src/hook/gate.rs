@@ -1,6 +1,5 @@
 //! The gate: whether a call may run, in the words of whoever asks.
 
-
 use agentic_redact::SecretRedactor;
 
 use super::capture::BoundEvent;

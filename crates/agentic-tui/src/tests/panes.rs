@@ -143,6 +143,7 @@ fn nothing_that_is_stored_steers_the_screen() {
     shown(page::pending("alice", &[entry()], now()));
     let trace = TraceView {
         commit: None,
+        how: None,
         cid: "bafyr4iaaaaaaaaaaaaaa".to_owned(),
         agent: HOSTILE.to_owned(),
         entries: vec![entry()],

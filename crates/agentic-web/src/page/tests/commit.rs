@@ -85,6 +85,7 @@ fn entries(n: usize, text: &str) -> TraceView {
     };
     TraceView {
         commit: None,
+        how: None,
         cid: "bafyr4itrace".to_owned(),
         agent: "alice".to_owned(),
         entries: (0..n).map(entry).collect(),
