@@ -119,12 +119,12 @@ pub fn blame(space: &Space, request: &BlameRequest<'_>) -> Result<Vec<Attributed
 
 fn ask_git(request: &BlameRequest<'_>) -> Result<Vec<BlamedLine>> {
     // Commits that the repository's configuration would leave out are somebody's all the same.
-    let mut arguments = vec!["-c", "blame.ignoreRevsFile=", "-c", "core.quotePath=false"];
-    arguments.extend(["blame", "--porcelain"]);
+    let mut arguments = vec!["-c", "core.quotePath=false", "blame", "--no-ignore-revs-file"];
+    arguments.push("--porcelain");
     arguments.extend(request.range.into_iter().flat_map(|range| ["-L", range]));
     arguments.extend(request.revision);
     arguments.extend(["--", request.file]);
-    let printed = run_git(request.folder, &arguments)?.checked(&arguments[4..])?;
+    let printed = run_git(request.folder, &arguments)?.checked(&arguments[2..])?;
     Ok(porcelain::read(&printed))
 }
 
@@ -195,7 +195,8 @@ impl BlameWork<'_> {
         let mut found = Vec::new();
         for noted in &origin.traces {
             if let std::collections::btree_map::Entry::Vacant(slot) = self.edits.entry(noted.cid) {
-                let trace = self.space.trace_by_cid(noted.cid, Some(noted.commit))?.trace;
+                let trace =
+                    self.space.trace_in_notes(Some(noted.notes), noted.cid, noted.commit)?.trace;
                 slot.insert(TraceEdits::read(&trace.entries));
             }
             let edits = self.edits.get(&noted.cid).and_then(|it| it.find(&place, &line.text));

@@ -31,7 +31,11 @@ pub(crate) fn find(rules: &RedactRules, text: &[u8], mut words: Vec<RuleWord>) -
             if next.rule != word.rule || next.start.saturating_sub(BEFORE_BYTES) > window.1 {
                 break;
             }
-            window.1 = window.1.max(self::window(text, *next).1);
+            // A token that many words stand in is looked at once, not once for each.
+            let end = text.len().min(next.end + AFTER_BYTES);
+            if end > window.1 {
+                window.1 = token_end(text, end, end + TOKEN_BYTES_MAX);
+            }
             words.next();
         }
         for (start, end) in rules.rules[word.rule].secrets(&text[window.0..window.1]) {

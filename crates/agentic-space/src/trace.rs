@@ -217,7 +217,21 @@ impl Space {
         cid: Cid,
         commit: Oid,
     ) -> Result<ShownTrace> {
-        let notes = self.repository().notes(&branch.notes_ref())?;
+        self.trace_in_notes(self.repository().find_ref(&branch.notes_ref())?, cid, commit)
+    }
+
+    /// Reads a trace by its id, from one state of notes if that keeps it: of a remote's or of an
+    /// archived agent's.
+    ///
+    /// # Errors
+    /// Fails when it is not stored here or is no trace.
+    pub fn trace_in_notes(
+        &self,
+        notes_tip: Option<Oid>,
+        cid: Cid,
+        commit: Oid,
+    ) -> Result<ShownTrace> {
+        let notes = self.repository().notes_at(notes_tip)?;
         let read = |cid: Cid| match notes.object(cid)? {
             Some(bytes) => Ok(Object::decode(&bytes)?),
             None => self.object(cid),

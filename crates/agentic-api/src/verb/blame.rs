@@ -3,6 +3,8 @@
 use std::collections::BTreeSet;
 
 use agentic_capture::blame::{BlameRequest, blame};
+use agentic_capture::link::unlinked_commits;
+use agentic_model::Oid;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -36,9 +38,15 @@ impl Verb for BlameFile {
             file: &self.file,
             range: self.lines.as_deref(),
             revision: revision.as_deref(),
-            unlinked: BTreeSet::new(),
+            unlinked: unlinked(caller),
         };
         let found = blame(caller.space, &request)?;
         Ok(Reply::plain(found.iter().map(BlameView::from).collect()))
     }
+}
+
+/// Lists the commits that an agent may have made, and of which nobody can prove it.
+fn unlinked(caller: &Caller<'_>) -> BTreeSet<Oid> {
+    let listed = unlinked_commits(caller.space.repository().layout());
+    listed.iter().filter_map(|one| Oid::parse(&one.commit).ok()).collect()
 }

@@ -153,9 +153,13 @@ fn of_commit(space: &Space, commit: Oid) -> Result<(ShownTrace, OriginProof), Re
     let cids: BTreeSet<Cid> = traces.iter().map(|noted| noted.cid).collect();
     match cids.iter().collect::<Vec<_>>().as_slice() {
         [] => Ok((space.trace_of_commit(commit)?, OriginProof::Exact)),
-        [only] => Ok((space.trace_by_cid(**only, Some(commit))?, proof)),
+        [only] => {
+            let noted = traces.iter().find(|noted| noted.cid == **only);
+            let notes = noted.map(|noted| noted.notes);
+            Ok((space.trace_in_notes(notes, **only, commit)?, proof))
+        }
         [_, _, ..] => {
-            let named = traces.iter().map(|noted| format!("`{}` of {}", noted.cid, noted.agent));
+            let named = traces.iter().map(|noted| format!("`{}` of `{}`", noted.cid, noted.agent));
             let named = named.collect::<Vec<_>>().join(", ");
             let message = format!("several traces are as good for commit `{commit}`: {named}");
             Err(Refusal::conflict(&message, "show one of them by its id"))

@@ -18,12 +18,14 @@ pub struct NotedTrace {
     pub commit: Oid,
     /// The trace.
     pub cid: Cid,
+    /// The state of the agent's notes that keeps it.
+    pub notes: Oid,
 }
 
 /// The commits that have notes with traces.
 #[derive(Debug, Default)]
 pub struct NotedCommits {
-    traces: BTreeMap<Oid, BTreeSet<(AgentName, Cid)>>,
+    traces: BTreeMap<Oid, BTreeSet<(AgentName, Cid, Oid)>>,
     /// The states of the notes that were read.
     tips: Vec<Oid>,
 }
@@ -53,7 +55,7 @@ impl NotedCommits {
         self.tips.push(tip);
         for (commit, text) in space.repository().notes_at(Some(tip))?.all_notes()? {
             if let Some(cid) = cid_in_note(&text) {
-                self.traces.entry(commit).or_default().insert((agent.clone(), cid));
+                self.traces.entry(commit).or_default().insert((agent.clone(), cid, tip));
             }
         }
         Ok(())
@@ -73,7 +75,12 @@ impl NotedCommits {
     pub fn of(&self, commit: Oid, claimed: Option<&AgentName>) -> Vec<NotedTrace> {
         let all = self.traces.get(&commit).into_iter().flatten();
         let traces: Vec<NotedTrace> = all
-            .map(|(agent, cid)| NotedTrace { agent: agent.clone(), commit, cid: *cid })
+            .map(|(agent, cid, notes)| NotedTrace {
+                agent: agent.clone(),
+                commit,
+                cid: *cid,
+                notes: *notes,
+            })
             .collect();
         match traces.iter().find(|noted| Some(&noted.agent) == claimed) {
             Some(own) => vec![own.clone()],

@@ -3,7 +3,7 @@
 //! Git computes them; what it said is kept below `cache/`, where anybody may delete it.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::PathBuf;
+use std::path::Path;
 
 use agentic_model::Oid;
 use agentic_space::{Result, Space};
@@ -82,7 +82,7 @@ fn ask_git(space: &Space, commits: &[Oid]) -> Result<BTreeMap<Oid, String>> {
     Ok(found)
 }
 
-fn read_cache(place: &PathBuf) -> BTreeMap<Oid, String> {
+fn read_cache(place: &Path) -> BTreeMap<Oid, String> {
     let is_short = std::fs::metadata(place).is_ok_and(|found| found.len() <= CACHE_BYTES_MAX);
     let text =
         if is_short { std::fs::read_to_string(place).unwrap_or_default() } else { String::new() };
@@ -95,7 +95,7 @@ fn read_cache(place: &PathBuf) -> BTreeMap<Oid, String> {
 }
 
 /// Keeps what is known, if that can be done: without it the next command asks git again.
-fn write_cache(place: &PathBuf, known: &BTreeMap<Oid, String>) {
+fn write_cache(place: &Path, known: &BTreeMap<Oid, String>) {
     let text: String = known.iter().map(|(commit, patch)| format!("{commit} {patch}\n")).collect();
     if let Some(folder) = place.parent() {
         let _ = std::fs::create_dir_all(folder);
