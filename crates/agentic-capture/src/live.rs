@@ -255,10 +255,8 @@ mod tests {
         assert!(found().is_empty());
         note(&layout, &own, &id, &agent).expect("writable");
         note(&layout, &own, &id, &agent).expect("writable");
-        assert_eq!(
-            found().iter().filter_map(LiveConversation::agent).collect::<Vec<_>>(),
-            [agent.clone()]
-        );
+        let agents: Vec<AgentName> = found().iter().filter_map(LiveConversation::agent).collect();
+        assert_eq!(agents, std::slice::from_ref(&agent));
         let other = LiveProgram { start: own.start + 1, ..own.clone() };
         write(&layout, &LiveFile { program: other, conversations: found() }).expect("writable");
         assert!(found().is_empty(), "it is another program");

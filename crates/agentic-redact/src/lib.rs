@@ -3,7 +3,7 @@
 //! Pure: rules, known values and the key of the tags come in, texts go out. Who finds the values and
 //! the key is `agentic-capture`'s affair.
 //!
-//! - [`SecretRedactor`]: redacts texts ([`Redacted`]) and values of JSON ([`RedactedJson`]).
+//! - [`SecretRedactor`]: redacts texts ([`RedactedText`]) and values of JSON ([`RedactedJson`]).
 //! - [`RedactRules`], [`RedactRule`]: what secrets of providers look like, as data.
 //! - [`KnownValues`], [`KnownFile`]: values that the user's own files hold.
 //! - [`RedactAllowances`]: what a user says is no secret.
@@ -40,7 +40,7 @@ pub use crate::known::{
     KnownValues, is_secret_variable,
 };
 pub use crate::redactor::{
-    ALLOWANCES_MAX, AllowanceFault, RedactAllowances, Redacted, SecretRedactor,
+    ALLOWANCES_MAX, AllowanceFault, RedactAllowances, RedactedText, SecretRedactor,
 };
 pub use crate::rules::{
     RULES_ADDED_MAX, RedactAllowlist, RedactRule, RedactRules, RedactTable, RuleFault,

@@ -53,7 +53,7 @@ pub enum AllowanceFault {
 
 /// A text without secrets.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Redacted<'t> {
+pub struct RedactedText<'t> {
     /// The text; as it was given where nothing was found.
     pub text: Cow<'t, str>,
     /// What stood where, in order, in bytes of the text as it was given.
@@ -101,14 +101,14 @@ impl SecretRedactor {
     }
 
     /// Redacts a text that stands by itself.
-    pub fn redact_text<'t>(&self, text: &'t str) -> Redacted<'t> {
+    pub fn redact_text<'t>(&self, text: &'t str) -> RedactedText<'t> {
         self.redact(None, text)
     }
 
     /// Redacts a text that stands beside a name: a leaf of JSON and its key.
-    pub fn redact_beside<'t>(&self, key: &str, text: &'t str) -> Redacted<'t> {
+    pub fn redact_beside<'t>(&self, key: &str, text: &'t str) -> RedactedText<'t> {
         if is_id_leaf(key, text) {
-            return Redacted { text: Cow::Borrowed(text), findings: Vec::new() };
+            return RedactedText { text: Cow::Borrowed(text), findings: Vec::new() };
         }
         self.redact(Some(key), text)
     }
@@ -118,10 +118,10 @@ impl SecretRedactor {
         self.redact_text(text).findings
     }
 
-    fn redact<'t>(&self, key: Option<&str>, text: &'t str) -> Redacted<'t> {
+    fn redact<'t>(&self, key: Option<&str>, text: &'t str) -> RedactedText<'t> {
         let mut hits = self.scan(key, text);
         if hits.is_empty() {
-            return Redacted { text: Cow::Borrowed(text), findings: Vec::new() };
+            return RedactedText { text: Cow::Borrowed(text), findings: Vec::new() };
         }
         let mut edited = self.edited(text, &hits);
         for _ in 1..PASSES_MAX {
@@ -134,7 +134,7 @@ impl SecretRedactor {
             edited = self.edited(text, &hits);
         }
         let findings = hits.iter().map(|hit| self.finding(hit)).collect();
-        Redacted { text: Cow::Owned(edited.text), findings }
+        RedactedText { text: Cow::Owned(edited.text), findings }
     }
 
     /// Returns what is found in a text once, apart and in order.

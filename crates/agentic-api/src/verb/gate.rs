@@ -53,11 +53,8 @@ pub(crate) fn carry_gates(caller: &Caller<'_>, worktree: &Path) -> Option<String
         return None;
     }
     let seconds = gate_seconds(repository);
-    let rules = match HoldRules::of(repository, worktree, Some(&homes)) {
-        Ok(rules) => rules,
-        // The gate itself says so, and stops every call.
-        Err(_) => HoldRules::default(),
-    };
+    // Of rules that cannot be read the gate itself says so, and it stops every call.
+    let rules = HoldRules::of(repository, worktree, Some(&homes)).unwrap_or_default();
     let rules = GateRules { rules, seconds };
     let mut failed = None;
     for source in gated {

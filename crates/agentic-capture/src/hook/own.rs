@@ -96,11 +96,14 @@ impl OwnEntries<'_> {
         if self.speech == SpeechRecord::Transcript {
             return Vec::new();
         }
-        match self.event.moment {
-            HookMoment::Prompt => self.prompt().into_iter().collect(),
-            HookMoment::AfterTool => self.result().into_iter().collect(),
-            _ => self.reply().into_iter().collect(),
-        }
+        let said = if self.event.moment == HookMoment::Prompt {
+            self.prompt()
+        } else if self.event.moment == HookMoment::AfterTool {
+            return self.result().into_iter().collect();
+        } else {
+            self.reply()
+        };
+        said.into_iter().collect()
     }
 
     fn prompt(&self) -> Option<CapturedEntry> {

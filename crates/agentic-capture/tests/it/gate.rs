@@ -104,10 +104,9 @@ impl Held {
     }
 
     fn held(&self, input: &str) -> String {
-        match self.ask(input) {
-            GateVerdict::Held { request } => request,
-            other => panic!("{other:?}"),
-        }
+        let verdict = self.ask(input);
+        let GateVerdict::Held { request } = verdict else { panic!("{verdict:?}") };
+        request
     }
 
     fn open(&self) -> Vec<PendingHold> {

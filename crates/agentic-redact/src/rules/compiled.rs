@@ -14,13 +14,13 @@ const COMPILED_BYTES_MAX: usize = 4 << 20;
 /// A rule, with its expressions once they were needed.
 #[derive(Debug)]
 pub(crate) struct CompiledRule {
-    text: RuleText,
+    text: RedactRuleText,
     compiled: OnceLock<Expressions>,
 }
 
 /// What a rule says.
 #[derive(Debug)]
-enum RuleText {
+enum RedactRuleText {
     BuiltIn(&'static BuiltInRule),
     Added(Box<RedactRule>),
 }
@@ -35,14 +35,14 @@ struct Expressions {
 impl CompiledRule {
     /// Takes a built-in rule. A test compiles all of them.
     pub(super) fn built_in(rule: &'static BuiltInRule) -> CompiledRule {
-        CompiledRule { text: RuleText::BuiltIn(rule), compiled: OnceLock::new() }
+        CompiledRule { text: RedactRuleText::BuiltIn(rule), compiled: OnceLock::new() }
     }
 
     /// Takes a rule of others, and compiles it to see whether it can be used.
     pub(super) fn checked(rule: RedactRule) -> Result<CompiledRule, RuleFault> {
         let (id, group) = (rule.id.clone(), rule.secret_group);
         let made =
-            CompiledRule { text: RuleText::Added(Box::new(rule)), compiled: OnceLock::new() };
+            CompiledRule { text: RedactRuleText::Added(Box::new(rule)), compiled: OnceLock::new() };
         let expressions = made.compile().map_err(|error| {
             let reason = last_line(&error.to_string());
             RuleFault::Expression { id: id.clone(), reason }
@@ -56,8 +56,8 @@ impl CompiledRule {
     /// Returns the rule's name.
     pub(crate) fn id(&self) -> &str {
         match &self.text {
-            RuleText::BuiltIn(rule) => rule.id,
-            RuleText::Added(rule) => &rule.id,
+            RedactRuleText::BuiltIn(rule) => rule.id,
+            RedactRuleText::Added(rule) => &rule.id,
         }
     }
 
@@ -82,8 +82,8 @@ impl CompiledRule {
 
     fn leaves_alone(&self, secret: &[u8], expressions: &Expressions) -> bool {
         let entropy = match &self.text {
-            RuleText::BuiltIn(rule) => rule.entropy,
-            RuleText::Added(rule) => rule.entropy,
+            RedactRuleText::BuiltIn(rule) => rule.entropy,
+            RedactRuleText::Added(rule) => rule.entropy,
         };
         is_placeholder(secret)
             || entropy > 0.0 && entropy_bits(secret) < entropy
@@ -94,8 +94,8 @@ impl CompiledRule {
     fn has_stopword(&self, secret: &[u8]) -> bool {
         let is_in = |word: &str| contains_ignoring_case(secret, word);
         match &self.text {
-            RuleText::BuiltIn(rule) => rule.stopwords.iter().any(|word| is_in(word)),
-            RuleText::Added(rule) => {
+            RedactRuleText::BuiltIn(rule) => rule.stopwords.iter().any(|word| is_in(word)),
+            RedactRuleText::Added(rule) => {
                 let words = rule.allowlists.iter().flat_map(|allow| &allow.stopwords);
                 words.into_iter().any(|word| is_in(word))
             }
@@ -104,8 +104,8 @@ impl CompiledRule {
 
     fn secret_group(&self) -> usize {
         match &self.text {
-            RuleText::BuiltIn(rule) => rule.secret_group,
-            RuleText::Added(rule) => rule.secret_group,
+            RedactRuleText::BuiltIn(rule) => rule.secret_group,
+            RedactRuleText::Added(rule) => rule.secret_group,
         }
     }
 
@@ -117,12 +117,12 @@ impl CompiledRule {
 
     fn compile(&self) -> Result<Expressions, regex::Error> {
         match &self.text {
-            RuleText::BuiltIn(rule) => {
+            RedactRuleText::BuiltIn(rule) => {
                 let allowed = rule.allowed.iter().map(|text| expression(text, Alphabet::Ascii));
                 let regex = expression(rule.regex, Alphabet::Ascii)?;
                 Ok(Expressions { regex, allowed: allowed.collect::<Result<_, _>>()? })
             }
-            RuleText::Added(rule) => {
+            RedactRuleText::Added(rule) => {
                 let allowed = rule.allowlists.iter().flat_map(|allow| &allow.regexes);
                 let allowed = allowed.map(|text| expression(text, Alphabet::Unicode));
                 let regex = expression(&rule.regex, Alphabet::Unicode)?;

@@ -127,9 +127,10 @@ fn check_ended(stage: &CaptureStage, case: &Value, ended: &Ended) -> Result<(), 
     if Some(i64::from(ended.exit)) != case["exit"].as_i64() {
         return Err(format!("it ended with {}: {}", ended.exit, ended.stderr));
     }
-    let is_same = match &case["stdout"] {
-        Value::String(text) => ended.stdout == stage.filled(text),
-        json => serde_json::from_str::<Value>(&ended.stdout).is_ok_and(|out| out == *json),
+    let expected = &case["stdout"];
+    let is_same = match expected.as_str() {
+        Some(text) => ended.stdout == stage.filled(text),
+        None => serde_json::from_str::<Value>(&ended.stdout).is_ok_and(|out| out == *expected),
     };
     if !is_same {
         return Err(format!("it printed {:?}", ended.stdout));

@@ -18,6 +18,7 @@ pub fn is_of_gate(case: &Value) -> bool {
 }
 
 /// Checks one effect.
+// size: a table, an arm for each effect of the corpus.
 pub fn check_effect(stage: &CaptureStage, case: &Value, effect: &str) -> Result<(), String> {
     let agent = case["agent"].as_str().unwrap_or_default();
     let words: Vec<&str> = effect.split(' ').collect();
