@@ -58,7 +58,7 @@ fn sit_with(
     let steps = Json::from(steps).to_string();
     let mut python = sandbox.command("python3", sandbox.start());
     python.env("TERM", "xterm").args(["terminal.py", &steps]).args(command);
-    variables.iter().for_each(|(name, value)| drop(python.env(name, value)));
+    python.envs(variables.iter().copied());
     let finished = run(python, b"", LIMIT).expect("Python is installed");
     let shown = String::from_utf8_lossy(&finished.stdout).into_owned();
     assert!(finished.stderr.is_empty(), "{}\n{shown:?}", String::from_utf8_lossy(&finished.stderr));
@@ -159,10 +159,15 @@ fn the_picture_follows_the_size_of_the_screen() {
     is_given_back(&sit(&sandbox, &["agentic", "ui"], &steps));
 }
 
-/// Waits for a text, asks a shell how the terminal is set, and waits until that is as before the screen.
-fn sane(wait: &str, n: usize) -> [Json; 2] {
+/// What the shell says when it has the terminal again; what is typed before may be thrown away.
+const PROMPT: &str = "ready$ ";
+
+/// Waits for bytes and the shell, and asks it how the terminal is set: that must be as before the screen.
+fn sane(wait: &str, n: usize) -> [Json; 4] {
     let how = "stty -a | grep -oE -- '-?(icanon|echo)\\b' | tr '\\n' '+'; echo";
-    [key(wait, &format!("{how} {n}\r")), key(&format!("icanon+echo+{n}"), "")]
+    let mut asks = raw(PROMPT);
+    asks["type"] = json!(format!("{how} {n}\r"));
+    [raw(wait), asks, key(&format!("icanon+echo+{n}"), ""), raw(PROMPT)]
 }
 
 /// Waits for bytes that came behind those before.
@@ -174,18 +179,19 @@ fn raw(bytes: &str) -> Json {
 fn it_is_stopped_and_goes_on_like_any_job_of_a_shell() {
     let sandbox = asking();
     let steps = [
-        &[key("$", "agentic ui\r"), raw(TAKEN), key("Deploy build 91?", "\u{1a}")][..],
+        &[raw(PROMPT), key("", "agentic ui\r"), raw(TAKEN), key("Deploy build 91?", "\u{1a}")][..],
         &sane("Stopped", 1),
         &[key("", "fg\r"), raw(TAKEN), key("Deploy build 91?", ""), raw("quit")],
         // Somebody else stops it too.
         &[json!({ "wait": "Inbox", "run": "kill -TSTP $(cat ui.pid)" }), raw(GIVEN_BACK)],
         &sane("Stopped", 2),
-        &[key("", "fg\r"), raw(TAKEN), key("Deploy build 91?", "q"), raw(GIVEN_BACK)],
-        &sane("$", 3),
+        &[key("", "fg\r"), raw(TAKEN), key("Deploy build 91?", "q")],
+        &sane(GIVEN_BACK, 3),
         &[key("", "exit\r")],
     ]
     .concat();
-    let pid = "agentic() { sh -c 'echo $$ > ui.pid; exec agentic \"$@\"' sh \"$@\"; }; PS1='$ '\n";
+    let pid = "agentic() { sh -c 'echo $$ > ui.pid; exec agentic \"$@\"' sh \"$@\"; }";
+    let pid = format!("{pid}; PS1='{PROMPT}'\n");
     std::fs::write(sandbox.start().join("shellrc"), pid).expect("the sandbox is writable");
     let shown = sit(&sandbox, &["bash", "--noediting", "--rcfile", "shellrc", "-i"], &steps);
     is_given_back(&shown);
@@ -207,12 +213,13 @@ fn a_panic_gives_the_terminal_back_before_it_is_told() {
     {
         let run = format!("AGENTIC_FAIL_AT={point} agentic ui\r");
         let steps = [
-            &[key("$", &run), raw(TAKEN), raw(GIVEN_BACK)][..],
+            &[raw(PROMPT), key("", &run), raw(TAKEN), raw(GIVEN_BACK)][..],
             &sane(told, 1),
             &[key("", "exit 0\r")],
         ]
         .concat();
-        std::fs::write(sandbox.start().join("shellrc"), "PS1='$ '\n").expect("writable");
+        std::fs::write(sandbox.start().join("shellrc"), format!("PS1='{PROMPT}'\n"))
+            .expect("writable");
         let shown = sit(&sandbox, &["bash", "--noediting", "--rcfile", "shellrc", "-i"], &steps);
         is_given_back(&shown);
     }
