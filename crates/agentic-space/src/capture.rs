@@ -7,13 +7,9 @@ use std::time::{Duration, Instant as Moment};
 use agentic_git::GitWriter;
 use agentic_model::{AgentName, Entry, Oid};
 use agentic_store::Stream;
-use agentic_store::journal::{NotesEdit, Transaction};
 
-use crate::commit::BoundTrace;
-use crate::error::CommitError;
 use crate::trace::AttachOutcome;
-use crate::write::{LockedStream, begin_journal};
-use crate::{Error, Result, Space};
+use crate::{Result, Space};
 
 /// How long is waited between two looks at a lock.
 const PAUSE: Duration = Duration::from_millis(1);
@@ -48,42 +44,19 @@ impl Space {
             }
             std::thread::sleep(PAUSE);
         };
-        let journalled = writer.standing().and_then(|standing| standing.head);
-        if journalled != Some(seen) {
-            // It may have moved while this waited for the lock.
-            let head = self.head(agent)?;
-            if journalled != Some(head) {
-                begin_journal(self, &mut writer, agent, head)?;
-            }
-        }
-        self.note_found(writer.report());
+        self.journal_from_head(&mut writer, agent, seen)?;
         Ok(Some(PendingWriter { space: self, writer }))
     }
 }
 
 impl Space {
     /// Binds the pending entries of an agent to a commit that it made with plain git, on whatever branch.
+    /// A trace that was bound before goes on in the new one.
     ///
     /// # Errors
     /// Fails when nothing is pending.
     pub fn link_trace(&self, agent: &AgentName, commit: Oid) -> Result<AttachOutcome> {
-        let signatures = self.signatures(agent)?;
-        let (locked, _) = LockedStream::agent(self, agent)?;
-        let bound = BoundTrace::take(locked.writer(), agent)?;
-        let bound = bound
-            .ok_or(Error::Commit(CommitError::NoTrace { what: format!("agent `{agent}`") }))?;
-        let n_entries = bound.taken.count;
-        let transaction = Transaction {
-            notes: Some(NotesEdit {
-                name: agent.notes_ref(),
-                notes: vec![(commit, bound.note)],
-                objects: bound.objects,
-            }),
-            taken: bound.taken,
-            ..signatures.transaction("trace link")
-        };
-        let written = locked.decide(transaction, None, self.durability())?.follow().written;
-        Ok(AttachOutcome { commit, cid: bound.cid, n_entries, written })
+        self.bind_pending("trace link", agent, (commit, Vec::new()), |_head| Ok(()))
     }
 }
 

@@ -144,11 +144,26 @@ impl Space {
         commit: Oid,
         captured: Vec<Map>,
     ) -> Result<AttachOutcome> {
+        self.bind_pending("trace attach", agent, (commit, captured), |head| {
+            if self.repository().is_ancestor(commit, head)? {
+                return Ok(());
+            }
+            Err(Error::Commit(CommitError::Foreign { commit, agent: agent.clone() }))
+        })
+    }
+
+    /// Binds the pending entries to a commit that may have them as the agent's head is now, in one
+    /// transaction of a verb.
+    pub(crate) fn bind_pending(
+        &self,
+        verb: &str,
+        agent: &AgentName,
+        (commit, captured): (Oid, Vec<Map>),
+        may_have: impl FnOnce(Oid) -> Result<()>,
+    ) -> Result<AttachOutcome> {
         let signatures = self.signatures(agent)?;
         let (locked, head) = LockedStream::agent(self, agent)?;
-        if !self.repository().is_ancestor(commit, head)? {
-            return Err(Error::Commit(CommitError::Foreign { commit, agent: agent.clone() }));
-        }
+        may_have(head)?;
         let goes_on = |trace: &mut ConsoleTrace| {
             trace.captured = captured;
             let bound = self.bound_cid(&agent.notes_ref(), commit)?;
@@ -165,7 +180,7 @@ impl Space {
                 objects: bound.objects,
             }),
             taken: bound.taken,
-            ..signatures.transaction("trace attach")
+            ..signatures.transaction(verb)
         };
         let written = locked.decide(transaction, None, self.durability())?.follow().written;
         Ok(AttachOutcome { commit, cid: bound.cid, n_entries, written })
@@ -314,16 +329,27 @@ impl Space {
         // Nothing is made for an agent that is not there.
         let seen = self.head(agent)?;
         let mut writer = GitWriter::open(self.repository(), &stream, self.now())?;
+        self.journal_from_head(&mut writer, agent, seen)?;
+        Ok(writer)
+    }
+
+    /// Begins a journal anew if it does not end with the head that was seen, nor with the head as it is now.
+    pub(crate) fn journal_from_head(
+        &self,
+        writer: &mut GitWriter<'_>,
+        agent: &AgentName,
+        seen: Oid,
+    ) -> Result<()> {
         let journalled = writer.standing().and_then(|standing| standing.head);
         if journalled != Some(seen) {
             // It may have moved while this waited for the lock.
             let head = self.head(agent)?;
             if journalled != Some(head) {
-                begin_journal(self, &mut writer, agent, head)?;
+                begin_journal(self, writer, agent, head)?;
             }
         }
         self.note_found(writer.report());
-        Ok(writer)
+        Ok(())
     }
 }
 
