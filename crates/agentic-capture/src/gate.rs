@@ -16,10 +16,12 @@ mod rules;
 mod tool;
 mod verdict;
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use agentic_model::{AgentName, Value};
+use agentic_replay::SessionId;
 use agentic_session::SessionSpace;
 
 use self::ledger::{Ledger, LedgerFact, UseMoment, UseScope};
@@ -29,7 +31,7 @@ use crate::{ConversationId, Source};
 pub use self::answer::answer_of;
 pub use self::call_key::CallKey;
 pub use self::marker::{LeafRedaction, LeafRedactor};
-pub use self::reply::{GateRequest, gate_reply};
+pub use self::reply::{GateRequest, gate_reply, reply_to_nobody};
 pub use self::rule::{BadRules, Enforcement, HeldCall, HoldRule};
 pub use self::rules::{HeldBy, HoldRules};
 pub use self::verdict::GateVerdict;
@@ -62,6 +64,9 @@ pub enum GateError {
         /// What.
         what: &'static str,
     },
+    /// A rule holds the call of a conversation that is no agent's.
+    #[error("a rule holds it, and this conversation is no agent's")]
+    Nobody,
     /// The input has something in it that cannot be named.
     #[error("the call cannot be named")]
     Unnamed,
@@ -294,11 +299,12 @@ enum CallState {
     Open(String),
 }
 
-/// Tells whether a call that has run should not have: its question is still open.
+/// Tells whether a call that has run should not have, since its question is still open, and remembers
+/// that it was passed by.
 ///
 /// # Errors
-/// Fails when that cannot be told.
-pub fn was_passed_by(
+/// Fails when that cannot be told, or not be written down.
+pub fn note_passed_by(
     space: &SessionSpace,
     conversation: &ConversationId,
     call: &GatedCall,
@@ -311,7 +317,33 @@ pub fn was_passed_by(
     }
     let folder = call.folder.canonicalize().unwrap_or_else(|_| call.folder.clone());
     let Some(key) = CallKey::of(key, &folder, &call.tool, &call.input) else { return Ok(false) };
-    let ledger = Ledger::open(common, conversation)?;
-    let Some(session) = ledger.asked(&key, ledger.n_used(&key)) else { return Ok(false) };
-    Ok(matches!(permission::look_at(space, session)?, Some(PermissionState::Open(_))))
+    let mut ledger = Ledger::open(common, conversation)?;
+    let n = ledger.n_used(&key);
+    let Some(session) = ledger.asked(&key, n).map(str::to_owned) else { return Ok(false) };
+    if !matches!(permission::look_at(space, &session)?, Some(PermissionState::Open(_))) {
+        return Ok(false);
+    }
+    ledger.add(&key, LedgerFact::Passed { n, session })?;
+    Ok(true)
+}
+
+/// A question that a coding agent did not wait for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PassedHold {
+    /// The session that asks.
+    pub session: SessionId,
+    /// How many calls ran meanwhile.
+    pub n_calls: u64,
+}
+
+/// Lists the questions that calls did not wait for.
+pub fn passed_holds(space: &SessionSpace) -> Vec<PassedHold> {
+    let mut counts: BTreeMap<String, u64> = BTreeMap::new();
+    for session in Ledger::all_passed(space.repository().common_dir()) {
+        *counts.entry(session).or_default() += 1;
+    }
+    let named = |(session, n_calls): (String, u64)| {
+        Some(PassedHold { session: SessionId::parse(&session)?, n_calls })
+    };
+    counts.into_iter().filter_map(named).collect()
 }

@@ -1,5 +1,6 @@
 //! Checking and repairing.
 
+use agentic_capture::gate::passed_holds;
 use agentic_model::guidance::ErrorClass;
 use agentic_session::doctor::{Locks, ReplayChoice, Treatment, examine};
 use schemars::JsonSchema;
@@ -28,7 +29,7 @@ impl Verb for Doctor {
             replay: if self.replay { ReplayChoice::Always } else { ReplayChoice::AsNeeded },
             locks: if self.break_locks { Locks::Broken } else { Locks::Reported },
         };
-        let view = DoctorView::from(&examine(caller.space, treatment)?);
+        let view = DoctorView::of(&examine(caller.space, treatment)?, &passed_holds(caller.space));
         let mut notices = Notice::mended(caller.space);
         notices.extend(view.read_only.then_some(Notice::NothingMended));
         let completion = match view.sound {

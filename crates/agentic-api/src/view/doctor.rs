@@ -1,5 +1,6 @@
 //! The doctor's report as JSON.
 
+use agentic_capture::gate::PassedHold;
 use agentic_session::doctor::DoctorReport;
 use agentic_store::{Finding, PendingOutcome};
 use agentic_store::{RecoveryAct, StreamRecovery};
@@ -20,6 +21,9 @@ pub struct DoctorView {
     /// Open holds of before that nobody could ask so any more, and what is wrong with them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub questionable: Vec<String>,
+    /// Open holds that the call of a coding agent did not wait for, and how many calls.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub passed: Vec<String>,
     /// Locks of git on refs of agents.
     pub locks: Vec<String>,
     /// How many journals were looked at.
@@ -46,14 +50,16 @@ pub struct MendedView {
     pub done: String,
 }
 
-impl From<&DoctorReport> for DoctorView {
-    fn from(report: &DoctorReport) -> DoctorView {
+impl DoctorView {
+    /// Shows what was examined, with the holds that were passed by.
+    pub fn of(report: &DoctorReport, passed: &[PassedHold]) -> DoctorView {
         DoctorView {
             sound: report.damaged.is_empty(),
             mended: report.mended.iter().map(MendedView::from).collect(),
             damaged: report.damaged.clone(),
             read_only: report.is_read_only,
             questionable: report.questionable.clone(),
+            passed: passed.iter().map(said_of_passed).collect(),
             locks: report.locks.iter().map(|path| path.display().to_string()).collect(),
             journals: report.n_journals,
             cut: report.n_cut,
@@ -62,6 +68,11 @@ impl From<&DoctorReport> for DoctorView {
             resumed: report.n_resumed,
         }
     }
+}
+
+fn said_of_passed(passed: &PassedHold) -> String {
+    let calls = if passed.n_calls == 1 { "call" } else { "calls" };
+    format!("{}: {} {calls} ran undecided", passed.session.short(), passed.n_calls)
 }
 
 impl From<&StreamRecovery> for MendedView {

@@ -19,6 +19,8 @@ use crate::ConversationId;
 const LOCK_MAX: Duration = Duration::from_secs(5);
 /// How long between two looks at a lock.
 const PAUSE: Duration = Duration::from_millis(10);
+/// Where ledgers lie, below the common git directory.
+const FOLDER: &str = "agentic/capture/gate";
 /// The longest ledger that is read, in bytes.
 const LEDGER_BYTES_MAX: u64 = 16 << 20;
 
@@ -42,6 +44,13 @@ pub enum LedgerFact {
         lasts: UseScope,
         /// Before what it was used.
         before: UseMoment,
+    },
+    /// The call ran although this session still asked about it.
+    Passed {
+        /// How many decisions were used before.
+        n: u64,
+        /// The session.
+        session: String,
     },
 }
 
@@ -76,7 +85,7 @@ impl Ledger {
     /// Returns where the ledger of a conversation is.
     pub fn path(common: &Path, conversation: &ConversationId) -> PathBuf {
         let hash = blake3::hash(conversation.to_string().as_bytes());
-        common.join("agentic/capture/gate").join(&hash.to_hex()[..32])
+        common.join(FOLDER).join(&hash.to_hex()[..32])
     }
 
     /// Opens a ledger, waiting for others up to five seconds.
@@ -111,7 +120,7 @@ impl Ledger {
     pub fn n_used(&self, key: &CallKey) -> u64 {
         let used = self.of(key).filter_map(|fact| match fact {
             LedgerFact::Used { n, .. } => Some(*n + 1),
-            LedgerFact::Asked { .. } => None,
+            LedgerFact::Asked { .. } | LedgerFact::Passed { .. } => None,
         });
         used.max().unwrap_or(0)
     }
@@ -127,7 +136,7 @@ impl Ledger {
             LedgerFact::Used { n, decision, lasts: UseScope::Conversation, .. } => {
                 Some((*n, decision.as_str()))
             }
-            LedgerFact::Used { .. } | LedgerFact::Asked { .. } => None,
+            LedgerFact::Used { .. } | LedgerFact::Asked { .. } | LedgerFact::Passed { .. } => None,
         })
     }
 
@@ -138,8 +147,22 @@ impl Ledger {
             LedgerFact::Used { n, decision, before: UseMoment::Call, .. } => {
                 Some((*n, decision.as_str()))
             }
-            LedgerFact::Used { .. } | LedgerFact::Asked { .. } => None,
+            LedgerFact::Used { .. } | LedgerFact::Asked { .. } | LedgerFact::Passed { .. } => None,
         }
+    }
+
+    /// Lists the sessions of all conversations whose calls ran although they still asked, one for each
+    /// call. A ledger that cannot be read is left out: its gate stops every call and says why.
+    pub fn all_passed(common: &Path) -> Vec<String> {
+        let folder = fs::read_dir(common.join(FOLDER)).into_iter().flatten().flatten();
+        let mut files: Vec<PathBuf> = folder.map(|file| file.path()).collect();
+        files.sort();
+        let texts = files.iter().filter_map(|file| {
+            let is_short = fs::metadata(file).ok()?.len() <= LEDGER_BYTES_MAX;
+            fs::read_to_string(file).ok().filter(|_| is_short)
+        });
+        let facts = texts.filter_map(|text| facts_of(&text).ok()).flatten();
+        facts.filter_map(|(_, fact)| passed(fact)).collect()
     }
 
     /// Writes a fact down, durably.
@@ -166,6 +189,13 @@ impl Ledger {
 fn asked_as(fact: &LedgerFact, wanted: u64) -> Option<&str> {
     match fact {
         LedgerFact::Asked { n, session } if *n == wanted => Some(session),
+        LedgerFact::Asked { .. } | LedgerFact::Used { .. } | LedgerFact::Passed { .. } => None,
+    }
+}
+
+fn passed(fact: LedgerFact) -> Option<String> {
+    match fact {
+        LedgerFact::Passed { session, .. } => Some(session),
         LedgerFact::Asked { .. } | LedgerFact::Used { .. } => None,
     }
 }
@@ -210,6 +240,7 @@ fn line_of(key: &CallKey, fact: &LedgerFact) -> String {
             "lasts": *lasts == UseScope::Conversation,
             "leave": *before == UseMoment::Leave,
         }),
+        LedgerFact::Passed { n, session } => json!({"k": key.as_str(), "n": n, "passed": session}),
     };
     format!("{said}\n")
 }
@@ -219,15 +250,16 @@ fn fact_of(line: &str) -> Option<(String, LedgerFact)> {
     let text = |key: &str| said.get(key).and_then(Json::as_str).map(str::to_owned);
     let is_set = |key: &str| said.get(key).and_then(Json::as_bool);
     let n = said.get("n")?.as_u64()?;
-    let fact = match (text("asked"), text("used")) {
-        (Some(session), None) => LedgerFact::Asked { n, session },
-        (None, Some(decision)) => LedgerFact::Used {
+    let fact = match (text("asked"), text("used"), text("passed")) {
+        (Some(session), None, None) => LedgerFact::Asked { n, session },
+        (None, None, Some(session)) => LedgerFact::Passed { n, session },
+        (None, Some(decision), None) => LedgerFact::Used {
             n,
             decision,
             lasts: if is_set("lasts")? { UseScope::Conversation } else { UseScope::Once },
             before: if is_set("leave")? { UseMoment::Leave } else { UseMoment::Call },
         },
-        (Some(_), Some(_)) | (None, None) => return None,
+        (_, _, _) => return None,
     };
     Some((text("k")?, fact))
 }

@@ -2,13 +2,14 @@
 
 use std::time::Duration;
 
+use agentic_git::Repository;
 use agentic_model::{AgentName, Entry, Kind, Value};
 use agentic_session::SessionSpace;
 use serde_json::Value as Json;
 
 use super::{
-    Deferral, Gate, GateError, GateOutcome, GateVerdict, GatedCall, HoldRules, LeafRedactor,
-    answer_of,
+    Deferral, Enforcement, Gate, GateError, GateOutcome, GateVerdict, GatedCall, HeldCall,
+    HoldRules, LeafRedactor, answer_of,
 };
 use crate::ConversationId;
 use crate::wiring::{AgentHomes, GATE_SECONDS};
@@ -46,6 +47,36 @@ pub fn gate_reply(request: &GateRequest<'_>) -> Result<Option<Json>, GateError> 
         Err(error) => GateVerdict::Deny { reason: format!("This call is held: {error}.") },
     };
     Ok(answer_of(request.call.source, request.call.question, &verdict))
+}
+
+/// Answers for a conversation that is no agent's: silence, or what needs nobody to ask for. Any other
+/// call that is held has to be stopped.
+///
+/// # Errors
+/// Fails when a rule holds the call, or rules cannot be read.
+pub fn reply_to_nobody(
+    repository: &Repository,
+    call: &GatedCall,
+    homes: Option<&AgentHomes>,
+) -> Result<Option<Json>, GateError> {
+    let folder = call.folder.canonicalize().unwrap_or_else(|_| call.folder.clone());
+    let checkout = repository.work_dir().unwrap_or(&folder);
+    let rules = HoldRules::of(repository, checkout, homes)?;
+    let held = HeldCall {
+        source: call.source,
+        tool: &call.tool,
+        input: &call.input,
+        folder: &folder,
+        checkout,
+    };
+    let Some(by) = rules.held_by(&held) else { return Ok(None) };
+    match by.rule.filter(|rule| rule.enforce == Enforcement::Ask) {
+        Some(rule) => {
+            let verdict = GateVerdict::Ask { number: rule.number };
+            Ok(answer_of(call.source, call.question, &verdict))
+        }
+        None => Err(GateError::Nobody),
+    }
 }
 
 fn outcome(request: &GateRequest<'_>) -> Result<GateOutcome, GateError> {

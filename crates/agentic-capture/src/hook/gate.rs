@@ -8,14 +8,14 @@ use crate::CaptureError;
 use crate::bind::Binder;
 use crate::event::{HookEvent, HookMoment};
 use crate::gate::{
-    CallingAgent, Deferral, GateQuestion, GateRequest, GatedCall, HOLD_VARIABLE, LeafRedaction,
-    gate_reply,
+    CallingAgent, Deferral, GateError, GateQuestion, GateRequest, GatedCall, HOLD_VARIABLE,
+    LeafRedaction, gate_reply, reply_to_nobody,
 };
 use crate::redaction;
 use crate::wiring::AgentHomes;
 
 /// The file of the key of a repository, below what is kept beside git.
-const KEY_FILE: &str = "capture/key";
+pub(super) const KEY_FILE: &str = "capture/key";
 /// What every mark of redaction begins with, and what it ends with.
 const MARK: (&str, char) = ("[redacted:", ']');
 
@@ -32,7 +32,7 @@ pub(super) fn gate(scene: &HookScene<'_>) -> Result<HookAnswer, CaptureError> {
     for remark in &binder.remarks {
         scene.log.note(remark.code());
     }
-    let Some(binding) = bound? else { return Ok(HookAnswer::silent()) };
+    let Some(binding) = bound? else { return unbound(scene, &call) };
     let captured = BoundEvent::new(scene, &binding);
     captured.remember()?;
     let repository = scene.space.repository();
@@ -54,15 +54,29 @@ pub(super) fn gate(scene: &HookScene<'_>) -> Result<HookAnswer, CaptureError> {
     match gate_reply(&request) {
         Ok(None) => Ok(HookAnswer::silent()),
         Ok(Some(said)) => Ok(HookAnswer::printed(format!("{said}\n"))),
-        Err(error) => {
-            scene.log.note("gate");
-            Ok(HookAnswer::failed(BLOCKED, &format!("cannot check this call: {error}")))
-        }
+        Err(error) => Ok(stopped(scene, &error)),
     }
 }
 
+/// Answers for a conversation that is nobody's here: a call that a rule names needs somebody to ask for.
+fn unbound(scene: &HookScene<'_>, call: &GatedCall) -> Result<HookAnswer, CaptureError> {
+    let repository = scene.space.repository();
+    let homes = AgentHomes::from_environment();
+    match reply_to_nobody(repository, call, homes.as_ref()) {
+        Ok(None) => Ok(HookAnswer::silent()),
+        Ok(Some(said)) => Ok(HookAnswer::printed(format!("{said}\n"))),
+        Err(error) => Ok(stopped(scene, &error)),
+    }
+}
+
+/// Stops a call that cannot be checked.
+fn stopped(scene: &HookScene<'_>, error: &GateError) -> HookAnswer {
+    scene.log.note("gate");
+    HookAnswer::failed(BLOCKED, &format!("cannot check this call: {error}"))
+}
+
 /// Returns the call that an event asks about.
-fn gated_call(event: &HookEvent) -> Option<GatedCall> {
+pub(super) fn gated_call(event: &HookEvent) -> Option<GatedCall> {
     let call = event.call.as_ref()?;
     let question = match event.moment == HookMoment::Asked {
         true => GateQuestion::Leave,

@@ -6,9 +6,11 @@ use agentic_store::{Layout, Stream};
 
 use super::capture::BoundEvent;
 use super::end;
+use super::gate::{KEY_FILE, gated_call};
 use super::own::{OwnEntries, SpeechRecord};
 use crate::catch_up::{CatchUpJob, CaughtUp, TranscriptSource, mapping_time, within};
 use crate::event::HookMoment;
+use crate::gate::note_passed_by;
 use crate::{CaptureError, Source, spool};
 
 /// How long a hook waits for the lock of an agent.
@@ -33,7 +35,9 @@ pub(super) fn keep(event: &BoundEvent<'_>) -> Result<(), CaptureError> {
         now: space.now(),
         redactor: &redactor,
     };
-    let own: Vec<Entry> = own.make().iter().flat_map(|entry| entry.to_entries()).collect();
+    let mut made = own.make();
+    made.extend(passed_by(event)?.then(|| own.passed_by()));
+    let own: Vec<Entry> = made.iter().flat_map(|entry| entry.to_entries()).collect();
     let Some(mut writer) = space.pending_writer_within(agent, LOCK_WAIT)? else {
         scene.log.note("busy");
         return spool::put(layout, agent, &own);
@@ -64,6 +68,20 @@ pub(super) fn keep(event: &BoundEvent<'_>) -> Result<(), CaptureError> {
         end::relate_fork(event, &from)?;
     }
     if is_long { end::attach(space, agent) } else { Ok(()) }
+}
+
+/// Tells whether a call ran although its question was open.
+fn passed_by(event: &BoundEvent<'_>) -> Result<bool, CaptureError> {
+    let scene = event.scene;
+    let call = Some(scene.event.moment).filter(|moment| *moment == HookMoment::AfterTool);
+    let Some(call) = call.and_then(|_| gated_call(scene.event)) else { return Ok(false) };
+    let key = agentic_store::secret::key(&scene.space.repository().layout().root().join(KEY_FILE))?;
+    let passed = note_passed_by(scene.space, &event.conversation, &call, &key);
+    Ok(passed.unwrap_or_else(|_| {
+        // Nobody knows; what the conversation says is kept all the same.
+        scene.log.note("gate");
+        false
+    }))
 }
 
 fn append(

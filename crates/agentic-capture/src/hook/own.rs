@@ -47,7 +47,7 @@ pub(super) struct OwnEntries<'o> {
 
 impl OwnEntries<'_> {
     /// Makes them.
-    pub fn make(self) -> Vec<CapturedEntry> {
+    pub fn make(&self) -> Vec<CapturedEntry> {
         match self.event.moment {
             HookMoment::Begins => vec![self.noted("session-start", &["source"])],
             HookMoment::Ends => vec![self.noted("session-end", &["reason"])],
@@ -64,6 +64,16 @@ impl OwnEntries<'_> {
             | HookMoment::WorktreeWanted
             | HookMoment::WorktreeDone => Vec::new(),
         }
+    }
+
+    /// Says that a call ran although nobody had decided about it.
+    pub fn passed_by(&self) -> CapturedEntry {
+        let mut entry = self.event_entry("hold-passed", "hold-passed".to_owned());
+        if let Some(call) = &self.event.call {
+            entry.put_known("call", call.id.as_deref());
+            entry.put_text("tool", &call.tool);
+        }
+        entry
     }
 
     /// An event that has a word of ours: the word, and what else is said of it.

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use agentic_capture::gate::{
     CallingAgent, Deferral, Gate, GateError, GateOutcome, GateQuestion, GateRequest, GateVerdict,
-    GatedCall, HoldRules, LeafRedaction, gate_reply, was_passed_by,
+    GatedCall, HoldRules, LeafRedaction, gate_reply, note_passed_by,
 };
 use agentic_capture::{ConversationId, Source};
 use agentic_model::{AgentName, Briefing, Instant, Value, json};
@@ -422,7 +422,7 @@ fn a_call_that_ran_although_its_hold_is_open_is_noticed() {
     let held = Held::new(RULES);
     let call = held.call(APPLY);
     let passed = |call: &GatedCall| {
-        was_passed_by(&held.space, &held.conversation, call, &KEY).expect("readable")
+        note_passed_by(&held.space, &held.conversation, call, &KEY).expect("readable")
     };
     assert!(!passed(&call));
     held.held(APPLY);

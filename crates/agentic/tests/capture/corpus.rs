@@ -20,14 +20,15 @@ const CONVERSATIONS: [(&str, &str); 6] = [
     ("opencode", "ses_1"),
 ];
 
-fn expected() -> Value {
+/// Reads what the corpus says of each payload.
+pub fn corpus() -> Value {
     let text = fs::read_to_string(Path::new(CORPUS).join("expected.json")).expect("the corpus");
     serde_json::from_str(&text.replace('¦', "")).expect("JSON")
 }
 
 #[test]
 fn every_payload_does_what_the_corpus_says() {
-    let expected = expected();
+    let expected = corpus();
     let hooks = expected["hooks"].as_object().expect("a map");
     let mut wrongs = Vec::new();
     let mut n_checked = 0;
@@ -54,7 +55,7 @@ fn check_case(source: &str, event: &str, case: &Value) -> Result<(), String> {
     let mut env = vec![("CLAUDE_ENV_FILE", env_file.as_str())];
     let own = case["env"].as_object().into_iter().flatten();
     env.extend(own.filter_map(|(key, value)| Some((key.as_str(), value.as_str()?))));
-    let words = words(source, event, &payload, &stage);
+    let words = corpus_words(source, event, &payload, &stage);
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     let input = if event == "notify" { "" } else { payload.as_str() };
     let ended = stage.hook(&words, input, &env);
@@ -105,13 +106,14 @@ fn prepare(stage: &CaptureStage, source: &str, event: &str) {
     }
 }
 
-fn payload(source: &str, event: &str) -> String {
+/// Reads a payload.
+pub fn payload(source: &str, event: &str) -> String {
     let path = Path::new(CORPUS).join(source).join(format!("{event}.json"));
     fs::read_to_string(path).expect("the corpus").replace('¦', "")
 }
 
 /// Returns the command line: Copilot does not say which event it sends.
-fn words(source: &str, event: &str, payload: &str, stage: &CaptureStage) -> Vec<String> {
+pub fn corpus_words(source: &str, event: &str, payload: &str, stage: &CaptureStage) -> Vec<String> {
     let mut words = vec![source.to_owned()];
     if source == "copilot" {
         let name = event.split('.').next().expect("a name");
@@ -176,7 +178,7 @@ fn check_binding(
 
 #[test]
 fn bad_input_is_silent_and_bounded() {
-    let expected = expected();
+    let expected = corpus();
     for (name, case) in expected["bad"].as_object().expect("a map") {
         let stage = CaptureStage::new();
         let made = std::process::Command::new("mkfifo").arg(stage.folder.join("fifo")).status();

@@ -5,6 +5,7 @@ mod bind;
 mod corpus;
 mod effects;
 mod fault;
+mod gate;
 mod keep;
 mod link;
 mod stage;
