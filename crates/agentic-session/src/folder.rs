@@ -164,7 +164,7 @@ impl Folder {
 
     /// Tells whether somebody drives the session now.
     pub fn is_driven(&self, space: &SessionSpace) -> Result<bool> {
-        Ok(Folder::try_lock(space, &self.id)?.is_none())
+        Ok(Lock::is_taken(&space.repository().layout().session_lock(&self.id.to_string()))?)
     }
 
     /// Takes the right to drive a session, if nobody drives it. Where its folder is can be told

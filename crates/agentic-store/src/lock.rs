@@ -13,6 +13,7 @@
 //! another thread starts has all files of this process for a moment. So the lock is given back by itself,
 //! but for one that programs were let in on.
 
+mod look;
 mod wait;
 
 use std::fs::{File, OpenOptions};
@@ -21,7 +22,7 @@ use std::os::unix::fs::{FileExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use crate::error::{FileError, RefError};
+use crate::error::RefError;
 use crate::{Error, Result, file};
 
 /// How much of a lock file is read at first, in bytes; notes are hardly ever longer.
@@ -95,12 +96,9 @@ impl LockFile {
     /// # Errors
     /// Fails as [`Lock::take`] does.
     pub fn try_take(self, git_dir: &Path) -> Result<Option<Lock>> {
-        match self.file.try_lock() {
-            Ok(()) => self.held(git_dir).map(Some),
-            Err(std::fs::TryLockError::WouldBlock) => Ok(None),
-            Err(std::fs::TryLockError::Error(source)) => {
-                Err(Error::File(FileError { doing: "lock", path: self.path, source }))
-            }
+        match look::try_hold(&self.file).map_err(Error::io("lock", &self.path))? {
+            true => self.held(git_dir).map(Some),
+            false => Ok(None),
         }
     }
 

@@ -1,0 +1,94 @@
+//! Looks at a lock without taking it: whoever only asks must not be taken for a holder, neither by
+//! others who ask at the same time nor by who wants to hold it.
+
+use std::fs::{File, TryLockError};
+use std::path::Path;
+
+use super::Lock;
+use crate::{Error, Result};
+
+/// How often a lock is tried that only looks were found to be in the way of.
+const ROUNDS_MAX: usize = 1_000;
+
+impl Lock {
+    /// Tells whether somebody holds a lock.
+    ///
+    /// # Errors
+    /// Fails when the lock file cannot be read.
+    pub fn is_taken(path: &Path) -> Result<bool> {
+        match File::open(path) {
+            Ok(file) => is_held(&file).map_err(Error::io("lock", path)),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(false),
+            Err(error) => Err(Error::io("open", path)(error)),
+        }
+    }
+}
+
+/// Takes a lock if nobody holds it. Who looks at it at this moment is nobody.
+pub(super) fn try_hold(file: &File) -> std::io::Result<bool> {
+    for _ in 0..ROUNDS_MAX {
+        match file.try_lock() {
+            Ok(()) => return Ok(true),
+            Err(TryLockError::Error(error)) => return Err(error),
+            Err(TryLockError::WouldBlock) if is_held(file)? => return Ok(false),
+            Err(TryLockError::WouldBlock) => std::thread::yield_now(),
+        }
+    }
+    Ok(false)
+}
+
+/// Looks with a lock of the sort that many have at once, and that none has beside a holder.
+fn is_held(file: &File) -> std::io::Result<bool> {
+    match file.try_lock_shared() {
+        Ok(()) => file.unlock().map(|()| false),
+        Err(TryLockError::WouldBlock) => Ok(true),
+        Err(TryLockError::Error(error)) => Err(error),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicBool, Ordering};
+
+    use super::*;
+
+    #[test]
+    fn whoever_looks_is_no_holder() {
+        let dir = tempfile::tempdir().expect("a temporary folder");
+        let path = dir.path().join("alice");
+        assert!(!Lock::is_taken(&path).expect("nothing is there"));
+        assert!(!path.exists(), "to look makes nothing");
+        drop(Lock::take(&path, dir.path()).expect("free"));
+        // A look that takes long.
+        let look = File::open(&path).expect("it is there");
+        look.lock_shared().expect("nobody holds it");
+        assert!(!Lock::is_taken(&path).expect("readable"));
+        look.unlock().expect("it looks");
+        let held = Lock::take(&path, dir.path()).expect("free");
+        assert!(Lock::is_taken(&path).expect("readable"));
+        drop(held);
+        assert!(!Lock::is_taken(&path).expect("readable"));
+    }
+
+    #[test]
+    fn looks_of_others_keep_nobody_from_a_lock() {
+        let dir = tempfile::tempdir().expect("a temporary folder");
+        let path = dir.path().join("alice");
+        drop(Lock::take(&path, dir.path()).expect("free"));
+        let is_over = AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            for _ in 0..2 {
+                scope.spawn(|| {
+                    while !is_over.load(Ordering::Relaxed) {
+                        Lock::is_taken(&path).expect("readable");
+                    }
+                });
+            }
+            let n_refused = (0..500)
+                .filter(|_| Lock::try_take(&path, dir.path()).expect("readable").is_none())
+                .count();
+            is_over.store(true, Ordering::Relaxed);
+            assert_eq!(n_refused, 0);
+        });
+    }
+}
