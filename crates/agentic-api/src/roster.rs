@@ -279,6 +279,7 @@ pub fn read_session(space: &SessionSpace, id: &SessionId) -> Result<SessionRow> 
         until: summary.until.map(|until| until.millis()),
         parent: parent.map(|id| id.to_string()),
         n_bytes,
+        depends_on_attendance: summary.depends_on_attendance,
     })
 }
 
@@ -307,7 +308,8 @@ fn standings(
         let rows = known.rows.rows();
         for (id, row) in rows.sessions.iter().filter(|(_, row)| !row.is_over) {
             let Some(id) = SessionId::parse(id) else { continue };
-            let is_same = row.n_bytes == space.open_log_bytes(&id);
+            // Whoever dies at work writes nothing.
+            let is_same = !row.depends_on_attendance && row.n_bytes == space.open_log_bytes(&id);
             match is_same {
                 true => {
                     unread.remove(&id);

@@ -27,7 +27,7 @@ use crate::tables::{IndexTable, TableBatch, Tables};
 use crate::text::SeenAgent;
 
 /// The version of the tables' form.
-const FORMAT: i64 = 1;
+const FORMAT: i64 = 2;
 
 /// An index of agents and sessions.
 pub struct MainIndex {

@@ -59,6 +59,9 @@ pub struct Summary {
     pub asked: Vec<AskedRequest>,
     /// What waits for a human, oldest first.
     pub holds: Vec<OpenHold>,
+    /// Whether it would stand otherwise if somebody began or ceased to be at work on it: no record says
+    /// so.
+    pub depends_on_attendance: bool,
 }
 
 /// One request of a session.

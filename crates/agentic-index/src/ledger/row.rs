@@ -77,6 +77,8 @@ pub struct SessionRow {
     pub parent: Option<String>,
     /// How long its log was when it was read; nothing where only notes have it.
     pub n_bytes: Option<u64>,
+    /// Whether it would stand otherwise if somebody began or ceased to be at work on it.
+    pub depends_on_attendance: bool,
 }
 
 impl AgentRow {
@@ -176,14 +178,26 @@ impl SessionRow {
             optional(&self.until, |until| Value::Int(*until)),
             optional(&self.parent, |parent| Value::text(parent)),
             optional(&self.n_bytes, |n_bytes| number(*n_bytes)),
+            Value::from(self.depends_on_attendance),
         ]))
     }
 
     pub(super) fn read(sealed: &[u8]) -> Result<SessionRow> {
         let value = unseal(sealed)?;
         let read = || {
-            let [agent, flow, state, is_over, records, chain, started, until, parent, n_bytes] =
-                value.as_list()?
+            let [
+                agent,
+                flow,
+                state,
+                is_over,
+                records,
+                chain,
+                started,
+                until,
+                parent,
+                n_bytes,
+                attendance,
+            ] = value.as_list()?
             else {
                 return None;
             };
@@ -199,6 +213,7 @@ impl SessionRow {
                 until: present(until, Value::as_int)?,
                 parent: present(parent, text)?,
                 n_bytes: present(n_bytes, count_of)?,
+                depends_on_attendance: attendance.as_bool()?,
             })
         };
         read().ok_or_else(|| IndexError::damaged("a session"))

@@ -68,6 +68,7 @@ fn session(number: u8) -> SessionRow {
         until: (number > 2).then_some(-1),
         parent: (number > 3).then(|| "f".repeat(64)),
         n_bytes: (number < 4).then_some(77),
+        depends_on_attendance: number % 2 == 1,
     }
 }
 
@@ -180,7 +181,7 @@ fn another_repository_and_what_is_damaged_are_not_opened() {
         let shared = SharedLedger::default();
         drop(MainIndex::open(Box::new(tables.clone()), OF, &shared).expect("a new one"));
         let identity = agentic_model::Value::map([
-            ("format", agentic_model::Value::Int(1)),
+            ("format", agentic_model::Value::Int(super::FORMAT)),
             ("of", agentic_model::Value::text(OF)),
         ]);
         let mut batch = TableBatch::default();

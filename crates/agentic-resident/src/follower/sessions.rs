@@ -18,6 +18,8 @@ pub(super) struct SeenSession {
     holds: BTreeSet<String>,
     /// How long its log was when it was read.
     n_bytes: Option<u64>,
+    /// Whether it would stand otherwise if somebody began or ceased to be at work on it.
+    depends_on_attendance: bool,
 }
 
 impl Follower {
@@ -27,8 +29,10 @@ impl Follower {
         for id in known {
             let n_bytes = self.space.open_log_bytes(&id);
             let seen = self.sessions.get(&id);
-            // What has not grown since says what it said.
-            if n_bytes.is_none() || seen.is_none_or(|seen| seen.n_bytes != n_bytes) {
+            // What has not grown since says what it said, where it is the same who is at work on it.
+            let is_same =
+                |seen: &SeenSession| seen.n_bytes == n_bytes && !seen.depends_on_attendance;
+            if n_bytes.is_none() || !seen.is_some_and(is_same) {
                 self.tell_of_session(&id);
             }
         }
@@ -86,6 +90,7 @@ impl Follower {
             state: summary.state,
             n_records: summary.n_records,
             n_bytes,
+            depends_on_attendance: summary.depends_on_attendance,
         })
     }
 }

@@ -98,6 +98,7 @@ impl SummaryReader {
     /// Summarises what was read; nothing if not even a start was.
     pub fn into_summary(mut self, attendance: Attendance) -> Option<Summary> {
         let holds = self.holds(attendance);
+        let depends_on_attendance = self.end.is_none() && self.depends_on_attendance();
         let (mut until, mut again, mut n_children) = (None, None, 0);
         for open in self.open.values() {
             match self.waits_for(open, attendance) {
@@ -150,6 +151,7 @@ impl SummaryReader {
             forked_from: start.parent.map(|point| (point.session, point.seq)),
             asked: own.map(|(_, asked)| asked).collect(),
             holds,
+            depends_on_attendance,
         })
     }
 }
