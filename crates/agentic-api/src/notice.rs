@@ -3,6 +3,8 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use agentic_model::AgentName;
+use agentic_replay::SessionId;
 use agentic_session::outlook::Outlook;
 use agentic_session::{SessionSpace, Summary, unanswered};
 use agentic_space::WriteNotices;
@@ -153,8 +155,13 @@ impl Notice {
     /// Says which sessions only want somebody to drive them: what a crash left behind a decision is no
     /// hold any more.
     pub(crate) fn of_outlook(outlook: &Outlook) -> Vec<Notice> {
-        let n_sessions = outlook.unattended.len();
-        let first = outlook.unattended.first();
+        Notice::of_unattended(&outlook.unattended)
+    }
+
+    /// Tells of sessions that nobody drives and that could go on.
+    pub(crate) fn of_unattended(sessions: &[(SessionId, AgentName)]) -> Vec<Notice> {
+        let n_sessions = sessions.len();
+        let first = sessions.first();
         let unattended = first.map(|(id, agent)| {
             let (session, agent) = (id.short(), agent.to_string());
             Notice::Unattended { session, agent, n_sessions }

@@ -148,6 +148,15 @@ impl Repository {
         })
     }
 
+    /// Returns what tells the configuration that is asked now from what it was before. As long as that
+    /// is the same, so is every answer from it.
+    pub fn configuration_mark(&self) -> String {
+        // Whatever is asked has it read again where it has to be.
+        self.configured(|_| ());
+        let later = self.configuration.later.borrow();
+        later.as_ref().map(|later| format!("{:?}", later.files)).unwrap_or_default()
+    }
+
     /// Asks the configuration as it is now. While it cannot be read, it is what it was.
     fn configured<T>(&self, ask: impl FnOnce(&gix::Repository) -> T) -> T {
         let ConfigurationWatch { read_at, later } = &self.configuration;

@@ -1,5 +1,6 @@
 //! Holds: what waits for a human, in all sessions.
 
+pub mod book;
 pub mod earlier;
 pub mod name;
 mod standing;
@@ -93,8 +94,7 @@ pub(crate) fn scan(
     for id in wanted_sessions(space, filter)? {
         let Ok(journal) = read_journal(space, &id) else { continue };
         let agent = &journal.start().agent;
-        let is_other = || filter.agent.as_ref().is_some_and(|wanted| wanted != agent);
-        if journal.is_over() || (filter.reach == HoldScope::Own && is_other()) {
+        if journal.is_over() || !is_in_reach(agent, filter) {
             continue;
         }
         let Ok(mut open) = open_in(space, &journal) else { continue };
@@ -108,14 +108,27 @@ pub(crate) fn scan(
     Ok(found)
 }
 
+/// Tells whether an agent is the one that is meant, where no other is.
+fn is_in_reach(agent: &AgentName, filter: &Filter) -> bool {
+    filter.reach == HoldScope::Subtree || filter.agent.as_ref().is_none_or(|meant| meant == agent)
+}
+
 /// Reads the holds of a journal that are open; not those that are decided already and only not
 /// applied. One whose decisions cannot be read is left out.
 fn open_in(space: &SessionSpace, journal: &RecordChain) -> Result<Vec<PendingHold>> {
     if journal.is_over() {
         return Ok(Vec::new());
     }
+    Ok(open_of(space, journal, summary::holds(space, journal)?))
+}
+
+fn open_of(
+    space: &SessionSpace,
+    journal: &RecordChain,
+    holds: impl IntoIterator<Item = OpenHold>,
+) -> Vec<PendingHold> {
     let mut open = Vec::new();
-    for hold in summary::holds(space, journal)? {
+    for hold in holds {
         match HoldStanding::of(space, journal, hold, space.now()) {
             Ok(standing) if !standing.is_settled() => {
                 open.push(PendingHold::of(space, journal.start(), standing));
@@ -123,7 +136,7 @@ fn open_in(space: &SessionSpace, journal: &RecordChain) -> Result<Vec<PendingHol
             Ok(_) | Err(_) => {}
         }
     }
-    Ok(open)
+    open
 }
 
 /// Lists the sessions that may have the holds that are wanted.
@@ -133,7 +146,7 @@ fn wanted_sessions(space: &SessionSpace, filter: &Filter) -> Result<Vec<SessionI
     }
     let mut open = list_open(space)?;
     if let Some(agent) = &filter.agent {
-        let mut family = HoldFamily { space, known: BTreeMap::from([(agent.clone(), true)]) };
+        let mut family = HoldFamily::of(space, agent);
         open.retain(|id| {
             let beginning = own::first(space, id);
             beginning.is_ok_and(|beginning| family.has(&beginning.start.agent))
@@ -150,7 +163,11 @@ struct HoldFamily<'a> {
     known: BTreeMap<AgentName, bool>,
 }
 
-impl HoldFamily<'_> {
+impl<'a> HoldFamily<'a> {
+    fn of(space: &'a SessionSpace, agent: &AgentName) -> HoldFamily<'a> {
+        HoldFamily { space, known: BTreeMap::from([(agent.clone(), true)]) }
+    }
+
     /// Tells whether an agent belongs to it. One whose branch is gone descends from nobody.
     fn has(&mut self, agent: &AgentName) -> bool {
         let mut line: Vec<AgentName> = Vec::new();

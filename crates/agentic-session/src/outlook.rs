@@ -2,8 +2,8 @@
 //! them. The latter are what a crash left behind a decision, runs that wait for a worker, and pauses
 //! that are over.
 
-use agentic_model::AgentName;
-use agentic_replay::{SessionId, SessionState};
+use agentic_model::{AgentName, Instant};
+use agentic_replay::{OpenHold, SessionId, SessionState};
 
 use crate::Summary;
 use crate::folder::Folder;
@@ -20,6 +20,63 @@ pub struct Outlook {
     pub holds: Vec<PendingHold>,
     /// The sessions without an open hold that could go on and that nobody drives, with their agents.
     pub unattended: Vec<(SessionId, AgentName)>,
+}
+
+/// For how long what was said of sessions stays so while nothing is written; the shorter comes first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Permanence {
+    /// Not at all: somebody may begin or cease to be at work on them, which no record says.
+    Moves,
+    /// Until an instant.
+    Until(Instant),
+    /// For good.
+    Still,
+}
+
+impl Permanence {
+    /// Returns how long something lasts that changes at an instant, if that is still to come.
+    pub fn until(at: Option<Instant>, now: Instant) -> Permanence {
+        at.filter(|at| *at > now).map_or(Permanence::Still, Permanence::Until)
+    }
+
+    /// Tells whether what was said at one instant is so at another. A clock may be set back.
+    pub fn reaches(self, said_at: Instant, now: Instant) -> bool {
+        match self {
+            Permanence::Moves => false,
+            Permanence::Until(end) => said_at <= now && now < end,
+            Permanence::Still => true,
+        }
+    }
+
+    /// Returns how long what is asked of the decisions of some holds stays so.
+    pub fn of_holds<'h>(holds: impl IntoIterator<Item = &'h OpenHold>, now: Instant) -> Permanence {
+        let deadline = |hold: &OpenHold| Policy::of_hold(hold, now).deadline;
+        let ends = holds.into_iter().map(|hold| Permanence::until(deadline(hold), now));
+        ends.min().unwrap_or(Permanence::Still)
+    }
+}
+
+/// Says for how long a session stands as it does, and wants what it wants, while nothing is written.
+///
+/// # Errors
+/// Fails when the records or the branch cannot be read.
+pub fn permanence(space: &SessionSpace, summary: &Summary) -> Result<Permanence> {
+    match summary.state {
+        SessionState::Done
+        | SessionState::Failed
+        | SessionState::Cancelled
+        | SessionState::Diverged => Ok(Permanence::Still),
+        SessionState::Running => Ok(Permanence::Moves),
+        SessionState::Held | SessionState::Waiting => {
+            let now = space.now();
+            let is_due = summary.until.is_some_and(|until| until <= now);
+            if summary.depends_on_attendance || is_due || has_decision(space, summary)? {
+                return Ok(Permanence::Moves);
+            }
+            let timer = Permanence::until(summary.until, now);
+            Ok(timer.min(Permanence::of_holds(&summary.holds, now)))
+        }
+    }
 }
 
 /// Lists the open holds, and the sessions besides that only want somebody to drive them.

@@ -1,13 +1,15 @@
 //! What is asked of sessions without running them: which there are, and how one stands.
 
-use agentic_model::Instant;
+use std::collections::BTreeSet;
+
+use agentic_model::{AgentName, Instant};
 use agentic_replay::{Engine, ProgramFailure, SessionId};
 
 use super::folder::Folder;
 use super::language::language_of;
 use super::own::read_journal;
 use super::shelf::flow_of;
-use super::{listing, summary};
+use super::{listing, own, summary};
 use crate::{Result, SessionSpace, SessionState, Summary};
 
 impl SessionSpace {
@@ -83,6 +85,22 @@ impl SessionSpace {
     pub fn open_log_bytes(&self, id: &SessionId) -> Option<u64> {
         let folder = Folder::open(self, id);
         folder.exists().then(|| folder.log_bytes())
+    }
+
+    /// Lists the sessions that have a folder here, whether or not anything was recorded of them.
+    ///
+    /// # Errors
+    /// Fails when the folders cannot be read.
+    pub fn sessions_here(&self) -> Result<BTreeSet<SessionId>> {
+        listing::list_local(self)
+    }
+
+    /// Returns the agent that a session runs as, by its first record.
+    ///
+    /// # Errors
+    /// Fails when there is no such session or that record is damaged.
+    pub fn agent_of_session(&self, id: &SessionId) -> Result<AgentName> {
+        Ok(own::first(self, id)?.start.agent)
     }
 
     /// Counts the sessions of this space.

@@ -11,6 +11,7 @@ use agentic_api::verb::ForeignQueries;
 use agentic_resident::{
     PageEstate, PageInheritance, Resident, ResidentError, Whereabouts, make_room,
 };
+use agentic_session::hold::book::HoldBook;
 use axum::Router;
 use axum::body::Body;
 use axum::http::Request;
@@ -85,9 +86,17 @@ pub fn serve(
         resident.options.stop.on_set(move || {
             told.send_replace(true);
         });
-        let (queries, colours) = (ForeignQueries::default(), ColourDesk::default());
-        let site = WebSite { ended, resident, hosts, logins, queries, protocol, sealer, colours };
-        let site = Arc::new(site);
+        let site = Arc::new(WebSite {
+            resident,
+            hosts,
+            logins,
+            ended,
+            queries: ForeignQueries::default(),
+            holds: HoldBook::default(),
+            protocol,
+            sealer,
+            colours: ColourDesk::default(),
+        });
         ready(&at, &|| site.issue_code(LoginGrant::own(LoginRole::Decide)).ok());
         while listeners.accept(&site, &say_end).await == AcceptEnd::Replacement {
             let error = site.resident.replace(listeners.estate(&site));

@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use agentic_model::Instant;
 use agentic_session::decide::is_assigned;
-use agentic_session::hold::{Filter, PendingHold};
-use agentic_session::outlook::outlook;
+use agentic_session::hold::Filter;
+use agentic_session::hold::book::{BookedHold, HoldBook};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -45,30 +45,40 @@ impl Verb for Inbox {
     type Answer = InboxView;
 
     fn run(self, caller: &Caller<'_>) -> Result<Reply<InboxView>, Refusal> {
+        self.among(caller, &HoldBook::default())
+    }
+}
+
+impl Inbox {
+    /// Lists what waits by what is known of it, and reads what is shown.
+    ///
+    /// # Errors
+    /// Fails when sessions cannot be listed, and when it cannot be told who looks.
+    pub fn among(self, caller: &Caller<'_>, book: &HoldBook) -> Result<Reply<InboxView>, Refusal> {
         let (space, now) = (caller.space, caller.space.now());
         let decider = decider(caller)?;
-        let found = outlook(space, &Filter::default())?;
+        let found = book.outlook(space, &Filter::default())?;
         let mut turns =
             PersonTurns { caller, principal: &decider.principal, known: BTreeMap::new() };
-        let mut ranked: Vec<(InboxRank, &PendingHold)> = Vec::new();
+        let mut ranked: Vec<(InboxRank, &BookedHold)> = Vec::new();
         for hold in &found.holds {
             ranked.push((rank(hold, turns.is_theirs(hold)?), hold));
         }
         let mine = ranked.iter().filter(|(rank, _)| !rank.0).count();
         let overdue = found.holds.iter().filter(|hold| hold.overdue).count();
-        let words = |word: fn(&PendingHold) -> String| {
+        let words = |word: fn(&BookedHold) -> String| {
             found.holds.iter().map(word).collect::<BTreeSet<String>>().into_iter().collect()
         };
-        let agents = words(|hold| hold.hold.agent.to_string());
-        let kinds = words(|hold| hold.hold.ask.kind.clone());
-        let reasons = words(|hold| hold.hold.reason.name().to_owned());
+        let agents = words(|hold| hold.agent.to_string());
+        let kinds = words(|hold| hold.kind.clone());
+        let reasons = words(|hold| hold.reason.name().to_owned());
         ranked.retain(|(_, hold)| self.wants(hold));
         ranked.sort_by(|(left, _), (right, _)| in_order(left, right));
         let shown = self.place.cut(ranked);
-        let holds = shown
-            .holds
-            .into_iter()
-            .map(|(rank, hold)| InboxHoldView { hold: PendingView::new(hold, now), mine: !rank.0 });
+        // One that was answered meanwhile is not shown.
+        let holds = shown.holds.into_iter().filter_map(|(rank, hold)| {
+            Some(InboxHoldView { hold: PendingView::new(&hold.read(space)?, now), mine: !rank.0 })
+        });
         let answer = InboxView {
             holds: holds.collect(),
             next: shown.next,
@@ -80,24 +90,21 @@ impl Verb for Inbox {
             kinds,
             reasons,
         };
-        Ok(Reply { notices: Notice::of_outlook(&found), ..Reply::plain(answer) })
+        Ok(Reply { notices: Notice::of_unattended(&found.unattended), ..Reply::plain(answer) })
     }
-}
 
-impl Inbox {
-    fn wants(&self, hold: &PendingHold) -> bool {
+    fn wants(&self, hold: &BookedHold) -> bool {
         let is = |wanted: &Option<String>, found: &str| {
             wanted.as_deref().is_none_or(|wanted| wanted == found)
         };
-        is(&self.agent, hold.hold.agent.as_str())
-            && is(&self.kind, &hold.hold.ask.kind)
-            && is(&self.reason, hold.hold.reason.name())
+        is(&self.agent, hold.agent.as_str())
+            && is(&self.kind, &hold.kind)
+            && is(&self.reason, hold.reason.name())
     }
 }
 
-fn rank(hold: &PendingHold, is_theirs: bool) -> InboxRank {
-    let request = hold.hold.session.short_request(&hold.hold.id);
-    (!is_theirs, hold.policy.deadline, hold.hold.asked_at, request)
+fn rank(hold: &BookedHold, is_theirs: bool) -> InboxRank {
+    (!is_theirs, hold.policy.deadline, hold.asked_at, hold.request())
 }
 
 /// Compares two places: what has no deadline comes after what has one.
@@ -112,13 +119,13 @@ fn in_order(left: &InboxRank, right: &InboxRank) -> std::cmp::Ordering {
 
 /// A part of a list.
 struct InboxCut<'h> {
-    holds: Vec<(InboxRank, &'h PendingHold)>,
+    holds: Vec<(InboxRank, &'h BookedHold)>,
     next: Option<String>,
 }
 
 impl InboxPlace {
     /// Takes a part of a list. Behind a request that is answered meanwhile the list begins anew.
-    fn cut(self, mut holds: Vec<(InboxRank, &PendingHold)>) -> InboxCut<'_> {
+    fn cut(self, mut holds: Vec<(InboxRank, &BookedHold)>) -> InboxCut<'_> {
         let found = self.after.and_then(|after| holds.iter().position(|(rank, _)| rank.3 == after));
         holds.drain(..found.map_or(0, |found| found + 1));
         let limit = self.limit.unwrap_or(usize::MAX);
@@ -137,9 +144,9 @@ struct PersonTurns<'c> {
 }
 
 impl PersonTurns<'_> {
-    fn is_theirs(&mut self, hold: &PendingHold) -> Result<bool, Refusal> {
+    fn is_theirs(&mut self, hold: &BookedHold) -> Result<bool, Refusal> {
         let policy = &hold.policy;
-        if hold.votes.iter().any(|(_, vote)| vote.principal == self.principal) {
+        if hold.voters.contains(self.principal) {
             return Ok(false);
         }
         let wanted = (policy.assignees.clone(), policy.role.clone());

@@ -1,5 +1,6 @@
 //! What waits for a human: all of it, one of it whole, and in the forms of other protocols.
 
+use agentic_session::hold::book::{BookedOutlook, HoldBook};
 use agentic_session::hold::name::HoldName;
 use agentic_session::hold::{Filter, HoldScope, Overdue};
 use agentic_session::outlook::{Outlook, outlook};
@@ -30,15 +31,31 @@ pub struct PendingHolds {
 }
 
 impl PendingHolds {
+    /// Lists what waits by what is known of it, without reading what is asked.
+    ///
+    /// # Errors
+    /// Fails when sessions cannot be listed.
+    pub fn among(
+        self,
+        caller: &Caller<'_>,
+        book: &HoldBook,
+    ) -> Result<Reply<BookedOutlook>, Refusal> {
+        let found = book.outlook(caller.space, &self.filter()?)?;
+        Ok(Reply { notices: Notice::of_unattended(&found.unattended), ..Reply::plain(found) })
+    }
+
     fn look(self, caller: &Caller<'_>) -> Result<Outlook, Refusal> {
-        let filter = Filter {
+        Ok(outlook(caller.space, &self.filter()?)?)
+    }
+
+    fn filter(self) -> Result<Filter, Refusal> {
+        Ok(Filter {
             agent: self.agent.as_deref().map(agent_name).transpose()?,
             reach: HoldScope::Subtree,
             kind: self.kind,
             assignee: self.assignee,
             overdue_only: if self.overdue { Overdue::Only } else { Overdue::Any },
-        };
-        Ok(outlook(caller.space, &filter)?)
+        })
     }
 }
 

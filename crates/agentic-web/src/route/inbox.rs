@@ -1,6 +1,5 @@
 //! The inbox: what waits for a person.
 
-use agentic_api::Verb as _;
 use agentic_api::verb::{Inbox, InboxPlace};
 use agentic_api::view::{DeciderView, InboxHoldView, QuestionView};
 use agentic_model::Instant;
@@ -42,7 +41,10 @@ pub async fn show(
     let InboxFilter { agent, kind, reason } = filter.clone();
     let place = InboxPlace { after, limit: Some(ROWS_MAX) };
     let verb = Inbox { agent, kind, reason, place };
-    let found = site.read_as(&visitor, |caller| Ok((verb.run(caller)?.answer, caller.space.now())));
+    let shared = SharedSite::clone(&site);
+    let found = site.read_as(&visitor, move |caller| {
+        Ok((verb.among(caller, &shared.holds)?.answer, caller.space.now()))
+    });
     match found.await {
         Ok((mut inbox, now)) => {
             let holds = std::mem::take(&mut inbox.holds);
