@@ -16,17 +16,17 @@ mod texts;
 #[cfg(test)]
 mod tests;
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use agentic_api::roster::{KnownLedger, LedgerState};
 use agentic_api::view::{EventName, EventView, IndexStateView, IndexesView};
 use agentic_index::{FoundTexts, MainIndex, SearchScope, TextIndex};
-use agentic_model::AgentName;
 use agentic_session::SessionSpace;
 
 use self::desk::KeeperDesk;
+pub use self::place::journal_mark;
 use self::pulse::IndexPulse;
 use crate::error::Result;
 use crate::event::EventHub;
@@ -90,6 +90,8 @@ pub(crate) struct IndexShared {
     state: Mutex<IndexState>,
     is_retired: AtomicBool,
     events: Arc<EventHub>,
+    /// Counts what was read into it, whichever thread did.
+    revision: Arc<AtomicU64>,
     pub pulse: IndexPulse,
 }
 
@@ -139,6 +141,11 @@ impl IndexDesk {
         self.text.state()
     }
 
+    /// Counts the changes of the index of texts: as long as it says the same, so does the index.
+    pub fn text_revision(&self) -> u64 {
+        self.text.revision()
+    }
+
     /// Says how both are.
     pub fn view(&self) -> IndexesView {
         IndexesView { main: self.main.state().view(), text: self.text.state().view() }
@@ -172,9 +179,14 @@ impl IndexDesk {
     }
 
     /// Has what is new of an agent read, and waits a moment for it.
-    pub(crate) fn follow_agent(&self, agent: &AgentName) {
+    pub(crate) fn follow_agent(&self, agent: &str) {
         self.main.follow_agent(agent);
         self.text.follow_agent(agent);
+    }
+
+    /// Does the same for an agent of a remote.
+    pub(crate) fn follow_remote(&self, name: &str) {
+        self.text.follow_agent(name);
     }
 
     /// Has what is new of a session read, and waits a moment for it.
@@ -203,13 +215,19 @@ impl IndexDesk {
 }
 
 impl IndexShared {
-    fn new(events: &Arc<EventHub>) -> IndexShared {
+    fn new(events: &Arc<EventHub>, revision: &Arc<AtomicU64>) -> IndexShared {
         IndexShared {
             state: Mutex::new(IndexState::Building { n_done: 0, n_all: 0 }),
             is_retired: AtomicBool::new(false),
             events: Arc::clone(events),
+            revision: Arc::clone(revision),
             pulse: IndexPulse::default(),
         }
+    }
+
+    /// Counts a change.
+    fn count(&self) {
+        self.revision.fetch_add(1, Ordering::Release);
     }
 
     /// Says that another thread keeps the index from now on.
@@ -229,6 +247,9 @@ impl IndexShared {
         }
         let mut known = self.state();
         let is_news = std::mem::discriminant(&*known) != std::mem::discriminant(&state);
+        if *known != state {
+            self.count();
+        }
         known.clone_from(&state);
         drop(known);
         if is_news {

@@ -33,7 +33,7 @@ pub use crate::error::{ResidentError, Result};
 pub use crate::event::{EventHub, EventPlace, EventSubscription, NumberedEvent};
 pub use crate::folder::{ServeFolder, ServeLock};
 pub use crate::follower::FollowerGauge;
-pub use crate::index::{IndexDesk, IndexState};
+pub use crate::index::{IndexDesk, IndexState, journal_mark};
 pub use crate::log::ServeLog;
 pub use crate::os::random_bytes;
 pub use crate::place::RepositoryPlace;

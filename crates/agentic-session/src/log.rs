@@ -66,12 +66,32 @@ impl SessionSpace {
             .filter_map(Result::transpose))
     }
 
-    /// Reads one of an agent's own commits by its id, without a look at where the branch is.
+    /// Lists the own commits of an agent from a head on, newest first, with the traces that some state
+    /// of its notes binds: wherever its branch and its notes are.
     ///
     /// # Errors
-    /// Fails when there is no such agent and no such commit.
-    pub fn own_commit(&self, agent: &AgentName, oid: Oid) -> Result<SessionCommit> {
-        self.head(agent)?;
+    /// Fails when the notes cannot be read.
+    pub fn log_from(
+        &self,
+        agent: &AgentName,
+        head: Oid,
+        notes: Option<Oid>,
+    ) -> Result<impl Iterator<Item = Result<SessionCommit>> + use<'_>> {
+        let notes = self.repository().notes_at(notes)?;
+        let (steps, agent) = (self.walk_own_commits(agent, head), agent.clone());
+        let describe = move |(info, claims): (CommitInfo, Claims)| {
+            let kind = kind_on(&agent, &claims);
+            let trace = notes.note(info.oid)?.as_deref().and_then(cid_in_note);
+            self.logged(&agent, info, kind, claims, trace)
+        };
+        Ok(steps.map(move |step| step.map_err(Error::from).and_then(&describe)))
+    }
+
+    /// Reads a commit as one of an agent's own, without a look at where its branch is.
+    ///
+    /// # Errors
+    /// Fails when there is no such commit.
+    pub fn commit_as_of(&self, agent: &AgentName, oid: Oid) -> Result<SessionCommit> {
         let info = self.read_commit(oid)?;
         let claims = Claims::read(&info.message);
         let kind = kind_on(agent, &claims);

@@ -184,7 +184,15 @@ impl Space {
     /// # Errors
     /// Fails when there is no such agent.
     pub fn genesis(&self, name: &AgentName) -> Result<Option<CommitInfo>> {
-        let genesis = self.find_genesis(name, self.head(name)?)?;
+        self.genesis_from(name, self.head(name)?)
+    }
+
+    /// Does the same for a branch whose head is, or was, there.
+    ///
+    /// # Errors
+    /// Fails when history cannot be read.
+    pub fn genesis_from(&self, name: &AgentName, head: Oid) -> Result<Option<CommitInfo>> {
+        let genesis = self.find_genesis(name, head)?;
         genesis.map(|genesis| self.read_commit(genesis)).transpose()
     }
 

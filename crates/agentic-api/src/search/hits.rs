@@ -7,9 +7,8 @@ use std::rc::Rc;
 use agentic_index::{
     DocumentOrder, DocumentSource, FoundTexts, SearchDocument, SearchScope, TextPlace,
 };
-use agentic_model::AgentName;
 
-use super::GroundTexts;
+use super::{GroundTexts, TextAgent};
 
 /// How many candidates are read for one answer.
 pub const CANDIDATES_MAX: usize = 2_000;
@@ -86,7 +85,7 @@ pub fn verify(
     limit: usize,
 ) -> HitList {
     let mut hits = HitList::new(limit);
-    let mut read = ReadSources { ground, last: BTreeMap::new() };
+    let mut read = ReadSources { ground, agents: BTreeMap::new(), last: BTreeMap::new() };
     found.in_flight.into_iter().filter(|it| scope.fits(it)).for_each(|it| hits.take(it));
     let mut n_read = 0;
     for place in &found.texts {
@@ -110,6 +109,8 @@ pub fn verify(
 /// The texts of what was read last: neighbours are often in one trace.
 struct ReadSources<'r, 's> {
     ground: &'r GroundTexts<'s>,
+    /// Where the agents of the candidates are.
+    agents: BTreeMap<String, Option<TextAgent>>,
     last: BTreeMap<(String, DocumentSource), Rc<BTreeMap<u64, SearchDocument>>>,
 }
 
@@ -122,7 +123,15 @@ impl ReadSources<'_, '_> {
         if let Some(known) = self.last.get(&key) {
             return known.get(&place.position).cloned();
         }
-        let agent = AgentName::parse(&place.agent).ok()?;
+        let agent = match self.agents.get(&place.agent) {
+            Some(known) => known.clone(),
+            None => {
+                let found = self.ground.agent(&place.agent).ok()?;
+                self.agents.insert(place.agent.clone(), found.clone());
+                found
+            }
+        };
+        let agent = agent?;
         let mut texts = BTreeMap::new();
         // What cannot be read is gone.
         let _ = self.ground.of_source(&agent, &place.source, &mut |document| {

@@ -1,15 +1,15 @@
 //! Searching by reading everything.
 
+use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::sync_channel;
 use std::thread;
 
 use agentic_index::{DocumentPlace, SearchDocument, SearchScope};
-use agentic_model::AgentName;
 use agentic_replay::SessionId;
 
-use super::{GroundTexts, HitList};
+use super::{GroundTexts, HitList, TextAgent};
 use crate::Refusal;
 
 /// How far reading is.
@@ -23,7 +23,7 @@ pub struct ScanProgress {
 
 /// Something that is read as a whole.
 enum ScanUnit {
-    Agent(AgentName),
+    Agent(TextAgent),
     Session(SessionId),
 }
 
@@ -73,11 +73,15 @@ fn units(ground: &GroundTexts<'_>, scope: &SearchScope) -> Result<Vec<ScanUnit>,
     let wants = |place: DocumentPlace| places.is_empty() || places.contains(&place);
     let mut units = Vec::new();
     if DocumentPlace::ALL.into_iter().any(|it| it != DocumentPlace::Session && wants(it)) {
-        let names = ground.space.agent_names()?.into_iter().map(|(name, _)| name);
-        let may = |name: &AgentName| {
-            scope.agents.as_ref().is_none_or(|agents| agents.contains(name.as_str()))
+        // In this order, so that one that is archived meanwhile is in one of them.
+        let mut agents = ground.agents_on_branches()?;
+        let known: BTreeSet<String> = agents.iter().map(|agent| agent.name.clone()).collect();
+        let archived = ground.archived_agents()?.into_iter();
+        agents.extend(archived.filter(|agent| !known.contains(&agent.name)));
+        let may = |agent: &TextAgent| {
+            scope.agents.as_ref().is_none_or(|agents| agents.contains(&agent.name))
         };
-        units.extend(names.filter(may).map(ScanUnit::Agent));
+        units.extend(agents.into_iter().filter(may).map(ScanUnit::Agent));
     }
     if wants(DocumentPlace::Session) {
         units.extend(ground.space.sessions()?.into_iter().map(ScanUnit::Session));

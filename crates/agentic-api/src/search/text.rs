@@ -1,18 +1,20 @@
 //! The texts of a repository: what agents were asked, said and saw, what sessions asked and were
 //! answered, what people decided.
 //!
-//! Texts are those of agents that have a branch here, and of sessions that `session list` names.
+//! Texts are those of agents that have a branch here, that are archived or that only a remote has, and
+//! of sessions that `session list` names.
 
 use std::ops::ControlFlow;
 
 use agentic_index::{DocumentPlace, DocumentSource, SearchDocument};
 use agentic_model::commit::Claims;
 use agentic_model::trace::cid_in_note;
-use agentic_model::{AgentName, Cid, Entry, Instant, Object, Oid, Value, json};
+use agentic_model::{Cid, Entry, Instant, Object, Oid, Value, json};
 use agentic_replay::{AnswerSource, RequestAnswer, SessionId};
 use agentic_session::log::SessionCommit;
 use agentic_session::{SessionSpace, Summary};
-use agentic_space::AgentBranch;
+
+use super::TextAgent;
 
 /// The kind of the commit that a decision is.
 const DECISION: &str = "decision";
@@ -36,14 +38,13 @@ impl GroundTexts<'_> {
     /// then the briefing.
     ///
     /// # Errors
-    /// Fails when there is no such agent. What of it cannot be read is left out.
-    pub fn of_agent(&self, agent: &AgentName, visit: &mut TextVisitor<'_>) -> ReadTexts {
+    /// Fails when its commits or its journal cannot be read. What of them is damaged is left out.
+    pub fn of_agent(&self, agent: &TextAgent, visit: &mut TextVisitor<'_>) -> ReadTexts {
         // Before the commits: an entry that is bound meanwhile is seen twice, and never not at all.
         if self.pending(agent, visit)?.is_break() {
             return Ok(ControlFlow::Break(()));
         }
-        let branch = AgentBranch::here(agent.clone());
-        for commit in self.space.log(&branch, None)? {
+        for commit in self.space.log_from(&agent.agent, agent.seen.head, agent.seen.notes)? {
             let Ok(commit) = commit else { break };
             let trace = commit.trace;
             let oid = commit.info.oid;
@@ -64,9 +65,12 @@ impl GroundTexts<'_> {
     /// Reads the entries of an agent that are bound to no commit yet.
     ///
     /// # Errors
-    /// Fails when there is no such agent, or its journal is damaged.
-    pub fn pending(&self, agent: &AgentName, visit: &mut TextVisitor<'_>) -> ReadTexts {
-        let entries = self.space.pending_trace(agent)?;
+    /// Fails when its journal is damaged.
+    pub fn pending(&self, agent: &TextAgent, visit: &mut TextVisitor<'_>) -> ReadTexts {
+        if !agent.is_here {
+            return Ok(ControlFlow::Continue(()));
+        }
+        let entries = self.space.pending_trace(&agent.agent)?;
         Ok(visit_entries(agent, &DocumentSource::Pending, &entries, visit))
     }
 
@@ -76,17 +80,18 @@ impl GroundTexts<'_> {
     /// Fails when it cannot be read.
     pub fn of_source(
         &self,
-        agent: &AgentName,
+        agent: &TextAgent,
         source: &DocumentSource,
         visit: &mut TextVisitor<'_>,
     ) -> ReadTexts {
         match source {
             DocumentSource::Pending => self.pending(agent, visit),
             DocumentSource::Commit(oid) => {
-                Ok(self.of_commit(agent, self.space.own_commit(agent, *oid)?, visit))
+                let commit = self.space.commit_as_of(&agent.agent, *oid)?;
+                Ok(self.of_commit(agent, commit, visit))
             }
             DocumentSource::Trace { commit, trace } => {
-                let notes = self.space.repository().notes(&agent.notes_ref());
+                let notes = self.space.repository().notes_at(agent.seen.notes);
                 let note = notes.and_then(|notes| notes.note(*commit));
                 let bound = note.map_err(agentic_space::Error::from)?;
                 match bound.as_deref().and_then(cid_in_note) == Some(*trace) {
@@ -109,7 +114,7 @@ impl GroundTexts<'_> {
     /// Makes the text of a commit.
     pub fn of_commit(
         &self,
-        agent: &AgentName,
+        agent: &TextAgent,
         commit: SessionCommit,
         visit: &mut TextVisitor<'_>,
     ) -> ControlFlow<()> {
@@ -133,7 +138,7 @@ impl GroundTexts<'_> {
             source: DocumentSource::Commit(commit.info.oid),
             position: 0,
             place,
-            agent: agent.to_string(),
+            agent: agent.name.clone(),
             kind: commit.kind.to_string(),
             by,
             at: commit.info.at,
@@ -148,22 +153,21 @@ impl GroundTexts<'_> {
     /// Fails when the trace is not here or is damaged.
     pub fn of_trace(
         &self,
-        agent: &AgentName,
+        agent: &TextAgent,
         commit: Oid,
         trace: Cid,
         visit: &mut TextVisitor<'_>,
     ) -> ReadTexts {
-        let branch = AgentBranch::here(agent.clone());
-        let shown = self.space.trace_on_branch(&branch, trace, commit)?;
+        let found = self.space.trace_in_notes(agent.seen.notes, trace, commit)?.trace;
         let source = DocumentSource::Trace { commit, trace };
-        Ok(visit_entries(agent, &source, &shown.trace.entries, visit))
+        Ok(visit_entries(agent, &source, &found.entries, visit))
     }
 
     /// Makes the text of an agent's briefing; nothing if it has none that can be read.
-    pub fn of_briefing(&self, agent: &AgentName) -> Option<SearchDocument> {
-        let genesis = self.space.genesis(agent).ok()??;
+    pub fn of_briefing(&self, agent: &TextAgent) -> Option<SearchDocument> {
+        let genesis = self.space.genesis_from(&agent.agent, agent.seen.head).ok()??;
         let cid = Claims::read(&genesis.message).briefing?;
-        let notes = self.space.repository().notes(&agent.notes_ref()).ok()?;
+        let notes = self.space.repository().notes_at(agent.seen.notes).ok()?;
         let object = match notes.object(cid).ok()? {
             Some(bytes) => Object::decode(&bytes).ok()?,
             None => self.space.object(cid).ok()?,
@@ -173,7 +177,7 @@ impl GroundTexts<'_> {
             source: DocumentSource::Briefing(cid),
             position: 0,
             place: DocumentPlace::Briefing,
-            agent: agent.to_string(),
+            agent: agent.name.clone(),
             kind: SPAWN.to_owned(),
             by: genesis.author,
             at: genesis.at,
@@ -254,7 +258,7 @@ fn answerer(by: &AnswerSource) -> String {
 
 /// Visits entries with the pieces of long ones put together; those that are no text are left out.
 fn visit_entries(
-    agent: &AgentName,
+    agent: &TextAgent,
     source: &DocumentSource,
     entries: &[Entry],
     visit: &mut TextVisitor<'_>,
@@ -267,9 +271,9 @@ fn visit_entries(
             source: source.clone(),
             position,
             place: DocumentPlace::Trace,
-            agent: agent.to_string(),
+            agent: agent.name.clone(),
             kind: pieces[0].kind.to_string(),
-            by: agent.to_string(),
+            by: agent.agent.to_string(),
             at: pieces[0].at,
             text: texts.concat(),
         };

@@ -7,7 +7,6 @@ use agentic_api::search::GroundTexts;
 use agentic_api::verb::{EntryBody, SearchOutcome, SearchTexts, TraceAdd, TraceAttach};
 use agentic_api::{Caller, Verb as _};
 use agentic_index::{DocumentSource, FoundTexts, TextPlace};
-use agentic_model::AgentName;
 use agentic_model::guidance::ErrorClass;
 
 use crate::place::{from, named, place, refusal, start, write};
@@ -72,7 +71,7 @@ fn candidates_of_an_index_are_read_before_they_are_hits() {
     let ground = GroundTexts { space: &space };
     let mut texts = Vec::new();
     for agent in ["alice", "bob"] {
-        let agent = AgentName::parse(agent).expect("valid");
+        let agent = ground.agent(agent).expect("readable").expect("it is there");
         let mut visit = |document: agentic_index::SearchDocument| {
             texts.push(document);
             ControlFlow::Continue(())

@@ -20,7 +20,7 @@ const COMMITS_TOLD_MAX: usize = 64;
 /// How many commits are looked through for the one that was the head before.
 const COMMITS_READ_MAX: usize = 4_096;
 /// How many agents are indexed before their events are told; more are left to a sweep.
-const AGENTS_READ_AT_ONCE: usize = 16;
+pub(super) const AGENTS_READ_AT_ONCE: usize = 16;
 /// How many bindings of one agent's notes are told one by one.
 const BINDINGS_TOLD_MAX: usize = 64;
 /// The kind of the commit that a decision is.
@@ -89,7 +89,7 @@ impl Follower {
         let moved: Vec<&AgentName> =
             found.iter().filter(is_moved).map(|(agent, _)| agent).collect();
         if moved.len() <= AGENTS_READ_AT_ONCE {
-            moved.into_iter().for_each(|agent| self.index.follow_agent(agent));
+            moved.into_iter().for_each(|agent| self.index.follow_agent(agent.as_str()));
         }
         self.index.sweep();
         for (agent, now) in found {
@@ -98,7 +98,7 @@ impl Follower {
     }
 
     pub(super) fn look_at_agent(&mut self, agent: &AgentName) {
-        self.index.follow_agent(agent);
+        self.index.follow_agent(agent.as_str());
         let Some(now) = self.read_agent(agent) else { return };
         self.tell_of_agent(agent, now);
     }

@@ -6,6 +6,7 @@ use agentic_api::view::{EventName, EventView};
 use agentic_model::Oid;
 use agentic_session::SessionSpace;
 
+use super::agents::AGENTS_READ_AT_ONCE;
 use super::{Follower, blank};
 
 /// Where git keeps the branches of remotes.
@@ -37,6 +38,10 @@ impl Follower {
     pub(super) fn sweep_remotes(&mut self) {
         let Some(now) = SeenRemotes::read(&self.space) else { return };
         let before = std::mem::replace(&mut self.remotes, now);
+        let moved = moved(&before.heads, &self.remotes.heads);
+        if moved.len() <= AGENTS_READ_AT_ONCE {
+            moved.into_iter().for_each(|name| self.index.follow_remote(name));
+        }
         let tell = |agent: &String, head: Option<&Oid>, state: &str| {
             let (agent, state) = (Some(agent.clone()), Some(state.to_owned()));
             let commit = head.map(Oid::to_string);
@@ -53,4 +58,10 @@ impl Follower {
             tell(agent, None, "gone");
         }
     }
+}
+
+/// Lists the agents that came, moved or went.
+fn moved<'h>(before: &'h BTreeMap<String, Oid>, now: &'h BTreeMap<String, Oid>) -> Vec<&'h String> {
+    let all = before.keys().chain(now.keys().filter(|name| !before.contains_key(*name)));
+    all.filter(|name| before.get(*name) != now.get(*name)).collect()
 }

@@ -1,11 +1,11 @@
 //! The way to the thread that keeps one index.
 
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use agentic_index::IndexError;
-use agentic_model::AgentName;
 use agentic_session::SessionSpace;
 
 use super::keeper::IndexKeeper;
@@ -33,7 +33,7 @@ pub enum IndexTask<I: KeptIndex> {
     /// Answer something.
     Ask(IndexQuestion<I>),
     /// Read what is new of an agent.
-    Agent { agent: AgentName, done: SyncSender<()> },
+    Agent { agent: String, done: SyncSender<()> },
     /// Read what is new of a session.
     Session { session: String, done: SyncSender<()> },
     /// Compare everything.
@@ -49,6 +49,7 @@ pub struct KeeperDesk<I: KeptIndex> {
     space: Arc<SessionSpace>,
     events: Arc<EventHub>,
     limits: IndexLimits,
+    revision: Arc<AtomicU64>,
     line: Mutex<KeeperLine<I>>,
 }
 
@@ -69,9 +70,11 @@ impl<I: KeptIndex> KeeperDesk<I> {
         events: &Arc<EventHub>,
         limits: IndexLimits,
     ) -> Result<KeeperDesk<I>> {
-        let line = Mutex::new(KeeperLine::begin(space, events, limits)?);
+        let revision = Arc::default();
+        let line =
+            Mutex::new(KeeperLine::begin(space, IndexShared::new(events, &revision), limits)?);
         let (space, events) = (Arc::clone(space), Arc::clone(events));
-        Ok(KeeperDesk { space, events, limits, line })
+        Ok(KeeperDesk { space, events, limits, revision, line })
     }
 
     /// Says whether an operation never comes back.
@@ -92,10 +95,16 @@ impl<I: KeptIndex> KeeperDesk<I> {
 
     /// Begins another thread in place of one that was left.
     pub fn begin_again(&self) {
-        match KeeperLine::begin(&self.space, &self.events, self.limits) {
+        let shared = IndexShared::new(&self.events, &self.revision);
+        match KeeperLine::begin(&self.space, shared, self.limits) {
             Ok(next) => *self.line.lock().unwrap_or_else(PoisonError::into_inner) = next,
             Err(error) => tracing::warn!(%error, "there is no index"),
         }
+    }
+
+    /// Counts what changed in it.
+    pub fn revision(&self) -> u64 {
+        self.revision.load(Ordering::Acquire)
     }
 
     /// Says how the index is.
@@ -136,8 +145,8 @@ impl<I: KeptIndex> KeeperDesk<I> {
     }
 
     /// Has what is new of an agent read, and waits a moment for it.
-    pub fn follow_agent(&self, agent: &AgentName) {
-        let agent = agent.clone();
+    pub fn follow_agent(&self, agent: &str) {
+        let agent = agent.to_owned();
         self.follow(|done| IndexTask::Agent { agent, done });
     }
 
@@ -199,11 +208,11 @@ impl<I: KeptIndex> Clone for KeeperLine<I> {
 impl<I: KeptIndex> KeeperLine<I> {
     fn begin(
         space: &Arc<SessionSpace>,
-        events: &Arc<EventHub>,
+        shared: IndexShared,
         limits: IndexLimits,
     ) -> Result<KeeperLine<I>> {
         let (tasks, asked): (_, Receiver<IndexTask<I>>) = sync_channel(TASKS_MAX);
-        let (shared, kept) = (Arc::new(IndexShared::new(events)), I::Shared::default());
+        let (shared, kept) = (Arc::new(shared), I::Shared::default());
         let keeper = (Arc::clone(space), Arc::clone(&shared), kept.clone());
         let thread = std::thread::Builder::new().name(format!("agentic-{}", I::NAME));
         // An index stays on the thread that opened it.

@@ -6,15 +6,13 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
-use agentic_api::roster::agents_now;
 use agentic_index::{IndexError, SeenAgent, SledTables};
-use agentic_model::AgentName;
 use agentic_replay::SessionId;
 use agentic_session::SessionSpace;
 
 use super::desk::IndexTask;
 use super::growth::{CopyStep, SecondTables, TableCopy};
-use super::kept::{InFlight, KeptIndex, ReadFailure};
+use super::kept::{InFlight, KeptIndex, ReadFailure, SeenArchive};
 use super::place::{IndexPlace, journal_mark};
 use super::pulse::{OPENING_MAX, OPERATION_MAX, WatchedTables};
 use super::{IndexLimits, IndexReach, IndexShared, IndexState};
@@ -33,7 +31,7 @@ const ANEW_MAX: usize = 3;
 enum IndexWork<O> {
     /// What belongs to the opening.
     Opening(O),
-    Agent(AgentName),
+    Agent(String),
     Session(SessionId),
 }
 
@@ -64,7 +62,9 @@ pub(super) struct IndexKeeper<I: KeptIndex> {
     /// How many agents and sessions there are; nothing before they were counted.
     n_there: Option<usize>,
     /// How the journals of agents stood when they were read.
-    journals: BTreeMap<AgentName, u64>,
+    journals: BTreeMap<String, u64>,
+    /// The agents of the archive.
+    archive: SeenArchive,
     /// The sessions that are over and were read.
     over: BTreeSet<SessionId>,
     ticked_at: Instant,
@@ -98,6 +98,7 @@ impl<I: KeptIndex> IndexKeeper<I> {
             n_all: 0,
             n_there: None,
             journals: BTreeMap::new(),
+            archive: SeenArchive::default(),
             over: BTreeSet::new(),
             ticked_at: Instant::now(),
             retry_at: None,
@@ -291,7 +292,7 @@ impl<I: KeptIndex> IndexKeeper<I> {
         }
     }
 
-    fn read_agent(&mut self, agent: &AgentName) {
+    fn read_agent(&mut self, agent: &str) {
         if !self.has_room() {
             return;
         }
@@ -300,8 +301,9 @@ impl<I: KeptIndex> IndexKeeper<I> {
             InFlight::Left => None,
         };
         let read = self.guarded(|index, space| index.read_agent(space, agent));
+        self.shared.count();
         if read.is_some() {
-            self.journals.extend(mark.map(|mark| (agent.clone(), mark)));
+            self.journals.extend(mark.map(|mark| (agent.to_owned(), mark)));
         }
     }
 
@@ -310,6 +312,7 @@ impl<I: KeptIndex> IndexKeeper<I> {
             return;
         }
         let read = self.guarded(|index, space| index.read_session(space, &id));
+        self.shared.count();
         if read == Some(true) {
             self.over.insert(id);
         }
@@ -334,12 +337,13 @@ impl<I: KeptIndex> IndexKeeper<I> {
         let journals = std::mem::take(&mut self.journals);
         let mut over = std::mem::take(&mut self.over);
         let mut n_there = 0;
+        let mut archive = std::mem::take(&mut self.archive);
         let listed = self.guarded(|index, space| {
             let mut work = Vec::new();
             if is_first {
                 work.extend(index.openings()?.into_iter().map(IndexWork::Opening));
             }
-            let now = agents_now(space)?;
+            let now = I::agents_there(space, &mut archive)?;
             let differing = agents_to_read(index, space, &now, &journals)?;
             work.extend(differing.into_iter().map(IndexWork::Agent));
             let sessions = space.sessions()?;
@@ -350,7 +354,7 @@ impl<I: KeptIndex> IndexKeeper<I> {
             Ok(work)
         });
         if self.index.is_some() {
-            (self.journals, self.over) = (journals, over);
+            (self.journals, self.over, self.archive) = (journals, over, archive);
         }
         self.n_there = listed.is_some().then_some(n_there);
         listed
@@ -380,6 +384,7 @@ impl<I: KeptIndex> IndexKeeper<I> {
             Some(IndexWork::Session(id)) => self.read_session(id),
             Some(IndexWork::Opening(part)) => {
                 self.guarded(|index, space| index.finish_opening(space, &part));
+                self.shared.count();
             }
         }
         self.say_progress();
@@ -474,12 +479,12 @@ impl<I: KeptIndex> IndexKeeper<I> {
 fn agents_to_read<I: KeptIndex>(
     index: &I,
     space: &SessionSpace,
-    now: &[(AgentName, SeenAgent)],
-    journals: &BTreeMap<AgentName, u64>,
-) -> Result<Vec<AgentName>, ReadFailure> {
+    now: &[(String, SeenAgent)],
+    journals: &BTreeMap<String, u64>,
+) -> Result<Vec<String>, ReadFailure> {
     let mut differing = Vec::new();
     for (agent, now) in now {
-        let is_seen = index.seen(agent.as_str())?.as_ref() == Some(now);
+        let is_seen = index.seen(agent)?.as_ref() == Some(now);
         let is_in_flight_seen = match I::IN_FLIGHT {
             InFlight::Kept => journals.get(agent) == Some(&journal_mark(space, agent)),
             InFlight::Left => true,
@@ -500,6 +505,5 @@ fn agents_to_read<I: KeptIndex>(
     let there: BTreeSet<&str> = now.iter().map(|(name, _)| name.as_str()).collect();
     let known = index.agents()?.into_iter();
     let gone = known.filter(|name| !there.contains(name.as_str()));
-    let gone = gone.filter_map(|name| AgentName::parse(&name).ok());
     Ok(gone.chain(differing.into_iter().map(|(_, name)| name)).collect())
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::fmt::Debug;
 
 use agentic_index::{IndexError, SeenAgent, Tables};
-use agentic_model::AgentName;
+use agentic_model::Oid;
 use agentic_replay::SessionId;
 use agentic_session::SessionSpace;
 
@@ -50,6 +50,18 @@ pub enum InFlight {
     Left,
 }
 
+/// Agents, and where their branches and notes are.
+pub type SeenAgents = Vec<(String, SeenAgent)>;
+
+/// The agents of the archive as they were listed last: it grows, and seldom.
+#[derive(Debug, Default)]
+pub struct SeenArchive {
+    /// Where the archive was, and which branches there were.
+    pub of: Option<(Option<Oid>, blake3::Hash)>,
+    /// What was listed.
+    pub agents: SeenAgents,
+}
+
 /// An index that a thread keeps.
 pub trait KeptIndex: Sized + 'static {
     /// What of it others look at while it is written.
@@ -78,8 +90,11 @@ pub trait KeptIndex: Sized + 'static {
     /// Returns how far an agent was read.
     fn seen(&self, agent: &str) -> Result<Option<SeenAgent>, IndexError>;
 
+    /// Lists the agents that there are, by the names that it has for them.
+    fn agents_there(space: &SessionSpace, archive: &mut SeenArchive) -> FoldOutcome<SeenAgents>;
+
     /// Reads what is new of an agent.
-    fn read_agent(&mut self, space: &SessionSpace, agent: &AgentName) -> FoldOutcome<()>;
+    fn read_agent(&mut self, space: &SessionSpace, name: &str) -> FoldOutcome<()>;
 
     /// Reads what is new of a session. Says whether there will never be more.
     fn read_session(&mut self, space: &SessionSpace, id: &SessionId) -> FoldOutcome<bool>;

@@ -2,13 +2,13 @@
 
 use std::collections::BTreeSet;
 
-use agentic_api::roster::{read_agent, read_session};
+use agentic_api::roster::{agents_now, read_agent, read_session};
 use agentic_index::{IndexError, MainIndex, SeenAgent, SharedLedger, Tables};
 use agentic_model::AgentName;
 use agentic_replay::SessionId;
 use agentic_session::SessionSpace;
 
-use super::kept::{FoldOutcome, InFlight, KeptIndex};
+use super::kept::{FoldOutcome, InFlight, KeptIndex, SeenAgents, SeenArchive};
 
 /// What has to be done when it was opened: nothing.
 #[derive(Debug)]
@@ -46,16 +46,23 @@ impl KeptIndex for MainIndex {
         Ok(self.rows().agents.get(agent).map(|row| row.seen.clone()))
     }
 
-    fn read_agent(&mut self, space: &SessionSpace, agent: &AgentName) -> FoldOutcome<()> {
+    /// Those that have a branch here: lists of others are read where they are kept.
+    fn agents_there(space: &SessionSpace, _: &mut SeenArchive) -> FoldOutcome<SeenAgents> {
+        let now = agents_now(space)?.into_iter();
+        Ok(now.map(|(agent, seen)| (agent.to_string(), seen)).collect())
+    }
+
+    fn read_agent(&mut self, space: &SessionSpace, name: &str) -> FoldOutcome<()> {
         let repository = space.repository();
+        let Ok(agent) = AgentName::parse(name) else { return Ok(()) };
         let Some(head) = repository.find_ref(&agent.branch_ref())? else {
-            return Ok(self.forget_agent(agent.as_str())?);
+            return Ok(self.forget_agent(name)?);
         };
         let seen = SeenAgent { head, notes: repository.find_ref(&agent.notes_ref())? };
-        if self.seen(agent.as_str())?.as_ref() == Some(&seen) {
+        if self.seen(name)?.as_ref() == Some(&seen) {
             return Ok(());
         }
-        Ok(self.put_agent(read_agent(space, agent, seen)?)?)
+        Ok(self.put_agent(read_agent(space, &agent, seen)?)?)
     }
 
     fn read_session(&mut self, space: &SessionSpace, id: &SessionId) -> FoldOutcome<bool> {

@@ -3,7 +3,6 @@
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
-use agentic_model::AgentName;
 use agentic_session::SessionSpace;
 use agentic_store::file::make_private_folder;
 
@@ -140,8 +139,8 @@ impl IndexPlace {
 }
 
 /// Tells apart the states of an agent's journal, by the names and lengths of its files.
-pub(super) fn journal_mark(space: &SessionSpace, agent: &AgentName) -> u64 {
-    let folder = space.repository().layout().journals().join(agent.as_str());
+pub fn journal_mark(space: &SessionSpace, agent: &str) -> u64 {
+    let folder = space.repository().layout().journals().join(agent);
     let mut files: Vec<(std::ffi::OsString, u64, u64)> = files_below(&folder);
     files.sort();
     let mut mark = blake3::Hasher::new();

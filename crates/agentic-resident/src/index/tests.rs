@@ -165,7 +165,7 @@ fn an_index_that_has_grown_is_copied_and_answers_meanwhile() {
     wait_until("both are others", || inode("main") != main && inode("text") != text);
     for _ in 0..5 {
         let agent = place.spawn();
-        desk.follow_agent(&agent);
+        desk.follow_agent(agent.as_str());
         place.check(&desk);
     }
     desk.end();

@@ -3,18 +3,18 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
 
-use agentic_api::search::{GroundTexts, visit_session};
+use agentic_api::search::{GroundTexts, TextAgent, visit_session};
 use agentic_index::{
     DocumentSource, IndexError, SearchDocument, SeenAgent, Tables, TextChange, TextIndex,
     UnreadTexts,
 };
 use agentic_model::trace::cid_in_note;
-use agentic_model::{AgentName, Cid, Oid};
+use agentic_model::{Cid, Oid};
 use agentic_replay::SessionId;
 use agentic_session::SessionSpace;
-use agentic_space::AgentBranch;
+use agentic_store::layout::ARCHIVE_REF;
 
-use super::kept::{FoldOutcome, InFlight, KeptIndex};
+use super::kept::{FoldOutcome, InFlight, KeptIndex, SeenAgents, SeenArchive};
 
 /// After how many texts a change is written.
 const TEXTS_AT_ONCE: usize = 4_096;
@@ -60,8 +60,29 @@ impl KeptIndex for TextIndex {
         self.seen(agent)
     }
 
-    fn read_agent(&mut self, space: &SessionSpace, agent: &AgentName) -> FoldOutcome<()> {
-        AgentReading { space, index: self, agent: agent.clone() }.read()
+    fn agents_there(space: &SessionSpace, archive: &mut SeenArchive) -> FoldOutcome<SeenAgents> {
+        let ground = GroundTexts { space };
+        let seen = |agents: Vec<TextAgent>| agents.into_iter().map(|it| (it.name, it.seen));
+        let mut there: SeenAgents = seen(ground.agents_on_branches()?).collect();
+        // What the archive has counts as long as there is no branch of that name.
+        let mut mark = blake3::Hasher::new();
+        for (name, _) in &there {
+            mark.update(name.as_bytes()).update(b"\n");
+        }
+        let of = (space.repository().find_ref(ARCHIVE_REF)?, mark.finalize());
+        if archive.of != Some(of) {
+            archive.agents = seen(ground.archived_agents()?).collect();
+            archive.of = Some(of);
+        }
+        there.extend(archive.agents.iter().cloned());
+        Ok(there)
+    }
+
+    fn read_agent(&mut self, space: &SessionSpace, name: &str) -> FoldOutcome<()> {
+        match (GroundTexts { space }).agent(name)? {
+            Some(agent) => AgentReading { space, index: self, agent }.read(),
+            None => Ok(self.forget_agent(name)?),
+        }
     }
 
     fn read_session(&mut self, space: &SessionSpace, id: &SessionId) -> FoldOutcome<bool> {
@@ -88,8 +109,8 @@ fn read_again(
     unread: &UnreadTexts,
 ) -> FoldOutcome<()> {
     let mut texts = BTreeMap::new();
-    if let Ok(agent) = AgentName::parse(&unread.agent) {
-        let ground = GroundTexts { space };
+    let ground = GroundTexts { space };
+    if let Some(agent) = ground.agent(&unread.agent)? {
         // What cannot be read is gone.
         let _ = ground.of_source(&agent, &unread.source, &mut |document| {
             texts.insert(document.position, document);
@@ -103,7 +124,7 @@ fn read_again(
 struct AgentReading<'r> {
     space: &'r SessionSpace,
     index: &'r mut TextIndex,
-    agent: AgentName,
+    agent: TextAgent,
 }
 
 /// A commit, and the trace that is bound to it.
@@ -115,21 +136,17 @@ struct BoundCommit {
 impl AgentReading<'_> {
     /// Reads what is new.
     fn read(mut self) -> FoldOutcome<()> {
-        let name = self.agent.to_string();
+        let name = self.agent.name.clone();
         let ground = GroundTexts { space: self.space };
         let mut in_flight = Vec::new();
-        // Before refs: what is bound meanwhile is seen in both, and counts as bound.
         let pending = ground.pending(&self.agent, &mut |document| {
             in_flight.push(document);
             ControlFlow::Continue(())
         });
-        let Ok(head) = self.space.head(&self.agent) else {
-            self.index.forget_agent(&name)?;
-            return Ok(());
-        };
-        let notes = self.space.repository().find_ref(&self.agent.notes_ref());
-        let notes = notes?;
-        let now = SeenAgent { head, notes };
+        // Before refs: what is bound meanwhile is seen in both, and counts as bound.
+        let Some(agent) = ground.agent(&name)? else { return Ok(self.index.forget_agent(&name)?) };
+        self.agent = agent;
+        let now = self.agent.seen.clone();
         let seen = self.index.seen(&name)?;
         if seen.as_ref() != Some(&now) {
             self.read_from(seen, now)?;
@@ -141,7 +158,7 @@ impl AgentReading<'_> {
 
     fn read_from(&mut self, seen: Option<SeenAgent>, now: SeenAgent) -> FoldOutcome<()> {
         let (new, is_continued) = self.commits_since(seen.as_ref().map(|seen| seen.head))?;
-        let mut change = TextChange { agent: self.agent.to_string(), ..TextChange::default() };
+        let mut change = TextChange { agent: self.agent.name.clone(), ..TextChange::default() };
         match seen.filter(|_| is_continued) {
             Some(seen) => self.rebound(&seen, &now, &new, &mut change)?,
             None => self.compare(&new, &mut change)?,
@@ -156,9 +173,9 @@ impl AgentReading<'_> {
 
     /// Lists the commits since one, newest first; says whether that one was found.
     fn commits_since(&self, since: Option<Oid>) -> FoldOutcome<(Vec<BoundCommit>, bool)> {
-        let branch = AgentBranch::here(self.agent.clone());
+        let TextAgent { agent, seen, .. } = &self.agent;
         let mut new = Vec::new();
-        for commit in self.space.log(&branch, None)? {
+        for commit in self.space.log_from(agent, seen.head, seen.notes)? {
             let commit = commit?;
             if Some(commit.info.oid) == since {
                 return Ok((new, true));

@@ -1,5 +1,6 @@
 //! Searching with an index and without: the same hits, whatever happens to the index.
 
+use std::collections::BTreeSet;
 use std::io::{Seek as _, SeekFrom, Write as _};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -223,6 +224,188 @@ fn a_folder_that_cannot_be_written_is_gone_without() {
         index["text"]["state"] == "absent" && index["main"]["state"] == "absent"
     });
     check(&served);
+}
+
+#[test]
+fn an_index_that_another_process_has_is_gone_without() {
+    let mut served = Served::new();
+    fill(&served);
+    wait_until_ready(&served);
+    served.ok(&["serve", "stop"]);
+    served.process.wait().expect("a child");
+    let held: Vec<std::fs::File> = ["main", "text"]
+        .iter()
+        .map(|name| {
+            let path = index(&served).join(name).join("db");
+            let file = std::fs::File::open(&path).expect("a database");
+            file.lock().expect("nobody else has it");
+            file
+        })
+        .collect();
+    served.process = begin(&served.sandbox, served.sandbox.start(), &[]);
+    let url = status(&served)["url"].as_str().expect("a page").to_owned();
+    served.host = url.trim_start_matches("http://").to_owned();
+    wait_until("it goes without", || {
+        let index = &status(&served)["index"];
+        let is_held = |name: &str| {
+            let why = index[name]["why"].as_str().unwrap_or_default();
+            index[name]["state"] == "absent" && why.contains("another process has")
+        };
+        is_held("main") && is_held("text")
+    });
+    check(&served);
+    served.ok(&["trace", "add", "--agent", "alice", "written meanwhile"]);
+    assert_eq!(found(&served, "meanwhile")["items"].as_array().map(Vec::len), Some(1));
+    check(&served);
+    drop(held);
+}
+
+/// Makes a repository of somebody else with an agent that has a trace, and fetches it.
+fn fetch_carol(served: &mut Served) {
+    let start = served.sandbox.start().to_owned();
+    let there = served.sandbox.repositories().join("there");
+    let path = there.to_str().expect("text").to_owned();
+    let git = |served: &Served, folder: &Path, arguments: &[&str]| {
+        served.sandbox.git(folder, arguments).expect("git does it");
+    };
+    git(served, &served.sandbox.repositories(), &["init", "--quiet", &path]);
+    for arguments in [
+        &["init"][..],
+        &["spawn", "carol", "-m", "Look after the remote token"],
+        &["trace", "add", "--agent", "carol", "a remote token was seen"],
+        &["commit", "--agent", "carol", "--trace", "--allow-empty", "-m", "Seen"],
+    ] {
+        let mut command = served.sandbox.command("agentic", &there);
+        let done = command.args(arguments).output().expect("it runs");
+        assert!(done.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&done.stderr));
+    }
+    git(served, &start, &["remote", "add", "there", &path]);
+    served.ok(&["init"]);
+    // A process that has just begun may not know of a remote that came since.
+    served.ok(&["serve", "stop"]);
+    served.process.wait().expect("a child");
+    served.process = begin(&served.sandbox, &start, &[]);
+    let url = status(served)["url"].as_str().expect("a page").to_owned();
+    served.host = url.trim_start_matches("http://").to_owned();
+    wait_until_ready(served);
+    git(served, &start, &["fetch", "--quiet", "there"]);
+}
+
+#[test]
+fn what_archived_agents_and_those_of_remotes_said_is_found_too() {
+    let mut served = Served::new();
+    fill(&served);
+    wait_until_ready(&served);
+    served.ok(&["commit", "--agent", "bob", "--trace", "--allow-empty", "-m", "bound"]);
+    let n_found =
+        |served: &Served, query: &str| found(served, query)["items"].as_array().map_or(0, Vec::len);
+    let before = found(&served, "token")["items"].clone();
+    let of_bob = n_found(&served, "token agent:bob");
+    assert!(of_bob > 0);
+    // Folding an agent away takes nothing of what it said.
+    served.ok(&["archive", "bob"]);
+    check(&served);
+    assert_eq!(found(&served, "token")["items"], before);
+    assert_eq!(n_found(&served, "token agent:bob"), of_bob);
+    fetch_carol(&mut served);
+    wait_until("carol is found", || n_found(&served, "remote token in:trace") == 1);
+    check(&served);
+    let hit = found(&served, "remote token agent:there/carol in:trace")["items"][0].clone();
+    assert_eq!((&hit["agent"], &hit["by"]), (&"there/carol".into(), &"carol".into()), "{hit}");
+    assert_eq!(n_found(&served, "remote in:briefing"), 1);
+    // Once she has a branch here, she is found here, and once.
+    let start = served.sandbox.start();
+    let branch = ["update-ref", "refs/heads/agents/carol", "refs/remotes/there/agents/carol"];
+    served.sandbox.git(start, &branch).expect("git does it");
+    wait_until("she is found here", || {
+        let hits = found(&served, "Seen in:commit")["items"].clone();
+        hits.as_array().is_some_and(|hits| hits.len() == 1 && hits[0]["agent"] == "carol")
+    });
+    check(&served);
+    served.ok(&["archive", "--restore", "bob"]);
+    check(&served);
+    served.ok(&["serve", "rebuild"]);
+    wait_until_ready(&served);
+    check(&served);
+}
+
+/// Words of which none is a part of another.
+const VOCABULARY: [&str; 12] = [
+    "kestrel", "lantern", "monsoon", "nickel", "orchard", "puffin", "quarry", "ribbon", "saffron",
+    "thistle", "umbra", "velvet",
+];
+/// How many random queries are asked, unless `AGENTIC_TEST_QUERIES` asks for more.
+const RANDOM_QUERIES: usize = 25;
+
+#[test]
+fn a_search_finds_what_grep_finds_in_the_traces_that_are_shown() {
+    let wanted = std::env::var("AGENTIC_TEST_QUERIES").ok().and_then(|n| n.parse().ok());
+    let served = Served::new();
+    let mut random = 99_u64;
+    let mut roll = |sides: usize| {
+        random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        usize::try_from(random >> 33).expect("31 bits") % sides
+    };
+    // What each entry says, by its trace and its number.
+    let mut said: Vec<((String, u64), String)> = Vec::new();
+    for agent in ["a0", "a1", "a2"] {
+        served.ok(&["spawn", agent, "-m", "look"]);
+        for _ in 0..4 {
+            for _ in 0..3 {
+                let words: Vec<&str> = (0..4).map(|_| VOCABULARY[roll(VOCABULARY.len())]).collect();
+                served.ok(&["trace", "add", "--agent", agent, &words.join(" ")]);
+            }
+            let commit = ["commit", "--agent", agent, "--trace", "--allow-empty", "-m", "x"];
+            let made: Json = serde_json::from_str(&served.ok(&[&commit[..], &["--json"]].concat()))
+                .expect("JSON");
+            let oid = made["commit"].as_str().expect("a commit");
+            let shown: Json =
+                serde_json::from_str(&served.ok(&["trace", "show", oid, "--json"])).expect("JSON");
+            let cid = shown["cid"].as_str().expect("an id").to_owned();
+            for (n, entry) in (0..).zip(shown["entries"].as_array().expect("entries")) {
+                let text = entry["text"].as_str().expect("a text").to_owned();
+                said.push(((cid.clone(), n), text));
+            }
+        }
+    }
+    served.ok(&["archive", "a2"]);
+    wait_until_ready(&served);
+    let cookie = served.log_in();
+    for number in 0..wanted.unwrap_or(RANDOM_QUERIES) {
+        let words: Vec<&str> = (0..=roll(2)).map(|_| VOCABULARY[roll(VOCABULARY.len())]).collect();
+        let without = VOCABULARY[roll(VOCABULARY.len())];
+        let query = match roll(4) {
+            0 => format!("in:trace {} -{without}", words.join(" ")),
+            1 => format!("in:trace \"{}\"", words.join(" ")),
+            2 => format!("in:trace {}*", &words[0][..3]),
+            _ => format!("in:trace {}", words.join(" ")),
+        };
+        let is_hit = |text: &str| match () {
+            () if query.contains('-') => {
+                words.iter().all(|word| text.contains(word)) && !text.contains(without)
+            }
+            () if query.contains('"') => text.contains(&words.join(" ")),
+            () if query.contains('*') => text.contains(&words[0][..3]),
+            () => words.iter().all(|word| text.contains(word)),
+        };
+        let grepped: BTreeSet<(String, u64)> =
+            said.iter().filter(|(_, text)| is_hit(text)).map(|(place, _)| place.clone()).collect();
+        let hits = |view: &Json| -> BTreeSet<(String, u64)> {
+            let items = view["items"].as_array().expect("hits").iter();
+            items
+                .map(|hit| {
+                    (hit["id"].as_str().expect("an id").to_owned(), hit["n"].as_u64().expect("one"))
+                })
+                .collect()
+        };
+        assert_eq!(hits(&found_by_index(&served, &cookie, &query)), grepped, "{query}");
+        // To start a program for each takes long.
+        if number % 5 == 0 || wanted.is_some() {
+            let scan = ["search", "--no-serve", "--limit", "500", "--json", "--", &query];
+            let scanned: Json = serde_json::from_str(&served.ok(&scan)).expect("JSON");
+            assert_eq!(hits(&scanned), grepped, "{query}");
+        }
+    }
 }
 
 #[test]
