@@ -7,7 +7,7 @@ use schemars::{JsonSchema, Schema, schema_for};
 
 use crate::command::{Answer, Command};
 use crate::program::ProgramFindings;
-use crate::verb::DecisionRequest;
+use crate::verb::{AgentLine, DecisionRequest};
 use crate::view::object_schema::object_schemas;
 use crate::view::*;
 
@@ -16,7 +16,7 @@ use crate::view::*;
 pub fn schemas() -> BTreeMap<&'static str, Schema> {
     let mut all = BTreeMap::from([
         ("agent.json", printed::<Vec<PrivacyView>>()),
-        ("agents.json", printed::<Vec<AgentView>>()),
+        ("agents.json", printed::<Vec<AgentLine>>()),
         ("answers.json", Answer::schema()),
         ("archive.json", printed::<Vec<ArchivedView>>()),
         ("capture-status.json", printed::<CaptureStatusView>()),
