@@ -4,15 +4,17 @@
 //! is. Lists come a page at a time; an answer that did not change is not sent twice.
 
 mod answer;
+mod call;
 mod decision;
+mod ground;
 mod page;
+mod route;
 mod table;
 
 use std::collections::{BTreeMap, HashMap};
 
-use agentic_api::verb::ForeignQueries;
-use agentic_api::{Caller, Refusal};
-use agentic_resident::IndexDesk;
+use agentic_api::Refusal;
+use agentic_session::outlook::Permanence;
 use axum::extract::rejection::{PathRejection, QueryRejection};
 use axum::extract::{Path, Query, State};
 use axum::http::{HeaderMap, StatusCode};
@@ -20,7 +22,11 @@ use axum::response::Response;
 use axum::routing::{get, post};
 use axum::{Extension, Router};
 
+use self::answer::{KnownTags, unchanged};
+use self::call::ApiCall;
+use self::ground::GroundTag;
 use self::page::ListPageRequest;
+use self::route::{ApiRoute, ApiVerb};
 use self::table::ROUTES;
 use crate::gate::Visitor;
 use crate::site::SharedSite;
@@ -30,91 +36,6 @@ pub use self::answer::{ApiAnswer, failed, failed_as};
 
 /// The names by which every list takes which page is wanted.
 const PAGE_PARAMETERS: [&str; 2] = ["limit", "after"];
-
-/// One address of the API.
-pub struct ApiRoute {
-    /// The address, below `/api/v1`.
-    pub path: &'static str,
-    /// What may stand behind `?`, besides what every list takes.
-    pub takes: &'static [&'static str],
-    /// Whether what is refused is missing, or was asked wrongly.
-    pub aim: RequestAim,
-    /// What answers.
-    pub answer: ApiVerb,
-}
-
-/// What answers at an address.
-#[derive(Clone, Copy)]
-pub enum ApiVerb {
-    /// One thing.
-    One(fn(&ApiCall<'_>) -> Result<ApiAnswer, Refusal>),
-    /// A list, a page of it.
-    List(fn(&ApiCall<'_>, &ListPageRequest) -> Result<ApiAnswer, Refusal>),
-}
-
-/// What was asked for at an address.
-pub struct ApiCall<'c> {
-    /// Who asks the verb.
-    pub caller: &'c Caller<'c>,
-    /// Who asks for its answer.
-    pub asker: &'c str,
-    /// Whether a decision would be taken from them, and what seals it.
-    pub token: &'c dyn Fn(&agentic_api::view::QuestionView) -> Option<String>,
-    /// The queries of others that are being answered.
-    pub queries: &'c ForeignQueries,
-    /// What is kept for faster answers.
-    pub index: &'c IndexDesk,
-    path: BTreeMap<String, String>,
-    query: BTreeMap<String, String>,
-}
-
-impl ApiCall<'_> {
-    /// Returns a part of the address.
-    pub fn part(&self, name: &str) -> String {
-        self.path.get(name).cloned().unwrap_or_default()
-    }
-
-    /// Returns what stands behind `?` under a name.
-    pub fn given(&self, name: &str) -> Option<String> {
-        self.query.get(name).cloned()
-    }
-
-    /// Returns a number that stands behind `?`.
-    ///
-    /// # Errors
-    /// Fails when it is none.
-    pub fn number(&self, name: &str) -> Result<Option<u64>, Refusal> {
-        let wrong = |_| {
-            let message = format!("`{name}` is no whole number");
-            Refusal::usage(&message, "write it in digits")
-        };
-        self.given(name).map(|text| text.parse().map_err(wrong)).transpose()
-    }
-
-    /// Returns a number behind `?` that counts things in memory.
-    ///
-    /// # Errors
-    /// Fails when it is none, and when there can be no so many.
-    pub fn place(&self, name: &str) -> Result<Option<usize>, Refusal> {
-        let many = |_| Refusal::usage(&format!("`{name}` is too large"), "there are fewer");
-        self.number(name)?.map(|number| usize::try_from(number).map_err(many)).transpose()
-    }
-
-    /// Returns what is said with `true` or `false` behind `?`.
-    ///
-    /// # Errors
-    /// Fails when it is neither.
-    pub fn flag(&self, name: &str) -> Result<bool, Refusal> {
-        match self.given(name).as_deref() {
-            None | Some("false") => Ok(false),
-            Some("true") => Ok(true),
-            Some(_) => {
-                let message = format!("`{name}` is neither `true` nor `false`");
-                Err(Refusal::usage(&message, "say one of them, or leave it out"))
-            }
-        }
-    }
-}
 
 /// Makes the routes of the API that verbs answer.
 pub fn router() -> Router<SharedSite> {
@@ -189,6 +110,7 @@ async fn answer(
     }
     // What is read now has at least these events in it.
     let place = site.resident.events.place();
+    let (epoch, known) = (place.epoch.clone(), KnownTags::of(headers));
     let shared = SharedSite::clone(&site);
     let asker = visitor.clone();
     let read = site.read_as(&asker, move |caller| {
@@ -201,17 +123,50 @@ async fn answer(
             token: &token,
             queries: &shared.queries,
             index: &shared.resident.index,
+            holds: &shared.holds,
+            epoch: &epoch,
             path: asked.path,
             query: asked.query,
         };
-        match route.answer {
-            ApiVerb::One(verb) => verb(&call),
-            ApiVerb::List(verb) => verb(&call, &asked.page),
-        }
+        let reply = route.reply(&call, &asked.page, &known)?;
+        Ok((reply, known))
     });
     match read.await {
-        Ok(answer) => answer.response(&place, headers),
+        Ok((ApiReply::New(answer), known)) => answer.response(&place, &known),
+        Ok((ApiReply::Known(tag), _)) => unchanged(&tag),
         Err(refusal) => failed(&refusal, route.aim),
+    }
+}
+
+/// What is told whoever asks.
+enum ApiReply {
+    /// This.
+    New(ApiAnswer),
+    /// The answer with this tag, which they have.
+    Known(String),
+}
+
+impl ApiRoute {
+    /// Asks the verb, unless whoever asks has what it would answer.
+    fn reply(
+        &self,
+        call: &ApiCall<'_>,
+        page: &ListPageRequest,
+        known: &KnownTags,
+    ) -> Result<ApiReply, Refusal> {
+        let salt = format!("{} {} {page:?}", call.epoch, self.path);
+        let ground = GroundTag::of(call, &salt, self.derives);
+        let reaching = |ground: &GroundTag| known.reaching(ground, call.caller.space.now());
+        if let Some(tag) = ground.as_ref().and_then(reaching) {
+            return Ok(ApiReply::Known(tag));
+        }
+        // Before the verb reads: what changes in between is not taken for what it has read.
+        let permanence = (self.lasts)(call).unwrap_or(Permanence::Moves);
+        let answer = match self.answer {
+            ApiVerb::One(verb) => verb(call)?,
+            ApiVerb::List(verb) => verb(call, page)?,
+        };
+        Ok(ApiReply::New(answer.derived(ground).lasting(permanence)))
     }
 }
 

@@ -8,10 +8,9 @@ use axum::Extension;
 use axum::body::Bytes;
 use axum::extract::rejection::BytesRejection;
 use axum::extract::{Path, State};
-use axum::http::HeaderMap;
 use axum::response::Response;
 
-use super::answer::ApiAnswer;
+use super::answer::{ApiAnswer, KnownTags};
 use super::{failed, failed_as, login_wanted};
 use crate::decision::{ShownForm, after_expiry};
 use crate::gate::Visitor;
@@ -68,7 +67,7 @@ pub async fn decide(
     match decided.await {
         Ok((view, session)) => {
             site.resident.resume(&session);
-            ApiAnswer::one(&view).response(&site.resident.events.place(), &HeaderMap::new())
+            ApiAnswer::one(&view).response(&site.resident.events.place(), &KnownTags::default())
         }
         Err(refusal) => {
             after_expiry(&site, &request, &refusal);

@@ -73,16 +73,31 @@ impl ListPageRequest {
         &self,
         list: impl IntoIterator<Item = Result<T, Refusal>>,
     ) -> Result<ApiAnswer, Refusal> {
+        let key = |item: &Result<T, Refusal>| item.as_ref().map(T::key).unwrap_or_default();
+        self.page_of(list, key, |item| item.map(Some))
+    }
+
+    /// Makes the page of a list of what is known by name and read only where it is shown; what there is
+    /// nothing of any more is passed by.
+    ///
+    /// # Errors
+    /// Fails when an item cannot be read, and when the page should begin behind none of the list.
+    pub fn page_of<E, T: ListedItem>(
+        &self,
+        list: impl IntoIterator<Item = E>,
+        key: impl Fn(&E) -> String,
+        read: impl Fn(E) -> Result<Option<T>, Refusal>,
+    ) -> Result<ApiAnswer, Refusal> {
         let (mut items, mut n_items, mut last) = (String::new(), 0, None);
         let mut tag = blake3::Hasher::new();
         let mut is_behind = self.after.is_none();
-        for item in list {
-            let mut item = item?;
-            let name = name_of(&item);
+        for known in list {
+            let name = name_of(&key(&known));
             if !is_behind {
                 is_behind = self.after.as_ref() == Some(&name);
                 continue;
             }
+            let Some(mut item) = read(known)? else { continue };
             let shown = text(&item);
             let is_full = items.len() + shown.len() > PAGE_BYTES_MAX && n_items > 0;
             if n_items == self.limit || is_full {
@@ -108,8 +123,8 @@ impl ListPageRequest {
 }
 
 /// Names an item, so that nobody builds upon what it is called.
-fn name_of<T: ListedItem>(item: &T) -> String {
-    blake3::hash(item.key().as_bytes()).to_hex()[..NAME_DIGITS].to_owned()
+fn name_of(key: &str) -> String {
+    blake3::hash(key.as_bytes()).to_hex()[..NAME_DIGITS].to_owned()
 }
 
 impl ListedItem for AgentLine {
@@ -198,8 +213,8 @@ mod tests {
     use serde_json::{Value as Json, json};
 
     use super::{ListPageRequest, NumberedRow};
+    use crate::api::answer::KnownTags;
     use agentic_resident::EventPlace;
-    use axum::http::HeaderMap;
 
     fn page(limit: &str, after: Option<String>, n_items: usize) -> Result<Json, String> {
         let mut query = BTreeMap::from([("limit".to_owned(), limit.to_owned())]);
@@ -208,7 +223,7 @@ mod tests {
         let rows = (0..n_items).map(|number| Ok(NumberedRow { row: json!(number), number }));
         let answer = request.page(rows).map_err(|refusal| refusal.message)?;
         let place = EventPlace { epoch: "e".to_owned(), n: 3 };
-        let response = answer.response(&place, &HeaderMap::new());
+        let response = answer.response(&place, &KnownTags::default());
         let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
         let body = axum::body::to_bytes(response.into_body(), usize::MAX);
         let body = runtime.block_on(body).expect("it is there");

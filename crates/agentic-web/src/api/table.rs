@@ -7,65 +7,106 @@ use agentic_api::verb::{
     ObjectGet, PendingHolds, SEARCH_LIMIT_MAX, SearchTexts, SessionDiff, SessionList, SessionShow,
     Show, Statistics, StatisticsStep, TraceHistory, TraceShow, Tree,
 };
-use agentic_api::view::{AnswerView, PendingRequestView, ShowView};
+use agentic_api::view::{AnswerView, PendingRequestView, PendingView, ShowView};
 use agentic_api::{Notice, Refusal, Reply, Verb};
-use agentic_model::Cid;
+use agentic_model::{Cid, Instant};
+use agentic_session::hold::Filter;
+use agentic_session::hold::book::BookedHold;
+use agentic_session::outlook::Permanence;
 use serde_json::{Map as JsonMap, Value as Json};
 
-use super::answer::{SearchPageFacts, text};
+use super::answer::{ApiAnswer, SearchPageFacts, text};
+use super::call::ApiCall;
+use super::ground::GroundPart::{
+    Agent, Commit, Journals, NamedSessions, OpenSessions, Refs, Sessions, Texts,
+};
 use super::page::{ListPageRequest, ListedItem as _, NumberedRow};
-use super::{ApiAnswer, ApiCall, ApiRoute, ApiVerb};
-use crate::status::RequestAim;
+use super::route::{ApiRoute, list, one};
+
+/// How long the token of a hold that was shown is not replaced, in milliseconds: half of its life.
+const TOKEN_FRESH_MILLIS: i64 = 30 * 60 * 1000;
 
 /// All addresses that verbs answer, below `/api/v1`.
 pub const ROUTES: &[ApiRoute] = &[
-    list("/agents", &[], agents),
-    one("/agents/{agent}", &[], agent),
-    list("/agents/{agent}/log", &["kind"], log),
-    list("/agents/{agent}/sessions", &[], sessions),
-    list("/agents/{agent}/relations", &["kind"], relations),
-    list("/tree", &[], tree),
-    one("/commits/{commit}", &[], commit),
-    one("/commits/{commit}/diff", &["parent", "file", "line", "first"], commit_diff),
-    one("/commits/{commit}/trace", &[], commit_trace),
-    list("/commits/{commit}/trace-history", &[], trace_history),
-    one("/traces/{cid}", &[], trace),
-    one("/objects/{cid}", &[], object),
-    list("/sessions", &["agent"], sessions),
-    one("/sessions/{session}", &["at"], session),
-    one("/sessions/{session}/diff/{other}", &[], session_diff),
-    one("/statistics", &["from", "to", "by", "agent"], statistics),
-    ApiRoute {
-        path: "/search",
-        takes: &["q"],
-        aim: RequestAim::Act,
-        answer: ApiVerb::List(search),
-    },
-    ApiRoute {
-        path: "/query",
-        takes: &["q"],
-        // What is refused is a text that says nothing, and nothing that is missing.
-        aim: RequestAim::Act,
-        answer: ApiVerb::List(query),
-    },
-    list("/pending", &["agent", "kind", "assignee", "overdue"], pending),
-    one("/pending/{request}", &[], pending_request),
+    list("/agents", agents).deriving(&[Refs]),
+    one("/agents/{agent}", agent).deriving(&[Agent]),
+    list("/agents/{agent}/log", log).taking(&["kind"]).deriving(&[Agent, OpenSessions]),
+    list("/agents/{agent}/sessions", sessions)
+        .deriving(&[Refs, Sessions])
+        .lasting(as_open_sessions),
+    list("/agents/{agent}/relations", relations).taking(&["kind"]).deriving(&[Refs]),
+    list("/tree", tree).deriving(&[Refs, OpenSessions]).lasting(as_open_sessions),
+    one("/commits/{commit}", commit).deriving(&[Commit, Refs, OpenSessions]),
+    one("/commits/{commit}/diff", commit_diff)
+        .taking(&["parent", "file", "line", "first"])
+        .deriving(&[Commit, Refs]),
+    one("/commits/{commit}/trace", commit_trace).deriving(&[Commit, Refs]),
+    list("/commits/{commit}/trace-history", trace_history).deriving(&[Commit, Refs]),
+    one("/traces/{cid}", trace).deriving(&[Refs]),
+    one("/objects/{cid}", object).deriving(&[Refs]),
+    list("/sessions", sessions)
+        .taking(&["agent"])
+        .deriving(&[Refs, Sessions])
+        .lasting(as_open_sessions),
+    one("/sessions/{session}", session)
+        .taking(&["at"])
+        .deriving(&[NamedSessions])
+        .lasting(once_over),
+    one("/sessions/{session}/diff/{other}", session_diff).deriving(&[NamedSessions]),
+    one("/statistics", statistics)
+        .taking(&["from", "to", "by", "agent"])
+        .deriving(&[Refs, Sessions, Journals])
+        .lasting(where_its_end_is_named),
+    list("/search", search)
+        .taking(&["q"])
+        .asking()
+        .deriving(&[Refs, Sessions, Journals, Texts])
+        .lasting(where_no_age_is_named),
+    list("/query", query)
+        .taking(&["q"])
+        .asking()
+        .deriving(&[Refs, Sessions, Journals])
+        .lasting(where_no_now_is_named),
+    list("/pending", pending)
+        .taking(&["agent", "kind", "assignee", "overdue"])
+        .deriving(&[Refs, Sessions]),
+    one("/pending/{request}", pending_request)
+        .deriving(&[Refs, Sessions, Journals])
+        .lasting(as_open_sessions),
 ];
 
-const fn one(
-    path: &'static str,
-    takes: &'static [&'static str],
-    verb: fn(&ApiCall<'_>) -> Result<ApiAnswer, Refusal>,
-) -> ApiRoute {
-    ApiRoute { path, takes, aim: RequestAim::Show, answer: ApiVerb::One(verb) }
+/// As long as the open sessions stand as they do.
+fn as_open_sessions(call: &ApiCall<'_>) -> Result<Permanence, Refusal> {
+    Ok(call.holds.outlook(call.caller.space, &Filter::default())?.permanence)
 }
 
-const fn list(
-    path: &'static str,
-    takes: &'static [&'static str],
-    verb: fn(&ApiCall<'_>, &ListPageRequest) -> Result<ApiAnswer, Refusal>,
-) -> ApiRoute {
-    ApiRoute { path, takes, aim: RequestAim::Show, answer: ApiVerb::List(verb) }
+/// A session that is not over depends on who is at work on it, and on the files of its agent.
+fn once_over(call: &ApiCall<'_>) -> Result<Permanence, Refusal> {
+    let space = call.caller.space;
+    let is_over = space.session(&space.find_session(&call.part("session"))?)?.state.is_over();
+    Ok(if is_over { Permanence::Still } else { Permanence::Moves })
+}
+
+/// Until now is another span each time.
+fn where_its_end_is_named(call: &ApiCall<'_>) -> Result<Permanence, Refusal> {
+    match call.given("to").is_some_and(|to| !to.is_empty()) {
+        true => as_open_sessions(call),
+        false => Ok(Permanence::Moves),
+    }
+}
+
+/// `after:2d` means another instant each time.
+fn where_no_age_is_named(call: &ApiCall<'_>) -> Result<Permanence, Refusal> {
+    let query = call.given("q").unwrap_or_default();
+    let is_named = ["after:", "before:"].iter().any(|filter| query.contains(filter));
+    Ok(if is_named { Permanence::Moves } else { Permanence::Still })
+}
+
+fn where_no_now_is_named(call: &ApiCall<'_>) -> Result<Permanence, Refusal> {
+    match call.given("q").is_some_and(|query| query.contains("now") || query.contains("use")) {
+        true => Ok(Permanence::Moves),
+        false => as_open_sessions(call),
+    }
 }
 
 /// Answers as a verb does that has nothing else to tell.
@@ -188,6 +229,7 @@ fn session_diff(call: &ApiCall<'_>) -> Result<ApiAnswer, Refusal> {
     plain(call, SessionDiff { left: call.part("session"), right: call.part("other") })
 }
 
+/// Lists what waits: in the order in which it is known, and only what is shown is read.
 fn pending(call: &ApiCall<'_>, page: &ListPageRequest) -> Result<ApiAnswer, Refusal> {
     let verb = PendingHolds {
         agent: call.given("agent"),
@@ -195,17 +237,25 @@ fn pending(call: &ApiCall<'_>, page: &ListPageRequest) -> Result<ApiAnswer, Refu
         assignee: call.given("assignee"),
         overdue: call.flag("overdue")?,
     };
-    let reply = verb.run(call.caller)?;
-    let notes = notes(&reply);
-    Ok(page.page(reply.answer.into_iter().map(Ok))?.with_notes(notes))
+    let reply = verb.among(call.caller, call.holds)?;
+    let (notes, permanence) = (notes(&reply), reply.answer.permanence);
+    let (space, now) = (call.caller.space, call.caller.space.now());
+    // One that was answered meanwhile is not shown.
+    let read = |hold: BookedHold| Ok(hold.read(space).map(|found| PendingView::new(&found, now)));
+    let answer = page.page_of(reply.answer.holds, BookedHold::request, read)?;
+    Ok(answer.with_notes(notes).lasting(permanence))
 }
 
 fn pending_request(call: &ApiCall<'_>) -> Result<ApiAnswer, Refusal> {
     let verb = HoldQuestion { request: call.part("request"), node: None };
     let question = verb.run(call.caller)?.answer;
-    let lasting = format!("{} {}", question.shown, question.hold.overdue);
+    // The token is good for an hour: whoever has this for longer is given another.
+    let half_hour = call.caller.space.now().millis().div_euclid(TOKEN_FRESH_MILLIS);
+    let end = Instant::from_millis((half_hour + 1).saturating_mul(TOKEN_FRESH_MILLIS));
+    let lasting = format!("{} {} {half_hour}", question.shown, question.hold.overdue);
     let token = (call.token)(&question);
-    Ok(ApiAnswer::aging(text(&PendingRequestView::new(question, token)), &lasting))
+    let answer = ApiAnswer::aging(text(&PendingRequestView::new(question, token)), &lasting);
+    Ok(answer.lasting(Permanence::Until(end)))
 }
 
 fn statistics(call: &ApiCall<'_>) -> Result<ApiAnswer, Refusal> {

@@ -19,6 +19,7 @@ mod process;
 mod race;
 mod replacement;
 mod siege;
+mod tag;
 
 use std::collections::BTreeMap;
 use std::io::{Read as _, Write as _};
