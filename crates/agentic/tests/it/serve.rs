@@ -18,6 +18,7 @@ mod peer;
 mod process;
 mod race;
 mod replacement;
+mod schema;
 mod siege;
 mod tag;
 

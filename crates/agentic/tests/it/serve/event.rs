@@ -1,5 +1,8 @@
 //! Events: what is told of our commands and of plain git, soon, and by ids alone.
 
+use std::collections::BTreeSet;
+
+use super::schema::check_schema;
 use super::*;
 
 /// How long a write may take until it is told of.
@@ -44,6 +47,32 @@ impl EventListener {
         assert!(self.hear_one(&is_it).is_some(), "nobody tells {name} {fields:?}, nor a reset");
     }
 
+    /// Hears events until there was one of each name; returns those of which there is none.
+    pub(super) fn hear_all<'n>(&mut self, names: &[&'n str]) -> BTreeSet<&'n str> {
+        let mut awaited: BTreeSet<&str> = names.iter().copied().collect();
+        let mut heard = BTreeSet::new();
+        while !awaited.is_empty() {
+            let is_new = |name: &str, _: &Json| !heard.contains(name);
+            let Some(name) = self.hear_name(&is_new) else { break };
+            awaited.remove(name.as_str());
+            heard.insert(name);
+        }
+        awaited
+    }
+
+    fn hear_name(&mut self, is_it: &dyn Fn(&str, &Json) -> bool) -> Option<String> {
+        let name = std::cell::RefCell::new(None);
+        let found = |found: &str, data: &Json| {
+            let is_it = is_it(found, data);
+            if is_it {
+                *name.borrow_mut() = Some(found.to_owned());
+            }
+            is_it
+        };
+        self.hear_one(&found)?;
+        name.into_inner()
+    }
+
     fn hear_one(&mut self, is_it: &dyn Fn(&str, &Json) -> bool) -> Option<Json> {
         let begun = Instant::now();
         loop {
@@ -54,6 +83,9 @@ impl EventListener {
                 let (Some(found), Some(data)) = (line("event: "), line("data: ")) else { continue };
                 assert!(data.len() <= 512, "{data}");
                 let data: Json = serde_json::from_str(data).expect("JSON");
+                if found != "reset" {
+                    check_schema("event", &data);
+                }
                 if is_it(found, &data) {
                     assert!(begun.elapsed() < SOON, "{found} took {:?}", begun.elapsed());
                     return Some(data);
