@@ -17,6 +17,7 @@ mod notice;
 mod peer;
 mod process;
 mod race;
+mod random;
 mod replacement;
 mod schema;
 mod siege;
