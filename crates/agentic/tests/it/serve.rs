@@ -13,6 +13,7 @@ mod heavy;
 mod hostile;
 mod kill;
 mod login;
+mod neighbours;
 mod notice;
 mod peer;
 mod process;
