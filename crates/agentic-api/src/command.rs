@@ -92,6 +92,8 @@ commands! {
     TraceHistory(verb::TraceHistory) = "trace-history",
     /// Tell who wrote each line of a file.
     Blame(verb::BlameFile) = "blame",
+    /// Tell of commits in the form of another tool.
+    Export(verb::Export) = "export",
     /// List an agent's own commits.
     Log(verb::ListCommits) = "log",
     /// Show a commit, an object or an agent.

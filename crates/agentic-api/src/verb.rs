@@ -17,6 +17,7 @@ mod decision_request;
 mod detail;
 mod diff;
 mod doctor;
+mod export;
 mod flow;
 mod foreign_query;
 mod form;
@@ -74,6 +75,7 @@ pub use self::decision_request::DecisionRequest;
 pub use self::detail::CommitDetail;
 pub use self::diff::{CommitDiff, DIFF_FILE_LINES_MAX, DIFF_FILES_MAX, DIFF_LINES_MAX};
 pub use self::doctor::Doctor;
+pub use self::export::Export;
 pub use self::flow::{
     FlowAsk, FlowCancel, FlowCheck, FlowCrosscheck, FlowDiagnostics, FlowExplain,
     FlowExplainStored, FlowHistory, FlowPlan, FlowResult, FlowStatus, FlowTranslate, FlowWorker,

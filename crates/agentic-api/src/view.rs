@@ -12,6 +12,7 @@ mod diff;
 pub mod difference;
 mod doctor;
 mod event;
+mod export;
 mod failure;
 mod flow;
 pub mod hold;
@@ -51,6 +52,7 @@ pub(crate) use crate::view::diff::DiffWindow;
 pub use crate::view::diff::{CommitDiffView, DiffHunkView, DiffLineView, FileDiffView};
 pub use crate::view::doctor::{DoctorView, MendedView};
 pub use crate::view::event::{EventName, EventView};
+pub use crate::view::export::ExportView;
 pub use crate::view::failure::{ErrorView, FailureView};
 pub use crate::view::flow::{
     CredentialView, CrosscheckAnswer, CrosscheckView, FlowAskedView, FlowEventView, FlowHoldView,

@@ -93,28 +93,33 @@ pub struct LineAttribution {
 /// # Errors
 /// Fails when git knows no such file, lines or state, and when notes or traces cannot be read.
 pub fn blame(space: &Space, request: &BlameRequest<'_>) -> Result<Vec<AttributedLines>> {
-    let lines = ask_git(request)?;
-    let mut work = BlameWork {
-        space,
-        origins: CommitOrigins::new(space),
-        unlinked: &request.unlinked,
-        roots: space.repository().worktrees()?.into_iter().map(|found| found.path).collect(),
-        commits: BTreeMap::new(),
-        edits: BTreeMap::new(),
-    };
     let mut found: Vec<AttributedLines> = Vec::new();
-    for line in &lines {
-        let attribution = work.attribute(line)?;
+    for line in LineBlame::new(space, &request.unlinked)?.lines(request)? {
         match found.last_mut() {
-            Some(before) if before.last + 1 == line.number && before.attribution == attribution => {
+            Some(before)
+                if before.last + 1 == line.number && before.attribution == line.attribution =>
+            {
                 before.last = line.number;
             }
-            Some(_) | None => {
-                found.push(AttributedLines { first: line.number, last: line.number, attribution });
-            }
+            Some(_) | None => found.push(AttributedLines {
+                first: line.number,
+                last: line.number,
+                attribution: line.attribution,
+            }),
         }
     }
     Ok(found)
+}
+
+/// One line of a file, and what is known of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AttributedLine {
+    /// Its number in the file, from 1.
+    pub number: usize,
+    /// The line, without its end.
+    pub text: String,
+    /// Who wrote it, and how that is known.
+    pub attribution: LineAttribution,
 }
 
 fn ask_git(request: &BlameRequest<'_>) -> Result<Vec<BlamedLine>> {
@@ -128,8 +133,8 @@ fn ask_git(request: &BlameRequest<'_>) -> Result<Vec<BlamedLine>> {
     Ok(porcelain::read(&printed))
 }
 
-/// What is known so far.
-struct BlameWork<'w> {
+/// Tells who wrote lines of many files; what is read for one serves all others.
+pub struct LineBlame<'w> {
     space: &'w Space,
     origins: CommitOrigins<'w>,
     unlinked: &'w BTreeSet<Oid>,
@@ -138,7 +143,38 @@ struct BlameWork<'w> {
     edits: BTreeMap<Cid, TraceEdits>,
 }
 
-impl BlameWork<'_> {
+impl<'w> LineBlame<'w> {
+    /// Begins to look. Of the commits in `unlinked` it is known that an agent may have made them, and
+    /// not which.
+    ///
+    /// # Errors
+    /// Fails when worktrees cannot be listed.
+    pub fn new(space: &'w Space, unlinked: &'w BTreeSet<Oid>) -> Result<LineBlame<'w>> {
+        let roots = space.repository().worktrees()?.into_iter().map(|found| found.path).collect();
+        let (commits, edits) = (BTreeMap::new(), BTreeMap::new());
+        Ok(LineBlame { space, origins: CommitOrigins::new(space), unlinked, roots, commits, edits })
+    }
+
+    /// Finds where a commit comes from; nothing if nothing proves or claims it.
+    ///
+    /// # Errors
+    /// Fails when notes, the archive or commits cannot be read.
+    pub fn origin(&mut self, commit: Oid) -> Result<Option<CommitOrigin>> {
+        Ok(self.commit(commit)?.0)
+    }
+
+    /// Tells who wrote each line of a file.
+    ///
+    /// # Errors
+    /// Fails as [`blame`] does.
+    pub fn lines(&mut self, request: &BlameRequest<'_>) -> Result<Vec<AttributedLine>> {
+        let attributed = |line: BlamedLine| {
+            let attribution = self.attribute(&line)?;
+            Ok(AttributedLine { number: line.number, text: line.text, attribution })
+        };
+        ask_git(request)?.into_iter().map(attributed).collect()
+    }
+
     fn attribute(&mut self, line: &BlamedLine) -> Result<LineAttribution> {
         let mut attribution = LineAttribution {
             commit: line.commit,

@@ -9,6 +9,7 @@
 //! - [`hook`]: what `agentic hook` does with one event; [`window`] and [`link`]: which commits of plain
 //!   git are whose.
 //! - [`origin`]: which trace a commit has, however it was rewritten; [`blame`]: who wrote each line.
+//! - [`export`]: what is proved of commits, in the forms of others.
 //! - [`private`]: agents that no push takes along unless it names them.
 //! - [`error_log`]: what went wrong, since a hook tells nobody.
 //! - [`mapping`]: from lines of transcripts to entries, one table for each source.
@@ -26,6 +27,7 @@ mod environment;
 mod error;
 pub mod error_log;
 pub mod event;
+pub mod export;
 pub mod gate;
 mod glance;
 pub mod hook;

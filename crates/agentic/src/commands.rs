@@ -15,6 +15,7 @@ pub mod credential;
 pub mod decide;
 pub mod demo;
 pub mod doctor;
+pub mod export;
 pub mod fetch;
 pub mod flow;
 pub mod fmt;
@@ -75,6 +76,7 @@ pub fn run(cli: Cli) -> VerbOutcome {
         VerbArguments::Trace(verb) => trace::run(&context, verb),
         VerbArguments::Log(args) => log::run(&context, args),
         VerbArguments::Blame(args) => blame::run(&context, args),
+        VerbArguments::Export(args) => export::run(&context, args),
         VerbArguments::Show(args) => show::run(&context, args),
         VerbArguments::Agents(args) => agents::run(&context, args),
         VerbArguments::Agent(verb) => agent::run(&context, verb),

@@ -46,7 +46,7 @@ impl Verb for BlameFile {
 }
 
 /// Lists the commits that an agent may have made, and of which nobody can prove it.
-fn unlinked(caller: &Caller<'_>) -> BTreeSet<Oid> {
+pub(super) fn unlinked(caller: &Caller<'_>) -> BTreeSet<Oid> {
     let listed = unlinked_commits(caller.space.repository().layout());
     listed.iter().filter_map(|one| Oid::parse(&one.commit).ok()).collect()
 }

@@ -21,6 +21,7 @@ pub fn schemas() -> BTreeMap<&'static str, Schema> {
         ("archive.json", printed::<Vec<ArchivedView>>()),
         ("capture-status.json", printed::<CaptureStatusView>()),
         ("blame.json", printed::<Vec<BlameView>>()),
+        ("export.json", printed::<Vec<ExportView>>()),
         ("capture-off.json", printed::<UnwiredView>()),
         ("commit-diff.json", printed::<CommitDiffView>()),
         ("commands.json", schema_for!(Command)),

@@ -36,6 +36,7 @@ verbs! {
     Trace(commands::trace::TraceVerb) = "trace",
     Log(commands::log::LogArgs) = "log",
     Blame(commands::blame::BlameArgs) = "blame",
+    Export(commands::export::ExportArgs) = "export",
     Show(commands::show::ShowArgs) = "show",
     Agents(commands::agents::AgentsArgs) = "agents",
     #[command(subcommand)]

@@ -4,6 +4,7 @@
 mod bind;
 mod corpus;
 mod effects;
+mod export;
 mod fault;
 mod gate;
 mod keep;
