@@ -209,7 +209,7 @@ pub fn archived(
     frame.around(&html! {
         h1 { "Agents" }
         (places("archived", n_remote, agents.len()))
-        p.about { "These are folded away, and are only looked at: " code { "agentic restore NAME" } " brings one back." }
+        p.about { "These are folded away, and are only looked at: " code { "agentic archive --restore NAME" } " brings one back." }
         ul {
             @for agent in shown {
                 li {

@@ -1,5 +1,6 @@
 //! What was said, by its words.
 
+use agentic_api::verb::SEARCH_LIMIT_MAX;
 use agentic_api::view::{IndexStateView, SearchHitView, SearchView, visible_line};
 use maud::{Markup, html};
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
@@ -16,11 +17,16 @@ const TIMES: [(&str, &str); 3] =
 /// How many agents and kinds of hits are offered to narrow a search to.
 const NARROWER_MAX: usize = 8;
 
+/// How many hits a page has.
+pub const HITS_MAX: usize = 50;
+
 /// A search, and what it found.
 #[derive(Debug, Default)]
 pub struct SearchSight {
     /// What was asked.
     pub query: String,
+    /// How many hits stand on earlier pages.
+    pub after: usize,
     /// What was found, if the query could be read.
     pub found: Option<SearchView>,
     /// Why the query cannot be read.
@@ -46,24 +52,38 @@ pub fn page(frame: &PageFrame, sight: &SearchSight) -> Markup {
         @if let Some(findings) = &sight.findings {
             pre.refusal role="alert" { (findings) }
         }
-        @if let Some(found) = &sight.found { (hits(&sight.query, found)) }
+        @if let Some(found) = &sight.found { (hits(sight, found)) }
     })
 }
 
-fn hits(query: &str, found: &SearchView) -> Markup {
+fn hits(sight: &SearchSight, found: &SearchView) -> Markup {
+    let (query, after) = (&sight.query, sight.after);
+    let shown = found.items.iter().skip(after).take(HITS_MAX);
+    let end = after + shown.len();
+    let has_next = found.more || found.items.len() > end;
     html! {
         (narrower(query, found))
         p.about role="status" {
-            @match (found.items.len(), found.partial, found.more) {
-                (0, false, _) => { "Nothing found." }
-                (n, true, _) => { (n) " found; not everything was looked at: further words or filters look at less." }
-                (n, false, true) => { "The newest " (n) "; there is more." }
-                (1, false, false) => { "1 found." }
-                (n, false, false) => { (n) " found." }
+            @if after > 0 && end > after {
+                "Hits " (after + 1) " to " (end) ", newest first."
+            } @else {
+                @match (end, found.partial, has_next) {
+                    (0, false, _) => { "Nothing found." }
+                    (_, false, _) if after > 0 => { "There are no more." }
+                    (n, true, _) => { (n) " found; not everything was looked at: further words or filters look at less." }
+                    (n, false, true) => { "The newest " (n) "; there is more." }
+                    (1, false, false) => { "1 found." }
+                    (n, false, false) => { (n) " found." }
+                }
             }
         }
-        ol.hits id="hits" {
-            @for hit in &found.items { (line(hit)) }
+        ol.hits id="hits" start=(after + 1) {
+            @for hit in shown { (line(hit)) }
+        }
+        @if has_next && end < SEARCH_LIMIT_MAX {
+            p { a rel="next" href={ (address(query)) "&after=" (end) } { "older hits" } }
+        } @else if has_next {
+            p.about { "Older ones are found by further words or filters." }
         }
     }
 }
@@ -72,7 +92,7 @@ fn line(hit: &SearchHitView) -> Markup {
     html! {
         li {
             a href=(target(hit)) { code { (short(&hit.id)) } }
-            " " a href={ "/agents/" (hit.agent) } { (hit.agent) }
+            " " a href=(agent_address(hit)) { (hit.agent) }
             " " span.kind { (visible_line(&hit.kind)) }
             " " @if hit.pending { "pending trace" } @else { (hit.place) }
             @if let Some(n) = hit.n { " " (n) }
@@ -92,8 +112,12 @@ fn target(hit: &SearchHitView) -> String {
         (Some(commit), _) => format!("/commits/{commit}"),
         (None, "commit" | "decision") => format!("/commits/{}", hit.id),
         (None, "session") => format!("/sessions/{}", hit.id),
-        (None, _) => format!("/agents/{}", hit.agent),
+        (None, _) => agent_address(hit),
     }
+}
+
+fn agent_address(hit: &SearchHitView) -> String {
+    format!("/agents/{}", utf8_percent_encode(&hit.agent, NON_ALPHANUMERIC))
 }
 
 /// A filter that a search can be narrowed by.

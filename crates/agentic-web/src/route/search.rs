@@ -1,6 +1,6 @@
 //! Finding what was said.
 
-use agentic_api::verb::{SearchOutcome, SearchTexts};
+use agentic_api::verb::{SEARCH_LIMIT_MAX, SearchOutcome, SearchTexts};
 use agentic_api::{Caller, Refusal};
 use agentic_resident::IndexDesk;
 use axum::Extension;
@@ -11,7 +11,7 @@ use serde::Deserialize;
 
 use crate::gate::Visitor;
 use crate::page::PageFrame;
-use crate::page::search::{self, SearchSight};
+use crate::page::search::{self, HITS_MAX, SearchSight};
 use crate::route::reply::{html, refused};
 use crate::site::SharedSite;
 use crate::status::RequestAim;
@@ -21,7 +21,7 @@ use crate::status::RequestAim;
 #[serde(deny_unknown_fields)]
 pub struct SearchPageQuery {
     q: Option<String>,
-    limit: Option<usize>,
+    after: Option<usize>,
 }
 
 /// Shows the field, and what was found.
@@ -31,13 +31,15 @@ pub async fn show(
     Query(asked): Query<SearchPageQuery>,
 ) -> Response {
     let query = asked.q.unwrap_or_default();
-    let mut sight = SearchSight { query: query.clone(), ..SearchSight::default() };
+    let after = asked.after.unwrap_or(0).min(SEARCH_LIMIT_MAX - HITS_MAX);
+    let mut sight = SearchSight { query: query.clone(), after, ..SearchSight::default() };
     sight.index = site.resident.index.text_state().view();
     if query.trim().is_empty() {
         let frame = PageFrame::new(&site, &visitor, "Search").with_command("agentic search QUERY");
         return html(StatusCode::OK, search::page(&frame, &sight));
     }
-    let (index, verb) = (site.resident.index.clone(), SearchTexts { query, limit: asked.limit });
+    let verb = SearchTexts { query, limit: Some(after + HITS_MAX) };
+    let index = site.resident.index.clone();
     let found = site.read(move |caller| among(&verb, caller, &index)).await;
     let status = match found {
         Ok(SearchOutcome::Found(view)) => {

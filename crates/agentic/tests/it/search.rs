@@ -409,6 +409,39 @@ fn a_search_finds_what_grep_finds_in_the_traces_that_are_shown() {
 }
 
 #[test]
+fn the_page_of_hits_goes_on_to_older_ones() {
+    let served = Served::new();
+    served.ok(&["spawn", "alice", "-m", "work"]);
+    let entries: Vec<String> = (0..120).map(|n| format!("needle {n}.")).collect();
+    for entry in &entries {
+        served.ok(&["trace", "add", "--agent", "alice", entry]);
+    }
+    let cookie = served.log_in();
+    let get = |path: &str| served.ask("GET", path, &[("Cookie", &cookie)], "");
+    let (mut path, mut n_seen, mut n_pages) = ("/search?q=needle".to_owned(), 0, 0);
+    wait_until("all is found", || {
+        get("/search?q=needle&after=100").body.matches("<mark>").count() == 20
+    });
+    loop {
+        let page = get(&path);
+        assert_eq!(page.status, 200, "{}", page.body);
+        let n_hits = page.body.matches("<mark>").count();
+        assert!((1..=50).contains(&n_hits), "{n_hits}");
+        (n_seen, n_pages) = (n_seen + n_hits, n_pages + 1);
+        let Some((_, next)) = page.body.split_once("rel=\"next\" href=\"") else { break };
+        path = next.split('"').next().expect("an address").replace("&amp;", "&");
+    }
+    assert_eq!((n_seen, n_pages), (120, 3));
+    for entry in [&entries[0], &entries[119]] {
+        let number = entry.trim_start_matches("needle ");
+        let last = if entry == &entries[0] { "&after=100" } else { "" };
+        assert!(get(&format!("/search?q=needle{last}")).body.contains(number), "{entry}");
+    }
+    assert!(get("/search?q=needle&after=120").body.contains("There are no more."));
+    assert_eq!(get("/search?q=needle&after=x").status, 400);
+}
+
+#[test]
 fn the_page_shows_hits_and_what_is_wrong_with_a_query() {
     let served = Served::new();
     fill(&served);
