@@ -68,7 +68,7 @@ pub fn run(context: &Context, args: LoginArgs) -> VerbOutcome {
     let PageAddress { host, port } = &args.url;
     let ask = |path: &str, body: &Json| -> Result<ResidentReply, CommandFailure> {
         let reply = post_to_page(host, *port, path, body, ANSWER_WAIT);
-        let reply = reply.map_err(|error| CommandFailure::io("ask the page", &error))?;
+        let reply = reply.map_err(|error| unreached(&args.url, &error))?;
         if reply.status == 200 { Ok(reply) } else { Err(refused(&reply).into()) }
     };
     let broken = |error: serde_json::Error| {
@@ -90,6 +90,17 @@ pub fn run(context: &Context, args: LoginArgs) -> VerbOutcome {
         serde_json::from_slice(&ask("/login/key", &signed)?.body).map_err(broken)?;
     print_text(&format!("http://{named}/login#{}", code.code));
     Ok(ExitCode::SUCCESS)
+}
+
+/// Says that nobody serves a page there.
+fn unreached(url: &PageAddress, error: &std::io::Error) -> Refusal {
+    let PageAddress { host, port } = url;
+    let hint = "look there whether it runs with `agentic serve status`, and whether a tunnel \
+                leads to its port; `agentic serve` starts it";
+    let message = format!("no page answers at http://{host}:{port}");
+    let mut refusal = Refusal::refused(&message, hint);
+    refusal.because = Some(error.to_string());
+    refusal
 }
 
 /// Says why the page gave nothing.

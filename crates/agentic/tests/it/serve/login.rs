@@ -220,3 +220,19 @@ fn a_decision_is_signed_or_nothing_is_written() {
     let verified = served.sandbox.git(served.sandbox.start(), &["verify-commit", commit]);
     assert!(verified.is_ok(), "{verified:?}");
 }
+
+#[test]
+fn where_nobody_serves_a_page_that_is_said() {
+    let mut served = Served::new();
+    let key = served.key("bob", "");
+    let url = served.origin();
+    served.ok(&["serve", "stop"]);
+    served.process.wait().expect("a child");
+    let arguments = ["serve", "login", url.as_str(), "--as", "user:bob", "--key", &key];
+    let output = run(&served.sandbox, served.sandbox.start(), &arguments);
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    assert!(said.contains(&format!("no page answers at {url}")), "{said}");
+    assert!(said.contains("hint: ") && said.contains("agentic serve status"), "{said}");
+    assert!(!said.contains("file"), "{said}");
+}
