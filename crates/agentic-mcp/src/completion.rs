@@ -2,7 +2,24 @@
 
 use agentic_api::verb::{AgentLine, ListAgents, PendingHolds, SessionList};
 use agentic_api::{Caller, Refusal, Verb as _};
-use rmcp::model::CompletionInfo;
+use rmcp::model::{CompletionInfo, Reference};
+
+use crate::{prompt, resource};
+
+/// Says why an argument of a prompt or a resource cannot be completed; nothing, if it can.
+pub fn fault(of: &Reference, argument: &str) -> Option<String> {
+    let (taken, what) = match of {
+        Reference::Prompt(of) => (prompt::argument(&of.name), "prompt"),
+        Reference::Resource(of) => (resource::placeholder(&of.uri), "resource template"),
+        // What later revisions refer to.
+        _ => (None, "prompt or resource template"),
+    };
+    match taken {
+        None => Some(format!("there is no such {what}")),
+        Some(taken) if taken != argument => Some(format!("it takes `{taken}`, not `{argument}`")),
+        Some(_) => None,
+    }
+}
 
 /// Lists what begins so, as an argument of that name.
 ///

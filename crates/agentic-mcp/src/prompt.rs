@@ -72,6 +72,11 @@ pub fn list() -> Vec<Prompt> {
     PROMPTS.iter().map(one).collect()
 }
 
+/// Returns what a prompt is about; nothing, if there is no such prompt.
+pub fn argument(name: &str) -> Option<&'static str> {
+    PROMPTS.iter().find(|prompt| prompt.name == name).map(|prompt| prompt.argument.0)
+}
+
 /// Says what is missing of a prompt; nothing, if it can be made.
 pub fn fault(name: &str, arguments: Option<&JsonObject>) -> Option<String> {
     let Some(prompt) = PROMPTS.iter().find(|prompt| prompt.name == name) else {

@@ -173,6 +173,8 @@ fn still(data: &mut Json) {
 /// Fails when there is none of that name here.
 pub fn agent(caller: &Caller<'_>, name: &str) -> Result<AgentView, Refusal> {
     let named = agentic_api::chosen_agent(Some(name), None)?;
+    // Of what is no agent it is said that there is no agent, whatever else has such a name.
+    caller.space.branch_head(&caller.branch(Some(name))?)?;
     let shown = Show { id: named.map_or_else(String::new, |name| name.to_string()) };
     match shown.run(caller)?.answer {
         ShowView::Agent { agent, .. } => Ok(agent),
@@ -220,6 +222,12 @@ pub fn templates() -> Vec<ResourceTemplate> {
         ResourceTemplate::new(uri, name).with_description(about).with_mime_type(form)
     };
     TEMPLATES.into_iter().map(template).collect()
+}
+
+/// Returns what a form of names leaves open; nothing, if it is none of ours.
+pub fn placeholder(form: &str) -> Option<&'static str> {
+    let (form, ..) = TEMPLATES.iter().find(|(known, ..)| *known == form)?;
+    Some(form.split_once('{')?.1.split_once('}')?.0)
 }
 
 #[cfg(test)]

@@ -274,6 +274,9 @@ impl ServerHandler for McpService {
         _context: RequestContext<RoleServer>,
     ) -> Result<CompleteResult, ErrorData> {
         let ArgumentInfo { name, value, .. } = request.argument;
+        if let Some(fault) = completion::fault(&request.r#ref, &name) {
+            return Err(ErrorData::invalid_params(fault, None));
+        }
         let found = move |desk: &ServerDesk| completion::complete(&desk.caller(), &name, &value);
         let found = self.desk.run(found).await;
         let found = found.map_err(|refusal| of_refusal(&refusal, ErrorCode::INTERNAL_ERROR))?;

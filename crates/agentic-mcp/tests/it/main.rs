@@ -4,6 +4,7 @@ mod access;
 mod decision;
 mod line;
 mod message;
+mod prompt;
 mod question;
 mod quoted;
 mod schema;
