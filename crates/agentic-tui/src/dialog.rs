@@ -17,6 +17,9 @@ use crate::field::TextField;
 use crate::key::UiKey;
 use crate::line::{LinePiece, PaneLine, Tone};
 
+/// How many digits of a commit are shown.
+const COMMIT_DIGITS: usize = 10;
+
 /// A hold, and who would decide it.
 #[derive(Debug)]
 pub struct HoldSight {
@@ -79,6 +82,8 @@ pub struct DecisionDialog {
     pub focus: DialogFocus,
     /// The action that is chosen; none at first.
     pub action: Option<Action>,
+    /// The commit of the unverified decision that is to be made one's own; none at first.
+    pub accepted: Option<String>,
     /// For how long an approval counts.
     pub scope: ApprovalScope,
     /// The value, as JSON.
@@ -106,6 +111,7 @@ impl DecisionDialog {
             progress: DecisionProgress::Reading,
             focus: DialogFocus::Text,
             action: None,
+            accepted: None,
             scope: ApprovalScope::Once,
             value: TextField::default(),
             reason: TextField::default(),
@@ -184,6 +190,14 @@ impl DecisionDialog {
             }
         }
         self.sight = Some(sight);
+        let claims = self.question().map(|question| &question.hold.unverified);
+        let is_there = |commit: &String| {
+            claims.is_some_and(|all| all.iter().any(|claim| claim.commit == *commit))
+        };
+        let is_gone = self.accepted.as_ref().is_some_and(|commit| !is_there(commit));
+        if is_gone {
+            self.accepted = None;
+        }
         self.cut();
     }
 
@@ -257,6 +271,22 @@ impl DecisionDialog {
             };
         }
         (self.action, self.edit, self.said) = (Some(action), None, None);
+        self.accepted = None;
+        self.cut();
+    }
+
+    /// Chooses the next decision that does not count, to make it one's own; after the last one none.
+    fn choose_unverified(&mut self) {
+        let claims = self.question().map(|question| &question.hold.unverified);
+        let claims: Vec<String> =
+            claims.into_iter().flatten().map(|claim| claim.commit.clone()).collect();
+        if claims.is_empty() {
+            self.warn("no decision is unverified here");
+            return;
+        }
+        let chosen = claims.iter().position(|claim| self.accepted.as_ref() == Some(claim));
+        self.accepted = claims.get(chosen.map_or(0, |at| at + 1)).cloned();
+        (self.action, self.edit, self.said) = (None, None, None);
         self.cut();
     }
 
@@ -268,6 +298,7 @@ impl DecisionDialog {
             UiKey::Char('r') => self.choose(Action::Reject),
             UiKey::Char('e') => self.choose(Action::Edit),
             UiKey::Char('p') => self.choose(Action::Respond),
+            UiKey::Char('u') => self.choose_unverified(),
             UiKey::Char('c') => self.focus = DialogFocus::Reason,
             UiKey::Char('v') if self.takes_value() => self.focus = DialogFocus::Value,
             UiKey::Char('s') => self.toggle_scope(),
@@ -333,6 +364,18 @@ impl DecisionDialog {
             Some(text) => PaneLine::many(Tone::Plain, text).collect(),
             None => Vec::new(),
         };
+        let claims = self.question().map(|question| &question.hold.unverified);
+        for claim in claims.into_iter().flatten() {
+            let is_chosen = self.accepted.as_ref() == Some(&claim.commit);
+            let (mark, tone) = if is_chosen { ("●", Tone::Strong) } else { ("○", Tone::Plain) };
+            let commit = claim.commit.get(..COMMIT_DIGITS).unwrap_or(&claim.commit);
+            lines.push(PaneLine::default());
+            let line = PaneLine::default().say(Tone::Alarm, "unverified: ").say(Tone::Id, commit);
+            lines.push(
+                line.say(Tone::Plain, &format!(" says {} by {}", claim.action, claim.principal)),
+            );
+            lines.push(PaneLine::default().say(tone, &format!("{mark} u accept it as mine")));
+        }
         if let Some(edit) = &self.edit {
             lines.push(PaneLine::default());
             lines.push(PaneLine::default().say(Tone::Strong, "What your edit changes:"));

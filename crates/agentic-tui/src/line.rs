@@ -38,6 +38,8 @@ pub enum LineTarget {
     Session(String),
     /// To what is pending of an agent.
     PendingTrace(String),
+    /// To a hold that is open, by its request.
+    Hold(String),
 }
 
 /// A piece of a line.

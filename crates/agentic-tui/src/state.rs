@@ -258,9 +258,7 @@ impl UiState {
     }
 
     /// Opens the dialog of the selected hold, with an action if a key chose one.
-    fn open_dialog(&mut self, action: Option<Action>) -> Vec<UiWish> {
-        let Some(row) = self.inbox.selected() else { return Vec::new() };
-        let request = row.key.clone();
+    fn open_dialog(&mut self, request: String, action: Option<Action>) -> Vec<UiWish> {
         let mut dialog = DecisionDialog::new(&request, self.read_only.clone(), (0, 0));
         if let Some(action) = action {
             dialog.choose(action);

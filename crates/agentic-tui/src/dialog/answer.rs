@@ -45,28 +45,39 @@ impl DecisionDialog {
         if self.decider().is_none() {
             return Err(format!("this is for {} to decide", hold.assignees.join(", ")));
         }
-        let Some(action) = self.action else {
-            return Err("no action is chosen: a, r, e or p chooses one".to_owned());
-        };
-        if !self.has_seen_end {
-            return Err("the text goes on: read it to its end first (space, G)".to_owned());
-        }
-        let value = if self.takes_value() { Some(self.read_value()?) } else { None };
-        if let (Action::Edit, Some(value)) = (action, &value)
-            && !self.confirm(value)
-        {
-            return Ok(None);
-        }
+        let Some(answer) = self.answer()? else { return Ok(None) };
         Ok(Some(Decide {
             request,
             node: None,
-            answer: HoldAnswer::Act { action, value, scope: self.scope },
+            answer,
             why: self.reason.text().trim().to_owned(),
             expect: Some(expect),
             by: None,
             seen: Some(seen),
             then: AfterDecision::Leave,
         }))
+    }
+
+    /// Makes the answer; nothing where an edit is shown first.
+    fn answer(&mut self) -> Result<Option<HoldAnswer>, String> {
+        let is_chosen = self.action.is_some() || self.accepted.is_some();
+        if is_chosen && !self.has_seen_end {
+            return Err("the text goes on: read it to its end first (space, G)".to_owned());
+        }
+        let scope = self.scope;
+        if let Some(commit) = self.accepted.clone() {
+            return Ok(Some(HoldAnswer::Accept { commit, scope }));
+        }
+        let Some(action) = self.action else {
+            return Err("no action is chosen: a, r, e or p chooses one".to_owned());
+        };
+        let value = if self.takes_value() { Some(self.read_value()?) } else { None };
+        if let (Action::Edit, Some(value)) = (action, &value)
+            && !self.confirm(value)
+        {
+            return Ok(None);
+        }
+        Ok(Some(HoldAnswer::Act { action, value, scope }))
     }
 
     fn read_value(&self) -> Result<Value, String> {

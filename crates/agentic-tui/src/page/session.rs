@@ -76,13 +76,17 @@ pub fn session(view: &SessionView, now: Instant) -> Vec<PaneLine> {
         let text = format!("{n_left} earlier requests: `agentic session show {}`", view.session);
         lines.push(PaneLine::default().say(Tone::Faint, &text));
     }
-    lines.extend(requests.iter().skip(n_left).flat_map(|asked| request(asked, now)));
+    lines.extend(requests.iter().skip(n_left).flat_map(|asked| {
+        let is_open = view.pending.contains(&asked.request);
+        let decided = asked.decision.as_ref().map(|it| LineTarget::Commit(it.commit.clone()));
+        let target = if is_open { Some(LineTarget::Hold(asked.request.clone())) } else { decided };
+        request(asked, target.as_ref(), now)
+    }));
     lines
 }
 
-fn request(asked: &RequestView, now: Instant) -> Vec<PaneLine> {
-    let target = asked.decision.as_ref().map(|given| LineTarget::Commit(given.commit.clone()));
-    let leads = |line: PaneLine| match &target {
+fn request(asked: &RequestView, target: Option<&LineTarget>, now: Instant) -> Vec<PaneLine> {
+    let leads = |line: PaneLine| match target {
         Some(target) => line.to(target.clone()),
         None => line,
     };
@@ -97,7 +101,8 @@ fn request(asked: &RequestView, now: Instant) -> Vec<PaneLine> {
         Some(answer) => PaneLine::default().say(Tone::Plain, &format!("     → {}", value(answer))),
         None => {
             let waits = format!("     waits since {}", since(&asked.asked_at, now));
-            PaneLine::default().say(Tone::Alarm, &waits)
+            let keys = if matches!(target, Some(LineTarget::Hold(_))) { " · a r e p" } else { "" };
+            PaneLine::default().say(Tone::Alarm, &waits).say(Tone::Faint, keys)
         }
     };
     let mut lines = vec![leads(head), leads(came.say(Tone::Faint, &format!("{took}{by}")))];

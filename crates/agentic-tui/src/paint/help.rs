@@ -21,6 +21,7 @@ const KEYS: &[(&str, &str)] = &[
     ("", ""),
     ("a r e p", "choose approve, reject, edit, respond for the selected hold"),
     ("v c", "in the dialog: type the value, the reason"),
+    ("u", "in the dialog: accept a decision that nobody verified"),
     ("s", "in the dialog: an approval counts for the rest of the session"),
     ("Ctrl+Enter Ctrl+S", "decide; no single key does"),
     ("", ""),

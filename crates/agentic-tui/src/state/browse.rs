@@ -183,7 +183,10 @@ impl UiState {
 
     fn open(&mut self) -> Vec<UiWish> {
         match self.focus {
-            PaneName::Inbox => self.open_dialog(None),
+            PaneName::Inbox => match self.selected_hold() {
+                Some(request) => self.open_dialog(request, None),
+                None => Vec::new(),
+            },
             PaneName::Agents => {
                 let wishes = self.look();
                 self.focus = PaneName::Detail;
@@ -195,6 +198,7 @@ impl UiState {
                     Some(LineTarget::Commit(oid)) => self.show(DetailSubject::Commit(oid)),
                     Some(LineTarget::Session(id)) => self.show(DetailSubject::Session(id)),
                     Some(LineTarget::PendingTrace(agent)) => self.show(DetailSubject::Trace(agent)),
+                    Some(LineTarget::Hold(request)) => self.open_dialog(request, None),
                     None => Vec::new(),
                 }
             }
@@ -216,15 +220,32 @@ impl UiState {
 
     /// Opens the dialog with an action that a key chose: nothing is sent by that.
     fn decide(&mut self, action: Action) -> Vec<UiWish> {
-        if self.focus != PaneName::Inbox {
-            self.say(Tone::Faint, "g i leads to the inbox, where holds are answered");
+        let Some(request) = self.selected_hold() else {
+            if self.focus != PaneName::Inbox {
+                let hint = "no hold is selected: g i leads to the inbox, where all of them are";
+                self.say(Tone::Faint, hint);
+            }
             return Vec::new();
-        }
+        };
         if let Some(why) = self.read_only.clone() {
             self.say(Tone::Alarm, &format!("nothing is decided here: {why}"));
             return Vec::new();
         }
-        self.open_dialog(Some(action))
+        self.open_dialog(request, Some(action))
+    }
+
+    /// Returns the request of the hold that is selected: a row of the inbox, or a line of the details.
+    fn selected_hold(&self) -> Option<String> {
+        match self.focus {
+            PaneName::Inbox => self.inbox.selected().map(|row| row.key.clone()),
+            PaneName::Agents => None,
+            PaneName::Detail => match self.detail.lines.get(self.detail.at)?.target()? {
+                LineTarget::Hold(request) => Some(request.clone()),
+                LineTarget::Commit(_) | LineTarget::Session(_) | LineTarget::PendingTrace(_) => {
+                    None
+                }
+            },
+        }
     }
 }
 

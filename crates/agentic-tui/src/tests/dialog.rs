@@ -4,7 +4,7 @@ use super::*;
 use crate::state::UiOverlay;
 use agentic_api::Refusal;
 use agentic_api::verb::{AfterDecision, Decide, HoldAnswer};
-use agentic_api::view::ClosedHoldView;
+use agentic_api::view::{ClosedHoldView, UnverifiedView};
 use agentic_model::{Value, json as codec};
 use agentic_session::decide::{Action, ApprovalScope};
 
@@ -244,4 +244,54 @@ fn nothing_in_a_hold_steers_the_screen() {
     press(&mut state, "ev");
     state.paste(HOSTILE);
     is_harmless(&state);
+}
+
+/// Opens a dialog of a hold that two commits say is decided, without proof.
+fn claimed() -> UiState {
+    let claim = |commit: &str, action: &str| UnverifiedView {
+        commit: commit.to_owned(),
+        action: action.to_owned(),
+        principal: format!("user:eve{HOSTILE}"),
+    };
+    let claims = vec![claim("9f2c000000000000", "approve"), claim("8e1b000000000000", "reject")];
+    let mut state = screen(80, 30);
+    let asked = PendingView { unverified: claims, ..hold("alice", "Deploy?") };
+    let again = PendingView {
+        unverified: asked.unverified.iter().map(again).collect(),
+        ..hold("alice", "Deploy?")
+    };
+    state.hear(UiTold::Inbox(Ok(inbox(vec![asked]))));
+    press(&mut state, "o");
+    read_hold(&mut state, again);
+    state
+}
+
+fn again(claim: &UnverifiedView) -> UnverifiedView {
+    let UnverifiedView { commit, action, principal } = claim;
+    UnverifiedView { commit: commit.clone(), action: action.clone(), principal: principal.clone() }
+}
+
+#[test]
+fn a_decision_that_nobody_verified_is_accepted_as_ones_own() {
+    let accepted = |keys: &str| {
+        let mut state = claimed();
+        match decided(press(&mut state, keys)) {
+            Some(Decide { answer: HoldAnswer::Accept { commit, .. }, why, .. }) => {
+                format!("{commit} {why}")
+            }
+            Some(Decide { answer: HoldAnswer::Act { action, .. }, .. }) => action.name().to_owned(),
+            Some(other) => panic!("{other:?}"),
+            None => said(&state),
+        }
+    };
+    assert_eq!(accepted("u<send>"), "9f2c000000000000 ");
+    assert_eq!(accepted("uucit is right<send>"), "8e1b000000000000 it is right");
+    assert_eq!(accepted("uuu<send>"), "no action is chosen: a, r, e or p chooses one");
+    // What was chosen last counts alone.
+    assert_eq!(accepted("ur<send>"), "reject");
+    assert_eq!(accepted("ru<send>"), "9f2c000000000000 ");
+    let state = claimed();
+    assert!(picture(&state).contains("unverified: 9f2c000000 says approve by user:eve"));
+    is_harmless(&state);
+    assert_eq!(answered("u"), "no decision is unverified here");
 }

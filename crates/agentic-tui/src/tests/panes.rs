@@ -1,6 +1,7 @@
 //! The panes.
 
 use super::*;
+use crate::line::LineTarget;
 use crate::state::PaneName;
 use agentic_api::view::{EntryView, SearchHitView, SearchView, TraceView};
 
@@ -181,4 +182,33 @@ fn nothing_that_is_named_or_typed_steers_the_screen() {
     let refusal = agentic_api::Refusal::usage(HOSTILE, HOSTILE);
     state.hear(UiTold::Inbox(Err(refusal)));
     is_harmless(&state);
+}
+
+#[test]
+fn a_hold_that_is_selected_among_the_details_is_answered_there() {
+    let details = || {
+        let mut state = asked(100, 18);
+        press(&mut state, "3");
+        let subject = DetailSubject::Session("0123456789ab".to_owned());
+        let lines = vec![
+            PaneLine::of("Session"),
+            PaneLine::of("waits").to(LineTarget::Hold("carol.cafe".to_owned())),
+        ];
+        state.hear(UiTold::Detail(subject, Ok(lines)));
+        press(&mut state, "<back>");
+        state
+    };
+    for key in ["a", "r", "e", "p", "o"] {
+        let mut state = details();
+        assert!(press(&mut state, key).is_empty(), "no hold is selected yet");
+        press(&mut state, "j");
+        let wishes = press(&mut state, key);
+        assert!(
+            matches!(wishes.as_slice(), [UiWish::ReadHold(request)] if request == "carol.cafe"),
+            "{key}: {wishes:?}"
+        );
+    }
+    let mut state = details();
+    press(&mut state, "a");
+    assert!(picture(&state).contains("g i leads to the inbox"), "{}", picture(&state));
 }
