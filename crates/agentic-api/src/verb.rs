@@ -23,6 +23,7 @@ mod foreign_query;
 mod form;
 mod gate;
 mod hold;
+mod import;
 mod inbox;
 mod kind;
 mod log;
@@ -84,6 +85,7 @@ pub use self::flow::{
 pub use self::foreign_query::ForeignQueries;
 pub use self::form::{AnswerHoldForm, FormAnswer, ShowHoldForm};
 pub use self::hold::{HoldFate, ShowDecider};
+pub use self::import::ImportConversations;
 pub use self::inbox::{Inbox, InboxPlace};
 pub use self::kind::{KindAdd, KindList, KindShow};
 pub use self::log::{ListCommits, LogTraces, LoggedCommit};

@@ -16,6 +16,7 @@ mod export;
 mod failure;
 mod flow;
 pub mod hold;
+mod import;
 mod inbox;
 pub mod interop;
 mod kind;
@@ -62,6 +63,7 @@ pub use crate::view::hold::{
     AnsweredView, AskedView, ClosedHoldView, DecideView, HoldFateView, HoldFormView, PendingView,
     UnverifiedView, VoteView, VotesView,
 };
+pub use crate::view::import::ImportedView;
 pub use crate::view::inbox::{DeciderView, InboxHoldView, InboxView};
 pub use crate::view::kind::{KindShowView, KindView};
 pub use crate::view::object::{CidView, InitView, ObjectView, PutView};

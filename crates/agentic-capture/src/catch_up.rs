@@ -4,107 +4,76 @@
 //! cursor has moved. Who finds it knows that a hook died in between, and looks the ids of entries up;
 //! nobody else has to.
 
-use std::collections::BTreeSet;
+use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant as Moment};
 
-use agentic_model::Entry;
+use agentic_model::{AgentName, Entry, Map, Value};
 use agentic_redact::SecretRedactor;
-use agentic_space::capture::PendingWriter;
+use agentic_space::Space;
 use agentic_store::Layout;
 
-use crate::conversation::file_name_of;
-use crate::cursor::{CursorMatch, CursorOwner, TranscriptCursor, open_at};
-use crate::event::{HookEvent, HookMoment, TranscriptPath};
-use crate::mapping::ConversationMapping;
-use crate::transcript::{TranscriptLine, TranscriptPlace, TranscriptReader};
-use crate::{
-    CaptureError, ConversationId, HookEnvironment, Source, VendorFile, VendorFileRefusal,
-    VendorRoots, spool,
-};
+use crate::conversation::{BindReason, ConversationRecord, file_name_of};
+use crate::cursor::{CaptureKey, CursorMatch, CursorOwner, CursorReach, TranscriptCursor, open_at};
+use crate::entry::CapturedEntry;
+use crate::event::HookMoment;
+use crate::known::KnownEntries;
+use crate::line_json::TextRedactor;
+use crate::mapping::facts::ConversationFacts;
+use crate::mapping::{COPIED_ITEMS_MAX, ConversationMapping, CopiedItem};
+use crate::transcript::{PlainText, TranscriptLine, TranscriptPlace, TranscriptReader};
+use crate::{CaptureError, ConversationId, Source, VendorFile, bindings};
+
+mod source;
+
+pub use self::source::TranscriptSource;
 
 /// How long lines are mapped in one event.
 const MAPPING_TIME: Duration = Duration::from_millis(8);
 /// How long at the end of a conversation.
 const MAPPING_TIME_AT_END: Duration = Duration::from_secs(1);
 
-/// Where the words of an event's conversation are kept.
-#[derive(Debug)]
-pub enum TranscriptSource {
-    /// In this file.
-    File(VendorFile),
-    /// There is a place for it, and nothing to read there.
-    Unreadable(VendorFileRefusal),
-    /// Nowhere, as the event says.
-    Nowhere,
-}
-
-impl TranscriptSource {
-    /// Finds the transcript that an event is about: of a subagent its own.
-    pub fn find(
-        event: &HookEvent,
-        roots: &VendorRoots,
-        environment: &HookEnvironment,
-    ) -> TranscriptSource {
-        let said = match &event.subagent {
-            Some(subagent) if event.moment == HookMoment::SubagentEnds => &subagent.transcript,
-            Some(_) | None => &event.transcript,
-        };
-        let path = match said {
-            TranscriptPath::At(path) => Some(path.clone()),
-            TranscriptPath::None => None,
-            TranscriptPath::Unsaid => own_place(event, environment),
-        };
-        match path.map(|path| roots.open(&path)) {
-            Some(Ok(file)) => TranscriptSource::File(file),
-            Some(Err(refusal)) => TranscriptSource::Unreadable(refusal),
-            None => TranscriptSource::Nowhere,
-        }
-    }
-
-    /// Returns the code of what is worth a line in the error log.
-    pub fn refusal(&self) -> Option<&'static str> {
-        match self {
-            TranscriptSource::Unreadable(refusal) => refusal.code(),
-            TranscriptSource::File(_) | TranscriptSource::Nowhere => None,
-        }
-    }
-
-    /// Tells whether there is something to read.
-    pub fn is_readable(&self) -> bool {
-        matches!(self, TranscriptSource::File(_))
-    }
-
-    /// Tells whether the event says that there is none.
-    pub fn is_none(&self) -> bool {
-        matches!(self, TranscriptSource::Nowhere)
-    }
-}
-
-/// Finds the transcript of a vendor that does not say where it is.
-fn own_place(event: &HookEvent, environment: &HookEnvironment) -> Option<PathBuf> {
-    let id = &event.conversation.as_ref()?.native;
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
-    if event.source != Source::Copilot || !id.chars().all(is_plain) {
-        return None;
-    }
-    let home = environment.path("COPILOT_HOME");
-    let home = home.or(environment.home().map(|home| home.join(".copilot")))?;
-    Some(home.join("session-state").join(id).join("events.jsonl"))
-}
-
 /// What is caught up with.
 pub struct CatchUpJob<'c> {
-    /// Where cursors lie.
-    pub layout: &'c Layout,
+    /// Where cursors lie, and what is bound already.
+    pub space: &'c Space,
+    /// Whose agent it is, unless that is not made yet.
+    pub agent: Option<&'c AgentName>,
     /// Whose words these are: of a subagent of Claude Code those of its parent's conversation.
     pub conversation: &'c ConversationId,
     /// The subagent whose transcript it is.
     pub subagent: Option<&'c str>,
     /// Takes secrets out of what is written.
     pub redactor: &'c SecretRedactor,
+    /// Conversations of which this one may begin with copies, though its lines do not say so.
+    pub copied: &'c [ConversationId],
+    /// Finds the transcript of another conversation, for the copies with which a fork's begins.
+    pub transcript_of: &'c dyn Fn(&ConversationId) -> Option<VendorFile>,
+}
+
+/// How much is read in one go.
+pub struct CatchUpLimits<'l> {
     /// Tells whether there is time for another line.
-    pub has_time: &'c mut dyn FnMut() -> bool,
+    pub has_time: &'l mut dyn FnMut() -> bool,
+    /// How long the texts of the entries may get, in bytes; the line that passes it is the last.
+    pub bytes_max: usize,
+}
+
+/// A transcript that is being read on.
+pub struct OpenCatchUp<'c> {
+    job: CatchUpJob<'c>,
+    file: &'c VendorFile,
+    key: CaptureKey,
+    lines: TranscriptReader<PlainText<File>>,
+    mapping: ConversationMapping,
+    /// What is known already, if that has to be looked up.
+    known: Option<KnownEntries>,
+    /// The conversation whose entries were looked up since lines are copies of its.
+    copies_of: Option<String>,
+    is_compressed: bool,
+    /// How far the file was ever read.
+    once: u64,
+    n_entries: u64,
 }
 
 /// New entries, with where the cursor stands once they are appended.
@@ -113,10 +82,24 @@ pub struct CaughtUp {
     pub entries: Vec<Entry>,
     /// The conversation of which this one is a fork, as its lines say.
     pub forked_from: Option<String>,
+    /// How much of the file was read.
+    pub reach: CursorReach,
     conversation: ConversationId,
     subagent: Option<String>,
-    cursor: TranscriptCursor,
+    cursor: Option<TranscriptCursor>,
+    sureness: CursorSureness,
     mark: PathBuf,
+    file: String,
+    to: u64,
+}
+
+/// Whether the next who reads on may trust the cursor alone.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum CursorSureness {
+    /// They may.
+    Sure,
+    /// They look ids up: what was held has been given out already.
+    Unsure,
 }
 
 /// Returns how long lines are mapped at an event.
@@ -130,67 +113,88 @@ pub fn within(time: Duration) -> impl FnMut() -> bool {
     move || Moment::now() < deadline
 }
 
-impl CatchUpJob<'_> {
-    /// Maps what is new of a file. The caller appends it under the lock that `writer` has, and then
-    /// calls [`CaughtUp::finish`].
+/// Says of a transcript that its cursor is not to be trusted alone: the next who reads looks ids up.
+///
+/// # Errors
+/// Fails when the folder cannot be written.
+pub fn mark_unsure(layout: &Layout, owner: &CursorOwner<'_>) -> Result<(), CaptureError> {
+    make_mark(&mark_of(&layout.capture(), owner))
+}
+
+impl<'c> CatchUpJob<'c> {
+    /// Opens a transcript where the last event stopped. `pending` are the agent's entries that no
+    /// commit has; they are asked for only if somebody died here, or nothing is remembered.
     ///
     /// # Errors
-    /// Fails when the transcript or the cursor cannot be read or written.
-    pub fn catch_up(
-        mut self,
-        file: &VendorFile,
-        writer: &PendingWriter<'_>,
-    ) -> Result<CaughtUp, CaptureError> {
-        let io = |source| CaptureError::Io { source };
-        let captures = self.layout.capture();
-        let owner = CursorOwner { conversation: self.conversation, subagent: self.subagent };
+    /// Fails when the transcript, the cursor or a trace cannot be read.
+    pub fn open(
+        self,
+        file: &'c VendorFile,
+        pending: impl FnOnce() -> Result<Vec<Entry>, CaptureError>,
+    ) -> Result<OpenCatchUp<'c>, CaptureError> {
+        let layout = self.space.repository().layout();
+        let captures = layout.capture();
+        let owner = self.owner();
         let key = agentic_store::secret::key(&captures.join("key"))?;
-        let mark = mark_of(&captures, &owner);
-        let known = TranscriptCursor::load(&captures, owner);
-        let opened =
-            open_at(file.file.try_clone().map_err(io)?, known.as_ref(), &key).map_err(io)?;
-        let restored = known.filter(|_| opened.found == CursorMatch::GoesOn).and_then(|known| {
-            ConversationMapping::restore(self.conversation.clone(), &known.state)
+        let is_new = bindings::are_whole(layout) && !TranscriptCursor::exists(&captures, owner);
+        let cursor = TranscriptCursor::load(&captures, owner);
+        let copy = file.file.try_clone().map_err(io)?;
+        let opened = open_at(copy, cursor.as_ref(), &key).map_err(io)?;
+        let is_compressed = matches!(opened.input, PlainText::Unpacked(_));
+        let once = cursor.as_ref().map_or(0, |cursor| cursor.once);
+        let restored = cursor.filter(|_| opened.found == CursorMatch::GoesOn);
+        let restored = restored.and_then(|cursor| {
+            ConversationMapping::restore(self.conversation.clone(), &cursor.state)
         });
-        let is_sound = restored.is_some() && !mark.exists();
-        let (place, mut mapping) = match restored {
-            Some(mapping) => (opened.place, mapping),
-            None => (
-                TranscriptPlace::default(),
-                ConversationMapping::new(self.conversation.clone(), self.subagent),
-            ),
+        // A file that was cut may get the same lines again.
+        let is_sound = (restored.is_some() || is_new)
+            && opened.place.offset >= once
+            && !mark_of(&captures, &owner).exists();
+        let (place, mapping, opened) = match restored {
+            Some(mapping) => (opened.place, mapping, opened),
+            None => {
+                let copy = file.file.try_clone().map_err(io)?;
+                let mapping = ConversationMapping::new(self.conversation.clone(), self.subagent);
+                (TranscriptPlace::default(), mapping, open_at(copy, None, &key).map_err(io)?)
+            }
         };
-        let ids = match is_sound {
-            true => None,
-            // Somebody died here, or nothing is remembered: what is there already makes nothing.
-            false => Some(spool::ids(&writer.pending_entries()?)),
+        let mut open = OpenCatchUp {
+            file,
+            key,
+            lines: TranscriptReader::new(opened.input, place),
+            mapping,
+            known: None,
+            copies_of: None,
+            is_compressed,
+            once,
+            n_entries: 0,
+            job: self,
         };
-        let (entries, place) = self.map(opened.input, place, &mut mapping, ids.as_ref())?;
-        let mut read = file.file.try_clone().map_err(io)?;
-        let below = file.below.to_string_lossy();
-        let cursor = TranscriptCursor::of(&mut read, &below, place, &key).map_err(io)?;
-        if !entries.is_empty() {
-            std::fs::create_dir_all(mark.parent().expect("in a folder")).map_err(io)?;
-            std::fs::File::create(&mark).map_err(io)?;
+        if !is_sound {
+            open.know_own(&pending()?)?;
         }
-        Ok(CaughtUp {
-            entries,
-            forked_from: mapping.facts().forked_from().map(str::to_owned),
-            conversation: self.conversation.clone(),
-            subagent: self.subagent.map(str::to_owned),
-            cursor: cursor.with_state(mapping.state()),
-            mark,
-        })
+        for conversation in open.job.copied {
+            open.know(conversation)?;
+        }
+        Ok(open)
     }
 
-    fn map(
-        &mut self,
-        input: impl std::io::Read,
-        place: TranscriptPlace,
-        mapping: &mut ConversationMapping,
-        known: Option<&BTreeSet<String>>,
-    ) -> Result<(Vec<Entry>, TranscriptPlace), CaptureError> {
-        let redactor = self.redactor;
+    fn owner(&self) -> CursorOwner<'c> {
+        CursorOwner { conversation: self.conversation, subagent: self.subagent }
+    }
+}
+
+impl OpenCatchUp<'_> {
+    /// Maps what comes next. The caller appends it under the agent's lock, between
+    /// [`CaughtUp::begin`] and [`CaughtUp::finish`].
+    ///
+    /// # Errors
+    /// Fails when the transcript cannot be read.
+    pub fn next(&mut self, limits: CatchUpLimits<'_>) -> Result<CaughtUp, CaptureError> {
+        if self.job.conversation.source == Source::Cursor {
+            self.mapping.saw_time(self.file.modified().map_err(io)?);
+        }
+        let redactor = self.job.redactor;
         let mut redact = |key: Option<&str>, text: &str| {
             let clean = match key {
                 Some(key) => redactor.redact_beside(key, text),
@@ -198,38 +202,196 @@ impl CatchUpJob<'_> {
             };
             (!clean.findings.is_empty()).then(|| clean.text.into_owned())
         };
-        let mut lines = TranscriptReader::new(input, place);
-        let mut entries = Vec::new();
-        while let Some(line) = lines.next_line().map_err(|source| CaptureError::Io { source })? {
+        let (mut entries, mut n_bytes) = (Vec::new(), 0);
+        let mut reach = CursorReach::End;
+        loop {
+            if self.mapping.expects_copies() {
+                self.expect_copies(&mut redact)?;
+            }
+            let Some(line) = self.lines.next_line().map_err(io)? else { break };
             let mapped = match line {
-                TranscriptLine::Whole { offset, bytes } => mapping.line(offset, bytes, &mut redact),
-                TranscriptLine::TooLong { offset, length } => mapping.skipped(offset, length),
+                TranscriptLine::Whole { offset, bytes } => {
+                    self.mapping.line(offset, bytes, &mut redact)
+                }
+                TranscriptLine::TooLong { offset, length } => self.mapping.skipped(offset, length),
             };
-            let is_new = |id: &str| known.is_none_or(|known| !known.contains(id));
-            let mapped = mapped.iter().filter(|entry| is_new(entry.id()));
-            entries.extend(mapped.flat_map(|entry| entry.to_entries()));
+            self.know_copied()?;
+            for entry in self.new_of(mapped) {
+                n_bytes += entry.text.len();
+                entries.extend(entry.to_entries());
+            }
             // The next event goes on from here.
-            if !(self.has_time)() {
+            if n_bytes > limits.bytes_max || !(limits.has_time)() {
+                reach = CursorReach::Part;
                 break;
             }
         }
-        Ok((entries, lines.place()))
+        let state = self.mapping.state();
+        self.caught_up(entries, reach, state)
+    }
+
+    /// Adds what is still held, since nothing will follow. Should something follow nevertheless, the
+    /// next who reads goes on from before this, and looks ids up.
+    pub fn end(&mut self, caught: &mut CaughtUp) {
+        let held = self.mapping.end();
+        let held = self.new_of(held);
+        if !held.is_empty() {
+            caught.sureness = CursorSureness::Unsure;
+        }
+        caught.entries.extend(held.iter().flat_map(CapturedEntry::to_entries));
+    }
+
+    /// What the lines said about the conversation so far.
+    pub fn facts(&self) -> &ConversationFacts {
+        self.mapping.facts()
+    }
+
+    /// Counts the entries of the lines that were read, known or new.
+    pub fn n_entries(&self) -> u64 {
+        self.n_entries
+    }
+
+    fn new_of(&mut self, mapped: Vec<CapturedEntry>) -> Vec<CapturedEntry> {
+        self.n_entries += mapped.len() as u64;
+        let known = self.known.as_ref();
+        mapped.into_iter().filter(|entry| !known.is_some_and(|known| known.has(entry))).collect()
+    }
+
+    fn caught_up(
+        &self,
+        entries: Vec<Entry>,
+        reach: CursorReach,
+        state: Value,
+    ) -> Result<CaughtUp, CaptureError> {
+        let (place, below) = (self.lines.place(), self.file.below.to_string_lossy().into_owned());
+        // To look at the bytes before a place, what is compressed is unpacked from its beginning. So of
+        // that the cursor is moved once; until then the mark says that ids have to be looked up.
+        let cursor = match (self.is_compressed, reach) {
+            (true, CursorReach::Part) => None,
+            (true, CursorReach::End) | (false, CursorReach::Part | CursorReach::End) => {
+                let mut file = self.file.file.try_clone().map_err(io)?;
+                let cursor = TranscriptCursor::of(&mut file, &below, place, &self.key);
+                Some(cursor.map_err(io)?.with_state(state).with_reach(reach).with_once(self.once))
+            }
+        };
+        Ok(CaughtUp {
+            entries,
+            forked_from: self.mapping.facts().forked_from().map(str::to_owned),
+            reach,
+            conversation: self.job.conversation.clone(),
+            subagent: self.job.subagent.map(str::to_owned),
+            cursor,
+            sureness: CursorSureness::Sure,
+            mark: mark_of(&self.job.space.repository().layout().capture(), &self.job.owner()),
+            file: below,
+            to: place.offset,
+        })
+    }
+
+    /// Looks up what this conversation has said already.
+    fn know_own(&mut self, pending: &[Entry]) -> Result<(), CaptureError> {
+        let CatchUpJob { space, agent, conversation, .. } = self.job;
+        let known = self.known.get_or_insert_with(|| KnownEntries::new(&self.key));
+        known.add(conversation, pending);
+        agent.map_or(Ok(()), |agent| known.add_bound(space, agent, conversation))
+    }
+
+    /// Looks up what another conversation has said.
+    fn know(&mut self, other: &ConversationId) -> Result<(), CaptureError> {
+        let space = self.job.space;
+        let record = ConversationRecord::load(space.repository().layout(), other);
+        let Some(agent) = record.and_then(|record| record.agent()) else { return Ok(()) };
+        let known = self.known.get_or_insert_with(|| KnownEntries::new(&self.key));
+        if space.head(&agent).is_ok() {
+            known.add(other, &space.pending_trace(&agent)?);
+        }
+        known.add_bound(space, &agent, other)
+    }
+
+    /// Looks up what the conversation has said of which the last line is a copy.
+    fn know_copied(&mut self) -> Result<(), CaptureError> {
+        let Some(from) = self.mapping.facts().copies_of() else { return Ok(()) };
+        if self.copies_of.as_deref() == Some(from) {
+            return Ok(());
+        }
+        let source = self.job.conversation.source;
+        let other = ConversationId { source, native: from.to_owned() };
+        self.copies_of = Some(other.native.clone());
+        self.know(&other)
+    }
+
+    /// Reads the items of the conversation of which this one is a fork, whose copies come next.
+    fn expect_copies(&mut self, redactor: &mut TextRedactor<'_>) -> Result<(), CaptureError> {
+        let Some(from) = self.mapping.facts().forked_from() else { return Ok(()) };
+        let source = self.job.conversation.source;
+        let other = ConversationId { source, native: from.to_owned() };
+        let Some(file) = (self.job.transcript_of)(&other) else { return Ok(()) };
+        let opened = open_at(file.file, None, &self.key).map_err(io)?;
+        let mut lines = TranscriptReader::new(opened.input, TranscriptPlace::default());
+        let mut items = Vec::new();
+        while let Some(line) = lines.next_line().map_err(io)? {
+            if let TranscriptLine::Whole { bytes, .. } = line {
+                items.extend(CopiedItem::read(bytes, redactor));
+            }
+            if items.len() >= COPIED_ITEMS_MAX {
+                break;
+            }
+        }
+        self.mapping.expect_copies(items);
+        Ok(())
     }
 }
 
 impl CaughtUp {
-    /// Moves the cursor, once the entries are in the journal.
+    /// Notes that entries are about to be appended, so that whoever dies in between is found out, and
+    /// how far the file will be read then, for the trace that they will be bound in.
+    ///
+    /// # Errors
+    /// Fails when the folder cannot be written.
+    pub fn begin(&self) -> Result<(), CaptureError> {
+        if self.entries.is_empty() { Ok(()) } else { make_mark(&self.mark) }
+    }
+
+    /// Says what a trace with these entries says of the conversation.
+    pub fn captured(&self, reason: BindReason) -> Map {
+        let to = Value::Int(i64::try_from(self.to).unwrap_or(i64::MAX));
+        let mut said = Map::from([
+            ("source".to_owned(), Value::text(self.conversation.source.as_str())),
+            ("conversation".to_owned(), Value::text(&self.conversation.native)),
+            ("reason".to_owned(), Value::text(reason.as_str())),
+            ("file".to_owned(), Value::text(&self.file)),
+            ("to".to_owned(), to),
+        ]);
+        let subagent = self.subagent.as_ref().map(|id| ("subagent".to_owned(), Value::text(id)));
+        said.extend(subagent);
+        said
+    }
+
+    /// Moves the cursor, once the entries are in the journal or bound.
     ///
     /// # Errors
     /// Fails when the cursor cannot be written; the next event then looks the ids up.
     pub fn finish(&self, layout: &Layout) -> Result<(), CaptureError> {
         let owner =
             CursorOwner { conversation: &self.conversation, subagent: self.subagent.as_deref() };
-        let saved = self.cursor.save(&layout.capture(), owner);
-        saved.map_err(|source| CaptureError::Io { source })?;
+        let Some(cursor) = &self.cursor else { return Ok(()) };
+        cursor.save(&layout.capture(), owner).map_err(io)?;
         agentic_store::fault::point("cursor-moved")?;
-        Ok(agentic_store::file::remove(&self.mark)?)
+        match self.sureness {
+            CursorSureness::Sure => Ok(agentic_store::file::remove(&self.mark)?),
+            CursorSureness::Unsure => make_mark(&self.mark),
+        }
     }
+}
+
+fn make_mark(mark: &Path) -> Result<(), CaptureError> {
+    std::fs::create_dir_all(mark.parent().expect("in a folder")).map_err(io)?;
+    std::fs::File::create(mark).map_err(io)?;
+    Ok(())
+}
+
+fn io(source: std::io::Error) -> CaptureError {
+    CaptureError::Io { source }
 }
 
 fn mark_of(captures: &Path, owner: &CursorOwner<'_>) -> PathBuf {

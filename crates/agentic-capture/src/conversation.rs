@@ -37,9 +37,22 @@ pub enum BindReason {
     Parent,
     /// Its worktree was made for it.
     Created,
+    /// Whoever had it imported said so.
+    Named,
 }
 
 impl BindReason {
+    /// All of them.
+    pub const ALL: [BindReason; 7] = [
+        BindReason::Env,
+        BindReason::Worktree,
+        BindReason::Conversation,
+        BindReason::Adopted,
+        BindReason::Parent,
+        BindReason::Created,
+        BindReason::Named,
+    ];
+
     /// Returns the word that records and status use.
     pub fn as_str(self) -> &'static str {
         match self {
@@ -49,7 +62,13 @@ impl BindReason {
             BindReason::Adopted => "adopted",
             BindReason::Parent => "parent",
             BindReason::Created => "created",
+            BindReason::Named => "named",
         }
+    }
+
+    /// Reads the word.
+    pub fn parse(word: &str) -> Option<BindReason> {
+        BindReason::ALL.into_iter().find(|reason| reason.as_str() == word)
     }
 }
 

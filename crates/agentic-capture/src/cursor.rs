@@ -43,12 +43,25 @@ pub struct TranscriptCursor {
     pub place: TranscriptPlace,
     /// What the mapping holds.
     pub state: Value,
+    /// Whether reading came to the end of the file.
+    pub reach: CursorReach,
+    /// How far the file was ever read. What comes before that may be known, whatever the file is now.
+    pub once: u64,
     device: u64,
     inode: u64,
     length: u64,
     /// Keyed hashes of the first bytes, and of the last before the place.
     first: [u8; 32],
     last: [u8; 32],
+}
+
+/// How much of the file was read that was there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CursorReach {
+    /// All whole lines.
+    End,
+    /// Not all, or nobody knows.
+    Part,
 }
 
 /// What a file is to a cursor.
@@ -87,6 +100,11 @@ impl CursorOwner<'_> {
 }
 
 impl TranscriptCursor {
+    /// Tells whether there is a cursor, sound or damaged.
+    pub fn exists(captures: &Path, owner: CursorOwner<'_>) -> bool {
+        owner.path(captures).exists()
+    }
+
     /// Reads the cursor of a transcript; nothing if there is none, or if it is damaged.
     pub fn load(captures: &Path, owner: CursorOwner<'_>) -> Option<TranscriptCursor> {
         let mut bytes = Vec::new();
@@ -125,6 +143,8 @@ impl TranscriptCursor {
             file: name.to_owned(),
             place,
             state: Value::Null,
+            reach: CursorReach::Part,
+            once: place.offset,
             device: found.dev(),
             inode: found.ino(),
             length: found.len(),
@@ -139,9 +159,23 @@ impl TranscriptCursor {
         self
     }
 
-    /// Tells whether a file has not been touched since: the same, of the same length.
+    /// Says how far the file was read before.
+    pub fn with_once(mut self, once: u64) -> TranscriptCursor {
+        self.once = self.once.max(once);
+        self
+    }
+
+    /// Says how much of the file was read.
+    pub fn with_reach(mut self, reach: CursorReach) -> TranscriptCursor {
+        self.reach = reach;
+        self
+    }
+
+    /// Tells whether a file was read to its end and has not been touched since: the same, of the same
+    /// length.
     pub fn is_at_rest(&self, found: &std::fs::Metadata) -> bool {
-        (self.device, self.inode, self.length) == (found.dev(), found.ino(), found.len())
+        self.reach == CursorReach::End
+            && (self.device, self.inode, self.length) == (found.dev(), found.ino(), found.len())
     }
 
     fn to_value(&self, owner: CursorOwner<'_>) -> Value {
@@ -160,6 +194,12 @@ impl TranscriptCursor {
             ("state".to_owned(), self.state.clone()),
         ]);
         let subagent = owner.subagent.map(|id| ("subagent".to_owned(), Value::text(id)));
+        if self.once > self.place.offset {
+            value.insert("once".to_owned(), number(self.once));
+        }
+        if self.reach == CursorReach::End {
+            value.insert("end".to_owned(), Value::Bool(true));
+        }
         let long = self.place.too_long_from.map(|from| ("too_long_from".to_owned(), number(from)));
         value.extend(subagent.into_iter().chain(long));
         Value::Map(value)
@@ -178,6 +218,11 @@ impl TranscriptCursor {
                 too_long_from: number("too_long_from"),
             },
             state: value.get("state")?.clone(),
+            once: number("once").or_else(|| number("offset"))?,
+            reach: match value.get("end").and_then(Value::as_bool) {
+                Some(true) => CursorReach::End,
+                Some(false) | None => CursorReach::Part,
+            },
             device: number("device")?,
             inode: number("inode")?,
             length: number("length")?,

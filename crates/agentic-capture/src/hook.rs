@@ -5,7 +5,7 @@
 //! the event, glances at the folder, opens the repository, finds the agent, and only then writes.
 
 mod capture;
-mod end;
+pub(crate) mod end;
 mod gate;
 pub mod git;
 mod keep;

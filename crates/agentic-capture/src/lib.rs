@@ -10,14 +10,18 @@
 //!   git are whose.
 //! - [`origin`]: which trace a commit has, however it was rewritten; [`blame`]: who wrote each line.
 //! - [`export`]: what is proved of commits, in the forms of others.
+//! - [`import`]: conversations that nobody captured when they were had.
 //! - [`private`]: agents that no push takes along unless it names them.
 //! - [`error_log`]: what went wrong, since a hook tells nobody.
 //! - [`mapping`]: from lines of transcripts to entries, one table for each source.
 //! - [`transcript`]: new lines of a file; [`cursor`]: how far it was read.
 //! - [`catch_up`]: from there to its last whole line, as entries that nobody has yet.
+//! - [`known`]: what a conversation has said already; [`bindings`]: whose conversations are, where that
+//!   was lost.
 //! - [`entry`]: what a line becomes, under an id that any copy of the line gives again.
 
 pub mod bind;
+pub mod bindings;
 pub mod blame;
 pub mod catch_up;
 pub mod conversation;
@@ -31,6 +35,8 @@ pub mod export;
 pub mod gate;
 mod glance;
 pub mod hook;
+pub mod import;
+pub mod known;
 pub mod line_json;
 pub mod link;
 pub mod live;

@@ -70,6 +70,11 @@ pub fn program_above(source: Source) -> Option<LiveProgram> {
     ProcessIdentity::of(named.or_else(script)?)
 }
 
+/// Tells whether a program runs still.
+pub fn is_alive(program: &LiveProgram) -> bool {
+    ProcessIdentity::of(program.pid).as_ref() == Some(program)
+}
+
 /// Notes that a program has a conversation.
 ///
 /// # Errors

@@ -9,6 +9,8 @@ use std::io::ErrorKind;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
+use agentic_model::Instant;
+
 use crate::HookEnvironment;
 
 /// A file that may be read.
@@ -20,6 +22,18 @@ pub struct VendorFile {
     pub path: PathBuf,
     /// The same below its root: it says nothing of whose folder that is.
     pub below: PathBuf,
+}
+
+impl VendorFile {
+    /// Says when somebody wrote into it last.
+    ///
+    /// # Errors
+    /// Fails when the file cannot be looked at.
+    pub fn modified(&self) -> std::io::Result<Instant> {
+        let at = self.file.metadata()?.modified()?;
+        let since = at.duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
+        Ok(Instant::from_millis(i64::try_from(since.as_millis()).unwrap_or(i64::MAX)))
+    }
 }
 
 /// Why a path is not read.

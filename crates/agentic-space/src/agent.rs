@@ -179,6 +179,15 @@ impl Space {
         Ok(None)
     }
 
+    /// Reads the first commit of an agent whose head is given: an archived agent has no branch.
+    ///
+    /// # Errors
+    /// Fails when commits cannot be read.
+    pub fn genesis_below(&self, name: &AgentName, head: Oid) -> Result<Option<CommitInfo>> {
+        let genesis = self.find_genesis(name, head)?;
+        genesis.map(|genesis| self.read_commit(genesis)).transpose()
+    }
+
     /// Reads the first commit of an agent; nothing for a branch that was not spawned here.
     ///
     /// # Errors

@@ -2,17 +2,32 @@
 //!
 //! Whoever captures stands in somebody's way, and would rather come again than wait for a lock.
 
+use std::collections::BTreeSet;
+use std::fs::File;
+use std::io::Read as _;
+use std::path::PathBuf;
 use std::time::{Duration, Instant as Moment};
 
 use agentic_git::GitWriter;
-use agentic_model::{AgentName, Entry, Oid};
-use agentic_store::Stream;
+use agentic_model::{AgentName, ConsoleTrace, Entry, Map, Oid, Value, canonical};
+use agentic_store::file::{self, Persistence};
+use agentic_store::journal::{NotesEdit, TakenEntries, Transaction};
+use agentic_store::{Layout, Stream};
 
+use crate::commit::BoundTrace;
 use crate::trace::AttachOutcome;
+use crate::write::LockedStream;
 use crate::{Result, Space};
 
 /// How long is waited between two looks at a lock.
 const PAUSE: Duration = Duration::from_millis(1);
+
+/// How many conversations of one agent are remembered.
+const CAPTURED_MAX: usize = 256;
+/// The longest list of them that is read, in bytes.
+const CAPTURED_BYTES_MAX: u64 = 1 << 20;
+/// What tells one conversation's file from another.
+const CAPTURED_KEYS: [&str; 4] = ["source", "conversation", "subagent", "file"];
 
 /// The right to append to the pending trace of an agent. Nobody else writes to the agent meanwhile.
 #[must_use = "others wait until this is dropped"]
@@ -82,4 +97,103 @@ impl PendingWriter<'_> {
     pub fn n_pending(&self) -> u64 {
         self.writer.standing().map_or(0, |standing| standing.n_pending)
     }
+}
+
+impl<'s> PendingWriter<'s> {
+    /// Binds entries that were pending nowhere to a commit of the agent's, in one write. What is pending
+    /// stays so. A trace that was bound before goes on in the new one.
+    ///
+    /// # Errors
+    /// Fails when the disk does; nothing is bound then.
+    pub fn attach(
+        self,
+        agent: &AgentName,
+        commit: Oid,
+        (entries, captured): (Vec<Entry>, Vec<Map>),
+    ) -> Result<AttachOutcome> {
+        let (space, n_entries) = (self.space, entries.len() as u64);
+        let signatures = space.signatures(agent)?;
+        let mut trace = ConsoleTrace::new(agent.clone(), entries);
+        trace.captured = captured;
+        let goes_on = |trace: &mut ConsoleTrace| space.go_on_from(trace, agent, commit);
+        let bound = BoundTrace::of(trace, TakenEntries::default(), goes_on)?;
+        let transaction = Transaction {
+            notes: Some(NotesEdit {
+                name: agent.notes_ref(),
+                notes: vec![(commit, bound.note)],
+                objects: bound.objects,
+            }),
+            ..signatures.transaction("import")
+        };
+        let head = space.head(agent)?;
+        let locked = LockedStream::of_writer(space, self.writer, head);
+        let written = locked.decide(transaction, None, space.durability())?.follow().written;
+        Ok(AttachOutcome { commit, cid: bound.cid, n_entries, written })
+    }
+}
+
+/// Says how far a conversation of an agent was read, for the trace that its entries will be bound in.
+///
+/// # Errors
+/// Fails when the folder cannot be written.
+pub fn note_captured(layout: &Layout, agent: &AgentName, said: Map) -> Result<()> {
+    let mut known = read_captured(layout, agent);
+    if known.last() == Some(&said) {
+        return Ok(());
+    }
+    let place = |said: &Map| CAPTURED_KEYS.map(|key| said.get(key).cloned());
+    known.retain(|other| place(other) != place(&said));
+    known.push(said);
+    let n_too_many = known.len().saturating_sub(CAPTURED_MAX);
+    known.drain(..n_too_many);
+    let value = Value::List(known.into_iter().map(Value::Map).collect());
+    let Ok(bytes) = canonical::encode(&value) else { return Ok(()) };
+    let place = captured_place(layout, agent);
+    if let Some(folder) = place.parent() {
+        file::make_private_folder(folder)?;
+    }
+    Ok(file::replace(&place, &bytes, Persistence::Lazy)?)
+}
+
+/// Lists what was said of the conversations that entries come from. Of one of which nothing was said, or
+/// that is forgotten, its name stays.
+pub(crate) fn captured_of(layout: &Layout, agent: &AgentName, entries: &[Entry]) -> Vec<Map> {
+    let named = entries.iter().filter_map(|entry| entry.meta.get("conversation")?.as_text());
+    let mut named: BTreeSet<&str> = named.collect();
+    if named.is_empty() {
+        return Vec::new();
+    }
+    let mut captured = read_captured(layout, agent);
+    let name = |said: &Map| {
+        let text = |key: &str| said.get(key).and_then(Value::as_text).unwrap_or_default();
+        format!("{}:{}", text("source"), text("conversation"))
+    };
+    captured.retain(|said| named.contains(name(said).as_str()));
+    for said in &captured {
+        named.remove(name(said).as_str());
+    }
+    let only_named = named.into_iter().filter_map(|name| name.split_once(':'));
+    captured.extend(only_named.map(|(source, conversation)| {
+        Map::from([
+            ("source".to_owned(), Value::text(source)),
+            ("conversation".to_owned(), Value::text(conversation)),
+        ])
+    }));
+    captured
+}
+
+fn read_captured(layout: &Layout, agent: &AgentName) -> Vec<Map> {
+    let mut bytes = Vec::new();
+    let file = File::open(captured_place(layout, agent));
+    let read = file.and_then(|file| file.take(CAPTURED_BYTES_MAX).read_to_end(&mut bytes));
+    if read.is_err() {
+        return Vec::new();
+    }
+    let value = canonical::decode(&bytes);
+    let said = value.as_ref().ok().and_then(Value::as_list).unwrap_or_default();
+    said.iter().filter_map(Value::as_map).cloned().collect()
+}
+
+fn captured_place(layout: &Layout, agent: &AgentName) -> PathBuf {
+    layout.capture().join("reach").join(agent.as_str())
 }

@@ -110,7 +110,7 @@ fn attempt(
     // Under the agent's lock: the same again.
     let (mut locked, head) = LockedStream::agent(space, agent)?;
     let bound = match drafts.iter().any(|draft| draft.capture == TraceBinding::WithTrace) {
-        true => BoundTrace::take(locked.writer(), agent)?,
+        true => BoundTrace::take(space, locked.writer(), agent)?,
         false => None,
     };
     let found = bound.as_ref().map_or(PendingTrace::None, |_| PendingTrace::Some);

@@ -352,7 +352,7 @@ fn notes_edit(
     };
     let bound = match plan.capture {
         TraceBinding::Nothing => None,
-        TraceBinding::WithTrace => BoundTrace::take(writer, into)?,
+        TraceBinding::WithTrace => BoundTrace::take(space, writer, into)?,
     };
     let Some(bound) = bound else { return Ok((None, TakenEntries::default(), None)) };
     let edit = NotesEdit {

@@ -1,7 +1,7 @@
 //! Spawning: a new agent, as a branch with its genesis and a stored briefing.
 
 use agentic_model::commit::{Claims, CommitData};
-use agentic_model::{AgentName, Briefing, Cid, Kind, Object, Oid};
+use agentic_model::{AgentName, Briefing, Cid, Instant, Kind, Object, Oid, Person, Signature};
 use agentic_store::journal::{BranchMove, GitKind, GitObject, KeptObject, NotesEdit, Transaction};
 use agentic_store::{Durability, Stream};
 
@@ -61,12 +61,44 @@ pub fn spawn_for(
     origin: &SpawnOrigin,
     asker: Option<Asker>,
 ) -> Result<SpawnOutcome> {
-    let repository = space.repository();
+    let signing = SigningChoice::of(space, asker.as_ref())?;
     let signatures = space.signatures(name)?;
+    let making =
+        GenesisParts { name, briefing, origin, asker, signing, signatures: signatures.clone() };
+    spawn_parts(space, making, signatures)
+}
+
+/// Creates the agent of something that is over. Its genesis is the agent's own at that time, signed by
+/// nobody: the same history gives the same genesis everywhere.
+///
+/// # Errors
+/// Fails as [`spawn`] does.
+pub fn spawn_past(
+    space: &Space,
+    name: &AgentName,
+    briefing: &Object,
+    origin: &SpawnOrigin,
+    at: Instant,
+) -> Result<SpawnOutcome> {
+    let own = Signature { person: Person::of_agent(name), at, offset_minutes: 0 };
+    let signatures = Signatures { author: own.clone(), committer: own };
+    let (asker, signing) = (None, SigningChoice::Plain);
+    let making = GenesisParts { name, briefing, origin, asker, signing, signatures };
+    let signatures = space.signatures(name)?;
+    spawn_parts(space, making, signatures)
+}
+
+/// Makes the genesis, and writes it in the name of whoever runs the command.
+fn spawn_parts(
+    space: &Space,
+    making: GenesisParts<'_>,
+    signatures: Signatures,
+) -> Result<SpawnOutcome> {
+    let repository = space.repository();
+    let GenesisParts { name, briefing, origin, .. } = making;
     // What a session has asked for is fully durable before its answer is recorded.
-    let durability = asker.as_ref().map_or(space.durability(), |_| Durability::Full);
-    let making = GenesisParts { name, briefing, origin, asker };
-    let (objects, parents, parent) = genesis(space, &signatures, making)?;
+    let durability = making.asker.as_ref().map_or(space.durability(), |_| Durability::Full);
+    let (objects, parents, parent) = genesis(space, making)?;
     let genesis = repository.name_object(objects.last().expect("the genesis comes last"));
 
     let mut locked = LockedStream::stream(space, &Stream::Agent(name.clone()))?;
@@ -126,17 +158,17 @@ struct GenesisParts<'a> {
     briefing: &'a Object,
     origin: &'a SpawnOrigin,
     asker: Option<Asker>,
+    signing: SigningChoice,
+    signatures: Signatures,
 }
 
 /// Makes the objects of a genesis, the commit last, and tells its parents and the agent that it is
 /// forked from.
 fn genesis(
     space: &Space,
-    signatures: &Signatures,
     making: GenesisParts<'_>,
 ) -> Result<(Vec<GitObject>, Vec<Oid>, Option<AgentName>)> {
-    let GenesisParts { name, briefing, origin, asker } = making;
-    let signing = SigningChoice::of(space, asker.as_ref())?;
+    let GenesisParts { name, briefing, origin, asker, signing, signatures } = making;
     if signing == SigningChoice::Signed {
         // Nobody is asked for a passphrase in vain.
         check_free(space, name)?;
@@ -168,8 +200,8 @@ fn genesis(
     let commit = CommitData {
         tree,
         parents: parents.clone(),
-        author: signatures.author.clone(),
-        committer: signatures.committer.clone(),
+        author: signatures.author,
+        committer: signatures.committer,
         message: claims.write(&subject)?,
     };
     let (_, commit) = signing.make(space.repository(), &commit)?;

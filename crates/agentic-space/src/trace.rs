@@ -165,11 +165,12 @@ impl Space {
         let (locked, head) = LockedStream::agent(self, agent)?;
         may_have(head)?;
         let goes_on = |trace: &mut ConsoleTrace| {
-            trace.captured = captured;
-            let bound = self.bound_cid(&agent.notes_ref(), commit)?;
-            bound.map_or(Ok(Vec::new()), |bound| self.go_on(trace, bound))
+            if !captured.is_empty() {
+                trace.captured = captured;
+            }
+            self.go_on_from(trace, agent, commit)
         };
-        let bound = BoundTrace::append(locked.writer(), agent, goes_on)?;
+        let bound = BoundTrace::append(self, locked.writer(), agent, goes_on)?;
         let bound = bound
             .ok_or(Error::Commit(CommitError::NoTrace { what: format!("agent `{agent}`") }))?;
         let n_entries = bound.taken.count;
@@ -279,6 +280,17 @@ impl Space {
             }
         }
         Ok(Vec::new())
+    }
+
+    /// Makes a trace go on where the one ends that is bound to a commit, if there is one.
+    pub(crate) fn go_on_from(
+        &self,
+        trace: &mut ConsoleTrace,
+        agent: &AgentName,
+        commit: Oid,
+    ) -> Result<Vec<Cid>> {
+        let bound = self.bound_cid(&agent.notes_ref(), commit)?;
+        bound.map_or(Ok(Vec::new()), |bound| self.go_on(trace, bound))
     }
 
     /// Makes a trace go on where another ends: it names that one, or, where a reader would have to

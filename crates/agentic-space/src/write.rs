@@ -92,6 +92,15 @@ impl<'s> LockedStream<'s> {
         Ok((LockedStream { space, writer, head: Some(head) }, head))
     }
 
+    /// Goes on with a writer that has the lock of an agent whose head is known.
+    pub(crate) fn of_writer(
+        space: &'s Space,
+        writer: GitWriter<'s>,
+        head: Oid,
+    ) -> LockedStream<'s> {
+        LockedStream { space, writer, head: Some(head) }
+    }
+
     /// Takes the lock of a stream whose journal may have to be begun: see [`LockedStream::begin`].
     ///
     /// # Errors

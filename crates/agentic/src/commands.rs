@@ -21,6 +21,7 @@ pub mod flow;
 pub mod fmt;
 pub mod fork_point;
 pub mod hook;
+pub mod import;
 pub mod init;
 pub mod kind;
 pub mod log;
@@ -70,6 +71,7 @@ pub fn run(cli: Cli) -> VerbOutcome {
     let context = Context::new(&cli)?;
     match cli.verb {
         VerbArguments::Init(args) => init::run(&context, args),
+        VerbArguments::Import(args) => import::run(&context, args),
         VerbArguments::Spawn(args) => spawn::run(&context, args),
         VerbArguments::Commit(args) => commit::run(&context, args),
         VerbArguments::Merge(args) => merge::run(&context, args),

@@ -42,6 +42,7 @@ pub fn schemas() -> BTreeMap<&'static str, Schema> {
         ("flow-translate.json", printed::<TranslateView>()),
         ("fmt.json", printed::<LayoutView>()),
         ("fork-point.json", printed::<ForkPointView>()),
+        ("import.json", printed::<Vec<ImportedView>>()),
         ("init.json", printed::<InitView>()),
         ("kind.json", printed::<KindShowView>()),
         ("kinds.json", printed::<Vec<KindView>>()),

@@ -52,7 +52,9 @@ fn a_file_that_grew_is_read_on() {
     let (found, offsets, cursor) = place.read(Some(&cursor));
     assert_eq!((found, offsets), (CursorMatch::GoesOn, vec![8, 14]));
     assert_eq!(place.read(Some(&cursor)).1, Vec::<u64>::new());
-    assert!(cursor.is_at_rest(&file.metadata().expect("it is there")));
+    let found = file.metadata().expect("it is there");
+    assert!(!cursor.is_at_rest(&found), "nobody said that this was all");
+    assert!(cursor.with_reach(CursorReach::End).is_at_rest(&found));
 }
 
 #[test]

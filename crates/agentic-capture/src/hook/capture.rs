@@ -1,15 +1,15 @@
 //! Keeping what happened: bind, catch up with the transcript, append with one sync, and what follows.
 
-use agentic_model::{Value, json};
+use agentic_model::{Map, Value, json};
 
 use super::{HookAnswer, HookScene, end, keep, tell};
 use crate::bind::{Binder, Binding};
-use crate::catch_up::TranscriptSource;
+use crate::catch_up::{CaughtUp, TranscriptSource};
 use crate::conversation::{BindReason, ConversationRecord};
 use crate::event::{EventCall, HookMoment, TranscriptPath};
 use crate::link::{self, CommitCandidate};
 use crate::window::{self, WindowCall};
-use crate::{CaptureError, ConversationId, Source, VendorRoots, live};
+use crate::{CaptureError, ConversationId, Source, VendorFile, VendorRoots, bindings, live};
 
 /// Captures an event.
 pub(super) fn capture(scene: &HookScene<'_>) -> Result<HookAnswer, CaptureError> {
@@ -25,6 +25,9 @@ pub(super) fn capture(scene: &HookScene<'_>) -> Result<HookAnswer, CaptureError>
     }
     let Some(binding) = bound? else { return Ok(HookAnswer::silent()) };
     let captured = BoundEvent::new(scene, &binding);
+    if binding.known.is_none() {
+        bindings::begin(scene.space)?;
+    }
     captured.remember()?;
     if binding.is_helper {
         return Ok(HookAnswer::silent());
@@ -63,6 +66,31 @@ impl<'b> BoundEvent<'b> {
             scene.log.note(code);
         }
         BoundEvent { scene, binding, conversation, transcript }
+    }
+
+    /// Opens the transcript of another conversation, as its last event named it.
+    pub(super) fn transcript_of(&self, other: &ConversationId) -> Option<VendorFile> {
+        let scene = self.scene;
+        let record = ConversationRecord::load(scene.space.repository().layout(), other)?;
+        let configured = scene.space.repository().config("agentic.captureRoots");
+        let roots = VendorRoots::of(scene.request.environment, configured.as_deref());
+        roots.open(&record.transcript?).ok()
+    }
+
+    /// Says what a trace with these entries says of the conversation.
+    pub(super) fn captured(&self, caught: &CaughtUp) -> Map {
+        let mut said = caught.captured(match &self.binding.known {
+            Some(known) if self.binding.reason == BindReason::Conversation => known.reason,
+            Some(_) | None => self.binding.reason,
+        });
+        let is_thread = self.conversation == self.binding.id;
+        let parent = self.scene.event.conversation.as_ref();
+        if let Some(parent) =
+            parent.filter(|_| self.binding.reason == BindReason::Parent && is_thread)
+        {
+            said.insert("parent".to_owned(), Value::text(&parent.native));
+        }
+        said
     }
 
     /// Remembers whose conversation it is, and which program has it, where that is new.

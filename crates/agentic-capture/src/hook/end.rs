@@ -12,7 +12,7 @@ use agentic_store::Layout;
 use agentic_store::file::{self, Persistence};
 
 use super::capture::BoundEvent;
-use crate::bind::{Binding, adopted_name, id_digits};
+use crate::bind::{adopted_name, id_digits};
 use crate::conversation::{BindReason, ConversationRecord, file_name_of};
 use crate::{CaptureError, ConversationId};
 
@@ -22,7 +22,7 @@ const FORKED_FROM: &str = "forked-from";
 const CHILDREN_MAX: usize = 4096;
 
 /// Binds what is pending to the agent's newest commit.
-pub(super) fn attach(space: &SessionSpace, agent: &AgentName) -> Result<(), CaptureError> {
+pub(crate) fn attach(space: &SessionSpace, agent: &AgentName) -> Result<(), CaptureError> {
     use agentic_space::Error;
     let head = space.head(agent)?;
     match space.attach_trace(agent, head) {
@@ -34,7 +34,7 @@ pub(super) fn attach(space: &SessionSpace, agent: &AgentName) -> Result<(), Capt
 }
 
 /// Notes that a conversation has a child, so that its end finds it without a look at all others.
-pub(super) fn note_child(layout: &Layout, record: &ConversationRecord) -> Result<(), CaptureError> {
+pub(crate) fn note_child(layout: &Layout, record: &ConversationRecord) -> Result<(), CaptureError> {
     let (Some(id), Some(parent)) = (record.id(), record.parent.clone()) else { return Ok(()) };
     let parent = ConversationId { source: id.source, native: parent };
     let folder = children_of(layout, &parent);
@@ -48,36 +48,39 @@ fn children_of(layout: &Layout, parent: &ConversationId) -> PathBuf {
 }
 
 /// Relates an agent of its own to the agent of the conversation that this one was forked from.
-pub(super) fn relate_fork(event: &BoundEvent<'_>, from: &str) -> Result<(), CaptureError> {
-    let (space, binding) = (event.scene.space, event.binding);
-    if !is_own_agent(binding) || from == binding.id.native {
+pub(crate) fn relate_fork(
+    space: &SessionSpace,
+    (agent, id): (&AgentName, &ConversationId),
+    from: &str,
+) -> Result<(), CaptureError> {
+    if !is_own_agent(agent, id) || from == id.native {
         return Ok(());
     }
-    let from = ConversationId { source: binding.id.source, native: from.to_owned() };
+    let from = ConversationId { source: id.source, native: from.to_owned() };
     let known = ConversationRecord::load(space.repository().layout(), &from);
     let Some(other) = known.and_then(|record| record.agent()) else { return Ok(()) };
-    if other == binding.agent || space.head(&other).is_err() {
+    if other == *agent {
         return Ok(());
     }
     let relation = Kind::parse(FORKED_FROM).expect("the name of a kind");
     let target = Party::Agent(other);
-    let tip = space.repository().notes(&binding.agent.notes_ref())?.tip();
+    let tip = space.repository().notes(&agent.notes_ref())?.tip();
     let is_known = space
         .kept_edges(tip)?
         .iter()
         .any(|(_, edge)| edge.relation == relation && edge.target == target);
     if !is_known {
-        let source = Party::Agent(binding.agent.clone());
+        let source = Party::Agent(agent.clone());
         let _written = relate(space, &source, &relation, &target, EdgeEvent::Assert)?.written;
     }
     Ok(())
 }
 
 /// Tells whether the agent of a conversation was made for it.
-fn is_own_agent(binding: &Binding) -> bool {
-    let digits = id_digits(&binding.id.native);
-    let names = [&digits.short, &digits.long].map(|digits| adopted_name(&binding.id, digits));
-    names.contains(&binding.agent)
+pub(crate) fn is_own_agent(agent: &AgentName, id: &ConversationId) -> bool {
+    let digits = id_digits(&id.native);
+    let names = [&digits.short, &digits.long].map(|digits| adopted_name(id, digits));
+    names.contains(agent)
 }
 
 /// Archives the children of a conversation that is over, and its own agent if it was adopted. What
@@ -88,7 +91,7 @@ pub(super) fn archive(event: &BoundEvent<'_>) -> Result<(), CaptureError> {
     let mut agents = Vec::new();
     collect_children(layout, &binding.id, &mut agents);
     let own = ConversationRecord::load(layout, &binding.id);
-    if own.is_some() && is_own_agent(binding) {
+    if own.is_some() && is_own_agent(&binding.agent, &binding.id) {
         agents.push(binding.agent.clone());
     }
     archive_closed(space, agents)

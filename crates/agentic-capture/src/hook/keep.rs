@@ -1,14 +1,16 @@
 //! Keeping an event: what is new in its transcript, and what the hook alone knows, in one append.
 
 use agentic_model::Entry;
-use agentic_space::capture::PendingWriter;
+use agentic_space::capture::{PendingWriter, note_captured};
 use agentic_store::{Layout, Stream};
 
 use super::capture::BoundEvent;
 use super::end;
 use super::gate::{KEY_FILE, gated_call};
 use super::own::{OwnEntries, SpeechRecord};
-use crate::catch_up::{CatchUpJob, CaughtUp, TranscriptSource, mapping_time, within};
+use crate::catch_up::{
+    CatchUpJob, CatchUpLimits, CaughtUp, TranscriptSource, mapping_time, within,
+};
 use crate::event::HookMoment;
 use crate::gate::note_passed_by;
 use crate::{CaptureError, Source, spool};
@@ -17,6 +19,9 @@ use crate::{CaptureError, Source, spool};
 const LOCK_WAIT: std::time::Duration = std::time::Duration::from_millis(20);
 /// How much may be pending before it is bound although nobody commits, in bytes: 16 MiB.
 const PENDING_BYTES_MAX: u64 = 16 << 20;
+
+/// How much is taken from a transcript at one event, in bytes of texts: 16 MiB.
+const ENTRIES_BYTES_MAX: usize = 16 << 20;
 
 /// Appends what is new to the agent's pending trace; what cannot wait goes to the spool.
 pub(super) fn keep(event: &BoundEvent<'_>) -> Result<(), CaptureError> {
@@ -48,24 +53,28 @@ pub(super) fn keep(event: &BoundEvent<'_>) -> Result<(), CaptureError> {
     let caught = match &event.transcript {
         TranscriptSource::File(file) if is_own_file || subagent.is_none() => {
             let job = CatchUpJob {
-                layout,
+                space,
+                agent: Some(agent),
                 conversation: &event.conversation,
                 // Only Claude Code keeps a subagent's words under its parent's name.
                 subagent: subagent.filter(|_| scene.event.source == Source::Claude),
                 redactor: &redactor,
-                has_time: &mut within(mapping_time(scene.event.moment)),
+                copied: &[],
+                transcript_of: &|other| event.transcript_of(other),
             };
-            Some(job.catch_up(file, &writer)?)
+            let mut open = job.open(file, || Ok(writer.pending_entries()?))?;
+            let has_time = &mut within(mapping_time(scene.event.moment));
+            Some(open.next(CatchUpLimits { has_time, bytes_max: ENTRIES_BYTES_MAX })?)
         }
         TranscriptSource::File(_) | TranscriptSource::Unreadable(_) | TranscriptSource::Nowhere => {
             None
         }
     };
-    append(layout, &mut writer, caught.as_ref(), own)?;
+    append(event, &mut writer, caught.as_ref(), own)?;
     let is_long = is_too_long(layout, agent, &writer)?;
     drop(writer);
     if let Some(from) = caught.and_then(|caught| caught.forked_from) {
-        end::relate_fork(event, &from)?;
+        end::relate_fork(space, (agent, &event.binding.id), &from)?;
     }
     if is_long { end::attach(space, agent) } else { Ok(()) }
 }
@@ -85,11 +94,16 @@ fn passed_by(event: &BoundEvent<'_>) -> Result<bool, CaptureError> {
 }
 
 fn append(
-    layout: &Layout,
+    event: &BoundEvent<'_>,
     writer: &mut PendingWriter<'_>,
     caught: Option<&CaughtUp>,
     own: Vec<Entry>,
 ) -> Result<(), CaptureError> {
+    let layout = event.scene.space.repository().layout();
+    if let Some(caught) = caught.filter(|caught| !caught.entries.is_empty()) {
+        caught.begin()?;
+        note_captured(layout, &event.binding.agent, event.captured(caught))?;
+    }
     let mut entries = caught.map_or(Vec::new(), |caught| caught.entries.clone());
     entries.extend(own);
     agentic_store::fault::point("before-capture")?;

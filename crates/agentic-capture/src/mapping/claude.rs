@@ -7,6 +7,7 @@ use crate::entry::{CapturedEntry, CapturedKind, EntryPlace};
 use crate::line_json::{LineJson, TextRedactor};
 use crate::mapping::claude::line::ClaudeLine;
 use crate::mapping::claude::prune::{ClaudeDropped, prune};
+use crate::mapping::facts::COPIES;
 use crate::mapping::{MappedLine, unknown_fields};
 
 mod line;
@@ -172,6 +173,9 @@ fn saw_facts(mapped: &mut MappedLine<'_>, json: &LineJson<'_>) {
     mapped.facts.first("branch", json.text("gitBranch").filter(|branch| !branch.is_empty()));
     if let Some(origin) = json.get("forkedFrom") {
         mapped.facts.first("forked_from_id", origin.text("sessionId"));
+        mapped.facts.replace(COPIES, Value::Bool(true));
+    } else if mapped.facts.said().contains_key(COPIES) {
+        mapped.facts.replace(COPIES, Value::Bool(false));
     }
 }
 

@@ -6,6 +6,8 @@ use agentic_model::{Instant, Map, Value};
 
 use crate::entry::floor;
 
+/// Says whether the last line was a copy of another conversation's.
+pub(crate) const COPIES: &str = "copies";
 /// How many folders of one conversation are remembered.
 const FOLDERS_MAX: usize = 64;
 /// How many subagents of one conversation are remembered.
@@ -73,6 +75,12 @@ impl ConversationFacts {
     /// The conversation of which it is a fork.
     pub fn forked_from(&self) -> Option<&str> {
         self.text("forked_from_id")
+    }
+
+    /// The conversation of which the last line is a copy, if it is one.
+    pub fn copies_of(&self) -> Option<&str> {
+        let copies = self.said.get(COPIES).and_then(Value::as_bool).unwrap_or(false);
+        self.forked_from().filter(|_| copies)
     }
 
     /// The conversation that started this one.

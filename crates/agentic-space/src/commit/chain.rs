@@ -14,6 +14,7 @@ use agentic_store::{Finding, RecoveryAct, Stream};
 
 use super::draft::{CommitDraft, CommitOutcome, Emptiness, TraceBinding};
 use super::source::{BuiltTree, apply, shown};
+use crate::capture::captured_of;
 use crate::error::CommitError;
 use crate::signatures::Signatures;
 use crate::signing::SigningChoice;
@@ -368,13 +369,18 @@ pub(crate) struct BoundTrace {
 
 impl BoundTrace {
     /// Collects the pending entries of a stream into the objects of a trace.
-    pub(crate) fn take(writer: &GitWriter<'_>, agent: &AgentName) -> Result<Option<BoundTrace>> {
-        BoundTrace::append(writer, agent, |_| Ok(Vec::new()))
+    pub(crate) fn take(
+        space: &Space,
+        writer: &GitWriter<'_>,
+        agent: &AgentName,
+    ) -> Result<Option<BoundTrace>> {
+        BoundTrace::append(space, writer, agent, |_| Ok(Vec::new()))
     }
 
     /// Collects them into a trace that `goes_on` from another: it says which, or which objects hold
     /// the entries of before.
     pub(crate) fn append(
+        space: &Space,
         writer: &GitWriter<'_>,
         agent: &AgentName,
         goes_on: impl FnOnce(&mut ConsoleTrace) -> Result<Vec<Cid>>,
@@ -386,6 +392,16 @@ impl BoundTrace {
         let from = writer.standing().map_or(0, |standing| standing.taken_before);
         let taken = TakenEntries { from, count: entries.len() as u64 };
         let mut trace = ConsoleTrace::new(agent.clone(), entries);
+        trace.captured = captured_of(space.repository().layout(), agent, &trace.entries);
+        BoundTrace::of(trace, taken, goes_on).map(Some)
+    }
+
+    /// Makes the objects of a trace that may go on from another.
+    pub(crate) fn of(
+        mut trace: ConsoleTrace,
+        taken: TakenEntries,
+        goes_on: impl FnOnce(&mut ConsoleTrace) -> Result<Vec<Cid>>,
+    ) -> Result<BoundTrace> {
         let holders = goes_on(&mut trace)?;
         let objects = match holders.is_empty() {
             true => trace.to_objects()?,
@@ -394,6 +410,6 @@ impl BoundTrace {
         let cid = objects.last().expect("a trace has a naming object").cid();
         let note = trace.note_text(cid);
         let objects = objects.iter().map(KeptObject::from).collect();
-        Ok(Some(BoundTrace { cid, note, objects, taken }))
+        Ok(BoundTrace { cid, note, objects, taken })
     }
 }

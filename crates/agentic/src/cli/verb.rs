@@ -79,6 +79,7 @@ verbs! {
     Allow(commands::allow::AllowArgs) = "allow",
     #[command(subcommand)]
     Capture(commands::capture::CaptureVerb) = "capture",
+    Import(commands::import::ImportArgs) = "import",
     Hook(commands::hook::HookArgs) = "hook",
     Serve(commands::serve::ServeArgs) = "serve",
     Ui(commands::ui::UiArgs) = "ui",

@@ -35,6 +35,7 @@ const OWN: &[&str] = &[
     "credential-login",
     "demo",
     "hook",
+    "import",
     "man",
     "mcp",
     "repl",

@@ -1,0 +1,129 @@
+//! Whose conversations are: made again from bound traces and pending entries where that was lost.
+//!
+//! What lies below `capture/` may be deleted. A mark says that it was not: without it whoever can take
+//! the time reads the traces of all agents, and remembers again which conversation is whose. How far
+//! files were read is not known then, so that their entries are looked up once.
+
+use std::path::PathBuf;
+
+use agentic_model::{AgentName, Map, Value};
+use agentic_space::Space;
+use agentic_store::file::{self, Persistence};
+use agentic_store::{Layout, journal};
+
+use crate::catch_up::mark_unsure;
+use crate::conversation::{BindReason, ConversationRecord};
+use crate::cursor::CursorOwner;
+use crate::known::each_trace;
+use crate::{CaptureError, ConversationId, Source};
+
+/// Where the notes of agents are.
+const NOTES: &str = "refs/notes/agentic/";
+
+/// Tells whether what is remembered is all that there was.
+pub fn are_whole(layout: &Layout) -> bool {
+    mark(layout).exists()
+}
+
+/// Says that what is remembered is all, where no agent has notes: nothing can have been lost.
+///
+/// # Errors
+/// Fails when refs cannot be read or the mark cannot be written.
+pub fn begin(space: &Space) -> Result<(), CaptureError> {
+    let repository = space.repository();
+    let layout = repository.layout();
+    if are_whole(layout) || !repository.list_refs(NOTES)?.is_empty() {
+        return Ok(());
+    }
+    if repository.all_archive_entries()?.is_empty() { put_mark(layout) } else { Ok(()) }
+}
+
+/// Makes it whole again, if it is not.
+///
+/// # Errors
+/// Fails when notes or journals cannot be read, or records cannot be written.
+pub fn rebuild(space: &Space) -> Result<(), CaptureError> {
+    let layout = space.repository().layout();
+    if are_whole(layout) {
+        return Ok(());
+    }
+    for (agent, _) in space.agent_names()? {
+        let tip = space.repository().find_ref(&agent.notes_ref())?;
+        rebuild_from(space, &agent, tip)?;
+        let stream = agentic_store::Stream::Agent(agent.clone());
+        let tail = journal::tail(layout, &stream)?;
+        if tail.is_some_and(|record| record.standing.n_pending > 0) {
+            for entry in space.pending_trace(&agent)? {
+                remember(space, &agent, &entry_place(&entry.meta))?;
+            }
+        }
+    }
+    for entry in space.archived_agents()? {
+        rebuild_from(space, &entry.archived.agent, entry.archived.notes)?;
+    }
+    put_mark(layout)
+}
+
+fn rebuild_from(
+    space: &Space,
+    agent: &AgentName,
+    tip: Option<agentic_model::Oid>,
+) -> Result<(), CaptureError> {
+    let mut said = Vec::new();
+    each_trace(space, tip, |object| {
+        let captured = object.map().get("captured").and_then(Value::as_list).unwrap_or_default();
+        said.extend(captured.iter().filter_map(Value::as_map).cloned());
+    })?;
+    for said in said {
+        remember(space, agent, &said)?;
+    }
+    Ok(())
+}
+
+/// Reads whose words an entry has.
+fn entry_place(meta: &Map) -> Map {
+    let text = |key: &str| meta.get(key).and_then(Value::as_text);
+    let (source, conversation) =
+        text("conversation").unwrap_or_default().split_once(':').unwrap_or_default();
+    let subagent = text("subagent").map(|id| ("subagent".to_owned(), Value::text(id)));
+    let named = [
+        ("source".to_owned(), Value::text(source)),
+        ("conversation".to_owned(), Value::text(conversation)),
+    ];
+    named.into_iter().chain(subagent).collect()
+}
+
+fn remember(space: &Space, agent: &AgentName, said: &Map) -> Result<(), CaptureError> {
+    let layout = space.repository().layout();
+    let text = |key: &str| said.get(key).and_then(Value::as_text).filter(|it| !it.is_empty());
+    let source = text("source").and_then(|name| Source::parse(name).ok());
+    let (Some(source), Some(native)) = (source, text("conversation")) else { return Ok(()) };
+    let conversation = ConversationId { source, native: native.to_owned() };
+    mark_unsure(layout, &CursorOwner { conversation: &conversation, subagent: text("subagent") })?;
+    let id = match text("subagent") {
+        Some(subagent) => ConversationId { source, native: subagent.to_owned() },
+        None => conversation.clone(),
+    };
+    if ConversationRecord::load(layout, &id).is_some() {
+        return Ok(());
+    }
+    let reason = text("reason").and_then(BindReason::parse).unwrap_or(BindReason::Conversation);
+    let mut record = ConversationRecord::new(&id, agent, reason, space.now());
+    if text("subagent").is_some() {
+        (record.reason, record.parent) = (BindReason::Parent, Some(conversation.native));
+    } else if let Some(parent) = text("parent") {
+        record.parent = Some(parent.to_owned());
+    }
+    // Whether it goes on its next event says.
+    record.ended = Some(space.now().millis());
+    record.save(layout)
+}
+
+fn mark(layout: &Layout) -> PathBuf {
+    layout.capture().join("whole")
+}
+
+fn put_mark(layout: &Layout) -> Result<(), CaptureError> {
+    std::fs::create_dir_all(layout.capture()).map_err(|source| CaptureError::Io { source })?;
+    Ok(file::replace(&mark(layout), b"", Persistence::Lazy)?)
+}

@@ -1,0 +1,72 @@
+//! What the first lines of a transcript say: which conversation it is, where it took place, and of
+//! which other it goes on.
+
+use std::io::Read as _;
+
+use crate::cursor::open_at;
+use crate::entry::EntryName;
+use crate::line_json::LineJson;
+use crate::mapping::ConversationMapping;
+use crate::mapping::facts::ConversationFacts;
+use crate::transcript::{TranscriptLine, TranscriptPlace, TranscriptReader};
+use crate::{CaptureError, Source, VendorFile};
+
+use super::find::FoundTranscript;
+
+/// How many lines are looked at.
+const LINES_MAX: usize = 64;
+/// How many bytes of them.
+const BYTES_MAX: u64 = 1 << 20;
+
+/// What is known of a transcript before it is read.
+pub(super) struct TranscriptHead {
+    pub found: FoundTranscript,
+    pub facts: ConversationFacts,
+    /// The id of the first entry that its vendor has named: a copy begins with the same.
+    pub first: Option<String>,
+}
+
+impl TranscriptHead {
+    /// Reads the head of a file. Nothing of it is kept, so nothing is redacted.
+    pub fn read(found: FoundTranscript, file: &VendorFile) -> Result<TranscriptHead, CaptureError> {
+        let io = |source| CaptureError::Io { source };
+        let opened = open_at(file.file.try_clone().map_err(io)?, None, &[0; 32]).map_err(io)?;
+        let place = TranscriptPlace::default();
+        let mut lines = TranscriptReader::new(opened.input.take(BYTES_MAX), place);
+        let mut found = found;
+        let mut mapping = ConversationMapping::new(found.id.clone(), found.subagent.as_deref());
+        let mut first = None;
+        for _ in 0..LINES_MAX {
+            let Some(line) = lines.next_line().map_err(io)? else { break };
+            let TranscriptLine::Whole { offset, bytes } = line else { continue };
+            if let Some(native) = named_by_line(&found, bytes) {
+                found.id.native = native;
+            }
+            let entries = mapping.line(offset, bytes, &mut |_, _| None);
+            let named = entries.iter().find(|entry| entry.named_by == EntryName::Vendor);
+            first = first.or_else(|| named.map(|entry| entry.id().to_owned()));
+        }
+        Ok(TranscriptHead { found, facts: mapping.facts().clone(), first })
+    }
+}
+
+/// Reads the id of the conversation from a line, where the name of the file does not have it.
+fn named_by_line(found: &FoundTranscript, bytes: &[u8]) -> Option<String> {
+    let is_named_elsewhere = match found.id.source {
+        Source::Claude => found.id.native.is_empty(),
+        Source::Codex | Source::Gemini => true,
+        Source::Cursor | Source::Copilot | Source::Opencode => false,
+    };
+    if !is_named_elsewhere {
+        return None;
+    }
+    let json = LineJson::parse(std::str::from_utf8(bytes).ok()?.trim_end()).ok()?;
+    let said = match found.id.source {
+        Source::Codex if json.text("type") == Some("session_meta") => {
+            json.get("payload")?.text("id")
+        }
+        Source::Claude | Source::Gemini => json.text("sessionId"),
+        Source::Codex | Source::Cursor | Source::Copilot | Source::Opencode => None,
+    };
+    said.filter(|said| !said.is_empty()).map(str::to_owned)
+}

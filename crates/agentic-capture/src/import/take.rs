@@ -1,0 +1,349 @@
+//! Taking one conversation: whose it is, what is new of it, and where that is bound.
+
+use std::time::Duration;
+
+use agentic_model::{AgentName, Instant, Map, Value};
+use agentic_redact::SecretRedactor;
+use agentic_session::SessionSpace;
+use agentic_space::capture::note_captured;
+
+use super::belonging::Belonging;
+use super::head::TranscriptHead;
+use super::order::ConversationTask;
+use super::own_agent::hide;
+use super::whose::TakenBinding;
+use super::{
+    ConversationImport, ImportMeans, ImportRun, ImportSkip, ImportedConversation, path_of,
+};
+use crate::bind::{adopted_name, id_digits};
+use crate::catch_up::{CatchUpJob, CatchUpLimits, CaughtUp};
+use crate::conversation::{BindReason, ConversationRecord};
+use crate::cursor::{CursorOwner, CursorReach, TranscriptCursor};
+use crate::hook::end;
+use crate::mapping::ConversationMapping;
+use crate::mapping::facts::ConversationFacts;
+use crate::{CaptureError, ConversationId, VendorFile, VendorRoots, live};
+
+/// How long the texts of one write are, in bytes; what is longer takes several.
+const WRITE_BYTES_MAX: usize = 4 << 20;
+/// How long the lock of an agent is waited for.
+const LOCK_WAIT: Duration = Duration::from_secs(5);
+/// How often a conversation is begun anew since a hook was faster.
+const RACES_MAX: usize = 8;
+/// How long after its last word a conversation of which nobody knows the end may go on.
+const QUIET_MS: i64 = 24 * 60 * 60 * 1000;
+
+/// Takes conversations.
+pub(super) struct Importer<'i> {
+    pub(super) space: &'i SessionSpace,
+    pub(super) request: &'i ConversationImport<'i>,
+    pub(super) belonging: &'i Belonging<'i>,
+    roots: &'i VendorRoots,
+    redactor: &'i SecretRedactor,
+    tasks: &'i [ConversationTask],
+    /// Agents of conversations that are over.
+    over: Vec<AgentName>,
+}
+
+/// Whether a conversation goes on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum ConversationCourse {
+    /// It does, as far as anybody knows.
+    GoesOn,
+    /// It is over.
+    Over,
+}
+
+/// What one attempt to take a file came to.
+enum TakeAttempt {
+    /// It is taken: how many entries its lines gave, how many are new, and what they say.
+    Done(TakenFile),
+    /// A hook has moved the cursor meanwhile.
+    Overtaken { n_new: u64 },
+}
+
+/// What was read of one file.
+struct TakenFile {
+    n_entries: u64,
+    n_new: u64,
+    facts: ConversationFacts,
+}
+
+/// A conversation's own transcript, or that of a subagent, with whose it is.
+pub(super) type AgentFacts = (AgentName, ConversationFacts);
+
+impl<'i> Importer<'i> {
+    pub fn new(
+        space: &'i SessionSpace,
+        request: &'i ConversationImport<'i>,
+        (roots, redactor, belonging): ImportMeans<'i>,
+        tasks: &'i [ConversationTask],
+    ) -> Importer<'i> {
+        Importer { space, request, roots, redactor, belonging, tasks, over: Vec::new() }
+    }
+
+    /// Makes the agents private that a batch of conversations will get for its own, in one write.
+    pub fn hide_new(&self, tasks: &[ConversationTask]) -> Result<(), CaptureError> {
+        if self.request.run == ImportRun::Dry || self.request.agent.is_some() {
+            return Ok(());
+        }
+        let layout = self.space.repository().layout();
+        let mut names = Vec::new();
+        for task in tasks.iter().filter(|task| task.is_wanted) {
+            let own = task.files.first().filter(|head| head.found.subagent.is_none());
+            let Some(head) = own.filter(|head| head.facts.parent().is_none()) else { continue };
+            if ConversationRecord::load(layout, &task.id).is_some() {
+                continue;
+            }
+            let Ok(file) = self.roots.open(&head.found.path) else { continue };
+            let is_adopted = self.belonging.has(head, &file).unwrap_or(false)
+                && self.belonging.agent(&head.facts, began(head, &file))?.is_none();
+            if is_adopted {
+                names.push(adopted_name(&task.id, &id_digits(&task.id.native).short));
+            }
+        }
+        hide(self.space, &names)
+    }
+
+    /// Archives the agents of the conversations that were taken and are over.
+    pub fn close(&mut self) -> Result<(), CaptureError> {
+        end::archive_closed(self.space, std::mem::take(&mut self.over))
+    }
+
+    /// Takes a conversation with its subagents: each after the one that began it.
+    pub fn take(&mut self, task: &ConversationTask, done: &mut Vec<ImportedConversation>) {
+        if let Some(code) = task.failed {
+            done.push(skipped(task.id.clone(), ImportSkip::Failed(code)));
+        }
+        let (mut above, mut ahead): (Vec<AgentFacts>, Vec<&TranscriptHead>) =
+            (Vec::new(), task.files.iter().collect());
+        while !ahead.is_empty() {
+            let is_named = |head: &&TranscriptHead| match &head.found.subagent {
+                Some(id) => above.iter().any(|(_, facts)| facts.children().any(|it| it.0 == id)),
+                None => true,
+            };
+            let next = ahead.iter().position(is_named).unwrap_or(0);
+            let head = ahead.remove(next);
+            match self.take_file(task, head, &above) {
+                Ok((taken, facts)) => {
+                    above.extend(taken.agent.clone().zip(facts));
+                    done.push(taken);
+                }
+                Err(error) => {
+                    done.push(skipped(told_id(task, head), ImportSkip::Failed(error.code())));
+                }
+            }
+        }
+    }
+
+    fn take_file(
+        &mut self,
+        task: &ConversationTask,
+        head: &TranscriptHead,
+        above: &[AgentFacts],
+    ) -> Result<(ImportedConversation, Option<ConversationFacts>), CaptureError> {
+        let file = self.roots.open(&head.found.path);
+        let file =
+            file.map_err(|why| CaptureError::Other { code: why.code().unwrap_or("gone") })?;
+        let told = told_id(task, head);
+        let bound = match &head.found.subagent {
+            Some(subagent) => self.whose_child(task, (head, &file), (above, subagent))?,
+            None => self.whose(task, head, &file)?,
+        };
+        let Some(bound) = bound else { return Ok((skipped(told, ImportSkip::Elsewhere), None)) };
+        let mut n_new = 0;
+        for _ in 0..RACES_MAX {
+            match self.attempt(task, (head, &file), &bound)? {
+                TakeAttempt::Done(taken) => {
+                    n_new += taken.n_new;
+                    if taken.n_entries == 0 && !self.is_there(&bound.agent)? {
+                        return Ok((skipped(told, ImportSkip::Empty), Some(taken.facts)));
+                    }
+                    self.note_over(&bound, &file)?;
+                    let (agent, n_entries) = (Some(bound.agent), taken.n_entries);
+                    let done =
+                        ImportedConversation { id: told, agent, n_entries, n_new, skipped: None };
+                    return Ok((done, Some(taken.facts)));
+                }
+                TakeAttempt::Overtaken { n_new: written } => n_new += written,
+            }
+        }
+        Err(CaptureError::Other { code: "busy" })
+    }
+
+    /// Reads what is new of a file, and binds it.
+    fn attempt(
+        &self,
+        task: &ConversationTask,
+        (head, file): (&TranscriptHead, &VendorFile),
+        bound: &TakenBinding,
+    ) -> Result<TakeAttempt, CaptureError> {
+        let subagent = head.found.subagent.as_deref();
+        let owner = CursorOwner { conversation: &task.id, subagent };
+        let mut seen = TranscriptCursor::load(&self.space.repository().layout().capture(), owner);
+        if let Some(facts) = self.facts_at_rest(bound, file, seen.as_ref())? {
+            return Ok(TakeAttempt::Done(TakenFile { n_entries: 0, n_new: 0, facts }));
+        }
+        let is_there = self.is_there(&bound.agent)?;
+        let job = CatchUpJob {
+            space: self.space,
+            agent: is_there.then_some(&bound.agent),
+            conversation: &task.id,
+            subagent,
+            redactor: self.redactor,
+            copied: &task.copied,
+            transcript_of: &|other| self.roots.open(&path_of(self.tasks, other)?).ok(),
+        };
+        let pending = || match self.space.head(&bound.agent) {
+            Ok(_) => Ok(self.space.pending_trace(&bound.agent)?),
+            Err(_) => Ok(Vec::new()),
+        };
+        let mut open = job.open(file, pending)?;
+        let course = self.course(bound, file)?;
+        let mut n_new = 0;
+        loop {
+            let limits = CatchUpLimits { has_time: &mut || true, bytes_max: WRITE_BYTES_MAX };
+            let mut caught = open.next(limits)?;
+            let is_last = caught.reach == CursorReach::End;
+            if is_last && course == ConversationCourse::Over {
+                open.end(&mut caught);
+            }
+            match self.write(bound, (&caught, owner, course), &mut seen)? {
+                Some(written) => n_new += written,
+                None => return Ok(TakeAttempt::Overtaken { n_new }),
+            }
+            if is_last {
+                break;
+            }
+        }
+        if let Some(from) = open.facts().forked_from().filter(|_| n_new > 0 && self.writes()) {
+            end::relate_fork(self.space, (&bound.agent, &bound.id), from)?;
+        }
+        let (n_entries, facts) = (open.n_entries(), open.facts().clone());
+        Ok(TakeAttempt::Done(TakenFile { n_entries, n_new, facts }))
+    }
+
+    /// Returns what is known of a file that was read to its end and has not changed since.
+    fn facts_at_rest(
+        &self,
+        bound: &TakenBinding,
+        file: &VendorFile,
+        seen: Option<&TranscriptCursor>,
+    ) -> Result<Option<ConversationFacts>, CaptureError> {
+        let found = file.file.metadata().map_err(|source| CaptureError::Io { source })?;
+        let Some(cursor) = seen.filter(|cursor| cursor.is_at_rest(&found)) else { return Ok(None) };
+        // Whose conversation it was may be gone, and then it begins anew.
+        if !self.is_there(&bound.agent)? {
+            return Ok(None);
+        }
+        let mapping = ConversationMapping::restore(bound.id.clone(), &cursor.state);
+        Ok(mapping.map(|mapping| mapping.facts().clone()))
+    }
+
+    /// Binds what was read to the genesis, under the agent's lock; nothing if a hook was faster. Of a
+    /// conversation that goes on it is pending, as if a hook had read it.
+    fn write(
+        &self,
+        bound: &TakenBinding,
+        (caught, owner, course): (&CaughtUp, CursorOwner<'_>, ConversationCourse),
+        seen: &mut Option<TranscriptCursor>,
+    ) -> Result<Option<u64>, CaptureError> {
+        let n_new = caught.entries.iter().filter(|entry| !entry.continues).count() as u64;
+        if !self.writes() {
+            return Ok(Some(n_new));
+        }
+        let layout = self.space.repository().layout();
+        if caught.entries.is_empty() {
+            if self.is_there(&bound.agent)? {
+                caught.finish(layout)?;
+                *seen = TranscriptCursor::load(&layout.capture(), owner);
+            }
+            return Ok(Some(0));
+        }
+        let genesis = self.have(bound)?;
+        let writer = self.space.pending_writer_within(&bound.agent, LOCK_WAIT)?;
+        let mut writer = writer.ok_or(CaptureError::Other { code: "busy" })?;
+        if TranscriptCursor::load(&layout.capture(), owner) != *seen {
+            return Ok(None);
+        }
+        caught.begin()?;
+        agentic_store::fault::point("before-import")?;
+        let (said, entries) = (self.captured(bound, caught), caught.entries.clone());
+        match course {
+            ConversationCourse::GoesOn => {
+                note_captured(layout, &bound.agent, said)?;
+                writer.append(entries)?;
+            }
+            ConversationCourse::Over => {
+                let _written = writer.attach(&bound.agent, genesis, (entries, vec![said]))?.written;
+            }
+        }
+        agentic_store::fault::point("imported")?;
+        caught.finish(layout)?;
+        *seen = TranscriptCursor::load(&layout.capture(), owner);
+        Ok(Some(n_new))
+    }
+
+    fn captured(&self, bound: &TakenBinding, caught: &CaughtUp) -> Map {
+        let mut said = caught.captured(bound.reason);
+        if let Some(parent) = bound.parent.as_ref().filter(|_| !said.contains_key("subagent")) {
+            said.insert("parent".to_owned(), Value::text(&parent.native));
+        }
+        said
+    }
+
+    /// Notes an agent that goes to the archive, since its conversation is over.
+    fn note_over(&mut self, bound: &TakenBinding, file: &VendorFile) -> Result<(), CaptureError> {
+        if !self.writes() {
+            return Ok(());
+        }
+        self.remember(bound)?;
+        let is_own =
+            bound.reason == BindReason::Parent || end::is_own_agent(&bound.agent, &bound.id);
+        if is_own && self.course(bound, file)? == ConversationCourse::Over {
+            self.over.push(bound.agent.clone());
+        }
+        Ok(())
+    }
+
+    fn course(
+        &self,
+        bound: &TakenBinding,
+        file: &VendorFile,
+    ) -> Result<ConversationCourse, CaptureError> {
+        let layout = self.space.repository().layout();
+        let parent = bound.parent.as_ref();
+        let parent = parent.and_then(|parent| ConversationRecord::load(layout, parent));
+        let record = parent.as_ref().or(bound.known.as_ref());
+        let Some(record) = record.filter(|record| record.ended.is_none()) else {
+            return Ok(ConversationCourse::Over);
+        };
+        let goes_on = match &record.program {
+            Some(program) => live::is_alive(program),
+            None => {
+                let at = file.modified().map_err(|source| CaptureError::Io { source })?;
+                self.space.now().millis() - at.millis() < QUIET_MS
+            }
+        };
+        Ok(if goes_on { ConversationCourse::GoesOn } else { ConversationCourse::Over })
+    }
+
+    fn writes(&self) -> bool {
+        self.request.run == ImportRun::Apply
+    }
+}
+
+/// When a conversation began: when its first line was written, else when its file was.
+pub(super) fn began(head: &TranscriptHead, file: &VendorFile) -> Instant {
+    let modified = || file.modified().unwrap_or(Instant::from_millis(0));
+    head.facts.first_at().unwrap_or_else(modified)
+}
+
+fn told_id(task: &ConversationTask, head: &TranscriptHead) -> ConversationId {
+    let native = head.found.subagent.clone().unwrap_or_else(|| task.id.native.clone());
+    ConversationId { source: task.id.source, native }
+}
+
+fn skipped(id: ConversationId, why: ImportSkip) -> ImportedConversation {
+    ImportedConversation { id, agent: None, n_entries: 0, n_new: 0, skipped: Some(why) }
+}

@@ -1,0 +1,157 @@
+//! What a conversation has said already: the entries that are pending, and those bound to commits.
+//!
+//! Entries are known by their ids. Those that are named by their place in a file, since their vendor
+//! names no lines, are also known by a keyed hash of what they say: a file that was written anew has
+//! them elsewhere. Only numbers are kept, so that a long conversation costs little.
+
+use std::collections::BTreeSet;
+
+use agentic_model::trace::cid_in_note;
+use agentic_model::{AgentName, Cid, Entry, Map, Object, Oid, Value};
+use agentic_space::Space;
+
+use crate::cursor::CaptureKey;
+use crate::entry::{CapturedEntry, EntryName};
+use crate::{CaptureError, ConversationId};
+
+/// How many objects of one agent's traces are read.
+const OBJECTS_MAX: usize = 1 << 20;
+/// What tells two entries of one text apart.
+const TELLING: [&str; 3] = ["call", "tool", "subagent"];
+
+/// Entries that make nothing when they are read again.
+#[derive(Debug, Default)]
+pub struct KnownEntries {
+    key: CaptureKey,
+    ids: Vec<u128>,
+    words: Vec<u128>,
+}
+
+impl KnownEntries {
+    /// Knows nothing yet.
+    pub fn new(key: &CaptureKey) -> KnownEntries {
+        KnownEntries { key: *key, ids: Vec::new(), words: Vec::new() }
+    }
+
+    /// Takes in entries in their order; what those of this conversation say is known, too.
+    pub fn add(&mut self, conversation: &ConversationId, entries: &[Entry]) {
+        let own = conversation.to_string();
+        let mut word: Option<blake3::Hasher> = None;
+        for entry in entries {
+            let meta = |key: &str| entry.meta.get(key).and_then(Value::as_text);
+            self.ids.extend(meta("id").and_then(number));
+            if meta("conversation") != Some(own.as_str()) {
+                word = None;
+                continue;
+            }
+            let hasher = word.get_or_insert_with(|| self.begin(entry.kind.as_str(), &entry.meta));
+            match &entry.body {
+                Value::Text(text) => hasher.update(text.as_bytes()),
+                Value::Bytes(bytes) => hasher.update(bytes),
+                Value::Null
+                | Value::Bool(_)
+                | Value::Int(_)
+                | Value::Float(_)
+                | Value::List(_)
+                | Value::Map(_)
+                | Value::Link(_) => hasher,
+            };
+            if !entry.continues {
+                self.words.extend(word.take().map(|hasher| half(&hasher)));
+            }
+        }
+        for numbers in [&mut self.ids, &mut self.words] {
+            numbers.sort_unstable();
+            numbers.dedup();
+        }
+    }
+
+    /// Takes in what of a conversation is bound in the notes of an agent.
+    ///
+    /// # Errors
+    /// Fails when the notes cannot be read.
+    pub fn add_bound(
+        &mut self,
+        space: &Space,
+        agent: &AgentName,
+        conversation: &ConversationId,
+    ) -> Result<(), CaptureError> {
+        each_trace(space, notes_of(space, agent)?, |object| {
+            let items = object.map().get("entries").and_then(Value::as_list).unwrap_or_default();
+            let entries = items.iter().filter_map(|item| Entry::from_value(item).ok());
+            self.add(conversation, &entries.collect::<Vec<Entry>>());
+        })
+    }
+
+    /// Tells whether an entry is known.
+    pub fn has(&self, entry: &CapturedEntry) -> bool {
+        if number(entry.id()).is_some_and(|id| self.ids.binary_search(&id).is_ok()) {
+            return true;
+        }
+        if entry.named_by == EntryName::Vendor || self.words.is_empty() {
+            return false;
+        }
+        let mut hasher = self.begin(entry.kind.as_str(), &entry.meta);
+        hasher.update(entry.text.as_bytes());
+        self.words.binary_search(&half(&hasher)).is_ok()
+    }
+
+    fn begin(&self, kind: &str, meta: &Map) -> blake3::Hasher {
+        let mut hasher = blake3::Hasher::new_keyed(&self.key);
+        let told = TELLING.map(|key| meta.get(key).and_then(Value::as_text).unwrap_or_default());
+        for part in [kind].iter().chain(&told) {
+            hasher.update(part.as_bytes());
+            hasher.update(b"\0");
+        }
+        hasher
+    }
+}
+
+/// Finds the notes of an agent that is open or archived.
+///
+/// # Errors
+/// Fails when refs or the archive cannot be read.
+pub fn notes_of(space: &Space, agent: &AgentName) -> Result<Option<Oid>, CaptureError> {
+    let repository = space.repository();
+    if repository.find_ref(&agent.branch_ref())?.is_some() {
+        return Ok(repository.find_ref(&agent.notes_ref())?);
+    }
+    Ok(repository.archive_entry(agent)?.and_then(|entry| entry.archived.notes))
+}
+
+/// Reads the objects of all traces that one state of notes names, one at a time.
+///
+/// # Errors
+/// Fails when the notes cannot be read. An object that is not here is left out.
+pub fn each_trace(
+    space: &Space,
+    tip: Option<Oid>,
+    mut visit: impl FnMut(&Object),
+) -> Result<(), CaptureError> {
+    let notes = space.repository().notes_at(tip)?;
+    let named = notes.all_notes()?.into_iter();
+    let mut ahead: Vec<Cid> = named.filter_map(|(_, text)| cid_in_note(&text)).collect();
+    let mut seen: BTreeSet<Cid> = ahead.iter().copied().collect();
+    while let Some(cid) = ahead.pop() {
+        let Some(bytes) = notes.object(cid)? else { continue };
+        let Ok(object) = Object::decode(&bytes) else { continue };
+        visit(&object);
+        let parts = object.map().get("parts").and_then(Value::as_list).unwrap_or_default();
+        let linked = parts.iter().chain(object.map().get("previous")).filter_map(Value::as_link);
+        ahead.extend(linked.filter(|cid| seen.len() < OBJECTS_MAX && seen.insert(*cid)));
+    }
+    Ok(())
+}
+
+fn number(id: &str) -> Option<u128> {
+    u128::from_str_radix(id, 16).ok()
+}
+
+fn half(hasher: &blake3::Hasher) -> u128 {
+    let mut first = [0; 16];
+    first.copy_from_slice(&hasher.finalize().as_bytes()[..16]);
+    u128::from_le_bytes(first)
+}
+
+#[cfg(test)]
+mod tests;

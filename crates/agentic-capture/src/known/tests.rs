@@ -1,0 +1,43 @@
+use agentic_model::Instant;
+
+use super::*;
+use crate::Source;
+use crate::entry::{CapturedKind, EntryPlace};
+
+fn conversation(native: &str) -> ConversationId {
+    ConversationId { source: Source::Cursor, native: native.to_owned() }
+}
+
+fn entry(of: &str, native: &str, text: &str, named_by: EntryName) -> CapturedEntry {
+    let at = Instant::from_millis(1);
+    let place = EntryPlace { kind: CapturedKind::Prompt, at, native, part: 0 };
+    let entry = CapturedEntry::new(&conversation(of), place, text.to_owned());
+    CapturedEntry { named_by, ..entry }
+}
+
+#[test]
+fn what_is_named_by_its_place_is_known_by_what_it_says() {
+    let long = "x".repeat(600 << 10);
+    let mut known = KnownEntries::new(&[7; 32]);
+    for (native, text) in [("c@0", "one"), ("c@10", &long)] {
+        known.add(&conversation("c"), &entry("c", native, text, EntryName::Place).to_entries());
+    }
+    for (native, text, named_by, is_known) in [
+        ("c@0", "other", EntryName::Place, true),
+        ("c@99", "one", EntryName::Place, true),
+        ("c@99", &long, EntryName::Place, true),
+        ("c@99", "two", EntryName::Place, false),
+        ("m-1", "one", EntryName::Vendor, false),
+    ] {
+        let asked = entry("c", native, text, named_by);
+        assert_eq!(known.has(&asked), is_known, "{native} {named_by:?}");
+    }
+}
+
+#[test]
+fn what_another_conversation_says_is_not_this_ones() {
+    let mut known = KnownEntries::new(&[7; 32]);
+    known.add(&conversation("d"), &entry("c", "c@0", "one", EntryName::Place).to_entries());
+    assert!(!known.has(&entry("d", "d@5", "one", EntryName::Place)));
+    assert!(known.has(&entry("d", "c@0", "two", EntryName::Vendor)), "ids are anybody's");
+}
