@@ -1,6 +1,8 @@
 //! The pages that look at things, asked of a served repository: what they show is what the commands
 //! say, and no address makes more of them than a page.
 
+mod large;
+
 use std::fs;
 use std::io::{Read as _, Write as _};
 use std::os::unix::fs::{PermissionsExt as _, symlink};
