@@ -12,7 +12,7 @@ use std::process::Command;
 use anyhow::{Context as _, Result, ensure};
 
 use crate::CheckOutcome;
-use crate::clients::ClientTools;
+use crate::clients::{ClientTools, MCP};
 use crate::workspace::{metadata, root};
 
 /// The folder below the target folder.
@@ -40,7 +40,7 @@ pub fn fetch() -> Result<CheckOutcome> {
     }
     if !folder.join("axe.js").exists() {
         // Node comes with the clients of the other suite: the machine need not have it.
-        let tools = ClientTools::install(&folder.with_file_name("mcp"))?;
+        let tools = ClientTools::install(&MCP, &folder.with_file_name("mcp"))?;
         fetch_checker(&folder, &tools)?;
     }
     println!("browser: {}", folder.display());

@@ -1,4 +1,5 @@
-//! The official clients of the Model Context Protocol against the binary.
+//! Programs of others against the binary: the official clients of the Model Context Protocol, and real
+//! coding agents.
 //!
 //! They are installed below `target/` by pinned lists with hashes, with the package tools that Python
 //! brings: nothing else has to be there. What cannot be installed is a failure.
@@ -11,12 +12,44 @@ use anyhow::{Context as _, Result, ensure};
 
 use crate::workspace::root;
 
-/// Where the programs of the suite are.
-const SUITE: &str = "crates/agentic-mcp/suite";
+/// Programs that are installed together, and what is run with them.
+pub struct ClientSuite {
+    /// Where its programs are.
+    source: &'static str,
+    /// The folder below `target/` into which it is installed.
+    installed: &'static str,
+    /// How npm is asked.
+    npm: &'static [&'static str],
+    /// The programs, each with what runs it.
+    programs: &'static [(&'static str, ProgramHost)],
+}
+
+/// The official clients of MCP.
+pub const MCP: ClientSuite = ClientSuite {
+    source: "crates/agentic-mcp/suite",
+    installed: "mcp",
+    npm: &["ci"],
+    programs: &MCP_PROGRAMS,
+};
+
+/// Real coding agents, with a model of ours behind them.
+pub const AGENTS: ClientSuite = ClientSuite {
+    source: "crates/agentic-capture/suite",
+    installed: "agents",
+    // The list leaves out what other platforms would install, and `ci` takes that for a mistake.
+    npm: &["install", "--no-save"],
+    programs: &[
+        ("claude.py", ProgramHost::Python),
+        ("codex.py", ProgramHost::Python),
+        ("gemini.py", ProgramHost::Python),
+        ("copilot.py", ProgramHost::Python),
+        ("opencode.py", ProgramHost::Python),
+    ],
+};
+
 /// What is installed, by the files that say it.
 const LISTS: [&str; 3] = ["requirements.txt", "package.json", "package-lock.json"];
-/// The programs, each with what runs it.
-const PROGRAMS: [(&str, ProgramHost); 9] = [
+const MCP_PROGRAMS: [(&str, ProgramHost); 9] = [
     ("lines.py", ProgramHost::Python),
     ("decisions.py", ProgramHost::Python),
     ("client.py", ProgramHost::Python),
@@ -30,8 +63,10 @@ const PROGRAMS: [(&str, ProgramHost); 9] = [
 
 /// What runs a program of the suite.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum ProgramHost {
+pub enum ProgramHost {
+    /// The Python of the suite.
     Python,
+    /// The Node that comes with it.
     Node,
 }
 
@@ -44,21 +79,25 @@ pub struct ClientReport {
     pub failed: usize,
     /// What the programs with failures said.
     pub details: String,
+    /// What all programs said.
+    pub said: String,
 }
 
 /// Installs the clients where they are not yet, and runs all programs.
-pub fn run(bin: &Path, target: &Path) -> Result<ClientReport> {
-    let tools = ClientTools::install(&target.join("mcp"))?;
+pub fn run(suite: &ClientSuite, bin: &Path, target: &Path) -> Result<ClientReport> {
+    let tools = ClientTools::install(suite, &target.join(suite.installed))?;
     let mut report = ClientReport::default();
-    for (program, host) in PROGRAMS {
+    for (program, host) in suite.programs {
         let output = tools
-            .program(program, host)
+            .program(program, *host)
             .env("AGENTIC_BIN", bin)
+            .env("AGENTIC_NODE", &tools.node)
             .stdin(Stdio::null())
             .output()
             .with_context(|| format!("cannot run `{program}`"))?;
         let said = String::from_utf8_lossy(&output.stdout);
         let count = |word: &str| said.lines().filter(|line| line.starts_with(word)).count();
+        report.said.push_str(&said);
         let (passed, failed) = (count("ok "), count("FAILED "));
         report.passed += passed;
         report.failed += failed;
@@ -83,8 +122,8 @@ pub struct ClientTools {
 
 impl ClientTools {
     /// Installs what is not there yet.
-    pub fn install(folder: &Path) -> Result<ClientTools> {
-        let suite = root().join(SUITE);
+    pub fn install(chosen: &ClientSuite, folder: &Path) -> Result<ClientTools> {
+        let suite = root().join(chosen.source);
         let venv = folder.join("venv");
         let python = venv.join("bin").join("python");
         let mut wanted = String::new();
@@ -111,8 +150,8 @@ impl ClientTools {
         let tools = ClientTools { python, node, npm, folder: folder.to_owned() };
         tools.copy(&suite)?;
         if !is_there {
-            let words = ["ci", "--silent", "--ignore-scripts", "--no-audit", "--no-fund"];
-            done(tools.npm().args(words).current_dir(folder))?;
+            let words = ["--silent", "--ignore-scripts", "--no-audit", "--no-fund"];
+            done(tools.npm().args(chosen.npm).args(words).current_dir(folder))?;
             fs::write(&stamp, wanted)?;
         }
         Ok(tools)

@@ -3,6 +3,7 @@
 //! - `cargo xtask test`: everything, with one line a step and the counts at the end;
 //! - `cargo xtask tidy`: the rules of the house alone;
 //! - `cargo xtask mcp`: the official clients of MCP against the binary;
+//! - `cargo xtask agents`: real coding agents, installed for it, with a model of ours behind them;
 //! - `cargo xtask scoreboard`: runs the conformance suite and writes the scoreboard;
 //! - `cargo xtask schemas`: writes the JSON Schemas of everything that is printed;
 //! - `cargo xtask browser`: gets the browser that tests drive, once;
@@ -24,7 +25,7 @@ use anyhow::Result;
 use crate::workspace::TidyWorkspace;
 
 const USAGE: &str =
-    "usage: cargo xtask test | tidy | mcp | scoreboard | schemas | browser | bench | docs";
+    "usage: cargo xtask test | tidy | mcp | agents | scoreboard | schemas | browser | bench | docs";
 /// The exit code for wrong usage, as everywhere in this project.
 const EXIT_USAGE: u8 = 2;
 
@@ -35,6 +36,7 @@ fn main() -> ExitCode {
         ["test"] => steps::test(),
         ["tidy"] => tidy_alone(),
         ["mcp"] => steps::mcp(),
+        ["agents"] => steps::agents(),
         ["scoreboard"] => steps::scoreboard(),
         ["schemas"] => steps::schemas(),
         ["browser"] => browser::fetch(),

@@ -184,8 +184,19 @@ fn conformance() -> Result<StepFinding> {
 fn clients() -> Result<StepFinding> {
     let bin = build_binary()?;
     let target = bin.ancestors().nth(2).context("the binary lies in the target folder")?;
-    let report = crate::clients::run(&bin, target)?;
+    let report = crate::clients::run(&crate::clients::MCP, &bin, target)?;
     Ok(StepFinding { passed: report.passed, failed: report.failed, details: report.details })
+}
+
+/// Runs real coding agents with a model of ours, and looks at what was kept. It is no part of the test,
+/// since what it installs is large.
+pub fn agents() -> Result<CheckOutcome> {
+    let bin = build_binary()?;
+    let target = bin.ancestors().nth(2).context("the binary lies in the target folder")?;
+    let report = crate::clients::run(&crate::clients::AGENTS, &bin, target)?;
+    print!("{}", if report.failed == 0 { &report.said } else { &report.details });
+    println!("{} passed, {} failed", report.passed, report.failed);
+    Ok(if report.failed == 0 { CheckOutcome::Good } else { CheckOutcome::Bad })
 }
 
 fn run_cases() -> Result<RunReport> {
