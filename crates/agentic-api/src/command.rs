@@ -90,6 +90,8 @@ commands! {
     TraceAttach(verb::TraceAttach) = "trace-attach",
     /// List the traces that a commit has had.
     TraceHistory(verb::TraceHistory) = "trace-history",
+    /// Keep which commits a whole history was rewritten to.
+    TraceRewrites(verb::TraceRewrites) = "trace-rewrites",
     /// Tell who wrote each line of a file.
     Blame(verb::BlameFile) = "blame",
     /// Tell of commits in the form of another tool.

@@ -119,7 +119,8 @@ pub use self::session::{
 pub use self::spawn::{BriefingSource, CheckoutPlace, Spawn, SpawnBeginning};
 pub use self::statistics::{Statistics, StatisticsStep};
 pub use self::trace::{
-    EntryBody, TraceAdd, TraceAttach, TraceBindings, TraceHistory, TracePending, TraceShow,
+    EntryBody, TraceAdd, TraceAttach, TraceBindings, TraceHistory, TracePending, TraceRewrites,
+    TraceShow,
 };
 pub use self::unwiring::CaptureOff;
 pub use self::value::parse_adapter;

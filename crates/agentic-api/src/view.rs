@@ -97,7 +97,7 @@ pub use crate::view::statistics::{
 };
 pub use crate::view::sync::{FetchView, PushView};
 pub use crate::view::trace::{
-    AttachView, BindingView, EntryView, TraceAddView, TraceBindingView, TraceView,
+    AttachView, BindingView, EntryView, RewritesView, TraceAddView, TraceBindingView, TraceView,
 };
 pub use crate::view::visible::{visible, visible_line};
 pub use crate::view::wiring::{

@@ -179,7 +179,7 @@ pub fn write_git_ai_notes(
     Ok(written)
 }
 
-/// Lists the commits that an agent made, oldest first.
+/// Lists the commits that an agent made, oldest first. It may be archived.
 ///
 /// # Errors
 /// Fails when there is no such agent.
@@ -187,7 +187,10 @@ pub fn commits_of_agent(
     space: &SessionSpace,
     agent: &AgentName,
 ) -> agentic_space::Result<Vec<Oid>> {
-    let head = space.head(agent)?;
+    let head = match space.archived_agent(agent)? {
+        Some(entry) => entry.archived.head,
+        None => space.head(agent)?,
+    };
     let own = space.own_commits(agent, head)?;
     Ok(own.into_iter().rev().map(|commit| commit.oid).collect())
 }

@@ -191,7 +191,15 @@ impl Gate<'_> {
             // Nobody waits for a gate that waits: the ledger is open only while it looks.
             let mut ledger = Ledger::open(self.space.repository().common_dir(), self.conversation)?;
             let request = match self.state(&mut ledger, by, key, folder)? {
-                CallState::Decided(decided, n) => return self.used(&mut ledger, key, n, &decided),
+                CallState::Decided(decided, n) => {
+                    self.used(&mut ledger, key, n, &decided)?;
+                    return Ok(self.outcome(&decided));
+                }
+                CallState::OfItsCall(decided, n) => {
+                    self.used(&mut ledger, key, n, &decided)?;
+                    // The trace has that use already.
+                    return Ok(GateOutcome { noted: None, ..self.outcome(&decided) });
+                }
                 CallState::Repeated(decided) => return Ok(self.outcome(&decided)),
                 CallState::Open(request) => request,
             };
@@ -221,7 +229,7 @@ impl Gate<'_> {
         }
         if let (false, Some((n, _))) = (self.is_call(), ledger.of_last_call(key)) {
             let session = ledger.asked(key, n).map(str::to_owned);
-            return Ok(CallState::Decided(self.decided_before(session)?, n));
+            return Ok(CallState::OfItsCall(self.decided_before(session)?, n));
         }
         let n = ledger.n_used(key);
         let permission = permission::PermissionQuestion { gate: self, by, key, n, folder };
@@ -246,19 +254,18 @@ impl Gate<'_> {
         }
     }
 
-    /// Makes the use of a decision durable, then tells what it says.
+    /// Makes the use of a decision durable.
     fn used(
         &self,
         ledger: &mut Ledger,
         key: &CallKey,
         n: u64,
         decided: &DecidedPermission,
-    ) -> Result<GateOutcome, GateError> {
+    ) -> Result<(), GateError> {
         let lasts = if decided.lasts { UseScope::Conversation } else { UseScope::Once };
         let before = if self.is_call() { UseMoment::Call } else { UseMoment::Leave };
         let decision = decided.commit.clone();
-        ledger.add(key, LedgerFact::Used { n, decision, lasts, before })?;
-        Ok(self.outcome(decided))
+        ledger.add(key, LedgerFact::Used { n, decision, lasts, before })
     }
 
     fn outcome(&self, decided: &DecidedPermission) -> GateOutcome {
@@ -293,6 +300,8 @@ impl Gate<'_> {
 enum CallState {
     /// It was decided, and the decision is not used: of which number.
     Decided(DecidedPermission, u64),
+    /// It was decided for the call that this request for leave belongs to.
+    OfItsCall(DecidedPermission, u64),
     /// A decision counts for it that needs no further use.
     Repeated(DecidedPermission),
     /// It waits for a person, by this name.

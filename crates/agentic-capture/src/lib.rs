@@ -8,7 +8,8 @@
 //!   remembered of it; [`live`]: which program has it.
 //! - [`hook`]: what `agentic hook` does with one event; [`window`] and [`link`]: which commits of plain
 //!   git are whose.
-//! - [`origin`]: which trace a commit has, however it was rewritten; [`blame`]: who wrote each line.
+//! - [`origin`]: which trace a commit has, however it was rewritten; [`commit_map`]: what others say
+//!   of whole histories; [`blame`]: who wrote each line.
 //! - [`export`]: what is proved of commits, in the forms of others.
 //! - [`import`]: conversations that nobody captured when they were had.
 //! - [`private`]: agents that no push takes along unless it names them.
@@ -24,6 +25,7 @@ pub mod bind;
 pub mod bindings;
 pub mod blame;
 pub mod catch_up;
+pub mod commit_map;
 pub mod conversation;
 pub mod cursor;
 pub mod entry;

@@ -3,7 +3,7 @@
 use agentic_git::GitWriter;
 use agentic_model::trace::{TRACE_BYTES_MAX, cid_in_note, split_entry};
 use agentic_model::{AgentName, Cid, ConsoleTrace, Entry, Instant, Kind, Map, Object, Oid, Value};
-use agentic_store::journal::{self, NotesEdit, Transaction};
+use agentic_store::journal::{self, ArchivedAgent, NotesEdit, Transaction};
 use agentic_store::{PendingAside, Stream};
 
 use crate::commit::BoundTrace;
@@ -214,13 +214,36 @@ impl Space {
     /// Fails when there is no such branch, or none of its commits has a trace.
     pub fn trace_of_branch(&self, branch: &AgentBranch) -> Result<ShownTrace> {
         let head = self.branch_head(branch)?;
-        let notes = self.repository().notes(&branch.notes_ref())?;
-        for commit in self.own_commits(&branch.agent, head)? {
+        let notes = self.repository().find_ref(&branch.notes_ref())?;
+        let found = self.newest_trace(&branch.agent, head, notes)?;
+        let none = || CommitError::NoTrace { what: format!("agent `{branch}`") };
+        found.ok_or_else(|| Error::Commit(none()))
+    }
+
+    /// Finds the trace of the newest commit of an archived agent that has one.
+    ///
+    /// # Errors
+    /// Fails when none of its commits has a trace.
+    pub fn trace_of_archived(&self, archived: &ArchivedAgent) -> Result<ShownTrace> {
+        let ArchivedAgent { agent, head, notes } = archived;
+        let found = self.newest_trace(agent, *head, *notes)?;
+        let none = || CommitError::NoTrace { what: format!("agent `{agent}`") };
+        found.ok_or_else(|| Error::Commit(none()))
+    }
+
+    fn newest_trace(
+        &self,
+        agent: &AgentName,
+        head: Oid,
+        notes_tip: Option<Oid>,
+    ) -> Result<Option<ShownTrace>> {
+        let notes = self.repository().notes_at(notes_tip)?;
+        for commit in self.own_commits(agent, head)? {
             if let Some(cid) = notes.note(commit.oid)?.as_deref().and_then(cid_in_note) {
-                return self.trace_on_branch(branch, cid, commit.oid);
+                return self.trace_in_notes(notes_tip, cid, commit.oid).map(Some);
             }
         }
-        Err(Error::Commit(CommitError::NoTrace { what: format!("agent `{branch}`") }))
+        Ok(None)
     }
 
     /// Reads a trace by its id, from the notes of a branch if they keep it, which may be a remote's.

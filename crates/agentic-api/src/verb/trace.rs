@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use agentic_capture::commit_map::CommitMap;
 use agentic_capture::origin::{CommitOrigin, CommitOrigins, OriginProof};
 use agentic_model::commit::Claims;
 use agentic_model::{AgentName, Cid, Kind, Oid};
@@ -14,8 +15,41 @@ use serde::Deserialize;
 
 use crate::redaction::CallerRedactor;
 use crate::verb::{Reply, Verb};
-use crate::view::{AttachView, BindingView, EntryView, TraceAddView, TraceBindingView, TraceView};
-use crate::{Caller, Refusal};
+use crate::view::{
+    AttachView, BindingView, EntryView, RewritesView, TraceAddView, TraceBindingView, TraceView,
+};
+use crate::{Caller, Notice, Refusal};
+
+/// Keep which commits a whole history was rewritten to, so that traces are found by the new ones.
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct TraceRewrites {
+    /// The map, as `git filter-repo` writes it: an old and a new commit on each line.
+    pub map: String,
+}
+
+impl Verb for TraceRewrites {
+    type Answer = Vec<RewritesView>;
+
+    fn run(self, caller: &Caller<'_>) -> Result<Reply<Vec<RewritesView>>, Refusal> {
+        let map = CommitMap::parse(&self.map).map_err(|error| {
+            let hint = "give it what `git filter-repo` leaves in `.git/filter-repo/commit-map`";
+            Refusal::refused(&error.to_string(), hint)
+        })?;
+        let outcome = map.keep(caller.space)?;
+        let archived = outcome.archived.iter().map(|agent| Notice::Remark {
+            what: format!(
+                "`{agent}` is archived, and nothing was kept with it; `agentic archive --restore {agent}`, then again"
+            ),
+        });
+        let answer = outcome
+            .kept
+            .iter()
+            .map(|(agent, count)| RewritesView { agent: agent.to_string(), rewrites: *count })
+            .collect();
+        Ok(Reply { notices: archived.collect(), ..Reply::plain(answer) })
+    }
+}
 
 /// Append one entry to the pending trace of an agent. It is durable when this answers.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
@@ -130,6 +164,11 @@ impl TraceShow {
         }
         if let Some(branch) = space.remote_branch(id)? {
             return exact(space.trace_of_branch(&branch)?);
+        }
+        if let Ok(agent) = AgentName::parse(id)
+            && let Some(entry) = space.archived_agent(&agent)?
+        {
+            return exact(space.trace_of_archived(&entry.archived)?);
         }
         if id.starts_with(Cid::PREFIX) {
             return exact(space.trace_by_cid(space.find_object(id)?, None)?);

@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 use agentic_capture::Source;
 use agentic_capture::gate::HoldRules;
 use agentic_capture::wiring::{
-    self, AgentHomes, GIT_HOOKS, WiredAction, WiredFile, Wiring, WiringPart, WiringPlace,
-    WiringRun, WiringScope, WorktreeHooks, add_exclusion, hook_line, put_git_hooks, switches,
-    write_claude_plugin,
+    self, AgentHomes, EntryRole, GIT_HOOKS, WiredAction, WiredFile, Wiring, WiringPart,
+    WiringPlace, WiringRun, WiringScope, WorktreeHooks, add_exclusion, hook_line, put_git_hooks,
+    switches, write_claude_plugin,
 };
 
 use crate::verb::gate::{GateRules, gate_seconds};
@@ -79,6 +79,7 @@ impl Verb for WireAgents {
         }
         for source in &sources {
             work.next.extend(switches(&self.host.homes, *source, &checkout));
+            work.next.extend(self.wired_twice(*source, &checkout));
         }
         if self.has(WiringExtra::GitHooks) {
             work.git_hooks()?;
@@ -151,6 +152,22 @@ impl WireAgents {
         };
         let gate = rules.map(|rules| Wiring { source, scope, part: rules.gate(source) });
         wirings.chain(gate).collect()
+    }
+
+    /// Says where else a coding agent is told to capture: it would start a hook for each.
+    fn wired_twice(&self, source: Source, checkout: &Path) -> Vec<String> {
+        let scopes = [WiringScope::User, WiringScope::Local, WiringScope::Project];
+        let captures = |scope: &WiringScope| {
+            let roles = wiring::wired_roles(&self.host.homes, source, *scope, checkout);
+            *scope != self.scope && roles.contains(&EntryRole::Capture)
+        };
+        let twice = scopes.into_iter().filter(captures).map(|scope| {
+            let scope = scope.as_str();
+            format!(
+                "{source} is wired with `--scope {scope}` too, so events are kept twice: `agentic capture off {source} --scope {scope}`"
+            )
+        });
+        twice.collect()
     }
 
     /// Does what `init` does without coding agents, and lets capture begin.

@@ -77,6 +77,7 @@ pub fn schemas() -> BTreeMap<&'static str, Schema> {
         ("statistics.json", printed::<StatisticsView>()),
         ("trace-add.json", printed::<TraceAddView>()),
         ("trace-attach.json", printed::<AttachView>()),
+        ("trace-rewrites.json", printed::<Vec<RewritesView>>()),
         ("trace-history.json", printed::<Vec<BindingView>>()),
         ("trace-pending.json", printed::<Vec<EntryView>>()),
         ("trace.json", printed::<TraceView>()),

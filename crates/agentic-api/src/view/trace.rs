@@ -71,6 +71,15 @@ pub struct AttachView {
     pub entries: u64,
 }
 
+/// What `agentic trace rewrites` kept with one agent.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct RewritesView {
+    /// The agent.
+    pub agent: String,
+    /// How many rewritten commits lead to its traces.
+    pub rewrites: usize,
+}
+
 /// One binding of `agentic trace history`.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct BindingView {

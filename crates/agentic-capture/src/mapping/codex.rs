@@ -45,6 +45,8 @@ pub(super) struct CodexTable {
     model: Option<String>,
     /// The circumstances that were told last.
     context: Map,
+    /// What the last record of a request's usage counts; nothing while there was none.
+    recorded: Option<Value>,
     held: HeldTurn,
     /// What of the parent's items the next lines may repeat.
     pub(super) copies: CopiedItems,
@@ -58,6 +60,7 @@ impl CodexTable {
             turn: text("turn"),
             model: text("model"),
             context: state.get("context")?.as_map()?.clone(),
+            recorded: state.get("recorded").filter(|counts| **counts != Value::Null).cloned(),
             held: HeldTurn::restore(state.get("held")?)?,
             copies: CopiedItems::restore(state.get("copies")?)?,
         })
@@ -70,6 +73,7 @@ impl CodexTable {
             ("turn", text(&self.turn)),
             ("model", text(&self.model)),
             ("context", Value::Map(self.context.clone())),
+            ("recorded", self.recorded.clone().unwrap_or(Value::Null)),
             ("held", self.held.state()),
             ("copies", self.copies.state()),
         ])
@@ -182,7 +186,9 @@ impl CodexLine<'_, '_> {
         let Some(usage) = payload.get("usage") else {
             return self.happened("token_usage_record", payload);
         };
-        self.usage(&native, usage);
+        let counts = usage_counts(usage);
+        self.usage(&native, counts.clone());
+        self.table.recorded = Some(counts);
     }
 
     fn compacted(self, payload: &LineJson<'_>) {
@@ -196,16 +202,10 @@ impl CodexLine<'_, '_> {
     }
 
     /// Tells what a request cost.
-    fn usage(&mut self, native: &str, usage: &LineJson<'_>) {
-        const FIELDS: [(&str, &str); 4] = [
-            ("input_tokens", "in"),
-            ("cached_input_tokens", "cache_read"),
-            ("output_tokens", "out"),
-            ("reasoning_output_tokens", "reasoning"),
-        ];
+    fn usage(&mut self, native: &str, counts: Value) {
         let mut entry = self.entry_of(CapturedKind::Usage, native, 0, String::new());
         entry.put_known("model", self.table.model.as_deref());
-        entry.put("usage", count_fields(usage, &FIELDS));
+        entry.put("usage", counts);
         self.mapped.entries.push(entry);
     }
 
@@ -238,6 +238,16 @@ impl CodexLine<'_, '_> {
         entry.put_known("turn", self.table.turn.as_deref());
         entry
     }
+}
+
+fn usage_counts(usage: &LineJson<'_>) -> Value {
+    const FIELDS: [(&str, &str); 4] = [
+        ("input_tokens", "in"),
+        ("cached_input_tokens", "cache_read"),
+        ("output_tokens", "out"),
+        ("reasoning_output_tokens", "reasoning"),
+    ];
+    count_fields(usage, &FIELDS)
 }
 
 /// Names the sandbox in which commands run; its form differs between versions.

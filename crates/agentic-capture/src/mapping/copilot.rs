@@ -4,7 +4,7 @@ use agentic_model::Value;
 
 use crate::entry::{CapturedEntry, CapturedKind};
 use crate::line_json::{LineJson, TextRedactor};
-use crate::mapping::{MappedLine, unknown_fields};
+use crate::mapping::{MappedLine, count_fields, unknown_fields};
 
 /// The fields of messages that have a meaning here.
 const MESSAGE_FIELDS: [&str; 4] = ["messageId", "content", "toolRequests", "attachments"];
@@ -33,6 +33,7 @@ pub(super) fn line(
         }
         ("assistant.message", Some(data)) => event.answered(mapped, data),
         ("tool.execution_complete", Some(data)) => event.result(mapped, data),
+        ("session.usage_record", Some(data)) => event.usage(mapped, data),
         (kind, Some(data)) if !kind.is_empty() => event.happened(mapped, kind, data),
         (kind, _) => event.raw(mapped, kind, &json),
     }
@@ -102,6 +103,23 @@ impl CopilotEvent {
             entry.put("error", Value::Bool(true));
         }
         entry.put_more(unknown_fields(data, &RESULT_FIELDS));
+        mapped.entries.push(entry);
+    }
+
+    /// What a request cost, as versions since 1.0.100 say it.
+    fn usage(&self, mapped: &mut MappedLine<'_>, data: &LineJson<'_>) {
+        const FIELDS: [(&str, &str); 4] = [
+            ("inputTokens", "in"),
+            ("outputTokens", "out"),
+            ("cacheReadTokens", "cache_read"),
+            ("cacheWriteTokens", "cache_write"),
+        ];
+        let Some(usage) = data.get("usage").filter(|usage| usage.is_object()) else {
+            return self.happened(mapped, "session.usage_record", data);
+        };
+        let mut entry = self.entry(mapped, CapturedKind::Usage, &self.native, String::new());
+        entry.put_known("model", usage.text("model"));
+        entry.put("usage", count_fields(usage, &FIELDS));
         mapped.entries.push(entry);
     }
 

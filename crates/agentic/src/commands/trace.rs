@@ -3,13 +3,15 @@
 use std::process::ExitCode;
 
 use agentic_api::Verb as _;
-use agentic_api::verb::{EntryBody, TraceAdd, TraceAttach, TraceHistory, TracePending, TraceShow};
-use agentic_api::view::{BindingView, EntryView};
+use agentic_api::verb::{
+    EntryBody, TraceAdd, TraceAttach, TraceHistory, TracePending, TraceRewrites, TraceShow,
+};
+use agentic_api::view::{BindingView, EntryView, RewritesView};
 use agentic_model::{AgentName, Kind};
 use clap::Subcommand;
 
 use super::{VerbOutcome, agent_name};
-use crate::context::{Context, read_stdin};
+use crate::context::{Context, read_file_or_stdin, read_stdin};
 use crate::output::{tell_recovered, warn_of};
 
 /// Keep what an agent saw and said
@@ -57,6 +59,16 @@ pub enum TraceVerb {
         #[arg(long, value_name = "NAME", value_parser = agent_name)]
         agent: Option<AgentName>,
     },
+    /// Keep which commits a history was rewritten to, as `git filter-repo` says it
+    ///
+    /// Traces are then found by the new commits: `trace show`, `blame` and `export`.
+    ///
+    /// Example: agentic trace rewrites .git/filter-repo/commit-map
+    #[command(verbatim_doc_comment)]
+    Rewrites {
+        /// The map: an old and a new commit on each line; or - for standard input
+        file: String,
+    },
     /// List the traces that a commit has had, newest first
     ///
     /// Example: agentic trace history agents/fix-auth
@@ -94,6 +106,15 @@ pub fn run(context: &Context, verb: TraceVerb) -> VerbOutcome {
             let reply = TraceAttach { commit, agent: named(agent) }.run(&caller)?;
             warn_of(&reply.notices);
             context.format.answer(&reply.answer, |view| view.cid.clone());
+        }
+        TraceVerb::Rewrites { file } => {
+            let map = String::from_utf8_lossy(&read_file_or_stdin(&file)?).into_owned();
+            let reply = TraceRewrites { map }.run(&caller)?;
+            warn_of(&reply.notices);
+            context.format.answer(reply.answer.as_slice(), |kept| {
+                let line = |view: &RewritesView| format!("{} {}\n", view.agent, view.rewrites);
+                kept.iter().map(line).collect()
+            });
         }
         TraceVerb::History { commit } => {
             let bindings = TraceHistory { commit }.run(&caller)?.answer;

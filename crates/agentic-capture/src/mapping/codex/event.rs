@@ -2,9 +2,9 @@
 
 use agentic_model::Value;
 
-use super::CodexLine;
 use super::held::CallEnd;
 use super::item::is_wrapped;
+use super::{CodexLine, usage_counts};
 use crate::entry::CapturedKind;
 use crate::line_json::LineJson;
 use crate::mapping::unknown_fields;
@@ -71,8 +71,11 @@ impl CodexLine<'_, '_> {
     fn token_count(mut self, event: &LineJson<'_>) {
         let last = event.get("info").and_then(|info| info.get("last_token_usage"));
         let Some(last) = last.filter(|last| last.is_object()) else { return };
-        let native = self.native.clone();
-        self.usage(&native, last);
+        let (native, counts) = (self.native.clone(), usage_counts(last));
+        // Newer versions record each request, and count it here once more, and again with each new limit.
+        if self.table.recorded.as_ref() != Some(&counts) {
+            self.usage(&native, counts);
+        }
     }
 }
 

@@ -119,3 +119,39 @@ fn a_line_that_is_hostile_stops_nobody() {
         mapping.end();
     }
 }
+
+/// A request whose usage is recorded is counted once, however often the screen shows its count; one of
+/// an older version, which records none, by what the screen shows.
+#[test]
+fn usage_of_a_request_counts_once() {
+    let record = |n: u32, tokens: u32| {
+        format!(
+            "{{\"timestamp\":\"2026-11-20T09:00:0{n}.000Z\",\"ordinal\":{n},\"type\":\"token_usage_record\",\
+             \"payload\":{{\"response_id\":\"resp_{n}\",\"usage\":{{\"input_tokens\":{tokens}}}}}}}\n"
+        )
+    };
+    let shown = |n: u32, tokens: u32| {
+        format!(
+            "{{\"timestamp\":\"2026-11-20T09:00:0{n}.000Z\",\"ordinal\":{n},\"type\":\"event_msg\",\
+             \"payload\":{{\"type\":\"token_count\",\"info\":{{\"last_token_usage\":{{\"input_tokens\":{tokens}}}}}}}}}\n"
+        )
+    };
+    let count = |content: String| {
+        let entries = map_over_cursors(Source::Codex, &owned(&content));
+        entries.iter().filter(|entry| entry.kind == CapturedKind::Usage).count()
+    };
+    let recorded = [record(1, 12), shown(2, 12), shown(3, 12), record(4, 12), shown(5, 12)];
+    assert_eq!(count(recorded.concat()), 2);
+    assert_eq!(count([shown(1, 12), shown(2, 15)].concat()), 2);
+}
+
+#[test]
+fn usage_of_copilot_is_usage() {
+    let line = "{\"type\":\"session.usage_record\",\"id\":\"u1\",\"timestamp\":\"2026-11-20T09:00:01.000Z\",\
+                \"data\":{\"usage\":{\"model\":\"m\",\"inputTokens\":12,\"outputTokens\":5}}}\n";
+    let entries = map_at_once(Source::Copilot, &owned(line));
+    let [entry] = entries.as_slice() else { panic!("{entries:?}") };
+    assert_eq!(entry.kind, CapturedKind::Usage);
+    let usage = Value::map([("in", Value::Int(12)), ("out", Value::Int(5))]);
+    assert_eq!(entry.to_entries()[0].meta.get("usage"), Some(&usage));
+}
