@@ -74,6 +74,7 @@ pub use self::object::name_object;
 #[cfg(feature = "fuzz-access")]
 pub use self::pack_offset::PackOffsets;
 pub(crate) use self::ref_place::remove_if_hollow;
+pub use self::reference::PackedRefsMark;
 pub use self::repository::{Repository, Scratch, SharedRepository, leads_to};
 pub use self::signer::Signer;
 pub use self::snapshot::{Snapshot, SnapshotSource};

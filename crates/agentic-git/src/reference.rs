@@ -18,10 +18,36 @@ use agentic_store::{Error, Result, fault};
 /// How long a writer waits for another program's lock on a ref.
 pub(super) const REF_LOCK_WAIT: Duration = Duration::from_secs(1);
 
+/// How long a file must have been as it is. Clocks of filesystems tick every two seconds at the slowest.
+const SETTLED_AFTER_SECONDS: i64 = 4;
+
 /// How often refs are listed at most while other programs pack them.
 const LISTINGS_MAX: u64 = 40;
 /// The longest pause between two of them.
 const PAUSE_MILLIS_MAX: u64 = 20;
+
+/// Tells files of packed refs from each other.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PackedRefsMark([i64; 7]);
+
+impl PackedRefsMark {
+    /// Says whether the file is so old that another one would have another time.
+    pub fn is_settled(&self) -> bool {
+        let [.., changed, _] = self.0;
+        let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+        now.is_ok_and(|now| now.as_secs().cast_signed() >= changed + SETTLED_AFTER_SECONDS)
+    }
+
+    /// Returns it as numbers.
+    pub fn numbers(&self) -> [i64; 7] {
+        self.0
+    }
+
+    /// Makes it of numbers.
+    pub fn of_numbers(numbers: [i64; 7]) -> PackedRefsMark {
+        PackedRefsMark(numbers)
+    }
+}
 
 impl Repository {
     /// Reads where a ref points; nothing if it does not exist.
@@ -51,9 +77,9 @@ impl Repository {
         for attempt in 1..LISTINGS_MAX {
             // A git that packs refs takes them from the one place to the other: who looks into the
             // first too late and into the second too early sees them in neither, or half gone.
-            let before = self.packed_refs_stamp();
+            let before = self.packed_refs_mark();
             let listed = self.list_refs_once(prefix);
-            if listed.is_ok() && self.packed_refs_stamp() == before {
+            if listed.is_ok() && self.packed_refs_mark() == before {
                 return listed;
             }
             // It takes away one file after the other, which a slow disk takes its time for.
@@ -62,10 +88,47 @@ impl Repository {
         self.list_refs_once(prefix)
     }
 
-    /// Returns what changes whenever refs are packed.
-    fn packed_refs_stamp(&self) -> Option<(u64, u64, i64, i64)> {
+    /// Returns what changes whenever refs are packed; nothing where none are.
+    pub fn packed_refs_mark(&self) -> Option<PackedRefsMark> {
         let found = std::fs::metadata(self.common_dir().join(PACKED_REFS)).ok()?;
-        Some((found.ino(), found.len(), found.mtime(), found.mtime_nsec()))
+        let (dev, ino) = (found.dev().cast_signed(), found.ino().cast_signed());
+        let (modified, changed) =
+            ([found.mtime(), found.mtime_nsec()], [found.ctime(), found.ctime_nsec()]);
+        let length = found.len().cast_signed();
+        let [at, nanos] = modified;
+        Some(PackedRefsMark([dev, ino, length, at, nanos, changed[0], changed[1]]))
+    }
+
+    /// Lists the refs below a prefix that stand in files of their own, whether or not they are packed too.
+    ///
+    /// # Errors
+    /// Fails when a folder cannot be read.
+    pub fn loose_ref_names(&self, prefix: &str) -> Result<Vec<String>> {
+        let mut names = Vec::new();
+        let mut folders = vec![prefix.trim_end_matches('/').to_owned()];
+        while let Some(folder) = folders.pop() {
+            let path = self.common_dir().join(&folder);
+            let entries = match std::fs::read_dir(&path) {
+                Ok(entries) => entries,
+                // Git removes empty folders when it packs.
+                Err(error) if error.kind() == std::io::ErrorKind::NotFound => continue,
+                Err(error) => return Err(Error::io("list", &path)(error)),
+            };
+            for entry in entries {
+                let entry = entry.map_err(Error::io("list", &path))?;
+                let Ok(name) = entry.file_name().into_string() else { continue };
+                let name = format!("{folder}/{name}");
+                match entry.file_type() {
+                    Ok(kind) if kind.is_dir() => folders.push(name),
+                    Ok(_) if name.ends_with(".lock") => {}
+                    Ok(_) => names.push(name),
+                    // It was packed a moment ago.
+                    Err(_) => {}
+                }
+            }
+        }
+        names.sort();
+        Ok(names)
     }
 
     fn list_refs_once(&self, prefix: &str) -> Result<Vec<RefName>> {

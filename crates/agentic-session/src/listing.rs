@@ -23,7 +23,13 @@ pub fn list_open(space: &SessionSpace) -> Result<Vec<SessionId>> {
     let layout = space.repository().layout();
     let mut ids = list_local_open(space)?;
     // Of an agent that nothing was written to here, sessions may have come by fetch alone.
-    for (agent, _) in space.agent_names()? {
+    note_missing(space);
+    for notes in segment::notes_with_sessions(space)? {
+        let name = notes.strip_prefix(segment::NOTES).and_then(|name| AgentName::parse(name).ok());
+        let Some(agent) = name else { continue };
+        if space.repository().find_ref(&agent.branch_ref())?.is_none() {
+            continue;
+        }
         if !layout.journal(&agentic_store::Stream::Agent(agent.clone())).exists() {
             let sealed = segment::sessions_of(space, &agent)?;
             let is_open =
@@ -34,6 +40,15 @@ pub fn list_open(space: &SessionSpace) -> Result<Vec<SessionId>> {
     ids.sort();
     ids.dedup();
     Ok(ids)
+}
+
+/// Notes for the next command whose branch is missing, as whoever lists agents does.
+fn note_missing(space: &SessionSpace) {
+    let repository = space.repository();
+    let is_there = |name: &AgentName| {
+        repository.find_ref(&name.branch_ref()).map_or(true, |found| found.is_some())
+    };
+    agentic_store::recovery::note_missing(repository, is_there);
 }
 
 /// Lists the sessions that have a folder here among those that are not over, in no order.

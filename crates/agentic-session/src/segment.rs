@@ -8,6 +8,7 @@
 //! something reads past it.
 
 mod cache;
+mod sealing;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex};
@@ -15,9 +16,12 @@ use std::sync::{Arc, Mutex};
 use agentic_model::{AgentName, Cid, Kind, Map, Object, Oid, Value};
 use agentic_replay::{RecordHash, SessionId};
 use agentic_space::locked;
+use agentic_store::ground::RefName;
 use agentic_store::journal::ArchivedAgent;
 
 use self::cache::{KnownSegments, cache_of, read_cache};
+use self::sealing::SealingNotes;
+pub use self::sealing::notes_with_sessions;
 use super::block;
 use super::folder::damaged;
 use crate::{Result, SessionSpace};
@@ -38,7 +42,11 @@ pub struct Segments<'a> {
 
 /// The segments of notes that this process has looked at, by ref: where that was, and what it held.
 #[derive(Debug, Default)]
-pub struct SeenSegments(Mutex<BTreeMap<String, SeenParts>>);
+pub struct SeenSegments {
+    parts: Mutex<BTreeMap<String, SeenParts>>,
+    /// Which notes have any.
+    sealing: Mutex<Option<SealingNotes>>,
+}
 
 /// Where a notes ref was, and what it held.
 type SeenParts = (Option<Oid>, Arc<BTreeMap<Cid, Part>>);
@@ -104,6 +112,11 @@ impl<'a> Segments<'a> {
     /// Fails as [`Segments::of`] does.
     pub fn of_ref(space: &'a SessionSpace, name: &str) -> Result<Segments<'a>> {
         Segments::at(space, name, CacheUse::Usual)
+    }
+
+    /// Finds those that a notes ref holds which was listed.
+    fn of_found(space: &'a SessionSpace, found: &RefName) -> Result<Segments<'a>> {
+        Segments::in_state(space, &found.name, Some(found.target), CacheUse::Usual)
     }
 
     /// Finds those in the notes that an agent had when it was archived.
@@ -243,13 +256,21 @@ impl<'a> Segments<'a> {
 impl SeenSegments {
     /// Returns what a notes ref holds, if it was looked at where it is.
     fn of(&self, name: &str, tip: Option<Oid>) -> Option<Arc<BTreeMap<Cid, Part>>> {
-        let seen = locked(&self.0);
+        let seen = locked(&self.parts);
         seen.get(name).filter(|(seen, _)| *seen == tip).map(|(_, parts)| Arc::clone(parts))
     }
 
     fn keep(&self, segments: &Segments<'_>) {
         let seen = (segments.tip, Arc::clone(&segments.parts));
-        locked(&self.0).insert(segments.name.clone(), seen);
+        locked(&self.parts).insert(segments.name.clone(), seen);
+    }
+
+    fn sealing(&self) -> Option<SealingNotes> {
+        locked(&self.sealing).clone()
+    }
+
+    fn set_sealing(&self, known: SealingNotes) {
+        *locked(&self.sealing) = Some(known);
     }
 }
 
@@ -337,7 +358,10 @@ pub(super) fn whole_value(pieces: BTreeMap<i64, Vec<u8>>, cid: &Cid) -> Option<V
 
 /// Lists the sessions that were sealed.
 pub fn sessions(space: &SessionSpace) -> Result<Vec<SessionId>> {
-    let all = Segments::of_all(space)?;
+    let mut all = Vec::new();
+    for name in notes_with_sessions(space)? {
+        all.push(Segments::of_ref(space, &name)?);
+    }
     Ok(distinct(all.iter().flat_map(Segments::sessions)))
 }
 

@@ -54,7 +54,7 @@ impl KnownSegments {
     /// Writes the cache of a notes ref. That nobody can is no failure.
     pub(super) fn write(&self, space: &SessionSpace, name: &str) {
         let Ok(bytes) = canonical::encode(&self.to_value()) else { return };
-        let content = [Cid::of(&bytes).to_string().as_bytes(), b"\n", &bytes].concat();
+        let content = sealed_content(&bytes);
         let cache = cache_of(space, name);
         let folder = cache.parent().expect("caches stand in a folder");
         let _ = std::fs::create_dir_all(folder);
@@ -88,11 +88,18 @@ impl KnownSegments {
 
 /// Reads the cache, if it is as it was written. A damaged cache is no cache.
 pub(super) fn read_cache(path: &Path) -> Option<KnownSegments> {
+    KnownSegments::from_value(&canonical::decode(&unsealed_content(path)?).ok()?)
+}
+
+/// Puts a sum before what a cache says.
+pub(super) fn sealed_content(bytes: &[u8]) -> Vec<u8> {
+    [Cid::of(bytes).to_string().as_bytes(), b"\n", bytes].concat()
+}
+
+/// Reads what a cache says, if it is as it was written.
+pub(super) fn unsealed_content(path: &Path) -> Option<Vec<u8>> {
     let content = std::fs::read(path).ok()?;
     let at = content.iter().position(|byte| *byte == b'\n')?;
     let (sum, bytes) = (&content[..at], &content[at + 1..]);
-    if Cid::of(bytes).to_string().as_bytes() != sum {
-        return None;
-    }
-    KnownSegments::from_value(&canonical::decode(bytes).ok()?)
+    (Cid::of(bytes).to_string().as_bytes() == sum).then(|| bytes.to_vec())
 }

@@ -1,11 +1,15 @@
 //! What segments say that they hold, hostile ones included, and the cache of it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use agentic_model::{Cid, Object, Value, canonical};
 use agentic_replay::{RecordHash, SessionId};
 
-use super::{KnownSegments, Part, SealedSpan, Segments, cache_of, read_cache, segment_object};
+use super::sealing::SealingNotes;
+use super::{
+    KnownSegments, Part, SealedSpan, Segments, cache_of, notes_with_sessions, read_cache,
+    segment_object,
+};
 use crate::SessionSpace;
 use crate::tests::{anew, oid, space_with_an_agent, started};
 
@@ -164,4 +168,36 @@ fn an_agent_without_notes_has_no_segments() {
     let segments = Segments::of(&space, &nobody).expect("readable");
     assert_eq!(segments.sessions().count(), 0);
     assert!(segments.read(&SessionId::from_bytes([1; 32])).expect("readable").is_empty());
+}
+
+#[test]
+fn notes_without_sessions_are_remembered_for_a_file_of_packed_refs() {
+    let (folder, space, alice) = space_with_an_agent();
+    let bob = crate::tests::agent_in(&space, "bob");
+    let id = started(&space, &alice, "hold(\"Go on?\")");
+    let pack = || {
+        let packed = std::process::Command::new("git")
+            .args(["pack-refs", "--all"])
+            .current_dir(folder.path())
+            .status();
+        assert!(packed.expect("git is there").success());
+    };
+    let notes = |agent: &agentic_model::AgentName| agent.notes_ref();
+    let both = BTreeSet::from([notes(&alice), notes(&bob)]);
+    assert_eq!(notes_with_sessions(&anew(&space)).expect("readable"), both, "none is packed");
+    pack();
+    let of_alice = BTreeSet::from([notes(&alice)]);
+    assert_eq!(notes_with_sessions(&anew(&space)).expect("readable"), of_alice);
+    let mark = space.repository().packed_refs_mark().expect("they are packed");
+    let remembered = SealingNotes { mark, names: BTreeSet::new() };
+    remembered.write(&space);
+    assert_eq!(notes_with_sessions(&anew(&space)).expect("readable"), BTreeSet::new());
+    started(&space, &bob, "hold(\"Go on?\")");
+    let of_bob = BTreeSet::from([notes(&bob)]);
+    assert_eq!(notes_with_sessions(&anew(&space)).expect("readable"), of_bob, "its own file");
+    pack();
+    assert_eq!(notes_with_sessions(&anew(&space)).expect("readable"), both, "another file");
+    remembered.write(&space);
+    assert_eq!(notes_with_sessions(&anew(&space)).expect("readable"), both, "of an earlier one");
+    assert!(anew(&space).sessions().expect("readable").contains(&id));
 }
