@@ -30,6 +30,10 @@ use crate::index::IndexDesk;
 
 /// How often everything is compared though nothing was noticed.
 const SWEEP: Duration = Duration::from_secs(60);
+/// Where many changes come, those of so long are looked at together.
+const BATCH: Duration = Duration::from_millis(25);
+/// So many of that time are looked at one by one before.
+const FEW: usize = 8;
 /// How long is waited for a change before is looked whether to go on.
 const WAIT: Duration = Duration::from_millis(250);
 /// A wait that takes so much longer than it should says that this process was stopped, or the machine.
@@ -151,14 +155,22 @@ impl Follower {
     /// Follows writes until `go_on` says no; it is asked before anything is read, for who reads a
     /// repository may set a mark there.
     pub fn follow(mut self, mut watch: WriteWatch, go_on: impl Fn() -> bool) {
+        let mut batch = (Instant::now(), 0);
         loop {
             let most = self.throttle().wait(Instant::now()).map_or(WAIT, |due| due.min(WAIT));
             let began = Instant::now();
-            let changed = watch.wait(most);
+            let mut changed = watch.wait(most);
+            let noticed = Instant::now();
+            if batch.0.elapsed() >= BATCH {
+                batch = (noticed, 0);
+            }
+            batch.1 += changed.len();
+            while batch.1 > FEW && batch.0.elapsed() < BATCH {
+                changed.extend(watch.wait(BATCH.saturating_sub(batch.0.elapsed())));
+            }
             if !go_on() {
                 return;
             }
-            let noticed = Instant::now();
             self.gauge.set_mode(watch.mode());
             // What was missed meanwhile may be more than the watch could keep.
             let was_stopped = noticed.duration_since(began) > most + STOPPED;
