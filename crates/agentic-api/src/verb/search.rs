@@ -45,6 +45,9 @@ pub enum SearchOutcome {
 /// Hears how far a search is, and how many milliseconds it has taken.
 pub type SearchTeller<'t> = dyn FnMut(ScanProgress, u64) -> ControlFlow<()> + 't;
 
+/// How many more candidates are asked for at first than there could be hits.
+const CANDIDATES_SPARE: usize = 20;
+
 impl SearchTexts {
     /// Searches by reading everything.
     ///
@@ -73,9 +76,16 @@ impl SearchTexts {
         caller: &Caller<'_>,
         finder: &CandidateFinder<'_>,
     ) -> Result<SearchOutcome, Refusal> {
-        self.found(caller, |ground, scope, limit| match finder(scope, CANDIDATES_MAX) {
-            Some(found) => Ok(verify(ground, scope, found, limit)),
-            None => scan(ground, scope, limit, &mut |_| ControlFlow::Continue(())),
+        self.found(caller, |ground, scope, limit| {
+            // Nearly all candidates are hits; only where few of them are, many are looked at.
+            for most in [limit * 2 + CANDIDATES_SPARE, CANDIDATES_MAX] {
+                let Some(found) = finder(scope, most) else { break };
+                let hits = verify(ground, scope, found, limit);
+                if !hits.is_partial || most >= CANDIDATES_MAX {
+                    return Ok(hits);
+                }
+            }
+            scan(ground, scope, limit, &mut |_| ControlFlow::Continue(()))
         })
     }
 
