@@ -68,7 +68,7 @@ fn places(text: &str, query: &SearchQuery) -> Vec<(usize, usize)> {
     let mut found = Vec::new();
     each_term(text, &mut |term, start, end| {
         let is_wanted = |wanted: &SearchTerm| match wanted {
-            SearchTerm::Word(word) => term == *word,
+            SearchTerm::Word(word) => term == word,
             SearchTerm::Prefix(prefix) => term.starts_with(prefix.as_str()),
             SearchTerm::Phrase { .. } => false,
         };
@@ -92,7 +92,7 @@ fn phrase_places(text: &str, phrase: &str, words: &[String], found: &mut Vec<(us
         && flat.char_indices().map(|(at, _)| at).eq(text.char_indices().map(|(at, _)| at));
     if !is_alike {
         each_term(text, &mut |term, start, end| {
-            found.extend(words.contains(&term).then_some((start, end)));
+            found.extend(words.iter().any(|word| word == term).then_some((start, end)));
         });
         return;
     }

@@ -129,24 +129,29 @@ impl MainIndex {
         self.shared.rows()
     }
 
-    /// Takes what an agent is now.
+    /// Takes what some agents are now, together.
     ///
     /// # Errors
     /// Fails when the database does.
-    pub fn put_agent(&mut self, row: AgentRow) -> Result<()> {
+    pub fn put_agents(&mut self, rows: Vec<AgentRow>) -> Result<()> {
         let mut batch = TableBatch::default();
-        let before = self.shared.rows().agents.get(&row.name).cloned();
-        let before = before.iter().flat_map(|before| &before.edges);
-        for edge in before.filter(|edge| !row.edges.contains(edge)) {
-            batch.remove(IndexTable::Edge, &edge.key(&row.name));
+        for row in &rows {
+            let before = self.shared.rows().agents.get(&row.name).cloned();
+            let before = before.iter().flat_map(|before| &before.edges);
+            for edge in before.filter(|edge| !row.edges.contains(edge)) {
+                batch.remove(IndexTable::Edge, &edge.key(&row.name));
+            }
+            for edge in &row.edges {
+                batch.put(IndexTable::Edge, &edge.key(&row.name), edge.sealed());
+            }
+            batch.put(IndexTable::Agent, row.name.as_bytes(), row.sealed());
+            batch.put(IndexTable::Seen, row.name.as_bytes(), row.seen.sealed());
         }
-        for edge in &row.edges {
-            batch.put(IndexTable::Edge, &edge.key(&row.name), edge.sealed());
-        }
-        batch.put(IndexTable::Agent, row.name.as_bytes(), row.sealed());
-        batch.put(IndexTable::Seen, row.name.as_bytes(), row.seen.sealed());
         self.tables.apply(batch)?;
-        self.shared.change(|rows| drop(rows.agents.insert(row.name.clone(), Arc::new(row))));
+        self.shared.change(|shared| {
+            let rows = rows.into_iter().map(|row| (row.name.clone(), Arc::new(row)));
+            shared.agents.extend(rows);
+        });
         Ok(())
     }
 

@@ -27,9 +27,7 @@ pub enum IndexTable {
     Seen,
     /// Texts by number.
     Entry,
-    /// The numbers of what belongs to an agent.
-    Own,
-    /// The numbers of the texts that have a term.
+    /// The texts that have a term.
     Post,
     /// Agents by name.
     Agent,
@@ -97,7 +95,6 @@ impl IndexTable {
             IndexTable::Meta => b'm',
             IndexTable::Seen => b's',
             IndexTable::Entry => b'e',
-            IndexTable::Own => b'o',
             IndexTable::Post => b'p',
             IndexTable::Agent => b'a',
             IndexTable::Edge => b'g',

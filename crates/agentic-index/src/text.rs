@@ -9,11 +9,14 @@
 //! | meta | `identity` | what the index is of, and its form |
 //! | meta | `blocks` | how many blocks are full |
 //! | seen | `a` agent, or `s` session | how far it was read |
-//! | entry | number of the first of a few texts that stand together | agent, source, positions, instants |
-//! | own | agent · 0 · source · number | nothing |
-//! | post | term · 0 · block | numbers, as differences |
+//! | seen | `p` agent | that some of it was written, and more is to come |
+//! | entry | number of the first of some texts | agents, sources, positions, instants |
+//! | post | block · first term of some | terms in order, each with its texts |
 
+mod block;
 mod find;
+mod numbers;
+mod own;
 mod posting;
 mod record;
 mod tail;
@@ -21,15 +24,15 @@ mod tail;
 #[cfg(test)]
 mod tests;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
 
 use agentic_model::Value;
 
 pub use self::find::{FoundTexts, TextPlace};
 pub use self::record::SeenAgent;
-use self::record::{EntryRecord, own_key, own_prefix, source_of_key};
-use self::tail::OpenBlock;
+use self::record::{EntryGroup, EntryRow};
+use self::tail::OpenBlocks;
 use crate::document::{DocumentSource, SearchDocument};
 use crate::error::{IndexError, Result};
 use crate::identity::{TableAge, identify};
@@ -37,21 +40,29 @@ use crate::tables::{IndexTable, TableBatch, Tables};
 use crate::value::{seal, unseal};
 
 /// The version of the tables' form.
-const FORMAT: i64 = 1;
+const FORMAT: i64 = 2;
 /// How many texts a block has.
 pub(crate) const BLOCK: u32 = 1 << 16;
-/// How many terms are written at once.
-const TERMS_AT_ONCE: usize = 4_096;
+/// How many texts a row has at most.
+const ROW: u32 = 256;
+/// Stands for the instant of a text that is gone.
+const GONE: i64 = i64::MIN;
+/// How many rows are read before something is done with them.
+const ROWS_AT_ONCE: usize = 64;
 const BLOCKS: &[u8] = b"blocks";
 
 /// An index of texts.
 pub struct TextIndex {
     tables: Box<dyn Tables>,
-    /// When each text was said, by its number; nothing where it is gone.
-    stamps: Vec<Option<i64>>,
+    /// When each text was said, by its number; [`GONE`] where it is.
+    stamps: Vec<i64>,
+    /// The latest instant of each block, or a later one.
+    newest: Vec<i64>,
     /// How many blocks are full.
     n_blocks: u32,
-    open: OpenBlock,
+    open: OpenBlocks,
+    /// The agents of which some was written, and more is to come.
+    partial: BTreeSet<String>,
     /// Whether texts of the open block have not been read again yet.
     is_reading_again: bool,
     in_flight: BTreeMap<String, Vec<SearchDocument>>,
@@ -92,8 +103,10 @@ impl TextIndex {
         let mut index = TextIndex {
             tables,
             stamps: Vec::new(),
+            newest: Vec::new(),
             n_blocks: 0,
-            open: OpenBlock::default(),
+            open: OpenBlocks::default(),
+            partial: BTreeSet::new(),
             is_reading_again: false,
             in_flight: BTreeMap::new(),
         };
@@ -110,49 +123,92 @@ impl TextIndex {
             let blocks = unseal(&blocks)?.as_int().and_then(|blocks| u32::try_from(blocks).ok());
             self.n_blocks = blocks.ok_or_else(|| IndexError::damaged("the number of blocks"))?;
         }
-        let (mut stamps, mut damage) = (Vec::new(), None);
-        self.tables.visit(IndexTable::Entry, b"", &mut |key, value| match place_stamps(
-            &mut stamps,
-            key,
-            value,
-        ) {
-            Ok(()) => ControlFlow::Continue(()),
-            Err(error) => {
-                damage = Some(error);
-                ControlFlow::Break(())
+        self.each_row(0, |index, first, row| {
+            if (first as usize) < index.stamps.len() {
+                return Err(IndexError::damaged("two texts have one number"));
             }
+            index.stamps.resize(first as usize, GONE);
+            for (number, group) in row.groups {
+                index.stamps.resize((first + number) as usize, GONE);
+                for (text, (_, at)) in group.texts.into_iter().enumerate() {
+                    index.push_stamp(at);
+                    let number = first + number + text as u32;
+                    if number / BLOCK >= index.n_blocks {
+                        index.open.add_agent(number, &group.agent);
+                    }
+                }
+            }
+            Ok(())
         })?;
-        self.stamps = stamps;
         // Texts that went away may have been the last ones of a full block.
         let n_full = (self.n_blocks * BLOCK) as usize;
-        self.stamps.resize(self.stamps.len().max(n_full), None);
+        self.stamps.resize(self.stamps.len().max(n_full), GONE);
         self.is_reading_again = self.stamps.len() > n_full;
-        damage.map_or(Ok(()), Err)
+        self.partial = self.seen_names(b'p')?.into_iter().collect();
+        Ok(())
+    }
+
+    /// Takes when the next text was said.
+    fn push_stamp(&mut self, at: i64) {
+        let block = self.stamps.len() / BLOCK as usize;
+        self.stamps.push(at.max(GONE + 1));
+        if self.newest.len() <= block {
+            self.newest.resize(block + 1, GONE);
+        }
+        self.newest[block] = self.newest[block].max(at);
+    }
+
+    /// Reads rows of texts from a number on, in order.
+    fn each_row(
+        &mut self,
+        from: u32,
+        mut take: impl FnMut(&mut TextIndex, u32, EntryRow) -> Result<()>,
+    ) -> Result<()> {
+        // A few at a time: whoever takes one may change the index.
+        let mut from = Some(from);
+        while let Some(next) = from.take() {
+            let (mut rows, mut damage) = (Vec::new(), Ok(()));
+            self.tables.visit(IndexTable::Entry, &next.to_be_bytes(), &mut |key, value| {
+                match number_of(key).and_then(|number| Ok((number, EntryRow::read(value)?))) {
+                    Ok(row) => rows.push(row),
+                    Err(error) => damage = Err(error),
+                }
+                match rows.len() < ROWS_AT_ONCE && damage.is_ok() {
+                    true => ControlFlow::Continue(()),
+                    false => ControlFlow::Break(()),
+                }
+            })?;
+            damage?;
+            if rows.len() == ROWS_AT_ONCE {
+                from = rows.last().and_then(|(number, _)| number.checked_add(1));
+            }
+            for (number, row) in rows {
+                take(self, number, row)?;
+            }
+        }
+        Ok(())
     }
 
     /// Returns how many texts there are.
     pub fn n_texts(&self) -> usize {
-        self.stamps.iter().filter(|stamp| stamp.is_some()).count()
+        self.stamps.iter().filter(|stamp| **stamp != GONE).count()
     }
 
     /// Lists the texts whose terms have to be read again since the index was opened.
     ///
     /// # Errors
     /// Fails when it is damaged.
-    pub fn unread(&self) -> Result<Vec<UnreadTexts>> {
-        let first = self.n_blocks * BLOCK;
-        // A few texts may stand on both sides of the border.
-        let from = self.tables.last_up_to(IndexTable::Entry, &first.to_be_bytes())?;
-        let from = from.map_or_else(|| first.to_be_bytes().to_vec(), |(key, _)| key);
-        let (mut found, mut damage) = (Vec::new(), None);
-        self.tables.visit(IndexTable::Entry, &from, &mut |key, value| {
-            match read_unread(key, value, first) {
-                Ok(unread) => found.extend((!unread.numbers.is_empty()).then_some(unread)),
-                Err(error) => damage = Some(error),
-            }
-            if damage.is_some() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    pub fn unread(&mut self) -> Result<Vec<UnreadTexts>> {
+        let mut found = Vec::new();
+        self.each_row(self.n_blocks * BLOCK, |_, row_first, row| {
+            found.extend(row.groups.into_iter().map(|(first, group)| {
+                let positions = group.texts.iter().map(|(position, _)| *position);
+                let numbers = positions.zip(row_first + first..).collect();
+                UnreadTexts { agent: group.agent, source: group.source, numbers }
+            }));
+            Ok(())
         })?;
-        damage.map_or(Ok(found), Err)
+        Ok(found)
     }
 
     /// Takes the terms of texts that were numbered before. Those that are not there any more go away.
@@ -167,7 +223,7 @@ impl TextIndex {
         for (position, number) in &unread.numbers {
             match texts.get(position) {
                 Some(document) => self.open.add(*number, document),
-                None => self.stamps[*number as usize] = None,
+                None => self.stamps[*number as usize] = GONE,
             }
         }
         Ok(())
@@ -180,15 +236,6 @@ impl TextIndex {
     pub fn end_reading_again(&mut self) -> Result<()> {
         self.is_reading_again = false;
         self.seal_full_blocks()
-    }
-
-    fn seal_full_blocks(&mut self) -> Result<()> {
-        // A block is written once all its texts are in it.
-        while !self.is_reading_again && self.stamps.len() >= ((self.n_blocks + 1) * BLOCK) as usize
-        {
-            self.seal_block()?;
-        }
-        Ok(())
     }
 
     /// Returns how far an agent was read.
@@ -218,83 +265,81 @@ impl TextIndex {
     /// # Errors
     /// Fails when the database does.
     pub fn agents(&self) -> Result<Vec<String>> {
+        self.seen_names(b'a')
+    }
+
+    fn seen_names(&self, sort: u8) -> Result<Vec<String>> {
         let mut found = Vec::new();
-        self.tables.visit(IndexTable::Seen, b"a", &mut |key, _| {
-            let [b'a', name @ ..] = key else { return ControlFlow::Break(()) };
+        self.tables.visit(IndexTable::Seen, &[sort], &mut |key, _| {
+            let Some((_, name)) = key.split_first().filter(|(first, _)| **first == sort) else {
+                return ControlFlow::Break(());
+            };
             found.push(String::from_utf8_lossy(name).into_owned());
             ControlFlow::Continue(())
         })?;
         Ok(found)
     }
 
-    /// Lists what holds texts of an agent.
-    ///
-    /// # Errors
-    /// Fails when it is damaged.
-    pub fn sources(&self, agent: &str) -> Result<Vec<DocumentSource>> {
-        let prefix = own_prefix(agent);
-        let (mut found, mut damage) = (Vec::new(), None);
-        self.tables.visit(IndexTable::Own, &prefix, &mut |key, _| {
-            let Some(rest) = key.strip_prefix(prefix.as_slice()) else {
-                return ControlFlow::Break(());
-            };
-            match source_of_key(rest) {
-                Ok(source) if found.last() == Some(&source) => {}
-                Ok(source) => found.push(source),
-                Err(error) => damage = Some(error),
-            }
-            if damage.is_some() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
-        })?;
-        damage.map_or(Ok(found), Err)
-    }
-
-    /// Says whether the texts of something are here.
-    ///
-    /// # Errors
-    /// Fails when the database does.
-    pub fn has_source(&self, agent: &str, source: &DocumentSource) -> Result<bool> {
-        let key = own_key(agent, source, 0);
-        let prefix = &key[..key.len() - 4];
-        let mut is_found = false;
-        self.tables.visit(IndexTable::Own, prefix, &mut |key, _| {
-            is_found = key.starts_with(prefix) && key.len() == prefix.len() + 4;
-            ControlFlow::Break(())
-        })?;
-        Ok(is_found)
-    }
-
-    /// Takes a change of an agent or a session.
+    /// Takes changes of agents and sessions, together.
     ///
     /// # Errors
     /// Fails when the database does; it may be half there then, and is of no use any more.
-    pub fn apply(&mut self, change: &TextChange) -> Result<()> {
+    pub fn apply(&mut self, changes: &[TextChange]) -> Result<()> {
         let mut batch = TableBatch::default();
-        for source in &change.gone {
-            self.forget(&change.agent, source, &mut batch)?;
+        let gone = changes.iter().filter(|change| !change.gone.is_empty());
+        let gone = gone.map(|change| (change.agent.as_str(), Some(change.gone.as_slice())));
+        self.forget(&gone.collect::<Vec<_>>(), &mut batch)?;
+        for change in changes {
+            self.put_seen(change, &mut batch);
         }
-        let mut number = self.next();
-        let mut added = Vec::new();
-        for texts in change.new.chunk_by(|one, next| one.source == next.source) {
-            let record = EntryRecord::of(&change.agent, texts);
-            batch.put(IndexTable::Entry, &number.to_be_bytes(), record.sealed());
-            let own = own_key(&change.agent, &texts[0].source, number);
-            batch.put(IndexTable::Own, &own, Vec::new());
-            added.extend((number..).zip(texts));
-            number += u32::try_from(texts.len()).expect("a change is bounded");
-        }
-        if let Some(seen) = &change.seen {
-            batch.put(IndexTable::Seen, &seen_key(b'a', &change.agent), seen.sealed());
-        }
-        if let Some((session, n_records)) = &change.seen_session {
-            let count = Value::Int(i64::try_from(*n_records).unwrap_or(i64::MAX));
-            batch.put(IndexTable::Seen, &seen_key(b's', session), seal(&count));
+        for (first, row) in self.rows_of(changes) {
+            batch.put(IndexTable::Entry, &first.to_be_bytes(), row.sealed());
         }
         self.tables.apply(batch)?;
-        for (number, document) in added {
-            self.stamps.push(Some(document.at.millis()));
+        for document in changes.iter().flat_map(|change| &change.new) {
+            let number = self.next();
+            self.push_stamp(document.at.millis());
             self.open.add(number, document);
         }
         self.seal_full_blocks()
+    }
+
+    /// Notes how far something was read.
+    fn put_seen(&mut self, change: &TextChange, batch: &mut TableBatch) {
+        if let Some(seen) = &change.seen {
+            batch.put(IndexTable::Seen, &seen_key(b'a', &change.agent), seen.sealed());
+            if self.partial.remove(&change.agent) {
+                batch.remove(IndexTable::Seen, &seen_key(b'p', &change.agent));
+            }
+        } else if let Some((session, n_records)) = &change.seen_session {
+            let count = Value::Int(i64::try_from(*n_records).unwrap_or(i64::MAX));
+            batch.put(IndexTable::Seen, &seen_key(b's', session), seal(&count));
+        } else if self.partial.insert(change.agent.clone()) {
+            batch.put(IndexTable::Seen, &seen_key(b'p', &change.agent), Vec::new());
+        }
+    }
+
+    /// Packs new texts into rows, none of which reaches into another block.
+    fn rows_of(&self, changes: &[TextChange]) -> BTreeMap<u32, EntryRow> {
+        let mut rows: BTreeMap<u32, EntryRow> = BTreeMap::new();
+        let (mut number, mut first) = (self.next(), self.next());
+        for change in changes {
+            for texts in change.new.chunk_by(|one, next| one.source == next.source) {
+                let mut rest = texts;
+                while !rest.is_empty() {
+                    if number - first >= ROW || number % BLOCK == 0 {
+                        first = number;
+                    }
+                    let room = (ROW - (number - first)).min(BLOCK - number % BLOCK);
+                    let (part, behind) = rest.split_at(rest.len().min(room as usize));
+                    let row = rows.entry(first).or_default();
+                    row.groups.insert(number - first, EntryGroup::of(&change.agent, part));
+                    number += part.len() as u32;
+                    rest = behind;
+                }
+            }
+        }
+        rows
     }
 
     /// Forgets all that belongs to an agent.
@@ -303,10 +348,11 @@ impl TextIndex {
     /// Fails when the database does.
     pub fn forget_agent(&mut self, agent: &str) -> Result<()> {
         let mut batch = TableBatch::default();
-        for source in self.sources(agent)? {
-            self.forget(agent, &source, &mut batch)?;
-        }
+        self.forget(&[(agent, None)], &mut batch)?;
         batch.remove(IndexTable::Seen, &seen_key(b'a', agent));
+        if self.partial.remove(agent) {
+            batch.remove(IndexTable::Seen, &seen_key(b'p', agent));
+        }
         self.in_flight.remove(agent);
         self.tables.apply(batch)
     }
@@ -330,55 +376,6 @@ impl TextIndex {
     fn next(&self) -> u32 {
         u32::try_from(self.stamps.len()).expect("an index is made anew before it is so large")
     }
-
-    fn forget(
-        &mut self,
-        agent: &str,
-        source: &DocumentSource,
-        batch: &mut TableBatch,
-    ) -> Result<()> {
-        let prefix = own_key(agent, source, 0);
-        let prefix = &prefix[..prefix.len() - 4];
-        let mut numbers = Vec::new();
-        self.tables.visit(IndexTable::Own, prefix, &mut |key, _| {
-            match key.strip_prefix(prefix).map(<[u8; 4]>::try_from) {
-                Some(Ok(number)) => numbers.push(u32::from_be_bytes(number)),
-                Some(Err(_)) | None => return ControlFlow::Break(()),
-            }
-            ControlFlow::Continue(())
-        })?;
-        for number in numbers {
-            let key = number.to_be_bytes();
-            if let Some(value) = self.tables.get(IndexTable::Entry, &key)? {
-                let n_texts = EntryRecord::read(&value)?.positions.len();
-                let gone = number as usize..(number as usize + n_texts).min(self.stamps.len());
-                self.stamps[gone].fill(None);
-            }
-            batch.remove(IndexTable::Entry, &key);
-            batch.remove(IndexTable::Own, &own_key(agent, source, number));
-        }
-        Ok(())
-    }
-
-    /// Writes the terms of the block that is full, then that it is written.
-    fn seal_block(&mut self) -> Result<()> {
-        let block = self.n_blocks;
-        let end = (block + 1) * BLOCK;
-        let lists = self.open.take_until(end);
-        let lists: Vec<_> = lists.into_iter().collect();
-        for part in lists.chunks(TERMS_AT_ONCE) {
-            let mut batch = TableBatch::default();
-            for (term, numbers) in part {
-                let (key, value) = (posting::key(term, block), posting::sealed(numbers, block));
-                batch.put(IndexTable::Post, &key, value);
-            }
-            self.tables.apply(batch)?;
-        }
-        self.n_blocks += 1;
-        let mut batch = TableBatch::default();
-        batch.put(IndexTable::Meta, BLOCKS, seal(&Value::Int(i64::from(self.n_blocks))));
-        self.tables.apply(batch)
-    }
 }
 
 fn seen_key(sort: u8, name: &str) -> Vec<u8> {
@@ -392,19 +389,7 @@ fn number_of(key: &[u8]) -> Result<u32> {
     Ok(u32::from_be_bytes(number))
 }
 
-fn place_stamps(stamps: &mut Vec<Option<i64>>, key: &[u8], value: &[u8]) -> Result<()> {
-    let number = number_of(key)? as usize;
-    if number < stamps.len() {
-        return Err(IndexError::damaged("two texts have one number"));
-    }
-    stamps.resize(number, None);
-    stamps.extend(EntryRecord::read(value)?.stamps.into_iter().map(Some));
-    Ok(())
-}
-
-fn read_unread(key: &[u8], value: &[u8], first: u32) -> Result<UnreadTexts> {
-    let record = EntryRecord::read(value)?;
-    let numbers = record.positions.iter().copied().zip(number_of(key)?..);
-    let numbers = numbers.filter(|(_, number)| *number >= first).collect();
-    Ok(UnreadTexts { agent: record.agent, source: record.source, numbers })
+/// Returns the place of a text in its block.
+fn place_in_block(number: u32) -> u16 {
+    (number % BLOCK) as u16
 }

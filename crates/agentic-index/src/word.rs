@@ -26,21 +26,27 @@ pub struct WordSpan {
 pub fn terms(text: &str) -> BTreeSet<String> {
     let mut found = BTreeSet::new();
     each_term(text, &mut |term, _, _| {
-        found.insert(term);
+        if !found.contains(term) {
+            found.insert(term.to_owned());
+        }
     });
     found
 }
 
+/// Takes a term, and the bytes that it covers.
+pub type TermVisitor<'v> = dyn FnMut(&str, usize, usize) + 'v;
+
 /// Visits the terms of a text, with the bytes that each covers. A term may come more than once.
-pub fn each_term(text: &str, visit: &mut dyn FnMut(String, usize, usize)) {
+pub fn each_term(text: &str, visit: &mut TermVisitor<'_>) {
     let words = words(text);
+    let mut term = String::new();
     for word in &words {
         match word.is_blankless {
             true => pairs(text, *word, visit),
-            false => parts(text, *word, visit),
+            false => parts(text, *word, &mut term, visit),
         }
     }
-    identifiers(text, &words, visit);
+    identifiers(text, &words, &mut term, visit);
 }
 
 /// Lists the runs of letters and digits of a text.
@@ -58,9 +64,24 @@ pub fn words(text: &str) -> Vec<WordSpan> {
 
 /// Makes the term that a word is found by: lower case, cut where it is too long.
 pub fn term_of(word: &str) -> String {
-    let mut term: String = word.chars().flat_map(char::to_lowercase).collect();
-    term.truncate(term.floor_char_boundary(TERM_BYTES_MAX));
+    let mut term = String::new();
+    write_term(word, &mut term);
     term
+}
+
+/// Writes the term of a word in place of what was there.
+fn write_term(word: &str, term: &mut String) {
+    term.clear();
+    match word.is_ascii() {
+        true => {
+            term.push_str(&word[..word.len().min(TERM_BYTES_MAX)]);
+            term.make_ascii_lowercase();
+        }
+        false => {
+            term.extend(word.chars().flat_map(char::to_lowercase));
+            term.truncate(term.floor_char_boundary(TERM_BYTES_MAX));
+        }
+    }
 }
 
 /// Says whether a character belongs to words.
@@ -81,50 +102,50 @@ pub fn is_blankless(c: char) -> bool {
 
 /// Each pair of characters that stand beside each other, and the last one alone: with it, whoever asks
 /// for one character finds it as the beginning of a term.
-fn pairs(text: &str, word: WordSpan, visit: &mut dyn FnMut(String, usize, usize)) {
+fn pairs(text: &str, word: WordSpan, visit: &mut TermVisitor<'_>) {
     let mut characters = text[word.start..word.end].char_indices().peekable();
     while let Some((at, c)) = characters.next() {
-        let next = characters.peek().map(|(_, next)| *next);
-        let term: String = std::iter::once(c).chain(next).collect();
-        let start = word.start + at;
-        let end = start + term.len();
-        visit(term, start, end);
+        let next = characters.peek().map_or(0, |(_, next)| next.len_utf8());
+        let (start, end) = (word.start + at, word.start + at + c.len_utf8() + next);
+        visit(&text[start..end], start, end);
     }
 }
 
 /// The word itself, and its humps where it is in camel case.
-fn parts(text: &str, word: WordSpan, visit: &mut dyn FnMut(String, usize, usize)) {
+fn parts(text: &str, word: WordSpan, term: &mut String, visit: &mut TermVisitor<'_>) {
     let content = &text[word.start..word.end];
-    visit(term_of(content), word.start, word.end);
+    write_term(content, term);
+    visit(term, word.start, word.end);
     let mut start = 0;
-    for end in hump_ends(content) {
+    each_hump_end(content, &mut |end| {
         // A word without humps is not visited twice.
         if end - start < content.len() {
-            visit(term_of(&content[start..end]), word.start + start, word.start + end);
+            write_term(&content[start..end], term);
+            visit(term, word.start + start, word.start + end);
         }
         start = end;
-    }
+    });
 }
 
 /// Finds where humps end: before a capital that follows a small letter or begins the next word
 /// (`HTTPServer`), and where digits begin or end.
-fn hump_ends(word: &str) -> Vec<usize> {
-    let characters: Vec<(usize, char)> = word.char_indices().collect();
-    let mut ends = Vec::new();
-    for (number, pair) in characters.windows(2).enumerate() {
-        let ((_, before), (at, c)) = (pair[0], pair[1]);
-        let next_is_small = characters.get(number + 2).is_some_and(|(_, next)| next.is_lowercase());
-        let rises = c.is_uppercase() && (before.is_lowercase() || next_is_small);
-        if rises || (before.is_numeric() != c.is_numeric()) {
-            ends.push(at);
+fn each_hump_end(word: &str, take: &mut dyn FnMut(usize)) {
+    let mut before: Option<char> = None;
+    let mut characters = word.char_indices().peekable();
+    while let Some((at, c)) = characters.next() {
+        if let Some(before) = before.replace(c) {
+            let next_is_small = characters.peek().is_some_and(|(_, next)| next.is_lowercase());
+            let rises = c.is_uppercase() && (before.is_lowercase() || next_is_small);
+            if rises || (before.is_numeric() != c.is_numeric()) {
+                take(at);
+            }
         }
     }
-    ends.push(word.len());
-    ends
+    take(word.len());
 }
 
 /// Words that are joined by one character: file names, options, names of functions.
-fn identifiers(text: &str, words: &[WordSpan], visit: &mut dyn FnMut(String, usize, usize)) {
+fn identifiers(text: &str, words: &[WordSpan], term: &mut String, visit: &mut TermVisitor<'_>) {
     let is_joined = |left: &WordSpan, right: &WordSpan| {
         let between = &text[left.end..right.start];
         between.is_empty()
@@ -135,7 +156,8 @@ fn identifiers(text: &str, words: &[WordSpan], visit: &mut dyn FnMut(String, usi
         let is_pure = run.iter().all(|word| !word.is_blankless);
         // Scripts beside each other are no identifier.
         if is_pure {
-            visit(term_of(&text[start..end]), start, end);
+            write_term(&text[start..end], term);
+            visit(term, start, end);
         }
     }
 }

@@ -30,8 +30,12 @@ impl Cid {
 
     /// Names the bytes of an object. The bytes are hashed as they are, never encoded again.
     pub fn of(bytes: &[u8]) -> Cid {
-        let digest = blake3::hash(bytes);
-        let hash = cid::multihash::Multihash::wrap(BLAKE3_256, digest.as_bytes())
+        Cid::of_digest(*blake3::hash(bytes).as_bytes())
+    }
+
+    /// Names the object whose bytes have a hash.
+    pub fn of_digest(digest: [u8; 32]) -> Cid {
+        let hash = cid::multihash::Multihash::wrap(BLAKE3_256, &digest)
             .expect("a 32-byte digest fits a 64-byte multihash");
         Cid(cid::Cid::new_v1(DAG_CBOR, hash))
     }

@@ -11,6 +11,7 @@ mod kept;
 mod ledger;
 mod place;
 mod pulse;
+mod sweep;
 mod texts;
 
 #[cfg(test)]

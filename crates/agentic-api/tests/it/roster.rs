@@ -208,7 +208,8 @@ fn act(space: &SessionSpace, sandbox: &Sandbox, dice: &mut Dice, number: usize) 
 fn follow(space: &SessionSpace, index: &mut MainIndex, dice: &mut Dice) {
     for (name, seen) in agents_now(space).expect("readable") {
         if dice.below(3) == 0 {
-            index.put_agent(read_agent(space, &name, seen).expect("readable")).expect("in memory");
+            let row = read_agent(space, &name, seen).expect("readable");
+            index.put_agents(vec![row]).expect("in memory");
         }
     }
     for id in space.sessions().expect("readable") {

@@ -85,7 +85,7 @@ fn act() -> impl Strategy<Value = LedgerAct> {
 
 fn run(index: &mut MainIndex, act: &LedgerAct) -> crate::Result<()> {
     match act {
-        LedgerAct::Agent(row) => index.put_agent((**row).clone()),
+        LedgerAct::Agent(row) => index.put_agents(vec![(**row).clone()]),
         LedgerAct::AgentGone(agent) => index.forget_agent(&name(*agent)),
         LedgerAct::Session(session, row) => index.put_session(&name(*session), row.clone()),
         LedgerAct::SessionsLeft(left) => {

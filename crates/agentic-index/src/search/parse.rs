@@ -219,7 +219,7 @@ fn term_for(text: &str) -> Option<SearchTerm> {
         } else if word_text.chars().count() > 1 {
             // Pairs alone: the last character by itself may go on in a text.
             each_term(word_text, &mut |term, _, _| {
-                needed.extend((term.chars().count() > 1).then_some(term));
+                needed.extend((term.chars().count() > 1).then(|| term.to_owned()));
             });
         }
     }

@@ -23,12 +23,12 @@ fn check(tables: &mut dyn Tables) {
         batch.put(IndexTable::Entry, &number.to_be_bytes(), vec![number as u8]);
     }
     batch.put(IndexTable::Meta, b"format", b"1".to_vec());
-    batch.put(IndexTable::Own, b"", b"empty".to_vec());
+    batch.put(IndexTable::Edge, b"", b"empty".to_vec());
     tables.apply(batch).expect("writable");
     tables.flush().expect("writable");
     assert_eq!(tables.get(IndexTable::Meta, b"format").expect("readable"), Some(b"1".to_vec()));
-    assert_eq!(tables.get(IndexTable::Own, b"").expect("readable"), Some(b"empty".to_vec()));
-    assert_eq!(tables.get(IndexTable::Own, b"format").expect("readable"), None);
+    assert_eq!(tables.get(IndexTable::Edge, b"").expect("readable"), Some(b"empty".to_vec()));
+    assert_eq!(tables.get(IndexTable::Edge, b"format").expect("readable"), None);
     let all: Vec<Vec<u8>> = [1_u32, 5, 9].map(|number| number.to_be_bytes().to_vec()).to_vec();
     assert_eq!(keys(tables, IndexTable::Entry, b""), all);
     assert_eq!(keys(tables, IndexTable::Entry, &2_u32.to_be_bytes()), all[1..]);

@@ -3,13 +3,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
 
-use super::record::EntryRecord;
+use super::numbers::BlockNumbers;
+use super::posting::visit_terms;
+use super::record::EntryRow;
 use super::tail::{agent_term, by_term, kind_term, place_term};
-use super::{BLOCK, TextIndex, number_of, posting};
+use super::{BLOCK, GONE, TextIndex};
 use crate::document::{DocumentOrder, DocumentSource, SearchDocument};
 use crate::error::{IndexError, Result};
 use crate::search::{SearchScope, SearchTerm};
-use crate::tables::IndexTable;
 
 /// How many terms a prefix may stand for.
 const PREFIX_TERMS_MAX: usize = 1_000;
@@ -38,168 +39,228 @@ pub struct FoundTexts {
     pub has_more: bool,
 }
 
+/// What the texts of a block have to have.
+#[derive(Debug, Default)]
+struct TermDemand {
+    /// One of each list; the terms of a list are sorted.
+    wanted: Vec<Vec<String>>,
+    /// None of these, which are sorted.
+    unwanted: Vec<String>,
+    /// Whether a prefix stands for more terms than it may.
+    is_short: bool,
+}
+
+/// The newest of the texts that were found.
+struct NewestTexts {
+    most: usize,
+    /// When each was said, and its number.
+    found: Vec<(i64, u32)>,
+    has_more: bool,
+}
+
 impl TextIndex {
     /// Finds the newest texts that could fit, at most so many.
     ///
     /// # Errors
     /// Fails when it is damaged.
     pub fn find(&self, scope: &SearchScope, most: usize) -> Result<FoundTexts> {
-        let (mut wanted, mut is_short) = (Vec::new(), false);
+        let demand = self.demand(scope)?;
+        let mut newest = NewestTexts { most, found: Vec::new(), has_more: false };
+        let mut blocks: Vec<u32> = (0..self.n_blocks_all()).collect();
+        // Those first whose texts are newest: soon the others have none that is wanted.
+        blocks.sort_by_key(|block| std::cmp::Reverse((self.newest_of(*block), *block)));
+        for block in blocks {
+            if newest.is_settled(self.newest_of(block)) {
+                newest.has_more = true;
+                break;
+            }
+            let places = self.fitting(block, &demand)?;
+            newest.take(
+                places
+                    .into_iter()
+                    .filter_map(|place| self.stamped(scope, block * BLOCK + u32::from(place))),
+            );
+        }
+        let fits = |document: &&SearchDocument| scope.fits(document);
+        let in_flight = self.in_flight.values().flatten().filter(fits).cloned().collect();
+        let has_more = demand.is_short || newest.has_more || newest.found.len() > most;
+        Ok(FoundTexts { texts: self.in_order(newest)?, in_flight, has_more })
+    }
+
+    fn newest_of(&self, block: u32) -> i64 {
+        self.newest.get(block as usize).copied().unwrap_or(GONE)
+    }
+
+    /// Finds the terms that a query stands for.
+    fn demand(&self, scope: &SearchScope) -> Result<TermDemand> {
+        let mut demand = TermDemand::default();
         for term in &scope.query.wanted {
             match term {
-                SearchTerm::Word(word) => wanted.push(vec![word.clone()]),
+                SearchTerm::Word(word) => demand.wanted.push(vec![word.clone()]),
                 SearchTerm::Phrase { words, .. } => {
-                    wanted.extend(words.iter().map(|word| vec![word.clone()]));
+                    demand.wanted.extend(words.iter().map(|word| vec![word.clone()]));
                 }
                 SearchTerm::Prefix(prefix) => {
                     let terms = self.beginning(prefix)?;
-                    is_short |= terms.len() > PREFIX_TERMS_MAX;
-                    wanted.push(terms.into_iter().take(PREFIX_TERMS_MAX).collect());
+                    demand.is_short |= terms.len() > PREFIX_TERMS_MAX;
+                    demand.wanted.push(terms.into_iter().take(PREFIX_TERMS_MAX).collect());
                 }
             }
         }
-        wanted.extend(filter_terms(scope));
-        let mut unwanted = Vec::new();
+        demand.wanted.extend(filter_terms(scope));
         for term in &scope.query.unwanted {
             match term {
-                SearchTerm::Word(word) => unwanted.push(word.clone()),
-                SearchTerm::Prefix(prefix) => unwanted.extend(self.beginning(prefix)?),
+                SearchTerm::Word(word) => demand.unwanted.push(word.clone()),
+                SearchTerm::Prefix(prefix) => demand.unwanted.extend(self.beginning(prefix)?),
                 // Only the text tells.
                 SearchTerm::Phrase { .. } => {}
             }
         }
-        let mut newest = Vec::new();
-        let n_texts = u32::try_from(self.stamps.len()).unwrap_or(u32::MAX);
-        for block in (0..=self.n_blocks.max(n_texts / BLOCK)).rev() {
-            let numbers = self.fitting(block, &wanted, &unwanted)?;
-            newest.extend(self.stamped(scope, numbers));
-        }
-        let fits = |document: &&SearchDocument| scope.fits(document);
-        let in_flight = self.in_flight.values().flatten().filter(fits).cloned().collect();
-        let has_more = is_short || newest.len() > most;
-        Ok(FoundTexts { texts: self.in_order(newest, most)?, in_flight, has_more })
+        demand.wanted.iter_mut().chain([&mut demand.unwanted]).for_each(|terms| terms.sort());
+        Ok(demand)
     }
 
     /// Lists the terms that begin so, one more than a prefix may stand for.
     fn beginning(&self, prefix: &str) -> Result<BTreeSet<String>> {
-        let open = self.open.beginning(prefix).map(|(term, _)| term.clone());
-        let mut terms: BTreeSet<String> = open.take(PREFIX_TERMS_MAX + 1).collect();
-        let mut damage = None;
-        self.tables.visit(IndexTable::Post, prefix.as_bytes(), &mut |key, _| {
-            if !key.starts_with(prefix.as_bytes()) || terms.len() > PREFIX_TERMS_MAX {
-                return ControlFlow::Break(());
+        let mut terms: BTreeSet<String> = BTreeSet::new();
+        let mut take = |term: &str| {
+            let is_wanted = terms.len() <= PREFIX_TERMS_MAX
+                || terms.last().is_some_and(|last| term < last.as_str());
+            if is_wanted && terms.insert(term.to_owned()) && terms.len() > PREFIX_TERMS_MAX + 1 {
+                terms.pop_last();
             }
-            let term = posting::parts(key).and_then(|(term, _)| {
-                let term = std::str::from_utf8(term);
-                term.map_err(|_| IndexError::damaged("a term")).map(str::to_owned)
-            });
-            match term {
-                Ok(term) => drop(terms.insert(term)),
-                Err(error) => damage = Some(error),
-            }
-            if damage.is_some() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
-        })?;
-        damage.map_or(Ok(terms), Err)
-    }
-
-    /// Finds the numbers in a block that have one of each wanted terms, and none that is unwanted.
-    fn fitting(&self, block: u32, wanted: &[Vec<String>], unwanted: &[String]) -> Result<Vec<u32>> {
-        let mut found: Option<Vec<u32>> = None;
-        for terms in wanted {
-            let having = self.having(block, terms)?;
-            let both = match found {
-                Some(found) => intersection(&found, &having),
-                None => having,
-            };
-            if both.is_empty() {
-                return Ok(both);
-            }
-            found = Some(both);
-        }
-        let found = found.unwrap_or_else(|| self.all_of(block));
-        if unwanted.is_empty() || found.is_empty() {
-            return Ok(found);
-        }
-        let having = self.having(block, unwanted)?;
-        Ok(found.into_iter().filter(|number| having.binary_search(number).is_err()).collect())
-    }
-
-    /// Finds the numbers in a block that have one of these terms.
-    fn having(&self, block: u32, terms: &[String]) -> Result<Vec<u32>> {
-        let mut found = Vec::new();
-        for term in terms {
-            if block >= self.n_blocks {
-                let numbers = self.open.numbers(term).iter().copied();
-                found.extend(numbers.filter(|number| number / BLOCK == block));
-            } else if let Some(list) =
-                self.tables.get(IndexTable::Post, &posting::key(term, block))?
-            {
-                found.extend(posting::read(&list, block)?);
-            }
-        }
-        if terms.len() > 1 {
-            found.sort_unstable();
-            found.dedup();
-        }
-        Ok(found)
-    }
-
-    fn all_of(&self, block: u32) -> Vec<u32> {
-        let end = u32::try_from(self.stamps.len()).unwrap_or(u32::MAX);
-        (block * BLOCK..((block + 1) * BLOCK).min(end)).collect()
-    }
-
-    /// Adds instants, and leaves out what is gone and what was said at another time.
-    fn stamped(&self, scope: &SearchScope, numbers: Vec<u32>) -> Vec<(i64, u32)> {
-        let filters = &scope.query.filters;
-        let (after, before) =
-            (filters.after.map(|at| at.millis()), filters.before.map(|at| at.millis()));
-        let stamp = |number: u32| {
-            let at = (*self.stamps.get(number as usize)?)?;
-            let is_then =
-                after.is_none_or(|after| at >= after) && before.is_none_or(|before| at < before);
-            is_then.then_some((at, number))
+            is_wanted
         };
-        numbers.into_iter().filter_map(stamp).collect()
+        for term in self.open.beginning(prefix) {
+            take(term);
+        }
+        for block in 0..self.n_blocks {
+            visit_terms(self.tables.as_ref(), block, prefix.as_bytes(), &mut |term, _| {
+                let text = std::str::from_utf8(term).map_err(|_| IndexError::damaged("a term"))?;
+                // They come in order: behind one that is too many all are.
+                match text.starts_with(prefix) && take(text) {
+                    true => Ok(ControlFlow::Continue(())),
+                    false => Ok(ControlFlow::Break(())),
+                }
+            })?;
+        }
+        Ok(terms)
+    }
+
+    /// Finds the places in a block that have one of each wanted terms, and none that is unwanted.
+    fn fitting(&self, block: u32, demand: &TermDemand) -> Result<Vec<u16>> {
+        let mut all = Vec::with_capacity(demand.wanted.len());
+        for terms in &demand.wanted {
+            let lists = self.having(block, &texts_of(terms))?;
+            if lists.is_empty() {
+                return Ok(Vec::new());
+            }
+            all.push(one_of(lists));
+        }
+        // The rarest first: what it has not need not be looked for.
+        all.sort_by_key(BlockNumbers::n);
+        let both = all.into_iter().reduce(|both, next| both.in_both(&next));
+        let places = both.map_or_else(|| self.all_of(block), |both| both.places());
+        if demand.unwanted.is_empty() || places.is_empty() {
+            return Ok(places);
+        }
+        let unwanted = self.having(block, &texts_of(&demand.unwanted))?;
+        let is_fine = |place: &u16| !unwanted.iter().any(|list| list.has(*place));
+        Ok(places.into_iter().filter(is_fine).collect())
+    }
+
+    fn all_of(&self, block: u32) -> Vec<u16> {
+        let n = (self.stamps.len() - (block * BLOCK) as usize).min(BLOCK as usize);
+        (0..n).map(|place| place as u16).collect()
+    }
+
+    /// Adds the instant of a text; nothing where it is gone or was said at another time.
+    fn stamped(&self, scope: &SearchScope, number: u32) -> Option<(i64, u32)> {
+        let filters = &scope.query.filters;
+        let at = *self.stamps.get(number as usize)?;
+        let is_then = filters.after.is_none_or(|after| at >= after.millis())
+            && filters.before.is_none_or(|before| at < before.millis());
+        (at != GONE && is_then).then_some((at, number))
     }
 
     /// Puts the newest in the order of hits.
-    fn in_order(&self, mut found: Vec<(i64, u32)>, most: usize) -> Result<Vec<TextPlace>> {
-        if found.len() > most && most > 0 {
-            let (_, last, _) = found.select_nth_unstable_by(most - 1, |one, other| other.cmp(one));
-            // All of the last one's instant belong to them until they are in order.
-            let oldest = last.0;
-            found.retain(|(at, _)| *at >= oldest);
-            found.sort_unstable_by(|one, other| other.cmp(one));
-            found.truncate(most + TIES_MAX);
-        }
-        let mut ordered: BTreeMap<DocumentOrder, TextPlace> = BTreeMap::new();
-        let mut numbers: Vec<u32> = found.into_iter().map(|(_, number)| number).collect();
+    fn in_order(&self, newest: NewestTexts) -> Result<Vec<TextPlace>> {
+        let most = newest.most;
+        let mut numbers: Vec<u32> = newest.ended().into_iter().map(|(_, number)| number).collect();
         numbers.sort_unstable();
-        let mut last: Option<(u32, EntryRecord)> = None;
+        let mut ordered: BTreeMap<DocumentOrder, TextPlace> = BTreeMap::new();
+        let mut last: Option<(u32, EntryRow)> = None;
         for number in numbers {
-            let is_in = |(first, record): &(u32, EntryRecord)| {
-                ((number - first) as usize) < record.positions.len()
-            };
+            let is_in = |(first, row): &(u32, EntryRow)| row.text(number - first).is_some();
             if !last.as_ref().is_some_and(is_in) {
-                last = self.record_of(number)?;
+                last = self.row_of(number)?;
             }
-            let Some((first, record)) = last.as_ref().filter(|last| is_in(last)) else { continue };
-            let (at, position) = {
-                let place = (number - first) as usize;
-                (record.stamps[place], record.positions[place])
-            };
-            let (agent, source) = (record.agent.clone(), record.source.clone());
+            let found = last.as_ref().and_then(|(first, row)| row.text(number - first));
+            let Some((group, position, at)) = found else { continue };
+            let (agent, source) = (group.agent.clone(), group.source.clone());
             let order = DocumentOrder::new(at, &agent, &source, position);
             ordered.insert(order, TextPlace { agent, source, position });
         }
         Ok(ordered.into_values().take(most).collect())
     }
+}
 
-    fn record_of(&self, number: u32) -> Result<Option<(u32, EntryRecord)>> {
-        let found = self.tables.last_up_to(IndexTable::Entry, &number.to_be_bytes())?;
-        found.map(|(key, value)| Ok((number_of(&key)?, EntryRecord::read(&value)?))).transpose()
+impl NewestTexts {
+    /// Takes texts; sometimes lets go of those that are too old.
+    fn take(&mut self, texts: impl Iterator<Item = (i64, u32)>) {
+        self.found.extend(texts);
+        if self.found.len() > (self.most + TIES_MAX) * 2 {
+            self.cut();
+        }
     }
+
+    /// Says whether texts that are not newer than an instant are too old.
+    fn is_settled(&mut self, newest: i64) -> bool {
+        // One more than is wanted tells that there are more.
+        if self.found.len() < self.most + usize::from(!self.has_more) {
+            return false;
+        }
+        self.cut();
+        self.found.iter().map(|(at, _)| *at).min().is_some_and(|oldest| newest < oldest)
+    }
+
+    /// Keeps the newest, and all that were said when the oldest of them was.
+    fn cut(&mut self) {
+        if self.found.len() <= self.most || self.most == 0 {
+            return;
+        }
+        let (_, last, _) =
+            self.found.select_nth_unstable_by(self.most - 1, |one, other| other.cmp(one));
+        let oldest = last.0;
+        let n_before = self.found.len();
+        self.found.retain(|(at, _)| *at >= oldest);
+        self.has_more |= self.found.len() < n_before;
+    }
+
+    /// Returns those that are put in order.
+    fn ended(mut self) -> Vec<(i64, u32)> {
+        self.cut();
+        if self.found.len() > self.most + TIES_MAX {
+            self.found.sort_unstable_by(|one, other| other.cmp(one));
+            self.found.truncate(self.most + TIES_MAX);
+        }
+        self.found
+    }
+}
+
+fn texts_of(terms: &[String]) -> Vec<&str> {
+    terms.iter().map(String::as_str).collect()
+}
+
+/// Returns the texts that are in one of the lists.
+fn one_of(mut lists: Vec<BlockNumbers>) -> BlockNumbers {
+    if lists.len() == 1 {
+        return lists.remove(0);
+    }
+    let mut places: Vec<u16> = lists.iter().flat_map(BlockNumbers::places).collect();
+    places.sort_unstable();
+    places.dedup();
+    BlockNumbers::of(places)
 }
 
 /// Returns the terms that stand for filters: one of each list has to be there.
@@ -215,18 +276,4 @@ fn filter_terms(scope: &SearchScope) -> Vec<Vec<String>> {
         terms.push(filters.by.iter().map(|by| by_term(by)).collect());
     }
     terms
-}
-
-fn intersection(one: &[u32], other: &[u32]) -> Vec<u32> {
-    let (few, many) = if one.len() < other.len() { (one, other) } else { (other, one) };
-    if few.len() * 16 < many.len() {
-        return few.iter().copied().filter(|it| many.binary_search(it).is_ok()).collect();
-    }
-    let mut found = Vec::with_capacity(few.len());
-    let mut rest = many.iter().copied().peekable();
-    for number in few {
-        while rest.next_if(|it| it < number).is_some() {}
-        found.extend(rest.next_if_eq(number));
-    }
-    found
 }

@@ -3,7 +3,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use agentic_model::{Instant, Oid};
 use proptest::prelude::*;
 
-use super::{SeenAgent, TextChange, TextIndex, UnreadTexts};
+use super::{BLOCK, SeenAgent, TextChange, TextIndex, UnreadTexts};
 use crate::document::{DocumentPlace, DocumentSource, SearchDocument};
 use crate::error::IndexError;
 use crate::search::{SearchQuery, SearchScope};
@@ -120,12 +120,13 @@ fn documents() -> impl Strategy<Value = Vec<SearchDocument>> {
 
 /// Puts documents into an index, those of an agent together.
 fn fill(index: &mut TextIndex, all: &[SearchDocument]) -> Result<(), IndexError> {
-    for texts in all.chunk_by(|one, next| one.agent == next.agent) {
+    let change = |texts: &[SearchDocument]| {
         let seen = Some(SeenAgent { head: oid(9), notes: None });
         let (agent, new) = (texts[0].agent.clone(), texts.to_vec());
-        index.apply(&TextChange { agent, new, seen, ..TextChange::default() })?;
-    }
-    Ok(())
+        TextChange { agent, new, seen, ..TextChange::default() }
+    };
+    let changes = all.chunk_by(|one, next| one.agent == next.agent).map(change);
+    index.apply(&changes.collect::<Vec<TextChange>>())
 }
 
 fn read_again(index: &mut TextIndex, all: &[SearchDocument]) {
@@ -161,11 +162,12 @@ proptest! {
         let mut index = TextIndex::open(Box::<MemoryTables>::default(), OF).expect("a new one");
         fill(&mut index, &all).expect("writable");
         let source = DocumentSource::Commit(oid(gone + 1));
-        for agent in ["alice", "bob"] {
+        let change = |agent: &str| {
             let (agent, gone) = (agent.to_owned(), vec![source.clone()]);
-            let change = TextChange { agent, gone, ..TextChange::default() };
-            index.apply(&change).expect("writable");
-        }
+            TextChange { agent, gone, ..TextChange::default() }
+        };
+        // Texts of both may stand in one row.
+        index.apply(&["alice", "bob"].map(change)).expect("writable");
         index.forget_agent("eve").expect("writable");
         let is_left = |it: &&SearchDocument| it.agent != "eve" && it.source != source;
         let left: Vec<SearchDocument> = all.iter().filter(is_left).cloned().collect();
@@ -214,7 +216,7 @@ fn full_blocks_are_on_the_disk() {
     for new in all.chunks(30_000) {
         let change =
             TextChange { agent: "alice".into(), new: new.to_vec(), ..TextChange::default() };
-        index.apply(&change).expect("writable");
+        index.apply(&[change]).expect("writable");
     }
     assert_eq!((index.n_blocks, index.n_texts()), (2, all.len()));
     let positions = |query: &str, most: usize| -> Vec<u64> {
@@ -228,6 +230,96 @@ fn full_blocks_are_on_the_disk() {
         index.unread().expect("readable").iter().map(|it| it.numbers.len()).sum::<usize>(),
         140_000 - 131_072
     );
+}
+
+/// Makes short texts of one agent that came one after the other, with a rare word here and there; so many
+/// stand together.
+fn many(n_texts: u64, n_together: u64) -> Vec<SearchDocument> {
+    let text = |number: u64| SearchDocument {
+        source: DocumentSource::Session(format!("s{}", number / n_together)),
+        position: number,
+        place: DocumentPlace::Session,
+        agent: "alice".to_owned(),
+        kind: "exec".to_owned(),
+        by: "alice".to_owned(),
+        at: Instant::from_millis(i64::try_from(number).expect("small")),
+        text: if number % 20_000 == 7 { "needle" } else { "hay" }.to_owned(),
+    };
+    (0..n_texts).map(text).collect()
+}
+
+fn change(texts: &[SearchDocument]) -> TextChange {
+    TextChange { agent: "alice".to_owned(), new: texts.to_vec(), ..TextChange::default() }
+}
+
+#[test]
+fn texts_that_came_a_few_at_a_time_are_packed_when_their_block_is_full() {
+    let all = many(u64::from(BLOCK) + 10, 3);
+    let mut index = TextIndex::open(Box::<MemoryTables>::default(), OF).expect("a new one");
+    for texts in all.chunks(50) {
+        index.apply(&[change(texts)]).expect("writable");
+    }
+    let mut n_rows = 0;
+    let counted = index.each_row(0, |_, _, _| {
+        n_rows += 1;
+        Ok(())
+    });
+    counted.expect("readable");
+    assert!(n_rows < 300, "{n_rows} rows");
+    let found = index.find(&scope("needle"), 10).expect("readable").texts;
+    let positions: Vec<u64> = found.iter().map(|text| text.position).collect();
+    assert_eq!(positions, [60_007, 40_007, 20_007, 7]);
+    let gone = vec![DocumentSource::Session("s2".to_owned())];
+    let gone = TextChange { gone, ..change(&[]) };
+    index.apply(&[gone]).expect("writable");
+    assert_eq!(index.find(&scope("needle"), 10).expect("readable").texts.len(), 3);
+    assert_eq!(index.n_texts(), all.len() - 3);
+}
+
+#[test]
+fn a_block_whose_writing_fails_is_written_again() {
+    let all = many(u64::from(BLOCK), 5_000);
+    // What it is of, the texts; then what is written of the block.
+    for n_left in 2..5 {
+        let folder = tempfile::tempdir().expect("a folder");
+        let open = || SledTables::open(folder.path(), 1 << 20).expect("free");
+        let tables = FailingTables { inner: open(), n_left };
+        let mut index = TextIndex::open(Box::new(tables), OF).expect("a new one");
+        assert!(index.apply(&[change(&all)]).is_err(), "{n_left}");
+        drop(index);
+        let mut index = TextIndex::open(Box::new(open()), OF).expect("sound");
+        assert_eq!(index.n_blocks, 0);
+        // Some were gone meanwhile: what was written of the block says otherwise.
+        read_again(&mut index, &all[..50_000]);
+        assert_eq!(index.n_blocks, 1);
+        let found = index.find(&scope("needle"), 10).expect("readable").texts;
+        let positions: Vec<u64> = found.iter().map(|text| text.position).collect();
+        assert_eq!(positions, [40_007, 20_007, 7], "{n_left}");
+        assert_eq!(index.find(&scope("hay"), 60_000).expect("readable").texts.len(), 49_997);
+    }
+}
+
+#[test]
+fn what_was_written_of_an_agent_in_part_is_known() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let open = || {
+        let tables = SledTables::open(folder.path(), 1 << 20).expect("free");
+        TextIndex::open(Box::new(tables), OF).expect("sound")
+    };
+    let all = many(6, 3);
+    let mut index = open();
+    index.apply(&[change(&all[..3])]).expect("writable");
+    assert!(index.is_partial("alice"));
+    drop(index);
+    let mut index = open();
+    assert!(index.is_partial("alice"));
+    let first = BTreeSet::from([DocumentSource::Session("s0".to_owned())]);
+    assert_eq!(index.sources("alice").expect("readable"), first);
+    let seen = Some(SeenAgent { head: oid(9), notes: None });
+    index.apply(&[TextChange { seen, ..change(&all[3..]) }]).expect("writable");
+    assert!(!index.is_partial("alice"));
+    drop(index);
+    assert!(!open().is_partial("alice"));
 }
 
 #[test]

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
-use agentic_index::{IndexError, SeenAgent, SledTables};
+use agentic_index::{IndexError, SledTables};
 use agentic_replay::SessionId;
 use agentic_session::SessionSpace;
 
@@ -15,6 +15,7 @@ use super::growth::{CopyStep, SecondTables, TableCopy};
 use super::kept::{InFlight, KeptIndex, ReadFailure, SeenArchive};
 use super::place::{IndexPlace, journal_mark};
 use super::pulse::{OPENING_MAX, OPERATION_MAX, WatchedTables};
+use super::sweep::IndexSweep;
 use super::{IndexLimits, IndexReach, IndexShared, IndexState};
 
 /// How often is looked after the folder, and written to the disk.
@@ -23,6 +24,8 @@ const TICK: Duration = Duration::from_secs(1);
 const FULL: &str = "the disk has too little room";
 /// How many agents and sessions are read sooner than an index of them is made.
 const SCANNED_MAX: usize = 1_000;
+/// How many agents are read before somebody else has a turn.
+const AGENTS_AT_ONCE: usize = 64;
 /// How many databases may go bad in a row before it is waited that long.
 const ANEW_MAX: usize = 3;
 
@@ -56,6 +59,8 @@ pub(super) struct IndexKeeper<I: KeptIndex> {
     work: VecDeque<IndexWork<I::Opening>>,
     /// Whether everything is to be compared, once nobody asks for anything.
     is_sweep_due: bool,
+    /// The comparison that is under way.
+    sweep: Option<IndexSweep>,
     /// Whether everything was compared since it was opened.
     was_swept: bool,
     n_all: usize,
@@ -94,6 +99,7 @@ impl<I: KeptIndex> IndexKeeper<I> {
             mark: None,
             work: VecDeque::new(),
             is_sweep_due: false,
+            sweep: None,
             was_swept: false,
             n_all: 0,
             n_there: None,
@@ -130,7 +136,8 @@ impl<I: KeptIndex> IndexKeeper<I> {
     }
 
     fn has_work(&self) -> bool {
-        self.index.is_some() && (self.is_sweep_due || !self.work.is_empty() || self.copy.is_some())
+        let has_sweep = self.is_sweep_due || self.sweep.is_some();
+        self.index.is_some() && (has_sweep || !self.work.is_empty() || self.copy.is_some())
     }
 
     /// Opens the database, or makes one.
@@ -169,6 +176,7 @@ impl<I: KeptIndex> IndexKeeper<I> {
                 (self.index, self.tables) = (Some(index), Some(tables));
                 self.mark = self.place.mark();
                 self.work.clear();
+                self.sweep = None;
                 self.n_all = 0;
                 self.was_swept = false;
                 // Whoever asks already is answered before.
@@ -257,9 +265,13 @@ impl<I: KeptIndex> IndexKeeper<I> {
     fn do_task(&mut self, task: IndexTask<I>) {
         match task {
             IndexTask::Ask(question) => {
-                // What is missing has to be known before anybody is answered.
+                // What is missing has to be known before anybody is answered; of much it is not waited
+                // for, and said that there may be more.
                 if !self.was_swept && self.index.is_some() {
-                    self.sweep();
+                    self.begin_sweep();
+                    while self.sweep.is_some() && self.n_there.is_some_and(|n| n <= SCANNED_MAX) {
+                        self.sweep_some();
+                    }
                 }
                 // Said by whoever looks: a moment later the building may be over.
                 let is_whole = *self.shared.state() == IndexState::Ready;
@@ -271,7 +283,7 @@ impl<I: KeptIndex> IndexKeeper<I> {
                 self.guarded(|index, _| Ok(question(index, reach)?));
             }
             IndexTask::Agent { agent, done } => {
-                self.read_agent(&agent);
+                self.read_agents(&[agent]);
                 let _ = done.try_send(());
             }
             IndexTask::Session { session, done } => {
@@ -292,18 +304,22 @@ impl<I: KeptIndex> IndexKeeper<I> {
         }
     }
 
-    fn read_agent(&mut self, agent: &str) {
+    fn read_agents(&mut self, agents: &[String]) {
         if !self.has_room() {
             return;
         }
-        let mark = match I::IN_FLIGHT {
-            InFlight::Kept => Some(journal_mark(&self.space, agent)),
+        let mark = |agent: &String| match I::IN_FLIGHT {
+            InFlight::Kept => Some((agent.clone(), journal_mark(&self.space, agent)?)),
             InFlight::Left => None,
         };
-        let read = self.guarded(|index, space| index.read_agent(space, agent));
+        let mut marks: BTreeMap<String, u64> = agents.iter().filter_map(mark).collect();
+        let read = self.guarded(|index, space| index.read_agents(space, agents));
         self.shared.count();
-        if read.is_some() {
-            self.journals.extend(mark.map(|mark| (agent.to_owned(), mark)));
+        for agent in read.into_iter().flatten() {
+            match marks.remove(&agent) {
+                Some(mark) => drop(self.journals.insert(agent, mark)),
+                None => drop(self.journals.remove(&agent)),
+            }
         }
     }
 
@@ -318,46 +334,54 @@ impl<I: KeptIndex> IndexKeeper<I> {
         }
     }
 
-    /// Lists what differs from what was read: newest agents first.
-    fn sweep(&mut self) {
+    /// Begins to compare everything, unless that is under way.
+    fn begin_sweep(&mut self) {
         self.is_sweep_due = false;
-        let Some(listed) = self.list_work() else {
+        if self.sweep.is_some() {
+            return;
+        }
+        let mut archive = std::mem::take(&mut self.archive);
+        self.sweep = self.guarded(|index, space| IndexSweep::begin(index, space, &mut archive));
+        self.archive = archive;
+        self.n_there = self.sweep.as_ref().map(IndexSweep::n_there);
+        if self.sweep.is_none() {
             // What could not be listed is listed by the next one.
-            return self.say_progress();
-        };
-        self.work.retain(|work| matches!(work, IndexWork::Opening(_)));
-        self.work.extend(listed);
-        self.n_all = self.work.len();
-        self.was_swept = true;
+            self.say_progress();
+        }
+    }
+
+    /// Compares some; at the end what differs is the work.
+    fn sweep_some(&mut self) {
+        let Some(mut sweep) = self.sweep.take() else { return };
+        let journals = std::mem::take(&mut self.journals);
+        let journal_of = |agent: &str| journals.get(agent).copied();
+        let compared = self.guarded(|index, space| {
+            let has_more = sweep.compare(index, space, journal_of)?;
+            Ok((sweep, has_more))
+        });
+        if self.index.is_some() {
+            self.journals = journals;
+        }
+        match compared {
+            Some((sweep, true)) => return self.sweep = Some(sweep),
+            Some((sweep, false)) => self.end_sweep(sweep),
+            None => {}
+        }
         self.say_progress();
     }
 
-    fn list_work(&mut self) -> Option<Vec<IndexWork<I::Opening>>> {
-        let is_first = !self.was_swept;
-        let journals = std::mem::take(&mut self.journals);
-        let mut over = std::mem::take(&mut self.over);
-        let mut n_there = 0;
-        let mut archive = std::mem::take(&mut self.archive);
-        let listed = self.guarded(|index, space| {
-            let mut work = Vec::new();
-            if is_first {
-                work.extend(index.openings()?.into_iter().map(IndexWork::Opening));
-            }
-            let now = I::agents_there(space, &mut archive)?;
-            let differing = agents_to_read(index, space, &now, &journals)?;
-            work.extend(differing.into_iter().map(IndexWork::Agent));
-            let sessions = space.sessions()?;
-            n_there = now.len() + sessions.len();
-            over.extend(index.keep_sessions(&sessions.iter().copied().collect())?);
-            let sessions = sessions.into_iter().rev().filter(|id| !over.contains(id));
-            work.extend(sessions.map(IndexWork::Session));
-            Ok(work)
-        });
-        if self.index.is_some() {
-            (self.journals, self.over, self.archive) = (journals, over, archive);
+    fn end_sweep(&mut self, mut sweep: IndexSweep) {
+        self.over.append(&mut sweep.over);
+        let found = sweep.end(&self.over);
+        let is_first = !std::mem::replace(&mut self.was_swept, true);
+        self.work.retain(|work| matches!(work, IndexWork::Opening(_)));
+        if is_first {
+            let openings = self.guarded(|index, _| Ok(index.openings()?)).into_iter().flatten();
+            self.work.extend(openings.map(IndexWork::Opening));
         }
-        self.n_there = listed.is_some().then_some(n_there);
-        listed
+        self.work.extend(found.agents.into_iter().map(IndexWork::Agent));
+        self.work.extend(found.sessions.into_iter().map(IndexWork::Session));
+        self.n_all = self.work.len();
     }
 
     /// Does a piece of the work.
@@ -370,7 +394,10 @@ impl<I: KeptIndex> IndexKeeper<I> {
             return;
         }
         if self.is_sweep_due | self.shared.pulse.takes_sweep() {
-            return self.sweep();
+            self.begin_sweep();
+        }
+        if self.sweep.is_some() {
+            return self.sweep_some();
         }
         if !self.has_room() {
             return;
@@ -380,7 +407,10 @@ impl<I: KeptIndex> IndexKeeper<I> {
         }
         match self.work.pop_front() {
             None => return,
-            Some(IndexWork::Agent(agent)) => self.read_agent(&agent),
+            Some(IndexWork::Agent(agent)) => {
+                let agents = self.next_agents(agent);
+                self.read_agents(&agents);
+            }
             Some(IndexWork::Session(id)) => self.read_session(id),
             Some(IndexWork::Opening(part)) => {
                 self.guarded(|index, space| index.finish_opening(space, &part));
@@ -388,6 +418,22 @@ impl<I: KeptIndex> IndexKeeper<I> {
             }
         }
         self.say_progress();
+    }
+
+    /// Takes the agents that follow one in the work, for a piece of it.
+    fn next_agents(&mut self, first: String) -> Vec<String> {
+        let mut agents = vec![first];
+        while agents.len() < AGENTS_AT_ONCE {
+            match self.work.pop_front() {
+                Some(IndexWork::Agent(agent)) => agents.push(agent),
+                Some(other) => {
+                    self.work.push_front(other);
+                    break;
+                }
+                None => break,
+            }
+        }
+        agents
     }
 
     /// Says whether there is room to write. Without it there is no index for a while: one that is not
@@ -473,37 +519,4 @@ impl<I: KeptIndex> IndexKeeper<I> {
         self.guarded(|index, _| Ok(index.flush()?));
         self.look_at_size();
     }
-}
-
-/// Lists the agents that differ from what was read, newest first, and those that are gone.
-fn agents_to_read<I: KeptIndex>(
-    index: &I,
-    space: &SessionSpace,
-    now: &[(String, SeenAgent)],
-    journals: &BTreeMap<String, u64>,
-) -> Result<Vec<String>, ReadFailure> {
-    let mut differing = Vec::new();
-    for (agent, now) in now {
-        let is_seen = index.seen(agent)?.as_ref() == Some(now);
-        let is_in_flight_seen = match I::IN_FLIGHT {
-            InFlight::Kept => journals.get(agent) == Some(&journal_mark(space, agent)),
-            InFlight::Left => true,
-        };
-        if is_seen && is_in_flight_seen {
-            continue;
-        }
-        let at = match is_seen {
-            // Its journal alone is read.
-            true => agentic_model::Instant::from_millis(0),
-            false => space
-                .read_commit(now.head)
-                .map_or(agentic_model::Instant::from_millis(0), |it| it.at),
-        };
-        differing.push((at, agent.clone()));
-    }
-    differing.sort_by(|one, other| other.cmp(one));
-    let there: BTreeSet<&str> = now.iter().map(|(name, _)| name.as_str()).collect();
-    let known = index.agents()?.into_iter();
-    let gone = known.filter(|name| !there.contains(name.as_str()));
-    Ok(gone.chain(differing.into_iter().map(|(_, name)| name)).collect())
 }

@@ -79,7 +79,7 @@ pub trait KeptIndex: Sized + 'static {
     fn open(tables: Box<dyn Tables>, of: &str, shared: &Self::Shared) -> Result<Self, IndexError>;
 
     /// Lists what has to be done now that it was opened.
-    fn openings(&self) -> Result<Vec<Self::Opening>, IndexError>;
+    fn openings(&mut self) -> Result<Vec<Self::Opening>, IndexError>;
 
     /// Does some of that.
     fn finish_opening(&mut self, space: &SessionSpace, part: &Self::Opening) -> FoldOutcome<()>;
@@ -93,8 +93,8 @@ pub trait KeptIndex: Sized + 'static {
     /// Lists the agents that there are, by the names that it has for them.
     fn agents_there(space: &SessionSpace, archive: &mut SeenArchive) -> FoldOutcome<SeenAgents>;
 
-    /// Reads what is new of an agent.
-    fn read_agent(&mut self, space: &SessionSpace, name: &str) -> FoldOutcome<()>;
+    /// Reads what is new of some agents, and says of which that could be done.
+    fn read_agents(&mut self, space: &SessionSpace, names: &[String]) -> FoldOutcome<Vec<String>>;
 
     /// Reads what is new of a session. Says whether there will never be more.
     fn read_session(&mut self, space: &SessionSpace, id: &SessionId) -> FoldOutcome<bool>;

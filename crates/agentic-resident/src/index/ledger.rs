@@ -3,12 +3,12 @@
 use std::collections::BTreeSet;
 
 use agentic_api::roster::{agents_now, read_agent, read_session};
-use agentic_index::{IndexError, MainIndex, SeenAgent, SharedLedger, Tables};
+use agentic_index::{AgentRow, IndexError, MainIndex, SeenAgent, SharedLedger, Tables};
 use agentic_model::AgentName;
 use agentic_replay::SessionId;
 use agentic_session::SessionSpace;
 
-use super::kept::{FoldOutcome, InFlight, KeptIndex, SeenAgents, SeenArchive};
+use super::kept::{FoldOutcome, InFlight, KeptIndex, ReadFailure, SeenAgents, SeenArchive};
 
 /// What has to be done when it was opened: nothing.
 #[derive(Debug)]
@@ -30,7 +30,7 @@ impl KeptIndex for MainIndex {
         MainIndex::open(tables, of, shared)
     }
 
-    fn openings(&self) -> Result<Vec<NoOpening>, IndexError> {
+    fn openings(&mut self) -> Result<Vec<NoOpening>, IndexError> {
         Ok(Vec::new())
     }
 
@@ -52,17 +52,22 @@ impl KeptIndex for MainIndex {
         Ok(now.map(|(agent, seen)| (agent.to_string(), seen)).collect())
     }
 
-    fn read_agent(&mut self, space: &SessionSpace, name: &str) -> FoldOutcome<()> {
-        let repository = space.repository();
-        let Ok(agent) = AgentName::parse(name) else { return Ok(()) };
-        let Some(head) = repository.find_ref(&agent.branch_ref())? else {
-            return Ok(self.forget_agent(name)?);
-        };
-        let seen = SeenAgent { head, notes: repository.find_ref(&agent.notes_ref())? };
-        if self.seen(name)?.as_ref() == Some(&seen) {
-            return Ok(());
+    fn read_agents(&mut self, space: &SessionSpace, names: &[String]) -> FoldOutcome<Vec<String>> {
+        let (mut done, mut rows) = (Vec::with_capacity(names.len()), Vec::new());
+        for name in names {
+            let Ok(agent) = AgentName::parse(name) else { continue };
+            match read_row(self, space, &agent) {
+                Ok(AgentReading::Same) => {}
+                Ok(AgentReading::Row(row)) => rows.push(*row),
+                Ok(AgentReading::Gone) => self.forget_agent(name)?,
+                // The next look tries again; the others are read now.
+                Err(ReadFailure::Ground) => continue,
+                Err(failure @ ReadFailure::Index(_)) => return Err(failure),
+            }
+            done.push(name.clone());
         }
-        Ok(self.put_agent(read_agent(space, &agent, seen)?)?)
+        self.put_agents(rows)?;
+        Ok(done)
     }
 
     fn read_session(&mut self, space: &SessionSpace, id: &SessionId) -> FoldOutcome<bool> {
@@ -88,4 +93,30 @@ impl KeptIndex for MainIndex {
     fn flush(&mut self) -> Result<(), IndexError> {
         self.flush()
     }
+}
+
+/// What became of reading an agent.
+enum AgentReading {
+    /// It is as it was.
+    Same,
+    /// It is otherwise.
+    Row(Box<AgentRow>),
+    /// There is none.
+    Gone,
+}
+
+fn read_row(
+    index: &MainIndex,
+    space: &SessionSpace,
+    agent: &AgentName,
+) -> FoldOutcome<AgentReading> {
+    let repository = space.repository();
+    let Some(head) = repository.find_ref(&agent.branch_ref())? else {
+        return Ok(AgentReading::Gone);
+    };
+    let seen = SeenAgent { head, notes: repository.find_ref(&agent.notes_ref())? };
+    if index.seen(agent.as_str())?.as_ref() == Some(&seen) {
+        return Ok(AgentReading::Same);
+    }
+    Ok(AgentReading::Row(Box::new(read_agent(space, agent, seen)?)))
 }

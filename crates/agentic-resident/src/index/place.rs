@@ -138,9 +138,13 @@ impl IndexPlace {
     }
 }
 
-/// Tells apart the states of an agent's journal, by the names and lengths of its files.
-pub fn journal_mark(space: &SessionSpace, agent: &str) -> u64 {
+/// Tells apart the states of an agent's journal, by the names and lengths of its files; nothing where it
+/// has none.
+pub fn journal_mark(space: &SessionSpace, agent: &str) -> Option<u64> {
     let folder = space.repository().layout().journals().join(agent);
+    if !folder.exists() {
+        return None;
+    }
     let mut files: Vec<(std::ffi::OsString, u64, u64)> = files_below(&folder);
     files.sort();
     let mut mark = blake3::Hasher::new();
@@ -148,7 +152,8 @@ pub fn journal_mark(space: &SessionSpace, agent: &str) -> u64 {
         mark.update(name.as_encoded_bytes()).update(&inode.to_le_bytes());
         mark.update(&length.to_le_bytes());
     }
-    u64::from_le_bytes(mark.finalize().as_bytes()[..8].try_into().expect("eight bytes"))
+    let mark = mark.finalize().as_bytes()[..8].try_into().expect("eight bytes");
+    Some(u64::from_le_bytes(mark))
 }
 
 fn files_below(folder: &Path) -> Vec<(std::ffi::OsString, u64, u64)> {

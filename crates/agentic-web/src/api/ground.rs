@@ -171,7 +171,7 @@ impl<'m, 'c> GroundMarking<'m, 'c> {
         self.take_ref(&branch.notes_ref())?;
         // What a remote's branch is called here, one of ours may be called too.
         self.take_ref(&branch.agent.branch_ref())?;
-        self.put_number(journal_mark(self.space, branch.agent.as_str()));
+        self.put_number(journal_mark(self.space, branch.agent.as_str()).unwrap_or_default());
         Ok(Some(()))
     }
 
@@ -194,7 +194,7 @@ impl<'m, 'c> GroundMarking<'m, 'c> {
         let read = self.space.read_commit(commit)?;
         self.put(&[&commit.to_string()]);
         if let Some(agent) = Claims::read(&read.message).agent {
-            self.put_number(journal_mark(self.space, agent.as_str()));
+            self.put_number(journal_mark(self.space, agent.as_str()).unwrap_or_default());
         }
         Ok(Some(()))
     }
@@ -239,7 +239,7 @@ impl<'m, 'c> GroundMarking<'m, 'c> {
         names.sort();
         for name in names {
             self.put(&[name.as_str()]);
-            self.put_number(journal_mark(self.space, name.as_str()));
+            self.put_number(journal_mark(self.space, name.as_str()).unwrap_or_default());
         }
         Ok(Some(()))
     }
