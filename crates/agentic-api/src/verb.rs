@@ -36,6 +36,7 @@ mod pending;
 mod privacy;
 mod program;
 mod provider;
+mod purge;
 mod query;
 mod redact;
 mod relate;
@@ -96,6 +97,7 @@ pub use self::pending::{HandOutHolds, HandedOut, HoldQuestion, PendingHolds};
 pub use self::privacy::{MakePrivate, MakePublic};
 pub use self::program::{CheckProgram, FormatProgram, LayoutUse};
 pub use self::provider::ListProviders;
+pub use self::purge::{IgnoreTombstone, ListTombstones, Purge, PurgeChoice, PurgeVerify};
 pub(crate) use self::query::ask_shipped;
 pub use self::query::{
     AnsweredQuery, AskQuery, FOREIGN_QUERY_MS_MAX, QueryAllowance, QueryOutcome, QueryPhase,

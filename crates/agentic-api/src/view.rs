@@ -26,6 +26,7 @@ mod page;
 mod privacy;
 mod program;
 mod provider;
+mod purge;
 mod query;
 pub mod question;
 mod relation;
@@ -74,6 +75,9 @@ pub use crate::view::program::{
     PlanAnswer, PlanView, TranslateAnswer, TranslateView,
 };
 pub use crate::view::provider::{ProbeView, ProviderView};
+pub use crate::view::purge::{
+    PurgeHitView, PurgeProofView, PurgeView, PurgedRefView, TombstoneView,
+};
 pub use crate::view::query::{
     AnswerColumnView, AnswerView, PredicateColumnView, PredicateView, QueryView,
 };

@@ -13,6 +13,7 @@
 //! - [`export`]: what is proved of commits, in the forms of others.
 //! - [`import`]: conversations that nobody captured when they were had.
 //! - [`private`]: agents that no push takes along unless it names them.
+//! - [`purge`]: takes a value out of all that is kept, and proves that it is gone.
 //! - [`error_log`]: what went wrong, since a hook tells nobody.
 //! - [`mapping`]: from lines of transcripts to entries, one table for each source.
 //! - [`transcript`]: new lines of a file; [`cursor`]: how far it was read.
@@ -45,6 +46,7 @@ pub mod live;
 pub mod mapping;
 pub mod origin;
 pub mod private;
+pub mod purge;
 pub mod redaction;
 mod source;
 pub mod spool;

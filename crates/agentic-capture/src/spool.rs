@@ -84,7 +84,7 @@ fn folder(layout: &Layout, agent: &AgentName) -> PathBuf {
 }
 
 /// Reads the entries of a file; none of one that is damaged, which nobody can mend.
-fn read(path: &PathBuf) -> Vec<Entry> {
+pub(crate) fn read(path: &PathBuf) -> Vec<Entry> {
     let mut bytes = Vec::new();
     let file = File::open(path).map(|file| file.take(SPOOL_BYTES_MAX).read_to_end(&mut bytes));
     if !matches!(file, Ok(Ok(_))) {

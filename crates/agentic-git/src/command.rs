@@ -4,7 +4,7 @@ use std::ffi::{OsStr, OsString};
 use std::io::Write as _;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
-use std::process::{Command, Output, Stdio};
+use std::process::{ChildStdout, Command, Output, Stdio};
 
 use super::Repository;
 use super::repository::{absolute, leads_to};
@@ -283,6 +283,32 @@ impl Repository {
         self.git_with(arguments, input, GitEnvironment::new())
     }
 
+    /// Runs git and hands on what it prints while it does: for answers that have no end.
+    ///
+    /// # Errors
+    /// Fails when git does, and as `read` does.
+    pub(super) fn git_streaming(
+        &self,
+        arguments: &[&str],
+        read: &mut dyn FnMut(ChildStdout) -> Result<()>,
+    ) -> Result<()> {
+        let (directory, told) = self.git_place()?;
+        let mut command = git_command(directory, arguments);
+        command.envs(told).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let failed = || Error::io("run `git` in", directory);
+        let mut child = command.spawn().map_err(failed())?;
+        let outcome = child.stdout.take().map_or(Ok(()), read);
+        if outcome.is_err() {
+            // It would wait for somebody who reads on.
+            let _gone_is_fine = child.kill();
+        }
+        let output = child.wait_with_output().map_err(failed())?;
+        outcome?;
+        let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
+        let success = output.status.success();
+        GitEnd { success, stdout: String::new(), stderr }.checked(arguments).map(drop)
+    }
+
     /// Runs git with something to read on standard input, and with variables in its environment.
     pub(super) fn git_with(
         &self,
@@ -290,16 +316,21 @@ impl Repository {
         input: &[u8],
         environment: GitEnvironment,
     ) -> Result<GitEnd> {
-        let (directory, mut told) = match self.work_dir() {
+        let (directory, mut told) = self.git_place()?;
+        told.extend(environment);
+        run_git_with(directory, arguments, input, &told)
+    }
+
+    /// Tells in which folder git is run, and what it is told of it.
+    fn git_place(&self) -> Result<(&Path, GitEnvironment)> {
+        Ok(match self.work_dir() {
             Some(folder) => (folder, place(folder, self.git_dir())?),
             // Git may have been told not to look for bare repositories by itself.
             None => {
                 let git_dir = self.common_dir().as_os_str().to_owned();
                 (self.common_dir(), vec![("GIT_DIR".to_owned(), git_dir)])
             }
-        };
-        told.extend(environment);
-        run_git_with(directory, arguments, input, &told)
+        })
     }
 }
 

@@ -14,9 +14,11 @@ mod checkout;
 mod command;
 mod commit;
 mod configuration;
+mod database;
 mod difference;
 mod file_pair;
 pub mod follow;
+mod forgetting;
 mod ground;
 mod handout;
 mod index;
@@ -61,14 +63,15 @@ pub use self::blob_intake::{BlobIntake, PackedBlobs};
 pub use self::command::{GitEnd, run_git, run_git_with_input};
 pub(crate) use self::command::{HELD_LOCK, by_command_line};
 pub use self::commit::{CommitInfo, CommitterLine, FirstParents};
+pub use self::database::{DatabaseCount, StoredObject};
 pub use self::difference::{ChangedFile, FileStatus};
 pub use self::file_pair::{FilePair, FileSide, FileSort};
 pub use self::index::IndexUpdate;
 pub use self::line_count::LineCount;
 pub use self::merge::{Conflict, MergeBase, MergeOutcome, Stages};
 pub use self::notes::{
-    ChangedNote, FoundPointer, LibraryEdit, LibraryTree, NoteVersion, NotesState, POINTERS_MAX,
-    PointerEdit,
+    ChangedNote, FoundPointer, HistoryLeaf, HistoryRoot, HistorySort, LeafRewrites, LibraryEdit,
+    LibraryTree, NoteVersion, NotesHistory, NotesState, POINTERS_MAX, PointerEdit,
 };
 pub use self::object::name_object;
 #[cfg(feature = "fuzz-access")]
@@ -79,7 +82,7 @@ pub use self::repository::{Repository, Scratch, SharedRepository, leads_to};
 pub use self::signer::Signer;
 pub use self::snapshot::{Snapshot, SnapshotSource};
 pub use self::spool::{SpoolWriter, SpooledContent};
-pub use self::stream::{deflate, inflate};
+pub use self::stream::{deflate, inflate, inflate_any};
 pub use self::text_difference::{LineChange, is_text, line_changes, split_lines};
 pub use self::tree::{FileMode, TreeChange, TreeEdit, check_path};
 pub use self::worktree::{Checkout, Worktree};

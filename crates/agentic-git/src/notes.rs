@@ -10,10 +10,12 @@ mod difference;
 mod edit;
 mod library;
 mod look;
+mod rewriting;
 mod upkeep;
 
 pub use self::changed::ChangedNote;
 pub use self::library::{FoundPointer, LibraryEdit, LibraryTree, POINTERS_MAX, PointerEdit};
+pub use self::rewriting::{HistoryLeaf, HistoryRoot, HistorySort, LeafRewrites, NotesHistory};
 
 use std::collections::BTreeSet;
 

@@ -8,6 +8,8 @@ use agentic_store::{Error, Result};
 /// How hard it is tried, of nine: what repeats in records repeats often, and a longer look finds
 /// little more. The two below use a table that does not fit what they compress.
 const LEVEL: i32 = 3;
+/// How much room there is at least for what a stream holds, in bytes.
+const PART_BYTES: usize = 64 << 10;
 
 /// Compresses bytes.
 ///
@@ -36,15 +38,36 @@ pub fn inflate(stream: &[u8], n_bytes: usize) -> Result<Option<Vec<u8>>> {
     Ok(is_whole.then_some(bytes))
 }
 
+/// Takes a stream apart whose length nobody knows, as far as it goes; nothing if the bytes are none, or
+/// hold more than `bytes_max`. What follows the stream is left alone.
+pub fn inflate_any(stream: &[u8], bytes_max: usize) -> Option<Vec<u8>> {
+    let mut room = (stream.len() * 4).clamp(PART_BYTES, bytes_max);
+    loop {
+        let mut bytes = Vec::new();
+        bytes.try_reserve_exact(room).ok()?;
+        bytes.resize(room, 0);
+        let (status, _, n_written) = Inflate::default().once(stream, &mut bytes).ok()?;
+        if status == Status::StreamEnd {
+            bytes.truncate(n_written);
+            return Some(bytes);
+        }
+        if n_written < room || room == bytes_max {
+            return None;
+        }
+        room = (room * 2).min(bytes_max);
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{deflate, inflate};
+    use super::{deflate, inflate, inflate_any};
 
     #[test]
     fn bytes_come_out_as_they_went_in() {
         for bytes in [vec![], b"a".to_vec(), b"abc".repeat(100_000)] {
             let stream = deflate(&bytes).expect("there is memory");
             assert!(stream.len() <= bytes.len() / 100 + 64);
+            assert_eq!(inflate_any(&stream, 1 << 20).as_ref(), Some(&bytes));
             assert_eq!(inflate(&stream, bytes.len()).expect("there is memory"), Some(bytes));
         }
     }

@@ -18,6 +18,8 @@ const OBJECT_BYTES_SPARE: usize = 64 << 10;
 
 /// The most that the `meta` of one entry holds, in canonical bytes: 16 KiB.
 pub const META_BYTES_MAX: usize = 16 << 10;
+/// The field of `meta` that says which purge took an entry away.
+const PURGED: &str = "purged";
 /// The fields of an entry that this binary gives a meaning.
 const ENTRY_FIELDS: [&str; 5] = ["kind", "at", "body", "continues", "meta"];
 /// The fields of a trace that this binary gives a meaning.
@@ -54,7 +56,10 @@ impl Entry {
         let mut map = self.foreign.clone();
         map.insert("kind".to_owned(), Value::text(self.kind.as_str()));
         map.insert("at".to_owned(), Value::Int(self.at.millis()));
-        map.insert("body".to_owned(), self.body.clone());
+        // What was purged has no body any more.
+        if self.purged_by().is_none() || self.body_length() > 0 {
+            map.insert("body".to_owned(), self.body.clone());
+        }
         if self.continues {
             map.insert("continues".to_owned(), Value::Bool(true));
         }
@@ -72,14 +77,15 @@ impl Entry {
     pub fn from_value(value: &Value) -> Result<Entry, ObjectError> {
         let map = value.as_map().ok_or(ObjectError::NotAMap { found: value.variant() })?;
         let fields = ObjectFields { kind: "console-trace", map };
-        let body = match map.get("body") {
-            Some(body @ (Value::Text(_) | Value::Bytes(_))) => body.clone(),
-            _ => return Err(fields.wrong("body", "text or bytes")),
-        };
         let meta = match map.get("meta") {
             None => Map::new(),
             Some(Value::Map(meta)) => meta.clone(),
             Some(_) => return Err(fields.wrong("meta", "a map")),
+        };
+        let body = match map.get("body") {
+            Some(body @ (Value::Text(_) | Value::Bytes(_))) => body.clone(),
+            None if meta.get(PURGED).is_some() => Value::text(""),
+            _ => return Err(fields.wrong("body", "text or bytes")),
         };
         Ok(Entry {
             kind: Kind::parse(fields.text("kind")?)
@@ -90,6 +96,20 @@ impl Entry {
             meta,
             foreign: foreign_fields(map, &ENTRY_FIELDS),
         })
+    }
+
+    /// Makes what is left of an entry that a purge took away whole: when something happened, of which
+    /// sort it was, and under which id.
+    pub fn purged(&self, purge: &str) -> Entry {
+        let id = self.meta.get("id").map(|id| ("id".to_owned(), id.clone()));
+        let purged = (PURGED.to_owned(), Value::text(purge));
+        let meta = id.into_iter().chain([purged]).collect();
+        Entry { meta, ..Entry::new(self.kind.clone(), self.at, Value::text("")) }
+    }
+
+    /// Returns the purge that took the entry away, if one did.
+    pub fn purged_by(&self) -> Option<&str> {
+        self.meta.get(PURGED).and_then(Value::as_text)
     }
 
     /// Counts the bytes of the body.
@@ -341,6 +361,53 @@ pub fn ours_in_note(text: &str) -> Option<String> {
         }
     }
     (!ours.is_empty()).then_some(ours)
+}
+
+/// Tells some traces of a note anew: `told` names the trace that takes the place of one, and what is said
+/// of it. Of a trace that the note has twice then, the later place counts. Nothing where none of its
+/// traces changes; what people wrote stays.
+pub fn retell_in_note<E>(
+    note: &str,
+    mut told: impl FnMut(Cid) -> Result<Option<(Cid, String)>, E>,
+) -> Result<Option<String>, E> {
+    let mut retold = Vec::new();
+    for old in cids_in_note(note) {
+        retold.extend(told(old)?.map(|(new, text)| (old, new, text)));
+    }
+    if retold.is_empty() {
+        return Ok(None);
+    }
+    // Each part is one block of ours, or what stands between them.
+    let mut parts: Vec<(Option<usize>, String)> = Vec::new();
+    let mut in_block = false;
+    for line in note.split_inclusive('\n') {
+        let begins = begins_block(line);
+        let goes_on = in_block && is_block_line(line);
+        let is_new_part = begins || in_block != goes_on || parts.is_empty();
+        in_block = begins || goes_on;
+        if is_new_part {
+            let cid = cids_in_note(line).next().filter(|_| begins);
+            let is_it = |(old, new, _): &(Cid, Cid, String)| Some(*old) == cid || Some(*new) == cid;
+            parts.push((retold.iter().position(is_it), String::new()));
+        }
+        if let Some((_, part)) = parts.last_mut() {
+            part.push_str(line);
+        }
+    }
+    let target = |at: usize| retold.get(at).map(|(_, new, _)| *new);
+    let mut text = String::new();
+    for (number, (at, part)) in parts.iter().enumerate() {
+        let Some(at) = *at else {
+            text.push_str(part);
+            continue;
+        };
+        let comes_again =
+            parts[number + 1..].iter().any(|(later, _)| later.and_then(target) == target(at));
+        if !comes_again {
+            text.push_str(&retold[at].2);
+        }
+    }
+    Ok(Some(text))
 }
 
 fn cids_in_note(text: &str) -> impl Iterator<Item = Cid> {

@@ -5,6 +5,8 @@
 mod form;
 mod source;
 
+use std::ops::Range;
+
 pub use self::source::{KnownFile, KnownFormat, is_secret_variable};
 use crate::exempt::is_placeholder;
 use crate::hit::{HitRule, SecretHit};
@@ -15,6 +17,8 @@ pub const KNOWN_VALUES_MAX: usize = 200;
 pub const KNOWN_VALUE_BYTES_MIN: usize = 8;
 /// The longest value that is held whole; of a longer one its beginning.
 pub const KNOWN_VALUE_BYTES_MAX: usize = 4096;
+/// The longest value that can be looked for, in bytes: 64 KiB.
+pub const SOUGHT_BYTES_MAX: usize = 64 << 10;
 /// How many bytes find a form.
 const PREFIX_BYTES: usize = 8;
 /// Bits of the filter before the table.
@@ -69,6 +73,28 @@ impl KnownValues {
         known
     }
 
+    /// Takes one value that somebody looks for, whatever it is made of, whole. Nothing if it is shorter
+    /// than [`KNOWN_VALUE_BYTES_MIN`] or longer than [`SOUGHT_BYTES_MAX`]: a short one stands everywhere.
+    pub fn sought(value: &[u8]) -> Option<KnownValues> {
+        if !(KNOWN_VALUE_BYTES_MIN..=SOUGHT_BYTES_MAX).contains(&value.len()) {
+            return None;
+        }
+        let mut known = KnownValues::default();
+        known.add_whole(value);
+        known.index();
+        Some(known)
+    }
+
+    /// Returns where values stand in any bytes, in whichever form, in order.
+    pub fn places(&self, bytes: &[u8]) -> Vec<Range<usize>> {
+        self.find(bytes).into_iter().map(|hit| hit.start..hit.end).collect()
+    }
+
+    /// Returns how many bytes the longest form has: what is read part by part must overlap by so many.
+    pub fn longest_form(&self) -> usize {
+        self.forms.iter().map(|form| form.bytes.len()).max().unwrap_or(0)
+    }
+
     /// Tells whether there are none.
     pub fn is_empty(&self) -> bool {
         self.values.is_empty()
@@ -112,6 +138,10 @@ impl KnownValues {
         if self.values.iter().any(|known| known == bytes) || is_placeholder(bytes) {
             return;
         }
+        self.add_whole(bytes);
+    }
+
+    fn add_whole(&mut self, bytes: &[u8]) {
         let number = self.values.len();
         self.values.push(bytes.to_vec());
         for (bytes, edges) in form::forms(bytes) {

@@ -37,7 +37,7 @@ pub use crate::finding::{RedactLayer, RuleId, SecretFinding};
 pub use crate::json::{JsonFinding, RedactedJson};
 pub use crate::known::{
     KNOWN_VALUE_BYTES_MAX, KNOWN_VALUE_BYTES_MIN, KNOWN_VALUES_MAX, KnownFile, KnownFormat,
-    KnownValues, is_secret_variable,
+    KnownValues, SOUGHT_BYTES_MAX, is_secret_variable,
 };
 pub use crate::redactor::{
     ALLOWANCES_MAX, AllowanceFault, RedactAllowances, RedactedText, SecretRedactor,

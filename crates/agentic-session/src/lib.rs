@@ -58,6 +58,7 @@ mod roster;
 mod run;
 mod schema;
 mod seal;
+pub mod sealed;
 mod segment;
 mod session;
 mod shelf;

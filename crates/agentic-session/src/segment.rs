@@ -389,7 +389,10 @@ fn records(segments: &[Object]) -> Result<Vec<(usize, Vec<Vec<u8>>)>> {
 }
 
 /// Returns the records of one segment; nothing if it has none, or other ones than it says.
-fn records_in(object: &Object) -> Result<Option<Vec<Vec<u8>>>> {
+///
+/// # Errors
+/// Fails when there is no memory.
+pub fn records_in(object: &Object) -> Result<Option<Vec<Vec<u8>>>> {
     let map = object.map();
     let Some(block) = map.get("block").and_then(Value::as_bytes) else {
         let records = map.get("records").and_then(Value::as_list);

@@ -21,6 +21,7 @@ pub mod merge;
 mod mutex;
 pub mod object;
 pub mod privacy;
+pub mod purging;
 pub mod relate;
 pub mod relation;
 mod rewrite;

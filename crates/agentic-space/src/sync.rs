@@ -1,7 +1,9 @@
 //! Pushing and fetching: branches, notes, the registry and libraries, through git.
 
 mod fetch;
+mod purged;
 mod push;
+mod push_purged;
 mod refusal;
 
 use crate::error::RemoteError;
@@ -10,6 +12,7 @@ use crate::{Error, Result, Space};
 
 pub use crate::sync::fetch::{FetchOutcome, fetch};
 pub use crate::sync::push::{FOLDED_AGENTS_MAX, PushOutcome, PushScope, push};
+pub use crate::sync::push_purged::push_purged;
 pub use crate::sync::refusal::PushRefusal;
 
 /// What the pattern looks like to git that `init` once let amend and rebase carry along.

@@ -10,6 +10,7 @@ mod fold;
 pub mod frame;
 mod log;
 mod opening;
+mod purge;
 mod read;
 mod record;
 mod salvage;
@@ -29,6 +30,7 @@ pub use self::edits::{LoggedEdits, LoggedNote, logged_edits};
 pub use self::fold::{ArchivedAgent, RefFold};
 pub use self::log::{LogFile, LogPlace, first_payload, payloads, payloads_after};
 pub use self::opening::OpenedJournal;
+pub use self::purge::{EntryScrub, scrub_aside};
 pub use self::read::{
     Segment, decided, pending_entries, pending_in, records, records_of, segments, tail,
     tail_with_hash, unfinished,

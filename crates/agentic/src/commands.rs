@@ -31,6 +31,7 @@ pub mod merge;
 pub mod object;
 pub mod pending;
 pub mod providers;
+pub mod purge;
 pub mod push;
 pub mod query;
 pub mod redact;
@@ -89,6 +90,7 @@ pub fn run(cli: Cli) -> VerbOutcome {
         VerbArguments::Worktree(verb) => worktree::run(&context, verb),
         VerbArguments::Object(verb) => object::run(&context, verb),
         VerbArguments::Kind(verb) => kind::run(&context, verb),
+        VerbArguments::Purge(args) => purge::run(&context, *args),
         VerbArguments::Redact(args) => redact::run(&context, args),
         VerbArguments::Relate(args) => relate::run(&context, args),
         VerbArguments::Unrelate(args) => relate::run_unrelate(&context, args),

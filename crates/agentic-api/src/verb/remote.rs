@@ -2,7 +2,7 @@
 
 use agentic_model::{AgentName, LibraryName};
 use agentic_session::SessionSpace;
-use agentic_space::sync::{PushScope, fetch, init, push};
+use agentic_space::sync::{PushScope, fetch, init, push, push_purged};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -40,6 +40,8 @@ pub struct Push {
     pub agents: Vec<String>,
     /// The remote; the only one, or `origin`, without.
     pub remote: Option<String>,
+    /// Whether it replaces there what a purge made again here, and nothing else. A person's decision.
+    pub purge: bool,
 }
 
 impl Verb for Push {
@@ -48,6 +50,10 @@ impl Verb for Push {
     fn run(self, caller: &Caller<'_>) -> Result<Reply<PushView>, Refusal> {
         let agents = names(&self.agents)?;
         let remote = chosen_remote(caller.space, self.remote)?;
+        if self.purge {
+            caller.require_person("replace what was purged on a remote")?;
+            return Ok(Reply::plain(PushView::from(&push_purged(caller.space, &remote)?)));
+        }
         let scope = match agents.as_slice() {
             [] => PushScope::All,
             named => PushScope::Named(named),
@@ -80,7 +86,19 @@ impl Verb for Fetch {
         let fetched = fetch(caller.space, &remote, &adopt)?;
         let left_out = fetched.left_out.iter();
         let left_out = left_out.map(|why| Notice::Unreadable { what: format!("left out: {why}") });
-        Ok(Reply { notices: left_out.collect(), ..Reply::plain(FetchView::from(&fetched)) })
+        let mut notices: Vec<Notice> = left_out.collect();
+        for agent in &fetched.notes_united {
+            for found in caller.space.foreign_tombstones(agent)? {
+                let cid = found.cid;
+                notices.push(Notice::Remark {
+                    what: format!(
+                        "something of `{agent}` was purged elsewhere, and is still here: \
+                         `agentic purge --follow {cid}` takes that over"
+                    ),
+                });
+            }
+        }
+        Ok(Reply { notices, ..Reply::plain(FetchView::from(&fetched)) })
     }
 }
 

@@ -251,8 +251,30 @@ struct SessionSegment {
     bytes: Option<serde_json::Value>,
 }
 
+/// What was purged, and what stands in its place.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "Tombstone")]
+struct TombstoneSchema {
+    /// `tombstone`.
+    r#type: String,
+    /// The ids that are gone, 1 to 4,096.
+    purged: Vec<String>,
+    /// What stands in the place of those that have something there.
+    replaced: Option<BTreeMap<String, String>>,
+    /// The entries of traces that lack something now.
+    entries: Vec<String>,
+    /// The rule that found the values, if one did.
+    rule: Option<String>,
+    /// Why.
+    reason: String,
+    /// Who did it.
+    by: String,
+    /// When, in milliseconds.
+    at: i64,
+}
+
 /// Returns the schemas: the name of the file under `schemas/`, and what belongs into it.
-pub(crate) fn object_schemas() -> [(&'static str, Schema); 12] {
+pub(crate) fn object_schemas() -> [(&'static str, Schema); 13] {
     [
         ("object-behaviour.json", schema_for!(Behaviour)),
         ("object-behaviour-part.json", schema_for!(BehaviourPart)),
@@ -265,6 +287,7 @@ pub(crate) fn object_schemas() -> [(&'static str, Schema); 12] {
         ("object-rules.json", schema_for!(RulesSchema)),
         ("object-session-segment.json", schema_for!(SessionSegment)),
         ("object-source-map.json", schema_for!(SourceMapSchema)),
+        ("object-tombstone.json", schema_for!(TombstoneSchema)),
         ("object-type.json", schema_for!(Type)),
     ]
 }

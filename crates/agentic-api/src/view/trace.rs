@@ -180,6 +180,9 @@ impl EntryView {
         let mut bytes = Vec::new();
         let mut is_text = true;
         for piece in pieces {
+            if let Some(purge) = piece.purged_by().filter(|_| piece.body_length() == 0) {
+                bytes.extend_from_slice(format!("[purged:{purge}]").as_bytes());
+            }
             match &piece.body {
                 Value::Text(text) => bytes.extend_from_slice(text.as_bytes()),
                 Value::Bytes(raw) => {

@@ -58,9 +58,13 @@ fn a_remote_is_chosen_where_only_one_can_be_meant() {
     let several = refusal(Fetch::default().run(&caller));
     assert_eq!(several.class, ErrorClass::Usage);
     assert!(several.hint.contains("one, two"), "{}", several.hint);
-    let bad = Push { agents: vec!["A b".to_owned()], remote: None };
+    let bad = Push { agents: vec!["A b".to_owned()], ..Push::default() };
     assert_eq!(refusal(bad.run(&caller)).class, ErrorClass::Usage);
-    let unknown = Push { agents: vec!["nobody".to_owned()], remote: Some("one".to_owned()) };
+    let unknown = Push {
+        agents: vec!["nobody".to_owned()],
+        remote: Some("one".to_owned()),
+        ..Push::default()
+    };
     assert_eq!(refusal(unknown.run(&caller)).class, ErrorClass::Refused);
     let nowhere = Fetch { remote: Some("nowhere".to_owned()), adopt: Vec::new() };
     assert!(nowhere.run(&caller).is_err());

@@ -194,7 +194,16 @@ impl<'a> NotesDraft<'a> {
     }
 
     fn insert_note(&mut self, root: Tree, commit: Oid, text: String) -> Result<Tree> {
-        let blob = self.store(GitKind::Blob, text.into_bytes());
+        self.insert_note_bytes(root, commit, text.into_bytes())
+    }
+
+    pub(super) fn insert_note_bytes(
+        &mut self,
+        root: Tree,
+        commit: Oid,
+        text: Vec<u8>,
+    ) -> Result<Tree> {
+        let blob = self.store(GitKind::Blob, text);
         let key = commit.to_string();
         self.insert(root, &Leaf { key: &key, style: LeafStyle::Note }, 0, blob)
     }
@@ -307,7 +316,7 @@ impl<'a> NotesDraft<'a> {
         }
     }
 
-    fn load(&self, oid: Oid) -> Result<Tree> {
+    pub(super) fn load(&self, oid: Oid) -> Result<Tree> {
         match self.fresh.get(&oid) {
             Some(object) => decode(oid, &object.bytes),
             None => self.notes.repository.load_tree(oid),

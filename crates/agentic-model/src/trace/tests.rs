@@ -109,6 +109,20 @@ fn what_a_trace_continues_and_where_it_comes_from_is_kept() {
 }
 
 #[test]
+fn a_trace_is_told_anew_where_it_stands_and_once() {
+    let [old, new, other] = [b"old", b"new", b"oth"].map(|bytes| Cid::of(bytes));
+    let told = |cid: Cid| -> Result<_, ()> {
+        Ok((cid == old).then(|| (new, format!("trace {new}\n- 2\n"))))
+    };
+    let note = format!("hand\n\ntrace {old}\nentries 1\n- 1\n\nmore\ntrace {other}\n- 3\n");
+    let expected = format!("hand\n\ntrace {new}\n- 2\n\nmore\ntrace {other}\n- 3\n");
+    assert_eq!(retell_in_note(&note, told), Ok(Some(expected)));
+    let twice = format!("trace {old}\n- 1\ntrace {new}\n- x\n");
+    assert_eq!(retell_in_note(&twice, told), Ok(Some(format!("trace {new}\n- 2\n"))));
+    assert_eq!(retell_in_note(&format!("trace {other}\n- 3\n"), told), Ok(None));
+}
+
+#[test]
 fn traces_of_before_keep_their_ids() {
     let object = Object::new(Map::from([
         ("type".to_owned(), Value::text("console-trace")),

@@ -5,6 +5,7 @@ use agentic_model::{AgentName, LibraryName, Oid};
 use agentic_store::journal::{BranchMove, Transaction};
 use agentic_store::{Stream, Writer};
 
+use super::purged::keep_purged;
 use super::{check_remote, init};
 use crate::archive::archive_stream;
 use crate::error::AgentError;
@@ -43,6 +44,7 @@ pub fn fetch(space: &Space, remote: &str, adopt: &[AgentName]) -> Result<FetchOu
     let arguments = ["fetch", "--quiet", remote];
     space.repository().git(&arguments)?.checked(&arguments)?;
     space.repository().sync_filesystem()?;
+    keep_purged(space, remote)?;
     let mut fetched = FetchOutcome { remote: remote.to_owned(), ..FetchOutcome::default() };
     let registry = format!("refs/agentic/remotes/{remote}/registry");
     if let Some(theirs) = space.repository().find_ref(&registry)? {

@@ -6,6 +6,7 @@ use agentic_git::{ARCHIVE_REF, PrivacyChange};
 use agentic_model::{AgentName, LibraryName, Oid};
 
 use super::check_remote;
+use super::purged::check_tombstones;
 use super::refusal::PushRefusal;
 use crate::error::RemoteError;
 use crate::kind::REGISTRY_REF;
@@ -69,9 +70,9 @@ pub fn push(space: &Space, remote: &str, scope: PushScope<'_>) -> Result<PushOut
         PushScope::Named(_) => (refs.iter().map(|name| same_there(name)).collect(), Vec::new()),
     };
     let mut parts = folded.chunks(FOLDED_AGENTS_MAX);
-    let report = push_once(space, remote, specs, parts.next().unwrap_or_default())?;
+    let report = push_and_fold(space, remote, specs, parts.next().unwrap_or_default())?;
     for part in parts {
-        push_once(space, remote, Vec::new(), part)?;
+        push_and_fold(space, remote, Vec::new(), part)?;
     }
     if let PushScope::Named(agents) = scope {
         change_privacy(space, agents, PrivacyChange::Public)?;
@@ -111,8 +112,8 @@ fn pushed_library(space: &Space, library: Library, remote: &str) -> Result<Pushe
     }
 }
 
-/// Runs one atomic push, and returns what git reports of each ref.
-fn push_once(
+/// Runs one atomic push that also takes away refs of archived agents.
+fn push_and_fold(
     space: &Space,
     remote: &str,
     specs: Vec<String>,
@@ -124,6 +125,11 @@ fn push_once(
     let deletions = folded.iter().map(|(name, _)| format!(":{name}"));
     let specs: Vec<String> =
         leases.chain([remote.to_owned()]).chain(specs).chain(deletions).collect();
+    push_once(space, remote, specs)
+}
+
+/// Runs one atomic push, and returns what git reports of each ref.
+pub(super) fn push_once(space: &Space, remote: &str, specs: Vec<String>) -> Result<String> {
     let mut arguments = vec!["push", "--atomic", "--porcelain"];
     arguments.extend(specs.iter().map(String::as_str));
     let program = space.repository().git_untranslated(&arguments)?;
@@ -174,6 +180,7 @@ fn refs_of(space: &Space, scope: PushScope<'_>) -> Result<Vec<String>> {
                 if private.contains(&agent) {
                     continue;
                 }
+                check_tombstones(space, &agent)?;
                 refs.push(agent.branch_ref());
                 refs.extend(notes.get(&agent.notes_ref()).cloned());
             }
@@ -182,6 +189,7 @@ fn refs_of(space: &Space, scope: PushScope<'_>) -> Result<Vec<String>> {
         PushScope::Named(agents) => {
             for agent in agents {
                 space.head(agent)?;
+                check_tombstones(space, agent)?;
                 refs.push(agent.branch_ref());
                 let notes = agent.notes_ref();
                 refs.extend(repository.find_ref(&notes)?.map(|_| notes));

@@ -1,5 +1,7 @@
 //! What can still be read of a journal that is damaged.
 
+use std::path::Path;
+
 use agentic_model::{Entry, Oid};
 
 use super::{JournalBody, JournalRecord, StreamStanding, frame, segment};
@@ -21,10 +23,14 @@ pub struct Salvage {
 /// Fails when a segment cannot be read, and when a record is whole and says what this version does
 /// not understand: a newer one wrote it, and nothing is damaged.
 pub fn salvage(layout: &Layout, stream: &Stream) -> Result<Salvage> {
-    let dir = layout.journal(stream);
+    salvage_in(&layout.journal(stream))
+}
+
+/// Does the same with the journal in a folder.
+pub(super) fn salvage_in(dir: &Path) -> Result<Salvage> {
     let mut records: Vec<JournalRecord> = Vec::new();
-    for number in segment::list(&dir)? {
-        let path = segment::path(&dir, number);
+    for number in segment::list(dir)? {
+        let path = segment::path(dir, number);
         let bytes = std::fs::read(&path).map_err(Error::io("read", &path))?;
         for payload in good_payloads(&bytes) {
             records.push(JournalRecord::decode(payload)?);

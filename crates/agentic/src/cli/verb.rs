@@ -52,6 +52,7 @@ verbs! {
     #[command(subcommand)]
     Kind(commands::kind::KindVerb) = "kind",
     Redact(commands::redact::RedactArgs) = "redact",
+    Purge(Box<commands::purge::PurgeArgs>) = "purge",
     Relate(commands::relate::RelateArgs) = "relate",
     Unrelate(commands::relate::UnrelateArgs) = "unrelate",
     Relations(commands::relations::RelationsArgs) = "relations",

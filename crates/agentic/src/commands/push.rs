@@ -22,13 +22,17 @@ pub struct PushArgs {
     /// The remote; the only one, or origin, without
     #[arg(long, value_name = "R")]
     remote: Option<String>,
+    /// Replace there what `agentic purge` made again here, if nobody moved it meanwhile
+    #[arg(long, requires = "remote", conflicts_with = "agents")]
+    purge: bool,
 }
 
 /// Runs the verb.
 pub fn run(context: &Context, args: PushArgs) -> VerbOutcome {
     let agents = args.agents.iter().map(AgentName::to_string).collect();
     let space = context.space()?;
-    let pushed = Push { agents, remote: args.remote }.run(&context.caller(&space))?;
+    let pushed =
+        Push { agents, remote: args.remote, purge: args.purge }.run(&context.caller(&space))?;
     context.format.answer(&pushed.answer, |view| {
         view.pushed.iter().map(|name| format!("{name}\n")).collect()
     });

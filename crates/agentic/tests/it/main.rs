@@ -12,6 +12,7 @@ mod model;
 mod mount;
 mod power;
 mod provider;
+mod purge;
 mod query_page;
 mod rebuild;
 mod search;

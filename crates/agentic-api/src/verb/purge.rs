@@ -1,0 +1,238 @@
+//! Taking a value out of everything that a repository keeps, and the proof of it.
+
+use agentic_capture::purge::{
+    PurgeAim, PurgeRequest, TombstoneScope, UnreachableObjects, apply, plan, verify,
+};
+use agentic_capture::redaction;
+use agentic_model::guidance::ErrorClass;
+use agentic_model::{Cid, Instant, Object};
+use agentic_redact::{KNOWN_VALUE_BYTES_MIN, KnownValues, SOUGHT_BYTES_MAX};
+use agentic_space::purging::tombstone::{ForeignTombstone, TombstoneFate};
+
+use crate::caller::agent_name;
+use crate::verb::{Reply, Verb, VerbCompletion};
+use crate::view::{PurgeProofView, PurgeView, TombstoneView};
+use crate::{Caller, Refusal, principal};
+
+/// What is to go.
+#[derive(Clone)]
+pub enum PurgeChoice {
+    /// A value.
+    Value(Vec<u8>),
+    /// What a rule of redaction finds today.
+    Rule(String),
+    /// All entries of a conversation, by `SOURCE:ID`.
+    Conversation(String),
+    /// What an agent's traces hold of before a day or an instant.
+    Agent {
+        /// The agent.
+        agent: String,
+        /// The day or instant.
+        before: String,
+    },
+    /// All that one trace says, by its id.
+    Object(String),
+    /// What a tombstone from elsewhere names, by its id.
+    Tombstone(String),
+}
+
+/// Take a value, or other things, out of everything that this repository keeps. A person's decision.
+/// Without `apply` the answer is the plan.
+#[derive(Debug, Clone)]
+pub struct Purge {
+    /// What is to go.
+    pub choice: PurgeChoice,
+    /// Whether it is done.
+    pub apply: bool,
+    /// Why, for the tombstones.
+    pub reason: Option<String>,
+    /// Who hears which ids are gone.
+    pub scope: TombstoneScope,
+    /// What becomes of objects that nothing reaches.
+    pub unreachable: UnreachableObjects,
+}
+
+/// Read every object and every file, and tell where a value is.
+#[derive(Clone)]
+pub struct PurgeVerify {
+    /// The value.
+    pub value: Vec<u8>,
+}
+
+/// List the tombstones that came from elsewhere and that nobody has decided on.
+#[derive(Debug, Clone)]
+pub struct ListTombstones;
+
+/// Set a tombstone from elsewhere aside. A person's decision.
+#[derive(Debug, Clone)]
+pub struct IgnoreTombstone {
+    /// Its id.
+    pub tombstone: String,
+}
+
+impl std::fmt::Debug for PurgeChoice {
+    /// Shows no value.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            PurgeChoice::Value(_) => "Value",
+            PurgeChoice::Rule(_) => "Rule",
+            PurgeChoice::Conversation(_) => "Conversation",
+            PurgeChoice::Agent { .. } => "Agent",
+            PurgeChoice::Object(_) => "Object",
+            PurgeChoice::Tombstone(_) => "Tombstone",
+        })
+    }
+}
+
+impl std::fmt::Debug for PurgeVerify {
+    /// Shows no value.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("PurgeVerify")
+    }
+}
+
+impl Verb for Purge {
+    type Answer = PurgeView;
+
+    fn run(self, caller: &Caller<'_>) -> Result<Reply<PurgeView>, Refusal> {
+        if self.apply {
+            caller.require_person("purge")?;
+        }
+        let aim = aim(caller, &self.choice)?;
+        if !self.apply {
+            let planned = plan(caller.space, &aim).map_err(|error| Refusal::of(&error))?;
+            return Ok(Reply::plain(planned.into()));
+        }
+        let rule = match &self.choice {
+            PurgeChoice::Rule(rule) => Some(rule.as_str()),
+            PurgeChoice::Value(_)
+            | PurgeChoice::Conversation(_)
+            | PurgeChoice::Agent { .. }
+            | PurgeChoice::Object(_)
+            | PurgeChoice::Tombstone(_) => None,
+        };
+        let by = principal(caller.space)?;
+        let request = PurgeRequest {
+            aim: &aim,
+            rule,
+            reason: self.reason.as_deref().unwrap_or("purged"),
+            by: &by,
+            scope: self.scope,
+            unreachable: self.unreachable,
+        };
+        let done = apply(caller.space, &request).map_err(|error| Refusal::of(&error))?;
+        if let PurgeAim::Tombstones(tombstones) = &aim {
+            let objects = tombstones.iter().map(object).collect::<Result<Vec<_>, _>>()?;
+            caller.space.decide_tombstones(&objects, TombstoneFate::Followed)?;
+        }
+        let completion = match done.left.is_empty() {
+            true => VerbCompletion::Whole,
+            false => VerbCompletion::Over(ErrorClass::Refused),
+        };
+        Ok(Reply { completion, ..Reply::plain(done.into()) })
+    }
+}
+
+impl Verb for PurgeVerify {
+    type Answer = PurgeProofView;
+
+    fn run(self, caller: &Caller<'_>) -> Result<Reply<PurgeProofView>, Refusal> {
+        let aim = PurgeAim::Value(sought(&self.value)?);
+        let proof = verify(caller.space, &aim).map_err(|error| Refusal::of(&error))?;
+        let completion = match proof.hits.is_empty() {
+            true => VerbCompletion::Whole,
+            false => VerbCompletion::Over(ErrorClass::Refused),
+        };
+        Ok(Reply { completion, ..Reply::plain(PurgeProofView::from(&proof)) })
+    }
+}
+
+impl Verb for ListTombstones {
+    type Answer = Vec<TombstoneView>;
+
+    fn run(self, caller: &Caller<'_>) -> Result<Reply<Vec<TombstoneView>>, Refusal> {
+        let found = all_foreign(caller)?;
+        Ok(Reply::plain(found.iter().map(TombstoneView::from).collect()))
+    }
+}
+
+impl Verb for IgnoreTombstone {
+    type Answer = Vec<TombstoneView>;
+
+    fn run(self, caller: &Caller<'_>) -> Result<Reply<Vec<TombstoneView>>, Refusal> {
+        caller.require_person("set a tombstone aside")?;
+        let found = foreign(caller, &self.tombstone)?;
+        let objects =
+            found.iter().map(|one| object(&one.tombstone)).collect::<Result<Vec<_>, _>>()?;
+        caller.space.decide_tombstones(&objects, TombstoneFate::Ignored)?;
+        Ok(Reply::plain(found.iter().map(TombstoneView::from).collect()))
+    }
+}
+
+fn aim(caller: &Caller<'_>, choice: &PurgeChoice) -> Result<PurgeAim, Refusal> {
+    Ok(match choice {
+        PurgeChoice::Value(value) => PurgeAim::Value(sought(value)?),
+        PurgeChoice::Rule(rule) => {
+            let redactor = redaction::redactor(caller.space, caller.space.repository().work_dir());
+            let redactor = redactor.map_err(|error| {
+                let hint = "mend the rules, or take them out of `agentic.toml`";
+                Refusal::refused(&error.to_string(), hint)
+            })?;
+            PurgeAim::Rule { redactor: Box::new(redactor), rule: rule.clone() }
+        }
+        PurgeChoice::Conversation(id) => PurgeAim::Conversation(id.clone()),
+        PurgeChoice::Agent { agent, before } => {
+            let instant = Instant::parse(before)
+                .or_else(|| Instant::parse(&format!("{before}T00:00:00Z")))
+                .ok_or_else(|| {
+                    let message = format!("`{before}` is no day and no instant");
+                    Refusal::usage(&message, "name a day like 2026-11-21, or 2026-11-21T22:40:01Z")
+                })?;
+            PurgeAim::Agent { agent: agent_name(agent)?, before: instant }
+        }
+        PurgeChoice::Object(id) => PurgeAim::Object(cid(id)?),
+        PurgeChoice::Tombstone(id) => {
+            let found = foreign(caller, id)?;
+            PurgeAim::Tombstones(found.into_iter().map(|one| one.tombstone).collect())
+        }
+    })
+}
+
+/// Makes a value that can be looked for. What is said of one that cannot says nothing of it.
+fn sought(value: &[u8]) -> Result<KnownValues, Refusal> {
+    KnownValues::sought(value).ok_or_else(|| {
+        let message = format!(
+            "a value has {KNOWN_VALUE_BYTES_MIN} to {SOUGHT_BYTES_MAX} bytes: a shorter one stands everywhere"
+        );
+        Refusal::usage(&message, "give the whole secret on standard input")
+    })
+}
+
+fn all_foreign(caller: &Caller<'_>) -> Result<Vec<ForeignTombstone>, Refusal> {
+    let mut found = Vec::new();
+    for (agent, _) in caller.space.agent_names()? {
+        found.extend(caller.space.foreign_tombstones(&agent)?);
+    }
+    Ok(found)
+}
+
+fn foreign(caller: &Caller<'_>, id: &str) -> Result<Vec<ForeignTombstone>, Refusal> {
+    let wanted = cid(id)?;
+    let mut found = all_foreign(caller)?;
+    found.retain(|one| one.cid == wanted);
+    match found.is_empty() {
+        false => Ok(found),
+        true => Err(Refusal::refused(
+            &format!("no tombstone {id} from elsewhere waits for a decision"),
+            "`agentic purge tombstones` lists those that do",
+        )),
+    }
+}
+
+fn object(tombstone: &agentic_model::Tombstone) -> Result<Object, Refusal> {
+    tombstone.to_object().map_err(|error| Refusal::of(&error))
+}
+
+fn cid(text: &str) -> Result<Cid, Refusal> {
+    Cid::parse(text).map_err(|error| Refusal::usage(&error.to_string(), "give the whole id"))
+}

@@ -1,0 +1,303 @@
+//! Carrying a purge out.
+//!
+//! | order | what is durable then |
+//! | --- | --- |
+//! | new objects, and git has all that the logs say | nothing has changed |
+//! | the file that says what the purge is about, and the tombstones that count here | whoever is killed from here on goes on with this purge |
+//! | logs are cut, files written again | no recovery brings it back |
+//! | refs move | nothing leads to it |
+//! | reflogs, caches and exactly the old objects go | it is gone |
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use agentic_git::{ARCHIVE_REF, GitWriter, HistoryRoot, PRIVATE_REF, RefMove};
+use agentic_model::{Oid, Value, canonical};
+use agentic_space::purging::PurgedRef;
+use agentic_space::purging::tombstone::TombstoneFate;
+use agentic_space::{Signatures, Space};
+use agentic_store::file::{self, Persistence};
+use agentic_store::journal::{BranchMove, scrub_aside};
+use agentic_store::{Lock, Stream, fault, recovery};
+
+use super::aim::PurgeScrub;
+use super::bury::{TombstoneScope, bury};
+use super::hit::{PurgeHit, PurgePlace};
+use super::plan::{PurgeFindings, gather, stream_of};
+use super::scan::{attribute, scan};
+use super::unfinished::{UnfinishedPurge, oids};
+use super::{PurgeAim, PurgeError};
+use crate::spool;
+
+/// How often the locks are taken again because a look under them found others concerned.
+const LOOKS_MAX: usize = 5;
+/// Where refs are that follow a remote.
+const FOLLOWED: &str = "refs/agentic/remotes/";
+/// Where the logs of our own refs are, below the git directory.
+const OWN_REFLOGS: [&str; 2] = ["logs/refs/notes/agentic", "logs/refs/agentic"];
+
+/// What becomes of objects that nothing reaches and that hold it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum UnreachableObjects {
+    /// They are named.
+    Named,
+    /// They go too.
+    Forgotten,
+}
+
+/// A purge that somebody asks for.
+#[derive(Debug)]
+pub struct PurgeRequest<'r> {
+    /// What is to go.
+    pub aim: &'r PurgeAim,
+    /// The rule that found it, for the tombstones.
+    pub rule: Option<&'r str>,
+    /// Why.
+    pub reason: &'r str,
+    /// Who asks.
+    pub by: &'r str,
+    /// Who hears which ids are gone.
+    pub scope: TombstoneScope,
+    /// What becomes of objects that nothing reaches.
+    pub unreachable: UnreachableObjects,
+}
+
+/// What a purge did.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PurgeOutcome {
+    /// What marks its places.
+    pub id: String,
+    /// What was taken out.
+    pub hits: Vec<PurgeHit>,
+    /// The refs that were made again.
+    pub refs: Vec<PurgedRef>,
+    /// How many objects are gone.
+    pub n_forgotten: usize,
+    /// The tombstones.
+    pub tombstones: Vec<String>,
+    /// What still holds it.
+    pub left: Vec<PurgeHit>,
+}
+
+/// Carries a purge out. Whoever was killed on the way calls this again.
+///
+/// # Errors
+/// Fails when sessions hold it, when something cannot be taken out, and when others are in the way;
+/// before the file is written nothing has changed then.
+pub fn apply(space: &Space, request: &PurgeRequest<'_>) -> Result<PurgeOutcome, PurgeError> {
+    let repository = space.repository();
+    let lock = repository.layout().space_lock("purge");
+    let _one_at_a_time = Lock::take(&lock, repository.common_dir())?;
+    check_alone(space)?;
+    let mut unfinished = UnfinishedPurge::load_or_begin(space)?;
+    let (mut writers, found) = locked(space, request.aim, &unfinished)?;
+    let signatures = signatures(space, &unfinished)?;
+    let commits = space.rewrite_purged(&found.history, &found.rewrites, BTreeMap::new())?;
+    let (tombstones, buried) = bury(space, request, &found, &commits, &signatures)?;
+    let mut commits = match buried.is_empty() {
+        true => commits,
+        false => space.rewrite_purged(&found.history, &found.rewrites, buried.clone())?,
+    };
+    // Refs that follow a remote keep what it has; only our own have the tombstones.
+    let own = |root: &&HistoryRoot| !root.name.starts_with(FOLLOWED);
+    let tips: BTreeSet<Oid> = found.history.roots.iter().filter(own).map(|root| root.tip).collect();
+    commits.extend(buried.into_iter().filter(|(old, _)| tips.contains(old)));
+    let refs = moving(&found, &commits);
+    repository.sync_filesystem()?;
+    unfinished.tips.extend(refs.iter().map(|it| it.old.to_string()));
+    unfinished.streams.extend(found.streams.iter().map(ToString::to_string));
+    unfinished.save(space)?;
+    fault::point("purge-begun")?;
+    if !tombstones.is_empty() {
+        space.decide_tombstones(&tombstones, TombstoneFate::Followed)?;
+    }
+    cut(space, request.aim, &unfinished, &found, &mut writers)?;
+    for moved in &refs {
+        move_ref(space, moved, &mut writers, &signatures)?;
+        fault::point("purge-ref-moved")?;
+    }
+    drop(writers);
+    let n_forgotten = forget(space, request, &found, &mut unfinished)?;
+    UnfinishedPurge::done(space)?;
+    Ok(PurgeOutcome {
+        id: unfinished.id,
+        hits: found.hits,
+        refs,
+        n_forgotten,
+        tombstones: tombstones.iter().map(|object| object.cid().to_string()).collect(),
+        left: left(space, request.aim)?,
+    })
+}
+
+/// Checks that no process stays here that has an index of texts.
+fn check_alone(space: &Space) -> Result<(), PurgeError> {
+    let path = space.repository().layout().resident().join("lock");
+    let Ok(file) = std::fs::File::open(path) else { return Ok(()) };
+    match file.try_lock_shared() {
+        Err(std::fs::TryLockError::WouldBlock) => Err(PurgeError::Resident),
+        Ok(()) | Err(std::fs::TryLockError::Error(_)) => Ok(()),
+    }
+}
+
+/// Takes the locks of all streams concerned, and looks again under them.
+fn locked<'s>(
+    space: &'s Space,
+    aim: &PurgeAim,
+    unfinished: &UnfinishedPurge,
+) -> Result<(BTreeMap<Stream, GitWriter<'s>>, PurgeFindings), PurgeError> {
+    let repository = space.repository();
+    let mut wanted = gather(space, aim, unfinished)?.streams;
+    for _ in 0..LOOKS_MAX {
+        let mut ordered: Vec<&Stream> = wanted.iter().collect();
+        ordered.sort_by_key(|stream| rank(stream));
+        let mut writers = BTreeMap::new();
+        for stream in ordered {
+            let writer = GitWriter::open(repository, stream, space.now())?;
+            recovery::ready_for_purge(repository, &writer, space.now())?;
+            writers.insert(stream.clone(), writer);
+        }
+        let found = gather(space, aim, unfinished)?;
+        if !found.sessions.is_empty() {
+            return Err(PurgeError::Sessions { sessions: found.sessions.into_iter().collect() });
+        }
+        if found.streams.is_subset(&wanted) {
+            return Ok((writers, found));
+        }
+        wanted.extend(found.streams);
+    }
+    Err(PurgeError::Moving)
+}
+
+/// Orders streams as their locks are taken: archives, agents by name, other refs, the space.
+fn rank(stream: &Stream) -> (u8, String) {
+    let archives = [ARCHIVE_REF, PRIVATE_REF].map(Stream::of_branch);
+    let rank = match stream {
+        Stream::Branch(_) if archives.contains(stream) => 0,
+        Stream::Agent(_) => 1,
+        Stream::Branch(_) => 2,
+        Stream::Space => 3,
+    };
+    (rank, stream.to_string())
+}
+
+/// Signs as of when the purge began, so that whoever repeats it makes the same commits.
+fn signatures(space: &Space, unfinished: &UnfinishedPurge) -> Result<Signatures, PurgeError> {
+    let mut signatures = space.signatures_of(space.repository().committer()?)?;
+    signatures.author.at = unfinished.begun_at();
+    signatures.committer.at = unfinished.begun_at();
+    Ok(signatures)
+}
+
+fn moving(found: &PurgeFindings, commits: &BTreeMap<Oid, Oid>) -> Vec<PurgedRef> {
+    let moved = found.history.roots.iter().filter_map(|root| {
+        let new = *commits.get(&root.tip)?;
+        Some(PurgedRef { name: root.name.clone(), old: root.tip, new })
+    });
+    moved.collect()
+}
+
+/// Cuts logs, and writes again what waits elsewhere.
+fn cut(
+    space: &Space,
+    aim: &PurgeAim,
+    unfinished: &UnfinishedPurge,
+    found: &PurgeFindings,
+    writers: &mut BTreeMap<Stream, GitWriter<'_>>,
+) -> Result<(), PurgeError> {
+    let mut scrub = PurgeScrub { aim, id: &unfinished.id, hits: Vec::new() };
+    for (stream, writer) in writers {
+        let agent = stream.to_string();
+        let mut clean = |entries| Ok(scrub.entries(&agent, None, entries));
+        recovery::cut_for_purge(space.repository(), writer, &mut clean, space.now())?;
+    }
+    for folder in &found.asides {
+        let name = folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let agent = name.rsplit_once('-').map_or(name.as_str(), |(agent, _)| agent);
+        let mut clean = |entries| Ok(scrub.entries(agent, None, entries));
+        scrub_aside(folder, &mut clean, space.now())?;
+    }
+    for path in &found.spools {
+        let agent = path.parent().and_then(|folder| folder.file_name()).unwrap_or_default();
+        let entries = scrub.entries(&agent.to_string_lossy(), None, spool::read(path));
+        let value = Value::List(entries.iter().map(agentic_model::Entry::to_value).collect());
+        let bytes = canonical::encode(&value)
+            .map_err(|_| PurgeError::Stuck { what: "what waits for an agent".to_owned() })?;
+        file::replace(path, &bytes, Persistence::Synced)?;
+    }
+    Ok(())
+}
+
+fn move_ref(
+    space: &Space,
+    moved: &PurgedRef,
+    writers: &mut BTreeMap<Stream, GitWriter<'_>>,
+    signatures: &Signatures,
+) -> Result<(), PurgeError> {
+    let step = BranchMove { name: moved.name.clone(), expect: Some(moved.old), new: moved.new };
+    let committer = &signatures.committer;
+    let go = || space.repository().move_ref(&step, committer, "agentic: purge");
+    let outcome = match writers.get_mut(&stream_of(&moved.name)) {
+        Some(writer) => writer.with_refs(&[&moved.name], go)?,
+        None => go()?,
+    };
+    match outcome {
+        RefMove::Moved => Ok(()),
+        // Git itself moved it meanwhile; what it holds now is looked at by a repetition.
+        RefMove::Lost { .. } => Err(PurgeError::Moving),
+    }
+}
+
+/// Takes away logs of refs, caches and exactly the old objects.
+fn forget(
+    space: &Space,
+    request: &PurgeRequest<'_>,
+    found: &PurgeFindings,
+    unfinished: &mut UnfinishedPurge,
+) -> Result<usize, PurgeError> {
+    let repository = space.repository();
+    let before = repository.reachable_objects()?;
+    for folder in OWN_REFLOGS {
+        remove_folder(&repository.common_dir().join(folder))?;
+    }
+    for path in &found.needless {
+        file::remove(path)?;
+    }
+    for folder in [repository.layout().cache(), repository.layout().index()] {
+        remove_folder(&folder)?;
+    }
+    repository.sync_filesystem()?;
+    fault::point("purge-unlinked")?;
+    let reachable = repository.reachable_objects()?;
+    // A part of it may be gone already: then what is to go is in the file.
+    let mut going = oids(&unfinished.going);
+    if going.is_empty() {
+        going.extend(repository.reached_only_by(&oids(&unfinished.tips))?);
+    }
+    let holding = found.objects.iter().filter(|oid| !reachable.contains(oid));
+    let is_wanted =
+        |oid: &&Oid| request.unreachable == UnreachableObjects::Forgotten || before.contains(oid);
+    going.extend(holding.filter(is_wanted).copied());
+    going.retain(|oid| !reachable.contains(oid));
+    let going = repository.with_what_leads_to(going, &reachable)?;
+    unfinished.going = going.iter().map(Oid::to_string).collect::<BTreeSet<String>>();
+    unfinished.save(space)?;
+    fault::point("purge-going")?;
+    repository.forget_objects(&going)?;
+    Ok(going.len())
+}
+
+/// Looks for what still holds it.
+fn left(space: &Space, aim: &PurgeAim) -> Result<Vec<PurgeHit>, PurgeError> {
+    let PurgeAim::Value(_) = aim else { return Ok(Vec::new()) };
+    let scanned = scan(space, aim)?;
+    let mut left = attribute(space, &scanned.objects)?;
+    left.extend(scanned.files);
+    left.retain(|hit| hit.place != PurgePlace::Derived);
+    Ok(left)
+}
+
+fn remove_folder(path: &std::path::Path) -> Result<(), PurgeError> {
+    match std::fs::remove_dir_all(path) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(()),
+        removed => removed.map_err(PurgeError::file("remove", path)),
+    }
+}

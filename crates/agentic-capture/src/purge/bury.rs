@@ -1,0 +1,90 @@
+//! Tombstones of a purge: one or more for each agent, in what its notes have become.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use agentic_git::{HistoryRoot, HistorySort};
+use agentic_model::tombstone::TOMBSTONE_IDS_MAX;
+use agentic_model::{Object, Oid, Tombstone};
+use agentic_space::{Signatures, Space};
+
+use super::PurgeError;
+use super::apply::PurgeRequest;
+use super::plan::PurgeFindings;
+
+/// Who hears which ids are gone.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TombstoneScope {
+    /// Whoever fetches the notes.
+    Everybody,
+    /// This space alone: an id can confirm a guess where all else in an object is known.
+    ThisSpace,
+}
+
+/// Makes the tombstones of every agent, and adds them to what its notes have become. Returns them, and
+/// which states of notes become which.
+pub(super) fn bury(
+    space: &Space,
+    request: &PurgeRequest<'_>,
+    found: &PurgeFindings,
+    commits: &BTreeMap<Oid, Oid>,
+    signatures: &Signatures,
+) -> Result<(Vec<Object>, BTreeMap<Oid, Oid>), PurgeError> {
+    let (mut all, mut moved) = (Vec::new(), BTreeMap::new());
+    for tip in space.notes_tips(&found.history)? {
+        let Some(new) = commits.get(&tip) else { continue };
+        let objects = tombstones_of(space, request, found, tip, signatures)?;
+        if request.scope == TombstoneScope::Everybody && !objects.is_empty() {
+            moved.insert(tip, space.add_to_state(Some(*new), &objects, signatures)?);
+        }
+        for object in objects {
+            if !all.iter().any(|known: &Object| known.cid() == object.cid()) {
+                all.push(object);
+            }
+        }
+    }
+    Ok((all, moved))
+}
+
+fn tombstones_of(
+    space: &Space,
+    request: &PurgeRequest<'_>,
+    found: &PurgeFindings,
+    tip: Oid,
+    signatures: &Signatures,
+) -> Result<Vec<Object>, PurgeError> {
+    let root = HistoryRoot { name: String::new(), tip, sort: HistorySort::Notes };
+    let own = space.history_of(vec![root])?;
+    let id = |leaf: &agentic_git::HistoryLeaf| match leaf.object {
+        Some(cid) => cid.to_string(),
+        None => leaf.blob.to_string(),
+    };
+    let replaced: BTreeMap<String, String> = own
+        .leaves
+        .iter()
+        .map(id)
+        .filter_map(|id| Some((id.clone(), found.rewrites.replaced.get(&id)?.clone())))
+        .collect();
+    let is_own =
+        |object: &Option<String>| object.as_ref().is_some_and(|it| replaced.contains_key(it));
+    let entries: BTreeSet<String> = found
+        .hits
+        .iter()
+        .filter(|it| is_own(&it.object))
+        .filter_map(|it| it.entry.clone())
+        .collect();
+    let ids: Vec<String> = replaced.keys().cloned().collect();
+    let mut objects = Vec::new();
+    for ids in ids.chunks(TOMBSTONE_IDS_MAX) {
+        let tombstone = Tombstone {
+            purged: ids.to_vec(),
+            replaced: ids.iter().map(|id| (id.clone(), replaced[id].clone())).collect(),
+            entries: entries.iter().cloned().collect(),
+            rule: request.rule.map(str::to_owned),
+            reason: request.reason.to_owned(),
+            by: request.by.to_owned(),
+            at: signatures.committer.at,
+        };
+        objects.push(tombstone.to_object().map_err(PurgeError::object)?);
+    }
+    Ok(objects)
+}

@@ -1,0 +1,373 @@
+//! Finding what is to go, and all that has to change with it. Nothing is written.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+use agentic_git::{ARCHIVE_REF, HistoryLeaf, HistorySort, PRIVATE_REF};
+use agentic_model::{Object, Oid, Value};
+use agentic_space::Space;
+use agentic_space::kind::REGISTRY_REF;
+use agentic_space::purging::relink::ids_in;
+use agentic_space::purging::tombstone::replacements;
+use agentic_space::purging::{PurgeHistory, PurgeRewrites, leaf_rewrites, sort_of};
+use agentic_store::{Stream, journal, recovery};
+
+use super::aim::PurgeScrub;
+use super::hit::{PurgeHit, PurgePlace};
+use super::scan::{attribute, holds, scan};
+use super::unfinished::{UnfinishedPurge, oids};
+use super::{PurgeAim, PurgeError};
+use crate::spool;
+
+/// Where the sealed parts of sessions stand in notes.
+const SEGMENTS: &str = "objects/session-segment/";
+
+/// What a purge would do.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct PurgePlan {
+    /// What would be taken out.
+    pub hits: Vec<PurgeHit>,
+    /// The agents whose locks it takes, and other streams of writes.
+    pub streams: Vec<String>,
+    /// What it would leave: branches, and what nothing reaches.
+    pub left: Vec<PurgeHit>,
+    /// The sessions that hold it, for which it is refused.
+    pub sessions: Vec<String>,
+}
+
+/// Everything that has to change.
+pub(super) struct PurgeFindings {
+    pub history: PurgeHistory,
+    pub rewrites: PurgeRewrites,
+    /// The commits that become others.
+    pub concerned: BTreeSet<Oid>,
+    pub hits: Vec<PurgeHit>,
+    pub streams: BTreeSet<Stream>,
+    /// Journals that were set aside.
+    pub asides: BTreeSet<PathBuf>,
+    /// What waits for agents.
+    pub spools: BTreeSet<PathBuf>,
+    /// Files that can be made again, or that nobody needs.
+    pub needless: BTreeSet<PathBuf>,
+    pub sessions: BTreeSet<String>,
+    pub left: Vec<PurgeHit>,
+    /// The objects that hold it, whatever reaches them.
+    pub objects: BTreeSet<Oid>,
+}
+
+/// Finds out what a purge would do.
+///
+/// # Errors
+/// Fails when something cannot be read, and when something cannot be taken out of what holds it.
+pub fn plan(space: &Space, aim: &PurgeAim) -> Result<PurgePlan, PurgeError> {
+    let unfinished = UnfinishedPurge::load_or_begin(space)?;
+    let found = gather(space, aim, &unfinished)?;
+    Ok(PurgePlan {
+        hits: found.hits,
+        streams: found.streams.iter().map(ToString::to_string).collect(),
+        left: found.left,
+        sessions: found.sessions.into_iter().collect(),
+    })
+}
+
+/// Finds everything that has to change.
+pub(super) fn gather(
+    space: &Space,
+    aim: &PurgeAim,
+    unfinished: &UnfinishedPurge,
+) -> Result<PurgeFindings, PurgeError> {
+    let history = space.purge_history()?;
+    let mut scrub = PurgeScrub { aim, id: &unfinished.id, hits: Vec::new() };
+    let mut sessions = BTreeSet::new();
+    let rewrites = leaves_of(space, &history, &mut scrub, &mut sessions)?;
+    let repository = space.repository();
+    let concerned = repository
+        .concerned_commits(&history.history, &rewrites.leaves)
+        .map_err(agentic_space::Error::from)?;
+    let mut found = PurgeFindings {
+        history,
+        rewrites,
+        concerned,
+        hits: scrub.hits,
+        streams: BTreeSet::new(),
+        asides: BTreeSet::new(),
+        spools: BTreeSet::new(),
+        needless: BTreeSet::new(),
+        sessions,
+        left: Vec::new(),
+        objects: BTreeSet::new(),
+    };
+    found.streams.extend(unfinished.streams.iter().filter_map(|name| Stream::parse(name)));
+    found.look_at_refs(space)?;
+    found.look_at_entries(space, aim, &unfinished.id)?;
+    if let PurgeAim::Value(_) = aim {
+        found.look_at_all(space, aim, &oids(&unfinished.going))?;
+    }
+    found.hits.sort();
+    found.hits.dedup();
+    Ok(found)
+}
+
+/// Decides what becomes of leaves, and finds the sessions that hold it.
+fn leaves_of(
+    space: &Space,
+    history: &PurgeHistory,
+    scrub: &mut PurgeScrub<'_>,
+    sessions: &mut BTreeSet<String>,
+) -> Result<PurgeRewrites, PurgeError> {
+    let buried = if let PurgeAim::Tombstones(tombstones) = scrub.aim {
+        replacements(tombstones)
+    } else {
+        BTreeMap::new()
+    };
+    let mut failed = None;
+    let rewrites = leaf_rewrites(space.repository(), &history.leaves, &mut |leaf, bytes| {
+        let n_hits = scrub.hits.len();
+        let clean = match buried.is_empty() {
+            true => clean_leaf(scrub, leaf, bytes, sessions),
+            false => buried_leaf(space, &buried, leaf, &history.leaves),
+        };
+        let clean = clean.unwrap_or_else(|error| {
+            failed.get_or_insert(error);
+            None
+        });
+        if clean.is_some() && scrub.hits.len() == n_hits {
+            scrub.hits.push(PurgeHit::default());
+        }
+        for hit in &mut scrub.hits[n_hits..] {
+            if sort_of(&leaf.reference) == Some(HistorySort::Archive) {
+                hit.place = PurgePlace::Archive;
+            }
+            hit.reference = Some(leaf.reference.clone());
+            hit.commit = Some(leaf.commit.to_string());
+            hit.path = Some(leaf.path.clone());
+            hit.object = Some(leaf.object.map_or(leaf.blob.to_string(), |cid| cid.to_string()));
+        }
+        Ok(clean)
+    })?;
+    failed.map_or(Ok(rewrites), Err)
+}
+
+fn clean_leaf(
+    scrub: &mut PurgeScrub<'_>,
+    leaf: &HistoryLeaf,
+    bytes: &[u8],
+    sessions: &mut BTreeSet<String>,
+) -> Result<Option<Vec<u8>>, PurgeError> {
+    if leaf.path.starts_with(SEGMENTS) {
+        if holds(scrub.aim, bytes) {
+            let object = Object::decode(bytes).ok();
+            let id = object.as_ref().and_then(|object| object.map().get("session"));
+            sessions.insert(id.and_then(Value::as_text).unwrap_or(&leaf.path).to_owned());
+        }
+        return Ok(None);
+    }
+    match leaf.object {
+        Some(cid) if agentic_model::Cid::of(bytes) == cid => scrub.object(cid, bytes),
+        Some(_) | None => Ok(scrub.text(bytes)),
+    }
+}
+
+/// Returns what tombstones say that stands in the place of a leaf.
+fn buried_leaf(
+    space: &Space,
+    buried: &BTreeMap<String, Option<String>>,
+    leaf: &HistoryLeaf,
+    leaves: &[HistoryLeaf],
+) -> Result<Option<Vec<u8>>, PurgeError> {
+    let id = leaf.object.map_or(leaf.blob.to_string(), |cid| cid.to_string());
+    let Some(new) = buried.get(&id) else { return Ok(None) };
+    let missing = || PurgeError::NoReplacement { id: id.clone() };
+    let new = new.as_ref().ok_or_else(missing)?;
+    let blob = match leaf.object {
+        Some(_) => {
+            let cid = agentic_model::Cid::parse(new).ok();
+            leaves.iter().find(|leaf| leaf.object.is_some() && leaf.object == cid).map(|it| it.blob)
+        }
+        None => Oid::parse(new).ok(),
+    };
+    let blob = blob.ok_or_else(missing)?;
+    let bytes = space.repository().read_blob(blob).map_err(|_| missing())?;
+    Ok(Some(bytes))
+}
+
+impl PurgeFindings {
+    /// Finds the streams whose refs are made again.
+    fn look_at_refs(&mut self, space: &Space) -> Result<(), PurgeError> {
+        for root in &self.history.roots {
+            if !self.concerned.contains(&root.tip) {
+                continue;
+            }
+            self.streams.insert(stream_of(&root.name));
+            if [ARCHIVE_REF, PRIVATE_REF].contains(&root.name.as_str()) {
+                let entries = space.repository().archive_entries(Some(root.tip))?;
+                let concerned =
+                    |notes: Option<Oid>| notes.is_some_and(|notes| self.concerned.contains(&notes));
+                let entries = entries.into_iter().filter(|it| concerned(it.archived.notes));
+                self.streams.extend(entries.map(|it| Stream::Agent(it.archived.agent)));
+            }
+        }
+        Ok(())
+    }
+
+    /// Finds it in entries that no commit has yet, wherever they wait.
+    fn look_at_entries(
+        &mut self,
+        space: &Space,
+        aim: &PurgeAim,
+        id: &str,
+    ) -> Result<(), PurgeError> {
+        let repository = space.repository();
+        let layout = repository.layout();
+        let mut scrub = PurgeScrub { aim, id, hits: Vec::new() };
+        let gone: BTreeSet<agentic_model::Cid> =
+            self.rewrites.leaves.objects.keys().copied().collect();
+        for stream in recovery::all_streams(repository)? {
+            let name = stream.to_string();
+            if scrub.waiting(
+                PurgePlace::Journal,
+                &name,
+                &name,
+                journal::pending_entries(layout, &stream)?,
+            ) {
+                self.streams.insert(stream.clone());
+            }
+            // A log that names what is gone would bring it back.
+            for segment in journal::segments(layout, &stream)? {
+                let path = journal::segment_path(layout, &stream, segment.number);
+                let bytes = std::fs::read(&path).unwrap_or_default();
+                if !gone.is_empty() && !ids_in(&bytes).is_disjoint(&gone) {
+                    self.streams.insert(stream.clone());
+                }
+            }
+        }
+        for folder in folders_in(&layout.asides()) {
+            let name = folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
+            let entries = journal::pending_in(&folder).unwrap_or_default();
+            let agent = name.rsplit_once('-').map_or(name.as_str(), |(agent, _)| agent);
+            if scrub.waiting(PurgePlace::Aside, agent, &name, entries) {
+                self.asides.insert(folder);
+            }
+        }
+        for folder in folders_in(&layout.capture().join("spool")) {
+            let agent = folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
+            for file in files_in(&folder) {
+                if scrub.waiting(PurgePlace::Capture, &agent, &agent, spool::read(&file)) {
+                    self.spools.insert(file);
+                }
+            }
+        }
+        self.hits.append(&mut scrub.hits);
+        Ok(())
+    }
+
+    /// Finds a value in every object and every file.
+    fn look_at_all(
+        &mut self,
+        space: &Space,
+        aim: &PurgeAim,
+        going: &BTreeSet<Oid>,
+    ) -> Result<(), PurgeError> {
+        let mut scanned = scan(space, aim)?;
+        for hit in std::mem::take(&mut scanned.files) {
+            self.take_file(space, hit);
+        }
+        self.objects = scanned.objects.keys().copied().collect();
+        let rewrites = &self.rewrites.leaves;
+        let is_going = |leaf: &HistoryLeaf| {
+            rewrites.blobs.contains_key(&leaf.blob)
+                || leaf.object.is_some_and(|cid| rewrites.objects.contains_key(&cid))
+                || leaf.path.starts_with(SEGMENTS)
+        };
+        let gone = self.history.leaves.iter().filter(|leaf| is_going(leaf)).map(|leaf| leaf.blob);
+        let gone: BTreeSet<Oid> = gone.chain(going.iter().copied()).collect();
+        scanned.objects.retain(|oid, _| !gone.contains(oid));
+        for hit in attribute(space, &scanned.objects)? {
+            match hit.place == PurgePlace::Reflog {
+                true => self.hits.push(hit),
+                false => self.left.push(hit),
+            }
+        }
+        self.left.sort();
+        Ok(())
+    }
+
+    fn take_file(&mut self, space: &Space, hit: PurgeHit) {
+        let name = hit.path.clone().unwrap_or_default();
+        let path = space.repository().common_dir().join(&name);
+        let parts: Vec<&str> = name.split('/').collect();
+        let is_ours = match (hit.place, parts.as_slice()) {
+            (PurgePlace::Journal, ["agentic", "journal", stream, ..]) => {
+                let stream = Stream::parse(stream);
+                self.streams.extend(stream.clone());
+                stream.is_some()
+            }
+            (PurgePlace::Aside, ["agentic", "aside", folder, file])
+                if *folder != "_objects" && file.ends_with(".log") =>
+            {
+                path.parent().is_some_and(|folder| {
+                    self.asides.insert(folder.to_owned());
+                    true
+                })
+            }
+            (PurgePlace::Capture, ["agentic", "capture", "spool", ..]) => self.spools.insert(path),
+            (PurgePlace::Capture, ["agentic", "capture", "key"]) => false,
+            (PurgePlace::Journal | PurgePlace::Aside, _)
+            | (PurgePlace::Capture | PurgePlace::Derived, _) => self.needless.insert(path),
+            (PurgePlace::Session, _) => self.sessions.insert(name),
+            (PurgePlace::Reflog, ["logs", "refs", "agentic", ..])
+            | (PurgePlace::Reflog, ["logs", "refs", "notes", "agentic", ..]) => {
+                self.needless.insert(path)
+            }
+            _ => false,
+        };
+        match is_ours {
+            true => self.hits.push(hit),
+            false => self.left.push(hit),
+        }
+    }
+}
+
+impl PurgeScrub<'_> {
+    /// Looks at entries that wait; tells whether they hold it.
+    fn waiting(
+        &mut self,
+        place: PurgePlace,
+        agent: &str,
+        path: &str,
+        entries: Vec<agentic_model::Entry>,
+    ) -> bool {
+        let n_hits = self.hits.len();
+        let _clean = self.entries(agent, None, entries);
+        for hit in &mut self.hits[n_hits..] {
+            (hit.place, hit.path) = (place, Some(path.to_owned()));
+        }
+        self.hits.len() > n_hits
+    }
+}
+
+/// Names the stream under whose lock a ref is moved.
+pub(super) fn stream_of(name: &str) -> Stream {
+    let agent = name.strip_prefix("refs/notes/agentic/");
+    match agent.and_then(|agent| agentic_model::AgentName::parse(agent).ok()) {
+        Some(agent) => Stream::Agent(agent),
+        None if name == REGISTRY_REF || name.starts_with("refs/agentic/remotes/") => Stream::Space,
+        None => Stream::of_branch(name),
+    }
+}
+
+fn folders_in(path: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(path).into_iter().flatten().flatten();
+    let mut found: Vec<PathBuf> =
+        entries.map(|entry| entry.path()).filter(|path| path.is_dir()).collect();
+    found.sort();
+    found
+}
+
+fn files_in(path: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(path).into_iter().flatten().flatten();
+    let mut found: Vec<PathBuf> =
+        entries.map(|entry| entry.path()).filter(|path| path.is_file()).collect();
+    found.sort();
+    found
+}
