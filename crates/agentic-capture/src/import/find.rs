@@ -31,7 +31,7 @@ impl FoundTranscript {
     pub fn of_path(path: &Path, source: Source) -> Option<FoundTranscript> {
         let name = path.file_name()?.to_str()?;
         let plain = name.strip_suffix(".zst").unwrap_or(name);
-        let stem = plain.strip_suffix(".jsonl").or_else(|| plain.strip_suffix(".json"))?;
+        let stem = plain.strip_suffix(".jsonl")?;
         let above = |n: usize| path.ancestors().nth(n)?.file_name()?.to_str();
         let (native, subagent) = match source {
             Source::Claude => match stem.strip_prefix(SUBAGENT_MARK) {
@@ -149,12 +149,12 @@ fn is_transcript(source: Source, path: &Path) -> bool {
                 && (is_in(1, "agent-transcripts") || is_in(2, "agent-transcripts"))
         }
         Source::Gemini => {
-            name.starts_with("session-")
-                && (name.ends_with(".jsonl") || name.ends_with(".json"))
-                && is_in(1, "chats")
+            // What older versions wrote as one object has no lines to read.
+            name.starts_with("session-") && name.ends_with(".jsonl") && is_in(1, "chats")
         }
         Source::Copilot => name == "events.jsonl",
-        Source::Opencode => name.starts_with("ses_") && name.ends_with(".json"),
+        // It keeps rows of a database, or a file for each part: none of them is a transcript.
+        Source::Opencode => false,
     }
 }
 

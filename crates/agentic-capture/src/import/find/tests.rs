@@ -37,9 +37,13 @@ fn each_source_has_its_places() {
         ],
     );
     check(
-        &[".gemini/tmp/p/chats/session-1.json", ".gemini/tmp/p/logs.json"],
+        &[
+            ".gemini/tmp/p/chats/session-1.jsonl",
+            ".gemini/tmp/p/chats/session-2.json",
+            ".gemini/tmp/p/logs.json",
+        ],
         Source::Gemini,
-        &[("session-1", None, ".gemini/tmp/p/chats/session-1.json")],
+        &[("session-1", None, ".gemini/tmp/p/chats/session-1.jsonl")],
     );
     check(
         &[".copilot/session-state/p-1/events.jsonl", ".copilot/session-state/p-1/x.jsonl"],
