@@ -139,7 +139,13 @@ fn a_value_that_was_purged_is_nowhere_by_other_means_too() {
         && echo b >file-alice && agentic commit --agent alice --path file-alice -m More --trace";
     let on = on.replace("agentic restore dave;", "agentic archive --restore dave;");
     script_ok(&sandbox, &on, AFTER_AT);
-    assert_eq!(broken(&sandbox), "");
+    script_ok(
+        &sandbox,
+        "git fsck --strict --no-dangling --no-progress && agentic doctor",
+        AFTER_AT,
+    );
+    let again = with_value(&sandbox, &["--json", "purge", "verify"], &[]);
+    assert_eq!(again.ending, ProgramEnding::Exit(0), "{}", text(&again));
 }
 
 #[test]
