@@ -42,7 +42,7 @@ pub struct ConversationMapping {
 #[derive(Debug, Clone, PartialEq)]
 enum SourceTable {
     Claude(ClaudeTable),
-    Codex(CodexTable),
+    Codex(Box<CodexTable>),
     Cursor,
     Gemini,
     Copilot,
@@ -164,7 +164,7 @@ impl SourceTable {
     fn new(source: Source) -> SourceTable {
         match source {
             Source::Claude => SourceTable::Claude(ClaudeTable::default()),
-            Source::Codex => SourceTable::Codex(CodexTable::default()),
+            Source::Codex => SourceTable::Codex(Box::default()),
             Source::Cursor => SourceTable::Cursor,
             Source::Gemini => SourceTable::Gemini,
             Source::Copilot => SourceTable::Copilot,
@@ -175,7 +175,9 @@ impl SourceTable {
     fn restore(source: Source, state: &Value) -> Option<SourceTable> {
         match SourceTable::new(source) {
             SourceTable::Claude(_) => ClaudeTable::restore(state).map(SourceTable::Claude),
-            SourceTable::Codex(_) => CodexTable::restore(state).map(SourceTable::Codex),
+            SourceTable::Codex(_) => {
+                CodexTable::restore(state).map(|table| SourceTable::Codex(Box::new(table)))
+            }
             SourceTable::Opencode(_) => OpencodeTable::restore(state).map(SourceTable::Opencode),
             whole @ (SourceTable::Cursor | SourceTable::Gemini | SourceTable::Copilot) => {
                 Some(whole)

@@ -84,7 +84,7 @@ impl Entry {
         };
         let body = match map.get("body") {
             Some(body @ (Value::Text(_) | Value::Bytes(_))) => body.clone(),
-            None if meta.get(PURGED).is_some() => Value::text(""),
+            None if meta.contains_key(PURGED) => Value::text(""),
             _ => return Err(fields.wrong("body", "text or bytes")),
         };
         Ok(Entry {

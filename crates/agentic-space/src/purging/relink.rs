@@ -39,6 +39,9 @@ struct KnownLeaf {
     names: BTreeSet<Cid>,
 }
 
+/// Gives other bytes for those of a leaf that changes.
+pub type LeafScrub<'s> = dyn FnMut(&HistoryLeaf, &[u8]) -> Result<Option<Vec<u8>>> + 's;
+
 /// Decides what becomes of leaves. `scrub` is asked for each, and answers with other bytes where it
 /// changes.
 ///
@@ -47,7 +50,7 @@ struct KnownLeaf {
 pub fn leaf_rewrites(
     repository: &Repository,
     leaves: &[HistoryLeaf],
-    scrub: &mut dyn FnMut(&HistoryLeaf, &[u8]) -> Result<Option<Vec<u8>>>,
+    scrub: &mut LeafScrub<'_>,
 ) -> Result<PurgeRewrites> {
     let mut known = Vec::new();
     for leaf in leaves.iter().filter(|leaf| !leaf.path.starts_with(TOMBSTONES)) {

@@ -90,9 +90,9 @@ mod tests {
 
     /// Takes a word out of entries.
     fn scrubbed(entries: Vec<Entry>) -> Result<Vec<Entry>> {
-        let clean = |entry: Entry| match &entry.body {
-            Value::Text(text) => Entry { body: Value::text(text.replace("secret", "-")), ..entry },
-            _ => entry,
+        let clean = |entry: Entry| match entry.body.as_text() {
+            Some(text) => Entry { body: Value::text(text.replace("secret", "-")), ..entry },
+            None => entry,
         };
         Ok(entries.into_iter().map(clean).collect())
     }
