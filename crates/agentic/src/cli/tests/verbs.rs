@@ -38,6 +38,7 @@ const OWN: &[&str] = &[
     "import",
     "man",
     "mcp",
+    "purge",
     "repl",
     "serve",
     "ui",
