@@ -22,7 +22,7 @@ use crate::line_json::TextRedactor;
 use crate::mapping::facts::ConversationFacts;
 use crate::mapping::{COPIED_ITEMS_MAX, ConversationMapping, CopiedItem};
 use crate::transcript::{PlainText, TranscriptLine, TranscriptPlace, TranscriptReader};
-use crate::{CaptureError, ConversationId, Source, VendorFile, bindings};
+use crate::{CaptureError, ConversationId, Source, VendorFile, bindings, redaction};
 
 mod source;
 
@@ -135,7 +135,7 @@ impl<'c> CatchUpJob<'c> {
         let layout = self.space.repository().layout();
         let captures = layout.capture();
         let owner = self.owner();
-        let key = agentic_store::secret::key(&captures.join("key"))?;
+        let key = redaction::key(layout)?;
         let is_new = bindings::are_whole(layout) && !TranscriptCursor::exists(&captures, owner);
         let cursor = TranscriptCursor::load(&captures, owner);
         let copy = file.file.try_clone().map_err(io)?;

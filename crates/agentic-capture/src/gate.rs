@@ -309,7 +309,7 @@ enum CallState {
 }
 
 /// Tells whether a call that has run should not have, since its question is still open, and remembers
-/// that it was passed by.
+/// that it was passed by. The key of the repository is asked for only if the conversation has questions.
 ///
 /// # Errors
 /// Fails when that cannot be told, or not be written down.
@@ -317,7 +317,7 @@ pub fn note_passed_by(
     space: &SessionSpace,
     conversation: &ConversationId,
     call: &GatedCall,
-    key: &[u8; 32],
+    key: impl FnOnce() -> Result<[u8; 32], GateError>,
 ) -> Result<bool, GateError> {
     let common = space.repository().common_dir();
     // Most conversations never ask.
@@ -325,7 +325,9 @@ pub fn note_passed_by(
         return Ok(false);
     }
     let folder = call.folder.canonicalize().unwrap_or_else(|_| call.folder.clone());
-    let Some(key) = CallKey::of(key, &folder, &call.tool, &call.input) else { return Ok(false) };
+    let Some(key) = CallKey::of(&key()?, &folder, &call.tool, &call.input) else {
+        return Ok(false);
+    };
     let mut ledger = Ledger::open(common, conversation)?;
     let n = ledger.n_used(&key);
     let Some(session) = ledger.asked(&key, n).map(str::to_owned) else { return Ok(false) };

@@ -22,7 +22,7 @@ use agentic_session::{SessionOptions, SessionSpace};
 use agentic_store::Layout;
 
 use self::log::HookLog;
-use crate::bind::HookPlace;
+use crate::bind::{Binder, Binding, HookPlace};
 use crate::event::{HookEvent, HookMoment, Payload};
 use crate::glance::{git_folders, may_be_captured};
 use crate::{CaptureError, HookEnvironment, Source};
@@ -89,6 +89,23 @@ pub(crate) struct HookScene<'s> {
     pub event: &'s HookEvent,
     pub place: HookPlace,
     pub log: &'s HookLog,
+}
+
+impl HookScene<'_> {
+    /// Finds the agent that the event concerns, and logs what was odd about it.
+    fn bind(&self) -> Result<Option<Binding>, CaptureError> {
+        let mut binder = Binder {
+            space: self.space,
+            environment: self.request.environment,
+            place: &self.place,
+            remarks: Vec::new(),
+        };
+        let bound = binder.bind(self.event);
+        for remark in &binder.remarks {
+            self.log.note(remark.code());
+        }
+        bound
+    }
 }
 
 /// Does what a hook does. Nothing that goes wrong comes out of it, a panic neither.

@@ -11,8 +11,9 @@ use std::path::{Path, PathBuf};
 
 use agentic_redact::{AllowanceFault, RedactAllowances, RuleFault, SecretRedactor, TagKey};
 use agentic_space::Space;
+use agentic_store::Layout;
 
-/// Where the key of the tags lies, below what is kept beside git.
+/// Where the key lies, below what is kept beside git.
 const KEY_FILE: &str = "capture/key";
 /// The name of the user's allowances in git's configuration: `agentic.redactAllow`.
 const ALLOW_NAME: &str = "redactAllow";
@@ -63,7 +64,7 @@ pub fn redactor(space: &Space, worktree: Option<&Path>) -> Result<SecretRedactor
     let rules = rules::load(worktree)?;
     let allowed = space.repository().values_of_user(ALLOW_NAME);
     let allowances = RedactAllowances::new(allowed)?;
-    let key = tag_key(space)?;
+    let key = TagKey::new(key(space.repository().layout())?);
     let known = known::load(worktree, std::env::vars_os());
     Ok(SecretRedactor::new(rules, known, allowances, key))
 }
@@ -74,10 +75,13 @@ pub fn refused_settings(worktree: &Path) -> Vec<String> {
     rules::refused(worktree)
 }
 
-/// Returns the key of the tags, which is made when it is first asked for.
-fn tag_key(space: &Space) -> Result<TagKey, RedactionError> {
-    let path = space.repository().layout().root().join(KEY_FILE);
-    Ok(TagKey::new(agentic_store::secret::key(&path)?))
+/// Returns the key of a repository, which is made when it is first asked for: tags of redaction, names of
+/// calls and marks of lines mean nothing without it.
+///
+/// # Errors
+/// Fails when it can be neither read nor made.
+pub fn key(layout: &Layout) -> agentic_store::Result<[u8; 32]> {
+    agentic_store::secret::key(&layout.root().join(KEY_FILE))
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use agentic_model::{Map, Value, json};
 
 use super::{HookAnswer, HookScene, end, keep, tell};
-use crate::bind::{Binder, Binding};
+use crate::bind::Binding;
 use crate::catch_up::{CaughtUp, TranscriptSource};
 use crate::conversation::{BindReason, ConversationRecord};
 use crate::event::{EventCall, HookMoment, TranscriptPath};
@@ -13,17 +13,7 @@ use crate::{CaptureError, ConversationId, Source, VendorFile, VendorRoots, bindi
 
 /// Captures an event.
 pub(super) fn capture(scene: &HookScene<'_>) -> Result<HookAnswer, CaptureError> {
-    let mut binder = Binder {
-        space: scene.space,
-        environment: scene.request.environment,
-        place: &scene.place,
-        remarks: Vec::new(),
-    };
-    let bound = binder.bind(scene.event);
-    for remark in &binder.remarks {
-        scene.log.note(remark.code());
-    }
-    let Some(binding) = bound? else { return Ok(HookAnswer::silent()) };
+    let Some(binding) = scene.bind()? else { return Ok(HookAnswer::silent()) };
     let captured = BoundEvent::new(scene, &binding);
     if binding.known.is_none() {
         bindings::begin(scene.space)?;

@@ -5,7 +5,6 @@ use agentic_redact::SecretRedactor;
 use super::capture::BoundEvent;
 use super::{BLOCKED, HookAnswer, HookScene};
 use crate::CaptureError;
-use crate::bind::Binder;
 use crate::event::{HookEvent, HookMoment};
 use crate::gate::{
     CallingAgent, Deferral, GateError, GateQuestion, GateRequest, GatedCall, HOLD_VARIABLE,
@@ -14,31 +13,19 @@ use crate::gate::{
 use crate::redaction;
 use crate::wiring::AgentHomes;
 
-/// The file of the key of a repository, below what is kept beside git.
-pub(super) const KEY_FILE: &str = "capture/key";
 /// What every mark of redaction begins with, and what it ends with.
 const MARK: (&str, char) = ("[redacted:", ']');
 
 /// Answers an event that asks whether a call may run.
 pub(super) fn gate(scene: &HookScene<'_>) -> Result<HookAnswer, CaptureError> {
     let Some(call) = gated_call(scene.event) else { return Ok(HookAnswer::silent()) };
-    let mut binder = Binder {
-        space: scene.space,
-        environment: scene.request.environment,
-        place: &scene.place,
-        remarks: Vec::new(),
-    };
-    let bound = binder.bind(scene.event);
-    for remark in &binder.remarks {
-        scene.log.note(remark.code());
-    }
-    let Some(binding) = bound? else { return unbound(scene, &call) };
+    let Some(binding) = scene.bind()? else { return unbound(scene, &call) };
     let captured = BoundEvent::new(scene, &binding);
     captured.remember()?;
     let repository = scene.space.repository();
     let redactor = redaction::redactor(scene.space, repository.work_dir());
     let redactor = redactor.map_err(|_| CaptureError::Redaction)?;
-    let key = agentic_store::secret::key(&repository.layout().root().join(KEY_FILE))?;
+    let key = redaction::key(repository.layout())?;
     let is_deferred = scene.request.environment.text(HOLD_VARIABLE) == Some("defer");
     let homes = AgentHomes::from_environment();
     let request = GateRequest {

@@ -6,14 +6,14 @@ use agentic_store::{Layout, Stream};
 
 use super::capture::BoundEvent;
 use super::end;
-use super::gate::{KEY_FILE, gated_call};
+use super::gate::gated_call;
 use super::own::{OwnEntries, SpeechRecord};
 use crate::catch_up::{
     CatchUpJob, CatchUpLimits, CaughtUp, TranscriptSource, mapping_time, within,
 };
 use crate::event::HookMoment;
-use crate::gate::note_passed_by;
-use crate::{CaptureError, Source, spool};
+use crate::gate::{GateError, note_passed_by};
+use crate::{CaptureError, Source, redaction, spool};
 
 /// How long a hook waits for the lock of an agent.
 const LOCK_WAIT: std::time::Duration = std::time::Duration::from_millis(20);
@@ -31,8 +31,7 @@ pub(super) fn keep(event: &BoundEvent<'_>) -> Result<(), CaptureError> {
         return Ok(());
     }
     let folder = scene.space.repository().work_dir();
-    let redactor =
-        crate::redaction::redactor(space, folder).map_err(|_| CaptureError::Redaction)?;
+    let redactor = redaction::redactor(space, folder).map_err(|_| CaptureError::Redaction)?;
     let own = OwnEntries {
         event: scene.event,
         conversation: &event.conversation,
@@ -84,8 +83,8 @@ fn passed_by(event: &BoundEvent<'_>) -> Result<bool, CaptureError> {
     let scene = event.scene;
     let call = Some(scene.event.moment).filter(|moment| *moment == HookMoment::AfterTool);
     let Some(call) = call.and_then(|_| gated_call(scene.event)) else { return Ok(false) };
-    let key = agentic_store::secret::key(&scene.space.repository().layout().root().join(KEY_FILE))?;
-    let passed = note_passed_by(scene.space, &event.conversation, &call, &key);
+    let key = || redaction::key(scene.space.repository().layout()).map_err(GateError::record);
+    let passed = note_passed_by(scene.space, &event.conversation, &call, key);
     Ok(passed.unwrap_or_else(|_| {
         // Nobody knows; what the conversation says is kept all the same.
         scene.log.note("gate");

@@ -422,7 +422,7 @@ fn a_call_that_ran_although_its_hold_is_open_is_noticed() {
     let held = Held::new(RULES);
     let call = held.call(APPLY);
     let passed = |call: &GatedCall| {
-        note_passed_by(&held.space, &held.conversation, call, &KEY).expect("readable")
+        note_passed_by(&held.space, &held.conversation, call, || Ok(KEY)).expect("readable")
     };
     assert!(!passed(&call));
     held.held(APPLY);
