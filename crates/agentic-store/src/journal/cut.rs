@@ -36,6 +36,27 @@ impl CarriedState {
         decisions.drain(..surplus);
         CarriedState { decisions, notes }
     }
+
+    /// Makes the records with which a journal begins anew at a number, as it stood last: the decisions,
+    /// then the pending entries.
+    pub(super) fn into_records(
+        self,
+        stood: StreamStanding,
+        seq: u64,
+        pending: Vec<Entry>,
+    ) -> Vec<(JournalBody, StreamStanding)> {
+        let CarriedState { decisions, notes } = self;
+        let mut standing = StreamStanding { taken_before: seq, n_pending: 0, notes, ..stood };
+        let mut records = vec![(JournalBody::Open, standing.clone())];
+        if !decisions.is_empty() {
+            records.push((JournalBody::Cut { before: seq, decisions }, standing.clone()));
+        }
+        for entry in pending {
+            standing.n_pending += 1;
+            records.push((JournalBody::Entry(entry), standing.clone()));
+        }
+        records
+    }
 }
 
 impl Journal {
@@ -51,23 +72,9 @@ impl Journal {
         at: Instant,
     ) -> Result<()> {
         self.sync()?;
-        let seq = self.last.seq + 1;
-        let mut standing = StreamStanding {
-            taken_before: seq,
-            n_pending: 0,
-            notes: carried.notes,
-            ..self.last.standing.clone()
-        };
-        let mut items = vec![(JournalBody::Open, standing.clone())];
-        if !carried.decisions.is_empty() {
-            let body = JournalBody::Cut { before: seq, decisions: carried.decisions };
-            items.push((body, standing.clone()));
-        }
-        for entry in pending {
-            standing.n_pending += 1;
-            items.push((JournalBody::Entry(entry), standing.clone()));
-        }
-        let EncodedRecords { bytes, last } = self.encode(items, at, 0)?;
+        let stood = self.last.standing.clone();
+        let records = carried.into_records(stood, self.last.seq + 1, pending);
+        let EncodedRecords { bytes, last } = self.encode(records, at, 0)?;
         let Some((last, last_hash)) = last else { return Ok(()) };
         fault::point("before-cut")?;
         let number = self.segment + 1;

@@ -10,8 +10,7 @@ use agentic_model::{Entry, Instant};
 
 use super::salvage::salvage_in;
 use super::{
-    CarriedState, EncodedRecords, Journal, JournalBody, StreamStanding, encode_from, segment,
-    sync_directory,
+    CarriedState, EncodedRecords, Journal, StreamStanding, encode_from, segment, sync_directory,
 };
 use crate::file::{self, Persistence};
 use crate::{Error, Result, fault};
@@ -55,18 +54,9 @@ pub fn scrub_aside(folder: &Path, scrub: &mut EntryScrub<'_>, at: Instant) -> Re
     };
     let pending = scrub(found.entries_from(standing.taken_before))?;
     let carried = CarriedState::from_records(&found.records, None);
-    let mut standing =
-        StreamStanding { taken_before: seq, n_pending: 0, notes: None, compared: None, ..standing };
-    let mut items = vec![(JournalBody::Open, standing.clone())];
-    if !carried.decisions.is_empty() {
-        let body = JournalBody::Cut { before: seq, decisions: carried.decisions };
-        items.push((body, standing.clone()));
-    }
-    for entry in pending {
-        standing.n_pending += 1;
-        items.push((JournalBody::Entry(entry), standing.clone()));
-    }
-    let EncodedRecords { bytes, .. } = encode_from(seq, [0; 32], items, at, 0)?;
+    let stood = StreamStanding { compared: None, ..standing };
+    let records = carried.into_records(stood, seq, pending);
+    let EncodedRecords { bytes, .. } = encode_from(seq, [0; 32], records, at, 0)?;
     file::replace(&segment::path(folder, last + 1), &bytes, Persistence::Synced)?;
     fault::point("aside-scrubbed")?;
     for number in numbers {
