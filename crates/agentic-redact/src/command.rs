@@ -4,6 +4,7 @@ use crate::cursor::skip_blanks;
 use crate::exempt::is_exempt;
 use crate::hit::{HitRule, SecretHit};
 use crate::name::NameStrength;
+use crate::steps;
 use crate::value::{Quoting, is_secret_value};
 
 /// How much of a command's line is looked at.
@@ -46,9 +47,13 @@ const OPTIONS: [(&[u8], SecretOption); 14] = [
 /// looked.
 pub(crate) fn find(text: &[u8], start: usize, hits: &mut Vec<SecretHit>) -> usize {
     let is_word = start == 0 || !text[start - 1].is_ascii_alphanumeric();
+    if !is_word {
+        return start + 1;
+    }
     let rest = &text[start..text.len().min(start + LINE_BYTES_MAX)];
     let name_len = rest.iter().take_while(|byte| !byte.is_ascii_whitespace()).count();
-    if !is_word || rest.get(name_len) != Some(&b' ') {
+    steps::count(name_len);
+    if rest.get(name_len) != Some(&b' ') {
         return start + 1;
     }
     let options = OPTIONS.iter().filter(|(program, _)| starts_with(rest, program));
@@ -77,6 +82,7 @@ fn starts_with(text: &[u8], start: &[u8]) -> bool {
 fn word_end(text: &[u8], at: usize, line_end: usize) -> usize {
     let mut mark = None;
     for (place, byte) in text.iter().enumerate().take(line_end).skip(at) {
+        steps::count(1);
         match (mark, *byte) {
             (None, byte) if byte.is_ascii_whitespace() => return place,
             (None, byte @ (b'"' | b'\'')) => mark = Some(byte),

@@ -6,6 +6,7 @@ use crate::exempt::is_reference;
 use crate::header;
 use crate::hit::{HitRule, SecretHit};
 use crate::name::{NAME_BYTES_MAX, NameStrength, strength};
+use crate::steps;
 use crate::trigger::TriggerHit;
 use crate::value::{Quoting, is_irregular, is_random, is_secret_value};
 use crate::words::is_plain_word;
@@ -189,6 +190,7 @@ fn name_around(text: &[u8], word: TriggerHit) -> FoundName<'_> {
     while start < end && is_edge(text[end - 1]) {
         end -= 1;
     }
+    steps::count(end - start);
     FoundName { start, end, name: &text[start..end] }
 }
 

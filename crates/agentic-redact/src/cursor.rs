@@ -3,6 +3,8 @@
 //! Ends of values are remembered while the next value lies in the same stretch, so that a text of
 //! nothing but names costs what its bytes cost.
 
+use crate::steps;
+
 /// How many backslashes may stand before a quotation mark.
 const ESCAPES_MAX: usize = 8;
 /// How many blanks may stand before a separator or a value.
@@ -54,6 +56,7 @@ impl ValueEnds {
             }
             at += 1;
         }
+        steps::count(at - start);
         *slot = Stretch { from: start, end: at, escapes: quote.escapes };
         closes(text, at, quote).then_some(at)
     }
@@ -131,7 +134,9 @@ fn closes(text: &[u8], at: usize, quote: Quote) -> bool {
 
 /// Returns the first place from `start` on where a value ends.
 fn end(text: &[u8], start: usize, ends: fn(&[u8], usize) -> bool) -> usize {
-    (start..text.len()).find(|at| ends(text, *at)).unwrap_or(text.len())
+    let end = (start..text.len()).find(|at| ends(text, *at)).unwrap_or(text.len());
+    steps::count(end.saturating_sub(start));
+    end
 }
 
 /// Tells whether a value without marks ends before this byte.

@@ -3,6 +3,7 @@
 use crate::exempt::{is_exempt, is_hex};
 use crate::hit::{HitRule, SecretHit};
 use crate::measure::{count_classes, entropy_bits};
+use crate::steps;
 use crate::words::is_wordlike;
 
 const RUN_BYTES_MIN: usize = 24;
@@ -36,6 +37,7 @@ const IN_RUN: [bool; 256] = {
 pub(crate) fn find(text: &[u8]) -> Vec<SecretHit> {
     let mut hits = Vec::new();
     let mut at = 0;
+    steps::count(text.len());
     // A run of the shortest length covers every place of that distance: only those are looked at
     // until one is part of a run.
     while at + RUN_BYTES_MIN <= text.len() {

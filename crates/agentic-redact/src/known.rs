@@ -10,6 +10,7 @@ use std::ops::Range;
 pub use self::source::{KnownFile, KnownFormat, is_secret_variable};
 use crate::exempt::is_placeholder;
 use crate::hit::{HitRule, SecretHit};
+use crate::steps;
 
 /// How many values are held at most.
 pub const KNOWN_VALUES_MAX: usize = 200;
@@ -117,6 +118,7 @@ impl KnownValues {
             return hits;
         }
         let mut at = 0;
+        steps::count(text.len());
         while let Some(bytes) = text.get(at..at + PREFIX_BYTES) {
             let prefix = prefix(bytes);
             let slot = slot(prefix);
@@ -168,6 +170,7 @@ impl KnownValues {
         let same = self.table[first..].iter().take_while(|(entry, _)| *entry == prefix);
         let found = same.map(|(_, form)| &self.forms[*form]);
         let found = found.filter(|form| text[at..].starts_with(&form.bytes));
+        let found = found.inspect(|form| steps::count(form.bytes.len()));
         let form = found.max_by_key(|form| form.bytes.len())?;
         let end = at + form.bytes.len();
         let is_base64 = |byte: &u8| byte.is_ascii_alphanumeric() || b"+/-_=".contains(byte);

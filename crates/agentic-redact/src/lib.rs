@@ -26,6 +26,7 @@ mod private_key;
 mod provider;
 mod redactor;
 mod rules;
+mod steps;
 mod tag;
 mod trigger;
 mod url;

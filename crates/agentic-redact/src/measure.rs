@@ -1,5 +1,7 @@
 //! How random bytes look.
 
+use crate::steps;
+
 /// Returns how many bits of information a byte has on average (Shannon).
 pub(crate) fn entropy_bits(bytes: &[u8]) -> f64 {
     let mut counts = [0u32; 256];
@@ -45,6 +47,7 @@ pub(crate) struct ClassCounts {
 pub(crate) fn count_classes(bytes: &[u8]) -> ClassCounts {
     let mut counts = ClassCounts::default();
     let mut before = None;
+    steps::count(bytes.len());
     for byte in bytes {
         let class = class(*byte);
         match class {

@@ -3,6 +3,7 @@
 
 use crate::exempt::contains_ignoring_case;
 use crate::hit::{HitRule, SecretHit};
+use crate::steps;
 use crate::value::is_irregular;
 
 /// How long the label of a block may be.
@@ -39,9 +40,15 @@ pub(crate) fn block(text: &[u8], start: usize) -> Option<KeyBlock> {
     Some(KeyBlock::Public(start, end))
 }
 
-/// Returns the private lines of a key of PuTTY, which begin behind `at`: `Private-Lines: N`.
-pub(crate) fn putty_lines(text: &[u8], at: usize) -> Option<SecretHit> {
-    let line_end = at + memchr::memchr(b'\n', &text[at..])?;
+/// Returns where the line ends that goes on at `at`.
+pub(crate) fn line_end(text: &[u8], at: usize) -> usize {
+    let len = memchr::memchr(b'\n', &text[at..]).unwrap_or(text.len() - at);
+    steps::count(len);
+    at + len
+}
+
+/// Returns the private lines of a key of PuTTY, which begin where the line `Private-Lines: N` ends.
+pub(crate) fn putty_lines(text: &[u8], line_end: usize) -> Option<SecretHit> {
     let end = body_end(text, line_end)?;
     let start = line_end + text[line_end..end].iter().position(u8::is_ascii_alphanumeric)?;
     Some(SecretHit::new(HitRule::PrivateKey, start, end))
@@ -54,6 +61,7 @@ fn body_end(text: &[u8], from: usize) -> Option<usize> {
     let mut empty = 0;
     while at < text.len() {
         let (len, next) = line(&text[at..]);
+        steps::count(next.max(1));
         let (start, content) = content(&text[at..at + len]);
         match sort(content, end.is_some()) {
             BodyLine::End(closing) => return end.map(|_| at + start + closing),

@@ -4,6 +4,7 @@
 
 use crate::hit::{HitRule, SecretHit};
 use crate::rules::RedactRules;
+use crate::steps;
 
 /// How far before its word a secret may begin.
 const BEFORE_BYTES: usize = 160;
@@ -38,6 +39,7 @@ pub(crate) fn find(rules: &RedactRules, text: &[u8], mut words: Vec<RuleWord>) -
             }
             words.next();
         }
+        steps::count(window.1 - window.0);
         for (start, end) in rules.rules[word.rule].secrets(&text[window.0..window.1]) {
             let (start, end) = (window.0 + start, window.0 + end);
             let end = if end == window.1 { token_end(text, end, text.len()) } else { end };
@@ -58,6 +60,7 @@ fn window(text: &[u8], word: RuleWord) -> (usize, usize) {
 fn token_end(text: &[u8], from: usize, most: usize) -> usize {
     let rest = &text[from..text.len().min(most)];
     let len = rest.iter().position(|byte| !is_token_byte(*byte)).unwrap_or(rest.len());
+    steps::count(len);
     from + len
 }
 

@@ -175,6 +175,7 @@ impl SecretRedactor {
             context: ContextScan::new(text),
             words: Vec::new(),
             public: Vec::new(),
+            line_end: 0,
         };
         each_built_in(text, |word| look.take(word));
         if let Some(words) = &self.rules.words {
@@ -245,6 +246,8 @@ struct LayerLook<'t> {
     words: Vec<RuleWord>,
     /// Blocks that are public, in order.
     public: Vec<(usize, usize)>,
+    /// Where the line ends behind which lines of PuTTY were looked for last.
+    line_end: usize,
 }
 
 impl LayerLook<'_> {
@@ -263,7 +266,12 @@ impl LayerLook<'_> {
                 Some(KeyBlock::Public(start, end)) => self.public.push((start, end)),
                 None => {}
             },
-            Trigger::PuttyLines => self.hits.extend(private_key::putty_lines(text, end)),
+            // Of words on one line the first counts for all.
+            Trigger::PuttyLines if end >= self.line_end => {
+                self.line_end = private_key::line_end(text, end);
+                self.hits.extend(private_key::putty_lines(text, self.line_end));
+            }
+            Trigger::PuttyLines => {}
         }
     }
 }

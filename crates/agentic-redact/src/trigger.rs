@@ -4,6 +4,8 @@
 //! their first three bytes in a table, since most commands look at one short text only: an automaton
 //! of all words would cost more to make than they cost altogether.
 
+use crate::steps;
+
 /// What a word asks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Trigger {
@@ -88,10 +90,12 @@ fn each<W: AsRef<[u8]>>(
     text: &[u8],
     mut found: impl FnMut(TriggerHit),
 ) {
+    steps::count(text.len());
     for (start, bytes) in text.windows(WORD_BYTES_MIN).enumerate() {
         let mut at = slots[slot(bytes)];
         while at > 0 {
             let word = &words[usize::from(at) - 1];
+            steps::count(word.word.as_ref().len());
             let end = start + word.word.as_ref().len();
             let is_here = text
                 .get(start..end)

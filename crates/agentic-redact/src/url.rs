@@ -2,6 +2,7 @@
 
 use crate::exempt::{is_placeholder, is_reference};
 use crate::hit::{HitRule, SecretHit};
+use crate::steps;
 use crate::value::is_random;
 
 /// How long the part before the host may be.
@@ -29,6 +30,7 @@ pub(crate) fn password(text: &[u8], scheme: usize, at: usize) -> Option<SecretHi
     let is_scheme = scheme.checked_sub(1).is_some_and(|at| text[at].is_ascii_alphanumeric());
     let rest = &text[at..text.len().min(at + USER_BYTES_MAX)];
     let len = rest.iter().position(|byte| ends_host(*byte)).unwrap_or(rest.len());
+    steps::count(len);
     let user_len = rest[..len].iter().rposition(|byte| *byte == b'@')?;
     let user = &rest[..user_len];
     if !is_scheme {

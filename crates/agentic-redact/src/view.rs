@@ -4,6 +4,8 @@
 
 use std::borrow::Cow;
 
+use crate::steps;
+
 /// How long a code of a terminal may be.
 const CODE_BYTES_MAX: usize = 64;
 /// How codes of terminals begin: as they are, and as texts write them.
@@ -57,6 +59,7 @@ impl TextView<'_> {
 
 /// Returns a view without some parts of its text, which are in order and apart.
 fn without<'t>(text: &'t [u8], omitted: &[(usize, usize)]) -> TextView<'t> {
+    steps::count(text.len());
     let mut kept = Vec::with_capacity(text.len());
     let mut gaps = Vec::new();
     let mut at = 0;

@@ -2,7 +2,7 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::*;
-use crate::{RedactLayer, RedactRule, RedactTable};
+use crate::{RedactLayer, RedactRule, RedactTable, steps};
 
 fn redactor(known: &[&str]) -> SecretRedactor {
     let known = KnownValues::new(known);
@@ -411,6 +411,12 @@ fn hostile(len: usize) -> Vec<String> {
         "pass(",
         "xoxb-1",
         "-----BEGIN PRIVATE KEY-----\nAAAAAAAAAAAAAAAAAAAAAAAA\n",
+        "Private-Lines: ",
+        "a:-----BEGIN A-----\n",
+        "token=\\\\\"secret=\\\"",
+        "curl ",
+        "curlcurl",
+        "http://a:b",
     ];
     let mut texts: Vec<String> =
         pieces.iter().map(|piece| piece.repeat(len / piece.len())).collect();
@@ -420,21 +426,17 @@ fn hostile(len: usize) -> Vec<String> {
 
 #[test]
 fn time_grows_as_texts_do() {
-    // Ten times as long may take ten times as long; an order of magnitude is left for the machine.
+    // Ten times as long may take ten times as many steps; what rounding leaves over is little.
     let redactor = redactor(&["aaaaaaaaaaaaaaab", "token=token=token=!"]);
-    let time = |text: &String| {
-        let begin = std::time::Instant::now();
+    let n_steps = |text: &String| {
+        steps::taken();
         redactor.redact_text(text);
-        begin.elapsed()
+        steps::taken()
     };
-    for (short, long) in hostile(3_000).iter().zip(&hostile(30_000)) {
-        time(short);
-        let (short_time, long_time) = (time(short), time(long));
-        let bound = short_time.max(std::time::Duration::from_millis(20)) * 100;
-        assert!(
-            long_time < bound,
-            "{:?}: {short_time:?}, {long_time:?}",
-            &long[..20.min(long.len())]
-        );
+    for (short, long) in hostile(6_000).iter().zip(&hostile(60_000)) {
+        let (few, many) = (n_steps(short), n_steps(long));
+        let begin: String = long.chars().take(20).collect();
+        assert!(few >= short.len(), "{begin:?}: {few} steps are too few to have read it");
+        assert!(many < few * 12, "{begin:?}: {few} steps, then {many}");
     }
 }
