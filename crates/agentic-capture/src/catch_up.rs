@@ -4,7 +4,6 @@
 //! cursor has moved. Who finds it knows that a hook died in between, and looks the ids of entries up;
 //! nobody else has to.
 
-use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant as Moment};
 
@@ -21,7 +20,7 @@ use crate::known::KnownEntries;
 use crate::line_json::TextRedactor;
 use crate::mapping::facts::ConversationFacts;
 use crate::mapping::{COPIED_ITEMS_MAX, ConversationMapping, CopiedItem};
-use crate::transcript::{PlainText, TranscriptLine, TranscriptPlace, TranscriptReader};
+use crate::transcript::{PlacedFile, PlainText, TranscriptLine, TranscriptPlace, TranscriptReader};
 use crate::{CaptureError, ConversationId, Source, VendorFile, bindings, redaction};
 
 mod source;
@@ -64,7 +63,7 @@ pub struct OpenCatchUp<'c> {
     job: CatchUpJob<'c>,
     file: &'c VendorFile,
     key: CaptureKey,
-    lines: TranscriptReader<PlainText<File>>,
+    lines: TranscriptReader<PlainText<PlacedFile>>,
     mapping: ConversationMapping,
     /// What is known already, if that has to be looked up.
     known: Option<KnownEntries>,
@@ -269,8 +268,7 @@ impl OpenCatchUp<'_> {
         let cursor = match (self.is_compressed, reach) {
             (true, CursorReach::Part) => None,
             (true, CursorReach::End) | (false, CursorReach::Part | CursorReach::End) => {
-                let mut file = self.file.file.try_clone().map_err(io)?;
-                let cursor = TranscriptCursor::of(&mut file, &below, place, &self.key);
+                let cursor = TranscriptCursor::of(&self.file.file, &below, place, &self.key);
                 Some(cursor.map_err(io)?.with_state(state).with_reach(reach).with_once(self.once))
             }
         };

@@ -5,14 +5,14 @@
 //! hash.
 
 use std::fs::File;
-use std::io::{Read, Seek, SeekFrom};
+use std::io::Read;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use agentic_model::{Map, Value, canonical};
 use agentic_store::file::{self, Persistence};
 
-use crate::transcript::{PlainText, TranscriptPlace, is_compressed};
+use crate::transcript::{PlacedFile, PlainText, TranscriptPlace, is_compressed};
 use crate::{ConversationId, Source};
 
 /// How many bytes at the beginning, and before the place, tell a file again.
@@ -76,7 +76,7 @@ pub enum CursorMatch {
 /// A transcript that is open, at a place.
 pub struct OpenTranscript {
     /// Its plain text, from the place on.
-    pub input: PlainText<File>,
+    pub input: PlainText<PlacedFile>,
     /// The place.
     pub place: TranscriptPlace,
     /// What the file is to the cursor.
@@ -132,7 +132,7 @@ impl TranscriptCursor {
     /// # Errors
     /// Fails when the file cannot be read.
     pub fn of(
-        file: &mut File,
+        file: &File,
         name: &str,
         place: TranscriptPlace,
         key: &CaptureKey,
@@ -238,14 +238,14 @@ impl TranscriptCursor {
 /// # Errors
 /// Fails when the file cannot be read.
 pub fn open_at(
-    mut file: File,
+    file: File,
     cursor: Option<&TranscriptCursor>,
     key: &CaptureKey,
 ) -> std::io::Result<OpenTranscript> {
     let place = cursor.map(|cursor| cursor.place).unwrap_or_default();
     let matches = match cursor {
         Some(cursor) => {
-            let found = Windows::read(&mut file, place.offset, key)?;
+            let found = Windows::read(&file, place.offset, key)?;
             found.is_whole && (found.first, found.last) == (cursor.first, cursor.last)
         }
         None => false,
@@ -257,16 +257,13 @@ pub fn open_at(
 }
 
 /// Steps to a place in the plain text of a file.
-fn plain_text_at(mut file: File, offset: u64) -> std::io::Result<PlainText<File>> {
+fn plain_text_at(file: File, offset: u64) -> std::io::Result<PlainText<PlacedFile>> {
     let mut first = Vec::new();
-    file.seek(SeekFrom::Start(0))?;
-    file.by_ref().take(4).read_to_end(&mut first)?;
-    file.seek(SeekFrom::Start(0))?;
+    PlacedFile::at(file.try_clone()?, 0).take(4).read_to_end(&mut first)?;
     if !is_compressed(&first) {
-        file.seek(SeekFrom::Start(offset))?;
-        return Ok(PlainText::Plain(file));
+        return Ok(PlainText::Plain(PlacedFile::at(file, offset)));
     }
-    let mut input = PlainText::unpacked(file)?;
+    let mut input = PlainText::unpacked(PlacedFile::at(file, 0))?;
     std::io::copy(&mut input.by_ref().take(offset), &mut std::io::sink())?;
     Ok(input)
 }
@@ -280,7 +277,7 @@ struct Windows {
 }
 
 impl Windows {
-    fn read(file: &mut File, offset: u64, key: &CaptureKey) -> std::io::Result<Windows> {
+    fn read(file: &File, offset: u64, key: &CaptureKey) -> std::io::Result<Windows> {
         let length = WINDOW_BYTES.min(offset);
         let mut first = Vec::new();
         let mut input = plain_text_at(file.try_clone()?, 0)?;

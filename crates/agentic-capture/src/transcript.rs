@@ -4,7 +4,11 @@
 //! A line that is longer than [`LINE_BYTES_MAX`] is never held: it is stepped over, in several goes
 //! if need be, and told with its length.
 
+mod file;
+
 use std::io::{BufRead, BufReader, Read};
+
+pub use self::file::PlacedFile;
 
 /// The longest line that is read, in bytes: 32 MiB.
 pub const LINE_BYTES_MAX: usize = 32 << 20;

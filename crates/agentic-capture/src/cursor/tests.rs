@@ -25,7 +25,7 @@ impl Place {
 
     /// Reads on from a cursor; gives the offsets of what was read, and the cursor after it.
     fn read(&self, cursor: Option<&TranscriptCursor>) -> (CursorMatch, Vec<u64>, TranscriptCursor) {
-        let mut file = File::open(self.path()).expect("it was written");
+        let file = File::open(self.path()).expect("it was written");
         let open = open_at(file.try_clone().expect("open"), cursor, &KEY).expect("it can be read");
         let mut reader = TranscriptReader::new(open.input, open.place);
         let mut offsets = Vec::new();
@@ -36,7 +36,7 @@ impl Place {
                 }
             }
         }
-        let cursor = TranscriptCursor::of(&mut file, "t", reader.place(), &KEY).expect("readable");
+        let cursor = TranscriptCursor::of(&file, "t", reader.place(), &KEY).expect("readable");
         (open.found, offsets, cursor)
     }
 }
@@ -111,4 +111,25 @@ fn a_cursor_is_its_owners_alone_wherever_its_id_would_lead() {
     }
     let above = fs::read_dir(place.folder.path()).expect("it is there").count();
     assert_eq!(above, 2, "the transcript, and one folder of cursors");
+}
+
+#[test]
+fn a_cursor_that_is_made_midway_moves_no_reader() {
+    let place = Place::new();
+    // Longer than what is read at a time.
+    let lines: Vec<String> = (0..20_000).map(|number| format!("line {number}\n")).collect();
+    place.write(lines.concat().as_bytes());
+    let file = File::open(place.path()).expect("it was written");
+    let open = open_at(file.try_clone().expect("open"), None, &KEY).expect("it can be read");
+    let mut reader = TranscriptReader::new(open.input, open.place);
+    let mut n_lines = 0;
+    while let Some(line) = reader.next_line().expect("it can be read") {
+        let TranscriptLine::Whole { bytes, .. } = line else { panic!("{line:?}") };
+        assert_eq!(bytes, lines[n_lines].as_bytes());
+        n_lines += 1;
+        if n_lines % 7_000 == 0 {
+            TranscriptCursor::of(&file, "t", reader.place(), &KEY).expect("readable");
+        }
+    }
+    assert_eq!((n_lines, reader.place().offset), (20_000, lines.concat().len() as u64));
 }
