@@ -26,14 +26,14 @@ use std::sync::Arc;
 use agentic_model::{Entry, Instant, Oid};
 
 pub use self::cut::CarriedState;
-pub use self::edits::{LoggedEdits, LoggedNote, logged_edits};
+pub use self::edits::{CopiedContent, EditFold, LoggedEdits, LoggedNote, logged_edits};
 pub use self::fold::{ArchivedAgent, RefFold};
 pub use self::log::{LogFile, LogPlace, first_payload, payloads, payloads_after};
 pub use self::opening::OpenedJournal;
 pub use self::purge::{EntryScrub, scrub_aside};
 pub use self::read::{
-    Segment, decided, pending_entries, pending_in, records, records_of, segments, tail,
-    tail_with_hash, unfinished,
+    Segment, decided, each_record, pending_entries, pending_in, records, records_of, segments,
+    tail, tail_with_hash, unfinished,
 };
 pub use self::record::{JournalBody, JournalRecord, JournalRecordHash, StreamStanding};
 pub use self::salvage::{Salvage, salvage};

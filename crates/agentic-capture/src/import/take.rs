@@ -25,7 +25,7 @@ use crate::mapping::facts::ConversationFacts;
 use crate::{CaptureError, ConversationId, VendorFile, VendorRoots, live};
 
 /// How long the texts of one write are, in bytes; what is longer takes several.
-const WRITE_BYTES_MAX: usize = 4 << 20;
+const WRITE_BYTES_MAX: usize = 2 << 20;
 /// How long the lock of an agent is waited for.
 const LOCK_WAIT: Duration = Duration::from_secs(5);
 /// How often a conversation is begun anew since a hook was faster.
@@ -208,7 +208,7 @@ impl<'i> Importer<'i> {
             if is_last && course == ConversationCourse::Over {
                 open.end(&mut caught);
             }
-            match self.write(bound, (&caught, owner, course), &mut seen)? {
+            match self.write(bound, (&mut caught, owner, course), &mut seen)? {
                 Some(written) => n_new += written,
                 None => return Ok(TakeAttempt::Overtaken { n_new }),
             }
@@ -245,7 +245,7 @@ impl<'i> Importer<'i> {
     fn write(
         &self,
         bound: &TakenBinding,
-        (caught, owner, course): (&CaughtUp, CursorOwner<'_>, ConversationCourse),
+        (caught, owner, course): (&mut CaughtUp, CursorOwner<'_>, ConversationCourse),
         seen: &mut Option<TranscriptCursor>,
     ) -> Result<Option<u64>, CaptureError> {
         let n_new = caught.entries.iter().filter(|entry| !entry.continues).count() as u64;
@@ -268,7 +268,7 @@ impl<'i> Importer<'i> {
         }
         caught.begin()?;
         agentic_store::fault::point("before-import")?;
-        let (said, entries) = (self.captured(bound, caught), caught.entries.clone());
+        let (said, entries) = (self.captured(bound, caught), std::mem::take(&mut caught.entries));
         match course {
             ConversationCourse::GoesOn => {
                 note_captured(layout, &bound.agent, said)?;

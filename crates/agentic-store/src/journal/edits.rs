@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use agentic_model::{Cid, Oid};
 
-use super::{JournalBody, JournalRecord, KeptObject, NotesEdit, Transaction};
+use super::{Content, JournalBody, JournalRecord, KeptObject, NotesEdit, Transaction};
 
 /// What a log says of one notes ref.
 #[derive(Debug)]
@@ -31,21 +31,55 @@ pub struct LoggedNote {
     pub before: Option<Oid>,
 }
 
-/// Collects what the records of a log say of notes refs, by the name of the ref. Writes that were
-/// given up do not count.
+/// What the records of a log say of notes refs, taken in one by one. Writes that were given up do not
+/// count.
+pub struct EditFold<'n> {
+    all: BTreeMap<String, LoggedEdits>,
+    /// The write of the last record, as long as it may still be given up.
+    open: Option<LoggedWrite>,
+    copied: CopiedContent<'n>,
+}
+
+/// How much of objects is kept.
+#[derive(Clone, Copy)]
+pub enum CopiedContent<'n> {
+    /// Their bytes.
+    Whole,
+    /// The name of the blob that has them, given their bytes.
+    Named(&'n dyn Fn(&[u8]) -> Oid),
+}
+
+/// A write that a record has.
+struct LoggedWrite {
+    edit: NotesEdit,
+    last: Transaction,
+    before: Option<Oid>,
+}
+
+/// Collects what the records of a log say of notes refs, by the name of the ref.
 pub fn logged_edits(records: &[JournalRecord]) -> BTreeMap<String, LoggedEdits> {
-    let mut all = BTreeMap::new();
-    let mut open: Option<(&Transaction, Option<Oid>)> = None;
-    for record in records {
+    let mut fold = EditFold::new(CopiedContent::Whole);
+    records.iter().for_each(|record| fold.add(record));
+    fold.finish()
+}
+
+impl<'n> EditFold<'n> {
+    /// Begins without records.
+    pub fn new(copied: CopiedContent<'n>) -> EditFold<'n> {
+        EditFold { all: BTreeMap::new(), open: None, copied }
+    }
+
+    /// Takes in the next record.
+    pub fn add(&mut self, record: &JournalRecord) {
         match &record.body {
             JournalBody::Transaction(transaction) => {
-                take(&mut all, open.take());
-                open = Some((transaction, record.standing.notes));
+                self.close();
+                self.open = self.write_of(transaction, record.standing.notes);
             }
-            JournalBody::Abort { .. } => open = None,
+            JournalBody::Abort { .. } => self.open = None,
             JournalBody::Done { removed } => {
-                take(&mut all, open.take());
-                for edits in all.values_mut() {
+                self.close();
+                for edits in self.all.values_mut() {
                     for commit in removed {
                         edits.notes.remove(commit);
                     }
@@ -54,33 +88,57 @@ pub fn logged_edits(records: &[JournalRecord]) -> BTreeMap<String, LoggedEdits> 
             JournalBody::Open | JournalBody::Entry(_) | JournalBody::Cut { .. } => {}
         }
     }
-    take(&mut all, open);
-    all
+
+    /// Returns what all of them say, by the name of the ref.
+    pub fn finish(mut self) -> BTreeMap<String, LoggedEdits> {
+        self.close();
+        self.all
+    }
+
+    fn write_of(&self, transaction: &Transaction, before: Option<Oid>) -> Option<LoggedWrite> {
+        let edit = transaction.notes.as_ref()?;
+        let signatures = (transaction.author.clone(), transaction.committer.clone());
+        let last = Transaction::keeping(&transaction.verb, &edit.name, Vec::new(), signatures);
+        let edit = match self.copied {
+            CopiedContent::Whole => edit.clone(),
+            CopiedContent::Named(name) => NotesEdit {
+                name: edit.name.clone(),
+                notes: edit.notes.clone(),
+                objects: edit.objects.iter().map(|object| named(object, name)).collect(),
+            },
+        };
+        Some(LoggedWrite { edit, last, before })
+    }
+
+    fn close(&mut self) {
+        let Some(LoggedWrite { edit, last, before }) = self.open.take() else { return };
+        let edits = self.all.entry(edit.name.clone()).or_insert_with(|| LoggedEdits {
+            notes: BTreeMap::new(),
+            objects: BTreeMap::new(),
+            tips: Vec::new(),
+            last: last.clone(),
+        });
+        edits.last = last;
+        edits.tips.extend(before);
+        edits.add(edit, before);
+    }
 }
 
-fn take(all: &mut BTreeMap<String, LoggedEdits>, write: Option<(&Transaction, Option<Oid>)>) {
-    let Some((transaction, before)) = write else { return };
-    let Some(edit) = &transaction.notes else { return };
-    let signatures = (transaction.author.clone(), transaction.committer.clone());
-    let last = Transaction::keeping(&transaction.verb, &edit.name, Vec::new(), signatures);
-    let edits = all.entry(edit.name.clone()).or_insert_with(|| LoggedEdits {
-        notes: BTreeMap::new(),
-        objects: BTreeMap::new(),
-        tips: Vec::new(),
-        last: last.clone(),
-    });
-    edits.last = last;
-    edits.tips.extend(before);
-    edits.add(edit, before);
+fn named(object: &KeptObject, name: &dyn Fn(&[u8]) -> Oid) -> KeptObject {
+    let content = match &object.content {
+        Content::Inline(bytes) => Content::Stored(name(bytes)),
+        Content::Stored(blob) => Content::Stored(*blob),
+    };
+    KeptObject { kind: object.kind.clone(), cid: object.cid, content }
 }
 
 impl LoggedEdits {
-    fn add(&mut self, edit: &NotesEdit, before: Option<Oid>) {
-        for (commit, text) in &edit.notes {
-            self.notes.insert(*commit, LoggedNote { text: text.clone(), before });
+    fn add(&mut self, edit: NotesEdit, before: Option<Oid>) {
+        for (commit, text) in edit.notes {
+            self.notes.insert(commit, LoggedNote { text, before });
         }
-        for object in &edit.objects {
-            self.objects.insert(object.cid, object.clone());
+        for object in edit.objects {
+            self.objects.insert(object.cid, object);
         }
     }
 

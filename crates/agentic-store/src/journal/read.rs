@@ -45,6 +45,39 @@ pub fn records(layout: &Layout, stream: &Stream) -> Result<Vec<JournalRecord>> {
     })
 }
 
+/// Gives the records of a stream one by one, oldest first, without holding more than a segment of them.
+/// The caller holds the lock of the stream: nobody cuts its log meanwhile.
+///
+/// # Errors
+/// Fails as [`records`] does; some records were given then.
+pub fn each_record(
+    layout: &Layout,
+    stream: &Stream,
+    take: &mut dyn FnMut(&JournalRecord),
+) -> Result<()> {
+    let dir = layout.journal(stream);
+    let numbers = segment::list(&dir)?;
+    let mut first = 0;
+    for number in &numbers {
+        let links = chained(&segment::path(&dir, *number))?;
+        first = links.iter().filter_map(|link| link.record.first()).fold(first, u64::max);
+    }
+    let mut before: Option<JournalLink> = None;
+    for number in numbers {
+        for link in chained(&segment::path(&dir, number))? {
+            if link.record.seq < first {
+                continue;
+            }
+            let pair: Vec<JournalLink> = before.take().into_iter().chain([link]).collect();
+            let oldest = if pair.len() == 1 { first } else { pair[0].record.seq };
+            check_chain(stream, oldest, &pair)?;
+            before = pair.into_iter().next_back();
+            before.iter().for_each(|link| take(&link.record));
+        }
+    }
+    Ok(())
+}
+
 /// Lists the segments of a stream, oldest first.
 ///
 /// # Errors

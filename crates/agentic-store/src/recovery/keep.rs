@@ -8,7 +8,8 @@ use agentic_model::{AgentName, Instant, Oid, Signature};
 use crate::Result;
 use crate::ground::{GroundStore, NotesGap, RefState, Upkeep};
 use crate::journal::{
-    self, Content, GitKind, GitObject, JournalBody, JournalRecord, LoggedEdits, Transaction,
+    self, Content, CopiedContent, EditFold, GitKind, GitObject, JournalBody, JournalRecord,
+    LoggedEdits, Transaction,
 };
 use crate::layout::Stream;
 use crate::lock::Lock;
@@ -114,10 +115,39 @@ pub fn keep_notes<G: GroundStore>(
     stream: &Stream,
     now: Instant,
 ) -> Result<Vec<RecoveryAct>> {
-    let records = journal::records(repository.layout(), stream)?;
-    let mut mended = keep_logged_notes(repository, &records)?;
+    let mut mended = Vec::new();
+    // Most often nothing is lacking, and a long log need not be held to see that.
+    if !has_logged_notes(repository, stream)? {
+        let records = journal::records(repository.layout(), stream)?;
+        mended = keep_logged_notes(repository, &records)?;
+    }
     mended.extend(keep_older_notes(repository, stream, now)?);
     Ok(mended)
+}
+
+/// Tells whether git has all that a log says of notes, without holding the bytes of objects. The caller
+/// holds the stream's lock.
+fn has_logged_notes<G: GroundStore>(repository: &G, stream: &Stream) -> Result<bool> {
+    let name = |bytes: &[u8]| {
+        repository.name_object(&GitObject { kind: GitKind::Blob, bytes: bytes.to_vec() })
+    };
+    let mut fold = EditFold::new(CopiedContent::Named(&name));
+    journal::each_record(repository.layout(), stream, &mut |record| fold.add(record))?;
+    for (name, edits) in fold.finish() {
+        match place(repository, &name)? {
+            NotesPlace::Ref => {}
+            NotesPlace::Archive(_) | NotesPlace::Nowhere => continue,
+        }
+        let tip = repository.find_ref(&name);
+        let is_closed = tip.is_ok_and(|tip| {
+            is_whole(repository, tip, &edits)
+                && repository.notes_gap(&name, tip, &edits).is_ok_and(|gap| gap.is_closed())
+        });
+        if !is_closed {
+            return Ok(false);
+        }
+    }
+    Ok(true)
 }
 
 /// Does the same with what some records say: all that there are of a log.

@@ -17,13 +17,14 @@ use crate::{Error, Result, fault, file};
 pub fn drop_journal<G: GroundStore>(repository: &G, stream: &Stream, now: Instant) -> Result<()> {
     let layout = repository.layout();
     let is_recent = |at: Instant| now.millis() - at.millis() < KEEP_MILLIS;
-    let records = journal::records(layout, stream)?;
-    let is_young = records
-        .iter()
-        .any(|record| matches!(record.body, JournalBody::Transaction(_)) && is_recent(record.at));
+    let mut is_young = false;
+    journal::each_record(layout, stream, &mut |record| {
+        is_young |= matches!(record.body, JournalBody::Transaction(_)) && is_recent(record.at);
+    })?;
     if is_young || repository.keeps_logs() {
         return Ok(());
     }
+    let records = journal::records(layout, stream)?;
     if !lacks(repository, stream, &records)?.is_empty() {
         // It is the only place that still has it.
         return Ok(());
