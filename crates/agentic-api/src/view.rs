@@ -76,7 +76,7 @@ pub use crate::view::program::{
 };
 pub use crate::view::provider::{ProbeView, ProviderView};
 pub use crate::view::purge::{
-    PurgeHitView, PurgeProofView, PurgeView, PurgedRefView, TombstoneView,
+    ProofSignatureView, PurgeHitView, PurgeProofView, PurgeView, PurgedRefView, TombstoneView,
 };
 pub use crate::view::query::{
     AnswerColumnView, AnswerView, PredicateColumnView, PredicateView, QueryView,

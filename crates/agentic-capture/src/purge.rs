@@ -3,7 +3,7 @@
 //! | step | where |
 //! | --- | --- |
 //! | find | `plan.rs` reads notes with their history, archives, journals and what else there is, decompressed; `scan.rs` reads every object and file |
-//! | rewrite | `apply.rs`, under the locks of all agents concerned: `aim.rs` takes it out, `agentic_space::purging` gives whatever names it new ids |
+//! | rewrite | `apply.rs`, under the locks of all sessions and agents concerned: `aim.rs` takes it out, `agentic_space::purging` gives whatever names it new ids, `agentic_session::purge` chains records anew |
 //! | forget | `apply.rs` removes reflogs, caches and exactly the old objects |
 //! | tombstone | `bury.rs` tells other clones which ids are gone |
 //! | proof | `verify.rs` reads all of it again and counts |
@@ -11,7 +11,7 @@
 //! Before anything is changed the purge says in a file of its own what it is about (`unfinished.rs`);
 //! whoever is killed does the same again and comes to the same end. What a purge cannot take out it
 //! names, and the verb ends with 1: there is no silent half of one. Federation is not built yet, so no
-//! announcement is cut. Records of sessions and commits of branches are found and never changed.
+//! announcement is cut. Commits of branches are found and never changed.
 
 mod aim;
 mod apply;
@@ -22,14 +22,17 @@ mod hit;
 mod plan;
 mod reach;
 mod scan;
+mod seam;
 mod unfinished;
+mod vendor;
 mod verify;
 
 pub use self::aim::PurgeAim;
-pub use self::apply::{PurgeOutcome, PurgeRequest, UnreachableObjects, apply};
+pub use self::apply::{PurgeOutcome, PurgeRequest, UnendedSessions, UnreachableObjects, apply};
 pub use self::bury::TombstoneScope;
 pub use self::error::PurgeError;
 pub use self::hit::{PurgeHit, PurgePlace};
 pub use self::plan::{PurgePlan, plan};
 pub use self::reach::{ELSEWHERE, REVOKE};
+pub use self::vendor::VendorTranscripts;
 pub use self::verify::{PurgeProof, VERIFY_TRIES, verify};

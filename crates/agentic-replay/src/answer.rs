@@ -83,6 +83,24 @@ impl RequestAnswer {
         })
     }
 
+    /// Reads an answer back for those who look at it: what was purged is shown as that.
+    pub(crate) fn shown(
+        outcome: &Outcome,
+        objects: &dyn StoredObjects,
+    ) -> Result<RequestAnswer, MissingObject> {
+        Ok(match outcome {
+            Outcome::Ok(value) => RequestAnswer::Ok(value.shown(objects)?),
+            Outcome::Failed { code, message, details } => RequestAnswer::Failed(ProgramFailure {
+                code: code.clone(),
+                message: message.clone(),
+                details: details.shown(objects)?,
+            }),
+            Outcome::TimedOut | Outcome::Cancelled(_) => {
+                RequestAnswer::of_record(outcome, objects)?
+            }
+        })
+    }
+
     /// Returns the answer as its record would give it back. A value without a canonical form
     /// becomes a failure with the code [`NOT_DATA`].
     pub fn settled(self) -> RequestAnswer {

@@ -21,6 +21,7 @@ mod kinds;
 mod language;
 mod path;
 mod program;
+mod purge;
 pub mod record;
 mod request;
 mod rng;
@@ -47,6 +48,9 @@ pub use crate::language::{
 };
 pub use crate::path::{InvalidPath, Path, RequestScope};
 pub use crate::program::{Delivery, End, Program, ProgramEvent, ScopeStep, Start, Turn};
+pub use crate::purge::{
+    RecordScrub, ScrubbedRecords, chain_anew, is_scrubbed, purged_in, scrub_records,
+};
 pub use crate::record::{
     AnswerSource, Body, Engine, Record, StartRecord, StoredObjects, StoredValue,
 };

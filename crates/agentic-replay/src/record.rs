@@ -18,7 +18,9 @@ mod codec;
 mod stored;
 
 pub use crate::record::codec::InvalidRecord;
-pub use crate::record::stored::{INLINE_BYTES_MAX, MissingObject, StoredObjects, StoredValue};
+pub use crate::record::stored::{
+    INLINE_BYTES_MAX, MissingObject, PurgedValue, StoredObjects, StoredValue,
+};
 
 /// One record of a journal.
 #[derive(Debug, Clone, PartialEq)]

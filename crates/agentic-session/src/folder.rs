@@ -137,6 +137,24 @@ impl Folder {
         Ok(())
     }
 
+    /// Takes a long value away.
+    pub fn forget_object(&self, cid: &Cid) -> Result<()> {
+        Ok(file::remove(&self.path.join("objects").join(cid.to_string()))?)
+    }
+
+    /// Lists the files beside log and values: what was sent to the session, and what tells of its
+    /// programs.
+    pub fn passing_files(&self) -> Vec<PathBuf> {
+        let folders = [self.inbox(), self.processes()];
+        let entries = folders.into_iter().filter_map(|folder| std::fs::read_dir(folder).ok());
+        entries
+            .flatten()
+            .flatten()
+            .map(|entry| entry.path())
+            .filter(|path| path.is_file())
+            .collect()
+    }
+
     /// Lists the long values that are here.
     pub fn object_ids(&self) -> Vec<Cid> {
         let entries = std::fs::read_dir(self.path.join("objects")).into_iter().flatten().flatten();

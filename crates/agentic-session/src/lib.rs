@@ -47,6 +47,7 @@ mod probe;
 mod process;
 mod proof;
 mod publish;
+pub mod purge;
 mod rebuild;
 mod recording;
 mod replay;

@@ -21,7 +21,7 @@ use super::consequence::{Consequence, consequence};
 use super::folder::{Folder, Values, damaged};
 use super::own::read_journal;
 use super::segment::Segments;
-use super::{own, summary};
+use super::{own, purge, summary};
 use crate::action::Action;
 use crate::decide::Policy;
 use crate::decision::Decision;
@@ -65,6 +65,7 @@ pub fn prove(space: &SessionSpace, id: &SessionId) -> Result<Proof> {
     if !has_branch {
         proof.uncompared.push(format!("agent `{agent}` has no branch here"));
     }
+    proof.uncompared.extend(purge::lacks(&journal));
     check_objects(&segments, &journal, &mut proof)?;
     let values = Values::of(space, &journal);
     let mut witness = Witness {
@@ -144,6 +145,14 @@ struct Witness<'w> {
 
 impl<'w> Witness<'w> {
     fn hear(&mut self, record: &'w Record) -> Result<()> {
+        let asked = record.body.path().and_then(|path| self.asks.get(path));
+        let is_purged = asked.is_some_and(|ask| ask.payload.purged().is_some());
+        if !matches!(record.body, Body::Ask(_) | Body::Start(_))
+            && (is_purged || purge::is_purged(&record.body))
+        {
+            // That it cannot be compared is said already.
+            return Ok(());
+        }
         match &record.body {
             Body::Start(start) => {
                 self.session = start.session.to_string();

@@ -1,7 +1,7 @@
 //! Replaying and comparing sessions without performing anything.
 
 use agentic_model::{Object, Value, canonical};
-use agentic_replay::record::StoredObjects as _;
+use agentic_replay::record::{MissingObject, StoredObjects as _};
 use agentic_replay::{Divergence, ReplayError, Session, SessionId, SessionSetting};
 use agentic_store::error::DamageError;
 
@@ -21,6 +21,8 @@ pub enum ReplayVerdict {
     Diverged(Box<Divergence>),
     /// The records are damaged.
     Corrupt(String),
+    /// Something of them was purged: they say nothing else, and cannot be replayed.
+    Purged(String),
 }
 
 /// Replays a session with its own program, or with another one.
@@ -63,6 +65,9 @@ pub fn replay(
             Ok(_) => ReplayVerdict::Same,
             Err(ReplayError::Diverged(divergence)) => ReplayVerdict::Diverged(divergence),
             Err(ReplayError::Corrupt(corrupt)) => ReplayVerdict::Corrupt(corrupt.to_string()),
+            Err(ReplayError::Missing(missing @ MissingObject::Purged(_))) => {
+                ReplayVerdict::Purged(missing.to_string())
+            }
             Err(ReplayError::Missing(missing)) => ReplayVerdict::Corrupt(missing.to_string()),
         },
     )

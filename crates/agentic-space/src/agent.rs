@@ -120,7 +120,8 @@ impl Space {
             None => self.object(cid)?,
         };
         Briefing::from_object(&object)?;
-        Ok((cid, object))
+        // Of one that was purged the commit names the id that it had.
+        Ok((object.cid(), object))
     }
 
     /// Finds the best common ancestor of two agents.

@@ -33,17 +33,29 @@ impl Space {
         Ok(locked.decide(transaction, None, self.durability())?.follow().written)
     }
 
-    /// Reads an object, wherever in the space it is kept.
+    /// Reads an object, wherever in the space it is kept; of one that was purged what is left.
     ///
     /// # Errors
     /// Fails when no agent keeps it, or its bytes do not match its id.
     pub fn object(&self, cid: Cid) -> Result<Object> {
-        for name in self.object_refs()? {
-            if let Some(bytes) = self.repository().notes(&name)?.object(cid)? {
-                return Ok(Object::decode(&bytes)?);
-            }
+        if let Some(object) = self.kept_object(cid)? {
+            return Ok(object);
+        }
+        if let Some(new) = self.replacement(cid)?
+            && let Some(object) = self.kept_object(new)?
+        {
+            return Ok(object);
         }
         Err(Error::Lookup(LookupError::Unknown { id: cid.to_string() }))
+    }
+
+    fn kept_object(&self, cid: Cid) -> Result<Option<Object>> {
+        for name in self.object_refs()? {
+            if let Some(bytes) = self.repository().notes(&name)?.object(cid)? {
+                return Ok(Some(Object::decode(&bytes)?));
+            }
+        }
+        Ok(None)
     }
 
     /// Reads the objects of one type that are kept where another object is.

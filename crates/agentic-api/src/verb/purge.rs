@@ -1,18 +1,23 @@
 //! Taking a value out of everything that a repository keeps, and the proof of it.
 
 use agentic_capture::purge::{
-    PurgeAim, PurgeRequest, TombstoneScope, UnreachableObjects, apply, plan, verify,
+    PurgeAim, PurgeRequest, TombstoneScope, UnendedSessions, UnreachableObjects, VendorTranscripts,
+    apply, plan, verify,
 };
-use agentic_capture::redaction;
+use agentic_capture::{HookEnvironment, redaction};
 use agentic_model::guidance::ErrorClass;
 use agentic_model::{Cid, Instant, Object};
 use agentic_redact::{KNOWN_VALUE_BYTES_MIN, KnownValues, SOUGHT_BYTES_MAX};
 use agentic_space::purging::tombstone::{ForeignTombstone, TombstoneFate};
+use agentic_space::signing::SigningChoice;
 
 use crate::caller::agent_name;
 use crate::verb::{Reply, Verb, VerbCompletion};
-use crate::view::{PurgeProofView, PurgeView, TombstoneView};
+use crate::view::{ProofSignatureView, PurgeProofView, PurgeView, TombstoneView};
 use crate::{Caller, Refusal, principal};
+
+/// What proofs are signed for, so that it is nothing else.
+const PROOF_NAMESPACE: &str = "agentic-purge";
 
 /// What is to go.
 #[derive(Clone)]
@@ -50,6 +55,12 @@ pub struct Purge {
     pub scope: TombstoneScope,
     /// What becomes of objects that nothing reaches.
     pub unreachable: UnreachableObjects,
+    /// What becomes of sessions that hold it and are not over.
+    pub sessions: UnendedSessions,
+    /// What becomes of transcripts of vendors.
+    pub sources: VendorTranscripts,
+    /// Where they are.
+    pub environment: HookEnvironment,
 }
 
 /// Read every object and every file, and tell where a value is.
@@ -100,7 +111,8 @@ impl Verb for Purge {
         }
         let aim = aim(caller, &self.choice)?;
         if !self.apply {
-            let planned = plan(caller.space, &aim).map_err(|error| Refusal::of(&error))?;
+            let planned =
+                plan(caller.space, &aim, &self.environment).map_err(|error| Refusal::of(&error))?;
             return Ok(Reply::plain(planned.into()));
         }
         let rule = match &self.choice {
@@ -119,6 +131,9 @@ impl Verb for Purge {
             by: &by,
             scope: self.scope,
             unreachable: self.unreachable,
+            sessions: self.sessions,
+            sources: self.sources,
+            environment: &self.environment,
         };
         let done = apply(caller.space, &request).map_err(|error| Refusal::of(&error))?;
         if let PurgeAim::Tombstones(tombstones) = &aim {
@@ -143,8 +158,26 @@ impl Verb for PurgeVerify {
             true => VerbCompletion::Whole,
             false => VerbCompletion::Over(ErrorClass::Refused),
         };
-        Ok(Reply { completion, ..Reply::plain(PurgeProofView::from(&proof)) })
+        let mut view = PurgeProofView::from(&proof);
+        view.signature = signature_of(caller, &view)?;
+        Ok(Reply { completion, ..Reply::plain(view) })
     }
+}
+
+/// Signs a proof, if people sign here.
+fn signature_of(
+    caller: &Caller<'_>,
+    view: &PurgeProofView,
+) -> Result<Option<ProofSignatureView>, Refusal> {
+    match SigningChoice::of_people(caller.space)? {
+        SigningChoice::Plain => return Ok(None),
+        SigningChoice::Signed => {}
+    }
+    let repository = caller.space.repository();
+    let text = serde_json::to_string(view).expect("texts and numbers are JSON");
+    let signature = repository.sign_text(&text, PROOF_NAMESPACE, None)?;
+    let key = repository.signer()?.name();
+    Ok(Some(ProofSignatureView { key, text, signature }))
 }
 
 impl Verb for ListTombstones {

@@ -9,7 +9,7 @@ use serde::Serialize;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct PurgeHitView {
     /// What sort of place it is: `notes`, `archive`, `journal`, `aside`, `session`, `capture`, `derived`,
-    /// `reflog`, `branch`, `unreachable` or `file`.
+    /// `reflog`, `branch`, `unreachable`, `file` or `source`.
     pub place: String,
     /// The ref that leads there.
     #[serde(rename = "ref", skip_serializing_if = "Option::is_none")]
@@ -17,9 +17,12 @@ pub struct PurgeHitView {
     /// The commit that brought it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub commit: Option<String>,
-    /// The file, below the tree of the ref or below the git directory.
+    /// The file, below the tree of the ref or below the git directory; of a vendor all of its path.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
+    /// The line, in a transcript of a vendor's.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub line: Option<u64>,
     /// The object.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub object: Option<String>,
@@ -65,9 +68,12 @@ pub struct PurgeView {
     pub tombstones: Vec<String>,
     /// What it leaves in this repository: branches, and objects that nothing reaches.
     pub left: Vec<PurgeHitView>,
-    /// The sessions for which it is refused.
+    /// The sessions that are not over, for which it is refused unless they are cancelled.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub sessions: Vec<String>,
+    /// Where transcripts of vendors hold it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub sources: Vec<PurgeHitView>,
     /// Where else it may be.
     pub elsewhere: Vec<String>,
 }
@@ -108,6 +114,20 @@ pub struct PurgeProofView {
     pub rules: Vec<String>,
     /// When.
     pub at: String,
+    /// Who signs for it, where `agentic.sign` is set.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub signature: Option<ProofSignatureView>,
+}
+
+/// A signature of a proof, as `ssh-keygen -Y verify -n agentic-purge` and `gpg --verify` take it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct ProofSignatureView {
+    /// Who signs, such as `ssh:KEY`.
+    pub key: String,
+    /// What is signed: the proof without this, as JSON.
+    pub text: String,
+    /// The signature.
+    pub signature: String,
 }
 
 impl From<&PurgeHit> for PurgeHitView {
@@ -117,6 +137,7 @@ impl From<&PurgeHit> for PurgeHitView {
             reference: hit.reference.clone(),
             commit: hit.commit.clone(),
             path: hit.path.clone(),
+            line: hit.line,
             object: hit.object.clone(),
             entry: hit.entry.clone(),
         }
@@ -136,6 +157,7 @@ impl PurgeView {
             tombstones: Vec::new(),
             left: Vec::new(),
             sessions: Vec::new(),
+            sources: Vec::new(),
             elsewhere: ELSEWHERE.map(str::to_owned).into(),
         }
     }
@@ -148,6 +170,7 @@ impl From<PurgePlan> for PurgeView {
             streams: plan.streams,
             left: views(&plan.left),
             sessions: plan.sessions,
+            sources: views(&plan.sources),
             ..PurgeView::begun(false)
         }
     }
@@ -167,6 +190,7 @@ impl From<PurgeOutcome> for PurgeView {
             forgotten: Some(done.n_forgotten),
             tombstones: done.tombstones,
             left: views(&done.left),
+            sources: views(&done.sources),
             ..PurgeView::begun(true)
         }
     }
@@ -183,6 +207,7 @@ impl From<&PurgeProof> for PurgeProofView {
             hits: views(&proof.hits),
             rules: vec!["known-value".to_owned()],
             at: proof.at.to_string(),
+            signature: None,
         }
     }
 }

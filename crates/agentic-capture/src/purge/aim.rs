@@ -4,11 +4,13 @@
 
 use std::ops::Range;
 
-use agentic_model::{AgentName, Cid, Entry, Instant, Map, Object, Tombstone, Value};
+use agentic_model::{AgentName, Cid, Entry, Instant, Map, Object, Tombstone, Value, canonical};
 use agentic_redact::{KnownValues, SecretRedactor};
+use agentic_session::purge::SessionScrub;
 
 use super::PurgeError;
 use super::hit::PurgeHit;
+use super::seam::SeamPieces;
 
 /// What is to go.
 #[derive(Debug)]
@@ -45,6 +47,8 @@ pub struct PurgeScrub<'a> {
     pub id: &'a str,
     /// Where something was found.
     pub hits: Vec<PurgeHit>,
+    /// What becomes of pieces at the seams of objects.
+    pub seams: SeamPieces,
 }
 
 impl PurgeAim {
@@ -58,6 +62,11 @@ impl PurgeAim {
             | PurgeAim::Object(_)
             | PurgeAim::Tombstones(_) => false,
         }
+    }
+
+    /// Tells whether a text holds it.
+    pub fn is_in_text(&self, text: &[u8]) -> bool {
+        !self.places(None, text).is_empty()
     }
 
     /// Returns where it stands in a text, which may stand beside a name.
@@ -82,13 +91,58 @@ impl PurgeAim {
     }
 }
 
+/// Takes it out of sessions, whose values go whole.
+pub struct SessionAim<'a> {
+    /// What is to go.
+    pub aim: &'a PurgeAim,
+    /// What marks its places.
+    pub id: &'a str,
+}
+
+impl SessionScrub for SessionAim<'_> {
+    fn id(&self) -> &str {
+        self.id
+    }
+
+    fn is_in(&self, bytes: &[u8]) -> bool {
+        self.aim.is_in(bytes)
+    }
+
+    fn holds(&self, bytes: &[u8]) -> bool {
+        if self.aim.is_in(bytes) {
+            return true;
+        }
+        if !matches!(self.aim, PurgeAim::Rule { .. }) {
+            return false;
+        }
+        let Ok(value) = canonical::decode(bytes) else { return false };
+        let scrub = PurgeScrub::new(self.aim, self.id);
+        scrub.value(None, value.clone()) != value
+    }
+
+    fn text(&self, text: &str) -> Option<String> {
+        let places = self.aim.places(None, text.as_bytes());
+        let scrub = PurgeScrub::new(self.aim, self.id);
+        let clean = (!places.is_empty()).then(|| scrub.without(text.as_bytes(), &places));
+        clean.map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
+    }
+}
+
+impl<'a> PurgeScrub<'a> {
+    /// Begins without having found anything.
+    pub fn new(aim: &'a PurgeAim, id: &'a str) -> PurgeScrub<'a> {
+        PurgeScrub { aim, id, hits: Vec::new(), seams: SeamPieces::new() }
+    }
+}
+
 impl PurgeScrub<'_> {
     /// Returns what an object becomes; nothing if it stays as it is.
     ///
     /// # Errors
     /// Fails when it has a form in which nobody can take something out of it.
     pub fn object(&mut self, cid: Cid, bytes: &[u8]) -> Result<Option<Vec<u8>>, PurgeError> {
-        if let PurgeAim::Value(value) = self.aim
+        let seam = self.seams.remove(&cid);
+        if let (PurgeAim::Value(value), None) = (self.aim, &seam)
             && value.places(bytes).is_empty()
         {
             return Ok(None);
@@ -104,7 +158,12 @@ impl PurgeScrub<'_> {
         if let Some(entries) = entries {
             let agent = object.map().get("agent").and_then(Value::as_text).unwrap_or_default();
             let read = entries.as_list().unwrap_or_default().iter().map(Entry::from_value);
-            let read = read.collect::<Result<Vec<_>, _>>().map_err(PurgeError::object)?;
+            let mut read = read.collect::<Result<Vec<_>, _>>().map_err(PurgeError::object)?;
+            for (at, clean) in seam.unwrap_or_default() {
+                let object = Some(cid.to_string());
+                self.hits.push(PurgeHit { object, entry: id_of(&clean), ..PurgeHit::default() });
+                read[at] = clean;
+            }
             let entries = self.entries(agent, Some(cid), read);
             let entries = entries.iter().map(Entry::to_value).collect();
             clean.insert("entries".to_owned(), Value::List(entries));
@@ -148,8 +207,7 @@ impl PurgeScrub<'_> {
             false => self.pieces(run),
         };
         if clean != run {
-            let id = run.iter().find_map(|entry| entry.meta.get("id").and_then(Value::as_text));
-            let (object, entry) = (object.map(|cid| cid.to_string()), id.map(str::to_owned));
+            let (object, entry) = (object.map(|cid| cid.to_string()), run.iter().find_map(id_of));
             self.hits.push(PurgeHit { object, entry, ..PurgeHit::default() });
         }
         clean
@@ -265,6 +323,10 @@ impl PurgeScrub<'_> {
     fn mark(&self) -> String {
         format!("[purged:{}]", self.id)
     }
+}
+
+fn id_of(entry: &Entry) -> Option<String> {
+    entry.meta.get("id").and_then(Value::as_text).map(str::to_owned)
 }
 
 fn body(entry: &Entry) -> &[u8] {

@@ -12,6 +12,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use agentic_git::{ARCHIVE_REF, GitWriter, HistoryRoot, PRIVATE_REF, RefMove};
 use agentic_model::{Oid, Value, canonical};
+use agentic_replay::SessionId;
+use agentic_replay::record::CancelMode;
+use agentic_session::SessionSpace;
+use agentic_session::purge::{self, PurgedSession};
 use agentic_space::purging::PurgedRef;
 use agentic_space::purging::tombstone::TombstoneFate;
 use agentic_space::{Signatures, Space};
@@ -19,17 +23,21 @@ use agentic_store::file::{self, Persistence};
 use agentic_store::journal::{BranchMove, scrub_aside};
 use agentic_store::{Lock, Stream, fault, recovery};
 
-use super::aim::PurgeScrub;
+use super::aim::{PurgeScrub, SessionAim};
 use super::bury::{TombstoneScope, bury};
 use super::hit::{PurgeHit, PurgePlace};
 use super::plan::{PurgeFindings, gather, stream_of};
 use super::scan::{attribute, scan};
 use super::unfinished::{UnfinishedPurge, oids};
+use super::vendor::{self, VendorTranscripts};
+use super::verify::across_seams;
 use super::{PurgeAim, PurgeError};
-use crate::spool;
+use crate::{HookEnvironment, spool};
 
 /// How often the locks are taken again because a look under them found others concerned.
 const LOOKS_MAX: usize = 5;
+/// Why a session is stopped.
+const CANCELLED: &str = "something of it is purged";
 /// Where refs are that follow a remote.
 const FOLLOWED: &str = "refs/agentic/remotes/";
 /// Where the logs of our own refs are, below the git directory.
@@ -42,6 +50,15 @@ pub enum UnreachableObjects {
     Named,
     /// They go too.
     Forgotten,
+}
+
+/// What becomes of sessions that hold it and are not over.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum UnendedSessions {
+    /// The purge is refused.
+    Refused,
+    /// They are stopped first: without an answer they cannot go on.
+    Cancelled,
 }
 
 /// A purge that somebody asks for.
@@ -59,6 +76,12 @@ pub struct PurgeRequest<'r> {
     pub scope: TombstoneScope,
     /// What becomes of objects that nothing reaches.
     pub unreachable: UnreachableObjects,
+    /// What becomes of sessions that are not over.
+    pub sessions: UnendedSessions,
+    /// What becomes of transcripts of vendors.
+    pub sources: VendorTranscripts,
+    /// Where transcripts of vendors are.
+    pub environment: &'r HookEnvironment,
 }
 
 /// What a purge did.
@@ -76,6 +99,8 @@ pub struct PurgeOutcome {
     pub tombstones: Vec<String>,
     /// What still holds it.
     pub left: Vec<PurgeHit>,
+    /// Where transcripts of vendors hold it.
+    pub sources: Vec<PurgeHit>,
 }
 
 /// Carries a purge out. Whoever was killed on the way calls this again.
@@ -83,13 +108,14 @@ pub struct PurgeOutcome {
 /// # Errors
 /// Fails when sessions hold it, when something cannot be taken out, and when others are in the way;
 /// before the file is written nothing has changed then.
-pub fn apply(space: &Space, request: &PurgeRequest<'_>) -> Result<PurgeOutcome, PurgeError> {
+pub fn apply(space: &SessionSpace, request: &PurgeRequest<'_>) -> Result<PurgeOutcome, PurgeError> {
     let repository = space.repository();
     let lock = repository.layout().space_lock("purge");
     let _one_at_a_time = Lock::take(&lock, repository.common_dir())?;
     check_alone(space)?;
     let mut unfinished = UnfinishedPurge::load_or_begin(space)?;
-    let (mut writers, found) = locked(space, request.aim, &unfinished)?;
+    cancel_open(space, request, &unfinished)?;
+    let LockedPurge { mut writers, found, _sessions } = locked(space, request.aim, &unfinished)?;
     let signatures = signatures(space, &unfinished)?;
     let commits = space.rewrite_purged(&found.history, &found.rewrites, BTreeMap::new())?;
     let (tombstones, buried) = bury(space, request, &found, &commits, &signatures)?;
@@ -111,12 +137,20 @@ pub fn apply(space: &Space, request: &PurgeRequest<'_>) -> Result<PurgeOutcome, 
         space.decide_tombstones(&tombstones, TombstoneFate::Followed)?;
     }
     cut(space, request.aim, &unfinished, &found, &mut writers)?;
+    let scrub = SessionAim { aim: request.aim, id: &unfinished.id };
+    for session in &found.sessions {
+        session.write(space, &scrub)?;
+        fault::point("purge-session-written")?;
+    }
     for moved in &refs {
         move_ref(space, moved, &mut writers, &signatures)?;
         fault::point("purge-ref-moved")?;
     }
     drop(writers);
     let n_forgotten = forget(space, request, &found, &mut unfinished)?;
+    if request.sources == VendorTranscripts::Edited {
+        vendor::edit(space, request.aim, &unfinished.id, request.environment)?;
+    }
     UnfinishedPurge::done(space)?;
     Ok(PurgeOutcome {
         id: unfinished.id,
@@ -125,6 +159,7 @@ pub fn apply(space: &Space, request: &PurgeRequest<'_>) -> Result<PurgeOutcome, 
         n_forgotten,
         tombstones: tombstones.iter().map(|object| object.cid().to_string()).collect(),
         left: left(space, request.aim)?,
+        sources: vendor::look(space, request.aim, request.environment),
     })
 }
 
@@ -138,15 +173,57 @@ fn check_alone(space: &Space) -> Result<(), PurgeError> {
     }
 }
 
-/// Takes the locks of all streams concerned, and looks again under them.
+/// Stops the sessions that hold it and are not over, if that is wanted.
+fn cancel_open(
+    space: &SessionSpace,
+    request: &PurgeRequest<'_>,
+    unfinished: &UnfinishedPurge,
+) -> Result<(), PurgeError> {
+    let found = gather(space, request.aim, unfinished)?;
+    let open: Vec<_> = found.sessions.iter().filter(|session| !session.is_over).collect();
+    if open.is_empty() {
+        return Ok(());
+    }
+    if request.sessions == UnendedSessions::Refused {
+        return Err(PurgeError::Sessions { sessions: found.open_sessions() });
+    }
+    for session in open {
+        let stopped =
+            agentic_session::cancel(space, &session.id, CancelMode::Kill, request.by, CANCELLED);
+        // Its parent may have stopped it meanwhile, or it came to its end.
+        if let Err(error) = stopped
+            && !space.session(&session.id)?.state.is_over()
+        {
+            return Err(error.into());
+        }
+    }
+    Ok(())
+}
+
+/// All that is held while a purge is carried out.
+struct LockedPurge<'s> {
+    writers: BTreeMap<Stream, GitWriter<'s>>,
+    found: PurgeFindings,
+    _sessions: Vec<Lock>,
+}
+
+/// Takes the locks of all sessions and streams concerned, and looks again under them.
 fn locked<'s>(
-    space: &'s Space,
+    space: &'s SessionSpace,
     aim: &PurgeAim,
     unfinished: &UnfinishedPurge,
-) -> Result<(BTreeMap<Stream, GitWriter<'s>>, PurgeFindings), PurgeError> {
+) -> Result<LockedPurge<'s>, PurgeError> {
     let repository = space.repository();
-    let mut wanted = gather(space, aim, unfinished)?.streams;
+    let before = gather(space, aim, unfinished)?;
+    let (mut wanted, mut sessions) = (before.streams, ids_of(&before.sessions));
     for _ in 0..LOOKS_MAX {
+        // Whoever drives a session takes its lock before those of agents.
+        let mut locks = Vec::new();
+        for id in &sessions {
+            let lock = purge::lock(space, id)?;
+            let driven = || PurgeError::Driven { session: id.to_string() };
+            locks.push(lock.ok_or_else(driven)?);
+        }
         let mut ordered: Vec<&Stream> = wanted.iter().collect();
         ordered.sort_by_key(|stream| rank(stream));
         let mut writers = BTreeMap::new();
@@ -156,15 +233,22 @@ fn locked<'s>(
             writers.insert(stream.clone(), writer);
         }
         let found = gather(space, aim, unfinished)?;
-        if !found.sessions.is_empty() {
-            return Err(PurgeError::Sessions { sessions: found.sessions.into_iter().collect() });
+        let open = found.open_sessions();
+        if !open.is_empty() {
+            return Err(PurgeError::Sessions { sessions: open });
         }
-        if found.streams.is_subset(&wanted) {
-            return Ok((writers, found));
+        let now = ids_of(&found.sessions);
+        if found.streams.is_subset(&wanted) && now.is_subset(&sessions) {
+            return Ok(LockedPurge { writers, found, _sessions: locks });
         }
         wanted.extend(found.streams);
+        sessions.extend(now);
     }
     Err(PurgeError::Moving)
+}
+
+fn ids_of(sessions: &[PurgedSession]) -> BTreeSet<SessionId> {
+    sessions.iter().map(|session| session.id).collect()
 }
 
 /// Orders streams as their locks are taken: archives, agents by name, other refs, the space.
@@ -203,7 +287,7 @@ fn cut(
     found: &PurgeFindings,
     writers: &mut BTreeMap<Stream, GitWriter<'_>>,
 ) -> Result<(), PurgeError> {
-    let mut scrub = PurgeScrub { aim, id: &unfinished.id, hits: Vec::new() };
+    let mut scrub = PurgeScrub::new(aim, &unfinished.id);
     for (stream, writer) in writers {
         let agent = stream.to_string();
         let mut clean = |entries| Ok(scrub.entries(&agent, None, entries));
@@ -291,6 +375,7 @@ fn left(space: &Space, aim: &PurgeAim) -> Result<Vec<PurgeHit>, PurgeError> {
     let scanned = scan(space, aim)?;
     let mut left = attribute(space, &scanned.objects)?;
     left.extend(scanned.files);
+    left.extend(across_seams(space, aim)?);
     left.retain(|hit| hit.place != PurgePlace::Derived);
     Ok(left)
 }

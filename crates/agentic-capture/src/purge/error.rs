@@ -42,11 +42,17 @@ pub enum PurgeError {
         /// The type.
         kind: String,
     },
-    /// Sessions hold it.
-    #[error("records or values of sessions hold it: {}", sessions.join(", "))]
+    /// Sessions hold it that are not over.
+    #[error("sessions that are not over hold it: {}", sessions.join(", "))]
     Sessions {
         /// The sessions.
         sessions: Vec<String>,
+    },
+    /// Somebody drives a session that holds it.
+    #[error("somebody drives session {session}, which holds it")]
+    Driven {
+        /// The session.
+        session: String,
     },
     /// What stands in the place of something is not here.
     #[error("what stands in the place of `{id}` is not here")]
@@ -100,7 +106,10 @@ impl Guidance for PurgeError {
         match self {
             PurgeError::Space(error) => error.class(),
             PurgeError::Session(error) => error.class(),
-            PurgeError::Busy | PurgeError::Moving | PurgeError::Resident => ErrorClass::Conflict,
+            PurgeError::Busy
+            | PurgeError::Moving
+            | PurgeError::Resident
+            | PurgeError::Driven { .. } => ErrorClass::Conflict,
             PurgeError::File { .. }
             | PurgeError::Object { .. }
             | PurgeError::Stuck { .. }
@@ -120,11 +129,11 @@ impl Guidance for PurgeError {
             }
             PurgeError::WholeObject { .. } => "`--cid` takes traces; purge a value with `--value`".into(),
             PurgeError::Sessions { .. } => {
-                "nothing was changed: records of sessions cannot be purged yet. Revoke the secret".into()
+                "nothing was changed: without an answer a session cannot go on. `--cancel` stops them first".into()
             }
             PurgeError::NoReplacement { .. } => "`agentic fetch` from where it was purged, then again".into(),
             PurgeError::Resident => "stop it, purge, and start it again: its index holds texts too".into(),
-            PurgeError::Busy | PurgeError::Moving => "wait until agents are at rest, then try again".into(),
+            PurgeError::Busy | PurgeError::Moving | PurgeError::Driven { .. } => "wait until agents are at rest, then try again".into(),
         }
     }
 
@@ -137,6 +146,7 @@ impl Guidance for PurgeError {
             | PurgeError::Stuck { .. }
             | PurgeError::WholeObject { .. }
             | PurgeError::Sessions { .. }
+            | PurgeError::Driven { .. }
             | PurgeError::NoReplacement { .. }
             | PurgeError::Resident
             | PurgeError::Busy

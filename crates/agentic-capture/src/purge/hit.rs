@@ -26,6 +26,8 @@ pub enum PurgePlace {
     Unreachable,
     /// Another file below the git directory.
     File,
+    /// A transcript of a vendor's.
+    Source,
 }
 
 impl PurgePlace {
@@ -43,6 +45,7 @@ impl PurgePlace {
             PurgePlace::Branch => "branch",
             PurgePlace::Unreachable => "unreachable",
             PurgePlace::File => "file",
+            PurgePlace::Source => "source",
         }
     }
 }
@@ -56,8 +59,10 @@ pub struct PurgeHit {
     pub reference: Option<String>,
     /// The commit that brought it.
     pub commit: Option<String>,
-    /// The file, below the ref's tree or the git directory.
+    /// The file, below the ref's tree or the git directory; of a vendor all of its path.
     pub path: Option<String>,
+    /// The line, in a transcript of a vendor's.
+    pub line: Option<u64>,
     /// The object.
     pub object: Option<String>,
     /// The entry of a trace.

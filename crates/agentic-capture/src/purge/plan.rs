@@ -5,6 +5,8 @@ use std::path::{Path, PathBuf};
 
 use agentic_git::{ARCHIVE_REF, HistoryLeaf, HistorySort, PRIVATE_REF};
 use agentic_model::{Object, Oid, Value};
+use agentic_session::SessionSpace;
+use agentic_session::purge::{PurgedSession, SealedSessions, purged_sessions};
 use agentic_space::Space;
 use agentic_space::kind::REGISTRY_REF;
 use agentic_space::purging::relink::ids_in;
@@ -12,12 +14,13 @@ use agentic_space::purging::tombstone::replacements;
 use agentic_space::purging::{PurgeHistory, PurgeRewrites, leaf_rewrites, sort_of};
 use agentic_store::{Stream, journal, recovery};
 
-use super::aim::PurgeScrub;
+use super::aim::{PurgeScrub, SessionAim};
 use super::hit::{PurgeHit, PurgePlace};
 use super::scan::{attribute, holds, scan};
+use super::seam::seams;
 use super::unfinished::{UnfinishedPurge, oids};
-use super::{PurgeAim, PurgeError};
-use crate::spool;
+use super::{PurgeAim, PurgeError, vendor};
+use crate::{HookEnvironment, spool};
 
 /// Where the sealed parts of sessions stand in notes.
 const SEGMENTS: &str = "objects/session-segment/";
@@ -31,7 +34,9 @@ pub struct PurgePlan {
     pub streams: Vec<String>,
     /// What it would leave: branches, and what nothing reaches.
     pub left: Vec<PurgeHit>,
-    /// The sessions that hold it, for which it is refused.
+    /// Where transcripts of vendors hold it.
+    pub sources: Vec<PurgeHit>,
+    /// The sessions that hold it and are not over: it is refused unless they are cancelled.
     pub sessions: Vec<String>,
 }
 
@@ -49,7 +54,8 @@ pub(super) struct PurgeFindings {
     pub spools: BTreeSet<PathBuf>,
     /// Files that can be made again, or that nobody needs.
     pub needless: BTreeSet<PathBuf>,
-    pub sessions: BTreeSet<String>,
+    /// The sessions that are made again.
+    pub sessions: Vec<PurgedSession>,
     pub left: Vec<PurgeHit>,
     /// The objects that hold it, whatever reaches them.
     pub objects: BTreeSet<Oid>,
@@ -59,27 +65,34 @@ pub(super) struct PurgeFindings {
 ///
 /// # Errors
 /// Fails when something cannot be read, and when something cannot be taken out of what holds it.
-pub fn plan(space: &Space, aim: &PurgeAim) -> Result<PurgePlan, PurgeError> {
+pub fn plan(
+    space: &SessionSpace,
+    aim: &PurgeAim,
+    environment: &HookEnvironment,
+) -> Result<PurgePlan, PurgeError> {
     let unfinished = UnfinishedPurge::load_or_begin(space)?;
     let found = gather(space, aim, &unfinished)?;
+    let sessions = found.open_sessions();
     Ok(PurgePlan {
         hits: found.hits,
         streams: found.streams.iter().map(ToString::to_string).collect(),
         left: found.left,
-        sessions: found.sessions.into_iter().collect(),
+        sessions,
+        sources: vendor::look(space, aim, environment),
     })
 }
 
 /// Finds everything that has to change.
 pub(super) fn gather(
-    space: &Space,
+    space: &SessionSpace,
     aim: &PurgeAim,
     unfinished: &UnfinishedPurge,
 ) -> Result<PurgeFindings, PurgeError> {
     let history = space.purge_history()?;
-    let mut scrub = PurgeScrub { aim, id: &unfinished.id, hits: Vec::new() };
-    let mut sessions = BTreeSet::new();
-    let rewrites = leaves_of(space, &history, &mut scrub, &mut sessions)?;
+    let mut scrub = PurgeScrub::new(aim, &unfinished.id);
+    scrub.seams = seams(space, &history, aim, &unfinished.id)?;
+    let sessions = sessions_of(space, aim, unfinished, &history)?;
+    let rewrites = leaves_of(space, &history, &mut scrub, &sessions)?;
     let repository = space.repository();
     let concerned = repository
         .concerned_commits(&history.history, &rewrites.leaves)
@@ -98,6 +111,7 @@ pub(super) fn gather(
         objects: BTreeSet::new(),
     };
     found.streams.extend(unfinished.streams.iter().filter_map(|name| Stream::parse(name)));
+    found.look_at_sessions();
     found.look_at_refs(space)?;
     found.look_at_entries(space, aim, &unfinished.id)?;
     if let PurgeAim::Value(_) = aim {
@@ -113,7 +127,7 @@ fn leaves_of(
     space: &Space,
     history: &PurgeHistory,
     scrub: &mut PurgeScrub<'_>,
-    sessions: &mut BTreeSet<String>,
+    sessions: &[PurgedSession],
 ) -> Result<PurgeRewrites, PurgeError> {
     let buried = if let PurgeAim::Tombstones(tombstones) = scrub.aim {
         replacements(tombstones)
@@ -152,20 +166,57 @@ fn clean_leaf(
     scrub: &mut PurgeScrub<'_>,
     leaf: &HistoryLeaf,
     bytes: &[u8],
-    sessions: &mut BTreeSet<String>,
+    sessions: &[PurgedSession],
 ) -> Result<Option<Vec<u8>>, PurgeError> {
     if leaf.path.starts_with(SEGMENTS) {
-        if holds(scrub.aim, bytes) {
-            let object = Object::decode(bytes).ok();
-            let id = object.as_ref().and_then(|object| object.map().get("session"));
-            sessions.insert(id.and_then(Value::as_text).unwrap_or(&leaf.path).to_owned());
-        }
-        return Ok(None);
+        return clean_segment(scrub, bytes, sessions);
     }
     match leaf.object {
         Some(cid) if agentic_model::Cid::of(bytes) == cid => scrub.object(cid, bytes),
         Some(_) | None => Ok(scrub.text(bytes)),
     }
+}
+
+/// Returns what a sealed part of a session becomes.
+fn clean_segment(
+    scrub: &PurgeScrub<'_>,
+    bytes: &[u8],
+    sessions: &[PurgedSession],
+) -> Result<Option<Vec<u8>>, PurgeError> {
+    let object = Object::decode(bytes).map_err(PurgeError::object)?;
+    let id = object.map().get("session").and_then(Value::as_text).unwrap_or_default();
+    let session = sessions.iter().find(|session| session.id.to_string() == id);
+    let clean = session.map(|session| session.segment(&object, scrub.id)).transpose()?.flatten();
+    let left = clean.as_ref().map_or(bytes, Object::bytes);
+    match holds(scrub.aim, left) {
+        true => Err(PurgeError::Stuck { what: format!("a sealed part of session {id}") }),
+        false => Ok(clean.map(|object| object.bytes().to_vec())),
+    }
+}
+
+/// Finds the sessions that are made again.
+fn sessions_of(
+    space: &SessionSpace,
+    aim: &PurgeAim,
+    unfinished: &UnfinishedPurge,
+    history: &PurgeHistory,
+) -> Result<Vec<PurgedSession>, PurgeError> {
+    match aim {
+        PurgeAim::Value(_) | PurgeAim::Rule { .. } => {}
+        PurgeAim::Conversation(_)
+        | PurgeAim::Agent { .. }
+        | PurgeAim::Object(_)
+        | PurgeAim::Tombstones(_) => return Ok(Vec::new()),
+    }
+    let mut sealed = SealedSessions::default();
+    for leaf in history.leaves.iter().filter(|leaf| leaf.path.starts_with(SEGMENTS)) {
+        let bytes = space.repository().read_blob(leaf.blob).map_err(agentic_space::Error::from)?;
+        if let Ok(object) = Object::decode(&bytes) {
+            sealed.take(&object)?;
+        }
+    }
+    let scrub = SessionAim { aim, id: &unfinished.id };
+    Ok(purged_sessions(space, &sealed, &scrub, unfinished.progress())?)
 }
 
 /// Returns what tombstones say that stands in the place of a leaf.
@@ -192,6 +243,22 @@ fn buried_leaf(
 }
 
 impl PurgeFindings {
+    /// Names the sessions that are made again and are not over.
+    pub(super) fn open_sessions(&self) -> Vec<String> {
+        let open = self.sessions.iter().filter(|session| !session.is_over);
+        open.map(|session| session.id.to_string()).collect()
+    }
+
+    /// Names the sessions out of whose own records something is taken.
+    fn look_at_sessions(&mut self) {
+        let holding = self.sessions.iter().filter(|session| !session.changed.is_empty());
+        self.hits.extend(holding.map(|session| PurgeHit {
+            place: PurgePlace::Session,
+            path: Some(session.id.to_string()),
+            ..PurgeHit::default()
+        }));
+    }
+
     /// Finds the streams whose refs are made again.
     fn look_at_refs(&mut self, space: &Space) -> Result<(), PurgeError> {
         for root in &self.history.roots {
@@ -219,7 +286,7 @@ impl PurgeFindings {
     ) -> Result<(), PurgeError> {
         let repository = space.repository();
         let layout = repository.layout();
-        let mut scrub = PurgeScrub { aim, id, hits: Vec::new() };
+        let mut scrub = PurgeScrub::new(aim, id);
         let gone: BTreeSet<agentic_model::Cid> =
             self.rewrites.leaves.objects.keys().copied().collect();
         for stream in recovery::all_streams(repository)? {
@@ -277,7 +344,6 @@ impl PurgeFindings {
         let is_going = |leaf: &HistoryLeaf| {
             rewrites.blobs.contains_key(&leaf.blob)
                 || leaf.object.is_some_and(|cid| rewrites.objects.contains_key(&cid))
-                || leaf.path.starts_with(SEGMENTS)
         };
         let gone = self.history.leaves.iter().filter(|leaf| is_going(leaf)).map(|leaf| leaf.blob);
         let gone: BTreeSet<Oid> = gone.chain(going.iter().copied()).collect();
@@ -314,7 +380,12 @@ impl PurgeFindings {
             (PurgePlace::Capture, ["agentic", "capture", "key"]) => false,
             (PurgePlace::Journal | PurgePlace::Aside, _)
             | (PurgePlace::Capture | PurgePlace::Derived, _) => self.needless.insert(path),
-            (PurgePlace::Session, _) => self.sessions.insert(name),
+            // Log and values are made again, what else there is goes.
+            (PurgePlace::Session, parts) => {
+                let is_of =
+                    |part: &&str| self.sessions.iter().any(|it| it.id.to_string() == **part);
+                parts.iter().any(is_of)
+            }
             (PurgePlace::Reflog, ["logs", "refs", "agentic", ..])
             | (PurgePlace::Reflog, ["logs", "refs", "notes", "agentic", ..]) => {
                 self.needless.insert(path)

@@ -11,6 +11,6 @@ pub const ELSEWHERE: [&str; 8] = [
     "logs of CI",
     "backups",
     "histories on a Temporal server",
-    "the coding agent's own transcript, which is never changed",
+    "the coding agent's own transcript, which is changed only with `--sources`",
     "files in worktrees; and a remote, until `agentic push --purge --remote R`",
 ];

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use agentic_model::{Instant, Oid};
+use agentic_session::purge::PurgeProgress;
 use agentic_space::Space;
 use agentic_store::Layout;
 use agentic_store::file::{self, Persistence};
@@ -28,6 +29,9 @@ pub struct UnfinishedPurge {
     pub going: BTreeSet<String>,
     /// The streams whose logs are cut.
     pub streams: BTreeSet<String>,
+    /// Whether it was found, and something may have changed.
+    #[serde(skip)]
+    is_found: bool,
 }
 
 fn path(layout: &Layout) -> PathBuf {
@@ -40,8 +44,9 @@ impl UnfinishedPurge {
         let layout = space.repository().layout();
         let path = path(layout);
         let known = std::fs::read(&path).ok();
-        if let Some(known) = known.and_then(|bytes| serde_json::from_slice(&bytes).ok()) {
-            return Ok(known);
+        let known = known.and_then(|bytes| serde_json::from_slice::<UnfinishedPurge>(&bytes).ok());
+        if let Some(known) = known {
+            return Ok(UnfinishedPurge { is_found: true, ..known });
         }
         let random = layout.root().join("purge").join("id");
         // Another one each time, and never a hash of anything that goes.
@@ -50,6 +55,11 @@ impl UnfinishedPurge {
         file::remove(&random)?;
         let id: String = id.iter().take(ID_DIGITS / 2).map(|byte| format!("{byte:02x}")).collect();
         Ok(UnfinishedPurge { id, at: space.now().millis(), ..UnfinishedPurge::default() })
+    }
+
+    /// Tells whether something may have changed.
+    pub fn progress(&self) -> PurgeProgress {
+        if self.is_found { PurgeProgress::Begun } else { PurgeProgress::Before }
     }
 
     /// Returns when it began.

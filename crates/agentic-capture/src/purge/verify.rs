@@ -3,11 +3,12 @@
 use std::collections::BTreeSet;
 
 use agentic_git::DatabaseCount;
-use agentic_model::Instant;
+use agentic_model::{Cid, Instant};
 use agentic_space::Space;
 
 use super::hit::PurgeHit;
 use super::scan::{attribute, scan};
+use super::seam::seams;
 use super::{PurgeAim, PurgeError};
 
 /// How often all is read again because others wrote meanwhile.
@@ -26,6 +27,14 @@ pub struct PurgeProof {
     pub hits: Vec<PurgeHit>,
     /// When.
     pub at: Instant,
+}
+
+/// Finds what stands in two objects of a trace together.
+pub(super) fn across_seams(space: &Space, aim: &PurgeAim) -> Result<Vec<PurgeHit>, PurgeError> {
+    let history = space.purge_history()?;
+    let found = seams(space, &history, aim, "")?;
+    let hit = |cid: Cid| PurgeHit { object: Some(cid.to_string()), ..PurgeHit::default() };
+    Ok(found.into_keys().map(hit).collect())
 }
 
 /// Reads all there is.
@@ -48,6 +57,7 @@ pub fn verify(space: &Space, aim: &PurgeAim) -> Result<PurgeProof, PurgeError> {
         }
         let mut hits = attribute(space, &scanned.objects)?;
         hits.extend(scanned.files);
+        hits.extend(across_seams(space, aim)?);
         hits.sort();
         let (n_bytes, n_files) = (scanned.n_bytes, scanned.n_files);
         return Ok(PurgeProof { count, n_bytes, n_files, hits, at: space.now() });

@@ -14,6 +14,17 @@ pub enum StoredValue {
     Inline(Vec<u8>),
     /// The id of an object with these bytes.
     Object(Cid),
+    /// It was purged: the id of the bytes that it had, and of the purge.
+    Purged(PurgedValue),
+}
+
+/// What stands in the place of a value that was purged.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PurgedValue {
+    /// The id of the bytes that it had.
+    pub cid: Cid,
+    /// The purge.
+    pub by: String,
 }
 
 /// Where objects are found. Journals refer to a value's bytes by [`Cid::of`] of them.
@@ -22,12 +33,18 @@ pub trait StoredObjects {
     fn bytes(&self, cid: &Cid) -> Option<Vec<u8>>;
 }
 
-/// An object that a record refers to is gone, or its bytes are not a value's.
+/// A value that a record refers to cannot be read.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("the value `{cid}` that a record refers to cannot be read")]
-pub struct MissingObject {
-    /// The object.
-    pub cid: Cid,
+pub enum MissingObject {
+    /// The object is gone, or its bytes are not a value's.
+    #[error("the value `{cid}` that a record refers to cannot be read")]
+    Gone {
+        /// The object.
+        cid: Cid,
+    },
+    /// Somebody purged it.
+    #[error("the value `{cid}` of a record was purged ({by})", cid = .0.cid, by = .0.by)]
+    Purged(PurgedValue),
 }
 
 impl StoredObjects for std::collections::BTreeMap<Cid, Vec<u8>> {
@@ -55,14 +72,15 @@ impl StoredValue {
     /// Returns the value.
     ///
     /// # Errors
-    /// Fails when the object is missing, or the bytes are not canonical.
+    /// Fails when the object is missing, the bytes are not canonical, or it was purged.
     pub fn value(&self, objects: &dyn StoredObjects) -> Result<Value, MissingObject> {
         match self {
             StoredValue::Inline(bytes) => decode(bytes, || Cid::of(bytes)),
             StoredValue::Object(cid) => {
                 let bytes = objects.bytes(cid).filter(|bytes| Cid::of(bytes) == *cid);
-                decode(&bytes.ok_or(MissingObject { cid: *cid })?, || *cid)
+                decode(&bytes.ok_or(MissingObject::Gone { cid: *cid })?, || *cid)
             }
+            StoredValue::Purged(purged) => Err(MissingObject::Purged(purged.clone())),
         }
     }
 
@@ -71,10 +89,28 @@ impl StoredValue {
         match self {
             StoredValue::Inline(bytes) => Cid::of(bytes),
             StoredValue::Object(cid) => *cid,
+            StoredValue::Purged(purged) => purged.cid,
         }
+    }
+
+    /// Returns the value for those who look at it; in the place of one that was purged
+    /// `{purged: ID}`.
+    ///
+    /// # Errors
+    /// Fails as [`StoredValue::value`] does, but for what was purged.
+    pub fn shown(&self, objects: &dyn StoredObjects) -> Result<Value, MissingObject> {
+        match self.purged() {
+            Some(purged) => Ok(Value::map([("purged", Value::text(&purged.by))])),
+            None => self.value(objects),
+        }
+    }
+
+    /// Returns what is left of the value, if it was purged.
+    pub fn purged(&self) -> Option<&PurgedValue> {
+        if let StoredValue::Purged(purged) = self { Some(purged) } else { None }
     }
 }
 
 fn decode(bytes: &[u8], cid: impl Fn() -> Cid) -> Result<Value, MissingObject> {
-    canonical::decode(bytes).map_err(|_| MissingObject { cid: cid() })
+    canonical::decode(bytes).map_err(|_| MissingObject::Gone { cid: cid() })
 }

@@ -128,7 +128,7 @@ impl SummaryReader {
             Body::Ask(ask) => self.ask(record, ask, objects)?,
             Body::Answer(answer) => {
                 if let Some(open) = self.open.remove(&answer.path) {
-                    let outcome = RequestAnswer::of_record(&answer.outcome, objects)?;
+                    let outcome = RequestAnswer::shown(&answer.outcome, objects)?;
                     let asked = &mut self.asked[open.index];
                     asked.answer = Some((record.seq, outcome, answer.by.clone()));
                     asked.answered_at = Some(record.at);
@@ -162,9 +162,9 @@ impl SummaryReader {
                 }
             }
             Body::Cancel(cancel) => self.stop(cancel.mode),
-            Body::End(outcome) => self.end = Some(RequestAnswer::of_record(outcome, objects)?),
+            Body::End(outcome) => self.end = Some(RequestAnswer::shown(outcome, objects)?),
             Body::Continue(ContinueRecord { state, .. }) => {
-                self.end = Some(RequestAnswer::Ok(state.value(objects)?));
+                self.end = Some(RequestAnswer::Ok(state.shown(objects)?));
             }
             Body::Upgrade(upgrade) => {
                 if let Some(beginning) = &mut self.beginning {
@@ -223,7 +223,7 @@ impl SummaryReader {
             id: RequestId::derive(&self.session, &ask.path, &ask.hash),
             path: ask.path.clone(),
             kind: ask.kind.clone(),
-            payload: ask.payload.value(objects)?,
+            payload: ask.payload.shown(objects)?,
             position: ask.position,
             asked_at: record.at,
             answered_at: None,
@@ -260,7 +260,7 @@ impl SummaryReader {
         if permit.decision == RETRY {
             return Ok(());
         }
-        let edited = permit.edited.as_ref().map(|edited| edited.value(objects)).transpose()?;
+        let edited = permit.edited.as_ref().map(|edited| edited.shown(objects)).transpose()?;
         let (decision, scope) = (permit.decision.clone(), permit.scope);
         let asked = &mut self.asked[open.index];
         if scope == PermitScope::RestOfSession {

@@ -51,7 +51,7 @@ impl JournalMemory {
 fn bytes_of(journal: &RecordChain) -> usize {
     let inline = |value: &StoredValue| match value {
         StoredValue::Inline(bytes) => bytes.len(),
-        StoredValue::Object(_) => 0,
+        StoredValue::Object(_) | StoredValue::Purged(_) => 0,
     };
     let record = |values: Vec<&StoredValue>| values.into_iter().map(inline).sum::<usize>();
     journal.records().iter().map(|it| RECORD_BYTES + record(it.body.values())).sum()

@@ -15,6 +15,8 @@ use super::TOMBSTONES_REF;
 use crate::error::BranchError;
 use crate::{Error, Result, Space};
 
+/// The refs of the notes of agents.
+const NOTES: &str = "refs/notes/agentic/";
 /// The folder of the tombstones that a person set aside.
 const IGNORED: &str = "ignored";
 
@@ -82,6 +84,30 @@ impl Space {
             if is_here {
                 found.push(ForeignTombstone { agent: agent.clone(), cid, tombstone });
             }
+        }
+        Ok(found)
+    }
+
+    /// Finds what stands in the place of an object that was purged; nothing if it was not, or nothing
+    /// does. Commits go on naming the id that it had.
+    ///
+    /// # Errors
+    /// Fails when tombstones are damaged.
+    pub fn replacement(&self, cid: Cid) -> Result<Option<Cid>> {
+        let mut tombstones = self.tombstones()?;
+        for found in self.repository().list_refs(NOTES)? {
+            let notes = self.repository().notes(&found.name)?;
+            for (_, bytes) in notes.read_objects(&kind())? {
+                tombstones.push(read(&bytes)?);
+            }
+        }
+        let all = replacements(&tombstones);
+        let (mut at, mut found) = (cid, None);
+        // What was purged twice was replaced twice.
+        for _ in 0..tombstones.len() {
+            let Some(Some(new)) = all.get(&at.to_string()) else { break };
+            let Ok(new) = Cid::parse(new) else { break };
+            (at, found) = (new, Some(new));
         }
         Ok(found)
     }

@@ -8,7 +8,10 @@ use agentic_api::verb::{
 };
 use agentic_api::view::{PurgeHitView, PurgeProofView, PurgeView, TombstoneView};
 use agentic_api::{Refusal, Verb as _};
-use agentic_capture::purge::{TombstoneScope, UnreachableObjects};
+use agentic_capture::HookEnvironment;
+use agentic_capture::purge::{
+    TombstoneScope, UnendedSessions, UnreachableObjects, VendorTranscripts,
+};
 use clap::{ArgGroup, Subcommand};
 use rustix::termios::{LocalModes, OptionalActions, tcgetattr, tcsetattr};
 
@@ -25,7 +28,8 @@ const VALUE_BYTES_MAX: u64 = 1 << 20;
 /// The value comes from standard input, never as an argument. Traces, notes with their history,
 /// pending entries and archives are made again without it; tombstones tell other clones. Without
 /// --apply the plan is shown. What cannot be reached is named, and the exit code is 1 then: commits of
-/// branches are never changed, and a value in a session's records is refused. Revoke the secret first.
+/// branches are never changed. A session that holds it lacks it from then on and can only be looked
+/// at; one that is not over is refused without --cancel. Revoke the secret first.
 ///
 /// Example: agentic purge --value --apply -m "a key in a log" < secret.txt
 #[derive(Debug, clap::Args)]
@@ -67,6 +71,12 @@ pub struct PurgeArgs {
     /// Remove objects that nothing reaches and that hold the value, too
     #[arg(long)]
     unreachable: bool,
+    /// Stop sessions that hold it and are not over
+    #[arg(long)]
+    cancel: bool,
+    /// Take it out of the transcripts of coding agents, too
+    #[arg(long)]
+    sources: bool,
 }
 
 /// Prove a purge, and decide on those of others
@@ -129,9 +139,18 @@ fn purge(context: &Context, args: PurgeArgs) -> VerbOutcome {
         true => UnreachableObjects::Forgotten,
         false => UnreachableObjects::Named,
     };
+    let sessions = match args.cancel {
+        true => UnendedSessions::Cancelled,
+        false => UnendedSessions::Refused,
+    };
+    let sources = match args.sources {
+        true => VendorTranscripts::Edited,
+        false => VendorTranscripts::Named,
+    };
     let choice = choice(args)?;
     let space = context.space()?;
-    let verb = Purge { choice, apply, reason, scope, unreachable };
+    let environment = HookEnvironment::of_process();
+    let verb = Purge { choice, apply, reason, scope, unreachable, sessions, sources, environment };
     let reply = verb.run(&context.caller(&space))?;
     context.format.answer(&reply.answer, text);
     finished(reply.completion)
@@ -216,6 +235,7 @@ fn text(view: &PurgeView) -> String {
     out.extend(view.tombstones.iter().map(|cid| format!("tombstone {cid}\n")));
     out.extend(view.left.iter().map(|hit| format!("LEFT {}", hit_line(hit))));
     out.extend(view.sessions.iter().map(|id| format!("REFUSED: session {id} holds it\n")));
+    out.extend(view.sources.iter().map(|hit| format!("not ours: {}", hit_line(hit))));
     out.push_str("Out of reach:\n");
     out.extend(view.elsewhere.iter().map(|place| format!("- {place}\n")));
     if !view.applied {
@@ -225,7 +245,11 @@ fn text(view: &PurgeView) -> String {
 }
 
 fn hit_line(hit: &PurgeHitView) -> String {
-    let words = [&hit.reference, &hit.path, &hit.object, &hit.entry];
+    let path = match (&hit.path, hit.line) {
+        (Some(path), Some(line)) => Some(format!("{path}:{line}")),
+        (path, _) => path.clone(),
+    };
+    let words = [&hit.reference, &path, &hit.object, &hit.entry];
     let words: String = words.into_iter().flatten().map(|word| format!(" {word}")).collect();
     format!("{}{words}\n", hit.place)
 }
@@ -237,6 +261,7 @@ fn proof_text(view: &PurgeProofView) -> String {
         "read {objects} objects ({loose} loose, {packed} packed) and {files} files, {bytes} bytes\n"
     ));
     out.push_str(if view.hits.is_empty() { "nothing was found\n" } else { "" });
+    out.extend(view.signature.iter().map(|it| format!("signed by {}\n", it.key)));
     out
 }
 

@@ -154,7 +154,9 @@ fn durably(here: &Surroundings, ready: PreparedPipeline, stage: &Path) -> Result
     match replay(&space, &find_run(&space, RUN)?, None)? {
         ReplayVerdict::Same => Ok(end),
         ReplayVerdict::Diverged(why) => Err(differs(&format!("its replay: {why}"))),
-        ReplayVerdict::Corrupt(why) => Err(differs(&format!("its records: {why}"))),
+        ReplayVerdict::Corrupt(why) | ReplayVerdict::Purged(why) => {
+            Err(differs(&format!("its records: {why}")))
+        }
     }
 }
 

@@ -37,7 +37,7 @@ impl Verb for ReplaySessions {
             let verdict = session::replay(space, id, flow.as_ref())?;
             // What is damaged weighs more than what diverges.
             reply.completion = match (&verdict, reply.completion) {
-                (ReplayVerdict::Same, earlier)
+                (ReplayVerdict::Same | ReplayVerdict::Purged(_), earlier)
                 | (ReplayVerdict::Diverged(_), earlier @ VerbCompletion::Over(_)) => earlier,
                 (ReplayVerdict::Diverged(_), _) => VerbCompletion::Short(Refusal::new(
                     ErrorClass::Diverged,
@@ -71,7 +71,8 @@ impl Verb for SessionVerify {
         let id = space.find_session(&self.session)?;
         let summary = space.session(&id)?;
         match session::replay(space, &id, None)? {
-            ReplayVerdict::Same => {}
+            // What it lacks is among what was not compared.
+            ReplayVerdict::Same | ReplayVerdict::Purged(_) => {}
             ReplayVerdict::Diverged(divergence) => {
                 let error = SessionError::Diverged { id: id.short(), divergence };
                 return Err(session::Error::Session(error).into());

@@ -27,7 +27,7 @@ pub struct DiffView {
 pub struct VerdictView {
     /// The session.
     pub session: String,
-    /// `same`, `diverged` or `corrupt`.
+    /// `same`, `diverged`, `corrupt`, or `purged`: something of the records was taken out.
     pub verdict: String,
     /// The record that differs.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -63,6 +63,7 @@ impl VerdictView {
                 Some(divergence.difference.name().to_owned()),
                 Some(divergence.to_string()),
             ),
+            ReplayVerdict::Purged(reason) => ("purged", None, None, Some(reason.clone())),
             ReplayVerdict::Corrupt(reason) => ("corrupt", None, None, Some(reason.clone())),
         };
         VerdictView { session, verdict: name.to_owned(), at, class, reason }

@@ -5,7 +5,12 @@ use agentic_model::{Cid, Instant, Value};
 
 use super::InvalidRecord;
 use crate::Path;
-use crate::record::StoredValue;
+use crate::record::{PurgedValue, StoredValue};
+
+/// The field that keeps the id of what was purged.
+const HASH: &str = "hash";
+/// The field that names the purge.
+const PURGED: &str = "purged";
 
 /// Reads one of a closed set of words.
 pub(super) fn choose<T: Copy>(
@@ -87,6 +92,10 @@ impl MapWriter {
         match stored {
             StoredValue::Inline(bytes) => self.bytes(field, bytes),
             StoredValue::Object(cid) => self.link(field, *cid),
+            StoredValue::Purged(purged) => {
+                let left = [(HASH, Value::Link(purged.cid)), (PURGED, Value::text(&purged.by))];
+                self.put(field, Value::map(left))
+            }
         }
     }
 
@@ -187,6 +196,14 @@ impl<'b> MapReader<'b> {
         match self.take(field)? {
             EntryPart::Bytes(bytes) => Ok(StoredValue::Inline(bytes.to_vec())),
             EntryPart::Other(Value::Link(cid)) => Ok(StoredValue::Object(cid)),
+            EntryPart::Other(Value::Map(map)) => {
+                let cid = map.get(HASH).and_then(Value::as_link);
+                let by = map.get(PURGED).and_then(Value::as_text);
+                let (Some(cid), Some(by), 2) = (cid, by, map.len()) else {
+                    return Err(invalid(field));
+                };
+                Ok(StoredValue::Purged(PurgedValue { cid, by: by.to_owned() }))
+            }
             EntryPart::Text(_) | EntryPart::Other(_) => Err(invalid(field)),
         }
     }
