@@ -159,6 +159,10 @@ impl RosterAgent {
         STANDINGS[self.standing]
     }
 
+    fn has_kind(&self, kind: &str) -> bool {
+        self.row.kinds.iter().any(|(made, _)| made == kind)
+    }
+
     fn family(&self, into: &BTreeMap<&str, BTreeSet<Party>>) -> FamilyView {
         let row = &self.row;
         let kinds = row.kinds.iter();
@@ -250,7 +254,7 @@ pub fn read_agent(space: &SessionSpace, name: &AgentName, seen: SeenAgent) -> Re
         parent,
         briefing: agent.briefing,
         n_commits: commits.len() as u64,
-        kinds,
+        kinds: kinds.into_iter().collect(),
         subject: agent.subject,
         at: agent.at.millis(),
         merges,

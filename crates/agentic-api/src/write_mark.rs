@@ -24,10 +24,8 @@ impl WriteMark {
     pub fn of(space: &SessionSpace) -> Result<WriteMark, Refusal> {
         let mut hasher = DefaultHasher::new();
         let repository = space.repository();
-        for found in repository.list_refs("refs/").map_err(agentic_space::Error::from)? {
-            found.name.hash(&mut hasher);
-            found.target.hash(&mut hasher);
-        }
+        let refs = repository.refs_mark().map_err(agentic_space::Error::from)?;
+        refs.as_bytes().hash(&mut hasher);
         let layout = repository.layout();
         for folder in [layout.journals(), layout.open_sessions()] {
             sum_up(&folder, 0, &mut hasher);

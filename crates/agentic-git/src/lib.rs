@@ -39,6 +39,7 @@ mod pack_offset;
 mod pack_replaced;
 mod prefix;
 mod recall;
+mod ref_list;
 mod ref_place;
 mod reference;
 mod rename;
@@ -76,8 +77,8 @@ pub use self::notes::{
 pub use self::object::name_object;
 #[cfg(feature = "fuzz-access")]
 pub use self::pack_offset::PackOffsets;
+pub use self::ref_list::{PackedRefsMark, RefsMark};
 pub(crate) use self::ref_place::remove_if_hollow;
-pub use self::reference::PackedRefsMark;
 pub use self::repository::{Repository, Scratch, SharedRepository, leads_to};
 pub use self::signer::Signer;
 pub use self::snapshot::{Snapshot, SnapshotSource};

@@ -159,6 +159,13 @@ impl Repository {
         }
     }
 
+    /// Says whether a prefix is a folder of plain refs.
+    pub(super) fn is_plain_folder(&self, prefix: &str) -> bool {
+        let is_whole = self.inner.refs.namespace.is_none();
+        let is_plain = PLAIN_PREFIXES.iter().any(|plain| prefix.starts_with(plain));
+        is_whole && is_plain && prefix.ends_with('/')
+    }
+
     fn plain_path(&self, name: &str) -> Option<PathBuf> {
         let is_plain = PLAIN_PREFIXES.iter().any(|prefix| name.starts_with(prefix));
         let stays_inside = !name.split('/').any(|part| part.is_empty() || part.starts_with('.'));

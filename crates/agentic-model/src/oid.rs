@@ -28,10 +28,14 @@ impl Oid {
             return Err(invalid());
         }
         let digit = |byte: u8| char::from(byte).to_digit(16).map(|digit| digit as u8);
-        let pairs = text.as_bytes().chunks_exact(2);
-        let bytes: Option<Vec<u8>> =
-            pairs.map(|pair| Some(digit(pair[0])? << 4 | digit(pair[1])?)).collect();
-        bytes.and_then(|bytes| Oid::from_bytes(&bytes).ok()).ok_or_else(invalid)
+        let mut bytes = [0; 32];
+        let bytes = bytes.get_mut(..text.len() / 2).ok_or_else(invalid)?;
+        for (byte, pair) in bytes.iter_mut().zip(text.as_bytes().chunks_exact(2)) {
+            let pair = (digit(pair[0]), digit(pair[1]));
+            let (Some(high), Some(low)) = pair else { return Err(invalid()) };
+            *byte = high << 4 | low;
+        }
+        Oid::from_bytes(bytes).map_err(|_| invalid())
     }
 
     /// Takes the binary form.

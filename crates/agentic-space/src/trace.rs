@@ -200,12 +200,10 @@ impl Space {
     /// # Errors
     /// Fails when the commit has none.
     pub fn trace_of_commit(&self, commit: Oid) -> Result<ShownTrace> {
-        for name in self.notes_refs_for(commit)? {
-            if let Some(cid) = self.bound_cid(&name, commit)? {
-                return self.trace_by_cid(cid, Some(commit));
-            }
-        }
-        Err(Error::Commit(CommitError::NoTrace { what: format!("commit `{commit}`") }))
+        let bound = self.in_notes_of(commit, |name| self.bound_cid(name, commit))?;
+        let none = || CommitError::NoTrace { what: format!("commit `{commit}`") };
+        let (name, cid) = bound.ok_or_else(|| Error::Commit(none()))?;
+        self.trace_in_notes(self.repository().find_ref(&name)?, cid, commit)
     }
 
     /// Finds the trace of the newest commit on an agent's branch that has one.
@@ -291,18 +289,16 @@ impl Space {
     /// # Errors
     /// Fails when the history of the notes cannot be read.
     pub fn trace_history(&self, commit: Oid) -> Result<Vec<PastBinding>> {
-        for name in self.notes_refs_for(commit)? {
-            let versions = self.repository().notes(&name)?.history(commit)?;
-            if !versions.is_empty() {
-                let binding = |version: agentic_git::NoteVersion| PastBinding {
-                    cid: version.text.as_deref().and_then(cid_in_note),
-                    at: version.note_commit.at,
-                    note_commit: version.note_commit.oid,
-                };
-                return Ok(versions.into_iter().map(binding).collect());
-            }
-        }
-        Ok(Vec::new())
+        let versions = self.in_notes_of(commit, |name| {
+            let versions = self.repository().notes(name)?.history(commit)?;
+            Ok((!versions.is_empty()).then_some(versions))
+        })?;
+        let binding = |version: agentic_git::NoteVersion| PastBinding {
+            cid: version.text.as_deref().and_then(cid_in_note),
+            at: version.note_commit.at,
+            note_commit: version.note_commit.oid,
+        };
+        Ok(versions.into_iter().flat_map(|(_, found)| found).map(binding).collect())
     }
 
     /// Makes a trace go on where the one ends that is bound to a commit, if there is one.
@@ -313,17 +309,22 @@ impl Space {
         commit: Oid,
     ) -> Result<Vec<Cid>> {
         let bound = self.bound_cid(&agent.notes_ref(), commit)?;
-        bound.map_or(Ok(Vec::new()), |bound| self.go_on(trace, bound))
+        bound.map_or(Ok(Vec::new()), |bound| self.go_on(trace, agent, bound))
     }
 
     /// Makes a trace go on where another ends: it names that one, or, where a reader would have to
     /// follow too many, all objects with entries, which are returned, oldest first.
-    fn go_on(&self, trace: &mut ConsoleTrace, bound: Cid) -> Result<Vec<Cid>> {
+    fn go_on(&self, trace: &mut ConsoleTrace, agent: &AgentName, bound: Cid) -> Result<Vec<Cid>> {
+        let notes = self.repository().notes(&agent.notes_ref())?;
         let (mut holders, mut captured) = (Vec::new(), Vec::new());
         let (mut length, mut next) = (0, Some(bound));
         while let Some(cid) = next.filter(|_| length < TRACES_FOLLOWED_MAX) {
+            let read = match notes.object(cid)? {
+                Some(bytes) => Object::decode(&bytes).map_err(Error::from),
+                None => self.object(cid),
+            };
             // What is not here is named, and nothing else.
-            let Ok(object) = self.object(cid) else { break };
+            let Ok(object) = read else { break };
             holders.push(ConsoleTrace::holders(&object)?);
             let said = object.map().get("captured").and_then(Value::as_list).unwrap_or_default();
             captured.push(said.iter().filter_map(Value::as_map).cloned().collect::<Vec<Map>>());
@@ -346,14 +347,26 @@ impl Space {
         Ok(note.as_deref().and_then(cid_in_note))
     }
 
-    /// Lists the notes refs that may have a note for a commit, the claimed agent's first.
-    fn notes_refs_for(&self, commit: Oid) -> Result<Vec<String>> {
+    /// Looks for something in the notes that may have it for a commit, and says which have it: those of
+    /// the agent first that the commit names, then all.
+    fn in_notes_of<T>(
+        &self,
+        commit: Oid,
+        mut look: impl FnMut(&str) -> Result<Option<T>>,
+    ) -> Result<Option<(String, T)>> {
         let message = self.read_commit(commit)?.message;
         let claimed = agentic_model::commit::Claims::read(&message).agent;
-        let mut names: Vec<String> = claimed.iter().map(AgentName::notes_ref).collect();
-        let all = self.repository().list_refs("refs/notes/agentic/")?;
-        names.extend(all.into_iter().map(|found| found.name));
-        Ok(names)
+        if let Some(name) = claimed.as_ref().map(AgentName::notes_ref)
+            && let Some(found) = look(&name)?
+        {
+            return Ok(Some((name, found)));
+        }
+        for notes in self.repository().list_refs("refs/notes/agentic/")? {
+            if let Some(found) = look(&notes.name)? {
+                return Ok(Some((notes.name, found)));
+            }
+        }
+        Ok(None)
     }
 
     /// Opens the journal for an entry; looks no further into history than the journal's last record.

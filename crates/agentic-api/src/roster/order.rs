@@ -76,8 +76,8 @@ impl AgentRoster {
             family: self.agents[*at].family(&into),
             newest: agent_view(&self.agents[*at].row),
         };
-        let kinds: BTreeSet<&String> =
-            self.agents.iter().flat_map(|agent| agent.row.kinds.keys()).collect();
+        let kinds = self.agents.iter().flat_map(|agent| &agent.row.kinds);
+        let kinds: BTreeSet<&String> = kinds.map(|(kind, _)| kind).collect();
         let rows: Vec<RosterRow> = shown.map(row).collect();
         RosterPage {
             reviews: if filter.with_ancestors { self.reviews(&rows) } else { Vec::new() },
@@ -119,7 +119,7 @@ impl AgentRoster {
         let mut places = self.places();
         let is_meant = |agent: &RosterAgent| {
             (filter.state.is_empty() || agent.state() == filter.state)
-                && (filter.kind.is_empty() || agent.row.kinds.contains_key(&filter.kind))
+                && (filter.kind.is_empty() || agent.has_kind(&filter.kind))
                 && (filter.name.is_empty() || agent.row.name.contains(&filter.name))
         };
         // How deep the last one stands that was kept: whoever is above it is kept with it.

@@ -1,7 +1,5 @@
 //! The rows of the index of agents and sessions.
 
-use std::collections::BTreeMap;
-
 use agentic_model::{Cid, Oid, Value};
 
 use crate::error::{IndexError, Result};
@@ -23,8 +21,8 @@ pub struct AgentRow {
     pub briefing: Option<Cid>,
     /// How many commits it made, the genesis included.
     pub n_commits: u64,
-    /// How many of each kind.
-    pub kinds: BTreeMap<String, u64>,
+    /// How many of each kind, by name.
+    pub kinds: Vec<(String, u64)>,
     /// The first line of its newest commit's message.
     pub subject: String,
     /// When its newest commit was made, in milliseconds.

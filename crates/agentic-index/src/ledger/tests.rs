@@ -1,4 +1,4 @@
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use agentic_model::{Cid, Oid};
 use proptest::prelude::*;
@@ -47,7 +47,7 @@ fn agent(agent: u8, number: u8, edges: &BTreeSet<u8>) -> AgentRow {
         parent: (number > 3).then(|| name(0)),
         briefing: (number > 4).then(|| Cid::of(b"briefing")),
         n_commits: u64::from(number),
-        kinds: BTreeMap::from([("finding".to_owned(), u64::from(number)), (name(number), 1)]),
+        kinds: vec![("finding".to_owned(), u64::from(number)), (name(number), 1)],
         subject: "two\twords".repeat(usize::from(number)),
         at: i64::from(number) * 1_000 - 5_000,
         merges: vec![name(number)],

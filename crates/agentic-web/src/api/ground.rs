@@ -151,11 +151,7 @@ impl<'m, 'c> GroundMarking<'m, 'c> {
     }
 
     fn take_refs(&mut self) -> PartTaken {
-        let refs = self.space.repository().list_refs("refs/")?;
-        for found in refs {
-            self.put(&[&found.name]);
-            self.hasher.update(found.target.as_bytes());
-        }
+        self.hasher.update(self.space.repository().refs_mark()?.as_bytes());
         Ok(Some(()))
     }
 
