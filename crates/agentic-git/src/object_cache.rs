@@ -82,6 +82,11 @@ impl ObjectCache {
         self.kept().files.as_mut()?.read_begin(id)
     }
 
+    /// Closes packs until something is read from them.
+    pub fn let_go_of_packs(&self) {
+        self.kept().files.iter_mut().for_each(ObjectFiles::let_go_of_packs);
+    }
+
     /// Looks at the disk anew from now on. Tells whether that can be done.
     pub fn look_anew(&self, view: &gix::Repository) -> bool {
         let slots = Slots::AsNeededByDiskState { multiplier: 1.1, minimum: 2 * PACKS_MAX };

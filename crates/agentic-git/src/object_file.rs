@@ -104,6 +104,14 @@ impl ObjectFiles {
         })
     }
 
+    /// Closes packs until something is read from them: as long as they are open, the pages that were
+    /// read count as this process's memory.
+    pub fn let_go_of_packs(&mut self) {
+        self.packs.list.iter_mut().filter_map(|pack| pack.opened.as_mut()).for_each(|opened| {
+            opened.data = None;
+        });
+    }
+
     /// Reads how a commit begins, a hundred bytes of it, if it is found here and stands by itself.
     pub fn read_begin(&mut self, id: &oid) -> Option<Vec<u8>> {
         let ObjectFiles { loose, packs, inflate } = self;

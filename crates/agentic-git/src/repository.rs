@@ -177,6 +177,12 @@ impl Repository {
         SharedRepository { inner, common_dir: self.common_dir.clone(), configured_at }
     }
 
+    /// Closes packs until something is read from them again. Pages that were read of one that is open
+    /// count as this process's memory, though the kernel would have them anyway.
+    pub fn let_go_of_packs(&self) {
+        self.cache.let_go_of_packs();
+    }
+
     /// Returns where journals and locks are kept.
     pub fn layout(&self) -> &Layout {
         &self.layout

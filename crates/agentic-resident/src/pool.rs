@@ -3,7 +3,7 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use agentic_session::SessionSpace;
 use tokio::sync::oneshot;
@@ -14,6 +14,8 @@ use crate::error::{ResidentError, Result};
 const QUEUE_MAX: usize = 256;
 /// How many threads there are at most; else twice the number of processors.
 const THREADS_MAX: usize = 8;
+/// Whoever takes as long as this may have read much of packs.
+const MUCH_READ: Duration = Duration::from_millis(50);
 
 type ThreadTask = Box<dyn FnOnce() + Send>;
 
@@ -133,7 +135,14 @@ impl VerbPool {
         work: impl FnOnce(&SessionSpace) -> T + Send + 'static,
     ) -> std::result::Result<T, PoolRefusal> {
         let space = Arc::clone(&self.space);
-        let asked = self.threads.run(move || work(&space));
+        let asked = self.threads.run(move || {
+            let began = Instant::now();
+            let given = work(&space);
+            if began.elapsed() >= MUCH_READ {
+                space.repository().let_go_of_packs();
+            }
+            given
+        });
         let answer = match most {
             Some(most) => tokio::time::timeout(most, asked).await.map_err(|_| PoolRefusal::Slow)?,
             None => asked.await,

@@ -26,6 +26,8 @@ const FULL: &str = "the disk has too little room";
 const SCANNED_MAX: usize = 1_000;
 /// How many agents are read before somebody else has a turn.
 const AGENTS_AT_ONCE: usize = 64;
+/// After how many agents packs are let go of.
+const READ_MUCH: usize = 128;
 /// How many databases may go bad in a row before it is waited that long.
 const ANEW_MAX: usize = 3;
 
@@ -72,6 +74,8 @@ pub(super) struct IndexKeeper<I: KeptIndex> {
     archive: SeenArchive,
     /// The sessions that are over and were read.
     over: BTreeSet<SessionId>,
+    /// How much was read since packs were let go of.
+    n_read: usize,
     ticked_at: Instant,
     retry_at: Option<Instant>,
     n_bad: usize,
@@ -106,6 +110,7 @@ impl<I: KeptIndex> IndexKeeper<I> {
             journals: BTreeMap::new(),
             archive: SeenArchive::default(),
             over: BTreeSet::new(),
+            n_read: 0,
             ticked_at: Instant::now(),
             retry_at: None,
             n_bad: 0,
@@ -315,11 +320,26 @@ impl<I: KeptIndex> IndexKeeper<I> {
         let mut marks: BTreeMap<String, u64> = agents.iter().filter_map(mark).collect();
         let read = self.guarded(|index, space| index.read_agents(space, agents));
         self.shared.count();
+        self.count_read(agents.len());
         for agent in read.into_iter().flatten() {
             match marks.remove(&agent) {
                 Some(mark) => drop(self.journals.insert(agent, mark)),
                 None => drop(self.journals.remove(&agent)),
             }
+        }
+    }
+
+    /// Lets go of packs where much was read of them.
+    fn count_read(&mut self, n: usize) {
+        self.n_read += n;
+        if self.n_read >= READ_MUCH {
+            self.let_go_of_packs();
+        }
+    }
+
+    fn let_go_of_packs(&mut self) {
+        if std::mem::take(&mut self.n_read) > 0 {
+            self.space.repository().let_go_of_packs();
         }
     }
 
@@ -362,6 +382,8 @@ impl<I: KeptIndex> IndexKeeper<I> {
         if self.index.is_some() {
             self.journals = journals;
         }
+        // Of what differs it is read when it was written.
+        self.count_read(READ_MUCH);
         match compared {
             Some((sweep, true)) => return self.sweep = Some(sweep),
             Some((sweep, false)) => self.end_sweep(sweep),
@@ -415,6 +437,7 @@ impl<I: KeptIndex> IndexKeeper<I> {
             Some(IndexWork::Opening(part)) => {
                 self.guarded(|index, space| index.finish_opening(space, &part));
                 self.shared.count();
+                self.count_read(1);
             }
         }
         self.say_progress();
@@ -517,6 +540,7 @@ impl<I: KeptIndex> IndexKeeper<I> {
             return;
         }
         self.guarded(|index, _| Ok(index.flush()?));
+        self.let_go_of_packs();
         self.look_at_size();
     }
 }

@@ -18,8 +18,8 @@ impl KeptIndex for MainIndex {
     type Shared = SharedLedger;
     type Opening = NoOpening;
     const NAME: &'static str = "main";
-    /// 16 MiB.
-    const CACHE_BYTES: u64 = 16 << 20;
+    /// 8 MiB.
+    const CACHE_BYTES: u64 = 8 << 20;
     const IN_FLIGHT: InFlight = InFlight::Left;
 
     fn open(

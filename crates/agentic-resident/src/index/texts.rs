@@ -33,8 +33,8 @@ impl KeptIndex for TextIndex {
     type Shared = ();
     type Opening = NumberedTexts;
     const NAME: &'static str = "text";
-    /// 32 MiB.
-    const CACHE_BYTES: u64 = 32 << 20;
+    /// 16 MiB.
+    const CACHE_BYTES: u64 = 16 << 20;
     const IN_FLIGHT: InFlight = InFlight::Kept;
 
     fn open(tables: Box<dyn Tables>, of: &str, (): &()) -> Result<TextIndex, IndexError> {
