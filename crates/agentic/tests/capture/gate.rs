@@ -15,7 +15,7 @@ fn rules(enforce: &str) -> String {
 }
 
 /// A stage whose main branch has rules.
-fn held(enforce: &str) -> CaptureStage {
+pub fn held(enforce: &str) -> CaptureStage {
     let stage = CaptureStage::new();
     rule(&stage, &rules(enforce));
     stage

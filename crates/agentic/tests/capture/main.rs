@@ -3,6 +3,7 @@
 
 mod bind;
 mod corpus;
+mod deferred;
 mod effects;
 mod export;
 mod fault;
