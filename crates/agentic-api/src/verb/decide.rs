@@ -15,7 +15,7 @@ use agentic_store::error::GitError;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::redaction::CallerRedactor;
+use crate::redaction::{CallerRedactor, refuse_secrets};
 use crate::verb::{Reply, Verb, VerbCompletion, value};
 use crate::view::question::{RENDERER, question, text_hash};
 use crate::view::{DecideView, PendingView};
@@ -172,6 +172,7 @@ impl Decide {
         let mut redactor = CallerRedactor::new(caller)?;
         let mut draft = self.draft(caller, &named, principal)?;
         draft.rationale = redactor.text("the reason", draft.rationale);
+        draft.value.iter().try_for_each(|value| refuse_secrets(caller, "the value", value))?;
         let done = answer(space, named, &draft, then.after_expiry());
         let done = done.map_err(|error| unsigned(caller, &request, error))?;
         Ok(RecordedDecision {

@@ -10,7 +10,7 @@ use agentic_session::{Error, SessionSpace, go_on};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::redaction::CallerRedactor;
+use crate::redaction::{CallerRedactor, refuse_secrets};
 use crate::verb::form::filled_in;
 use crate::verb::{Reply, Verb, VerbCompletion, value};
 use crate::view::interop::{Choice, ClientReply, Protocol, ReplyAnswer, read_reply};
@@ -76,6 +76,10 @@ impl DecideFrom {
             if let Some(draft) = &mut draft {
                 let rationale = std::mem::take(&mut draft.rationale);
                 draft.rationale = redactor.text("the reason", rationale);
+                draft
+                    .value
+                    .iter()
+                    .try_for_each(|value| refuse_secrets(caller, "a value", value))?;
             }
             if let Some(draft) = &draft {
                 check(space, &pending.hold, &pending.policy, draft)?;

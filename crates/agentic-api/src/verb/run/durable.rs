@@ -7,6 +7,7 @@ use agentic_session::engine::{ensure_agent, fresh_key, key_or_fresh, own_agent, 
 use agentic_session::{Begin, SessionState};
 use agentic_space::spawn::SpawnOrigin;
 
+use crate::redaction::refuse_secrets;
 use crate::verb::{Reply, SessionDetail, session_reply};
 use crate::view::SessionView;
 use crate::watcher::NoticeDesk;
@@ -62,6 +63,7 @@ pub(crate) fn run(
     pinned: PinnedRun<'_>,
 ) -> Result<DurableRun, Refusal> {
     let space = caller.space;
+    refuse_secrets(caller, "the input", &pinned.input)?;
     let begin = begin(caller, setting, pinned)?;
     let agent = begin.agent.to_string();
     let id = session::start(space, begin)?;

@@ -14,6 +14,7 @@ use super::durable::DurableSetting;
 use super::{PreparedRun, RunPlace, RunReply, RunnableProgram, faulty};
 use crate::memory::{MemoryStage, fresh_id};
 use crate::program::{NamedText, ProgramFindings, ProgramText, compile_pipeline, read_registry};
+use crate::redaction::refuse_secrets;
 use crate::trace_file::TraceFile;
 use crate::verb::flow::{end_reply, run_reply};
 use crate::view::RunAnswer;
@@ -146,6 +147,7 @@ impl RunnableProgram for PreparedPipeline {
 
     fn in_space(self: Box<Self>, caller: &Caller<'_>, desk: &NoticeDesk<'_>) -> RunReply {
         self.refuse_nobody()?;
+        refuse_secrets(caller, "the input", &self.input)?;
         let engine = EmbeddedEngine::new(caller.space, caller.client);
         let (output_trace, attendance) = (self.output_trace.clone(), self.attendance);
         let run = engine.start(self.start(&caller.surroundings)?, attendance)?;

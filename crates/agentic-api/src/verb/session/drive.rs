@@ -160,6 +160,9 @@ impl SessionFork {
     pub fn drive(self, caller: &Caller<'_>) -> Result<SessionId, Refusal> {
         let space = caller.space;
         let id = space.find_session(&self.session)?;
+        for set in &self.set {
+            refuse_secrets(caller, "an answer", &set.value)?;
+        }
         let plan = ForkPlan {
             at: self.at,
             flow: self.flow.map(|flow| flow.object(caller)).transpose()?,
