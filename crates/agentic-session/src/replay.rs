@@ -48,7 +48,11 @@ pub fn replay(
     let flow = match flow {
         Some(flow) => flow,
         None => {
-            pinned = flow_of(space, &Folder::of(space, id), &journal.flow())?;
+            let wanted = journal.flow();
+            pinned = flow_of(space, &Folder::of(space, id), &wanted)?;
+            if pinned.cid() != wanted {
+                return Ok(ReplayVerdict::Purged(format!("its program `{wanted}` was purged")));
+            }
             &pinned
         }
     };
