@@ -5,11 +5,13 @@
 //! [`endpoint`] calls services, [`credential`] looks up what they ask for.
 //! [`provider`] answers requests to models ([`model`]), tools ([`tool`]) and memories
 //! ([`memory`]); what they need that nobody may see is a [`secret`], and which there are says the
-//! [`configuration`]; [`listing`] shows and probes them.
+//! [`configuration`]; [`listing`] shows and probes them. `database` reads those of other programs.
 
 pub mod channel;
 pub mod configuration;
 pub mod credential;
+#[cfg(feature = "sqlite")]
+pub mod database;
 pub mod endpoint;
 pub mod executable;
 pub mod host;
