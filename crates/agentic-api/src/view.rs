@@ -105,7 +105,8 @@ pub use crate::view::trace::{
 };
 pub use crate::view::visible::{visible, visible_line};
 pub use crate::view::wiring::{
-    CaptureStatusView, SourceStatusView, UnwiredView, WiredPlaceView, WiredView,
+    AmbiguousCommitView, CaptureStatusView, PassedHoldView, SourceStatusView, UnwiredView,
+    WiredPlaceView, WiredView,
 };
 pub use crate::view::worktree::{
     WorktreeAddView, WorktreeRemoveView, WorktreeSyncView, WorktreeView,

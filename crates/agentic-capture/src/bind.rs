@@ -27,7 +27,7 @@ use crate::event::{HookEvent, HookMoment};
 use crate::{CaptureError, ConversationId, HookEnvironment};
 
 pub use self::child::child_names;
-pub use self::digits::{IdDigits, adopted_name, id_digits};
+pub use self::digits::{IdDigits, NAMES, adopted_names, id_digits};
 
 /// The variable that names the agent of whatever runs below it.
 const AGENT_VARIABLE: &str = "AGENTIC_AGENT";

@@ -7,7 +7,7 @@
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant as Moment};
 
-use agentic_model::{AgentName, Entry, Map, Value};
+use agentic_model::{AgentName, Entry, Map, Object, Value};
 use agentic_redact::SecretRedactor;
 use agentic_space::Space;
 use agentic_store::Layout;
@@ -16,11 +16,13 @@ use crate::conversation::{BindReason, ConversationRecord, file_name_of};
 use crate::cursor::{CaptureKey, CursorMatch, CursorOwner, CursorReach, TranscriptCursor, open_at};
 use crate::entry::CapturedEntry;
 use crate::event::HookMoment;
-use crate::known::KnownEntries;
+use crate::known::{KnownEntries, PlaceNames};
 use crate::line_json::TextRedactor;
 use crate::mapping::facts::ConversationFacts;
 use crate::mapping::{COPIED_ITEMS_MAX, ConversationMapping, CopiedItem};
-use crate::transcript::{PlacedFile, PlainText, TranscriptLine, TranscriptPlace, TranscriptReader};
+use crate::picture::{PictureUse, name_pictures, retain_named};
+use crate::plain_text::PlainText;
+use crate::transcript::{PlacedFile, TranscriptLine, TranscriptPlace, TranscriptReader};
 use crate::{CaptureError, ConversationId, Source, VendorFile, bindings, redaction};
 
 mod source;
@@ -42,12 +44,25 @@ pub struct CatchUpJob<'c> {
     pub conversation: &'c ConversationId,
     /// The subagent whose transcript it is.
     pub subagent: Option<&'c str>,
+    /// Who speaks.
+    pub speaker: Speaker,
+    /// What becomes of pictures.
+    pub pictures: PictureUse,
     /// Takes secrets out of what is written.
     pub redactor: &'c SecretRedactor,
     /// Conversations of which this one may begin with copies, though its lines do not say so.
     pub copied: &'c [ConversationId],
     /// Finds the transcript of another conversation, for the copies with which a fork's begins.
     pub transcript_of: &'c dyn Fn(&ConversationId) -> Option<VendorFile>,
+}
+
+/// Who speaks in a transcript.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Speaker {
+    /// Whoever has the conversation.
+    Main,
+    /// A subagent, whose words its parent's agent keeps.
+    Side,
 }
 
 /// How much is read in one go.
@@ -67,9 +82,11 @@ pub struct OpenCatchUp<'c> {
     mapping: ConversationMapping,
     /// What is known already, if that has to be looked up.
     known: Option<KnownEntries>,
+    places: PlaceNames,
     /// The conversation whose entries were looked up since lines are copies of its.
     copies_of: Option<String>,
-    is_compressed: bool,
+    /// Whether the text is made while it is read, of something packed or of rows.
+    is_made: bool,
     /// How far the file was ever read.
     once: u64,
     n_entries: u64,
@@ -79,6 +96,8 @@ pub struct OpenCatchUp<'c> {
 pub struct CaughtUp {
     /// What is to be appended.
     pub entries: Vec<Entry>,
+    /// What they name, and is to be kept before.
+    pub pictures: Vec<Object>,
     /// The conversation of which this one is a fork, as its lines say.
     pub forked_from: Option<String>,
     /// How much of the file was read.
@@ -137,10 +156,15 @@ impl<'c> CatchUpJob<'c> {
         let key = redaction::key(layout)?;
         let is_new = bindings::are_whole(layout) && !TranscriptCursor::exists(&captures, owner);
         let cursor = TranscriptCursor::load(&captures, owner);
-        let copy = file.file.try_clone().map_err(io)?;
-        let opened = open_at(copy, cursor.as_ref(), &key).map_err(io)?;
-        let is_compressed = matches!(opened.input, PlainText::Unpacked(_));
+        let opened = open_at(file, cursor.as_ref(), &key).map_err(io)?;
+        let is_made = !opened.input.is_the_file();
         let once = cursor.as_ref().map_or(0, |cursor| cursor.once);
+        // Where the file was cut or written anew, other lines may stand in the places of known ones.
+        let is_anew = opened.found == CursorMatch::Anew || opened.place.offset < once;
+        let places = match cursor.is_some() && is_anew {
+            true => PlaceNames::Moved,
+            false => PlaceNames::Hold,
+        };
         let restored = cursor.filter(|_| opened.found == CursorMatch::GoesOn);
         let restored = restored.and_then(|cursor| {
             ConversationMapping::restore(self.conversation.clone(), &cursor.state)
@@ -152,9 +176,8 @@ impl<'c> CatchUpJob<'c> {
         let (place, mapping, opened) = match restored {
             Some(mapping) => (opened.place, mapping, opened),
             None => {
-                let copy = file.file.try_clone().map_err(io)?;
                 let mapping = ConversationMapping::new(self.conversation.clone(), self.subagent);
-                (TranscriptPlace::default(), mapping, open_at(copy, None, &key).map_err(io)?)
+                (TranscriptPlace::default(), mapping, open_at(file, None, &key).map_err(io)?)
             }
         };
         let mut open = OpenCatchUp {
@@ -163,8 +186,9 @@ impl<'c> CatchUpJob<'c> {
             lines: TranscriptReader::new(opened.input, place),
             mapping,
             known: None,
+            places,
             copies_of: None,
-            is_compressed,
+            is_made,
             once,
             n_entries: 0,
             job: self,
@@ -201,21 +225,30 @@ impl OpenCatchUp<'_> {
             };
             (!clean.findings.is_empty()).then(|| clean.text.into_owned())
         };
-        let (mut entries, mut n_bytes) = (Vec::new(), 0);
+        let (mut entries, mut pictures, mut n_bytes) = (Vec::new(), Vec::new(), 0);
         let mut reach = CursorReach::End;
         loop {
             if self.mapping.expects_copies() {
                 self.expect_copies(&mut redact)?;
             }
             let Some(line) = self.lines.next_line().map_err(io)? else { break };
+            let mut named = Vec::new();
             let mapped = match line {
                 TranscriptLine::Whole { offset, bytes } => {
-                    self.mapping.line(offset, bytes, &mut redact)
+                    let mut mapped = self.mapping.line(offset, bytes, &mut redact);
+                    if self.job.pictures == PictureUse::Kept {
+                        named = name_pictures(bytes, &mut mapped);
+                    }
+                    mapped
                 }
                 TranscriptLine::TooLong { offset, length } => self.mapping.skipped(offset, length),
             };
             self.know_copied()?;
-            for entry in self.new_of(mapped) {
+            let new = self.new_of(mapped);
+            retain_named(&mut named, &new);
+            n_bytes += named.iter().map(|picture| picture.bytes().len()).sum::<usize>();
+            pictures.append(&mut named);
+            for entry in new {
                 n_bytes += entry.text.len();
                 entries.extend(entry.to_entries());
             }
@@ -226,7 +259,7 @@ impl OpenCatchUp<'_> {
             }
         }
         let state = self.mapping.state();
-        self.caught_up(entries, reach, state)
+        self.caught_up((entries, pictures), reach, state)
     }
 
     /// Adds what is still held, since nothing will follow. Should something follow nevertheless, the
@@ -253,27 +286,33 @@ impl OpenCatchUp<'_> {
     fn new_of(&mut self, mapped: Vec<CapturedEntry>) -> Vec<CapturedEntry> {
         self.n_entries += mapped.len() as u64;
         let known = self.known.as_ref();
-        mapped.into_iter().filter(|entry| !known.is_some_and(|known| known.has(entry))).collect()
+        let is_new = |entry: &CapturedEntry| !known.is_some_and(|known| known.has(entry));
+        let mut new: Vec<CapturedEntry> = mapped.into_iter().filter(is_new).collect();
+        if self.job.speaker == Speaker::Side {
+            new.iter_mut().for_each(|entry| entry.put("side", Value::Bool(true)));
+        }
+        new
     }
 
     fn caught_up(
         &self,
-        entries: Vec<Entry>,
+        (entries, pictures): (Vec<Entry>, Vec<Object>),
         reach: CursorReach,
         state: Value,
     ) -> Result<CaughtUp, CaptureError> {
         let (place, below) = (self.lines.place(), self.file.below.to_string_lossy().into_owned());
-        // To look at the bytes before a place, what is compressed is unpacked from its beginning. So of
-        // that the cursor is moved once; until then the mark says that ids have to be looked up.
-        let cursor = match (self.is_compressed, reach) {
+        // To look at the bytes before a place, such a text is made from its beginning. So of that the
+        // cursor is moved once; until then the mark says that ids have to be looked up.
+        let cursor = match (self.is_made, reach) {
             (true, CursorReach::Part) => None,
             (true, CursorReach::End) | (false, CursorReach::Part | CursorReach::End) => {
-                let cursor = TranscriptCursor::of(&self.file.file, &below, place, &self.key);
+                let cursor = TranscriptCursor::of(self.file, place, &self.key);
                 Some(cursor.map_err(io)?.with_state(state).with_reach(reach).with_once(self.once))
             }
         };
         Ok(CaughtUp {
             entries,
+            pictures,
             forked_from: self.mapping.facts().forked_from().map(str::to_owned),
             reach,
             conversation: self.job.conversation.clone(),
@@ -289,7 +328,7 @@ impl OpenCatchUp<'_> {
     /// Looks up what this conversation has said already.
     fn know_own(&mut self, pending: &[Entry]) -> Result<(), CaptureError> {
         let CatchUpJob { space, agent, conversation, .. } = self.job;
-        let known = self.known.get_or_insert_with(|| KnownEntries::new(&self.key));
+        let known = self.known.get_or_insert_with(|| KnownEntries::new(&self.key, self.places));
         known.add(conversation, pending);
         agent.map_or(Ok(()), |agent| known.add_bound(space, agent, conversation))
     }
@@ -299,7 +338,7 @@ impl OpenCatchUp<'_> {
         let space = self.job.space;
         let record = ConversationRecord::load(space.repository().layout(), other);
         let Some(agent) = record.and_then(|record| record.agent()) else { return Ok(()) };
-        let known = self.known.get_or_insert_with(|| KnownEntries::new(&self.key));
+        let known = self.known.get_or_insert_with(|| KnownEntries::new(&self.key, self.places));
         if space.head(&agent).is_ok() {
             known.add(other, &space.pending_trace(&agent)?);
         }
@@ -324,7 +363,7 @@ impl OpenCatchUp<'_> {
         let source = self.job.conversation.source;
         let other = ConversationId { source, native: from.to_owned() };
         let Some(file) = (self.job.transcript_of)(&other) else { return Ok(()) };
-        let opened = open_at(file.file, None, &self.key).map_err(io)?;
+        let opened = open_at(&file, None, &self.key).map_err(io)?;
         let mut lines = TranscriptReader::new(opened.input, TranscriptPlace::default());
         let mut items = Vec::new();
         while let Some(line) = lines.next_line().map_err(io)? {
@@ -363,6 +402,13 @@ impl CaughtUp {
         let subagent = self.subagent.as_ref().map(|id| ("subagent".to_owned(), Value::text(id)));
         said.extend(subagent);
         said
+    }
+
+    /// Reads the cursor as it is now: who moved it was faster.
+    pub fn seen(&self, layout: &Layout) -> Option<TranscriptCursor> {
+        let owner =
+            CursorOwner { conversation: &self.conversation, subagent: self.subagent.as_deref() };
+        TranscriptCursor::load(&layout.capture(), owner)
     }
 
     /// Moves the cursor, once the entries are in the journal or bound.

@@ -20,6 +20,8 @@ use crate::{CaptureError, ConversationId, Source};
 const RECORD_BYTES_MAX: u64 = 64 << 10;
 /// The form of the files.
 const VERSION: u32 = 1;
+/// How long after its last word a conversation of which nobody knows the end may go on.
+pub(crate) const QUIET_MS: i64 = 24 * 60 * 60 * 1000;
 
 /// Why a conversation belongs to an agent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]

@@ -6,14 +6,15 @@
 
 use std::fs::File;
 use std::io::Read;
-use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use agentic_model::{Map, Value, canonical};
 use agentic_store::file::{self, Persistence};
 
-use crate::transcript::{PlacedFile, PlainText, TranscriptPlace, is_compressed};
-use crate::{ConversationId, Source};
+use crate::plain_text::PlainText;
+use crate::transcript::{PlacedFile, TranscriptPlace};
+use crate::vendor_file::FileStamp;
+use crate::{ConversationId, Source, VendorFile};
 
 /// How many bytes at the beginning, and before the place, tell a file again.
 const WINDOW_BYTES: u64 = 4 << 10;
@@ -47,9 +48,7 @@ pub struct TranscriptCursor {
     pub reach: CursorReach,
     /// How far the file was ever read. What comes before that may be known, whatever the file is now.
     pub once: u64,
-    device: u64,
-    inode: u64,
-    length: u64,
+    stamp: FileStamp,
     /// Keyed hashes of the first bytes, and of the last before the place.
     first: [u8; 32],
     last: [u8; 32],
@@ -132,22 +131,19 @@ impl TranscriptCursor {
     /// # Errors
     /// Fails when the file cannot be read.
     pub fn of(
-        file: &File,
-        name: &str,
+        file: &VendorFile,
         place: TranscriptPlace,
         key: &CaptureKey,
     ) -> std::io::Result<TranscriptCursor> {
-        let found = file.metadata()?;
+        let stamp = file.stamp()?;
         let windows = Windows::read(file, place.offset, key)?;
         Ok(TranscriptCursor {
-            file: name.to_owned(),
+            file: file.below.to_string_lossy().into_owned(),
             place,
             state: Value::Null,
             reach: CursorReach::Part,
             once: place.offset,
-            device: found.dev(),
-            inode: found.ino(),
-            length: found.len(),
+            stamp,
             first: windows.first,
             last: windows.last,
         })
@@ -173,9 +169,8 @@ impl TranscriptCursor {
 
     /// Tells whether a file was read to its end and has not been touched since: the same, of the same
     /// length.
-    pub fn is_at_rest(&self, found: &std::fs::Metadata) -> bool {
-        self.reach == CursorReach::End
-            && (self.device, self.inode, self.length) == (found.dev(), found.ino(), found.len())
+    pub fn is_at_rest(&self, found: FileStamp) -> bool {
+        self.reach == CursorReach::End && self.stamp == found
     }
 
     fn to_value(&self, owner: CursorOwner<'_>) -> Value {
@@ -186,9 +181,9 @@ impl TranscriptCursor {
             ("conversation".to_owned(), Value::text(&owner.conversation.native)),
             ("file".to_owned(), Value::text(&self.file)),
             ("offset".to_owned(), number(self.place.offset)),
-            ("device".to_owned(), number(self.device)),
-            ("inode".to_owned(), number(self.inode)),
-            ("length".to_owned(), number(self.length)),
+            ("device".to_owned(), number(self.stamp.device)),
+            ("inode".to_owned(), number(self.stamp.inode)),
+            ("length".to_owned(), number(self.stamp.length)),
             ("first".to_owned(), Value::Bytes(self.first.to_vec())),
             ("last".to_owned(), Value::Bytes(self.last.to_vec())),
             ("state".to_owned(), self.state.clone()),
@@ -223,9 +218,11 @@ impl TranscriptCursor {
                 Some(true) => CursorReach::End,
                 Some(false) | None => CursorReach::Part,
             },
-            device: number("device")?,
-            inode: number("inode")?,
-            length: number("length")?,
+            stamp: FileStamp {
+                device: number("device")?,
+                inode: number("inode")?,
+                length: number("length")?,
+            },
             first: hash("first")?,
             last: hash("last")?,
         })
@@ -238,34 +235,22 @@ impl TranscriptCursor {
 /// # Errors
 /// Fails when the file cannot be read.
 pub fn open_at(
-    file: File,
+    file: &VendorFile,
     cursor: Option<&TranscriptCursor>,
     key: &CaptureKey,
 ) -> std::io::Result<OpenTranscript> {
     let place = cursor.map(|cursor| cursor.place).unwrap_or_default();
     let matches = match cursor {
         Some(cursor) => {
-            let found = Windows::read(&file, place.offset, key)?;
+            let found = Windows::read(file, place.offset, key)?;
             found.is_whole && (found.first, found.last) == (cursor.first, cursor.last)
         }
         None => false,
     };
     let found = if matches { CursorMatch::GoesOn } else { CursorMatch::Anew };
     let place = if matches { place } else { TranscriptPlace::default() };
-    let input = plain_text_at(file, place.offset)?;
+    let input = file.text_at(place.offset)?;
     Ok(OpenTranscript { input, place, found })
-}
-
-/// Steps to a place in the plain text of a file.
-fn plain_text_at(file: File, offset: u64) -> std::io::Result<PlainText<PlacedFile>> {
-    let mut first = Vec::new();
-    PlacedFile::at(file.try_clone()?, 0).take(4).read_to_end(&mut first)?;
-    if !is_compressed(&first) {
-        return Ok(PlainText::Plain(PlacedFile::at(file, offset)));
-    }
-    let mut input = PlainText::unpacked(PlacedFile::at(file, 0))?;
-    std::io::copy(&mut input.by_ref().take(offset), &mut std::io::sink())?;
-    Ok(input)
 }
 
 /// What tells a file again.
@@ -277,13 +262,13 @@ struct Windows {
 }
 
 impl Windows {
-    fn read(file: &File, offset: u64, key: &CaptureKey) -> std::io::Result<Windows> {
+    fn read(file: &VendorFile, offset: u64, key: &CaptureKey) -> std::io::Result<Windows> {
         let length = WINDOW_BYTES.min(offset);
         let mut first = Vec::new();
-        let mut input = plain_text_at(file.try_clone()?, 0)?;
+        let mut input = file.text_at(0)?;
         input.by_ref().take(length).read_to_end(&mut first)?;
         let mut last = Vec::new();
-        let mut input = plain_text_at(file.try_clone()?, offset - length)?;
+        let mut input = file.text_at(offset - length)?;
         input.by_ref().take(length).read_to_end(&mut last)?;
         let is_whole = [&first, &last].iter().all(|bytes| bytes.len() as u64 == length);
         let hash = |bytes: &[u8]| *blake3::keyed_hash(key, bytes).as_bytes();

@@ -14,8 +14,8 @@ pub enum CaptureError {
         /// Why.
         source: std::io::Error,
     },
-    /// Both names that a conversation's agent could have are taken.
-    #[error("both names that the agent of a conversation could have are taken")]
+    /// All names that a conversation's agent could have are taken.
+    #[error("all names that the agent of a conversation could have are taken")]
     NameTaken,
     /// The step panicked.
     #[error("a step of the hook panicked")]

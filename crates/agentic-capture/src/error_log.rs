@@ -43,8 +43,9 @@ impl CaptureFault {
         Some(CaptureFault {
             at: Instant::parse(at)?,
             source: Source::parse(source).ok(),
-            event: event.to_owned(),
-            code: code.to_owned(),
+            // What stands in the file may be anybody's.
+            event: plain(event),
+            code: plain(code),
         })
     }
 }

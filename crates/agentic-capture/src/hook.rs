@@ -12,6 +12,7 @@ mod keep;
 mod log;
 mod own;
 mod tell;
+mod weight;
 mod worktree;
 
 use std::io::Read;

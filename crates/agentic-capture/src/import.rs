@@ -7,11 +7,13 @@
 //! their ids, so that both may run in any order and at once.
 
 mod belonging;
+mod endangered;
 pub mod find;
 mod have;
 mod head;
 mod order;
 mod own_agent;
+mod repeated;
 mod take;
 mod whose;
 
@@ -21,9 +23,12 @@ use agentic_model::{AgentName, Instant};
 use agentic_session::SessionSpace;
 
 use self::belonging::Belonging;
-use self::find::{FoundTranscript, source_of, transcripts};
+pub use self::endangered::endangered;
+use self::find::{FoundTranscript, source_of, transcripts, transcripts_in};
+use self::head::TranscriptHead;
 use self::order::{ConversationTask, tasks};
 use self::take::Importer;
+use crate::opencode_store::{is_database, is_session_file};
 use crate::{CaptureError, ConversationId, HookEnvironment, Source, VendorRoots, bindings};
 
 /// How many conversations are taken between two times that agents are archived.
@@ -144,9 +149,9 @@ fn found(request: &ConversationImport<'_>) -> Vec<FoundTranscript> {
         let file = file.canonicalize().ok()?;
         let named = request.sources.first().copied();
         let source = named.or_else(|| source_of(&file, request.environment));
-        FoundTranscript::of_path(&file, source.or_else(|| guessed(&file))?)
+        Some(transcripts_in(&file, source.or_else(|| guessed(&file))?))
     });
-    files.collect()
+    files.flatten().collect()
 }
 
 /// Tells by its name whose transcript a file is that lies in nobody's folder.
@@ -156,6 +161,7 @@ fn guessed(file: &std::path::Path) -> Option<Source> {
     Some(match name {
         _ if is_named("rollout-") => Source::Codex,
         _ if is_named("session-") => Source::Gemini,
+        _ if is_database(file) || is_session_file(file) => Source::Opencode,
         "events.jsonl" => Source::Copilot,
         _ => Source::Claude,
     })
@@ -174,8 +180,8 @@ fn roots(space: &SessionSpace, request: &ConversationImport<'_>) -> VendorRoots 
 /// What an importer works with.
 type ImportMeans<'i> = (&'i VendorRoots, &'i agentic_redact::SecretRedactor, &'i Belonging<'i>);
 
-/// Tells the conversations by their files.
-fn path_of(tasks: &[ConversationTask], id: &ConversationId) -> Option<PathBuf> {
+/// Finds a conversation's own words among all.
+fn head_of<'t>(tasks: &'t [ConversationTask], id: &ConversationId) -> Option<&'t TranscriptHead> {
     let task = tasks.iter().find(|task| task.id == *id)?;
-    task.files.iter().find(|file| file.found.subagent.is_none()).map(|it| it.found.path.clone())
+    task.files.iter().find(|file| file.found.subagent.is_none())
 }

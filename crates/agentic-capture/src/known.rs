@@ -19,18 +19,29 @@ const OBJECTS_MAX: usize = 1 << 20;
 /// What tells two entries of one text apart.
 const TELLING: [&str; 3] = ["call", "tool", "subagent"];
 
+/// What the place of a line says, where its vendor gives it no id.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum PlaceNames {
+    /// That it is the line which stood there before.
+    #[default]
+    Hold,
+    /// Nothing: the file was written anew, and another line may stand there.
+    Moved,
+}
+
 /// Entries that make nothing when they are read again.
 #[derive(Debug, Default)]
 pub struct KnownEntries {
     key: CaptureKey,
+    places: PlaceNames,
     ids: Vec<u128>,
     words: Vec<u128>,
 }
 
 impl KnownEntries {
     /// Knows nothing yet.
-    pub fn new(key: &CaptureKey) -> KnownEntries {
-        KnownEntries { key: *key, ids: Vec::new(), words: Vec::new() }
+    pub fn new(key: &CaptureKey, places: PlaceNames) -> KnownEntries {
+        KnownEntries { key: *key, places, ids: Vec::new(), words: Vec::new() }
     }
 
     /// Takes in entries in their order; what those of this conversation say is known, too.
@@ -85,7 +96,9 @@ impl KnownEntries {
 
     /// Tells whether an entry is known.
     pub fn has(&self, entry: &CapturedEntry) -> bool {
-        if number(entry.id()).is_some_and(|id| self.ids.binary_search(&id).is_ok()) {
+        let is_named = entry.named_by == EntryName::Vendor || self.places == PlaceNames::Hold;
+        let has_id = || number(entry.id()).is_some_and(|id| self.ids.binary_search(&id).is_ok());
+        if is_named && has_id() {
             return true;
         }
         if entry.named_by == EntryName::Vendor || self.words.is_empty() {

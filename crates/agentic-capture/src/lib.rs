@@ -14,10 +14,13 @@
 //! - [`import`]: conversations that nobody captured when they were had.
 //! - [`private`]: agents that no push takes along unless it names them.
 //! - [`purge`]: takes a value out of all that is kept, and proves that it is gone.
+//! - [`status`]: how capture stands, for people; [`heard`] and [`tally`]: what is noted for that.
 //! - [`error_log`]: what went wrong, since a hook tells nobody.
 //! - [`mapping`]: from lines of transcripts to entries, one table for each source.
-//! - [`transcript`]: new lines of a file; [`cursor`]: how far it was read.
+//! - [`plain_text`] and [`opencode_store`]: how vendors keep what was said; [`transcript`]: new lines of
+//!   it; [`cursor`]: how far it was read.
 //! - [`catch_up`]: from there to its last whole line, as entries that nobody has yet.
+//! - [`picture`]: what cannot be scanned for secrets.
 //! - [`known`]: what a conversation has said already; [`bindings`]: whose conversations are, where that
 //!   was lost.
 //! - [`entry`]: what a line becomes, under an id that any copy of the line gives again.
@@ -37,6 +40,7 @@ pub mod event;
 pub mod export;
 pub mod gate;
 mod glance;
+pub mod heard;
 pub mod hook;
 pub mod import;
 pub mod known;
@@ -44,12 +48,17 @@ pub mod line_json;
 pub mod link;
 pub mod live;
 pub mod mapping;
+pub mod opencode_store;
 pub mod origin;
+pub mod picture;
+pub mod plain_text;
 pub mod private;
 pub mod purge;
 pub mod redaction;
 mod source;
 pub mod spool;
+pub mod status;
+pub mod tally;
 pub mod transcript;
 mod vendor_file;
 pub mod window;
@@ -58,4 +67,6 @@ pub mod wiring;
 pub use crate::environment::HookEnvironment;
 pub use crate::error::CaptureError;
 pub use crate::source::{ConversationId, InvalidSource, Source};
-pub use crate::vendor_file::{VendorFile, VendorFileRefusal, VendorRoots};
+pub use crate::vendor_file::{
+    FileStamp, TranscriptForm, VendorFile, VendorFileRefusal, VendorRoots,
+};

@@ -53,6 +53,18 @@ pub enum UnlinkedReason {
     Several,
 }
 
+impl UnlinkedReason {
+    /// Returns the word for it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            UnlinkedReason::Shared => "shared",
+            UnlinkedReason::Unnamed => "unnamed",
+            UnlinkedReason::OtherProgram => "other-program",
+            UnlinkedReason::Several => "several",
+        }
+    }
+}
+
 /// A commit that may be an agent's, and is linked to nobody.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct UnlinkedCommit {

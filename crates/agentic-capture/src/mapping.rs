@@ -23,7 +23,7 @@ mod cursor;
 pub mod facts;
 mod gemini;
 mod opencode;
-mod pictures;
+pub(crate) mod pictures;
 
 pub use crate::mapping::codex::copies::{COPIED_ITEMS_MAX, CopiedItem};
 

@@ -14,8 +14,8 @@ pub use self::file::PlacedFile;
 pub const LINE_BYTES_MAX: usize = 32 << 20;
 /// How much is read at a time, in bytes.
 const READ_BYTES: usize = 64 << 10;
-/// What a file begins with that Zstandard has compressed (RFC 8878).
-const ZSTD_MAGIC: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
+/// By how much the room for a long line grows, in bytes.
+const GROWTH_BYTES: usize = 1 << 20;
 
 /// A line, or what is known of one.
 #[derive(Debug, PartialEq, Eq)]
@@ -73,21 +73,38 @@ impl<R: Read> TranscriptReader<R> {
         // A long line that is done with gives its room back.
         self.line.shrink_to(READ_BYTES);
         if self.place.too_long_from.is_none() {
-            let limit = u64::try_from(LINE_BYTES_MAX).unwrap_or(u64::MAX) + 1;
-            self.input.by_ref().take(limit).read_until(b'\n', &mut self.line)?;
-            if self.line.last() == Some(&b'\n') {
+            if !self.read_line()? {
+                return Ok(None);
+            }
+            if self.line.last() == Some(&b'\n') && self.line.len() <= LINE_BYTES_MAX + 1 {
                 let offset = self.place.offset;
                 self.place.offset += length_of(&self.line);
                 return Ok(Some(TranscriptLine::Whole { offset, bytes: &self.line }));
-            }
-            if self.line.len() <= LINE_BYTES_MAX {
-                return Ok(None);
             }
             self.place.too_long_from = Some(self.place.offset);
             self.place.offset += length_of(&self.line);
             self.line = Vec::new();
         }
         self.step_over()
+    }
+
+    /// Reads to the end of a line, or as far as a line may be read; tells whether either was reached.
+    fn read_line(&mut self) -> std::io::Result<bool> {
+        let mut room = READ_BYTES;
+        while self.line.len() <= LINE_BYTES_MAX {
+            // A vector that grows by itself would take twice as much as the line.
+            self.line.reserve_exact(room);
+            let limit = room.min(LINE_BYTES_MAX + 1 - self.line.len());
+            let count = self.input.by_ref().take(limit as u64).read_until(b'\n', &mut self.line)?;
+            if self.line.last() == Some(&b'\n') {
+                return Ok(true);
+            }
+            if count < limit {
+                return Ok(false);
+            }
+            room = GROWTH_BYTES;
+        }
+        Ok(true)
     }
 
     /// Steps to the end of a line that is too long.
@@ -108,39 +125,6 @@ impl<R: Read> TranscriptReader<R> {
             }
         }
     }
-}
-
-/// The plain text of a file, compressed or not.
-pub enum PlainText<R: Read> {
-    /// As it is in the file.
-    Plain(R),
-    /// Unpacked while it is read.
-    Unpacked(Box<ruzstd::decoding::StreamingDecoder<R, ruzstd::decoding::FrameDecoder>>),
-}
-
-impl<R: Read> PlainText<R> {
-    /// Unpacks what is compressed.
-    ///
-    /// # Errors
-    /// Fails when the head of the file is damaged.
-    pub fn unpacked(input: R) -> std::io::Result<PlainText<R>> {
-        let decoder = ruzstd::decoding::StreamingDecoder::new(input);
-        Ok(PlainText::Unpacked(Box::new(decoder.map_err(std::io::Error::other)?)))
-    }
-}
-
-impl<R: Read> Read for PlainText<R> {
-    fn read(&mut self, into: &mut [u8]) -> std::io::Result<usize> {
-        match self {
-            PlainText::Plain(input) => input.read(into),
-            PlainText::Unpacked(decoder) => decoder.read(into),
-        }
-    }
-}
-
-/// Tells by its first bytes whether a file is compressed.
-pub fn is_compressed(first: &[u8]) -> bool {
-    first.starts_with(&ZSTD_MAGIC)
 }
 
 fn length_of(line: &[u8]) -> u64 {

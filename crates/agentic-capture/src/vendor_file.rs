@@ -4,14 +4,17 @@
 //! its real path lies under a known root, and what is there is a regular file of this user. It is
 //! opened without waiting: a pipe would never answer.
 
-use std::fs::File;
-use std::io::ErrorKind;
+use std::fs::{File, Metadata};
+use std::io::{ErrorKind, Read as _};
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use agentic_model::Instant;
 
-use crate::HookEnvironment;
+use crate::opencode_store::{OpencodeSession, is_database, is_session_file};
+use crate::plain_text::{PlainText, is_compressed};
+use crate::transcript::PlacedFile;
+use crate::{ConversationId, HookEnvironment, Source};
 
 /// A file that may be read.
 #[derive(Debug)]
@@ -22,14 +25,82 @@ pub struct VendorFile {
     pub path: PathBuf,
     /// The same below its root: it says nothing of whose folder that is.
     pub below: PathBuf,
+    /// How a transcript stands in it.
+    pub form: TranscriptForm,
+}
+
+/// How a transcript stands in a file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum TranscriptForm {
+    /// As lines, maybe compressed.
+    Lines,
+    /// As one object of JSON that has a list of messages.
+    Messages,
+    /// As rows, among those of other conversations.
+    Rows(OpencodeSession),
+}
+
+/// What tells, together with its length, that a file was not touched.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FileStamp {
+    /// The device that it lies on.
+    pub device: u64,
+    /// Its number there.
+    pub inode: u64,
+    /// Its length; of rows a number that another state does not have.
+    pub length: u64,
+}
+
+impl FileStamp {
+    /// Takes what is known of a file.
+    pub fn of(found: &Metadata) -> FileStamp {
+        FileStamp { device: found.dev(), inode: found.ino(), length: found.len() }
+    }
 }
 
 impl VendorFile {
+    /// Returns the plain text of the transcript from a place on.
+    ///
+    /// # Errors
+    /// Fails when the file cannot be read or is not compressed as it says.
+    pub fn text_at(&self, offset: u64) -> std::io::Result<PlainText<PlacedFile>> {
+        let at = |at: u64| std::io::Result::Ok(PlacedFile::at(self.file.try_clone()?, at));
+        let mut input = match &self.form {
+            TranscriptForm::Lines => {
+                let mut first = Vec::new();
+                at(0)?.take(4).read_to_end(&mut first)?;
+                if !is_compressed(&first) {
+                    return Ok(PlainText::Plain(at(offset)?));
+                }
+                PlainText::unpacked(at(0)?)?
+            }
+            TranscriptForm::Messages => PlainText::messages(at(0)?),
+            TranscriptForm::Rows(session) => PlainText::Rows(Box::new(session.rows()?)),
+        };
+        std::io::copy(&mut input.by_ref().take(offset), &mut std::io::sink())?;
+        Ok(input)
+    }
+
+    /// Returns what tells that the transcript was not touched.
+    ///
+    /// # Errors
+    /// Fails when the file cannot be looked at.
+    pub fn stamp(&self) -> std::io::Result<FileStamp> {
+        let stamp = FileStamp::of(&self.file.metadata()?);
+        match &self.form {
+            TranscriptForm::Lines | TranscriptForm::Messages => Ok(stamp),
+            TranscriptForm::Rows(session) => Ok(FileStamp { length: session.stamp()?, ..stamp }),
+        }
+    }
+
     /// Says when somebody wrote into it last.
     ///
     /// # Errors
     /// Fails when the file cannot be looked at.
     pub fn modified(&self) -> std::io::Result<Instant> {
+        if let TranscriptForm::Rows(session) = &self.form {
+            return Ok(session.modified);
+        }
         let at = self.file.metadata()?.modified()?;
         let since = at.duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
         Ok(Instant::from_millis(i64::try_from(since.as_millis()).unwrap_or(i64::MAX)))
@@ -57,6 +128,9 @@ pub enum VendorFileRefusal {
     /// It may not be read.
     #[error("it cannot be opened")]
     Closed,
+    /// It is not of the form that its vendor gives it, or lacks the conversation.
+    #[error("it does not have the conversation")]
+    Damaged,
 }
 
 impl VendorFileRefusal {
@@ -69,6 +143,7 @@ impl VendorFileRefusal {
             VendorFileRefusal::NotRegular => Some("transcript-not-regular"),
             VendorFileRefusal::Foreign => Some("transcript-foreign"),
             VendorFileRefusal::Closed => Some("transcript-closed"),
+            VendorFileRefusal::Damaged => Some("transcript-damaged"),
         }
     }
 }
@@ -130,7 +205,35 @@ impl VendorRoots {
         if found.uid() != agentic_store::user_id() {
             return Err(VendorFileRefusal::Foreign);
         }
-        Ok(VendorFile { file, path: real, below })
+        Ok(VendorFile { file, path: real, below, form: TranscriptForm::Lines })
+    }
+
+    /// Opens the transcript of a conversation, in whatever form its vendor keeps it.
+    ///
+    /// # Errors
+    /// Fails with the first reason why not.
+    pub fn open_transcript(
+        &self,
+        path: &Path,
+        id: &ConversationId,
+        now: Instant,
+    ) -> Result<VendorFile, VendorFileRefusal> {
+        let mut file = self.open(path)?;
+        let is_json = file.path.extension().is_some_and(|ending| ending == "json");
+        file.form = match id.source {
+            Source::Gemini if is_json => TranscriptForm::Messages,
+            Source::Opencode if is_database(&file.path) || is_session_file(&file.path) => {
+                let session = OpencodeSession::find(&file.path, &id.native, now);
+                TranscriptForm::Rows(session.map_err(|_| VendorFileRefusal::Damaged)?)
+            }
+            Source::Claude
+            | Source::Codex
+            | Source::Cursor
+            | Source::Gemini
+            | Source::Copilot
+            | Source::Opencode => TranscriptForm::Lines,
+        };
+        Ok(file)
     }
 }
 

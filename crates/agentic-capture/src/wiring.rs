@@ -21,7 +21,6 @@ use self::entry::{EntryStyle, WantedEntry, capture_entries, gate_entries};
 use self::hooks_text::{fresh_text, with_entries, without_entries};
 use self::json_text::UnreadableJson;
 use self::plugin::{with_opencode_plugin, without_opencode_plugin};
-use self::report::{gate_hint, trust_hint};
 use self::servers_text::{ServerEntry, with_server, without_server};
 use self::settings_file::{WiredText, change_file};
 use crate::Source;
@@ -32,7 +31,7 @@ pub use self::exclude::{add_exclusion, take_exclusion};
 pub use self::git_hooks::{GIT_HOOKS, hook_line, put_git_hooks, take_git_hooks};
 pub use self::place::{AgentHomes, WiringScope};
 pub use self::plugin::write_claude_plugin;
-pub use self::report::switches;
+pub use self::report::{gate_hint, switches, trust_hint};
 pub use self::settings_file::{WiredAction, WiringRun};
 
 /// Why a file was not changed.

@@ -161,6 +161,11 @@ const BUILT_IN: &[(&str, &str, &str)] = &[
     ("source-map", OBJECT, "Where the nodes of a plan stand in their source"),
     ("rules", OBJECT, "A rule file that queries use"),
     ("rewrite", OBJECT, "Commits that became another one"),
+    (
+        "picture",
+        OBJECT,
+        "A picture or document of a conversation, in which nobody looked for secrets",
+    ),
     ("tombstone", OBJECT, "What was purged, and what stands in its place"),
 ];
 

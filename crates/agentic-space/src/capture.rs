@@ -9,9 +9,9 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant as Moment};
 
 use agentic_git::GitWriter;
-use agentic_model::{AgentName, ConsoleTrace, Entry, Map, Oid, Value, canonical};
+use agentic_model::{AgentName, ConsoleTrace, Entry, Map, Object, Oid, Value, canonical};
 use agentic_store::file::{self, Persistence};
-use agentic_store::journal::{NotesEdit, TakenEntries, Transaction};
+use agentic_store::journal::{KeptObject, NotesEdit, TakenEntries, Transaction};
 use agentic_store::{Layout, Stream};
 
 use crate::commit::BoundTrace;
@@ -99,7 +99,37 @@ impl PendingWriter<'_> {
     }
 }
 
+/// Entries that are bound at once.
+#[derive(Debug, Clone, Default)]
+pub struct AttachedEntries {
+    /// They.
+    pub entries: Vec<Entry>,
+    /// What is said of the conversations that they come from.
+    pub captured: Vec<Map>,
+    /// Objects that they name.
+    pub objects: Vec<Object>,
+}
+
 impl<'s> PendingWriter<'s> {
+    /// Keeps objects that entries will name, in one write. The lock is given back.
+    ///
+    /// # Errors
+    /// Fails when the disk does; nothing is kept then.
+    pub fn keep_objects(self, agent: &AgentName, objects: &[Object]) -> Result<()> {
+        let space = self.space;
+        let signatures = space.signatures(agent)?;
+        let transaction = Transaction::keeping(
+            "capture",
+            agent.notes_ref(),
+            objects.iter().map(KeptObject::from).collect(),
+            (signatures.author, signatures.committer),
+        );
+        let head = space.head(agent)?;
+        let locked = LockedStream::of_writer(space, self.writer, head);
+        let _written = locked.decide(transaction, None, space.durability())?.follow().written;
+        Ok(())
+    }
+
     /// Binds entries that were pending nowhere to a commit of the agent's, in one write. What is pending
     /// stays so. A trace that was bound before goes on in the new one.
     ///
@@ -109,19 +139,21 @@ impl<'s> PendingWriter<'s> {
         self,
         agent: &AgentName,
         commit: Oid,
-        (entries, captured): (Vec<Entry>, Vec<Map>),
+        attached: AttachedEntries,
     ) -> Result<AttachOutcome> {
+        let AttachedEntries { entries, captured, objects } = attached;
         let (space, n_entries) = (self.space, entries.len() as u64);
         let signatures = space.signatures(agent)?;
         let mut trace = ConsoleTrace::new(agent.clone(), entries);
         trace.captured = captured;
         let goes_on = |trace: &mut ConsoleTrace| space.go_on_from(trace, agent, commit);
         let bound = BoundTrace::of(trace, TakenEntries::default(), goes_on)?;
+        let named = objects.iter().map(KeptObject::from);
         let transaction = Transaction {
             notes: Some(NotesEdit {
                 name: agent.notes_ref(),
                 notes: vec![(commit, bound.note)],
-                objects: bound.objects,
+                objects: named.chain(bound.objects).collect(),
             }),
             ..signatures.transaction("import")
         };

@@ -1,18 +1,30 @@
-//! How capture stands: which coding agents are wired, where, and what keeps it from running.
+//! How capture stands: which coding agents are wired, where, what was heard of them, and what went
+//! wrong.
 
-use agentic_capture::Source;
+use std::path::Path;
+
+use agentic_capture::gate::passed_holds;
+use agentic_capture::link::unlinked_commits;
+use agentic_capture::status::{SourceStanding, archive_ended, standing};
 use agentic_capture::wiring::{self, AgentHomes, EntryRole, WiringScope, switches};
+use agentic_capture::{HookEnvironment, Source, bindings};
 
+use crate::verb::import::refused;
 use crate::verb::wiring::{CAPTURE, checkout};
 use crate::verb::{Reply, Verb};
-use crate::view::{CaptureStatusView, SourceStatusView, WiredPlaceView};
+use crate::view::{
+    AmbiguousCommitView, CaptureStatusView, PassedHoldView, SourceStatusView, WiredPlaceView,
+};
 use crate::{Caller, Refusal};
 
-/// Show which coding agents are wired, and what keeps capture from running.
+/// Show which coding agents are wired, what was heard of them, and what went wrong. Agents whose
+/// conversations are over go to the archive.
 #[derive(Debug, Clone)]
 pub struct CaptureStatus {
     /// Where coding agents look.
     pub homes: AgentHomes,
+    /// Where vendors keep what they write.
+    pub environment: HookEnvironment,
 }
 
 impl Verb for CaptureStatus {
@@ -20,21 +32,73 @@ impl Verb for CaptureStatus {
 
     fn run(self, caller: &Caller<'_>) -> Result<Reply<CaptureStatusView>, Refusal> {
         let checkout = checkout(caller, WiringScope::User)?;
-        let on = caller.space.repository().config(CAPTURE).as_deref() == Some("on");
-        let status = |source: Source| SourceStatusView {
-            source: source.to_string(),
-            here: self.homes.has(source),
-            wired: self.places(source, &checkout),
-            reports: switches(&self.homes, source, &checkout),
-        };
-        let sources = Source::ALL.into_iter().map(status);
-        let sources = sources.filter(|it| it.here || !it.wired.is_empty()).collect();
-        Ok(Reply::plain(CaptureStatusView { on, sources }))
+        let space = caller.space;
+        let on = space.repository().config(CAPTURE).as_deref() == Some("on");
+        if on {
+            bindings::rebuild(space).and_then(|()| archive_ended(space)).map_err(refused)?;
+        }
+        let mut known = standing(space, &self.environment).map_err(refused)?;
+        let sources = Source::ALL.into_iter().filter_map(|source| {
+            let standing = known.sources.remove(&source);
+            let is_heard_of = standing.is_some();
+            let view = self.view(source, &checkout, standing.unwrap_or_default());
+            (view.here || !view.wired.is_empty() || is_heard_of).then_some(view)
+        });
+        let sources = sources.collect();
+        let ambiguous = unlinked_commits(space.repository().layout()).into_iter();
+        let ambiguous = ambiguous.map(|it| AmbiguousCommitView {
+            commit: it.commit,
+            agent: it.agent,
+            reason: it.reason.as_str().to_owned(),
+        });
+        let passed = passed_holds(space).into_iter();
+        let passed =
+            passed.map(|it| PassedHoldView { session: it.session.short(), calls: it.n_calls });
+        Ok(Reply::plain(CaptureStatusView {
+            on,
+            sources,
+            ambiguous: ambiguous.collect(),
+            passed: passed.collect(),
+            errors: known.errors,
+        }))
     }
 }
 
 impl CaptureStatus {
-    fn places(&self, source: Source, checkout: &std::path::Path) -> Vec<WiredPlaceView> {
+    fn view(&self, source: Source, checkout: &Path, known: SourceStanding) -> SourceStatusView {
+        let wired = self.places(source, checkout);
+        SourceStatusView {
+            source: source.to_string(),
+            here: self.homes.has(source),
+            reports: self.reports(source, checkout, (&wired, &known)),
+            wired,
+            last: known.last.map(|at| at.to_string()),
+            unread: known.n_unread,
+            conversations: known.n_conversations,
+            unbound: known.n_unbound,
+            gone: known.n_gone,
+            endangered: known.n_endangered,
+            redactions: known.redactions,
+            errors: known.errors,
+        }
+    }
+
+    /// Says what keeps hooks from running, and what a person still has to do.
+    fn reports(
+        &self,
+        source: Source,
+        checkout: &Path,
+        (wired, known): (&[WiredPlaceView], &SourceStanding),
+    ) -> Vec<String> {
+        let is_unheard = known.last.is_none() && wired.iter().any(|place| place.captures);
+        let trust = wiring::trust_hint(source).filter(|_| is_unheard);
+        let gate = wiring::gate_hint(source).filter(|_| wired.iter().any(|place| place.holds));
+        let mut reports = switches(&self.homes, source, checkout);
+        reports.extend(trust.into_iter().chain(gate).map(str::to_owned));
+        reports
+    }
+
+    fn places(&self, source: Source, checkout: &Path) -> Vec<WiredPlaceView> {
         let mut places: Vec<WiredPlaceView> = Vec::new();
         for scope in [WiringScope::User, WiringScope::Local, WiringScope::Project] {
             let roles = wiring::wired_roles(&self.homes, source, scope, checkout);

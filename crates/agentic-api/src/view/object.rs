@@ -4,7 +4,7 @@ use agentic_model::{AgentName, Object};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::view::WiredView;
+use crate::view::{ImportedView, WiredView};
 
 /// The answer of `agentic object put`.
 #[derive(Debug, Serialize, JsonSchema)]
@@ -41,6 +41,9 @@ pub struct InitView {
     pub wired: Vec<WiredView>,
     /// What is left for a person to do.
     pub next: Vec<String>,
+    /// What the coding agents did before, where that was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub imported: Option<Vec<ImportedView>>,
 }
 
 /// An object as data, with its id where it is asked for by another name.

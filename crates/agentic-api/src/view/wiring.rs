@@ -1,5 +1,7 @@
 //! Coding agents: what was wired.
 
+use std::collections::BTreeMap;
+
 use agentic_capture::wiring::WiredFile;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -20,8 +22,34 @@ pub struct WiredView {
 pub struct CaptureStatusView {
     /// Whether this repository wants to hear of conversations.
     pub on: bool,
-    /// The coding agents that are here or wired.
+    /// The coding agents that are here, wired, or heard of.
     pub sources: Vec<SourceStatusView>,
+    /// Commits that may be an agent's, and are linked to nobody.
+    pub ambiguous: Vec<AmbiguousCommitView>,
+    /// Holds that calls did not wait for.
+    pub passed: Vec<PassedHoldView>,
+    /// How often what went wrong where nobody knows in whose hook, by its code.
+    pub errors: BTreeMap<String, u64>,
+}
+
+/// A commit that may be an agent's.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct AmbiguousCommitView {
+    /// The commit.
+    pub commit: String,
+    /// Whose it may be.
+    pub agent: String,
+    /// Why it is linked to nobody.
+    pub reason: String,
+}
+
+/// A hold that calls did not wait for.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct PassedHoldView {
+    /// The session that asks.
+    pub session: String,
+    /// How many calls ran meanwhile.
+    pub calls: u64,
 }
 
 /// How it stands with a coding agent.
@@ -33,8 +61,24 @@ pub struct SourceStatusView {
     pub here: bool,
     /// The files that have our entries.
     pub wired: Vec<WiredPlaceView>,
-    /// What keeps our hooks from running.
+    /// What keeps our hooks from running, and what a person still has to do.
     pub reports: Vec<String>,
+    /// When a hook of it last told something.
+    pub last: Option<String>,
+    /// How many bytes of known transcripts are not read yet.
+    pub unread: u64,
+    /// How many conversations are known.
+    pub conversations: u64,
+    /// How many of them have no agent any more.
+    pub unbound: u64,
+    /// How many transcripts are gone; what was read of them stays.
+    pub gone: u64,
+    /// How many transcripts it is about to delete that were not read to their end.
+    pub endangered: u64,
+    /// How many secrets of each rule were taken out of what was captured.
+    pub redactions: BTreeMap<String, u64>,
+    /// How often what went wrong, by its code.
+    pub errors: BTreeMap<String, u64>,
 }
 
 /// A file that has our entries.

@@ -4,13 +4,13 @@ use agentic_model::{AgentName, Briefing, Object};
 use agentic_space::error::AgentError;
 use agentic_space::spawn::{SpawnOrigin, spawn};
 
-use super::{Binder, IdDigits, adopted_name, id_digits};
+use super::{Binder, NAMES, adopted_names};
 use crate::{CaptureError, ConversationId, private};
 
 /// An agent that is to be made for a conversation, unless it is there.
 pub(super) struct WantedAgent {
     /// The names that it may have, the first that is free or its own.
-    pub names: [AgentName; 2],
+    pub names: [AgentName; NAMES],
     /// What seeds it; by this it is known again.
     pub briefing: Object,
     /// Where it begins.
@@ -31,10 +31,9 @@ pub(super) enum AgentVisibility {
 impl Binder<'_> {
     /// Gives a conversation the agent of its own, and tells whether it was made now.
     pub(super) fn adopt(&self, id: &ConversationId) -> Result<(AgentName, bool), CaptureError> {
-        let IdDigits { short, long } = id_digits(&id.native);
         let head = self.space.repository().head_commit()?;
         self.have(&WantedAgent {
-            names: [adopted_name(id, &short), adopted_name(id, &long)],
+            names: adopted_names(id),
             briefing: briefing(&format!("Conversation {id}"))?,
             origin: head.map_or(SpawnOrigin::Root, SpawnOrigin::Commit),
             visibility: AgentVisibility::Private,

@@ -4,7 +4,7 @@ use agentic_model::AgentName;
 use agentic_space::spawn::SpawnOrigin;
 
 use super::adopt::{AgentVisibility, WantedAgent, briefing};
-use super::{Binder, Binding, id_digits};
+use super::{Binder, Binding, NAMES, id_digits};
 use crate::conversation::{BindReason, ConversationRecord};
 use crate::event::{EventSubagent, HookEvent, HookMoment};
 use crate::{CaptureError, ConversationId, private};
@@ -13,6 +13,8 @@ use crate::{CaptureError, ConversationId, private};
 const PARENT_CHARS_MAX: usize = 54;
 /// How much where the child needs more digits.
 const PARENT_CHARS_LESS: usize = 46;
+/// How much where it needs all.
+const PARENT_CHARS_LEAST: usize = 30;
 
 impl Binder<'_> {
     /// Finds the child of an agent that a subagent is, or makes it. A helper of the vendor's, which ends
@@ -89,14 +91,18 @@ fn briefing_text(subagent: &EventSubagent, id: &ConversationId) -> String {
 
 /// Names the child that a subagent is: as much of the parent's name as there is room for, and digits of
 /// its own.
-pub fn child_names(parent: &AgentName, native: &str) -> [AgentName; 2] {
+pub fn child_names(parent: &AgentName, native: &str) -> [AgentName; NAMES] {
     let digits = id_digits(native);
     let name = |chars: usize, digits: &str| {
         let cut: String = parent.as_str().chars().take(chars).collect();
         let name = format!("{}.{digits}", cut.trim_end_matches('.'));
         AgentName::parse(&name).expect("a name cut short, a point and digits make a name")
     };
-    [name(PARENT_CHARS_MAX, &digits.short), name(PARENT_CHARS_LESS, &digits.long)]
+    [
+        name(PARENT_CHARS_MAX, &digits.short),
+        name(PARENT_CHARS_LESS, &digits.long),
+        name(PARENT_CHARS_LEAST, &digits.whole),
+    ]
 }
 
 #[cfg(test)]
@@ -115,8 +121,9 @@ mod tests {
             ),
         ] {
             let parent = AgentName::parse(parent).expect("a name");
-            let names = child_names(&parent, "a4d2c8f1e0b3a297");
-            assert_eq!(names.map(|name| name.to_string()), [short, more]);
+            let [first, second, third] = child_names(&parent, "a4d2c8f1e0b3a297");
+            assert_eq!([first.to_string(), second.to_string()], [short, more]);
+            assert_ne!(third, child_names(&parent, "A4d2c8f1e0b3a297")[2]);
         }
     }
 }

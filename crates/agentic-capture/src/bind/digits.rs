@@ -8,10 +8,15 @@ use crate::ConversationId;
 const DIGITS: usize = 8;
 /// How many it has where the shorter name is taken.
 const MORE_DIGITS: usize = 16;
+/// How many it has where that is taken as well.
+const WHOLE_DIGITS: usize = 32;
 /// How many digits a UUID has.
 const UUID_DIGITS: usize = 32;
 /// Where the digit stands that tells the version of a UUID.
 const UUID_VERSION_AT: usize = 12;
+
+/// How many names a conversation's agent may have: each longer than the one before.
+pub const NAMES: usize = 3;
 
 /// The digits of an id.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -20,6 +25,15 @@ pub struct IdDigits {
     pub short: String,
     /// Sixteen, for when the eight are taken.
     pub long: String,
+    /// Thirty-two of the hash, for when the sixteen are taken, too: no other id has them.
+    pub whole: String,
+}
+
+impl IdDigits {
+    /// Returns them, the fewest first.
+    pub fn all(&self) -> [&str; NAMES] {
+        [&self.short, &self.long, &self.whole]
+    }
 }
 
 /// Takes the first digits of an id that is made of them; of a UUIDv7 the last, since its first ones
@@ -35,12 +49,16 @@ pub fn id_digits(native: &str) -> IdDigits {
         true => text[text.len() - n..].to_owned(),
         false => text[..n].to_owned(),
     };
-    IdDigits { short: cut(&plain, DIGITS), long: cut(&long, MORE_DIGITS) }
+    let whole = hash(native)[..WHOLE_DIGITS].to_owned();
+    IdDigits { short: cut(&plain, DIGITS), long: cut(&long, MORE_DIGITS), whole }
 }
 
-/// Names the agent that a conversation gets for its own.
-pub fn adopted_name(id: &ConversationId, digits: &str) -> AgentName {
-    AgentName::parse(&format!("{}-{digits}", id.source)).expect("a source and digits make a name")
+/// Names the agent that a conversation gets for its own: the first name that nobody else has.
+pub fn adopted_names(id: &ConversationId) -> [AgentName; NAMES] {
+    id_digits(&id.native).all().map(|digits| {
+        let name = format!("{}-{digits}", id.source);
+        AgentName::parse(&name).expect("a source and digits make a name")
+    })
 }
 
 fn is_uuid_of_time(native: &str) -> bool {
@@ -67,14 +85,18 @@ mod tests {
             ("019c4b43-0000-7000-8000-0000000000aa", "000000aa", "80000000000000aa"),
             ("a4d2c8f1e0b3a297", "a4d2c8f1", "a4d2c8f1e0b3a297"),
         ] {
-            let digits = IdDigits { short: short.to_owned(), long: long.to_owned() };
-            assert_eq!(id_digits(native), digits, "{native}");
+            let whole = &hash(native)[..32];
+            assert_eq!(id_digits(native).all(), [short, long, whole], "{native}");
         }
         for native in ["c-1", "ses_1", "", "abc", "../../../etc", "é"] {
             let digits = id_digits(native);
             assert_eq!(digits.short, hash(native)[..8], "{native}");
             assert_eq!(digits.long, hash(native)[..16], "{native}");
         }
+        // Alike in all digits, and not the same.
+        let (one, other) = (id_digits("3f2a91c0-AA"), id_digits("3f2a91c0-aa"));
+        assert_eq!(one.short, other.short);
+        assert_ne!(one.whole, other.whole);
         let digits = id_digits("a4d2c8f1");
         assert_eq!((digits.short.as_str(), digits.long.len()), ("a4d2c8f1", 16));
     }

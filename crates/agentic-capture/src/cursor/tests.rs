@@ -3,6 +3,7 @@ use std::io::Write as _;
 
 use super::*;
 use crate::transcript::{TranscriptLine, TranscriptReader};
+use crate::vendor_file::TranscriptForm;
 
 const KEY: CaptureKey = [7; 32];
 
@@ -23,10 +24,16 @@ impl Place {
         fs::write(self.path(), content).expect("the folder is ours");
     }
 
+    fn file(&self) -> VendorFile {
+        let file = File::open(self.path()).expect("it was written");
+        let below = PathBuf::from("transcript.jsonl");
+        VendorFile { file, path: self.path(), below, form: TranscriptForm::Lines }
+    }
+
     /// Reads on from a cursor; gives the offsets of what was read, and the cursor after it.
     fn read(&self, cursor: Option<&TranscriptCursor>) -> (CursorMatch, Vec<u64>, TranscriptCursor) {
-        let file = File::open(self.path()).expect("it was written");
-        let open = open_at(file.try_clone().expect("open"), cursor, &KEY).expect("it can be read");
+        let file = self.file();
+        let open = open_at(&file, cursor, &KEY).expect("it can be read");
         let mut reader = TranscriptReader::new(open.input, open.place);
         let mut offsets = Vec::new();
         while let Some(line) = reader.next_line().expect("it can be read") {
@@ -36,7 +43,7 @@ impl Place {
                 }
             }
         }
-        let cursor = TranscriptCursor::of(&file, "t", reader.place(), &KEY).expect("readable");
+        let cursor = TranscriptCursor::of(&file, reader.place(), &KEY).expect("readable");
         (open.found, offsets, cursor)
     }
 }
@@ -52,9 +59,9 @@ fn a_file_that_grew_is_read_on() {
     let (found, offsets, cursor) = place.read(Some(&cursor));
     assert_eq!((found, offsets), (CursorMatch::GoesOn, vec![8, 14]));
     assert_eq!(place.read(Some(&cursor)).1, Vec::<u64>::new());
-    let found = file.metadata().expect("it is there");
-    assert!(!cursor.is_at_rest(&found), "nobody said that this was all");
-    assert!(cursor.with_reach(CursorReach::End).is_at_rest(&found));
+    let found = place.file().stamp().expect("it is there");
+    assert!(!cursor.is_at_rest(found), "nobody said that this was all");
+    assert!(cursor.with_reach(CursorReach::End).is_at_rest(found));
 }
 
 #[test]
@@ -119,8 +126,8 @@ fn a_cursor_that_is_made_midway_moves_no_reader() {
     // Longer than what is read at a time.
     let lines: Vec<String> = (0..20_000).map(|number| format!("line {number}\n")).collect();
     place.write(lines.concat().as_bytes());
-    let file = File::open(place.path()).expect("it was written");
-    let open = open_at(file.try_clone().expect("open"), None, &KEY).expect("it can be read");
+    let file = place.file();
+    let open = open_at(&file, None, &KEY).expect("it can be read");
     let mut reader = TranscriptReader::new(open.input, open.place);
     let mut n_lines = 0;
     while let Some(line) = reader.next_line().expect("it can be read") {
@@ -128,7 +135,7 @@ fn a_cursor_that_is_made_midway_moves_no_reader() {
         assert_eq!(bytes, lines[n_lines].as_bytes());
         n_lines += 1;
         if n_lines % 7_000 == 0 {
-            TranscriptCursor::of(&file, "t", reader.place(), &KEY).expect("readable");
+            TranscriptCursor::of(&file, reader.place(), &KEY).expect("readable");
         }
     }
     assert_eq!((n_lines, reader.place().offset), (20_000, lines.concat().len() as u64));

@@ -4,12 +4,12 @@ use agentic_model::{Map, Value, json};
 
 use super::{HookAnswer, HookScene, end, keep, tell};
 use crate::bind::Binding;
-use crate::catch_up::{CaughtUp, TranscriptSource};
+use crate::catch_up::{CaughtUp, Speaker, TranscriptSource};
 use crate::conversation::{BindReason, ConversationRecord};
 use crate::event::{EventCall, HookMoment, TranscriptPath};
 use crate::link::{self, CommitCandidate};
 use crate::window::{self, WindowCall};
-use crate::{CaptureError, ConversationId, Source, VendorFile, VendorRoots, bindings, live};
+use crate::{CaptureError, ConversationId, Source, VendorFile, VendorRoots, bindings, heard, live};
 
 /// Captures an event.
 pub(super) fn capture(scene: &HookScene<'_>) -> Result<HookAnswer, CaptureError> {
@@ -19,6 +19,11 @@ pub(super) fn capture(scene: &HookScene<'_>) -> Result<HookAnswer, CaptureError>
         bindings::begin(scene.space)?;
     }
     captured.remember()?;
+    if heard::hear(scene.space.repository().layout(), scene.event.source, scene.space.now())
+        .is_err()
+    {
+        scene.log.note("heard");
+    }
     if binding.is_helper {
         return Ok(HookAnswer::silent());
     }
@@ -44,10 +49,15 @@ pub(super) struct BoundEvent<'b> {
 impl<'b> BoundEvent<'b> {
     pub(super) fn new(scene: &'b HookScene<'b>, binding: &'b Binding) -> BoundEvent<'b> {
         let conversation = scene.event.conversation.clone().unwrap_or(binding.id.clone());
-        let conversation = match (scene.event.source, binding.reason) {
-            (Source::Claude, _) => conversation,
-            (_, BindReason::Parent) => binding.id.clone(),
-            _ => conversation,
+        let subagent = scene.event.subagent.as_ref();
+        let conversation = match (scene.event.source, binding.reason, subagent) {
+            (Source::Claude, _, _) => conversation,
+            (_, BindReason::Parent, _) => binding.id.clone(),
+            // Its own file is read as its own, though its parent's agent keeps its words.
+            (source, _, Some(subagent)) if scene.event.moment == HookMoment::SubagentEnds => {
+                ConversationId { source, native: subagent.id.clone() }
+            }
+            (_, _, _) => conversation,
         };
         let configured = scene.space.repository().config("agentic.captureRoots");
         let roots = VendorRoots::of(scene.request.environment, configured.as_deref());
@@ -56,6 +66,14 @@ impl<'b> BoundEvent<'b> {
             scene.log.note(code);
         }
         BoundEvent { scene, binding, conversation, transcript }
+    }
+
+    /// Tells who speaks: the words of subagents may be kept among those of their parents.
+    pub(super) fn speaker(&self) -> Speaker {
+        match (&self.scene.event.subagent, self.binding.reason) {
+            (None, _) | (Some(_), BindReason::Parent) => Speaker::Main,
+            (Some(_), _) => Speaker::Side,
+        }
     }
 
     /// Opens the transcript of another conversation, as its last event named it.

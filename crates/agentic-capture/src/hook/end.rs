@@ -12,7 +12,7 @@ use agentic_store::Layout;
 use agentic_store::file::{self, Persistence};
 
 use super::capture::BoundEvent;
-use crate::bind::{adopted_name, id_digits};
+use crate::bind::adopted_names;
 use crate::conversation::{BindReason, ConversationRecord, file_name_of};
 use crate::{CaptureError, ConversationId};
 
@@ -78,9 +78,7 @@ pub(crate) fn relate_fork(
 
 /// Tells whether the agent of a conversation was made for it.
 pub(crate) fn is_own_agent(agent: &AgentName, id: &ConversationId) -> bool {
-    let digits = id_digits(&id.native);
-    let names = [&digits.short, &digits.long].map(|digits| adopted_name(id, digits));
-    names.contains(agent)
+    adopted_names(id).contains(agent)
 }
 
 /// Archives the children of a conversation that is over, and its own agent if it was adopted. What

@@ -1,25 +1,24 @@
 //! Keeping an event: what is new in its transcript, and what the hook alone knows, in one append.
 
-use agentic_model::Entry;
+use agentic_model::{Entry, Value};
 use agentic_space::capture::{PendingWriter, note_captured};
-use agentic_store::{Layout, Stream};
 
 use super::capture::BoundEvent;
 use super::end;
 use super::gate::gated_call;
 use super::own::{OwnEntries, SpeechRecord};
+use super::weight::is_too_long;
 use crate::catch_up::{
-    CatchUpJob, CatchUpLimits, CaughtUp, TranscriptSource, mapping_time, within,
+    CatchUpJob, CatchUpLimits, CaughtUp, Speaker, TranscriptSource, mapping_time, within,
 };
 use crate::event::HookMoment;
 use crate::gate::{GateError, note_passed_by};
+use crate::picture::PictureUse;
+use crate::tally::RedactionTally;
 use crate::{CaptureError, Source, redaction, spool};
 
 /// How long a hook waits for the lock of an agent.
 const LOCK_WAIT: std::time::Duration = std::time::Duration::from_millis(20);
-/// How much may be pending before it is bound although nobody commits, in bytes: 16 MiB.
-const PENDING_BYTES_MAX: u64 = 16 << 20;
-
 /// How much is taken from a transcript at one event, in bytes of texts: 16 MiB.
 const ENTRIES_BYTES_MAX: usize = 16 << 20;
 
@@ -41,6 +40,9 @@ pub(super) fn keep(event: &BoundEvent<'_>) -> Result<(), CaptureError> {
     };
     let mut made = own.make();
     made.extend(passed_by(event)?.then(|| own.passed_by()));
+    if event.speaker() == Speaker::Side {
+        made.iter_mut().for_each(|entry| entry.put("side", Value::Bool(true)));
+    }
     let own: Vec<Entry> = made.iter().flat_map(|entry| entry.to_entries()).collect();
     let Some(mut writer) = space.pending_writer_within(agent, LOCK_WAIT)? else {
         scene.log.note("busy");
@@ -57,6 +59,8 @@ pub(super) fn keep(event: &BoundEvent<'_>) -> Result<(), CaptureError> {
                 conversation: &event.conversation,
                 // Only Claude Code keeps a subagent's words under its parent's name.
                 subagent: subagent.filter(|_| scene.event.source == Source::Claude),
+                speaker: event.speaker(),
+                pictures: PictureUse::of(space),
                 redactor: &redactor,
                 copied: &[],
                 transcript_of: &|other| event.transcript_of(other),
@@ -69,6 +73,13 @@ pub(super) fn keep(event: &BoundEvent<'_>) -> Result<(), CaptureError> {
             None
         }
     };
+    let (mut writer, caught) = match with_pictures(event, writer, caught)? {
+        Some(ready) => ready,
+        None => {
+            scene.log.note("busy");
+            return spool::put(layout, agent, &own);
+        }
+    };
     append(event, &mut writer, caught.as_ref(), own)?;
     let is_long = is_too_long(layout, agent, &writer)?;
     drop(writer);
@@ -76,6 +87,26 @@ pub(super) fn keep(event: &BoundEvent<'_>) -> Result<(), CaptureError> {
         end::relate_fork(space, (agent, &event.binding.id), &from)?;
     }
     if is_long { end::attach(space, agent) } else { Ok(()) }
+}
+
+/// Keeps the pictures that entries name, before these are appended. Meanwhile somebody else may have read
+/// the lines: then they are not appended here. Nothing if others keep the lock.
+fn with_pictures<'w>(
+    event: &'w BoundEvent<'_>,
+    writer: PendingWriter<'w>,
+    caught: Option<CaughtUp>,
+) -> Result<Option<(PendingWriter<'w>, Option<CaughtUp>)>, CaptureError> {
+    let caught = match caught {
+        Some(caught) if !caught.pictures.is_empty() => caught,
+        caught => return Ok(Some((writer, caught))),
+    };
+    let (space, agent) = (event.scene.space, &event.binding.agent);
+    let layout = space.repository().layout();
+    let before = caught.seen(layout);
+    writer.keep_objects(agent, &caught.pictures)?;
+    let Some(writer) = space.pending_writer_within(agent, LOCK_WAIT)? else { return Ok(None) };
+    let is_overtaken = caught.seen(layout) != before;
+    Ok(Some((writer, Some(caught).filter(|_| !is_overtaken))))
 }
 
 /// Tells whether a call ran although its question was open.
@@ -107,7 +138,9 @@ fn append(
     entries.extend(own);
     agentic_store::fault::point("before-capture")?;
     if !entries.is_empty() {
+        let tally = RedactionTally::of(&entries);
         writer.append(entries)?;
+        tally.keep(layout, event.scene.event.source);
     }
     agentic_store::fault::point("captured")?;
     if let Some(caught) = caught {
@@ -148,21 +181,4 @@ fn speech(source: Source, transcript: &TranscriptSource) -> SpeechRecord {
         Source::Cursor | Source::Opencode => transcript.is_readable(),
     };
     if is_kept { SpeechRecord::Transcript } else { SpeechRecord::Hook }
-}
-
-/// Tells whether so much is pending that it should be bound. Only where the journal is long enough are
-/// its entries counted.
-fn is_too_long(
-    layout: &Layout,
-    agent: &agentic_model::AgentName,
-    writer: &PendingWriter<'_>,
-) -> Result<bool, CaptureError> {
-    let folder = layout.journal(&Stream::Agent(agent.clone()));
-    let files = std::fs::read_dir(folder).into_iter().flatten().flatten();
-    let n_bytes: u64 = files.filter_map(|file| file.metadata().ok()).map(|it| it.len()).sum();
-    if writer.n_pending() == 0 || n_bytes <= PENDING_BYTES_MAX {
-        return Ok(false);
-    }
-    let pending: usize = writer.pending_entries()?.iter().map(|entry| entry.body_length()).sum();
-    Ok(pending as u64 > PENDING_BYTES_MAX)
 }

@@ -107,7 +107,7 @@ impl OwnEntries<'_> {
             return Vec::new();
         }
         let said = if self.event.moment == HookMoment::Prompt {
-            self.prompt()
+            return self.prompts();
         } else if self.event.moment == HookMoment::AfterTool {
             return self.result().into_iter().collect();
         } else {
@@ -116,12 +116,34 @@ impl OwnEntries<'_> {
         said.into_iter().collect()
     }
 
-    fn prompt(&self) -> Option<CapturedEntry> {
-        let said = match self.event.text(&["prompt"]) {
-            Some(prompt) => prompt.to_owned(),
-            None => texts_of(self.event.payload.map.get("parts")?),
+    fn prompts(&self) -> Vec<CapturedEntry> {
+        let prompt = self.event.text(&["prompt"]);
+        let parts = self.event.payload.map.get("parts");
+        match (prompt, parts) {
+            (Some(prompt), _) => vec![self.speech_entry(CapturedKind::Prompt, prompt)],
+            (None, Some(parts)) => self.parts(parts),
+            (None, None) => Vec::new(),
+        }
+    }
+
+    /// The parts of a message, each under its own id, which its row in the store has, too.
+    fn parts(&self, parts: &Value) -> Vec<CapturedEntry> {
+        let id = |part: &Value| part.get("id").and_then(Value::as_text).map(str::to_owned);
+        let items = parts.as_list().unwrap_or_default();
+        if !items.iter().all(|part| id(part).is_some()) {
+            return vec![self.speech_entry(CapturedKind::Prompt, &texts_of(parts))];
+        }
+        let entry = |part: &Value| {
+            let text = self.clean(None, part.get("text")?.as_text()?);
+            let is_injected = part.get("synthetic").and_then(Value::as_bool) == Some(true);
+            let kind = if is_injected { CapturedKind::Event } else { CapturedKind::Prompt };
+            let mut entry = self.entry(kind, &id(part)?, text);
+            if is_injected {
+                entry.put("injected", Value::Bool(true));
+            }
+            Some(entry)
         };
-        Some(self.speech_entry(CapturedKind::Prompt, &said))
+        items.iter().filter_map(entry).collect()
     }
 
     fn reply(&self) -> Option<CapturedEntry> {

@@ -5,9 +5,10 @@
 
 use std::path::{Component, Path, PathBuf};
 
-use agentic_model::{AgentName, Instant, Oid};
+use agentic_model::{AgentName, Instant, Oid, Value};
 use agentic_space::Space;
 use regex::bytes::RegexSet;
+use sha2::{Digest as _, Sha256};
 
 use super::head::TranscriptHead;
 use crate::cursor::open_at;
@@ -80,7 +81,7 @@ impl<'b> Belonging<'b> {
             return Ok(true);
         }
         let io = |source| CaptureError::Io { source };
-        let opened = open_at(file.file.try_clone().map_err(io)?, None, &[0; 32]).map_err(io)?;
+        let opened = open_at(file, None, &[0; 32]).map_err(io)?;
         let mut lines = TranscriptReader::new(opened.input, TranscriptPlace::default());
         while let Some(line) = lines.next_line().map_err(io)? {
             let TranscriptLine::Whole { bytes, .. } = line else { continue };
@@ -98,8 +99,12 @@ impl<'b> Belonging<'b> {
         Ok(false)
     }
 
-    fn has_facts(&self, source: Source, facts: &ConversationFacts) -> bool {
+    /// Tells whether a conversation is one of this repository, by what is known of it.
+    pub fn has_facts(&self, source: Source, facts: &ConversationFacts) -> bool {
         if facts.folders().any(|folder| self.has_folder(folder)) {
+            return true;
+        }
+        if source == Source::Gemini && self.place_of_project(facts).is_some() {
             return true;
         }
         let is_remote = facts.repository_url().is_some_and(|url| {
@@ -122,7 +127,7 @@ impl<'b> Belonging<'b> {
         began: Instant,
     ) -> Result<Option<AgentName>, CaptureError> {
         let place = facts.folders().find_map(|folder| self.place_of(folder));
-        let Some(place) = place else { return Ok(None) };
+        let Some(place) = place.or_else(|| self.place_of_project(facts)) else { return Ok(None) };
         // What the lines say counts more than what is checked out there now.
         let branch = match facts.branch() {
             Some(branch) => Some(format!("refs/heads/{branch}")),
@@ -136,6 +141,15 @@ impl<'b> Belonging<'b> {
     fn has_folder(&self, folder: &str) -> bool {
         let is_added = self.added.iter().any(|path| Path::new(folder).starts_with(path));
         is_added || self.place_of(folder).is_some()
+    }
+
+    /// Finds the worktree that a conversation names by the hash of its path, as Gemini CLI does.
+    fn place_of_project(&self, facts: &ConversationFacts) -> Option<&KnownPlace> {
+        let project = facts.said().get("project").and_then(Value::as_text)?;
+        let is_hashed = |path: &Path| project == project_hash(path);
+        self.places.iter().find(|place| {
+            is_hashed(&place.path) || place.path.canonicalize().is_ok_and(|real| is_hashed(&real))
+        })
     }
 
     /// Finds the worktree that a folder lies in.
@@ -169,6 +183,12 @@ impl<'b> Belonging<'b> {
         let above = self.places.iter().filter(is_above);
         above.max_by_key(|place| place.path.components().count())
     }
+}
+
+/// Hashes the path of a project as Gemini CLI does: SHA-256 of its bytes, in hex.
+fn project_hash(path: &Path) -> String {
+    let digest = Sha256::digest(path.as_os_str().as_encoded_bytes());
+    digest.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// Reads the genesis of an agent, open or archived.

@@ -6,7 +6,10 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use crate::{ConversationId, HookEnvironment, Source};
+use agentic_model::Instant;
+
+use crate::opencode_store::{is_database, is_session_file, sessions_of};
+use crate::{ConversationId, HookEnvironment, Source, VendorFile, VendorFileRefusal, VendorRoots};
 
 /// How many files are found of one source.
 const FILES_MAX: usize = 1 << 20;
@@ -31,7 +34,14 @@ impl FoundTranscript {
     pub fn of_path(path: &Path, source: Source) -> Option<FoundTranscript> {
         let name = path.file_name()?.to_str()?;
         let plain = name.strip_suffix(".zst").unwrap_or(name);
-        let stem = plain.strip_suffix(".jsonl")?;
+        let endings: &[&str] = match source {
+            Source::Gemini => &[".jsonl", ".json"],
+            Source::Opencode if is_session_file(path) => &[".json"],
+            // One that is named by its file alone cannot be read; whoever tries says why.
+            Source::Opencode => &[".jsonl", ".db"],
+            Source::Claude | Source::Codex | Source::Cursor | Source::Copilot => &[".jsonl"],
+        };
+        let stem = endings.iter().find_map(|ending| plain.strip_suffix(ending))?;
         let above = |n: usize| path.ancestors().nth(n)?.file_name()?.to_str();
         let (native, subagent) = match source {
             Source::Claude => match stem.strip_prefix(SUBAGENT_MARK) {
@@ -53,6 +63,35 @@ impl FoundTranscript {
     }
 }
 
+impl VendorRoots {
+    /// Opens a transcript that was found.
+    ///
+    /// # Errors
+    /// Fails with the first reason why not.
+    pub(super) fn open_found(
+        &self,
+        found: &FoundTranscript,
+        now: Instant,
+    ) -> Result<VendorFile, VendorFileRefusal> {
+        self.open_transcript(&found.path, &found.id, now)
+    }
+}
+
+/// Lists the transcripts in a file: one, or in a database those of all its conversations.
+pub fn transcripts_in(path: &Path, source: Source) -> Vec<FoundTranscript> {
+    let whole = || FoundTranscript::of_path(path, source).into_iter().collect();
+    if source != Source::Opencode || !is_database(path) {
+        return whole();
+    }
+    let Ok(sessions) = sessions_of(path) else { return whole() };
+    let found = sessions.into_iter().map(|native| FoundTranscript {
+        id: ConversationId { source, native },
+        subagent: None,
+        path: path.to_owned(),
+    });
+    found.collect()
+}
+
 /// Tells whose transcript a file is, by the folder that it lies in.
 pub fn source_of(path: &Path, environment: &HookEnvironment) -> Option<Source> {
     let real = path.canonicalize().ok()?;
@@ -68,7 +107,8 @@ pub fn transcripts(source: Source, environment: &HookEnvironment) -> Vec<FoundTr
     let mut paths = Vec::new();
     for home in homes(source, environment) {
         for folder in folders_of(source) {
-            collect(&home.join(folder), DEPTH_MAX, &mut |path| {
+            let depth = if folder.is_empty() { 0 } else { DEPTH_MAX };
+            collect(&home.join(folder), depth, &mut |path| {
                 if is_transcript(source, path) {
                     paths.push(path.to_owned());
                 }
@@ -77,13 +117,28 @@ pub fn transcripts(source: Source, environment: &HookEnvironment) -> Vec<FoundTr
         }
     }
     paths.sort();
-    let found = paths.iter().filter_map(|path| FoundTranscript::of_path(path, source));
+    let roots = VendorRoots::of(environment, None);
+    // A database is opened to be listed: only one that may be read.
+    let may_be_read = |path: &&PathBuf| !is_database(path) || roots.open(path).is_ok();
+    let real = |path: &PathBuf| path.canonicalize().unwrap_or_else(|_| path.clone());
     match source {
-        Source::Codex => plain_first(found),
-        Source::Claude | Source::Cursor | Source::Gemini | Source::Copilot | Source::Opencode => {
-            found.collect()
+        Source::Codex => {
+            plain_first(paths.iter().filter_map(|path| FoundTranscript::of_path(path, source)))
+        }
+        Source::Opencode => {
+            let paths = paths.iter().filter(may_be_read).map(real);
+            first_of_each(paths.flat_map(|path| transcripts_in(&path, source)))
+        }
+        Source::Claude | Source::Cursor | Source::Gemini | Source::Copilot => {
+            paths.iter().filter_map(|path| FoundTranscript::of_path(path, source)).collect()
         }
     }
+}
+
+/// Of a session that is in a database and in files of before the database counts.
+fn first_of_each(found: impl Iterator<Item = FoundTranscript>) -> Vec<FoundTranscript> {
+    let mut seen = std::collections::BTreeSet::new();
+    found.filter(|one| seen.insert(one.id.clone())).collect()
 }
 
 /// Of a transcript that is there in several forms the plain one counts.
@@ -130,7 +185,7 @@ fn folders_of(source: Source) -> &'static [&'static str] {
         Source::Codex => &["sessions", "archived_sessions"],
         Source::Gemini => &["tmp"],
         Source::Copilot => &["session-state"],
-        Source::Opencode => &["storage/session"],
+        Source::Opencode => &["", "storage/session"],
     }
 }
 
@@ -149,12 +204,16 @@ fn is_transcript(source: Source, path: &Path) -> bool {
                 && (is_in(1, "agent-transcripts") || is_in(2, "agent-transcripts"))
         }
         Source::Gemini => {
-            // What older versions wrote as one object has no lines to read.
-            name.starts_with("session-") && name.ends_with(".jsonl") && is_in(1, "chats")
+            // Older versions wrote one object of JSON.
+            let is_json = name.ends_with(".jsonl") || name.ends_with(".json");
+            name.starts_with("session-") && is_json && is_in(1, "chats")
         }
         Source::Copilot => name == "events.jsonl",
-        // It keeps rows of a database, or a file for each part: none of them is a transcript.
-        Source::Opencode => false,
+        // Each channel of it has a database of its own.
+        Source::Opencode => {
+            let is_own = name.starts_with("opencode") && is_database(path);
+            (is_own && is_in(1, "opencode")) || is_session_file(path)
+        }
     }
 }
 

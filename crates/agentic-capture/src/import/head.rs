@@ -30,7 +30,7 @@ impl TranscriptHead {
     /// Reads the head of a file. Nothing of it is kept, so nothing is redacted.
     pub fn read(found: FoundTranscript, file: &VendorFile) -> Result<TranscriptHead, CaptureError> {
         let io = |source| CaptureError::Io { source };
-        let opened = open_at(file.file.try_clone().map_err(io)?, None, &[0; 32]).map_err(io)?;
+        let opened = open_at(file, None, &[0; 32]).map_err(io)?;
         let place = TranscriptPlace::default();
         let mut lines = TranscriptReader::new(opened.input.take(BYTES_MAX), place);
         let mut found = found;

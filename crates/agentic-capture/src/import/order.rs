@@ -26,7 +26,7 @@ pub(super) struct ConversationTask {
 
 impl ConversationTask {
     /// The conversations that have to be taken before.
-    fn earlier(&self) -> impl Iterator<Item = ConversationId> {
+    pub fn earlier(&self) -> impl Iterator<Item = ConversationId> {
         let said =
             self.files.iter().flat_map(|file| [file.facts.forked_from(), file.facts.parent()]);
         let source = self.id.source;
@@ -45,7 +45,7 @@ pub(super) fn tasks(
 ) -> Result<Vec<ConversationTask>, CaptureError> {
     let mut tasks: BTreeMap<ConversationId, ConversationTask> = BTreeMap::new();
     for found in found {
-        let (id, task) = read(roots, found, since);
+        let (id, task) = read(roots, found, (since, space.now()));
         match tasks.get_mut(&id) {
             Some(known) => {
                 known.files.extend(task.files);
@@ -65,9 +65,9 @@ pub(super) fn tasks(
 fn read(
     roots: &VendorRoots,
     found: FoundTranscript,
-    since: Option<Instant>,
+    (since, now): (Option<Instant>, Instant),
 ) -> (ConversationId, ConversationTask) {
-    let opened = roots.open(&found.path);
+    let opened = roots.open_found(&found, now);
     let modified = opened.as_ref().ok().and_then(|file| file.modified().ok());
     let is_wanted = since.is_none_or(|since| modified.is_none_or(|at| at >= since));
     let id = found.id.clone();

@@ -9,6 +9,7 @@ use agentic_space::privacy::change_privacy;
 use agentic_space::spawn::{SpawnOrigin, spawn_past};
 
 use super::belonging::genesis_of;
+use crate::bind::NAMES;
 use crate::{CaptureError, private};
 
 /// What becomes of a name that a conversation's agent may have.
@@ -30,7 +31,7 @@ pub(super) enum OwnVisibility {
 
 /// An agent that is to be had.
 pub(super) struct PastAgent {
-    pub names: [AgentName; 2],
+    pub names: [AgentName; NAMES],
     pub briefing: String,
     pub origin: SpawnOrigin,
     pub visibility: OwnVisibility,

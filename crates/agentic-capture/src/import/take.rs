@@ -1,28 +1,32 @@
 //! Taking one conversation: whose it is, what is new of it, and where that is bound.
 
+use std::cell::RefCell;
 use std::time::Duration;
 
 use agentic_model::{AgentName, Instant, Map, Value};
 use agentic_redact::SecretRedactor;
 use agentic_session::SessionSpace;
-use agentic_space::capture::note_captured;
+use agentic_space::capture::{AttachedEntries, PendingWriter, note_captured};
 
 use super::belonging::Belonging;
 use super::head::TranscriptHead;
 use super::order::ConversationTask;
 use super::own_agent::hide;
+use super::repeated::RepeatedEntries;
 use super::whose::TakenBinding;
 use super::{
-    ConversationImport, ImportMeans, ImportRun, ImportSkip, ImportedConversation, path_of,
+    ConversationImport, ImportMeans, ImportRun, ImportSkip, ImportedConversation, head_of,
 };
-use crate::bind::{adopted_name, id_digits};
+use crate::bind::adopted_names;
 use crate::catch_up::{CatchUpJob, CatchUpLimits, CaughtUp};
-use crate::conversation::{BindReason, ConversationRecord};
+use crate::conversation::{BindReason, ConversationRecord, QUIET_MS};
 use crate::cursor::{CursorOwner, CursorReach, TranscriptCursor};
 use crate::hook::end;
 use crate::mapping::ConversationMapping;
 use crate::mapping::facts::ConversationFacts;
-use crate::{CaptureError, ConversationId, VendorFile, VendorRoots, live};
+use crate::picture::PictureUse;
+use crate::tally::RedactionTally;
+use crate::{CaptureError, ConversationId, VendorFile, VendorFileRefusal, VendorRoots, live};
 
 /// How long the texts of one write are, in bytes; what is longer takes several.
 const WRITE_BYTES_MAX: usize = 2 << 20;
@@ -30,8 +34,6 @@ const WRITE_BYTES_MAX: usize = 2 << 20;
 const LOCK_WAIT: Duration = Duration::from_secs(5);
 /// How often a conversation is begun anew since a hook was faster.
 const RACES_MAX: usize = 8;
-/// How long after its last word a conversation of which nobody knows the end may go on.
-const QUIET_MS: i64 = 24 * 60 * 60 * 1000;
 
 /// Takes conversations.
 pub(super) struct Importer<'i> {
@@ -41,8 +43,11 @@ pub(super) struct Importer<'i> {
     roots: &'i VendorRoots,
     redactor: &'i SecretRedactor,
     tasks: &'i [ConversationTask],
+    pictures: PictureUse,
     /// Agents of conversations that are over.
     over: Vec<AgentName>,
+    /// What a run that writes nothing has seen of conversations that others repeat.
+    repeated: RefCell<RepeatedEntries>,
 }
 
 /// Whether a conversation goes on.
@@ -79,7 +84,9 @@ impl<'i> Importer<'i> {
         (roots, redactor, belonging): ImportMeans<'i>,
         tasks: &'i [ConversationTask],
     ) -> Importer<'i> {
-        Importer { space, request, roots, redactor, belonging, tasks, over: Vec::new() }
+        let (over, repeated) = (Vec::new(), RefCell::new(RepeatedEntries::of(tasks)));
+        let pictures = PictureUse::of(space);
+        Importer { space, request, roots, redactor, belonging, tasks, pictures, over, repeated }
     }
 
     /// Makes the agents private that a batch of conversations will get for its own, in one write.
@@ -95,11 +102,12 @@ impl<'i> Importer<'i> {
             if ConversationRecord::load(layout, &task.id).is_some() {
                 continue;
             }
-            let Ok(file) = self.roots.open(&head.found.path) else { continue };
+            let Ok(file) = self.open(head) else { continue };
             let is_adopted = self.belonging.has(head, &file).unwrap_or(false)
                 && self.belonging.agent(&head.facts, began(head, &file))?.is_none();
             if is_adopted {
-                names.push(adopted_name(&task.id, &id_digits(&task.id.native).short));
+                let [first, ..] = adopted_names(&task.id);
+                names.push(first);
             }
         }
         hide(self.space, &names)
@@ -142,7 +150,7 @@ impl<'i> Importer<'i> {
         head: &TranscriptHead,
         above: &[AgentFacts],
     ) -> Result<(ImportedConversation, Option<ConversationFacts>), CaptureError> {
-        let file = self.roots.open(&head.found.path);
+        let file = self.open(head);
         let file =
             file.map_err(|why| CaptureError::Other { code: why.code().unwrap_or("gone") })?;
         let told = told_id(task, head);
@@ -190,9 +198,11 @@ impl<'i> Importer<'i> {
             agent: is_there.then_some(&bound.agent),
             conversation: &task.id,
             subagent,
+            speaker: bound.speaker,
+            pictures: self.pictures,
             redactor: self.redactor,
             copied: &task.copied,
-            transcript_of: &|other| self.roots.open(&path_of(self.tasks, other)?).ok(),
+            transcript_of: &|other| self.open(head_of(self.tasks, other)?).ok(),
         };
         let pending = || match self.space.head(&bound.agent) {
             Ok(_) => Ok(self.space.pending_trace(&bound.agent)?),
@@ -230,10 +240,10 @@ impl<'i> Importer<'i> {
         file: &VendorFile,
         seen: Option<&TranscriptCursor>,
     ) -> Result<Option<ConversationFacts>, CaptureError> {
-        let found = file.file.metadata().map_err(|source| CaptureError::Io { source })?;
-        let Some(cursor) = seen.filter(|cursor| cursor.is_at_rest(&found)) else { return Ok(None) };
+        let Some(cursor) = seen else { return Ok(None) };
+        let found = file.stamp().map_err(|source| CaptureError::Io { source })?;
         // Whose conversation it was may be gone, and then it begins anew.
-        if !self.is_there(&bound.agent)? {
+        if !cursor.is_at_rest(found) || !self.is_there(&bound.agent)? {
             return Ok(None);
         }
         let mapping = ConversationMapping::restore(bound.id.clone(), &cursor.state);
@@ -250,7 +260,7 @@ impl<'i> Importer<'i> {
     ) -> Result<Option<u64>, CaptureError> {
         let n_new = caught.entries.iter().filter(|entry| !entry.continues).count() as u64;
         if !self.writes() {
-            return Ok(Some(n_new));
+            return Ok(Some(self.repeated.borrow_mut().count(owner.conversation, &caught.entries)));
         }
         let layout = self.space.repository().layout();
         if caught.entries.is_empty() {
@@ -261,27 +271,39 @@ impl<'i> Importer<'i> {
             return Ok(Some(0));
         }
         let genesis = self.have(bound)?;
-        let writer = self.space.pending_writer_within(&bound.agent, LOCK_WAIT)?;
-        let mut writer = writer.ok_or(CaptureError::Other { code: "busy" })?;
+        let goes_on = course == ConversationCourse::GoesOn;
+        if goes_on && !caught.pictures.is_empty() {
+            self.writer(&bound.agent)?.keep_objects(&bound.agent, &caught.pictures)?;
+        }
+        let mut writer = self.writer(&bound.agent)?;
         if TranscriptCursor::load(&layout.capture(), owner) != *seen {
             return Ok(None);
         }
         caught.begin()?;
         agentic_store::fault::point("before-import")?;
         let (said, entries) = (self.captured(bound, caught), std::mem::take(&mut caught.entries));
+        let tally = RedactionTally::of(&entries);
         match course {
             ConversationCourse::GoesOn => {
                 note_captured(layout, &bound.agent, said)?;
                 writer.append(entries)?;
             }
             ConversationCourse::Over => {
-                let _written = writer.attach(&bound.agent, genesis, (entries, vec![said]))?.written;
+                let objects = std::mem::take(&mut caught.pictures);
+                let attached = AttachedEntries { entries, captured: vec![said], objects };
+                let _written = writer.attach(&bound.agent, genesis, attached)?.written;
             }
         }
+        tally.keep(layout, bound.id.source);
         agentic_store::fault::point("imported")?;
         caught.finish(layout)?;
         *seen = TranscriptCursor::load(&layout.capture(), owner);
         Ok(Some(n_new))
+    }
+
+    fn writer(&self, agent: &AgentName) -> Result<PendingWriter<'_>, CaptureError> {
+        let writer = self.space.pending_writer_within(agent, LOCK_WAIT)?;
+        writer.ok_or(CaptureError::Other { code: "busy" })
     }
 
     fn captured(&self, bound: &TakenBinding, caught: &CaughtUp) -> Map {
@@ -326,6 +348,10 @@ impl<'i> Importer<'i> {
             }
         };
         Ok(if goes_on { ConversationCourse::GoesOn } else { ConversationCourse::Over })
+    }
+
+    fn open(&self, head: &TranscriptHead) -> Result<VendorFile, VendorFileRefusal> {
+        self.roots.open_found(&head.found, self.space.now())
     }
 
     fn writes(&self) -> bool {

@@ -9,7 +9,8 @@ use super::head::TranscriptHead;
 use super::order::ConversationTask;
 use super::own_agent::{OwnVisibility, PastAgent};
 use super::take::{AgentFacts, Importer, began};
-use crate::bind::{adopted_name, child_names, id_digits};
+use crate::bind::{adopted_names, child_names};
+use crate::catch_up::Speaker;
 use crate::conversation::{BindReason, ConversationRecord};
 use crate::{CaptureError, ConversationId, VendorFile, private};
 
@@ -27,6 +28,7 @@ pub(super) struct TakenBinding {
     pub parent: Option<ConversationId>,
     /// What sort of subagent it is.
     pub sort: Option<String>,
+    pub speaker: Speaker,
     pub began: Instant,
     pub path: PathBuf,
 }
@@ -42,8 +44,8 @@ struct BindingCase {
 impl BindingCase {
     fn bound(self, agent: AgentName, reason: BindReason) -> TakenBinding {
         let BindingCase { id, known, began, path } = self;
-        let (past, parent, sort) = (None, None, None);
-        TakenBinding { agent, reason, past, id, known, parent, sort, began, path }
+        let (past, parent, sort, speaker) = (None, None, None, Speaker::Main);
+        TakenBinding { agent, reason, past, id, known, parent, sort, speaker, began, path }
     }
 }
 
@@ -66,6 +68,9 @@ impl Importer<'_> {
             && self.is_there(&agent)?
         {
             let mut bound = case.bound(agent, record.reason);
+            if head.facts.parent().is_some() && self.keeps_subagents_as_entries() {
+                bound.speaker = Speaker::Side;
+            }
             let parent = record.parent.clone().filter(|_| record.reason == BindReason::Parent);
             bound.parent = parent.map(|native| ConversationId { source: task.id.source, native });
             return Ok(Some(bound));
@@ -79,9 +84,8 @@ impl Importer<'_> {
         if let Some(agent) = self.belonging.agent(&head.facts, case.began)? {
             return Ok(Some(case.bound(agent, BindReason::Worktree)));
         }
-        let digits = id_digits(&task.id.native);
         let past = PastAgent {
-            names: [&digits.short, &digits.long].map(|digits| adopted_name(&task.id, digits)),
+            names: adopted_names(&task.id),
             briefing: format!("Conversation {}", task.id),
             origin: self
                 .belonging
@@ -151,9 +155,9 @@ impl Importer<'_> {
         (above, parent, native): (AgentName, ConversationId, &str),
         sort: Option<&str>,
     ) -> Result<TakenBinding, CaptureError> {
-        let kept = self.space.repository().config("agentic.captureSubagents");
-        if kept.as_deref() == Some("entries") || self.request.agent.is_some() {
-            return Ok(case.bound(above, BindReason::Conversation));
+        if self.keeps_subagents_as_entries() || self.request.agent.is_some() {
+            let bound = case.bound(above, BindReason::Conversation);
+            return Ok(TakenBinding { speaker: Speaker::Side, ..bound });
         }
         if let Some(agent) = case.known.as_ref().and_then(ConversationRecord::agent)
             && self.is_there(&agent)?
@@ -179,6 +183,11 @@ impl Importer<'_> {
         };
         let bound = self.own(case, past, BindReason::Parent)?;
         Ok(TakenBinding { parent: Some(parent), sort, ..bound })
+    }
+
+    fn keeps_subagents_as_entries(&self) -> bool {
+        let kept = self.space.repository().config("agentic.captureSubagents");
+        kept.as_deref() == Some("entries")
     }
 
     /// Names the agent that is a conversation's own.

@@ -18,7 +18,7 @@ fn entry(of: &str, native: &str, text: &str, named_by: EntryName) -> CapturedEnt
 #[test]
 fn what_is_named_by_its_place_is_known_by_what_it_says() {
     let long = "x".repeat(600 << 10);
-    let mut known = KnownEntries::new(&[7; 32]);
+    let mut known = KnownEntries::new(&[7; 32], PlaceNames::Hold);
     for (native, text) in [("c@0", "one"), ("c@10", &long)] {
         known.add(&conversation("c"), &entry("c", native, text, EntryName::Place).to_entries());
     }
@@ -36,8 +36,23 @@ fn what_is_named_by_its_place_is_known_by_what_it_says() {
 
 #[test]
 fn what_another_conversation_says_is_not_this_ones() {
-    let mut known = KnownEntries::new(&[7; 32]);
+    let mut known = KnownEntries::new(&[7; 32], PlaceNames::Hold);
     known.add(&conversation("d"), &entry("c", "c@0", "one", EntryName::Place).to_entries());
     assert!(!known.has(&entry("d", "d@5", "one", EntryName::Place)));
     assert!(known.has(&entry("d", "c@0", "two", EntryName::Vendor)), "ids are anybody's");
+}
+
+#[test]
+fn in_a_file_that_was_written_anew_a_place_says_nothing() {
+    let mut known = KnownEntries::new(&[7; 32], PlaceNames::Moved);
+    known.add(&conversation("c"), &entry("c", "c@0", "one", EntryName::Place).to_entries());
+    known.add(&conversation("c"), &entry("c", "m-1", "two", EntryName::Vendor).to_entries());
+    for (native, text, named_by, is_known) in [
+        ("c@0", "zero", EntryName::Place, false),
+        ("c@10", "one", EntryName::Place, true),
+        ("m-1", "changed", EntryName::Vendor, true),
+    ] {
+        let asked = entry("c", native, text, named_by);
+        assert_eq!(known.has(&asked), is_known, "{native} {named_by:?}");
+    }
 }

@@ -103,9 +103,14 @@ impl OpencodeTable {
             ("message", Some(data)) => self.message(mapped, &json, data),
             ("part", Some(data)) => self.part(mapped, &json, data),
             (kind, _) => {
-                let mut entry =
-                    mapped.entry(CapturedKind::Raw, &native(mapped, &json), 0, json.to_text());
+                let too_long = json.int("too_long").and_then(|it| usize::try_from(it).ok());
+                let text = if too_long.is_some() { String::new() } else { json.to_text() };
+                let mut entry = mapped.entry(CapturedKind::Raw, &native(mapped, &json), 0, text);
                 entry.put_known("type", Some(kind).filter(|kind| !kind.is_empty()));
+                if let Some(length) = too_long {
+                    entry.put("bad", Value::Bool(true));
+                    entry.put_drop("line", length);
+                }
                 mapped.entries.push(entry);
             }
         }
@@ -133,6 +138,12 @@ impl OpencodeTable {
         let native = native(mapped, json);
         let kind = data.text("type").unwrap_or_default();
         let first = mapped.entries.len();
+        // Its own time, where it says one; rows that were carried over from files say that of then.
+        let own = data.get("time").or_else(|| data.get("state")?.get("time"));
+        let own = own.and_then(|time| time.int("start")).map(Instant::from_millis);
+        if let Some(at) = own.or(self.message.as_ref().map(|message| message.at)) {
+            mapped.facts.saw_time(at);
+        }
         match kind {
             "text" if data.text("text").is_some() => self.said(mapped, &native, data),
             "reasoning" => {

@@ -7,7 +7,7 @@ pub(super) fn decoded_length(data: &str) -> usize {
 }
 
 /// Splits an address that holds its data itself into what it is and the data.
-pub(super) fn data_url(url: &str) -> Option<(&str, &str)> {
+pub(crate) fn data_url(url: &str) -> Option<(&str, &str)> {
     let (head, data) = url.strip_prefix("data:")?.split_once(',')?;
     Some((head.split(';').next().unwrap_or(head), data))
 }

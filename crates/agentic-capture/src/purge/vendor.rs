@@ -14,7 +14,8 @@ use super::hit::{PurgeHit, PurgePlace};
 use super::{PurgeAim, PurgeError};
 use crate::conversation::{ConversationRecord, conversations};
 use crate::import::find;
-use crate::transcript::{LINE_BYTES_MAX, PlainText, is_compressed};
+use crate::plain_text::{PlainText, is_compressed};
+use crate::transcript::LINE_BYTES_MAX;
 use crate::{HookEnvironment, Source, VendorFile, VendorRoots, live};
 
 /// How many lines of one file are named.

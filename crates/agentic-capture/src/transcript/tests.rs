@@ -1,4 +1,5 @@
 use super::*;
+use crate::plain_text::{PlainText, is_compressed};
 
 fn told(line: &TranscriptLine<'_>) -> String {
     match line {

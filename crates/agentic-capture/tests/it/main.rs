@@ -1,3 +1,4 @@
 //! Capture on real repositories.
 
 mod gate;
+mod load;

@@ -1,12 +1,13 @@
 //! `agentic capture …`
 
+use std::collections::BTreeMap;
 use std::process::ExitCode;
 
 use agentic_api::Verb as _;
 use agentic_api::verb::{CaptureOff, CaptureStatus, WiringHost};
-use agentic_api::view::{SourceStatusView, WiredPlaceView};
-use agentic_capture::Source;
+use agentic_api::view::{CaptureStatusView, SourceStatusView, WiredPlaceView, visible_line};
 use agentic_capture::wiring::{AgentHomes, WiringScope};
+use agentic_capture::{HookEnvironment, Source};
 use clap::{Subcommand, ValueEnum};
 
 use super::{VerbOutcome, ended};
@@ -16,7 +17,7 @@ use crate::failure::CommandFailure;
 /// See what coding agents tell, and end it
 #[derive(Debug, Subcommand)]
 pub enum CaptureVerb {
-    /// Show which coding agents are wired, and what keeps capture from running
+    /// Show which coding agents are wired, what was heard of them, and what went wrong
     ///
     /// Example: agentic capture status
     #[command(verbatim_doc_comment)]
@@ -68,24 +69,65 @@ pub fn run(context: &Context, verb: CaptureVerb) -> VerbOutcome {
 
 fn status(context: &Context) -> VerbOutcome {
     let space = context.space()?;
-    let verb = CaptureStatus { homes: host()?.homes };
+    let environment = HookEnvironment::of_process();
+    let verb = CaptureStatus { homes: host()?.homes, environment };
     let view = verb.run(&context.caller(&space))?.answer;
-    context.format.answer(&view, |view| {
-        let on = if view.on { "capture is on here\n" } else { "capture is off here\n" };
-        let sources: String = view.sources.iter().map(source_lines).collect();
-        format!("{on}{sources}")
-    });
+    context.format.answer(&view, status_text);
     Ok(ExitCode::SUCCESS)
 }
 
+fn status_text(view: &CaptureStatusView) -> String {
+    let on = if view.on { "capture is on here\n" } else { "capture is off here\n" };
+    let mut lines = vec![on.to_owned()];
+    lines.extend(view.sources.iter().map(source_lines));
+    lines.extend(view.ambiguous.iter().map(|it| {
+        let (commit, agent) = (visible_line(&it.commit), visible_line(&it.agent));
+        format!("commit {commit} may be of {agent}, and is linked to nobody: {}\n", it.reason)
+    }));
+    let passed = view.passed.iter();
+    lines.extend(
+        passed.map(|it| format!("hold {} was passed by, calls {}\n", it.session, it.calls)),
+    );
+    lines.extend(error_lines("", &view.errors));
+    lines.concat()
+}
+
 fn source_lines(status: &SourceStatusView) -> String {
-    let SourceStatusView { source, wired, reports, .. } = status;
+    let SourceStatusView { source, here, wired, reports, .. } = status;
     let mut lines: Vec<String> = wired.iter().map(|place| place_line(source, place)).collect();
-    if lines.is_empty() {
-        lines.push(format!("{source} is here, and not wired\n"));
+    match (lines.is_empty(), here) {
+        (true, true) => lines.push(format!("{source} is here, and not wired\n")),
+        (true, false) => lines.push(format!("{source} is not here, and was heard of before\n")),
+        (false, _) => {}
     }
     lines.extend(reports.iter().map(|report| format!("  {report}\n")));
+    match &status.last {
+        Some(last) => lines.push(format!("  last event {last}\n")),
+        None if !wired.is_empty() => lines.push("  wired, no event yet\n".to_owned()),
+        None => {}
+    }
+    let counts = [
+        ("conversations", status.conversations),
+        ("conversations whose agent is gone", status.unbound),
+        ("bytes not read yet", status.unread),
+        ("transcripts that are gone, of which what was read stays", status.gone),
+    ];
+    let counts = counts.into_iter().filter(|(_, n)| *n > 0);
+    lines.extend(counts.map(|(what, n)| format!("  {what} {n}\n")));
+    if status.endangered > 0 {
+        lines.push(format!(
+            "  transcripts that are deleted 30 days after their last word {}: agentic import {source} --all\n",
+            status.endangered
+        ));
+    }
+    lines.extend(status.redactions.iter().map(|(rule, n)| format!("  redacted {rule} {n}\n")));
+    lines.extend(error_lines("  ", &status.errors));
     lines.concat()
+}
+
+fn error_lines(indent: &str, errors: &BTreeMap<String, u64>) -> Vec<String> {
+    let line = |(code, n): (&String, &u64)| format!("{indent}error {} {n}\n", visible_line(code));
+    errors.iter().map(line).collect()
 }
 
 fn place_line(source: &str, place: &WiredPlaceView) -> String {

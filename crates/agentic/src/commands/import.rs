@@ -4,7 +4,7 @@ use std::cell::OnceCell;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use agentic_api::verb::ImportConversations;
+use agentic_api::verb::{ImportConversations, Reply};
 use agentic_api::view::ImportedView;
 use agentic_capture::import::{ImportProgress, ImportRun};
 use agentic_capture::{HookEnvironment, Source};
@@ -14,6 +14,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 
 use super::{VerbOutcome, ended};
 use crate::context::Context;
+use crate::failure::CommandFailure;
 
 /// How far back conversations are taken where nobody says it, in milliseconds: 30 days.
 const SINCE_MS: i64 = 30 * 24 * 60 * 60 * 1000;
@@ -54,7 +55,7 @@ pub fn run(context: &Context, args: ImportArgs) -> VerbOutcome {
     let since = match (args.since, args.all || !files.is_empty()) {
         (Some(since), _) => Some(since),
         (None, true) => None,
-        (None, false) => Some(space.now().plus_millis(-SINCE_MS)),
+        (None, false) => Some(since_by_default(&space)),
     };
     let run = if args.dry_run { ImportRun::Dry } else { ImportRun::Apply };
     let verb = ImportConversations {
@@ -68,12 +69,24 @@ pub fn run(context: &Context, args: ImportArgs) -> VerbOutcome {
     answer(context, &space, verb)
 }
 
-/// Imports, and says what was taken.
-pub fn answer(context: &Context, space: &SessionSpace, verb: ImportConversations) -> VerbOutcome {
-    let run = verb.run;
+/// Returns since when conversations are taken where nobody says it.
+pub fn since_by_default(space: &SessionSpace) -> Instant {
+    space.now().plus_millis(-SINCE_MS)
+}
+
+/// Imports, and says how far it is.
+pub fn with_progress(
+    context: &Context,
+    space: &SessionSpace,
+    verb: ImportConversations,
+) -> Result<Reply<Vec<ImportedView>>, CommandFailure> {
     let bar = ImportBar::default();
-    let done = verb.run(&context.caller(space), &mut |progress| bar.tell(progress))?;
-    drop(bar);
+    Ok(verb.run(&context.caller(space), &mut |progress| bar.tell(progress))?)
+}
+
+fn answer(context: &Context, space: &SessionSpace, verb: ImportConversations) -> VerbOutcome {
+    let run = verb.run;
+    let done = with_progress(context, space, verb)?;
     context.format.answer(done.answer.as_slice(), |views| text(views, run));
     match done.completion.exit_code() {
         0 => Ok(ExitCode::SUCCESS),
@@ -81,7 +94,8 @@ pub fn answer(context: &Context, space: &SessionSpace, verb: ImportConversations
     }
 }
 
-fn text(views: &[ImportedView], run: ImportRun) -> String {
+/// Says what was taken.
+pub fn text(views: &[ImportedView], run: ImportRun) -> String {
     let line = |view: &ImportedView| {
         let ImportedView { source, conversation, agent, new, reason, .. } = view;
         match (agent, reason.as_deref()) {
@@ -114,7 +128,7 @@ fn date(text: &str) -> Result<Instant, String> {
 
 /// Says how far an import is, where somebody looks.
 #[derive(Default)]
-pub struct ImportBar {
+struct ImportBar {
     bar: OnceCell<ProgressBar>,
 }
 

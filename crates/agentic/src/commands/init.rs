@@ -4,12 +4,17 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use agentic_api::Verb as _;
-use agentic_api::verb::{Init, WireAgents, WiringExtra, agents_found};
-use agentic_api::view::InitView;
+use agentic_api::verb::{
+    ImportConversations, Init, VerbCompletion, WireAgents, WiringExtra, agents_found,
+};
+use agentic_api::view::{InitView, WiredView};
+use agentic_capture::import::ImportRun;
 use agentic_capture::wiring::{WiringRun, WiringScope};
+use agentic_capture::{HookEnvironment, Source};
+use agentic_session::SessionSpace;
 
 use super::capture::{ScopeChoice, host};
-use super::{VerbOutcome, ended};
+use super::{VerbOutcome, ended, import};
 use crate::context::Context;
 
 /// Set up remotes, so that plain `git fetch` brings notes along; wire coding agents
@@ -50,6 +55,9 @@ pub struct InitArgs {
     /// Name our server of MCP to the coding agents
     #[arg(long, requires = "agents")]
     mcp: bool,
+    /// Take in what they did here in the last 30 days, as `agentic import` does
+    #[arg(long, requires = "agents")]
+    import: bool,
     /// Write nothing; say what would be written
     #[arg(long)]
     dry_run: bool,
@@ -83,14 +91,42 @@ pub fn run(context: &Context, args: InitArgs) -> VerbOutcome {
         plugin: args.plugin,
         run,
     };
-    let done = verb.run(&caller)?;
+    let mut done = verb.run(&caller)?;
+    let mut imports = VerbCompletion::Whole;
+    if args.import {
+        let verb = import_of(&done.answer, &space, run);
+        let taken = import::with_progress(context, &space, verb)?;
+        (done.answer.imported, imports) = (Some(taken.answer), taken.completion);
+    }
     context.format.answer(&done.answer, |view| match run {
         WiringRun::Apply => text(view),
-        WiringRun::Dry => wired(view),
+        WiringRun::Dry => wired(view, ImportRun::Dry),
     });
-    match done.completion.exit_code() {
-        0 => Ok(ExitCode::SUCCESS),
-        _ => ended(done.completion),
+    // What was not wired is said first.
+    match (done.completion.exit_code(), imports.exit_code()) {
+        (0, 0) => Ok(ExitCode::SUCCESS),
+        (0, _) => ended(imports),
+        (_, _) => ended(done.completion),
+    }
+}
+
+/// Says what the coding agents that are wired did here before.
+fn import_of(view: &InitView, space: &SessionSpace, run: WiringRun) -> ImportConversations {
+    let is_wired = |it: &&WiredView| it.action != "refused";
+    let wired = view.wired.iter().filter(is_wired);
+    let mut sources: Vec<Source> = wired.filter_map(|it| Source::parse(&it.source).ok()).collect();
+    sources.sort();
+    sources.dedup();
+    ImportConversations {
+        sources,
+        files: Vec::new(),
+        since: Some(import::since_by_default(space)),
+        agent: None,
+        run: match run {
+            WiringRun::Apply => ImportRun::Apply,
+            WiringRun::Dry => ImportRun::Dry,
+        },
+        environment: HookEnvironment::of_process(),
     }
 }
 
@@ -100,13 +136,14 @@ fn text(view: &InitView) -> String {
         (false, true) => format!("set up {}\n", view.remotes.join(", ")),
         (false, false) => format!("{} were set up already\n", view.remotes.join(", ")),
     };
-    format!("{remotes}{}", wired(view))
+    format!("{remotes}{}", wired(view, ImportRun::Apply))
 }
 
-fn wired(view: &InitView) -> String {
-    let file =
-        |it: &agentic_api::view::WiredView| format!("{} {} {}\n", it.source, it.action, it.file);
+fn wired(view: &InitView, run: ImportRun) -> String {
+    let file = |it: &WiredView| format!("{} {} {}\n", it.source, it.action, it.file);
     let files: String = view.wired.iter().map(file).collect();
+    let imported = view.imported.as_ref().map(|views| import::text(views, run));
+    let imported = imported.unwrap_or_default();
     let next: String = view.next.iter().map(|line| format!("next: {line}\n")).collect();
-    format!("{files}{next}")
+    format!("{files}{imported}{next}")
 }

@@ -206,3 +206,44 @@ fn worktrees_are_made_for_names_that_are_free_and_kept_while_there_is_work() {
     assert_eq!(remove("shop.agents/oak").exit, 0);
     stage.git("shop", "rev-parse agents/oak");
 }
+
+#[test]
+fn a_submodule_is_a_repository_of_its_own() {
+    let stage = CaptureStage::new();
+    stage.git(".", "init -q -b main lib");
+    stage.write("lib/lib.rs", "lib\n");
+    stage.git("lib", "add lib.rs");
+    stage.git("lib", "commit -q -m Lib");
+    stage.git("shop", "-c protocol.file.allow=always submodule --quiet add ../lib sub");
+    let refs = stage.git("shop", "for-each-ref");
+    event(&stage, ID, "shop/sub", "SessionStart", &[]);
+    assert_eq!(stage.bound(ID), None, "nobody asked for it there");
+    let own = stage.folder.join("shop/.git/modules/sub");
+    assert!(!own.join("agentic").exists());
+    stage.git("shop/sub", "config agentic.capture on");
+    event(&stage, ID, "shop/sub", "SessionStart", &[]);
+    assert_eq!(stage.bound(ID), None, "it is not the repository around it");
+    assert!(own.join("agentic/capture/conversation").exists());
+    let agents = stage.git("shop/sub", "for-each-ref --format=%(refname) refs/heads/agents");
+    assert_eq!(agents.trim(), "refs/heads/agents/claude-3f2a91c0");
+    assert_eq!(stage.git("shop", "for-each-ref"), refs);
+    // What is around it is still captured as ever.
+    event(&stage, ID, "shop", "SessionStart", &[]);
+    check(&stage, ID, "claude-3f2a91c0", "adopted");
+}
+
+#[test]
+fn a_bare_repository_gives_conversations_agents_of_their_own() {
+    let stage = CaptureStage::new();
+    stage.git(".", "clone -q --bare shop bare.git");
+    stage.git("bare.git", "config agentic.capture on");
+    event(&stage, ID, "bare.git", "SessionStart", &[]);
+    let found =
+        stage.git("bare.git", "for-each-ref --format=%(refname) refs/heads/agents/claude-3f2a91c0");
+    assert_eq!(found.trim(), "refs/heads/agents/claude-3f2a91c0");
+    assert_eq!(
+        stage.git("bare.git", "rev-parse agents/claude-3f2a91c0^"),
+        stage.git("shop", "rev-parse main")
+    );
+    assert_eq!(stage.bound(ID), None);
+}

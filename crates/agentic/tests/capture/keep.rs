@@ -3,72 +3,14 @@
 use std::fs::{self, OpenOptions};
 use std::io::Write as _;
 
-use serde_json::{Value, json};
-
 use crate::stage::CaptureStage;
+use crate::talk::{Talk, prompts};
 
 /// How many conversations go on at once, and how many events each has.
 const CONVERSATIONS: usize = 64;
 const EVENTS: usize = 4;
 /// How often what was not taken is asked for again: a loaded machine takes a line or none each time.
 const ROUNDS_MAX: usize = 20;
-
-/// A conversation of Claude Code in the worktree of `fix-cart`.
-struct Talk<'s> {
-    stage: &'s CaptureStage,
-    id: String,
-    folder: String,
-}
-
-impl Talk<'_> {
-    fn new(stage: &CaptureStage, number: usize) -> Talk<'_> {
-        Talk {
-            stage,
-            id: format!("{number:08x}-0000-4000-8000-000000000000"),
-            folder: "shop.agents/fix-cart".to_owned(),
-        }
-    }
-
-    fn transcript(&self) -> std::path::PathBuf {
-        self.stage.folder.join(format!("home/.claude/projects/-x/{}.jsonl", self.id))
-    }
-
-    fn say(&self, text: &str) {
-        let path = self.transcript();
-        fs::create_dir_all(path.parent().expect("in a folder")).expect("writable");
-        let number = fs::read_to_string(&path).unwrap_or_default().lines().count();
-        let line = json!({
-            "type": "user",
-            "uuid": format!("{}-4000-8000-{number:012x}", &self.id[..13]),
-            "timestamp": "2026-11-20T09:00:01.037Z",
-            "sessionId": self.id,
-            "message": { "role": "user", "content": text },
-        });
-        let mut file = OpenOptions::new().create(true).append(true).open(path).expect("writable");
-        writeln!(file, "{line}").expect("writable");
-    }
-
-    fn event(&self, name: &str, env: &[(&str, &str)]) -> i32 {
-        let payload = json!({
-            "session_id": self.id,
-            "cwd": self.stage.folder.join(&self.folder),
-            "transcript_path": self.transcript(),
-            "hook_event_name": name,
-        });
-        let ended = self.stage.hook(&["claude"], &payload.to_string(), env);
-        assert_eq!(ended.stdout, "", "{name}");
-        ended.exit
-    }
-}
-
-/// Lists the prompts that are pending for an agent.
-fn prompts(stage: &CaptureStage, agent: &str) -> Vec<String> {
-    let pending = stage.agentic("shop", &format!("trace pending --agent {agent} --json"));
-    let pending: Value = serde_json::from_str(&pending).expect("JSON");
-    let entries = pending.as_array().expect("a list").iter();
-    let prompts = entries.filter(|entry| entry["kind"] == "prompt");
-    prompts.filter_map(|entry| Some(entry["text"].as_str()?.to_owned())).collect()
-}
 
 #[test]
 fn what_is_new_is_kept_and_nothing_twice() {

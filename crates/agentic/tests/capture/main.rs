@@ -3,11 +3,17 @@
 
 mod bind;
 mod corpus;
+mod cost;
 mod deferred;
 mod effects;
 mod export;
 mod fault;
 mod gate;
+mod import;
 mod keep;
 mod link;
+mod opencode;
+mod secret;
 mod stage;
+mod status;
+mod talk;

@@ -4,6 +4,7 @@ use std::fs;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use serde_json::Value;
 
@@ -87,6 +88,23 @@ impl CaptureStage {
         found
     }
 
+    /// Lists the entries that are bound to the newest commit of an agent, whole, as its objects have them.
+    pub fn bound_entries(&self, agent: &str) -> Vec<Value> {
+        let shown = self.agentic("shop", &format!("trace show {agent} --json"));
+        let shown: Value = serde_json::from_str(&shown).expect("JSON");
+        let mut ahead = vec![shown["cid"].as_str().expect("an id").to_owned()];
+        let mut entries = Vec::new();
+        while let Some(cid) = ahead.pop() {
+            let object = self.agentic("shop", &format!("object get {cid}"));
+            let object: Value = serde_json::from_str(&object).expect("JSON");
+            let linked = object["parts"].as_array().into_iter().flatten();
+            let linked = linked.chain([&object["previous"]]);
+            ahead.extend(linked.filter_map(|link| Some(link["/"].as_str()?.to_owned())));
+            entries.extend(object["entries"].as_array().into_iter().flatten().cloned());
+        }
+        entries
+    }
+
     /// Runs a hook on a payload; `@ROOT@` and `@HOME@` stand for folders.
     pub fn hook(&self, words: &[&str], payload: &str, env: &[(&str, &str)]) -> Ended {
         let words: Vec<&str> = ["hook"].iter().chain(words).copied().collect();
@@ -125,6 +143,41 @@ impl CaptureStage {
             stdout: String::from_utf8_lossy(&stdout).into_owned(),
             stderr: String::from_utf8_lossy(&stderr).into_owned(),
         }
+    }
+
+    /// Runs agentic in `shop`, and says how much memory it had at most, in bytes; looks at it while it
+    /// runs, so that what it takes in its last moments may be missed.
+    pub fn with_peak(&self, words: &[&str]) -> (u64, Ended) {
+        let mut command = Command::new(AGENTIC);
+        command.args(words).current_dir(self.folder.join("shop"));
+        self.environment(&mut command);
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let child = command.spawn().expect("the program is there");
+        let status = format!("/proc/{}/status", child.id());
+        let is_over = AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            let watch = scope.spawn(|| {
+                let mut peak = 0;
+                while !is_over.load(Ordering::Relaxed) {
+                    let text = fs::read_to_string(&status).unwrap_or_default();
+                    let line = text.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+                    let kib =
+                        line.and_then(|it| it.trim().strip_suffix(" kB")?.parse::<u64>().ok());
+                    peak = peak.max(kib.unwrap_or(0) << 10);
+                    std::thread::yield_now();
+                }
+                peak
+            });
+            let output = child.wait_with_output().expect("it ends");
+            is_over.store(true, Ordering::Relaxed);
+            let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+            let ended = Ended {
+                exit: output.status.code().unwrap_or(-1),
+                stdout: text(&output.stdout),
+                stderr: text(&output.stderr),
+            };
+            (watch.join().expect("it only looks"), ended)
+        })
     }
 
     /// Gives a command the environment of the stage and no other.

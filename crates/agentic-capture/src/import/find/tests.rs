@@ -43,7 +43,25 @@ fn each_source_has_its_places() {
             ".gemini/tmp/p/logs.json",
         ],
         Source::Gemini,
-        &[("session-1", None, ".gemini/tmp/p/chats/session-1.jsonl")],
+        &[
+            ("session-1", None, ".gemini/tmp/p/chats/session-1.jsonl"),
+            ("session-2", None, ".gemini/tmp/p/chats/session-2.json"),
+        ],
+    );
+    check(
+        &[
+            ".local/share/opencode/storage/session/p/ses_1.json",
+            ".local/share/opencode/storage/message/ses_1/msg_1.json",
+            ".local/share/opencode/log/x.json",
+            ".local/share/opencode/opencode.db",
+            ".local/share/opencode/other.db",
+        ],
+        Source::Opencode,
+        &[
+            // What cannot be read is found all the same, and then told.
+            ("opencode", None, ".local/share/opencode/opencode.db"),
+            ("ses_1", None, ".local/share/opencode/storage/session/p/ses_1.json"),
+        ],
     );
     check(
         &[".copilot/session-state/p-1/events.jsonl", ".copilot/session-state/p-1/x.jsonl"],

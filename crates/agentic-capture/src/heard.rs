@@ -1,0 +1,48 @@
+//! When a hook of each coding agent last told something: a small file each, which may be deleted.
+
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
+
+use agentic_model::Instant;
+use agentic_store::Layout;
+
+use crate::{CaptureError, Source};
+
+/// The longest time that is read, in bytes.
+const HEARD_BYTES_MAX: u64 = 64;
+
+/// Notes that a hook of a coding agent has told something.
+///
+/// # Errors
+/// Fails when the folder cannot be written.
+pub fn hear(layout: &Layout, source: Source, now: Instant) -> Result<(), CaptureError> {
+    let path = heard(layout, source);
+    std::fs::create_dir_all(path.parent().expect("in a folder"))
+        .map_err(|source| CaptureError::Io { source })?;
+    std::fs::write(path, now.to_string()).map_err(|source| CaptureError::Io { source })
+}
+
+/// Says when a hook last told something; nothing if nobody knows.
+pub fn last_heard(layout: &Layout, source: Source) -> Option<Instant> {
+    let text = read_small(&heard(layout, source), HEARD_BYTES_MAX)?;
+    Instant::parse(text.trim())
+}
+
+/// Reads a small file of ours as text; nothing if it is none, or longer.
+pub(crate) fn read_small(path: &Path, bytes_max: u64) -> Option<String> {
+    let file = agentic_store::os::open_unblocked(path).ok()?;
+    if !file.metadata().ok()?.is_file() {
+        return None;
+    }
+    let mut bytes = Vec::new();
+    file.take(bytes_max + 1).read_to_end(&mut bytes).ok()?;
+    let is_whole = u64::try_from(bytes.len()).is_ok_and(|length| length <= bytes_max);
+    is_whole.then(|| String::from_utf8_lossy(&bytes).into_owned())
+}
+
+fn heard(layout: &Layout, source: Source) -> PathBuf {
+    layout.capture().join("heard").join(source.as_str())
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,19 @@
+use super::*;
+
+#[test]
+fn only_a_time_is_a_time() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let layout = Layout::new(folder.path());
+    assert_eq!(last_heard(&layout, Source::Codex), None);
+    let now = Instant::from_millis(1_763_800_000_000);
+    hear(&layout, Source::Codex, now).expect("writable");
+    assert_eq!(last_heard(&layout, Source::Codex), Some(now));
+    let path = heard(&layout, Source::Codex);
+    for content in [&b"soon"[..], b"", b"\xff\xfe", &[b' '; 1 << 20]] {
+        std::fs::write(&path, content).expect("writable");
+        assert_eq!(last_heard(&layout, Source::Codex), None);
+    }
+    std::fs::remove_file(&path).expect("there");
+    std::fs::create_dir(&path).expect("writable");
+    assert_eq!(last_heard(&layout, Source::Codex), None);
+}

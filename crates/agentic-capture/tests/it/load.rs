@@ -1,0 +1,132 @@
+//! Many conversations at once: nothing is lost, nothing doubled, and no event waits for all others.
+
+use std::collections::BTreeMap;
+use std::fs::{self, OpenOptions};
+use std::io::Write as _;
+use std::path::PathBuf;
+
+use agentic_capture::hook::{HookAnswer, HookRequest, HookRole, answer};
+use agentic_capture::{HookEnvironment, Source};
+use agentic_model::{AgentName, Briefing, Value};
+use agentic_session::{SessionOptions, SessionSpace};
+use agentic_space::spawn::{SpawnOrigin, spawn};
+use agentic_testkit::{Sandbox, Setup};
+use serde_json::json;
+
+/// How many conversations go on at once, and how many events each has.
+const CONVERSATIONS: usize = 64;
+const EVENTS: usize = 200;
+/// How many agents they share.
+const AGENTS: usize = 8;
+/// How often what was not taken at once is asked for again.
+const ROUNDS_MAX: usize = 50;
+
+struct Crowd {
+    sandbox: Sandbox,
+    home: tempfile::TempDir,
+}
+
+impl Crowd {
+    fn new() -> Crowd {
+        let sandbox = Sandbox::in_memory(Setup::Repository).expect("git is installed");
+        let crowd = Crowd { sandbox, home: tempfile::tempdir().expect("a temporary folder") };
+        for (key, value) in
+            [("user.name", "Ada"), ("user.email", "ada@example.com"), ("agentic.capture", "on")]
+        {
+            crowd.sandbox.git(crowd.sandbox.start(), &["config", key, value]).expect("writable");
+        }
+        let space = crowd.space();
+        for number in 0..AGENTS {
+            let briefing = Briefing::of_text("Mend the cart").to_object().expect("short");
+            let agent = crowd.agent(number);
+            spawn(&space, &agent, &briefing, &SpawnOrigin::Root).expect("the name is free");
+        }
+        crowd
+    }
+
+    fn space(&self) -> SessionSpace {
+        let options = SessionOptions::default();
+        SessionSpace::open(self.sandbox.start(), options).expect("a repository")
+    }
+
+    fn agent(&self, conversation: usize) -> AgentName {
+        AgentName::parse(&format!("fix-{}", conversation % AGENTS)).expect("a name")
+    }
+
+    fn transcript(&self, conversation: usize) -> PathBuf {
+        let home = self.home.path().canonicalize().expect("there");
+        home.join(format!(".claude/projects/x/{conversation:08x}-0000.jsonl"))
+    }
+
+    fn say(&self, conversation: usize, number: usize) {
+        let path = self.transcript(conversation);
+        fs::create_dir_all(path.parent().expect("in a folder")).expect("writable");
+        let line = json!({"type": "user", "uuid": format!("{conversation}-{number}"),
+            "timestamp": "2026-11-20T09:00:01.037Z",
+            "message": {"role": "user", "content": format!("{conversation} {number}")}});
+        let mut file = OpenOptions::new().create(true).append(true).open(path).expect("writable");
+        writeln!(file, "{line}").expect("writable");
+    }
+
+    fn event(&self, conversation: usize) -> HookAnswer {
+        let home = self.home.path().canonicalize().expect("there").display().to_string();
+        let agent = self.agent(conversation).to_string();
+        let environment = HookEnvironment::of([("HOME", home), ("AGENTIC_AGENT", agent)]);
+        let request = HookRequest {
+            source: Source::Claude,
+            role: HookRole::Capture,
+            named: None,
+            environment: &environment,
+            options: SessionOptions::default(),
+        };
+        let payload = json!({"session_id": format!("{conversation:08x}-0000"),
+            "cwd": self.sandbox.start(), "transcript_path": self.transcript(conversation),
+            "hook_event_name": "UserPromptSubmit"});
+        answer(&request, payload.to_string().as_bytes())
+    }
+
+    /// Counts how often each prompt is pending.
+    fn prompts(&self) -> BTreeMap<String, usize> {
+        let mut found = BTreeMap::new();
+        let space = self.space();
+        for number in 0..AGENTS {
+            for entry in space.pending_trace(&self.agent(number)).expect("readable") {
+                if let Some(text) = entry.body.as_text().filter(|_| entry.kind.as_str() == "prompt")
+                {
+                    *found.entry(text.to_owned()).or_default() += 1;
+                }
+                let conversation = entry.meta.get("conversation").and_then(Value::as_text);
+                assert!(conversation.is_some(), "{entry:?}");
+            }
+        }
+        found
+    }
+}
+
+#[test]
+fn sixty_four_conversations_with_two_hundred_events_each_lose_and_double_nothing() {
+    let crowd = Crowd::new();
+    std::thread::scope(|scope| {
+        for conversation in 0..CONVERSATIONS {
+            let crowd = &crowd;
+            scope.spawn(move || {
+                for number in 0..EVENTS {
+                    crowd.say(conversation, number);
+                    assert_eq!(crowd.event(conversation), HookAnswer::silent());
+                }
+            });
+        }
+    });
+    // What somebody was too busy for is taken by a later event.
+    for _ in 0..ROUNDS_MAX {
+        for conversation in 0..CONVERSATIONS {
+            crowd.event(conversation);
+        }
+        if crowd.prompts().len() >= CONVERSATIONS * EVENTS {
+            break;
+        }
+    }
+    let found = crowd.prompts();
+    assert_eq!(found.len(), CONVERSATIONS * EVENTS);
+    assert!(found.values().all(|n| *n == 1), "nothing is doubled");
+}
