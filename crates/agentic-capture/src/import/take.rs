@@ -29,7 +29,7 @@ use crate::tally::RedactionTally;
 use crate::{CaptureError, ConversationId, VendorFile, VendorFileRefusal, VendorRoots, live};
 
 /// How long the texts of one write are, in bytes; what is longer takes several.
-const WRITE_BYTES_MAX: usize = 2 << 20;
+const WRITE_BYTES_MAX: usize = 3 << 19;
 /// How long the lock of an agent is waited for.
 const LOCK_WAIT: Duration = Duration::from_secs(5);
 /// How often a conversation is begun anew since a hook was faster.
