@@ -123,6 +123,36 @@ fn a_hook_does_not_look_at_what_is_pending() {
 }
 
 #[test]
+fn what_is_too_long_is_bound_although_nobody_commits() {
+    let stage = CaptureStage::new();
+    let talk = Talk::new(&stage, 1);
+    talk.say("one");
+    let space = space(&stage);
+    let agent = AgentName::parse("fix-cart").expect("a name");
+    let add = |count: usize| {
+        let kind = Kind::parse("log").expect("a kind");
+        let text = Value::text("x".repeat(250 << 10));
+        let entry = || Entry::new(kind.clone(), Instant::from_millis(0), text.clone());
+        let writer = space.pending_writer_within(&agent, Duration::from_secs(60));
+        let mut writer = writer.expect("readable").expect("nobody else writes");
+        writer.append((0..count).map(|_| entry()).collect()).expect("writable");
+    };
+    let n_pending = || space.pending_trace(&agent).expect("readable").len();
+    // The journal is longer than what may be pending; what is pending is not.
+    add(65);
+    talk.event("Stop", &[]);
+    assert_eq!(n_pending(), 66);
+    talk.event("Stop", &[]);
+    assert_eq!(n_pending(), 66);
+    add(2);
+    append(&talk.transcript(), "two");
+    talk.event("Stop", &[]);
+    assert_eq!(n_pending(), 0);
+    assert_eq!(stage.bound_entries("fix-cart").len(), 69);
+    stage.check();
+}
+
+#[test]
 fn a_hook_does_not_look_at_other_agents() {
     let stage = CaptureStage::new();
     let talk = Talk::new(&stage, 1);
