@@ -5,7 +5,7 @@ use std::fs;
 use std::path::PathBuf;
 use std::process::Stdio;
 
-use agentic_conformance::{COMMAND_LIMIT, RunReport, SuiteChoice};
+use agentic_conformance::{COMMAND_LIMIT, CaseCompany, RunReport, SuiteChoice};
 use anyhow::{Context, Result, ensure};
 
 use crate::workspace::{self, TidyWorkspace, cargo, metadata, root};
@@ -29,7 +29,7 @@ type RunStep = fn() -> Result<StepFinding>;
 
 /// Runs everything, prints one line a step, and ends with `N passed, N failed`.
 pub fn test() -> Result<CheckOutcome> {
-    let steps: [(&str, RunStep); 8] = [
+    let steps: [(&str, RunStep); 9] = [
         ("fmt", || simple(&["fmt", "--all", "--check"])),
         ("clippy", || {
             simple(&["clippy", "--quiet", "--workspace", "--all-targets", "--", "-D", "warnings"])
@@ -40,6 +40,7 @@ pub fn test() -> Result<CheckOutcome> {
         // Once more with what the default build has not; everything but the binary is built already.
         ("ui", || run_tests(&["test", "--workspace", "--features", "agentic/tui", "--test", "ui"])),
         ("conformance", conformance),
+        ("served", conformance_beside_a_server),
         ("mcp", clients),
     ];
     let (mut passed, mut failed) = (0, 0);
@@ -62,7 +63,7 @@ pub fn test() -> Result<CheckOutcome> {
 
 /// Runs the conformance suite and writes the scoreboard.
 pub fn scoreboard() -> Result<CheckOutcome> {
-    let report = run_cases()?;
+    let report = run_cases(CaseCompany::Nobody)?;
     report.write_scoreboard(&root())?;
     print!("{}", report.failures_text());
     println!("{} passed, {} failed", report.passed(), report.failed());
@@ -164,7 +165,7 @@ fn count_tests(stdout: &str) -> (usize, usize) {
 }
 
 fn conformance() -> Result<StepFinding> {
-    let report = run_cases()?;
+    let report = run_cases(CaseCompany::Nobody)?;
     let mut details = report.failures_text();
     let mut failed = report.failed();
     let fresh = BTreeMap::from([
@@ -199,12 +200,20 @@ pub fn agents() -> Result<CheckOutcome> {
     Ok(if report.failed == 0 { CheckOutcome::Good } else { CheckOutcome::Bad })
 }
 
-fn run_cases() -> Result<RunReport> {
+/// Plays the cases once more, each in a repository that is served meanwhile: nobody waits for who stays.
+fn conformance_beside_a_server() -> Result<StepFinding> {
+    let report = run_cases(CaseCompany::Server)?;
+    let (passed, failed) = (report.passed(), report.failed());
+    Ok(StepFinding { passed, failed, details: report.failures_text() })
+}
+
+fn run_cases(company: CaseCompany) -> Result<RunReport> {
     let options = SuiteChoice {
         bin: build_binary()?,
         cases_dir: root().join("conformance"),
         suites: Vec::new(),
         command_limit: COMMAND_LIMIT,
+        company,
     };
     Ok(agentic_conformance::run(&options, &|_| {})?)
 }

@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use agentic_conformance::{COMMAND_LIMIT, SuiteChoice, find_cases, run};
+use agentic_conformance::{COMMAND_LIMIT, CaseCompany, SuiteChoice, find_cases, run};
 
 fn main() -> ExitCode {
     let mut arguments = std::env::args().skip(1);
@@ -11,7 +11,13 @@ fn main() -> ExitCode {
         return ExitCode::from(2);
     };
     let suites = arguments.collect();
-    let options = SuiteChoice { bin: bin.into(), cases_dir, suites, command_limit: COMMAND_LIMIT };
+    let options = SuiteChoice {
+        bin: bin.into(),
+        cases_dir,
+        suites,
+        command_limit: COMMAND_LIMIT,
+        company: CaseCompany::Nobody,
+    };
     match run(&options, &|_| {}) {
         Ok(report) => {
             print!("{}{}", report.failures_text(), report.scoreboard_markdown());

@@ -8,6 +8,7 @@
 
 mod case;
 mod check;
+mod company;
 mod objects;
 mod parse;
 mod path;
@@ -25,6 +26,7 @@ use std::time::Duration;
 
 use agentic_testkit::Templates;
 
+pub use crate::company::CaseCompany;
 pub use crate::report::{CaseFailure, RunReport, SuiteReport};
 use crate::suite::{Suite, SuiteItem};
 
@@ -48,6 +50,8 @@ pub struct SuiteChoice {
     pub suites: Vec<String>,
     /// How long one command may take.
     pub command_limit: Duration,
+    /// Who else is in the repository of each case.
+    pub company: CaseCompany,
 }
 
 /// What has happened so far; given to the progress callback after every case.

@@ -11,6 +11,7 @@ use crate::SuiteChoice;
 use crate::case::{
     Case, CaseCommand, CaseStep, FileContents, FilePermission, GroundWatch, LastCheck,
 };
+use crate::company::{CaseCompany, CaseServer};
 use crate::suite::SuiteItem;
 use crate::{check, objects};
 
@@ -42,6 +43,10 @@ fn play(case: &Case, options: &SuiteChoice, templates: &Templates) -> Result<(),
         sandbox,
         environment: BTreeMap::new(),
         captured: BTreeMap::new(),
+    };
+    let _server = match options.company {
+        CaseCompany::Nobody => None,
+        CaseCompany::Server => CaseServer::begin(&stage.sandbox, case.setup)?,
     };
     for step in &case.steps {
         stage.play_step(step, options)?;

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use agentic_conformance::{Error, RunReport, SuiteChoice, run};
+use agentic_conformance::{CaseCompany, Error, RunReport, SuiteChoice, run};
 
 /// A program that does, as its first argument says, what a broken binary might do.
 const FAKE: &str = r#"#!/bin/sh
@@ -37,6 +37,7 @@ fn options(folder: &Path, suites: &[&str]) -> SuiteChoice {
         cases_dir: folder.join("conformance"),
         suites: suites.iter().map(ToString::to_string).collect(),
         command_limit: Duration::from_millis(1500),
+        company: CaseCompany::Nobody,
     }
 }
 

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use agentic_conformance::{RunReport, SuiteChoice, SuiteReport, find_cases};
+use agentic_conformance::{CaseCompany, RunReport, SuiteChoice, SuiteReport, find_cases};
 use clap::Subcommand;
 use indicatif::{ProgressBar, ProgressStyle};
 
@@ -31,12 +31,15 @@ pub enum ConformanceVerb {
         /// The folder of cases; that of the checkout without
         #[arg(long, value_name = "DIR")]
         cases: Option<PathBuf>,
+        /// Play each case in a repository that is served meanwhile; the scoreboard stays as it is
+        #[arg(long)]
+        served: bool,
     },
 }
 
 /// Runs the verb.
 pub fn run(context: &Context, verb: ConformanceVerb) -> VerbOutcome {
-    let ConformanceVerb::Run { suite, bin, cases } = verb;
+    let ConformanceVerb::Run { suite, bin, cases, served } = verb;
     let no_cases = || {
         CommandFailure::refused(
             "there is no folder `conformance` here",
@@ -54,6 +57,7 @@ pub fn run(context: &Context, verb: ConformanceVerb) -> VerbOutcome {
         cases_dir: cases_dir.clone(),
         suites: suite.clone(),
         command_limit: agentic_conformance::COMMAND_LIMIT,
+        company: if served { CaseCompany::Server } else { CaseCompany::Nobody },
     };
     let report = play(&options)?;
     match context.format {
@@ -64,6 +68,7 @@ pub fn run(context: &Context, verb: ConformanceVerb) -> VerbOutcome {
         talk(&report.failures_text());
     }
     if suite.is_empty()
+        && !served
         && let Some(checkout) = cases_dir.parent()
     {
         report.write_scoreboard(checkout).map_err(failed)?;

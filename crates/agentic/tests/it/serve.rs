@@ -4,6 +4,7 @@
 mod address;
 mod api;
 mod clock;
+mod cost;
 mod damage;
 mod decision;
 mod equal;
