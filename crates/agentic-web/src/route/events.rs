@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
+use agentic_api::view::EventView;
 use agentic_resident::{EventPlace, EventSubscription, NumberedEvent};
 use axum::Extension;
 use axum::extract::{Query, State};
@@ -65,7 +66,12 @@ async fn forward(site: SharedSite, subscription: EventSubscription, sender: mpsc
     let epoch = site.resident.events.place().epoch;
     let reset = |n: u64| {
         let place = EventPlace { epoch: epoch.clone(), n };
-        Event::default().event(RESET).id(place.to_string()).data("{}")
+        let at = site.resident.space.now().to_string();
+        Event::default().event(RESET).id(place.to_string()).data(data(&EventView {
+            n,
+            at,
+            ..EventView::default()
+        }))
     };
     if sender.send(Event::default().retry(RETURN)).await.is_err() {
         return;
@@ -102,8 +108,12 @@ async fn forward(site: SharedSite, subscription: EventSubscription, sender: mpsc
 }
 
 fn said(epoch: &str, event: &Arc<NumberedEvent>) -> Event {
-    let data = serde_json::to_string(&event.data).expect("events have text keys");
-    Event::default().event(event.name.word()).id(format!("{epoch}-{}", event.data.n)).data(data)
+    let id = format!("{epoch}-{}", event.data.n);
+    Event::default().event(event.name.word()).id(id).data(data(&event.data))
+}
+
+fn data(event: &EventView) -> String {
+    serde_json::to_string(event).expect("events have text keys")
 }
 
 /// The events of one listener.

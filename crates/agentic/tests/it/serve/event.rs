@@ -18,13 +18,21 @@ pub(super) struct EventListener {
 
 impl EventListener {
     pub(super) fn begin(served: &Served, cookie: &str) -> EventListener {
+        EventListener::begin_from(served, cookie, "")
+    }
+
+    /// Does so from a place on.
+    pub(super) fn begin_from(served: &Served, cookie: &str, from: &str) -> EventListener {
         let port = served.host.rsplit(':').next().and_then(|port| port.parse().ok());
         let address = (Ipv4Addr::LOCALHOST, port.expect("a port"));
         let mut stream = TcpStream::connect(address).expect("it listens");
         stream.set_read_timeout(Some(PATIENCE)).expect("a socket");
         let host = &served.host;
-        write!(stream, "GET /api/v1/events HTTP/1.1\r\nHost: {host}\r\nCookie: {cookie}\r\n\r\n")
-            .expect("it reads");
+        write!(
+            stream,
+            "GET /api/v1/events{from} HTTP/1.1\r\nHost: {host}\r\nCookie: {cookie}\r\n\r\n"
+        )
+        .expect("it reads");
         read_until(&mut stream, "text/event-stream");
         EventListener { stream, heard: String::new(), begun: String::new() }
     }
@@ -83,9 +91,7 @@ impl EventListener {
                 let (Some(found), Some(data)) = (line("event: "), line("data: ")) else { continue };
                 assert!(data.len() <= 512, "{data}");
                 let data: Json = serde_json::from_str(data).expect("JSON");
-                if found != "reset" {
-                    check_schema("event", &data);
-                }
+                check_schema("event", &data);
                 if is_it(found, &data) {
                     assert!(begun.elapsed() < SOON, "{found} took {:?}", begun.elapsed());
                     return Some(data);

@@ -246,4 +246,8 @@ fn every_answer_and_every_event_is_what_its_schema_says() {
     let names = ["agent", "commit", "trace", "session", "hold", "decision", "relation", "index"];
     let heard = listener.hear_all(&names);
     assert!(heard.is_empty(), "nobody tells of {heard:?}");
+    // Whoever asks for what another process told is told to fetch anew.
+    let mut stranger = EventListener::begin_from(&served, &checker.cookie, "?from=another-1");
+    let reset = stranger.next("reset");
+    assert!(reset["n"].as_u64().is_some_and(|n| n > 0), "{reset}");
 }
