@@ -8,3 +8,4 @@ mod prompt;
 mod question;
 mod quoted;
 mod schema;
+mod search;
