@@ -1,7 +1,8 @@
 //! A large repository, read without script: every list goes on to its end by links, and every page is as
 //! small as all are.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Mutex, PoisonError};
 
 use agentic_model::{AgentName, Kind};
 use agentic_space::{Options, Space};
@@ -22,8 +23,8 @@ const N_LINES: usize = 10_000;
 const ELEMENTS_MAX: usize = 1_500;
 /// The most bytes of a page with all that it needs.
 const PAGE_BYTES_MAX: usize = 150 << 10;
-/// How many pages of each sort are read.
-const PAGES_OF_A_SORT: usize = 3;
+/// How many read pages at the same time.
+const READERS: usize = 4;
 /// How many pages a list may have.
 const PAGES_MAX: usize = 200;
 
@@ -176,32 +177,116 @@ fn is_number(text: &&&str) -> bool {
     text.parse::<usize>().is_ok()
 }
 
-#[test]
-fn every_sort_of_page_of_a_large_repository_is_small() {
-    let large = LargeServed::new();
-    let mut waiting: Vec<String> =
-        ["/", "/agents", "/sessions", "/statistics", "/search?q=entry"].map(str::to_owned).to_vec();
-    waiting.push(format!("/commits/{}", large.commit));
-    waiting.push(format!("/sessions/{}", large.session));
-    waiting.push("/agents/alice".to_owned());
-    let (mut sorts, mut seen) = (std::collections::BTreeMap::new(), BTreeSet::new());
-    while let Some(address) = waiting.pop() {
-        let address = address.split('#').next().unwrap_or_default().to_owned();
-        let is_page = !address.is_empty()
-            && !["/assets", "/login", "/logout"].iter().any(|other| address.starts_with(other))
-            && !["/bytes", ".csv"].iter().any(|end| address.contains(end))
-            && !address.contains("/entries/");
-        let n_seen = sorts.entry(sort_of(&address)).or_insert(0_usize);
-        if !is_page || *n_seen == PAGES_OF_A_SORT || !seen.insert(address.clone()) {
-            continue;
+/// What is read of all pages, and by whom.
+#[derive(Default)]
+struct PageCrawl {
+    waiting: Vec<String>,
+    seen: BTreeSet<String>,
+    /// How many pages of each sort there are.
+    sorts: BTreeMap<String, usize>,
+    /// How many readers may still find more.
+    n_reading: usize,
+}
+
+impl PageCrawl {
+    /// Takes the addresses of pages that nobody has read yet.
+    fn take(&mut self, addresses: impl IntoIterator<Item = String>, depth: CrawlDepth) {
+        for address in addresses {
+            let address = address.split('#').next().unwrap_or_default().to_owned();
+            if is_page(&address) && depth.has(&address) && self.seen.insert(address.clone()) {
+                *self.sorts.entry(sort_of(&address)).or_default() += 1;
+                self.waiting.push(address);
+            }
         }
-        *n_seen += 1;
+    }
+}
+
+/// How many pages are read that show the same session after another number of records.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum CrawlDepth {
+    /// Those of every hundredth record.
+    Some,
+    /// All, which `AGENTIC_TEST_PAGES=all` asks for.
+    All,
+}
+
+impl CrawlDepth {
+    fn has(self, address: &str) -> bool {
+        let record = address.split_once("at=").map(|(_, rest)| rest.split('&').next());
+        let number = record.flatten().and_then(|number| number.parse::<usize>().ok());
+        self == CrawlDepth::All || number.is_none_or(|number| number % 100 == 0)
+    }
+}
+
+fn is_page(address: &str) -> bool {
+    address.starts_with('/')
+        && !["/assets", "/login", "/logout"].iter().any(|other| address.starts_with(other))
+        && !["/bytes", ".csv"].iter().any(|end| address.contains(end))
+        && !address.contains("/entries/")
+}
+
+/// Reads pages until nobody finds more.
+fn read_pages(large: &LargeServed, crawl: &Mutex<PageCrawl>, depth: CrawlDepth) {
+    let lock = || crawl.lock().unwrap_or_else(PoisonError::into_inner);
+    loop {
+        let next = {
+            let mut crawl = lock();
+            let next = crawl.waiting.pop();
+            if next.is_none() && crawl.n_reading == 0 {
+                return;
+            }
+            crawl.n_reading += usize::from(next.is_some());
+            next
+        };
+        let Some(address) = next else {
+            std::thread::sleep(Duration::from_millis(5));
+            continue;
+        };
+        // Whoever reads a page that is wrong keeps nobody waiting.
+        let _reading = PageReading(crawl);
         let page = large.page(&address);
         let found = addresses(&page).into_iter().filter(|(name, _)| *name == "href");
-        waiting.extend(found.map(|(_, address)| address).filter(|it| it.starts_with('/')));
+        lock().take(found.map(|(_, address)| address), depth);
     }
+}
+
+/// Somebody who may still find more pages.
+struct PageReading<'c>(&'c Mutex<PageCrawl>);
+
+impl Drop for PageReading<'_> {
+    fn drop(&mut self) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).n_reading -= 1;
+    }
+}
+
+#[test]
+fn every_page_of_a_large_repository_is_small() {
+    let wanted = std::env::var("AGENTIC_TEST_PAGES").is_ok_and(|wanted| wanted == "all");
+    let depth = if wanted { CrawlDepth::All } else { CrawlDepth::Some };
+    let large = LargeServed::new();
+    let crawl = Mutex::new(PageCrawl::default());
+    let begin = ["/", "/agents", "/sessions", "/statistics", "/search?q=entry"].map(str::to_owned);
+    // The pages of the scrubber lead to their neighbours alone.
+    let records =
+        (1..=N_REQUESTS / 100).map(|n| format!("/sessions/{}?at={}", large.session, n * 100));
+    crawl.lock().expect("nobody reads yet").take(begin.into_iter().chain(records), depth);
+    std::thread::scope(|scope| {
+        let readers: Vec<_> =
+            (0..READERS).map(|_| scope.spawn(|| read_pages(&large, &crawl, depth))).collect();
+        readers.into_iter().for_each(|reader| reader.join().expect("every page is small"));
+    });
+    let PageCrawl { sorts, seen, .. } = crawl.into_inner().expect("all have ended");
     println!("{} pages of {} sorts", seen.len(), sorts.len());
-    for wanted in ["/agents/*?", "/commits/*?", "/sessions/*?", "/traces/*?", "/search?q"] {
-        assert!(sorts.contains_key(wanted), "no page of {wanted}: {:?}", sorts.keys());
+    for (wanted, n_min) in [
+        ("/agents/*?", N_AGENTS),
+        ("/agents?view&state&kind&name&after", N_AGENTS / 50 - 1),
+        ("/commits/*?", N_CHILDREN + 2),
+        ("/sessions/*?", 1),
+        ("/sessions/*?at", N_REQUESTS / 100),
+        ("/traces/*?from", N_ENTRIES / 200 - 1),
+        ("/search?q", 1),
+    ] {
+        let n_read = sorts.get(wanted).copied().unwrap_or_default();
+        assert!(n_read >= n_min, "{n_read} pages of {wanted}: {sorts:?}");
     }
 }
