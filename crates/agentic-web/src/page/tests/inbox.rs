@@ -1,6 +1,6 @@
 use std::collections::BTreeMap;
 
-use agentic_api::view::{DeciderView, InboxView, PendingView, QuestionView};
+use agentic_api::view::{DeciderView, InboxView, PendingView, QuestionView, VotesView};
 use agentic_model::Instant;
 use serde_json::json;
 
@@ -117,4 +117,43 @@ fn fifty_rows_have_forms_as_far_as_there_is_room() {
         *ids.entry(part.split_once('"').map_or("", |(id, _)| id)).or_default() += 1;
     }
     assert!(ids.values().all(|n| *n == 1), "{ids:?}");
+}
+
+#[test]
+fn a_row_says_for_whom_until_when_and_how_many_have_answered() {
+    let mut one = row(1, 1, true);
+    one.question.hold = PendingView {
+        payload: json!({ "payload": { "replicas": 5 }, "choices": ["now", "later"] }),
+        assignees: vec!["user:ada".to_owned(), "role:ops".to_owned()],
+        role: Some("lead".to_owned()),
+        choices: vec!["now".to_owned(), "later".to_owned()],
+        schema: None,
+        actions: ["approve", "reject", "respond"].map(str::to_owned).to_vec(),
+        votes: Some(VotesView { have: 1, need: 2 }),
+        ..one.question.hold
+    };
+    let now = Instant::parse("2026-11-23T11:00:00Z").expect("an instant");
+    one.question = QuestionView::new(one.question.hold, now);
+    let page = shown(&[one]);
+    for part in [
+        "your turn",
+        "for user:ada, role:ops",
+        "only with lead",
+        "1 of 2",
+        "replicas",
+        "datetime=\"2026-11-23T12:00:00Z\"",
+        "data-deadline",
+    ] {
+        assert!(page.contains(part), "{part} is missing: {page}");
+    }
+    for choice in ["now", "later"] {
+        assert!(page.contains(&format!(">{choice}</option>")), "{choice}: {page}");
+    }
+}
+
+#[test]
+fn an_empty_inbox_says_how_holds_come() {
+    let page = shown(&[]);
+    assert!(page.contains("Nothing waits for a person."), "{page}");
+    assert!(page.contains("hold(&quot;Deploy?&quot;)"), "{page}");
 }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use super::decision::with;
 use super::*;
 
 /// How many processes write at the same time.
@@ -125,4 +126,24 @@ fn a_worker_does_not_outlive_the_server_that_keeps_it() {
         assert!(killed.elapsed() < Duration::from_secs(10), "process {worker} drives on");
         std::thread::sleep(Duration::from_millis(20));
     }
+}
+
+#[test]
+fn a_session_goes_on_after_a_decision_although_the_server_is_killed_at_once() {
+    let mut served = Served::new();
+    let flow = "let said = hold(\"Go?\").action; for n in 0..20 { now(); } said";
+    let request = served.ask_by("alice", flow);
+    let cookie = served.log_in();
+    let form = fields(&served.page(&cookie, &format!("/holds/{request}")));
+    let decided = served.send_form(&cookie, &request, &with(&form, &[("action", "approve")]));
+    served.process.kill().expect("it runs");
+    served.process.wait().expect("a child");
+    assert_eq!(decided.status, 303, "{}", decided.body);
+    let begun = Instant::now();
+    // Nobody drives it but the process that the server began before it answered.
+    while !served.ok(&["session", "list"]).contains("done") {
+        assert!(begun.elapsed() < PATIENCE, "nobody went on with it");
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    assert_eq!(served.decisions("alice").len(), 1);
 }

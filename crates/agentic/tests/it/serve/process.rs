@@ -164,3 +164,39 @@ fn rustix_connect(path: &Path) -> Option<std::os::fd::OwnedFd> {
     let socket = socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None).expect("one");
     connect(&socket, &SocketAddrUnix::new(path).expect("short")).ok().map(|()| socket)
 }
+
+#[test]
+fn whoever_cannot_have_the_lock_says_why_and_what_to_do() {
+    let mut served = Served::new();
+    served.ok(&["serve", "stop"]);
+    served.process.wait().expect("a child");
+    let folder = served.sandbox.start().join(".git/agentic/serve");
+    let second = || {
+        let output = run(&served.sandbox, served.sandbox.start(), &["serve"]);
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(1), "{said}");
+        assert!(said.contains("hint: "), "{said}");
+        said
+    };
+    // What cannot be opened for writing, whoever asks: a folder.
+    let lock = folder.join("lock");
+    std::fs::remove_file(&lock).expect("it is there");
+    std::fs::create_dir(&lock).expect("writable");
+    assert!(second().contains("lock"), "it names the file");
+    std::fs::remove_dir(&lock).expect("it is empty");
+    // Somebody else has it, whatever `at` says of another process that lives.
+    let file = std::fs::File::create(&lock).expect("writable");
+    file.lock().expect("nobody has it");
+    let at = format!(
+        "{{\"pid\":{},\"start\":1,\"boot\":\"x\",\"version\":\"0\",\"api\":1}}",
+        std::process::id()
+    );
+    std::fs::write(folder.join("at"), at).expect("writable");
+    assert!(second().contains("serves this repository already"));
+    drop(file);
+    // A living process that only `at` names keeps nobody out.
+    served.process = begin(&served.sandbox, served.sandbox.start(), &[]);
+    let status: Json =
+        serde_json::from_str(&served.ok(&["serve", "status", "--json"])).expect("JSON");
+    assert_eq!(status["pid"], served.process.id());
+}
