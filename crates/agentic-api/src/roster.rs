@@ -8,13 +8,14 @@ mod order;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use agentic_git::CommitInfo;
 use agentic_index::{AgentRow, EdgeRow, SeenAgent, SessionRow, SharedLedger};
-use agentic_model::commit::Claims;
+use agentic_model::commit::{Claims, subject};
 use agentic_model::edge::{EdgeEvent, Party};
-use agentic_model::{AgentName, Instant, Oid};
+use agentic_model::{AgentName, Cid, Edge, Instant, Oid};
 use agentic_replay::SessionId;
 use agentic_session::{Result, SessionSpace};
-use agentic_space::agent::{Agent, is_genesis_of, kind_on};
+use agentic_space::agent::{is_genesis_of, kind_on};
 use agentic_space::relation::MERGED_INTO;
 
 pub use self::order::{RosterFilter, RosterPage, RosterReview, RosterRow};
@@ -105,7 +106,7 @@ impl AgentRoster {
         for (name, seen, stale) in differing {
             match is_checking {
                 true => found.extend(stale),
-                false => found.push(Arc::new(read_agent(space, &name, seen)?)),
+                false => found.push(Arc::new(read_agent(space, &name, seen, stale.as_deref())?)),
             }
         }
         if !is_sorted_still {
@@ -215,52 +216,108 @@ pub fn agents_now(space: &SessionSpace) -> Result<Vec<(AgentName, SeenAgent)>> {
     Ok(names.into_iter().map(agent).collect())
 }
 
-/// Reads what an agent is.
+/// Reads what an agent is; `known` is what was read of it before, so that only what is new is read.
 ///
 /// # Errors
 /// Fails when its commits or its notes cannot be read.
-pub fn read_agent(space: &SessionSpace, name: &AgentName, seen: SeenAgent) -> Result<AgentRow> {
-    let commits = space.own_commits(name, seen.head)?;
-    let agent = Agent::of(name.clone(), seen.head, &commits);
-    let mut kinds: BTreeMap<String, u64> = BTreeMap::new();
-    let (mut merges, mut merged, mut parent) = (Vec::new(), Vec::new(), None);
-    for commit in commits.iter().rev() {
-        let claims = Claims::read(&commit.message);
-        let kind = kind_on(name, &claims);
-        *kinds.entry(kind.to_string()).or_default() += 1;
-        if is_genesis_of(name, &claims) {
-            parent = claims.parent.as_ref().map(ToString::to_string);
+pub fn read_agent(
+    space: &SessionSpace,
+    name: &AgentName,
+    seen: SeenAgent,
+    known: Option<&AgentRow>,
+) -> Result<AgentRow> {
+    let mut line = LineTally::default();
+    let mut is_continued = false;
+    for commit in space.walk_own_commits(name, seen.head) {
+        let (commit, claims) = commit?;
+        if known.is_some_and(|known| known.seen.head == commit.oid) {
+            is_continued = true;
+            break;
         }
-        if let Some(other) = claims.merged.filter(|_| commit.parents.len() > 1) {
+        line.take(name, commit, claims);
+    }
+    let edges = match known {
+        Some(known) if known.seen.notes == seen.notes => known.edges.clone(),
+        Some(_) | None => space.kept_edges(seen.notes)?.into_iter().map(edge_row).collect(),
+    };
+    let known = known.filter(|_| is_continued);
+    Ok(line.row(name, seen, known, edges))
+}
+
+/// What the commits of an agent say, the newest first.
+#[derive(Default)]
+struct LineTally {
+    genesis: Option<(Oid, Claims)>,
+    n_commits: u64,
+    kinds: BTreeMap<String, u64>,
+    /// What the newest says, and when.
+    newest: Option<(String, i64)>,
+    merges: Vec<String>,
+    merged: Vec<String>,
+}
+
+impl LineTally {
+    fn take(&mut self, agent: &AgentName, commit: CommitInfo, claims: Claims) {
+        let kind = kind_on(agent, &claims);
+        *self.kinds.entry(kind.to_string()).or_default() += 1;
+        self.n_commits += 1;
+        if self.newest.is_none() {
+            self.newest = Some((subject(&commit.message).to_owned(), commit.at.millis()));
+        }
+        if let Some(other) = claims.merged.as_ref().filter(|_| commit.parents.len() > 1) {
             if kind.as_str() == MERGE {
-                merged.push(other.to_string());
+                self.merged.push(other.to_string());
             }
-            merges.push(other.to_string());
+            self.merges.push(other.to_string());
+        }
+        if is_genesis_of(agent, &claims) {
+            self.genesis = Some((commit.oid, claims));
         }
     }
-    let edges = space.kept_edges(seen.notes)?.into_iter();
-    let edges = edges.map(|(cid, edge)| EdgeRow {
+
+    /// Makes the row, of what is known of the commits before and of these.
+    fn row(
+        self,
+        agent: &AgentName,
+        seen: SeenAgent,
+        known: Option<&AgentRow>,
+        edges: Vec<EdgeRow>,
+    ) -> AgentRow {
+        let LineTally { genesis, n_commits, kinds, newest, merges, merged } = self;
+        let mut row = match known {
+            Some(known) => known.clone(),
+            None => AgentRow::unborn(agent.as_str(), seen.clone()),
+        };
+        (row.seen, row.edges) = (seen, edges);
+        row.n_commits += n_commits;
+        let mut all: BTreeMap<String, u64> = std::mem::take(&mut row.kinds).into_iter().collect();
+        for (kind, n) in kinds {
+            *all.entry(kind).or_default() += n;
+        }
+        row.kinds = all.into_iter().collect();
+        if let Some((subject, at)) = newest {
+            (row.subject, row.at) = (subject, at);
+        }
+        row.merges.extend(merges.into_iter().rev());
+        row.merged.extend(merged.into_iter().rev());
+        if let Some((oid, claims)) = genesis {
+            row.genesis = Some(oid);
+            row.parent = claims.parent.map(|parent| parent.to_string());
+            row.briefing = claims.briefing;
+        }
+        row
+    }
+}
+
+fn edge_row((cid, edge): (Cid, Edge)) -> EdgeRow {
+    EdgeRow {
         source: edge.source.to_string(),
         relation: edge.relation.to_string(),
         target: edge.target.to_string(),
         cid: cid.to_string(),
         is_assertion: edge.event == EdgeEvent::Assert,
         at: edge.at.millis(),
-    });
-    Ok(AgentRow {
-        name: name.to_string(),
-        seen,
-        genesis: agent.genesis,
-        parent,
-        briefing: agent.briefing,
-        n_commits: commits.len() as u64,
-        kinds: kinds.into_iter().collect(),
-        subject: agent.subject,
-        at: agent.at.millis(),
-        merges,
-        merged,
-        edges: edges.collect(),
-    })
+    }
 }
 
 /// Reads what a session is.

@@ -151,16 +151,22 @@ impl Repository {
     /// Returns what tells the configuration that is asked now from what it was before. As long as that
     /// is the same, so is every answer from it.
     pub fn configuration_mark(&self) -> String {
+        let ConfigurationWatch { read_at, later } = &self.configuration;
+        if read_at.is_some() && later.borrow().is_none() {
+            // Whoever wants to know stays: its files are followed from now on.
+            later.replace(LaterConfiguration::read(&self.inner).ok());
+        }
         // Whatever is asked has it read again where it has to be.
         self.configured(|_| ());
-        let later = self.configuration.later.borrow();
+        let later = later.borrow();
         later.as_ref().map(|later| format!("{:?}", later.files)).unwrap_or_default()
     }
 
     /// Asks the configuration as it is now. While it cannot be read, it is what it was.
     fn configured<T>(&self, ask: impl FnOnce(&gix::Repository) -> T) -> T {
         let ConfigurationWatch { read_at, later } = &self.configuration;
-        if read_at.is_none_or(|read_at| read_at.elapsed() < SETTLED_FOR) {
+        let is_followed = later.borrow().is_some();
+        if !is_followed && read_at.is_none_or(|read_at| read_at.elapsed() < SETTLED_FOR) {
             return ask(&self.inner);
         }
         let mut later = later.borrow_mut();

@@ -71,8 +71,8 @@ pub use self::index::IndexUpdate;
 pub use self::line_count::LineCount;
 pub use self::merge::{Conflict, MergeBase, MergeOutcome, Stages};
 pub use self::notes::{
-    ChangedNote, FoundPointer, HistoryLeaf, HistoryRoot, HistorySort, LeafRewrites, LibraryEdit,
-    LibraryTree, NoteVersion, NotesHistory, NotesState, POINTERS_MAX, PointerEdit,
+    ChangedNote, FoundPointer, HistoryLeaf, HistoryRoot, HistorySort, KeptLeaf, LeafRewrites,
+    LibraryEdit, LibraryTree, NoteVersion, NotesHistory, NotesState, POINTERS_MAX, PointerEdit,
 };
 pub use self::object::name_object;
 #[cfg(feature = "fuzz-access")]

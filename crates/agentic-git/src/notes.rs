@@ -13,7 +13,7 @@ mod look;
 mod rewriting;
 mod upkeep;
 
-pub use self::changed::ChangedNote;
+pub use self::changed::{ChangedNote, KeptLeaf};
 pub use self::library::{FoundPointer, LibraryEdit, LibraryTree, POINTERS_MAX, PointerEdit};
 pub use self::rewriting::{HistoryLeaf, HistoryRoot, HistorySort, LeafRewrites, NotesHistory};
 

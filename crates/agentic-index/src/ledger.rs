@@ -10,7 +10,10 @@
 //! | agent | agent | genesis, parent, briefing, commits, kinds, subject, instant, merges |
 //! | edge | agent · 0 · source · 0 · relation · 0 · target · 0 · cid | whether it begins or ends, and when |
 //! | session | id | agent, flow, state, records, instants, length of its log |
+//! | hold | session | its open holds as lists know them, and what they derive from |
+//! | cid | agent · 0 · number | the begins of some ids that its notes keep, or did: of objects, and of commits with notes |
 
+mod objects;
 mod row;
 
 #[cfg(test)]
@@ -20,19 +23,25 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
 
+use agentic_model::Value;
+
+pub use self::objects::{KeptMark, KeptObjects};
 pub use self::row::{AgentRow, EdgeRow, SessionRow};
 use crate::error::{IndexError, Result};
 use crate::identity::{TableAge, identify};
 use crate::tables::{IndexTable, TableBatch, Tables};
 use crate::text::SeenAgent;
+use crate::value::{seal, unseal};
 
 /// The version of the tables' form.
-const FORMAT: i64 = 2;
+const FORMAT: i64 = 3;
 
 /// An index of agents and sessions.
 pub struct MainIndex {
     tables: Box<dyn Tables>,
     shared: SharedLedger,
+    /// Whether the objects were read.
+    has_objects: bool,
 }
 
 /// The rows of an index, for those who list them while it is written.
@@ -46,6 +55,17 @@ pub struct LedgerRows {
     pub agents: BTreeMap<String, Arc<AgentRow>>,
     /// Sessions by id.
     pub sessions: BTreeMap<String, Arc<SessionRow>>,
+    /// Whose notes keep which objects.
+    pub objects: KeptObjects,
+}
+
+/// What was read of an agent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ReadAgent {
+    /// What it is.
+    pub row: AgentRow,
+    /// What its notes keep, at least what they did not keep when they were read before.
+    pub kept: Vec<KeptMark>,
 }
 
 impl SharedLedger {
@@ -70,7 +90,7 @@ impl MainIndex {
         identity: &str,
         shared: &SharedLedger,
     ) -> Result<MainIndex> {
-        let mut index = MainIndex { tables, shared: shared.clone() };
+        let mut index = MainIndex { tables, shared: shared.clone(), has_objects: false };
         let rows = match identify(index.tables.as_mut(), FORMAT, identity)? {
             TableAge::Old => index.load()?,
             TableAge::New => LedgerRows::default(),
@@ -133,9 +153,11 @@ impl MainIndex {
     ///
     /// # Errors
     /// Fails when the database does.
-    pub fn put_agents(&mut self, rows: Vec<AgentRow>) -> Result<()> {
+    pub fn put_agents(&mut self, read: Vec<ReadAgent>) -> Result<()> {
         let mut batch = TableBatch::default();
-        for row in &rows {
+        self.recall_objects()?;
+        for ReadAgent { row, kept } in &read {
+            self.shared.rows().objects.write(&row.name, kept, &mut batch);
             let before = self.shared.rows().agents.get(&row.name).cloned();
             let before = before.iter().flat_map(|before| &before.edges);
             for edge in before.filter(|edge| !row.edges.contains(edge)) {
@@ -149,9 +171,26 @@ impl MainIndex {
         }
         self.tables.apply(batch)?;
         self.shared.change(|shared| {
-            let rows = rows.into_iter().map(|row| (row.name.clone(), Arc::new(row)));
-            shared.agents.extend(rows);
+            for ReadAgent { row, kept } in read {
+                shared.objects.take(&row.name, &kept);
+                shared.agents.insert(row.name.clone(), Arc::new(row));
+            }
         });
+        Ok(())
+    }
+
+    /// Reads which objects the notes of agents keep, which nobody has to wait for when an index is opened.
+    ///
+    /// # Errors
+    /// Fails when the database does.
+    pub fn recall_objects(&mut self) -> Result<()> {
+        if std::mem::replace(&mut self.has_objects, true) {
+            return Ok(());
+        }
+        let mut objects = KeptObjects::default();
+        self.each(IndexTable::Cid, |key, value| objects.read(key, value))?;
+        objects.is_whole = true;
+        self.shared.change(|rows| rows.objects = objects);
         Ok(())
     }
 
@@ -160,7 +199,9 @@ impl MainIndex {
     /// # Errors
     /// Fails when the database does.
     pub fn forget_agent(&mut self, agent: &str) -> Result<()> {
+        self.recall_objects()?;
         let mut batch = TableBatch::default();
+        self.shared.rows().objects.erase(agent, &mut batch);
         let before = self.shared.rows().agents.get(agent).cloned();
         for edge in before.iter().flat_map(|before| &before.edges) {
             batch.remove(IndexTable::Edge, &edge.key(agent));
@@ -168,7 +209,10 @@ impl MainIndex {
         batch.remove(IndexTable::Agent, agent.as_bytes());
         batch.remove(IndexTable::Seen, agent.as_bytes());
         self.tables.apply(batch)?;
-        self.shared.change(|rows| drop(rows.agents.remove(agent)));
+        self.shared.change(|rows| {
+            rows.objects.forget(agent);
+            rows.agents.remove(agent);
+        });
         Ok(())
     }
 
@@ -185,6 +229,32 @@ impl MainIndex {
         Ok(())
     }
 
+    /// Takes what is written down of the open holds of some sessions; nothing where one asks nothing.
+    ///
+    /// # Errors
+    /// Fails when the database does.
+    pub fn put_holds(&mut self, news: Vec<(String, Option<Value>)>) -> Result<()> {
+        let mut batch = TableBatch::default();
+        for (session, holds) in news {
+            match holds {
+                Some(holds) => batch.put(IndexTable::Hold, session.as_bytes(), seal(&holds)),
+                None => batch.remove(IndexTable::Hold, session.as_bytes()),
+            }
+        }
+        self.tables.apply(batch)
+    }
+
+    /// Visits what is written down of open holds, by session.
+    ///
+    /// # Errors
+    /// Fails when the database does, and when a row is damaged.
+    pub fn holds(&self, mut visit: impl FnMut(&str, &Value)) -> Result<()> {
+        self.each(IndexTable::Hold, |key, value| {
+            visit(&text(key)?, &unseal(value)?);
+            Ok(())
+        })
+    }
+
     /// Forgets the sessions that are not among those that there are.
     ///
     /// # Errors
@@ -197,7 +267,10 @@ impl MainIndex {
             return Ok(());
         }
         let mut batch = TableBatch::default();
-        gone.iter().for_each(|session| batch.remove(IndexTable::Session, session.as_bytes()));
+        for session in &gone {
+            batch.remove(IndexTable::Session, session.as_bytes());
+            batch.remove(IndexTable::Hold, session.as_bytes());
+        }
         self.tables.apply(batch)?;
         self.shared.change(|rows| rows.sessions.retain(|session, _| there.contains(session)));
         Ok(())

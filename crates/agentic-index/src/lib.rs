@@ -24,7 +24,10 @@ pub use crate::document::{
 };
 pub use crate::error::{IndexError, Result};
 pub use crate::excerpt::{EXCERPT_CHARS_MAX, SearchExcerpt};
-pub use crate::ledger::{AgentRow, EdgeRow, LedgerRows, MainIndex, SessionRow, SharedLedger};
+pub use crate::ledger::{
+    AgentRow, EdgeRow, KeptMark, KeptObjects, LedgerRows, MainIndex, ReadAgent, SessionRow,
+    SharedLedger,
+};
 pub use crate::search::{SearchFilters, SearchFindings, SearchQuery, SearchScope, SearchTerm};
 pub use crate::tables::{IndexTable, KeyVisitor, MemoryTables, SledTables, TableBatch, Tables};
 pub use crate::text::{FoundTexts, SeenAgent, TextChange, TextIndex, TextPlace, UnreadTexts};

@@ -35,6 +35,10 @@ pub enum IndexTable {
     Edge,
     /// Sessions by id.
     Session,
+    /// Who keeps an object, by its id.
+    Cid,
+    /// Open holds by session.
+    Hold,
 }
 
 /// Changes that are made together.
@@ -99,6 +103,8 @@ impl IndexTable {
             IndexTable::Agent => b'a',
             IndexTable::Edge => b'g',
             IndexTable::Session => b'n',
+            IndexTable::Cid => b'c',
+            IndexTable::Hold => b'h',
         }
     }
 }

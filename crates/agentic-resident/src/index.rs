@@ -6,6 +6,7 @@
 
 mod desk;
 mod growth;
+mod guide;
 mod keeper;
 mod kept;
 mod ledger;
@@ -25,12 +26,16 @@ use agentic_api::roster::{KnownLedger, LedgerState};
 use agentic_api::view::{EventName, EventView, IndexStateView, IndexesView};
 use agentic_index::{FoundTexts, MainIndex, SearchScope, TextIndex};
 use agentic_session::SessionSpace;
+use agentic_session::hold::book::HoldBook;
 
 use self::desk::KeeperDesk;
 pub use self::place::journal_mark;
 use self::pulse::IndexPulse;
 use crate::error::Result;
 use crate::event::EventHub;
+
+/// How long whoever asks first waits for a database to be opened.
+const OPENING_WAIT: Duration = Duration::from_millis(250);
 
 /// What an index is held to.
 #[derive(Debug, Clone, Copy)]
@@ -101,6 +106,8 @@ pub(crate) struct IndexShared {
 pub struct IndexDesk {
     main: Arc<KeeperDesk<MainIndex>>,
     text: Arc<KeeperDesk<TextIndex>>,
+    /// Whether somebody has waited for it to be opened.
+    was_awaited: Arc<AtomicBool>,
 }
 
 impl IndexDesk {
@@ -113,8 +120,13 @@ impl IndexDesk {
         events: &Arc<EventHub>,
         limits: IndexLimits,
     ) -> Result<IndexDesk> {
-        let main = Arc::new(KeeperDesk::begin(space, events, limits)?);
-        Ok(IndexDesk { main, text: Arc::new(KeeperDesk::begin(space, events, limits)?) })
+        let main: Arc<KeeperDesk<MainIndex>> = Arc::new(KeeperDesk::begin(space, events, limits)?);
+        space.be_guided(guide::notes_guide(&main));
+        Ok(IndexDesk {
+            main,
+            text: Arc::new(KeeperDesk::begin(space, events, limits)?),
+            was_awaited: Arc::default(),
+        })
     }
 
     /// Says whether a database never comes back, at the second look in a row: the first may follow a stop
@@ -135,6 +147,20 @@ impl IndexDesk {
     pub(crate) fn begin_again(&self) {
         self.main.begin_again();
         self.text.begin_again();
+    }
+
+    /// Returns what was read of open holds. The first time it is waited a moment for what an earlier
+    /// process knew.
+    pub fn holds(&self) -> Arc<HoldBook> {
+        self.await_opening();
+        self.main.kept().holds
+    }
+
+    /// Waits a moment, once, until what an earlier process knew of agents and sessions is there.
+    fn await_opening(&self) {
+        if !self.was_awaited.swap(true, Ordering::Relaxed) {
+            self.main.await_opening(OPENING_WAIT);
+        }
     }
 
     /// Says how the index of texts is.
@@ -159,7 +185,7 @@ impl IndexDesk {
             IndexState::Ready => LedgerState::Ready,
             IndexState::Absent { .. } => LedgerState::Absent,
         };
-        KnownLedger { rows: self.main.kept(), state }
+        KnownLedger { rows: self.main.kept().rows, state }
     }
 
     /// Finds texts that could fit, at most so many. Nothing means that there is no index, or that it

@@ -1,10 +1,12 @@
 //! Typed objects: storing them with an agent, finding them anywhere in the space.
 
+use agentic_git::KeptLeaf;
 use agentic_model::kind::OBJECT;
 use agentic_model::{AgentName, Cid, Kind, Object};
 use agentic_store::journal::{KeptObject, Transaction};
 
 use crate::error::LookupError;
+use crate::guide::NOTES;
 use crate::kind::REGISTRY_REF;
 use crate::library::Library;
 use crate::write::LockedStream;
@@ -50,12 +52,14 @@ impl Space {
     }
 
     fn kept_object(&self, cid: Cid) -> Result<Option<Object>> {
-        for name in self.object_refs()? {
-            if let Some(bytes) = self.repository().notes(&name)?.object(cid)? {
+        let find = |name: &str| Ok(self.repository().notes(name)?.object(cid)?);
+        for name in shared_refs() {
+            if let Some(bytes) = find(&name)? {
                 return Ok(Some(Object::decode(&bytes)?));
             }
         }
-        Ok(None)
+        let found = self.find_in_notes(&KeptLeaf::Object(cid), None, find)?;
+        found.map(|bytes| Ok(Object::decode(&bytes)?)).transpose()
     }
 
     /// Reads the objects of one type that are kept where another object is.
@@ -105,10 +109,15 @@ impl Space {
 
     /// Lists the refs that keep objects.
     fn object_refs(&self) -> Result<Vec<String>> {
-        let mut names = vec![REGISTRY_REF.to_owned()];
-        names.extend(Library::ALL.iter().map(|library| library.ref_name().to_owned()));
-        let notes = self.repository().list_refs("refs/notes/agentic/")?;
+        let mut names = shared_refs();
+        let notes = self.repository().list_refs(NOTES)?;
         names.extend(notes.into_iter().map(|found| found.name));
         Ok(names)
     }
+}
+
+/// Lists the refs that keep objects of no agent.
+fn shared_refs() -> Vec<String> {
+    let libraries = Library::ALL.iter().map(|library| library.ref_name().to_owned());
+    std::iter::once(REGISTRY_REF.to_owned()).chain(libraries).collect()
 }

@@ -11,6 +11,7 @@ use thread_local::ThreadLocal;
 
 use crate::error::{AgentError, CommitError};
 use crate::group::Queues;
+use crate::guide::NotesGuide;
 use crate::mutex::locked;
 use crate::signatures::Signatures;
 use crate::{Clock, Error, Result};
@@ -42,6 +43,8 @@ pub struct Space {
     mended: Mutex<Vec<String>>,
     /// The local time zone, once it was asked for.
     zone: OnceLock<Option<Zone>>,
+    /// Who knows which notes keep what.
+    guide: Mutex<Option<NotesGuide>>,
 }
 
 impl Space {
@@ -78,12 +81,24 @@ impl Space {
             found: Default::default(),
             mended: Default::default(),
             zone: OnceLock::new(),
+            guide: Mutex::default(),
         })
     }
 
     /// Returns the git repository, as the calling thread sees it.
     pub fn repository(&self) -> &Repository {
         self.views.get_or(|| self.shared.open())
+    }
+
+    /// Takes whom to ask which notes may keep something, before all are looked at. The last who offers is
+    /// asked.
+    pub fn be_guided(&self, guide: NotesGuide) {
+        *locked(&self.guide) = Some(guide);
+    }
+
+    /// Returns who knows which notes keep what, if somebody does.
+    pub(crate) fn guide(&self) -> Option<NotesGuide> {
+        locked(&self.guide).clone()
     }
 
     /// Returns the agents that threads are writing to.

@@ -1,6 +1,6 @@
 //! Traces: what an agent saw and said, appended as it happens, bound to the commit it led to.
 
-use agentic_git::GitWriter;
+use agentic_git::{GitWriter, KeptLeaf};
 use agentic_model::trace::{TRACE_BYTES_MAX, cid_in_note, split_entry};
 use agentic_model::{AgentName, Cid, ConsoleTrace, Entry, Instant, Kind, Map, Object, Oid, Value};
 use agentic_store::journal::{self, ArchivedAgent, NotesEdit, Transaction};
@@ -8,6 +8,7 @@ use agentic_store::{PendingAside, Stream};
 
 use crate::commit::BoundTrace;
 use crate::error::CommitError;
+use crate::guide::NOTES;
 use crate::write::{LockedStream, begin_journal};
 use crate::written::WriteNotices;
 use crate::{AgentBranch, Error, Result, Space};
@@ -200,10 +201,17 @@ impl Space {
     /// # Errors
     /// Fails when the commit has none.
     pub fn trace_of_commit(&self, commit: Oid) -> Result<ShownTrace> {
-        let bound = self.in_notes_of(commit, |name| self.bound_cid(name, commit))?;
-        let none = || CommitError::NoTrace { what: format!("commit `{commit}`") };
-        let (name, cid) = bound.ok_or_else(|| Error::Commit(none()))?;
-        self.trace_in_notes(self.repository().find_ref(&name)?, cid, commit)
+        let claimed = agentic_model::commit::Claims::read(&self.read_commit(commit)?.message).agent;
+        let bound = |name: &str| {
+            let cid = self.bound_cid(name, commit)?;
+            Ok(cid.map(|cid| (name.to_owned(), cid)))
+        };
+        let leaf = KeptLeaf::Note(commit);
+        if let Some((name, cid)) = self.find_in_notes(&leaf, claimed.as_ref(), bound)? {
+            let tip = self.repository().find_ref(&name)?;
+            return self.trace_in_notes(tip, cid, commit);
+        }
+        Err(Error::Commit(CommitError::NoTrace { what: format!("commit `{commit}`") }))
     }
 
     /// Finds the trace of the newest commit on an agent's branch that has one.
@@ -361,7 +369,7 @@ impl Space {
         {
             return Ok(Some((name, found)));
         }
-        for notes in self.repository().list_refs("refs/notes/agentic/")? {
+        for notes in self.repository().list_refs(NOTES)? {
             if let Some(found) = look(&notes.name)? {
                 return Ok(Some((notes.name, found)));
             }

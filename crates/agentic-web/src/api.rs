@@ -123,7 +123,6 @@ async fn answer(
             token: &token,
             queries: &shared.queries,
             index: &shared.resident.index,
-            holds: &shared.holds,
             epoch: &epoch,
             path: asked.path,
             query: asked.query,

@@ -11,7 +11,6 @@ use agentic_api::verb::ForeignQueries;
 use agentic_resident::{
     PageEstate, PageInheritance, Resident, ResidentError, Whereabouts, make_room,
 };
-use agentic_session::hold::book::HoldBook;
 use axum::Router;
 use axum::body::Body;
 use axum::http::Request;
@@ -92,7 +91,6 @@ pub fn serve(
             logins,
             ended,
             queries: ForeignQueries::default(),
-            holds: HoldBook::default(),
             protocol,
             sealer,
             colours: ColourDesk::default(),

@@ -9,7 +9,6 @@ use agentic_api::{Caller, ProvenPerson, Refusal, Surroundings};
 use agentic_model::guidance::ErrorClass;
 use agentic_resident::{PoolRefusal, Resident, ResidentError};
 use agentic_session::SessionSpace;
-use agentic_session::hold::book::HoldBook;
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 use tokio::sync::watch;
@@ -38,8 +37,6 @@ pub struct WebSite {
     pub ended: watch::Receiver<bool>,
     /// The queries of others that are being answered.
     pub queries: ForeignQueries,
-    /// What is known of open holds.
-    pub holds: HoldBook,
     /// What is served to programs beside the page.
     pub protocol: Option<MountedProtocol>,
     /// Who seals forms.

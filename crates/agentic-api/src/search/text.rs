@@ -6,6 +6,7 @@
 
 use std::ops::ControlFlow;
 
+use agentic_git::CommitInfo;
 use agentic_index::{DocumentPlace, DocumentSource, SearchDocument};
 use agentic_model::commit::Claims;
 use agentic_model::trace::cid_in_note;
@@ -13,6 +14,7 @@ use agentic_model::{Cid, Entry, Instant, Object, Oid, Value, json};
 use agentic_replay::{AnswerSource, RequestAnswer, SessionId};
 use agentic_session::log::SessionCommit;
 use agentic_session::{SessionSpace, Summary};
+use agentic_space::agent::is_genesis_of;
 
 use super::TextAgent;
 
@@ -44,10 +46,12 @@ impl GroundTexts<'_> {
         if self.pending(agent, visit)?.is_break() {
             return Ok(ControlFlow::Break(()));
         }
+        let mut genesis = None;
         for commit in self.space.log_from(&agent.agent, agent.seen.head, agent.seen.notes)? {
             let Ok(commit) = commit else { break };
             let trace = commit.trace;
             let oid = commit.info.oid;
+            genesis = (commit.kind.as_str() == SPAWN).then(|| commit.info.clone());
             if self.of_commit(agent, commit, visit).is_break() {
                 return Ok(ControlFlow::Break(()));
             }
@@ -56,7 +60,7 @@ impl GroundTexts<'_> {
                 return Ok(ControlFlow::Break(()));
             }
         }
-        match self.of_briefing(agent) {
+        match genesis.and_then(|genesis| self.briefing_of(agent, &genesis)) {
             Some(document) => Ok(visit(document)),
             None => Ok(ControlFlow::Continue(())),
         }
@@ -164,9 +168,19 @@ impl GroundTexts<'_> {
     }
 
     /// Makes the text of an agent's briefing; nothing if it has none that can be read.
+    ///
+    /// A journal may know a genesis that is not on the agent's own line: who moved the branch elsewhere
+    /// may have left it among the ancestors. Only the line counts, as in every list.
     pub fn of_briefing(&self, agent: &TextAgent) -> Option<SearchDocument> {
-        let genesis = self.space.genesis_from(&agent.agent, agent.seen.head).ok()??;
-        let cid = Claims::read(&genesis.message).briefing?;
+        let line = self.space.walk_own_commits(&agent.agent, agent.seen.head);
+        let (oldest, _) = line.last()?.ok()?;
+        self.briefing_of(agent, &oldest)
+    }
+
+    /// Makes the text of the briefing that an agent's oldest own commit names, if that is its genesis.
+    pub fn briefing_of(&self, agent: &TextAgent, oldest: &CommitInfo) -> Option<SearchDocument> {
+        let claims = Claims::read(&oldest.message);
+        let cid = claims.briefing.filter(|_| is_genesis_of(&agent.agent, &claims))?;
         let notes = self.space.repository().notes_at(agent.seen.notes).ok()?;
         let object = match notes.object(cid).ok()? {
             Some(bytes) => Object::decode(&bytes).ok()?,
@@ -179,8 +193,8 @@ impl GroundTexts<'_> {
             place: DocumentPlace::Briefing,
             agent: agent.name.clone(),
             kind: SPAWN.to_owned(),
-            by: genesis.author,
-            at: genesis.at,
+            by: oldest.author.clone(),
+            at: oldest.at,
             text,
         };
         Some(document.bounded())

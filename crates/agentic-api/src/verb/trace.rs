@@ -181,9 +181,12 @@ impl TraceShow {
 /// by all that is known of commits that were rewritten.
 fn of_commit(space: &Space, commit: Oid) -> Result<(ShownTrace, OriginProof), Refusal> {
     let claimed = Claims::read(&space.read_commit(commit)?.message).agent;
-    let noted = claimed.map(|agent| space.bound_trace(&agent, commit)).transpose()?.flatten();
-    if let Some(cid) = noted {
-        return Ok((space.trace_by_cid(cid, Some(commit))?, OriginProof::Exact));
+    if let Some(agent) = claimed
+        && let Some(cid) = space.bound_trace(&agent, commit)?
+    {
+        // Its own notes keep it, as a rule: nobody else's are looked through.
+        let shown = space.trace_on_branch(&AgentBranch::here(agent), cid, commit)?;
+        return Ok((shown, OriginProof::Exact));
     }
     let origin = CommitOrigins::new(space).find(commit)?;
     let Some(CommitOrigin { proof, traces, .. }) = origin else {

@@ -11,7 +11,7 @@ use agentic_api::verb::{
 };
 use agentic_api::view::FamilyView;
 use agentic_api::{Caller, Verb as _};
-use agentic_index::{MainIndex, MemoryTables, SharedLedger};
+use agentic_index::{MainIndex, MemoryTables, ReadAgent, SharedLedger};
 use agentic_model::{AgentName, Value};
 use agentic_session::SessionSpace;
 use agentic_testkit::Sandbox;
@@ -208,8 +208,10 @@ fn act(space: &SessionSpace, sandbox: &Sandbox, dice: &mut Dice, number: usize) 
 fn follow(space: &SessionSpace, index: &mut MainIndex, dice: &mut Dice) {
     for (name, seen) in agents_now(space).expect("readable") {
         if dice.below(3) == 0 {
-            let row = read_agent(space, &name, seen).expect("readable");
-            index.put_agents(vec![row]).expect("in memory");
+            let known = index.rows().agents.get(name.as_str()).cloned();
+            let row = read_agent(space, &name, seen, known.as_deref()).expect("readable");
+            let read = ReadAgent { row, kept: Vec::new() };
+            index.put_agents(vec![read]).expect("in memory");
         }
     }
     for id in space.sessions().expect("readable") {

@@ -6,7 +6,7 @@ use agentic_model::{Cid, Kind, Oid};
 use agentic_store::Result;
 
 use super::NotesState;
-use super::difference::LeafName;
+use super::difference::{LeafChange, LeafName};
 use crate::Repository;
 
 /// The note of a commit, as it is after a change.
@@ -16,6 +16,15 @@ pub struct ChangedNote {
     pub commit: Oid,
     /// Its text; nothing if it is gone.
     pub text: Option<String>,
+}
+
+/// Something that notes keep.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum KeptLeaf {
+    /// An object.
+    Object(Cid),
+    /// The note of a commit.
+    Note(Oid),
 }
 
 impl Repository {
@@ -33,6 +42,21 @@ impl Repository {
             }
         }
         Ok(notes)
+    }
+
+    /// Lists what a notes commit keeps and an older one does not; without an older one all.
+    ///
+    /// # Errors
+    /// Fails when a commit or a tree is damaged.
+    pub fn kept_since(&self, old: Option<Oid>, new: Option<Oid>) -> Result<Vec<KeptLeaf>> {
+        let (old, new) = (self.notes_at(old)?, self.notes_at(new)?);
+        let kept = |change: LeafChange| match change.name {
+            LeafName::Object(_, cid) => Some(KeptLeaf::Object(cid)),
+            LeafName::Note(commit) => Some(KeptLeaf::Note(commit)),
+            LeafName::Other(_) => None,
+        };
+        let changes = self.leaf_changes(old.tree, new.tree)?.into_iter();
+        Ok(changes.filter(|change| change.old.is_none()).filter_map(kept).collect())
     }
 }
 

@@ -80,6 +80,24 @@ pub struct SessionRow {
 }
 
 impl AgentRow {
+    /// Makes the row of an agent of which no commit was read yet.
+    pub fn unborn(name: &str, seen: SeenAgent) -> AgentRow {
+        AgentRow {
+            name: name.to_owned(),
+            seen,
+            genesis: None,
+            parent: None,
+            briefing: None,
+            n_commits: 0,
+            kinds: Vec::new(),
+            subject: String::new(),
+            at: 0,
+            merges: Vec::new(),
+            merged: Vec::new(),
+            edges: Vec::new(),
+        }
+    }
+
     pub(super) fn sealed(&self) -> Vec<u8> {
         let names = |names: &[String]| Value::List(names.iter().map(Value::text).collect());
         let kinds = self.kinds.iter().flat_map(|(kind, n)| [Value::text(kind), number(*n)]);

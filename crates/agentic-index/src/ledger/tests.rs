@@ -1,9 +1,11 @@
 use std::collections::BTreeSet;
 
-use agentic_model::{Cid, Oid};
+use agentic_model::{Cid, Oid, Value};
 use proptest::prelude::*;
 
-use super::{AgentRow, EdgeRow, LedgerRows, MainIndex, SessionRow, SharedLedger};
+use super::{
+    AgentRow, EdgeRow, KeptMark, LedgerRows, MainIndex, ReadAgent, SessionRow, SharedLedger,
+};
 use crate::error::IndexError;
 use crate::tables::failing::FailingTables;
 use crate::tables::{IndexTable, MemoryTables, SledTables, TableBatch, Tables};
@@ -18,6 +20,44 @@ enum LedgerAct {
     AgentGone(u8),
     Session(u8, SessionRow),
     SessionsLeft(BTreeSet<u8>),
+    Holds(Vec<(u8, Option<u8>)>),
+}
+
+/// What an index is to have.
+#[derive(Debug, Default)]
+struct Expected {
+    rows: LedgerRows,
+    /// Who keeps which object, or did since it came.
+    kept: BTreeSet<(u8, String)>,
+    holds: BTreeMap<String, Value>,
+}
+
+impl Expected {
+    fn check(&self, index: &MainIndex) -> Result<(), TestCaseError> {
+        let rows = index.rows();
+        prop_assert_eq!(&rows.agents, &self.rows.agents);
+        prop_assert_eq!(&rows.sessions, &self.rows.sessions);
+        for number in 0..6 {
+            let keepers = rows.objects.keepers(object(number));
+            let known = self.kept.iter().filter(|(kept, _)| *kept == number);
+            let known: Vec<&String> = known.map(|(_, agent)| agent).take(4).collect();
+            prop_assert_eq!(keepers.iter().collect::<Vec<_>>(), known);
+            for agent in 0..5 {
+                let is_kept = self.kept.contains(&(number, name(agent)));
+                prop_assert_eq!(rows.objects.may_keep(&name(agent), object(number)), is_kept);
+            }
+        }
+        let mut holds = BTreeMap::new();
+        index
+            .holds(|session, written| drop(holds.insert(session.to_owned(), written.clone())))
+            .expect("readable");
+        prop_assert_eq!(&holds, &self.holds);
+        Ok(())
+    }
+}
+
+fn object(number: u8) -> KeptMark {
+    KeptMark::of_object(&Cid::of(&[number]))
 }
 
 fn name(number: u8) -> String {
@@ -80,31 +120,68 @@ fn act() -> impl Strategy<Value = LedgerAct> {
         (0..5_u8).prop_map(LedgerAct::AgentGone),
         (0..6_u8, 0..8_u8).prop_map(|(one, n)| LedgerAct::Session(one, session(n))),
         some().prop_map(LedgerAct::SessionsLeft),
+        prop::collection::vec((0..6_u8, prop::option::of(0..9_u8)), 0..3)
+            .prop_map(LedgerAct::Holds),
     ]
 }
 
 fn run(index: &mut MainIndex, act: &LedgerAct) -> crate::Result<()> {
     match act {
-        LedgerAct::Agent(row) => index.put_agents(vec![(**row).clone()]),
+        LedgerAct::Agent(row) => {
+            let read = ReadAgent { row: (**row).clone(), kept: objects_of(row) };
+            index.put_agents(vec![read])
+        }
         LedgerAct::AgentGone(agent) => index.forget_agent(&name(*agent)),
         LedgerAct::Session(session, row) => index.put_session(&name(*session), row.clone()),
         LedgerAct::SessionsLeft(left) => {
             index.keep_sessions(&left.iter().map(|number| name(*number)).collect())
         }
+        LedgerAct::Holds(news) => {
+            let written = |n: &Option<u8>| n.map(|n| Value::Int(i64::from(n)));
+            index.put_holds(news.iter().map(|(one, n)| (name(*one), written(n))).collect())
+        }
     }
 }
 
+/// Which objects a row comes with: those of its edges, by number.
+fn numbers_of(row: &AgentRow) -> impl Iterator<Item = u8> + '_ {
+    (0..6).filter(|number| row.edges.iter().any(|edge| edge.target == name(*number)))
+}
+
+fn objects_of(row: &AgentRow) -> Vec<KeptMark> {
+    numbers_of(row).map(object).collect()
+}
+
 /// Does the same to rows that nothing keeps.
-fn expect(rows: &mut LedgerRows, act: &LedgerAct) {
+fn expect(expected: &mut Expected, act: &LedgerAct) {
+    let rows = &mut expected.rows;
     match act {
-        LedgerAct::Agent(row) => drop(rows.agents.insert(row.name.clone(), (**row).clone().into())),
-        LedgerAct::AgentGone(agent) => drop(rows.agents.remove(&name(*agent))),
+        LedgerAct::Agent(row) => {
+            expected.kept.extend(numbers_of(row).map(|number| (number, row.name.clone())));
+            rows.agents.insert(row.name.clone(), (**row).clone().into());
+        }
+        LedgerAct::AgentGone(agent) => {
+            expected.kept.retain(|(_, keeper)| *keeper != name(*agent));
+            rows.agents.remove(&name(*agent));
+        }
         LedgerAct::Session(session, row) => {
             drop(rows.sessions.insert(name(*session), row.clone().into()));
         }
         LedgerAct::SessionsLeft(left) => {
             let left: BTreeSet<String> = left.iter().map(|number| name(*number)).collect();
+            // What was written of one that it has no row of stays: whoever recalls it looks it up.
+            let gone =
+                |session: &String| rows.sessions.contains_key(session) && !left.contains(session);
+            expected.holds.retain(|session, _| !gone(session));
             rows.sessions.retain(|session, _| left.contains(session));
+        }
+        LedgerAct::Holds(news) => {
+            for (one, n) in news {
+                match n {
+                    Some(n) => drop(expected.holds.insert(name(*one), Value::Int(i64::from(*n)))),
+                    None => drop(expected.holds.remove(&name(*one))),
+                }
+            }
         }
     }
 }
@@ -125,7 +202,7 @@ proptest! {
             MainIndex::open(Box::new(MemoryTables::default()), OF, &shared).expect("a new one");
         let mut on_disk =
             MainIndex::open(Box::new(sled()), OF, &SharedLedger::default()).expect("a new one");
-        let mut expected = LedgerRows::default();
+        let mut expected = Expected::default();
         for (at, act) in acts.iter().enumerate() {
             if at == n_before_reopening {
                 on_disk.flush().expect("writable");
@@ -136,12 +213,15 @@ proptest! {
             run(&mut on_disk, act).expect("writable");
             expect(&mut expected, act);
         }
-        prop_assert_eq!(&*shared.rows(), &expected);
-        prop_assert_eq!(&*on_disk.rows(), &expected);
+        in_memory.recall_objects().expect("sound");
+        on_disk.recall_objects().expect("sound");
+        expected.check(&in_memory)?;
+        expected.check(&on_disk)?;
         on_disk.flush().expect("writable");
         drop(on_disk);
-        let again = MainIndex::open(Box::new(sled()), OF, &SharedLedger::default()).expect("it is there");
-        prop_assert_eq!(&*again.rows(), &expected);
+        let mut again = MainIndex::open(Box::new(sled()), OF, &SharedLedger::default()).expect("it is there");
+        again.recall_objects().expect("sound");
+        expected.check(&again)?;
         drop(in_memory);
         prop_assert_eq!(&*shared.rows(), &LedgerRows::default(), "one that is closed knows nothing");
     }
@@ -156,18 +236,21 @@ proptest! {
         let inner = SledTables::open(&path, 1 << 20).expect("a new one");
         let tables = Box::new(FailingTables { inner, n_left });
         let mut index = MainIndex::open(tables, OF, &SharedLedger::default()).expect("one write");
-        let mut expected = LedgerRows::default();
+        let mut expected = Expected::default();
         for act in &acts {
             if run(&mut index, act).is_err() {
                 break;
             }
             expect(&mut expected, act);
         }
-        prop_assert_eq!(&*index.rows(), &expected);
+        index.recall_objects().expect("sound");
+        expected.check(&index)?;
         drop(index);
         let inner = SledTables::open(&path, 1 << 20).expect("it is there");
-        let again = MainIndex::open(Box::new(inner), OF, &SharedLedger::default()).expect("sound");
-        prop_assert_eq!(&*again.rows(), &expected);
+        let mut again =
+            MainIndex::open(Box::new(inner), OF, &SharedLedger::default()).expect("sound");
+        again.recall_objects().expect("sound");
+        expected.check(&again)?;
     }
 }
 

@@ -32,6 +32,8 @@ type IndexQuestion<I> =
 pub enum IndexTask<I: KeptIndex> {
     /// Answer something.
     Ask(IndexQuestion<I>),
+    /// Say that its turn has come.
+    Turn { done: SyncSender<()> },
     /// Read what is new of an agent.
     Agent { agent: String, done: SyncSender<()> },
     /// Read what is new of a session.
@@ -142,6 +144,13 @@ impl<I: KeptIndex> KeeperDesk<I> {
         };
         self.line().tasks.try_send(IndexTask::Ask(Box::new(question))).ok()?;
         replied.recv_timeout(ASK_WAIT).ok()
+    }
+
+    /// Waits until the thread has opened its database, if that is soon.
+    pub fn await_opening(&self, most: Duration) {
+        let (done, opened) = sync_channel(1);
+        self.hand_over(IndexTask::Turn { done });
+        let _ = opened.recv_timeout(most);
     }
 
     /// Has what is new of an agent read, and waits a moment for it.

@@ -1,21 +1,24 @@
 //! The thread that keeps the index.
 
+mod opening;
+mod sweeping;
+
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
-use agentic_index::{IndexError, SledTables};
+use agentic_index::SledTables;
 use agentic_replay::SessionId;
 use agentic_session::SessionSpace;
 
+use self::sweeping::ToldSince;
 use super::desk::IndexTask;
-use super::growth::{CopyStep, SecondTables, TableCopy};
-use super::kept::{InFlight, KeptIndex, ReadFailure, SeenArchive};
+use super::growth::{SecondTables, TableCopy};
+use super::kept::{AgentToRead, InFlight, KeptIndex, ReadFailure, SeenArchive};
 use super::place::{IndexPlace, journal_mark};
-use super::pulse::{OPENING_MAX, OPERATION_MAX, WatchedTables};
-use super::sweep::IndexSweep;
+use super::sweep::{IndexSweep, ListingUnderWay};
 use super::{IndexLimits, IndexReach, IndexShared, IndexState};
 
 /// How often is looked after the folder, and written to the disk.
@@ -24,19 +27,19 @@ const TICK: Duration = Duration::from_secs(1);
 const FULL: &str = "the disk has too little room";
 /// How many agents and sessions are read sooner than an index of them is made.
 const SCANNED_MAX: usize = 1_000;
-/// How many agents are read before somebody else has a turn.
-const AGENTS_AT_ONCE: usize = 64;
 /// After how many agents packs are let go of.
 const READ_MUCH: usize = 128;
-/// How many databases may go bad in a row before it is waited that long.
-const ANEW_MAX: usize = 3;
+/// How often is looked for what a thread lists.
+const LISTING_TICK: Duration = Duration::from_millis(2);
+/// How long whoever asks first waits for it.
+const LISTING_WAIT: Duration = Duration::from_secs(1);
 
 /// Something that has to be compared.
 #[derive(Debug)]
 enum IndexWork<O> {
     /// What belongs to the opening.
     Opening(O),
-    Agent(String),
+    Agent(AgentToRead),
     Session(SessionId),
 }
 
@@ -61,8 +64,12 @@ pub(super) struct IndexKeeper<I: KeptIndex> {
     work: VecDeque<IndexWork<I::Opening>>,
     /// Whether everything is to be compared, once nobody asks for anything.
     is_sweep_due: bool,
+    /// What is listed for a comparison.
+    listing: Option<ListingUnderWay>,
     /// The comparison that is under way.
     sweep: Option<IndexSweep>,
+    /// Who was told of since.
+    told: ToldSince,
     /// Whether everything was compared since it was opened.
     was_swept: bool,
     n_all: usize,
@@ -103,7 +110,9 @@ impl<I: KeptIndex> IndexKeeper<I> {
             mark: None,
             work: VecDeque::new(),
             is_sweep_due: false,
+            listing: None,
             sweep: None,
+            told: ToldSince::default(),
             was_swept: false,
             n_all: 0,
             n_there: None,
@@ -121,10 +130,14 @@ impl<I: KeptIndex> IndexKeeper<I> {
     pub fn keep(mut self) {
         self.open();
         loop {
-            let wait = if self.has_work() { Duration::ZERO } else { TICK };
+            let wait = match self.listing {
+                _ if self.has_work() => Duration::ZERO,
+                Some(_) => LISTING_TICK,
+                None => TICK,
+            };
             match self.asked.recv_timeout(wait) {
                 Ok(IndexTask::End { done }) => {
-                    self.guarded(|index, _| Ok(index.flush()?));
+                    self.flush();
                     self.drop_index();
                     let _ = done.try_send(());
                     return;
@@ -137,115 +150,17 @@ impl<I: KeptIndex> IndexKeeper<I> {
                 self.tick();
             }
         }
-        self.guarded(|index, _| Ok(index.flush()?));
+        self.flush();
+    }
+
+    fn flush(&mut self) {
+        let kept = self.kept.clone();
+        self.guarded(|index, _| Ok(index.flush(&kept)?));
     }
 
     fn has_work(&self) -> bool {
-        let has_sweep = self.is_sweep_due || self.sweep.is_some();
+        let has_sweep = self.sweep.is_some() || (self.is_sweep_due && self.listing.is_none());
         self.index.is_some() && (has_sweep || !self.work.is_empty() || self.copy.is_some())
-    }
-
-    /// Opens the database, or makes one.
-    fn open(&mut self) {
-        if !self.place.is_there() {
-            return self.go_without("the repository is another one now");
-        }
-        if self.shared.is_retired() {
-            return;
-        }
-        self.retry_at = None;
-        if !self.place.has_room(self.limits.free_bytes_min) {
-            return self.go_without(FULL);
-        }
-        let (place, shared, of) =
-            (self.place.clone(), Arc::clone(&self.shared), self.place.identity());
-        let (kept, second) = (self.kept.clone(), self.second.clone());
-        let opened = catch_unwind(AssertUnwindSafe(|| {
-            let watched = Arc::clone(&shared);
-            shared.pulse.within(OPENING_MAX, || {
-                let _ = place.make();
-                // What an earlier process never came back from is not opened again.
-                place.begin_opening();
-                let opened = SledTables::open(&place.database(), I::CACHE_BYTES);
-                let opened = opened.and_then(|inner| {
-                    let tables = WatchedTables { inner: inner.clone(), second, shared: watched };
-                    Ok((I::open(Box::new(tables), &of, &kept)?, inner))
-                });
-                place.end_opening();
-                opened
-            })
-        }));
-        self.shared.pulse.rest();
-        let why = match opened {
-            Ok(Ok((index, tables))) => {
-                (self.index, self.tables) = (Some(index), Some(tables));
-                self.mark = self.place.mark();
-                self.work.clear();
-                self.sweep = None;
-                self.n_all = 0;
-                self.was_swept = false;
-                // Whoever asks already is answered before.
-                self.is_sweep_due = true;
-                self.say(IndexState::Building { n_done: 0, n_all: 0 });
-                return;
-            }
-            Ok(Err(IndexError::Held { path })) => {
-                return self.go_without(&format!("another process has `{}`", path.display()));
-            }
-            // Of another repository or version: nothing is wrong with it.
-            Ok(Err(error @ IndexError::Foreign)) => error.to_string(),
-            Ok(Err(error)) => error.to_string(),
-            Err(_) => "the database panicked when it was opened".to_owned(),
-        };
-        self.begin_anew(&why);
-    }
-
-    /// Goes on without an index for a while.
-    fn go_without(&mut self, why: &str) {
-        tracing::warn!(why, "there is no index");
-        self.retry_at = Some(Instant::now() + self.limits.retry);
-        self.say(IndexState::Absent { why: why.to_owned() });
-    }
-
-    /// Sets a database aside that is of no use, and begins another.
-    fn begin_anew(&mut self, why: &str) {
-        tracing::warn!(why, "the index is made anew");
-        self.lose_index();
-        if self.shared.is_retired() {
-            return;
-        }
-        self.place.set_aside(why);
-        self.n_bad += 1;
-        match self.n_bad > ANEW_MAX {
-            true => self.go_without(why),
-            false => self.open(),
-        }
-    }
-
-    /// Lets go of the database, because another one will be opened in its place.
-    fn lose_index(&mut self) {
-        // Before its rows are gone: whoever sees that it is ready may believe that it has all of them.
-        self.say(IndexState::Building { n_done: 0, n_all: 0 });
-        self.drop_index();
-    }
-
-    /// Lets go of the database. A damaged one may panic at that, too.
-    fn drop_index(&mut self) {
-        let (tables, copy) = (self.tables.take(), self.copy.take());
-        if let Some(index) = self.index.take() {
-            let dropped = catch_unwind(AssertUnwindSafe(|| {
-                self.shared.pulse.within(OPENING_MAX, || {
-                    self.second.close();
-                    drop((index, tables, copy));
-                });
-            }));
-            if dropped.is_err() {
-                tracing::warn!("the index panicked when it was closed");
-            }
-            self.shared.pulse.rest();
-        }
-        self.journals.clear();
-        self.over.clear();
     }
 
     /// Does something with the index, if there is one; where that fails it is made anew.
@@ -274,6 +189,7 @@ impl<I: KeptIndex> IndexKeeper<I> {
                 // for, and said that there may be more.
                 if !self.was_swept && self.index.is_some() {
                     self.begin_sweep();
+                    self.take_listing(LISTING_WAIT);
                     while self.sweep.is_some() && self.n_there.is_some_and(|n| n <= SCANNED_MAX) {
                         self.sweep_some();
                     }
@@ -287,8 +203,12 @@ impl<I: KeptIndex> IndexKeeper<I> {
                 };
                 self.guarded(|index, _| Ok(question(index, reach)?));
             }
+            IndexTask::Turn { done } => drop(done.try_send(())),
             IndexTask::Agent { agent, done } => {
-                self.read_agents(&[agent]);
+                if self.listing.is_some() || self.sweep.is_some() || !self.work.is_empty() {
+                    self.told.tell(&agent);
+                }
+                self.read_agents(&[AgentToRead::Named(agent)]);
                 let _ = done.try_send(());
             }
             IndexTask::Session { session, done } => {
@@ -309,12 +229,14 @@ impl<I: KeptIndex> IndexKeeper<I> {
         }
     }
 
-    fn read_agents(&mut self, agents: &[String]) {
+    fn read_agents(&mut self, agents: &[AgentToRead]) {
         if !self.has_room() {
             return;
         }
-        let mark = |agent: &String| match I::IN_FLIGHT {
-            InFlight::Kept => Some((agent.clone(), journal_mark(&self.space, agent)?)),
+        let mark = |agent: &AgentToRead| match I::IN_FLIGHT {
+            InFlight::Kept => {
+                Some((agent.name().to_owned(), journal_mark(&self.space, agent.name())?))
+            }
             InFlight::Left => None,
         };
         let mut marks: BTreeMap<String, u64> = agents.iter().filter_map(mark).collect();
@@ -347,63 +269,12 @@ impl<I: KeptIndex> IndexKeeper<I> {
         if !self.has_room() {
             return;
         }
-        let read = self.guarded(|index, space| index.read_session(space, &id));
+        let kept = self.kept.clone();
+        let read = self.guarded(|index, space| index.read_session(space, &kept, &id));
         self.shared.count();
         if read == Some(true) {
             self.over.insert(id);
         }
-    }
-
-    /// Begins to compare everything, unless that is under way.
-    fn begin_sweep(&mut self) {
-        self.is_sweep_due = false;
-        if self.sweep.is_some() {
-            return;
-        }
-        let mut archive = std::mem::take(&mut self.archive);
-        self.sweep = self.guarded(|index, space| IndexSweep::begin(index, space, &mut archive));
-        self.archive = archive;
-        self.n_there = self.sweep.as_ref().map(IndexSweep::n_there);
-        if self.sweep.is_none() {
-            // What could not be listed is listed by the next one.
-            self.say_progress();
-        }
-    }
-
-    /// Compares some; at the end what differs is the work.
-    fn sweep_some(&mut self) {
-        let Some(mut sweep) = self.sweep.take() else { return };
-        let journals = std::mem::take(&mut self.journals);
-        let journal_of = |agent: &str| journals.get(agent).copied();
-        let compared = self.guarded(|index, space| {
-            let has_more = sweep.compare(index, space, journal_of)?;
-            Ok((sweep, has_more))
-        });
-        if self.index.is_some() {
-            self.journals = journals;
-        }
-        // Of what differs it is read when it was written.
-        self.count_read(READ_MUCH);
-        match compared {
-            Some((sweep, true)) => return self.sweep = Some(sweep),
-            Some((sweep, false)) => self.end_sweep(sweep),
-            None => {}
-        }
-        self.say_progress();
-    }
-
-    fn end_sweep(&mut self, mut sweep: IndexSweep) {
-        self.over.append(&mut sweep.over);
-        let found = sweep.end(&self.over);
-        let is_first = !std::mem::replace(&mut self.was_swept, true);
-        self.work.retain(|work| matches!(work, IndexWork::Opening(_)));
-        if is_first {
-            let openings = self.guarded(|index, _| Ok(index.openings()?)).into_iter().flatten();
-            self.work.extend(openings.map(IndexWork::Opening));
-        }
-        self.work.extend(found.agents.into_iter().map(IndexWork::Agent));
-        self.work.extend(found.sessions.into_iter().map(IndexWork::Session));
-        self.n_all = self.work.len();
     }
 
     /// Does a piece of the work.
@@ -415,9 +286,11 @@ impl<I: KeptIndex> IndexKeeper<I> {
             }
             return;
         }
-        if self.is_sweep_due | self.shared.pulse.takes_sweep() {
+        self.is_sweep_due |= self.shared.pulse.takes_sweep();
+        if self.is_sweep_due {
             self.begin_sweep();
         }
+        self.take_listing(Duration::ZERO);
         if self.sweep.is_some() {
             return self.sweep_some();
         }
@@ -443,22 +316,6 @@ impl<I: KeptIndex> IndexKeeper<I> {
         self.say_progress();
     }
 
-    /// Takes the agents that follow one in the work, for a piece of it.
-    fn next_agents(&mut self, first: String) -> Vec<String> {
-        let mut agents = vec![first];
-        while agents.len() < AGENTS_AT_ONCE {
-            match self.work.pop_front() {
-                Some(IndexWork::Agent(agent)) => agents.push(agent),
-                Some(other) => {
-                    self.work.push_front(other);
-                    break;
-                }
-                None => break,
-            }
-        }
-        agents
-    }
-
     /// Says whether there is room to write. Without it there is no index for a while: one that is not
     /// written any more would soon be wrong.
     fn has_room(&mut self) -> bool {
@@ -468,44 +325,6 @@ impl<I: KeptIndex> IndexKeeper<I> {
             self.go_without(FULL);
         }
         has_room
-    }
-
-    /// Copies a piece of a database that has grown too large.
-    fn copy_some(&mut self) {
-        let Some(copy) = &mut self.copy else { return };
-        match self.shared.pulse.within(OPERATION_MAX, || copy.step()) {
-            CopyStep::More => {}
-            CopyStep::Whole => {
-                tracing::info!(
-                    index = I::NAME,
-                    "the index had grown, and its copy takes its place"
-                );
-                self.drop_index();
-                self.place.swap();
-                self.open();
-            }
-            CopyStep::Failed => {
-                self.shared.pulse.rest();
-                self.copy = None;
-                self.second.close();
-                let _ = std::fs::remove_dir_all(self.place.second());
-            }
-        }
-    }
-
-    /// Begins to copy a database that has grown too large.
-    fn look_at_size(&mut self) {
-        let is_ready = *self.shared.state() == IndexState::Ready;
-        let Some(tables) = self.tables.as_ref().filter(|_| is_ready && self.copy.is_none()) else {
-            return;
-        };
-        let (now, made) = self.place.sizes();
-        let most = made.saturating_mul(self.limits.growth_max).max(self.limits.growth_bytes_min);
-        if now > most {
-            let begun = TableCopy::begin(&self.place, tables, &self.second, I::CACHE_BYTES);
-            // Where that is not possible, the next look tries again.
-            self.copy = begun.ok();
-        }
     }
 
     fn say_progress(&self) {
@@ -539,7 +358,7 @@ impl<I: KeptIndex> IndexKeeper<I> {
             self.open();
             return;
         }
-        self.guarded(|index, _| Ok(index.flush()?));
+        self.flush();
         self.let_go_of_packs();
         self.look_at_size();
     }

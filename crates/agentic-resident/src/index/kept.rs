@@ -50,8 +50,35 @@ pub enum InFlight {
     Left,
 }
 
-/// Agents, and where their branches and notes are.
-pub type SeenAgents = Vec<(String, SeenAgent)>;
+/// An agent as it was listed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ListedAgent {
+    /// The name that the index has for it.
+    pub name: String,
+    /// Where its branch and its notes were.
+    pub seen: SeenAgent,
+    /// Whether it has a branch here.
+    pub is_here: bool,
+}
+
+/// An agent that is to be read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum AgentToRead {
+    /// Wherever it is now.
+    Named(String),
+    /// Where it was when it was listed: whatever moved it since is told of.
+    Listed(ListedAgent),
+}
+
+impl AgentToRead {
+    /// Returns its name.
+    pub fn name(&self) -> &str {
+        match self {
+            AgentToRead::Named(name) => name,
+            AgentToRead::Listed(listed) => &listed.name,
+        }
+    }
+}
 
 /// The agents of the archive as they were listed last: it grows, and seldom.
 #[derive(Debug, Default)]
@@ -59,7 +86,7 @@ pub struct SeenArchive {
     /// Where the archive was, and which branches there were.
     pub of: Option<(Option<Oid>, blake3::Hash)>,
     /// What was listed.
-    pub agents: SeenAgents,
+    pub agents: Vec<ListedAgent>,
 }
 
 /// An index that a thread keeps.
@@ -78,6 +105,14 @@ pub trait KeptIndex: Sized + 'static {
     /// Opens it, or begins one.
     fn open(tables: Box<dyn Tables>, of: &str, shared: &Self::Shared) -> Result<Self, IndexError>;
 
+    /// Hands over what others want to know of it as soon as it was opened.
+    ///
+    /// # Errors
+    /// Fails when the database does.
+    fn recall(&mut self, _shared: &Self::Shared) -> Result<(), IndexError> {
+        Ok(())
+    }
+
     /// Lists what has to be done now that it was opened.
     fn openings(&mut self) -> Result<Vec<Self::Opening>, IndexError>;
 
@@ -91,13 +126,25 @@ pub trait KeptIndex: Sized + 'static {
     fn seen(&self, agent: &str) -> Result<Option<SeenAgent>, IndexError>;
 
     /// Lists the agents that there are, by the names that it has for them.
-    fn agents_there(space: &SessionSpace, archive: &mut SeenArchive) -> FoldOutcome<SeenAgents>;
+    fn agents_there(
+        space: &SessionSpace,
+        archive: &mut SeenArchive,
+    ) -> FoldOutcome<Vec<ListedAgent>>;
 
     /// Reads what is new of some agents, and says of which that could be done.
-    fn read_agents(&mut self, space: &SessionSpace, names: &[String]) -> FoldOutcome<Vec<String>>;
+    fn read_agents(
+        &mut self,
+        space: &SessionSpace,
+        wanted: &[AgentToRead],
+    ) -> FoldOutcome<Vec<String>>;
 
     /// Reads what is new of a session. Says whether there will never be more.
-    fn read_session(&mut self, space: &SessionSpace, id: &SessionId) -> FoldOutcome<bool>;
+    fn read_session(
+        &mut self,
+        space: &SessionSpace,
+        shared: &Self::Shared,
+        id: &SessionId,
+    ) -> FoldOutcome<bool>;
 
     /// Takes which sessions there are; returns those of which there will never be more.
     fn keep_sessions(
@@ -106,5 +153,5 @@ pub trait KeptIndex: Sized + 'static {
     ) -> Result<BTreeSet<SessionId>, IndexError>;
 
     /// Puts on the disk what was changed.
-    fn flush(&mut self) -> Result<(), IndexError>;
+    fn flush(&mut self, shared: &Self::Shared) -> Result<(), IndexError>;
 }

@@ -1,22 +1,39 @@
 //! The index of agents and sessions: what is new of them, from refs and records.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use agentic_api::roster::{agents_now, read_agent, read_session};
-use agentic_index::{AgentRow, IndexError, MainIndex, SeenAgent, SharedLedger, Tables};
+use agentic_git::KeptLeaf;
+use agentic_index::{IndexError, KeptMark, MainIndex, ReadAgent, SeenAgent, SharedLedger, Tables};
 use agentic_model::AgentName;
 use agentic_replay::SessionId;
 use agentic_session::SessionSpace;
+use agentic_session::hold::book::HoldBook;
 
-use super::kept::{FoldOutcome, InFlight, KeptIndex, ReadFailure, SeenAgents, SeenArchive};
+use super::kept::{
+    AgentToRead, FoldOutcome, InFlight, KeptIndex, ListedAgent, ReadFailure, SeenArchive,
+};
 
-/// What has to be done when it was opened: nothing.
+/// What of how many sessions is written down at once, each time that the index is put on the disk.
+const HOLDS_AT_ONCE: usize = 512;
+
+/// What others look at of it.
+#[derive(Debug, Clone, Default)]
+pub struct LedgerShelf {
+    /// What agents and sessions are.
+    pub rows: SharedLedger,
+    /// What was read of open holds.
+    pub holds: Arc<HoldBook>,
+}
+
+/// What an earlier process knew of the objects that notes keep.
 #[derive(Debug)]
-pub enum NoOpening {}
+pub struct KnownObjects;
 
 impl KeptIndex for MainIndex {
-    type Shared = SharedLedger;
-    type Opening = NoOpening;
+    type Shared = LedgerShelf;
+    type Opening = KnownObjects;
     const NAME: &'static str = "main";
     /// 8 MiB.
     const CACHE_BYTES: u64 = 8 << 20;
@@ -25,17 +42,27 @@ impl KeptIndex for MainIndex {
     fn open(
         tables: Box<dyn Tables>,
         of: &str,
-        shared: &SharedLedger,
+        shared: &LedgerShelf,
     ) -> Result<MainIndex, IndexError> {
-        MainIndex::open(tables, of, shared)
+        MainIndex::open(tables, of, &shared.rows)
     }
 
-    fn openings(&mut self) -> Result<Vec<NoOpening>, IndexError> {
-        Ok(Vec::new())
+    /// What an earlier process knew of open holds.
+    fn recall(&mut self, shared: &LedgerShelf) -> Result<(), IndexError> {
+        self.holds(|session, written| {
+            if let Some(session) = SessionId::parse(session) {
+                // What another version wrote is read anew.
+                shared.holds.recall(&session, written);
+            }
+        })
     }
 
-    fn finish_opening(&mut self, _: &SessionSpace, part: &NoOpening) -> FoldOutcome<()> {
-        match *part {}
+    fn openings(&mut self) -> Result<Vec<KnownObjects>, IndexError> {
+        Ok(vec![KnownObjects])
+    }
+
+    fn finish_opening(&mut self, _: &SessionSpace, _: &KnownObjects) -> FoldOutcome<()> {
+        Ok(self.recall_objects()?)
     }
 
     fn agents(&self) -> Result<Vec<String>, IndexError> {
@@ -47,35 +74,51 @@ impl KeptIndex for MainIndex {
     }
 
     /// Those that have a branch here: lists of others are read where they are kept.
-    fn agents_there(space: &SessionSpace, _: &mut SeenArchive) -> FoldOutcome<SeenAgents> {
-        let now = agents_now(space)?.into_iter();
-        Ok(now.map(|(agent, seen)| (agent.to_string(), seen)).collect())
+    fn agents_there(space: &SessionSpace, _: &mut SeenArchive) -> FoldOutcome<Vec<ListedAgent>> {
+        let listed = |(agent, seen): (AgentName, SeenAgent)| ListedAgent {
+            name: agent.to_string(),
+            seen,
+            is_here: true,
+        };
+        Ok(agents_now(space)?.into_iter().map(listed).collect())
     }
 
-    fn read_agents(&mut self, space: &SessionSpace, names: &[String]) -> FoldOutcome<Vec<String>> {
-        let (mut done, mut rows) = (Vec::with_capacity(names.len()), Vec::new());
-        for name in names {
-            let Ok(agent) = AgentName::parse(name) else { continue };
-            match read_row(self, space, &agent) {
+    fn read_agents(
+        &mut self,
+        space: &SessionSpace,
+        wanted: &[AgentToRead],
+    ) -> FoldOutcome<Vec<String>> {
+        let (mut done, mut read) = (Vec::with_capacity(wanted.len()), Vec::new());
+        for agent in wanted {
+            match read_wanted(self, space, agent) {
                 Ok(AgentReading::Same) => {}
-                Ok(AgentReading::Row(row)) => rows.push(*row),
-                Ok(AgentReading::Gone) => self.forget_agent(name)?,
+                Ok(AgentReading::Other(other)) => read.push(*other),
+                Ok(AgentReading::Gone) => self.forget_agent(agent.name())?,
                 // The next look tries again; the others are read now.
                 Err(ReadFailure::Ground) => continue,
                 Err(failure @ ReadFailure::Index(_)) => return Err(failure),
             }
-            done.push(name.clone());
+            done.push(agent.name().to_owned());
         }
-        self.put_agents(rows)?;
+        self.put_agents(read)?;
         Ok(done)
     }
 
-    fn read_session(&mut self, space: &SessionSpace, id: &SessionId) -> FoldOutcome<bool> {
+    fn read_session(
+        &mut self,
+        space: &SessionSpace,
+        shared: &LedgerShelf,
+        id: &SessionId,
+    ) -> FoldOutcome<bool> {
         let (row, session) = (read_session(space, id)?, id.to_string());
         let is_over = row.is_over;
         let known = self.rows().sessions.get(&session).cloned();
         if known.is_none_or(|known| *known != row) {
             self.put_session(&session, row)?;
+        }
+        if !is_over {
+            // Whoever lists what waits for people finds it read.
+            let _ = shared.holds.look(space, id);
         }
         Ok(is_over)
     }
@@ -90,7 +133,12 @@ impl KeptIndex for MainIndex {
         Ok(over.filter_map(|(id, _)| SessionId::parse(id)).collect())
     }
 
-    fn flush(&mut self) -> Result<(), IndexError> {
+    fn flush(&mut self, shared: &LedgerShelf) -> Result<(), IndexError> {
+        let news = shared.holds.take_news(HOLDS_AT_ONCE).into_iter();
+        let news: Vec<_> = news.map(|(session, holds)| (session.to_string(), holds)).collect();
+        if !news.is_empty() {
+            self.put_holds(news)?;
+        }
         self.flush()
     }
 }
@@ -100,23 +148,41 @@ enum AgentReading {
     /// It is as it was.
     Same,
     /// It is otherwise.
-    Row(Box<AgentRow>),
+    Other(Box<ReadAgent>),
     /// There is none.
     Gone,
 }
 
-fn read_row(
+fn read_wanted(
     index: &MainIndex,
     space: &SessionSpace,
-    agent: &AgentName,
+    wanted: &AgentToRead,
 ) -> FoldOutcome<AgentReading> {
-    let repository = space.repository();
-    let Some(head) = repository.find_ref(&agent.branch_ref())? else {
-        return Ok(AgentReading::Gone);
+    let Ok(agent) = AgentName::parse(wanted.name()) else { return Ok(AgentReading::Gone) };
+    let seen = match wanted {
+        AgentToRead::Listed(listed) => listed.seen.clone(),
+        AgentToRead::Named(_) => {
+            let repository = space.repository();
+            let Some(head) = repository.find_ref(&agent.branch_ref())? else {
+                return Ok(AgentReading::Gone);
+            };
+            SeenAgent { head, notes: repository.find_ref(&agent.notes_ref())? }
+        }
     };
-    let seen = SeenAgent { head, notes: repository.find_ref(&agent.notes_ref())? };
-    if index.seen(agent.as_str())?.as_ref() == Some(&seen) {
+    let known = index.rows().agents.get(agent.as_str()).cloned();
+    if known.as_ref().is_some_and(|known| known.seen == seen) {
         return Ok(AgentReading::Same);
     }
-    Ok(AgentReading::Row(Box::new(read_agent(space, agent, seen)?)))
+    let before = known.as_ref().and_then(|known| known.seen.notes);
+    let kept = space.repository().kept_since(before, seen.notes)?.iter().map(mark_of).collect();
+    let row = read_agent(space, &agent, seen, known.as_deref())?;
+    Ok(AgentReading::Other(Box::new(ReadAgent { row, kept })))
+}
+
+/// Marks what notes keep.
+pub(super) fn mark_of(leaf: &KeptLeaf) -> KeptMark {
+    match leaf {
+        KeptLeaf::Object(cid) => KeptMark::of_object(cid),
+        KeptLeaf::Note(commit) => KeptMark::of_note(commit),
+    }
 }

@@ -1,27 +1,46 @@
 //! Comparing everything with what was read, a piece at a time: what others ask is answered in between.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
+use std::time::Duration;
 
 use agentic_model::Instant;
 use agentic_replay::SessionId;
 use agentic_session::SessionSpace;
 
-use super::kept::{FoldOutcome, InFlight, KeptIndex, SeenAgents, SeenArchive};
+use super::kept::{AgentToRead, FoldOutcome, InFlight, KeptIndex, ListedAgent, SeenArchive};
 use super::place::journal_mark;
 
 /// How many agents are compared before somebody else has a turn.
 const AGENTS_AT_ONCE: usize = 512;
 
+/// What there is.
+pub(super) struct SweepListing {
+    /// All agents, and where they are.
+    agents: Vec<ListedAgent>,
+    /// The agents that have a journal.
+    journals: BTreeSet<String>,
+    /// All sessions, oldest first.
+    sessions: Vec<SessionId>,
+    /// The agents of the archive, for the next one.
+    pub archive: SeenArchive,
+}
+
+/// A listing that a thread of its own makes, so that whoever asks the index does not wait for it: of very
+/// many references git takes its time.
+pub(super) struct ListingUnderWay(Receiver<FoldOutcome<SweepListing>>);
+
 /// A comparison that is under way.
 pub(super) struct IndexSweep {
     /// Where all agents are.
-    now: SeenAgents,
+    now: Vec<ListedAgent>,
     /// How many of them were compared.
     n_compared: usize,
     /// The agents that have a journal.
     journals: BTreeSet<String>,
-    /// The agents that differ, and when their newest commits were made.
-    differing: Vec<(Instant, String)>,
+    /// The agents that differ, by when their newest commits were made.
+    differing: Vec<(Instant, ListedAgent)>,
     /// The agents that are gone.
     gone: Vec<String>,
     /// All sessions, oldest first.
@@ -33,27 +52,63 @@ pub(super) struct IndexSweep {
 /// What a comparison found.
 pub(super) struct SweepFindings {
     /// The agents that differ: those that are gone, then the newest first.
-    pub agents: Vec<String>,
+    pub agents: Vec<AgentToRead>,
     /// The sessions that may have grown, newest first.
     pub sessions: Vec<SessionId>,
 }
 
-impl IndexSweep {
+impl SweepListing {
     /// Lists what there is.
-    pub fn begin<I: KeptIndex>(
-        index: &mut I,
+    pub fn read<I: KeptIndex>(
         space: &SessionSpace,
-        archive: &mut SeenArchive,
-    ) -> FoldOutcome<IndexSweep> {
-        let now = I::agents_there(space, archive)?;
-        let there: BTreeSet<&str> = now.iter().map(|(name, _)| name.as_str()).collect();
-        let known = index.agents()?.into_iter();
-        let gone = known.filter(|name| !there.contains(name.as_str())).collect();
+        mut archive: SeenArchive,
+    ) -> FoldOutcome<SweepListing> {
+        let agents = I::agents_there(space, &mut archive)?;
         let journals = match I::IN_FLIGHT {
             InFlight::Kept => agents_with_journals(space),
             InFlight::Left => BTreeSet::new(),
         };
-        let sessions = space.sessions()?;
+        Ok(SweepListing { agents, journals, sessions: space.sessions()?, archive })
+    }
+}
+
+impl ListingUnderWay {
+    /// Begins to list.
+    ///
+    /// # Errors
+    /// Fails when no thread can be had.
+    pub fn begin<I: KeptIndex>(
+        space: &Arc<SessionSpace>,
+        archive: SeenArchive,
+    ) -> std::io::Result<ListingUnderWay> {
+        let (told, listed) = sync_channel(1);
+        let space = Arc::clone(space);
+        let list = move || {
+            // Whoever asked may have gone away.
+            let _ = told.try_send(SweepListing::read::<I>(&space, archive));
+        };
+        let thread = std::thread::Builder::new().name(format!("agentic-list-{}", I::NAME));
+        thread.spawn(list)?;
+        Ok(ListingUnderWay(listed))
+    }
+
+    /// Returns what was listed, if that comes soon enough. A thread that panicked has listed nothing.
+    pub fn listed(&self, wait: Duration) -> Option<Option<SweepListing>> {
+        match self.0.recv_timeout(wait) {
+            Ok(listed) => Some(listed.ok()),
+            Err(RecvTimeoutError::Timeout) => None,
+            Err(RecvTimeoutError::Disconnected) => Some(None),
+        }
+    }
+}
+
+impl IndexSweep {
+    /// Begins to compare what was listed.
+    pub fn begin<I: KeptIndex>(index: &mut I, listing: SweepListing) -> FoldOutcome<IndexSweep> {
+        let SweepListing { agents: now, journals, sessions, archive: _ } = listing;
+        let there: BTreeSet<&str> = now.iter().map(|listed| listed.name.as_str()).collect();
+        let known = index.agents()?.into_iter();
+        let gone = known.filter(|name| !there.contains(name.as_str())).collect();
         let over = index.keep_sessions(&sessions.iter().copied().collect())?;
         Ok(IndexSweep { now, n_compared: 0, journals, differing: Vec::new(), gone, sessions, over })
     }
@@ -73,13 +128,14 @@ impl IndexSweep {
     ) -> FoldOutcome<bool> {
         let rest = &self.now[self.n_compared..];
         let part = &rest[..rest.len().min(AGENTS_AT_ONCE)];
-        for (agent, now) in part {
-            let is_seen = index.seen(agent)?.as_ref() == Some(now);
+        for listed in part {
+            let ListedAgent { name, seen: now, .. } = listed;
+            let is_seen = index.seen(name)?.as_ref() == Some(now);
             // An agent without a journal has nothing in flight, and had nothing if none was read.
-            let has_journal = self.journals.contains(agent);
-            let mark = if has_journal { journal_mark(space, agent) } else { None };
+            let has_journal = self.journals.contains(name);
+            let mark = if has_journal { journal_mark(space, name) } else { None };
             let is_in_flight_seen = match I::IN_FLIGHT {
-                InFlight::Kept => mark == journal_of(agent),
+                InFlight::Kept => mark == journal_of(name),
                 InFlight::Left => true,
             };
             let at = match (is_seen, is_in_flight_seen) {
@@ -90,7 +146,7 @@ impl IndexSweep {
                     space.read_commit(now.head).map_or(Instant::from_millis(0), |it| it.at)
                 }
             };
-            self.differing.push((at, agent.clone()));
+            self.differing.push((at, listed.clone()));
         }
         self.n_compared += part.len();
         Ok(self.n_compared < self.now.len())
@@ -98,13 +154,12 @@ impl IndexSweep {
 
     /// Says what was found.
     pub fn end(mut self, over: &BTreeSet<SessionId>) -> SweepFindings {
-        self.differing.sort_by(|one, other| other.cmp(one));
-        let differing = self.differing.into_iter().map(|(_, name)| name);
+        let place = |one: &(Instant, ListedAgent)| (one.0, one.1.name.clone());
+        self.differing.sort_by_cached_key(|one| std::cmp::Reverse(place(one)));
+        let differing = self.differing.into_iter().map(|(_, listed)| AgentToRead::Listed(listed));
         let sessions = self.sessions.into_iter().rev().filter(|id| !over.contains(id));
-        SweepFindings {
-            agents: self.gone.into_iter().chain(differing).collect(),
-            sessions: sessions.collect(),
-        }
+        let gone = self.gone.into_iter().map(AgentToRead::Named);
+        SweepFindings { agents: gone.chain(differing).collect(), sessions: sessions.collect() }
     }
 }
 

@@ -1,13 +1,17 @@
 //! What a process that stays has read of open holds: enough to list them in their order.
 //!
+//! What it has read of a session can be written down, and recalled by a later process.
+//!
 //! A session is read again where its log, the branch and the notes of its agent or git's configuration
 //! are not what they were, and where time may have changed what it waits for. Whoever shows a hold of
 //! the list finds it in the session's records.
 
+mod written;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use agentic_model::{AgentName, Instant, Oid};
+use agentic_model::{AgentName, Cid, Instant, Oid, Value};
 use agentic_replay::{HoldReason, Path, RequestId, SessionId};
 
 use super::{Filter, HoldFamily, HoldScope, Overdue, PendingHold, is_in_reach, open_in, open_of};
@@ -19,7 +23,18 @@ use crate::{Result, SessionSpace};
 
 /// What is known of the sessions that are not over.
 #[derive(Debug, Default)]
-pub struct HoldBook(Mutex<BTreeMap<SessionId, Arc<BookedSession>>>);
+pub struct HoldBook(Mutex<HoldPages>);
+
+/// How many sessions that were read since are remembered for whoever writes them down.
+const NEWS_MAX: usize = 4_096;
+
+/// The sessions of a book.
+#[derive(Debug, Default)]
+struct HoldPages {
+    known: BTreeMap<SessionId, Arc<BookedSession>>,
+    /// The sessions that were read, or are over, since somebody asked for them.
+    news: BTreeSet<SessionId>,
+}
 
 /// The open holds as a list knows them, and what wants somebody to drive it.
 #[derive(Debug)]
@@ -74,10 +89,58 @@ struct SessionMark {
     log_bytes: Option<u64>,
     /// Where the branch and the notes of its agent were.
     refs: [Option<Oid>; 2],
-    configuration: String,
+    /// A digest of what tells git's configuration from what it was; empty where nothing does.
+    configuration: Arc<str>,
 }
 
 impl HoldBook {
+    /// Takes what an earlier process has written down of a session, unless it is known already. It
+    /// counts as long as nothing of what it derives from has changed. Says whether it can be read.
+    pub fn recall(&self, session: &SessionId, written: &Value) -> bool {
+        let read = written::read(*session, written);
+        let can_be_read = read.is_some();
+        if let Some(read) = read {
+            self.pages().known.entry(*session).or_insert_with(|| Arc::new(read));
+        }
+        can_be_read
+    }
+
+    /// Reads a session, unless it is known as it is now.
+    ///
+    /// # Errors
+    /// Fails when its agent's branch cannot be read.
+    pub fn look(&self, space: &SessionSpace, id: &SessionId) -> Result<()> {
+        let known = self.pages().known.get(id).cloned();
+        let mut reading = BookReading::new(space);
+        let read = match known {
+            Some(session) if reading.is_as_it_was(id, &session) => return Ok(()),
+            Some(_) | None => reading.read(id)?,
+        };
+        self.put(*id, read.map(Arc::new));
+        Ok(())
+    }
+
+    /// Returns what is to be written down of the sessions that were read since the last time, at most
+    /// of so many: nothing of one that asks nothing any more.
+    pub fn take_news(&self, most: usize) -> Vec<(SessionId, Option<Value>)> {
+        let mut pages = self.pages();
+        let ids: Vec<SessionId> = pages.news.iter().take(most).copied().collect();
+        let news = ids.into_iter().map(|id| {
+            pages.news.remove(&id);
+            (id, pages.known.get(&id).and_then(|session| written::write(session)))
+        });
+        news.collect()
+    }
+
+    fn put(&self, id: SessionId, session: Option<Arc<BookedSession>>) {
+        let mut pages = self.pages();
+        match session {
+            Some(session) => drop(pages.known.insert(id, session)),
+            None => drop(pages.known.remove(&id)),
+        }
+        pages.note(id);
+    }
+
     /// Lists the open holds that are wanted, and reads the sessions that are not known as they are now.
     ///
     /// # Errors
@@ -111,40 +174,62 @@ impl HoldBook {
     /// Returns how the sessions stand that are not over.
     fn sessions(&self, space: &SessionSpace) -> Result<Vec<(SessionId, Arc<BookedSession>)>> {
         let open = list_open(space)?;
-        let known = self.known().clone();
-        let mut reading = BookReading {
-            space,
-            configuration: space.repository().configuration_mark(),
-            refs: BTreeMap::new(),
-        };
+        let known = self.pages().known.clone();
+        let mut reading = BookReading::new(space);
         let mut found = Vec::with_capacity(open.len());
         for id in open {
             let session = match known.get(&id) {
                 Some(session) if reading.is_as_it_was(&id, session) => Some(Arc::clone(session)),
-                Some(_) | None => reading.read(&id)?.map(Arc::new),
+                Some(_) | None => {
+                    self.pages().note(id);
+                    reading.read(&id)?.map(Arc::new)
+                }
             };
             found.extend(session.map(|session| (id, session)));
         }
+        let mut pages = self.pages();
         // Whoever asked at the same time has found as much.
-        *self.known() = found.iter().map(|(id, session)| (*id, Arc::clone(session))).collect();
+        let now: BTreeMap<SessionId, Arc<BookedSession>> = found.iter().cloned().collect();
+        known.keys().filter(|id| !now.contains_key(*id)).for_each(|id| pages.note(*id));
+        pages.known = now;
         Ok(found)
     }
 
     /// No code that can panic runs under the lock, so a poisoned one still holds whole entries.
-    fn known(&self) -> MutexGuard<'_, BTreeMap<SessionId, Arc<BookedSession>>> {
+    fn pages(&self) -> MutexGuard<'_, HoldPages> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl HoldPages {
+    /// Notes that a session is to be written down. Where too many wait for it, whoever recalls what was
+    /// written before reads the session again.
+    fn note(&mut self, id: SessionId) {
+        if self.news.len() < NEWS_MAX {
+            self.news.insert(id);
+        }
     }
 }
 
 /// One look at the sessions.
 struct BookReading<'a> {
     space: &'a SessionSpace,
-    configuration: String,
+    configuration: Arc<str>,
     /// Where the branches and notes of agents are: many sessions may be of one.
     refs: BTreeMap<AgentName, [Option<Oid>; 2]>,
 }
 
 impl BookReading<'_> {
+    fn new(space: &SessionSpace) -> BookReading<'_> {
+        let mark = space.repository().configuration_mark();
+        let digest = (!mark.is_empty()).then(|| Cid::of(mark.as_bytes()).to_string());
+        BookReading {
+            space,
+            configuration: digest.unwrap_or_default().into(),
+            refs: BTreeMap::new(),
+        }
+    }
+
     fn is_as_it_was(&mut self, id: &SessionId, session: &BookedSession) -> bool {
         session.permanence.reaches(session.read_at, self.space.now())
             && self.mark(id, &session.agent).is_ok_and(|mark| mark == session.mark)
@@ -161,7 +246,7 @@ impl BookReading<'_> {
             }
         };
         let log_bytes = self.space.open_log_bytes(id);
-        Ok(SessionMark { log_bytes, refs, configuration: self.configuration.clone() })
+        Ok(SessionMark { log_bytes, refs, configuration: Arc::clone(&self.configuration) })
     }
 
     /// Reads a session; nothing where it is damaged or over.

@@ -6,7 +6,6 @@ use agentic_api::verb::ForeignQueries;
 use agentic_api::view::QuestionView;
 use agentic_api::{Caller, Refusal};
 use agentic_resident::IndexDesk;
-use agentic_session::hold::book::HoldBook;
 
 /// What was asked for at an address.
 pub struct ApiCall<'c> {
@@ -20,8 +19,6 @@ pub struct ApiCall<'c> {
     pub queries: &'c ForeignQueries,
     /// What is kept for faster answers.
     pub index: &'c IndexDesk,
-    /// What is known of open holds.
-    pub holds: &'c HoldBook,
     /// What no other start of the process is called.
     pub epoch: &'c str,
     /// The parts of the address, by name.

@@ -77,7 +77,8 @@ pub const ROUTES: &[ApiRoute] = &[
 
 /// As long as the open sessions stand as they do.
 fn as_open_sessions(call: &ApiCall<'_>) -> Result<Permanence, Refusal> {
-    Ok(call.holds.outlook(call.caller.space, &Filter::default())?.permanence)
+    let space = call.caller.space;
+    Ok(call.index.holds().outlook(space, &Filter::default())?.permanence)
 }
 
 /// A session that is not over depends on who is at work on it, and on the files of its agent.
@@ -237,7 +238,7 @@ fn pending(call: &ApiCall<'_>, page: &ListPageRequest) -> Result<ApiAnswer, Refu
         assignee: call.given("assignee"),
         overdue: call.flag("overdue")?,
     };
-    let reply = verb.among(call.caller, call.holds)?;
+    let reply = verb.among(call.caller, &call.index.holds())?;
     let (notes, permanence) = (notes(&reply), reply.answer.permanence);
     let (space, now) = (call.caller.space, call.caller.space.now());
     // One that was answered meanwhile is not shown.

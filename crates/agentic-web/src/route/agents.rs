@@ -5,8 +5,10 @@ use agentic_api::verb::{
     ListArchive, ListCommits, ListRelations, ListRemoteAgents, LogTraces, PendingHolds,
     RecentSessions, Show, ShowBriefing, SubAgents, TracePending,
 };
-use agentic_api::view::{LogView, ShowView};
+use agentic_api::view::{LogView, PendingView, ShowView};
 use agentic_api::{Caller, Refusal, Verb as _};
+use agentic_resident::IndexDesk;
+use agentic_session::hold::book::HoldBook;
 use axum::Extension;
 use axum::extract::{Path, Query, State};
 use axum::http::StatusCode;
@@ -153,8 +155,8 @@ async fn show(
         AgentTab::Sessions => format!("agentic session list --agent {agent}"),
         AgentTab::Relations => format!("agentic relations --of {agent}"),
     };
-    let known = site.resident.index.ledger();
-    match site.read(move |caller| look(caller, &known, agent, tab, place)).await {
+    let index = site.resident.index.clone();
+    match site.read(move |caller| look(caller, &index, agent, tab, place)).await {
         Ok(sight) => {
             let frame = PageFrame::new(&site, &visitor, &sight.agent).with_command(&command);
             html(StatusCode::OK, agent::page(&frame, &sight))
@@ -165,7 +167,7 @@ async fn show(
 
 fn look(
     caller: &Caller<'_>,
-    known: &KnownLedger,
+    index: &IndexDesk,
     agent: String,
     tab: AgentTab,
     place: AgentPageQuery,
@@ -191,7 +193,7 @@ fn look(
         }
         AgentTab::Sessions => {
             let verb = RecentSessions { agent: named.clone(), state: None, after: place.skip };
-            AgentPart::Sessions(verb.among(caller, known)?, place.skip)
+            AgentPart::Sessions(verb.among(caller, &index.ledger())?, place.skip)
         }
         AgentTab::Relations => {
             let verb = ListRelations { of: named.clone(), ..ListRelations::default() };
@@ -201,18 +203,27 @@ fn look(
     // An agent without a readable briefing is shown all the same, and so is one of a remote, of which
     // neither holds nor pending entries are known here.
     let briefing = ShowBriefing { agent: named.clone() }.read(caller);
-    let holds = PendingHolds { agent: named.clone(), ..PendingHolds::default() }.run(caller);
-    let holds = holds.map_or_else(|_| Vec::new(), |reply| reply.answer);
+    let holds = holds_of(caller, &index.holds(), &agent);
     Ok(AgentSight {
         parent: view.parent,
         briefing: briefing.and_then(|briefing| briefing.text()).ok(),
         pending: TracePending { agent: named }
             .run(caller)
             .map_or_else(|_| Vec::new(), |reply| reply.answer),
-        holds: holds.into_iter().filter(|hold| hold.agent == agent).collect(),
+        holds,
         part,
         agent,
     })
+}
+
+/// Lists the open holds of an agent.
+fn holds_of(caller: &Caller<'_>, book: &HoldBook, agent: &str) -> Vec<PendingView> {
+    let verb = PendingHolds { agent: Some(agent.to_owned()), ..PendingHolds::default() };
+    let (space, now) = (caller.space, caller.space.now());
+    let Ok(found) = verb.among(caller, book) else { return Vec::new() };
+    let own = found.answer.holds.into_iter().filter(|hold| hold.agent.as_str() == agent);
+    // One that was answered meanwhile is not shown.
+    own.filter_map(|hold| Some(PendingView::new(&hold.read(space)?, now))).collect()
 }
 
 /// Reads a page of an agent's commits, those that are meant.

@@ -43,7 +43,7 @@ pub async fn show(
     let verb = Inbox { agent, kind, reason, place };
     let shared = SharedSite::clone(&site);
     let found = site.read_as(&visitor, move |caller| {
-        Ok((verb.among(caller, &shared.holds)?.answer, caller.space.now()))
+        Ok((verb.among(caller, &shared.resident.index.holds())?.answer, caller.space.now()))
     });
     match found.await {
         Ok((mut inbox, now)) => {

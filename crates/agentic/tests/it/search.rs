@@ -157,7 +157,7 @@ fn an_index_is_gone_on_with_after_a_kill_and_made_anew_after_damage() {
     let mut served = Served::new();
     fill(&served);
     wait_until_ready(&served);
-    let databases: [fn(&Path); 4] = [|_| {}, damage_middle, cut, zero];
+    let databases: [fn(&Path); 5] = [|_| {}, damage_middle, cut, zero, take_away];
     for spoil in databases {
         served.process.kill().expect("it runs");
         served.process.wait().expect("it runs");
@@ -185,6 +185,10 @@ fn files(folder: &Path, change: &dyn Fn(&mut std::fs::File, u64)) {
         let length = file.metadata().expect("it is there").len();
         change(&mut file, length);
     }
+}
+
+fn take_away(folder: &Path) {
+    std::fs::remove_dir_all(folder).expect("it is there");
 }
 
 fn damage_middle(folder: &Path) {
@@ -326,6 +330,40 @@ fn what_archived_agents_and_those_of_remotes_said_is_found_too() {
     check(&served);
     served.ok(&["serve", "rebuild"]);
     wait_until_ready(&served);
+    check(&served);
+}
+
+#[test]
+fn a_briefing_counts_only_where_it_is_on_the_agents_own_line() {
+    let served = Served::new();
+    served.ok(&["spawn", "alice", "-m", "Find the marble"]);
+    served.ok(&["spawn", "bob", "-m", "Carve the granite"]);
+    served.ok(&["spawn", "other", "-m", "Polish the slate"]);
+    for agent in ["alice", "bob", "other"] {
+        served.ok(&["commit", "--agent", agent, "--allow-empty", "-m", "Work"]);
+    }
+    served.ok(&["merge", "bob", "--into", "alice"]);
+    wait_until_ready(&served);
+    // Git moves a branch to where its genesis is an ancestor, and on no line of first parents; then a
+    // write of ours goes on from there, whose journal knows that genesis still.
+    let start = served.sandbox.start();
+    let moved = ["update-ref", "refs/heads/agents/bob", "refs/heads/agents/alice"];
+    served.sandbox.git(start, &moved).expect("git does it");
+    let n_found = || found(&served, "granite in:briefing")["items"].as_array().map(Vec::len);
+    wait_until("its briefing is none of it any more", || n_found() == Some(0));
+    served.ok(&["merge", "other", "--into", "bob"]);
+    wait_until("the merge is read", || {
+        let hits = found(&served, "agent:bob kind:session-merge")["items"].clone();
+        hits.as_array().is_some_and(|hits| !hits.is_empty())
+    });
+    check(&served);
+    let scanned = served.ok(&["search", "--no-serve", "--json", "--", "granite in:briefing"]);
+    let scanned: Json = serde_json::from_str(&scanned).expect("JSON");
+    assert_eq!(scanned["items"], serde_json::json!([]));
+    assert_eq!(n_found(), Some(0));
+    // Back on its own line it is found again.
+    let back = ["update-ref", "refs/heads/agents/bob", "refs/heads/agents/bob~1^2"];
+    drop(served.sandbox.git(start, &back));
     check(&served);
 }
 

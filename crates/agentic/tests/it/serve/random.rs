@@ -156,8 +156,8 @@ impl Wilderness {
             vec!["query".to_owned(), query.to_owned()],
         ));
         // What an index has is looked at; what it has not read yet comes soon.
-        let search = ["search", "--no-serve", "--limit", "500", "look in:commit"];
-        places.push(("search?q=look%20in:commit".to_owned(), search.map(str::to_owned).to_vec()));
+        let search = ["search", "--no-serve", "--limit", "500", "look"];
+        places.push(("search?q=look".to_owned(), search.map(str::to_owned).to_vec()));
         let listed = self.json(&["agents"]);
         let listed = listed.as_array().expect("a list");
         if let Some(agent) = listed.get(self.dice.roll(listed.len())) {
