@@ -8,6 +8,7 @@
 //! something reads past it.
 
 mod cache;
+mod content;
 mod sealing;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -20,10 +21,10 @@ use agentic_store::ground::RefName;
 use agentic_store::journal::ArchivedAgent;
 
 use self::cache::{KnownSegments, cache_of, read_cache};
+pub use self::content::records_in;
+pub(crate) use self::content::{joined, pieces_of, whole_value};
 use self::sealing::SealingNotes;
 pub use self::sealing::notes_with_sessions;
-use super::block;
-use super::folder::damaged;
 use crate::{Result, SessionSpace};
 
 /// The prefix of the refs of notes.
@@ -313,24 +314,6 @@ pub fn frames(space: &SessionSpace, id: &SessionId) -> Result<Vec<Vec<u8>>> {
     joined(id, &objects)
 }
 
-/// Joins the records that segments hold. Two clones may have sealed the same ones in different
-/// portions.
-pub(super) fn joined(id: &SessionId, segments: &[Object]) -> Result<Vec<Vec<u8>>> {
-    let mut joined: Vec<Vec<u8>> = Vec::new();
-    for (from, records) in records(segments)? {
-        let Some(known) = joined.len().checked_sub(from) else {
-            let reason = format!("its sealed record {} is missing", joined.len());
-            return Err(damaged(id, &reason));
-        };
-        let n_common = known.min(records.len());
-        if joined[from..from + n_common] != records[..n_common] {
-            return Err(damaged(id, "what is sealed of it contradicts itself"));
-        }
-        joined.extend(records.into_iter().skip(known));
-    }
-    Ok(joined)
-}
-
 /// Reads a long value that was sealed with a session.
 pub fn value(space: &SessionSpace, id: &SessionId, cid: &Cid) -> Result<Option<Vec<u8>>> {
     let mut pieces = BTreeMap::new();
@@ -338,22 +321,6 @@ pub fn value(space: &SessionSpace, id: &SessionId, cid: &Cid) -> Result<Option<V
         pieces.extend(pieces_of(&segments.read(id)?, cid));
     }
     Ok(whole_value(pieces, cid))
-}
-
-/// Finds the pieces of a long value among segments.
-pub(super) fn pieces_of(segments: &[Object], cid: &Cid) -> BTreeMap<i64, Vec<u8>> {
-    let piece = |object: &Object| {
-        let map = object.map();
-        let is_piece = map.get("value").and_then(Value::as_link) == Some(*cid);
-        let part = map.get("part").and_then(Value::as_int).filter(|_| is_piece)?;
-        Some((part, map.get("bytes").and_then(Value::as_bytes)?.to_vec()))
-    };
-    segments.iter().filter_map(piece).collect()
-}
-
-pub(super) fn whole_value(pieces: BTreeMap<i64, Vec<u8>>, cid: &Cid) -> Option<Vec<u8>> {
-    let bytes: Vec<u8> = pieces.into_values().flatten().collect();
-    (Cid::of(&bytes) == *cid).then_some(bytes)
 }
 
 /// Lists the sessions that were sealed.
@@ -372,39 +339,6 @@ pub fn sessions_of(space: &SessionSpace, agent: &AgentName) -> Result<Vec<Sessio
 
 fn distinct(ids: impl Iterator<Item = SessionId>) -> Vec<SessionId> {
     ids.collect::<BTreeSet<_>>().into_iter().collect()
-}
-
-/// Returns the records that segments hold, with the position of the first of each, in order.
-fn records(segments: &[Object]) -> Result<Vec<(usize, Vec<Vec<u8>>)>> {
-    let mut parts = Vec::new();
-    for object in segments {
-        let from = object.map().get("from").and_then(Value::as_int);
-        let from = from.and_then(|from| usize::try_from(from).ok());
-        if let (Some(from), Some(records)) = (from, records_in(object)?) {
-            parts.push((from, records));
-        }
-    }
-    parts.sort();
-    Ok(parts)
-}
-
-/// Returns the records of one segment; nothing if it has none, or other ones than it says.
-///
-/// # Errors
-/// Fails when there is no memory.
-pub fn records_in(object: &Object) -> Result<Option<Vec<Vec<u8>>>> {
-    let map = object.map();
-    let Some(block) = map.get("block").and_then(Value::as_bytes) else {
-        let records = map.get("records").and_then(Value::as_list);
-        let bytes = |item: &Value| item.as_bytes().map(<[u8]>::to_vec);
-        return Ok(records.map(|records| records.iter().filter_map(bytes).collect()));
-    };
-    let records = block::records(block)?;
-    let span = SealedSpan::of(object);
-    Ok(records.filter(|records| {
-        let head = records.last().map(|last| RecordHash::of_record(last));
-        span.is_some_and(|span| span.end - span.from == records.len() && head == Some(span.hash))
-    }))
 }
 
 /// Makes the object that keeps a part of a session in the notes of its agent.
