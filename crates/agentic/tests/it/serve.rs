@@ -451,11 +451,12 @@ fn agents_and_commits_have_pages_and_writes_are_told() {
 }
 
 /// Reads until a text was said.
-fn read_until(stream: &mut TcpStream, wanted: &str) {
+fn read_until(stream: &mut TcpStream, wanted: &str) -> String {
     let (mut said, mut part) = (String::new(), [0; 4096]);
     while !said.contains(wanted) {
         let n_read = stream.read(&mut part).expect("it goes on");
         assert!(n_read > 0, "it ended after {said}");
         said.push_str(&String::from_utf8_lossy(&part[..n_read]));
     }
+    said
 }

@@ -33,8 +33,8 @@ impl EventListener {
             "GET /api/v1/events{from} HTTP/1.1\r\nHost: {host}\r\nCookie: {cookie}\r\n\r\n"
         )
         .expect("it reads");
-        read_until(&mut stream, "text/event-stream");
-        EventListener { stream, heard: String::new(), begun: String::new() }
+        let (_, begun) = split_head(&read_until(&mut stream, "\r\n\r\n"));
+        EventListener { stream, heard: String::new(), begun }
     }
 
     /// Waits for an event of a name whose data has these fields; takes everything before it away.
@@ -107,6 +107,13 @@ impl EventListener {
             self.begun.drain(..end);
         }
     }
+}
+
+/// Splits what came first behind the head of an answer: of the rest a part may have come with it.
+fn split_head(said: &str) -> (String, String) {
+    let (head, rest) = said.split_once("\r\n\r\n").expect("it was read to there");
+    assert!(head.contains("text/event-stream"), "{head}");
+    (head.to_owned(), rest.replace('\r', ""))
 }
 
 fn has(data: &Json, fields: &[(&str, &str)]) -> bool {
