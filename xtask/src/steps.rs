@@ -14,6 +14,9 @@ use crate::{CheckOutcome, browser, tidy};
 /// How to make the scoreboard anew.
 const SCOREBOARD_HOW: &str = "cargo xtask scoreboard";
 
+/// The suites that are played beside a server too: of what agents, people and git write.
+const SERVED_SUITES: [&str; 4] = ["git", "hold", "relations", "trace"];
+
 /// What a step found.
 struct StepFinding {
     /// How many tests or cases passed.
@@ -63,7 +66,7 @@ pub fn test() -> Result<CheckOutcome> {
 
 /// Runs the conformance suite and writes the scoreboard.
 pub fn scoreboard() -> Result<CheckOutcome> {
-    let report = run_cases(CaseCompany::Nobody)?;
+    let report = run_cases(CaseCompany::Nobody, &[])?;
     report.write_scoreboard(&root())?;
     print!("{}", report.failures_text());
     println!("{} passed, {} failed", report.passed(), report.failed());
@@ -165,7 +168,7 @@ fn count_tests(stdout: &str) -> (usize, usize) {
 }
 
 fn conformance() -> Result<StepFinding> {
-    let report = run_cases(CaseCompany::Nobody)?;
+    let report = run_cases(CaseCompany::Nobody, &[])?;
     let mut details = report.failures_text();
     let mut failed = report.failed();
     let fresh = BTreeMap::from([
@@ -200,18 +203,19 @@ pub fn agents() -> Result<CheckOutcome> {
     Ok(if report.failed == 0 { CheckOutcome::Good } else { CheckOutcome::Bad })
 }
 
-/// Plays the cases once more, each in a repository that is served meanwhile: nobody waits for who stays.
+/// Plays the cases of some suites once more, each in a repository that is served meanwhile: nobody waits for
+/// who stays. `agentic conformance run --served` plays all of them.
 fn conformance_beside_a_server() -> Result<StepFinding> {
-    let report = run_cases(CaseCompany::Server)?;
+    let report = run_cases(CaseCompany::Server, &SERVED_SUITES)?;
     let (passed, failed) = (report.passed(), report.failed());
     Ok(StepFinding { passed, failed, details: report.failures_text() })
 }
 
-fn run_cases(company: CaseCompany) -> Result<RunReport> {
+fn run_cases(company: CaseCompany, suites: &[&str]) -> Result<RunReport> {
     let options = SuiteChoice {
         bin: build_binary()?,
         cases_dir: root().join("conformance"),
-        suites: Vec::new(),
+        suites: suites.iter().map(ToString::to_string).collect(),
         command_limit: COMMAND_LIMIT,
         company,
     };
