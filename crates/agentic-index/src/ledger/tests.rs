@@ -1,4 +1,4 @@
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use agentic_model::{Cid, Oid, Value};
 use proptest::prelude::*;
