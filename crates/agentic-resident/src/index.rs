@@ -36,6 +36,8 @@ use crate::event::EventHub;
 
 /// How long whoever asks first waits for a database to be opened.
 const OPENING_WAIT: Duration = Duration::from_millis(250);
+/// How many open sessions are read sooner than an index of many agents is opened.
+const READ_SOONER_MAX: usize = 32;
 
 /// What an index is held to.
 #[derive(Debug, Clone, Copy)]
@@ -106,6 +108,7 @@ pub(crate) struct IndexShared {
 pub struct IndexDesk {
     main: Arc<KeeperDesk<MainIndex>>,
     text: Arc<KeeperDesk<TextIndex>>,
+    space: Arc<SessionSpace>,
     /// Whether somebody has waited for it to be opened.
     was_awaited: Arc<AtomicBool>,
 }
@@ -125,6 +128,7 @@ impl IndexDesk {
         Ok(IndexDesk {
             main,
             text: Arc::new(KeeperDesk::begin(space, events, limits)?),
+            space: Arc::clone(space),
             was_awaited: Arc::default(),
         })
     }
@@ -150,9 +154,12 @@ impl IndexDesk {
     }
 
     /// Returns what was read of open holds. The first time it is waited a moment for what an earlier
-    /// process knew.
+    /// process knew, unless there is so little that reading it takes less.
     pub fn holds(&self) -> Arc<HoldBook> {
-        self.await_opening();
+        let open = self.space.open_sessions_here();
+        if open.is_ok_and(|open| open.len() > READ_SOONER_MAX) {
+            self.await_opening();
+        }
         self.main.kept().holds
     }
 

@@ -15,7 +15,7 @@ const QUEUE_MAX: usize = 256;
 /// How many threads there are at most; else twice the number of processors.
 const THREADS_MAX: usize = 8;
 /// Whoever takes as long as this may have read much of packs.
-const MUCH_READ: Duration = Duration::from_millis(50);
+const MUCH_READ: Duration = Duration::from_millis(5);
 
 type ThreadTask = Box<dyn FnOnce() + Send>;
 
