@@ -33,18 +33,19 @@ impl fmt::Debug for NotesGuide {
 }
 
 impl Space {
-    /// Finds something in notes: `find` looks into one ref. The notes of `likely` come first.
+    /// Finds something in notes: `find` looks into one ref. The notes of `likely` come first. Nobody is
+    /// asked which notes may keep it where it is no leaf of theirs.
     ///
     /// # Errors
     /// Fails as `find` does, and when refs cannot be listed.
     pub(crate) fn find_in_notes<T>(
         &self,
-        leaf: &KeptLeaf,
+        leaf: Option<&KeptLeaf>,
         likely: Option<&AgentName>,
         find: impl Fn(&str) -> Result<Option<T>>,
     ) -> Result<Option<T>> {
-        let guide = self.guide();
-        let first = guide.as_ref().map_or_else(Vec::new, |guide| (guide.first)(leaf));
+        let guided = leaf.and_then(|leaf| Some((leaf, self.guide()?)));
+        let first = guided.as_ref().map_or_else(Vec::new, |(leaf, guide)| (guide.first)(leaf));
         for agent in likely.into_iter().chain(&first) {
             // What is wrong there is found below.
             if let Ok(Some(found)) = find(&agent.notes_ref()) {
@@ -52,8 +53,8 @@ impl Space {
             }
         }
         let all = self.repository().list_refs(NOTES)?;
-        let possible = match guide {
-            Some(guide) => (guide.possible)(leaf, all),
+        let possible = match guided {
+            Some((leaf, guide)) => (guide.possible)(leaf, all),
             None => all,
         };
         for notes in possible {

@@ -58,7 +58,7 @@ impl Space {
                 return Ok(Some(Object::decode(&bytes)?));
             }
         }
-        let found = self.find_in_notes(&KeptLeaf::Object(cid), None, find)?;
+        let found = self.find_in_notes(Some(&KeptLeaf::Object(cid)), None, find)?;
         found.map(|bytes| Ok(Object::decode(&bytes)?)).transpose()
     }
 

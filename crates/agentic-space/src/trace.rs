@@ -8,7 +8,6 @@ use agentic_store::{PendingAside, Stream};
 
 use crate::commit::BoundTrace;
 use crate::error::CommitError;
-use crate::guide::NOTES;
 use crate::write::{LockedStream, begin_journal};
 use crate::written::WriteNotices;
 use crate::{AgentBranch, Error, Result, Space};
@@ -201,13 +200,13 @@ impl Space {
     /// # Errors
     /// Fails when the commit has none.
     pub fn trace_of_commit(&self, commit: Oid) -> Result<ShownTrace> {
-        let claimed = agentic_model::commit::Claims::read(&self.read_commit(commit)?.message).agent;
+        let claimed = self.claimed_agent(commit)?;
         let bound = |name: &str| {
             let cid = self.bound_cid(name, commit)?;
             Ok(cid.map(|cid| (name.to_owned(), cid)))
         };
         let leaf = KeptLeaf::Note(commit);
-        if let Some((name, cid)) = self.find_in_notes(&leaf, claimed.as_ref(), bound)? {
+        if let Some((name, cid)) = self.find_in_notes(Some(&leaf), claimed.as_ref(), bound)? {
             let tip = self.repository().find_ref(&name)?;
             return self.trace_in_notes(tip, cid, commit);
         }
@@ -297,7 +296,9 @@ impl Space {
     /// # Errors
     /// Fails when the history of the notes cannot be read.
     pub fn trace_history(&self, commit: Oid) -> Result<Vec<PastBinding>> {
-        let versions = self.in_notes_of(commit, |name| {
+        let claimed = self.claimed_agent(commit)?;
+        // Who knows what notes keep does not know what they have kept.
+        let versions = self.find_in_notes(None, claimed.as_ref(), |name| {
             let versions = self.repository().notes(name)?.history(commit)?;
             Ok((!versions.is_empty()).then_some(versions))
         })?;
@@ -306,7 +307,7 @@ impl Space {
             at: version.note_commit.at,
             note_commit: version.note_commit.oid,
         };
-        Ok(versions.into_iter().flat_map(|(_, found)| found).map(binding).collect())
+        Ok(versions.into_iter().flatten().map(binding).collect())
     }
 
     /// Makes a trace go on where the one ends that is bound to a commit, if there is one.
@@ -355,26 +356,9 @@ impl Space {
         Ok(note.as_deref().and_then(cid_in_note))
     }
 
-    /// Looks for something in the notes that may have it for a commit, and says which have it: those of
-    /// the agent first that the commit names, then all.
-    fn in_notes_of<T>(
-        &self,
-        commit: Oid,
-        mut look: impl FnMut(&str) -> Result<Option<T>>,
-    ) -> Result<Option<(String, T)>> {
-        let message = self.read_commit(commit)?.message;
-        let claimed = agentic_model::commit::Claims::read(&message).agent;
-        if let Some(name) = claimed.as_ref().map(AgentName::notes_ref)
-            && let Some(found) = look(&name)?
-        {
-            return Ok(Some((name, found)));
-        }
-        for notes in self.repository().list_refs(NOTES)? {
-            if let Some(found) = look(&notes.name)? {
-                return Ok(Some((notes.name, found)));
-            }
-        }
-        Ok(None)
+    /// Returns the agent that a commit names as its own.
+    fn claimed_agent(&self, commit: Oid) -> Result<Option<AgentName>> {
+        Ok(agentic_model::commit::Claims::read(&self.read_commit(commit)?.message).agent)
     }
 
     /// Opens the journal for an entry; looks no further into history than the journal's last record.

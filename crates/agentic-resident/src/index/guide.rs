@@ -6,13 +6,10 @@ use std::sync::{Arc, Weak};
 use agentic_git::{KeptLeaf, RefName};
 use agentic_index::{LedgerRows, MainIndex};
 use agentic_model::AgentName;
-use agentic_space::NotesGuide;
+use agentic_space::{NOTES, NotesGuide};
 
 use super::desk::KeeperDesk;
 use super::ledger::mark_of;
-
-/// Where git keeps the notes of agents.
-const NOTES: &str = "refs/notes/agentic/";
 
 /// Makes a guide from an index, as long as there is one.
 pub fn notes_guide(main: &Arc<KeeperDesk<MainIndex>>) -> NotesGuide {

@@ -160,28 +160,11 @@ fn a_purge_that_is_killed_at_any_step_comes_to_the_same_end() {
     script_ok(&sandbox, &story(), BEFORE_AT);
     sandbox.save("before").expect("writable");
     let purge = ["purge", "--value", "--apply"];
-    let mut failures = String::new();
-    for step in 1..STEPS_MAX {
-        sandbox.restore("before").expect("writable");
-        let at = format!("*:{step}");
-        let killed = with_value(&sandbox, &purge, &[("AGENTIC_CRASH_AT", &at)]);
-        if killed.ending == ProgramEnding::Exit(0) {
-            println!("{step} steps");
-            assert!(step > STEPS_MIN, "the binary was built without its crash points");
-            assert_eq!(failures, "");
-            return;
-        }
-        let again = with_value(&sandbox, &purge, &[]);
-        let found = broken(&sandbox);
-        if again.ending != ProgramEnding::Exit(0) || !found.is_empty() {
-            writeln!(failures, "killed at step {step}: {} {found}", text(&again))
-                .expect("a string");
-        }
-        if failures.len() > 8000 {
-            break;
-        }
-    }
-    panic!("{failures}");
+    walk::kill_at_each_step(
+        &sandbox,
+        |variables| with_value(&sandbox, &purge, variables),
+        || broken(&sandbox),
+    );
 }
 
 #[test]

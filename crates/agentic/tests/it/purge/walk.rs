@@ -72,29 +72,40 @@ impl PurgeWalk<'_> {
         let whole = self.purge(&sandbox, &[]);
         assert_eq!(whole.ending, ProgramEnding::Exit(0), "{}", text(&whole));
         assert_eq!(self.broken(&sandbox), "");
-        let mut failures = String::new();
-        for step in 1..STEPS_MAX {
-            sandbox.restore("before").expect("writable");
-            let at = format!("*:{step}");
-            let killed = self.purge(&sandbox, &[("AGENTIC_CRASH_AT", &at)]);
-            if killed.ending == ProgramEnding::Exit(0) {
-                println!("{step} steps");
-                assert!(step > STEPS_MIN, "the binary was built without its crash points");
-                assert_eq!(failures, "");
-                return;
-            }
-            let again = self.purge(&sandbox, &[]);
-            let found = self.broken(&sandbox);
-            if again.ending != ProgramEnding::Exit(0) || !found.is_empty() {
-                writeln!(failures, "killed at step {step}: {} {found}", text(&again))
-                    .expect("a string");
-            }
-            if failures.len() > 8000 {
-                break;
-            }
-        }
-        panic!("{failures}");
+        kill_at_each_step(&sandbox, |variables| self.purge(&sandbox, variables), &|| {
+            self.broken(&sandbox)
+        });
     }
+}
+
+/// Kills a purge at every step, each time as the repository was saved before, and has it repeated.
+pub fn kill_at_each_step(
+    sandbox: &Sandbox,
+    purge: impl Fn(&[(&str, &str)]) -> FinishedProgram,
+    broken: impl Fn() -> String,
+) {
+    let mut failures = String::new();
+    for step in 1..STEPS_MAX {
+        sandbox.restore("before").expect("writable");
+        let at = format!("*:{step}");
+        let killed = purge(&[("AGENTIC_CRASH_AT", &at)]);
+        if killed.ending == ProgramEnding::Exit(0) {
+            println!("{step} steps");
+            assert!(step > STEPS_MIN, "the binary was built without its crash points");
+            assert_eq!(failures, "");
+            return;
+        }
+        let again = purge(&[]);
+        let found = broken();
+        if again.ending != ProgramEnding::Exit(0) || !found.is_empty() {
+            writeln!(failures, "killed at step {step}: {} {found}", text(&again))
+                .expect("a string");
+        }
+        if failures.len() > 8000 {
+            break;
+        }
+    }
+    panic!("{failures}");
 }
 
 /// The beginning of a script with a home that is saved with the repositories.
