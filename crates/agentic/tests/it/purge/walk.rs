@@ -72,9 +72,11 @@ impl PurgeWalk<'_> {
         let whole = self.purge(&sandbox, &[]);
         assert_eq!(whole.ending, ProgramEnding::Exit(0), "{}", text(&whole));
         assert_eq!(self.broken(&sandbox), "");
-        kill_at_each_step(&sandbox, |variables| self.purge(&sandbox, variables), &|| {
-            self.broken(&sandbox)
-        });
+        kill_at_each_step(
+            &sandbox,
+            |variables| self.purge(&sandbox, variables),
+            || self.broken(&sandbox),
+        );
     }
 }
 
