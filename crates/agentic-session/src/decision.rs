@@ -232,10 +232,15 @@ impl Decision {
     }
 
     pub(crate) fn read(space: &SessionSpace, message: &str) -> Option<Decision> {
-        let claims = Claims::read(message);
-        if claims.kind.as_ref()?.as_str() != "decision" {
-            return None;
-        }
+        Decision::of_claims(space, claims_of_decision(message)?, message)
+    }
+
+    /// Reads the decision that a message claims to be.
+    pub(crate) fn of_claims(
+        space: &SessionSpace,
+        claims: Claims,
+        message: &str,
+    ) -> Option<Decision> {
         let map = match claims.fields {
             OpenFields::Inline(map) => map,
             OpenFields::Object(cid) => {
@@ -251,6 +256,12 @@ impl Decision {
             record: map,
         })
     }
+}
+
+/// Returns what a message claims, where it claims to be a decision, readable or not.
+pub(crate) fn claims_of_decision(message: &str) -> Option<Claims> {
+    Some(Claims::read(message))
+        .filter(|claims| claims.kind.as_ref().is_some_and(|kind| kind.as_str() == "decision"))
 }
 
 /// Says what the hold asked of its decision: until when, of how many, and what happens without one.

@@ -18,6 +18,7 @@ mod children;
 mod configuration;
 mod consequence;
 pub mod decide;
+mod deciding;
 mod decision;
 pub mod doctor;
 mod draft;

@@ -10,6 +10,7 @@ use agentic_providers::host::{CancelFlag, GRACE_DEFAULT};
 use agentic_space::Space;
 
 use crate::Result;
+use crate::deciding::DecidingLine;
 use crate::known::RecentJournals;
 use crate::segment::SeenSegments;
 use crate::verified::SeenSignatures;
@@ -39,6 +40,8 @@ pub struct SessionSpace {
     recent: RecentJournals,
     /// What was seen of the signatures of decisions.
     verified: SeenSignatures,
+    /// What was read of commits for what they decide.
+    deciding: DecidingLine,
     /// What was seen of sealed segments.
     segments: SeenSegments,
 }
@@ -64,8 +67,8 @@ impl SessionSpace {
     fn with(space: Space, options: SessionOptions) -> SessionSpace {
         let SessionOptions { space: _, observer, stop, grace } = options;
         let (recent, verified) = (RecentJournals::default(), SeenSignatures::default());
-        let segments = SeenSegments::default();
-        SessionSpace { space, observer, stop, grace, recent, verified, segments }
+        let (deciding, segments) = (DecidingLine::default(), SeenSegments::default());
+        SessionSpace { space, observer, stop, grace, recent, verified, deciding, segments }
     }
 
     /// Returns the journals of sessions that were read already.
@@ -76,6 +79,11 @@ impl SessionSpace {
     /// Returns what was seen of signatures already.
     pub(crate) fn verified(&self) -> &SeenSignatures {
         &self.verified
+    }
+
+    /// Returns what was read of commits for what they decide already.
+    pub(crate) fn deciding(&self) -> &DecidingLine {
+        &self.deciding
     }
 
     /// Returns what was seen of sealed segments already.

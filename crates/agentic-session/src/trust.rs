@@ -159,12 +159,10 @@ fn claimed(
         if start.head.as_deref() == Some(oid.to_string().as_str()) || line.has(oid)? {
             break;
         }
-        // Whatever stands here may decide, or hide what does: it is hashed first.
-        let commit = space.repository().read_sound_commit(oid)?;
-        let decision = Decision::read(space, &commit.message);
-        let decision = decision.filter(|decision| decision.request == *id);
-        claimed.extend(decision.map(|decision| (oid, decision)));
-        next = commit.parents.first().copied();
+        let commit = space.deciding().commit(space, oid)?;
+        let decision = commit.decision.as_ref().filter(|decision| decision.request == *id);
+        claimed.extend(decision.map(|decision| (oid, decision.clone())));
+        next = commit.parent;
     }
     claimed.retain(|(oid, _)| !line.is_below(oid));
     claimed.reverse();
@@ -202,8 +200,8 @@ impl CommonLine<'_> {
         if self.today.len().is_multiple_of(COMMITS_PER_LOOK)
             && let Some(next) = self.next
         {
-            let commit = self.space.repository().read_sound_commit(next);
-            self.next = commit.ok().and_then(|commit| commit.parents.first().copied());
+            let commit = self.space.deciding().commit(self.space, next);
+            self.next = commit.ok().and_then(|commit| commit.parent);
             self.then.extend(self.next);
             self.n_above = self.next.and_then(|it| self.today.iter().position(|oid| *oid == it));
         }

@@ -14,12 +14,12 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use agentic_model::{AgentName, Cid, Instant, Oid, Value};
 use agentic_replay::{HoldReason, Path, RequestId, SessionId};
 
-use super::{Filter, HoldFamily, HoldScope, Overdue, PendingHold, is_in_reach, open_in, open_of};
+use super::{Filter, HoldFamily, HoldScope, Overdue, PendingHold, is_in_reach, open_of};
 use crate::decide::Policy;
 use crate::listing::list_open;
 use crate::outlook::{self, Permanence};
 use crate::own::read_journal;
-use crate::{Result, SessionSpace};
+use crate::{Result, SessionSpace, summary};
 
 /// What is known of the sessions that are not over.
 #[derive(Debug, Default)]
@@ -306,9 +306,12 @@ impl BookedHold {
 
     /// Finds it in the records of its session; nothing where it is not open any more.
     pub fn read(&self, space: &SessionSpace) -> Option<PendingHold> {
-        let journal = read_journal(space, &self.session).ok()?;
-        let open = open_in(space, &journal).ok()?;
-        open.into_iter().find(|pending| pending.hold.id == self.id)
+        let journal =
+            read_journal(space, &self.session).ok().filter(|journal| !journal.is_over())?;
+        let holds = summary::holds(space, &journal).ok()?;
+        // The others of its session are not asked how they stand.
+        let own = holds.into_iter().filter(|hold| hold.id == self.id);
+        open_of(space, &journal, own).pop()
     }
 
     fn is_wanted(&self, filter: &Filter) -> bool {
