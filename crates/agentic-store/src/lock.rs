@@ -75,7 +75,8 @@ impl LockFile {
     pub fn take(mut self, git_dir: &Path) -> Result<Lock> {
         let turnstile = turnstile(&self.path);
         let may_pass = self.turnstile.is_none() && !turnstile.exists();
-        if !(may_pass && self.file.try_lock().is_ok()) {
+        // Whoever only looks at the lock is nobody to wait for.
+        if !(may_pass && look::try_hold(&self.file).is_ok_and(|is_held| is_held)) {
             let turn = match self.turnstile.take() {
                 Some(turn) => turn,
                 None => open(&turnstile)?,

@@ -91,4 +91,20 @@ mod tests {
             assert_eq!(n_refused, 0);
         });
     }
+
+    #[test]
+    fn nobody_lines_up_behind_a_look() {
+        let dir = tempfile::tempdir().expect("a temporary folder");
+        let path = dir.path().join("alice");
+        drop(Lock::take(&path, dir.path()).expect("free"));
+        std::thread::scope(|scope| {
+            let looks = scope.spawn(|| {
+                (0..20_000).for_each(|_| _ = Lock::is_taken(&path).expect("readable"));
+            });
+            while !looks.is_finished() {
+                drop(Lock::take(&path, dir.path()).expect("free"));
+            }
+        });
+        assert!(!super::super::turnstile(&path).exists(), "a place to wait was made");
+    }
 }
