@@ -16,11 +16,15 @@ use crate::provider::{self, RuleWord};
 use crate::rules::RedactRules;
 use crate::tag::{MARKER_START, TagKey, marker, markers};
 use crate::trigger::{Trigger, TriggerHit, each_built_in};
-use crate::view::{TextView, views};
+use crate::view::{TextView, around, views};
 use crate::{entropy, exempt, header, url};
 
 /// How often a text is scanned at most.
 const PASSES_MAX: usize = 8;
+/// The longest text that is scanned again as a whole; of a longer one what stands around the marks is.
+const AGAIN_WHOLE_BYTES_MAX: usize = 1 << 20;
+/// How much stands around a mark: more than a mark can show in another light.
+const AGAIN_AROUND_BYTES: usize = 32 << 10;
 /// How many expressions of a user may allow values.
 pub const ALLOWANCES_MAX: usize = 100;
 
@@ -125,7 +129,7 @@ impl SecretRedactor {
         }
         let mut edited = self.edited(text, &hits);
         for _ in 1..PASSES_MAX {
-            let more = self.scan(key, &edited.text);
+            let more = self.scan_again(key, &edited);
             if more.is_empty() {
                 break;
             }
@@ -137,13 +141,41 @@ impl SecretRedactor {
         RedactedText { text: Cow::Owned(edited.text), findings }
     }
 
+    /// Returns what marks show that stood beside what they replace.
+    fn scan_again(&self, key: Option<&str>, edited: &EditedText) -> Vec<SecretHit> {
+        let text = edited.text.as_str();
+        if key.is_some() || text.len() <= AGAIN_WHOLE_BYTES_MAX {
+            return self.scan(key, text);
+        }
+        let marks: Vec<(usize, usize)> = edited.marks.iter().map(|(end, _)| (*end, *end)).collect();
+        let parts = around(text.as_bytes(), &marks, AGAIN_AROUND_BYTES);
+        let found = parts.into_iter().flat_map(|part| {
+            let start = (0..=part.start).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
+            let end = (part.end..text.len()).find(|at| text.is_char_boundary(*at));
+            let end = end.unwrap_or(text.len());
+            let cuts = move |hit: &SecretHit| {
+                hit.start == 0 && start > 0 || start + hit.end == end && end < text.len()
+            };
+            self.scan(None, &text[start..end]).into_iter().filter(move |hit| !cuts(hit)).map(
+                move |hit| SecretHit {
+                    start: start + hit.start,
+                    end: start + hit.end,
+                    secret: (start + hit.secret.0, start + hit.secret.1),
+                    ..hit
+                },
+            )
+        });
+        found.collect()
+    }
+
     /// Returns what is found in a text once, apart and in order.
     fn scan(&self, key: Option<&str>, text: &str) -> Vec<SecretHit> {
         let bytes = text.as_bytes();
         let mut hits = Vec::new();
         for view in views(bytes) {
-            let found = self.scan_view(key, &view.text);
-            hits.extend(found.into_iter().filter_map(|hit| self.counted(text, &view, hit)));
+            let found = self.scan_view(key.filter(|_| view.is_whole()), &view.text);
+            let found = found.into_iter().filter(|hit| !view.cuts(hit.start, hit.end));
+            hits.extend(found.filter_map(|hit| self.counted(text, &view, hit)));
         }
         if hits.is_empty() {
             return hits;

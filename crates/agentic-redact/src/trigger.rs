@@ -91,8 +91,14 @@ fn each<W: AsRef<[u8]>>(
     mut found: impl FnMut(TriggerHit),
 ) {
     steps::count(text.len());
-    for (start, bytes) in text.windows(WORD_BYTES_MIN).enumerate() {
-        let mut at = slots[slot(bytes)];
+    // Of four bytes, since those are read at once; the last three stand by themselves.
+    let quads = text.windows(WORD_BYTES_MIN + 1);
+    let keys = quads.map(|bytes| u32::from_le_bytes([bytes[0], bytes[1], bytes[2], 0]));
+    let last = text
+        .last_chunk()
+        .map(|bytes: &[u8; WORD_BYTES_MIN]| u32::from_le_bytes([bytes[0], bytes[1], bytes[2], 0]));
+    for (start, key) in keys.chain(last).enumerate() {
+        let mut at = slots[slot_of(key)];
         while at > 0 {
             let word = &words[usize::from(at) - 1];
             steps::count(word.word.as_ref().len());
@@ -110,7 +116,10 @@ fn each<W: AsRef<[u8]>>(
 
 /// Returns the slot of three bytes, in either case.
 fn slot(bytes: &[u8]) -> usize {
-    let lower = |at: usize| u32::from(bytes[at] | 0x20);
-    let key = lower(0) | lower(1) << 8 | lower(2) << 16;
-    (key.wrapping_mul(0x9E37_79B1) >> 19) as usize
+    slot_of(u32::from_le_bytes([bytes[0], bytes[1], bytes[2], 0]))
+}
+
+/// Returns the slot of three bytes that were read as a number.
+fn slot_of(key: u32) -> usize {
+    ((key | 0x0020_2020).wrapping_mul(0x9E37_79B1) >> 19) as usize
 }
