@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use agentic_testkit::Browser;
 use serde_json::json;
 
-use crate::stage::{ServedRepository, go, is_silent};
+use crate::stage::{ServedRepository, deadline_in, go, is_silent};
 
 /// How soon a page has what happens elsewhere, on a machine that does much else.
 const SOON: Duration = Duration::from_secs(10);
@@ -114,12 +114,6 @@ fn is_put_out(browser: &Browser) {
     let script = "return document.querySelector('#decision [type=submit]').disabled &&
         document.querySelector('#reason').value === 'half a thought'";
     browser.wait_until(script, &[]).expect("the button is off, and what was typed is kept");
-}
-
-fn deadline_in(millis: i64) -> agentic_model::Instant {
-    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
-    let now = i64::try_from(since.expect("after 1970").as_millis()).expect("this age");
-    agentic_model::Instant::from_millis(now + millis)
 }
 
 #[test]

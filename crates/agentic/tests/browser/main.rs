@@ -3,6 +3,7 @@
 //! Pictures of every page are left in `browser/pictures` below the target folder.
 
 mod decide;
+mod inbox;
 mod live;
 mod look;
 mod question;

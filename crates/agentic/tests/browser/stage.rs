@@ -205,6 +205,13 @@ pub fn go(browser: &Browser, path: &str) {
     browser.go(&beside(browser, path)).expect("the page opens");
 }
 
+/// Returns the instant so many milliseconds from now.
+pub fn deadline_in(millis: i64) -> agentic_model::Instant {
+    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+    let now = i64::try_from(since.expect("after 1970").as_millis()).expect("this age");
+    agentic_model::Instant::from_millis(now + millis)
+}
+
 /// Checks that the console has said nothing since it was asked last.
 pub fn is_silent(browser: &Browser, place: &str) {
     let said = browser.console().expect("the console can be read");
