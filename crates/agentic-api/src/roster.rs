@@ -6,10 +6,9 @@
 mod order;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
 
 use agentic_git::CommitInfo;
-use agentic_index::{AgentRow, EdgeRow, SeenAgent, SessionRow, SharedLedger};
+use agentic_index::{AgentRow, EdgeRow, KnownAgent, SeenAgent, SessionRow, SharedLedger};
 use agentic_model::commit::{Claims, subject};
 use agentic_model::edge::{EdgeEvent, Party};
 use agentic_model::{AgentName, Cid, Edge, Instant, Oid};
@@ -71,7 +70,7 @@ pub struct AgentRoster {
 /// One of them.
 #[derive(Debug, Clone)]
 struct RosterAgent {
-    row: Arc<AgentRow>,
+    row: KnownAgent,
     standing: usize,
 }
 
@@ -92,9 +91,9 @@ impl AgentRoster {
             let rows = known.rows.rows();
             for (name, seen) in now {
                 let row = rows.agents.get(name.as_str());
-                match row.filter(|row| row.seen == seen) {
-                    Some(row) => found.push(Arc::clone(row)),
-                    None => differing.push((name, seen, row.cloned())),
+                match row {
+                    Some(row) if row.seen() == seen => found.push(row),
+                    row => differing.push((name, seen, row)),
                 }
             }
         }
@@ -106,15 +105,19 @@ impl AgentRoster {
         for (name, seen, stale) in differing {
             match is_checking {
                 true => found.extend(stale),
-                false => found.push(Arc::new(read_agent(space, &name, seen, stale.as_deref())?)),
+                false => {
+                    let stale = stale.map(|stale| stale.row());
+                    let row = read_agent(space, &name, seen, stale.as_ref())?;
+                    found.push(KnownAgent::pack(&row));
+                }
             }
         }
         if !is_sorted_still {
-            found.sort_by(|one, other| one.name.cmp(&other.name));
+            found.sort_by(|one, other| one.name().cmp(other.name()));
         }
         let standings = standings(space, known, &names)?;
-        let agent = |row: Arc<AgentRow>| {
-            let standing = standings.get(&row.name).copied().unwrap_or_default();
+        let agent = |row: KnownAgent| {
+            let standing = standings.get(row.name()).copied().unwrap_or_default();
             RosterAgent { row, standing }
         };
         Ok(AgentRoster { agents: found.into_iter().map(agent).collect(), is_checking })
@@ -122,32 +125,33 @@ impl AgentRoster {
 
     /// Shows the agents one by one, by name.
     pub fn views(self) -> impl Iterator<Item = AgentView> {
-        self.agents.into_iter().map(|agent| agent_view(&agent.row))
+        self.agents.into_iter().map(|agent| agent_view(agent.row.row()))
     }
 
     /// Says into what the work of each agent was merged.
-    fn merged_into(&self) -> BTreeMap<&str, BTreeSet<Party>> {
-        let mut into: BTreeMap<&str, BTreeSet<Party>> = BTreeMap::new();
+    fn merged_into(&self) -> BTreeMap<String, BTreeSet<Party>> {
+        let mut into: BTreeMap<String, BTreeSet<Party>> = BTreeMap::new();
         for RosterAgent { row, .. } in &self.agents {
-            for merged in &row.merged {
-                into.entry(merged).or_default().extend(Party::parse(&row.name));
+            for merged in row.merged() {
+                into.entry(merged.to_owned()).or_default().extend(Party::parse(row.name()));
             }
         }
         for edge in self.holding(MERGED_INTO) {
-            into.entry(&edge.source).or_default().extend(Party::parse(&edge.target));
+            into.entry(edge.source).or_default().extend(Party::parse(&edge.target));
         }
         into
     }
 
     /// Lists the edges of a relation that hold, in order.
-    fn holding<'r>(&'r self, relation: &'r str) -> impl Iterator<Item = &'r EdgeRow> {
-        let mut latest: BTreeMap<[&str; 2], &EdgeRow> = BTreeMap::new();
+    fn holding(&self, relation: &str) -> impl Iterator<Item = EdgeRow> {
+        let mut latest: BTreeMap<[String; 2], EdgeRow> = BTreeMap::new();
         // Of two events about one edge the later counts, of two at one instant the retraction.
         let rank = |edge: &EdgeRow| (edge.at, !edge.is_assertion, edge.cid.clone());
-        let edges = self.agents.iter().flat_map(|agent| &agent.row.edges);
+        let edges = self.agents.iter().flat_map(|agent| agent.row.edges());
         for edge in edges.filter(|edge| edge.relation == relation) {
-            let known = latest.entry([&edge.source, &edge.target]).or_insert(edge);
-            if rank(known) < rank(edge) {
+            let parties = [edge.source.clone(), edge.target.clone()];
+            let known = latest.entry(parties).or_insert_with(|| edge.clone());
+            if rank(known) < rank(&edge) {
                 *known = edge;
             }
         }
@@ -161,22 +165,21 @@ impl RosterAgent {
     }
 
     fn has_kind(&self, kind: &str) -> bool {
-        self.row.kinds.iter().any(|(made, _)| made == kind)
+        self.row.kinds().iter().any(|(made, _)| *made == kind)
     }
 
-    fn family(&self, into: &BTreeMap<&str, BTreeSet<Party>>) -> FamilyView {
-        let row = &self.row;
-        let kinds = row.kinds.iter();
-        let into = into.get(row.name.as_str()).into_iter().flatten();
+    fn family(&self, into: &BTreeMap<String, BTreeSet<Party>>) -> FamilyView {
+        let row = self.row.row();
+        let into = into.get(&row.name).into_iter().flatten();
         FamilyView {
-            agent: row.name.clone(),
             head: row.seen.head.to_string(),
             state: self.state().to_owned(),
             commits: count(row.n_commits),
-            kinds: kinds.map(|(kind, n)| (kind.clone(), count(*n))).collect(),
-            merges: row.merges.clone(),
+            kinds: row.kinds.into_iter().map(|(kind, n)| (kind, count(n))).collect(),
+            merges: row.merges,
             merged_into: into.map(ToString::to_string).collect(),
             children: Vec::new(),
+            agent: row.name,
         }
     }
 }
@@ -185,15 +188,15 @@ fn count(n: u64) -> usize {
     usize::try_from(n).unwrap_or(usize::MAX)
 }
 
-fn agent_view(row: &AgentRow) -> AgentView {
+fn agent_view(row: AgentRow) -> AgentView {
     AgentView {
-        agent: row.name.clone(),
+        agent: row.name,
         head: row.seen.head.to_string(),
         genesis: row.genesis.map(|oid| oid.to_string()),
-        parent: row.parent.clone(),
+        parent: row.parent,
         briefing: row.briefing.map(|cid| cid.to_string()),
         commits: count(row.n_commits),
-        subject: row.subject.clone(),
+        subject: row.subject,
         at: Instant::from_millis(row.at).to_string(),
     }
 }
@@ -205,15 +208,26 @@ fn agent_view(row: &AgentRow) -> AgentView {
 pub fn agents_now(space: &SessionSpace) -> Result<Vec<(AgentName, SeenAgent)>> {
     let names = space.agent_names()?;
     // Both lists are sorted by name.
-    let mut notes = space.repository().list_refs(NOTES)?.into_iter().peekable();
-    let agent = |(name, head): (AgentName, Oid)| {
-        let of = |name: &str| name.strip_prefix(NOTES).unwrap_or_default().to_owned();
-        while notes.next_if(|found| of(&found.name).as_str() < name.as_str()).is_some() {}
-        let found = notes.next_if(|found| of(&found.name) == name.as_str());
-        let seen = SeenAgent { head, notes: found.map(|found| found.target) };
-        (name, seen)
+    let (mut agents, mut at) = (Vec::with_capacity(names.len()), 0);
+    agents.extend(names.into_iter().map(|(name, head)| (name, SeenAgent { head, notes: None })));
+    let find = |name: &str, target: Oid| {
+        let name = name.strip_prefix(NOTES)?;
+        // One that was listed before begins anew.
+        let is_behind =
+            |at: usize| agents.get(at).is_some_and(|it: &(AgentName, _)| it.0.as_str() < name);
+        if at > 0 && !is_behind(at - 1) {
+            at = 0;
+        }
+        while is_behind(at) {
+            at += 1;
+        }
+        agents.get(at).filter(|(agent, _)| agent.as_str() == name).map(|_| (at, target))
     };
-    Ok(names.into_iter().map(agent).collect())
+    let found = space.repository().list_refs_as(NOTES, find)?;
+    for (at, target) in found {
+        agents[at].1.notes = Some(target);
+    }
+    Ok(agents)
 }
 
 /// Reads what an agent is; `known` is what was read of it before, so that only what is new is read.

@@ -63,18 +63,31 @@ impl Repository {
     /// # Errors
     /// Fails when the refs cannot be read, or one of them is damaged.
     pub fn list_refs(&self, prefix: &str) -> Result<Vec<RefName>> {
+        self.list_refs_as(prefix, |name, target| Some(RefName { name: name.to_owned(), target }))
+    }
+
+    /// Lists what is made of the refs whose full names begin with `prefix`, in their order. What was made
+    /// may be thrown away and made again.
+    ///
+    /// # Errors
+    /// Fails when the refs cannot be read, or one of them is damaged.
+    pub fn list_refs_as<T>(
+        &self,
+        prefix: &str,
+        mut make: impl FnMut(&str, Oid) -> Option<T>,
+    ) -> Result<Vec<T>> {
         for attempt in 1..LISTINGS_MAX {
             // A git that packs refs takes them from the one place to the other: who looks into the
             // first too late and into the second too early sees them in neither, or half gone.
             let before = self.packed_refs_mark();
-            let listed = self.list_refs_once(prefix);
+            let listed = self.list_refs_once(prefix, &mut make);
             if listed.is_ok() && self.packed_refs_mark() == before {
                 return listed;
             }
             // It takes away one file after the other, which a slow disk takes its time for.
             std::thread::sleep(Duration::from_millis(attempt.min(PAUSE_MILLIS_MAX)));
         }
-        self.list_refs_once(prefix)
+        self.list_refs_once(prefix, &mut make)
     }
 
     /// Marks all refs, without reading those that are packed one by one.
@@ -155,9 +168,14 @@ impl Repository {
         Ok(names)
     }
 
-    fn list_refs_once(&self, prefix: &str) -> Result<Vec<RefName>> {
+    fn list_refs_once<T>(
+        &self,
+        prefix: &str,
+        make: &mut impl FnMut(&str, Oid) -> Option<T>,
+    ) -> Result<Vec<T>> {
         if !self.is_plain_folder(prefix) {
-            return self.list_other_refs(prefix);
+            let others = self.list_other_refs(prefix)?.into_iter();
+            return Ok(others.filter_map(|found| make(&found.name, found.target)).collect());
         }
         let mut loose: BTreeMap<String, Oid> = BTreeMap::new();
         let mut hidden = Vec::new();
@@ -175,19 +193,19 @@ impl Repository {
                 },
             }
         }
-        let mut loose = loose.into_iter().map(|(name, target)| RefName { name, target }).peekable();
+        let mut loose = loose.into_iter().peekable();
         let mut found = Vec::new();
         self.visit_packed(prefix, |name, target| {
-            while let Some(before) = loose.next_if(|loose| loose.name.as_str() < name) {
-                found.push(before);
+            while let Some((before, target)) = loose.next_if(|(loose, _)| loose.as_str() < name) {
+                found.extend(make(&before, target));
             }
-            let is_covered = loose.peek().is_some_and(|loose| loose.name == name)
+            let is_covered = loose.peek().is_some_and(|(loose, _)| loose == name)
                 || hidden.iter().any(|hidden| hidden == name);
             if !is_covered {
-                found.push(RefName { name: name.to_owned(), target });
+                found.extend(make(name, target));
             }
         })?;
-        found.extend(loose);
+        found.extend(loose.filter_map(|(name, target)| make(&name, target)));
         Ok(found)
     }
 

@@ -14,6 +14,7 @@
 //! | cid | agent · 0 · number | the begins of some ids that its notes keep, or did: of objects, and of commits with notes |
 
 mod objects;
+mod packed;
 mod row;
 
 #[cfg(test)]
@@ -26,6 +27,7 @@ use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
 use agentic_model::Value;
 
 pub use self::objects::{KeptMark, KeptObjects};
+pub use self::packed::{KnownAgent, KnownAgents};
 pub use self::row::{AgentRow, EdgeRow, SessionRow};
 use crate::error::{IndexError, Result};
 use crate::identity::{TableAge, identify};
@@ -52,7 +54,7 @@ pub struct SharedLedger(Arc<RwLock<LedgerRows>>);
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct LedgerRows {
     /// Agents by name.
-    pub agents: BTreeMap<String, Arc<AgentRow>>,
+    pub agents: KnownAgents,
     /// Sessions by id.
     pub sessions: BTreeMap<String, Arc<SessionRow>>,
     /// Whose notes keep which objects.
@@ -118,7 +120,7 @@ impl MainIndex {
             let seen = seen.remove(&name).ok_or_else(|| IndexError::damaged("an agent"))?;
             let edges = edges.remove(&name).unwrap_or_default();
             let row = AgentRow::read(&name, value, seen, edges)?;
-            rows.agents.insert(name, Arc::new(row));
+            rows.agents.put(KnownAgent::pack(&row));
             Ok(())
         })?;
         self.each(IndexTable::Session, |key, value| {
@@ -158,8 +160,8 @@ impl MainIndex {
         self.recall_objects()?;
         for ReadAgent { row, kept } in &read {
             self.shared.rows().objects.write(&row.name, kept, &mut batch);
-            let before = self.shared.rows().agents.get(&row.name).cloned();
-            let before = before.iter().flat_map(|before| &before.edges);
+            let before = self.shared.rows().agents.get(&row.name);
+            let before = before.iter().flat_map(KnownAgent::edges);
             for edge in before.filter(|edge| !row.edges.contains(edge)) {
                 batch.remove(IndexTable::Edge, &edge.key(&row.name));
             }
@@ -173,7 +175,7 @@ impl MainIndex {
         self.shared.change(|shared| {
             for ReadAgent { row, kept } in read {
                 shared.objects.take(&row.name, &kept);
-                shared.agents.insert(row.name.clone(), Arc::new(row));
+                shared.agents.put(KnownAgent::pack(&row));
             }
         });
         Ok(())
@@ -202,8 +204,8 @@ impl MainIndex {
         self.recall_objects()?;
         let mut batch = TableBatch::default();
         self.shared.rows().objects.erase(agent, &mut batch);
-        let before = self.shared.rows().agents.get(agent).cloned();
-        for edge in before.iter().flat_map(|before| &before.edges) {
+        let before = self.shared.rows().agents.get(agent);
+        for edge in before.iter().flat_map(KnownAgent::edges) {
             batch.remove(IndexTable::Edge, &edge.key(agent));
         }
         batch.remove(IndexTable::Agent, agent.as_bytes());

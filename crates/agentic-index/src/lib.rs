@@ -13,6 +13,7 @@ mod error;
 mod excerpt;
 mod identity;
 mod ledger;
+mod name_table;
 mod search;
 mod tables;
 mod text;
@@ -25,9 +26,10 @@ pub use crate::document::{
 pub use crate::error::{IndexError, Result};
 pub use crate::excerpt::{EXCERPT_CHARS_MAX, SearchExcerpt};
 pub use crate::ledger::{
-    AgentRow, EdgeRow, KeptMark, KeptObjects, LedgerRows, MainIndex, ReadAgent, SessionRow,
-    SharedLedger,
+    AgentRow, EdgeRow, KeptMark, KeptObjects, KnownAgent, KnownAgents, LedgerRows, MainIndex,
+    ReadAgent, SessionRow, SharedLedger,
 };
+pub use crate::name_table::{NameTable, NamedBytes};
 pub use crate::search::{SearchFilters, SearchFindings, SearchQuery, SearchScope, SearchTerm};
 pub use crate::tables::{IndexTable, KeyVisitor, MemoryTables, SledTables, TableBatch, Tables};
 pub use crate::text::{FoundTexts, SeenAgent, TextChange, TextIndex, TextPlace, UnreadTexts};

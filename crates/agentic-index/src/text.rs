@@ -123,6 +123,10 @@ impl TextIndex {
             let blocks = unseal(&blocks)?.as_int().and_then(|blocks| u32::try_from(blocks).ok());
             self.n_blocks = blocks.ok_or_else(|| IndexError::damaged("the number of blocks"))?;
         }
+        if let Some((last, _)) = self.tables.last_up_to(IndexTable::Entry, &[u8::MAX; 4])? {
+            // Of very many, as many again would be room for none.
+            self.stamps.reserve_exact(number_of(&last)? as usize + ROW as usize);
+        }
         self.each_row(0, |index, first, row| {
             if (first as usize) < index.stamps.len() {
                 return Err(IndexError::damaged("two texts have one number"));
@@ -146,16 +150,6 @@ impl TextIndex {
         self.is_reading_again = self.stamps.len() > n_full;
         self.partial = self.seen_names(b'p')?.into_iter().collect();
         Ok(())
-    }
-
-    /// Takes when the next text was said.
-    fn push_stamp(&mut self, at: i64) {
-        let block = self.stamps.len() / BLOCK as usize;
-        self.stamps.push(at.max(GONE + 1));
-        if self.newest.len() <= block {
-            self.newest.resize(block + 1, GONE);
-        }
-        self.newest[block] = self.newest[block].max(at);
     }
 
     /// Reads rows of texts from a number on, in order.

@@ -7,6 +7,7 @@ mod agents;
 mod remotes;
 mod sessions;
 mod throttle;
+mod told;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
@@ -14,17 +15,16 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use agentic_api::view::{EventName, EventView};
-use agentic_model::AgentName;
 use agentic_replay::SessionId;
 use agentic_session::SessionSpace;
 use agentic_store::Stream;
 use agentic_store::bell::GroundChange;
 use agentic_store::watch::{WatchMode, WriteWatch};
 
-use self::agents::ToldAgent;
 use self::remotes::SeenRemotes;
 use self::sessions::SeenSession;
 use self::throttle::EventThrottle;
+use self::told::ToldAgents;
 use crate::event::EventHub;
 use crate::index::IndexDesk;
 
@@ -117,7 +117,7 @@ pub(crate) struct Follower {
     index: IndexDesk,
     /// Looking at agents and at sessions tells by a shared reference.
     throttle: Mutex<EventThrottle>,
-    agents: BTreeMap<AgentName, ToldAgent>,
+    agents: ToldAgents,
     remotes: SeenRemotes,
     sessions: BTreeMap<SessionId, SeenSession>,
     swept_at: Instant,
@@ -137,7 +137,7 @@ impl Follower {
             gauge,
             index,
             throttle: Mutex::default(),
-            agents: BTreeMap::new(),
+            agents: ToldAgents::default(),
             remotes: SeenRemotes::default(),
             sessions: BTreeMap::new(),
             swept_at: Instant::now(),

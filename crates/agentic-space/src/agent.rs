@@ -63,11 +63,8 @@ impl Space {
     /// # Errors
     /// Fails when refs cannot be read.
     pub fn agent_names(&self) -> Result<Vec<(AgentName, Oid)>> {
-        let refs = self.repository().list_refs("refs/heads/agents/")?;
-        let named = |found: agentic_git::RefName| {
-            Some((AgentName::from_branch_ref(&found.name)?, found.target))
-        };
-        let agents: Vec<(AgentName, Oid)> = refs.into_iter().filter_map(named).collect();
+        let named = |name: &str, head: Oid| Some((AgentName::from_branch_ref(name)?, head));
+        let agents = self.repository().list_refs_as("refs/heads/agents/", named)?;
         // Sorted by name, as their refs are.
         let is_there = |name: &AgentName| {
             agents.binary_search_by(|(other, _)| other.as_str().cmp(name.as_str())).is_ok()

@@ -74,17 +74,17 @@ impl AgentRoster {
         let row = |(depth, at): &FamilyPlace| RosterRow {
             depth: *depth,
             family: self.agents[*at].family(&into),
-            newest: agent_view(&self.agents[*at].row),
+            newest: agent_view(self.agents[*at].row.row()),
         };
-        let kinds = self.agents.iter().flat_map(|agent| &agent.row.kinds);
-        let kinds: BTreeSet<&String> = kinds.map(|(kind, _)| kind).collect();
+        let kinds = self.agents.iter().flat_map(|agent| agent.row.kinds());
+        let kinds: BTreeSet<&str> = kinds.map(|(kind, _)| kind).collect();
         let rows: Vec<RosterRow> = shown.map(row).collect();
         RosterPage {
             reviews: if filter.with_ancestors { self.reviews(&rows) } else { Vec::new() },
             rows,
             n_rows: places.len(),
             n_agents: self.agents.len(),
-            kinds: kinds.into_iter().cloned().collect(),
+            kinds: kinds.into_iter().map(str::to_owned).collect(),
             is_checking: self.is_checking,
         }
     }
@@ -93,8 +93,7 @@ impl AgentRoster {
     fn reviews(&self, rows: &[RosterRow]) -> Vec<RosterReview> {
         let shown: BTreeSet<&str> = rows.iter().map(|row| row.family.agent.as_str()).collect();
         let edges = self.holding(REVIEWS).filter(|edge| shown.contains(edge.target.as_str()));
-        let review =
-            |edge: &EdgeRow| RosterReview { who: edge.source.clone(), agent: edge.target.clone() };
+        let review = |edge: EdgeRow| RosterReview { who: edge.source, agent: edge.target };
         edges.map(review).collect()
     }
 
@@ -120,7 +119,7 @@ impl AgentRoster {
         let is_meant = |agent: &RosterAgent| {
             (filter.state.is_empty() || agent.state() == filter.state)
                 && (filter.kind.is_empty() || agent.has_kind(&filter.kind))
-                && (filter.name.is_empty() || agent.row.name.contains(&filter.name))
+                && (filter.name.is_empty() || agent.row.name().contains(&filter.name))
         };
         // How deep the last one stands that was kept: whoever is above it is kept with it.
         let mut wanted_above = 0;
@@ -138,13 +137,12 @@ impl AgentRoster {
 
     /// Lists the agents, each before those that were forked from it.
     fn places(&self) -> Vec<FamilyPlace> {
-        let by_name = |name: &str| {
-            self.agents.binary_search_by(|agent| agent.row.name.as_str().cmp(name)).ok()
-        };
+        let by_name =
+            |name: &str| self.agents.binary_search_by(|agent| agent.row.name().cmp(name)).ok();
         let mut children: Vec<Vec<usize>> = vec![Vec::new(); self.agents.len()];
         let mut roots = Vec::new();
         for (at, agent) in self.agents.iter().enumerate() {
-            let parent = agent.row.parent.as_deref().and_then(by_name);
+            let parent = agent.row.parent().and_then(by_name);
             match parent.filter(|parent| *parent != at) {
                 Some(parent) => children[parent].push(at),
                 None => roots.push(at),

@@ -208,8 +208,8 @@ fn act(space: &SessionSpace, sandbox: &Sandbox, dice: &mut Dice, number: usize) 
 fn follow(space: &SessionSpace, index: &mut MainIndex, dice: &mut Dice) {
     for (name, seen) in agents_now(space).expect("readable") {
         if dice.below(3) == 0 {
-            let known = index.rows().agents.get(name.as_str()).cloned();
-            let row = read_agent(space, &name, seen, known.as_deref()).expect("readable");
+            let known = index.rows().agents.get(name.as_str()).map(|known| known.row());
+            let row = read_agent(space, &name, seen, known.as_ref()).expect("readable");
             let read = ReadAgent { row, kept: Vec::new() };
             index.put_agents(vec![read]).expect("in memory");
         }

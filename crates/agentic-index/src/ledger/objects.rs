@@ -4,11 +4,10 @@
 //! A million objects are four megabytes, and looking through all of them takes a millisecond: less than a
 //! row for each would cost to be kept.
 
-use std::collections::BTreeMap;
-
 use agentic_model::{Cid, Oid};
 
 use crate::error::{IndexError, Result};
+use crate::name_table::{NameTable, NamedBytes};
 use crate::tables::{IndexTable, TableBatch};
 use crate::value::{seal_bytes, unseal_bytes};
 
@@ -18,6 +17,8 @@ const OBJECTS_A_ROW: usize = 256;
 const KEEPERS_MAX: usize = 4;
 /// How much of an id is kept, in bytes.
 const MARK_BYTES: usize = 4;
+/// How long a row is that has all that it may.
+const ROW_BYTES: usize = OBJECTS_A_ROW * MARK_BYTES;
 
 /// An id of which four bytes are kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -26,7 +27,7 @@ pub struct KeptMark(u32);
 /// Whose notes keep which objects, and the notes of which commits.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct KeptObjects {
-    marks: BTreeMap<String, Vec<KeptMark>>,
+    marks: NameTable,
     /// Whether what an earlier process knew was read.
     pub is_whole: bool,
 }
@@ -51,13 +52,13 @@ impl KeptMark {
 impl KeptObjects {
     /// Names agents whose notes may keep something. Some may keep it no more, or something else.
     pub fn keepers(&self, wanted: KeptMark) -> Vec<String> {
-        let keepers = self.marks.iter().filter(|(_, marks)| marks.contains(&wanted));
-        keepers.take(KEEPERS_MAX).map(|(agent, _)| agent.clone()).collect()
+        let keepers = self.marks.iter().filter(|marks| has(marks, wanted));
+        keepers.take(KEEPERS_MAX).map(|marks| marks.name().to_owned()).collect()
     }
 
     /// Tells whether the notes of an agent may keep something, as they were when they were read.
     pub fn may_keep(&self, agent: &str, wanted: KeptMark) -> bool {
-        !self.is_whole || self.marks.get(agent).is_some_and(|marks| marks.contains(&wanted))
+        !self.is_whole || self.marks.get(agent).is_some_and(|marks| has(marks, wanted))
     }
 
     /// Writes down what else an agent keeps.
@@ -65,26 +66,25 @@ impl KeptObjects {
         if kept.is_empty() {
             return;
         }
-        let known = self.marks.get(agent).map_or(&[][..], Vec::as_slice);
-        let first = known.len() / OBJECTS_A_ROW;
-        let begun = known[first * OBJECTS_A_ROW..].iter().copied();
-        let marks: Vec<KeptMark> = begun.chain(kept.iter().copied()).collect();
-        for (number, part) in (first..).zip(marks.chunks(OBJECTS_A_ROW)) {
-            let bytes: Vec<u8> = part.iter().flat_map(|mark| mark.0.to_be_bytes()).collect();
-            batch.put(IndexTable::Cid, &key(agent, number), seal_bytes(&bytes));
+        let known = self.of(agent);
+        let first = known.len() / ROW_BYTES;
+        let mut bytes = known[first * ROW_BYTES..].to_vec();
+        push_marks(&mut bytes, kept);
+        for (number, part) in (first..).zip(bytes.chunks(ROW_BYTES)) {
+            batch.put(IndexTable::Cid, &key(agent, number), seal_bytes(part));
         }
     }
 
     /// Takes all that is written down of an agent away.
     pub(super) fn erase(&self, agent: &str, batch: &mut TableBatch) {
-        let n_rows = self.marks.get(agent).map_or(0, |marks| marks.len().div_ceil(OBJECTS_A_ROW));
+        let n_rows = self.of(agent).len().div_ceil(ROW_BYTES);
         (0..n_rows).for_each(|number| batch.remove(IndexTable::Cid, &key(agent, number)));
     }
 
     /// Takes what else an agent keeps.
     pub(super) fn take(&mut self, agent: &str, kept: &[KeptMark]) {
         if !kept.is_empty() {
-            self.marks.entry(agent.to_owned()).or_default().extend(kept);
+            self.append(agent, |bytes| push_marks(bytes, kept));
         }
     }
 
@@ -100,15 +100,35 @@ impl KeptObjects {
             row.split_at_checked(row.len().wrapping_sub(5)).ok_or_else(damaged)?;
         let agent = std::str::from_utf8(agent).map_err(|_| damaged())?;
         let bytes = unseal_bytes(sealed)?;
-        let marks = self.marks.entry(agent.to_owned()).or_default();
         // A row that is missing would have others written over what is there.
-        if number != place(marks.len() / OBJECTS_A_ROW) || bytes.len() % MARK_BYTES != 0 {
+        let next = place(self.of(agent).len() / ROW_BYTES);
+        if number != next || bytes.len() % MARK_BYTES != 0 {
             return Err(damaged());
         }
-        let (parts, _) = bytes.as_chunks::<MARK_BYTES>();
-        marks.extend(parts.iter().map(|part| KeptMark(u32::from_be_bytes(*part))));
+        self.append(agent, |marks| marks.extend(bytes));
         Ok(())
     }
+
+    /// Returns the marks of an agent, one behind the other.
+    fn of(&self, agent: &str) -> &[u8] {
+        self.marks.get(agent).map_or(&[], NamedBytes::value)
+    }
+
+    fn append(&mut self, agent: &str, append: impl FnOnce(&mut Vec<u8>)) {
+        let marks = NamedBytes::new(agent, |bytes| {
+            bytes.extend(self.of(agent));
+            append(bytes);
+        });
+        self.marks.put(marks);
+    }
+}
+
+fn has(marks: &NamedBytes, wanted: KeptMark) -> bool {
+    marks.value().as_chunks::<MARK_BYTES>().0.contains(&wanted.0.to_be_bytes())
+}
+
+fn push_marks(bytes: &mut Vec<u8>, marks: &[KeptMark]) {
+    marks.iter().for_each(|mark| bytes.extend(mark.0.to_be_bytes()));
 }
 
 fn key(agent: &str, number: usize) -> Vec<u8> {

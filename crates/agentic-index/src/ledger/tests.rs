@@ -4,7 +4,8 @@ use agentic_model::{Cid, Oid, Value};
 use proptest::prelude::*;
 
 use super::{
-    AgentRow, EdgeRow, KeptMark, LedgerRows, MainIndex, ReadAgent, SessionRow, SharedLedger,
+    AgentRow, EdgeRow, KeptMark, KnownAgent, LedgerRows, MainIndex, ReadAgent, SessionRow,
+    SharedLedger,
 };
 use crate::error::IndexError;
 use crate::tables::failing::FailingTables;
@@ -158,7 +159,7 @@ fn expect(expected: &mut Expected, act: &LedgerAct) {
     match act {
         LedgerAct::Agent(row) => {
             expected.kept.extend(numbers_of(row).map(|number| (number, row.name.clone())));
-            rows.agents.insert(row.name.clone(), (**row).clone().into());
+            rows.agents.put(KnownAgent::pack(row));
         }
         LedgerAct::AgentGone(agent) => {
             expected.kept.retain(|(_, keeper)| *keeper != name(*agent));

@@ -7,7 +7,7 @@ use agentic_model::Value;
 
 use super::posting::RowPacker;
 use super::record::EntryRow;
-use super::{BLOCK, BLOCKS, ROW, TextIndex, number_of};
+use super::{BLOCK, BLOCKS, GONE, ROW, TextIndex, number_of};
 use crate::error::Result;
 use crate::tables::{IndexTable, TableBatch};
 use crate::value::seal;
@@ -16,6 +16,19 @@ use crate::value::seal;
 const BYTES_AT_ONCE: usize = 256 << 10;
 
 impl TextIndex {
+    /// Takes when the next text was said.
+    pub(super) fn push_stamp(&mut self, at: i64) {
+        let block = self.stamps.len() / BLOCK as usize;
+        if self.stamps.len() == self.stamps.capacity() {
+            self.stamps.reserve_exact(BLOCK as usize);
+        }
+        self.stamps.push(at.max(GONE + 1));
+        if self.newest.len() <= block {
+            self.newest.resize(block + 1, GONE);
+        }
+        self.newest[block] = self.newest[block].max(at);
+    }
+
     /// Writes the blocks that are full.
     pub(super) fn seal_full_blocks(&mut self) -> Result<()> {
         // A block is written once all its texts are in it.

@@ -1,10 +1,9 @@
 //! What agents did: their commits, their traces and the relations that they assert.
 
 use std::collections::BTreeMap;
-use std::ffi::OsString;
-use std::path::Path;
 
 use agentic_api::Caller;
+use agentic_api::roster::agents_now;
 use agentic_api::verb::{ListCommits, LogTraces};
 use agentic_api::view::{EventName, EventView, LogView};
 use agentic_model::commit::Claims;
@@ -13,6 +12,7 @@ use agentic_model::{AgentName, Kind, Oid};
 use agentic_replay::{RequestId, SessionId};
 use agentic_store::Stream;
 
+use super::told::{JournalMark, ToldAgent, ToldAgents};
 use super::{Follower, blank};
 
 /// How many new commits of one agent are told one by one.
@@ -28,71 +28,40 @@ const DECISION: &str = "decision";
 /// The type of the objects that relations are.
 const EDGE: &str = "edge";
 
-/// How an agent stood when it was told of.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct ToldAgent {
-    head: Option<Oid>,
-    notes: Option<Oid>,
-    journal: Option<JournalMark>,
-}
-
-/// How far a journal is written: its last segment, and how long that is.
-#[derive(Debug, Clone, PartialEq, Eq)]
-struct JournalMark {
-    segment: OsString,
-    n_bytes: u64,
-}
-
-impl JournalMark {
-    fn read(journal: &Path) -> Option<JournalMark> {
-        let entries = std::fs::read_dir(journal).ok()?.flatten();
-        let last = entries.max_by_key(|entry| entry.file_name())?;
-        let n_bytes = last.metadata().ok()?.len();
-        Some(JournalMark { segment: last.file_name(), n_bytes })
-    }
-}
-
 impl Follower {
     /// Reads how all agents stand.
-    pub(super) fn read_agents(&self) -> Option<BTreeMap<AgentName, ToldAgent>> {
-        let mut agents = BTreeMap::new();
-        for (agent, head) in self.space.agent_names().ok()? {
-            agents.insert(agent, ToldAgent { head: Some(head), ..ToldAgent::default() });
-        }
-        let prefix = "refs/notes/agentic/";
-        for notes in self.space.repository().list_refs(prefix).ok()? {
-            let name = notes.name.strip_prefix(prefix).and_then(|name| AgentName::parse(name).ok());
-            if let Some(seen) = name.and_then(|name| agents.get_mut(&name)) {
-                seen.notes = Some(notes.target);
-            }
-        }
-        let layout = self.space.repository().layout();
-        for entry in std::fs::read_dir(layout.journals()).into_iter().flatten().flatten() {
-            let name = entry.file_name().into_string().ok();
-            let name = name.and_then(|name| AgentName::parse(&name).ok());
-            if let Some(seen) = name.and_then(|name| agents.get_mut(&name)) {
-                seen.journal = JournalMark::read(&entry.path());
-            }
+    pub(super) fn read_agents(&self) -> Option<ToldAgents> {
+        let mut journals = self.read_journals();
+        let mut agents = ToldAgents::default();
+        for (agent, seen) in agents_now(&self.space).ok()? {
+            let journal = journals.remove(&agent);
+            let told = ToldAgent { head: Some(seen.head), notes: seen.notes, journal };
+            agents.put(&agent, &told);
         }
         Some(agents)
     }
 
+    fn read_journals(&self) -> BTreeMap<AgentName, JournalMark> {
+        let entries = std::fs::read_dir(self.space.repository().layout().journals());
+        let entries = entries.into_iter().flatten().flatten();
+        let journal = |entry: std::fs::DirEntry| {
+            let name = AgentName::parse(entry.file_name().to_str()?).ok()?;
+            Some((name, JournalMark::read(&entry.path())?))
+        };
+        entries.filter_map(journal).collect()
+    }
+
     pub(super) fn sweep_agents(&mut self) {
         let Some(found) = self.read_agents() else { return };
-        let gone: Vec<AgentName> =
-            self.agents.keys().filter(|agent| !found.contains_key(agent)).cloned().collect();
-        for agent in gone {
-            self.tell_of_agent(&agent, ToldAgent::default());
-        }
-        let is_moved =
-            |(agent, now): &(&AgentName, &ToldAgent)| self.agents.get(*agent) != Some(*now);
-        let moved: Vec<&AgentName> =
-            found.iter().filter(is_moved).map(|(agent, _)| agent).collect();
+        let moved = self.agents.moved_in(&found);
+        drop(found);
         if moved.len() <= AGENTS_READ_AT_ONCE {
-            moved.into_iter().for_each(|agent| self.index.follow_agent(agent.as_str()));
+            let is_there = |(_, now): &&(AgentName, ToldAgent)| now.head.is_some();
+            let there = moved.iter().filter(is_there);
+            there.for_each(|(agent, _)| self.index.follow_agent(agent.as_str()));
         }
         self.index.sweep();
-        for (agent, now) in found {
+        for (agent, now) in moved {
             self.tell_of_agent(&agent, now);
         }
     }
@@ -119,7 +88,7 @@ impl Follower {
     /// Tells how an agent differs from what was told of it.
     fn tell_of_agent(&mut self, agent: &AgentName, now: ToldAgent) {
         let before = match now.head {
-            Some(_) => self.agents.insert(agent.clone(), now.clone()),
+            Some(_) => self.agents.put(agent, &now),
             None => self.agents.remove(agent),
         };
         let before = before.unwrap_or_default();

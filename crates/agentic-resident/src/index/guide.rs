@@ -37,6 +37,6 @@ fn first_keepers(main: &Weak<KeeperDesk<MainIndex>>, leaf: &KeptLeaf) -> Option<
 /// Tells whether notes may keep something: those that were read in another state always may.
 fn may_keep(rows: &LedgerRows, leaf: &KeptLeaf, notes: &RefName) -> bool {
     let agent = notes.name.strip_prefix(NOTES).unwrap_or_default();
-    let row = rows.agents.get(agent).filter(|row| row.seen.notes == Some(notes.target));
+    let row = rows.agents.get(agent).filter(|row| row.seen().notes == Some(notes.target));
     row.is_none() || rows.objects.may_keep(agent, mark_of(leaf))
 }

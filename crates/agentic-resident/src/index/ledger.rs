@@ -66,11 +66,11 @@ impl KeptIndex for MainIndex {
     }
 
     fn agents(&self) -> Result<Vec<String>, IndexError> {
-        Ok(self.rows().agents.keys().cloned().collect())
+        Ok(self.rows().agents.names().map(str::to_owned).collect())
     }
 
     fn seen(&self, agent: &str) -> Result<Option<SeenAgent>, IndexError> {
-        Ok(self.rows().agents.get(agent).map(|row| row.seen.clone()))
+        Ok(self.rows().agents.get(agent).map(|row| row.seen()))
     }
 
     /// Those that have a branch here: lists of others are read where they are kept.
@@ -169,13 +169,14 @@ fn read_wanted(
             SeenAgent { head, notes: repository.find_ref(&agent.notes_ref())? }
         }
     };
-    let known = index.rows().agents.get(agent.as_str()).cloned();
-    if known.as_ref().is_some_and(|known| known.seen == seen) {
+    let known = index.rows().agents.get(agent.as_str());
+    if known.as_ref().is_some_and(|known| known.seen() == seen) {
         return Ok(AgentReading::Same);
     }
+    let known = known.map(|known| known.row());
     let before = known.as_ref().and_then(|known| known.seen.notes);
     let kept = space.repository().kept_since(before, seen.notes)?.iter().map(mark_of).collect();
-    let row = read_agent(space, &agent, seen, known.as_deref())?;
+    let row = read_agent(space, &agent, seen, known.as_ref())?;
     Ok(AgentReading::Other(Box::new(ReadAgent { row, kept })))
 }
 
