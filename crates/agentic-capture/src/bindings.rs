@@ -17,9 +17,6 @@ use crate::cursor::CursorOwner;
 use crate::known::each_trace;
 use crate::{CaptureError, ConversationId, Source};
 
-/// Where the notes of agents are.
-const NOTES: &str = "refs/notes/agentic/";
-
 /// Tells whether what is remembered is all that there was.
 pub fn are_whole(layout: &Layout) -> bool {
     mark(layout).exists()
@@ -32,7 +29,7 @@ pub fn are_whole(layout: &Layout) -> bool {
 pub fn begin(space: &Space) -> Result<(), CaptureError> {
     let repository = space.repository();
     let layout = repository.layout();
-    if are_whole(layout) || !repository.list_refs(NOTES)?.is_empty() {
+    if are_whole(layout) || !repository.list_refs(AgentName::NOTES_REFS)?.is_empty() {
         return Ok(());
     }
     if repository.all_archive_entries()?.is_empty() { put_mark(layout) } else { Ok(()) }

@@ -20,6 +20,11 @@ pub struct InvalidName {
 }
 
 impl AgentName {
+    /// How the full name of the branch of every agent begins.
+    pub const BRANCHES: &str = "refs/heads/agents/";
+    /// How the full name of the notes ref of every agent begins.
+    pub const NOTES_REFS: &str = "refs/notes/agentic/";
+
     /// Accepts flat names: a lower-case letter or digit, then up to 62 of these, `.`, `_` or `-`;
     /// no `..`, not ending in `.` or `.lock`.
     ///
@@ -39,17 +44,22 @@ impl AgentName {
 
     /// Returns the full name of the agent's branch.
     pub fn branch_ref(&self) -> String {
-        format!("refs/heads/agents/{}", self.0)
+        format!("{}{}", Self::BRANCHES, self.0)
     }
 
     /// Returns the full name of the agent's notes ref.
     pub fn notes_ref(&self) -> String {
-        format!("refs/notes/agentic/{}", self.0)
+        format!("{}{}", Self::NOTES_REFS, self.0)
     }
 
     /// Returns the name of the agent that owns a full branch name, if an agent does.
     pub fn from_branch_ref(full_name: &str) -> Option<AgentName> {
-        AgentName::parse(full_name.strip_prefix("refs/heads/agents/")?).ok()
+        AgentName::parse(full_name.strip_prefix(Self::BRANCHES)?).ok()
+    }
+
+    /// Returns the name of the agent that owns a full name of notes, if an agent does.
+    pub fn from_notes_ref(full_name: &str) -> Option<AgentName> {
+        AgentName::parse(full_name.strip_prefix(Self::NOTES_REFS)?).ok()
     }
 }
 

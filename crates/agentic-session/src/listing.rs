@@ -25,7 +25,7 @@ pub fn list_open(space: &SessionSpace) -> Result<Vec<SessionId>> {
     // Of an agent that nothing was written to here, sessions may have come by fetch alone.
     note_missing(space);
     for notes in segment::notes_with_sessions(space)? {
-        let name = notes.strip_prefix(segment::NOTES).and_then(|name| AgentName::parse(name).ok());
+        let name = AgentName::from_notes_ref(&notes);
         let Some(agent) = name else { continue };
         if space.repository().find_ref(&agent.branch_ref())?.is_none() {
             continue;

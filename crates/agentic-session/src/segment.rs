@@ -27,9 +27,6 @@ use self::sealing::SealingNotes;
 pub use self::sealing::notes_with_sessions;
 use crate::{Result, SessionSpace};
 
-/// The prefix of the refs of notes.
-pub const NOTES: &str = "refs/notes/agentic/";
-
 /// The segments that one notes ref holds.
 pub struct Segments<'a> {
     space: &'a SessionSpace,
@@ -103,7 +100,7 @@ impl<'a> Segments<'a> {
     /// # Errors
     /// Fails as [`Segments::of`] does.
     pub fn of_all(space: &'a SessionSpace) -> Result<Vec<Segments<'a>>> {
-        let refs = space.repository().list_refs(NOTES)?;
+        let refs = space.repository().list_refs(AgentName::NOTES_REFS)?;
         refs.iter().map(|found| Segments::at(space, &found.name, CacheUse::Usual)).collect()
     }
 

@@ -9,9 +9,6 @@ use agentic_model::AgentName;
 
 use crate::{Result, Space};
 
-/// Where git keeps the notes of agents.
-pub const NOTES: &str = "refs/notes/agentic/";
-
 /// Names agents whose notes may keep something.
 type FirstKeepers = dyn Fn(&KeptLeaf) -> Vec<AgentName> + Send + Sync;
 /// Leaves out notes, by name and state, that do not keep something.
@@ -52,7 +49,7 @@ impl Space {
                 return Ok(Some(found));
             }
         }
-        let all = self.repository().list_refs(NOTES)?;
+        let all = self.repository().list_refs(AgentName::NOTES_REFS)?;
         let possible = match guided {
             Some((leaf, guide)) => (guide.possible)(leaf, all),
             None => all,

@@ -42,7 +42,7 @@ pub use agentic_store::{Durability, fault};
 pub use crate::branch::AgentBranch;
 pub use crate::clock::Clock;
 pub use crate::error::{Error, Result};
-pub use crate::guide::{NOTES, NotesGuide};
+pub use crate::guide::NotesGuide;
 pub use crate::mutex::locked;
 pub use crate::signatures::Signatures;
 pub use crate::space::{Options, Space};

@@ -6,7 +6,6 @@ use agentic_model::{AgentName, Cid, Kind, Object};
 use agentic_store::journal::{KeptObject, Transaction};
 
 use crate::error::LookupError;
-use crate::guide::NOTES;
 use crate::kind::REGISTRY_REF;
 use crate::library::Library;
 use crate::write::LockedStream;
@@ -110,7 +109,7 @@ impl Space {
     /// Lists the refs that keep objects.
     fn object_refs(&self) -> Result<Vec<String>> {
         let mut names = shared_refs();
-        let notes = self.repository().list_refs(NOTES)?;
+        let notes = self.repository().list_refs(AgentName::NOTES_REFS)?;
         names.extend(notes.into_iter().map(|found| found.name));
         Ok(names)
     }

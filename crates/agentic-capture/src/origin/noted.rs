@@ -6,9 +6,6 @@ use agentic_model::trace::cid_in_note;
 use agentic_model::{AgentName, Cid, Oid};
 use agentic_space::{Result, Space};
 
-/// Where the notes of agents are.
-const NOTES: &str = "refs/notes/agentic/";
-
 /// A trace, the commit whose note names it, and whose notes those are.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct NotedTrace {
@@ -37,8 +34,8 @@ impl NotedCommits {
     /// Fails when notes or the archive cannot be read.
     pub fn read(space: &Space) -> Result<NotedCommits> {
         let mut noted = NotedCommits::default();
-        for found in space.repository().list_refs(NOTES)? {
-            let agent = found.name.strip_prefix(NOTES).and_then(|it| AgentName::parse(it).ok());
+        for found in space.repository().list_refs(AgentName::NOTES_REFS)? {
+            let agent = AgentName::from_notes_ref(&found.name);
             if let Some(agent) = agent {
                 noted.read_notes(space, &agent, found.target)?;
             }

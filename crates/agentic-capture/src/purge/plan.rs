@@ -419,8 +419,7 @@ impl PurgeScrub<'_> {
 
 /// Names the stream under whose lock a ref is moved.
 pub(super) fn stream_of(name: &str) -> Stream {
-    let agent = name.strip_prefix("refs/notes/agentic/");
-    match agent.and_then(|agent| agentic_model::AgentName::parse(agent).ok()) {
+    match agentic_model::AgentName::from_notes_ref(name) {
         Some(agent) => Stream::Agent(agent),
         None if name == REGISTRY_REF || name.starts_with("refs/agentic/remotes/") => Stream::Space,
         None => Stream::of_branch(name),

@@ -6,7 +6,7 @@ use std::sync::{Arc, Weak};
 use agentic_git::{KeptLeaf, RefName};
 use agentic_index::{LedgerRows, MainIndex};
 use agentic_model::AgentName;
-use agentic_space::{NOTES, NotesGuide};
+use agentic_space::NotesGuide;
 
 use super::desk::KeeperDesk;
 use super::ledger::mark_of;
@@ -36,7 +36,7 @@ fn first_keepers(main: &Weak<KeeperDesk<MainIndex>>, leaf: &KeptLeaf) -> Option<
 
 /// Tells whether notes may keep something: those that were read in another state always may.
 fn may_keep(rows: &LedgerRows, leaf: &KeptLeaf, notes: &RefName) -> bool {
-    let agent = notes.name.strip_prefix(NOTES).unwrap_or_default();
+    let agent = notes.name.strip_prefix(AgentName::NOTES_REFS).unwrap_or_default();
     let row = rows.agents.get(agent).filter(|row| row.seen().notes == Some(notes.target));
     row.is_none() || rows.objects.may_keep(agent, mark_of(leaf))
 }

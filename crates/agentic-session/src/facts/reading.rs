@@ -24,7 +24,7 @@ use crate::error::SessionError;
 use crate::folder::{Folder, Values};
 use crate::hold::HoldStanding;
 use crate::own::{self, FirstRecord, read_journal};
-use crate::segment::{NOTES, Segments};
+use crate::segment::Segments;
 use crate::{Error, Result, SessionSpace, summary};
 
 /// How many journals are read ahead, on all cores.
@@ -116,7 +116,7 @@ impl<'a> ReadSessions<'a> {
             let read = self.or_told(&what, read);
             found.extend(read.map(|segments| SealedNotes { segments, remote }));
         };
-        for notes in self.space.repository().list_refs(NOTES)? {
+        for notes in self.space.repository().list_refs(AgentName::NOTES_REFS)? {
             let read = Segments::of_ref(self.space, &notes.name);
             add(format!("`{}` is left out", notes.name), read, None);
         }

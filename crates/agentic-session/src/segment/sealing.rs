@@ -8,11 +8,11 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use agentic_git::PackedRefsMark;
-use agentic_model::{Value, canonical};
+use agentic_model::{AgentName, Value, canonical};
 use agentic_store::file::{self, Persistence};
 
+use super::Segments;
 use super::cache::{sealed_content, unsealed_content};
-use super::{NOTES, Segments};
 use crate::{Result, SessionSpace};
 
 /// Of fewer refs than this each is looked at.
@@ -50,7 +50,7 @@ fn remembered(space: &SessionSpace) -> Option<BTreeSet<String>> {
         }
     };
     let mut names = known.names;
-    names.extend(repository.loose_ref_names(NOTES).ok()?);
+    names.extend(repository.loose_ref_names(AgentName::NOTES_REFS).ok()?);
     // A ref that was packed meanwhile may have been in neither place.
     (repository.packed_refs_mark() == Some(mark)).then_some(names)
 }
@@ -59,8 +59,9 @@ fn remembered(space: &SessionSpace) -> Option<BTreeSet<String>> {
 fn found(space: &SessionSpace) -> Result<BTreeSet<String>> {
     let repository = space.repository();
     let before = repository.packed_refs_mark();
-    let mut names: BTreeSet<String> = repository.loose_ref_names(NOTES)?.into_iter().collect();
-    let refs = repository.list_refs(NOTES)?;
+    let mut names: BTreeSet<String> =
+        repository.loose_ref_names(AgentName::NOTES_REFS)?.into_iter().collect();
+    let refs = repository.list_refs(AgentName::NOTES_REFS)?;
     let n_refs = refs.len();
     for notes in refs {
         // Whoever reads those that cannot be read finds out why.

@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use std::rc::Rc;
 
 use agentic_git::RefName;
-use agentic_model::Oid;
+use agentic_model::{AgentName, Oid};
 use agentic_query::FactCell;
 
 use super::SpaceFacts;
@@ -17,9 +17,8 @@ use crate::Result;
 const BRANCH: usize = 0;
 /// Which column of `branch_has` has the commit.
 const COMMIT: usize = 1;
-/// Where branches are, and those among them that are agents.
+/// Where branches are.
 const BRANCHES: &str = "refs/heads/";
-const AGENTS: &str = "refs/heads/agents/";
 
 /// All commits that a branch leads to, in order, one id after the other.
 struct BranchCommits {
@@ -70,7 +69,7 @@ impl SpaceFacts<'_> {
     fn branches(&self, rows: &FactRows<'_, '_>) -> Result<Vec<RefName>> {
         let wanted = rows.bound(BRANCH);
         let is_wanted = |branch: &RefName| {
-            !branch.name.starts_with(AGENTS)
+            !branch.name.starts_with(AgentName::BRANCHES)
                 && wanted.as_ref().is_none_or(|wanted| wanted.contains(short(branch)))
         };
         let mut known = self.branches.borrow_mut();

@@ -166,7 +166,7 @@ impl SpaceFacts<'_> {
     }
 
     fn list_open(&self) -> Result<Vec<FactAgent>> {
-        let notes = self.space.repository().list_refs("refs/notes/agentic/")?;
+        let notes = self.space.repository().list_refs(AgentName::NOTES_REFS)?;
         let notes: BTreeMap<String, Oid> =
             notes.into_iter().map(|found| (found.name, found.target)).collect();
         let open = self.space.agent_names()?.into_iter().map(|(agent, head)| FactAgent {

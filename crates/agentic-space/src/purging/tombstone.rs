@@ -15,8 +15,6 @@ use super::TOMBSTONES_REF;
 use crate::error::BranchError;
 use crate::{Error, Result, Space};
 
-/// The refs of the notes of agents.
-const NOTES: &str = "refs/notes/agentic/";
 /// The folder of the tombstones that a person set aside.
 const IGNORED: &str = "ignored";
 
@@ -95,7 +93,7 @@ impl Space {
     /// Fails when tombstones are damaged.
     pub fn replacement(&self, cid: Cid) -> Result<Option<Cid>> {
         let mut tombstones = self.tombstones()?;
-        for found in self.repository().list_refs(NOTES)? {
+        for found in self.repository().list_refs(AgentName::NOTES_REFS)? {
             let notes = self.repository().notes(&found.name)?;
             for (_, bytes) in notes.read_objects(&kind())? {
                 tombstones.push(read(&bytes)?);

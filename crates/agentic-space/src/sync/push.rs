@@ -18,7 +18,7 @@ use crate::{Error, Result, Space};
 /// arguments, and all arguments of a program together have a limit.
 pub const FOLDED_AGENTS_MAX: usize = 1_000;
 /// What a push of everything is about by pattern.
-const PUSHED_FOLDERS: [&str; 2] = ["refs/heads/agents/", "refs/notes/agentic/"];
+const PUSHED_FOLDERS: [&str; 2] = [AgentName::BRANCHES, AgentName::NOTES_REFS];
 
 /// What a push did.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -174,7 +174,7 @@ fn refs_of(space: &Space, scope: PushScope<'_>) -> Result<Vec<String>> {
     match scope {
         PushScope::All => {
             let notes: BTreeSet<String> =
-                repository.list_refs("refs/notes/agentic/")?.into_iter().map(|r| r.name).collect();
+                repository.list_refs(AgentName::NOTES_REFS)?.into_iter().map(|r| r.name).collect();
             let private = repository.private_agents()?;
             for (agent, _) in space.agent_names()? {
                 if private.contains(&agent) {

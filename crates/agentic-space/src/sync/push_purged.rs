@@ -74,5 +74,5 @@ fn followed(remote: &str, name: &str) -> Option<String> {
 }
 
 fn agent_of(name: &str) -> Option<AgentName> {
-    AgentName::parse(name.strip_prefix("refs/notes/agentic/")?).ok()
+    AgentName::from_notes_ref(name)
 }

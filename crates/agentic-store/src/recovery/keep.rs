@@ -264,7 +264,7 @@ fn logged_objects(records: &[JournalRecord]) -> impl Iterator<Item = &GitObject>
 }
 
 fn place<G: GroundStore>(repository: &G, name: &str) -> Result<NotesPlace> {
-    let agent = name.strip_prefix("refs/notes/agentic/").and_then(|it| AgentName::parse(it).ok());
+    let agent = AgentName::from_notes_ref(name);
     let Some(agent) = agent else { return Ok(NotesPlace::Ref) };
     if repository.ref_state(&agent.branch_ref()) != RefState::Absent {
         return Ok(NotesPlace::Ref);
