@@ -194,7 +194,8 @@ fn read(path: &Path) -> Result<String> {
     fs::read_to_string(path).with_context(|| format!("cannot read `{}`", path.display()))
 }
 
-fn done(command: &mut Command) -> Result<()> {
+/// Runs a command to its end, which must be a good one.
+pub fn done(command: &mut Command) -> Result<()> {
     let output = command.stdin(Stdio::null()).output();
     let output = output.with_context(|| format!("cannot run {command:?}"))?;
     let said = String::from_utf8_lossy(&output.stderr);

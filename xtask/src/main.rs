@@ -7,6 +7,8 @@
 //! - `cargo xtask scoreboard`: runs the conformance suite and writes the scoreboard;
 //! - `cargo xtask schemas`: writes the JSON Schemas of everything that is printed;
 //! - `cargo xtask browser`: gets the browser that tests drive, once;
+//! - `cargo xtask temporal install | start | stop`: gets a server of Temporal, starts one on loopback
+//!   and says its address, ends it;
 //! - `cargo xtask bench`: writes `docs/benchmarks.md` from `bench/results.json`;
 //! - `cargo xtask docs`: writes the tables of verbs in `docs/commands.md`, and the predicates, rules
 //!   and answers in `docs/query.md`, and what the demo prints in `docs/first-run.md`.
@@ -15,6 +17,7 @@ mod bench;
 mod browser;
 mod clients;
 mod steps;
+mod temporal;
 mod tidy;
 mod workspace;
 
@@ -24,8 +27,8 @@ use anyhow::Result;
 
 use crate::workspace::TidyWorkspace;
 
-const USAGE: &str =
-    "usage: cargo xtask test | tidy | mcp | agents | scoreboard | schemas | browser | bench | docs";
+const USAGE: &str = "usage: cargo xtask test | tidy | mcp | agents | scoreboard | schemas | browser | bench | docs \
+    | temporal install | temporal start | temporal stop";
 /// The exit code for wrong usage, as everywhere in this project.
 const EXIT_USAGE: u8 = 2;
 
@@ -40,6 +43,9 @@ fn main() -> ExitCode {
         ["scoreboard"] => steps::scoreboard(),
         ["schemas"] => steps::schemas(),
         ["browser"] => browser::fetch(),
+        ["temporal", "install"] => temporal::install(),
+        ["temporal", "start"] => temporal::start(),
+        ["temporal", "stop"] => temporal::stop(),
         ["bench"] => bench::write(),
         ["docs"] => steps::docs(),
         _ => {

@@ -18,6 +18,7 @@ mod sandbox;
 mod scale;
 mod setup;
 mod state;
+mod temporal;
 mod webdriver;
 mod worker;
 
@@ -35,6 +36,7 @@ pub use crate::sandbox::Sandbox;
 pub use crate::scale::{Scale, ScaleTime, make};
 pub use crate::setup::{Setup, Templates};
 pub use crate::state::GroundState;
+pub use crate::temporal::{LeftServer, TemporalServer};
 pub use crate::worker::{small_draft, work, work_each};
 
 /// Why a test could not be prepared or observed.
