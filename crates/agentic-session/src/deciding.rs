@@ -14,11 +14,11 @@ const COMMITS_MAX: usize = 4_096;
 
 /// What commits say they decide. A commit never changes, so what was read of one stays true.
 #[derive(Debug, Default)]
-pub(crate) struct DecidingLine(Mutex<BTreeMap<Oid, Arc<BranchStep>>>);
+pub(crate) struct DecidingLine(Mutex<BTreeMap<Oid, Arc<DecidingCommit>>>);
 
 /// A commit on an agent's branch.
 #[derive(Debug)]
-pub(crate) struct BranchStep {
+pub(crate) struct DecidingCommit {
     /// The one before it on its branch.
     pub(crate) parent: Option<Oid>,
     /// The decision that it says it is.
@@ -30,7 +30,7 @@ impl DecidingLine {
     ///
     /// # Errors
     /// Fails when it is missing or damaged.
-    pub(crate) fn commit(&self, space: &SessionSpace, oid: Oid) -> Result<Arc<BranchStep>> {
+    pub(crate) fn commit(&self, space: &SessionSpace, oid: Oid) -> Result<Arc<DecidingCommit>> {
         if let Some(known) = locked(&self.0).get(&oid) {
             return Ok(Arc::clone(known));
         }
@@ -42,7 +42,7 @@ impl DecidingLine {
         // Fields that are an object of their own may come later.
         let is_whole = decision.is_some() == is_claimed;
         let parent = commit.parents.first().copied();
-        let read = Arc::new(BranchStep { parent, decision });
+        let read = Arc::new(DecidingCommit { parent, decision });
         if is_whole {
             let mut known = locked(&self.0);
             if known.len() >= COMMITS_MAX {
