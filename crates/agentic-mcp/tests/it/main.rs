@@ -9,3 +9,4 @@ mod question;
 mod quoted;
 mod schema;
 mod search;
+mod task;
