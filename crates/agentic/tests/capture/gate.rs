@@ -6,6 +6,9 @@ use crate::corpus::{corpus, corpus_words, payload};
 use crate::effects::is_of_gate;
 use crate::stage::{CaptureStage, Ended};
 
+/// The binary.
+const AGENTIC: &str = env!("CARGO_BIN_EXE_agentic");
+
 /// Rules as an owner writes them.
 fn rules(enforce: &str) -> String {
     format!(
@@ -191,6 +194,47 @@ fn an_approval_for_the_rest_of_a_conversation_lasts_as_long() {
     }
     let other = payload("claude", "PreToolUse.held.strict").replace("0000000000aa", "0000000000ab");
     assert_eq!(says(&ask_with(&stage, "claude", "PreToolUse", &other, &[])), "deny");
+}
+
+#[test]
+fn a_hold_that_nobody_answers_in_time_is_decided_as_its_rule_says() {
+    let stage = CaptureStage::new();
+    let rule_text = rules("strict").replace(
+        "enforce = \"strict\"\n",
+        "enforce = \"strict\"\ndeadline = \"1h\"\non_expiry = \"reject\"\n",
+    );
+    rule(&stage, &rule_text);
+    let at = |hour: &'static str| [("AGENTIC_NOW", hour)];
+    let begun = ask(&stage, ASKED, &at("2026-11-20T10:00:00Z"));
+    assert_eq!(says(&begun), "deny");
+    let named = |ended: &Ended, name: &str| ended.stdout.contains(name);
+    let listed = |hour| {
+        let ended = stage.program(AGENTIC, "shop", &["pending", "--json"], &at(hour), b"");
+        serde_json::from_str::<Value>(&ended.stdout).expect("JSON")
+    };
+    let open = listed("2026-11-20T10:30:00Z");
+    let request = open[0]["request"].as_str().expect("one is open").to_owned();
+    assert_eq!(open[0]["deadline"], "2026-11-20T11:00:00.000Z", "{open}");
+    assert!(named(&begun, &request), "{begun:?} {request}");
+    // Until then it is the same question.
+    let again = ask(&stage, ASKED, &at("2026-11-20T10:59:59Z"));
+    assert!(says(&again) == "deny" && named(&again, &request), "{again:?}");
+
+    // Whoever comes too late is told so, and lets nothing run.
+    let late = at("2026-11-20T11:00:01Z");
+    let decide = ["decide", request.as_str(), "approve"];
+    let ended = stage.program(AGENTIC, "shop", &decide, &late, b"");
+    assert_eq!(ended.exit, 12, "{}", ended.stderr);
+    let expired = ask(&stage, ASKED, &late);
+    assert_eq!(says(&expired), "deny");
+    assert!(named(&expired, "Expired by system:expiry in "), "{expired:?}");
+    // What was decided so counts once: then it is asked anew.
+    let anew = ask(&stage, ASKED, &at("2026-11-20T11:00:02Z"));
+    assert!(says(&anew) == "deny" && !named(&anew, &request), "{anew:?}");
+    let open = listed("2026-11-20T11:00:03Z");
+    assert_eq!(open.as_array().map(Vec::len), Some(1), "{open}");
+    assert_ne!(open[0]["request"], request.as_str());
+    stage.check();
 }
 
 #[test]

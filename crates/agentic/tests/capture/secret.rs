@@ -8,6 +8,8 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 
+use crate::corpus::{corpus, corpus_words, payload};
+use crate::effects::is_of_gate;
 use crate::stage::{CaptureStage, files};
 use crate::talk::{Talk, prompts};
 
@@ -87,6 +89,38 @@ fn copy_corpus(stage: &CaptureStage, case: &str, to: &str) -> BTreeSet<String> {
     secrets
 }
 
+/// Sends every payload of the corpus with a secret put into it, to a gate where it asks one.
+fn hook_all(stage: &CaptureStage, key: &str) {
+    let expected = corpus();
+    for (name, case) in expected["hooks"].as_object().expect("a map") {
+        let (source, event) = name.split_once('/').expect("a source and an event");
+        if source == "git" {
+            continue;
+        }
+        let mut payload = payload(source, event);
+        if let Ok(mut value) = serde_json::from_str::<Value>(&payload) {
+            plant(&mut value, key);
+            payload = value.to_string();
+        }
+        let mut words = corpus_words(source, event, &payload, stage);
+        words.extend(is_of_gate(case).then(|| "--gate".to_owned()));
+        let words: Vec<&str> = words.iter().map(String::as_str).collect();
+        let ended = stage.hook(&words, &payload, &[]);
+        assert!(!format!("{ended:?}").contains(key), "{name}: {ended:?}");
+    }
+}
+
+/// Puts a secret into every map of a payload.
+fn plant(value: &mut Value, key: &str) {
+    if let Value::Array(items) = value {
+        items.iter_mut().for_each(|item| plant(item, key));
+    } else if let Value::Object(map) = value {
+        map.values_mut().for_each(|item| plant(item, key));
+        map.insert("planted".to_owned(), json!(format!("Bearer {key}")));
+        map.insert(key.to_owned(), json!(key));
+    }
+}
+
 #[test]
 fn nothing_below_the_git_directory_has_a_secret_in_any_form() {
     let stage = CaptureStage::new();
@@ -129,6 +163,7 @@ fn nothing_below_the_git_directory_has_a_secret_in_any_form() {
     stage.hook(&["claude"], &unknown.to_string(), &[]);
     let bad = stage.hook(&["claude"], &format!("not JSON {key}"), &[]);
     assert_eq!((bad.exit, bad.stdout.as_str()), (0, ""));
+    hook_all(&stage, &key);
     stage.agentic("shop", "import --all --agent fix-cart");
     stage.agentic("shop", "trace attach agents/fix-cart --agent fix-cart");
     let shown = stage.agentic("shop", "trace show fix-cart");
