@@ -3,12 +3,13 @@
 //! Refs are listed each time. A row counts where branch and notes are still where they were when it was
 //! read, so a list from an index is the one that reading everything gives.
 
+mod known;
 mod order;
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use agentic_git::CommitInfo;
-use agentic_index::{AgentRow, EdgeRow, KnownAgent, SeenAgent, SessionRow, SharedLedger};
+use agentic_index::{AgentRow, EdgeRow, KnownAgent, SeenAgent, SessionRow};
 use agentic_model::commit::{Claims, subject};
 use agentic_model::edge::{EdgeEvent, Party};
 use agentic_model::{AgentName, Cid, Edge, Instant, Oid};
@@ -17,6 +18,7 @@ use agentic_session::{Result, SessionSpace};
 use agentic_space::agent::{is_genesis_of, kind_on};
 use agentic_space::relation::MERGED_INTO;
 
+pub use self::known::{KnownLedger, LedgerState};
 pub use self::order::{RosterFilter, RosterPage, RosterReview, RosterRow};
 use crate::view::{AgentView, FamilyView};
 
@@ -28,27 +30,6 @@ const MERGE: &str = "session-merge";
 const READ_MAX: usize = 1_000;
 /// How agents may stand, what needs attention most last.
 const STANDINGS: [&str; 5] = ["idle", "running", "waiting", "diverged", "held"];
-
-/// What a process that stays knows of agents and sessions.
-#[derive(Debug, Clone, Default)]
-pub struct KnownLedger {
-    /// The rows.
-    pub rows: SharedLedger,
-    /// Whether more are being read.
-    pub state: LedgerState,
-}
-
-/// How an index of agents is.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum LedgerState {
-    /// There is none.
-    #[default]
-    Absent,
-    /// It is compared with what there is for the first time.
-    Checking,
-    /// It has everything, but what was written just now.
-    Ready,
-}
 
 /// Whether a list may leave out what an index has not read yet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -84,6 +65,10 @@ impl AgentRoster {
         known: &KnownLedger,
         demand: RosterDemand,
     ) -> Result<AgentRoster> {
+        if let Some(rows) = known.all_rows(space)? {
+            let standings = standings(space, known, &BTreeSet::new())?;
+            return Ok(AgentRoster::of(rows, &standings, false));
+        }
         let now = agents_now(space)?;
         let mut found = Vec::with_capacity(now.len());
         let mut differing = Vec::new();
@@ -116,11 +101,19 @@ impl AgentRoster {
             found.sort_by(|one, other| one.name().cmp(other.name()));
         }
         let standings = standings(space, known, &names)?;
+        Ok(AgentRoster::of(found, &standings, is_checking))
+    }
+
+    fn of(
+        rows: Vec<KnownAgent>,
+        standings: &BTreeMap<String, usize>,
+        is_checking: bool,
+    ) -> AgentRoster {
         let agent = |row: KnownAgent| {
             let standing = standings.get(row.name()).copied().unwrap_or_default();
             RosterAgent { row, standing }
         };
-        Ok(AgentRoster { agents: found.into_iter().map(agent).collect(), is_checking })
+        AgentRoster { agents: rows.into_iter().map(agent).collect(), is_checking }
     }
 
     /// Shows the agents one by one, by name.

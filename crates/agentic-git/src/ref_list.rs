@@ -52,7 +52,7 @@ pub struct RefsMark([u8; 32]);
 
 impl RefsMark {
     /// Returns it as bytes.
-    pub fn as_bytes(&self) -> &[u8] {
+    pub fn as_bytes(&self) -> &[u8; 32] {
         &self.0
     }
 }

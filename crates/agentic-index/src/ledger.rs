@@ -6,6 +6,7 @@
 //! | table | key | value |
 //! | --- | --- | --- |
 //! | meta | `identity` | what the index is of, and its form |
+//! | meta | `swept` | with which refs all agents were compared, where none was read since |
 //! | seen | agent | its head and its notes when it was read |
 //! | agent | agent | genesis, parent, briefing, commits, kinds, subject, instant, merges |
 //! | edge | agent · 0 · source · 0 · relation · 0 · target · 0 · cid | whether it begins or ends, and when |
@@ -16,6 +17,7 @@
 mod objects;
 mod packed;
 mod row;
+mod swept;
 
 #[cfg(test)]
 mod tests;
@@ -27,8 +29,9 @@ use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
 use agentic_model::Value;
 
 pub use self::objects::{KeptMark, KeptObjects};
-pub use self::packed::{KnownAgent, KnownAgents};
+pub use self::packed::{AgentRows, KnownAgent};
 pub use self::row::{AgentRow, EdgeRow, SessionRow};
+pub use self::swept::SweptRefs;
 use crate::error::{IndexError, Result};
 use crate::identity::{TableAge, identify};
 use crate::tables::{IndexTable, TableBatch, Tables};
@@ -37,6 +40,7 @@ use crate::value::{seal, unseal};
 
 /// The version of the tables' form.
 const FORMAT: i64 = 3;
+const SWEPT: &[u8] = b"swept";
 
 /// An index of agents and sessions.
 pub struct MainIndex {
@@ -54,11 +58,13 @@ pub struct SharedLedger(Arc<RwLock<LedgerRows>>);
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct LedgerRows {
     /// Agents by name.
-    pub agents: KnownAgents,
+    pub agents: AgentRows,
     /// Sessions by id.
     pub sessions: BTreeMap<String, Arc<SessionRow>>,
     /// Whose notes keep which objects.
     pub objects: KeptObjects,
+    /// With which refs all agents were compared, where none was read since.
+    pub swept: Option<SweptRefs>,
 }
 
 /// What was read of an agent.
@@ -102,11 +108,13 @@ impl MainIndex {
     }
 
     fn load(&self) -> Result<LedgerRows> {
-        let mut seen = BTreeMap::new();
+        let mut seen = Vec::new();
         self.each(IndexTable::Seen, |key, value| {
-            seen.insert(text(key)?, SeenAgent::read(value)?);
+            seen.push((text(key)?, SeenAgent::read(value)?));
             Ok(())
         })?;
+        // Sorted by name, as the agents are.
+        let mut seen = seen.into_iter().peekable();
         let mut edges: BTreeMap<String, Vec<EdgeRow>> = BTreeMap::new();
         self.each(IndexTable::Edge, |key, value| {
             let (agent, edge) = EdgeRow::read(key, value)?;
@@ -117,7 +125,8 @@ impl MainIndex {
         self.each(IndexTable::Agent, |key, value| {
             let name = text(key)?;
             // How far it was read is written together with what was read.
-            let seen = seen.remove(&name).ok_or_else(|| IndexError::damaged("an agent"))?;
+            let seen = seen.next_if(|(of, _)| *of == name);
+            let (_, seen) = seen.ok_or_else(|| IndexError::damaged("an agent"))?;
             let edges = edges.remove(&name).unwrap_or_default();
             let row = AgentRow::read(&name, value, seen, edges)?;
             rows.agents.put(KnownAgent::pack(&row));
@@ -127,7 +136,10 @@ impl MainIndex {
             rows.sessions.insert(text(key)?, Arc::new(SessionRow::read(value)?));
             Ok(())
         })?;
-        match seen.is_empty() && edges.is_empty() {
+        let swept = self.tables.get(IndexTable::Meta, SWEPT)?;
+        let swept = swept.as_deref().map(SweptRefs::read).transpose()?;
+        rows.swept = swept.filter(|swept| swept.n_agents == rows.agents.len());
+        match seen.peek().is_none() && edges.is_empty() {
             true => Ok(rows),
             false => Err(IndexError::damaged("an agent that is not there")),
         }
@@ -156,8 +168,11 @@ impl MainIndex {
     /// # Errors
     /// Fails when the database does.
     pub fn put_agents(&mut self, read: Vec<ReadAgent>) -> Result<()> {
-        let mut batch = TableBatch::default();
+        if read.is_empty() {
+            return Ok(());
+        }
         self.recall_objects()?;
+        let mut batch = self.change_of_agents();
         for ReadAgent { row, kept } in &read {
             self.shared.rows().objects.write(&row.name, kept, &mut batch);
             let before = self.shared.rows().agents.get(&row.name);
@@ -173,6 +188,7 @@ impl MainIndex {
         }
         self.tables.apply(batch)?;
         self.shared.change(|shared| {
+            shared.swept = None;
             for ReadAgent { row, kept } in read {
                 shared.objects.take(&row.name, &kept);
                 shared.agents.put(KnownAgent::pack(&row));
@@ -202,7 +218,7 @@ impl MainIndex {
     /// Fails when the database does.
     pub fn forget_agent(&mut self, agent: &str) -> Result<()> {
         self.recall_objects()?;
-        let mut batch = TableBatch::default();
+        let mut batch = self.change_of_agents();
         self.shared.rows().objects.erase(agent, &mut batch);
         let before = self.shared.rows().agents.get(agent);
         for edge in before.iter().flat_map(KnownAgent::edges) {
@@ -212,9 +228,34 @@ impl MainIndex {
         batch.remove(IndexTable::Seen, agent.as_bytes());
         self.tables.apply(batch)?;
         self.shared.change(|rows| {
+            rows.swept = None;
             rows.objects.forget(agent);
             rows.agents.remove(agent);
         });
+        Ok(())
+    }
+
+    /// Begins a change after which agents are no more as they were compared last.
+    fn change_of_agents(&self) -> TableBatch {
+        let mut batch = TableBatch::default();
+        if self.shared.rows().swept.is_some() {
+            batch.remove(IndexTable::Meta, SWEPT);
+        }
+        batch
+    }
+
+    /// Notes with which refs all agents were compared: each row is what they say.
+    ///
+    /// # Errors
+    /// Fails when the database does.
+    pub fn note_swept(&mut self, swept: SweptRefs) -> Result<()> {
+        if self.shared.rows().swept == Some(swept) {
+            return Ok(());
+        }
+        let mut batch = TableBatch::default();
+        batch.put(IndexTable::Meta, SWEPT, swept.sealed());
+        self.tables.apply(batch)?;
+        self.shared.change(|rows| rows.swept = Some(swept));
         Ok(())
     }
 

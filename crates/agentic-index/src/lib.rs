@@ -26,8 +26,8 @@ pub use crate::document::{
 pub use crate::error::{IndexError, Result};
 pub use crate::excerpt::{EXCERPT_CHARS_MAX, SearchExcerpt};
 pub use crate::ledger::{
-    AgentRow, EdgeRow, KeptMark, KeptObjects, KnownAgent, KnownAgents, LedgerRows, MainIndex,
-    ReadAgent, SessionRow, SharedLedger,
+    AgentRow, AgentRows, EdgeRow, KeptMark, KeptObjects, KnownAgent, LedgerRows, MainIndex,
+    ReadAgent, SessionRow, SharedLedger, SweptRefs,
 };
 pub use crate::name_table::{NameTable, NamedBytes};
 pub use crate::search::{SearchFilters, SearchFindings, SearchQuery, SearchScope, SearchTerm};

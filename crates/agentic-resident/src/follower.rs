@@ -15,6 +15,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use agentic_api::view::{EventName, EventView};
+use agentic_git::RefsMark;
 use agentic_replay::SessionId;
 use agentic_session::SessionSpace;
 use agentic_store::Stream;
@@ -34,6 +35,8 @@ const SWEEP: Duration = Duration::from_secs(60);
 const BATCH: Duration = Duration::from_millis(25);
 /// So many of that time are looked at one by one before.
 const FEW: usize = 8;
+/// How often it is believed that agents are where they were because the refs are.
+const BELIEVED_MAX: usize = 15;
 /// How long is waited for a change before is looked whether to go on.
 const WAIT: Duration = Duration::from_millis(250);
 /// A wait that takes so much longer than it should says that this process was stopped, or the machine.
@@ -121,6 +124,17 @@ pub(crate) struct Follower {
     remotes: SeenRemotes,
     sessions: BTreeMap<SessionId, SeenSession>,
     swept_at: Instant,
+    /// The refs with which everything was compared, where nothing was told of since.
+    swept: Option<RefsMark>,
+    /// How often those were believed since everything was listed.
+    n_believed: usize,
+}
+
+/// Whether refs are those with which everything was compared last.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum RefsSince {
+    Same,
+    Other,
 }
 
 impl Follower {
@@ -141,6 +155,8 @@ impl Follower {
             remotes: SeenRemotes::default(),
             sessions: BTreeMap::new(),
             swept_at: Instant::now(),
+            swept: None,
+            n_believed: 0,
         };
         follower.agents = follower.read_agents().unwrap_or_default();
         follower.remotes = SeenRemotes::read(&follower.space).unwrap_or_default();
@@ -195,21 +211,35 @@ impl Follower {
     }
 
     fn look_at(&mut self, changed: &BTreeSet<GroundChange>) {
+        let mut agents = Vec::new();
+        let mut sessions = Vec::new();
         for change in changed {
             match change {
-                GroundChange::Stream(Stream::Agent(agent)) => self.look_at_agent(agent),
+                GroundChange::Stream(Stream::Agent(agent)) => agents.push(agent),
                 GroundChange::Stream(Stream::Branch(_) | Stream::Space) => {}
-                GroundChange::Session(prefix) => self.look_at_session(prefix),
+                GroundChange::Session(prefix) => sessions.push(prefix),
                 GroundChange::Refs | GroundChange::Anything => {}
             }
         }
+        self.look_at_agents(&agents);
+        sessions.into_iter().for_each(|prefix| self.look_at_session(prefix));
     }
 
     /// Compares everything with what was told.
     fn sweep(&mut self) {
         self.swept_at = Instant::now();
-        self.sweep_agents();
-        self.sweep_remotes();
+        let (before, known) = (self.space.repository().refs_mark().ok(), self.swept);
+        let is_same = before.is_some() && before == known && self.n_believed < BELIEVED_MAX;
+        self.n_believed = if is_same { self.n_believed + 1 } else { 0 };
+        let refs = if is_same { RefsSince::Same } else { RefsSince::Other };
+        self.swept = before;
+        self.sweep_agents(refs);
+        if refs == RefsSince::Other {
+            self.sweep_remotes();
+            // What moved meanwhile may have been told of as it is no more.
+            let is_still = self.space.repository().refs_mark().ok() == before;
+            self.swept = self.swept.filter(|_| is_still);
+        }
         self.sweep_sessions();
     }
 

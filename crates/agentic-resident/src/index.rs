@@ -28,7 +28,7 @@ use agentic_index::{FoundTexts, MainIndex, SearchScope, TextIndex};
 use agentic_session::SessionSpace;
 use agentic_session::hold::book::HoldBook;
 
-use self::desk::KeeperDesk;
+use self::desk::{IndexFollowing, KeeperDesk};
 pub use self::place::journal_mark;
 use self::pulse::IndexPulse;
 use crate::error::Result;
@@ -185,8 +185,10 @@ impl IndexDesk {
         IndexesView { main: self.main.state().view(), text: self.text.state().view() }
     }
 
-    /// Returns what is known of agents and sessions.
+    /// Returns what is known of agents and sessions. The first time it is waited a moment for what an
+    /// earlier process knew.
     pub fn ledger(&self) -> KnownLedger {
+        self.await_opening();
         let state = match self.main.state() {
             IndexState::Building { .. } => LedgerState::Checking,
             IndexState::Ready => LedgerState::Ready,
@@ -212,21 +214,24 @@ impl IndexDesk {
         found.flatten()
     }
 
-    /// Has what is new of an agent read, and waits a moment for it.
-    pub(crate) fn follow_agent(&self, agent: &str) {
-        self.main.follow_agent(agent);
-        self.text.follow_agent(agent);
+    /// Has what is new of some agents read, and waits a moment for it.
+    pub(crate) fn follow_agents(&self, agents: &[&str]) {
+        if agents.is_empty() {
+            return;
+        }
+        let both = [self.main.follow_agents(agents), self.text.follow_agents(agents)];
+        both.into_iter().for_each(IndexFollowing::wait);
     }
 
-    /// Does the same for an agent of a remote.
-    pub(crate) fn follow_remote(&self, name: &str) {
-        self.text.follow_agent(name);
+    /// Does the same for agents of remotes.
+    pub(crate) fn follow_remotes(&self, names: &[&str]) {
+        self.text.follow_agents(names).wait();
     }
 
     /// Has what is new of a session read, and waits a moment for it.
     pub(crate) fn follow_session(&self, session: &str) {
-        self.main.follow_session(session);
-        self.text.follow_session(session);
+        let both = [self.main.follow_session(session), self.text.follow_session(session)];
+        both.into_iter().for_each(IndexFollowing::wait);
     }
 
     /// Has everything compared.

@@ -13,9 +13,9 @@ pub struct KnownAgent(NamedBytes);
 
 /// The rows of agents, by name.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct KnownAgents(NameTable);
+pub struct AgentRows(NameTable);
 
-impl KnownAgents {
+impl AgentRows {
     /// Finds the row of an agent.
     pub fn get(&self, agent: &str) -> Option<KnownAgent> {
         self.0.get(agent).cloned().map(KnownAgent)

@@ -5,7 +5,7 @@ use proptest::prelude::*;
 
 use super::{
     AgentRow, EdgeRow, KeptMark, KnownAgent, LedgerRows, MainIndex, ReadAgent, SessionRow,
-    SharedLedger,
+    SharedLedger, SweptRefs,
 };
 use crate::error::IndexError;
 use crate::tables::failing::FailingTables;
@@ -22,6 +22,7 @@ enum LedgerAct {
     Session(u8, SessionRow),
     SessionsLeft(BTreeSet<u8>),
     Holds(Vec<(u8, Option<u8>)>),
+    Swept(u8),
 }
 
 /// What an index is to have.
@@ -38,6 +39,7 @@ impl Expected {
         let rows = index.rows();
         prop_assert_eq!(&rows.agents, &self.rows.agents);
         prop_assert_eq!(&rows.sessions, &self.rows.sessions);
+        prop_assert_eq!(&rows.swept, &self.rows.swept);
         for number in 0..6 {
             let keepers = rows.objects.keepers(object(number));
             let known = self.kept.iter().filter(|(kept, _)| *kept == number);
@@ -123,6 +125,7 @@ fn act() -> impl Strategy<Value = LedgerAct> {
         some().prop_map(LedgerAct::SessionsLeft),
         prop::collection::vec((0..6_u8, prop::option::of(0..9_u8)), 0..3)
             .prop_map(LedgerAct::Holds),
+        (0..3_u8).prop_map(LedgerAct::Swept),
     ]
 }
 
@@ -141,7 +144,16 @@ fn run(index: &mut MainIndex, act: &LedgerAct) -> crate::Result<()> {
             let written = |n: &Option<u8>| n.map(|n| Value::Int(i64::from(n)));
             index.put_holds(news.iter().map(|(one, n)| (name(*one), written(n))).collect())
         }
+        LedgerAct::Swept(number) => {
+            let swept = swept(*number, &index.rows());
+            index.note_swept(swept)
+        }
     }
+}
+
+/// All agents that there are were compared with some refs.
+fn swept(number: u8, rows: &LedgerRows) -> SweptRefs {
+    SweptRefs { mark: [number; 32], n_agents: rows.agents.len() }
 }
 
 /// Which objects a row comes with: those of its edges, by number.
@@ -160,10 +172,12 @@ fn expect(expected: &mut Expected, act: &LedgerAct) {
         LedgerAct::Agent(row) => {
             expected.kept.extend(numbers_of(row).map(|number| (number, row.name.clone())));
             rows.agents.put(KnownAgent::pack(row));
+            rows.swept = None;
         }
         LedgerAct::AgentGone(agent) => {
             expected.kept.retain(|(_, keeper)| *keeper != name(*agent));
             rows.agents.remove(&name(*agent));
+            rows.swept = None;
         }
         LedgerAct::Session(session, row) => {
             drop(rows.sessions.insert(name(*session), row.clone().into()));
@@ -176,6 +190,7 @@ fn expect(expected: &mut Expected, act: &LedgerAct) {
             expected.holds.retain(|session, _| !gone(session));
             rows.sessions.retain(|session, _| left.contains(session));
         }
+        LedgerAct::Swept(number) => rows.swept = Some(swept(*number, rows)),
         LedgerAct::Holds(news) => {
             for (one, n) in news {
                 match n {
@@ -273,19 +288,29 @@ fn another_repository_and_what_is_damaged_are_not_opened() {
         let row = agent(1, 5, &BTreeSet::from([2]));
         batch.put(IndexTable::Agent, b"agent-1", row.sealed());
         batch.put(IndexTable::Seen, b"agent-1", row.seen.sealed());
+        let swept = SweptRefs { mark: [1; 32], n_agents: 1 };
+        batch.put(IndexTable::Meta, b"swept", swept.sealed());
         change(&mut batch);
         tables.apply(batch).expect("writable");
         tables
     };
     assert!(open(put(&|_| {}), OF).is_ok());
     assert!(matches!(open(put(&|_| {}), "another"), Err(IndexError::Foreign)));
-    let spoils: [&dyn Fn(&mut TableBatch); 5] = [
+    let spoils: [&dyn Fn(&mut TableBatch); 6] = [
+        &|batch| batch.put(IndexTable::Meta, b"swept", session(1).sealed()),
         &|batch| batch.remove(IndexTable::Seen, b"agent-1"),
         &|batch| batch.remove(IndexTable::Agent, b"agent-1"),
         &|batch| batch.put(IndexTable::Edge, b"agent-2\0a\0b\0c\0d", edge(1, true).sealed()),
         &|batch| batch.put(IndexTable::Session, b"s", b"nonsense".to_vec()),
         &|batch| batch.put(IndexTable::Agent, b"agent-1", session(1).sealed()),
     ];
+    // One that was lost is found by the comparison.
+    let shared = SharedLedger::default();
+    let lost = SweptRefs { mark: [1; 32], n_agents: 2 };
+    let tables = put(&|batch| batch.put(IndexTable::Meta, b"swept", lost.sealed()));
+    let index = MainIndex::open(Box::new(tables), OF, &shared).expect("it is ours");
+    assert_eq!(shared.rows().swept, None);
+    drop(index);
     for spoil in spoils {
         assert!(matches!(open(put(spoil), OF), Err(IndexError::Damaged { .. })));
     }

@@ -13,7 +13,7 @@ use agentic_replay::{RequestId, SessionId};
 use agentic_store::Stream;
 
 use super::told::{JournalMark, ToldAgent, ToldAgents};
-use super::{Follower, blank};
+use super::{Follower, RefsSince, blank};
 
 /// How many new commits of one agent are told one by one.
 const COMMITS_TOLD_MAX: usize = 64;
@@ -51,14 +51,19 @@ impl Follower {
         entries.filter_map(journal).collect()
     }
 
-    pub(super) fn sweep_agents(&mut self) {
-        let Some(found) = self.read_agents() else { return };
-        let moved = self.agents.moved_in(&found);
-        drop(found);
+    /// Compares all agents; of refs that are as they were only their journals.
+    pub(super) fn sweep_agents(&mut self, refs: RefsSince) {
+        let moved = match refs {
+            RefsSince::Same => self.agents.with_other_journals(self.read_journals()),
+            RefsSince::Other => {
+                let Some(found) = self.read_agents() else { return };
+                self.agents.moved_in(&found)
+            }
+        };
         if moved.len() <= AGENTS_READ_AT_ONCE {
             let is_there = |(_, now): &&(AgentName, ToldAgent)| now.head.is_some();
-            let there = moved.iter().filter(is_there);
-            there.for_each(|(agent, _)| self.index.follow_agent(agent.as_str()));
+            let there = moved.iter().filter(is_there).map(|(agent, _)| agent.as_str());
+            self.index.follow_agents(&there.collect::<Vec<_>>());
         }
         self.index.sweep();
         for (agent, now) in moved {
@@ -66,10 +71,15 @@ impl Follower {
         }
     }
 
-    pub(super) fn look_at_agent(&mut self, agent: &AgentName) {
-        self.index.follow_agent(agent.as_str());
-        let Some(now) = self.read_agent(agent) else { return };
-        self.tell_of_agent(agent, now);
+    pub(super) fn look_at_agents(&mut self, agents: &[&AgentName]) {
+        // Together: each time that it is written costs the index as much as what it is told.
+        let names: Vec<&str> = agents.iter().map(|agent| agent.as_str()).collect();
+        self.index.follow_agents(&names);
+        for agent in agents {
+            if let Some(now) = self.read_agent(agent) {
+                self.tell_of_agent(agent, now);
+            }
+        }
     }
 
     fn read_agent(&self, agent: &AgentName) -> Option<ToldAgent> {
@@ -95,6 +105,8 @@ impl Follower {
         if before == now {
             return;
         }
+        // What is told of is not what was compared any more.
+        self.swept = None;
         match (before.head, now.head) {
             (Some(_), None) => self.tell_of_end(agent),
             (None, Some(head)) => self.tell_of_state(agent, Some(head), "new"),

@@ -40,7 +40,8 @@ impl Follower {
         let before = std::mem::replace(&mut self.remotes, now);
         let moved = moved(&before.heads, &self.remotes.heads);
         if moved.len() <= AGENTS_READ_AT_ONCE {
-            moved.into_iter().for_each(|name| self.index.follow_remote(name));
+            let moved: Vec<&str> = moved.into_iter().map(String::as_str).collect();
+            self.index.follow_remotes(&moved);
         }
         let tell = |agent: &String, head: Option<&Oid>, state: &str| {
             let (agent, state) = (Some(agent.clone()), Some(state.to_owned()));

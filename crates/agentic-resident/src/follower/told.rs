@@ -1,5 +1,6 @@
 //! How all agents stood when they were told of, in little memory.
 
+use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::path::Path;
@@ -36,6 +37,19 @@ impl JournalMark {
 }
 
 impl ToldAgents {
+    /// Lists the agents whose journals are otherwise now, with how they stand.
+    pub fn with_other_journals(
+        &self,
+        mut now: BTreeMap<AgentName, JournalMark>,
+    ) -> Vec<(AgentName, ToldAgent)> {
+        let moved = |one: &NamedBytes| {
+            let (agent, told) = (name(one), unpacked(one));
+            let journal = now.remove(&agent);
+            (journal != told.journal).then_some((agent, ToldAgent { journal, ..told }))
+        };
+        self.0.iter().filter_map(moved).collect()
+    }
+
     /// Takes how an agent stands; returns how it stood.
     pub fn put(&mut self, agent: &AgentName, told: &ToldAgent) -> Option<ToldAgent> {
         self.0.put(packed(agent, told)).as_ref().map(unpacked)
@@ -49,9 +63,6 @@ impl ToldAgents {
     /// Lists the agents that stand otherwise in others, with how they stand there: those that are gone
     /// first.
     pub fn moved_in(&self, others: &ToldAgents) -> Vec<(AgentName, ToldAgent)> {
-        let name = |one: &NamedBytes| {
-            AgentName::parse(one.name()).expect("BUG: an agent that was told of has a name")
-        };
         let gone = self.0.iter().filter(|one| others.0.get(one.name()).is_none());
         let gone = gone.map(|one| (name(one), ToldAgent::default()));
         let is_moved = |one: &&NamedBytes| {
@@ -60,6 +71,10 @@ impl ToldAgents {
         let moved = others.0.iter().filter(is_moved).map(|one| (name(one), unpacked(one)));
         gone.chain(moved).collect()
     }
+}
+
+fn name(told: &NamedBytes) -> AgentName {
+    AgentName::parse(told.name()).expect("BUG: an agent that was told of has a name")
 }
 
 /// Head and notes, each behind its length, and what is known of the journal.
@@ -131,6 +146,23 @@ mod tests {
         }
         assert_eq!(agents.remove(&name("alice")), before);
         assert_eq!(agents.remove(&name("alice")), None);
+    }
+
+    #[test]
+    fn agents_whose_journals_grew_came_or_went_are_listed() {
+        let mark = |n_bytes| JournalMark { segment: "1".into(), n_bytes };
+        let mut agents = ToldAgents::default();
+        for (agent, journal) in [("a", Some(1)), ("b", Some(1)), ("c", Some(1)), ("d", None)] {
+            agents.put(&name(agent), &ToldAgent { journal: journal.map(mark), ..told(1) });
+        }
+        let now = [("a", 1), ("b", 2), ("d", 1), ("unknown", 1)];
+        let now = now.map(|(agent, n_bytes)| (name(agent), mark(n_bytes)));
+        let moved = agents.with_other_journals(now.into_iter().collect());
+        let expected = [("b", Some(2)), ("c", None), ("d", Some(1))];
+        let expected = expected.map(|(agent, journal)| {
+            (name(agent), ToldAgent { journal: journal.map(mark), ..told(1) })
+        });
+        assert_eq!(moved, expected);
     }
 
     #[test]

@@ -34,8 +34,8 @@ pub enum IndexTask<I: KeptIndex> {
     Ask(IndexQuestion<I>),
     /// Say that its turn has come.
     Turn { done: SyncSender<()> },
-    /// Read what is new of an agent.
-    Agent { agent: String, done: SyncSender<()> },
+    /// Read what is new of some agents.
+    Agents { agents: Vec<String>, done: SyncSender<()> },
     /// Read what is new of a session.
     Session { session: String, done: SyncSender<()> },
     /// Compare everything.
@@ -44,6 +44,19 @@ pub enum IndexTask<I: KeptIndex> {
     Rebuild,
     /// Write everything down, and end.
     End { done: SyncSender<()> },
+}
+
+/// Something that is read into an index.
+#[must_use = "it is told of when it was read"]
+pub struct IndexFollowing(Option<Receiver<()>>);
+
+impl IndexFollowing {
+    /// Waits a moment for it.
+    pub fn wait(self) {
+        if let Some(done) = self.0 {
+            let _ = done.recv_timeout(FOLLOW_WAIT);
+        }
+    }
 }
 
 /// One index, as those see it who ask.
@@ -153,27 +166,25 @@ impl<I: KeptIndex> KeeperDesk<I> {
         let _ = opened.recv_timeout(most);
     }
 
-    /// Has what is new of an agent read, and waits a moment for it.
-    pub fn follow_agent(&self, agent: &str) {
-        let agent = agent.to_owned();
-        self.follow(|done| IndexTask::Agent { agent, done });
+    /// Has what is new of some agents read.
+    pub fn follow_agents(&self, agents: &[&str]) -> IndexFollowing {
+        let agents = agents.iter().map(|agent| (*agent).to_owned()).collect();
+        self.follow(|done| IndexTask::Agents { agents, done })
     }
 
-    /// Has what is new of a session read, and waits a moment for it.
-    pub fn follow_session(&self, session: &str) {
+    /// Has what is new of a session read.
+    pub fn follow_session(&self, session: &str) -> IndexFollowing {
         let session = session.to_owned();
-        self.follow(|done| IndexTask::Session { session, done });
+        self.follow(|done| IndexTask::Session { session, done })
     }
 
-    fn follow(&self, task: impl FnOnce(SyncSender<()>) -> IndexTask<I>) {
+    fn follow(&self, task: impl FnOnce(SyncSender<()>) -> IndexTask<I>) -> IndexFollowing {
+        // Whoever asks later waits in the same queue behind it. A build under way reads it anyway, or the
+        // sweep at its end does.
         let is_ready = self.state() == IndexState::Ready;
         let (done, wait) = sync_channel(1);
         self.hand_over(task(done));
-        if is_ready {
-            // Whoever asks later waits in the same queue behind it. A build under way reads it anyway,
-            // or the sweep at its end does.
-            let _ = wait.recv_timeout(FOLLOW_WAIT);
-        }
+        IndexFollowing(is_ready.then_some(wait))
     }
 
     /// Has everything compared.

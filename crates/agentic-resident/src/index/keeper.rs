@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
-use agentic_index::SledTables;
+use agentic_index::{SledTables, SweptRefs};
 use agentic_replay::SessionId;
 use agentic_session::SessionSpace;
 
@@ -72,6 +72,10 @@ pub(super) struct IndexKeeper<I: KeptIndex> {
     told: ToldSince,
     /// Whether everything was compared since it was opened.
     was_swept: bool,
+    /// With which refs all agents were compared, where none was read since.
+    swept: Option<SweptRefs>,
+    /// How often that was believed since everything was listed.
+    n_believed: usize,
     n_all: usize,
     /// How many agents and sessions there are; nothing before they were counted.
     n_there: Option<usize>,
@@ -114,6 +118,8 @@ impl<I: KeptIndex> IndexKeeper<I> {
             sweep: None,
             told: ToldSince::default(),
             was_swept: false,
+            swept: None,
+            n_believed: 0,
             n_all: 0,
             n_there: None,
             journals: BTreeMap::new(),
@@ -204,11 +210,12 @@ impl<I: KeptIndex> IndexKeeper<I> {
                 self.guarded(|index, _| Ok(question(index, reach)?));
             }
             IndexTask::Turn { done } => drop(done.try_send(())),
-            IndexTask::Agent { agent, done } => {
+            IndexTask::Agents { agents, done } => {
                 if self.listing.is_some() || self.sweep.is_some() || !self.work.is_empty() {
-                    self.told.tell(&agent);
+                    agents.iter().for_each(|agent| self.told.tell(agent));
                 }
-                self.read_agents(&[AgentToRead::Named(agent)]);
+                let agents: Vec<_> = agents.into_iter().map(AgentToRead::Named).collect();
+                self.read_agents(&agents);
                 let _ = done.try_send(());
             }
             IndexTask::Session { session, done } => {
@@ -233,6 +240,7 @@ impl<I: KeptIndex> IndexKeeper<I> {
         if !self.has_room() {
             return;
         }
+        self.swept = None;
         let mark = |agent: &AgentToRead| match I::IN_FLIGHT {
             InFlight::Kept => {
                 Some((agent.name().to_owned(), journal_mark(&self.space, agent.name())?))

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::fmt::Debug;
 
-use agentic_index::{IndexError, SeenAgent, Tables};
+use agentic_index::{IndexError, SeenAgent, SweptRefs, Tables};
 use agentic_model::Oid;
 use agentic_replay::SessionId;
 use agentic_session::SessionSpace;
@@ -110,6 +110,19 @@ pub trait KeptIndex: Sized + 'static {
     /// # Errors
     /// Fails when the database does.
     fn recall(&mut self, _shared: &Self::Shared) -> Result<(), IndexError> {
+        Ok(())
+    }
+
+    /// Returns with which refs an earlier process compared all agents, where that is known.
+    fn swept_before(&self) -> Option<SweptRefs> {
+        None
+    }
+
+    /// Takes with which refs all agents were compared.
+    ///
+    /// # Errors
+    /// Fails when the database does.
+    fn note_swept(&mut self, _swept: SweptRefs) -> Result<(), IndexError> {
         Ok(())
     }
 

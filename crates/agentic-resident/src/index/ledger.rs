@@ -5,7 +5,9 @@ use std::sync::Arc;
 
 use agentic_api::roster::{agents_now, read_agent, read_session};
 use agentic_git::KeptLeaf;
-use agentic_index::{IndexError, KeptMark, MainIndex, ReadAgent, SeenAgent, SharedLedger, Tables};
+use agentic_index::{
+    IndexError, KeptMark, MainIndex, ReadAgent, SeenAgent, SharedLedger, SweptRefs, Tables,
+};
 use agentic_model::AgentName;
 use agentic_replay::SessionId;
 use agentic_session::SessionSpace;
@@ -55,6 +57,14 @@ impl KeptIndex for MainIndex {
                 shared.holds.recall(&session, written);
             }
         })
+    }
+
+    fn swept_before(&self) -> Option<SweptRefs> {
+        self.rows().swept
+    }
+
+    fn note_swept(&mut self, swept: SweptRefs) -> Result<(), IndexError> {
+        self.note_swept(swept)
     }
 
     fn openings(&mut self) -> Result<Vec<KnownObjects>, IndexError> {

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
 use std::time::Duration;
 
+use agentic_index::SweptRefs;
 use agentic_model::Instant;
 use agentic_replay::SessionId;
 use agentic_session::SessionSpace;
@@ -15,10 +16,17 @@ use super::place::journal_mark;
 /// How many agents are compared before somebody else has a turn.
 const AGENTS_AT_ONCE: usize = 512;
 
+/// Which agents there are.
+enum AgentListing {
+    /// These, and where they are; and the refs that say so, where those stayed as they were meanwhile.
+    All(Vec<ListedAgent>, Option<SweptRefs>),
+    /// Those that all were compared with last.
+    Same(SweptRefs),
+}
+
 /// What there is.
 pub(super) struct SweepListing {
-    /// All agents, and where they are.
-    agents: Vec<ListedAgent>,
+    agents: AgentListing,
     /// The agents that have a journal.
     journals: BTreeSet<String>,
     /// All sessions, oldest first.
@@ -33,8 +41,12 @@ pub(super) struct ListingUnderWay(Receiver<FoldOutcome<SweepListing>>);
 
 /// A comparison that is under way.
 pub(super) struct IndexSweep {
-    /// Where all agents are.
+    /// Where all agents are that are to be compared.
     now: Vec<ListedAgent>,
+    /// How many agents there are.
+    n_agents: usize,
+    /// The refs that say so.
+    swept: Option<SweptRefs>,
     /// How many of them were compared.
     n_compared: usize,
     /// The agents that have a journal.
@@ -55,6 +67,8 @@ pub(super) struct SweepFindings {
     pub agents: Vec<AgentToRead>,
     /// The sessions that may have grown, newest first.
     pub sessions: Vec<SessionId>,
+    /// With which refs all agents were compared, where none differed.
+    pub swept: Option<SweptRefs>,
 }
 
 impl SweepListing {
@@ -62,8 +76,9 @@ impl SweepListing {
     pub fn read<I: KeptIndex>(
         space: &SessionSpace,
         mut archive: SeenArchive,
+        known: Option<SweptRefs>,
     ) -> FoldOutcome<SweepListing> {
-        let agents = I::agents_there(space, &mut archive)?;
+        let agents = list_agents::<I>(space, &mut archive, known)?;
         let journals = match I::IN_FLIGHT {
             InFlight::Kept => agents_with_journals(space),
             InFlight::Left => BTreeSet::new(),
@@ -80,12 +95,13 @@ impl ListingUnderWay {
     pub fn begin<I: KeptIndex>(
         space: &Arc<SessionSpace>,
         archive: SeenArchive,
+        known: Option<SweptRefs>,
     ) -> std::io::Result<ListingUnderWay> {
         let (told, listed) = sync_channel(1);
         let space = Arc::clone(space);
         let list = move || {
             // Whoever asked may have gone away.
-            let _ = told.try_send(SweepListing::read::<I>(&space, archive));
+            let _ = told.try_send(SweepListing::read::<I>(&space, archive, known));
         };
         let thread = std::thread::Builder::new().name(format!("agentic-list-{}", I::NAME));
         thread.spawn(list)?;
@@ -103,19 +119,46 @@ impl ListingUnderWay {
 }
 
 impl IndexSweep {
-    /// Begins to compare what was listed.
-    pub fn begin<I: KeptIndex>(index: &mut I, listing: SweepListing) -> FoldOutcome<IndexSweep> {
-        let SweepListing { agents: now, journals, sessions, archive: _ } = listing;
-        let there: BTreeSet<&str> = now.iter().map(|listed| listed.name.as_str()).collect();
-        let known = index.agents()?.into_iter();
-        let gone = known.filter(|name| !there.contains(name.as_str())).collect();
+    /// Begins to compare what was listed; some agents had something in their journals before.
+    pub fn begin<'j, I: KeptIndex>(
+        index: &mut I,
+        listing: SweepListing,
+        journals_before: impl Iterator<Item = &'j str>,
+    ) -> FoldOutcome<IndexSweep> {
+        let SweepListing { agents, journals, sessions, archive: _ } = listing;
+        let (now, gone, n_agents, swept) = match agents {
+            AgentListing::All(now, swept) => {
+                let there: BTreeSet<&str> = now.iter().map(|listed| listed.name.as_str()).collect();
+                let known = index.agents()?.into_iter();
+                let gone = known.filter(|name| !there.contains(name.as_str())).collect();
+                let n_agents = now.len();
+                (now, gone, n_agents, swept)
+            }
+            AgentListing::Same(swept) => {
+                let with = journals.iter().cloned().chain(journals_before.map(str::to_owned));
+                let with: BTreeSet<String> = with.collect();
+                let now = known_agents(index, with)?;
+                (now, Vec::new(), swept.n_agents, Some(swept))
+            }
+        };
         let over = index.keep_sessions(&sessions.iter().copied().collect())?;
-        Ok(IndexSweep { now, n_compared: 0, journals, differing: Vec::new(), gone, sessions, over })
+        let differing = Vec::new();
+        Ok(IndexSweep {
+            now,
+            n_agents,
+            swept,
+            n_compared: 0,
+            journals,
+            differing,
+            gone,
+            sessions,
+            over,
+        })
     }
 
     /// Returns how many agents and sessions there are.
     pub fn n_there(&self) -> usize {
-        self.now.len() + self.sessions.len()
+        self.n_agents + self.sessions.len()
     }
 
     /// Compares some agents; `journal_of` tells how the journal of one stood when it was read. Says
@@ -154,13 +197,47 @@ impl IndexSweep {
 
     /// Says what was found.
     pub fn end(mut self, over: &BTreeSet<SessionId>) -> SweepFindings {
+        let is_same = self.gone.is_empty() && self.differing.is_empty();
+        let swept = self.swept.filter(|_| is_same);
         let place = |one: &(Instant, ListedAgent)| (one.0, one.1.name.clone());
         self.differing.sort_by_cached_key(|one| std::cmp::Reverse(place(one)));
         let differing = self.differing.into_iter().map(|(_, listed)| AgentToRead::Listed(listed));
         let sessions = self.sessions.into_iter().rev().filter(|id| !over.contains(id));
         let gone = self.gone.into_iter().map(AgentToRead::Named);
-        SweepFindings { agents: gone.chain(differing).collect(), sessions: sessions.collect() }
+        SweepFindings {
+            agents: gone.chain(differing).collect(),
+            sessions: sessions.collect(),
+            swept,
+        }
     }
+}
+
+/// Lists all agents, unless the refs are still those with which all were compared.
+fn list_agents<I: KeptIndex>(
+    space: &SessionSpace,
+    archive: &mut SeenArchive,
+    known: Option<SweptRefs>,
+) -> FoldOutcome<AgentListing> {
+    let mark = || space.repository().refs_mark().map(|mark| *mark.as_bytes());
+    let before = mark()?;
+    if let Some(known) = known.filter(|known| known.mark == before) {
+        return Ok(AgentListing::Same(known));
+    }
+    let agents = I::agents_there(space, archive)?;
+    // What moved and moved back meanwhile would be listed where it is not.
+    let is_still = mark()? == before;
+    let swept = is_still.then_some(SweptRefs { mark: before, n_agents: agents.len() });
+    Ok(AgentListing::All(agents, swept))
+}
+
+/// Returns what an index knows of some agents. Those that it does not know are not there.
+fn known_agents<I: KeptIndex>(index: &I, names: BTreeSet<String>) -> FoldOutcome<Vec<ListedAgent>> {
+    let mut known = Vec::new();
+    for name in names {
+        let seen = index.seen(&name)?;
+        known.extend(seen.map(|seen| ListedAgent { name, seen, is_here: true }));
+    }
+    Ok(known)
 }
 
 /// Lists the agents that have a journal.

@@ -83,8 +83,9 @@ pub async fn list(
         (AgentsPlace::Archived, _) => "agentic archive --list",
     };
     let frame = PageFrame::new(&site, &visitor, "Agents").with_command(command);
-    let known = site.resident.index.ledger();
+    let index = site.resident.index.clone();
     let found = site.read(move |caller| {
+        let known = index.ledger();
         let remote = ListRemoteAgents {}.run(caller)?.answer;
         let archived = ListArchive {}.run(caller)?.answer;
         Ok(match place {

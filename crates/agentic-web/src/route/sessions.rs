@@ -63,8 +63,8 @@ pub async fn list(
         state: given(&place.state),
         after: place.after,
     };
-    let known = site.resident.index.ledger();
-    match site.read(move |caller| verb.among(caller, &known)).await {
+    let index = site.resident.index.clone();
+    match site.read(move |caller| verb.among(caller, &index.ledger())).await {
         Ok(page) => {
             let command = match place.agent.as_str() {
                 "" => "agentic session list".to_owned(),

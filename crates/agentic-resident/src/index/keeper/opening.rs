@@ -55,6 +55,8 @@ impl<I: KeptIndex> IndexKeeper<I> {
                 (self.listing, self.sweep) = (None, None);
                 self.n_all = 0;
                 self.was_swept = false;
+                self.swept = self.index.as_ref().and_then(I::swept_before);
+                self.n_believed = 0;
                 // Whoever asks already is answered before.
                 self.is_sweep_due = true;
                 let kept = self.kept.clone();

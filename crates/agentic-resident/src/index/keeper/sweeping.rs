@@ -7,6 +7,9 @@ use super::super::kept::{AgentToRead, KeptIndex};
 use super::super::sweep::{IndexSweep, ListingUnderWay};
 use super::{IndexKeeper, IndexWork, READ_MUCH};
 
+/// How often it is believed that agents are where they were because the refs are, before all are listed
+/// again.
+const BELIEVED_MAX: usize = 15;
 /// How many agents are read before somebody else has a turn.
 const AGENTS_AT_ONCE: usize = 64;
 
@@ -37,6 +40,11 @@ impl ToldSince {
         self.told.retain(|_, at| *at >= first);
     }
 
+    /// Says whether nobody told of an agent since the work was listed.
+    pub fn is_nobody(&self) -> bool {
+        self.told.is_empty()
+    }
+
     /// Says how an agent is read that is a part of the work.
     fn wanted(&self, agent: AgentToRead) -> AgentToRead {
         let is_stale = self.told.get(agent.name()).is_some_and(|at| *at >= self.of_work);
@@ -57,8 +65,10 @@ impl<I: KeptIndex> IndexKeeper<I> {
         self.is_sweep_due = false;
         self.told.begin_listing();
         // What could not be listed is listed by the next one.
-        self.listing =
-            ListingUnderWay::begin::<I>(&self.space, std::mem::take(&mut self.archive)).ok();
+        let known = self.swept.filter(|_| self.n_believed < BELIEVED_MAX);
+        self.n_believed = if known.is_some() { self.n_believed + 1 } else { 0 };
+        let archive = std::mem::take(&mut self.archive);
+        self.listing = ListingUnderWay::begin::<I>(&self.space, archive, known).ok();
         if self.listing.is_none() {
             self.say_progress();
         }
@@ -72,7 +82,12 @@ impl<I: KeptIndex> IndexKeeper<I> {
         self.listing = None;
         if let Some(mut listing) = listed {
             self.archive = std::mem::take(&mut listing.archive);
-            self.sweep = self.guarded(|index, _| IndexSweep::begin(index, listing));
+            let journals = std::mem::take(&mut self.journals);
+            let before = journals.keys().map(String::as_str);
+            self.sweep = self.guarded(|index, _| IndexSweep::begin(index, listing, before));
+            if self.index.is_some() {
+                self.journals = journals;
+            }
         }
         self.n_there = self.sweep.as_ref().map(IndexSweep::n_there);
         if self.sweep.is_none() {
@@ -111,6 +126,11 @@ impl<I: KeptIndex> IndexKeeper<I> {
         if is_first {
             let openings = self.guarded(|index, _| Ok(index.openings()?)).into_iter().flatten();
             self.work.extend(openings.map(IndexWork::Opening));
+        }
+        // Who was read since is elsewhere than those refs say.
+        self.swept = found.swept.filter(|_| self.told.is_nobody());
+        if let Some(swept) = self.swept {
+            self.guarded(|index, _| Ok(index.note_swept(swept)?));
         }
         self.work.extend(found.agents.into_iter().map(IndexWork::Agent));
         self.work.extend(found.sessions.into_iter().map(IndexWork::Session));
@@ -157,7 +177,9 @@ mod tests {
         told.tell("before");
         told.begin_listing();
         told.tell("meanwhile");
+        assert!(!told.is_nobody());
         told.begin_work();
+        assert!(!told.is_nobody(), "one was told of meanwhile");
         assert_eq!(told.wanted(listed("before")), listed("before"));
         assert_eq!(told.wanted(listed("meanwhile")), AgentToRead::Named("meanwhile".to_owned()));
         // The next listing is no work yet.
@@ -168,5 +190,8 @@ mod tests {
         told.begin_work();
         assert_eq!(told.wanted(listed("meanwhile")), listed("meanwhile"));
         assert_eq!(told.wanted(listed("later")), AgentToRead::Named("later".to_owned()));
+        told.begin_listing();
+        told.begin_work();
+        assert!(told.is_nobody(), "all were listed again");
     }
 }
