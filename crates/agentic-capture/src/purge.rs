@@ -11,10 +11,12 @@
 //! Before anything is changed the purge says in a file of its own what it is about (`unfinished.rs`);
 //! whoever is killed does the same again and comes to the same end. What a purge cannot take out it
 //! names, and the verb ends with 1: there is no silent half of one. Federation is not built yet, so no
-//! announcement is cut. Commits of branches are found and never changed.
+//! announcement is cut. Branches of agents are made again only where that is asked for (`branches.rs`),
+//! other branches never.
 
 mod aim;
 mod apply;
+mod branches;
 mod bury;
 mod error;
 mod files;
@@ -29,6 +31,7 @@ mod verify;
 
 pub use self::aim::PurgeAim;
 pub use self::apply::{PurgeOutcome, PurgeRequest, UnendedSessions, UnreachableObjects, apply};
+pub use self::branches::BranchFate;
 pub use self::bury::TombstoneScope;
 pub use self::error::PurgeError;
 pub use self::hit::{PurgeHit, PurgePlace};

@@ -8,6 +8,7 @@ mod ancestors;
 mod archive;
 mod blob_intake;
 mod blob_name;
+mod branch_rewriting;
 mod cached_tree;
 mod candidate;
 mod checkout;
@@ -61,6 +62,7 @@ pub use self::archive::{
     ARCHIVE_REF, ArchiveDraft, ArchiveEntry, PRIVATE_REF, PrivacyChange, archive_order,
 };
 pub use self::blob_intake::{BlobIntake, PackedBlobs};
+pub use self::branch_rewriting::{BranchPart, BranchScrub, RewrittenBranches, RewrittenObjects};
 pub use self::command::{GitEnd, run_git, run_git_with_input};
 pub(crate) use self::command::{HELD_LOCK, by_command_line};
 pub use self::commit::{CommitInfo, CommitterLine, FirstParents};

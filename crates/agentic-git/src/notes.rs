@@ -88,7 +88,7 @@ impl Repository {
         Ok(NotesState { repository: self, tip, tree })
     }
 
-    fn load_tree(&self, oid: Oid) -> Result<Tree> {
+    pub(crate) fn load_tree(&self, oid: Oid) -> Result<Tree> {
         let doing = || format!("read notes tree {oid}");
         let find = || self.inner.find_tree(to_id(oid)).map_err(Error::git_with(doing));
         let tree = self.again(find)?;

@@ -24,6 +24,9 @@ pub trait RecordScrub {
 
     /// Returns what a text becomes; nothing if it stays.
     fn text(&mut self, text: &str) -> Option<String>;
+
+    /// Returns which commit stands in the place of one; nothing if it stays.
+    fn commit(&mut self, id: &str) -> Option<String>;
 }
 
 /// Records that were made again.
@@ -133,12 +136,17 @@ fn chained(mut records: Vec<Record>) -> Result<Vec<Vec<u8>>, Corrupt> {
 fn scrub_body(body: &mut Body, scrub: &mut dyn RecordScrub) -> bool {
     let mut scrub = BodyScrub { scrub, has_changed: false };
     match body {
-        Body::Start(start) => scrub.value(&mut start.input),
+        Body::Start(start) => {
+            scrub.value(&mut start.input);
+            start.head.iter_mut().for_each(|head| scrub.commit(head));
+        }
         Body::Ask(ask) => scrub.value(&mut ask.payload),
         Body::Answer(AnswerRecord { outcome, by, .. }) => {
             scrub.outcome(outcome);
             if let AnswerSource::Edited(who) | AnswerSource::System(who) = by {
                 scrub.text(who);
+            } else if let AnswerSource::Decision(commit) = by {
+                scrub.commit(commit);
             }
         }
         Body::End(outcome) => scrub.outcome(outcome),
@@ -152,15 +160,20 @@ fn scrub_body(body: &mut Body, scrub: &mut dyn RecordScrub) -> bool {
             escalate.to.iter_mut().for_each(|who| scrub.text(who));
         }
         Body::Found(found) => scrub.value(&mut found.found),
-        Body::Permit(permit) => permit.edited.iter_mut().for_each(|value| scrub.value(value)),
+        Body::Permit(permit) => {
+            permit.edited.iter_mut().for_each(|value| scrub.value(value));
+            scrub.commit(&mut permit.decision);
+        }
         Body::Cancel(cancel) => {
             scrub.text(&mut cancel.who);
             scrub.text(&mut cancel.why);
         }
         Body::ScopeEnd(scope) => scrub.value(&mut scope.result),
         Body::Continue(next) => scrub.value(&mut next.state),
-        // What these name are commits, programs and places in them.
-        Body::Vote(_) | Body::Publish(_) | Body::Upgrade(_) | Body::Withdraw(_) => {}
+        Body::Vote(vote) => scrub.commit(&mut vote.decision),
+        Body::Publish(publish) => scrub.commit(&mut publish.head),
+        // What these name are programs and places in them.
+        Body::Upgrade(_) | Body::Withdraw(_) => {}
     }
     scrub.has_changed
 }
@@ -186,6 +199,13 @@ impl BodyScrub<'_> {
     fn text(&mut self, text: &mut String) {
         if let Some(clean) = self.scrub.text(text) {
             *text = clean;
+            self.has_changed = true;
+        }
+    }
+
+    fn commit(&mut self, id: &mut String) {
+        if let Some(new) = self.scrub.commit(id) {
+            *id = new;
             self.has_changed = true;
         }
     }

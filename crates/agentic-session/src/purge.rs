@@ -39,6 +39,12 @@ pub trait SessionScrub {
 
     /// Returns what a text becomes; nothing if it stays.
     fn text(&self, text: &str) -> Option<String>;
+
+    /// Returns which commit stands in the place of one; nothing if it stays.
+    fn commit(&self, id: &str) -> Option<String>;
+
+    /// Tells whether a record may name a commit that stands in the place of another.
+    fn is_renamed(&self, record: &[u8]) -> bool;
 }
 
 /// Whether a purge has begun to change something.
@@ -157,7 +163,9 @@ impl SessionSearch<'_> {
         let clean = scrub_records(&frames, &mut values).map_err(damage)?;
         let mut values = values.gone;
         values.extend(purged_in(&clean.frames));
-        let is_begun = self.progress == PurgeProgress::Begun && is_scrubbed(&clean.frames);
+        let is_renamed = || clean.frames.iter().any(|frame| self.scrub.is_renamed(frame));
+        let is_begun =
+            self.progress == PurgeProgress::Begun && (is_scrubbed(&clean.frames) || is_renamed());
         if clean.changed.is_empty() && !is_begun {
             return Ok(None);
         }
@@ -247,6 +255,10 @@ impl RecordScrub for ValueScrub<'_> {
 
     fn text(&mut self, text: &str) -> Option<String> {
         self.search.scrub.text(text)
+    }
+
+    fn commit(&mut self, id: &str) -> Option<String> {
+        self.search.scrub.commit(id)
     }
 }
 

@@ -5,6 +5,7 @@
 //! is made again with the new one. `agentic-capture` finds values; fetch goes by tombstones. Federation
 //! is not built yet: no announcement is cut here, and none is refused.
 
+pub mod branches;
 pub mod relink;
 pub mod tombstone;
 

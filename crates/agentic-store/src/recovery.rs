@@ -23,7 +23,7 @@ use crate::writer::Writer;
 pub use self::absence::{note_missing, note_missing_agent};
 pub use self::checkpoint::{Checkpoint, checkpoint, rest};
 pub use self::keep::{keep, keep_notes, keep_objects_of, lacks};
-pub use self::purge::{cut_for_purge, ready_for_purge};
+pub use self::purge::{PurgedLog, cut_for_purge, ready_for_purge};
 pub use self::replay::replay;
 pub use self::retire::drop_journal;
 pub use self::salvage::salvage;

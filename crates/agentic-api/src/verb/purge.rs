@@ -1,8 +1,8 @@
 //! Taking a value out of everything that a repository keeps, and the proof of it.
 
 use agentic_capture::purge::{
-    PurgeAim, PurgeRequest, TombstoneScope, UnendedSessions, UnreachableObjects, VendorTranscripts,
-    apply, plan, verify,
+    BranchFate, PurgeAim, PurgeRequest, TombstoneScope, UnendedSessions, UnreachableObjects,
+    VendorTranscripts, apply, plan, verify,
 };
 use agentic_capture::{HookEnvironment, redaction};
 use agentic_model::guidance::ErrorClass;
@@ -53,6 +53,8 @@ pub struct Purge {
     pub reason: Option<String>,
     /// Who hears which ids are gone.
     pub scope: TombstoneScope,
+    /// What becomes of branches of agents.
+    pub branches: BranchFate,
     /// What becomes of objects that nothing reaches.
     pub unreachable: UnreachableObjects,
     /// What becomes of sessions that hold it and are not over.
@@ -111,9 +113,8 @@ impl Verb for Purge {
         }
         let aim = aim(caller, &self.choice)?;
         if !self.apply {
-            let planned =
-                plan(caller.space, &aim, &self.environment).map_err(|error| Refusal::of(&error))?;
-            return Ok(Reply::plain(planned.into()));
+            let planned = plan(caller.space, &aim, self.branches, &self.environment);
+            return Ok(Reply::plain(planned.map_err(|error| Refusal::of(&error))?.into()));
         }
         let rule = match &self.choice {
             PurgeChoice::Rule(rule) => Some(rule.as_str()),
@@ -130,6 +131,7 @@ impl Verb for Purge {
             reason: self.reason.as_deref().unwrap_or("purged"),
             by: &by,
             scope: self.scope,
+            branches: self.branches,
             unreachable: self.unreachable,
             sessions: self.sessions,
             sources: self.sources,

@@ -2,13 +2,17 @@
 //!
 //! A value is held in memory only. No text of an error, no view and no object says anything of it.
 
+use std::collections::BTreeMap;
 use std::ops::Range;
 
-use agentic_model::{AgentName, Cid, Entry, Instant, Map, Object, Tombstone, Value, canonical};
+use agentic_model::{
+    AgentName, Cid, Entry, Instant, Map, Object, Oid, Tombstone, Value, canonical,
+};
 use agentic_redact::{KnownValues, SecretRedactor};
 use agentic_session::purge::SessionScrub;
 
 use super::PurgeError;
+use super::branches::renamed_text;
 use super::hit::PurgeHit;
 use super::seam::SeamPieces;
 
@@ -97,6 +101,8 @@ pub struct SessionAim<'a> {
     pub aim: &'a PurgeAim,
     /// What marks its places.
     pub id: &'a str,
+    /// Commits of branches that become others.
+    pub commits: &'a BTreeMap<Oid, Oid>,
 }
 
 impl SessionScrub for SessionAim<'_> {
@@ -109,7 +115,7 @@ impl SessionScrub for SessionAim<'_> {
     }
 
     fn holds(&self, bytes: &[u8]) -> bool {
-        if self.aim.is_in(bytes) {
+        if self.aim.is_in(bytes) || renamed_text(bytes, self.commits).is_some() {
             return true;
         }
         if !matches!(self.aim, PurgeAim::Rule { .. }) {
@@ -125,6 +131,19 @@ impl SessionScrub for SessionAim<'_> {
         let scrub = PurgeScrub::new(self.aim, self.id);
         let clean = (!places.is_empty()).then(|| scrub.without(text.as_bytes(), &places));
         clean.map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
+    }
+
+    fn commit(&self, id: &str) -> Option<String> {
+        let old = Oid::parse(id).ok()?;
+        self.commits.get(&old).map(Oid::to_string)
+    }
+
+    fn is_renamed(&self, record: &[u8]) -> bool {
+        let names = |new: &Oid| {
+            let new = new.to_string();
+            record.windows(new.len()).any(|part| part == new.as_bytes())
+        };
+        self.commits.values().any(names)
     }
 }
 

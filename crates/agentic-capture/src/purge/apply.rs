@@ -21,9 +21,11 @@ use agentic_space::purging::tombstone::TombstoneFate;
 use agentic_space::{Signatures, Space};
 use agentic_store::file::{self, Persistence};
 use agentic_store::journal::{BranchMove, scrub_aside};
+use agentic_store::recovery::PurgedLog;
 use agentic_store::{Lock, Stream, fault, recovery};
 
 use super::aim::{PurgeScrub, SessionAim};
+use super::branches::{self, BranchFate};
 use super::bury::{TombstoneScope, bury};
 use super::hit::{PurgeHit, PurgePlace};
 use super::plan::{PurgeFindings, gather, stream_of};
@@ -74,6 +76,8 @@ pub struct PurgeRequest<'r> {
     pub by: &'r str,
     /// Who hears which ids are gone.
     pub scope: TombstoneScope,
+    /// What becomes of branches of agents.
+    pub branches: BranchFate,
     /// What becomes of objects that nothing reaches.
     pub unreachable: UnreachableObjects,
     /// What becomes of sessions that are not over.
@@ -113,8 +117,9 @@ pub fn apply(space: &SessionSpace, request: &PurgeRequest<'_>) -> Result<PurgeOu
     let lock = repository.layout().space_lock("purge");
     let _one_at_a_time = Lock::take(&lock, repository.common_dir())?;
     check_alone(space)?;
-    let mut unfinished = UnfinishedPurge::load_or_begin(space)?;
-    cancel_open(space, request, &unfinished)?;
+    let mut unfinished = UnfinishedPurge::load_or_begin(space, request.branches)?;
+    let before = cancel_open(space, request, &unfinished)?;
+    let worktrees = branches::reserve(space, &unfinished, &before.branches)?;
     let LockedPurge { mut writers, found, _sessions } = locked(space, request.aim, &unfinished)?;
     let signatures = signatures(space, &unfinished)?;
     let commits = space.rewrite_purged(&found.history, &found.rewrites, BTreeMap::new())?;
@@ -127,26 +132,38 @@ pub fn apply(space: &SessionSpace, request: &PurgeRequest<'_>) -> Result<PurgeOu
     let own = |root: &&HistoryRoot| !root.name.starts_with(FOLLOWED);
     let tips: BTreeSet<Oid> = found.history.roots.iter().filter(own).map(|root| root.tip).collect();
     commits.extend(buried.into_iter().filter(|(old, _)| tips.contains(old)));
-    let refs = moving(&found, &commits);
+    let mut refs = moving(&found, &commits);
+    refs.extend(branches::write(space, request.aim, &unfinished, &found.branches)?);
+    let worktrees = branches::with_ways(space, worktrees, &refs)?;
     repository.sync_filesystem()?;
     unfinished.tips.extend(refs.iter().map(|it| it.old.to_string()));
     unfinished.streams.extend(found.streams.iter().map(ToString::to_string));
+    let renamed = found.branches.rewritten.commits.iter();
+    unfinished.commits = renamed.map(|(old, new)| (old.to_string(), new.to_string())).collect();
     unfinished.save(space)?;
     fault::point("purge-begun")?;
     if !tombstones.is_empty() {
         space.decide_tombstones(&tombstones, TombstoneFate::Followed)?;
     }
     cut(space, request.aim, &unfinished, &found, &mut writers)?;
-    let scrub = SessionAim { aim: request.aim, id: &unfinished.id };
+    let renamed = &found.branches.rewritten.commits;
+    let scrub = SessionAim { aim: request.aim, id: &unfinished.id, commits: renamed };
     for session in &found.sessions {
         session.write(space, &scrub)?;
         fault::point("purge-session-written")?;
+    }
+    for (worktree, way) in &worktrees {
+        worktree.announce(*way)?;
+        fault::point("purge-worktree-announced")?;
     }
     for moved in &refs {
         move_ref(space, moved, &mut writers, &signatures)?;
         fault::point("purge-ref-moved")?;
     }
     drop(writers);
+    for (worktree, way) in worktrees {
+        worktree.bring(way)?;
+    }
     let n_forgotten = forget(space, request, &found, &mut unfinished)?;
     if request.sources == VendorTranscripts::Edited {
         vendor::edit(space, request.aim, &unfinished.id, request.environment)?;
@@ -173,16 +190,16 @@ fn check_alone(space: &Space) -> Result<(), PurgeError> {
     }
 }
 
-/// Stops the sessions that hold it and are not over, if that is wanted.
+/// Stops the sessions that hold it and are not over, if that is wanted. Returns what was found.
 fn cancel_open(
     space: &SessionSpace,
     request: &PurgeRequest<'_>,
     unfinished: &UnfinishedPurge,
-) -> Result<(), PurgeError> {
+) -> Result<PurgeFindings, PurgeError> {
     let found = gather(space, request.aim, unfinished)?;
     let open: Vec<_> = found.sessions.iter().filter(|session| !session.is_over).collect();
     if open.is_empty() {
-        return Ok(());
+        return Ok(found);
     }
     if request.sessions == UnendedSessions::Refused {
         return Err(PurgeError::Sessions { sessions: found.open_sessions() });
@@ -197,7 +214,7 @@ fn cancel_open(
             return Err(error.into());
         }
     }
-    Ok(())
+    Ok(found)
 }
 
 /// All that is held while a purge is carried out.
@@ -291,7 +308,8 @@ fn cut(
     for (stream, writer) in writers {
         let agent = stream.to_string();
         let mut clean = |entries| Ok(scrub.entries(&agent, None, entries));
-        recovery::cut_for_purge(space.repository(), writer, &mut clean, space.now())?;
+        let log = PurgedLog { scrub: &mut clean, moved: &found.branches.rewritten.commits };
+        recovery::cut_for_purge(space.repository(), writer, log, space.now())?;
     }
     for folder in &found.asides {
         let name = folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
@@ -345,6 +363,7 @@ fn forget(
     for path in &found.needless {
         file::remove(path)?;
     }
+    branches::forget_moves(space, unfinished)?;
     for folder in [repository.layout().cache(), repository.layout().index()] {
         remove_folder(&folder)?;
     }

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use agentic_git::{HistoryRoot, HistorySort};
 use agentic_model::tombstone::TOMBSTONE_IDS_MAX;
-use agentic_model::{Object, Oid, Tombstone};
+use agentic_model::{AgentName, Object, Oid, Tombstone};
 use agentic_space::{Signatures, Space};
 
 use super::PurgeError;
@@ -30,9 +30,16 @@ pub(super) fn bury(
     signatures: &Signatures,
 ) -> Result<(Vec<Object>, BTreeMap<Oid, Oid>), PurgeError> {
     let (mut all, mut moved) = (Vec::new(), BTreeMap::new());
+    let heads = heads(space, found)?;
     for tip in space.notes_tips(&found.history)? {
-        let Some(new) = commits.get(&tip) else { continue };
-        let objects = tombstones_of(space, request, found, tip, signatures)?;
+        let head = heads.get(&tip).into_iter().flatten();
+        let branches: BTreeMap<String, String> =
+            head.flat_map(|head| found.branches.buried_below(*head)).collect();
+        if !commits.contains_key(&tip) && branches.is_empty() {
+            continue;
+        }
+        let new = commits.get(&tip).unwrap_or(&tip);
+        let objects = tombstones_of(space, request, (found, branches), tip, signatures)?;
         if request.scope == TombstoneScope::Everybody && !objects.is_empty() {
             moved.insert(tip, space.add_to_state(Some(*new), &objects, signatures)?);
         }
@@ -45,10 +52,31 @@ pub(super) fn bury(
     Ok((all, moved))
 }
 
+/// Tells where branches are whose notes are in some state.
+fn heads(space: &Space, found: &PurgeFindings) -> Result<BTreeMap<Oid, Vec<Oid>>, PurgeError> {
+    let mut heads: BTreeMap<Oid, Vec<Oid>> = BTreeMap::new();
+    if found.branches.rewritten.commits.is_empty() {
+        return Ok(heads);
+    }
+    let repository = space.repository();
+    for (name, tip) in &found.branches.branches.roots {
+        let Some(agent) = AgentName::from_branch_ref(name) else { continue };
+        if let Some(notes) = repository.find_ref(&agent.notes_ref())? {
+            heads.entry(notes).or_default().push(*tip);
+        }
+    }
+    for entry in repository.all_archive_entries()? {
+        if let Some(notes) = entry.archived.notes {
+            heads.entry(notes).or_default().push(entry.archived.head);
+        }
+    }
+    Ok(heads)
+}
+
 fn tombstones_of(
     space: &Space,
     request: &PurgeRequest<'_>,
-    found: &PurgeFindings,
+    (found, branches): (&PurgeFindings, BTreeMap<String, String>),
     tip: Oid,
     signatures: &Signatures,
 ) -> Result<Vec<Object>, PurgeError> {
@@ -63,6 +91,7 @@ fn tombstones_of(
         .iter()
         .map(id)
         .filter_map(|id| Some((id.clone(), found.rewrites.replaced.get(&id)?.clone())))
+        .chain(branches)
         .collect();
     let is_own =
         |object: &Option<String>| object.as_ref().is_some_and(|it| replaced.contains_key(it));

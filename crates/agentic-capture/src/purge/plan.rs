@@ -15,11 +15,12 @@ use agentic_space::purging::{PurgeHistory, PurgeRewrites, leaf_rewrites, sort_of
 use agentic_store::{Stream, journal, recovery};
 
 use super::aim::{PurgeScrub, SessionAim};
+use super::branches::{self, BranchFindings, renamed_leaf};
 use super::hit::{PurgeHit, PurgePlace};
 use super::scan::{attribute, holds, scan};
 use super::seam::seams;
 use super::unfinished::{UnfinishedPurge, oids};
-use super::{PurgeAim, PurgeError, vendor};
+use super::{BranchFate, PurgeAim, PurgeError, vendor};
 use crate::{HookEnvironment, spool};
 
 /// Where the sealed parts of sessions stand in notes.
@@ -32,7 +33,7 @@ pub struct PurgePlan {
     pub hits: Vec<PurgeHit>,
     /// The agents whose locks it takes, and other streams of writes.
     pub streams: Vec<String>,
-    /// What it would leave: branches, and what nothing reaches.
+    /// What it would leave: branches that stay, and what nothing reaches.
     pub left: Vec<PurgeHit>,
     /// Where transcripts of vendors hold it.
     pub sources: Vec<PurgeHit>,
@@ -43,6 +44,7 @@ pub struct PurgePlan {
 /// Everything that has to change.
 pub(super) struct PurgeFindings {
     pub history: PurgeHistory,
+    pub branches: BranchFindings,
     pub rewrites: PurgeRewrites,
     /// The commits that become others.
     pub concerned: BTreeSet<Oid>,
@@ -68,9 +70,10 @@ pub(super) struct PurgeFindings {
 pub fn plan(
     space: &SessionSpace,
     aim: &PurgeAim,
+    branches: BranchFate,
     environment: &HookEnvironment,
 ) -> Result<PurgePlan, PurgeError> {
-    let unfinished = UnfinishedPurge::load_or_begin(space)?;
+    let unfinished = UnfinishedPurge::load_or_begin(space, branches)?;
     let found = gather(space, aim, &unfinished)?;
     let sessions = found.open_sessions();
     Ok(PurgePlan {
@@ -91,14 +94,20 @@ pub(super) fn gather(
     let history = space.purge_history()?;
     let mut scrub = PurgeScrub::new(aim, &unfinished.id);
     scrub.seams = seams(space, &history, aim, &unfinished.id)?;
-    let sessions = sessions_of(space, aim, unfinished, &history)?;
-    let rewrites = leaves_of(space, &history, &mut scrub, &sessions)?;
+    let branches = branches::find(space, aim, unfinished, &history)?;
+    let commits = &branches.rewritten.commits;
+    let session_aim = SessionAim { aim, id: &unfinished.id, commits };
+    let sessions = sessions_of(space, &session_aim, unfinished, &history)?;
+    let known = PurgeCompanions { sessions: &sessions, commits };
+    let mut rewrites = leaves_of(space, &history, &mut scrub, &known)?;
+    rewrites.leaves.commits = commits.clone();
     let repository = space.repository();
     let concerned = repository
         .concerned_commits(&history.history, &rewrites.leaves)
         .map_err(agentic_space::Error::from)?;
     let mut found = PurgeFindings {
         history,
+        branches,
         rewrites,
         concerned,
         hits: scrub.hits,
@@ -113,6 +122,7 @@ pub(super) fn gather(
     found.streams.extend(unfinished.streams.iter().filter_map(|name| Stream::parse(name)));
     found.look_at_sessions();
     found.look_at_refs(space)?;
+    found.look_at_branches(space)?;
     found.look_at_entries(space, aim, &unfinished.id)?;
     if let PurgeAim::Value(_) = aim {
         found.look_at_all(space, aim, &oids(&unfinished.going))?;
@@ -122,12 +132,19 @@ pub(super) fn gather(
     Ok(found)
 }
 
+/// What leaves go along with.
+struct PurgeCompanions<'k> {
+    sessions: &'k [PurgedSession],
+    /// Commits of branches that become others.
+    commits: &'k BTreeMap<Oid, Oid>,
+}
+
 /// Decides what becomes of leaves, and finds the sessions that hold it.
 fn leaves_of(
     space: &Space,
     history: &PurgeHistory,
     scrub: &mut PurgeScrub<'_>,
-    sessions: &[PurgedSession],
+    known: &PurgeCompanions<'_>,
 ) -> Result<PurgeRewrites, PurgeError> {
     let buried = if let PurgeAim::Tombstones(tombstones) = scrub.aim {
         replacements(tombstones)
@@ -138,13 +155,14 @@ fn leaves_of(
     let rewrites = leaf_rewrites(space.repository(), &history.leaves, &mut |leaf, bytes| {
         let n_hits = scrub.hits.len();
         let clean = match buried.is_empty() {
-            true => clean_leaf(scrub, leaf, bytes, sessions),
+            true => clean_leaf(scrub, leaf, bytes, known.sessions),
             false => buried_leaf(space, &buried, leaf, &history.leaves),
         };
         let clean = clean.unwrap_or_else(|error| {
             failed.get_or_insert(error);
             None
         });
+        let renamed = renamed_leaf(leaf, clean.as_deref().unwrap_or(bytes), known.commits);
         if clean.is_some() && scrub.hits.len() == n_hits {
             scrub.hits.push(PurgeHit::default());
         }
@@ -157,7 +175,7 @@ fn leaves_of(
             hit.path = Some(leaf.path.clone());
             hit.object = Some(leaf.object.map_or(leaf.blob.to_string(), |cid| cid.to_string()));
         }
-        Ok(clean)
+        Ok(renamed.or(clean))
     })?;
     failed.map_or(Ok(rewrites), Err)
 }
@@ -197,16 +215,24 @@ fn clean_segment(
 /// Finds the sessions that are made again.
 fn sessions_of(
     space: &SessionSpace,
-    aim: &PurgeAim,
+    scrub: &SessionAim<'_>,
     unfinished: &UnfinishedPurge,
     history: &PurgeHistory,
 ) -> Result<Vec<PurgedSession>, PurgeError> {
-    match aim {
+    match scrub.aim {
         PurgeAim::Value(_) | PurgeAim::Rule { .. } => {}
         PurgeAim::Conversation(_)
         | PurgeAim::Agent { .. }
         | PurgeAim::Object(_)
-        | PurgeAim::Tombstones(_) => return Ok(Vec::new()),
+        | PurgeAim::Tombstones(_)
+            if scrub.commits.is_empty() =>
+        {
+            return Ok(Vec::new());
+        }
+        PurgeAim::Conversation(_)
+        | PurgeAim::Agent { .. }
+        | PurgeAim::Object(_)
+        | PurgeAim::Tombstones(_) => {}
     }
     let mut sealed = SealedSessions::default();
     for leaf in history.leaves.iter().filter(|leaf| leaf.path.starts_with(SEGMENTS)) {
@@ -215,8 +241,7 @@ fn sessions_of(
             sealed.take(&object)?;
         }
     }
-    let scrub = SessionAim { aim, id: &unfinished.id };
-    Ok(purged_sessions(space, &sealed, &scrub, unfinished.progress())?)
+    Ok(purged_sessions(space, &sealed, scrub, unfinished.progress())?)
 }
 
 /// Returns what tombstones say that stands in the place of a leaf.
@@ -274,6 +299,23 @@ impl PurgeFindings {
                 self.streams.extend(entries.map(|it| Stream::Agent(it.archived.agent)));
             }
         }
+        Ok(())
+    }
+
+    /// Finds the branches that are made again, and whose logs name their commits.
+    fn look_at_branches(&mut self, space: &Space) -> Result<(), PurgeError> {
+        let commits = &self.branches.rewritten.commits;
+        if commits.is_empty() {
+            return Ok(());
+        }
+        let moved = self.branches.moving();
+        self.streams.extend(moved.iter().map(|moved| stream_of(&moved.name)));
+        for entry in space.repository().all_archive_entries()? {
+            if commits.contains_key(&entry.archived.head) {
+                self.streams.insert(Stream::Agent(entry.archived.agent));
+            }
+        }
+        self.hits.extend(self.branches.hits(space)?);
         Ok(())
     }
 
@@ -348,8 +390,13 @@ impl PurgeFindings {
         let gone = self.history.leaves.iter().filter(|leaf| is_going(leaf)).map(|leaf| leaf.blob);
         let gone: BTreeSet<Oid> = gone.chain(going.iter().copied()).collect();
         scanned.objects.retain(|oid, _| !gone.contains(oid));
+        let is_rewritten = |hit: &PurgeHit| {
+            let oid = hit.object.as_deref().and_then(|oid| Oid::parse(oid).ok());
+            oid.is_some_and(|oid| self.branches.rewritten.holding.contains_key(&oid))
+                && self.branches.is_ours(hit)
+        };
         for hit in attribute(space, &scanned.objects)? {
-            match hit.place == PurgePlace::Reflog {
+            match hit.place == PurgePlace::Reflog || is_rewritten(&hit) {
                 true => self.hits.push(hit),
                 false => self.left.push(hit),
             }
@@ -390,6 +437,18 @@ impl PurgeFindings {
             | (PurgePlace::Reflog, ["logs", "refs", "notes", "agentic", ..]) => {
                 self.needless.insert(path)
             }
+            // Nobody needs them, and their lines name commits that go.
+            (PurgePlace::Reflog, ["logs", "refs", "heads", "agents", ..])
+            | (_, ["worktrees", _, "logs", "HEAD"] | ["logs", "HEAD"])
+            | (_, ["worktrees", _, "COMMIT_EDITMSG"] | ["COMMIT_EDITMSG"])
+                if self.branches.fate() == BranchFate::MadeAgain =>
+            {
+                self.needless.insert(path)
+            }
+            // Worktrees of branches that are made again follow them.
+            (_, ["worktrees", _, "index"] | ["index"]) => {
+                self.branches.fate() == BranchFate::MadeAgain
+            }
             _ => false,
         };
         match is_ours {
@@ -419,9 +478,12 @@ impl PurgeScrub<'_> {
 
 /// Names the stream under whose lock a ref is moved.
 pub(super) fn stream_of(name: &str) -> Stream {
-    match agentic_model::AgentName::from_notes_ref(name) {
+    let agent = agentic_model::AgentName::from_notes_ref(name);
+    let is_followed = ["refs/agentic/remotes/", "refs/remotes/"];
+    match agent.or_else(|| agentic_model::AgentName::from_branch_ref(name)) {
         Some(agent) => Stream::Agent(agent),
-        None if name == REGISTRY_REF || name.starts_with("refs/agentic/remotes/") => Stream::Space,
+        None if name == REGISTRY_REF => Stream::Space,
+        None if is_followed.iter().any(|folder| name.starts_with(folder)) => Stream::Space,
         None => Stream::of_branch(name),
     }
 }

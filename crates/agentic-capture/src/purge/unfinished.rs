@@ -1,7 +1,7 @@
 //! What a purge is about, in a file that is durable before anything changes: whoever finds it goes on
 //! with the same purge.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 use agentic_model::{Instant, Oid};
@@ -12,6 +12,7 @@ use agentic_store::file::{self, Persistence};
 use serde::{Deserialize, Serialize};
 
 use super::PurgeError;
+use super::branches::BranchFate;
 
 /// How many hexadecimal digits mark what was purged.
 const ID_DIGITS: usize = 8;
@@ -29,6 +30,12 @@ pub struct UnfinishedPurge {
     pub going: BTreeSet<String>,
     /// The streams whose logs are cut.
     pub streams: BTreeSet<String>,
+    /// What becomes of branches of agents.
+    #[serde(default)]
+    pub branches: BranchFate,
+    /// Which commits of branches became which.
+    #[serde(default)]
+    pub commits: BTreeMap<String, String>,
     /// Whether it was found, and something may have changed.
     #[serde(skip)]
     is_found: bool,
@@ -40,13 +47,19 @@ fn path(layout: &Layout) -> PathBuf {
 
 impl UnfinishedPurge {
     /// Returns the purge that somebody began, else a new one.
-    pub fn load_or_begin(space: &Space) -> Result<UnfinishedPurge, PurgeError> {
+    pub fn load_or_begin(
+        space: &Space,
+        branches: BranchFate,
+    ) -> Result<UnfinishedPurge, PurgeError> {
         let layout = space.repository().layout();
         let path = path(layout);
         let known = std::fs::read(&path).ok();
         let known = known.and_then(|bytes| serde_json::from_slice::<UnfinishedPurge>(&bytes).ok());
         if let Some(known) = known {
-            return Ok(UnfinishedPurge { is_found: true, ..known });
+            // What has begun with branches ends with them.
+            let branches =
+                if known.branches == BranchFate::Named { branches } else { known.branches };
+            return Ok(UnfinishedPurge { is_found: true, branches, ..known });
         }
         let random = layout.root().join("purge").join("id");
         // Another one each time, and never a hash of anything that goes.
@@ -54,12 +67,20 @@ impl UnfinishedPurge {
         let id = agentic_store::secret::key(&random)?;
         file::remove(&random)?;
         let id: String = id.iter().take(ID_DIGITS / 2).map(|byte| format!("{byte:02x}")).collect();
-        Ok(UnfinishedPurge { id, at: space.now().millis(), ..UnfinishedPurge::default() })
+        let at = space.now().millis();
+        Ok(UnfinishedPurge { id, at, branches, ..UnfinishedPurge::default() })
     }
 
     /// Tells whether something may have changed.
     pub fn progress(&self) -> PurgeProgress {
         if self.is_found { PurgeProgress::Begun } else { PurgeProgress::Before }
+    }
+
+    /// Returns which commits of branches are known to have become others.
+    pub fn known_commits(&self) -> BTreeMap<Oid, Oid> {
+        let pair =
+            |(old, new): (&String, &String)| Some((Oid::parse(old).ok()?, Oid::parse(new).ok()?));
+        self.commits.iter().filter_map(pair).collect()
     }
 
     /// Returns when it began.

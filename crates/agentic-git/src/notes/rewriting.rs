@@ -64,6 +64,8 @@ pub struct LeafRewrites {
     pub objects: BTreeMap<Cid, Object>,
     /// Other leaves, by the blobs that they were.
     pub blobs: BTreeMap<Oid, Vec<u8>>,
+    /// Commits of branches that became others: their notes go along, and archives keep the new ones.
+    pub commits: BTreeMap<Oid, Oid>,
 }
 
 /// Histories, read as far as leaves change in them.
@@ -120,6 +122,20 @@ impl NotesHistory {
 }
 
 impl Repository {
+    /// Lists where branches of agents are, or were, that the archives among some histories keep.
+    ///
+    /// # Errors
+    /// Fails when an entry of an archive cannot be read.
+    pub fn archived_heads(&self, history: &NotesHistory) -> Result<BTreeSet<Oid>> {
+        let archives = history.steps.iter().filter(|step| step.sort == HistorySort::Archive);
+        let mut heads = BTreeSet::new();
+        for blob in archives.flat_map(|step| &step.changes).filter_map(|change| change.new) {
+            let named = entry_oids(&self.read_blob(blob)?).into_iter();
+            heads.extend(named.filter(|(word, _)| *word == EntryWord::Head).map(|(_, oid)| oid));
+        }
+        Ok(heads)
+    }
+
     /// Reads histories.
     ///
     /// # Errors
@@ -179,15 +195,22 @@ impl Repository {
     ) -> Result<BTreeSet<Oid>> {
         let mut concerned = BTreeSet::new();
         for step in &history.steps {
-            let mut is_concerned = step.parents.iter().any(|parent| concerned.contains(parent));
+            let is_moved =
+                |oid: &Oid| step.sort == HistorySort::Archive && rewrites.commits.contains_key(oid);
+            let mut is_concerned =
+                step.parents.iter().any(|parent| concerned.contains(parent) || is_moved(parent));
             for change in &step.changes {
                 let Some(blob) = change.new.filter(|_| !is_concerned) else { continue };
                 is_concerned = rewrites.blobs.contains_key(&blob)
-                    || matches!(&change.name, LeafName::Object(_, cid)
-                        if rewrites.objects.contains_key(cid));
+                    || match &change.name {
+                        LeafName::Object(_, cid) => rewrites.objects.contains_key(cid),
+                        LeafName::Note(commit) => rewrites.commits.contains_key(commit),
+                        LeafName::Other(_) => false,
+                    };
                 if !is_concerned && step.sort == HistorySort::Archive {
                     let named = entry_oids(&self.read_blob(blob)?);
-                    is_concerned = named.iter().any(|(_, oid)| concerned.contains(oid));
+                    is_concerned =
+                        named.iter().any(|(_, oid)| concerned.contains(oid) || is_moved(oid));
                 }
             }
             if is_concerned {

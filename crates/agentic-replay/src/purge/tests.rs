@@ -20,13 +20,25 @@ impl RecordScrub for Word {
     fn text(&mut self, text: &str) -> Option<String> {
         text.contains(self.0).then(|| text.replace(self.0, "[purged:0011]"))
     }
+
+    fn commit(&mut self, id: &str) -> Option<String> {
+        (id == OLD).then(|| NEW.to_owned())
+    }
 }
+
+/// A commit that becomes another.
+const OLD: &str = "1111111111111111111111111111111111111111";
+const NEW: &str = "2222222222222222222222222222222222222222";
 
 fn inline(text: &str) -> StoredValue {
     StoredValue::Inline(canonical::encode(&Value::text(text)).expect("a text"))
 }
 
 fn journal() -> Vec<Vec<u8>> {
+    journal_from(None)
+}
+
+fn journal_from(head: Option<&str>) -> Vec<Vec<u8>> {
     let agent = AgentName::parse("alice").expect("a name");
     let (flow, input) = (Cid::of(b"flow"), inline("go"));
     let start = StartRecord {
@@ -38,7 +50,7 @@ fn journal() -> Vec<Vec<u8>> {
         seed: Seed([7; 32]),
         key: "key".to_owned(),
         allow: Vec::new(),
-        head: None,
+        head: head.map(str::to_owned),
         configuration: None,
         parent: None,
     };
@@ -83,6 +95,13 @@ fn records_without_it_stay_and_those_from_the_first_on_are_chained_anew() {
     assert!(signal.value.value(&none).is_err());
     let shown = signal.value.shown(&none).expect("it can be shown");
     assert_eq!(shown.get("purged").and_then(Value::as_text), Some("0011"));
+}
+
+#[test]
+fn a_commit_that_became_another_is_named_as_it_is_now() {
+    let clean = scrub_records(&journal_from(Some(OLD)), &mut Word("nowhere")).expect("records");
+    assert_eq!(clean.changed, [0]);
+    assert_eq!(clean.frames, journal_from(Some(NEW)));
 }
 
 #[test]

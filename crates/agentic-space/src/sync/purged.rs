@@ -6,11 +6,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use agentic_git::{HistoryLeaf, HistoryRoot, RefMove};
+use agentic_git::{BranchPart, HistoryLeaf, HistoryRoot, RefMove, RewrittenObjects};
 use agentic_model::{AgentName, Cid, Oid};
+use agentic_store::file;
 use agentic_store::journal::BranchMove;
 
 use crate::error::RemoteError;
+use crate::purging::branches::buried_in_branches;
 use crate::purging::tombstone::replacements;
 use crate::purging::{leaf_rewrites, sort_of};
 use crate::{Error, Result, Space};
@@ -22,10 +24,13 @@ use crate::{Error, Result, Space};
 /// Fails when what stands in the place of something is not here, and when the disk does.
 pub(super) fn keep_purged(space: &Space, remote: &str) -> Result<usize> {
     let repository = space.repository();
-    let buried = replacements(&space.tombstones()?);
+    let tombstones = space.tombstones()?;
+    let buried = replacements(&tombstones);
     if buried.is_empty() {
         return Ok(0);
     }
+    let branches = buried_in_branches(space, &tombstones);
+    let n_branches = keep_purged_branches(space, remote, &branches)?;
     let mut roots = Vec::new();
     for found in repository.list_refs(&format!("refs/agentic/remotes/{remote}/"))? {
         let sort = sort_of(&found.name);
@@ -33,15 +38,20 @@ pub(super) fn keep_purged(space: &Space, remote: &str) -> Result<usize> {
         roots.extend(sort.map(root));
     }
     let fetched = space.history_of(roots)?;
-    if !fetched.leaves.iter().any(|leaf| buried.contains_key(&id_of(leaf))) {
+    let names_one = |leaf: &HistoryLeaf| {
+        let commit = Oid::parse(&leaf.path).ok();
+        buried.contains_key(&id_of(leaf)) || commit.is_some_and(|it| branches.contains_key(&it))
+    };
+    if !fetched.leaves.iter().any(names_one) && n_branches == 0 {
         return Ok(0);
     }
-    let rewrites = leaf_rewrites(repository, &fetched.leaves, &mut |leaf, _| match buried
+    let mut rewrites = leaf_rewrites(repository, &fetched.leaves, &mut |leaf, _| match buried
         .get(&id_of(leaf))
     {
         Some(new) => replacement(space, leaf, new.as_deref()).map(Some),
         None => Ok(None),
     })?;
+    rewrites.leaves.commits = branches;
     let commits = space.rewrite_purged(&fetched, &rewrites, BTreeMap::new())?;
     repository.sync_filesystem()?;
     let committer = space.own_signatures()?.committer;
@@ -53,6 +63,44 @@ pub(super) fn keep_purged(space: &Space, remote: &str) -> Result<usize> {
         if repository.move_ref(&step, &committer, "agentic: purge")? != RefMove::Moved {
             return Err(Error::Remote(RemoteError::Purged { name: root.name.clone() }));
         }
+    }
+    let going = repository.reached_only_by(&old)?;
+    repository.forget_objects(&going)?;
+    Ok(old.len() + n_branches)
+}
+
+/// Makes the refs again that follow branches of a remote which were made again here.
+fn keep_purged_branches(space: &Space, remote: &str, buried: &BTreeMap<Oid, Oid>) -> Result<usize> {
+    let repository = space.repository();
+    let followed = repository.list_refs(&format!("refs/remotes/{remote}/agents/"))?;
+    if buried.is_empty() || followed.is_empty() {
+        return Ok(0);
+    }
+    let tips: Vec<Oid> = followed.iter().map(|found| found.target).collect();
+    let own: Vec<Oid> =
+        repository.list_refs("refs/heads/")?.iter().map(|found| found.target).collect();
+    let commits = repository.commits_apart(&tips, &own)?;
+    if !commits.iter().any(|commit| buried.contains_key(commit)) {
+        return Ok(0);
+    }
+    let mut scrub = |part: BranchPart, _: &[u8]| match part {
+        BranchPart::File(blob) => buried.get(&blob).and_then(|new| repository.read_blob(*new).ok()),
+        BranchPart::Name | BranchPart::Message => None,
+    };
+    let objects = RewrittenObjects::Written;
+    let rewritten = repository.rewrite_branches(&commits, buried, objects, &mut scrub)?;
+    repository.sync_filesystem()?;
+    let committer = space.own_signatures()?.committer;
+    let mut old = BTreeSet::new();
+    for found in followed {
+        let Some(new) = rewritten.commits.get(&found.target) else { continue };
+        old.insert(found.target);
+        let step = BranchMove { name: found.name, expect: Some(found.target), new: *new };
+        if repository.move_ref(&step, &committer, "agentic: purge")? != RefMove::Moved {
+            return Err(Error::Remote(RemoteError::Purged { name: step.name }));
+        }
+        // Its log would go on leading to what is gone.
+        file::remove(&repository.common_dir().join("logs").join(&step.name))?;
     }
     let going = repository.reached_only_by(&old)?;
     repository.forget_objects(&going)?;

@@ -39,7 +39,7 @@ pub fn push_purged(space: &Space, remote: &str) -> Result<PushOutcome> {
         if !has_theirs || ours == theirs || clean == Some(theirs) {
             continue;
         }
-        if let Some(agent) = agent_of(&name) {
+        if let Some(agent) = agent_of(&name).or_else(|| AgentName::from_branch_ref(&name)) {
             check_tombstones(space, &agent)?;
         }
         specs.push(format!("--force-with-lease={name}:{theirs}"));
@@ -54,7 +54,8 @@ pub fn push_purged(space: &Space, remote: &str) -> Result<PushOutcome> {
 }
 
 fn seen_there(space: &Space, remote: &str) -> Result<BTreeMap<String, Oid>> {
-    let arguments = ["ls-remote", "--refs", remote, "refs/notes/agentic/*", "refs/agentic/*"];
+    let patterns = ["refs/heads/agents/*", "refs/notes/agentic/*", "refs/agentic/*"];
+    let arguments = [&["ls-remote", "--refs", remote], &patterns[..]].concat();
     let listed = space.repository().git(&arguments)?.checked(&arguments)?;
     let line = |line: &str| {
         let (oid, name) = line.split_once('\t')?;
@@ -65,6 +66,9 @@ fn seen_there(space: &Space, remote: &str) -> Result<BTreeMap<String, Oid>> {
 
 /// Names the ref that follows one of a remote; nothing of those that no purge pushes.
 fn followed(remote: &str, name: &str) -> Option<String> {
+    if let Some(agent) = AgentName::from_branch_ref(name) {
+        return Some(format!("refs/remotes/{remote}/agents/{agent}"));
+    }
     let below = match name {
         ARCHIVE_REF => "archive".to_owned(),
         REGISTRY_REF => "registry".to_owned(),

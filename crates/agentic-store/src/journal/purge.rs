@@ -4,9 +4,10 @@
 //! written again with these alone, the entries as somebody has changed them, and what stood before is
 //! removed.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
-use agentic_model::{Entry, Instant};
+use agentic_model::{Entry, Instant, Oid};
 
 use super::salvage::salvage_in;
 use super::{
@@ -20,18 +21,25 @@ pub type EntryScrub<'s> = dyn FnMut(Vec<Entry>) -> Result<Vec<Entry>> + 's;
 
 impl Journal {
     /// Begins a new segment with the pending entries as they are given, that knows of no state of the
-    /// notes before it: their ref is about to be made again. What stands before can be deleted.
+    /// notes before it: their ref is about to be made again. What stands before can be deleted. Commits
+    /// that have `moved` are named as they will be.
     ///
     /// # Errors
     /// Fails when the segment cannot be written; the journal is then as before.
     pub fn restart_apart(
         &mut self,
         pending: Vec<Entry>,
-        carried: CarriedState,
+        mut carried: CarriedState,
+        moved: &BTreeMap<Oid, Oid>,
         at: Instant,
     ) -> Result<()> {
+        let standing = &mut self.last.standing;
         // An older state would be taken for what vanished from the new one.
-        self.last.standing.compared = None;
+        standing.compared = None;
+        let named = standing.genesis.iter_mut().chain(&mut standing.head);
+        for commit in named.chain(&mut carried.decisions) {
+            *commit = moved.get(commit).copied().unwrap_or(*commit);
+        }
         self.restart(pending, CarriedState { notes: None, ..carried }, at)
     }
 }

@@ -1,7 +1,9 @@
 //! A log that holds what is to go is cut at once, whatever its age and whoever keeps logs: it would
 //! write again what is missing.
 
-use agentic_model::Instant;
+use std::collections::BTreeMap;
+
+use agentic_model::{Instant, Oid};
 
 use super::keep::{keep, lacks};
 use crate::ground::GroundStore;
@@ -31,14 +33,22 @@ pub fn ready_for_purge<G: GroundStore>(
     }
 }
 
-/// Cuts a log whole. Its pending entries stay, as `scrub` gives them.
+/// What becomes of a log that is cut.
+pub struct PurgedLog<'l, 's> {
+    /// Says what becomes of its pending entries.
+    pub scrub: &'l mut EntryScrub<'s>,
+    /// Commits that become others.
+    pub moved: &'l BTreeMap<Oid, Oid>,
+}
+
+/// Cuts a log whole. Its pending entries stay, as `log` gives them.
 ///
 /// # Errors
 /// Fails when it cannot be written, and as `scrub` does. Whoever is killed calls this again.
 pub fn cut_for_purge<G: GroundStore>(
     repository: &G,
     writer: &mut Writer<'_, G>,
-    scrub: &mut EntryScrub<'_>,
+    log: PurgedLog<'_, '_>,
     now: Instant,
 ) -> Result<()> {
     if writer.standing().is_none() {
@@ -46,9 +56,9 @@ pub fn cut_for_purge<G: GroundStore>(
     }
     let (layout, stream) = (repository.layout(), writer.stream().clone());
     let carried = CarriedState::from_records(&journal::records(layout, &stream)?, None);
-    let pending = scrub(writer.pending_entries()?)?;
+    let pending = (log.scrub)(writer.pending_entries()?)?;
     let journal = writer.journal();
-    journal.restart_apart(pending, carried, now)?;
+    journal.restart_apart(pending, carried, log.moved, now)?;
     journal.drop_segments_before(journal.segment())?;
     repository.release_packs(&stream)?;
     file::remove(&layout.dirty(&stream))?;

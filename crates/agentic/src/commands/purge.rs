@@ -10,7 +10,7 @@ use agentic_api::view::{PurgeHitView, PurgeProofView, PurgeView, TombstoneView};
 use agentic_api::{Refusal, Verb as _};
 use agentic_capture::HookEnvironment;
 use agentic_capture::purge::{
-    TombstoneScope, UnendedSessions, UnreachableObjects, VendorTranscripts,
+    BranchFate, TombstoneScope, UnendedSessions, UnreachableObjects, VendorTranscripts,
 };
 use clap::{ArgGroup, Subcommand};
 use rustix::termios::{LocalModes, OptionalActions, tcgetattr, tcsetattr};
@@ -27,9 +27,10 @@ const VALUE_BYTES_MAX: u64 = 1 << 20;
 ///
 /// The value comes from standard input, never as an argument. Traces, notes with their history,
 /// pending entries and archives are made again without it; tombstones tell other clones. Without
-/// --apply the plan is shown. What cannot be reached is named, and the exit code is 1 then: commits of
-/// branches are never changed. A session that holds it lacks it from then on and can only be looked
-/// at; one that is not over is refused without --cancel. Revoke the secret first.
+/// --apply the plan is shown. What cannot be reached is named, and the exit code is 1 then: branches of
+/// agents are made again only with --branches, others never. A session that holds it lacks it from
+/// then on and can only be looked at; one that is not over is refused without --cancel. Revoke the
+/// secret first.
 ///
 /// Example: agentic purge --value --apply -m "a key in a log" < secret.txt
 #[derive(Debug, clap::Args)]
@@ -68,6 +69,9 @@ pub struct PurgeArgs {
     /// Keep the tombstones in this space: an id can confirm a guess
     #[arg(long)]
     private: bool,
+    /// Make branches of agents again, too
+    #[arg(long)]
+    branches: bool,
     /// Remove objects that nothing reaches and that hold the value, too
     #[arg(long)]
     unreachable: bool,
@@ -135,6 +139,10 @@ fn purge(context: &Context, args: PurgeArgs) -> VerbOutcome {
         true => TombstoneScope::ThisSpace,
         false => TombstoneScope::Everybody,
     };
+    let branches = match args.branches {
+        true => BranchFate::MadeAgain,
+        false => BranchFate::Named,
+    };
     let unreachable = match args.unreachable {
         true => UnreachableObjects::Forgotten,
         false => UnreachableObjects::Named,
@@ -150,7 +158,17 @@ fn purge(context: &Context, args: PurgeArgs) -> VerbOutcome {
     let choice = choice(args)?;
     let space = context.space()?;
     let environment = HookEnvironment::of_process();
-    let verb = Purge { choice, apply, reason, scope, unreachable, sessions, sources, environment };
+    let verb = Purge {
+        choice,
+        apply,
+        reason,
+        scope,
+        branches,
+        unreachable,
+        sessions,
+        sources,
+        environment,
+    };
     let reply = verb.run(&context.caller(&space))?;
     context.format.answer(&reply.answer, text);
     finished(reply.completion)

@@ -45,7 +45,8 @@ impl<'r> HistoryDraft<'r> {
 
     /// Returns what a commit has become, to one of such a sort.
     fn new_of(&self, sort: HistorySort, oid: Oid) -> Option<Oid> {
-        let end = self.ends.get(&oid).filter(|_| sort == HistorySort::Archive);
+        let end = self.ends.get(&oid).or_else(|| self.rewrites.commits.get(&oid));
+        let end = end.filter(|_| sort == HistorySort::Archive);
         end.or_else(|| self.commits.get(&oid)).copied()
     }
 
@@ -94,7 +95,10 @@ impl<'r> HistoryDraft<'r> {
                 let oids = entry_oids(&self.repository.read_blob(blob)?);
                 oids.iter().any(|(_, oid)| self.new_of(sort, *oid).is_some())
             }
-            (HistorySort::Notes, LeafName::Note(_) | LeafName::Other(_)) => false,
+            (HistorySort::Notes, LeafName::Note(commit)) => {
+                self.rewrites.commits.contains_key(commit)
+            }
+            (HistorySort::Notes, LeafName::Other(_)) => false,
         })
     }
 
@@ -116,6 +120,7 @@ impl<'r> HistoryDraft<'r> {
                     let key = commit.to_string();
                     let leaf = Leaf { key: &key, style: LeafStyle::Note };
                     let root = draft.remove(root, &leaf, 0)?;
+                    let commit = self.rewrites.commits.get(commit).unwrap_or(commit);
                     draft.insert_note_bytes(root, *commit, content)?
                 }
                 LeafName::Other(path) => {

@@ -69,6 +69,8 @@ impl PurgeWalk<'_> {
         let sandbox = self.stage();
         sandbox.save("before").expect("writable");
         assert!(!self.broken(&sandbox).is_empty(), "nothing is to be done");
+        // A look may write.
+        sandbox.restore("before").expect("writable");
         let whole = self.purge(&sandbox, &[]);
         assert_eq!(whole.ending, ProgramEnding::Exit(0), "{}", text(&whole));
         assert_eq!(self.broken(&sandbox), "");
