@@ -6,7 +6,7 @@
 use std::collections::VecDeque;
 use std::fmt;
 use std::str::FromStr;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use agentic_api::view::{EventName, EventView};
 use tokio::sync::broadcast;
@@ -23,6 +23,16 @@ pub struct NumberedEvent {
     pub name: EventName,
     /// What it says.
     pub data: EventView,
+    /// The same as text, once somebody wanted that.
+    text: OnceLock<String>,
+}
+
+impl NumberedEvent {
+    /// Returns what it says as JSON: however many listen, it is written once.
+    pub fn text(&self) -> &str {
+        let write = || serde_json::to_string(&self.data).expect("events have text keys");
+        self.text.get_or_init(write)
+    }
 }
 
 /// A place in the events of one process.
@@ -97,7 +107,8 @@ impl EventHub {
     pub fn publish(&self, name: EventName, data: EventView) {
         let mut kept = self.kept();
         kept.last += 1;
-        let event = Arc::new(NumberedEvent { name, data: EventView { n: kept.last, ..data } });
+        let data = EventView { n: kept.last, ..data };
+        let event = Arc::new(NumberedEvent { name, data, text: OnceLock::new() });
         if kept.events.len() == KEPT_MAX {
             kept.events.pop_front();
         }

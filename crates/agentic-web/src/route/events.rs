@@ -1,20 +1,23 @@
 //! What happens, as it happens: server-sent events.
+//!
+//! What comes within a moment is handed on together: a busy repository makes hundreds of events a second,
+//! and each is for hundreds of listeners.
 
 use std::convert::Infallible;
+use std::fmt::Write as _;
 use std::pin::Pin;
-use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
 use agentic_api::view::EventView;
 use agentic_resident::{EventPlace, EventSubscription, NumberedEvent};
 use axum::Extension;
+use axum::body::{Body, Bytes};
 use axum::extract::{Query, State};
-use axum::http::{HeaderMap, StatusCode};
-use axum::response::sse::{Event, KeepAlive, Sse};
+use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse as _, Response};
 use serde::Deserialize;
-use tokio::sync::broadcast::error::RecvError;
+use tokio::sync::broadcast::error::{RecvError, TryRecvError};
 use tokio::sync::mpsc;
 
 use crate::gate::Visitor;
@@ -24,8 +27,14 @@ use crate::site::SharedSite;
 const STREAMS_MAX: usize = 256;
 /// How often a stream says that it lives.
 const ALIVE: Duration = Duration::from_secs(15);
-/// After how long a listener that was cut off is to come back.
-const RETURN: Duration = Duration::from_secs(1);
+/// How long is waited for more after something that is to be told.
+const MOMENT: Duration = Duration::from_millis(5);
+/// How many events are handed on together at most.
+const TOGETHER_MAX: usize = 32;
+/// What says that a stream lives.
+const LIVES: &str = ":\n\n";
+/// After how many milliseconds a listener that was cut off is to come back.
+const RETURN: &str = "retry: 1000\n\n";
 /// The name of the event that tells to fetch anew.
 const RESET: &str = "reset";
 
@@ -56,73 +65,85 @@ pub async fn stream(
     };
     let (sender, events) = mpsc::channel(1);
     tokio::spawn(forward(site, subscription, sender));
-    Sse::new(EventStream { events }).keep_alive(KeepAlive::new().interval(ALIVE)).into_response()
+    let kind = [(header::CONTENT_TYPE, "text/event-stream"), (header::CACHE_CONTROL, "no-cache")];
+    (kind, Body::from_stream(EventStream { events })).into_response()
 }
 
-/// Hands events on, one by one. Whoever is too slow is told to fetch anew; nobody waits for it.
-async fn forward(site: SharedSite, subscription: EventSubscription, sender: mpsc::Sender<Event>) {
+/// Hands events on. Whoever is too slow is told to fetch anew; nobody waits for it.
+async fn forward(site: SharedSite, subscription: EventSubscription, sender: mpsc::Sender<Bytes>) {
     // What comes behind a reset is newer than its place: nobody goes back.
     let EventSubscription { is_reset, missed, mut coming, place: mut told } = subscription;
     let epoch = site.resident.events.place().epoch;
-    let reset = |n: u64| {
-        let place = EventPlace { epoch: epoch.clone(), n };
-        let at = site.resident.space.now().to_string();
-        Event::default().event(RESET).id(place.to_string()).data(data(&EventView {
-            n,
-            at,
-            ..EventView::default()
-        }))
-    };
-    if sender.send(Event::default().retry(RETURN)).await.is_err() {
-        return;
+    let mut said = RETURN.to_owned();
+    if is_reset {
+        said += &reset(&site, told);
     }
-    if is_reset && sender.send(reset(told)).await.is_err() {
-        return;
-    }
-    for event in missed {
-        if sender.send(said(&epoch, &event)).await.is_err() {
-            return;
-        }
-    }
+    missed.iter().for_each(|event| say(&mut said, &epoch, event));
     let mut stop = site.ended.clone();
     loop {
+        // Nothing would be the end.
+        if !said.is_empty() && sender.send(std::mem::take(&mut said).into()).await.is_err() {
+            return;
+        }
         let next = tokio::select! {
             next = coming.recv() => next,
+            () = tokio::time::sleep(ALIVE) => {
+                said += LIVES;
+                continue;
+            }
             () = sender.closed() => return,
             _ = stop.wait_for(|is_ended| *is_ended) => return,
         };
-        let event = match next {
-            Ok(event) if event.data.n <= told => continue,
-            Ok(event) => said(&epoch, &event),
-            Err(RecvError::Lagged(_)) => {
-                coming = coming.resubscribe();
-                told = site.resident.events.place().n;
-                reset(told)
+        let mut next = next.map_err(|error| match error {
+            RecvError::Closed => TryRecvError::Closed,
+            RecvError::Lagged(n) => TryRecvError::Lagged(n),
+        });
+        if next.is_ok() {
+            tokio::time::sleep(MOMENT).await;
+        }
+        let mut n_left = TOGETHER_MAX;
+        loop {
+            match next {
+                Ok(event) if event.data.n <= told => {}
+                Ok(event) => say(&mut said, &epoch, &event),
+                Err(TryRecvError::Lagged(_)) => {
+                    coming = coming.resubscribe();
+                    told = site.resident.events.place().n;
+                    said += &reset(&site, told);
+                }
+                Err(TryRecvError::Empty) => break,
+                Err(TryRecvError::Closed) => return,
             }
-            Err(RecvError::Closed) => return,
-        };
-        if sender.send(event).await.is_err() {
-            return;
+            n_left -= 1;
+            if n_left == 0 {
+                break;
+            }
+            next = coming.try_recv();
         }
     }
 }
 
-fn said(epoch: &str, event: &Arc<NumberedEvent>) -> Event {
-    let id = format!("{epoch}-{}", event.data.n);
-    Event::default().event(event.name.word()).id(id).data(data(&event.data))
+/// Tells to fetch anew what was before the event of a number, and that one.
+fn reset(site: &SharedSite, n: u64) -> String {
+    let place = EventPlace { epoch: site.resident.events.place().epoch, n };
+    let view = EventView { n, at: site.resident.space.now().to_string(), ..EventView::default() };
+    let data = serde_json::to_string(&view).expect("events have text keys");
+    format!("event: {RESET}\nid: {place}\ndata: {data}\n\n")
 }
 
-fn data(event: &EventView) -> String {
-    serde_json::to_string(event).expect("events have text keys")
+fn say(said: &mut String, epoch: &str, event: &NumberedEvent) {
+    let (name, n, data) = (event.name.word(), event.data.n, event.text());
+    write!(said, "event: {name}\nid: {epoch}-{n}\ndata: {data}\n\n")
+        .expect("a string takes everything");
 }
 
 /// The events of one listener.
 struct EventStream {
-    events: mpsc::Receiver<Event>,
+    events: mpsc::Receiver<Bytes>,
 }
 
 impl futures_core::Stream for EventStream {
-    type Item = Result<Event, Infallible>;
+    type Item = Result<Bytes, Infallible>;
 
     fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
         self.events.poll_recv(context).map(|event| event.map(Ok))
