@@ -7,6 +7,11 @@ use crate::name_table::{NameTable, NamedBytes};
 use crate::text::SeenAgent;
 use crate::value::{push_number, take_number};
 
+/// Stands before a row where the agent merged others.
+const MERGED: u8 = 1;
+/// Stands there where its notes keep edges.
+const EDGES: u8 = 2;
+
 /// The row of an agent in one piece of memory. A clone is the same piece.
 #[derive(Debug, Clone)]
 pub struct KnownAgent(NamedBytes);
@@ -56,6 +61,7 @@ impl KnownAgent {
     /// Packs a row.
     pub fn pack(row: &AgentRow) -> KnownAgent {
         KnownAgent(NamedBytes::new(&row.name, |bytes| {
+            bytes.push(rarities(row));
             push_oid(bytes, Some(&row.seen.head));
             push_oid(bytes, row.seen.notes.as_ref());
             push_oid(bytes, row.genesis.as_ref());
@@ -96,12 +102,12 @@ impl KnownAgent {
 
     /// Lists the agents that count as merged into it.
     pub fn merged(&self) -> Vec<&str> {
-        self.parts().merged()
+        if self.has(MERGED) { self.parts().merged() } else { Vec::new() }
     }
 
     /// Lists the events of edges that its notes keep.
     pub fn edges(&self) -> Vec<EdgeRow> {
-        self.parts().edges()
+        if self.has(EDGES) { self.parts().edges() } else { Vec::new() }
     }
 
     /// Unpacks the row.
@@ -131,8 +137,18 @@ impl KnownAgent {
         }
     }
 
+    /// Says whether it has something that few have.
+    fn has(&self, rarity: u8) -> bool {
+        self.split().0 & rarity != 0
+    }
+
     fn parts(&self) -> PackedParts<'_> {
-        PackedParts { rest: self.0.value() }
+        PackedParts { rest: self.split().1 }
+    }
+
+    fn split(&self) -> (u8, &[u8]) {
+        let (rarities, rest) = self.0.value().split_first().expect("BUG: a packed agent has parts");
+        (*rarities, rest)
     }
 }
 
@@ -248,6 +264,12 @@ impl<'p> PackedParts<'p> {
     fn list<T>(&mut self, mut one: impl FnMut(&mut PackedParts<'p>) -> T) -> Vec<T> {
         (0..self.number()).map(|_| one(self)).collect()
     }
+}
+
+/// Says what a row has that few have: of the others nobody looks for it.
+fn rarities(row: &AgentRow) -> u8 {
+    let merged = if row.merged.is_empty() { 0 } else { MERGED };
+    merged | if row.edges.is_empty() { 0 } else { EDGES }
 }
 
 fn parts_text(bytes: &[u8]) -> &str {
