@@ -10,13 +10,14 @@ use std::time::{Duration, Instant as Moment};
 use agentic_model::{AgentName, Entry, Map, Object, Value};
 use agentic_redact::SecretRedactor;
 use agentic_space::Space;
+use agentic_space::capture::read_captured;
 use agentic_store::Layout;
 
 use crate::conversation::{BindReason, ConversationRecord, file_name_of};
 use crate::cursor::{CaptureKey, CursorMatch, CursorOwner, CursorReach, TranscriptCursor, open_at};
 use crate::entry::CapturedEntry;
 use crate::event::HookMoment;
-use crate::known::{KnownEntries, PlaceNames};
+use crate::known::{self, KnownEntries, PlaceNames};
 use crate::line_json::TextRedactor;
 use crate::mapping::facts::ConversationFacts;
 use crate::mapping::{COPIED_ITEMS_MAX, ConversationMapping, CopiedItem};
@@ -154,11 +155,16 @@ impl<'c> CatchUpJob<'c> {
         let captures = layout.capture();
         let owner = self.owner();
         let key = redaction::key(layout)?;
-        let is_new = bindings::are_whole(layout) && !TranscriptCursor::exists(&captures, owner);
         let cursor = TranscriptCursor::load(&captures, owner);
+        // Without a cursor a file may have been read all the same.
+        let said = if cursor.is_none() { self.reached(file) } else { None };
+        let is_new = bindings::are_whole(layout)
+            && !TranscriptCursor::exists(&captures, owner)
+            && said.is_none();
         let opened = open_at(file, cursor.as_ref(), &key).map_err(io)?;
         let is_made = !opened.input.is_the_file();
-        let once = cursor.as_ref().map_or(0, |cursor| cursor.once);
+        let has_cursor = cursor.is_some();
+        let once = cursor.as_ref().map_or(said.unwrap_or(0), |cursor| cursor.once);
         // Where the file was cut or written anew, other lines may stand in the places of known ones.
         let is_anew = opened.found == CursorMatch::Anew || opened.place.offset < once;
         let places = match cursor.is_some() && is_anew {
@@ -195,6 +201,9 @@ impl<'c> CatchUpJob<'c> {
         };
         if !is_sound {
             open.know_own(&pending()?)?;
+            if !has_cursor && said.is_none() {
+                open.once = open.reached_once()?;
+            }
         }
         for conversation in open.job.copied {
             open.know(conversation)?;
@@ -204,6 +213,14 @@ impl<'c> CatchUpJob<'c> {
 
     fn owner(&self) -> CursorOwner<'c> {
         CursorOwner { conversation: self.conversation, subagent: self.subagent }
+    }
+
+    /// Returns how far a file was read, as was noted for the next trace of the agent.
+    fn reached(&self, file: &VendorFile) -> Option<u64> {
+        let below = file.below.to_string_lossy();
+        let said = read_captured(self.space.repository().layout(), self.agent?);
+        let said = said.iter().filter_map(|said| known::reached(said, self.conversation));
+        said.filter(|(name, _)| *name == below).map(|(_, to)| to).max()
     }
 }
 
@@ -331,6 +348,19 @@ impl OpenCatchUp<'_> {
         let known = self.known.get_or_insert_with(|| KnownEntries::new(&self.key, self.places));
         known.add(conversation, pending);
         agent.map_or(Ok(()), |agent| known.add_bound(space, agent, conversation))
+    }
+
+    /// Returns how far the file may have been read whose cursor is lost. What comes before that is
+    /// looked up, however many events it takes to read it again.
+    fn reached_once(&self) -> Result<u64, CaptureError> {
+        // Of what is made while it is read the cursor is moved once.
+        if self.is_made {
+            return Ok(0);
+        }
+        let below = self.file.below.to_string_lossy();
+        let reached = self.known.as_ref().and_then(|known| known.reached(&below));
+        let most = self.file.stamp().map_err(io)?.length;
+        Ok(reached.map_or(0, |reached| reached.min(most)))
     }
 
     /// Looks up what another conversation has said.

@@ -4,7 +4,7 @@
 //! names no lines, are also known by a keyed hash of what they say: a file that was written anew has
 //! them elsewhere. Only numbers are kept, so that a long conversation costs little.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use agentic_model::trace::cid_in_note;
 use agentic_model::{AgentName, Cid, Entry, Map, Object, Oid, Value};
@@ -36,12 +36,14 @@ pub struct KnownEntries {
     places: PlaceNames,
     ids: Vec<u128>,
     words: Vec<u128>,
+    /// How far files were read, as the traces say that were bound.
+    reached: BTreeMap<String, u64>,
 }
 
 impl KnownEntries {
     /// Knows nothing yet.
     pub fn new(key: &CaptureKey, places: PlaceNames) -> KnownEntries {
-        KnownEntries { key: *key, places, ids: Vec::new(), words: Vec::new() }
+        KnownEntries { key: *key, places, ..KnownEntries::default() }
     }
 
     /// Takes in entries in their order; what those of this conversation say is known, too.
@@ -91,7 +93,20 @@ impl KnownEntries {
             let items = object.map().get("entries").and_then(Value::as_list).unwrap_or_default();
             let entries = items.iter().filter_map(|item| Entry::from_value(item).ok());
             self.add(conversation, &entries.collect::<Vec<Entry>>());
+            let said = object.map().get("captured").and_then(Value::as_list).unwrap_or_default();
+            for said in said.iter().filter_map(Value::as_map) {
+                if let Some((file, to)) = reached(said, conversation) {
+                    let known = self.reached.entry(file.to_owned()).or_default();
+                    *known = to.max(*known);
+                }
+            }
         })
+    }
+
+    /// Returns how far a file was read, as far as anybody says; nothing if nothing of it is known.
+    pub fn reached(&self, file: &str) -> Option<u64> {
+        let said = self.reached.get(file).copied();
+        said.or_else(|| (!self.words.is_empty()).then_some(u64::MAX))
     }
 
     /// Tells whether an entry is known.
@@ -154,6 +169,15 @@ pub fn each_trace(
         ahead.extend(linked.filter(|cid| seen.len() < OBJECTS_MAX && seen.insert(*cid)));
     }
     Ok(())
+}
+
+/// Returns which file was read how far, if that is said of a conversation.
+pub fn reached<'m>(said: &'m Map, conversation: &ConversationId) -> Option<(&'m str, u64)> {
+    let text = |key: &str| said.get(key).and_then(Value::as_text);
+    let is_it = text("source") == Some(conversation.source.as_str())
+        && text("conversation") == Some(&conversation.native);
+    let to = said.get("to").and_then(Value::as_int).and_then(|to| u64::try_from(to).ok());
+    text("file").filter(|_| is_it).zip(to)
 }
 
 fn number(id: &str) -> Option<u128> {

@@ -214,7 +214,8 @@ pub(crate) fn captured_of(layout: &Layout, agent: &AgentName, entries: &[Entry])
     captured
 }
 
-fn read_captured(layout: &Layout, agent: &AgentName) -> Vec<Map> {
+/// Lists what was said of the conversations of an agent last; nothing of those that are forgotten.
+pub fn read_captured(layout: &Layout, agent: &AgentName) -> Vec<Map> {
     let mut bytes = Vec::new();
     let file = File::open(captured_place(layout, agent));
     let read = file.and_then(|file| file.take(CAPTURED_BYTES_MAX).read_to_end(&mut bytes));

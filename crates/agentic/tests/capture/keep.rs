@@ -9,6 +9,8 @@ use crate::talk::{Talk, prompts};
 /// How many conversations go on at once, and how many events each has.
 const CONVERSATIONS: usize = 64;
 const EVENTS: usize = 4;
+/// How many lines are more than one event takes.
+const LONG_LINES: usize = 400;
 /// How often what was not taken is asked for again: a loaded machine takes a line or none each time.
 const ROUNDS_MAX: usize = 20;
 
@@ -32,6 +34,49 @@ fn what_is_new_is_kept_and_nothing_twice() {
     talk.event("Stop", &[]);
     assert_eq!(prompts(&stage, "fix-cart"), ["one", "two"]);
     stage.check();
+}
+
+#[test]
+fn a_cursor_that_is_lost_in_the_middle_doubles_nothing() {
+    for is_whole in [false, true] {
+        let stage = CaptureStage::new();
+        let talk = Talk::new(&stage, 1);
+        let words: Vec<String> = (0..LONG_LINES).map(|number| format!("word {number}")).collect();
+        words.iter().for_each(|word| talk.say(word));
+        let catch_up = || {
+            for _ in 0..LONG_LINES {
+                talk.event("Stop", &[]);
+                let status = stage.agentic("shop", "capture status --json");
+                let status: serde_json::Value = serde_json::from_str(&status).expect("JSON");
+                let sources = status["sources"].as_array().expect("a list").iter();
+                if sources.filter_map(|source| source["unread"].as_u64()).sum::<u64>() == 0 {
+                    return;
+                }
+            }
+            panic!("it is never read to its end");
+        };
+        catch_up();
+        assert_eq!(prompts(&stage, "fix-cart"), words);
+        if is_whole {
+            fs::write(stage.capture("whole"), "").expect("writable");
+        }
+        fs::remove_dir_all(stage.capture("cursor")).expect("there");
+        talk.event("Stop", &[]);
+        talk.event("Stop", &[]);
+        catch_up();
+        assert_eq!(prompts(&stage, "fix-cart"), words, "whole: {is_whole}");
+        // The same, once a commit has the entries.
+        stage.agentic(
+            "shop",
+            "commit --agent fix-cart --path README.md -m Done --trace --allow-empty",
+        );
+        fs::remove_dir_all(stage.capture("cursor")).expect("there");
+        talk.say("last");
+        talk.event("Stop", &[]);
+        catch_up();
+        assert_eq!(prompts(&stage, "fix-cart"), ["last"], "whole: {is_whole}");
+        stage.check();
+    }
 }
 
 #[test]
