@@ -8,8 +8,7 @@ use std::collections::BTreeSet;
 
 use agentic_model::Value;
 use agentic_replay::{
-    AskedRequest, Body, Path, Program, RecordChain, Request, Session, SessionId, StartRecord,
-    child_key, parent_of,
+    AskedRequest, Body, Path, RecordChain, Request, SessionId, StartRecord, child_key, parent_of,
 };
 
 use super::begin::Begin;
@@ -86,15 +85,11 @@ pub fn run_id(space: &SessionSpace, key: &str) -> String {
 }
 
 /// Finds the child session that a request has begun and that is not over.
-pub fn child_of(
-    space: &SessionSpace,
-    session: &Session<Box<dyn Program>>,
-    request: &Request,
-) -> Option<SessionId> {
+pub fn child_of(space: &SessionSpace, parent: &SessionId, request: &Request) -> Option<SessionId> {
     if !begins_a_session(request) {
         return None;
     }
-    let key = child_key(&session.started().session, &request.path);
+    let key = child_key(parent, &request.path);
     let has_key =
         |id: &SessionId| own::first(space, id).is_ok_and(|beginning| beginning.start.key == key);
     let of_key = roster::hash_of_key(&key);
@@ -106,10 +101,9 @@ pub fn child_of(
 /// the child itself.
 pub fn adopted(
     space: &SessionSpace,
-    session: &Session<Box<dyn Program>>,
+    start: &StartRecord,
     request: &Request,
 ) -> Option<AdoptedChild> {
-    let start = session.started();
     start.parent.as_ref()?;
     let own = newest_with_key(space, &child_key(&start.session, &request.path)).ok()?;
     if let Some(id) = own {

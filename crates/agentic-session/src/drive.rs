@@ -22,7 +22,7 @@ use agentic_store::error::FileError;
 use agentic_store::journal::LogFile;
 
 use super::backlog::Backlog;
-use super::effect::{PerformedEffect, ended_child, perform, ready_child};
+use super::effect::{AskingSession, PerformedEffect, ended_child, perform, ready_child};
 use super::executor::changed_since;
 use super::folder::Folder;
 use super::outcome::{EffectOutcome, ExecOutcome};
@@ -193,7 +193,7 @@ impl<'a> Driver<'a> {
                 continue;
             }
             self.flush()?;
-            match perform(self.space, &self.session, &performance) {
+            match perform(self.space, AskingSession::of(&self.session), &performance) {
                 Ok(PerformedEffect::Answered(answer, by)) => self.answer(&path, answer, by)?,
                 Ok(PerformedEffect::Waiting) => {}
                 Err(fault) => {
@@ -227,7 +227,8 @@ impl<'a> Driver<'a> {
             EffectOutcome::Orphans { .. } => return Ok(()),
             EffectOutcome::Answer(response) => return self.responded(path, response),
             EffectOutcome::Child(ran) => {
-                let ended = ran.and_then(|id| ended_child(self.space, &self.session, id));
+                let ended = ran
+                    .and_then(|id| ended_child(self.space, AskingSession::of(&self.session), id));
                 return match ended {
                     Ok(Some((answer, by))) => self.answer(path, answer, by),
                     Ok(None) => Ok(()),
@@ -262,7 +263,8 @@ impl<'a> Driver<'a> {
         if let Some(Ok(work)) = outside {
             return Some(Task::Outside(Box::new(work)));
         }
-        if let Some(child) = ready_child(self.space, &self.session, performance) {
+        if let Some(child) = ready_child(self.space, AskingSession::of(&self.session), performance)
+        {
             return Some(Task::Child(child, self.space.opener()));
         }
         let is_plain = request.kind == "exec" && !self.executor.is_scripted(request);

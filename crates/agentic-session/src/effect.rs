@@ -10,7 +10,7 @@ use agentic_model::commit::Claims;
 use agentic_model::{AgentName, Briefing, Cid, Kind, Map, Oid, Value};
 use agentic_replay::{
     AnswerSource, End, Performance, Program, ProgramFailure, Request, RequestAnswer, Session,
-    SessionId, child_key,
+    SessionId, StartRecord, child_key,
 };
 use agentic_space::commit::{
     Asker, CommitDraft, Edit, Emptiness, TraceBinding, TreeSource, commit,
@@ -41,6 +41,23 @@ pub enum PerformedEffect {
     Waiting,
 }
 
+/// The session that asks for an effect, as far as performing it takes: whoever drives it, here or on
+/// another host, knows both.
+#[derive(Clone, Copy)]
+pub struct AskingSession<'a> {
+    /// How it began.
+    pub start: &'a StartRecord,
+    /// The program that it runs now.
+    pub flow: Cid,
+}
+
+impl<'a> AskingSession<'a> {
+    /// Returns what of a session it takes.
+    pub fn of(session: &'a Session<Box<dyn Program>>) -> AskingSession<'a> {
+        AskingSession { start: session.started(), flow: session.flow() }
+    }
+}
+
 /// Performs an effect of the space. What the program caused itself (an unknown kind, a malformed
 /// field, a taken name) is a failure that it can catch, and so is a kind that nobody here performs.
 ///
@@ -49,10 +66,10 @@ pub enum PerformedEffect {
 /// answer then, and is performed again, or found done, by whoever drives the session next.
 pub fn perform(
     space: &SessionSpace,
-    session: &Session<Box<dyn Program>>,
+    session: AskingSession<'_>,
     performance: &Performance,
 ) -> Result<PerformedEffect> {
-    let start = session.started();
+    let start = session.start;
     let request = Some(performance.id.to_string());
     let asker = Asker { session: start.session.to_string(), request };
     match performance.request.kind.as_str() {
@@ -171,13 +188,13 @@ pub fn find_by_request(
 
 fn perform_spawn(
     space: &SessionSpace,
-    session: &Session<Box<dyn Program>>,
+    session: AskingSession<'_>,
     performance: &Performance,
     asker: &Asker,
 ) -> Result<PerformedEffect> {
     let request = &performance.request;
     if begins_a_session(request)
-        && let Some(child) = adopted(space, session, request)
+        && let Some(child) = adopted(space, session.start, request)
     {
         let ended = ended_child(space, session, child.id)?;
         return Ok(ended.map_or(PerformedEffect::Waiting, |(answer, by)| {
@@ -210,18 +227,18 @@ fn perform_spawn(
 /// run nothing, for those that fail, and where another session runs it.
 pub fn ready_child(
     space: &SessionSpace,
-    session: &Session<Box<dyn Program>>,
+    session: AskingSession<'_>,
     performance: &Performance,
 ) -> Option<Child> {
     let request = &performance.request;
     if !begins_a_session(request) {
         return None;
     }
-    if let Some(child) = adopted(space, session, request) {
+    if let Some(child) = adopted(space, session.start, request) {
         return child.is_own.then_some(Child::Begun(child.id));
     }
     check_flow(space, session, request).ok()?;
-    let start = session.started();
+    let start = session.start;
     let asker =
         Asker { session: start.session.to_string(), request: Some(performance.id.to_string()) };
     let child = ensure_agent(space, session, performance, &asker).ok()?;
@@ -232,11 +249,11 @@ pub fn ready_child(
 /// one.
 fn child_of_call(
     space: &SessionSpace,
-    session: &Session<Box<dyn Program>>,
+    session: AskingSession<'_>,
     request: &Request,
     child: &AgentName,
 ) -> Result<Child> {
-    let key = child_key(&session.started().session, &request.path);
+    let key = child_key(&session.start.session, &request.path);
     // What is told to agents may have grown since it began; it is still the one that was asked for.
     if request.origin.is_some()
         && let Some(begun) = with_key(space, child, &key)?.pop()
@@ -249,7 +266,7 @@ fn child_of_call(
 /// Returns what a child has come to, once it is over.
 pub fn ended_child(
     space: &SessionSpace,
-    session: &Session<Box<dyn Program>>,
+    session: AskingSession<'_>,
     id: SessionId,
 ) -> Result<Option<(RequestAnswer, AnswerSource)>> {
     if !read_journal(space, &id)?.is_over() {
@@ -263,11 +280,11 @@ pub fn ended_child(
 /// Gives a program of the result of a child what its language is given.
 fn for_parent(
     space: &SessionSpace,
-    session: &Session<Box<dyn Program>>,
+    session: AskingSession<'_>,
     answer: RequestAnswer,
 ) -> RequestAnswer {
-    let folder = Folder::of(space, &session.started().session);
-    let language = flow_of(space, &folder, &session.flow()).and_then(|flow| language_of(&flow));
+    let folder = Folder::of(space, &session.start.session);
+    let language = flow_of(space, &folder, &session.flow).and_then(|flow| language_of(&flow));
     match (answer, language) {
         (RequestAnswer::Ok(value), Ok(language)) => RequestAnswer::Ok(language.child_result(value)),
         (answer, _) => answer,
@@ -275,11 +292,7 @@ fn for_parent(
 }
 
 /// Refuses a flow that does not parse, and a close policy that is none, before an agent is made.
-fn check_flow(
-    space: &SessionSpace,
-    session: &Session<Box<dyn Program>>,
-    request: &Request,
-) -> Result<()> {
+fn check_flow(space: &SessionSpace, session: AskingSession<'_>, request: &Request) -> Result<()> {
     if !runs_a_flow(request) {
         return Ok(());
     }
@@ -287,7 +300,7 @@ fn check_flow(
         let reason = "`close` is `cancel`, `abandon` or `wait`".to_owned();
         return Err(Error::Program(ProgramError::BadRequest { reason }));
     }
-    let folder = Folder::of(space, &session.started().session);
+    let folder = Folder::of(space, &session.start.session);
     let flow = child_flow(space, session, request)?;
     program_of(space, &folder, &flow, &language_of(&flow)?.engine())?;
     Ok(())
@@ -297,20 +310,20 @@ fn check_flow(
 /// that is a part of the session's own.
 fn child_flow(
     space: &SessionSpace,
-    session: &Session<Box<dyn Program>>,
+    session: AskingSession<'_>,
     request: &Request,
 ) -> Result<agentic_model::Object> {
     if let Some(program) = request.payload.get("program").and_then(Value::as_text) {
-        let folder = Folder::of(space, &session.started().session);
-        return Ok(part_of(&flow_of(space, &folder, &session.flow())?, program)?);
+        let folder = Folder::of(space, &session.start.session);
+        return Ok(part_of(&flow_of(space, &folder, &session.flow)?, program)?);
     }
     let flow = request.payload.get("flow").and_then(Value::as_text).unwrap_or_default();
     if flow == OWN_FLOW {
-        let folder = Folder::of(space, &session.started().session);
-        return flow_of(space, &folder, &session.flow());
+        let folder = Folder::of(space, &session.start.session);
+        return flow_of(space, &folder, &session.flow);
     }
     match Cid::parse(flow) {
-        Ok(cid) => flow_of(space, &Folder::of(space, &session.started().session), &cid),
+        Ok(cid) => flow_of(space, &Folder::of(space, &session.start.session), &cid),
         Err(_) => flow_object(flow),
     }
 }
@@ -328,7 +341,7 @@ fn answer_of(end: &End) -> RequestAnswer {
 /// Makes the agent of a spawn request, or adopts the one that it made before a crash.
 fn ensure_agent(
     space: &SessionSpace,
-    session: &Session<Box<dyn Program>>,
+    session: AskingSession<'_>,
     performance: &Performance,
     asker: &Asker,
 ) -> Result<AgentName> {
@@ -350,7 +363,7 @@ fn ensure_agent(
     let briefing = Briefing::of_text(text).to_object()?;
     let from = payload.get("from").and_then(Value::as_text);
     let from = from.map(AgentName::parse).transpose().map_err(|error| bad(&error.to_string()))?;
-    let origin = SpawnOrigin::Agent(from.unwrap_or_else(|| session.started().agent.clone()));
+    let origin = SpawnOrigin::Agent(from.unwrap_or_else(|| session.start.agent.clone()));
     match spawn_for(space, &name, &briefing, &origin, Some(asker.clone())) {
         // What an attempt had decided before has become visible only now.
         Err(agentic_space::Error::Agent(AgentError::Exists { .. }))
@@ -367,14 +380,11 @@ fn ensure_agent(
 
 /// Returns the names that the agent of a request may have, best first: the one that was asked for,
 /// else one that tells its place or what it runs, else one that nobody else has.
-fn child_names(
-    session: &Session<Box<dyn Program>>,
-    performance: &Performance,
-) -> Result<Vec<AgentName>> {
+fn child_names(session: AskingSession<'_>, performance: &Performance) -> Result<Vec<AgentName>> {
     let id = performance.id.to_string();
     let text = |key: &str| performance.request.payload.get(key).and_then(Value::as_text);
     let parse = |name: &str| AgentName::parse(name);
-    let agent = &session.started().agent;
+    let agent = &session.start.agent;
     let bad = |error: agentic_model::InvalidName| {
         Error::Program(ProgramError::BadRequest { reason: error.to_string() })
     };
@@ -407,11 +417,11 @@ fn child_genesis(space: &SessionSpace, child: &AgentName) -> Result<String> {
 
 fn child_begin(
     space: &SessionSpace,
-    session: &Session<Box<dyn Program>>,
+    session: AskingSession<'_>,
     request: &Request,
     child: &AgentName,
 ) -> Result<Begin> {
-    let start = session.started();
+    let start = session.start;
     let flow = child_flow(space, session, request)?;
     let folder = Folder::of(space, &start.session);
     let parts = Shelf { space, folder: &folder, given: &[] }.parts(&flow)?;

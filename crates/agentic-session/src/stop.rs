@@ -13,7 +13,7 @@ use agentic_replay::{
 use super::backlog::Backlog;
 use super::children::{Close, begins_a_session, child_of, close_policy};
 use super::drive::Driver;
-use super::effect::ended_child;
+use super::effect::{AskingSession, ended_child};
 use super::folder::damaged;
 use super::inbox::{self, InboxMessage};
 use super::listing::newest_with_key;
@@ -61,7 +61,7 @@ impl Driver<'_> {
             .session
             .unanswered()
             .filter(|request| close_policy(request) == Some(Close::Cancel))
-            .filter_map(|request| child_of(self.space, &self.session, request))
+            .filter_map(|request| child_of(self.space, &self.folder.id, request))
             .collect();
         for child in children {
             stop(self.space, &child, cancel.clone())?;
@@ -94,7 +94,9 @@ impl Driver<'_> {
             }
             let key = child_key(&self.session.started().session, &request.path);
             let Some(child) = newest_with_key(self.space, &key)? else { continue };
-            if let Some((answer, by)) = ended_child(self.space, &self.session, child)? {
+            if let Some((answer, by)) =
+                ended_child(self.space, AskingSession::of(&self.session), child)?
+            {
                 self.answer(&request.path, answer, by)?;
             }
         }
@@ -171,7 +173,9 @@ impl Driver<'_> {
         }
         let key = child_key(&self.session.started().session, &request.path);
         let Some(child) = newest_with_key(self.space, &key)? else { return Ok(false) };
-        if let Some((answer, by)) = ended_child(self.space, &self.session, child)? {
+        if let Some((answer, by)) =
+            ended_child(self.space, AskingSession::of(&self.session), child)?
+        {
             self.answer(&request.path, answer, by)?;
         }
         Ok(true)
@@ -179,7 +183,7 @@ impl Driver<'_> {
 
     /// Stops the session that a request has begun, if there is one: nobody waits for it any more.
     fn stop_child(&self, request: &Request) -> Result<()> {
-        let child = child_of(self.space, &self.session, request);
+        let child = child_of(self.space, &self.folder.id, request);
         let Some(child) = child else { return Ok(()) };
         let cancel = CancelRecord {
             who: "system:withdrawn".to_owned(),
