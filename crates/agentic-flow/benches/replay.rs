@@ -27,6 +27,7 @@ fn begin(flow: &Flow) -> (Session<FlowProgram>, SessionProgress) {
         allow: vec!["*".to_owned()],
         head: None,
         configuration: None,
+        host: None,
     };
     let at = Instant::from_millis(0);
     Session::start(opening, at, flow.program(), &Kinds::built_in()).expect("the input is data")

@@ -96,6 +96,8 @@ pub struct StartRecord {
     pub head: Option<String>,
     /// The digest of what was configured when it began, where what it asks needs that.
     pub configuration: Option<Cid>,
+    /// The host that drives it, where that is not the embedded engine.
+    pub host: Option<String>,
     /// For a fork: what the chain before belongs to.
     pub parent: Option<ForkPoint>,
 }

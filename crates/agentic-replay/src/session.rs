@@ -59,6 +59,8 @@ pub struct SessionOpening {
     pub head: Option<String>,
     /// The digest of what is configured, where what it asks needs that.
     pub configuration: Option<Cid>,
+    /// The host that drives it, where that is not the embedded engine.
+    pub host: Option<String>,
 }
 
 /// What a session needs to know of its host.
@@ -217,6 +219,7 @@ impl<P: Program> Session<P> {
             allow: opening.allow,
             head: opening.head,
             configuration: opening.configuration,
+            host: opening.host,
             parent: None,
         };
         let mut chain = Chain::empty();

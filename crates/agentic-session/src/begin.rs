@@ -63,6 +63,7 @@ impl Begin {
             allow: self.allow.clone(),
             head,
             configuration: None,
+            host: None,
         })
     }
 }

@@ -21,6 +21,7 @@ pub use crate::admission::{AdmittedAnswer, check, is_assigned};
 pub use crate::decision::{COMMAND_LINE, Decision};
 pub use crate::draft::{DecisionDraft, ShownQuestion, VALUE_BYTES_MAX};
 use crate::error::{DecisionError, RequestError};
+use crate::folder::Folder;
 use crate::hold::PendingHold;
 use crate::hold::earlier::EarlierAnswer;
 use crate::hold::name::{NamedRequest, find_request};
@@ -30,7 +31,7 @@ use crate::summary;
 use crate::trace::decision_entry;
 use crate::trust::{self, DecidingCommits, Look};
 pub use crate::trust::{text_signed_by, wants_key};
-use crate::{Error, Result, SessionSpace, go_on};
+use crate::{Error, Result, SessionSpace, go_on, hosted};
 
 /// What became of a decision.
 #[derive(Debug)]
@@ -86,9 +87,19 @@ pub fn answer(
 /// [`crate::resume`].
 ///
 /// # Errors
-/// Fails when the hold is decided already, overdue or not this principal's to decide, and when the
+/// Fails when another host drives the session, when the hold is decided already, overdue or not this principal's to decide, and when the
 /// value does not fit; nothing is written then, except the expiry of an overdue hold.
 pub fn decide(
+    space: &SessionSpace,
+    pending: &PendingHold,
+    draft: &DecisionDraft,
+) -> Result<DecisionOutcome> {
+    hosted::refuse(space, &Folder::of(space, &pending.hold.session))?;
+    decide_for_host(space, pending, draft)
+}
+
+/// Does the same for the host that drives the session.
+pub(crate) fn decide_for_host(
     space: &SessionSpace,
     pending: &PendingHold,
     draft: &DecisionDraft,

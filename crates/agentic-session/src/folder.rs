@@ -8,7 +8,7 @@ use agentic_store::Lock;
 use agentic_store::file::{self, Persistence};
 use agentic_store::journal::{self, LogPlace};
 
-use super::{block, segment};
+use super::{block, hosted, segment};
 use crate::{Error, Result, SessionSpace};
 
 /// The folder of one session.
@@ -63,6 +63,11 @@ impl Folder {
     /// Returns the folder of what is sent to the session while somebody drives it.
     pub fn inbox(&self) -> PathBuf {
         self.path.join("inbox")
+    }
+
+    /// Returns the file that names the host which drives the session, where that is not this engine.
+    pub fn host(&self) -> PathBuf {
+        self.path.join("host")
     }
 
     /// Returns the folder of the files that tell which programs run for the session.
@@ -182,6 +187,9 @@ impl Folder {
 
     /// Tells whether somebody drives the session now.
     pub fn is_driven(&self, space: &SessionSpace) -> Result<bool> {
+        if hosted::is_hosted(space, self) {
+            return Ok(true);
+        }
         Ok(Lock::is_taken(&space.repository().layout().session_lock(&self.id.to_string()))?)
     }
 

@@ -31,6 +31,7 @@ mod facts;
 mod folder;
 mod fork;
 pub mod hold;
+pub mod hosted;
 mod inbox;
 mod known;
 mod language;

@@ -21,9 +21,9 @@ use super::folder::{Folder, Values, damaged};
 use super::language::engine_of;
 use super::own::restore_journal;
 use super::room::ProgramRoom;
-use super::seal;
 use super::shelf::{Shelf, flow_of, program_of};
 use super::unsynced::UnsyncedRecords;
+use super::{hosted, seal};
 use crate::error::SessionError;
 use crate::{Error, Result, SessionSpace};
 
@@ -79,6 +79,7 @@ impl<'a> Driver<'a> {
 
     /// Loads a session whose lock is held.
     pub fn load_locked(space: &'a SessionSpace, folder: Folder, lock: Lock) -> Result<Driver<'a>> {
+        hosted::refuse(space, &folder)?;
         let journal = restore_journal(space, &folder)?;
         let flow = flow_of(space, &folder, &journal.flow())?;
         let loaded = replayed(space, &folder, (&journal, &flow), Session::resume)?;
@@ -96,6 +97,7 @@ impl<'a> Driver<'a> {
         flow: &Object,
     ) -> Result<Driver<'a>> {
         let (folder, lock) = Folder::lock(space, id)?;
+        hosted::refuse(space, &folder)?;
         let journal = restore_journal(space, &folder)?;
         if journal.is_over() {
             return Err(SessionError::Over { id: id.short() }.into());

@@ -17,8 +17,8 @@ use crate::{Result, SessionSpace};
 const PART_BYTES_MAX: usize = 512 << 10;
 
 /// Some records as they are sealed.
-struct SealedPart {
-    object: Object,
+pub(super) struct SealedPart {
+    pub object: Object,
     /// Nothing if the records stand in the object one by one.
     packed: Option<PackedSpan>,
 }
@@ -49,7 +49,7 @@ pub fn seal(space: &SessionSpace, agent: &AgentName, folder: &Folder) -> Result<
 }
 
 /// Cuts records into parts; before them come so many that are sealed.
-fn record_parts(
+pub(super) fn record_parts(
     id: &SessionId,
     n_before: usize,
     records: &[HashedRecord],
@@ -121,7 +121,7 @@ pub fn keep(space: &SessionSpace, agent: &AgentName, verb: &str, objects: &[Obje
 }
 
 /// Cuts the long values of a session into objects. Typed objects are kept as they are.
-fn value_objects(folder: &Folder) -> Result<Vec<Object>> {
+pub(super) fn value_objects(folder: &Folder) -> Result<Vec<Object>> {
     let mut objects = Vec::new();
     for cid in folder.object_ids() {
         let bytes = folder.read_object(&cid)?.unwrap_or_default();

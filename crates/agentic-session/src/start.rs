@@ -14,7 +14,7 @@ use super::language::kinds_of;
 use super::listing::{list_open, with_key};
 use super::own::read_journal;
 use super::shelf::{Shelf, flow_of, program_heard};
-use super::{own, seal};
+use super::{hosted, own, seal};
 use crate::draft::VALUE_BYTES_MAX;
 use crate::error::{RequestError, SessionError};
 use crate::{Error, Result, SessionSpace};
@@ -51,7 +51,9 @@ pub fn record(space: &SessionSpace, begin: Begin) -> Result<SessionId> {
     let begin = begin.with_own_allowed();
     let id = begin.session()?;
     // One that somebody drives is not waited for.
-    if !own::has_begun(space, &Folder::of(space, &id), &begin.agent)? {
+    let folder = Folder::of(space, &id);
+    hosted::refuse(space, &folder)?;
+    if !own::has_begun(space, &folder, &begin.agent)? {
         make(space, begin, RecordedExtent::StartOnly)?;
     }
     Ok(id)
@@ -80,6 +82,7 @@ fn make(space: &SessionSpace, begin: Begin, extent: RecordedExtent) -> Result<Op
     let mut opening = begin.opening(Some(head.to_string()))?;
     let id = opening.session().map_err(bad)?;
     let (folder, lock) = Folder::lock(space, &id)?;
+    hosted::refuse(space, &folder)?;
     let shelf = Shelf { space, folder: &folder, given: &begin.parts };
     let program = program_heard(shelf, &begin.flow, &opening.engine)?;
     if own::has_begun(space, &folder, &begin.agent)? {

@@ -51,6 +51,7 @@ fn session_of(
         allow: Vec::new(),
         head: Some(space.head(agent).expect("it was spawned").to_string()),
         configuration: None,
+        host: None,
     };
     let id = opening.session().expect("the input is data");
     let (folder, _lock) = Folder::lock(space, &id).expect("nobody drives it");

@@ -229,6 +229,11 @@ impl Layout {
         self.root.join("session").join("over")
     }
 
+    /// Returns the file that names this space, and the place where it got its name.
+    pub fn space(&self) -> PathBuf {
+        self.root.join("space")
+    }
+
     /// Returns the lock file of a session.
     pub fn session_lock(&self, session: &str) -> PathBuf {
         self.root.join("lock").join(format!("_session-{session}"))

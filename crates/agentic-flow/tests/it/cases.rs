@@ -92,6 +92,7 @@ impl Case {
             allow: vec!["*".to_owned()],
             head: None,
             configuration: None,
+            host: None,
         };
         let at = Instant::from_millis(1_000_000);
         let started = Session::start(opening, at, self.program(), &Kinds::built_in());

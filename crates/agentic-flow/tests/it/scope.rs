@@ -62,6 +62,7 @@ fn recorded(source: &str) -> Vec<Vec<u8>> {
         allow: vec!["*".to_owned()],
         head: None,
         configuration: None,
+        host: None,
     };
     let at = Instant::from_millis(0);
     let started = Session::start(opening, at, flow(source), &Kinds::built_in());

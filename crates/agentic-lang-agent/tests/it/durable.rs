@@ -55,6 +55,7 @@ impl Case {
             allow: Vec::new(),
             head: None,
             configuration: None,
+            host: None,
         };
         let at = Instant::from_millis(1_000_000);
         let started = Session::start(opening, at, self.program(), &kinds());

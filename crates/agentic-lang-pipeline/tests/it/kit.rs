@@ -208,6 +208,7 @@ fn durable(
             allow: vec!["*".to_owned()],
             head: None,
             configuration: None,
+            host: None,
         };
         let at = Instant::from_millis(1_000_000);
         Session::start(opening, at, make(), &kinds).expect("the input is data")

@@ -35,6 +35,7 @@ fn begin_later(space: &SessionSpace, agent: &str) -> String {
         allow: Vec::new(),
         head: Some(space.head(&agent).expect("it was spawned").to_string()),
         configuration: None,
+        host: None,
     };
     let id = opening.session().expect("the input is data").to_string();
     let program = rhai.program(&pinned).expect("it parses");

@@ -52,6 +52,7 @@ fn journal_from(head: Option<&str>) -> Vec<Vec<u8>> {
         allow: Vec::new(),
         head: head.map(str::to_owned),
         configuration: None,
+        host: None,
         parent: None,
     };
     let signal = |text: &str| {

@@ -250,6 +250,7 @@ fn write_start(start: &StartRecord, out: &mut MapWriter) {
     if let Some(configuration) = start.configuration {
         out.link("configuration", configuration);
     }
+    out.text_if("host", start.host.as_deref());
     if let Some(parent) = &start.parent {
         out.bytes("parent", parent.session.as_bytes()).int("parent_seq", int(parent.seq));
         out.bytes("parent_hash", parent.hash.as_bytes());
@@ -275,6 +276,7 @@ fn read_start(fields: &mut MapReader<'_>) -> Result<StartRecord, InvalidRecord> 
             false => None,
             true => Some(fields.link("configuration")?),
         },
+        host: fields.text_if("host")?,
         parent: match fields.has("parent") {
             false => None,
             true => Some(ForkPoint {

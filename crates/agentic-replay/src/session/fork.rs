@@ -171,6 +171,8 @@ fn fork_start(parent: &StartRecord, point: ForkPoint, draft: ForkDraft) -> Start
         allow: draft.allow,
         head: draft.head,
         configuration: draft.configuration,
+        // Whoever forks it drives the fork.
+        host: None,
         parent: Some(point),
     }
 }

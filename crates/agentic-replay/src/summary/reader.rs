@@ -14,7 +14,9 @@ use crate::record::{
     AskRecord, CancelMode, ContinueRecord, MissingObject, PermitRecord, PermitScope, RETRY,
     StoredObjects, VoteRecord,
 };
-use crate::{Body, Path, Record, RecordChain, RecordHash, RequestAnswer, RequestId, StartRecord};
+use crate::{
+    Body, Handling, Path, Record, RecordChain, RecordHash, RequestAnswer, RequestId, StartRecord,
+};
 
 /// What was read of a session so far. It can be kept, and read on when there are more records.
 #[derive(Debug, Clone, Default)]
@@ -64,6 +66,8 @@ struct UnansweredAsk {
     n_escalations: usize,
     /// The head on which it was put before people last.
     published: Option<String>,
+    /// Whether people were asked what became of it, since it was let begin last.
+    doubted: bool,
 }
 
 impl SummaryReader {
@@ -141,6 +145,7 @@ impl SummaryReader {
                         Some(at) => NextAttempt::At(at),
                         None => NextAttempt::Left(record.at),
                     });
+                    open.doubted = false;
                     self.asked[open.index].attempts.push(attempt.clone());
                 }
             }
@@ -157,9 +162,7 @@ impl SummaryReader {
                 }
             }
             Body::Publish(publish) => {
-                if let Some(open) = self.open.get_mut(&publish.path) {
-                    open.published = Some(publish.head.clone());
-                }
+                self.publish(&publish.path, &publish.head);
             }
             Body::Cancel(cancel) => self.stop(cancel.mode),
             Body::End(outcome) => self.end = Some(RequestAnswer::shown(outcome, objects)?),
@@ -189,6 +192,20 @@ impl SummaryReader {
                 self.left_out.insert(open.index);
                 self.parted.insert(path, open);
             }
+        }
+    }
+
+    /// Notes that something was put before people. What may begin without them has begun: they are asked
+    /// what became of it.
+    fn publish(&mut self, path: &Path, head: &str) {
+        let Some(open) = self.open.get(path) else { return };
+        let doubted = match open.ask.handling {
+            Handling::Effect(class) => self.may_begin(&self.asked[open.index], class),
+            Handling::Decision | Handling::Timer => false,
+        };
+        if let Some(open) = self.open.get_mut(path) {
+            open.published = Some(head.to_owned());
+            open.doubted = doubted;
         }
     }
 
@@ -241,6 +258,7 @@ impl SummaryReader {
             votes: Vec::new(),
             n_escalations: 0,
             published: None,
+            doubted: false,
         };
         self.parted.remove(&ask.path);
         self.open.insert(ask.path.clone(), open);
@@ -256,6 +274,7 @@ impl SummaryReader {
         let Some(open) = self.open.get_mut(&permit.path) else { return Ok(()) };
         open.at = record.at;
         open.again = None;
+        open.doubted = false;
         // The host lets another attempt begin: nobody has permitted anything.
         if permit.decision == RETRY {
             return Ok(());

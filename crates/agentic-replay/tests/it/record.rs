@@ -31,11 +31,13 @@ fn every_body() -> Vec<Body> {
         allow: vec![text("exec")],
         head: None,
         configuration: None,
+        host: None,
         parent: None,
     };
     let parent = Some(ForkPoint { session, seq: 4, hash });
-    let fork =
-        StartRecord { head: Some(text("abc")), configuration: Some(cid), parent, ..start.clone() };
+    let host = Some(text("temporal"));
+    let head = Some(text("abc"));
+    let fork = StartRecord { head, configuration: Some(cid), host, parent, ..start.clone() };
     let ask = AskRecord {
         path: path.clone(),
         kind: text("exec"),

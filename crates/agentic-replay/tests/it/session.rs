@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use agentic_model::{AgentName, Cid, Instant, Value};
 use agentic_replay::record::{CancelMode, CancelRecord, PermitScope};
 use agentic_replay::{
-    AnswerSource, Body, CancelExtent, End, Engine, HOLD, HoldReason, Kinds, Path,
+    AnswerSource, Attendance, Body, CancelExtent, End, Engine, HOLD, HoldReason, Kinds, Path,
     ProgramDifference, ProgramFailure, RecordChain, RecordLink, ReplayError, RequestAnswer,
-    Session, SessionOpening, SessionProgress, SessionSetting,
+    Session, SessionOpening, SessionProgress, SessionSetting, SummaryReader,
 };
 use proptest::prelude::*;
 
@@ -55,6 +55,7 @@ pub fn opening() -> SessionOpening {
         allow: ["exec", "model", "commit", "spawn"].map(str::to_owned).to_vec(),
         head: None,
         configuration: None,
+        host: None,
     }
 }
 
@@ -369,4 +370,30 @@ fn only_open_requests_can_be_answered() {
         let answered = session.answered(&path, RequestAnswer::TimedOut, AnswerSource::Executor, at);
         assert!(answered.is_err(), "{path}");
     }
+}
+
+#[test]
+fn an_effect_whose_performer_was_lost_is_put_before_people_whoever_drives_the_session() {
+    let node = Node::All(vec![Node::Ask("exec", 1), Node::Ask("model", 2)]);
+    let (mut session, mut kept) = begin(&node);
+    let path = |kind: &str| {
+        let mut open = session.unanswered();
+        open.find(|request| request.kind == kind).expect("it is asked").path.clone()
+    };
+    let (exec, model, at) = (path("exec"), path("model"), session.chain().at());
+    assert!(session.doubt(&model, at).is_err(), "a model is asked again");
+    let mut progress = session.doubt(&exec, at).expect("it is under way");
+    assert_eq!(progress.holds[0].reason, HoldReason::InDoubt);
+    assert!(session.doubt(&exec, at).is_err(), "it is in doubt already");
+    kept.keep(&mut progress);
+    let held = |kept: &Kept| {
+        let reader = SummaryReader::of(&kept.journal(), &kept.objects).expect("all is kept");
+        reader.holds(Attendance::Attended).iter().map(|hold| hold.reason).collect::<Vec<_>>()
+    };
+    assert_eq!(held(&kept), [HoldReason::InDoubt]);
+    let (loaded, _) = kept.load(&node).expect("nothing changed");
+    assert_eq!(loaded.pending(), session.pending());
+    let again = session.permit(&exec, "c0ffee", None, PermitScope::Once, at);
+    kept.keep(&mut again.expect("it is in doubt"));
+    assert_eq!(held(&kept), [], "somebody is at work on it again");
 }

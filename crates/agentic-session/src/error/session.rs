@@ -49,6 +49,17 @@ pub enum SessionError {
         /// Where, and how.
         divergence: Box<agentic_replay::Divergence>,
     },
+    /// Another host drives the session.
+    #[error("session {id} is driven by the engine at `{host}`")]
+    Hosted {
+        /// The session.
+        id: String,
+        /// The host.
+        host: String,
+    },
+    /// The repository was copied: the space that its file names is elsewhere.
+    #[error("this repository is a copy: the space that it names is at another place")]
+    Copied,
     /// A session's commits could not be made again.
     #[error("session {id} cannot be rebuilt: {reason}")]
     NotRebuilt {
@@ -65,8 +76,9 @@ impl Guidance for SessionError {
             SessionError::Unknown { .. }
             | SessionError::Ambiguous { .. }
             | SessionError::InboxFull { .. } => ErrorClass::Refused,
-            SessionError::KeyTaken { .. } => ErrorClass::Conflict,
+            SessionError::KeyTaken { .. } | SessionError::Copied => ErrorClass::Conflict,
             SessionError::Over { .. } => ErrorClass::Decided,
+            SessionError::Hosted { .. } => ErrorClass::Unreachable,
             SessionError::Diverged { .. } | SessionError::NotRebuilt { .. } => ErrorClass::Diverged,
         }
     }
@@ -79,6 +91,8 @@ impl Guidance for SessionError {
             SessionError::Over { .. } => "`agentic session show` shows how it ended; `agentic session fork` goes another way".into(),
             SessionError::InboxFull { .. } => "it takes more once its flow has asked for some with `suspend`".into(),
             SessionError::Diverged { .. } => "keep the pinned program, or fork before that record with `agentic session fork --at N --flow F`".into(),
+            SessionError::Copied => "remove `agentic/space` in the git folder to make it a space of its own".into(),
+            SessionError::Hosted { .. } => "speak to that engine with `--sibyl-addr`; `agentic session show` reads what is sealed of it".into(),
             SessionError::NotRebuilt { .. } => "the records and the branch disagree; `agentic session show` and `git log` show both".into(),
         }
     }
@@ -93,6 +107,8 @@ impl Guidance for SessionError {
             | SessionError::KeyTaken { .. }
             | SessionError::Over { .. }
             | SessionError::InboxFull { .. }
+            | SessionError::Hosted { .. }
+            | SessionError::Copied
             | SessionError::NotRebuilt { .. } => None,
         }
     }

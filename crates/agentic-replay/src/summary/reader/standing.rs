@@ -79,7 +79,9 @@ impl SummaryReader {
             Handling::Effect(class) => match open.again {
                 Some(NextAttempt::At(at)) => WaitsFor::Instant(at),
                 Some(NextAttempt::Left(at)) => WaitsFor::somebody(asked, at),
-                None if class == EffectClass::Once && attendance == Attendance::AtRest => {
+                None if class == EffectClass::Once
+                    && (open.doubted || attendance == Attendance::AtRest) =>
+                {
                     WaitsFor::Human(HoldReason::InDoubt)
                 }
                 None => performed,
@@ -88,7 +90,7 @@ impl SummaryReader {
     }
 
     /// Says whether an effect may begin without a human.
-    fn may_begin(&self, asked: &AskedRequest, class: EffectClass) -> bool {
+    pub(super) fn may_begin(&self, asked: &AskedRequest, class: EffectClass) -> bool {
         let beginning = self.beginning.as_ref();
         class == EffectClass::Pure
             || !asked.permissions.is_empty()

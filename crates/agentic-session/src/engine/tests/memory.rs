@@ -78,6 +78,7 @@ impl Run {
             allow: vec!["*".to_owned()],
             head: None,
             configuration: None,
+            host: None,
         };
         let program = PipelineProgram::new(&run.compiled, run.options(PartsPlace::Contexts));
         let (session, progress) =

@@ -35,6 +35,7 @@ impl<'s> HandMade<'s> {
             allow: vec!["*".to_owned()],
             head: None,
             configuration: None,
+            host: None,
             parent: None,
         };
         HandMade { stage, start }

@@ -1,0 +1,106 @@
+//! Effects that a run of another host asks for and this space performs.
+
+use std::sync::mpsc;
+
+use agentic_host::OutsideSetting;
+use agentic_providers::host::CancelFlag;
+use agentic_providers::model::Repeats;
+use agentic_providers::process::Charge;
+use agentic_providers::provider::CallStamp;
+use agentic_replay::{AnswerSource, Performance, RequestAnswer};
+use agentic_store::error::FileError;
+
+use super::HostedStart;
+use crate::effect::{AskingSession, PerformedEffect, perform};
+use crate::executor::Assignment;
+use crate::folder::Folder;
+use crate::outcome::EffectOutcome;
+use crate::process::Process;
+use crate::shelf::{Shelf, flow_of};
+use crate::{Result, SessionSpace};
+
+/// What became of an effect.
+#[derive(Debug, Clone, PartialEq)]
+pub enum HostedOutcome {
+    /// It has an answer.
+    Answered(RequestAnswer, AnswerSource),
+    /// Nobody could answer, for this reason: it says nothing about what was asked.
+    Unanswered(String),
+    /// A child session runs for it.
+    Waiting,
+}
+
+/// Performs an effect. Who waits for it may cancel it.
+///
+/// # Errors
+/// Fails with a fault of our own: the effect has no answer then.
+pub fn perform_hosted(
+    space: &SessionSpace,
+    start: &HostedStart,
+    performance: &Performance,
+    cancel: &CancelFlag,
+) -> Result<HostedOutcome> {
+    let folder = Folder::of(space, &start.session);
+    let flow = flow_of(space, &folder, &start.flow)?;
+    let record = start.record();
+    let shelf = Shelf { space, folder: &folder, given: &[] };
+    let executor = Assignment::of(&flow, &record).executor(shelf)?;
+    let request = &performance.request;
+    let work_folder = space.work_folder(&start.agent);
+    let (session, key) = (start.session.to_string(), performance.id.to_string());
+    let charge = Charge {
+        agent: Some(start.agent.to_string()),
+        request: Some(key.clone()),
+        folder: None,
+        reserved: None,
+    };
+    let cancel = cancel.clone().in_charge(charge);
+    let outside = executor.outside(request, || {
+        let (at, found) = (space.now(), performance.found.clone());
+        let (session, request_id) = (session.clone(), performance.id);
+        let stamp = CallStamp { session: session.clone(), request_id, at, found };
+        let stamp = Ok((stamp, Repeats::Model));
+        OutsideSetting { folder: work_folder.clone(), run: session, key, stamp }
+    });
+    match outside {
+        Some(Ok(work)) => {
+            let response = work.perform(&cancel);
+            return Ok(match response.unanswered {
+                Some(why) => HostedOutcome::Unanswered(why),
+                None => HostedOutcome::Answered(response.answer, AnswerSource::Executor),
+            });
+        }
+        Some(Err(answer)) => return Ok(HostedOutcome::Answered(answer, AnswerSource::Executor)),
+        None => {}
+    }
+    if request.kind == "exec" && !executor.is_scripted(request) {
+        return executed(performance, &work_folder, cancel);
+    }
+    let asking = AskingSession { start: &record, flow: start.flow };
+    Ok(match perform(space, asking, performance)? {
+        PerformedEffect::Answered(answer, by) => HostedOutcome::Answered(answer, by),
+        PerformedEffect::Waiting => HostedOutcome::Waiting,
+    })
+}
+
+/// Runs the program of an `exec` to its end.
+fn executed(
+    performance: &Performance,
+    folder: &std::path::Path,
+    cancel: CancelFlag,
+) -> Result<HostedOutcome> {
+    let (sender, receiver) = mpsc::channel();
+    let _process = Process::start(performance, folder, cancel, sender);
+    let Ok((_, EffectOutcome::Exec(ended))) = receiver.recv() else {
+        let lost = "the program was lost sight of".to_owned();
+        return Ok(HostedOutcome::Unanswered(lost));
+    };
+    match ended.no_room {
+        Some(source) => {
+            let doing = "start a program in";
+            let fault = FileError { doing, path: folder.to_owned(), source };
+            Err(agentic_store::Error::File(fault).into())
+        }
+        None => Ok(HostedOutcome::Answered(ended.answer, AnswerSource::Executor)),
+    }
+}
