@@ -4,9 +4,15 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use agentic_lang_pipeline::PlannedRun;
 use agentic_model::AgentName;
-use agentic_session::SessionSpace;
-use agentic_session::decide::COMMAND_LINE;
+use agentic_replay::engine::DurableEngine;
+use agentic_replay::{RequestId, SessionId};
+use agentic_session::decide::{COMMAND_LINE, DecisionDraft};
+use agentic_session::engine::EmbeddedEngine;
+use agentic_session::error::SessionError;
+use agentic_session::hosted::host_of;
+use agentic_session::{Error, SessionSpace};
 use agentic_space::AgentBranch;
 use serde::{Deserialize, Serialize};
 
@@ -26,6 +32,10 @@ pub struct Surroundings {
     pub person: Option<ProvenPerson>,
     /// Finds where people can answer in a browser.
     pub page: Option<Arc<dyn PageFinder>>,
+    /// Where durable runs are kept, where that is not this repository alone.
+    pub engine: Option<String>,
+    /// Finds the engines that are not the embedded one.
+    pub engines: Option<Arc<dyn EngineFinder>>,
     /// Who waits for what is asked for, and hears of it.
     pub watcher: VerbWatcher,
 }
@@ -34,6 +44,58 @@ pub struct Surroundings {
 pub trait PageFinder: fmt::Debug + Send + Sync {
     /// Returns the address. It is looked for anew each time: that process comes and goes.
     fn address(&self, space: &SessionSpace) -> Option<String>;
+}
+
+/// What verbs speak to about durable runs.
+pub type RunEngine<'s> = Box<dyn DurableEngine<PlannedRun> + 's>;
+
+/// Knows the engines of durable runs that are not the embedded one, by their addresses.
+pub trait EngineFinder: fmt::Debug + Send + Sync {
+    /// Connects to one, for the runs of a space.
+    ///
+    /// # Errors
+    /// Fails when it cannot be reached.
+    fn connect<'s>(
+        &self,
+        address: &str,
+        space: &'s SessionSpace,
+        client: &'static str,
+    ) -> Result<RunEngine<'s>, Refusal>;
+
+    /// Decides a hold of a session that one of them drives. When this returns the decision is durable.
+    ///
+    /// # Errors
+    /// Fails when it cannot be reached, and as [`agentic_session::decide::decide`] does.
+    fn decide(
+        &self,
+        address: &str,
+        space: &SessionSpace,
+        hold: HeldRequest,
+        draft: &DecisionDraft,
+    ) -> Result<HostedAnswer, Refusal>;
+}
+
+/// The address of an engine, and who can speak to it.
+pub type AddressedEngine = (String, Arc<dyn EngineFinder>);
+
+/// A hold, by what its session and its request are called.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct HeldRequest {
+    /// The session.
+    pub session: SessionId,
+    /// The request.
+    pub request: RequestId,
+}
+
+/// A decision that another engine has taken.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HostedAnswer {
+    /// Its commit.
+    pub commit: String,
+    /// What was decided.
+    pub action: String,
+    /// Who decided.
+    pub principal: String,
 }
 
 /// A person who has shown that they hold a key of theirs.
@@ -108,6 +170,34 @@ impl<'s> Caller<'s> {
     /// Returns a path from the caller's folder.
     pub fn path(&self, path: &Path) -> PathBuf {
         self.surroundings.folder.join(path)
+    }
+
+    /// Returns the engine of durable runs.
+    ///
+    /// # Errors
+    /// Fails when it cannot be reached.
+    pub fn engine(&self) -> Result<RunEngine<'s>, Refusal> {
+        let Surroundings { engine, engines, .. } = &self.surroundings;
+        match engine.as_deref().zip(engines.as_ref()) {
+            Some((address, engines)) => engines.connect(address, self.space, self.client),
+            None => Ok(Box::new(EmbeddedEngine::new(self.space, self.client))),
+        }
+    }
+
+    /// Returns the address of the engine that drives a session, where that is not the embedded one, and
+    /// who can speak to it.
+    ///
+    /// # Errors
+    /// Fails when nobody here can.
+    pub fn host_of(&self, session: &SessionId) -> Result<Option<AddressedEngine>, Refusal> {
+        let Some(host) = host_of(self.space, session) else { return Ok(None) };
+        match &self.surroundings.engines {
+            Some(engines) => Ok(Some((host, Arc::clone(engines)))),
+            None => {
+                let id = session.short();
+                Err(Error::from(SessionError::Hosted { id, host }).into())
+            }
+        }
     }
 
     /// Returns who waits for the verb.

@@ -28,7 +28,10 @@ pub mod view;
 mod watcher;
 mod write_mark;
 
-pub use crate::caller::{Caller, PageFinder, ProvenPerson, Surroundings, chosen_agent};
+pub use crate::caller::{
+    AddressedEngine, Caller, EngineFinder, HeldRequest, HostedAnswer, PageFinder, ProvenPerson,
+    RunEngine, Surroundings, chosen_agent,
+};
 pub use crate::command::{Answer, Command};
 pub use crate::notice::{Notice, NoticeTone};
 pub use crate::person::{principal, require_person};

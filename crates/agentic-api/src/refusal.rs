@@ -170,6 +170,7 @@ impl From<EngineError> for Refusal {
             EngineRefusal::RunOver | EngineRefusal::HoldClosed => ErrorClass::Decided,
             EngineRefusal::ChoiceNotOffered => ErrorClass::Schema,
             EngineRefusal::NotAuthorised => ErrorClass::NotAllowed,
+            EngineRefusal::Unreachable => ErrorClass::Unreachable,
         };
         let said = match error.into_said().downcast::<SessionError>() {
             Ok(error) => return Refusal::from(*error),

@@ -31,6 +31,7 @@ use crate::{Begin, OpenHold, PinnedSource, SessionState, Summary, blocks, find_r
 use crate::{Error, SessionSpace};
 
 pub use self::agent::{AgentFailure, ensure_agent, fresh_key, key_or_fresh, own_agent};
+pub use self::decide::RunHoldDraft;
 pub use self::message::message_of;
 pub use self::pause::sit_out;
 pub use self::performer::unperformed;
@@ -55,7 +56,11 @@ impl<'a> EmbeddedEngine<'a> {
         self.space.find_session(run.as_str()).map_err(refused)
     }
 
-    fn begin(&self, start: RunStart<PlannedRun>) -> Result<Begin> {
+    /// Says what the session of a run begins with; makes its agent, if it has to.
+    ///
+    /// # Errors
+    /// Refuses agents whom nobody performs here, and what cannot be recorded.
+    pub fn begin(&self, start: RunStart<PlannedRun>) -> Result<Begin> {
         let RunStart { run, input, key, agent } = start;
         let run = performer::with_flows(self.space, run).map_err(refused)?;
         if let Some(reason) = unperformed(&run, agentic_plan::Backend::Temporal) {
@@ -71,6 +76,17 @@ impl<'a> EmbeddedEngine<'a> {
         // What a program can do is what its builtins are, and those were named.
         let allow = vec!["*".to_owned()];
         Ok(Begin { agent, flow, parts, input, key, key_source, allow })
+    }
+}
+
+impl EmbeddedEngine<'_> {
+    /// Finds the hold that a decision is about, and says how it is decided; decides nothing.
+    ///
+    /// # Errors
+    /// Fails when there is no such hold, or several.
+    pub fn hold_draft(&self, run: &RunId, decision: &RunDecision) -> Result<RunHoldDraft> {
+        let id = self.session(run)?;
+        decide::draft_of(self.space, self.client, &id, decision).map_err(refused)
     }
 }
 
@@ -173,7 +189,7 @@ fn open_hold(id: &SessionId, hold: &OpenHold) -> RunHold {
 }
 
 /// Says in the words of all engines what was refused, and keeps our own.
-fn refused(error: Error) -> EngineError {
+pub fn refused(error: Error) -> EngineError {
     let refusal = match &error {
         Error::Session(SessionError::Unknown { .. }) => EngineRefusal::UnknownRun,
         Error::Session(SessionError::KeyTaken { .. }) => EngineRefusal::KeyTaken,

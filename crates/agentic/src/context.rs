@@ -88,6 +88,12 @@ impl Context {
         Ok(space)
     }
 
+    /// Returns how spaces are opened.
+    #[cfg(feature = "temporal")]
+    pub fn options(&self) -> &SessionOptions {
+        &self.options
+    }
+
     fn watched(&self) -> SessionOptions {
         SessionOptions { observer: Some(self.screen.observer()), ..self.options.clone() }
     }
@@ -137,6 +143,8 @@ impl Context {
             request: variable(REQUEST_VARIABLE),
             person: None,
             page: Some(Arc::new(ServedPage)),
+            engine: None,
+            engines: crate::engine::finder(),
             watcher: VerbWatcher::default(),
         }
     }

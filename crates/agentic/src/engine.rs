@@ -1,15 +1,24 @@
 //! Which engine keeps durable runs.
 //!
 //! `local:` is the embedded one in the repository of the current folder, `local:DIR` that of
-//! another. Verbs speak to either as to any [`DurableEngine`].
+//! another. Verbs speak to either as to any [`DurableEngine`](agentic_replay::engine::DurableEngine).
+
+#[cfg(feature = "temporal")]
+mod server;
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
+#[cfg(not(feature = "temporal"))]
 use agentic_api::Refusal;
+use agentic_api::{Caller, EngineFinder, Surroundings};
 use agentic_session::SessionSpace;
 
 use crate::context::Context;
 use crate::failure::CommandFailure;
+
+#[cfg(feature = "temporal")]
+pub use self::server::work;
 
 /// What the embedded engine is called.
 const LOCAL: &str = "local:";
@@ -25,28 +34,34 @@ pub struct Address {
 /// An engine that can be reached.
 pub struct ReachedEngine {
     space: SessionSpace,
+    /// Its address, where that is not the embedded one.
+    address: Option<String>,
 }
 
 impl Address {
     /// Finds the engine.
     pub fn reach(&self, context: &Context) -> Result<ReachedEngine, CommandFailure> {
-        let space = self.context(context)?.watched_space()?;
-        Ok(ReachedEngine { space })
+        let address = self.remote().map(str::to_owned);
+        if let Some(address) = &address {
+            check(address)?;
+        }
+        let space = self.context(context).watched_space()?;
+        Ok(ReachedEngine { space, address })
     }
 
     /// Returns the settings of verbs where the engine is.
-    fn context(&self, context: &Context) -> Result<Context, CommandFailure> {
-        let folder = match self.sibyl_addr.as_deref() {
-            None => PathBuf::new(),
-            Some(address) => match address.strip_prefix(LOCAL) {
-                Some(folder) => PathBuf::from(folder),
-                None => return Err(unreachable(address).into()),
-            },
-        };
-        Ok(context.at(match folder.as_os_str().is_empty() {
+    fn context(&self, context: &Context) -> Context {
+        let folder = self.sibyl_addr.as_deref().and_then(|address| address.strip_prefix(LOCAL));
+        let folder = PathBuf::from(folder.unwrap_or_default());
+        context.at(match folder.as_os_str().is_empty() {
             true => context.directory.clone(),
             false => context.directory.join(folder),
-        }))
+        })
+    }
+
+    /// Returns the address of a server, where that is one.
+    pub fn remote(&self) -> Option<&str> {
+        self.sibyl_addr.as_deref().filter(|address| !address.starts_with(LOCAL))
     }
 }
 
@@ -55,11 +70,43 @@ impl ReachedEngine {
     pub fn space(&self) -> &SessionSpace {
         &self.space
     }
+
+    /// Makes the caller of a verb, who speaks to the engine.
+    pub fn caller<'s>(&'s self, context: &Context) -> Caller<'s> {
+        self.caller_at(context, context.surroundings())
+    }
+
+    /// Makes the caller of a verb who stands somewhere.
+    pub fn caller_at<'s>(&'s self, context: &Context, here: Surroundings) -> Caller<'s> {
+        let here = Surroundings { engine: self.address.clone(), ..here };
+        context.caller_at(&self.space, here)
+    }
 }
 
-fn unreachable(address: &str) -> Refusal {
-    Refusal::unreachable(
+/// Finds the engines that are not the embedded one.
+#[cfg(feature = "temporal")]
+pub fn finder() -> Option<Arc<dyn EngineFinder>> {
+    Some(Arc::new(self::server::Servers))
+}
+
+/// Finds the engines that are not the embedded one: this program has none.
+#[cfg(not(feature = "temporal"))]
+pub fn finder() -> Option<Arc<dyn EngineFinder>> {
+    None
+}
+
+/// Refuses what is no address of a server.
+#[cfg(feature = "temporal")]
+fn check(address: &str) -> Result<(), CommandFailure> {
+    Ok(self::server::check(address)?)
+}
+
+/// Refuses the address of any server.
+#[cfg(not(feature = "temporal"))]
+fn check(address: &str) -> Result<(), CommandFailure> {
+    Err(Refusal::unreachable(
         &format!("there is no engine at `{address}`"),
         "this program has the embedded engine only: use `--sibyl-addr local:`, or leave it out",
     )
+    .into())
 }

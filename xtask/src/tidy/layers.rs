@@ -6,10 +6,16 @@ use crate::workspace::{DependencyOrigin, DependencyRole, TidyWorkspace};
 const LAYERS: [&[&str]; 11] = [
     &["agentic-model", "agentic-diag"],
     &["agentic-query", "agentic-replay", "agentic-flow", "agentic-plan", "agentic-redact"],
-    &["agentic-store", "agentic-git", "agentic-providers", "agentic-lang-*", "agentic-temporal"],
+    &["agentic-store", "agentic-git", "agentic-providers", "agentic-lang-*"],
     &["agentic-space", "agentic-host", "agentic-index"],
     &["agentic-session"],
-    &["agentic-capture", "agentic-federation", "agentic-testkit", "agentic-fuzz"],
+    &[
+        "agentic-capture",
+        "agentic-federation",
+        "agentic-temporal",
+        "agentic-testkit",
+        "agentic-fuzz",
+    ],
     &["agentic-api"],
     &["agentic-resident"],
     &["agentic-mcp", "agentic-web", "agentic-tui", "agentic-conformance"],

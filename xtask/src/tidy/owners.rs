@@ -33,7 +33,12 @@ const OWNERS: &[(&str, &[&str])] = &[
     ("serde_ipld_dagcbor", &["agentic-model"]),
     ("sled", &["agentic-index"]),
     ("syn", &["xtask"]),
-    ("tokio", &["agentic-resident", "agentic-web", "agentic-mcp"]),
+    ("temporalio-client", &["agentic-temporal"]),
+    ("temporalio-common", &["agentic-temporal"]),
+    ("temporalio-macros", &["agentic-temporal"]),
+    ("temporalio-sdk", &["agentic-temporal"]),
+    ("temporalio-workflow", &["agentic-temporal"]),
+    ("tokio", &["agentic-resident", "agentic-web", "agentic-mcp", "agentic-temporal"]),
     ("toml", &["agentic-providers", "agentic-redact"]),
     ("ureq", &["agentic-providers"]),
 ];

@@ -19,7 +19,7 @@ use crate::redaction::{CallerRedactor, refuse_secrets};
 use crate::verb::{Reply, Verb, VerbCompletion, value};
 use crate::view::question::{RENDERER, question, text_hash};
 use crate::view::{DecideView, PendingView};
-use crate::{Caller, Notice, Refusal};
+use crate::{Caller, HeldRequest, Notice, Refusal};
 
 /// Answer a hold. Only a person may do that.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
@@ -173,6 +173,20 @@ impl Decide {
         let mut draft = self.draft(caller, &named, principal)?;
         draft.rationale = redactor.text("the reason", draft.rationale);
         draft.value.iter().try_for_each(|value| refuse_secrets(caller, "the value", value))?;
+        let hold = held_request(&named);
+        if let Some((host, engines)) = caller.host_of(&hold.session)? {
+            let done = engines.decide(&host, space, hold, &draft)?;
+            return Ok(RecordedDecision {
+                action: done.action,
+                commit: done.commit,
+                notices: redactor.notices(),
+                request: hold.session.short_request(&hold.request),
+                principal: done.principal,
+                session: hold.session,
+                then,
+                spoken_as,
+            });
+        }
         let done = answer(space, named, &draft, then.after_expiry());
         let done = done.map_err(|error| unsigned(caller, &request, error))?;
         Ok(RecordedDecision {
@@ -246,6 +260,15 @@ impl Decide {
     }
 }
 
+/// Returns the hold that a name leads to.
+fn held_request(named: &NamedRequest) -> HeldRequest {
+    let (session, request) = match named {
+        NamedRequest::Open(pending) => (pending.hold.session, pending.hold.id),
+        NamedRequest::Decided(earlier) => (earlier.session, earlier.id),
+    };
+    HeldRequest { session, request }
+}
+
 /// Says what to do where a decision could not be signed: elsewhere than at a terminal nobody can be asked
 /// for a passphrase.
 fn unsigned(caller: &Caller<'_>, request: &str, error: Error) -> Refusal {
@@ -309,6 +332,19 @@ impl RecordedDecision {
 
     /// Lets the session go on, unless it was to be left.
     pub fn follow(&self, caller: &Caller<'_>) -> FollowedDecision {
+        if let Ok(Some((host, engines))) = caller.host_of(&self.session) {
+            let run = RunId::new(self.session.to_string());
+            let engine = engines.connect(&host, caller.space, caller.client);
+            let waits = self.then == AfterDecision::GoOn;
+            // The engine drives it by itself: here it is only waited for.
+            let followed = engine.and_then(|engine| match waits {
+                true => Ok(engine.go_on(&run).and_then(|()| engine.status(&run)).map(drop)?),
+                false => Ok(()),
+            });
+            let failed = followed.err().map(|why| Notice::NotFollowed { why: why.sentence() });
+            let notices = failed.into_iter().collect();
+            return FollowedDecision { notices, completion: VerbCompletion::Whole };
+        }
         let outcome = match self.then {
             AfterDecision::GoOn => go_on(caller.space, &self.session),
             AfterDecision::Leave => Ok(()),

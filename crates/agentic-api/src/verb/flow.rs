@@ -20,9 +20,8 @@ pub use self::worker::FlowWorker;
 
 use agentic_model::guidance::ErrorClass;
 use agentic_replay::SessionState;
-use agentic_replay::engine::{Cancellation, DurableEngine, RunStatus};
+use agentic_replay::engine::{Cancellation, RunStatus};
 use agentic_replay::record::CancelMode;
-use agentic_session::engine::EmbeddedEngine;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -42,7 +41,7 @@ impl Verb for FlowStatus {
     type Answer = FlowStatusView;
 
     fn run(self, caller: &Caller<'_>) -> Result<Reply<FlowStatusView>, Refusal> {
-        let engine = EmbeddedEngine::new(caller.space, caller.client);
+        let engine = caller.engine()?;
         let status = engine.status(&engine.find(&self.run)?)?;
         Ok(Reply::plain(FlowStatusView::from(&status)))
     }
@@ -60,7 +59,7 @@ impl Verb for FlowResult {
     type Answer = RunAnswer;
 
     fn run(self, caller: &Caller<'_>) -> Result<Reply<RunAnswer>, Refusal> {
-        let engine = EmbeddedEngine::new(caller.space, caller.client);
+        let engine = caller.engine()?;
         let run = engine.find(&self.run)?;
         let ended = engine.result(&run)?;
         let status = engine.status(&run)?;
@@ -95,7 +94,7 @@ impl Verb for FlowHistory {
     type Answer = Vec<FlowEventView>;
 
     fn run(self, caller: &Caller<'_>) -> Result<Reply<Vec<FlowEventView>>, Refusal> {
-        let engine = EmbeddedEngine::new(caller.space, caller.client);
+        let engine = caller.engine()?;
         let events = engine.history(&engine.find(&self.run)?)?;
         Ok(Reply::plain(events.iter().map(FlowEventView::from).collect()))
     }
@@ -119,7 +118,7 @@ impl Verb for FlowCancel {
     type Answer = FlowStatusView;
 
     fn run(self, caller: &Caller<'_>) -> Result<Reply<FlowStatusView>, Refusal> {
-        let engine = EmbeddedEngine::new(caller.space, caller.client);
+        let engine = caller.engine()?;
         let run = engine.find(&self.run)?;
         let cancellation = Cancellation {
             who: principal(caller.space)?,

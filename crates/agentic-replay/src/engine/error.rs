@@ -20,7 +20,9 @@ pub enum EngineRefusal {
     ChoiceNotOffered,
     /// The hold is somebody else's to decide.
     NotAuthorised,
-    /// What the engine has of its own: a full disk, a server that is not there.
+    /// The engine cannot be reached.
+    Unreachable,
+    /// What the engine has of its own: a full disk.
     Own,
 }
 

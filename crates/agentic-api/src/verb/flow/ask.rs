@@ -315,6 +315,7 @@ impl<'a> OpenQuestions<'a> {
                 EngineRefusal::UnknownRun
                 | EngineRefusal::KeyTaken
                 | EngineRefusal::RunOver
+                | EngineRefusal::Unreachable
                 | EngineRefusal::Own => Err(error.into()),
             },
         }

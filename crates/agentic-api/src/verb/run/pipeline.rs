@@ -4,9 +4,9 @@ use agentic_lang_pipeline::run::{BlockOrder, PartsPlace, PipelineProgram};
 use agentic_lang_pipeline::{Needs, PipelineLanguage, PlannedRun};
 use agentic_model::{Value, json};
 use agentic_plan::Backend;
-use agentic_replay::engine::{DurableEngine, RunAttendance, RunStart};
+use agentic_replay::engine::{RunAttendance, RunStart};
 use agentic_replay::{End, Language, ProgramEvent};
-use agentic_session::engine::{EmbeddedEngine, unperformed};
+use agentic_session::engine::unperformed;
 use agentic_session::error::ProgramError;
 use agentic_session::{executor_of_pipeline, retell};
 
@@ -148,7 +148,7 @@ impl RunnableProgram for PreparedPipeline {
     fn in_space(self: Box<Self>, caller: &Caller<'_>, desk: &NoticeDesk<'_>) -> RunReply {
         self.refuse_nobody()?;
         refuse_secrets(caller, "the input", &self.input)?;
-        let engine = EmbeddedEngine::new(caller.space, caller.client);
+        let engine = caller.engine()?;
         let (output_trace, attendance) = (self.output_trace.clone(), self.attendance);
         let run = engine.start(self.start(&caller.surroundings)?, attendance)?;
         let status = engine.status(&run)?;

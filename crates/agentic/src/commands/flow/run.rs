@@ -83,10 +83,11 @@ fn run_as(context: &Context, args: FlowRunArgs) -> VerbOutcome {
     let live = RunDisplay::of(context.format, TraceCapture::Off);
     let reply = carried_out(context, live, prepare, |prepared, here| {
         let reached = address.reach(context)?;
-        Ok(prepared.run(&context.caller_at(reached.space(), here))?)
+        Ok(prepared.run(&reached.caller_at(context, here))?)
     })?;
     if let (RunAnswer::Standing(view), true) = (&reply.answer, is_detached)
         && !view.is_over()
+        && address.remote().is_none()
     {
         go_on_elsewhere(context, &address, &view.session)?;
     }

@@ -37,7 +37,7 @@ pub struct CancelArgs {
 pub fn status(context: &Context, name: &RunName) -> VerbOutcome {
     let reached = name.address.reach(context)?;
     let verb = FlowStatus { run: name.run.clone() };
-    show(context, &verb.run(&context.caller(reached.space()))?.answer);
+    show(context, &verb.run(&reached.caller(context))?.answer);
     Ok(ExitCode::SUCCESS)
 }
 
@@ -72,7 +72,7 @@ fn text(view: &FlowStatusView) -> String {
 /// Prints what a run came to.
 pub fn result(context: &Context, name: RunName) -> VerbOutcome {
     let reached = name.address.reach(context)?;
-    let reply = FlowResult { run: name.run }.run(&context.caller(reached.space()))?;
+    let reply = FlowResult { run: name.run }.run(&reached.caller(context))?;
     answered(context, reply)
 }
 
@@ -80,7 +80,7 @@ pub fn result(context: &Context, name: RunName) -> VerbOutcome {
 pub fn history(context: &Context, name: &RunName) -> VerbOutcome {
     let reached = name.address.reach(context)?;
     let verb = FlowHistory { run: name.run.clone() };
-    let views = verb.run(&context.caller(reached.space()))?.answer;
+    let views = verb.run(&reached.caller(context))?.answer;
     context.format.answer(views.as_slice(), |views| views.iter().map(event_line).collect());
     Ok(ExitCode::SUCCESS)
 }
@@ -97,6 +97,6 @@ pub fn cancel(context: &Context, args: &CancelArgs) -> VerbOutcome {
     let reached = args.name.address.reach(context)?;
     let verb =
         FlowCancel { run: args.name.run.clone(), kill: args.kill, why: args.message.clone() };
-    show(context, &verb.run(&context.caller(reached.space()))?.answer);
+    show(context, &verb.run(&reached.caller(context))?.answer);
     Ok(ExitCode::SUCCESS)
 }

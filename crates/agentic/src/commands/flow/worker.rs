@@ -34,12 +34,17 @@ pub fn run(context: &Context, args: WorkerArgs) -> VerbOutcome {
         end_with_stdin(stop.clone())
             .map_err(|error| CommandFailure::io("start a thread", &error))?;
     }
+    #[cfg(feature = "temporal")]
+    if let Some(address) = args.address.remote() {
+        crate::engine::work(context, address, stop)?;
+        return Ok(std::process::ExitCode::SUCCESS);
+    }
     let reached = args.address.reach(context)?;
     let mut printer = EventPrinter::new(context, RunDisplay::of(context.format, TraceCapture::Off));
     let tell = |event| printer.show(event);
     let reply = followed(context, &stop, tell, |here| {
         let verb = FlowWorker { run: args.run };
-        verb.run(&context.caller_at(reached.space(), here))
+        verb.run(&reached.caller_at(context, here))
     })?;
     warn_of(&reply.notices);
     reply.answer.iter().for_each(|view| show(context, view));

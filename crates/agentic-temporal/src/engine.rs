@@ -1,0 +1,262 @@
+//! The engine whose runs are on a server.
+//!
+//! The server drives; what a run is and was is read from its sealed records, as of any session. Whoever
+//! asks for more than is sealed has the run seal it first.
+
+use agentic_lang_pipeline::PlannedRun;
+use agentic_model::guidance::ErrorClass;
+use agentic_replay::engine::{
+    Cancellation, CountedDecision, DurableEngine, EngineError, EngineRefusal, Result,
+    RunAttendance, RunDecision, RunEvent, RunId, RunStart, RunStatus,
+};
+use agentic_replay::record::CancelMode;
+use agentic_replay::{End, RequestId, SessionId, SessionState};
+use agentic_session::SessionSpace;
+use agentic_session::decide::DecisionDraft;
+use agentic_session::engine::{EmbeddedEngine, RunHoldDraft};
+use agentic_session::hosted::{
+    HostClaim, HostedDecision, claim, claimed, decide_hosted, hosted_run, space_id,
+};
+use temporalio_client::Client;
+use tokio::runtime::Runtime;
+
+use crate::client::{RunClient, RunFate};
+use crate::decision::{CancelAsk, DecideAsk, DecideReply, WireRefusal};
+use crate::wire::RunInput;
+use crate::{Error, HOST, ServerAddress};
+
+/// After how many events a run goes on as a new execution.
+const EVENTS_MAX: u32 = 8000;
+
+/// What the queue of a space is called.
+pub fn queue_of(space_id: &str) -> String {
+    format!("agentic/{space_id}")
+}
+
+/// The engine whose runs are on a server.
+pub struct TemporalEngine<'a> {
+    space: &'a SessionSpace,
+    /// Reads what is sealed.
+    local: EmbeddedEngine<'a>,
+    address: ServerAddress,
+    runtime: Runtime,
+    client: Client,
+    events_max: u32,
+}
+
+impl<'a> TemporalEngine<'a> {
+    /// Connects to a server; people decide through `client`.
+    ///
+    /// # Errors
+    /// Fails when nobody answers there.
+    pub fn connect(
+        space: &'a SessionSpace,
+        client: &'static str,
+        address: &ServerAddress,
+    ) -> crate::Result<TemporalEngine<'a>> {
+        let runtime = tokio::runtime::Builder::new_multi_thread()
+            .worker_threads(1)
+            .enable_all()
+            .build()
+            .map_err(|error| Error::Runtime(error.to_string()))?;
+        let connected = runtime.block_on(address.connect())?;
+        let local = EmbeddedEngine::new(space, client);
+        let address = address.clone();
+        Ok(TemporalEngine {
+            space,
+            local,
+            address,
+            runtime,
+            client: connected,
+            events_max: EVENTS_MAX,
+        })
+    }
+
+    /// Lets runs that begin go on as new executions after so many events.
+    #[must_use]
+    pub fn rolling_after(self, events_max: u32) -> TemporalEngine<'a> {
+        TemporalEngine { events_max, ..self }
+    }
+
+    fn run(&self, id: &RunId) -> RunClient<'_> {
+        RunClient::new(&self.client, id.as_str())
+    }
+
+    /// Has everything of a run sealed that it has recorded, as far as a worker answers.
+    fn read(&self, id: &RunId) -> Result<()> {
+        self.runtime.block_on(self.run(id).seal()).map_err(refused)?;
+        Ok(())
+    }
+
+    fn session(&self, id: &RunId) -> Result<SessionId> {
+        hosted_run(self.space, id.as_str()).map_err(|error| refused(error.into()))
+    }
+
+    /// Decides a hold of a session. When this returns the decision is a commit, and the run has it.
+    ///
+    /// # Errors
+    /// Refuses as [`DurableEngine::decide`] does.
+    pub fn decide_hold(
+        &self,
+        session: &SessionId,
+        request: &RequestId,
+        draft: &DecisionDraft,
+    ) -> Result<CountedDecision> {
+        let ask = DecideAsk::of(session.to_string(), request.to_string(), draft);
+        let update = update_id(&ask);
+        let run = RunId::new(session.to_string());
+        let reply = self.runtime.block_on(self.run(&run).decide(ask, update)).map_err(refused)?;
+        let counted = |(receipt, actor, action): (String, String, String)| CountedDecision {
+            run: run.clone(),
+            request: session.short_request(request),
+            action,
+            actor,
+            receipt,
+            remark: None,
+        };
+        match reply {
+            Some(DecideReply::Decided { commit, principal, action, .. }) => {
+                Ok(counted((commit, principal, action)))
+            }
+            Some(DecideReply::Refused(refusal)) => Err(decision_refused(refusal)),
+            // The run has closed meanwhile: what it came to is sealed.
+            None => {
+                let decided = decide_hosted(self.space, session, request, draft);
+                let decided = decided.map_err(|error| refused(error.into()))?;
+                let HostedDecision { commit, principal, action, .. } = decided;
+                Ok(counted((commit.to_string(), principal, action.to_owned())))
+            }
+        }
+    }
+
+    /// Tells how a run stands of which nothing is sealed: it waits for a worker.
+    fn claimed(&self, run: &RunId) -> Result<RunStatus> {
+        let found = claimed(self.space, &self.session(run)?);
+        let (agent, key) = found.map_err(|error| refused(error.into()))?;
+        Ok(RunStatus {
+            id: run.clone(),
+            key,
+            agent,
+            state: SessionState::Running,
+            blocks: Vec::new(),
+            holds: Vec::new(),
+            until: None,
+            unanswered: None,
+        })
+    }
+
+    fn claim_and_start(&self, start: RunStart<PlannedRun>) -> Result<RunId> {
+        let begin = self.local.begin(start)?;
+        let queue = queue_of(&space_id(self.space).map_err(|error| refused(error.into()))?);
+        let id = begin.session().map_err(|error| refused(error.into()))?;
+        let run = RunId::new(id.to_string());
+        let address = self.address.to_string();
+        let claimed = claim(self.space, begin, HOST, &address);
+        if let HostClaim::Open(opening) = claimed.map_err(|error| refused(error.into()))? {
+            let input = RunInput::of(&opening, self.events_max);
+            let input = input.map_err(|error| refused(error.into()))?;
+            let started = self.runtime.block_on(self.run(&run).start(&queue, input));
+            started.map_err(refused)?;
+        }
+        Ok(run)
+    }
+}
+
+impl DurableEngine<PlannedRun> for TemporalEngine<'_> {
+    fn start(&self, start: RunStart<PlannedRun>, attendance: RunAttendance) -> Result<RunId> {
+        let run = self.claim_and_start(start)?;
+        if attendance == RunAttendance::Attended {
+            self.go_on(&run)?;
+        }
+        Ok(run)
+    }
+
+    fn find(&self, name: &str) -> Result<RunId> {
+        let id = hosted_run(self.space, name).map_err(|error| refused(error.into()))?;
+        Ok(RunId::new(id.to_string()))
+    }
+
+    fn go_on(&self, run: &RunId) -> Result<()> {
+        self.runtime.block_on(self.run(run).rest()).map_err(refused)?;
+        Ok(())
+    }
+
+    fn due(&self) -> Result<Vec<RunId>> {
+        Ok(Vec::new())
+    }
+
+    fn status(&self, run: &RunId) -> Result<RunStatus> {
+        self.read(run)?;
+        match self.local.status(run) {
+            Err(error) if error.refusal == EngineRefusal::UnknownRun => self.claimed(run),
+            status => status,
+        }
+    }
+
+    fn result(&self, run: &RunId) -> Result<Option<End>> {
+        self.read(run)?;
+        match self.local.result(run) {
+            Err(error) if error.refusal == EngineRefusal::UnknownRun => Ok(None),
+            result => result,
+        }
+    }
+
+    fn history(&self, run: &RunId) -> Result<Vec<RunEvent>> {
+        self.read(run)?;
+        match self.local.history(run) {
+            Err(error) if error.refusal == EngineRefusal::UnknownRun => Ok(Vec::new()),
+            history => history,
+        }
+    }
+
+    fn cancel(&self, run: &RunId, cancellation: &Cancellation) -> Result<()> {
+        let Cancellation { who, why, mode } = cancellation;
+        let kill = *mode == CancelMode::Kill;
+        let ask = CancelAsk { who: who.clone(), why: why.clone(), kill };
+        let client = self.run(run);
+        let told = self.runtime.block_on(client.cancel(ask)).map_err(refused)?;
+        if told == RunFate::Closed {
+            let id = self.session(run)?.short();
+            let over = agentic_session::error::SessionError::Over { id };
+            return Err(refused(agentic_session::Error::from(over).into()));
+        }
+        self.runtime.block_on(client.end()).map_err(refused)?;
+        Ok(())
+    }
+
+    fn decide(&self, run: &RunId, decision: &RunDecision) -> Result<CountedDecision> {
+        let RunHoldDraft { session, request, draft } = self.local.hold_draft(run, decision)?;
+        self.decide_hold(&session, &request, &draft)
+    }
+}
+
+/// Names a decision, so that the same one again is the same update.
+fn update_id(ask: &DecideAsk) -> String {
+    let text = serde_json::to_string(ask).unwrap_or_default();
+    agentic_model::Cid::of(text.as_bytes()).to_string()
+}
+
+fn decision_refused(refusal: WireRefusal) -> EngineError {
+    let is = |class: ErrorClass| refusal.class == class.word();
+    let sort = if is(ErrorClass::Decided) || is(ErrorClass::Expired) {
+        EngineRefusal::HoldClosed
+    } else if is(ErrorClass::NotAllowed) {
+        EngineRefusal::NotAuthorised
+    } else if is(ErrorClass::Schema) {
+        EngineRefusal::ChoiceNotOffered
+    } else {
+        EngineRefusal::HoldNotOpen
+    };
+    EngineError::new(sort, refusal)
+}
+
+/// Says in the words of all engines what was refused, and keeps our own.
+fn refused(error: Error) -> EngineError {
+    match error {
+        Error::Session(error) => agentic_session::engine::refused(error),
+        Error::Unreachable { .. } => EngineError::new(EngineRefusal::Unreachable, error),
+        Error::BadAddress { .. } | Error::Server { .. } | Error::Runtime(_) | Error::Wire(_) => {
+            EngineError::new(EngineRefusal::Own, error)
+        }
+    }
+}

@@ -1,0 +1,26 @@
+//! Temporal as a host of programs, for those who outgrow one machine.
+//!
+//! One generic workflow hosts every program, by the same
+//! [`Session`](agentic_replay::Session) as the embedded engine: so what it records is what that would
+//! record. Effects are activities, holds are decided by updates, and the records are sealed into the notes
+//! of the agent: git stays the truth, and once a run is over the server may be thrown away.
+
+mod activity;
+mod address;
+mod client;
+mod decision;
+mod engine;
+mod error;
+mod ground;
+mod seal;
+mod wire;
+mod worker;
+mod workflow;
+
+pub use self::address::ServerAddress;
+pub use self::engine::TemporalEngine;
+pub use self::error::{Error, Result};
+pub use self::worker::{WorkerWish, work};
+
+/// What the first record of a run names as its host.
+pub const HOST: &str = "temporal";

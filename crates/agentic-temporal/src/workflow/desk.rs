@@ -1,0 +1,138 @@
+//! What the loop of a run and its handlers tell each other: data alone.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+use crate::decision::{CancelAsk, RunView, SettledHold};
+
+/// A decision that is durable, on its way to the program.
+#[derive(Debug, Clone)]
+pub struct DecidedHold {
+    /// The id of the request.
+    pub request: String,
+    /// What it makes of the hold, if it settles that.
+    pub settled: Option<SettledHold>,
+    /// The commit of a vote that does not settle it.
+    pub vote: Option<String>,
+    /// Who decided.
+    pub principal: String,
+    /// What.
+    pub action: String,
+}
+
+/// What the loop of a run and its handlers tell each other.
+#[derive(Debug, Default)]
+pub struct Desk {
+    /// The requests that people have been asked, with the positions of their records.
+    known: BTreeMap<String, usize>,
+    /// What waits for a human now.
+    pub holds: BTreeSet<String>,
+    deciding: BTreeSet<String>,
+    decided: VecDeque<DecidedHold>,
+    /// How many decisions were put here, and how many were taken.
+    n_decided: u64,
+    n_taken: u64,
+    /// How many handlers have asked whether all is taken in, and how many of them were told so.
+    n_asked: u64,
+    n_seen: u64,
+    /// Requests to stop.
+    pub cancels: VecDeque<CancelAsk>,
+    /// Whether somebody wants to read what there is.
+    pub is_seal_wanted: bool,
+    /// How many records there are.
+    pub n_records: usize,
+    /// How many of them are sealed.
+    pub n_sealed: usize,
+    /// Whether nothing but humans is waited for.
+    pub rests: bool,
+    /// Whether the program has ended.
+    pub is_over: bool,
+}
+
+impl Desk {
+    /// Asks to be told when the loop has taken in what there is.
+    pub fn ask(&mut self) -> u64 {
+        self.n_asked += 1;
+        self.n_asked
+    }
+
+    /// Says whether the loop has.
+    pub fn has_seen(&self, ticket: u64) -> bool {
+        self.n_seen >= ticket
+    }
+
+    /// Says whether the loop has to look at something.
+    pub fn has_mail(&self) -> bool {
+        self.n_asked > self.n_seen
+            || !self.decided.is_empty()
+            || !self.cancels.is_empty()
+            || (self.is_seal_wanted && self.n_sealed < self.n_records)
+    }
+
+    /// Tells the handlers that everything is taken in.
+    pub fn all_seen(&mut self) {
+        self.n_seen = self.n_asked;
+    }
+
+    /// Notes a request that people are asked, whose record stands at this position.
+    pub fn put_before_people(&mut self, request: String, position: usize) {
+        self.holds.insert(request.clone());
+        self.known.insert(request, position);
+    }
+
+    /// Says whether people were asked this.
+    pub fn knows(&self, request: &str) -> bool {
+        self.known.contains_key(request)
+    }
+
+    /// Says whether a decision of the request may be looked at now.
+    pub fn may_decide(&self, request: &str) -> bool {
+        let is_sealed = self.known.get(request).is_some_and(|at| *at < self.n_sealed);
+        is_sealed && !self.deciding.contains(request)
+    }
+
+    /// Begins with a decision; returns a number that no other has.
+    pub fn begin_deciding(&mut self, request: &str) -> u64 {
+        self.deciding.insert(request.to_owned());
+        self.n_asked
+    }
+
+    /// Ends with it.
+    pub fn end_deciding(&mut self, request: &str) {
+        self.deciding.remove(request);
+    }
+
+    /// Says whether a decision is looked at, or is on its way.
+    pub fn is_deciding(&self) -> bool {
+        !self.deciding.is_empty() || !self.decided.is_empty()
+    }
+
+    /// Puts a decision before the loop.
+    pub fn decided(&mut self, decided: DecidedHold) -> u64 {
+        self.decided.push_back(decided);
+        self.n_decided += 1;
+        self.n_decided
+    }
+
+    /// Takes the next one.
+    pub fn take_decided(&mut self) -> Option<DecidedHold> {
+        let next = self.decided.pop_front();
+        self.n_taken += u64::from(next.is_some());
+        next
+    }
+
+    /// Says whether the loop has taken a decision.
+    pub fn has_taken(&self, number: u64) -> bool {
+        self.n_taken >= number
+    }
+
+    /// Tells how the run stands.
+    pub fn view(&self) -> RunView {
+        RunView {
+            records: self.n_records,
+            sealed: self.n_sealed,
+            holds: self.holds.iter().cloned().collect(),
+            rests: self.rests,
+            over: self.is_over,
+        }
+    }
+}
