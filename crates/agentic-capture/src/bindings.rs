@@ -8,13 +8,14 @@ use std::path::PathBuf;
 
 use agentic_model::{AgentName, Map, Value};
 use agentic_space::Space;
+use agentic_space::capture::FetchedAgents;
 use agentic_store::file::{self, Persistence};
 use agentic_store::{Layout, journal};
 
 use crate::catch_up::mark_unsure;
 use crate::conversation::{BindReason, ConversationRecord};
 use crate::cursor::CursorOwner;
-use crate::known::each_trace;
+use crate::known::{each_trace, notes_of};
 use crate::{CaptureError, ConversationId, Source};
 
 /// Tells whether what is remembered is all that there was.
@@ -35,14 +36,18 @@ pub fn begin(space: &Space) -> Result<(), CaptureError> {
     if repository.all_archive_entries()?.is_empty() { put_mark(layout) } else { Ok(()) }
 }
 
-/// Makes it whole again, if it is not.
+/// Makes it whole again, if it is not, and takes in what fetches brought.
 ///
 /// # Errors
 /// Fails when notes or journals cannot be read, or records cannot be written.
 pub fn rebuild(space: &Space) -> Result<(), CaptureError> {
     let layout = space.repository().layout();
+    let fetched = FetchedAgents::take(layout)?;
     if are_whole(layout) {
-        return Ok(());
+        for agent in fetched.iter().flat_map(|fetched| &fetched.agents) {
+            rebuild_from(space, agent, notes_of(space, agent)?)?;
+        }
+        return fetched.map_or(Ok(()), |fetched| Ok(fetched.forget()?));
     }
     for (agent, _) in space.agent_names()? {
         let tip = space.repository().find_ref(&agent.notes_ref())?;
@@ -58,7 +63,8 @@ pub fn rebuild(space: &Space) -> Result<(), CaptureError> {
     for entry in space.archived_agents()? {
         rebuild_from(space, &entry.archived.agent, entry.archived.notes)?;
     }
-    put_mark(layout)
+    put_mark(layout)?;
+    fetched.map_or(Ok(()), |fetched| Ok(fetched.forget()?))
 }
 
 fn rebuild_from(

@@ -2,6 +2,8 @@
 //!
 //! Whoever captures stands in somebody's way, and would rather come again than wait for a lock.
 
+mod fetched;
+
 use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::Read as _;
@@ -18,6 +20,9 @@ use crate::commit::BoundTrace;
 use crate::trace::AttachOutcome;
 use crate::write::LockedStream;
 use crate::{Result, Space};
+
+pub use self::fetched::FetchedAgents;
+pub(crate) use self::fetched::note_fetched;
 
 /// How long is waited between two looks at a lock.
 const PAUSE: Duration = Duration::from_millis(1);

@@ -8,6 +8,7 @@ use agentic_store::{Stream, Writer};
 use super::purged::keep_purged;
 use super::{check_remote, init};
 use crate::archive::archive_stream;
+use crate::capture::note_fetched;
 use crate::error::AgentError;
 use crate::following::{FollowingWorktree, reserve};
 use crate::kind::REGISTRY_REF;
@@ -90,10 +91,27 @@ fn unite_archive(space: &Space, remote: &str, fetched: &mut FetchOutcome) -> Res
     let Some(theirs) = space.repository().find_ref(&theirs)? else { return Ok(()) };
     let signed = space.own_signatures()?;
     let mut writer = Writer::open(space.repository(), &archive_stream(), space.now())?;
+    note_archived(space, theirs)?;
     fetched.diverged = writer.with_refs(&[ARCHIVE_REF], || {
         space.repository().unite_archive(theirs, &signed.author, &signed.committer)
     })?;
     Ok(())
+}
+
+/// Notes the agents of which the archive of a remote has something else than the one here.
+fn note_archived(space: &Space, theirs: Oid) -> Result<()> {
+    let repository = space.repository();
+    let tree = |tip: Option<Oid>| match tip {
+        Some(tip) => Ok(space.read_commit(tip)?.tree),
+        None => Ok::<Oid, Error>(repository.empty_tree()),
+    };
+    let (ours, theirs) = (tree(repository.find_ref(ARCHIVE_REF)?)?, tree(Some(theirs))?);
+    let changed = repository.scratch().changed_paths(ours, theirs)?;
+    let named = changed.iter().filter_map(|path| {
+        let path = std::str::from_utf8(path).ok()?;
+        AgentName::parse(path.rsplit('/').next()?).ok()
+    });
+    note_fetched(repository.layout(), &named.collect::<Vec<_>>())
 }
 
 fn update_agent(
@@ -110,6 +128,9 @@ fn update_agent(
     let mut writer = Writer::open(repository, &Stream::Agent(agent.clone()), space.now())?;
     let (branch_ref, notes_ref) = (agent.branch_ref(), agent.notes_ref());
     if let Some(tip) = repository.find_ref(&notes)? {
+        if repository.find_ref(&notes_ref)? != Some(tip) {
+            note_fetched(repository.layout(), std::slice::from_ref(agent))?;
+        }
         let unite = || repository.unite_notes(&notes_ref, tip, &transaction);
         if writer.with_refs(&[&notes_ref], unite)? {
             fetched.notes_united.push(agent.clone());

@@ -2,6 +2,7 @@
 //! own, with a home of its own.
 
 mod bind;
+mod clones;
 mod corpus;
 mod cost;
 mod deferred;
