@@ -185,10 +185,8 @@ impl IndexDesk {
         IndexesView { main: self.main.state().view(), text: self.text.state().view() }
     }
 
-    /// Returns what is known of agents and sessions. The first time it is waited a moment for what an
-    /// earlier process knew.
+    /// Returns what is known of agents and sessions; what an earlier process knew, once that is opened.
     pub fn ledger(&self) -> KnownLedger {
-        self.await_opening();
         let state = match self.main.state() {
             IndexState::Building { .. } => LedgerState::Checking,
             IndexState::Ready => LedgerState::Ready,

@@ -87,8 +87,9 @@ pub fn answer(
 /// [`crate::resume`].
 ///
 /// # Errors
-/// Fails when another host drives the session, when the hold is decided already, overdue or not this principal's to decide, and when the
-/// value does not fit; nothing is written then, except the expiry of an overdue hold.
+/// Fails when another host drives the session, when the hold is decided already, overdue or not this
+/// principal's to decide, and when the value does not fit; nothing is written then, except the expiry of
+/// an overdue hold.
 pub fn decide(
     space: &SessionSpace,
     pending: &PendingHold,
