@@ -98,15 +98,23 @@ fn unite_archive(space: &Space, remote: &str, fetched: &mut FetchOutcome) -> Res
     Ok(())
 }
 
+/// Tells whether nothing comes with a state that a remote has.
+fn has(space: &Space, ours: Option<Oid>, theirs: Oid) -> Result<bool> {
+    ours.map_or(Ok(false), |ours| Ok(space.repository().is_ancestor(theirs, ours)?))
+}
+
 /// Notes the agents of which the archive of a remote has something else than the one here.
 fn note_archived(space: &Space, theirs: Oid) -> Result<()> {
     let repository = space.repository();
-    let tree = |tip: Option<Oid>| match tip {
-        Some(tip) => Ok(space.read_commit(tip)?.tree),
-        None => Ok::<Oid, Error>(repository.empty_tree()),
+    let ours = repository.find_ref(ARCHIVE_REF)?;
+    if has(space, ours, theirs)? {
+        return Ok(());
+    }
+    let ours = match ours {
+        Some(tip) => space.read_commit(tip)?.tree,
+        None => repository.empty_tree(),
     };
-    let (ours, theirs) = (tree(repository.find_ref(ARCHIVE_REF)?)?, tree(Some(theirs))?);
-    let changed = repository.scratch().changed_paths(ours, theirs)?;
+    let changed = repository.scratch().changed_paths(ours, space.read_commit(theirs)?.tree)?;
     let named = changed.iter().filter_map(|path| {
         let path = std::str::from_utf8(path).ok()?;
         AgentName::parse(path.rsplit('/').next()?).ok()
@@ -128,7 +136,7 @@ fn update_agent(
     let mut writer = Writer::open(repository, &Stream::Agent(agent.clone()), space.now())?;
     let (branch_ref, notes_ref) = (agent.branch_ref(), agent.notes_ref());
     if let Some(tip) = repository.find_ref(&notes)? {
-        if repository.find_ref(&notes_ref)? != Some(tip) {
+        if !has(space, repository.find_ref(&notes_ref)?, tip)? {
             note_fetched(repository.layout(), std::slice::from_ref(agent))?;
         }
         let unite = || repository.unite_notes(&notes_ref, tip, &transaction);

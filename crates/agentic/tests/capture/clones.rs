@@ -10,6 +10,17 @@ use crate::talk::Talk;
 /// What the agent of the conversation is called.
 const AGENT: &str = "claude-00000001";
 
+/// Makes a stage with a remote, and another clone of it that captures too.
+fn two_clones() -> CaptureStage {
+    let stage = CaptureStage::new();
+    stage.git("elsewhere", "clone -q --bare ../shop hub");
+    stage.git("shop", "remote add origin ../elsewhere/hub");
+    stage.git(".", "clone -q elsewhere/hub other-shop");
+    stage.git("other-shop", "config agentic.capture on");
+    stage.git("other-shop", "remote set-url origin ../elsewhere/hub");
+    stage
+}
+
 /// Has something done in another clone, at the place that the conversation names.
 fn in_place_of_shop<T>(stage: &CaptureStage, clone: &str, work: impl FnOnce() -> T) -> T {
     let path = |name: &str| stage.folder.join(name);
@@ -48,13 +59,8 @@ fn genesis(stage: &CaptureStage) -> String {
 
 #[test]
 fn clones_that_import_into_an_agent_that_both_have_keep_one_set_of_entries() {
-    let stage = CaptureStage::new();
-    stage.git("elsewhere", "clone -q --bare ../shop hub");
-    stage.git("shop", "remote add origin ../elsewhere/hub");
+    let stage = two_clones();
     stage.agentic("shop", "push fix-cart");
-    stage.git(".", "clone -q elsewhere/hub other-shop");
-    stage.git("other-shop", "config agentic.capture on");
-    stage.git("other-shop", "remote set-url origin ../elsewhere/hub");
     let talk = Talk::new(&stage, 1);
     let import = || {
         stage.agentic("shop", "import claude --all --agent fix-cart");
@@ -87,12 +93,7 @@ fn clones_that_import_into_an_agent_that_both_have_keep_one_set_of_entries() {
 
 #[test]
 fn clones_that_import_the_same_have_one_genesis_and_one_set_of_entries() {
-    let stage = CaptureStage::new();
-    stage.git("elsewhere", "clone -q --bare ../shop hub");
-    stage.git("shop", "remote add origin ../elsewhere/hub");
-    stage.git(".", "clone -q elsewhere/hub other-shop");
-    stage.git("other-shop", "config agentic.capture on");
-    stage.git("other-shop", "remote set-url origin ../elsewhere/hub");
+    let stage = two_clones();
     let talk = Talk::new(&stage, 1);
     say(&stage, &talk, "one");
     say(&stage, &talk, "two");
