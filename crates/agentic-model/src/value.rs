@@ -112,6 +112,27 @@ impl Value {
         }
     }
 
+    /// Changes every part that is neither a list nor a map. Keys stay as they are.
+    #[must_use]
+    pub fn map_scalars(self, change: &impl Fn(Value) -> Value) -> Value {
+        match self {
+            Value::List(items) => {
+                Value::List(items.into_iter().map(|item| item.map_scalars(change)).collect())
+            }
+            Value::Map(map) => {
+                let fields = map.into_iter().map(|(key, item)| (key, item.map_scalars(change)));
+                Value::Map(fields.collect())
+            }
+            scalar @ (Value::Null
+            | Value::Bool(_)
+            | Value::Int(_)
+            | Value::Float(_)
+            | Value::Text(_)
+            | Value::Bytes(_)
+            | Value::Link(_)) => change(scalar),
+        }
+    }
+
     /// Counts the levels of nesting: 0 for a scalar, 1 for a list of scalars. Counting stops just
     /// above [`NESTING_MAX`], so that the count itself is bounded.
     pub fn nesting(&self) -> usize {

@@ -25,7 +25,7 @@ use agentic_store::recovery::PurgedLog;
 use agentic_store::{Lock, Stream, fault, recovery};
 
 use super::aim::{PurgeScrub, SessionAim};
-use super::branches::{self, BranchFate};
+use super::branches::{self, BranchFate, BranchRewriter};
 use super::bury::{TombstoneScope, bury};
 use super::hit::{PurgeHit, PurgePlace};
 use super::plan::{PurgeFindings, gather, stream_of};
@@ -133,8 +133,9 @@ pub fn apply(space: &SessionSpace, request: &PurgeRequest<'_>) -> Result<PurgeOu
     let tips: BTreeSet<Oid> = found.history.roots.iter().filter(own).map(|root| root.tip).collect();
     commits.extend(buried.into_iter().filter(|(old, _)| tips.contains(old)));
     let mut refs = moving(&found, &commits);
-    refs.extend(branches::write(space, request.aim, &unfinished, &found.branches)?);
-    let worktrees = branches::with_ways(space, worktrees, &refs)?;
+    let rewriter = BranchRewriter { space, aim: request.aim, unfinished: &unfinished };
+    refs.extend(rewriter.write(&found.branches)?);
+    let worktrees = branches::going(space, worktrees, &refs)?;
     repository.sync_filesystem()?;
     unfinished.tips.extend(refs.iter().map(|it| it.old.to_string()));
     unfinished.streams.extend(found.streams.iter().map(ToString::to_string));
@@ -152,8 +153,8 @@ pub fn apply(space: &SessionSpace, request: &PurgeRequest<'_>) -> Result<PurgeOu
         session.write(space, &scrub)?;
         fault::point("purge-session-written")?;
     }
-    for (worktree, way) in &worktrees {
-        worktree.announce(*way)?;
+    for worktree in &worktrees {
+        worktree.announce()?;
         fault::point("purge-worktree-announced")?;
     }
     for moved in &refs {
@@ -161,8 +162,8 @@ pub fn apply(space: &SessionSpace, request: &PurgeRequest<'_>) -> Result<PurgeOu
         fault::point("purge-ref-moved")?;
     }
     drop(writers);
-    for (worktree, way) in worktrees {
-        worktree.bring(way)?;
+    for worktree in worktrees {
+        worktree.bring()?;
     }
     let n_forgotten = forget(space, request, &found, &mut unfinished)?;
     if request.sources == VendorTranscripts::Edited {

@@ -6,10 +6,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use agentic_git::{BranchPart, HistoryLeaf, RewrittenBranches, RewrittenObjects};
-use agentic_model::{AgentName, Map, Object, Oid, Value, canonical};
+use agentic_model::{AgentName, Object, Oid, Value, canonical};
 use agentic_space::Space;
 use agentic_space::purging::branches::{
-    AgentBranches, PurgedWorktree, buried_in_branches, is_agent_branch,
+    AgentBranches, PurgedWorktree, WorktreeGoing, buried_in_branches, is_agent_branch,
 };
 use agentic_space::purging::{PurgeHistory, PurgedRef};
 use agentic_store::file::{self, Persistence};
@@ -42,8 +42,15 @@ pub enum BranchFate {
     MadeAgain,
 }
 
-/// A worktree, and from where to where its branch goes.
-pub(super) type WorktreeWay = (PurgedWorktree, (Oid, Oid));
+/// What branches are made again with.
+pub(super) struct BranchRewriter<'r> {
+    /// Where they are.
+    pub space: &'r Space,
+    /// What is taken out.
+    pub aim: &'r PurgeAim,
+    /// How far this has come.
+    pub unfinished: &'r UnfinishedPurge,
+}
 
 /// What becomes of branches.
 #[derive(Default)]
@@ -53,50 +60,52 @@ pub(super) struct BranchFindings {
     pub rewritten: RewrittenBranches,
 }
 
-/// Finds out what becomes of the branches of agents.
-pub(super) fn find(
-    space: &Space,
-    aim: &PurgeAim,
-    unfinished: &UnfinishedPurge,
-    history: &PurgeHistory,
-) -> Result<BranchFindings, PurgeError> {
-    match unfinished.branches {
-        BranchFate::Named => return Ok(BranchFindings::default()),
-        BranchFate::MadeAgain => {}
+impl BranchRewriter<'_> {
+    /// Finds out what becomes of the branches of agents.
+    pub fn find(&self, history: &PurgeHistory) -> Result<BranchFindings, PurgeError> {
+        match self.unfinished.branches {
+            BranchFate::Named => return Ok(BranchFindings::default()),
+            BranchFate::MadeAgain => {}
+        }
+        let branches = self.space.agent_branches(history)?;
+        let rewritten = self.rewrite(&branches.commits, RewrittenObjects::Named)?;
+        Ok(BranchFindings { fate: self.unfinished.branches, branches, rewritten })
     }
-    let branches = space.agent_branches(history)?;
-    let objects = RewrittenObjects::Named;
-    let rewritten = rewrite(space, aim, unfinished, (&branches.commits, objects))?;
-    Ok(BranchFindings { fate: unfinished.branches, branches, rewritten })
-}
 
-/// Makes commits again, or says what they would be.
-pub(super) fn rewrite(
-    space: &Space,
-    aim: &PurgeAim,
-    unfinished: &UnfinishedPurge,
-    (commits, objects): (&[Oid], RewrittenObjects),
-) -> Result<RewrittenBranches, PurgeError> {
-    let mut known = unfinished.known_commits();
-    let buried = match aim {
-        PurgeAim::Tombstones(tombstones) => buried_in_branches(space, tombstones),
-        PurgeAim::Value(_)
-        | PurgeAim::Rule { .. }
-        | PurgeAim::Conversation(_)
-        | PurgeAim::Agent { .. }
-        | PurgeAim::Object(_) => BTreeMap::new(),
-    };
-    known.extend(buried.iter().map(|(old, new)| (*old, *new)));
-    let repository = space.repository();
-    let mut scrub = PurgeScrub::new(aim, &unfinished.id);
-    let mut clean = |part: BranchPart, bytes: &[u8]| match part {
-        BranchPart::File(blob) => match buried.get(&blob) {
-            Some(new) => repository.read_blob(*new).ok(),
-            None => scrub.text(bytes),
-        },
-        BranchPart::Name | BranchPart::Message => scrub.text(bytes),
-    };
-    Ok(repository.rewrite_branches(commits, &known, objects, &mut clean)?)
+    /// Writes what branches become, and says where their refs go.
+    pub fn write(&self, found: &BranchFindings) -> Result<Vec<PurgedRef>, PurgeError> {
+        let _the_same_as_found =
+            self.rewrite(&found.branches.commits, RewrittenObjects::Written)?;
+        Ok(found.moving())
+    }
+
+    /// Makes commits again, or says what they would be.
+    fn rewrite(
+        &self,
+        commits: &[Oid],
+        objects: RewrittenObjects,
+    ) -> Result<RewrittenBranches, PurgeError> {
+        let mut known = self.unfinished.known_commits();
+        let buried = match self.aim {
+            PurgeAim::Tombstones(tombstones) => buried_in_branches(self.space, tombstones),
+            PurgeAim::Value(_)
+            | PurgeAim::Rule { .. }
+            | PurgeAim::Conversation(_)
+            | PurgeAim::Agent { .. }
+            | PurgeAim::Object(_) => BTreeMap::new(),
+        };
+        known.extend(buried.iter().map(|(old, new)| (*old, *new)));
+        let repository = self.space.repository();
+        let mut scrub = PurgeScrub::new(self.aim, &self.unfinished.id);
+        let mut clean = |part: BranchPart, bytes: &[u8]| match part {
+            BranchPart::File(blob) => match buried.get(&blob) {
+                Some(new) => repository.read_blob(*new).ok(),
+                None => scrub.text(bytes),
+            },
+            BranchPart::Name | BranchPart::Message => scrub.text(bytes),
+        };
+        Ok(repository.rewrite_branches(commits, &known, objects, &mut clean)?)
+    }
 }
 
 /// Keeps the worktrees whose branches are made again from everybody else. Those whose branch has moved
@@ -114,39 +123,25 @@ pub(super) fn reserve(
     Ok(space.reserve_for_purge(branches.iter().map(|moved| moved.name.as_str()))?)
 }
 
-/// Writes what branches become, and says where their refs go.
-pub(super) fn write(
-    space: &Space,
-    aim: &PurgeAim,
-    unfinished: &UnfinishedPurge,
-    found: &BranchFindings,
-) -> Result<Vec<PurgedRef>, PurgeError> {
-    let commits = &found.branches.commits;
-    let _the_same_as_found = rewrite(space, aim, unfinished, (commits, RewrittenObjects::Written))?;
-    Ok(found.moving())
-}
-
 /// Says where the branch of each worktree goes, and checks that nothing is lost there.
-pub(super) fn with_ways(
+pub(super) fn going(
     space: &Space,
     worktrees: Vec<PurgedWorktree>,
     refs: &[PurgedRef],
-) -> Result<Vec<WorktreeWay>, PurgeError> {
-    let mut with_ways = Vec::new();
+) -> Result<Vec<WorktreeGoing>, PurgeError> {
+    let mut going = Vec::new();
     for worktree in worktrees {
         let Some(moved) = refs.iter().find(|moved| moved.name == worktree.branch) else { continue };
-        let way = (moved.old, moved.new);
-        worktree.check(space, way)?;
-        with_ways.push((worktree, way));
+        going.push(worktree.going(space, moved.old, moved.new)?);
     }
-    let has_way = |name: &str| with_ways.iter().any(|(worktree, _)| worktree.branch == name);
+    let has_way = |name: &str| going.iter().any(|worktree| worktree.branch() == name);
     for moved in refs.iter().filter(|moved| AgentName::from_branch_ref(&moved.name).is_some()) {
         // Somebody has checked it out meanwhile, or its agent has become concerned.
         if !has_way(&moved.name) && space.repository().worktree_of(&moved.name)?.is_some() {
             return Err(PurgeError::Moving);
         }
     }
-    Ok(with_ways)
+    Ok(going)
 }
 
 /// Takes away the logs of branches that were made again, and of heads the lines that name commits
@@ -259,25 +254,13 @@ pub(super) fn renamed_leaf(
 }
 
 fn renamed_value(value: Value, commits: &BTreeMap<Oid, Oid>) -> Value {
-    match value {
-        Value::Text(text) => match renamed_text(text.as_bytes(), commits) {
+    value.map_scalars(&|scalar| {
+        let text = scalar.as_text().map(str::as_bytes);
+        match text.and_then(|text| renamed_text(text, commits)) {
             Some(bytes) => Value::text(String::from_utf8_lossy(&bytes)),
-            None => Value::Text(text),
-        },
-        Value::List(items) => {
-            Value::List(items.into_iter().map(|item| renamed_value(item, commits)).collect())
+            None => scalar,
         }
-        Value::Map(map) => {
-            let fields = map.into_iter().map(|(key, item)| (key, renamed_value(item, commits)));
-            Value::Map(fields.collect::<Map>())
-        }
-        other @ (Value::Null
-        | Value::Bool(_)
-        | Value::Int(_)
-        | Value::Float(_)
-        | Value::Bytes(_)
-        | Value::Link(_)) => other,
-    }
+    })
 }
 
 /// Gives the new ids of commits to a text that names old ones; nothing if it names none.

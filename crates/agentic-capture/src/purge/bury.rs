@@ -39,7 +39,9 @@ pub(super) fn bury(
             continue;
         }
         let new = commits.get(&tip).unwrap_or(&tip);
-        let objects = tombstones_of(space, request, (found, branches), tip, signatures)?;
+        let mut replaced = replaced_in(space, found, tip)?;
+        replaced.extend(branches);
+        let objects = tombstones_of(request, found, &replaced, signatures)?;
         if request.scope == TombstoneScope::Everybody && !objects.is_empty() {
             moved.insert(tip, space.add_to_state(Some(*new), &objects, signatures)?);
         }
@@ -73,26 +75,32 @@ fn heads(space: &Space, found: &PurgeFindings) -> Result<BTreeMap<Oid, Vec<Oid>>
     Ok(heads)
 }
 
-fn tombstones_of(
+/// Tells what the objects of one state of notes become, by their ids.
+fn replaced_in(
     space: &Space,
-    request: &PurgeRequest<'_>,
-    (found, branches): (&PurgeFindings, BTreeMap<String, String>),
+    found: &PurgeFindings,
     tip: Oid,
-    signatures: &Signatures,
-) -> Result<Vec<Object>, PurgeError> {
+) -> Result<BTreeMap<String, String>, PurgeError> {
     let root = HistoryRoot { name: String::new(), tip, sort: HistorySort::Notes };
     let own = space.history_of(vec![root])?;
     let id = |leaf: &agentic_git::HistoryLeaf| match leaf.object {
         Some(cid) => cid.to_string(),
         None => leaf.blob.to_string(),
     };
-    let replaced: BTreeMap<String, String> = own
+    let replaced = own
         .leaves
         .iter()
         .map(id)
-        .filter_map(|id| Some((id.clone(), found.rewrites.replaced.get(&id)?.clone())))
-        .chain(branches)
-        .collect();
+        .filter_map(|id| Some((id.clone(), found.rewrites.replaced.get(&id)?.clone())));
+    Ok(replaced.collect())
+}
+
+fn tombstones_of(
+    request: &PurgeRequest<'_>,
+    found: &PurgeFindings,
+    replaced: &BTreeMap<String, String>,
+    signatures: &Signatures,
+) -> Result<Vec<Object>, PurgeError> {
     let is_own =
         |object: &Option<String>| object.as_ref().is_some_and(|it| replaced.contains_key(it));
     let entries: BTreeSet<String> = found

@@ -15,7 +15,7 @@ use agentic_space::purging::{PurgeHistory, PurgeRewrites, leaf_rewrites, sort_of
 use agentic_store::{Stream, journal, recovery};
 
 use super::aim::{PurgeScrub, SessionAim};
-use super::branches::{self, BranchFindings, renamed_leaf};
+use super::branches::{BranchFindings, BranchRewriter, renamed_leaf};
 use super::hit::{PurgeHit, PurgePlace};
 use super::scan::{attribute, holds, scan};
 use super::seam::seams;
@@ -94,7 +94,7 @@ pub(super) fn gather(
     let history = space.purge_history()?;
     let mut scrub = PurgeScrub::new(aim, &unfinished.id);
     scrub.seams = seams(space, &history, aim, &unfinished.id)?;
-    let branches = branches::find(space, aim, unfinished, &history)?;
+    let branches = BranchRewriter { space, aim, unfinished }.find(&history)?;
     let commits = &branches.rewritten.commits;
     let session_aim = SessionAim { aim, id: &unfinished.id, commits };
     let sessions = sessions_of(space, &session_aim, unfinished, &history)?;

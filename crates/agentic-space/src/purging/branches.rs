@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use agentic_git::{WorktreeLock, follow};
-use agentic_model::{Oid, Tombstone};
+use agentic_model::{AgentName, Oid, Tombstone};
 
 use super::tombstone::replacements;
 use super::{OWN_FOLDERS, PurgeHistory, RESCUED};
@@ -14,9 +14,6 @@ use crate::branch::short;
 use crate::error::WorktreeError;
 use crate::following::reserve;
 use crate::{Error, Result, Space};
-
-/// The refs of the branches of agents.
-const BRANCHES: &str = "refs/heads/agents/";
 
 /// The branches of agents, whole.
 #[derive(Debug, Default)]
@@ -37,10 +34,18 @@ pub struct PurgedWorktree {
     lock: WorktreeLock,
 }
 
+/// Such a worktree, and from where to where its branch goes.
+#[derive(Debug)]
+pub struct WorktreeGoing {
+    worktree: PurgedWorktree,
+    from: Oid,
+    to: Oid,
+}
+
 /// Tells whether a ref is a branch of an agent, or follows one of a remote.
 pub fn is_agent_branch(name: &str) -> bool {
     let remote = name.strip_prefix("refs/remotes/").and_then(|rest| rest.split_once('/'));
-    name.starts_with(BRANCHES)
+    name.starts_with(AgentName::BRANCHES)
         || name.starts_with(RESCUED)
         || remote.is_some_and(|(_, rest)| rest.starts_with("agents/"))
 }
@@ -98,11 +103,11 @@ impl Space {
 }
 
 impl PurgedWorktree {
-    /// Checks that nothing in it would be lost when its branch goes from one commit to another.
+    /// Says where its branch goes, after it is checked that nothing in it would be lost.
     ///
     /// # Errors
     /// Fails when there is work in it that is not committed.
-    pub fn check(&self, space: &Space, (from, to): (Oid, Oid)) -> Result<()> {
+    pub fn going(self, space: &Space, from: Oid, to: Oid) -> Result<WorktreeGoing> {
         let worktree = self.lock.worktree();
         let trees = (space.read_commit(from)?.tree, space.read_commit(to)?.tree);
         let changed = space.repository().scratch().changed_paths(trees.0, trees.1)?;
@@ -110,22 +115,29 @@ impl PurgedWorktree {
             let path = worktree.path.clone();
             return Err(Error::Worktree(WorktreeError::Busy { branch: short(&self.branch), path }));
         }
-        Ok(())
+        Ok(WorktreeGoing { worktree: self, from, to })
+    }
+}
+
+impl WorktreeGoing {
+    /// Returns the full name of its branch.
+    pub fn branch(&self) -> &str {
+        &self.worktree.branch
     }
 
     /// Makes sure that it comes along even if this process dies as soon as the branch has moved.
     ///
     /// # Errors
     /// Fails when that cannot be noted.
-    pub fn announce(&self, way: (Oid, Oid)) -> Result<()> {
-        Ok(self.lock.announce(&self.branch, way)?)
+    pub fn announce(&self) -> Result<()> {
+        Ok(self.worktree.lock.announce(&self.worktree.branch, (self.from, self.to))?)
     }
 
     /// Brings it along. The caller holds no lock of a branch.
     ///
     /// # Errors
     /// Fails when something is in the way; the next command tries once more.
-    pub fn bring(self, (from, to): (Oid, Oid)) -> Result<()> {
-        Ok(self.lock.bring_along(from, to)?)
+    pub fn bring(self) -> Result<()> {
+        Ok(self.worktree.lock.bring_along(self.from, self.to)?)
     }
 }

@@ -7,7 +7,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use agentic_git::{HistoryLeaf, LeafRewrites, Repository};
-use agentic_model::{Cid, ConsoleTrace, Map, Object, Oid, Value, canonical, trace};
+use agentic_model::{Cid, ConsoleTrace, Object, Oid, Value, canonical, trace};
 use agentic_store::journal::{GitKind, GitObject};
 
 use crate::error::LookupError;
@@ -187,26 +187,15 @@ fn relinked(bytes: &[u8], new: &BTreeMap<Cid, Object>) -> Result<Object> {
 }
 
 fn with_new_ids(value: Value, new: &BTreeMap<Cid, Object>) -> Value {
-    match value {
-        Value::Link(cid) => Value::Link(new.get(&cid).map_or(cid, Object::cid)),
-        Value::Text(text) => {
-            let names = ids_in(text.as_bytes());
-            let bytes = with_new_ids_in_text(text.into_bytes(), &names, new);
-            Value::text(String::from_utf8_lossy(&bytes))
+    value.map_scalars(&|scalar| {
+        if let Value::Link(cid) = scalar {
+            return Value::Link(new.get(&cid).map_or(cid, Object::cid));
         }
-        Value::List(items) => {
-            Value::List(items.into_iter().map(|item| with_new_ids(item, new)).collect())
-        }
-        Value::Map(map) => {
-            let fields = map.into_iter().map(|(key, item)| (key, with_new_ids(item, new)));
-            Value::Map(fields.collect::<Map>())
-        }
-        other @ (Value::Null
-        | Value::Bool(_)
-        | Value::Int(_)
-        | Value::Float(_)
-        | Value::Bytes(_)) => other,
-    }
+        let Value::Text(text) = scalar else { return scalar };
+        let names = ids_in(text.as_bytes());
+        let bytes = with_new_ids_in_text(text.into_bytes(), &names, new);
+        Value::text(String::from_utf8_lossy(&bytes))
+    })
 }
 
 fn with_new_ids_in_text(
