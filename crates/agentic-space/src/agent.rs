@@ -254,9 +254,12 @@ impl Agent {
     }
 }
 
+/// The kind of an agent's first commit.
+pub(crate) const GENESIS_KIND: &str = "spawn";
+
 /// Tells whether a commit on the branch of `name` is its genesis.
 pub fn is_genesis_of(name: &AgentName, claims: &Claims) -> bool {
-    let is_spawn = claims.kind.as_ref().is_some_and(|kind| kind.as_str() == "spawn");
+    let is_spawn = claims.kind.as_ref().is_some_and(|kind| kind.as_str() == GENESIS_KIND);
     is_spawn && claims.agent.as_ref() == Some(name)
 }
 

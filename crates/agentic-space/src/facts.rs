@@ -15,6 +15,7 @@ mod commit;
 mod derived;
 mod edge;
 mod entry;
+mod fold;
 mod kind;
 mod line;
 mod message;
@@ -42,6 +43,7 @@ use agentic_query::{
 
 use self::cache::FactCache;
 use self::edge::HoldingEdge;
+pub use self::fold::{CommitFold, FoldReport, FoldedCommit};
 use self::line::KnownLines;
 use self::parallel::ReadPace;
 use self::pending::KnownPending;

@@ -85,8 +85,7 @@ pub(super) fn decisions(
     rows: &mut SessionRows<'_, '_>,
 ) -> Result<()> {
     let agents = agents_of(read, scope);
-    let is_wanted = |agent: &AgentName| agents.as_ref().is_none_or(|all| all.contains(agent));
-    let found = DecisionLines::of(read, is_wanted)?;
+    let found = DecisionLines::of(read, agents.as_ref())?;
     found.damage.into_iter().for_each(|damage| rows.note(damage));
     for line in &found.lines {
         let is_bound = |oid: &Oid| rows.may_be("commit", &oid.to_string());

@@ -2,11 +2,12 @@
 //!
 //! A cache names, for each agent, the head up to which its branch was walked and the commits that were
 //! found: a moved head costs its new commits alone. What it says follows from the head, so it can
-//! never become wrong.
+//! never become wrong. It stands in a few files, of which one is looked at after the other.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use agentic_model::{AgentName, Oid, Value};
+use agentic_store::checksum;
 
 use super::cache;
 use super::reading::ReadSessions;
@@ -15,6 +16,9 @@ use crate::{Result, SessionSpace};
 
 /// The name of the cache.
 const NAME: &str = "decisions";
+/// The folder with its files, and how many those are.
+const FOLDER: &str = "deciding";
+const SHARDS: u32 = 16;
 /// The kind of a person's decision.
 const DECISION: &str = "decision";
 
@@ -36,8 +40,9 @@ pub(super) struct BranchDecisions {
 }
 
 /// What was found on the branches of agents: open ones, archived ones, and those of remotes.
+#[derive(Default)]
 pub(super) struct DecisionLines {
-    /// The lines, those of remotes last.
+    /// The lines that have any commit, those of remotes last.
     pub(super) lines: Vec<BranchDecisions>,
     /// What could not be walked.
     pub(super) damage: Vec<String>,
@@ -50,43 +55,54 @@ impl DecisionLines {
     /// Fails when refs or the archive cannot be read.
     pub(super) fn of(
         read: &ReadSessions<'_>,
-        is_wanted: impl Fn(&AgentName) -> bool,
+        wanted: Option<&BTreeSet<AgentName>>,
     ) -> Result<DecisionLines> {
-        let space = read.space;
-        let mut known = read_cache(space).unwrap_or_default();
-        let mut found = DecisionLines { lines: Vec::new(), damage: Vec::new() };
+        let mut found = DecisionLines::default();
+        let mut shards: BTreeMap<u32, Vec<(AgentName, Oid)>> = BTreeMap::new();
+        for (agent, head) in heads(read, wanted)? {
+            let shard = checksum(agent.as_str().as_bytes()) % SHARDS;
+            shards.entry(shard).or_default().push((agent, head));
+        }
+        for (shard, heads) in shards {
+            found.add_shard(read, &format!("{FOLDER}/{shard:02}"), heads);
+        }
+        found.lines.sort_by(|left, right| left.agent.cmp(&right.agent));
+        found.add_remote(read, |agent| wanted.is_none_or(|all| all.contains(agent)))?;
+        Ok(found)
+    }
+
+    /// Adds what is found on branches that stand in one file of the cache.
+    fn add_shard(&mut self, read: &ReadSessions<'_>, name: &str, heads: Vec<(AgentName, Oid)>) {
+        let mut known = read_cache(read.space, name).unwrap_or_default();
         let mut is_new = false;
-        for (agent, head) in heads(read)? {
-            if !is_wanted(&agent) {
-                continue;
-            }
+        for (agent, head) in heads {
             let before = known.get(&agent);
-            let line = match before {
+            let commits = match before {
                 Some(line) if line.head == head => {
                     read.count(NAME, 1, 0);
-                    line.clone()
+                    line.commits.clone()
                 }
-                Some(_) | None => match walk(space, &agent, head, before) {
+                Some(_) | None => match walk(read.space, &agent, head, before) {
                     Ok(line) => {
                         is_new = true;
                         read.count(NAME, 1, 1);
-                        known.insert(agent.clone(), line.clone());
-                        line
+                        let commits = line.commits.clone();
+                        known.insert(agent.clone(), line);
+                        commits
                     }
                     Err(error) => {
-                        let damage = format!("agent {agent} is left out: {error}");
-                        found.damage.push(damage);
+                        self.damage.push(format!("agent {agent} is left out: {error}"));
                         continue;
                     }
                 },
             };
-            found.lines.push(BranchDecisions { agent, commits: line.commits });
+            if !commits.is_empty() {
+                self.lines.push(BranchDecisions { agent, commits });
+            }
         }
         if is_new {
-            write_cache(space, &known);
+            write_cache(read.space, name, &known);
         }
-        found.add_remote(read, is_wanted)?;
-        Ok(found)
     }
 }
 
@@ -114,11 +130,21 @@ impl DecisionLines {
     }
 }
 
-/// Lists the agents that are open or archived, with the heads of their branches.
-fn heads(read: &ReadSessions<'_>) -> Result<Vec<(AgentName, Oid)>> {
-    let mut heads = read.space.agent_names()?;
-    let archived = read.archived().into_iter();
-    heads.extend(archived.map(|entry| (entry.archived.agent, entry.archived.head)));
+/// Lists the agents that are open or archived, with the heads of their branches: some, or all.
+fn heads(
+    read: &ReadSessions<'_>,
+    wanted: Option<&BTreeSet<AgentName>>,
+) -> Result<Vec<(AgentName, Oid)>> {
+    let Some(wanted) = wanted else {
+        let mut heads = read.space.agent_names()?;
+        let archived = read.archived().into_iter();
+        heads.extend(archived.map(|entry| (entry.archived.agent, entry.archived.head)));
+        return Ok(heads);
+    };
+    let mut heads = Vec::new();
+    for agent in wanted {
+        heads.extend(read.head_of(agent)?.map(|head| (agent.clone(), head)));
+    }
     Ok(heads)
 }
 
@@ -144,22 +170,22 @@ fn walk(
 }
 
 /// Reads what was found before.
-fn read_cache(space: &SessionSpace) -> Option<BTreeMap<AgentName, DecisionLine>> {
+fn read_cache(space: &SessionSpace, name: &str) -> Option<BTreeMap<AgentName, DecisionLine>> {
     let line = |(agent, oids): (&String, &Value)| {
         let mut oids = oids.as_list()?.iter().map(|oid| Oid::from_bytes(oid.as_bytes()?).ok());
         let head = oids.next()??;
         let commits = oids.collect::<Option<Vec<Oid>>>()?;
         Some((AgentName::parse(agent).ok()?, DecisionLine { head, commits }))
     };
-    cache::read(space, NAME)?.as_map()?.iter().map(line).collect()
+    cache::read(space, name)?.as_map()?.iter().map(line).collect()
 }
 
 /// Remembers what was found.
-fn write_cache(space: &SessionSpace, lines: &BTreeMap<AgentName, DecisionLine>) {
+fn write_cache(space: &SessionSpace, name: &str, lines: &BTreeMap<AgentName, DecisionLine>) {
     let bytes = |oid: &Oid| Value::Bytes(oid.as_bytes().to_vec());
     let line = |(agent, line): (&AgentName, &DecisionLine)| {
         let oids = std::iter::once(&line.head).chain(&line.commits).map(bytes);
         (agent.to_string(), Value::List(oids.collect()))
     };
-    cache::write(space, NAME, &Value::Map(lines.iter().map(line).collect()));
+    cache::write(space, name, &Value::Map(lines.iter().map(line).collect()));
 }

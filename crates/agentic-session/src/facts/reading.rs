@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
 use agentic_git::ArchiveEntry;
-use agentic_model::{AgentName, Cid, Instant, Value, guidance};
+use agentic_model::{AgentName, Cid, Instant, Oid, Value, guidance};
 use agentic_query::{ExplainedCache, ReadProgress, ReadTeller};
 use agentic_replay::{RecordChain, SessionId, StoredObjects, StoredValue};
 use agentic_space::AgentBranch;
@@ -24,7 +24,7 @@ use crate::error::SessionError;
 use crate::folder::{Folder, Values};
 use crate::hold::HoldStanding;
 use crate::own::{self, FirstRecord, read_journal};
-use crate::segment::Segments;
+use crate::segment::{Segments, notes_with_sessions};
 use crate::{Error, Result, SessionSpace, summary};
 
 /// How many journals are read ahead, on all cores.
@@ -105,8 +105,8 @@ impl<'a> ReadSessions<'a> {
         asked.map(told).collect()
     }
 
-    /// Returns the segments of all notes: those here, those in the archive, and then those that remotes
-    /// have, so that what is here as well is found here. Damaged notes have none.
+    /// Returns the segments of all notes that may have any: those here, those in the archive, and then
+    /// those that remotes have, so that what is here as well is found here. Damaged notes have none.
     pub(super) fn segments(&self) -> Result<&[SealedNotes<'a>]> {
         if let Some(segments) = self.segments.get() {
             return Ok(segments);
@@ -116,9 +116,9 @@ impl<'a> ReadSessions<'a> {
             let read = self.or_told(&what, read);
             found.extend(read.map(|segments| SealedNotes { segments, remote }));
         };
-        for notes in self.space.repository().list_refs(AgentName::NOTES_REFS)? {
-            let read = Segments::of_ref(self.space, &notes.name);
-            add(format!("`{}` is left out", notes.name), read, None);
+        for name in notes_with_sessions(self.space)? {
+            let read = Segments::of_ref(self.space, &name);
+            add(format!("`{name}` is left out"), read, None);
         }
         for entry in self.archived() {
             let what = format!("notes of agent {} are left out", entry.archived.agent);
@@ -176,6 +176,17 @@ impl<'a> ReadSessions<'a> {
     pub(super) fn archived(&self) -> Vec<ArchiveEntry> {
         let archived = self.space.archived_agents().map_err(Error::from);
         self.or_told("the archive is left out", archived).unwrap_or_default()
+    }
+
+    /// Finds where the branch of an agent is, or was when it was archived. A damaged archive has none.
+    pub(super) fn head_of(&self, agent: &AgentName) -> Result<Option<Oid>> {
+        let repository = self.space.repository();
+        if let Some(head) = repository.find_ref(&agent.branch_ref())? {
+            return Ok(Some(head));
+        }
+        let entry = repository.archive_entry(agent).map_err(Error::from);
+        let entry = self.or_told("the archive is left out", entry).flatten();
+        Ok(entry.map(|entry| entry.archived.head))
     }
 
     /// Lists the sessions that are sealed in the notes of one agent.

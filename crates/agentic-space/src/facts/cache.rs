@@ -20,7 +20,7 @@ const HEADER: &[u8] = b"agentic facts 2\n";
 const CHECKSUM_BYTES: usize = 4;
 const LENGTH_BYTES: usize = 4;
 /// How many files the entries of one cache are spread over.
-const SHARDS: u32 = 64;
+pub(super) const SHARDS: u32 = 64;
 /// Larger files are neither read nor written, in bytes.
 const SHARD_BYTES_MAX: u64 = 1 << 30;
 
@@ -31,6 +31,11 @@ pub(super) struct FactCache {
     /// How many ids were asked for, and how many of them were not there.
     n_ids: Cell<usize>,
     n_new: Cell<usize>,
+}
+
+/// Returns the number of the file in which what belongs to a name stands.
+pub(super) fn shard_of(name: &str) -> u32 {
+    checksum(name.as_bytes()) % SHARDS
 }
 
 /// What is cached for one name.
@@ -104,7 +109,7 @@ impl FactCache {
         shards: &'a mut BTreeMap<u32, CacheShard>,
         name: &str,
     ) -> &'a mut CacheShard {
-        let number = checksum(name.as_bytes()) % SHARDS;
+        let number = shard_of(name);
         let read = || CacheShard::read(&self.place(number)).unwrap_or_default();
         shards.entry(number).or_insert_with(read)
     }

@@ -1,6 +1,7 @@
 //! Facts of a repository: what is cached is what is there, whatever became of the cache.
 
 mod change;
+mod fold;
 mod meanwhile;
 mod pace;
 mod relation;

@@ -154,12 +154,15 @@ fn what_is_remembered_of_traces_and_branches_changes_no_answer() {
     bind(&stage, vec![result(2)], &[("previous", Value::Link(first))]);
     check(&stage.space, passed, "1; 2");
     check(&stage.space, "? (P) test_result(agent: alice, passed: P).", "1; 2");
+    check(&stage.space, "? decision(commit: C).", "");
     let caches = stage.space.repository().layout().cache().join("query");
     for content in [None, Some(&b""[..]), Some(b"x\ny"), Some(&[0xff; 100])] {
-        for name in ["telling", "decisions"] {
+        let deciding = std::fs::read_dir(caches.join("deciding")).expect("it is there");
+        let deciding = deciding.map(|entry| entry.expect("readable").path());
+        for place in std::iter::once(caches.join("telling")).chain(deciding) {
             match content {
-                Some(content) => std::fs::write(caches.join(name), content).expect("writable"),
-                None => _ = std::fs::remove_file(caches.join(name)),
+                Some(content) => std::fs::write(place, content).expect("writable"),
+                None => _ = std::fs::remove_file(place),
             }
         }
         check(&stage.space, passed, "1; 2");
