@@ -2,7 +2,7 @@
 
 use agentic_git::KeptLeaf;
 use agentic_model::kind::OBJECT;
-use agentic_model::{AgentName, Cid, Kind, Object};
+use agentic_model::{AgentName, Cid, Kind, Object, Oid};
 use agentic_store::journal::{KeptObject, Transaction};
 
 use crate::error::LookupError;
@@ -57,8 +57,27 @@ impl Space {
                 return Ok(Some(Object::decode(&bytes)?));
             }
         }
-        let found = self.find_in_notes(Some(&KeptLeaf::Object(cid)), None, find)?;
+        let found = match self.find_in_notes(Some(&KeptLeaf::Object(cid)), None, find)? {
+            Some(bytes) => Some(bytes),
+            None => self.archived_object(cid)?,
+        };
         found.map(|bytes| Ok(Object::decode(&bytes)?)).transpose()
+    }
+
+    /// Reads an object that only an archived agent keeps.
+    fn archived_object(&self, cid: Cid) -> Result<Option<Vec<u8>>> {
+        for tip in self.archived_notes()? {
+            if let Some(bytes) = self.repository().notes_at(Some(tip))?.object(cid)? {
+                return Ok(Some(bytes));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Lists where the notes of archived agents were.
+    fn archived_notes(&self) -> Result<impl Iterator<Item = Oid>> {
+        let entries = self.archived_agents()?.into_iter();
+        Ok(entries.filter_map(|entry| entry.archived.notes))
     }
 
     /// Reads the objects of one type that are kept where another object is.
@@ -94,6 +113,10 @@ impl Space {
         let mut found = std::collections::BTreeSet::new();
         for name in self.object_refs()? {
             let cids = self.repository().notes(&name)?.objects(None)?;
+            found.extend(cids.into_iter().filter(|cid| cid.to_string().starts_with(text)));
+        }
+        for tip in self.archived_notes()? {
+            let cids = self.repository().notes_at(Some(tip))?.objects(None)?;
             found.extend(cids.into_iter().filter(|cid| cid.to_string().starts_with(text)));
         }
         match found.len() {

@@ -5,6 +5,7 @@ use agentic_space::error::{KindError, LookupError};
 use agentic_space::model::{Map, Object, Value};
 use agentic_space::object::PREFIX_CHARS_MIN;
 
+use crate::archive::archive_alice;
 use crate::place::{Place, briefing, kind, name, walk};
 
 /// Makes an object of a type.
@@ -40,6 +41,21 @@ fn an_object_is_found_by_its_id_and_by_a_beginning_of_it_that_is_long_enough() {
         let is_told = matches!(unknown, Err(Error::Lookup(LookupError::Unknown { .. })));
         assert!(is_told, "{none}: {unknown:?}");
     }
+}
+
+#[test]
+fn what_only_an_archived_agent_keeps_is_found_all_the_same() {
+    let place = Place::with(&["alice", "bob"]);
+    let plan = object("plan", 1);
+    place.space.put_object(&name("alice"), &plan).expect("there is room");
+    archive_alice(&place).expect("nothing is in the way");
+    let text = plan.cid().to_string();
+    for found in [text.as_str(), &text[..20]] {
+        assert_eq!(place.space.find_object(found).expect(found), plan.cid());
+    }
+    assert_eq!(place.space.object(plan.cid()).expect("it is kept"), plan);
+    let none = place.space.object(object("plan", 2).cid());
+    assert!(matches!(none, Err(Error::Lookup(LookupError::Unknown { .. }))), "{none:?}");
 }
 
 #[test]
