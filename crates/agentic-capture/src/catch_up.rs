@@ -320,11 +320,13 @@ impl OpenCatchUp<'_> {
         let (place, below) = (self.lines.place(), self.file.below.to_string_lossy().into_owned());
         // To look at the bytes before a place, such a text is made from its beginning. So of that the
         // cursor is moved once; until then the mark says that ids have to be looked up.
-        let cursor = match (self.is_made, reach) {
-            (true, CursorReach::Part) => None,
-            (true, CursorReach::End) | (false, CursorReach::Part | CursorReach::End) => {
-                let cursor = TranscriptCursor::of(self.file, place, &self.key);
-                Some(cursor.map_err(io)?.with_state(state).with_reach(reach).with_once(self.once))
+        let input = self.lines.input();
+        let cursor = match (input.goes_on(), reach) {
+            (false, CursorReach::Part) => None,
+            (false, CursorReach::End) | (true, CursorReach::Part | CursorReach::End) => {
+                let cursor = TranscriptCursor::of(self.file, place, &self.key).map_err(io)?;
+                let row = input.row_mark().cloned();
+                Some(cursor.with_state(state).with_reach(reach).with_once(self.once).with_row(row))
             }
         };
         Ok(CaughtUp {

@@ -3,6 +3,8 @@
 //! A cache: a small file each, below `cursor/` of the folder of captures. Without it a transcript is
 //! read from its beginning, and its entries are known by their ids. Ids become file names only by
 //! hash.
+//!
+//! A session that is kept as rows is told again by the last row that was read.
 
 use std::fs::File;
 use std::io::Read;
@@ -11,9 +13,10 @@ use std::path::{Path, PathBuf};
 use agentic_model::{Map, Value, canonical};
 use agentic_store::file::{self, Persistence};
 
+use crate::opencode_store::{OpencodeSession, RowMark};
 use crate::plain_text::PlainText;
 use crate::transcript::{PlacedFile, TranscriptPlace};
-use crate::vendor_file::FileStamp;
+use crate::vendor_file::{FileStamp, TranscriptForm};
 use crate::{ConversationId, Source, VendorFile};
 
 /// How many bytes at the beginning, and before the place, tell a file again.
@@ -48,6 +51,8 @@ pub struct TranscriptCursor {
     pub reach: CursorReach,
     /// How far the file was ever read. What comes before that may be known, whatever the file is now.
     pub once: u64,
+    /// The last row that was read, of what is kept as rows: it tells a session again.
+    row: Option<RowMark>,
     stamp: FileStamp,
     /// Keyed hashes of the first bytes, and of the last before the place.
     first: [u8; 32],
@@ -143,6 +148,7 @@ impl TranscriptCursor {
             state: Value::Null,
             reach: CursorReach::Part,
             once: place.offset,
+            row: None,
             stamp,
             first: windows.first,
             last: windows.last,
@@ -152,6 +158,12 @@ impl TranscriptCursor {
     /// Adds what the mapping holds.
     pub fn with_state(mut self, state: Value) -> TranscriptCursor {
         self.state = state;
+        self
+    }
+
+    /// Adds the last row that was read.
+    pub fn with_row(mut self, row: Option<RowMark>) -> TranscriptCursor {
+        self.row = row;
         self
     }
 
@@ -195,6 +207,14 @@ impl TranscriptCursor {
         if self.reach == CursorReach::End {
             value.insert("end".to_owned(), Value::Bool(true));
         }
+        if let Some(row) = &self.row {
+            let row = Value::map([
+                ("created", Value::Int(row.created)),
+                ("message", Value::text(&row.message)),
+                ("part", Value::text(&row.part)),
+            ]);
+            value.insert("row".to_owned(), row);
+        }
         let long = self.place.too_long_from.map(|from| ("too_long_from".to_owned(), number(from)));
         value.extend(subagent.into_iter().chain(long));
         Value::Map(value)
@@ -214,6 +234,7 @@ impl TranscriptCursor {
             },
             state: value.get("state")?.clone(),
             once: number("once").or_else(|| number("offset"))?,
+            row: value.get("row").and_then(row_of),
             reach: match value.get("end").and_then(Value::as_bool) {
                 Some(true) => CursorReach::End,
                 Some(false) | None => CursorReach::Part,
@@ -229,6 +250,12 @@ impl TranscriptCursor {
     }
 }
 
+fn row_of(value: &Value) -> Option<RowMark> {
+    let text = |name: &str| value.get(name)?.as_text().map(str::to_owned);
+    let created = value.get("created")?.as_int()?;
+    Some(RowMark { created, message: text("message")?, part: text("part")? })
+}
+
 /// Opens a transcript where a cursor stands, or at its beginning where it is another file than the
 /// cursor's: shorter, or with other bytes before the place. Moved, restored and compressed files go on.
 ///
@@ -239,6 +266,9 @@ pub fn open_at(
     cursor: Option<&TranscriptCursor>,
     key: &CaptureKey,
 ) -> std::io::Result<OpenTranscript> {
+    if let TranscriptForm::Rows(session) = &file.form {
+        return open_rows(session, cursor);
+    }
     let place = cursor.map(|cursor| cursor.place).unwrap_or_default();
     let matches = match cursor {
         Some(cursor) => {
@@ -253,6 +283,22 @@ pub fn open_at(
     Ok(OpenTranscript { input, place, found })
 }
 
+/// Opens rows behind the one that was read last, or at their beginning where that is gone.
+fn open_rows(
+    session: &OpencodeSession,
+    cursor: Option<&TranscriptCursor>,
+) -> std::io::Result<OpenTranscript> {
+    if let Some(cursor) = cursor
+        && let Some(row) = &cursor.row
+        && let Some(rows) = session.rows_after(row)?
+    {
+        let input = PlainText::Rows(Box::new(rows));
+        return Ok(OpenTranscript { input, place: cursor.place, found: CursorMatch::GoesOn });
+    }
+    let input = PlainText::Rows(Box::new(session.rows()?));
+    Ok(OpenTranscript { input, place: TranscriptPlace::default(), found: CursorMatch::Anew })
+}
+
 /// What tells a file again.
 struct Windows {
     first: [u8; 32],
@@ -263,13 +309,21 @@ struct Windows {
 
 impl Windows {
     fn read(file: &VendorFile, offset: u64, key: &CaptureKey) -> std::io::Result<Windows> {
-        let length = WINDOW_BYTES.min(offset);
+        // Rows are told again by the last that was read.
+        let length = match &file.form {
+            TranscriptForm::Rows(_) => 0,
+            TranscriptForm::Lines | TranscriptForm::Messages => WINDOW_BYTES.min(offset),
+        };
         let mut first = Vec::new();
-        let mut input = file.text_at(0)?;
-        input.by_ref().take(length).read_to_end(&mut first)?;
+        if length > 0 {
+            let mut input = file.text_at(0)?;
+            input.by_ref().take(length).read_to_end(&mut first)?;
+        }
         let mut last = Vec::new();
-        let mut input = file.text_at(offset - length)?;
-        input.by_ref().take(length).read_to_end(&mut last)?;
+        if length > 0 {
+            let mut input = file.text_at(offset - length)?;
+            input.by_ref().take(length).read_to_end(&mut last)?;
+        }
         let is_whole = [&first, &last].iter().all(|bytes| bytes.len() as u64 == length);
         let hash = |bytes: &[u8]| *blake3::keyed_hash(key, bytes).as_bytes();
         Ok(Windows { first: hash(&first), last: hash(&last), is_whole })

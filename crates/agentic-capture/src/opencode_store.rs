@@ -32,6 +32,27 @@ pub struct OpencodeSession {
     pub modified: Instant,
     /// What has not been touched since then is taken as it is.
     settled_before: Instant,
+    look: RowsLook,
+}
+
+/// How closely a session is looked at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum RowsLook {
+    /// All its rows are, to tell whether anything changed.
+    Whole,
+    /// Only what is new is.
+    Glance,
+}
+
+/// The last row of a session that was read: its message, and the part of that, if it was one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RowMark {
+    /// When the message came.
+    pub created: i64,
+    /// Its id; empty where only the session's own row was read.
+    pub message: String,
+    /// The id of the part; empty where none was read.
+    pub part: String,
 }
 
 /// Where a session is kept.
@@ -55,6 +76,7 @@ struct SessionHead {
 /// The rows of a session as lines of JSON.
 pub struct OpencodeRows {
     rows: RowSource,
+    mark: Option<RowMark>,
     line: Vec<u8>,
     at: usize,
 }
@@ -78,8 +100,27 @@ impl OpencodeSession {
             let modified = files::modified(&root, path, id)?;
             (OpencodePlace::Files(root), modified)
         };
-        let settled_before = now.plus_millis(-QUIET_MS);
-        Ok(OpencodeSession { place, id: id.to_owned(), modified, settled_before })
+        let (id, settled_before) = (id.to_owned(), now.plus_millis(-QUIET_MS));
+        Ok(OpencodeSession { place, id, modified, settled_before, look: RowsLook::Whole })
+    }
+
+    /// Does the same, and does not look at what is there already: it was written into now.
+    ///
+    /// # Errors
+    /// Fails when the file cannot be read, or has no such session.
+    pub fn glance(path: &Path, id: &str, now: Instant) -> std::io::Result<OpencodeSession> {
+        if !is_database(path) {
+            let session = OpencodeSession::find(path, id, now)?;
+            return Ok(OpencodeSession { look: RowsLook::Glance, ..session });
+        }
+        database::check_session(path, id)?;
+        Ok(OpencodeSession {
+            place: OpencodePlace::Database(path.to_owned()),
+            id: id.to_owned(),
+            modified: now,
+            settled_before: now.plus_millis(-QUIET_MS),
+            look: RowsLook::Glance,
+        })
     }
 
     /// Begins to read the session.
@@ -95,18 +136,44 @@ impl OpencodeSession {
                 RowSource::Files(FileRows::open(root, &self.id, self.settled_before)?)
             }
         };
-        Ok(OpencodeRows { rows, line: Vec::new(), at: 0 })
+        Ok(OpencodeRows { rows, mark: None, line: Vec::new(), at: 0 })
     }
 
-    /// Returns a number that another state of the session does not have, as far as times tell.
+    /// Begins to read behind a row; nothing if that is not there any more.
+    ///
+    /// # Errors
+    /// Fails when the session cannot be read any more.
+    pub fn rows_after(&self, mark: &RowMark) -> std::io::Result<Option<OpencodeRows>> {
+        let mut read = self.rows()?;
+        let is_there = match &mut read.rows {
+            RowSource::Database(rows) => rows.step_behind(mark)?,
+            RowSource::Files(rows) => rows.step_behind(mark),
+        };
+        read.mark = Some(mark.clone());
+        Ok(is_there.then_some(read))
+    }
+
+    /// Returns a number that another state of the session does not have, as far as times tell; none is 0.
+    /// Of one that is only glanced at it is 0.
     ///
     /// # Errors
     /// Fails when it cannot be read any more.
     pub fn stamp(&self) -> std::io::Result<u64> {
+        if self.look == RowsLook::Glance {
+            return Ok(0);
+        }
         match &self.place {
             OpencodePlace::Database(path) => database::stamp(path, &self.id),
             OpencodePlace::Files(root) => files::stamp(root, &self.id),
         }
+    }
+}
+
+impl OpencodeRows {
+    /// Returns the last row that was begun. A reader that asks for no more bytes than one line has read
+    /// it whole.
+    pub fn mark(&self) -> Option<&RowMark> {
+        self.mark.as_ref()
     }
 }
 
@@ -117,8 +184,8 @@ impl Read for OpencodeRows {
                 RowSource::Database(rows) => rows.next_line()?,
                 RowSource::Files(rows) => rows.next_line()?,
             };
-            let Some(line) = line else { return Ok(0) };
-            (self.line, self.at) = (line.into_bytes(), 0);
+            let Some((line, mark)) = line else { return Ok(0) };
+            (self.line, self.at, self.mark) = (line.into_bytes(), 0, Some(mark));
         }
         let count = into.len().min(self.line.len() - self.at);
         into[..count].copy_from_slice(&self.line[self.at..self.at + count]);
@@ -186,6 +253,13 @@ impl OpencodeRow<'_> {
         }
         line.push_str("}\n");
         line
+    }
+}
+
+impl RowMark {
+    /// Marks the session's own row.
+    fn of_session() -> RowMark {
+        RowMark { created: i64::MIN, message: String::new(), part: String::new() }
     }
 }
 

@@ -5,7 +5,7 @@ mod messages;
 use std::io::Read;
 
 use self::messages::MessageLines;
-use crate::opencode_store::OpencodeRows;
+use crate::opencode_store::{OpencodeRows, RowMark};
 
 /// What a file begins with that Zstandard has compressed (RFC 8878).
 const ZSTD_MAGIC: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
@@ -42,6 +42,22 @@ impl<R: Read> PlainText<R> {
         match self {
             PlainText::Plain(_) => true,
             PlainText::Unpacked(_) | PlainText::Messages(_) | PlainText::Rows(_) => false,
+        }
+    }
+
+    /// Tells whether reading can go on from a place without everything before that.
+    pub fn goes_on(&self) -> bool {
+        match self {
+            PlainText::Plain(_) | PlainText::Rows(_) => true,
+            PlainText::Unpacked(_) | PlainText::Messages(_) => false,
+        }
+    }
+
+    /// Returns the last row that was read, of a text that is made of rows.
+    pub fn row_mark(&self) -> Option<&RowMark> {
+        match self {
+            PlainText::Rows(rows) => rows.mark(),
+            PlainText::Plain(_) | PlainText::Unpacked(_) | PlainText::Messages(_) => None,
         }
     }
 }

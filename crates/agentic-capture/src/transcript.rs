@@ -64,6 +64,11 @@ impl<R: Read> TranscriptReader<R> {
         self.place
     }
 
+    /// Returns what lines are read from.
+    pub fn input(&self) -> &R {
+        self.input.get_ref()
+    }
+
     /// Reads the next whole line; nothing at the end, and before a line that is not whole.
     ///
     /// # Errors

@@ -235,6 +235,25 @@ impl VendorRoots {
         };
         Ok(file)
     }
+
+    /// Opens the file in which the vendor keeps a conversation as rows that goes on now.
+    ///
+    /// # Errors
+    /// Fails with the first reason why not.
+    pub fn open_live_rows(
+        &self,
+        path: &Path,
+        id: &ConversationId,
+        now: Instant,
+    ) -> Result<VendorFile, VendorFileRefusal> {
+        let file = self.open(path)?;
+        let session = OpencodeSession::glance(&file.path, &id.native, now);
+        let session = session.map_err(|error| match error.kind() == ErrorKind::NotFound {
+            true => VendorFileRefusal::Missing,
+            false => VendorFileRefusal::Damaged,
+        })?;
+        Ok(VendorFile { form: TranscriptForm::Rows(session), ..file })
+    }
 }
 
 #[cfg(test)]

@@ -2,8 +2,11 @@
 
 use std::path::PathBuf;
 
+use agentic_model::Instant;
+
 use crate::event::{HookEvent, HookMoment, TranscriptPath};
-use crate::{HookEnvironment, Source, VendorFile, VendorFileRefusal, VendorRoots};
+use crate::import::find::rows_of;
+use crate::{ConversationId, HookEnvironment, Source, VendorFile, VendorFileRefusal, VendorRoots};
 
 /// Where the words of an event's conversation are kept.
 #[derive(Debug)]
@@ -22,6 +25,7 @@ impl TranscriptSource {
         event: &HookEvent,
         roots: &VendorRoots,
         environment: &HookEnvironment,
+        now: Instant,
     ) -> TranscriptSource {
         let said = match &event.subagent {
             Some(subagent) if event.moment == HookMoment::SubagentEnds => &subagent.transcript,
@@ -30,6 +34,10 @@ impl TranscriptSource {
         let path = match said {
             TranscriptPath::At(path) => Some(path.clone()),
             TranscriptPath::None => None,
+            TranscriptPath::Unsaid if event.source == Source::Opencode => {
+                let rows = |id| TranscriptSource::of_rows(id, roots, environment, now);
+                return event.conversation.as_ref().map_or(TranscriptSource::Nowhere, rows);
+            }
             TranscriptPath::Unsaid => own_place(event, environment),
         };
         match path.map(|path| roots.open(&path)) {
@@ -37,6 +45,24 @@ impl TranscriptSource {
             Some(Err(refusal)) => TranscriptSource::Unreadable(refusal),
             None => TranscriptSource::Nowhere,
         }
+    }
+
+    /// Finds the rows of a conversation, in the first place that has any.
+    fn of_rows(
+        id: &ConversationId,
+        roots: &VendorRoots,
+        environment: &HookEnvironment,
+        now: Instant,
+    ) -> TranscriptSource {
+        let mut found = TranscriptSource::Nowhere;
+        for path in rows_of(id, environment) {
+            match roots.open_live_rows(&path, id, now) {
+                Ok(file) => return TranscriptSource::File(file),
+                Err(VendorFileRefusal::Missing) => {}
+                Err(refusal) => found = TranscriptSource::Unreadable(refusal),
+            }
+        }
+        found
     }
 
     /// Returns the code of what is worth a line in the error log.

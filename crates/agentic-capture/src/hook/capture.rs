@@ -61,7 +61,8 @@ impl<'b> BoundEvent<'b> {
         };
         let configured = scene.space.repository().config("agentic.captureRoots");
         let roots = VendorRoots::of(scene.request.environment, configured.as_deref());
-        let transcript = TranscriptSource::find(scene.event, &roots, scene.request.environment);
+        let (environment, now) = (scene.request.environment, scene.space.now());
+        let transcript = TranscriptSource::find(scene.event, &roots, environment, now);
         if let Some(code) = transcript.refusal() {
             scene.log.note(code);
         }

@@ -9,8 +9,10 @@ use super::gate::gated_call;
 use super::own::{OwnEntries, SpeechRecord};
 use super::weight::is_too_long;
 use crate::catch_up::{
-    CatchUpJob, CatchUpLimits, CaughtUp, Speaker, TranscriptSource, mapping_time, within,
+    CatchUpJob, CatchUpLimits, CaughtUp, Speaker, TranscriptSource, mapping_time, mark_unsure,
+    within,
 };
+use crate::cursor::CursorOwner;
 use crate::event::HookMoment;
 use crate::gate::{GateError, note_passed_by};
 use crate::picture::PictureUse;
@@ -42,6 +44,11 @@ pub(super) fn keep(event: &BoundEvent<'_>) -> Result<(), CaptureError> {
     made.extend(passed_by(event)?.then(|| own.passed_by()));
     if event.speaker() == Speaker::Side {
         made.iter_mut().for_each(|entry| entry.put("side", Value::Bool(true)));
+    }
+    if own.speech == SpeechRecord::Hook && !made.is_empty() {
+        // Should there be a transcript later, it says the same.
+        let owner = CursorOwner { conversation: &event.conversation, subagent: None };
+        mark_unsure(layout, &owner)?;
     }
     let own: Vec<Entry> = made.iter().flat_map(|entry| entry.to_entries()).collect();
     let Some(mut writer) = space.pending_writer_within(agent, LOCK_WAIT)? else {

@@ -15,6 +15,8 @@ use crate::{ConversationId, HookEnvironment, Source, VendorFile, VendorFileRefus
 const FILES_MAX: usize = 1 << 20;
 /// How deep folders nest in which transcripts lie.
 const DEPTH_MAX: usize = 6;
+/// How many databases opencode has.
+const DATABASES_MAX: usize = 64;
 /// What the name of a subagent's transcript begins with.
 const SUBAGENT_MARK: &str = "agent-";
 
@@ -133,6 +135,28 @@ pub fn transcripts(source: Source, environment: &HookEnvironment) -> Vec<FoundTr
             paths.iter().filter_map(|path| FoundTranscript::of_path(path, source)).collect()
         }
     }
+}
+
+/// Lists the files that may have the rows of a conversation of opencode: its databases first.
+pub fn rows_of(id: &ConversationId, environment: &HookEnvironment) -> Vec<PathBuf> {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
+    let is_name = id.native.chars().all(is_plain);
+    let (mut databases, mut files) = (Vec::new(), Vec::new());
+    for home in homes(Source::Opencode, environment) {
+        collect(&home, 0, &mut |path| {
+            if is_database(path) && is_transcript(Source::Opencode, path) {
+                databases.push(path.to_owned());
+            }
+            databases.len() < DATABASES_MAX
+        });
+        let projects = std::fs::read_dir(home.join("storage/session")).into_iter().flatten();
+        let projects = projects.flatten().take(FILES_MAX).filter(|_| is_name);
+        let file = format!("{}.json", id.native);
+        files.extend(projects.map(|project| project.path().join(&file)).filter(|it| it.exists()));
+    }
+    databases.sort();
+    files.sort();
+    databases.into_iter().chain(files).collect()
 }
 
 /// Of a session that is in a database and in files of before the database counts.

@@ -7,7 +7,8 @@ use agentic_model::Instant;
 use agentic_providers::database::{DatabaseCell, DatabaseFault, ForeignDatabase};
 
 use super::{
-    OpencodeRow, ROW_BYTES_MAX, RowContent, SESSIONS_MAX, SessionHead, is_unfinished, missing,
+    OpencodeRow, ROW_BYTES_MAX, RowContent, RowMark, SESSIONS_MAX, SessionHead, is_unfinished,
+    missing,
 };
 
 /// The tables that are read.
@@ -16,6 +17,9 @@ const HAS_TABLE: &str = "SELECT 1 FROM sqlite_schema WHERE type = 'table' AND na
 const HAS_COLUMN: &str = "SELECT 1 FROM pragma_table_info(?1) WHERE name = ?2";
 const SESSIONS: &str = "SELECT id FROM session ORDER BY id";
 const HAS_SESSION: &str = "SELECT 1 FROM session WHERE id = ?1";
+const HAS_MESSAGE: &str =
+    "SELECT 1 FROM message WHERE id = ?1 AND session_id = ?2 AND time_created = ?3";
+const HAS_PART: &str = "SELECT 1 FROM part WHERE id = ?1 AND message_id = ?2";
 const NEWEST_MESSAGE: &str =
     "SELECT count(*), max(time_updated), max(time_created) FROM message WHERE session_id = ?1";
 const MESSAGES: &str = "SELECT count(*), max(time_updated), total(octet_length(data)) FROM message
@@ -56,7 +60,38 @@ impl DatabaseRows {
         Ok(DatabaseRows { database, session, settled_before, at: RowPlace::Session })
     }
 
-    pub fn next_line(&mut self) -> std::io::Result<Option<String>> {
+    /// Steps behind a row, and tells whether that is there.
+    pub fn step_behind(&mut self, mark: &RowMark) -> std::io::Result<bool> {
+        let RowMark { created, message, part } = mark.clone();
+        if message.is_empty() {
+            self.at = RowPlace::MessageAfter(created, message);
+            return Ok(true);
+        }
+        let values = [text(&message), text(&self.session), DatabaseCell::Integer(created)];
+        let has_part = || -> [DatabaseCell; 2] { [text(&part), text(&message)] };
+        if self.database.first(HAS_MESSAGE, &values).map_err(io)?.is_none()
+            || (!part.is_empty()
+                && self.database.first(HAS_PART, &has_part()).map_err(io)?.is_none())
+        {
+            return Ok(false);
+        }
+        self.at = RowPlace::PartAfter { message: (created, message), part };
+        Ok(true)
+    }
+
+    /// Reads the next row, and marks it.
+    pub fn next_line(&mut self) -> std::io::Result<Option<(String, RowMark)>> {
+        let Some(line) = self.read_line()? else { return Ok(None) };
+        let mark = match &self.at {
+            RowPlace::PartAfter { message: (created, message), part } => {
+                RowMark { created: *created, message: message.clone(), part: part.clone() }
+            }
+            RowPlace::Session | RowPlace::MessageAfter(..) | RowPlace::End => RowMark::of_session(),
+        };
+        Ok(Some((line, mark)))
+    }
+
+    fn read_line(&mut self) -> std::io::Result<Option<String>> {
         loop {
             match std::mem::replace(&mut self.at, RowPlace::End) {
                 RowPlace::Session => {
@@ -168,6 +203,13 @@ pub(super) fn sessions(path: &Path) -> std::io::Result<Vec<String>> {
     };
     open(path)?.each(SESSIONS, &[], visit).map_err(io)?;
     Ok(found)
+}
+
+/// Checks that a database has a session.
+pub(super) fn check_session(path: &Path, id: &str) -> std::io::Result<()> {
+    let mut database = open(path)?;
+    let is_there = has(&mut database, HAS_SESSION, &[id])?;
+    if is_there { Ok(()) } else { Err(missing("the database has no such session")) }
 }
 
 /// Says when a session was written into last.

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use agentic_model::Instant;
 
-use super::{OpencodeRow, ROW_BYTES_MAX, RowContent, SessionHead, is_unfinished, missing};
+use super::{OpencodeRow, ROW_BYTES_MAX, RowContent, RowMark, SessionHead, is_unfinished, missing};
 use crate::line_json::LineJson;
 
 /// How many rows a session has, or a message.
@@ -49,9 +49,28 @@ impl FileRows {
         })
     }
 
-    pub fn next_line(&mut self) -> std::io::Result<Option<String>> {
+    /// Steps behind a row, and tells whether that is there. When its message came does not count here.
+    pub fn step_behind(&mut self, mark: &RowMark) -> bool {
+        self.head = None;
+        if mark.message.is_empty() {
+            return true;
+        }
+        let is_there = self.messages.contains(&mark.message);
+        self.messages.retain(|message| *message > mark.message);
+        self.parts = self.parts_of(&mark.message);
+        let has_part = mark.part.is_empty() || self.parts.1.contains(&mark.part);
+        self.parts.1.retain(|part| *part > mark.part);
+        is_there && has_part
+    }
+
+    fn parts_of(&self, message: &str) -> (String, Vec<String>) {
+        (message.to_owned(), names_in(&self.root.join("part").join(message)))
+    }
+
+    /// Reads the next row, and marks it.
+    pub fn next_line(&mut self) -> std::io::Result<Option<(String, RowMark)>> {
         if let Some(head) = self.head.take() {
-            return Ok(Some(head));
+            return Ok(Some((head, RowMark::of_session())));
         }
         if let Some(part) = self.parts.1.pop() {
             let message = self.parts.0.clone();
@@ -64,7 +83,8 @@ impl FileRows {
                 created: None,
                 content: file.content(),
             };
-            return Ok(Some(row.line()));
+            let line = row.line();
+            return Ok(Some((line, RowMark { created: 0, message, part })));
         }
         let Some(message) = self.messages.pop() else { return Ok(None) };
         let path = self.root.join("message").join(&self.session).join(file_name(&message));
@@ -84,8 +104,8 @@ impl FileRows {
             content: file.content(),
         };
         let line = row.line();
-        self.parts = (message.clone(), names_in(&self.root.join("part").join(&message)));
-        Ok(Some(line))
+        self.parts = self.parts_of(&message);
+        Ok(Some((line, RowMark { created: 0, message, part: String::new() })))
     }
 }
 

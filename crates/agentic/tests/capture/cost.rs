@@ -7,10 +7,11 @@ use std::io::{Seek as _, SeekFrom, Write as _};
 use std::path::Path;
 use std::time::Duration;
 
-use agentic_model::{AgentName, Entry, Instant, Kind, Value};
+use agentic_model::{AgentName, Entry, Instant, Kind};
 use agentic_space::{Options, Space};
-use serde_json::json;
+use serde_json::{Value, json};
 
+use crate::opencode::Database;
 use crate::stage::CaptureStage;
 use crate::talk::{Talk, prompts};
 
@@ -36,8 +37,12 @@ fn toll(stage: &CaptureStage, talk: &Talk<'_>) -> Toll {
         "transcript_path": talk.transcript(),
         "hook_event_name": "UserPromptSubmit",
     });
+    toll_of(stage, "claude", &payload)
+}
+
+fn toll_of(stage: &CaptureStage, source: &str, payload: &Value) -> Toll {
     // A shell is told what those have read that it waited for.
-    let line = format!("{} hook claude; cat /proc/$$/io", env!("CARGO_BIN_EXE_agentic"));
+    let line = format!("{} hook {source}; cat /proc/$$/io", env!("CARGO_BIN_EXE_agentic"));
     let ended = stage.program("sh", "shop", &["-c", &line], &[], payload.to_string().as_bytes());
     assert_eq!(ended.exit, 0, "{}", ended.stderr);
     let number = |name: &str| {
@@ -103,6 +108,39 @@ fn append(path: &Path, text: &str) {
 }
 
 #[test]
+fn a_hook_reads_the_rows_that_are_new_however_many_there_are() {
+    let few_and_many = [4, 600].map(|n_turns| {
+        let stage = CaptureStage::new();
+        let database = Database::new(&stage);
+        let folder = stage.folder.join("shop.agents/fix-cart").display().to_string();
+        let idle = |session: &str| {
+            let event = json!({"event": "session.idle", "session": session, "directory": folder});
+            toll_of(&stage, "opencode", &event)
+        };
+        // As much is pending there as here.
+        for (session, first, n_turns) in [("ses_2", 1_000, 604 - n_turns), ("ses_1", 0, n_turns)] {
+            database.session(session, None, &folder);
+            database.turns(session, first..first + n_turns);
+            let told = format!("Fix it {}", first + n_turns - 1);
+            for _ in 0..n_turns {
+                (0..10).for_each(|_| _ = idle(session));
+                if prompts(&stage, "fix-cart").contains(&told) {
+                    break;
+                }
+            }
+        }
+        database.turn("ses_1", n_turns, "one more");
+        idle("ses_1");
+        database.turn("ses_1", n_turns + 1, "one more");
+        let toll = idle("ses_1");
+        let told = format!("Fix it {}", n_turns + 1);
+        assert!(prompts(&stage, "fix-cart").contains(&told), "{n_turns}");
+        toll
+    });
+    check("rows", few_and_many[0], few_and_many[1]);
+}
+
+#[test]
 fn a_hook_does_not_look_at_what_is_pending() {
     let stage = CaptureStage::new();
     let talk = Talk::new(&stage, 1);
@@ -112,7 +150,11 @@ fn a_hook_does_not_look_at_what_is_pending() {
     let agent = AgentName::parse("fix-cart").expect("a name");
     let kind = Kind::parse("log").expect("a kind");
     let entry = |number: usize| {
-        Entry::new(kind.clone(), Instant::from_millis(0), Value::text(format!("entry {number}")))
+        Entry::new(
+            kind.clone(),
+            Instant::from_millis(0),
+            agentic_model::Value::text(format!("entry {number}")),
+        )
     };
     for from in (0..PENDING).step_by(PENDING / 100) {
         let writer = space.pending_writer_within(&agent, Duration::from_secs(60));
@@ -131,7 +173,7 @@ fn what_is_too_long_is_bound_although_nobody_commits() {
     let agent = AgentName::parse("fix-cart").expect("a name");
     let add = |count: usize| {
         let kind = Kind::parse("log").expect("a kind");
-        let text = Value::text("x".repeat(250 << 10));
+        let text = agentic_model::Value::text("x".repeat(250 << 10));
         let entry = || Entry::new(kind.clone(), Instant::from_millis(0), text.clone());
         let writer = space.pending_writer_within(&agent, Duration::from_secs(60));
         let mut writer = writer.expect("readable").expect("nobody else writes");

@@ -1,6 +1,7 @@
 //! What opencode keeps: rows of its database, which it may have open, and files of before.
 
 use std::fs;
+use std::ops::Range;
 use std::path::PathBuf;
 
 use rusqlite::{Connection, params};
@@ -23,14 +24,14 @@ const TABLES: &str = "
 const BEGAN: i64 = 1_763_540_000_000;
 
 /// The database, as opencode has it open.
-struct Database {
+pub struct Database {
     connection: Connection,
     path: PathBuf,
     shop: String,
 }
 
 impl Database {
-    fn new(stage: &CaptureStage) -> Database {
+    pub fn new(stage: &CaptureStage) -> Database {
         let path = stage.folder.join("home/.local/share/opencode/opencode.db");
         fs::create_dir_all(path.parent().expect("in a folder")).expect("writable");
         let connection = Connection::open(&path).expect("writable");
@@ -39,7 +40,8 @@ impl Database {
         Database { connection, path, shop: stage.folder.join("shop").display().to_string() }
     }
 
-    fn session(&self, id: &str, parent: Option<&str>, directory: &str) {
+    /// Begins a session.
+    pub fn session(&self, id: &str, parent: Option<&str>, directory: &str) {
         let row = "INSERT INTO session VALUES (?1, 'p', ?2, 's', ?3, 'Fix', '1.18.33', ?4, ?4)";
         self.connection.execute(row, params![id, parent, directory, BEGAN]).expect("a row");
     }
@@ -56,8 +58,15 @@ impl Database {
         self.connection.execute(row, values).expect("a row");
     }
 
+    /// Many turns at once.
+    pub fn turns(&self, session: &str, numbers: Range<i64>) {
+        self.connection.execute_batch("BEGIN").expect("nobody writes");
+        numbers.for_each(|number| self.turn(session, number, "hello"));
+        self.connection.execute_batch("COMMIT").expect("there is room");
+    }
+
     /// A question, what was thought about it, a call, an answer and what that cost.
-    fn turn(&self, session: &str, number: i64, secret: &str) {
+    pub fn turn(&self, session: &str, number: i64, secret: &str) {
         let (asked, said) = (format!("msg_{number}a"), format!("msg_{number}b"));
         let part = |message: &str, id: u8, data: Value| {
             self.part(session, message, &format!("prt_{number}{id}"), &data);
@@ -153,13 +162,6 @@ fn the_database_is_read_beside_its_program_and_twice_makes_nothing_new() {
 #[test]
 fn what_a_hook_has_told_is_not_told_again_by_an_import() {
     let stage = CaptureStage::new();
-    let database = Database::new(&stage);
-    database.session(
-        "ses_1",
-        None,
-        &stage.folder.join("shop.agents/fix-cart").display().to_string(),
-    );
-    database.turn("ses_1", 1, "hello");
     let send = |payload: Value| {
         let mut payload = payload;
         payload["v"] = json!(1);
@@ -177,10 +179,146 @@ fn what_a_hook_has_told_is_not_told_again_by_an_import() {
     );
     assert_eq!(kinds(&stage, "fix-cart"), ["prompt", "tool-result"]);
     send(json!({"event": "session.deleted"}));
+    let database = Database::new(&stage);
+    database.session(
+        "ses_1",
+        None,
+        &stage.folder.join("shop.agents/fix-cart").display().to_string(),
+    );
+    database.turn("ses_1", 1, "hello");
     assert_eq!(import(&stage, "opencode --all")[0]["agent"], "fix-cart");
     let found: Vec<String> =
         kinds(&stage, "fix-cart").into_iter().filter(|kind| kind != "event").collect();
     assert_eq!(found, ["prompt", "reply", "thinking", "tool-call", "tool-result", "usage"]);
+}
+
+/// Sends an event of a session that is had in the worktree of `fix-cart`, which says nothing.
+fn send(stage: &CaptureStage, session: &str, mut payload: Value) {
+    payload["v"] = json!(1);
+    payload["session"] = json!(session);
+    payload["directory"] = json!(stage.folder.join("shop.agents/fix-cart"));
+    let ended = stage.hook(&["opencode"], &payload.to_string(), &[]);
+    assert_eq!((ended.exit, ended.stdout.as_str(), ended.stderr.as_str()), (0, "", ""));
+}
+
+/// Lists what was said, without events: the kind of each entry.
+fn said(stage: &CaptureStage) -> Vec<String> {
+    kinds(stage, "fix-cart").into_iter().filter(|kind| kind != "event").collect()
+}
+
+/// What one turn says.
+const TURN: [&str; 6] = ["prompt", "reply", "thinking", "tool-call", "tool-result", "usage"];
+
+#[test]
+fn a_hook_reads_the_rows_that_are_new_and_an_import_finds_none() {
+    let stage = CaptureStage::new();
+    let database = Database::new(&stage);
+    let folder = stage.folder.join("shop.agents/fix-cart").display().to_string();
+    database.session("ses_1", None, &folder);
+    let secret = format!("ghp_{}", "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8");
+    let before = fs::read(&database.path).expect("readable");
+    // What is said is in the database a moment later: the next event takes it.
+    let parts = json!([{"id": "prt_11", "type": "text", "text": "Fix it 1"}]);
+    send(
+        &stage,
+        "ses_1",
+        json!({"event": "chat.message", "message": {"id": "msg_1a"}, "parts": parts}),
+    );
+    assert_eq!(said(&stage), Vec::<String>::new());
+    assert_eq!(fs::read(&database.path).expect("readable"), before, "it is only read");
+    // An answer that is still being written waits.
+    let question = |number: i64| {
+        database.message(
+            "ses_1",
+            &format!("msg_{number}a"),
+            number * 1000,
+            &json!({"role": "user"}),
+        );
+        let text = json!({"type": "text", "text": format!("Fix it {number}")});
+        database.part("ses_1", &format!("msg_{number}a"), &format!("prt_{number}1"), &text);
+    };
+    question(9);
+    let open = json!({"role": "assistant", "time": {"created": BEGAN}});
+    database.message("ses_1", "msg_9b", i64::MAX / 4, &open);
+    send(
+        &stage,
+        "ses_1",
+        json!({"event": "tool.execute.after", "tool": "bash", "call": "c", "output": {"output": "ok"}}),
+    );
+    assert_eq!(said(&stage), ["prompt"]);
+    let more = json!({"type": "text", "text": "and that"});
+    database.part("ses_1", "msg_9a", "prt_92", &more);
+    send(&stage, "ses_1", json!({"event": "session.idle"}));
+    assert_eq!(said(&stage), ["prompt", "prompt"]);
+    send(&stage, "ses_1", json!({"event": "session.idle"}));
+    assert_eq!(said(&stage), ["prompt", "prompt"]);
+    let closed = json!({"role": "assistant", "time": {"created": BEGAN, "completed": BEGAN + 1}});
+    database.message("ses_1", "msg_9b", i64::MAX / 4, &closed);
+    database.part(
+        "ses_1",
+        "msg_9b",
+        "prt_93",
+        &json!({"type": "text", "text": format!("No {secret}")}),
+    );
+    send(&stage, "ses_1", json!({"event": "session.idle"}));
+    assert_eq!(said(&stage), ["prompt", "prompt", "reply"]);
+    let pending = stage.agentic("shop", "trace pending --agent fix-cart --json");
+    assert!(pending.contains("[redacted:github-token:") && !pending.contains(&secret), "{pending}");
+    // Rows that a rollback took away, and others in their place: what is known makes nothing.
+    database.connection.execute("DELETE FROM part WHERE id = 'prt_93'", []).expect("a row");
+    database.part("ses_1", "msg_9b", "prt_94", &json!({"type": "text", "text": "Yes"}));
+    send(&stage, "ses_1", json!({"event": "session.idle"}));
+    assert_eq!(said(&stage), ["prompt", "prompt", "reply", "reply"]);
+    send(&stage, "ses_1", json!({"event": "session.deleted"}));
+    let taken = import(&stage, "opencode --all");
+    assert_eq!(
+        (&taken[0]["agent"], &taken[0]["new"]),
+        (&json!("fix-cart"), &json!(0)),
+        "{taken:?}"
+    );
+    stage.check();
+}
+
+#[test]
+fn what_a_hook_has_told_before_there_was_a_store_is_told_once() {
+    let stage = CaptureStage::new();
+    // Nobody has said anything here yet: what is remembered is all.
+    stage.git("shop", "for-each-ref refs/notes");
+    fs::create_dir_all(stage.capture("")).expect("writable");
+    fs::write(stage.capture("whole"), "").expect("writable");
+    let parts = json!([{"id": "prt_11", "type": "text", "text": "Fix it 1"}]);
+    send(
+        &stage,
+        "ses_1",
+        json!({"event": "chat.message", "message": {"id": "msg_1a"}, "parts": parts}),
+    );
+    assert_eq!(said(&stage), ["prompt"]);
+    let database = Database::new(&stage);
+    let folder = stage.folder.join("shop.agents/fix-cart").display().to_string();
+    database.session("ses_1", None, &folder);
+    database.turn("ses_1", 1, "hello");
+    send(&stage, "ses_1", json!({"event": "session.idle"}));
+    let first: Vec<&str> = TURN[..5].to_vec();
+    assert_eq!(said(&stage), first, "what it cost is told when another message comes");
+    send(&stage, "ses_1", json!({"event": "session.deleted"}));
+    assert_eq!(import(&stage, "opencode --all")[0]["agent"], "fix-cart");
+    assert_eq!(said(&stage), TURN);
+}
+
+#[test]
+fn a_damaged_database_leaves_what_hooks_tell() {
+    let stage = CaptureStage::new();
+    let path = stage.folder.join("home/.local/share/opencode/opencode.db");
+    fs::create_dir_all(path.parent().expect("in a folder")).expect("writable");
+    fs::write(&path, [7; 8192]).expect("writable");
+    let parts = json!([{"id": "prt_11", "type": "text", "text": "Fix it 1"}]);
+    send(
+        &stage,
+        "ses_1",
+        json!({"event": "chat.message", "message": {"id": "msg_1a"}, "parts": parts}),
+    );
+    assert_eq!(said(&stage), ["prompt"]);
+    assert_eq!(stage.errors(), ["transcript-damaged"]);
 }
 
 #[test]
