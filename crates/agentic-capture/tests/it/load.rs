@@ -20,6 +20,39 @@ const EVENTS: usize = 200;
 const AGENTS: usize = 8;
 /// How often what was not taken at once is asked for again.
 const ROUNDS_MAX: usize = 50;
+/// What one event may read, in bytes and in calls, whoever else is there: a clock would count the others,
+/// too. A file of 200 lines and a journal's last record are among them.
+const TOLL_MAX: Toll = Toll { n_bytes: 1 << 20, n_calls: 600 };
+
+/// What a thread has read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Toll {
+    n_bytes: u64,
+    n_calls: u64,
+}
+
+impl Toll {
+    /// Reads what this thread has read until now.
+    fn now() -> Toll {
+        let text = fs::read_to_string("/proc/thread-self/io").expect("the system counts");
+        let number = |name: &str| {
+            let line = text.lines().find_map(|line| line.strip_prefix(name));
+            line.and_then(|number| number.trim().parse().ok()).expect("it is there")
+        };
+        Toll { n_bytes: number("rchar:"), n_calls: number("syscr:") }
+    }
+
+    /// Takes the greater of each.
+    fn most(self, other: Toll) -> Toll {
+        let n_bytes = self.n_bytes.max(other.n_bytes);
+        Toll { n_bytes, n_calls: self.n_calls.max(other.n_calls) }
+    }
+
+    fn since(self, before: Toll) -> Toll {
+        let n_bytes = self.n_bytes - before.n_bytes;
+        Toll { n_bytes, n_calls: self.n_calls - before.n_calls }
+    }
+}
 
 struct Crowd {
     sandbox: Sandbox,
@@ -106,17 +139,25 @@ impl Crowd {
 #[test]
 fn sixty_four_conversations_with_two_hundred_events_each_lose_and_double_nothing() {
     let crowd = Crowd::new();
-    std::thread::scope(|scope| {
-        for conversation in 0..CONVERSATIONS {
-            let crowd = &crowd;
-            scope.spawn(move || {
-                for number in 0..EVENTS {
-                    crowd.say(conversation, number);
-                    assert_eq!(crowd.event(conversation), HookAnswer::silent());
-                }
-            });
+    let talk = |conversation| {
+        let mut most = Toll { n_bytes: 0, n_calls: 0 };
+        for number in 0..EVENTS {
+            crowd.say(conversation, number);
+            let before = Toll::now();
+            assert_eq!(crowd.event(conversation), HookAnswer::silent());
+            most = most.most(Toll::now().since(before));
         }
+        most
+    };
+    let most = std::thread::scope(|scope| {
+        let talk = &talk;
+        let talks = (0..CONVERSATIONS).map(|number| scope.spawn(move || talk(number)));
+        let talks: Vec<_> = talks.collect();
+        let tolls = talks.into_iter().map(|talk| talk.join().expect("it does not panic"));
+        tolls.reduce(Toll::most).expect("there are some")
     });
+    println!("at most {most:?}");
+    assert_eq!(most.most(TOLL_MAX), TOLL_MAX, "an event waits for others: {most:?}");
     // What somebody was too busy for is taken by a later event.
     for _ in 0..ROUNDS_MAX {
         for conversation in 0..CONVERSATIONS {

@@ -276,6 +276,47 @@ fn pictures_are_kept_only_where_somebody_says_so() {
 }
 
 #[test]
+fn many_conversations_cost_no_ref_and_little_memory() {
+    const FEW: usize = 20;
+    const MANY: usize = 200;
+    let words = "the quick brown fox jumps over the lazy dog ".repeat(100);
+    let (mut peaks, mut names) = (Vec::new(), Vec::new());
+    for n_conversations in [FEW, MANY] {
+        let stage = CaptureStage::new();
+        let shop = stage.folder.join("shop").display().to_string();
+        for number in 0..n_conversations {
+            let id = format!("{:08x}-aa{number:04}", number * 7_919);
+            let line = |n: usize| {
+                let line = json!({"type": "user", "uuid": format!("{number}-{n}"), "cwd": shop,
+                    "sessionId": id, "timestamp": "2026-11-20T09:00:01.000Z",
+                    "message": {"role": "user", "content": words}});
+                format!("{line}\n")
+            };
+            let text: String = (0..20).map(line).collect();
+            stage.write(&format!("home/.claude/projects/x/{id}.jsonl"), &text);
+        }
+        let (peak, ended) = stage.with_peak(&["import", "claude", "--all", "--json"]);
+        assert_eq!(ended.exit, 0, "{}", ended.stderr);
+        let taken: Value = serde_json::from_str(&ended.stdout).expect("JSON");
+        let taken = taken.as_array().expect("a list");
+        assert_eq!(taken.len(), n_conversations);
+        assert!(taken.iter().all(|it| it["new"] == 20), "{taken:?}");
+        names.push(stage.git("shop", "for-each-ref --format=%(refname)"));
+        peaks.push(peak);
+        let listed: Value =
+            serde_json::from_str(&stage.agentic("shop", "archive --list --json")).expect("JSON");
+        assert_eq!(listed.as_array().map(Vec::len), Some(n_conversations));
+        stage.check();
+    }
+    assert_eq!(names[0], names[1], "ten times as many have the same refs");
+    // What grows is what is told of each, not what was said in them: 88 KB of that each.
+    let grown = peaks[1].saturating_sub(peaks[0]);
+    println!("peak {} KiB, then {} KiB more", peaks[0] >> 10, grown >> 10);
+    let said = ((MANY - FEW) * 20 * words.len()) as u64;
+    assert!(grown < said, "{grown} bytes more for {said} bytes of words");
+}
+
+#[test]
 fn an_import_needs_little_memory() {
     let stage = CaptureStage::new();
     let shop = stage.folder.join("shop").display().to_string();
