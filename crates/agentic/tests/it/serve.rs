@@ -5,6 +5,7 @@ mod address;
 mod api;
 mod clock;
 mod cost;
+mod crowd;
 mod damage;
 mod decision;
 mod equal;

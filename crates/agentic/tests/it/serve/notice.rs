@@ -24,7 +24,7 @@ const STEPS: &str = "for n in 0..4 { now(); } \"done\"";
 /// An event that a write is told by: its name, and some fields.
 type AwaitedEvent = (&'static str, Vec<(&'static str, String)>);
 
-fn number(variable: &str, default: usize) -> usize {
+pub(super) fn number(variable: &str, default: usize) -> usize {
     std::env::var(variable).ok().and_then(|text| text.parse().ok()).unwrap_or(default)
 }
 

@@ -29,7 +29,7 @@ impl Served {
     }
 
     /// Returns how much memory the process has, in KiB.
-    fn memory_kib(&self) -> u64 {
+    pub(super) fn memory_kib(&self) -> u64 {
         let path = format!("/proc/{}/status", self.process.id());
         let status = std::fs::read_to_string(path).expect("it runs");
         let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).expect("a size");
@@ -37,7 +37,7 @@ impl Served {
     }
 
     /// Asks as people do, who do not wait long.
-    fn serves_others(&self, cookie: &str) {
+    pub(super) fn serves_others(&self, cookie: &str) {
         for path in ["/", "/agents", "/api/v1/agents"] {
             let begun = Instant::now();
             let answered = self.ask("GET", path, &[("Cookie", cookie)], "");
@@ -47,7 +47,7 @@ impl Served {
         self.ok(&["serve", "status"]);
     }
 
-    fn is_within(&self, before: u64) {
+    pub(super) fn is_within(&self, before: u64) {
         let now = self.memory_kib();
         assert!(now < before + MEMORY_KIB_MAX, "{before} KiB became {now}");
     }
@@ -232,7 +232,7 @@ fn narrow(address: SocketAddr) -> TcpStream {
 }
 
 /// Begins to listen; tells with which status.
-fn listen(served: &Served, cookie: &str) -> (u16, TcpStream) {
+pub(super) fn listen(served: &Served, cookie: &str) -> (u16, TcpStream) {
     let mut stream = narrow(served.address());
     stream.set_read_timeout(Some(PATIENCE)).expect("a socket");
     let host = &served.host;
@@ -248,7 +248,7 @@ fn listen(served: &Served, cookie: &str) -> (u16, TcpStream) {
 }
 
 /// Reads events until one of some texts was told; tells which.
-fn heard<'t>(stream: &mut TcpStream, texts: &[&'t str]) -> Option<&'t str> {
+pub(super) fn heard<'t>(stream: &mut TcpStream, texts: &[&'t str]) -> Option<&'t str> {
     let (mut said, mut part) = (String::new(), [0; 4096]);
     loop {
         if let Some(text) = texts.iter().find(|text| said.contains(**text)) {
