@@ -5,14 +5,15 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use agentic_lang_pipeline::PlannedRun;
-use agentic_model::AgentName;
+use agentic_model::{AgentName, Value};
 use agentic_replay::engine::DurableEngine;
+use agentic_replay::record::CancelRecord;
 use agentic_replay::{RequestId, SessionId};
 use agentic_session::decide::{COMMAND_LINE, DecisionDraft};
 use agentic_session::engine::EmbeddedEngine;
 use agentic_session::error::SessionError;
 use agentic_session::hosted::host_of;
-use agentic_session::{Error, SessionSpace};
+use agentic_session::{Begin, Error, SessionSpace};
 use agentic_space::AgentBranch;
 use serde::{Deserialize, Serialize};
 
@@ -73,6 +74,44 @@ pub trait EngineFinder: fmt::Debug + Send + Sync {
         hold: HeldRequest,
         draft: &DecisionDraft,
     ) -> Result<HostedAnswer, Refusal>;
+
+    /// Starts a session on one of them, or finds the one that there is, and waits until it goes no
+    /// further without a human, a signal or a long pause.
+    ///
+    /// # Errors
+    /// Fails when it cannot be reached, and as [`agentic_session::start`] does.
+    fn start(
+        &self,
+        address: &str,
+        space: &SessionSpace,
+        begin: Begin,
+    ) -> Result<SessionId, Refusal>;
+
+    /// Tells a session something that one of them drives, and waits until it has taken it in.
+    ///
+    /// # Errors
+    /// Fails when it cannot be reached, and when the session is over.
+    fn tell(
+        &self,
+        address: &str,
+        space: &SessionSpace,
+        session: &SessionId,
+        word: SessionWord,
+    ) -> Result<(), Refusal>;
+}
+
+/// What is told a session that another engine drives.
+#[derive(Debug, Clone, PartialEq)]
+pub enum SessionWord {
+    /// What it waits for.
+    Signal {
+        /// The name.
+        name: String,
+        /// The value.
+        value: Value,
+    },
+    /// It is to stop.
+    Cancel(CancelRecord),
 }
 
 /// The address of an engine, and who can speak to it.
@@ -181,6 +220,19 @@ impl<'s> Caller<'s> {
         match engine.as_deref().zip(engines.as_ref()) {
             Some((address, engines)) => engines.connect(address, self.space, self.client),
             None => Ok(Box::new(EmbeddedEngine::new(self.space, self.client))),
+        }
+    }
+
+    /// Starts a session where durable runs are kept, or finds the one that there is, and runs it as far
+    /// as it goes.
+    ///
+    /// # Errors
+    /// Fails as [`agentic_session::start`] does, and when the engine cannot be reached.
+    pub fn start(&self, begin: Begin) -> Result<SessionId, Refusal> {
+        let Surroundings { engine, engines, .. } = &self.surroundings;
+        match engine.as_deref().zip(engines.as_ref()) {
+            Some((address, engines)) => engines.start(address, self.space, begin),
+            None => Ok(agentic_session::start(self.space, begin)?),
         }
     }
 

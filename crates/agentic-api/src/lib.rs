@@ -30,7 +30,7 @@ mod write_mark;
 
 pub use crate::caller::{
     AddressedEngine, Caller, EngineFinder, HeldRequest, HostedAnswer, PageFinder, ProvenPerson,
-    RunEngine, Surroundings, chosen_agent,
+    RunEngine, SessionWord, Surroundings, chosen_agent,
 };
 pub use crate::command::{Answer, Command};
 pub use crate::notice::{Notice, NoticeTone};

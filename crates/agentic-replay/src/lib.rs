@@ -63,9 +63,10 @@ pub use crate::run::{
     run_to_end,
 };
 pub use crate::session::{
-    AnswerFold, ForkDraft, ForkError, Hold, HoldReason, LoadedSession, Note, PartedSession,
-    Performance, ReplayError, SIGNALS_MAX, Session, SessionOpening, SessionProgress,
-    SessionRefusal, SessionSetting, Signal, SignalDelivery, Upgrade, WithdrawnRequest,
+    AnswerFold, ForkDraft, ForkError, HOSTED_VALUE_BYTES_MAX, Hold, HoldReason, LoadedSession,
+    Note, PartedSession, Performance, ReplayError, SIGNALS_MAX, Session, SessionOpening,
+    SessionProgress, SessionRefusal, SessionSetting, Signal, SignalDelivery, Upgrade,
+    WithdrawnRequest, too_large,
 };
 pub use crate::settle::settle;
 pub use crate::state::SessionState;

@@ -33,6 +33,7 @@ mod signal;
 use crate::session::advance::{SessionBeginning, outcome_of, place};
 use crate::session::signal::Signals;
 
+pub use crate::session::advance::{HOSTED_VALUE_BYTES_MAX, too_large};
 pub use crate::session::fork::{ForkDraft, ForkError, PartedSession};
 pub use crate::session::progress::{
     Hold, HoldReason, Performance, SessionProgress, WithdrawnRequest,

@@ -303,21 +303,24 @@ impl<'a> Driver<'a> {
     /// Returns what a timer that is due gives: a failure where its request names no instant.
     fn timer_answer(&self, path: &Path) -> (RequestAnswer, AnswerSource) {
         let request = self.session.unanswered().find(|request| request.path == *path);
-        match request.and_then(|request| request.sleeps_until()) {
-            Some(_) => (RequestAnswer::Ok(Value::Null), AnswerSource::Timer),
-            None => {
-                let needs = "`sleep` needs `until`, an instant as a number of milliseconds";
-                (
-                    RequestAnswer::Failed(ProgramFailure::new("bad-request", needs)),
-                    AnswerSource::Executor,
-                )
-            }
-        }
+        timer_answer(request.and_then(|request| request.sleeps_until()))
     }
 
     fn due_timer(&self) -> Option<Path> {
         let now = self.space.now();
         let due = self.timers.iter().filter(|(_, until)| **until <= now);
         due.min_by_key(|(path, until)| (*until, *path)).map(|(path, _)| path.clone())
+    }
+}
+
+/// Returns what a timer that is due gives whose request names an instant, or none.
+pub fn timer_answer(until: Option<Instant>) -> (RequestAnswer, AnswerSource) {
+    match until {
+        Some(_) => (RequestAnswer::Ok(Value::Null), AnswerSource::Timer),
+        None => {
+            let needs = "`sleep` needs `until`, an instant as a number of milliseconds";
+            let failure = ProgramFailure::new("bad-request", needs);
+            (RequestAnswer::Failed(failure), AnswerSource::Executor)
+        }
     }
 }

@@ -74,7 +74,7 @@ pub fn perform(
     let asker = Asker { session: start.session.to_string(), request };
     match performance.request.kind.as_str() {
         "commit" => executed(perform_commit(space, &start.agent, performance, &asker)),
-        "spawn" => perform_spawn(space, session, performance, &asker),
+        "spawn" => perform_spawn(space, session, performance),
         kind => {
             let failure =
                 ProgramFailure::new("unknown-kind", format!("nothing here performs `{kind}`"));
@@ -85,12 +85,15 @@ pub fn perform(
 
 /// What a refused verb is for a program: a failure that it can catch. A fault of the store is none.
 fn executed(outcome: Result<Value>) -> Result<PerformedEffect> {
-    let answer = match outcome {
-        Ok(value) => RequestAnswer::Ok(value),
-        Err(error) if error.is_fault() => return Err(error),
-        Err(error) => RequestAnswer::Failed(ProgramFailure::new("refused", error.to_string())),
-    };
-    Ok(PerformedEffect::Answered(answer, AnswerSource::Executor))
+    Ok(PerformedEffect::Answered(settled(outcome)?, AnswerSource::Executor))
+}
+
+fn settled(outcome: Result<Value>) -> Result<RequestAnswer> {
+    match outcome {
+        Ok(value) => Ok(RequestAnswer::Ok(value)),
+        Err(error) if error.is_fault() => Err(error),
+        Err(error) => Ok(RequestAnswer::Failed(ProgramFailure::new("refused", error.to_string()))),
+    }
 }
 
 fn perform_commit(
@@ -186,38 +189,67 @@ pub fn find_by_request(
     Ok(None)
 }
 
-fn perform_spawn(
+/// What becomes of a spawn.
+pub enum SpawnStep {
+    /// It has an answer: it runs nothing, or cannot.
+    Answered(RequestAnswer, AnswerSource),
+    /// A session is its child that it did not begin itself.
+    Adopted(SessionId),
+    /// This is to be run.
+    Child(Child),
+}
+
+/// Makes the agent of a spawn, and says what it runs.
+///
+/// # Errors
+/// Fails as [`perform`] does.
+pub fn begin_spawn(
     space: &SessionSpace,
     session: AskingSession<'_>,
     performance: &Performance,
-    asker: &Asker,
-) -> Result<PerformedEffect> {
+) -> Result<SpawnStep> {
     let request = &performance.request;
+    let asker = Asker {
+        session: session.start.session.to_string(),
+        request: Some(performance.id.to_string()),
+    };
+    let answered = |outcome| Ok(SpawnStep::Answered(settled(outcome)?, AnswerSource::Executor));
     if begins_a_session(request)
         && let Some(child) = adopted(space, session.start, request)
     {
-        let ended = ended_child(space, session, child.id)?;
-        return Ok(ended.map_or(PerformedEffect::Waiting, |(answer, by)| {
-            PerformedEffect::Answered(answer, by)
-        }));
+        return Ok(SpawnStep::Adopted(child.id));
     }
     if let Err(error) = check_flow(space, session, request) {
-        return executed(Err(error));
+        return answered(Err(error));
     }
-    let child = match ensure_agent(space, session, performance, asker) {
+    let child = match ensure_agent(space, session, performance, &asker) {
         Ok(child) => child,
-        Err(error) => return executed(Err(error)),
+        Err(error) => return answered(Err(error)),
     };
     if !runs_a_flow(request) {
         let genesis = child_genesis(space, &child)?;
         let value =
             Value::map([("agent", Value::text(child.as_str())), ("genesis", Value::text(genesis))]);
-        return executed(Ok(value));
+        return answered(Ok(value));
     }
-    let begun = child_of_call(space, session, request, &child);
-    let id = match begun.and_then(|child| start_child(space, child)) {
-        Ok(id) => id,
-        Err(error) => return executed(Err(error)),
+    match child_of_call(space, session, request, &child) {
+        Ok(child) => Ok(SpawnStep::Child(child)),
+        Err(error) => answered(Err(error)),
+    }
+}
+
+fn perform_spawn(
+    space: &SessionSpace,
+    session: AskingSession<'_>,
+    performance: &Performance,
+) -> Result<PerformedEffect> {
+    let id = match begin_spawn(space, session, performance)? {
+        SpawnStep::Answered(answer, by) => return Ok(PerformedEffect::Answered(answer, by)),
+        SpawnStep::Adopted(id) => id,
+        SpawnStep::Child(child) => match start_child(space, child) {
+            Ok(id) => id,
+            Err(error) => return executed(Err(error)),
+        },
     };
     let ended = ended_child(space, session, id)?;
     Ok(ended.map_or(PerformedEffect::Waiting, |(answer, by)| PerformedEffect::Answered(answer, by)))
@@ -328,7 +360,8 @@ fn child_flow(
     }
 }
 
-fn answer_of(end: &End) -> RequestAnswer {
+/// Returns what a session tells the one that waits for it.
+pub fn answer_of(end: &End) -> RequestAnswer {
     match end {
         End::Done(value) => RequestAnswer::Ok(value.clone()),
         End::Failed(failure) => RequestAnswer::Failed(failure.clone()),

@@ -110,6 +110,11 @@ impl Folder {
         Ok(file::replace(&folder.join(cid.to_string()), bytes, Persistence::Synced)?)
     }
 
+    /// Returns the file that pieces of a long value are gathered in.
+    pub fn piece(&self, cid: &Cid) -> PathBuf {
+        self.path.join("pieces").join(cid.to_string())
+    }
+
     /// Keeps a copy of an object that is durable elsewhere.
     pub fn keep_copy(&self, object: &Object) -> Result<()> {
         let folder = self.path.join("objects");

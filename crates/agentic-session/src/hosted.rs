@@ -5,6 +5,7 @@
 //! The host makes records by the same [`Session`](agentic_replay::Session), has effects performed here,
 //! and seals its records into the notes in the form that all sessions have: they are read like any.
 
+mod child;
 mod claim;
 mod decision;
 mod effect;
@@ -16,6 +17,7 @@ use agentic_model::{AgentName, Cid, Value};
 use agentic_replay::record::StoredValue;
 use agentic_replay::{Engine, SessionId, StartRecord};
 
+pub use self::child::{HostedSpawn, child_answer, continue_hosted, continued_as, spawn_hosted};
 pub use self::claim::{HostClaim, HostedOpening, claim, claimed, host_of, hosted_run, retire};
 pub(crate) use self::claim::{is_hosted, refuse};
 pub use self::decision::{
@@ -24,7 +26,11 @@ pub use self::decision::{
 pub use self::effect::{HostedOutcome, perform_hosted};
 pub use self::place::space_id;
 pub use self::program::{HostedProgram, HostedRun, load_hosted, program_of_hosted};
-pub use self::sealing::{HostedRecords, seal_hosted};
+pub use self::sealing::{HostedRecords, ValuePiece, seal_hosted};
+pub use crate::children::{Close, begins_a_session, close_policy};
+pub use crate::drive::timer_answer;
+pub use crate::inbox::token as signal_id;
+pub use crate::retry::pause_before_next;
 
 /// How a run of another host began, as far as whoever works for it has to know.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -20,6 +20,12 @@ fn pause_ms(attempt: u32) -> i64 {
     (PAUSE_MS << doubled).min(PAUSE_MS_MAX)
 }
 
+/// Returns the pause before the next attempt of an effect, in milliseconds, if there is one left.
+pub fn pause_before_next(performance: &Performance, retries_max: u32) -> Option<i64> {
+    let retries_max = wanted(&performance.request.payload).unwrap_or(retries_max);
+    (performance.attempt <= retries_max).then(|| pause_ms(performance.attempt))
+}
+
 impl Driver<'_> {
     /// Lets the attempts begin whose time has come.
     pub(super) fn take_up_retries(&mut self) {
@@ -30,15 +36,10 @@ impl Driver<'_> {
     /// Records a failed attempt, if there is one left; says whether there was.
     pub(super) fn tries_again(&mut self, performance: &Performance, error: &str) -> Result<bool> {
         let request = &performance.request;
-        let retries_max = match wanted(&request.payload) {
-            Some(retries) => retries,
-            None => self.retries_max(request),
-        };
-        if performance.attempt > retries_max || !self.is_open(&request.path) {
-            return Ok(false);
-        }
+        let pause = pause_before_next(performance, self.retries_max(request));
+        let Some(pause) = pause.filter(|_| self.is_open(&request.path)) else { return Ok(false) };
         let now = self.space.now();
-        let next_at = now.plus_millis(pause_ms(performance.attempt));
+        let next_at = now.plus_millis(pause);
         let progress = self.session.attempted(&request.path, error, Some(next_at), now);
         let progress = progress.map_err(|error| damaged(&self.folder.id, &error.to_string()))?;
         self.take_in(progress)?;

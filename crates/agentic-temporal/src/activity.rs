@@ -6,12 +6,16 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use agentic_model::guidance::Guidance as _;
-use agentic_model::{Instant, Oid};
+use agentic_model::{Instant, Oid, canonical};
 use agentic_providers::host::CancelFlag;
-use agentic_replay::{AnswerSource, CancelExtent, RequestAnswer, RequestId, SessionId};
+use agentic_replay::{
+    AnswerSource, CancelExtent, HOSTED_VALUE_BYTES_MAX, RequestAnswer, RequestId, SessionId,
+    too_large,
+};
 use agentic_session::hosted::{
-    HostedDecision, HostedFate, HostedOutcome, HostedRecords, decide_hosted, expire_hosted,
-    perform_hosted, retire, seal_hosted, withdraw_hosted,
+    HostedDecision, HostedFate, HostedOutcome, HostedRecords, HostedSpawn, ValuePiece,
+    begins_a_session, continue_hosted, decide_hosted, expire_hosted, perform_hosted, retire,
+    seal_hosted, spawn_hosted, withdraw_hosted,
 };
 use serde_json::json;
 use temporalio_common::ActivityDefinition;
@@ -20,13 +24,14 @@ use temporalio_sdk::activities::{
     ActivityContext, ActivityDefinitions, ActivityError, ActivityImplementer, ExecutableActivity,
 };
 
+use crate::HOST;
 use crate::decision::{
     DecideAsk, DecideReply, ExpireAsk, SettledHold, WireFate, WireRefusal, WithdrawAsk,
 };
 use crate::error::whole;
 use crate::ground::WorkerGround;
-use crate::seal::SealAsk;
-use crate::wire::{EffectAsk, EffectReply, WireAnswer, unpacked};
+use crate::seal::{SealAsk, WirePiece};
+use crate::wire::{ChildAsk, EffectAsk, EffectReply, WireAnswer, WireStart, unpacked};
 
 /// How often an activity beats.
 const BEAT_EVERY: Duration = Duration::from_millis(500);
@@ -85,6 +90,7 @@ activity!(EffectActivity, "agentic.effect", EffectAsk, EffectReply, effect);
 activity!(SealActivity, "agentic.seal", SealAsk, usize, seal);
 activity!(DecideActivity, "agentic.decide.commit", DecideAsk, DecideReply, decide);
 activity!(ExpireActivity, "agentic.decide.expire", ExpireAsk, Option<SettledHold>, expire);
+activity!(ContinueActivity, "agentic.continue", WireStart, Option<ChildAsk>, go_on);
 activity!(WithdrawActivity, "agentic.decide.withdraw", WithdrawAsk, Option<String>, withdraw);
 
 impl ActivityImplementer for SpacePerformer {
@@ -93,6 +99,7 @@ impl ActivityImplementer for SpacePerformer {
         definitions.register_activity::<SealActivity>(Arc::clone(&self));
         definitions.register_activity::<DecideActivity>(Arc::clone(&self));
         definitions.register_activity::<ExpireActivity>(Arc::clone(&self));
+        definitions.register_activity::<ContinueActivity>(Arc::clone(&self));
         definitions.register_activity::<WithdrawActivity>(self);
     }
 }
@@ -108,21 +115,63 @@ async fn effect(
     let performance = performance.map_err(|error| broken(&error))?;
     let flag = CancelFlag::new();
     let (ground, told, at) = (Arc::clone(ground), flag.clone(), Instant::from_millis(ask.at));
+    if begins_a_session(&performance.request) {
+        let spawn = move || spawn_hosted(&ground.at(at)?, &start, &performance, HOST);
+        return match blocking(&context, None, spawn).await? {
+            HostedSpawn::Answered(answer, by) => Ok(answered(&answer, by)),
+            HostedSpawn::Child(session, opening) => {
+                let child = ChildAsk::of(session, opening.as_deref());
+                Ok(EffectReply::Child(Box::new(child.map_err(|error| broken(&error))?)))
+            }
+        };
+    }
     let done = blocking(&context, Some(&flag), move || {
         let space = ground.at(at)?;
         perform_hosted(&space, &start, &performance, &told)
     });
     Ok(match done.await? {
-        HostedOutcome::Answered(answer, by) => {
-            let child = if let AnswerSource::Child(id) = by { Some(id.to_string()) } else { None };
-            EffectReply::Answered { answer: WireAnswer::of(&stopped(answer, &flag)), child }
+        HostedOutcome::Answered(answer, by) => answered(&stopped(answer, &flag), by),
+        HostedOutcome::Unanswered(answer, why) => {
+            EffectReply::Unanswered { answer: wire_answer(&answer), why }
         }
-        HostedOutcome::Unanswered(why) => EffectReply::Unanswered(why),
-        HostedOutcome::Waiting => {
-            let why = "a child session runs for it, and nobody here waits for one".to_owned();
-            EffectReply::Unanswered(why)
+        HostedOutcome::Faulted(answer, why) => {
+            EffectReply::Faulted { answer: wire_answer(&stopped(answer, &flag)), why }
         }
     })
+}
+
+fn answered(answer: &RequestAnswer, by: AnswerSource) -> EffectReply {
+    let child = if let AnswerSource::Child(id) = by { Some(id.to_string()) } else { None };
+    EffectReply::Answered { answer: wire_answer(answer), child }
+}
+
+/// Takes an answer up, unless it is longer than the server takes.
+fn wire_answer(answer: &RequestAnswer) -> WireAnswer {
+    let value = match answer {
+        RequestAnswer::Ok(value) => value,
+        RequestAnswer::Failed(failure) => &failure.details,
+        RequestAnswer::TimedOut | RequestAnswer::Cancelled(_) => return WireAnswer::of(answer),
+    };
+    match canonical::encode(value) {
+        Ok(bytes) if bytes.len() > HOSTED_VALUE_BYTES_MAX => {
+            WireAnswer::of(&RequestAnswer::Failed(too_large("the answer", bytes.len())))
+        }
+        Ok(_) | Err(_) => WireAnswer::of(answer),
+    }
+}
+
+/// Begins the session that a run goes on as which has ended so.
+async fn go_on(
+    ground: &Arc<WorkerGround>,
+    context: ActivityContext,
+    run: WireStart,
+) -> ActivityOutcome<Option<ChildAsk>> {
+    let session = run.start().map_err(|error| broken(&error))?.session;
+    let ground = Arc::clone(ground);
+    let next = move || continue_hosted(ground.space(), &session, HOST);
+    let next = blocking(&context, None, next).await?;
+    let next = next.map(|(session, opening)| ChildAsk::of(session, opening.as_deref()));
+    next.transpose().map_err(|error| broken(&error))
 }
 
 /// Says of an effect that failed while it was told to end that it was stopped.
@@ -143,12 +192,12 @@ async fn seal(
     let start = ask.run.start().map_err(|error| broken(&error))?;
     let unpack = |texts: &[String]| texts.iter().map(|text| unpacked(text)).collect();
     let records: Result<Vec<Vec<u8>>, _> = unpack(&ask.records);
-    let objects: Result<Vec<Vec<u8>>, _> = unpack(&ask.objects);
+    let pieces: Result<Vec<ValuePiece>, _> = ask.pieces.iter().map(WirePiece::piece).collect();
     let hosted = HostedRecords {
         session: start.session,
         from: ask.from,
         records: records.map_err(|error| broken(&error))?,
-        objects: objects.map_err(|error| broken(&error))?,
+        pieces: pieces.map_err(|error| broken(&error))?,
     };
     let ground = Arc::clone(ground);
     blocking(&context, None, move || {
@@ -209,9 +258,9 @@ async fn expire(
     ask: ExpireAsk,
 ) -> ActivityOutcome<Option<SettledHold>> {
     let (session, request) = ids(&ask.session, &ask.request)?;
-    let ground = Arc::clone(ground);
+    let (ground, at) = (Arc::clone(ground), Instant::from_millis(ask.at));
     let expired =
-        blocking(&context, None, move || expire_hosted(ground.space(), &session, &request));
+        blocking(&context, None, move || expire_hosted(&ground.at(at)?, &session, &request));
     Ok(expired.await?.and_then(|(commit, fate)| settled_hold(commit, fate)))
 }
 
@@ -222,9 +271,9 @@ async fn withdraw(
 ) -> ActivityOutcome<Option<String>> {
     let session = ask.withdrawn.run.start().map_err(|error| broken(&error))?.session;
     let withdrawn = ask.withdrawn.performance().map_err(|error| broken(&error))?;
-    let ground = Arc::clone(ground);
+    let (ground, at) = (Arc::clone(ground), Instant::from_millis(ask.withdrawn.at));
     let commit = blocking(&context, None, move || {
-        withdraw_hosted(ground.space(), &session, withdrawn.request, withdrawn.id)
+        withdraw_hosted(&ground.at(at)?, &session, withdrawn.request, withdrawn.id)
     });
     Ok(commit.await?.map(|commit| commit.to_string()))
 }

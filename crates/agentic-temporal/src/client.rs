@@ -9,14 +9,14 @@ use temporalio_client::{
     WorkflowStartOptions,
 };
 
-use crate::decision::{CancelAsk, DecideAsk, DecideReply, RunView};
+use crate::decision::{CancelAsk, DecideAsk, DecideReply, RunView, SignalAsk};
 use crate::error::whole;
 use crate::wire::RunInput;
 use crate::workflow::ServedRun;
 use crate::{Error, Result};
 
 /// How long a task of the workflow may take.
-const TASK_WITHIN: Duration = Duration::from_secs(60);
+pub const TASK_WITHIN: Duration = Duration::from_secs(60);
 /// How long a run is asked how it stands: without a worker nobody answers.
 const VIEW_WITHIN: Duration = Duration::from_secs(3);
 /// The shortest and the longest pause between two looks at a run that somebody waits for.
@@ -67,9 +67,16 @@ impl<'c> RunClient<'c> {
 
     /// Looks how the server sees it.
     pub async fn fate(&self) -> Result<RunFate> {
+        Ok(self.look().await?.0)
+    }
+
+    /// Looks how the server sees it, and which children it waits for.
+    async fn look(&self) -> Result<(RunFate, Vec<String>)> {
         let described = match self.handle.describe(WorkflowDescribeOptions::default()).await {
             Ok(described) => described,
-            Err(WorkflowInteractionError::NotFound(_)) => return Ok(RunFate::Unknown),
+            Err(WorkflowInteractionError::NotFound(_)) => {
+                return Ok((RunFate::Unknown, Vec::new()));
+            }
             Err(error) => return Err(refused("tell of the run", &error)),
         };
         let status = described.status();
@@ -83,26 +90,47 @@ impl<'c> RunClient<'c> {
             status,
             WorkflowExecutionStatus::Terminated | WorkflowExecutionStatus::TimedOut
         );
-        Ok(match (is_closed, is_ended) {
+        let memo = described.memo();
+        let children = memo.get::<Vec<String>>("children").ok().flatten().unwrap_or_default();
+        let fate = match (is_closed, is_ended) {
             (true, _) => RunFate::Closed,
             (false, true) => RunFate::Ended,
-            (false, false) => RunFate::Open {
-                rests: described.memo().get::<bool>("rests").ok().flatten() == Some(true),
-            },
-        })
+            (false, false) => {
+                RunFate::Open { rests: memo.get::<bool>("rests").ok().flatten() == Some(true) }
+            }
+        };
+        Ok((fate, children))
     }
 
-    /// Waits until it is over or only humans are waited for.
+    /// Waits until it is over or goes no further by itself, and neither do its children.
     pub async fn rest(&self) -> Result<RunFate> {
         let [mut pause, longest] = LOOK_EVERY;
         loop {
-            match self.fate().await? {
+            let (fate, children) = self.look().await?;
+            match fate {
+                RunFate::Open { rests: true } => {
+                    if self.do_rest(children).await? {
+                        return Ok(fate);
+                    }
+                }
                 RunFate::Open { rests: false } => {}
-                fate => return Ok(fate),
+                RunFate::Closed | RunFate::Ended | RunFate::Unknown => return Ok(fate),
             }
             tokio::time::sleep(pause).await;
             pause = (pause * 3 / 2).min(longest);
         }
+    }
+
+    /// Says whether runs, and those that they wait for, go no further by themselves.
+    async fn do_rest(&self, mut runs: Vec<String>) -> Result<bool> {
+        while let Some(id) = runs.pop() {
+            let (fate, children) = RunClient::new(self.client, &id).look().await?;
+            if fate != (RunFate::Open { rests: true }) {
+                return Ok(false);
+            }
+            runs.extend(children);
+        }
+        Ok(true)
     }
 
     /// Asks it how it stands; nothing where no worker answers.
@@ -150,6 +178,16 @@ impl<'c> RunClient<'c> {
             Ok(()) => Ok(RunFate::Open { rests: false }),
             Err(WorkflowInteractionError::NotFound(_)) => Ok(RunFate::Closed),
             Err(error) => Err(refused("pass the wish to stop on", &error)),
+        }
+    }
+
+    /// Sends it what it waits for, or will wait for.
+    pub async fn signal(&self, ask: SignalAsk) -> Result<RunFate> {
+        let told = self.handle.signal(ServedRun::signal, ask, WorkflowSignalOptions::default());
+        match told.await {
+            Ok(()) => Ok(RunFate::Open { rests: false }),
+            Err(WorkflowInteractionError::NotFound(_)) => Ok(RunFate::Closed),
+            Err(error) => Err(refused("pass the signal on", &error)),
         }
     }
 

@@ -190,6 +190,8 @@ pub struct ExpireAsk {
     pub session: String,
     /// The id of the request.
     pub request: String,
+    /// When, in milliseconds.
+    pub at: i64,
 }
 
 /// A hold that nobody waits for.
@@ -208,6 +210,26 @@ pub struct CancelAsk {
     pub why: String,
     /// At once, without a chance to clean up.
     pub kill: bool,
+}
+
+/// Something that a run waits for, or will.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct SignalAsk {
+    /// What tells it from every other.
+    pub id: String,
+    /// Its name.
+    pub name: String,
+    /// Its data.
+    pub value: WireValue,
+}
+
+/// A child has ended, and says so to the run that waits for it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ChildEnd {
+    /// The child session.
+    pub child: String,
+    /// What it came to.
+    pub answer: WireAnswer,
 }
 
 /// How a run stands, as it tells whoever asks.

@@ -11,12 +11,12 @@ use agentic_replay::engine::{
 };
 use agentic_replay::record::CancelMode;
 use agentic_replay::{End, RequestId, SessionId, SessionState};
-use agentic_session::SessionSpace;
 use agentic_session::decide::DecisionDraft;
 use agentic_session::engine::{EmbeddedEngine, RunHoldDraft};
 use agentic_session::hosted::{
     HostClaim, HostedDecision, claim, claimed, decide_hosted, hosted_run, space_id,
 };
+use agentic_session::{Begin, SessionSpace};
 use temporalio_client::Client;
 use tokio::runtime::Runtime;
 
@@ -35,11 +35,11 @@ pub fn queue_of(space_id: &str) -> String {
 
 /// The engine whose runs are on a server.
 pub struct TemporalEngine<'a> {
-    space: &'a SessionSpace,
+    pub(crate) space: &'a SessionSpace,
     /// Reads what is sealed.
     local: EmbeddedEngine<'a>,
     address: ServerAddress,
-    runtime: Runtime,
+    pub(crate) runtime: Runtime,
     client: Client,
     events_max: u32,
 }
@@ -78,12 +78,12 @@ impl<'a> TemporalEngine<'a> {
         TemporalEngine { events_max, ..self }
     }
 
-    fn run(&self, id: &RunId) -> RunClient<'_> {
+    pub(crate) fn run(&self, id: &RunId) -> RunClient<'_> {
         RunClient::new(&self.client, id.as_str())
     }
 
     /// Has everything of a run sealed that it has recorded, as far as a worker answers.
-    fn read(&self, id: &RunId) -> Result<()> {
+    pub(crate) fn read(&self, id: &RunId) -> Result<()> {
         self.runtime.block_on(self.run(id).seal()).map_err(refused)?;
         Ok(())
     }
@@ -145,8 +145,8 @@ impl<'a> TemporalEngine<'a> {
         })
     }
 
-    fn claim_and_start(&self, start: RunStart<PlannedRun>) -> Result<RunId> {
-        let begin = self.local.begin(start)?;
+    /// Claims the session that this begins and starts its run, unless both was done before.
+    pub(crate) fn claim_and_start(&self, begin: Begin) -> Result<RunId> {
         let queue = queue_of(&space_id(self.space).map_err(|error| refused(error.into()))?);
         let id = begin.session().map_err(|error| refused(error.into()))?;
         let run = RunId::new(id.to_string());
@@ -164,7 +164,7 @@ impl<'a> TemporalEngine<'a> {
 
 impl DurableEngine<PlannedRun> for TemporalEngine<'_> {
     fn start(&self, start: RunStart<PlannedRun>, attendance: RunAttendance) -> Result<RunId> {
-        let run = self.claim_and_start(start)?;
+        let run = self.claim_and_start(self.local.begin(start)?)?;
         if attendance == RunAttendance::Attended {
             self.go_on(&run)?;
         }
@@ -251,7 +251,7 @@ fn decision_refused(refusal: WireRefusal) -> EngineError {
 }
 
 /// Says in the words of all engines what was refused, and keeps our own.
-fn refused(error: Error) -> EngineError {
+pub(crate) fn refused(error: Error) -> EngineError {
     match error {
         Error::Session(error) => agentic_session::engine::refused(error),
         Error::Unreachable { .. } => EngineError::new(EngineRefusal::Unreachable, error),

@@ -13,6 +13,7 @@ mod engine;
 mod error;
 mod ground;
 mod seal;
+mod session;
 mod wire;
 mod worker;
 mod workflow;

@@ -23,6 +23,9 @@ pub struct BadWire {
     pub what: &'static str,
 }
 
+/// How long a value is that crosses in its shorter form, in bytes.
+const LONG_BYTES: usize = 64 << 10;
+
 /// A value on its way.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -36,11 +39,14 @@ pub enum WireValue {
 impl WireValue {
     /// Takes a value up.
     pub fn of(value: &Value) -> WireValue {
+        let bytes = canonical::encode(value).unwrap_or_default();
         let text = json::to_json(value);
+        if bytes.len() > LONG_BYTES && text.to_string().len() > bytes.len() / 3 * 4 {
+            return WireValue::Canonical(BASE64.encode(bytes));
+        }
         if json::from_json(text.clone()).is_ok_and(|back| back == *value) {
             return WireValue::Json(text);
         }
-        let bytes = canonical::encode(value).unwrap_or_default();
         WireValue::Canonical(BASE64.encode(bytes))
     }
 
@@ -356,8 +362,43 @@ pub enum EffectReply {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         child: Option<String>,
     },
-    /// Nobody could answer, for this reason.
-    Unanswered(String),
+    /// Nobody could answer, for this reason; a run that is to stop takes the answer.
+    Unanswered {
+        /// The answer.
+        answer: WireAnswer,
+        /// The reason.
+        why: String,
+    },
+    /// It may be tried again, for this reason; else it has this answer.
+    Faulted {
+        /// The answer.
+        answer: WireAnswer,
+        /// The reason.
+        why: String,
+    },
+    /// This session is its child.
+    Child(Box<ChildAsk>),
+}
+
+/// A session that a run begins.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ChildAsk {
+    /// The session.
+    pub session: String,
+    /// What it begins with, unless it has begun.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub input: Option<RunInput>,
+}
+
+impl ChildAsk {
+    /// Takes one up.
+    ///
+    /// # Errors
+    /// Fails when its input is no data.
+    pub fn of(session: SessionId, opening: Option<&HostedOpening>) -> Result<ChildAsk, BadWire> {
+        let input = opening.map(|opening| RunInput::of(opening, 0)).transpose()?;
+        Ok(ChildAsk { session: session.to_string(), input })
+    }
 }
 
 /// Says who gave an answer.

@@ -4,11 +4,15 @@
 //! Everything here happens in the order of the history: there is no clock but that of the workflow, no
 //! randomness and no map without order, and only futures of the SDK are waited for.
 
+mod children;
 mod desk;
 mod event;
 mod flight;
+mod holds;
 mod hosting;
 mod launch;
+mod mailbox;
+mod memo;
 mod sealing;
 
 use std::sync::Arc;
@@ -20,7 +24,9 @@ use temporalio_sdk::{
 };
 
 use crate::activity::DecideActivity;
-use crate::decision::{CancelAsk, DecideAsk, DecideReply, RunView, WireRefusal};
+use crate::decision::{
+    CancelAsk, ChildEnd, DecideAsk, DecideReply, RunView, SignalAsk, WireRefusal,
+};
 use crate::ground::WorkerGround;
 use crate::wire::RunInput;
 use crate::workflow::desk::Desk;
@@ -107,6 +113,16 @@ impl ServedRun {
     #[signal(name = "agentic.cancel")]
     pub fn cancel(&mut self, _ctx: &mut SyncWorkflowContext<Self>, ask: CancelAsk) {
         self.desk.cancels.push_back(ask);
+    }
+
+    #[signal(name = "agentic.signal")]
+    pub fn signal(&mut self, _ctx: &mut SyncWorkflowContext<Self>, ask: SignalAsk) {
+        self.desk.signals.push_back(ask);
+    }
+
+    #[signal(name = "agentic.child")]
+    pub fn child_ended(&mut self, _ctx: &mut SyncWorkflowContext<Self>, end: ChildEnd) {
+        self.desk.child_ends.push_back(end);
     }
 
     #[signal(name = "agentic.seal")]

@@ -22,6 +22,19 @@ use crate::{
     StartRecord, Storage, StoredValue,
 };
 
+/// The longest value that a session takes which another host drives, in canonical bytes.
+pub const HOSTED_VALUE_BYTES_MAX: usize = 1 << 20;
+/// The code of a failure about a longer one.
+const TOO_LARGE: &str = "ValueTooLarge";
+
+/// Says that a value is longer than another host takes.
+pub fn too_large(what: &str, length: usize) -> ProgramFailure {
+    let message = format!(
+        "{what} has {length} bytes, more than the {HOSTED_VALUE_BYTES_MAX} that this engine takes"
+    );
+    ProgramFailure::new(TOO_LARGE, message)
+}
+
 /// What a session begins with.
 pub(super) struct SessionBeginning<'b> {
     pub(super) start: StartRecord,
@@ -82,13 +95,26 @@ impl<P: Program> Session<P> {
             None => step,
         };
         self.seen.extend(step.opened.iter().map(|request| request.path.clone()));
-        self.ending = self.ending.take().or(step.end);
+        let end = step.end.map(|end| self.bounded(end));
+        self.ending = self.ending.take().or(end);
         let by_path = |request: Arc<Request>| (request.path.clone(), request);
         Group {
             scopes: step.scopes.into(),
             asks: step.opened.into_iter().map(by_path).collect(),
             withdrawn: step.withdrawn.into_iter().collect(),
             events: step.events,
+        }
+    }
+
+    /// Refuses a result that is longer than another host takes. The start record names that host, so every
+    /// replay refuses the same.
+    fn bounded(&self, end: End) -> End {
+        let (Some(_), End::Done(value)) = (&self.start.host, &end) else { return end };
+        match canonical::encode(value) {
+            Ok(bytes) if bytes.len() > HOSTED_VALUE_BYTES_MAX => {
+                End::Failed(too_large("the result", bytes.len()))
+            }
+            Ok(_) | Err(_) => end,
         }
     }
 

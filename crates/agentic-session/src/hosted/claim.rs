@@ -41,7 +41,16 @@ pub enum HostClaim {
 /// Fails as [`crate::start`] does, and with [`SessionError::Hosted`] when the session is another host's,
 /// or the embedded engine's.
 pub fn claim(space: &SessionSpace, begin: Begin, kind: &str, address: &str) -> Result<HostClaim> {
-    let begin = begin.with_own_allowed();
+    claim_as_it_is(space, begin.with_own_allowed(), kind, address)
+}
+
+/// Does the same for a session that another begins, which says what it may do.
+pub(super) fn claim_as_it_is(
+    space: &SessionSpace,
+    begin: Begin,
+    kind: &str,
+    address: &str,
+) -> Result<HostClaim> {
     let head = space.head(&begin.agent)?;
     let mut opening = begin.opening(Some(head.to_string()))?;
     opening.host = Some(kind.to_owned());
@@ -118,6 +127,13 @@ pub fn claimed(space: &SessionSpace, id: &SessionId) -> Result<(AgentName, Strin
     let found = read_claim(&Folder::of(space, id))?;
     let found = found.map(|found| (found.agent, found.key));
     found.ok_or_else(|| Error::Session(SessionError::Unknown { id: id.to_string() }))
+}
+
+/// Returns the address in the claim of a session that was made here.
+pub(super) fn address_of(space: &SessionSpace, id: &SessionId) -> Result<String> {
+    let found = read_claim(&Folder::of(space, id))?;
+    let found = found.map(|found| found.address);
+    found.ok_or_else(|| damaged(id, "nobody here has claimed it"))
 }
 
 /// Says whether a session is driven by another host.

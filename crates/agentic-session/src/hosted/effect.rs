@@ -7,13 +7,13 @@ use agentic_providers::host::CancelFlag;
 use agentic_providers::model::Repeats;
 use agentic_providers::process::Charge;
 use agentic_providers::provider::CallStamp;
-use agentic_replay::{AnswerSource, Performance, RequestAnswer};
+use agentic_replay::{AnswerSource, CancelExtent, Performance, RequestAnswer};
 use agentic_store::error::FileError;
 
 use super::HostedStart;
 use crate::effect::{AskingSession, PerformedEffect, perform};
 use crate::executor::Assignment;
-use crate::folder::Folder;
+use crate::folder::{Folder, damaged};
 use crate::outcome::EffectOutcome;
 use crate::process::Process;
 use crate::shelf::{Shelf, flow_of};
@@ -24,10 +24,11 @@ use crate::{Result, SessionSpace};
 pub enum HostedOutcome {
     /// It has an answer.
     Answered(RequestAnswer, AnswerSource),
-    /// Nobody could answer, for this reason: it says nothing about what was asked.
-    Unanswered(String),
-    /// A child session runs for it.
-    Waiting,
+    /// Nobody could answer, for this reason, which says nothing about what was asked. A run that is to
+    /// stop takes the answer.
+    Unanswered(RequestAnswer, String),
+    /// It may be tried again, for this reason; else it has this answer.
+    Faulted(RequestAnswer, String),
 }
 
 /// Performs an effect. Who waits for it may cancel it.
@@ -66,7 +67,7 @@ pub fn perform_hosted(
         Some(Ok(work)) => {
             let response = work.perform(&cancel);
             return Ok(match response.unanswered {
-                Some(why) => HostedOutcome::Unanswered(why),
+                Some(why) => HostedOutcome::Unanswered(response.answer, why),
                 None => HostedOutcome::Answered(response.answer, AnswerSource::Executor),
             });
         }
@@ -77,10 +78,12 @@ pub fn perform_hosted(
         return executed(performance, &work_folder, cancel);
     }
     let asking = AskingSession { start: &record, flow: start.flow };
-    Ok(match perform(space, asking, performance)? {
-        PerformedEffect::Answered(answer, by) => HostedOutcome::Answered(answer, by),
-        PerformedEffect::Waiting => HostedOutcome::Waiting,
-    })
+    match perform(space, asking, performance)? {
+        PerformedEffect::Answered(answer, by) => Ok(HostedOutcome::Answered(answer, by)),
+        PerformedEffect::Waiting => {
+            Err(damaged(&start.session, "it waits for a child that no host runs"))
+        }
+    }
 }
 
 /// Runs the program of an `exec` to its end.
@@ -92,8 +95,8 @@ fn executed(
     let (sender, receiver) = mpsc::channel();
     let _process = Process::start(performance, folder, cancel, sender);
     let Ok((_, EffectOutcome::Exec(ended))) = receiver.recv() else {
-        let lost = "the program was lost sight of".to_owned();
-        return Ok(HostedOutcome::Unanswered(lost));
+        let answer = RequestAnswer::Cancelled(CancelExtent::Unknown);
+        return Ok(HostedOutcome::Unanswered(answer, "the program was lost sight of".to_owned()));
     };
     match ended.no_room {
         Some(source) => {
@@ -101,6 +104,9 @@ fn executed(
             let fault = FileError { doing, path: folder.to_owned(), source };
             Err(agentic_store::Error::File(fault).into())
         }
-        None => Ok(HostedOutcome::Answered(ended.answer, AnswerSource::Executor)),
+        None => Ok(match ended.fault {
+            Some(why) => HostedOutcome::Faulted(ended.answer, why),
+            None => HostedOutcome::Answered(ended.answer, AnswerSource::Executor),
+        }),
     }
 }

@@ -1,11 +1,18 @@
 //! The program of a run of another host, made from what the space has.
 
+use std::collections::BTreeMap;
+
 use agentic_host::RunExecutor;
-use agentic_replay::{Program, RecordChain, Session, SessionProgress};
+use agentic_replay::record::AskRecord;
+use agentic_replay::{
+    AnswerSource, Body, Handling, Language, Path, Program, RecordChain, RequestId, Session,
+    SessionProgress,
+};
 
 use super::HostedStart;
 use crate::executor::Assignment;
 use crate::folder::{Folder, damaged};
+use crate::language::language_of;
 use crate::load::replayed;
 use crate::shelf::{Shelf, flow_of, program_of};
 use crate::{Result, SessionSpace, segment};
@@ -16,6 +23,8 @@ pub struct HostedProgram {
     pub program: Box<dyn Program>,
     /// Who answers what is only computed, and says who carries out the rest.
     pub executor: RunExecutor,
+    /// Its language.
+    pub language: &'static dyn Language,
 }
 
 /// Makes the program of a run anew. Its content decides: the same id gives the same program.
@@ -29,7 +38,7 @@ pub fn program_of_hosted(space: &SessionSpace, start: &HostedStart) -> Result<Ho
     let assignment = Assignment { flow: &flow, key: &start.key, allow: &start.allow };
     let executor = assignment.executor(shelf)?;
     let program = program_of(space, &folder, &flow, &start.engine)?;
-    Ok(HostedProgram { program, executor })
+    Ok(HostedProgram { program, executor, language: language_of(&flow)? })
 }
 
 /// A run of another host, as it stands.
@@ -38,6 +47,12 @@ pub struct HostedRun {
     pub session: Session<Box<dyn Program>>,
     /// Who answers what is only computed, and says who carries out the rest.
     pub executor: RunExecutor,
+    /// The language of its program.
+    pub language: &'static dyn Language,
+    /// The requests that people were asked, answered ones included.
+    pub asked_people: Vec<RequestId>,
+    /// How often requests have gone on to other people.
+    pub n_escalations: BTreeMap<Path, usize>,
 }
 
 /// Brings a run to where it was when so many of its records were sealed, the last of which has this hash.
@@ -62,5 +77,51 @@ pub fn load_hosted(
     let flow = flow_of(space, &folder, &journal.flow())?;
     let loaded = replayed(space, &folder, (&journal, &flow), Session::resume)?;
     let ((session, executor), progress) = loaded;
-    Ok((HostedRun { session, executor }, progress))
+    let asked_people = asked_people(&journal);
+    let mut n_escalations: BTreeMap<Path, usize> = BTreeMap::new();
+    for record in journal.records() {
+        if let Body::Escalate(escalate) = &record.body {
+            *n_escalations.entry(escalate.path.clone()).or_default() += 1;
+        }
+    }
+    let language = language_of(&flow)?;
+    Ok((HostedRun { session, executor, language, asked_people, n_escalations }, progress))
+}
+
+/// Lists the requests of a session that people were asked: those of the kinds that only they answer, and
+/// effects that waited for their leave or were in doubt.
+fn asked_people(journal: &RecordChain) -> Vec<RequestId> {
+    let session = journal.start().session.to_string();
+    let mut asks: BTreeMap<&Path, &AskRecord> = BTreeMap::new();
+    let mut asked = Vec::new();
+    for record in journal.records() {
+        if let Body::Ask(ask) = &record.body {
+            asks.insert(&ask.path, ask);
+        }
+        if !is_for_people(&record.body) {
+            continue;
+        }
+        let ask = record.body.path().and_then(|path| asks.get(path));
+        asked.extend(ask.map(|ask| RequestId::derive(&session, &ask.path, &ask.hash)));
+    }
+    asked
+}
+
+/// Says whether a record tells that people were asked.
+fn is_for_people(body: &Body) -> bool {
+    match body {
+        Body::Ask(ask) => ask.handling == Handling::Decision,
+        Body::Answer(answer) => matches!(answer.by, AnswerSource::Decision(_)),
+        Body::Permit(_) | Body::Publish(_) | Body::Vote(_) | Body::Escalate(_) => true,
+        Body::Start(_)
+        | Body::Attempt(_)
+        | Body::Signal(_)
+        | Body::Found(_)
+        | Body::Upgrade(_)
+        | Body::Withdraw(_)
+        | Body::Cancel(_)
+        | Body::ScopeEnd(_)
+        | Body::Continue(_)
+        | Body::End(_) => false,
+    }
 }

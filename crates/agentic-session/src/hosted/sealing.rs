@@ -1,5 +1,7 @@
 //! Sealing what another host has recorded.
 
+use std::os::unix::fs::FileExt as _;
+
 use agentic_model::{AgentName, Cid};
 use agentic_replay::{HashedRecord, SessionId};
 
@@ -17,8 +19,21 @@ pub struct HostedRecords {
     pub from: usize,
     /// The bytes of each.
     pub records: Vec<Vec<u8>>,
-    /// The long values that they name.
-    pub objects: Vec<Vec<u8>>,
+    /// The long values that they name, whole or in pieces.
+    pub pieces: Vec<ValuePiece>,
+}
+
+/// A piece of a long value.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ValuePiece {
+    /// The value.
+    pub cid: Cid,
+    /// Where in it the piece begins.
+    pub at: u64,
+    /// How long the value is.
+    pub length: u64,
+    /// The piece.
+    pub bytes: Vec<u8>,
 }
 
 /// Seals records into the notes of an agent, in the form that all sessions have. The same bytes again
@@ -34,8 +49,8 @@ pub fn seal_hosted(
 ) -> Result<usize> {
     let id = &hosted.session;
     let (folder, _lock) = Folder::lock(space, id)?;
-    for bytes in &hosted.objects {
-        folder.keep_object(&Cid::of(bytes), bytes)?;
+    for piece in &hosted.pieces {
+        keep_piece(&folder, piece)?;
     }
     let segments = Segments::of(space, agent)?;
     let n_sealed = segments.n_records(id);
@@ -62,4 +77,34 @@ pub fn seal_hosted(
         segments.remember(&objects);
     }
     Ok(n_sealed + fresh.len())
+}
+
+/// Keeps a piece of a long value; with the last one, the value.
+fn keep_piece(folder: &Folder, piece: &ValuePiece) -> Result<()> {
+    let ValuePiece { cid, at, length, bytes } = piece;
+    let end = at + bytes.len() as u64;
+    if *at == 0 && end == *length {
+        return folder.keep_object(cid, bytes);
+    }
+    let path = folder.piece(cid);
+    let io = |doing| agentic_store::Error::io(doing, &path);
+    if let Some(above) = path.parent() {
+        std::fs::create_dir_all(above).map_err(io("create the folder of"))?;
+    }
+    let mut options = std::fs::OpenOptions::new();
+    let opened = options.create(true).truncate(false).write(true).open(&path);
+    let file = opened.map_err(io("open"))?;
+    file.write_all_at(bytes, *at).map_err(io("write"))?;
+    file.sync_all().map_err(io("sync"))?;
+    if end < *length {
+        return Ok(());
+    }
+    let whole = std::fs::read(&path).map_err(io("read"))?;
+    // A repetition may come after the value is kept.
+    if Cid::of(&whole) == *cid {
+        folder.keep_object(cid, &whole)?;
+    } else if folder.read_object(cid)?.is_none() {
+        return Err(damaged(&folder.id, &format!("the pieces of `{cid}` have other bytes")));
+    }
+    Ok(std::fs::remove_file(&path).map_err(io("remove"))?)
 }

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-use crate::decision::{CancelAsk, RunView, SettledHold};
+use crate::decision::{CancelAsk, ChildEnd, RunView, SettledHold, SignalAsk};
 
 /// A decision that is durable, on its way to the program.
 #[derive(Debug, Clone)]
@@ -36,6 +36,10 @@ pub struct Desk {
     n_seen: u64,
     /// Requests to stop.
     pub cancels: VecDeque<CancelAsk>,
+    /// What came for the program.
+    pub signals: VecDeque<SignalAsk>,
+    /// Children that say that they have ended.
+    pub child_ends: VecDeque<ChildEnd>,
     /// Whether somebody wants to read what there is.
     pub is_seal_wanted: bool,
     /// How many records there are.
@@ -65,6 +69,8 @@ impl Desk {
         self.n_asked > self.n_seen
             || !self.decided.is_empty()
             || !self.cancels.is_empty()
+            || !self.signals.is_empty()
+            || !self.child_ends.is_empty()
             || (self.is_seal_wanted && self.n_sealed < self.n_records)
     }
 
@@ -79,6 +85,19 @@ impl Desk {
         self.known.insert(request, position);
     }
 
+    /// Says whether nothing lies here that the loop has to take in.
+    pub fn is_clear(&self) -> bool {
+        !self.is_deciding()
+            && self.cancels.is_empty()
+            && self.signals.is_empty()
+            && self.child_ends.is_empty()
+    }
+
+    /// Notes that people were asked this before, by a record that is sealed.
+    pub fn was_put_before_people(&mut self, request: String) {
+        self.known.entry(request).or_insert(0);
+    }
+
     /// Says whether people were asked this.
     pub fn knows(&self, request: &str) -> bool {
         self.known.contains_key(request)
@@ -86,8 +105,12 @@ impl Desk {
 
     /// Says whether a decision of the request may be looked at now.
     pub fn may_decide(&self, request: &str) -> bool {
-        let is_sealed = self.known.get(request).is_some_and(|at| *at < self.n_sealed);
-        is_sealed && !self.deciding.contains(request)
+        self.is_sealed(request) && !self.deciding.contains(request)
+    }
+
+    /// Says whether the question of a request is sealed.
+    pub fn is_sealed(&self, request: &str) -> bool {
+        self.known.get(request).is_some_and(|at| *at < self.n_sealed)
     }
 
     /// Begins with a decision; returns a number that no other has.

@@ -1,34 +1,35 @@
 //! The loop that hosts a program.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
-use std::task::Poll;
 
 use agentic_host::RunExecutor;
-use agentic_model::{Instant, Value, json};
-use agentic_replay::record::{CancelMode, CancelRecord, PermitScope, VoteRecord};
+use agentic_model::{Instant, json};
+use agentic_replay::record::{CancelMode, CancelRecord};
 use agentic_replay::{
-    AnswerSource, CancelExtent, End, Hold, Note, Path, Performance, Program, RequestAnswer,
-    Session, SessionProgress, SessionRefusal,
+    AnswerSource, CancelExtent, End, Language, Path, Performance, Program, RequestAnswer, Session,
+    SessionProgress, SessionRefusal, Signal, WithdrawnRequest,
 };
-use agentic_session::hosted::{HostedOpening, HostedRun};
+use agentic_session::hosted::{HostedOpening, HostedRun, pause_before_next};
 use temporalio_sdk::{
     ApplicationFailure, ContinueAsNewOptions, WorkflowCancellationToken, WorkflowContext,
     WorkflowResult, WorkflowTermination,
 };
 
-use crate::decision::{CancelAsk, SettledHold, WireFate, instant};
+use crate::decision::{CancelAsk, SignalAsk, instant};
 use crate::error::whole;
 use crate::ground::WorkerGround;
-use crate::wire::{BadWire, RunInput, SealedPoint, WireValue};
-use crate::workflow::desk::DecidedHold;
+use crate::wire::{BadWire, RunInput, SealedPoint};
+use crate::workflow::children::OpenChildren;
 use crate::workflow::event::Event;
 use crate::workflow::flight::Flight;
+use crate::workflow::launch::AGAIN_AFTER_MS;
+use crate::workflow::memo::ShownStanding;
 use crate::workflow::sealing::UnsealedTail;
 use crate::workflow::{ServedRun, detached};
 
-/// How long the names of the open holds may be that stand in the memo of a run, in bytes.
-const MEMO_BYTES_MAX: usize = 16 << 10;
+/// The longest result that is handed to the server, as JSON in bytes: the records have any.
+const RESULT_BYTES_MAX: usize = 1 << 20;
 
 /// What fails the task of a run, and not the run: the right worker heals it.
 #[derive(Debug, thiserror::Error)]
@@ -56,6 +57,7 @@ pub struct Hosting<'c> {
     pub(super) input: RunInput,
     pub(super) session: Session<Box<dyn Program>>,
     pub(super) executor: RunExecutor,
+    pub(super) language: &'static dyn Language,
     pub(super) flight: Flight<'c>,
     /// What cancels each effect and timer under way.
     pub(super) tokens: BTreeMap<Path, WorkflowCancellationToken>,
@@ -65,14 +67,30 @@ pub struct Hosting<'c> {
     pub(super) backlog: VecDeque<Performance>,
     /// How many effects and other activities are under way.
     pub(super) n_activities: usize,
+    /// Until when the program sleeps.
+    pub(super) sleeping: BTreeMap<Path, Instant>,
+    /// Effects between two attempts.
+    pub(super) pausing: BTreeSet<Path>,
+    /// Effects under way that nobody waits for.
+    pub(super) withdrawn: BTreeSet<Path>,
+    pub(super) children: OpenChildren,
     pub(super) unsealed: UnsealedTail,
     /// Holds that nobody waits for, whose closing waits for their seal.
-    pub(super) closing: VecDeque<agentic_replay::WithdrawnRequest>,
+    pub(super) closing: VecDeque<WithdrawnRequest>,
+    /// Holds whose deadline has come, whose expiry waits for their seal.
+    pub(super) overdue: BTreeSet<String>,
+    /// How often holds have gone on to other people.
+    pub(super) n_escalations: BTreeMap<Path, usize>,
     pub(super) is_sealing: bool,
+    /// Somebody asked it to stop.
+    pub(super) is_stopping: bool,
+    /// The program was told so.
     pub(super) is_cancelled: bool,
-    end: Option<End>,
+    pub(super) end: Option<End>,
+    /// How long the history was in the task that takes inputs now, and how many it has taken, in bytes.
+    pub(super) task: (u32, usize),
     /// What the memo says.
-    memo: Option<(Vec<String>, bool)>,
+    pub(super) memo: Option<ShownStanding>,
 }
 
 /// Hosts a program until it is over, or goes on as a new execution.
@@ -107,48 +125,73 @@ impl<'c> Hosting<'c> {
                 let hosted = ground.program(&start)?;
                 let kinds = hosted.executor.kinds().clone();
                 let (session, progress) = Session::start(opening, at, hosted.program, &kinds)?;
-                (HostedRun { session, executor: hosted.executor }, progress, 0)
+                let (executor, language) = (hosted.executor, hosted.language);
+                let (asked_people, n_escalations) = (Vec::new(), BTreeMap::new());
+                let run = HostedRun { session, executor, language, asked_people, n_escalations };
+                (run, progress, 0)
             }
             Some(SealedPoint { records, head }) => {
                 let (run, progress) = ground.load(&start, *records, head)?;
                 (run, progress, *records)
             }
         };
-        let mut hosting = Hosting {
+        ctx.state_mut(|state| {
+            state.desk.n_sealed = n_sealed;
+            let asked = run.asked_people.iter().map(ToString::to_string);
+            asked.for_each(|request| state.desk.was_put_before_people(request));
+        });
+        let mut hosting = Hosting::new(ctx, input, run, n_sealed);
+        hosting.take_in(progress)?;
+        Ok(hosting)
+    }
+
+    fn new(
+        ctx: &'c WorkflowContext<ServedRun>,
+        input: RunInput,
+        run: HostedRun,
+        n_sealed: usize,
+    ) -> Hosting<'c> {
+        Hosting {
             ctx,
             input,
             session: run.session,
             executor: run.executor,
+            language: run.language,
             flight: Flight::default(),
             tokens: BTreeMap::new(),
             computed: VecDeque::new(),
             backlog: VecDeque::new(),
             n_activities: 0,
+            sleeping: BTreeMap::new(),
+            pausing: BTreeSet::new(),
+            withdrawn: BTreeSet::new(),
+            children: OpenChildren::default(),
             unsealed: UnsealedTail::behind(n_sealed),
             closing: VecDeque::new(),
+            overdue: BTreeSet::new(),
+            n_escalations: run.n_escalations,
             is_sealing: false,
+            is_stopping: false,
             is_cancelled: false,
             end: None,
+            task: (0, 0),
             memo: None,
-        };
-        hosting.take_in(progress)?;
-        Ok(hosting)
+        }
     }
 
     async fn run(&mut self) -> Result<WorkflowResult<serde_json::Value>, WorkflowFault> {
         loop {
             self.settle()?;
-            if self.end.is_some() && self.unsealed.is_empty() && !self.is_sealing {
+            self.stop_after_children()?;
+            if self.is_done() {
                 return Ok(self.finish().await);
             }
             let rolls = self.should_roll();
             if rolls && self.is_at_rest() {
-                if self.unsealed.is_empty() {
-                    if let Some(rolled) = self.roll() {
-                        return Ok(rolled);
-                    }
-                } else {
+                if !self.unsealed.is_empty() {
                     self.want_seal();
+                } else if let Some(rolled) = self.roll() {
+                    return Ok(rolled);
                 }
             }
             if !rolls {
@@ -167,12 +210,11 @@ impl<'c> Hosting<'c> {
             let at = self.now();
             let progress = if let Some(signalled) = self.session.signalled() {
                 let by = AnswerSource::Signal(signalled.seq);
-                self.session.answered(
-                    &signalled.path,
-                    RequestAnswer::Ok(signalled.value),
-                    by,
-                    at,
-                )?
+                let answer = RequestAnswer::Ok(signalled.value);
+                if let Some(hold) = self.hold_at(&signalled.path) {
+                    self.close_hold(&hold, &signalled.path);
+                }
+                self.session.answered(&signalled.path, answer, by, at)?
             } else if let Some((path, answer, by)) = self.computed.pop_front() {
                 self.session.answered(&path, answer, by, at)?
             } else {
@@ -195,6 +237,7 @@ impl<'c> Hosting<'c> {
             self.take_up(performance);
         }
         for (until, path) in progress.timers {
+            self.sleeping.insert(path.clone(), until);
             self.wait_until(until, path, Event::Due);
         }
         for hold in &progress.holds {
@@ -213,12 +256,9 @@ impl<'c> Hosting<'c> {
         Ok(())
     }
 
-    fn put_before_people(&mut self, hold: &Hold, n_records: usize) {
-        let request = hold.id.to_string();
-        let position = n_records.saturating_sub(1);
-        self.ctx.state_mut(|run| run.desk.put_before_people(request.clone(), position));
-        self.want_seal();
-        self.expire_later(hold);
+    fn hold_at(&self, path: &Path) -> Option<String> {
+        let pending = self.session.pending();
+        pending.iter().find(|hold| hold.request.path == *path).map(|hold| hold.id.to_string())
     }
 
     /// Ends a program that asks people again although it was told to stop.
@@ -233,108 +273,173 @@ impl<'c> Hosting<'c> {
     }
 
     fn take_event(&mut self, event: Event) -> Result<(), WorkflowFault> {
-        let at = self.now();
-        let progress = match event {
-            Event::Answered(path, answer, by) => {
-                self.n_activities -= 1;
-                self.tokens.remove(&path);
-                self.session.answered(&path, answer, by, at)?
+        // size: an arm for each event
+        match event {
+            Event::Answered(path, answer, by) => self.effect_answered(path, answer, by),
+            Event::Unanswered(path, answer, why) => self.effect_unanswered(path, answer, &why),
+            Event::Faulted(performance, answer, why) => {
+                self.effect_faulted(&performance, answer, &why)
             }
-            Event::Unanswered(path, why) => {
+            Event::Lost(path) => self.effect_lost(path),
+            Event::Spawned(path, ask) => {
                 self.n_activities -= 1;
                 self.tokens.remove(&path);
-                let next_at = at.plus_millis(super::launch::AGAIN_AFTER_MS);
-                self.session.attempted(&path, &why, Some(next_at), at)?
+                self.spawned(path, *ask)
             }
-            Event::Lost(path) => {
-                self.n_activities -= 1;
-                self.tokens.remove(&path);
-                self.session.doubt(&path, at)?
+            Event::ChildEnded(end) => self.child_ended(end),
+            Event::ChildClosed(child) => self.child_closed(child),
+            Event::Told(gone) => {
+                self.told(gone);
+                Ok(())
             }
             // A timer that was let go meanwhile is none.
-            Event::Due(path) if self.tokens.remove(&path).is_some() => self.session.answered(
-                &path,
-                RequestAnswer::Ok(Value::Null),
-                AnswerSource::Timer,
-                at,
-            )?,
+            Event::Due(path) if self.tokens.remove(&path).is_some() => {
+                self.sleeping.remove(&path);
+                let (answer, by) = self.timer_answer(&path);
+                let progress = self.session.answered(&path, answer, by, self.now())?;
+                self.take_in(progress)
+            }
             Event::Again(performance)
                 if self.tokens.remove(&performance.request.path).is_some() =>
             {
-                self.take_up(Performance { not_before: None, ..*performance });
-                return Ok(());
+                self.try_again(*performance)
             }
             Event::Sealed(n_sealed) => {
                 self.is_sealing = false;
                 self.unsealed.sealed(n_sealed);
                 self.ctx.state_mut(|run| run.desk.n_sealed = n_sealed);
                 self.close_withdrawn();
-                return Ok(());
+                self.expire_overdue();
+                Ok(())
             }
-            Event::Overdue(request) => {
-                self.expire(request);
-                return Ok(());
+            Event::SealDue => {
+                self.unsealed.is_due();
+                Ok(())
             }
+            Event::NextTask => {
+                self.task.1 = 0;
+                Ok(())
+            }
+            Event::Overdue(request) => self.hold_overdue(&request),
             Event::Expired(request, settled) => {
                 self.n_activities -= 1;
-                let Some(settled) = settled else { return Ok(()) };
-                return self.apply(&request, settled);
+                settled.map_or(Ok(()), |settled| self.apply(&request, settled))
             }
             Event::Withdrawn(path, commit) => {
                 self.n_activities -= 1;
                 let by = commit.map_or_else(withdrawn, AnswerSource::Decision);
                 let answer = RequestAnswer::Cancelled(CancelExtent::NotStarted);
-                self.session.answered(&path, answer, by, at)?
+                let progress = self.session.answered(&path, answer, by, self.now())?;
+                self.take_in(progress)
             }
-            Event::Decided(decided) => return self.take_decision(decided),
-            Event::Cancel(ask) => return self.cancel(ask),
-            Event::Broken(why) => return Err(WorkflowFault::Broken(why)),
-            Event::Due(_) | Event::Again(_) | Event::Looked => return Ok(()),
+            Event::Decided(decided) => self.take_decision(decided),
+            Event::Signal(signal) => self.signal(signal),
+            Event::Cancel(ask) => self.cancel(ask),
+            Event::Broken(why) => Err(WorkflowFault::Broken(why)),
+            Event::Due(_) | Event::Again(_) | Event::Looked => Ok(()),
+        }
+    }
+
+    fn effect_answered(
+        &mut self,
+        path: Path,
+        answer: RequestAnswer,
+        by: AnswerSource,
+    ) -> Result<(), WorkflowFault> {
+        self.n_activities -= 1;
+        self.tokens.remove(&path);
+        let is_withdrawn = self.withdrawn.remove(&path);
+        let is_stopped = is_withdrawn && matches!(answer, RequestAnswer::Cancelled(_));
+        let by = if is_stopped { withdrawn() } else { by };
+        let progress = self.session.answered(&path, answer, by, self.now())?;
+        self.take_in(progress)
+    }
+
+    fn effect_unanswered(
+        &mut self,
+        path: Path,
+        answer: RequestAnswer,
+        why: &str,
+    ) -> Result<(), WorkflowFault> {
+        // A run that is to stop does not wait for anybody.
+        if self.is_cancelled || self.withdrawn.contains(&path) {
+            return self.effect_answered(path, answer, AnswerSource::Executor);
+        }
+        self.n_activities -= 1;
+        self.tokens.remove(&path);
+        let at = self.now();
+        let progress =
+            self.session.attempted(&path, why, Some(at.plus_millis(AGAIN_AFTER_MS)), at)?;
+        self.take_in(progress)
+    }
+
+    fn effect_faulted(
+        &mut self,
+        performance: &Performance,
+        answer: RequestAnswer,
+        why: &str,
+    ) -> Result<(), WorkflowFault> {
+        let path = &performance.request.path;
+        let retries_max = self.executor.kinds().rule(&performance.request).retries_max;
+        let pause = pause_before_next(performance, retries_max);
+        let Some(pause) = pause.filter(|_| !self.withdrawn.contains(path)) else {
+            return self.effect_answered(path.clone(), answer, AnswerSource::Executor);
         };
+        self.n_activities -= 1;
+        self.tokens.remove(path);
+        let at = self.now();
+        let progress = self.session.attempted(path, why, Some(at.plus_millis(pause)), at)?;
         self.take_in(progress)
     }
 
-    fn take_decision(&mut self, decided: DecidedHold) -> Result<(), WorkflowFault> {
-        let DecidedHold { request, settled, vote, principal, action } = decided;
-        if let Some(settled) = settled {
-            return self.apply(&request, settled);
+    /// Puts an effect before people of which nobody knows whether it happened.
+    fn effect_lost(&mut self, path: Path) -> Result<(), WorkflowFault> {
+        if self.withdrawn.contains(&path) {
+            let answer = RequestAnswer::Cancelled(CancelExtent::Unknown);
+            return self.effect_answered(path, answer, AnswerSource::Executor);
         }
-        let (Some(hold), Some(decision)) = (self.hold(&request), vote) else { return Ok(()) };
-        let vote = VoteRecord { path: hold.request.path.clone(), decision, principal, action };
-        let progress = self.session.note(Note::Vote(vote), self.now())?;
+        self.n_activities -= 1;
+        self.tokens.remove(&path);
+        let progress = self.session.doubt(&path, self.now())?;
         self.take_in(progress)
     }
 
-    /// Does to a hold what a decision makes of it, unless it is closed.
-    fn apply(&mut self, request: &str, settled: SettledHold) -> Result<(), WorkflowFault> {
-        let Some(hold) = self.hold(request) else { return Ok(()) };
-        let (path, at) = (hold.request.path.clone(), self.now());
-        self.ctx.state_mut(|run| run.desk.holds.remove(request));
-        if let Some(token) = self.tokens.remove(&path) {
-            token.cancel_with_reason("decided");
+    fn try_again(&mut self, performance: Performance) -> Result<(), WorkflowFault> {
+        self.pausing.remove(&performance.request.path);
+        if performance.class == agentic_replay::EffectClass::Once {
+            let progress = self.session.retried(&performance.request.path, self.now())?;
+            self.take_in(progress)?;
         }
-        let SettledHold { commit, fate } = settled;
-        let progress = match fate {
-            WireFate::Answer(answer) => self.session.answered(
-                &path,
-                answer.answer()?,
-                AnswerSource::Decision(commit),
-                at,
-            )?,
-            WireFate::Permit { edited, is_wide } => {
-                let edited = edited.map(WireValue::value).transpose()?;
-                let scope = if is_wide { PermitScope::RestOfSession } else { PermitScope::Once };
-                self.session.permit(&path, &commit, edited, scope, at)?
+        self.take_up(Performance { not_before: None, ..performance });
+        Ok(())
+    }
+
+    fn signal(&mut self, ask: SignalAsk) -> Result<(), WorkflowFault> {
+        let SignalAsk { id, name, value } = ask;
+        let Ok(value) = value.value() else { return Ok(()) };
+        match self.session.signal(Signal { id, name, value }, self.now()) {
+            Ok(progress) => {
+                self.want_seal();
+                self.take_in(progress)
             }
-        };
-        self.take_in(progress)
-    }
-
-    fn hold(&self, request: &str) -> Option<Hold> {
-        self.session.pending().into_iter().find(|hold| hold.id.to_string() == request)
+            // It is over, or has more than it can keep: whoever sent it sees that it is not recorded.
+            Err(_) => Ok(()),
+        }
     }
 
     fn cancel(&mut self, ask: CancelAsk) -> Result<(), WorkflowFault> {
+        if self.session.program_has_ended() {
+            return Ok(());
+        }
+        self.is_stopping = true;
+        if self.stop_children(&ask) {
+            return Ok(());
+        }
+        self.stop(ask)
+    }
+
+    /// Tells the program to stop.
+    pub(super) fn stop(&mut self, ask: CancelAsk) -> Result<(), WorkflowFault> {
         if self.session.program_has_ended() {
             return Ok(());
         }
@@ -350,14 +455,23 @@ impl<'c> Hosting<'c> {
         self.ctx.workflow_time().map_or(Instant::from_millis(self.input.at), instant)
     }
 
-    /// Says whether only humans and instants are waited for.
+    fn is_done(&self) -> bool {
+        self.end.is_some()
+            && self.unsealed.is_empty()
+            && !self.is_sealing
+            && self.n_activities == 0
+            && self.children.have_stopped()
+    }
+
+    /// Says whether only humans, instants and children are waited for.
     fn is_at_rest(&self) -> bool {
         self.n_activities == 0
+            && self.computed.is_empty()
             && !self.is_sealing
             && self.closing.is_empty()
             && self.end.is_none()
-            && !self.is_cancelled
-            && !self.ctx.state(|run| run.desk.is_deciding())
+            && !self.is_stopping
+            && self.ctx.state(|run| run.desk.is_clear())
     }
 
     fn should_roll(&self) -> bool {
@@ -379,92 +493,23 @@ impl<'c> Hosting<'c> {
     async fn finish(&mut self) -> WorkflowResult<serde_json::Value> {
         self.ctx.state_mut(|run| run.desk.is_over = true);
         self.publish();
+        self.pass_on().await;
         let is_idle = |run: &ServedRun| !run.desk.is_deciding();
         let _ = self.ctx.wait_condition_with_options(is_idle, detached()).await;
         match self.end.take() {
-            Some(End::Done(value)) => Ok(json::to_json(&value)),
+            Some(End::Done(value)) => {
+                let value = json::to_json(&value);
+                Ok(match value.to_string().len() > RESULT_BYTES_MAX {
+                    true => serde_json::json!({ "too_long": "the sealed records have it" }),
+                    false => value,
+                })
+            }
             Some(End::Failed(failure)) => {
                 let said = ApplicationFailure::builder(failure.message);
                 Err(said.type_name(failure.code).non_retryable(true).build().into())
             }
             Some(End::Cancelled) | None => Err(WorkflowTermination::cancelled()),
         }
-    }
-
-    /// Writes into the memo what waits for a human, and whether nothing else is waited for.
-    fn publish(&mut self) {
-        let mut holds: Vec<String> = self.ctx.state(|run| run.desk.holds.iter().cloned().collect());
-        let rests = !holds.is_empty()
-            && self.n_activities == 0
-            && self.backlog.is_empty()
-            && self.unsealed.is_empty();
-        self.ctx.state_mut(|run| run.desk.rests = rests);
-        let mut n_bytes = 0;
-        holds.retain(|id| {
-            n_bytes += id.len() + 3;
-            n_bytes <= MEMO_BYTES_MAX
-        });
-        if self.memo.is_none() && holds.is_empty() {
-            return;
-        }
-        let new = (holds, rests);
-        if self.memo.as_ref() == Some(&new) {
-            return;
-        }
-        let values = [
-            ("holds", Some(temporalio_sdk::MemoValue::new(new.0.clone()))),
-            ("rests", Some(temporalio_sdk::MemoValue::new(new.1))),
-        ];
-        // A memo only shows: a run without one is the same run.
-        if self.ctx.upsert_memo(values).is_ok() {
-            self.memo = Some(new);
-        }
-    }
-
-    /// Waits for what comes next: decisions and requests to stop first, then completions by request.
-    async fn next(&mut self) -> Event {
-        loop {
-            if let Some(event) = self.mail() {
-                return event;
-            }
-            let arrived = std::future::poll_fn(|cx| Poll::Ready(self.flight.poll(cx))).await;
-            if let Some(event) = arrived {
-                return event;
-            }
-            self.ctx.state_mut(|run| run.desk.all_seen());
-            let has_mail = |run: &ServedRun| run.desk.has_mail();
-            let mut mailed = Box::pin(self.ctx.wait_condition_with_options(has_mail, detached()));
-            let root = self.ctx.cancellation_token();
-            let mut stopped = Box::pin(root.cancelled());
-            let (flight, watches) = (&mut self.flight, !self.is_cancelled);
-            let event = std::future::poll_fn(|cx| {
-                if let Some(event) = flight.poll(cx) {
-                    return Poll::Ready(Some(event));
-                }
-                let is_mailed = std::future::Future::poll(mailed.as_mut(), cx).is_ready();
-                let is_stopped =
-                    watches && std::future::Future::poll(stopped.as_mut(), cx).is_ready();
-                if is_mailed || is_stopped { Poll::Ready(None) } else { Poll::Pending }
-            });
-            if let Some(event) = event.await {
-                return event;
-            }
-            if self.ctx.state(|run| run.desk.is_seal_wanted) {
-                return Event::Looked;
-            }
-        }
-    }
-
-    fn mail(&mut self) -> Option<Event> {
-        let token = self.ctx.cancellation_token();
-        if !self.is_cancelled && token.is_cancelled() {
-            let why = token.reason().unwrap_or_default();
-            return Some(Event::Cancel(CancelAsk { who: "temporal".to_owned(), why, kill: false }));
-        }
-        self.ctx.state_mut(|run| {
-            let cancel = run.desk.cancels.pop_front().map(Event::Cancel);
-            cancel.or_else(|| run.desk.take_decided().map(Event::Decided))
-        })
     }
 }
 

@@ -3,25 +3,22 @@
 use std::time::Duration;
 
 use agentic_host::performer::Carrier;
-use agentic_model::Instant;
+use agentic_model::{Instant, canonical};
 use agentic_replay::{
-    AnswerSource, CancelExtent, EffectClass, Handling, Hold, Path, Performance, RequestAnswer,
-    WithdrawnRequest,
+    AnswerSource, CancelExtent, EffectClass, HOSTED_VALUE_BYTES_MAX, Handling, Path, Performance,
+    RequestAnswer, WithdrawnRequest, too_large,
 };
-use agentic_session::decide::Policy;
 use temporalio_common::RetryPolicy;
 use temporalio_sdk::{
     ActivityCancellationType, ActivityExecutionError, ActivityOptions, TimerOptions,
     WorkflowCancellationToken,
 };
 
-use crate::activity::{EffectActivity, ExpireActivity, WithdrawActivity};
-use crate::decision::{ExpireAsk, WithdrawAsk};
+use crate::activity::EffectActivity;
 use crate::error::whole;
 use crate::wire::{EffectAsk, EffectReply, source_of};
 use crate::workflow::event::Event;
 use crate::workflow::hosting::{Hosting, withdrawn};
-use crate::workflow::sealing::SHORT;
 
 /// The most activities of a run that are under way.
 const ACTIVITIES_MAX: usize = 1000;
@@ -52,9 +49,15 @@ impl Hosting<'_> {
         if let Some(at) = performance.not_before.filter(|at| *at > self.now()) {
             let path = performance.request.path.clone();
             let again = Box::new(performance);
+            self.pausing.insert(path.clone());
             return self.wait_until(at, path, move |_| Event::Again(again));
         }
         let request = &performance.request;
+        let length = canonical::encode(&request.payload).map_or(0, |bytes| bytes.len());
+        if length > HOSTED_VALUE_BYTES_MAX {
+            let answer = RequestAnswer::Failed(too_large("the payload", length));
+            return self.computed.push_back((request.path.clone(), answer, AnswerSource::Executor));
+        }
         let is_outside = match self.executor.carrier(request) {
             Carrier::Program(_) | Carrier::Endpoint(_) | Carrier::Provider(_) => true,
             Carrier::Person(_) | Carrier::Script | Carrier::Nobody => {
@@ -71,27 +74,44 @@ impl Hosting<'_> {
         }
     }
 
-    /// Begins as many effects as there is room for in this task.
+    /// Begins as many effects as there is room for, in this task and at all.
     pub(super) fn launch(&mut self) {
-        let mut n_bytes = 0;
-        while self.n_activities < ACTIVITIES_MAX {
-            let Some(performance) = self.backlog.pop_front() else { return };
-            let ask = EffectAsk::of(&self.input.start, &performance, self.now());
-            n_bytes += serde_json::to_string(&ask).map_or(0, |text| text.len());
-            self.perform(ask, &performance);
-            if n_bytes > TASK_BYTES_MAX && !self.backlog.is_empty() {
-                // The rest goes with the next task.
-                let next_task = self.ctx.timer(Duration::from_millis(1));
-                self.flight.begin(async move {
-                    next_task.await;
-                    Event::Looked
-                });
+        while self.n_activities + self.children.n_open() < ACTIVITIES_MAX {
+            let Some(performance) = self.backlog.front() else { return };
+            let ask = EffectAsk::of(&self.input.start, performance, self.now());
+            let n_bytes = serde_json::to_string(&ask).map_or(0, |text| text.len());
+            if !self.has_room(n_bytes) {
                 return;
+            }
+            if let Some(performance) = self.backlog.pop_front() {
+                self.perform(ask, performance);
             }
         }
     }
 
-    fn perform(&mut self, ask: EffectAsk, performance: &Performance) {
+    /// Says whether this task takes inputs of so many bytes more; else the next one is asked for.
+    pub(super) fn has_room(&mut self, n_bytes: usize) -> bool {
+        let length = self.ctx.history_length();
+        if self.task.0 != length {
+            self.task = (length, 0);
+        }
+        if self.task.1 == usize::MAX {
+            return false;
+        }
+        if self.task.1 > 0 && self.task.1 + n_bytes > TASK_BYTES_MAX {
+            self.task.1 = usize::MAX;
+            let next_task = self.ctx.timer(Duration::from_millis(1));
+            self.flight.begin(async move {
+                next_task.await;
+                Event::NextTask
+            });
+            return false;
+        }
+        self.task.1 += n_bytes;
+        true
+    }
+
+    fn perform(&mut self, ask: EffectAsk, performance: Performance) {
         let (path, token) = (performance.request.path.clone(), WorkflowCancellationToken::new());
         self.tokens.insert(path.clone(), token.clone());
         self.n_activities += 1;
@@ -116,7 +136,15 @@ impl Hosting<'_> {
                     Ok(answer) => Event::Answered(path, answer, source_of(child.as_deref())),
                     Err(error) => Event::Broken(error.to_string()),
                 },
-                Ok(EffectReply::Unanswered(why)) => Event::Unanswered(path, why),
+                Ok(EffectReply::Unanswered { answer, why }) => match answer.answer() {
+                    Ok(answer) => Event::Unanswered(path, answer, why),
+                    Err(error) => Event::Broken(error.to_string()),
+                },
+                Ok(EffectReply::Faulted { answer, why }) => match answer.answer() {
+                    Ok(answer) => Event::Faulted(Box::new(performance), answer, why),
+                    Err(error) => Event::Broken(error.to_string()),
+                },
+                Ok(EffectReply::Child(ask)) => Event::Spawned(path, ask),
                 // What has begun tells what became of it: this has not.
                 Err(ActivityExecutionError::Cancelled(_)) => {
                     let answer = RequestAnswer::Cancelled(CancelExtent::NotStarted);
@@ -157,13 +185,12 @@ impl Hosting<'_> {
     /// Stops what nobody waits for any more.
     pub(super) fn withdraw(&mut self, request: WithdrawnRequest) {
         let path = request.request.path.clone();
+        if self.withdraw_child(&request) {
+            return;
+        }
         let is_hold = self.executor.kinds().rule(&request.request).handling == Handling::Decision;
         if is_hold {
-            let id = request.id.to_string();
-            self.ctx.state_mut(|run| run.desk.holds.remove(&id));
-            if let Some(token) = self.tokens.remove(&path) {
-                token.cancel_with_reason("withdrawn");
-            }
+            self.close_hold(&request.id.to_string(), &path);
             self.closing.push_back(request);
             self.want_seal();
             return self.close_withdrawn();
@@ -176,84 +203,20 @@ impl Hosting<'_> {
         match self.tokens.get(&path) {
             Some(token) => {
                 token.cancel_with_reason("withdrawn");
-                if !is_timer {
-                    return; // What becomes of it is told by whoever performs it.
+                let is_under_way = !is_timer && !is_waiting;
+                if is_under_way && !self.pausing.remove(&path) {
+                    // What becomes of it is told by whoever performs it.
+                    self.withdrawn.insert(path);
+                    return;
                 }
                 self.tokens.remove(&path);
+                self.sleeping.remove(&path);
             }
             None if is_waiting => {}
             // A hold of an effect that had not begun.
-            None => {
-                let id = request.id.to_string();
-                self.ctx.state_mut(|run| run.desk.holds.remove(&id));
-            }
+            None => self.close_hold(&request.id.to_string(), &path),
         }
         let answer = RequestAnswer::Cancelled(CancelExtent::NotStarted);
         self.computed.push_back((path, answer, withdrawn()));
-    }
-
-    /// Closes the withdrawn holds whose questions are sealed.
-    pub(super) fn close_withdrawn(&mut self) {
-        if !self.unsealed.is_empty() {
-            return;
-        }
-        while let Some(closed) = self.closing.pop_front() {
-            let path = closed.request.path.clone();
-            let performance = Performance {
-                request: closed.request,
-                id: closed.id,
-                class: EffectClass::Idempotent,
-                attempt: 1,
-                not_before: None,
-                found: None,
-            };
-            let ask = EffectAsk::of(&self.input.start, &performance, self.now());
-            let options = ActivityOptions::with_start_to_close_timeout(SHORT)
-                .activity_id(format!("withdraw-{}", ask.id))
-                .heartbeat_timeout(BEAT_WITHIN)
-                .cancellation_token(WorkflowCancellationToken::new())
-                .retry_policy(retries())
-                .build();
-            let asked = WithdrawAsk { withdrawn: ask };
-            let done = self.ctx.execute_activity(WithdrawActivity, asked, options);
-            self.n_activities += 1;
-            let closing = async move {
-                match done.await {
-                    Ok(commit) => Event::Withdrawn(path, commit),
-                    Err(error) => Event::Broken(whole(&error)),
-                }
-            };
-            self.flight.begin(closing);
-        }
-    }
-
-    /// Waits for the deadline of a hold, if it has one.
-    pub(super) fn expire_later(&mut self, hold: &Hold) {
-        let policy = Policy::of(hold.reason, &hold.request).at(0, self.now());
-        let Some(deadline) = policy.deadline else { return };
-        let request = hold.id.to_string();
-        let path = hold.request.path.clone();
-        self.wait_until(deadline, path, move |_| Event::Overdue(request));
-    }
-
-    /// Has a hold expire whose deadline has come.
-    pub(super) fn expire(&mut self, request: String) {
-        let session = self.input.start.session.clone();
-        let options = ActivityOptions::with_start_to_close_timeout(SHORT)
-            .activity_id(format!("expire-{request}"))
-            .heartbeat_timeout(BEAT_WITHIN)
-            .cancellation_token(WorkflowCancellationToken::new())
-            .retry_policy(retries())
-            .build();
-        let ask = ExpireAsk { session, request: request.clone() };
-        let done = self.ctx.execute_activity(ExpireActivity, ask, options);
-        self.n_activities += 1;
-        let expired = async move {
-            match done.await {
-                Ok(settled) => Event::Expired(request, settled),
-                Err(error) => Event::Broken(whole(&error)),
-            }
-        };
-        self.flight.begin(expired);
     }
 }

@@ -4,11 +4,11 @@ use std::collections::VecDeque;
 use std::time::Duration;
 
 use agentic_replay::SessionProgress;
-use temporalio_sdk::{ActivityOptions, WorkflowCancellationToken};
+use temporalio_sdk::{ActivityOptions, TimerOptions, WorkflowCancellationToken};
 
 use crate::activity::SealActivity;
 use crate::error::whole;
-use crate::seal::SealAsk;
+use crate::seal::{SealAsk, WirePiece};
 use crate::wire::packed;
 use crate::workflow::event::Event;
 use crate::workflow::hosting::Hosting;
@@ -18,6 +18,8 @@ use crate::workflow::launch::{BEAT_WITHIN, retries};
 pub const SHORT: Duration = Duration::from_secs(600);
 /// How long records and values of one seal are together, in bytes.
 const SEAL_BYTES_MAX: usize = 700 << 10;
+/// After how long something is sealed that has happened.
+const SEAL_AFTER: Duration = Duration::from_secs(300);
 /// After how many records a run is sealed that nobody waits for.
 const RECORDS_MAX: usize = 1000;
 
@@ -25,23 +27,36 @@ const RECORDS_MAX: usize = 1000;
 pub struct UnsealedTail {
     n_sealed: usize,
     records: VecDeque<Vec<u8>>,
-    objects: VecDeque<Vec<u8>>,
-    /// How many values are on their way.
-    n_sent_objects: usize,
+    /// The long values that the records name, in pieces.
+    pieces: VecDeque<WirePiece>,
+    /// How many pieces are on their way.
+    n_sent_pieces: usize,
     is_wanted: bool,
+    /// Whether a timer runs that has them sealed.
+    is_timed: bool,
 }
 
 impl UnsealedTail {
     /// Begins behind so many sealed records.
     pub fn behind(n_sealed: usize) -> UnsealedTail {
-        let (records, objects) = (VecDeque::new(), VecDeque::new());
-        UnsealedTail { n_sealed, records, objects, n_sent_objects: 0, is_wanted: false }
+        let (records, pieces) = (VecDeque::new(), VecDeque::new());
+        let (n_sent_pieces, is_wanted, is_timed) = (0, false, false);
+        UnsealedTail { n_sealed, records, pieces, n_sent_pieces, is_wanted, is_timed }
     }
 
     /// Takes up what is new.
     pub fn extend(&mut self, progress: &SessionProgress) {
         self.records.extend(progress.links.iter().map(|link| link.bytes.clone()));
-        self.objects.extend(progress.objects.iter().map(|(_, bytes)| bytes.clone()));
+        for (cid, bytes) in &progress.objects {
+            let length = bytes.len() as u64;
+            let pieces = bytes.chunks(SEAL_BYTES_MAX).enumerate();
+            self.pieces.extend(pieces.map(|(n, piece)| WirePiece {
+                cid: cid.to_string(),
+                at: (n * SEAL_BYTES_MAX) as u64,
+                length,
+                bytes: packed(piece),
+            }));
+        }
     }
 
     /// Returns how many records there are, sealed ones included.
@@ -51,7 +66,7 @@ impl UnsealedTail {
 
     /// Says whether everything is sealed.
     pub fn is_empty(&self) -> bool {
-        self.records.is_empty() && self.objects.is_empty()
+        self.records.is_empty() && self.pieces.is_empty()
     }
 
     /// Notes that so many records are sealed.
@@ -59,25 +74,34 @@ impl UnsealedTail {
         let n_new = n_sealed.saturating_sub(self.n_sealed).min(self.records.len());
         self.records.drain(..n_new);
         self.n_sealed += n_new;
-        self.objects.drain(..std::mem::take(&mut self.n_sent_objects));
+        self.pieces.drain(..std::mem::take(&mut self.n_sent_pieces));
+    }
+
+    /// Notes that something has not been sealed for a while.
+    pub fn is_due(&mut self) {
+        self.is_timed = false;
+        self.is_wanted = true;
     }
 
     /// Returns what goes with the next seal: values first, then the records that name them.
-    fn next(&mut self) -> (Vec<String>, Vec<String>) {
+    fn next(&mut self) -> (Vec<String>, Vec<WirePiece>) {
         let mut n_bytes = 0;
-        let mut fits = |bytes: &&Vec<u8>| {
+        let mut fits = |length: usize| {
             let is_first = n_bytes == 0;
-            n_bytes += bytes.len();
+            n_bytes += length;
             is_first || n_bytes <= SEAL_BYTES_MAX
         };
-        let objects: Vec<String> =
-            self.objects.iter().take_while(&mut fits).map(|bytes| packed(bytes)).collect();
-        self.n_sent_objects = objects.len();
-        let records = match objects.len() == self.objects.len() {
-            true => self.records.iter().take_while(&mut fits).map(|bytes| packed(bytes)).collect(),
+        let pieces: Vec<WirePiece> =
+            self.pieces.iter().take_while(|piece| fits(piece.bytes.len())).cloned().collect();
+        self.n_sent_pieces = pieces.len();
+        let records = match pieces.len() == self.pieces.len() {
+            true => {
+                let records = self.records.iter().take_while(|bytes| fits(bytes.len()));
+                records.map(|bytes| packed(bytes)).collect()
+            }
             false => Vec::new(),
         };
-        (records, objects)
+        (records, pieces)
     }
 }
 
@@ -97,16 +121,17 @@ impl Hosting<'_> {
             return;
         }
         if !is_wanted || self.unsealed.is_empty() {
-            return;
+            return self.seal_later();
         }
         let from = self.unsealed.n_sealed;
-        let (records, objects) = self.unsealed.next();
-        let is_whole = records.len() == self.unsealed.records.len();
+        let (records, pieces) = self.unsealed.next();
+        let is_whole = records.len() == self.unsealed.records.len()
+            && pieces.len() == self.unsealed.pieces.len();
         self.unsealed.is_wanted = !is_whole;
         self.is_sealing = true;
         let run = self.input.start.clone();
         let is_last = is_whole && self.session.end().is_some();
-        let ask = SealAsk { run, from, records, objects, is_last };
+        let ask = SealAsk { run, from, records, pieces, is_last };
         let n_sealed = from + ask.records.len();
         let options = ActivityOptions::with_start_to_close_timeout(SHORT)
             .activity_id(format!("seal-{n_sealed}"))
@@ -123,5 +148,21 @@ impl Hosting<'_> {
             }
         };
         self.flight.begin(sealed);
+    }
+
+    /// Has what there is sealed after a while.
+    fn seal_later(&mut self) {
+        if self.unsealed.is_empty() || self.unsealed.is_timed || self.end.is_some() {
+            return;
+        }
+        self.unsealed.is_timed = true;
+        let later = TimerOptions::builder(SEAL_AFTER)
+            .cancellation_token(WorkflowCancellationToken::new())
+            .summary("seal".to_owned());
+        let due = self.ctx.timer(later.build());
+        self.flight.begin(async move {
+            due.await;
+            Event::SealDue
+        });
     }
 }

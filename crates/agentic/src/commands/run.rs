@@ -19,6 +19,7 @@ use super::flow::status;
 use super::session::brief_line;
 use super::{VerbOutcome, agent_name, ended};
 use crate::context::Context;
+use crate::engine::Address;
 use crate::failure::CommandFailure;
 use crate::follower::{EventPrinter, followed};
 use crate::language;
@@ -121,6 +122,8 @@ pub struct RunArgs {
     /// The start key: the same agent, program, input and key give the same session
     #[arg(long, value_name = "KEY")]
     run_id: Option<String>,
+    #[command(flatten)]
+    address: Address,
 }
 
 /// Runs the verb.
@@ -131,18 +134,22 @@ pub fn run(context: &Context, args: RunArgs) -> VerbOutcome {
     let live = RunDisplay::of(context.format, flag);
     let is_agentlang = named.is_some_and(|language| language.is(&AgentLang));
     let is_live = args.trace_live || (is_agentlang && live.trace == TraceCapture::On);
+    let address = args.address.clone();
     let verb = Run { live: is_live, ..verb(context, args)? };
-    let reply = carried_out(
-        context,
-        live,
-        |here| verb.prepare(here),
-        |prepared, here| {
-            let is_agentlang = prepared.language().is_some_and(|one| one.is(&AgentLang));
-            let shown = if is_agentlang { context.showing(live) } else { context.clone() };
-            let space = shown.watched_space()?;
-            Ok(prepared.run(&context.caller_at(&space, here))?)
-        },
-    )?;
+    let prepare = |here: &_| {
+        let prepared = verb.prepare(here)?;
+        let is_in_memory = !prepared.is_durable() && !prepared.is_answered();
+        if is_in_memory && address.remote().is_some() {
+            return Err(Refusal::usage("a run in memory has no engine", "run it with `--session`"));
+        }
+        Ok(prepared)
+    };
+    let reply = carried_out(context, live, prepare, |prepared, here| {
+        let is_agentlang = prepared.language().is_some_and(|one| one.is(&AgentLang));
+        let shown = if is_agentlang { context.showing(live) } else { context.clone() };
+        let reached = address.reach(&shown)?;
+        Ok(prepared.run(&reached.caller_at(context, here))?)
+    })?;
     answered(context, reply)
 }
 

@@ -15,6 +15,7 @@ use self::show::{diff, list, replay, show, verify};
 use self::watch::watch;
 use super::{VerbOutcome, agent_name};
 use crate::context::Context;
+use crate::engine::Address;
 use crate::failure::CommandFailure;
 use crate::output::{Format, warn_of};
 use crate::program::{show as show_findings, source};
@@ -50,6 +51,8 @@ pub enum SessionVerb {
         /// A kind of effect that it may perform unasked; * for all
         #[arg(long, value_name = "KIND", num_args = 1..)]
         allow: Vec<String>,
+        #[command(flatten)]
+        address: Address,
     },
     /// Finish what a crash left of a session, and run it as far as it goes
     ///
@@ -218,10 +221,12 @@ pub fn run(context: &Context, verb: SessionVerb) -> VerbOutcome {
     let caller = context.caller(&space);
     let named = |agent: Option<AgentName>| agent.map(|agent| agent.to_string());
     match verb {
-        SessionVerb::Start { agent, flow, input, key, allow } => {
+        SessionVerb::Start { agent, flow, input, key, allow, address } => {
             let (agent, flow) = (agent.to_string(), flow_of(context, flow)?);
-            let id = SessionStart { agent, flow, input, key, allow }.drive(&caller)?;
-            answer(context, &space, &id)
+            let reached = address.reach(context)?;
+            let start = SessionStart { agent, flow, input, key, allow };
+            let id = start.drive(&reached.caller(context))?;
+            answer(context, reached.space(), &id)
         }
         SessionVerb::Resume { session } => {
             answer(context, &space, &SessionResume { session }.drive(&caller)?)

@@ -1,10 +1,11 @@
 //! The engine whose runs are on a server of Temporal.
 
-use agentic_api::{EngineFinder, HeldRequest, HostedAnswer, Refusal, RunEngine};
+use agentic_api::{EngineFinder, HeldRequest, HostedAnswer, Refusal, RunEngine, SessionWord};
 use agentic_model::guidance::ErrorClass;
 use agentic_providers::host::CancelFlag;
-use agentic_session::SessionSpace;
-use agentic_session::decide::DecisionDraft;
+use agentic_replay::SessionId;
+use agentic_session::decide::{COMMAND_LINE, DecisionDraft};
+use agentic_session::{Begin, SessionSpace};
 use agentic_temporal::{Error, ServerAddress, TemporalEngine, WorkerWish};
 
 use crate::context::Context;
@@ -36,6 +37,30 @@ impl EngineFinder for Servers {
         let taken = engine(address, space, draft.client)?.decide_hold(&session, &request, draft)?;
         let (commit, action, principal) = (taken.receipt, taken.action, taken.actor);
         Ok(HostedAnswer { commit, action, principal })
+    }
+
+    fn start(
+        &self,
+        address: &str,
+        space: &SessionSpace,
+        begin: Begin,
+    ) -> Result<SessionId, Refusal> {
+        Ok(engine(address, space, COMMAND_LINE)?.start_session(begin)?)
+    }
+
+    fn tell(
+        &self,
+        address: &str,
+        space: &SessionSpace,
+        session: &SessionId,
+        word: SessionWord,
+    ) -> Result<(), Refusal> {
+        let engine = engine(address, space, COMMAND_LINE)?;
+        match word {
+            SessionWord::Signal { name, value } => engine.signal(session, &name, &value)?,
+            SessionWord::Cancel(cancel) => engine.stop(session, cancel)?,
+        }
+        Ok(())
     }
 }
 

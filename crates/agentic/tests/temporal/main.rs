@@ -1,7 +1,9 @@
 //! Runs on a real server of Temporal, which `cargo xtask temporal install` gets: `cargo xtask test temporal`
 //! does both.
 
+mod children;
 mod decisions;
 mod faults;
+mod languages;
 mod runs;
 mod stage;

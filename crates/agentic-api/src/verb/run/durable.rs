@@ -2,8 +2,8 @@
 
 use agentic_model::{AgentName, Object, Value};
 use agentic_replay::{End, SessionId};
-use agentic_session as session;
 use agentic_session::engine::{ensure_agent, fresh_key, key_or_fresh, own_agent, sit_out};
+use agentic_session::hosted::host_of;
 use agentic_session::{Begin, SessionState};
 use agentic_space::spawn::SpawnOrigin;
 
@@ -66,9 +66,11 @@ pub(crate) fn run(
     refuse_secrets(caller, "the input", &pinned.input)?;
     let begin = begin(caller, setting, pinned)?;
     let agent = begin.agent.to_string();
-    let id = session::start(space, begin)?;
+    let id = caller.start(begin)?;
     desk.say(Notice::Begun { session: id.short(), agent });
-    sit_out(space, &id)?;
+    if host_of(space, &id).is_none() {
+        sit_out(space, &id)?;
+    }
     Notice::mended(space).into_iter().for_each(|mended| desk.say(mended));
     let summary = space.session(&id)?;
     let reached = match (summary.state, summary.result, summary.failure) {

@@ -2,7 +2,7 @@
 
 use agentic_model::Value;
 use agentic_replay::SessionId;
-use agentic_replay::record::CancelMode;
+use agentic_replay::record::{CancelMode, CancelRecord};
 use agentic_session as session;
 use agentic_session::engine::key_or_fresh;
 use agentic_session::{Begin, ChildrenOfFork, ForkPlan};
@@ -15,7 +15,7 @@ use crate::caller::agent_name;
 use crate::redaction::refuse_secrets;
 use crate::verb::{Reply, Verb, value};
 use crate::view::SessionView;
-use crate::{Caller, Notice, Refusal, principal};
+use crate::{Caller, Notice, Refusal, SessionWord, principal};
 
 /// The longest name of a signal, in bytes.
 const SIGNAL_NAME_BYTES_MAX: usize = 256;
@@ -47,7 +47,7 @@ impl SessionStart {
     /// # Errors
     /// Fails when there is no such agent, and when the flow cannot be run.
     pub fn drive(self, caller: &Caller<'_>) -> Result<SessionId, Refusal> {
-        Ok(session::start(caller.space, self.begin(caller)?)?)
+        caller.start(self.begin(caller)?)
     }
 
     /// Records that the session starts, for a surface that answers before it runs.
@@ -239,7 +239,14 @@ impl Verb for SessionCancel {
         let space = caller.space;
         let id = space.find_session(&self.session)?;
         let mode = if self.kill { CancelMode::Kill } else { CancelMode::Cooperative };
-        session::cancel(space, &id, mode, &principal(space)?, &self.why)?;
+        let who = principal(space)?;
+        match caller.host_of(&id)? {
+            Some((address, engines)) => {
+                let cancel = CancelRecord { who, why: self.why, mode };
+                engines.tell(&address, space, &id, SessionWord::Cancel(cancel))?;
+            }
+            None => session::cancel(space, &id, mode, &who, &self.why)?,
+        }
         Ok(Reply::plain(SessionView::whole(&space.session(&id)?)))
     }
 }
@@ -279,7 +286,13 @@ impl Verb for SessionSignal {
             ));
         }
         let id = caller.space.find_session(&self.session)?;
-        session::signal(caller.space, &id, &self.name, self.value)?;
+        match caller.host_of(&id)? {
+            Some((address, engines)) => {
+                let SessionSignal { name, value, .. } = self;
+                engines.tell(&address, caller.space, &id, SessionWord::Signal { name, value })?;
+            }
+            None => session::signal(caller.space, &id, &self.name, self.value)?,
+        }
         Ok(Reply::plain(SessionView::whole(&caller.space.session(&id)?)))
     }
 }

@@ -1,0 +1,64 @@
+//! What a run shows of itself on the server: a memo, which is read without a worker.
+
+use agentic_model::Instant;
+use temporalio_sdk::MemoValue;
+
+use crate::workflow::hosting::Hosting;
+
+/// How long the names of the open holds may be that stand in the memo of a run, in bytes.
+const MEMO_BYTES_MAX: usize = 16 << 10;
+
+/// The longest pause of a program that somebody who has started it waits for, in milliseconds.
+const PAUSE_MS_MAX: i64 = 60_000;
+
+/// What a memo says.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ShownStanding {
+    /// What waits for a human: the ids of the requests.
+    holds: Vec<String>,
+    /// Whether only humans, signals, children and distant instants are waited for.
+    rests: bool,
+    /// The children that are waited for.
+    children: Vec<String>,
+}
+
+impl Hosting<'_> {
+    /// Writes into the memo what waits for a human, and whether the run goes no further by itself.
+    pub(super) fn publish(&mut self) {
+        let shown = self.standing();
+        self.ctx.state_mut(|run| run.desk.rests = shown.rests);
+        if self.memo.as_ref() == Some(&shown) || (self.memo.is_none() && !shown.rests) {
+            return;
+        }
+        let values = [
+            ("holds", Some(MemoValue::new(shown.holds.clone()))),
+            ("rests", Some(MemoValue::new(shown.rests))),
+            ("children", Some(MemoValue::new(shown.children.clone()))),
+        ];
+        // A memo only shows: a run without one is the same run.
+        if self.ctx.upsert_memo(values).is_ok() {
+            self.memo = Some(shown);
+        }
+    }
+
+    fn standing(&self) -> ShownStanding {
+        let mut holds: Vec<String> = self.ctx.state(|run| run.desk.holds.iter().cloned().collect());
+        let is_idle = self.n_activities == 0 && self.backlog.is_empty() && self.computed.is_empty();
+        // Who waits for a human can decide only what is sealed.
+        let is_told = holds.is_empty() || self.unsealed.is_empty();
+        let until = self.sleeping.values().map(|until: &Instant| until.millis()).min();
+        let is_long = |until: i64| until.saturating_sub(self.now().millis()) > PAUSE_MS_MAX;
+        let waits = !holds.is_empty()
+            || until.is_some_and(is_long)
+            || (until.is_none() && self.children.n_open() > 0);
+        let mut n_bytes = 0;
+        let mut fits = |id: &String| {
+            n_bytes += id.len() + 3;
+            n_bytes <= MEMO_BYTES_MAX
+        };
+        holds.retain(&mut fits);
+        let children = self.children.open().filter(|id| fits(id)).cloned().collect();
+        let rests = waits && is_idle && is_told && self.end.is_none();
+        ShownStanding { holds, rests, children }
+    }
+}
