@@ -13,6 +13,8 @@ use crate::blame::EditWitness;
 
 /// The version of the standard.
 const VERSION: &str = "authorship/3.0.0";
+/// What stands between the lines and what is known of their sessions.
+const DIVIDER: &str = "---";
 
 /// Writes the note of a commit; nothing where no line of it is proved to be a session's.
 pub(super) fn note(commit: &ProvedCommit) -> Option<String> {
@@ -30,8 +32,7 @@ pub(super) fn note(commit: &ProvedCommit) -> Option<String> {
         if by_call.is_empty() || path.contains(['"', '\n']) {
             continue;
         }
-        let is_quoted = path.contains([' ', '\t']);
-        lines.push_str(&if is_quoted { format!("\"{path}\"\n") } else { format!("{path}\n") });
+        lines.push_str(&named(path));
         let mut calls: Vec<(&String, &Vec<(usize, usize)>)> = by_call.iter().collect();
         calls.sort_by_key(|(call, ranges)| (ranges.first().copied(), (*call).clone()));
         for (call, ranges) in calls {
@@ -52,7 +53,7 @@ pub(super) fn note(commit: &ProvedCommit) -> Option<String> {
         "prompts": {},
         "sessions": sessions,
     });
-    Some(format!("{lines}---\n{metadata:#}\n"))
+    Some(format!("{lines}{DIVIDER}\n{metadata:#}\n"))
 }
 
 /// A session, as far as an edit names it.
@@ -83,10 +84,37 @@ impl GitAiSession<'_> {
     }
 }
 
+/// Writes the line of a file. In quotes a blank at its end stays, and the divider is a name.
+fn named(path: &str) -> String {
+    let is_quoted = path == DIVIDER || path.contains(char::is_whitespace);
+    if is_quoted { format!("\"{path}\"\n") } else { format!("{path}\n") }
+}
+
 fn spelled(ranges: &[(usize, usize)]) -> String {
     let spelled = ranges.iter().map(|(first, last)| match first == last {
         true => first.to_string(),
         false => format!("{first}-{last}"),
     });
     spelled.collect::<Vec<String>>().join(",")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::named;
+
+    #[test]
+    fn names_that_would_be_read_otherwise_stand_in_quotes() {
+        for (path, written) in [
+            ("a/b.rs", "a/b.rs\n"),
+            ("déjà", "déjà\n"),
+            ("a b", "\"a b\"\n"),
+            ("  a", "\"  a\"\n"),
+            ("a\t", "\"a\t\"\n"),
+            ("a\r", "\"a\r\"\n"),
+            ("a\u{a0}", "\"a\u{a0}\"\n"),
+            ("---", "\"---\"\n"),
+        ] {
+            assert_eq!(named(path), written);
+        }
+    }
 }
