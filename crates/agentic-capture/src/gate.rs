@@ -172,6 +172,7 @@ impl Gate<'_> {
             input: &call.input,
             folder: &folder,
             checkout,
+            home: self.rules.home(),
         };
         let Some(by) = self.rules.held_by(&held) else { return Ok(silent) };
         if by.enforce == Enforcement::Ask {

@@ -68,6 +68,7 @@ pub fn reply_to_nobody(
         input: &call.input,
         folder: &folder,
         checkout,
+        home: rules.home(),
     };
     let Some(by) = rules.held_by(&held) else { return Ok(None) };
     match by.rule.filter(|rule| rule.enforce == Enforcement::Ask) {

@@ -2,7 +2,7 @@
 //!
 //! A rule that cannot be read holds everything up: the gate then says no and names the line.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use agentic_model::Value;
 use regex::Regex;
@@ -65,6 +65,15 @@ pub struct HeldCall<'c> {
     pub folder: &'c Path,
     /// The top of the worktree.
     pub checkout: &'c Path,
+    /// The user's home, for paths that begin with a tilde.
+    pub home: Option<&'c Path>,
+}
+
+impl HeldCall<'_> {
+    /// Lists the files that it names, as they lie on the disk.
+    pub fn files(&self) -> Vec<PathBuf> {
+        tool::files(self.input, self.folder, self.home)
+    }
 }
 
 /// Reads the rules of a file.
@@ -131,13 +140,16 @@ impl HoldRule {
             .as_ref()
             .is_none_or(|(_, wanted)| names.iter().any(|name| wanted.is_match(name)));
         let is_match = self.pattern.as_ref().is_none_or(|pattern| {
-            let command = tool::command(call.input);
-            pattern.is_match(command.as_deref().unwrap_or(canonical))
+            let commands = tool::commands(call.input);
+            match commands.is_empty() {
+                true => pattern.is_match(canonical),
+                false => commands.iter().any(|command| pattern.is_match(command)),
+            }
         });
         is_tool
             && is_match
             && self.path.as_ref().is_none_or(|path| {
-                let files = tool::files(call.input, call.folder);
+                let files = call.files();
                 let real = call.checkout.canonicalize();
                 let tops = [Some(call.checkout), real.as_deref().ok()];
                 files.iter().any(|file| {

@@ -22,6 +22,8 @@ pub struct HoldRules {
     rules: Vec<HoldRule>,
     /// The files whose changes are held without a rule.
     guarded: Vec<PathBuf>,
+    /// The user's home.
+    home: Option<PathBuf>,
 }
 
 /// Why a call is held.
@@ -61,7 +63,13 @@ impl HoldRules {
             }
         }
         rules.guarded = guarded(&own, checkout, homes);
+        rules.home = homes.map(|homes| homes.home().to_owned());
         Ok(rules)
+    }
+
+    /// Returns the home of the user whose rules they are.
+    pub fn home(&self) -> Option<&Path> {
+        self.home.as_deref()
     }
 
     /// Finds out by what a call is held: the strictest rule, of several the first.
@@ -73,7 +81,7 @@ impl HoldRules {
             return Some(HeldBy { enforce: rule.enforce, rule: Some(rule.clone()) });
         }
         let writes_ours = tool::writes(call.source, call.tool)
-            && tool::files(call.input, call.folder).iter().any(|file| self.guarded.contains(file));
+            && call.files().iter().any(|file| self.guarded.contains(file));
         writes_ours.then_some(HeldBy { enforce: Enforcement::Strict, rule: None })
     }
 

@@ -39,6 +39,8 @@ const ALIASES: &[(Source, &str, &str)] = &[
 pub const WRITERS: [&str; 4] = ["Edit", "Write", "MultiEdit", "NotebookEdit"];
 /// The tools that ask a person something.
 const QUESTIONS: [&str; 2] = ["AskUserQuestion", "ExitPlanMode"];
+/// The keys under which tools take a command.
+const COMMAND_KEYS: [&str; 2] = ["command", "cmd"];
 /// The keys under which tools name files.
 const PATH_KEYS: [&str; 7] =
     ["file_path", "filePath", "path", "notebook_path", "absolute_path", "target_file", "file"];
@@ -70,9 +72,21 @@ pub fn asks_person(tool: &str) -> bool {
     QUESTIONS.contains(&tool)
 }
 
-/// Returns the command of a call, if it has one.
-pub fn command(input: &Value) -> Option<String> {
-    match input.get("command").or_else(|| input.get("cmd"))? {
+/// Returns the commands of a call as they stand there, as a shell reads them that joins lines, and
+/// without what quotes: none of that is a way around a rule.
+pub fn commands(input: &Value) -> Vec<String> {
+    let mut commands: Vec<String> =
+        COMMAND_KEYS.iter().filter_map(|key| command(input.get(key)?)).collect();
+    let joined: Vec<String> =
+        commands.iter().map(|it| it.replace("\\\r\n", "").replace("\\\n", "")).collect();
+    let plain = joined.iter().map(|it| it.replace(['"', '\'', '\\'], "")).collect::<Vec<_>>();
+    commands.extend(joined);
+    commands.extend(plain);
+    commands
+}
+
+fn command(value: &Value) -> Option<String> {
+    match value {
         Value::Text(line) => Some(line.clone()),
         Value::List(words) => {
             let words: Vec<&str> = words.iter().filter_map(Value::as_text).collect();
@@ -88,13 +102,18 @@ pub fn command(input: &Value) -> Option<String> {
     }
 }
 
-/// Lists the files that a call names, as they lie in a folder.
-pub fn files(input: &Value, folder: &Path) -> Vec<PathBuf> {
+/// Lists the files that a call names, as they lie in a folder. A tilde may be a name, or the home.
+pub fn files(input: &Value, folder: &Path, home: Option<&Path>) -> Vec<PathBuf> {
     let mut found = Vec::new();
     collect(input, None, NESTING_MAX, &mut found);
     found.sort();
     found.dedup();
-    found.iter().flat_map(|path| places(&folder.join(path))).collect()
+    let at_home = |path: &String| Some(home?.join(path.strip_prefix("~/")?));
+    let named = found.iter().flat_map(|path| {
+        let here = folder.join(path);
+        std::iter::once(here).chain(at_home(path))
+    });
+    named.flat_map(|path| places(&path)).collect()
 }
 
 fn collect(value: &Value, key: Option<&str>, depth: usize, found: &mut Vec<String>) {
@@ -183,10 +202,14 @@ mod tests {
             (r#"{"file_path": "a/../b"}"#, "/w/b"),
             (r#"{"edits": [{"path": "/x/y"}]}"#, "/x/y"),
             (r#"{"command": "*** Begin Patch\n*** Update File: m/1.sql\n@@"}"#, "/w/m/1.sql"),
+            (r#"{"path": "a~/b"}"#, "/w/a~/b"),
         ] {
             let input = json::from_text(input).expect("JSON");
-            let found = files(&input, Path::new("/w"));
+            let found = files(&input, Path::new("/w"), Some(Path::new("/home/ada")));
             assert_eq!(found, [Path::new(wanted)], "{input:?}");
         }
+        let input = json::from_text(r#"{"path": "~/../x/y"}"#).expect("JSON");
+        let found = files(&input, Path::new("/w"), Some(Path::new("/home/ada")));
+        assert_eq!(found, [Path::new("/w/x/y"), Path::new("/home/x/y")]);
     }
 }

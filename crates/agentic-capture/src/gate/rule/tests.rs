@@ -10,7 +10,7 @@ fn holds(rules: &str, source: Source, tool: &str, input: &str) -> bool {
     let rules = read_rules(rules, "agentic.toml").expect("rules");
     let input = json::from_text(input).expect("JSON");
     let folder = Path::new("/w");
-    let call = HeldCall { source, tool, input: &input, folder, checkout: folder };
+    let call = HeldCall { source, tool, input: &input, folder, checkout: folder, home: None };
     rules.iter().any(|rule| rule.holds(&call, &json::to_text(&input)))
 }
 
@@ -26,6 +26,21 @@ fn a_command_is_held_whoever_runs_it() {
     assert!(!holds(TERRAFORM, Source::Claude, "Bash", r#"{"command": "terraform plan"}"#));
     assert!(!holds(TERRAFORM, Source::Claude, "BashOutput", input));
     assert!(holds(TERRAFORM, Source::Codex, "shell", r#"{"command": ["terraform", "apply"]}"#));
+}
+
+#[test]
+fn a_command_is_held_however_it_is_spelt() {
+    for input in [
+        r#"{"command": "terraform \\\n apply"}"#,
+        r#"{"command": "terraform \\\r\n apply"}"#,
+        r#"{"command": "terra\"\"form 'apply'"}"#,
+        r#"{"command": "t\\erraform apply"}"#,
+        r#"{"command": "ls", "cmd": "terraform apply"}"#,
+        r#"{"command": null, "cmd": "terraform apply"}"#,
+    ] {
+        assert!(holds(TERRAFORM, Source::Claude, "Bash", input), "{input}");
+    }
+    assert!(!holds(TERRAFORM, Source::Claude, "Bash", r#"{"command": "terraform\n\nplan apply"}"#));
 }
 
 #[test]
