@@ -139,7 +139,7 @@ impl<'b> Belonging<'b> {
     }
 
     fn has_folder(&self, folder: &str) -> bool {
-        let is_added = self.added.iter().any(|path| Path::new(folder).starts_with(path));
+        let is_added = self.added.iter().any(|path| lies_below(folder, path));
         is_added || self.place_of(folder).is_some()
     }
 
@@ -155,10 +155,7 @@ impl<'b> Belonging<'b> {
     /// Finds the worktree that a folder lies in.
     fn place_of(&self, folder: &str) -> Option<&KnownPlace> {
         let folder = Path::new(folder);
-        let is_plain = folder
-            .components()
-            .all(|part| matches!(part, Component::RootDir | Component::Normal(_)));
-        if !folder.is_absolute() || !is_plain {
+        if !folder.is_absolute() {
             return None;
         }
         match folder.canonicalize() {
@@ -171,7 +168,9 @@ impl<'b> Belonging<'b> {
                 }
                 self.nearest(&real)
             }
-            Err(_) => self.nearest(folder),
+            // Where detours lead that is gone nobody knows.
+            Err(_) if is_plain(folder) => self.nearest(folder),
+            Err(_) => None,
         }
     }
 
@@ -183,6 +182,22 @@ impl<'b> Belonging<'b> {
         let above = self.places.iter().filter(is_above);
         above.max_by_key(|place| place.path.components().count())
     }
+}
+
+/// Tells whether a path goes down only.
+fn is_plain(path: &Path) -> bool {
+    path.components().all(|part| matches!(part, Component::RootDir | Component::Normal(_)))
+}
+
+/// Tells whether a folder that a conversation names lies below one, as it is named or where it really is.
+fn lies_below(folder: &str, top: &Path) -> bool {
+    let folder = Path::new(folder);
+    let is_named = is_plain(folder) && folder.starts_with(top);
+    let is_there = || {
+        let real = folder.canonicalize().ok().filter(|_| folder.is_absolute());
+        real.is_some_and(|real| top.canonicalize().is_ok_and(|top| real.starts_with(top)))
+    };
+    is_named || is_there()
 }
 
 /// Hashes the path of a project as Gemini CLI does: SHA-256 of its bytes, in hex.
@@ -235,6 +250,26 @@ fn plain_url(url: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_detour_leads_out_of_a_folder_and_into_it() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let top = folder.path().canonicalize().expect("just made").join("top");
+        std::fs::create_dir_all(top.join("inner")).expect("writable");
+        let named = |path: &str| lies_below(&format!("{}{path}", top.display()), &top);
+        for (path, is_below) in [
+            ("", true),
+            ("/inner", true),
+            ("/gone", true),
+            ("/inner/..", true),
+            ("/..", false),
+            ("/gone/../..", false),
+            ("-other", false),
+        ] {
+            assert_eq!(named(path), is_below, "{path}");
+        }
+        assert!(!lies_below("inner", &top));
+    }
 
     #[test]
     fn addresses_of_one_repository_are_alike() {
