@@ -10,6 +10,7 @@ mod files;
 
 use std::io::Read;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use agentic_model::Instant;
 
@@ -20,6 +21,8 @@ use crate::line_json::LineJson;
 
 use crate::transcript::LINE_BYTES_MAX;
 
+/// How long a hook waits for who writes.
+const GLANCE_PATIENCE: Duration = Duration::from_millis(20);
 /// How many sessions one place has.
 const SESSIONS_MAX: usize = 1 << 20;
 
@@ -42,6 +45,16 @@ enum RowsLook {
     Whole,
     /// Only what is new is.
     Glance,
+}
+
+impl RowsLook {
+    /// Returns how long opencode is waited for that writes: a hook stands in its way.
+    fn patience(self) -> Duration {
+        match self {
+            RowsLook::Whole => database::PATIENCE,
+            RowsLook::Glance => GLANCE_PATIENCE,
+        }
+    }
 }
 
 /// The last row of a session that was read: its message, and the part of that, if it was one.
@@ -113,7 +126,7 @@ impl OpencodeSession {
             let session = OpencodeSession::find(path, id, now)?;
             return Ok(OpencodeSession { look: RowsLook::Glance, ..session });
         }
-        database::check_session(path, id)?;
+        database::check_session(path, id, RowsLook::Glance)?;
         Ok(OpencodeSession {
             place: OpencodePlace::Database(path.to_owned()),
             id: id.to_owned(),
@@ -129,9 +142,7 @@ impl OpencodeSession {
     /// Fails when it cannot be read any more.
     pub fn rows(&self) -> std::io::Result<OpencodeRows> {
         let rows = match &self.place {
-            OpencodePlace::Database(path) => {
-                RowSource::Database(DatabaseRows::open(path, &self.id, self.settled_before)?)
-            }
+            OpencodePlace::Database(path) => RowSource::Database(DatabaseRows::open(path, self)?),
             OpencodePlace::Files(root) => {
                 RowSource::Files(FileRows::open(root, &self.id, self.settled_before)?)
             }

@@ -115,6 +115,7 @@ impl SourceStanding {
                 | VendorFileRefusal::NotRegular
                 | VendorFileRefusal::Foreign
                 | VendorFileRefusal::Closed
+                | VendorFileRefusal::Busy
                 | VendorFileRefusal::Damaged,
             ) => {}
         }

@@ -128,6 +128,9 @@ pub enum VendorFileRefusal {
     /// It may not be read.
     #[error("it cannot be opened")]
     Closed,
+    /// Its vendor writes to it, and lets nobody read.
+    #[error("its vendor is writing to it")]
+    Busy,
     /// It is not of the form that its vendor gives it, or lacks the conversation.
     #[error("it does not have the conversation")]
     Damaged,
@@ -143,6 +146,7 @@ impl VendorFileRefusal {
             VendorFileRefusal::NotRegular => Some("transcript-not-regular"),
             VendorFileRefusal::Foreign => Some("transcript-foreign"),
             VendorFileRefusal::Closed => Some("transcript-closed"),
+            VendorFileRefusal::Busy => Some("transcript-busy"),
             VendorFileRefusal::Damaged => Some("transcript-damaged"),
         }
     }
@@ -248,10 +252,15 @@ impl VendorRoots {
     ) -> Result<VendorFile, VendorFileRefusal> {
         let file = self.open(path)?;
         let session = OpencodeSession::glance(&file.path, &id.native, now);
-        let session = session.map_err(|error| match error.kind() == ErrorKind::NotFound {
-            true => VendorFileRefusal::Missing,
-            false => VendorFileRefusal::Damaged,
-        })?;
+        let refusals = [
+            (ErrorKind::NotFound, VendorFileRefusal::Missing),
+            (ErrorKind::ResourceBusy, VendorFileRefusal::Busy),
+        ];
+        let refusal = |error: std::io::Error| {
+            let known = refusals.iter().find(|(kind, _)| *kind == error.kind());
+            known.map_or(VendorFileRefusal::Damaged, |(_, refusal)| *refusal)
+        };
+        let session = session.map_err(refusal)?;
         Ok(VendorFile { form: TranscriptForm::Rows(session), ..file })
     }
 }

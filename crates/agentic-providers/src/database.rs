@@ -11,10 +11,10 @@ use std::time::Duration;
 
 use percent_encoding::{AsciiSet, CONTROLS, utf8_percent_encode};
 use rusqlite::types::{ToSqlOutput, ValueRef};
-use rusqlite::{Connection, OpenFlags, Row, ToSql, params_from_iter};
+use rusqlite::{Connection, ErrorCode, OpenFlags, Row, ToSql, params_from_iter};
 
-/// How long a writer is waited for.
-const PATIENCE: Duration = Duration::from_secs(2);
+/// How long a writer is waited for by who has the time.
+pub const PATIENCE: Duration = Duration::from_secs(2);
 /// What a path of an address cannot have as it is.
 const RESERVED: &AsciiSet = &CONTROLS.add(b' ').add(b'?').add(b'#').add(b'%').add(b'"');
 /// The logs of a database that is open, or was when its program died.
@@ -73,6 +73,7 @@ pub struct ForeignDatabase {
     connection: Connection,
     /// What the file was like when it was opened as one that nobody changes.
     closed: Option<FileLook>,
+    patience: Duration,
 }
 
 /// What tells that a file has changed.
@@ -89,9 +90,17 @@ impl ForeignDatabase {
     /// # Errors
     /// Fails when the file cannot be opened.
     pub fn open(path: &Path) -> Result<ForeignDatabase, DatabaseFault> {
+        ForeignDatabase::open_within(path, PATIENCE)
+    }
+
+    /// Does the same for somebody who waits for a writer no longer than this.
+    ///
+    /// # Errors
+    /// Fails when the file cannot be opened.
+    pub fn open_within(path: &Path, patience: Duration) -> Result<ForeignDatabase, DatabaseFault> {
         let closed = look_at_closed(path);
-        let connection = connect(path, closed.as_ref())?;
-        Ok(ForeignDatabase { path: path.to_owned(), connection, closed })
+        let connection = connect(path, closed.as_ref(), patience)?;
+        Ok(ForeignDatabase { path: path.to_owned(), connection, closed, patience })
     }
 
     /// Returns the first row that a question has for an answer.
@@ -123,7 +132,7 @@ impl ForeignDatabase {
     ) -> Result<(), DatabaseFault> {
         if self.closed.is_some() && look_at_closed(&self.path) != self.closed {
             // Its program has it open now.
-            (self.connection, self.closed) = (connect(&self.path, None)?, None);
+            (self.connection, self.closed) = (connect(&self.path, None, self.patience)?, None);
         }
         let mut statement = self.connection.prepare_cached(question)?;
         let n_columns = statement.column_count();
@@ -134,6 +143,14 @@ impl ForeignDatabase {
             }
         }
         Ok(())
+    }
+}
+
+impl DatabaseFault {
+    /// Tells whether somebody writes to the database, and no more is wrong.
+    pub fn is_busy(&self) -> bool {
+        let code = self.source.sqlite_error_code();
+        matches!(code, Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked))
     }
 }
 
@@ -155,7 +172,11 @@ impl ToSql for DatabaseCell {
     }
 }
 
-fn connect(path: &Path, closed: Option<&FileLook>) -> rusqlite::Result<Connection> {
+fn connect(
+    path: &Path,
+    closed: Option<&FileLook>,
+    patience: Duration,
+) -> rusqlite::Result<Connection> {
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY
         | OpenFlags::SQLITE_OPEN_NO_MUTEX
         | OpenFlags::SQLITE_OPEN_NOFOLLOW
@@ -164,7 +185,7 @@ fn connect(path: &Path, closed: Option<&FileLook>) -> rusqlite::Result<Connectio
     let suffix = if closed.is_some() { "?immutable=1" } else { "" };
     let address = format!("file://{}{suffix}", utf8_percent_encode(&text, RESERVED));
     let connection = Connection::open_with_flags(address, flags)?;
-    connection.busy_timeout(PATIENCE)?;
+    connection.busy_timeout(patience)?;
     // What stands in the file is somebody else's.
     connection.pragma_update(None, "trusted_schema", false)?;
     connection.pragma_update(None, "cell_size_check", true)?;

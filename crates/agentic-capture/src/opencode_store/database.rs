@@ -2,13 +2,15 @@
 //! a version lacks is left out.
 
 use std::path::Path;
+use std::time::Duration;
 
 use agentic_model::Instant;
+pub(super) use agentic_providers::database::PATIENCE;
 use agentic_providers::database::{DatabaseCell, DatabaseFault, ForeignDatabase};
 
 use super::{
-    OpencodeRow, ROW_BYTES_MAX, RowContent, RowMark, SESSIONS_MAX, SessionHead, is_unfinished,
-    missing,
+    OpencodeRow, OpencodeSession, ROW_BYTES_MAX, RowContent, RowMark, RowsLook, SESSIONS_MAX,
+    SessionHead, is_unfinished, missing,
 };
 
 /// The tables that are read.
@@ -55,8 +57,9 @@ enum RowPlace {
 }
 
 impl DatabaseRows {
-    pub fn open(path: &Path, id: &str, settled_before: Instant) -> std::io::Result<DatabaseRows> {
-        let (database, session) = (open(path)?, id.to_owned());
+    pub fn open(path: &Path, session: &OpencodeSession) -> std::io::Result<DatabaseRows> {
+        let database = open_within(path, session.look.patience())?;
+        let (session, settled_before) = (session.id.clone(), session.settled_before);
         Ok(DatabaseRows { database, session, settled_before, at: RowPlace::Session })
     }
 
@@ -206,8 +209,8 @@ pub(super) fn sessions(path: &Path) -> std::io::Result<Vec<String>> {
 }
 
 /// Checks that a database has a session.
-pub(super) fn check_session(path: &Path, id: &str) -> std::io::Result<()> {
-    let mut database = open(path)?;
+pub(super) fn check_session(path: &Path, id: &str, look: RowsLook) -> std::io::Result<()> {
+    let mut database = open_within(path, look.patience())?;
     let is_there = has(&mut database, HAS_SESSION, &[id])?;
     if is_there { Ok(()) } else { Err(missing("the database has no such session")) }
 }
@@ -234,7 +237,11 @@ pub(super) fn stamp(path: &Path, id: &str) -> std::io::Result<u64> {
 }
 
 fn open(path: &Path) -> std::io::Result<ForeignDatabase> {
-    let mut database = ForeignDatabase::open(path).map_err(io)?;
+    open_within(path, RowsLook::Whole.patience())
+}
+
+fn open_within(path: &Path, patience: Duration) -> std::io::Result<ForeignDatabase> {
+    let mut database = ForeignDatabase::open_within(path, patience).map_err(io)?;
     for table in TABLES {
         if !has(&mut database, HAS_TABLE, &[table])? {
             return Err(missing("it is no database of opencode"));
@@ -258,5 +265,8 @@ fn text(text: &str) -> DatabaseCell {
 }
 
 fn io(fault: DatabaseFault) -> std::io::Error {
-    std::io::Error::other(fault)
+    match fault.is_busy() {
+        true => std::io::Error::new(std::io::ErrorKind::ResourceBusy, fault),
+        false => std::io::Error::other(fault),
+    }
 }

@@ -322,6 +322,26 @@ fn a_damaged_database_leaves_what_hooks_tell() {
 }
 
 #[test]
+fn what_a_database_cannot_say_while_it_is_written_the_hook_does() {
+    let stage = CaptureStage::new();
+    let database = Database::new(&stage);
+    database.connection.pragma_update(None, "journal_mode", "delete").expect("a pragma");
+    let folder = stage.folder.join("shop.agents/fix-cart").display().to_string();
+    database.session("ses_1", None, &folder);
+    database.turn("ses_1", 1, "hello");
+    let writing = "BEGIN EXCLUSIVE; UPDATE session SET title = 'Mend'";
+    database.connection.execute_batch(writing).expect("nobody writes");
+    let parts = json!([{"id": "prt_11", "type": "text", "text": "Fix it 1"}]);
+    let message = json!({"event": "chat.message", "message": {"id": "msg_1a"}, "parts": parts});
+    send(&stage, "ses_1", message);
+    assert_eq!(said(&stage), ["prompt"]);
+    assert_eq!(stage.errors(), ["transcript-busy"]);
+    database.connection.execute_batch("COMMIT").expect("it is ours");
+    send(&stage, "ses_1", json!({"event": "session.idle"}));
+    assert_eq!(said(&stage), TURN[..5], "and nothing twice");
+}
+
+#[test]
 fn files_of_before_are_read_and_the_database_comes_before_them() {
     let stage = CaptureStage::new();
     let shop = stage.folder.join("shop").display().to_string();
