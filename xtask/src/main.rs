@@ -1,6 +1,7 @@
 //! What a person or a machine runs before a change goes in.
 //!
 //! - `cargo xtask test`: everything, with one line a step and the counts at the end;
+//! - `cargo xtask test temporal`: the same of what the feature `temporal` brings, with a real server;
 //! - `cargo xtask tidy`: the rules of the house alone;
 //! - `cargo xtask mcp`: the official clients of MCP against the binary;
 //! - `cargo xtask agents`: real coding agents, installed for it, with a model of ours behind them;
@@ -27,7 +28,7 @@ use anyhow::Result;
 
 use crate::workspace::TidyWorkspace;
 
-const USAGE: &str = "usage: cargo xtask test | tidy | mcp | agents | scoreboard | schemas | browser | bench | docs \
+const USAGE: &str = "usage: cargo xtask test | test temporal | tidy | mcp | agents | scoreboard | schemas | browser | bench | docs \
     | temporal install | temporal start | temporal stop";
 /// The exit code for wrong usage, as everywhere in this project.
 const EXIT_USAGE: u8 = 2;
@@ -37,6 +38,7 @@ fn main() -> ExitCode {
     let verb: Vec<&str> = verb.iter().map(String::as_str).collect();
     let outcome = match verb.as_slice() {
         ["test"] => steps::test(),
+        ["test", "temporal"] => steps::temporal(),
         ["tidy"] => tidy_alone(),
         ["mcp"] => steps::mcp(),
         ["agents"] => steps::agents(),

@@ -9,7 +9,7 @@ use agentic_conformance::{COMMAND_LIMIT, CaseCompany, RunReport, SuiteChoice};
 use anyhow::{Context, Result, ensure};
 
 use crate::workspace::{self, TidyWorkspace, cargo, metadata, root};
-use crate::{CheckOutcome, browser, tidy};
+use crate::{CheckOutcome, browser, temporal, tidy};
 
 /// How to make the scoreboard anew.
 const SCOREBOARD_HOW: &str = "cargo xtask scoreboard";
@@ -30,7 +30,7 @@ struct StepFinding {
 /// Runs one step to its end.
 type RunStep = fn() -> Result<StepFinding>;
 
-/// Runs everything, prints one line a step, and ends with `N passed, N failed`.
+/// Runs everything that the default build has.
 pub fn test() -> Result<CheckOutcome> {
     let steps: [(&str, RunStep); 9] = [
         ("fmt", || simple(&["fmt", "--all", "--check"])),
@@ -46,6 +46,31 @@ pub fn test() -> Result<CheckOutcome> {
         ("served", conformance_beside_a_server),
         ("mcp", clients),
     ];
+    take(&steps)
+}
+
+/// Runs what needs the feature `temporal`: runs on a real server of Temporal.
+pub fn temporal() -> Result<CheckOutcome> {
+    let steps: [(&str, RunStep); 3] = [
+        ("server", || {
+            temporal::program()?;
+            Ok(StepFinding { passed: 0, failed: 0, details: String::new() })
+        }),
+        // With the features of the workspace, so that what is built is used again.
+        ("clippy", || {
+            let what = ["clippy", "--quiet", "--workspace", "--features", "agentic/temporal"];
+            simple(&[&what[..], &["--all-targets", "--", "-D", "warnings"]].concat())
+        }),
+        ("runs", || {
+            let what = ["test", "--workspace", "--features", "agentic/temporal"];
+            run_tests(&[&what[..], &["--test", "temporal", "--no-fail-fast"]].concat())
+        }),
+    ];
+    take(&steps)
+}
+
+/// Takes steps one after the other, prints one line a step, and ends with `N passed, N failed`.
+fn take(steps: &[(&str, RunStep)]) -> Result<CheckOutcome> {
     let (mut passed, mut failed) = (0, 0);
     for (name, run) in steps {
         let step = run().unwrap_or_else(|error| broken(format!("error: {error:#}\n")));

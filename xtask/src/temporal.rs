@@ -20,7 +20,7 @@ const FOLDER: &str = "temporal";
 
 /// Installs the server's program where it is not yet, and says where it is.
 pub fn install() -> Result<CheckOutcome> {
-    println!("{}", program(&folder()?)?.display());
+    println!("{}", program()?.display());
     Ok(CheckOutcome::Good)
 }
 
@@ -30,7 +30,7 @@ pub fn start() -> Result<CheckOutcome> {
     let left = match left(&folder) {
         Some(left) => left,
         None => {
-            let server = TemporalServer::begin(&program(&folder)?, &folder.join("server"))?;
+            let server = TemporalServer::begin(&program()?, &folder.join("server"))?;
             let left = server.leave().context("it has ended already")?;
             let LeftServer { address, pid, began } = &left;
             let text = json!({ "address": address, "pid": pid, "began": began }).to_string();
@@ -75,7 +75,8 @@ fn left(folder: &Path) -> Option<LeftServer> {
 }
 
 /// Returns the server's program, after it is installed.
-fn program(folder: &Path) -> Result<PathBuf> {
+pub fn program() -> Result<PathBuf> {
+    let folder = folder()?;
     let list = root().join(LIST);
     let wanted = fs::read_to_string(&list).context("cannot read what is installed")?;
     let (venv, stamp) = (folder.join("venv"), folder.join("installed"));
@@ -84,7 +85,7 @@ fn program(folder: &Path) -> Result<PathBuf> {
         return Ok(program);
     }
     let _nothing_was_installed = fs::remove_dir_all(&venv);
-    fs::create_dir_all(folder).context("cannot make the folder of the server")?;
+    fs::create_dir_all(&folder).context("cannot make the folder of the server")?;
     done(Command::new("python3").args(["-m", "venv"]).arg(&venv))?;
     let pip = ["-m", "pip", "install", "--quiet", "--require-hashes", "-r"];
     done(Command::new(venv.join("bin").join("python")).args(pip).arg(&list))?;

@@ -101,7 +101,7 @@ fn drive(desk: &ServerDesk, id: &str, order: DriveOrder) -> Result<(), Refusal> 
         return drive_elsewhere(&caller, &session, order);
     }
     match order {
-        DriveOrder::GoOn => SessionResume { session }.drive(&caller).map(drop),
+        DriveOrder::GoOn => SessionResume { session, take_over: false }.drive(&caller).map(drop),
         DriveOrder::Signal { name, value } => {
             SessionSignal { session, name, value }.run(&caller).map(drop)
         }

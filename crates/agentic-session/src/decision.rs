@@ -143,7 +143,7 @@ impl Decision {
         }
         if let Some(shown) = &draft.shown {
             record.insert("shown".to_owned(), Value::text(&shown.hash));
-            record.insert("renderer".to_owned(), Value::text(shown.renderer));
+            record.insert("renderer".to_owned(), Value::text(&shown.renderer));
             record.insert("shown_at".to_owned(), Value::text(shown.at.to_string()));
         }
         if let Some((commit, principal)) = &draft.accepts {

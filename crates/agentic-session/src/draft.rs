@@ -39,7 +39,7 @@ pub struct ShownQuestion {
     /// The hash of the text.
     pub hash: String,
     /// What showed it, with its version.
-    pub renderer: &'static str,
+    pub renderer: String,
     /// When.
     pub at: Instant,
 }

@@ -9,6 +9,7 @@ mod child;
 mod claim;
 mod decision;
 mod effect;
+mod gone;
 mod place;
 mod program;
 mod sealing;
@@ -24,6 +25,7 @@ pub use self::decision::{
     HostedDecision, HostedFate, HostedVote, decide_hosted, expire_hosted, withdraw_hosted,
 };
 pub use self::effect::{HostedOutcome, perform_hosted};
+pub use self::gone::{HostedRemains, end_hosted, take_over};
 pub use self::place::space_id;
 pub use self::program::{HostedProgram, HostedRun, load_hosted, program_of_hosted};
 pub use self::sealing::{HostedRecords, ValuePiece, seal_hosted};

@@ -80,6 +80,11 @@ impl<'a> Driver<'a> {
     /// Loads a session whose lock is held.
     pub fn load_locked(space: &'a SessionSpace, folder: Folder, lock: Lock) -> Result<Driver<'a>> {
         hosted::refuse(space, &folder)?;
+        Driver::load_any(space, folder, lock)
+    }
+
+    /// Loads a session whose lock is held, and which another host may have driven.
+    pub fn load_any(space: &'a SessionSpace, folder: Folder, lock: Lock) -> Result<Driver<'a>> {
         let journal = restore_journal(space, &folder)?;
         let flow = flow_of(space, &folder, &journal.flow())?;
         let loaded = replayed(space, &folder, (&journal, &flow), Session::resume)?;

@@ -1,13 +1,18 @@
 //! What is asked of a server about one run.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use temporalio_client::errors::{WorkflowInteractionError, WorkflowStartError};
+use temporalio_client::errors::{
+    WorkflowInteractionError, WorkflowStartError, WorkflowUpdateError,
+};
+use temporalio_client::tonic::Code;
 use temporalio_client::{
     Client, WorkflowDescribeOptions, WorkflowExecuteUpdateOptions, WorkflowExecutionStatus,
     WorkflowHandle, WorkflowIdReusePolicy, WorkflowQueryOptions, WorkflowSignalOptions,
     WorkflowStartOptions,
 };
+use temporalio_common::protos::temporal::api::failure::v1::Failure;
+use temporalio_common::protos::temporal::api::failure::v1::failure::FailureInfo;
 
 use crate::decision::{CancelAsk, DecideAsk, DecideReply, RunView, SignalAsk};
 use crate::error::whole;
@@ -17,10 +22,15 @@ use crate::{Error, Result};
 
 /// How long a task of the workflow may take.
 pub const TASK_WITHIN: Duration = Duration::from_secs(60);
+/// How long a decision waits for a place among those that a run takes at the same time.
+const PLACE_WITHIN: Duration = Duration::from_secs(30);
 /// How long a run is asked how it stands: without a worker nobody answers.
 const VIEW_WITHIN: Duration = Duration::from_secs(3);
 /// The shortest and the longest pause between two looks at a run that somebody waits for.
 const LOOK_EVERY: [Duration; 2] = [Duration::from_millis(20), Duration::from_millis(500)];
+
+/// What the server calls an update that outlived its run.
+const CLOSED: &str = "AcceptedUpdateCompletedWorkflow";
 
 /// How the server sees a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -147,7 +157,9 @@ impl<'c> RunClient<'c> {
         }
         let told = self.handle.signal(ServedRun::seal, (), WorkflowSignalOptions::default()).await;
         match told {
-            Ok(()) | Err(WorkflowInteractionError::NotFound(_)) => {}
+            Ok(()) => {}
+            // It has closed: nothing more is sealed.
+            Err(WorkflowInteractionError::NotFound(_)) => return Ok(Some(view)),
             Err(error) => return Err(refused("pass the wish on", &error)),
         }
         let wanted = view.records;
@@ -163,11 +175,25 @@ impl<'c> RunClient<'c> {
 
     /// Decides a hold. When this returns the decision is a commit, or is refused.
     pub async fn decide(&self, ask: DecideAsk, update: String) -> Result<Option<DecideReply>> {
-        let options = WorkflowExecuteUpdateOptions::builder().update_id(update).build();
-        match self.handle.execute_update(ServedRun::decide, ask, options).await {
-            Ok(reply) => Ok(Some(reply)),
-            Err(temporalio_client::errors::WorkflowUpdateError::NotFound(_)) => Ok(None),
-            Err(error) => Err(refused("take the decision", &error)),
+        let asked = Instant::now();
+        loop {
+            let options = WorkflowExecuteUpdateOptions::builder().update_id(update.clone()).build();
+            match self.handle.execute_update(ServedRun::decide, ask.clone(), options).await {
+                Ok(reply) => return Ok(Some(reply)),
+                Err(WorkflowUpdateError::NotFound(_)) => return Ok(None),
+                Err(WorkflowUpdateError::Failed(failure)) if has_closed(&failure) => {
+                    return Ok(None);
+                }
+                // A run has few places for updates.
+                Err(WorkflowUpdateError::Rpc(status))
+                    if status.code() == Code::ResourceExhausted
+                        && asked.elapsed() < PLACE_WITHIN =>
+                {
+                    let [_, pause] = LOOK_EVERY;
+                    tokio::time::sleep(pause).await;
+                }
+                Err(error) => return Err(refused("take the decision", &error)),
+            }
         }
     }
 
@@ -203,6 +229,12 @@ impl<'c> RunClient<'c> {
             pause = (pause * 3 / 2).min(longest);
         }
     }
+}
+
+/// Says whether an update failed because its run was over before it.
+fn has_closed(failure: &Failure) -> bool {
+    let info = failure.failure_info.as_ref();
+    matches!(info, Some(FailureInfo::ApplicationFailureInfo(info)) if info.r#type == CLOSED)
 }
 
 fn refused(doing: &'static str, error: &dyn std::error::Error) -> Error {

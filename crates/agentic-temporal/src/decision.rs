@@ -3,7 +3,7 @@
 use agentic_model::{Instant, Oid};
 use agentic_replay::record::PermitScope;
 use agentic_session::decide::{
-    Action, ApprovalScope, COMMAND_LINE, DecisionDraft, VALUE_BYTES_MAX,
+    Action, ApprovalScope, COMMAND_LINE, DecisionDraft, ShownQuestion, VALUE_BYTES_MAX,
 };
 use agentic_session::hosted::HostedFate;
 use serde::{Deserialize, Serialize};
@@ -41,6 +41,9 @@ pub struct DecideAsk {
     pub expect: Option<String>,
     /// Through what.
     pub client: String,
+    /// What a human was shown before deciding.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shown: Option<WireShown>,
     /// How it is known who decides.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub authn: Option<String>,
@@ -62,6 +65,7 @@ impl DecideAsk {
             rationale: draft.rationale.clone(),
             expect: draft.expect.clone(),
             client: draft.client.to_owned(),
+            shown: draft.shown.as_ref().map(WireShown::of),
             authn: draft.authn.clone(),
             accepts: draft.accepts.as_ref().map(|(oid, who)| (oid.to_string(), who.clone())),
         }
@@ -87,7 +91,7 @@ impl DecideAsk {
             principal: self.principal.clone(),
             client: client.unwrap_or(CLIENT),
             authn: self.authn.clone(),
-            shown: None,
+            shown: self.shown.clone().map(WireShown::shown),
             accepts,
         })
     }
@@ -95,14 +99,39 @@ impl DecideAsk {
     /// Says what is wrong with its shape; nothing of it depends on how far the run is.
     pub fn misshapen(&self) -> Option<&'static str> {
         let texts = [&self.principal, &self.action, &self.scope, &self.rationale, &self.client];
+        let shown = self.shown.iter().flat_map(|shown| [&shown.hash, &shown.renderer]);
+        let mut texts = texts.into_iter().chain(shown);
         let value = self.value.as_ref().map_or(0, |value| match value {
             WireValue::Json(json) => json.to_string().len(),
             WireValue::Canonical(text) => text.len(),
         });
-        if texts.iter().any(|text| text.len() > TEXT_BYTES_MAX) || value > 2 * VALUE_BYTES_MAX {
+        if texts.any(|text| text.len() > TEXT_BYTES_MAX) || value > 2 * VALUE_BYTES_MAX {
             return Some("it is too long");
         }
         self.draft().is_err().then_some("it is no decision")
+    }
+}
+
+/// What a human was shown.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WireShown {
+    /// The hash of the text.
+    pub hash: String,
+    /// What showed it, with its version.
+    pub renderer: String,
+    /// When, in milliseconds.
+    pub at: i64,
+}
+
+impl WireShown {
+    fn of(shown: &ShownQuestion) -> WireShown {
+        let ShownQuestion { hash, renderer, at } = shown;
+        WireShown { hash: hash.clone(), renderer: renderer.clone(), at: at.millis() }
+    }
+
+    fn shown(self) -> ShownQuestion {
+        let WireShown { hash, renderer, at } = self;
+        ShownQuestion { hash, renderer, at: Instant::from_millis(at) }
     }
 }
 

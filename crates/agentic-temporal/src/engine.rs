@@ -6,15 +6,15 @@
 use agentic_lang_pipeline::PlannedRun;
 use agentic_model::guidance::ErrorClass;
 use agentic_replay::engine::{
-    Cancellation, CountedDecision, DurableEngine, EngineError, EngineRefusal, Result,
-    RunAttendance, RunDecision, RunEvent, RunId, RunStart, RunStatus,
+    Cancellation, CountedDecision, DistantRefusal, DurableEngine, EngineError, EngineRefusal,
+    Result, RunAttendance, RunDecision, RunEvent, RunId, RunStart, RunStatus,
 };
-use agentic_replay::record::CancelMode;
+use agentic_replay::record::{CancelMode, CancelRecord};
 use agentic_replay::{End, RequestId, SessionId, SessionState};
 use agentic_session::decide::DecisionDraft;
 use agentic_session::engine::{EmbeddedEngine, RunHoldDraft};
 use agentic_session::hosted::{
-    HostClaim, HostedDecision, claim, claimed, decide_hosted, hosted_run, space_id,
+    HostClaim, HostedDecision, claim, claimed, decide_hosted, end_hosted, hosted_run, space_id,
 };
 use agentic_session::{Begin, SessionSpace};
 use temporalio_client::Client;
@@ -84,8 +84,24 @@ impl<'a> TemporalEngine<'a> {
 
     /// Has everything of a run sealed that it has recorded, as far as a worker answers.
     pub(crate) fn read(&self, id: &RunId) -> Result<()> {
-        self.runtime.block_on(self.run(id).seal()).map_err(refused)?;
-        Ok(())
+        let client = self.run(id);
+        let view = self.runtime.block_on(client.seal()).map_err(refused)?;
+        let is_whole = view.is_some_and(|view| view.over && view.is_sealed());
+        if is_whole { Ok(()) } else { self.end_as_the_server(id) }
+    }
+
+    /// Seals a run as cancelled that the server has ended, if it has.
+    fn end_as_the_server(&self, id: &RunId) -> Result<()> {
+        if self.runtime.block_on(self.run(id).fate()).map_err(refused)? != RunFate::Ended {
+            return Ok(());
+        }
+        let cancel = CancelRecord {
+            who: HOST.to_owned(),
+            why: "the server ended the run".to_owned(),
+            mode: CancelMode::Kill,
+        };
+        let ended = end_hosted(self.space, &self.session(id)?, &cancel);
+        ended.map_err(|error| refused(error.into()))
     }
 
     fn session(&self, id: &RunId) -> Result<SessionId> {
@@ -121,6 +137,7 @@ impl<'a> TemporalEngine<'a> {
             Some(DecideReply::Refused(refusal)) => Err(decision_refused(refusal)),
             // The run has closed meanwhile: what it came to is sealed.
             None => {
+                self.end_as_the_server(&run)?;
                 let decided = decide_hosted(self.space, session, request, draft);
                 let decided = decided.map_err(|error| refused(error.into()))?;
                 let HostedDecision { commit, principal, action, .. } = decided;
@@ -178,7 +195,7 @@ impl DurableEngine<PlannedRun> for TemporalEngine<'_> {
 
     fn go_on(&self, run: &RunId) -> Result<()> {
         self.runtime.block_on(self.run(run).rest()).map_err(refused)?;
-        Ok(())
+        self.end_as_the_server(run)
     }
 
     fn due(&self) -> Result<Vec<RunId>> {
@@ -216,6 +233,7 @@ impl DurableEngine<PlannedRun> for TemporalEngine<'_> {
         let client = self.run(run);
         let told = self.runtime.block_on(client.cancel(ask)).map_err(refused)?;
         if told == RunFate::Closed {
+            self.end_as_the_server(run)?;
             let id = self.session(run)?.short();
             let over = agentic_session::error::SessionError::Over { id };
             return Err(refused(agentic_session::Error::from(over).into()));
@@ -230,9 +248,11 @@ impl DurableEngine<PlannedRun> for TemporalEngine<'_> {
     }
 }
 
-/// Names a decision, so that the same one again is the same update.
+/// Names a decision, so that the same one again is the same update: whoever decides the same only gives
+/// another reason decides nothing new.
 fn update_id(ask: &DecideAsk) -> String {
-    let text = serde_json::to_string(ask).unwrap_or_default();
+    let DecideAsk { request, principal, action, value, .. } = ask;
+    let text = serde_json::to_string(&(request, principal, action, value)).unwrap_or_default();
     agentic_model::Cid::of(text.as_bytes()).to_string()
 }
 
@@ -247,7 +267,8 @@ fn decision_refused(refusal: WireRefusal) -> EngineError {
     } else {
         EngineRefusal::HoldNotOpen
     };
-    EngineError::new(sort, refusal)
+    let WireRefusal { message, hint, because, .. } = refusal;
+    EngineError::new(sort, DistantRefusal { message, hint, because })
 }
 
 /// Says in the words of all engines what was refused, and keeps our own.

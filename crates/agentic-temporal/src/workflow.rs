@@ -74,8 +74,46 @@ impl ServedRun {
         ctx: &mut WorkflowContext<Self>,
         ask: DecideAsk,
     ) -> Result<DecideReply, HandlerError> {
-        // The loop takes in all of this activation first, no more.
         let ticket = ctx.state_mut(|run| run.desk.ask());
+        let reply = ServedRun::answer(ctx, ask, ticket).await;
+        ctx.state_mut(|run| run.desk.answered());
+        reply
+    }
+
+    #[signal(name = "agentic.cancel")]
+    pub fn cancel(&mut self, _ctx: &mut SyncWorkflowContext<Self>, ask: CancelAsk) {
+        self.desk.cancels.push_back(ask);
+    }
+
+    #[signal(name = "agentic.signal")]
+    pub fn signal(&mut self, _ctx: &mut SyncWorkflowContext<Self>, ask: SignalAsk) {
+        self.desk.signals.push_back(ask);
+    }
+
+    #[signal(name = "agentic.child")]
+    pub fn child_ended(&mut self, _ctx: &mut SyncWorkflowContext<Self>, end: ChildEnd) {
+        self.desk.child_ends.push_back(end);
+    }
+
+    #[signal(name = "agentic.seal")]
+    pub fn seal(&mut self, _ctx: &mut SyncWorkflowContext<Self>) {
+        self.desk.is_seal_wanted = true;
+    }
+
+    #[query(name = "agentic.view")]
+    pub fn view(&self, _ctx: &WorkflowContextView) -> RunView {
+        self.desk.view()
+    }
+}
+
+impl ServedRun {
+    /// Answers a decision.
+    async fn answer(
+        ctx: &WorkflowContext<Self>,
+        ask: DecideAsk,
+        ticket: u64,
+    ) -> Result<DecideReply, HandlerError> {
+        // The loop takes in all of this activation first, no more.
         let seen = ctx.wait_condition_with_options(|run| run.desk.has_seen(ticket), detached());
         seen.await?;
         if !ctx.state(|run| run.desk.knows(&ask.request)) {
@@ -108,31 +146,6 @@ impl ServedRun {
             ctx.wait_condition_with_options(is_taken, detached()).await?;
         }
         Ok(reply)
-    }
-
-    #[signal(name = "agentic.cancel")]
-    pub fn cancel(&mut self, _ctx: &mut SyncWorkflowContext<Self>, ask: CancelAsk) {
-        self.desk.cancels.push_back(ask);
-    }
-
-    #[signal(name = "agentic.signal")]
-    pub fn signal(&mut self, _ctx: &mut SyncWorkflowContext<Self>, ask: SignalAsk) {
-        self.desk.signals.push_back(ask);
-    }
-
-    #[signal(name = "agentic.child")]
-    pub fn child_ended(&mut self, _ctx: &mut SyncWorkflowContext<Self>, end: ChildEnd) {
-        self.desk.child_ends.push_back(end);
-    }
-
-    #[signal(name = "agentic.seal")]
-    pub fn seal(&mut self, _ctx: &mut SyncWorkflowContext<Self>) {
-        self.desk.is_seal_wanted = true;
-    }
-
-    #[query(name = "agentic.view")]
-    pub fn view(&self, _ctx: &WorkflowContextView) -> RunView {
-        self.desk.view()
     }
 }
 

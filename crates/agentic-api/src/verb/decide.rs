@@ -320,7 +320,7 @@ impl SeenQuestion {
                 &format!("look at it again: `agentic pending {request}`"),
             ));
         }
-        Ok(ShownQuestion { hash: self.shown, renderer: RENDERER, at: self.at })
+        Ok(ShownQuestion { hash: self.shown, renderer: RENDERER.to_owned(), at: self.at })
     }
 }
 

@@ -117,7 +117,8 @@ fn how_a_session_ends_is_how_its_verb_ends() {
 
     let cancel = SessionCancel { session: "held".to_owned(), kill: false, why: "late".to_owned() };
     assert_eq!(cancel.run(&caller).expect("it is open").answer.state, "cancelled");
-    let resumed = SessionResume { session: "held".to_owned() }.run(&caller).expect("it is over");
+    let resume = SessionResume { session: "held".to_owned(), take_over: false };
+    let resumed = resume.run(&caller).expect("it is over");
     assert!(matches!(resumed.completion, VerbCompletion::Over(ErrorClass::Refused)));
     assert_eq!(refusal(approve(&request).run(&caller)).class, ErrorClass::Decided);
 }

@@ -70,7 +70,7 @@ fn an_edit_names_what_it_put_in_place() {
 
 #[test]
 fn what_a_person_saw_and_whose_word_was_taken_is_recorded() {
-    let shown = ShownQuestion { hash: "abc".to_owned(), renderer: "text 1", at: at(7) };
+    let shown = ShownQuestion { hash: "abc".to_owned(), renderer: "text 1".to_owned(), at: at(7) };
     let accepts = Some((oid(9), "user:bob".to_owned()));
     let draft = DecisionDraft { shown: Some(shown), accepts, ..draft_of(Action::Approve) };
     let decision = made("{}", &draft);

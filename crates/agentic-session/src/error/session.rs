@@ -57,6 +57,12 @@ pub enum SessionError {
         /// The host.
         host: String,
     },
+    /// No other host drives the session.
+    #[error("session {id} is driven by no other engine")]
+    NotHosted {
+        /// The session.
+        id: String,
+    },
     /// The repository was copied: the space that its file names is elsewhere.
     #[error("this repository is a copy: the space that it names is at another place")]
     Copied,
@@ -75,6 +81,7 @@ impl Guidance for SessionError {
         match self {
             SessionError::Unknown { .. }
             | SessionError::Ambiguous { .. }
+            | SessionError::NotHosted { .. }
             | SessionError::InboxFull { .. } => ErrorClass::Refused,
             SessionError::KeyTaken { .. } | SessionError::Copied => ErrorClass::Conflict,
             SessionError::Over { .. } => ErrorClass::Decided,
@@ -93,6 +100,7 @@ impl Guidance for SessionError {
             SessionError::Diverged { .. } => "keep the pinned program, or fork before that record with `agentic session fork --at N --flow F`".into(),
             SessionError::Copied => "remove `agentic/space` in the git folder to make it a space of its own".into(),
             SessionError::Hosted { .. } => "speak to that engine with `--sibyl-addr`; `agentic session show` reads what is sealed of it".into(),
+            SessionError::NotHosted { .. } => "`agentic session resume` alone goes on with it".into(),
             SessionError::NotRebuilt { .. } => "the records and the branch disagree; `agentic session show` and `git log` show both".into(),
         }
     }
@@ -108,6 +116,7 @@ impl Guidance for SessionError {
             | SessionError::Over { .. }
             | SessionError::InboxFull { .. }
             | SessionError::Hosted { .. }
+            | SessionError::NotHosted { .. }
             | SessionError::Copied
             | SessionError::NotRebuilt { .. } => None,
         }

@@ -108,10 +108,11 @@ fn pin(
 /// Returns the address of the host that drives a session; nothing where that is the embedded engine. Of
 /// a session that was fetched only the kind of its host is known.
 pub fn host_of(space: &SessionSpace, id: &SessionId) -> Option<String> {
-    of_folder(space, &Folder::of(space, id))
+    host_in(space, &Folder::of(space, id))
 }
 
-fn of_folder(space: &SessionSpace, folder: &Folder) -> Option<String> {
+/// Returns the host of the session of a folder.
+pub(super) fn host_in(space: &SessionSpace, folder: &Folder) -> Option<String> {
     if let Ok(Some(found)) = read_claim(folder) {
         return Some(found.address);
     }
@@ -138,12 +139,17 @@ pub(super) fn address_of(space: &SessionSpace, id: &SessionId) -> Result<String>
 
 /// Says whether a session is driven by another host.
 pub(crate) fn is_hosted(space: &SessionSpace, folder: &Folder) -> bool {
-    of_folder(space, folder).is_some()
+    host_in(space, folder).is_some()
+}
+
+/// Says whether a host has claimed the session of a folder here.
+pub(super) fn is_claimed(folder: &Folder) -> bool {
+    folder.host().exists()
 }
 
 /// Refuses what only the host of a session may do.
 pub(crate) fn refuse(space: &SessionSpace, folder: &Folder) -> Result<()> {
-    match of_folder(space, folder) {
+    match host_in(space, folder) {
         Some(host) => Err(hosted(&folder.id, host)),
         None => Ok(()),
     }

@@ -34,6 +34,8 @@ pub struct Desk {
     /// How many handlers have asked whether all is taken in, and how many of them were told so.
     n_asked: u64,
     n_seen: u64,
+    /// How many of them have answered.
+    n_answered: u64,
     /// Requests to stop.
     pub cancels: VecDeque<CancelAsk>,
     /// What came for the program.
@@ -59,9 +61,19 @@ impl Desk {
         self.n_asked
     }
 
-    /// Says whether the loop has.
+    /// Notes that one of the handlers has answered.
+    pub fn answered(&mut self) {
+        self.n_answered += 1;
+    }
+
+    /// Says whether a handler has not answered yet.
+    pub fn is_asked(&self) -> bool {
+        self.n_answered < self.n_asked
+    }
+
+    /// Says whether the loop has, or takes nothing in any more.
     pub fn has_seen(&self, ticket: u64) -> bool {
-        self.n_seen >= ticket
+        self.n_seen >= ticket || self.is_over
     }
 
     /// Says whether the loop has to look at something.
@@ -87,7 +99,7 @@ impl Desk {
 
     /// Says whether nothing lies here that the loop has to take in.
     pub fn is_clear(&self) -> bool {
-        !self.is_deciding()
+        !self.is_asked()
             && self.cancels.is_empty()
             && self.signals.is_empty()
             && self.child_ends.is_empty()
@@ -124,11 +136,6 @@ impl Desk {
         self.deciding.remove(request);
     }
 
-    /// Says whether a decision is looked at, or is on its way.
-    pub fn is_deciding(&self) -> bool {
-        !self.deciding.is_empty() || !self.decided.is_empty()
-    }
-
     /// Puts a decision before the loop.
     pub fn decided(&mut self, decided: DecidedHold) -> u64 {
         self.decided.push_back(decided);
@@ -143,9 +150,9 @@ impl Desk {
         next
     }
 
-    /// Says whether the loop has taken a decision.
+    /// Says whether the loop has taken a decision, or takes none any more.
     pub fn has_taken(&self, number: u64) -> bool {
-        self.n_taken >= number
+        self.n_taken >= number || self.is_over
     }
 
     /// Tells how the run stands.

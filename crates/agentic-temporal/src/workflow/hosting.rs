@@ -494,7 +494,7 @@ impl<'c> Hosting<'c> {
         self.ctx.state_mut(|run| run.desk.is_over = true);
         self.publish();
         self.pass_on().await;
-        let is_idle = |run: &ServedRun| !run.desk.is_deciding();
+        let is_idle = |run: &ServedRun| !run.desk.is_asked();
         let _ = self.ctx.wait_condition_with_options(is_idle, detached()).await;
         match self.end.take() {
             Some(End::Done(value)) => {

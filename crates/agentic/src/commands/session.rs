@@ -61,6 +61,9 @@ pub enum SessionVerb {
     Resume {
         /// An id or a prefix of it, or an agent
         session: String,
+        /// Take it from another engine that is gone for good, and go on from what is sealed of it
+        #[arg(long)]
+        take_over: bool,
     },
     /// Show a session with everything it asked
     ///
@@ -228,8 +231,8 @@ pub fn run(context: &Context, verb: SessionVerb) -> VerbOutcome {
             let id = start.drive(&reached.caller(context))?;
             answer(context, reached.space(), &id)
         }
-        SessionVerb::Resume { session } => {
-            answer(context, &space, &SessionResume { session }.drive(&caller)?)
+        SessionVerb::Resume { session, take_over } => {
+            answer(context, &space, &SessionResume { session, take_over }.drive(&caller)?)
         }
         SessionVerb::Show { session, at } => show(context, &caller, SessionShow { session, at }),
         SessionVerb::Watch { session, until_held } => {

@@ -4,6 +4,7 @@
 mod children;
 mod decisions;
 mod faults;
+mod kills;
 mod languages;
 mod runs;
 mod stage;

@@ -1,11 +1,13 @@
 //! Driving sessions: starting them, going on, going another way, stopping.
 
 use agentic_model::Value;
+use agentic_model::guidance::ErrorClass;
 use agentic_replay::SessionId;
 use agentic_replay::record::{CancelMode, CancelRecord};
 use agentic_session as session;
 use agentic_session::engine::key_or_fresh;
-use agentic_session::{Begin, ChildrenOfFork, ForkPlan};
+use agentic_session::hosted::{HostedRemains, hosted_run, take_over};
+use agentic_session::{Begin, ChildrenOfFork, ForkPlan, SessionSpace};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -83,6 +85,9 @@ impl Verb for SessionStart {
 pub struct SessionResume {
     /// An id or a prefix of it, or an agent.
     pub session: String,
+    /// Take it from another engine that is gone for good, and go on from what is sealed of it.
+    #[serde(default)]
+    pub take_over: bool,
 }
 
 impl SessionResume {
@@ -91,8 +96,26 @@ impl SessionResume {
     /// # Errors
     /// Fails when there is none, and when it cannot go on.
     pub fn drive(self, caller: &Caller<'_>) -> Result<SessionId, Refusal> {
+        if self.take_over {
+            return self.take_over(caller.space);
+        }
         let id = caller.space.find_session(&self.session)?;
         session::resume(caller.space, &id)?;
+        Ok(id)
+    }
+
+    fn take_over(&self, space: &SessionSpace) -> Result<SessionId, Refusal> {
+        let id = hosted_run(space, &self.session)?;
+        match take_over(space, &id)? {
+            HostedRemains::Records => session::resume(space, &id)?,
+            HostedRemains::Nothing => {
+                return Err(Refusal::new(
+                    ErrorClass::Refused,
+                    &format!("nothing of session {} is sealed", id.short()),
+                    "it is free now: start it again as it was started, without `--sibyl-addr`",
+                ));
+            }
+        }
         Ok(id)
     }
 }
