@@ -13,7 +13,7 @@ use agentic_session::decide::{COMMAND_LINE, DecisionDraft};
 use agentic_session::engine::EmbeddedEngine;
 use agentic_session::error::SessionError;
 use agentic_session::hosted::host_of;
-use agentic_session::{Begin, Error, SessionSpace};
+use agentic_session::{Begin, Error, SessionOptions, SessionSpace};
 use agentic_space::AgentBranch;
 use serde::{Deserialize, Serialize};
 
@@ -84,6 +84,20 @@ pub trait EngineFinder: fmt::Debug + Send + Sync {
         &self,
         address: &str,
         space: &SessionSpace,
+        begin: Begin,
+    ) -> Result<SessionId, Refusal>;
+
+    /// Starts a session of the repository in a folder as [`EngineFinder::start`] does, with a clock that
+    /// begins when the session does and moves only as far as its program waits. Whoever starts it also
+    /// works for it.
+    ///
+    /// # Errors
+    /// Fails as [`EngineFinder::start`] does.
+    fn start_pinned(
+        &self,
+        address: &str,
+        folder: &Path,
+        options: &SessionOptions,
         begin: Begin,
     ) -> Result<SessionId, Refusal>;
 

@@ -111,6 +111,8 @@ struct Ask {
     /// When the next attempt is due, if one failed.
     next_at: Option<Instant>,
     standing: RequestStanding,
+    /// Whether a record says that it was put before people since its effect was let begin last.
+    is_doubted: bool,
     /// What was found before its effect began.
     found: Option<Value>,
     permit: Option<Permit>,

@@ -33,7 +33,7 @@ use crate::{Error, SessionSpace};
 pub use self::agent::{AgentFailure, ensure_agent, fresh_key, key_or_fresh, own_agent};
 pub use self::decide::RunHoldDraft;
 pub use self::message::message_of;
-pub use self::pause::sit_out;
+pub use self::pause::{sit_out, start_pinned};
 pub use self::performer::unperformed;
 pub use self::stored::stored_plan;
 

@@ -28,6 +28,15 @@ use crate::{Error, HOST, ServerAddress};
 /// After how many events a run goes on as a new execution.
 const EVENTS_MAX: u32 = 8000;
 
+/// How the time of a run goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum RunClock {
+    /// As that of the server.
+    Runs,
+    /// Only as far as the program waits, from when the run began.
+    Waits,
+}
+
 /// What the queue of a space is called.
 pub fn queue_of(space_id: &str) -> String {
     format!("agentic/{space_id}")
@@ -163,7 +172,7 @@ impl<'a> TemporalEngine<'a> {
     }
 
     /// Claims the session that this begins and starts its run, unless both was done before.
-    pub(crate) fn claim_and_start(&self, begin: Begin) -> Result<RunId> {
+    pub(crate) fn claim_and_start(&self, begin: Begin, clock: RunClock) -> Result<RunId> {
         let queue = queue_of(&space_id(self.space).map_err(|error| refused(error.into()))?);
         let id = begin.session().map_err(|error| refused(error.into()))?;
         let run = RunId::new(id.to_string());
@@ -171,7 +180,8 @@ impl<'a> TemporalEngine<'a> {
         let claimed = claim(self.space, begin, HOST, &address);
         if let HostClaim::Open(opening) = claimed.map_err(|error| refused(error.into()))? {
             let input = RunInput::of(&opening, self.events_max);
-            let input = input.map_err(|error| refused(error.into()))?;
+            let mut input = input.map_err(|error| refused(error.into()))?;
+            input.clock = (clock == RunClock::Waits).then_some(input.at);
             let started = self.runtime.block_on(self.run(&run).start(&queue, input));
             started.map_err(refused)?;
         }
@@ -181,7 +191,7 @@ impl<'a> TemporalEngine<'a> {
 
 impl DurableEngine<PlannedRun> for TemporalEngine<'_> {
     fn start(&self, start: RunStart<PlannedRun>, attendance: RunAttendance) -> Result<RunId> {
-        let run = self.claim_and_start(self.local.begin(start)?)?;
+        let run = self.claim_and_start(self.local.begin(start)?, RunClock::Runs)?;
         if attendance == RunAttendance::Attended {
             self.go_on(&run)?;
         }

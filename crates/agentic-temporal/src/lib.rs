@@ -4,6 +4,10 @@
 //! [`Session`](agentic_replay::Session) as the embedded engine: so what it records is what that would
 //! record. Effects are activities, holds are decided by updates, and the records are sealed into the notes
 //! of the agent: git stays the truth, and once a run is over the server may be thrown away.
+//!
+//! A long run goes on as a new execution, which begins from what is sealed: when the server suggests it, or
+//! after 8,000 events. `AGENTIC_TEMPORAL_EVENTS_MAX` in the environment of whoever starts a run names
+//! another number, for tests.
 
 mod activity;
 mod address;

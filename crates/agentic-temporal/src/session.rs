@@ -11,7 +11,7 @@ use agentic_session::hosted::{continued_as, signal_id};
 
 use crate::client::RunFate;
 use crate::decision::SignalAsk;
-use crate::engine::refused;
+use crate::engine::{RunClock, refused};
 use crate::wire::WireValue;
 use crate::{Error, TemporalEngine};
 
@@ -21,8 +21,21 @@ impl TemporalEngine<'_> {
     /// # Errors
     /// Fails when it is another host's, and when the server refuses it.
     pub fn start_session(&self, begin: Begin) -> Result<SessionId> {
+        self.start_and_rest(begin, RunClock::Runs)
+    }
+
+    /// Does the same with a clock that begins at the time of the space and moves only as far as the
+    /// program waits: for comparisons with another engine.
+    ///
+    /// # Errors
+    /// Fails as [`TemporalEngine::start_session`] does.
+    pub fn start_pinned(&self, begin: Begin) -> Result<SessionId> {
+        self.start_and_rest(begin, RunClock::Waits)
+    }
+
+    fn start_and_rest(&self, begin: Begin, clock: RunClock) -> Result<SessionId> {
         let id = begin.session().map_err(|error| refused(error.into()))?;
-        let run = self.claim_and_start(begin)?;
+        let run = self.claim_and_start(begin, clock)?;
         self.rest(&run)?;
         let mut next = id;
         while let Some(after) = continued_as(self.space, &next).map_err(|it| refused(it.into()))? {

@@ -145,6 +145,9 @@ pub struct RunInput {
     pub journal: Option<SealedPoint>,
     /// After how many events it goes on as a new execution.
     pub events_max: u32,
+    /// The time, where that moves only as far as the program waits, in milliseconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub clock: Option<i64>,
 }
 
 impl RunInput {
@@ -172,6 +175,7 @@ impl RunInput {
             host: opening.host.clone().unwrap_or_default(),
             journal: None,
             events_max,
+            clock: None,
         })
     }
 

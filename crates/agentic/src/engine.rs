@@ -59,6 +59,13 @@ impl Address {
         })
     }
 
+    /// Returns the address of a server, where that is one that this program can speak to.
+    pub fn server(&self) -> Result<Option<&str>, CommandFailure> {
+        let address = self.remote();
+        address.map_or(Ok(()), check)?;
+        Ok(address)
+    }
+
     /// Returns the address of a server, where that is one.
     pub fn remote(&self) -> Option<&str> {
         self.sibyl_addr.as_deref().filter(|address| !address.starts_with(LOCAL))

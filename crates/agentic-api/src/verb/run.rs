@@ -15,7 +15,7 @@ use agentic_model::guidance::ErrorClass;
 use agentic_providers::model::Adapter;
 use agentic_replay::Language;
 use agentic_replay::engine::RunAttendance;
-use agentic_session::language_of_file;
+use agentic_session::{Begin, language_of_file};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -154,6 +154,9 @@ pub(crate) trait RunnableProgram {
     /// Runs it here and now, and keeps nothing.
     fn in_memory(self: Box<Self>, here: &Surroundings, desk: &NoticeDesk<'_>) -> RunReply;
 
+    /// Says what its session begins with; makes its agent if it has to.
+    fn begin(&self, caller: &Caller<'_>) -> Result<Begin, Refusal>;
+
     /// Runs it durably, as far as it goes without a human.
     fn in_space(self: Box<Self>, caller: &Caller<'_>, desk: &NoticeDesk<'_>) -> RunReply;
 }
@@ -196,6 +199,17 @@ impl PreparedRun {
         match &self.0 {
             PreparedState::Answered(_) => None,
             PreparedState::Ready(program) => Some(program.language()),
+        }
+    }
+
+    /// Says what the session of the program begins with; nothing where there is nothing to run.
+    ///
+    /// # Errors
+    /// Fails when the program cannot be recorded.
+    pub(crate) fn begin(&self, caller: &Caller<'_>) -> Result<Option<Begin>, Refusal> {
+        match &self.0 {
+            PreparedState::Answered(_) => Ok(None),
+            PreparedState::Ready(program) => program.begin(caller).map(Some),
         }
     }
 

@@ -225,6 +225,7 @@ impl<P: Program> Session<P> {
             attempt: 1,
             next_at: None,
             standing: RequestStanding::Open,
+            is_doubted: false,
             found: None,
             permit: None,
             published: None,

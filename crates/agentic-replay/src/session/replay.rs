@@ -61,12 +61,22 @@ pub(super) struct SessionReplay<'r, P> {
     pub(super) group: Group,
     journal: &'r RecordChain,
     setting: SessionSetting<'r>,
+    under_way: UnderWay,
     /// Scopes that are not run again.
     finished: FinishedScopes,
     /// Those of them that the program has come to.
     waiting: BTreeSet<Path>,
     /// The changes that the run was asked about and knew.
     patches: BTreeSet<&'r Path>,
+}
+
+/// What is known of effects that have no answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum UnderWay {
+    /// They may have begun.
+    Unknown,
+    /// None has, but what was put in doubt.
+    Nothing,
 }
 
 /// How much of a journal is run again.
@@ -109,6 +119,24 @@ impl<P: Program> Session<P> {
         Session::load_extent(journal, program, setting, ReplayExtent::WithoutFinishedScopes, fold)
     }
 
+    /// Does the same as [`Session::resume`] where whoever drove the session says that no effect was under
+    /// way: what has no answer has not begun, and only what was put in doubt before is.
+    ///
+    /// # Errors
+    /// Fails as [`Session::load`] does.
+    pub fn resume_at_rest(
+        journal: &RecordChain,
+        program: P,
+        setting: SessionSetting<'_>,
+        fold: AnswerFold<'_>,
+    ) -> LoadedSession<P> {
+        let extent = ReplayExtent::WithoutFinishedScopes;
+        let mut replay = SessionReplay::begin(journal, program, setting, extent)?;
+        replay.under_way = UnderWay::Nothing;
+        replay.read_all(fold)?;
+        replay.finish(SessionProgress::default())
+    }
+
     /// Does the same as [`Session::load`] with another program, and records that the session goes on
     /// with it. That record comes before everything that this program alone does: wherever the
     /// journal is broken off, the program that it names then makes what it holds.
@@ -141,12 +169,16 @@ impl<P: Program> Session<P> {
         replay.finish(SessionProgress::default())
     }
     /// Lists what has no answer, as a new process has to see it.
-    fn recover(&mut self, progress: &mut SessionProgress) {
+    fn recover(&mut self, under_way: UnderWay, progress: &mut SessionProgress) {
         let paths: Vec<Path> = self.asks.keys().cloned().collect();
         for path in paths {
             let ask = self.asks.get(&path).expect("a key of the same map");
             // Between two attempts nothing is under way.
-            let begun = self.may_begin(ask) && ask.next_at.is_none();
+            let begun = self.may_begin(ask)
+                && match under_way {
+                    UnderWay::Unknown => ask.next_at.is_none(),
+                    UnderWay::Nothing => ask.is_doubted,
+                };
             let stopped = match ask.handling {
                 Handling::Effect(EffectClass::Once | EffectClass::Idempotent) if begun => {
                     CancelExtent::Unknown
@@ -198,8 +230,17 @@ impl<'r, P: Program> SessionReplay<'r, P> {
             (ask.kind == PATCH).then_some(&ask.path)
         });
         let (patches, waiting) = (patches.collect(), BTreeSet::new());
-        let mut replay =
-            SessionReplay { session, group, journal, setting, finished, waiting, patches };
+        let under_way = UnderWay::Unknown;
+        let mut replay = SessionReplay {
+            session,
+            group,
+            journal,
+            setting,
+            finished,
+            waiting,
+            patches,
+            under_way,
+        };
         replay.take_waiting();
         Ok(replay)
     }
@@ -215,13 +256,13 @@ impl<'r, P: Program> SessionReplay<'r, P> {
 
     /// Ends the replay: lists everything that has no answer, and records what is new.
     fn finish(self, mut progress: SessionProgress) -> LoadedSession<P> {
-        let SessionReplay { mut session, mut group, journal, setting, .. } = self;
+        let SessionReplay { mut session, mut group, journal, setting, under_way, .. } = self;
         // Also those inside of finished scopes, which were not read.
         session.grants = Grants::of(journal, setting.objects)?;
         if !follows_an_answer(journal) {
             group.events.clear();
         }
-        session.recover(&mut progress);
+        session.recover(under_way, &mut progress);
         session.record(group, &mut progress);
         Ok((session, progress))
     }
@@ -302,6 +343,7 @@ impl<'r, P: Program> SessionReplay<'r, P> {
                 let edited = edited.map(|edited| edited.value(self.setting.objects)).transpose()?;
                 if let Some(ask) = self.session.asks.get_mut(&permit.path) {
                     ask.permit = Some(Permit { edited });
+                    ask.is_doubted = false;
                 }
             }
             Body::Cancel(cancel) => {
@@ -313,7 +355,12 @@ impl<'r, P: Program> SessionReplay<'r, P> {
                 self.compare_end(seq, &record.body)?;
             }
             Body::ScopeEnd(scope) => self.end_scope(record, scope)?,
-            Body::Publish(publish) => self.session.publish(publish),
+            Body::Publish(publish) => {
+                self.session.publish(publish);
+                if let Some(ask) = self.session.asks.get_mut(&publish.path) {
+                    ask.is_doubted = true;
+                }
+            }
             Body::Upgrade(upgrade) => self.session.flow = upgrade.to,
             Body::Signal(_) | Body::Escalate(_) | Body::Vote(_) => {}
         }

@@ -1,6 +1,7 @@
 //! Tests of the crate as its users see it.
 
 mod fork;
+mod hosted;
 mod record;
 mod run;
 mod session;

@@ -1,12 +1,12 @@
 //! Pauses that are short enough to be waited for.
 
+use std::path::Path;
 use std::time::Duration;
 
 use agentic_model::Instant;
 use agentic_replay::SessionId;
 
-use crate::{Result, SessionSpace};
-use crate::{SessionState, children};
+use crate::{Begin, Clock, Result, SessionOptions, SessionSpace, SessionState, children};
 
 /// The longest pause that a run is waited for, in milliseconds; after a longer one a worker or
 /// `session tick` goes on.
@@ -27,6 +27,31 @@ pub fn sit_out(space: &SessionSpace, id: &SessionId) -> Result<()> {
         crate::resume(space, &id)?;
     }
     Ok(())
+}
+
+/// Starts a session whose clock begins at an instant and moves only as far as the program waits, and runs
+/// it as far as it goes without a human: for comparisons with another engine.
+///
+/// # Errors
+/// Fails as [`crate::start`] does.
+pub fn start_pinned(
+    folder: &Path,
+    options: &SessionOptions,
+    begin: Begin,
+    from: Instant,
+) -> Result<SessionId> {
+    let open = |at| {
+        let mut options = options.clone();
+        options.space.clock = Clock::Fixed(at);
+        SessionSpace::open_as_is(folder, options)
+    };
+    let mut at = from;
+    let id = crate::start(&open(at)?, begin)?;
+    while let Some((until, waiting)) = next_pause(&open(at)?, &id)? {
+        at = at.max(until);
+        crate::resume(&open(at)?, &waiting)?;
+    }
+    Ok(id)
 }
 
 /// Returns the earliest instant that a session or one of its children waits for, and which it is.

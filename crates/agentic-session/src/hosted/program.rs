@@ -75,7 +75,7 @@ pub fn load_hosted(
     }
     let folder = Folder::of(space, id);
     let flow = flow_of(space, &folder, &journal.flow())?;
-    let loaded = replayed(space, &folder, (&journal, &flow), Session::resume)?;
+    let loaded = replayed(space, &folder, (&journal, &flow), Session::resume_at_rest)?;
     let ((session, executor), progress) = loaded;
     let asked_people = asked_people(&journal);
     let mut n_escalations: BTreeMap<Path, usize> = BTreeMap::new();

@@ -95,10 +95,16 @@ impl Hosting<'_> {
         Ok(())
     }
 
+    /// Returns the input of a run that this one begins.
+    fn input_of(&self, input: RunInput) -> RunInput {
+        let clock = self.input.clock.map(|_| self.now().millis());
+        RunInput { events_max: self.input.events_max, clock, ..input }
+    }
+
     /// Starts the workflow of a child. One that is there already is the child.
     fn begin_child(&mut self, child: &str, input: RunInput) {
         let summary = format!("{} as {}", input.start.key, input.start.agent);
-        let input = RunInput { events_max: self.input.events_max, ..input };
+        let input = self.input_of(input);
         let options = ChildWorkflowOptions::builder()
             .workflow_id(child.to_owned())
             .parent_close_policy(ParentClosePolicy::Abandon)
@@ -260,7 +266,7 @@ impl Hosting<'_> {
         let run = self.input.start.clone();
         let next = self.ctx.execute_activity(ContinueActivity, run, options).await;
         let Ok(Some(ChildAsk { session, input: Some(input) })) = next else { return };
-        let input = RunInput { events_max: self.input.events_max, ..input };
+        let input = self.input_of(input);
         let options = ChildWorkflowOptions::builder()
             .workflow_id(session)
             .parent_close_policy(ParentClosePolicy::Abandon)

@@ -1,5 +1,6 @@
 //! Holds: what is put before people, and what decisions make of it.
 
+use agentic_model::Instant;
 use agentic_replay::record::{EscalateRecord, PermitScope, VoteRecord};
 use agentic_replay::{AnswerSource, EffectClass, Hold, Note, Performance};
 use agentic_session::decide::Policy;
@@ -78,19 +79,22 @@ impl Hosting<'_> {
     /// expires.
     fn wait_for_deadline(&mut self, hold: &Hold) {
         let path = hold.request.path.clone();
-        let n_escalations = self.n_escalations.get(&path).copied().unwrap_or_default();
-        let mut policy = Policy::of(hold.reason, &hold.request);
-        for step in policy.escalations.iter().take(n_escalations) {
-            policy.deadline = step.deadline;
-        }
-        let Some(deadline) = policy.deadline else { return };
+        let Some(deadline) = self.next_deadline(hold) else { return };
         let request = hold.id.to_string();
         self.wait_until(deadline, path, move |_| Event::Overdue(request));
+    }
+
+    fn next_deadline(&self, hold: &Hold) -> Option<Instant> {
+        let n_escalations = self.n_escalations.get(&hold.request.path).copied().unwrap_or_default();
+        let policy = Policy::of(hold.reason, &hold.request);
+        let last = policy.escalations.iter().take(n_escalations).last();
+        last.map_or(policy.deadline, |step| step.deadline)
     }
 
     /// Has a hold go on to other people whose deadline has come, or expire.
     pub(super) fn hold_overdue(&mut self, request: &str) -> Result<(), WorkflowFault> {
         let Some(hold) = self.hold(request) else { return Ok(()) };
+        self.next_deadline(&hold).into_iter().for_each(|deadline| self.pass_time(deadline));
         let (path, now) = (hold.request.path.clone(), self.now());
         self.tokens.remove(&path);
         let n_before = self.n_escalations.get(&path).copied().unwrap_or_default();

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
 use agentic_host::RunExecutor;
+use agentic_model::guidance::{ErrorClass, Guidance as _};
 use agentic_model::{Instant, json};
 use agentic_replay::record::{CancelMode, CancelRecord};
 use agentic_replay::{
@@ -35,7 +36,7 @@ const RESULT_BYTES_MAX: usize = 1 << 20;
 #[derive(Debug, thiserror::Error)]
 pub enum WorkflowFault {
     /// The session layer failed: the program is not here, or does something else.
-    #[error("{}", whole(.0))]
+    #[error("{}", told(.0))]
     Session(#[from] agentic_session::Error),
     /// What crossed the server cannot be read.
     #[error(transparent)]
@@ -51,10 +52,20 @@ pub enum WorkflowFault {
     Broken(String),
 }
 
+/// Tells an error of the session layer; of a program that does something else than was recorded, what.
+fn told(error: &agentic_session::Error) -> String {
+    match error.because().filter(|_| error.class() == ErrorClass::Diverged) {
+        Some(difference) => format!("DIVERGED {error}: {difference}"),
+        None => whole(error),
+    }
+}
+
 /// A run on its way.
 pub struct Hosting<'c> {
     pub(super) ctx: &'c WorkflowContext<ServedRun>,
     pub(super) input: RunInput,
+    /// The time, where that moves only as far as the program waits.
+    clock: Option<Instant>,
     pub(super) session: Session<Box<dyn Program>>,
     pub(super) executor: RunExecutor,
     pub(super) language: &'static dyn Language,
@@ -153,6 +164,7 @@ impl<'c> Hosting<'c> {
     ) -> Hosting<'c> {
         Hosting {
             ctx,
+            clock: input.clock.map(Instant::from_millis),
             input,
             session: run.session,
             executor: run.executor,
@@ -190,8 +202,12 @@ impl<'c> Hosting<'c> {
             if rolls && self.is_at_rest() {
                 if !self.unsealed.is_empty() {
                     self.want_seal();
-                } else if let Some(rolled) = self.roll() {
-                    return Ok(rolled);
+                } else {
+                    // The next execution has the memo of this one.
+                    self.publish();
+                    if let Some(rolled) = self.roll() {
+                        return Ok(rolled);
+                    }
                 }
             }
             if !rolls {
@@ -292,13 +308,7 @@ impl<'c> Hosting<'c> {
                 self.told(gone);
                 Ok(())
             }
-            // A timer that was let go meanwhile is none.
-            Event::Due(path) if self.tokens.remove(&path).is_some() => {
-                self.sleeping.remove(&path);
-                let (answer, by) = self.timer_answer(&path);
-                let progress = self.session.answered(&path, answer, by, self.now())?;
-                self.take_in(progress)
-            }
+            Event::Due(path) => self.due(&path),
             Event::Again(performance)
                 if self.tokens.remove(&performance.request.path).is_some() =>
             {
@@ -336,8 +346,30 @@ impl<'c> Hosting<'c> {
             Event::Signal(signal) => self.signal(signal),
             Event::Cancel(ask) => self.cancel(ask),
             Event::Broken(why) => Err(WorkflowFault::Broken(why)),
-            Event::Due(_) | Event::Again(_) | Event::Looked => Ok(()),
+            // A timer that was let go meanwhile is none.
+            Event::Again(_) | Event::Looked => Ok(()),
         }
+    }
+
+    /// Ends the pauses whose instant has come, the earliest first: the server may tell of several at once.
+    fn due(&mut self, path: &Path) -> Result<(), WorkflowFault> {
+        let Some(until) = self.sleeping.get(path).copied() else { return Ok(()) };
+        while self.sleeping.contains_key(path) {
+            let due = self.sleeping.iter().filter(|(_, at)| **at <= until);
+            let first =
+                due.min_by_key(|(path, at)| (**at, *path)).map(|(path, at)| (path.clone(), *at));
+            let Some((first, at)) = first else { return Ok(()) };
+            self.sleeping.remove(&first);
+            if let Some(token) = self.tokens.remove(&first).filter(|_| first != *path) {
+                token.cancel_with_reason("due");
+            }
+            self.pass_time(at);
+            let (answer, by) = self.timer_answer(&first);
+            let progress = self.session.answered(&first, answer, by, self.now())?;
+            self.take_in(progress)?;
+            self.settle()?;
+        }
+        Ok(())
     }
 
     fn effect_answered(
@@ -406,6 +438,7 @@ impl<'c> Hosting<'c> {
 
     fn try_again(&mut self, performance: Performance) -> Result<(), WorkflowFault> {
         self.pausing.remove(&performance.request.path);
+        performance.not_before.into_iter().for_each(|at| self.pass_time(at));
         if performance.class == agentic_replay::EffectClass::Once {
             let progress = self.session.retried(&performance.request.path, self.now())?;
             self.take_in(progress)?;
@@ -452,6 +485,15 @@ impl<'c> Hosting<'c> {
 
     /// Returns the time of the task of the workflow.
     pub(super) fn now(&self) -> Instant {
+        self.clock.unwrap_or_else(|| self.time_of_task())
+    }
+
+    /// Moves a clock that only moves so to an instant that was waited for.
+    pub(super) fn pass_time(&mut self, until: Instant) {
+        self.clock = self.clock.map(|clock| clock.max(until));
+    }
+
+    fn time_of_task(&self) -> Instant {
         self.ctx.workflow_time().map_or(Instant::from_millis(self.input.at), instant)
     }
 
@@ -474,8 +516,11 @@ impl<'c> Hosting<'c> {
             && self.ctx.state(|run| run.desk.is_clear())
     }
 
+    /// Says whether it is to go on as a new execution. One that stops does not: it still cleans up.
     fn should_roll(&self) -> bool {
-        self.ctx.continue_as_new_suggested() || self.ctx.history_length() >= self.input.events_max
+        let is_long = self.ctx.continue_as_new_suggested()
+            || self.ctx.history_length() >= self.input.events_max;
+        is_long && !self.is_stopping && self.end.is_none()
     }
 
     /// Goes on as a new execution, which begins from what is sealed.
@@ -485,7 +530,8 @@ impl<'c> Hosting<'c> {
         }
         let head = self.session.chain().head().to_string();
         let journal = Some(SealedPoint { records: self.unsealed.n_records(), head });
-        let input = RunInput { journal, ..self.input.clone() };
+        let clock = self.clock.map(Instant::millis);
+        let input = RunInput { journal, clock, ..self.input.clone() };
         let rolled = self.ctx.continue_as_new(input, ContinueAsNewOptions::default());
         Some(rolled.map(|never| match never {}))
     }

@@ -27,12 +27,14 @@ impl Hosting<'_> {
             let mut stopped = Box::pin(root.cancelled());
             let (flight, watches) = (&mut self.flight, !self.is_stopping);
             let event = std::future::poll_fn(|cx| {
+                if mailed.as_mut().poll(cx).is_ready() {
+                    return Poll::Ready(None);
+                }
                 if let Some(event) = flight.poll(cx) {
                     return Poll::Ready(Some(event));
                 }
-                let is_mailed = mailed.as_mut().poll(cx).is_ready();
                 let is_stopped = watches && stopped.as_mut().poll(cx).is_ready();
-                if is_mailed || is_stopped { Poll::Ready(None) } else { Poll::Pending }
+                if is_stopped { Poll::Ready(None) } else { Poll::Pending }
             });
             if let Some(event) = event.await {
                 return event;

@@ -27,7 +27,9 @@ impl Hosting<'_> {
     pub(super) fn publish(&mut self) {
         let shown = self.standing();
         self.ctx.state_mut(|run| run.desk.rests = shown.rests);
-        if self.memo.as_ref() == Some(&shown) || (self.memo.is_none() && !shown.rests) {
+        // The first execution has none; a later one has that of the one before.
+        let is_first = self.memo.is_none() && self.input.journal.is_none();
+        if self.memo.as_ref() == Some(&shown) || (is_first && !shown.rests) {
             return;
         }
         let values = [

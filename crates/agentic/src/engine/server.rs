@@ -1,16 +1,21 @@
 //! The engine whose runs are on a server of Temporal.
 
+use std::path::Path;
+
 use agentic_api::{EngineFinder, HeldRequest, HostedAnswer, Refusal, RunEngine, SessionWord};
 use agentic_model::guidance::ErrorClass;
 use agentic_providers::host::CancelFlag;
 use agentic_replay::SessionId;
 use agentic_session::decide::{COMMAND_LINE, DecisionDraft};
-use agentic_session::{Begin, SessionSpace};
+use agentic_session::{Begin, SessionOptions, SessionSpace};
 use agentic_temporal::{Error, ServerAddress, TemporalEngine, WorkerWish};
 
 use crate::context::Context;
 use crate::failure::CommandFailure;
 use crate::output::talk;
+
+/// Says after how many events the runs that are started here go on as new executions; for tests.
+const EVENTS_VARIABLE: &str = "AGENTIC_TEMPORAL_EVENTS_MAX";
 
 /// All servers, by their addresses.
 #[derive(Debug, Clone, Copy)]
@@ -46,6 +51,28 @@ impl EngineFinder for Servers {
         begin: Begin,
     ) -> Result<SessionId, Refusal> {
         Ok(engine(address, space, COMMAND_LINE)?.start_session(begin)?)
+    }
+
+    fn start_pinned(
+        &self,
+        address: &str,
+        folder: &Path,
+        options: &SessionOptions,
+        begin: Begin,
+    ) -> Result<SessionId, Refusal> {
+        let space = SessionSpace::open_as_is(folder, options.clone())?;
+        let engine = engine(address, &space, COMMAND_LINE)?;
+        let (stop, folder) = (CancelFlag::new(), folder.to_owned());
+        let options = SessionOptions { stop: stop.clone(), ..options.clone() };
+        let address = ServerAddress::parse(address).map_err(refused)?;
+        let wish = WorkerWish { address, folder, options, stop: stop.clone() };
+        let worker = std::thread::spawn(move || agentic_temporal::work(wish, |_| {}));
+        let started = engine.start_pinned(begin);
+        stop.set();
+        let worked = worker.join().unwrap_or(Ok(()));
+        let id = started?;
+        worked.map_err(refused)?;
+        Ok(id)
     }
 
     fn tell(
@@ -84,7 +111,11 @@ fn engine<'s>(
     client: &'static str,
 ) -> Result<TemporalEngine<'s>, Refusal> {
     let address = ServerAddress::parse(address).map_err(refused)?;
-    TemporalEngine::connect(space, client, &address).map_err(refused)
+    let engine = TemporalEngine::connect(space, client, &address).map_err(refused)?;
+    Ok(match std::env::var(EVENTS_VARIABLE).ok().and_then(|text| text.parse().ok()) {
+        Some(events_max) => engine.rolling_after(events_max),
+        None => engine,
+    })
 }
 
 fn refused(error: Error) -> Refusal {

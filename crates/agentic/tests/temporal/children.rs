@@ -1,8 +1,12 @@
 //! Child sessions, sessions that go on as others, and signals.
 
+use std::time::{Duration, Instant};
+
 use crate::languages::held_by;
 use crate::stage::Stage;
 
+/// How long a session may take until it is in a state.
+const PATIENCE: Duration = Duration::from_secs(60);
 /// A child that asks, one that is left alone, one that nobody waits for, and one that goes on as others.
 const PROGRAMS: [(&str, &str); 5] = [
     (
@@ -48,10 +52,11 @@ fn start(stage: &Stage, program: &str, code: i32) -> String {
 
 /// Waits until a session is in a state.
 fn comes_to(stage: &Stage, session: &str, state: &str) {
-    let line = format!("agentic session watch {session} >/dev/null 2>&1");
-    let _ = stage.say(&line);
-    let shown = stage.json(&format!("agentic session show {session} --json"));
-    assert_eq!(shown["state"], state, "{shown:#}");
+    let show = format!("agentic session show {session} --json");
+    let begun = Instant::now();
+    while stage.json(&show)["state"] != state {
+        assert!(begun.elapsed() < PATIENCE, "{:#}", stage.json(&show));
+    }
 }
 
 /// Approves what an agent waits for.

@@ -2,9 +2,12 @@
 //! does both.
 
 mod children;
+mod crosscheck;
 mod decisions;
+mod effects;
 mod faults;
 mod kills;
 mod languages;
+mod rolling;
 mod runs;
 mod stage;

@@ -1,4 +1,6 @@
-//! Comparing a run in memory with a durable one.
+//! Comparing a run in memory with a durable one, and one of the embedded engine with one of a server.
+
+mod engines;
 
 use std::path::Path;
 use std::process::Command;
@@ -12,8 +14,8 @@ use agentic_replay::engine::{DurableEngine as _, RunAttendance};
 use agentic_session::decide::COMMAND_LINE;
 use agentic_session::engine::EmbeddedEngine;
 use agentic_session::{ReplayVerdict, SessionOptions, SessionSpace, find_run, replay, unique_id};
-use agentic_space::Durability;
 use agentic_space::spawn::{SpawnOrigin, spawn};
+use agentic_space::{Clock, Durability};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -47,12 +49,18 @@ pub struct FlowCrosscheck {
     /// What agents answer, by their ids: `{"team/x":[{"ok":VALUE},{"failed":{"code","message"}}]}`.
     #[serde(default)]
     pub script: Option<NamedText>,
+    /// The pipeline of a program of AgentLang, where the embedded engine is compared with a server.
+    #[serde(default)]
+    pub pipeline: Option<String>,
 }
 
 impl LocalVerb for FlowCrosscheck {
     type Answer = CrosscheckAnswer;
 
     fn run_here(self, here: &Surroundings) -> Result<Reply<CrosscheckAnswer>, Refusal> {
+        if let Some((address, engines)) = here.engine.as_deref().zip(here.engines.as_deref()) {
+            return engines::between(self, here, (address, engines));
+        }
         let program = self.program.read(here, Some(&PipelineLanguage))?;
         let wish = PipelineWish {
             input: self.input,
@@ -130,18 +138,8 @@ fn is_repeatable(run: Option<&Implementation>, effect: Option<CallEffect>) -> bo
 /// Runs the program as a session in a repository of its own, and replays it.
 fn durably(here: &Surroundings, ready: PreparedPipeline, stage: &Path) -> Result<End, Refusal> {
     make_repository(stage, &here.folder)?;
-    // It is gone before a power cut could matter.
-    let durability = Some(Durability::Git);
-    let options = SessionOptions {
-        space: agentic_space::Options { durability, ..agentic_space::Options::default() },
-        observer: here.watcher.observer.clone(),
-        stop: here.watcher.stop.clone(),
-        grace: here.watcher.grace,
-    };
-    let space = SessionSpace::open(stage, options)?;
-    let agent = AgentName::parse(AGENT).expect("a valid name");
-    let briefing = Briefing::of_text("Run a pipeline to compare its results").to_object();
-    spawn(&space, &agent, &briefing.map_err(agentic_session::Error::from)?, &SpawnOrigin::Root)?;
+    let space = SessionSpace::open(stage, options(here, Clock::System))?;
+    make_agent(&space)?;
     let engine = EmbeddedEngine::new(&space, COMMAND_LINE);
     let start = ready.set_as(AGENT, RUN).start(here)?;
     let run = engine.start(start, RunAttendance::Attended)?;
@@ -158,6 +156,26 @@ fn durably(here: &Surroundings, ready: PreparedPipeline, stage: &Path) -> Result
             Err(differs(&format!("its records: {why}")))
         }
     }
+}
+
+/// Says how a repository is opened that is made for a comparison alone.
+fn options(here: &Surroundings, clock: Clock) -> SessionOptions {
+    // It is gone before a power cut could matter.
+    let durability = Some(Durability::Git);
+    SessionOptions {
+        space: agentic_space::Options { durability, clock },
+        observer: here.watcher.observer.clone(),
+        stop: here.watcher.stop.clone(),
+        grace: here.watcher.grace,
+    }
+}
+
+/// Makes the agent that runs there.
+fn make_agent(space: &SessionSpace) -> Result<(), Refusal> {
+    let agent = AgentName::parse(AGENT).expect("a valid name");
+    let briefing = Briefing::of_text("Run a program to compare its results").to_object();
+    spawn(space, &agent, &briefing.map_err(agentic_session::Error::from)?, &SpawnOrigin::Root)?;
+    Ok(())
 }
 
 /// Makes a repository whose programs run in the current folder, as those in memory do.

@@ -17,7 +17,7 @@ use agentic_model::guidance::ErrorClass;
 use agentic_model::object::OBJECT_BYTES_MAX;
 use agentic_providers::model::Adapter;
 use agentic_replay::{End, Language, ProgramEvent, SessionId};
-use agentic_session::{AgentLangFlow, agents_of, executor_of_agents, retell};
+use agentic_session::{AgentLangFlow, Begin, agents_of, executor_of_agents, retell};
 
 pub(crate) use self::hint::RunDesk;
 use self::hint::no_pipeline;
@@ -152,6 +152,14 @@ impl RunnableProgram for PreparedAgents {
 
     fn in_memory(self: Box<Self>, here: &Surroundings, desk: &NoticeDesk<'_>) -> RunReply {
         self.remembering(here, desk)?.0
+    }
+
+    fn begin(&self, caller: &Caller<'_>) -> Result<Begin, Refusal> {
+        let adapter = adapter::choose(&caller.surroundings, Some(caller), self)?;
+        let flow = self.flow(adapter, self.source.text().to_owned()).to_object()?;
+        let input = Value::Text(json::to_text(&self.input));
+        let pinned = PinnedRun { flow, input, briefing: self.source.text() };
+        durable::begin(caller, self.session.clone().unwrap_or_default(), pinned)
     }
 
     fn in_space(self: Box<Self>, caller: &Caller<'_>, desk: &NoticeDesk<'_>) -> RunReply {

@@ -11,7 +11,8 @@ use agentic_lang_context::{
 use agentic_model::{Object, Value};
 use agentic_replay::{End, Language, ProgramEvent, ProgramFailure};
 use agentic_session::{
-    ContextFlow, ProgramAnswerers, ProgramModels, ProgramTools, executor_of_answerers, retell,
+    Begin, ContextFlow, ProgramAnswerers, ProgramModels, ProgramTools, executor_of_answerers,
+    retell,
 };
 
 use super::durable::{self, DurableSetting, PinnedRun, RunProgress};
@@ -228,6 +229,12 @@ impl RunnableProgram for PreparedContext {
         let traced = collector.trace();
         self.write_trace(here, desk, &traced);
         self.reply(here, &end, traced)
+    }
+
+    fn begin(&self, caller: &Caller<'_>) -> Result<Begin, Refusal> {
+        self.flow.run(&self.module, self.tracing()).map_err(|error| misplaced(&error))?;
+        let setting = self.setting.clone().unwrap_or_default();
+        durable::begin(caller, setting, self.pinned(&self.flow)?)
     }
 
     fn in_space(self: Box<Self>, caller: &Caller<'_>, desk: &NoticeDesk<'_>) -> RunReply {

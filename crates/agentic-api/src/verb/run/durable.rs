@@ -83,7 +83,7 @@ pub(crate) fn run(
 }
 
 /// Decides as whom and under which key a program runs; makes the agent if it is one of its own.
-fn begin(
+pub(crate) fn begin(
     caller: &Caller<'_>,
     setting: DurableSetting,
     pinned: PinnedRun<'_>,

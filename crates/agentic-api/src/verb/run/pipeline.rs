@@ -6,9 +6,9 @@ use agentic_model::{Value, json};
 use agentic_plan::Backend;
 use agentic_replay::engine::{RunAttendance, RunStart};
 use agentic_replay::{End, Language, ProgramEvent};
-use agentic_session::engine::unperformed;
+use agentic_session::engine::{EmbeddedEngine, unperformed};
 use agentic_session::error::ProgramError;
-use agentic_session::{executor_of_pipeline, retell};
+use agentic_session::{Begin, executor_of_pipeline, retell};
 
 use super::durable::DurableSetting;
 use super::{PreparedRun, RunPlace, RunReply, RunnableProgram, faulty};
@@ -143,6 +143,13 @@ impl RunnableProgram for PreparedPipeline {
             TraceFile::write_whole(here, desk, name, &trace_text(&events, Some(&end)));
         }
         end_reply(&end, None)
+    }
+
+    fn begin(&self, caller: &Caller<'_>) -> Result<Begin, Refusal> {
+        let DurableSetting { agent, key } = self.setting.clone();
+        let agent = chosen_agent(agent.as_deref(), caller.surroundings.agent.as_deref())?;
+        let start = RunStart { run: self.run.clone(), input: self.input.clone(), key, agent };
+        Ok(EmbeddedEngine::new(caller.space, caller.client).begin(start)?)
     }
 
     fn in_space(self: Box<Self>, caller: &Caller<'_>, desk: &NoticeDesk<'_>) -> RunReply {

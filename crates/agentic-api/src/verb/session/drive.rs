@@ -60,7 +60,11 @@ impl SessionStart {
         Ok(session::record(caller.space, self.begin(caller)?)?)
     }
 
-    fn begin(self, caller: &Caller<'_>) -> Result<Begin, Refusal> {
+    /// Says what the session begins with.
+    ///
+    /// # Errors
+    /// Fails when the flow cannot be read, and when the input holds a secret.
+    pub fn begin(self, caller: &Caller<'_>) -> Result<Begin, Refusal> {
         let agent = agent_name(&self.agent)?;
         refuse_secrets(caller, "the input", &self.input)?;
         let flow = self.flow.object(caller)?;

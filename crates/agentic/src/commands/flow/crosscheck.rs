@@ -1,13 +1,14 @@
 //! `agentic flow crosscheck`
 
-use agentic_api::LocalVerb as _;
 use agentic_api::verb::FlowCrosscheck;
 use agentic_api::view::CrosscheckAnswer;
+use agentic_api::{LocalVerb as _, Surroundings};
 use agentic_lang_agent::TraceCapture;
 use agentic_providers::host::CancelFlag;
 
 use crate::commands::{VerbOutcome, ended};
 use crate::context::Context;
+use crate::engine::Address;
 use crate::follower::{EventPrinter, followed};
 use crate::live::RunDisplay;
 use crate::output::warn_of;
@@ -18,6 +19,8 @@ use crate::program::{self, input_text, optional_text};
 pub struct CrosscheckArgs {
     /// A file, or - for standard input
     file: String,
+    /// The pipeline of an AgentLang program, where a server is compared with the embedded engine
+    pipeline: Option<String>,
     /// The input, as JSON or as a file with JSON
     #[arg(long, value_name = "JSON|@FILE")]
     input: Option<String>,
@@ -27,6 +30,8 @@ pub struct CrosscheckArgs {
     /// What agents answer, by their ids: {"team/x":[{"ok":VALUE},{"failed":{"code","message"}}]}
     #[arg(long, value_name = "FILE")]
     script: Option<String>,
+    #[command(flatten)]
+    address: Address,
 }
 
 /// Runs the verb.
@@ -36,13 +41,15 @@ pub fn run(context: &Context, args: &CrosscheckArgs) -> VerbOutcome {
         input: input_text(context, args.input.as_deref())?,
         registry: optional_text(context, args.registry.as_deref())?,
         script: optional_text(context, args.script.as_deref())?,
+        pipeline: args.pipeline.clone(),
     };
+    let engine = args.address.server()?.map(str::to_owned);
     let mut printer = EventPrinter::new(context, RunDisplay::of(context.format, TraceCapture::Off));
     let reply = followed(
         context,
         &CancelFlag::new(),
         |event| printer.show(event),
-        |here| verb.run_here(&here),
+        |here| verb.run_here(&Surroundings { engine, ..here }),
     )?;
     warn_of(&reply.notices);
     match &reply.answer {
