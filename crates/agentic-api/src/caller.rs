@@ -6,18 +6,19 @@ use std::sync::Arc;
 
 use agentic_lang_pipeline::PlannedRun;
 use agentic_model::{AgentName, Value};
-use agentic_replay::engine::DurableEngine;
+use agentic_replay::engine::{DurableEngine, RunId};
 use agentic_replay::record::CancelRecord;
 use agentic_replay::{RequestId, SessionId};
 use agentic_session::decide::{COMMAND_LINE, DecisionDraft};
 use agentic_session::engine::EmbeddedEngine;
 use agentic_session::error::SessionError;
-use agentic_session::hosted::host_of;
+use agentic_session::hosted::{host_of, hosted_run};
 use agentic_session::{Begin, Error, SessionOptions, SessionSpace};
 use agentic_space::AgentBranch;
 use serde::{Deserialize, Serialize};
 
 use crate::person::{principal, require_person};
+use crate::view::ServedHoldView;
 use crate::{Refusal, VerbWatcher};
 
 /// Where somebody stands who asks for something: what there is to know of a caller without a space.
@@ -62,6 +63,12 @@ pub trait EngineFinder: fmt::Debug + Send + Sync {
         space: &'s SessionSpace,
         client: &'static str,
     ) -> Result<RunEngine<'s>, Refusal>;
+
+    /// Lists what waits for a human at one of them, of whatever repositories. No worker need be there.
+    ///
+    /// # Errors
+    /// Fails when it cannot be reached.
+    fn waiting(&self, address: &str) -> Result<Vec<ServedHoldView>, Refusal>;
 
     /// Decides a hold of a session that one of them drives. When this returns the decision is durable.
     ///
@@ -250,6 +257,33 @@ impl<'s> Caller<'s> {
         }
     }
 
+    /// Returns the engine that has a run, and the run: the one that was named, or else the one that drives
+    /// it. What is over stands in this repository, whoever drove it.
+    ///
+    /// # Errors
+    /// Fails when there is no such run, and when its engine cannot be reached.
+    pub fn engine_of(&self, name: &str) -> Result<(RunEngine<'s>, RunId), Refusal> {
+        if self.surroundings.engine.is_none()
+            && let Ok(session) = hosted_run(self.space, name)
+            && let Some((address, engines)) = self.driving(&session)
+        {
+            let engine = engines.connect(&address, self.space, self.client)?;
+            return Ok((engine, RunId::new(session.to_string())));
+        }
+        let engine = self.engine()?;
+        let run = engine.find(name)?;
+        Ok((engine, run))
+    }
+
+    /// Returns the engine that drives a session now, where that is another one that can be spoken to.
+    pub(crate) fn driving(&self, session: &SessionId) -> Option<AddressedEngine> {
+        let engines = self.surroundings.engines.as_ref()?;
+        // Of a session that was fetched only the kind of its host is known.
+        let host = host_of(self.space, session).filter(|host| host.contains(':'))?;
+        let is_over = self.space.session(session).is_ok_and(|summary| summary.state.is_over());
+        (!is_over).then(|| (host, Arc::clone(engines)))
+    }
+
     /// Returns the address of the engine that drives a session, where that is not the embedded one, and
     /// who can speak to it.
     ///
@@ -258,8 +292,8 @@ impl<'s> Caller<'s> {
     pub fn host_of(&self, session: &SessionId) -> Result<Option<AddressedEngine>, Refusal> {
         let Some(host) = host_of(self.space, session) else { return Ok(None) };
         match &self.surroundings.engines {
-            Some(engines) => Ok(Some((host, Arc::clone(engines)))),
-            None => {
+            Some(engines) if host.contains(':') => Ok(Some((host, Arc::clone(engines)))),
+            Some(_) | None => {
                 let id = session.short();
                 Err(Error::from(SessionError::Hosted { id, host }).into())
             }

@@ -2,7 +2,7 @@
 
 use agentic_model::guidance::{ErrorClass, Guidance};
 use agentic_providers::Error as ProviderError;
-use agentic_replay::engine::{DistantRefusal, EngineError, EngineRefusal};
+use agentic_replay::engine::{DistantRefusal, EngineError, EngineRefusal, OwnRefusal};
 use agentic_session::Error as SessionError;
 use agentic_session::engine::AgentFailure;
 use agentic_space::Error as SpaceError;
@@ -174,6 +174,10 @@ impl From<EngineError> for Refusal {
         };
         let said = match error.into_said().downcast::<SessionError>() {
             Ok(error) => return Refusal::from(*error),
+            Err(said) => said,
+        };
+        let said = match said.downcast::<OwnRefusal>() {
+            Ok(refusal) => return Refusal::of(&*refusal),
             Err(said) => said,
         };
         let said = match said.downcast::<DistantRefusal>() {

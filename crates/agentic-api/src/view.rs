@@ -62,7 +62,7 @@ pub use crate::view::flow::{
 };
 pub use crate::view::hold::{
     AnsweredView, AskedView, ClosedHoldView, DecideView, HoldFateView, HoldFormView, PendingView,
-    UnverifiedView, VoteView, VotesView,
+    ServedHoldView, UnverifiedView, VoteView, VotesView,
 };
 pub use crate::view::import::ImportedView;
 pub use crate::view::inbox::{DeciderView, InboxHoldView, InboxView};

@@ -8,6 +8,7 @@ pub mod allowance;
 mod digest;
 pub mod loosening;
 mod people;
+pub mod server;
 mod servers;
 mod tracked;
 
@@ -279,6 +280,9 @@ struct ConfigurationFile {
     /// Which calls of coding agents are held: read where that is asked.
     #[serde(default, rename = "hold")]
     _hold: Option<serde::de::IgnoredAny>,
+    /// Where a server of durable runs is: read where that is asked.
+    #[serde(default, rename = "temporal")]
+    _temporal: Option<serde::de::IgnoredAny>,
     default_model: Option<String>,
     #[serde(default)]
     plain: Vec<String>,

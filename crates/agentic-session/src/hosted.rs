@@ -10,6 +10,7 @@ mod claim;
 mod decision;
 mod effect;
 mod gone;
+mod outside;
 mod place;
 mod program;
 mod sealing;
@@ -19,13 +20,16 @@ use agentic_replay::record::StoredValue;
 use agentic_replay::{Engine, SessionId, StartRecord};
 
 pub use self::child::{HostedSpawn, child_answer, continue_hosted, continued_as, spawn_hosted};
-pub use self::claim::{HostClaim, HostedOpening, claim, claimed, host_of, hosted_run, retire};
+pub use self::claim::{
+    HostClaim, HostedOpening, claim, claimed, disclaim, host_of, hosted_run, retire,
+};
 pub(crate) use self::claim::{is_hosted, refuse};
 pub use self::decision::{
     HostedDecision, HostedFate, HostedVote, decide_hosted, expire_hosted, withdraw_hosted,
 };
 pub use self::effect::{HostedOutcome, perform_hosted};
 pub use self::gone::{HostedRemains, end_hosted, take_over};
+pub use self::outside::{CarriedProgram, perform_outside};
 pub use self::place::space_id;
 pub use self::program::{HostedProgram, HostedRun, load_hosted, program_of_hosted};
 pub use self::sealing::{HostedRecords, ValuePiece, seal_hosted};

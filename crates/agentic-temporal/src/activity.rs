@@ -37,7 +37,7 @@ use crate::wire::{ChildAsk, EffectAsk, EffectReply, WireAnswer, WireStart, unpac
 const BEAT_EVERY: Duration = Duration::from_millis(500);
 
 /// What becomes of an activity.
-type ActivityOutcome<T> = std::result::Result<T, ActivityError>;
+pub type ActivityOutcome<T> = std::result::Result<T, ActivityError>;
 
 /// Who performs the activities of a space's queue.
 pub struct SpacePerformer {
@@ -129,15 +129,20 @@ async fn effect(
         let space = ground.at(at)?;
         perform_hosted(&space, &start, &performance, &told)
     });
-    Ok(match done.await? {
-        HostedOutcome::Answered(answer, by) => answered(&stopped(answer, &flag), by),
+    Ok(reply_of_effect(done.await?, &flag))
+}
+
+/// Tells what became of an effect that may have been told to end.
+pub fn reply_of_effect(outcome: HostedOutcome, flag: &CancelFlag) -> EffectReply {
+    match outcome {
+        HostedOutcome::Answered(answer, by) => answered(&stopped(answer, flag), by),
         HostedOutcome::Unanswered(answer, why) => {
             EffectReply::Unanswered { answer: wire_answer(&answer), why }
         }
         HostedOutcome::Faulted(answer, why) => {
-            EffectReply::Faulted { answer: wire_answer(&stopped(answer, &flag)), why }
+            EffectReply::Faulted { answer: wire_answer(&stopped(answer, flag)), why }
         }
-    })
+    }
 }
 
 fn answered(answer: &RequestAnswer, by: AnswerSource) -> EffectReply {
@@ -285,7 +290,7 @@ fn ids(session: &str, request: &str) -> ActivityOutcome<(SessionId, RequestId)> 
 
 /// Works on a thread of its own, beats meanwhile, and passes a cancellation on. What fails or panics is
 /// tried again by the server: nothing of it is told but a sentence.
-fn blocking<T: Send + 'static>(
+pub fn blocking<T: Send + 'static>(
     context: &ActivityContext,
     flag: Option<&CancelFlag>,
     work: impl FnOnce() -> agentic_session::Result<T> + Send + 'static,
@@ -322,7 +327,7 @@ fn fault(message: String) -> ActivityError {
 }
 
 /// What is asked cannot be read: no repetition changes that.
-fn broken(error: &dyn std::error::Error) -> ActivityError {
+pub fn broken(error: &dyn std::error::Error) -> ActivityError {
     let failure = ApplicationFailure::builder(whole(error));
     let failure = failure.type_name("Unreadable".to_owned()).non_retryable(true);
     ActivityError::application(failure.build())

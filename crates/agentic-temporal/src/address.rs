@@ -1,27 +1,22 @@
-//! Where a server is, and how it is spoken to.
+//! Where a server is.
 
-use std::str::FromStr as _;
-use std::time::Duration;
+use std::net::IpAddr;
 
-use temporalio_client::{Client, ClientOptions, Connection, ConnectionOptions, Url};
+use temporalio_client::Url;
 
-use crate::error::whole;
 use crate::{Error, Result};
 
 /// The namespace where none is named.
 const NAMESPACE: &str = "default";
 /// How an address begins that names its namespace.
 const SCHEME: &str = "temporal://";
-/// How long a server may take to answer for the first time.
-const CONNECT_WITHIN: Duration = Duration::from_secs(5);
-
 /// The address of a server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ServerAddress {
     /// The host and the port.
     authority: String,
-    /// The namespace.
-    namespace: String,
+    /// The namespace, where it is named.
+    namespace: Option<String>,
 }
 
 impl ServerAddress {
@@ -35,10 +30,10 @@ impl ServerAddress {
             reason: reason.to_owned(),
         };
         let (authority, namespace) = match text.strip_prefix(SCHEME) {
-            None => (text, NAMESPACE),
+            None => (text, None),
             Some(rest) => match rest.split_once('/') {
-                None | Some((_, "")) => (rest.trim_end_matches('/'), NAMESPACE),
-                Some((authority, namespace)) => (authority, namespace),
+                None | Some((_, "")) => (rest.trim_end_matches('/'), None),
+                Some((authority, namespace)) => (authority, Some(namespace)),
             },
         };
         let (host, port) = authority.rsplit_once(':').ok_or(bad("it names no port"))?;
@@ -48,35 +43,58 @@ impl ServerAddress {
         port.parse::<u16>().map_err(|_| bad("its port is no number"))?;
         let url = Url::parse(&format!("http://{authority}")).map_err(|_| bad("it is no host"))?;
         let is_plain = url.username().is_empty() && url.path() == "/" && url.query().is_none();
-        if !is_plain || namespace.contains(['/', '?', '#']) {
+        if !is_plain || namespace.is_some_and(|name| name.contains(['/', '?', '#'])) {
             return Err(bad("it is HOST:PORT, or temporal://HOST:PORT/NAMESPACE"));
         }
-        Ok(ServerAddress { authority: authority.to_owned(), namespace: namespace.to_owned() })
+        Ok(ServerAddress {
+            authority: authority.to_owned(),
+            namespace: namespace.map(str::to_owned),
+        })
     }
 
-    /// Connects to the server.
+    /// Returns the host and the port.
+    pub fn authority(&self) -> &str {
+        &self.authority
+    }
+
+    /// Returns the namespace.
+    pub fn namespace(&self) -> &str {
+        self.namespace.as_deref().unwrap_or(NAMESPACE)
+    }
+
+    /// Returns the namespace, where it is named.
+    pub(crate) fn named_namespace(&self) -> Option<&str> {
+        self.namespace.as_deref()
+    }
+
+    /// Names the namespace, unless that is named.
     ///
     /// # Errors
-    /// Fails when nobody answers in five seconds, or nobody who speaks this protocol.
-    pub(crate) async fn connect(&self) -> Result<Client> {
-        let unreachable = |reason: String| Error::Unreachable { address: self.to_string(), reason };
-        let url = Url::from_str(&format!("http://{}", self.authority));
-        let url = url.map_err(|error| unreachable(error.to_string()))?;
-        let options = ConnectionOptions::new(url)
-            .identity(format!("agentic-{}", std::process::id()))
-            .connect_timeout(CONNECT_WITHIN)
-            .build();
-        let connected = tokio::time::timeout(CONNECT_WITHIN, Connection::connect(options)).await;
-        let connected = connected.map_err(|_| unreachable("it does not answer".to_owned()))?;
-        let connection = connected.map_err(|error| unreachable(whole(&error)))?;
-        let options = ClientOptions::new(self.namespace.as_str()).build();
-        Client::new(connection, options).map_err(|error| unreachable(whole(&error)))
+    /// Fails when the name is none.
+    pub(crate) fn within(self, namespace: &str) -> Result<ServerAddress> {
+        match self.namespace {
+            Some(_) => Ok(self),
+            None => ServerAddress::parse(&format!("{SCHEME}{}/{namespace}", self.authority)),
+        }
+    }
+
+    /// Says whether both are the same server, whatever the namespace.
+    pub(crate) fn is_at(&self, other: &ServerAddress) -> bool {
+        self.authority.eq_ignore_ascii_case(&other.authority)
+    }
+
+    /// Says whether it is this very machine.
+    pub(crate) fn is_loopback(&self) -> bool {
+        let host = self.authority.rsplit_once(':').map_or("", |(host, _)| host);
+        let host = host.trim_start_matches('[').trim_end_matches(']');
+        let is_own = host.parse::<IpAddr>().is_ok_and(|address| address.is_loopback());
+        is_own || host.eq_ignore_ascii_case("localhost")
     }
 }
 
 impl std::fmt::Display for ServerAddress {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self.namespace.as_str() {
+        match self.namespace() {
             NAMESPACE => f.write_str(&self.authority),
             namespace => write!(f, "{SCHEME}{}/{namespace}", self.authority),
         }

@@ -5,32 +5,32 @@ use std::time::{Duration, Instant};
 use temporalio_client::errors::{
     WorkflowInteractionError, WorkflowStartError, WorkflowUpdateError,
 };
-use temporalio_client::tonic::Code;
 use temporalio_client::{
     Client, WorkflowDescribeOptions, WorkflowExecuteUpdateOptions, WorkflowExecutionStatus,
     WorkflowHandle, WorkflowIdReusePolicy, WorkflowQueryOptions, WorkflowSignalOptions,
     WorkflowStartOptions,
 };
-use temporalio_common::protos::temporal::api::failure::v1::Failure;
-use temporalio_common::protos::temporal::api::failure::v1::failure::FailureInfo;
+use temporalio_common::MemoValues;
 
 use crate::decision::{CancelAsk, DecideAsk, DecideReply, RunView, SignalAsk};
-use crate::error::whole;
+use crate::obstacle::obstacle;
+use crate::search::of_start;
 use crate::wire::RunInput;
+use crate::words::{is_passing, refused};
 use crate::workflow::ServedRun;
 use crate::{Error, Result};
 
 /// How long a task of the workflow may take.
 pub const TASK_WITHIN: Duration = Duration::from_secs(60);
-/// How long a decision waits for a place among those that a run takes at the same time.
-const PLACE_WITHIN: Duration = Duration::from_secs(30);
 /// How long a run is asked how it stands: without a worker nobody answers.
 const VIEW_WITHIN: Duration = Duration::from_secs(3);
+/// How long a server that has no room is asked again to take a decision.
+const DECIDE_WITHIN: Duration = Duration::from_secs(60);
 /// The shortest and the longest pause between two looks at a run that somebody waits for.
 const LOOK_EVERY: [Duration; 2] = [Duration::from_millis(20), Duration::from_millis(500)];
 
-/// What the server calls an update that outlived its run.
-const CLOSED: &str = "AcceptedUpdateCompletedWorkflow";
+/// The entry of the memo that names the space that has the run.
+pub const SPACE: &str = "space";
 
 /// How the server sees a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -64,15 +64,40 @@ impl<'c> RunClient<'c> {
 
     /// Starts the run, unless it is there.
     pub async fn start(&self, queue: &str, input: RunInput) -> Result<()> {
+        let mut memo = MemoValues::new();
+        memo.insert(SPACE, input.start.space.clone());
+        memo.insert("agent", input.start.agent.clone());
+        memo.insert("key", input.start.key.clone());
+        let search = of_start(&input.start, &input.search);
+        let space = input.start.space.clone();
         let options = WorkflowStartOptions::new(queue, self.id.as_str())
+            .memo(memo)
+            .search_attributes(search)
             .id_reuse_policy(WorkflowIdReusePolicy::RejectDuplicate)
             .task_timeout(TASK_WITHIN)
             .static_summary(format!("{} as {}", input.start.key, input.start.agent))
             .build();
         match self.client.start_workflow(ServedRun::run, input, options).await {
-            Ok(_) | Err(WorkflowStartError::AlreadyStarted { .. }) => Ok(()),
+            Ok(_) => Ok(()),
+            Err(WorkflowStartError::AlreadyStarted { .. }) => self.check_space(&space).await,
             Err(error) => Err(refused("start the run", &error)),
         }
+    }
+
+    /// Refuses a run of the same id that another space has.
+    async fn check_space(&self, space: &str) -> Result<()> {
+        let described = self.handle.describe(WorkflowDescribeOptions::default()).await;
+        let described = described.map_err(|error| refused("tell of the run", &error))?;
+        match described.memo().get::<String>(SPACE).ok().flatten() {
+            Some(found) if found == space => Ok(()),
+            Some(_) | None => Err(Error::OtherSpace { session: short(&self.id) }),
+        }
+    }
+
+    /// Says what it waits for that is no human, if it waits for long.
+    pub async fn obstacle(&self) -> Option<String> {
+        let described = self.handle.describe(WorkflowDescribeOptions::default()).await.ok()?;
+        obstacle(self.client, &described).await
     }
 
     /// Looks how the server sees it.
@@ -175,25 +200,24 @@ impl<'c> RunClient<'c> {
 
     /// Decides a hold. When this returns the decision is a commit, or is refused.
     pub async fn decide(&self, ask: DecideAsk, update: String) -> Result<Option<DecideReply>> {
-        let asked = Instant::now();
+        let ([mut pause, longest], begun) = (LOOK_EVERY, Instant::now());
         loop {
             let options = WorkflowExecuteUpdateOptions::builder().update_id(update.clone()).build();
             match self.handle.execute_update(ServedRun::decide, ask.clone(), options).await {
                 Ok(reply) => return Ok(Some(reply)),
                 Err(WorkflowUpdateError::NotFound(_)) => return Ok(None),
-                Err(WorkflowUpdateError::Failed(failure)) if has_closed(&failure) => {
-                    return Ok(None);
-                }
-                // A run has few places for updates.
-                Err(WorkflowUpdateError::Rpc(status))
-                    if status.code() == Code::ResourceExhausted
-                        && asked.elapsed() < PLACE_WITHIN =>
-                {
-                    let [_, pause] = LOOK_EVERY;
-                    tokio::time::sleep(pause).await;
-                }
-                Err(error) => return Err(refused("take the decision", &error)),
+                // The server takes a few at once; the same update again is the same decision.
+                Err(error) if is_passing(&error) && begun.elapsed() < DECIDE_WITHIN => {}
+                Err(error) => match self.fate().await {
+                    // It closed while the decision was on its way.
+                    Ok(RunFate::Closed | RunFate::Ended | RunFate::Unknown) => return Ok(None),
+                    Ok(RunFate::Open { .. }) | Err(_) => {
+                        return Err(refused("take the decision", &error));
+                    }
+                },
             }
+            tokio::time::sleep(pause).await;
+            pause = (pause * 3 / 2).min(longest);
         }
     }
 
@@ -231,12 +255,7 @@ impl<'c> RunClient<'c> {
     }
 }
 
-/// Says whether an update failed because its run was over before it.
-fn has_closed(failure: &Failure) -> bool {
-    let info = failure.failure_info.as_ref();
-    matches!(info, Some(FailureInfo::ApplicationFailureInfo(info)) if info.r#type == CLOSED)
-}
-
-fn refused(doing: &'static str, error: &dyn std::error::Error) -> Error {
-    Error::Server { doing, reason: whole(error) }
+/// Returns the beginning of an id, as people see it.
+fn short(id: &str) -> String {
+    id.get(..12).unwrap_or(id).to_owned()
 }

@@ -1,6 +1,7 @@
 //! Decisions on their way: what is asked of the run, of the activity that commits, and what they answer.
 
-use agentic_model::{Instant, Oid};
+use agentic_model::{Instant, Oid, Value};
+use agentic_replay::Hold;
 use agentic_replay::record::PermitScope;
 use agentic_session::decide::{
     Action, ApprovalScope, COMMAND_LINE, DecisionDraft, ShownQuestion, VALUE_BYTES_MAX,
@@ -14,6 +15,8 @@ use crate::wire::{BadWire, EffectAsk, WireAnswer, WireValue};
 const CLIENTS: [&str; 4] = [COMMAND_LINE, "web", "mcp", "tui"];
 /// How a client is named that is none of them.
 const CLIENT: &str = "temporal";
+/// How much of a question stands in the memo of its run, in characters.
+const QUESTION_CHARS_MAX: usize = 200;
 /// The longest text of a decision, in bytes.
 const TEXT_BYTES_MAX: usize = 64 << 10;
 
@@ -259,6 +262,35 @@ pub struct ChildEnd {
     pub child: String,
     /// What it came to.
     pub answer: WireAnswer,
+}
+
+/// A hold as the memo of its run tells it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HoldNote {
+    /// The id of the request.
+    pub id: String,
+    /// Where in the program.
+    pub path: String,
+    /// The beginning of what is asked.
+    pub question: String,
+}
+
+impl HoldNote {
+    /// Takes a hold up.
+    pub fn of(hold: &Hold) -> HoldNote {
+        let question = hold.request.payload.get("question").and_then(Value::as_text);
+        let question = question.unwrap_or(&hold.request.kind);
+        HoldNote {
+            id: hold.id.to_string(),
+            path: hold.request.path.to_string(),
+            question: question.chars().take(QUESTION_CHARS_MAX).collect(),
+        }
+    }
+
+    /// Returns about how long it is, in bytes.
+    pub fn n_bytes(&self) -> usize {
+        self.id.len() + self.path.len() + self.question.len()
+    }
 }
 
 /// How a run stands, as it tells whoever asks.

@@ -4,17 +4,18 @@
 //! asks for more than is sealed has the run seal it first.
 
 use agentic_lang_pipeline::PlannedRun;
-use agentic_model::guidance::ErrorClass;
+use agentic_model::guidance::{ErrorClass, Guidance as _};
 use agentic_replay::engine::{
     Cancellation, CountedDecision, DistantRefusal, DurableEngine, EngineError, EngineRefusal,
-    Result, RunAttendance, RunDecision, RunEvent, RunId, RunStart, RunStatus,
+    OwnRefusal, Result, RunAttendance, RunDecision, RunEvent, RunId, RunStart, RunStatus,
 };
 use agentic_replay::record::{CancelMode, CancelRecord};
-use agentic_replay::{End, RequestId, SessionId, SessionState};
+use agentic_replay::{End, ProgramFailure, RequestId, SessionId, SessionState};
 use agentic_session::decide::DecisionDraft;
 use agentic_session::engine::{EmbeddedEngine, RunHoldDraft};
 use agentic_session::hosted::{
-    HostClaim, HostedDecision, claim, claimed, decide_hosted, end_hosted, hosted_run, space_id,
+    HostClaim, HostedDecision, claim, claimed, decide_hosted, disclaim, end_hosted, hosted_run,
+    space_id,
 };
 use agentic_session::{Begin, SessionSpace};
 use temporalio_client::Client;
@@ -22,11 +23,16 @@ use tokio::runtime::Runtime;
 
 use crate::client::{RunClient, RunFate};
 use crate::decision::{CancelAsk, DecideAsk, DecideReply, WireRefusal};
-use crate::wire::RunInput;
-use crate::{Error, HOST, ServerAddress};
+use crate::route::queue_of;
+use crate::search::known;
+use crate::wire::{RunInput, ServedTerms};
+use crate::{Error, HOST, ServerSettings};
 
 /// After how many events a run goes on as a new execution.
 const EVENTS_MAX: u32 = 8000;
+
+/// The code of what a run waits for that is no human.
+const OBSTACLE: &str = "unattended";
 
 /// How the time of a run goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -37,17 +43,12 @@ pub(crate) enum RunClock {
     Waits,
 }
 
-/// What the queue of a space is called.
-pub fn queue_of(space_id: &str) -> String {
-    format!("agentic/{space_id}")
-}
-
 /// The engine whose runs are on a server.
 pub struct TemporalEngine<'a> {
     pub(crate) space: &'a SessionSpace,
     /// Reads what is sealed.
     local: EmbeddedEngine<'a>,
-    address: ServerAddress,
+    settings: ServerSettings,
     pub(crate) runtime: Runtime,
     client: Client,
     events_max: u32,
@@ -61,20 +62,20 @@ impl<'a> TemporalEngine<'a> {
     pub fn connect(
         space: &'a SessionSpace,
         client: &'static str,
-        address: &ServerAddress,
+        settings: &ServerSettings,
     ) -> crate::Result<TemporalEngine<'a>> {
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(1)
             .enable_all()
             .build()
             .map_err(|error| Error::Runtime(error.to_string()))?;
-        let connected = runtime.block_on(address.connect())?;
+        let connected = runtime.block_on(settings.connect())?;
         let local = EmbeddedEngine::new(space, client);
-        let address = address.clone();
+        let settings = settings.clone();
         Ok(TemporalEngine {
             space,
             local,
-            address,
+            settings,
             runtime,
             client: connected,
             events_max: EVENTS_MAX,
@@ -173,16 +174,26 @@ impl<'a> TemporalEngine<'a> {
 
     /// Claims the session that this begins and starts its run, unless both was done before.
     pub(crate) fn claim_and_start(&self, begin: Begin, clock: RunClock) -> Result<RunId> {
-        let queue = queue_of(&space_id(self.space).map_err(|error| refused(error.into()))?);
+        let space_id = space_id(self.space).map_err(|error| refused(error.into()))?;
         let id = begin.session().map_err(|error| refused(error.into()))?;
         let run = RunId::new(id.to_string());
-        let address = self.address.to_string();
+        let address = self.settings.address.to_string();
         let claimed = claim(self.space, begin, HOST, &address);
         if let HostClaim::Open(opening) = claimed.map_err(|error| refused(error.into()))? {
-            let input = RunInput::of(&opening, self.events_max);
+            let terms = ServedTerms {
+                space: space_id.clone(),
+                queues: self.settings.queues.clone(),
+                // Without them all but the search works.
+                search: self.runtime.block_on(known(&self.client)).unwrap_or_default(),
+                events_max: self.events_max,
+            };
+            let input = RunInput::of(&opening, terms);
             let mut input = input.map_err(|error| refused(error.into()))?;
             input.clock = (clock == RunClock::Waits).then_some(input.at);
-            let started = self.runtime.block_on(self.run(&run).start(&queue, input));
+            let started = self.runtime.block_on(self.run(&run).start(&queue_of(&space_id), input));
+            if let Err(Error::OtherSpace { .. }) = &started {
+                disclaim(self.space, &id).map_err(|error| refused(error.into()))?;
+            }
             started.map_err(refused)?;
         }
         Ok(run)
@@ -214,10 +225,16 @@ impl DurableEngine<PlannedRun> for TemporalEngine<'_> {
 
     fn status(&self, run: &RunId) -> Result<RunStatus> {
         self.read(run)?;
-        match self.local.status(run) {
+        let status = match self.local.status(run) {
             Err(error) if error.refusal == EngineRefusal::UnknownRun => self.claimed(run),
             status => status,
+        }?;
+        if status.state.is_over() || status.state == SessionState::Held {
+            return Ok(status);
         }
+        let obstacle = self.runtime.block_on(self.run(run).obstacle());
+        let unanswered = obstacle.map(|why| ProgramFailure::new(OBSTACLE, why));
+        Ok(RunStatus { unanswered: unanswered.or(status.unanswered.clone()), ..status })
     }
 
     fn result(&self, run: &RunId) -> Result<Option<End>> {
@@ -283,11 +300,20 @@ fn decision_refused(refusal: WireRefusal) -> EngineError {
 
 /// Says in the words of all engines what was refused, and keeps our own.
 pub(crate) fn refused(error: Error) -> EngineError {
-    match error {
-        Error::Session(error) => agentic_session::engine::refused(error),
-        Error::Unreachable { .. } => EngineError::new(EngineRefusal::Unreachable, error),
-        Error::BadAddress { .. } | Error::Server { .. } | Error::Runtime(_) | Error::Wire(_) => {
-            EngineError::new(EngineRefusal::Own, error)
-        }
+    if let Error::Session(error) = error {
+        return agentic_session::engine::refused(error);
     }
+    let refusal = match error.class() {
+        ErrorClass::Unreachable => EngineRefusal::Unreachable,
+        ErrorClass::NotAllowed => EngineRefusal::NotAuthorised,
+        ErrorClass::Decided => EngineRefusal::RunOver,
+        ErrorClass::Refused
+        | ErrorClass::Usage
+        | ErrorClass::Conflict
+        | ErrorClass::Diverged
+        | ErrorClass::Corrupt
+        | ErrorClass::Schema
+        | ErrorClass::Expired => EngineRefusal::Own,
+    };
+    EngineError::new(refusal, OwnRefusal::of(&error))
 }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use agentic_model::Instant;
 use agentic_replay::SessionProgress;
 use agentic_session::hosted::{
-    HostedProgram, HostedRun, HostedStart, load_hosted, program_of_hosted,
+    CarriedProgram, HostedProgram, HostedRun, HostedStart, load_hosted, program_of_hosted,
 };
 use agentic_session::{Clock, SessionOptions, SessionSpace};
 
@@ -48,6 +48,14 @@ impl WorkerGround {
     /// Fails when it is not here.
     pub fn program(&self, start: &HostedStart) -> agentic_session::Result<HostedProgram> {
         program_of_hosted(&self.space, start)
+    }
+
+    /// Takes up the program of a run for those who have no repository.
+    ///
+    /// # Errors
+    /// Fails when it is not here.
+    pub fn carried(&self, start: &HostedStart) -> agentic_session::Result<CarriedProgram> {
+        CarriedProgram::of(&self.space, start)
     }
 
     /// Loads a run from what is sealed of it.

@@ -12,19 +12,31 @@
 mod activity;
 mod address;
 mod client;
+mod connection;
 mod decision;
 mod engine;
 mod error;
 mod ground;
+mod listing;
+mod obstacle;
+mod outside;
+mod route;
 mod seal;
+mod search;
 mod session;
+mod settings;
 mod wire;
+mod words;
 mod worker;
 mod workflow;
 
 pub use self::address::ServerAddress;
+pub use self::decision::HoldNote;
 pub use self::engine::TemporalEngine;
 pub use self::error::{Error, Result};
+pub use self::listing::{ServedHold, waiting};
+pub use self::search::set_up;
+pub use self::settings::{QueueMap, ServerSettings};
 pub use self::worker::{WorkerWish, work};
 
 /// What the first record of a run names as its host.

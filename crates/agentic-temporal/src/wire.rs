@@ -15,6 +15,8 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use serde::{Deserialize, Serialize};
 
+use crate::settings::QueueMap;
+
 /// Something that crossed the server is not what was sent.
 #[derive(Debug, thiserror::Error)]
 #[error("the server holds no {what} that can be read")]
@@ -82,6 +84,9 @@ pub fn unpacked(text: &str) -> Result<Vec<u8>, BadWire> {
 /// How a run began, as far as activities have to know.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct WireStart {
+    /// The id of the space that owns it.
+    #[serde(default)]
+    pub space: String,
     /// The session.
     pub session: String,
     /// The agent.
@@ -148,6 +153,25 @@ pub struct RunInput {
     /// The time, where that moves only as far as the program waits, in milliseconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub clock: Option<i64>,
+    /// Where requests go that need no repository.
+    #[serde(default)]
+    pub queues: QueueMap,
+    /// Which of our search attributes the server knows.
+    #[serde(default)]
+    pub search: Vec<String>,
+}
+
+/// What a run is started with beside its opening.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct ServedTerms {
+    /// The id of the space that owns it.
+    pub space: String,
+    /// Where requests go that need no repository.
+    pub queues: QueueMap,
+    /// Which of our search attributes the server knows.
+    pub search: Vec<String>,
+    /// After how many events it goes on as a new execution.
+    pub events_max: u32,
 }
 
 impl RunInput {
@@ -155,11 +179,13 @@ impl RunInput {
     ///
     /// # Errors
     /// Fails when its input is no data.
-    pub fn of(opening: &HostedOpening, events_max: u32) -> Result<RunInput, BadWire> {
+    pub fn of(opening: &HostedOpening, terms: ServedTerms) -> Result<RunInput, BadWire> {
+        let ServedTerms { space, queues, search, events_max } = terms;
         let HostedOpening { opening, at } = opening;
         let session = opening.session().map_err(|_| BadWire { what: "input" })?;
         Ok(RunInput {
             start: WireStart {
+                space,
                 session: session.to_string(),
                 agent: opening.agent.to_string(),
                 flow: opening.flow.to_string(),
@@ -176,7 +202,16 @@ impl RunInput {
             journal: None,
             events_max,
             clock: None,
+            queues,
+            search,
         })
+    }
+
+    /// Begins it on the terms of another run.
+    pub fn under(self, other: &RunInput) -> RunInput {
+        let (queues, search) = (other.queues.clone(), other.search.clone());
+        let start = WireStart { space: other.start.space.clone(), ..self.start };
+        RunInput { start, events_max: other.events_max, queues, search, ..self }
     }
 
     /// Gives back how the session begins.
@@ -400,7 +435,8 @@ impl ChildAsk {
     /// # Errors
     /// Fails when its input is no data.
     pub fn of(session: SessionId, opening: Option<&HostedOpening>) -> Result<ChildAsk, BadWire> {
-        let input = opening.map(|opening| RunInput::of(opening, 0)).transpose()?;
+        let input =
+            opening.map(|opening| RunInput::of(opening, ServedTerms::default())).transpose()?;
         Ok(ChildAsk { session: session.to_string(), input })
     }
 }

@@ -13,6 +13,7 @@ mod hosting;
 mod launch;
 mod mailbox;
 mod memo;
+mod panics;
 mod sealing;
 
 use std::sync::Arc;

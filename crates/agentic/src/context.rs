@@ -144,7 +144,7 @@ impl Context {
             person: None,
             page: Some(Arc::new(ServedPage)),
             engine: None,
-            engines: crate::engine::finder(),
+            engines: crate::engine::finder(&self.directory),
             watcher: VerbWatcher::default(),
         }
     }

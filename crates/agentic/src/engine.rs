@@ -6,19 +6,18 @@
 #[cfg(feature = "temporal")]
 mod server;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-#[cfg(not(feature = "temporal"))]
-use agentic_api::Refusal;
-use agentic_api::{Caller, EngineFinder, Surroundings};
+use agentic_api::view::ServedHoldView;
+use agentic_api::{Caller, EngineFinder, Refusal, Surroundings};
 use agentic_session::SessionSpace;
 
 use crate::context::Context;
 use crate::failure::CommandFailure;
 
 #[cfg(feature = "temporal")]
-pub use self::server::work;
+pub use self::server::{ServerWork, set_up, work};
 
 /// What the embedded engine is called.
 const LOCAL: &str = "local:";
@@ -70,6 +69,14 @@ impl Address {
     pub fn remote(&self) -> Option<&str> {
         self.sibyl_addr.as_deref().filter(|address| !address.starts_with(LOCAL))
     }
+
+    /// Returns this address, or that of the server that is configured where none was given.
+    pub fn or_configured(self, context: &Context) -> Result<Address, CommandFailure> {
+        match self.sibyl_addr {
+            Some(_) => Ok(self),
+            None => Ok(Address { sibyl_addr: configured(&context.directory)? }),
+        }
+    }
 }
 
 impl ReachedEngine {
@@ -90,16 +97,36 @@ impl ReachedEngine {
     }
 }
 
+/// Lists what waits for a human at the server of an address.
+pub fn waiting(context: &Context, address: &str) -> Result<Vec<ServedHoldView>, CommandFailure> {
+    check(address)?;
+    let found = finder(&context.directory).map(|engines| engines.waiting(address));
+    Ok(found.transpose()?.unwrap_or_default())
+}
+
 /// Finds the engines that are not the embedded one.
 #[cfg(feature = "temporal")]
-pub fn finder() -> Option<Arc<dyn EngineFinder>> {
-    Some(Arc::new(self::server::Servers))
+pub fn finder(folder: &Path) -> Option<Arc<dyn EngineFinder>> {
+    Some(Arc::new(self::server::Servers { folder: folder.to_owned() }))
 }
 
 /// Finds the engines that are not the embedded one: this program has none.
 #[cfg(not(feature = "temporal"))]
-pub fn finder() -> Option<Arc<dyn EngineFinder>> {
+pub fn finder(_folder: &Path) -> Option<Arc<dyn EngineFinder>> {
     None
+}
+
+/// Returns the address of the server that is configured in a folder, if one is.
+#[cfg(feature = "temporal")]
+fn configured(folder: &Path) -> Result<Option<String>, Refusal> {
+    self::server::configured(folder)
+}
+
+/// Returns the address of the server that the user's own files name: this program speaks to none.
+#[cfg(not(feature = "temporal"))]
+fn configured(folder: &Path) -> Result<Option<String>, Refusal> {
+    let tables = agentic_providers::configuration::server::ServerTables::find(folder);
+    Ok(tables.map_err(Refusal::from)?.address().map(str::to_owned))
 }
 
 /// Refuses what is no address of a server.
@@ -113,7 +140,7 @@ fn check(address: &str) -> Result<(), CommandFailure> {
 fn check(address: &str) -> Result<(), CommandFailure> {
     Err(Refusal::unreachable(
         &format!("there is no engine at `{address}`"),
-        "this program has the embedded engine only: use `--sibyl-addr local:`, or leave it out",
+        "build with `--features temporal`, or use `--sibyl-addr local:`",
     )
     .into())
 }

@@ -41,8 +41,8 @@ impl Verb for FlowStatus {
     type Answer = FlowStatusView;
 
     fn run(self, caller: &Caller<'_>) -> Result<Reply<FlowStatusView>, Refusal> {
-        let engine = caller.engine()?;
-        let status = engine.status(&engine.find(&self.run)?)?;
+        let (engine, run) = caller.engine_of(&self.run)?;
+        let status = engine.status(&run)?;
         Ok(Reply::plain(FlowStatusView::from(&status)))
     }
 }
@@ -59,8 +59,7 @@ impl Verb for FlowResult {
     type Answer = RunAnswer;
 
     fn run(self, caller: &Caller<'_>) -> Result<Reply<RunAnswer>, Refusal> {
-        let engine = caller.engine()?;
-        let run = engine.find(&self.run)?;
+        let (engine, run) = caller.engine_of(&self.run)?;
         let ended = engine.result(&run)?;
         let status = engine.status(&run)?;
         if let Some(end) = ended {
@@ -94,8 +93,8 @@ impl Verb for FlowHistory {
     type Answer = Vec<FlowEventView>;
 
     fn run(self, caller: &Caller<'_>) -> Result<Reply<Vec<FlowEventView>>, Refusal> {
-        let engine = caller.engine()?;
-        let events = engine.history(&engine.find(&self.run)?)?;
+        let (engine, run) = caller.engine_of(&self.run)?;
+        let events = engine.history(&run)?;
         Ok(Reply::plain(events.iter().map(FlowEventView::from).collect()))
     }
 }
@@ -118,8 +117,7 @@ impl Verb for FlowCancel {
     type Answer = FlowStatusView;
 
     fn run(self, caller: &Caller<'_>) -> Result<Reply<FlowStatusView>, Refusal> {
-        let engine = caller.engine()?;
-        let run = engine.find(&self.run)?;
+        let (engine, run) = caller.engine_of(&self.run)?;
         let cancellation = Cancellation {
             who: principal(caller.space)?,
             why: self.why,

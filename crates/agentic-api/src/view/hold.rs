@@ -12,6 +12,25 @@ use serde_json::Value as Json;
 
 use crate::view::question::{QuestionView, meanings};
 
+/// One open hold, as a server of durable runs lists it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct ServedHoldView {
+    /// What `agentic decide` takes in the repository that has the run.
+    pub request: String,
+    /// The session.
+    pub session: String,
+    /// The agent.
+    pub agent: String,
+    /// The key of the run.
+    pub key: String,
+    /// The id of the space that has the run.
+    pub space: String,
+    /// Where in the program.
+    pub path: String,
+    /// The beginning of the question, or what sort of request it is.
+    pub question: String,
+}
+
 /// One open hold.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct PendingView {

@@ -36,6 +36,9 @@ pub struct SessionView {
     pub flow: String,
     /// Its start key.
     pub key: String,
+    /// The address of the engine that drives it, where that is not the embedded one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub engine: Option<String>,
     /// `running`, `held`, `waiting`, `done`, `failed`, `cancelled`, `diverged` or `corrupt`.
     pub state: String,
     /// When it was started.
@@ -115,6 +118,7 @@ impl SessionView {
             agent: summary.agent.to_string(),
             flow: summary.flow.to_string(),
             key: summary.key.clone(),
+            engine: None,
             state: summary.state.as_str().to_owned(),
             started_at: summary.started_at.to_string(),
             records: summary.n_records,
@@ -147,6 +151,7 @@ impl SessionView {
             agent: String::new(),
             flow: String::new(),
             key: String::new(),
+            engine: None,
             state: "corrupt".to_owned(),
             started_at: String::new(),
             records: 0,
@@ -172,6 +177,12 @@ impl SessionView {
         let request = |asked| RequestView::of(&summary.id, asked);
         let requests = Some(summary.asked.iter().map(request).collect());
         SessionView { requests, ..SessionView::brief(summary) }
+    }
+
+    /// Shows which engine drives the session, where that is not the embedded one.
+    #[must_use]
+    pub fn driven_by(self, engine: Option<String>) -> SessionView {
+        SessionView { engine, ..self }
     }
 
     /// Shows the configuration that the session was started with.

@@ -1,7 +1,10 @@
 //! Why an engine did not do what it was asked for.
 
+use std::borrow::Cow;
 use std::error::Error;
 use std::fmt;
+
+use agentic_model::guidance::{ErrorClass, Guidance};
 
 /// What every engine can refuse. Anything else is an engine's own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -65,6 +68,46 @@ impl EngineError {
     /// Returns what the engine says, as it says it.
     pub fn into_said(self) -> Box<dyn Error + Send + Sync> {
         self.said
+    }
+}
+
+/// What an engine says of itself that only it can refuse.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{message}")]
+pub struct OwnRefusal {
+    /// What kind it is.
+    pub class: ErrorClass,
+    /// What happened.
+    pub message: String,
+    /// What to do next.
+    pub hint: String,
+    /// Why.
+    pub because: Option<String>,
+}
+
+impl OwnRefusal {
+    /// Takes over what an error says of itself.
+    pub fn of(error: &dyn Guidance) -> OwnRefusal {
+        OwnRefusal {
+            class: error.class(),
+            message: error.to_string(),
+            hint: error.hint().into_owned(),
+            because: error.because(),
+        }
+    }
+}
+
+impl Guidance for OwnRefusal {
+    fn class(&self) -> ErrorClass {
+        self.class
+    }
+
+    fn hint(&self) -> Cow<'static, str> {
+        self.hint.clone().into()
+    }
+
+    fn because(&self) -> Option<String> {
+        self.because.clone()
     }
 }
 

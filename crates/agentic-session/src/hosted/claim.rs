@@ -155,6 +155,22 @@ pub(crate) fn refuse(space: &SessionSpace, folder: &Folder) -> Result<()> {
     }
 }
 
+/// Takes a claim back whose host does not begin the session. Of one that has begun nothing is taken back.
+///
+/// # Errors
+/// Fails when the folder of the session cannot be removed.
+pub fn disclaim(space: &SessionSpace, id: &SessionId) -> Result<()> {
+    let (folder, _lock) = Folder::lock(space, id)?;
+    let Some(found) = read_claim(&folder)? else { return Ok(()) };
+    if Segments::of(space, &found.agent)?.n_records(id) > 0 || folder.has_bytes() {
+        return Ok(());
+    }
+    let host = folder.host();
+    let place = host.parent().expect("the file stands in the folder of the session");
+    std::fs::remove_dir_all(place).map_err(agentic_store::Error::io("remove", place))?;
+    Ok(())
+}
+
 /// Finds the session of another host that a text names as runs are named, which may have sealed nothing
 /// yet.
 ///

@@ -2,15 +2,12 @@
 
 use std::sync::mpsc;
 
-use agentic_host::OutsideSetting;
 use agentic_providers::host::CancelFlag;
-use agentic_providers::model::Repeats;
-use agentic_providers::process::Charge;
-use agentic_providers::provider::CallStamp;
 use agentic_replay::{AnswerSource, CancelExtent, Performance, RequestAnswer};
 use agentic_store::error::FileError;
 
 use super::HostedStart;
+use super::outside::{EffectPlace, in_charge, performed};
 use crate::effect::{AskingSession, PerformedEffect, perform};
 use crate::executor::Assignment;
 use crate::folder::{Folder, damaged};
@@ -48,31 +45,10 @@ pub fn perform_hosted(
     let executor = Assignment::of(&flow, &record).executor(shelf)?;
     let request = &performance.request;
     let work_folder = space.work_folder(&start.agent);
-    let (session, key) = (start.session.to_string(), performance.id.to_string());
-    let charge = Charge {
-        agent: Some(start.agent.to_string()),
-        request: Some(key.clone()),
-        folder: None,
-        reserved: None,
-    };
-    let cancel = cancel.clone().in_charge(charge);
-    let outside = executor.outside(request, || {
-        let (at, found) = (space.now(), performance.found.clone());
-        let (session, request_id) = (session.clone(), performance.id);
-        let stamp = CallStamp { session: session.clone(), request_id, at, found };
-        let stamp = Ok((stamp, Repeats::Model));
-        OutsideSetting { folder: work_folder.clone(), run: session, key, stamp }
-    });
-    match outside {
-        Some(Ok(work)) => {
-            let response = work.perform(&cancel);
-            return Ok(match response.unanswered {
-                Some(why) => HostedOutcome::Unanswered(response.answer, why),
-                None => HostedOutcome::Answered(response.answer, AnswerSource::Executor),
-            });
-        }
-        Some(Err(answer)) => return Ok(HostedOutcome::Answered(answer, AnswerSource::Executor)),
-        None => {}
+    let cancel = in_charge(start, performance, cancel);
+    let place = EffectPlace { start, folder: work_folder.clone(), at: space.now() };
+    if let Some(outcome) = performed(&executor, performance, &place, &cancel) {
+        return Ok(outcome);
     }
     if request.kind == "exec" && !executor.is_scripted(request) {
         return executed(performance, &work_folder, cancel);

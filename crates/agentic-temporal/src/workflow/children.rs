@@ -21,6 +21,7 @@ use crate::activity::ContinueActivity;
 use crate::client::TASK_WITHIN;
 use crate::decision::{CancelAsk, ChildEnd};
 use crate::error::whole;
+use crate::search::of_start;
 use crate::wire::{ChildAsk, RunInput, WireAnswer};
 use crate::workflow::ServedRun;
 use crate::workflow::event::Event;
@@ -98,7 +99,7 @@ impl Hosting<'_> {
     /// Returns the input of a run that this one begins.
     fn input_of(&self, input: RunInput) -> RunInput {
         let clock = self.input.clock.map(|_| self.now().millis());
-        RunInput { events_max: self.input.events_max, clock, ..input }
+        RunInput { clock, ..input.under(&self.input) }
     }
 
     /// Starts the workflow of a child. One that is there already is the child.
@@ -106,6 +107,7 @@ impl Hosting<'_> {
         let summary = format!("{} as {}", input.start.key, input.start.agent);
         let input = self.input_of(input);
         let options = ChildWorkflowOptions::builder()
+            .search_attributes(of_start(&input.start, &input.search))
             .workflow_id(child.to_owned())
             .parent_close_policy(ParentClosePolicy::Abandon)
             .id_reuse_policy(WorkflowIdReusePolicy::RejectDuplicate)
@@ -268,6 +270,7 @@ impl Hosting<'_> {
         let Ok(Some(ChildAsk { session, input: Some(input) })) = next else { return };
         let input = self.input_of(input);
         let options = ChildWorkflowOptions::builder()
+            .search_attributes(of_start(&input.start, &input.search))
             .workflow_id(session)
             .parent_close_policy(ParentClosePolicy::Abandon)
             .id_reuse_policy(WorkflowIdReusePolicy::RejectDuplicate)

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-use crate::decision::{CancelAsk, ChildEnd, RunView, SettledHold, SignalAsk};
+use crate::decision::{CancelAsk, ChildEnd, HoldNote, RunView, SettledHold, SignalAsk};
 
 /// A decision that is durable, on its way to the program.
 #[derive(Debug, Clone)]
@@ -25,7 +25,7 @@ pub struct Desk {
     /// The requests that people have been asked, with the positions of their records.
     known: BTreeMap<String, usize>,
     /// What waits for a human now.
-    pub holds: BTreeSet<String>,
+    pub holds: BTreeMap<String, HoldNote>,
     deciding: BTreeSet<String>,
     decided: VecDeque<DecidedHold>,
     /// How many decisions were put here, and how many were taken.
@@ -92,9 +92,9 @@ impl Desk {
     }
 
     /// Notes a request that people are asked, whose record stands at this position.
-    pub fn put_before_people(&mut self, request: String, position: usize) {
-        self.holds.insert(request.clone());
-        self.known.insert(request, position);
+    pub fn put_before_people(&mut self, hold: HoldNote, position: usize) {
+        self.known.insert(hold.id.clone(), position);
+        self.holds.insert(hold.id.clone(), hold);
     }
 
     /// Says whether nothing lies here that the loop has to take in.
@@ -160,7 +160,7 @@ impl Desk {
         RunView {
             records: self.n_records,
             sealed: self.n_sealed,
-            holds: self.holds.iter().cloned().collect(),
+            holds: self.holds.keys().cloned().collect(),
             rests: self.rests,
             over: self.is_over,
         }

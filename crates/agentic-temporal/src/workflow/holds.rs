@@ -7,7 +7,7 @@ use agentic_session::decide::Policy;
 use temporalio_sdk::{ActivityOptions, WorkflowCancellationToken};
 
 use crate::activity::{ExpireActivity, WithdrawActivity};
-use crate::decision::{ExpireAsk, SettledHold, WireFate, WithdrawAsk};
+use crate::decision::{ExpireAsk, HoldNote, SettledHold, WireFate, WithdrawAsk};
 use crate::error::whole;
 use crate::wire::{EffectAsk, WireValue};
 use crate::workflow::desk::DecidedHold;
@@ -18,9 +18,8 @@ use crate::workflow::sealing::SHORT;
 
 impl Hosting<'_> {
     pub(super) fn put_before_people(&mut self, hold: &Hold, n_records: usize) {
-        let request = hold.id.to_string();
-        let position = n_records.saturating_sub(1);
-        self.ctx.state_mut(|run| run.desk.put_before_people(request, position));
+        let (note, position) = (HoldNote::of(hold), n_records.saturating_sub(1));
+        self.ctx.state_mut(|run| run.desk.put_before_people(note, position));
         self.want_seal();
         self.wait_for_deadline(hold);
     }

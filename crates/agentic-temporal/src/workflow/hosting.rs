@@ -20,12 +20,14 @@ use temporalio_sdk::{
 use crate::decision::{CancelAsk, SignalAsk, instant};
 use crate::error::whole;
 use crate::ground::WorkerGround;
+use crate::outside::WireProgram;
 use crate::wire::{BadWire, RunInput, SealedPoint};
 use crate::workflow::children::OpenChildren;
 use crate::workflow::event::Event;
 use crate::workflow::flight::Flight;
 use crate::workflow::launch::AGAIN_AFTER_MS;
 use crate::workflow::memo::ShownStanding;
+use crate::workflow::panics::guarded;
 use crate::workflow::sealing::UnsealedTail;
 use crate::workflow::{ServedRun, detached};
 
@@ -50,6 +52,9 @@ pub enum WorkflowFault {
     /// Something of the host cannot be mended by trying again.
     #[error("{0}")]
     Broken(String),
+    /// The program or the host panicked.
+    #[error("the program or its host panicked: the worker has printed where")]
+    Panicked,
 }
 
 /// Tells an error of the session layer; of a program that does something else than was recorded, what.
@@ -69,6 +74,8 @@ pub struct Hosting<'c> {
     pub(super) session: Session<Box<dyn Program>>,
     pub(super) executor: RunExecutor,
     pub(super) language: &'static dyn Language,
+    /// What goes along with requests that need no repository, unless it is too long.
+    pub(super) carried: Option<WireProgram>,
     pub(super) flight: Flight<'c>,
     /// What cancels each effect and timer under way.
     pub(super) tokens: BTreeMap<Path, WorkflowCancellationToken>,
@@ -109,11 +116,9 @@ pub async fn host(
     ctx: &WorkflowContext<ServedRun>,
     input: RunInput,
 ) -> WorkflowResult<serde_json::Value> {
-    let fault = match Hosting::begin(ctx, input) {
-        Ok(mut hosting) => match hosting.run().await {
-            Ok(ended) => return ended,
-            Err(fault) => fault,
-        },
+    let hosted = guarded(async { Hosting::begin(ctx, input)?.run().await });
+    let fault = match hosted.await {
+        Ok(ended) => return ended,
         Err(fault) => fault,
     };
     // The task fails, and is tried again until a worker can do it.
@@ -152,6 +157,7 @@ impl<'c> Hosting<'c> {
             asked.for_each(|request| state.desk.was_put_before_people(request));
         });
         let mut hosting = Hosting::new(ctx, input, run, n_sealed);
+        hosting.carried = WireProgram::of(&ground.carried(&start)?);
         hosting.take_in(progress)?;
         Ok(hosting)
     }
@@ -169,6 +175,7 @@ impl<'c> Hosting<'c> {
             session: run.session,
             executor: run.executor,
             language: run.language,
+            carried: None,
             flight: Flight::default(),
             tokens: BTreeMap::new(),
             computed: VecDeque::new(),

@@ -1,5 +1,7 @@
 //! What becomes of requests: commands in path order, as many as the server takes.
 
+use std::future::Future;
+use std::pin::Pin;
 use std::time::Duration;
 
 use agentic_host::performer::Carrier;
@@ -16,6 +18,8 @@ use temporalio_sdk::{
 
 use crate::activity::EffectActivity;
 use crate::error::whole;
+use crate::outside::{OutsideActivity, OutsideAsk, WireProgram};
+use crate::route::outside;
 use crate::wire::{EffectAsk, EffectReply, source_of};
 use crate::workflow::event::Event;
 use crate::workflow::hosting::{Hosting, withdrawn};
@@ -33,6 +37,10 @@ pub const BEAT_WITHIN: Duration = Duration::from_secs(10);
 const BEAT_WITHIN_ONCE: Duration = Duration::from_secs(60);
 /// After how long somebody is asked again who could not answer, in milliseconds.
 pub const AGAIN_AFTER_MS: i64 = 30_000;
+
+/// An effect on its way.
+type EffectFuture<'c> =
+    Pin<Box<dyn Future<Output = Result<EffectReply, ActivityExecutionError>> + 'c>>;
 
 /// How what fails in our own hands is tried again: until it works.
 pub fn retries() -> RetryPolicy {
@@ -120,7 +128,10 @@ impl Hosting<'_> {
             true => RetryPolicy::builder().maximum_attempts(1).build(),
             false => retries(),
         };
+        let outside = self.outside(&performance);
+        let (queue, program) = outside.unzip();
         let options = ActivityOptions::with_start_to_close_timeout(EFFECT_WITHIN)
+            .maybe_task_queue(queue)
             .activity_id(ask.id.clone())
             .heartbeat_timeout(if is_once { BEAT_WITHIN_ONCE } else { BEAT_WITHIN })
             .cancellation_type(ActivityCancellationType::WaitCancellationCompleted)
@@ -129,7 +140,13 @@ impl Hosting<'_> {
             .summary(format!("{path} {}", ask.kind))
             .build();
         // The command is made here, in path order, and not when it is first waited for.
-        let done = self.ctx.execute_activity(EffectActivity, ask, options);
+        let done: EffectFuture<'_> = match program {
+            Some(program) => {
+                let ask = OutsideAsk { effect: ask, program };
+                Box::pin(self.ctx.execute_activity(OutsideActivity, ask, options))
+            }
+            None => Box::pin(self.ctx.execute_activity(EffectActivity, ask, options)),
+        };
         let arrived = async move {
             match done.await {
                 Ok(EffectReply::Answered { answer, child }) => match answer.answer() {
@@ -157,6 +174,12 @@ impl Hosting<'_> {
             }
         };
         self.flight.begin(arrived);
+    }
+
+    /// Returns the queue of an effect that needs no repository, and the program that goes along.
+    fn outside(&self, performance: &Performance) -> Option<(String, WireProgram)> {
+        let queue = outside(&self.executor, &performance.request, &self.input.queues)?;
+        Some((queue, self.carried.clone()?))
     }
 
     /// Tells the run of an instant when it has come.

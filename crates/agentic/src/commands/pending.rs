@@ -5,13 +5,15 @@ use std::process::ExitCode;
 use agentic_api::verb::{HandOutHolds, HoldQuestion, PendingHolds};
 use agentic_api::view::interop::Protocol;
 use agentic_api::view::question::question;
-use agentic_api::view::{PendingView, visible_line};
+use agentic_api::view::{PendingView, ServedHoldView, visible_line};
 use agentic_api::{Caller, Verb as _};
 use agentic_model::AgentName;
 use clap::ValueEnum;
 
 use super::{VerbOutcome, agent_name};
 use crate::context::Context;
+use crate::engine::{Address, waiting};
+use crate::failure::CommandFailure;
 use crate::output::{Format, print_raw, warn_of};
 
 /// How many lines of a hold are shown in a list.
@@ -28,6 +30,10 @@ pub struct PendingArgs {
     /// One hold, whole: a request as it is listed, or an agent with one open hold
     #[arg(conflicts_with_all = ["agent", "kind", "assignee", "overdue", "format"])]
     request: Option<String>,
+    /// A server of durable runs, of whatever repositories: HOST:PORT
+    #[arg(long, value_name = "ADDRESS", conflicts_with_all =
+        ["request", "agent", "kind", "assignee", "overdue", "format", "by"])]
+    sibyl_addr: Option<String>,
     /// Only of this agent, and of those that descend from it
     #[arg(long, value_name = "A", value_parser = agent_name)]
     agent: Option<AgentName>,
@@ -61,6 +67,9 @@ enum ListForm {
 
 /// Runs the verb.
 pub fn run(context: &Context, args: PendingArgs) -> VerbOutcome {
+    if let Some(address) = &args.sibyl_addr {
+        return served(context, address);
+    }
     let space = context.space()?;
     let caller = context.caller(&space);
     if let Some(request) = args.request {
@@ -83,6 +92,25 @@ pub fn run(context: &Context, args: PendingArgs) -> VerbOutcome {
     let reply = HandOutHolds { protocol, holds, by: args.by }.run(&caller)?;
     warn_of(&reply.notices);
     print_raw(&reply.answer.0.to_string());
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Lists what waits at a server.
+fn served(context: &Context, address: &str) -> VerbOutcome {
+    let address = Address { sibyl_addr: Some(address.to_owned()) };
+    let Some(address) = address.remote() else {
+        let hint = "leave the address out, or change to that repository";
+        return Err(CommandFailure::usage("`local:` is no server", hint));
+    };
+    let holds = waiting(context, address)?;
+    context.format.answer(holds.as_slice(), |views| {
+        let line = |view: &ServedHoldView| {
+            let ServedHoldView { request, agent, key, path, question, .. } = view;
+            let text = format!("{request} {agent} key {key} at {path}: {question}");
+            format!("{}\n", visible_line(&text))
+        };
+        views.iter().map(line).collect()
+    });
     Ok(ExitCode::SUCCESS)
 }
 

@@ -147,7 +147,7 @@ pub fn run(context: &Context, args: RunArgs) -> VerbOutcome {
     let reply = carried_out(context, live, prepare, |prepared, here| {
         let is_agentlang = prepared.language().is_some_and(|one| one.is(&AgentLang));
         let shown = if is_agentlang { context.showing(live) } else { context.clone() };
-        let reached = address.reach(&shown)?;
+        let reached = address.clone().or_configured(context)?.reach(&shown)?;
         Ok(prepared.run(&reached.caller_at(context, here))?)
     })?;
     answered(context, reply)

@@ -226,7 +226,7 @@ pub fn run(context: &Context, verb: SessionVerb) -> VerbOutcome {
     match verb {
         SessionVerb::Start { agent, flow, input, key, allow, address } => {
             let (agent, flow) = (agent.to_string(), flow_of(context, flow)?);
-            let reached = address.reach(context)?;
+            let reached = address.or_configured(context)?.reach(context)?;
             let start = SessionStart { agent, flow, input, key, allow };
             let id = start.drive(&reached.caller(context))?;
             answer(context, reached.space(), &id)

@@ -105,14 +105,14 @@ fn a_run_on_a_full_disk_goes_on_when_there_is_room() {
     let mut stage = Stage::new();
     stage.kill_worker();
     let workflow = stage.detach("asking.as --run-id k");
-    stage.work_with("ulimit -f 0; trap '' XFSZ;");
+    stage.work_within("ulimit -f 0; trap '' XFSZ;");
     stage.until_tried_in_vain(&workflow);
     assert!(stage.ends("agentic pending", 0).is_empty(), "what is not sealed asks nobody");
     stage.kill_worker();
     stage.work();
     stage.ends("agentic flow run asking.as --sibyl-addr $S --run-id k", 4);
     stage.kill_worker();
-    stage.work_with("ulimit -f 0; trap '' XFSZ;");
+    stage.work_within("ulimit -f 0; trap '' XFSZ;");
     let mut deciding = stage.start("agentic decide k approve --as user:alice");
     stage.until_tried_in_vain(&workflow);
     assert_eq!(stage.json("agentic pending --json").as_array().map(Vec::len), Some(1));

@@ -2,12 +2,17 @@
 //! does both.
 
 mod children;
+mod configuration;
 mod crosscheck;
 mod decisions;
 mod effects;
+mod endpoint;
 mod faults;
+mod guarded;
 mod kills;
 mod languages;
+mod queues;
 mod rolling;
 mod runs;
 mod stage;
+mod verbs;

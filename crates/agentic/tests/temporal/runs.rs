@@ -35,7 +35,6 @@ fn a_session_has_one_host() {
     let stage = Stage::new();
     stage.ends("agentic flow run asking.as --sibyl-addr $S --run-id k", 4);
     stage.ends("agentic flow run asking.as --run-id k", 11);
-    stage.ends("agentic session resume run-k", 11);
     assert_eq!(stage.ends("agentic session tick --json", 0).trim(), "[]");
     stage.ends("agentic flow run asking.as --sibyl-addr 127.0.0.1:1 --run-id other", 11);
     let sessions = stage.json("agentic session list --json");

@@ -33,28 +33,50 @@ pub struct Stage {
 impl Stage {
     /// Makes a repository with the programs of the tests, starts a server and a worker.
     pub fn new() -> Stage {
-        let binary = PathBuf::from(env!("CARGO_BIN_EXE_agentic"));
-        let target = binary.ancestors().nth(2).expect("the binary lies in the target folder");
-        let program = target.join("temporal/venv/bin/temporal");
-        assert!(program.exists(), "`cargo xtask temporal install` gets the server");
-        let sandbox = sandbox();
-        let folder = sandbox.root().join("server");
-        let server = TemporalServer::begin(&program, &folder).expect("it starts");
-        let mut stage = Stage { sandbox, server, program, worker: None };
+        let mut stage = Stage::without_worker();
         stage.work();
         stage
     }
 
+    /// Makes a repository with the programs of the tests and starts a server.
+    pub fn without_worker() -> Stage {
+        let program = Stage::program();
+        let sandbox = sandbox();
+        let folder = sandbox.root().join("server");
+        let server = TemporalServer::begin(&program, &folder).expect("it starts");
+        Stage { sandbox, server, program, worker: None }
+    }
+
+    /// Returns the program of the server.
+    pub fn program() -> PathBuf {
+        let binary = PathBuf::from(env!("CARGO_BIN_EXE_agentic"));
+        let target = binary.ancestors().nth(2).expect("the binary lies in the target folder");
+        let program = target.join("temporal/venv/bin/temporal");
+        assert!(program.exists(), "`cargo xtask temporal install` gets the server");
+        program
+    }
+
     /// Starts a worker.
     pub fn work(&mut self) {
-        self.work_with("");
+        self.work_within("");
     }
 
     /// Starts a worker after some words of the shell, which bound what it may do.
-    pub fn work_with(&mut self, bounds: &str) {
+    pub fn work_within(&mut self, bounds: &str) {
         let mut command = self.sandbox.command("sh", self.sandbox.start());
         command.env("S", self.server.address());
         command.args(["-c", &format!("{bounds} exec agentic flow worker --sibyl-addr $S")]);
+        self.work_as(command);
+    }
+
+    /// Starts a worker with these arguments and variables.
+    pub fn work_with(&mut self, arguments: &[&str], variables: &[(&str, &str)]) {
+        let mut command = self.sandbox.command("agentic", self.sandbox.start());
+        command.args(["flow", "worker"]).args(arguments).envs(variables.iter().copied());
+        self.work_as(command);
+    }
+
+    fn work_as(&mut self, mut command: std::process::Command) {
         let silent = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
         self.worker = Some(silent.spawn().expect("it starts"));
     }

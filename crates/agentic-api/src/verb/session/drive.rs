@@ -3,6 +3,7 @@
 use agentic_model::Value;
 use agentic_model::guidance::ErrorClass;
 use agentic_replay::SessionId;
+use agentic_replay::engine::RunId;
 use agentic_replay::record::{CancelMode, CancelRecord};
 use agentic_session as session;
 use agentic_session::engine::key_or_fresh;
@@ -104,7 +105,15 @@ impl SessionResume {
             return self.take_over(caller.space);
         }
         let id = caller.space.find_session(&self.session)?;
-        session::resume(caller.space, &id)?;
+        match caller.driving(&id) {
+            Some((address, engines)) => {
+                let engine = engines.connect(&address, caller.space, caller.client)?;
+                let run = RunId::new(id.to_string());
+                engine.go_on(&run)?;
+                engine.status(&run)?;
+            }
+            None => session::resume(caller.space, &id)?,
+        }
         Ok(id)
     }
 

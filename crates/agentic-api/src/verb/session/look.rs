@@ -6,7 +6,9 @@ use agentic_flow::limits::LIMIT;
 use agentic_model::AgentName;
 use agentic_model::guidance::ErrorClass;
 use agentic_replay::SessionId;
+use agentic_replay::engine::RunId;
 use agentic_session as session;
+use agentic_session::hosted::host_of;
 use agentic_session::outlook::is_unattended;
 use agentic_session::{SessionSpace, SessionState, Summary};
 use schemars::JsonSchema;
@@ -115,6 +117,7 @@ pub(super) fn summaries(
         match space.session(id) {
             Ok(summary) => {
                 let view = SessionView::brief(&summary).seen_at(&summary, space.now());
+                let view = view.driven_by(host_of(space, id));
                 views.push(view.attended_by(attendance(space, &summary)?));
             }
             Err(error) => views.push(SessionView::corrupt(id, &error.to_string())),
@@ -147,6 +150,7 @@ impl Verb for SessionShow {
     fn run(self, caller: &Caller<'_>) -> Result<Reply<SessionView>, Refusal> {
         let space = caller.space;
         let id = space.find_session(&self.session)?;
+        let unread = sealed_up_to_now(caller, &id);
         let summary = match self.at {
             Some(at) => space.session_at(&id, at)?,
             None => space.session(&id)?,
@@ -160,6 +164,7 @@ impl Verb for SessionShow {
         let view = SessionView::whole(&summary)
             .with_overtaken(&summary, &late)
             .with_decisions(&summary, &decisions)
+            .driven_by(host_of(space, &id))
             .seen_at(&summary, then);
         // What was is not what somebody could do now.
         let view = match self.at {
@@ -168,9 +173,22 @@ impl Verb for SessionShow {
                 .attended_by(attendance(space, &summary)?)
                 .configured_by(session::configuration(space, &id)?),
         };
-        let notices = Notice::unanswered(space, &summary);
+        let mut notices = Notice::unanswered(space, &summary);
+        notices.extend(unread);
         Ok(Reply { notices, ..Reply::plain(view) })
     }
+}
+
+/// Has another engine seal what it has recorded of a session; says why it cannot be asked.
+fn sealed_up_to_now(caller: &Caller<'_>, id: &SessionId) -> Option<Notice> {
+    let (address, engines) = caller.driving(id)?;
+    let read = || -> Result<(), Refusal> {
+        let engine = engines.connect(&address, caller.space, caller.client)?;
+        engine.status(&RunId::new(id.to_string()))?;
+        Ok(())
+    };
+    let why = read().err()?.sentence();
+    Some(Notice::Remark { what: format!("what is sealed is shown, and no more: {why}") })
 }
 
 /// List sessions, oldest first.

@@ -60,7 +60,8 @@ pub fn run(context: &Context, args: FlowRunArgs) -> VerbOutcome {
 }
 
 fn run_as(context: &Context, args: FlowRunArgs) -> VerbOutcome {
-    let (address, is_detached) = (args.address, args.detach);
+    let (is_named, is_detached) = (args.address.sibyl_addr.is_some(), args.detach);
+    let address = args.address.or_configured(context)?;
     let verb = RunPipeline {
         program: program::source(context, &args.file, None)?,
         input: input_text(context, args.input.as_deref())?,
@@ -75,7 +76,7 @@ fn run_as(context: &Context, args: FlowRunArgs) -> VerbOutcome {
     let prepare = |here: &_| {
         let prepared = verb.prepare(here)?;
         let has_engine = prepared.is_durable() || prepared.is_answered();
-        if !has_engine && (address.sibyl_addr.is_some() || is_detached) {
+        if !has_engine && (is_named || is_detached) {
             talk("note: no block is temporal, so the run is in memory and has no engine");
         }
         Ok(prepared)

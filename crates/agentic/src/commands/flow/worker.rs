@@ -1,5 +1,7 @@
 //! `agentic flow worker`
 
+use std::num::NonZeroUsize;
+
 use agentic_api::Verb as _;
 use agentic_api::verb::FlowWorker;
 use agentic_lang_agent::TraceCapture;
@@ -9,6 +11,8 @@ use super::status::show;
 use crate::commands::{VerbOutcome, ended};
 use crate::context::Context;
 use crate::engine::Address;
+#[cfg(feature = "temporal")]
+use crate::engine::ServerWork;
 use crate::failure::CommandFailure;
 use crate::follower::{EventPrinter, followed};
 use crate::live::RunDisplay;
@@ -25,6 +29,16 @@ pub struct WorkerArgs {
     kept: bool,
     #[command(flatten)]
     address: Address,
+    /// Of a server, only this queue; may be given again. Without one those of this repository, and of
+    /// what needs none
+    #[arg(long = "queue", value_name = "Q", conflicts_with = "run")]
+    queues: Vec<String>,
+    /// How much is performed at once for each queue of a server
+    #[arg(long, value_name = "N", conflicts_with = "run")]
+    concurrency: Option<NonZeroUsize>,
+    /// Make the server know by what runs are searched for, and end
+    #[arg(long, conflicts_with_all = ["run", "queues", "concurrency", "kept"])]
+    setup: bool,
 }
 
 /// Runs the verb.
@@ -34,12 +48,23 @@ pub fn run(context: &Context, args: WorkerArgs) -> VerbOutcome {
         end_with_stdin(stop.clone())
             .map_err(|error| CommandFailure::io("start a thread", &error))?;
     }
+    let address = args.address.or_configured(context)?;
     #[cfg(feature = "temporal")]
-    if let Some(address) = args.address.remote() {
-        crate::engine::work(context, address, stop)?;
+    if let Some(address) = address.remote() {
+        if args.setup {
+            crate::engine::set_up(context, address)?;
+            return Ok(std::process::ExitCode::SUCCESS);
+        }
+        let work = ServerWork { queues: args.queues, concurrency: args.concurrency };
+        crate::engine::work(context, address, work, stop)?;
         return Ok(std::process::ExitCode::SUCCESS);
     }
-    let reached = args.address.reach(context)?;
+    let is_of_server = !args.queues.is_empty() || args.concurrency.is_some() || args.setup;
+    if address.remote().is_none() && is_of_server {
+        let hint = "name the server with `--sibyl-addr`";
+        return Err(CommandFailure::usage("the embedded engine has no queues", hint));
+    }
+    let reached = address.reach(context)?;
     let mut printer = EventPrinter::new(context, RunDisplay::of(context.format, TraceCapture::Off));
     let tell = |event| printer.show(event);
     let reply = followed(context, &stop, tell, |here| {

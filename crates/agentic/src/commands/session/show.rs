@@ -133,7 +133,9 @@ pub(super) fn listed(view: &SessionView) -> String {
         true => format!("; nobody drives it: `agentic session resume {}`", &view.session[..12]),
         false => String::new(),
     };
-    format!("{first} key {key}{since}{late}{}{wanted}\n", question.unwrap_or_default())
+    let engine = view.engine.as_ref().map(|engine| format!(" at {engine}")).unwrap_or_default();
+    let question = question.unwrap_or_default();
+    format!("{first} key {key}{engine}{since}{late}{question}{wanted}\n")
 }
 
 /// Shows a value to people, who read no more than its beginning.

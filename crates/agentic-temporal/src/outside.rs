@@ -1,0 +1,119 @@
+//! Who performs what needs no repository: any worker, on any machine.
+
+use std::future::Future;
+use std::path::PathBuf;
+use std::pin::Pin;
+use std::sync::Arc;
+
+use agentic_model::{Instant, Object};
+use agentic_providers::host::CancelFlag;
+use agentic_session::hosted::{CarriedProgram, perform_outside};
+use serde::{Deserialize, Serialize};
+use temporalio_common::ActivityDefinition;
+use temporalio_sdk::activities::{
+    ActivityContext, ActivityDefinitions, ActivityImplementer, ExecutableActivity,
+};
+
+use crate::activity::{ActivityOutcome, blocking, broken, reply_of_effect};
+use crate::wire::{EffectAsk, EffectReply, packed, unpacked};
+
+/// The longest program that goes along with what it asks, in bytes.
+const PROGRAM_BYTES_MAX: usize = 64 << 10;
+
+/// A program on its way.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WireProgram {
+    /// Its object, and those that it names, in Base64.
+    pub objects: Vec<String>,
+    /// The run that agents are told they are called by.
+    pub run_id: String,
+}
+
+impl WireProgram {
+    /// Takes a program up; nothing where it is too long to go along.
+    pub fn of(program: &CarriedProgram) -> Option<WireProgram> {
+        let objects: Vec<Vec<u8>> =
+            program.objects.iter().map(|object| object.bytes().to_vec()).collect();
+        let n_bytes: usize = objects.iter().map(Vec::len).sum();
+        let objects = objects.iter().map(|bytes| packed(bytes)).collect();
+        let run_id = program.run_id.clone();
+        (n_bytes <= PROGRAM_BYTES_MAX).then_some(WireProgram { objects, run_id })
+    }
+
+    /// Gives it back; nothing where it is none.
+    fn program(&self) -> Option<CarriedProgram> {
+        let object = |text: &String| Object::decode(&unpacked(text).ok()?).ok();
+        let objects = self.objects.iter().map(object).collect::<Option<_>>()?;
+        Some(CarriedProgram { objects, run_id: self.run_id.clone() })
+    }
+}
+
+/// An effect that needs no repository.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct OutsideAsk {
+    /// The effect.
+    pub effect: EffectAsk,
+    /// The program that asks.
+    pub program: WireProgram,
+}
+
+/// Who performs the activities of a queue that needs no repository.
+pub struct OutsidePerformer {
+    /// The folder that programs run in, and whose configuration counts.
+    pub folder: PathBuf,
+}
+
+/// The activity `agentic.outside`.
+pub struct OutsideActivity;
+
+impl ActivityDefinition for OutsideActivity {
+    type Input = OutsideAsk;
+    type Output = EffectReply;
+
+    fn name(&self) -> &str {
+        "agentic.outside"
+    }
+}
+
+impl ExecutableActivity for OutsideActivity {
+    type Implementer = OutsidePerformer;
+
+    const REQUIRES_INSTANCE: bool = true;
+
+    fn definition() -> OutsideActivity {
+        OutsideActivity
+    }
+
+    fn execute(
+        performer: Option<Arc<OutsidePerformer>>,
+        context: ActivityContext,
+        ask: OutsideAsk,
+    ) -> Pin<Box<dyn Future<Output = ActivityOutcome<EffectReply>> + Send>> {
+        let folder = performer.map(|performer| performer.folder.clone()).unwrap_or_default();
+        Box::pin(perform(folder, context, ask))
+    }
+}
+
+impl ActivityImplementer for OutsidePerformer {
+    fn register_all(self: Arc<Self>, definitions: &mut ActivityDefinitions) {
+        definitions.register_activity::<OutsideActivity>(self);
+    }
+}
+
+async fn perform(
+    folder: PathBuf,
+    context: ActivityContext,
+    ask: OutsideAsk,
+) -> ActivityOutcome<EffectReply> {
+    let OutsideAsk { effect, program } = ask;
+    let start = effect.run.start().map_err(|error| broken(&error))?;
+    let performance = effect.performance().map_err(|error| broken(&error))?;
+    let bad = crate::wire::BadWire { what: "program" };
+    let program = program.program().ok_or_else(|| broken(&bad))?;
+    let flag = CancelFlag::new();
+    let (told, at) = (flag.clone(), Instant::from_millis(effect.at));
+    let done = blocking(&context, Some(&flag), move || {
+        perform_outside(&program, &start, &performance, (&folder, at), &told)
+    });
+    Ok(reply_of_effect(done.await?, &flag))
+}
