@@ -4,8 +4,10 @@
 //! Everything here happens in the order of the history: there is no clock but that of the workflow, no
 //! randomness and no map without order, and only futures of the SDK are waited for.
 
+mod arrival;
 mod children;
 mod desk;
+mod ending;
 mod event;
 mod flight;
 mod holds;
