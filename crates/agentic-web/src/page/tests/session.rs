@@ -47,6 +47,7 @@ fn session(id: &str, requests: Option<Vec<RequestView>>) -> SessionView {
         overdue: false,
         unattended: true,
         age_ms: Some(1),
+        engine: Some(HOSTILE.to_owned()),
         parent: None,
         forked_at: None,
         configuration: None,
