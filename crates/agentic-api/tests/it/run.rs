@@ -173,6 +173,7 @@ fn a_pipeline_runs_as_it_says_and_alike_in_memory_and_durably() {
         input: None,
         registry: None,
         script: None,
+        pipeline: None,
     };
     let same = check.run_here(&caller.surroundings).expect("both run");
     let CrosscheckAnswer::Compared(view) = same.answer else { panic!("it compiles") };
