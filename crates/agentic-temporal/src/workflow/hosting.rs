@@ -63,7 +63,7 @@ pub struct Hosting<'c> {
     pub(super) ctx: &'c WorkflowContext<ServedRun>,
     pub(super) input: RunInput,
     /// The time, where that moves only as far as the program waits.
-    clock: Option<Instant>,
+    pub(super) clock: Option<Instant>,
     pub(super) session: Session<Box<dyn Program>>,
     pub(super) executor: RunExecutor,
     pub(super) language: &'static dyn Language,
