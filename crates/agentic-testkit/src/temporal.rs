@@ -1,7 +1,9 @@
 //! A real Temporal server for tests: on loopback, with its data in a folder.
 
 use std::fs::File;
+use std::hash::{BuildHasher as _, Hasher as _, RandomState};
 use std::net::{Ipv4Addr, TcpListener};
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -16,6 +18,10 @@ const PATIENCE: Duration = Duration::from_secs(60);
 const LOOK: Duration = Duration::from_millis(100);
 /// How much of its log is shown where it does not serve, in bytes.
 const LOG_BYTES_MAX: usize = 4_096;
+/// Where ports are looked for: below those that systems give to whoever asks for any.
+const PORTS: Range<u16> = 12_000..32_000;
+/// How often a start is tried: beside its own ports the server picks some that others may take first.
+const N_TRIES: usize = 3;
 /// Behind the state of a process, where the system says when it began.
 const BEGAN: usize = 19;
 /// What the server is told that its defaults would make slow: how often it may look for work.
@@ -74,6 +80,17 @@ impl TemporalServer {
     /// # Errors
     /// Fails as [`TemporalServer::begin`] does.
     pub fn start(&mut self) -> Result<(), Error> {
+        let mut outcome = self.try_start();
+        for _ in 1..N_TRIES {
+            if outcome.is_ok() {
+                break;
+            }
+            outcome = self.try_start();
+        }
+        outcome
+    }
+
+    fn try_start(&mut self) -> Result<(), Error> {
         let log = File::create(self.log()).map_err(Error::file("make the log of the server"))?;
         let errors = log.try_clone().map_err(Error::file("open the log of the server"))?;
         let mut command = self.command();
@@ -215,18 +232,22 @@ impl Drop for TemporalServer {
 }
 
 impl ServerPorts {
-    /// Finds ports that are free now.
+    /// Finds ports that are free now, and that the system gives to nobody who asks for any: they are still
+    /// free when a server that was killed starts again.
     fn find() -> Result<ServerPorts, Error> {
-        let listen = || TcpListener::bind((Ipv4Addr::LOCALHOST, 0));
+        let n_ports = u64::from(PORTS.end - PORTS.start);
+        let begin = RandomState::new().build_hasher().finish() % n_ports;
+        let ports = (begin..begin + n_ports).filter_map(|n| u16::try_from(n % n_ports).ok());
         // All are held until the last is found, so that they differ.
-        let held = [listen(), listen(), listen()];
-        let port = |held: &std::io::Result<TcpListener>| {
-            let held =
-                held.as_ref().map_err(|error| std::io::Error::new(error.kind(), error.to_string()));
-            let address = held.and_then(|held| held.local_addr());
-            address.map(|address| address.port()).map_err(Error::file("find a free port"))
+        let held = ports.filter_map(|n| {
+            let port = PORTS.start + n;
+            TcpListener::bind((Ipv4Addr::LOCALHOST, port)).ok().map(|held| (port, held))
+        });
+        let held: Vec<(u16, TcpListener)> = held.take(3).collect();
+        let [(grpc, _), (http, _), (metrics, _)] = held.as_slice() else {
+            let none = std::io::Error::from(std::io::ErrorKind::AddrInUse);
+            return Err(Error::file("find a free port")(none));
         };
-        let [grpc, http, metrics] = &held;
-        Ok(ServerPorts { grpc: port(grpc)?, http: port(http)?, metrics: port(metrics)? })
+        Ok(ServerPorts { grpc: *grpc, http: *http, metrics: *metrics })
     }
 }
