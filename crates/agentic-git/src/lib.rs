@@ -39,6 +39,7 @@ mod pack_merge;
 mod pack_offset;
 mod pack_replaced;
 mod prefix;
+mod quoted;
 mod recall;
 mod ref_list;
 mod ref_place;
@@ -79,9 +80,10 @@ pub use self::notes::{
 pub use self::object::name_object;
 #[cfg(feature = "fuzz-access")]
 pub use self::pack_offset::PackOffsets;
+pub use self::quoted::unquoted;
 pub use self::ref_list::{PackedRefsMark, RefsMark};
 pub(crate) use self::ref_place::remove_if_hollow;
-pub use self::repository::{Repository, Scratch, SharedRepository, leads_to};
+pub use self::repository::{Repository, Scratch, SharedRepository, is_repository_above, leads_to};
 pub use self::signer::Signer;
 pub use self::snapshot::{Snapshot, SnapshotSource};
 pub use self::spool::{SpoolWriter, SpooledContent};

@@ -292,8 +292,8 @@ pub(super) fn absolute(path: &Path) -> Result<PathBuf> {
     std::fs::canonicalize(path).map_err(Error::io("read", path))
 }
 
-/// Tells apart "no repository" from "a repository that does not open".
-fn is_repository_above(directory: &Path) -> bool {
+/// Tells whether a folder is in a repository, which may not open.
+pub fn is_repository_above(directory: &Path) -> bool {
     let absolute = std::path::absolute(directory).unwrap_or_else(|_| directory.to_owned());
     absolute.ancestors().any(|above| {
         above.join(".git").exists()

@@ -6,12 +6,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use agentic_model::guidance::Guidance as _;
-use agentic_model::{Instant, Oid, canonical};
+use agentic_model::{Instant, Oid};
 use agentic_providers::host::CancelFlag;
-use agentic_replay::{
-    AnswerSource, CancelExtent, HOSTED_VALUE_BYTES_MAX, RequestAnswer, RequestId, SessionId,
-    too_large,
-};
+use agentic_replay::{AnswerSource, CancelExtent, RequestAnswer, RequestId, SessionId};
 use agentic_session::hosted::{
     HostedDecision, HostedFate, HostedOutcome, HostedRecords, HostedSpawn, ValuePiece,
     begins_a_session, continue_hosted, decide_hosted, expire_hosted, perform_hosted, retire,
@@ -137,32 +134,21 @@ pub fn reply_of_effect(outcome: HostedOutcome, flag: &CancelFlag) -> EffectReply
     match outcome {
         HostedOutcome::Answered(answer, by) => answered(&stopped(answer, flag), by),
         HostedOutcome::Unanswered(answer, why) => {
-            EffectReply::Unanswered { answer: wire_answer(&answer), why }
+            EffectReply::Unanswered { answer: bounded(&answer), why }
         }
         HostedOutcome::Faulted(answer, why) => {
-            EffectReply::Faulted { answer: wire_answer(&stopped(answer, flag)), why }
+            EffectReply::Faulted { answer: bounded(&stopped(answer, flag)), why }
         }
     }
 }
 
 fn answered(answer: &RequestAnswer, by: AnswerSource) -> EffectReply {
     let child = if let AnswerSource::Child(id) = by { Some(id.to_string()) } else { None };
-    EffectReply::Answered { answer: wire_answer(answer), child }
+    EffectReply::Answered { answer: bounded(answer), child }
 }
 
-/// Takes an answer up, unless it is longer than the server takes.
-fn wire_answer(answer: &RequestAnswer) -> WireAnswer {
-    let value = match answer {
-        RequestAnswer::Ok(value) => value,
-        RequestAnswer::Failed(failure) => &failure.details,
-        RequestAnswer::TimedOut | RequestAnswer::Cancelled(_) => return WireAnswer::of(answer),
-    };
-    match canonical::encode(value) {
-        Ok(bytes) if bytes.len() > HOSTED_VALUE_BYTES_MAX => {
-            WireAnswer::of(&RequestAnswer::Failed(too_large("the answer", bytes.len())))
-        }
-        Ok(_) | Err(_) => WireAnswer::of(answer),
-    }
+fn bounded(answer: &RequestAnswer) -> WireAnswer {
+    WireAnswer::bounded(answer, "the answer")
 }
 
 /// Begins the session that a run goes on as which has ended so.

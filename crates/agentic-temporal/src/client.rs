@@ -15,7 +15,7 @@ use temporalio_common::MemoValues;
 use crate::decision::{CancelAsk, DecideAsk, DecideReply, RunView, SignalAsk};
 use crate::obstacle::obstacle;
 use crate::search::of_start;
-use crate::wire::RunInput;
+use crate::wire::{RunInput, short};
 use crate::words::{is_passing, refused};
 use crate::workflow::ServedRun;
 use crate::{Error, Result};
@@ -90,7 +90,7 @@ impl<'c> RunClient<'c> {
         let described = described.map_err(|error| refused("tell of the run", &error))?;
         match described.memo().get::<String>(SPACE).ok().flatten() {
             Some(found) if found == space => Ok(()),
-            Some(_) | None => Err(Error::OtherSpace { session: short(&self.id) }),
+            Some(_) | None => Err(Error::OtherSpace { session: short(&self.id).to_owned() }),
         }
     }
 
@@ -224,21 +224,13 @@ impl<'c> RunClient<'c> {
     /// Asks it to stop.
     pub async fn cancel(&self, ask: CancelAsk) -> Result<RunFate> {
         let told = self.handle.signal(ServedRun::cancel, ask, WorkflowSignalOptions::default());
-        match told.await {
-            Ok(()) => Ok(RunFate::Open { rests: false }),
-            Err(WorkflowInteractionError::NotFound(_)) => Ok(RunFate::Closed),
-            Err(error) => Err(refused("pass the wish to stop on", &error)),
-        }
+        heard(told.await, "pass the wish to stop on")
     }
 
     /// Sends it what it waits for, or will wait for.
     pub async fn signal(&self, ask: SignalAsk) -> Result<RunFate> {
         let told = self.handle.signal(ServedRun::signal, ask, WorkflowSignalOptions::default());
-        match told.await {
-            Ok(()) => Ok(RunFate::Open { rests: false }),
-            Err(WorkflowInteractionError::NotFound(_)) => Ok(RunFate::Closed),
-            Err(error) => Err(refused("pass the signal on", &error)),
-        }
+        heard(told.await, "pass the signal on")
     }
 
     /// Waits until it is over.
@@ -255,7 +247,14 @@ impl<'c> RunClient<'c> {
     }
 }
 
-/// Returns the beginning of an id, as people see it.
-fn short(id: &str) -> String {
-    id.get(..12).unwrap_or(id).to_owned()
+/// Says whether a run has heard what it was told, or is over.
+fn heard(
+    told: std::result::Result<(), WorkflowInteractionError>,
+    doing: &'static str,
+) -> Result<RunFate> {
+    match told {
+        Ok(()) => Ok(RunFate::Open { rests: false }),
+        Err(WorkflowInteractionError::NotFound(_)) => Ok(RunFate::Closed),
+        Err(error) => Err(refused(doing, &error)),
+    }
 }

@@ -8,6 +8,7 @@ use temporalio_client::{
     Client, ClientOptions, ClientTlsOptions, Connection, ConnectionOptions, TlsOptions, Url,
 };
 use temporalio_common::protos::temporal::api::workflowservice::v1::DescribeNamespaceRequest;
+use tokio::runtime::Runtime;
 
 use crate::settings::{ServerSettings, TlsFiles};
 use crate::words::{of_connection, of_status};
@@ -80,6 +81,13 @@ impl ServerSettings {
             None => text,
         }
     }
+}
+
+/// Makes what speaks to a server, with so many threads.
+pub(crate) fn runtime(n_threads: usize) -> Result<Runtime> {
+    let mut builder = tokio::runtime::Builder::new_multi_thread();
+    let built = builder.worker_threads(n_threads).enable_all().build();
+    built.map_err(|error| Error::Runtime(error.to_string()))
 }
 
 fn is_denial(code: Code) -> bool {

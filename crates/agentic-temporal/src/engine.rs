@@ -22,6 +22,7 @@ use temporalio_client::Client;
 use tokio::runtime::Runtime;
 
 use crate::client::{RunClient, RunFate};
+use crate::connection::runtime;
 use crate::decision::{CancelAsk, DecideAsk, DecideReply, WireRefusal};
 use crate::route::queue_of;
 use crate::search::known;
@@ -64,11 +65,7 @@ impl<'a> TemporalEngine<'a> {
         client: &'static str,
         settings: &ServerSettings,
     ) -> crate::Result<TemporalEngine<'a>> {
-        let runtime = tokio::runtime::Builder::new_multi_thread()
-            .worker_threads(1)
-            .enable_all()
-            .build()
-            .map_err(|error| Error::Runtime(error.to_string()))?;
+        let runtime = runtime(1)?;
         let connected = runtime.block_on(settings.connect())?;
         let local = EmbeddedEngine::new(space, client);
         let settings = settings.clone();
@@ -110,12 +107,11 @@ impl<'a> TemporalEngine<'a> {
             why: "the server ended the run".to_owned(),
             mode: CancelMode::Kill,
         };
-        let ended = end_hosted(self.space, &self.session(id)?, &cancel);
-        ended.map_err(|error| refused(error.into()))
+        end_hosted(self.space, &self.session(id)?, &cancel).map_err(refused)
     }
 
     fn session(&self, id: &RunId) -> Result<SessionId> {
-        hosted_run(self.space, id.as_str()).map_err(|error| refused(error.into()))
+        hosted_run(self.space, id.as_str()).map_err(refused)
     }
 
     /// Decides a hold of a session. When this returns the decision is a commit, and the run has it.
@@ -149,8 +145,7 @@ impl<'a> TemporalEngine<'a> {
             None => {
                 self.end_as_the_server(&run)?;
                 let decided = decide_hosted(self.space, session, request, draft);
-                let decided = decided.map_err(|error| refused(error.into()))?;
-                let HostedDecision { commit, principal, action, .. } = decided;
+                let HostedDecision { commit, principal, action, .. } = decided.map_err(refused)?;
                 Ok(counted((commit.to_string(), principal, action.to_owned())))
             }
         }
@@ -159,7 +154,7 @@ impl<'a> TemporalEngine<'a> {
     /// Tells how a run stands of which nothing is sealed: it waits for a worker.
     fn claimed(&self, run: &RunId) -> Result<RunStatus> {
         let found = claimed(self.space, &self.session(run)?);
-        let (agent, key) = found.map_err(|error| refused(error.into()))?;
+        let (agent, key) = found.map_err(refused)?;
         Ok(RunStatus {
             id: run.clone(),
             key,
@@ -174,12 +169,12 @@ impl<'a> TemporalEngine<'a> {
 
     /// Claims the session that this begins and starts its run, unless both was done before.
     pub(crate) fn claim_and_start(&self, begin: Begin, clock: RunClock) -> Result<RunId> {
-        let space_id = space_id(self.space).map_err(|error| refused(error.into()))?;
-        let id = begin.session().map_err(|error| refused(error.into()))?;
+        let space_id = space_id(self.space).map_err(refused)?;
+        let id = begin.session().map_err(refused)?;
         let run = RunId::new(id.to_string());
         let address = self.settings.address.to_string();
         let claimed = claim(self.space, begin, HOST, &address);
-        if let HostClaim::Open(opening) = claimed.map_err(|error| refused(error.into()))? {
+        if let HostClaim::Open(opening) = claimed.map_err(refused)? {
             let terms = ServedTerms {
                 space: space_id.clone(),
                 queues: self.settings.queues.clone(),
@@ -187,12 +182,11 @@ impl<'a> TemporalEngine<'a> {
                 search: self.runtime.block_on(known(&self.client)).unwrap_or_default(),
                 events_max: self.events_max,
             };
-            let input = RunInput::of(&opening, terms);
-            let mut input = input.map_err(|error| refused(error.into()))?;
+            let mut input = RunInput::of(&opening, terms).map_err(refused)?;
             input.clock = (clock == RunClock::Waits).then_some(input.at);
             let started = self.runtime.block_on(self.run(&run).start(&queue_of(&space_id), input));
             if let Err(Error::OtherSpace { .. }) = &started {
-                disclaim(self.space, &id).map_err(|error| refused(error.into()))?;
+                disclaim(self.space, &id).map_err(refused)?;
             }
             started.map_err(refused)?;
         }
@@ -210,7 +204,7 @@ impl DurableEngine<PlannedRun> for TemporalEngine<'_> {
     }
 
     fn find(&self, name: &str) -> Result<RunId> {
-        let id = hosted_run(self.space, name).map_err(|error| refused(error.into()))?;
+        let id = hosted_run(self.space, name).map_err(refused)?;
         Ok(RunId::new(id.to_string()))
     }
 
@@ -263,7 +257,7 @@ impl DurableEngine<PlannedRun> for TemporalEngine<'_> {
             self.end_as_the_server(run)?;
             let id = self.session(run)?.short();
             let over = agentic_session::error::SessionError::Over { id };
-            return Err(refused(agentic_session::Error::from(over).into()));
+            return Err(refused(agentic_session::Error::from(over)));
         }
         self.runtime.block_on(client.end()).map_err(refused)?;
         Ok(())
@@ -299,10 +293,11 @@ fn decision_refused(refusal: WireRefusal) -> EngineError {
 }
 
 /// Says in the words of all engines what was refused, and keeps our own.
-pub(crate) fn refused(error: Error) -> EngineError {
-    if let Error::Session(error) = error {
-        return agentic_session::engine::refused(error);
-    }
+pub(crate) fn refused(error: impl Into<Error>) -> EngineError {
+    let error = match error.into() {
+        Error::Session(error) => return agentic_session::engine::refused(error),
+        error => error,
+    };
     let refusal = match error.class() {
         ErrorClass::Unreachable => EngineRefusal::Unreachable,
         ErrorClass::NotAllowed => EngineRefusal::NotAuthorised,

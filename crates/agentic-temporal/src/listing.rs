@@ -7,6 +7,7 @@ use temporalio_common::protos::temporal::api::common::v1::Memo;
 use temporalio_common::protos::temporal::api::workflow::v1::WorkflowExecutionInfo;
 use temporalio_common::protos::temporal::api::workflowservice::v1::ListWorkflowExecutionsRequest;
 
+use crate::connection::runtime;
 use crate::decision::HoldNote;
 use crate::words::refused;
 use crate::{Result, ServerSettings};
@@ -38,7 +39,7 @@ pub struct ServedHold {
 /// # Errors
 /// Fails when the server cannot be reached.
 pub fn waiting(settings: &ServerSettings) -> Result<Vec<ServedHold>> {
-    crate::worker::runtime()?.block_on(async {
+    runtime(1)?.block_on(async {
         let client = settings.connect().await?;
         list(&client).await
     })

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use agentic_model::{Instant, Object};
 use agentic_providers::host::CancelFlag;
-use agentic_session::hosted::{CarriedProgram, perform_outside};
+use agentic_session::hosted::{CarriedProgram, EffectPlace, perform_outside};
 use serde::{Deserialize, Serialize};
 use temporalio_common::ActivityDefinition;
 use temporalio_sdk::activities::{
@@ -113,7 +113,8 @@ async fn perform(
     let flag = CancelFlag::new();
     let (told, at) = (flag.clone(), Instant::from_millis(effect.at));
     let done = blocking(&context, Some(&flag), move || {
-        perform_outside(&program, &start, &performance, (&folder, at), &told)
+        let place = EffectPlace { start: &start, folder, at };
+        perform_outside(&program, &performance, &place, &told)
     });
     Ok(reply_of_effect(done.await?, &flag))
 }

@@ -11,6 +11,7 @@ use temporalio_common::search_attributes::{
     SearchAttributeKey, SearchAttributeUpdate, SearchAttributes,
 };
 
+use crate::connection::runtime;
 use crate::wire::WireStart;
 use crate::words::refused;
 use crate::{Result, ServerSettings};
@@ -36,7 +37,7 @@ const ATTRIBUTES: [(&str, IndexedValueType); 4] = [
 /// # Errors
 /// Fails when it cannot be reached, and when it does not let us.
 pub fn set_up(settings: &ServerSettings) -> Result<Vec<&'static str>> {
-    crate::worker::runtime()?.block_on(async {
+    runtime(1)?.block_on(async {
         let client = settings.connect().await?;
         let known = known(&client).await?;
         let lacks = |name: &str| !known.iter().any(|known| known == name);

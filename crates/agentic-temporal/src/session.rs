@@ -34,11 +34,11 @@ impl TemporalEngine<'_> {
     }
 
     fn start_and_rest(&self, begin: Begin, clock: RunClock) -> Result<SessionId> {
-        let id = begin.session().map_err(|error| refused(error.into()))?;
+        let id = begin.session().map_err(refused)?;
         let run = self.claim_and_start(begin, clock)?;
         self.rest(&run)?;
         let mut next = id;
-        while let Some(after) = continued_as(self.space, &next).map_err(|it| refused(it.into()))? {
+        while let Some(after) = continued_as(self.space, &next).map_err(refused)? {
             self.rest(&RunId::new(after.to_string()))?;
             next = after;
         }

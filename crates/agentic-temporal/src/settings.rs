@@ -145,11 +145,7 @@ fn settings(
 
 fn of_table(tls: &ServerTls) -> Result<TlsFiles> {
     let file = |path: &Option<PathBuf>| path.as_deref().map(read).transpose();
-    let identity = match (file(&tls.cert)?, file(&tls.key)?) {
-        (Some(cert), Some(key)) => Some((cert, key)),
-        (None, None) => None,
-        (Some(_), None) | (None, Some(_)) => return Err(half_an_identity()),
-    };
+    let identity = identity(file(&tls.cert)?, file(&tls.key)?)?;
     Ok(TlsFiles { ca: file(&tls.ca)?, identity, server_name: tls.server_name.clone() })
 }
 
@@ -164,11 +160,7 @@ fn of_variables(variables: Variables<'_>) -> Result<Option<TlsFiles>> {
         Some(data) => Ok(Some(data.into_bytes())),
         None => variables(&format!("{name}_PATH")).map(|path| read(Path::new(&path))).transpose(),
     };
-    let identity = match (file(CERT)?, file(CERT_KEY)?) {
-        (Some(cert), Some(key)) => Some((cert, key)),
-        (None, None) => None,
-        (Some(_), None) | (None, Some(_)) => return Err(half_an_identity()),
-    };
+    let identity = identity(file(CERT)?, file(CERT_KEY)?)?;
     let files = TlsFiles { ca: file(CA)?, identity, server_name: variables(SERVER_NAME) };
     let is_said = files.ca.is_some() || files.identity.is_some() || files.server_name.is_some();
     Ok(match variables(TLS).as_deref() {
@@ -178,8 +170,16 @@ fn of_variables(variables: Variables<'_>) -> Result<Option<TlsFiles>> {
     })
 }
 
-fn half_an_identity() -> Error {
-    Error::BadSettings("a certificate of ours and its key are named together".to_owned())
+/// Takes our certificate together with its key.
+fn identity(cert: Option<Vec<u8>>, key: Option<Vec<u8>>) -> Result<Option<(Vec<u8>, Vec<u8>)>> {
+    match (cert, key) {
+        (Some(cert), Some(key)) => Ok(Some((cert, key))),
+        (None, None) => Ok(None),
+        (Some(_), None) | (None, Some(_)) => {
+            let why = "a certificate of ours and its key are named together";
+            Err(Error::BadSettings(why.to_owned()))
+        }
+    }
 }
 
 fn read(path: &Path) -> Result<Vec<u8>> {

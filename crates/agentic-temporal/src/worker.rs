@@ -13,6 +13,7 @@ use temporalio_sdk::runtime::worker_tuner::{FixedSizeSlotSupplier, TunerHolder, 
 use temporalio_sdk::{Runtime, Worker, WorkerOptions};
 
 use crate::activity::SpacePerformer;
+use crate::connection::runtime;
 use crate::error::whole;
 use crate::ground::WorkerGround;
 use crate::outside::OutsidePerformer;
@@ -83,10 +84,10 @@ pub fn work(wish: WorkerWish, serving: impl Fn(&str)) -> Result<()> {
     };
     let sides = sides(&terms, options, queues)?;
     // A server that is not there is told before anything is said.
-    runtime()?.block_on(terms.settings.connect())?;
+    runtime(THREADS)?.block_on(terms.settings.connect())?;
     let begin = |(side, queue): (WorkerSide, String)| {
         let terms = terms.clone();
-        std::thread::spawn(move || runtime()?.block_on(serve(side, queue, terms)))
+        std::thread::spawn(move || runtime(THREADS)?.block_on(serve(side, queue, terms)))
     };
     let mut said: Vec<&str> = sides.iter().map(|(_, queue)| queue.as_str()).collect();
     said.dedup();
@@ -136,7 +137,7 @@ fn sides(
 /// Says whether a folder is in a repository.
 fn has_repository(folder: &Path) -> bool {
     let folder = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
-    folder.ancestors().any(|folder| folder.join(".git").exists())
+    agentic_git::is_repository_above(&folder)
 }
 
 /// Waits until all sides have ended. When one has, the others have nothing to do.
@@ -199,11 +200,4 @@ fn tuner(n_activities: usize) -> WorkerTuner {
         .nexus_task_slot_supplier(slots(CONCURRENCY))
         .build()
         .into()
-}
-
-/// Makes what speaks to a server.
-pub fn runtime() -> Result<tokio::runtime::Runtime> {
-    let mut builder = tokio::runtime::Builder::new_multi_thread();
-    let built = builder.worker_threads(THREADS).enable_all().build();
-    built.map_err(|error| Error::Runtime(error.to_string()))
 }

@@ -22,8 +22,8 @@ use std::sync::Arc;
 
 use temporalio_macros::{workflow, workflow_methods};
 use temporalio_sdk::{
-    ActivityOptions, SyncWorkflowContext, WaitConditionOptions, WorkflowCancellationToken,
-    WorkflowContext, WorkflowContextView, WorkflowResult,
+    SyncWorkflowContext, WaitConditionOptions, WorkflowCancellationToken, WorkflowContext,
+    WorkflowContextView, WorkflowResult,
 };
 
 use crate::activity::DecideActivity;
@@ -31,7 +31,7 @@ use crate::decision::{
     CancelAsk, ChildEnd, DecideAsk, DecideReply, RunView, SignalAsk, WireRefusal,
 };
 use crate::ground::WorkerGround;
-use crate::wire::RunInput;
+use crate::wire::{RunInput, short};
 use crate::workflow::desk::Desk;
 
 /// An error that a handler ends with.
@@ -127,12 +127,7 @@ impl ServedRun {
         let is_free = |run: &ServedRun| run.desk.may_decide(&request);
         ctx.wait_condition_with_options(is_free, detached()).await?;
         let n = ctx.state_mut(|run| run.desk.begin_deciding(&request));
-        let options = ActivityOptions::with_start_to_close_timeout(sealing::SHORT)
-            .activity_id(format!("decide-{request}-{n}"))
-            .heartbeat_timeout(launch::BEAT_WITHIN)
-            .cancellation_token(WorkflowCancellationToken::new())
-            .retry_policy(launch::retries())
-            .build();
+        let options = launch::of_upkeep(format!("decide-{request}-{n}"));
         let done = ctx.execute_activity(DecideActivity, ask, options).await;
         ctx.state_mut(|run| run.desk.end_deciding(&request));
         let reply = done?;
@@ -165,8 +160,4 @@ fn unknown(request: &str) -> WireRefusal {
         hint: "`agentic pending` lists what waits for a human".to_owned(),
         because: None,
     }
-}
-
-fn short(request: &str) -> &str {
-    request.get(..12).unwrap_or(request)
 }

@@ -26,7 +26,7 @@ pub(super) fn read(printed: &str) -> Vec<BlamedLine> {
             continue;
         };
         if let Some(path) = line.strip_prefix("filename ") {
-            paths.insert(id, unquoted(path));
+            paths.insert(id, agentic_git::unquoted(path));
         } else if let Some(text) = line.strip_prefix('\t') {
             let commit = Oid::parse(&id).ok().filter(|_| id.bytes().any(|byte| byte != b'0'));
             let path = paths.get(&id).cloned().unwrap_or_default();
@@ -43,39 +43,6 @@ fn header(line: &str) -> Option<(String, usize)> {
     let id = words.next().filter(|id| Oid::parse(id).is_ok())?;
     let number = words.nth(1)?.parse().ok()?;
     Some((id.to_owned(), number))
-}
-
-/// Reads a path as git prints it: one that has quotes, strokes or control characters as C has texts.
-fn unquoted(printed: &str) -> String {
-    let Some(inner) = printed.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')) else {
-        return printed.to_owned();
-    };
-    let (mut path, mut rest) = (Vec::new(), inner.as_bytes());
-    while let Some((byte, behind)) = rest.split_first() {
-        rest = behind;
-        if *byte != b'\\' {
-            path.push(*byte);
-            continue;
-        }
-        let octal = behind.get(..3).and_then(|digits| std::str::from_utf8(digits).ok());
-        if let Some(Ok(byte)) = octal.map(|digits| u8::from_str_radix(digits, 8)) {
-            path.push(byte);
-            rest = &behind[3..];
-        } else if let Some((letter, behind)) = behind.split_first() {
-            path.push(match letter {
-                b'a' => 7,
-                b'b' => 8,
-                b't' => b'\t',
-                b'n' => b'\n',
-                b'v' => 11,
-                b'f' => 12,
-                b'r' => b'\r',
-                other => *other,
-            });
-            rest = behind;
-        }
-    }
-    String::from_utf8_lossy(&path).into_owned()
 }
 
 #[cfg(test)]
@@ -102,18 +69,5 @@ mod tests {
             (3, true, "old name", "}"),
         ];
         assert_eq!(shown, expected);
-    }
-
-    #[test]
-    fn paths_come_back_as_they_are() {
-        for (printed, path) in [
-            ("a b", "a b"),
-            (r#""q\"x""#, "q\"x"),
-            (r#""tab\tx\r""#, "tab\tx\r"),
-            (r#""ff\fé\303\251\001\\""#, "ff\u{c}éé\u{1}\\"),
-            (r#""a\"#, r#""a\"#),
-        ] {
-            assert_eq!(unquoted(printed), path, "{printed}");
-        }
     }
 }

@@ -1,6 +1,6 @@
 //! Effects that need no repository: who performs them is given the program, and has nothing else of it.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use agentic_host::{OutsideSetting, PerformerSetting, RunExecutor, RunSetting};
 use agentic_model::{Cid, Instant, Object};
@@ -62,7 +62,7 @@ impl CarriedProgram {
 
 /// From where an effect is performed.
 #[derive(Debug, Clone)]
-pub(super) struct EffectPlace<'a> {
+pub struct EffectPlace<'a> {
     /// Whose it is.
     pub start: &'a HostedStart,
     /// The folder that programs run in, and whose configuration counts.
@@ -78,15 +78,13 @@ pub(super) struct EffectPlace<'a> {
 /// Fails when the program is none.
 pub fn perform_outside(
     program: &CarriedProgram,
-    start: &HostedStart,
     performance: &Performance,
-    (folder, at): (&Path, Instant),
+    place: &EffectPlace<'_>,
     cancel: &CancelFlag,
 ) -> Result<HostedOutcome> {
-    let executor = program.executor(start)?;
-    let place = EffectPlace { start, folder: folder.to_owned(), at };
-    let cancel = in_charge(start, performance, cancel);
-    let performed = performed(&executor, performance, &place, &cancel);
+    let executor = program.executor(place.start)?;
+    let cancel = in_charge(place.start, performance, cancel);
+    let performed = performed(&executor, performance, place, &cancel);
     Ok(performed.unwrap_or_else(|| {
         let kind = &performance.request.kind;
         let answer = RequestAnswer::Cancelled(CancelExtent::NotStarted);

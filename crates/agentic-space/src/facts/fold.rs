@@ -98,7 +98,8 @@ impl<'s> CommitFold<'s> {
         let mut shared = SharedCommits { space: self.space, seen: HashSet::new(), owner: None };
         let mut report = FoldReport::default();
         for group in groups(open, self.agents_at_once) {
-            let agents: Vec<Rc<FactAgent>> = group.into_iter().map(open_agent).collect();
+            let agents: Vec<Rc<FactAgent>> =
+                group.into_iter().map(|(agent, head)| open_agent(agent, head)).collect();
             let facts = SpaceFacts::new(self.space);
             facts.read_lines(&agents);
             let mut n_held = 0;
@@ -139,7 +140,7 @@ fn groups(open: Vec<(AgentName, Oid)>, at_once: usize) -> Vec<Vec<(AgentName, Oi
     groups
 }
 
-fn open_agent((agent, head): (AgentName, Oid)) -> Rc<FactAgent> {
+fn open_agent(agent: AgentName, head: Oid) -> Rc<FactAgent> {
     let (name, place) = (agent.to_string(), AgentPlace::Open);
     Rc::new(FactAgent { name, agent, place, head, notes: None })
 }
@@ -205,7 +206,7 @@ impl SharedCommits<'_> {
         let head = self.space.repository().find_ref(&owner.branch_ref()).ok().flatten();
         let Some(head) = head else { return HashSet::new() };
         let facts = SpaceFacts::new(self.space);
-        let line = facts.line(&open_agent((owner.clone(), head)));
+        let line = facts.line(&open_agent(owner.clone(), head));
         let key = |commit: LineCommit<'_>| (commit.oid, commit.kind.to_owned());
         line.map(|line| line.commits().map(key).collect()).unwrap_or_default()
     }

@@ -5,16 +5,14 @@
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-use agentic_model::canonical;
 use agentic_replay::{
-    AnswerSource, CancelExtent, End, HOSTED_VALUE_BYTES_MAX, Path, ProgramFailure, RequestAnswer,
-    SessionId, WithdrawnRequest, parent_of, too_large,
+    AnswerSource, CancelExtent, Path, ProgramFailure, RequestAnswer, SessionId, WithdrawnRequest,
+    parent_of,
 };
 use agentic_session::hosted::{Close, begins_a_session, child_answer, close_policy};
 use temporalio_sdk::{
-    ActivityOptions, ChildWorkflowOptions, ChildWorkflowStartError, ParentClosePolicy,
-    SignalWorkflowOptions, StartChildWorkflowExecutionFailedCause, WorkflowCancellationToken,
-    WorkflowIdReusePolicy,
+    ChildWorkflowOptions, ChildWorkflowStartError, ParentClosePolicy, SignalWorkflowOptions,
+    StartChildWorkflowExecutionFailedCause, WorkflowCancellationToken, WorkflowIdReusePolicy,
 };
 
 use crate::activity::ContinueActivity;
@@ -26,8 +24,7 @@ use crate::wire::{ChildAsk, RunInput, WireAnswer};
 use crate::workflow::ServedRun;
 use crate::workflow::event::Event;
 use crate::workflow::hosting::{Hosting, WorkflowFault, withdrawn};
-use crate::workflow::launch::{BEAT_WITHIN, retries};
-use crate::workflow::sealing::SHORT;
+use crate::workflow::launch::of_upkeep;
 
 /// The children of a run.
 #[derive(Debug, Default)]
@@ -106,15 +103,8 @@ impl Hosting<'_> {
     fn begin_child(&mut self, child: &str, input: RunInput) {
         let summary = format!("{} as {}", input.start.key, input.start.agent);
         let input = self.input_of(input);
-        let options = ChildWorkflowOptions::builder()
-            .search_attributes(of_start(&input.start, &input.search))
-            .workflow_id(child.to_owned())
-            .parent_close_policy(ParentClosePolicy::Abandon)
-            .id_reuse_policy(WorkflowIdReusePolicy::RejectDuplicate)
-            .cancellation_token(WorkflowCancellationToken::new())
-            .task_timeout(TASK_WITHIN)
-            .static_summary(summary)
-            .build();
+        let mut options = of_child(child, &input);
+        options.static_summary = Some(summary);
         let started = self.ctx.start_child_workflow(ServedRun::run, input, options);
         let child = child.to_owned();
         self.flight.begin(async move {
@@ -252,33 +242,34 @@ impl Hosting<'_> {
         }
         let Some(parent) = parent_of(&self.session.started().key) else { return };
         let child = self.session.started().session.to_string();
-        let end = ChildEnd { child, answer: bounded_answer(&end) };
+        let answer = WireAnswer::bounded(&child_answer(&end), "the result");
+        let end = ChildEnd { child, answer };
         let other = self.ctx.external_workflow(parent.to_string(), None);
         // One that is over waits for nobody.
         let _ = other.signal(ServedRun::child_ended, end, detached_signal()).await;
     }
 
     async fn go_on(&mut self) {
-        let options = ActivityOptions::with_start_to_close_timeout(SHORT)
-            .activity_id("continue".to_owned())
-            .heartbeat_timeout(BEAT_WITHIN)
-            .cancellation_token(WorkflowCancellationToken::new())
-            .retry_policy(retries())
-            .build();
         let run = self.input.start.clone();
+        let options = of_upkeep("continue".to_owned());
         let next = self.ctx.execute_activity(ContinueActivity, run, options).await;
         let Ok(Some(ChildAsk { session, input: Some(input) })) = next else { return };
         let input = self.input_of(input);
-        let options = ChildWorkflowOptions::builder()
-            .search_attributes(of_start(&input.start, &input.search))
-            .workflow_id(session)
-            .parent_close_policy(ParentClosePolicy::Abandon)
-            .id_reuse_policy(WorkflowIdReusePolicy::RejectDuplicate)
-            .cancellation_token(WorkflowCancellationToken::new())
-            .task_timeout(TASK_WITHIN)
-            .build();
+        let options = of_child(&session, &input);
         let _it_may_be_there = self.ctx.start_child_workflow(ServedRun::run, input, options).await;
     }
+}
+
+/// How the workflow of a child begins: it goes on whatever becomes of this one.
+fn of_child(session: &str, input: &RunInput) -> ChildWorkflowOptions {
+    ChildWorkflowOptions::builder()
+        .search_attributes(of_start(&input.start, &input.search))
+        .workflow_id(session.to_owned())
+        .parent_close_policy(ParentClosePolicy::Abandon)
+        .id_reuse_policy(WorkflowIdReusePolicy::RejectDuplicate)
+        .cancellation_token(WorkflowCancellationToken::new())
+        .task_timeout(TASK_WITHIN)
+        .build()
 }
 
 /// Says that nobody waits for a child any more.
@@ -293,19 +284,4 @@ fn nobody_waits() -> CancelAsk {
 /// What is sent to other runs is sent whatever becomes of this one.
 fn detached_signal() -> SignalWorkflowOptions {
     SignalWorkflowOptions::builder().cancellation_token(WorkflowCancellationToken::new()).build()
-}
-
-fn bounded_answer(end: &End) -> WireAnswer {
-    let answer = child_answer(end);
-    let (RequestAnswer::Ok(value) | RequestAnswer::Failed(ProgramFailure { details: value, .. })) =
-        &answer
-    else {
-        return WireAnswer::of(&answer);
-    };
-    match canonical::encode(value) {
-        Ok(bytes) if bytes.len() > HOSTED_VALUE_BYTES_MAX => {
-            WireAnswer::of(&RequestAnswer::Failed(too_large("the result", bytes.len())))
-        }
-        Ok(_) | Err(_) => WireAnswer::of(&answer),
-    }
 }

@@ -4,7 +4,6 @@ use agentic_model::Instant;
 use agentic_replay::record::{EscalateRecord, PermitScope, VoteRecord};
 use agentic_replay::{AnswerSource, EffectClass, Hold, Note, Performance};
 use agentic_session::decide::Policy;
-use temporalio_sdk::{ActivityOptions, WorkflowCancellationToken};
 
 use crate::activity::{ExpireActivity, WithdrawActivity};
 use crate::decision::{ExpireAsk, HoldNote, SettledHold, WireFate, WithdrawAsk};
@@ -13,8 +12,7 @@ use crate::wire::{EffectAsk, WireValue};
 use crate::workflow::desk::DecidedHold;
 use crate::workflow::event::Event;
 use crate::workflow::hosting::{Hosting, WorkflowFault};
-use crate::workflow::launch::{BEAT_WITHIN, retries};
-use crate::workflow::sealing::SHORT;
+use crate::workflow::launch::of_upkeep;
 
 impl Hosting<'_> {
     pub(super) fn put_before_people(&mut self, hold: &Hold, n_records: usize) {
@@ -127,12 +125,7 @@ impl Hosting<'_> {
 
     fn expire(&mut self, request: String) {
         let session = self.input.start.session.clone();
-        let options = ActivityOptions::with_start_to_close_timeout(SHORT)
-            .activity_id(format!("expire-{request}"))
-            .heartbeat_timeout(BEAT_WITHIN)
-            .cancellation_token(WorkflowCancellationToken::new())
-            .retry_policy(retries())
-            .build();
+        let options = of_upkeep(format!("expire-{request}"));
         let at = self.now().millis();
         let ask = ExpireAsk { session, request: request.clone(), at };
         let done = self.ctx.execute_activity(ExpireActivity, ask, options);
@@ -161,12 +154,7 @@ impl Hosting<'_> {
                 found: None,
             };
             let ask = EffectAsk::of(&self.input.start, &performance, self.now());
-            let options = ActivityOptions::with_start_to_close_timeout(SHORT)
-                .activity_id(format!("withdraw-{}", ask.id))
-                .heartbeat_timeout(BEAT_WITHIN)
-                .cancellation_token(WorkflowCancellationToken::new())
-                .retry_policy(retries())
-                .build();
+            let options = of_upkeep(format!("withdraw-{}", ask.id));
             let asked = WithdrawAsk { withdrawn: ask };
             let done = self.ctx.execute_activity(WithdrawActivity, asked, options);
             self.n_activities += 1;

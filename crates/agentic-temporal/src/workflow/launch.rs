@@ -31,8 +31,10 @@ const ACTIVITIES_MAX: usize = 1000;
 const TASK_BYTES_MAX: usize = 1 << 20;
 /// The longest that an effect may take by itself; its own time limit is kept by its activity.
 const EFFECT_WITHIN: Duration = Duration::from_secs(7 * 24 * 60 * 60);
+/// How long an activity may take that only writes into the repository.
+const UPKEEP_WITHIN: Duration = Duration::from_secs(600);
 /// Without a beat for so long whoever performs is lost.
-pub const BEAT_WITHIN: Duration = Duration::from_secs(10);
+const BEAT_WITHIN: Duration = Duration::from_secs(10);
 /// The same of what may happen only once: no gap in the network becomes a question to a human.
 const BEAT_WITHIN_ONCE: Duration = Duration::from_secs(60);
 /// After how long somebody is asked again who could not answer, in milliseconds.
@@ -42,8 +44,19 @@ pub const AGAIN_AFTER_MS: i64 = 30_000;
 type EffectFuture<'c> =
     Pin<Box<dyn Future<Output = Result<EffectReply, ActivityExecutionError>> + 'c>>;
 
+/// How an activity is begun that only writes into the repository: it is tried again until it works, and
+/// nobody stops it.
+pub fn of_upkeep(id: String) -> ActivityOptions {
+    ActivityOptions::with_start_to_close_timeout(UPKEEP_WITHIN)
+        .activity_id(id)
+        .heartbeat_timeout(BEAT_WITHIN)
+        .cancellation_token(WorkflowCancellationToken::new())
+        .retry_policy(retries())
+        .build()
+}
+
 /// How what fails in our own hands is tried again: until it works.
-pub fn retries() -> RetryPolicy {
+fn retries() -> RetryPolicy {
     RetryPolicy::builder()
         .initial_interval(Duration::from_secs(1))
         .backoff_coefficient(2.0)

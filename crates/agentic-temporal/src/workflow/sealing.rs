@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::time::Duration;
 
 use agentic_replay::SessionProgress;
-use temporalio_sdk::{ActivityOptions, TimerOptions, WorkflowCancellationToken};
+use temporalio_sdk::{TimerOptions, WorkflowCancellationToken};
 
 use crate::activity::SealActivity;
 use crate::error::whole;
@@ -12,10 +12,8 @@ use crate::seal::{SealAsk, WirePiece};
 use crate::wire::packed;
 use crate::workflow::event::Event;
 use crate::workflow::hosting::Hosting;
-use crate::workflow::launch::{BEAT_WITHIN, retries};
+use crate::workflow::launch::of_upkeep;
 
-/// How long an activity may take that only writes into the repository.
-pub const SHORT: Duration = Duration::from_secs(600);
 /// How long records and values of one seal are together, in bytes.
 const SEAL_BYTES_MAX: usize = 700 << 10;
 /// After how long something is sealed that has happened.
@@ -133,13 +131,8 @@ impl Hosting<'_> {
         let is_last = is_whole && self.session.end().is_some();
         let ask = SealAsk { run, from, records, pieces, is_last };
         let n_sealed = from + ask.records.len();
-        let options = ActivityOptions::with_start_to_close_timeout(SHORT)
-            .activity_id(format!("seal-{n_sealed}"))
-            .heartbeat_timeout(BEAT_WITHIN)
-            .cancellation_token(WorkflowCancellationToken::new())
-            .retry_policy(retries())
-            .summary(format!("records {from} to {n_sealed}"))
-            .build();
+        let mut options = of_upkeep(format!("seal-{n_sealed}"));
+        options.summary = Some(format!("records {from} to {n_sealed}"));
         let done = self.ctx.execute_activity(SealActivity, ask, options);
         let sealed = async move {
             match done.await {

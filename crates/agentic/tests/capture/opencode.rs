@@ -218,12 +218,7 @@ fn a_hook_reads_the_rows_that_are_new_and_an_import_finds_none() {
     let secret = format!("ghp_{}", "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8");
     let before = fs::read(&database.path).expect("readable");
     // What is said is in the database a moment later: the next event takes it.
-    let parts = json!([{"id": "prt_11", "type": "text", "text": "Fix it 1"}]);
-    send(
-        &stage,
-        "ses_1",
-        json!({"event": "chat.message", "message": {"id": "msg_1a"}, "parts": parts}),
-    );
+    send_prompt(&stage);
     assert_eq!(said(&stage), Vec::<String>::new());
     assert_eq!(fs::read(&database.path).expect("readable"), before, "it is only read");
     // An answer that is still being written waits.
@@ -279,6 +274,13 @@ fn a_hook_reads_the_rows_that_are_new_and_an_import_finds_none() {
     stage.check();
 }
 
+/// Has the hook say what a person asked, before the database has it.
+fn send_prompt(stage: &CaptureStage) {
+    let parts = json!([{"id": "prt_11", "type": "text", "text": "Fix it 1"}]);
+    let message = json!({"id": "msg_1a"});
+    send(stage, "ses_1", json!({"event": "chat.message", "message": message, "parts": parts}));
+}
+
 #[test]
 fn what_a_hook_has_told_before_there_was_a_store_is_told_once() {
     let stage = CaptureStage::new();
@@ -286,12 +288,7 @@ fn what_a_hook_has_told_before_there_was_a_store_is_told_once() {
     stage.git("shop", "for-each-ref refs/notes");
     fs::create_dir_all(stage.capture("")).expect("writable");
     fs::write(stage.capture("whole"), "").expect("writable");
-    let parts = json!([{"id": "prt_11", "type": "text", "text": "Fix it 1"}]);
-    send(
-        &stage,
-        "ses_1",
-        json!({"event": "chat.message", "message": {"id": "msg_1a"}, "parts": parts}),
-    );
+    send_prompt(&stage);
     assert_eq!(said(&stage), ["prompt"]);
     let database = Database::new(&stage);
     let folder = stage.folder.join("shop.agents/fix-cart").display().to_string();
@@ -311,12 +308,7 @@ fn a_damaged_database_leaves_what_hooks_tell() {
     let path = stage.folder.join("home/.local/share/opencode/opencode.db");
     fs::create_dir_all(path.parent().expect("in a folder")).expect("writable");
     fs::write(&path, [7; 8192]).expect("writable");
-    let parts = json!([{"id": "prt_11", "type": "text", "text": "Fix it 1"}]);
-    send(
-        &stage,
-        "ses_1",
-        json!({"event": "chat.message", "message": {"id": "msg_1a"}, "parts": parts}),
-    );
+    send_prompt(&stage);
     assert_eq!(said(&stage), ["prompt"]);
     assert_eq!(stage.errors(), ["transcript-damaged"]);
 }

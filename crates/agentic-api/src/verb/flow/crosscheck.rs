@@ -58,8 +58,8 @@ impl LocalVerb for FlowCrosscheck {
     type Answer = CrosscheckAnswer;
 
     fn run_here(self, here: &Surroundings) -> Result<Reply<CrosscheckAnswer>, Refusal> {
-        if let Some((address, engines)) = here.engine.as_deref().zip(here.engines.as_deref()) {
-            return engines::between(self, here, (address, engines));
+        if let Some(engine) = here.engine.clone().zip(here.engines.clone()) {
+            return engines::between(self, here, &engine);
         }
         let program = self.program.read(here, Some(&PipelineLanguage))?;
         let wish = PipelineWish {

@@ -5,7 +5,7 @@
 //! answers and come to the same; where their answers came in the same order, they have the same records
 //! and make the same commits.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use agentic_flow::Rhai;
 use agentic_model::json;
@@ -16,11 +16,12 @@ use agentic_space::Clock;
 use serde_json::{Value as Json, json as json_of};
 
 use super::{AGENT, FlowCrosscheck, RUN, make_agent, make_repository, options};
+use crate::caller::AddressedEngine;
 use crate::program::ProgramText;
 use crate::verb::run::{Run, RunPlace};
 use crate::verb::{FlowSource, Reply, SessionStart, VerbCompletion};
 use crate::view::{CrosscheckAnswer, CrosscheckView};
-use crate::{Caller, EngineFinder, Refusal, Surroundings};
+use crate::{Caller, Refusal, Surroundings};
 
 /// A repository that was made for one of both runs.
 struct CrosscheckStage(PathBuf);
@@ -36,7 +37,7 @@ impl Drop for CrosscheckStage {
 pub(super) fn between(
     verb: FlowCrosscheck,
     here: &Surroundings,
-    (address, engines): (&str, &dyn EngineFinder),
+    engine: &AddressedEngine,
 ) -> Result<Reply<CrosscheckAnswer>, Refusal> {
     let at = Clock::System.now();
     let program = verb.program.clone().read(here, None)?;
@@ -53,8 +54,8 @@ pub(super) fn between(
     let (own, own_space, begun) = prepare()?;
     let embedded = start_pinned(&own.0, &pinned, begun, at)?;
     let (other, other_space, begun) = prepare()?;
-    let folder: &Path = &other.0;
-    let hosted = engines.start_pinned(address, folder, &pinned, begun)?;
+    let (address, engines) = engine;
+    let hosted = engines.start_pinned(address, &other.0, &pinned, begun)?;
     compare(&Side::of(&own_space, embedded)?, &Side::of(&other_space, hosted)?)
 }
 
