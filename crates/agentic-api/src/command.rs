@@ -158,6 +158,20 @@ commands! {
     RuleLog(verb::RuleLog) = "rule-log",
     /// Take a name of rules away.
     RuleRemove(verb::RuleRemove) = "rule-remove",
+    /// Keep a behaviour under a name.
+    BehaviourAdd(verb::BehaviourAdd) = "behaviour-add",
+    /// List the names of behaviours.
+    BehaviourList(verb::BehaviourList) = "behaviour-list",
+    /// Show a behaviour.
+    BehaviourShow(verb::BehaviourShow) = "behaviour-show",
+    /// List the adoptions of a name.
+    BehaviourLog(verb::BehaviourLog) = "behaviour-log",
+    /// Tell how two behaviours differ.
+    BehaviourDiff(verb::BehaviourDiff) = "behaviour-diff",
+    /// Show the versions of a name.
+    BehaviourTree(verb::BehaviourTree) = "behaviour-tree",
+    /// Let a name mean a behaviour.
+    BehaviourAdopt(verb::BehaviourAdopt) = "behaviour-adopt",
     /// List the agents that were forked from an agent.
     SubAgents(verb::SubAgents) = "sub-agents",
     /// List who reviews an agent.

@@ -7,6 +7,7 @@
 //! - [`view`]: the JSON shapes of the answers, and their schemas;
 //! - [`Refusal`]: why there is none, with class, reason and what to do next.
 
+mod behaviours;
 mod caller;
 mod command;
 mod facts;

@@ -1,10 +1,12 @@
 //! Persons: what only they may do, and what they are called.
 
 use agentic_capture::live::conversations_above;
+use agentic_model::Person;
+use agentic_model::edge::Party;
 use agentic_providers::process::{AGENT_VARIABLE, REQUEST_VARIABLE};
 use agentic_session::SessionSpace;
 
-use crate::{Refusal, Surroundings};
+use crate::{Caller, Refusal, Surroundings};
 
 /// Refuses agents, and whatever a session runs, what only a person may do; `doing` says what that is.
 /// This stops mistakes; only signatures would stop a hostile process of the same user. Where there is
@@ -63,4 +65,29 @@ pub fn principal(space: &SessionSpace) -> Result<String, Refusal> {
     let person = space.repository().committer()?;
     let local = person.email.split('@').next().filter(|local| !local.is_empty());
     Ok(format!("user:{}", local.unwrap_or(&person.name)))
+}
+
+/// Says who changes a library, and who that is to git: the agent at work here, else the person whom git
+/// knows.
+///
+/// # Errors
+/// Fails when git knows nobody, and when nobody knows which agent is at work.
+pub(crate) fn acting_party(
+    caller: &Caller<'_>,
+    doing: &str,
+) -> Result<(Party, Option<Person>), Refusal> {
+    if caller.require_person(doing).is_ok() {
+        let name = principal(caller.space)?;
+        let party = Party::parse(&name).map_err(|error| {
+            Refusal::refused(&error.to_string(), "set `user.email` in git's configuration")
+        });
+        return Ok((party?, None));
+    }
+    match caller.known_agent(None)? {
+        Some(agent) => Ok((Party::Agent(agent.clone()), Some(Person::of_agent(&agent)))),
+        None => Err(Refusal::not_allowed(
+            &format!("nobody knows which agent would {doing} here"),
+            "set AGENTIC_AGENT to its name",
+        )),
+    }
 }

@@ -7,6 +7,7 @@ mod agents;
 mod allow;
 mod archive;
 mod ask;
+mod behaviour;
 mod blame;
 mod briefing;
 mod capture_status;
@@ -65,6 +66,10 @@ pub use self::allow::{
 };
 pub use self::archive::{Archive, ListArchive, Restore};
 pub use self::ask::AskHuman;
+pub use self::behaviour::{
+    BehaviourAdd, BehaviourAdopt, BehaviourDiff, BehaviourList, BehaviourLog, BehaviourShow,
+    BehaviourTree,
+};
 pub use self::blame::BlameFile;
 pub use self::briefing::{ShowBriefing, StoredBriefing};
 pub use self::capture_status::CaptureStatus;

@@ -5,6 +5,7 @@
 mod agent;
 mod allowance;
 mod archive;
+mod behaviour;
 mod blame;
 mod commit;
 mod detail;
@@ -47,6 +48,10 @@ mod worktree;
 pub use crate::view::agent::{AgentView, FamilyView, ForkPointView, RemoteAgentView, SpawnView};
 pub use crate::view::allowance::{AllowanceView, OpenedView};
 pub use crate::view::archive::ArchivedView;
+pub use crate::view::behaviour::{
+    AdoptView, AdoptionView, BehaviourAddView, BehaviourDiffView, BehaviourNodeView,
+    BehaviourShowView, BehaviourVersionView, BehaviourView, FieldChangeView, WordChangeView,
+};
 pub use crate::view::blame::BlameView;
 pub use crate::view::commit::{CommitView, ConflictView, LogView, MergeView, ShowView};
 pub use crate::view::detail::{CommitDetailView, CommitRequestView};

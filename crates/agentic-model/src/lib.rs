@@ -8,6 +8,7 @@
 //! - the typed objects ([`Briefing`], [`ConsoleTrace`], [`Edge`], [`KindEntry`]);
 //! - [`AgentName`], [`Oid`], [`Kind`] and the message and bytes of an agent-commit ([`commit`]).
 
+pub mod behaviour;
 pub mod briefing;
 pub mod canonical;
 mod cid;
@@ -30,6 +31,7 @@ pub mod trace;
 pub mod trailer;
 pub mod value;
 
+pub use crate::behaviour::{AboutBehaviour, BehaviourForm, StoredBehaviour};
 pub use crate::briefing::Briefing;
 pub use crate::cid::{Cid, InvalidCid};
 pub use crate::edge::Edge;

@@ -292,6 +292,7 @@ fn check_library(space: &SessionSpace, library: Library, report: &mut DoctorRepo
         report.n_objects += sound.len();
         let all = state.entries()?;
         report.damaged.extend(all.damaged.into_iter().map(damaged));
+        report.damaged.extend(state.about_all()?.damaged.into_iter().map(damaged));
         for entry in all.entries {
             let pointers = [entry.pointer, entry.contested].into_iter().flatten();
             for pointer in pointers.filter(|pointer| !sound.contains(&pointer.cid)) {

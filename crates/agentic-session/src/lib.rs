@@ -13,6 +13,7 @@ pub mod archive;
 mod backlog;
 mod barrier;
 mod begin;
+pub mod behaviour;
 mod block;
 mod children;
 mod configuration;

@@ -21,7 +21,7 @@ pub use self::agent::AgentError;
 pub use self::branch::BranchError;
 pub use self::commit::{CommitError, left_out_words};
 pub use self::kind::KindError;
-pub use self::library::LibraryError;
+pub use self::library::{LibraryError, contest_hint};
 pub use self::lookup::LookupError;
 pub use self::relation::RelationError;
 pub use self::remote::RemoteError;

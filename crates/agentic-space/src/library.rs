@@ -3,22 +3,29 @@
 //! The tree of a library has `objects/<type>/…/<cid>` as notes trees do, `names/<name>`, a pointer to
 //! one of these objects, and `contested/<name>`, the pointer that another clone gave a name which was
 //! moved here, too. Every change is a commit of the ref, moved by compare-and-swap and journalled as
-//! that of a branch; so the history of a name is the history of its file.
+//! that of a branch; so the history of a name is the history of its file. The library of behaviours
+//! has `about/<cid>` besides, and what a fetch moves in it is not in force before somebody says so.
 
+mod behaviour;
+mod force;
 mod history;
 mod moving;
 mod uniting;
+mod writing;
 
 use agentic_git::{FoundPointer, NotesState};
+use agentic_model::behaviour::{BEHAVIOUR, BEHAVIOUR_PART};
 use agentic_model::{Cid, Kind, LibraryName, LibraryPointer, Object, Oid};
 use agentic_store::Stream;
-use agentic_store::layout::RULES_REF;
+use agentic_store::layout::{BEHAVIOURS_REF, RULES_REF};
 
 use crate::error::LibraryError;
 use crate::{Error, Result, Space};
 
+pub use self::behaviour::{AboutAll, BehaviourAddition, KeptBehaviour, keep_behaviour};
+pub use self::force::{NameInForce, NamesInForce, take_over};
 pub use self::history::{HISTORY_COMMITS_MAX, NameChange};
-pub use self::moving::{ContestEnd, MovedName, NameMove, move_name};
+pub use self::moving::{AdoptionRecord, ContestEnd, MoveOccasion, MovedName, NameMove, move_name};
 pub use self::uniting::UnitedLibrary;
 pub(crate) use self::uniting::unite;
 
@@ -34,37 +41,58 @@ const CONTESTED: &str = "contested";
 pub enum Library {
     /// Rule files of queries.
     Rules,
+    /// What agents can do, and which of it is adopted.
+    Behaviours,
+}
+
+/// When a name that a fetch moved means the other thing here, too.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FetchEffect {
+    /// At once.
+    AtOnce,
+    /// When somebody takes it over.
+    WhenTakenOver,
 }
 
 impl Library {
     /// All of them.
-    pub const ALL: [Library; 1] = [Library::Rules];
+    pub const ALL: [Library; 2] = [Library::Rules, Library::Behaviours];
 
     /// Returns the ref that keeps it.
     pub fn ref_name(self) -> &'static str {
         match self {
             Library::Rules => RULES_REF,
+            Library::Behaviours => BEHAVIOURS_REF,
         }
     }
 
     /// Returns the ref that says where a remote had it.
     pub fn tracking_ref(self, remote: &str) -> String {
-        match self {
-            Library::Rules => format!("refs/agentic/remotes/{remote}/rules"),
-        }
+        format!("refs/agentic/remotes/{remote}/{}", self.word())
     }
 
-    /// Returns the type of its objects.
-    pub fn kind(self) -> Kind {
-        match self {
-            Library::Rules => Kind::parse(agentic_model::rules::RULES).expect("a valid name"),
-        }
+    /// Returns the types of its objects: first that of what names mean, then those of pieces.
+    pub fn kinds(self) -> Vec<Kind> {
+        let names: &[&str] = match self {
+            Library::Rules => &[agentic_model::rules::RULES],
+            Library::Behaviours => &[BEHAVIOUR, BEHAVIOUR_PART],
+        };
+        names.iter().map(|name| Kind::parse(name).expect("a valid name")).collect()
     }
 
-    /// Returns the word that people use for what a name means.
+    /// Returns the word that people use for what is in it.
     pub fn word(self) -> &'static str {
         match self {
             Library::Rules => "rules",
+            Library::Behaviours => "behaviours",
+        }
+    }
+
+    /// Says what becomes of names that a fetch moved.
+    pub fn fetch_effect(self) -> FetchEffect {
+        match self {
+            Library::Rules => FetchEffect::AtOnce,
+            Library::Behaviours => FetchEffect::WhenTakenOver,
         }
     }
 
@@ -72,9 +100,11 @@ impl Library {
         Stream::of_branch(self.ref_name())
     }
 
-    fn verb(self) -> &'static str {
+    /// Returns the verb of the command line that is about it.
+    pub fn verb(self) -> &'static str {
         match self {
             Library::Rules => "rule",
+            Library::Behaviours => "behaviour",
         }
     }
 }
@@ -199,27 +229,33 @@ impl LibraryState<'_> {
     /// # Errors
     /// Fails when it is missing, damaged, too long, or of another type.
     pub fn object(&self, cid: Cid) -> Result<Object> {
-        let kind = self.library.kind();
-        let bytes = self.notes.bounded_object(&kind, cid, OBJECT_BYTES_MAX)?;
-        let bytes = bytes.ok_or_else(|| self.damaged(format!("it lacks object {cid}")))?;
-        let object = Object::decode(&bytes)?;
-        if object.kind() != &kind {
-            let why = format!("object {cid} is of type `{}` and not `{kind}`", object.kind());
-            return Err(self.damaged(why));
+        for kind in self.library.kinds() {
+            let found = self.notes.bounded_object(&kind, cid, OBJECT_BYTES_MAX)?;
+            let Some(bytes) = found else { continue };
+            let object = Object::decode(&bytes)?;
+            if object.kind() != &kind {
+                let why = format!("object {cid} is of type `{}` and not `{kind}`", object.kind());
+                return Err(self.damaged(why));
+            }
+            return Ok(object);
         }
-        Ok(object)
+        Err(self.damaged(format!("it lacks object {cid}")))
     }
 
-    /// Lists the objects.
+    /// Lists the objects, those that are pieces last.
     ///
     /// # Errors
     /// Fails when the tree is damaged.
     pub fn objects(&self) -> Result<Vec<Cid>> {
-        Ok(self.notes.objects(Some(&self.library.kind()))?)
+        let mut found = Vec::new();
+        for kind in self.library.kinds() {
+            found.extend(self.notes.objects(Some(&kind))?);
+        }
+        Ok(found)
     }
 
     fn damaged(&self, why: String) -> Error {
-        Error::Library(LibraryError::Damaged { library: self.library.word(), why })
+        Error::Library(LibraryError::Damaged { library: self.library, why })
     }
 }
 

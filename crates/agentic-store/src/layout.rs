@@ -13,6 +13,11 @@ pub const ARCHIVE_REF: &str = "refs/agentic/archive";
 pub const PRIVATE_REF: &str = "refs/agentic/private";
 /// The ref that keeps rule files of queries by name.
 pub const RULES_REF: &str = "refs/agentic/rules";
+/// The ref that keeps behaviours by name.
+pub const BEHAVIOURS_REF: &str = "refs/agentic/behaviours";
+/// The ref that says which behaviours are in force here by names that a fetch moved, until somebody
+/// takes those over. It is never pushed.
+pub const HELD_BEHAVIOURS_REF: &str = "refs/agentic/held/behaviours";
 
 /// The folder of one repository's journals, locks and caches.
 #[derive(Debug, Clone)]
@@ -60,6 +65,12 @@ impl Stream {
             archive if *archive == Stream::of_branch(ARCHIVE_REF) => "the archive".to_owned(),
             private if *private == Stream::of_branch(PRIVATE_REF) => "private agents".to_owned(),
             rules if *rules == Stream::of_branch(RULES_REF) => "the library of rules".to_owned(),
+            found if *found == Stream::of_branch(BEHAVIOURS_REF) => {
+                "the library of behaviours".to_owned()
+            }
+            held if *held == Stream::of_branch(HELD_BEHAVIOURS_REF) => {
+                "behaviours in force".to_owned()
+            }
             Stream::Branch(hash) => {
                 let is_it = |name: &&str| *self == Stream::of_branch(&format!("refs/heads/{name}"));
                 match ["main", "master"].iter().find(|name| is_it(name)) {
@@ -307,6 +318,8 @@ mod tests {
             (Some(Stream::of_branch("refs/heads/main")), "branch `main`"),
             (Some(Stream::of_branch(ARCHIVE_REF)), "the archive"),
             (Some(Stream::of_branch(RULES_REF)), "the library of rules"),
+            (Some(Stream::of_branch(BEHAVIOURS_REF)), "the library of behaviours"),
+            (Some(Stream::of_branch(HELD_BEHAVIOURS_REF)), "behaviours in force"),
             (Stream::parse("_branch-01"), "a branch of no agent (`_branch-01`)"),
         ] {
             assert_eq!(stream.expect("a stream").subject(), expected);

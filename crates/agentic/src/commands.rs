@@ -4,6 +4,7 @@ pub mod agent;
 pub mod agents;
 pub mod allow;
 pub mod archive;
+pub mod behaviour;
 pub mod blame;
 pub mod briefing;
 pub mod capture;
@@ -101,6 +102,7 @@ pub fn run(cli: Cli) -> VerbOutcome {
         VerbArguments::Query(args) => query::run(&context, args),
         VerbArguments::Search(args) => search::run(&context, args),
         VerbArguments::Rule(verb) => rule::run(&context, verb),
+        VerbArguments::Behaviour(verb) => behaviour::run(&context, *verb),
         VerbArguments::Providers(args) => providers::run(&context, args),
         VerbArguments::Allow(args) => allow::run(&context, args),
         VerbArguments::Push(args) => push::run(&context, args),

@@ -2,6 +2,8 @@
 
 use agentic_model::{AgentName, LibraryName};
 use agentic_session::SessionSpace;
+use agentic_space::error::contest_hint;
+use agentic_space::library::Library;
 use agentic_space::sync::{PushScope, fetch, init, push, push_purged};
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -62,7 +64,9 @@ impl Verb for Push {
         let reply = Reply::plain(PushView::from(&pushed));
         Ok(match pushed.contested.first() {
             None => reply,
-            Some(first) => Reply { completion: VerbCompletion::Short(stayed(first)), ..reply },
+            Some((library, name)) => {
+                Reply { completion: VerbCompletion::Short(stayed(*library, name)), ..reply }
+            }
         })
     }
 }
@@ -102,14 +106,12 @@ impl Verb for Fetch {
     }
 }
 
-/// Says that the rules were not pushed.
-fn stayed(name: &LibraryName) -> Refusal {
+/// Says that a library was not pushed.
+fn stayed(library: Library, name: &LibraryName) -> Refusal {
+    let word = library.word();
     let message =
-        format!("the rules were not pushed: `{name}` was changed here and in another clone");
-    let hint = format!(
-        "`agentic rule show {name}` shows both; choose with `agentic rule add {name} FILE --resolve`"
-    );
-    Refusal::conflict(&message, &hint)
+        format!("the {word} were not pushed: `{name}` was changed here and in another clone");
+    Refusal::conflict(&message, &contest_hint(library, name))
 }
 
 fn names(texts: &[String]) -> Result<Vec<AgentName>, Refusal> {

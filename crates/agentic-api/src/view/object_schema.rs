@@ -91,18 +91,26 @@ struct Type {
     schema: Option<serde_json::Value>,
 }
 
-/// A content-addressed skill.
+/// A content-addressed skill: a flow, or a prompt.
 #[derive(Serialize, JsonSchema)]
 struct Behaviour {
     /// `behaviour`.
     r#type: String,
-    /// The language, such as `rhai`.
-    language: String,
+    /// `prompt`; a flow has none.
+    kind: Option<String>,
+    /// The language of a flow, such as `rhai`.
+    language: Option<String>,
     /// The source as text; of a long pipeline the links to its pieces, which are objects of the type
     /// `behaviour-part`.
     source: serde_json::Value,
     /// What the builtins of a pipeline mean; of a long registry the links to its pieces.
     registry: Option<serde_json::Value>,
+    /// The flows that it imports, as links, by the names that it has for them.
+    modules: Option<BTreeMap<String, serde_json::Value>>,
+    /// A JSON Schema for its input.
+    input_schema: Option<serde_json::Value>,
+    /// The kinds of effects that it may be granted at most.
+    allow: Option<Vec<String>>,
 }
 
 /// A piece of a skill that is too long for one object.

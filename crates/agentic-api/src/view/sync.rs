@@ -1,5 +1,6 @@
 //! Push and fetch as JSON.
 
+use agentic_space::library::Library;
 use agentic_space::sync::{FetchOutcome, PushOutcome};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -31,6 +32,12 @@ pub struct FetchView {
     /// Names of rules that moved here and there; here they mean what they did.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub contested: Vec<String>,
+    /// Names of behaviours that were adopted here and there; here what was stays in force.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub contested_behaviours: Vec<String>,
+    /// Names of behaviours by which something else is adopted there; here what was stays in force.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub offered: Vec<String>,
 }
 
 impl From<&PushOutcome> for PushView {
@@ -41,13 +48,19 @@ impl From<&PushOutcome> for PushView {
 
 impl From<&FetchOutcome> for FetchView {
     fn from(fetched: &FetchOutcome) -> FetchView {
+        let contested = |wanted: Library| {
+            let names = fetched.contested.iter().filter(|(library, _)| *library == wanted);
+            names.map(|(_, name)| name.to_string()).collect()
+        };
         FetchView {
             remote: fetched.remote.clone(),
             fast_forwarded: texts(&fetched.fast_forwarded),
             notes_united: texts(&fetched.notes_united),
             diverged: texts(&fetched.diverged),
             adopted: texts(&fetched.adopted),
-            contested: fetched.contested.iter().map(ToString::to_string).collect(),
+            contested: contested(Library::Rules),
+            contested_behaviours: contested(Library::Behaviours),
+            offered: fetched.offered.iter().map(ToString::to_string).collect(),
         }
     }
 }

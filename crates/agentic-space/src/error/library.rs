@@ -5,48 +5,64 @@ use std::borrow::Cow;
 use agentic_model::guidance::{ErrorClass, Guidance};
 use agentic_model::{Cid, LibraryName};
 
+use crate::library::Library;
+
 /// What is wrong with a library, or keeps a name of it from being moved.
 #[derive(Debug, thiserror::Error)]
 pub enum LibraryError {
     /// Nothing has the name.
-    #[error("there are no {library} named `{name}` here")]
+    #[error("there are no {} named `{name}` here", library.word())]
     UnknownName {
-        /// What the library has.
-        library: &'static str,
+        /// The library.
+        library: Library,
         /// The name.
         name: LibraryName,
     },
     /// Somebody moved the name meanwhile.
-    #[error("the {library} `{name}` were moved meanwhile")]
+    #[error("the {} `{name}` were moved meanwhile", library.word())]
     NameMoved {
-        /// What the library has.
-        library: &'static str,
+        /// The library.
+        library: Library,
         /// The name.
         name: LibraryName,
         /// What it means now.
         found: Option<Cid>,
     },
     /// Another clone moved the name, too.
-    #[error("the {library} `{name}` were changed here and in another clone")]
+    #[error("the {} `{name}` were changed here and in another clone", library.word())]
     Contested {
-        /// What the library has.
-        library: &'static str,
+        /// The library.
+        library: Library,
         /// The name.
         name: LibraryName,
     },
     /// A person set the name, and an agent would move it.
-    #[error("a person set the {library} `{name}`, and an agent may not change that")]
+    #[error("a person set the {} `{name}`, and an agent may not change that", library.word())]
     PersonsName {
-        /// What the library has.
-        library: &'static str,
+        /// The library.
+        library: Library,
         /// The name.
         name: LibraryName,
     },
     /// Something in it cannot be read.
-    #[error("the library of {library} is damaged: {why}")]
+    #[error("the library of {} is damaged: {why}", library.word())]
     Damaged {
-        /// What the library has.
-        library: &'static str,
+        /// The library.
+        library: Library,
+        /// What is wrong.
+        why: String,
+    },
+    /// A behaviour would be made from itself.
+    #[error("behaviour {cid} would be made from itself")]
+    Cycle {
+        /// The behaviour.
+        cid: Cid,
+    },
+    /// What is to be told about a behaviour cannot be.
+    #[error("what is told about behaviour {cid} cannot be kept: {why}")]
+    BadAbout {
+        /// The behaviour.
+        cid: Cid,
         /// What is wrong.
         why: String,
     },
@@ -61,7 +77,9 @@ pub enum LibraryError {
 impl Guidance for LibraryError {
     fn class(&self) -> ErrorClass {
         match self {
-            LibraryError::UnknownName { .. } => ErrorClass::Refused,
+            LibraryError::UnknownName { .. }
+            | LibraryError::Cycle { .. }
+            | LibraryError::BadAbout { .. } => ErrorClass::Refused,
             LibraryError::NameMoved { .. }
             | LibraryError::Contested { .. }
             | LibraryError::Busy { .. } => ErrorClass::Conflict,
@@ -72,19 +90,24 @@ impl Guidance for LibraryError {
 
     fn hint(&self) -> Cow<'static, str> {
         match self {
-            LibraryError::UnknownName { .. } => "`agentic rule list` shows the names".into(),
-            LibraryError::NameMoved { name, .. } => {
-                format!("look at it with `agentic rule show {name}` and try again").into()
+            LibraryError::UnknownName { library, .. } => {
+                format!("`agentic {} list` shows the names", library.verb()).into()
             }
-            LibraryError::Contested { name, .. } => format!(
-                "`agentic rule show {name}` shows both; choose with `agentic rule add {name} FILE --resolve`"
-            )
-            .into(),
+            LibraryError::NameMoved { library, name, .. } => {
+                let verb = library.verb();
+                format!("look at it with `agentic {verb} show {name}` and try again").into()
+            }
+            LibraryError::Contested { library, name } => contest_hint(*library, name).into(),
+            LibraryError::Cycle { .. } => "name other parents".into(),
+            LibraryError::BadAbout { .. } => {
+                "give a shorter note, and parents that `agentic behaviour list` shows".into()
+            }
             LibraryError::PersonsName { .. } => {
                 "store it under another name, or ask a person to change it".into()
             }
             LibraryError::Damaged { .. } => {
-                "`agentic doctor` writes again what journals have; else fetch it from a clone".into()
+                "`agentic doctor` writes again what journals have; else fetch it from a clone"
+                    .into()
             }
             LibraryError::Busy { .. } => "try again".into(),
         }
@@ -100,7 +123,19 @@ impl Guidance for LibraryError {
             | LibraryError::Contested { .. }
             | LibraryError::PersonsName { .. }
             | LibraryError::Damaged { .. }
+            | LibraryError::Cycle { .. }
+            | LibraryError::BadAbout { .. }
             | LibraryError::Busy { .. } => None,
         }
     }
+}
+
+/// Says how to choose where a name was moved here and in another clone.
+pub fn contest_hint(library: Library, name: &LibraryName) -> String {
+    let verb = library.verb();
+    let choose = match library {
+        Library::Rules => format!("`agentic rule add {name} FILE --resolve`"),
+        Library::Behaviours => format!("`agentic behaviour adopt {name} CID --over OID -m WHY`"),
+    };
+    format!("`agentic {verb} show {name}` shows both; choose with {choose}")
 }

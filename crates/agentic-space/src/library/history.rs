@@ -2,8 +2,9 @@
 
 use std::collections::{BTreeMap, BinaryHeap};
 
+use agentic_model::commit::{Claims, OpenFields};
 use agentic_model::edge::Party;
-use agentic_model::{Cid, Instant, LibraryName, LibraryPointer, Oid};
+use agentic_model::{Cid, Instant, LibraryName, LibraryPointer, Map, Oid, trailer};
 
 use super::{LibraryState, NAMES, pointer_of};
 use crate::{Result, Space};
@@ -12,7 +13,7 @@ use crate::{Result, Space};
 pub const HISTORY_COMMITS_MAX: usize = 10_000;
 
 /// One change of what a name means.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct NameChange {
     /// The commit that made it.
     pub commit: Oid,
@@ -28,6 +29,8 @@ pub struct NameChange {
     pub cid: Option<Cid>,
     /// Whether the commit carries a signature.
     pub is_signed: bool,
+    /// What the commit records of an adoption; empty for other changes.
+    pub fields: Map,
 }
 
 /// What a commit of the library has of a name, by the file as it stands.
@@ -54,7 +57,12 @@ impl LibraryState<'_> {
             }
             if is_new {
                 let pointer = text.and_then(|bytes| LibraryPointer::parse(&bytes).ok());
-                let why = info.message.split_once("\n\n").map_or("", |(_, why)| why.trim());
+                let said = trailer::strip(&info.message);
+                let why = said.split_once("\n\n").map_or("", |(_, why)| why.trim());
+                let fields = match Claims::read(&info.message).fields {
+                    OpenFields::Inline(fields) => fields,
+                    OpenFields::Object(_) => Map::new(),
+                };
                 found.push(NameChange {
                     commit,
                     // A commit keeps seconds alone.
@@ -64,10 +72,34 @@ impl LibraryState<'_> {
                     why: why.to_owned(),
                     cid: pointer.map(|pointer| pointer.cid),
                     is_signed,
+                    fields,
                 });
             }
         }
         Ok(found)
+    }
+
+    /// Finds the commit that made a name mean what it does: the last of its adoptions.
+    ///
+    /// # Errors
+    /// Fails when the history cannot be read.
+    pub fn adoption_of(
+        &self,
+        space: &Space,
+        name: &LibraryName,
+        pointer: &LibraryPointer,
+    ) -> Result<Option<Oid>> {
+        let Some(tip) = self.tip() else { return Ok(None) };
+        let text = Some(pointer.to_text().into_bytes());
+        let mut texts = BTreeMap::new();
+        for commit in newest_first(space, tip)? {
+            // It was made upon the state that the pointer names.
+            let first = space.read_commit(commit)?.parents.first().copied();
+            if first == pointer.on && self.text_at(space, name, commit, &mut texts)? == text {
+                return Ok(Some(commit));
+            }
+        }
+        Ok(None)
     }
 
     fn text_at(

@@ -1,16 +1,16 @@
 //! Moving a name of a library to another object, or removing it.
 
 use agentic_git::{LibraryEdit, PointerEdit};
-use agentic_model::commit::{Claims, CommitData};
+use agentic_model::behaviour::ADOPTION;
+use agentic_model::commit::{Claims, OpenFields};
 use agentic_model::edge::Party;
-use agentic_model::{Cid, LibraryPointer, Object, Person};
-use agentic_store::journal::{BranchMove, KeptObject, Transaction};
+use agentic_model::{Cid, Kind, LibraryPointer, Map, Object, Oid, Person, Value};
+use agentic_store::journal::KeptObject;
 
+use super::writing::{LibraryWrite, write};
 use super::{CONTESTED, Library, LibraryEntry, LibraryState, NAMES};
 use crate::commit::RACES_MAX;
 use crate::error::LibraryError;
-use crate::signing::SigningChoice;
-use crate::write::LockedStream;
 use crate::written::WriteNotices;
 use crate::{Error, Result, Space};
 
@@ -21,6 +21,28 @@ pub enum ContestEnd {
     Resolved,
     /// It is refused where there is such a thing.
     Refused,
+}
+
+/// What a move is an occasion of.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum MoveOccasion {
+    /// Somebody stores what a name means, or removes it.
+    Storing,
+    /// Somebody adopts what the library has.
+    Adoption(AdoptionRecord),
+}
+
+/// What the commit of an adoption says besides who made it, and why.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct AdoptionRecord {
+    /// What was in force before.
+    pub from: Option<Cid>,
+    /// The adoption that it takes the place of: the last one of the name here.
+    pub prior: Option<Oid>,
+    /// The adoption of another clone that it passes over.
+    pub over: Option<Oid>,
+    /// What speaks for it.
+    pub evidence: Vec<Cid>,
 }
 
 /// A name on its way to another object.
@@ -42,6 +64,8 @@ pub struct NameMove {
     pub why: String,
     /// Whether it ends that another clone moved the name, too.
     pub contest: ContestEnd,
+    /// What it is an occasion of.
+    pub occasion: MoveOccasion,
 }
 
 /// A name that was moved.
@@ -78,7 +102,8 @@ pub fn move_name(space: &Space, moving: &NameMove) -> Result<MovedName> {
             at: space.now(),
             on: state.tip(),
         });
-        let Some(written) = write(space, moving, &state, after.as_ref())? else { continue };
+        let writing = moving.writing(after.as_ref())?;
+        let Some(written) = write(space, &state.notes, &writing)? else { continue };
         return Ok(MovedName { before, after, written });
     }
     Err(moving.lost(None))
@@ -98,16 +123,16 @@ impl NameMove {
             return Err(self.lost(now.pointer));
         }
         if now.pointer.is_none() && now.contested.is_none() && self.to.is_none() {
-            return Err(LibraryError::UnknownName { library: library.word(), name }.into());
+            return Err(LibraryError::UnknownName { library, name }.into());
         }
         if now.contested.is_some() && self.contest == ContestEnd::Refused {
-            return Err(LibraryError::Contested { library: library.word(), name }.into());
+            return Err(LibraryError::Contested { library, name }.into());
         }
         let is_persons = |pointer: &Option<LibraryPointer>| {
             pointer.as_ref().is_some_and(|pointer| pointer.agent().is_none())
         };
         if is_agent && (is_persons(&now.pointer) || is_persons(&now.contested)) {
-            return Err(LibraryError::PersonsName { library: library.word(), name }.into());
+            return Err(LibraryError::PersonsName { library, name }.into());
         }
         Ok(())
     }
@@ -118,18 +143,59 @@ impl NameMove {
     }
 
     fn lost(&self, found: Option<LibraryPointer>) -> Error {
-        let (library, name) = (self.library.word(), self.found.name.clone());
+        let (library, name) = (self.library, self.found.name.clone());
         Error::Library(LibraryError::NameMoved { library, name, found: found.map(|it| it.cid) })
     }
 
+    fn writing(&self, after: Option<&LibraryPointer>) -> Result<LibraryWrite> {
+        let over = match &self.occasion {
+            MoveOccasion::Storing => None,
+            MoveOccasion::Adoption(record) => record.over,
+        };
+        Ok(LibraryWrite {
+            ref_name: self.library.ref_name(),
+            verb: self.library.verb(),
+            edit: self.edit(after),
+            message: self.message()?,
+            author: self.author.clone(),
+            over,
+        })
+    }
+
     fn message(&self) -> Result<String> {
-        let verb = if self.to.is_some() { "add" } else { "remove" };
-        let what = format!("{} {verb} {}", self.library.verb(), self.found.name);
+        let (verb, name) = (self.library.verb(), &self.found.name);
+        let (what, claims) = match (&self.occasion, self.to) {
+            (MoveOccasion::Storing, Some(_)) => (format!("{verb} add {name}"), Claims::default()),
+            (MoveOccasion::Storing, None) => (format!("{verb} remove {name}"), Claims::default()),
+            (MoveOccasion::Adoption(record), to) => {
+                (format!("{verb} adopt {name}"), self.adoption(record, to))
+            }
+        };
         let text = match self.why.trim() {
             "" => what,
             why => format!("{what}\n\n{why}"),
         };
-        Ok(Claims::default().write(&text)?)
+        Ok(claims.write(&text)?)
+    }
+
+    fn adoption(&self, record: &AdoptionRecord, to: Option<Cid>) -> Claims {
+        let cid = |cid: Option<Cid>| cid.map_or(Value::Null, |cid| Value::text(cid.to_string()));
+        let oid = |oid: Option<Oid>| oid.map_or(Value::Null, |oid| Value::text(oid.to_string()));
+        let evidence = record.evidence.iter().map(|found| cid(Some(*found))).collect();
+        let mut fields = Map::from([
+            ("decided_by".to_owned(), Value::text(self.by.to_string())),
+            ("evidence".to_owned(), Value::List(evidence)),
+            ("from".to_owned(), cid(record.from)),
+            ("name".to_owned(), Value::text(self.found.name.as_str())),
+            ("prior".to_owned(), oid(record.prior)),
+            ("reason".to_owned(), Value::text(self.why.trim())),
+            ("to".to_owned(), cid(to)),
+        ]);
+        if record.over.is_some() {
+            fields.insert("over".to_owned(), oid(record.over));
+        }
+        let kind = Kind::parse(ADOPTION).ok();
+        Claims { kind, fields: OpenFields::Inline(fields), ..Claims::default() }
     }
 
     fn edit(&self, after: Option<&LibraryPointer>) -> LibraryEdit {
@@ -141,45 +207,4 @@ impl NameMove {
         }
         LibraryEdit { objects: self.objects.iter().map(KeptObject::from).collect(), pointers }
     }
-}
-
-/// Writes the next state; nothing if somebody else's came first.
-fn write(
-    space: &Space,
-    moving: &NameMove,
-    state: &LibraryState<'_>,
-    after: Option<&LibraryPointer>,
-) -> Result<Option<WriteNotices>> {
-    let (repository, tip) = (space.repository(), state.tip());
-    let Some(tree) = repository.library_tree(&state.notes, &moving.edit(after))? else {
-        return Ok(Some(WriteNotices::default()));
-    };
-    let signatures = match &moving.author {
-        Some(author) => space.signatures_of(author.clone())?,
-        None => space.own_signatures()?,
-    };
-    let data = CommitData {
-        tree: tree.tree,
-        parents: tip.into_iter().collect(),
-        author: signatures.author.clone(),
-        committer: signatures.committer.clone(),
-        message: moving.message()?,
-    };
-    // Where it is signed a program of the user's runs: not under the lock.
-    let (new, commit) = SigningChoice::of_people(space)?.make(repository, &data)?;
-    let name = moving.library.ref_name();
-    let mut locked = LockedStream::stream(space, &moving.library.stream())?;
-    if repository.find_ref(name)? != tip {
-        return Ok(None);
-    }
-    locked.begin(None, tip)?;
-    locked.settle_parents(true)?;
-    let mut objects = tree.objects;
-    objects.push(commit);
-    let transaction = Transaction {
-        objects,
-        branch: Some(BranchMove { name: name.to_owned(), expect: tip, new }),
-        ..signatures.transaction(moving.library.verb())
-    };
-    Ok(Some(locked.decide(transaction, None, space.durability())?.follow().written))
 }

@@ -2,7 +2,7 @@
 //!
 //! A name that moved only there moves here, too. One that moved on both sides keeps what it means
 //! here; what it means there stands beside it until somebody resolves it, and until then the library
-//! is not pushed.
+//! is not pushed. Where a fetch changes nothing by itself, what was in force is kept before a name moves.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,6 +12,8 @@ use agentic_model::{LibraryName, LibraryPointer, Oid};
 use agentic_store::Writer;
 use agentic_store::journal::{BranchMove, KeptObject, Transaction};
 
+use super::behaviour::ABOUT;
+use super::force::{FetchedMove, hold_back, moved_between};
 use super::{CONTESTED, Library, LibraryEntry, LibraryState, NAMES};
 use crate::commit::RACES_MAX;
 use crate::error::LibraryError;
@@ -37,12 +39,17 @@ pub(crate) fn unite(space: &Space, library: Library, remote: &str) -> Result<Uni
             Some(tip) if space.repository().is_ancestor(their_tip, tip)? => true,
             Some(tip) if !space.repository().is_ancestor(tip, their_tip)? => {
                 let union = union(space, &ours, &theirs)?;
+                hold_back(space, library, &ours, &union.moved)?;
                 if merge(space, library, [tip, their_tip], union.tree)? {
                     return Ok(union.united);
                 }
                 false
             }
-            before => go_forward(space, library, before, their_tip)?,
+            before => {
+                let (here, there) = (by_name(&ours)?.0, by_name(&theirs)?.0);
+                hold_back(space, library, &ours, &moved_between(&here, &there))?;
+                go_forward(space, library, before, their_tip)?
+            }
         };
         if is_done {
             let contested = space.library(library)?.entries()?.entries.into_iter();
@@ -67,6 +74,7 @@ fn go_forward(space: &Space, library: Library, expect: Option<Oid>, new: Oid) ->
 /// What two states give together.
 struct LibraryUnion {
     tree: LibraryTree,
+    moved: Vec<FetchedMove>,
     united: UnitedLibrary,
 }
 
@@ -100,7 +108,8 @@ fn union(
             Err(why) => left_out.push(why.to_string()),
         }
     }
-    let mut contested = BTreeSet::new();
+    left_out.extend(unite_about(ours, theirs, &mut edit)?);
+    let (mut contested, mut moved) = (BTreeSet::new(), Vec::new());
     let names: BTreeSet<&LibraryName> = here.keys().chain(there.keys()).collect();
     for name in names {
         let side = |side: &BTreeMap<LibraryName, LibraryEntry>| {
@@ -121,6 +130,10 @@ fn union(
             }
         };
         set(NAMES, &joined.ours, &pointer);
+        if joined.ours != pointer {
+            let (name, before) = (name.clone(), joined.ours.clone());
+            moved.push(FetchedMove { name, before, after: pointer.clone() });
+        }
         set(CONTESTED, &joined.beside, &beside);
     }
     let tree = match space.repository().library_tree(&ours.notes, &edit)? {
@@ -131,7 +144,29 @@ fn union(
         }
     };
     let contested = contested.into_iter().collect();
-    Ok(LibraryUnion { tree, united: UnitedLibrary { contested, left_out } })
+    Ok(LibraryUnion { tree, moved, united: UnitedLibrary { contested, left_out } })
+}
+
+/// Unites what both tell about their objects; returns what is damaged there.
+fn unite_about(
+    ours: &LibraryState<'_>,
+    theirs: &LibraryState<'_>,
+    edit: &mut LibraryEdit,
+) -> Result<Vec<String>> {
+    let (here, there) = (ours.about_all()?.told, theirs.about_all()?);
+    for (cid, about) in there.told {
+        let before = here.get(&cid);
+        let united = before.map_or(about.clone(), |before| before.united(&about));
+        if before == Some(&united) {
+            continue;
+        }
+        // Where there is more to tell than is kept, what was told here stays.
+        if let Ok(text) = united.to_text() {
+            let name = cid.to_string();
+            edit.pointers.push(PointerEdit { folder: ABOUT, name, text: Some(text) });
+        }
+    }
+    Ok(there.damaged)
 }
 
 type EntriesByName = BTreeMap<LibraryName, LibraryEntry>;

@@ -30,7 +30,9 @@ pub struct FetchOutcome {
     /// Agents that have a branch here from now on.
     pub adopted: Vec<AgentName>,
     /// Names of libraries that moved here and there. Here they mean what they did.
-    pub contested: Vec<LibraryName>,
+    pub contested: Vec<(Library, LibraryName)>,
+    /// Names of behaviours that moved there, and that are in force here as they were.
+    pub offered: Vec<LibraryName>,
     /// What was left out of libraries because it is damaged there, and why.
     pub left_out: Vec<String>,
 }
@@ -58,9 +60,12 @@ pub fn fetch(space: &Space, remote: &str, adopt: &[AgentName]) -> Result<FetchOu
     if space.home_remote().is_some_and(|home| home == remote) {
         for library in Library::ALL {
             let united = unite(space, library, remote)?;
-            fetched.contested.extend(united.contested);
+            fetched.contested.extend(united.contested.into_iter().map(|name| (library, name)));
             fetched.left_out.extend(united.left_out);
         }
+        let names = space.behaviours_in_force()?.names.into_iter();
+        let offered = names.filter(|name| name.offered.is_some());
+        fetched.offered = offered.map(|name| name.shared.name).collect();
     }
     unite_archive(space, remote, &mut fetched)?;
     for agent in adopt {

@@ -28,7 +28,7 @@ pub struct PushOutcome {
     /// The refs that it did not have like this before.
     pub refs: Vec<String>,
     /// Names of libraries that moved here and in another clone. A library that has one stays here.
-    pub contested: Vec<LibraryName>,
+    pub contested: Vec<(Library, LibraryName)>,
 }
 
 /// Which agents are pushed.
@@ -59,7 +59,9 @@ pub fn push(space: &Space, remote: &str, scope: PushScope<'_>) -> Result<PushOut
         match pushed_library(space, library, remote)? {
             PushedLibrary::Goes => refs.push(library.ref_name().to_owned()),
             PushedLibrary::Stays => {}
-            PushedLibrary::Contested(names) => contested.extend(names),
+            PushedLibrary::Contested(names) => {
+                contested.extend(names.into_iter().map(|name| (library, name)));
+            }
         }
     }
     if refs.is_empty() {

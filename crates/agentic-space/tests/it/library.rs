@@ -1,11 +1,14 @@
 //! Libraries: names that mean objects, moved by compare-and-swap.
 
+mod behaviour;
 mod damage;
 mod removal;
 
 use agentic_space::Error;
 use agentic_space::error::LibraryError;
-use agentic_space::library::{ContestEnd, Library, LibraryEntry, MovedName, NameMove, move_name};
+use agentic_space::library::{
+    ContestEnd, Library, LibraryEntry, MoveOccasion, MovedName, NameMove, move_name,
+};
 use agentic_space::model::edge::Party;
 use agentic_space::model::{Cid, LibraryName, Map, Object, Person, StoredRules};
 use agentic_space::sync::{PushScope, fetch, push};
@@ -38,7 +41,8 @@ pub fn moving(found: LibraryEntry, source: &str, by: &str) -> NameMove {
     let (object, library, why) = (rules(source), Library::Rules, "a reason".to_owned());
     let contest = ContestEnd::Refused;
     let to = Some(object.cid());
-    NameMove { library, found, to, objects: vec![object], by, author, why, contest }
+    let occasion = MoveOccasion::Storing;
+    NameMove { library, found, to, objects: vec![object], by, author, why, contest, occasion }
 }
 
 pub fn set(space: &Space, name: &str, source: &str, by: &str) -> Result<MovedName> {
@@ -196,7 +200,7 @@ fn a_name_that_moved_on_both_sides_stays_here_until_it_is_resolved() {
     set(&place.space, "fresh", "p(3).", "user:eve").expect("nobody moved it");
     for _ in 0..2 {
         let fetched = fetch(&place.space, "origin", &[]).expect("it is there");
-        assert_eq!(fetched.contested, [named("fresh")]);
+        assert_eq!(fetched.contested, [(Library::Rules, named("fresh"))]);
     }
     let found = entry(&place.space, "fresh");
     assert_eq!(found.pointer.as_ref().map(|it| it.cid), Some(rules("p(3).").cid()));
@@ -204,7 +208,8 @@ fn a_name_that_moved_on_both_sides_stays_here_until_it_is_resolved() {
     let refused = set(&place.space, "fresh", "p(4).", "user:eve");
     assert!(matches!(refused, Err(Error::Library(LibraryError::Contested { .. }))), "{refused:?}");
     let stays = push(&place.space, "origin", PushScope::All).expect("there is nothing else");
-    assert_eq!((stays.contested, stays.refs), (vec![named("fresh")], Vec::new()));
+    let contested = vec![(Library::Rules, named("fresh"))];
+    assert_eq!((stays.contested, stays.refs), (contested, Vec::new()));
     let contest = ContestEnd::Resolved;
     let resolve = |by| NameMove { contest, ..moving(found.clone(), "p(2).", by) };
     let refused = move_name(&place.space, &resolve("alice"));

@@ -63,6 +63,8 @@ verbs! {
     Search(commands::search::SearchArgs) = "search",
     #[command(subcommand)]
     Rule(commands::rule::RuleVerb) = "rule",
+    #[command(subcommand)]
+    Behaviour(Box<commands::behaviour::BehaviourVerb>) = "behaviour",
     Push(commands::push::PushArgs) = "push",
     Fetch(commands::fetch::FetchArgs) = "fetch",
     Run(Box<commands::run::RunArgs>) = "run",

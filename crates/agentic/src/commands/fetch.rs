@@ -36,6 +36,8 @@ pub fn run(context: &Context, args: FetchArgs) -> VerbOutcome {
             ("took notes in", &view.notes_united),
             ("diverged", &view.diverged),
             ("rules that changed here and there", &view.contested),
+            ("behaviours adopted here and there", &view.contested_behaviours),
+            ("behaviours adopted there, not in force here", &view.offered),
         ];
         let group = |(what, names): &(&str, &Vec<String>)| match names.is_empty() {
             true => String::new(),

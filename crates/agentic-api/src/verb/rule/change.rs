@@ -5,12 +5,13 @@ use std::collections::BTreeMap;
 use agentic_model::edge::Party;
 use agentic_model::{Cid, LibraryName, LibraryPointer, Object, Person};
 use agentic_space::library::{
-    ContestEnd, Library, LibraryEntry, LibraryState, MovedName, NameMove, move_name,
+    ContestEnd, Library, LibraryEntry, LibraryState, MoveOccasion, MovedName, NameMove, move_name,
 };
 
+use crate::person::acting_party;
 use crate::verb::Reply;
 use crate::view::RuleMoveView;
-use crate::{Caller, Refusal, principal};
+use crate::{Caller, Refusal};
 
 /// A change of a name that somebody may make, and what the name means before it.
 pub(super) struct RuleChange {
@@ -33,7 +34,7 @@ impl RuleChange {
         is_resolved: bool,
         expected: Option<&str>,
     ) -> Result<RuleChange, Refusal> {
-        let (by, author) = mover(caller)?;
+        let (by, author) = acting_party(caller, "change rules")?;
         let contest = contest_end(is_resolved);
         let found = found_entry(caller, &name, contest, &by)?;
         check_expected(&name, expected, found.pointer.as_ref())?;
@@ -54,26 +55,9 @@ impl RuleChange {
     ) -> Result<Reply<RuleMoveView>, Refusal> {
         let RuleChange { name, by, author, contest, found } = self;
         let library = Library::Rules;
-        let moving = NameMove { library, found, to, objects, by, author, why, contest };
+        let occasion = MoveOccasion::Storing;
+        let moving = NameMove { library, found, to, objects, by, author, why, contest, occasion };
         Ok(moved(&name, &move_name(caller.space, &moving)?, uses))
-    }
-}
-
-/// Says who moves a name: the agent at work here, else the person whom git knows.
-fn mover(caller: &Caller<'_>) -> Result<(Party, Option<Person>), Refusal> {
-    if caller.require_person("change rules").is_ok() {
-        let name = principal(caller.space)?;
-        let party = Party::parse(&name).map_err(|error| {
-            Refusal::refused(&error.to_string(), "set `user.email` in git's configuration")
-        });
-        return Ok((party?, None));
-    }
-    match caller.known_agent(None)? {
-        Some(agent) => Ok((Party::Agent(agent.clone()), Some(Person::of_agent(&agent)))),
-        None => Err(Refusal::not_allowed(
-            "nobody knows which agent changes rules here",
-            "set AGENTIC_AGENT to its name",
-        )),
     }
 }
 

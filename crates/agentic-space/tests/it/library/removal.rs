@@ -93,7 +93,7 @@ fn a_name_that_was_removed_here_and_moved_there_waits_for_a_choice() {
     push(&other.space, "origin", PushScope::All).expect("it is ahead");
     remove(&place.space, "fresh").expect("it is there");
     let fetched = fetch(&place.space, "origin", &[]).expect("it is there");
-    assert_eq!(fetched.contested, [named("fresh")]);
+    assert_eq!(fetched.contested, [(Library::Rules, named("fresh"))]);
     let found = entry(&place.space, "fresh");
     assert_eq!(found.pointer, None, "here it stays removed");
     assert_eq!(found.contested.map(|it| it.cid), Some(rules("p(2).").cid()));

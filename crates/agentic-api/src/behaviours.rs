@@ -1,0 +1,183 @@
+//! Behaviours by name and by id.
+//!
+//! A name means what is in force here, or, as `REMOTE/NAME`, what another space adopted. An id, or its
+//! beginning, means itself wherever it is kept: the flow of a recorded session is a behaviour, too.
+
+use std::collections::BTreeMap;
+
+use agentic_diag::nearest;
+use agentic_model::{Cid, LibraryName, LibraryPointer, Object, Oid, StoredBehaviour};
+use agentic_session::SessionSpace;
+use agentic_space::library::{Library, LibraryState, NameInForce};
+
+use crate::view::BehaviourVersionView;
+use crate::{Caller, Refusal};
+
+/// The behaviours that can be named.
+pub(crate) struct BehaviourShelf<'s> {
+    space: &'s SessionSpace,
+}
+
+/// A behaviour that was found.
+#[derive(Debug, Clone)]
+pub(crate) struct FoundBehaviour {
+    /// Its object.
+    pub object: Object,
+    /// What it says.
+    pub read: StoredBehaviour,
+}
+
+impl FoundBehaviour {
+    /// Reads a behaviour from its object.
+    pub fn of(object: Object) -> Result<FoundBehaviour, Refusal> {
+        let read = StoredBehaviour::from_object(&object).map_err(|error| {
+            let message = format!("{} is no behaviour", object.cid());
+            let hint = "`agentic behaviour list` shows those that have a name";
+            Refusal { because: Some(error.to_string()), ..Refusal::refused(&message, hint) }
+        })?;
+        Ok(FoundBehaviour { object, read })
+    }
+
+    /// Returns its id.
+    pub fn cid(&self) -> Cid {
+        self.object.cid()
+    }
+}
+
+impl<'s> BehaviourShelf<'s> {
+    /// Looks at the behaviours of a space.
+    pub fn new(space: &'s SessionSpace) -> BehaviourShelf<'s> {
+        BehaviourShelf { space }
+    }
+
+    /// Opens the library.
+    pub fn state(&self) -> Result<LibraryState<'s>, Refusal> {
+        Ok(self.space.library(Library::Behaviours)?)
+    }
+
+    /// Finds a behaviour by a name, an id or the beginning of one.
+    pub fn find(&self, text: &str) -> Result<FoundBehaviour, Refusal> {
+        if text.starts_with(Cid::PREFIX) {
+            return FoundBehaviour::of(self.space.object(self.space.find_object(text)?)?);
+        }
+        if let Some((remote, bare)) = text.rsplit_once('/') {
+            return match self.foreign_pointer(remote, bare)? {
+                Some(pointer) => self.foreign(remote, pointer.cid),
+                None => Err(self.unknown(text)?),
+            };
+        }
+        let Ok(name) = LibraryName::parse(text) else { return Err(self.unknown(text)?) };
+        let found = self.space.behaviour_in_force(&name)?;
+        match (found.pointer, found.offered) {
+            (Some(pointer), _) => FoundBehaviour::of(self.space.object(pointer.cid)?),
+            (None, Some(_)) => Err(only_offered(&name)),
+            (None, None) => Err(self.unknown(text)?),
+        }
+    }
+
+    fn foreign_pointer(&self, remote: &str, bare: &str) -> Result<Option<LibraryPointer>, Refusal> {
+        let is_known = self.space.repository().remotes().iter().any(|known| known == remote);
+        let Some(name) = LibraryName::parse(bare).ok().filter(|_| is_known) else {
+            return Ok(None);
+        };
+        Ok(self.space.library_of(Library::Behaviours, remote)?.entry(&name)?.pointer)
+    }
+
+    /// Reads a behaviour from the library of another space.
+    pub fn foreign(&self, remote: &str, cid: Cid) -> Result<FoundBehaviour, Refusal> {
+        let there = self.space.library_of(Library::Behaviours, remote)?.object(cid);
+        match there {
+            Ok(object) => FoundBehaviour::of(object),
+            // What was taken over from somebody stands here, too.
+            Err(_) => FoundBehaviour::of(self.space.object(cid)?),
+        }
+    }
+
+    /// Lists the names by which something is in force, and those of other spaces.
+    pub fn names(&self) -> Result<Vec<String>, Refusal> {
+        let mut names = Vec::new();
+        for name in self.space.behaviours_in_force()?.names {
+            if name.pointer.is_some() {
+                names.push(name.shared.name.to_string());
+            }
+        }
+        for remote in self.space.repository().remotes() {
+            let entries = self.space.library_of(Library::Behaviours, &remote)?.entries()?.entries;
+            let named = entries.into_iter().filter(|entry| entry.pointer.is_some());
+            names.extend(named.map(|entry| format!("{remote}/{}", entry.name)));
+        }
+        Ok(names)
+    }
+
+    /// Says that nothing is in force by a name.
+    pub fn unknown(&self, name: &str) -> Result<Refusal, Refusal> {
+        let added = LibraryName::parse(name).ok().map(|name| self.added(&name)).transpose()?;
+        let known = self.names()?;
+        let near = nearest(name, known.iter().map(String::as_str));
+        let hint = match (added.flatten(), near) {
+            (Some(cid), _) => format!("adopt one: `agentic behaviour adopt {name} {cid} -m WHY`"),
+            (None, Some(near)) => format!("did you mean `{near}`?"),
+            (None, None) => "add one with `agentic behaviour add NAME FILE`, and adopt it".into(),
+        };
+        Ok(Refusal::refused(&format!("no behaviour `{name}` is in force here"), &hint))
+    }
+
+    /// Finds some version that was added under a name.
+    fn added(&self, name: &LibraryName) -> Result<Option<Cid>, Refusal> {
+        let told = self.state()?.about_all()?.told;
+        let mut versions = told.into_iter().filter(|(_, about)| about.names.contains(name));
+        Ok(versions.next().map(|(cid, _)| cid))
+    }
+
+    /// Describes what a name means.
+    pub fn version(
+        &self,
+        state: &LibraryState<'_>,
+        name: &LibraryName,
+        pointer: &LibraryPointer,
+    ) -> Result<BehaviourVersionView, Refusal> {
+        let adoption = state.adoption_of(self.space, name, pointer)?;
+        Ok(BehaviourVersionView::of(pointer, adoption))
+    }
+
+    /// Finds the adoption that made a pointer.
+    pub fn adoption(
+        &self,
+        name: &NameInForce,
+        pointer: Option<&LibraryPointer>,
+    ) -> Result<Option<Oid>, Refusal> {
+        let Some(pointer) = pointer else { return Ok(None) };
+        Ok(self.state()?.adoption_of(self.space, &name.shared.name, pointer)?)
+    }
+
+    /// Lists which names what is in force by, by what that is.
+    pub fn in_force(&self) -> Result<BTreeMap<Cid, Vec<LibraryName>>, Refusal> {
+        let mut found: BTreeMap<Cid, Vec<LibraryName>> = BTreeMap::new();
+        for name in self.space.behaviours_in_force()?.names {
+            if let Some(pointer) = name.pointer {
+                found.entry(pointer.cid).or_default().push(name.shared.name);
+            }
+        }
+        Ok(found)
+    }
+}
+
+/// Reads the name of a behaviour.
+pub(crate) fn behaviour_name(text: &str) -> Result<LibraryName, Refusal> {
+    let hint = "a name has lower-case letters, digits, `.`, `_` and `-`";
+    LibraryName::parse(text).map_err(|error| Refusal::usage(&error.to_string(), hint))
+}
+
+/// Says that a name was moved elsewhere and that nothing is in force by it here.
+fn only_offered(name: &LibraryName) -> Refusal {
+    let message = format!("`{name}` was adopted in another clone, and not here");
+    let hint = format!(
+        "look at it with `agentic behaviour show {name}`; `agentic behaviour adopt {name} --from REMOTE` takes it over"
+    );
+    Refusal::refused(&message, &hint)
+}
+
+/// Finds the behaviour that a caller names.
+pub(crate) fn named_behaviour(caller: &Caller<'_>, text: &str) -> Result<FoundBehaviour, Refusal> {
+    BehaviourShelf::new(caller.space).find(text)
+}

@@ -1,0 +1,215 @@
+//! Adopting: a name means another behaviour from now on. A person decides that.
+
+use agentic_model::edge::Party;
+use agentic_model::{Cid, LibraryName, LibraryPointer, Oid};
+use agentic_space::library::{
+    AdoptionRecord, ContestEnd, Library, MoveOccasion, NameInForce, NameMove, move_name, take_over,
+};
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::add::check;
+use crate::behaviours::{BehaviourShelf, FoundBehaviour, behaviour_name};
+use crate::person::acting_party;
+use crate::verb::{Reply, Verb};
+use crate::view::AdoptView;
+use crate::{Caller, Refusal};
+
+/// The word for no adoption, where one is expected.
+const NONE: &str = "none";
+
+/// Let a name mean a behaviour. A person's decision.
+#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct BehaviourAdopt {
+    /// The name.
+    pub name: String,
+    /// The behaviour, by its id or the beginning of that.
+    pub cid: Option<String>,
+    /// Why.
+    pub why: String,
+    /// What speaks for it: ids of objects.
+    pub evidence: Vec<String>,
+    /// The adoption that has to be the name's last one here; `none` if there must be none.
+    pub expect: Option<String>,
+    /// The adoption of another clone that this passes over.
+    pub over: Option<String>,
+    /// Take over what was adopted there.
+    pub from: Option<String>,
+}
+
+/// An adoption on its way.
+struct Adoption<'c, 's> {
+    caller: &'c Caller<'s>,
+    shelf: BehaviourShelf<'s>,
+    name: LibraryName,
+    found: NameInForce,
+    prior: Option<Oid>,
+}
+
+impl Verb for BehaviourAdopt {
+    type Answer = AdoptView;
+
+    fn run(self, caller: &Caller<'_>) -> Result<Reply<AdoptView>, Refusal> {
+        caller.require_person("adopt behaviours")?;
+        let name = behaviour_name(&self.name)?;
+        let shelf = BehaviourShelf::new(caller.space);
+        let found = caller.space.behaviour_in_force(&name)?;
+        let prior = shelf.adoption(&found, found.pointer.as_ref())?;
+        let adoption = Adoption { caller, shelf, name, found, prior };
+        adoption.check_expected(self.expect.as_deref())?;
+        match &self.from {
+            Some(remote) => adoption.take_over(remote, self.cid.as_deref()),
+            None => adoption.carry_out(&self),
+        }
+    }
+}
+
+impl Adoption<'_, '_> {
+    fn check_expected(&self, expected: Option<&str>) -> Result<(), Refusal> {
+        let Some(expected) = expected else { return Ok(()) };
+        let is_it = match (self.prior, expected) {
+            (None, NONE) => true,
+            (Some(prior), text) => is_beginning(text, prior),
+            (None, _) => false,
+        };
+        if is_it {
+            return Ok(());
+        }
+        let message = format!("the last adoption of `{}` is not {expected}", self.name);
+        let hint = format!("look at them with `agentic behaviour log {}`", self.name);
+        let because =
+            self.prior.map_or("nothing is adopted".to_owned(), |at| format!("it is {at}"));
+        Err(Refusal { because: Some(because), ..Refusal::conflict(&message, &hint) })
+    }
+
+    /// Takes over what a fetch offered.
+    fn take_over(&self, remote: &str, cid: Option<&str>) -> Result<Reply<AdoptView>, Refusal> {
+        let (space, name) = (self.caller.space, &self.name);
+        if space.home_remote().is_none_or(|home| home != remote) {
+            let message =
+                format!("`{remote}` is not the remote that shares the behaviours of this space");
+            let hint = format!("adopt by id: `agentic behaviour adopt {name} CID -m WHY`");
+            return Err(Refusal::refused(&message, &hint));
+        }
+        if self.found.shared.contested.is_some() {
+            return Err(self.contested());
+        }
+        let Some(offered) = self.found.offered.clone() else {
+            let message = format!("nothing else was adopted there as `{name}`");
+            return Err(Refusal::refused(&message, "`agentic fetch` looks what there is"));
+        };
+        if let Some(cid) = cid
+            && space.find_object(cid)? != offered.cid
+        {
+            let message = format!("`{name}` means {} there", offered.cid);
+            return Err(Refusal::conflict(&message, "leave the id out, or adopt it with --over"));
+        }
+        self.sound(offered.cid)?;
+        take_over(space, name)?;
+        let adoption = self.shelf.adoption(&self.found, Some(&offered))?;
+        Ok(Reply::plain(self.view(&offered, adoption)))
+    }
+
+    fn carry_out(&self, asked: &BehaviourAdopt) -> Result<Reply<AdoptView>, Refusal> {
+        let (space, name) = (self.caller.space, &self.name);
+        let Some(cid) = &asked.cid else {
+            let hint =
+                "name a behaviour that `agentic behaviour tree NAME` shows, or --from REMOTE";
+            return Err(Refusal::usage("nothing to adopt is named", hint));
+        };
+        if asked.why.trim().is_empty() {
+            return Err(Refusal::usage("nobody says why", "say it with -m"));
+        }
+        let found = self.sound(space.find_object(cid)?)?;
+        let parts = check(self.caller, &found.object, &found.read)?;
+        let over = self.over(asked.over.as_deref())?;
+        let evidence: Result<Vec<Cid>, Refusal> = asked
+            .evidence
+            .iter()
+            .map(|id| Ok(space.object(space.find_object(id)?)?.cid()))
+            .collect();
+        let (by, author): (Party, _) = acting_party(self.caller, "adopt behaviours")?;
+        let record = AdoptionRecord {
+            from: self.found.pointer.as_ref().map(|pointer| pointer.cid),
+            prior: self.prior,
+            over,
+            evidence: evidence?,
+        };
+        let moving = NameMove {
+            library: Library::Behaviours,
+            found: self.found.shared.clone(),
+            to: Some(found.cid()),
+            objects: parts.into_iter().chain([found.object]).collect(),
+            by,
+            author,
+            why: asked.why.clone(),
+            contest: if over.is_some() { ContestEnd::Resolved } else { ContestEnd::Refused },
+            occasion: MoveOccasion::Adoption(record),
+        };
+        let moved = move_name(space, &moving)?;
+        // What was held back counts no more: the name has moved on from what it was held against.
+        take_over(space, name)?;
+        let after = moved.after.clone().expect("BUG: an adoption sets a name");
+        let adoption = self.shelf.adoption(&self.found, Some(&after))?;
+        let mut view = self.view(&after, adoption);
+        view.changed = moved.before != moved.after || self.found.offered.is_some();
+        Ok(Reply::written(view, &moved.written))
+    }
+
+    /// Finds the adoption of another clone that is passed over, if there is one; it has to be named.
+    fn over(&self, named: Option<&str>) -> Result<Option<Oid>, Refusal> {
+        let there = self.found.shared.contested.as_ref().or(self.found.offered.as_ref());
+        let there = self.shelf.adoption(&self.found, there)?;
+        match (there, named) {
+            (None, None) => Ok(None),
+            (Some(there), Some(text)) if is_beginning(text, there) => Ok(Some(there)),
+            (None, Some(text)) => {
+                let message = format!("no other clone adopted anything by {text}");
+                Err(Refusal::conflict(&message, "leave --over out"))
+            }
+            (Some(_), _) => Err(self.contested()),
+        }
+    }
+
+    /// Says that another clone adopted something, too.
+    fn contested(&self) -> Refusal {
+        let name = &self.name;
+        let (there, what) = match &self.found.shared.contested {
+            Some(there) => (Some(there), "was adopted here and in another clone"),
+            None => (self.found.offered.as_ref(), "was adopted anew in another clone"),
+        };
+        let adoption = self.shelf.adoption(&self.found, there).ok().flatten();
+        let oid = adoption.map_or("OID".to_owned(), |oid| oid.to_string());
+        let mut hint = format!(
+            "`agentic behaviour show {name}` shows both; `agentic behaviour adopt {name} CID --over {oid} -m WHY` chooses"
+        );
+        if self.found.shared.contested.is_none() {
+            hint += &format!(", `agentic behaviour adopt {name} --from REMOTE` takes theirs");
+        }
+        let because = there.map(|there| format!("there it means {}", there.cid));
+        Refusal { because, ..Refusal::conflict(&format!("`{name}` {what}"), &hint) }
+    }
+
+    /// Reads a behaviour that may be adopted.
+    fn sound(&self, cid: Cid) -> Result<FoundBehaviour, Refusal> {
+        FoundBehaviour::of(self.caller.space.object(cid)?)
+    }
+
+    fn view(&self, after: &LibraryPointer, adoption: Option<Oid>) -> AdoptView {
+        let before = self.found.pointer.as_ref();
+        AdoptView {
+            name: self.name.to_string(),
+            cid: after.cid.to_string(),
+            before: before.map(|pointer| pointer.cid.to_string()),
+            adoption: adoption.map(|oid| oid.to_string()),
+            changed: before != Some(after),
+        }
+    }
+}
+
+/// Says whether a text is an id, or how one begins.
+fn is_beginning(text: &str, oid: Oid) -> bool {
+    const DIGITS_MIN: usize = 7;
+    text.len() >= DIGITS_MIN && oid.to_string().starts_with(&text.to_ascii_lowercase())
+}
