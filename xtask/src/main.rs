@@ -1,7 +1,8 @@
 //! What a person or a machine runs before a change goes in.
 //!
 //! - `cargo xtask test`: everything, with one line a step and the counts at the end;
-//! - `cargo xtask test temporal`: the same of what the feature `temporal` brings, with a real server;
+//! - `cargo xtask test temporal`: the same of what the feature `temporal` brings, with a real server; with
+//!   `--long` a flow of fifty thousand requests and three hundred kills, which takes an hour or more;
 //! - `cargo xtask tidy`: the rules of the house alone;
 //! - `cargo xtask mcp`: the official clients of MCP against the binary;
 //! - `cargo xtask agents`: real coding agents, installed for it, with a model of ours behind them;
@@ -26,9 +27,10 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 
+use crate::steps::TemporalLength;
 use crate::workspace::TidyWorkspace;
 
-const USAGE: &str = "usage: cargo xtask test | test temporal | tidy | mcp | agents | scoreboard | schemas | browser | bench | docs \
+const USAGE: &str = "usage: cargo xtask test | test temporal [--long] | tidy | mcp | agents | scoreboard | schemas | browser | bench | docs \
     | temporal install | temporal start | temporal stop";
 /// The exit code for wrong usage, as everywhere in this project.
 const EXIT_USAGE: u8 = 2;
@@ -38,7 +40,8 @@ fn main() -> ExitCode {
     let verb: Vec<&str> = verb.iter().map(String::as_str).collect();
     let outcome = match verb.as_slice() {
         ["test"] => steps::test(),
-        ["test", "temporal"] => steps::temporal(),
+        ["test", "temporal"] => steps::temporal(TemporalLength::Usual),
+        ["test", "temporal", "--long"] => steps::temporal(TemporalLength::Long),
         ["tidy"] => tidy_alone(),
         ["mcp"] => steps::mcp(),
         ["agents"] => steps::agents(),

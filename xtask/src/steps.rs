@@ -1,11 +1,10 @@
 //! The steps of `cargo xtask test`.
 
-use std::collections::BTreeMap;
 use std::fs;
 use std::path::PathBuf;
 use std::process::Stdio;
 
-use agentic_conformance::{COMMAND_LIMIT, CaseCompany, RunReport, SuiteChoice};
+use agentic_conformance::{COMMAND_LIMIT, CaseCompany, RunReport, Scoreboard, SuiteChoice};
 use anyhow::{Context, Result, ensure};
 
 use crate::workspace::{self, TidyWorkspace, cargo, metadata, root};
@@ -17,6 +16,13 @@ const SCOREBOARD_HOW: &str = "cargo xtask scoreboard";
 /// The suites that are played beside a server too: of what agents and people write. That of git is not: a
 /// server sees what its cases do to a repository between two words of one line.
 const SERVED_SUITES: [&str; 3] = ["hold", "relations", "trace"];
+
+/// The suites whose cases are played with a server of Temporal by each `cargo xtask test temporal`; `cargo
+/// xtask scoreboard` plays those of all engines.
+const SHARED_SUITES: [&str; 1] = ["hold"];
+
+/// What makes the tests with a server of Temporal long.
+const LONG: [(&str, &str); 2] = [("AGENTIC_REQUESTS", "50000"), ("AGENTIC_KILLS", "300")];
 
 /// What a step found.
 struct StepFinding {
@@ -50,9 +56,10 @@ pub fn test() -> Result<CheckOutcome> {
     take(&steps)
 }
 
-/// Runs what needs the feature `temporal`: runs on a real server of Temporal.
-pub fn temporal() -> Result<CheckOutcome> {
-    let steps: [(&str, RunStep); 3] = [
+/// Runs what needs the feature `temporal`: runs on a real server of Temporal. A long run has a flow of fifty
+/// thousand requests, and three hundred kills.
+pub fn temporal(length: TemporalLength) -> Result<CheckOutcome> {
+    let steps: [(&str, RunStep); 4] = [
         ("server", || {
             temporal::program()?;
             Ok(StepFinding { passed: 0, failed: 0, details: String::new() })
@@ -62,12 +69,42 @@ pub fn temporal() -> Result<CheckOutcome> {
             let what = ["clippy", "--quiet", "--workspace", "--features", "agentic/temporal"];
             simple(&[&what[..], &["--all-targets", "--", "-D", "warnings"]].concat())
         }),
-        ("runs", || {
-            let what = ["test", "--workspace", "--features", "agentic/temporal"];
-            run_tests(&[&what[..], &["--test", "temporal", "--no-fail-fast"]].concat())
+        match length {
+            TemporalLength::Usual => ("runs", || temporal_tests(&[])),
+            TemporalLength::Long => ("runs", || temporal_tests(&LONG)),
+        },
+        ("conformance", || {
+            let report = run_served_cases(&SHARED_SUITES.map(str::to_owned))?;
+            let (passed, failed) = (report.passed(), report.failed());
+            Ok(StepFinding { passed, failed, details: report.failures_text() })
         }),
     ];
     take(&steps)
+}
+
+/// How long the tests with a server of Temporal are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TemporalLength {
+    Usual,
+    Long,
+}
+
+fn temporal_tests(variables: &[(&str, &str)]) -> Result<StepFinding> {
+    let what = ["test", "--workspace", "--features", "agentic/temporal"];
+    let tests = ["--test", "temporal", "--no-fail-fast"];
+    run_tests_with(&[&what[..], &tests].concat(), variables)
+}
+
+/// Plays cases whose runs a server of Temporal drives.
+fn run_served_cases(suites: &[String]) -> Result<RunReport> {
+    let options = SuiteChoice {
+        bin: build_binary(&["--features", "temporal"])?,
+        cases_dir: root().join("conformance"),
+        suites: suites.to_vec(),
+        command_limit: COMMAND_LIMIT,
+        company: CaseCompany::Temporal { program: temporal::program()? },
+    };
+    Ok(agentic_conformance::run(&options, &|_| {})?)
 }
 
 /// Takes steps one after the other, prints one line a step, and ends with `N passed, N failed`.
@@ -90,13 +127,24 @@ fn take(steps: &[(&str, RunStep)]) -> Result<CheckOutcome> {
     Ok(if failed == 0 { CheckOutcome::Good } else { CheckOutcome::Bad })
 }
 
-/// Runs the conformance suite and writes the scoreboard.
+/// Runs the conformance suite and writes the scoreboard. Where a server of Temporal is installed the suites
+/// of all engines are played with it, too; elsewhere what was counted with one stays.
 pub fn scoreboard() -> Result<CheckOutcome> {
     let report = run_cases(CaseCompany::Nobody, &[])?;
-    report.write_scoreboard(&root())?;
-    print!("{}", report.failures_text());
-    println!("{} passed, {} failed", report.passed(), report.failed());
-    Ok(if report.failed() == 0 { CheckOutcome::Good } else { CheckOutcome::Bad })
+    let mut board = Scoreboard::load(&root())?.with(&report);
+    let mut reports = vec![report];
+    if temporal::is_installed()? {
+        let served = run_served_cases(&agentic_conformance::engine_suites())?;
+        board = board.with_served(&served);
+        reports.push(served);
+    }
+    board.write(&root())?;
+    for report in &reports {
+        print!("{}", report.failures_text());
+        println!("{} passed, {} failed", report.passed(), report.failed());
+    }
+    let is_good = reports.iter().all(|report| report.failed() == 0);
+    Ok(if is_good { CheckOutcome::Good } else { CheckOutcome::Bad })
 }
 
 /// Runs the official clients of MCP against the binary.
@@ -164,7 +212,13 @@ fn fetch_browser() -> Result<StepFinding> {
 }
 
 fn run_tests(arguments: &[&str]) -> Result<StepFinding> {
-    let output = cargo(arguments).stdin(Stdio::null()).output().context("cannot run cargo")?;
+    run_tests_with(arguments, &[])
+}
+
+fn run_tests_with(arguments: &[&str], variables: &[(&str, &str)]) -> Result<StepFinding> {
+    let mut command = cargo(arguments);
+    command.envs(variables.iter().copied()).stdin(Stdio::null());
+    let output = command.output().context("cannot run cargo")?;
     let stdout = String::from_utf8_lossy(&output.stdout);
     let (passed, mut failed) = count_tests(&stdout);
     if failed == 0 && !output.status.success() {
@@ -197,10 +251,8 @@ fn conformance() -> Result<StepFinding> {
     let report = run_cases(CaseCompany::Nobody, &[])?;
     let mut details = report.failures_text();
     let mut failed = report.failed();
-    let fresh = BTreeMap::from([
-        ("scoreboard.md".to_owned(), report.scoreboard_markdown()),
-        ("scoreboard.json".to_owned(), report.scoreboard_json()),
-    ]);
+    // What was counted with a server stays: `cargo xtask test temporal` plays a share of that.
+    let fresh = Scoreboard::load(&root())?.with(&report).files();
     let stored = fresh
         .keys()
         .filter_map(|name| Some((name.clone(), fs::read_to_string(root().join(name)).ok()?)))
@@ -212,7 +264,7 @@ fn conformance() -> Result<StepFinding> {
 }
 
 fn clients() -> Result<StepFinding> {
-    let bin = build_binary()?;
+    let bin = build_binary(&[])?;
     let target = bin.ancestors().nth(2).context("the binary lies in the target folder")?;
     let report = crate::clients::run(&crate::clients::MCP, &bin, target)?;
     Ok(StepFinding { passed: report.passed, failed: report.failed, details: report.details })
@@ -221,7 +273,7 @@ fn clients() -> Result<StepFinding> {
 /// Runs real coding agents with a model of ours, and looks at what was kept. It is no part of the test,
 /// since what it installs is large.
 pub fn agents() -> Result<CheckOutcome> {
-    let bin = build_binary()?;
+    let bin = build_binary(&[])?;
     let target = bin.ancestors().nth(2).context("the binary lies in the target folder")?;
     let report = crate::clients::run(&crate::clients::AGENTS, &bin, target)?;
     print!("{}", if report.failed == 0 { &report.said } else { &report.details });
@@ -239,7 +291,7 @@ fn conformance_beside_a_server() -> Result<StepFinding> {
 
 fn run_cases(company: CaseCompany, suites: &[&str]) -> Result<RunReport> {
     let options = SuiteChoice {
-        bin: build_binary()?,
+        bin: build_binary(&[])?,
         cases_dir: root().join("conformance"),
         suites: suites.iter().map(ToString::to_string).collect(),
         command_limit: COMMAND_LIMIT,
@@ -249,8 +301,8 @@ fn run_cases(company: CaseCompany, suites: &[&str]) -> Result<RunReport> {
 }
 
 /// Builds the binary and returns its path.
-fn build_binary() -> Result<PathBuf> {
-    let output = cargo(&["build", "--quiet", "--package", "agentic"])
+fn build_binary(features: &[&str]) -> Result<PathBuf> {
+    let output = cargo(&[&["build", "--quiet", "--package", "agentic"], features].concat())
         .output()
         .context("cannot run cargo")?;
     let said = String::from_utf8_lossy(&output.stderr);

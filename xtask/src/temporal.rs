@@ -74,6 +74,13 @@ fn left(folder: &Path) -> Option<LeftServer> {
     Some(LeftServer { address, pid, began }).filter(LeftServer::is_running)
 }
 
+/// Says whether the server is installed.
+pub fn is_installed() -> Result<bool> {
+    let wanted = fs::read_to_string(root().join(LIST)).context("cannot read what is installed")?;
+    let stamp = folder()?.join("installed");
+    Ok(fs::read_to_string(stamp).is_ok_and(|installed| installed == wanted))
+}
+
 /// Returns the server's program, after it is installed.
 pub fn program() -> Result<PathBuf> {
     let folder = folder()?;

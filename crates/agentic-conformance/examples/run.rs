@@ -20,7 +20,7 @@ fn main() -> ExitCode {
     };
     match run(&options, &|_| {}) {
         Ok(report) => {
-            print!("{}{}", report.failures_text(), report.scoreboard_markdown());
+            println!("{}{}", report.failures_text(), report.to_json());
             if report.failed() == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
         }
         Err(error) => {

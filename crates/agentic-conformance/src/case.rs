@@ -1,5 +1,7 @@
 //! A case: what to do, and what to expect.
 
+use std::collections::BTreeMap;
+
 use agentic_testkit::Setup;
 use regex_lite::Regex;
 use serde_json::Value as Json;
@@ -19,6 +21,31 @@ pub(crate) struct Case {
     pub steps: Vec<CaseStep>,
     /// What is checked at the end.
     pub last_check: LastCheck,
+    /// What it needs, and why: elsewhere it is not played.
+    pub needs: BTreeMap<CaseNeed, String>,
+}
+
+/// What a case needs that not every run of the suite has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum CaseNeed {
+    /// That the embedded engine drives its runs.
+    EmbeddedEngine,
+    /// That nobody serves its repository.
+    NoServer,
+    /// That the program can speak to no server of Temporal.
+    NoTemporal,
+}
+
+impl CaseNeed {
+    /// Finds a need by its name in a case.
+    pub fn parse(name: &str) -> Option<CaseNeed> {
+        match name {
+            "embedded-engine" => Some(CaseNeed::EmbeddedEngine),
+            "no-server" => Some(CaseNeed::NoServer),
+            "no-temporal" => Some(CaseNeed::NoTemporal),
+            _ => None,
+        }
+    }
 }
 
 /// Whether git and the independent decoder read everything at the end of a case.

@@ -1,10 +1,13 @@
 //! Who else is in the repository of a case: a process that stays, if that is wanted.
 
+use std::path::PathBuf;
 use std::process::{Child, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use agentic_testkit::{Sandbox, Setup};
+
+use crate::case::CaseNeed;
 
 /// How long a process may take until it answers.
 const ANSWER_MAX: Duration = Duration::from_secs(60);
@@ -12,13 +15,32 @@ const ANSWER_MAX: Duration = Duration::from_secs(60);
 const TICK: Duration = Duration::from_millis(20);
 
 /// Who else is in the repository of a case.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum CaseCompany {
     /// Nobody.
     #[default]
     Nobody,
+    /// Nobody; but the program can speak to servers of Temporal.
+    NobodyNear,
     /// A process that serves it, from before the first command until after the last.
     Server,
+    /// Workers of a server of Temporal that drives what runs there.
+    Temporal {
+        /// The program of the server, which is started for the cases.
+        program: PathBuf,
+    },
+}
+
+impl CaseCompany {
+    /// Lists what a case may need that is not there.
+    pub(crate) fn lacks(&self) -> &'static [CaseNeed] {
+        match self {
+            CaseCompany::Nobody => &[],
+            CaseCompany::NobodyNear => &[CaseNeed::NoTemporal],
+            CaseCompany::Server => &[CaseNeed::NoServer],
+            CaseCompany::Temporal { .. } => &[CaseNeed::EmbeddedEngine, CaseNeed::NoTemporal],
+        }
+    }
 }
 
 /// A process that serves the repository in which a case begins. It ends when this is dropped.

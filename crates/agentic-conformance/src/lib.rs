@@ -8,6 +8,7 @@
 
 mod case;
 mod check;
+mod cluster;
 mod company;
 mod objects;
 mod parse;
@@ -15,6 +16,7 @@ mod path;
 mod pattern;
 mod play;
 mod report;
+mod scoreboard;
 mod suite;
 
 use std::collections::BTreeMap;
@@ -26,8 +28,11 @@ use std::time::Duration;
 
 use agentic_testkit::Templates;
 
+use crate::cluster::CaseCluster;
 pub use crate::company::CaseCompany;
-pub use crate::report::{CaseFailure, RunReport, SuiteReport};
+use crate::play::{CaseSurroundings, CaseVerdict};
+pub use crate::report::{ApartCase, CaseFailure, RunReport, SuiteReport};
+pub use crate::scoreboard::Scoreboard;
 use crate::suite::{Suite, SuiteItem};
 
 /// How long one command of a case may take unless [`SuiteChoice`] say otherwise: enough for the
@@ -38,6 +43,9 @@ pub const COMMAND_LIMIT: Duration = Duration::from_secs(120);
 const PLAYERS_PER_CORE: usize = 3;
 /// The most cases that play at the same time, however many cores there are.
 const PLAYERS_MAX: usize = 32;
+
+/// The suites whose cases are of all engines, but where they say otherwise.
+const ENGINE_SUITES: [&str; 5] = ["agentlang", "context", "durable", "hold", "pipeline"];
 
 /// What to run, and against what.
 #[derive(Debug, Clone)]
@@ -94,6 +102,18 @@ pub enum Error {
         /// The suites that exist.
         known: String,
     },
+    /// The server of the cases does not run.
+    #[error("cannot start a server of Temporal")]
+    NoServer {
+        /// What it said.
+        source: agentic_testkit::Error,
+    },
+    /// What a scoreboard says cannot be read.
+    #[error("`{path}` is no scoreboard")]
+    NoScoreboard {
+        /// Its path.
+        path: String,
+    },
     /// The file system refused.
     #[error("cannot {attempt}")]
     File {
@@ -109,12 +129,21 @@ impl Error {
         let attempt = attempt.into();
         move |source| Error::File { attempt, source }
     }
+
+    pub(crate) fn server(source: agentic_testkit::Error) -> Error {
+        Error::NoServer { source }
+    }
 }
 
 /// Finds the folder `conformance` of a checkout, in the current folder or above it.
 pub fn find_cases() -> Option<PathBuf> {
     let here = std::env::current_dir().ok()?;
     here.ancestors().map(|folder| folder.join("conformance")).find(|folder| folder.is_dir())
+}
+
+/// Names the suites whose cases are of all engines, but where they say otherwise.
+pub fn engine_suites() -> Vec<String> {
+    ENGINE_SUITES.iter().map(ToString::to_string).collect()
 }
 
 /// Counts the cases of every suite in a folder.
@@ -143,22 +172,26 @@ pub fn run(
     let suites = suite::load(&options.cases_dir, &options.suites)?;
     let queue: Vec<(&Suite, &SuiteItem)> =
         suites.iter().flat_map(|suite| suite.items.iter().map(move |item| (suite, item))).collect();
-    let templates = Templates::default();
+    let cluster = match &options.company {
+        CaseCompany::Temporal { program } => Some(CaseCluster::begin(program, queue.len())?),
+        CaseCompany::Nobody | CaseCompany::NobodyNear | CaseCompany::Server => None,
+    };
+    let around = CaseSurroundings { options: &options, templates: Templates::default(), cluster };
     let next = AtomicUsize::new(0);
     let n_done = AtomicUsize::new(0);
-    let results = Mutex::new(vec![None; queue.len()]);
+    let results: Mutex<Vec<Option<CaseVerdict>>> = Mutex::new(queue.iter().map(|_| None).collect());
     let play_until_empty = || loop {
         let at = next.fetch_add(1, Ordering::Relaxed);
         let Some((suite, item)) = queue.get(at) else { break };
-        let failure = play::judge(item, &options, &templates);
+        let verdict = play::judge(item, at, &around);
         progress(SuiteProgress {
             suite: &suite.name,
             title: item.title(),
-            passed: failure.is_none(),
+            passed: !matches!(verdict, CaseVerdict::Failed(_)),
             n_done: n_done.fetch_add(1, Ordering::Relaxed) + 1,
             n_cases: queue.len(),
         });
-        results.lock().expect("no player panics while it holds the lock")[at] = Some(failure);
+        results.lock().expect("no player panics while it holds the lock")[at] = Some(verdict);
     };
     let n_cores = thread::available_parallelism().map_or(2, usize::from);
     let n_players = (n_cores * PLAYERS_PER_CORE).min(PLAYERS_MAX);
@@ -168,6 +201,6 @@ pub fn run(
         }
     });
     let results = results.into_inner().expect("all players have ended");
-    let failures = results.into_iter().map(|found| found.expect("every case was played"));
-    Ok(RunReport::collect(&suites, failures))
+    let verdicts = results.into_iter().map(|found| found.expect("every case was played"));
+    Ok(RunReport::collect(&suites, verdicts))
 }

@@ -1,13 +1,15 @@
 //! Reads case files. `conformance/README.md` is the description of what is read here.
 
+use std::collections::BTreeMap;
+
 use agentic_testkit::Setup;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use regex_lite::Regex;
 
 use crate::case::{
-    CaptureSource, Case, CaseCommand, CaseStep, Expectation, FileContents, FilePermission,
-    GroundWatch, JsonShape, JsonTest, LastCheck, OutputStream,
+    CaptureSource, Case, CaseCommand, CaseNeed, CaseStep, Expectation, FileContents,
+    FilePermission, GroundWatch, JsonShape, JsonTest, LastCheck, OutputStream,
 };
 use crate::path::JsonPath;
 
@@ -24,6 +26,8 @@ pub(crate) struct MalformedLine {
 /// Reads all cases of a file.
 pub(crate) fn cases(text: &str) -> Result<Vec<Case>, MalformedLine> {
     let mut cases: Vec<Case> = Vec::new();
+    // What stands before the first case holds for all of them.
+    let mut needs = BTreeMap::new();
     for (at, line) in text.lines().enumerate() {
         let line_number = at + 1;
         let read = match line.strip_prefix("== ") {
@@ -34,10 +38,14 @@ pub(crate) fn cases(text: &str) -> Result<Vec<Case>, MalformedLine> {
                     setup: Setup::Repository,
                     steps: Vec::new(),
                     last_check: LastCheck::Whole,
+                    needs: needs.clone(),
                 });
                 Ok(())
             }
-            None => read_line(cases.last_mut(), line, line_number),
+            None => match (line.strip_prefix("needs "), cases.is_empty()) {
+                (Some(rest), true) => add_need(&mut needs, rest),
+                (Some(_), false) | (None, _) => read_line(cases.last_mut(), line, line_number),
+            },
         };
         read.map_err(|reason| MalformedLine { line: line_number, reason })?;
     }
@@ -73,6 +81,7 @@ fn read_line(mut case: Option<&mut Case>, line: &str, line_number: usize) -> Res
     match word {
         "setup:" => case.setup = Setup::parse(rest).ok_or("no such setup")?,
         "last-check:" => case.last_check = last_check(rest)?,
+        "needs" => add_need(&mut case.needs, rest)?,
         "file" => case.steps.push(file(rest)?),
         "link" => {
             let (path, target) = rest.split_once(" -> ").ok_or("write `link PATH -> TARGET`")?;
@@ -154,6 +163,14 @@ fn last_check(rest: &str) -> Result<LastCheck, String> {
         Some(("none", reason)) if !reason.is_empty() => Ok(LastCheck::DamagedOnPurpose),
         _ => Err("write `last-check: none, REASON`".to_owned()),
     }
+}
+
+fn add_need(needs: &mut BTreeMap<CaseNeed, String>, rest: &str) -> Result<(), String> {
+    let (name, reason) = rest.split_once(": ").ok_or("write `needs NAME: REASON`")?;
+    let need = CaseNeed::parse(name)
+        .ok_or("a case needs `embedded-engine`, `no-server` or `no-temporal`")?;
+    needs.insert(need, reason.to_owned());
+    Ok(())
 }
 
 fn file(rest: &str) -> Result<CaseStep, String> {

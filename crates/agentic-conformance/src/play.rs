@@ -11,19 +11,55 @@ use crate::SuiteChoice;
 use crate::case::{
     Case, CaseCommand, CaseStep, FileContents, FilePermission, GroundWatch, LastCheck,
 };
+use crate::cluster::{CaseCluster, CaseWorkers};
 use crate::company::{CaseCompany, CaseServer};
 use crate::suite::SuiteItem;
 use crate::{check, objects};
 
-/// Plays an item and returns what is wrong, if anything is.
-pub(crate) fn judge(
-    item: &SuiteItem,
-    options: &SuiteChoice,
-    templates: &Templates,
-) -> Option<String> {
-    match item {
-        SuiteItem::Case { case, .. } => play(case, options, templates).err(),
-        SuiteItem::Malformed { malformed, .. } => Some(malformed.to_string()),
+/// What cases are played with.
+pub(crate) struct CaseSurroundings<'r> {
+    /// What is judged, and how.
+    pub options: &'r SuiteChoice,
+    /// Where their repositories come from.
+    pub templates: Templates,
+    /// The server that drives what runs there, if one does.
+    pub cluster: Option<CaseCluster>,
+}
+
+/// What became of a case.
+pub(crate) enum CaseVerdict {
+    /// It passed.
+    Passed { by: CaseDriver },
+    /// It failed, and this is why.
+    Failed(String),
+    /// It was not played, for a reason: it needs something that is not there.
+    Apart(String),
+}
+
+/// Who drove what runs in a case.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum CaseDriver {
+    /// The program itself, or nobody: nothing ran.
+    Itself,
+    /// A server.
+    Server,
+}
+
+/// Plays an item, which is the so many-th of all, and says what became of it.
+pub(crate) fn judge(item: &SuiteItem, at: usize, around: &CaseSurroundings<'_>) -> CaseVerdict {
+    let case = match item {
+        SuiteItem::Case { case, .. } => case,
+        SuiteItem::Malformed { malformed, .. } => {
+            return CaseVerdict::Failed(malformed.to_string());
+        }
+    };
+    let lacking = around.options.company.lacks();
+    if let Some(reason) = lacking.iter().find_map(|need| case.needs.get(need)) {
+        return CaseVerdict::Apart(reason.clone());
+    }
+    match play(case, at, around) {
+        Ok(by) => CaseVerdict::Passed { by },
+        Err(text) => CaseVerdict::Failed(text),
     }
 }
 
@@ -33,27 +69,37 @@ pub(crate) struct CaseStage {
     folder: PathBuf,
     environment: BTreeMap<String, String>,
     captured: BTreeMap<String, String>,
+    /// Those who perform what a server drives, where one does.
+    workers: Option<CaseWorkers>,
 }
 
-fn play(case: &Case, options: &SuiteChoice, templates: &Templates) -> Result<(), String> {
+fn play(case: &Case, at: usize, around: &CaseSurroundings<'_>) -> Result<CaseDriver, String> {
+    let CaseSurroundings { options, templates, cluster } = around;
     let sandbox = templates.sandbox(case.setup).map_err(|error| error.to_string())?;
     sandbox.install("agentic", &options.bin).map_err(|error| error.to_string())?;
     let mut stage = CaseStage {
         folder: sandbox.start().to_owned(),
         sandbox,
-        environment: BTreeMap::new(),
+        environment: cluster.as_ref().map(|it| it.variables(at)).unwrap_or_default(),
         captured: BTreeMap::new(),
+        workers: cluster.as_ref().map(|_| CaseWorkers::default()),
     };
     let _server = match options.company {
-        CaseCompany::Nobody => None,
+        CaseCompany::Nobody | CaseCompany::NobodyNear | CaseCompany::Temporal { .. } => None,
         CaseCompany::Server => CaseServer::begin(&stage.sandbox, case.setup)?,
     };
     for step in &case.steps {
-        stage.play_step(step, options)?;
+        stage.play_step(step, options).map_err(|wrong| stage.with_workers(wrong))?;
     }
+    // They would write while everything is read.
+    stage.workers.iter_mut().for_each(CaseWorkers::end);
     match case.last_check {
-        LastCheck::Whole => objects::check(&stage.sandbox),
-        LastCheck::DamagedOnPurpose => Ok(()),
+        LastCheck::Whole => objects::check(&stage.sandbox)?,
+        LastCheck::DamagedOnPurpose => {}
+    }
+    match stage.workers.as_ref().is_some_and(CaseWorkers::have_worked) {
+        true => Ok(CaseDriver::Server),
+        false => Ok(CaseDriver::Itself),
     }
 }
 
@@ -76,6 +122,8 @@ impl CaseStage {
             CaseStep::Variable { name, value } => {
                 let value = self.fill(value)?;
                 self.environment.insert(name.clone(), value);
+                // Who works has the environment of the commands.
+                self.workers.iter_mut().for_each(CaseWorkers::end);
                 Ok(())
             }
             CaseStep::Command(command) => self
@@ -113,8 +161,12 @@ impl CaseStage {
         shell.args(["-e", "-u", "-c", &command.script]);
         shell.envs(&self.environment).envs(&self.captured);
         let stdin = self.fill(&command.stdin)?;
-        let finished = run(shell, stdin.as_bytes(), options.command_limit)
-            .map_err(|error| error.to_string())?;
+        let act = || run(shell, stdin.as_bytes(), options.command_limit);
+        let finished = match &mut self.workers {
+            Some(workers) => workers.beside(&self.sandbox, &self.environment, act),
+            None => act(),
+        };
+        let finished = finished.map_err(|error| error.to_string())?;
         check::command(command, &finished, self)
             .map_err(|wrong| format!("{wrong}\n{}", check::streams_text(&finished)))?;
         let Some(before) = before else { return Ok(()) };
@@ -124,6 +176,14 @@ impl CaseStage {
             return Ok(());
         }
         Err(format!("must change nothing, but:\n  {}", difference.join("\n  ")))
+    }
+
+    /// Adds to what is wrong what workers said.
+    fn with_workers(&self, wrong: String) -> String {
+        match CaseWorkers::said(&self.sandbox) {
+            said if said.is_empty() => wrong,
+            said => format!("{wrong}\nworkers:\n{said}"),
+        }
     }
 
     fn watched_state(&self, watch: GroundWatch) -> Result<Option<GroundState>, String> {

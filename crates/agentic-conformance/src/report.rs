@@ -1,11 +1,8 @@
 //! What became of the suites.
 
-use std::fs;
-use std::path::Path;
-
 use serde_json::{Value as Json, json};
 
-use crate::Error;
+use crate::play::{CaseDriver, CaseVerdict};
 use crate::suite::Suite;
 
 /// The result of a run.
@@ -26,6 +23,21 @@ pub struct SuiteReport {
     pub failed: usize,
     /// What went wrong, in the order of the files.
     pub failures: Vec<CaseFailure>,
+    /// Of those that passed, how many had something that a server drove.
+    pub n_driven: usize,
+    /// What was not played, since it needs something that is not there.
+    pub apart: Vec<ApartCase>,
+}
+
+/// A case that was not played.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ApartCase {
+    /// Where the case stands: suite, file and line.
+    pub place: String,
+    /// The behaviour.
+    pub title: String,
+    /// Why it is not played there.
+    pub reason: String,
 }
 
 /// A case that failed.
@@ -40,28 +52,37 @@ pub struct CaseFailure {
 }
 
 impl RunReport {
-    /// Puts results, in the order of the cases, back to their suites.
+    /// Puts verdicts, in the order of the cases, back to their suites.
     pub(crate) fn collect(
         suites: &[Suite],
-        mut results: impl Iterator<Item = Option<String>>,
+        mut verdicts: impl Iterator<Item = CaseVerdict>,
     ) -> RunReport {
         let report_of = |suite: &Suite| {
-            let mut failures = Vec::new();
+            let mut report = SuiteReport {
+                name: suite.name.clone(),
+                passed: 0,
+                failed: 0,
+                failures: Vec::new(),
+                n_driven: 0,
+                apart: Vec::new(),
+            };
             for item in &suite.items {
-                if let Some(text) = results.next().expect("there is a result for every case") {
-                    failures.push(CaseFailure {
-                        place: item.place(),
-                        title: item.title().to_owned(),
-                        text,
-                    });
+                let (place, title) = (item.place(), item.title().to_owned());
+                match verdicts.next().expect("there is a verdict on every case") {
+                    CaseVerdict::Passed { by } => {
+                        report.passed += 1;
+                        report.n_driven += usize::from(by == CaseDriver::Server);
+                    }
+                    CaseVerdict::Failed(text) => {
+                        report.failed += 1;
+                        report.failures.push(CaseFailure { place, title, text });
+                    }
+                    CaseVerdict::Apart(reason) => {
+                        report.apart.push(ApartCase { place, title, reason });
+                    }
                 }
             }
-            SuiteReport {
-                name: suite.name.clone(),
-                passed: suite.items.len() - failures.len(),
-                failed: failures.len(),
-                failures,
-            }
+            report
         };
         RunReport { suites: suites.iter().map(report_of).collect() }
     }
@@ -98,39 +119,5 @@ impl RunReport {
                 format!("{}: {}\n{indented}\n", failure.place, failure.title)
             })
             .collect()
-    }
-
-    /// Returns the scoreboard for people. Counts only, so that equal results are equal files.
-    pub fn scoreboard_markdown(&self) -> String {
-        let mut text = String::from(
-            "# Scoreboard\n\nCases of the conformance suite, counted by `agentic conformance run`.\n\n\
-             | suite | passed | failed |\n| --- | ---: | ---: |\n",
-        );
-        for suite in &self.suites {
-            text.push_str(&format!("| {} | {} | {} |\n", suite.name, suite.passed, suite.failed));
-        }
-        text.push_str(&format!("| **all** | {} | {} |\n", self.passed(), self.failed()));
-        text
-    }
-
-    /// Returns the scoreboard for programs: the JSON form with a line break.
-    pub fn scoreboard_json(&self) -> String {
-        format!("{:#}\n", self.to_json())
-    }
-
-    /// Writes `scoreboard.md` and `scoreboard.json` into a folder. Meant for runs of all suites: a
-    /// scoreboard with a part of them would hide the others.
-    ///
-    /// # Errors
-    /// Fails when a file cannot be written.
-    pub fn write_scoreboard(&self, folder: &Path) -> Result<(), Error> {
-        for (name, text) in [
-            ("scoreboard.md", self.scoreboard_markdown()),
-            ("scoreboard.json", self.scoreboard_json()),
-        ] {
-            let path = folder.join(name);
-            fs::write(&path, text).map_err(Error::file(format!("write `{}`", path.display())))?;
-        }
-        Ok(())
     }
 }

@@ -25,8 +25,10 @@ const N_TRIES: usize = 3;
 /// Behind the state of a process, where the system says when it began.
 const BEGAN: usize = 19;
 /// What the server is told that its defaults would make slow: how often it may look for work.
-const SETTINGS: [&str; 3] = [
+const SETTINGS: [&str; 4] = [
     "frontend.enableServerVersionCheck=false",
+    // Nobody here uses what these would do, and there may be many namespaces.
+    "worker.perNamespaceWorkerCount=0",
     "history.transferProcessorMaxPollRPS=5000",
     "history.timerProcessorMaxPollRPS=5000",
 ];
@@ -36,6 +38,8 @@ const SETTINGS: [&str; 3] = [
 pub struct TemporalServer {
     program: PathBuf,
     folder: PathBuf,
+    /// Those that it has beside the usual one.
+    namespaces: Vec<String>,
     ports: ServerPorts,
     /// Nothing while it does not run.
     process: Option<Child>,
@@ -67,10 +71,22 @@ impl TemporalServer {
     /// # Errors
     /// Fails when it does not start, and when it does not serve within a minute.
     pub fn begin(program: &Path, folder: &Path) -> Result<TemporalServer, Error> {
+        TemporalServer::begin_with(program, folder, &[])
+    }
+
+    /// Does the same with namespaces beside the usual one.
+    ///
+    /// # Errors
+    /// Fails as [`TemporalServer::begin`] does.
+    pub fn begin_with(
+        program: &Path,
+        folder: &Path,
+        namespaces: &[String],
+    ) -> Result<TemporalServer, Error> {
         std::fs::create_dir_all(folder).map_err(Error::file("make the folder of the server"))?;
         let (program, folder) = (program.to_owned(), folder.to_owned());
-        let ports = ServerPorts::find()?;
-        let mut server = TemporalServer { program, folder, ports, process: None };
+        let (ports, namespaces) = (ServerPorts::find()?, namespaces.to_vec());
+        let mut server = TemporalServer { program, folder, namespaces, ports, process: None };
         server.start()?;
         Ok(server)
     }
@@ -151,6 +167,9 @@ impl TemporalServer {
         command.args(["--sqlite-pragma", "synchronous=1", "--sqlite-pragma", "journal_mode=wal"]);
         for setting in SETTINGS {
             command.args(["--dynamic-config-value", setting]);
+        }
+        for namespace in &self.namespaces {
+            command.args(["--namespace", namespace]);
         }
         command.args(["--log-level", "warn", "--log-format", "json"]);
         self.apart(&mut command);

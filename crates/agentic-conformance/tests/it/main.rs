@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use agentic_conformance::{CaseCompany, Error, RunReport, SuiteChoice, run};
+use agentic_conformance::{ApartCase, CaseCompany, Error, RunReport, Scoreboard, SuiteChoice, run};
 
 /// A program that does, as its first argument says, what a broken binary might do.
 const FAKE: &str = r#"#!/bin/sh
@@ -142,15 +142,54 @@ fn suites_are_chosen_by_name_and_counted() {
         report.to_json().to_string(),
         r#"{"suites":[{"failed":1,"name":"a","passed":1},{"failed":0,"name":"b","passed":1}]}"#
     );
-    assert!(
-        report
-            .scoreboard_markdown()
-            .ends_with("| a | 1 | 1 |\n| b | 1 | 0 |\n| **all** | 2 | 1 |\n")
-    );
+    Scoreboard::default().with(&report).write(folder.path()).expect("writable");
+    let written = fs::read_to_string(folder.path().join("scoreboard.md")).expect("written");
+    assert!(written.ends_with("| a | 1 | 1 |\n| b | 1 | 0 |\n| **all** | 2 | 1 |\n"), "{written}");
     let only_b = run(&options(folder.path(), &["b"]), &|_| {}).expect("there are cases");
     assert_eq!(only_b.suites.len(), 1);
     let unknown = run(&options(folder.path(), &["c"]), &|_| {});
     assert!(matches!(unknown, Err(Error::NoSuite { known, .. }) if known == "a, b"));
+}
+
+#[test]
+fn counts_with_a_server_stay_when_others_are_counted_again() {
+    let folder = tempfile::tempdir().expect("writable");
+    write_suite(folder.path(), "a", "== one\n$ true\n");
+    let report = run(&options(folder.path(), &[]), &|_| {}).expect("there are cases");
+    let mut served = report.clone();
+    let (place, title) = ("a/all.case:1".to_owned(), "one".to_owned());
+    served.suites[0].apart.push(ApartCase { place, title, reason: "it ticks".to_owned() });
+    Scoreboard::default().with_served(&served).write(folder.path()).expect("writable");
+    let loaded = Scoreboard::load(folder.path()).expect("it was written so");
+    assert_eq!(loaded, Scoreboard::default().with_served(&served));
+    let written = loaded.with(&report).files();
+    let markdown = &written["scoreboard.md"];
+    assert!(markdown.contains("| a | 1 | 0 |\n| **all** | 1 | 0 |\n"), "{markdown}");
+    assert!(markdown.contains("| **all** | 1 | 0 | 0 | 1 |\n"), "{markdown}");
+    assert!(markdown.ends_with("| it ticks | 1 |\n"), "{markdown}");
+    fs::write(folder.path().join("scoreboard.json"), "{}").expect("writable");
+    assert!(matches!(Scoreboard::load(folder.path()), Err(Error::NoScoreboard { .. })));
+}
+
+#[test]
+fn a_case_that_needs_something_says_why_and_is_played_only_there() {
+    passes("needs embedded-engine: it ticks\nneeds no-server: it restarts\n$ true\n");
+    let folder = tempfile::tempdir().expect("writable");
+    let text = "needs no-server: it restarts\n\n== one\n$ true\n== two\n$ true\n";
+    write_suite(folder.path(), "a", text);
+    let choice = options(folder.path(), &[]);
+    let report = run(&choice, &|_| {}).expect("there are cases");
+    assert_eq!((report.passed(), report.suites[0].apart.len()), (2, 0));
+    let served = SuiteChoice { company: CaseCompany::Server, ..choice };
+    let report = run(&served, &|_| {}).expect("there are cases");
+    assert_eq!((report.passed(), report.failed()), (0, 0), "{}", report.failures_text());
+    assert_eq!(report.suites[0].apart[1].reason, "it restarts");
+    assert_eq!(report.suites[0].apart[1].title, "two");
+    for bad in ["needs no-server", "needs rain: it is dry", "engine: embedded, it ticks"] {
+        for text in [format!("== title\n{bad}\n$ true\n"), format!("{bad}\n== title\n$ true\n")] {
+            assert_eq!(run_cases(&text).failed(), 1, "{text}");
+        }
+    }
 }
 
 #[test]
