@@ -2,7 +2,7 @@
 
 use agentic_model::guidance::{ErrorClass, Guidance};
 use agentic_providers::Error as ProviderError;
-use agentic_replay::engine::{DistantRefusal, EngineError, EngineRefusal, OwnRefusal};
+use agentic_replay::engine::{EngineError, EngineRefusal, OwnRefusal};
 use agentic_session::Error as SessionError;
 use agentic_session::engine::AgentFailure;
 use agentic_space::Error as SpaceError;
@@ -178,13 +178,6 @@ impl From<EngineError> for Refusal {
         };
         let said = match said.downcast::<OwnRefusal>() {
             Ok(refusal) => return Refusal::of(&*refusal),
-            Err(said) => said,
-        };
-        let said = match said.downcast::<DistantRefusal>() {
-            Ok(distant) => {
-                let DistantRefusal { message, hint, because } = *distant;
-                return Refusal { because, ..Refusal::new(class, &message, &hint) };
-            }
             Err(said) => said,
         };
         match said.downcast::<AgentFailure>() {

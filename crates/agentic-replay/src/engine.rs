@@ -12,7 +12,7 @@ use std::fmt;
 
 use agentic_model::{AgentName, Instant, Place, Value};
 
-pub use self::error::{DistantRefusal, EngineError, EngineRefusal, OwnRefusal};
+pub use self::error::{EngineError, EngineRefusal, OwnRefusal};
 use crate::record::CancelMode;
 use crate::{End, Path, ProgramFailure, SessionState};
 

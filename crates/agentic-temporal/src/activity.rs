@@ -219,6 +219,7 @@ async fn decide(
                     message: error.to_string(),
                     hint: error.hint().into_owned(),
                     because: error.because(),
+                    attempt: String::new(),
                 }));
             }
         };

@@ -199,11 +199,17 @@ impl<'c> RunClient<'c> {
     }
 
     /// Decides a hold. When this returns the decision is a commit, or is refused.
-    pub async fn decide(&self, ask: DecideAsk, update: String) -> Result<Option<DecideReply>> {
+    pub async fn decide(&self, ask: DecideAsk, mut update: String) -> Result<Option<DecideReply>> {
         let ([mut pause, longest], begun) = (LOOK_EVERY, Instant::now());
         loop {
             let options = WorkflowExecuteUpdateOptions::builder().update_id(update.clone()).build();
             match self.handle.execute_update(ServedRun::decide, ask.clone(), options).await {
+                // The server repeats what it said of the same update before. What was refused then may
+                // count now: what was refused is not decided.
+                Ok(DecideReply::Refused(refusal)) if refusal.attempt != ask.attempt => {
+                    update = format!("{update}-{}", ask.attempt);
+                    continue;
+                }
                 Ok(reply) => return Ok(Some(reply)),
                 Err(WorkflowUpdateError::NotFound(_)) => return Ok(None),
                 // The server takes a few at once; the same update again is the same decision.

@@ -1,18 +1,20 @@
 //! Decisions on their way: what is asked of the run, of the activity that commits, and what they answer.
 
+use agentic_model::guidance::ErrorClass;
 use agentic_model::{Instant, Oid, Value};
 use agentic_replay::Hold;
+use agentic_replay::engine::OwnRefusal;
 use agentic_replay::record::PermitScope;
 use agentic_session::decide::{
     Action, ApprovalScope, COMMAND_LINE, DecisionDraft, ShownQuestion, VALUE_BYTES_MAX,
 };
-use agentic_session::hosted::HostedFate;
+use agentic_session::hosted::{HostedFate, signal_id};
 use serde::{Deserialize, Serialize};
 
 use crate::wire::{BadWire, EffectAsk, WireAnswer, WireValue};
 
 /// The clients through which people decide, beside the command line.
-const CLIENTS: [&str; 4] = [COMMAND_LINE, "web", "mcp", "tui"];
+const CLIENTS: [&str; 5] = [COMMAND_LINE, "web", "mcp", "a2a", "tui"];
 /// How a client is named that is none of them.
 const CLIENT: &str = "temporal";
 /// How much of a question stands in the memo of its run, in characters.
@@ -53,6 +55,9 @@ pub struct DecideAsk {
     /// The unverified decision that it makes its own, and who that says made it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub accepts: Option<(String, String)>,
+    /// Which attempt it is: the server repeats what it said of the same decision before.
+    #[serde(default)]
+    pub attempt: String,
 }
 
 impl DecideAsk {
@@ -71,6 +76,7 @@ impl DecideAsk {
             shown: draft.shown.as_ref().map(WireShown::of),
             authn: draft.authn.clone(),
             accepts: draft.accepts.as_ref().map(|(oid, who)| (oid.to_string(), who.clone())),
+            attempt: signal_id(),
         }
     }
 
@@ -174,7 +180,33 @@ pub struct WireRefusal {
     /// Why.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub because: Option<String>,
+    /// Which attempt was refused.
+    #[serde(default)]
+    pub attempt: String,
 }
+
+impl WireRefusal {
+    /// Returns it in the words of all engines.
+    pub fn told(self) -> OwnRefusal {
+        let class = CLASSES.into_iter().find(|class| class.word() == self.class);
+        let WireRefusal { message, hint, because, .. } = self;
+        OwnRefusal { class: class.unwrap_or(ErrorClass::Refused), message, hint, because }
+    }
+}
+
+/// What sorts of errors there are.
+const CLASSES: [ErrorClass; 10] = [
+    ErrorClass::Refused,
+    ErrorClass::Usage,
+    ErrorClass::Conflict,
+    ErrorClass::Diverged,
+    ErrorClass::Corrupt,
+    ErrorClass::Schema,
+    ErrorClass::Decided,
+    ErrorClass::NotAllowed,
+    ErrorClass::Unreachable,
+    ErrorClass::Expired,
+];
 
 /// A hold that is settled.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -6,12 +6,12 @@
 use agentic_lang_pipeline::PlannedRun;
 use agentic_model::guidance::{ErrorClass, Guidance as _};
 use agentic_replay::engine::{
-    Cancellation, CountedDecision, DistantRefusal, DurableEngine, EngineError, EngineRefusal,
-    OwnRefusal, Result, RunAttendance, RunDecision, RunEvent, RunId, RunStart, RunStatus,
+    Cancellation, CountedDecision, DurableEngine, EngineError, EngineRefusal, OwnRefusal, Result,
+    RunAttendance, RunDecision, RunEvent, RunId, RunStart, RunStatus,
 };
 use agentic_replay::record::{CancelMode, CancelRecord};
 use agentic_replay::{End, ProgramFailure, RequestId, SessionId, SessionState};
-use agentic_session::decide::DecisionDraft;
+use agentic_session::decide::{ApprovalScope, DecisionDraft};
 use agentic_session::engine::{EmbeddedEngine, RunHoldDraft};
 use agentic_session::hosted::{
     HostClaim, HostedDecision, claim, claimed, decide_hosted, disclaim, end_hosted, hosted_run,
@@ -272,8 +272,12 @@ impl DurableEngine<PlannedRun> for TemporalEngine<'_> {
 /// Names a decision, so that the same one again is the same update: whoever decides the same only gives
 /// another reason decides nothing new.
 fn update_id(ask: &DecideAsk) -> String {
-    let DecideAsk { request, principal, action, value, .. } = ask;
-    let text = serde_json::to_string(&(request, principal, action, value)).unwrap_or_default();
+    let DecideAsk { request, principal, action, value, scope, .. } = ask;
+    let text = match scope == ApprovalScope::Once.name() {
+        true => serde_json::to_string(&(request, principal, action, value)),
+        false => serde_json::to_string(&(request, principal, action, value, scope)),
+    };
+    let text = text.unwrap_or_default();
     agentic_model::Cid::of(text.as_bytes()).to_string()
 }
 
@@ -288,8 +292,7 @@ fn decision_refused(refusal: WireRefusal) -> EngineError {
     } else {
         EngineRefusal::HoldNotOpen
     };
-    let WireRefusal { message, hint, because, .. } = refusal;
-    EngineError::new(sort, DistantRefusal { message, hint, because })
+    EngineError::new(sort, refusal.told())
 }
 
 /// Says in the words of all engines what was refused, and keeps our own.

@@ -78,9 +78,15 @@ impl ServedRun {
         ask: DecideAsk,
     ) -> Result<DecideReply, HandlerError> {
         let ticket = ctx.state_mut(|run| run.desk.ask());
+        let attempt = ask.attempt.clone();
         let reply = ServedRun::answer(ctx, ask, ticket).await;
         ctx.state_mut(|run| run.desk.answered());
-        reply
+        Ok(match reply? {
+            DecideReply::Refused(refusal) => {
+                DecideReply::Refused(WireRefusal { attempt, ..refusal })
+            }
+            decided @ DecideReply::Decided { .. } => decided,
+        })
     }
 
     #[signal(name = "agentic.cancel")]
@@ -159,5 +165,6 @@ fn unknown(request: &str) -> WireRefusal {
         message: format!("the run has no request `{}` that a human answers", short(request)),
         hint: "`agentic pending` lists what waits for a human".to_owned(),
         because: None,
+        attempt: String::new(),
     }
 }

@@ -1,6 +1,8 @@
 //! Answers of clients of other protocols.
 
 use agentic_model::{Kind, Value, json};
+use agentic_replay::OpenHold;
+use agentic_replay::engine::RunId;
 use agentic_session::decide::{Action, ApprovalScope, DecisionDraft, check, decide};
 use agentic_session::error::RequestError;
 use agentic_session::hold::PendingHold;
@@ -15,7 +17,7 @@ use crate::verb::form::filled_in;
 use crate::verb::{Reply, Verb, VerbCompletion, value};
 use crate::view::interop::{Choice, ClientReply, Protocol, ReplyAnswer, read_reply};
 use crate::view::{AnsweredView, PendingView};
-use crate::{Caller, Notice, Refusal, principal};
+use crate::{AddressedEngine, Caller, HeldRequest, Notice, Refusal, principal};
 
 /// The longest reply that is read, in bytes.
 const REPLY_BYTES_MAX: usize = 4 << 20;
@@ -84,11 +86,13 @@ impl DecideFrom {
             if let Some(draft) = &draft {
                 check(space, &pending.hold, &pending.policy, draft)?;
             }
-            checked.push((pending, draft));
+            let host = caller.host_of(&pending.hold.session)?;
+            checked.push(CheckedAnswer { pending, draft, host });
         }
         let mut notices = redactor.notices();
-        let one = move |(pending, draft): (PendingHold, Option<DecisionDraft>)| {
-            let mut reply = apply(space, &pending, draft.as_ref(), &principal)?;
+        let client = caller.client;
+        let one = move |checked: CheckedAnswer| {
+            let mut reply = checked.apply(space, &principal, client)?;
             reply.notices.append(&mut notices);
             Ok(reply)
         };
@@ -165,41 +169,65 @@ fn draft(
     }))
 }
 
-/// Decides, or notes in the agent's trace that somebody looked and did not.
-fn apply(
-    space: &SessionSpace,
-    pending: &PendingHold,
-    draft: Option<&DecisionDraft>,
-    principal: &str,
-) -> Result<Reply<AnsweredView>, Refusal> {
-    let request = pending.hold.session.short_request(&pending.hold.id);
-    let mut notices = Vec::new();
-    let (action, commit) = match draft {
-        Some(draft) => {
-            let done = decide(space, pending, draft)?;
-            notices.extend(Notice::of(&done.written));
-            if let Err(error) = go_on(space, &done.session) {
-                notices.push(Notice::NotFollowed { why: error.to_string() });
+/// An answer that may count.
+struct CheckedAnswer {
+    pending: PendingHold,
+    /// Nothing, where the dialog was closed.
+    draft: Option<DecisionDraft>,
+    /// Who drives the session, where that is another engine.
+    host: Option<AddressedEngine>,
+}
+
+impl CheckedAnswer {
+    /// Decides, or notes in the agent's trace that somebody looked and did not.
+    fn apply(
+        self,
+        space: &SessionSpace,
+        principal: &str,
+        client: &'static str,
+    ) -> Result<Reply<AnsweredView>, Refusal> {
+        let OpenHold { session, id, agent, .. } = &self.pending.hold;
+        let request = session.short_request(id);
+        let mut notices = Vec::new();
+        let (action, commit) = match (&self.draft, &self.host) {
+            (Some(draft), None) => {
+                let done = decide(space, &self.pending, draft)?;
+                notices.extend(Notice::of(&done.written));
+                notices.extend(not_followed(go_on(space, &done.session)));
+                notices.extend(Notice::mended(space));
+                (done.decision.action.name().to_owned(), Some(done.commit.to_string()))
             }
-            notices.extend(Notice::mended(space));
-            (done.decision.action.name(), Some(done.commit.to_string()))
-        }
-        None => {
-            let kind = Kind::parse("session").expect("a valid name");
-            let text = format!("dismissed {request} by {principal}");
-            space.add_trace(&pending.hold.agent, &kind, text.as_bytes())?;
-            ("cancel", None)
-        }
-    };
-    let summary = space.session(&pending.hold.session)?;
-    let answer = AnsweredView {
-        request,
-        action: action.to_owned(),
-        commit,
-        agent: summary.agent.to_string(),
-        principal: principal.to_owned(),
-        state: summary.state.as_str().to_owned(),
-        session: pending.hold.session.to_string(),
-    };
-    Ok(Reply { answer, notices, completion: VerbCompletion::Whole })
+            (Some(draft), Some((address, engines))) => {
+                let hold = HeldRequest { session: *session, request: *id };
+                let done = engines.decide(address, space, hold, draft)?;
+                // The engine drives it by itself: here it is only waited for.
+                let run = RunId::new(session.to_string());
+                let engine = engines.connect(address, space, client)?;
+                let followed = engine.go_on(&run).and_then(|()| engine.status(&run)).map(drop);
+                notices.extend(not_followed(followed));
+                (done.action, Some(done.commit))
+            }
+            (None, _) => {
+                let kind = Kind::parse("session").expect("a valid name");
+                let text = format!("dismissed {request} by {principal}");
+                space.add_trace(agent, &kind, text.as_bytes())?;
+                ("cancel".to_owned(), None)
+            }
+        };
+        let summary = space.session(session)?;
+        let answer = AnsweredView {
+            request,
+            action,
+            commit,
+            agent: summary.agent.to_string(),
+            principal: principal.to_owned(),
+            state: summary.state.as_str().to_owned(),
+            session: session.to_string(),
+        };
+        Ok(Reply { answer, notices, completion: VerbCompletion::Whole })
+    }
+}
+
+fn not_followed<E: std::fmt::Display>(followed: Result<(), E>) -> Option<Notice> {
+    followed.err().map(|error| Notice::NotFollowed { why: error.to_string() })
 }

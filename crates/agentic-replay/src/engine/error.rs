@@ -29,25 +29,6 @@ pub enum EngineRefusal {
     Own,
 }
 
-/// What an engine at another place refused, with the words that it has for it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct DistantRefusal {
-    /// What happened.
-    pub message: String,
-    /// What to do next.
-    pub hint: String,
-    /// Why.
-    pub because: Option<String>,
-}
-
-impl fmt::Display for DistantRefusal {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.message)
-    }
-}
-
-impl Error for DistantRefusal {}
-
 /// What an engine refused, with the engine's own words for it.
 #[derive(Debug)]
 pub struct EngineError {

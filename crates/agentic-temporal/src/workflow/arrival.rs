@@ -125,6 +125,7 @@ impl Hosting<'_> {
         self.n_activities -= 1;
         self.tokens.remove(&path);
         let at = self.now();
+        self.unanswered.insert(path.clone());
         let progress =
             self.session.attempted(&path, why, Some(at.plus_millis(AGAIN_AFTER_MS)), at)?;
         self.take_in(progress)
@@ -163,6 +164,7 @@ impl Hosting<'_> {
 
     fn try_again(&mut self, performance: Performance) -> Result<(), WorkflowFault> {
         self.pausing.remove(&performance.request.path);
+        self.unanswered.remove(&performance.request.path);
         performance.not_before.into_iter().for_each(|at| self.pass_time(at));
         if performance.class == EffectClass::Once {
             let progress = self.session.retried(&performance.request.path, self.now())?;

@@ -82,6 +82,8 @@ pub struct Hosting<'c> {
     pub(super) sleeping: BTreeMap<Path, Instant>,
     /// Effects between two attempts.
     pub(super) pausing: BTreeSet<Path>,
+    /// Those of them that nobody could answer.
+    pub(super) unanswered: BTreeSet<Path>,
     /// Effects under way that nobody waits for.
     pub(super) withdrawn: BTreeSet<Path>,
     pub(super) children: OpenChildren,
@@ -176,6 +178,7 @@ impl<'c> Hosting<'c> {
             n_activities: 0,
             sleeping: BTreeMap::new(),
             pausing: BTreeSet::new(),
+            unanswered: BTreeSet::new(),
             withdrawn: BTreeSet::new(),
             children: OpenChildren::default(),
             unsealed: UnsealedTail::behind(n_sealed),

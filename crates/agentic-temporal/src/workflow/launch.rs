@@ -240,6 +240,7 @@ impl Hosting<'_> {
             Some(token) => {
                 token.cancel_with_reason("withdrawn");
                 let is_under_way = !is_timer && !is_waiting;
+                self.unanswered.remove(&path);
                 if is_under_way && !self.pausing.remove(&path) {
                     // What becomes of it is told by whoever performs it.
                     self.withdrawn.insert(path);

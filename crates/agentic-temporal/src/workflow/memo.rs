@@ -21,7 +21,8 @@ const PAUSE_MS_MAX: i64 = 60_000;
 pub struct ShownStanding {
     /// What waits for a human.
     holds: Vec<HoldNote>,
-    /// Whether only humans, signals, children and distant instants are waited for.
+    /// Whether only humans, signals, children, distant instants and those who cannot answer now are waited
+    /// for.
     rests: bool,
     /// The children that are waited for.
     children: Vec<String>,
@@ -63,10 +64,12 @@ impl Hosting<'_> {
             self.ctx.state(|run| run.desk.holds.values().cloned().collect());
         let is_idle = self.n_activities == 0 && self.backlog.is_empty() && self.computed.is_empty();
         // Who waits for a human can decide only what is sealed.
-        let is_told = holds.is_empty() || self.unsealed.is_empty();
+        let is_told =
+            self.ctx.state(|run| run.desk.holds.keys().all(|request| run.desk.is_sealed(request)));
         let until = self.sleeping.values().map(|until: &Instant| until.millis()).min();
         let is_long = |until: i64| until.saturating_sub(self.now().millis()) > PAUSE_MS_MAX;
         let waits = !holds.is_empty()
+            || !self.unanswered.is_empty()
             || until.is_some_and(is_long)
             || (until.is_none() && self.children.n_open() > 0);
         let mut n_bytes = 0;

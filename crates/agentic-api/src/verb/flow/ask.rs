@@ -12,8 +12,11 @@ use agentic_providers::channel::{ChannelCapability, ChannelFault};
 use agentic_providers::configuration::{Configuration, People};
 use agentic_providers::host::CancelFlag;
 use agentic_replay::SessionId;
-use agentic_replay::engine::{DurableEngine, EngineRefusal, RunDecision};
+use agentic_replay::engine::{
+    CountedDecision, DurableEngine, EngineError, EngineRefusal, RunDecision, RunId,
+};
 use agentic_session::engine::EmbeddedEngine;
+use agentic_session::hosted::host_of;
 use agentic_session::{find_run, go_on};
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -72,7 +75,9 @@ impl Verb for FlowAsk {
         for question in questions.iter().filter(|question| question.decision.is_some()) {
             // Whoever drives it is told, and not waited for.
             let session = SessionId::parse(question.run.as_str());
-            if let Some(Err(error)) = session.map(|id| go_on(space, &id)) {
+            // Another engine drives its runs by itself.
+            let own = session.filter(|id| host_of(space, id).is_none());
+            if let Some(Err(error)) = own.map(|id| go_on(space, &id)) {
                 desk.warn(format!("the decision stands; the run cannot go on: {error}"));
             }
         }
@@ -81,6 +86,23 @@ impl Verb for FlowAsk {
         let answer = questions.iter().map(ChannelQuestion::view).collect();
         Ok(Reply { answer, notices, completion: completion(&questions, people) })
     }
+}
+
+/// Decides where the run is.
+fn decide(
+    caller: &Caller<'_>,
+    embedded: &EmbeddedEngine<'_>,
+    run: &RunId,
+    decision: &RunDecision,
+) -> Result<Result<CountedDecision, EngineError>, Refusal> {
+    let session = SessionId::parse(run.as_str());
+    let host = session.map(|id| caller.host_of(&id)).transpose()?.flatten();
+    Ok(match host {
+        Some((address, engines)) => {
+            engines.connect(&address, caller.space, caller.client)?.decide(run, decision)
+        }
+        None => embedded.decide(run, decision),
+    })
 }
 
 /// Refuses when there is something to ask and no way leads to anybody.
@@ -295,7 +317,7 @@ impl<'a> OpenQuestions<'a> {
             note: verdict.note.clone(),
             expect: Some(question.request_hash.clone()),
         };
-        match self.engine.decide(&question.run, &decision) {
+        match decide(self.caller, self.engine, &question.run, &decision)? {
             Ok(decided) => {
                 decided.remark.into_iter().for_each(|remark| self.desk.warn(remark));
                 keep(self.caller, self.desk, question, &verdict);
