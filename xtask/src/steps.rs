@@ -13,9 +13,8 @@ use crate::{CheckOutcome, browser, temporal, tidy};
 /// How to make the scoreboard anew.
 const SCOREBOARD_HOW: &str = "cargo xtask scoreboard";
 
-/// The suites that are played beside a server too: of what agents and people write. That of git is not: a
-/// server sees what its cases do to a repository between two words of one line.
-const SERVED_SUITES: [&str; 3] = ["hold", "relations", "trace"];
+/// The suites that are played beside a server too: of what agents and people write, and of what git does.
+const SERVED_SUITES: [&str; 4] = ["git", "hold", "relations", "trace"];
 
 /// The suites whose cases are played with a server of Temporal by each `cargo xtask test temporal`; `cargo
 /// xtask scoreboard` plays those of all engines.
