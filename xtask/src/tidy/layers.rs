@@ -5,7 +5,14 @@ use crate::workspace::{DependencyOrigin, DependencyRole, TidyWorkspace};
 /// Our crates by layer; `*` stands for any ending. `ARCHITECTURE.md` shows the same table.
 const LAYERS: [&[&str]; 11] = [
     &["agentic-model", "agentic-diag"],
-    &["agentic-query", "agentic-replay", "agentic-flow", "agentic-plan", "agentic-redact"],
+    &[
+        "agentic-query",
+        "agentic-replay",
+        "agentic-flow",
+        "agentic-plan",
+        "agentic-redact",
+        "agentic-statistics",
+    ],
     &["agentic-store", "agentic-git", "agentic-providers", "agentic-lang-*"],
     &["agentic-space", "agentic-host", "agentic-index"],
     &["agentic-session"],

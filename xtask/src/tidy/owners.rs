@@ -32,6 +32,7 @@ const OWNERS: &[(&str, &[&str])] = &[
     ("serde_cbor", &["agentic-conformance"]),
     ("serde_ipld_dagcbor", &["agentic-model"]),
     ("sled", &["agentic-index"]),
+    ("statrs", &["agentic-statistics"]),
     ("syn", &["xtask"]),
     ("temporalio-client", &["agentic-temporal"]),
     ("temporalio-common", &["agentic-temporal"]),

@@ -3,13 +3,14 @@
 use crate::workspace::TidyWorkspace;
 
 /// The crates that must give the same answer everywhere and at any time.
-const PURE: [&str; 7] = [
+const PURE: [&str; 8] = [
     "crates/agentic-model/src/",
     "crates/agentic-query/src/",
     "crates/agentic-replay/src/",
     "crates/agentic-flow/src/",
     "crates/agentic-plan/src/",
     "crates/agentic-redact/src/",
+    "crates/agentic-statistics/src/",
     "crates/agentic-lang-",
 ];
 /// Ways to a clock, an environment, files, threads, processes and networks.

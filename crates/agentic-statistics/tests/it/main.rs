@@ -1,0 +1,181 @@
+//! Figures that others have published come out here, too: `vectors.json` says whose.
+
+use agentic_statistics::{
+    MultipleViews, Proportion, Stratum, SurvivalCurve, SurvivalTime, cases_a_side,
+    difference_interval, log_rank, median_interval, quartiles, rank_sum, sign_flip, sign_test,
+    spending, stratified_difference, z_of,
+};
+use serde_json::Value;
+
+/// How the tables of the articles are rounded.
+const ROUNDED: f64 = 6e-5;
+
+fn vectors() -> Value {
+    serde_json::from_str(include_str!("vectors.json")).expect("the file is JSON")
+}
+
+/// Runs a check over the vectors of a name, of which there must be some.
+fn each(name: &str, check: impl Fn(&Value)) {
+    let all = vectors();
+    let list = all[name].as_array().expect("a list");
+    assert!(!list.is_empty(), "{name}");
+    list.iter().for_each(check);
+}
+
+fn number(vector: &Value, field: &str) -> f64 {
+    vector[field].as_f64().unwrap_or_else(|| panic!("`{field}` of {vector}"))
+}
+
+fn numbers(vector: &Value, field: &str) -> Vec<f64> {
+    let list = vector[field].as_array().expect("a list");
+    list.iter().map(|one| one.as_f64().expect("a number")).collect()
+}
+
+fn proportion(pair: &Value) -> Proportion {
+    let at = |i: usize| pair[i].as_u64().expect("a count");
+    Proportion { n_true: at(0), n: at(1) }
+}
+
+fn near(found: f64, vector: &Value, field: &str, within: f64) {
+    let wanted = number(vector, field);
+    assert!((found - wanted).abs() <= within, "{field} {found} of {vector}");
+}
+
+#[test]
+fn wilson() {
+    each("wilson", |vector| {
+        let n = |field: &str| vector[field].as_u64().expect("a count");
+        let found =
+            Proportion { n_true: n("n_true"), n: n("n") }.wilson(z_of(0.05)).expect("cases");
+        near(found.low, vector, "low", ROUNDED);
+        near(found.high, vector, "high", ROUNDED);
+    });
+    assert_eq!(Proportion { n_true: 0, n: 0 }.wilson(z_of(0.05)), None);
+}
+
+#[test]
+fn differences() {
+    each("difference", |vector| {
+        let (first, second) = (proportion(&vector["first"]), proportion(&vector["second"]));
+        let (_, found) = difference_interval(first, second, z_of(0.05)).expect("cases");
+        near(found.low, vector, "low", ROUNDED);
+        near(found.high, vector, "high", ROUNDED);
+    });
+}
+
+#[test]
+fn signs() {
+    each("sign_flip", |vector| {
+        let differences = numbers(vector, "differences");
+        let found = sign_flip(&differences).expect("few");
+        near(found.n_as_great as f64, vector, "n_as_great", 0.0);
+        near(found.n_as_far as f64, vector, "n_as_far", 0.0);
+        near(found.n_ways as f64, vector, "n_ways", 0.0);
+        near(sign_test(&differences).expect("some"), vector, "sign_test", 6e-6);
+    });
+    assert_eq!(sign_flip(&[]), None);
+    assert_eq!(sign_flip(&[1.0; 21]), None);
+    let tied = sign_flip(&[0.1, 0.2, -0.3]).expect("few");
+    assert_eq!((tied.n_as_great, tied.n_as_far), (5, 8), "sums that are one count as one");
+}
+
+#[test]
+fn ranks() {
+    each("rank_sum", |vector| {
+        let (first, second) = (numbers(vector, "first"), numbers(vector, "second"));
+        let found = rank_sum(&first, &second, 0.05).expect("both have values");
+        near(found.shift, vector, "shift", 1e-9);
+        near(found.interval.low, vector, "low", 1e-9);
+        near(found.interval.high, vector, "high", 1e-9);
+        near(found.p, vector, "p", ROUNDED);
+    });
+    let many: Vec<f64> = (0..60).map(f64::from).collect();
+    let later: Vec<f64> = (0..60).map(|i| f64::from(i) + 30.0).collect();
+    let found = rank_sum(&many, &later, 0.05).expect("both have values");
+    assert!(found.shift == 30.0 && found.p < 1e-6 && found.interval.low > 20.0, "{found:?}");
+}
+
+#[test]
+fn survival() {
+    let cases = |vector: &Value| -> Vec<SurvivalTime> {
+        let over = |field, is_over| {
+            numbers(vector, field).into_iter().map(move |time| SurvivalTime { time, is_over })
+        };
+        over("times", true).chain(over("open", false)).collect()
+    };
+    each("survival", |vector| {
+        let curve = SurvivalCurve::of(&cases(vector));
+        near(curve.median().expect("reached"), vector, "median", 0.0);
+        near(curve.share_after(number(vector, "after")), vector, "share", ROUNDED);
+    });
+    let all = vectors();
+    let [treated, placebo] = [0, 1].map(|i| cases(&all["survival"][i]));
+    // 16.79 with one degree of freedom, as the textbooks print it.
+    let p = log_rank(&treated, &placebo).expect("some are over");
+    assert!((p - 4.17e-5).abs() < 1e-6, "{p}");
+    let open = [SurvivalTime { time: 1.0, is_over: false }];
+    assert_eq!(SurvivalCurve::of(&open).median(), None);
+    assert_eq!(log_rank(&open, &open), None);
+}
+
+#[test]
+fn spent() {
+    each("spending", |vector| {
+        let shares = numbers(vector, "shares");
+        let spent = shares.iter().map(|share| spending(number(vector, "alpha"), *share));
+        for (found, wanted) in spent.zip(numbers(vector, "spent")) {
+            assert!((found - wanted).abs() <= 6e-6, "{found} {wanted}");
+        }
+    });
+}
+
+#[test]
+fn sizes() {
+    each("cases_a_side", |vector| {
+        let (first, second) = (number(vector, "first"), number(vector, "second"));
+        let found =
+            cases_a_side(first, second, 0.05, number(vector, "power")).expect("they differ");
+        near(found as f64, vector, "n", 0.0);
+    });
+    assert_eq!(cases_a_side(0.5, 0.5, 0.05, 0.8), None);
+    assert!((MultipleViews(5).z() - z_of(0.01)).abs() < 1e-12);
+}
+
+#[test]
+fn strata() {
+    each("strata", |vector| {
+        let side = |field: &str, i: usize| proportion(&vector[field][i]);
+        let n = vector["first"].as_array().expect("a list").len();
+        let strata: Vec<Stratum> = (0..n)
+            .map(|i| Stratum { first: side("first", i), second: side("second", i) })
+            .collect();
+        let found = stratified_difference(&strata).expect("cases");
+        near(found.crude, vector, "crude", ROUNDED);
+        near(found.pooled.expect("both sides"), vector, "pooled", ROUNDED);
+        assert_eq!(Value::from(found.warns()), vector["warns"]);
+    });
+    let none = Proportion { n_true: 0, n: 0 };
+    let some = Proportion { n_true: 1, n: 2 };
+    let apart = [Stratum { first: some, second: none }, Stratum { first: none, second: some }];
+    let found = stratified_difference(&apart).expect("cases");
+    assert!(found.pooled.is_none() && found.one_sided_share == 1.0 && found.warns());
+}
+
+#[test]
+fn quarters() {
+    each("quartiles", |vector| {
+        let found = quartiles(&numbers(vector, "values")).expect("values");
+        near(found.lower, vector, "lower", 0.0);
+        near(found.median, vector, "median", 0.0);
+        near(found.upper, vector, "upper", 0.0);
+    });
+    assert_eq!(quartiles(&[]), None);
+    assert_eq!(median_interval(&[1.0; 5], 0.05), None);
+    let ten: Vec<f64> = (1..=10).map(f64::from).collect();
+    // 97.9 %: the second and the ninth of ten.
+    let found = median_interval(&ten, 0.05).expect("enough");
+    assert_eq!((found.low, found.high), (2.0, 9.0));
+    let six: Vec<f64> = (1..=6).map(f64::from).collect();
+    let found = median_interval(&six, 0.05).expect("enough");
+    assert_eq!((found.low, found.high), (1.0, 6.0));
+}
