@@ -10,7 +10,8 @@
 //! - `cargo xtask schemas`: writes the JSON Schemas of everything that is printed;
 //! - `cargo xtask browser`: gets the browser that tests drive, once;
 //! - `cargo xtask temporal install | start | stop`: gets a server of Temporal, starts one on loopback
-//!   and says its address, ends it;
+//!   and says its address, ends it; `cargo xtask temporal record-histories` records the histories anew
+//!   that tests replay;
 //! - `cargo xtask bench`: writes `docs/benchmarks.md` from `bench/results.json`;
 //! - `cargo xtask docs`: writes the tables of verbs in `docs/commands.md`, and the predicates, rules
 //!   and answers in `docs/query.md`, and what the demo prints in `docs/first-run.md`.
@@ -31,7 +32,7 @@ use crate::steps::TemporalLength;
 use crate::workspace::TidyWorkspace;
 
 const USAGE: &str = "usage: cargo xtask test | test temporal [--long] | tidy | mcp | agents | scoreboard | schemas | browser | bench | docs \
-    | temporal install | temporal start | temporal stop";
+    | temporal install | temporal start | temporal stop | temporal record-histories";
 /// The exit code for wrong usage, as everywhere in this project.
 const EXIT_USAGE: u8 = 2;
 
@@ -51,6 +52,7 @@ fn main() -> ExitCode {
         ["temporal", "install"] => temporal::install(),
         ["temporal", "start"] => temporal::start(),
         ["temporal", "stop"] => temporal::stop(),
+        ["temporal", "record-histories"] => steps::record_histories(),
         ["bench"] => bench::write(),
         ["docs"] => steps::docs(),
         _ => {

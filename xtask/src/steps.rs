@@ -154,6 +154,16 @@ pub fn mcp() -> Result<CheckOutcome> {
     Ok(if found.failed == 0 { CheckOutcome::Good } else { CheckOutcome::Bad })
 }
 
+/// Records the histories anew, on a real server, that the tests of Temporal replay.
+pub fn record_histories() -> Result<CheckOutcome> {
+    temporal::program()?;
+    let what = ["test", "--workspace", "--features", "agentic/temporal", "--test", "temporal"];
+    let arguments = [&what[..], &["histories_of_earlier_builds"]].concat();
+    let recorded = cargo(&arguments).env("AGENTIC_RECORD_HISTORIES", "1").status();
+    let is_good = recorded.context("cannot run cargo")?.success();
+    Ok(if is_good { CheckOutcome::Good } else { CheckOutcome::Bad })
+}
+
 /// Writes the JSON Schemas.
 pub fn schemas() -> Result<CheckOutcome> {
     let generated = workspace::schemas()?;

@@ -28,7 +28,9 @@ pub use self::file::reserve;
 pub use self::identity::{ProcessIdentity, folder_of, parent_of, variable_of, words_of};
 pub use self::interrupt::{InterruptListener, before_interrupt};
 pub use self::launch::{Launch, LaunchEnvironment, LaunchInput};
-pub use self::orphan::{OrphanProgram, ProcessRemains, SignalReach, UnbegunProgram, remains};
+pub use self::orphan::{
+    OrphanProgram, ProcessRemains, SignalReach, UnbegunProgram, remains, remains_of,
+};
 pub use self::own::set_when_told_to_stop;
 pub use self::running::{Leftover, RunningProgram};
 pub use self::starter::serve;

@@ -2,9 +2,10 @@
 
 use std::fmt;
 
-use agentic_model::{Cid, Map, Value, json};
+use agentic_model::{Cid, Map, Value, canonical, json};
 
-use crate::{Path, ProgramPosition, RequestHash};
+use crate::record::{AnswerRecord, Outcome, Record, StoredValue};
+use crate::{Body, Path, ProgramPosition, RequestHash};
 
 /// How many changed fields a divergence names; there may be more.
 pub const CHANGES_MAX: usize = 64;
@@ -106,6 +107,38 @@ impl fmt::Display for Divergence {
 }
 
 impl Divergence {
+    /// Tells how a record that was made anew differs from the one that stands at its position.
+    pub fn of_records(recorded: &Record, made: &Record) -> Divergence {
+        let (difference, changes) = match (recorded.body.as_ask(), made.body.as_ask()) {
+            (Some(left), Some(right)) if left.kind != right.kind => {
+                (ProgramDifference::Kind, Vec::new())
+            }
+            (Some(left), Some(right)) if left.schema != right.schema => {
+                (ProgramDifference::Schema, Vec::new())
+            }
+            (Some(left), Some(right)) if left.hash != right.hash => {
+                let payloads = inline(&left.payload).zip(inline(&right.payload));
+                let changes = payloads.map(|(left, right)| changes(&left, &right));
+                (ProgramDifference::Payload, changes.unwrap_or_default())
+            }
+            (Some(_), None) | (None, Some(_)) => (ProgramDifference::Kind, Vec::new()),
+            (Some(_), Some(_)) | (None, None) => {
+                (ProgramDifference::Payload, told_apart(recorded, made))
+            }
+        };
+        let path = recorded.body.path().or(made.body.path());
+        Divergence {
+            difference,
+            seq: Some(recorded.seq),
+            path: path.cloned().unwrap_or_else(Path::root),
+            recorded: Some(fields_of(recorded)),
+            asked: Some(fields_of(made)),
+            changes,
+            ended: None,
+            recorded_elsewhere: None,
+        }
+    }
+
     /// Writes what was recorded and what is asked now. Where both are of one kind the kinds say
     /// nothing about the difference.
     fn write_sides(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -130,6 +163,40 @@ impl Divergence {
             }
             (recorded, asked) => write!(f, ": recorded {}, now {}", side(recorded), side(asked)),
         }
+    }
+}
+
+/// Returns what a record asks; of another record only what it is.
+fn fields_of(record: &Record) -> RequestFields {
+    if let Some(ask) = record.body.as_ask() {
+        let (kind, hash) = (ask.kind.clone(), Some(ask.hash));
+        return RequestFields { kind, hash, schema: ask.schema, position: ask.position };
+    }
+    let kind =
+        record.to_value().get("kind").and_then(Value::as_text).unwrap_or_default().to_owned();
+    RequestFields { kind, hash: None, schema: None, position: None }
+}
+
+/// Finds where two records differ that ask nothing: in what they answer, else in what they are.
+fn told_apart(recorded: &Record, made: &Record) -> Vec<PayloadChange> {
+    let answered = |record: &Record| {
+        let Body::Answer(AnswerRecord { outcome: Outcome::Ok(value), .. }) = &record.body else {
+            return None;
+        };
+        inline(value)
+    };
+    let answers = answered(recorded).zip(answered(made)).filter(|(left, right)| left != right);
+    match answers {
+        Some((left, right)) => changes(&left, &right),
+        None => changes(&recorded.to_value(), &made.to_value()),
+    }
+}
+
+/// Returns a value that stands in its record.
+fn inline(value: &StoredValue) -> Option<Value> {
+    match value {
+        StoredValue::Inline(bytes) => canonical::decode(bytes).ok(),
+        StoredValue::Object(_) | StoredValue::Purged(_) => None,
     }
 }
 

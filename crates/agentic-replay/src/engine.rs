@@ -130,6 +130,8 @@ pub struct RunStatus {
     pub until: Option<Instant>,
     /// Why nobody could answer what it or one of its children asks, if that is what it waits for.
     pub unanswered: Option<ProgramFailure>,
+    /// The page on which people see it, where its engine has one.
+    pub page: Option<String>,
 }
 
 /// A place of a run that waits for a human.

@@ -132,6 +132,7 @@ impl DurableEngine<PlannedRun> for EmbeddedEngine<'_> {
             blocks,
             until: next_pause(self.space, &id).map_err(refused)?.map(|(until, _)| until),
             unanswered: unanswered.map(|(_, failure)| failure),
+            page: None,
         })
     }
 

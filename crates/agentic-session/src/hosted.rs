@@ -12,7 +12,9 @@ mod effect;
 mod gone;
 mod outside;
 mod place;
+mod probing;
 mod program;
+mod sealed;
 mod sealing;
 
 use agentic_model::{AgentName, Cid, Value};
@@ -31,11 +33,14 @@ pub use self::effect::{HostedOutcome, perform_hosted};
 pub use self::gone::{HostedRemains, end_hosted, take_over};
 pub use self::outside::{CarriedProgram, EffectPlace, perform_outside};
 pub use self::place::space_id;
+pub use self::probing::{LostEffect, probe_hosted};
 pub use self::program::{HostedProgram, HostedRun, load_hosted, program_of_hosted};
+pub use self::sealed::{SealedRun, n_sealed};
 pub use self::sealing::{HostedRecords, ValuePiece, seal_hosted};
 pub use crate::children::{Close, begins_a_session, close_policy};
 pub use crate::drive::timer_answer;
 pub use crate::inbox::token as signal_id;
+pub use crate::process::PROBE;
 pub use crate::retry::pause_before_next;
 
 /// How a run of another host began, as far as whoever works for it has to know.

@@ -18,11 +18,11 @@ use super::work::RunningWork;
 use crate::Result;
 
 /// How a probe ends whose effect has happened.
-const HAPPENED: i64 = 0;
+pub const HAPPENED: i64 = 0;
 /// How it ends when the effect has not.
-const DID_NOT_HAPPEN: i64 = 1;
+pub const DID_NOT_HAPPEN: i64 = 1;
 /// What is recorded of an effect that has not happened.
-const CLEARED: &str = "the probe says that it has not happened";
+pub const CLEARED: &str = "the probe says that it has not happened";
 
 impl Driver<'_> {
     /// Begins to ask about every doubted effect that names a probe.

@@ -1,4 +1,5 @@
-//! Following a session while it goes on: looks at its log alone, and takes no lock.
+//! Following a session while it goes on: looks at its log alone, or at what another host has sealed, and
+//! takes no lock.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,7 +9,8 @@ use agentic_replay::{AnswerSource, Body, Path, Record, RecordChain, SessionId, S
 use super::folder::{Folder, Values};
 use super::own::read_journal;
 use super::replay::plain;
-use super::summary;
+use super::{segment, summary};
+use crate::hosted::host_of;
 use crate::{Result, SessionSpace};
 
 /// A record, for whoever follows a session.
@@ -32,7 +34,9 @@ pub struct NotedRecord {
 pub struct Watch<'a> {
     space: &'a SessionSpace,
     id: SessionId,
-    /// How long its log was when it was looked at last.
+    /// Whether another host drives it: what that seals is all there is here.
+    is_hosted: bool,
+    /// How long its log was when it was looked at last, or how much of it was sealed.
     length: Option<u64>,
     n_seen: usize,
     started_at: Option<Instant>,
@@ -43,7 +47,8 @@ impl<'a> Watch<'a> {
     /// Begins before the first record.
     pub fn new(space: &'a SessionSpace, id: SessionId) -> Watch<'a> {
         let (started_at, asked) = (None, BTreeMap::new());
-        Watch { space, id, length: None, n_seen: 0, started_at, asked }
+        let is_hosted = host_of(space, &id).is_some();
+        Watch { space, id, is_hosted, length: None, n_seen: 0, started_at, asked }
     }
 
     /// Returns the records that are new since the last look, and how the session stands; nothing if
@@ -53,8 +58,12 @@ impl<'a> Watch<'a> {
     /// Fails when there is no such session or its records are damaged.
     pub fn look(&mut self) -> Result<Option<(Vec<NotedRecord>, SessionState)>> {
         // What is appended while the log is read changes the length that is seen next.
-        let length = Folder::of(self.space, &self.id).log_bytes();
-        if self.length == Some(length) {
+        let length = match self.is_hosted {
+            false => Folder::of(self.space, &self.id).log_bytes(),
+            true => segment::frames(self.space, &self.id)?.len() as u64,
+        };
+        // What another host has not begun to seal is not there to be read.
+        if self.length == Some(length) || (self.is_hosted && length == 0) {
             return Ok(None);
         }
         self.length = Some(length);

@@ -1,53 +1,48 @@
-//! What the activities of a run are called, and what they do.
+//! What the activities of a run are called, and what they do in its repository.
 
-use std::future::Future;
-use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use agentic_model::guidance::Guidance as _;
+use agentic_model::guidance::{ErrorClass, Guidance as _};
 use agentic_model::{Instant, Oid};
 use agentic_providers::host::CancelFlag;
-use agentic_replay::{AnswerSource, CancelExtent, RequestAnswer, RequestId, SessionId};
+use agentic_replay::{
+    AnswerSource, CancelExtent, EffectClass, RequestAnswer, RequestId, SessionId,
+};
 use agentic_session::hosted::{
-    HostedDecision, HostedFate, HostedOutcome, HostedRecords, HostedSpawn, ValuePiece,
-    begins_a_session, continue_hosted, decide_hosted, expire_hosted, perform_hosted, retire,
-    seal_hosted, spawn_hosted, withdraw_hosted,
+    HostedDecision, HostedFate, HostedOutcome, HostedRecords, HostedSpawn, LostEffect, SealedRun,
+    ValuePiece, begins_a_session, continue_hosted, decide_hosted, expire_hosted, perform_hosted,
+    probe_hosted, retire, seal_hosted, spawn_hosted, withdraw_hosted,
 };
-use serde_json::json;
 use temporalio_common::ActivityDefinition;
-use temporalio_sdk::ApplicationFailure;
-use temporalio_sdk::activities::{
-    ActivityContext, ActivityDefinitions, ActivityError, ActivityImplementer, ExecutableActivity,
-};
 
 use crate::HOST;
+use crate::attempt::{ActivityAttempt, ActivityFault, ActivityOutcome, AttemptStop};
 use crate::decision::{
     DecideAsk, DecideReply, ExpireAsk, SettledHold, WireFate, WireRefusal, WithdrawAsk,
 };
-use crate::error::whole;
+use crate::error::{DIVERGED, diverged, whole};
 use crate::ground::WorkerGround;
+use crate::mask::masked;
 use crate::seal::{SealAsk, WirePiece};
-use crate::wire::{ChildAsk, EffectAsk, EffectReply, WireAnswer, WireStart, unpacked};
+use crate::wire::{
+    ChildAsk, EffectAsk, EffectCall, EffectReply, LostReply, WireAnswer, WireStart, unpacked,
+};
 
 /// How often an activity beats.
 const BEAT_EVERY: Duration = Duration::from_millis(500);
 
-/// What becomes of an activity.
-pub type ActivityOutcome<T> = std::result::Result<T, ActivityError>;
-
-/// Who performs the activities of a space's queue.
-pub struct SpacePerformer {
-    /// The repository.
-    pub ground: Arc<WorkerGround>,
-}
-
-/// Defines an activity of a space's queue: its type, what it is called, what it is asked and what it
-/// answers, and the function that performs it.
+/// Names the activities that are not called after what a program asks: the type, what each is called, what
+/// it is asked and what it answers.
 macro_rules! activity {
-    ($type:ident, $name:literal, $ask:ty, $reply:ty, $perform:ident) => {
+    ($type:ident, $name:literal, $ask:ty, $reply:ty) => {
         #[doc = concat!("The activity `", $name, "`.")]
         pub struct $type;
+
+        impl $type {
+            /// What it is called.
+            pub const NAME: &str = $name;
+        }
 
         impl ActivityDefinition for $type {
             type Input = $ask;
@@ -57,64 +52,43 @@ macro_rules! activity {
                 $name
             }
         }
-
-        impl ExecutableActivity for $type {
-            type Implementer = SpacePerformer;
-
-            const REQUIRES_INSTANCE: bool = true;
-
-            fn definition() -> $type {
-                $type
-            }
-
-            fn execute(
-                performer: Option<Arc<SpacePerformer>>,
-                context: ActivityContext,
-                ask: $ask,
-            ) -> Pin<Box<dyn Future<Output = ActivityOutcome<$reply>> + Send>> {
-                Box::pin(async move {
-                    let Some(performer) = performer else {
-                        return Err(fault("this worker performs nothing".to_owned()));
-                    };
-                    $perform(&performer.ground, context, ask).await
-                })
-            }
-        }
     };
 }
 
-activity!(EffectActivity, "agentic.effect", EffectAsk, EffectReply, effect);
-activity!(SealActivity, "agentic.seal", SealAsk, usize, seal);
-activity!(DecideActivity, "agentic.decide.commit", DecideAsk, DecideReply, decide);
-activity!(ExpireActivity, "agentic.decide.expire", ExpireAsk, Option<SettledHold>, expire);
-activity!(ContinueActivity, "agentic.continue", WireStart, Option<ChildAsk>, go_on);
-activity!(WithdrawActivity, "agentic.decide.withdraw", WithdrawAsk, Option<String>, withdraw);
+activity!(SealActivity, "agentic.seal", SealAsk, usize);
+activity!(DecideActivity, "agentic.decide.commit", DecideAsk, DecideReply);
+activity!(ExpireActivity, "agentic.decide.expire", ExpireAsk, Option<SettledHold>);
+activity!(WithdrawActivity, "agentic.decide.withdraw", WithdrawAsk, Option<String>);
+activity!(ContinueActivity, "agentic.continue", WireStart, Option<ChildAsk>);
+activity!(ProbeActivity, "agentic.probe", EffectAsk, LostReply);
 
-impl ActivityImplementer for SpacePerformer {
-    fn register_all(self: Arc<Self>, definitions: &mut ActivityDefinitions) {
-        definitions.register_activity::<EffectActivity>(Arc::clone(&self));
-        definitions.register_activity::<SealActivity>(Arc::clone(&self));
-        definitions.register_activity::<DecideActivity>(Arc::clone(&self));
-        definitions.register_activity::<ExpireActivity>(Arc::clone(&self));
-        definitions.register_activity::<ContinueActivity>(Arc::clone(&self));
-        definitions.register_activity::<WithdrawActivity>(self);
+/// The activity that performs an effect, called after its agent or its kind.
+pub struct EffectActivity(pub String);
+
+impl ActivityDefinition for EffectActivity {
+    type Input = EffectCall;
+    type Output = EffectReply;
+
+    fn name(&self) -> &str {
+        &self.0
     }
 }
 
 /// Performs an effect. What is cancelled is told to end, and what really became of it is the answer.
-async fn effect(
+pub async fn effect(
     ground: &Arc<WorkerGround>,
-    context: ActivityContext,
+    attempt: &ActivityAttempt,
     ask: EffectAsk,
 ) -> ActivityOutcome<EffectReply> {
     let (start, performance) = (ask.run.start(), ask.performance());
     let start = start.map_err(|error| broken(&error))?;
     let performance = performance.map_err(|error| broken(&error))?;
+    refuse_answered(ground, attempt, &ask).await?;
     let flag = CancelFlag::new();
     let (ground, told, at) = (Arc::clone(ground), flag.clone(), Instant::from_millis(ask.at));
     if begins_a_session(&performance.request) {
         let spawn = move || spawn_hosted(&ground.at(at)?, &start, &performance, HOST);
-        return match blocking(&context, None, spawn).await? {
+        return match blocking(attempt, None, spawn).await? {
             HostedSpawn::Answered(answer, by) => Ok(answered(&answer, by)),
             HostedSpawn::Child(session, opening) => {
                 let child = ChildAsk::of(session, opening.as_deref());
@@ -122,24 +96,71 @@ async fn effect(
             }
         };
     }
-    let done = blocking(&context, Some(&flag), move || {
+    let class = performance.class;
+    let done = blocking(attempt, Some(&flag), move || {
         let space = ground.at(at)?;
         perform_hosted(&space, &start, &performance, &told)
     });
-    Ok(reply_of_effect(done.await?, &flag))
+    reply_of_effect(done.await?, attempt, class)
+}
+
+/// Refuses a request whose answer is sealed: somebody has reset the run to before that.
+async fn refuse_answered(
+    ground: &Arc<WorkerGround>,
+    attempt: &ActivityAttempt,
+    ask: &EffectAsk,
+) -> ActivityOutcome<()> {
+    let (start, performance) = (ask.run.start(), ask.performance());
+    let start = start.map_err(|error| broken(&error))?;
+    let path = performance.map_err(|error| broken(&error))?.request.path.clone();
+    let (ground, n_sealed, id) = (Arc::clone(ground), ask.sealed, start.session);
+    let answered = blocking(attempt, None, move || {
+        let is_newer = ground.n_sealed(&start)? > n_sealed;
+        let answers = || SealedRun::of(ground.space(), &id)?.answers(n_sealed, &path);
+        if is_newer { answers() } else { Ok(false) }
+    });
+    if !answered.await? {
+        return Ok(());
+    }
+    let message = format!("{DIVERGED} the answer to `{}` is sealed: the run was reset", ask.path);
+    Err(ActivityFault { code: DIVERGED, message, is_final: true })
 }
 
 /// Tells what became of an effect that may have been told to end.
-pub fn reply_of_effect(outcome: HostedOutcome, flag: &CancelFlag) -> EffectReply {
-    match outcome {
-        HostedOutcome::Answered(answer, by) => answered(&stopped(answer, flag), by),
+///
+/// # Errors
+/// Fails when it was told so because its worker stops: then somebody else performs it, or people are asked.
+pub fn reply_of_effect(
+    outcome: HostedOutcome,
+    attempt: &ActivityAttempt,
+    class: EffectClass,
+) -> ActivityOutcome<EffectReply> {
+    let stop = attempt.stop();
+    let is_cut_short = match &outcome {
+        HostedOutcome::Answered(answer, _) | HostedOutcome::Faulted(answer, _) => match answer {
+            RequestAnswer::Failed(_) | RequestAnswer::Cancelled(_) => true,
+            RequestAnswer::Ok(_) | RequestAnswer::TimedOut => false,
+        },
+        HostedOutcome::Unanswered(..) => false,
+    };
+    if is_cut_short && stop == Some(AttemptStop::WorkerStops) {
+        let message = "its worker stopped before it came to its end".to_owned();
+        return Err(ActivityFault {
+            code: "Stopped",
+            message,
+            is_final: class == EffectClass::Once,
+        });
+    }
+    let is_told = stop.is_some();
+    Ok(match outcome {
+        HostedOutcome::Answered(answer, by) => answered(&stopped(answer, is_told), by),
         HostedOutcome::Unanswered(answer, why) => {
-            EffectReply::Unanswered { answer: bounded(&answer), why }
+            EffectReply::Unanswered { answer: bounded(&answer), why: masked(&why) }
         }
         HostedOutcome::Faulted(answer, why) => {
-            EffectReply::Faulted { answer: bounded(&stopped(answer, flag)), why }
+            EffectReply::Faulted { answer: bounded(&stopped(answer, is_told)), why: masked(&why) }
         }
-    }
+    })
 }
 
 fn answered(answer: &RequestAnswer, by: AnswerSource) -> EffectReply {
@@ -152,32 +173,30 @@ fn bounded(answer: &RequestAnswer) -> WireAnswer {
 }
 
 /// Begins the session that a run goes on as which has ended so.
-async fn go_on(
+pub async fn go_on(
     ground: &Arc<WorkerGround>,
-    context: ActivityContext,
+    attempt: &ActivityAttempt,
     run: WireStart,
 ) -> ActivityOutcome<Option<ChildAsk>> {
     let session = run.start().map_err(|error| broken(&error))?.session;
     let ground = Arc::clone(ground);
     let next = move || continue_hosted(ground.space(), &session, HOST);
-    let next = blocking(&context, None, next).await?;
+    let next = blocking(attempt, None, next).await?;
     let next = next.map(|(session, opening)| ChildAsk::of(session, opening.as_deref()));
     next.transpose().map_err(|error| broken(&error))
 }
 
 /// Says of an effect that failed while it was told to end that it was stopped.
-fn stopped(answer: RequestAnswer, flag: &CancelFlag) -> RequestAnswer {
+fn stopped(answer: RequestAnswer, is_told: bool) -> RequestAnswer {
     match answer {
-        RequestAnswer::Failed(_) if flag.is_set() => {
-            RequestAnswer::Cancelled(CancelExtent::Unknown)
-        }
+        RequestAnswer::Failed(_) if is_told => RequestAnswer::Cancelled(CancelExtent::Unknown),
         answer => answer,
     }
 }
 
-async fn seal(
+pub async fn seal(
     ground: &Arc<WorkerGround>,
-    context: ActivityContext,
+    attempt: &ActivityAttempt,
     ask: SealAsk,
 ) -> ActivityOutcome<usize> {
     let start = ask.run.start().map_err(|error| broken(&error))?;
@@ -191,7 +210,7 @@ async fn seal(
         pieces: pieces.map_err(|error| broken(&error))?,
     };
     let ground = Arc::clone(ground);
-    blocking(&context, None, move || {
+    blocking(attempt, None, move || {
         let n_sealed = seal_hosted(ground.space(), &start.agent, &hosted)?;
         if ask.is_last {
             retire(ground.space(), &start.session)?;
@@ -201,15 +220,15 @@ async fn seal(
     .await
 }
 
-async fn decide(
+pub async fn decide(
     ground: &Arc<WorkerGround>,
-    context: ActivityContext,
+    attempt: &ActivityAttempt,
     ask: DecideAsk,
 ) -> ActivityOutcome<DecideReply> {
     let (session, request) = ids(&ask.session, &ask.request)?;
     let draft = ask.draft().map_err(|error| broken(&error))?;
     let ground = Arc::clone(ground);
-    blocking(&context, None, move || {
+    blocking(attempt, None, move || {
         let decided = match decide_hosted(ground.space(), &session, &request, &draft) {
             Ok(decided) => decided,
             Err(error) if error.is_fault() => return Err(error),
@@ -244,27 +263,27 @@ fn settled_hold(by: Oid, fate: HostedFate) -> Option<SettledHold> {
     WireFate::of(fate).map(|fate| SettledHold { commit: by.to_string(), fate })
 }
 
-async fn expire(
+pub async fn expire(
     ground: &Arc<WorkerGround>,
-    context: ActivityContext,
+    attempt: &ActivityAttempt,
     ask: ExpireAsk,
 ) -> ActivityOutcome<Option<SettledHold>> {
     let (session, request) = ids(&ask.session, &ask.request)?;
     let (ground, at) = (Arc::clone(ground), Instant::from_millis(ask.at));
     let expired =
-        blocking(&context, None, move || expire_hosted(&ground.at(at)?, &session, &request));
+        blocking(attempt, None, move || expire_hosted(&ground.at(at)?, &session, &request));
     Ok(expired.await?.and_then(|(commit, fate)| settled_hold(commit, fate)))
 }
 
-async fn withdraw(
+pub async fn withdraw(
     ground: &Arc<WorkerGround>,
-    context: ActivityContext,
+    attempt: &ActivityAttempt,
     ask: WithdrawAsk,
 ) -> ActivityOutcome<Option<String>> {
     let session = ask.withdrawn.run.start().map_err(|error| broken(&error))?.session;
     let withdrawn = ask.withdrawn.performance().map_err(|error| broken(&error))?;
     let (ground, at) = (Arc::clone(ground), Instant::from_millis(ask.withdrawn.at));
-    let commit = blocking(&context, None, move || {
+    let commit = blocking(attempt, None, move || {
         withdraw_hosted(&ground.at(at)?, &session, withdrawn.request, withdrawn.id)
     });
     Ok(commit.await?.map(|commit| commit.to_string()))
@@ -272,50 +291,75 @@ async fn withdraw(
 
 fn ids(session: &str, request: &str) -> ActivityOutcome<(SessionId, RequestId)> {
     let ids = SessionId::parse(session).zip(RequestId::parse(request));
-    ids.ok_or_else(|| fault("the server holds no ids that can be read".to_owned()))
+    ids.ok_or_else(|| fault("the server holds no ids that can be read"))
+}
+
+/// Finds out what is known of an effect whose worker was lost.
+pub async fn probe(
+    ground: &Arc<WorkerGround>,
+    attempt: &ActivityAttempt,
+    ask: EffectAsk,
+) -> ActivityOutcome<LostReply> {
+    let (start, performance) = (ask.run.start(), ask.performance());
+    let start = start.map_err(|error| broken(&error))?;
+    let performance = performance.map_err(|error| broken(&error))?;
+    let flag = CancelFlag::new();
+    let (ground, told, at) = (Arc::clone(ground), flag.clone(), Instant::from_millis(ask.at));
+    let found = blocking(attempt, Some(&flag), move || {
+        probe_hosted(&ground.at(at)?, &start, &performance, &told)
+    });
+    Ok(match found.await? {
+        // Who looks after it next waits for its program, too.
+        LostEffect::Unknown if attempt.stop() == Some(AttemptStop::WorkerStops) => {
+            return Err(fault("the worker stopped while it waited for the program"));
+        }
+        LostEffect::Happened(answer) => LostReply::Happened(bounded(&answer)),
+        LostEffect::NotHappened(why) => LostReply::NotHappened(why.to_owned()),
+        LostEffect::Unknown => LostReply::Unknown,
+    })
 }
 
 /// Works on a thread of its own, beats meanwhile, and passes a cancellation on. What fails or panics is
 /// tried again by the server: nothing of it is told but a sentence.
-pub fn blocking<T: Send + 'static>(
-    context: &ActivityContext,
+pub async fn blocking<T: Send + 'static>(
+    attempt: &ActivityAttempt,
     flag: Option<&CancelFlag>,
     work: impl FnOnce() -> agentic_session::Result<T> + Send + 'static,
-) -> impl Future<Output = ActivityOutcome<T>> {
-    let (context, flag) = (context.clone(), flag.cloned());
-    async move {
-        let mut working = tokio::task::spawn_blocking(work);
-        let mut beats = tokio::time::interval(BEAT_EVERY);
-        let mut is_told = false;
-        loop {
-            tokio::select! {
-                done = &mut working => return match done {
-                    Ok(Ok(done)) => Ok(done),
-                    Ok(Err(error)) => Err(fault(whole(&error))),
-                    Err(_) => Err(fault("what performs it panicked".to_owned())),
-                },
-                () = context.cancelled(), if !is_told => {
-                    is_told = true;
-                    flag.iter().for_each(CancelFlag::set);
-                }
-                _ = beats.tick() => {
-                    // Who cannot be told now is told by the next one.
-                    let _ = context.record_heartbeat(json!(null)).await;
-                }
+) -> ActivityOutcome<T> {
+    let mut working = tokio::task::spawn_blocking(work);
+    let mut beats = tokio::time::interval(BEAT_EVERY);
+    let mut is_told = false;
+    loop {
+        tokio::select! {
+            done = &mut working => return match done {
+                Ok(Ok(done)) => Ok(done),
+                Ok(Err(error)) => Err(failed(&error)),
+                Err(_) => Err(fault("what performs it panicked")),
+            },
+            _ = attempt.stopped(), if !is_told => {
+                is_told = true;
+                flag.iter().for_each(|flag| flag.set());
             }
+            _ = beats.tick() => attempt.beat(),
         }
     }
 }
 
+/// Something of ours failed: it is tried again, unless other records are sealed than those of the run.
+fn failed(error: &agentic_session::Error) -> ActivityFault {
+    match error.class() == ErrorClass::Diverged {
+        true => ActivityFault { code: DIVERGED, message: masked(&diverged(error)), is_final: true },
+        false => fault(&masked(&whole(error))),
+    }
+}
+
 /// Something of ours failed: it is tried again.
-fn fault(message: String) -> ActivityError {
-    let failure = ApplicationFailure::builder(message);
-    ActivityError::application(failure.type_name("Fault".to_owned()).build())
+fn fault(message: &str) -> ActivityFault {
+    ActivityFault { code: "Fault", message: message.to_owned(), is_final: false }
 }
 
 /// What is asked cannot be read: no repetition changes that.
-pub fn broken(error: &dyn std::error::Error) -> ActivityError {
-    let failure = ApplicationFailure::builder(whole(error));
-    let failure = failure.type_name("Unreadable".to_owned()).non_retryable(true);
-    ActivityError::application(failure.build())
+pub fn broken(error: &dyn std::error::Error) -> ActivityFault {
+    let message = masked(&whole(error));
+    ActivityFault { code: "Unreadable", message, is_final: true }
 }

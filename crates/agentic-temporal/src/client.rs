@@ -13,7 +13,7 @@ use temporalio_client::{
 use temporalio_common::MemoValues;
 
 use crate::decision::{CancelAsk, DecideAsk, DecideReply, RunView, SignalAsk};
-use crate::obstacle::obstacle;
+use crate::obstacle::{RunObstacle, divergence, obstacle};
 use crate::search::of_start;
 use crate::wire::{RunInput, short};
 use crate::words::{is_passing, refused};
@@ -44,6 +44,8 @@ pub enum RunFate {
     Closed,
     /// The server ended it.
     Ended,
+    /// It is under way, but not on this build.
+    Diverged,
     /// The server knows nothing of it.
     Unknown,
 }
@@ -95,7 +97,7 @@ impl<'c> RunClient<'c> {
     }
 
     /// Says what it waits for that is no human, if it waits for long.
-    pub async fn obstacle(&self) -> Option<String> {
+    pub async fn obstacle(&self) -> Option<RunObstacle> {
         let described = self.handle.describe(WorkflowDescribeOptions::default()).await.ok()?;
         obstacle(self.client, &described).await
     }
@@ -130,6 +132,9 @@ impl<'c> RunClient<'c> {
         let fate = match (is_closed, is_ended) {
             (true, _) => RunFate::Closed,
             (false, true) => RunFate::Ended,
+            (false, false) if divergence(self.client, &described).await.is_some() => {
+                RunFate::Diverged
+            }
             (false, false) => {
                 RunFate::Open { rests: memo.get::<bool>("rests").ok().flatten() == Some(true) }
             }
@@ -149,7 +154,9 @@ impl<'c> RunClient<'c> {
                     }
                 }
                 RunFate::Open { rests: false } => {}
-                RunFate::Closed | RunFate::Ended | RunFate::Unknown => return Ok(fate),
+                RunFate::Closed | RunFate::Ended | RunFate::Diverged | RunFate::Unknown => {
+                    return Ok(fate);
+                }
             }
             tokio::time::sleep(pause).await;
             pause = (pause * 3 / 2).min(longest);
@@ -217,7 +224,7 @@ impl<'c> RunClient<'c> {
                 Err(error) => match self.fate().await {
                     // It closed while the decision was on its way.
                     Ok(RunFate::Closed | RunFate::Ended | RunFate::Unknown) => return Ok(None),
-                    Ok(RunFate::Open { .. }) | Err(_) => {
+                    Ok(RunFate::Open { .. } | RunFate::Diverged) | Err(_) => {
                         return Err(refused("take the decision", &error));
                     }
                 },

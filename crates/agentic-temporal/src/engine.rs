@@ -24,9 +24,10 @@ use tokio::runtime::Runtime;
 use crate::client::{RunClient, RunFate};
 use crate::connection::runtime;
 use crate::decision::{CancelAsk, DecideAsk, DecideReply, WireRefusal};
+use crate::obstacle::RunObstacle;
 use crate::route::queue_of;
 use crate::search::known;
-use crate::wire::{RunInput, ServedTerms};
+use crate::wire::{RunInput, RunPace, ServedTerms};
 use crate::{Error, HOST, ServerSettings};
 
 /// After how many events a run goes on as a new execution.
@@ -52,7 +53,7 @@ pub struct TemporalEngine<'a> {
     settings: ServerSettings,
     pub(crate) runtime: Runtime,
     client: Client,
-    events_max: u32,
+    pace: RunPace,
 }
 
 impl<'a> TemporalEngine<'a> {
@@ -69,20 +70,20 @@ impl<'a> TemporalEngine<'a> {
         let connected = runtime.block_on(settings.connect())?;
         let local = EmbeddedEngine::new(space, client);
         let settings = settings.clone();
-        Ok(TemporalEngine {
-            space,
-            local,
-            settings,
-            runtime,
-            client: connected,
-            events_max: EVENTS_MAX,
-        })
+        let pace = RunPace { events_max: EVENTS_MAX, seal_after_ms: None };
+        Ok(TemporalEngine { space, local, settings, runtime, client: connected, pace })
     }
 
     /// Lets runs that begin go on as new executions after so many events.
     #[must_use]
     pub fn rolling_after(self, events_max: u32) -> TemporalEngine<'a> {
-        TemporalEngine { events_max, ..self }
+        TemporalEngine { pace: RunPace { events_max, ..self.pace }, ..self }
+    }
+
+    /// Has runs that begin seal what has happened after so many milliseconds.
+    #[must_use]
+    pub fn sealing_after(self, millis: u64) -> TemporalEngine<'a> {
+        TemporalEngine { pace: RunPace { seal_after_ms: Some(millis), ..self.pace }, ..self }
     }
 
     pub(crate) fn run(&self, id: &RunId) -> RunClient<'_> {
@@ -164,6 +165,7 @@ impl<'a> TemporalEngine<'a> {
             holds: Vec::new(),
             until: None,
             unanswered: None,
+            page: None,
         })
     }
 
@@ -173,6 +175,7 @@ impl<'a> TemporalEngine<'a> {
         let id = begin.session().map_err(refused)?;
         let run = RunId::new(id.to_string());
         let address = self.settings.address.to_string();
+        let flow = begin.flow.clone();
         let claimed = claim(self.space, begin, HOST, &address);
         if let HostClaim::Open(opening) = claimed.map_err(refused)? {
             let terms = ServedTerms {
@@ -180,9 +183,9 @@ impl<'a> TemporalEngine<'a> {
                 queues: self.settings.queues.clone(),
                 // Without them all but the search works.
                 search: self.runtime.block_on(known(&self.client)).unwrap_or_default(),
-                events_max: self.events_max,
+                pace: self.pace,
             };
-            let mut input = RunInput::of(&opening, terms).map_err(refused)?;
+            let mut input = RunInput::of(&opening, terms).map_err(refused)?.bringing(&flow);
             input.clock = (clock == RunClock::Waits).then_some(input.at);
             let started = self.runtime.block_on(self.run(&run).start(&queue_of(&space_id), input));
             if let Err(Error::OtherSpace { .. }) = &started {
@@ -223,12 +226,22 @@ impl DurableEngine<PlannedRun> for TemporalEngine<'_> {
             Err(error) if error.refusal == EngineRefusal::UnknownRun => self.claimed(run),
             status => status,
         }?;
-        if status.state.is_over() || status.state == SessionState::Held {
+        let page = self.settings.page_of(run.as_str());
+        let status = RunStatus { page, ..status };
+        if status.state.is_over() {
             return Ok(status);
         }
-        let obstacle = self.runtime.block_on(self.run(run).obstacle());
-        let unanswered = obstacle.map(|why| ProgramFailure::new(OBSTACLE, why));
-        Ok(RunStatus { unanswered: unanswered.or(status.unanswered.clone()), ..status })
+        let failure = |why| Some(ProgramFailure::new(OBSTACLE, why));
+        Ok(match self.runtime.block_on(self.run(run).obstacle()) {
+            Some(RunObstacle::Diverged(why)) => {
+                RunStatus { state: SessionState::Diverged, unanswered: failure(why), ..status }
+            }
+            // Who waits for a human waits for nobody else.
+            Some(RunObstacle::Other(why)) if status.state != SessionState::Held => {
+                RunStatus { unanswered: failure(why), ..status }
+            }
+            Some(RunObstacle::Other(_)) | None => status,
+        })
     }
 
     fn result(&self, run: &RunId) -> Result<Option<End>> {

@@ -4,6 +4,8 @@ use std::borrow::Cow;
 
 use agentic_model::guidance::{ErrorClass, Guidance};
 
+use temporalio_sdk::ActivityExecutionError;
+
 use crate::wire::BadWire;
 
 /// What a fallible function of this crate returns.
@@ -175,4 +177,22 @@ pub(crate) fn whole(error: &dyn std::error::Error) -> String {
         source = cause.source();
     }
     text
+}
+
+/// What stands before what is told of a program that does something else than was recorded.
+pub(crate) const DIVERGED: &str = "DIVERGED";
+
+/// Returns what an activity says of another program than was recorded, if it says that.
+pub(crate) fn divergence(error: &ActivityExecutionError) -> Option<&str> {
+    let failure = error.failure()?;
+    let inner = failure.cause.as_deref().unwrap_or(failure);
+    inner.message.starts_with(DIVERGED).then_some(inner.message.as_str())
+}
+
+/// Tells that a program does something else than was recorded, and what.
+pub(crate) fn diverged(error: &agentic_session::Error) -> String {
+    match error.because() {
+        Some(difference) => format!("{DIVERGED} {error}: {difference}"),
+        None => format!("{DIVERGED} {}", whole(error)),
+    }
 }

@@ -2,10 +2,11 @@
 
 use std::path::PathBuf;
 
-use agentic_model::Instant;
+use agentic_model::{Instant, Object};
 use agentic_replay::SessionProgress;
 use agentic_session::hosted::{
-    CarriedProgram, HostedProgram, HostedRun, HostedStart, load_hosted, program_of_hosted,
+    CarriedProgram, HostedProgram, HostedRun, HostedStart, SealedRun, load_hosted, n_sealed,
+    program_of_hosted,
 };
 use agentic_session::{Clock, SessionOptions, SessionSpace};
 
@@ -42,12 +43,32 @@ impl WorkerGround {
         SessionSpace::open_as_is(&self.folder, options)
     }
 
-    /// Makes the program of a run.
+    /// Returns how many records of a run are sealed.
+    ///
+    /// # Errors
+    /// Fails when the notes cannot be read.
+    pub fn n_sealed(&self, start: &HostedStart) -> agentic_session::Result<usize> {
+        n_sealed(&self.space, start)
+    }
+
+    /// Reads what is sealed of a run.
+    ///
+    /// # Errors
+    /// Fails when the notes cannot be read.
+    pub fn sealed(&self, start: &HostedStart) -> agentic_session::Result<SealedRun> {
+        SealedRun::of(&self.space, &start.session)
+    }
+
+    /// Makes the program of a run, whose object its input may bring along.
     ///
     /// # Errors
     /// Fails when it is not here.
-    pub fn program(&self, start: &HostedStart) -> agentic_session::Result<HostedProgram> {
-        program_of_hosted(&self.space, start)
+    pub fn program(
+        &self,
+        start: &HostedStart,
+        brought: Option<Object>,
+    ) -> agentic_session::Result<HostedProgram> {
+        program_of_hosted(&self.space, start, brought)
     }
 
     /// Takes up the program of a run for those who have no repository.

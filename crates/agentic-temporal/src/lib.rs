@@ -7,19 +7,24 @@
 //!
 //! A long run goes on as a new execution, which begins from what is sealed: when the server suggests it, or
 //! after 8,000 events. `AGENTIC_TEMPORAL_EVENTS_MAX` in the environment of whoever starts a run names
-//! another number, for tests.
+//! another number, for tests, and `AGENTIC_TEMPORAL_SEAL_MS` after how many milliseconds it seals what has
+//! happened, in place of five minutes.
 
 mod activity;
 mod address;
+mod attempt;
 mod client;
 mod connection;
 mod decision;
 mod engine;
 mod error;
+mod golden;
 mod ground;
 mod listing;
+mod mask;
 mod obstacle;
 mod outside;
+mod performer;
 mod route;
 mod seal;
 mod search;
@@ -34,6 +39,7 @@ pub use self::address::ServerAddress;
 pub use self::decision::HoldNote;
 pub use self::engine::TemporalEngine;
 pub use self::error::{Error, Result};
+pub use self::golden::{read_history, replay_history};
 pub use self::listing::{ServedHold, waiting};
 pub use self::search::set_up;
 pub use self::settings::{QueueMap, ServerSettings};

@@ -1,20 +1,14 @@
 //! Who performs what needs no repository: any worker, on any machine.
 
-use std::future::Future;
 use std::path::PathBuf;
-use std::pin::Pin;
-use std::sync::Arc;
 
 use agentic_model::{Instant, Object};
 use agentic_providers::host::CancelFlag;
 use agentic_session::hosted::{CarriedProgram, EffectPlace, perform_outside};
 use serde::{Deserialize, Serialize};
-use temporalio_common::ActivityDefinition;
-use temporalio_sdk::activities::{
-    ActivityContext, ActivityDefinitions, ActivityImplementer, ExecutableActivity,
-};
 
-use crate::activity::{ActivityOutcome, blocking, broken, reply_of_effect};
+use crate::activity::{blocking, broken, reply_of_effect};
+use crate::attempt::{ActivityAttempt, ActivityOutcome};
 use crate::wire::{EffectAsk, EffectReply, packed, unpacked};
 
 /// The longest program that goes along with what it asks, in bytes.
@@ -48,73 +42,22 @@ impl WireProgram {
     }
 }
 
-/// An effect that needs no repository.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct OutsideAsk {
-    /// The effect.
-    pub effect: EffectAsk,
-    /// The program that asks.
-    pub program: WireProgram,
-}
-
-/// Who performs the activities of a queue that needs no repository.
-pub struct OutsidePerformer {
-    /// The folder that programs run in, and whose configuration counts.
-    pub folder: PathBuf,
-}
-
-/// The activity `agentic.outside`.
-pub struct OutsideActivity;
-
-impl ActivityDefinition for OutsideActivity {
-    type Input = OutsideAsk;
-    type Output = EffectReply;
-
-    fn name(&self) -> &str {
-        "agentic.outside"
-    }
-}
-
-impl ExecutableActivity for OutsideActivity {
-    type Implementer = OutsidePerformer;
-
-    const REQUIRES_INSTANCE: bool = true;
-
-    fn definition() -> OutsideActivity {
-        OutsideActivity
-    }
-
-    fn execute(
-        performer: Option<Arc<OutsidePerformer>>,
-        context: ActivityContext,
-        ask: OutsideAsk,
-    ) -> Pin<Box<dyn Future<Output = ActivityOutcome<EffectReply>> + Send>> {
-        let folder = performer.map(|performer| performer.folder.clone()).unwrap_or_default();
-        Box::pin(perform(folder, context, ask))
-    }
-}
-
-impl ActivityImplementer for OutsidePerformer {
-    fn register_all(self: Arc<Self>, definitions: &mut ActivityDefinitions) {
-        definitions.register_activity::<OutsideActivity>(self);
-    }
-}
-
-async fn perform(
+/// Performs an effect in a folder, by the program that goes along with it.
+pub async fn perform(
     folder: PathBuf,
-    context: ActivityContext,
-    ask: OutsideAsk,
+    attempt: &ActivityAttempt,
+    (effect, program): (EffectAsk, WireProgram),
 ) -> ActivityOutcome<EffectReply> {
-    let OutsideAsk { effect, program } = ask;
     let start = effect.run.start().map_err(|error| broken(&error))?;
     let performance = effect.performance().map_err(|error| broken(&error))?;
     let bad = crate::wire::BadWire { what: "program" };
     let program = program.program().ok_or_else(|| broken(&bad))?;
     let flag = CancelFlag::new();
     let (told, at) = (flag.clone(), Instant::from_millis(effect.at));
-    let done = blocking(&context, Some(&flag), move || {
+    let class = performance.class;
+    let done = blocking(attempt, Some(&flag), move || {
         let place = EffectPlace { start: &start, folder, at };
         perform_outside(&program, &performance, &place, &told)
     });
-    Ok(reply_of_effect(done.await?, &flag))
+    reply_of_effect(done.await?, attempt, class)
 }

@@ -26,6 +26,12 @@ pub fn queue_of(space_id: &str) -> String {
     format!("{OF_SPACE}{space_id}")
 }
 
+/// What the activity of a request is called: after its agent, else after its kind.
+pub fn called(request: &Request) -> String {
+    let agent = AgentCall::of(request).map(|call| call.agent);
+    agent.unwrap_or_else(|| format!("agentic.{}", request.kind))
+}
+
 /// Says whether a queue needs a repository.
 pub fn needs_repository(queue: &str) -> bool {
     queue.starts_with(OF_SPACE)

@@ -25,6 +25,10 @@ const CA: &str = "TEMPORAL_TLS_SERVER_CA_CERT";
 const CERT: &str = "TEMPORAL_TLS_CLIENT_CERT";
 const CERT_KEY: &str = "TEMPORAL_TLS_CLIENT_KEY";
 
+/// The domains of Temporal's own service, and its web page.
+const CLOUD: [&str; 2] = [".tmprl.cloud", ".api.temporal.io"];
+const CLOUD_WEB: &str = "https://cloud.temporal.io";
+
 /// A server, and how it is spoken to.
 #[derive(Debug, Clone)]
 pub struct ServerSettings {
@@ -32,6 +36,8 @@ pub struct ServerSettings {
     pub address: ServerAddress,
     /// Where requests go.
     pub queues: QueueMap,
+    /// Where its web page is, where that is known.
+    web: Option<String>,
     /// By TLS, if so.
     pub(crate) tls: Option<TlsFiles>,
     pub(crate) key: Option<Secret>,
@@ -79,6 +85,31 @@ impl ServerSettings {
         let variables = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
         let tables = ServerTables::find(folder).map_err(|error| Error::bad_settings(&error))?;
         settings(named, &tables, &variables)
+    }
+}
+
+impl ServerSettings {
+    /// Returns the page on which people see a run, where the web page of the server is known.
+    pub(crate) fn page_of(&self, session: &str) -> Option<String> {
+        let web = self.web.as_deref()?.trim_end_matches('/');
+        Some(format!("{web}/namespaces/{}/workflows/{session}", self.address.namespace()))
+    }
+}
+
+/// Returns the web page of Temporal's own service.
+fn of_cloud(address: &ServerAddress) -> Option<String> {
+    let host = address.authority().rsplit_once(':').map(|(host, _)| host)?;
+    let is_cloud = CLOUD.iter().any(|domain| host.ends_with(domain));
+    is_cloud.then(|| CLOUD_WEB.to_owned())
+}
+
+/// Refuses what is no address of a web page.
+fn checked_web(web: String) -> Result<String> {
+    let is_page = web.starts_with("http://") || web.starts_with("https://");
+    let is_plain = !web.contains(char::is_whitespace) && !web.contains(char::is_control);
+    match is_page && is_plain {
+        true => Ok(web),
+        false => Err(Error::BadSettings(format!("`web` is no page of the web: `{web}`"))),
     }
 }
 
@@ -140,7 +171,9 @@ fn settings(
         Some(namespace) => address.within(&namespace)?,
         None => address,
     };
-    Ok(Some(ServerSettings { address, queues, tls, key }))
+    let web = own.iter().find_map(|table| table.web.clone());
+    let web = web.or_else(|| of_cloud(&address)).map(checked_web).transpose()?;
+    Ok(Some(ServerSettings { address, queues, web, tls, key }))
 }
 
 fn of_table(tls: &ServerTls) -> Result<TlsFiles> {

@@ -8,9 +8,9 @@ mod effect;
 mod start;
 mod value;
 
-pub use self::answer::{EffectReply, WireAnswer, source_of};
-pub use self::effect::EffectAsk;
-pub use self::start::{ChildAsk, RunInput, SealedPoint, ServedTerms, WireStart};
+pub use self::answer::{EffectReply, LostReply, WireAnswer, source_of};
+pub use self::effect::{EffectAsk, EffectCall};
+pub use self::start::{ChildAsk, RunInput, RunPace, SealedPoint, ServedTerms, WireStart};
 pub use self::value::{WireValue, packed, unpacked};
 
 /// Something that crossed the server is not what was sent.

@@ -156,8 +156,13 @@ fn of_transport(error: &(dyn StdError + 'static)) -> String {
 
 /// Cuts a text of a server to one line that people read.
 pub fn clipped(text: &str) -> String {
+    clipped_to(text, TEXT_BYTES_MAX)
+}
+
+/// Does the same with a text of at most so many bytes.
+pub fn clipped_to(text: &str, bytes_max: usize) -> String {
     let line = text.replace('\n', " ");
-    let mut end = line.len().min(TEXT_BYTES_MAX);
+    let mut end = line.len().min(bytes_max);
     while !line.is_char_boundary(end) {
         end -= 1;
     }

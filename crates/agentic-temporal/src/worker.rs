@@ -9,20 +9,19 @@ use std::time::Duration;
 use agentic_providers::host::CancelFlag;
 use agentic_session::SessionOptions;
 use agentic_session::hosted::space_id;
+use temporalio_client::Client;
 use temporalio_sdk::runtime::worker_tuner::{FixedSizeSlotSupplier, TunerHolder, WorkerTuner};
 use temporalio_sdk::{Runtime, Worker, WorkerOptions};
 
-use crate::activity::SpacePerformer;
+use crate::attempt::{AttemptTerms, perform_all};
 use crate::connection::runtime;
 use crate::error::whole;
 use crate::ground::WorkerGround;
-use crate::outside::OutsidePerformer;
+use crate::performer::ActivityPerformer;
 use crate::route::{ANYWHERE, needs_repository, queue_of};
 use crate::workflow::ServedRun;
 use crate::{Error, Result, ServerSettings};
 
-/// How often beats are passed on to the server.
-const BEAT_EVERY: Duration = Duration::from_millis(500);
 /// How long what is under way has to end when a worker stops, where nobody says otherwise.
 const GRACE: Duration = Duration::from_secs(5);
 /// How often it is looked whether a worker is to stop.
@@ -156,31 +155,37 @@ fn joined(threads: Vec<JoinHandle<Result<()>>>, stop: &CancelFlag) -> Result<()>
 }
 
 async fn serve(side: WorkerSide, queue: String, terms: SideTerms) -> Result<()> {
+    let client = terms.settings.connect().await?;
+    let (folder, stop) = (terms.folder, terms.stop.clone());
+    let ground = match side {
+        WorkerSide::Workflows(ground) => return host(client, queue, ground, stop).await,
+        WorkerSide::Activities(ground) => Some(ground),
+        WorkerSide::Outside => None,
+    };
+    let SideTerms { concurrency, grace, .. } = terms;
+    let terms = AttemptTerms { queue, concurrency, grace };
+    perform_all(&client, terms, ActivityPerformer { ground, folder }, stopped(stop)).await
+}
+
+/// Hosts the runs of a queue until it is told to stop.
+async fn host(
+    client: Client,
+    queue: String,
+    ground: Arc<WorkerGround>,
+    stop: CancelFlag,
+) -> Result<()> {
     let failed = |error: &dyn std::error::Error| Error::Runtime(whole(error));
     let runtime =
         Runtime::from_current_tokio(Default::default()).map_err(|error| failed(&error))?;
-    let client = terms.settings.connect().await?;
     let options = WorkerOptions::new(queue)
-        .max_heartbeat_throttle_interval(BEAT_EVERY)
-        .graceful_shutdown_period(terms.grace)
-        .tuner(tuner(terms.concurrency));
-    let outside = OutsidePerformer { folder: terms.folder };
-    let options = match side {
-        WorkerSide::Workflows(ground) => options
-            .register_workflow_with_factory(move || ServedRun::on(Arc::clone(&ground)))
-            .map_err(|error| failed(&error))?,
-        WorkerSide::Activities(ground) => {
-            options.register_activities(SpacePerformer { ground }).register_activities(outside)
-        }
-        WorkerSide::Outside => options.register_activities(outside),
-    };
+        .tuner(tuner())
+        .register_workflow_with_factory(move || ServedRun::on(Arc::clone(&ground)))
+        .map_err(|error| failed(&error))?;
     let mut worker =
         Worker::new(&runtime, client, options.build()).map_err(|error| failed(&error))?;
-    let (shut_down, stop) = (worker.shutdown_handle(), terms.stop);
+    let shut_down = worker.shutdown_handle();
     let watched = async move {
-        while !stop.is_set() {
-            tokio::time::sleep(LOOK_EVERY).await;
-        }
+        stopped(stop).await;
         shut_down();
         std::future::pending::<()>().await
     };
@@ -190,12 +195,19 @@ async fn serve(side: WorkerSide, queue: String, terms: SideTerms) -> Result<()> 
     }
 }
 
-/// Lets so much be performed at once. How many runs are replayed at once is the SDK's to say.
-fn tuner(n_activities: usize) -> WorkerTuner {
+/// Waits until a worker is told to stop.
+async fn stopped(stop: CancelFlag) {
+    while !stop.is_set() {
+        tokio::time::sleep(LOOK_EVERY).await;
+    }
+}
+
+/// Lets so many tasks of workflows be looked at. How many runs are replayed at once is the SDK's to say.
+fn tuner() -> WorkerTuner {
     let slots = FixedSizeSlotSupplier::new;
     TunerHolder::builder()
         .workflow_task_slot_supplier(slots(CONCURRENCY))
-        .activity_task_slot_supplier(slots(n_activities))
+        .activity_task_slot_supplier(slots(CONCURRENCY))
         .local_activity_task_slot_supplier(slots(CONCURRENCY))
         .nexus_task_slot_supplier(slots(CONCURRENCY))
         .build()

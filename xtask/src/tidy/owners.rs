@@ -38,6 +38,7 @@ const OWNERS: &[(&str, &[&str])] = &[
     ("temporalio-common", &["agentic-temporal"]),
     ("temporalio-macros", &["agentic-temporal"]),
     ("temporalio-sdk", &["agentic-temporal"]),
+    ("temporalio-sdk-core", &["agentic-temporal"]),
     ("temporalio-workflow", &["agentic-temporal"]),
     ("tokio", &["agentic-resident", "agentic-web", "agentic-mcp", "agentic-temporal"]),
     ("toml", &["agentic-providers", "agentic-redact"]),

@@ -43,7 +43,16 @@ impl Verb for FlowStatus {
     fn run(self, caller: &Caller<'_>) -> Result<Reply<FlowStatusView>, Refusal> {
         let (engine, run) = caller.engine_of(&self.run)?;
         let status = engine.status(&run)?;
-        Ok(Reply::plain(FlowStatusView::from(&status)))
+        let completion = match status.state {
+            SessionState::Diverged => VerbCompletion::Over(ErrorClass::Diverged),
+            SessionState::Running
+            | SessionState::Held
+            | SessionState::Waiting
+            | SessionState::Done
+            | SessionState::Failed
+            | SessionState::Cancelled => VerbCompletion::Whole,
+        };
+        Ok(Reply { completion, ..Reply::plain(FlowStatusView::from(&status)) })
     }
 }
 

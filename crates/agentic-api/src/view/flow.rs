@@ -37,6 +37,9 @@ pub struct FlowStatusView {
     /// Why nobody could answer what it asks (`unanswered`), while it waits for that.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<SessionErrorView>,
+    /// The page on which a server shows it, where that is known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub page: Option<String>,
 }
 
 /// A place of a run that waits for a human.
@@ -185,6 +188,7 @@ impl From<&RunStatus> for FlowStatusView {
                 code: failure.code.clone(),
                 message: failure.message.clone(),
             }),
+            page: status.page.clone(),
         }
     }
 }

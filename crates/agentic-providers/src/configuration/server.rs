@@ -31,6 +31,8 @@ pub struct ServerTable {
     pub tls: Option<ServerTls>,
     /// The variable that holds the key.
     pub api_key_env: Option<String>,
+    /// Where its web page is.
+    pub web: Option<String>,
 }
 
 /// Who is trusted, and who we are.

@@ -59,6 +59,21 @@ pub struct ProcessRemains {
 /// # Errors
 /// Fails when the folder cannot be read.
 pub fn remains(folder: &Path) -> std::io::Result<ProcessRemains> {
+    remains_where(folder, &|_| true)
+}
+
+/// Lists what is left in a folder of the programs of one request, whoever else is at work there.
+///
+/// # Errors
+/// Fails when the folder cannot be read.
+pub fn remains_of(folder: &Path, request: &str) -> std::io::Result<ProcessRemains> {
+    remains_where(folder, &|its| its == request)
+}
+
+fn remains_where(
+    folder: &Path,
+    is_meant: &dyn Fn(&str) -> bool,
+) -> std::io::Result<ProcessRemains> {
     let entries = match std::fs::read_dir(folder) {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(ProcessRemains::default()),
         entries => entries?,
@@ -67,7 +82,9 @@ pub fn remains(folder: &Path) -> std::io::Result<ProcessRemains> {
     for entry in entries {
         let path = entry?.path();
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        let Some((request, _)) = name.split_once('.') else { continue };
+        let Some((request, _)) = name.split_once('.').filter(|(its, _)| is_meant(its)) else {
+            continue;
+        };
         let mut file = match File::open(&path) {
             Err(error) if error.kind() == ErrorKind::NotFound => continue,
             file => file?,

@@ -172,7 +172,7 @@ pub fn disclaim(space: &SessionSpace, id: &SessionId) -> Result<()> {
 }
 
 /// Finds the session of another host that a text names as runs are named, which may have sealed nothing
-/// yet.
+/// yet: of several that an agent runs as, the newest.
 ///
 /// # Errors
 /// Fails when there is none.
@@ -180,16 +180,25 @@ pub fn hosted_run(space: &SessionSpace, name: &str) -> Result<SessionId> {
     if let Ok(id) = crate::find_run(space, name) {
         return Ok(id);
     }
-    let claimed = crate::listing::list_local_open(space)?;
-    let mut meant = claimed.into_iter().filter(|id| {
-        let folder = Folder::open(space, id);
-        let found = read_claim(&folder).ok().flatten();
-        found.is_some_and(|found| found.key == name || id.to_string().starts_with(name))
+    let open = crate::listing::list_local_open(space)?;
+    let claims = open.into_iter().filter_map(|id| {
+        let found = read_claim(&Folder::open(space, &id)).ok().flatten()?;
+        Some((id, found))
     });
-    match (meant.next(), meant.next()) {
-        (Some(id), None) => Ok(id),
-        _ => Err(Error::Session(SessionError::Unknown { id: name.to_owned() })),
-    }
+    let claims: Vec<(SessionId, FoundClaim)> = claims.collect();
+    let is_meant = |(id, found): &&(SessionId, FoundClaim)| {
+        found.key == name || id.to_string().starts_with(name)
+    };
+    let mut meant = claims.iter().filter(is_meant);
+    let found = match (meant.next(), meant.next()) {
+        (Some((id, _)), None) => Some(id),
+        (Some(_), Some(_)) => None,
+        (None, _) => {
+            let of_agent = claims.iter().filter(|(_, found)| found.agent.as_str() == name);
+            of_agent.max_by_key(|(_, found)| found.at).map(|(id, _)| id)
+        }
+    };
+    found.copied().ok_or_else(|| Error::Session(SessionError::Unknown { id: name.to_owned() }))
 }
 
 /// Puts the folder of a session of another host that is over to those of sessions that are.

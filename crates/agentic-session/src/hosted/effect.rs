@@ -3,14 +3,16 @@
 use std::sync::mpsc;
 
 use agentic_providers::host::CancelFlag;
-use agentic_replay::{AnswerSource, CancelExtent, Performance, RequestAnswer};
+use agentic_replay::{AnswerSource, CancelExtent, EffectClass, Performance, RequestAnswer};
 use agentic_store::error::FileError;
 
 use super::HostedStart;
 use super::outside::{EffectPlace, in_charge, performed};
+use super::probing::{ProgramsLeft, settle_programs};
 use crate::effect::{AskingSession, PerformedEffect, perform};
 use crate::executor::Assignment;
 use crate::folder::{Folder, damaged};
+use crate::orphan::OrphanFate;
 use crate::outcome::EffectOutcome;
 use crate::process::Process;
 use crate::shelf::{Shelf, flow_of};
@@ -45,7 +47,15 @@ pub fn perform_hosted(
     let executor = Assignment::of(&flow, &record).executor(shelf)?;
     let request = &performance.request;
     let work_folder = space.work_folder(&start.agent);
-    let cancel = in_charge(start, performance, cancel);
+    if performance.class != EffectClass::Once {
+        // An earlier attempt whose worker was lost may be under way still.
+        let settled = settle_programs(&folder, performance, OrphanFate::Ended, cancel)?;
+        if settled == ProgramsLeft::SomeLive {
+            let id = &start.session;
+            return Err(damaged(id, "a program of an earlier attempt cannot be ended"));
+        }
+    }
+    let cancel = in_charge(start, performance, cancel, Some(folder.processes()));
     let place = EffectPlace { start, folder: work_folder.clone(), at: space.now() };
     if let Some(outcome) = performed(&executor, performance, &place, &cancel) {
         return Ok(outcome);
@@ -75,6 +85,12 @@ fn executed(
         return Ok(HostedOutcome::Unanswered(answer, "the program was lost sight of".to_owned()));
     };
     match ended.no_room {
+        // What may happen once only is asked for again by its run: nothing of it has begun.
+        Some(source) if performance.class == EffectClass::Once => {
+            let why = format!("there is no room to start the program: {source}");
+            let answer = RequestAnswer::Cancelled(CancelExtent::NotStarted);
+            Ok(HostedOutcome::Unanswered(answer, why))
+        }
         Some(source) => {
             let doing = "start a program in";
             let fault = FileError { doing, path: folder.to_owned(), source };

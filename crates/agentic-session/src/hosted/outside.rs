@@ -83,7 +83,8 @@ pub fn perform_outside(
     cancel: &CancelFlag,
 ) -> Result<HostedOutcome> {
     let executor = program.executor(place.start)?;
-    let cancel = in_charge(place.start, performance, cancel);
+    // Where there is no repository nobody comes later to look after programs.
+    let cancel = in_charge(place.start, performance, cancel, None);
     let performed = performed(&executor, performance, place, &cancel);
     Ok(performed.unwrap_or_else(|| {
         let kind = &performance.request.kind;
@@ -92,16 +93,17 @@ pub fn perform_outside(
     }))
 }
 
-/// Says who answers for what is started for an effect.
+/// Says who answers for what is started for an effect, and where files tell of it.
 pub(super) fn in_charge(
     start: &HostedStart,
     performance: &Performance,
     cancel: &CancelFlag,
+    folder: Option<PathBuf>,
 ) -> CancelFlag {
     cancel.clone().in_charge(Charge {
         agent: Some(start.agent.to_string()),
         request: Some(performance.id.to_string()),
-        folder: None,
+        folder,
         reserved: None,
     })
 }

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use agentic_host::RunExecutor;
+use agentic_model::Object;
 use agentic_replay::record::AskRecord;
 use agentic_replay::{
     AnswerSource, Body, Handling, Language, Path, Program, RecordChain, RequestId, Session,
@@ -27,13 +28,21 @@ pub struct HostedProgram {
     pub language: &'static dyn Language,
 }
 
-/// Makes the program of a run anew. Its content decides: the same id gives the same program.
+/// Makes the program of a run anew, from its object where somebody brought that along. Its content decides:
+/// the same id gives the same program.
 ///
 /// # Errors
 /// Fails when the program is not here, or nobody here runs it.
-pub fn program_of_hosted(space: &SessionSpace, start: &HostedStart) -> Result<HostedProgram> {
+pub fn program_of_hosted(
+    space: &SessionSpace,
+    start: &HostedStart,
+    brought: Option<Object>,
+) -> Result<HostedProgram> {
     let folder = Folder::of(space, &start.session);
-    let flow = flow_of(space, &folder, &start.flow)?;
+    let flow = match brought.filter(|flow| flow.cid() == start.flow) {
+        Some(flow) => flow,
+        None => flow_of(space, &folder, &start.flow)?,
+    };
     let shelf = Shelf { space, folder: &folder, given: &[] };
     let assignment = Assignment { flow: &flow, key: &start.key, allow: &start.allow };
     let executor = assignment.executor(shelf)?;

@@ -5,6 +5,7 @@ use std::os::unix::fs::FileExt as _;
 use agentic_model::{AgentName, Cid};
 use agentic_replay::{HashedRecord, SessionId};
 
+use super::SealedRun;
 use crate::folder::{Folder, damaged};
 use crate::seal::{keep, record_parts, value_objects};
 use crate::segment::Segments;
@@ -40,8 +41,8 @@ pub struct ValuePiece {
 /// change nothing. Returns how many are sealed then.
 ///
 /// # Errors
-/// Fails when other bytes are sealed at one of the positions, when records between are missing, and when
-/// they cannot be written.
+/// Fails with [`Diverged`](crate::error::SessionError::Diverged) when other bytes are sealed at one of the
+/// positions, when records between are missing, and when they cannot be written.
 pub fn seal_hosted(
     space: &SessionSpace,
     agent: &AgentName,
@@ -59,11 +60,11 @@ pub fn seal_hosted(
         return Err(damaged(id, &reason));
     }
     let n_known = (n_sealed - hosted.from).min(hosted.records.len());
-    let sealed = if n_known == 0 { Vec::new() } else { segments.frames(id)? };
-    let known = sealed.iter().skip(hosted.from);
-    if let Some(at) = hosted.records.iter().zip(known).position(|(new, old)| new != old) {
-        let reason = format!("record {} is not the one that was sealed", hosted.from + at);
-        return Err(damaged(id, &reason));
+    if n_known > 0 {
+        let sealed = SealedRun::of(space, id)?;
+        for (at, record) in hosted.records[..n_known].iter().enumerate() {
+            sealed.check(hosted.from + at, record)?;
+        }
     }
     let fresh: Vec<HashedRecord> =
         hosted.records[n_known..].iter().cloned().map(HashedRecord::new).collect();

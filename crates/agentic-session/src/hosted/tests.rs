@@ -1,5 +1,6 @@
 //! What another host needs of a space, and what it keeps from everybody else.
 
+use agentic_model::guidance::{ErrorClass, Guidance as _};
 use agentic_model::{AgentName, Value};
 use agentic_providers::host::CancelFlag;
 use agentic_replay::{AnswerSource, Program, Session, SessionProgress};
@@ -68,7 +69,7 @@ impl<'s> SmallHost<'s> {
             key: opening.key.clone(),
             allow: opening.allow.clone(),
         };
-        let hosted = program_of_hosted(space, &start).expect("it is pinned");
+        let hosted = program_of_hosted(space, &start, None).expect("it is pinned");
         let kinds = hosted.executor.kinds().clone();
         let begun = Session::start(opening, at, hosted.program, &kinds);
         let (session, progress) = begun.expect("the input is data");
@@ -106,6 +107,7 @@ fn a_run_of_another_host_is_read_and_decided_here_and_driven_by_nobody_else() {
     assert_eq!(claim(&space, begin(&agent), "temporal", HOST).expect("ours"), claimed);
     let refused = claim(&space, begin(&agent), "temporal", "other:1").map(drop);
     assert!(matches!(refused, Err(Error::Session(SessionError::Hosted { .. }))), "{refused:?}");
+    let opened = (*opening).clone();
     let mut host = SmallHost::begin(&space, *opening);
     let id = host.start.session;
     assert_eq!(host_of(&space, &id).as_deref(), Some(HOST));
@@ -119,6 +121,13 @@ fn a_run_of_another_host_is_read_and_decided_here_and_driven_by_nobody_else() {
     let mut other = host.sealed(1);
     other.records[0] = b"other".to_vec();
     assert!(seal_hosted(&space, &agent, &other).is_err(), "something else is sealed there");
+    let mut elsewhere =
+        SmallHost::begin(&space, HostedOpening { at: opened.at.plus_millis(1), ..opened });
+    elsewhere.run();
+    let differs =
+        seal_hosted(&space, &agent, &elsewhere.sealed(0)).expect_err("made at another time");
+    assert_eq!(differs.class(), ErrorClass::Diverged, "{differs}");
+    assert!(differs.because().is_some_and(|why| why.contains("/at: ")), "{differs:?}");
     let mut later = host.sealed(1);
     later.from = n_sealed + 1;
     assert!(seal_hosted(&space, &agent, &later).is_err(), "a record between is missing");

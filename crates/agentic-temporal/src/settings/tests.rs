@@ -110,3 +110,27 @@ fn a_variable_that_is_not_set_is_told() {
     let refused = "refused: `api_key_env` names the variable `K`, which is not set";
     assert_eq!(shown(find(Some("far:1"), &tables, &[])), refused);
 }
+
+#[test]
+fn the_page_of_a_run_is_known_where_the_user_names_it_and_for_the_service() {
+    let page = |named: &str, own: ServerTable, committed: ServerTable| {
+        let tables = ServerTables { own: vec![own], committed: Some(committed) };
+        let found =
+            find(Some(named), &tables, &[]).map(|found| found.and_then(|it| it.page_of("id")));
+        found.map_err(|error| error.to_string())
+    };
+    let with = |web: &str| ServerTable { web: Some(web.to_owned()), ..table(None) };
+    let is = |page: &str| Ok(Some(page.to_owned()));
+    let (named, none) = ("temporal://line:1/mine", || table(None));
+    assert_eq!(page(named, none(), none()), Ok(None));
+    let own = page(named, with("https://web.example/"), none());
+    assert_eq!(own, is("https://web.example/namespaces/mine/workflows/id"));
+    assert_eq!(
+        page(named, none(), with("https://evil.example")),
+        Ok(None),
+        "a file of git names none"
+    );
+    assert!(page(named, with("javascript:alert(1)"), none()).is_err());
+    let cloud = page("temporal://a.b.tmprl.cloud:7233/a.b", none(), none());
+    assert_eq!(cloud, is("https://cloud.temporal.io/namespaces/a.b/workflows/id"));
+}

@@ -115,6 +115,18 @@ pub enum EffectReply {
     Child(Box<ChildAsk>),
 }
 
+/// What is known of an effect whose worker was lost.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum LostReply {
+    /// It happened, and came to this.
+    Happened(WireAnswer),
+    /// It has not happened, for this reason.
+    NotHappened(String),
+    /// Nobody knows.
+    Unknown,
+}
+
 /// Says who gave an answer.
 pub fn source_of(child: Option<&str>) -> AnswerSource {
     let child = child.and_then(SessionId::parse);

@@ -7,6 +7,7 @@ use agentic_replay::{EffectClass, Path, Performance, Request, RequestId};
 use serde::{Deserialize, Serialize};
 
 use super::{BadWire, WireStart, WireValue};
+use crate::outside::WireProgram;
 
 /// An effect that an activity performs.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -39,6 +40,19 @@ pub struct EffectAsk {
     pub found: Option<WireValue>,
     /// When it was asked, in milliseconds: what it makes has this time.
     pub at: i64,
+    /// How many records of the run were sealed then.
+    #[serde(default)]
+    pub sealed: usize,
+}
+
+/// An effect, and the program that asks where that goes along.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct EffectCall {
+    /// The effect.
+    pub effect: EffectAsk,
+    /// The program, for those who have no repository.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub program: Option<WireProgram>,
 }
 
 /// The names of classes, as they cross the server.
@@ -51,7 +65,7 @@ const CLASSES: [(&str, EffectClass); 4] = [
 
 impl EffectAsk {
     /// Makes what is asked of an activity.
-    pub fn of(run: &WireStart, performance: &Performance, at: Instant) -> EffectAsk {
+    pub fn of(run: &WireStart, performance: &Performance, at: Instant, sealed: usize) -> EffectAsk {
         let request = &performance.request;
         let class = CLASSES.iter().find(|(_, class)| *class == performance.class);
         EffectAsk {
@@ -67,6 +81,7 @@ impl EffectAsk {
             attempt: performance.attempt,
             found: performance.found.as_ref().map(WireValue::of),
             at: at.millis(),
+            sealed,
         }
     }
 

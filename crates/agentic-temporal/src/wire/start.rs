@@ -1,12 +1,15 @@
 //! How runs begin.
 
-use agentic_model::{AgentName, Cid, Instant};
+use agentic_model::{AgentName, Cid, Instant, Object};
 use agentic_replay::{Engine, SessionId, SessionOpening};
 use agentic_session::hosted::{HostedOpening, HostedStart};
 use serde::{Deserialize, Serialize};
 
-use super::{BadWire, WireValue};
+use super::{BadWire, WireValue, packed, unpacked};
 use crate::settings::QueueMap;
+
+/// The longest program that stands in the input of its run, in bytes.
+const SOURCE_BYTES_MAX: usize = 64 << 10;
 
 /// How a run began, as far as activities have to know.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -62,6 +65,9 @@ pub struct SealedPoint {
 pub struct RunInput {
     /// How it began.
     pub start: WireStart,
+    /// The object of the program, in Base64, where it is short: else it is read by its id.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub source: Option<String>,
     /// The input of the program.
     pub input: WireValue,
     /// The time of its first record, in milliseconds.
@@ -77,6 +83,9 @@ pub struct RunInput {
     pub journal: Option<SealedPoint>,
     /// After how many events it goes on as a new execution.
     pub events_max: u32,
+    /// After how long something is sealed that has happened, in milliseconds; the usual time without.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub seal_after_ms: Option<u64>,
     /// The time, where that moves only as far as the program waits, in milliseconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub clock: Option<i64>,
@@ -97,8 +106,17 @@ pub struct ServedTerms {
     pub queues: QueueMap,
     /// Which of our search attributes the server knows.
     pub search: Vec<String>,
+    /// When it goes on as a new execution, and when it seals.
+    pub pace: RunPace,
+}
+
+/// When a run goes on as a new execution, and when it seals.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct RunPace {
     /// After how many events it goes on as a new execution.
     pub events_max: u32,
+    /// After how long something is sealed that has happened, in milliseconds; the usual time without.
+    pub seal_after_ms: Option<u64>,
 }
 
 impl RunInput {
@@ -107,7 +125,8 @@ impl RunInput {
     /// # Errors
     /// Fails when its input is no data.
     pub fn of(opening: &HostedOpening, terms: ServedTerms) -> Result<RunInput, BadWire> {
-        let ServedTerms { space, queues, search, events_max } = terms;
+        let ServedTerms { space, queues, search, pace } = terms;
+        let RunPace { events_max, seal_after_ms } = pace;
         let HostedOpening { opening, at } = opening;
         let session = opening.session().map_err(|_| BadWire { what: "input" })?;
         Ok(RunInput {
@@ -121,6 +140,7 @@ impl RunInput {
                 key: opening.key.clone(),
                 allow: opening.allow.clone(),
             },
+            source: None,
             input: WireValue::of(&opening.input),
             at: at.millis(),
             head: opening.head.clone(),
@@ -128,17 +148,30 @@ impl RunInput {
             host: opening.host.clone().unwrap_or_default(),
             journal: None,
             events_max,
+            seal_after_ms,
             clock: None,
             queues,
             search,
         })
     }
 
+    /// Brings the object of its program along, where that is short.
+    pub fn bringing(self, flow: &Object) -> RunInput {
+        let is_short = flow.bytes().len() <= SOURCE_BYTES_MAX;
+        RunInput { source: is_short.then(|| packed(flow.bytes())), ..self }
+    }
+
+    /// Returns the object of the program that it brings along.
+    pub fn source(&self) -> Option<Object> {
+        Object::decode(&unpacked(self.source.as_deref()?).ok()?).ok()
+    }
+
     /// Begins it on the terms of another run.
     pub fn under(self, other: &RunInput) -> RunInput {
         let (queues, search) = (other.queues.clone(), other.search.clone());
         let start = WireStart { space: other.start.space.clone(), ..self.start };
-        RunInput { start, events_max: other.events_max, queues, search, ..self }
+        let (events_max, seal_after_ms) = (other.events_max, other.seal_after_ms);
+        RunInput { start, events_max, seal_after_ms, queues, search, ..self }
     }
 
     /// Gives back how the session begins.

@@ -78,7 +78,7 @@ fn effects_come_back_as_they_were() {
             not_before: None,
             found: Some(Value::Int(7)),
         };
-        let ask = EffectAsk::of(&run, &sent, Instant::from_millis(9));
+        let ask = EffectAsk::of(&run, &sent, Instant::from_millis(9), 0);
         assert_eq!(crossed(&ask).performance().expect("it was just sent"), sent);
     }
 }

@@ -4,10 +4,11 @@ use agentic_replay::record::{CancelMode, CancelRecord};
 use agentic_replay::{
     AnswerSource, CancelExtent, EffectClass, Path, Performance, RequestAnswer, Signal,
 };
-use agentic_session::hosted::pause_before_next;
+use agentic_session::hosted::{PROBE, pause_before_next};
 
 use crate::decision::{CancelAsk, SignalAsk};
-use crate::workflow::event::Event;
+use crate::wire::LostReply;
+use crate::workflow::event::{Event, LostPlace};
 use crate::workflow::hosting::{Hosting, WorkflowFault, withdrawn};
 use crate::workflow::launch::AGAIN_AFTER_MS;
 
@@ -21,7 +22,8 @@ impl Hosting<'_> {
             Event::Faulted(performance, answer, why) => {
                 self.effect_faulted(&performance, answer, &why)
             }
-            Event::Lost(path) => self.effect_lost(path),
+            Event::Lost(performance, place) => self.effect_lost(*performance, place),
+            Event::Probed(path, known) => self.effect_probed(path, known),
             Event::Spawned(path, ask) => {
                 self.n_activities -= 1;
                 self.tokens.remove(&path);
@@ -150,8 +152,43 @@ impl Hosting<'_> {
         self.take_in(progress)
     }
 
+    /// Has it found out whether an effect happened whose worker was lost, where somebody can.
+    fn effect_lost(
+        &mut self,
+        performance: Performance,
+        place: LostPlace,
+    ) -> Result<(), WorkflowFault> {
+        let path = performance.request.path.clone();
+        if self.withdrawn.contains(&path) || place == LostPlace::Elsewhere {
+            return self.effect_unknown(path);
+        }
+        self.probe(performance);
+        Ok(())
+    }
+
+    fn effect_probed(&mut self, path: Path, known: LostReply) -> Result<(), WorkflowFault> {
+        match known {
+            LostReply::Happened(answer) => {
+                let by = AnswerSource::System(PROBE.to_owned());
+                self.effect_answered(path, answer.answer()?, by)
+            }
+            LostReply::NotHappened(_) if self.withdrawn.contains(&path) => {
+                let answer = RequestAnswer::Cancelled(CancelExtent::NotStarted);
+                self.effect_answered(path, answer, AnswerSource::Executor)
+            }
+            LostReply::NotHappened(why) => {
+                self.n_activities -= 1;
+                self.tokens.remove(&path);
+                let at = self.now();
+                let progress = self.session.attempted(&path, &why, Some(at), at)?;
+                self.take_in(progress)
+            }
+            LostReply::Unknown => self.effect_unknown(path),
+        }
+    }
+
     /// Puts an effect before people of which nobody knows whether it happened.
-    fn effect_lost(&mut self, path: Path) -> Result<(), WorkflowFault> {
+    fn effect_unknown(&mut self, path: Path) -> Result<(), WorkflowFault> {
         if self.withdrawn.contains(&path) {
             let answer = RequestAnswer::Cancelled(CancelExtent::Unknown);
             return self.effect_answered(path, answer, AnswerSource::Executor);

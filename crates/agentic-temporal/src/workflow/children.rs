@@ -33,6 +33,8 @@ pub struct OpenChildren {
     open: BTreeMap<String, Path>,
     /// The ends of those that nobody knows yet: their spawn has not answered.
     early: BTreeMap<String, ChildEnd>,
+    /// Those that begin as soon as a task takes their input.
+    beginning: VecDeque<(String, RunInput)>,
     /// Those that were told to stop and have not.
     stopping: BTreeSet<String>,
     /// What they came to while the run waits to stop itself.
@@ -50,6 +52,11 @@ impl OpenChildren {
     /// Returns how many are waited for.
     pub fn n_open(&self) -> usize {
         self.open.len()
+    }
+
+    /// Says whether some have yet to begin.
+    pub fn are_to_begin(&self) -> bool {
+        !self.beginning.is_empty()
     }
 
     /// Says whether all that were told to stop have.
@@ -82,7 +89,8 @@ impl Hosting<'_> {
             return Ok(());
         }
         if let Some(input) = input {
-            self.begin_child(&child, input);
+            let input = self.input_of(input);
+            self.children.beginning.push_back((child.clone(), input));
         }
         if is_withdrawn && close == Some(Close::Abandon) {
             let answer = RequestAnswer::Cancelled(CancelExtent::Stopped);
@@ -99,10 +107,22 @@ impl Hosting<'_> {
         RunInput { clock, ..input.under(&self.input) }
     }
 
+    /// Begins the children that were spawned, as many as this task takes.
+    pub(super) fn begin_children(&mut self) {
+        while let Some((_, input)) = self.children.beginning.front() {
+            let n_bytes = serde_json::to_string(input).map_or(0, |text| text.len());
+            if !self.has_room(n_bytes) {
+                return;
+            }
+            if let Some((child, input)) = self.children.beginning.pop_front() {
+                self.begin_child(&child, input);
+            }
+        }
+    }
+
     /// Starts the workflow of a child. One that is there already is the child.
     fn begin_child(&mut self, child: &str, input: RunInput) {
         let summary = format!("{} as {}", input.start.key, input.start.agent);
-        let input = self.input_of(input);
         let mut options = of_child(child, &input);
         options.static_summary = Some(summary);
         let started = self.ctx.start_child_workflow(ServedRun::run, input, options);
@@ -166,6 +186,12 @@ impl Hosting<'_> {
     }
 
     fn stop_child(&mut self, child: &str, cancel: &CancelAsk) {
+        let n_before = self.children.beginning.len();
+        self.children.beginning.retain(|(one, _)| one != child);
+        if self.children.beginning.len() < n_before {
+            // It has not begun, and does not.
+            return;
+        }
         self.children.stopping.insert(child.to_owned());
         let other = self.ctx.external_workflow(child, None);
         let told = other.signal(ServedRun::cancel, cancel.clone(), detached_signal());

@@ -20,6 +20,7 @@ impl Hosting<'_> {
             && self.unsealed.is_empty()
             && !self.is_sealing
             && self.n_activities == 0
+            && !self.children.are_to_begin()
             && self.children.have_stopped()
     }
 
@@ -27,6 +28,7 @@ impl Hosting<'_> {
     pub(super) fn is_at_rest(&self) -> bool {
         self.n_activities == 0
             && self.computed.is_empty()
+            && !self.children.are_to_begin()
             && !self.is_sealing
             && self.closing.is_empty()
             && self.end.is_none()

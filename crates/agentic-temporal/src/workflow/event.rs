@@ -3,8 +3,17 @@
 use agentic_replay::{AnswerSource, Path, Performance, RequestAnswer};
 
 use crate::decision::{CancelAsk, ChildEnd, SettledHold, SignalAsk};
-use crate::wire::ChildAsk;
+use crate::wire::{ChildAsk, LostReply};
 use crate::workflow::desk::DecidedHold;
+
+/// Where an effect was performed whose worker was lost.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LostPlace {
+    /// On the machine that owns the space, where its program can be found.
+    Space,
+    /// Anywhere.
+    Elsewhere,
+}
 
 /// Something that a run is told.
 pub enum Event {
@@ -15,7 +24,9 @@ pub enum Event {
     /// An effect may be tried again, for this reason; else it has the answer.
     Faulted(Box<Performance>, RequestAnswer, String),
     /// Whoever performed an effect is lost.
-    Lost(Path),
+    Lost(Box<Performance>, LostPlace),
+    /// What is known of an effect whose worker was lost.
+    Probed(Path, LostReply),
     /// A session is the child of a request.
     Spawned(Path, Box<ChildAsk>),
     /// A child has ended, and says so.

@@ -17,6 +17,7 @@ use crate::workflow::launch::of_upkeep;
 impl Hosting<'_> {
     pub(super) fn put_before_people(&mut self, hold: &Hold, n_records: usize) {
         let (note, position) = (HoldNote::of(hold), n_records.saturating_sub(1));
+        self.unsealed.asks_people(position, note.id.clone());
         self.ctx.state_mut(|run| run.desk.put_before_people(note, position));
         self.want_seal();
         self.wait_for_deadline(hold);
@@ -153,7 +154,8 @@ impl Hosting<'_> {
                 not_before: None,
                 found: None,
             };
-            let ask = EffectAsk::of(&self.input.start, &performance, self.now());
+            let n_sealed = self.unsealed.n_sealed();
+            let ask = EffectAsk::of(&self.input.start, &performance, self.now(), n_sealed);
             let options = of_upkeep(format!("withdraw-{}", ask.id));
             let asked = WithdrawAsk { withdrawn: ask };
             let done = self.ctx.execute_activity(WithdrawActivity, asked, options);

@@ -11,12 +11,13 @@ use agentic_replay::{
     AnswerSource, End, Language, Path, Performance, Program, RequestAnswer, Session,
     SessionProgress, SessionRefusal, WithdrawnRequest,
 };
-use agentic_session::hosted::{HostedOpening, HostedRun};
+use agentic_session::hosted::{HostedOpening, HostedRun, SealedRun};
 use temporalio_sdk::{WorkflowCancellationToken, WorkflowContext, WorkflowResult};
 
 use crate::decision::instant;
-use crate::error::whole;
+use crate::error::{DIVERGED, diverged, whole};
 use crate::ground::WorkerGround;
+use crate::mask::masked;
 use crate::outside::WireProgram;
 use crate::wire::{BadWire, RunInput, SealedPoint};
 use crate::workflow::ServedRun;
@@ -46,15 +47,15 @@ pub enum WorkflowFault {
     #[error("{0}")]
     Broken(String),
     /// The program or the host panicked.
-    #[error("the program or its host panicked: the worker has printed where")]
+    #[error("{DIVERGED} the program or its host panicked: the worker has printed where")]
     Panicked,
 }
 
 /// Tells an error of the session layer; of a program that does something else than was recorded, what.
 fn told(error: &agentic_session::Error) -> String {
-    match error.because().filter(|_| error.class() == ErrorClass::Diverged) {
-        Some(difference) => format!("DIVERGED {error}: {difference}"),
-        None => whole(error),
+    match error.class() == ErrorClass::Diverged {
+        true => masked(&diverged(error)),
+        false => masked(&whole(error)),
     }
 }
 
@@ -88,6 +89,8 @@ pub struct Hosting<'c> {
     pub(super) withdrawn: BTreeSet<Path>,
     pub(super) children: OpenChildren,
     pub(super) unsealed: UnsealedTail,
+    /// What was sealed when this execution was replayed: the program must make the same.
+    pub(super) sealed: Option<SealedRun>,
     /// Holds that nobody waits for, whose closing waits for their seal.
     pub(super) closing: VecDeque<WithdrawnRequest>,
     /// Holds whose deadline has come, whose expiry waits for their seal.
@@ -133,7 +136,7 @@ impl<'c> Hosting<'c> {
         let (run, progress, n_sealed) = match &input.journal {
             None => {
                 let HostedOpening { opening, at } = input.opening()?;
-                let hosted = ground.program(&start)?;
+                let hosted = ground.program(&start, input.source())?;
                 let kinds = hosted.executor.kinds().clone();
                 let (session, progress) = Session::start(opening, at, hosted.program, &kinds)?;
                 let (executor, language) = (hosted.executor, hosted.language);
@@ -152,6 +155,8 @@ impl<'c> Hosting<'c> {
             asked.for_each(|request| state.desk.was_put_before_people(request));
         });
         let mut hosting = Hosting::new(ctx, input, run, n_sealed);
+        // The SDK notices another activity, but no other hold, pause or computation.
+        hosting.sealed = ctx.is_replaying().then(|| ground.sealed(&start)).transpose()?;
         hosting.carried = WireProgram::of(&ground.carried(&start)?);
         hosting.take_in(progress)?;
         Ok(hosting)
@@ -182,6 +187,7 @@ impl<'c> Hosting<'c> {
             withdrawn: BTreeSet::new(),
             children: OpenChildren::default(),
             unsealed: UnsealedTail::behind(n_sealed),
+            sealed: None,
             closing: VecDeque::new(),
             overdue: BTreeSet::new(),
             n_escalations: run.n_escalations,
@@ -213,6 +219,7 @@ impl<'c> Hosting<'c> {
                     }
                 }
             }
+            self.begin_children();
             if !rolls {
                 self.launch();
             }
@@ -249,6 +256,12 @@ impl<'c> Hosting<'c> {
             let asked = progress.asked();
             progress.holds.iter().any(|hold| asked.contains(&hold.request.path))
         };
+        if let Some(sealed) = &self.sealed {
+            let from = self.unsealed.n_records();
+            for (at, link) in progress.links.iter().enumerate() {
+                sealed.check(from + at, &link.bytes)?;
+            }
+        }
         self.unsealed.extend(&progress);
         let n_records = self.unsealed.n_records();
         self.ctx.state_mut(|run| run.desk.n_records = n_records);

@@ -1,7 +1,5 @@
 //! What becomes of requests: commands in path order, as many as the server takes.
 
-use std::future::Future;
-use std::pin::Pin;
 use std::time::Duration;
 
 use agentic_host::performer::Carrier;
@@ -16,12 +14,12 @@ use temporalio_sdk::{
     WorkflowCancellationToken,
 };
 
-use crate::activity::EffectActivity;
-use crate::error::whole;
-use crate::outside::{OutsideActivity, OutsideAsk, WireProgram};
-use crate::route::outside;
-use crate::wire::{EffectAsk, EffectReply, source_of};
-use crate::workflow::event::Event;
+use crate::activity::{EffectActivity, ProbeActivity};
+use crate::error::{divergence, whole};
+use crate::outside::WireProgram;
+use crate::route::{called, outside};
+use crate::wire::{EffectAsk, EffectCall, EffectReply, LostReply, source_of};
+use crate::workflow::event::{Event, LostPlace};
 use crate::workflow::hosting::{Hosting, withdrawn};
 
 /// The most activities of a run that are under way.
@@ -39,10 +37,6 @@ const BEAT_WITHIN: Duration = Duration::from_secs(10);
 const BEAT_WITHIN_ONCE: Duration = Duration::from_secs(60);
 /// After how long somebody is asked again who could not answer, in milliseconds.
 pub const AGAIN_AFTER_MS: i64 = 30_000;
-
-/// An effect on its way.
-type EffectFuture<'c> =
-    Pin<Box<dyn Future<Output = Result<EffectReply, ActivityExecutionError>> + 'c>>;
 
 /// How an activity is begun that only writes into the repository: it is tried again until it works, and
 /// nobody stops it.
@@ -99,13 +93,16 @@ impl Hosting<'_> {
     pub(super) fn launch(&mut self) {
         while self.n_activities + self.children.n_open() < ACTIVITIES_MAX {
             let Some(performance) = self.backlog.front() else { return };
-            let ask = EffectAsk::of(&self.input.start, performance, self.now());
-            let n_bytes = serde_json::to_string(&ask).map_or(0, |text| text.len());
+            let n_sealed = self.unsealed.n_sealed();
+            let effect = EffectAsk::of(&self.input.start, performance, self.now(), n_sealed);
+            let (queue, program) = self.outside(performance).unzip();
+            let call = EffectCall { effect, program };
+            let n_bytes = serde_json::to_string(&call).map_or(0, |text| text.len());
             if !self.has_room(n_bytes) {
                 return;
             }
             if let Some(performance) = self.backlog.pop_front() {
-                self.perform(ask, performance);
+                self.perform((queue, call), performance);
             }
         }
     }
@@ -132,7 +129,7 @@ impl Hosting<'_> {
         true
     }
 
-    fn perform(&mut self, ask: EffectAsk, performance: Performance) {
+    fn perform(&mut self, (queue, call): (Option<String>, EffectCall), performance: Performance) {
         let (path, token) = (performance.request.path.clone(), WorkflowCancellationToken::new());
         self.tokens.insert(path.clone(), token.clone());
         self.n_activities += 1;
@@ -141,25 +138,19 @@ impl Hosting<'_> {
             true => RetryPolicy::builder().maximum_attempts(1).build(),
             false => retries(),
         };
-        let outside = self.outside(&performance);
-        let (queue, program) = outside.unzip();
+        let place = if queue.is_some() { LostPlace::Elsewhere } else { LostPlace::Space };
         let options = ActivityOptions::with_start_to_close_timeout(EFFECT_WITHIN)
             .maybe_task_queue(queue)
-            .activity_id(ask.id.clone())
+            .activity_id(call.effect.id.clone())
             .heartbeat_timeout(if is_once { BEAT_WITHIN_ONCE } else { BEAT_WITHIN })
             .cancellation_type(ActivityCancellationType::WaitCancellationCompleted)
             .cancellation_token(token)
             .retry_policy(policy)
-            .summary(format!("{path} {}", ask.kind))
+            .summary(format!("{path} {}", call.effect.kind))
             .build();
+        let activity = EffectActivity(called(&performance.request));
         // The command is made here, in path order, and not when it is first waited for.
-        let done: EffectFuture<'_> = match program {
-            Some(program) => {
-                let ask = OutsideAsk { effect: ask, program };
-                Box::pin(self.ctx.execute_activity(OutsideActivity, ask, options))
-            }
-            None => Box::pin(self.ctx.execute_activity(EffectActivity, ask, options)),
-        };
+        let done = self.ctx.execute_activity(activity, call, options);
         let arrived = async move {
             match done.await {
                 Ok(EffectReply::Answered { answer, child }) => match answer.answer() {
@@ -180,13 +171,40 @@ impl Hosting<'_> {
                     let answer = RequestAnswer::Cancelled(CancelExtent::NotStarted);
                     Event::Answered(path, answer, withdrawn())
                 }
-                Err(_) if is_once => Event::Lost(path),
+                Err(error) if divergence(&error).is_some() => Event::Broken(whole(&error)),
+                Err(_) if is_once => Event::Lost(Box::new(performance), place),
                 Err(error) => {
                     Event::Broken(format!("`{path}` cannot be performed: {}", whole(&error)))
                 }
             }
         };
         self.flight.begin(arrived);
+    }
+
+    /// Has it found out what is known of an effect whose worker was lost.
+    pub(super) fn probe(&mut self, performance: Performance) {
+        let (path, token) = (performance.request.path.clone(), WorkflowCancellationToken::new());
+        self.tokens.insert(path.clone(), token.clone());
+        let n_sealed = self.unsealed.n_sealed();
+        let ask = EffectAsk::of(&self.input.start, &performance, self.now(), n_sealed);
+        let options = ActivityOptions::with_start_to_close_timeout(EFFECT_WITHIN)
+            .activity_id(format!("probe-{}", ask.id))
+            .heartbeat_timeout(BEAT_WITHIN)
+            .cancellation_type(ActivityCancellationType::WaitCancellationCompleted)
+            .cancellation_token(token)
+            .retry_policy(retries())
+            .summary(format!("{path} what became of it"))
+            .build();
+        let done = self.ctx.execute_activity(ProbeActivity, ask, options);
+        self.flight.begin(async move {
+            match done.await {
+                Ok(known) => Event::Probed(path, known),
+                Err(ActivityExecutionError::Cancelled(_)) => {
+                    Event::Probed(path, LostReply::Unknown)
+                }
+                Err(error) => Event::Broken(whole(&error)),
+            }
+        });
     }
 
     /// Returns the queue of an effect that needs no repository, and the program that goes along.

@@ -29,6 +29,8 @@ pub struct UnsealedTail {
     pieces: VecDeque<WirePiece>,
     /// How many pieces are on their way.
     n_sent_pieces: usize,
+    /// Which requests the records ask people, by position.
+    holds: VecDeque<(usize, String)>,
     is_wanted: bool,
     /// Whether a timer runs that has them sealed.
     is_timed: bool,
@@ -37,9 +39,15 @@ pub struct UnsealedTail {
 impl UnsealedTail {
     /// Begins behind so many sealed records.
     pub fn behind(n_sealed: usize) -> UnsealedTail {
-        let (records, pieces) = (VecDeque::new(), VecDeque::new());
-        let (n_sent_pieces, is_wanted, is_timed) = (0, false, false);
-        UnsealedTail { n_sealed, records, pieces, n_sent_pieces, is_wanted, is_timed }
+        UnsealedTail {
+            n_sealed,
+            records: VecDeque::new(),
+            pieces: VecDeque::new(),
+            n_sent_pieces: 0,
+            holds: VecDeque::new(),
+            is_wanted: false,
+            is_timed: false,
+        }
     }
 
     /// Takes up what is new.
@@ -55,6 +63,26 @@ impl UnsealedTail {
                 bytes: packed(piece),
             }));
         }
+    }
+
+    /// Returns how many records are sealed.
+    pub fn n_sealed(&self) -> usize {
+        self.n_sealed
+    }
+
+    /// Notes that the record at a position asks people.
+    pub fn asks_people(&mut self, position: usize, request: String) {
+        self.holds.push_back((position, request));
+    }
+
+    /// Takes the first request that records between two positions ask people.
+    fn take_hold(&mut self, from: usize, end: usize) -> Option<String> {
+        let mut first = None;
+        while self.holds.front().is_some_and(|(at, _)| *at < end) {
+            let asked = self.holds.pop_front().filter(|(at, _)| *at >= from);
+            first = first.or(asked.map(|(_, request)| request));
+        }
+        first
     }
 
     /// Returns how many records there are, sealed ones included.
@@ -131,7 +159,9 @@ impl Hosting<'_> {
         let is_last = is_whole && self.session.end().is_some();
         let ask = SealAsk { run, from, records, pieces, is_last };
         let n_sealed = from + ask.records.len();
-        let mut options = of_upkeep(format!("seal-{n_sealed}"));
+        // A hold is published by its seal, under its own id: the SDK notices another one.
+        let hold = self.unsealed.take_hold(from, n_sealed);
+        let mut options = of_upkeep(hold.unwrap_or_else(|| format!("seal-{n_sealed}")));
         options.summary = Some(format!("records {from} to {n_sealed}"));
         let done = self.ctx.execute_activity(SealActivity, ask, options);
         let sealed = async move {
@@ -149,7 +179,8 @@ impl Hosting<'_> {
             return;
         }
         self.unsealed.is_timed = true;
-        let later = TimerOptions::builder(SEAL_AFTER)
+        let after = self.input.seal_after_ms.map_or(SEAL_AFTER, Duration::from_millis);
+        let later = TimerOptions::builder(after)
             .cancellation_token(WorkflowCancellationToken::new())
             .summary("seal".to_owned());
         let due = self.ctx.timer(later.build());

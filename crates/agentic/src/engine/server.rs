@@ -20,6 +20,9 @@ use crate::output::talk;
 /// Says after how many events the runs that are started here go on as new executions; for tests.
 const EVENTS_VARIABLE: &str = "AGENTIC_TEMPORAL_EVENTS_MAX";
 
+/// Says after how many milliseconds the runs that are started here seal what has happened; for tests.
+const SEAL_VARIABLE: &str = "AGENTIC_TEMPORAL_SEAL_MS";
+
 /// All servers, by their addresses.
 #[derive(Debug, Clone)]
 pub struct Servers {
@@ -114,11 +117,20 @@ impl Servers {
     ) -> Result<TemporalEngine<'s>, Refusal> {
         let settings = settings(address, &self.folder)?;
         let engine = TemporalEngine::connect(space, client, &settings).map_err(refused)?;
-        Ok(match std::env::var(EVENTS_VARIABLE).ok().and_then(|text| text.parse().ok()) {
+        let engine = match number(EVENTS_VARIABLE) {
             Some(events_max) => engine.rolling_after(events_max),
+            None => engine,
+        };
+        Ok(match number(SEAL_VARIABLE) {
+            Some(millis) => engine.sealing_after(millis),
             None => engine,
         })
     }
+}
+
+/// Reads a number of the environment.
+fn number<N: std::str::FromStr>(variable: &str) -> Option<N> {
+    std::env::var(variable).ok().and_then(|text| text.parse().ok())
 }
 
 /// Returns the address of the server that is configured in a folder, if one is.

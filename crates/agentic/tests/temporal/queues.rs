@@ -21,10 +21,15 @@ struct ApartWorker(Child);
 impl ApartWorker {
     /// Starts one in a folder without a repository.
     fn begin(stage: &Stage, folder: &Path, key: &str) -> ApartWorker {
+        ApartWorker::of(stage, folder, &["--concurrency", "1"], key)
+    }
+
+    /// Starts one with these arguments.
+    fn of(stage: &Stage, folder: &Path, arguments: &[&str], key: &str) -> ApartWorker {
         std::fs::create_dir_all(folder).expect("the sandbox is writable");
         let mut command = stage.sandbox.command("agentic", folder);
         let address = stage.server.address();
-        command.args(["flow", "worker", "--sibyl-addr", &address, "--concurrency", "1"]);
+        command.args(["flow", "worker", "--sibyl-addr", &address]).args(arguments);
         let silent = command.env("TOKEN", key).stdin(Stdio::null()).stdout(Stdio::null());
         ApartWorker(silent.stderr(Stdio::null()).spawn().expect("it starts"))
     }
@@ -104,7 +109,7 @@ fn two_workers_without_a_repository_and_its_owner_do_one_run_together() {
     let session = stage.json("agentic session show run-k --json")["session"].clone();
     let kept = kept(&stage, session.as_str().expect("it has an id"));
     assert!(kept.iter().any(|(path, _)| path.ends_with("temporal.db-wal")));
-    assert!(kept.iter().any(|(_, bytes)| holds(bytes, "agentic.outside")));
+    assert!(kept.iter().any(|(_, bytes)| holds(bytes, "t/one")));
     for (path, bytes) in &kept {
         assert!(!holds(bytes, "planted-8d1f"), "{}", path.display());
         assert!(!holds(bytes, "PLANTED-8D1F"), "{}", path.display());
@@ -148,6 +153,29 @@ fn a_worker_that_is_missing_is_named() {
     await_status(&stage, &format!("waiting for a worker of queue {queue}"));
     stage.work_with(&["--sibyl-addr", &stage.server.address(), "--queue", &queue], &[]);
     await_status(&stage, "waiting for a worker of queue agentic\n");
+}
+
+#[test]
+fn an_agent_may_have_a_queue_of_its_own() {
+    let mut stage = Stage::without_worker();
+    let endpoint = MeetingEndpoint::of(1, "200 OK", "\"x\"");
+    write_agents(&stage, &endpoint);
+    let address = stage.server.address();
+    let table = format!(
+        "[temporal]\naddress = \"{address}\"\nweb = \"https://web.example\"\n[temporal.queues]\n\"t/one\" = \"gpu\"\n"
+    );
+    std::fs::write(stage.sandbox.start().join("agentic.toml"), table).expect("writable");
+    let started =
+        stage.json("agentic flow run both.as --registry r.json --run-id k --detach --json");
+    let session = started["session"].as_str().expect("it has an id");
+    let page = format!("https://web.example/namespaces/default/workflows/{session}");
+    assert_eq!(started["page"], page);
+    stage.work_with(&[], &[("TOKEN", KEYS[0])]);
+    await_status(&stage, "waiting for a worker of queue gpu\n");
+    let apart = stage.sandbox.root().join("apart");
+    let _worker = ApartWorker::of(&stage, &apart, &["--queue", "gpu"], KEYS[1]);
+    stage.ends("agentic flow run both.as --registry r.json --run-id k", 0);
+    assert_eq!(endpoint.keys(), KEYS, "each was called by its own worker");
 }
 
 /// Waits until the status of the run has these words.

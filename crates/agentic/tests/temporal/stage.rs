@@ -10,7 +10,7 @@ use agentic_testkit::{FinishedProgram, ProgramEnding, Sandbox, Setup, TemporalSe
 use serde_json::Value as Json;
 
 /// How long one command may take.
-const LIMIT: Duration = Duration::from_secs(120);
+pub const LIMIT: Duration = Duration::from_secs(120);
 /// How often is looked whether something has happened.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 /// What asks nobody.

@@ -13,7 +13,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::FlowSource;
-use super::look::{SessionDetail, session_reply, summaries};
+use super::look::{SessionDetail, found_or_claimed, sealed_up_to_now, session_reply, summaries};
 use crate::caller::agent_name;
 use crate::redaction::refuse_secrets;
 use crate::verb::{Reply, Verb, value};
@@ -195,7 +195,10 @@ impl SessionFork {
     /// Fails when there is no such session or record, and when the fork cannot be run.
     pub fn drive(self, caller: &Caller<'_>) -> Result<SessionId, Refusal> {
         let space = caller.space;
-        let id = space.find_session(&self.session)?;
+        let id = found_or_claimed(space, &self.session)?;
+        // A fork begins from what is sealed, whoever drives the session. Where that engine is gone it
+        // begins from what there is.
+        let _what_is_sealed_counts = sealed_up_to_now(caller, &id);
         for set in &self.set {
             refuse_secrets(caller, "an answer", &set.value)?;
         }

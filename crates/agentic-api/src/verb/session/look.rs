@@ -8,7 +8,7 @@ use agentic_model::guidance::ErrorClass;
 use agentic_replay::SessionId;
 use agentic_replay::engine::RunId;
 use agentic_session as session;
-use agentic_session::hosted::host_of;
+use agentic_session::hosted::{host_of, hosted_run};
 use agentic_session::outlook::is_unattended;
 use agentic_session::{SessionSpace, SessionState, Summary};
 use schemars::JsonSchema;
@@ -179,8 +179,14 @@ impl Verb for SessionShow {
     }
 }
 
+/// Finds a session, of which another engine may have sealed nothing yet.
+pub(super) fn found_or_claimed(space: &SessionSpace, name: &str) -> Result<SessionId, Refusal> {
+    let found = space.find_session(name);
+    Ok(found.or_else(|error| hosted_run(space, name).map_err(|_| error))?)
+}
+
 /// Has another engine seal what it has recorded of a session; says why it cannot be asked.
-fn sealed_up_to_now(caller: &Caller<'_>, id: &SessionId) -> Option<Notice> {
+pub(super) fn sealed_up_to_now(caller: &Caller<'_>, id: &SessionId) -> Option<Notice> {
     let (address, engines) = caller.driving(id)?;
     let read = || -> Result<(), Refusal> {
         let engine = engines.connect(&address, caller.space, caller.client)?;

@@ -292,6 +292,7 @@ impl DurableEngine<PlannedRun> for Memory {
                 holds: found.open().into_iter().map(hold).collect(),
                 until: None,
                 unanswered: None,
+                page: None,
             })
         })
     }

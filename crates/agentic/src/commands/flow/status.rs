@@ -6,8 +6,8 @@ use agentic_api::Verb as _;
 use agentic_api::verb::{FlowCancel, FlowHistory, FlowResult, FlowStatus};
 use agentic_api::view::{FlowEventView, FlowStatusView, visible_line};
 
-use crate::commands::VerbOutcome;
 use crate::commands::run::answered;
+use crate::commands::{VerbOutcome, ended};
 use crate::context::Context;
 use crate::engine::Address;
 
@@ -37,8 +37,9 @@ pub struct CancelArgs {
 pub fn status(context: &Context, name: &RunName) -> VerbOutcome {
     let reached = name.address.reach(context)?;
     let verb = FlowStatus { run: name.run.clone() };
-    show(context, &verb.run(&reached.caller(context))?.answer);
-    Ok(ExitCode::SUCCESS)
+    let reply = verb.run(&reached.caller(context))?;
+    show(context, &reply.answer);
+    ended(reply.completion)
 }
 
 /// Prints how far a run has come.
@@ -62,6 +63,9 @@ fn text(view: &FlowStatusView) -> String {
     }
     if let Some(until) = &view.until {
         text.push_str(&format!("  waits until {until}\n"));
+    }
+    if let Some(page) = &view.page {
+        text.push_str(&format!("  see {page}\n"));
     }
     if let Some(error) = &view.error {
         text.push_str(&format!("  waits: {}\n", visible_line(&error.message)));
