@@ -70,6 +70,8 @@ impl TemporalEngine<'_> {
             let over = SessionError::Over { id: session.short() };
             return Err(refused(Error::Session(over.into())));
         }
+        // What it shows of itself is from before until it has taken it in; then it answers.
+        let _nobody_may_work = self.runtime.block_on(client.view());
         self.rest(&run)
     }
 

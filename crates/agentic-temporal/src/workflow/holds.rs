@@ -1,8 +1,10 @@
 //! Holds: what is put before people, and what decisions make of it.
 
+use std::collections::VecDeque;
+
 use agentic_model::Instant;
 use agentic_replay::record::{EscalateRecord, PermitScope, VoteRecord};
-use agentic_replay::{AnswerSource, EffectClass, Hold, Note, Performance};
+use agentic_replay::{AnswerSource, EffectClass, Hold, Note, Performance, WithdrawnRequest};
 use agentic_session::decide::Policy;
 
 use crate::activity::{ExpireActivity, WithdrawActivity};
@@ -141,10 +143,16 @@ impl Hosting<'_> {
 
     /// Closes the withdrawn holds whose questions are sealed.
     pub(super) fn close_withdrawn(&mut self) {
-        if !self.unsealed.is_empty() {
-            return;
+        let is_sealed = |closed: &WithdrawnRequest| {
+            self.ctx.state(|run| run.desk.is_sealed(&closed.id.to_string()))
+        };
+        let (sealed, later): (VecDeque<_>, VecDeque<_>) =
+            std::mem::take(&mut self.closing).into_iter().partition(is_sealed);
+        if !later.is_empty() {
+            self.want_seal();
         }
-        while let Some(closed) = self.closing.pop_front() {
+        self.closing = later;
+        for closed in sealed {
             let path = closed.request.path.clone();
             let performance = Performance {
                 request: closed.request,

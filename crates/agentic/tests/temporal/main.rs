@@ -1,6 +1,7 @@
 //! Runs on a real server of Temporal, which `cargo xtask temporal install` gets: `cargo xtask test temporal`
 //! does both.
 
+mod adversity;
 mod children;
 mod configuration;
 mod crosscheck;

@@ -7,7 +7,7 @@ use agentic_replay::engine::RunId;
 use agentic_replay::record::{CancelMode, CancelRecord};
 use agentic_session as session;
 use agentic_session::engine::key_or_fresh;
-use agentic_session::hosted::{HostedRemains, hosted_run, take_over};
+use agentic_session::hosted::{HostedRemains, host_of, hosted_run, take_over};
 use agentic_session::{Begin, ChildrenOfFork, ForkPlan, SessionSpace};
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -104,7 +104,7 @@ impl SessionResume {
         if self.take_over {
             return self.take_over(caller.space);
         }
-        let id = caller.space.find_session(&self.session)?;
+        let id = found(caller.space, &self.session)?;
         match caller.driving(&id) {
             Some((address, engines)) => {
                 let engine = engines.connect(&address, caller.space, caller.client)?;
@@ -112,6 +112,8 @@ impl SessionResume {
                 engine.go_on(&run)?;
                 engine.status(&run)?;
             }
+            // What another engine drove to its end is over.
+            None if host_of(caller.space, &id).is_some_and(|host| host.contains(':')) => {}
             None => session::resume(caller.space, &id)?,
         }
         Ok(id)
@@ -276,7 +278,7 @@ impl Verb for SessionCancel {
 
     fn run(self, caller: &Caller<'_>) -> Result<Reply<SessionView>, Refusal> {
         let space = caller.space;
-        let id = space.find_session(&self.session)?;
+        let id = found(space, &self.session)?;
         let mode = if self.kill { CancelMode::Kill } else { CancelMode::Cooperative };
         let who = principal(space)?;
         match caller.host_of(&id)? {
@@ -324,7 +326,7 @@ impl Verb for SessionSignal {
                 "name what the flow waits for with `suspend(NAME)`",
             ));
         }
-        let id = caller.space.find_session(&self.session)?;
+        let id = found(caller.space, &self.session)?;
         match caller.host_of(&id)? {
             Some((address, engines)) => {
                 let SessionSignal { name, value, .. } = self;
@@ -333,6 +335,14 @@ impl Verb for SessionSignal {
             None => session::signal(caller.space, &id, &self.name, self.value)?,
         }
         Ok(Reply::plain(SessionView::whole(&caller.space.session(&id)?)))
+    }
+}
+
+/// Finds a session, of which nothing may be recorded here yet where another engine drives it.
+fn found(space: &SessionSpace, name: &str) -> Result<SessionId, Refusal> {
+    match space.find_session(name) {
+        Ok(id) => Ok(id),
+        Err(error) => hosted_run(space, name).map_err(|_| error.into()),
     }
 }
 
