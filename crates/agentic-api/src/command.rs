@@ -182,6 +182,36 @@ commands! {
     Push(verb::Push) = "push",
     /// Fetch agents.
     Fetch(verb::Fetch) = "fetch",
+    /// Sign a snapshot of all agents, and push it.
+    Announce(verb::Announce) = "announce",
+    /// Begin an identity.
+    PeerInit(verb::PeerInit) = "peer-init",
+    /// Follow a peer.
+    PeerAdd(verb::PeerAdd) = "peer-add",
+    /// Say whether a peer is believed.
+    PeerTrust(verb::PeerTrustVerb) = "peer-trust",
+    /// Stop following a peer.
+    PeerRemove(verb::PeerRemove) = "peer-remove",
+    /// List the peers that are followed.
+    PeerList(verb::PeerList) = "peer-list",
+    /// List what of a peer was refused.
+    PeerLog(verb::PeerLog) = "peer-log",
+    /// Let keys count no more, or others.
+    PeerRotate(verb::PeerRotate) = "peer-rotate",
+    /// Say which spaces the identity lists.
+    PeerSpace(verb::PeerSpace) = "peer-space",
+    /// Choose a side of what a peer said twice.
+    PeerResolve(verb::PeerResolve) = "peer-resolve",
+    /// Check what is kept of peers.
+    VerifyPeers(verb::VerifyPeers) = "verify",
+    /// Grant a peer something.
+    Grant(verb::PeerGrant) = "grant",
+    /// Take back what was granted.
+    Revoke(verb::RevokeGrants) = "revoke",
+    /// List what peers were granted.
+    Grants(verb::ListGrants) = "grants",
+    /// Say whether a peer may do something.
+    Allowed(verb::AllowedQuestion) = "allowed",
     /// List what waits for a human.
     Pending(verb::PendingHolds) = "pending",
     /// Show one open hold whole.

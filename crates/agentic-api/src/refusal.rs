@@ -1,5 +1,6 @@
 //! Why a verb gives no answer.
 
+use agentic_federation::Error as FederationError;
 use agentic_model::guidance::{ErrorClass, Guidance};
 use agentic_providers::Error as ProviderError;
 use agentic_replay::engine::{EngineError, EngineRefusal, OwnRefusal};
@@ -125,6 +126,12 @@ impl Refusal {
 
 impl From<SessionError> for Refusal {
     fn from(error: SessionError) -> Refusal {
+        Refusal::of(&error)
+    }
+}
+
+impl From<FederationError> for Refusal {
+    fn from(error: FederationError) -> Refusal {
         Refusal::of(&error)
     }
 }

@@ -5,6 +5,7 @@
 
 mod agents;
 mod allow;
+mod announce;
 mod archive;
 mod ask;
 mod behaviour;
@@ -23,6 +24,7 @@ mod flow;
 mod foreign_query;
 mod form;
 mod gate;
+mod grant;
 mod hold;
 mod import;
 mod inbox;
@@ -33,6 +35,7 @@ mod long_changes;
 mod long_text;
 mod merge;
 mod object;
+mod peer;
 mod pending;
 mod privacy;
 mod program;
@@ -53,6 +56,7 @@ mod statistics;
 mod trace;
 mod unwiring;
 mod value;
+mod verify;
 mod wiring;
 mod worktree;
 
@@ -64,6 +68,7 @@ pub use self::agents::{AgentLine, FindForkPoint, ListAgents, ListRemoteAgents, S
 pub use self::allow::{
     AllowConfiguration, ExamineConfiguration, ListAllowances, RevokeAllowance, may_say_what_counts,
 };
+pub use self::announce::Announce;
 pub use self::archive::{Archive, ListArchive, Restore};
 pub use self::ask::AskHuman;
 pub use self::behaviour::{
@@ -90,6 +95,7 @@ pub use self::flow::{
 };
 pub use self::foreign_query::ForeignQueries;
 pub use self::form::{AnswerHoldForm, FormAnswer, ShowHoldForm};
+pub use self::grant::{AllowedQuestion, ListGrants, PeerGrant, RevokeGrants};
 pub use self::hold::{HoldFate, ShowDecider};
 pub use self::import::ImportConversations;
 pub use self::inbox::{Inbox, InboxPlace};
@@ -98,6 +104,10 @@ pub use self::log::{ListCommits, LogTraces, LoggedCommit};
 pub use self::login::{LOGIN_NAMESPACE, LoginText};
 pub use self::merge::Merge;
 pub use self::object::{ObjectCid, ObjectGet, ObjectPut, ObjectSource};
+pub use self::peer::{
+    PeerAdd, PeerInit, PeerList, PeerLog, PeerRemove, PeerResolve, PeerRotate, PeerSpace,
+    PeerTrustVerb,
+};
 pub use self::pending::{HandOutHolds, HandedOut, HoldQuestion, PendingHolds};
 pub use self::privacy::{MakePrivate, MakePublic};
 pub use self::program::{CheckProgram, FormatProgram, LayoutUse};
@@ -131,6 +141,7 @@ pub use self::trace::{
 };
 pub use self::unwiring::CaptureOff;
 pub use self::value::parse_adapter;
+pub use self::verify::VerifyPeers;
 pub use self::wiring::{WireAgents, WiringExtra, WiringHost, agents_found};
 pub use self::worktree::{WorktreeAdd, WorktreeList, WorktreeRemove, WorktreeSync};
 use crate::{Caller, Notice, Refusal, Surroundings};

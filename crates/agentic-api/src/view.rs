@@ -24,6 +24,7 @@ mod kind;
 mod object;
 mod object_schema;
 mod page;
+mod peer;
 mod privacy;
 mod program;
 mod provider;
@@ -74,6 +75,11 @@ pub use crate::view::inbox::{DeciderView, InboxHoldView, InboxView};
 pub use crate::view::kind::{KindShowView, KindView};
 pub use crate::view::object::{CidView, InitView, ObjectView, PutView};
 pub use crate::view::page::{EventPlaceView, ListPageView, PendingRequestView};
+pub use crate::view::peer::{
+    AllowedBecause, AllowedView, AnnounceView, AnnouncedView, FederationVerifyView, GrantView,
+    HeldAgentView, PeerChangeView, PeerFetchView, PeerGrantView, PeerIdentityView, PeerInitView,
+    PeerSpaceView, PeerView, RefusalView, RevokeView,
+};
 pub use crate::view::privacy::PrivacyView;
 pub use crate::view::program::{
     ExplainAnswer, ExplanationView, LayoutAnswer, LayoutView, LoweredView, PipelineFindingView,

@@ -321,6 +321,19 @@ impl Repository {
         run_git_with(directory, arguments, input, &told)
     }
 
+    /// Runs a program that runs git on this repository, with variables in its environment.
+    pub(super) fn program_with(
+        &self,
+        program: &str,
+        arguments: &[&str],
+        environment: GitEnvironment,
+    ) -> Result<GitEnd> {
+        let (directory, told) = self.git_place()?;
+        let mut command = command_in(directory, Path::new(program), arguments);
+        command.envs(told).envs(environment);
+        run_program(&mut command, b"").map_err(Error::io("run a program in", directory))
+    }
+
     /// Tells in which folder git is run, and what it is told of it.
     fn git_place(&self) -> Result<(&Path, GitEnvironment)> {
         Ok(match self.work_dir() {

@@ -39,6 +39,7 @@ mod pack_merge;
 mod pack_offset;
 mod pack_replaced;
 mod prefix;
+mod quarantine;
 mod quoted;
 mod recall;
 mod ref_list;
@@ -80,6 +81,7 @@ pub use self::notes::{
 pub use self::object::name_object;
 #[cfg(feature = "fuzz-access")]
 pub use self::pack_offset::PackOffsets;
+pub use self::quarantine::Quarantine;
 pub use self::quoted::unquoted;
 pub use self::ref_list::{PackedRefsMark, RefsMark};
 pub(crate) use self::ref_place::remove_if_hollow;

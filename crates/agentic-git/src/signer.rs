@@ -102,15 +102,81 @@ impl Repository {
             None if self.config("gpg.format").as_deref() == Some("ssh") => self.ssh_key()?,
             None => return Err(not_signed("git's configuration names no key of SSH")),
         };
-        let signer = Signer {
-            repository: self,
-            means: SigningMethod::Ssh { program: self.ssh_program()?, key },
+        self.sign_with_ssh(&self.ssh_program()?, &key, text.as_bytes(), namespace)
+    }
+
+    /// Signs bytes by a key of SSH, for a purpose of its own. The key is a public one, whose private half
+    /// an agent holds, or the path of its file.
+    ///
+    /// # Errors
+    /// Fails with what the program says when it does not sign.
+    pub fn sign_bytes(&self, bytes: &[u8], namespace: &str, key: &str) -> Result<String> {
+        let signature =
+            self.sign_with_ssh(&self.ssh_program()?, &self.named_key(key), bytes, namespace)?;
+        Ok(signature.replace('\r', ""))
+    }
+
+    /// Tells the key of SSH by which people sign here: a public key, or the path of its file.
+    ///
+    /// # Errors
+    /// Fails when git's configuration names none.
+    pub fn default_ssh_key(&self) -> Result<String> {
+        if self.config("gpg.format").as_deref() != Some("ssh") {
+            return Err(not_signed("git's configuration names no key of SSH"));
+        }
+        Ok(match self.ssh_key()? {
+            SshKey::Literal(key) => key,
+            SshKey::File(path) => path.to_string_lossy().into_owned(),
+        })
+    }
+
+    /// Reads the public half of a key of SSH that is named as for [`Repository::sign_bytes`].
+    ///
+    /// # Errors
+    /// Fails when there is no such file, or no public half beside it.
+    pub fn public_ssh_key(&self, key: &str) -> Result<String> {
+        let path = match self.named_key(key) {
+            SshKey::Literal(key) => return Ok(key),
+            SshKey::File(path) => path,
         };
-        match &signer.means {
-            SigningMethod::Ssh { program, key } => {
-                signer.sign_with_ssh(program, key, text.as_bytes(), namespace)
+        let is_public = path.extension().is_some_and(|end| end == "pub");
+        let public = if is_public { path } else { path.with_added_extension("pub") };
+        std::fs::read_to_string(&public).map_err(Error::io("read", &public))
+    }
+
+    fn sign_with_ssh(
+        &self,
+        program: &Path,
+        key: &SshKey,
+        plain: &[u8],
+        namespace: &str,
+    ) -> Result<String> {
+        let bytes = Handout::write(self, plain)?;
+        let mut command = Command::new(program);
+        command.args(["-Y", "sign", "-n", namespace, "-f"]);
+        let _public_key = match key {
+            SshKey::File(path) => {
+                command.arg(path);
+                None
             }
-            SigningMethod::Gpg { .. } => Err(not_signed("only keys of SSH sign texts")),
+            SshKey::Literal(key) => {
+                let key = key.strip_prefix(LITERAL_KEYS[0]).unwrap_or(key);
+                let file = Handout::write(self, format!("{key}\n").as_bytes())?;
+                command.arg(file.path()).arg("-U");
+                Some(file)
+            }
+        };
+        let done = self.run_signer(command.arg(bytes.path()), b"")?;
+        match std::fs::read_to_string(bytes.answer()) {
+            Ok(signature) if done.success => Ok(signature),
+            _ => Err(refused(program, done.stderr.lines())),
+        }
+    }
+
+    fn named_key(&self, key: &str) -> SshKey {
+        match LITERAL_KEYS.iter().chain(&["sk-ssh-"]).any(|begin| key.starts_with(begin)) {
+            true => SshKey::Literal(key.to_owned()),
+            false => SshKey::File(self.top().join(key)),
         }
     }
 
@@ -156,7 +222,7 @@ impl Signer<'_> {
         let signature = match &self.means {
             SigningMethod::Gpg { program, key } => self.sign_with_gpg(program, key, &plain)?,
             SigningMethod::Ssh { program, key } => {
-                self.sign_with_ssh(program, key, &plain, COMMITS)?
+                self.repository.sign_with_ssh(program, key, &plain, COMMITS)?
             }
         };
         let signature = signature.replace('\r', "");
@@ -185,35 +251,6 @@ impl Signer<'_> {
         }
         let said = done.stderr.lines().filter(|line| !line.starts_with(GPG_STATUS));
         Err(refused(program, said))
-    }
-
-    fn sign_with_ssh(
-        &self,
-        program: &Path,
-        key: &SshKey,
-        plain: &[u8],
-        namespace: &str,
-    ) -> Result<String> {
-        let bytes = Handout::write(self.repository, plain)?;
-        let mut command = Command::new(program);
-        command.args(["-Y", "sign", "-n", namespace, "-f"]);
-        let _public_key = match key {
-            SshKey::File(path) => {
-                command.arg(path);
-                None
-            }
-            SshKey::Literal(key) => {
-                let key = key.strip_prefix(LITERAL_KEYS[0]).unwrap_or(key);
-                let file = Handout::write(self.repository, format!("{key}\n").as_bytes())?;
-                command.arg(file.path()).arg("-U");
-                Some(file)
-            }
-        };
-        let done = self.repository.run_signer(command.arg(bytes.path()), b"")?;
-        match std::fs::read_to_string(bytes.answer()) {
-            Ok(signature) if done.success => Ok(signature),
-            _ => Err(refused(program, done.stderr.lines())),
-        }
     }
 
     /// Names the key: `ssh:` or `gpg:` and its fingerprint. Where that cannot be told, what the

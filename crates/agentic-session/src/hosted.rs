@@ -32,7 +32,7 @@ pub use self::decision::{
 pub use self::effect::{HostedOutcome, perform_hosted};
 pub use self::gone::{HostedRemains, end_hosted, take_over};
 pub use self::outside::{CarriedProgram, EffectPlace, perform_outside};
-pub use self::place::space_id;
+pub use self::place::{adopt_space_id, new_space_id, space_id};
 pub use self::probing::{LostEffect, probe_hosted};
 pub use self::program::{HostedProgram, HostedRun, load_hosted, program_of_hosted};
 pub use self::sealed::{SealedRun, n_sealed};

@@ -78,14 +78,16 @@ impl Space {
     /// # Errors
     /// Fails when refs cannot be read.
     pub fn remote_agents(&self) -> Result<Vec<RemoteAgent>> {
-        let mut found = Vec::new();
-        for remote in self.repository().remotes() {
+        let (mut found, remotes) = (Vec::new(), self.repository().remotes());
+        for remote in self.read_remotes()? {
+            // An agent of a peer is another one than the agent of that name here.
+            let is_peer = !remotes.contains(&remote);
             let prefix = format!("refs/remotes/{remote}/agents/");
             for reference in self.repository().list_refs(&prefix)? {
                 let name = reference.name.strip_prefix(&prefix).map(AgentName::parse);
                 let Some(Ok(name)) = name else { continue };
-                let is_here = self.repository().find_ref(&name.branch_ref())?.is_some();
-                if !is_here && self.repository().archive_entry(&name)?.is_none() {
+                let is_here = !is_peer && self.has_or_had(&name)?;
+                if !is_here {
                     found.push(RemoteAgent {
                         remote: remote.clone(),
                         name,
@@ -95,6 +97,12 @@ impl Space {
             }
         }
         Ok(found)
+    }
+
+    /// Tells whether an agent has a branch here, or an entry in the archive.
+    fn has_or_had(&self, name: &AgentName) -> Result<bool> {
+        Ok(self.repository().find_ref(&name.branch_ref())?.is_some()
+            || self.repository().archive_entry(name)?.is_some())
     }
 
     /// Reads the briefing of an agent: its id and what it says.

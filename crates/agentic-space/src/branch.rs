@@ -48,7 +48,43 @@ impl fmt::Display for AgentBranch {
     }
 }
 
+/// The folder of what remotes had.
+const REMOTES: &str = "refs/remotes/";
+/// The ref that holds the policy on peers.
+const CAPS_REF: &str = "refs/agentic/caps";
+/// Its folder of peers, by the names that they have here.
+const PEERS: &str = "peers";
+/// What stands between the name of a peer and the nick of one of its spaces.
+const NICK: char = '+';
+
 impl Space {
+    /// Lists the names under which agents of others are read: remotes of git's, and peers that are
+    /// followed, by spaces.
+    ///
+    /// # Errors
+    /// Fails when refs cannot be read.
+    pub fn read_remotes(&self) -> Result<Vec<String>> {
+        let repository = self.repository();
+        let mut names = repository.remotes();
+        if repository.find_ref(CAPS_REF)?.is_none() {
+            return Ok(names);
+        }
+        let peers = repository.notes(CAPS_REF)?.pointers(PEERS)?;
+        let is_peer = |label: &str| {
+            let petname = label.split(NICK).next();
+            peers.iter().any(|peer| Some(peer.name.as_str()) == petname)
+        };
+        let label = |name: &str, _| Some(name.strip_prefix(REMOTES)?.split('/').next()?.to_owned());
+        let mut labels = repository.list_refs_as(REMOTES, label)?;
+        labels.dedup();
+        for label in labels {
+            if is_peer(&label) && !names.contains(&label) {
+                names.push(label);
+            }
+        }
+        Ok(names)
+    }
+
     /// Finds the branch that `REMOTE/NAME` means; nothing if no remote has it, or the text is no
     /// such name.
     ///
@@ -57,7 +93,7 @@ impl Space {
     pub fn remote_branch(&self, text: &str) -> Result<Option<AgentBranch>> {
         let Some((remote, name)) = text.rsplit_once('/') else { return Ok(None) };
         let Ok(agent) = AgentName::parse(name) else { return Ok(None) };
-        if !self.repository().remotes().iter().any(|known| known == remote) {
+        if !self.read_remotes()?.iter().any(|known| known == remote) {
             return Ok(None);
         }
         let branch = AgentBranch { agent, remote: Some(remote.to_owned()) };

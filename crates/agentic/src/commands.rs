@@ -3,6 +3,7 @@
 pub mod agent;
 pub mod agents;
 pub mod allow;
+pub mod announce;
 pub mod archive;
 pub mod behaviour;
 pub mod blame;
@@ -21,6 +22,7 @@ pub mod fetch;
 pub mod flow;
 pub mod fmt;
 pub mod fork_point;
+pub mod grant;
 pub mod hook;
 pub mod import;
 pub mod init;
@@ -30,6 +32,7 @@ pub mod man;
 pub mod mcp;
 pub mod merge;
 pub mod object;
+pub mod peer;
 pub mod pending;
 pub mod providers;
 pub mod purge;
@@ -49,6 +52,7 @@ pub mod spawn;
 pub mod trace;
 pub mod tree;
 pub mod ui;
+pub mod verify;
 pub mod worktree;
 
 use std::process::ExitCode;
@@ -105,6 +109,13 @@ pub fn run(cli: Cli) -> VerbOutcome {
         VerbArguments::Behaviour(verb) => behaviour::run(&context, *verb),
         VerbArguments::Providers(args) => providers::run(&context, args),
         VerbArguments::Allow(args) => allow::run(&context, args),
+        VerbArguments::Peer(verb) => peer::run(&context, *verb),
+        VerbArguments::Announce(args) => announce::run(&context, args),
+        VerbArguments::Grant(args) => grant::run(&context, args),
+        VerbArguments::Revoke(args) => grant::run_revoke(&context, args),
+        VerbArguments::Grants(args) => grant::run_list(&context, args),
+        VerbArguments::Allowed(args) => grant::run_allowed(&context, args),
+        VerbArguments::Verify(args) => verify::run(&context, args),
         VerbArguments::Push(args) => push::run(&context, args),
         VerbArguments::Fetch(args) => fetch::run(&context, args),
         VerbArguments::Run(args) => run::run(&context, *args),

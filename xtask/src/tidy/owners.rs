@@ -32,6 +32,7 @@ const OWNERS: &[(&str, &[&str])] = &[
     ("serde_cbor", &["agentic-conformance"]),
     ("serde_ipld_dagcbor", &["agentic-model"]),
     ("sled", &["agentic-index"]),
+    ("ssh-key", &["agentic-federation"]),
     ("statrs", &["agentic-statistics"]),
     ("syn", &["xtask"]),
     ("temporalio-client", &["agentic-temporal"]),

@@ -1,16 +1,19 @@
 //! Other repositories: setting them up, pushing to them, fetching from them.
 
+use agentic_federation::announce::AnnounceRequest;
+use agentic_federation::exchange::RemoteMode;
 use agentic_model::{AgentName, LibraryName};
 use agentic_session::SessionSpace;
 use agentic_space::error::contest_hint;
 use agentic_space::library::Library;
-use agentic_space::sync::{PushScope, fetch, init, push, push_purged};
+use agentic_space::sync::{FetchOutcome, PushScope, fetch, init, push, push_purged};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::caller::agent_name;
+use crate::verb::announce::{announce_to, ending, mode, receive_peers, require_announcer};
 use crate::verb::{Reply, Verb, VerbCompletion};
-use crate::view::{FetchView, InitView, PushView};
+use crate::view::{FetchView, InitView, PeerFetchView, PushView};
 use crate::{Caller, Notice, Refusal};
 
 /// Set up remotes, so that plain `git fetch` brings notes along. Safe to repeat.
@@ -56,12 +59,22 @@ impl Verb for Push {
             caller.require_person("replace what was purged on a remote")?;
             return Ok(Reply::plain(PushView::from(&push_purged(caller.space, &remote)?)));
         }
+        let mode = mode(caller, &remote)?;
+        if mode == RemoteMode::Signed {
+            return push_signed(caller, &remote, &agents);
+        }
         let scope = match agents.as_slice() {
             [] => PushScope::All,
             named => PushScope::Named(named),
         };
         let pushed = push(caller.space, &remote, scope)?;
-        let reply = Reply::plain(PushView::from(&pushed));
+        let mut reply = Reply::plain(PushView::from(&pushed));
+        if mode == RemoteMode::Both && agents.is_empty() {
+            let signed = push_signed(caller, &remote, &[])?;
+            reply.answer.pushed.extend(signed.answer.pushed);
+            reply.answer.announced = signed.answer.announced;
+            reply.notices.extend(signed.notices);
+        }
         Ok(match pushed.contested.first() {
             None => reply,
             Some((library, name)) => {
@@ -69,6 +82,27 @@ impl Verb for Push {
             }
         })
     }
+}
+
+/// Announces all agents to a remote in signed mode.
+fn push_signed(
+    caller: &Caller<'_>,
+    remote: &str,
+    agents: &[AgentName],
+) -> Result<Reply<PushView>, Refusal> {
+    if !agents.is_empty() {
+        return Err(Refusal::usage(
+            &format!("`{remote}` is in signed mode, in which all agents go together"),
+            "leave the names out; `agentic agent private NAME` keeps one here",
+        ));
+    }
+    require_announcer(caller)?;
+    let reply = announce_to(caller, remote, &AnnounceRequest::default())?;
+    Ok(reply.map(|answer| PushView {
+        remote: remote.to_owned(),
+        pushed: answer.pushed,
+        announced: Some(answer.made),
+    }))
 }
 
 /// Fetch, unite notes, and move agents forward that have not diverged.
@@ -79,6 +113,8 @@ pub struct Fetch {
     pub remote: Option<String>,
     /// Agents of the remote that are taken over.
     pub adopt: Vec<String>,
+    /// Peers whose spaces are received, whatever the mode of the remote; all in signed mode without.
+    pub peers: Vec<String>,
 }
 
 impl Verb for Fetch {
@@ -87,7 +123,17 @@ impl Verb for Fetch {
     fn run(self, caller: &Caller<'_>) -> Result<Reply<FetchView>, Refusal> {
         let adopt = names(&self.adopt)?;
         let remote = chosen_remote(caller.space, self.remote)?;
-        let fetched = fetch(caller.space, &remote, &adopt)?;
+        let mode = mode(caller, &remote)?;
+        let is_plain = mode != RemoteMode::Signed && self.peers.is_empty();
+        let fetched = match is_plain {
+            true => fetch(caller.space, &remote, &adopt)?,
+            false => FetchOutcome { remote: remote.clone(), ..FetchOutcome::default() },
+        };
+        let is_received = mode != RemoteMode::Shared || !self.peers.is_empty();
+        let received = match is_received {
+            true => receive_peers(caller, &remote, &self.peers)?,
+            false => Vec::new(),
+        };
         let left_out = fetched.left_out.iter();
         let left_out = left_out.map(|why| Notice::Unreadable { what: format!("left out: {why}") });
         let mut notices: Vec<Notice> = left_out.collect();
@@ -102,7 +148,10 @@ impl Verb for Fetch {
                 });
             }
         }
-        Ok(Reply { notices, ..Reply::plain(FetchView::from(&fetched)) })
+        let (told, completion) = ending(&received);
+        notices.extend(told);
+        let peers = received.iter().map(PeerFetchView::from).collect();
+        Ok(Reply { answer: FetchView { peers, ..FetchView::from(&fetched) }, notices, completion })
     }
 }
 
@@ -119,7 +168,10 @@ fn names(texts: &[String]) -> Result<Vec<AgentName>, Refusal> {
 }
 
 /// Chooses the remote: the one that was named, else the only one, else `origin`.
-fn chosen_remote(space: &SessionSpace, named: Option<String>) -> Result<String, Refusal> {
+pub(super) fn chosen_remote(
+    space: &SessionSpace,
+    named: Option<String>,
+) -> Result<String, Refusal> {
     if let Some(remote) = named {
         return Ok(remote);
     }

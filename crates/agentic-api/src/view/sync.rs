@@ -5,7 +5,7 @@ use agentic_space::sync::{FetchOutcome, PushOutcome};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::view::texts;
+use crate::view::{AnnouncedView, PeerFetchView, texts};
 
 /// The answer of `agentic push`.
 #[derive(Debug, Serialize, JsonSchema)]
@@ -14,6 +14,9 @@ pub struct PushView {
     pub remote: String,
     /// The refs that it did not have like this before.
     pub pushed: Vec<String>,
+    /// The announcement, where the remote takes one.
+    #[serde(flatten, skip_serializing_if = "Option::is_none")]
+    pub announced: Option<AnnouncedView>,
 }
 
 /// The answer of `agentic fetch`.
@@ -38,11 +41,14 @@ pub struct FetchView {
     /// Names of behaviours by which something else is adopted there; here what was stays in force.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub offered: Vec<String>,
+    /// What became of the spaces of peers.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub peers: Vec<PeerFetchView>,
 }
 
 impl From<&PushOutcome> for PushView {
     fn from(pushed: &PushOutcome) -> PushView {
-        PushView { remote: pushed.remote.clone(), pushed: pushed.refs.clone() }
+        PushView { remote: pushed.remote.clone(), pushed: pushed.refs.clone(), announced: None }
     }
 }
 
@@ -61,6 +67,7 @@ impl From<&FetchOutcome> for FetchView {
             contested: contested(Library::Rules),
             contested_behaviours: contested(Library::Behaviours),
             offered: fetched.offered.iter().map(ToString::to_string).collect(),
+            peers: Vec::new(),
         }
     }
 }

@@ -5,6 +5,7 @@
 
 use std::io::Read as _;
 use std::os::unix::fs::MetadataExt as _;
+use std::path::Path;
 
 use agentic_model::{Value, json};
 use agentic_store::Lock;
@@ -34,21 +35,53 @@ pub fn space_id(space: &SessionSpace) -> Result<String> {
             }
         }
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-            let mut bytes = [0; ID_BYTES];
-            let read = std::fs::File::open("/dev/urandom");
-            read.and_then(|mut file| file.read_exact(&mut bytes)).map_err(io("make an id for"))?;
-            let id: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
-            let content = Value::map([("id", Value::text(&id)), ("place", Value::text(place))]);
+            let id = random_id(&path)?;
             let lock = space.repository().layout().space_lock("space");
             let _lock = Lock::take(&lock, space.repository().common_dir())?;
             if path.exists() {
                 return space_id(space);
             }
-            file::replace(&path, json::to_text(&content).as_bytes(), Persistence::Synced)?;
+            write_id(space, &id)?;
             Ok(id)
         }
         Err(error) => Err(io("read")(error).into()),
     }
+}
+
+/// Gives a space an id that it had, at the place where it is now.
+///
+/// # Errors
+/// Fails when the file cannot be written.
+pub fn adopt_space_id(space: &SessionSpace, id: &str) -> Result<()> {
+    let lock = space.repository().layout().space_lock("space");
+    let _lock = Lock::take(&lock, space.repository().common_dir())?;
+    write_id(space, id)
+}
+
+/// Gives a space another id than it had.
+///
+/// # Errors
+/// Fails when the file cannot be written.
+pub fn new_space_id(space: &SessionSpace) -> Result<String> {
+    let id = random_id(&space.repository().layout().space())?;
+    adopt_space_id(space, &id)?;
+    Ok(id)
+}
+
+fn random_id(path: &Path) -> Result<String> {
+    let mut bytes = [0; ID_BYTES];
+    let read = std::fs::File::open("/dev/urandom");
+    let read = read.and_then(|mut file| file.read_exact(&mut bytes));
+    read.map_err(agentic_store::Error::io("make an id for", path))?;
+    Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
+}
+
+fn write_id(space: &SessionSpace, id: &str) -> Result<()> {
+    let path = space.repository().layout().space();
+    let place = place_of(space)?;
+    let content = Value::map([("id", Value::text(id)), ("place", Value::text(place))]);
+    file::replace(&path, json::to_text(&content).as_bytes(), Persistence::Synced)?;
+    Ok(())
 }
 
 /// Names where a repository is: device, inode and machine.

@@ -65,6 +65,14 @@ verbs! {
     Rule(commands::rule::RuleVerb) = "rule",
     #[command(subcommand)]
     Behaviour(Box<commands::behaviour::BehaviourVerb>) = "behaviour",
+    #[command(subcommand)]
+    Peer(Box<commands::peer::PeerVerb>) = "peer",
+    Announce(commands::announce::AnnounceArgs) = "announce",
+    Grant(commands::grant::GrantArgs) = "grant",
+    Revoke(commands::grant::RevokeArgs) = "revoke",
+    Grants(commands::grant::GrantsArgs) = "grants",
+    Allowed(commands::grant::AllowedArgs) = "allowed",
+    Verify(commands::verify::VerifyArgs) = "verify",
     Push(commands::push::PushArgs) = "push",
     Fetch(commands::fetch::FetchArgs) = "fetch",
     Run(Box<commands::run::RunArgs>) = "run",

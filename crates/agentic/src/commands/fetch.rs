@@ -1,12 +1,11 @@
 //! `agentic fetch`
 
-use std::process::ExitCode;
-
 use agentic_api::Verb as _;
 use agentic_api::verb::Fetch;
+use agentic_api::view::PeerFetchView;
 use agentic_model::AgentName;
 
-use super::{VerbOutcome, agent_name};
+use super::{VerbOutcome, agent_name, ended};
 use crate::context::Context;
 use crate::output::warn_of;
 
@@ -21,13 +20,17 @@ pub struct FetchArgs {
     /// Take an agent of the remote over
     #[arg(long, value_name = "NAME", value_parser = agent_name)]
     adopt: Vec<AgentName>,
+    /// Receive what the remote serves of a peer; of all, where the remote is in signed mode
+    #[arg(long, value_name = "N")]
+    peer: Vec<String>,
 }
 
 /// Runs the verb.
 pub fn run(context: &Context, args: FetchArgs) -> VerbOutcome {
     let adopt = args.adopt.iter().map(AgentName::to_string).collect();
     let space = context.space()?;
-    let reply = Fetch { remote: args.remote, adopt }.run(&context.caller(&space))?;
+    let reply =
+        Fetch { remote: args.remote, adopt, peers: args.peer }.run(&context.caller(&space))?;
     warn_of(&reply.notices);
     context.format.answer(&reply.answer, |view| {
         let groups = [
@@ -43,7 +46,23 @@ pub fn run(context: &Context, args: FetchArgs) -> VerbOutcome {
             true => String::new(),
             false => format!("{what}: {}\n", names.join(", ")),
         };
-        groups.iter().map(group).collect()
+        let peers = view.peers.iter().map(peer_line);
+        groups.iter().map(group).chain(peers).collect()
     });
-    Ok(ExitCode::SUCCESS)
+    ended(reply.completion)
+}
+
+/// Says what became of a space of a peer.
+fn peer_line(view: &PeerFetchView) -> String {
+    let mut text = format!("{}: {}", view.name, view.result);
+    if !view.moved.is_empty() {
+        text += &format!(", moved {}", view.moved.join(", "));
+    }
+    for held in &view.held {
+        text += &format!(", {} waits for {} × {}", held.agent, held.kind, held.trigger);
+    }
+    if let Some(reason) = &view.reason {
+        text += &format!(": {reason}");
+    }
+    text + "\n"
 }

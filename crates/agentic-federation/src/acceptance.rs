@@ -1,0 +1,180 @@
+//! The record of what is believed of a space: one commit for each announcement that was accepted.
+//!
+//! Verbs read the record and never the refs that are drawn from it.
+
+use std::collections::BTreeMap;
+
+use agentic_model::{AgentName, Cid, Map, Oid, Value};
+use agentic_store::ground::ObjectStore;
+
+use crate::capability::PeerTrigger;
+use crate::fields::{MalformedInput, ObjectReader, decode_map, encode, oid_value, optional};
+use crate::folder::{FolderDraft, TreeFolder, read_file, read_folder, read_subfolder};
+use crate::shard::{Heads, put_heads, read_heads, shard_of};
+use crate::wrapping::read_bare_commit;
+use crate::{Error, Result};
+
+/// The version of a record.
+const VERSION: i64 = 1;
+/// The longest record or entry that is read, in bytes.
+const RECORD_BYTES_MAX: usize = 4 << 20;
+
+/// Why something of an agent is not believed yet.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HeldAgent {
+    /// The head that waits, if the head does.
+    pub head: Option<Oid>,
+    /// The tip of notes that waits, if that does.
+    pub notes: Option<Oid>,
+    /// What would have to be granted.
+    pub trigger: PeerTrigger,
+    /// For which kind.
+    pub kind: String,
+    /// The first commit that is not granted, if it is about one.
+    pub commit: Option<Oid>,
+}
+
+/// What is held back, by agent.
+pub type HeldBack = BTreeMap<AgentName, HeldAgent>;
+
+/// What is believed of a space, and since when.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Acceptance {
+    /// The announcement.
+    pub announcement: Cid,
+    /// Its commit.
+    pub announced: Oid,
+    /// The newest document that was known of the identity.
+    pub identity: Cid,
+    /// The tip of the policy by which it was judged.
+    pub policy: Option<Oid>,
+    /// When it was accepted, in milliseconds since 1970.
+    pub time: i64,
+    /// How it came.
+    pub way: String,
+    /// What is believed.
+    pub believed: Heads,
+    /// What is held back.
+    pub held: HeldBack,
+}
+
+impl Acceptance {
+    /// Makes the folder of the record.
+    pub fn to_folder(&self) -> FolderDraft {
+        let mut folder = FolderDraft::default();
+        let record = Value::map([
+            ("v", Value::Int(VERSION)),
+            ("announcement", Value::Link(self.announcement)),
+            ("announced", oid_value(self.announced)),
+            ("identity", Value::Link(self.identity)),
+            ("policy", optional(self.policy, oid_value)),
+            ("time", Value::Int(self.time)),
+            ("way", Value::text(&*self.way)),
+        ]);
+        folder.put("record", encode(&record));
+        put_heads(&self.believed, "believed", &mut folder);
+        let mut shards: BTreeMap<[String; 2], Map> = BTreeMap::new();
+        for (agent, held) in &self.held {
+            let shard = shards.entry(shard_of(agent)).or_default();
+            shard.insert(agent.to_string(), held.to_value());
+        }
+        for ([first, second], shard) in shards {
+            folder.put(&format!("held/{first}/{second}"), encode(&Value::Map(shard)));
+        }
+        folder
+    }
+
+    /// Reads a record from its commit.
+    ///
+    /// # Errors
+    /// Fails when it is damaged.
+    pub fn read(store: &impl ObjectStore, commit: Oid) -> Result<Acceptance> {
+        Acceptance::read_whole(store, commit).map_err(|error| match error {
+            Error::Malformed(wrong) => {
+                Error::damaged(format!("the record {commit} is damaged: {}", wrong.0))
+            }
+            other @ (Error::Store(_) | Error::Space(_) | Error::Session(_) | Error::Refused(_)) => {
+                other
+            }
+        })
+    }
+
+    fn read_whole(store: &impl ObjectStore, commit: Oid) -> Result<Acceptance> {
+        let of = "a record of what was accepted";
+        let folder = read_folder(store, read_bare_commit(store, commit)?.tree)?;
+        let bytes = read_file(store, &folder, "record", RECORD_BYTES_MAX)?.unwrap_or_default();
+        let map = decode_map(of, &bytes)?;
+        let fields = ObjectReader::plain(of, &map);
+        if fields.int("v")? != VERSION {
+            return Err(fields.wrong("v").into());
+        }
+        let believed = read_subfolder(store, &folder, "believed")?;
+        let held = read_subfolder(store, &folder, "held")?;
+        Ok(Acceptance {
+            announcement: fields.link("announcement")?,
+            announced: fields.oid("announced")?,
+            identity: fields.link("identity")?,
+            policy: fields.optional_oid("policy")?,
+            time: fields.int("time")?,
+            way: fields.text("way")?.to_owned(),
+            believed: read_heads(store, &believed)?,
+            held: read_held(store, &held)?,
+        })
+    }
+}
+
+/// Finds where one agent stands by a record, without reading the others.
+///
+/// # Errors
+/// Fails when the record is damaged.
+pub fn believed_head(
+    store: &impl ObjectStore,
+    commit: Oid,
+    agent: &AgentName,
+) -> Result<Option<crate::shard::HeadEntry>> {
+    let folder = read_folder(store, read_bare_commit(store, commit)?.tree)?;
+    let believed = read_subfolder(store, &folder, "believed")?;
+    crate::shard::find_head(store, &believed, agent)
+}
+
+impl HeldAgent {
+    fn to_value(&self) -> Value {
+        Value::map([
+            ("h", optional(self.head, oid_value)),
+            ("n", optional(self.notes, oid_value)),
+            ("trigger", Value::text(self.trigger.to_string())),
+            ("kind", Value::text(&*self.kind)),
+            ("commit", optional(self.commit, oid_value)),
+        ])
+    }
+
+    fn read(value: &Value) -> std::result::Result<HeldAgent, MalformedInput> {
+        let of = "an entry that is held back";
+        let map = value.as_map().ok_or_else(|| MalformedInput(format!("{of} is no map")))?;
+        let fields = ObjectReader::plain(of, map);
+        Ok(HeldAgent {
+            head: fields.optional_oid("h")?,
+            notes: fields.optional_oid("n")?,
+            trigger: PeerTrigger::parse(fields.text("trigger")?)?,
+            kind: fields.text("kind")?.to_owned(),
+            commit: fields.optional_oid("commit")?,
+        })
+    }
+}
+
+fn read_held(store: &impl ObjectStore, folder: &TreeFolder) -> Result<HeldBack> {
+    let mut held = HeldBack::new();
+    for first in folder.keys() {
+        let inner = read_subfolder(store, folder, first)?;
+        for second in inner.keys() {
+            let bytes = read_file(store, &inner, second, RECORD_BYTES_MAX)?.unwrap_or_default();
+            for (name, value) in &decode_map("what is held back", &bytes)? {
+                let agent = AgentName::parse(name);
+                let agent =
+                    agent.map_err(|_| MalformedInput::new("what is held back has no name"))?;
+                held.insert(agent, HeldAgent::read(value)?);
+            }
+        }
+    }
+    Ok(held)
+}

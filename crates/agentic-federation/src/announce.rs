@@ -1,0 +1,367 @@
+//! Making an announcement and pushing it.
+//!
+//! The order is what keeps a number from being signed twice: objects, then our own ref, both durable,
+//! then the push. A crash leaves an announcement that the next command pushes, or builds upon.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use agentic_git::{ARCHIVE_REF, RefMove, Repository};
+use agentic_model::{AgentName, Cid, Instant, Oid};
+use agentic_session::SessionSpace;
+use agentic_space::kind::REGISTRY_REF;
+use agentic_store::fault;
+use agentic_store::journal::GitKind;
+
+use crate::announcement::{
+    ChainNumber, HashName, Removal, RemovalReason, Rewind, RewoundTip, SignedAnnouncement,
+    SpaceAnnouncement,
+};
+use crate::durable::{NextState, lock, mover};
+use crate::folder::{Drafts, FolderDraft, TreeFolder, read_folder, read_subfolder};
+use crate::id::{PeerId, SpaceId};
+use crate::key::ANNOUNCEMENT_NAMESPACE;
+use crate::own::{OwnIdentity, announcing_key, put_documents, require_listed, require_own};
+use crate::policy::matches_pattern;
+use crate::shard::{HeadChange, HeadEntry, Heads, changed_since, put_heads};
+use crate::steps::read_tip;
+use crate::wrapping::{WrappedAnnouncement, body_of, parents_of, read_wrapped, wrap};
+use crate::{Error, Result};
+
+/// The lease under which announcements are made: the only lock that is held while somebody signs.
+const ANNOUNCE_LEASE: &str = "announce";
+/// The setting that says which agents are announced.
+const PUBLISH: &str = "agentic.publish";
+/// The tips that a snapshot names, and their refs.
+const TIPS: [(&str, &str); 3] = [
+    ("behaviours", "refs/agentic/behaviours"),
+    ("kinds", REGISTRY_REF),
+    ("rules", "refs/agentic/rules"),
+];
+
+/// What is announced.
+#[derive(Debug, Clone, Default)]
+pub struct AnnounceRequest {
+    /// Why tips are set back, if they may be.
+    pub rewind: Option<String>,
+    /// Whether one is made though nothing is new.
+    pub refresh: AnnounceNeed,
+    /// Whether the archive goes along.
+    pub archive: ArchiveChoice,
+}
+
+/// When an announcement is made.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum AnnounceNeed {
+    /// When something is new.
+    #[default]
+    Change,
+    /// In any case.
+    Always,
+}
+
+/// Whether the archive is announced.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum ArchiveChoice {
+    /// It stays here, as far as it was not announced before.
+    #[default]
+    Stays,
+    /// It goes along.
+    Goes,
+}
+
+/// An announcement that is durable here.
+#[derive(Debug, Clone)]
+pub struct MadeAnnouncement {
+    /// The announcement.
+    pub wrapped: WrappedAnnouncement,
+    /// How many agents differ from the one before.
+    pub n_changed: usize,
+    /// Whether it is a new one.
+    pub is_new: bool,
+}
+
+/// Names the ref of a space, there and here.
+pub fn announce_ref(peer: PeerId, space: SpaceId) -> String {
+    format!("refs/agentic/announce/{peer}/{space}")
+}
+
+/// A snapshot that would be announced.
+#[derive(Debug)]
+pub struct AnnounceDraft {
+    own: OwnIdentity,
+    before: Option<WrappedAnnouncement>,
+    /// The agents that differ.
+    pub changes: Vec<HeadChange>,
+    /// The agents that there are.
+    pub heads: Heads,
+    /// What is set back.
+    pub rewinds: Vec<Rewind>,
+    /// Who has gone.
+    pub removed: Vec<Removal>,
+    folder: FolderDraft,
+    new_tips: BTreeSet<Oid>,
+    is_new: bool,
+}
+
+/// Makes the announcement of what there is now, if anything is new, and makes it durable.
+///
+/// # Errors
+/// Fails before `peer init`, in a copy of a space, when a tip is set back without a reason, and when
+/// nobody signs.
+pub fn announce(space: &SessionSpace, request: &AnnounceRequest) -> Result<MadeAnnouncement> {
+    let repository = space.repository();
+    let _lease = lock(repository, ANNOUNCE_LEASE)?;
+    let draft = draft(space, request)?;
+    if !draft.is_new
+        && let Some(wrapped) = draft.before
+    {
+        return Ok(MadeAnnouncement { wrapped, n_changed: 0, is_new: false });
+    }
+    let n_changed = draft.changes.len();
+    let (next, wrapped) = sign(space, draft)?;
+    fault::point("announcement-signed")?;
+    match next.publish(repository, &mover(repository, space.now())?)? {
+        RefMove::Moved => Ok(MadeAnnouncement { wrapped, n_changed, is_new: true }),
+        RefMove::Lost { .. } => Err(Error::conflict(
+            "our own announcement was moved meanwhile",
+            "look at it with `agentic verify`, then try again",
+        )),
+    }
+}
+
+/// Finds what would be announced. Nothing is written and nobody signs.
+///
+/// # Errors
+/// Fails as [`announce`] does.
+pub fn draft(space: &SessionSpace, request: &AnnounceRequest) -> Result<AnnounceDraft> {
+    let repository = space.repository();
+    let own = require_own(space)?;
+    require_listed(&own)?;
+    let before = own_announcement(repository, &own)?;
+    let old_body = before.as_ref().map(|before| body_of(repository, before)).transpose()?;
+    let old_body = old_body.unwrap_or_default();
+    let heads = published_heads(space)?;
+    let mut folder = FolderDraft::default();
+    put_documents(&own.chain, &mut folder);
+    put_heads(&heads, "heads", &mut folder);
+    let mut new_tips = put_tips(repository, request, &old_body, &mut folder)?;
+    let changes = changes_of(repository, &old_body, &heads)?;
+    let (mut rewinds, mut removed) = (Vec::new(), Vec::new());
+    for change in &changes {
+        match (&change.old, &change.new) {
+            (Some(old), None) => removed.push(removal(space, &change.agent, old)?),
+            (old, Some(new)) => {
+                new_tips.extend(new_tips_of(old.as_ref(), new));
+                rewinds.extend(rewinds_of(repository, change, request)?);
+            }
+            (None, None) => {}
+        }
+    }
+    let identity_is_new = before
+        .as_ref()
+        .is_none_or(|before| before.signed.announcement.identity != own.chain.last().cid());
+    let is_new = !changes.is_empty()
+        || !new_tips.is_empty()
+        || identity_is_new
+        || request.refresh == AnnounceNeed::Always;
+    Ok(AnnounceDraft { own, before, changes, heads, rewinds, removed, folder, new_tips, is_new })
+}
+
+impl AnnounceDraft {
+    /// Returns the number that it would have.
+    pub fn number(&self) -> ChainNumber {
+        let epoch = self.own.chain.epoch(self.own.space).unwrap_or_default();
+        let seq = self.before.as_ref().map_or(0, |before| before.signed.announcement.seq + 1);
+        ChainNumber { epoch, seq }
+    }
+}
+
+fn sign(space: &SessionSpace, draft: AnnounceDraft) -> Result<(NextState, WrappedAnnouncement)> {
+    let repository = space.repository();
+    let mut drafts = Drafts::default();
+    let number = draft.number();
+    let tips = by_date(repository, &draft.new_tips)?;
+    let AnnounceDraft { own, before, heads, rewinds, removed, folder, .. } = draft;
+    let tree = folder.finish(repository, &mut drafts);
+    let previous = before.as_ref().map(|before| before.commit);
+    let parents = parents_of(repository, previous, &tips, &mut drafts);
+    let last_time = before.as_ref().map_or(0, |before| before.signed.announcement.time);
+    let announcement = SpaceAnnouncement {
+        project: own.project,
+        peer: own.peer(),
+        space: own.space,
+        identity: own.chain.last().cid(),
+        epoch: number.epoch,
+        seq: number.seq,
+        previous: before.as_ref().map(|before| before.signed.cid()),
+        parents,
+        tree,
+        hash: HashName::of_oid(tree),
+        entries: heads.len() as u64,
+        time: space.now().millis().max(last_time),
+        next_by: None,
+        cut: None,
+        rewinds,
+        removed,
+    };
+    let bytes = announcement.to_bytes();
+    let text = SignedAnnouncement::text(&bytes).bytes();
+    let key = announcing_key(repository)?;
+    let signature = repository.sign_bytes(&text, ANNOUNCEMENT_NAMESPACE, &key)?;
+    let signed = SignedAnnouncement { announcement, bytes, signature };
+    check_signed(&own, &signed)?;
+    let commit = wrap(repository, &signed, &mut drafts);
+    // What the space before had is there already, and most of a snapshot is.
+    drafts.objects.retain(|object| {
+        object.kind == GitKind::Commit || !repository.has_object(repository.name_object(object))
+    });
+    let next = NextState {
+        name: announce_ref(own.peer(), own.space),
+        expect: previous,
+        commit,
+        drafts,
+        why: format!("agentic announcement {}", number.seq),
+    };
+    Ok((next, WrappedAnnouncement { commit, signed }))
+}
+
+/// Refuses to publish what others would refuse: a key may have been taken out of our identity.
+fn check_signed(own: &OwnIdentity, signed: &SignedAnnouncement) -> Result<()> {
+    let listed = require_listed(own)?;
+    let text = SignedAnnouncement::text(&signed.bytes);
+    match crate::key::signer(text, &signed.signature, &listed.keys) {
+        Some(_) => Ok(()),
+        None => Err(Error::refused(
+            "the key that signed is none of this space's",
+            "set `agentic.announceKey` to one that `agentic peer show self` lists",
+        )),
+    }
+}
+
+/// Reads the newest announcement of this space that is here.
+///
+/// # Errors
+/// Fails when it is damaged.
+pub fn own_announcement(
+    repository: &Repository,
+    own: &OwnIdentity,
+) -> Result<Option<WrappedAnnouncement>> {
+    let name = announce_ref(own.peer(), own.space);
+    let Some(tip) = repository.find_ref(&name)? else { return Ok(None) };
+    let read = read_wrapped(repository, tip);
+    let damaged = |error| Error::damaged(format!("our own announcement {tip} is damaged: {error}"));
+    read.map(Some).map_err(damaged)
+}
+
+/// Lists the agents that are announced: those that match `agentic.publish` and are not private.
+fn published_heads(space: &SessionSpace) -> Result<Heads> {
+    let repository = space.repository();
+    let patterns = repository.config(PUBLISH);
+    let patterns: Option<Vec<String>> =
+        patterns.map(|patterns| patterns.split_whitespace().map(str::to_owned).collect());
+    let private = repository.private_agents()?;
+    let prefix = AgentName::NOTES_REFS;
+    let notes = repository
+        .list_refs_as(prefix, |name, oid| Some((AgentName::from_notes_ref(name)?, oid)))?;
+    let notes: BTreeMap<AgentName, Oid> = notes.into_iter().collect();
+    let mut heads = Heads::new();
+    for (agent, head) in space.agent_names()? {
+        let fits = |pattern: &String| matches_pattern(pattern, agent.as_str());
+        let is_published = patterns.as_ref().is_none_or(|all| all.iter().any(fits));
+        if is_published && !private.contains(&agent) {
+            let notes = notes.get(&agent).copied();
+            heads.insert(agent, HeadEntry { head, notes, from: None });
+        }
+    }
+    Ok(heads)
+}
+
+fn put_tips(
+    repository: &Repository,
+    request: &AnnounceRequest,
+    old: &TreeFolder,
+    folder: &mut FolderDraft,
+) -> Result<BTreeSet<Oid>> {
+    let mut new_tips = BTreeSet::new();
+    let goes = request.archive == ArchiveChoice::Goes || old.contains_key("archive");
+    let archive = goes.then_some(("archive", ARCHIVE_REF));
+    for (name, reference) in TIPS.into_iter().chain(archive) {
+        let before = read_tip(repository, old, name)?;
+        // What was announced once does not vanish, even if its ref does.
+        let Some(tip) = repository.find_ref(reference)?.or(before) else { continue };
+        folder.put(name, format!("{tip}\n").into_bytes());
+        if before != Some(tip) {
+            new_tips.insert(tip);
+        }
+    }
+    Ok(new_tips)
+}
+
+fn changes_of(repository: &Repository, old: &TreeFolder, heads: &Heads) -> Result<Vec<HeadChange>> {
+    let old_heads = read_subfolder(repository, old, "heads")?;
+    changed_since(repository, &old_heads, heads)
+}
+
+fn new_tips_of(old: Option<&HeadEntry>, new: &HeadEntry) -> Vec<Oid> {
+    let head = (old.map(|old| old.head) != Some(new.head)).then_some(new.head);
+    let notes = new.notes.filter(|notes| old.and_then(|old| old.notes) != Some(*notes));
+    head.into_iter().chain(notes).collect()
+}
+
+fn removal(space: &SessionSpace, agent: &AgentName, old: &HeadEntry) -> Result<Removal> {
+    let is_archived = space.repository().archive_entry(agent)?.is_some();
+    let why = if is_archived { RemovalReason::Archived } else { RemovalReason::Deleted };
+    Ok(Removal { agent: agent.clone(), head: old.head, notes: old.notes, why })
+}
+
+fn rewinds_of(
+    repository: &Repository,
+    change: &HeadChange,
+    request: &AnnounceRequest,
+) -> Result<Vec<Rewind>> {
+    let (Some(old), Some(new)) = (&change.old, &change.new) else { return Ok(Vec::new()) };
+    let mut rewinds = Vec::new();
+    let moved = [
+        (RewoundTip::Head, Some(old.head), Some(new.head)),
+        (RewoundTip::Notes, old.notes, new.notes),
+    ];
+    for (of, from, to) in moved {
+        let (Some(from), Some(to)) = (from, to) else { continue };
+        if repository.is_ancestor(from, to)? {
+            continue;
+        }
+        let Some(why) = &request.rewind else {
+            return Err(Error::conflict(
+                format!(
+                    "the {} of `{}` was set back since it was announced",
+                    of.as_str(),
+                    change.agent
+                ),
+                "announce that with `--rewind -m WHY`, or put it back",
+            ));
+        };
+        rewinds.push(Rewind { agent: change.agent.clone(), of, from, to, why: why.clone() });
+    }
+    Ok(rewinds)
+}
+
+/// Orders tips by the dates of their commits, newest first: git walks them in that order.
+fn by_date(repository: &Repository, tips: &BTreeSet<Oid>) -> Result<Vec<(Oid, Instant)>> {
+    let mut dated = Vec::new();
+    for tip in tips {
+        dated.push((*tip, repository.read_commit(*tip)?.at));
+    }
+    dated.sort_by(|left, right| right.1.cmp(&left.1).then(left.0.cmp(&right.0)));
+    Ok(dated)
+}
+
+/// Returns the id of an announcement and the folder of agents that it has, for whoever shows it.
+///
+/// # Errors
+/// Fails when it cannot be read.
+pub fn snapshot(
+    repository: &Repository,
+    wrapped: &WrappedAnnouncement,
+) -> Result<(Cid, TreeFolder)> {
+    Ok((wrapped.signed.cid(), read_folder(repository, wrapped.signed.announcement.tree)?))
+}

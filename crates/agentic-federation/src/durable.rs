@@ -1,0 +1,115 @@
+//! Refs of ours whose every state is a commit: objects first, durably, then the ref, durably.
+
+use agentic_git::{RefMove, Repository};
+use agentic_model::commit::CommitData;
+use agentic_model::{Instant, Oid, Signature};
+use agentic_store::journal::{BranchMove, GitKind};
+use agentic_store::{Lock, fault};
+
+use crate::folder::{Drafts, FolderDraft, TreeFolder, read_folder};
+use crate::wrapping::{author, read_bare_commit};
+use crate::{Error, Result};
+
+/// How often a write is tried on what a faster one left.
+pub const RACES_MAX: usize = 16;
+
+/// A state of a ref that is made and not visible.
+#[derive(Debug)]
+pub struct NextState {
+    /// The ref.
+    pub name: String,
+    /// Where it must be.
+    pub expect: Option<Oid>,
+    /// The commit that it goes to.
+    pub commit: Oid,
+    /// The objects that may be missing.
+    pub drafts: Drafts,
+    /// What reflogs say.
+    pub why: String,
+}
+
+impl NextState {
+    /// Makes the objects durable, then moves the ref, and makes that durable.
+    ///
+    /// # Errors
+    /// Fails when the disk does.
+    pub fn publish(self, repository: &Repository, who: &Signature) -> Result<RefMove> {
+        let written = repository.write_objects(&self.drafts.objects)?;
+        repository.sync_filesystem()?;
+        let step = BranchMove { name: self.name, expect: self.expect, new: self.commit };
+        if step.expect == Some(step.new) {
+            return Ok(RefMove::Moved);
+        }
+        let moved = repository.move_ref(&step, who, &self.why)?;
+        fault::point("federation-ref-moved")?;
+        if moved == RefMove::Moved {
+            // A prune may have run before the ref named them.
+            repository.confirm_objects(&self.drafts.objects, &written)?;
+            repository.sync_filesystem()?;
+        }
+        Ok(moved)
+    }
+}
+
+/// Makes the next commit of a ref that nobody signs: its tree, the state before, and further parents.
+pub fn next_state(
+    repository: &Repository,
+    name: &str,
+    expect: Option<Oid>,
+    content: ChainContent,
+) -> NextState {
+    let ChainContent { folder, also, at, message } = content;
+    let mut drafts = Drafts::default();
+    let tree = folder.finish(repository, &mut drafts);
+    let commit = CommitData {
+        tree,
+        parents: expect.into_iter().chain(also).collect(),
+        author: author(at),
+        committer: author(at),
+        message: format!("{message}\n"),
+    };
+    let commit = drafts.add(repository, GitKind::Commit, commit.to_bytes());
+    NextState { name: name.to_owned(), expect, commit, drafts, why: message }
+}
+
+/// What the next commit of a ref has.
+#[derive(Debug)]
+pub struct ChainContent {
+    /// Its files.
+    pub folder: FolderDraft,
+    /// Its parents after the state before.
+    pub also: Vec<Oid>,
+    /// When.
+    pub at: Instant,
+    /// What it says.
+    pub message: String,
+}
+
+/// Reads where a ref is, and the folder of its commit.
+///
+/// # Errors
+/// Fails when the commit cannot be read.
+pub fn read_state(repository: &Repository, name: &str) -> Result<Option<(Oid, TreeFolder)>> {
+    let Some(tip) = repository.find_ref(name)? else { return Ok(None) };
+    let damaged = |error: Error| Error::damaged(format!("`{name}` is damaged: {error}"));
+    let bare = read_bare_commit(repository, tip).map_err(damaged)?;
+    Ok(Some((tip, read_folder(repository, bare.tree).map_err(damaged)?)))
+}
+
+/// Returns who moves refs here.
+///
+/// # Errors
+/// Fails when git does not know who commits.
+pub fn mover(repository: &Repository, at: Instant) -> Result<Signature> {
+    let person = repository.committer()?;
+    Ok(Signature { person, at, offset_minutes: 0 })
+}
+
+/// Takes a lock of federation.
+///
+/// # Errors
+/// Fails when it cannot be made.
+pub fn lock(repository: &Repository, work: &str) -> Result<Lock> {
+    let path = repository.layout().space_lock(work);
+    Ok(Lock::take(&path, repository.common_dir())?)
+}

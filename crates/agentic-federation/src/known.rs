@@ -1,0 +1,309 @@
+//! What is known of a peer whatever was accepted of it: its identity, what it stated, and the proofs that
+//! it said two things of one number.
+//!
+//! It is kept durably before anything else follows from it: that a refusal is forgotten must not make a
+//! second try look like a first.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use agentic_git::{RefMove, Repository};
+use agentic_model::{Cid, Oid};
+use agentic_session::SessionSpace;
+
+use crate::announcement::{ANNOUNCEMENT_BYTES_MAX, SignedAnnouncement, SpaceAnnouncement};
+use crate::durable::{ChainContent, mover, next_state, read_state};
+use crate::folder::{FolderDraft, TreeFolder, read_file, read_subfolder};
+use crate::id::PeerId;
+use crate::identity::{ChainGrowth, IdentityChain, IdentityFork, SignedDocument};
+use crate::key::SIGNATURE_BYTES_MAX;
+use crate::own::{put_documents, read_documents};
+use crate::statement::{Contradiction, Statement, Statements, statements_of};
+use crate::{Error, MalformedInput, Result};
+
+/// How many announcements that are in no accepted chain are kept of a peer; more are a flood.
+pub const STATEMENTS_MAX: usize = 10_000;
+/// The longest note of a proof, in bytes.
+const NOTE_BYTES_MAX: usize = 64 << 10;
+/// The name of the proof that a peer states without end.
+const FLOOD: &str = "flood";
+
+/// What is known of a peer.
+#[derive(Debug, Clone, Default)]
+pub struct KnownPeer {
+    /// The commit that has it; nothing before the first fetch.
+    pub tip: Option<Oid>,
+    /// Its identity.
+    pub chain: Option<IdentityChain>,
+    /// Signed announcements that are in no accepted chain, or that prove something.
+    said: BTreeMap<Cid, SignedAnnouncement>,
+    /// Documents that prove something.
+    documents: BTreeMap<Cid, SignedDocument>,
+    /// The proofs by their names, each with what it says.
+    proofs: BTreeMap<String, String>,
+    /// The proofs that a person has dealt with, each with the side that was chosen, and why.
+    resolved: BTreeMap<String, String>,
+}
+
+/// Names the ref of what is known of a peer. It is never pushed.
+pub fn evidence_ref(peer: PeerId) -> String {
+    format!("refs/agentic/evidence/{peer}")
+}
+
+impl KnownPeer {
+    /// Reads what is known.
+    ///
+    /// # Errors
+    /// Fails when it is damaged.
+    pub fn read(repository: &Repository, peer: PeerId) -> Result<KnownPeer> {
+        let Some((tip, folder)) = read_state(repository, &evidence_ref(peer))? else {
+            return Ok(KnownPeer::default());
+        };
+        let damaged =
+            |error: Error| Error::damaged(format!("what is known of `{peer}` is damaged: {error}"));
+        let mut known = KnownPeer::read_folder(repository, &folder).map_err(damaged)?;
+        known.tip = Some(tip);
+        Ok(known)
+    }
+
+    fn read_folder(repository: &Repository, folder: &TreeFolder) -> Result<KnownPeer> {
+        let mut known = KnownPeer::default();
+        let documents = read_documents(repository, folder)?;
+        if !documents.is_empty() {
+            known.chain = Some(IdentityChain::read(documents)?);
+        }
+        let said = read_subfolder(repository, folder, "said")?;
+        let text = |bytes: Vec<u8>| {
+            String::from_utf8(bytes).map_err(|_| MalformedInput::new("a signature is no text"))
+        };
+        for name in said.keys().filter(|name| !name.ends_with(".sig")) {
+            let bytes = read_file(repository, &said, name, ANNOUNCEMENT_BYTES_MAX)?;
+            let bytes = bytes.unwrap_or_default();
+            let announcement = SpaceAnnouncement::decode(&bytes)?;
+            let signature =
+                read_file(repository, &said, &format!("{name}.sig"), SIGNATURE_BYTES_MAX)?;
+            let signature = text(signature.unwrap_or_default())?;
+            let signed = SignedAnnouncement { announcement, bytes, signature };
+            known.said.insert(signed.cid(), signed);
+        }
+        let others = read_subfolder(repository, folder, "others")?;
+        for name in others.keys() {
+            let inner = read_subfolder(repository, &others, name)?;
+            if let Some(document) = read_one_document(repository, &inner)? {
+                known.documents.insert(document.cid(), document);
+            }
+        }
+        for (name, notes) in [("proof", &mut known.proofs), ("resolved", &mut known.resolved)] {
+            let inner = read_subfolder(repository, folder, name)?;
+            for name in inner.keys() {
+                let note = read_file(repository, &inner, name, NOTE_BYTES_MAX)?.unwrap_or_default();
+                notes.insert(name.clone(), text(note)?);
+            }
+        }
+        Ok(known)
+    }
+
+    fn to_folder(&self) -> FolderDraft {
+        let mut folder = FolderDraft::default();
+        if let Some(chain) = &self.chain {
+            put_documents(chain, &mut folder);
+        }
+        for (cid, signed) in &self.said {
+            folder.put(&format!("said/{cid}"), signed.bytes.clone());
+            folder.put(&format!("said/{cid}.sig"), signed.signature.clone().into_bytes());
+        }
+        for (cid, document) in &self.documents {
+            folder.put(&format!("others/{cid}/document"), document.bytes.clone());
+            for (at, signature) in document.signatures.iter().enumerate() {
+                let path = format!("others/{cid}/{at}.sig");
+                folder.put(&path, signature.clone().into_bytes());
+            }
+        }
+        for (under, notes) in [("proof", &self.proofs), ("resolved", &self.resolved)] {
+            for (name, note) in notes {
+                folder.put(&format!("{under}/{name}"), note.clone().into_bytes());
+            }
+        }
+        folder
+    }
+
+    /// Keeps what is known, durably. Nothing if somebody else wrote meanwhile.
+    ///
+    /// # Errors
+    /// Fails when the disk does.
+    pub fn save(&mut self, space: &SessionSpace, peer: PeerId) -> Result<RefMove> {
+        let (repository, at) = (space.repository(), space.now());
+        let content = ChainContent {
+            folder: self.to_folder(),
+            also: Vec::new(),
+            at,
+            message: "agentic known".to_owned(),
+        };
+        let next = next_state(repository, &evidence_ref(peer), self.tip, content);
+        let commit = next.commit;
+        let moved = next.publish(repository, &mover(repository, at)?)?;
+        if moved == RefMove::Moved {
+            self.tip = Some(commit);
+        }
+        Ok(moved)
+    }
+
+    /// Tells whether two say the same.
+    pub fn is_same(&self, other: &KnownPeer) -> bool {
+        self.chain == other.chain
+            && self.said == other.said
+            && self.documents == other.documents
+            && self.proofs == other.proofs
+            && self.resolved == other.resolved
+    }
+
+    /// Takes the documents of an identity in, as far as they count.
+    pub fn hear_documents(&mut self, peer: PeerId, documents: Vec<SignedDocument>) {
+        for document in documents {
+            let Some(chain) = &mut self.chain else {
+                if document.peer() == peer {
+                    self.chain = IdentityChain::begin(document).ok();
+                }
+                continue;
+            };
+            match chain.take_in(document) {
+                Ok(ChainGrowth::Known | ChainGrowth::Grown) => {}
+                Ok(ChainGrowth::Forked(fork)) => self.prove_fork(*fork),
+                // What does not count says nothing, and neither does what follows it.
+                Err(_) => break,
+            }
+        }
+    }
+
+    fn prove_fork(&mut self, fork: IdentityFork) {
+        let name = format!("identity-{}", fork.known.document.seq);
+        let note = format!("{}\n{}\n", fork.known.cid(), fork.other.cid());
+        self.proofs.entry(name).or_insert(note);
+        for document in [fork.known, fork.other] {
+            self.documents.insert(document.cid(), document);
+        }
+    }
+
+    /// Takes in what valid announcements state. `accepted` tells which announcement the accepted chain
+    /// has for a statement's number, with its signed form.
+    ///
+    /// # Errors
+    /// Fails as `accepted` does.
+    pub fn hear(
+        &mut self,
+        heard: &[SignedAnnouncement],
+        accepted: &mut dyn FnMut(Statement) -> Result<Option<SignedAnnouncement>>,
+    ) -> Result<()> {
+        let Some(chain) = self.chain.clone() else { return Ok(()) };
+        let mut book = Statements::default();
+        let mut by: BTreeMap<Statement, Cid> = BTreeMap::new();
+        let before: Vec<SignedAnnouncement> = self.said.values().cloned().collect();
+        for signed in before.iter().chain(heard) {
+            for stated in statements_of(&chain, signed) {
+                by.entry(stated).or_insert(signed.cid());
+                if let Some(found) = book.hear(stated) {
+                    let known = Statement { cid: found.known, ..stated };
+                    let first = by.get(&known).and_then(|cid| find(cid, &before, heard));
+                    self.prove(found, [first, Some(signed.clone())]);
+                }
+                let own = accepted(stated)?;
+                if let Some(own) = own.filter(|own| own.cid() != stated.cid) {
+                    let number = stated.number;
+                    let contradiction = Contradiction {
+                        space: stated.space,
+                        number,
+                        known: own.cid(),
+                        other: stated.cid,
+                    };
+                    self.prove(contradiction, [Some(own), Some(signed.clone())]);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn prove(&mut self, found: Contradiction, by: [Option<SignedAnnouncement>; 2]) {
+        let Contradiction { space, number, known, other } = found;
+        let name = format!("{space}-{}-{}", number.epoch, number.seq);
+        self.proofs.entry(name).or_insert(format!("{known}\n{other}\n"));
+        for signed in by.into_iter().flatten() {
+            self.said.insert(signed.cid(), signed);
+        }
+    }
+
+    /// Keeps announcements that no accepted chain has. Too many are a flood, which is a proof, too.
+    pub fn keep(&mut self, heard: Vec<SignedAnnouncement>) {
+        for signed in heard {
+            if self.said.len() >= STATEMENTS_MAX {
+                let note = format!("more than {STATEMENTS_MAX} announcements that lead nowhere\n");
+                self.proofs.entry(FLOOD.to_owned()).or_insert(note);
+                return;
+            }
+            self.said.insert(signed.cid(), signed);
+        }
+    }
+
+    /// Forgets announcements that an accepted chain has by now, unless a proof names them.
+    pub fn forget(&mut self, accepted: &BTreeSet<Cid>) {
+        let notes: String = self.proofs.values().cloned().collect();
+        self.said.retain(|cid, signed| {
+            let is_named = |cid: &Cid| notes.contains(&cid.to_string());
+            let previous = signed.announcement.previous;
+            !accepted.contains(cid) || is_named(cid) || previous.is_some_and(|cid| is_named(&cid))
+        });
+    }
+
+    /// Lists the proofs that nobody has dealt with: the name and the two sides of each.
+    pub fn open_proofs(&self) -> impl Iterator<Item = (&str, Vec<&str>)> {
+        let open = self.proofs.iter().filter(|(name, _)| !self.resolved.contains_key(*name));
+        open.map(|(name, note)| (name.as_str(), note.lines().collect()))
+    }
+
+    /// Tells whether the peer is believed in nothing new.
+    pub fn is_frozen(&self) -> bool {
+        self.open_proofs().next().is_some()
+    }
+
+    /// Lists the sides that people chose.
+    pub fn chosen(&self) -> BTreeSet<Cid> {
+        let sides = self.resolved.values().filter_map(|note| note.lines().next());
+        sides.filter_map(|side| Cid::parse(side).ok()).collect()
+    }
+
+    /// Notes which side a person chose, of every proof that has that side.
+    pub fn resolve(&mut self, side: Cid, why: &str) -> usize {
+        let side = side.to_string();
+        let open: Vec<String> = self
+            .open_proofs()
+            .filter(|(name, sides)| sides.contains(&side.as_str()) || *name == FLOOD)
+            .map(|(name, _)| name.to_owned())
+            .collect();
+        for name in &open {
+            self.resolved.insert(name.clone(), format!("{side}\n{why}\n"));
+        }
+        open.len()
+    }
+}
+
+fn find(
+    cid: &Cid,
+    before: &[SignedAnnouncement],
+    heard: &[SignedAnnouncement],
+) -> Option<SignedAnnouncement> {
+    before.iter().chain(heard).find(|signed| signed.cid() == *cid).cloned()
+}
+
+fn read_one_document(
+    repository: &Repository,
+    folder: &TreeFolder,
+) -> Result<Option<SignedDocument>> {
+    let bytes = read_file(repository, folder, "document", ANNOUNCEMENT_BYTES_MAX)?;
+    let Some(bytes) = bytes else { return Ok(None) };
+    let mut signatures = Vec::new();
+    while let Some(signature) =
+        read_file(repository, folder, &format!("{}.sig", signatures.len()), SIGNATURE_BYTES_MAX)?
+    {
+        let text = String::from_utf8(signature);
+        signatures.push(text.map_err(|_| MalformedInput::new("a signature is no text"))?);
+    }
+    Ok(Some(SignedDocument::read(bytes, signatures)?))
+}

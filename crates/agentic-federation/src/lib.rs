@@ -1,0 +1,41 @@
+//! Federation: peers that follow each other's agents over plain git remotes.
+//!
+//! A space publishes one ref, whose commit is a pure function of a signed object and its signature. Its
+//! tree lists every agent; its parents are everything that is new. What a receiver believes is again
+//! one ref, moved by compare-and-swap, from which tracking refs are drawn.
+//!
+//! Pure parts take values and an object store: [`identity`], [`announcement`], [`wrapping`], [`shard`],
+//! [`steps`], [`statement`], [`capability`], [`policy`], [`acceptance`]. The others touch the repository.
+
+pub mod acceptance;
+pub mod accepted;
+pub mod announce;
+pub mod announcement;
+pub mod capability;
+pub mod caps;
+pub mod changes;
+mod durable;
+mod error;
+pub mod exchange;
+mod fields;
+mod folder;
+pub mod gate;
+pub mod id;
+pub mod identity;
+pub mod key;
+pub mod known;
+pub mod own;
+pub mod peer_log;
+pub mod policy;
+pub mod project;
+pub mod receive;
+pub mod shard;
+pub mod statement;
+pub mod steps;
+pub mod tracking;
+pub mod verify;
+pub mod walk;
+pub mod wrapping;
+
+pub use crate::error::{Error, FederationRefusal, Result};
+pub use crate::fields::MalformedInput;

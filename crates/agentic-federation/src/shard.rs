@@ -1,0 +1,353 @@
+//! Where the agents of a snapshot stand: 64 × 64 small maps, so that one change rewrites one of them.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use agentic_model::{AgentName, Cid, Map, Oid, Value};
+use agentic_store::ground::ObjectStore;
+use agentic_store::journal::{GitKind, GitObject};
+
+use crate::fields::{MalformedInput, ObjectReader, decode_map, encode, oid_value};
+use crate::folder::{FolderDraft, TreeFolder, TreeNode, read_file, read_folder, read_subfolder};
+use crate::id::SpaceId;
+use crate::{Error, Result};
+
+/// The bits of a hash that choose a shard.
+const SHARD_BITS: u8 = 0x3f;
+/// The longest shard that is read, in bytes.
+const SHARD_BYTES_MAX: usize = 4 << 20;
+
+/// Where one agent stands.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HeadEntry {
+    /// Its head.
+    pub head: Oid,
+    /// The tip of its notes.
+    pub notes: Option<Oid>,
+    /// Whose agent it was before it was adopted.
+    pub from: Option<AdoptedFrom>,
+}
+
+/// Whose agent another one was.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AdoptedFrom {
+    /// The peer.
+    pub peer: Cid,
+    /// The space.
+    pub space: SpaceId,
+    /// Its name there.
+    pub agent: AgentName,
+}
+
+/// All agents of a snapshot.
+pub type Heads = BTreeMap<AgentName, HeadEntry>;
+
+/// How one agent differs between two snapshots.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HeadChange {
+    /// The agent.
+    pub agent: AgentName,
+    /// Where it stood; nothing if it is new.
+    pub old: Option<HeadEntry>,
+    /// Where it stands; nothing if it has gone.
+    pub new: Option<HeadEntry>,
+}
+
+/// Returns the place of an agent: two folders' names.
+pub fn shard_of(agent: &AgentName) -> [String; 2] {
+    let hash = blake3::hash(agent.as_str().as_bytes());
+    let part = |at: usize| format!("{:02x}", hash.as_bytes()[at] & SHARD_BITS);
+    [part(0), part(1)]
+}
+
+/// Puts agents into a folder.
+pub fn put_heads(heads: &Heads, under: &str, folder: &mut FolderDraft) {
+    for ([first, second], shard) in by_place(heads) {
+        folder.put(&format!("{under}/{first}/{second}"), encode(&Value::Map(shard)));
+    }
+}
+
+fn by_place(heads: &Heads) -> BTreeMap<[String; 2], Map> {
+    let mut shards: BTreeMap<[String; 2], Map> = BTreeMap::new();
+    for (agent, entry) in heads {
+        let shard = shards.entry(shard_of(agent)).or_default();
+        shard.insert(agent.to_string(), entry.to_value());
+    }
+    shards
+}
+
+/// Finds the agents that differ between a folder of shards and what is to be one. What would be the same
+/// file is not read.
+///
+/// # Errors
+/// Fails as [`read_heads`] does.
+pub fn changed_since(
+    store: &impl ObjectStore,
+    old: &TreeFolder,
+    heads: &Heads,
+) -> Result<Vec<HeadChange>> {
+    let mut fresh = by_place(heads);
+    let mut changes = Vec::new();
+    for first in old.keys() {
+        let inner = read_subfolder(store, old, first)?;
+        for (second, node) in &inner {
+            let shard = fresh.remove(&[first.clone(), second.clone()]).unwrap_or_default();
+            let bytes = encode(&Value::Map(shard.clone()));
+            let blob = store.name_object(&GitObject { kind: GitKind::Blob, bytes });
+            if *node == TreeNode::File(blob) {
+                continue;
+            }
+            let new = shard.keys().filter_map(|name| AgentName::parse(name).ok());
+            let new = new.filter_map(|agent| Some((agent.clone(), heads.get(&agent)?.clone())));
+            let new: Heads = new.collect();
+            compare(read_shard(store, &inner, [first, second])?, new, &mut changes);
+        }
+    }
+    for name in fresh.values().flat_map(Map::keys) {
+        let Ok(agent) = AgentName::parse(name) else { continue };
+        let new = heads.get(&agent).cloned();
+        changes.push(HeadChange { agent, old: None, new });
+    }
+    changes.sort_by(|left, right| left.agent.cmp(&right.agent));
+    Ok(changes)
+}
+
+/// Reads one shard.
+///
+/// # Errors
+/// Fails when an agent stands in it that belongs elsewhere, when a name is none, and when anything is
+/// not canonical.
+pub fn decode_shard(
+    bytes: &[u8],
+    place: [&str; 2],
+    oid_bytes: usize,
+) -> std::result::Result<Heads, MalformedInput> {
+    let map = decode_map("a shard of heads", bytes)?;
+    let mut heads = Heads::new();
+    for (name, value) in &map {
+        let agent = AgentName::parse(name)
+            .map_err(|_| MalformedInput("a shard of heads has a name that is none".to_owned()))?;
+        if shard_of(&agent) != place {
+            return Err(MalformedInput(format!("`{agent}` stands in a shard of others")));
+        }
+        let entry = HeadEntry::read(value)?;
+        let oids = [Some(entry.head), entry.notes];
+        if oids.into_iter().flatten().any(|oid| oid.as_bytes().len() != oid_bytes) {
+            return Err(MalformedInput(format!("`{agent}` has an id of another hash")));
+        }
+        heads.insert(agent, entry);
+    }
+    match heads.is_empty() {
+        true => Err(MalformedInput::new("a shard of heads is empty")),
+        false => Ok(heads),
+    }
+}
+
+impl HeadEntry {
+    fn read(value: &Value) -> std::result::Result<HeadEntry, MalformedInput> {
+        let of = "an entry of heads";
+        let map = value.as_map().ok_or_else(|| MalformedInput(format!("{of} is no map")))?;
+        let fields = ObjectReader::plain(of, map);
+        let from = map.get("from").map(AdoptedFrom::read).transpose()?;
+        let notes = map.contains_key("n").then(|| fields.oid("n")).transpose()?;
+        Ok(HeadEntry { head: fields.oid("h")?, notes, from })
+    }
+
+    fn to_value(&self) -> Value {
+        let mut map = Map::from([("h".to_owned(), oid_value(self.head))]);
+        if let Some(notes) = self.notes {
+            map.insert("n".to_owned(), oid_value(notes));
+        }
+        if let Some(from) = &self.from {
+            map.insert("from".to_owned(), from.to_value());
+        }
+        Value::Map(map)
+    }
+
+    /// Lists its ids.
+    pub fn tips(&self) -> impl Iterator<Item = Oid> {
+        [Some(self.head), self.notes].into_iter().flatten()
+    }
+}
+
+impl AdoptedFrom {
+    fn read(value: &Value) -> std::result::Result<AdoptedFrom, MalformedInput> {
+        let of = "the origin of an agent";
+        let map = value.as_map().ok_or_else(|| MalformedInput(format!("{of} is no map")))?;
+        let fields = ObjectReader::plain(of, map);
+        let space = map.get("space").and_then(SpaceId::of_value);
+        Ok(AdoptedFrom {
+            peer: fields.link("peer")?,
+            space: space.ok_or_else(|| fields.wrong("space"))?,
+            agent: AgentName::parse(fields.text("agent")?).map_err(|_| fields.wrong("agent"))?,
+        })
+    }
+
+    fn to_value(&self) -> Value {
+        Value::map([
+            ("peer", Value::Link(self.peer)),
+            ("space", self.space.to_value()),
+            ("agent", Value::text(self.agent.as_str())),
+        ])
+    }
+}
+
+/// Reads all agents of a folder of shards.
+///
+/// # Errors
+/// Fails when it cannot be read, and when a shard is wrong.
+pub fn read_heads(store: &impl ObjectStore, folder: &TreeFolder) -> Result<Heads> {
+    let mut heads = Heads::new();
+    for change in changed_heads(store, &TreeFolder::new(), folder)? {
+        if let Some(entry) = change.new {
+            heads.insert(change.agent, entry);
+        }
+    }
+    Ok(heads)
+}
+
+/// Finds the agents that differ between two folders of shards; reads no shard that both have.
+///
+/// # Errors
+/// Fails as [`read_heads`] does.
+pub fn changed_heads(
+    store: &impl ObjectStore,
+    old: &TreeFolder,
+    new: &TreeFolder,
+) -> Result<Vec<HeadChange>> {
+    let mut changes = Vec::new();
+    for first in names(old, new) {
+        if old.get(first) == new.get(first) {
+            continue;
+        }
+        check_place(first)?;
+        let inner = [read_subfolder(store, old, first)?, read_subfolder(store, new, first)?];
+        for second in names(&inner[0], &inner[1]) {
+            if inner[0].get(second) == inner[1].get(second) {
+                continue;
+            }
+            check_place(second)?;
+            let read = |folder: &TreeFolder| read_shard(store, folder, [first, second]);
+            compare(read(&inner[0])?, read(&inner[1])?, &mut changes);
+        }
+    }
+    Ok(changes)
+}
+
+fn names<'f>(old: &'f TreeFolder, new: &'f TreeFolder) -> BTreeSet<&'f str> {
+    old.keys().chain(new.keys()).map(String::as_str).collect()
+}
+
+fn check_place(name: &str) -> Result<()> {
+    let number = u8::from_str_radix(name, 16).ok();
+    match number.is_some_and(|number| number <= SHARD_BITS && format!("{number:02x}") == name) {
+        true => Ok(()),
+        false => {
+            Err(Error::Malformed(MalformedInput::new("something stands where shards of heads do")))
+        }
+    }
+}
+
+fn read_shard(store: &impl ObjectStore, folder: &TreeFolder, place: [&str; 2]) -> Result<Heads> {
+    let oid_bytes = match folder.get(place[1]) {
+        Some(TreeNode::File(oid) | TreeNode::Folder(oid)) => oid.as_bytes().len(),
+        None => return Ok(Heads::new()),
+    };
+    match read_file(store, folder, place[1], SHARD_BYTES_MAX)? {
+        Some(bytes) => Ok(decode_shard(&bytes, place, oid_bytes)?),
+        None => Ok(Heads::new()),
+    }
+}
+
+fn compare(mut old: Heads, new: Heads, changes: &mut Vec<HeadChange>) {
+    for (agent, entry) in new {
+        let before = old.remove(&agent);
+        if before.as_ref() != Some(&entry) {
+            changes.push(HeadChange { agent, old: before, new: Some(entry) });
+        }
+    }
+    let gone = old.into_iter();
+    changes.extend(gone.map(|(agent, entry)| HeadChange { agent, old: Some(entry), new: None }));
+}
+
+/// Reads one agent of a folder of shards.
+///
+/// # Errors
+/// Fails as [`read_heads`] does.
+pub fn find_head(
+    store: &impl ObjectStore,
+    folder: &TreeFolder,
+    agent: &AgentName,
+) -> Result<Option<HeadEntry>> {
+    let [first, second] = shard_of(agent);
+    let Some(TreeNode::Folder(tree)) = folder.get(&first) else { return Ok(None) };
+    let inner = read_folder(store, *tree)?;
+    Ok(read_shard(store, &inner, [&first, &second])?.remove(agent))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn name(text: &str) -> AgentName {
+        AgentName::parse(text).expect("a name")
+    }
+
+    fn entry(digit: char) -> HeadEntry {
+        let oid = |digit: char| Oid::parse(&digit.to_string().repeat(40)).expect("an id");
+        HeadEntry { head: oid(digit), notes: Some(oid('e')), from: None }
+    }
+
+    fn shard(entries: &[(&str, Value)]) -> Vec<u8> {
+        encode(&Value::map(entries.iter().map(|(name, value)| (*name, value.clone()))))
+    }
+
+    #[test]
+    fn the_place_of_a_name_is_twelve_bits_of_its_hash() {
+        // `b3sum` of `x` begins with 3ae7: 0x3a & 0x3f and 0xe7 & 0x3f.
+        assert_eq!(shard_of(&name("x")), ["3a", "27"].map(str::to_owned));
+    }
+
+    #[test]
+    fn an_entry_is_two_ids_and_little_more() {
+        let [first, second] = shard_of(&name("alice"));
+        let bytes = shard(&[("alice", entry('a').to_value())]);
+        // A map of one, `alice`, a map of two, and two fields of 2 + 21 bytes.
+        assert_eq!(bytes.len(), 1 + 6 + 1 + 2 * 23);
+        let heads = decode_shard(&bytes, [&first, &second], 20).expect("as it is made");
+        assert_eq!(heads, Heads::from([(name("alice"), entry('a'))]));
+    }
+
+    #[test]
+    fn what_is_not_as_it_would_be_made_is_no_shard() {
+        let [first, second] = shard_of(&name("alice"));
+        let place = [first.as_str(), second.as_str()];
+        let good = entry('a').to_value();
+        let without = |field: &str| {
+            let mut map = good.as_map().expect("a map").clone();
+            map.remove(field);
+            Value::Map(map)
+        };
+        let with = |field: &str, value: Value| {
+            let mut map = good.as_map().expect("a map").clone();
+            map.insert(field.to_owned(), value);
+            Value::Map(map)
+        };
+        assert!(decode_shard(&shard(&[("alice", without("n"))]), place, 20).is_ok());
+        assert!(decode_shard(&shard(&[("alice", with("z", Value::Int(1)))]), place, 20).is_ok());
+        let padded = [shard(&[("alice", good.clone())]), vec![0]].concat();
+        for (what, bytes, oid_bytes) in [
+            ("another's", shard(&[("bob", good.clone())]), 20),
+            ("no name", shard(&[("../x", good.clone())]), 20),
+            ("no head", shard(&[("alice", without("h"))]), 20),
+            ("null notes", shard(&[("alice", with("n", Value::Null))]), 20),
+            ("short id", shard(&[("alice", with("h", Value::Bytes(vec![1; 19])))]), 20),
+            ("null id", shard(&[("alice", with("h", Value::Bytes(vec![0; 20])))]), 20),
+            ("another hash", shard(&[("alice", good.clone())]), 32),
+            ("empty", shard(&[]), 20),
+            ("more bytes", padded, 20),
+            ("no map", encode(&Value::Int(1)), 20),
+        ] {
+            assert!(decode_shard(&bytes, place, oid_bytes).is_err(), "{what}");
+        }
+    }
+}

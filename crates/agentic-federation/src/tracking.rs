@@ -1,0 +1,244 @@
+//! Tracking refs, drawn from the records: for git, and for verbs that read branches.
+//!
+//! They are derived. Whoever moves one does not change what is believed: it is put back.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use agentic_git::Repository;
+use agentic_model::{AgentName, Oid};
+use agentic_session::SessionSpace;
+use agentic_store::fault;
+
+use crate::acceptance::{Acceptance, believed_head};
+use crate::accepted::accepted_spaces;
+use crate::caps::read_policy;
+use crate::id::{Petname, SpaceId};
+use crate::identity::IdentityChain;
+use crate::known::KnownPeer;
+use crate::policy::FollowedPeer;
+use crate::shard::HeadEntry;
+use crate::{Error, Result};
+
+/// The setting that says of how many agents of a peer refs are drawn.
+const TRACK_REFS: &str = "agentic.trackRefs";
+/// How many without.
+const TRACK_REFS_MAX: usize = 1_000;
+
+/// A space of a peer under the name by which its agents are read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TrackedSpace {
+    /// The name: `bob`, or `bob+NICK`.
+    pub label: String,
+    /// The name of its peer.
+    pub petname: Petname,
+    /// The space.
+    pub space: SpaceId,
+    /// The record of what is believed of it.
+    pub record: Oid,
+}
+
+/// Names the spaces of a peer as people read them: its first space has the peer's name alone.
+pub fn label_of(petname: &Petname, chain: &IdentityChain, space: SpaceId) -> String {
+    let first = chain.documents()[0].document.spaces.first();
+    if first.is_some_and(|first| first.space == space) {
+        return petname.to_string();
+    }
+    let nicks = || chain.newest().spaces.iter().filter(|listed| listed.space != space);
+    match chain.newest().space(space) {
+        Some(listed) if nicks().all(|other| other.nick != listed.nick) => {
+            format!("{petname}+{}", listed.nick)
+        }
+        Some(_) | None => format!("{petname}+{}", space.short()),
+    }
+}
+
+/// Lists the spaces of all peers that are followed, as far as anything was accepted of them.
+///
+/// # Errors
+/// Fails when the policy or a record is damaged.
+pub fn tracked_spaces(space: &SessionSpace) -> Result<Vec<TrackedSpace>> {
+    let mut tracked = Vec::new();
+    for (petname, followed) in &read_policy(space)?.policy.peers {
+        tracked.extend(tracked_spaces_of(space.repository(), petname, followed)?);
+    }
+    Ok(tracked)
+}
+
+/// Lists those of one peer.
+///
+/// # Errors
+/// Fails as [`tracked_spaces`] does.
+pub fn tracked_spaces_of(
+    repository: &Repository,
+    petname: &Petname,
+    followed: &FollowedPeer,
+) -> Result<Vec<TrackedSpace>> {
+    let spaces = accepted_spaces(repository, followed.peer)?;
+    if spaces.is_empty() {
+        return Ok(Vec::new());
+    }
+    let known = KnownPeer::read(repository, followed.peer)?;
+    let chain = known.chain.ok_or_else(|| {
+        Error::damaged(format!("what was accepted of `{petname}` has no identity"))
+    })?;
+    let tracked = spaces.into_iter().map(|(space, record)| TrackedSpace {
+        label: label_of(petname, &chain, space),
+        petname: petname.clone(),
+        space,
+        record,
+    });
+    Ok(tracked.collect())
+}
+
+/// Draws the refs of a space from its record; returns those that somebody had moved.
+///
+/// # Errors
+/// Fails when the record is damaged, and when a ref cannot be written.
+pub fn draw(space: &SessionSpace, tracked: &TrackedSpace) -> Result<Vec<String>> {
+    let [found, wanted] = refs_of_space(space, tracked)?;
+    write(space.repository(), &found, &wanted)
+}
+
+/// Lists the refs of a space that are not what its record says. Nothing is written.
+///
+/// # Errors
+/// Fails when the record is damaged.
+pub fn misplaced(space: &SessionSpace, tracked: &TrackedSpace) -> Result<Vec<String>> {
+    let [found, wanted] = refs_of_space(space, tracked)?;
+    let names: BTreeSet<&String> = found.keys().chain(wanted.keys()).collect();
+    let wrong = names.into_iter().filter(|name| found.get(*name) != wanted.get(*name));
+    Ok(wrong.cloned().collect())
+}
+
+/// Lists the refs that a space has, and those that it should have.
+fn refs_of_space(
+    space: &SessionSpace,
+    tracked: &TrackedSpace,
+) -> Result<[BTreeMap<String, Oid>; 2]> {
+    let repository = space.repository();
+    let acceptance = Acceptance::read(repository, tracked.record)?;
+    let mut wanted: BTreeMap<String, Oid> = BTreeMap::new();
+    let shown = acceptance.believed.iter().take(refs_max(repository));
+    for (agent, entry) in shown {
+        wanted.extend(refs_of(&tracked.label, agent, entry));
+    }
+    let mut found: BTreeMap<String, Oid> = BTreeMap::new();
+    for prefix in prefixes(&tracked.label) {
+        let refs = repository.list_refs(&prefix)?.into_iter();
+        found.extend(refs.map(|found| (found.name, found.target)));
+    }
+    Ok([found, wanted])
+}
+
+/// Takes away the refs of a name.
+///
+/// # Errors
+/// Fails when a ref cannot be removed.
+pub fn erase(space: &SessionSpace, label: &str) -> Result<()> {
+    let repository = space.repository();
+    let mut found: Vec<(String, Oid)> = Vec::new();
+    for prefix in prefixes(label) {
+        let refs = repository.list_refs(&prefix)?.into_iter();
+        found.extend(refs.map(|found| (found.name, found.target)));
+    }
+    Ok(repository.delete_refs(&found)?)
+}
+
+/// Makes the refs of one agent what the record says, before somebody reads them; returns those that
+/// somebody had moved. Nothing for a name that no peer has.
+///
+/// # Errors
+/// Fails when the record is damaged, and when a ref cannot be written.
+pub fn settle(space: &SessionSpace, label: &str, agent: &AgentName) -> Result<Vec<String>> {
+    let repository = space.repository();
+    let tracked = tracked_spaces(space)?;
+    let Some(tracked) = tracked.iter().find(|tracked| tracked.label == label) else {
+        return Ok(Vec::new());
+    };
+    let entry = believed_head(repository, tracked.record, agent)?;
+    let wanted: BTreeMap<String, Oid> =
+        entry.iter().flat_map(|entry| refs_of(label, agent, entry)).collect();
+    let mut found = BTreeMap::new();
+    for prefix in prefixes(label) {
+        let name = format!("{prefix}{agent}");
+        if let Some(oid) = repository.find_ref(&name)? {
+            found.insert(name, oid);
+        }
+    }
+    write(repository, &found, &wanted)
+}
+
+/// Makes all refs what the records say.
+///
+/// # Errors
+/// Fails as [`draw`] does.
+pub fn settle_all(space: &SessionSpace) -> Result<Vec<String>> {
+    let mut moved = Vec::new();
+    for tracked in tracked_spaces(space)? {
+        moved.extend(draw(space, &tracked)?);
+    }
+    Ok(moved)
+}
+
+/// Judges again what waits of a peer, after the policy changed, and draws what is believed then.
+///
+/// # Errors
+/// Fails when a record is damaged.
+pub fn judge_all(space: &SessionSpace, petname: &Petname) -> Result<Vec<AgentName>> {
+    let policy = read_policy(space)?.policy;
+    let followed = crate::caps::followed(&policy, petname)?;
+    let mut moved = Vec::new();
+    for (of, _) in accepted_spaces(space.repository(), followed.peer)? {
+        moved.extend(crate::receive::judge_again(space, followed.peer, of)?);
+    }
+    for tracked in tracked_spaces_of(space.repository(), petname, followed)? {
+        draw(space, &tracked)?;
+    }
+    Ok(moved)
+}
+
+fn prefixes(label: &str) -> [String; 2] {
+    [format!("refs/remotes/{label}/agents/"), format!("refs/agentic/remotes/{label}/notes/")]
+}
+
+fn refs_of(label: &str, agent: &AgentName, entry: &HeadEntry) -> Vec<(String, Oid)> {
+    let [heads, notes] = prefixes(label);
+    let head = (format!("{heads}{agent}"), entry.head);
+    let notes = entry.notes.map(|tip| (format!("{notes}{agent}"), tip));
+    [head].into_iter().chain(notes).collect()
+}
+
+/// Makes refs what they should be, in one transaction of git's; returns those that were elsewhere.
+fn write(
+    repository: &Repository,
+    found: &BTreeMap<String, Oid>,
+    wanted: &BTreeMap<String, Oid>,
+) -> Result<Vec<String>> {
+    let names: BTreeSet<&String> = found.keys().chain(wanted.keys()).collect();
+    let (mut lines, mut moved) = (String::new(), Vec::new());
+    for name in names {
+        match (found.get(name), wanted.get(name)) {
+            (Some(old), Some(new)) if old == new => continue,
+            (Some(old), Some(new)) => lines += &format!("update {name} {new} {old}\n"),
+            (None, Some(new)) => lines += &format!("create {name} {new}\n"),
+            (Some(old), None) => lines += &format!("delete {name} {old}\n"),
+            (None, None) => continue,
+        }
+        if found.contains_key(name) {
+            moved.push(name.clone());
+        }
+    }
+    if lines.is_empty() {
+        return Ok(moved);
+    }
+    fault::point("tracking-drawn")?;
+    let arguments = ["-c", "core.hooksPath=/dev/null", "update-ref", "--stdin"];
+    let end = repository.git_reading(&arguments, lines.as_bytes())?;
+    end.checked(&arguments[2..])?;
+    Ok(moved)
+}
+
+fn refs_max(repository: &Repository) -> usize {
+    let configured = repository.config(TRACK_REFS).and_then(|number| number.parse().ok());
+    configured.unwrap_or(TRACK_REFS_MAX)
+}

@@ -1,0 +1,138 @@
+//! The way down from what a remote serves to what is accepted already.
+
+use agentic_git::Repository;
+use agentic_model::{Cid, Oid};
+
+use crate::accepted::{AcceptedChain, CHAIN_MAX};
+use crate::announcement::{HashName, SignedAnnouncement};
+use crate::id::{PeerId, SpaceId};
+use crate::identity::IdentityChain;
+use crate::key::signer;
+use crate::wrapping::{WrappedAnnouncement, read_bare_commit, read_wrapped};
+use crate::{Error, MalformedInput, Result};
+
+/// A commit on the way.
+#[derive(Debug, Clone)]
+pub enum WalkNode {
+    /// It carries an announcement, whoever signed it.
+    Announced(Box<WrappedAnnouncement>),
+    /// It is something else.
+    Junk {
+        /// The commit.
+        commit: Oid,
+        /// What is wrong with it.
+        why: String,
+    },
+}
+
+/// Where the way ends.
+#[derive(Debug, Clone)]
+pub enum WalkEnd {
+    /// At an announcement that is in the accepted chain.
+    Meets(Box<WrappedAnnouncement>),
+    /// At the beginning of the chain.
+    Root,
+    /// At something that cannot be gone on from.
+    Gap,
+}
+
+/// The way: its commits, newest first, and where it ends.
+#[derive(Debug, Clone)]
+pub struct Walk {
+    /// The commits.
+    pub nodes: Vec<WalkNode>,
+    /// The end.
+    pub end: WalkEnd,
+}
+
+/// Whose announcements are looked for.
+#[derive(Debug, Clone, Copy)]
+pub struct WalkSubject {
+    /// The project, if this repository is pinned to one.
+    pub project: Option<Cid>,
+    /// The peer.
+    pub peer: PeerId,
+    /// The space.
+    pub space: SpaceId,
+}
+
+/// Walks first parents from a commit down to the accepted chain.
+///
+/// # Errors
+/// Fails when the disk does, and when the way is longer than [`CHAIN_MAX`].
+pub fn walk_down(
+    repository: &Repository,
+    tip: Oid,
+    accepted: &mut AcceptedChain<'_>,
+) -> Result<Walk> {
+    let (mut nodes, mut next) = (Vec::new(), Some(tip));
+    while let Some(commit) = next.take() {
+        if nodes.len() >= CHAIN_MAX {
+            let why = format!("it is more than {CHAIN_MAX} announcements long");
+            return Err(MalformedInput(why).into());
+        }
+        match read_wrapped(repository, commit) {
+            Ok(wrapped) => {
+                let said = &wrapped.signed.announcement;
+                if accepted.has(said.number(), wrapped.signed.cid())? {
+                    return Ok(Walk { nodes, end: WalkEnd::Meets(Box::new(wrapped)) });
+                }
+                let is_root = said.previous.is_none() || said.cut.is_some();
+                next = said.parents.first().copied().filter(|_| !is_root);
+                nodes.push(WalkNode::Announced(Box::new(wrapped)));
+                if is_root {
+                    return Ok(Walk { nodes, end: WalkEnd::Root });
+                }
+            }
+            Err(Error::Malformed(wrong)) => {
+                let bare = read_bare_commit(repository, commit);
+                next = bare.ok().and_then(|bare| bare.parents.first().copied());
+                nodes.push(WalkNode::Junk { commit, why: wrong.0 });
+            }
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(Walk { nodes, end: WalkEnd::Gap })
+}
+
+/// Tells why an announcement is none that counts; nothing if it is valid.
+pub fn why_invalid(
+    identity: &IdentityChain,
+    subject: WalkSubject,
+    wrapped: &WrappedAnnouncement,
+) -> Option<&'static str> {
+    let said = &wrapped.signed.announcement;
+    if said.peer != subject.peer || said.space != subject.space {
+        return Some("it is of another peer or space");
+    }
+    if said.project != identity.newest().project
+        || subject.project.is_some_and(|project| project != said.project)
+    {
+        return Some("it is of another project");
+    }
+    if said.hash != HashName::of_oid(wrapped.commit) {
+        return Some("it is of a repository with another hash");
+    }
+    let number = identity.number_of(said.identity);
+    if number.is_none_or(|number| number < said.epoch) {
+        return Some("it names an identity that is not known");
+    }
+    let Some(listed) = identity.in_epoch(said.space, said.epoch) else {
+        return Some("its epoch is none of that space");
+    };
+    let text = SignedAnnouncement::text(&wrapped.signed.bytes);
+    match signer(text, &wrapped.signed.signature, &listed.keys) {
+        Some(_) => None,
+        None => Some("no key of that space signed it"),
+    }
+}
+
+/// Tells whether the newest known document stands behind a valid announcement: it lists a key that
+/// signed it, or names it as the one to go on from.
+pub fn is_backed(identity: &IdentityChain, wrapped: &WrappedAnnouncement) -> bool {
+    let said = &wrapped.signed.announcement;
+    let Some(listed) = identity.newest().space(said.space) else { return false };
+    let text = SignedAnnouncement::text(&wrapped.signed.bytes);
+    listed.resume == Some(wrapped.signed.cid())
+        || signer(text, &wrapped.signed.signature, &listed.keys).is_some()
+}
