@@ -101,7 +101,7 @@ fn our_clock_says_whether_a_grant_counts() {
 #[test]
 fn a_tombstone_counts_whatever_brings_the_grant_back() {
     let given = grant(&["finding"], &["spawn"]);
-    let mut policy = policy(&[given.clone()]);
+    let mut policy = policy(std::slice::from_ref(&given));
     policy.revoked.insert(given.cid(), "gone".to_owned());
     assert!(!may(&policy, "finding", "spawn", &[]));
     policy.grants.insert(given.cid(), given.clone());
@@ -119,7 +119,7 @@ fn nobody_else_gives_rights_here() {
     let for_others = Capability { peer: peer("eve"), ..given.clone() };
     let below = Capability { parent: Some(cid("parent")), ..given };
     for grant in [others, own, for_others, below] {
-        assert!(!may(&policy(&[grant.clone()]), "finding", "spawn", &[]), "{grant:?}");
+        assert!(!may(&policy(std::slice::from_ref(&grant)), "finding", "spawn", &[]), "{grant:?}");
     }
 }
 
@@ -175,7 +175,7 @@ fn a_policy_reads_back_from_its_tree() {
     use agentic_store::memory::MemoryRepository;
 
     let given = grant(&["finding"], &["head-move!"]);
-    let mut policy = policy(&[given.clone()]);
+    let mut policy = policy(std::slice::from_ref(&given));
     policy.revoked.insert(given.cid(), "he left".to_owned());
     let store = MemoryRepository::new(std::path::Path::new("/nowhere"));
     let mut drafts = Drafts::default();
