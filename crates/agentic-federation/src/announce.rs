@@ -333,7 +333,7 @@ fn rewinds_of(
         let Some(why) = &request.rewind else {
             return Err(Error::conflict(
                 format!(
-                    "the {} of `{}` was set back since it was announced",
+                    "the {} of `{}` was set back since it was announced at {from}",
                     of.as_str(),
                     change.agent
                 ),

@@ -264,7 +264,8 @@ pub fn announce_prefix(peer: PeerId) -> String {
     format!("refs/agentic/announce/{peer}/")
 }
 
-fn bytes_max(repository: &Repository) -> u64 {
+/// Returns how many bytes are taken of one space at once.
+pub(crate) fn bytes_max(repository: &Repository) -> u64 {
     let configured = repository.config(FETCH_MAX).and_then(|text| parse_size(&text));
     configured.unwrap_or(FETCH_BYTES_MAX)
 }

@@ -11,6 +11,7 @@ pub mod acceptance;
 pub mod accepted;
 pub mod announce;
 pub mod announcement;
+pub mod backup;
 pub mod capability;
 pub mod caps;
 pub mod changes;

@@ -3,6 +3,7 @@
 use agentic_federation::announce::{
     AnnounceNeed, AnnounceRequest, ArchiveChoice, announce, announce_ref, draft,
 };
+use agentic_federation::backup::require_newest;
 use agentic_federation::exchange::{
     PeerOutcome, PushedAnnouncement, RemoteMode, fetch_peers, mode_of, push_announcement,
 };
@@ -60,6 +61,7 @@ pub(super) fn announce_to(
     remote: &str,
     request: &AnnounceRequest,
 ) -> Result<Reply<AnnounceView>, Refusal> {
+    require_newest(caller.space, remote)?;
     let made = announce(caller.space, request)?;
     let said = &made.wrapped.signed.announcement;
     let name = announce_ref(said.peer, said.space);
