@@ -15,7 +15,7 @@ use temporalio_common::MemoValues;
 use crate::decision::{CancelAsk, DecideAsk, DecideReply, RunView, SignalAsk};
 use crate::obstacle::{RunObstacle, divergence, obstacle};
 use crate::search::of_start;
-use crate::wire::{RunInput, short};
+use crate::wire::{self, RunInput, short};
 use crate::words::{is_passing, refused};
 use crate::workflow::ServedRun;
 use crate::{Error, Result};
@@ -236,14 +236,16 @@ impl<'c> RunClient<'c> {
 
     /// Asks it to stop.
     pub async fn cancel(&self, ask: CancelAsk) -> Result<RunFate> {
-        let told = self.handle.signal(ServedRun::cancel, ask, WorkflowSignalOptions::default());
-        heard(told.await, "pass the wish to stop on")
+        let options = WorkflowSignalOptions::default();
+        let sent = self.handle.signal(ServedRun::cancel, wire::told(&ask), options);
+        heard(sent.await, "pass the wish to stop on")
     }
 
     /// Sends it what it waits for, or will wait for.
     pub async fn signal(&self, ask: SignalAsk) -> Result<RunFate> {
-        let told = self.handle.signal(ServedRun::signal, ask, WorkflowSignalOptions::default());
-        heard(told.await, "pass the signal on")
+        let options = WorkflowSignalOptions::default();
+        let sent = self.handle.signal(ServedRun::signal, wire::told(&ask), options);
+        heard(sent.await, "pass the signal on")
     }
 
     /// Waits until it is over.

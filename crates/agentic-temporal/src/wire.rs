@@ -5,11 +5,13 @@
 
 mod answer;
 mod effect;
+mod signal;
 mod start;
 mod value;
 
 pub use self::answer::{EffectReply, LostReply, WireAnswer, source_of};
 pub use self::effect::{EffectAsk, EffectCall};
+pub use self::signal::{heard, told};
 pub use self::start::{ChildAsk, RunInput, RunPace, SealedPoint, ServedTerms, WireStart};
 pub use self::value::{WireValue, packed, unpacked};
 

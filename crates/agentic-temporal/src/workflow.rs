@@ -20,6 +20,7 @@ mod sealing;
 
 use std::sync::Arc;
 
+use temporalio_common::data_converters::RawValue;
 use temporalio_macros::{workflow, workflow_methods};
 use temporalio_sdk::{
     SyncWorkflowContext, WaitConditionOptions, WorkflowCancellationToken, WorkflowContext,
@@ -27,11 +28,9 @@ use temporalio_sdk::{
 };
 
 use crate::activity::DecideActivity;
-use crate::decision::{
-    CancelAsk, ChildEnd, DecideAsk, DecideReply, RunView, SignalAsk, WireRefusal,
-};
+use crate::decision::{DecideAsk, DecideReply, RunView, WireRefusal};
 use crate::ground::WorkerGround;
-use crate::wire::{RunInput, short};
+use crate::wire::{RunInput, heard, short};
 use crate::workflow::desk::Desk;
 
 /// An error that a handler ends with.
@@ -90,18 +89,18 @@ impl ServedRun {
     }
 
     #[signal(name = "agentic.cancel")]
-    pub fn cancel(&mut self, _ctx: &mut SyncWorkflowContext<Self>, ask: CancelAsk) {
-        self.desk.cancels.push_back(ask);
+    pub fn cancel(&mut self, _ctx: &mut SyncWorkflowContext<Self>, told: RawValue) {
+        self.desk.cancels.extend(heard(&told));
     }
 
     #[signal(name = "agentic.signal")]
-    pub fn signal(&mut self, _ctx: &mut SyncWorkflowContext<Self>, ask: SignalAsk) {
-        self.desk.signals.push_back(ask);
+    pub fn signal(&mut self, _ctx: &mut SyncWorkflowContext<Self>, told: RawValue) {
+        self.desk.signals.extend(heard(&told));
     }
 
     #[signal(name = "agentic.child")]
-    pub fn child_ended(&mut self, _ctx: &mut SyncWorkflowContext<Self>, end: ChildEnd) {
-        self.desk.child_ends.push_back(end);
+    pub fn child_ended(&mut self, _ctx: &mut SyncWorkflowContext<Self>, told: RawValue) {
+        self.desk.child_ends.extend(heard(&told));
     }
 
     #[signal(name = "agentic.seal")]

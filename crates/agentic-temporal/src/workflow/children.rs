@@ -20,7 +20,7 @@ use crate::client::TASK_WITHIN;
 use crate::decision::{CancelAsk, ChildEnd};
 use crate::error::whole;
 use crate::search::of_start;
-use crate::wire::{ChildAsk, RunInput, WireAnswer};
+use crate::wire::{self, ChildAsk, RunInput, WireAnswer};
 use crate::workflow::ServedRun;
 use crate::workflow::event::Event;
 use crate::workflow::hosting::{Hosting, WorkflowFault, withdrawn};
@@ -194,7 +194,7 @@ impl Hosting<'_> {
         }
         self.children.stopping.insert(child.to_owned());
         let other = self.ctx.external_workflow(child, None);
-        let told = other.signal(ServedRun::cancel, cancel.clone(), detached_signal());
+        let told = other.signal(ServedRun::cancel, wire::told(cancel), detached_signal());
         self.n_activities += 1;
         let child = child.to_owned();
         self.flight.begin(async move { Event::Told(told.await.err().map(|_| child)) });
@@ -272,7 +272,7 @@ impl Hosting<'_> {
         let end = ChildEnd { child, answer };
         let other = self.ctx.external_workflow(parent.to_string(), None);
         // One that is over waits for nobody.
-        let _ = other.signal(ServedRun::child_ended, end, detached_signal()).await;
+        let _ = other.signal(ServedRun::child_ended, wire::told(&end), detached_signal()).await;
     }
 
     async fn go_on(&mut self) {

@@ -215,3 +215,22 @@ fn what_may_happen_once_is_in_doubt_when_its_run_is_taken_over() {
     assert_eq!(stage.json("agentic pending --json")[0]["reason"], "in-doubt");
     assert_eq!(stage.n_lines("ran"), 1);
 }
+
+#[test]
+fn signals_that_nobody_can_read_are_passed_over() {
+    let stage = Stage::new();
+    let workflow = stage.detach("asking.as --run-id k");
+    stage.ends("agentic flow run asking.as --sibyl-addr $S --run-id k", 4);
+    for name in ["agentic.signal", "agentic.cancel", "agentic.child", "agentic.unknown"] {
+        for input in ["17", "\"text\"", "{\"id\": []}", "null"] {
+            let signal = ["workflow", "signal", "-w", &workflow, "--name", name];
+            stage.server_says(&[&signal[..], &["--input", input]].concat());
+        }
+        let bytes = ["--input-meta", "encoding=binary/plain", "--input", "\u{1}"];
+        let signal = ["workflow", "signal", "-w", &workflow, "--name", name];
+        stage.server_says(&[&signal[..], &bytes].concat());
+    }
+    stage.ends("agentic decide k --choice accept --as user:alice", 0);
+    assert_eq!(stage.ends("agentic flow result k", 0), "A\n");
+    stage.ends("agentic session verify run-k", 0);
+}
