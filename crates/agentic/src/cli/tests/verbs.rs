@@ -7,7 +7,8 @@ use agentic_api::Command;
 use crate::cli::command;
 
 /// Verbs of the command line that are data under another name.
-const RENAMED: &[(&str, &str)] = &[("unrelate", "relate"), ("flow-fmt", "fmt")];
+const RENAMED: &[(&str, &str)] =
+    &[("unrelate", "relate"), ("flow-fmt", "fmt"), ("peer-show", "peer-list")];
 
 /// Verbs as data that the command line has as options of others, as part of a dialog, or only for other
 /// programs that serve people.
