@@ -3,7 +3,7 @@
 //! Then the repository is an older state of itself, such as a backup. A number that has left the machine
 //! is never signed again with other content, so nothing is announced before it was taken over.
 
-use agentic_git::{Quarantine, Repository};
+use agentic_git::{DownloadSource, Quarantine, Repository};
 use agentic_session::SessionSpace;
 
 use crate::accepted::AcceptedChain;
@@ -38,7 +38,11 @@ pub fn require_newest(space: &SessionSpace, remote: &str) -> Result<()> {
         return Ok(());
     }
     let quarantine = Quarantine::make(repository)?;
-    let end = quarantine.download(repository, (remote, &name), bytes_max(repository))?;
+    let end = quarantine.download(
+        repository,
+        &DownloadSource { at: remote, name: &name },
+        bytes_max(repository),
+    )?;
     if !end.success || !quarantine.repository().has_object(there) {
         let said = end.stderr.lines().last().unwrap_or("it has moved meanwhile");
         return Err(Error::refused(

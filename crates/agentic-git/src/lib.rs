@@ -81,7 +81,7 @@ pub use self::notes::{
 pub use self::object::name_object;
 #[cfg(feature = "fuzz-access")]
 pub use self::pack_offset::PackOffsets;
-pub use self::quarantine::Quarantine;
+pub use self::quarantine::{DownloadSource, Quarantine};
 pub use self::quoted::unquoted;
 pub use self::ref_list::{PackedRefsMark, RefsMark};
 pub(crate) use self::ref_place::remove_if_hollow;

@@ -45,6 +45,15 @@ pub struct Quarantine {
     _wanted: File,
 }
 
+/// A ref that is downloaded.
+#[derive(Debug, Clone, Copy)]
+pub struct DownloadSource<'a> {
+    /// A remote, its address, or a bundle.
+    pub at: &'a str,
+    /// The ref there.
+    pub name: &'a str,
+}
+
 impl Quarantine {
     /// Makes a quarantine, and removes those of processes that died.
     ///
@@ -95,7 +104,7 @@ impl Quarantine {
     pub fn download(
         &self,
         own: &Repository,
-        (source, name): (&str, &str),
+        source: &DownloadSource<'_>,
         bytes_max: u64,
     ) -> Result<GitEnd> {
         let objects = self.folder.join("objects");
@@ -118,8 +127,8 @@ impl Quarantine {
             "--no-auto-maintenance",
             "--refmap=",
             "--",
-            source,
-            name,
+            source.at,
+            source.name,
         ]);
         own.program_with("sh", &arguments, environment)
     }

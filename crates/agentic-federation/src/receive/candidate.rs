@@ -1,0 +1,160 @@
+//! Which announcement of those that are served may be believed, and how it stands to what was accepted.
+
+use std::collections::BTreeSet;
+
+use agentic_git::Repository;
+use agentic_model::Cid;
+
+use super::SpaceResult;
+use crate::accepted::AcceptedState;
+use crate::identity::IdentityChain;
+use crate::steps::check_step;
+use crate::walk::{Walk, WalkEnd, WalkNode, WalkSubject, is_backed, why_invalid};
+use crate::wrapping::WrappedAnnouncement;
+use crate::{Error, MalformedInput, Result};
+
+/// What a look at a space came to.
+pub(super) enum SpaceDecision {
+    /// Nothing new is believed.
+    Nothing(SpaceResult),
+    /// This may be.
+    Accept(Box<CandidateSpace>),
+}
+
+/// An announcement that may be believed.
+pub(super) struct CandidateSpace {
+    /// The announcement.
+    pub wrapped: WrappedAnnouncement,
+    /// The newest document that was known of the identity.
+    pub identity: Cid,
+    /// How it stands to what was accepted.
+    pub result: SpaceResult,
+    /// Whether it came with something that counts for nothing.
+    pub has_junk: bool,
+}
+
+/// What a candidate is looked for with.
+pub(super) struct CandidateSearch<'a> {
+    /// What is in quarantine, and what is here.
+    pub repository: &'a Repository,
+    /// Whose announcements count.
+    pub subject: WalkSubject,
+    /// The newest that is known of the peer's identity.
+    pub identity: &'a IdentityChain,
+    /// The sides that a person picked.
+    pub chosen: &'a BTreeSet<Cid>,
+    /// What was accepted.
+    pub accepted: Option<&'a AcceptedState>,
+}
+
+/// Finds the candidate, its position and whether every step to it counts.
+pub(super) fn decide(search: &CandidateSearch<'_>, walk: &Walk) -> Result<SpaceDecision> {
+    let CandidateSearch { repository, subject, identity, accepted, .. } = *search;
+    if identity.newest().space(subject.space).is_none() {
+        let why = "its newest identity does not list that space".to_owned();
+        return Ok(SpaceDecision::Nothing(SpaceResult::Refused(why)));
+    }
+    let is_candidate = |node: &WalkNode| match node {
+        WalkNode::Announced(wrapped) => {
+            why_invalid(identity, subject, wrapped).is_none() && is_backed(identity, wrapped)
+        }
+        WalkNode::Junk { .. } => false,
+    };
+    let Some(at) = walk.nodes.iter().position(is_candidate) else {
+        return Ok(SpaceDecision::Nothing(without_candidate(walk, accepted)));
+    };
+    let (path, has_junk) = (&walk.nodes[at..], at > 0);
+    let WalkNode::Announced(candidate) = &path[0] else {
+        return Err(MalformedInput::new("a candidate is an announcement").into());
+    };
+    let result = search.position(&walk.end, path)?;
+    let mut before = match &walk.end {
+        WalkEnd::Meets(met) => Some(met.as_ref().clone()),
+        WalkEnd::Root | WalkEnd::Gap => None,
+    };
+    for node in path.iter().rev() {
+        let WalkNode::Announced(this) = node else {
+            return Err(MalformedInput::new("there is something else in the chain").into());
+        };
+        let number = this.signed.announcement.seq;
+        let wrong = |why: String| MalformedInput(format!("announcement {number}: {why}"));
+        if let Some(why) = why_invalid(identity, subject, this) {
+            return Err(wrong(why.to_owned()).into());
+        }
+        let checked = check_step(repository, identity, before.as_ref(), this);
+        checked.map_err(|error| match error {
+            Error::Malformed(why) => wrong(why.0).into(),
+            other @ (Error::Store(_) | Error::Space(_) | Error::Session(_) | Error::Refused(_)) => {
+                other
+            }
+        })?;
+        before = Some(this.as_ref().clone());
+    }
+    let (wrapped, identity) = (candidate.as_ref().clone(), identity.last().cid());
+    Ok(SpaceDecision::Accept(Box::new(CandidateSpace { wrapped, identity, result, has_junk })))
+}
+
+impl CandidateSearch<'_> {
+    /// Says how a candidate stands to what was accepted.
+    fn position(&self, end: &WalkEnd, path: &[WalkNode]) -> Result<SpaceResult> {
+        let CandidateSearch { identity, chosen, accepted, .. } = *self;
+        let Some(accepted) = accepted else {
+            return match end {
+                WalkEnd::Root => Ok(SpaceResult::Accepted),
+                WalkEnd::Gap | WalkEnd::Meets(_) => {
+                    Err(MalformedInput::new("its chain has no beginning").into())
+                }
+            };
+        };
+        let met = match end {
+            WalkEnd::Meets(met) => met.signed.cid(),
+            WalkEnd::Root | WalkEnd::Gap => {
+                return Err(MalformedInput::new("it is no descendant of what was accepted").into());
+            }
+        };
+        if met == accepted.acceptance.announcement {
+            return Ok(SpaceResult::Accepted);
+        }
+        let WalkNode::Announced(candidate) = &path[0] else {
+            return Err(MalformedInput::new("a candidate is an announcement").into());
+        };
+        let space = candidate.signed.announcement.space;
+        let epoch = identity.epoch(space);
+        let resume = identity.newest().space(space).and_then(|listed| listed.resume);
+        let is_newest = |node: &WalkNode| match node {
+            WalkNode::Announced(wrapped) => Some(wrapped.signed.announcement.epoch) == epoch,
+            WalkNode::Junk { .. } => false,
+        };
+        let is_chosen = |node: &WalkNode| match node {
+            WalkNode::Announced(wrapped) => chosen.contains(&wrapped.signed.cid()),
+            WalkNode::Junk { .. } => false,
+        };
+        let is_resumed = resume == Some(met) && path.iter().all(is_newest);
+        match is_resumed || path.iter().any(is_chosen) {
+            true => Ok(SpaceResult::Recovered),
+            false => Err(MalformedInput::new("it is no descendant of what was accepted").into()),
+        }
+    }
+}
+
+/// Says what it is that a remote serves nothing which counts.
+fn without_candidate(walk: &Walk, accepted: Option<&AcceptedState>) -> SpaceResult {
+    match (&walk.end, accepted) {
+        (WalkEnd::Meets(met), Some(accepted))
+            if met.signed.cid() == accepted.acceptance.announcement =>
+        {
+            match walk.nodes.is_empty() {
+                true => SpaceResult::Unchanged,
+                false => {
+                    let why = "nothing above what was accepted is an announcement that counts";
+                    SpaceResult::Refused(why.to_owned())
+                }
+            }
+        }
+        (WalkEnd::Meets(_), _) => SpaceResult::Stale,
+        (WalkEnd::Root | WalkEnd::Gap, _) => {
+            let why = "nothing there is an announcement that counts".to_owned();
+            SpaceResult::Refused(why)
+        }
+    }
+}

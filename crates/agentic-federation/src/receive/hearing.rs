@@ -1,0 +1,112 @@
+//! What is heard of a peer, whatever is believed of it then: identity documents and statements.
+
+use std::collections::BTreeSet;
+
+use agentic_git::{Quarantine, RefMove, Repository};
+use agentic_session::SessionSpace;
+use agentic_store::fault;
+
+use super::ServedSpace;
+use crate::accepted::{AcceptedChain, AcceptedState, read_accepted};
+use crate::announcement::SignedAnnouncement;
+use crate::folder::TreeNode;
+use crate::id::PeerId;
+use crate::known::KnownPeer;
+use crate::own::read_documents;
+use crate::walk::{Walk, WalkNode, WalkSubject, is_backed, walk_down, why_invalid};
+use crate::wrapping::body_of;
+use crate::{Error, MalformedInput, Result};
+
+/// What was heard of a space, and against what it is judged.
+pub(super) struct Hearing {
+    /// What is known of the peer.
+    pub known: KnownPeer,
+    /// What was accepted of the space when the way began.
+    pub accepted: Option<AcceptedState>,
+    /// The way down to it, or what is wrong with it.
+    pub walk: std::result::Result<Walk, MalformedInput>,
+    /// What was served and is nothing.
+    pub junk: Vec<String>,
+}
+
+/// Takes identity documents and statements in, and keeps what is new durably.
+pub(super) fn hear(
+    space: &SessionSpace,
+    served: &ServedSpace,
+    quarantine: &Quarantine,
+) -> Result<Hearing> {
+    let own = space.repository();
+    loop {
+        let before = KnownPeer::read(own, served.peer)?;
+        let mut known = before.clone();
+        let accepted = read_accepted(own, served.peer, served.space)?;
+        let tip = accepted.as_ref().map(|accepted| accepted.acceptance.announced);
+        let mut chain = AcceptedChain::new(own, tip);
+        let walk = match walk_down(quarantine.repository(), served.tip, &mut chain) {
+            Ok(walk) => walk,
+            // What is wrong with it is said when it is judged.
+            Err(Error::Malformed(wrong)) => {
+                return Ok(Hearing { known, accepted, walk: Err(wrong), junk: Vec::new() });
+            }
+            Err(error) => return Err(error),
+        };
+        hear_documents(quarantine.repository(), served.peer, &walk, &mut known);
+        let subject = served.subject(own)?;
+        let (mut heard, mut junk): (Vec<SignedAnnouncement>, Vec<String>) = Default::default();
+        for node in &walk.nodes {
+            match (node, &known.chain) {
+                (WalkNode::Announced(wrapped), Some(identity)) => {
+                    match why_invalid(identity, subject, wrapped) {
+                        None => heard.push(wrapped.signed.clone()),
+                        Some(why) => junk.push(format!("{}: {why}", wrapped.commit)),
+                    }
+                }
+                (WalkNode::Junk { commit, why }, _) => {
+                    junk.push(format!("{commit}: {why}"));
+                }
+                (WalkNode::Announced(_), None) => {}
+            }
+        }
+        known.hear(&heard, &mut |stated| {
+            if stated.space != served.space {
+                return Ok(None);
+            }
+            Ok(chain.at(stated.number)?.map(|found| found.signed.clone()))
+        })?;
+        // What will be accepted needs not be kept beside; what is not is heard of next time, too, but
+        // only as long as somebody serves it.
+        if !is_about_to_be_accepted(&known, &walk, subject) {
+            known.keep(heard);
+        }
+        if known.is_same(&before) || known.save(space, served.peer)? == RefMove::Moved {
+            fault::point("statements-kept")?;
+            return Ok(Hearing { known, accepted, walk: Ok(walk), junk });
+        }
+    }
+}
+
+fn is_about_to_be_accepted(known: &KnownPeer, walk: &Walk, subject: WalkSubject) -> bool {
+    let (Some(identity), Some(WalkNode::Announced(first))) = (&known.chain, walk.nodes.first())
+    else {
+        return false;
+    };
+    !known.is_frozen()
+        && why_invalid(identity, subject, first).is_none()
+        && is_backed(identity, first)
+}
+
+fn hear_documents(repository: &Repository, peer: PeerId, walk: &Walk, known: &mut KnownPeer) {
+    let mut seen: BTreeSet<Option<TreeNode>> = BTreeSet::new();
+    for node in walk.nodes.iter().rev() {
+        let WalkNode::Announced(wrapped) = node else { continue };
+        if wrapped.signed.announcement.peer != peer {
+            continue;
+        }
+        let Ok(body) = body_of(repository, wrapped) else { continue };
+        if seen.insert(body.get("identity").copied())
+            && let Ok(documents) = read_documents(repository, &body)
+        {
+            known.hear_documents(peer, documents);
+        }
+    }
+}

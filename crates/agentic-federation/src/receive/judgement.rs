@@ -1,0 +1,125 @@
+//! What of a snapshot is believed by the policy, at once and after it changed.
+
+use std::collections::BTreeSet;
+
+use agentic_git::{RefMove, Repository};
+use agentic_model::{AgentName, Kind};
+use agentic_session::SessionSpace;
+
+use super::{moved_agents, next_record, peer_lock};
+use crate::acceptance::{Acceptance, HeldBack};
+use crate::accepted::{accepted_ref, read_accepted};
+use crate::capability::PeerTrigger;
+use crate::caps::{CAPS_LOCK, PolicyState, followed, read_policy};
+use crate::durable::{RACES_MAX, lock, mover};
+use crate::folder::read_subfolder;
+use crate::gate::PeerGate;
+use crate::id::{PeerId, Petname, SpaceId};
+use crate::known::KnownPeer;
+use crate::own::{own_chain, require_own};
+use crate::policy::{PolicyAnswer, PolicyMoment, PolicyQuestion};
+use crate::shard::{HeadEntry, Heads, read_heads};
+use crate::wrapping::{body_of, read_wrapped};
+use crate::{Error, Result};
+
+/// What the gate made of a snapshot.
+pub(super) struct JudgedSpace {
+    /// What is believed.
+    pub believed: Heads,
+    /// What waits for a grant.
+    pub held: HeldBack,
+}
+
+/// Judges every agent that is not believed as it is announced.
+pub(super) fn judge(
+    space: &SessionSpace,
+    repository: &Repository,
+    peer: PeerId,
+    policy: &PolicyState,
+    [believed, announced]: [&Heads; 2],
+) -> Result<JudgedSpace> {
+    let kinds = space.kinds()?;
+    let own = own_chain(space.repository())?;
+    // Without an identity of ours nobody could have been granted anything.
+    let own = own.map_or(peer, |chain| chain.peer());
+    let frozen = BTreeSet::new();
+    let moment = PolicyMoment { kinds: &kinds, own, now: space.now().millis(), frozen: &frozen };
+    let gate = PeerGate { repository, policy: &policy.policy, moment, peer };
+    let mut judged = JudgedSpace { believed: Heads::new(), held: HeldBack::new() };
+    for (agent, entry) in announced {
+        let old: Option<&HeadEntry> = believed.get(agent);
+        if old == Some(entry) {
+            judged.believed.insert(agent.clone(), entry.clone());
+            continue;
+        }
+        let verdict = gate.judge(agent, old, entry)?;
+        if let Some(believed) = verdict.believed {
+            judged.believed.insert(agent.clone(), believed);
+        }
+        if let Some(held) = verdict.held {
+            judged.held.insert(agent.clone(), held);
+        }
+    }
+    Ok(judged)
+}
+
+/// Says whether a peer may do something now.
+///
+/// # Errors
+/// Fails when there is no such peer, and when the policy is damaged.
+pub fn may(
+    space: &SessionSpace,
+    name: &Petname,
+    kind: &Kind,
+    trigger: PeerTrigger,
+) -> Result<PolicyAnswer> {
+    let policy = read_policy(space)?.policy;
+    let peer = followed(&policy, name)?.peer;
+    let own = require_own(space)?.peer();
+    let known = KnownPeer::read(space.repository(), peer)?;
+    let frozen: BTreeSet<PeerId> = known.is_frozen().then_some(peer).into_iter().collect();
+    let kinds = space.kinds()?;
+    let moment = PolicyMoment { kinds: &kinds, own, now: space.now().millis(), frozen: &frozen };
+    Ok(policy.may(moment, PolicyQuestion { peer, kind, trigger, agent: None }))
+}
+
+/// Judges again what waits of a space, after the policy changed. What is believed stays.
+///
+/// # Errors
+/// Fails when the disk does, and when the record is damaged.
+pub fn judge_again(space: &SessionSpace, peer: PeerId, of: SpaceId) -> Result<Vec<AgentName>> {
+    let own = space.repository();
+    for _ in 0..RACES_MAX {
+        let policy = read_policy(space)?;
+        let Some(before) = read_accepted(own, peer, of)? else { return Ok(Vec::new()) };
+        if before.acceptance.held.is_empty() || KnownPeer::read(own, peer)?.is_frozen() {
+            return Ok(Vec::new());
+        }
+        let wrapped = read_wrapped(own, before.acceptance.announced)?;
+        let announced = read_subfolder(own, &body_of(own, &wrapped)?, "heads")?;
+        let announced = read_heads(own, &announced)?;
+        let believed = before.acceptance.believed.clone();
+        let judged = judge(space, own, peer, &policy, [&believed, &announced])?;
+        if judged.believed == believed && judged.held == before.acceptance.held {
+            return Ok(Vec::new());
+        }
+        let acceptance = Acceptance {
+            policy: policy.tip,
+            time: space.now().millis(),
+            believed: judged.believed,
+            held: judged.held,
+            ..before.acceptance.clone()
+        };
+        let _caps = lock(own, CAPS_LOCK)?;
+        let _peer = lock(own, &peer_lock(peer))?;
+        if read_policy(space)?.tip != policy.tip {
+            continue;
+        }
+        let name = accepted_ref(peer, of);
+        let next = next_record(own, &name, Some(&before), &acceptance);
+        if next.publish(own, &mover(own, space.now())?)? == RefMove::Moved {
+            return Ok(moved_agents(&believed, &acceptance.believed));
+        }
+    }
+    Err(Error::conflict("others accept all the time", "try again"))
+}
