@@ -26,7 +26,8 @@ use crate::{Error, Result, ServerSettings};
 pub fn read_history(settings: &ServerSettings, session: &str, run: &str) -> Result<String> {
     let events = runtime(1)?.block_on(async {
         let client = settings.connect().await?;
-        read_events(&client, (session, run)).await
+        let (workflow_id, run_id) = (session.to_owned(), run.to_owned());
+        read_events(&client, &WorkflowExecution { workflow_id, run_id }).await
     })?;
     let failed = |error: serde_json::Error| Error::Runtime(error.to_string());
     serde_json::to_string(&History { events }).map_err(failed)
@@ -38,14 +39,13 @@ pub fn read_history(settings: &ServerSettings, session: &str, run: &str) -> Resu
 /// Fails as [`read_history`] does.
 pub(crate) async fn read_events(
     client: &Client,
-    (session, run): (&str, &str),
+    execution: &WorkflowExecution,
 ) -> Result<Vec<HistoryEvent>> {
     let (mut events, mut token) = (Vec::new(), Vec::new());
     loop {
-        let (workflow_id, run_id) = (session.to_owned(), run.to_owned());
         let ask = GetWorkflowExecutionHistoryRequest {
             namespace: client.namespace(),
-            execution: Some(WorkflowExecution { workflow_id, run_id }),
+            execution: Some(execution.clone()),
             next_page_token: token,
             ..Default::default()
         };

@@ -131,7 +131,9 @@ async fn recorded(
 ) -> Option<String> {
     let said = failed.failure.as_ref().map(|failure| failure.message.as_str())?;
     let id = said.split_once(SCHEDULED)?.1.split('\'').next()?;
-    let events = read_events(client, (run.id(), run.run_id())).await.ok()?;
+    let (workflow_id, run_id) = (run.id().to_owned(), run.run_id().to_owned());
+    let execution = WorkflowExecution { workflow_id, run_id };
+    let events = read_events(client, &execution).await.ok()?;
     let asked = events.into_iter().find_map(|event| {
         let attributes = event.attributes?;
         let Attributes::ActivityTaskScheduledEventAttributes(asked) = attributes else {

@@ -42,12 +42,23 @@ impl WireProgram {
     }
 }
 
+/// An effect that is performed without a repository.
+#[derive(Debug)]
+pub struct OutsideEffect {
+    /// Where.
+    pub folder: PathBuf,
+    /// The effect.
+    pub effect: EffectAsk,
+    /// The program that goes along with it.
+    pub program: WireProgram,
+}
+
 /// Performs an effect in a folder, by the program that goes along with it.
 pub async fn perform(
-    folder: PathBuf,
     attempt: &ActivityAttempt,
-    (effect, program): (EffectAsk, WireProgram),
+    outside: OutsideEffect,
 ) -> ActivityOutcome<EffectReply> {
+    let OutsideEffect { folder, effect, program } = outside;
     let start = effect.run.start().map_err(|error| broken(&error))?;
     let performance = effect.performance().map_err(|error| broken(&error))?;
     let bad = crate::wire::BadWire { what: "program" };

@@ -12,7 +12,7 @@ use crate::activity::{
 };
 use crate::attempt::{ActivityAttempt, ActivityFault, ActivityOutcome};
 use crate::ground::WorkerGround;
-use crate::outside;
+use crate::outside::{self, OutsideEffect};
 use crate::wire::EffectCall;
 
 /// Who performs the activities of a queue.
@@ -62,7 +62,8 @@ impl ActivityPerformer {
     ) -> ActivityOutcome<crate::wire::EffectReply> {
         match (call.program, &self.ground) {
             (Some(program), _) => {
-                outside::perform(self.folder.clone(), attempt, (call.effect, program)).await
+                let (folder, effect) = (self.folder.clone(), call.effect);
+                outside::perform(attempt, OutsideEffect { folder, effect, program }).await
             }
             (None, Some(ground)) => effect(ground, attempt, call.effect).await,
             (None, None) => Err(needs_repository()),

@@ -58,6 +58,12 @@ fn retries() -> RetryPolicy {
         .build()
 }
 
+/// A call, and the queue whose workers take it; that of the space without.
+struct RoutedCall {
+    queue: Option<String>,
+    call: EffectCall,
+}
+
 impl Hosting<'_> {
     /// Computes what is only computed; lets the rest wait for its turn.
     pub(super) fn take_up(&mut self, performance: Performance) {
@@ -102,7 +108,7 @@ impl Hosting<'_> {
                 return;
             }
             if let Some(performance) = self.backlog.pop_front() {
-                self.perform((queue, call), performance);
+                self.perform(RoutedCall { queue, call }, performance);
             }
         }
     }
@@ -129,7 +135,8 @@ impl Hosting<'_> {
         true
     }
 
-    fn perform(&mut self, (queue, call): (Option<String>, EffectCall), performance: Performance) {
+    fn perform(&mut self, routed: RoutedCall, performance: Performance) {
+        let RoutedCall { queue, call } = routed;
         let (path, token) = (performance.request.path.clone(), WorkflowCancellationToken::new());
         self.tokens.insert(path.clone(), token.clone());
         self.n_activities += 1;
