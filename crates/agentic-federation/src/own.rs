@@ -8,14 +8,14 @@ use agentic_session::SessionSpace;
 use agentic_session::error::SessionError;
 use agentic_session::hosted::space_id;
 
-use crate::durable::{ChainContent, RACES_MAX, mover, next_state, read_state};
+use crate::durable::{ChainContent, mover, next_state, read_state};
 use crate::folder::{FolderDraft, TreeFolder, read_file, read_subfolder};
 use crate::id::{PeerId, SpaceId};
 use crate::identity::{
     ControlKeys, DOCUMENT_BYTES_MAX, IdentityChain, IdentityDocument, ListedSpace, SignedDocument,
 };
 use crate::key::{IDENTITY_NAMESPACE, PeerKey, SIGNATURE_BYTES_MAX};
-use crate::project::{PROJECT_REF, Project};
+use crate::project::{Project, pin, pinned_project};
 use crate::{Error, Result};
 
 /// The ref that holds our own identity. It is never pushed.
@@ -28,8 +28,6 @@ const CONTROL_KEY: &str = "agentic.controlKey";
 const FIRST_NICK: &str = "main";
 /// How many random bytes make an object another one.
 const NONCE_BYTES: usize = 16;
-/// The longest project that is read, in bytes.
-const PROJECT_BYTES_MAX: usize = 64 << 10;
 
 /// How an identity is begun.
 #[derive(Debug, Clone, Default)]
@@ -366,43 +364,6 @@ pub fn save_chain(
             "look at it with `agentic peer show self`, then try again",
         )),
     }
-}
-
-/// Reads to which project this repository is pinned.
-///
-/// # Errors
-/// Fails when the ref is damaged.
-pub fn pinned_project(repository: &Repository) -> Result<Option<Cid>> {
-    let Some((_, folder)) = read_state(repository, PROJECT_REF)? else { return Ok(None) };
-    let damaged = || Error::damaged(format!("`{PROJECT_REF}` is damaged"));
-    let text = read_file(repository, &folder, "cid", PROJECT_BYTES_MAX)?.ok_or_else(damaged)?;
-    let text = String::from_utf8_lossy(&text);
-    Ok(Some(Cid::parse(text.trim_end()).map_err(|_| damaged())?))
-}
-
-/// Pins this repository to a project, if it is pinned to none; returns the one that counts.
-///
-/// # Errors
-/// Fails when the ref cannot be written.
-pub fn pin(space: &SessionSpace, project: Cid, object: Option<&Project>) -> Result<Cid> {
-    let repository = space.repository();
-    for _ in 0..RACES_MAX {
-        if let Some(pinned) = pinned_project(repository)? {
-            return Ok(pinned);
-        }
-        let mut folder = FolderDraft::default();
-        folder.put("cid", format!("{project}\n").into_bytes());
-        if let Some(object) = object {
-            folder.put("project", object.to_bytes());
-        }
-        let (at, message) = (space.now(), format!("agentic project {project}"));
-        let content = ChainContent { folder, also: Vec::new(), at, message };
-        let next = next_state(repository, PROJECT_REF, None, content);
-        if next.publish(repository, &mover(repository, at)?)? == RefMove::Moved {
-            return Ok(project);
-        }
-    }
-    Err(Error::conflict("others pin the project all the time", "try again"))
 }
 
 fn top_name(repository: &Repository) -> String {

@@ -25,7 +25,7 @@ use crate::durable::{ChainContent, NextState, RACES_MAX, lock, mover, next_state
 use crate::folder::read_subfolder;
 use crate::id::{PeerId, SpaceId};
 use crate::known::KnownPeer;
-use crate::own::{pin, pinned_project};
+use crate::project::{pin, pinned_project};
 use crate::shard::{Heads, read_heads};
 use crate::walk::WalkSubject;
 use crate::wrapping::body_of;

@@ -151,7 +151,7 @@ fn verify_peer(
                 continue;
             }
         };
-        let project = crate::own::pinned_project(repository)?;
+        let project = crate::project::pinned_project(repository)?;
         let subject = WalkSubject { project, peer, space: of };
         match verify_chain(repository, identity, subject, acceptance.announced) {
             Ok(chain) => {

@@ -1,41 +1,27 @@
-//! Peers: who we are, whom we follow, and what became of what they serve.
+//! Peers: whom we follow, and what became of what they serve.
 
-use agentic_federation::accepted::{accepted_spaces, read_accepted};
-use agentic_federation::caps::{GrantPreset, add_peer, followed, forget_peer, read_policy, trust};
-use agentic_federation::changes::{Rotation, SpaceChange, change_space, rotate};
-use agentic_federation::id::{PeerId, Petname, SELF, SpaceId};
-use agentic_federation::identity::IdentityChain;
-use agentic_federation::known::KnownPeer;
-use agentic_federation::own::{InitRequest, init, read_own, require_own};
+mod own;
+mod shown;
+
+use agentic_federation::caps::{
+    GrantPreset, add_peer, drop_peer_refs, followed, forget_peer, read_policy, trust,
+};
+use agentic_federation::id::{PeerId, Petname, SELF};
+use agentic_federation::own::require_own;
 use agentic_federation::peer_log;
 use agentic_federation::policy::{FollowedPeer, PeerTrust};
 use agentic_federation::receive::resolve;
 use agentic_federation::tracking::{erase, tracked_spaces_of};
-use agentic_model::{Cid, Instant};
-use agentic_session::SessionSpace;
+use agentic_model::Cid;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+pub use self::own::{PeerInit, PeerRotate, PeerSpace};
+use self::shown::{change_view, own_view, peer_view};
 use crate::verb::grant::grant_view;
 use crate::verb::{Reply, Verb};
-use crate::view::{
-    PeerChangeView, PeerIdentityView, PeerInitView, PeerSpaceView, PeerView, RefusalView,
-};
+use crate::view::{PeerChangeView, PeerView, RefusalView};
 use crate::{Caller, Refusal};
-
-/// Begin an identity, so that this space can announce. Safe to repeat.
-#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
-pub struct PeerInit {
-    /// What this peer calls itself; what git knows, without.
-    pub name: Option<String>,
-    /// The key by which this space announces; git's signing key, without.
-    pub key: Option<String>,
-    /// The keys that write the identity; the same key, without.
-    pub control: Vec<String>,
-    /// The project of somebody else that this repository belongs to.
-    pub project: Option<String>,
-}
 
 /// Follow a peer.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
@@ -93,36 +79,6 @@ pub struct PeerLog {
     pub name: String,
 }
 
-/// Let keys count no more, or others, in a new document of the identity.
-#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
-pub struct PeerRotate {
-    /// Keys that count no more: public keys, files or fingerprints.
-    pub void: Vec<String>,
-    /// Keys that count from now on.
-    pub add: Vec<String>,
-    /// From which announcements spaces go on: `SPACE=CID`, or `SPACE=none`.
-    pub resume: Vec<String>,
-}
-
-/// Say which spaces the identity lists, or that this one has another place.
-#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
-pub struct PeerSpace {
-    /// Whether this repository becomes a space of its own.
-    pub new: bool,
-    /// Whether this repository is the space that it was, at another place.
-    pub moved: bool,
-    /// Another space that is listed.
-    pub add: Option<String>,
-    /// The key of that space.
-    pub key: Option<String>,
-    /// A space that is listed no more.
-    pub remove: Option<String>,
-    /// What its owner calls a new one.
-    pub nick: Option<String>,
-}
-
 /// Choose a side of what a peer said twice, which ends that it is frozen.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -133,46 +89,6 @@ pub struct PeerResolve {
     pub at: String,
     /// Why.
     pub why: String,
-}
-
-impl Verb for PeerRotate {
-    type Answer = PeerIdentityView;
-
-    fn run(self, caller: &Caller<'_>) -> Result<Reply<PeerIdentityView>, Refusal> {
-        caller.require_person("rotate keys")?;
-        if self.void.is_empty() && self.add.is_empty() {
-            return Err(Refusal::usage("no key was named", "name one with `--void` or `--add`"));
-        }
-        let resume = self.resume.iter().map(|text| resume(text)).collect::<Result<_, _>>()?;
-        let rotation = Rotation { void: self.void, add: self.add, resume };
-        Ok(Reply::plain(identity_view(&rotate(caller.space, &rotation)?)))
-    }
-}
-
-impl Verb for PeerSpace {
-    type Answer = PeerIdentityView;
-
-    fn run(self, caller: &Caller<'_>) -> Result<Reply<PeerIdentityView>, Refusal> {
-        caller.require_person("change spaces")?;
-        let nick = |text: Option<String>| text.unwrap_or_else(|| "other".to_owned());
-        let change = match (self.new, self.moved, self.add, self.key, self.remove) {
-            (true, false, None, None, None) => SpaceChange::New { nick: nick(self.nick) },
-            (false, true, None, None, None) => SpaceChange::Moved,
-            (false, false, Some(space), Some(key), None) => {
-                SpaceChange::Add { space: space_id(&space)?, key, nick: nick(self.nick) }
-            }
-            (false, false, None, None, Some(space)) => {
-                SpaceChange::Remove { space: space_id(&space)? }
-            }
-            _ => {
-                return Err(Refusal::usage(
-                    "one change of a space was expected",
-                    "it is one of `--new`, `--moved`, `--add ID KEY` and `--remove ID`",
-                ));
-            }
-        };
-        Ok(Reply::plain(identity_view(&change_space(caller.space, &change)?)))
-    }
 }
 
 impl Verb for PeerResolve {
@@ -186,34 +102,6 @@ impl Verb for PeerResolve {
         let followed = followed(&policy, &name)?;
         resolve(space, followed.peer, side, &self.why)?;
         Ok(Reply::plain(change_view(space, &name, followed)?))
-    }
-}
-
-impl Verb for PeerInit {
-    type Answer = PeerInitView;
-
-    fn run(self, caller: &Caller<'_>) -> Result<Reply<PeerInitView>, Refusal> {
-        caller.require_person("begin an identity")?;
-        let project = self.project.as_deref().map(|text| cid(text, "a project")).transpose()?;
-        let at = |key: String| match key.contains(' ') || key.starts_with('/') {
-            true => key,
-            false => caller.path(key.as_ref()).display().to_string(),
-        };
-        let request = InitRequest {
-            name: self.name,
-            key: self.key.map(at),
-            control: self.control.into_iter().map(at).collect(),
-            project,
-        };
-        let own = init(caller.space, &request)?;
-        let listed = own.chain.newest().space(own.space);
-        let keys = listed.map(|listed| listed.keys.iter().map(ToString::to_string).collect());
-        Ok(Reply::plain(PeerInitView {
-            project: own.project.to_string(),
-            peer: own.peer().to_string(),
-            space: own.space.to_string(),
-            keys: keys.unwrap_or_default(),
-        }))
     }
 }
 
@@ -305,7 +193,7 @@ impl Verb for PeerRemove {
         for tracked in tracked {
             erase(space, &tracked.label)?;
         }
-        agentic_federation::caps::drop_peer_refs(space, gone.peer)?;
+        drop_peer_refs(space, gone.peer)?;
         Ok(Reply::plain(view))
     }
 }
@@ -340,30 +228,6 @@ impl Verb for PeerLog {
     }
 }
 
-fn space_id(text: &str) -> Result<SpaceId, Refusal> {
-    SpaceId::parse(text).ok_or_else(|| {
-        Refusal::usage(
-            &format!("`{text}` is no space"),
-            "a space has 32 digits; `agentic peer show` prints them",
-        )
-    })
-}
-
-fn resume(text: &str) -> Result<(SpaceId, Option<Cid>), Refusal> {
-    let (space, from) = text.split_once('=').ok_or_else(|| {
-        Refusal::usage(&format!("`{text}` names no space"), "write `SPACE=CID` or `SPACE=none`")
-    })?;
-    let from = match from {
-        "none" => None,
-        from => Some(cid(from, "an announcement")?),
-    };
-    Ok((space_id(space)?, from))
-}
-
-fn identity_view(chain: &IdentityChain) -> PeerIdentityView {
-    PeerIdentityView { identity: chain.last().cid().to_string(), seq: chain.newest().seq }
-}
-
 /// Reads the id of an object.
 pub(super) fn cid(text: &str, what: &str) -> Result<Cid, Refusal> {
     Cid::parse(text).map_err(|error| {
@@ -385,91 +249,5 @@ fn new_petname(text: &str) -> Result<Petname, Refusal> {
     Petname::parse(text).map_err(|error| {
         let hint = "use up to 32 lower-case letters, digits and `-`, and not `self`";
         Refusal::usage(&error.to_string(), hint)
-    })
-}
-
-fn change_view(
-    space: &SessionSpace,
-    name: &Petname,
-    followed: &FollowedPeer,
-) -> Result<PeerChangeView, Refusal> {
-    let spaces = accepted_spaces(space.repository(), followed.peer)?;
-    Ok(PeerChangeView {
-        peer: followed.peer.to_string(),
-        name: name.to_string(),
-        trust: followed.trust.as_str().to_owned(),
-        principal: followed.principal.clone(),
-        spaces: spaces.iter().map(|(space, _)| space.to_string()).collect(),
-        granted: Vec::new(),
-    })
-}
-
-fn own_view(space: &SessionSpace) -> Result<PeerView, Refusal> {
-    let own = read_own(space)?.ok_or_else(|| {
-        Refusal::refused("this repository has no identity yet", "make one with `agentic peer init`")
-    })?;
-    let state = agentic_federation::announce::own_announcement(space.repository(), &own)?;
-    let spaces = own.chain.newest().spaces.iter().map(|listed| {
-        let said = state.as_ref().filter(|_| listed.space == own.space);
-        let said = said.map(|wrapped| (&wrapped.signed.announcement, wrapped.signed.cid()));
-        PeerSpaceView {
-            space: listed.space.to_string(),
-            nick: listed.nick.clone(),
-            state: if said.is_some() { "current" } else { "new" }.to_owned(),
-            epoch: said.map(|(said, _)| said.epoch),
-            seq: said.map(|(said, _)| said.seq),
-            announcement: said.map(|(_, cid)| cid.to_string()),
-            received_at: None,
-            agents: said.map_or(0, |(said, _)| said.entries as usize),
-            held: 0,
-        }
-    });
-    Ok(PeerView {
-        name: SELF.to_owned(),
-        peer: own.peer().to_string(),
-        trust: SELF.to_owned(),
-        principal: None,
-        frozen: false,
-        spaces: spaces.collect(),
-    })
-}
-
-fn peer_view(
-    space: &SessionSpace,
-    name: &Petname,
-    followed: &FollowedPeer,
-) -> Result<PeerView, Refusal> {
-    let known = KnownPeer::read(space.repository(), followed.peer)?;
-    let chain: Option<&IdentityChain> = known.chain.as_ref();
-    let listed = chain.map(|chain| chain.newest().spaces.clone()).unwrap_or_default();
-    let mut spaces = Vec::new();
-    for listed in listed {
-        let accepted = read_accepted(space.repository(), followed.peer, listed.space)?;
-        let accepted = accepted.map(|accepted| accepted.acceptance);
-        let said = accepted.as_ref().map(|accepted| {
-            agentic_federation::wrapping::read_wrapped(space.repository(), accepted.announced)
-        });
-        let said = said.transpose()?.map(|wrapped| wrapped.signed.announcement);
-        spaces.push(PeerSpaceView {
-            space: listed.space.to_string(),
-            nick: listed.nick,
-            state: if accepted.is_some() { "current" } else { "new" }.to_owned(),
-            epoch: said.as_ref().map(|said| said.epoch),
-            seq: said.as_ref().map(|said| said.seq),
-            announcement: accepted.as_ref().map(|accepted| accepted.announcement.to_string()),
-            received_at: accepted
-                .as_ref()
-                .map(|accepted| Instant::from_millis(accepted.time).to_string()),
-            agents: accepted.as_ref().map_or(0, |accepted| accepted.believed.len()),
-            held: accepted.as_ref().map_or(0, |accepted| accepted.held.len()),
-        });
-    }
-    Ok(PeerView {
-        name: name.to_string(),
-        peer: followed.peer.to_string(),
-        trust: followed.trust.as_str().to_owned(),
-        principal: followed.principal.clone(),
-        frozen: known.is_frozen(),
-        spaces,
     })
 }
