@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use agentic_git::{ARCHIVE_REF, RefMove, Repository};
-use agentic_model::{AgentName, Cid, Instant, Oid};
+use agentic_model::{AgentName, Instant, Oid};
 use agentic_session::SessionSpace;
 use agentic_space::kind::REGISTRY_REF;
 use agentic_store::fault;
@@ -17,7 +17,7 @@ use crate::announcement::{
     SpaceAnnouncement,
 };
 use crate::durable::{NextState, lock, mover};
-use crate::folder::{Drafts, FolderDraft, TreeFolder, read_folder, read_subfolder};
+use crate::folder::{Drafts, FolderDraft, TreeFolder, read_subfolder};
 use crate::id::{PeerId, SpaceId};
 use crate::key::ANNOUNCEMENT_NAMESPACE;
 use crate::own::{OwnIdentity, announcing_key, put_documents, require_listed, require_own};
@@ -353,15 +353,4 @@ fn by_date(repository: &Repository, tips: &BTreeSet<Oid>) -> Result<Vec<(Oid, In
     }
     dated.sort_by(|left, right| right.1.cmp(&left.1).then(left.0.cmp(&right.0)));
     Ok(dated)
-}
-
-/// Returns the id of an announcement and the folder of agents that it has, for whoever shows it.
-///
-/// # Errors
-/// Fails when it cannot be read.
-pub fn snapshot(
-    repository: &Repository,
-    wrapped: &WrappedAnnouncement,
-) -> Result<(Cid, TreeFolder)> {
-    Ok((wrapped.signed.cid(), read_folder(repository, wrapped.signed.announcement.tree)?))
 }

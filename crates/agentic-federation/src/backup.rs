@@ -9,40 +9,53 @@ use agentic_session::SessionSpace;
 use crate::accepted::AcceptedChain;
 use crate::announce::{announce_ref, own_announcement};
 use crate::announcement::SpaceAnnouncement;
-use crate::exchange::{bytes_max, served_refs};
+use crate::exchange::{SeenRemote, bytes_max, served_refs};
 use crate::identity::IdentityChain;
 use crate::own::{OwnIdentity, read_documents, require_listed, require_own};
 use crate::walk::{Walk, WalkEnd, WalkNode, WalkSubject, walk_down, why_invalid};
 use crate::wrapping::{WrappedAnnouncement, body_of};
 use crate::{Error, Result};
 
-/// Refuses to go on where a remote has an announcement of this space that this repository lacks. What is no
-/// announcement of ours is passed over: it is replaced by the push, and said.
+/// Looks what a remote has in the place of our announcement, and refuses to go on where that is one of this
+/// space that this repository lacks. What is no announcement of ours is passed over: the push replaces it,
+/// and says so.
 ///
 /// # Errors
 /// Fails with a conflict in that case, before `peer init`, and when the remote cannot be reached.
-pub fn require_newest(space: &SessionSpace, remote: &str) -> Result<()> {
+pub fn require_newest(space: &SessionSpace, remote: &str) -> Result<SeenRemote> {
     let repository = space.repository();
     let own = require_own(space)?;
     require_listed(&own)?;
     let name = announce_ref(own.peer(), own.space);
     let served = served_refs(repository, remote, &name)?;
-    let Some((_, there)) = served.into_iter().find(|(found, _)| *found == name) else {
-        return Ok(());
-    };
+    let there = served.into_iter().find(|(found, _)| *found == name).map(|(_, oid)| oid);
+    let seen = SeenRemote { remote: remote.to_owned(), there };
     let ours = own_announcement(repository, &own)?;
-    if let Some(ours) = &ours
-        && repository.has_object(there)
-        && repository.is_ancestor(there, ours.commit)?
-    {
-        return Ok(());
+    let is_known = match (there, &ours) {
+        (None, _) => true,
+        (Some(there), Some(ours)) => {
+            repository.has_object(there) && repository.is_ancestor(there, ours.commit)?
+        }
+        (Some(_), None) => false,
+    };
+    if !is_known {
+        refuse_newer(repository, &own, ours.as_ref(), &seen)?;
     }
+    Ok(seen)
+}
+
+/// Refuses what a remote has, if others would take it for a newer announcement of ours.
+fn refuse_newer(
+    repository: &Repository,
+    own: &OwnIdentity,
+    ours: Option<&WrappedAnnouncement>,
+    seen: &SeenRemote,
+) -> Result<()> {
+    let (remote, Some(there)) = (&seen.remote, seen.there) else { return Ok(()) };
+    let name = announce_ref(own.peer(), own.space);
     let quarantine = Quarantine::make(repository)?;
-    let end = quarantine.download(
-        repository,
-        &DownloadSource { at: remote, name: &name },
-        bytes_max(repository),
-    )?;
+    let source = DownloadSource { at: remote, name: &name };
+    let end = quarantine.download(repository, &source, bytes_max(repository))?;
     if !end.success || !quarantine.repository().has_object(there) {
         let said = end.stderr.lines().last().unwrap_or("it has moved meanwhile");
         return Err(Error::refused(
@@ -52,23 +65,23 @@ pub fn require_newest(space: &SessionSpace, remote: &str) -> Result<()> {
             "nothing is announced before it was looked at: try again",
         ));
     }
-    let mut chain = AcceptedChain::new(repository, ours.as_ref().map(|ours| ours.commit));
+    let mut chain = AcceptedChain::new(repository, ours.map(|ours| ours.commit));
     let walk = match walk_down(quarantine.repository(), there, &mut chain) {
         Ok(walk) => walk,
         // It is longer than any chain: nobody would take it for ours.
         Err(Error::Malformed(_)) => return Ok(()),
         Err(error) => return Err(error),
     };
-    let Some(found) = newest_of_ours(quarantine.repository(), &own, &walk) else {
+    let Some(found) = newest_of_ours(quarantine.repository(), own, &walk) else {
         return Ok(());
     };
-    let goes_on = match (&ours, &walk.end) {
+    let goes_on = match (ours, &walk.end) {
         (Some(ours), WalkEnd::Meets(met)) => ours.commit == met.commit,
         (None, WalkEnd::Root) => true,
         (Some(_) | None, WalkEnd::Meets(_) | WalkEnd::Root | WalkEnd::Gap) => false,
     };
     match goes_on {
-        true => Err(older_state(remote, found, ours.as_ref())),
+        true => Err(older_state(remote, found, ours)),
         false => Err(Error::conflict(
             format!("`{remote}` has another announcement {} of this space than we have", found.seq),
             "this repository and another one announced as one space: `agentic peer space --new` here",

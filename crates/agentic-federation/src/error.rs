@@ -72,11 +72,6 @@ impl Error {
                     fetch again what came from elsewhere";
         Error::refusal(ErrorClass::Corrupt, message, hint)
     }
-
-    /// Tells whether the fault is in what was read, and not in the disk that it was read from.
-    pub fn is_malformed(&self) -> bool {
-        matches!(self, Error::Malformed(_))
-    }
 }
 
 impl Guidance for Error {

@@ -12,7 +12,6 @@ use crate::peer_log::{RefusedLine, note};
 use crate::policy::{FollowedPeer, PeerTrust};
 use crate::receive::{ServedSpace, SpaceOutcome, SpaceResult, receive};
 use crate::tracking::{draw, label_of, tracked_spaces_of};
-use crate::wrapping::read_wrapped;
 use crate::{Error, Result};
 
 /// How many spaces of one peer are looked at on one remote.
@@ -62,28 +61,36 @@ pub fn mode_of(repository: &Repository, remote: &str) -> Result<RemoteMode> {
     }
 }
 
+/// What a remote has in the place of our announcement.
+#[derive(Debug, Clone)]
+pub struct SeenRemote {
+    /// The remote.
+    pub remote: String,
+    /// Where our ref is there, if it is.
+    pub there: Option<Oid>,
+}
+
 /// Pushes an announcement to a remote, without force. What others put in its place is replaced, if it is
 /// no announcement of ours; returns whether the remote had it already.
 ///
 /// # Errors
-/// Fails when the remote does not take it, and when it has a newer one of ours.
+/// Fails when the remote does not take it, such as when it has moved meanwhile.
 pub fn push_announcement(
     space: &SessionSpace,
-    remote: &str,
+    seen: &SeenRemote,
     made: &MadeAnnouncement,
 ) -> Result<PushedAnnouncement> {
     let repository = space.repository();
     let said = &made.wrapped.signed.announcement;
     let name = announce_ref(said.peer, said.space);
     let commit = made.wrapped.commit;
-    let served = served_refs(repository, remote, &name)?;
-    let there = served.iter().find(|(found, _)| *found == name).map(|(_, oid)| *oid);
-    if there == Some(commit) {
+    let SeenRemote { remote, there } = seen;
+    if *there == Some(commit) {
         return Ok(PushedAnnouncement::Known);
     }
     let is_below = match there {
         None => true,
-        Some(there) => repository.has_object(there) && repository.is_ancestor(there, commit)?,
+        Some(there) => repository.has_object(*there) && repository.is_ancestor(*there, commit)?,
     };
     let spec = format!("{commit}:{name}");
     let lease = there.map(|there| format!("--force-with-lease={name}:{there}"));
@@ -266,23 +273,6 @@ pub fn announce_prefix(peer: PeerId) -> String {
 
 /// Returns how many bytes are taken of one space at once.
 pub(crate) fn bytes_max(repository: &Repository) -> u64 {
-    let configured = repository.config(FETCH_MAX).and_then(|text| parse_size(&text));
-    configured.unwrap_or(FETCH_BYTES_MAX)
-}
-
-/// Reads a number of bytes, with git's `k`, `m` and `g`.
-fn parse_size(text: &str) -> Option<u64> {
-    let lower = text.trim().to_ascii_lowercase();
-    let units = [("k", 10), ("m", 20), ("g", 30)];
-    let unit = units.iter().find_map(|(end, bits)| Some((lower.strip_suffix(end)?, *bits)));
-    let (digits, bits) = unit.unwrap_or((&lower, 0));
-    digits.trim().parse::<u64>().ok()?.checked_shl(bits)
-}
-
-/// Tells whether a commit is a whole announcement of a space of ours that this space does not have.
-pub fn is_ours(repository: &Repository, commit: Oid, peer: PeerId, space: SpaceId) -> bool {
-    read_wrapped(repository, commit).is_ok_and(|wrapped| {
-        let said = &wrapped.signed.announcement;
-        said.peer == peer && said.space == space
-    })
+    let configured = repository.config_number(FETCH_MAX);
+    configured.and_then(|number| u64::try_from(number).ok()).unwrap_or(FETCH_BYTES_MAX)
 }

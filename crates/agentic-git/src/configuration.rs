@@ -77,6 +77,12 @@ impl Repository {
         self.configured(|inner| inner.config_snapshot().string(key).map(|value| value.to_string()))
     }
 
+    /// Returns a number of git's configuration, as git reads it: with `k`, `m` or `g` behind it, or without.
+    /// Nothing where it is none.
+    pub fn config_number(&self, key: &str) -> Option<i64> {
+        self.configured(|inner| inner.config_snapshot().integer(key))
+    }
+
     /// Returns all values of `agentic.NAME` in the user's own configuration: not in the repository's, a
     /// worktree's or the system's, not from the environment, and not from a file that the user's
     /// includes and that lies in the repository or its worktree, where others may have written it.

@@ -18,18 +18,6 @@ pub struct SignFlip {
     pub n_ways: u64,
 }
 
-impl SignFlip {
-    /// Returns how likely it is that chance alone gives as great a sum.
-    pub fn p_one_sided(self) -> f64 {
-        self.n_as_great as f64 / self.n_ways as f64
-    }
-
-    /// Returns how likely it is that chance alone gives a sum as far from nothing.
-    pub fn p_two_sided(self) -> f64 {
-        self.n_as_far as f64 / self.n_ways as f64
-    }
-}
-
 /// Counts all ways in which the signs of differences can fall; nothing without differences, and of
 /// more than [`SIGN_FLIP_EXACT_MAX`].
 pub fn sign_flip(differences: &[f64]) -> Option<SignFlip> {

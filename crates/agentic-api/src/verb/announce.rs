@@ -61,11 +61,11 @@ pub(super) fn announce_to(
     remote: &str,
     request: &AnnounceRequest,
 ) -> Result<Reply<AnnounceView>, Refusal> {
-    require_newest(caller.space, remote)?;
+    let seen = require_newest(caller.space, remote)?;
     let made = announce(caller.space, request)?;
     let said = &made.wrapped.signed.announcement;
     let name = announce_ref(said.peer, said.space);
-    let pushed = push_announcement(caller.space, remote, &made)?;
+    let pushed = push_announcement(caller.space, &seen, &made)?;
     let (pushed, notices) = match pushed {
         PushedAnnouncement::Known => (Vec::new(), Vec::new()),
         PushedAnnouncement::New => (vec![name], Vec::new()),

@@ -6,6 +6,7 @@ use std::process::Command;
 
 use agentic_federation::accepted::read_accepted;
 use agentic_federation::announce::{AnnounceRequest, MadeAnnouncement, announce, own_announcement};
+use agentic_federation::backup::require_newest;
 use agentic_federation::caps::{GrantPreset, add_peer};
 use agentic_federation::exchange::{fetch_peers, push_announcement};
 use agentic_federation::id::{PeerId, Petname, SpaceId};
@@ -99,8 +100,9 @@ impl FederatedPlace {
 
     fn announce(&self) -> agentic_federation::Result<MadeAnnouncement> {
         let space = self.open("ada");
+        let seen = require_newest(&space, "origin")?;
         let made = announce(&space, &AnnounceRequest::default())?;
-        push_announcement(&space, "origin", &made)?;
+        push_announcement(&space, &seen, &made)?;
         Ok(made)
     }
 
