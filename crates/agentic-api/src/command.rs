@@ -172,6 +172,12 @@ commands! {
     BehaviourTree(verb::BehaviourTree) = "behaviour-tree",
     /// Let a name mean a behaviour.
     BehaviourAdopt(verb::BehaviourAdopt) = "behaviour-adopt",
+    /// Give an agent another behaviour.
+    BehaviourUse(verb::BehaviourUse) = "behaviour-use",
+    /// Compare two behaviours.
+    BehaviourCompare(verb::CompareBehaviours) = "behaviour-compare",
+    /// Tell what came of agents and sessions.
+    Stats(verb::CaseStatistics) = "stats",
     /// List the agents that were forked from an agent.
     SubAgents(verb::SubAgents) = "sub-agents",
     /// List who reviews an agent.

@@ -23,6 +23,7 @@ macro_rules! shipped {
 
 shipped! {
     "audit",
+    "behaviour-outcomes",
     "conflicts-ahead",
     "cost-by-agent",
     "decisions-of",

@@ -73,7 +73,7 @@ pub use self::archive::{Archive, ListArchive, Restore};
 pub use self::ask::AskHuman;
 pub use self::behaviour::{
     BehaviourAdd, BehaviourAdopt, BehaviourDiff, BehaviourList, BehaviourLog, BehaviourShow,
-    BehaviourTree,
+    BehaviourTree, BehaviourUse,
 };
 pub use self::blame::BlameFile;
 pub use self::briefing::{ShowBriefing, StoredBriefing};
@@ -134,7 +134,9 @@ pub use self::session::{
     SessionUpgrade, SessionVerify, SessionWatch, SetAnswer, session_reply,
 };
 pub use self::spawn::{BriefingSource, CheckoutPlace, Spawn, SpawnBeginning};
-pub use self::statistics::{Statistics, StatisticsStep};
+pub use self::statistics::{
+    CaseGrouping, CaseStatistics, CompareBehaviours, Statistics, StatisticsStep, TrialCases,
+};
 pub use self::trace::{
     EntryBody, TraceAdd, TraceAttach, TraceBindings, TraceHistory, TracePending, TraceRewrites,
     TraceShow,

@@ -7,6 +7,7 @@ mod allowance;
 mod archive;
 mod behaviour;
 mod blame;
+mod case;
 mod commit;
 mod detail;
 mod diff;
@@ -51,9 +52,14 @@ pub use crate::view::allowance::{AllowanceView, OpenedView};
 pub use crate::view::archive::ArchivedView;
 pub use crate::view::behaviour::{
     AdoptView, AdoptionView, BehaviourAddView, BehaviourDiffView, BehaviourNodeView,
-    BehaviourShowView, BehaviourVersionView, BehaviourView, FieldChangeView, WordChangeView,
+    BehaviourShowView, BehaviourUseView, BehaviourVersionView, BehaviourView, FieldChangeView,
+    WordChangeView,
 };
 pub use crate::view::blame::BlameView;
+pub use crate::view::case::{
+    CaseGroupView, CaseRateView, CaseStatisticsView, CaseTimeView, CaseUsageView, CaseVolumeView,
+    ComparedMetricView, ComparedSideView, ComparisonView, StratumView,
+};
 pub use crate::view::commit::{CommitView, ConflictView, LogView, MergeView, ShowView};
 pub use crate::view::detail::{CommitDetailView, CommitRequestView};
 pub(crate) use crate::view::diff::DiffWindow;

@@ -19,6 +19,7 @@ const SOURCE: &str = "let last = (); let n = 0; \
 
 fn begin(flow: &Flow) -> (Session<FlowProgram>, SessionProgress) {
     let opening = SessionOpening {
+        stamp: false,
         agent: AgentName::parse("alice").expect("a valid name"),
         flow: Cid::of(SOURCE.as_bytes()),
         engine: engine(),

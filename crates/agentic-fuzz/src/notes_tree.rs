@@ -14,7 +14,7 @@ use agentic_model::commit::CommitData;
 use agentic_model::{Cid, Instant, Kind, Oid, Person, Signature};
 use agentic_store::ground::Upkeep;
 use agentic_store::journal::{
-    Content, GitKind, GitObject, KeptObject, NotesEdit, TakenEntries, Transaction,
+    Content, GitKind, GitObject, KeptObject, NotesEdit, StreamPin, TakenEntries, Transaction,
 };
 
 use crate::folder::folder_in_memory;
@@ -350,6 +350,7 @@ fn transaction(edit: NotesEdit) -> Transaction {
         taken: TakenEntries::default(),
         follow: None,
         fold: None,
+        pin: StreamPin::Unknown,
         author: someone(),
         committer: someone(),
     }

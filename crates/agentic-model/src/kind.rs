@@ -148,6 +148,8 @@ const BUILT_IN: &[(&str, &str, &str)] = &[
     ("test", AGENT_COMMIT, "A change to tests"),
     ("session-merge", AGENT_COMMIT, "Another agent's work taken in"),
     ("decision", AGENT_COMMIT, "The answer to a hold"),
+    ("behaviour-change", AGENT_COMMIT, "The agent has another behaviour from here on"),
+    ("adoption", AGENT_COMMIT, "A name means another behaviour from here on"),
     (OBJECT, "", "Any typed object"),
     ("briefing", OBJECT, "What seeds an agent"),
     ("console-trace", OBJECT, "What an agent saw and said up to a commit"),

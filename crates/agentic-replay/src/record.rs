@@ -98,6 +98,8 @@ pub struct StartRecord {
     pub configuration: Option<Cid>,
     /// The host that drives it, where that is not the embedded engine.
     pub host: Option<String>,
+    /// Whether its commits name the program that makes them. Those of earlier releases do not.
+    pub stamp: bool,
     /// For a fork: what the chain before belongs to.
     pub parent: Option<ForkPoint>,
 }

@@ -62,6 +62,8 @@ pub struct SessionOpening {
     pub configuration: Option<Cid>,
     /// The host that drives it, where that is not the embedded engine.
     pub host: Option<String>,
+    /// Whether its commits name the program that makes them.
+    pub stamp: bool,
 }
 
 /// What a session needs to know of its host.
@@ -82,6 +84,8 @@ pub struct Session<P> {
     chain: Chain,
     start: StartRecord,
     flow: Cid,
+    /// The programs before, each with the position of the record that ended it.
+    upgraded: Vec<(u64, Cid)>,
     kinds: Kinds,
     /// Requests without an answer.
     asks: BTreeMap<Path, Ask>,
@@ -223,6 +227,7 @@ impl<P: Program> Session<P> {
             head: opening.head,
             configuration: opening.configuration,
             host: opening.host,
+            stamp: opening.stamp,
             parent: None,
         };
         let mut chain = Chain::empty();
@@ -432,6 +437,14 @@ impl<P: Program> Session<P> {
     /// Returns the program that the session runs now.
     pub fn flow(&self) -> Cid {
         self.flow
+    }
+
+    /// Returns the program that ran when a request was asked, which its commits name; nothing where the
+    /// session is of a release that named none.
+    pub fn behaviour_of(&self, path: &Path) -> Option<Cid> {
+        let seq = self.asks.get(path).map_or(u64::MAX, |ask| ask.seq);
+        let before = self.upgraded.iter().find(|(ended, _)| *ended > seq);
+        self.start.stamp.then(|| before.map_or(self.flow, |(_, flow)| *flow))
     }
 
     /// Returns the end of the chain.

@@ -71,6 +71,8 @@ pub struct AskedRequest {
     pub seq: u64,
     /// Its id.
     pub id: RequestId,
+    /// The program that ran, if what it commits names that.
+    pub behaviour: Option<Cid>,
     /// Where in the program.
     pub path: Path,
     /// What sort.

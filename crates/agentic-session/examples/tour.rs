@@ -27,6 +27,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     space.add_trace(&name, &Kind::parse("log")?, b"nothing here yet")?;
     let write = Edit::Write { content: b"hello\n".to_vec(), mode: FileMode::Plain };
     let draft = CommitDraft {
+        behaviour: None,
         message: "Say hello".to_owned(),
         kind: Some(Kind::parse("finding")?),
         fields: Map::new(),

@@ -3,6 +3,7 @@
 use agentic_model::{AgentName, Object, Value};
 use agentic_replay::{SessionId, SessionOpening};
 
+use super::behaviour::check_allowed;
 use super::language::language_of;
 use crate::error::ProgramError;
 use crate::{Error, Result};
@@ -54,7 +55,9 @@ impl Begin {
 
     /// Returns what the first record says.
     pub(super) fn opening(&self, head: Option<String>) -> Result<SessionOpening> {
+        check_allowed(&self.flow, &self.allow)?;
         Ok(SessionOpening {
+            stamp: true,
             agent: self.agent.clone(),
             flow: self.flow.cid(),
             engine: language_of(&self.flow)?.engine(),

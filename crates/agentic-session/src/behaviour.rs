@@ -3,10 +3,12 @@
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 
-use agentic_model::{Cid, Object, StoredBehaviour};
+use agentic_model::{AgentName, Cid, Object, StoredBehaviour};
 use agentic_replay::{PinnedProgram, TraceDetail};
 
 use super::language::{kinds_of, language_of, of_fault};
+use super::listing::with_key;
+use super::own;
 use crate::error::ProgramError;
 use crate::{Error, Result, SessionSpace};
 
@@ -17,7 +19,7 @@ use crate::{Error, Result, SessionSpace};
 /// Fails when its language is not known, when it does not parse, and when a flow that it names by its
 /// id is nowhere.
 pub fn check_flow(space: &SessionSpace, flow: &Object) -> Result<Vec<Object>> {
-    let read = StoredBehaviour::from_object(flow).map_err(agentic_space::Error::Object)?;
+    let read = read(flow)?;
     let language = language_of(flow)?;
     kinds_of(flow)?;
     let (found, lost) = (RefCell::new(BTreeMap::new()), RefCell::new(None));
@@ -46,4 +48,39 @@ pub fn check_flow(space: &SessionSpace, flow: &Object) -> Result<Vec<Object>> {
         }));
     }
     Ok(found.into_inner().into_values().collect())
+}
+
+/// Refuses what a program would be granted beyond what it may be at most.
+///
+/// # Errors
+/// Fails when there is such a thing, and when it cannot be told what it may be granted.
+pub(crate) fn check_allowed(flow: &Object, granted: &[String]) -> Result<()> {
+    match read(flow)?.beyond(granted) {
+        None => Ok(()),
+        Some(kind) => Err(Error::Program(ProgramError::BeyondAllow {
+            id: flow.cid().to_string(),
+            kind: kind.to_owned(),
+        })),
+    }
+}
+
+/// Leaves of what a program would be granted what it may be.
+pub(super) fn within(flow: &Object, granted: Vec<String>) -> Result<Vec<String>> {
+    let read = read(flow)?;
+    let is_within = |kind: &String| read.beyond(std::slice::from_ref(kind)).is_none();
+    Ok(granted.into_iter().filter(is_within).collect())
+}
+
+fn read(flow: &Object) -> Result<StoredBehaviour> {
+    Ok(StoredBehaviour::from_object(flow).map_err(agentic_space::Error::Object)?)
+}
+
+/// Finds the program of the session of an agent that was started with a key.
+///
+/// # Errors
+/// Fails when sessions cannot be listed, and when the program is nowhere.
+pub fn flow_with_key(space: &SessionSpace, agent: &AgentName, key: &str) -> Result<Option<Object>> {
+    let Some(id) = with_key(space, agent, key)?.into_iter().next() else { return Ok(None) };
+    let flow = own::first(space, &id)?.start.flow;
+    Ok(Some(space.object(flow)?))
 }

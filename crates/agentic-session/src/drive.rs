@@ -193,7 +193,7 @@ impl<'a> Driver<'a> {
                 continue;
             }
             self.flush()?;
-            match perform(self.space, AskingSession::of(&self.session), &performance) {
+            match perform(self.space, AskingSession::asking(&self.session, &path), &performance) {
                 Ok(PerformedEffect::Answered(answer, by)) => self.answer(&path, answer, by)?,
                 Ok(PerformedEffect::Waiting) => {}
                 Err(fault) => {

@@ -9,7 +9,7 @@ use agentic_lang_pipeline::run::AgentCall;
 use agentic_model::commit::Claims;
 use agentic_model::{AgentName, Briefing, Cid, Kind, Map, Oid, Value};
 use agentic_replay::{
-    AnswerSource, End, Performance, Program, ProgramFailure, Request, RequestAnswer, Session,
+    AnswerSource, End, Path, Performance, Program, ProgramFailure, Request, RequestAnswer, Session,
     SessionId, StartRecord, child_key,
 };
 use agentic_space::commit::{
@@ -19,6 +19,7 @@ use agentic_space::error::AgentError;
 use agentic_space::spawn::{SpawnOrigin, spawn_for};
 
 use super::begin::{Begin, KeySource};
+use super::behaviour::within;
 use super::children::{Child, adopted, begins_a_session, close_policy, run_id, runs_a_flow};
 use super::drive::Driver;
 use super::folder::Folder;
@@ -49,12 +50,19 @@ pub struct AskingSession<'a> {
     pub start: &'a StartRecord,
     /// The program that it runs now.
     pub flow: Cid,
+    /// The program that ran when the effect was asked for, where commits name it.
+    pub behaviour: Option<Cid>,
 }
 
 impl<'a> AskingSession<'a> {
     /// Returns what of a session it takes.
     pub fn of(session: &'a Session<Box<dyn Program>>) -> AskingSession<'a> {
-        AskingSession { start: session.started(), flow: session.flow() }
+        AskingSession { start: session.started(), flow: session.flow(), behaviour: None }
+    }
+
+    /// Does the same for what a request asks.
+    pub fn asking(session: &'a Session<Box<dyn Program>>, path: &Path) -> AskingSession<'a> {
+        AskingSession { behaviour: session.behaviour_of(path), ..AskingSession::of(session) }
     }
 }
 
@@ -71,7 +79,8 @@ pub fn perform(
 ) -> Result<PerformedEffect> {
     let start = session.start;
     let request = Some(performance.id.to_string());
-    let asker = Asker { session: start.session.to_string(), request };
+    let behaviour = session.behaviour;
+    let asker = Asker { session: start.session.to_string(), request, behaviour };
     match performance.request.kind.as_str() {
         "commit" => executed(perform_commit(space, &start.agent, performance, &asker)),
         "spawn" => perform_spawn(space, session, performance),
@@ -121,6 +130,7 @@ fn perform_commit(
         expect: None,
         emptiness: Emptiness::Allowed,
         asker: Some(asker.clone()),
+        behaviour: None,
     };
     let done = commit(space, agent, &draft)?;
     // One that is merely decided is found by whoever performs the effect again.
@@ -212,6 +222,7 @@ pub fn begin_spawn(
     let asker = Asker {
         session: session.start.session.to_string(),
         request: Some(performance.id.to_string()),
+        behaviour: session.behaviour,
     };
     let answered = |outcome| Ok(SpawnStep::Answered(settled(outcome)?, AnswerSource::Executor));
     if begins_a_session(request)
@@ -271,8 +282,11 @@ pub fn ready_child(
     }
     check_flow(space, session, request).ok()?;
     let start = session.start;
-    let asker =
-        Asker { session: start.session.to_string(), request: Some(performance.id.to_string()) };
+    let asker = Asker {
+        session: start.session.to_string(),
+        request: Some(performance.id.to_string()),
+        behaviour: session.behaviour,
+    };
     let child = ensure_agent(space, session, performance, &asker).ok()?;
     child_of_call(space, session, request, &child).ok()
 }
@@ -462,7 +476,8 @@ fn child_begin(
     let wanted = wanted.iter().filter_map(Value::as_text);
     // A child may do no more than its parent.
     let wanted = wanted.chain(["commit", "spawn"]);
-    let allow = wanted.filter(|kind| start.allows(kind)).map(str::to_owned).collect();
+    let granted = wanted.filter(|kind| start.allows(kind)).map(str::to_owned);
+    let allow = within(&flow, granted.collect())?;
     Ok(Begin {
         agent: child.clone(),
         flow,

@@ -4,6 +4,7 @@
 //! What is damaged is left out, with a note. A question that names an agent or a session reads the
 //! records of that agent or session alone, and only the columns that are asked for are computed.
 
+mod behaviour;
 mod cache;
 mod decision;
 mod hold;

@@ -296,7 +296,7 @@ impl ForkInMaking<'_> {
             Some(commit) if space.read_commit(commit).is_ok() => SpawnOrigin::Commit(commit),
             _ => SpawnOrigin::Agent(parent.agent.clone()),
         };
-        let asker = Asker { session: fork.to_string(), request: None };
+        let asker = Asker { session: fork.to_string(), request: None, behaviour: None };
         Ok(spawn_for(space, name, &briefing, &origin, Some(asker))?.written.visible()?)
     }
 }

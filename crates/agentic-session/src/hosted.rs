@@ -58,6 +58,8 @@ pub struct HostedStart {
     pub key: String,
     /// The kinds of effects it may perform unasked.
     pub allow: Vec<String>,
+    /// Whether its commits name the program that makes them.
+    pub stamp: bool,
 }
 
 impl HostedStart {
@@ -65,6 +67,7 @@ impl HostedStart {
     fn record(&self) -> StartRecord {
         let nothing = agentic_model::canonical::encode(&Value::Null);
         StartRecord {
+            stamp: self.stamp,
             session: self.session,
             agent: self.agent.clone(),
             flow: self.flow,

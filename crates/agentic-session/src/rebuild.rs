@@ -89,6 +89,7 @@ fn remake(
     let claims = Claims {
         kind: text("kind").map_or(Some(Kind::agent_commit()), |kind| Kind::parse(kind).ok()),
         agent: Some(summary.agent.clone()),
+        behaviour: asked.behaviour,
         session: Some(summary.id.to_string()),
         request: Some(asked.id.to_string()),
         fields: OpenFields::place(fields)?.0,

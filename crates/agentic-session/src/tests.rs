@@ -43,6 +43,7 @@ fn session_of(
     let flow = flow_object(source).expect("it is short");
     let here = rhai().engine_since(&engine);
     let opening = SessionOpening {
+        stamp: false,
         agent: agent.clone(),
         flow: flow.cid(),
         engine,
@@ -123,6 +124,26 @@ fn a_session_of_an_earlier_version_goes_on_as_it_did() {
     resume(&space, &id).expect("its version still runs");
     let summary = space.session(&id).expect("its records are sound");
     assert_eq!(summary.result, Some(Value::List(vec![Value::Int(2), Value::Int(2)])));
+}
+
+#[test]
+fn a_session_of_before_the_stamp_names_no_behaviour_and_is_rebuilt_as_it_was() {
+    let (folder, space, agent) = space_with_an_agent();
+    let source = "commit(#{message: \"One\", files: #{\"a\": \"1\"}}); hold(\"Go on?\"); \
+                  commit(#{message: \"Two\", files: #{\"a\": \"2\"}}); 1";
+    let id = session_of(&space, &agent, source, rhai().engine());
+    // It is allowed nothing, so that each commit is asked for as well.
+    for _ in 0..3 {
+        resume(&space, &id).expect("it goes on to what is asked");
+        decide_open(&space, &id, Action::Approve);
+    }
+    resume(&space, &id).expect("it goes on to the end");
+    let head = space.head(&agent).expect("it was spawned");
+    for commit in space.own_commits(&agent, head).expect("readable") {
+        assert!(!commit.message.contains("Agentic-Behaviour"), "{}", commit.message);
+    }
+    let rebuilt = crate::rebuild(&space, &id, &folder.path().join("rebuilt"));
+    assert_eq!(rebuilt.expect("byte for byte").len(), 2);
 }
 
 #[test]

@@ -69,6 +69,7 @@ impl Place {
 
     fn draft(&mut self, source: TreeSource) -> CommitDraft {
         CommitDraft {
+            behaviour: None,
             message: "edit".to_owned(),
             kind: None,
             fields: Map::new(),

@@ -27,7 +27,9 @@ mod relation;
 mod resolve;
 mod roster;
 mod rows;
+mod stamp;
 mod trace;
+mod work;
 mod worktree;
 
 use std::cell::RefCell;
@@ -41,6 +43,7 @@ use agentic_query::{
     QueryType, ReadTeller,
 };
 
+pub use self::branch::LandedCommits;
 use self::cache::FactCache;
 use self::edge::HoldingEdge;
 pub use self::fold::{CommitFold, FoldReport, FoldedCommit};
@@ -50,6 +53,7 @@ use self::pending::KnownPending;
 use self::predicate::{PREDICATES, SpacePredicate};
 use self::roster::KnownAgents;
 use self::rows::FactRows;
+pub use self::stamp::{AgentStamps, StampedCommit};
 use crate::{Result, Space};
 
 /// What became of reading a predicate.
@@ -80,6 +84,8 @@ struct SpaceCaches {
     traces: FactCache,
     bindings: FactCache,
     branches: FactCache,
+    work: FactCache,
+    stamps: FactCache,
 }
 
 impl<'s> SpaceFacts<'s> {
@@ -138,6 +144,9 @@ impl<'s> SpaceFacts<'s> {
             SpacePredicate::IsA => self.is_a_rows(rows),
             SpacePredicate::Object => self.object_rows(rows),
             SpacePredicate::SubAgentOf => self.sub_agent_rows(rows),
+            SpacePredicate::Work => self.work_rows(rows),
+            SpacePredicate::WorkKind => self.work_kind_rows(rows),
+            SpacePredicate::Pinned => self.pinned_rows(rows),
         }
     }
 }
@@ -190,17 +199,20 @@ impl SpaceCaches {
             traces: cache("traces"),
             bindings: cache("bindings"),
             branches: cache("branches"),
+            work: cache("work"),
+            stamps: cache("stamps"),
         }
     }
 
     /// Returns those whose entries belong to agents.
-    fn of_agents(&self) -> [&FactCache; 8] {
+    fn of_agents(&self) -> [&FactCache; 10] {
         let SpaceCaches { commits, changes, lines, briefings, objects, edges, traces, .. } = self;
-        [commits, changes, lines, briefings, objects, edges, traces, &self.bindings]
+        let SpaceCaches { bindings, work, stamps, .. } = self;
+        [commits, changes, lines, briefings, objects, edges, traces, bindings, work, stamps]
     }
 
     /// Returns all of them, with what people call them.
-    fn named(&self) -> [(&'static str, &FactCache); 9] {
+    fn named(&self) -> [(&'static str, &FactCache); 11] {
         [
             ("commits", &self.commits),
             ("changed files", &self.changes),
@@ -211,6 +223,8 @@ impl SpaceCaches {
             ("traces", &self.traces),
             ("bindings", &self.bindings),
             ("branches", &self.branches),
+            ("work of agents", &self.work),
+            ("stamps", &self.stamps),
         ]
     }
 }

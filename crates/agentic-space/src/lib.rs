@@ -21,6 +21,7 @@ pub mod library;
 pub mod merge;
 mod mutex;
 pub mod object;
+mod pin;
 pub mod privacy;
 pub mod purging;
 pub mod relate;

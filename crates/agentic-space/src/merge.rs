@@ -40,6 +40,8 @@ pub struct MergePlan {
     pub write_conflicts: Option<PathBuf>,
     /// Whether the target agent's pending trace is bound to the merge.
     pub capture: TraceBinding,
+    /// The behaviour that makes it, where no person does.
+    pub behaviour: Option<Cid>,
 }
 
 /// What became of a merge.
@@ -260,6 +262,7 @@ impl MergeCommit {
             kind: Kind::parse("session-merge").ok(),
             agent: into,
             merged: Some(source.agent.clone()),
+            behaviour: plan.behaviour,
             ..Claims::default()
         };
         let default_message = format!("Merge {source} into {}", target.name());

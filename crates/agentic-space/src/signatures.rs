@@ -1,7 +1,7 @@
 //! Who makes a write, and who runs the command: every transaction begins with them.
 
 use agentic_model::Signature;
-use agentic_store::journal::{TakenEntries, Transaction};
+use agentic_store::journal::{StreamPin, TakenEntries, Transaction};
 
 /// Author and committer of one write.
 #[derive(Debug, Clone)]
@@ -23,6 +23,7 @@ impl Signatures {
             taken: TakenEntries::default(),
             follow: None,
             fold: None,
+            pin: StreamPin::Unknown,
             author: self.author,
             committer: self.committer,
         }

@@ -2,7 +2,9 @@
 
 use agentic_model::commit::{Claims, CommitData};
 use agentic_model::{AgentName, Briefing, Cid, Instant, Kind, Object, Oid, Person, Signature};
-use agentic_store::journal::{BranchMove, GitKind, GitObject, KeptObject, NotesEdit, Transaction};
+use agentic_store::journal::{
+    BranchMove, GitKind, GitObject, KeptObject, NotesEdit, StreamPin, Transaction,
+};
 use agentic_store::{Durability, Stream};
 
 use crate::commit::Asker;
@@ -61,10 +63,33 @@ pub fn spawn_for(
     origin: &SpawnOrigin,
     asker: Option<Asker>,
 ) -> Result<SpawnOutcome> {
+    spawn_draft(space, name, SpawnDraft { briefing, origin, behaviour: None, asker })
+}
+
+/// What an agent is spawned with.
+#[derive(Debug)]
+pub struct SpawnDraft<'a> {
+    /// Its briefing.
+    pub briefing: &'a Object,
+    /// Where it begins.
+    pub origin: &'a SpawnOrigin,
+    /// The behaviour that it has.
+    pub behaviour: Option<Cid>,
+    /// The session or the request that asks for it.
+    pub asker: Option<Asker>,
+}
+
+/// Creates an agent with all that its genesis says.
+///
+/// # Errors
+/// Fails as [`spawn`] does.
+pub fn spawn_draft(space: &Space, name: &AgentName, draft: SpawnDraft<'_>) -> Result<SpawnOutcome> {
+    let SpawnDraft { briefing, origin, behaviour, asker } = draft;
     let signing = SigningChoice::of(space, asker.as_ref())?;
     let signatures = space.signatures(name)?;
+    let own = signatures.clone();
     let making =
-        GenesisParts { name, briefing, origin, asker, signing, signatures: signatures.clone() };
+        GenesisParts { name, briefing, origin, behaviour, asker, signing, signatures: own };
     spawn_parts(space, making, signatures)
 }
 
@@ -82,8 +107,8 @@ pub fn spawn_past(
 ) -> Result<SpawnOutcome> {
     let own = Signature { person: Person::of_agent(name), at, offset_minutes: 0 };
     let signatures = Signatures { author: own.clone(), committer: own };
-    let (asker, signing) = (None, SigningChoice::Plain);
-    let making = GenesisParts { name, briefing, origin, asker, signing, signatures };
+    let (behaviour, asker, signing) = (None, None, SigningChoice::Plain);
+    let making = GenesisParts { name, briefing, origin, behaviour, asker, signing, signatures };
     let signatures = space.signatures(name)?;
     spawn_parts(space, making, signatures)
 }
@@ -95,7 +120,7 @@ fn spawn_parts(
     signatures: Signatures,
 ) -> Result<SpawnOutcome> {
     let repository = space.repository();
-    let GenesisParts { name, briefing, origin, .. } = making;
+    let GenesisParts { name, briefing, origin, behaviour, .. } = making;
     // What a session has asked for is fully durable before its answer is recorded.
     let durability = making.asker.as_ref().map_or(space.durability(), |_| Durability::Full);
     let (objects, parents, parent) = genesis(space, making)?;
@@ -125,6 +150,7 @@ fn spawn_parts(
             notes: Vec::new(),
             objects: vec![KeptObject::from(briefing)],
         }),
+        pin: StreamPin::found(behaviour),
         ..signatures.transaction("spawn")
     };
     let written = match locked.decide(transaction, None, durability) {
@@ -157,6 +183,7 @@ struct GenesisParts<'a> {
     name: &'a AgentName,
     briefing: &'a Object,
     origin: &'a SpawnOrigin,
+    behaviour: Option<Cid>,
     asker: Option<Asker>,
     signing: SigningChoice,
     signatures: Signatures,
@@ -168,7 +195,7 @@ fn genesis(
     space: &Space,
     making: GenesisParts<'_>,
 ) -> Result<(Vec<GitObject>, Vec<Oid>, Option<AgentName>)> {
-    let GenesisParts { name, briefing, origin, asker, signing, signatures } = making;
+    let GenesisParts { name, briefing, origin, behaviour, asker, signing, signatures } = making;
     if signing == SigningChoice::Signed {
         // Nobody is asked for a passphrase in vain.
         check_free(space, name)?;
@@ -189,6 +216,7 @@ fn genesis(
         agent: Some(name.clone()),
         briefing: Some(briefing.cid()),
         parent: parent.clone(),
+        behaviour,
         session: asker.as_ref().map(|asker| asker.session.clone()),
         request: asker.and_then(|asker| asker.request),
         ..Claims::default()

@@ -35,7 +35,7 @@ pub use self::read::{
     Segment, decided, each_record, pending_entries, pending_in, records, records_of, segments,
     tail, tail_with_hash, unfinished,
 };
-pub use self::record::{JournalBody, JournalRecord, JournalRecordHash, StreamStanding};
+pub use self::record::{JournalBody, JournalRecord, JournalRecordHash, StreamPin, StreamStanding};
 pub use self::salvage::{Salvage, salvage};
 pub use self::segment::sync_directory;
 pub use self::succession::{JournalInheritance, begin_beside, change_names, discard, take_place};
@@ -224,6 +224,7 @@ impl Journal {
             n_pending: before.n_pending - transaction.taken.count,
             notes,
             compared: before.compared,
+            pin: transaction.pin_after(before),
         };
         let at = transaction.committer.at;
         let body = JournalBody::Transaction(Box::new(transaction));
@@ -259,6 +260,7 @@ impl Journal {
             n_pending: before.n_pending + transaction.taken.count,
             notes: before.notes,
             compared: before.compared,
+            pin: StreamPin::Unknown,
         };
         self.append(vec![(JournalBody::Abort { found }, standing)], at, Durability::Full)
     }

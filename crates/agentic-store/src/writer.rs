@@ -21,7 +21,7 @@ use agentic_model::{Entry, Instant, Oid};
 use crate::bell::{self, GroundChange};
 use crate::ground::{GroundStore, RefMove};
 use crate::journal::{
-    self, ComparedNotes, Durability, Follow, Journal, StreamStanding, Transaction,
+    self, ComparedNotes, Durability, Follow, Journal, StreamPin, StreamStanding, Transaction,
 };
 use crate::layout::Stream;
 use crate::lock::Lock;
@@ -128,6 +128,7 @@ impl<G: GroundStore> Writer<'_, G> {
             n_pending: 0,
             notes: None,
             compared: None,
+            pin: StreamPin::Unknown,
         };
         let layout = self.repository.layout();
         crate::boot::record(layout)?;

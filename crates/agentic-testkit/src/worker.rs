@@ -164,6 +164,7 @@ pub fn small_draft(path: &str, text: &str, capture: TraceBinding) -> CommitDraft
         mode: agentic_space::commit::FileMode::Plain,
     };
     CommitDraft {
+        behaviour: None,
         message: text.to_owned(),
         kind: None,
         fields: Map::new(),

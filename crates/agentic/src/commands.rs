@@ -49,6 +49,7 @@ pub mod serve;
 pub mod session;
 pub mod show;
 pub mod spawn;
+pub mod stats;
 pub mod trace;
 pub mod tree;
 pub mod ui;
@@ -69,6 +70,7 @@ use crate::output::talk;
 pub type VerbOutcome = Result<ExitCode, CommandFailure>;
 
 /// Runs the verb of a command line.
+// size: an arm for each verb.
 pub fn run(cli: Cli) -> VerbOutcome {
     if let VerbArguments::Hook(args) = &cli.verb {
         // It says nothing, whatever there is to say, such as that its folder is gone.
@@ -89,6 +91,7 @@ pub fn run(cli: Cli) -> VerbOutcome {
         VerbArguments::Agents(args) => agents::run(&context, args),
         VerbArguments::Agent(verb) => agent::run(&context, verb),
         VerbArguments::Archive(args) => archive::run(&context, args),
+        VerbArguments::Stats(args) => stats::run(&context, *args),
         VerbArguments::Tree(args) => tree::run(&context, args),
         VerbArguments::ForkPoint(args) => fork_point::run(&context, args),
         VerbArguments::Briefing(args) => briefing::run(&context, args),

@@ -147,6 +147,7 @@ impl Verb for Commit {
         let expect = self.expect.map(|text| expected(caller, &agent, &text)).transpose()?;
         let mut redactor = CallerRedactor::new(caller)?;
         let draft = CommitDraft {
+            behaviour: None,
             message: redactor.text("the message", self.message),
             kind: self.kind.as_deref().map(kind_name).transpose()?,
             fields: redactor.map("a field", self.fields),

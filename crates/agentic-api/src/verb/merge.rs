@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use agentic_space::commit::TraceBinding;
-use agentic_space::merge::{MergePlan, MergedWork, merge};
+use agentic_space::merge::{MergePlan, MergedWork, Target, merge};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -44,7 +44,13 @@ impl Verb for Merge {
                 "name the folder that holds the resolved tree",
             ));
         }
+        let behaviour = match &target {
+            // What a person merges no behaviour made.
+            Target::Agent(into) if caller.require_person("merge").is_err() => space.pin(into)?,
+            Target::Agent(_) | Target::Branch(_) => None,
+        };
         let plan = MergePlan {
+            behaviour,
             message: self.message.clone(),
             resolved,
             write_conflicts: self.write_conflicts.as_ref().map(|path| caller.path(path)),

@@ -17,10 +17,11 @@ pub use self::watch::SessionWatch;
 
 use agentic_diag::SourceText;
 use agentic_flow::Rhai;
-use agentic_model::Object;
+use agentic_model::{BehaviourForm, Object};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+use crate::behaviours::named_behaviour;
 use crate::program::{ProgramFindings, ProgramSource};
 use crate::{Caller, Refusal, Surroundings};
 
@@ -32,6 +33,8 @@ pub enum FlowSource {
     Script(String),
     /// The id of a stored one, or a prefix of it.
     Stored(String),
+    /// The name of a behaviour: what is in force by it.
+    Behaviour(String),
 }
 
 /// What reading a script came to.
@@ -64,6 +67,15 @@ impl FlowSource {
         Ok(match self {
             FlowSource::Script(text) => agentic_session::flow_object(text)?,
             FlowSource::Stored(id) => caller.space.object(caller.space.find_object(id)?)?,
+            FlowSource::Behaviour(name) => {
+                let found = named_behaviour(caller, name)?;
+                if found.read.form == BehaviourForm::Prompt {
+                    let message = format!("`{name}` is a prompt, and no session runs one");
+                    let hint = "give it to an agent: `agentic spawn NAME --behaviour B`";
+                    return Err(Refusal::usage(&message, hint));
+                }
+                found.object
+            }
         })
     }
 }

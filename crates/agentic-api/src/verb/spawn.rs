@@ -3,14 +3,16 @@
 use std::path::PathBuf;
 
 use agentic_model::guidance::ErrorClass;
-use agentic_model::{Briefing, Object, Value, json};
-use agentic_space::spawn::{SpawnOrigin, spawn};
+use agentic_model::{BehaviourForm, Briefing, Cid, Object, Value, json};
+use agentic_space::spawn::{SpawnDraft, SpawnOrigin, spawn_draft};
 use agentic_space::worktree;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+use crate::behaviours::{FoundBehaviour, named_behaviour};
 use crate::caller::agent_name;
 use crate::redaction::CallerRedactor;
+use crate::verb::behaviour::filled;
 use crate::verb::gate::carry_gates;
 use crate::verb::{Reply, Verb};
 use crate::view::SpawnView;
@@ -30,6 +32,10 @@ pub struct Spawn {
     /// Whether it is checked out, and where.
     #[serde(default)]
     pub worktree: CheckoutPlace,
+    /// The behaviour that it has: a name, `REMOTE/NAME`, an id, or `inherit` for that of the agent where
+    /// it begins.
+    #[serde(default)]
+    pub behaviour: Option<String>,
 }
 
 /// A briefing as it comes from outside.
@@ -79,6 +85,10 @@ impl Verb for Spawn {
         let mut redactor = CallerRedactor::new(caller)?;
         let briefing = self.briefing.redacted(&mut redactor).object()?;
         let origin = self.beginning.origin(caller)?;
+        let behaviour = match &self.behaviour {
+            Some(named) => Some(behaviour_of(caller, named, &origin, &briefing)?),
+            None => None,
+        };
         let place = match &self.worktree {
             CheckoutPlace::Nowhere => None,
             CheckoutPlace::Beside => Some(worktree::default_path(space, &name)),
@@ -87,8 +97,10 @@ impl Verb for Spawn {
         if let Some(path) = &place {
             worktree::check_place(space, path)?;
         }
-        let spawned = spawn(space, &name, &briefing, &origin)?;
+        let draft = SpawnDraft { briefing: &briefing, origin: &origin, behaviour, asker: None };
+        let spawned = spawn_draft(space, &name, draft)?;
         let mut reply = Reply::written(SpawnView::from(&spawned), &spawned.written);
+        reply.answer.behaviour = behaviour.map(|cid| cid.to_string());
         reply.notices.extend(redactor.notices());
         if let Some(path) = place {
             match worktree::add(space, &name, &path) {
@@ -104,6 +116,37 @@ impl Verb for Spawn {
         }
         Ok(reply)
     }
+}
+
+/// The word for the behaviour of the agent where a new one begins.
+const INHERIT: &str = "inherit";
+
+/// Finds the behaviour of a new agent. A prompt must find its fields in the briefing.
+fn behaviour_of(
+    caller: &Caller<'_>,
+    named: &str,
+    origin: &SpawnOrigin,
+    briefing: &Object,
+) -> Result<Cid, Refusal> {
+    let found = if named == INHERIT {
+        let parent = match origin {
+            SpawnOrigin::Agent(parent) => Some(parent),
+            SpawnOrigin::Root | SpawnOrigin::Commit(_) => None,
+        };
+        let pin = parent.map(|parent| caller.space.pin(parent)).transpose()?.flatten();
+        let cid = pin.ok_or_else(|| {
+            let message = "there is no behaviour to inherit";
+            Refusal::refused(message, "begin at an agent that has one: `--from AGENT`")
+        })?;
+        FoundBehaviour::of(caller.space.object(cid)?)?
+    } else {
+        named_behaviour(caller, named)?
+    };
+    match found.read.form {
+        BehaviourForm::Flow => {}
+        BehaviourForm::Prompt => drop(filled(&found, briefing.map())?),
+    }
+    Ok(found.cid())
 }
 
 impl BriefingSource {

@@ -2,7 +2,12 @@
 //!
 //! Commits of very many agents are counted while they are read; of sessions only few things are held.
 
+mod by_case;
+mod case_facts;
+mod case_figures;
+mod cases;
 mod commits;
+mod compare;
 mod holds;
 mod sessions;
 
@@ -10,7 +15,9 @@ use agentic_model::Instant;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+pub use self::by_case::{CaseGrouping, CaseStatistics, TrialCases};
 use self::commits::CountedCommits;
+pub use self::compare::CompareBehaviours;
 use self::holds::AskedFacts;
 use crate::caller::agent_name;
 use crate::verb::{Reply, Verb};

@@ -64,6 +64,9 @@ pub struct SpawnView {
     /// The worktree that was made for it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub worktree: Option<String>,
+    /// The behaviour that it has.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub behaviour: Option<String>,
 }
 
 /// One agent of `agentic tree`, with everything forked from it.
@@ -122,6 +125,7 @@ impl From<&RemoteAgent> for RemoteAgentView {
 impl From<&SpawnOutcome> for SpawnView {
     fn from(spawned: &SpawnOutcome) -> SpawnView {
         SpawnView {
+            behaviour: None,
             agent: spawned.agent.to_string(),
             branch: spawned.agent.branch_ref(),
             genesis: spawned.genesis.to_string(),

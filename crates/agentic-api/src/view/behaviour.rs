@@ -150,6 +150,19 @@ pub struct AdoptView {
     pub changed: bool,
 }
 
+/// The answer of `agentic behaviour use`.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct BehaviourUseView {
+    /// The agent.
+    pub agent: String,
+    /// The behaviour that it has now.
+    pub cid: String,
+    /// The one that it had before.
+    pub before: Option<String>,
+    /// The commit that says so; nothing if it had this one.
+    pub commit: Option<String>,
+}
+
 /// The answer of `agentic behaviour diff`.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct BehaviourDiffView {

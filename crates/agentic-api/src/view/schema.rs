@@ -88,6 +88,8 @@ pub fn schemas() -> BTreeMap<&'static str, Schema> {
         ("show.json", printed::<ShowView>()),
         ("spawn.json", printed::<SpawnView>()),
         ("statistics.json", printed::<StatisticsView>()),
+        ("stats.json", printed::<CaseStatisticsView>()),
+        ("behaviour-compare.json", printed::<ComparisonView>()),
         ("trace-add.json", printed::<TraceAddView>()),
         ("trace-attach.json", printed::<AttachView>()),
         ("trace-rewrites.json", printed::<Vec<RewritesView>>()),

@@ -160,7 +160,7 @@ impl StatisticsView {
     }
 }
 
-fn csv_line(cells: &[String]) -> String {
+pub(super) fn csv_line(cells: &[String]) -> String {
     let cell = |text: &String| {
         // What begins so, spreadsheets compute.
         let is_formula = text.starts_with(['=', '+', '-', '@', '\t', '\r']);

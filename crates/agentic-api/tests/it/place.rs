@@ -23,6 +23,7 @@ pub fn place() -> (Sandbox, SessionSpace) {
 /// Says what makes an agent that begins with nothing.
 pub fn named(name: &str) -> Spawn {
     Spawn {
+        behaviour: None,
         name: name.to_owned(),
         briefing: BriefingSource::Text(format!("Do the work of {name}")),
         beginning: SpawnBeginning::Empty,

@@ -84,6 +84,7 @@ impl Case {
 
     fn begin(&self, host: &mut Host) -> Session<FlowProgram> {
         let opening = SessionOpening {
+            stamp: false,
             agent: AgentName::parse("alice").expect("a valid name"),
             flow: Cid::of(self.script.as_bytes()),
             engine: engine(),

@@ -54,6 +54,7 @@ fn flow(source: &str) -> FlowProgram {
 /// asks for `hold`.
 fn recorded(source: &str) -> Vec<Vec<u8>> {
     let opening = SessionOpening {
+        stamp: false,
         agent: AgentName::parse("alice").expect("a valid name"),
         flow: Cid::of(source.as_bytes()),
         engine: engine(),

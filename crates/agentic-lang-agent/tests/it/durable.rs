@@ -47,6 +47,7 @@ impl Case {
 
     fn begin(&self) -> (Session<agentic_lang_agent::ModuleRun>, Kept) {
         let opening = SessionOpening {
+            stamp: false,
             agent: AgentName::parse("alice").expect("a valid name"),
             flow: Cid::of(b"flow"),
             engine: engine(),

@@ -200,6 +200,7 @@ fn durable(
     let (kinds, engine) = (kinds(), engine());
     let (mut session, mut progress) = if kept.frames.is_empty() {
         let opening = SessionOpening {
+            stamp: false,
             agent: AgentName::parse("alice").expect("a valid name"),
             flow: Cid::of(b"flow"),
             engine: engine.clone(),

@@ -146,6 +146,7 @@ pub const TOOLS: &[ToolOffer] = &[
 fn spawn(call: &ToolCaller<'_>, mut given: ToolArguments) -> Result<ToolAnswer, Refusal> {
     let beginning = given.text("from").map_or(SpawnBeginning::Here, SpawnBeginning::Agent);
     let verb = Spawn {
+        behaviour: None,
         name: given.given_text("name"),
         briefing: BriefingSource::Text(given.given_text("briefing")),
         beginning,

@@ -32,6 +32,7 @@ impl McpPlace {
         let space = place.space();
         for name in ["alice", "bob"] {
             let spawn = Spawn {
+                behaviour: None,
                 name: name.to_owned(),
                 briefing: BriefingSource::Text(format!("Do the work of {name}")),
                 beginning: SpawnBeginning::Empty,

@@ -27,6 +27,7 @@ fn begin_later(space: &SessionSpace, agent: &str) -> String {
         detail: TraceDetail::Told,
     };
     let opening = SessionOpening {
+        stamp: false,
         agent: agent.clone(),
         flow: flow.cid(),
         engine: Engine { semantics: here.semantics + 1, ..here },

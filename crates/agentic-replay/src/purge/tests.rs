@@ -42,6 +42,7 @@ fn journal_from(head: Option<&str>) -> Vec<Vec<u8>> {
     let agent = AgentName::parse("alice").expect("a name");
     let (flow, input) = (Cid::of(b"flow"), inline("go"));
     let start = StartRecord {
+        stamp: false,
         session: SessionId::derive(&agent, &flow, &input.cid(), "key"),
         agent,
         flow,

@@ -251,6 +251,9 @@ fn write_start(start: &StartRecord, out: &mut MapWriter) {
         out.link("configuration", configuration);
     }
     out.text_if("host", start.host.as_deref());
+    if start.stamp {
+        out.int("stamp", 1);
+    }
     if let Some(parent) = &start.parent {
         out.bytes("parent", parent.session.as_bytes()).int("parent_seq", int(parent.seq));
         out.bytes("parent_hash", parent.hash.as_bytes());
@@ -277,6 +280,7 @@ fn read_start(fields: &mut MapReader<'_>) -> Result<StartRecord, InvalidRecord> 
             true => Some(fields.link("configuration")?),
         },
         host: fields.text_if("host")?,
+        stamp: fields.has("stamp") && fields.count("stamp")? > 0,
         parent: match fields.has("parent") {
             false => None,
             true => Some(ForkPoint {

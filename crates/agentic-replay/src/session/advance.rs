@@ -57,6 +57,7 @@ impl<P: Program> Session<P> {
             run,
             chain,
             flow: start.flow,
+            upgraded: Vec::new(),
             start,
             kinds: kinds.clone(),
             asks: BTreeMap::new(),

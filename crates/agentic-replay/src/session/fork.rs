@@ -123,6 +123,7 @@ impl<P: Program> Session<P> {
     pub(super) fn become_fork(&mut self, start: StartRecord, group: &mut Group) {
         self.run.reseed(start.seed);
         self.flow = start.flow;
+        self.upgraded.clear();
         self.start = start;
         self.grants.clear();
         let is_open = |path: &Path, standing: RequestStanding| {
@@ -173,6 +174,7 @@ fn fork_start(parent: &StartRecord, point: ForkPoint, draft: ForkDraft) -> Start
         configuration: draft.configuration,
         // Whoever forks it drives the fork.
         host: None,
+        stamp: true,
         parent: Some(point),
     }
 }

@@ -250,6 +250,7 @@ impl<'r, P: Program> SessionReplay<'r, P> {
         let verified = self.session.chain.length();
         self.pass_quiet_scopes(verified);
         let record = UpgradeRecord { from: self.session.flow, to: upgrade.to, verified };
+        self.session.upgraded.push((verified, self.session.flow));
         self.session.flow = upgrade.to;
         self.session.append(upgrade.at, Body::Upgrade(record), progress);
     }
@@ -361,7 +362,10 @@ impl<'r, P: Program> SessionReplay<'r, P> {
                     ask.is_doubted = true;
                 }
             }
-            Body::Upgrade(upgrade) => self.session.flow = upgrade.to,
+            Body::Upgrade(upgrade) => {
+                self.session.upgraded.push((seq, upgrade.from));
+                self.session.flow = upgrade.to;
+            }
             Body::Signal(_) | Body::Escalate(_) | Body::Vote(_) => {}
         }
         Ok(())

@@ -235,9 +235,11 @@ impl SummaryReader {
         objects: &dyn StoredObjects,
     ) -> Result<(), MissingObject> {
         let index = self.asked.len();
+        let running = self.beginning.as_ref().filter(|it| it.start.stamp).map(|it| it.flow);
         self.asked.push(AskedRequest {
             seq: record.seq,
             id: RequestId::derive(&self.session, &ask.path, &ask.hash),
+            behaviour: running,
             path: ask.path.clone(),
             kind: ask.kind.clone(),
             payload: ask.payload.shown(objects)?,

@@ -21,6 +21,7 @@ fn every_body() -> Vec<Body> {
     let hash = RecordHash::from_bytes([2; 32]);
     let text = |text: &str| text.to_owned();
     let start = StartRecord {
+        stamp: false,
         session,
         agent: AgentName::parse("alice").expect("a valid name"),
         flow: cid,

@@ -47,6 +47,7 @@ pub fn engine() -> Engine {
 
 pub fn opening() -> SessionOpening {
     SessionOpening {
+        stamp: false,
         agent: AgentName::parse("alice").expect("a valid name"),
         flow: Cid::of(b"flow"),
         engine: engine(),

@@ -46,6 +46,14 @@ pub enum ProgramError {
         /// The first finding.
         reason: String,
     },
+    /// A program would be granted more than it may be.
+    #[error("behaviour `{id}` may not be granted `{kind}`")]
+    BeyondAllow {
+        /// Its id.
+        id: String,
+        /// The kind of effect.
+        kind: String,
+    },
     /// A request of a program cannot be performed as it is.
     #[error("{reason}")]
     BadRequest {
@@ -63,6 +71,7 @@ pub enum ProgramError {
 impl Guidance for ProgramError {
     fn class(&self) -> ErrorClass {
         match self {
+            ProgramError::BeyondAllow { .. } => ErrorClass::NotAllowed,
             ProgramError::NotAPlan { .. }
             | ProgramError::Unperformed { .. }
             | ProgramError::NoFlowOf { .. }
@@ -75,6 +84,7 @@ impl Guidance for ProgramError {
 
     fn hint(&self) -> Cow<'static, str> {
         match self {
+            ProgramError::BeyondAllow { .. } => "allow less; `agentic behaviour show CID` says what it may be granted".into(),
             ProgramError::NotAPlan { .. } => "`schemas/object-plan.json` says what a plan holds; `agentic flow plan FILE` makes one".into(),
             ProgramError::Unperformed { .. } => "say in the registry who does: `\"run\"` of its entry; agents of a space need `--session`".into(),
             ProgramError::NoFlowOf { .. } => r#"name one: {"run":{"agent":NAME,"flow":CID}}, or run one as that agent"#.into(),

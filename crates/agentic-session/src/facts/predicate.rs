@@ -9,7 +9,7 @@ use agentic_replay::{RecordChain, SessionId};
 use super::reading::ReadSessions;
 use super::row::SessionRows;
 use super::scope::SessionScope;
-use super::{decision, hold, request, session, trace, usage};
+use super::{behaviour, decision, hold, request, session, trace, usage};
 use crate::Result;
 
 /// A predicate of sessions: how it is described, and how its rows are read.
@@ -39,7 +39,7 @@ const RECORDS: &str = "records of sessions";
 const OF_REQUEST: FactColumn = column("request", Request, "the request");
 const OF_SESSION: FactColumn = column("session", Session, "the session");
 
-static PREDICATES: [SessionPredicate; 17] = [
+static PREDICATES: [SessionPredicate; 20] = [
     SessionPredicate {
         open_states: &["running", "held", "waiting", "diverged"],
         reader: RowReader::Session(session::session),
@@ -288,6 +288,46 @@ static PREDICATES: [SessionPredicate; 17] = [
             column("agent", Text, "the agent"),
             column("passed", Int, "how many passed"),
             column("failed", Int, "how many failed"),
+        ],
+    },
+    SessionPredicate {
+        open_states: &[],
+        reader: RowReader::Space(behaviour::uses),
+        name: "uses_behaviour",
+        meaning: "A behaviour made a commit, or the commit says so.",
+        origin: "records of sessions, own lines of agents, and trailers",
+        columns: &[
+            column("commit", Commit, "the commit"),
+            column("cid", Cid, "the behaviour"),
+            column(
+                "how",
+                Text,
+                "`record` if records of a session say so, `pin` if its agent had it then, else `claim`",
+            ),
+        ],
+    },
+    SessionPredicate {
+        open_states: &[],
+        reader: RowReader::Journal(behaviour::runs),
+        name: "runs",
+        meaning: "A session ran a program.",
+        origin: RECORDS,
+        columns: &[
+            OF_SESSION,
+            column("cid", Cid, "the program"),
+            column("seq", Int, "the position of the record that says so"),
+        ],
+    },
+    SessionPredicate {
+        open_states: &[],
+        reader: RowReader::Journal(behaviour::made),
+        name: "made",
+        meaning: "A session made a commit.",
+        origin: RECORDS,
+        columns: &[
+            OF_SESSION,
+            column("commit", Commit, "the commit"),
+            column("at", Instant, "when the session was told"),
         ],
     },
 ];

@@ -35,7 +35,11 @@ pub fn spawn_hosted(
     kind: &str,
 ) -> Result<HostedSpawn> {
     let record = start.record();
-    let asking = AskingSession { start: &record, flow: start.flow };
+    let asking = AskingSession {
+        start: &record,
+        flow: start.flow,
+        behaviour: start.stamp.then_some(start.flow),
+    };
     let begin = match begin_spawn(space, asking, performance)? {
         SpawnStep::Answered(answer, by) => return Ok(HostedSpawn::Answered(answer, by)),
         SpawnStep::Adopted(id) | SpawnStep::Child(Child::Begun(id)) => {

@@ -63,7 +63,11 @@ pub fn perform_hosted(
     if request.kind == "exec" && !executor.is_scripted(request) {
         return executed(performance, &work_folder, cancel);
     }
-    let asking = AskingSession { start: &record, flow: start.flow };
+    let asking = AskingSession {
+        start: &record,
+        flow: start.flow,
+        behaviour: start.stamp.then_some(start.flow),
+    };
     match perform(space, asking, performance)? {
         PerformedEffect::Answered(answer, by) => Ok(HostedOutcome::Answered(answer, by)),
         PerformedEffect::Waiting => {

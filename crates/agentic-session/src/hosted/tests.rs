@@ -62,6 +62,7 @@ impl<'s> SmallHost<'s> {
     fn begin(space: &'s SessionSpace, opening: HostedOpening) -> SmallHost<'s> {
         let HostedOpening { opening, at } = opening;
         let start = HostedStart {
+            stamp: opening.stamp,
             session: opening.session().expect("the input is data"),
             agent: opening.agent.clone(),
             flow: opening.flow,

@@ -131,6 +131,7 @@ impl Stage {
     pub fn commit(&self, agent: &AgentName, file: &str, text: &str) -> Oid {
         let edit = Edit::Write { content: text.as_bytes().to_vec(), mode: FileMode::Plain };
         let draft = CommitDraft {
+            behaviour: None,
             message: format!("Write {file}"),
             kind: None,
             fields: agentic_model::Map::new(),

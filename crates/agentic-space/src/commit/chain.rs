@@ -8,7 +8,7 @@ use agentic_git::{IndexUpdate, PackedBlobs, Scratch};
 use agentic_model::commit::{Claims, CommitData, OpenFields};
 use agentic_model::{AgentName, Cid, ConsoleTrace, Kind, Object, Oid};
 use agentic_store::journal::{
-    self, BranchMove, GitObject, KeptObject, NotesEdit, TakenEntries, Transaction,
+    self, BranchMove, GitObject, KeptObject, NotesEdit, StreamPin, TakenEntries, Transaction,
 };
 use agentic_store::{Finding, RecoveryAct, Stream};
 
@@ -56,6 +56,8 @@ struct ChainedCommit {
     fields: Option<Object>,
     /// Whether the pending trace is bound to it.
     capture: TraceBinding,
+    /// The behaviour that the agent has after it, where that was looked at.
+    pin: StreamPin,
 }
 
 /// Whether there are trace entries to bind.
@@ -84,7 +86,11 @@ impl CommitChain {
             scratch: space.repository().scratch(),
             trace: None,
             capture: TraceBinding::WithTrace,
+            pin: None,
         };
+        if drafts.iter().any(|draft| draft.asker.is_none()) {
+            tip.pin = Some(space.pin_at(agent, head)?);
+        }
         let links = match drafts {
             [draft] => {
                 vec![draft.source.build(space, base_tree).and_then(|built| tip.add(draft, built))]
@@ -221,6 +227,8 @@ struct ChainTip<'a> {
     trace: Option<PendingTrace>,
     /// Whether the pending trace is still to be had.
     capture: TraceBinding,
+    /// The behaviour that the agent has, where that was looked at.
+    pin: Option<Option<Cid>>,
 }
 
 impl ChainTip<'_> {
@@ -244,6 +252,9 @@ impl ChainTip<'_> {
         }
         let commit = self.commit(draft, kind, built)?;
         (self.head, self.tree) = (commit.oid, commit.built.tree);
+        if let (Some(behaviour), None) = (draft.behaviour, &draft.asker) {
+            self.pin = Some(Some(behaviour));
+        }
         if capture == TraceBinding::WithTrace {
             self.capture = TraceBinding::Nothing;
         }
@@ -265,6 +276,7 @@ impl ChainTip<'_> {
         let claims = Claims {
             kind: Some(kind.clone()),
             agent: Some(self.agent.clone()),
+            behaviour: self.behaviour(draft),
             session: draft.asker.as_ref().map(|asker| asker.session.clone()),
             request: draft.asker.as_ref().and_then(|asker| asker.request.clone()),
             fields,
@@ -281,7 +293,19 @@ impl ChainTip<'_> {
         let (oid, object) = signing.make(self.space.repository(), &data)?;
         let (parent, capture) = (self.head, TraceBinding::Nothing);
         let fields = fields_object;
-        Ok(ChainedCommit { kind, parent, built, oid, object, signatures, fields, capture })
+        let pin = match (&draft.asker, draft.behaviour.or(self.pin.flatten())) {
+            (Some(_), _) => StreamPin::Unknown,
+            (None, found) => StreamPin::found(found),
+        };
+        Ok(ChainedCommit { kind, parent, built, oid, object, signatures, fields, capture, pin })
+    }
+
+    /// Tells which behaviour makes a commit: what a session runs, else what the agent has.
+    fn behaviour(&self, draft: &CommitDraft) -> Option<Cid> {
+        match &draft.asker {
+            Some(asker) => asker.behaviour,
+            None => draft.behaviour.or(self.pin.flatten()),
+        }
     }
 }
 
@@ -293,7 +317,7 @@ impl ChainedCommit {
         agent: &AgentName,
         bound: Option<BoundTrace>,
     ) -> CommitOutcome {
-        let ChainedCommit { kind, parent, built, oid, object, signatures, fields, .. } = self;
+        let ChainedCommit { kind, parent, built, oid, object, signatures, fields, pin, .. } = self;
         let trace = bound.as_ref().map(|bound| bound.cid);
         let whole = whole.get_or_insert_with(|| {
             let branch = BranchMove { name: agent.branch_ref(), expect: Some(parent), new: oid };
@@ -301,6 +325,9 @@ impl ChainedCommit {
         });
         if let Some(branch) = &mut whole.branch {
             branch.new = oid;
+        }
+        if pin != StreamPin::Unknown {
+            whole.pin = pin;
         }
         whole.objects.extend(built.objects);
         whole.objects.push(object);

@@ -28,6 +28,8 @@ pub struct CommitDraft {
     pub emptiness: Emptiness,
     /// The request of a session that asks for the commit, if one does.
     pub asker: Option<Asker>,
+    /// The behaviour that the agent has from this commit on, which is one that changes it.
+    pub behaviour: Option<Cid>,
 }
 
 impl CommitDraft {
@@ -52,6 +54,8 @@ pub struct Asker {
     pub session: String,
     /// The id of the request; none for what a session needs before it asks anything.
     pub request: Option<String>,
+    /// The program that asks, where its commits name it.
+    pub behaviour: Option<Cid>,
 }
 
 /// Whether the pending trace is bound.

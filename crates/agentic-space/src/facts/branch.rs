@@ -1,6 +1,6 @@
 //! Rows about branches of people, and what of the work of agents they have.
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::ops::ControlFlow;
 use std::rc::Rc;
 
@@ -19,6 +19,15 @@ const BRANCH: usize = 0;
 const COMMIT: usize = 1;
 /// Where branches are.
 const BRANCHES: &str = "refs/heads/";
+
+/// Which branches of people have commits of agents.
+#[derive(Debug, Default)]
+pub struct LandedCommits {
+    /// The branches of each commit that one has.
+    pub branches: BTreeMap<Oid, Vec<String>>,
+    /// What could not be read.
+    pub left_out: Vec<String>,
+}
 
 /// All commits that a branch leads to, in order, one id after the other.
 struct BranchCommits {
@@ -63,6 +72,28 @@ impl SpaceFacts<'_> {
             }
         }
         Ok(())
+    }
+
+    /// Finds which branches of people have some commits; what cannot be read is told, and left out.
+    ///
+    /// # Errors
+    /// Fails when refs cannot be read.
+    pub fn landed(&self, commits: &BTreeSet<Oid>) -> Result<LandedCommits> {
+        let (mut found, mut left_out) = (BTreeMap::<Oid, Vec<String>>::new(), Vec::new());
+        let refs = self.space.repository().list_refs(BRANCHES)?;
+        for branch in refs.iter().filter(|it| !it.name.starts_with(AgentName::BRANCHES)) {
+            match self.commits_of(branch) {
+                Ok(known) => {
+                    for commit in commits.iter().filter(|commit| known.has(**commit)) {
+                        found.entry(*commit).or_default().push(short(branch).to_owned());
+                    }
+                }
+                Err(error) => {
+                    left_out.push(format!("the history of branch `{}`: {error}", short(branch)));
+                }
+            }
+        }
+        Ok(LandedCommits { branches: found, left_out })
     }
 
     /// Lists the branches of people that are wanted.

@@ -2,12 +2,13 @@
 
 use std::rc::Rc;
 
-use agentic_model::guidance;
+use agentic_model::{Oid, guidance};
 
 use super::SpaceFacts;
 use super::cache::{CacheEntry, FactCache};
 use super::roster::FactAgent;
 use crate::Result;
+use crate::signing::SigningChoice;
 
 /// What was made of an agent, or why it cannot be made.
 pub(super) type DerivedContent = std::result::Result<Rc<[u8]>, String>;
@@ -82,4 +83,21 @@ impl SpaceFacts<'_> {
 /// Names what an agent's notes are made from.
 pub(super) fn notes_key(agent: &FactAgent) -> String {
     agent.notes.map_or(String::new(), |tip| tip.to_string())
+}
+
+/// Names what is made from an own line where changes of behaviours matter: where signatures are asked
+/// for, others count.
+pub(super) fn line_key(head: Oid, signing: SigningChoice) -> String {
+    match signing {
+        SigningChoice::Plain => head.to_string(),
+        SigningChoice::Signed => format!("{head} signed"),
+    }
+}
+
+impl OlderContent<'_> {
+    /// Returns the head that it was made from, if the same changes of behaviours counted.
+    pub fn head_under(&self, signing: SigningChoice) -> Option<Oid> {
+        let head = Oid::parse(self.key.split(' ').next()?).ok()?;
+        (self.key == line_key(head, signing)).then_some(head)
+    }
 }

@@ -34,6 +34,9 @@ pub(super) enum SpacePredicate {
     Kind,
     IsA,
     Object,
+    Work,
+    WorkKind,
+    Pinned,
 }
 
 /// A predicate as people and queries know it.
@@ -363,6 +366,54 @@ pub(super) const PREDICATES: &[PredicateText] = &[
         columns: &[
             column("agent", Text, "the agent"),
             column("parent", Text, "the one it came from"),
+        ],
+    },
+    PredicateText {
+        predicate: SpacePredicate::Work,
+        name: "work",
+        meaning: "What came of an agent of this space, counted once.",
+        origin: "its own line of commits",
+        columns: &[
+            column("agent", Text, "the agent"),
+            column("place", Text, "open or archived"),
+            column(
+                "origin",
+                Text,
+                "spawned; session, if a request of one asked for it; fork; import; or branch, \
+                 without a genesis",
+            ),
+            column("person", Text, "the address of whoever spawned it"),
+            column("began", Instant, "when its first commit was made"),
+            column(
+                "first",
+                Commit,
+                "its first commit that is work: no decision, no behaviour-change",
+            ),
+            column("first_at", Instant, "when that was made"),
+            column("last_at", Instant, "when its newest commit was made"),
+            column("commits", Int, "how many commits are work"),
+        ],
+    },
+    PredicateText {
+        predicate: SpacePredicate::WorkKind,
+        name: "work_kind",
+        meaning: "How many commits of a kind an agent of this space has.",
+        origin: "its own line of commits",
+        columns: &[
+            column("agent", Text, "the agent"),
+            column("kind", Text, "the kind, as far as it counts on this branch"),
+            column("commits", Int, "how many"),
+        ],
+    },
+    PredicateText {
+        predicate: SpacePredicate::Pinned,
+        name: "pinned",
+        meaning: "An agent of this space worked with a behaviour, as its own line says.",
+        origin: "its genesis, its changes of behaviour, and the stamps of its commits",
+        columns: &[
+            column("agent", Text, "the agent"),
+            column("cid", Cid, "the behaviour"),
+            column("commits", Int, "how many commits of work name it; 0 if nothing was done yet"),
         ],
     },
 ];

@@ -16,6 +16,7 @@ fn name() -> AgentName {
 
 fn draft(message: &str) -> CommitDraft {
     CommitDraft {
+        behaviour: None,
         message: message.to_owned(),
         kind: None,
         fields: Map::new(),

@@ -53,6 +53,7 @@ pub fn edits(files: &[(&str, Option<&str>)]) -> BTreeMap<String, Edit> {
 /// Returns a draft of some changes.
 pub fn draft(message: &str, files: &[(&str, Option<&str>)]) -> CommitDraft {
     CommitDraft {
+        behaviour: None,
         message: message.to_owned(),
         kind: None,
         fields: Map::new(),

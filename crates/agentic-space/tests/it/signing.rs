@@ -38,7 +38,8 @@ fn people_sign_if_that_is_set_and_sessions_never_do() {
     place.commit("alice", &[("a", Some("1"))]).expect("it is signed");
     assert!(is_signed(&place, "agents/alice"));
     let mut asked = draft("Asked", &[("b", Some("1"))]);
-    asked.asker = Some(Asker { session: "s".to_owned(), request: Some("r".to_owned()) });
+    asked.asker =
+        Some(Asker { behaviour: None, session: "s".to_owned(), request: Some("r".to_owned()) });
     commit(&place.space, &name("alice"), &asked).expect("nobody signs");
     assert!(!is_signed(&place, "agents/alice"), "it must be possible to make it again");
     place.spawn("bob", &SpawnOrigin::Root).expect("it is signed");

@@ -111,7 +111,7 @@ fn a_genesis_says_who_was_made_from_whom_and_why() {
 #[test]
 fn a_spawn_for_a_request_names_it() {
     let place = Place::new();
-    let asker = Asker { session: "s1".to_owned(), request: Some("r1".to_owned()) };
+    let asker = Asker { behaviour: None, session: "s1".to_owned(), request: Some("r1".to_owned()) };
     let origin = SpawnOrigin::Root;
     spawn_for(&place.space, &name("alice"), &briefing("x"), &origin, Some(asker)).expect("free");
     let message = place.git(&["log", "-1", "--format=%B", "agents/alice"]);

@@ -107,6 +107,7 @@ mod tests {
             n_pending: 0,
             notes: None,
             compared: None,
+            pin: crate::journal::StreamPin::Unknown,
         };
         let now = Instant::from_millis(2);
         let mut journal = Journal::create(&layout, &stream, standing, now).expect("writable");

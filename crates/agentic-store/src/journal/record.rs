@@ -1,7 +1,7 @@
 //! What a journal records.
 
 use agentic_model::object::ObjectError;
-use agentic_model::{Entry, Instant, Map, Oid, Value, canonical};
+use agentic_model::{Cid, Entry, Instant, Map, Oid, Value, canonical};
 
 use super::transaction::{GitObject, Transaction};
 use crate::{Error, Result};
@@ -47,6 +47,27 @@ pub struct StreamStanding {
     /// The state of its own notes ref that has all its notes edits: what the newest write's own move
     /// left. Nothing where nobody looked, as in records of earlier releases.
     pub compared: Option<Oid>,
+    /// The behaviour that the agent had at that head.
+    pub pin: StreamPin,
+}
+
+/// Which behaviour an agent has, as a journal knows it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum StreamPin {
+    /// Nobody looked, as in records of earlier releases.
+    #[default]
+    Unknown,
+    /// None.
+    Nothing,
+    /// This one.
+    Behaviour(Cid),
+}
+
+impl StreamPin {
+    /// Makes one of what was found.
+    pub fn found(behaviour: Option<Cid>) -> StreamPin {
+        behaviour.map_or(StreamPin::Nothing, StreamPin::Behaviour)
+    }
 }
 
 /// What a record says.
@@ -165,6 +186,12 @@ impl JournalRecord {
         put_oid("head", self.standing.head);
         put_oid("notes", self.standing.notes);
         put_oid("compared", self.standing.compared);
+        let pin = match self.standing.pin {
+            StreamPin::Unknown => None,
+            StreamPin::Nothing => Some(Value::Null),
+            StreamPin::Behaviour(cid) => Some(Value::Link(cid)),
+        };
+        map.extend(pin.map(|pin| ("pin".to_owned(), pin)));
         canonical::encode(&Value::Map(map)).map_err(|error| Error::corrupt("a new record", error))
     }
 
@@ -186,6 +213,10 @@ impl JournalRecord {
             n_pending: fields.count("pending")?,
             notes: fields.optional_oid("notes")?,
             compared: fields.optional_oid("compared")?,
+            pin: match value.get("pin") {
+                None => StreamPin::Unknown,
+                Some(pin) => StreamPin::found(pin.as_link()),
+            },
         };
         Ok(JournalRecord {
             seq: fields.count("seq")?,

@@ -9,7 +9,9 @@ use std::path::Path;
 
 use agentic_model::{Entry, Instant, Oid};
 
-use super::{EncodedRecords, JournalBody, StreamStanding, encode_from, segment, sync_directory};
+use super::{
+    EncodedRecords, JournalBody, StreamPin, StreamStanding, encode_from, segment, sync_directory,
+};
 use crate::file::{self, Persistence};
 use crate::layout::{Layout, Stream};
 use crate::{Error, Result, fault};
@@ -43,8 +45,15 @@ pub fn begin_beside(
     let dir = layout.begun_journal(stream);
     std::fs::create_dir_all(&dir).map_err(Error::io("create", &dir))?;
     let JournalInheritance { genesis, head, notes, decisions, pending } = heritage;
-    let mut standing =
-        StreamStanding { genesis, head, taken_before: 0, n_pending: 0, notes, compared: None };
+    let mut standing = StreamStanding {
+        genesis,
+        head,
+        taken_before: 0,
+        n_pending: 0,
+        notes,
+        compared: None,
+        pin: StreamPin::Unknown,
+    };
     let mut items = vec![(JournalBody::Open, standing.clone())];
     if !decisions.is_empty() {
         items.push((JournalBody::Cut { before: 0, decisions }, standing.clone()));

@@ -36,6 +36,7 @@ fn transaction(count: u64, from: u64) -> Transaction {
         taken: TakenEntries { from, count },
         follow: None,
         fold: None,
+        pin: StreamPin::Unknown,
         author: signature.clone(),
         committer: signature,
     }
@@ -49,6 +50,7 @@ fn begin(place: &Place) -> Journal {
         n_pending: 0,
         notes: None,
         compared: None,
+        pin: StreamPin::Unknown,
     };
     Journal::create(&place.layout, &place.stream, standing, now()).expect("writable")
 }

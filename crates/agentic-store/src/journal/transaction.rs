@@ -3,7 +3,7 @@
 use agentic_model::{Cid, Instant, Kind, Oid, Person, Signature, Value};
 
 use super::fold::RefFold;
-use super::record::{Fields, oid_or_null};
+use super::record::{Fields, StreamPin, StreamStanding, oid_or_null};
 use crate::{Error, Result};
 
 /// The verb of transactions whose commit is a decision because they say so.
@@ -119,6 +119,9 @@ pub struct Transaction {
     pub follow: Option<Follow>,
     /// The refs that the archive keeps instead, or gives back.
     pub fold: Option<RefFold>,
+    /// The behaviour that the agent has after it; unless it is unknown the one of before. It stands in
+    /// the record as what is true after that.
+    pub pin: StreamPin,
     /// Who did the work.
     pub author: Signature,
     /// In whose repository.
@@ -141,8 +144,22 @@ impl Transaction {
             taken: TakenEntries::default(),
             follow: None,
             fold: None,
+            pin: StreamPin::Unknown,
             author,
             committer,
+        }
+    }
+
+    /// Tells which behaviour the agent has after it. A branch that somebody else moved in between says
+    /// nothing.
+    pub(super) fn pin_after(&self, before: &StreamStanding) -> StreamPin {
+        match self.pin {
+            StreamPin::Unknown => {
+                let is_next =
+                    self.branch.as_ref().is_none_or(|branch| branch.expect == before.head);
+                if is_next { before.pin } else { StreamPin::Unknown }
+            }
+            known @ (StreamPin::Nothing | StreamPin::Behaviour(_)) => known,
         }
     }
 
@@ -202,6 +219,7 @@ impl Transaction {
             taken: TakenEntries { from: fields.count("from")?, count: fields.count("count")? },
             follow: read_follow(&fields),
             fold: fields.optional("fold").map(RefFold::from_value).transpose()?,
+            pin: StreamPin::Unknown,
             author: read_signature(fields.get("author")?)?,
             committer: read_signature(fields.get("committer")?)?,
         })

@@ -31,6 +31,9 @@ pub struct WireStart {
     pub key: String,
     /// The kinds of effects it may perform unasked.
     pub allow: Vec<String>,
+    /// Whether its commits name the program that makes them. Those of earlier releases do not.
+    #[serde(default)]
+    pub stamp: bool,
 }
 
 impl WireStart {
@@ -47,6 +50,7 @@ impl WireStart {
             engine: Engine { language: self.language.clone(), semantics: self.semantics },
             key: self.key.clone(),
             allow: self.allow.clone(),
+            stamp: self.stamp,
         })
     }
 }
@@ -139,6 +143,7 @@ impl RunInput {
                 semantics: opening.engine.semantics,
                 key: opening.key.clone(),
                 allow: opening.allow.clone(),
+                stamp: opening.stamp,
             },
             source: None,
             input: WireValue::of(&opening.input),
@@ -179,9 +184,10 @@ impl RunInput {
     /// # Errors
     /// Fails when something in it is not what it should be.
     pub fn opening(&self) -> Result<HostedOpening, BadWire> {
-        let HostedStart { agent, flow, engine, key, allow, .. } = self.start.start()?;
+        let HostedStart { agent, flow, engine, key, allow, stamp, .. } = self.start.start()?;
         let configuration = self.configuration.as_deref().map(Cid::parse).transpose();
         let opening = SessionOpening {
+            stamp,
             agent,
             flow,
             engine,

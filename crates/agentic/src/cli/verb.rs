@@ -65,6 +65,7 @@ verbs! {
     Rule(commands::rule::RuleVerb) = "rule",
     #[command(subcommand)]
     Behaviour(Box<commands::behaviour::BehaviourVerb>) = "behaviour",
+    Stats(Box<commands::stats::StatsArgs>) = "stats",
     #[command(subcommand)]
     Peer(Box<commands::peer::PeerVerb>) = "peer",
     Announce(commands::announce::AnnounceArgs) = "announce",

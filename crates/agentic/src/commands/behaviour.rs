@@ -5,14 +5,14 @@ use std::process::ExitCode;
 use agentic_api::Verb as _;
 use agentic_api::verb::{
     BehaviourAdd, BehaviourAdopt, BehaviourDiff, BehaviourList, BehaviourLog, BehaviourShow,
-    BehaviourTree,
+    BehaviourTree, BehaviourUse, CompareBehaviours,
 };
 use clap::Subcommand;
 
-use self::show::{adoption, difference, line, node, shown};
+use self::show::{adoption, compared, difference, line, node, shown};
 use super::VerbOutcome;
 use crate::context::Context;
-use crate::output::{talk, warn_of};
+use crate::output::{talk, warn, warn_of};
 
 mod show;
 
@@ -115,6 +115,41 @@ pub enum BehaviourVerb {
         #[arg(long, value_name = "REMOTE")]
         from: Option<String>,
     },
+    /// Compare what came of two behaviours, and say how sure one may be of it
+    ///
+    /// Nobody drew lots for who gets which behaviour: strata are compared, too, and where they say
+    /// something else no winner is named.
+    ///
+    /// Example: agentic behaviour compare reviewer bafyr4iavd4wva2 --metric landed
+    #[command(verbatim_doc_comment)]
+    Compare {
+        /// A name, REMOTE/NAME, or an id
+        first: String,
+        /// Another one
+        second: String,
+        /// The figure: landed, failed, rejected, first-commit, duration, wait, or all
+        #[arg(long, value_name = "M")]
+        metric: Option<String>,
+        /// Tell how many cases find a difference of rates, from 0 to 1; else 0.1, ten points
+        #[arg(long, value_name = "D")]
+        detect: Option<f64>,
+    },
+    /// Give an agent another behaviour, by a commit that leaves its files as they are
+    ///
+    /// What it commits later names it. An agent does not change its own.
+    ///
+    /// Example: agentic behaviour use reviewer --agent fix-auth -m "Reviews from now on"
+    #[command(verbatim_doc_comment)]
+    Use {
+        /// A name, REMOTE/NAME, or an id
+        behaviour: String,
+        /// The agent
+        #[arg(long, value_name = "A")]
+        agent: String,
+        /// Why
+        #[arg(short, long, value_name = "WHY", default_value = "")]
+        message: String,
+    },
 }
 
 /// Runs the verb.
@@ -166,6 +201,22 @@ pub fn run(context: &Context, verb: BehaviourVerb) -> VerbOutcome {
             }
             context.format.answer(&reply.answer, |view| {
                 format!("{} {} {}", view.name, view.cid, view.adoption.as_deref().unwrap_or("-"))
+            });
+        }
+        BehaviourVerb::Compare { first, second, metric, detect } => {
+            let verb = CompareBehaviours { first, second, metric, detect };
+            let view = verb.run(&caller)?.answer;
+            view.left_out.iter().for_each(|what| warn(what));
+            context.format.answer(&view, compared);
+        }
+        BehaviourVerb::Use { behaviour, agent, message } => {
+            let reply = BehaviourUse { behaviour, agent, why: message }.run(&caller)?;
+            warn_of(&reply.notices);
+            if reply.answer.commit.is_none() {
+                talk("nothing changed");
+            }
+            context.format.answer(&reply.answer, |view| {
+                format!("{} {} {}", view.agent, view.cid, view.commit.as_deref().unwrap_or("-"))
             });
         }
     }

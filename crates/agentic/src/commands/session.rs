@@ -40,8 +40,11 @@ pub enum SessionVerb {
         #[arg(value_parser = agent_name)]
         agent: AgentName,
         /// A file with the flow, or the id of a stored one
-        #[arg(long, value_name = "FILE|CID")]
-        flow: String,
+        #[arg(long, value_name = "FILE|CID", required_unless_present = "behaviour")]
+        flow: Option<String>,
+        /// The behaviour to run instead: a name or an id
+        #[arg(long, value_name = "B", conflicts_with = "flow")]
+        behaviour: Option<String>,
         /// The input
         #[arg(long, value_name = "JSON", default_value = "null", value_parser = json_value)]
         input: Value,
@@ -224,8 +227,12 @@ pub fn run(context: &Context, verb: SessionVerb) -> VerbOutcome {
     let caller = context.caller(&space);
     let named = |agent: Option<AgentName>| agent.map(|agent| agent.to_string());
     match verb {
-        SessionVerb::Start { agent, flow, input, key, allow, address } => {
-            let (agent, flow) = (agent.to_string(), flow_of(context, flow)?);
+        SessionVerb::Start { agent, flow, behaviour, input, key, allow, address } => {
+            let agent = agent.to_string();
+            let flow = match (flow, behaviour) {
+                (Some(flow), _) => flow_of(context, flow)?,
+                (None, behaviour) => FlowSource::Behaviour(behaviour.unwrap_or_default()),
+            };
             let reached = address.or_configured(context)?.reach(context)?;
             let start = SessionStart { agent, flow, input, key, allow };
             let id = start.drive(&reached.caller(context))?;

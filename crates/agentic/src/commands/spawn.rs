@@ -43,12 +43,16 @@ pub struct SpawnArgs {
     /// Also check it out, by default in ../<repository>.agents/NAME
     #[arg(long, value_name = "DIR", num_args = 0..=1, require_equals = false)]
     worktree: Option<Option<PathBuf>>,
+    /// The behaviour that it has: a name, an id, or `inherit` for that of the agent where it begins
+    #[arg(long, value_name = "B")]
+    behaviour: Option<String>,
 }
 
 /// Runs the verb.
 pub fn run(context: &Context, args: SpawnArgs) -> VerbOutcome {
     let verb = Spawn {
         briefing: briefing(&args)?,
+        behaviour: args.behaviour.clone(),
         name: args.name.to_string(),
         beginning: match (args.from, args.at) {
             (Some(agent), _) => SpawnBeginning::Agent(agent.to_string()),

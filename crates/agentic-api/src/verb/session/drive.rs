@@ -6,6 +6,7 @@ use agentic_replay::SessionId;
 use agentic_replay::engine::RunId;
 use agentic_replay::record::{CancelMode, CancelRecord};
 use agentic_session as session;
+use agentic_session::behaviour::flow_with_key;
 use agentic_session::engine::key_or_fresh;
 use agentic_session::hosted::{HostedRemains, host_of, hosted_run, take_over};
 use agentic_session::{Begin, ChildrenOfFork, ForkPlan, SessionSpace};
@@ -68,7 +69,12 @@ impl SessionStart {
     pub fn begin(self, caller: &Caller<'_>) -> Result<Begin, Refusal> {
         let agent = agent_name(&self.agent)?;
         refuse_secrets(caller, "the input", &self.input)?;
-        let flow = self.flow.object(caller)?;
+        let kept = match (&self.flow, &self.key) {
+            // A key in use keeps what it was started with, whatever is in force by the name now.
+            (FlowSource::Behaviour(_), Some(key)) => flow_with_key(caller.space, &agent, key)?,
+            (_, _) => None,
+        };
+        let flow = kept.map_or_else(|| self.flow.object(caller), Ok)?;
         let (key, key_source) = key_or_fresh(caller.space, self.key);
         let (input, allow) = (self.input, self.allow);
         Ok(Begin { agent, flow, parts: Vec::new(), input, key, key_source, allow })

@@ -70,6 +70,7 @@ impl Run {
         let mut kinds = Kinds::built_in();
         add_kinds(&mut kinds);
         let opening = SessionOpening {
+            stamp: false,
             agent,
             flow: plans[0],
             engine: Engine { language: LANGUAGE.to_owned(), semantics: SEMANTICS_VERSION },

@@ -25,6 +25,7 @@ impl<'s> HandMade<'s> {
         let input = stored(&Value::Null);
         let session = SessionId::derive(&stage.agent, &flow, &input.cid(), key);
         let start = StartRecord {
+            stamp: false,
             session,
             agent: stage.agent.clone(),
             flow,

@@ -96,6 +96,6 @@ fn every_predicate_is_read_with_all_its_columns() {
     assert_eq!(n_rows(&read_all(&stage.space)), 0);
     stage.start("hold(\"Go on?\", #{assignees: [\"user:bob\"]}).action");
     let report = read_all(&stage.space);
-    // The session, its request, payload and hold, and who may decide.
-    assert_eq!((n_rows(&report), report.notes), (5, Vec::new()));
+    // The session and its program, its request, payload and hold, and who may decide.
+    assert_eq!((n_rows(&report), report.notes), (6, Vec::new()));
 }

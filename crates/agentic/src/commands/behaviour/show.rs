@@ -2,7 +2,7 @@
 
 use agentic_api::view::{
     AdoptionView, BehaviourDiffView, BehaviourNodeView, BehaviourShowView, BehaviourVersionView,
-    BehaviourView,
+    BehaviourView, ComparedSideView, ComparisonView,
 };
 
 use crate::output::talk;
@@ -127,4 +127,23 @@ pub fn node(view: &BehaviourNodeView) -> String {
     let note = view.note.lines().next().unwrap_or_default();
     let text = format!("{}{} {} {by} {note}", "  ".repeat(view.depth), view.cid, view.state);
     text.trim_end().to_owned() + "\n"
+}
+
+/// Tells in words how two behaviours compare.
+pub(super) fn compared(view: &ComparisonView) -> String {
+    let mut lines = Vec::new();
+    for metric in &view.metrics {
+        let begin =
+            if view.metrics.len() > 1 { format!("{}: ", metric.metric) } else { String::new() };
+        lines.extend(metric.words.iter().map(|words| format!("{begin}{words}")));
+    }
+    let side =
+        |side: &ComparedSideView| format!("{} {}, closed {}", side.cases, side.named, side.closed);
+    lines.push(format!(
+        "cases: {}; {}. Intervals of {:.1} %.",
+        side(&view.first),
+        side(&view.second),
+        view.certainty * 100.0
+    ));
+    lines.join("\n")
 }
