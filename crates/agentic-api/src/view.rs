@@ -26,6 +26,7 @@ mod object;
 mod object_schema;
 mod page;
 mod peer;
+mod peer_schema;
 mod privacy;
 mod program;
 mod provider;

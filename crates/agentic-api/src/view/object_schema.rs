@@ -6,10 +6,12 @@ use std::collections::BTreeMap;
 use schemars::{JsonSchema, Schema, schema_for};
 use serde::Serialize;
 
+use super::peer_schema::{AcceptRecordSchema, AnnouncementSchema, IdentitySchema, ProjectSchema};
+
 /// A link to another object: `{"/": "bafyr4i…"}`.
 #[derive(Serialize, JsonSchema)]
 #[schemars(rename = "Link")]
-struct LinkSchema {
+pub(super) struct LinkSchema {
     /// The id.
     #[serde(rename = "/")]
     cid: String,
@@ -122,18 +124,36 @@ struct BehaviourPart {
     bytes: serde_json::Value,
 }
 
-/// A permission that a peer holds here: what the trust gate asks for. Nothing makes one yet.
+/// A permission that a peer has. One without `v`, as it once was, grants nothing.
 #[derive(Serialize, JsonSchema)]
 #[schemars(rename = "Capability")]
 struct CapabilitySchema {
     /// `capability`.
     r#type: String,
-    /// The peer.
-    peer: String,
-    /// The kind that it covers, with its specialisations.
-    kind: String,
-    /// What the peer may do with commits of that kind.
-    transition: String,
+    /// 1.
+    v: i64,
+    /// The project.
+    project: LinkSchema,
+    /// The peer that gives it.
+    issuer: LinkSchema,
+    /// The peer that has it.
+    peer: LinkSchema,
+    /// For which kinds, and those below them.
+    kinds: Vec<String>,
+    /// For what; with `!` something may run of it.
+    triggers: Vec<String>,
+    /// For which agents, as patterns; all without.
+    agents: Option<Vec<String>>,
+    /// From when on, in milliseconds.
+    since: Option<i64>,
+    /// Until when, in milliseconds.
+    until: Option<i64>,
+    /// How often it may be given on: 0 to 3.
+    delegate: u64,
+    /// The capability that it is given on from.
+    parent: Option<LinkSchema>,
+    /// Random bytes.
+    nonce: serde_json::Value,
 }
 
 /// A closed, valid graph of steps.
@@ -282,15 +302,19 @@ struct TombstoneSchema {
 }
 
 /// Returns the schemas: the name of the file under `schemas/`, and what belongs into it.
-pub(crate) fn object_schemas() -> [(&'static str, Schema); 13] {
+pub(crate) fn object_schemas() -> [(&'static str, Schema); 17] {
     [
+        ("object-accept-record.json", schema_for!(AcceptRecordSchema)),
+        ("object-announcement.json", schema_for!(AnnouncementSchema)),
         ("object-behaviour.json", schema_for!(Behaviour)),
         ("object-behaviour-part.json", schema_for!(BehaviourPart)),
         ("object-briefing.json", schema_for!(BriefingSchema)),
         ("object-capability.json", schema_for!(CapabilitySchema)),
         ("object-console-trace.json", schema_for!(ConsoleTraceSchema)),
         ("object-edge.json", schema_for!(EdgeSchema)),
+        ("object-identity.json", schema_for!(IdentitySchema)),
         ("object-plan.json", schema_for!(PlanSchema)),
+        ("object-project.json", schema_for!(ProjectSchema)),
         ("object-rewrite.json", schema_for!(RewriteSchema)),
         ("object-rules.json", schema_for!(RulesSchema)),
         ("object-session-segment.json", schema_for!(SessionSegment)),
