@@ -1,8 +1,10 @@
 //! The facts that queries ask for: those of the repository, and of whatever else is beside it.
 
+use agentic_federation::facts::{PeerFacts, relating_agents};
+use agentic_federation::tracking::tracked_spaces;
 use agentic_query::{CompiledQuery, ConstantPushing, FactSource, JoinedFacts, ReadTeller};
 use agentic_session::{SessionFacts, SessionSpace, StandingFacts};
-use agentic_space::facts::SpaceFacts;
+use agentic_space::facts::{PeerNames, SpaceFacts};
 
 /// The predicate whose source has to be looked at before all others.
 const PENDING: &str = "pending_entry";
@@ -20,13 +22,23 @@ pub(crate) fn with_facts<T>(
     teller: &ReadTeller<'_>,
     ask: impl FnOnce(&CallerFacts<'_>) -> T,
 ) -> T {
-    let repository = SpaceFacts::new(space).told_to(teller);
+    let repository = SpaceFacts::new(space).told_to(teller).with_peer_names(peer_names(space));
     let sessions = SessionFacts::new(space).told_to(teller);
     let standing = StandingFacts::new(space);
+    let peers = PeerFacts::new(space);
     // Each noun that has facts adds its source here; no two may give predicates of one name.
-    let sources: Vec<&dyn FactSource> = vec![&repository, &standing, &sessions];
+    let sources: Vec<&dyn FactSource> = vec![&repository, &standing, &sessions, &peers];
     let joined = JoinedFacts::new(sources);
     ask(&CallerFacts { repository: &repository, joined: &joined })
+}
+
+/// Returns what the spaces of peers are called here. Where records of peers are damaged none has a name;
+/// `agentic verify` tells.
+fn peer_names(space: &SessionSpace) -> PeerNames {
+    let tracked = tracked_spaces(space).unwrap_or_default();
+    let named = tracked.into_iter().map(|tracked| (tracked.origin(), tracked.label));
+    let relating = relating_agents(space).unwrap_or_default();
+    PeerNames { labels: named.collect(), relating }
 }
 
 impl CallerFacts<'_> {

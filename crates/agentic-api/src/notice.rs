@@ -129,6 +129,11 @@ pub enum Notice {
 }
 
 impl Notice {
+    /// Says that a ref which shows what is believed of a peer had been moved.
+    pub(crate) fn put_back(name: &str) -> Notice {
+        Notice::Remark { what: format!("`{name}` had been moved; it is again what is believed") }
+    }
+
     /// Says what a write left to tell: nothing where everything is visible.
     pub fn of(written: &WriteNotices) -> Option<Notice> {
         written.deferred.clone().map(|why| Notice::Deferred { why })

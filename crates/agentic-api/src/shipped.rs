@@ -9,14 +9,21 @@ pub struct ShippedRules {
     pub text: &'static str,
 }
 
+/// The text of a rule file: one of ours, or that of the crate that decides by it.
+macro_rules! text {
+    ($name:literal) => {
+        include_str!(concat!("shipped/", $name, ".dl"))
+    };
+    ($name:literal, $text:path) => {
+        $text
+    };
+}
+
 macro_rules! shipped {
-    ($($name:literal,)*) => {
+    ($($name:literal $(= $text:path)?,)*) => {
         /// All of them, by name.
         pub const SHIPPED_RULES: &[ShippedRules] = &[
-            $(ShippedRules {
-                name: $name,
-                text: include_str!(concat!("shipped/", $name, ".dl")),
-            },)*
+            $(ShippedRules { name: $name, text: text!($name $(, $text)?) },)*
         ];
     };
 }
@@ -32,6 +39,7 @@ shipped! {
     "hot-files",
     "lineage",
     "lost-work",
+    "may" = agentic_federation::permission::MAY_RULE,
     "merged",
     "relations",
     "repeat-failures",

@@ -137,6 +137,18 @@ pub fn believed_head(
     crate::shard::find_head(store, &believed, agent)
 }
 
+/// Finds the commit of the announcement that a record is about, without reading what is believed.
+///
+/// # Errors
+/// Fails when the record is damaged.
+pub fn announced_by(store: &impl ObjectStore, commit: Oid) -> Result<Oid> {
+    let of = "a record of what was accepted";
+    let folder = read_folder(store, read_bare_commit(store, commit)?.tree)?;
+    let bytes = read_file(store, &folder, "record", RECORD_BYTES_MAX)?.unwrap_or_default();
+    let map = decode_map(of, &bytes)?;
+    Ok(ObjectReader::plain(of, &map).oid("announced")?)
+}
+
 impl HeldAgent {
     fn to_value(&self) -> Value {
         Value::map([

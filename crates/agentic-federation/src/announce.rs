@@ -18,6 +18,7 @@ use crate::announcement::{
 };
 use crate::durable::{NextState, lock, mover};
 use crate::folder::{Drafts, FolderDraft, TreeFolder, read_subfolder};
+use crate::given::put_given;
 use crate::id::{PeerId, SpaceId};
 use crate::key::ANNOUNCEMENT_NAMESPACE;
 use crate::own::{OwnIdentity, announcing_key, put_documents, require_listed, require_own};
@@ -144,6 +145,7 @@ pub fn draft(space: &SessionSpace, request: &AnnounceRequest) -> Result<Announce
     let mut folder = FolderDraft::default();
     put_documents(&own.chain, &mut folder);
     put_heads(&heads, "heads", &mut folder);
+    let given_is_new = put_given(space, &own, &old_body, &mut folder)?;
     let mut new_tips = put_tips(repository, request, &old_body, &mut folder)?;
     let changes = changes_of(repository, &old_body, &heads)?;
     let (mut rewinds, mut removed) = (Vec::new(), Vec::new());
@@ -162,6 +164,7 @@ pub fn draft(space: &SessionSpace, request: &AnnounceRequest) -> Result<Announce
         .is_none_or(|before| before.signed.announcement.identity != own.chain.last().cid());
     let is_new = !changes.is_empty()
         || !new_tips.is_empty()
+        || given_is_new
         || identity_is_new
         || request.refresh == AnnounceNeed::Always;
     Ok(AnnounceDraft { own, before, changes, heads, rewinds, removed, folder, new_tips, is_new })

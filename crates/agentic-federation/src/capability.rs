@@ -229,6 +229,11 @@ impl Capability {
         Cid::of(&self.to_bytes())
     }
 
+    /// Tells whether it is one that a peer gave by itself, not on.
+    pub fn is_root_of(&self, issuer: PeerId) -> bool {
+        self.parent.is_none() && self.issuer == issuer
+    }
+
     /// Tells whether it counts at an instant.
     pub fn is_live_at(&self, now: i64) -> bool {
         self.since.is_none_or(|since| since <= now) && self.until.is_none_or(|until| now < until)

@@ -48,6 +48,8 @@ pub struct GrantRequest {
     pub until: Option<i64>,
     /// How often it may be given on.
     pub delegate: u64,
+    /// What it is given on from: a capability that somebody else gave us. It counts there then, not here.
+    pub parent: Option<Cid>,
 }
 
 /// The policy, and the commit that has it.
@@ -176,6 +178,7 @@ pub fn tracking() -> GrantRequest {
         agents: None,
         until: None,
         delegate: 0,
+        parent: None,
     }
 }
 
@@ -194,7 +197,7 @@ pub fn make_grant(own: &OwnIdentity, peer: PeerId, request: &GrantRequest) -> Re
         since: None,
         until: request.until,
         delegate: request.delegate,
-        parent: None,
+        parent: request.parent,
         nonce: random(NONCE_BYTES)?,
     })
 }

@@ -2,14 +2,16 @@
 
 use agentic_git::{CommitInfo, Repository};
 use agentic_model::commit::Claims;
-use agentic_model::{AgentName, Kind, KindTree, Oid};
+use agentic_model::{AgentName, Kind, Oid};
 use agentic_space::agent::{is_genesis_of, kind_on};
 
 use crate::Result;
 use crate::acceptance::HeldAgent;
 use crate::capability::{PeerTrigger, TriggerName};
 use crate::id::PeerId;
-use crate::policy::{PeerPolicy, PolicyMoment, PolicyQuestion};
+use crate::peer_kind::KindTranslation;
+use crate::permission::Permissions;
+use crate::policy::PolicyQuestion;
 use crate::shard::HeadEntry;
 
 /// How many commits of one agent are judged at once.
@@ -20,10 +22,10 @@ const COMMITS_MAX: usize = 100_000;
 pub struct PeerGate<'a> {
     /// Where the commits are read.
     pub repository: &'a Repository,
-    /// The policy.
-    pub policy: &'a PeerPolicy,
-    /// What it is asked with.
-    pub moment: PolicyMoment<'a>,
+    /// What peers may do.
+    pub permissions: &'a Permissions,
+    /// What kinds of the peer mean here.
+    pub kinds: &'a KindTranslation<'a>,
     /// Who announced.
     pub peer: PeerId,
 }
@@ -122,22 +124,13 @@ impl PeerGate<'_> {
 
     /// Returns the kind of a commit as this space understands it.
     fn known_kind(&self, agent: &AgentName, commit: &CommitInfo) -> Kind {
-        let kind = kind_on(agent, &Claims::read(&commit.message));
-        known_here(self.moment.kinds, kind)
+        self.kinds.here(kind_on(agent, &Claims::read(&commit.message)))
     }
 
     fn may(&self, agent: &AgentName, kind: &Kind, trigger: TriggerName) -> bool {
         let trigger: PeerTrigger = trigger.shown();
         let question = PolicyQuestion { peer: self.peer, kind, trigger, agent: Some(agent) };
-        self.policy.may(self.moment, question).is_allowed()
-    }
-}
-
-/// A kind that this space lacks means every commit.
-fn known_here(kinds: &KindTree, kind: Kind) -> Kind {
-    match kinds.get(&kind) {
-        Some(_) => kind,
-        None => Kind::agent_commit(),
+        self.permissions.allows(question).is_some()
     }
 }
 

@@ -5,7 +5,7 @@
 //! one ref, moved by compare-and-swap, from which tracking refs are drawn.
 //!
 //! Pure parts take values and an object store: [`identity`], [`announcement`], [`wrapping`], [`shard`],
-//! [`steps`], [`statement`], [`capability`], [`policy`], [`acceptance`]. The others touch the repository.
+//! [`steps`], [`statement`], [`capability`], [`policy`], [`permission`], [`acceptance`]. The others touch the repository.
 
 pub mod acceptance;
 pub mod accepted;
@@ -18,15 +18,22 @@ pub mod changes;
 mod durable;
 mod error;
 pub mod exchange;
+mod fact_row;
+pub mod facts;
 mod fields;
 mod folder;
 pub mod gate;
+mod given;
 pub mod id;
 pub mod identity;
+pub mod in_force;
 pub mod key;
 pub mod known;
 pub mod own;
+pub mod peer_agent;
+pub mod peer_kind;
 pub mod peer_log;
+pub mod permission;
 pub mod policy;
 pub mod project;
 pub mod receive;

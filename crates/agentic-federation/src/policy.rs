@@ -77,6 +77,8 @@ pub struct PolicyMoment<'a> {
     pub now: i64,
     /// The peers that are not believed because they said two things.
     pub frozen: &'a BTreeSet<PeerId>,
+    /// What peers gave on, as the newest accepted snapshot of each issuer has it.
+    pub given: &'a BTreeMap<Cid, Capability>,
 }
 
 /// The answer of the policy.
@@ -119,37 +121,6 @@ impl PeerPolicy {
     /// Finds the name of a peer.
     pub fn name_of(&self, peer: PeerId) -> Option<&Petname> {
         self.peers.iter().find(|(_, followed)| followed.peer == peer).map(|(name, _)| name)
-    }
-
-    /// Says whether a peer may do something: `may(P, K, T) :- allowed(P, K, T), trust(P)`.
-    pub fn may(&self, moment: PolicyMoment<'_>, question: PolicyQuestion<'_>) -> PolicyAnswer {
-        let followed = self.peers.values().find(|followed| followed.peer == question.peer);
-        let refused = |why: String| PolicyAnswer::Refused(why);
-        match followed.map(|followed| followed.trust) {
-            None => return refused("nobody follows that peer here".to_owned()),
-            Some(PeerTrust::None) => return refused("that peer has no trust here".to_owned()),
-            Some(PeerTrust::Blocked) => return refused("that peer is blocked here".to_owned()),
-            Some(PeerTrust::Track) if moment.frozen.contains(&question.peer) => {
-                return refused("that peer is frozen: it said two things of one number".to_owned());
-            }
-            Some(PeerTrust::Track) => {}
-        }
-        let about = self.grants.iter().filter(|(_, grant)| fits(grant, moment, question));
-        let about: Vec<_> = about.collect();
-        let live = about
-            .iter()
-            .filter(|(cid, grant)| !self.revoked.contains_key(cid) && grant.is_live_at(moment.now));
-        let live: Vec<Cid> = live.map(|(cid, _)| **cid).collect();
-        match (live.is_empty(), about.first()) {
-            (false, _) => PolicyAnswer::Allowed(live),
-            (true, Some((cid, _))) if self.revoked.contains_key(cid) => {
-                refused(format!("`{cid}` was revoked"))
-            }
-            (true, Some((cid, _))) => refused(format!("`{cid}` does not count at this time")),
-            (true, None) => {
-                refused(format!("nobody granted it `{}` on `{}`", question.kind, question.trigger))
-            }
-        }
     }
 
     /// Reads the policy from its tree.
@@ -199,21 +170,6 @@ impl PeerPolicy {
         }
         folder
     }
-}
-
-/// Tells whether a grant is about a question, whenever it counts.
-fn fits(grant: &Capability, moment: PolicyMoment<'_>, question: PolicyQuestion<'_>) -> bool {
-    let is_root = grant.parent.is_none() && grant.issuer == moment.own;
-    let kind = grant.kinds.iter().any(|kind| moment.kinds.is_a(question.kind, kind));
-    let trigger = grant.triggers.iter().any(|trigger| trigger.includes(question.trigger));
-    let agent = match (&grant.agents, question.agent) {
-        (None, _) => true,
-        (Some(patterns), Some(agent)) => {
-            patterns.iter().any(|pattern| matches_pattern(pattern, agent.as_str()))
-        }
-        (Some(_), None) => false,
-    };
-    is_root && grant.peer == question.peer && kind && trigger && agent
 }
 
 /// Tells whether a name is as a pattern says, in which `*` stands for any letters and `?` for one.

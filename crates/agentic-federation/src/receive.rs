@@ -16,7 +16,7 @@ use agentic_store::fault;
 
 use self::candidate::{CandidateSearch, CandidateSpace, SpaceDecision, decide};
 use self::hearing::{Hearing, hear};
-use self::judgement::judge;
+use self::judgement::{JudgedSnapshot, judge};
 pub use self::judgement::{judge_again, may};
 use crate::acceptance::{Acceptance, HeldBack};
 use crate::accepted::{AcceptedState, accepted_ref, read_accepted};
@@ -201,8 +201,14 @@ fn accept(
     let announced = read_heads(quarantine.repository(), &announced)?;
     let believed = before.as_ref().map(|before| before.acceptance.believed.clone());
     let believed = believed.unwrap_or_default();
-    let judged =
-        judge(space, quarantine.repository(), served.peer, &policy, [&believed, &announced])?;
+    let snapshot = JudgedSnapshot {
+        repository: quarantine.repository(),
+        peer: served.peer,
+        body: &body,
+        believed: &believed,
+        announced: &announced,
+    };
+    let judged = judge(space, &policy, &snapshot)?;
     let acceptance = Acceptance {
         announcement: candidate.wrapped.signed.cid(),
         announced: candidate.wrapped.commit,

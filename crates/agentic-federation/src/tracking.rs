@@ -12,7 +12,7 @@ use agentic_store::fault;
 use crate::acceptance::{Acceptance, believed_head};
 use crate::accepted::accepted_spaces;
 use crate::caps::read_policy;
-use crate::id::{Petname, SpaceId};
+use crate::id::{PeerId, Petname, SpaceId};
 use crate::identity::IdentityChain;
 use crate::known::KnownPeer;
 use crate::policy::FollowedPeer;
@@ -31,10 +31,19 @@ pub struct TrackedSpace {
     pub label: String,
     /// The name of its peer.
     pub petname: Petname,
+    /// Its peer.
+    pub peer: PeerId,
     /// The space.
     pub space: SpaceId,
     /// The record of what is believed of it.
     pub record: Oid,
+}
+
+impl TrackedSpace {
+    /// Returns what merges say of where the work of its agents came from, without the agent.
+    pub fn origin(&self) -> String {
+        format!("{}/{}", self.peer, self.space)
+    }
 }
 
 /// Names the spaces of a peer as people read them: its first space has the peer's name alone.
@@ -84,6 +93,7 @@ pub fn tracked_spaces_of(
     let tracked = spaces.into_iter().map(|(space, record)| TrackedSpace {
         label: label_of(petname, &chain, space),
         petname: petname.clone(),
+        peer: followed.peer,
         space,
         record,
     });

@@ -43,6 +43,9 @@ pub struct Claims {
     pub parent: Option<AgentName>,
     /// The agent whose work was merged.
     pub merged: Option<AgentName>,
+    /// Where a peer announced that work: its id, its space and the agent with slashes between, a blank,
+    /// and the announcement.
+    pub merged_from: Option<String>,
     /// The behaviour that made the commit.
     pub behaviour: Option<Cid>,
     /// The session that made the commit.
@@ -98,6 +101,7 @@ impl Claims {
             "agentic-briefing" => self.briefing = Cid::parse(value).ok(),
             "agentic-parent" => self.parent = AgentName::parse(value).ok(),
             "agentic-merged" => self.merged = AgentName::parse(value).ok(),
+            "agentic-merged-from" => self.merged_from = Some(value.to_owned()),
             "agentic-behaviour" => self.behaviour = Cid::parse(value).ok(),
             "agentic-session" => self.session = Some(value.to_owned()),
             "agentic-request" => self.request = Some(value.to_owned()),
@@ -128,6 +132,7 @@ impl Claims {
             ("Parent", self.parent.as_ref().map(AgentName::to_string)),
             ("Briefing", self.briefing.map(|cid| cid.to_string())),
             ("Merged", self.merged.as_ref().map(AgentName::to_string)),
+            ("Merged-From", text(&self.merged_from)),
             ("Behaviour", self.behaviour.map(|cid| cid.to_string())),
             ("Session", text(&self.session)),
             ("Request", text(&self.request)),

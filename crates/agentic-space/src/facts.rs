@@ -33,6 +33,7 @@ mod work;
 mod worktree;
 
 use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::rc::Rc;
 
@@ -70,7 +71,32 @@ pub struct SpaceFacts<'s> {
     /// The edges that hold, once those of all agents here were settled.
     settled: RefCell<Option<Rc<Vec<HoldingEdge>>>>,
     caches: SpaceCaches,
+    peer_names: PeerNames,
     teller: Option<&'s ReadTeller<'s>>,
+}
+
+/// What of peers is read as facts here.
+#[derive(Debug, Clone, Default)]
+pub struct PeerNames {
+    /// The names under which agents are read, by `PEER/SPACE` as merges write them.
+    pub labels: BTreeMap<String, String>,
+    /// The agents, each as `LABEL/AGENT`, whose edges count because somebody granted that.
+    pub relating: BTreeSet<String>,
+}
+
+impl PeerNames {
+    /// Returns what an agent is called that a merge names as `PEER/SPACE/AGENT`: that, without a name.
+    fn name_of(&self, origin: &str) -> String {
+        let named = origin.rsplit_once('/');
+        let named = named.and_then(|(space, agent)| Some((self.labels.get(space)?, agent)));
+        named.map_or_else(|| origin.to_owned(), |(label, agent)| format!("{label}/{agent}"))
+    }
+
+    /// Returns the label of the space of a peer that an agent is read under; nothing for others.
+    fn label_of<'n>(&self, agent: &'n str) -> Option<&'n str> {
+        let (label, _) = agent.rsplit_once('/')?;
+        self.labels.values().any(|known| known == label).then_some(label)
+    }
 }
 
 /// What is kept on the disk from one query to the next, by noun.
@@ -100,8 +126,15 @@ impl<'s> SpaceFacts<'s> {
             pending: RefCell::default(),
             settled: RefCell::default(),
             caches: SpaceCaches::below(&space.repository().layout().cache().join("query")),
+            peer_names: PeerNames::default(),
             teller: None,
         }
+    }
+
+    /// Takes what agents of peers are called here.
+    pub fn with_peer_names(mut self, peer_names: PeerNames) -> SpaceFacts<'s> {
+        self.peer_names = peer_names;
+        self
     }
 
     /// Takes somebody who is told how far reading is, and may end it.

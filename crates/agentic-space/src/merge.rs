@@ -42,6 +42,17 @@ pub struct MergePlan {
     pub capture: TraceBinding,
     /// The behaviour that makes it, where no person does.
     pub behaviour: Option<Cid>,
+    /// What is believed of the source, if it is an agent of a peer; its refs are not looked at then.
+    pub believed: Option<BelievedWork>,
+}
+
+/// The work of a peer's agent, as a record says what is believed of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BelievedWork {
+    /// The head.
+    pub head: Oid,
+    /// What the commit says of where it came from: `PEER/SPACE/AGENT ANNOUNCEMENT`.
+    pub from: String,
 }
 
 /// What became of a merge.
@@ -78,6 +89,20 @@ impl Target {
         match self {
             Target::Agent(agent) => agent.branch_ref(),
             Target::Branch(name) => name.clone(),
+        }
+    }
+
+    /// Returns where it is.
+    ///
+    /// # Errors
+    /// Fails when it is gone.
+    pub fn head(&self, space: &Space) -> Result<Oid> {
+        match self {
+            Target::Agent(agent) => space.head(agent),
+            Target::Branch(name) => {
+                let head = space.repository().find_ref(name)?;
+                head.ok_or_else(|| Error::Branch(BranchError::Unknown { name: self.name() }))
+            }
         }
     }
 
@@ -143,12 +168,15 @@ fn attempt(
     plan: &MergePlan,
 ) -> Result<MergedWork> {
     let repository = space.repository();
-    let theirs = space.branch_head(source)?;
+    let theirs = match &plan.believed {
+        Some(believed) => believed.head,
+        None => space.branch_head(source)?,
+    };
 
     // Outside the target's lock: what the merge gives.
     let signing = SigningChoice::of_people(space)?;
     let reserved = ReservedBranch::begin(space, target.branch_ref(), signing)?;
-    let head = head_of(space, target)?;
+    let head = target.head(space)?;
     if repository.is_ancestor(theirs, head)? {
         return Ok(MergedWork::UpToDate { head });
     }
@@ -169,7 +197,7 @@ fn attempt(
 
     // Under the target's lock: the same again.
     let mut locked = lock(space, target, head)?;
-    let found = head_of(space, target)?;
+    let found = target.head(space)?;
     if found != head {
         let (branch, expected) = (target.name(), head.to_string());
         return Err(Error::Branch(BranchError::HeadMoved { branch, expected, found: Some(found) }));
@@ -263,9 +291,14 @@ impl MergeCommit {
             agent: into,
             merged: Some(source.agent.clone()),
             behaviour: plan.behaviour,
+            merged_from: plan.believed.as_ref().map(|believed| believed.from.clone()),
             ..Claims::default()
         };
-        let default_message = format!("Merge {source} into {}", target.name());
+        // The name that a peer has here is nobody else's business.
+        let default_message = match &plan.believed {
+            Some(_) => format!("Merge {} of a peer into {}", source.agent, target.name()),
+            None => format!("Merge {source} into {}", target.name()),
+        };
         let data = CommitData {
             tree: making.tree,
             parents: making.parents.to_vec(),
@@ -299,16 +332,6 @@ fn transaction(
         ..signatures.transaction("merge")
     };
     Ok((transaction, trace))
-}
-
-fn head_of(space: &Space, target: &Target) -> Result<Oid> {
-    match target {
-        Target::Agent(agent) => space.head(agent),
-        Target::Branch(name) => {
-            let head = space.repository().find_ref(name)?;
-            head.ok_or_else(|| Error::Branch(BranchError::Unknown { name: target.name() }))
-        }
-    }
 }
 
 fn lock<'s>(space: &'s Space, target: &Target, head: Oid) -> Result<LockedStream<'s>> {

@@ -125,10 +125,7 @@ pub(super) fn ending(outcomes: &[PeerOutcome]) -> (Vec<Notice>, VerbCompletion) 
     let mut notices = Vec::new();
     let mut gravest: Option<Refusal> = None;
     for found in outcomes {
-        for name in &found.put_back {
-            let what = format!("`{name}` had been moved; it is again what is believed");
-            notices.push(Notice::Remark { what });
-        }
+        notices.extend(found.put_back.iter().map(|name| Notice::put_back(name)));
         let label = &found.label;
         let refusal = match &found.outcome.result {
             SpaceResult::Accepted

@@ -10,12 +10,12 @@ use agentic_model::{Cid, Instant, Kind};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::verb::peer::petname;
+use crate::verb::peer::{cid, petname};
 use crate::verb::{Reply, Verb, VerbCompletion};
 use crate::view::{AllowedBecause, AllowedView, GrantView, PeerGrantView, RevokeView};
 use crate::{Caller, Refusal};
 
-/// PeerGrant a peer something. What waits for it is believed at once.
+/// Grant a peer something. What waits for it is believed at once.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PeerGrant {
@@ -35,6 +35,9 @@ pub struct PeerGrant {
     /// How often it may be given on.
     #[serde(default)]
     pub delegate: u64,
+    /// A capability of ours, as whoever gave it told us: this is given on from it, and counts there.
+    #[serde(default)]
+    pub parent: Option<String>,
 }
 
 /// Take back what was granted. What was believed stays.
@@ -97,11 +100,12 @@ impl Verb for PeerGrant {
             agents: (!self.agents.is_empty()).then_some(self.agents),
             until: self.until.as_deref().map(instant).transpose()?.map(Instant::millis),
             delegate: self.delegate,
+            parent: self.parent.as_deref().map(|text| cid(text, "a capability")).transpose()?,
         };
-        let (state, cid) = grant(space, &own, &name, &request)?;
+        let (state, made) = grant(space, &own, &name, &request)?;
         judge_all(space, &name)?;
         let caps = state.tip.map_or_else(String::new, |tip| tip.to_string());
-        Ok(Reply::plain(GrantView { capability: cid.to_string(), caps }))
+        Ok(Reply::plain(GrantView { capability: made.to_string(), caps }))
     }
 }
 
@@ -180,6 +184,7 @@ pub(super) fn grant_view(policy: &PeerPolicy, cid: Cid, now: Instant) -> Option<
         agents: grant.agents.clone(),
         until: grant.until.map(|until| Instant::from_millis(until).to_string()),
         delegate: grant.delegate,
+        parent: grant.parent.map(|parent| parent.to_string()),
         state: state.to_owned(),
     })
 }

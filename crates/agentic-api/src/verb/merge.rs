@@ -2,8 +2,11 @@
 
 use std::path::PathBuf;
 
+use agentic_federation::peer_agent::PeerAgent;
+use agentic_federation::tracking::settle;
+use agentic_space::AgentBranch;
 use agentic_space::commit::TraceBinding;
-use agentic_space::merge::{MergePlan, MergedWork, Target, merge};
+use agentic_space::merge::{BelievedWork, MergePlan, MergedWork, Target, merge};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -16,7 +19,7 @@ use crate::{Caller, Notice, Refusal};
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Merge {
-    /// The agent whose work is taken; `REMOTE/NAME` for that of a remote.
+    /// The agent whose work is taken; `REMOTE/NAME` or `PEER/NAME` for that of a remote or a peer.
     pub agent: String,
     /// The agent or branch that takes it.
     pub into: String,
@@ -35,8 +38,8 @@ impl Verb for Merge {
 
     fn run(self, caller: &Caller<'_>) -> Result<Reply<MergeView>, Refusal> {
         let space = caller.space;
-        let source = caller.branch(Some(&self.agent))?;
         let target = space.merge_target(&self.into)?;
+        let (source, believed, mut notices) = self.source(caller, &target)?;
         let resolved = self.resolve.as_ref().map(|path| caller.path(path));
         if let Some(folder) = resolved.as_ref().filter(|folder| !folder.is_dir()) {
             return Err(Refusal::refused(
@@ -55,6 +58,7 @@ impl Verb for Merge {
             resolved,
             write_conflicts: self.write_conflicts.as_ref().map(|path| caller.path(path)),
             capture: if self.trace { TraceBinding::WithTrace } else { TraceBinding::Nothing },
+            believed,
         };
         let outcome = merge(space, &source, &target, &plan)?;
         let view = MergeView::new(&outcome, &self.agent, &target);
@@ -62,18 +66,39 @@ impl Verb for Merge {
             MergedWork::Commit { written, worktree_left_behind, .. } => {
                 let mut reply = Reply::written(view, &written);
                 reply.notices.extend(Notice::left_behind(worktree_left_behind.as_deref()));
-                Ok(reply)
+                notices.append(&mut reply.notices);
+                Ok(Reply { notices, ..reply })
             }
-            MergedWork::UpToDate { .. } => Ok(Reply::plain(view)),
+            MergedWork::UpToDate { .. } => Ok(Reply { notices, ..Reply::plain(view) }),
             MergedWork::Conflict { .. } => {
                 let completion = VerbCompletion::Short(self.disagreement(&view));
-                Ok(Reply { completion, ..Reply::plain(view) })
+                Ok(Reply { completion, notices, ..Reply::plain(view) })
             }
         }
     }
 }
 
 impl Merge {
+    /// Finds whose work is taken. That of a peer is what its record says is believed, as far as somebody
+    /// granted that it may be merged.
+    fn source(
+        &self,
+        caller: &Caller<'_>,
+        target: &Target,
+    ) -> Result<(AgentBranch, Option<BelievedWork>, Vec<Notice>), Refusal> {
+        let space = caller.space;
+        let Some(peer) = PeerAgent::find(space, &self.agent)? else {
+            return Ok((caller.branch(Some(&self.agent))?, None, Vec::new()));
+        };
+        peer.require_merge(space, target.head(space)?)?;
+        let head = peer.require_believed()?.head;
+        let moved = settle(space, &peer.label, &peer.agent)?;
+        let notices = moved.iter().map(|name| Notice::put_back(name)).collect();
+        let believed = BelievedWork { head, from: peer.origin() };
+        let source = AgentBranch { agent: peer.agent, remote: Some(peer.label) };
+        Ok((source, Some(believed), notices))
+    }
+
     /// Says that two agents disagree, and how that is concluded.
     fn disagreement(&self, view: &MergeView) -> Refusal {
         let agent = &self.agent;

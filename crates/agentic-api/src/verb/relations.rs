@@ -1,9 +1,10 @@
 //! What holds between agents now, by rules that come with the program.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
 
-use agentic_model::Kind;
 use agentic_model::edge::Party;
+use agentic_model::{InvalidName, Kind};
 use agentic_query::QueryValue;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -30,7 +31,7 @@ impl Verb for ListRelations {
         let usage = |error: String| {
             Refusal::usage(&error, "`agentic relations` without options lists all that holds")
         };
-        let of = self.of.as_deref().map(Party::parse).transpose();
+        let of = self.of.as_deref().map(RelatedParty::parse).transpose();
         let of = of.map_err(|error| usage(error.to_string()))?;
         let kind = self.kind.as_deref().map(Kind::parse).transpose();
         let kind = kind.map_err(|error| usage(error.to_string()))?;
@@ -46,12 +47,39 @@ impl Verb for ListRelations {
     }
 }
 
+/// Somebody who is related to others, in the order in which they are listed.
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum RelatedParty {
+    /// An agent here, a person or a branch.
+    Here(Party),
+    /// An agent of a remote or a peer.
+    Elsewhere(String),
+}
+
+impl RelatedParty {
+    fn parse(text: &str) -> Result<RelatedParty, InvalidName> {
+        match Party::parse(text) {
+            Err(_) if text.contains('/') => Ok(RelatedParty::Elsewhere(text.to_owned())),
+            party => party.map(RelatedParty::Here),
+        }
+    }
+}
+
+impl fmt::Display for RelatedParty {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            RelatedParty::Here(party) => write!(f, "{party}"),
+            RelatedParty::Elsewhere(name) => f.write_str(name),
+        }
+    }
+}
+
 /// A relation that holds, in the order in which relations are listed.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct HoldingRelation {
-    source: Party,
+    source: RelatedParty,
     relation: Kind,
-    target: Party,
+    target: RelatedParty,
     is_derived: bool,
 }
 
@@ -130,19 +158,19 @@ impl Verb for MergedAgents {
     }
 }
 
-/// Lists who is related to an agent: agents first, then people.
+/// Lists who is related to an agent: agents first, then people, then agents of peers.
 fn related(caller: &Caller<'_>, rules: &str, agent: &str) -> Result<Reply<Vec<String>>, Refusal> {
     let agent = agent_name(agent)?;
     caller.space.head(&agent)?;
     let params = BTreeMap::from([("agent".to_owned(), agent.to_string())]);
     let rows = ask_shipped(caller, rules, params)?;
-    let found: BTreeSet<Party> =
+    let found: BTreeSet<RelatedParty> =
         rows.iter().filter_map(|row| row.first().and_then(party)).collect();
-    Ok(Reply::plain(found.iter().map(Party::to_string).collect()))
+    Ok(Reply::plain(found.iter().map(RelatedParty::to_string).collect()))
 }
 
-fn party(value: &QueryValue) -> Option<Party> {
-    Party::parse(text(value)?).ok()
+fn party(value: &QueryValue) -> Option<RelatedParty> {
+    RelatedParty::parse(text(value)?).ok()
 }
 
 fn text(value: &QueryValue) -> Option<&str> {

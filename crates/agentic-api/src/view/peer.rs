@@ -173,6 +173,9 @@ pub struct PeerGrantView {
     pub until: Option<String>,
     /// How often it may be given on.
     pub delegate: u64,
+    /// What it is given on from.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub parent: Option<String>,
     /// `live`, `expired` or `revoked`.
     pub state: String,
 }

@@ -56,10 +56,12 @@ fn may(policy: &PeerPolicy, kind_text: &str, trigger: &str, frozen: &[PeerId]) -
     let agent = AgentName::parse("x").expect("a name");
     let (kinds, kind) = (KindTree::built_in(), kind(kind_text));
     let frozen = frozen.iter().copied().collect();
-    let moment = PolicyMoment { kinds: &kinds, own: peer("ada"), now: NOW, frozen: &frozen };
+    let given = BTreeMap::new();
+    let moment =
+        PolicyMoment { kinds: &kinds, own: peer("ada"), now: NOW, frozen: &frozen, given: &given };
     let trigger = PeerTrigger::parse(trigger).expect("the case names a trigger");
     let question = PolicyQuestion { peer: peer("bob"), kind: &kind, trigger, agent: Some(&agent) };
-    policy.may(moment, question).is_allowed()
+    policy.may(moment, question).expect("the rule is sound").is_allowed()
 }
 
 #[test]

@@ -1,7 +1,5 @@
 //! What of a snapshot is believed by the policy, at once and after it changed.
 
-use std::collections::BTreeSet;
-
 use agentic_git::{RefMove, Repository};
 use agentic_model::{AgentName, Kind};
 use agentic_session::SessionSpace;
@@ -12,12 +10,14 @@ use crate::accepted::{accepted_ref, read_accepted};
 use crate::capability::PeerTrigger;
 use crate::caps::{CAPS_LOCK, PolicyState, followed, read_policy};
 use crate::durable::{RACES_MAX, lock, mover};
-use crate::folder::read_subfolder;
+use crate::folder::{TreeFolder, read_subfolder};
 use crate::gate::PeerGate;
 use crate::id::{PeerId, Petname, SpaceId};
+use crate::in_force::{PolicyInForce, PolicySubject};
 use crate::known::KnownPeer;
-use crate::own::{own_chain, require_own};
-use crate::policy::{PolicyAnswer, PolicyMoment, PolicyQuestion};
+use crate::own::require_own;
+use crate::peer_kind::KindTranslation;
+use crate::policy::{PolicyAnswer, PolicyQuestion};
 use crate::shard::{HeadEntry, Heads, read_heads};
 use crate::wrapping::{body_of, read_wrapped};
 use crate::{Error, Result};
@@ -30,21 +30,31 @@ pub(super) struct JudgedSpace {
     pub held: HeldBack,
 }
 
+/// What is judged: a snapshot, where it can be read, beside what was believed before.
+pub(super) struct JudgedSnapshot<'a> {
+    /// Where its commits are read.
+    pub repository: &'a Repository,
+    /// Whose it is.
+    pub peer: PeerId,
+    /// The snapshot.
+    pub body: &'a TreeFolder,
+    /// What was believed.
+    pub believed: &'a Heads,
+    /// What is announced.
+    pub announced: &'a Heads,
+}
+
 /// Judges every agent that is not believed as it is announced.
 pub(super) fn judge(
     space: &SessionSpace,
-    repository: &Repository,
-    peer: PeerId,
     policy: &PolicyState,
-    [believed, announced]: [&Heads; 2],
+    snapshot: &JudgedSnapshot<'_>,
 ) -> Result<JudgedSpace> {
-    let kinds = space.kinds()?;
-    let own = own_chain(space.repository())?;
-    // Without an identity of ours nobody could have been granted anything.
-    let own = own.map_or(peer, |chain| chain.peer());
-    let frozen = BTreeSet::new();
-    let moment = PolicyMoment { kinds: &kinds, own, now: space.now().millis(), frozen: &frozen };
-    let gate = PeerGate { repository, policy: &policy.policy, moment, peer };
+    let JudgedSnapshot { repository, peer, body, believed, announced } = *snapshot;
+    let in_force = PolicyInForce::of(space, policy.clone(), PolicySubject::Peer(peer))?;
+    let permissions = in_force.permissions()?;
+    let kinds = KindTranslation::new(repository, &in_force.kinds, body);
+    let gate = PeerGate { repository, permissions: &permissions, kinds: &kinds, peer };
     let mut judged = JudgedSpace { believed: Heads::new(), held: HeldBack::new() };
     for (agent, entry) in announced {
         let old: Option<&HeadEntry> = believed.get(agent);
@@ -73,14 +83,11 @@ pub fn may(
     kind: &Kind,
     trigger: PeerTrigger,
 ) -> Result<PolicyAnswer> {
-    let policy = read_policy(space)?.policy;
-    let peer = followed(&policy, name)?.peer;
-    let own = require_own(space)?.peer();
-    let known = KnownPeer::read(space.repository(), peer)?;
-    let frozen: BTreeSet<PeerId> = known.is_frozen().then_some(peer).into_iter().collect();
-    let kinds = space.kinds()?;
-    let moment = PolicyMoment { kinds: &kinds, own, now: space.now().millis(), frozen: &frozen };
-    Ok(policy.may(moment, PolicyQuestion { peer, kind, trigger, agent: None }))
+    require_own(space)?;
+    let state = read_policy(space)?;
+    let peer = followed(&state.policy, name)?.peer;
+    let in_force = PolicyInForce::of(space, state, PolicySubject::Peer(peer))?;
+    in_force.may(PolicyQuestion { peer, kind, trigger, agent: None })
 }
 
 /// Judges again what waits of a space, after the policy changed. What is believed stays.
@@ -96,10 +103,14 @@ pub fn judge_again(space: &SessionSpace, peer: PeerId, of: SpaceId) -> Result<Ve
             return Ok(Vec::new());
         }
         let wrapped = read_wrapped(own, before.acceptance.announced)?;
-        let announced = read_subfolder(own, &body_of(own, &wrapped)?, "heads")?;
-        let announced = read_heads(own, &announced)?;
+        let body = body_of(own, &wrapped)?;
+        let announced = read_heads(own, &read_subfolder(own, &body, "heads")?)?;
         let believed = before.acceptance.believed.clone();
-        let judged = judge(space, own, peer, &policy, [&believed, &announced])?;
+        let (repository, body) = (own, &body);
+        let (believed_before, announced) = (&believed, &announced);
+        let snapshot =
+            JudgedSnapshot { repository, peer, body, believed: believed_before, announced };
+        let judged = judge(space, &policy, &snapshot)?;
         if judged.believed == believed && judged.held == before.acceptance.held {
             return Ok(Vec::new());
         }

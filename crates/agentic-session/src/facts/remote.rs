@@ -1,4 +1,4 @@
-//! Agents of remotes: what came by fetch and is only there. A question calls such an agent
+//! Agents of remotes and of peers: what came by fetch and is only there. A question calls such an agent
 //! `REMOTE/NAME`, and what an agent here has, too, is of that one alone.
 
 use std::collections::BTreeSet;
@@ -25,7 +25,7 @@ fn remote_refs(
 ) -> Result<Vec<(AgentBranch, Oid)>> {
     let repository = read.space.repository();
     let mut refs = Vec::new();
-    for remote in repository.remotes() {
+    for remote in read.space.read_remotes()? {
         let prefix = prefix_of(&remote);
         for found in repository.list_refs(&prefix)? {
             if let Some(Ok(agent)) = found.name.strip_prefix(&prefix).map(AgentName::parse) {
@@ -40,7 +40,8 @@ fn remote_refs(
 pub(super) fn remote_agent(read: &ReadSessions<'_>, name: &str) -> Option<AgentBranch> {
     let (remote, agent) = name.rsplit_once('/')?;
     let agent = AgentName::parse(agent).ok()?;
-    let is_known = read.space.repository().remotes().iter().any(|known| known == remote);
+    let remotes = read.space.read_remotes().unwrap_or_default();
+    let is_known = remotes.iter().any(|known| known == remote);
     is_known.then(|| AgentBranch { agent, remote: Some(remote.to_owned()) })
 }
 

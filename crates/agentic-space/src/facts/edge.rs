@@ -100,10 +100,14 @@ impl SpaceFacts<'_> {
     ) -> Result<Vec<Rc<FactAgent>>> {
         let sources = rows.bound(source);
         let is_agent = |text: &String| matches!(Party::parse(text), Ok(Party::Agent(_)));
-        match sources.filter(|sources| sources.iter().all(is_agent)) {
-            Some(sources) => self.agents(Some(&sources)),
-            None => self.all_here(),
+        let mut keepers = match sources.filter(|sources| sources.iter().all(is_agent)) {
+            Some(sources) => return self.agents(Some(&sources)),
+            None => self.all_here()?,
+        };
+        if !self.peer_names.relating.is_empty() {
+            keepers.extend(self.agents(Some(&self.peer_names.relating))?);
         }
+        Ok(keepers)
     }
 
     /// Lists the edges that hold, by source, relation and target. Those of all agents here are settled
@@ -133,9 +137,26 @@ impl SpaceFacts<'_> {
         let mut all = Vec::new();
         for (agent, events) in agents.iter().zip(self.events(agents)) {
             let events = rows.noted(format_args!("the edges of agent `{agent}`"), events);
-            all.extend(events.into_iter().flatten().map(|event| (Rc::clone(agent), event)));
+            let events = events.into_iter().flatten();
+            let events = events.filter_map(|event| self.believed_event(agent, event));
+            all.extend(events.map(|event| (Rc::clone(agent), event)));
         }
         all
+    }
+
+    /// Returns an event as it counts: one of a peer only where that was granted, if the agent asserts it
+    /// itself, and with its parties named as they are read here.
+    fn believed_event(&self, keeper: &FactAgent, event: KeptEvent) -> Option<KeptEvent> {
+        let Some(label) = self.peer_names.label_of(&keeper.name) else { return Some(event) };
+        let is_own = event.source == keeper.agent.as_str();
+        if !is_own || !self.peer_names.relating.contains(&keeper.name) {
+            return None;
+        }
+        let target = match Party::parse(&event.target) {
+            Ok(Party::Agent(agent)) => format!("{label}/{agent}"),
+            Ok(Party::User(_) | Party::Branch(_)) | Err(_) => event.target,
+        };
+        Some(KeptEvent { source: keeper.name.clone(), target, ..event })
     }
 
     /// Lists the events that the notes of each agent keep.

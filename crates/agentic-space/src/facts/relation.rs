@@ -50,7 +50,11 @@ impl SpaceFacts<'_> {
             std::ops::ControlFlow::Continue(())
         })?;
         for (merged, into) in merges {
-            pairs.insert((self.name_beside(&into, merged)?, into.name.clone()));
+            let merged = match merged {
+                MergedAgent::Here(name) => self.name_beside(&into, name)?,
+                MergedAgent::Peers(origin) => self.peer_names.name_of(&origin),
+            };
+            pairs.insert((merged, into.name.clone()));
         }
         pair_rows(&pairs, rows);
         Ok(())
@@ -71,7 +75,11 @@ impl SpaceFacts<'_> {
         for agent in &agents {
             let line = self.line(agent).map_err(|why| damaged(agent, why))?;
             let merged = line.commits().filter_map(|commit| merged_by(&commit));
-            pairs.extend(merged.map(|merged| (merged, agent.name.clone())));
+            let named = merged.map(|merged| match merged {
+                MergedAgent::Here(name) => name,
+                MergedAgent::Peers(origin) => self.peer_names.name_of(&origin),
+            });
+            pairs.extend(named.map(|merged| (merged, agent.name.clone())));
         }
         let mut events = Vec::new();
         for (agent, found) in agents.iter().zip(self.events(&agents)) {
@@ -111,10 +119,24 @@ fn damaged(agent: &FactAgent, why: String) -> crate::Error {
     agentic_store::Error::corrupt(format!("agent `{agent}`"), why).into()
 }
 
+/// An agent whose work was taken in.
+pub(super) enum MergedAgent {
+    /// One that is named as the target names agents.
+    Here(String),
+    /// One of a peer: the peer, its space and the agent, with slashes between.
+    Peers(String),
+}
+
 /// Returns the agent whose work a commit took in, if it is a merge that counts.
-pub(super) fn merged_by(commit: &LineCommit<'_>) -> Option<String> {
+pub(super) fn merged_by(commit: &LineCommit<'_>) -> Option<MergedAgent> {
     let is_merge = commit.kind == "session-merge" && commit.parents().count() > 1;
-    (is_merge && !commit.merged_claim.is_empty()).then(|| commit.merged_claim.to_owned())
+    if !is_merge || commit.merged_claim.is_empty() {
+        return None;
+    }
+    Some(match commit.claims().merged_from {
+        Some(from) => MergedAgent::Peers(from.split(' ').next().unwrap_or_default().to_owned()),
+        None => MergedAgent::Here(commit.merged_claim.to_owned()),
+    })
 }
 
 fn pair_rows(pairs: &RelatedPairs, rows: &mut FactRows<'_, '_>) {

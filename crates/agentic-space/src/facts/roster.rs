@@ -190,7 +190,7 @@ impl SpaceFacts<'_> {
 
     fn list_remote(&self) -> Result<Vec<FactAgent>> {
         let (repository, mut found) = (self.space.repository(), Vec::new());
-        for remote in repository.remotes() {
+        for remote in self.space.read_remotes()? {
             let prefix = format!("refs/remotes/{remote}/agents/");
             for reference in repository.list_refs(&prefix)? {
                 let name = reference.name.strip_prefix(&prefix).map(AgentName::parse);

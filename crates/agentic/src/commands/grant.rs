@@ -10,7 +10,7 @@ use super::peer::grant_line;
 use super::{VerbOutcome, ended};
 use crate::context::Context;
 
-/// PeerGrant a peer something; what waits for it is believed at once
+/// Grant a peer something; what waits for it is believed at once
 ///
 /// Example: agentic grant bob --kind finding --on head-move
 #[derive(Debug, clap::Args)]
@@ -33,6 +33,9 @@ pub struct GrantArgs {
     /// How often it may be given on
     #[arg(long, value_name = "N", default_value_t = 0)]
     delegate: u64,
+    /// Give it on from this capability, which somebody gave us; it counts there
+    #[arg(long, value_name = "CID")]
+    parent: Option<String>,
 }
 
 /// Take back what was granted; what was believed stays
@@ -74,8 +77,8 @@ pub struct AllowedArgs {
 
 /// Runs `agentic grant`.
 pub fn run(context: &Context, args: GrantArgs) -> VerbOutcome {
-    let GrantArgs { name, kind, on, agents, until, delegate } = args;
-    let verb = PeerGrant { name, kinds: kind, triggers: on, agents, until, delegate };
+    let GrantArgs { name, kind, on, agents, until, delegate, parent } = args;
+    let verb = PeerGrant { name, kinds: kind, triggers: on, agents, until, delegate, parent };
     let space = context.space()?;
     let answer = verb.run(&context.caller(&space))?.answer;
     context.format.answer(&answer, |view| format!("{}\n", view.capability));

@@ -19,7 +19,7 @@ use crate::output::warn_of;
 #[derive(Debug, clap::Args)]
 #[command(verbatim_doc_comment)]
 pub struct MergeArgs {
-    /// The agent whose work is taken; REMOTE/NAME for that of a remote
+    /// The agent whose work is taken; REMOTE/NAME or PEER/NAME for that of a remote or a peer
     agent: String,
     /// The agent or branch that takes it
     #[arg(long, value_name = "TARGET")]

@@ -1,0 +1,77 @@
+//! What peers gave on: capabilities that stand in the snapshot of their issuer, and nowhere else.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use agentic_model::Cid;
+use agentic_session::SessionSpace;
+
+use crate::Result;
+use crate::acceptance::announced_by;
+use crate::accepted::accepted_spaces;
+use crate::capability::{CAPABILITY_BYTES_MAX, Capability};
+use crate::caps::read_policy;
+use crate::folder::{FolderDraft, TreeFolder, read_file, read_subfolder};
+use crate::own::OwnIdentity;
+use crate::policy::PeerPolicy;
+use crate::project::pinned_project;
+use crate::wrapping::{body_of, read_wrapped};
+
+/// The folder of a snapshot that has what its peer gave on.
+const CAPS_FOLDER: &str = "caps";
+/// How many capabilities of one snapshot are read.
+const GIVEN_MAX: usize = 4_096;
+
+/// Puts what we gave on into a snapshot, and tells whether the one before had something else. What was
+/// revoked is left out, which ends it for everybody.
+pub(crate) fn put_given(
+    space: &SessionSpace,
+    own: &OwnIdentity,
+    before: &TreeFolder,
+    folder: &mut FolderDraft,
+) -> Result<bool> {
+    let policy = read_policy(space)?.policy;
+    let given = policy.grants.iter().filter(|(cid, grant)| {
+        grant.issuer == own.peer() && grant.parent.is_some() && !policy.revoked.contains_key(cid)
+    });
+    let mut names = BTreeSet::new();
+    for (cid, grant) in given {
+        folder.put(&format!("{CAPS_FOLDER}/{cid}"), grant.to_bytes());
+        names.insert(cid.to_string());
+    }
+    let old = read_subfolder(space.repository(), before, CAPS_FOLDER)?;
+    Ok(!old.keys().eq(names.iter()))
+}
+
+/// Reads what peers gave on, from the newest accepted snapshot of each. What is nowhere in these does
+/// not exist. Where nobody may give anything on, nothing is read.
+pub(crate) fn read_given(
+    space: &SessionSpace,
+    policy: &PeerPolicy,
+) -> Result<BTreeMap<Cid, Capability>> {
+    let mut given = BTreeMap::new();
+    if !policy.grants.values().any(|grant| grant.delegate > 0) {
+        return Ok(given);
+    }
+    let repository = space.repository();
+    let project = pinned_project(repository)?;
+    for followed in policy.peers.values() {
+        for (_, record) in accepted_spaces(repository, followed.peer)? {
+            let wrapped = read_wrapped(repository, announced_by(repository, record)?)?;
+            let body = body_of(repository, &wrapped)?;
+            let caps = read_subfolder(repository, &body, CAPS_FOLDER)?;
+            for name in caps.keys().take(GIVEN_MAX) {
+                let read = read_file(repository, &caps, name, CAPABILITY_BYTES_MAX);
+                let Ok(Some(bytes)) = read else { continue };
+                let Ok(capability) = Capability::decode(&bytes) else { continue };
+                let counts = capability.issuer == followed.peer
+                    && Some(capability.project) == project
+                    && capability.parent.is_some()
+                    && Cid::of(&bytes).to_string() == *name;
+                if counts {
+                    given.insert(Cid::of(&bytes), capability);
+                }
+            }
+        }
+    }
+    Ok(given)
+}

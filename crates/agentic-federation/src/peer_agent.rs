@@ -1,0 +1,181 @@
+//! An agent of a peer as it is believed: what verbs read in place of refs, and what may be done with it.
+
+use std::collections::BTreeSet;
+
+use agentic_model::commit::Claims;
+use agentic_model::{AgentName, Cid, Kind, Oid};
+use agentic_session::SessionSpace;
+use agentic_space::agent::{is_genesis_of, kind_on};
+
+use crate::acceptance::{Acceptance, HeldAgent};
+use crate::capability::TriggerName;
+use crate::caps::read_policy;
+use crate::id::{PeerId, Petname, SpaceId};
+use crate::in_force::{PolicyInForce, PolicySubject};
+use crate::peer_kind::KindTranslation;
+use crate::permission::why_refused;
+use crate::policy::PolicyQuestion;
+use crate::shard::HeadEntry;
+use crate::tracking::tracked_spaces_of;
+use crate::wrapping::{body_of, read_wrapped};
+use crate::{Error, Result};
+
+/// How many commits are judged at once.
+const COMMITS_MAX: usize = 100_000;
+
+/// An agent of a peer.
+#[derive(Debug, Clone)]
+pub struct PeerAgent {
+    /// The name of the peer here.
+    pub petname: Petname,
+    /// The name by which agents of the space are read.
+    pub label: String,
+    /// The peer.
+    pub peer: PeerId,
+    /// The space.
+    pub space: SpaceId,
+    /// The agent.
+    pub agent: AgentName,
+    /// What is believed of it.
+    pub believed: Option<HeadEntry>,
+    /// What waits for a grant.
+    pub held: Option<HeldAgent>,
+    /// The announcement that was accepted last.
+    pub announcement: Cid,
+    /// The commit of that.
+    pub announced: Oid,
+}
+
+impl PeerAgent {
+    /// Finds what `bob/x` or `bob+NICK/x` means; nothing if that is no name of a peer.
+    ///
+    /// # Errors
+    /// Fails when the policy or a record is damaged, and when nothing of such a peer is known.
+    pub fn find(space: &SessionSpace, text: &str) -> Result<Option<PeerAgent>> {
+        let Some((label, name)) = text.rsplit_once('/') else { return Ok(None) };
+        let petname = label.split('+').next().unwrap_or(label);
+        let (Ok(petname), Ok(agent)) = (Petname::parse(petname), AgentName::parse(name)) else {
+            return Ok(None);
+        };
+        let policy = read_policy(space)?.policy;
+        let Some(followed) = policy.peers.get(&petname) else { return Ok(None) };
+        let repository = space.repository();
+        let tracked = tracked_spaces_of(repository, &petname, followed)?;
+        let Some(tracked) = tracked.into_iter().find(|tracked| tracked.label == label) else {
+            return Err(Error::refused(
+                format!("nothing of `{label}` is here"),
+                "`agentic fetch` asks remotes; `agentic peer list` lists what there is",
+            ));
+        };
+        let mut record = Acceptance::read(repository, tracked.record)?;
+        let (believed, held) = (record.believed.remove(&agent), record.held.remove(&agent));
+        if believed.is_none() && held.is_none() {
+            return Err(Error::refused(
+                format!("`{label}` has no agent `{agent}`"),
+                "`agentic agents` lists those that it has",
+            ));
+        }
+        Ok(Some(PeerAgent {
+            petname,
+            label: tracked.label,
+            peer: followed.peer,
+            space: tracked.space,
+            agent,
+            believed,
+            held,
+            announcement: record.announcement,
+            announced: record.announced,
+        }))
+    }
+
+    /// Returns the name by which it is read.
+    pub fn name(&self) -> String {
+        format!("{}/{}", self.label, self.agent)
+    }
+
+    /// Returns what a merge says of where its work came from.
+    pub fn origin(&self) -> String {
+        format!("{}/{}/{} {}", self.peer, self.space, self.agent, self.announcement)
+    }
+
+    /// Returns what is believed of it, or refuses: it waits for a grant.
+    ///
+    /// # Errors
+    /// Fails with what would have to be granted.
+    pub fn require_believed(&self) -> Result<&HeadEntry> {
+        self.believed.as_ref().ok_or_else(|| {
+            let (trigger, kind) = match &self.held {
+                Some(held) => (held.trigger.to_string(), held.kind.clone()),
+                None => ("spawn".to_owned(), "spawn".to_owned()),
+            };
+            Error::not_allowed(
+                format!("nothing of `{}` is believed", self.name()),
+                format!("`agentic grant {} --kind {kind} --on {trigger}` would", self.petname),
+            )
+        })
+    }
+
+    /// Refuses a merge that nobody granted: each commit that is new to the target is looked at.
+    ///
+    /// # Errors
+    /// Fails with the first commit that may not be merged, and when the peer is not trusted.
+    pub fn require_merge(&self, space: &SessionSpace, target: Oid) -> Result<()> {
+        let head = self.require_believed()?.head;
+        let repository = space.repository();
+        let in_force = PolicyInForce::read(space, PolicySubject::Peer(self.peer))?;
+        let permissions = in_force.permissions()?;
+        let any = Kind::agent_commit();
+        // Every kind of commits is below this one.
+        if permissions.allows(self.merging(&any)).is_some() {
+            return Ok(());
+        }
+        let body = body_of(repository, &read_wrapped(repository, self.announced)?)?;
+        let translation = KindTranslation::new(repository, &in_force.kinds, &body);
+        let mut new: BTreeSet<Oid> = self.new_commits(space, [target, head])?;
+        let refused = |kind: &Kind, commit: Oid| {
+            let why = why_refused(&in_force.state.policy, in_force.moment(), self.merging(kind));
+            Error::not_allowed(
+                format!("{commit} of `{}` may not be merged: {why}", self.name()),
+                format!("`agentic grant {} --kind {kind} --on merge` would allow it", self.petname),
+            )
+        };
+        for commit in repository.first_parents(head).take(COMMITS_MAX) {
+            let commit = commit?;
+            let claims = Claims::read(&commit.message);
+            if new.remove(&commit.oid) {
+                let kind = translation.here(kind_on(&self.agent, &claims));
+                if permissions.allows(self.merging(&kind)).is_none() {
+                    return Err(refused(&kind, commit.oid));
+                }
+            }
+            if is_genesis_of(&self.agent, &claims) {
+                break;
+            }
+        }
+        // What came in from the side, or was there before, is of no kind that was recorded on its branch.
+        match new.first() {
+            Some(commit) => Err(refused(&any, *commit)),
+            None => Ok(()),
+        }
+    }
+
+    fn merging<'a>(&'a self, kind: &'a Kind) -> PolicyQuestion<'a> {
+        let (peer, trigger) = (self.peer, TriggerName::Merge.shown());
+        PolicyQuestion { peer, kind, trigger, agent: Some(&self.agent) }
+    }
+
+    fn new_commits(&self, space: &SessionSpace, [target, head]: [Oid; 2]) -> Result<BTreeSet<Oid>> {
+        let most = format!("--max-count={}", COMMITS_MAX + 1);
+        let (head, not) = (head.to_string(), format!("^{target}"));
+        let arguments = ["--no-replace-objects", "rev-list", &most, &head, &not];
+        let listed = space.repository().git(&arguments)?.checked(&arguments[1..])?;
+        let new: BTreeSet<Oid> = listed.lines().filter_map(|line| Oid::parse(line).ok()).collect();
+        match new.len() <= COMMITS_MAX {
+            true => Ok(new),
+            false => Err(Error::refused(
+                format!("`{}` brings more than {COMMITS_MAX} commits", self.name()),
+                "merge what its agent began from first, with `git merge`",
+            )),
+        }
+    }
+}
