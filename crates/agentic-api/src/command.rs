@@ -176,6 +176,14 @@ commands! {
     BehaviourUse(verb::BehaviourUse) = "behaviour-use",
     /// Compare two behaviours.
     BehaviourCompare(verb::CompareBehaviours) = "behaviour-compare",
+    /// Say what a trial would do.
+    TrialPlan(verb::TrialPlan) = "trial-plan",
+    /// Try two behaviours on the same tasks.
+    BehaviourTrial(verb::BehaviourTrial) = "behaviour-trial",
+    /// Show what a trial came to.
+    TrialShow(verb::TrialShow) = "trial-show",
+    /// List trials.
+    TrialList(verb::TrialList) = "trial-list",
     /// Tell what came of agents and sessions.
     Stats(verb::CaseStatistics) = "stats",
     /// List the agents that were forked from an agent.

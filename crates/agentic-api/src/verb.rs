@@ -54,6 +54,7 @@ mod session;
 mod spawn;
 mod statistics;
 mod trace;
+mod trial;
 mod unwiring;
 mod value;
 mod verify;
@@ -141,6 +142,7 @@ pub use self::trace::{
     EntryBody, TraceAdd, TraceAttach, TraceBindings, TraceHistory, TracePending, TraceRewrites,
     TraceShow,
 };
+pub use self::trial::{BehaviourTrial, TrialDraft, TrialList, TrialPlan, TrialShow};
 pub use self::unwiring::CaptureOff;
 pub use self::value::parse_adapter;
 pub use self::verify::VerifyPeers;

@@ -44,6 +44,7 @@ mod session;
 mod statistics;
 mod sync;
 mod trace;
+mod trial;
 mod visible;
 mod wiring;
 mod worktree;
@@ -121,6 +122,7 @@ pub use crate::view::sync::{FetchView, PushView};
 pub use crate::view::trace::{
     AttachView, BindingView, EntryView, RewritesView, TraceAddView, TraceBindingView, TraceView,
 };
+pub use crate::view::trial::{TrialPlanView, TrialView};
 pub use crate::view::visible::{visible, visible_line};
 pub use crate::view::wiring::{
     AmbiguousCommitView, CaptureStatusView, PassedHoldView, SourceStatusView, UnwiredView,

@@ -15,6 +15,8 @@ pub const KIND_ANCESTORS_MAX: usize = 64;
 pub const AGENT_COMMIT: &str = "agent-commit";
 /// The root of all types of objects.
 pub const OBJECT: &str = "object";
+/// The type of what a trial of two behaviours came to.
+pub const TRIAL: &str = "trial";
 
 /// The name of a kind.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -162,6 +164,7 @@ const BUILT_IN: &[(&str, &str, &str)] = &[
     ("plan", OBJECT, "A closed, valid graph of steps"),
     ("source-map", OBJECT, "Where the nodes of a plan stand in their source"),
     ("rules", OBJECT, "A rule file that queries use"),
+    (TRIAL, OBJECT, "What a trial of two behaviours came to"),
     ("rewrite", OBJECT, "Commits that became another one"),
     (
         "picture",

@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 
 use agentic_model::{AgentName, Cid, Object, StoredBehaviour};
-use agentic_replay::{PinnedProgram, TraceDetail};
+use agentic_replay::{PinnedProgram, SessionId, TraceDetail};
 
 use super::language::{kinds_of, language_of, of_fault};
 use super::listing::with_key;
@@ -75,12 +75,24 @@ fn read(flow: &Object) -> Result<StoredBehaviour> {
     Ok(StoredBehaviour::from_object(flow).map_err(agentic_space::Error::Object)?)
 }
 
+/// Finds the session of an agent that was started with a key.
+///
+/// # Errors
+/// Fails when sessions cannot be listed.
+pub fn session_with_key(
+    space: &SessionSpace,
+    agent: &AgentName,
+    key: &str,
+) -> Result<Option<SessionId>> {
+    Ok(with_key(space, agent, key)?.into_iter().next())
+}
+
 /// Finds the program of the session of an agent that was started with a key.
 ///
 /// # Errors
 /// Fails when sessions cannot be listed, and when the program is nowhere.
 pub fn flow_with_key(space: &SessionSpace, agent: &AgentName, key: &str) -> Result<Option<Object>> {
-    let Some(id) = with_key(space, agent, key)?.into_iter().next() else { return Ok(None) };
+    let Some(id) = session_with_key(space, agent, key)? else { return Ok(None) };
     let flow = own::first(space, &id)?.start.flow;
     Ok(Some(space.object(flow)?))
 }

@@ -410,7 +410,11 @@ fn ensure_agent(
     let briefing = Briefing::of_text(text).to_object()?;
     let from = payload.get("from").and_then(Value::as_text);
     let from = from.map(AgentName::parse).transpose().map_err(|error| bad(&error.to_string()))?;
-    let origin = SpawnOrigin::Agent(from.unwrap_or_else(|| session.start.agent.clone()));
+    let at = payload.get("at").and_then(Value::as_text).map(Oid::parse).transpose();
+    let origin = match at.map_err(|error| bad(&error.to_string()))? {
+        Some(commit) => SpawnOrigin::Commit(commit),
+        None => SpawnOrigin::Agent(from.unwrap_or_else(|| session.start.agent.clone())),
+    };
     match spawn_for(space, &name, &briefing, &origin, Some(asker.clone())) {
         // What an attempt had decided before has become visible only now.
         Err(agentic_space::Error::Agent(AgentError::Exists { .. }))

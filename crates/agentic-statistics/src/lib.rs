@@ -11,6 +11,7 @@ mod sign;
 mod strata;
 mod survival;
 mod times;
+pub mod trial;
 
 pub use crate::compare::{MultipleViews, cases_a_side, spending, z_of};
 pub use crate::rank::{RankSum, rank_sum};

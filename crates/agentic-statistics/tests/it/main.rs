@@ -1,5 +1,6 @@
 //! Figures that others have published come out here, too: `vectors.json` says whose.
 
+use agentic_statistics::trial::{attempt_alpha, better_p, can_show, flip_interval};
 use agentic_statistics::{
     MultipleViews, Proportion, Stratum, SurvivalCurve, SurvivalTime, cases_a_side,
     difference_interval, log_rank, median_interval, quartiles, rank_sum, sign_flip, sign_test,
@@ -178,4 +179,41 @@ fn quarters() {
     let six: Vec<f64> = (1..=6).map(f64::from).collect();
     let found = median_interval(&six, 0.05).expect("enough");
     assert_eq!((found.low, found.high), (1.0, 6.0));
+}
+
+/// Darwin's maize (Fisher 1935).
+const MAIZE: [f64; 15] =
+    [49., -67., 8., 16., 6., 23., 28., 41., 14., 29., 56., 24., 75., 60., -48.];
+
+#[test]
+fn a_trial_is_judged_by_all_ways_in_which_signs_can_fall() {
+    let p = better_p(&MAIZE, 1).expect("differences");
+    assert!((p - 863.0 / 32_768.0).abs() < 1e-12, "{p}");
+    let found = flip_interval(&MAIZE, 0.05, 1).expect("differences");
+    let mean = MAIZE.iter().sum::<f64>() / 15.0;
+    assert!(found.low < mean && mean < found.high, "{found:?}");
+    // The test rejects no difference in one direction at 2.6 %, so that zero is just inside.
+    assert!(found.low < 0.0 && found.low > -2.0, "{found:?}");
+    assert_eq!(better_p(&[], 1), None);
+    assert_eq!(flip_interval(&[1.0], 0.05, 1).map(|it| it.low), Some(f64::NEG_INFINITY));
+}
+
+#[test]
+fn more_tasks_than_can_be_flipped_are_drawn_by_the_seed() {
+    let many: Vec<f64> = MAIZE.iter().chain(&MAIZE).copied().collect();
+    let p = better_p(&many, 7).expect("differences");
+    assert!(p > 0.0 && p < 0.01, "{p}");
+    assert_eq!(better_p(&many, 7), Some(p));
+    let alike = better_p(&[1.0, -1.0].repeat(15), 7).expect("differences");
+    assert!(alike > 0.3, "{alike}");
+}
+
+#[test]
+fn each_attempt_has_less_of_what_all_may_err() {
+    assert!((attempt_alpha(1) - 0.025).abs() < 1e-12);
+    assert!((attempt_alpha(2) - 0.05 / 6.0).abs() < 1e-12);
+    let all: f64 = (1..=10_000).map(attempt_alpha).sum();
+    assert!(all < 0.05 && all > 0.0499, "{all}");
+    assert!(!can_show(5, attempt_alpha(1)) && can_show(6, attempt_alpha(1)));
+    assert!(can_show(1_000_000, attempt_alpha(1)));
 }

@@ -15,6 +15,7 @@ use crate::context::Context;
 use crate::output::{talk, warn, warn_of};
 
 mod show;
+mod trial;
 
 /// Keep behaviours of agents, and say by name which of them is in force
 #[derive(Debug, Subcommand)]
@@ -134,6 +135,14 @@ pub enum BehaviourVerb {
         #[arg(long, value_name = "D")]
         detect: Option<f64>,
     },
+    /// Try two behaviours on the same tasks, and say whether the second is better
+    ///
+    /// Runs and their scores are a durable session of agent trial-NAME: the same command goes on with
+    /// it. Both behaviours and the scorer are flows. A scorer gives a map of score and verdict.
+    ///
+    /// Example: agentic behaviour trial --name first --arm reviewer --arm bafyr4iavd4wva2 --tasks tasks.json --runs 3 --score judge
+    #[command(verbatim_doc_comment, args_conflicts_with_subcommands = true)]
+    Trial(trial::TrialArgs),
     /// Give an agent another behaviour, by a commit that leaves its files as they are
     ///
     /// What it commits later names it. An agent does not change its own.
@@ -209,6 +218,7 @@ pub fn run(context: &Context, verb: BehaviourVerb) -> VerbOutcome {
             view.left_out.iter().for_each(|what| warn(what));
             context.format.answer(&view, compared);
         }
+        BehaviourVerb::Trial(args) => return trial::run(context, &caller, args),
         BehaviourVerb::Use { behaviour, agent, message } => {
             let reply = BehaviourUse { behaviour, agent, why: message }.run(&caller)?;
             warn_of(&reply.notices);
