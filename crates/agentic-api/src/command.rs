@@ -136,6 +136,10 @@ commands! {
     KindList(verb::KindList) = "kind-list",
     /// Register a kind.
     KindAdd(verb::KindAdd) = "kind-add",
+    /// Show kinds as the activities that defined them.
+    KindActivities(verb::KindActivities) = "kind-activities",
+    /// Register a kind of a peer here.
+    KindAdopt(verb::KindAdopt) = "kind-adopt",
     /// Show one kind.
     KindShow(verb::KindShow) = "kind-show",
     /// Find the secrets in a text.

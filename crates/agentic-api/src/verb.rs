@@ -100,7 +100,7 @@ pub use self::grant::{AllowedQuestion, ListGrants, PeerGrant, RevokeGrants};
 pub use self::hold::{HoldFate, ShowDecider};
 pub use self::import::ImportConversations;
 pub use self::inbox::{Inbox, InboxPlace};
-pub use self::kind::{KindAdd, KindList, KindShow};
+pub use self::kind::{KindActivities, KindAdd, KindAdopt, KindList, KindShow};
 pub use self::log::{ListCommits, LogTraces, LoggedCommit};
 pub use self::login::{LOGIN_NAMESPACE, LoginText};
 pub use self::merge::Merge;

@@ -80,7 +80,7 @@ pub use crate::view::hold::{
 };
 pub use crate::view::import::ImportedView;
 pub use crate::view::inbox::{DeciderView, InboxHoldView, InboxView};
-pub use crate::view::kind::{KindShowView, KindView};
+pub use crate::view::kind::{KindActivityView, KindOriginView, KindShowView, KindView};
 pub use crate::view::object::{CidView, InitView, ObjectView, PutView};
 pub use crate::view::page::{EventPlaceView, ListPageView, PendingRequestView};
 pub use crate::view::peer::{

@@ -37,6 +37,14 @@ impl Space {
     /// Fails when the name is taken or the parent is not registered.
     pub fn register_kind(&self, entry: KindEntry) -> Result<WriteNotices> {
         let object = entry.to_object()?;
+        self.register_kind_as(entry, &[object])
+    }
+
+    /// Registers a kind by its object as somebody else made it, with what is kept beside it.
+    ///
+    /// # Errors
+    /// Fails as [`Space::register_kind`] does.
+    pub fn register_kind_as(&self, entry: KindEntry, objects: &[Object]) -> Result<WriteNotices> {
         let signatures = self.own_signatures()?;
         let mut locked = LockedStream::stream(self, &Stream::Space)?;
         let name = entry.name.clone();
@@ -54,7 +62,7 @@ impl Space {
         let transaction = Transaction::keeping(
             format!("kind {name}"),
             REGISTRY_REF,
-            vec![KeptObject::from(&object)],
+            objects.iter().map(KeptObject::from).collect(),
             signed,
         );
         Ok(locked.decide(transaction, None, self.durability())?.follow().written)

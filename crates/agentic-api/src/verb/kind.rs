@@ -1,5 +1,6 @@
 //! Kinds of commits and objects.
 
+use agentic_federation::peer_kind::{PeerKind, adopt_kind, kinds_of_peer, origin_of, own_kinds};
 use agentic_model::kind::AGENT_COMMIT;
 use agentic_model::{Kind, KindEntry, Value, json};
 use agentic_space::error::{Error as SpaceError, KindError};
@@ -7,19 +8,88 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::verb::{Reply, Verb, value};
-use crate::view::{KindShowView, KindView};
+use crate::view::{KindActivityView, KindOriginView, KindShowView, KindView};
 use crate::{Caller, Refusal};
 
-/// List all kinds.
+/// List all kinds, or those that a peer announced.
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct KindList {}
+#[serde(default, deny_unknown_fields)]
+pub struct KindList {
+    /// The peer, as its agents are read: `bob` or `bob+NICK`. Ours without.
+    pub peer: Option<String>,
+}
 
 impl Verb for KindList {
     type Answer = Vec<KindView>;
 
     fn run(self, caller: &Caller<'_>) -> Result<Reply<Vec<KindView>>, Refusal> {
-        Ok(Reply::plain(caller.space.kinds()?.entries().map(KindView::from).collect()))
+        let Some(label) = self.peer else {
+            return Ok(Reply::plain(caller.space.kinds()?.entries().map(KindView::from).collect()));
+        };
+        let kinds = kinds_of_peer(caller.space, &label)?;
+        let view = |kind: &PeerKind| KindView {
+            name: format!("{label}/{}", kind.entry.name),
+            built_in: false,
+            cid: Some(kind.cid.to_string()),
+            ..KindView::from(&kind.entry)
+        };
+        Ok(Reply::plain(kinds.iter().map(view).collect()))
+    }
+}
+
+/// Show kinds as the activities that defined them.
+#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct KindActivities {
+    /// The peer, as its agents are read; the kinds that were registered here without.
+    pub peer: Option<String>,
+}
+
+impl Verb for KindActivities {
+    type Answer = Vec<KindActivityView>;
+
+    fn run(self, caller: &Caller<'_>) -> Result<Reply<Vec<KindActivityView>>, Refusal> {
+        let kinds = match &self.peer {
+            Some(label) => kinds_of_peer(caller.space, label)?,
+            None => own_kinds(caller.space)?,
+        };
+        let activities = |kind: &PeerKind| KindActivityView::of(&kind.entry, kind.cid);
+        Ok(Reply::plain(kinds.iter().flat_map(activities).collect()))
+    }
+}
+
+/// Register a kind of a peer here. Later changes there do not reach it.
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct KindAdopt {
+    /// The kind as it is listed: `PEER/KIND`.
+    pub kind: String,
+    /// The name that it gets here; its own without.
+    #[serde(default)]
+    pub name: Option<String>,
+}
+
+impl Verb for KindAdopt {
+    type Answer = KindShowView;
+
+    fn run(self, caller: &Caller<'_>) -> Result<Reply<KindShowView>, Refusal> {
+        caller.require_person("adopt a kind")?;
+        let (label, named) = self.kind.rsplit_once('/').ok_or_else(|| {
+            Refusal::usage(
+                &format!("`{}` names no kind of a peer", self.kind),
+                "write `PEER/KIND`; `agentic kind list --peer PEER` lists them",
+            )
+        })?;
+        let name = self.name.as_deref().map(kind_name).transpose()?;
+        let adopted = adopt_kind(caller.space, [label, named], name)?;
+        let tree = caller.space.kinds()?;
+        let mut view = KindShowView::new(&adopted.entry, &tree);
+        view.entry.cid = Some(adopted.cid.to_string());
+        view.origin = Some(KindOriginView::from(&adopted.origin));
+        Ok(match &adopted.written {
+            Some(written) => Reply::written(view, written),
+            None => Reply::plain(view),
+        })
     }
 }
 
@@ -88,7 +158,9 @@ impl Verb for KindShow {
         let tree = caller.space.kinds()?;
         let entry = tree.get(&kind);
         let unknown = || SpaceError::Kind(KindError::Unknown { kind: kind.clone(), root });
-        Ok(Reply::plain(KindShowView::new(entry.ok_or_else(unknown)?, &tree)))
+        let mut view = KindShowView::new(entry.ok_or_else(unknown)?, &tree);
+        view.origin = origin_of(caller.space, &kind)?.as_ref().map(KindOriginView::from);
+        Ok(Reply::plain(view))
     }
 }
 

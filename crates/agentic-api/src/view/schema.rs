@@ -48,6 +48,7 @@ pub fn schemas() -> BTreeMap<&'static str, Schema> {
         ("grants.json", printed::<Vec<PeerGrantView>>()),
         ("import.json", printed::<Vec<ImportedView>>()),
         ("init.json", printed::<InitView>()),
+        ("kind-activities.json", printed::<Vec<KindActivityView>>()),
         ("kind.json", printed::<KindShowView>()),
         ("kinds.json", printed::<Vec<KindView>>()),
         ("log.json", printed::<Vec<LogView>>()),

@@ -3,8 +3,8 @@
 use std::process::ExitCode;
 
 use agentic_api::Verb as _;
-use agentic_api::verb::{KindAdd, KindList, KindShow};
-use agentic_api::view::KindView;
+use agentic_api::verb::{KindActivities, KindAdd, KindAdopt, KindList, KindShow};
+use agentic_api::view::{KindActivityView, KindView};
 use agentic_model::Kind;
 use clap::Subcommand;
 
@@ -15,11 +15,30 @@ use crate::output::warn_of;
 /// List and register kinds of commits and objects
 #[derive(Debug, Subcommand)]
 pub enum KindVerb {
-    /// List all kinds as a tree
+    /// List all kinds as a tree, or those that a peer announced
     ///
     /// Example: agentic kind list
     #[command(verbatim_doc_comment)]
-    List,
+    List {
+        /// The kinds of this peer
+        #[arg(long, value_name = "PEER")]
+        peer: Option<String>,
+        /// As the activities that defined them
+        #[arg(long, value_name = "FORM")]
+        format: Option<KindForm>,
+    },
+    /// Register a kind of a peer here; what the peer changes later does not reach it
+    ///
+    /// Example: agentic kind adopt bob/bug
+    #[command(verbatim_doc_comment)]
+    Adopt {
+        /// The kind, as `agentic kind list --peer` names it
+        #[arg(value_name = "PEER/KIND")]
+        kind: String,
+        /// The name that it gets here
+        #[arg(long = "as", value_name = "NAME", value_parser = kind_name)]
+        name: Option<Kind>,
+    },
     /// Register a kind; it never changes afterwards
     ///
     /// Example: agentic kind add bug --parent finding -m "Something that is broken"
@@ -49,14 +68,33 @@ pub enum KindVerb {
     },
 }
 
+/// How kinds are listed.
+#[derive(Debug, Clone, Copy, clap::ValueEnum)]
+pub enum KindForm {
+    /// As the activities that defined them.
+    Activities,
+}
+
 /// Runs the verb.
 pub fn run(context: &Context, verb: KindVerb) -> VerbOutcome {
     let space = context.space()?;
     let caller = context.caller(&space);
     match verb {
-        KindVerb::List => {
-            let kinds = KindList {}.run(&caller)?.answer;
+        KindVerb::List { peer, format: None } => {
+            let kinds = KindList { peer }.run(&caller)?.answer;
             context.format.answer(kinds.as_slice(), draw);
+        }
+        KindVerb::List { peer, format: Some(KindForm::Activities) } => {
+            let activities = KindActivities { peer }.run(&caller)?.answer;
+            context
+                .format
+                .answer(activities.as_slice(), |all| all.iter().map(activity_line).collect());
+        }
+        KindVerb::Adopt { kind, name } => {
+            let adopt = KindAdopt { kind, name: name.map(|name| name.to_string()) };
+            let reply = adopt.run(&caller)?;
+            warn_of(&reply.notices);
+            context.format.answer(&reply.answer, |view| view.entry.name.clone());
         }
         KindVerb::Add { name, parent, message, schema } => {
             let schema = schema.map(|file| read_file_or_stdin(&file)).transpose()?;
@@ -78,6 +116,15 @@ pub fn run(context: &Context, verb: KindVerb) -> VerbOutcome {
         }
     }
     Ok(ExitCode::SUCCESS)
+}
+
+fn activity_line(activity: &KindActivityView) -> String {
+    match activity {
+        KindActivityView::DefineType { name, cid, description, .. } => {
+            format!("DefineType {name} {cid} {description}").trim_end().to_owned() + "\n"
+        }
+        KindActivityView::SubtypeOf { child, parent } => format!("SubtypeOf {child} {parent}\n"),
+    }
 }
 
 fn draw(kinds: &[KindView]) -> String {

@@ -18,6 +18,7 @@ const OPTIONS: &[&str] = &[
     "flow-diagnostics",
     "flow-explain-stored",
     "hold-form",
+    "kind-activities",
     "restore",
     "list-archive",
     "question",
