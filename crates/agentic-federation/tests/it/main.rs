@@ -1,6 +1,8 @@
 //! Announcing and receiving with every step made to fail: nothing is half done, no number is signed
 //! twice, and refs never say more than records.
 
+mod model;
+
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
