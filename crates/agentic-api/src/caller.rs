@@ -18,6 +18,7 @@ use agentic_space::AgentBranch;
 use serde::{Deserialize, Serialize};
 
 use crate::person::{principal, require_person};
+use crate::verb::settle_named;
 use crate::view::ServedHoldView;
 use crate::{Refusal, VerbWatcher};
 
@@ -215,6 +216,7 @@ impl<'s> Caller<'s> {
     /// Fails when nothing was chosen, and when the name is none.
     pub fn branch(&self, named: Option<&str>) -> Result<AgentBranch, Refusal> {
         let Some(text) = named else { return Ok(AgentBranch::here(self.agent(None)?)) };
+        settle_named(self.space, text)?;
         if let Some(branch) = self.space.remote_branch(text)? {
             return Ok(branch);
         }
@@ -354,6 +356,21 @@ pub fn chosen_agent(
 /// # Errors
 /// Fails when it is none.
 pub fn agent_name(text: &str) -> Result<AgentName, Refusal> {
-    let hint = "a name has lower-case letters, digits, `.`, `_` and `-`";
-    AgentName::parse(text).map_err(|error| Refusal::usage(&error.to_string(), hint))
+    AgentName::parse(text).map_err(|error| match is_of_others(text) {
+        true => Refusal::refused(
+            &format!("`{text}` is an agent of others, which is only read"),
+            "spawn an agent here, and merge that one into it",
+        ),
+        false => {
+            let hint = "a name has lower-case letters, digits, `.`, `_` and `-`";
+            Refusal::usage(&error.to_string(), hint)
+        }
+    })
+}
+
+/// Tells whether a text names an agent of a remote or a peer: `REMOTE/NAME`.
+pub fn is_of_others(text: &str) -> bool {
+    let parts = text.split_once('/');
+    let is_name = |name: &str| AgentName::parse(name).is_ok();
+    parts.is_some_and(|(of, name)| is_name(&of.replace('+', "-")) && is_name(name))
 }

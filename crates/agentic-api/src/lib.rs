@@ -31,7 +31,7 @@ mod write_mark;
 
 pub use crate::caller::{
     AddressedEngine, Caller, EngineFinder, HeldRequest, HostedAnswer, PageFinder, ProvenPerson,
-    RunEngine, SessionWord, Surroundings, chosen_agent,
+    RunEngine, SessionWord, Surroundings, agent_name, chosen_agent, is_of_others,
 };
 pub use crate::command::{Answer, Command};
 pub use crate::notice::{Notice, NoticeTone};

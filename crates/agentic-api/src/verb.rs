@@ -107,7 +107,7 @@ pub use self::merge::Merge;
 pub use self::object::{ObjectCid, ObjectGet, ObjectPut, ObjectSource};
 pub use self::peer::{
     PeerAdd, PeerInit, PeerList, PeerLog, PeerRemove, PeerResolve, PeerRotate, PeerSpace,
-    PeerTrustVerb,
+    PeerTrustVerb, settle_named, settle_peers,
 };
 pub use self::pending::{HandOutHolds, HandedOut, HoldQuestion, PendingHolds};
 pub use self::privacy::{MakePrivate, MakePublic};

@@ -84,9 +84,9 @@ pub use crate::view::kind::{KindActivityView, KindOriginView, KindShowView, Kind
 pub use crate::view::object::{CidView, InitView, ObjectView, PutView};
 pub use crate::view::page::{EventPlaceView, ListPageView, PendingRequestView};
 pub use crate::view::peer::{
-    AllowedBecause, AllowedView, AnnounceView, AnnouncedView, FederationVerifyView, GrantView,
-    HeldAgentView, PeerChangeView, PeerFetchView, PeerGrantView, PeerIdentityView, PeerInitView,
-    PeerSpaceView, PeerView, RefusalView, RevokeView,
+    AllowedBecause, AllowedView, AnnounceView, AnnouncedView, DisownedView, FederationVerifyView,
+    GrantView, HeldAgentView, PeerChangeView, PeerFetchView, PeerGrantView, PeerIdentityView,
+    PeerInitView, PeerSpaceView, PeerView, RefusalView, RevokeView,
 };
 pub use crate::view::privacy::PrivacyView;
 pub use crate::view::program::{

@@ -6,10 +6,11 @@ use std::collections::BTreeMap;
 
 use agentic_model::{AgentName, Cid, Map, Oid, Value};
 use agentic_store::ground::ObjectStore;
+use agentic_store::journal::GitObject;
 
 use crate::capability::PeerTrigger;
 use crate::fields::{MalformedInput, ObjectReader, decode_map, encode, oid_value, optional};
-use crate::folder::{FolderDraft, TreeFolder, read_file, read_folder, read_subfolder};
+use crate::folder::{Drafts, FolderDraft, TreeFolder, read_file, read_folder, read_subfolder};
 use crate::shard::{Heads, put_heads, read_heads, shard_of};
 use crate::wrapping::read_bare_commit;
 use crate::{Error, Result};
@@ -56,6 +57,8 @@ pub struct Acceptance {
     pub believed: Heads,
     /// What is held back.
     pub held: HeldBack,
+    /// What was believed and is disowned by now: the chain goes on from before it.
+    pub disowned: Heads,
 }
 
 impl Acceptance {
@@ -73,6 +76,7 @@ impl Acceptance {
         ]);
         folder.put("record", encode(&record));
         put_heads(&self.believed, "believed", &mut folder);
+        put_heads(&self.disowned, "disowned", &mut folder);
         let mut shards: BTreeMap<[String; 2], Map> = BTreeMap::new();
         for (agent, held) in &self.held {
             let shard = shards.entry(shard_of(agent)).or_default();
@@ -82,6 +86,13 @@ impl Acceptance {
             folder.put(&format!("held/{first}/{second}"), encode(&Value::Map(shard)));
         }
         folder
+    }
+
+    /// Makes the tree of the record, and the objects that it needs.
+    pub fn to_objects(&self, store: &impl ObjectStore) -> (Oid, Vec<GitObject>) {
+        let mut drafts = Drafts::default();
+        let tree = self.to_folder().finish(store, &mut drafts);
+        (tree, drafts.objects)
     }
 
     /// Reads a record from its commit.
@@ -110,6 +121,7 @@ impl Acceptance {
         }
         let believed = read_subfolder(store, &folder, "believed")?;
         let held = read_subfolder(store, &folder, "held")?;
+        let disowned = read_subfolder(store, &folder, "disowned")?;
         Ok(Acceptance {
             announcement: fields.link("announcement")?,
             announced: fields.oid("announced")?,
@@ -119,6 +131,7 @@ impl Acceptance {
             way: fields.text("way")?.to_owned(),
             believed: read_heads(store, &believed)?,
             held: read_held(store, &held)?,
+            disowned: read_heads(store, &disowned)?,
         })
     }
 }

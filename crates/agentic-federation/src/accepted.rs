@@ -8,7 +8,7 @@ use agentic_model::{Cid, Oid};
 use crate::acceptance::Acceptance;
 use crate::announcement::ChainNumber;
 use crate::id::{PeerId, SpaceId};
-use crate::wrapping::{WrappedAnnouncement, read_wrapped};
+use crate::wrapping::{WrappedAnnouncement, read_bare_commit, read_wrapped};
 use crate::{Error, Result};
 
 /// The folder of the refs of records. They are never pushed.
@@ -56,6 +56,16 @@ pub fn accepted_spaces(repository: &Repository, peer: PeerId) -> Result<Vec<(Spa
     Ok(spaces.collect())
 }
 
+/// Finds the commit of the announcement that a record accepted, without reading what is believed.
+///
+/// # Errors
+/// Fails when the record is damaged.
+pub fn read_announced(repository: &Repository, record: Oid) -> Result<Oid> {
+    let damaged = || Error::damaged(format!("the record {record} is damaged"));
+    let bare = read_bare_commit(repository, record).map_err(|_| damaged())?;
+    bare.parents.last().copied().ok_or_else(damaged)
+}
+
 /// The chain of announcements below an accepted one, read as far down as somebody asks.
 pub struct AcceptedChain<'r> {
     repository: &'r Repository,
@@ -77,17 +87,43 @@ impl<'r> AcceptedChain<'r> {
         while self.known.first_key_value().is_none_or(|(lowest, _)| *lowest > number)
             && self.known.len() < CHAIN_MAX
         {
-            let Some(commit) = self.next.take() else { break };
-            let read = read_wrapped(self.repository, commit);
-            let wrapped = read.map_err(|error| {
-                Error::damaged(format!("the accepted announcement {commit} is damaged: {error}"))
-            })?;
-            let said = &wrapped.signed.announcement;
-            let goes_on = said.previous.is_some() && said.cut.is_none();
-            self.next = said.parents.first().copied().filter(|_| goes_on);
-            self.known.insert(said.number(), wrapped);
+            if self.read_next()?.is_none() {
+                break;
+            }
         }
         Ok(self.known.get(&number))
+    }
+
+    /// Reads one announcement further down; nothing at the end of the chain.
+    fn read_next(&mut self) -> Result<Option<Cid>> {
+        let Some(commit) = self.next.take() else { return Ok(None) };
+        let read = read_wrapped(self.repository, commit);
+        let wrapped = read.map_err(|error| {
+            Error::damaged(format!("the accepted announcement {commit} is damaged: {error}"))
+        })?;
+        let (said, cid) = (&wrapped.signed.announcement, wrapped.signed.cid());
+        let goes_on = said.previous.is_some() && said.cut.is_none();
+        self.next = said.parents.first().copied().filter(|_| goes_on);
+        self.known.insert(said.number(), wrapped);
+        Ok(Some(cid))
+    }
+
+    /// Tells whether the chain has an announcement, whatever its number.
+    ///
+    /// # Errors
+    /// Fails when the chain is damaged.
+    pub fn holds(&mut self, cid: Cid) -> Result<bool> {
+        if self.known.values().any(|found| found.signed.cid() == cid) {
+            return Ok(true);
+        }
+        while self.known.len() < CHAIN_MAX {
+            match self.read_next()? {
+                None => return Ok(false),
+                Some(found) if found == cid => return Ok(true),
+                Some(_) => {}
+            }
+        }
+        Ok(false)
     }
 
     /// Tells whether the chain has an announcement.

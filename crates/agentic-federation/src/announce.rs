@@ -12,6 +12,7 @@ use agentic_space::kind::REGISTRY_REF;
 use agentic_store::fault;
 use agentic_store::journal::GitKind;
 
+use crate::adoption::adoptions;
 use crate::announcement::{
     ChainNumber, HashName, Removal, RemovalReason, Rewind, RewoundTip, SignedAnnouncement,
     SpaceAnnouncement,
@@ -19,19 +20,24 @@ use crate::announcement::{
 use crate::durable::{NextState, lock, mover};
 use crate::folder::{Drafts, FolderDraft, TreeFolder, read_subfolder};
 use crate::given::put_given;
-use crate::id::{PeerId, SpaceId};
+use crate::id::announce_ref;
 use crate::key::ANNOUNCEMENT_NAMESPACE;
+use crate::known::KnownPeer;
+use crate::leaving::{LeavingRules, LeavingTips, check_leaving};
 use crate::own::{OwnIdentity, announcing_key, put_documents, require_listed, require_own};
 use crate::policy::matches_pattern;
 use crate::shard::{HeadChange, HeadEntry, Heads, changed_since, put_heads};
 use crate::steps::read_tip;
+use crate::witness::put_seen;
 use crate::wrapping::{WrappedAnnouncement, body_of, parents_of, read_wrapped, wrap};
 use crate::{Error, Result};
 
 /// The lease under which announcements are made: the only lock that is held while somebody signs.
-const ANNOUNCE_LEASE: &str = "announce";
+pub(crate) const ANNOUNCE_LEASE: &str = "announce";
 /// The setting that says which agents are announced.
 const PUBLISH: &str = "agentic.publish";
+/// The setting that says after how many seconds the next announcement comes at the latest.
+const ANNOUNCE_EVERY: &str = "agentic.announceEvery";
 /// The tips that a snapshot names, and their refs.
 const TIPS: [(&str, &str); 3] = [
     ("behaviours", "refs/agentic/behaviours"),
@@ -48,6 +54,8 @@ pub struct AnnounceRequest {
     pub refresh: AnnounceNeed,
     /// Whether the archive goes along.
     pub archive: ArchiveChoice,
+    /// Why the chain begins anew, if it does.
+    pub cut: Option<String>,
 }
 
 /// When an announcement is made.
@@ -81,11 +89,6 @@ pub struct MadeAnnouncement {
     pub is_new: bool,
 }
 
-/// Names the ref of a space, there and here.
-pub fn announce_ref(peer: PeerId, space: SpaceId) -> String {
-    format!("refs/agentic/announce/{peer}/{space}")
-}
-
 /// A snapshot that would be announced.
 #[derive(Debug)]
 pub struct AnnounceDraft {
@@ -102,14 +105,20 @@ pub struct AnnounceDraft {
     folder: FolderDraft,
     new_tips: BTreeSet<Oid>,
     is_new: bool,
+    /// Why the chain begins anew, if it does.
+    cut: Option<String>,
 }
 
 /// Makes the announcement of what there is now, if anything is new, and makes it durable.
 ///
 /// # Errors
-/// Fails before `peer init`, in a copy of a space, when a tip is set back without a reason, and when
-/// nobody signs.
-pub fn announce(space: &SessionSpace, request: &AnnounceRequest) -> Result<MadeAnnouncement> {
+/// Fails before `peer init`, in a copy of a space, when a tip is set back without a reason, when something
+/// may not leave, and when nobody signs.
+pub fn announce(
+    space: &SessionSpace,
+    request: &AnnounceRequest,
+    rules: LeavingRules<'_>,
+) -> Result<MadeAnnouncement> {
     let repository = space.repository();
     let _lease = lock(repository, ANNOUNCE_LEASE)?;
     let draft = draft(space, request)?;
@@ -118,6 +127,9 @@ pub fn announce(space: &SessionSpace, request: &AnnounceRequest) -> Result<MadeA
     {
         return Ok(MadeAnnouncement { wrapped, n_changed: 0, is_new: false });
     }
+    let before = draft.before.as_ref().map(|before| before.commit);
+    let (changes, tips) = (draft.changes.as_slice(), &draft.new_tips);
+    check_leaving(space, rules, &LeavingTips { before, changes, tips })?;
     let n_changed = draft.changes.len();
     let (next, wrapped) = sign(space, draft)?;
     fault::point("announcement-signed")?;
@@ -138,7 +150,10 @@ pub fn draft(space: &SessionSpace, request: &AnnounceRequest) -> Result<Announce
     let repository = space.repository();
     let own = require_own(space)?;
     require_listed(&own)?;
+    require_unforked(repository, &own)?;
     let before = own_announcement(repository, &own)?;
+    // Without one before there is nothing to cut off.
+    let cut = request.cut.clone().filter(|_| before.is_some());
     let old_body = before.as_ref().map(|before| body_of(repository, before)).transpose()?;
     let old_body = old_body.unwrap_or_default();
     let heads = published_heads(space)?;
@@ -146,7 +161,15 @@ pub fn draft(space: &SessionSpace, request: &AnnounceRequest) -> Result<Announce
     put_documents(&own.chain, &mut folder);
     put_heads(&heads, "heads", &mut folder);
     let given_is_new = put_given(space, &own, &old_body, &mut folder)?;
-    let mut new_tips = put_tips(repository, request, &old_body, &mut folder)?;
+    put_seen(space, &mut folder)?;
+    let named_tips = put_tips(repository, request, &old_body, &mut folder)?;
+    let fresh = |(name, tip): (&'static str, Oid)| -> Result<Option<Oid>> {
+        Ok((read_tip(repository, &old_body, name)? != Some(tip)).then_some(tip))
+    };
+    let mut new_tips = BTreeSet::new();
+    for named in &named_tips {
+        new_tips.extend(fresh(*named)?);
+    }
     let changes = changes_of(repository, &old_body, &heads)?;
     let (mut rewinds, mut removed) = (Vec::new(), Vec::new());
     for change in &changes {
@@ -159,6 +182,11 @@ pub fn draft(space: &SessionSpace, request: &AnnounceRequest) -> Result<Announce
             (None, None) => {}
         }
     }
+    if cut.is_some() {
+        let named = named_tips.iter().map(|(_, tip)| *tip);
+        new_tips = heads.values().flat_map(HeadEntry::tips).chain(named).collect();
+        (rewinds, removed) = (Vec::new(), Vec::new());
+    }
     let identity_is_new = before
         .as_ref()
         .is_none_or(|before| before.signed.announcement.identity != own.chain.last().cid());
@@ -166,8 +194,20 @@ pub fn draft(space: &SessionSpace, request: &AnnounceRequest) -> Result<Announce
         || !new_tips.is_empty()
         || given_is_new
         || identity_is_new
+        || cut.is_some()
         || request.refresh == AnnounceNeed::Always;
-    Ok(AnnounceDraft { own, before, changes, heads, rewinds, removed, folder, new_tips, is_new })
+    Ok(AnnounceDraft {
+        own,
+        before,
+        changes,
+        heads,
+        rewinds,
+        removed,
+        folder,
+        new_tips,
+        is_new,
+        cut,
+    })
 }
 
 impl AnnounceDraft {
@@ -184,10 +224,11 @@ fn sign(space: &SessionSpace, draft: AnnounceDraft) -> Result<(NextState, Wrappe
     let mut drafts = Drafts::default();
     let number = draft.number();
     let tips = by_date(repository, &draft.new_tips)?;
-    let AnnounceDraft { own, before, heads, rewinds, removed, folder, .. } = draft;
+    let AnnounceDraft { own, before, heads, rewinds, removed, folder, cut, .. } = draft;
     let tree = folder.finish(repository, &mut drafts);
     let previous = before.as_ref().map(|before| before.commit);
-    let parents = parents_of(repository, previous, &tips, &mut drafts);
+    let first_parent = previous.filter(|_| cut.is_none());
+    let parents = parents_of(repository, first_parent, &tips, &mut drafts);
     let last_time = before.as_ref().map_or(0, |before| before.signed.announcement.time);
     let announcement = SpaceAnnouncement {
         project: own.project,
@@ -202,8 +243,8 @@ fn sign(space: &SessionSpace, draft: AnnounceDraft) -> Result<(NextState, Wrappe
         hash: HashName::of_oid(tree),
         entries: heads.len() as u64,
         time: space.now().millis().max(last_time),
-        next_by: None,
-        cut: None,
+        next_by: next_by(repository, space.now().millis()),
+        cut,
         rewinds,
         removed,
     };
@@ -267,16 +308,35 @@ fn published_heads(space: &SessionSpace) -> Result<Heads> {
     let notes = repository
         .list_refs_as(prefix, |name, oid| Some((AgentName::from_notes_ref(name)?, oid)))?;
     let notes: BTreeMap<AgentName, Oid> = notes.into_iter().collect();
+    let adopted = adoptions(repository)?;
     let mut heads = Heads::new();
     for (agent, head) in space.agent_names()? {
         let fits = |pattern: &String| matches_pattern(pattern, agent.as_str());
         let is_published = patterns.as_ref().is_none_or(|all| all.iter().any(fits));
         if is_published && !private.contains(&agent) {
             let notes = notes.get(&agent).copied();
-            heads.insert(agent, HeadEntry { head, notes, from: None });
+            let from = adopted.get(&agent).map(|adoption| adoption.from.clone());
+            heads.insert(agent, HeadEntry { head, notes, from });
         }
     }
     Ok(heads)
+}
+
+/// Refuses to announce for a space that has said two things of one number.
+fn require_unforked(repository: &Repository, own: &OwnIdentity) -> Result<()> {
+    match KnownPeer::read(repository, own.peer())?.contradicts(own.space) {
+        false => Ok(()),
+        true => Err(Error::conflict(
+            "this space has announced two things of one number, as others have proved",
+            "`agentic peer space --new` begins another chain, in the newer of the two repositories",
+        )),
+    }
+}
+
+/// Says when the next announcement comes at the latest, where the configuration does.
+fn next_by(repository: &Repository, now: i64) -> Option<i64> {
+    let every = repository.config_number(ANNOUNCE_EVERY).filter(|seconds| *seconds > 0)?;
+    now.checked_add(every.checked_mul(1_000)?)
 }
 
 fn put_tips(
@@ -284,8 +344,8 @@ fn put_tips(
     request: &AnnounceRequest,
     old: &TreeFolder,
     folder: &mut FolderDraft,
-) -> Result<BTreeSet<Oid>> {
-    let mut new_tips = BTreeSet::new();
+) -> Result<Vec<(&'static str, Oid)>> {
+    let mut named = Vec::new();
     let goes = request.archive == ArchiveChoice::Goes || old.contains_key("archive");
     let archive = goes.then_some(("archive", ARCHIVE_REF));
     for (name, reference) in TIPS.into_iter().chain(archive) {
@@ -293,11 +353,9 @@ fn put_tips(
         // What was announced once does not vanish, even if its ref does.
         let Some(tip) = repository.find_ref(reference)?.or(before) else { continue };
         folder.put(name, format!("{tip}\n").into_bytes());
-        if before != Some(tip) {
-            new_tips.insert(tip);
-        }
+        named.push((name, tip));
     }
-    Ok(new_tips)
+    Ok(named)
 }
 
 fn changes_of(repository: &Repository, old: &TreeFolder, heads: &Heads) -> Result<Vec<HeadChange>> {

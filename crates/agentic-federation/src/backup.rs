@@ -1,36 +1,170 @@
 //! Whether a remote has an announcement of this very space that this repository lacks.
 //!
 //! Then the repository is an older state of itself, such as a backup. A number that has left the machine
-//! is never signed again with other content, so nothing is announced before it was taken over.
+//! is never signed again with other content, so nothing is announced before it was taken over. It is taken
+//! over last: whoever dies before finds the agents further on and the same way to go.
 
-use agentic_git::{DownloadSource, Quarantine, Repository};
+use agentic_git::{DownloadSource, Quarantine, RefMove, Repository};
+use agentic_model::AgentName;
 use agentic_session::SessionSpace;
+use agentic_space::sync::{FetchOutcome, TheirAgent, take_in};
+use agentic_store::fault;
 
 use crate::accepted::AcceptedChain;
-use crate::announce::{announce_ref, own_announcement};
-use crate::announcement::SpaceAnnouncement;
-use crate::exchange::{SeenRemote, bytes_max, served_refs};
-use crate::identity::IdentityChain;
-use crate::own::{OwnIdentity, read_documents, require_listed, require_own};
+use crate::announce::{ANNOUNCE_LEASE, own_announcement};
+use crate::durable::{NextState, lock, mover, read_state};
+use crate::exchange::{SeenRemote, served_name, served_refs};
+use crate::fetch::bytes_max;
+use crate::folder::{Drafts, read_subfolder};
+use crate::id::announce_ref;
+use crate::identity::{ChainGrowth, IdentityChain};
+use crate::own::{
+    IDENTITY_REF, OwnIdentity, read_documents, require_listed, require_own, save_chain,
+};
+use crate::shard::{Heads, read_heads};
 use crate::walk::{Walk, WalkEnd, WalkNode, WalkSubject, walk_down, why_invalid};
 use crate::wrapping::{WrappedAnnouncement, body_of};
 use crate::{Error, Result};
 
-/// Looks what a remote has in the place of our announcement, and refuses to go on where that is one of this
-/// space that this repository lacks. What is no announcement of ours is passed over: the push replaces it,
-/// and says so.
+/// An announcement of this space that a remote has and this repository lacks.
+struct NewerState {
+    /// Where it is.
+    quarantine: Quarantine,
+    /// The announcement.
+    wrapped: WrappedAnnouncement,
+    /// Our identity with the documents that came along.
+    identity: IdentityChain,
+    /// What is announced.
+    heads: Heads,
+    /// What this repository has of itself.
+    ours: Option<WrappedAnnouncement>,
+    /// Whether something that counts for nothing lies above it.
+    has_junk: bool,
+}
+
+/// What was taken over of this space itself.
+#[derive(Debug)]
+pub struct RecoveredState {
+    /// The announcement.
+    pub announcement: WrappedAnnouncement,
+    /// The one that was here before.
+    pub before: Option<WrappedAnnouncement>,
+    /// What moved.
+    pub moved: FetchOutcome,
+    /// The agents that are in the archive here, and were announced as open.
+    pub archived: Vec<AgentName>,
+}
+
+/// Looks what a remote has in the place of our announcement. One of this space that this repository lacks is
+/// taken over, and refused where an agent here is behind it. What is no announcement of ours is passed over:
+/// the push replaces it, and says so.
 ///
 /// # Errors
 /// Fails with a conflict in that case, before `peer init`, and when the remote cannot be reached.
 pub fn require_newest(space: &SessionSpace, remote: &str) -> Result<SeenRemote> {
-    let repository = space.repository();
     let own = require_own(space)?;
-    require_listed(&own)?;
-    let name = announce_ref(own.peer(), own.space);
-    let served = served_refs(repository, remote, &name)?;
+    let (seen, newer) = look(space, &own, remote)?;
+    let Some(newer) = newer else {
+        require_listed(&own)?;
+        return Ok(seen);
+    };
+    match behind(space.repository(), &newer)?.as_slice() {
+        [] => adopt(space, &own, &newer).map(|()| seen),
+        behind => Err(older_state(remote, &newer, behind)),
+    }
+}
+
+/// Takes over what a remote has announced for this space: agents move forward or are made again, their notes
+/// are united, and then the announcement is ours. Nothing where the remote has nothing newer.
+///
+/// # Errors
+/// Fails when the remote cannot be reached, when it has another chain of this space, and when the disk does.
+pub fn recover(space: &SessionSpace, remote: &str) -> Result<Option<RecoveredState>> {
+    let own = require_own(space)?;
+    let (_, newer) = look(space, &own, remote)?;
+    let Some(newer) = newer else { return Ok(None) };
+    keep(space.repository(), &newer)?;
+    let mut moved = FetchOutcome { remote: remote.to_owned(), ..FetchOutcome::default() };
+    let mut archived = Vec::new();
+    for (agent, entry) in &newer.heads {
+        let theirs = TheirAgent { agent: agent.clone(), head: entry.head, notes: entry.notes };
+        match space.archived_agent(agent)? {
+            Some(_) => archived.push(agent.clone()),
+            None => take_in(space, &theirs, &mut moved)?,
+        }
+        fault::point("agent-recovered")?;
+    }
+    adopt(space, &own, &newer)?;
+    let NewerState { wrapped, ours, .. } = newer;
+    Ok(Some(RecoveredState { announcement: wrapped, before: ours, moved, archived }))
+}
+
+/// Makes an announcement of this space that came from a remote our own, and the identity that came along.
+fn adopt(space: &SessionSpace, own: &OwnIdentity, newer: &NewerState) -> Result<()> {
+    let repository = space.repository();
+    keep(repository, newer)?;
+    if newer.identity != own.chain {
+        let tip = read_state(repository, IDENTITY_REF)?.map(|(tip, _)| tip);
+        save_chain(space, tip, &newer.identity, "agentic fetch --recover")?;
+    }
+    let _lease = lock(repository, ANNOUNCE_LEASE)?;
+    let next = NextState {
+        name: announce_ref(own.peer(), own.space),
+        expect: newer.ours.as_ref().map(|ours| ours.commit),
+        commit: newer.wrapped.commit,
+        drafts: Drafts::default(),
+        why: "agentic fetch --recover".to_owned(),
+    };
+    match next.publish(repository, &mover(repository, space.now())?)? {
+        RefMove::Moved => Ok(()),
+        RefMove::Lost { .. } => Err(Error::conflict(
+            "our own announcement was moved meanwhile",
+            "look at it with `agentic verify`, then try again",
+        )),
+    }
+}
+
+/// Moves what came here to our own objects, without what somebody put above it.
+fn keep(own: &Repository, newer: &NewerState) -> Result<()> {
+    match newer.has_junk {
+        true => {
+            let known = newer.ours.as_ref().map(|ours| ours.commit);
+            newer.quarantine.keep_reached(own, newer.wrapped.commit, known)?;
+        }
+        false => newer.quarantine.keep_all(own)?,
+    }
+    Ok(())
+}
+
+/// Lists the agents that are not as far here as they were announced.
+fn behind(own: &Repository, newer: &NewerState) -> Result<Vec<AgentName>> {
+    let both = newer.quarantine.repository();
+    let mut behind = Vec::new();
+    for (agent, entry) in &newer.heads {
+        let is_there = match own.find_ref(&agent.branch_ref())? {
+            Some(head) => both.is_ancestor(entry.head, head)?,
+            None => false,
+        };
+        if !is_there {
+            behind.push(agent.clone());
+        }
+    }
+    Ok(behind)
+}
+
+/// Looks what a remote has in the place of our announcement: where its ref is, and what others would take for
+/// a newer one of ours.
+fn look(
+    space: &SessionSpace,
+    own: &OwnIdentity,
+    remote: &str,
+) -> Result<(SeenRemote, Option<NewerState>)> {
+    let repository = space.repository();
+    let name = served_name(repository, remote, own.peer(), own.space)?;
+    let served = served_refs(repository, remote, std::slice::from_ref(&name))?;
     let there = served.into_iter().find(|(found, _)| *found == name).map(|(_, oid)| oid);
     let seen = SeenRemote { remote: remote.to_owned(), there };
-    let ours = own_announcement(repository, &own)?;
+    let ours = own_announcement(repository, own)?;
     let is_known = match (there, &ours) {
         (None, _) => true,
         (Some(there), Some(ours)) => {
@@ -38,75 +172,93 @@ pub fn require_newest(space: &SessionSpace, remote: &str) -> Result<SeenRemote> 
         }
         (Some(_), None) => false,
     };
-    if !is_known {
-        refuse_newer(repository, &own, ours.as_ref(), &seen)?;
-    }
-    Ok(seen)
+    let newer = if is_known { None } else { newer_state(repository, own, ours, &seen)? };
+    Ok((seen, newer))
 }
 
-/// Refuses what a remote has, if others would take it for a newer announcement of ours.
-fn refuse_newer(
+/// Finds in what a remote has the announcement that others would take for a newer one of ours.
+fn newer_state(
     repository: &Repository,
     own: &OwnIdentity,
-    ours: Option<&WrappedAnnouncement>,
+    ours: Option<WrappedAnnouncement>,
     seen: &SeenRemote,
-) -> Result<()> {
-    let (remote, Some(there)) = (&seen.remote, seen.there) else { return Ok(()) };
-    let name = announce_ref(own.peer(), own.space);
-    let quarantine = Quarantine::make(repository)?;
+) -> Result<Option<NewerState>> {
+    let (remote, Some(there)) = (&seen.remote, seen.there) else { return Ok(None) };
+    let name = served_name(repository, remote, own.peer(), own.space)?;
     let source = DownloadSource { at: remote, name: &name };
+    let mut quarantine = Quarantine::make(repository)?;
     let end = quarantine.download(repository, &source, bytes_max(repository))?;
-    if !end.success || !quarantine.repository().has_object(there) {
-        let said = end.stderr.lines().last().unwrap_or("it has moved meanwhile");
-        return Err(Error::refused(
-            format!(
-                "`{remote}` has something in place of our announcement, which cannot be downloaded: {said}"
-            ),
-            "nothing is announced before it was looked at: try again",
-        ));
+    let is_whole = end.success && quarantine.repository().has_object(there);
+    if !is_whole {
+        // What git refuses nobody takes for an announcement of ours, unless it is one.
+        quarantine = Quarantine::make(repository)?;
+        let looked = quarantine.download_to_look_at(repository, &source, bytes_max(repository))?;
+        if !looked.success || !quarantine.repository().has_object(there) {
+            return Err(cannot_look(remote, &end.stderr));
+        }
     }
-    let mut chain = AcceptedChain::new(repository, ours.map(|ours| ours.commit));
+    let mut chain = AcceptedChain::new(repository, ours.as_ref().map(|ours| ours.commit));
     let walk = match walk_down(quarantine.repository(), there, &mut chain) {
         Ok(walk) => walk,
         // It is longer than any chain: nobody would take it for ours.
-        Err(Error::Malformed(_)) => return Ok(()),
+        Err(Error::Malformed(_)) => return Ok(None),
         Err(error) => return Err(error),
     };
-    let Some(found) = newest_of_ours(quarantine.repository(), own, &walk) else {
-        return Ok(());
-    };
-    let goes_on = match (ours, &walk.end) {
-        (Some(ours), WalkEnd::Meets(met)) => ours.commit == met.commit,
-        (None, WalkEnd::Root) => true,
-        (Some(_) | None, WalkEnd::Meets(_) | WalkEnd::Root | WalkEnd::Gap) => false,
-    };
-    match goes_on {
-        true => Err(older_state(remote, found, ours)),
-        false => Err(Error::conflict(
-            format!("`{remote}` has another announcement {} of this space than we have", found.seq),
-            "this repository and another one announced as one space: `agentic peer space --new` here",
-        )),
+    let identity = grown(quarantine.repository(), own, &walk)?;
+    let Some(found) = newest_of_ours(&identity, own, &walk) else { return Ok(None) };
+    if !is_whole {
+        return Err(cannot_look(remote, &end.stderr));
     }
+    let goes_on = match (&ours, &walk.end) {
+        (Some(ours), WalkEnd::Meets(met)) => ours.commit == met.commit,
+        (Some(ours), WalkEnd::Root) => {
+            let said = &found.signed.announcement;
+            said.cut.is_some() && said.previous == Some(ours.signed.cid())
+        }
+        (None, WalkEnd::Root) => true,
+        (None, WalkEnd::Meets(_)) | (_, WalkEnd::Gap) => false,
+    };
+    if !goes_on {
+        let seq = found.signed.announcement.seq;
+        return Err(Error::conflict(
+            format!("`{remote}` has another announcement {seq} of this space than we have"),
+            "this repository and another one announced as one space: `agentic peer space --new` here",
+        ));
+    }
+    let body = body_of(quarantine.repository(), &found)?;
+    let heads = read_subfolder(quarantine.repository(), &body, "heads")?;
+    let heads = read_heads(quarantine.repository(), &heads)?;
+    let has_junk = found.commit != there;
+    Ok(Some(NewerState { quarantine, wrapped: found, identity, heads, ours, has_junk }))
+}
+
+fn cannot_look(remote: &str, said: &str) -> Error {
+    let said = said.lines().last().unwrap_or("it has moved meanwhile");
+    Error::refused(
+        format!(
+            "`{remote}` has something in place of our announcement, which cannot be downloaded: {said}"
+        ),
+        "nothing is announced before it was looked at: try again",
+    )
 }
 
 /// Finds the newest announcement on the way that others would take for ours.
-fn newest_of_ours<'w>(
-    repository: &Repository,
+fn newest_of_ours(
+    identity: &IdentityChain,
     own: &OwnIdentity,
-    walk: &'w Walk,
-) -> Option<&'w SpaceAnnouncement> {
-    let identity = grown(repository, own, walk);
+    walk: &Walk,
+) -> Option<WrappedAnnouncement> {
     let subject = WalkSubject { project: Some(own.project), peer: own.peer(), space: own.space };
     walk.nodes.iter().find_map(|node| match node {
-        WalkNode::Announced(wrapped) if why_invalid(&identity, subject, wrapped).is_none() => {
-            Some(&wrapped.signed.announcement)
+        WalkNode::Announced(wrapped) if why_invalid(identity, subject, wrapped).is_none() => {
+            Some(wrapped.as_ref().clone())
         }
         WalkNode::Announced(_) | WalkNode::Junk { .. } => None,
     })
 }
 
 /// Returns our identity with the documents that are on the way: an older state lacks the newest.
-fn grown(repository: &Repository, own: &OwnIdentity, walk: &Walk) -> IdentityChain {
+fn grown(repository: &Repository, own: &OwnIdentity, walk: &Walk) -> Result<IdentityChain> {
     let mut identity = own.chain.clone();
     for node in walk.nodes.iter().rev() {
         let WalkNode::Announced(wrapped) = node else { continue };
@@ -114,31 +266,34 @@ fn grown(repository: &Repository, own: &OwnIdentity, walk: &Walk) -> IdentityCha
             body_of(repository, wrapped).and_then(|body| read_documents(repository, &body));
         for document in documents.unwrap_or_default() {
             // One that does not go on from ours says nothing of us.
-            let _grew_or_not = identity.take_in(document);
+            if let Ok(ChainGrowth::Forked(fork)) = identity.take_in(document) {
+                return Err(Error::conflict(
+                    format!(
+                        "our own identity has two documents with the number {}",
+                        fork.known.document.seq
+                    ),
+                    "nothing is announced by it any more: begin another one in a fresh clone",
+                ));
+            }
         }
     }
-    identity
+    Ok(identity)
 }
 
-fn older_state(
-    remote: &str,
-    found: &SpaceAnnouncement,
-    ours: Option<&WrappedAnnouncement>,
-) -> Error {
-    let name = announce_ref(found.peer, found.space);
-    let have = ours.map_or_else(
+fn older_state(remote: &str, newer: &NewerState, behind: &[AgentName]) -> Error {
+    let said = &newer.wrapped.signed.announcement;
+    let have = newer.ours.as_ref().map_or_else(
         || "none".to_owned(),
         |ours| format!("announcement {}", ours.signed.announcement.seq),
     );
+    let names: Vec<String> = behind.iter().map(|agent| format!("`{agent}`")).collect();
     Error::conflict(
         format!(
             "`{remote}` has announcement {} of this space, and here is {have}: this repository is an \
-             older state of itself",
-            found.seq
+             older state of itself, and behind in {}",
+            said.seq,
+            names.join(", ")
         ),
-        format!(
-            "take it over with `git fetch {remote} {name}:{name}`; then `agentic announce --dry-run` \
-             names the agents that are behind or gone here, and their commits are there to go on from"
-        ),
+        format!("`agentic fetch {remote} --recover` takes it over, and moves these agents forward"),
     )
 }

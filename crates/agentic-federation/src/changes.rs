@@ -4,8 +4,8 @@ use agentic_model::Cid;
 use agentic_session::SessionSpace;
 use agentic_session::hosted::{adopt_space_id, new_space_id};
 
-use crate::announce::announce_ref;
 use crate::durable::read_state;
+use crate::id::announce_ref;
 use crate::id::{SpaceId, is_nick};
 use crate::identity::{ChainGrowth, IdentityChain, IdentityDocument, ListedSpace, SignedDocument};
 use crate::key::PeerKey;

@@ -66,6 +66,12 @@ impl Error {
         Error::refusal(ErrorClass::Usage, message, hint)
     }
 
+    /// Refuses to go on from what may be old.
+    pub fn overdue(message: impl Into<String>) -> Error {
+        let hint = "fetch from another remote, or set `agentic.requireFresh` to `false`";
+        Error::refusal(ErrorClass::Expired, message, hint)
+    }
+
     /// Says that a record of ours is damaged.
     pub fn damaged(message: impl Into<String>) -> Error {
         let hint = "`agentic doctor` looks for what else is damaged; \

@@ -82,6 +82,11 @@ impl fmt::Display for SpaceId {
     }
 }
 
+/// Names the ref of the announcement of a space, here and where the configuration says nothing else.
+pub fn announce_ref(peer: PeerId, space: SpaceId) -> String {
+    format!("refs/agentic/announce/{peer}/{space}")
+}
+
 impl Petname {
     /// Accepts up to 32 lower-case letters, digits and `-`, not beginning with `-`, but for `self`.
     ///
@@ -92,6 +97,11 @@ impl Petname {
             true => Ok(Petname(text.to_owned())),
             false => Err(InvalidPetname { text: text.to_owned() }),
         }
+    }
+
+    /// Returns the name of this peer itself, which nobody can give.
+    pub fn own() -> Petname {
+        Petname(SELF.to_owned())
     }
 
     /// Returns the name as text.

@@ -11,7 +11,7 @@ use crate::caps::{PolicyState, read_policy};
 use crate::given::read_given;
 use crate::id::PeerId;
 use crate::known::KnownPeer;
-use crate::own::own_chain;
+use crate::own::own_peer;
 use crate::permission::Permissions;
 use crate::policy::{PolicyAnswer, PolicyMoment, PolicyQuestion};
 
@@ -56,12 +56,11 @@ impl PolicyInForce {
         of: PolicySubject,
     ) -> Result<PolicyInForce> {
         // Without an identity of ours nobody could have been granted anything.
-        let own = own_chain(space.repository())?;
-        let own = own.map_or(PeerId(Cid::of(b"nobody")), |chain| chain.peer());
+        let own = own_peer(space.repository())?.unwrap_or(PeerId(Cid::of(b"nobody")));
         let given = read_given(space, &state.policy)?;
         let issuers: BTreeSet<PeerId> = given.values().map(|given| given.issuer).collect();
         let mut frozen = BTreeSet::new();
-        for peer in state.policy.peers.values().map(|followed| followed.peer) {
+        for peer in state.policy.peers.values().map(|followed| followed.peer).chain([own]) {
             let matters = match of {
                 PolicySubject::Everybody => true,
                 PolicySubject::Peer(of) => of == peer || issuers.contains(&peer),

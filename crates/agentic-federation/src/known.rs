@@ -10,10 +10,12 @@ use agentic_git::{RefMove, Repository};
 use agentic_model::{Cid, Oid};
 use agentic_session::SessionSpace;
 
-use crate::announcement::{ANNOUNCEMENT_BYTES_MAX, SignedAnnouncement, SpaceAnnouncement};
+use crate::announcement::{
+    ANNOUNCEMENT_BYTES_MAX, ChainNumber, SignedAnnouncement, SpaceAnnouncement,
+};
 use crate::durable::{ChainContent, mover, next_state, read_state};
 use crate::folder::{FolderDraft, TreeFolder, read_file, read_subfolder};
-use crate::id::PeerId;
+use crate::id::{PeerId, SpaceId};
 use crate::identity::{ChainGrowth, IdentityChain, IdentityFork, SignedDocument};
 use crate::key::SIGNATURE_BYTES_MAX;
 use crate::own::{put_documents, read_documents};
@@ -24,6 +26,8 @@ use crate::{Error, MalformedInput, Result};
 pub const STATEMENTS_MAX: usize = 10_000;
 /// The longest note of a proof, in bytes.
 const NOTE_BYTES_MAX: usize = 64 << 10;
+/// How the names of proofs begin that are about an identity.
+const OF_IDENTITY: &str = "identity-";
 /// The name of the proof that a peer states without end.
 const FLOOD: &str = "flood";
 
@@ -175,7 +179,7 @@ impl KnownPeer {
     }
 
     fn prove_fork(&mut self, fork: IdentityFork) {
-        let name = format!("identity-{}", fork.known.document.seq);
+        let name = format!("{OF_IDENTITY}{}", fork.known.document.seq);
         let note = format!("{}\n{}\n", fork.known.cid(), fork.other.cid());
         self.proofs.entry(name).or_insert(note);
         for document in [fork.known, fork.other] {
@@ -252,6 +256,30 @@ impl KnownPeer {
         });
     }
 
+    /// Puts what proves something into a folder.
+    pub(crate) fn put_evidence(&self, under: &str, folder: &mut FolderDraft) {
+        let notes: String = self.proofs.values().cloned().collect();
+        let is_named = |cid: &Cid| notes.contains(&cid.to_string());
+        for (cid, signed) in &self.said {
+            if is_named(cid) || signed.announcement.previous.is_some_and(|cid| is_named(&cid)) {
+                folder.put(&format!("{under}/evidence/{cid}"), signed.bytes.clone());
+                let signature = signed.signature.clone().into_bytes();
+                folder.put(&format!("{under}/evidence/{cid}.sig"), signature);
+            }
+        }
+        self.put_documents(under, folder);
+    }
+
+    fn put_documents(&self, under: &str, folder: &mut FolderDraft) {
+        for (cid, document) in &self.documents {
+            folder.put(&format!("{under}/others/{cid}/document"), document.bytes.clone());
+            for (at, signature) in document.signatures.iter().enumerate() {
+                let path = format!("{under}/others/{cid}/{at}.sig");
+                folder.put(&path, signature.clone().into_bytes());
+            }
+        }
+    }
+
     /// Lists the proofs that nobody has dealt with: the name and the two sides of each.
     pub fn open_proofs(&self) -> impl Iterator<Item = (&str, Vec<&str>)> {
         let open = self.proofs.iter().filter(|(name, _)| !self.resolved.contains_key(*name));
@@ -261,6 +289,19 @@ impl KnownPeer {
     /// Tells whether the peer is believed in nothing new.
     pub fn is_frozen(&self) -> bool {
         self.open_proofs().next().is_some()
+    }
+
+    /// Tells whether it is proved that a space said two things, or that the identity did.
+    pub fn contradicts(&self, space: SpaceId) -> bool {
+        let of_space = format!("{space}-");
+        let is_about = |name: &str| name.starts_with(&of_space) || name.starts_with(OF_IDENTITY);
+        self.open_proofs().any(|(name, _)| is_about(name))
+    }
+
+    /// Finds the highest number that anybody has stated of a space, beyond what was accepted.
+    pub fn newest_said(&self, space: SpaceId) -> Option<ChainNumber> {
+        let said = self.said.values().map(|signed| &signed.announcement);
+        said.filter(|said| said.space == space).map(SpaceAnnouncement::number).max()
     }
 
     /// Lists the sides that people chose.
@@ -292,7 +333,7 @@ fn find(
     before.iter().chain(heard).find(|signed| signed.cid() == *cid).cloned()
 }
 
-fn read_one_document(
+pub(crate) fn read_one_document(
     repository: &Repository,
     folder: &TreeFolder,
 ) -> Result<Option<SignedDocument>> {

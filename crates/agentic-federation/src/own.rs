@@ -1,5 +1,7 @@
 //! Who we are: the project, the identity and the space of this repository.
 
+mod joining;
+
 use std::io::Read as _;
 
 use agentic_git::{RefMove, Repository};
@@ -8,9 +10,10 @@ use agentic_session::SessionSpace;
 use agentic_session::error::SessionError;
 use agentic_session::hosted::space_id;
 
+pub use self::joining::{JoiningSpace, follow_identity, is_joining, join, own_peer};
 use crate::durable::{ChainContent, mover, next_state, read_state};
 use crate::folder::{FolderDraft, TreeFolder, read_file, read_subfolder};
-use crate::id::{PeerId, SpaceId};
+use crate::id::{PeerId, SpaceId, is_nick};
 use crate::identity::{
     ControlKeys, DOCUMENT_BYTES_MAX, IdentityChain, IdentityDocument, ListedSpace, SignedDocument,
 };
@@ -40,6 +43,8 @@ pub struct InitRequest {
     pub control: Vec<String>,
     /// The project, if it is somebody else's.
     pub project: Option<Cid>,
+    /// What the owner calls this space; `main` without.
+    pub nick: Option<String>,
 }
 
 /// Who we are.
@@ -75,6 +80,12 @@ pub fn init(space: &SessionSpace, request: &InitRequest) -> Result<OwnIdentity> 
                 "`agentic peer show self` names it; a fresh clone can join the other one",
             )),
         };
+    }
+    if request.nick.as_deref().is_some_and(|nick| !is_nick(nick)) {
+        return Err(Error::usage(
+            "that cannot name a space",
+            "use up to 32 lower-case letters, digits and `-`",
+        ));
     }
     let key = match &request.key {
         Some(key) => key.clone(),
@@ -123,7 +134,7 @@ fn first_document(
     let announcing = public_keys(repository, announcing)?;
     let listed = ListedSpace {
         space: this_space(space)?,
-        nick: FIRST_NICK.to_owned(),
+        nick: request.nick.clone().unwrap_or_else(|| FIRST_NICK.to_owned()),
         keys: announcing.clone(),
         resume: None,
     };
@@ -186,7 +197,7 @@ pub fn require_listed(own: &OwnIdentity) -> Result<&ListedSpace> {
 }
 
 /// Returns the id of this space.
-fn this_space(space: &SessionSpace) -> Result<SpaceId> {
+pub(crate) fn this_space(space: &SessionSpace) -> Result<SpaceId> {
     let copied = |error: agentic_session::Error| {
         if !matches!(error, agentic_session::Error::Session(SessionError::Copied)) {
             return Error::Session(error);

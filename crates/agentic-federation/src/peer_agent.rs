@@ -9,14 +9,14 @@ use agentic_space::agent::{is_genesis_of, kind_on};
 
 use crate::acceptance::{Acceptance, HeldAgent};
 use crate::capability::TriggerName;
-use crate::caps::read_policy;
-use crate::id::{PeerId, Petname, SpaceId};
+use crate::freshness::require_fresh;
+use crate::id::{PeerId, Petname, SELF, SpaceId};
 use crate::in_force::{PolicyInForce, PolicySubject};
 use crate::peer_kind::KindTranslation;
 use crate::permission::why_refused;
 use crate::policy::PolicyQuestion;
 use crate::shard::HeadEntry;
-use crate::tracking::tracked_spaces_of;
+use crate::tracking::{followed_peers, tracked_spaces_of};
 use crate::wrapping::{body_of, read_wrapped};
 use crate::{Error, Result};
 
@@ -54,13 +54,13 @@ impl PeerAgent {
     pub fn find(space: &SessionSpace, text: &str) -> Result<Option<PeerAgent>> {
         let Some((label, name)) = text.rsplit_once('/') else { return Ok(None) };
         let petname = label.split('+').next().unwrap_or(label);
-        let (Ok(petname), Ok(agent)) = (Petname::parse(petname), AgentName::parse(name)) else {
+        let petname = if petname == SELF { Ok(Petname::own()) } else { Petname::parse(petname) };
+        let (Ok(petname), Ok(agent)) = (petname, AgentName::parse(name)) else {
             return Ok(None);
         };
-        let policy = read_policy(space)?.policy;
-        let Some(followed) = policy.peers.get(&petname) else { return Ok(None) };
+        let Some(followed) = followed_peers(space)?.remove(&petname) else { return Ok(None) };
         let repository = space.repository();
-        let tracked = tracked_spaces_of(repository, &petname, followed)?;
+        let tracked = tracked_spaces_of(repository, &petname, &followed)?;
         let Some(tracked) = tracked.into_iter().find(|tracked| tracked.label == label) else {
             return Err(Error::refused(
                 format!("nothing of `{label}` is here"),
@@ -122,6 +122,9 @@ impl PeerAgent {
     pub fn require_merge(&self, space: &SessionSpace, target: Oid) -> Result<()> {
         let head = self.require_believed()?.head;
         let repository = space.repository();
+        if let Some(followed) = followed_peers(space)?.get(&self.petname) {
+            require_fresh(space, followed, (&self.label, self.space))?;
+        }
         let in_force = PolicyInForce::read(space, PolicySubject::Peer(self.peer))?;
         let permissions = in_force.permissions()?;
         let any = Kind::agent_commit();

@@ -17,7 +17,7 @@ use agentic_store::fault;
 use self::candidate::{CandidateSearch, CandidateSpace, SpaceDecision, decide};
 use self::hearing::{Hearing, hear};
 use self::judgement::{JudgedSnapshot, judge};
-pub use self::judgement::{judge_again, may};
+pub use self::judgement::{judge_again, judge_all, may};
 use crate::acceptance::{Acceptance, HeldBack};
 use crate::accepted::{AcceptedState, accepted_ref, read_accepted};
 use crate::caps::{CAPS_LOCK, read_policy};
@@ -30,6 +30,9 @@ use crate::shard::{Heads, read_heads};
 use crate::walk::WalkSubject;
 use crate::wrapping::body_of;
 use crate::{Error, Result};
+
+/// What git says of a bundle that goes on from something that is not here.
+const LACKING: &str = "lacks these prerequisite commits";
 
 /// What is served of a space, and where.
 #[derive(Debug, Clone)]
@@ -68,6 +71,10 @@ pub enum SpaceResult {
     Recovered,
     /// It is not believed.
     Refused(String),
+    /// It goes on from something that is not here, as a bundle may.
+    Incomplete,
+    /// It was accepted from there, and is not served any more.
+    Unserved,
     /// The peer said two things of one number.
     Frozen,
 }
@@ -85,17 +92,28 @@ pub struct SpaceOutcome {
     pub to: Option<Cid>,
     /// The agents of which something else is believed now.
     pub moved: Vec<AgentName>,
+    /// The agents whose head is none that goes on from the one before.
+    pub rewound: Vec<AgentName>,
     /// What waits for a grant.
     pub held: HeldBack,
     /// What was served and is nothing.
     pub junk: Vec<String>,
 }
 
-/// Receives what is served of one space.
+/// What came of a space and is not judged yet.
+pub struct ArrivedSpace {
+    /// What is served.
+    pub served: ServedSpace,
+    outcome: SpaceOutcome,
+    /// Where it is; nothing where there is nothing to judge.
+    quarantine: Option<Quarantine>,
+}
+
+/// Downloads what is served of one space.
 ///
 /// # Errors
-/// Fails when the disk does. That something is not believed is an outcome.
-pub fn receive(space: &SessionSpace, served: &ServedSpace) -> Result<SpaceOutcome> {
+/// Fails when the disk does. That something cannot be downloaded is an outcome.
+pub fn arrive(space: &SessionSpace, served: ServedSpace) -> Result<ArrivedSpace> {
     let own = space.repository();
     let before = read_accepted(own, served.peer, served.space)?;
     let mut outcome = SpaceOutcome {
@@ -104,39 +122,77 @@ pub fn receive(space: &SessionSpace, served: &ServedSpace) -> Result<SpaceOutcom
         from: before.as_ref().map(|before| before.acceptance.announcement),
         to: before.as_ref().map(|before| before.acceptance.announcement),
         moved: Vec::new(),
+        rewound: Vec::new(),
         held: before.as_ref().map(|before| before.acceptance.held.clone()).unwrap_or_default(),
         junk: Vec::new(),
     };
     if before.as_ref().is_some_and(|before| before.acceptance.announced == served.tip) {
-        let known = KnownPeer::read(own, served.peer)?;
-        if known.is_frozen() {
-            outcome.result = SpaceResult::Frozen;
-        }
-        return Ok(outcome);
+        return Ok(ArrivedSpace { served, outcome, quarantine: None });
     }
     let quarantine = Quarantine::make(own)?;
-    let end = quarantine.download(
-        own,
-        &DownloadSource { at: &served.source, name: &served.name },
-        served.bytes_max,
-    )?;
+    let source = DownloadSource { at: &served.source, name: &served.name };
+    let end = quarantine.download(own, &source, served.bytes_max)?;
+    if !end.success && end.stderr.contains(LACKING) {
+        outcome.result = SpaceResult::Incomplete;
+        return Ok(ArrivedSpace { served, outcome, quarantine: None });
+    }
     if !end.success || !quarantine.repository().has_object(served.tip) {
         let said = end.stderr.lines().last().unwrap_or("it has moved meanwhile").to_owned();
         outcome.result = SpaceResult::Refused(format!("cannot be downloaded: {said}"));
-        return Ok(outcome);
+        return Ok(ArrivedSpace { served, outcome, quarantine: None });
     }
     fault::point("quarantine-filled")?;
+    Ok(ArrivedSpace { served, outcome, quarantine: Some(quarantine) })
+}
+
+impl ArrivedSpace {
+    /// Takes in what it says of its own peer and of others, so that all are judged by all that came.
+    ///
+    /// # Errors
+    /// Fails when the disk does.
+    pub fn hear(&self, space: &SessionSpace) -> Result<()> {
+        match &self.quarantine {
+            Some(quarantine) => hear(space, &self.served, quarantine).map(drop),
+            None => Ok(()),
+        }
+    }
+
+    /// Judges it, and accepts what counts.
+    ///
+    /// # Errors
+    /// Fails when the disk does. That something is not believed is an outcome.
+    pub fn receive(self, space: &SessionSpace) -> Result<SpaceOutcome> {
+        let ArrivedSpace { served, mut outcome, quarantine } = self;
+        if let Some(quarantine) = quarantine {
+            return settle_arrival(space, &served, &quarantine, outcome);
+        }
+        let is_frozen = KnownPeer::read(space.repository(), served.peer)?.is_frozen();
+        if outcome.result == SpaceResult::Unchanged && is_frozen {
+            outcome.result = SpaceResult::Frozen;
+        }
+        Ok(outcome)
+    }
+}
+
+/// Decides what becomes of what arrived, again where something moved meanwhile.
+fn settle_arrival(
+    space: &SessionSpace,
+    served: &ServedSpace,
+    quarantine: &Quarantine,
+    mut outcome: SpaceOutcome,
+) -> Result<SpaceOutcome> {
+    let own = space.repository();
     for _ in 0..RACES_MAX {
-        let mut hearing = hear(space, served, &quarantine)?;
+        let mut hearing = hear(space, served, quarantine)?;
         outcome.junk = std::mem::take(&mut hearing.junk);
-        let candidate = match look(own, served, &quarantine, &hearing)? {
+        let candidate = match look(own, served, quarantine, &hearing)? {
             SpaceDecision::Accept(candidate) => candidate,
             SpaceDecision::Nothing(result) => {
                 outcome.result = result;
                 return Ok(outcome);
             }
         };
-        let arrival = Arrival { served, quarantine: &quarantine, hearing: &hearing };
+        let arrival = Arrival { served, quarantine, hearing: &hearing };
         if accept(space, &arrival, &candidate, &mut outcome)? == RefMove::Moved {
             return Ok(outcome);
         }
@@ -209,6 +265,7 @@ fn accept(
         announced: &announced,
     };
     let judged = judge(space, &policy, &snapshot)?;
+    let rewound = rewound_agents(quarantine.repository(), &believed, &judged.believed)?;
     let acceptance = Acceptance {
         announcement: candidate.wrapped.signed.cid(),
         announced: candidate.wrapped.commit,
@@ -218,6 +275,7 @@ fn accept(
         way: served.source.clone(),
         believed: judged.believed,
         held: judged.held,
+        disowned: disowned_by(quarantine.repository(), before.as_ref(), candidate)?,
     };
     let _caps = lock(own, CAPS_LOCK)?;
     let _peer = lock(own, &peer_lock(served.peer))?;
@@ -243,6 +301,7 @@ fn accept(
         outcome.result = candidate.result.clone();
         outcome.to = Some(acceptance.announcement);
         outcome.moved = moved_agents(&believed, &acceptance.believed);
+        outcome.rewound = rewound;
         outcome.held = acceptance.held;
     }
     Ok(moved)
@@ -267,6 +326,41 @@ fn moved_agents(before: &Heads, after: &Heads) -> Vec<AgentName> {
     let names: BTreeSet<&AgentName> = before.keys().chain(after.keys()).collect();
     let moved = names.into_iter().filter(|agent| before.get(*agent) != after.get(*agent));
     moved.cloned().collect()
+}
+
+/// Lists the agents whose new head is none that goes on from the one before.
+fn rewound_agents(
+    repository: &Repository,
+    before: &Heads,
+    after: &Heads,
+) -> Result<Vec<AgentName>> {
+    let mut rewound = Vec::new();
+    for (agent, old) in before {
+        let Some(new) = after.get(agent) else { continue };
+        if old.head != new.head && !repository.is_ancestor(old.head, new.head)? {
+            rewound.push(agent.clone());
+        }
+    }
+    Ok(rewound)
+}
+
+/// Lists what is disowned once a candidate is accepted: what was before, and where the chain goes on from before
+/// what was believed, everything that was believed and that it does not reach.
+fn disowned_by(
+    repository: &Repository,
+    before: Option<&AcceptedState>,
+    candidate: &CandidateSpace,
+) -> Result<Heads> {
+    let Some(before) = before.map(|before| &before.acceptance) else { return Ok(Heads::new()) };
+    let mut disowned = before.disowned.clone();
+    if candidate.result == SpaceResult::Recovered {
+        for (agent, entry) in &before.believed {
+            if !repository.is_ancestor(entry.head, candidate.wrapped.commit)? {
+                disowned.insert(agent.clone(), entry.clone());
+            }
+        }
+    }
+    Ok(disowned)
 }
 
 /// Names the lock under which records of a peer are written.

@@ -170,7 +170,7 @@ impl HeadEntry {
 }
 
 impl AdoptedFrom {
-    fn read(value: &Value) -> std::result::Result<AdoptedFrom, MalformedInput> {
+    pub(crate) fn read(value: &Value) -> std::result::Result<AdoptedFrom, MalformedInput> {
         let of = "the origin of an agent";
         let map = value.as_map().ok_or_else(|| MalformedInput(format!("{of} is no map")))?;
         let fields = ObjectReader::plain(of, map);
@@ -182,7 +182,7 @@ impl AdoptedFrom {
         })
     }
 
-    fn to_value(&self) -> Value {
+    pub(crate) fn to_value(&self) -> Value {
         Value::map([
             ("peer", Value::Link(self.peer)),
             ("space", self.space.to_value()),

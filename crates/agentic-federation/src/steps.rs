@@ -65,7 +65,7 @@ fn check_numbers(
     let Some(before) = before else {
         return match (said.previous, &said.cut) {
             (None, None) if said.seq == 0 => Ok(()),
-            (Some(_), Some(_)) => Ok(()),
+            (Some(_), Some(_)) if said.seq > 0 => Ok(()),
             (None | Some(_), None | Some(_)) => {
                 Err(refused("it begins a chain in the middle".to_owned()))
             }

@@ -10,12 +10,14 @@ use agentic_session::SessionSpace;
 use agentic_store::fault;
 
 use crate::acceptance::{Acceptance, believed_head};
-use crate::accepted::accepted_spaces;
+use crate::accepted::{accepted_ref, accepted_spaces};
 use crate::caps::read_policy;
+use crate::durable::lock;
 use crate::id::{PeerId, Petname, SpaceId};
 use crate::identity::IdentityChain;
 use crate::known::KnownPeer;
-use crate::policy::FollowedPeer;
+use crate::own::own_peer;
+use crate::policy::{FollowedPeer, PeerTrust};
 use crate::shard::HeadEntry;
 use crate::{Error, Result};
 
@@ -23,6 +25,9 @@ use crate::{Error, Result};
 const TRACK_REFS: &str = "agentic.trackRefs";
 /// How many without.
 const TRACK_REFS_MAX: usize = 1_000;
+
+/// The lock under which refs are drawn.
+const TRACKING_LOCK: &str = "tracking";
 
 /// A space of a peer under the name by which its agents are read.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -46,10 +51,10 @@ impl TrackedSpace {
     }
 }
 
-/// Names the spaces of a peer as people read them: its first space has the peer's name alone.
+/// Names the spaces of a peer as people read them: its first space has the peer's name alone, unless it is ours.
 pub fn label_of(petname: &Petname, chain: &IdentityChain, space: SpaceId) -> String {
     let first = chain.documents()[0].document.spaces.first();
-    if first.is_some_and(|first| first.space == space) {
+    if first.is_some_and(|first| first.space == space) && *petname != Petname::own() {
         return petname.to_string();
     }
     let nicks = || chain.newest().spaces.iter().filter(|listed| listed.space != space);
@@ -67,10 +72,24 @@ pub fn label_of(petname: &Petname, chain: &IdentityChain, space: SpaceId) -> Str
 /// Fails when the policy or a record is damaged.
 pub fn tracked_spaces(space: &SessionSpace) -> Result<Vec<TrackedSpace>> {
     let mut tracked = Vec::new();
-    for (petname, followed) in &read_policy(space)?.policy.peers {
+    for (petname, followed) in &followed_peers(space)? {
         tracked.extend(tracked_spaces_of(space.repository(), petname, followed)?);
     }
     Ok(tracked)
+}
+
+/// Lists whom this space follows: peers, and itself for its other spaces.
+///
+/// # Errors
+/// Fails when the policy or our own identity is damaged.
+pub fn followed_peers(space: &SessionSpace) -> Result<BTreeMap<Petname, FollowedPeer>> {
+    let mut peers = read_policy(space)?.policy.peers;
+    if let Some(peer) = own_peer(space.repository())? {
+        let own =
+            FollowedPeer { peer, trust: PeerTrust::Track, principal: None, remote: None, at: None };
+        peers.insert(Petname::own(), own);
+    }
+    Ok(peers)
 }
 
 /// Lists those of one peer.
@@ -105,8 +124,13 @@ pub fn tracked_spaces_of(
 /// # Errors
 /// Fails when the record is damaged, and when a ref cannot be written.
 pub fn draw(space: &SessionSpace, tracked: &TrackedSpace) -> Result<Vec<String>> {
-    let [found, wanted] = refs_of_space(space, tracked)?;
-    write(space.repository(), &found, &wanted)
+    let repository = space.repository();
+    // Of two that draw at once the second one sees what the first one left, and the newest record.
+    let _drawing = lock(repository, TRACKING_LOCK)?;
+    let record = repository.find_ref(&accepted_ref(tracked.peer, tracked.space))?;
+    let tracked = TrackedSpace { record: record.unwrap_or(tracked.record), ..tracked.clone() };
+    let [found, wanted] = refs_of_space(space, &tracked)?;
+    write(repository, &found, &wanted)
 }
 
 /// Lists the refs of a space that are not what its record says. Nothing is written.
@@ -165,7 +189,9 @@ pub fn settle(space: &SessionSpace, label: &str, agent: &AgentName) -> Result<Ve
     let Some(tracked) = tracked.iter().find(|tracked| tracked.label == label) else {
         return Ok(Vec::new());
     };
-    let entry = believed_head(repository, tracked.record, agent)?;
+    let _drawing = lock(repository, TRACKING_LOCK)?;
+    let record = repository.find_ref(&accepted_ref(tracked.peer, tracked.space))?;
+    let entry = believed_head(repository, record.unwrap_or(tracked.record), agent)?;
     let wanted: BTreeMap<String, Oid> =
         entry.iter().flat_map(|entry| refs_of(label, agent, entry)).collect();
     let mut found = BTreeMap::new();
@@ -186,23 +212,6 @@ pub fn settle_all(space: &SessionSpace) -> Result<Vec<String>> {
     let mut moved = Vec::new();
     for tracked in tracked_spaces(space)? {
         moved.extend(draw(space, &tracked)?);
-    }
-    Ok(moved)
-}
-
-/// Judges again what waits of a peer, after the policy changed, and draws what is believed then.
-///
-/// # Errors
-/// Fails when a record is damaged.
-pub fn judge_all(space: &SessionSpace, petname: &Petname) -> Result<Vec<AgentName>> {
-    let policy = read_policy(space)?.policy;
-    let followed = crate::caps::followed(&policy, petname)?;
-    let mut moved = Vec::new();
-    for (of, _) in accepted_spaces(space.repository(), followed.peer)? {
-        moved.extend(crate::receive::judge_again(space, followed.peer, of)?);
-    }
-    for tracked in tracked_spaces_of(space.repository(), petname, followed)? {
-        draw(space, &tracked)?;
     }
     Ok(moved)
 }

@@ -81,7 +81,12 @@ pub fn verify(space: &SessionSpace, only: Option<&Petname>) -> Result<VerifyRepo
     if let Some(name) = only {
         crate::caps::followed(&policy, name)?;
     }
-    for (petname, followed) in &policy.peers {
+    let peers = match crate::tracking::followed_peers(space) {
+        Ok(peers) => peers,
+        // What is wrong with our own identity is noted already.
+        Err(_) => policy.peers,
+    };
+    for (petname, followed) in &peers {
         if only.is_some_and(|only| only != petname) {
             continue;
         }

@@ -101,7 +101,17 @@ pub fn why_invalid(
     subject: WalkSubject,
     wrapped: &WrappedAnnouncement,
 ) -> Option<&'static str> {
-    let said = &wrapped.signed.announcement;
+    why_not_signed(identity, subject, &wrapped.signed, HashName::of_oid(wrapped.commit))
+}
+
+/// Tells likewise why a signed announcement is none that counts, whatever commit carries it.
+pub fn why_not_signed(
+    identity: &IdentityChain,
+    subject: WalkSubject,
+    signed: &SignedAnnouncement,
+    hash: HashName,
+) -> Option<&'static str> {
+    let said = &signed.announcement;
     if said.peer != subject.peer || said.space != subject.space {
         return Some("it is of another peer or space");
     }
@@ -110,7 +120,7 @@ pub fn why_invalid(
     {
         return Some("it is of another project");
     }
-    if said.hash != HashName::of_oid(wrapped.commit) {
+    if said.hash != hash {
         return Some("it is of a repository with another hash");
     }
     let number = identity.number_of(said.identity);
@@ -120,8 +130,8 @@ pub fn why_invalid(
     let Some(listed) = identity.in_epoch(said.space, said.epoch) else {
         return Some("its epoch is none of that space");
     };
-    let text = SignedAnnouncement::text(&wrapped.signed.bytes);
-    match signer(text, &wrapped.signed.signature, &listed.keys) {
+    let text = SignedAnnouncement::text(&signed.bytes);
+    match signer(text, &signed.signature, &listed.keys) {
         Some(_) => None,
         None => Some("no key of that space signed it"),
     }

@@ -34,6 +34,8 @@ const SETTINGS: [&str; 7] = [
     "fetch.recurseSubmodules=no",
     "gc.auto=0",
 ];
+/// What lets git download objects that it calls malformed.
+const UNCHECKED: &str = "fetch.fsckObjects=false";
 /// The endings of the files of a pack, the one last by which it is found.
 const PACK_FILES: [&str; 3] = ["pack", "rev", "idx"];
 
@@ -107,6 +109,30 @@ impl Quarantine {
         source: &DownloadSource<'_>,
         bytes_max: u64,
     ) -> Result<GitEnd> {
+        self.download_with(own, source, bytes_max, &[])
+    }
+
+    /// Downloads likewise what git would refuse to keep, so that it can be looked at. Nothing of it may be
+    /// moved to the repository.
+    ///
+    /// # Errors
+    /// Fails as [`Quarantine::download`] does.
+    pub fn download_to_look_at(
+        &self,
+        own: &Repository,
+        source: &DownloadSource<'_>,
+        bytes_max: u64,
+    ) -> Result<GitEnd> {
+        self.download_with(own, source, bytes_max, &["-c", UNCHECKED])
+    }
+
+    fn download_with(
+        &self,
+        own: &Repository,
+        source: &DownloadSource<'_>,
+        bytes_max: u64,
+        further: &[&str],
+    ) -> Result<GitEnd> {
         let objects = self.folder.join("objects");
         let borrowed = own.common_dir().join("objects");
         let borrowed = borrowed.canonicalize().map_err(Error::io("read", &borrowed))?;
@@ -119,6 +145,7 @@ impl Quarantine {
         let units = (bytes_max / LIMIT_UNIT_BYTES).max(1).to_string();
         let mut arguments = vec!["-c", LIMITED, "sh", &units, "--no-replace-objects"];
         arguments.extend(SETTINGS.iter().flat_map(|setting| ["-c", setting]));
+        arguments.extend(further);
         arguments.extend([
             "fetch",
             "--quiet",

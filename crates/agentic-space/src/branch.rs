@@ -54,6 +54,10 @@ const REMOTES: &str = "refs/remotes/";
 const CAPS_REF: &str = "refs/agentic/caps";
 /// Its folder of peers, by the names that they have here.
 const PEERS: &str = "peers";
+/// The ref that holds our own identity, if there is one.
+const IDENTITY_REF: &str = "refs/agentic/identity";
+/// The name under which our own other spaces are read.
+const OWN: &str = "self";
 /// What stands between the name of a peer and the nick of one of its spaces.
 const NICK: char = '+';
 
@@ -66,13 +70,16 @@ impl Space {
     pub fn read_remotes(&self) -> Result<Vec<String>> {
         let repository = self.repository();
         let mut names = repository.remotes();
-        if repository.find_ref(CAPS_REF)?.is_none() {
-            return Ok(names);
-        }
-        let peers = repository.notes(CAPS_REF)?.pointers(PEERS)?;
+        let own = repository.find_ref(IDENTITY_REF)?;
+        let peers = match repository.find_ref(CAPS_REF)? {
+            Some(_) => repository.notes(CAPS_REF)?.pointers(PEERS)?,
+            None if own.is_none() => return Ok(names),
+            None => Vec::new(),
+        };
         let is_peer = |label: &str| {
             let petname = label.split(NICK).next();
-            peers.iter().any(|peer| Some(peer.name.as_str()) == petname)
+            (own.is_some() && petname == Some(OWN) && label.contains(NICK))
+                || peers.iter().any(|peer| Some(peer.name.as_str()) == petname)
         };
         let label = |name: &str, _| Some(name.strip_prefix(REMOTES)?.split('/').next()?.to_owned());
         let mut labels = repository.list_refs_as(REMOTES, label)?;

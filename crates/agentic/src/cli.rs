@@ -9,15 +9,18 @@ mod verb;
 #[cfg(test)]
 mod tests;
 
+use std::error::Error as _;
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use clap::error::{ContextKind, ErrorKind};
+use agentic_api::is_of_others;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand, ValueEnum};
 
 use self::verb::NoVerb;
 pub use self::verb::VerbArguments;
+use crate::failure::CommandFailure;
 use crate::text::Text;
 use crate::{alias, output};
 
@@ -101,6 +104,9 @@ pub fn parse() -> Result<Cli, ExitCode> {
             output::keep_loss(error.print());
             return ExitCode::SUCCESS;
         }
+        if let Some(name) = name_of_others(&error).filter(|_| !is_verb(&arguments, "spawn")) {
+            return read_only(&name, &arguments);
+        }
         // It repeats words of the command line, which may have come from anywhere.
         let wrong = error.render().ansi().to_string();
         output::talk_coloured(&Text::rendered(wrong.trim_end_matches('\n')));
@@ -111,6 +117,30 @@ pub fn parse() -> Result<Cli, ExitCode> {
         }
         ExitCode::from(2)
     })
+}
+
+/// Returns the agent of a remote or a peer that stands where one of ours was expected.
+fn name_of_others(error: &clap::Error) -> Option<String> {
+    let value = match (error.kind(), error.get(ContextKind::InvalidValue)) {
+        (ErrorKind::ValueValidation, Some(ContextValue::String(value))) => value,
+        _ => return None,
+    };
+    let is_a_name =
+        error.source().is_some_and(|why| why.to_string().contains("cannot name an agent"));
+    (is_a_name && is_of_others(value)).then(|| value.clone())
+}
+
+fn is_verb(arguments: &[OsString], verb: &str) -> bool {
+    let mut words = arguments.iter().skip(1).filter_map(|word| word.to_str());
+    words.find(|word| VerbArguments::command(word).is_some()) == Some(verb)
+}
+
+/// Says that nothing is written to an agent of others.
+fn read_only(name: &str, arguments: &[OsString]) -> ExitCode {
+    let refusal = agentic_api::agent_name(name).err();
+    let Some(failure) = refusal.map(CommandFailure::from) else { return ExitCode::FAILURE };
+    failure.report(arguments.iter().any(|word| word == "--json"));
+    ExitCode::from(failure.code())
 }
 
 /// Returns the help of a command line of AgentLang, without the options of other languages.

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::caller::agent_name;
 use crate::roster::{AgentRoster, KnownLedger, RosterDemand};
-use crate::verb::{Reply, Verb};
+use crate::verb::{Reply, Verb, settle_named, settle_peers};
 use crate::view::{AgentView, FamilyView, ForkPointView, RemoteAgentView, ShowView};
 use crate::{Caller, Refusal};
 
@@ -33,6 +33,7 @@ impl ListAgents {
         &self,
         caller: &Caller<'s>,
     ) -> Result<impl Iterator<Item = Result<AgentLine, Refusal>> + use<'s>, Refusal> {
+        settle_peers(caller.space)?;
         let here = caller.space.agents()?;
         let here = here.map(|agent| Ok(AgentLine::Here(AgentView::from(&agent?))));
         let remote = caller.space.remote_agents()?.into_iter();
@@ -118,7 +119,9 @@ impl Verb for Show {
     type Answer = ShowView;
 
     fn run(self, caller: &Caller<'_>) -> Result<Reply<ShowView>, Refusal> {
-        Ok(Reply::plain(ShowView::from(&caller.space.show(&self.id)?)))
+        let notices = settle_named(caller.space, &self.id)?;
+        let view = ShowView::from(&caller.space.show(&self.id)?);
+        Ok(Reply { notices, ..Reply::plain(view) })
     }
 }
 

@@ -1,18 +1,23 @@
 //! Announcing this space, and what of a remote's peers is received.
 
-use agentic_federation::announce::{
-    AnnounceNeed, AnnounceRequest, ArchiveChoice, announce, announce_ref, draft,
-};
-use agentic_federation::backup::require_newest;
+use agentic_federation::adoption::{self, FollowChoice, FollowedAgents, ForeignAgent};
+use agentic_federation::announce::{AnnounceNeed, AnnounceRequest, ArchiveChoice, announce, draft};
+use agentic_federation::backup::{RecoveredState, recover, require_newest};
 use agentic_federation::exchange::{
-    PeerOutcome, PushedAnnouncement, RemoteMode, fetch_peers, mode_of, push_announcement,
+    PushedAnnouncement, RemoteMode, mode_of, push_announcement, served_name,
 };
-use agentic_federation::id::Petname;
+use agentic_federation::fetch::{PeerOutcome, fetch_peers};
+use agentic_federation::freshness::PeerFreshness;
+use agentic_federation::id::{Petname, SELF};
+use agentic_federation::leaving::{LeavingAllowance, LeavingRules};
 use agentic_federation::receive::SpaceResult;
 use agentic_model::guidance::ErrorClass;
+use agentic_space::sync::FetchOutcome;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+use crate::caller::agent_name;
+use crate::redaction::redactor;
 use crate::verb::remote::chosen_remote;
 use crate::verb::{Reply, Verb, VerbCompletion};
 use crate::view::{AnnounceView, AnnouncedView};
@@ -33,6 +38,10 @@ pub struct Announce {
     pub rewind: Option<String>,
     /// Whether the archive goes along.
     pub archive: bool,
+    /// Why the chain begins anew; without it it goes on.
+    pub cut: Option<String>,
+    /// What leaves though it looks like a secret: findings by their ids, or `PATH:RULE`.
+    pub allow: Vec<String>,
     /// Whether it is only shown what would be announced.
     pub dry_run: bool,
 }
@@ -45,13 +54,15 @@ impl Verb for Announce {
         let request = AnnounceRequest {
             rewind: self.rewind,
             refresh: if self.refresh { AnnounceNeed::Always } else { AnnounceNeed::Change },
+            cut: self.cut,
             archive: if self.archive { ArchiveChoice::Goes } else { ArchiveChoice::Stays },
         };
         if self.dry_run {
             return Ok(Reply::plain(drafted(caller, &request)?));
         }
+        let allow = self.allow.iter().map(|text| allowance(text)).collect::<Result<Vec<_>, _>>()?;
         let remote = chosen_remote(caller.space, self.remote)?;
-        announce_to(caller, &remote, &request)
+        announce_to(caller, &remote, &request, &allow)
     }
 }
 
@@ -60,11 +71,14 @@ pub(super) fn announce_to(
     caller: &Caller<'_>,
     remote: &str,
     request: &AnnounceRequest,
+    allow: &[LeavingAllowance],
 ) -> Result<Reply<AnnounceView>, Refusal> {
     let seen = require_newest(caller.space, remote)?;
-    let made = announce(caller.space, request)?;
+    let redactor = redactor(caller)?;
+    let rules = LeavingRules { redactor: &redactor, allow, remote: Some(remote) };
+    let made = announce(caller.space, request, rules)?;
     let said = &made.wrapped.signed.announcement;
-    let name = announce_ref(said.peer, said.space);
+    let name = served_name(caller.space.repository(), remote, said.peer, said.space)?;
     let pushed = push_announcement(caller.space, &seen, &made)?;
     let (pushed, notices) = match pushed {
         PushedAnnouncement::Known => (Vec::new(), Vec::new()),
@@ -76,6 +90,15 @@ pub(super) fn announce_to(
     };
     let view = AnnounceView { made: AnnouncedView::from(&made), pushed };
     Ok(Reply { notices, ..Reply::plain(view) })
+}
+
+fn allowance(text: &str) -> Result<LeavingAllowance, Refusal> {
+    LeavingAllowance::parse(text).ok_or_else(|| {
+        Refusal::usage(
+            &format!("`{text}` names nothing that leaves"),
+            "write the id of a finding, or `PATH:RULE`",
+        )
+    })
 }
 
 /// Refuses agents, unless the configuration lets them announce.
@@ -104,15 +127,72 @@ fn drafted(caller: &Caller<'_>, request: &AnnounceRequest) -> Result<AnnounceVie
     Ok(AnnounceView { made, pushed: Vec::new() })
 }
 
-/// Receives what a remote serves of peers, if it is in a mode for that or somebody names peers.
+/// Whether other remotes are asked for what one does not serve.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum OtherRemotes {
+    /// They are: nobody named one.
+    Tried,
+    /// They are not.
+    Left,
+}
+
+/// What was received of peers.
+#[derive(Default)]
+pub(super) struct ReceivedPeers {
+    /// What became of their spaces.
+    pub outcomes: Vec<PeerOutcome>,
+    /// Why a remote was not asked, while another one was.
+    pub unreachable: Option<Refusal>,
+}
+
+/// Receives what a remote serves of peers. What it does not serve is asked of the other remotes that are in a
+/// mode for that, where nobody named one.
 pub(super) fn receive_peers(
     caller: &Caller<'_>,
     source: &str,
     only: &[String],
-) -> Result<Vec<PeerOutcome>, Refusal> {
-    let only: Vec<Petname> =
-        only.iter().map(|name| crate::verb::peer::petname(name)).collect::<Result<_, _>>()?;
-    Ok(fetch_peers(caller.space, source, &only)?)
+    others: OtherRemotes,
+) -> Result<ReceivedPeers, Refusal> {
+    let space = caller.space;
+    let own = |name: &String| match name == SELF {
+        true => Ok(Petname::own()),
+        false => crate::verb::peer::petname(name),
+    };
+    let mut only: Vec<Petname> = only.iter().map(own).collect::<Result<_, _>>()?;
+    let mut remotes = Vec::new();
+    for remote in space.repository().remotes() {
+        if others == OtherRemotes::Tried
+            && remote != source
+            && mode(caller, &remote)? != RemoteMode::Shared
+        {
+            remotes.push(remote);
+        }
+    }
+    let mut received = ReceivedPeers::default();
+    match fetch_peers(space, source, &only) {
+        Ok(outcomes) => received.outcomes = outcomes,
+        Err(error) if remotes.is_empty() => return Err(error.into()),
+        Err(error) => received.unreachable = Some(error.into()),
+    }
+    let unserved: Vec<Petname> = received
+        .outcomes
+        .iter()
+        .filter(|found| found.outcome.result == SpaceResult::Unserved)
+        .map(|found| found.petname.clone())
+        .collect();
+    if received.unreachable.is_none() {
+        only = unserved;
+        if only.is_empty() {
+            return Ok(received);
+        }
+    }
+    for remote in remotes {
+        match fetch_peers(space, &remote, &only) {
+            Ok(outcomes) => received.outcomes.extend(outcomes),
+            Err(error) => received.unreachable = Some(error.into()),
+        }
+    }
+    Ok(received)
 }
 
 /// Tells whether plain refs of a remote are read and written, and whether signed ones are.
@@ -120,13 +200,84 @@ pub(super) fn mode(caller: &Caller<'_>, remote: &str) -> Result<RemoteMode, Refu
     Ok(mode_of(caller.space.repository(), remote)?)
 }
 
+/// Reads names of agents of other spaces: `self+desk/x`.
+pub(super) fn foreign_names(texts: &[String]) -> Result<Vec<ForeignAgent>, Refusal> {
+    let foreign = |text: &String| {
+        let (label, name) = text.rsplit_once('/').unwrap_or((SELF, text));
+        Ok(ForeignAgent { label: label.to_owned(), agent: agent_name(name)? })
+    };
+    texts.iter().map(foreign).collect()
+}
+
+/// Adopts agents of other spaces of ours, and moves those forward that follow theirs.
+pub(super) fn follow_own(
+    caller: &Caller<'_>,
+    received: &[PeerOutcome],
+    (adopt, choice): (&[ForeignAgent], FollowChoice),
+) -> Result<FollowedAgents, Refusal> {
+    let mut moved = FetchOutcome::default();
+    for foreign in adopt {
+        adoption::adopt(caller.space, foreign, choice, &mut moved)?;
+    }
+    let own = received.iter().filter(|found| found.petname == Petname::own());
+    let set_back = own.flat_map(|found| {
+        let space = found.outcome.space;
+        found.outcome.rewound.iter().map(move |agent| (space, agent.clone()))
+    });
+    let mut followed = adoption::follow(caller.space, &set_back.collect::<Vec<_>>())?;
+    followed.moved.adopted.extend(moved.adopted);
+    followed.moved.fast_forwarded.extend(moved.fast_forwarded);
+    followed.moved.notes_united.extend(moved.notes_united);
+    Ok(followed)
+}
+
+/// Takes over what this very space announced, if the remote has something newer.
+pub(super) fn recover_own(
+    caller: &Caller<'_>,
+    remote: &str,
+) -> Result<Option<RecoveredState>, Refusal> {
+    caller.require_person("take over what this space announced")?;
+    Ok(recover(caller.space, remote)?)
+}
+
+/// Says what was not done when the state of this space was taken over.
+pub(super) fn recovered_notices(recovered: &RecoveredState) -> Vec<Notice> {
+    let archived = recovered.archived.iter().map(|agent| Notice::Remark {
+        what: format!("`{agent}` was announced as open, and stays in the archive here"),
+    });
+    let diverged = recovered.moved.diverged.iter().map(|agent| Notice::Remark {
+        what: format!("`{agent}` has gone another way here than it was announced: its head stays"),
+    });
+    archived.chain(diverged).collect()
+}
+
+/// Says that what was accepted is not the newest that there is.
+fn age_of(found: &PeerOutcome) -> Option<Notice> {
+    let label = &found.label;
+    let what = match &found.freshness {
+        PeerFreshness::Current => return None,
+        PeerFreshness::Behind => format!(
+            "others have seen more of `{label}` than `{}` serves: ask another remote",
+            found.source
+        ),
+        PeerFreshness::Overdue { since } => {
+            format!("`{label}` should have announced by {since}: ask its owner, or another remote")
+        }
+    };
+    Some(Notice::Remark { what })
+}
+
 /// Says what people should know of what was received, and how the fetch ends: the gravest counts.
-pub(super) fn ending(outcomes: &[PeerOutcome]) -> (Vec<Notice>, VerbCompletion) {
+pub(super) fn ending(
+    outcomes: &[PeerOutcome],
+    unreachable: Option<Refusal>,
+) -> (Vec<Notice>, VerbCompletion) {
     let mut notices = Vec::new();
-    let mut gravest: Option<Refusal> = None;
+    let mut gravest: Option<Refusal> = unreachable;
     for found in outcomes {
         notices.extend(found.put_back.iter().map(|name| Notice::put_back(name)));
         let label = &found.label;
+        notices.extend(age_of(found));
         let refusal = match &found.outcome.result {
             SpaceResult::Accepted
             | SpaceResult::Unchanged
@@ -138,6 +289,19 @@ pub(super) fn ending(outcomes: &[PeerOutcome]) -> (Vec<Notice>, VerbCompletion) 
                     "what was accepted stays; `agentic peer log {}` keeps this",
                     found.petname
                 ),
+            ),
+            SpaceResult::Incomplete => Refusal::refused(
+                &format!("what is served of `{label}` goes on from something that is not here"),
+                &match found.outcome.to {
+                    Some(cid) => format!(
+                        "take in what came before first, or ask for a bundle `--since {cid}`"
+                    ),
+                    None => "ask for a whole bundle: one without `--since`".to_owned(),
+                },
+            ),
+            SpaceResult::Unserved => Refusal::refused(
+                &format!("`{}` does not serve `{label}` any more", found.source),
+                "what was accepted stays; fetch from another remote",
             ),
             SpaceResult::Frozen => Refusal::not_allowed(
                 &format!("`{label}` is frozen: its peer said two things of one number"),

@@ -2,23 +2,29 @@
 
 mod own;
 mod shown;
+mod tracking;
 
 use agentic_federation::caps::{
     GrantPreset, add_peer, drop_peer_refs, followed, forget_peer, read_policy, trust,
 };
+use agentic_federation::contact::find_peer;
 use agentic_federation::id::{PeerId, Petname, SELF};
+use agentic_federation::key::PeerKey;
 use agentic_federation::own::require_own;
 use agentic_federation::peer_log;
 use agentic_federation::policy::{FollowedPeer, PeerTrust};
 use agentic_federation::receive::resolve;
-use agentic_federation::tracking::{erase, tracked_spaces_of};
+use agentic_federation::tracking::{erase, followed_peers, tracked_spaces_of};
 use agentic_model::Cid;
+use agentic_session::SessionSpace;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
 pub use self::own::{PeerInit, PeerRotate, PeerSpace};
 use self::shown::{change_view, own_view, peer_view};
+pub use self::tracking::{settle_named, settle_peers};
 use crate::verb::grant::grant_view;
+use crate::verb::remote::chosen_remote;
 use crate::verb::{Reply, Verb};
 use crate::view::{PeerChangeView, PeerView, RefusalView};
 use crate::{Caller, Refusal};
@@ -96,12 +102,15 @@ impl Verb for PeerResolve {
 
     fn run(self, caller: &Caller<'_>) -> Result<Reply<PeerChangeView>, Refusal> {
         caller.require_person("choose a side")?;
-        let (space, name) = (caller.space, petname(&self.name)?);
+        let space = caller.space;
+        let name = if self.name == SELF { Petname::own() } else { petname(&self.name)? };
         let side = cid(&self.at, "a side")?;
-        let policy = read_policy(space)?.policy;
-        let followed = followed(&policy, &name)?;
+        let followed = match followed_peers(space)?.remove(&name) {
+            Some(followed) => followed,
+            None => followed(&read_policy(space)?.policy, &name)?.clone(),
+        };
         resolve(space, followed.peer, side, &self.why)?;
-        Ok(Reply::plain(change_view(space, &name, followed)?))
+        Ok(Reply::plain(change_view(space, &name, &followed)?))
     }
 }
 
@@ -113,12 +122,6 @@ impl Verb for PeerAdd {
         let space = caller.space;
         let own = require_own(space)?;
         let name = new_petname(&self.name)?;
-        let peer = PeerId::parse(&self.peer).ok_or_else(|| {
-            Refusal::usage(
-                "a peer is named by its id",
-                "`agentic peer init` prints it there; it begins with `bafyr4i`",
-            )
-        })?;
         if let Some(remote) = &self.remote
             && !space.repository().remotes().contains(remote)
         {
@@ -127,6 +130,7 @@ impl Verb for PeerAdd {
                 "`git remote` lists those that there are",
             ));
         }
+        let peer = named_peer(space, &self.peer, self.remote.clone())?;
         let preset = match self.preset.as_deref() {
             None | Some("track") => GrantPreset::Track,
             Some("none") => GrantPreset::None,
@@ -236,6 +240,20 @@ pub(super) fn cid(text: &str, what: &str) -> Result<Cid, Refusal> {
             &format!("{what} is named by an id that begins with `bafyr4i`"),
         )
     })
+}
+
+/// Reads the id of a peer, or finds the peer on a remote that has a key.
+fn named_peer(space: &SessionSpace, text: &str, remote: Option<String>) -> Result<PeerId, Refusal> {
+    if let Some(peer) = PeerId::parse(text) {
+        return Ok(peer);
+    }
+    let key = PeerKey::parse(text).map_err(|_| {
+        Refusal::usage(
+            "a peer is named by its id, or by a key that it has",
+            "`agentic peer init` prints both there; an id begins with `bafyr4i`",
+        )
+    })?;
+    Ok(find_peer(space, &chosen_remote(space, remote)?, &key)?)
 }
 
 /// Reads the name of a peer that is followed.

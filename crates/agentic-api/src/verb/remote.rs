@@ -1,7 +1,12 @@
 //! Other repositories: setting them up, pushing to them, fetching from them.
 
-use agentic_federation::announce::AnnounceRequest;
-use agentic_federation::exchange::RemoteMode;
+use agentic_federation::adoption::FollowChoice;
+use agentic_federation::announce::{AnnounceRequest, announce};
+use agentic_federation::bundle::write_bundle;
+use agentic_federation::exchange::{RemoteMode, relay};
+use agentic_federation::id::announce_ref;
+use agentic_federation::leaving::LeavingRules;
+use agentic_federation::own::is_joining;
 use agentic_model::{AgentName, LibraryName};
 use agentic_session::SessionSpace;
 use agentic_space::error::contest_hint;
@@ -11,9 +16,14 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::caller::agent_name;
-use crate::verb::announce::{announce_to, ending, mode, receive_peers, require_announcer};
+use crate::redaction::redactor;
+use crate::verb::announce::{
+    OtherRemotes, ReceivedPeers, announce_to, ending, follow_own, foreign_names, mode,
+    receive_peers, recover_own, recovered_notices, require_announcer,
+};
+use crate::verb::peer::{cid, petname};
 use crate::verb::{Reply, Verb, VerbCompletion};
-use crate::view::{FetchView, InitView, PeerFetchView, PushView};
+use crate::view::{AnnouncedView, FetchView, InitView, PeerFetchView, PushView};
 use crate::{Caller, Notice, Refusal};
 
 /// Set up remotes, so that plain `git fetch` brings notes along. Safe to repeat.
@@ -47,6 +57,12 @@ pub struct Push {
     pub remote: Option<String>,
     /// Whether it replaces there what a purge made again here, and nothing else. A person's decision.
     pub purge: bool,
+    /// A file that the announcement is written to instead of a remote.
+    pub bundle: Option<String>,
+    /// An announcement of ours that whoever gets the file has.
+    pub since: Option<String>,
+    /// A peer: what was accepted of it is carried on to the remote.
+    pub relay: Option<String>,
 }
 
 impl Verb for Push {
@@ -54,7 +70,15 @@ impl Verb for Push {
 
     fn run(self, caller: &Caller<'_>) -> Result<Reply<PushView>, Refusal> {
         let agents = names(&self.agents)?;
+        if let Some(file) = &self.bundle {
+            return push_bundle(caller, file, self.since.as_deref());
+        }
         let remote = chosen_remote(caller.space, self.remote)?;
+        if let Some(peer) = &self.relay {
+            require_announcer(caller)?;
+            let pushed = relay(caller.space, &remote, &petname(peer)?)?;
+            return Ok(Reply::plain(PushView { remote, pushed, announced: None }));
+        }
         if self.purge {
             caller.require_person("replace what was purged on a remote")?;
             return Ok(Reply::plain(PushView::from(&push_purged(caller.space, &remote)?)));
@@ -97,12 +121,30 @@ fn push_signed(
         ));
     }
     require_announcer(caller)?;
-    let reply = announce_to(caller, remote, &AnnounceRequest::default())?;
+    let reply = announce_to(caller, remote, &AnnounceRequest::default(), &[])?;
     Ok(reply.map(|answer| PushView {
         remote: remote.to_owned(),
         pushed: answer.pushed,
         announced: Some(answer.made),
     }))
+}
+
+/// Writes our announcement to a file.
+fn push_bundle(
+    caller: &Caller<'_>,
+    file: &str,
+    since: Option<&str>,
+) -> Result<Reply<PushView>, Refusal> {
+    require_announcer(caller)?;
+    let since = since.map(|text| cid(text, "an announcement")).transpose()?;
+    let redactor = redactor(caller)?;
+    let rules = LeavingRules { redactor: &redactor, allow: &[], remote: None };
+    let made = announce(caller.space, &AnnounceRequest::default(), rules)?;
+    write_bundle(caller.space, &made, &caller.path(file.as_ref()), since)?;
+    let said = &made.wrapped.signed.announcement;
+    let pushed = vec![announce_ref(said.peer, said.space)];
+    let announced = Some(AnnouncedView::from(&made));
+    Ok(Reply::plain(PushView { remote: file.to_owned(), pushed, announced }))
 }
 
 /// Fetch, unite notes, and move agents forward that have not diverged.
@@ -113,17 +155,40 @@ pub struct Fetch {
     pub remote: Option<String>,
     /// Agents of the remote that are taken over.
     pub adopt: Vec<String>,
+    /// Whether those of other spaces of ours go on with the ones there at every fetch.
+    pub follow: bool,
     /// Peers whose spaces are received, whatever the mode of the remote; all in signed mode without.
     pub peers: Vec<String>,
+    /// A bundle that is read instead of a remote.
+    pub bundle: Option<String>,
+    /// Whether what this very space announced is taken over, where this repository is an older state of it.
+    pub recover: bool,
 }
 
 impl Verb for Fetch {
     type Answer = FetchView;
 
     fn run(self, caller: &Caller<'_>) -> Result<Reply<FetchView>, Refusal> {
-        let adopt = names(&self.adopt)?;
-        let remote = chosen_remote(caller.space, self.remote)?;
-        let mode = mode(caller, &remote)?;
+        let (foreign, adopt): (Vec<_>, Vec<_>) =
+            self.adopt.into_iter().partition(|name| name.contains('/'));
+        let choice = if self.follow { FollowChoice::Follows } else { FollowChoice::Stays };
+        let (foreign, adopt) = (foreign_names(&foreign)?, names(&adopt)?);
+        let (remote, mode) = match &self.bundle {
+            Some(file) => (bundle_file(caller, file)?, RemoteMode::Signed),
+            None => {
+                let remote = chosen_remote(caller.space, self.remote.clone())?;
+                let mode = mode(caller, &remote)?;
+                (remote, mode)
+            }
+        };
+        let others = match (&self.bundle, &self.remote) {
+            (None, None) => OtherRemotes::Tried,
+            (Some(_), _) | (_, Some(_)) => OtherRemotes::Left,
+        };
+        let recovered = match self.recover {
+            true => recover_own(caller, &remote)?,
+            false => None,
+        };
         let is_plain = mode != RemoteMode::Signed && self.peers.is_empty();
         let fetched = match is_plain {
             true => fetch(caller.space, &remote, &adopt)?,
@@ -131,9 +196,11 @@ impl Verb for Fetch {
         };
         let is_received = mode != RemoteMode::Shared || !self.peers.is_empty();
         let received = match is_received {
-            true => receive_peers(caller, &remote, &self.peers)?,
-            false => Vec::new(),
+            true => receive_peers(caller, &remote, &self.peers, others)?,
+            false => ReceivedPeers::default(),
         };
+        let ReceivedPeers { outcomes: received, unreachable } = received;
+        let followed = follow_own(caller, &received, (&foreign, choice))?;
         let left_out = fetched.left_out.iter();
         let left_out = left_out.map(|why| Notice::Unreadable { what: format!("left out: {why}") });
         let mut notices: Vec<Notice> = left_out.collect();
@@ -148,10 +215,38 @@ impl Verb for Fetch {
                 });
             }
         }
-        let (told, completion) = ending(&received);
+        if is_received && is_joining(caller.space.repository())? {
+            notices.push(Notice::Remark {
+                what: "no space of this peer that was received lists this one: `agentic peer space --add \
+                       ID KEY` on another machine, and `agentic push` there"
+                    .to_owned(),
+            });
+        }
+        let (told, completion) = ending(&received, unreachable);
         notices.extend(told);
-        let peers = received.iter().map(PeerFetchView::from).collect();
-        Ok(Reply { answer: FetchView { peers, ..FetchView::from(&fetched) }, notices, completion })
+        let peers = received.iter().map(PeerFetchView::from);
+        let peers = recovered.iter().map(PeerFetchView::from).chain(peers).collect();
+        let mut answer = FetchView { peers, ..FetchView::from(&fetched) };
+        answer.add(&followed.moved);
+        answer.rewound = followed.rewound.iter().map(ToString::to_string).collect();
+        if let Some(recovered) = &recovered {
+            notices.extend(recovered_notices(recovered));
+            answer.add(&recovered.moved);
+        }
+        Ok(Reply { answer, notices, completion })
+    }
+}
+
+/// Returns the full path of a bundle.
+fn bundle_file(caller: &Caller<'_>, file: &str) -> Result<String, Refusal> {
+    let path = caller.path(file.as_ref());
+    let path = std::path::absolute(&path).unwrap_or(path);
+    match path.is_file() {
+        true => Ok(path.display().to_string()),
+        false => Err(Refusal::refused(
+            &format!("there is no bundle `{file}`"),
+            "`agentic push --bundle FILE` writes one",
+        )),
     }
 }
 

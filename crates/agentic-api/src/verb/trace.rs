@@ -14,7 +14,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::redaction::CallerRedactor;
-use crate::verb::{Reply, Verb};
+use crate::verb::{Reply, Verb, settle_named};
 use crate::view::{
     AttachView, BindingView, EntryView, RewritesView, TraceAddView, TraceBindingView, TraceView,
 };
@@ -146,9 +146,11 @@ impl Verb for TraceShow {
     type Answer = TraceView;
 
     fn run(self, caller: &Caller<'_>) -> Result<Reply<TraceView>, Refusal> {
+        let notices = settle_named(caller.space, &self.id)?;
         let (shown, proof) = self.find(caller)?;
         let how = (proof != OriginProof::Exact).then(|| proof.as_str().to_owned());
-        Ok(Reply::plain(TraceView { how, ..TraceView::from(&shown) }))
+        let view = TraceView { how, ..TraceView::from(&shown) };
+        Ok(Reply { notices, ..Reply::plain(view) })
     }
 }
 

@@ -1,7 +1,10 @@
 //! Peers, grants and announcements as JSON.
 
 use agentic_federation::announce::MadeAnnouncement;
-use agentic_federation::exchange::PeerOutcome;
+use agentic_federation::backup::RecoveredState;
+use agentic_federation::fetch::PeerOutcome;
+use agentic_federation::freshness::PeerFreshness;
+use agentic_federation::id::SELF;
 use agentic_federation::peer_log::RefusedLine;
 use agentic_federation::receive::SpaceResult;
 use agentic_federation::verify::VerifyReport;
@@ -134,7 +137,8 @@ pub struct PeerSpaceView {
     pub space: String,
     /// What its owner calls it.
     pub nick: String,
-    /// `new` before anything was accepted, else `current`.
+    /// `new` before anything was accepted, else `current`; `behind` where others have seen more, `overdue` where
+    /// the next announcement should have come, `recovered` where it goes on from before what was believed.
     pub state: String,
     /// The number of the document that gave it its keys.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -152,6 +156,18 @@ pub struct PeerSpaceView {
     pub agents: usize,
     /// How many agents wait for a grant.
     pub held: usize,
+    /// Heads that were believed and that the space has disowned since.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub disowned: Vec<DisownedView>,
+}
+
+/// A head that was believed once.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct DisownedView {
+    /// The agent.
+    pub agent: String,
+    /// The head.
+    pub head: String,
 }
 
 /// What a peer may do.
@@ -274,7 +290,7 @@ pub struct PeerFetchView {
     pub name: String,
     /// The space.
     pub space: String,
-    /// `accepted`, `unchanged`, `stale`, `recovered`, `refused` or `frozen`.
+    /// `accepted`, `unchanged`, `stale`, `behind`, `recovered`, `refused` or `frozen`.
     pub result: String,
     /// What was accepted before.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -284,6 +300,9 @@ pub struct PeerFetchView {
     pub to: Option<String>,
     /// The agents of which something else is believed now.
     pub moved: Vec<String>,
+    /// The agents that their owner set back.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub rewound: Vec<String>,
     /// What waits for a grant.
     pub held: Vec<HeldAgentView>,
     /// Why it was refused.
@@ -324,11 +343,20 @@ impl From<&PeerOutcome> for PeerFetchView {
     fn from(found: &PeerOutcome) -> PeerFetchView {
         let outcome = &found.outcome;
         let (result, reason) = match &outcome.result {
+            SpaceResult::Unchanged | SpaceResult::Stale
+                if found.freshness == PeerFreshness::Behind =>
+            {
+                ("behind", None)
+            }
             SpaceResult::Accepted => ("accepted", None),
             SpaceResult::Unchanged => ("unchanged", None),
             SpaceResult::Stale => ("stale", None),
             SpaceResult::Recovered => ("recovered", None),
             SpaceResult::Refused(why) => ("refused", Some(why.clone())),
+            SpaceResult::Incomplete => {
+                ("refused", Some("it goes on from something that is not here".to_owned()))
+            }
+            SpaceResult::Unserved => ("refused", Some("it is not served any more".to_owned())),
             SpaceResult::Frozen => {
                 ("frozen", Some("the peer said two things of one number".to_owned()))
             }
@@ -346,8 +374,28 @@ impl From<&PeerOutcome> for PeerFetchView {
             from: outcome.from.map(|cid| cid.to_string()),
             to: outcome.to.map(|cid| cid.to_string()),
             moved: texts(&outcome.moved),
+            rewound: texts(&outcome.rewound),
             held: held.collect(),
             reason,
+        }
+    }
+}
+
+impl From<&RecoveredState> for PeerFetchView {
+    fn from(recovered: &RecoveredState) -> PeerFetchView {
+        let signed = &recovered.announcement.signed;
+        let before = recovered.before.as_ref().map(|before| before.signed.cid().to_string());
+        let moved = recovered.moved.fast_forwarded.iter().chain(&recovered.moved.adopted);
+        PeerFetchView {
+            name: SELF.to_owned(),
+            space: signed.announcement.space.to_string(),
+            result: "recovered".to_owned(),
+            from: before,
+            to: Some(signed.cid().to_string()),
+            moved: moved.map(ToString::to_string).collect(),
+            rewound: Vec::new(),
+            held: Vec::new(),
+            reason: None,
         }
     }
 }

@@ -32,6 +32,9 @@ pub struct FetchView {
     pub diverged: Vec<String>,
     /// Agents that have a branch here from now on.
     pub adopted: Vec<String>,
+    /// Agents that were set back in the space of ours that they follow; here they stay.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub rewound: Vec<String>,
     /// Names of rules that moved here and there; here they mean what they did.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub contested: Vec<String>,
@@ -52,6 +55,16 @@ impl From<&PushOutcome> for PushView {
     }
 }
 
+impl FetchView {
+    /// Adds what moved by another way.
+    pub fn add(&mut self, moved: &FetchOutcome) {
+        self.fast_forwarded.extend(texts(&moved.fast_forwarded));
+        self.notes_united.extend(texts(&moved.notes_united));
+        self.diverged.extend(texts(&moved.diverged));
+        self.adopted.extend(texts(&moved.adopted));
+    }
+}
+
 impl From<&FetchOutcome> for FetchView {
     fn from(fetched: &FetchOutcome) -> FetchView {
         let contested = |wanted: Library| {
@@ -64,6 +77,7 @@ impl From<&FetchOutcome> for FetchView {
             notes_united: texts(&fetched.notes_united),
             diverged: texts(&fetched.diverged),
             adopted: texts(&fetched.adopted),
+            rewound: Vec::new(),
             contested: contested(Library::Rules),
             contested_behaviours: contested(Library::Behaviours),
             offered: fetched.offered.iter().map(ToString::to_string).collect(),

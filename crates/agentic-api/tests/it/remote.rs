@@ -40,7 +40,7 @@ fn an_agent_goes_to_a_remote_and_comes_back() {
     sandbox.git(sandbox.start(), &["clone", "-q", &from, &to]).expect("it is there");
     let there = SessionSpace::open(&other, SessionOptions::default()).expect("a repository");
     let caller = Caller::new(&there, &other);
-    let adopt = Fetch { remote: None, adopt: vec!["alice".to_owned()], peers: Vec::new() };
+    let adopt = Fetch { adopt: vec!["alice".to_owned()], ..Fetch::default() };
     assert_eq!(adopt.run(&caller).expect("it is reachable").answer.adopted, ["alice"]);
     assert_eq!(ListAgents {}.run(&caller).expect("readable").answer.len(), 1);
 }
@@ -66,7 +66,6 @@ fn a_remote_is_chosen_where_only_one_can_be_meant() {
         ..Push::default()
     };
     assert_eq!(refusal(unknown.run(&caller)).class, ErrorClass::Refused);
-    let nowhere =
-        Fetch { remote: Some("nowhere".to_owned()), adopt: Vec::new(), peers: Vec::new() };
+    let nowhere = Fetch { remote: Some("nowhere".to_owned()), ..Fetch::default() };
     assert!(nowhere.run(&caller).is_err());
 }

@@ -7,10 +7,11 @@ use agentic_model::Cid;
 
 use super::SpaceResult;
 use crate::accepted::AcceptedState;
+use crate::announcement::SignedAnnouncement;
 use crate::identity::IdentityChain;
 use crate::steps::check_step;
 use crate::walk::{Walk, WalkEnd, WalkNode, WalkSubject, is_backed, why_invalid};
-use crate::wrapping::WrappedAnnouncement;
+use crate::wrapping::{WrappedAnnouncement, read_wrapped};
 use crate::{Error, MalformedInput, Result};
 
 /// What a look at a space came to.
@@ -95,9 +96,16 @@ pub(super) fn decide(search: &CandidateSearch<'_>, walk: &Walk) -> Result<SpaceD
 }
 
 impl CandidateSearch<'_> {
+    fn is_chosen(&self, node: &WalkNode) -> bool {
+        match node {
+            WalkNode::Announced(wrapped) => self.chosen.contains(&wrapped.signed.cid()),
+            WalkNode::Junk { .. } => false,
+        }
+    }
+
     /// Says how a candidate stands to what was accepted.
     fn position(&self, end: &WalkEnd, path: &[WalkNode]) -> Result<SpaceResult> {
-        let CandidateSearch { identity, chosen, accepted, .. } = *self;
+        let CandidateSearch { identity, accepted, .. } = *self;
         let Some(accepted) = accepted else {
             return match end {
                 WalkEnd::Root => Ok(SpaceResult::Accepted),
@@ -106,6 +114,24 @@ impl CandidateSearch<'_> {
                 }
             };
         };
+        if let (WalkEnd::Root, Some(cut)) = (end, cut_of(path)) {
+            // Like a rewind of everything, if it goes on from what was accepted.
+            let before = read_wrapped(self.repository, accepted.acceptance.announced)?;
+            let before = &before.signed.announcement;
+            let goes_on = cut.announcement.previous == Some(accepted.acceptance.announcement)
+                && Some(cut.announcement.seq) == before.seq.checked_add(1)
+                && cut.announcement.epoch >= before.epoch
+                && cut.announcement.time >= before.time;
+            let is_chosen = path.iter().any(|node| self.is_chosen(node));
+            return match (goes_on, is_chosen) {
+                (true, _) => Ok(SpaceResult::Accepted),
+                (false, true) => Ok(SpaceResult::Recovered),
+                (false, false) => Err(MalformedInput::new(
+                    "its chain was cut elsewhere than at what was accepted",
+                )
+                .into()),
+            };
+        }
         let met = match end {
             WalkEnd::Meets(met) => met.signed.cid(),
             WalkEnd::Root | WalkEnd::Gap => {
@@ -125,15 +151,19 @@ impl CandidateSearch<'_> {
             WalkNode::Announced(wrapped) => Some(wrapped.signed.announcement.epoch) == epoch,
             WalkNode::Junk { .. } => false,
         };
-        let is_chosen = |node: &WalkNode| match node {
-            WalkNode::Announced(wrapped) => chosen.contains(&wrapped.signed.cid()),
-            WalkNode::Junk { .. } => false,
-        };
         let is_resumed = resume == Some(met) && path.iter().all(is_newest);
-        match is_resumed || path.iter().any(is_chosen) {
+        match is_resumed || path.iter().any(|node| self.is_chosen(node)) {
             true => Ok(SpaceResult::Recovered),
             false => Err(MalformedInput::new("it is no descendant of what was accepted").into()),
         }
+    }
+}
+
+/// Returns the announcement with which a chain begins anew, if it does.
+fn cut_of(path: &[WalkNode]) -> Option<&SignedAnnouncement> {
+    match path.last()? {
+        WalkNode::Announced(root) if root.signed.announcement.cut.is_some() => Some(&root.signed),
+        WalkNode::Announced(_) | WalkNode::Junk { .. } => None,
     }
 }
 

@@ -14,6 +14,7 @@ use crate::id::PeerId;
 use crate::known::KnownPeer;
 use crate::own::read_documents;
 use crate::walk::{Walk, WalkNode, WalkSubject, is_backed, walk_down, why_invalid};
+use crate::witness::hear_seen;
 use crate::wrapping::body_of;
 use crate::{Error, MalformedInput, Result};
 
@@ -77,6 +78,9 @@ pub(super) fn hear(
         // only as long as somebody serves it.
         if !is_about_to_be_accepted(&known, &walk, subject) {
             known.keep(heard);
+        }
+        if let Some(identity) = &known.chain {
+            hear_seen(space, quarantine.repository(), &walk, (identity, subject))?;
         }
         if known.is_same(&before) || known.save(space, served.peer)? == RefMove::Moved {
             fault::point("statements-kept")?;

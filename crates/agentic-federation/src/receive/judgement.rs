@@ -6,7 +6,7 @@ use agentic_session::SessionSpace;
 
 use super::{moved_agents, next_record, peer_lock};
 use crate::acceptance::{Acceptance, HeldBack};
-use crate::accepted::{accepted_ref, read_accepted};
+use crate::accepted::{accepted_ref, accepted_spaces, read_accepted};
 use crate::capability::PeerTrigger;
 use crate::caps::{CAPS_LOCK, PolicyState, followed, read_policy};
 use crate::durable::{RACES_MAX, lock, mover};
@@ -19,6 +19,7 @@ use crate::own::require_own;
 use crate::peer_kind::KindTranslation;
 use crate::policy::{PolicyAnswer, PolicyQuestion};
 use crate::shard::{HeadEntry, Heads, read_heads};
+use crate::tracking::{draw, tracked_spaces_of};
 use crate::wrapping::{body_of, read_wrapped};
 use crate::{Error, Result};
 
@@ -133,4 +134,21 @@ pub fn judge_again(space: &SessionSpace, peer: PeerId, of: SpaceId) -> Result<Ve
         }
     }
     Err(Error::conflict("others accept all the time", "try again"))
+}
+
+/// Judges again what waits of a peer, after the policy changed, and draws what is believed then.
+///
+/// # Errors
+/// Fails when a record is damaged.
+pub fn judge_all(space: &SessionSpace, petname: &Petname) -> Result<Vec<AgentName>> {
+    let policy = read_policy(space)?.policy;
+    let followed = followed(&policy, petname)?;
+    let mut moved = Vec::new();
+    for (of, _) in accepted_spaces(space.repository(), followed.peer)? {
+        moved.extend(judge_again(space, followed.peer, of)?);
+    }
+    for tracked in tracked_spaces_of(space.repository(), petname, followed)? {
+        draw(space, &tracked)?;
+    }
+    Ok(moved)
 }

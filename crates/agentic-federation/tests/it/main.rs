@@ -10,13 +10,16 @@ use agentic_federation::accepted::read_accepted;
 use agentic_federation::announce::{AnnounceRequest, MadeAnnouncement, announce, own_announcement};
 use agentic_federation::backup::require_newest;
 use agentic_federation::caps::{GrantPreset, add_peer};
-use agentic_federation::exchange::{fetch_peers, push_announcement};
+use agentic_federation::exchange::push_announcement;
+use agentic_federation::fetch::fetch_peers;
 use agentic_federation::id::{PeerId, Petname, SpaceId};
+use agentic_federation::leaving::LeavingRules;
 use agentic_federation::own::{InitRequest, OwnIdentity, init, require_own};
 use agentic_federation::policy::{FollowedPeer, PeerTrust};
 use agentic_federation::tracking::{misplaced, settle_all, tracked_spaces};
 use agentic_federation::verify::verify;
 use agentic_model::Cid;
+use agentic_redact::{KnownValues, RedactAllowances, RedactRules, SecretRedactor, TagKey};
 use agentic_session::{SessionOptions, SessionSpace};
 use agentic_store::fault::failing_at;
 
@@ -33,6 +36,12 @@ fn git(folder: &Path, line: &str) -> String {
     let done = done.expect("git is installed");
     assert!(done.status.success(), "git {line}: {}", String::from_utf8_lossy(&done.stderr));
     String::from_utf8_lossy(&done.stdout).trim().to_owned()
+}
+
+fn redactor() -> SecretRedactor {
+    let allowances = RedactAllowances::new(Vec::<String>::new()).expect("there are none");
+    let (rules, known) = (RedactRules::built_in(), KnownValues::default());
+    SecretRedactor::new(rules, known, allowances, TagKey::new([7; 32]))
 }
 
 impl FederatedPlace {
@@ -103,7 +112,9 @@ impl FederatedPlace {
     fn announce(&self) -> agentic_federation::Result<MadeAnnouncement> {
         let space = self.open("ada");
         let seen = require_newest(&space, "origin")?;
-        let made = announce(&space, &AnnounceRequest::default())?;
+        let redactor = redactor();
+        let rules = LeavingRules { redactor: &redactor, allow: &[], remote: Some("origin") };
+        let made = announce(&space, &AnnounceRequest::default(), rules)?;
         push_announcement(&space, &seen, &made)?;
         Ok(made)
     }
@@ -174,6 +185,9 @@ fn a_step_of_receiving_that_fails_leaves_what_was_or_what_is() {
         let after = after.map(|after| after.acceptance.announcement);
         let newest = Some(made.wrapped.signed.cid());
         assert!(after == before || after == newest, "half accepted after step {visit}");
+        let drawn = git(&place.path("bob"), "for-each-ref --format=%(objectname) refs/remotes/ada");
+        let announced = git(&place.path("ada"), "rev-parse refs/heads/agents/x");
+        assert!(after == newest || drawn != announced, "ahead of the record after step {visit}");
         settle_all(&space).expect("nothing fails");
         for tracked in tracked_spaces(&space).expect("whole") {
             let wrong = misplaced(&space, &tracked).expect("whole");
@@ -185,4 +199,29 @@ fn a_step_of_receiving_that_fails_leaves_what_was_or_what_is() {
         assert_eq!(now.map(|now| now.acceptance.announcement), newest, "after step {visit}");
         place.check(&format!("after step {visit}"));
     }
+}
+
+#[test]
+fn two_fetches_of_one_peer_at_once_lose_nothing() {
+    let place = FederatedPlace::new();
+    let (peer, of) = place.ada();
+    for round in 0..20 {
+        place.work();
+        let made = place.announce().expect("nothing fails");
+        std::thread::scope(|scope| {
+            let fetches = [(); 2].map(|()| scope.spawn(|| place.fetch()));
+            for fetch in fetches {
+                fetch.join().expect("no panic").unwrap_or_else(|error| panic!("{round}: {error}"));
+            }
+        });
+        let now = read_accepted(place.open("bob").repository(), peer, of).expect("whole");
+        let now = now.map(|now| now.acceptance.announcement);
+        assert_eq!(now, Some(made.wrapped.signed.cid()), "round {round}");
+        let drawn = git(&place.path("bob"), "rev-parse refs/remotes/ada/agents/x");
+        assert_eq!(drawn, git(&place.path("ada"), "rev-parse refs/heads/agents/x"));
+    }
+    let record = format!("refs/agentic/accepted/{peer}/{of}");
+    let records = format!("rev-list --count --grep=^agentic.accepted {record}");
+    assert_eq!(git(&place.path("bob"), &records), "20", "one record for each announcement");
+    place.check("after 20 rounds");
 }

@@ -37,6 +37,17 @@ pub struct FetchOutcome {
     pub left_out: Vec<String>,
 }
 
+/// Where somebody else has an agent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TheirAgent {
+    /// The agent.
+    pub agent: AgentName,
+    /// Its head.
+    pub head: Oid,
+    /// The tip of its notes, if it has any.
+    pub notes: Option<Oid>,
+}
+
 /// Fetches, unites notes, the registry and libraries, and moves agents forward that have not diverged.
 ///
 /// # Errors
@@ -81,7 +92,10 @@ pub fn fetch(space: &Space, remote: &str, adopt: &[AgentName]) -> Result<FetchOu
         if ours.is_none() && !adopt.contains(&agent) {
             continue;
         }
-        update_agent(space, remote, &agent, ours, found.target, &mut fetched)?;
+        let notes = format!("refs/agentic/remotes/{remote}/notes/{agent}");
+        let notes = space.repository().find_ref(&notes)?;
+        let theirs = TheirAgent { agent, head: found.target, notes };
+        take_in(space, &theirs, &mut fetched)?;
     }
     for agent in adopt {
         space.head(agent)?;
@@ -127,20 +141,19 @@ fn note_archived(space: &Space, theirs: Oid) -> Result<()> {
     note_fetched(repository.layout(), &named.collect::<Vec<_>>())
 }
 
-fn update_agent(
-    space: &Space,
-    remote: &str,
-    agent: &AgentName,
-    ours: Option<Oid>,
-    theirs: Oid,
-    fetched: &mut FetchOutcome,
-) -> Result<()> {
+/// Takes in what somebody else has of an agent: notes are united, and its branch moves forward if it has not
+/// diverged, or is made where there is none.
+///
+/// # Errors
+/// Fails when the disk does, and when a worktree of the agent cannot follow.
+pub fn take_in(space: &Space, theirs: &TheirAgent, fetched: &mut FetchOutcome) -> Result<()> {
+    let TheirAgent { agent, head: theirs, notes } = theirs;
     let repository = space.repository();
     let transaction = unite_transaction(space)?;
-    let notes = format!("refs/agentic/remotes/{remote}/notes/{agent}");
     let mut writer = Writer::open(repository, &Stream::Agent(agent.clone()), space.now())?;
     let (branch_ref, notes_ref) = (agent.branch_ref(), agent.notes_ref());
-    if let Some(tip) = repository.find_ref(&notes)? {
+    let ours = repository.find_ref(&branch_ref)?;
+    if let Some(tip) = *notes {
         if !has(space, repository.find_ref(&notes_ref)?, tip)? {
             note_fetched(repository.layout(), std::slice::from_ref(agent))?;
         }
@@ -150,22 +163,22 @@ fn update_agent(
         }
     }
     let Some(ours) = ours else {
-        let step = BranchMove { name: branch_ref.clone(), expect: None, new: theirs };
+        let step = BranchMove { name: branch_ref.clone(), expect: None, new: *theirs };
         let adopt = || repository.move_ref(&step, &transaction.committer, "agentic: adopt");
         if writer.with_refs(&[&branch_ref], adopt)? == RefMove::Moved {
             fetched.adopted.push(agent.clone());
         }
         return Ok(());
     };
-    if repository.is_ancestor(theirs, ours)? {
+    if repository.is_ancestor(*theirs, ours)? {
         return Ok(());
     }
-    if !repository.is_ancestor(ours, theirs)? {
+    if !repository.is_ancestor(ours, *theirs)? {
         fetched.diverged.push(agent.clone());
         return Ok(());
     }
     drop(writer);
-    forward(space, agent, ours, theirs, fetched)
+    forward(space, agent, ours, *theirs, fetched)
 }
 
 /// Moves an agent's branch on to where the remote has it, and lets its worktree follow.

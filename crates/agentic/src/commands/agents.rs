@@ -2,11 +2,11 @@
 
 use std::process::ExitCode;
 
-use agentic_api::verb::{AgentLine, ListAgents};
+use agentic_api::verb::{AgentLine, ListAgents, settle_peers};
 
 use super::VerbOutcome;
 use crate::context::Context;
-use crate::output::{ListPrinter, counted};
+use crate::output::{ListPrinter, counted, warn_of};
 
 /// List the agents
 ///
@@ -21,6 +21,7 @@ pub struct AgentsArgs {}
 pub fn run(context: &Context, _: AgentsArgs) -> VerbOutcome {
     let space = context.space()?;
     let mut listing = ListPrinter::begin(context.format);
+    warn_of(&settle_peers(&space)?);
     let verb = ListAgents {};
     for line in verb.lines(&context.caller(&space))? {
         listing.item(&line?, text);

@@ -28,12 +28,18 @@ pub struct AnnounceArgs {
     /// Announce agents that were set back, too
     #[arg(long, requires = "message")]
     rewind: bool,
-    /// Why they were
-    #[arg(short, long, value_name = "TEXT")]
+    /// Begin the chain anew, without what was announced before
+    #[arg(long, requires = "message", conflicts_with = "rewind")]
+    cut: bool,
+    /// Why
+    #[arg(short, long, value_name = "WHY")]
     message: Option<String>,
     /// Take the archive along
     #[arg(long)]
     archive: bool,
+    /// Let something leave that looks like a secret: a finding, or what a rule finds in a file
+    #[arg(long, value_name = "CID|PATH:RULE")]
+    allow: Vec<String>,
     /// Show what would be announced, and sign nothing
     #[arg(long)]
     dry_run: bool,
@@ -41,10 +47,10 @@ pub struct AnnounceArgs {
 
 /// Runs the verb.
 pub fn run(context: &Context, args: AnnounceArgs) -> VerbOutcome {
-    let AnnounceArgs { remote, refresh, rewind, message, archive, dry_run } = args;
-    let rewind = message.filter(|_| rewind);
+    let AnnounceArgs { remote, refresh, rewind, cut, message, archive, allow, dry_run } = args;
+    let (rewind, cut) = (message.clone().filter(|_| rewind), message.filter(|_| cut));
     let space = context.space()?;
-    let verb = Announce { remote, refresh, rewind, archive, dry_run };
+    let verb = Announce { remote, refresh, rewind, archive, cut, allow, dry_run };
     let reply = verb.run(&context.caller(&space))?;
     warn_of(&reply.notices);
     context.format.answer(&reply.answer, |view| {

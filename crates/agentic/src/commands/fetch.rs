@@ -3,7 +3,6 @@
 use agentic_api::Verb as _;
 use agentic_api::verb::Fetch;
 use agentic_api::view::PeerFetchView;
-use agentic_model::AgentName;
 
 use super::{VerbOutcome, agent_name, ended};
 use crate::context::Context;
@@ -17,20 +16,29 @@ use crate::output::warn_of;
 pub struct FetchArgs {
     /// The remote; the only one, or origin, without
     remote: Option<String>,
-    /// Take an agent of the remote over
-    #[arg(long, value_name = "NAME", value_parser = agent_name)]
-    adopt: Vec<AgentName>,
+    /// Take an agent of the remote over, or one of another space of ours: self+desk/x
+    #[arg(long, value_name = "NAME", value_parser = adopted_name)]
+    adopt: Vec<String>,
+    /// Let it go on with the one there at every fetch
+    #[arg(long, requires = "adopt")]
+    follow: bool,
     /// Receive what the remote serves of a peer; of all, where the remote is in signed mode
     #[arg(long, value_name = "N")]
     peer: Vec<String>,
+    /// Read a bundle instead of a remote, as `agentic push --bundle` writes it
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["remote", "recover"])]
+    bundle: Option<String>,
+    /// Take over what this very space announced, such as in a backup that was restored
+    #[arg(long)]
+    recover: bool,
 }
 
 /// Runs the verb.
 pub fn run(context: &Context, args: FetchArgs) -> VerbOutcome {
-    let adopt = args.adopt.iter().map(AgentName::to_string).collect();
     let space = context.space()?;
-    let reply =
-        Fetch { remote: args.remote, adopt, peers: args.peer }.run(&context.caller(&space))?;
+    let FetchArgs { remote, adopt, follow, peer: peers, bundle, recover } = args;
+    let verb = Fetch { remote, adopt, follow, peers, bundle, recover };
+    let reply = verb.run(&context.caller(&space))?;
     warn_of(&reply.notices);
     context.format.answer(&reply.answer, |view| {
         let groups = [
@@ -38,6 +46,7 @@ pub fn run(context: &Context, args: FetchArgs) -> VerbOutcome {
             ("moved forward", &view.fast_forwarded),
             ("took notes in", &view.notes_united),
             ("diverged", &view.diverged),
+            ("set back where they come from", &view.rewound),
             ("rules that changed here and there", &view.contested),
             ("behaviours adopted here and there", &view.contested_behaviours),
             ("behaviours adopted there, not in force here", &view.offered),
@@ -50,6 +59,12 @@ pub fn run(context: &Context, args: FetchArgs) -> VerbOutcome {
         groups.iter().map(group).chain(peers).collect()
     });
     ended(reply.completion)
+}
+
+/// Reads the name of an agent of a remote, or `SPACE/NAME`.
+fn adopted_name(text: &str) -> Result<String, String> {
+    let name = text.rsplit_once('/').map_or(text, |(_, name)| name);
+    agent_name(name).map(|_| text.to_owned())
 }
 
 /// Says what became of a space of a peer.

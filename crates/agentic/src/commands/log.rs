@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use agentic_api::verb::{ListCommits, LogTraces, LoggedCommit};
+use agentic_api::verb::{ListCommits, LogTraces, LoggedCommit, settle_named};
 use agentic_api::view::{EntryView, LogView};
 use agentic_model::Kind;
 
@@ -37,6 +37,9 @@ pub fn run(context: &Context, args: LogArgs) -> VerbOutcome {
     let verb = ListCommits { agent: args.agent, kind, limit: args.limit };
     let traces = if args.trace { LogTraces::Read } else { LogTraces::Left };
     let space = context.space()?;
+    if let Some(agent) = &verb.agent {
+        warn_of(&settle_named(&space, agent)?);
+    }
     let mut listing = ListPrinter::begin(context.format);
     for commit in verb.commits(&context.caller(&space), traces)? {
         let LoggedCommit { view, trace, notice } = commit?;

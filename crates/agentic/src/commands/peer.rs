@@ -38,6 +38,12 @@ pub enum PeerVerb {
         /// The project of somebody else that this repository belongs to
         #[arg(long, value_name = "CID")]
         project: Option<String>,
+        /// The peer whose space this becomes: one of ours on another machine
+        #[arg(long, value_name = "PEER", requires = "project", requires = "key")]
+        peer: Option<String>,
+        /// What this space is called; main without
+        #[arg(long, value_name = "NICK", conflicts_with = "peer")]
+        nick: Option<String>,
     },
     /// Follow a peer, and grant it what the preset says
     ///
@@ -46,7 +52,7 @@ pub enum PeerVerb {
     Add {
         /// The name that it has here
         name: String,
-        /// Its id, as `agentic peer init` printed it there
+        /// Its id, as `agentic peer init` printed it there, or a key of it, which is looked up on the remote
         peer: String,
         /// An announcement of it that somebody says is there
         #[arg(long, value_name = "CID")]
@@ -162,8 +168,9 @@ pub fn run(context: &Context, verb: PeerVerb) -> VerbOutcome {
     let caller = context.caller(&space);
     let list = |name: Option<String>| PeerList { name }.run(&caller);
     match verb {
-        PeerVerb::Init { name, key, control, project } => {
-            let answer = PeerInit { name, key, control, project }.run(&caller)?.answer;
+        PeerVerb::Init { name, key, control, project, peer, nick } => {
+            let verb = PeerInit { name, key, control, project, peer, nick };
+            let answer = verb.run(&caller)?.answer;
             context.format.answer(&answer, begun);
         }
         PeerVerb::Add { name, peer, at, remote, principal, preset } => {

@@ -27,14 +27,24 @@ pub struct PushArgs {
     /// Replace there what `agentic purge` made again here, if nobody moved it meanwhile
     #[arg(long, requires = "remote", conflicts_with = "agents")]
     purge: bool,
+    /// Write the announcement to a file instead, for `agentic fetch --bundle`
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["agents", "remote", "purge"])]
+    bundle: Option<String>,
+    /// Leave out what came before an announcement of ours that the others have
+    #[arg(long, value_name = "CID", requires = "bundle")]
+    since: Option<String>,
+    /// Carry on to the remote what was accepted of a peer, as that peer signed it
+    #[arg(long, value_name = "PEER", conflicts_with_all = ["agents", "purge", "bundle"])]
+    relay: Option<String>,
 }
 
 /// Runs the verb.
 pub fn run(context: &Context, args: PushArgs) -> VerbOutcome {
     let agents = args.agents.iter().map(AgentName::to_string).collect();
     let space = context.space()?;
-    let pushed =
-        Push { agents, remote: args.remote, purge: args.purge }.run(&context.caller(&space))?;
+    let PushArgs { remote, purge, bundle, since, relay, .. } = args;
+    let verb = Push { agents, remote, purge, bundle, since, relay };
+    let pushed = verb.run(&context.caller(&space))?;
     warn_of(&pushed.notices);
     context.format.answer(&pushed.answer, |view| {
         let names = view.pushed.iter().map(|name| format!("{name}\n"));

@@ -8,6 +8,7 @@ use agentic_api::view::ShowView;
 
 use super::VerbOutcome;
 use crate::context::Context;
+use crate::output::warn_of;
 
 /// Show a commit, an object or an agent
 ///
@@ -22,8 +23,9 @@ pub struct ShowArgs {
 /// Runs the verb.
 pub fn run(context: &Context, args: ShowArgs) -> VerbOutcome {
     let space = context.space()?;
-    let found = Show { id: args.id }.run(&context.caller(&space))?.answer;
-    context.format.answer(&found, text);
+    let found = Show { id: args.id }.run(&context.caller(&space))?;
+    warn_of(&found.notices);
+    context.format.answer(&found.answer, text);
     Ok(ExitCode::SUCCESS)
 }
 

@@ -1,9 +1,9 @@
 //! Who we are: the identity of this peer, its keys and its spaces.
 
 use agentic_federation::changes::{Rotation, SpaceChange, change_space, rotate};
-use agentic_federation::id::SpaceId;
+use agentic_federation::id::{PeerId, SpaceId};
 use agentic_federation::identity::IdentityChain;
-use agentic_federation::own::{InitRequest, init};
+use agentic_federation::own::{InitRequest, init, join};
 use agentic_model::Cid;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -25,6 +25,10 @@ pub struct PeerInit {
     pub control: Vec<String>,
     /// The project of somebody else that this repository belongs to.
     pub project: Option<String>,
+    /// The peer whose space this becomes: one that there is on another machine already.
+    pub peer: Option<String>,
+    /// What this space is called; `main` without.
+    pub nick: Option<String>,
 }
 
 /// Let keys count no more, or others, in a new document of the identity.
@@ -72,7 +76,18 @@ impl Verb for PeerInit {
             key: self.key.map(at),
             control: self.control.into_iter().map(at).collect(),
             project,
+            nick: self.nick,
         };
+        if let Some(peer) = &self.peer {
+            let peer = PeerId(cid(peer, "a peer")?);
+            let joining = join(caller.space, peer, &request)?;
+            return Ok(Reply::plain(PeerInitView {
+                project: joining.project.to_string(),
+                peer: joining.peer.to_string(),
+                space: joining.space.to_string(),
+                keys: vec![joining.key.to_string()],
+            }));
+        }
         let own = init(caller.space, &request)?;
         let listed = own.chain.newest().space(own.space);
         let keys = listed.map(|listed| listed.keys.iter().map(ToString::to_string).collect());

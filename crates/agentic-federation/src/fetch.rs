@@ -1,0 +1,290 @@
+//! Fetching from one remote or bundle: what it serves of all who are followed.
+
+use agentic_git::Repository;
+use agentic_session::SessionSpace;
+
+use crate::accepted::{AcceptedState, accepted_spaces, read_accepted};
+use crate::caps::read_policy;
+use crate::exchange::{served_prefix, served_refs};
+use crate::freshness::{PeerFreshness, freshness};
+use crate::id::{Petname, SpaceId};
+use crate::known::KnownPeer;
+use crate::own::{follow_identity, own_chain, this_space};
+use crate::peer_log::{RefusedLine, note};
+use crate::policy::{FollowedPeer, PeerTrust};
+use crate::receive::{ArrivedSpace, ServedSpace, SpaceOutcome, SpaceResult, arrive};
+use crate::tracking::{draw, followed_peers, label_of, tracked_spaces_of};
+use crate::{Error, Result};
+
+/// How many spaces of one peer are looked at on one remote.
+const SPACES_MAX: usize = 256;
+/// How many bytes are taken of one space at once, where nobody says otherwise: 2 GiB.
+const FETCH_BYTES_MAX: u64 = 2 << 30;
+/// The setting that says so.
+const FETCH_MAX: &str = "agentic.fetchMax";
+
+/// What became of a space of a peer that is followed.
+#[derive(Debug, Clone)]
+pub struct PeerOutcome {
+    /// The name of the peer.
+    pub petname: Petname,
+    /// The name by which the agents of the space are read.
+    pub label: String,
+    /// The remote or the bundle.
+    pub source: String,
+    /// What became of it.
+    pub outcome: SpaceOutcome,
+    /// How new what is accepted is.
+    pub freshness: PeerFreshness,
+    /// Tracking refs that somebody had moved.
+    pub put_back: Vec<String>,
+}
+
+/// Receives what a remote, or a bundle, serves of the peers that are followed and of our own other spaces; of
+/// some of them, where somebody names these.
+///
+/// # Errors
+/// Fails when the source cannot be reached, and when the disk fails. That one peer is refused stops no
+/// other.
+pub fn fetch_peers(
+    space: &SessionSpace,
+    source: &str,
+    only: &[Petname],
+) -> Result<Vec<PeerOutcome>> {
+    let repository = space.repository();
+    require_whole(repository)?;
+    let peers = followed_peers(space)?;
+    for name in only.iter().filter(|name| !peers.contains_key(*name)) {
+        crate::caps::followed(&read_policy(space)?.policy, name)?;
+    }
+    let mut meant = Vec::new();
+    for (petname, followed) in &peers {
+        let is_named = only.contains(petname);
+        let is_meant = only.is_empty() || is_named;
+        let is_here = followed.remote.as_deref().is_none_or(|remote| remote == source);
+        let is_wanted = is_meant && (is_here || is_named) && followed.trust != PeerTrust::Blocked;
+        if is_wanted && (*petname != Petname::own() || has_other_spaces(space)?) {
+            refuse_remote_named(repository, petname)?;
+            meant.push((petname, followed));
+        }
+    }
+    let prefix = |followed: &FollowedPeer| served_prefix(repository, source, followed.peer);
+    let patterns: Result<Vec<String>> =
+        meant.iter().map(|(_, followed)| Ok(prefix(followed)? + "*")).collect();
+    let patterns = patterns?;
+    let served = served_refs(repository, source, &patterns)?;
+    let mut arrivals = Vec::new();
+    for (petname, followed) in meant {
+        let prefix = prefix(followed)?;
+        let of_it = served.iter().filter_map(|(name, tip)| {
+            let of = SpaceId::parse(name.strip_prefix(&prefix)?)?;
+            Some(ServedSpace {
+                peer: followed.peer,
+                space: of,
+                source: source.to_owned(),
+                name: name.clone(),
+                tip: *tip,
+                bytes_max: bytes_max(repository),
+            })
+        });
+        let of_it: Vec<ServedSpace> = of_it.take(SPACES_MAX).collect();
+        let missing = unserved(space, (petname, followed), source, &of_it)?;
+        arrivals.push(PeerArrivals {
+            petname,
+            followed,
+            spaces: arrive_peer(space, petname, of_it)?,
+            missing,
+        });
+    }
+    let all: Vec<&ArrivedSpace> = arrivals.iter().flat_map(|peer| &peer.spaces).collect();
+    if all.len() > 1 {
+        // What one of them has seen of another one counts at once.
+        for arrived in all {
+            arrived.hear(space)?;
+        }
+    }
+    let received = arrivals.into_iter().map(|arrivals| receive_peer(space, arrivals));
+    Ok(received.collect::<Result<Vec<_>>>()?.into_iter().flatten().collect())
+}
+
+/// What came of one peer.
+struct PeerArrivals<'p> {
+    petname: &'p Petname,
+    followed: &'p FollowedPeer,
+    spaces: Vec<ArrivedSpace>,
+    missing: Vec<PeerOutcome>,
+}
+
+/// Finds the spaces of a peer that were accepted from a source last, and that it does not serve any more.
+fn unserved(
+    space: &SessionSpace,
+    (petname, followed): (&Petname, &FollowedPeer),
+    source: &str,
+    served: &[ServedSpace],
+) -> Result<Vec<PeerOutcome>> {
+    let repository = space.repository();
+    let mut missing = Vec::new();
+    for (of, _) in accepted_spaces(repository, followed.peer)? {
+        if served.iter().any(|served| served.space == of) {
+            continue;
+        }
+        let accepted = read_accepted(repository, followed.peer, of)?;
+        let accepted = accepted.filter(|accepted| accepted.acceptance.way == source);
+        let Some(AcceptedState { acceptance, .. }) = accepted else { continue };
+        let outcome = SpaceOutcome {
+            space: of,
+            result: SpaceResult::Unserved,
+            from: Some(acceptance.announcement),
+            to: Some(acceptance.announcement),
+            moved: Vec::new(),
+            rewound: Vec::new(),
+            held: acceptance.held,
+            junk: Vec::new(),
+        };
+        missing.push(shown(space, (petname, followed), source, outcome)?);
+    }
+    Ok(missing)
+}
+
+/// Refuses a repository in which what is missing and what is not there cannot be told apart.
+fn require_whole(repository: &Repository) -> Result<()> {
+    for (file, hint) in [
+        ("shallow", "`git fetch --unshallow` makes it whole"),
+        ("info/grafts", "remove the file: `git replace --convert-graft-file` keeps what it says"),
+    ] {
+        let length = std::fs::metadata(repository.common_dir().join(file)).map(|found| found.len());
+        if length.is_ok_and(|length| length > 0) {
+            return Err(Error::refused(
+                format!("nothing is accepted here: `{file}` hides parts of the history"),
+                hint,
+            ));
+        }
+    }
+    Ok(())
+}
+
+fn refuse_remote_named(repository: &Repository, petname: &Petname) -> Result<()> {
+    let spaces = format!("{petname}+");
+    let is_like = |remote: &String| remote == petname.as_str() || remote.starts_with(&spaces);
+    match repository.remotes().into_iter().find(is_like) {
+        None => Ok(()),
+        Some(remote) => Err(Error::refused(
+            format!("`{petname}` is a peer, and a remote of git's is called `{remote}`"),
+            format!("rename the remote: `git remote rename {remote} NAME`"),
+        )),
+    }
+}
+
+/// Tells whether our identity lists other spaces, or is not here yet.
+fn has_other_spaces(space: &SessionSpace) -> Result<bool> {
+    let here = this_space(space).ok();
+    let chain = own_chain(space.repository())?;
+    Ok(chain
+        .is_none_or(|chain| chain.newest().spaces.iter().any(|listed| Some(listed.space) != here)))
+}
+
+/// Downloads what is served of a peer.
+fn arrive_peer(
+    space: &SessionSpace,
+    petname: &Petname,
+    served: Vec<ServedSpace>,
+) -> Result<Vec<ArrivedSpace>> {
+    let here = match *petname == Petname::own() {
+        true => this_space(space).ok(),
+        false => None,
+    };
+    let mut arrived = Vec::new();
+    // What is there of this very space is looked at before it announces.
+    for served in served.into_iter().filter(|served| Some(served.space) != here) {
+        // A space that the identity does not list is nobody's; before the first fetch none is known.
+        let known = KnownPeer::read(space.repository(), served.peer)?;
+        if known.chain.is_none_or(|chain| chain.newest().space(served.space).is_some()) {
+            arrived.push(arrive(space, served)?);
+        }
+    }
+    Ok(arrived)
+}
+
+/// Judges what came of a peer.
+fn receive_peer(space: &SessionSpace, arrivals: PeerArrivals<'_>) -> Result<Vec<PeerOutcome>> {
+    let PeerArrivals { petname, followed, spaces, missing } = arrivals;
+    let mut outcomes = Vec::new();
+    for arrived in spaces {
+        let served = arrived.served.clone();
+        let outcome = arrived.receive(space)?;
+        log_refusal(space, petname, &served, &outcome)?;
+        outcomes.push(shown(space, (petname, followed), &served.source, outcome)?);
+    }
+    if *petname == Petname::own()
+        && let Some(chain) = KnownPeer::read(space.repository(), followed.peer)?.chain
+    {
+        follow_identity(space, &chain)?;
+    }
+    outcomes.extend(missing);
+    Ok(outcomes)
+}
+
+/// Draws the tracking refs of a space that was received.
+fn shown(
+    space: &SessionSpace,
+    (petname, followed): (&Petname, &FollowedPeer),
+    source: &str,
+    outcome: SpaceOutcome,
+) -> Result<PeerOutcome> {
+    let repository = space.repository();
+    let tracked = tracked_spaces_of(repository, petname, followed)?;
+    let tracked = tracked.into_iter().find(|tracked| tracked.space == outcome.space);
+    let (label, put_back) = match &tracked {
+        Some(tracked) => {
+            let found = draw(space, tracked)?;
+            let is_expected =
+                matches!(outcome.result, SpaceResult::Accepted | SpaceResult::Recovered);
+            (tracked.label.clone(), if is_expected { Vec::new() } else { found })
+        }
+        None => {
+            let chain = KnownPeer::read(repository, followed.peer)?.chain;
+            let label = chain.map(|chain| label_of(petname, &chain, outcome.space));
+            (label.unwrap_or_else(|| petname.to_string()), Vec::new())
+        }
+    };
+    let freshness = freshness(space, followed, outcome.space)?;
+    let (petname, source) = (petname.clone(), source.to_owned());
+    Ok(PeerOutcome { petname, label, source, outcome, freshness, put_back })
+}
+
+fn log_refusal(
+    space: &SessionSpace,
+    petname: &Petname,
+    served: &ServedSpace,
+    outcome: &SpaceOutcome,
+) -> Result<()> {
+    let reason = match &outcome.result {
+        SpaceResult::Refused(why) => Some(why.clone()),
+        SpaceResult::Frozen => Some("it said two things of one number".to_owned()),
+        SpaceResult::Incomplete => Some("it goes on from something that is not here".to_owned()),
+        SpaceResult::Accepted
+        | SpaceResult::Unchanged
+        | SpaceResult::Stale
+        | SpaceResult::Unserved
+        | SpaceResult::Recovered => None,
+    };
+    for reason in reason.into_iter().chain(outcome.junk.iter().cloned()) {
+        let line = RefusedLine {
+            peer: petname.to_string(),
+            remote: served.source.clone(),
+            oid: served.tip,
+            reason,
+            first_at: space.now().millis(),
+            at: space.now().millis(),
+            count: 1,
+        };
+        note(space, line)?;
+    }
+    Ok(())
+}
+
+/// Returns how many bytes are taken of one space at once.
+pub(crate) fn bytes_max(repository: &Repository) -> u64 {
+    let configured = repository.config_number(FETCH_MAX);
+    configured.and_then(|number| u64::try_from(number).ok()).unwrap_or(FETCH_BYTES_MAX)
+}
