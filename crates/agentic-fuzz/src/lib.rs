@@ -2,10 +2,14 @@
 //! bytes, and panics where a promise is broken. The targets in `fuzz/` hand them to the fuzzer; the
 //! tests of this crate feed them the seeds, so that they are never behind the code.
 
+pub mod acceptance;
 pub mod agentlang;
+pub mod announcement;
+pub mod capability;
 pub mod context;
 mod folder;
 pub mod frame;
+pub mod identity;
 pub mod json_agent;
 pub mod json_context;
 pub mod json_model;
@@ -18,6 +22,7 @@ pub mod query_compile;
 pub mod record;
 pub mod redact;
 mod seeds;
+pub mod shard;
 pub mod trailer;
 
 pub use seeds::{FuzzSeed, seeds};
@@ -26,10 +31,14 @@ pub use seeds::{FuzzSeed, seeds};
 pub type FuzzTarget = (&'static str, fn(&[u8]));
 
 /// Every target.
-pub const TARGETS: [FuzzTarget; 15] = [
+pub const TARGETS: [FuzzTarget; 20] = [
+    ("acceptance", acceptance::check),
     ("agentlang", agentlang::check),
+    ("announcement", announcement::check),
+    ("capability", capability::check),
     ("context", context::check),
     ("frame", frame::check),
+    ("identity", identity::check),
     ("json_agent", json_agent::check),
     ("json_context", json_context::check),
     ("json_model", json_model::check),
@@ -41,6 +50,7 @@ pub const TARGETS: [FuzzTarget; 15] = [
     ("query_compile", query_compile::check),
     ("record", record::check),
     ("redact", redact::check),
+    ("shard", shard::check),
     ("trailer", trailer::check),
 ];
 

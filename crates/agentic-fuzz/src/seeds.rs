@@ -1,6 +1,8 @@
 //! The first inputs of every target: from the conformance suite where there are texts, made with the
 //! writers where there are none.
 
+mod federated;
+
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -99,6 +101,9 @@ impl Corpus {
     }
 
     fn add_made(&mut self) {
+        for (target, bytes) in federated::seeds() {
+            self.write(target, &bytes);
+        }
         for text in QUERIES {
             self.add("query", "", text);
             self.add("query_compile", "", text);

@@ -30,9 +30,12 @@ const LAYERS: [&[&str]; 11] = [
     &["xtask"],
 ];
 /// The pairs inside a layer: a flow is a Program, and `agentic-replay` says what a Program is; git is one
-/// form of ground state, and `agentic-store` says what that is.
-const BESIDE: [(&str, &str); 2] =
-    [("agentic-flow", "agentic-replay"), ("agentic-git", "agentic-store")];
+/// form of ground state, and `agentic-store` says what that is; what holds of any bytes is said of all readers.
+const BESIDE: [(&str, &str); 3] = [
+    ("agentic-flow", "agentic-replay"),
+    ("agentic-git", "agentic-store"),
+    ("agentic-fuzz", "agentic-federation"),
+];
 
 /// Tests may look up: what only tests need is no layer of the product.
 pub fn check(workspace: &TidyWorkspace) -> Vec<String> {
