@@ -11,7 +11,7 @@ use agentic_replay::{
 };
 
 use crate::module::{compile, read};
-use crate::program::{RunOptions, TaskAgents, TraceCapture, register_kinds};
+use crate::program::{RunOptions, StoreHandlers, TaskAgents, TraceCapture, register_kinds};
 
 /// The name of the language, as sessions pin it.
 pub const LANGUAGE: &str = "agentlang";
@@ -56,6 +56,7 @@ impl Language for AgentLang {
             workers: flow.map().get("workers").and_then(Value::as_int).unwrap_or(defaults.workers),
             handlers: pinned_handlers(flow).into_keys().collect(),
             tools: pinned_tools(flow).into_keys().collect(),
+            store: StoreHandlers::of(&pinned_handlers(flow), &pinned_tools(flow)),
             agents: pinned_agents(flow)?,
             progress: TraceCapture::On,
             trace: match pinned.detail {

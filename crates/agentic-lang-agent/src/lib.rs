@@ -68,6 +68,6 @@ pub use crate::module::{AgentModule, SignatureInfo, check, compile, format, lowe
 pub use crate::parser::NESTING_MAX;
 pub use crate::program::{
     AGENT_TASK, AGENT_TOOL, BY_WEB, CALLS_MAX, CONVERSATION_BYTES_MAX, MOCK, ModuleRun, PROGRESS,
-    REQUESTS_MAX, ROUNDS_MAX, RunOptions, STATEMENTS_MAX, STRANDS_MAX, TASK, TRACE,
+    REQUESTS_MAX, ROUNDS_MAX, RunOptions, STATEMENTS_MAX, STRANDS_MAX, StoreHandlers, TASK, TRACE,
     TRACE_BYTES_MAX, TaskAgents, TestResult, TraceCapture, answer, argument_text, register_kinds,
 };

@@ -15,6 +15,7 @@ mod options;
 mod parallel;
 pub(crate) mod request;
 mod room;
+mod store;
 mod strand;
 mod strand_set;
 mod talk;
@@ -39,6 +40,7 @@ pub use crate::program::options::{
 pub use crate::program::request::{
     AGENT_TASK, AGENT_TOOL, BY_WEB, MOCK, TASK, answer, argument_text, register_kinds,
 };
+pub use crate::program::store::StoreHandlers;
 pub use crate::program::strand_set::STRANDS_MAX;
 pub use crate::program::testing::TestResult;
 pub use crate::program::trace::{PROGRESS, TRACE};

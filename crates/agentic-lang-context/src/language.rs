@@ -19,8 +19,8 @@ use crate::dialect::{Dialect, Version};
 use crate::error::Error;
 use crate::json::{self, Json};
 use crate::module::{
-    Calls, CheckFindings, CheckOptions, ContextModule, ContextOptions, EntryPoint, TraceMode,
-    compile,
+    Calls, CheckFindings, CheckOptions, ContextModule, ContextOptions, EntryPoint, StoreReach,
+    TraceMode, compile,
 };
 use crate::provider;
 use crate::run::{ContextRun, INPUT_REQUEST, MEMORY_REQUEST, MODEL_REQUEST, TOOL_REQUEST};
@@ -208,11 +208,20 @@ impl ContextFlow {
         let variant = self.variant.clone();
         let mut options = ContextOptions { variant, tracing, ..ContextOptions::default() };
         options.concurrency = self.concurrency.unwrap_or(options.concurrency);
+        options.store = self.answerers.store();
         module.run(&entry, options)
     }
 }
 
 impl ProgramAnswerers {
+    /// Says who is asked by calls of a tool at `agentic://`: made-up tools make that up, too.
+    pub fn store(&self) -> StoreReach {
+        match self.tools {
+            ProgramTools::Mock | ProgramTools::Described(_) => StoreReach::Tools,
+            ProgramTools::Real => StoreReach::Session,
+        }
+    }
+
     /// Reads who answers a pinned program.
     ///
     /// # Errors

@@ -21,6 +21,7 @@ pub const LANGUAGE: &str = "context";
 /// The version of the meaning of programs. Every change that can alter a request raises it.
 ///
 /// Since 2 the addresses of resources stay out of prompts, and all values together have a bound.
+/// What an address means that nobody answered before does not raise it.
 pub const SEMANTICS_VERSION: u32 = 2;
 /// The oldest version that programs can still be held to.
 pub const SEMANTICS_OLDEST: u32 = 1;
@@ -34,8 +35,8 @@ pub use crate::language::{
 pub use crate::lexer::SOURCE_BYTES_MAX;
 pub use crate::load::{DATA_BYTES_MAX, FILES_MAX, FileFinding, IMPORT_CHAIN_MAX, TextResolver};
 pub use crate::module::{
-    Calls, CheckFindings, CheckOptions, ContextModule, ContextOptions, EntryPoint, TraceMode,
-    check, compile,
+    Calls, CheckFindings, CheckOptions, ContextModule, ContextOptions, EntryPoint, StoreReach,
+    TraceMode, check, compile,
 };
 pub use crate::outline::{Declaration, DeclarationSort, Outline, outline};
 pub use crate::parser::{HEIGHT_MAX, NESTING_MAX};

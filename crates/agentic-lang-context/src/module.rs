@@ -4,9 +4,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use agentic_diag::SourceText;
+use agentic_model::STORE_ADDRESS;
 
 use crate::analyze;
-use crate::code::{CodePlace, ContextCode, Op};
+use crate::ast::ImportKind;
+use crate::code::{CodePlace, ContextCode, Op, Resource};
 use crate::dialect::Dialect;
 use crate::error::RunFault;
 use crate::load::{self, FileFinding, LoadedProgram, TextResolver};
@@ -90,6 +92,16 @@ pub enum TraceMode {
     Off,
 }
 
+/// Who is asked by calls of a tool at `agentic://`.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum StoreReach {
+    /// Whoever answers tools: a mock, or nobody.
+    #[default]
+    Tools,
+    /// The store that the session is in, by the requests that flows make.
+    Session,
+}
+
 /// How a program is run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ContextOptions {
@@ -103,6 +115,8 @@ pub struct ContextOptions {
     pub variant: BTreeMap<String, String>,
     /// Whether the run reports what it does.
     pub tracing: TraceMode,
+    /// Who is asked by calls of a tool at `agentic://`.
+    pub store: StoreReach,
 }
 
 impl Default for ContextOptions {
@@ -113,6 +127,7 @@ impl Default for ContextOptions {
             steps_max: STEPS_MAX,
             variant: BTreeMap::new(),
             tracing: TraceMode::Full,
+            store: StoreReach::default(),
         }
     }
 }
@@ -187,6 +202,14 @@ fn sources_of(loaded: LoadedProgram) -> (Vec<SourceText>, Vec<Dialect>) {
 }
 
 impl ContextModule {
+    /// Says whether it has a tool at `agentic://`: the store of the session that it runs as.
+    pub fn reaches_store(&self) -> bool {
+        let is_store = |resource: &Resource| {
+            resource.kind == ImportKind::Tool && &*resource.uri == STORE_ADDRESS
+        };
+        self.shared.code.resources.iter().any(is_store)
+    }
+
     /// Returns the texts of the program, the program itself first.
     pub fn sources(&self) -> &[SourceText] {
         &self.shared.sources

@@ -12,6 +12,7 @@ use crate::lower::{PlannedBlock, finalize, lower, validate};
 use crate::parser::parse;
 use crate::phase::CompilerPhase;
 use crate::resolve::{ResolvedScript, resolve};
+use crate::store::{wider_registry, with_store};
 
 /// A compiled source: a plan for every block, and the registry it was compiled against.
 #[derive(Debug, Clone)]
@@ -36,6 +37,7 @@ pub struct CompiledBlock {
 /// # Errors
 /// Returns the first error of the syntax, or all errors of the first phase that has any.
 pub fn compile(text: &str, registry: Arc<Registry>) -> Result<CompiledSource, PipelineFindings> {
+    let registry = with_store(text, registry);
     let names = |script: PipelineSource| -> Result<ResolvedScript, PipelineFindings> {
         resolve(&script, &registry)
     };
@@ -51,6 +53,8 @@ pub fn compile(text: &str, registry: Arc<Registry>) -> Result<CompiledSource, Pi
 /// # Errors
 /// Fails as [`compile`] does.
 pub fn check(text: &str, registry: &Registry) -> Result<(), PipelineFindings> {
+    let wider = wider_registry(text, registry);
+    let registry = wider.as_ref().unwrap_or(registry);
     let names = |script: PipelineSource| -> Result<ResolvedScript, PipelineFindings> {
         resolve(&script, registry)
     };

@@ -28,6 +28,7 @@ mod planned;
 mod printer;
 mod resolve;
 pub mod run;
+mod store;
 mod token;
 mod translate;
 

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use agentic_model::{AgentName, Cid, Map, Value};
+use agentic_model::{AgentName, Cid, Map, StoreVerb, Value};
 
 use crate::fields::{PlanFields, ShapeError};
 
@@ -109,6 +109,9 @@ pub enum Implementation {
         /// The flow that runs; the one that the agent ran last, unless it is named.
         flow: Option<Cid>,
     },
+    /// The store that the session is in, asked as flows ask it: the parameters are the fields, and
+    /// what flows in is the one that is missing.
+    Store(StoreVerb),
     /// A model: what flows in as text is what it is asked, its reply is the answer.
     Model {
         /// The name or the address of the model.
@@ -120,13 +123,15 @@ pub enum Implementation {
 
 impl Implementation {
     /// Reads the `run` of a registry entry: a text names a native function; otherwise a map with
-    /// one of `native`, `exec`, `http`, `agent` and `model`.
+    /// one of `native`, `exec`, `http`, `agent`, `model` and `store`.
     pub(crate) fn read(value: &Value, at: &str) -> Result<Implementation, ShapeError> {
         if let Value::Text(name) = value {
             return native(name, at);
         }
         let fields = PlanFields::of(value, at)?;
-        fields.only(&["native", "exec", "http", "agent", "model", "method", "flow", "system"])?;
+        fields.only(&[
+            "native", "exec", "http", "agent", "model", "store", "method", "flow", "system",
+        ])?;
         for (detail, target) in DETAILS {
             if fields.map().contains_key(detail) && !fields.map().contains_key(target) {
                 return Err(fields.wrong(detail, format!("absent without `{target}`")));
@@ -137,7 +142,7 @@ impl Implementation {
         if n_targets != 1 {
             return Err(ShapeError::new(
                 at,
-                "one of `native`, `exec`, `http`, `agent` and `model`",
+                "one of `native`, `exec`, `http`, `agent`, `model` and `store`",
             ));
         }
         if let Some(name) = fields.optional_text("native")? {
@@ -159,6 +164,12 @@ impl Implementation {
             }
             let system = fields.optional_text("system")?.map(str::to_owned);
             return Ok(Implementation::Model { model: model.to_owned(), system });
+        }
+        if let Some(verb) = fields.optional_text("store")? {
+            let verb = StoreVerb::parse(verb);
+            let known = || StoreVerb::names().collect::<Vec<_>>().join(", ");
+            let verb = verb.ok_or_else(|| fields.wrong("store", format!("one of {}", known())))?;
+            return Ok(Implementation::Store(verb));
         }
         let name = fields.text("agent")?;
         let name = AgentName::parse(name).map_err(|_| fields.wrong("agent", "an agent's name"))?;
@@ -186,6 +197,7 @@ impl Implementation {
                 let flow = flow.map(|cid| ("flow", Value::text(cid.to_string())));
                 [("agent", text(name.as_str()))].into_iter().chain(flow).collect()
             }
+            Implementation::Store(verb) => vec![("store", text(verb.name()))],
             Implementation::Model { model, system } => {
                 let system = system.as_deref().map(|system| ("system", text(system)));
                 [("model", text(model))].into_iter().chain(system).collect()

@@ -45,6 +45,7 @@ pub use crate::registry::{
     AgentParameter, ArgSchema, AuthSource, BUILTINS_MAX, BindError, BuiltinKind, BuiltinSpec,
     Condition, ParameterType, Presence, RESERVED_WORDS, Registry, RegistryError, TYPE_NESTING_MAX,
     ValueShape, VerdictComparison, VerdictQuestion, is_identifier, standard_registry,
+    store_builtins,
 };
 pub use crate::render::NotExportable;
 pub use crate::route::{Destination, Identities, Route, Router, is_identity};

@@ -15,6 +15,7 @@ use crate::node::{Backend, RetryLimits};
 mod read;
 mod schema;
 mod standard;
+mod store;
 mod verdict;
 mod write;
 
@@ -22,6 +23,7 @@ pub use crate::registry::schema::{
     AgentParameter, ArgSchema, BindError, ParameterType, Presence, TYPE_NESTING_MAX,
 };
 pub use crate::registry::standard::standard_registry;
+pub use crate::registry::store::store_builtins;
 pub use crate::registry::verdict::{Condition, VerdictComparison, VerdictQuestion};
 
 /// Words that cannot name builtins or parameters.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::{EffectClass, PATCH, ProgramFailure, Request, SLEEP};
+use crate::{EffectClass, PATCH, PENDING, ProgramFailure, QUERY, RELATE, Request, SLEEP, TRACED};
 
 /// The kind of a request that only a human may answer.
 pub const HOLD: &str = "hold";
@@ -108,9 +108,10 @@ impl Kinds {
     pub fn built_in() -> Kinds {
         use EffectClass::{Idempotent, Once, Pure, Read};
         let effect = |class| move |kind: &&'static str| (*kind, Handling::Effect(class));
-        let pure = ["join", "mock", PATCH];
-        let read = ["model", "file.read", "file.find", "file.grep", "memory.query", "env"];
-        let idempotent = ["memory.add", "file.write", "file.patch", "commit", "spawn"];
+        let pure = ["join", "mock", PATCH, TRACED];
+        let read =
+            ["model", "file.read", "file.find", "file.grep", "memory.query", "env", PENDING, QUERY];
+        let idempotent = ["memory.add", "file.write", "file.patch", "commit", "spawn", RELATE];
         let once = ["exec", "endpoint", "mcp", "npm"];
         let rules = (pure.iter().map(effect(Pure)))
             .chain(read.iter().map(effect(Read)))

@@ -30,6 +30,7 @@ pub mod schema;
 mod session;
 mod settle;
 mod state;
+mod store_call;
 mod summary;
 #[cfg(test)]
 mod tests;
@@ -70,6 +71,7 @@ pub use crate::session::{
 };
 pub use crate::settle::settle;
 pub use crate::state::SessionState;
+pub use crate::store_call::{PENDING, QUERY, RELATE, StoreCall, TRACED, store_call, store_kind};
 pub use crate::summary::{
     AskedRequest, Attendance, OpenHold, Permission, Summary, SummaryReader, UNANSWERED, child_key,
     parent_of,

@@ -1,5 +1,7 @@
 //! Effects that touch the space: commits, new agents and child sessions.
 
+mod store;
+
 use std::collections::BTreeMap;
 
 use agentic_git::FileMode;
@@ -9,8 +11,8 @@ use agentic_lang_pipeline::run::AgentCall;
 use agentic_model::commit::Claims;
 use agentic_model::{AgentName, Briefing, Cid, Kind, Map, Oid, Value};
 use agentic_replay::{
-    AnswerSource, End, Path, Performance, Program, ProgramFailure, Request, RequestAnswer, Session,
-    SessionId, StartRecord, child_key,
+    AnswerSource, End, PENDING, Path, Performance, Program, ProgramFailure, QUERY, RELATE, Request,
+    RequestAnswer, Session, SessionId, StartRecord, child_key,
 };
 use agentic_space::commit::{
     Asker, CommitDraft, Edit, Emptiness, TraceBinding, TreeSource, commit,
@@ -84,6 +86,9 @@ pub fn perform(
     match performance.request.kind.as_str() {
         "commit" => executed(perform_commit(space, &start.agent, performance, &asker)),
         "spawn" => perform_spawn(space, session, performance),
+        RELATE => executed(store::relate(space, start, performance, asker)),
+        PENDING => executed(store::pending(space, performance)),
+        QUERY => executed(store::query(space, performance)),
         kind => {
             let failure =
                 ProgramFailure::new("unknown-kind", format!("nothing here performs `{kind}`"));

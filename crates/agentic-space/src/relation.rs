@@ -28,11 +28,6 @@ impl Space {
         SpaceFacts::new(self).merges_of_open_agents()
     }
 
-    /// Reads the events of edges that an agent's notes hold.
-    pub(crate) fn edge_events(&self, notes_tip: Option<Oid>) -> Result<Vec<Edge>> {
-        Ok(self.kept_edges(notes_tip)?.into_iter().map(|(_, edge)| edge).collect())
-    }
-
     /// Reads the events of edges that an agent's notes hold, each with the object that it is.
     ///
     /// # Errors

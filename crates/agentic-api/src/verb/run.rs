@@ -251,6 +251,12 @@ pub(crate) fn faulty_reply<A>(answer: A) -> Reply<A> {
     Reply { completion: VerbCompletion::Over(ErrorClass::Refused), ..Reply::plain(answer) }
 }
 
+/// Refuses a run in memory that asks the store: it is in none.
+fn no_store(what: &str) -> Refusal {
+    let message = format!("{what} asks the store of an agent, and a run in memory is in none");
+    Refusal::refused(&message, "run it as a session with `--session`")
+}
+
 /// How programs of a language are made ready that need no agent.
 struct Runner {
     language: &'static dyn Language,

@@ -2,8 +2,11 @@
 
 use std::collections::BTreeSet;
 
+use agentic_model::StoreVerb;
+
 use crate::mock;
 use crate::program::TaskCode;
+use crate::program::store::StoreHandlers;
 
 /// How deep pipelines may call each other.
 pub const RECURSION_MAX: usize = 128;
@@ -45,6 +48,8 @@ pub struct RunOptions {
     pub handlers: BTreeSet<String>,
     /// Names of tools that the host has handlers for, beyond those of the web.
     pub tools: BTreeSet<String>,
+    /// What the store performs that the session is in.
+    pub store: StoreHandlers,
     /// Who performs the tasks of agents.
     pub agents: TaskAgents,
     /// Whether trace events are made.
@@ -63,6 +68,8 @@ pub struct RunOptions {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum TaskPerformer {
     Nobody,
+    /// The store, where its address stands in the place of a handler.
+    Store(StoreVerb),
     /// A handler of the host, which comes before everything else.
     Handler,
     Mock,
@@ -78,6 +85,9 @@ impl TaskCode {
 
 impl RunOptions {
     pub(crate) fn performer(&self, task: &TaskCode) -> TaskPerformer {
+        if let Some(verb) = self.store.tasks.get(&*task.name) {
+            return TaskPerformer::Store(*verb);
+        }
         if self.handlers.contains(&*task.name) {
             return TaskPerformer::Handler;
         }
@@ -98,6 +108,7 @@ impl Default for RunOptions {
             workers: WORKERS,
             handlers: BTreeSet::new(),
             tools: BTreeSet::new(),
+            store: StoreHandlers::default(),
             agents: TaskAgents::Mock,
             trace: TraceCapture::Off,
             trace_bytes_max: TRACE_BYTES_MAX,

@@ -14,7 +14,6 @@ use crate::program::attempt::AttemptFault;
 use crate::program::conversation::{CALLS_MAX, Conversation, ROUNDS_MAX};
 use crate::program::machine::ModuleRun;
 use crate::program::options::TaskPerformer;
-use crate::program::request::AGENT_TOOL;
 use crate::program::strand::{CallPhase, Strand, StrandId, TaskCall};
 use crate::program::task::{late, result, task_of};
 use crate::program::tool::CheckedToolCall;
@@ -53,12 +52,12 @@ impl ModuleRun {
             return Talk::Over(waiting, Err(failed));
         }
         let conversation = waiting.conversation.as_mut().expect("tools are called in one");
-        let next = conversation.uses.get(conversation.n_results).map(|tool| tool.payload.clone());
+        let next = conversation.uses.get(conversation.n_results).map(|tool| tool.work.clone());
         match next {
-            Some(payload) => {
+            Some(work) => {
                 conversation.called = self.now;
                 self.trace_tool_call(module, &waiting);
-                self.send(module, strand, id, waiting, AGENT_TOOL, payload)
+                self.send(module, strand, id, waiting, work)
             }
             None => {
                 conversation.turns.push_str("]}");
@@ -69,6 +68,19 @@ impl ModuleRun {
 
     pub(super) fn is_of_model(&self, module: &AgentModule, waiting: &TaskCall) -> bool {
         self.performers[task_of(module, waiting).0] == TaskPerformer::Model
+    }
+
+    /// Says whether the store answers what a call waits for.
+    pub(super) fn is_of_store(&self, module: &AgentModule, waiting: &TaskCall) -> bool {
+        match (waiting.phase, &waiting.conversation) {
+            (CallPhase::Tool, Some(conversation)) => {
+                conversation.uses.get(conversation.n_results).is_some_and(|tool| tool.is_of_store)
+            }
+            (CallPhase::Tool | CallPhase::Pause, _) => false,
+            (CallPhase::Attempt, _) => {
+                matches!(self.performers[task_of(module, waiting).0], TaskPerformer::Store(_))
+            }
+        }
     }
 
     /// Takes in what a model asks for.

@@ -14,7 +14,8 @@ use crate::program::decision;
 use crate::program::fault::MachineFault;
 use crate::program::machine::ModuleRun;
 use crate::program::options::{TaskPerformer, TraceCapture};
-use crate::program::request::{self, AGENT_TASK, AGENT_TOOL, MOCK, TASK};
+use crate::program::request::{self, AGENT_TASK, MOCK, TASK};
+use crate::program::store::{self, AskedWork};
 use crate::program::strand::{CallPhase, Strand, StrandId, StrandWait, TaskCall};
 use crate::program::strand_set::Todo;
 use crate::program::talk::Talk;
@@ -98,6 +99,10 @@ impl ModuleRun {
         let call = &module.code.calls[waiting.call as usize];
         let (at, task) = task_of(module, &waiting);
         let kind = match self.performers[at] {
+            TaskPerformer::Store(verb) => {
+                let work = AskedWork::of_store(verb, &waiting.args, CallPhase::Attempt);
+                return self.send(module, strand, id, waiting, work);
+            }
             TaskPerformer::Handler => TASK,
             TaskPerformer::Model => AGENT_TASK,
             TaskPerformer::Mock | TaskPerformer::Nobody => MOCK,
@@ -106,7 +111,8 @@ impl ModuleRun {
         let turns = waiting.conversation.as_ref().map(|it| it.turns());
         let asked = request::TaskRequest { args: &waiting.args, agent: agent.as_ref(), turns };
         let payload = request::payload(&module.ast, task, asked, kind);
-        self.send(module, strand, id, waiting, kind, payload)
+        let work = AskedWork::new(kind, payload, CallPhase::Attempt);
+        self.send(module, strand, id, waiting, work)
     }
 
     /// Opens a request for a call, in the time that is left of its attempt.
@@ -116,8 +122,7 @@ impl ModuleRun {
         strand: &mut Strand,
         id: StrandId,
         mut waiting: Box<TaskCall>,
-        kind: &str,
-        payload: Model,
+        work: AskedWork,
     ) -> Talk {
         let call = &module.code.calls[waiting.call as usize];
         let spent = self.now.millis().saturating_sub(waiting.tried.millis());
@@ -130,12 +135,14 @@ impl ModuleRun {
             return Talk::GoesOn;
         }
         waiting.path = strand.scope.next_path();
-        waiting.phase = if kind == AGENT_TOOL { CallPhase::Tool } else { CallPhase::Attempt };
-        let mut request = Request::new(waiting.path.clone(), kind, payload);
+        waiting.phase = work.phase;
+        let mut request = Request::new(waiting.path.clone(), work.kind, work.payload);
+        request.schema = work.schema;
         request.timeout_ms = left;
         request.position = Some(call.position);
         self.open.insert(waiting.path.clone(), id);
         self.turn.opened.push(request);
+        self.turn.events.extend(work.told);
         strand.wait = StrandWait::Task(waiting);
         Talk::GoesOn
     }
@@ -182,6 +189,8 @@ impl ModuleRun {
         if waiting.phase == CallPhase::Attempt && self.is_of_model(&module, &waiting) {
             waiting.usage.count(waiting.attempt, &answer);
         }
+        let answer =
+            if self.is_of_store(&module, &waiting) { store::as_text(answer) } else { answer };
         match self.converse(&module, &mut strand, id, waiting, answer) {
             Talk::GoesOn => self.strands.put_back(id, strand),
             Talk::Over(waiting, outcome) => self.attempted(&module, id, strand, waiting, outcome),

@@ -12,7 +12,9 @@ use crate::data::{Data, json};
 use crate::module::AgentModule;
 use crate::program::conform::{conforms, find_stranger, quoted};
 use crate::program::options::RunOptions;
-use crate::program::request::tool_payload;
+use crate::program::request::{AGENT_TOOL, tool_payload};
+use crate::program::store::AskedWork;
+use crate::program::strand::CallPhase;
 
 /// How much of what a model or a tool wrote is shown in an error, in characters.
 const SHOWN_CHARS_MAX: usize = 200;
@@ -27,7 +29,9 @@ pub(super) struct CheckedToolCall {
     pub name: String,
     /// The arguments, as JSON.
     pub args: String,
-    pub payload: Model,
+    pub work: AskedWork,
+    /// Whether the store performs it.
+    pub is_of_store: bool,
     /// Its place among the declared tools.
     declared: usize,
 }
@@ -44,9 +48,16 @@ impl CheckedToolCall {
         let (id, name) = (text("id").to_owned(), text("name").to_owned());
         let (agent, declared) = find(module, agent, &name)?;
         let args = arguments(module, declared, &name, text("args"))?;
-        let payload = tool_payload(options, &name, &args, agent)
-            .ok_or_else(|| format!("No runtime handler registered for tool '{name}'."))?;
-        Ok(CheckedToolCall { id, name, args, payload, declared })
+        let verb = options.store.tools.get(&name);
+        let work = match verb {
+            Some(verb) => AskedWork::of_store(*verb, &args, CallPhase::Tool),
+            None => {
+                let payload = tool_payload(options, &name, &args, agent)
+                    .ok_or_else(|| format!("No runtime handler registered for tool '{name}'."))?;
+                AskedWork::new(AGENT_TOOL, payload, CallPhase::Tool)
+            }
+        };
+        Ok(CheckedToolCall { id, name, args, work, is_of_store: verb.is_some(), declared })
     }
 
     /// Reads what the tool gave, or says why that is nothing.

@@ -1,6 +1,7 @@
 //! Calls: of functions, agents, tools, memories and lists.
 
 use agentic_diag::Span;
+use agentic_model::{STORE_ADDRESS, StoreVerb};
 
 use crate::ast::{ContextExprId, ContextExprKind, EntryStatement, ExprLink, ImportKind};
 
@@ -132,10 +133,29 @@ impl<'a> Analyzer<'a> {
     fn refuse_effect(&mut self, span: Span, at: usize, method: &str) {
         let tool = &self.loaded.resources[at];
         let scheme = tool.uri.split(':').next().unwrap_or("");
+        if &*tool.uri == STORE_ADDRESS {
+            return self.call_store(span, method);
+        }
         let foreign = matches!(scheme, "mcp" | "npm" | "node");
         let optimizer = matches!(&*tool.uri, "host://optimizer" | "host://agentscript");
         if EFFECTFUL_METHODS.contains(&method) || foreign || (optimizer && method == "specialize") {
             self.refuse_effectful(span, &format!("{}.{method}", tool.name));
+        }
+    }
+
+    /// Checks a call of the store: what it does, and that it changes nothing in a parallel loop.
+    fn call_store(&mut self, span: Span, method: &str) {
+        match StoreVerb::parse(method) {
+            Some(StoreVerb::Hold | StoreVerb::Pending | StoreVerb::Query) => {}
+            Some(StoreVerb::Commit | StoreVerb::Relate | StoreVerb::Spawn | StoreVerb::Trace) => {
+                self.refuse_effectful(span, &format!("{STORE_ADDRESS}{method}"))
+            }
+            None => {
+                let message = format!("the store has no function `{method}`");
+                let found = self.report("UNKNOWN_FUNCTION", span, message);
+                let known = StoreVerb::names().collect::<Vec<_>>().join(", ");
+                explain(found, "unknown there", &format!("it has these: {known}"));
+            }
         }
     }
 

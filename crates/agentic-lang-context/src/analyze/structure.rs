@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use agentic_diag::{Diagnostic, Span};
+use agentic_model::STORE_ADDRESS;
 
 use crate::ast::{EntryStatement, FunctionDeclaration, ImportKind};
 use crate::dialect::Version;
@@ -56,7 +57,7 @@ fn unknown_schemes(loaded: &LoadedProgram, number: usize, findings: &mut Vec<Fil
     for import in file.program.imports.iter().filter(|import| import.kind == ImportKind::Tool) {
         let uri = file.name(import.uri);
         let scheme = uri.split(':').next().unwrap_or_default();
-        if uri.contains(':') && TOOL_SCHEMES.contains(&scheme) {
+        if (uri.contains(':') && TOOL_SCHEMES.contains(&scheme)) || &*uri == STORE_ADDRESS {
             continue;
         }
         let message = match uri.split_once("://") {
@@ -67,7 +68,8 @@ fn unknown_schemes(loaded: &LoadedProgram, number: usize, findings: &mut Vec<Fil
         explain(
             &mut diagnostic,
             "nobody here calls it",
-            "tools are `file://`, `sh://`, `env://`, `http://`, `https://` and `mcp://`",
+            "tools are `file://`, `sh://`, `env://`, `http://`, `https://` and `mcp://`, and the store \
+             is `agentic://`",
         );
         findings.push(FileFinding { file: number, diagnostic });
     }

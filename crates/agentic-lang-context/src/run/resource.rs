@@ -3,10 +3,14 @@
 use std::sync::Arc;
 
 use agentic_model::Value as Data;
+use agentic_model::json as model_json;
+use agentic_model::{STORE_ADDRESS, StoreVerb};
+use agentic_replay::{StoreCall, store_call};
 
 use crate::ast::ImportKind;
 use crate::code::CodePlace;
 use crate::json::{self, Json};
+use crate::module::StoreReach;
 use crate::value::{ContextValue, Handle};
 
 use super::answer::data_of;
@@ -40,7 +44,51 @@ impl RunWorld {
     ) -> Result<InstructionFlow, TaskFault> {
         let args = self.shown_args(place, args)?;
         let call = ResourceCall { place, resource, method, args };
-        Ok(self.ask_tool(task, call, Access::Call))
+        match self.store_verb(&call) {
+            Some(verb) => self.ask_store(task, call, verb),
+            None => Ok(self.ask_tool(task, call, Access::Call)),
+        }
+    }
+
+    /// Returns what a call asks of the store, if it is one of a tool at its address.
+    fn store_verb(&self, call: &ResourceCall) -> Option<StoreVerb> {
+        let resource = &self.module.code.resources[call.resource as usize];
+        let is_meant = self.options.store == StoreReach::Session && &*resource.uri == STORE_ADDRESS;
+        if is_meant { StoreVerb::parse(&call.method) } else { None }
+    }
+
+    /// Asks the store, as a flow does; an entry of the trace is only told.
+    fn ask_store(
+        &mut self,
+        task: &mut ContextTask,
+        call: ResourceCall,
+        verb: StoreVerb,
+    ) -> Result<InstructionFlow, TaskFault> {
+        let refused =
+            |reason: String| TaskFault::new(call.place, format!("Tool {}: {reason}", verb.name()));
+        let given = model_json::from_text(&json::compact(&call.args))
+            .map_err(|error| refused(error.to_string()))?;
+        let path = task.context_mut().scope.next_path();
+        let called = store_call(verb, path.clone(), given);
+        match called.map_err(refused)? {
+            StoreCall::Told(event) => {
+                self.events.push(event);
+                task.stack.push(ContextValue::from_json(&Json::Null));
+                if self.traces() {
+                    let module = self.module.clone();
+                    let resource = &module.code.resources[call.resource as usize];
+                    let event =
+                        trace::resource_event(resource, &call.method, call.args, Json::Null);
+                    self.trace(task, event);
+                }
+                Ok(InstructionFlow::Next)
+            }
+            StoreCall::Asked(request) => {
+                self.open(call.place, *request);
+                task.waits = Some(Waits::Resource(call));
+                Ok(InstructionFlow::Pause(TaskPause::Asked(path)))
+            }
+        }
     }
 
     /// Tools of a JavaScript host have properties that are really read.

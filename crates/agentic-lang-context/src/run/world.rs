@@ -95,14 +95,18 @@ impl RunWorld {
         payload: Data,
     ) -> Path {
         let path = task.context_mut().scope.next_path();
+        self.open(place, Request::new(path.clone(), kind, payload));
+        path
+    }
+
+    /// Opens a request that was made at a place of the program.
+    pub fn open(&mut self, place: CodePlace, mut request: Request) {
         let position = self.module.position(place);
-        let mut request = Request::new(path.clone(), kind, payload);
         request.position = Some(ProgramPosition {
             line: u32::try_from(position.line).unwrap_or(u32::MAX),
             column: u32::try_from(position.column).unwrap_or(u32::MAX),
         });
         self.opened.push(request);
-        path
     }
 
     pub fn traces(&self) -> bool {

@@ -5,7 +5,7 @@ use agentic_plan::RetryLimits;
 use agentic_replay::{Delivery, ProgramFailure, Request, RequestAnswer, RequestScope};
 
 use crate::run::hold::HoldTask;
-use crate::run::outgoing::{OutgoingCall, RequestKind};
+use crate::run::outgoing::{OutgoingAttempt, OutgoingCall, RequestKind};
 use crate::run::reply;
 use crate::run::task::{PipelineWorld, TaskTurn, VersionMeaning};
 
@@ -193,7 +193,9 @@ impl Attempts {
     fn call(&mut self, scope: &mut RequestScope, world: &PipelineWorld, turn: &mut TaskTurn) {
         self.attempt += 1;
         self.phase = AttemptPhase::Calling;
-        let mut request = self.outgoing.request(world, scope.next_path(), self.attempt);
+        let OutgoingAttempt { mut request, told } =
+            self.outgoing.attempt(world, scope.next_path(), self.attempt);
+        turn.events.extend(told);
         request.timeout_ms = self.policy.timeout_ms;
         self.kind = RequestKind::of(&request);
         turn.opened.push(request);

@@ -2,9 +2,12 @@
 
 use std::sync::Arc;
 
-use agentic_model::{Cid, Map, Value};
-use agentic_plan::{AgentId, CallEffect, Implementation, NodeId, NodeWork};
-use agentic_replay::{EffectClass, HOLD, Handling, KindRule, Kinds, Path, Request, SLEEP};
+use agentic_model::{Cid, Map, StoreVerb, Value};
+use agentic_plan::{AgentId, CallEffect, Implementation, NodeId, NodeWork, text_of};
+use agentic_replay::{
+    EffectClass, HOLD, Handling, KindRule, Kinds, Path, ProgramEvent, Request, SLEEP, StoreCall,
+    TRACED, store_call,
+};
 
 use crate::run::prepare::PreparedPlan;
 use crate::run::prompts;
@@ -101,6 +104,13 @@ pub(super) struct OutgoingCall {
     key: Option<String>,
 }
 
+/// What goes out for one attempt.
+pub(super) struct OutgoingAttempt {
+    pub request: Request,
+    /// What is told at the same time.
+    pub told: Option<ProgramEvent>,
+}
+
 /// What a call passes beside its input.
 pub(super) enum Arguments {
     /// Nothing.
@@ -132,8 +142,67 @@ impl OutgoingCall {
         &self.origin
     }
 
-    /// Makes the request of one attempt, the way the registry says.
-    pub fn request(&mut self, world: &PipelineWorld, path: Path, attempt: u64) -> Request {
+    /// Makes what goes out for one attempt, the way the registry says.
+    pub fn attempt(&mut self, world: &PipelineWorld, path: Path, attempt: u64) -> OutgoingAttempt {
+        let spec = world.registry.by_agent(&self.agent);
+        if let Some(Implementation::Store(verb)) = spec.and_then(|spec| spec.run.as_ref()) {
+            return self.of_store(*verb, path);
+        }
+        OutgoingAttempt { request: self.request(world, path, attempt), told: None }
+    }
+
+    /// Asks the store, as a flow does. What flows in is told by `trace`; else it gives the fields that
+    /// the parameters do not.
+    fn of_store(&self, verb: StoreVerb, path: Path) -> OutgoingAttempt {
+        let given = match verb {
+            StoreVerb::Trace => self.input.as_ref().clone(),
+            StoreVerb::Commit
+            | StoreVerb::Hold
+            | StoreVerb::Pending
+            | StoreVerb::Query
+            | StoreVerb::Relate
+            | StoreVerb::Spawn => Value::Map(self.store_fields(verb)),
+        };
+        let origin = Some(Arc::clone(&self.origin.plan));
+        match store_call(verb, path.clone(), given) {
+            Ok(StoreCall::Asked(request)) => {
+                OutgoingAttempt { request: Request { origin, ..*request }, told: None }
+            }
+            Ok(StoreCall::Told(event)) => {
+                let request = Request::new(path, TRACED, event.data.clone());
+                OutgoingAttempt { request: Request { origin, ..request }, told: Some(event) }
+            }
+            Err(_) => unreachable!("BUG: a map of fields is a call"),
+        }
+    }
+
+    fn store_fields(&self, verb: StoreVerb) -> Map {
+        let mut fields = self.arguments.get().0.cloned().unwrap_or_default();
+        match self.input.as_ref() {
+            Value::Null => {}
+            Value::Map(input) => {
+                let known = verb.fields().iter().filter_map(|name| input.get_key_value(*name));
+                let missing = known.filter(|(name, _)| !fields.contains_key(*name));
+                let missing: Vec<_> =
+                    missing.map(|(name, value)| (name.clone(), value.clone())).collect();
+                fields.extend(missing);
+            }
+            other @ (Value::Bool(_)
+            | Value::Int(_)
+            | Value::Float(_)
+            | Value::Text(_)
+            | Value::Bytes(_)
+            | Value::List(_)
+            | Value::Link(_)) => {
+                if let Some(meant) = verb.meant_field() {
+                    fields.entry(meant.to_owned()).or_insert_with(|| Value::Text(text_of(other)));
+                }
+            }
+        }
+        fields
+    }
+
+    fn request(&mut self, world: &PipelineWorld, path: Path, attempt: u64) -> Request {
         let key = self.key.get_or_insert_with(|| path.as_str().to_owned());
         let mut call = Map::from([
             ("agent".to_owned(), Value::text(self.agent.as_str())),
@@ -201,6 +270,7 @@ fn addressed(
             let head = [("model", Value::text(model))].into_iter().chain(system);
             (RequestKind::Model, around(call, head))
         }
+        Implementation::Store(_) => unreachable!("BUG: the store is asked in its own way"),
         Implementation::Native(name) => {
             (RequestKind::Native, around(call, [("function", Value::text(name))]))
         }

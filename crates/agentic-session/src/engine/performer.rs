@@ -25,6 +25,10 @@ pub fn unperformed(run: &PlannedRun, backend: Backend) -> Option<String> {
             (Some(Implementation::Native(name)), _) if !natives.knows(name) => {
                 return Some(format!("there is no native function `{name}`"));
             }
+            (Some(Implementation::Store(verb)), Backend::Memory) => {
+                let message = "asks the store of an agent, and a run in memory is in none";
+                return Some(format!("`{}` {message}", verb.name()));
+            }
             (Some(Implementation::Agent { name, .. }), Backend::Memory) => {
                 let message = "is an agent of a space, and a run in memory has none";
                 return Some(format!("`{name}` {message}"));

@@ -46,6 +46,8 @@ struct Ordeal {
     deciding: BTreeMap<String, Child>,
     /// The requests of which a decision was acknowledged; the file `ack.REQUEST` names its commit.
     acknowledged: BTreeSet<String>,
+    /// How often all programs were started.
+    n_waves: usize,
 }
 
 impl Ordeal {
@@ -58,7 +60,8 @@ impl Ordeal {
             stage.write(&[(&format!("p{n}.as"), &text)]);
         }
         let random = number("AGENTIC_SEED", SEED);
-        Ordeal { stage, random, deciding: BTreeMap::new(), acknowledged: BTreeSet::new() }
+        let (deciding, acknowledged) = (BTreeMap::new(), BTreeSet::new());
+        Ordeal { stage, random, deciding, acknowledged, n_waves: 0 }
     }
 
     /// Returns the next random number below a bound.
@@ -70,10 +73,14 @@ impl Ordeal {
         self.random % bound
     }
 
-    fn start_all(&self) {
-        let line = "for n in $(seq 0 19); do \
-            agentic flow run p$n.as --registry r.json --sibyl-addr $S --run-id k$n --detach; done";
-        self.stage.ends(line, 0);
+    fn start_all(&mut self) {
+        let wave = self.n_waves;
+        self.n_waves += 1;
+        let line = format!(
+            "for n in $(seq 0 19); do agentic flow run p$n.as --registry r.json --sibyl-addr $S \
+             --run-id {wave}k$n --detach; done"
+        );
+        self.stage.ends(&line, 0);
     }
 
     fn kill(&mut self) {
@@ -137,10 +144,11 @@ impl Ordeal {
         happened
     }
 
-    /// Returns what every program came to; nothing of those that are under way.
+    /// Returns what every program of the last start came to; nothing of those that are under way.
     fn results(&self) -> Vec<Option<String>> {
+        let wave = self.n_waves - 1;
         let result = |n| {
-            let said = self.stage.say(&format!("agentic session show run-k{n} --json"));
+            let said = self.stage.say(&format!("agentic session show run-{wave}k{n} --json"));
             let shown: Json = serde_json::from_slice(&said.stdout).ok()?;
             let blocks = &shown["result"]["blocks"];
             (shown["state"] == "done").then(|| blocks[0]["result"].to_string())
@@ -162,8 +170,14 @@ impl Ordeal {
     }
 }
 
-fn number<N: std::str::FromStr>(variable: &str, usual: N) -> N {
+/// Returns the number that a variable says, else the usual one.
+pub fn number<N: std::str::FromStr>(variable: &str, usual: N) -> N {
     std::env::var(variable).ok().and_then(|text| text.parse().ok()).unwrap_or(usual)
+}
+
+/// Says whether sessions are over.
+fn are_over(sessions: &[Json]) -> bool {
+    sessions.iter().all(|session| session["state"] == "done")
 }
 
 #[test]
@@ -181,6 +195,16 @@ fn whoever_is_killed_the_results_are_those_of_runs_in_peace() {
             ordeal.decide();
         }
         ordeal.kill();
+        // What is killed when all is over proves nothing.
+        if ordeal
+            .stage
+            .json("agentic session list --json")
+            .as_array()
+            .is_some_and(|all| are_over(all))
+        {
+            assert_eq!(ordeal.finish(), expected);
+            ordeal.start_all();
+        }
     }
     assert_eq!(ordeal.finish(), expected);
     let twice = ordeal.happened("once.log").into_iter().filter(|(_, count)| *count > 1);
@@ -192,16 +216,19 @@ fn whoever_is_killed_the_results_are_those_of_runs_in_peace() {
         }
     }
     let mut committed = BTreeSet::new();
-    for n in 0..N_PROGRAMS {
-        let log = ordeal.stage.json(&format!("agentic log run-k{n} --kind decision --json"));
+    let runs = (0..ordeal.n_waves).flat_map(|wave| (0..N_PROGRAMS).map(move |n| (wave, n)));
+    for (wave, n) in runs {
+        let run = format!("run-{wave}k{n}");
+        let log = ordeal.stage.json(&format!("agentic log {run} --kind decision --json"));
         let commits = log.as_array().expect("it is a list").iter();
         committed.extend(commits.filter_map(|one| one["commit"].as_str().map(str::to_owned)));
-        ordeal.stage.ends(&format!("agentic session verify run-k{n}"), 0);
+        ordeal.stage.ends(&format!("agentic session verify {run}"), 0);
     }
     for request in &ordeal.acknowledged {
         let told = ordeal.stage.ends(&format!("cat ack.{request}"), 0);
         let commit = told.split_whitespace().nth(1).unwrap_or_default();
         assert!(committed.contains(commit), "acknowledged and not there: {request}: {told}");
     }
-    println!("{n_kills} kills, {} acknowledged decisions", ordeal.acknowledged.len());
+    let (n_runs, n_decisions) = (ordeal.n_waves * N_PROGRAMS, ordeal.acknowledged.len());
+    println!("{n_kills} kills, {n_runs} runs, {n_decisions} acknowledged decisions");
 }

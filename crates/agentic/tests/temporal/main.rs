@@ -15,6 +15,7 @@ mod guarded;
 mod kills;
 mod languages;
 mod limits;
+mod long;
 mod probes;
 mod queues;
 mod rolling;

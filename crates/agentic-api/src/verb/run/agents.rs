@@ -9,12 +9,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 use agentic_diag::SourceText;
 use agentic_host::performer::agents::SharedTasks;
 use agentic_lang_agent::{
-    AgentLang, AgentModule, Data, MockTasks, PROGRESS, RunOptions, TRACE, TestResult, TraceCapture,
-    code, invocation, json, report,
+    AgentLang, AgentModule, Data, MockTasks, PROGRESS, RunOptions, StoreHandlers, TRACE,
+    TestResult, TraceCapture, code, invocation, json, report,
 };
-use agentic_model::Value;
 use agentic_model::guidance::ErrorClass;
 use agentic_model::object::OBJECT_BYTES_MAX;
+use agentic_model::{STORE_ADDRESS, StoreVerb, Value};
 use agentic_providers::model::Adapter;
 use agentic_replay::{End, Language, ProgramEvent, SessionId};
 use agentic_session::{AgentLangFlow, Begin, agents_of, executor_of_agents, retell};
@@ -22,7 +22,7 @@ use agentic_session::{AgentLangFlow, Begin, agents_of, executor_of_agents, retel
 pub(crate) use self::hint::RunDesk;
 use self::hint::no_pipeline;
 use super::durable::{self, DurableSetting, PinnedRun, RunProgress};
-use super::{PreparedRun, Run, RunAct, RunReply, RunnableProgram, faulty, faulty_reply};
+use super::{PreparedRun, Run, RunAct, RunReply, RunnableProgram, faulty, faulty_reply, no_store};
 use crate::memory::MemoryStage;
 use crate::program::{ProgramFindings, ProgramText, unreadable};
 use crate::trace_file::{EndedTrace, TraceKeeper};
@@ -164,6 +164,7 @@ impl RunnableProgram for PreparedAgents {
 
     fn in_space(self: Box<Self>, caller: &Caller<'_>, desk: &NoticeDesk<'_>) -> RunReply {
         self.refuse_strangers()?;
+        self.refuse_no_verb()?;
         if self.source.text().len() > OBJECT_BYTES_MAX {
             return Err(Refusal::refused(
                 &format!(
@@ -203,6 +204,8 @@ impl PreparedAgents {
         desk: &NoticeDesk<'_>,
     ) -> Result<(RunReply, MockTasks), Refusal> {
         self.refuse_strangers()?;
+        self.refuse_no_verb()?;
+        self.refuse_store()?;
         self.refuse_hold()?;
         let adapter = adapter::choose(here, None, &self)?;
         let flow = self.flow(adapter, String::new());
@@ -259,6 +262,27 @@ impl PreparedAgents {
             false => format!("the program has these: {}", names.join(", ")),
         };
         Err(Refusal::usage(&format!("`--handler` names a task `{name}`, and there is none"), &hint))
+    }
+
+    /// Refuses a run in memory of which the store performs something: it is in none.
+    fn refuse_store(&self) -> Result<(), Refusal> {
+        let of_store = StoreHandlers::of(&self.handlers, &self.tools);
+        let name = of_store.tasks.keys().chain(of_store.tools.keys()).next();
+        name.map_or(Ok(()), |name| Err(no_store(&format!("`{name}`"))))
+    }
+
+    /// Refuses addresses of the store at which nothing is.
+    fn refuse_no_verb(&self) -> Result<(), Refusal> {
+        let of_store =
+            |argv: &&Vec<String>| argv.first().is_some_and(|word| word.starts_with(STORE_ADDRESS));
+        let mut named = self.handlers.values().chain(self.tools.values()).filter(of_store);
+        let is_none =
+            |argv: &&Vec<String>| argv.len() > 1 || StoreVerb::of_address(&argv[0]).is_none();
+        let Some(argv) = named.find(is_none) else { return Ok(()) };
+        let known: Vec<String> =
+            StoreVerb::names().map(|name| format!("{STORE_ADDRESS}{name}")).collect();
+        let hint = format!("the store has these: {}", known.join(", "));
+        Err(Refusal::usage(&format!("nothing is at `{}`", argv.join(" ")), &hint))
     }
 
     /// Refuses a run in memory that may come to a question to a human.

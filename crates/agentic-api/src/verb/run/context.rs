@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use agentic_lang_context::json::{self, Json};
 use agentic_lang_context::{
-    Calls, ContextLanguage, ContextModule, DEBUG_EVENT, RunFault, TraceMode, trace,
+    Calls, ContextLanguage, ContextModule, DEBUG_EVENT, RunFault, StoreReach, TraceMode, trace,
 };
 use agentic_model::{Object, Value};
 use agentic_replay::{End, Language, ProgramEvent, ProgramFailure};
@@ -16,7 +16,7 @@ use agentic_session::{
 };
 
 use super::durable::{self, DurableSetting, PinnedRun, RunProgress};
-use super::{PreparedRun, Run, RunPlace, RunReply, RunnableProgram, faulty};
+use super::{PreparedRun, Run, RunPlace, RunReply, RunnableProgram, faulty, no_store};
 use crate::memory::MemoryStage;
 use crate::program::{ContextProgram, NamedText, ProgramText, compile_context};
 use crate::trace_file::TraceFile;
@@ -217,6 +217,9 @@ impl RunnableProgram for PreparedContext {
     }
 
     fn in_memory(self: Box<Self>, here: &Surroundings, desk: &NoticeDesk<'_>) -> RunReply {
+        if self.flow.answerers.store() == StoreReach::Session && self.module.reaches_store() {
+            return Err(no_store("the program"));
+        }
         let run = self.flow.run(&self.module, self.tracing()).map_err(|error| misplaced(&error))?;
         let executor = executor_of_answerers(&self.flow.answerers);
         let mut collector = trace::Collector::default();
