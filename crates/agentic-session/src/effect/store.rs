@@ -24,6 +24,8 @@ use crate::hold::{Filter, HoldScope, PendingHold, pending as open_holds};
 use crate::standing::StandingFacts;
 use crate::{Error, Result, SessionSpace};
 
+/// How many bytes the answer of a query may have, as JSON, so that it can be recorded and passed on.
+const ANSWER_BYTES_MAX: usize = 512 << 10;
 /// How long the query of a program may take, in milliseconds.
 const QUERY_MS_MAX: u64 = 5_000;
 /// What findings call the text of a program's query.
@@ -136,15 +138,22 @@ fn params(given: Option<&Value>) -> Result<BTreeMap<String, String>> {
 }
 
 fn rows(answer: &AnswerSet) -> Result<Value> {
-    let mut rows = Vec::with_capacity(answer.rows.len());
+    let (mut rows, mut n_bytes) = (Vec::new(), 0);
     for row in &answer.rows {
         let mut fields = Map::new();
         for ((name, kind), value) in answer.columns.iter().zip(row) {
-            let value = json::from_text(&value.to_json(*kind));
+            let text = value.to_json(*kind);
+            n_bytes += name.len() + text.len();
+            let value = json::from_text(&text);
             let value = value.map_err(|error| bad(format!("`{name}`: {error}")))?;
             fields.insert(name.clone(), value);
         }
         rows.push(Value::Map(fields));
+        if n_bytes > ANSWER_BYTES_MAX {
+            let message =
+                format!("the answer has more than {ANSWER_BYTES_MAX} bytes: ask for less");
+            return Err(bad(message));
+        }
     }
     Ok(Value::List(rows))
 }

@@ -27,6 +27,9 @@ const OPTIONS: &[&str] = &[
     "allow-examine",
     "allow-list",
     "allow-revoke",
+    "trial-list",
+    "trial-plan",
+    "trial-show",
 ];
 
 /// Verbs of the command line alone: they are a dialog, serve others, or are about the command line itself.
