@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use agentic_lang_pipeline::PlannedRun;
-use agentic_model::{AgentName, Value};
+use agentic_model::{AgentName, InvalidName, Value};
 use agentic_replay::engine::{DurableEngine, RunId};
 use agentic_replay::record::CancelRecord;
 use agentic_replay::{RequestId, SessionId};
@@ -361,11 +361,21 @@ pub fn agent_name(text: &str) -> Result<AgentName, Refusal> {
             &format!("`{text}` is an agent of others, which is only read"),
             "spawn an agent here, and merge that one into it",
         ),
-        false => {
-            let hint = "a name has lower-case letters, digits, `.`, `_` and `-`";
-            Refusal::usage(&error.to_string(), hint)
-        }
+        false => no_name(&error),
     })
+}
+
+/// Reads the name that an agent is to have.
+///
+/// # Errors
+/// Fails when it is none.
+pub fn new_agent_name(text: &str) -> Result<AgentName, Refusal> {
+    AgentName::parse(text).map_err(|error| no_name(&error))
+}
+
+fn no_name(error: &InvalidName) -> Refusal {
+    let hint = "a name has lower-case letters, digits, `.`, `_` and `-`";
+    Refusal::usage(&error.to_string(), hint)
 }
 
 /// Tells whether a text names an agent of a remote or a peer: `REMOTE/NAME`.

@@ -119,6 +119,9 @@ pub fn parse() -> Result<Cli, ExitCode> {
     })
 }
 
+/// The option that names an agent which is to be.
+const NEW_NAME: &str = "--as ";
+
 /// Returns the agent of a remote or a peer that stands where one of ours was expected.
 fn name_of_others(error: &clap::Error) -> Option<String> {
     let value = match (error.kind(), error.get(ContextKind::InvalidValue)) {
@@ -127,7 +130,12 @@ fn name_of_others(error: &clap::Error) -> Option<String> {
     };
     let is_a_name =
         error.source().is_some_and(|why| why.to_string().contains("cannot name an agent"));
-    (is_a_name && is_of_others(value)).then(|| value.clone())
+    // There a name is given to an agent that is to be.
+    let is_new = matches!(
+        error.get(ContextKind::InvalidArg),
+        Some(ContextValue::String(option)) if option.starts_with(NEW_NAME)
+    );
+    (is_a_name && !is_new && is_of_others(value)).then(|| value.clone())
 }
 
 fn is_verb(arguments: &[OsString], verb: &str) -> bool {

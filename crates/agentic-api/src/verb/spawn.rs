@@ -10,7 +10,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::behaviours::{FoundBehaviour, named_behaviour};
-use crate::caller::agent_name;
+use crate::caller::{agent_name, new_agent_name};
 use crate::redaction::CallerRedactor;
 use crate::verb::behaviour::filled;
 use crate::verb::gate::carry_gates;
@@ -81,7 +81,7 @@ impl Verb for Spawn {
     type Answer = SpawnView;
 
     fn run(self, caller: &Caller<'_>) -> Result<Reply<SpawnView>, Refusal> {
-        let (space, name) = (caller.space, agent_name(&self.name)?);
+        let (space, name) = (caller.space, new_agent_name(&self.name)?);
         let mut redactor = CallerRedactor::new(caller)?;
         let briefing = self.briefing.redacted(&mut redactor).object()?;
         let origin = self.beginning.origin(caller)?;

@@ -129,7 +129,10 @@ impl CommitChain {
         };
         let found = space.read_commit(commit)?;
         let said = agentic_model::trailer::strip(&found.message);
-        if found.tree != tree || said.trim() != draft.message.trim() {
+        // Two requests of a session may say the same; each makes a commit of its own.
+        let request = draft.asker.as_ref().and_then(|asker| asker.request.as_ref());
+        let is_retry = Claims::read(&found.message).request.as_ref() == request;
+        if !is_retry || found.tree != tree || said.trim() != draft.message.trim() {
             return Ok(None);
         }
         let agent_stream = writer.stream().agent();

@@ -15,7 +15,7 @@ use serde::Deserialize;
 
 use super::FlowSource;
 use super::look::{SessionDetail, found_or_claimed, sealed_up_to_now, session_reply, summaries};
-use crate::caller::agent_name;
+use crate::caller::{agent_name, new_agent_name};
 use crate::redaction::refuse_secrets;
 use crate::verb::{Reply, Verb, value};
 use crate::view::SessionView;
@@ -213,7 +213,7 @@ impl SessionFork {
         let plan = ForkPlan {
             at: self.at,
             flow: self.flow.map(|flow| flow.object(caller)).transpose()?,
-            agent: self.agent.as_deref().map(agent_name).transpose()?,
+            agent: self.agent.as_deref().map(new_agent_name).transpose()?,
             set: self.set.into_iter().map(|set| (set.seq, set.value)).collect(),
             who: principal(space)?,
             children: match self.children {
