@@ -209,16 +209,25 @@ pub(super) fn foreign_names(texts: &[String]) -> Result<Vec<ForeignAgent>, Refus
     texts.iter().map(foreign).collect()
 }
 
-/// Adopts agents of other spaces of ours, and moves those forward that follow theirs.
-pub(super) fn follow_own(
+/// Adopts agents of other spaces of ours.
+pub(super) fn adopt_own(
     caller: &Caller<'_>,
-    received: &[PeerOutcome],
-    (adopt, choice): (&[ForeignAgent], FollowChoice),
-) -> Result<FollowedAgents, Refusal> {
+    adopt: &[ForeignAgent],
+    choice: FollowChoice,
+) -> Result<FetchOutcome, Refusal> {
     let mut moved = FetchOutcome::default();
     for foreign in adopt {
         adoption::adopt(caller.space, foreign, choice, &mut moved)?;
     }
+    Ok(moved)
+}
+
+/// Moves agents forward that follow those of other spaces of ours; what was adopted before is told too.
+pub(super) fn follow_own(
+    caller: &Caller<'_>,
+    received: &[PeerOutcome],
+    moved: FetchOutcome,
+) -> Result<FollowedAgents, Refusal> {
     let own = received.iter().filter(|found| found.petname == Petname::own());
     let set_back = own.flat_map(|found| {
         let space = found.outcome.space;

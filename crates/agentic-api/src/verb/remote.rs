@@ -18,7 +18,7 @@ use serde::Deserialize;
 use crate::caller::agent_name;
 use crate::redaction::redactor;
 use crate::verb::announce::{
-    OtherRemotes, ReceivedPeers, announce_to, ending, follow_own, foreign_names, mode,
+    OtherRemotes, ReceivedPeers, adopt_own, announce_to, ending, follow_own, foreign_names, mode,
     receive_peers, recover_own, recovered_notices, require_announcer,
 };
 use crate::verb::peer::{cid, petname};
@@ -200,7 +200,8 @@ impl Verb for Fetch {
             false => ReceivedPeers::default(),
         };
         let ReceivedPeers { outcomes: received, unreachable } = received;
-        let followed = follow_own(caller, &received, (&foreign, choice))?;
+        let adopted = adopt_own(caller, &foreign, choice)?;
+        let followed = follow_own(caller, &received, adopted)?;
         let left_out = fetched.left_out.iter();
         let left_out = left_out.map(|why| Notice::Unreadable { what: format!("left out: {why}") });
         let mut notices: Vec<Notice> = left_out.collect();

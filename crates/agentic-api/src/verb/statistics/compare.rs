@@ -18,7 +18,9 @@ use super::case_figures::{CASES_MIN, CaseMetric, rate};
 use super::cases::{CaseScope, CountedCase, CountedCases};
 use crate::behaviours::named_behaviour;
 use crate::verb::{Reply, Verb};
-use crate::view::{ComparedMetricView, ComparedSideView, ComparisonView, StratumView};
+use crate::view::{
+    CaseRateView, ComparedMetricView, ComparedSideView, ComparisonView, StratumView,
+};
 use crate::{Caller, Refusal};
 
 /// The difference that is to be found where nobody says another: ten points.
@@ -173,21 +175,18 @@ impl ComparedCases<'_> {
             view.warns = found.warns();
         }
         view.strata = strata_views(&strata);
-        view.words = self.words_of_rates(metric, &view, (first.n, second.n));
+        view.words = self.words_of_rates(metric, &view);
         view
     }
 
-    fn words_of_rates(
-        &self,
-        metric: CaseMetric,
-        view: &ComparedMetricView,
-        (n_first, n_second): (u64, u64),
-    ) -> Vec<String> {
+    fn words_of_rates(&self, metric: CaseMetric, view: &ComparedMetricView) -> Vec<String> {
         let (Some(difference), Some(low), Some(high)) = (view.difference, view.low, view.high)
         else {
             return Vec::new();
         };
         let span = format!("{} ({} … {})", signed_points(difference), points(low), points(high));
+        let n_of = |side: &Option<CaseRateView>| side.as_ref().map_or(0, |rate| rate.n);
+        let (n_first, n_second) = (n_of(&view.first), n_of(&view.second));
         let cases = format!("{n_first} and {n_second} cases, not assigned by chance");
         let mut words = Vec::new();
         if view.warns {
