@@ -7,9 +7,9 @@ use crate::stage::{ServedRepository, go, is_silent};
 
 /// What a browser, a template or a terminal would act on.
 const EVIL: &str = "<script>alert(1)</script></textarea></title></pre><img src=x onerror=alert(2)>\
-     <a href=\"javascript:alert(3)\">x</a>\" onfocus=alert(4) autofocus x=' {{7*7}} ${7*7} \u{1b}[31mred";
+     <a href=\"javascript:alert(3)\">x</a>\" onfocus=alert(4) autofocus x=' {{77773*77773}} ${77773*77773} \u{1b}[31mred";
 /// The same where a name is short and has no slash.
-const NAME: &str = "<script>alert(5)<script><img src=x onerror=alert(6)>{{7*7}}";
+const NAME: &str = "<script>alert(5)<script><img src=x onerror=alert(6)>{{77773*77773}}";
 
 /// Says what of a page is more than text.
 const LOOK: &str = "
@@ -28,7 +28,7 @@ const LOOK: &str = "
       if (!/^\\/(?!\\/)/.test(one.getAttribute('action'))) found.push(one.outerHTML);
     if (/[\\u0000-\\u0008\\u000b-\\u001f\\u007f\\u202e]/.test(document.documentElement.textContent))
       found.push('a control character');
-    if (/(^|[^{])49([^0-9]|$)/.test(document.querySelector('h1').textContent)) found.push('a template');
+    if (document.documentElement.textContent.includes(77773 * 77773)) found.push('a template');
     return found;";
 
 #[test]
