@@ -48,6 +48,8 @@ pub struct Desk {
     pub n_records: usize,
     /// How many of them are sealed.
     pub n_sealed: usize,
+    /// Whether the loop goes on as a new execution once the handlers have answered.
+    awaits_answers: bool,
     /// Whether nothing but humans is waited for.
     pub rests: bool,
     /// Whether the program has ended.
@@ -71,6 +73,18 @@ impl Desk {
         self.n_answered < self.n_asked
     }
 
+    /// Has the loop looked again once the handlers that have not answered have done so.
+    pub fn await_answers(&mut self) {
+        self.awaits_answers = self.is_asked();
+    }
+
+    /// Says whether the loop waited for handlers that have answered now, once.
+    pub fn have_answered(&mut self) -> bool {
+        let have = self.awaits_answers && !self.is_asked();
+        self.awaits_answers &= !have;
+        have
+    }
+
     /// Says whether the loop has, or takes nothing in any more.
     pub fn has_seen(&self, ticket: u64) -> bool {
         self.n_seen >= ticket || self.is_over
@@ -84,6 +98,7 @@ impl Desk {
             || !self.signals.is_empty()
             || !self.child_ends.is_empty()
             || (self.is_seal_wanted && self.n_sealed < self.n_records)
+            || (self.awaits_answers && !self.is_asked())
     }
 
     /// Tells the handlers that everything is taken in.

@@ -220,8 +220,9 @@ impl<'c> Hosting<'c> {
                 }
             }
             self.begin_children();
-            if !rolls {
-                self.launch();
+            match rolls {
+                true => self.ctx.state_mut(|run| run.desk.await_answers()),
+                false => self.launch(),
             }
             self.seal_if_wanted();
             self.publish();

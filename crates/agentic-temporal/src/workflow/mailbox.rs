@@ -39,7 +39,8 @@ impl Hosting<'_> {
             if let Some(event) = event.await {
                 return event;
             }
-            if self.ctx.state(|run| run.desk.is_seal_wanted) {
+            let have_answered = self.ctx.state_mut(|run| run.desk.have_answered());
+            if have_answered || self.ctx.state(|run| run.desk.is_seal_wanted) {
                 return Event::Looked;
             }
         }
