@@ -149,7 +149,7 @@ impl Verb for SessionShow {
 
     fn run(self, caller: &Caller<'_>) -> Result<Reply<SessionView>, Refusal> {
         let space = caller.space;
-        let id = space.find_session(&self.session)?;
+        let id = found_or_claimed(space, &self.session)?;
         let unread = sealed_up_to_now(caller, &id);
         let summary = match self.at {
             Some(at) => space.session_at(&id, at)?,
