@@ -7,9 +7,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use agentic_git::{RefMove, Repository};
 use agentic_model::commit::Claims;
-use agentic_model::{AgentName, Cid, Oid, Value, canonical};
+use agentic_model::{AgentName, Cid, Object, Oid, Value, canonical};
 use agentic_redact::{RedactLayer, SecretFinding, SecretRedactor};
 use agentic_session::SessionSpace;
+use agentic_session::sealed::records_of_segment;
 use agentic_store::journal::GitKind;
 
 use crate::accepted::ACCEPTED_REFS;
@@ -258,9 +259,11 @@ fn findings_in(
             Some(at) => of_bytes(&object.bytes[at + 2..]),
             None => Vec::new(),
         },
-        (GitKind::Blob, LeavingPlace::Text) => match canonical::decode(&object.bytes) {
-            Ok(value @ (Value::Map(_) | Value::List(_))) => redactor.redact_value(&value).1,
-            Ok(_) | Err(_) => of_bytes(&object.bytes),
+        (GitKind::Blob, LeavingPlace::Text) => match sealed_records(&object.bytes)? {
+            Some(records) => {
+                records.iter().flat_map(|record| findings_in_text(redactor, record)).collect()
+            }
+            None => findings_in_text(redactor, &object.bytes),
         },
         (GitKind::Blob, LeavingPlace::File) => {
             let mut found = of_bytes(&object.bytes);
@@ -268,6 +271,21 @@ fn findings_in(
             found
         }
     })
+}
+
+fn findings_in_text(redactor: &SecretRedactor, bytes: &[u8]) -> Vec<SecretFinding> {
+    match canonical::decode(bytes) {
+        Ok(value @ (Value::Map(_) | Value::List(_))) => redactor.redact_value(&value).1,
+        Ok(_) | Err(_) => redactor.redact_bytes(bytes).1,
+    }
+}
+
+/// Takes the records of a session out of a sealed segment: as they stand there they are compressed, and look
+/// like anything. Nothing for what is none.
+fn sealed_records(bytes: &[u8]) -> Result<Option<Vec<Vec<u8>>>> {
+    let Ok(object) = Object::decode(bytes) else { return Ok(None) };
+    let records = records_of_segment(&object)?;
+    Ok(Some(records).filter(|records| !records.is_empty()))
 }
 
 fn counts_in_files(layer: RedactLayer) -> bool {
