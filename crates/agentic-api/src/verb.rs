@@ -36,6 +36,7 @@ mod long_text;
 mod merge;
 mod object;
 mod peer;
+mod peer_reply;
 mod pending;
 mod privacy;
 mod program;

@@ -26,6 +26,7 @@ mod object;
 mod object_schema;
 mod page;
 mod peer;
+mod peer_reply;
 mod peer_schema;
 mod privacy;
 mod program;
@@ -88,6 +89,7 @@ pub use crate::view::peer::{
     GrantView, HeldAgentView, PeerChangeView, PeerFetchView, PeerGrantView, PeerIdentityView,
     PeerInitView, PeerSpaceView, PeerView, RefusalView, RevokeView,
 };
+pub use crate::view::peer_reply::PeerReplyView;
 pub use crate::view::privacy::PrivacyView;
 pub use crate::view::program::{
     ExplainAnswer, ExplanationView, LayoutAnswer, LayoutView, LoweredView, PipelineFindingView,

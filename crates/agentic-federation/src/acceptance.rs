@@ -155,11 +155,20 @@ pub fn believed_head(
 /// # Errors
 /// Fails when the record is damaged.
 pub fn announced_by(store: &impl ObjectStore, commit: Oid) -> Result<Oid> {
+    Ok(accepted_at(store, commit)?.0)
+}
+
+/// Finds the same, and when it was accepted, in milliseconds since 1970.
+///
+/// # Errors
+/// Fails when the record is damaged.
+pub fn accepted_at(store: &impl ObjectStore, commit: Oid) -> Result<(Oid, i64)> {
     let of = "a record of what was accepted";
     let folder = read_folder(store, read_bare_commit(store, commit)?.tree)?;
     let bytes = read_file(store, &folder, "record", RECORD_BYTES_MAX)?.unwrap_or_default();
     let map = decode_map(of, &bytes)?;
-    Ok(ObjectReader::plain(of, &map).oid("announced")?)
+    let fields = ObjectReader::plain(of, &map);
+    Ok((fields.oid("announced")?, fields.int("time")?))
 }
 
 impl HeldAgent {

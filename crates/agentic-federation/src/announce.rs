@@ -26,6 +26,7 @@ use crate::known::KnownPeer;
 use crate::leaving::{LeavingRules, LeavingTips, check_leaving};
 use crate::own::{OwnIdentity, announcing_key, put_documents, require_listed, require_own};
 use crate::policy::matches_pattern;
+use crate::reply::{own_replies, put_own};
 use crate::shard::{HeadChange, HeadEntry, Heads, changed_since, put_heads};
 use crate::steps::read_tip;
 use crate::witness::put_seen;
@@ -170,6 +171,7 @@ pub fn draft(space: &SessionSpace, request: &AnnounceRequest) -> Result<Announce
     for named in &named_tips {
         new_tips.extend(fresh(*named)?);
     }
+    new_tips.extend(put_own(space, &old_body, &mut folder)?);
     let changes = changes_of(repository, &old_body, &heads)?;
     let (mut rewinds, mut removed) = (Vec::new(), Vec::new());
     for change in &changes {
@@ -184,7 +186,8 @@ pub fn draft(space: &SessionSpace, request: &AnnounceRequest) -> Result<Announce
     }
     if cut.is_some() {
         let named = named_tips.iter().map(|(_, tip)| *tip);
-        new_tips = heads.values().flat_map(HeadEntry::tips).chain(named).collect();
+        let replies = own_replies(space)?.into_keys();
+        new_tips = heads.values().flat_map(HeadEntry::tips).chain(named).chain(replies).collect();
         (rewinds, removed) = (Vec::new(), Vec::new());
     }
     let identity_is_new = before

@@ -14,6 +14,8 @@ use crate::fields::MalformedInput;
 pub const ANNOUNCEMENT_NAMESPACE: &str = "announcement@agentic";
 /// The purpose of the signature of an identity document.
 pub const IDENTITY_NAMESPACE: &str = "identity@agentic";
+/// The purpose of the signature of a commit, as git has it.
+pub const COMMIT_NAMESPACE: &str = "git";
 /// The longest signature that is read, in bytes.
 pub const SIGNATURE_BYTES_MAX: usize = 16 << 10;
 /// The longest key that is read, in bytes.

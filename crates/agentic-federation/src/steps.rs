@@ -9,6 +9,7 @@ use crate::announcement::{RewoundTip, SpaceAnnouncement};
 use crate::fields::MalformedInput;
 use crate::folder::{TreeFolder, read_file, read_subfolder};
 use crate::identity::IdentityChain;
+use crate::reply::check_replies;
 use crate::shard::{HeadChange, HeadEntry, changed_heads};
 use crate::wrapping::{WrappedAnnouncement, body_of, carried_tips};
 use crate::{Error, Result};
@@ -54,6 +55,7 @@ pub fn check_step(
     for name in CHAIN_TIPS {
         check_chain_tip(store, name, &carried, [&old, &new])?;
     }
+    check_replies(store, &carried, [&old, &new])?;
     Ok(changes)
 }
 

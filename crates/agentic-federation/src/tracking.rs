@@ -220,6 +220,12 @@ fn prefixes(label: &str) -> [String; 2] {
     [format!("refs/remotes/{label}/agents/"), format!("refs/agentic/remotes/{label}/notes/")]
 }
 
+/// Names the ref under which the notes of an agent are tracked.
+pub(crate) fn notes_ref(label: &str, agent: &AgentName) -> String {
+    let [_, notes] = prefixes(label);
+    format!("{notes}{agent}")
+}
+
 fn refs_of(label: &str, agent: &AgentName, entry: &HeadEntry) -> Vec<(String, Oid)> {
     let [heads, notes] = prefixes(label);
     let head = (format!("{heads}{agent}"), entry.head);

@@ -65,6 +65,15 @@ impl Repository {
         Ok(Signer { repository: self, means })
     }
 
+    /// Makes one that signs commits by a key of SSH, which is named as for [`Repository::sign_bytes`].
+    ///
+    /// # Errors
+    /// Fails when the program that signs may not be named here.
+    pub fn ssh_signer(&self, key: &str) -> Result<Signer<'_>> {
+        let means = SigningMethod::Ssh { program: self.ssh_program()?, key: self.named_key(key) };
+        Ok(Signer { repository: self, means })
+    }
+
     fn gpg(&self, settings: &[&str], default: &str) -> Result<SigningMethod> {
         let key = match self.config("user.signingKey").filter(|key| !key.is_empty()) {
             Some(key) => key,

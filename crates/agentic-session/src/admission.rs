@@ -29,37 +29,77 @@ pub fn check<'d>(
     policy: &Policy,
     draft: &'d DecisionDraft,
 ) -> Result<AdmittedAnswer<'d>> {
-    let request = hold.session.short_request(&hold.id);
-    if let Some(expected) = &draft.expect {
-        let hash = hold.ask.hash.to_string();
-        if expected.len() < 10 || !hash.starts_with(expected.as_str()) {
-            return Err(Error::Request(RequestError::Other {
-                request,
-                expected: expected.clone(),
-                found: hash,
-            }));
-        }
-    }
-    let not_allowed = |reason: String| {
-        Error::Decision(DecisionError::NotAllowed { what: format!("decide {request}"), reason })
-    };
-    if draft.principal.strip_prefix("user:").is_none_or(str::is_empty) {
-        return Err(not_allowed(format!("`{}` is not a person", draft.principal)));
-    }
+    check_question(hold, draft)?;
+    check_person(hold, &draft.principal)?;
     if let Some(wanted) = others(space, policy, &draft.principal)? {
-        let assigned = wanted.join(", ");
-        let reason = format!("it is assigned to {assigned}, not to {}", draft.principal);
-        return Err(not_allowed(reason));
+        return Err(assigned_to_others(hold, wanted, &draft.principal));
     }
+    check_answer(hold, policy, draft)
+}
+
+/// Does the same for a hold elsewhere, as far as it can be told here: who has which role is known there.
+///
+/// # Errors
+/// Fails with what is wrong with the answer.
+pub(crate) fn check_elsewhere<'d>(
+    hold: &OpenHold,
+    policy: &Policy,
+    draft: &'d DecisionDraft,
+    person: &str,
+) -> Result<AdmittedAnswer<'d>> {
+    check_question(hold, draft)?;
+    check_person(hold, &draft.principal)?;
+    check_person(hold, person)?;
+    let names_all = policy.assignees.iter().all(|wanted| !wanted.starts_with("role:"));
+    if names_all && !policy.assignees.is_empty() && !policy.assignees.iter().any(|it| it == person)
+    {
+        return Err(assigned_to_others(hold, &policy.assignees, person));
+    }
+    check_answer(hold, policy, draft)
+}
+
+/// Checks that the question is the one that is meant.
+fn check_question(hold: &OpenHold, draft: &DecisionDraft) -> Result<()> {
+    let Some(expected) = &draft.expect else { return Ok(()) };
+    let hash = hold.ask.hash.to_string();
+    if expected.len() >= 10 && hash.starts_with(expected.as_str()) {
+        return Ok(());
+    }
+    let request = hold.session.short_request(&hold.id);
+    Err(Error::Request(RequestError::Other { request, expected: expected.clone(), found: hash }))
+}
+
+fn check_person(hold: &OpenHold, principal: &str) -> Result<()> {
+    match principal.strip_prefix("user:").is_none_or(str::is_empty) {
+        true => Err(not_allowed(hold, format!("`{principal}` is not a person"))),
+        false => Ok(()),
+    }
+}
+
+/// Checks the answer itself, whoever gives it.
+fn check_answer<'d>(
+    hold: &OpenHold,
+    policy: &Policy,
+    draft: &'d DecisionDraft,
+) -> Result<AdmittedAnswer<'d>> {
     if !policy.actions.contains(&draft.action) {
         let offered: Vec<&str> = policy.actions.iter().map(|action| action.name()).collect();
-        return Err(not_allowed(format!("only {} is offered", offered.join(", "))));
+        return Err(not_allowed(hold, format!("only {} is offered", offered.join(", "))));
     }
     check_scope(hold, draft)?;
     check_given(draft)?;
     let value = policy.effective_value(draft.action, draft.value.as_ref());
     check_value(hold, policy, draft.action, value.as_ref())?;
     Ok(AdmittedAnswer { draft, value })
+}
+
+fn assigned_to_others(hold: &OpenHold, wanted: &[String], principal: &str) -> Error {
+    not_allowed(hold, format!("it is assigned to {}, not to {principal}", wanted.join(", ")))
+}
+
+fn not_allowed(hold: &OpenHold, reason: String) -> Error {
+    let what = format!("decide {}", hold.session.short_request(&hold.id));
+    Error::Decision(DecisionError::NotAllowed { what, reason })
 }
 
 /// Tells whether a hold is this person's to decide.

@@ -4,8 +4,11 @@
 //! branch publishes it. A commit that merely looks like one decides nothing: only those count whose
 //! record is in the agent's journal, or whose vote the session has already noted.
 
-use agentic_model::commit::{Claims, CommitData, OpenFields};
-use agentic_model::{AgentName, ConsoleTrace, Instant, Kind, Oid, Person, Value};
+mod commit;
+mod foreign;
+
+use agentic_model::commit::OpenFields;
+use agentic_model::{AgentName, Oid, Person, Value};
 use agentic_replay::{OpenHold, SessionId, StartRecord};
 use agentic_space::WriteNotices;
 use agentic_space::commit::RACES_MAX;
@@ -16,6 +19,9 @@ use agentic_space::write::LockedStream;
 use agentic_store::Durability;
 use agentic_store::journal::{BranchMove, DECIDE, KeptObject, NotesEdit, Transaction};
 
+pub(crate) use self::commit::DecisionCommit;
+use self::commit::{standing_head, trace_of};
+pub use self::foreign::{ForeignDecision, ForeignStanding};
 pub use crate::action::{Action, ApprovalScope};
 pub use crate::admission::{AdmittedAnswer, check, is_assigned};
 pub use crate::decision::{COMMAND_LINE, Decision};
@@ -28,9 +34,9 @@ use crate::hold::name::{NamedRequest, find_request};
 use crate::own::read_journal;
 pub use crate::policy::Policy;
 use crate::summary;
-use crate::trace::decision_entry;
 use crate::trust::{self, DecidingCommits, Look};
 pub use crate::trust::{text_signed_by, wants_key};
+pub use crate::vote::first_voices;
 use crate::{Error, Result, SessionSpace, go_on, hosted};
 
 /// What became of a decision.
@@ -127,13 +133,17 @@ pub(crate) fn decide_for_host(
             let request = session.short_request(&hold.id);
             Err(Error::Request(RequestError::Stale { request }))
         }
-        WrittenDecision::Overdue => Err(Error::Decision(DecisionError::HoldExpired {
-            request: session.short_request(&hold.id),
-            deadline: policy.deadline.unwrap_or(space.now()),
-            value: policy.on_expiry.clone(),
-            commit: None,
-        })),
+        WrittenDecision::Overdue => Err(overdue(space, hold, &policy)),
     }
+}
+
+fn overdue(space: &SessionSpace, hold: &OpenHold, policy: &Policy) -> Error {
+    Error::Decision(DecisionError::HoldExpired {
+        request: hold.session.short_request(&hold.id),
+        deadline: policy.deadline.unwrap_or(space.now()),
+        value: policy.on_expiry.clone(),
+        commit: None,
+    })
 }
 
 /// Records a decision of the engine itself, unless somebody has decided before. Returns the commit of
@@ -172,10 +182,11 @@ struct NewDecision<'a> {
     signing: SigningChoice,
 }
 
-/// Who decides: a human the hold that they know, or the engine.
+/// Who decides: a human the hold that they know, somebody elsewhere, or the engine.
 #[derive(Clone, Copy)]
 enum Decider<'a> {
     Human(&'a OpenHold),
+    Elsewhere(&'a OpenHold, &'a ForeignDecision),
     Engine,
 }
 
@@ -263,9 +274,13 @@ impl NewDecision<'_> {
         if let Some((commit, settled)) = policy.settle(&counted) {
             return Ok(earlier(commit, settled));
         }
-        let Decider::Human(known) = self.decider else { return Ok(DecisionCheck::Allowed) };
+        let (known, at) = match self.decider {
+            Decider::Engine => return Ok(DecisionCheck::Allowed),
+            Decider::Human(known) => (known, space.now()),
+            Decider::Elsewhere(known, made) => (known, made.arrived_at),
+        };
         if let Some((commit, vote)) =
-            counted.iter().find(|(_, vote)| vote.principal == decision.principal)
+            counted.iter().find(|(_, vote)| vote.voices().any(|voice| decision.has_voice(voice)))
         {
             return Ok(earlier(*commit, vote));
         }
@@ -273,7 +288,7 @@ impl NewDecision<'_> {
         let refused = match holds.iter().find(|hold| hold.id == decision.request) {
             None => WrittenDecision::Before(Box::new(EarlierAnswer::of_gone(&journal, known))),
             Some(hold) if !decision.answers(hold) => WrittenDecision::Other,
-            Some(_) if policy.is_overdue(space.now()) => WrittenDecision::Overdue,
+            Some(_) if policy.is_overdue(at) => WrittenDecision::Overdue,
             Some(_) => return Ok(DecisionCheck::Allowed),
         };
         Ok(DecisionCheck::Refused(refused))
@@ -289,26 +304,20 @@ impl NewDecision<'_> {
         };
         let signatures = space.signatures_of(person)?;
         let at = signatures.committer.at;
-        let hold_head = standing_head(space, decision.published(), head)?;
-        let (fields, fields_object) = OpenFields::place(decision.fields(hold_head, at))?;
-        let claims = Claims {
-            kind: Kind::parse("decision").ok(),
-            agent: Some(agent.clone()),
-            session: Some(self.session.to_string()),
-            request: Some(decision.request.to_string()),
-            fields,
-            ..Claims::default()
+        let mut kept: Vec<KeptObject> = Vec::new();
+        let (new, object) = match self.decider {
+            // The branch goes to the very commit that somebody made elsewhere.
+            Decider::Elsewhere(_, made) if made.parent() == head => (made.commit, made.object()),
+            Decider::Elsewhere(..) | Decider::Human(_) | Decider::Engine => {
+                let hold_head = standing_head(space, decision.published(), head)?;
+                let (fields, object) = OpenFields::place(decision.fields(hold_head, at))?;
+                kept.extend(object.iter().map(KeptObject::from));
+                let draft = DecisionCommit { agent, session: self.session, decision, fields };
+                let data = draft.on(space, head, &signatures)?;
+                self.signing.make(space.repository(), &data)?
+            }
         };
-        let data = CommitData {
-            tree: space.read_commit(head)?.tree,
-            parents: vec![head],
-            author: signatures.author.clone(),
-            committer: signatures.committer.clone(),
-            message: claims.write(&decision.message()).map_err(agentic_space::Error::from)?,
-        };
-        let (new, object) = self.signing.make(space.repository(), &data)?;
         let (trace_objects, note) = trace_of(decision, agent, at)?;
-        let mut kept: Vec<KeptObject> = fields_object.iter().map(KeptObject::from).collect();
         kept.extend(trace_objects);
         Ok(Transaction {
             objects: vec![object],
@@ -328,32 +337,5 @@ fn signing_of(space: &SessionSpace, decision: &Decision) -> Result<SigningChoice
     match decision.principal.starts_with("user:") {
         true => Ok(SigningChoice::of_people(space)?),
         false => Ok(SigningChoice::Plain),
-    }
-}
-
-/// The trace of a decision: one entry, bound to its commit.
-fn trace_of(
-    decision: &Decision,
-    agent: &AgentName,
-    at: Instant,
-) -> Result<(Vec<KeptObject>, String)> {
-    let text = format!(
-        "decided {} {} by {}",
-        &decision.request.to_string()[..12],
-        decision.action.name(),
-        decision.principal
-    );
-    let trace = ConsoleTrace::new(agent.clone(), vec![decision_entry(text, at)]);
-    let objects = trace.to_objects()?;
-    let cid = objects.last().expect("a trace has a naming object").cid();
-    Ok((objects.iter().map(KeptObject::from).collect(), trace.note_text(cid)))
-}
-
-/// Returns the head on which a decision finds a hold: that on which it was published, or the head
-/// of the branch where that has left it.
-fn standing_head(space: &SessionSpace, published: Option<&str>, head: Oid) -> Result<Oid> {
-    match published.and_then(|published| Oid::parse(published).ok()) {
-        Some(published) if space.repository().is_ancestor(published, head)? => Ok(published),
-        Some(_) | None => Ok(head),
     }
 }

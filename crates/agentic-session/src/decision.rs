@@ -19,6 +19,14 @@ pub const COMMAND_LINE: &str = "cli";
 
 /// The field that names the head on which the hold was put before people.
 const HOLD_HEAD: &str = "hold_head";
+/// The field that names the decision which this one makes its own.
+pub(crate) const ACCEPTS: &str = "accepts";
+/// The field that names for whom somebody decided, or whose decision was made one's own.
+pub(crate) const ON_BEHALF_OF: &str = "on_behalf_of";
+/// The field that names the capability by which somebody decided for somebody else.
+pub(crate) const GRANT: &str = "grant";
+/// The field that names the peer by whose key it is signed.
+pub(crate) const IDENTITY: &str = "identity";
 
 /// A decision, as its commit records it.
 #[derive(Debug, Clone, PartialEq)]
@@ -147,8 +155,8 @@ impl Decision {
             record.insert("shown_at".to_owned(), Value::text(shown.at.to_string()));
         }
         if let Some((commit, principal)) = &draft.accepts {
-            record.insert("accepts".to_owned(), Value::text(commit.to_string()));
-            record.insert("on_behalf_of".to_owned(), Value::text(principal));
+            record.insert(ACCEPTS.to_owned(), Value::text(commit.to_string()));
+            record.insert(ON_BEHALF_OF.to_owned(), Value::text(principal));
         }
         Decision {
             action: draft.action,
@@ -202,6 +210,38 @@ impl Decision {
     /// Returns when it was made, as its commit says.
     pub fn decided_at(&self) -> Option<&str> {
         self.record.get("decided_at").and_then(Value::as_text)
+    }
+
+    /// Returns the person whose voice it is: who decided, or who gave that one the right to.
+    pub fn person(&self) -> &str {
+        match (self.text(GRANT), self.text(ON_BEHALF_OF)) {
+            (Some(_), Some(person)) => person,
+            (None, _) | (_, None) => &self.principal,
+        }
+    }
+
+    /// Returns the capability by which it speaks for somebody else, as it says.
+    pub fn grant(&self) -> Option<&str> {
+        self.text(GRANT)
+    }
+
+    /// Returns the commit of the decision that it makes its own.
+    pub fn accepted(&self) -> Option<Oid> {
+        Oid::parse(self.text(ACCEPTS)?).ok()
+    }
+
+    /// Lists everybody whose voice is used up by it: the person, and the peer who signed it.
+    pub fn voices(&self) -> impl Iterator<Item = &str> {
+        [Some(self.person()), self.text(IDENTITY)].into_iter().flatten()
+    }
+
+    /// Tells whether somebody's voice is used up by it.
+    pub(crate) fn has_voice(&self, of: &str) -> bool {
+        self.voices().any(|voice| voice == of)
+    }
+
+    fn text(&self, field: &str) -> Option<&str> {
+        self.record.get(field).and_then(Value::as_text)
     }
 
     /// Returns the record for a commit that is made at that time, of a hold that stands on that head.

@@ -204,7 +204,7 @@ fn waiting_for(space: &SessionSpace, key: &str) -> Vec<(SessionId, AgentName)> {
 }
 
 /// Sorts holds as they are listed; what was asked at once, in the order of the program.
-fn oldest_first(holds: &mut [PendingHold]) {
+pub(crate) fn oldest_first(holds: &mut [PendingHold]) {
     fn key(pending: &PendingHold) -> (Instant, SessionId, &Path) {
         (pending.hold.asked_at, pending.hold.session, &pending.hold.ask.path)
     }

@@ -25,6 +25,7 @@ pub mod doctor;
 mod draft;
 mod drive;
 mod effect;
+pub mod elsewhere;
 pub mod engine;
 pub mod error;
 mod executor;

@@ -152,7 +152,7 @@ pub fn has_begun(space: &SessionSpace, folder: &Folder, agent: &AgentName) -> Re
 ///
 /// # Errors
 /// Fails when they are damaged, and as `own` does.
-fn chain_of(
+pub(crate) fn chain_of(
     id: &SessionId,
     frames: &[Vec<u8>],
     own: &dyn Fn(&SessionId) -> Result<Vec<Vec<u8>>>,

@@ -125,6 +125,14 @@ impl<'a> Segments<'a> {
         Segments::in_state(space, &archived.agent.notes_ref(), archived.notes, CacheUse::Usual)
     }
 
+    /// Finds those in a state of notes, whatever ref has it. `name` is what is remembered of it under.
+    ///
+    /// # Errors
+    /// Fails as [`Segments::of`] does.
+    pub fn of_state(space: &'a SessionSpace, name: &str, tip: Oid) -> Result<Segments<'a>> {
+        Segments::in_state(space, name, Some(tip), CacheUse::Usual)
+    }
+
     fn at(space: &'a SessionSpace, name: &str, eyes: CacheUse) -> Result<Segments<'a>> {
         Segments::in_state(space, name, space.repository().find_ref(name)?, eyes)
     }

@@ -51,7 +51,8 @@ pub fn find(
     look: Look,
 ) -> Result<DecidingCommits> {
     let (mut found, start) = (DecidingCommits::default(), journal.start());
-    let claimed = claimed(space, start, id, published(journal, start, id))?;
+    let Ok(head) = space.head(&start.agent) else { return Ok(found) };
+    let claimed = claimed(space, journal, id, head)?;
     if claimed.is_empty() {
         return Ok(found);
     }
@@ -143,16 +144,19 @@ fn published(journal: &RecordChain, start: &StartRecord, id: &RequestId) -> Opti
     None
 }
 
-/// Lists what looks like a decision of the request on the branch since it was put before people;
-/// since the session began where that is not known.
-fn claimed(
+/// Lists what looks like a decision of the request on a branch with this head since it was put before
+/// people; since the session began where that is not known.
+///
+/// # Errors
+/// Fails when history cannot be read.
+pub(crate) fn claimed(
     space: &SessionSpace,
-    start: &StartRecord,
+    journal: &RecordChain,
     id: &RequestId,
-    published: Option<Oid>,
+    head: Oid,
 ) -> Result<Vec<(Oid, Decision)>> {
-    let Ok(head) = space.head(&start.agent) else { return Ok(Vec::new()) };
-    let mut line = CommonLine::new(space, published);
+    let start = journal.start();
+    let mut line = CommonLine::new(space, published(journal, start, id));
     let mut claimed = Vec::new();
     let mut next = Some(head);
     while let Some(oid) = next {
@@ -315,23 +319,41 @@ pub fn wants_key(space: &SessionSpace, principal: &str) -> Result<bool> {
 
 /// Tells whether the person could have made this decision when they say that they made it.
 fn may(space: &SessionSpace, hold: &OpenHold, decision: &Decision) -> bool {
-    let text = |key: &str| decision.record.get(key).and_then(Value::as_text);
-    let Some(decided_at) = text("decided_at").and_then(Instant::parse) else { return false };
-    let Some(scope) = decision.scope() else { return false };
+    let decided_at = decision.decided_at().and_then(Instant::parse);
+    let Some(decided_at) = decided_at else { return false };
     let policy = Policy::of_hold(hold, decided_at.min(space.now()));
+    // Who decides for somebody else was given that right here, which no push can show.
+    decision.grant().is_none()
+        && !policy.is_overdue(decided_at)
+        && misfit(space, hold, decision, &policy).is_none()
+}
+
+/// Says what keeps a decision from answering a hold: it is about another question, or the person whose voice
+/// it is may not give that answer. When it was made is not looked at.
+pub(crate) fn misfit(
+    space: &SessionSpace,
+    hold: &OpenHold,
+    decision: &Decision,
+    policy: &Policy,
+) -> Option<String> {
+    let text = |key: &str| decision.record.get(key).and_then(Value::as_text);
+    let Some(scope) = decision.scope() else {
+        return Some("it counts for as long as nobody here knows".to_owned());
+    };
+    if text("reason") != Some(hold.reason.name()) || !decision.answers(hold) {
+        return Some("it answers another question".to_owned());
+    }
     let draft = DecisionDraft {
         action: decision.action,
         value: decision.value.clone(),
         scope,
         rationale: String::new(),
         expect: Some(text("request_hash").unwrap_or_default().to_owned()),
-        principal: decision.principal.clone(),
+        principal: decision.person().to_owned(),
         client: "push",
         authn: None,
         shown: None,
         accepts: None,
     };
-    let same_question = text("reason") == Some(hold.reason.name());
-    let same_question = same_question && decision.answers(hold);
-    same_question && !policy.is_overdue(decided_at) && check(space, hold, &policy, &draft).is_ok()
+    check(space, hold, policy, &draft).err().map(|error| error.to_string())
 }

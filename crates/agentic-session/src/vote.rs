@@ -12,12 +12,8 @@ impl Policy {
     /// Finds the decision that settles a hold: the one that completes the number of people who must
     /// give this answer. Everybody counts once, by their first answer.
     pub fn settle<'d>(&self, found: &'d [(Oid, Decision)]) -> Option<(Oid, &'d Decision)> {
-        let mut heard = BTreeSet::new();
         let mut votes: BTreeMap<(Action, String), usize> = BTreeMap::new();
-        for (commit, decision) in found {
-            if !heard.insert(&decision.principal) {
-                continue;
-            }
+        for (commit, decision) in first_voices(found) {
             let needed = match decision.action {
                 Action::Approve | Action::Edit | Action::Respond => self.need,
                 Action::Reject => self.rejections,
@@ -33,6 +29,18 @@ impl Policy {
         }
         None
     }
+}
+
+/// Lists the answers that count as voices. Each person has one, and each peer that signs: their first.
+pub fn first_voices(found: &[(Oid, Decision)]) -> impl Iterator<Item = &(Oid, Decision)> {
+    let mut heard = BTreeSet::new();
+    found.iter().filter(move |(_, decision)| {
+        let is_new = decision.voices().all(|voice| !heard.contains(voice));
+        if is_new {
+            heard.extend(decision.voices());
+        }
+        is_new
+    })
 }
 
 #[cfg(test)]

@@ -65,6 +65,7 @@ fn hold(agent: &str, question: &str) -> PendingView {
         votes: None,
         voted: Vec::new(),
         unverified: Vec::new(),
+        replies: Vec::new(),
     }
 }
 

@@ -1,22 +1,25 @@
 //! Answering a hold. The answer is a commit on the agent's branch.
 
+mod elsewhere;
+mod recorded;
+
 use agentic_model::{Instant, Value};
-use agentic_replay::SessionId;
-use agentic_replay::engine::{DurableEngine, RunId};
+use agentic_session::Error;
 use agentic_session::decide::{
     Action, ApprovalScope, COMMAND_LINE, Decision, DecisionDraft, ExpiryFollowing, ShownQuestion,
     answer,
 };
-use agentic_session::engine::EmbeddedEngine;
 use agentic_session::hold::PendingHold;
 use agentic_session::hold::name::{HoldName, NamedRequest};
-use agentic_session::{Error, go_on};
 use agentic_store::error::GitError;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+use self::recorded::HoldLanguage;
+pub use self::recorded::{FollowedDecision, RecordedDecision};
 use crate::redaction::{CallerRedactor, refuse_secrets};
-use crate::verb::{Reply, Verb, VerbCompletion, value};
+use crate::verb::peer_reply::{AcceptedReply, peer_hold};
+use crate::verb::{Reply, Verb, value};
 use crate::view::question::{RENDERER, question, text_hash};
 use crate::view::{DecideView, PendingView};
 use crate::{Caller, HeldRequest, Notice, Refusal};
@@ -47,6 +50,12 @@ pub struct Decide {
     /// Who goes on with the session.
     #[serde(default)]
     pub then: AfterDecision,
+    /// For whom a hold of a peer is decided, such as `user:ada`, by a capability that they gave.
+    #[serde(default)]
+    pub for_person: Option<String>,
+    /// That capability.
+    #[serde(default)]
+    pub grant: Option<String>,
 }
 
 /// An answer to a hold.
@@ -104,39 +113,6 @@ pub enum AfterDecision {
     Leave,
 }
 
-/// A decision that is durable. The session has not gone on yet.
-#[derive(Debug)]
-#[must_use = "the session waits for it"]
-pub struct RecordedDecision {
-    /// What was decided.
-    pub action: String,
-    /// The commit.
-    pub commit: String,
-    /// What did not keep it from being recorded.
-    pub notices: Vec<Notice>,
-    request: String,
-    principal: String,
-    session: SessionId,
-    then: AfterDecision,
-    spoken_as: HoldLanguage,
-}
-
-/// What became of the session after a decision.
-#[derive(Debug)]
-pub struct FollowedDecision {
-    /// What is to be told of it.
-    pub notices: Vec<Notice>,
-    /// Whether it went on, as far as it could.
-    pub completion: VerbCompletion,
-}
-
-/// How a hold was spoken of: the state of its session is told in the same words.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum HoldLanguage {
-    Session,
-    Run,
-}
-
 impl Verb for Decide {
     type Answer = DecideView;
 
@@ -161,16 +137,31 @@ impl Decide {
         let space = caller.space;
         let principal = self.by.clone().map_or_else(|| caller.principal(), Ok)?;
         let name = HoldName { request: &self.request, node: self.node.as_deref() };
-        let named = match name.find(space)? {
-            NamedRequest::Decided(earlier) if !self.says_which() => {
+        let named = match name.find(space) {
+            Ok(NamedRequest::Decided(earlier)) if !self.says_which() => {
                 return Err(earlier.refusal(space).into());
             }
-            named @ (NamedRequest::Open(_) | NamedRequest::Decided(_)) => named,
+            Ok(named @ (NamedRequest::Open(_) | NamedRequest::Decided(_))) => named,
+            Err(error) => match peer_hold(caller, &self.request)? {
+                Some(hold) => return self.record_elsewhere(caller, &hold, principal),
+                None => return Err(error.into()),
+            },
         };
+        if self.for_person.is_some() || self.grant.is_some() {
+            return Err(Refusal::usage(
+                "only a hold of a peer is decided for somebody else",
+                "leave out `--for` and `--grant`",
+            ));
+        }
         let (then, spoken_as) = (self.then, self.answer.language());
         let request = self.request.clone();
         let mut redactor = CallerRedactor::new(caller)?;
-        let mut draft = self.draft(caller, &named, principal)?;
+        let reply = self.accepted_reply(caller, &named)?;
+        if let Some(AcceptedReply::Done(done)) = reply {
+            let notices = Notice::of(&done.written).into_iter().collect();
+            return Ok(RecordedDecision::of(done, (then, spoken_as), notices));
+        }
+        let mut draft = self.draft(caller, (&named, reply), principal)?;
         draft.rationale = redactor.text("the reason", draft.rationale);
         draft.value.iter().try_for_each(|value| refuse_secrets(caller, "the value", value))?;
         let hold = held_request(&named);
@@ -185,20 +176,13 @@ impl Decide {
                 session: hold.session,
                 then,
                 spoken_as,
+                elsewhere: None,
             });
         }
         let done = answer(space, named, &draft, then.after_expiry());
         let done = done.map_err(|error| unsigned(caller, &request, error))?;
-        Ok(RecordedDecision {
-            action: done.decision.action.name().to_owned(),
-            commit: done.commit.to_string(),
-            notices: Notice::of(&done.written).into_iter().chain(redactor.notices()).collect(),
-            request: done.session.short_request(&done.decision.request),
-            principal: done.decision.principal,
-            session: done.session,
-            then,
-            spoken_as,
-        })
+        let notices = Notice::of(&done.written).into_iter().chain(redactor.notices()).collect();
+        Ok(RecordedDecision::of(done, (then, spoken_as), notices))
     }
 
     /// Tells whether the name says which question is meant, so that an answer may be given again. The
@@ -211,7 +195,7 @@ impl Decide {
     fn draft(
         self,
         caller: &Caller<'_>,
-        named: &NamedRequest,
+        (named, reply): (&NamedRequest, Option<AcceptedReply>),
         principal: String,
     ) -> Result<DecisionDraft, Refusal> {
         let open = match named {
@@ -248,8 +232,12 @@ impl Decide {
             }
             HoldAnswer::Accept { commit, scope } => {
                 let commit = caller.space.repository().resolve_commit(&commit)?;
-                let Decision { action, value, principal, rationale, .. } =
-                    named.proposed(caller.space, commit)?.clone();
+                let Decision { action, value, principal, rationale, .. } = match reply {
+                    Some(AcceptedReply::Own(decision)) => decision,
+                    Some(AcceptedReply::Done(_)) | None => {
+                        named.proposed(caller.space, commit)?.clone()
+                    }
+                };
                 let mut draft = draft(action, value, scope);
                 if draft.rationale.is_empty() {
                     draft.rationale = rationale;
@@ -323,89 +311,3 @@ impl SeenQuestion {
         Ok(ShownQuestion { hash: self.shown, renderer: RENDERER.to_owned(), at: self.at })
     }
 }
-
-impl RecordedDecision {
-    /// Returns the session that asked.
-    pub fn session(&self) -> &SessionId {
-        &self.session
-    }
-
-    /// Lets the session go on, unless it was to be left.
-    pub fn follow(&self, caller: &Caller<'_>) -> FollowedDecision {
-        if let Ok(Some((host, engines))) = caller.host_of(&self.session) {
-            let run = RunId::new(self.session.to_string());
-            let engine = engines.connect(&host, caller.space, caller.client);
-            let waits = self.then == AfterDecision::GoOn;
-            // The engine drives it by itself: here it is only waited for.
-            let followed = engine.and_then(|engine| match waits {
-                true => Ok(engine.go_on(&run).and_then(|()| engine.status(&run)).map(drop)?),
-                false => Ok(()),
-            });
-            let failed = followed.err().map(|why| Notice::NotFollowed { why: why.sentence() });
-            let notices = failed.into_iter().collect();
-            return FollowedDecision { notices, completion: VerbCompletion::Whole };
-        }
-        let outcome = match self.then {
-            AfterDecision::GoOn => go_on(caller.space, &self.session),
-            AfterDecision::Leave => Ok(()),
-        };
-        let mut notices = Notice::mended(caller.space);
-        let completion = match outcome {
-            Ok(()) => VerbCompletion::Whole,
-            // The answer could not be recorded, or what comes after: whoever opens the session next
-            // does.
-            Err(Error::Space(agentic_space::Error::Store(fault))) if fault.is_fault() => {
-                VerbCompletion::Short(Refusal::refused(
-                    &format!("the decision is committed; the session cannot go on: {fault}"),
-                    "when that is mended, `agentic session resume` or any other command goes on with it",
-                ))
-            }
-            Err(error) => {
-                notices.push(Notice::NotFollowed { why: error.to_string() });
-                VerbCompletion::Whole
-            }
-        };
-        FollowedDecision { notices, completion }
-    }
-
-    /// Returns it as data, with how the session stands now.
-    ///
-    /// # Errors
-    /// Fails when the session cannot be read.
-    pub fn view(self, caller: &Caller<'_>) -> Result<DecideView, Refusal> {
-        let (agent, state) = match self.spoken_as {
-            HoldLanguage::Session => {
-                let summary = caller.space.session(&self.session)?;
-                (summary.agent, summary.state)
-            }
-            HoldLanguage::Run => {
-                let run = RunId::new(self.session.to_string());
-                let status = EmbeddedEngine::new(caller.space, caller.client).status(&run)?;
-                (status.agent, status.state)
-            }
-        };
-        let next = self.next(caller);
-        Ok(DecideView {
-            request: self.request,
-            action: self.action,
-            commit: self.commit,
-            agent: agent.to_string(),
-            principal: self.principal,
-            state: state.as_str().to_owned(),
-            session: self.session.to_string(),
-            next,
-        })
-    }
-
-    /// Returns the lines that go on with whoever asked, where that was put down meanwhile: a
-    /// conversation of a coding agent, say. Nothing is started here.
-    pub fn next(&self, caller: &Caller<'_>) -> Vec<String> {
-        let Ok(summary) = caller.space.session(&self.session) else { return Vec::new() };
-        let asked = summary.asked.iter().filter_map(|asked| asked.payload.get("payload"));
-        let lines = asked.filter_map(|payload| payload.get("resume").and_then(Value::as_text));
-        lines.filter(|line| line.starts_with(RESUMES)).map(str::to_owned).collect()
-    }
-}
-
-/// What a line begins with that goes on with a conversation.
-const RESUMES: &str = "AGENTIC_HOLD=defer ";

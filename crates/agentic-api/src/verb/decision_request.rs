@@ -49,6 +49,8 @@ impl DecisionRequest {
             by: None,
             seen: Some(SeenQuestion { shown, at: shown_at }),
             then: AfterDecision::Leave,
+            for_person: None,
+            grant: None,
         }
     }
 }

@@ -120,6 +120,8 @@ impl Verb for AnswerHoldForm {
             by: Some(sealed.principal.clone()),
             seen: Some(SeenQuestion { shown: sealed.shown.clone(), at }),
             then: AfterDecision::GoOn,
+            for_person: None,
+            grant: None,
         };
         verb.run(caller)
     }

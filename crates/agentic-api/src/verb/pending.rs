@@ -1,5 +1,6 @@
 //! What waits for a human: all of it, one of it whole, and in the forms of other protocols.
 
+use agentic_federation::reply::PeerHold;
 use agentic_session::hold::book::{BookedOutlook, HoldBook};
 use agentic_session::hold::name::HoldName;
 use agentic_session::hold::{Filter, HoldScope, Overdue};
@@ -11,6 +12,7 @@ use serde_json::Value as Json;
 
 use crate::caller::agent_name;
 use crate::verb::form::fields;
+use crate::verb::peer_reply::{add_replies, holds_of_peer, peer_hold, view_of};
 use crate::verb::{Reply, Verb};
 use crate::view::interop::{Protocol, a2a, mcp};
 use crate::view::{PendingView, QuestionView};
@@ -28,6 +30,8 @@ pub struct PendingHolds {
     pub assignee: Option<String>,
     /// Only what is overdue.
     pub overdue: bool,
+    /// Of this peer's agents, as far as their notes are believed, instead of those here.
+    pub peer: Option<String>,
 }
 
 impl PendingHolds {
@@ -48,6 +52,18 @@ impl PendingHolds {
         Ok(outlook(caller.space, &self.filter()?)?)
     }
 
+    /// Tells whether a hold of a peer is one that is wanted.
+    fn has_of_peer(&self, hold: &PeerHold) -> bool {
+        let is_of = |agent: &String| *agent == hold.name || *agent == hold.of.agent.as_str();
+        let pending = &hold.pending;
+        let assignees = &pending.policy.assignees;
+        let is_for = |wanted: &String| assignees.is_empty() || assignees.contains(wanted);
+        self.agent.as_ref().is_none_or(is_of)
+            && self.kind.as_ref().is_none_or(|kind| *kind == pending.hold.ask.kind)
+            && self.assignee.as_ref().is_none_or(is_for)
+            && (!self.overdue || pending.overdue)
+    }
+
     fn filter(self) -> Result<Filter, Refusal> {
         Ok(Filter {
             agent: self.agent.as_deref().map(agent_name).transpose()?,
@@ -63,9 +79,15 @@ impl Verb for PendingHolds {
     type Answer = Vec<PendingView>;
 
     fn run(self, caller: &Caller<'_>) -> Result<Reply<Vec<PendingView>>, Refusal> {
+        if let Some(peer) = &self.peer {
+            let wanted = |hold: &PeerHold| self.has_of_peer(hold);
+            return Ok(Reply::plain(holds_of_peer(caller, peer, &wanted)?));
+        }
         let found = self.look(caller)?;
         let now = caller.space.now();
-        let views = found.holds.iter().map(|hold| PendingView::new(hold, now)).collect();
+        let views = found.holds.iter().map(|hold| PendingView::new(hold, now));
+        let mut views: Vec<PendingView> = views.collect();
+        add_replies(caller, &mut views)?;
         Ok(Reply { notices: Notice::of_outlook(&found), ..Reply::plain(views) })
     }
 }
@@ -86,9 +108,20 @@ impl Verb for HoldQuestion {
 
     fn run(self, caller: &Caller<'_>) -> Result<Reply<QuestionView>, Refusal> {
         let name = HoldName { request: &self.request, node: self.node.as_deref() };
-        let pending = name.open(caller.space)?;
         let now = caller.space.now();
-        Ok(Reply::plain(QuestionView::new(PendingView::new(&pending, now), now)))
+        let view = match name.open(caller.space) {
+            Ok(pending) => {
+                let mut views = [PendingView::new(&pending, now)];
+                add_replies(caller, &mut views)?;
+                let [view] = views;
+                view
+            }
+            Err(error) => match peer_hold(caller, &self.request)? {
+                Some(hold) => view_of(caller, &hold)?,
+                None => return Err(error.into()),
+            },
+        };
+        Ok(Reply::plain(QuestionView::new(view, now)))
     }
 }
 

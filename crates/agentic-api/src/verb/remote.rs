@@ -22,6 +22,7 @@ use crate::verb::announce::{
     receive_peers, recover_own, recovered_notices, require_announcer,
 };
 use crate::verb::peer::{cid, petname};
+use crate::verb::peer_reply::{TakenReplies, take_replies};
 use crate::verb::{Reply, Verb, VerbCompletion};
 use crate::view::{AnnouncedView, FetchView, InitView, PeerFetchView, PushView};
 use crate::{Caller, Notice, Refusal};
@@ -185,6 +186,7 @@ impl Verb for Fetch {
             (None, None) => OtherRemotes::Tried,
             (Some(_), _) | (_, Some(_)) => OtherRemotes::Left,
         };
+        let began = caller.space.now();
         let recovered = match self.recover {
             true => recover_own(caller, &remote)?,
             false => None,
@@ -200,22 +202,17 @@ impl Verb for Fetch {
             false => ReceivedPeers::default(),
         };
         let ReceivedPeers { outcomes: received, unreachable } = received;
+        // The locks of peers are free again: a session may go on for long.
+        let replies = match is_received {
+            true => take_replies(caller, began)?,
+            false => TakenReplies::default(),
+        };
         let adopted = adopt_own(caller, &foreign, choice)?;
         let followed = follow_own(caller, &received, adopted)?;
         let left_out = fetched.left_out.iter();
         let left_out = left_out.map(|why| Notice::Unreadable { what: format!("left out: {why}") });
         let mut notices: Vec<Notice> = left_out.collect();
-        for agent in &fetched.notes_united {
-            for found in caller.space.foreign_tombstones(agent)? {
-                let cid = found.cid;
-                notices.push(Notice::Remark {
-                    what: format!(
-                        "something of `{agent}` was purged elsewhere, and is still here: \
-                         `agentic purge --follow {cid}` takes that over"
-                    ),
-                });
-            }
-        }
+        notices.extend(purged_elsewhere(caller, &fetched.notes_united)?);
         if is_received && is_joining(caller.space.repository())? {
             notices.push(Notice::Remark {
                 what: "no space of this peer that was received lists this one: `agentic peer space --add \
@@ -225,9 +222,11 @@ impl Verb for Fetch {
         }
         let (told, completion) = ending(&received, unreachable);
         notices.extend(told);
+        notices.extend(replies.notices);
         let peers = received.iter().map(PeerFetchView::from);
         let peers = recovered.iter().map(PeerFetchView::from).chain(peers).collect();
-        let mut answer = FetchView { peers, ..FetchView::from(&fetched) };
+        let replies = replies.views;
+        let mut answer = FetchView { peers, replies, ..FetchView::from(&fetched) };
         answer.add(&followed.moved);
         answer.rewound = followed.rewound.iter().map(ToString::to_string).collect();
         if let Some(recovered) = &recovered {
@@ -236,6 +235,23 @@ impl Verb for Fetch {
         }
         Ok(Reply { answer, notices, completion })
     }
+}
+
+/// Says what of agents was purged elsewhere, and is still here.
+fn purged_elsewhere(caller: &Caller<'_>, agents: &[AgentName]) -> Result<Vec<Notice>, Refusal> {
+    let mut notices = Vec::new();
+    for agent in agents {
+        for found in caller.space.foreign_tombstones(agent)? {
+            let cid = found.cid;
+            notices.push(Notice::Remark {
+                what: format!(
+                    "something of `{agent}` was purged elsewhere, and is still here: \
+                     `agentic purge --follow {cid}` takes that over"
+                ),
+            });
+        }
+    }
+    Ok(notices)
 }
 
 /// Returns the full path of a bundle.

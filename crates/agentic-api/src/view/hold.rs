@@ -1,15 +1,16 @@
 //! Holds and decisions as JSON.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use agentic_model::{AgentName, Instant, Oid, json};
 use agentic_replay::{Coverage, HoldReason, SessionId};
-use agentic_session::decide::{Action, Decision};
+use agentic_session::decide::{Action, Decision, first_voices};
 use agentic_session::hold::PendingHold;
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value as Json;
 
+use crate::view::PeerReplyView;
 use crate::view::question::{QuestionView, meanings};
 
 /// One open hold, as a server of durable runs lists it.
@@ -98,6 +99,9 @@ pub struct PendingView {
     /// Commits that say they decide it and do not count: `agentic decide --accept`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub unverified: Vec<UnverifiedView>,
+    /// What peers decided of it, or what we did of a hold of theirs.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub replies: Vec<PeerReplyView>,
 }
 
 /// A session that waits for another.
@@ -249,14 +253,12 @@ pub struct AnsweredView {
 
 /// Lists who has answered what: everybody counts once, by their first answer.
 fn voted(votes: &[(Oid, Decision)]) -> Vec<VoteView> {
-    let mut heard = BTreeSet::new();
-    let first = votes.iter().filter(|(_, vote)| heard.insert(&vote.principal));
     let view = |(commit, vote): &(Oid, Decision)| VoteView {
         commit: commit.to_string(),
         action: vote.action.name().to_owned(),
         principal: vote.principal.clone(),
     };
-    first.map(view).collect()
+    first_voices(votes).map(view).collect()
 }
 
 impl UnverifiedView {
@@ -309,6 +311,7 @@ impl PendingView {
             votes: (policy.need > 1).then_some(votes),
             voted,
             unverified: pending.unverified.iter().map(UnverifiedView::new).collect(),
+            replies: Vec::new(),
         }
     }
 }

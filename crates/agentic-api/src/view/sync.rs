@@ -5,7 +5,7 @@ use agentic_space::sync::{FetchOutcome, PushOutcome};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::view::{AnnouncedView, PeerFetchView, texts};
+use crate::view::{AnnouncedView, PeerFetchView, PeerReplyView, texts};
 
 /// The answer of `agentic push`.
 #[derive(Debug, Serialize, JsonSchema)]
@@ -47,6 +47,9 @@ pub struct FetchView {
     /// What became of the spaces of peers.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub peers: Vec<PeerFetchView>,
+    /// What became of decisions that peers sent for holds here.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub replies: Vec<PeerReplyView>,
 }
 
 impl From<&PushOutcome> for PushView {
@@ -82,6 +85,7 @@ impl From<&FetchOutcome> for FetchView {
             contested_behaviours: contested(Library::Behaviours),
             offered: fetched.offered.iter().map(ToString::to_string).collect(),
             peers: Vec::new(),
+            replies: Vec::new(),
         }
     }
 }

@@ -32,6 +32,8 @@ fn answer(request: &str, answer: HoldAnswer) -> Decide {
         by: None,
         seen: None,
         then: AfterDecision::GoOn,
+        for_person: None,
+        grant: None,
     }
 }
 

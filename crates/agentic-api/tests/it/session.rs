@@ -44,6 +44,8 @@ fn approve(request: &str) -> Decide {
         by: None,
         seen: None,
         then: AfterDecision::GoOn,
+        for_person: None,
+        grant: None,
     }
 }
 

@@ -2,6 +2,7 @@
 //! twice, and refs never say more than records.
 
 mod model;
+mod reply;
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -110,7 +111,11 @@ impl FederatedPlace {
     }
 
     fn announce(&self) -> agentic_federation::Result<MadeAnnouncement> {
-        let space = self.open("ada");
+        self.announce_at("ada")
+    }
+
+    fn announce_at(&self, name: &str) -> agentic_federation::Result<MadeAnnouncement> {
+        let space = self.open(name);
         let seen = require_newest(&space, "origin")?;
         let redactor = redactor();
         let rules = LeavingRules { redactor: &redactor, allow: &[], remote: Some("origin") };
@@ -120,7 +125,11 @@ impl FederatedPlace {
     }
 
     fn fetch(&self) -> agentic_federation::Result<()> {
-        fetch_peers(&self.open("bob"), "origin", &[]).map(drop)
+        self.fetch_at("bob")
+    }
+
+    fn fetch_at(&self, name: &str) -> agentic_federation::Result<()> {
+        fetch_peers(&self.open(name), "origin", &[]).map(drop)
     }
 
     fn ada(&self) -> (PeerId, SpaceId) {

@@ -220,6 +220,7 @@ fn pending(call: &ToolCaller<'_>, mut given: ToolArguments) -> Result<ToolAnswer
         kind: given.text("kind"),
         assignee: given.text("assignee"),
         overdue: given.flag("overdue"),
+        peer: None,
     };
     let found = verb.run(&call.caller)?;
     let notices = found.notices.iter().map(agentic_api::Notice::sentence).collect();

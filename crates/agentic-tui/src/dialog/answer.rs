@@ -55,6 +55,8 @@ impl DecisionDialog {
             by: None,
             seen: Some(seen),
             then: AfterDecision::Leave,
+            for_person: None,
+            grant: None,
         }))
     }
 

@@ -237,6 +237,7 @@ fn pending(call: &ApiCall<'_>, page: &ListPageRequest) -> Result<ApiAnswer, Refu
         kind: call.given("kind"),
         assignee: call.given("assignee"),
         overdue: call.flag("overdue")?,
+        peer: None,
     };
     let reply = verb.among(call.caller, &call.index.holds())?;
     let (notes, permanence) = (notes(&reply), reply.answer.permanence);

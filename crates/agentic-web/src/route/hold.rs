@@ -328,5 +328,7 @@ fn decision(
         by: None,
         seen: Some(SeenQuestion { shown: form.field("shown").to_owned(), at }),
         then: AfterDecision::Leave,
+        for_person: None,
+        grant: None,
     })
 }

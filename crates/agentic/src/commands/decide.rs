@@ -64,8 +64,17 @@ pub struct DecideArgs {
     #[arg(long, value_name = "PRINCIPAL", visible_alias = "as")]
     by: Option<String>,
     /// Decide only: the session runs on elsewhere
+    ///
+    /// A hold of a peer's agent (`agentic pending --peer`) is decided like this: the decision is signed
+    /// and kept, and leaves with the next `agentic push`.
     #[arg(long)]
     only: bool,
+    /// For whom a hold of a peer is decided, such as user:ada
+    #[arg(long = "for", value_name = "PERSON", requires_all = ["grant", "only"])]
+    for_person: Option<String>,
+    /// The capability by which that person lets you decide
+    #[arg(long, value_name = "CID", requires_all = ["for_person", "only"])]
+    grant: Option<String>,
     /// Read the answers of a client from standard input, in this form
     #[arg(long, value_name = "FORMAT", conflicts_with_all =
         ["request", "action", "value", "choice", "accept", "scope", "message", "expect", "only"])]
@@ -137,6 +146,8 @@ fn decision(args: DecideArgs, request: String, answer: HoldAnswer) -> Decide {
         by: args.by,
         seen: None,
         then: if args.only { AfterDecision::Leave } else { AfterDecision::GoOn },
+        for_person: args.for_person,
+        grant: args.grant,
     }
 }
 

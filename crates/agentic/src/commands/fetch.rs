@@ -2,7 +2,7 @@
 
 use agentic_api::Verb as _;
 use agentic_api::verb::Fetch;
-use agentic_api::view::PeerFetchView;
+use agentic_api::view::{PeerFetchView, PeerReplyView, visible_line};
 
 use super::{VerbOutcome, agent_name, ended};
 use crate::context::Context;
@@ -56,7 +56,8 @@ pub fn run(context: &Context, args: FetchArgs) -> VerbOutcome {
             false => format!("{what}: {}\n", names.join(", ")),
         };
         let peers = view.peers.iter().map(peer_line);
-        groups.iter().map(group).chain(peers).collect()
+        let replies = view.replies.iter().map(reply_line);
+        groups.iter().map(group).chain(peers).chain(replies).collect()
     });
     ended(reply.completion)
 }
@@ -65,6 +66,20 @@ pub fn run(context: &Context, args: FetchArgs) -> VerbOutcome {
 fn adopted_name(text: &str) -> Result<String, String> {
     let name = text.rsplit_once('/').map_or(text, |(_, name)| name);
     agent_name(name).map(|_| text.to_owned())
+}
+
+/// Says what became of a decision that a peer sent.
+fn reply_line(view: &PeerReplyView) -> String {
+    let request = view.request.as_deref().unwrap_or(&view.commit);
+    let action = view.action.as_deref().unwrap_or("nothing");
+    let mut text = format!("{}: {action} of {request} {}", view.peer, view.result);
+    if let Some(decision) = &view.decision {
+        text += &format!(" by {decision}");
+    }
+    if let Some(reason) = &view.reason {
+        text += &format!(": {reason}");
+    }
+    visible_line(&text) + "\n"
 }
 
 /// Says what became of a space of a peer.

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use agentic_api::verb::{HandOutHolds, HoldQuestion, PendingHolds};
 use agentic_api::view::interop::Protocol;
 use agentic_api::view::question::question;
-use agentic_api::view::{PendingView, ServedHoldView, visible_line};
+use agentic_api::view::{PeerReplyView, PendingView, ServedHoldView, visible_line};
 use agentic_api::{Caller, Verb as _};
 use agentic_model::AgentName;
 use clap::ValueEnum;
@@ -46,6 +46,9 @@ pub struct PendingArgs {
     /// Only what is overdue
     #[arg(long)]
     overdue: bool,
+    /// Of a peer's agents, as far as their notes are believed here
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["request", "sibyl_addr", "format"])]
+    peer: Option<String>,
     /// Another form than ours
     #[arg(long, value_name = "FORMAT")]
     format: Option<ListForm>,
@@ -82,6 +85,7 @@ pub fn run(context: &Context, args: PendingArgs) -> VerbOutcome {
         kind: args.kind,
         assignee: args.assignee,
         overdue: args.overdue,
+        peer: args.peer,
     };
     let protocol = match args.format {
         None => return list(context.format, &caller, holds),
@@ -159,7 +163,23 @@ fn unverified(view: &PendingView, indent: &str) -> String {
         let (request, commit) = (&view.request, &claim.commit);
         format!("{indent}unverified: {action} by {principal}: `agentic decide {request} --accept {commit}`\n")
     });
-    claims.collect()
+    let replies = view.replies.iter().map(|reply| format!("{indent}{}", reply_line(reply, view)));
+    claims.chain(replies).collect()
+}
+
+/// Says what a peer decided of a hold, or what we did of one of theirs.
+fn reply_line(reply: &PeerReplyView, view: &PendingView) -> String {
+    let (peer, result) = (&reply.peer, &reply.result);
+    let action = reply.action.as_deref().unwrap_or_default();
+    let principal = visible_line(reply.principal.as_deref().unwrap_or_default());
+    let (request, commit) = (&view.request, &reply.commit);
+    let why = reply.reason.as_ref().map(|why| format!(": {}", visible_line(why)));
+    let why = why.unwrap_or_default();
+    let accept = match result.as_str() {
+        "sent" => String::new(),
+        _ => format!(": `agentic decide {request} --accept {commit}`"),
+    };
+    format!("{result}: {action} by {principal}, {peer}{why}{accept}\n")
 }
 
 /// Writes how long ago something was, as people say it.

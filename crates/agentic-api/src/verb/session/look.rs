@@ -15,6 +15,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::caller::agent_name;
+use crate::verb::peer_reply::late_replies;
 use crate::verb::{Reply, Verb, VerbCompletion};
 use crate::view::{AttendanceView, DiffView, SessionView};
 use crate::{Caller, Notice, Refusal};
@@ -159,7 +160,8 @@ impl Verb for SessionShow {
             Some(at) => space.instant_of_record(&id, at)?,
             None => space.now(),
         };
-        let late = session::overtaken(space, &id)?;
+        let mut late = session::overtaken(space, &id)?;
+        late.extend(late_replies(caller, &id)?);
         let decisions = session::decisions(space, &summary);
         let view = SessionView::whole(&summary)
             .with_overtaken(&summary, &late)

@@ -44,6 +44,7 @@ fn hold_about(payload: Json) -> PendingView {
         votes: None,
         voted: Vec::new(),
         unverified: Vec::new(),
+        replies: Vec::new(),
     }
 }
 

@@ -47,6 +47,7 @@ fn hold(n: usize, n_lines: usize) -> PendingView {
         votes: None,
         voted: Vec::new(),
         unverified: Vec::new(),
+        replies: Vec::new(),
     }
 }
 

@@ -36,6 +36,7 @@ fn hold(payload: Json) -> PendingView {
         votes: None,
         voted: Vec::new(),
         unverified: Vec::new(),
+        replies: Vec::new(),
     }
 }
 
