@@ -188,6 +188,12 @@ commands! {
     TrialShow(verb::TrialShow) = "trial-show",
     /// List trials.
     TrialList(verb::TrialList) = "trial-list",
+    /// Run a task of a trial.
+    TrialRun(verb::TrialRun) = "trial-run",
+    /// Score a run of a trial.
+    TrialScore(verb::TrialScore) = "trial-score",
+    /// Look at a trial that goes on.
+    TrialLook(verb::TrialLook) = "trial-look",
     /// Tell what came of agents and sessions.
     Stats(verb::CaseStatistics) = "stats",
     /// List the agents that were forked from an agent.

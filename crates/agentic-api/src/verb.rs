@@ -143,7 +143,10 @@ pub use self::trace::{
     EntryBody, TraceAdd, TraceAttach, TraceBindings, TraceHistory, TracePending, TraceRewrites,
     TraceShow,
 };
-pub use self::trial::{BehaviourTrial, TrialDraft, TrialList, TrialPlan, TrialShow};
+pub use self::trial::{
+    BehaviourTrial, TrialDraft, TrialList, TrialLook, TrialPlan, TrialRun, TrialScore, TrialShow,
+};
+pub(crate) use self::trial::{TrialStanding, tried};
 pub use self::unwiring::CaptureOff;
 pub use self::value::parse_adapter;
 pub use self::verify::VerifyPeers;

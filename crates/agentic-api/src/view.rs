@@ -124,7 +124,10 @@ pub use crate::view::sync::{FetchView, PushView};
 pub use crate::view::trace::{
     AttachView, BindingView, EntryView, RewritesView, TraceAddView, TraceBindingView, TraceView,
 };
-pub use crate::view::trial::{TrialPlanView, TrialView};
+pub use crate::view::trial::{
+    TrialArmView, TrialLookView, TrialPlanView, TrialStepOutcome, TrialStepView, TrialView,
+    TriedView,
+};
 pub use crate::view::visible::{visible, visible_line};
 pub use crate::view::wiring::{
     AmbiguousCommitView, CaptureStatusView, PassedHoldView, SourceStatusView, UnwiredView,

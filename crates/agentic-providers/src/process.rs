@@ -23,7 +23,7 @@ mod running;
 mod starter;
 mod system;
 
-pub use self::charge::{AGENT_VARIABLE, Charge, REQUEST_VARIABLE};
+pub use self::charge::{AGENT_VARIABLE, Charge, PROGRAM_VARIABLE, REQUEST_VARIABLE};
 pub use self::file::reserve;
 pub use self::identity::{ProcessIdentity, folder_of, parent_of, variable_of, words_of};
 pub use self::interrupt::{InterruptListener, before_interrupt};

@@ -12,6 +12,9 @@ use super::own;
 use crate::error::ProgramError;
 use crate::{Error, Result, SessionSpace};
 
+/// The word that stands for all kinds of effects.
+const EVERYTHING: &str = "*";
+
 /// Checks that the program of a behaviour can run here, and returns the objects that it consists of
 /// besides its own: they have to be wherever it is.
 ///
@@ -65,8 +68,17 @@ pub(crate) fn check_allowed(flow: &Object, granted: &[String]) -> Result<()> {
 }
 
 /// Leaves of what a program would be granted what it may be.
-pub(super) fn within(flow: &Object, granted: Vec<String>) -> Result<Vec<String>> {
+///
+/// # Errors
+/// Fails when it cannot be told what it may be granted.
+pub fn within(flow: &Object, granted: Vec<String>) -> Result<Vec<String>> {
     let read = read(flow)?;
+    // Where everything would be granted, what it may be is what is left.
+    if let Some(allow) = &read.allow
+        && granted.iter().any(|kind| kind == EVERYTHING)
+    {
+        return Ok(allow.clone());
+    }
     let is_within = |kind: &String| read.beyond(std::slice::from_ref(kind)).is_none();
     Ok(granted.into_iter().filter(is_within).collect())
 }

@@ -30,11 +30,18 @@ pub fn sign_flip(differences: &[f64]) -> Option<SignFlip> {
     let near = size * SAME_SUM;
     let n_ways = 1_u64 << n;
     let mut found = SignFlip { n_as_great: 0, n_as_far: 0, n_ways };
-    for way in 0..n_ways {
-        let signed = differences.iter().enumerate();
-        let sum: f64 = signed.map(|(i, one)| if way >> i & 1 == 1 { -one } else { *one }).sum();
+    // From one way to the next a single sign falls (Gray's order), so that a sum is one step from the
+    // one before.
+    let mut sum = observed;
+    let mut is_flipped = [false; SIGN_FLIP_EXACT_MAX];
+    for way in 1..=n_ways {
         found.n_as_great += u64::from(sum >= observed - near);
         found.n_as_far += u64::from(sum.abs() >= observed.abs() - near);
+        let at = way.trailing_zeros() as usize;
+        if let (Some(one), Some(flipped)) = (differences.get(at), is_flipped.get_mut(at)) {
+            sum += if *flipped { 2.0 * one } else { -2.0 * one };
+            *flipped = !*flipped;
+        }
     }
     Some(found)
 }

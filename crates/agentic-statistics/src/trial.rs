@@ -2,8 +2,13 @@
 //!
 //! One difference a task is what counts: runs of one task resemble each other.
 
+mod power;
+
+use crate::compare::spending;
 use crate::rate::FigureInterval;
 use crate::sign::{SIGN_FLIP_EXACT_MAX, sign_flip};
+
+pub use self::power::{POWER_WANTED, PlannedTrial};
 
 /// How many ways are drawn where there are too many to look at all.
 pub const SIGN_FLIP_DRAWS: u64 = 100_000;
@@ -42,6 +47,32 @@ impl TrialVerdict {
 pub fn attempt_alpha(k: u32) -> f64 {
     let k = f64::from(k.max(1));
     ALPHA_OF_ALL / (k * (k + 1.0))
+}
+
+/// How often a trial is looked at, and how much it may mislead.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct TrialLooks {
+    /// How often all looks together may mislead.
+    pub alpha: f64,
+    /// How many looks there are, the last one included.
+    pub n_looks: usize,
+}
+
+impl TrialLooks {
+    /// Returns how often one look may mislead, from 1: what is spent by then and was not before.
+    /// Whatever the test is, all looks together mislead no more often than they may.
+    pub fn alpha_at(self, look: usize) -> f64 {
+        if self.n_looks <= 1 {
+            return self.alpha;
+        }
+        let share = |look: usize| look as f64 / self.n_looks.max(1) as f64;
+        spending(self.alpha, share(look)) - spending(self.alpha, share(look.saturating_sub(1)))
+    }
+
+    /// Returns after how many of all blocks a look is.
+    pub fn n_blocks_at(self, look: usize, n_blocks: usize) -> usize {
+        (n_blocks * look).div_ceil(self.n_looks.max(1))
+    }
 }
 
 /// Says whether so many tasks can show anything at all.
@@ -97,15 +128,20 @@ pub fn flip_interval(differences: &[f64], alpha: f64, seed: u64) -> Option<Figur
     Some(FigureInterval { low: end(1.0), high: end(-1.0) })
 }
 
-/// Signs that follow from a seed (splitmix64).
+/// Draws the next number from a state (splitmix64).
+fn mixed(state: &mut u64) -> u64 {
+    *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    let mut mixed = *state;
+    mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    mixed ^ (mixed >> 31)
+}
+
+/// Signs that follow from a seed.
 struct SignDraws(u64);
 
 impl SignDraws {
     fn signed(&mut self, one: f64) -> f64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut mixed = self.0;
-        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        if (mixed ^ (mixed >> 31)) & 1 == 1 { -one } else { one }
+        if mixed(&mut self.0) & 1 == 1 { -one } else { one }
     }
 }

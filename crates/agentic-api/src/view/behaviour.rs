@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use crate::Refusal;
 use crate::behaviours::FoundBehaviour;
-use crate::view::texts;
+use crate::view::{TriedView, texts};
 
 /// What a name means, and who says so.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
@@ -90,6 +90,9 @@ pub struct BehaviourShowView {
     pub proposed_by: Option<String>,
     /// What speaks for it.
     pub evidence: Vec<String>,
+    /// The trials that it was in, the oldest first.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub trials: Vec<TriedView>,
     /// A prompt, filled with the fields of a briefing.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub instructions: Option<String>,
@@ -290,6 +293,7 @@ impl BehaviourShowView {
             note: about.note.clone(),
             proposed_by: about.proposed_by.as_ref().map(ToString::to_string),
             evidence: about.evidence.iter().map(ToString::to_string).collect(),
+            trials: Vec::new(),
             instructions: None,
             offered: None,
             offered_source: None,

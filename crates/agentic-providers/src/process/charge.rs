@@ -6,6 +6,9 @@ use std::path::PathBuf;
 pub const AGENT_VARIABLE: &str = "AGENTIC_AGENT";
 /// The variable that names the request for which a program runs; its call may be repeated under it.
 pub const REQUEST_VARIABLE: &str = "AGENTIC_REQUEST";
+/// The variable that names this program, for what runs for a request: it may not be where programs are
+/// looked for.
+pub const PROGRAM_VARIABLE: &str = "AGENTIC_PROGRAM";
 
 /// Says for whom programs are started, and where they are noted. The default is nobody, nowhere.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

@@ -14,7 +14,7 @@ use rustix::process::Pid;
 
 use super::file::ProcessFile;
 use super::running::RunningProgram;
-use super::{Charge, own, starter, system};
+use super::{Charge, PROGRAM_VARIABLE, own, starter, system};
 
 /// The variables that a program finds in an environment of its own: none of them is a secret.
 const HARMLESS: [&str; 10] =
@@ -128,6 +128,11 @@ impl Launch<'_> {
             let harmless = HARMLESS.into_iter();
             let harmless = harmless.filter_map(|name| Some((name, std::env::var_os(name)?)));
             command.env_clear().envs(harmless);
+        }
+        if self.charge.request.is_some()
+            && let Ok(program) = std::env::current_exe()
+        {
+            command.env(PROGRAM_VARIABLE, program);
         }
         command
             .args(self.argv)

@@ -1,6 +1,8 @@
 //! Figures that others have published come out here, too: `vectors.json` says whose.
 
-use agentic_statistics::trial::{attempt_alpha, better_p, can_show, flip_interval};
+use agentic_statistics::trial::{
+    PlannedTrial, TrialLooks, attempt_alpha, better_p, can_show, flip_interval,
+};
 use agentic_statistics::{
     MultipleViews, Proportion, Stratum, SurvivalCurve, SurvivalTime, cases_a_side,
     difference_interval, log_rank, median_interval, quartiles, rank_sum, sign_flip, sign_test,
@@ -216,4 +218,38 @@ fn each_attempt_has_less_of_what_all_may_err() {
     assert!(all < 0.05 && all > 0.0499, "{all}");
     assert!(!can_show(5, attempt_alpha(1)) && can_show(6, attempt_alpha(1)));
     assert!(can_show(1_000_000, attempt_alpha(1)));
+}
+
+#[test]
+fn looks_share_what_a_trial_may_err_as_it_is_spent() {
+    let looks = TrialLooks { alpha: 0.025, n_looks: 4 };
+    let shares = [1, 2, 3, 4].map(|look| looks.alpha_at(look));
+    for (share, spent) in shares.iter().zip([0.00001, 0.00152, 0.00812, 0.01535]) {
+        assert!((share - spent).abs() < 0.00001, "{shares:?}");
+    }
+    assert!((shares.iter().sum::<f64>() - 0.025).abs() < 1e-9, "{shares:?}");
+    let after = [1, 2, 3, 4].map(|look| looks.n_blocks_at(look, 10));
+    assert_eq!(after, [3, 5, 8, 10]);
+    let once = TrialLooks { alpha: 0.025, n_looks: 1 };
+    assert_eq!(once.alpha_at(1), 0.025);
+}
+
+#[test]
+fn a_plan_finds_in_simulated_trials_what_they_would_find() {
+    let plan = |n_tasks| PlannedTrial { n_tasks, n_runs: 5, alpha: 0.025 };
+    // Simulated by another program: 34 % and 78 %.
+    for (n_tasks, power) in [(10, 0.34), (20, 0.78)] {
+        let found = plan(n_tasks).power(0.2);
+        assert!((found - power).abs() < 0.05, "{n_tasks} tasks: {found}");
+    }
+    let found = plan(20).smallest_found().expect("it finds something");
+    assert!(found > 0.18 && found < 0.26, "{found}");
+    let more = plan(40).smallest_found().expect("it finds something");
+    assert!(more < found, "{more}");
+    // Five tasks show nothing at this α, whatever the difference is.
+    assert_eq!(plan(5).smallest_found(), None);
+    assert_eq!(plan(0).smallest_found(), None);
+    // No difference is found no more often than it may.
+    let by_chance = plan(20).power(0.0);
+    assert!(by_chance < 0.05, "{by_chance}");
 }

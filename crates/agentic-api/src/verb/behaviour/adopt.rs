@@ -5,15 +5,16 @@ use agentic_model::{Cid, LibraryName, LibraryPointer, Oid};
 use agentic_space::library::{
     AdoptionRecord, ContestEnd, Library, MoveOccasion, NameInForce, NameMove, move_name, take_over,
 };
+use agentic_statistics::trial::TrialVerdict;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::add::check;
 use crate::behaviours::{BehaviourShelf, FoundBehaviour, behaviour_name};
 use crate::person::acting_party;
-use crate::verb::{Reply, Verb};
+use crate::verb::{Reply, TrialStanding, Verb};
 use crate::view::AdoptView;
-use crate::{Caller, Refusal};
+use crate::{Caller, Notice, Refusal};
 
 /// The word for no adoption, where one is expected.
 const NONE: &str = "none";
@@ -129,12 +130,14 @@ impl Adoption<'_, '_> {
             .iter()
             .map(|id| Ok(space.object(space.find_object(id)?)?.cid()))
             .collect();
+        let evidence = evidence?;
+        let mut notices = self.overtaken(&evidence, found.cid())?;
         let (by, author): (Party, _) = acting_party(self.caller, "adopt behaviours")?;
         let record = AdoptionRecord {
             from: self.found.pointer.as_ref().map(|pointer| pointer.cid),
             prior: self.prior,
             over,
-            evidence: evidence?,
+            evidence,
         };
         let moving = NameMove {
             library: Library::Behaviours,
@@ -154,7 +157,29 @@ impl Adoption<'_, '_> {
         let adoption = self.shelf.adoption(&self.found, Some(&after))?;
         let mut view = self.view(&after, adoption);
         view.changed = moved.before != moved.after || self.found.offered.is_some();
-        Ok(Reply::written(view, &moved.written))
+        let reply = Reply::written(view, &moved.written);
+        notices.extend(reply.notices);
+        Ok(Reply { notices, ..reply })
+    }
+
+    /// Judges trials again that are to speak for a behaviour, by all trials that are known now, and says
+    /// which of them do not. A person may adopt it all the same.
+    fn overtaken(&self, evidence: &[Cid], behaviour: Cid) -> Result<Vec<Notice>, Refusal> {
+        let from = self.found.pointer.as_ref().map(|pointer| pointer.cid);
+        let mut notices = Vec::new();
+        for cid in evidence {
+            let trial = self.caller.space.object(*cid)?;
+            let now = TrialStanding::now(self.caller, &trial, &behaviour, from)?;
+            let Some(now) = now.filter(|now| now.verdict != TrialVerdict::Better) else { continue };
+            let what = format!(
+                "the trial {cid} does not show that this is better: as number {} it may mislead in {:.4}, and says {}",
+                now.attempt,
+                now.alpha,
+                now.verdict.word()
+            );
+            notices.push(Notice::Remark { what });
+        }
+        Ok(notices)
     }
 
     /// Finds the adoption of another clone that is passed over, if there is one; it has to be named.

@@ -8,7 +8,7 @@ use serde::Deserialize;
 
 use crate::behaviours::{BehaviourShelf, FoundBehaviour, behaviour_name};
 use crate::caller::agent_name;
-use crate::verb::{Reply, Verb};
+use crate::verb::{Reply, Verb, tried};
 use crate::view::{AdoptionView, BehaviourShowView, BehaviourVersionView, BehaviourView};
 use crate::{Caller, Notice, Refusal};
 
@@ -140,6 +140,7 @@ impl Verb for BehaviourShow {
         let names = shelf.in_force()?.remove(&found.cid()).unwrap_or_default();
         let mut view = BehaviourShowView::of(&found, &about);
         view.adopted_as = names.iter().map(ToString::to_string).collect();
+        view.trials = tried(caller, &found.cid())?;
         if let Some(name) = &named {
             let others = [&name.offered, &name.shared.contested];
             let texts = others.map(|pointer| -> Result<_, Refusal> {

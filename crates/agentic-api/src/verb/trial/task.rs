@@ -5,9 +5,24 @@ use agentic_model::{Map, Value, json};
 use crate::{Caller, Refusal};
 
 /// The fields that a task may have.
-const FIELDS: [&str; 5] = ["briefing", "base", "input", "protect", "edits_protected"];
-/// What no run may touch, whatever a task says.
-const ALWAYS: [&str; 2] = ["agentic.toml", ".github"];
+const FIELDS: [&str; 6] = ["briefing", "base", "input", "protect", "edits_protected", "seconds"];
+/// What no run may touch, whatever a task says: our configuration, and what builds and tests by itself.
+const ALWAYS: [&str; 11] = [
+    "agentic.toml",
+    ".github",
+    ".gitlab-ci.yml",
+    ".gitea",
+    ".forgejo",
+    ".woodpecker",
+    ".circleci",
+    ".buildkite",
+    ".travis.yml",
+    "azure-pipelines.yml",
+    "Jenkinsfile",
+];
+/// How long a run may take where its task does not say, in seconds; and at most.
+const SECONDS: i64 = 3_600;
+const SECONDS_MAX: i64 = 86_400;
 
 /// Reads tasks: each with the commit that it begins at, by its whole id.
 pub(super) fn tasks(caller: &Caller<'_>, text: &str) -> Result<Vec<Value>, Refusal> {
@@ -35,30 +50,43 @@ fn one(
         found.ok_or_else(|| wrong(&format!("a task lacks the text `{name}`")))
     };
     let base = caller.space.repository().resolve_commit(text("base")?)?;
-    let listed = map.get("protect").map(|paths| paths.as_list().ok_or(())).transpose();
-    let listed = listed.map_err(|()| wrong("`protect` is no list of paths"))?.unwrap_or_default();
-    let mut protect: Vec<String> = ALWAYS.map(quoted).to_vec();
-    for path in listed {
-        match path.as_text() {
-            Some(path) if is_plain(path) => protect.push(quoted(path)),
-            Some(_) | None => return Err(wrong("`protect` has a path that is none")),
+    let edits = match map.get("edits_protected") {
+        None => false,
+        Some(value) => value.as_bool().ok_or_else(|| wrong("`edits_protected` is yes or no"))?,
+    };
+    let seconds = match map.get("seconds") {
+        None => SECONDS,
+        Some(value) => {
+            let seconds = value.as_int().filter(|it| (1..=SECONDS_MAX).contains(it));
+            seconds.ok_or_else(|| wrong("`seconds` is a whole number of them, a day at most"))?
         }
-    }
-    let edits = map.get("edits_protected").and_then(Value::as_bool).unwrap_or(false);
+    };
     Ok(Value::Map(Map::from([
         ("briefing".to_owned(), Value::text(text("briefing")?)),
         ("base".to_owned(), Value::text(base.to_string())),
         ("input".to_owned(), map.get("input").cloned().unwrap_or(Value::Null)),
-        ("protect".to_owned(), Value::text(protect.join(" "))),
+        ("protect".to_owned(), Value::List(protected(map, wrong)?)),
         ("edits_protected".to_owned(), Value::Bool(edits)),
+        ("seconds".to_owned(), Value::Int(seconds)),
     ])))
 }
 
-/// A path stands in a command: it must not end its quotes.
-fn is_plain(path: &str) -> bool {
-    !path.is_empty() && !path.contains(['\'', '\0', '\n'])
+/// Lists what a run must not touch.
+fn protected(map: &Map, wrong: &dyn Fn(&str) -> Refusal) -> Result<Vec<Value>, Refusal> {
+    let listed = map.get("protect").map(|paths| paths.as_list().ok_or(())).transpose();
+    let listed = listed.map_err(|()| wrong("`protect` is no list of paths"))?.unwrap_or_default();
+    let mut protect: Vec<Value> = ALWAYS.into_iter().map(Value::text).collect();
+    for path in listed {
+        match path.as_text() {
+            Some(path) if is_inside(path) => protect.push(Value::text(path.trim_end_matches('/'))),
+            Some(_) | None => return Err(wrong("`protect` has a path that is none")),
+        }
+    }
+    Ok(protect)
 }
 
-fn quoted(path: &str) -> String {
-    format!("'{path}'")
+/// Says whether a path is one of a file or folder in a tree.
+fn is_inside(path: &str) -> bool {
+    let parts = || path.trim_end_matches('/').split('/');
+    !path.contains(['\0', '\n']) && parts().all(|part| !matches!(part, "" | "." | ".."))
 }

@@ -28,7 +28,10 @@ const OPTIONS: &[&str] = &[
     "allow-list",
     "allow-revoke",
     "trial-list",
+    "trial-look",
     "trial-plan",
+    "trial-run",
+    "trial-score",
     "trial-show",
 ];
 

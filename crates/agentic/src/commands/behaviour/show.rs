@@ -51,6 +51,10 @@ pub fn shown(view: &BehaviourShowView) -> String {
     list("added as", &view.names);
     list("made from", &view.parents);
     list("evidence", &view.evidence);
+    for trial in &view.trials {
+        let verdict = trial.verdict.as_deref().unwrap_or("not known here");
+        talk(&format!("tried: {} (number {}), {verdict}", trial.trial, trial.attempt));
+    }
     if let Some(allow) = &view.allow {
         talk(&format!("may be granted: {}", allow.join(", ")));
     }

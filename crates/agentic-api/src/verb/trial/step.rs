@@ -1,0 +1,300 @@
+//! The steps of a trial, which its flow asks for: one run, one score. Each is done in a repository apart,
+//! and says the same however often it is asked.
+
+use agentic_git::Repository;
+use agentic_model::{AgentName, Briefing, Oid, Value};
+use agentic_replay::SessionId;
+use agentic_replay::record::CancelMode;
+use agentic_session::{Begin, KeySource, SessionSpace, SessionState, Summary, cancel, record};
+use agentic_space::spawn::{SpawnOrigin, spawn};
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::driving::{RunNetwork, drive};
+use super::fixed::{FixedTask, FixedTrial, GrantedFlow};
+use super::place::{SeparateRepository, ShownTrees, TrialPlace};
+use super::spent::spent_in;
+use crate::verb::{Reply, Verb};
+use crate::view::{TrialStepOutcome, TrialStepView};
+use crate::{Caller, Refusal};
+
+/// The start key of runs, and of those that score one.
+const STEP_KEY: &str = "trial";
+/// What the name of an agent that scores a run ends with.
+const SCORER: &str = "-s";
+/// Who stops a run that waits for somebody.
+const STOPPED_BY: &str = "system:trial";
+
+/// Run a task with one of the behaviours of a trial. Only the flow of the trial asks for this.
+#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct TrialRun {
+    /// The name of the trial.
+    pub trial: String,
+    /// The number of the task.
+    pub task: usize,
+    /// The number of the behaviour.
+    pub arm: usize,
+    /// The name of the run, which says neither.
+    pub run: String,
+}
+
+/// Score a run of a trial. Only the flow of the trial asks for this.
+#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct TrialScore {
+    /// The name of the trial.
+    pub trial: String,
+    /// The number of the task.
+    pub task: usize,
+    /// The name of the run.
+    pub run: String,
+}
+
+impl Verb for TrialRun {
+    type Answer = TrialStepView;
+
+    fn run(self, caller: &Caller<'_>) -> Result<Reply<TrialStepView>, Refusal> {
+        let fixed = FixedTrial::read(caller, &self.trial)?;
+        let run = fixed.step(&self.run)?;
+        let place = TrialPlace::of(caller.space, &fixed.agent);
+        if let Some(told) = told(&place, &run)? {
+            return Ok(Reply::plain(told));
+        }
+        let task = fixed.task(self.task)?;
+        let program = fixed.arm(caller, self.arm)?;
+        let repository = place.at_commit(caller, &run, task.base)?;
+        let draft = StepDraft {
+            agent: run.clone(),
+            briefing: task.briefing,
+            at: task.base,
+            program,
+            input: task.input,
+        };
+        let done = draft.perform(caller, &repository, RunNetwork::Open)?;
+        let view = TrialStepView {
+            commit: Some(done.space.head(&run)?.to_string()),
+            ..TrialStepView::of_run(&done.summary)
+        };
+        finish(caller, &place, (repository, done), view).map(Reply::plain)
+    }
+}
+
+impl Verb for TrialScore {
+    type Answer = TrialStepView;
+
+    fn run(self, caller: &Caller<'_>) -> Result<Reply<TrialStepView>, Refusal> {
+        let fixed = FixedTrial::read(caller, &self.trial)?;
+        let run = fixed.step(&self.run)?;
+        let scorer = fixed.step(&format!("{run}{SCORER}"))?;
+        let place = TrialPlace::of(caller.space, &fixed.agent);
+        if let Some(told) = told(&place, &scorer)? {
+            return Ok(Reply::plain(told));
+        }
+        let task = fixed.task(self.task)?;
+        let own = caller.space.repository();
+        let commit = caller.space.head(&run)?;
+        let touched = touched(own, &task, commit)?;
+        if !touched.is_empty() && !task.edits_protected {
+            return Ok(Reply::plain(TrialStepView {
+                why: touched,
+                ..TrialStepView::of(TrialStepOutcome::Tampered)
+            }));
+        }
+        let shown = ShownTrees {
+            before: own.read_commit(task.base)?.tree,
+            after: own.read_commit(commit)?.tree,
+            protect: &task.protect,
+        };
+        let (repository, [base, commit]) = place.of_trees(caller, &scorer, &shown)?;
+        let input = Value::map([
+            ("base", Value::text(base.to_string())),
+            ("commit", Value::text(commit.to_string())),
+            ("task", task.input),
+        ]);
+        let draft = StepDraft {
+            agent: scorer,
+            briefing: "Score a run".to_owned(),
+            at: commit,
+            program: fixed.scorer(caller)?,
+            input,
+        };
+        let network = RunNetwork::hidden_if_possible();
+        let done = draft.perform(caller, &repository, network)?;
+        let mut view = TrialStepView::of_score(&done.summary);
+        view.network = Some(network.word().to_owned());
+        finish(caller, &place, (repository, done), view).map(Reply::plain)
+    }
+}
+
+/// What is to be run in a repository apart.
+struct StepDraft {
+    agent: AgentName,
+    briefing: String,
+    at: Oid,
+    program: GrantedFlow,
+    input: Value,
+}
+
+/// A session that came to its end, or was brought to it.
+struct PerformedStep {
+    space: SessionSpace,
+    agent: AgentName,
+    /// As it stood before it was stopped, if it had to be.
+    summary: Summary,
+}
+
+impl StepDraft {
+    /// Runs it, or goes on where it was before a crash.
+    fn perform(
+        self,
+        caller: &Caller<'_>,
+        repository: &SeparateRepository,
+        network: RunNetwork,
+    ) -> Result<PerformedStep, Refusal> {
+        let space = repository.open(caller)?;
+        let agent = self.agent.clone();
+        if space.head(&agent).is_err() {
+            let object = Briefing::of_text(&self.briefing).to_object();
+            let object = object.map_err(agentic_space::Error::Object)?;
+            spawn(&space, &agent, &object, &SpawnOrigin::Commit(self.at))?;
+        }
+        repository.check_out(&agent)?;
+        let id = self.begin(&space)?;
+        // It may have been over before a crash.
+        if !space.session(&id)?.state.is_over() {
+            drive(&repository.folder, &id, network)?;
+        }
+        // What another process wrote is read anew.
+        let space = repository.open(caller)?;
+        let summary = space.session(&id)?;
+        if !summary.state.is_over() {
+            let why = "a trial waits for nobody";
+            cancel(&space, &id, CancelMode::Kill, STOPPED_BY, why)?;
+        }
+        Ok(PerformedStep { space, agent, summary })
+    }
+
+    /// Records the session: whoever drives it finds everything there.
+    fn begin(self, space: &SessionSpace) -> Result<SessionId, Refusal> {
+        let GrantedFlow { flow, parts, allow } = self.program;
+        for part in &parts {
+            space.put_object(&self.agent, part)?;
+        }
+        let (key, key_source) = (STEP_KEY.to_owned(), KeySource::Named);
+        let begin =
+            Begin { agent: self.agent, flow, parts, input: self.input, key, key_source, allow };
+        Ok(record(space, begin)?)
+    }
+}
+
+/// Brings back what a step made, and keeps what it came to.
+fn finish(
+    caller: &Caller<'_>,
+    place: &TrialPlace,
+    (repository, done): (SeparateRepository, PerformedStep),
+    mut view: TrialStepView,
+) -> Result<TrialStepView, Refusal> {
+    let spent = spent_in(&done.space, &repository.folder)?;
+    (view.cost, view.unpriced) = (spent.cost, spent.n_unpriced);
+    view.session = Some(done.summary.id.to_string());
+    repository.bring_back(caller, &done.agent)?;
+    let text = serde_json::to_string(&view).unwrap_or_default();
+    place.tell(&done.agent, &text)?;
+    Ok(view)
+}
+
+/// Returns what a step came to before.
+fn told(place: &TrialPlace, step: &AgentName) -> Result<Option<TrialStepView>, Refusal> {
+    let Some(text) = place.told(step) else { return Ok(None) };
+    let read = serde_json::from_str(&text);
+    read.map(Some).map_err(|error| {
+        let message = format!("what `{step}` came to cannot be read: {error}");
+        Refusal::refused(&message, "remove its file below `.git/agentic/trial`")
+    })
+}
+
+/// Lists what a run touched of what is protected.
+fn touched(own: &Repository, task: &FixedTask, commit: Oid) -> Result<String, Refusal> {
+    let (base, commit) = (task.base.to_string(), commit.to_string());
+    let mut arguments = vec!["--literal-pathspecs", "diff", "--name-only", "--no-renames"];
+    arguments.extend([base.as_str(), commit.as_str(), "--"]);
+    arguments.extend(task.protect.iter().map(String::as_str));
+    let listed = own.git(&arguments)?.checked(&arguments)?;
+    Ok(listed.lines().collect::<Vec<_>>().join(", "))
+}
+
+impl TrialStepView {
+    fn of(outcome: TrialStepOutcome) -> TrialStepView {
+        TrialStepView { outcome, ..TrialStepView::default() }
+    }
+
+    /// Says what a run came to. What nobody could answer, and what a crash left in doubt, is no fault of
+    /// the behaviour.
+    fn of_run(summary: &Summary) -> TrialStepView {
+        let failure = summary.failure.as_ref();
+        let (outcome, why) = match summary.state {
+            SessionState::Done => (TrialStepOutcome::Done, String::new()),
+            SessionState::Failed | SessionState::Waiting
+                if failure.is_some_and(|it| LOST_BY.contains(&it.code.as_str())) =>
+            {
+                (TrialStepOutcome::Lost, told_failure(summary))
+            }
+            SessionState::Failed | SessionState::Cancelled => {
+                (TrialStepOutcome::Failed, told_failure(summary))
+            }
+            SessionState::Held => held(summary),
+            SessionState::Waiting => (TrialStepOutcome::Failed, "it waits".to_owned()),
+            SessionState::Running | SessionState::Diverged => {
+                (TrialStepOutcome::Lost, format!("it is {}", summary.state.as_str()))
+            }
+        };
+        TrialStepView { why, ..TrialStepView::of(outcome) }
+    }
+
+    /// Says what a scorer said: a finite score and a verdict, or nothing that counts.
+    fn of_score(summary: &Summary) -> TrialStepView {
+        let field = |name: &str| summary.result.as_ref().and_then(|told| told.get(name));
+        let score = field("score").and_then(Value::as_number).filter(|score| score.is_finite());
+        let verdict = field("verdict").and_then(Value::as_text);
+        let verdict = verdict.filter(|verdict| matches!(*verdict, "pass" | "fail"));
+        match (summary.state, score, verdict) {
+            (SessionState::Done, Some(score), Some(verdict)) => TrialStepView {
+                score: Some(score),
+                verdict: Some(verdict.to_owned()),
+                ..TrialStepView::of(TrialStepOutcome::Scored)
+            },
+            (SessionState::Done, _, _) => TrialStepView {
+                why: "it gave no finite score with a verdict".to_owned(),
+                ..TrialStepView::of(TrialStepOutcome::Unscored)
+            },
+            (_, _, _) => TrialStepView {
+                why: TrialStepView::of_run(summary).why,
+                ..TrialStepView::of(TrialStepOutcome::Unscored)
+            },
+        }
+    }
+}
+
+/// How failures are called that are no fault of the program: nobody could be reached.
+const LOST_BY: [&str; 2] = ["transport", agentic_replay::UNANSWERED];
+
+fn told_failure(summary: &Summary) -> String {
+    match &summary.failure {
+        Some(failure) => format!("{}: {}", failure.code, failure.message),
+        None => summary.state.as_str().to_owned(),
+    }
+}
+
+fn held(summary: &Summary) -> (TrialStepOutcome, String) {
+    let in_doubt = |hold: &agentic_replay::OpenHold| match hold.reason {
+        agentic_replay::HoldReason::InDoubt => true,
+        agentic_replay::HoldReason::Asked | agentic_replay::HoldReason::NotAllowed => false,
+    };
+    if summary.holds.iter().any(in_doubt) {
+        return (TrialStepOutcome::Lost, "what was under way in a crash is in doubt".to_owned());
+    }
+    let kinds: Vec<&str> = summary.holds.iter().map(|hold| hold.ask.kind.as_str()).collect();
+    let why = format!("it waits for a person, who would answer: {}", kinds.join(", "));
+    (TrialStepOutcome::Failed, why)
+}
