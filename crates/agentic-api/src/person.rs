@@ -62,9 +62,7 @@ fn is_worktree(space: &SessionSpace) -> bool {
 /// # Errors
 /// Fails when git knows nobody.
 pub fn principal(space: &SessionSpace) -> Result<String, Refusal> {
-    let person = space.repository().committer()?;
-    let local = person.email.split('@').next().filter(|local| !local.is_empty());
-    Ok(format!("user:{}", local.unwrap_or(&person.name)))
+    Ok(space.principal()?)
 }
 
 /// Says who changes a library, and who that is to git: the agent at work here, else the person whom git

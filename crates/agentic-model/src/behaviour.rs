@@ -4,12 +4,16 @@
 //! stand in the library, as what is told [`about`](AboutBehaviour) it.
 
 mod about;
+mod news;
 mod prompt;
+mod proposal;
 
 use std::collections::BTreeMap;
 
 pub use self::about::{ABOUT_BYTES_MAX, ABOUT_LINKS_MAX, AboutBehaviour, InvalidAbout};
+pub use self::news::{BehaviourNews, news};
 pub use self::prompt::{PromptFault, check_prompt, fill_prompt};
+pub use self::proposal::{BehaviourProposal, PROPOSAL_GROWTH, ProposalFault};
 use crate::object::{ObjectError, ObjectFields};
 use crate::{Cid, Map, Object, Value};
 

@@ -15,6 +15,7 @@ mod cid;
 pub mod commit;
 pub mod edge;
 pub mod guidance;
+pub mod hidden;
 pub mod json;
 pub mod kind;
 pub mod library;

@@ -2,7 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use crate::{EffectClass, PATCH, PENDING, ProgramFailure, QUERY, RELATE, Request, SLEEP, TRACED};
+use crate::{
+    BEHAVIOUR_ADOPT, BEHAVIOUR_PROPOSE, EffectClass, PATCH, PENDING, ProgramFailure, QUERY, RELATE,
+    Request, SLEEP, TRACED,
+};
 
 /// The kind of a request that only a human may answer.
 pub const HOLD: &str = "hold";
@@ -111,11 +114,12 @@ impl Kinds {
         let pure = ["join", "mock", PATCH, TRACED];
         let read =
             ["model", "file.read", "file.find", "file.grep", "memory.query", "env", PENDING, QUERY];
-        let idempotent = ["memory.add", "file.write", "file.patch", "commit", "spawn", RELATE];
+        let in_files = ["memory.add", "file.write", "file.patch"];
+        let in_store = ["commit", "spawn", RELATE, BEHAVIOUR_PROPOSE, BEHAVIOUR_ADOPT];
         let once = ["exec", "endpoint", "mcp", "npm"];
         let rules = (pure.iter().map(effect(Pure)))
             .chain(read.iter().map(effect(Read)))
-            .chain(idempotent.iter().map(effect(Idempotent)))
+            .chain(in_files.iter().chain(&in_store).map(effect(Idempotent)))
             .chain(once.iter().map(effect(Once)))
             .chain([
                 (HOLD, Handling::Decision),

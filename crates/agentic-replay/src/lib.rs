@@ -71,7 +71,10 @@ pub use crate::session::{
 };
 pub use crate::settle::settle;
 pub use crate::state::SessionState;
-pub use crate::store_call::{PENDING, QUERY, RELATE, StoreCall, TRACED, store_call, store_kind};
+pub use crate::store_call::{
+    BEHAVIOUR_ADOPT, BEHAVIOUR_PROPOSE, PENDING, QUERY, RELATE, StoreCall, TRACED, store_call,
+    store_kind,
+};
 pub use crate::summary::{
     AskedRequest, Attendance, OpenHold, Permission, Summary, SummaryReader, UNANSWERED, child_key,
     parent_of,

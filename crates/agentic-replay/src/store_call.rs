@@ -12,6 +12,10 @@ pub const PENDING: &str = "pending";
 pub const QUERY: &str = "query";
 /// The kind of a request for a relation.
 pub const RELATE: &str = "relate";
+/// The kind of a request that keeps a proposed version of a behaviour.
+pub const BEHAVIOUR_PROPOSE: &str = "behaviour-propose";
+/// The kind of a request that adopts a version which a person approved.
+pub const BEHAVIOUR_ADOPT: &str = "behaviour-adopt";
 /// The kind of the request that stands for an entry of the trace, where a language has no call without a
 /// request. It is answered with its payload.
 pub const TRACED: &str = "traced";

@@ -1,5 +1,7 @@
 //! Effects that touch the space: commits, new agents and child sessions.
 
+mod adoption;
+mod proposal;
 mod store;
 
 use std::collections::BTreeMap;
@@ -11,8 +13,9 @@ use agentic_lang_pipeline::run::AgentCall;
 use agentic_model::commit::Claims;
 use agentic_model::{AgentName, Briefing, Cid, Kind, Map, Oid, Value};
 use agentic_replay::{
-    AnswerSource, End, PENDING, Path, Performance, Program, ProgramFailure, QUERY, RELATE, Request,
-    RequestAnswer, Session, SessionId, StartRecord, child_key,
+    AnswerSource, BEHAVIOUR_ADOPT, BEHAVIOUR_PROPOSE, End, PENDING, Path, Performance, Program,
+    ProgramFailure, QUERY, RELATE, Request, RequestAnswer, Session, SessionId, StartRecord,
+    child_key,
 };
 use agentic_space::commit::{
     Asker, CommitDraft, Edit, Emptiness, TraceBinding, TreeSource, commit,
@@ -89,6 +92,8 @@ pub fn perform(
         RELATE => executed(store::relate(space, start, performance, asker)),
         PENDING => executed(store::pending(space, performance)),
         QUERY => executed(store::query(space, performance)),
+        BEHAVIOUR_PROPOSE => executed(proposal::propose(space, start, performance)),
+        BEHAVIOUR_ADOPT => answered(adoption::adopt(space, start, performance, asker)),
         kind => {
             let failure =
                 ProgramFailure::new("unknown-kind", format!("nothing here performs `{kind}`"));
@@ -99,12 +104,16 @@ pub fn perform(
 
 /// What a refused verb is for a program: a failure that it can catch. A fault of the store is none.
 fn executed(outcome: Result<Value>) -> Result<PerformedEffect> {
+    answered(outcome.map(RequestAnswer::Ok))
+}
+
+fn answered(outcome: Result<RequestAnswer>) -> Result<PerformedEffect> {
     Ok(PerformedEffect::Answered(settled(outcome)?, AnswerSource::Executor))
 }
 
-fn settled(outcome: Result<Value>) -> Result<RequestAnswer> {
+fn settled(outcome: Result<RequestAnswer>) -> Result<RequestAnswer> {
     match outcome {
-        Ok(value) => Ok(RequestAnswer::Ok(value)),
+        Ok(answer) => Ok(answer),
         Err(error) if error.is_fault() => Err(error),
         Err(error) => Ok(RequestAnswer::Failed(ProgramFailure::new("refused", error.to_string()))),
     }
@@ -229,7 +238,9 @@ pub fn begin_spawn(
         request: Some(performance.id.to_string()),
         behaviour: session.behaviour,
     };
-    let answered = |outcome| Ok(SpawnStep::Answered(settled(outcome)?, AnswerSource::Executor));
+    let answered = |outcome: Result<Value>| {
+        Ok(SpawnStep::Answered(settled(outcome.map(RequestAnswer::Ok))?, AnswerSource::Executor))
+    };
     if begins_a_session(request)
         && let Some(child) = adopted(space, session.start, request)
     {

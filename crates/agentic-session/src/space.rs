@@ -71,6 +71,16 @@ impl SessionSpace {
         SessionSpace { space, observer, stop, grace, recent, verified, deciding, segments }
     }
 
+    /// Returns who the person is whom git knows here: `user:` and the local part of the address.
+    ///
+    /// # Errors
+    /// Fails when git knows nobody.
+    pub fn principal(&self) -> Result<String> {
+        let person = self.repository().committer()?;
+        let local = person.email.split('@').next().filter(|local| !local.is_empty());
+        Ok(format!("user:{}", local.unwrap_or(&person.name)))
+    }
+
     /// Returns the journals of sessions that were read already.
     pub(crate) fn recent(&self) -> &RecentJournals {
         &self.recent

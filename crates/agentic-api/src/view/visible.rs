@@ -1,5 +1,7 @@
 //! Text of others, made safe to look at: nothing in it hides, turns around or steers.
 
+use agentic_model::hidden::is_hidden;
+
 /// Shows every character that a screen would not: controls, and those that turn text around, take no
 /// room or carry hidden data, as `⟦202E⟧`. Line breaks and tabs stay.
 pub fn visible(text: &str) -> String {
@@ -21,20 +23,6 @@ fn shown(text: &str, stays: fn(char) -> bool) -> String {
         rest = &rest[at + c.len_utf8()..];
     }
     shown + rest
-}
-
-fn is_hidden(c: char) -> bool {
-    if (' '..='~').contains(&c) {
-        return false;
-    }
-    c.is_control()
-        || matches!(u32::from(c),
-            // Soft hyphen, joiners, fillers.
-            0x00ad | 0x034f | 0x115f..=0x1160 | 0x17b4..=0x17b5 | 0x180b..=0x180f | 0x3164 | 0xfeff | 0xffa0
-            // What turns text around, and separators of lines.
-            | 0x061c | 0x200b..=0x200f | 0x2028..=0x202e | 0x2060..=0x206f
-            // Variation selectors, but the one that makes emoji of signs; annotations; tags.
-            | 0xfe00..=0xfe0e | 0xfff9..=0xfffb | 0x1d173..=0x1d17a | 0xe0000..=0xe0fff)
 }
 
 #[cfg(test)]

@@ -209,6 +209,23 @@ impl Stage {
         Ok(decided)
     }
 
+    /// Decides the only hold, and goes on with its session as far as nothing fails.
+    pub fn answer_or_fail(&self, draft: &DecisionDraft) -> Result<DecisionOutcome> {
+        let hold = self.only_hold();
+        let decided = decide(&self.space, &hold, draft)?;
+        agentic_session::resume(&self.space, &hold.hold.session)?;
+        Ok(decided)
+    }
+
+    /// Returns the only session of an agent.
+    pub fn session_of(&self, agent: &str) -> SessionId {
+        let ids = self.space.sessions().expect("they can be listed");
+        let is_its = |id: &&SessionId| {
+            self.space.session(id).is_ok_and(|found| found.agent.as_str() == agent)
+        };
+        *ids.iter().find(is_its).expect("it has a session")
+    }
+
     /// Copies the repository as it is, as a clone that has everything.
     pub fn copied(&self) -> Stage {
         let folder = temporary_folder();

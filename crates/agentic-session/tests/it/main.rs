@@ -1,5 +1,6 @@
 //! Sessions as a library: one file for each verb.
 
+mod adoption;
 mod book;
 mod cancel;
 mod children;

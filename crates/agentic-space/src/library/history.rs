@@ -31,6 +31,8 @@ pub struct NameChange {
     pub is_signed: bool,
     /// What the commit records of an adoption; empty for other changes.
     pub fields: Map,
+    /// The request of a session that made it, as the commit says.
+    pub request: Option<String>,
 }
 
 /// What a commit of the library has of a name, by the file as it stands.
@@ -59,7 +61,8 @@ impl LibraryState<'_> {
                 let pointer = text.and_then(|bytes| LibraryPointer::parse(&bytes).ok());
                 let said = trailer::strip(&info.message);
                 let why = said.split_once("\n\n").map_or("", |(_, why)| why.trim());
-                let fields = match Claims::read(&info.message).fields {
+                let claims = Claims::read(&info.message);
+                let fields = match claims.fields {
                     OpenFields::Inline(fields) => fields,
                     OpenFields::Object(_) => Map::new(),
                 };
@@ -73,6 +76,7 @@ impl LibraryState<'_> {
                     cid: pointer.map(|pointer| pointer.cid),
                     is_signed,
                     fields,
+                    request: claims.request,
                 });
             }
         }

@@ -9,7 +9,7 @@ use agentic_store::journal::KeptObject;
 
 use super::writing::{LibraryWrite, write};
 use super::{CONTESTED, Library, LibraryEntry, LibraryState, NAMES};
-use crate::commit::RACES_MAX;
+use crate::commit::{Asker, RACES_MAX};
 use crate::error::LibraryError;
 use crate::written::WriteNotices;
 use crate::{Error, Result, Space};
@@ -29,7 +29,7 @@ pub enum MoveOccasion {
     /// Somebody stores what a name means, or removes it.
     Storing,
     /// Somebody adopts what the library has.
-    Adoption(AdoptionRecord),
+    Adoption(Box<AdoptionRecord>),
 }
 
 /// What the commit of an adoption says besides who made it, and why.
@@ -43,6 +43,10 @@ pub struct AdoptionRecord {
     pub over: Option<Oid>,
     /// What speaks for it.
     pub evidence: Vec<Cid>,
+    /// The request of a session that adopts, where one does.
+    pub asker: Option<Asker>,
+    /// Who decided, where that is not who moves the name.
+    pub decided_by: Option<String>,
 }
 
 /// A name on its way to another object.
@@ -182,8 +186,9 @@ impl NameMove {
         let cid = |cid: Option<Cid>| cid.map_or(Value::Null, |cid| Value::text(cid.to_string()));
         let oid = |oid: Option<Oid>| oid.map_or(Value::Null, |oid| Value::text(oid.to_string()));
         let evidence = record.evidence.iter().map(|found| cid(Some(*found))).collect();
+        let decided_by = record.decided_by.clone().unwrap_or_else(|| self.by.to_string());
         let mut fields = Map::from([
-            ("decided_by".to_owned(), Value::text(self.by.to_string())),
+            ("decided_by".to_owned(), Value::text(decided_by)),
             ("evidence".to_owned(), Value::List(evidence)),
             ("from".to_owned(), cid(record.from)),
             ("name".to_owned(), Value::text(self.found.name.as_str())),
@@ -195,7 +200,10 @@ impl NameMove {
             fields.insert("over".to_owned(), oid(record.over));
         }
         let kind = Kind::parse(ADOPTION).ok();
-        Claims { kind, fields: OpenFields::Inline(fields), ..Claims::default() }
+        let session = record.asker.as_ref().map(|asker| asker.session.clone());
+        let request = record.asker.as_ref().and_then(|asker| asker.request.clone());
+        let fields = OpenFields::Inline(fields);
+        Claims { kind, fields, session, request, ..Claims::default() }
     }
 
     fn edit(&self, after: Option<&LibraryPointer>) -> LibraryEdit {

@@ -138,6 +138,8 @@ impl Adoption<'_, '_> {
             prior: self.prior,
             over,
             evidence,
+            asker: None,
+            decided_by: None,
         };
         let moving = NameMove {
             library: Library::Behaviours,
@@ -148,7 +150,7 @@ impl Adoption<'_, '_> {
             author,
             why: asked.why.clone(),
             contest: if over.is_some() { ContestEnd::Resolved } else { ContestEnd::Refused },
-            occasion: MoveOccasion::Adoption(record),
+            occasion: MoveOccasion::Adoption(Box::new(record)),
         };
         let moved = move_name(space, &moving)?;
         // What was held back counts no more: the name has moved on from what it was held against.

@@ -1,8 +1,8 @@
 //! Behaviours: what is adopted, and what is in force.
 
 use agentic_space::library::{
-    AdoptionRecord, BehaviourAddition, ContestEnd, Library, MoveOccasion, NameInForce, NameMove,
-    keep_behaviour, move_name, take_over,
+    BehaviourAddition, ContestEnd, Library, MoveOccasion, NameInForce, NameMove, keep_behaviour,
+    move_name, take_over,
 };
 use agentic_space::model::edge::Party;
 use agentic_space::model::{AboutBehaviour, Cid, Object, StoredBehaviour};
@@ -42,7 +42,7 @@ fn adopt(space: &Space, text: &str) -> Result<()> {
         author: None,
         why: "a reason".to_owned(),
         contest: ContestEnd::Refused,
-        occasion: MoveOccasion::Adoption(AdoptionRecord::default()),
+        occasion: MoveOccasion::Adoption(Box::default()),
     };
     move_name(space, &moving).map(|_| ())
 }

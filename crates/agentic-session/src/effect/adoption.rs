@@ -1,0 +1,279 @@
+//! Adopting a version of a behaviour because a person said so, in the records of the session that asks.
+//!
+//! The approval is one of a hold that shows exactly what is adopted: the name, the adoption that it takes
+//! the place of, the version, and the trial that found it better. What a fork shares of its parent is no
+//! approval of its own. Where the user's own configuration lets a name skip the hold, nothing new may be
+//! in the version.
+
+use agentic_model::behaviour::news;
+use agentic_model::edge::Party;
+use agentic_model::kind::TRIAL;
+use agentic_model::{Cid, LibraryName, Object, Oid, Value};
+use agentic_replay::{
+    AnswerSource, AskedRequest, HOLD, Performance, ProgramFailure, RequestAnswer, SessionId,
+    SessionState, StartRecord,
+};
+use agentic_space::commit::Asker;
+use agentic_space::error::LibraryError;
+use agentic_space::library::{
+    AdoptionRecord, ContestEnd, Library, MoveOccasion, NameInForce, NameMove, move_name, take_over,
+};
+
+use super::proposal::{bad, library_name, named_behaviour, parts, read, text};
+use crate::action::Action;
+use crate::decision::Decision;
+use crate::{Error, Result, SessionSpace};
+
+/// The user's setting that names what is adopted without a hold.
+const AUTO_ADOPT: &str = "autoAdopt";
+/// Who decided then.
+const AUTO: &str = "system:auto";
+/// The code of the failure when the name was moved: it is to be asked anew.
+const CONFLICT: &str = "conflict";
+/// The code of the failure when no person has approved.
+const UNDECIDED: &str = "undecided";
+/// What a trial says of a version that may be adopted.
+const BETTER: &str = "better";
+/// The fields in which a hold and the adoption must agree.
+const AGREED: [&str; 4] = ["name", "prior", "cid", "trial"];
+
+/// An adoption that a program asks for.
+struct WantedAdoption<'a> {
+    space: &'a SessionSpace,
+    start: &'a StartRecord,
+    payload: &'a Value,
+    name: LibraryName,
+    object: Object,
+    trial: Object,
+}
+
+/// Who let an adoption happen.
+struct AdoptionConsent {
+    /// The person, as whom the name is moved.
+    by: Party,
+    /// Who decided, where that is not the person.
+    decided_by: Option<String>,
+    why: String,
+}
+
+/// Adopts a version, or says why not. Performed again it finds what it did.
+pub(super) fn adopt(
+    space: &SessionSpace,
+    start: &StartRecord,
+    performance: &Performance,
+    asker: Asker,
+) -> Result<RequestAnswer> {
+    let payload = &performance.request.payload;
+    let wanted = WantedAdoption {
+        space,
+        start,
+        payload,
+        name: library_name(payload)?,
+        object: named_behaviour(space, payload, "cid")?,
+        trial: trial(space, payload)?,
+    };
+    wanted.check_trial()?;
+    let found = space.behaviour_in_force(&wanted.name)?;
+    let last = wanted.last_adoption(&found)?;
+    if let Some(done) = wanted.done_before(last, &performance.id.to_string())? {
+        return Ok(RequestAnswer::Ok(wanted.value(Some(done))));
+    }
+    let Some(consent) = wanted.consent()? else {
+        let message = format!(
+            "no person has approved that `{}` means {} in this session",
+            wanted.name,
+            wanted.object.cid()
+        );
+        return Ok(RequestAnswer::Failed(ProgramFailure::new(UNDECIDED, message)));
+    };
+    if last != wanted.prior()? || found.offered.is_some() || found.shared.contested.is_some() {
+        return Ok(wanted.conflict(last));
+    }
+    wanted.carry_out(&found, consent, asker)
+}
+
+/// Reads the trial that a request names.
+fn trial(space: &SessionSpace, payload: &Value) -> Result<Object> {
+    let cid = Cid::parse(text(payload, "trial")?).map_err(|_| bad("`trial` is no id"))?;
+    let object = space.object(cid)?;
+    if object.kind().as_str() == TRIAL { Ok(object) } else { Err(bad("`trial` is no trial")) }
+}
+
+impl WantedAdoption<'_> {
+    /// Checks that the trial found this version better, and that a session here says so: an object
+    /// alone can be stored by anybody.
+    fn check_trial(&self) -> Result<()> {
+        let field = |name: &str| self.trial.map().get(name);
+        if field("verdict").and_then(Value::as_text) != Some(BETTER) {
+            return Err(bad("the trial did not find the version better"));
+        }
+        let arms = field("arms").and_then(Value::as_list).unwrap_or_default();
+        let tried = arms.get(1).and_then(Value::as_text);
+        if tried != Some(self.object.cid().to_string().as_str()) {
+            return Err(bad("the trial tried another version"));
+        }
+        let session = field("session").and_then(Value::as_text).and_then(SessionId::parse);
+        let unknown = || bad("no session here ran the trial");
+        let summary = self.space.session(&session.ok_or_else(unknown)?).map_err(|_| unknown())?;
+        let ran = summary.result.as_ref().and_then(|result| result.get("blocks"));
+        if summary.state != SessionState::Done || ran.is_none() || ran != field("blocks") {
+            return Err(bad("the session of the trial came to something else"));
+        }
+        Ok(())
+    }
+
+    fn prior(&self) -> Result<Option<Oid>> {
+        match self.payload.get("prior") {
+            None | Some(Value::Null) => Ok(None),
+            Some(prior) => {
+                let oid = prior.as_text().and_then(|text| Oid::parse(text).ok());
+                oid.map(Some).ok_or_else(|| bad("`prior` is no id of an adoption"))
+            }
+        }
+    }
+
+    /// Finds the last adoption of the name here.
+    fn last_adoption(&self, found: &NameInForce) -> Result<Option<Oid>> {
+        let Some(pointer) = &found.pointer else { return Ok(None) };
+        let library = self.space.library(Library::Behaviours)?;
+        Ok(library.adoption_of(self.space, &self.name, pointer)?)
+    }
+
+    /// Finds the adoption that this request made before a crash, whatever was adopted since.
+    fn done_before(&self, last: Option<Oid>, request: &str) -> Result<Option<Oid>> {
+        if last == self.prior()? {
+            return Ok(None);
+        }
+        let changes = self.space.library(Library::Behaviours)?.changes(self.space, &self.name)?;
+        let own = changes.iter().find(|change| change.request.as_deref() == Some(request));
+        Ok(own.map(|change| change.commit))
+    }
+
+    /// Finds who let it happen: a person in a hold of this session, or the user's own configuration.
+    fn consent(&self) -> Result<Option<AdoptionConsent>> {
+        let summary = self.space.session(&self.start.session)?;
+        // What a fork shares was said to its parent.
+        let own_from = summary.forked_from.map_or(0, |(_, seq)| seq);
+        for asked in summary.asked.iter().rev().filter(|asked| asked.seq >= own_from) {
+            if let Some(decision) = self.approval(asked)? {
+                let by =
+                    Party::parse(&decision.principal).map_err(|error| bad(error.to_string()))?;
+                return Ok(Some(AdoptionConsent {
+                    by,
+                    decided_by: None,
+                    why: self.why(&decision),
+                }));
+            }
+        }
+        self.unasked()
+    }
+
+    /// Returns the decision of a request if that is a hold which shows this adoption, and a person
+    /// approved it.
+    fn approval(&self, asked: &AskedRequest) -> Result<Option<Decision>> {
+        let Some((_, RequestAnswer::Ok(_), AnswerSource::Decision(commit))) = &asked.answer else {
+            return Ok(None);
+        };
+        let shown = asked.payload.get("payload");
+        let agrees = |field: &&str| {
+            let of = |value: Option<&Value>| {
+                value.and_then(|it| it.get(field)).filter(|it| **it != Value::Null).cloned()
+            };
+            of(shown) == of(Some(self.payload))
+        };
+        if asked.kind != HOLD || !AGREED.iter().all(agrees) {
+            return Ok(None);
+        }
+        let Ok(commit) = Oid::parse(commit) else { return Ok(None) };
+        let decision = Decision::of_commit(self.space, commit)?;
+        let is_approval = |decision: &Decision| {
+            decision.action == Action::Approve && decision.principal.starts_with("user:")
+        };
+        Ok(decision.filter(is_approval))
+    }
+
+    fn why(&self, decision: &Decision) -> String {
+        match decision.rationale.trim() {
+            "" => "Approved".to_owned(),
+            why => why.to_owned(),
+        }
+    }
+
+    /// Asks the user's own configuration, which no file of a repository adds to. A version that names
+    /// something new is always put before a person.
+    fn unasked(&self) -> Result<Option<AdoptionConsent>> {
+        let named = self.space.repository().values_of_user(AUTO_ADOPT);
+        let arms = self.trial.map().get("arms").and_then(Value::as_list).unwrap_or_default();
+        let first = arms.first().and_then(Value::as_text).and_then(|cid| Cid::parse(cid).ok());
+        let (true, Some(first)) = (named.iter().any(|it| *it == self.name.as_str()), first) else {
+            return Ok(None);
+        };
+        let before = self.space.behaviour_in_force(&self.name)?.pointer.map(|pointer| pointer.cid);
+        let base = self.space.object(first)?;
+        if before != Some(first) || !news(&read(&base)?, &read(&self.object)?).is_empty() {
+            return Ok(None);
+        }
+        let by = Party::parse(&self.space.principal()?).map_err(|error| bad(error.to_string()))?;
+        let why = "A trial found it better, and it names nothing new".to_owned();
+        Ok(Some(AdoptionConsent { by, decided_by: Some(AUTO.to_owned()), why }))
+    }
+
+    fn carry_out(
+        &self,
+        found: &NameInForce,
+        consent: AdoptionConsent,
+        asker: Asker,
+    ) -> Result<RequestAnswer> {
+        let parts = parts(self.space, &self.object, &read(&self.object)?)?;
+        let record = AdoptionRecord {
+            from: found.pointer.as_ref().map(|pointer| pointer.cid),
+            prior: self.prior()?,
+            over: None,
+            evidence: vec![self.trial.cid()],
+            asker: Some(asker),
+            decided_by: consent.decided_by,
+        };
+        let moving = NameMove {
+            library: Library::Behaviours,
+            found: found.shared.clone(),
+            to: Some(self.object.cid()),
+            objects: parts.into_iter().chain([self.object.clone()]).collect(),
+            by: consent.by,
+            author: None,
+            why: consent.why,
+            contest: ContestEnd::Refused,
+            occasion: MoveOccasion::Adoption(Box::new(record)),
+        };
+        match move_name(self.space, &moving) {
+            Ok(moved) => moved.written.visible()?,
+            Err(agentic_space::Error::Library(
+                LibraryError::NameMoved { .. } | LibraryError::Contested { .. },
+            )) => {
+                let now = self.space.behaviour_in_force(&self.name)?;
+                return Ok(self.conflict(self.last_adoption(&now)?));
+            }
+            Err(error) => return Err(Error::Space(error)),
+        }
+        take_over(self.space, &self.name)?;
+        let now = self.space.behaviour_in_force(&self.name)?;
+        Ok(RequestAnswer::Ok(self.value(self.last_adoption(&now)?)))
+    }
+
+    fn value(&self, adoption: Option<Oid>) -> Value {
+        let adoption = adoption.map_or(Value::Null, |oid| Value::text(oid.to_string()));
+        Value::map([
+            ("name", Value::text(self.name.as_str())),
+            ("cid", Value::text(self.object.cid().to_string())),
+            ("adoption", adoption),
+        ])
+    }
+
+    /// Says that the name was moved, and by which adoption: what is asked anew has to name that.
+    fn conflict(&self, last: Option<Oid>) -> RequestAnswer {
+        let now = last.map_or("nothing is adopted".to_owned(), |oid| format!("it is {oid}"));
+        let message = format!("`{}` was moved meanwhile: {now}", self.name);
+        let prior = last.map_or(Value::Null, |oid| Value::text(oid.to_string()));
+        let details = Value::map([("prior", prior)]);
+        RequestAnswer::Failed(ProgramFailure { details, ..ProgramFailure::new(CONFLICT, message) })
+    }
+}
