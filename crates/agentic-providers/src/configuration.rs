@@ -283,6 +283,9 @@ struct ConfigurationFile {
     /// Where a server of durable runs is: read where that is asked.
     #[serde(default, rename = "temporal")]
     _temporal: Option<serde::de::IgnoredAny>,
+    /// What secrets look like: read where they are looked for.
+    #[serde(default, rename = "redact")]
+    _redact: Option<serde::de::IgnoredAny>,
     default_model: Option<String>,
     #[serde(default)]
     plain: Vec<String>,

@@ -117,6 +117,13 @@ fn a_wrong_file_says_where_and_why() {
 }
 
 #[test]
+fn what_others_read_of_the_file_is_theirs() {
+    for text in ["[[hold]]\nx = 1", "[temporal]\nx = 1", "[[redact.rule]]\nid = \"a\""] {
+        Configuration::parse(text, Path::new("agentic.toml")).expect(text);
+    }
+}
+
+#[test]
 fn the_file_is_looked_for_up_to_the_top_of_the_repository() {
     let root = tempfile::tempdir().expect("a temporary folder");
     let deep = root.path().join("repo/a/b");
