@@ -17,11 +17,13 @@ fn a_command_is_json_and_unknown_fields_are_refused() {
     let list: Command = from_str(r#"{"verb":"agents"}"#).expect("a command");
     let answer = to_value(list.run(&caller).expect("readable").answer).expect("data");
     assert_eq!(answer[0]["agent"], "alice");
+    from_str::<Command>(r#"{"verb":"stats","by":"agent"}"#).expect("a command");
     for bad in [
         r#"{"verb":"nothing"}"#,
         r#"{"verb":"show"}"#,
         r#"{"verb":"log","limit":-1}"#,
         r#"{"verb":"show","id":"alice","more":1}"#,
+        r#"{"verb":"stats","by":"person"}"#,
     ] {
         assert!(from_str::<Command>(bad).is_err(), "{bad}");
     }

@@ -29,7 +29,9 @@ pub enum CaseGrouping {
     Agent,
     /// By the model.
     Model,
-    /// By who spawned the agent.
+    /// By who spawned the agent. Nobody asks for that but at a command line: pages and tools show no figures
+    /// of a person.
+    #[serde(skip_deserializing)]
     Person,
     /// By the day on which they began.
     Day,
