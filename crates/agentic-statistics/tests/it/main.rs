@@ -1,5 +1,7 @@
 //! Figures that others have published come out here, too: `vectors.json` says whose.
 
+mod simulation;
+
 use agentic_statistics::trial::{
     PlannedTrial, TrialLooks, attempt_alpha, better_p, can_show, flip_interval,
 };
