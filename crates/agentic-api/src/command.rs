@@ -180,6 +180,8 @@ commands! {
     BehaviourUse(verb::BehaviourUse) = "behaviour-use",
     /// Compare two behaviours.
     BehaviourCompare(verb::CompareBehaviours) = "behaviour-compare",
+    /// Have a model propose a better version of a behaviour.
+    BehaviourImprove(verb::BehaviourImprove) = "behaviour-improve",
     /// Say what a trial would do.
     TrialPlan(verb::TrialPlan) = "trial-plan",
     /// Try two behaviours on the same tasks.

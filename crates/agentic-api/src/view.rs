@@ -19,6 +19,7 @@ mod failure;
 mod flow;
 pub mod hold;
 mod import;
+mod improve;
 mod inbox;
 pub mod interop;
 mod kind;
@@ -80,6 +81,7 @@ pub use crate::view::hold::{
     ServedHoldView, UnverifiedView, VoteView, VotesView,
 };
 pub use crate::view::import::ImportedView;
+pub use crate::view::improve::ImproveView;
 pub use crate::view::inbox::{DeciderView, InboxHoldView, InboxView};
 pub use crate::view::kind::{KindActivityView, KindOriginView, KindShowView, KindView};
 pub use crate::view::object::{CidView, InitView, ObjectView, PutView};

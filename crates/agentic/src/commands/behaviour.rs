@@ -14,6 +14,7 @@ use super::VerbOutcome;
 use crate::context::Context;
 use crate::output::{talk, warn, warn_of};
 
+mod improve;
 mod show;
 mod trial;
 
@@ -143,6 +144,14 @@ pub enum BehaviourVerb {
     /// Example: agentic behaviour trial --name first --arm reviewer --arm bafyr4iavd4wva2 --tasks tasks.json --runs 3 --score judge
     #[command(verbatim_doc_comment, args_conflicts_with_subcommands = true)]
     Trial(trial::TrialArgs),
+    /// Have a model propose a better version, try it, and put it before a person
+    ///
+    /// The model sees how cases went, without secrets and not those of private agents, and never the tasks of the trial. The
+    /// same command goes on with it; what is approved is adopted.
+    ///
+    /// Example: agentic behaviour improve reviewer --model small --holdout tasks.json --score judge
+    #[command(verbatim_doc_comment)]
+    Improve(improve::ImproveArgs),
     /// Give an agent another behaviour, by a commit that leaves its files as they are
     ///
     /// What it commits later names it. An agent does not change its own.
@@ -213,11 +222,11 @@ pub fn run(context: &Context, verb: BehaviourVerb) -> VerbOutcome {
             });
         }
         BehaviourVerb::Compare { first, second, metric, detect } => {
-            let verb = CompareBehaviours { first, second, metric, detect };
-            let view = verb.run(&caller)?.answer;
+            let view = CompareBehaviours { first, second, metric, detect }.run(&caller)?.answer;
             view.left_out.iter().for_each(|what| warn(what));
             context.format.answer(&view, compared);
         }
+        BehaviourVerb::Improve(args) => return improve::run(context, &caller, args),
         BehaviourVerb::Trial(args) => return trial::run(context, &caller, args),
         BehaviourVerb::Use { behaviour, agent, message } => {
             let reply = BehaviourUse { behaviour, agent, why: message }.run(&caller)?;

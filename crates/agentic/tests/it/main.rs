@@ -6,6 +6,7 @@ mod checkpoint;
 mod context;
 mod disk;
 mod first_run_page;
+mod improve;
 mod kill;
 mod loopback;
 mod model;

@@ -1,0 +1,134 @@
+//! What a model is shown of cases: short pieces of traces, without secrets, as data.
+//!
+//! Traces are what others wrote, and hostile. What was purged is gone; what is private, or was not
+//! granted, is not asked for; runs of trials are left out, so that nobody learns tasks by heart.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::AtomicBool;
+
+use agentic_model::{Cid, Value, json};
+use agentic_query::QueryValue;
+
+use crate::caller::agent_name;
+use crate::redaction::CallerRedactor;
+use crate::verb::{AskQuery, QueryOutcome};
+use crate::{Caller, Notice, Refusal};
+
+/// Which cases went badly.
+const CASES: &str = include_str!("../../flows/improve.dl");
+/// What is shown of one.
+const ENTRIES: &str = "param $agent: text.
+? (At, N, Text) trace(cid: T, agent: $agent), entry(trace: T, n: N, at: At, text: Text) order by At desc, N desc limit 50.";
+/// How many cases are shown.
+const CASES_MAX: usize = 8;
+/// How much is shown of one, in bytes.
+const EXCERPT_BYTES_MAX: usize = 2 << 10;
+/// How the names of agents begin that are no cases.
+const APART: [&str; 2] = ["trial-", "improve-"];
+
+/// Cases as a model is shown them.
+pub(super) struct ShownCases {
+    /// Them, as JSON.
+    pub text: String,
+    /// What was left out or redacted.
+    pub notices: Vec<Notice>,
+}
+
+/// A case that went badly.
+#[derive(Debug)]
+struct BadCase {
+    agent: String,
+    weight: i64,
+    reasons: Vec<String>,
+}
+
+impl ShownCases {
+    /// Finds those of a behaviour, the worst first.
+    pub fn of(caller: &Caller<'_>, behaviour: Cid) -> Result<ShownCases, Refusal> {
+        let mut redactor = CallerRedactor::new(caller)?;
+        let mut shown = Vec::new();
+        for case in bad_cases(caller, behaviour)? {
+            let params = BTreeMap::from([("agent".to_owned(), case.agent)]);
+            let mut entries: Vec<String> = Vec::new();
+            for row in rows(caller, ENTRIES, params)? {
+                entries.extend(row.last().map(text).map(str::to_owned));
+            }
+            entries.reverse();
+            let trace = redactor.text("a trace", entries.join("\n"));
+            let why = redactor.text("a reason", case.reasons.join("\n"));
+            shown.push(Value::map([
+                ("why", Value::text(last_part(&why, EXCERPT_BYTES_MAX / 4))),
+                ("trace", Value::text(last_part(&trace, EXCERPT_BYTES_MAX / 4 * 3))),
+            ]));
+        }
+        Ok(ShownCases { text: json::to_text(&Value::List(shown)), notices: redactor.notices() })
+    }
+}
+
+fn bad_cases(caller: &Caller<'_>, behaviour: Cid) -> Result<Vec<BadCase>, Refusal> {
+    let mut found: BTreeMap<String, BadCase> = BTreeMap::new();
+    let params = BTreeMap::from([("behaviour".to_owned(), behaviour.to_string())]);
+    for row in rows(caller, CASES, params)? {
+        let [agent, QueryValue::Int(weight), why] = row.as_slice() else { continue };
+        let agent = text(agent);
+        let is_private = caller.space.repository().is_private(&agent_name(agent)?)?;
+        if is_private || APART.iter().any(|prefix| agent.starts_with(prefix)) {
+            continue;
+        }
+        let new = || BadCase { agent: agent.to_owned(), weight: 0, reasons: Vec::new() };
+        let case = found.entry(agent.to_owned()).or_insert_with(new);
+        case.weight += weight;
+        case.reasons.push(text(why).to_owned());
+    }
+    let mut worst: Vec<BadCase> = found.into_values().collect();
+    worst.sort_by_key(|case| std::cmp::Reverse(case.weight));
+    worst.truncate(CASES_MAX);
+    Ok(worst)
+}
+
+/// Lists what tasks ask, as JSON; of a text that is no list of them nothing.
+pub(super) fn briefings(tasks: &str) -> Option<String> {
+    let read = json::from_text(tasks).ok()?;
+    let briefing = |task: &Value| {
+        let text = task.get("briefing")?.as_text()?;
+        Some(Value::text(first_part(text, EXCERPT_BYTES_MAX)))
+    };
+    let all: Option<Vec<Value>> =
+        read.as_list()?.iter().take(CASES_MAX * 4).map(briefing).collect();
+    Some(json::to_text(&Value::List(all?)))
+}
+
+fn rows(
+    caller: &Caller<'_>,
+    text: &str,
+    params: BTreeMap<String, String>,
+) -> Result<Vec<Vec<QueryValue>>, Refusal> {
+    let query = AskQuery { text: text.to_owned(), params, ..AskQuery::default() };
+    match query.ask(caller, &AtomicBool::new(false))? {
+        QueryOutcome::Answered(answered) => {
+            let last = answered.report.answers.into_iter().next_back();
+            Ok(last.map(|answer| answer.rows).unwrap_or_default())
+        }
+        QueryOutcome::Refused(findings) => Err(findings.refusal()),
+    }
+}
+
+fn text(value: &QueryValue) -> &str {
+    match value {
+        QueryValue::Text(text) => text,
+        QueryValue::Null | QueryValue::Bool(_) | QueryValue::Int(_) | QueryValue::Float(_) => "",
+    }
+}
+
+/// Returns the end of a text, so many bytes at most.
+fn last_part(text: &str, bytes_max: usize) -> &str {
+    let from = text.len().saturating_sub(bytes_max);
+    let from = (from..=text.len()).find(|at| text.is_char_boundary(*at)).unwrap_or(text.len());
+    &text[from..]
+}
+
+fn first_part(text: &str, bytes_max: usize) -> &str {
+    let to = text.len().min(bytes_max);
+    let to = (0..=to).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
+    &text[..to]
+}
