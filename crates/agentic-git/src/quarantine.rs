@@ -69,9 +69,7 @@ impl Quarantine {
         let objects = folder.join("objects");
         let info = objects.join("info");
         fs::create_dir_all(&info).map_err(Error::io("create", &info))?;
-        let path = folder.join(WANTED);
-        let wanted = File::create(&path).map_err(Error::io("create", &path))?;
-        wanted.lock().map_err(Error::io("lock", &path))?;
+        let wanted = wanted(&folder)?;
         for inner in ["refs", "objects/pack"] {
             let inner = folder.join(inner);
             fs::create_dir_all(&inner).map_err(Error::io("create", &inner))?;
@@ -216,6 +214,16 @@ impl Drop for Quarantine {
     }
 }
 
+/// Makes the file that says that a quarantine is wanted. It has its name only once it is locked: whoever
+/// found it unlocked would remove the quarantine.
+fn wanted(folder: &Path) -> Result<File> {
+    let (being_made, path) = (folder.join("wanting"), folder.join(WANTED));
+    let file = File::create(&being_made).map_err(Error::io("create", &being_made))?;
+    file.lock().map_err(Error::io("lock", &being_made))?;
+    fs::rename(&being_made, &path).map_err(Error::io("create", &path))?;
+    Ok(file)
+}
+
 /// Removes the quarantines that nobody holds any more.
 fn remove_unwanted(above: &Path) -> Result<()> {
     for folder in in_folder(above)? {
@@ -237,4 +245,32 @@ const YOUNG: std::time::Duration = std::time::Duration::from_secs(60);
 
 fn is_young(found: &fs::Metadata) -> bool {
     found.modified().ok().and_then(|at| at.elapsed().ok()).is_none_or(|age| age < YOUNG)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Quarantine;
+    use crate::Repository;
+    use crate::run_git;
+
+    #[test]
+    fn many_are_made_at_once_and_none_removes_another() {
+        let folder = tempfile::tempdir().expect("the disk is writable");
+        run_git(folder.path(), &["init", "--quiet"]).expect("git works");
+        let own = Repository::open(folder.path()).expect("just made");
+        let root = own.layout().root().join(super::FOLDER);
+        std::thread::scope(|scope| {
+            for _ in 0..8 {
+                scope.spawn(|| {
+                    let own = Repository::open(folder.path()).expect("just made");
+                    for _ in 0..500 {
+                        let made =
+                            Quarantine::make(&own).expect("nobody removes what is being made");
+                        assert!(made.folder.join("HEAD").exists());
+                    }
+                });
+            }
+        });
+        assert_eq!(std::fs::read_dir(root).expect("it is there").count(), 0);
+    }
 }
