@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use agentic_host::Observer;
-use agentic_model::AgentName;
+use agentic_model::{AgentName, LibraryName};
 use agentic_providers::host::{CancelFlag, GRACE_DEFAULT};
 use agentic_space::Space;
 
@@ -14,6 +14,9 @@ use crate::deciding::DecidingLine;
 use crate::known::RecentJournals;
 use crate::segment::SeenSegments;
 use crate::verified::SeenSignatures;
+
+/// The user's setting that names what is adopted without a hold.
+const AUTO_ADOPT: &str = "autoAdopt";
 
 /// How a space is opened for sessions.
 #[derive(Debug, Clone, Default)]
@@ -79,6 +82,13 @@ impl SessionSpace {
         let person = self.repository().committer()?;
         let local = person.email.split('@').next().filter(|local| !local.is_empty());
         Ok(format!("user:{}", local.unwrap_or(&person.name)))
+    }
+
+    /// Says whether the user's own configuration lets a name be adopted without a hold. No file of a
+    /// repository adds to that.
+    pub fn adopts_unasked(&self, name: &LibraryName) -> bool {
+        let named = self.repository().values_of_user(AUTO_ADOPT);
+        named.iter().any(|it| *it == name.as_str())
     }
 
     /// Returns the journals of sessions that were read already.

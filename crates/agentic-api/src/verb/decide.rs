@@ -15,7 +15,7 @@ use agentic_store::error::GitError;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use self::recorded::HoldLanguage;
+use self::recorded::{DecisionFollowing, HoldLanguage};
 pub use self::recorded::{FollowedDecision, RecordedDecision};
 use crate::redaction::{CallerRedactor, refuse_secrets};
 use crate::verb::peer_reply::{AcceptedReply, peer_hold};
@@ -113,6 +113,14 @@ pub enum AfterDecision {
     Leave,
 }
 
+/// What a decision is drafted from, besides what was said.
+struct DraftGround<'a> {
+    named: &'a NamedRequest,
+    /// The decision of a peer that it makes its own.
+    reply: Option<AcceptedReply>,
+    principal: String,
+}
+
 impl Verb for Decide {
     type Answer = DecideView;
 
@@ -153,17 +161,16 @@ impl Decide {
                 "leave out `--for` and `--grant`",
             ));
         }
-        let (then, spoken_as) = (self.then, self.answer.language());
+        let following = self.following();
         let request = self.request.clone();
         let mut redactor = CallerRedactor::new(caller)?;
         let reply = self.accepted_reply(caller, &named)?;
         if let Some(AcceptedReply::Done(done)) = reply {
             let notices = Notice::of(&done.written).into_iter().collect();
-            return Ok(RecordedDecision::of(done, (then, spoken_as), notices));
+            return Ok(RecordedDecision::of(done, following, notices));
         }
-        let mut draft = self.draft(caller, (&named, reply), principal)?;
-        draft.rationale = redactor.text("the reason", draft.rationale);
-        draft.value.iter().try_for_each(|value| refuse_secrets(caller, "the value", value))?;
+        let ground = DraftGround { named: &named, reply, principal };
+        let draft = self.draft(caller, ground, &mut redactor)?;
         let hold = held_request(&named);
         if let Some((host, engines)) = caller.host_of(&hold.session)? {
             let done = engines.decide(&host, space, hold, &draft)?;
@@ -174,15 +181,14 @@ impl Decide {
                 request: hold.session.short_request(&hold.request),
                 principal: done.principal,
                 session: hold.session,
-                then,
-                spoken_as,
+                following,
                 elsewhere: None,
             });
         }
-        let done = answer(space, named, &draft, then.after_expiry());
+        let done = answer(space, named, &draft, following.then.after_expiry());
         let done = done.map_err(|error| unsigned(caller, &request, error))?;
         let notices = Notice::of(&done.written).into_iter().chain(redactor.notices()).collect();
-        Ok(RecordedDecision::of(done, (then, spoken_as), notices))
+        Ok(RecordedDecision::of(done, following, notices))
     }
 
     /// Tells whether the name says which question is meant, so that an answer may be given again. The
@@ -192,12 +198,29 @@ impl Decide {
         is_choice || self.node.is_some() || self.request.contains('.')
     }
 
+    fn following(&self) -> DecisionFollowing {
+        DecisionFollowing { then: self.then, spoken_as: self.answer.language() }
+    }
+
+    /// Drafts it without secrets: those of the reason are covered up, a value with one is refused.
     fn draft(
         self,
         caller: &Caller<'_>,
-        (named, reply): (&NamedRequest, Option<AcceptedReply>),
-        principal: String,
+        ground: DraftGround<'_>,
+        redactor: &mut CallerRedactor,
     ) -> Result<DecisionDraft, Refusal> {
+        let mut draft = self.draft_as_said(caller, ground)?;
+        draft.rationale = redactor.text("the reason", draft.rationale);
+        draft.value.iter().try_for_each(|value| refuse_secrets(caller, "the value", value))?;
+        Ok(draft)
+    }
+
+    fn draft_as_said(
+        self,
+        caller: &Caller<'_>,
+        ground: DraftGround<'_>,
+    ) -> Result<DecisionDraft, Refusal> {
+        let DraftGround { named, reply, principal } = ground;
         let open = match named {
             NamedRequest::Open(pending) => Some(&**pending),
             NamedRequest::Decided(_) => None,

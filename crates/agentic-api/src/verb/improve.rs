@@ -7,7 +7,9 @@
 mod excerpt;
 mod figure;
 
-use agentic_model::{AgentName, Cid, Map, Object, Oid, StoredBehaviour, Value, canonical, json};
+use agentic_model::{
+    AgentName, Cid, LibraryName, Map, Object, Oid, StoredBehaviour, Value, canonical, json,
+};
 use agentic_replay::{BEHAVIOUR_PROPOSE, RequestAnswer, SUSPEND, SessionId};
 use agentic_session::Summary;
 use agentic_session::behaviour::session_with_key;
@@ -36,8 +38,6 @@ const TRIAL: &str = "trial";
 const STEM_BYTES_MAX: usize = 20;
 /// How many characters of the hash of what is asked they bear besides.
 const HASH_CHARS: usize = 8;
-/// The user's setting that names what is adopted without a hold.
-const AUTO_ADOPT: &str = "autoAdopt";
 
 /// Have a model propose a better version of a behaviour, try it, and put it before a person. The same
 /// improvement again goes on where it was.
@@ -72,6 +72,7 @@ struct Improvement<'c, 's> {
 
 /// What is in force when an improvement begins.
 struct ImproveBase {
+    name: LibraryName,
     found: FoundBehaviour,
     source: String,
     prior: Option<Oid>,
@@ -167,7 +168,6 @@ impl Improvement<'_, '_> {
 
     /// Makes what the session is given: nothing of the trial but whether there is one.
     fn input(&self, base: &ImproveBase, tasks: String, cases: String) -> Value {
-        let named = self.caller.space.repository().values_of_user(AUTO_ADOPT);
         Value::map([
             ("name", Value::text(&self.asked.name)),
             ("cid", Value::text(base.found.cid().to_string())),
@@ -177,7 +177,7 @@ impl Improvement<'_, '_> {
             ("tasks", Value::text(tasks)),
             ("cases", Value::text(cases)),
             ("is_tried", Value::Bool(self.asked.holdout.is_some())),
-            ("may_skip", Value::Bool(named.contains(&self.asked.name))),
+            ("may_skip", Value::Bool(self.caller.space.adopts_unasked(&base.name))),
         ])
     }
 
@@ -193,7 +193,7 @@ impl Improvement<'_, '_> {
             let message = format!("`{name}` has no text of its own that could be changed");
             return Err(Refusal::refused(&message, "improve a script or a prompt"));
         };
-        Ok(ImproveBase { found, source, prior })
+        Ok(ImproveBase { name, found, source, prior })
     }
 
     /// Checks the trial before anything costs anything: against any other flow it is the same.

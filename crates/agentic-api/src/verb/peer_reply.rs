@@ -53,7 +53,8 @@ pub(super) fn take_replies(caller: &Caller<'_>, since: Instant) -> Result<TakenR
         };
         match verdict {
             ReplyVerdict::Counts(TriggerForce::Runs, pending) => {
-                take_one(caller, &judge, (reply, &pending), &mut taken)?;
+                let counted = CountedReply { judge, reply, pending };
+                counted.take(caller, &mut taken)?;
             }
             ReplyVerdict::Counts(TriggerForce::Shown, _) => {
                 taken.views.push(PeerReplyView::waiting(reply));
@@ -70,33 +71,39 @@ pub(super) fn take_replies(caller: &Caller<'_>, since: Instant) -> Result<TakenR
     Ok(taken)
 }
 
-fn take_one(
-    caller: &Caller<'_>,
-    judge: &ReplyJudge<'_>,
-    (reply, pending): (&ArrivedReply, &PendingHold),
-    taken: &mut TakenReplies,
-) -> Result<(), Refusal> {
-    let session = pending.hold.session;
-    if let Some((host, engines)) = caller.host_of(&session)? {
-        let held = HeldRequest { session, request: pending.hold.id };
-        let draft = accepting(reply, CLIENT);
-        let done = engines.decide(&host, caller.space, held, &draft)?;
-        taken.views.push(PeerReplyView::decided(reply, done.commit));
-        return Ok(());
-    }
-    match judge.take(reply, pending) {
-        Ok(done) => {
-            taken.views.push(PeerReplyView::decided(reply, done.commit.to_string()));
-            taken.notices.extend(Notice::of(&done.written));
-        }
-        Err(error) if is_too_late(error.class()) => {
-            taken.views.push(PeerReplyView::late(reply));
+/// A decision of a peer that counts here.
+struct CountedReply<'r, 's> {
+    judge: ReplyJudge<'s>,
+    reply: &'r ArrivedReply,
+    pending: Box<PendingHold>,
+}
+
+impl CountedReply<'_, '_> {
+    /// Lets it decide, and goes on with its session.
+    fn take(&self, caller: &Caller<'_>, taken: &mut TakenReplies) -> Result<(), Refusal> {
+        let CountedReply { judge, reply, pending } = self;
+        let session = pending.hold.session;
+        if let Some((host, engines)) = caller.host_of(&session)? {
+            let held = HeldRequest { session, request: pending.hold.id };
+            let draft = accepting(reply, CLIENT);
+            let done = engines.decide(&host, caller.space, held, &draft)?;
+            taken.views.push(PeerReplyView::decided(reply, done.commit));
             return Ok(());
         }
-        Err(error) => return Err(error.into()),
+        match judge.take(reply, pending) {
+            Ok(done) => {
+                taken.views.push(PeerReplyView::decided(reply, done.commit.to_string()));
+                taken.notices.extend(Notice::of(&done.written));
+            }
+            Err(error) if is_too_late(error.class()) => {
+                taken.views.push(PeerReplyView::late(reply));
+                return Ok(());
+            }
+            Err(error) => return Err(error.into()),
+        }
+        follow(caller, reply, taken);
+        Ok(())
     }
-    follow(caller, reply, taken);
-    Ok(())
 }
 
 /// Goes on with the session of a decision that is durable.
@@ -186,7 +193,8 @@ pub(super) enum AcceptedReply {
 /// Finds a decision of a peer by its commit, and lets it decide if it counts; nothing if no peer sent it.
 pub(super) fn accept_reply(
     caller: &Caller<'_>,
-    (commit, hold): (Oid, &PendingHold),
+    commit: Oid,
+    hold: &PendingHold,
 ) -> Result<Option<AcceptedReply>, Refusal> {
     let arrived = arrived_replies(caller.space)?;
     let answers = |reply: &&ArrivedReply| {

@@ -31,6 +31,7 @@ use self::draft::PreparedTrial;
 pub use self::draft::TrialDraft;
 use self::fixed::FIXED;
 pub use self::look::TrialLook;
+pub(crate) use self::outcome::differences_by_task;
 use self::outcome::{TrialTerms, judged};
 use self::place::TrialPlace;
 use self::recorded::recorded;

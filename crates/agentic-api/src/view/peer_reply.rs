@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 /// A decision that a peer sent for a hold here, or one of ours for a hold of theirs.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct PeerReplyView {
     /// The space that sent it, or the agent that it was made for.
     pub peer: String,
@@ -65,12 +65,7 @@ impl PeerReplyView {
             result: "sent".to_owned(),
             commit: commit.to_string(),
             agent: agent.to_owned(),
-            request: None,
-            action: None,
-            principal: None,
-            on_behalf_of: None,
-            decision: None,
-            reason: None,
+            ..PeerReplyView::default()
         }
         .saying(decision)
     }
@@ -81,12 +76,7 @@ impl PeerReplyView {
             result: result.to_owned(),
             commit: reply.commit.to_string(),
             agent: reply.to.agent.to_string(),
-            request: None,
-            action: None,
-            principal: None,
-            on_behalf_of: None,
-            decision: None,
-            reason: None,
+            ..PeerReplyView::default()
         };
         match &reply.decision {
             None => view,

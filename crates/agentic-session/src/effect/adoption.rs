@@ -24,8 +24,6 @@ use crate::action::Action;
 use crate::decision::Decision;
 use crate::{Error, Result, SessionSpace};
 
-/// The user's setting that names what is adopted without a hold.
-const AUTO_ADOPT: &str = "autoAdopt";
 /// Who decided then.
 const AUTO: &str = "system:auto";
 /// The code of the failure when the name was moved: it is to be asked anew.
@@ -202,10 +200,9 @@ impl WantedAdoption<'_> {
     /// Asks the user's own configuration, which no file of a repository adds to. A version that names
     /// something new is always put before a person.
     fn unasked(&self) -> Result<Option<AdoptionConsent>> {
-        let named = self.space.repository().values_of_user(AUTO_ADOPT);
         let arms = self.trial.map().get("arms").and_then(Value::as_list).unwrap_or_default();
         let first = arms.first().and_then(Value::as_text).and_then(|cid| Cid::parse(cid).ok());
-        let (true, Some(first)) = (named.iter().any(|it| *it == self.name.as_str()), first) else {
+        let (true, Some(first)) = (self.space.adopts_unasked(&self.name), first) else {
             return Ok(None);
         };
         let before = self.space.behaviour_in_force(&self.name)?.pointer.map(|pointer| pointer.cid);

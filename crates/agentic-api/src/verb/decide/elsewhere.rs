@@ -3,8 +3,8 @@
 use agentic_federation::reply::PeerHold;
 use agentic_session::hold::name::NamedRequest;
 
-use super::{AfterDecision, Decide, HoldAnswer, RecordedDecision};
-use crate::redaction::{CallerRedactor, refuse_secrets};
+use super::{AfterDecision, Decide, DraftGround, HoldAnswer, RecordedDecision};
+use crate::redaction::CallerRedactor;
 use crate::verb::peer_reply::{AcceptedReply, accept_reply, answer_peer, delegation};
 use crate::{Caller, Refusal};
 
@@ -29,14 +29,13 @@ impl Decide {
             ));
         }
         let delegation = delegation(self.for_person.as_deref(), self.grant.as_deref())?;
-        let (then, spoken_as) = (self.then, self.answer.language());
+        let following = self.following();
         let named = NamedRequest::Open(Box::new(hold.pending.clone()));
         let mut redactor = CallerRedactor::new(caller)?;
-        let mut draft = self.draft(caller, (&named, None), principal)?;
-        draft.rationale = redactor.text("the reason", draft.rationale);
-        draft.value.iter().try_for_each(|value| refuse_secrets(caller, "the value", value))?;
+        let ground = DraftGround { named: &named, reply: None, principal };
+        let draft = self.draft(caller, ground, &mut redactor)?;
         let done = answer_peer(caller, hold, &draft, delegation)?;
-        let recorded = RecordedDecision::of(done, (then, spoken_as), redactor.notices());
+        let recorded = RecordedDecision::of(done, following, redactor.notices());
         Ok(RecordedDecision { elsewhere: Some(hold.name.clone()), ..recorded })
     }
 
@@ -49,7 +48,7 @@ impl Decide {
         match (&self.answer, named) {
             (HoldAnswer::Accept { commit, .. }, NamedRequest::Open(pending)) => {
                 let commit = caller.space.repository().resolve_commit(commit)?;
-                accept_reply(caller, (commit, pending))
+                accept_reply(caller, commit, pending)
             }
             (HoldAnswer::Accept { .. }, NamedRequest::Decided(_))
             | (HoldAnswer::Act { .. } | HoldAnswer::Choice(_), _) => Ok(None),

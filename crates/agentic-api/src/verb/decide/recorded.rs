@@ -25,8 +25,7 @@ pub struct RecordedDecision {
     pub(super) request: String,
     pub(super) principal: String,
     pub(super) session: SessionId,
-    pub(super) then: AfterDecision,
-    pub(super) spoken_as: HoldLanguage,
+    pub(super) following: DecisionFollowing,
     /// The agent of a peer that asks, if it is one of a peer.
     pub(super) elsewhere: Option<String>,
 }
@@ -47,10 +46,17 @@ pub(super) enum HoldLanguage {
     Run,
 }
 
+/// What follows from a decision, and how that is told.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct DecisionFollowing {
+    pub then: AfterDecision,
+    pub spoken_as: HoldLanguage,
+}
+
 impl RecordedDecision {
     pub(super) fn of(
         done: DecisionOutcome,
-        (then, spoken_as): (AfterDecision, HoldLanguage),
+        following: DecisionFollowing,
         notices: Vec<Notice>,
     ) -> RecordedDecision {
         RecordedDecision {
@@ -60,8 +66,7 @@ impl RecordedDecision {
             request: done.session.short_request(&done.decision.request),
             principal: done.decision.principal,
             session: done.session,
-            then,
-            spoken_as,
+            following,
             elsewhere: None,
         }
     }
@@ -76,7 +81,7 @@ impl RecordedDecision {
         if let Ok(Some((host, engines))) = caller.host_of(&self.session) {
             let run = RunId::new(self.session.to_string());
             let engine = engines.connect(&host, caller.space, caller.client);
-            let waits = self.then == AfterDecision::GoOn;
+            let waits = self.following.then == AfterDecision::GoOn;
             // The engine drives it by itself: here it is only waited for.
             let followed = engine.and_then(|engine| match waits {
                 true => Ok(engine.go_on(&run).and_then(|()| engine.status(&run)).map(drop)?),
@@ -86,7 +91,7 @@ impl RecordedDecision {
             let notices = failed.into_iter().collect();
             return FollowedDecision { notices, completion: VerbCompletion::Whole };
         }
-        let outcome = match self.then {
+        let outcome = match self.following.then {
             AfterDecision::GoOn => go_on(caller.space, &self.session),
             AfterDecision::Leave => Ok(()),
         };
@@ -114,7 +119,7 @@ impl RecordedDecision {
     /// # Errors
     /// Fails when the session cannot be read.
     pub fn view(self, caller: &Caller<'_>) -> Result<DecideView, Refusal> {
-        let (agent, state) = match (&self.elsewhere, self.spoken_as) {
+        let (agent, state) = match (&self.elsewhere, self.following.spoken_as) {
             // How it stands there is known once its owner has announced that.
             (Some(agent), _) => (agent.clone(), SessionState::Held),
             (None, HoldLanguage::Session) => {

@@ -122,13 +122,10 @@ fn text(value: &QueryValue) -> &str {
 
 /// Returns the end of a text, so many bytes at most.
 fn last_part(text: &str, bytes_max: usize) -> &str {
-    let from = text.len().saturating_sub(bytes_max);
-    let from = (from..=text.len()).find(|at| text.is_char_boundary(*at)).unwrap_or(text.len());
-    &text[from..]
+    &text[text.ceil_char_boundary(text.len().saturating_sub(bytes_max))..]
 }
 
+/// Returns the beginning of a text, so many bytes at most.
 fn first_part(text: &str, bytes_max: usize) -> &str {
-    let to = text.len().min(bytes_max);
-    let to = (0..=to).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
-    &text[..to]
+    &text[..text.floor_char_boundary(bytes_max)]
 }

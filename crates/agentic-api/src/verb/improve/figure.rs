@@ -1,9 +1,8 @@
 //! What came of a trial, as the session of an improvement and whoever decides are told it.
 
-use std::collections::BTreeMap;
-
 use agentic_model::{Object, Value};
 
+use crate::verb::trial::differences_by_task;
 use crate::view::TrialView;
 
 /// How many tasks are named that went better, and that went worse.
@@ -11,7 +10,8 @@ const EXAMPLES_MAX: usize = 5;
 
 /// Tells what came of a trial.
 pub(super) fn told(view: &TrialView, trial: &Object, seed: i64) -> Value {
-    let differences = differences(trial);
+    let blocks = trial.map().get("blocks").and_then(Value::as_list).unwrap_or_default();
+    let differences = differences_by_task(blocks, 1);
     let better = differences.iter().filter(|(_, difference)| **difference > 0.0);
     let worse = differences.iter().filter(|(_, difference)| **difference < 0.0);
     Value::map([
@@ -52,31 +52,6 @@ fn warnings(view: &TrialView) -> Vec<String> {
         warnings.push(format!("{} runs touched what is protected", view.tampered));
     }
     warnings
-}
-
-/// Returns the mean difference of each task, by its number.
-fn differences(trial: &Object) -> BTreeMap<i64, f64> {
-    let mut by_task: BTreeMap<i64, Vec<f64>> = BTreeMap::new();
-    let blocks = trial.map().get("blocks").and_then(Value::as_list).unwrap_or_default();
-    for block in blocks {
-        let runs = block.get("runs").and_then(Value::as_list).unwrap_or_default();
-        let score = |arm: i64| {
-            let run =
-                runs.iter().find(|run| run.get("arm").and_then(Value::as_int) == Some(arm))?;
-            let score = run.get("score")?;
-            if let Value::Float(score) = score {
-                Some(*score)
-            } else {
-                score.as_int().map(|it| it as f64)
-            }
-        };
-        let task = block.get("task").and_then(Value::as_int);
-        if let (Some(task), Some(first), Some(second)) = (task, score(0), score(1)) {
-            by_task.entry(task).or_default().push(second - first);
-        }
-    }
-    let mean = |all: Vec<f64>| all.iter().sum::<f64>() / all.len() as f64;
-    by_task.into_iter().map(|(task, all)| (task, mean(all))).collect()
 }
 
 /// Chooses some tasks by the seed, and says by how much they went otherwise.

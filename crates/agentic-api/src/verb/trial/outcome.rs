@@ -123,9 +123,10 @@ impl TrialTerms {
     }
 
     fn judge_at(&self, blocks: &[Value], look: usize, bound: f64) -> JudgedTrial {
-        let is_lossy = self.is_lossy(blocks);
-        let arms = (1..self.arms.len()).map(|arm| self.judge_arm(blocks, arm, (bound, is_lossy)));
-        let arms: Vec<JudgedArm> = arms.collect();
+        // Where too much was lost nothing can be concluded, however sure the figures are.
+        let bound_of_arms = Some(bound).filter(|_| !self.is_lossy(blocks));
+        let judge = |arm| self.judge_arm(differences(blocks, arm), bound_of_arms);
+        let arms: Vec<JudgedArm> = (1..self.arms.len()).map(judge).collect();
         let all = |verdict| !arms.is_empty() && arms.iter().all(|arm| arm.verdict == verdict);
         let verdict = if arms.iter().any(|arm| arm.verdict == TrialVerdict::Better) {
             TrialVerdict::Better
@@ -139,19 +140,16 @@ impl TrialTerms {
         JudgedTrial { look, bound, arms, verdict }
     }
 
-    fn judge_arm(&self, blocks: &[Value], arm: usize, (bound, is_lossy): (f64, bool)) -> JudgedArm {
-        let differences = differences(blocks, arm);
+    /// Judges by one difference a task; without a bound nothing is concluded.
+    fn judge_arm(&self, differences: Vec<f64>, bound: Option<f64>) -> JudgedArm {
         let p = better_p(&differences, self.seed);
         let opposite: Vec<f64> = differences.iter().map(|one| -one).collect();
-        let is_sure = |p: Option<f64>| p.is_some_and(|p| p <= bound);
-        let verdict = if is_lossy || differences.is_empty() {
-            TrialVerdict::Inconclusive
-        } else if is_sure(p) {
-            TrialVerdict::Better
-        } else if is_sure(better_p(&opposite, self.seed)) {
-            TrialVerdict::Worse
-        } else {
-            TrialVerdict::NoDifference
+        let is_sure = |p: Option<f64>, bound: f64| p.is_some_and(|p| p <= bound);
+        let verdict = match bound.filter(|_| !differences.is_empty()) {
+            None => TrialVerdict::Inconclusive,
+            Some(bound) if is_sure(p, bound) => TrialVerdict::Better,
+            Some(bound) if is_sure(better_p(&opposite, self.seed), bound) => TrialVerdict::Worse,
+            Some(_) => TrialVerdict::NoDifference,
         };
         JudgedArm { differences, p, verdict }
     }
@@ -262,8 +260,12 @@ impl TrialView {
     }
 }
 
-/// Returns by how much a behaviour scored more than the first, for each task.
 fn differences(blocks: &[Value], arm: usize) -> Vec<f64> {
+    differences_by_task(blocks, arm).into_values().collect()
+}
+
+/// Returns by how much a behaviour scored more than the first, for each task by its number.
+pub(crate) fn differences_by_task(blocks: &[Value], arm: usize) -> BTreeMap<i64, f64> {
     // A run that failed is no hole: it has the lowest score that there is, and no more than nothing.
     let scores = blocks.iter().flat_map(runs).filter_map(|run| run.score);
     let lowest = scores.fold(0.0, f64::min);
@@ -279,7 +281,7 @@ fn differences(blocks: &[Value], arm: usize) -> Vec<f64> {
             by_task.entry(task).or_default().push(second - first);
         }
     }
-    by_task.values().map(|of_task| mean(of_task)).collect()
+    by_task.into_iter().map(|(task, all)| (task, mean(&all))).collect()
 }
 
 fn mean(values: &[f64]) -> f64 {
