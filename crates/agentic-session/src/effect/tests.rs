@@ -3,8 +3,8 @@
 use agentic_model::{AgentName, Map, Value};
 use agentic_replay::{End, Path, ProgramFailure, Request, RequestAnswer};
 
-use super::{Edit, PerformedEffect};
-use super::{STEM_BYTES_MAX, answer_of, called_agent, edits, executed, fields, stem};
+use super::spawning::{STEM_BYTES_MAX, called_agent, stem};
+use super::{Edit, PerformedEffect, answer_of, edits, executed, fields};
 use crate::tests::data;
 
 /// Says in a word what becomes of a file.

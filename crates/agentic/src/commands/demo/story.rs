@@ -154,7 +154,7 @@ pub const SESSION: &[StoryStep] = &[
 /// A question that is left for whoever looks.
 pub const QUESTION: &[StoryStep] = &[
     StoryStep::new(REPOSITORY, "agentic spawn deploy -m 'Deploy 1.4.1'")
-        .saying("One question is left open: `agentic serve --open` shows it on a page."),
+        .saying("One question is left open. Where the demo is kept (`--keep DIR`), `agentic -C DIR serve --open` shows it on a page."),
     StoryStep::new(
         REPOSITORY,
         "agentic session start deploy --flow deploy.rhai --key deploy-1.4.1",
