@@ -123,6 +123,9 @@ impl HandRun {
 
     #[update(name = "decide")]
     async fn decide(ctx: &mut WorkflowContext<Self>, attempt: String) -> Result<Json, BoxedError> {
+        // It may be called before the run has begun.
+        let is_known = |run: &HandRun| run.decide.is_some();
+        ctx.wait_condition_with_options(is_known, WaitConditionOptions::default()).await?;
         let activity = ctx.state(|run| run.decide.clone()).ok_or("nothing is decided here")?;
         let name = NamedActivity(activity.name.clone());
         let mut options = activity.options();

@@ -80,13 +80,14 @@ impl RecordedDecision {
     pub fn follow(&self, caller: &Caller<'_>) -> FollowedDecision {
         if let Ok(Some((host, engines))) = caller.host_of(&self.session) {
             let run = RunId::new(self.session.to_string());
-            let engine = engines.connect(&host, caller.space, caller.client);
-            let waits = self.following.then == AfterDecision::GoOn;
             // The engine drives it by itself: here it is only waited for.
-            let followed = engine.and_then(|engine| match waits {
-                true => Ok(engine.go_on(&run).and_then(|()| engine.status(&run)).map(drop)?),
-                false => Ok(()),
-            });
+            let followed = match self.following.then {
+                AfterDecision::GoOn => engines
+                    .connect(&host, caller.space, caller.client)
+                    .and_then(|engine| Ok(engine.go_on(&run).and_then(|()| engine.status(&run))?))
+                    .map(drop),
+                AfterDecision::Leave => Ok(()),
+            };
             let failed = followed.err().map(|why| Notice::NotFollowed { why: why.sentence() });
             let notices = failed.into_iter().collect();
             return FollowedDecision { notices, completion: VerbCompletion::Whole };
