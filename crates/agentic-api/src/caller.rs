@@ -302,6 +302,12 @@ impl<'s> Caller<'s> {
         }
     }
 
+    /// Says whether a session came by fetch that another engine drives: what is decided of it in this clone
+    /// reaches that engine with the branch of its agent.
+    pub(crate) fn is_driven_elsewhere(&self, session: &SessionId) -> bool {
+        host_of(self.space, session).is_some_and(|host| !host.contains(':'))
+    }
+
     /// Returns who waits for the verb.
     pub fn watcher(&self) -> &VerbWatcher {
         &self.surroundings.watcher

@@ -93,7 +93,7 @@ pub fn answer(
 /// [`crate::resume`].
 ///
 /// # Errors
-/// Fails when another host drives the session, when the hold is decided already, overdue or not this
+/// Fails when another host drives the session from here, when the hold is decided already, overdue or not this
 /// principal's to decide, and when the value does not fit; nothing is written then, except the expiry of
 /// an overdue hold.
 pub fn decide(
@@ -101,7 +101,7 @@ pub fn decide(
     pending: &PendingHold,
     draft: &DecisionDraft,
 ) -> Result<DecisionOutcome> {
-    hosted::refuse(space, &Folder::of(space, &pending.hold.session))?;
+    hosted::refuse_claimed(space, &Folder::of(space, &pending.hold.session))?;
     decide_for_host(space, pending, draft)
 }
 

@@ -16,6 +16,7 @@ mod probing;
 mod program;
 mod sealed;
 mod sealing;
+mod telling;
 
 use agentic_model::{AgentName, Cid, Value};
 use agentic_replay::record::StoredValue;
@@ -25,9 +26,10 @@ pub use self::child::{HostedSpawn, child_answer, continue_hosted, continued_as, 
 pub use self::claim::{
     HostClaim, HostedOpening, claim, claimed, disclaim, host_of, hosted_run, retire,
 };
-pub(crate) use self::claim::{is_hosted, refuse};
+pub(crate) use self::claim::{is_hosted, refuse, refuse_claimed};
 pub use self::decision::{
-    HostedDecision, HostedFate, HostedVote, decide_hosted, expire_hosted, withdraw_hosted,
+    BranchDecision, HostedDecision, HostedFate, HostedVote, branch_decisions, decide_hosted,
+    expire_hosted, withdraw_hosted,
 };
 pub use self::effect::{HostedOutcome, perform_hosted};
 pub use self::gone::{HostedRemains, end_hosted, take_over};
@@ -37,6 +39,7 @@ pub use self::probing::{LostEffect, probe_hosted};
 pub use self::program::{HostedProgram, HostedRun, load_hosted, program_of_hosted};
 pub use self::sealed::{SealedRun, n_sealed};
 pub use self::sealing::{HostedRecords, ValuePiece, seal_hosted};
+pub use self::telling::{Teller, ToldLine};
 pub use crate::children::{Close, begins_a_session, close_policy};
 pub use crate::drive::timer_answer;
 pub use crate::inbox::token as signal_id;

@@ -3,7 +3,7 @@
 
 use agentic_model::trace::split_entry;
 use agentic_model::{AgentName, Entry, Instant, Kind, Value, json};
-use agentic_replay::{End, Hold, ProgramEvent};
+use agentic_replay::{End, Hold, ProgramEvent, SessionId};
 
 use super::drive::Driver;
 use super::{block, seal};
@@ -48,14 +48,9 @@ impl Driver<'_> {
         let id = self.folder.id;
         let start = self.session.started().clone();
         let holds = self.session.pending();
-        let told = |hold: &Hold| {
-            let question = hold.request.payload.get("question").and_then(Value::as_text);
-            let what = question.unwrap_or(&hold.request.kind).to_owned();
-            format!("held {}: {}", id.short_request(&hold.id), shown(&what))
-        };
         let fresh: Vec<Hold> =
             holds.iter().filter(|hold| self.told.insert(hold.id)).cloned().collect();
-        let entries = fresh.iter().flat_map(|hold| self.entry("session", &told(hold))).collect();
+        let entries = fresh.iter().flat_map(|hold| self.entry("session", &held_line(&id, hold))).collect();
         self.append_entries(entries)?;
         let Some(end) = self.session.end().cloned() else {
             if !holds.is_empty() {
@@ -63,12 +58,7 @@ impl Driver<'_> {
             }
             return Ok(());
         };
-        let how = match &end {
-            End::Done(value) => format!("ended {}: {}", id.short(), shown(&format!("{value:?}"))),
-            End::Failed(failure) => format!("failed {}: {}", id.short(), shown(&failure.message)),
-            End::Cancelled => format!("cancelled {}", id.short()),
-        };
-        self.append_entries(self.entry("session", &how))?;
+        self.append_entries(self.entry("session", &end_line(&id, &end)))?;
         self.seal(&start.agent)?;
         self.room.clear();
         self.folder.retire(self.space)
@@ -81,9 +71,25 @@ impl Driver<'_> {
     }
 }
 
+/// Says where a session is held.
+pub(super) fn held_line(id: &SessionId, hold: &Hold) -> String {
+    let question = hold.request.payload.get("question").and_then(Value::as_text);
+    let what = question.unwrap_or(&hold.request.kind);
+    format!("held {}: {}", id.short_request(&hold.id), shown(what))
+}
+
+/// Says how a session ended.
+pub(super) fn end_line(id: &SessionId, end: &End) -> String {
+    match end {
+        End::Done(value) => format!("ended {}: {}", id.short(), shown(&format!("{value:?}"))),
+        End::Failed(failure) => format!("failed {}: {}", id.short(), shown(&failure.message)),
+        End::Cancelled => format!("cancelled {}", id.short()),
+    }
+}
+
 /// Returns what the trace keeps of what a program said: texts as they are, the events of the
 /// context language and everything else as JSON. What is too long stands in the records only.
-fn said(event: &ProgramEvent) -> String {
+pub(super) fn said(event: &ProgramEvent) -> String {
     let text = match agentic_lang_context::trace::text_of(event) {
         Some(text) => text.to_owned(),
         None => event.data.as_text().map_or_else(|| json::to_text(&event.data), str::to_owned),

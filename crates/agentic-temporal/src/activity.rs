@@ -24,7 +24,7 @@ use crate::decision::{
 use crate::error::{DIVERGED, diverged, whole};
 use crate::ground::WorkerGround;
 use crate::mask::masked;
-use crate::seal::{SealAsk, WirePiece};
+use crate::seal::{SealAsk, WireLine, WirePiece};
 use crate::wire::{
     ChildAsk, EffectAsk, EffectCall, EffectReply, LostReply, WireAnswer, WireStart, unpacked,
 };
@@ -208,6 +208,7 @@ pub async fn seal(
         from: ask.from,
         records: records.map_err(|error| broken(&error))?,
         pieces: pieces.map_err(|error| broken(&error))?,
+        told: ask.told.into_iter().map(WireLine::line).collect(),
     };
     let ground = Arc::clone(ground);
     blocking(attempt, None, move || {

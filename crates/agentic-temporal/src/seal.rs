@@ -1,7 +1,7 @@
 //! What is asked of the activity that seals.
 
-use agentic_model::Cid;
-use agentic_session::hosted::ValuePiece;
+use agentic_model::{Cid, Instant};
+use agentic_session::hosted::{Teller, ToldLine, ValuePiece};
 use serde::{Deserialize, Serialize};
 
 use crate::wire::{BadWire, WireStart, unpacked};
@@ -17,6 +17,9 @@ pub struct SealAsk {
     pub records: Vec<String>,
     /// The long values that they name, whole or in pieces.
     pub pieces: Vec<WirePiece>,
+    /// What the trace of the agent is told with them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub told: Vec<WireLine>,
     /// Whether the run is over with them.
     pub is_last: bool,
 }
@@ -43,5 +46,31 @@ impl WirePiece {
         let cid = Cid::parse(&self.cid).map_err(|_| BadWire { what: "piece" })?;
         let (at, length) = (self.at, self.length);
         Ok(ValuePiece { cid, at, length, bytes: unpacked(&self.bytes)? })
+    }
+}
+
+/// What the trace of an agent is told.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct WireLine {
+    /// Whether the program says it, not its host.
+    pub is_said: bool,
+    /// What.
+    pub text: String,
+    /// When, in milliseconds since 1970.
+    pub at: i64,
+}
+
+impl WireLine {
+    /// Takes it up.
+    pub fn of(line: ToldLine) -> WireLine {
+        let ToldLine { teller, text, at } = line;
+        WireLine { is_said: teller == Teller::Program, text, at: at.millis() }
+    }
+
+    /// Gives it back.
+    pub fn line(self) -> ToldLine {
+        let WireLine { is_said, text, at } = self;
+        let teller = if is_said { Teller::Program } else { Teller::Host };
+        ToldLine { teller, text, at: Instant::from_millis(at) }
     }
 }

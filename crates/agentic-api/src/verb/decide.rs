@@ -172,7 +172,9 @@ impl Decide {
         let ground = DraftGround { named: &named, reply, principal };
         let draft = self.draft(caller, ground, &mut redactor)?;
         let hold = held_request(&named);
-        if let Some((host, engines)) = caller.host_of(&hold.session)? {
+        let is_for_later =
+            following.then == AfterDecision::Leave && caller.is_driven_elsewhere(&hold.session);
+        if !is_for_later && let Some((host, engines)) = caller.host_of(&hold.session)? {
             let done = engines.decide(&host, space, hold, &draft)?;
             return Ok(RecordedDecision {
                 action: done.action,

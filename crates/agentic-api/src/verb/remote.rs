@@ -9,6 +9,7 @@ use agentic_federation::leaving::LeavingRules;
 use agentic_federation::own::is_joining;
 use agentic_model::{AgentName, LibraryName};
 use agentic_session::SessionSpace;
+use agentic_session::hosted::{BranchDecision, branch_decisions};
 use agentic_space::error::contest_hint;
 use agentic_space::library::Library;
 use agentic_space::sync::{FetchOutcome, PushScope, fetch, init, push, push_purged};
@@ -25,7 +26,7 @@ use crate::verb::peer::{cid, petname};
 use crate::verb::peer_reply::{TakenReplies, take_replies};
 use crate::verb::{Reply, Verb, VerbCompletion};
 use crate::view::{AnnouncedView, FetchView, InitView, PeerFetchView, PushView};
-use crate::{Caller, Notice, Refusal};
+use crate::{Caller, HeldRequest, Notice, Refusal};
 
 /// Set up remotes, so that plain `git fetch` brings notes along. Safe to repeat.
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
@@ -207,6 +208,7 @@ impl Verb for Fetch {
             true => take_replies(caller, began)?,
             false => TakenReplies::default(),
         };
+        let not_told = tell_engines(caller)?;
         let adopted = adopt_own(caller, &foreign, choice)?;
         let followed = follow_own(caller, &received, adopted)?;
         let left_out = fetched.left_out.iter();
@@ -223,6 +225,7 @@ impl Verb for Fetch {
         let (told, completion) = ending(&received, unreachable);
         notices.extend(told);
         notices.extend(replies.notices);
+        notices.extend(not_told);
         let peers = received.iter().map(PeerFetchView::from);
         let peers = recovered.iter().map(PeerFetchView::from).chain(peers).collect();
         let replies = replies.views;
@@ -235,6 +238,24 @@ impl Verb for Fetch {
         }
         Ok(Reply { answer, notices, completion })
     }
+}
+
+/// Tells the engines that drive runs from here what was decided of their holds in other clones, once it came
+/// with the branches of their agents. Returns what could not be told: the next fetch tells it.
+fn tell_engines(caller: &Caller<'_>) -> Result<Vec<Notice>, Refusal> {
+    let mut not_told = Vec::new();
+    for made in branch_decisions(caller.space)? {
+        let BranchDecision { session, request, draft } = made;
+        let told = caller.host_of(&session).and_then(|found| match found {
+            Some((host, engines)) => {
+                let hold = HeldRequest { session, request };
+                engines.decide(&host, caller.space, hold, &draft).map(drop)
+            }
+            None => Ok(()),
+        });
+        not_told.extend(told.err().map(|why| Notice::NotFollowed { why: why.sentence() }));
+    }
+    Ok(not_told)
 }
 
 /// Says what of agents was purged elsewhere, and is still here.

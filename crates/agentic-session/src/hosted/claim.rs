@@ -155,6 +155,12 @@ pub(crate) fn refuse(space: &SessionSpace, folder: &Folder) -> Result<()> {
     }
 }
 
+/// Refuses what only the host may do that was begun from here. Who fetched a session may do it for its agent
+/// in this clone: that reaches the host with the branch.
+pub(crate) fn refuse_claimed(space: &SessionSpace, folder: &Folder) -> Result<()> {
+    if is_claimed(folder) { refuse(space, folder) } else { Ok(()) }
+}
+
 /// Takes a claim back whose host does not begin the session. Of one that has begun nothing is taken back.
 ///
 /// # Errors

@@ -9,14 +9,19 @@ use agentic_replay::{
     CancelExtent, Hold, OpenHold, Request, RequestAnswer, RequestId, SessionId, WithdrawnRequest,
 };
 
+use super::claim::is_claimed;
 use crate::consequence::{Consequence, consequence};
-use crate::decide::{Action, Decision, DecisionDraft, decide_for_host, record_system};
+use crate::decide::{
+    Action, COMMAND_LINE, Decision, DecisionDraft, decide_for_host, record_system,
+};
+use crate::error::SessionError;
+use crate::folder::Folder;
 use crate::hold::name::{NamedRequest, find_request};
 use crate::own::read_journal;
 use crate::policy::Policy;
 use crate::summary;
 use crate::trust::{self, Look};
-use crate::{Result, SessionSpace};
+use crate::{Error, Result, SessionSpace};
 
 /// What a decision makes of its hold.
 #[derive(Debug, Clone, PartialEq)]
@@ -48,6 +53,62 @@ pub struct HostedDecision {
     /// What is to be noted of one that does not settle it.
     pub vote: Option<HostedVote>,
 }
+
+/// A decision that counts, of an open hold of a run that another host drives from here.
+#[derive(Debug, Clone)]
+pub struct BranchDecision {
+    /// The session.
+    pub session: SessionId,
+    /// The request.
+    pub request: RequestId,
+    /// The same decision, to be told the host.
+    pub draft: DecisionDraft,
+}
+
+/// Lists the decisions that count of open holds of runs that other hosts drive from here: those that came
+/// with the branch of the agent are known to no host before somebody tells it.
+///
+/// # Errors
+/// Fails when sessions, their records or the branch cannot be read.
+pub fn branch_decisions(space: &SessionSpace) -> Result<Vec<BranchDecision>> {
+    let mut found = Vec::new();
+    for session in crate::listing::list_local_open(space)? {
+        if !is_claimed(&Folder::open(space, &session)) {
+            continue;
+        }
+        let journal = match read_journal(space, &session) {
+            // Nothing of it is sealed yet.
+            Err(Error::Session(SessionError::Unknown { .. })) => continue,
+            read => read?,
+        };
+        for hold in summary::holds(space, &journal)? {
+            let counted = trust::find(space, &journal, &hold.id, Look::Free)?.counted;
+            let drafts = counted.iter().filter_map(|(_, decision)| again(decision));
+            found.extend(drafts.map(|draft| BranchDecision { session, request: hold.id, draft }));
+        }
+    }
+    Ok(found)
+}
+
+/// Makes the same decision once more, where a person made it.
+fn again(decision: &Decision) -> Option<DecisionDraft> {
+    let is_of_people = !decision.principal.starts_with(SYSTEM);
+    is_of_people.then(|| DecisionDraft {
+        action: decision.action,
+        value: decision.value.clone(),
+        scope: decision.scope().unwrap_or_default(),
+        rationale: decision.rationale.clone(),
+        expect: None,
+        principal: decision.principal.clone(),
+        client: COMMAND_LINE,
+        authn: None,
+        shown: None,
+        accepts: None,
+    })
+}
+
+/// What the names of those begin with that decide for the engine.
+const SYSTEM: &str = "system:";
 
 /// Decides a hold whose question is sealed. The same decision again succeeds, as long as it counts.
 ///

@@ -5,7 +5,7 @@ use std::os::unix::fs::FileExt as _;
 use agentic_model::{AgentName, Cid};
 use agentic_replay::{HashedRecord, SessionId};
 
-use super::SealedRun;
+use super::{SealedRun, ToldLine};
 use crate::folder::{Folder, damaged};
 use crate::seal::{keep, record_parts, value_objects};
 use crate::segment::Segments;
@@ -22,6 +22,8 @@ pub struct HostedRecords {
     pub records: Vec<Vec<u8>>,
     /// The long values that they name, whole or in pieces.
     pub pieces: Vec<ValuePiece>,
+    /// What the trace of the agent is told with them.
+    pub told: Vec<ToldLine>,
 }
 
 /// A piece of a long value.
@@ -37,8 +39,9 @@ pub struct ValuePiece {
     pub bytes: Vec<u8>,
 }
 
-/// Seals records into the notes of an agent, in the form that all sessions have. The same bytes again
-/// change nothing. Returns how many are sealed then.
+/// Seals records into the notes of an agent, in the form that all sessions have, and tells its trace what
+/// comes with them. The same bytes again change nothing; after a crash between the two the trace may be told
+/// twice. Returns how many are sealed then.
 ///
 /// # Errors
 /// Fails with [`Diverged`](crate::error::SessionError::Diverged) when other bytes are sealed at one of the
@@ -73,11 +76,23 @@ pub fn seal_hosted(
     let kept = space.repository().notes(&agent.notes_ref())?.objects(None)?;
     let values = value_objects(&folder)?.into_iter();
     objects.extend(values.filter(|object| kept.binary_search(&object.cid()).is_err()));
+    // What came with records that are sealed already was told before.
+    if !fresh.is_empty() || hosted.records.is_empty() {
+        tell(space, agent, &hosted.told)?;
+    }
     if !objects.is_empty() {
         keep(space, agent, "seal", &objects)?;
         segments.remember(&objects);
     }
     Ok(n_sealed + fresh.len())
+}
+
+/// Tells the trace of an agent, if it is still there.
+fn tell(space: &SessionSpace, agent: &AgentName, told: &[ToldLine]) -> Result<()> {
+    if told.is_empty() || space.head(agent).is_err() {
+        return Ok(());
+    }
+    Ok(space.add_entries(agent, told.iter().flat_map(ToldLine::entries).collect())?)
 }
 
 /// Keeps a piece of a long value; with the last one, the value.

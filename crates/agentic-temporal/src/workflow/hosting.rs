@@ -158,6 +158,12 @@ impl<'c> Hosting<'c> {
         // The SDK notices another activity, but no other hold, pause or computation.
         hosting.sealed = ctx.is_replaying().then(|| ground.sealed(&start)).transpose()?;
         hosting.carried = WireProgram::of(&ground.carried(&start)?);
+        if n_sealed > 0 {
+            // The execution before has told of those.
+            for hold in hosting.session.pending() {
+                hosting.unsealed.tells_of(&hold);
+            }
+        }
         hosting.take_in(progress)?;
         Ok(hosting)
     }
@@ -264,6 +270,7 @@ impl<'c> Hosting<'c> {
             }
         }
         self.unsealed.extend(&progress);
+        self.tell(&progress);
         let n_records = self.unsealed.n_records();
         self.ctx.state_mut(|run| run.desk.n_records = n_records);
         for performance in progress.perform {

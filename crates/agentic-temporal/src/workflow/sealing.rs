@@ -1,14 +1,15 @@
 //! When a run is sealed, and with what.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 use std::time::Duration;
 
-use agentic_replay::SessionProgress;
+use agentic_replay::{Hold, RequestId, SessionProgress};
+use agentic_session::hosted::ToldLine;
 use temporalio_sdk::{TimerOptions, WorkflowCancellationToken};
 
 use crate::activity::SealActivity;
 use crate::error::whole;
-use crate::seal::{SealAsk, WirePiece};
+use crate::seal::{SealAsk, WireLine, WirePiece};
 use crate::wire::packed;
 use crate::workflow::event::Event;
 use crate::workflow::hosting::Hosting;
@@ -29,11 +30,24 @@ pub struct UnsealedTail {
     pieces: VecDeque<WirePiece>,
     /// How many pieces are on their way.
     n_sent_pieces: usize,
+    /// What the trace is told with the records.
+    told: VecDeque<WireLine>,
+    /// How many lines of that are on their way.
+    n_sent_lines: usize,
+    /// The holds that the trace has been told of.
+    told_holds: BTreeSet<RequestId>,
     /// Which requests the records ask people, by position.
     holds: VecDeque<(usize, String)>,
     is_wanted: bool,
     /// Whether a timer runs that has them sealed.
     is_timed: bool,
+}
+
+/// What goes with a seal.
+struct NextSeal {
+    records: Vec<String>,
+    pieces: Vec<WirePiece>,
+    told: Vec<WireLine>,
 }
 
 impl UnsealedTail {
@@ -44,6 +58,9 @@ impl UnsealedTail {
             records: VecDeque::new(),
             pieces: VecDeque::new(),
             n_sent_pieces: 0,
+            told: VecDeque::new(),
+            n_sent_lines: 0,
+            told_holds: BTreeSet::new(),
             holds: VecDeque::new(),
             is_wanted: false,
             is_timed: false,
@@ -92,7 +109,7 @@ impl UnsealedTail {
 
     /// Says whether everything is sealed.
     pub fn is_empty(&self) -> bool {
-        self.records.is_empty() && self.pieces.is_empty()
+        self.records.is_empty() && self.pieces.is_empty() && self.told.is_empty()
     }
 
     /// Notes that so many records are sealed.
@@ -101,6 +118,7 @@ impl UnsealedTail {
         self.records.drain(..n_new);
         self.n_sealed += n_new;
         self.pieces.drain(..std::mem::take(&mut self.n_sent_pieces));
+        self.told.drain(..std::mem::take(&mut self.n_sent_lines));
     }
 
     /// Notes that something has not been sealed for a while.
@@ -109,8 +127,19 @@ impl UnsealedTail {
         self.is_wanted = true;
     }
 
-    /// Returns what goes with the next seal: values first, then the records that name them.
-    fn next(&mut self) -> (Vec<String>, Vec<WirePiece>) {
+    /// Has the trace told something with the next records that are sealed.
+    pub fn tell(&mut self, line: ToldLine) {
+        self.told.push_back(WireLine::of(line));
+    }
+
+    /// Notes that the trace has been told of a hold; says whether that is new.
+    pub fn tells_of(&mut self, hold: &Hold) -> bool {
+        self.told_holds.insert(hold.id)
+    }
+
+    /// Returns what goes with the next seal: values first, then the records that name them, then
+    /// what the trace is told.
+    fn next(&mut self) -> NextSeal {
         let mut n_bytes = 0;
         let mut fits = |length: usize| {
             let is_first = n_bytes == 0;
@@ -120,14 +149,19 @@ impl UnsealedTail {
         let pieces: Vec<WirePiece> =
             self.pieces.iter().take_while(|piece| fits(piece.bytes.len())).cloned().collect();
         self.n_sent_pieces = pieces.len();
-        let records = match pieces.len() == self.pieces.len() {
+        let records: Vec<String> = match pieces.len() == self.pieces.len() {
             true => {
                 let records = self.records.iter().take_while(|bytes| fits(bytes.len()));
                 records.map(|bytes| packed(bytes)).collect()
             }
             false => Vec::new(),
         };
-        (records, pieces)
+        let told: Vec<WireLine> = match records.len() == self.records.len() {
+            true => self.told.iter().take_while(|line| fits(line.text.len())).cloned().collect(),
+            false => Vec::new(),
+        };
+        self.n_sent_lines = told.len();
+        NextSeal { records, pieces, told }
     }
 }
 
@@ -150,14 +184,15 @@ impl Hosting<'_> {
             return self.seal_later();
         }
         let from = self.unsealed.n_sealed;
-        let (records, pieces) = self.unsealed.next();
+        let NextSeal { records, pieces, told } = self.unsealed.next();
         let is_whole = records.len() == self.unsealed.records.len()
-            && pieces.len() == self.unsealed.pieces.len();
+            && pieces.len() == self.unsealed.pieces.len()
+            && told.len() == self.unsealed.told.len();
         self.unsealed.is_wanted = !is_whole;
         self.is_sealing = true;
         let run = self.input.start.clone();
         let is_last = is_whole && self.session.end().is_some();
-        let ask = SealAsk { run, from, records, pieces, is_last };
+        let ask = SealAsk { run, from, records, pieces, told, is_last };
         let n_sealed = from + ask.records.len();
         // A hold is published by its seal, under its own id: the SDK notices another one.
         let hold = self.unsealed.take_hold(from, n_sealed);
@@ -171,6 +206,20 @@ impl Hosting<'_> {
             }
         };
         self.flight.begin(sealed);
+    }
+
+    /// Has the trace told what the program said, where it is held, and how it ended.
+    pub(super) fn tell(&mut self, progress: &SessionProgress) {
+        let (id, at) = (self.session.started().session, self.now());
+        progress.events.iter().for_each(|event| self.unsealed.tell(ToldLine::said(event, at)));
+        for hold in &progress.holds {
+            if self.unsealed.tells_of(hold) {
+                self.unsealed.tell(ToldLine::held(&id, hold, at));
+            }
+        }
+        if let Some(end) = &progress.end {
+            self.unsealed.tell(ToldLine::ended(&id, end, at));
+        }
     }
 
     /// Has what there is sealed after a while.
