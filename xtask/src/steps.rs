@@ -97,7 +97,7 @@ fn temporal_tests(variables: &[(&str, &str)]) -> Result<StepFinding> {
 /// Plays cases whose runs a server of Temporal drives.
 fn run_served_cases(suites: &[String]) -> Result<RunReport> {
     let options = SuiteChoice {
-        bin: build_binary(&["--features", "temporal"])?,
+        bin: build_binary(&["--features", "agentic/temporal"])?,
         cases_dir: root().join("conformance"),
         suites: suites.to_vec(),
         command_limit: COMMAND_LIMIT,
@@ -309,9 +309,11 @@ fn run_cases(company: CaseCompany, suites: &[&str]) -> Result<RunReport> {
     Ok(agentic_conformance::run(&options, &|_| {})?)
 }
 
-/// Builds the binary and returns its path.
+/// Builds the binary and returns its path. It is the one that tests run: the package alone would have other
+/// features of what it depends on, and all of that would be built once more.
 fn build_binary(features: &[&str]) -> Result<PathBuf> {
-    let output = cargo(&[&["build", "--quiet", "--package", "agentic"], features].concat())
+    let what = ["test", "--quiet", "--workspace", "--test", "it", "--no-run"];
+    let output = cargo(&[&what, features].concat())
         .output()
         .context("cannot run cargo")?;
     let said = String::from_utf8_lossy(&output.stderr);
