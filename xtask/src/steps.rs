@@ -313,9 +313,7 @@ fn run_cases(company: CaseCompany, suites: &[&str]) -> Result<RunReport> {
 /// features of what it depends on, and all of that would be built once more.
 fn build_binary(features: &[&str]) -> Result<PathBuf> {
     let what = ["test", "--quiet", "--workspace", "--test", "it", "--no-run"];
-    let output = cargo(&[&what, features].concat())
-        .output()
-        .context("cannot run cargo")?;
+    let output = cargo(&[&what, features].concat()).output().context("cannot run cargo")?;
     let said = String::from_utf8_lossy(&output.stderr);
     ensure!(output.status.success(), "the binary does not build:\n{said}");
     let metadata = metadata(&root())?;

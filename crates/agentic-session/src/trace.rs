@@ -50,7 +50,8 @@ impl Driver<'_> {
         let holds = self.session.pending();
         let fresh: Vec<Hold> =
             holds.iter().filter(|hold| self.told.insert(hold.id)).cloned().collect();
-        let entries = fresh.iter().flat_map(|hold| self.entry("session", &held_line(&id, hold))).collect();
+        let entries =
+            fresh.iter().flat_map(|hold| self.entry("session", &held_line(&id, hold))).collect();
         self.append_entries(entries)?;
         let Some(end) = self.session.end().cloned() else {
             if !holds.is_empty() {

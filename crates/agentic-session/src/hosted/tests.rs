@@ -96,7 +96,13 @@ impl<'s> SmallHost<'s> {
 
     fn sealed(&self, from: usize) -> HostedRecords {
         let records = self.records[from..].to_vec();
-        HostedRecords { session: self.start.session, from, records, pieces: Vec::new(), told: Vec::new() }
+        HostedRecords {
+            session: self.start.session,
+            from,
+            records,
+            pieces: Vec::new(),
+            told: Vec::new(),
+        }
     }
 }
 
