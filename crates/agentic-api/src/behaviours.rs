@@ -1,15 +1,24 @@
 //! Behaviours by name and by id.
 //!
-//! A name means what is in force here, or, as `REMOTE/NAME`, what another space adopted. An id, or its
+//! A name means what is in force here, or, as `REMOTE/NAME` or `PEER/NAME`, what another space adopted. An id, or its
 //! beginning, means itself wherever it is kept: the flow of a recorded session is a behaviour, too.
+
+mod peer;
 
 use std::collections::BTreeMap;
 
 use agentic_diag::nearest;
-use agentic_model::{Cid, LibraryName, LibraryPointer, Object, Oid, StoredBehaviour};
+use agentic_federation::peer_behaviour::{peer_libraries, peer_library};
+use agentic_model::behaviour::check_prompt;
+use agentic_model::{
+    AboutBehaviour, BehaviourForm, Cid, LibraryName, LibraryPointer, Object, Oid, StoredBehaviour,
+};
 use agentic_session::SessionSpace;
+use agentic_session::behaviour::check_flow_with;
+use agentic_space::error::{Error as SpaceError, LookupError};
 use agentic_space::library::{Library, LibraryState, NameInForce};
 
+pub(crate) use self::peer::{UsableBehaviour, behaviour_to_use};
 use crate::view::BehaviourVersionView;
 use crate::{Caller, Refusal};
 
@@ -25,6 +34,8 @@ pub(crate) struct FoundBehaviour {
     pub object: Object,
     /// What it says.
     pub read: StoredBehaviour,
+    /// The spaces of peers that it was found in, as they are read here; none where it is here.
+    pub peers: Vec<String>,
 }
 
 impl FoundBehaviour {
@@ -35,7 +46,27 @@ impl FoundBehaviour {
             let hint = "`agentic behaviour list` shows those that have a name";
             Refusal { because: Some(error.to_string()), ..Refusal::refused(&message, hint) }
         })?;
-        Ok(FoundBehaviour { object, read })
+        Ok(FoundBehaviour { object, read, peers: Vec::new() })
+    }
+
+    /// Checks that it is sound, and returns the objects that it consists of besides its own. They may stand
+    /// somewhere else than here.
+    pub fn check(
+        &self,
+        space: &SessionSpace,
+        elsewhere: impl Fn(&Cid) -> Option<Object>,
+    ) -> Result<Vec<Object>, Refusal> {
+        match self.read.form {
+            BehaviourForm::Flow => Ok(check_flow_with(space, &self.object, elsewhere)?),
+            BehaviourForm::Prompt => {
+                let source = self.read.source.as_deref().unwrap_or_default();
+                check_prompt(source).map_err(|fault| {
+                    let hint = "write `{{` for a brace that is meant as one";
+                    Refusal::schema(&fault.to_string(), hint)
+                })?;
+                Ok(Vec::new())
+            }
+        }
     }
 
     /// Returns its id.
@@ -58,12 +89,13 @@ impl<'s> BehaviourShelf<'s> {
     /// Finds a behaviour by a name, an id or the beginning of one.
     pub fn find(&self, text: &str) -> Result<FoundBehaviour, Refusal> {
         if text.starts_with(Cid::PREFIX) {
-            return FoundBehaviour::of(self.space.object(self.space.find_object(text)?)?);
+            return self.by_id(text);
         }
         if let Some((remote, bare)) = text.rsplit_once('/') {
-            return match self.foreign_pointer(remote, bare)? {
-                Some(pointer) => self.foreign(remote, pointer.cid),
-                None => Err(self.unknown(text)?),
+            return match (self.foreign_pointer(remote, bare)?, self.of_peer(remote, bare)?) {
+                (Some(pointer), _) => self.foreign(remote, pointer.cid),
+                (None, Some(found)) => Ok(found),
+                (None, None) => Err(self.unknown(text)?),
             };
         }
         let Ok(name) = LibraryName::parse(text) else { return Err(self.unknown(text)?) };
@@ -72,6 +104,16 @@ impl<'s> BehaviourShelf<'s> {
             (Some(pointer), _) => FoundBehaviour::of(self.space.object(pointer.cid)?),
             (None, Some(_)) => Err(only_offered(&name)),
             (None, None) => Err(self.unknown(text)?),
+        }
+    }
+
+    fn by_id(&self, text: &str) -> Result<FoundBehaviour, Refusal> {
+        match self.space.find_object(text).and_then(|cid| self.space.object(cid)) {
+            Ok(object) => FoundBehaviour::of(object),
+            Err(unknown @ SpaceError::Lookup(LookupError::Unknown { .. })) => {
+                self.only_of_peers(text)?.map_or_else(|| Err(unknown.into()), Ok)
+            }
+            Err(error) => Err(error.into()),
         }
     }
 
@@ -85,12 +127,30 @@ impl<'s> BehaviourShelf<'s> {
 
     /// Reads a behaviour from the library of another space.
     pub fn foreign(&self, remote: &str, cid: Cid) -> Result<FoundBehaviour, Refusal> {
-        let there = self.space.library_of(Library::Behaviours, remote)?.object(cid);
-        match there {
+        self.read_from(&self.space.library_of(Library::Behaviours, remote)?, cid)
+    }
+
+    /// Reads a behaviour from a library.
+    pub fn read_from(
+        &self,
+        library: &LibraryState<'_>,
+        cid: Cid,
+    ) -> Result<FoundBehaviour, Refusal> {
+        match library.object(cid) {
             Ok(object) => FoundBehaviour::of(object),
             // What was taken over from somebody stands here, too.
             Err(_) => FoundBehaviour::of(self.space.object(cid)?),
         }
+    }
+
+    /// Reads what is told about a behaviour: here, else by the peer that has it.
+    pub fn about(&self, found: &FoundBehaviour) -> Result<AboutBehaviour, Refusal> {
+        let library = match found.peers.first() {
+            Some(label) => peer_library(self.space, label)?.map(|library| library.state),
+            None => Some(self.state()?),
+        };
+        let about = library.map(|library| library.about(found.cid())).transpose()?;
+        Ok(about.flatten().unwrap_or_default())
     }
 
     /// Lists the names by which something is in force, and those of other spaces.
@@ -105,6 +165,11 @@ impl<'s> BehaviourShelf<'s> {
             let entries = self.space.library_of(Library::Behaviours, &remote)?.entries()?.entries;
             let named = entries.into_iter().filter(|entry| entry.pointer.is_some());
             names.extend(named.map(|entry| format!("{remote}/{}", entry.name)));
+        }
+        for library in peer_libraries(self.space)? {
+            let named = library.state.entries()?.entries.into_iter();
+            let named = named.filter(|entry| entry.pointer.is_some());
+            names.extend(named.map(|entry| format!("{}/{}", library.label(), entry.name)));
         }
         Ok(names)
     }

@@ -38,6 +38,7 @@ pub mod known;
 pub mod leaving;
 pub mod own;
 pub mod peer_agent;
+pub mod peer_behaviour;
 pub mod peer_kind;
 pub mod peer_log;
 pub mod permission;

@@ -22,16 +22,28 @@ const EVERYTHING: &str = "*";
 /// Fails when its language is not known, when it does not parse, and when a flow that it names by its
 /// id is nowhere.
 pub fn check_flow(space: &SessionSpace, flow: &Object) -> Result<Vec<Object>> {
+    check_flow_with(space, flow, |_| None)
+}
+
+/// Does the same for a flow whose parts may stand somewhere else.
+///
+/// # Errors
+/// Fails as [`check_flow`] does.
+pub fn check_flow_with(
+    space: &SessionSpace,
+    flow: &Object,
+    elsewhere: impl Fn(&Cid) -> Option<Object>,
+) -> Result<Vec<Object>> {
     let read = read(flow)?;
     let language = language_of(flow)?;
     kinds_of(flow)?;
     let (found, lost) = (RefCell::new(BTreeMap::new()), RefCell::new(None));
-    let objects = |cid: &Cid| match space.object(*cid) {
-        Ok(object) => {
+    let objects = |cid: &Cid| match space.object(*cid).ok().or_else(|| elsewhere(cid)) {
+        Some(object) => {
             found.borrow_mut().insert(*cid, object.clone());
             Some(object)
         }
-        Err(_) => {
+        None => {
             lost.borrow_mut().get_or_insert(*cid);
             None
         }

@@ -152,7 +152,11 @@ impl Space {
         Ok(LibraryState { library, notes: self.repository().notes(&library.tracking_ref(remote))? })
     }
 
-    fn library_at(&self, library: Library, tip: Option<Oid>) -> Result<LibraryState<'_>> {
+    /// Opens a library as a commit of it has it.
+    ///
+    /// # Errors
+    /// Fails when the commit is damaged.
+    pub fn library_at(&self, library: Library, tip: Option<Oid>) -> Result<LibraryState<'_>> {
         Ok(LibraryState { library, notes: self.repository().notes_at(tip)? })
     }
 

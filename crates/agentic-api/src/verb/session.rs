@@ -17,11 +17,11 @@ pub use self::watch::SessionWatch;
 
 use agentic_diag::SourceText;
 use agentic_flow::Rhai;
-use agentic_model::{BehaviourForm, Object};
+use agentic_model::{BehaviourForm, Cid, Object};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::behaviours::named_behaviour;
+use crate::behaviours::behaviour_to_use;
 use crate::program::{ProgramFindings, ProgramSource};
 use crate::{Caller, Refusal, Surroundings};
 
@@ -66,16 +66,27 @@ impl FlowSource {
     fn object(&self, caller: &Caller<'_>) -> Result<Object, Refusal> {
         Ok(match self {
             FlowSource::Script(text) => agentic_session::flow_object(text)?,
-            FlowSource::Stored(id) => caller.space.object(caller.space.find_object(id)?)?,
-            FlowSource::Behaviour(name) => {
-                let found = named_behaviour(caller, name)?;
-                if found.read.form == BehaviourForm::Prompt {
-                    let message = format!("`{name}` is a prompt, and no session runs one");
-                    let hint = "give it to an agent: `agentic spawn NAME --behaviour B`";
-                    return Err(Refusal::usage(&message, hint));
+            FlowSource::Stored(id) => {
+                let stored = caller.space.find_object(id).and_then(|cid| caller.space.object(cid));
+                match stored {
+                    // What is not here may be a behaviour of a peer.
+                    Err(_) if id.starts_with(Cid::PREFIX) => runnable(caller, id)?,
+                    stored => stored?,
                 }
-                found.object
             }
+            FlowSource::Behaviour(name) => runnable(caller, name)?,
         })
     }
+}
+
+/// Finds the flow of a behaviour that may be started here.
+fn runnable(caller: &Caller<'_>, named: &str) -> Result<Object, Refusal> {
+    let usable = behaviour_to_use(caller, named)?;
+    if usable.found.read.form == BehaviourForm::Prompt {
+        let message = format!("`{named}` is a prompt, and no session runs one");
+        let hint = "give it to an agent: `agentic spawn NAME --behaviour B`";
+        return Err(Refusal::usage(&message, hint));
+    }
+    usable.keep(caller)?;
+    Ok(usable.found.object)
 }

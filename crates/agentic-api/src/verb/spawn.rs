@@ -3,13 +3,13 @@
 use std::path::PathBuf;
 
 use agentic_model::guidance::ErrorClass;
-use agentic_model::{BehaviourForm, Briefing, Cid, Object, Value, json};
+use agentic_model::{BehaviourForm, Briefing, Object, Value, json};
 use agentic_space::spawn::{SpawnDraft, SpawnOrigin, spawn_draft};
 use agentic_space::worktree;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::behaviours::{FoundBehaviour, named_behaviour};
+use crate::behaviours::{FoundBehaviour, UsableBehaviour, behaviour_to_use};
 use crate::caller::{agent_name, new_agent_name};
 use crate::redaction::CallerRedactor;
 use crate::verb::behaviour::filled;
@@ -32,7 +32,7 @@ pub struct Spawn {
     /// Whether it is checked out, and where.
     #[serde(default)]
     pub worktree: CheckoutPlace,
-    /// The behaviour that it has: a name, `REMOTE/NAME`, an id, or `inherit` for that of the agent where
+    /// The behaviour that it has: a name, `REMOTE/NAME`, `PEER/NAME`, an id, or `inherit` for that of the agent where
     /// it begins.
     #[serde(default)]
     pub behaviour: Option<String>,
@@ -97,10 +97,16 @@ impl Verb for Spawn {
         if let Some(path) = &place {
             worktree::check_place(space, path)?;
         }
-        let draft = SpawnDraft { briefing: &briefing, origin: &origin, behaviour, asker: None };
+        let pin = behaviour.as_ref().map(|usable| usable.found.cid());
+        let draft =
+            SpawnDraft { briefing: &briefing, origin: &origin, behaviour: pin, asker: None };
         let spawned = spawn_draft(space, &name, draft)?;
+        if let Some(usable) = &behaviour {
+            // After the agent: a refusal leaves nothing. What a crash leaves out is still with the peer.
+            usable.keep(caller)?;
+        }
         let mut reply = Reply::written(SpawnView::from(&spawned), &spawned.written);
-        reply.answer.behaviour = behaviour.map(|cid| cid.to_string());
+        reply.answer.behaviour = pin.map(|cid| cid.to_string());
         reply.notices.extend(redactor.notices());
         if let Some(path) = place {
             match worktree::add(space, &name, &path) {
@@ -127,8 +133,8 @@ fn behaviour_of(
     named: &str,
     origin: &SpawnOrigin,
     briefing: &Object,
-) -> Result<Cid, Refusal> {
-    let found = if named == INHERIT {
+) -> Result<UsableBehaviour, Refusal> {
+    let usable = if named == INHERIT {
         let parent = match origin {
             SpawnOrigin::Agent(parent) => Some(parent),
             SpawnOrigin::Root | SpawnOrigin::Commit(_) => None,
@@ -138,15 +144,15 @@ fn behaviour_of(
             let message = "there is no behaviour to inherit";
             Refusal::refused(message, "begin at an agent that has one: `--from AGENT`")
         })?;
-        FoundBehaviour::of(caller.space.object(cid)?)?
+        UsableBehaviour::here(FoundBehaviour::of(caller.space.object(cid)?)?)
     } else {
-        named_behaviour(caller, named)?
+        behaviour_to_use(caller, named)?
     };
-    match found.read.form {
+    match usable.found.read.form {
         BehaviourForm::Flow => {}
-        BehaviourForm::Prompt => drop(filled(&found, briefing.map())?),
+        BehaviourForm::Prompt => drop(filled(&usable.found, briefing.map())?),
     }
-    Ok(found.cid())
+    Ok(usable)
 }
 
 impl BriefingSource {

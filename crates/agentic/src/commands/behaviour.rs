@@ -58,7 +58,7 @@ pub enum BehaviourVerb {
     /// Example: agentic behaviour show reviewer
     #[command(verbatim_doc_comment)]
     Show {
-        /// A name, REMOTE/NAME, or an id
+        /// A name, REMOTE/NAME, PEER/NAME, or an id
         behaviour: String,
         /// Fill a prompt with the fields of this agent's briefing
         #[arg(long, value_name = "A")]
@@ -69,7 +69,7 @@ pub enum BehaviourVerb {
     /// Example: agentic behaviour log reviewer
     #[command(verbatim_doc_comment)]
     Log {
-        /// The name, or REMOTE/NAME
+        /// The name, REMOTE/NAME or PEER/NAME
         name: String,
     },
     /// Show how two behaviours differ, word by word
@@ -77,7 +77,7 @@ pub enum BehaviourVerb {
     /// Example: agentic behaviour diff reviewer origin/reviewer
     #[command(verbatim_doc_comment)]
     Diff {
-        /// The one: a name, REMOTE/NAME, or an id
+        /// The one: a name, REMOTE/NAME, PEER/NAME, or an id
         left: String,
         /// The other
         right: String,
@@ -99,7 +99,7 @@ pub enum BehaviourVerb {
     Adopt {
         /// The name
         name: String,
-        /// The behaviour
+        /// The behaviour: an id, or PEER/NAME
         cid: Option<String>,
         /// Why
         #[arg(short, long, value_name = "WHY", default_value = "")]
@@ -159,7 +159,7 @@ pub enum BehaviourVerb {
     /// Example: agentic behaviour use reviewer --agent fix-auth -m "Reviews from now on"
     #[command(verbatim_doc_comment)]
     Use {
-        /// A name, REMOTE/NAME, or an id
+        /// A name, REMOTE/NAME, PEER/NAME, or an id
         behaviour: String,
         /// The agent
         #[arg(long, value_name = "A")]

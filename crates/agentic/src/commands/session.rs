@@ -42,7 +42,7 @@ pub enum SessionVerb {
         /// A file with the flow, or the id of a stored one
         #[arg(long, value_name = "FILE|CID", required_unless_present = "behaviour")]
         flow: Option<String>,
-        /// The behaviour to run instead: a name or an id
+        /// The behaviour to run instead: a name, PEER/NAME, or an id
         #[arg(long, value_name = "B", conflicts_with = "flow")]
         behaviour: Option<String>,
         /// The input

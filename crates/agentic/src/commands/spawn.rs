@@ -43,7 +43,7 @@ pub struct SpawnArgs {
     /// Also check it out, by default in ../<repository>.agents/NAME
     #[arg(long, value_name = "DIR", num_args = 0..=1, require_equals = false)]
     worktree: Option<Option<PathBuf>>,
-    /// The behaviour that it has: a name, an id, or `inherit` for that of the agent where it begins
+    /// The behaviour that it has: a name, PEER/NAME, an id, or `inherit` for that of the agent where it begins
     #[arg(long, value_name = "B")]
     behaviour: Option<String>,
 }

@@ -2,15 +2,13 @@
 
 use std::collections::BTreeSet;
 
-use agentic_model::behaviour::check_prompt;
 use agentic_model::{AboutBehaviour, BehaviourForm, Cid, Object, StoredBehaviour, Value, json};
-use agentic_session::behaviour::check_flow;
 use agentic_session::{flow_object, language_of_file, languages};
 use agentic_space::library::{BehaviourAddition, keep_behaviour};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::behaviours::behaviour_name;
+use crate::behaviours::{BehaviourShelf, FoundBehaviour, behaviour_name};
 use crate::person::acting_party;
 use crate::redaction::refuse_secrets;
 use crate::verb::{Reply, Verb};
@@ -49,8 +47,10 @@ impl Verb for BehaviourAdd {
         refuse_secrets(caller, "the behaviour", &Value::Map(object.map().clone()))?;
         refuse_secrets(caller, "the note", &Value::text(&self.note))?;
         let read = StoredBehaviour::from_object(&object).map_err(|error| Refusal::of(&error))?;
-        let parts = check(caller, &object, &read)?;
-        let shelf = crate::behaviours::BehaviourShelf::new(caller.space);
+        let added = FoundBehaviour { object, read, peers: Vec::new() };
+        let parts = added.check(caller.space, |_| None)?;
+        let FoundBehaviour { object, read, .. } = added;
+        let shelf = BehaviourShelf::new(caller.space);
         let parents: Result<BTreeSet<Cid>, Refusal> =
             self.parents.iter().map(|parent| Ok(shelf.find(parent)?.cid())).collect();
         let about = AboutBehaviour {
@@ -71,24 +71,6 @@ impl Verb for BehaviourAdd {
             changed: kept.is_changed,
         };
         Ok(Reply::written(view, &kept.written))
-    }
-}
-
-/// Checks that a behaviour is sound, and returns the objects that it consists of besides its own.
-pub(super) fn check(
-    caller: &Caller<'_>,
-    object: &Object,
-    read: &StoredBehaviour,
-) -> Result<Vec<Object>, Refusal> {
-    match read.form {
-        BehaviourForm::Flow => Ok(check_flow(caller.space, object)?),
-        BehaviourForm::Prompt => {
-            let source = read.source.as_deref().unwrap_or_default();
-            check_prompt(source).map_err(|fault| {
-                Refusal::schema(&fault.to_string(), "write `{{` for a brace that is meant as one")
-            })?;
-            Ok(Vec::new())
-        }
     }
 }
 

@@ -1,7 +1,7 @@
 //! Adopting: a name means another behaviour from now on. A person decides that.
 
 use agentic_model::edge::Party;
-use agentic_model::{Cid, LibraryName, LibraryPointer, Oid};
+use agentic_model::{Cid, LibraryName, LibraryPointer, Object, Oid};
 use agentic_space::library::{
     AdoptionRecord, ContestEnd, Library, MoveOccasion, NameInForce, NameMove, move_name, take_over,
 };
@@ -9,8 +9,9 @@ use agentic_statistics::trial::TrialVerdict;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::add::check;
-use crate::behaviours::{BehaviourShelf, FoundBehaviour, behaviour_name};
+use crate::behaviours::{
+    BehaviourShelf, FoundBehaviour, UsableBehaviour, behaviour_name, behaviour_to_use,
+};
 use crate::person::acting_party;
 use crate::verb::{Reply, TrialStanding, Verb};
 use crate::view::AdoptView;
@@ -25,7 +26,7 @@ const NONE: &str = "none";
 pub struct BehaviourAdopt {
     /// The name.
     pub name: String,
-    /// The behaviour, by its id or the beginning of that.
+    /// The behaviour: its id, the beginning of that, or `PEER/NAME`.
     pub cid: Option<String>,
     /// Why.
     pub why: String,
@@ -122,8 +123,7 @@ impl Adoption<'_, '_> {
         if asked.why.trim().is_empty() {
             return Err(Refusal::usage("nobody says why", "say it with -m"));
         }
-        let found = self.sound(space.find_object(cid)?)?;
-        let parts = check(self.caller, &found.object, &found.read)?;
+        let (found, parts) = self.named(cid)?;
         let over = self.over(asked.over.as_deref())?;
         let evidence: Result<Vec<Cid>, Refusal> = asked
             .evidence
@@ -162,6 +162,20 @@ impl Adoption<'_, '_> {
         let reply = Reply::written(view, &moved.written);
         notices.extend(reply.notices);
         Ok(Reply { notices, ..reply })
+    }
+
+    /// Finds what is to be adopted, and the objects that it consists of besides its own.
+    fn named(&self, text: &str) -> Result<(FoundBehaviour, Vec<Object>), Refusal> {
+        let is_meant = text.starts_with(Cid::PREFIX) || text.contains('/');
+        let usable = match is_meant {
+            true => behaviour_to_use(self.caller, text)?,
+            false => UsableBehaviour::here(self.sound(self.caller.space.find_object(text)?)?),
+        };
+        let parts = match usable.parts() {
+            Some(parts) => parts.to_vec(),
+            None => usable.found.check(self.caller.space, |_| None)?,
+        };
+        Ok((usable.found, parts))
     }
 
     /// Judges trials again that are to speak for a behaviour, by all trials that are known now, and says

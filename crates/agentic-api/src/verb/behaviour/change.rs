@@ -9,7 +9,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::filled;
-use crate::behaviours::named_behaviour;
+use crate::behaviours::behaviour_to_use;
 use crate::caller::agent_name;
 use crate::redaction::CallerRedactor;
 use crate::verb::{Reply, Verb};
@@ -21,7 +21,7 @@ use crate::{Caller, Refusal};
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct BehaviourUse {
-    /// A name, `REMOTE/NAME`, or an id or its beginning.
+    /// A name, `REMOTE/NAME`, `PEER/NAME`, or an id or its beginning.
     pub behaviour: String,
     /// The agent.
     pub agent: String,
@@ -42,9 +42,10 @@ impl Verb for BehaviourUse {
             let hint = "let a person, or the agent that it works for, do that";
             return Err(Refusal::not_allowed(&message, hint));
         }
-        let found = named_behaviour(caller, &self.behaviour)?;
+        let usable = behaviour_to_use(caller, &self.behaviour)?;
+        let found = &usable.found;
         if found.read.form == BehaviourForm::Prompt {
-            filled(&found, caller.space.briefing(&agent)?.1.map())?;
+            filled(found, caller.space.briefing(&agent)?.1.map())?;
         }
         let (cid, before) = (found.cid(), caller.space.pin(&agent)?);
         let mut view = BehaviourUseView {
@@ -57,7 +58,11 @@ impl Verb for BehaviourUse {
             return Ok(Reply::plain(view));
         }
         let mut redactor = CallerRedactor::new(caller)?;
-        let subject = format!("Use behaviour {}", self.behaviour);
+        let subject = match usable.is_of_peer() {
+            // What a peer is called here stays here.
+            true => format!("Use behaviour {cid}"),
+            false => format!("Use behaviour {}", self.behaviour),
+        };
         let message = match redactor.text("the message", self.why).trim() {
             "" => subject,
             why => format!("{subject}\n\n{why}"),
@@ -79,6 +84,7 @@ impl Verb for BehaviourUse {
             asker: None,
             behaviour: Some(cid),
         };
+        usable.keep(caller)?;
         let done = commit(caller.space, &agent, &draft)?;
         view.commit = Some(done.commit.to_string());
         let mut reply = Reply::written(view, &done.written);

@@ -16,7 +16,7 @@ use crate::{Caller, Refusal};
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct BehaviourDiff {
-    /// The one: a name, `REMOTE/NAME`, or an id or its beginning.
+    /// The one: a name, `REMOTE/NAME`, `PEER/NAME`, or an id or its beginning.
     pub left: String,
     /// The other.
     pub right: String,

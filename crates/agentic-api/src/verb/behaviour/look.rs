@@ -1,5 +1,6 @@
 //! Looking at behaviours: those that have a name, one of them, the adoptions of a name.
 
+use agentic_federation::peer_behaviour::{peer_libraries, peer_library};
 use agentic_model::behaviour::fill_prompt;
 use agentic_model::{BehaviourForm, LibraryPointer, Value};
 use agentic_space::library::{Library, LibraryState, NameInForce};
@@ -45,21 +46,27 @@ impl Verb for BehaviourList {
     }
 }
 
-/// Lists what other spaces mean by names, where that differs.
+/// Lists what other spaces mean by names, where that differs: clones that share a remote, and peers.
 fn foreign(
     caller: &Caller<'_>,
     shelf: &BehaviourShelf<'_>,
     here: &[NameInForce],
     notices: &mut Vec<Notice>,
 ) -> Result<Vec<BehaviourView>, Refusal> {
-    let mut views = Vec::new();
+    let mut libraries = Vec::new();
     for remote in caller.space.repository().remotes() {
         let state = caller.space.library_of(Library::Behaviours, &remote)?;
+        libraries.push((remote, state));
+    }
+    let peers = peer_libraries(caller.space)?.into_iter();
+    libraries.extend(peers.map(|library| (library.label().to_owned(), library.state)));
+    let mut views = Vec::new();
+    for (origin, state) in libraries {
         let all = state.entries()?;
         let unreadable = all.damaged.into_iter();
         notices.extend(
             unreadable
-                .map(|why| Notice::Unreadable { what: format!("behaviours ({remote}): {why}") }),
+                .map(|why| Notice::Unreadable { what: format!("behaviours ({origin}): {why}") }),
         );
         for entry in all.entries {
             let known = here.iter().find(|name| name.shared.name == entry.name);
@@ -69,13 +76,9 @@ fn foreign(
                 continue;
             };
             let version = shelf.version(&state, &entry.name, &pointer)?;
-            let name = format!("{remote}/{}", entry.name);
-            views.push(BehaviourView::of(
-                name,
-                &remote,
-                shelf.foreign(&remote, pointer.cid),
-                version,
-            ));
+            let name = format!("{origin}/{}", entry.name);
+            let found = shelf.read_from(&state, pointer.cid);
+            views.push(BehaviourView::of(name, &origin, found, version));
         }
     }
     Ok(views)
@@ -113,7 +116,7 @@ fn view_of(
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct BehaviourShow {
-    /// A name, `REMOTE/NAME`, or an id or its beginning.
+    /// A name, `REMOTE/NAME`, `PEER/NAME`, or an id or its beginning.
     pub behaviour: String,
     /// Fill a prompt with the fields of this agent's briefing.
     pub agent: Option<String>,
@@ -136,7 +139,7 @@ impl Verb for BehaviourShow {
             }
             Some(_) | None => shelf.find(&self.behaviour)?,
         };
-        let about = state.about(found.cid())?.unwrap_or_default();
+        let about = shelf.about(&found)?;
         let names = shelf.in_force()?.remove(&found.cid()).unwrap_or_default();
         let mut view = BehaviourShowView::of(&found, &about);
         view.adopted_as = names.iter().map(ToString::to_string).collect();
@@ -190,7 +193,7 @@ pub(crate) fn filled(
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct BehaviourLog {
-    /// The name, or `REMOTE/NAME`.
+    /// The name, `REMOTE/NAME` or `PEER/NAME`.
     pub name: String,
 }
 
@@ -200,7 +203,10 @@ impl Verb for BehaviourLog {
     fn run(self, caller: &Caller<'_>) -> Result<Reply<Vec<AdoptionView>>, Refusal> {
         let shelf = BehaviourShelf::new(caller.space);
         let (state, bare) = match self.name.rsplit_once('/') {
-            Some((remote, bare)) => (caller.space.library_of(Library::Behaviours, remote)?, bare),
+            Some((origin, bare)) => match peer_library(caller.space, origin)? {
+                Some(library) => (library.state, bare),
+                None => (caller.space.library_of(Library::Behaviours, origin)?, bare),
+            },
             None => (shelf.state()?, self.name.as_str()),
         };
         let name = behaviour_name(bare)?;

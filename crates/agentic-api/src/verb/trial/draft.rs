@@ -10,7 +10,7 @@ use super::attempt::{KnownTrials, adopted_of};
 use super::fixed::FIXED;
 use super::past::cost_of_runs;
 use super::task::tasks;
-use crate::behaviours::{FoundBehaviour, named_behaviour};
+use crate::behaviours::{FoundBehaviour, behaviour_to_use};
 use crate::caller::agent_name;
 use crate::view::TrialPlanView;
 use crate::{Caller, Refusal};
@@ -167,12 +167,14 @@ impl PreparedTrial {
 
 /// Finds a behaviour that a session can run.
 fn runnable(caller: &Caller<'_>, named: &str) -> Result<FoundBehaviour, Refusal> {
-    let found = named_behaviour(caller, named)?;
-    if found.read.form == BehaviourForm::Prompt {
+    let usable = behaviour_to_use(caller, named)?;
+    if usable.found.read.form == BehaviourForm::Prompt {
         let message = format!("`{named}` is a prompt, and no session runs one");
         return Err(Refusal::usage(&message, "try flows"));
     }
-    Ok(found)
+    // Its runs find it by its id.
+    usable.keep(caller)?;
+    Ok(usable.found)
 }
 
 /// Reads a number that is one where nobody says otherwise.
