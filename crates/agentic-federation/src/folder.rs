@@ -154,6 +154,18 @@ pub fn decode_folder(
     }
 }
 
+/// Lists the names that any tree has, as far as it can be read.
+pub(crate) fn names_in_tree(bytes: &[u8], oid_bytes: usize) -> Vec<&[u8]> {
+    let (mut names, mut rest) = (Vec::new(), bytes);
+    while let Some(at) = rest.iter().position(|byte| *byte == 0) {
+        let (head, tail) = (&rest[..at], &rest[at + 1..]);
+        let mode = head.iter().position(|byte| *byte == b' ').map_or(0, |space| space + 1);
+        names.push(&head[mode..]);
+        rest = tail.get(oid_bytes..).unwrap_or_default();
+    }
+    names
+}
+
 /// Git orders folders as if their names ended in a slash.
 fn order(name: &str, node: TreeNode) -> Vec<u8> {
     let end: &[u8] = match node {
@@ -237,6 +249,15 @@ mod tests {
         // `a.b` comes before the folder `a`, whose name counts as `a/`.
         assert!(bytes.starts_with(b"100644 a.b\0"));
         assert_eq!(decode_folder(&bytes, 20), Ok(folder));
+    }
+
+    #[test]
+    fn any_tree_has_names() {
+        let entry = |head: &[u8]| [head, b"\0", oid('1').as_bytes()].concat();
+        let bytes = [entry(b"100755 run me"), entry(b"160000 \xff")].concat();
+        assert_eq!(names_in_tree(&bytes, 20), [b"run me".as_slice(), b"\xff".as_slice()]);
+        assert_eq!(names_in_tree(&bytes[..30], 20), [b"run me".as_slice()]);
+        assert!(names_in_tree(b"", 20).is_empty());
     }
 
     #[test]

@@ -1,21 +1,22 @@
 //! What leaves with an announcement: nothing of private agents, and no secret that nobody let go.
 //!
-//! It is looked at before anybody signs. Notes and messages are searched by all rules; files of commits only for
-//! known values, private keys and secrets of providers, since the others would stop at ordinary code.
+//! It is looked at before anybody signs. Notes, messages and names are searched by all rules; files of commits only
+//! for known values, private keys and secrets of providers, since the others would stop at ordinary code.
+
+mod private;
+mod secret;
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use agentic_git::{RefMove, Repository};
-use agentic_model::commit::Claims;
-use agentic_model::{AgentName, Cid, Object, Oid, Value, canonical};
-use agentic_redact::{RedactLayer, SecretFinding, SecretRedactor};
+use agentic_model::{Cid, Oid};
+use agentic_redact::SecretRedactor;
 use agentic_session::SessionSpace;
-use agentic_session::sealed::records_of_segment;
-use agentic_store::journal::GitKind;
 
+use self::private::refuse_private;
+use self::secret::{LeavingObject, LeavingSecret, findings_in_name};
 use crate::accepted::ACCEPTED_REFS;
 use crate::durable::{ChainContent, RACES_MAX, mover, next_state, read_state};
-use crate::fields::{encode, oid_value};
 use crate::folder::{FolderDraft, TreeFolder, read_file};
 use crate::shard::HeadChange;
 use crate::{Error, Result};
@@ -101,6 +102,10 @@ pub(crate) fn check_leaving(
 ) -> Result<()> {
     let repository = space.repository();
     let allowed = allow(space, rules.allow)?;
+    let new_agents = leaving.changes.iter().filter(|change| change.old.is_none());
+    for agent in new_agents.map(|change| &change.agent) {
+        refuse_secrets(&allowed, findings_in_name(rules.redactor, agent))?;
+    }
     if leaving.tips.is_empty() {
         return Ok(());
     }
@@ -113,32 +118,25 @@ pub(crate) fn check_leaving(
     objects.extend(new_objects(repository, &texts, &there, LeavingPlace::Text)?);
     refuse_private(space, leaving.changes, &objects)?;
     for (oid, (path, place)) in &objects {
-        for finding in findings_in(repository, rules.redactor, *oid, *place)? {
-            let cid = finding_cid(*oid, &finding);
-            let of_file =
-                LeavingAllowance::File { path: path.clone(), rule: finding.rule.to_string() };
-            if allowed.contains(&LeavingAllowance::Finding(cid)) || allowed.contains(&of_file) {
-                continue;
-            }
-            return Err(secret(*oid, path, &finding, cid));
-        }
+        let object = LeavingObject { oid: *oid, path, place: *place };
+        refuse_secrets(&allowed, object.findings(repository, rules.redactor)?)?;
     }
     Ok(())
 }
 
-fn secret(oid: Oid, path: &str, finding: &SecretFinding, cid: Cid) -> Error {
-    let place = if path.is_empty() { String::new() } else { format!(" at `{path}`") };
-    let by_file = match path.is_empty() {
-        true => String::new(),
-        false => format!(", `--allow {path}:{}` those of that file", finding.rule),
+/// Refuses secrets that nobody let go.
+fn refuse_secrets(
+    allowed: &BTreeSet<LeavingAllowance>,
+    findings: Vec<LeavingSecret>,
+) -> Result<()> {
+    let is_kept = |finding: &LeavingSecret| {
+        let allowances = finding.allowances();
+        !allowances.iter().any(|allowance| allowed.contains(allowance))
     };
-    Error::not_allowed(
-        format!("the object {oid}{place} has a secret, found by rule `{}`", finding.rule),
-        format!(
-            "nothing was signed: `agentic purge` takes it out; \
-             `agentic announce --allow {cid}` lets this one go{by_file}"
-        ),
-    )
+    match findings.into_iter().find(is_kept) {
+        Some(finding) => Err(finding.refusal()),
+        None => Ok(()),
+    }
 }
 
 /// Lists what has left already, as far as it is known here: the announcement before, what peers announced, and
@@ -180,126 +178,6 @@ fn new_objects(
         Some((Oid::parse(oid).ok()?, (path.to_owned(), place)))
     };
     Ok(listed.lines().filter_map(line).collect())
-}
-
-/// Refuses commits and notes of private agents, however they are reached.
-fn refuse_private(
-    space: &SessionSpace,
-    changes: &[HeadChange],
-    objects: &LeavingObjects,
-) -> Result<()> {
-    let repository = space.repository();
-    let private = repository.private_agents()?;
-    if private.is_empty() {
-        return Ok(());
-    }
-    let mut owners: BTreeMap<Oid, AgentName> = BTreeMap::new();
-    for agent in &private {
-        for name in [agent.branch_ref(), agent.notes_ref()] {
-            if let Some(tip) = repository.find_ref(&name)? {
-                owners.insert(tip, agent.clone());
-            }
-        }
-    }
-    for (oid, (path, _)) in objects {
-        // Files and folders have paths, at least below their commits; commits have none.
-        if !path.is_empty() {
-            continue;
-        }
-        let owner = match owners.get(oid) {
-            Some(owner) => Some(owner.clone()),
-            None => claimed(repository, *oid)?.filter(|agent| private.contains(agent)),
-        };
-        if let Some(owner) = owner {
-            let by = reached_by(repository, changes, *oid)?;
-            return Err(Error::not_allowed(
-                format!("{by} reaches {oid}, which is of the private agent `{owner}`"),
-                format!(
-                    "nothing was signed: `agentic agent private` keeps {by} here, too; \
-                     `agentic agent public {owner}` lets both go"
-                ),
-            ));
-        }
-    }
-    Ok(())
-}
-
-fn claimed(repository: &Repository, oid: Oid) -> Result<Option<AgentName>> {
-    let object = repository.verify_object(oid)?;
-    match object.kind {
-        GitKind::Commit => Ok(Claims::read(&repository.read_commit(oid)?.message).agent),
-        GitKind::Tree | GitKind::Blob => Ok(None),
-    }
-}
-
-fn reached_by(repository: &Repository, changes: &[HeadChange], commit: Oid) -> Result<String> {
-    for change in changes {
-        for tip in change.new.iter().flat_map(crate::shard::HeadEntry::tips) {
-            if repository.is_ancestor(commit, tip)? {
-                return Ok(format!("`{}`", change.agent));
-            }
-        }
-    }
-    Ok("what is announced".to_owned())
-}
-
-/// Finds the secrets of an object.
-fn findings_in(
-    repository: &Repository,
-    redactor: &SecretRedactor,
-    oid: Oid,
-    place: LeavingPlace,
-) -> Result<Vec<SecretFinding>> {
-    let object = repository.verify_object(oid)?;
-    let of_bytes = |bytes: &[u8]| redactor.redact_bytes(bytes).1;
-    Ok(match (object.kind, place) {
-        // The names that stand in it are the paths of what it holds.
-        (GitKind::Tree, _) => Vec::new(),
-        (GitKind::Commit, _) => match object.bytes.windows(2).position(|two| two == b"\n\n") {
-            Some(at) => of_bytes(&object.bytes[at + 2..]),
-            None => Vec::new(),
-        },
-        (GitKind::Blob, LeavingPlace::Text) => match sealed_records(&object.bytes)? {
-            Some(records) => {
-                records.iter().flat_map(|record| findings_in_text(redactor, record)).collect()
-            }
-            None => findings_in_text(redactor, &object.bytes),
-        },
-        (GitKind::Blob, LeavingPlace::File) => {
-            let mut found = of_bytes(&object.bytes);
-            found.retain(|finding| counts_in_files(finding.layer));
-            found
-        }
-    })
-}
-
-fn findings_in_text(redactor: &SecretRedactor, bytes: &[u8]) -> Vec<SecretFinding> {
-    match canonical::decode(bytes) {
-        Ok(value @ (Value::Map(_) | Value::List(_))) => redactor.redact_value(&value).1,
-        Ok(_) | Err(_) => redactor.redact_bytes(bytes).1,
-    }
-}
-
-/// Takes the records of a session out of a sealed segment: as they stand there they are compressed, and look
-/// like anything. Nothing for what is none.
-fn sealed_records(bytes: &[u8]) -> Result<Option<Vec<Vec<u8>>>> {
-    let Ok(object) = Object::decode(bytes) else { return Ok(None) };
-    let records = records_of_segment(&object)?;
-    Ok(Some(records).filter(|records| !records.is_empty()))
-}
-
-fn counts_in_files(layer: RedactLayer) -> bool {
-    match layer {
-        RedactLayer::KnownValue | RedactLayer::PrivateKey | RedactLayer::Provider => true,
-        RedactLayer::Context | RedactLayer::Entropy => false,
-    }
-}
-
-/// Names a finding: what a rule finds in an object, wherever that stands.
-fn finding_cid(oid: Oid, finding: &SecretFinding) -> Cid {
-    let named =
-        Value::map([("object", oid_value(oid)), ("rule", Value::text(finding.rule.as_str()))]);
-    Cid::of(&encode(&named))
 }
 
 /// Notes what is let go from now on, and returns everything that is.
