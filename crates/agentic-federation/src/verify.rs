@@ -1,5 +1,7 @@
 //! Checking a whole clone without a network: identities, chains, records, policy and tracking refs.
 
+mod replies;
+
 use std::collections::BTreeSet;
 
 use agentic_git::Repository;
@@ -7,6 +9,7 @@ use agentic_model::Oid;
 use agentic_model::guidance::Guidance as _;
 use agentic_session::SessionSpace;
 
+use self::replies::{verify_arrived, verify_own_replies};
 use crate::acceptance::Acceptance;
 use crate::accepted::{CHAIN_MAX, accepted_spaces};
 use crate::announce::own_announcement;
@@ -14,7 +17,8 @@ use crate::caps::read_policy;
 use crate::id::{PeerId, Petname, SELF, SpaceId};
 use crate::identity::IdentityChain;
 use crate::known::KnownPeer;
-use crate::own::read_own;
+use crate::own::{own_chain, read_own};
+use crate::reply::{REPLIES_REF, arrived_replies};
 use crate::steps::check_step;
 use crate::tracking::{TrackedSpace, misplaced, tracked_spaces_of};
 use crate::walk::{WalkSubject, why_invalid};
@@ -70,7 +74,15 @@ pub fn verify(space: &SessionSpace, only: Option<&Petname>) -> Result<VerifyRepo
     if only.is_none() {
         let checked = verify_own(space, &mut report);
         note(&mut report, SELF, checked);
+        let checked = match own_chain(space.repository()) {
+            Ok(Some(chain)) => verify_own_replies(space, &chain),
+            // What is wrong with it is noted already.
+            Ok(None) | Err(_) => Ok(()),
+        };
+        note(&mut report, REPLIES_REF, checked);
     }
+    // A chain that cannot be read is noted where it is checked.
+    let arrived = arrived_replies(space).unwrap_or_default();
     let policy = match read_policy(space) {
         Ok(state) => state.policy,
         Err(error) => {
@@ -92,6 +104,12 @@ pub fn verify(space: &SessionSpace, only: Option<&Petname>) -> Result<VerifyRepo
         }
         let checked = verify_peer(space, petname, followed.peer, &mut report);
         note(&mut report, petname.as_str(), checked);
+        if let Ok(KnownPeer { chain: Some(identity), .. }) =
+            KnownPeer::read(space.repository(), followed.peer)
+        {
+            let checked = verify_arrived(space, (followed.peer, &identity), &arrived);
+            note(&mut report, petname.as_str(), checked);
+        }
         let tracked = tracked_spaces_of(space.repository(), petname, followed);
         for tracked in tracked.unwrap_or_default() {
             let checked = verify_refs(space, &tracked, &mut report);

@@ -102,8 +102,9 @@ impl Verb for Tree {
     type Answer = Vec<FamilyView>;
 
     fn run(self, caller: &Caller<'_>) -> Result<Reply<Vec<FamilyView>>, Refusal> {
+        let notices = settle_peers(caller.space)?;
         let families = caller.space.families()?;
-        Ok(Reply::plain(families.iter().map(FamilyView::from).collect()))
+        Ok(Reply { notices, ..Reply::plain(families.iter().map(FamilyView::from).collect()) })
     }
 }
 

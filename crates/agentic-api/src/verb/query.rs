@@ -16,7 +16,7 @@ use serde::Deserialize;
 
 use crate::facts::{CallerFacts, with_facts};
 use crate::rule_files::{RuleFiles, RuleShelf};
-use crate::verb::{Reply, Verb};
+use crate::verb::{Reply, Verb, settle_peers};
 use crate::view::QueryView;
 use crate::{Caller, Refusal};
 
@@ -222,7 +222,9 @@ impl Verb for AskQuery {
     type Answer = QueryView;
 
     fn run(self, caller: &Caller<'_>) -> Result<Reply<QueryView>, Refusal> {
-        self.ask(caller, &AtomicBool::new(false))?.reply()
+        let notices = settle_peers(caller.space)?;
+        let reply = self.ask(caller, &AtomicBool::new(false))?.reply()?;
+        Ok(Reply { notices: [notices, reply.notices].concat(), ..reply })
     }
 }
 

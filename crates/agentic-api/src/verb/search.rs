@@ -12,7 +12,7 @@ use serde::Deserialize;
 use crate::search::{
     CANDIDATES_MAX, CandidateFinder, GroundTexts, HitList, ScanProgress, scan, verify,
 };
-use crate::verb::{Reply, SubAgents, Verb};
+use crate::verb::{Reply, SubAgents, Verb, settle_peers};
 use crate::view::{SearchHitView, SearchView};
 use crate::{Caller, Refusal};
 
@@ -127,8 +127,9 @@ impl Verb for SearchTexts {
     type Answer = SearchView;
 
     fn run(self, caller: &Caller<'_>) -> Result<Reply<SearchView>, Refusal> {
+        let notices = settle_peers(caller.space)?;
         let outcome = self.scanned(caller, &mut |_, _| ControlFlow::Continue(()))?;
-        outcome.answer().map(Reply::plain)
+        Ok(Reply { notices, ..Reply::plain(outcome.answer()?) })
     }
 }
 

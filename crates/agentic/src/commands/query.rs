@@ -18,6 +18,7 @@ use agentic_api::program::ProgramFindings;
 use agentic_api::repl::{AnswerPart, TimedAnswer};
 use agentic_api::verb::{
     AnsweredQuery, AskQuery, QueryAllowance, QueryOutcome, QueryPhase, QueryTextFindings,
+    settle_peers,
 };
 use agentic_query::{AnswerSet, QueryReport};
 
@@ -26,7 +27,7 @@ use self::shown::CellStyle;
 use super::VerbOutcome;
 use crate::context::Context;
 use crate::failure::CommandFailure;
-use crate::output::{Format, print_raw, print_text, show_result, talk, warn};
+use crate::output::{Format, print_raw, print_text, show_result, talk, warn, warn_of};
 use crate::program::show;
 
 /// How many things that were left out are named; further ones are counted.
@@ -99,6 +100,7 @@ pub fn run(context: &Context, args: QueryArgs) -> VerbOutcome {
     }
     let query = query_of(context, &args)?;
     let space = context.space()?;
+    warn_of(&settle_peers(&space)?);
     if args.watch {
         return watch::run(context, &space, &query, args.relative);
     }

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 
 use agentic_api::program::ProgramFindings;
 use agentic_api::search::ScanProgress;
-use agentic_api::verb::{SearchOutcome, SearchTexts, unreadable};
+use agentic_api::verb::{SearchOutcome, SearchTexts, settle_peers, unreadable};
 use agentic_api::view::{SearchHitView, SearchView};
 use agentic_resident::ResidentClient;
 use indicatif::{ProgressBar, ProgressStyle};
@@ -14,7 +14,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 use super::VerbOutcome;
 use crate::context::Context;
 use crate::failure::CommandFailure;
-use crate::output::{Format, talk};
+use crate::output::{Format, talk, warn_of};
 use crate::text::{Colour, Text};
 
 /// What takes less than this is not told, in milliseconds.
@@ -46,6 +46,7 @@ pub struct SearchArgs {
 /// Runs the verb.
 pub fn run(context: &Context, args: SearchArgs) -> VerbOutcome {
     let space = context.space()?;
+    warn_of(&settle_peers(&space)?);
     let verb = SearchTexts { query: args.query.join(" "), limit: Some(args.limit) };
     let bar = SearchBar::default();
     let mut tell = |progress: ScanProgress, elapsed_ms: u64| {

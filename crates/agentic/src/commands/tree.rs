@@ -8,6 +8,7 @@ use agentic_api::view::FamilyView;
 
 use super::VerbOutcome;
 use crate::context::Context;
+use crate::output::warn_of;
 use crate::text::{Colour, Text};
 
 /// Draw the family of agents: who was forked from whom, how each stands, what it did and took in
@@ -22,8 +23,9 @@ pub struct TreeArgs {}
 /// Runs the verb.
 pub fn run(context: &Context, _: TreeArgs) -> VerbOutcome {
     let space = context.space()?;
-    let families = Tree {}.run(&context.caller(&space))?.answer;
-    context.format.answer_coloured(families.as_slice(), draw);
+    let reply = Tree {}.run(&context.caller(&space))?;
+    warn_of(&reply.notices);
+    context.format.answer_coloured(reply.answer.as_slice(), draw);
     Ok(ExitCode::SUCCESS)
 }
 
