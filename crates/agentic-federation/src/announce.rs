@@ -3,31 +3,30 @@
 //! The order is what keeps a number from being signed twice: objects, then our own ref, both durable,
 //! then the push. A crash leaves an announcement that the next command pushes, or builds upon.
 
-use std::collections::{BTreeMap, BTreeSet};
+mod published;
 
-use agentic_git::{ARCHIVE_REF, RefMove, Repository};
-use agentic_model::{AgentName, Instant, Oid};
+use std::collections::BTreeSet;
+
+use agentic_git::{RefMove, Repository};
+use agentic_model::{Instant, Oid};
 use agentic_session::SessionSpace;
-use agentic_space::kind::REGISTRY_REF;
 use agentic_store::fault;
 use agentic_store::journal::GitKind;
 
-use crate::adoption::adoptions;
+use self::published::{changes_of, new_tips_of, published_heads, put_tips, removal, rewinds_of};
 use crate::announcement::{
-    ChainNumber, HashName, Removal, RemovalReason, Rewind, RewoundTip, SignedAnnouncement,
-    SpaceAnnouncement,
+    ChainNumber, HashName, Removal, Rewind, SignedAnnouncement, SpaceAnnouncement,
 };
 use crate::durable::{NextState, lock, mover};
-use crate::folder::{Drafts, FolderDraft, TreeFolder, read_subfolder};
+use crate::folder::{Drafts, FolderDraft};
 use crate::given::put_given;
 use crate::id::announce_ref;
 use crate::key::ANNOUNCEMENT_NAMESPACE;
 use crate::known::KnownPeer;
 use crate::leaving::{LeavingRules, LeavingTips, check_leaving};
 use crate::own::{OwnIdentity, announcing_key, put_documents, require_listed, require_own};
-use crate::policy::matches_pattern;
 use crate::reply::{own_replies, put_own};
-use crate::shard::{HeadChange, HeadEntry, Heads, changed_since, put_heads};
+use crate::shard::{HeadChange, HeadEntry, Heads, put_heads};
 use crate::steps::read_tip;
 use crate::witness::put_seen;
 use crate::wrapping::{WrappedAnnouncement, body_of, parents_of, read_wrapped, wrap};
@@ -35,17 +34,8 @@ use crate::{Error, Result};
 
 /// The lease under which announcements are made: the only lock that is held while somebody signs.
 pub(crate) const ANNOUNCE_LEASE: &str = "announce";
-/// The setting that says which agents are announced.
-const PUBLISH: &str = "agentic.publish";
 /// The setting that says after how many seconds the next announcement comes at the latest.
 const ANNOUNCE_EVERY: &str = "agentic.announceEvery";
-/// The tips that a snapshot names, and their refs.
-const TIPS: [(&str, &str); 3] = [
-    ("behaviours", "refs/agentic/behaviours"),
-    ("kinds", REGISTRY_REF),
-    ("rules", "refs/agentic/rules"),
-];
-
 /// What is announced.
 #[derive(Debug, Clone, Default)]
 pub struct AnnounceRequest {
@@ -179,7 +169,10 @@ pub fn draft(space: &SessionSpace, request: &AnnounceRequest) -> Result<Announce
             (Some(old), None) => removed.push(removal(space, &change.agent, old)?),
             (old, Some(new)) => {
                 new_tips.extend(new_tips_of(old.as_ref(), new));
-                rewinds.extend(rewinds_of(repository, change, request)?);
+                // A chain that begins anew says of nothing that it was set back.
+                if cut.is_none() {
+                    rewinds.extend(rewinds_of(repository, change, request)?);
+                }
             }
             (None, None) => {}
         }
@@ -300,31 +293,6 @@ pub fn own_announcement(
     read.map(Some).map_err(damaged)
 }
 
-/// Lists the agents that are announced: those that match `agentic.publish` and are not private.
-fn published_heads(space: &SessionSpace) -> Result<Heads> {
-    let repository = space.repository();
-    let patterns = repository.config(PUBLISH);
-    let patterns: Option<Vec<String>> =
-        patterns.map(|patterns| patterns.split_whitespace().map(str::to_owned).collect());
-    let private = repository.private_agents()?;
-    let prefix = AgentName::NOTES_REFS;
-    let notes = repository
-        .list_refs_as(prefix, |name, oid| Some((AgentName::from_notes_ref(name)?, oid)))?;
-    let notes: BTreeMap<AgentName, Oid> = notes.into_iter().collect();
-    let adopted = adoptions(repository)?;
-    let mut heads = Heads::new();
-    for (agent, head) in space.agent_names()? {
-        let fits = |pattern: &String| matches_pattern(pattern, agent.as_str());
-        let is_published = patterns.as_ref().is_none_or(|all| all.iter().any(fits));
-        if is_published && !private.contains(&agent) {
-            let notes = notes.get(&agent).copied();
-            let from = adopted.get(&agent).map(|adoption| adoption.from.clone());
-            heads.insert(agent, HeadEntry { head, notes, from });
-        }
-    }
-    Ok(heads)
-}
-
 /// Refuses to announce for a space that has said two things of one number.
 fn require_unforked(repository: &Repository, own: &OwnIdentity) -> Result<()> {
     match KnownPeer::read(repository, own.peer())?.contradicts(own.space) {
@@ -340,73 +308,6 @@ fn require_unforked(repository: &Repository, own: &OwnIdentity) -> Result<()> {
 fn next_by(repository: &Repository, now: i64) -> Option<i64> {
     let every = repository.config_number(ANNOUNCE_EVERY).filter(|seconds| *seconds > 0)?;
     now.checked_add(every.checked_mul(1_000)?)
-}
-
-fn put_tips(
-    repository: &Repository,
-    request: &AnnounceRequest,
-    old: &TreeFolder,
-    folder: &mut FolderDraft,
-) -> Result<Vec<(&'static str, Oid)>> {
-    let mut named = Vec::new();
-    let goes = request.archive == ArchiveChoice::Goes || old.contains_key("archive");
-    let archive = goes.then_some(("archive", ARCHIVE_REF));
-    for (name, reference) in TIPS.into_iter().chain(archive) {
-        let before = read_tip(repository, old, name)?;
-        // What was announced once does not vanish, even if its ref does.
-        let Some(tip) = repository.find_ref(reference)?.or(before) else { continue };
-        folder.put(name, format!("{tip}\n").into_bytes());
-        named.push((name, tip));
-    }
-    Ok(named)
-}
-
-fn changes_of(repository: &Repository, old: &TreeFolder, heads: &Heads) -> Result<Vec<HeadChange>> {
-    let old_heads = read_subfolder(repository, old, "heads")?;
-    changed_since(repository, &old_heads, heads)
-}
-
-fn new_tips_of(old: Option<&HeadEntry>, new: &HeadEntry) -> Vec<Oid> {
-    let head = (old.map(|old| old.head) != Some(new.head)).then_some(new.head);
-    let notes = new.notes.filter(|notes| old.and_then(|old| old.notes) != Some(*notes));
-    head.into_iter().chain(notes).collect()
-}
-
-fn removal(space: &SessionSpace, agent: &AgentName, old: &HeadEntry) -> Result<Removal> {
-    let is_archived = space.repository().archive_entry(agent)?.is_some();
-    let why = if is_archived { RemovalReason::Archived } else { RemovalReason::Deleted };
-    Ok(Removal { agent: agent.clone(), head: old.head, notes: old.notes, why })
-}
-
-fn rewinds_of(
-    repository: &Repository,
-    change: &HeadChange,
-    request: &AnnounceRequest,
-) -> Result<Vec<Rewind>> {
-    let (Some(old), Some(new)) = (&change.old, &change.new) else { return Ok(Vec::new()) };
-    let mut rewinds = Vec::new();
-    let moved = [
-        (RewoundTip::Head, Some(old.head), Some(new.head)),
-        (RewoundTip::Notes, old.notes, new.notes),
-    ];
-    for (of, from, to) in moved {
-        let (Some(from), Some(to)) = (from, to) else { continue };
-        if repository.is_ancestor(from, to)? {
-            continue;
-        }
-        let Some(why) = &request.rewind else {
-            return Err(Error::conflict(
-                format!(
-                    "the {} of `{}` was set back since it was announced at {from}",
-                    of.as_str(),
-                    change.agent
-                ),
-                "announce that with `--rewind -m WHY`, or put it back",
-            ));
-        };
-        rewinds.push(Rewind { agent: change.agent.clone(), of, from, to, why: why.clone() });
-    }
-    Ok(rewinds)
 }
 
 /// Orders tips by the dates of their commits, newest first: git walks them in that order.

@@ -21,6 +21,8 @@ pub enum PeerFreshness {
     Current,
     /// Somebody has seen more than was accepted.
     Behind,
+    /// So has somebody else, and nothing here connects what they have seen: it may be a fork.
+    Unconnected,
     /// The next announcement should have come.
     Overdue {
         /// When.
@@ -34,6 +36,7 @@ impl PeerFreshness {
         match self {
             PeerFreshness::Current => "current",
             PeerFreshness::Behind => "behind",
+            PeerFreshness::Unconnected => "unconnected",
             PeerFreshness::Overdue { .. } => "overdue",
         }
     }
@@ -55,6 +58,9 @@ pub fn freshness(
     let wrapped = read_wrapped(repository, read_announced(repository, record)?)?;
     let said = &wrapped.signed.announcement;
     let known = KnownPeer::read(repository, followed.peer)?;
+    if known.is_unconnected(of, said.number()) {
+        return Ok(PeerFreshness::Unconnected);
+    }
     let is_behind = known.newest_said(of).is_some_and(|newest| newest > said.number())
         || lacks_named(repository, followed, of, &wrapped)?;
     if is_behind {
@@ -100,7 +106,7 @@ pub fn require_fresh(
     }
     match freshness(space, followed, of)? {
         PeerFreshness::Current => Ok(()),
-        PeerFreshness::Behind => Err(Error::overdue(format!(
+        PeerFreshness::Behind | PeerFreshness::Unconnected => Err(Error::overdue(format!(
             "others have seen more of `{label}` than was accepted here"
         ))),
         PeerFreshness::Overdue { since } => {

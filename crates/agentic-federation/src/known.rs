@@ -28,6 +28,8 @@ pub const STATEMENTS_MAX: usize = 10_000;
 const NOTE_BYTES_MAX: usize = 64 << 10;
 /// How the names of proofs begin that are about an identity.
 const OF_IDENTITY: &str = "identity-";
+/// How the names of what a person chose begin where a chain was cut.
+const OF_CUT: &str = "cut-";
 /// The name of the proof that a peer states without end.
 const FLOOD: &str = "flood";
 
@@ -247,13 +249,27 @@ impl KnownPeer {
     }
 
     /// Forgets announcements that an accepted chain has by now, unless a proof names them.
-    pub fn forget(&mut self, accepted: &BTreeSet<Cid>) {
+    ///
+    /// # Errors
+    /// Fails as `is_accepted` does.
+    pub fn forget(
+        &mut self,
+        is_accepted: &mut dyn FnMut(&SignedAnnouncement) -> Result<bool>,
+    ) -> Result<()> {
         let notes: String = self.proofs.values().cloned().collect();
-        self.said.retain(|cid, signed| {
-            let is_named = |cid: &Cid| notes.contains(&cid.to_string());
-            let previous = signed.announcement.previous;
-            !accepted.contains(cid) || is_named(cid) || previous.is_some_and(|cid| is_named(&cid))
-        });
+        let is_named = |cid: &Cid| notes.contains(&cid.to_string());
+        let mut gone = Vec::new();
+        for (cid, signed) in &self.said {
+            let proves = is_named(cid)
+                || signed.announcement.previous.is_some_and(|previous| is_named(&previous));
+            if !proves && is_accepted(signed)? {
+                gone.push(*cid);
+            }
+        }
+        for cid in gone {
+            self.said.remove(&cid);
+        }
+        Ok(())
     }
 
     /// Puts what proves something into a folder.
@@ -304,20 +320,38 @@ impl KnownPeer {
         said.filter(|said| said.space == space).map(SpaceAnnouncement::number).max()
     }
 
+    /// Tells whether several announcements beyond what was accepted were stated that nothing here connects: each
+    /// that follows another one in number should go on from it.
+    pub fn is_unconnected(&self, space: SpaceId, accepted: ChainNumber) -> bool {
+        let said = self.said.values().map(|signed| &signed.announcement);
+        let beyond = said.filter(|said| said.space == space && said.number() > accepted);
+        let numbers: BTreeSet<ChainNumber> = beyond.map(SpaceAnnouncement::number).collect();
+        let goes_on = |[one, next]: [&ChainNumber; 2]| {
+            // Those of one number more state each other, and contradict each other if they differ.
+            next.epoch == one.epoch && next.seq == one.seq + 1
+        };
+        numbers.iter().zip(numbers.iter().skip(1)).any(|(one, next)| !goes_on([one, next]))
+    }
+
     /// Lists the sides that people chose.
     pub fn chosen(&self) -> BTreeSet<Cid> {
         let sides = self.resolved.values().filter_map(|note| note.lines().next());
         sides.filter_map(|side| Cid::parse(side).ok()).collect()
     }
 
-    /// Notes which side a person chose, of every proof that has that side.
+    /// Notes which side a person chose, of every proof that has that side; or that they take a chain which was
+    /// cut there, elsewhere than at what was accepted.
     pub fn resolve(&mut self, side: Cid, why: &str) -> usize {
+        let is_cut = self.said.get(&side).is_some_and(|signed| signed.announcement.cut.is_some());
         let side = side.to_string();
-        let open: Vec<String> = self
+        let mut open: Vec<String> = self
             .open_proofs()
             .filter(|(name, sides)| sides.contains(&side.as_str()) || *name == FLOOD)
             .map(|(name, _)| name.to_owned())
             .collect();
+        if open.is_empty() && is_cut {
+            open.push(format!("{OF_CUT}{side}"));
+        }
         for name in &open {
             self.resolved.insert(name.clone(), format!("{side}\n{why}\n"));
         }

@@ -6,6 +6,7 @@
 mod candidate;
 mod hearing;
 mod judgement;
+mod purged;
 
 use std::collections::BTreeSet;
 
@@ -18,6 +19,7 @@ use self::candidate::{CandidateSearch, CandidateSpace, SpaceDecision, decide};
 use self::hearing::{Hearing, hear};
 use self::judgement::{JudgedSnapshot, judge};
 pub use self::judgement::{judge_again, judge_all, may};
+use self::purged::ReachedObjects;
 use crate::acceptance::{Acceptance, HeldBack};
 use crate::accepted::{AcceptedState, accepted_ref, read_accepted};
 use crate::caps::{CAPS_LOCK, read_policy};
@@ -192,6 +194,14 @@ fn settle_arrival(
                 return Ok(outcome);
             }
         };
+        let accepted = hearing.accepted.as_ref().map(|accepted| accepted.acceptance.announced);
+        let reached = ReachedObjects { tip: candidate.wrapped.commit, known: accepted };
+        if let Some(id) = reached.purged(space, quarantine.repository())? {
+            outcome.result = SpaceResult::Refused(format!(
+                "purged: it reaches {id}, which was purged here; its peer purges it, too, and cuts its chain"
+            ));
+            return Ok(outcome);
+        }
         let arrival = Arrival { served, quarantine, hearing: &hearing };
         if accept(space, &arrival, &candidate, &mut outcome)? == RefMove::Moved {
             return Ok(outcome);

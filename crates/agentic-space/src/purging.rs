@@ -2,8 +2,8 @@
 //! registry and libraries, and what was fetched of these.
 //!
 //! Who knows what is to go says what becomes of a leaf; everything that names a typed object by its id
-//! is made again with the new one. `agentic-capture` finds values; fetch goes by tombstones. Federation
-//! is not built yet: no announcement is cut here, and none is refused.
+//! is made again with the new one. `agentic-capture` finds values; fetch goes by tombstones. What somebody
+//! signed is not made again: an announcement goes on reaching what went until its chain is cut.
 
 pub mod branches;
 pub mod relink;
@@ -22,6 +22,18 @@ use crate::{Result, Space};
 
 /// The refs that this space keeps for itself, beside branches.
 const OWN_FOLDERS: [&str; 2] = ["refs/notes/agentic/", "refs/agentic/"];
+/// What is signed, or names what is: made again it would be nothing.
+const SIGNED: [&str; 9] = [
+    "refs/agentic/accepted/",
+    "refs/agentic/adopted",
+    "refs/agentic/announce/",
+    "refs/agentic/caps",
+    "refs/agentic/evidence/",
+    "refs/agentic/identity",
+    "refs/agentic/leaving",
+    "refs/agentic/project",
+    "refs/agentic/replies",
+];
 /// The tombstones that count here. Never pushed.
 pub const TOMBSTONES_REF: &str = "refs/agentic/tombstones";
 /// Commits of branches that branches do not have.
@@ -58,6 +70,7 @@ pub fn sort_of(name: &str) -> Option<HistorySort> {
     match name {
         TOMBSTONES_REF => None,
         name if name.starts_with(RESCUED) => None,
+        name if SIGNED.iter().any(|signed| name.starts_with(signed)) => None,
         name if is_archive(name) => Some(HistorySort::Archive),
         name if OWN_FOLDERS.iter().any(|folder| name.starts_with(folder)) => {
             Some(HistorySort::Notes)

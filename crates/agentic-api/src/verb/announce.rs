@@ -174,10 +174,14 @@ pub(super) fn receive_peers(
         Err(error) if remotes.is_empty() => return Err(error.into()),
         Err(error) => received.unreachable = Some(error.into()),
     }
+    // What nothing connects may be a fork: it is asked for everywhere.
     let unserved: Vec<Petname> = received
         .outcomes
         .iter()
-        .filter(|found| found.outcome.result == SpaceResult::Unserved)
+        .filter(|found| {
+            found.outcome.result == SpaceResult::Unserved
+                || found.freshness == PeerFreshness::Unconnected
+        })
         .map(|found| found.petname.clone())
         .collect();
     if received.unreachable.is_none() {
@@ -268,6 +272,9 @@ fn age_of(found: &PeerOutcome) -> Option<Notice> {
         PeerFreshness::Behind => format!(
             "others have seen more of `{label}` than `{}` serves: ask another remote",
             found.source
+        ),
+        PeerFreshness::Unconnected => format!(
+            "what others have seen of `{label}` is unconnected: nothing says that it is one chain"
         ),
         PeerFreshness::Overdue { since } => {
             format!("`{label}` should have announced by {since}: ask its owner, or another remote")

@@ -344,7 +344,10 @@ impl From<&PeerOutcome> for PeerFetchView {
         let outcome = &found.outcome;
         let (result, reason) = match &outcome.result {
             SpaceResult::Unchanged | SpaceResult::Stale
-                if found.freshness == PeerFreshness::Behind =>
+                if matches!(
+                    found.freshness,
+                    PeerFreshness::Behind | PeerFreshness::Unconnected
+                ) =>
             {
                 ("behind", None)
             }

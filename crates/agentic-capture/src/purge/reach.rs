@@ -4,9 +4,10 @@
 pub const REVOKE: &str = "Revoke the secret: whoever has seen it has it.";
 
 /// Where else it may be.
-pub const ELSEWHERE: [&str; 8] = [
+pub const ELSEWHERE: [&str; 9] = [
     "other clones, and forks on a forge: each purges for itself, or follows the tombstone",
     "objects that nothing names on a forge or another remote, until it collects them",
+    "announcements: `agentic announce --cut` begins the chain anew, and each peer decides on its own",
     "refs of pull requests, and what a forge has in its caches",
     "logs of CI",
     "backups",

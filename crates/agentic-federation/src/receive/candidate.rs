@@ -126,10 +126,14 @@ impl CandidateSearch<'_> {
             return match (goes_on, is_chosen) {
                 (true, _) => Ok(SpaceResult::Accepted),
                 (false, true) => Ok(SpaceResult::Recovered),
-                (false, false) => Err(MalformedInput::new(
-                    "its chain was cut elsewhere than at what was accepted",
-                )
-                .into()),
+                (false, false) => {
+                    let cid = cut.cid();
+                    Err(MalformedInput(format!(
+                        "its chain was cut elsewhere than at what was accepted: \
+                         `agentic peer resolve PEER --at {cid} -m WHY` takes it"
+                    ))
+                    .into())
+                }
             };
         }
         let met = match end {

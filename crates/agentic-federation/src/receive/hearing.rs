@@ -13,7 +13,7 @@ use crate::folder::TreeNode;
 use crate::id::PeerId;
 use crate::known::KnownPeer;
 use crate::own::read_documents;
-use crate::walk::{Walk, WalkNode, WalkSubject, is_backed, walk_down, why_invalid};
+use crate::walk::{Walk, WalkEnd, WalkNode, WalkSubject, is_backed, walk_down, why_invalid};
 use crate::witness::hear_seen;
 use crate::wrapping::body_of;
 use crate::{Error, MalformedInput, Result};
@@ -74,9 +74,20 @@ pub(super) fn hear(
             }
             Ok(chain.at(stated.number)?.map(|found| found.signed.clone()))
         })?;
+        // What others had seen before it was accepted here is kept by the accepted chain from now on.
+        known.forget(&mut |signed| {
+            let said = &signed.announcement;
+            let found = match said.space == served.space {
+                true => chain.at(said.number())?,
+                false => None,
+            };
+            Ok(found.is_some_and(|found| found.signed.cid() == signed.cid()))
+        })?;
         // What will be accepted needs not be kept beside; what is not is heard of next time, too, but
         // only as long as somebody serves it.
-        if !is_about_to_be_accepted(&known, &walk, subject) {
+        // A chain that was cut may wait for a person, who names it.
+        let is_apart = accepted.is_some() && matches!(walk.end, WalkEnd::Root);
+        if is_apart || !is_about_to_be_accepted(&known, &walk, subject) {
             known.keep(heard);
         }
         if let Some(identity) = &known.chain {

@@ -103,6 +103,7 @@ fn space_view(
             PeerFreshness::Current if !found.disowned.is_empty() => "recovered",
             age @ (PeerFreshness::Current
             | PeerFreshness::Behind
+            | PeerFreshness::Unconnected
             | PeerFreshness::Overdue { .. }) => age.as_str(),
         },
     };

@@ -1,0 +1,41 @@
+//! What was purged here does not come back with an announcement.
+
+use std::collections::BTreeSet;
+
+use agentic_git::Repository;
+use agentic_model::Oid;
+use agentic_session::SessionSpace;
+
+use crate::Result;
+
+/// What an announcement brings.
+pub(super) struct ReachedObjects {
+    /// Its commit.
+    pub tip: Oid,
+    /// The announcement that was accepted before.
+    pub known: Option<Oid>,
+}
+
+impl ReachedObjects {
+    /// Finds something that a tombstone of this space names. Typed objects are named by their content, and stand
+    /// under that name in notes; everything else is named as git does.
+    pub fn purged(&self, space: &SessionSpace, repository: &Repository) -> Result<Option<String>> {
+        let tombstones = space.tombstones()?;
+        let purged: BTreeSet<&str> =
+            tombstones.iter().flat_map(|one| one.purged.iter().map(String::as_str)).collect();
+        if purged.is_empty() {
+            return Ok(None);
+        }
+        let known = self.known.map(|known| format!("^{known}\n")).unwrap_or_default();
+        let input = format!("{}\n{known}", self.tip);
+        let arguments = ["--no-replace-objects", "rev-list", "--objects", "--stdin"];
+        let end = repository.git_reading(&arguments, input.as_bytes())?;
+        let listed = end.checked(&arguments[1..])?;
+        let named = |line: &str| {
+            let (oid, path) = line.split_once(' ').unwrap_or((line, ""));
+            let name = path.rsplit('/').next().unwrap_or_default();
+            [oid, name].into_iter().find(|id| purged.contains(id)).map(str::to_owned)
+        };
+        Ok(listed.lines().find_map(named))
+    }
+}
