@@ -21,6 +21,7 @@ pub mod query;
 pub mod query_compile;
 pub mod record;
 pub mod redact;
+pub mod reply;
 mod seeds;
 pub mod shard;
 pub mod trailer;
@@ -31,7 +32,7 @@ pub use seeds::{FuzzSeed, seeds};
 pub type FuzzTarget = (&'static str, fn(&[u8]));
 
 /// Every target.
-pub const TARGETS: [FuzzTarget; 20] = [
+pub const TARGETS: [FuzzTarget; 21] = [
     ("acceptance", acceptance::check),
     ("agentlang", agentlang::check),
     ("announcement", announcement::check),
@@ -50,6 +51,7 @@ pub const TARGETS: [FuzzTarget; 20] = [
     ("query_compile", query_compile::check),
     ("record", record::check),
     ("redact", redact::check),
+    ("reply", reply::check),
     ("shard", shard::check),
     ("trailer", trailer::check),
 ];

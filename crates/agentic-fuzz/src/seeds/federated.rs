@@ -31,9 +31,21 @@ pub(super) fn seeds() -> Vec<(&'static str, Vec<u8>)> {
         ("identity", identity().to_bytes()),
         ("capability", capability().to_bytes()),
         ("shard", [&[0][..], &PLACE_OF_X, &shard].concat()),
+        ("reply", [&PLACE_OF_X[..], &replies()].concat()),
     ];
     seeds.extend(acceptance());
     seeds
+}
+
+/// A shard with the decision of one hold of `x`.
+fn replies() -> Vec<u8> {
+    let to = Value::map([
+        ("peer", Value::Link(cid("peer"))),
+        ("space", Value::Bytes(vec![1; 16])),
+        ("agent", Value::text("x")),
+    ]);
+    let commit = oid('a').to_string();
+    canonical::encode(&Value::map([(commit.as_str(), to)])).expect("it is flat")
 }
 
 fn oid(digit: char) -> Oid {
