@@ -13,6 +13,7 @@ use temporalio_client::{
 use temporalio_common::MemoValues;
 
 use crate::decision::{CancelAsk, DecideAsk, DecideReply, RunView, SignalAsk};
+use crate::error::START;
 use crate::obstacle::{RunObstacle, divergence, obstacle};
 use crate::search::of_start;
 use crate::wire::{self, RunInput, short};
@@ -82,7 +83,7 @@ impl<'c> RunClient<'c> {
         match self.client.start_workflow(ServedRun::run, input, options).await {
             Ok(_) => Ok(()),
             Err(WorkflowStartError::AlreadyStarted { .. }) => self.check_space(&space).await,
-            Err(error) => Err(refused("start the run", &error)),
+            Err(error) => Err(refused(START, &error)),
         }
     }
 

@@ -188,7 +188,7 @@ impl<'a> TemporalEngine<'a> {
             let mut input = RunInput::of(&opening, terms).map_err(refused)?.bringing(&flow);
             input.clock = (clock == RunClock::Waits).then_some(input.at);
             let started = self.runtime.block_on(self.run(&run).start(&queue_of(&space_id), input));
-            if let Err(Error::OtherSpace { .. }) = &started {
+            if started.as_ref().is_err_and(Error::began_nothing) {
                 disclaim(self.space, &id).map_err(refused)?;
             }
             started.map_err(refused)?;

@@ -94,7 +94,29 @@ pub enum Error {
     Wire(#[from] BadWire),
 }
 
+/// What was asked of a server that was to begin a run.
+pub(crate) const START: &str = "start the run";
+
 impl Error {
+    /// Says whether the run that was to begin has certainly not begun.
+    pub(crate) fn began_nothing(&self) -> bool {
+        match self {
+            Error::OtherSpace { .. } => true,
+            Error::Denied { doing, .. } => *doing == START,
+            Error::BadAddress { .. }
+            | Error::BadSettings(_)
+            | Error::KeyInTheOpen { .. }
+            | Error::Unreachable { .. }
+            | Error::NoNamespace { .. }
+            | Error::Lost { .. }
+            | Error::Server { .. }
+            | Error::NoRepository { .. }
+            | Error::Runtime(_)
+            | Error::Session(_)
+            | Error::Wire(_) => false,
+        }
+    }
+
     /// Takes over what is wrong with a file.
     pub(crate) fn bad_settings(error: &dyn std::error::Error) -> Error {
         Error::BadSettings(whole(error))

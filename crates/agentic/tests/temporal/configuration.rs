@@ -111,3 +111,33 @@ fn what_keeps_a_server_from_being_reached_is_told_and_leaves_nothing() {
     assert_eq!(n_sessions(&stage), 0);
     assert_eq!(stage.ends("agentic agents", 0), "");
 }
+
+#[test]
+fn what_a_key_may_not_do_is_told_and_the_same_succeeds_once_it_may() {
+    let mut stage = Stage::new();
+    let folder = stage.sandbox.root().join("tls");
+    let file = stage.sandbox.start().join("agentic.toml");
+    let write = |guarded: &GuardedServer| {
+        let text = guarded.table("ca", &guarded.identity());
+        std::fs::write(&file, text).expect("the sandbox is writable");
+    };
+    let with_key = format!("KEY={KEY} agentic");
+    let guarded = GuardedServer::without(&stage.server, &folder, "StartWorkflowExecution");
+    write(&guarded);
+    let run = format!("{with_key} flow run asking.as --run-id k");
+    let said = complaint(&stage, &run, 9);
+    assert!(said.contains("does not let us start the run"), "{said}");
+    assert_eq!(n_sessions(&stage), 0, "nothing is left of it");
+    drop(guarded);
+
+    // It has another port now: the same server, of which another key may do more.
+    let guarded = GuardedServer::without(&stage.server, &folder, "UpdateWorkflowExecution");
+    write(&guarded);
+    stage.ends(&run, 4);
+    let decide = format!("{with_key} decide k --choice accept --as user:ada");
+    let said = complaint(&stage, &decide, 9);
+    assert!(said.contains("does not let us take the decision"), "{said}");
+    assert_eq!(stage.json("agentic pending --json").as_array().map(Vec::len), Some(1));
+    assert_eq!(stage.ends("git log --format=%s agents/run-k | grep -c Approve || true", 0), "0\n");
+    stage.kill_worker();
+}

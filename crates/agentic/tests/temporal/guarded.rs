@@ -23,6 +23,11 @@ pub struct GuardedServer {
 impl GuardedServer {
     /// Makes certificates, and puts a proxy before a server.
     pub fn before(server: &TemporalServer, folder: &Path) -> GuardedServer {
+        GuardedServer::without(server, folder, "")
+    }
+
+    /// Does the same, where nobody may call a method.
+    pub fn without(server: &TemporalServer, folder: &Path, method: &str) -> GuardedServer {
         std::fs::create_dir_all(folder).expect("the sandbox is writable");
         for ca in ["ca", "other"] {
             let asked = format!(
@@ -45,7 +50,7 @@ impl GuardedServer {
         let address = server.address();
         let upstream = address.rsplit_once(':').expect("it has a port").1;
         let mut proxy = Command::new("python3")
-            .args([PROXY, upstream, "ca.pem", "server.pem", "server.key", KEY])
+            .args([PROXY, upstream, "ca.pem", "server.pem", "server.key", KEY, method])
             .current_dir(folder)
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
