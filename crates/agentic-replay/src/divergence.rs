@@ -5,7 +5,7 @@ use std::fmt;
 use agentic_model::{Cid, Map, Value, canonical, json};
 
 use crate::record::{AnswerRecord, Outcome, Record, StoredValue};
-use crate::{Body, Path, ProgramPosition, RequestHash};
+use crate::{Body, Engine, Path, ProgramPosition, RequestHash};
 
 /// How many changed fields a divergence names; there may be more.
 pub const CHANGES_MAX: usize = 64;
@@ -107,6 +107,26 @@ impl fmt::Display for Divergence {
 }
 
 impl Divergence {
+    /// Tells that a run began with an engine that is not here.
+    pub fn of_engines(began: &Engine, here: &Engine) -> Divergence {
+        let named = |engine: &Engine| RequestFields {
+            kind: format!("{} {}", engine.language, engine.semantics),
+            hash: None,
+            schema: None,
+            position: None,
+        };
+        Divergence {
+            difference: ProgramDifference::Engine,
+            seq: None,
+            path: Path::root(),
+            recorded: Some(named(began)),
+            asked: Some(named(here)),
+            changes: Vec::new(),
+            ended: None,
+            recorded_elsewhere: None,
+        }
+    }
+
     /// Tells how a record that was made anew differs from the one that stands at its position.
     pub fn of_records(recorded: &Record, made: &Record) -> Divergence {
         let (difference, changes) = match (recorded.body.as_ask(), made.body.as_ask()) {

@@ -7,7 +7,7 @@ use agentic_model::{Cid, Instant};
 use super::advance::SessionBeginning;
 use super::scope::FinishedScopes;
 use super::{Group, Permit, RequestStanding, Session, SessionProgress, SessionSetting};
-use crate::divergence::{Divergence, ProgramDifference};
+use crate::divergence::Divergence;
 use crate::record::{AnswerRecord, MissingObject, RETRY, UpgradeRecord};
 use crate::{
     Body, CancelExtent, Corrupt, EffectClass, Grants, Handling, PATCH, Path, Program, Record,
@@ -18,7 +18,6 @@ mod comparison;
 mod difference;
 mod passing;
 
-use self::difference::named;
 
 /// Why a journal could not be replayed. Nothing was performed.
 #[derive(Debug, thiserror::Error)]
@@ -409,17 +408,7 @@ fn check_engine(start: &StartRecord, setting: SessionSetting<'_>) -> Result<(), 
     if start.engine == *setting.engine {
         return Ok(());
     }
-    let name = |engine: &crate::Engine| format!("{} {}", engine.language, engine.semantics);
-    Err(ReplayError::from(Divergence {
-        difference: ProgramDifference::Engine,
-        seq: None,
-        path: Path::root(),
-        recorded: Some(named(&name(&start.engine))),
-        asked: Some(named(&name(setting.engine))),
-        changes: Vec::new(),
-        ended: None,
-        recorded_elsewhere: None,
-    }))
+    Err(ReplayError::from(Divergence::of_engines(&start.engine, setting.engine)))
 }
 
 fn corrupt(seq: u64, reason: &str) -> ReplayError {

@@ -6,11 +6,12 @@ use agentic_host::RunExecutor;
 use agentic_model::Object;
 use agentic_replay::record::AskRecord;
 use agentic_replay::{
-    AnswerSource, Body, Handling, Language, Path, Program, RecordChain, RequestId, Session,
-    SessionProgress,
+    AnswerSource, Body, Divergence, Handling, Language, Path, Program, RecordChain, RequestId,
+    Session, SessionProgress,
 };
 
 use super::HostedStart;
+use crate::error::SessionError;
 use crate::executor::Assignment;
 use crate::folder::{Folder, damaged};
 use crate::language::language_of;
@@ -32,7 +33,8 @@ pub struct HostedProgram {
 /// the same id gives the same program.
 ///
 /// # Errors
-/// Fails when the program is not here, or nobody here runs it.
+/// Fails when the program is not here, or nobody here runs it, and with [`Diverged`](SessionError::Diverged) when the run
+/// began with a version of its language that this build does not have.
 pub fn program_of_hosted(
     space: &SessionSpace,
     start: &HostedStart,
@@ -43,11 +45,17 @@ pub fn program_of_hosted(
         Some(flow) => flow,
         None => flow_of(space, &folder, &start.flow)?,
     };
+    let language = language_of(&flow)?;
+    let engine = language.engine_since(&start.engine);
+    if engine != start.engine {
+        let divergence = Box::new(Divergence::of_engines(&start.engine, &engine));
+        return Err(SessionError::Diverged { id: start.session.short(), divergence }.into());
+    }
     let shelf = Shelf { space, folder: &folder, given: &[] };
     let assignment = Assignment { flow: &flow, key: &start.key, allow: &start.allow };
     let executor = assignment.executor(shelf)?;
     let program = program_of(space, &folder, &flow, &start.engine)?;
-    Ok(HostedProgram { program, executor, language: language_of(&flow)? })
+    Ok(HostedProgram { program, executor, language })
 }
 
 /// A run of another host, as it stands.
@@ -67,7 +75,7 @@ pub struct HostedRun {
 /// Brings a run to where it was when so many of its records were sealed, the last of which has this hash.
 ///
 /// # Errors
-/// Fails when they are not here, and with [`Diverged`](crate::error::SessionError::Diverged) when the program does something
+/// Fails when they are not here, and with [`Diverged`](SessionError::Diverged) when the program does something
 /// else than was recorded.
 pub fn load_hosted(
     space: &SessionSpace,

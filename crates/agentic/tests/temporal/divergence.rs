@@ -1,6 +1,7 @@
 //! Builds and records that do not fit together: the task fails, the run stays, and the right ones heal it.
 
 use agentic_testkit::ProgramEnding;
+use serde_json::Value as Json;
 
 use crate::stage::{Stage, errors};
 
@@ -86,4 +87,27 @@ fn a_run_that_was_reset_asks_nothing_again_whose_answer_is_sealed() {
     let said = diverged(&stage);
     assert!(said.contains("DIVERGED"), "{said}");
     assert_eq!(stage.n_lines("ran"), 1, "nothing is performed twice");
+}
+
+#[test]
+fn a_run_of_a_build_that_understands_more_waits_for_it_and_holds_nobody_up() {
+    let stage = Stage::new();
+    let workflow = stage.detach("plain.as --run-id k");
+    assert_eq!(stage.ends("agentic flow result k", 0), "A\n");
+    let shown = stage.server_says(&["workflow", "show", "-w", &workflow, "-o", "json"]);
+    let shown: Json = serde_json::from_str(&shown).expect("it is JSON");
+    let begun = &shown["events"][0]["workflowExecutionStartedEventAttributes"];
+    let data = begun["input"]["payloads"][0]["data"].as_str().expect("it has an input");
+    let newer = "base64 -d | sed 's/\"semantics\":[0-9]*/\"semantics\":99/'";
+    let input = stage.ends(&format!("echo {data} | {newer}"), 0);
+    let queue = begun["taskQueue"]["name"].as_str().expect("it has a queue");
+    let start = ["workflow", "start", "--workflow-id", "newer", "--type", "agentic.program.v1"];
+    stage.server_says(&[&start[..], &["--task-queue", queue, "--input", &input]].concat());
+    stage.until("its task fails", |stage| {
+        let shown = stage.server_says(&["workflow", "show", "-w", "newer", "-o", "json"]);
+        shown.contains("EVENT_TYPE_WORKFLOW_TASK_FAILED") && shown.contains("ENGINE")
+    });
+    assert_eq!(stage.ends("agentic flow run plain.as --sibyl-addr $S --run-id other", 0), "A\n");
+    let said = stage.server_says(&["workflow", "describe", "-w", "newer", "-o", "json"]);
+    assert!(said.contains("WORKFLOW_EXECUTION_STATUS_RUNNING"), "{said}");
 }
