@@ -32,6 +32,8 @@ pub struct ChangedFile {
     pub path: Vec<u8>,
     /// What became of it.
     pub status: FileStatus,
+    /// Its content now; nothing if it is gone.
+    pub blob: Option<Oid>,
 }
 
 impl FileStatus {
@@ -65,19 +67,22 @@ impl Repository {
 }
 
 fn file_change(change: Change) -> Option<ChangedFile> {
-    let (mode, path, status) = match change {
-        Change::Addition { entry_mode, path, .. } => (entry_mode, path, FileStatus::Added),
-        Change::Deletion { entry_mode, path, .. } => (entry_mode, path, FileStatus::Deleted),
-        Change::Modification { previous_entry_mode, entry_mode, path, .. } => {
+    let (mode, path, status, blob) = match change {
+        Change::Addition { entry_mode, path, oid, .. } => {
+            (entry_mode, path, FileStatus::Added, Some(oid))
+        }
+        Change::Deletion { entry_mode, path, .. } => (entry_mode, path, FileStatus::Deleted, None),
+        Change::Modification { previous_entry_mode, entry_mode, path, oid, .. } => {
             let sort = |mode: EntryMode| (mode.is_link(), mode.is_commit());
             let status = match sort(previous_entry_mode) == sort(entry_mode) {
                 true => FileStatus::Modified,
                 false => FileStatus::TypeChanged,
             };
-            (entry_mode, path, status)
+            (entry_mode, path, status, Some(oid))
         }
     };
-    (!mode.is_tree()).then(|| ChangedFile { path: path.into(), status })
+    let blob = blob.as_ref().map(|oid| to_oid(oid));
+    (!mode.is_tree()).then(|| ChangedFile { path: path.into(), status, blob })
 }
 
 impl Scratch {

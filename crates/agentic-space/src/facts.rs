@@ -17,14 +17,17 @@ mod edge;
 mod entry;
 mod fold;
 mod kind;
+mod landing;
 mod line;
 mod message;
 mod object;
 pub mod parallel;
+mod patch;
 mod pending;
 mod predicate;
 mod relation;
 mod resolve;
+mod revert;
 mod roster;
 mod rows;
 mod stamp;
@@ -48,6 +51,7 @@ pub use self::branch::LandedCommits;
 use self::cache::FactCache;
 use self::edge::HoldingEdge;
 pub use self::fold::{CommitFold, FoldReport, FoldedCommit};
+pub use self::landing::{FoundLandings, LandedWork, LandingSearch, LandingWay};
 use self::line::KnownLines;
 use self::parallel::ReadPace;
 use self::pending::KnownPending;
@@ -164,6 +168,7 @@ impl<'s> SpaceFacts<'s> {
             SpacePredicate::Lines => self.line_count_rows(rows),
             SpacePredicate::Branch => self.branch_rows(rows),
             SpacePredicate::BranchHas => self.branch_has_rows(rows),
+            SpacePredicate::Landed => self.landed_rows(rows),
             SpacePredicate::Worktree => self.worktree_rows(rows),
             SpacePredicate::MergedInto => self.merged_rows(rows),
             SpacePredicate::Reviews => self.review_rows(rows),

@@ -9,6 +9,7 @@
 mod behaviour;
 mod force;
 mod history;
+mod local;
 mod moving;
 mod uniting;
 mod writing;
@@ -25,6 +26,7 @@ use crate::{Error, Result, Space};
 pub use self::behaviour::{AboutAll, BehaviourAddition, KeptBehaviour, keep_behaviour};
 pub use self::force::{NameInForce, NamesInForce, take_over};
 pub use self::history::{HISTORY_COMMITS_MAX, NameChange};
+pub use self::local::{move_name_here, private_objects};
 pub use self::moving::{AdoptionRecord, ContestEnd, MoveOccasion, MovedName, NameMove, move_name};
 pub use self::uniting::UnitedLibrary;
 pub(crate) use self::uniting::unite;

@@ -18,7 +18,7 @@ const BRANCH: usize = 0;
 /// Which column of `branch_has` has the commit.
 const COMMIT: usize = 1;
 /// Where branches are.
-const BRANCHES: &str = "refs/heads/";
+pub(super) const BRANCHES: &str = "refs/heads/";
 
 /// Which branches of people have commits of agents.
 #[derive(Debug, Default)]
@@ -157,6 +157,6 @@ impl BranchCommits {
 }
 
 /// Returns the name that people know a branch by.
-fn short(branch: &RefName) -> &str {
+pub(super) fn short(branch: &RefName) -> &str {
     branch.name.strip_prefix(BRANCHES).unwrap_or(&branch.name)
 }

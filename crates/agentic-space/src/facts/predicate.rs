@@ -21,6 +21,7 @@ pub(super) enum SpacePredicate {
     Lines,
     Branch,
     BranchHas,
+    Landed,
     Worktree,
     SubAgentOf,
     MergedInto,
@@ -217,6 +218,27 @@ pub(super) const PREDICATES: &[PredicateText] = &[
         meaning: "A branch of people has a commit of an agent.",
         origin: "the history of the branch",
         columns: &[column("branch", Text, "the branch"), column("commit", Commit, "the commit")],
+    },
+    PredicateText {
+        predicate: SpacePredicate::Landed,
+        name: "landed",
+        meaning: "A branch of people has the work of a commit of an agent.",
+        origin: "the history of the branch since the work was done",
+        columns: &[
+            column("commit", Commit, "the commit"),
+            column("branch", Text, "the branch"),
+            column(
+                "how",
+                Text,
+                "`reached`; `same-patch` of a copy; `blob` where each file has that content",
+            ),
+            column("at", Instant, "when it came there"),
+            column(
+                "reverted",
+                Instant,
+                "when it was reverted there; null if it was not, or if that was undone",
+            ),
+        ],
     },
     PredicateText {
         predicate: SpacePredicate::Worktree,

@@ -29,6 +29,8 @@ pub struct NameInForce {
     pub pointer: Option<LibraryPointer>,
     /// What another clone adopted meanwhile, if nobody here has taken that over.
     pub offered: Option<LibraryPointer>,
+    /// Whether what counts was adopted here alone, and no push says so.
+    pub is_here_alone: bool,
     /// The name as the library has it.
     pub shared: LibraryEntry,
 }
@@ -49,13 +51,24 @@ pub(super) struct FetchedMove {
     pub after: Option<LibraryPointer>,
 }
 
-/// What is in force by a name that was moved.
+/// What is in force by a name, where the library says something else.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct HeldName {
-    /// What the name was moved to.
-    against: Option<LibraryPointer>,
+pub(super) struct HeldName {
+    /// What the library says.
+    pub against: Option<LibraryPointer>,
     /// What is in force.
-    pointer: Option<LibraryPointer>,
+    pub pointer: Option<LibraryPointer>,
+    /// Why.
+    pub reason: HoldingReason,
+}
+
+/// Why something else is in force than the library says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum HoldingReason {
+    /// A fetch moved the name, and nobody took that over.
+    Fetched,
+    /// It was adopted here alone.
+    HereAlone,
 }
 
 impl Space {
@@ -77,9 +90,24 @@ impl Space {
         let all = self.library(Library::Behaviours)?.entries()?;
         let held = self.repository().notes(HELD_BEHAVIOURS_REF)?;
         let mut found = NamesInForce { names: Vec::new(), damaged: all.damaged };
-        for shared in all.entries {
+        let mut entries = all.entries;
+        // A name that was adopted here alone the library may not have.
+        for pointer in held.pointers(NAMES)? {
+            let Ok(name) = LibraryName::parse(&pointer.name) else { continue };
+            if !entries.iter().any(|entry| entry.name == name) {
+                entries.push(LibraryEntry { name, pointer: None, contested: None });
+            }
+        }
+        entries.sort_by(|left, right| left.name.cmp(&right.name));
+        for shared in entries {
             match held_name(&held, &shared.name) {
-                Ok(held) => found.names.push(in_force(shared, held)),
+                Ok(held) => {
+                    let is_known = shared.pointer.is_some() || shared.contested.is_some();
+                    let name = in_force(shared, held);
+                    if is_known || name.pointer.is_some() {
+                        found.names.push(name);
+                    }
+                }
                 Err(error) => found.damaged.push(error.to_string()),
             }
         }
@@ -96,9 +124,16 @@ impl Space {
 fn in_force(shared: LibraryEntry, held: Option<HeldName>) -> NameInForce {
     match held.filter(|held| held.against == shared.pointer) {
         Some(held) => {
-            NameInForce { pointer: held.pointer, offered: shared.pointer.clone(), shared }
+            let is_here_alone = held.reason == HoldingReason::HereAlone;
+            let offered = if is_here_alone { None } else { shared.pointer.clone() };
+            NameInForce { pointer: held.pointer, offered, is_here_alone, shared }
         }
-        None => NameInForce { pointer: shared.pointer.clone(), offered: None, shared },
+        None => NameInForce {
+            pointer: shared.pointer.clone(),
+            offered: None,
+            is_here_alone: false,
+            shared,
+        },
     }
 }
 
@@ -124,7 +159,8 @@ pub(super) fn hold_back(
             // Another adoption of what is in force changes nothing.
             let cid = |pointer: &Option<LibraryPointer>| pointer.as_ref().map(|it| it.cid);
             let text = (cid(&now.pointer) != cid(&moved.after)).then(|| {
-                let next = HeldName { against: moved.after.clone(), pointer: now.pointer };
+                let (against, pointer) = (moved.after.clone(), now.pointer);
+                let next = HeldName { against, pointer, reason: HoldingReason::Fetched };
                 next.to_text()
             });
             edits.push((moved.name.clone(), text));
@@ -193,19 +229,25 @@ pub(super) fn moved_between(
     moved.filter(|moved| moved.before != moved.after).collect()
 }
 
-fn held_name(held: &NotesState<'_>, name: &LibraryName) -> Result<Option<HeldName>> {
+pub(super) fn held_name(held: &NotesState<'_>, name: &LibraryName) -> Result<Option<HeldName>> {
     let Some(found) = held.pointer(NAMES, name.as_str())? else { return Ok(None) };
     // What cannot be read holds nothing back that anybody could name.
     Ok(found.bytes.as_deref().and_then(HeldName::parse))
 }
 
 impl HeldName {
-    fn to_text(&self) -> String {
+    pub fn to_text(&self) -> String {
         let text = |pointer: &Option<LibraryPointer>| {
             pointer.as_ref().map_or(Value::Null, |it| Value::text(it.to_text()))
         };
         let (against, pointer) = (text(&self.against), text(&self.pointer));
-        format!("{}\n", json::to_text(&Value::map([("against", against), ("pointer", pointer)])))
+        let mut fields = vec![("against", against), ("pointer", pointer)];
+        match self.reason {
+            HoldingReason::Fetched => {}
+            HoldingReason::HereAlone => fields.push(("here_alone", Value::Bool(true))),
+        }
+        let fields = fields.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
+        format!("{}\n", json::to_text(&Value::Map(fields)))
     }
 
     fn parse(bytes: &[u8]) -> Option<HeldName> {
@@ -217,6 +259,10 @@ impl HeldName {
             }
             LibraryPointer::parse(found.as_text()?.as_bytes()).ok().map(Some)
         };
-        Some(HeldName { against: pointer("against")?, pointer: pointer("pointer")? })
+        let reason = match value.get("here_alone").and_then(Value::as_bool) {
+            Some(true) => HoldingReason::HereAlone,
+            Some(false) | None => HoldingReason::Fetched,
+        };
+        Some(HeldName { against: pointer("against")?, pointer: pointer("pointer")?, reason })
     }
 }

@@ -127,7 +127,7 @@ impl LibraryState<'_> {
 
 /// Lists a commit and its ancestors, each before those that it descends from; of a very long history
 /// only the newest.
-fn newest_first(space: &Space, tip: Oid) -> Result<Vec<Oid>> {
+pub(super) fn newest_first(space: &Space, tip: Oid) -> Result<Vec<Oid>> {
     let mut parents: BTreeMap<Oid, Vec<Oid>> = BTreeMap::new();
     let mut times: BTreeMap<Oid, Instant> = BTreeMap::new();
     let mut n_children: BTreeMap<Oid, usize> = BTreeMap::new();

@@ -115,7 +115,7 @@ pub fn move_name(space: &Space, moving: &NameMove) -> Result<MovedName> {
 
 impl NameMove {
     /// Checks that the name is as it was found, and that it may be moved.
-    fn check(&self, state: &LibraryState<'_>) -> Result<()> {
+    pub(super) fn check(&self, state: &LibraryState<'_>) -> Result<()> {
         let (name, library) = (self.found.name.clone(), self.library);
         let is_agent = matches!(self.by, Party::Agent(_));
         let now = match self.contest {
@@ -166,7 +166,7 @@ impl NameMove {
         })
     }
 
-    fn message(&self) -> Result<String> {
+    pub(super) fn message(&self) -> Result<String> {
         let (verb, name) = (self.library.verb(), &self.found.name);
         let (what, claims) = match (&self.occasion, self.to) {
             (MoveOccasion::Storing, Some(_)) => (format!("{verb} add {name}"), Claims::default()),
