@@ -153,6 +153,11 @@ impl<'s> BehaviourShelf<'s> {
         Ok(about.flatten().unwrap_or_default())
     }
 
+    /// Reads an object wherever it is kept here.
+    pub fn kept(&self, cid: Cid) -> Result<Object, Refusal> {
+        Ok(self.space.object(cid)?)
+    }
+
     /// Lists the names by which something is in force, and those of other spaces.
     pub fn names(&self) -> Result<Vec<String>, Refusal> {
         let mut names = Vec::new();
@@ -201,7 +206,10 @@ impl<'s> BehaviourShelf<'s> {
         name: &LibraryName,
         pointer: &LibraryPointer,
     ) -> Result<BehaviourVersionView, Refusal> {
-        let adoption = state.adoption_of(self.space, name, pointer)?;
+        let adoption = match state.adoption_of(self.space, name, pointer)? {
+            Some(adoption) => Some(adoption),
+            None => self.space.adoption_of(name, pointer)?,
+        };
         Ok(BehaviourVersionView::of(pointer, adoption))
     }
 
@@ -212,7 +220,7 @@ impl<'s> BehaviourShelf<'s> {
         pointer: Option<&LibraryPointer>,
     ) -> Result<Option<Oid>, Refusal> {
         let Some(pointer) = pointer else { return Ok(None) };
-        Ok(self.state()?.adoption_of(self.space, &name.shared.name, pointer)?)
+        Ok(self.space.adoption_of(&name.shared.name, pointer)?)
     }
 
     /// Lists which names what is in force by, by what that is.

@@ -145,10 +145,11 @@ pub use self::trace::{
     EntryBody, TraceAdd, TraceAttach, TraceBindings, TraceHistory, TracePending, TraceRewrites,
     TraceShow,
 };
+pub(crate) use self::trial::tried;
 pub use self::trial::{
     BehaviourTrial, TrialDraft, TrialList, TrialLook, TrialPlan, TrialRun, TrialScore, TrialShow,
+    trial_flows,
 };
-pub(crate) use self::trial::{TrialStanding, tried};
 pub use self::unwiring::CaptureOff;
 pub use self::value::parse_adapter;
 pub use self::verify::VerifyPeers;

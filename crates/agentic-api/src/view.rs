@@ -61,8 +61,9 @@ pub use crate::view::behaviour::{
 };
 pub use crate::view::blame::BlameView;
 pub use crate::view::case::{
-    CaseGroupView, CaseRateView, CaseStatisticsView, CaseTimeView, CaseUsageView, CaseVolumeView,
-    ComparedMetricView, ComparedSideView, ComparisonView, StratumView,
+    CaseGroupView, CaseRateView, CaseStatisticsView, CaseSurvivalView, CaseTimeView, CaseUsageView,
+    CaseVolumeView, ComparedMetricView, ComparedSideView, ComparisonView, HoldPlaceView,
+    StratumView,
 };
 pub use crate::view::commit::{CommitView, ConflictView, LogView, MergeView, ShowView};
 pub use crate::view::detail::{CommitDetailView, CommitRequestView};
@@ -127,8 +128,8 @@ pub use crate::view::trace::{
     AttachView, BindingView, EntryView, RewritesView, TraceAddView, TraceBindingView, TraceView,
 };
 pub use crate::view::trial::{
-    TrialArmView, TrialLookView, TrialPlanView, TrialStepOutcome, TrialStepView, TrialView,
-    TriedView,
+    TrialArmView, TrialFiguresView, TrialLookView, TrialPlanView, TrialStepOutcome, TrialStepView,
+    TrialView, TriedView,
 };
 pub use crate::view::visible::{visible, visible_line};
 pub use crate::view::wiring::{

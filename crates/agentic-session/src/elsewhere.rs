@@ -71,7 +71,17 @@ pub fn holds_elsewhere(space: &SessionSpace, of: AgentElsewhere<'_>) -> Result<V
             if policy.settle(&votes).is_none() {
                 let overdue = policy.is_overdue(space.now());
                 let (unverified, waiting) = (Vec::new(), Vec::new());
-                found.push(PendingHold { hold, policy, overdue, votes, unverified, waiting });
+                // What it asks about is in force elsewhere: nobody here knows better.
+                let warning = None;
+                found.push(PendingHold {
+                    hold,
+                    policy,
+                    overdue,
+                    votes,
+                    unverified,
+                    waiting,
+                    warning,
+                });
             }
         }
     }

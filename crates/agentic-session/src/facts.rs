@@ -8,6 +8,8 @@ mod behaviour;
 mod cache;
 mod decision;
 mod hold;
+mod joined;
+mod library;
 mod line;
 mod memory;
 mod predicate;
@@ -20,6 +22,7 @@ mod scope;
 mod session;
 mod telling;
 mod trace;
+mod trial;
 mod usage;
 
 use agentic_model::guidance;
@@ -29,6 +32,7 @@ use agentic_query::{
 };
 use agentic_replay::SessionId;
 
+pub use self::joined::{QueriedFacts, QueriedSpace, with_facts};
 use self::predicate::{RowReader, SessionPredicate};
 use self::reading::ReadSessions;
 use self::row::SessionRows;

@@ -9,7 +9,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use agentic_model::{AgentName, Instant, Oid, Value};
 use agentic_replay::{
-    Body, Handling, OpenHold, Path, RecordChain, Request, SessionId, StartRecord, parent_of,
+    BEHAVIOUR_ADOPT, Body, HOLD, Handling, OpenHold, Path, RecordChain, Request, SessionId,
+    StartRecord, parent_of,
 };
 
 pub(crate) use self::standing::HoldStanding;
@@ -18,6 +19,7 @@ use crate::decide::{Decision, Policy};
 use crate::language::checked_kinds;
 use crate::listing::{list_open, may_be_open};
 use crate::own::read_journal;
+use crate::trial::doubt_of_question;
 use crate::{Result, SessionSpace};
 use crate::{own, summary};
 
@@ -39,6 +41,8 @@ pub struct PendingHold {
     pub unverified: Vec<(Oid, Decision)>,
     /// The sessions that wait for the one that asks, from the outermost on, with their agents.
     pub waiting: Vec<(SessionId, AgentName)>,
+    /// What is wrong with what it shows, as far as we know better than its program.
+    pub warning: Option<String>,
 }
 
 /// Which holds are wanted.
@@ -227,7 +231,13 @@ impl PendingHold {
         let overdue = policy.is_overdue(space.now());
         let (votes, unverified) = (found.counted, found.unverified);
         let waiting = waiting_for(space, &start.key);
-        PendingHold { hold, policy, overdue, votes, unverified, waiting }
+        let shown = match hold.ask.kind.as_str() {
+            HOLD => hold.payload.get("payload"),
+            BEHAVIOUR_ADOPT => Some(&hold.payload),
+            _ => None,
+        };
+        let warning = shown.and_then(|shown| doubt_of_question(space, shown));
+        PendingHold { hold, policy, overdue, votes, unverified, waiting, warning }
     }
 
     /// Returns the question that is asked, if there is one.

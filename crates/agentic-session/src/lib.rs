@@ -76,6 +76,7 @@ mod summary;
 pub mod ticket;
 mod trace;
 pub mod tree;
+pub mod trial;
 mod trust;
 mod unanswered;
 mod unique;
@@ -94,7 +95,7 @@ pub use self::error::{Error, Result};
 pub use self::executor::{
     executor_of, executor_of_agents, executor_of_answerers, executor_of_pipeline,
 };
-pub use self::facts::SessionFacts;
+pub use self::facts::{QueriedFacts, QueriedSpace, SessionFacts, with_facts};
 pub use self::fork::{ChildrenOfFork, ForkPlan, fork, upgrade};
 pub use self::language::{AgentLangFlow, agents_of, flow_object, language_of_file, languages};
 pub use self::overtaken::{OvertakenDecision, decisions, overtaken};

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use agentic_host::Observer;
-use agentic_model::{AgentName, LibraryName};
+use agentic_model::{AgentName, Cid, LibraryName};
 use agentic_providers::host::{CancelFlag, GRACE_DEFAULT};
 use agentic_space::Space;
 
@@ -30,6 +30,9 @@ pub struct SessionOptions {
     /// How long a program of a pipeline may take to end once nobody waits for it any more; without
     /// one 5 seconds.
     pub grace: Option<Duration>,
+    /// The flows of trials that count, by their ids: that which ships with the program, and those of
+    /// earlier releases. Without any no trial speaks for an adoption.
+    pub trial_flows: Vec<Cid>,
 }
 
 /// A space with what is known of its sessions. Whatever can be done with the space can be done with
@@ -39,6 +42,8 @@ pub struct SessionSpace {
     observer: Option<Observer>,
     stop: CancelFlag,
     grace: Option<Duration>,
+    /// The flows of trials that count.
+    trial_flows: Vec<Cid>,
     /// The journals of the sessions that verbs looked at last.
     recent: RecentJournals,
     /// What was seen of the signatures of decisions.
@@ -68,10 +73,18 @@ impl SessionSpace {
     }
 
     fn with(space: Space, options: SessionOptions) -> SessionSpace {
-        let SessionOptions { space: _, observer, stop, grace } = options;
-        let (recent, verified) = (RecentJournals::default(), SeenSignatures::default());
-        let (deciding, segments) = (DecidingLine::default(), SeenSegments::default());
-        SessionSpace { space, observer, stop, grace, recent, verified, deciding, segments }
+        let SessionOptions { space: _, observer, stop, grace, trial_flows } = options;
+        SessionSpace {
+            space,
+            observer,
+            stop,
+            grace,
+            trial_flows,
+            recent: RecentJournals::default(),
+            verified: SeenSignatures::default(),
+            deciding: DecidingLine::default(),
+            segments: SeenSegments::default(),
+        }
     }
 
     /// Returns who the person is whom git knows here: `user:` and the local part of the address.
@@ -89,6 +102,11 @@ impl SessionSpace {
     pub fn adopts_unasked(&self, name: &LibraryName) -> bool {
         let named = self.repository().values_of_user(AUTO_ADOPT);
         named.iter().any(|it| *it == name.as_str())
+    }
+
+    /// Lists the flows of trials that count.
+    pub(crate) fn trial_flows(&self) -> &[Cid] {
+        &self.trial_flows
     }
 
     /// Returns the journals of sessions that were read already.
@@ -139,7 +157,8 @@ impl SessionSpace {
     pub(crate) fn opener(&self) -> (PathBuf, SessionOptions) {
         let (folder, space) = self.space.opener();
         let (observer, stop) = (self.observer.clone(), self.stop.clone());
-        (folder, SessionOptions { space, observer, stop, grace: self.grace })
+        let (grace, trial_flows) = (self.grace, self.trial_flows.clone());
+        (folder, SessionOptions { space, observer, stop, grace, trial_flows })
     }
 }
 

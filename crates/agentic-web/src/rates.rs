@@ -75,6 +75,7 @@ mod tests {
             mixed: 0,
             apart: BTreeMap::new(),
             groups: Vec::new(),
+            holds: Vec::new(),
             left_out: Vec::new(),
         };
         assert!(super::rates_drawing(&view).contains("no closed cases"));
@@ -89,6 +90,7 @@ mod tests {
             volume: CaseVolumeView::default(),
             rates: vec![CaseRateView { metric, n_true: 1, n: 2, rate, low, high }],
             times: Vec::new(),
+            survival: None,
         });
         let drawn = super::rates_drawing(&view);
         assert!(drawn.contains("&lt;script&gt; landed 1/2 (too few)"), "{drawn}");

@@ -51,7 +51,8 @@ impl Context {
         });
         let (clock, grace) = (clock()?, grace::read()?);
         let space = agentic_space::Options { clock, durability };
-        let options = SessionOptions { space, grace, ..SessionOptions::default() };
+        let trial_flows = agentic_api::verb::trial_flows();
+        let options = SessionOptions { space, grace, trial_flows, ..SessionOptions::default() };
         let format = if cli.json { Format::Json } else { Format::Text };
         Ok(Context { directory, format, options, screen: Arc::new(Screen::new()) })
     }

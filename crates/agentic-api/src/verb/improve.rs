@@ -7,20 +7,23 @@
 mod excerpt;
 mod figure;
 
+use agentic_git::PrivacyChange;
 use agentic_model::{
     AgentName, Cid, LibraryName, Map, Object, Oid, StoredBehaviour, Value, canonical, json,
 };
 use agentic_replay::{BEHAVIOUR_PROPOSE, RequestAnswer, SUSPEND, SessionId};
 use agentic_session::Summary;
 use agentic_session::behaviour::session_with_key;
+use agentic_space::privacy::change_privacy;
 use agentic_space::spawn::{SpawnOrigin, spawn};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use self::excerpt::{ShownCases, briefings};
-use self::figure::told;
+use self::excerpt::{PrivateCases, ShownCases, SoughtCases, briefings};
+use self::figure::{ImproveFigures, told};
 use crate::behaviours::{BehaviourShelf, FoundBehaviour, behaviour_name};
 use crate::caller::agent_name;
+use crate::verb::trial::spent_for;
 use crate::verb::{
     BehaviourTrial, FlowSource, Reply, SessionDetail, SessionResume, SessionSignal, SessionStart,
     TrialDraft, TrialPlan, Verb, VerbCompletion, session_reply,
@@ -60,6 +63,8 @@ pub struct BehaviourImprove {
     pub seed: i64,
     /// The kinds of effects that runs of the trial may perform, as far as their behaviour may.
     pub allow: Vec<String>,
+    /// Show the model cases of private agents, too. What is made from them stays here.
+    pub private: bool,
 }
 
 /// An improvement on its way.
@@ -105,7 +110,7 @@ impl BehaviourImprove {
     fn label(&self, name: &str) -> Result<String, Refusal> {
         let text = |text: &Option<String>| text.as_deref().map_or(Value::Null, Value::text);
         let allow = self.allow.iter().map(Value::text).collect();
-        let asked = Value::map([
+        let mut asked = vec![
             ("name", Value::text(name)),
             ("model", text(&self.model)),
             ("tasks", text(&self.tasks)),
@@ -114,7 +119,12 @@ impl BehaviourImprove {
             ("runs", Value::Int(i64::try_from(self.runs).unwrap_or(i64::MAX))),
             ("seed", Value::Int(self.seed)),
             ("allow", Value::List(allow)),
-        ]);
+        ];
+        if self.private {
+            asked.push(("private", Value::Bool(true)));
+        }
+        let asked = asked.into_iter().map(|(name, value)| (name.to_owned(), value));
+        let asked = Value::Map(asked.collect());
         let bytes = canonical::encode(&asked)
             .map_err(|error| Refusal::usage(&error.to_string(), "give tasks as a list in JSON"))?;
         let hash = Cid::of(&bytes).to_string();
@@ -149,11 +159,24 @@ impl Improvement<'_, '_> {
                 Refusal::schema("the tasks are no list of briefings", hint)
             })?,
         };
-        let cases = ShownCases::of(self.caller, base.found.cid())?;
+        let sought = SoughtCases {
+            behaviour: base.found.cid(),
+            private: match self.asked.private {
+                true => PrivateCases::Shown,
+                false => PrivateCases::LeftOut,
+            },
+            holdout: self.asked.holdout.as_deref(),
+        };
+        let cases = ShownCases::of(self.caller, &sought)?;
         self.notices.extend(cases.notices);
         let given = self.input(&base, tasks, cases.text);
         if self.caller.space.head(&self.agent).is_err() {
             let briefing = self.briefing()?;
+            if self.asked.private {
+                // Before there is anything that a push could take along.
+                let own = std::slice::from_ref(&self.agent);
+                change_privacy(self.caller.space, own, PrivacyChange::Private)?;
+            }
             drop(spawn(self.caller.space, &self.agent, &briefing, &SpawnOrigin::Root)?);
         }
         let start = SessionStart {
@@ -247,7 +270,9 @@ impl Improvement<'_, '_> {
         let (Some(_), Some(cid)) = (&view.verdict, cid) else {
             return self.reply(id, Some(&view)).map(Some);
         };
-        let value = told(&view, &self.caller.space.object(cid)?, self.asked.seed);
+        let model = spent_for(self.caller, &self.agent)?;
+        let of = ImproveFigures { seed: self.asked.seed, model };
+        let value = told(&view, &self.caller.space.object(cid)?, of);
         let signal = SessionSignal { session: id.to_string(), name: TRIAL.to_owned(), value };
         signal.run(self.caller)?;
         Ok(None)

@@ -11,10 +11,11 @@ use agentic_query::{
     ConstantPushing, FactBase, FactPredicate, FactSource, QueryError, QueryFinding, QueryInput,
     QueryLimits, QueryReport, QueryRun, QueryValue, QueryWatch, ReadProgress, WhyRow, compile,
 };
+use agentic_session::QueriedFacts;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::facts::{CallerFacts, with_facts};
+use crate::facts::with_facts;
 use crate::rule_files::{RuleFiles, RuleShelf};
 use crate::verb::{Reply, Verb, settle_peers};
 use crate::view::QueryView;
@@ -139,7 +140,7 @@ impl AskQuery {
     fn ask_of(
         &self,
         caller: &Caller<'_>,
-        facts: &CallerFacts<'_>,
+        facts: &QueriedFacts<'_>,
         limits: QueryLimits,
         watch: QueryWatch<'_>,
     ) -> Result<QueryOutcome, Refusal> {

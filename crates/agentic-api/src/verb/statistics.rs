@@ -5,11 +5,15 @@
 mod by_case;
 mod case_facts;
 mod case_figures;
+mod case_landing;
+mod case_told;
 mod cases;
 mod commits;
 mod compare;
+mod hold_place;
 mod holds;
 mod sessions;
+mod survival;
 
 use agentic_model::Instant;
 use schemars::JsonSchema;

@@ -4,7 +4,6 @@
 //! order and asks this program for each step; a step has a repository of its own (`place.rs`), so that no
 //! run finds what another did, and comes to the same however often it is asked (`step.rs`).
 
-mod attempt;
 mod draft;
 mod driving;
 mod fixed;
@@ -13,41 +12,40 @@ mod outcome;
 mod past;
 mod place;
 mod recorded;
+mod shipped;
 mod spent;
 mod standing;
 mod step;
 mod task;
 
+use agentic_git::PrivacyChange;
 use agentic_model::kind::TRIAL;
 use agentic_model::{AgentName, Map, Object, Value};
 use agentic_session::SessionState;
 use agentic_session::archive::archive;
+use agentic_session::trial::{
+    KnownTrial, KnownTrials, TRIAL_AGENT, TRIAL_FIXED, TRIAL_KEY, TrialTerms,
+};
+use agentic_space::privacy::change_privacy;
 use agentic_space::spawn::{SpawnOrigin, spawn};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use self::attempt::{KnownTrial, KnownTrials};
 use self::draft::PreparedTrial;
 pub use self::draft::TrialDraft;
-use self::fixed::FIXED;
 pub use self::look::TrialLook;
-pub(crate) use self::outcome::differences_by_task;
-use self::outcome::{TrialTerms, judged};
+use self::outcome::judged;
 use self::place::TrialPlace;
 use self::recorded::recorded;
-pub(crate) use self::standing::{TrialStanding, tried};
+use self::shipped::TRIAL_FLOW;
+pub use self::shipped::trial_flows;
+pub(crate) use self::spent::{SpentCost, spent_for};
+pub(crate) use self::standing::tried;
 pub use self::step::{TrialRun, TrialScore};
 use crate::caller::agent_name;
 use crate::verb::{FlowSource, Reply, SessionStart, Verb};
 use crate::view::{TrialPlanView, TrialView};
 use crate::{Caller, Refusal};
-
-/// The flow of a trial.
-const FLOW: &str = include_str!("../flows/trial.rhai");
-/// How the name of the agent of a trial begins.
-const AGENT: &str = "trial-";
-/// The start key: an agent runs one trial.
-const KEY: &str = "trial";
 
 /// Say what a trial would do, and what it could show.
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
@@ -97,9 +95,9 @@ impl Verb for BehaviourTrial {
         allow.extend(self.trial.allow.iter().cloned());
         let start = SessionStart {
             agent: prepared.agent,
-            flow: FlowSource::Script(FLOW.to_owned()),
+            flow: FlowSource::Script(TRIAL_FLOW.to_owned()),
             input,
-            key: Some(KEY.to_owned()),
+            key: Some(TRIAL_KEY.to_owned()),
             allow,
         };
         start.drive(caller)?;
@@ -116,7 +114,7 @@ fn fixed_input(
 ) -> Result<Value, Refusal> {
     let plan = &prepared.plan;
     match caller.space.briefing(agent) {
-        Ok((_, known)) => match known.map().get(FIXED).filter(|fixed| prepared.is(fixed)) {
+        Ok((_, known)) => match known.map().get(TRIAL_FIXED).filter(|fixed| prepared.is(fixed)) {
             Some(fixed) => Ok(fixed.clone()),
             None => {
                 let message = format!("`{}` is another trial", plan.name);
@@ -133,6 +131,10 @@ fn fixed_input(
             Err(Refusal::refused(&message, "give more tasks"))
         }
         Err(_) => {
+            if prepared.is_private {
+                // Before there is anything that a push could take along.
+                change_privacy(caller.space, std::slice::from_ref(agent), PrivacyChange::Private)?;
+            }
             spawn(caller.space, agent, &prepared.briefing()?, &SpawnOrigin::Root)?;
             Ok(prepared.input.clone())
         }
@@ -150,7 +152,7 @@ fn fold_away(caller: &Caller<'_>, trial: &AgentName) -> Result<(), Refusal> {
     let runs: Vec<AgentName> = names.filter(|name| name.as_str().starts_with(&prefix)).collect();
     let is_run = |name: &AgentName| {
         let briefing = caller.space.briefing(name);
-        briefing.is_ok_and(|(_, briefing)| !briefing.map().contains_key(FIXED))
+        briefing.is_ok_and(|(_, briefing)| !briefing.map().contains_key(TRIAL_FIXED))
     };
     let runs: Vec<AgentName> = runs.into_iter().filter(is_run).collect();
     if !runs.is_empty() {
@@ -164,8 +166,8 @@ impl Verb for TrialShow {
     type Answer = TrialView;
 
     fn run(self, caller: &Caller<'_>) -> Result<Reply<TrialView>, Refusal> {
-        let agent = agent_name(&format!("{AGENT}{}", self.name))?;
-        let trials = KnownTrials::read(caller)?;
+        let agent = agent_name(&format!("{TRIAL_AGENT}{}", self.name))?;
+        let trials = KnownTrials::read(caller.space)?;
         let Some(known) = trials.here(agent.as_str()) else {
             let message = format!("there is no trial `{}`", self.name);
             return Err(Refusal::refused(&message, "`agentic behaviour trial list` lists them"));
@@ -182,7 +184,7 @@ fn shown(caller: &Caller<'_>, known: &KnownTrial) -> Result<Reply<TrialView>, Re
         .as_ref()
         .filter(|summary| summary.state == SessionState::Done)
         .and_then(|summary| summary.result.as_ref());
-    let name = agent.as_str().trim_start_matches(AGENT);
+    let name = agent.as_str().trim_start_matches(TRIAL_AGENT);
     let mut view = judged(name, &TrialTerms::of(briefing), result);
     view.attempt = briefing.map().get("attempt").and_then(Value::as_int).unwrap_or(1);
     view.state = summary.as_ref().map_or("begun", |it| it.state.as_str()).to_owned();
@@ -203,7 +205,7 @@ impl Verb for TrialList {
 
     fn run(self, caller: &Caller<'_>) -> Result<Reply<Vec<TrialView>>, Refusal> {
         let mut views = Vec::new();
-        for known in KnownTrials::read(caller)?.all() {
+        for known in KnownTrials::read(caller.space)?.all() {
             views.push(match known.is_here {
                 true => shown(caller, known)?.answer,
                 false => {
@@ -228,11 +230,11 @@ impl TrialView {
             ("arms".to_owned(), field("arms")),
             ("attempt".to_owned(), field("attempt")),
             ("alpha".to_owned(), field("alpha")),
-            ("input".to_owned(), field(FIXED)),
+            ("input".to_owned(), field(TRIAL_FIXED)),
             ("session".to_owned(), text(self.session.as_ref())),
             ("blocks".to_owned(), result.get("blocks").cloned().unwrap_or(Value::Null)),
             ("out_of_budget".to_owned(), Value::Bool(self.out_of_budget)),
-            ("p".to_owned(), self.p.map_or(Value::Null, Value::Float)),
+            ("p".to_owned(), self.figures.p.map_or(Value::Null, Value::Float)),
             ("cost".to_owned(), Value::Float(self.cost)),
             ("winner".to_owned(), text(self.winner.as_ref())),
             ("verdict".to_owned(), text(self.verdict.as_ref())),

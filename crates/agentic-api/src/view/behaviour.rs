@@ -43,6 +43,8 @@ pub struct BehaviourView {
     /// What another clone adopted where this one did, too.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub contested: Option<BehaviourVersionView>,
+    /// Whether what is in force was adopted here alone: no push says so.
+    pub here_alone: bool,
     /// How many versions were added under the name.
     pub versions: usize,
     /// Why it cannot be read, if it cannot.
@@ -151,6 +153,8 @@ pub struct AdoptView {
     pub adoption: Option<String>,
     /// Whether anything changed.
     pub changed: bool,
+    /// Whether it holds here alone: what speaks for it is of a private agent.
+    pub here_alone: bool,
 }
 
 /// The answer of `agentic behaviour use`.
@@ -247,6 +251,7 @@ impl BehaviourView {
             adopted: None,
             offered: None,
             contested: None,
+            here_alone: false,
             versions,
             damaged: None,
         }

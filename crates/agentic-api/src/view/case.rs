@@ -28,6 +28,9 @@ pub struct CaseStatisticsView {
     pub apart: BTreeMap<String, usize>,
     /// The groups, the largest first.
     pub groups: Vec<CaseGroupView>,
+    /// What people decided, by program and place in it; only where all cases are asked for.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub holds: Vec<HoldPlaceView>,
     /// What could not be read.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub left_out: Vec<String>,
@@ -53,6 +56,45 @@ pub struct CaseGroupView {
     pub rates: Vec<CaseRateView>,
     /// How long things took.
     pub times: Vec<CaseTimeView>,
+    /// What is left of the lines that landed; missing where nobody asked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub survival: Option<CaseSurvivalView>,
+}
+
+/// What is left of the lines that cases brought to branches of people.
+#[derive(Debug, Clone, Default, Serialize, JsonSchema)]
+pub struct CaseSurvivalView {
+    /// After so many days.
+    pub days: u32,
+    /// Of how many cases: those that landed as long ago.
+    pub cases: usize,
+    /// How many lines they added.
+    pub added: u64,
+    /// How many of them were still there.
+    pub alive: u64,
+    /// Half of the cases have kept no greater share of their lines.
+    pub median: Option<f64>,
+    /// A quarter has kept no more.
+    pub lower: Option<f64>,
+    /// Three quarters have kept no more.
+    pub upper: Option<f64>,
+}
+
+/// What people decided at one place of a program.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct HoldPlaceView {
+    /// The program.
+    pub behaviour: String,
+    /// Where in it.
+    pub path: String,
+    /// How many holds were approved, edited or answered.
+    pub approved: i64,
+    /// How many were rejected.
+    pub rejected: i64,
+    /// How many wait now.
+    pub open: i64,
+    /// How long those that were decided had waited on average, in milliseconds.
+    pub wait_ms: f64,
 }
 
 /// How much was done.

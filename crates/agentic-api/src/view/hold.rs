@@ -50,6 +50,9 @@ pub struct PendingView {
     pub kind: String,
     /// `asked`, `not-allowed` or `in-doubt`.
     pub reason: String,
+    /// What is wrong with what it shows.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub warning: Option<String>,
     /// The question.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub question: Option<String>,
@@ -292,6 +295,7 @@ impl PendingView {
             path: hold.ask.path.to_string(),
             kind: hold.ask.kind.clone(),
             reason: hold.reason.name().to_owned(),
+            warning: pending.warning.clone(),
             question: pending.question().map(str::to_owned),
             payload: json::to_json(&hold.payload),
             schema: policy.schema.as_ref().map(json::to_json),

@@ -16,7 +16,7 @@ use crate::view::difference;
 use crate::view::visible::{visible, visible_line};
 
 /// What shows a hold, as decisions name it.
-pub const RENDERER: &str = "agentic-text/3";
+pub const RENDERER: &str = "agentic-text/4";
 
 /// One hold as it is put before whoever decides.
 #[derive(Debug, Serialize, JsonSchema)]
@@ -51,7 +51,8 @@ pub fn text_hash(text: &str) -> String {
 /// Writes who asks what, about what, until when, and what each answer would do. It says nothing that
 /// changes by itself, such as an age.
 pub fn question(view: &PendingView) -> String {
-    let mut text = headline(view);
+    let mut text = warning(view);
+    text.push_str(&headline(view));
     policy(view, &mut text);
     for action in &view.actions {
         text.push_str(&format!("{action}: {}\n", meaning(&view.reason, &view.kind, action)));
@@ -87,6 +88,12 @@ fn meaning(reason: &str, kind: &str, action: &str) -> &'static str {
         _ if kind == "hold" => "no; the program is told",
         _ => "no; the request of the program fails",
     }
+}
+
+/// Says before all else what is wrong with what the program shows.
+fn warning(view: &PendingView) -> String {
+    let line = |warning: &String| format!("warning: {}\n", visible_line(warning));
+    view.warning.as_ref().map(line).unwrap_or_default()
 }
 
 fn headline(view: &PendingView) -> String {

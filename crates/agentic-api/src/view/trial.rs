@@ -68,9 +68,23 @@ pub struct TrialView {
     pub look: usize,
     /// How often that look might mislead, each behaviour by itself.
     pub bound: f64,
+    /// The behaviour that won, or else the second, against the first.
+    #[serde(flatten)]
+    pub figures: TrialFiguresView,
+    /// Each behaviour but the first, against that.
+    pub compared: Vec<TrialArmView>,
+    /// The behaviour that is better than the first, and by the most.
+    pub winner: Option<String>,
+    /// `better`, `worse`, `no-difference` or `inconclusive`; once it is over.
+    pub verdict: Option<String>,
+}
+
+/// By how much one behaviour is better than the one that was there.
+#[derive(Debug, Clone, Default, Serialize, JsonSchema)]
+pub struct TrialFiguresView {
     /// How many tasks have a block that counts.
     pub tasks: usize,
-    /// The mean difference over tasks, of the behaviour that won or else of the second, less the first.
+    /// The mean difference over tasks, less the first.
     pub difference: Option<f64>,
     /// Not below, with 95 % certainty for all behaviours together.
     pub low: Option<f64>,
@@ -80,12 +94,6 @@ pub struct TrialView {
     pub p: Option<f64>,
     /// The same by signs alone, on either side.
     pub sign_p: Option<f64>,
-    /// Each behaviour but the first, against that.
-    pub compared: Vec<TrialArmView>,
-    /// The behaviour that is better than the first, and by the most.
-    pub winner: Option<String>,
-    /// `better`, `worse`, `no-difference` or `inconclusive`; once it is over.
-    pub verdict: Option<String>,
 }
 
 /// One behaviour against the one that was there.
@@ -93,18 +101,9 @@ pub struct TrialView {
 pub struct TrialArmView {
     /// The behaviour.
     pub arm: String,
-    /// How many tasks have a block that counts.
-    pub tasks: usize,
-    /// The mean difference over tasks, less the first.
-    pub difference: Option<f64>,
-    /// Not below.
-    pub low: Option<f64>,
-    /// Not above.
-    pub high: Option<f64>,
-    /// How likely chance alone makes it as much better.
-    pub p: Option<f64>,
-    /// The same by signs alone, on either side.
-    pub sign_p: Option<f64>,
+    /// By how much.
+    #[serde(flatten)]
+    pub figures: TrialFiguresView,
     /// `better`, `worse`, `no-difference` or `inconclusive`.
     pub verdict: String,
 }

@@ -10,18 +10,19 @@ use agentic_model::edge::Party;
 use agentic_model::kind::TRIAL;
 use agentic_model::{Cid, LibraryName, Object, Oid, Value};
 use agentic_replay::{
-    AnswerSource, AskedRequest, HOLD, Performance, ProgramFailure, RequestAnswer, SessionId,
-    SessionState, StartRecord,
+    AnswerSource, AskedRequest, HOLD, Performance, ProgramFailure, RequestAnswer, StartRecord,
 };
 use agentic_space::commit::Asker;
 use agentic_space::error::LibraryError;
 use agentic_space::library::{
-    AdoptionRecord, ContestEnd, Library, MoveOccasion, NameInForce, NameMove, move_name, take_over,
+    AdoptionRecord, ContestEnd, Library, MoveOccasion, NameInForce, NameMove, move_name,
+    move_name_here, private_objects, take_over,
 };
 
 use super::proposal::{bad, library_name, named_behaviour, parts, read, text};
 use crate::action::Action;
 use crate::decision::Decision;
+use crate::trial::{TrialDoubt, TrialEvidence, TriedAdoption, in_force_of};
 use crate::{Error, Result, SessionSpace};
 
 /// Who decided then.
@@ -30,8 +31,6 @@ const AUTO: &str = "system:auto";
 const CONFLICT: &str = "conflict";
 /// The code of the failure when no person has approved.
 const UNDECIDED: &str = "undecided";
-/// What a trial says of a version that may be adopted.
-const BETTER: &str = "better";
 /// The fields in which a hold and the adoption must agree.
 const AGREED: [&str; 4] = ["name", "prior", "cid", "trial"];
 
@@ -70,13 +69,18 @@ pub(super) fn adopt(
         object: named_behaviour(space, payload, "cid")?,
         trial: trial(space, payload)?,
     };
-    wanted.check_trial()?;
     let found = space.behaviour_in_force(&wanted.name)?;
     let last = wanted.last_adoption(&found)?;
     if let Some(done) = wanted.done_before(last, &performance.id.to_string())? {
         return Ok(RequestAnswer::Ok(wanted.value(Some(done))));
     }
-    let Some(consent) = wanted.consent()? else {
+    let from = found.pointer.as_ref().map(|pointer| pointer.cid);
+    let adoption = TriedAdoption { to: wanted.object.cid(), from };
+    let evidence = match TrialEvidence::of(space, &wanted.trial, adoption)? {
+        Ok(evidence) => evidence,
+        Err(doubt) => return Ok(refused(doubt)),
+    };
+    let Some(consent) = wanted.consent(&evidence)? else {
         let message = format!(
             "no person has approved that `{}` means {} in this session",
             wanted.name,
@@ -97,29 +101,13 @@ fn trial(space: &SessionSpace, payload: &Value) -> Result<Object> {
     if object.kind().as_str() == TRIAL { Ok(object) } else { Err(bad("`trial` is no trial")) }
 }
 
-impl WantedAdoption<'_> {
-    /// Checks that the trial found this version better, and that a session here says so: an object
-    /// alone can be stored by anybody.
-    fn check_trial(&self) -> Result<()> {
-        let field = |name: &str| self.trial.map().get(name);
-        if field("verdict").and_then(Value::as_text) != Some(BETTER) {
-            return Err(bad("the trial did not find the version better"));
-        }
-        let arms = field("arms").and_then(Value::as_list).unwrap_or_default();
-        let tried = arms.get(1).and_then(Value::as_text);
-        if tried != Some(self.object.cid().to_string().as_str()) {
-            return Err(bad("the trial tried another version"));
-        }
-        let session = field("session").and_then(Value::as_text).and_then(SessionId::parse);
-        let unknown = || bad("no session here ran the trial");
-        let summary = self.space.session(&session.ok_or_else(unknown)?).map_err(|_| unknown())?;
-        let ran = summary.result.as_ref().and_then(|result| result.get("blocks"));
-        if summary.state != SessionState::Done || ran.is_none() || ran != field("blocks") {
-            return Err(bad("the session of the trial came to something else"));
-        }
-        Ok(())
-    }
+/// Says why a trial speaks for no adoption.
+fn refused(doubt: TrialDoubt) -> RequestAnswer {
+    let message = format!("the trial speaks for no adoption: {doubt}");
+    RequestAnswer::Failed(ProgramFailure::new(doubt.class().word(), message))
+}
 
+impl WantedAdoption<'_> {
     fn prior(&self) -> Result<Option<Oid>> {
         match self.payload.get("prior") {
             None | Some(Value::Null) => Ok(None),
@@ -133,8 +121,7 @@ impl WantedAdoption<'_> {
     /// Finds the last adoption of the name here.
     fn last_adoption(&self, found: &NameInForce) -> Result<Option<Oid>> {
         let Some(pointer) = &found.pointer else { return Ok(None) };
-        let library = self.space.library(Library::Behaviours)?;
-        Ok(library.adoption_of(self.space, &self.name, pointer)?)
+        Ok(self.space.adoption_of(&self.name, pointer)?)
     }
 
     /// Finds the adoption that this request made before a crash, whatever was adopted since.
@@ -142,13 +129,15 @@ impl WantedAdoption<'_> {
         if last == self.prior()? {
             return Ok(None);
         }
-        let changes = self.space.library(Library::Behaviours)?.changes(self.space, &self.name)?;
+        let mut changes =
+            self.space.library(Library::Behaviours)?.changes(self.space, &self.name)?;
+        changes.extend(self.space.changes_here(&self.name)?);
         let own = changes.iter().find(|change| change.request.as_deref() == Some(request));
         Ok(own.map(|change| change.commit))
     }
 
     /// Finds who let it happen: a person in a hold of this session, or the user's own configuration.
-    fn consent(&self) -> Result<Option<AdoptionConsent>> {
+    fn consent(&self, evidence: &TrialEvidence) -> Result<Option<AdoptionConsent>> {
         let summary = self.space.session(&self.start.session)?;
         // What a fork shares was said to its parent.
         let own_from = summary.forked_from.map_or(0, |(_, seq)| seq);
@@ -163,7 +152,7 @@ impl WantedAdoption<'_> {
                 }));
             }
         }
-        self.unasked()
+        self.unasked(evidence)
     }
 
     /// Returns the decision of a request if that is a hold which shows this adoption, and a person
@@ -198,13 +187,18 @@ impl WantedAdoption<'_> {
     }
 
     /// Asks the user's own configuration, which no file of a repository adds to. A version that names
-    /// something new is always put before a person.
-    fn unasked(&self) -> Result<Option<AdoptionConsent>> {
-        let arms = self.trial.map().get("arms").and_then(Value::as_list).unwrap_or_default();
-        let first = arms.first().and_then(Value::as_text).and_then(|cid| Cid::parse(cid).ok());
+    /// something new is always put before a person. So is one whose trial is warned of, and one that was
+    /// scored by what no person adopted.
+    fn unasked(&self, evidence: &TrialEvidence) -> Result<Option<AdoptionConsent>> {
+        let proven = &evidence.proven;
+        let first = proven.arms.first().and_then(|cid| Cid::parse(cid).ok());
         let (true, Some(first)) = (self.space.adopts_unasked(&self.name), first) else {
             return Ok(None);
         };
+        let scorer: Vec<String> = proven.scorer.iter().cloned().collect();
+        if !evidence.warnings.is_empty() || in_force_of(self.space, &scorer)?.is_empty() {
+            return Ok(None);
+        }
         let before = self.space.behaviour_in_force(&self.name)?.pointer.map(|pointer| pointer.cid);
         let base = self.space.object(first)?;
         if before != Some(first) || !news(&read(&base)?, &read(&self.object)?).is_empty() {
@@ -241,7 +235,14 @@ impl WantedAdoption<'_> {
             contest: ContestEnd::Refused,
             occasion: MoveOccasion::Adoption(Box::new(record)),
         };
-        match move_name(self.space, &moving) {
+        // What private agents alone keep is told to nobody else.
+        let kept = private_objects(self.space, &[self.object.cid(), self.trial.cid()])?;
+        let is_here_alone = !kept.is_empty();
+        let moved = match is_here_alone {
+            true => move_name_here(self.space, &moving),
+            false => move_name(self.space, &moving),
+        };
+        match moved {
             Ok(moved) => moved.written.visible()?,
             Err(agentic_space::Error::Library(
                 LibraryError::NameMoved { .. } | LibraryError::Contested { .. },
@@ -251,7 +252,9 @@ impl WantedAdoption<'_> {
             }
             Err(error) => return Err(Error::Space(error)),
         }
-        take_over(self.space, &self.name)?;
+        if !is_here_alone {
+            take_over(self.space, &self.name)?;
+        }
         let now = self.space.behaviour_in_force(&self.name)?;
         Ok(RequestAnswer::Ok(self.value(self.last_adoption(&now)?)))
     }

@@ -40,6 +40,13 @@ pub(super) fn propose(
     let reason = reason(payload)?;
     let (before, after) = (read(&base)?, read(&object)?);
     let cid = object.cid();
+    if space.repository().is_private(&start.agent)? {
+        // What a private agent makes is kept with it: no push takes it along.
+        for object in parts(space, &object, &after)?.iter().chain([&object]) {
+            space.put_object(&start.agent, object)?.visible()?;
+        }
+        return Ok(told(cid, &before, &after));
+    }
     let addition = BehaviourAddition {
         parts: parts(space, &object, &after)?,
         about: AboutBehaviour {
@@ -54,19 +61,24 @@ pub(super) fn propose(
         object,
     };
     keep_behaviour(space, &addition)?.written.visible()?;
-    let named = news(&before, &after);
+    Ok(told(cid, &before, &after))
+}
+
+/// Says what was kept, and what it names that the version before does not.
+fn told(cid: Cid, before: &StoredBehaviour, after: &StoredBehaviour) -> Value {
+    let named = news(before, after);
     let more = named.len().saturating_sub(NEWS_MAX);
     let mut named: Vec<Value> =
         named.iter().take(NEWS_MAX).map(|one| Value::text(one.to_string())).collect();
     if more > 0 {
         named.push(Value::text(format!("and {more} more")));
     }
-    Ok(Value::map([
+    Value::map([
         ("cid", Value::text(cid.to_string())),
-        ("before", Value::text(before.source.unwrap_or_default())),
-        ("after", Value::text(source)),
+        ("before", Value::text(before.source.clone().unwrap_or_default())),
+        ("after", Value::text(after.source.clone().unwrap_or_default())),
         ("news", Value::List(named)),
-    ]))
+    ])
 }
 
 /// Checks that a behaviour can run here, and returns the objects that it consists of besides its own.

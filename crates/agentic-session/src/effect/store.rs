@@ -10,18 +10,17 @@ use agentic_diag::SourceText;
 use agentic_model::edge::{EdgeEvent, Party};
 use agentic_model::{AgentName, Kind, Map, Value, json};
 use agentic_query::{
-    AnswerSet, ConstantPushing, FactBase, FactSource, JoinedFacts, QueryFinding, QueryInput,
-    QueryLimits, QueryRun, QueryWatch, ReadProgress, compile,
+    AnswerSet, ConstantPushing, FactBase, QueryFinding, QueryInput, QueryLimits, QueryRun,
+    QueryWatch, ReadProgress, compile,
 };
 use agentic_replay::{Performance, StartRecord};
 use agentic_space::commit::Asker;
-use agentic_space::facts::SpaceFacts;
+use agentic_space::facts::PeerNames;
 use agentic_space::relate::{EdgeDraft, say_edge};
 
 use crate::error::ProgramError;
-use crate::facts::SessionFacts;
+use crate::facts::{QueriedSpace, with_facts};
 use crate::hold::{Filter, HoldScope, PendingHold, pending as open_holds};
-use crate::standing::StandingFacts;
 use crate::{Error, Result, SessionSpace};
 
 /// How many bytes the answer of a query may have, as JSON, so that it can be recorded and passed on.
@@ -106,24 +105,26 @@ pub(super) fn query(space: &SessionSpace, performance: &Performance) -> Result<V
         true => ControlFlow::Break(()),
         false => ControlFlow::Continue(()),
     };
-    let repository = SpaceFacts::new(space).told_to(&teller);
-    let sessions = SessionFacts::new(space).told_to(&teller);
-    let standing = StandingFacts::new(space);
-    let sources: Vec<&dyn FactSource> = vec![&repository, &standing, &sessions];
-    let facts = JoinedFacts::new(sources);
     let source = SourceText::new(QUERY_NAME, text);
     let files = BTreeMap::new();
     let now = space.now().millis();
     let input = QueryInput { source: &source, files: &files, params: &params, now };
-    let compiled = compile(&input, &facts).map_err(|findings| refused(&findings))?;
     let watch = QueryWatch { cancel: &cancel, elapsed_ms: &elapsed_ms, time_ms_max: QUERY_MS_MAX };
-    let limits = QueryLimits { time_ms_max: QUERY_MS_MAX, ..QueryLimits::default() };
-    let run = QueryRun { facts: &facts, limits, watch, pushing: ConstantPushing::On };
-    let answered = compiled.answer_why(&mut FactBase::default(), &run, &[]);
-    let report = answered.map_err(|error| bad(error.to_string()))?;
-    let answer = report.answers.last();
-    let answer = answer.ok_or_else(|| bad("the text asks no query".to_owned()))?;
-    rows(answer)
+    // What peers have programs do not ask about.
+    let peer_names = PeerNames::default();
+    let reading = QueriedSpace { space, teller: &teller, peer_names, more: &[] };
+    with_facts(reading, |facts| {
+        let pushing = ConstantPushing::On;
+        let compiled = compile(&input, facts.joined).map_err(|findings| refused(&findings))?;
+        facts.begin(&compiled, pushing);
+        let limits = QueryLimits { time_ms_max: QUERY_MS_MAX, ..QueryLimits::default() };
+        let run = QueryRun { facts: facts.joined, limits, watch, pushing };
+        let answered = compiled.answer_why(&mut FactBase::default(), &run, &[]);
+        let report = answered.map_err(|error| bad(error.to_string()))?;
+        let answer = report.answers.last();
+        let answer = answer.ok_or_else(|| bad("the text asks no query".to_owned()))?;
+        rows(answer)
+    })
 }
 
 /// Reads the values of parameters: texts as they are, anything else as its JSON.

@@ -9,7 +9,7 @@ use agentic_replay::{RecordChain, SessionId};
 use super::reading::ReadSessions;
 use super::row::SessionRows;
 use super::scope::SessionScope;
-use super::{behaviour, decision, hold, request, session, trace, usage};
+use super::{behaviour, decision, hold, library, request, session, trace, trial, usage};
 use crate::Result;
 
 /// A predicate of sessions: how it is described, and how its rows are read.
@@ -39,7 +39,7 @@ const RECORDS: &str = "records of sessions";
 const OF_REQUEST: FactColumn = column("request", Request, "the request");
 const OF_SESSION: FactColumn = column("session", Session, "the session");
 
-static PREDICATES: [SessionPredicate; 20] = [
+static PREDICATES: [SessionPredicate; 25] = [
     SessionPredicate {
         open_states: &["running", "held", "waiting", "diverged"],
         reader: RowReader::Session(session::session),
@@ -328,6 +328,77 @@ static PREDICATES: [SessionPredicate; 20] = [
             OF_SESSION,
             column("commit", Commit, "the commit"),
             column("at", Instant, "when the session was told"),
+        ],
+    },
+    SessionPredicate {
+        open_states: &[],
+        reader: RowReader::Space(library::behaviours),
+        name: "behaviour",
+        meaning: "There is a behaviour: the library has it, or a session ran it.",
+        origin: "the library of behaviours, and records of sessions",
+        columns: &[
+            column("cid", Cid, "the behaviour"),
+            column("form", Text, "`flow` or `prompt`"),
+            column("language", Text, "the language of a flow"),
+        ],
+    },
+    SessionPredicate {
+        open_states: &[],
+        reader: RowReader::Space(library::adopted),
+        name: "adopted",
+        meaning: "A behaviour is in force here by a name.",
+        origin: "the library of behaviours, and what of it was not taken over",
+        columns: &[
+            column("name", Text, "the name"),
+            column("cid", Cid, "the behaviour"),
+            column("at", Instant, "since when"),
+        ],
+    },
+    SessionPredicate {
+        open_states: &[],
+        reader: RowReader::Space(library::adoptions),
+        name: "adoption",
+        meaning: "Somebody let a name mean another behaviour.",
+        origin: "the commits of the library of behaviours",
+        columns: &[
+            column("commit", Commit, "the adoption"),
+            column("name", Text, "the name"),
+            column("from", Cid, "what it meant before; null of the first one"),
+            column("to", Cid, "what it means since then"),
+            column("by", Text, "who decided it"),
+            column("at", Instant, "when"),
+        ],
+    },
+    SessionPredicate {
+        open_states: &[],
+        reader: RowReader::Space(trial::trials),
+        name: "trial",
+        meaning: "A trial of behaviours is over, and its session here bears it out.",
+        origin: "objects in the notes of agents, held against records of sessions",
+        columns: &[
+            column("cid", Cid, "its object"),
+            column("agent", Text, "its agent"),
+            column(
+                "verdict",
+                Text,
+                "`better`, `worse`, `no-difference` or `inconclusive`, as it was judged first",
+            ),
+        ],
+    },
+    SessionPredicate {
+        open_states: &[],
+        reader: RowReader::Space(trial::scores),
+        name: "score",
+        meaning: "A run of a trial was scored, or not.",
+        origin: "objects of trials that sessions here bear out",
+        columns: &[
+            column("trial", Cid, "the trial"),
+            column("task", Int, "the number of the task"),
+            column("arm", Cid, "the behaviour that ran"),
+            column("run", Int, "the number of the block, from 0"),
+            column("agent", Text, "the agent of the run"),
+            column("value", Float, "the score; null without one"),
+            column("verdict", Text, "`pass` or `fail`; without a score what became of the run"),
         ],
     },
 ];

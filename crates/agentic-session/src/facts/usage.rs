@@ -72,7 +72,9 @@ impl ToldUsage {
             "cache_read" => count(2),
             "cache_write" => count(3),
             _ => {
-                let priced = || prices()?.cost(model?, self.tokens);
+                // Of what nobody can believe the cost is not known either.
+                let is_sound = self.n_absurd == 0;
+                let priced = || prices().filter(|_| is_sound)?.cost(model?, self.tokens);
                 ColumnValue::maybe(self.cost.or_else(priced), ColumnValue::Float)
             }
         }

@@ -1,13 +1,17 @@
 //! Adoptions that a program asks for: only what a person approved in its own session is adopted.
 
-use agentic_model::{Cid, LibraryName, Map, Object, Oid, Value};
-use agentic_session::decide::Action;
-use agentic_session::{Begin, ForkPlan, SessionState, flow_object, fork};
+use agentic_model::{Cid, Instant, LibraryName, Map, Object, Oid, Value};
+use agentic_session::decide::{Action, decide};
+use agentic_session::trial::KnownTrials;
+use agentic_session::{Begin, Clock, ForkPlan, SessionOptions, SessionState, flow_object, fork};
 use agentic_space::library::{ContestEnd, Library, MoveOccasion, NameMove, move_name};
-use agentic_space::spawn::SpawnOrigin;
 
 use crate::kit::{Stage, by, draft, walk};
 
+/// How many tasks trials have: as few as can show anything.
+const N_TASKS: usize = 6;
+/// What stands here for the flow of trials.
+const SHIPPED: &str = "#{blocks: input.blocks, out_of_budget: false}";
 /// Asks a person about what it is given, then adopts that.
 const ASKS: &str = "let told = hold(\"Adopt?\", #{payload: input});
     if told.action == \"approve\" { request(\"behaviour-adopt\", input) } else { told.action }";
@@ -60,38 +64,106 @@ fn in_force(stage: &Stage) -> Option<String> {
     found.pointer.map(|pointer| pointer.cid.to_string())
 }
 
+/// What is made up, or goes otherwise than it should.
+#[derive(Clone)]
+struct TriedDraft {
+    /// The flow that runs the trial.
+    flow: &'static str,
+    /// What each run of the new version scores.
+    scores: [f64; N_TASKS],
+    /// What its session is given besides what was fixed.
+    key: &'static str,
+    /// Whether its object says what its session came to.
+    is_true: bool,
+    /// What it says that is.
+    verdict: &'static str,
+}
+
+impl Default for TriedDraft {
+    fn default() -> TriedDraft {
+        let (flow, scores, verdict) = (SHIPPED, [1.0; N_TASKS], "better");
+        TriedDraft { flow, scores, key: "trial", is_true: true, verdict }
+    }
+}
+
+/// Makes a block of a task in which the first version scores nothing.
+fn block(task: usize, score: f64) -> Value {
+    let run = |arm: i64, score: f64| {
+        Value::map([
+            ("arm", Value::Int(arm)),
+            ("outcome", Value::text("scored")),
+            ("score", Value::Float(score)),
+        ])
+    };
+    Value::map([
+        ("task", Value::Int(i64::try_from(task).expect("few"))),
+        ("counted", Value::Bool(true)),
+        ("runs", Value::List(vec![run(0, 0.0), run(1, score)])),
+    ])
+}
+
 impl Tried {
     fn new() -> Tried {
-        Tried::with("better", "#{blocks: [1]}")
+        Tried::with(&TriedDraft::default())
     }
 
-    /// Makes one whose object says this, and whose session came to that.
-    fn with(verdict: &str, session: &str) -> Tried {
-        let stage = Stage::new();
+    fn with(draft: &TriedDraft) -> Tried {
+        let trial_flows = vec![flow_object(SHIPPED).expect("it is short").cid()];
+        let options = SessionOptions { trial_flows, ..SessionOptions::default() };
+        let stage = Stage::with(Clock::System, options);
         let old = adopt_by_hand(&stage, "1");
         let new = flow_object("2").expect("it is short");
-        let judge = stage.spawn("trial-t", &SpawnOrigin::Root);
-        let ran = stage.start_as(&judge, "trial", session);
+        let blocks = draft.scores.iter().enumerate().map(|(task, score)| block(task, *score));
+        let blocks = Value::List(blocks.collect());
         let arms = [old, new.cid()].map(|cid| Value::text(cid.to_string()));
-        let trial = Object::new(Map::from([
+        let fixed = Value::map([
+            ("agent", Value::text("trial-t")),
+            ("arms", Value::List(arms.into())),
+            ("tasks", Value::List(vec![Value::Null; N_TASKS])),
+            ("runs", Value::Int(1)),
+            ("alpha", Value::Float(0.025)),
+            ("scorer", Value::text(old.to_string())),
+            ("blocks", blocks.clone()),
+        ]);
+        let trial = stage.spawn_trial("trial-t", &fixed);
+        let begin = Begin {
+            agent: trial.clone(),
+            key: draft.key.to_owned(),
+            input: fixed.clone(),
+            ..stage.begin(draft.flow)
+        };
+        let ran = agentic_session::start(&stage.space, begin).expect("it starts");
+        let better = Value::List((0..N_TASKS).map(|task| block(task, 1.0)).collect());
+        let object = Object::new(Map::from([
             ("type".to_owned(), Value::text("trial")),
-            ("arms".to_owned(), Value::List(arms.into())),
+            ("input".to_owned(), fixed),
             ("session".to_owned(), Value::text(ran.to_string())),
-            ("blocks".to_owned(), Value::List(vec![Value::Int(1)])),
-            ("verdict".to_owned(), Value::text(verdict)),
+            ("blocks".to_owned(), if draft.is_true { blocks } else { better }),
+            ("out_of_budget".to_owned(), Value::Bool(false)),
+            ("verdict".to_owned(), Value::text(draft.verdict)),
         ]))
         .expect("it is short");
-        for object in [&new, &trial] {
-            stage.space.put_object(&judge, object).expect("there is room");
+        for object in [&new, &object] {
+            stage.space.put_object(&trial, object).expect("there is room");
         }
         let prior = last_adoption(&stage).expect("it was adopted");
         let wanted = Map::from([
             ("name".to_owned(), Value::text("reviewer")),
             ("prior".to_owned(), Value::text(prior.to_string())),
             ("cid".to_owned(), Value::text(new.cid().to_string())),
-            ("trial".to_owned(), Value::text(trial.cid().to_string())),
+            ("trial".to_owned(), Value::text(object.cid().to_string())),
         ]);
         Tried { stage, wanted }
+    }
+
+    /// Asks a person, who approves; tells what was warned of before, and why it failed then.
+    fn approved(&self) -> (Option<String>, String) {
+        let id = self.start(ASKS);
+        let asked = self.stage.holds().into_iter().find(|one| one.hold.session == id);
+        let asked = asked.expect("it asks");
+        decide(&self.stage.space, &asked, &draft(Action::Approve)).expect("it may");
+        self.stage.resume(&id);
+        (asked.warning, self.failure(&id))
     }
 
     fn new_cid(&self) -> Option<String> {
@@ -172,28 +244,79 @@ fn an_answer_that_is_no_approval_does_not_count() {
 
 #[test]
 fn a_trial_that_found_nothing_better_adopts_nothing() {
-    for verdict in ["worse", "no-difference", "inconclusive", ""] {
-        let tried = Tried::with(verdict, "#{blocks: [1]}");
-        let id = tried.start(ASKS);
-        tried.stage.answer(&draft(Action::Approve)).expect("it may");
-        assert!(tried.failure(&id).contains("did not find"), "{}", tried.failure(&id));
+    let worse = [-1.0; N_TASKS];
+    let mixed = [1.0, -1.0, 1.0, -1.0, 1.0, 1.0];
+    for (scores, word) in [(worse, "worse"), (mixed, "no-difference")] {
+        let draft = TriedDraft { scores, verdict: word, ..TriedDraft::default() };
+        let tried = Tried::with(&draft);
+        let (warning, failure) = tried.approved();
+        assert!(failure.starts_with("refused: "), "{failure}");
+        assert!(failure.contains(&format!("it says `{word}`")), "{failure}");
+        assert!(warning.is_some_and(|it| it.contains(word)));
         assert_ne!(in_force(&tried.stage), tried.new_cid());
     }
 }
 
 #[test]
 fn a_trial_that_its_session_does_not_bear_out_adopts_nothing() {
-    for session in ["#{blocks: [2]}", "1", "throw 1", "hold(\"x\")"] {
-        let tried = Tried::with("better", session);
-        let id = tried.start(ASKS);
-        let asked = tried.stage.holds().into_iter().find(|one| one.hold.session == id);
-        let asked = asked.expect("it asks");
-        let decided =
-            agentic_session::decide::decide(&tried.stage.space, &asked, &draft(Action::Approve));
-        decided.expect("it may");
-        tried.stage.resume(&id);
-        assert!(tried.failure(&id).contains("something else"), "{}", tried.failure(&id));
+    let scores = [0.0; N_TASKS];
+    let tried = Tried::with(&TriedDraft { scores, is_true: false, ..TriedDraft::default() });
+    let (warning, failure) = tried.approved();
+    assert!(failure.starts_with("not-allowed: "), "{failure}");
+    assert!(failure.contains("came to something else"), "{failure}");
+    assert!(warning.is_some_and(|it| it.contains("something else")));
+    assert_ne!(in_force(&tried.stage), tried.new_cid());
+}
+
+#[test]
+fn a_trial_that_calls_itself_better_than_it_was_judged_adopts_nothing() {
+    let scores = [-1.0; N_TASKS];
+    let (_, failure) = Tried::with(&TriedDraft { scores, ..TriedDraft::default() }).approved();
+    assert!(failure.starts_with("not-allowed: "), "{failure}");
+}
+
+#[test]
+fn a_trial_of_another_flow_is_made_up_whatever_it_says() {
+    let says_the_same = "#{blocks: input.blocks, out_of_budget: false, }";
+    for flow in [says_the_same, "1", "throw 1", "hold(\"x\")"] {
+        let tried = Tried::with(&TriedDraft { flow, ..TriedDraft::default() });
+        let (warning, failure) = tried.approved();
+        assert!(failure.starts_with("not-allowed: "), "{flow}: {failure}");
+        assert!(failure.contains("ships with this program"), "{flow}: {failure}");
+        assert!(warning.is_some_and(|it| it.contains("ships with this program")), "{flow}");
+        assert_ne!(in_force(&tried.stage), tried.new_cid(), "{flow}");
     }
+}
+
+#[test]
+fn what_was_fixed_says_which_session_ran_a_trial() {
+    let tried = Tried::with(&TriedDraft { key: "another", ..TriedDraft::default() });
+    let (_, failure) = tried.approved();
+    assert!(failure.starts_with("not-allowed: "), "{failure}");
+}
+
+#[test]
+fn a_trial_that_is_sound_is_warned_of_by_nobody() {
+    let (warning, failure) = Tried::new().approved();
+    assert_eq!((warning, failure.as_str()), (None, ""));
+}
+
+#[test]
+fn who_tried_before_has_to_be_surer() {
+    let tried = Tried::new();
+    // Six tasks say nothing at the α of a second attempt.
+    let earlier = tried.stage.space.briefing(&crate::kit::name("trial-t")).expect("it has one").1;
+    let fixed = earlier.map()["trial"].clone();
+    let stage = &tried.stage;
+    let arms = fixed.get("arms").cloned().expect("it has arms");
+    let before = Value::map([("agent", Value::text("trial-a")), ("arms", arms)]);
+    let known = || KnownTrials::read(&stage.space).expect("readable").all().len();
+    assert_eq!(known(), 1);
+    stage.spawn_trial_at("trial-a", &before, Instant::from_millis(0));
+    assert_eq!(known(), 2);
+    let (warning, failure) = tried.approved();
+    assert!(failure.contains("it says `no-difference`"), "{failure}");
+    assert!(warning.is_some());
 }
 
 #[test]

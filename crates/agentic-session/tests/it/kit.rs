@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use agentic_model::{AgentName, Briefing, Instant, Oid, Value};
+use agentic_model::{AgentName, Briefing, Instant, Object, Oid, Value};
 use agentic_replay::SessionId;
 use agentic_session::decide::{Action, ApprovalScope, DecisionDraft, DecisionOutcome, decide};
 use agentic_session::hold::{Filter, PendingHold, pending};
@@ -13,7 +13,7 @@ use agentic_session::{
 use agentic_space::commit::{
     CommitDraft, Edit, Emptiness, FileMode, TraceBinding, TreeSource, commit,
 };
-use agentic_space::spawn::{SpawnOrigin, spawn};
+use agentic_space::spawn::{SpawnOrigin, spawn, spawn_past};
 use agentic_store::fault::failing_at;
 use tempfile::TempDir;
 
@@ -29,6 +29,7 @@ pub struct Stage {
     folder: TempDir,
     pub space: SessionSpace,
     pub agent: AgentName,
+    options: SessionOptions,
 }
 
 /// Makes a folder that goes with its handle, in memory where there is such.
@@ -70,18 +71,18 @@ impl Stage {
         let config = folder.path().join(".git/config");
         let text = std::fs::read_to_string(&config).expect("it was just made");
         std::fs::write(&config, text + IDENTITY).expect("writable");
-        let space = open(&folder, clock, options);
-        let stage = Stage { folder, space, agent: name("alice") };
+        let space = open(&folder, clock, options.clone());
+        let stage = Stage { folder, space, agent: name("alice"), options };
         stage.spawn("alice", &SpawnOrigin::Root);
         stage
     }
 
     /// Opens the space once more, as another process would, at another time.
     pub fn reopened_at(self, clock: Clock) -> Stage {
-        let Stage { folder, space, agent } = self;
+        let Stage { folder, space, agent, options } = self;
         drop(space);
-        let space = open(&folder, clock, SessionOptions::default());
-        Stage { folder, space, agent }
+        let space = open(&folder, clock, options.clone());
+        Stage { folder, space, agent, options }
     }
 
     /// Opens the space once more, as another process would.
@@ -96,7 +97,7 @@ impl Stage {
 
     /// Opens the space beside this handle, with a clock of one's own.
     pub fn beside_at(&self, clock: Clock) -> SessionSpace {
-        open(&self.folder, clock, SessionOptions::default())
+        open(&self.folder, clock, self.options.clone())
     }
 
     /// Returns the folder of the repository.
@@ -124,6 +125,27 @@ impl Stage {
         let agent = name(agent);
         let briefing = Briefing::of_text("x").to_object().expect("it is short");
         spawn(&self.space, &agent, &briefing, origin).expect("the name is free");
+        agent
+    }
+
+    /// Makes the agent of a trial, whose briefing says what was fixed.
+    pub fn spawn_trial(&self, agent: &str, fixed: &Value) -> AgentName {
+        self.spawn_trial_at(agent, fixed, self.space.now())
+    }
+
+    /// Makes one at another time.
+    pub fn spawn_trial_at(&self, agent: &str, fixed: &Value, at: Instant) -> AgentName {
+        let agent = name(agent);
+        let fields = [
+            ("type", Value::text("briefing")),
+            ("text", Value::text("A trial")),
+            ("arms", fixed.get("arms").cloned().unwrap_or(Value::Null)),
+            ("trial", fixed.clone()),
+        ];
+        let fields = fields.map(|(name, value)| (name.to_owned(), value));
+        let briefing = Object::new(fields.into()).expect("it is short");
+        let origin = SpawnOrigin::Root;
+        spawn_past(&self.space, &agent, &briefing, &origin, at).expect("the name is free");
         agent
     }
 
@@ -232,8 +254,9 @@ impl Stage {
         let all = format!("{}/.", self.root().display());
         let done = Command::new("cp").args(["-a", &all]).arg(folder.path()).status();
         assert!(done.is_ok_and(|status| status.success()), "a folder is copied");
-        let space = open(&folder, Clock::System, SessionOptions::default());
-        Stage { folder, space, agent: self.agent.clone() }
+        let options = self.options.clone();
+        let space = open(&folder, Clock::System, options.clone());
+        Stage { folder, space, agent: self.agent.clone(), options }
     }
 
     /// Takes the branch of the agent over from another repository, as a push would bring it.

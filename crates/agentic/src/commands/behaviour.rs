@@ -129,7 +129,7 @@ pub enum BehaviourVerb {
         first: String,
         /// Another one
         second: String,
-        /// The figure: landed, failed, rejected, first-commit, duration, wait, or all
+        /// The figure: landed, reverted, failed, rejected, first-commit, landing, duration, wait, or all
         #[arg(long, value_name = "M")]
         metric: Option<String>,
         /// Tell how many cases find a difference of rates, from 0 to 1; else 0.1, ten points

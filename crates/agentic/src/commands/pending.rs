@@ -131,11 +131,14 @@ pub(super) fn paragraph(view: &PendingView) -> String {
     let what = view.question.clone().unwrap_or_else(|| view.kind.clone());
     let first = format!("{} {} {}: {what}", view.request, view.agent, view.reason);
     let whole = question(view);
-    // The two lines before repeat the first.
+    // A warning stands first; the two lines after it repeat the first.
     let mut lines: Vec<&str> = whole.lines().collect();
+    let n_warnings = usize::from(view.warning.is_some());
+    let warning: Vec<&str> = lines.drain(..lines.len().min(n_warnings)).collect();
     lines.drain(..lines.len().min(1 + what.lines().count().max(1)));
     let late = if view.overdue { ", overdue" } else { "" };
     let mut text = format!("{}\n", visible_line(&first));
+    warning.iter().for_each(|line| text.push_str(&format!("    {line}\n")));
     text.push_str(&format!("    asked {} ago{late}\n", age(view.age_ms)));
     for line in lines.iter().take(LINES_MAX) {
         let cut = line.char_indices().nth(LINE_CHARS_MAX).map(|(at, _)| at);

@@ -42,12 +42,15 @@ pub struct StatsArgs {
     /// Only cases that began before this day or instant
     #[arg(long, value_name = "T")]
     to: Option<String>,
-    /// Only one figure: landed, failed, rejected, first-commit, duration, wait or usage
+    /// Only one figure: landed, reverted, failed, rejected, first-commit, landing, duration, wait or usage
     #[arg(long, value_name = "M")]
     metric: Option<String>,
     /// Count the agents of trials, too
     #[arg(long)]
     trials: bool,
+    /// Tell how many of the lines that landed are still there after so many days; it takes long
+    #[arg(long, value_name = "DAYS")]
+    survival: Option<u32>,
     /// Print comma-separated values
     #[arg(long, conflicts_with = "json")]
     csv: bool,
@@ -74,6 +77,7 @@ pub fn run(context: &Context, args: StatsArgs) -> VerbOutcome {
         to: args.to,
         metric: args.metric,
         trials: if args.trials { TrialCases::Counted } else { TrialCases::Apart },
+        survival: args.survival,
     };
     let view = verb.run(&context.caller(&space))?.answer;
     view.left_out.iter().for_each(|what| warn(what));
@@ -108,6 +112,21 @@ fn text(view: &CaseStatisticsView) -> String {
     out.push('\n');
     for group in &view.groups {
         out.push_str(&group_text(group));
+    }
+    if !view.holds.is_empty() {
+        out.push_str("\nholds, by program and place in it\n");
+    }
+    for place in &view.holds {
+        let key: String = place.behaviour.chars().take(KEY_CHARS).collect();
+        let _ = writeln!(
+            out,
+            "  {key} {}: approved {}, rejected {}, open {}, waited {} on average",
+            place.path,
+            place.approved,
+            place.rejected,
+            place.open,
+            duration(place.wait_ms)
+        );
     }
     out
 }
@@ -147,6 +166,19 @@ fn group_text(group: &CaseGroupView) -> String {
     }
     group.rates.iter().for_each(|rate| out.push_str(&rate_text(rate)));
     group.times.iter().for_each(|time| out.push_str(&time_text(time)));
+    if let Some(left) = &group.survival {
+        let percent =
+            |share: Option<f64>| share.map_or("?".to_owned(), |it| format!("{:.0} %", it * 100.0));
+        let _ = writeln!(
+            out,
+            "  lines        {} of {} left after {} days, half of {} cases kept {} or less",
+            left.alive,
+            left.added,
+            left.days,
+            left.cases,
+            percent(left.median)
+        );
+    }
     out
 }
 

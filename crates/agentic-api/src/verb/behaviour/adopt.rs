@@ -1,9 +1,12 @@
 //! Adopting: a name means another behaviour from now on. A person decides that.
 
 use agentic_model::edge::Party;
+use agentic_model::kind::TRIAL;
 use agentic_model::{Cid, LibraryName, LibraryPointer, Object, Oid};
+use agentic_session::trial::{ProvenTrial, TrialStanding, TriedAdoption};
 use agentic_space::library::{
-    AdoptionRecord, ContestEnd, Library, MoveOccasion, NameInForce, NameMove, move_name, take_over,
+    AdoptionRecord, ContestEnd, Library, MoveOccasion, NameInForce, NameMove, move_name,
+    move_name_here, private_objects, take_over,
 };
 use agentic_statistics::trial::TrialVerdict;
 use schemars::JsonSchema;
@@ -13,7 +16,7 @@ use crate::behaviours::{
     BehaviourShelf, FoundBehaviour, UsableBehaviour, behaviour_name, behaviour_to_use,
 };
 use crate::person::acting_party;
-use crate::verb::{Reply, TrialStanding, Verb};
+use crate::verb::{Reply, Verb};
 use crate::view::AdoptView;
 use crate::{Caller, Notice, Refusal};
 
@@ -132,6 +135,8 @@ impl Adoption<'_, '_> {
             .collect();
         let evidence = evidence?;
         let mut notices = self.overtaken(&evidence, found.cid())?;
+        let told: Vec<Cid> = evidence.iter().copied().chain([found.cid()]).collect();
+        let private = private_objects(space, &told)?;
         let (by, author): (Party, _) = acting_party(self.caller, "adopt behaviours")?;
         let record = AdoptionRecord {
             from: self.found.pointer.as_ref().map(|pointer| pointer.cid),
@@ -152,12 +157,23 @@ impl Adoption<'_, '_> {
             contest: if over.is_some() { ContestEnd::Resolved } else { ContestEnd::Refused },
             occasion: MoveOccasion::Adoption(Box::new(record)),
         };
-        let moved = move_name(space, &moving)?;
-        // What was held back counts no more: the name has moved on from what it was held against.
-        take_over(space, name)?;
+        let moved = match private.is_empty() {
+            true => move_name(space, &moving)?,
+            false => move_name_here(space, &moving)?,
+        };
+        if private.is_empty() {
+            // What was held back counts no more: the name has moved on from what it was held against.
+            take_over(space, name)?;
+        } else {
+            let what = format!(
+                "`{name}` means this here alone: what speaks for it is of private agents, and no push takes that along"
+            );
+            notices.push(Notice::Remark { what });
+        }
         let after = moved.after.clone().expect("BUG: an adoption sets a name");
         let adoption = self.shelf.adoption(&self.found, Some(&after))?;
         let mut view = self.view(&after, adoption);
+        view.here_alone = !private.is_empty();
         view.changed = moved.before != moved.after || self.found.offered.is_some();
         let reply = Reply::written(view, &moved.written);
         notices.extend(reply.notices);
@@ -185,7 +201,12 @@ impl Adoption<'_, '_> {
         let mut notices = Vec::new();
         for cid in evidence {
             let trial = self.caller.space.object(*cid)?;
-            let now = TrialStanding::now(self.caller, &trial, &behaviour, from)?;
+            let doubt = ProvenTrial::of(self.caller.space, &trial).err();
+            if let Some(doubt) = doubt.filter(|_| trial.kind().as_str() == TRIAL) {
+                notices.push(Notice::Remark { what: format!("the trial {cid}: {doubt}") });
+            }
+            let adoption = TriedAdoption { to: behaviour, from };
+            let now = TrialStanding::now(self.caller.space, &trial, adoption)?;
             let Some(now) = now.filter(|now| now.verdict != TrialVerdict::Better) else { continue };
             let what = format!(
                 "the trial {cid} does not show that this is better: as number {} it may mislead in {:.4}, and says {}",
@@ -245,6 +266,7 @@ impl Adoption<'_, '_> {
             before: before.map(|pointer| pointer.cid.to_string()),
             adoption: adoption.map(|oid| oid.to_string()),
             changed: before != Some(after),
+            here_alone: false,
         }
     }
 }

@@ -102,10 +102,13 @@ fn view_of(
         };
     let mut view = BehaviourView::unadopted(name.shared.name.to_string(), n_versions);
     if let Some(pointer) = &name.pointer {
-        view.describe(
-            state.object(pointer.cid).map_err(Refusal::from).and_then(FoundBehaviour::of),
-        );
+        let kept = match name.is_here_alone {
+            true => shelf.kept(pointer.cid),
+            false => state.object(pointer.cid).map_err(Refusal::from),
+        };
+        view.describe(kept.and_then(FoundBehaviour::of));
     }
+    view.here_alone = name.is_here_alone;
     view.adopted = version(&name.pointer)?;
     view.offered = version(&name.offered)?;
     view.contested = version(&name.shared.contested)?;
@@ -211,6 +214,10 @@ impl Verb for BehaviourLog {
         };
         let name = behaviour_name(bare)?;
         let mut changes = state.changes(caller.space, &name)?;
+        if bare == self.name {
+            changes.extend(caller.space.changes_here(&name)?);
+            changes.sort_by_key(|change| std::cmp::Reverse(change.at));
+        }
         changes.retain(|change| change.fields.get("name").and_then(Value::as_text).is_some());
         if changes.is_empty() {
             return Err(shelf.unknown(&self.name)?);

@@ -1,57 +1,69 @@
 //! What came of a trial, as the session of an improvement and whoever decides are told it.
 
 use agentic_model::{Object, Value};
+use agentic_session::trial::{TrialTally, differences_by_task};
 
-use crate::verb::trial::differences_by_task;
+use crate::verb::trial::SpentCost;
 use crate::view::TrialView;
 
 /// How many tasks are named that went better, and that went worse.
 const EXAMPLES_MAX: usize = 5;
 
+/// What an improvement tells besides what its trial found.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct ImproveFigures {
+    /// By which examples are chosen.
+    pub seed: i64,
+    /// What it cost to have the version proposed.
+    pub model: SpentCost,
+}
+
 /// Tells what came of a trial.
-pub(super) fn told(view: &TrialView, trial: &Object, seed: i64) -> Value {
+pub(super) fn told(view: &TrialView, trial: &Object, of: ImproveFigures) -> Value {
+    let ImproveFigures { seed, model } = of;
     let blocks = trial.map().get("blocks").and_then(Value::as_list).unwrap_or_default();
     let differences = differences_by_task(blocks, 1);
     let better = differences.iter().filter(|(_, difference)| **difference > 0.0);
     let worse = differences.iter().filter(|(_, difference)| **difference < 0.0);
+    let tally = TrialTally::of(&Value::Map(trial.map().clone()));
+    let warnings = tally.warnings(u32::try_from(view.attempt).unwrap_or(u32::MAX));
     Value::map([
         ("cid", view.cid.as_deref().map_or(Value::Null, Value::text)),
         ("verdict", Value::text(view.verdict.as_deref().unwrap_or_default())),
         ("figures", Value::text(figures(view))),
-        ("warnings", Value::List(warnings(view).into_iter().map(Value::text).collect())),
+        ("cost", Value::text(cost(view, model))),
+        ("warnings", Value::List(warnings.into_iter().map(Value::text).collect())),
         ("better", examples(better.collect(), seed)),
         ("worse", examples(worse.collect(), seed)),
     ])
 }
 
 fn figures(view: &TrialView) -> String {
+    let figures = &view.figures;
     let number = |it: Option<f64>| it.map_or("?".to_owned(), |it| format!("{it:.3}"));
     format!(
-        "difference {} ({} … {}), p {} at α {:.4}, trial number {} with a version in force, {} blocks of {} tasks, cost {:.4}",
-        number(view.difference),
-        number(view.low),
-        number(view.high),
-        number(view.p),
+        "difference {} ({} … {}), p {} at α {:.4}, trial number {} with a version in force, {} blocks of {} tasks, scores given with a network in reach {}",
+        number(figures.difference),
+        number(figures.low),
+        number(figures.high),
+        number(figures.p),
         view.alpha,
         view.attempt,
         view.blocks,
-        view.tasks,
-        view.cost
+        figures.tasks,
+        view.open_scores
     )
 }
 
-fn warnings(view: &TrialView) -> Vec<String> {
-    let mut warnings = Vec::new();
-    if view.attempt > 1 {
-        warnings.push(format!("this is attempt number {}", view.attempt));
-    }
-    if view.dropped > 0 {
-        warnings.push(format!("{} blocks were dropped", view.dropped));
-    }
-    if view.tampered > 0 {
-        warnings.push(format!("{} runs touched what is protected", view.tampered));
-    }
-    warnings
+/// Says what the model that proposed has cost, and the runs of the trial.
+fn cost(view: &TrialView, model: SpentCost) -> String {
+    let part = |cost: f64, n_unpriced: u64| match n_unpriced {
+        0 => format!("{cost:.4}"),
+        1 => format!("{cost:.4} and a call without a price"),
+        n => format!("{cost:.4} and {n} calls without a price"),
+    };
+    let (model, trial) = (part(model.cost, model.n_unpriced), part(view.cost, view.unpriced));
+    format!("of the proposal {model}, of the trial {trial}")
 }
 
 /// Chooses some tasks by the seed, and says by how much they went otherwise.

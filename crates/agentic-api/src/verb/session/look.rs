@@ -78,8 +78,14 @@ fn class_of_end(summary: &Summary) -> ErrorClass {
         | SessionState::Running
         | SessionState::Waiting
         | SessionState::Held
-        | SessionState::Failed
         | SessionState::Cancelled => ErrorClass::Refused,
+        SessionState::Failed => {
+            let code = summary.failure.as_ref().map(|failure| failure.code.as_str());
+            match code == Some(ErrorClass::NotAllowed.word()) {
+                true => ErrorClass::NotAllowed,
+                false => ErrorClass::Refused,
+            }
+        }
     }
 }
 

@@ -9,12 +9,17 @@ use serde::Deserialize;
 
 use super::case_figures::{CASES_MIN, CaseMetric, rate, time, volume};
 use super::cases::{ApartReason, CaseScope, CountedCase, CountedCases};
+use super::hold_place::holds_by_place;
+use super::survival::SurvivingLines;
 use super::{StatisticsStep, instant};
 use crate::behaviours::{BehaviourShelf, behaviour_name};
 use crate::caller::agent_name;
 use crate::verb::{Reply, Verb};
 use crate::view::{CaseGroupView, CaseStatisticsView};
 use crate::{Caller, Refusal};
+
+/// The figures that are of holds.
+const HOLD_METRICS: [CaseMetric; 2] = [CaseMetric::Rejected, CaseMetric::Wait];
 
 /// By what cases are put together.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, JsonSchema)]
@@ -116,10 +121,12 @@ pub struct CaseStatistics {
     pub from: Option<String>,
     /// Only cases that began before this day or instant.
     pub to: Option<String>,
-    /// Only this figure: landed, failed, rejected, first-commit, duration, wait or usage.
+    /// Only this figure: landed, reverted, failed, rejected, first-commit, landing, duration, wait or usage.
     pub metric: Option<String>,
     /// What becomes of the agents of trials.
     pub trials: TrialCases,
+    /// How many of the lines that landed are still there after so many days; it takes long.
+    pub survival: Option<u32>,
 }
 
 impl Verb for CaseStatistics {
@@ -147,8 +154,12 @@ impl Verb for CaseStatistics {
             mixed: 0,
             apart: apart_by_reason(&apart),
             groups: Vec::new(),
+            holds: Vec::new(),
             left_out: found.left_out.clone(),
         };
+        if self.is_of_all() && metrics.iter().any(|metric| HOLD_METRICS.contains(metric)) {
+            view.holds = holds_by_place(caller, &mut view.left_out)?;
+        }
         let mut groups: BTreeMap<Option<String>, Vec<&CountedCase>> = BTreeMap::new();
         for case in counted {
             match self.by.key(case) {
@@ -158,12 +169,28 @@ impl Verb for CaseStatistics {
         }
         let names =
             if self.by == CaseGrouping::Behaviour { names(caller)? } else { BTreeMap::new() };
+        let mut surviving = match self.survival {
+            None => None,
+            Some(days) => Some(SurvivingLines::find(caller, days, &mut view.left_out)?),
+        };
         for (key, cases) in groups {
             let names = key.as_ref().and_then(|key| names.get(key)).cloned().unwrap_or_default();
-            view.groups.push(group(key, names, &cases, &metrics));
+            let mut group = group(key, names, &cases, &metrics);
+            if let Some(lines) = &mut surviving {
+                group.survival = Some(lines.view(&cases)?);
+            }
+            view.groups.push(group);
         }
         sort(self.by, &mut view.groups);
         Ok(Reply::plain(view))
+    }
+}
+
+impl CaseStatistics {
+    /// Says whether no case is left out by what was asked.
+    fn is_of_all(&self) -> bool {
+        let of = [&self.of, &self.agent, &self.from, &self.to];
+        of.iter().all(|one| one.is_none())
     }
 }
 
@@ -282,6 +309,7 @@ fn group(
             .map(|metric| time(*metric, &metric.times(cases)))
             .filter(|time| time.n > 0)
             .collect(),
+        survival: None,
     }
 }
 

@@ -2,12 +2,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use agentic_model::Oid;
+use agentic_model::{Instant, Oid};
 use agentic_query::QueryValue;
+use agentic_space::facts::LandingSearch;
 
-use super::cases::{
-    AnswerRows, ApartReason, CaseForm, CaseHolds, CaseUsage, CountedCase, QUIET_MS,
-};
+use super::case_landing::CaseLandings;
+use super::case_told::{AgentTold, HoldTold, SessionTold};
+use super::cases::{AnswerRows, ApartReason, CaseForm, CaseHolds, CaseUsage, CountedCase};
 use super::holds::text;
 
 /// What is asked for every case.
@@ -37,52 +38,6 @@ pub(super) const USAGE_FACTS: &str = "
 /// What is asked where cases are compared within strata.
 pub(super) const STRATUM_FACTS: &str = "? (A, V) briefing_field(agent: A, name: kind, value: V).";
 
-/// What was told of an agent.
-#[derive(Debug, Default)]
-struct AgentTold {
-    place: String,
-    origin: String,
-    person: Option<String>,
-    began: i64,
-    first: Option<Oid>,
-    first_at: Option<i64>,
-    last_at: i64,
-    commits: i64,
-    kinds: BTreeMap<String, i64>,
-    pins: BTreeSet<String>,
-    briefing_kind: Option<String>,
-    models: BTreeSet<String>,
-    usage: CaseUsage,
-    tests: (i64, i64),
-}
-
-/// What was told of a session.
-#[derive(Debug, Default)]
-struct SessionTold {
-    agent: String,
-    state: String,
-    started: i64,
-    ended: Option<i64>,
-    programs: BTreeSet<String>,
-    /// The session that began it, or that it continues.
-    before: Option<String>,
-    is_continuation: bool,
-    is_fork: bool,
-    made: Vec<(Oid, i64)>,
-    holds: Vec<HoldTold>,
-    models: BTreeSet<String>,
-    usage: CaseUsage,
-}
-
-/// What was told of a hold.
-#[derive(Debug)]
-struct HoldTold {
-    request: String,
-    is_in_doubt: bool,
-    asked: i64,
-    is_open: bool,
-}
-
 /// All that was told.
 #[derive(Debug, Default)]
 pub(super) struct CaseFacts {
@@ -90,29 +45,6 @@ pub(super) struct CaseFacts {
     sessions: BTreeMap<String, SessionTold>,
     /// By request: whether somebody rejected, and when somebody decided last.
     decided: BTreeMap<String, (bool, i64)>,
-}
-
-fn number(value: &QueryValue) -> Option<i64> {
-    match value {
-        QueryValue::Int(number) => Some(*number),
-        QueryValue::Null | QueryValue::Bool(_) | QueryValue::Float(_) | QueryValue::Text(_) => None,
-    }
-}
-
-fn real(value: &QueryValue) -> Option<f64> {
-    match value {
-        QueryValue::Float(number) => Some(*number),
-        QueryValue::Int(number) => Some(*number as f64),
-        QueryValue::Null | QueryValue::Bool(_) | QueryValue::Text(_) => None,
-    }
-}
-
-fn named(value: &QueryValue) -> Option<String> {
-    Some(text(value)).filter(|text| !text.is_empty()).map(str::to_owned)
-}
-
-fn oid(value: &QueryValue) -> Option<Oid> {
-    Oid::parse(text(value)).ok()
 }
 
 impl CaseFacts {
@@ -275,6 +207,20 @@ impl CaseFacts {
         of_agents.chain(of_sessions.map(|(oid, _)| *oid)).collect()
     }
 
+    /// Says what of them is looked for on branches of people: what these reach, and of all other agents
+    /// whatever is like their work.
+    pub(super) fn search(&self, reached: &BTreeMap<Oid, Vec<String>>) -> LandingSearch {
+        let is_missing =
+            |agent: &&AgentTold| agent.first.is_some_and(|first| !reached.contains_key(&first));
+        let missing = self.agents.iter().filter(|(_, agent)| is_missing(agent));
+        let began = self.agents.values().filter(|agent| agent.first.is_some());
+        LandingSearch {
+            commits: reached.keys().copied().collect(),
+            agents: missing.map(|(name, _)| name.clone()).collect(),
+            since: began.map(|agent| agent.began).min().map(Instant::from_millis),
+        }
+    }
+
     /// Finds the session that began all that led to a session.
     fn root<'c>(&'c self, id: &'c str) -> &'c str {
         let (mut root, mut n_steps) = (id, 0);
@@ -289,7 +235,7 @@ impl CaseFacts {
     }
 
     /// Puts the cases together.
-    pub(super) fn cases(&self, landed: &BTreeSet<Oid>, now: i64) -> Vec<CountedCase> {
+    pub(super) fn cases(&self, landed: &CaseLandings, now: i64) -> Vec<CountedCase> {
         let mut cases: BTreeMap<&str, CountedCase> = BTreeMap::new();
         let mut in_sessions: BTreeSet<&str> = BTreeSet::new();
         for (id, told) in &self.sessions {
@@ -328,8 +274,9 @@ impl CaseFacts {
             briefing_kind: agent.and_then(|agent| agent.briefing_kind.clone()),
             began: root.started,
             first_at: None,
-            has_landed: false,
+            landing: None,
             commits: 0,
+            made: BTreeSet::new(),
             kinds: BTreeMap::new(),
             closed_at: root.ended,
             is_closed: true,
@@ -343,105 +290,25 @@ impl CaseFacts {
     }
 }
 
-impl AgentTold {
-    fn case(&self, name: &str, landed: &BTreeSet<Oid>, now: i64) -> CountedCase {
-        let has_landed = self.first.is_some_and(|first| landed.contains(&first));
-        let is_quiet = now.saturating_sub(self.last_at) >= QUIET_MS;
-        let is_closed = has_landed || is_quiet || self.place == "archived";
-        CountedCase {
-            form: CaseForm::Agent,
-            agent: name.to_owned(),
-            behaviours: self.pins.clone(),
-            models: self.models.clone(),
-            person: self.person.clone(),
-            briefing_kind: self.briefing_kind.clone(),
-            began: self.began,
-            first_at: self.first_at,
-            has_landed,
-            commits: self.commits,
-            kinds: self.kinds.clone(),
-            closed_at: is_closed.then_some(self.last_at),
-            is_closed,
-            last_seen: now,
-            state: None,
-            holds: CaseHolds::default(),
-            usage: self.usage.clone(),
-            tests: self.tests,
-            apart: ApartReason::of(name, &self.origin),
-        }
+fn number(value: &QueryValue) -> Option<i64> {
+    match value {
+        QueryValue::Int(number) => Some(*number),
+        QueryValue::Null | QueryValue::Bool(_) | QueryValue::Float(_) | QueryValue::Text(_) => None,
     }
 }
 
-impl CountedCase {
-    /// Adds a session: the root, what it continues as, or a child.
-    fn add_session(&mut self, told: &SessionTold, is_own_line: bool, landed: &BTreeSet<Oid>) {
-        if is_own_line {
-            self.behaviours.extend(told.programs.iter().cloned());
-            self.closed_at = self.closed_at.max(told.ended);
-            self.is_closed &= told.ended.is_some();
-            // Of a session that goes on as another one the last word counts.
-            if self.state.is_none() || told.is_continuation {
-                self.state = Some(told.state.clone());
-            }
-        }
-        self.models.extend(told.models.iter().cloned());
-        self.usage.merge(&told.usage);
-        self.commits += told.made.len() as i64;
-        let first = told.made.iter().map(|(_, at)| *at).min();
-        self.first_at = match (self.first_at, first) {
-            (Some(known), Some(first)) => Some(known.min(first)),
-            (known, first) => known.or(first),
-        };
-        self.has_landed |= told.made.iter().any(|(commit, _)| landed.contains(commit));
+fn real(value: &QueryValue) -> Option<f64> {
+    match value {
+        QueryValue::Float(number) => Some(*number),
+        QueryValue::Int(number) => Some(*number as f64),
+        QueryValue::Null | QueryValue::Bool(_) | QueryValue::Text(_) => None,
     }
 }
 
-impl CountedCase {
-    /// Adds what the traces of its agent tell.
-    fn add_told(&mut self, told: &AgentTold) {
-        self.models.extend(told.models.iter().cloned());
-        self.usage.merge(&told.usage);
-        self.tests.0 = self.tests.0.saturating_add(told.tests.0);
-        self.tests.1 = self.tests.1.saturating_add(told.tests.1);
-    }
+fn named(value: &QueryValue) -> Option<String> {
+    Some(text(value)).filter(|text| !text.is_empty()).map(str::to_owned)
 }
 
-impl CaseHolds {
-    fn add(&mut self, hold: &HoldTold, decided: &BTreeMap<String, (bool, i64)>, now: i64) {
-        self.in_doubt += usize::from(hold.is_in_doubt);
-        match decided.get(&hold.request) {
-            Some((is_rejected, at)) => {
-                self.rejected += usize::from(*is_rejected);
-                self.approved += usize::from(!is_rejected);
-                self.waits.push(((at - hold.asked).max(0), true));
-            }
-            None if hold.is_open => self.waits.push(((now - hold.asked).max(0), false)),
-            None => {}
-        }
-    }
-}
-
-impl CaseUsage {
-    /// Adds another one.
-    pub(super) fn merge(&mut self, other: &CaseUsage) {
-        self.calls += other.calls;
-        self.tokens_known += other.tokens_known;
-        self.cost_known += other.cost_known;
-        self.input = self.input.saturating_add(other.input);
-        self.output = self.output.saturating_add(other.output);
-        self.cost += other.cost;
-    }
-
-    fn add(&mut self, input: Option<i64>, output: Option<i64>, cost: Option<f64>) {
-        self.calls += 1;
-        if let (Some(input), Some(output)) = (input, output) {
-            self.tokens_known += 1;
-            self.input = self.input.saturating_add(input);
-            self.output = self.output.saturating_add(output);
-        }
-        if let Some(cost) = cost.filter(|cost| cost.is_finite() && *cost >= 0.0) {
-            self.cost_known += 1;
-            self.cost += cost;
-        }
-    }
+fn oid(value: &QueryValue) -> Option<Oid> {
+    Oid::parse(text(value)).ok()
 }

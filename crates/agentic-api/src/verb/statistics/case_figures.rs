@@ -17,12 +17,16 @@ pub(super) const CASES_MIN: usize = 5;
 pub(super) enum CaseMetric {
     /// Whether a branch of people has work of it.
     Landed,
+    /// Whether something of it was reverted there, of those that have landed.
+    Reverted,
     /// Whether a session failed.
     Failed,
     /// Whether a hold of it was rejected, of those with a decided hold.
     Rejected,
     /// How long until the first commit.
     FirstCommit,
+    /// How long until a branch of people had work of it.
+    Landing,
     /// How long a session took.
     Duration,
     /// How long people were waited for.
@@ -42,11 +46,13 @@ pub(super) enum CaseFigure {
 
 impl CaseMetric {
     /// All of them.
-    pub(super) const ALL: [CaseMetric; 7] = [
+    pub(super) const ALL: [CaseMetric; 9] = [
         CaseMetric::Landed,
+        CaseMetric::Reverted,
         CaseMetric::Failed,
         CaseMetric::Rejected,
         CaseMetric::FirstCommit,
+        CaseMetric::Landing,
         CaseMetric::Duration,
         CaseMetric::Wait,
         CaseMetric::Usage,
@@ -61,9 +67,11 @@ impl CaseMetric {
     pub(super) fn name(self) -> &'static str {
         match self {
             CaseMetric::Landed => "landed",
+            CaseMetric::Reverted => "reverted",
             CaseMetric::Failed => "failed",
             CaseMetric::Rejected => "rejected",
             CaseMetric::FirstCommit => "first-commit",
+            CaseMetric::Landing => "landing",
             CaseMetric::Duration => "duration",
             CaseMetric::Wait => "wait",
             CaseMetric::Usage => "usage",
@@ -74,9 +82,11 @@ impl CaseMetric {
     pub(super) fn more(self) -> &'static str {
         match self {
             CaseMetric::Landed => "landed more often",
+            CaseMetric::Reverted => "was reverted more often",
             CaseMetric::Failed => "failed more often",
             CaseMetric::Rejected => "was rejected more often",
             CaseMetric::FirstCommit => "took longer to its first commit",
+            CaseMetric::Landing => "took longer to land",
             CaseMetric::Duration => "took longer",
             CaseMetric::Wait => "made people wait longer",
             CaseMetric::Usage => "cost more",
@@ -91,7 +101,11 @@ impl CaseMetric {
             CaseFigure::Time(SurvivalTime { time: time.max(0) as f64, is_over })
         };
         match self {
-            CaseMetric::Landed if case.is_closed => truth(case.has_landed),
+            CaseMetric::Landed if case.is_closed => truth(case.landing.is_some()),
+            CaseMetric::Reverted => {
+                let reverted = case.landing.map(|landing| landing.is_reverted);
+                reverted.map(CaseFigure::Truth).into_iter().collect()
+            }
             CaseMetric::Failed if case.is_closed && case.form == CaseForm::Session => {
                 truth(case.state.as_deref() == Some("failed"))
             }
@@ -102,6 +116,12 @@ impl CaseMetric {
                 let first = case.first_at.map(|at| time(at - case.began, true));
                 let open = || case.last_seen.checked_sub(case.began).map(|so| time(so, false));
                 first.or_else(open).into_iter().collect()
+            }
+            CaseMetric::Landing => {
+                let landed = case.landing.map(|landing| time(landing.at - case.began, true));
+                // One that has not landed by now may still do so.
+                let open = || case.last_seen.checked_sub(case.began).map(|so| time(so, false));
+                landed.or_else(open).into_iter().collect()
             }
             CaseMetric::Duration if case.form == CaseForm::Session => {
                 let end = if case.is_closed { case.closed_at } else { None };
@@ -122,8 +142,12 @@ impl CaseMetric {
     /// Says whether it is a rate.
     pub(super) fn is_rate(self) -> bool {
         match self {
-            CaseMetric::Landed | CaseMetric::Failed | CaseMetric::Rejected => true,
+            CaseMetric::Landed
+            | CaseMetric::Reverted
+            | CaseMetric::Failed
+            | CaseMetric::Rejected => true,
             CaseMetric::FirstCommit
+            | CaseMetric::Landing
             | CaseMetric::Duration
             | CaseMetric::Wait
             | CaseMetric::Usage => false,

@@ -9,6 +9,7 @@ use agentic_query::QueryValue;
 use agentic_space::facts::SpaceFacts;
 
 use super::case_facts::{CASE_FACTS, CaseFacts, DECISION_FACTS, STRATUM_FACTS, USAGE_FACTS};
+use super::case_landing::{CaseLanding, CaseLandings};
 use crate::verb::{AskQuery, QueryOutcome};
 use crate::{Caller, Refusal};
 
@@ -82,10 +83,12 @@ pub(super) struct CountedCase {
     pub began: i64,
     /// When the first commit was made.
     pub first_at: Option<i64>,
-    /// Whether a branch of people has work of it.
-    pub has_landed: bool,
+    /// When a branch of people had work of it first, if one has.
+    pub landing: Option<CaseLanding>,
     /// How many commits are work, and how many there are of each kind.
     pub commits: i64,
+    /// What a session committed; of an agent all counts that it did.
+    pub made: BTreeSet<Oid>,
     pub kinds: BTreeMap<String, i64>,
     /// When a session was over, or since when an agent was quiet for long.
     pub closed_at: Option<i64>,
@@ -152,10 +155,11 @@ impl CountedCases {
         if scope.strata {
             facts.add_strata(ask(caller, STRATUM_FACTS, &mut found.left_out)?);
         }
-        let landed = SpaceFacts::new(caller.space).landed(&facts.commits())?;
-        found.left_out.extend(landed.left_out);
-        let landed: BTreeSet<Oid> = landed.branches.into_keys().collect();
-        found.cases = facts.cases(&landed, caller.space.now().millis());
+        let space = SpaceFacts::new(caller.space);
+        let reached = space.landed(&facts.commits())?;
+        let landed = space.landings(&facts.search(&reached.branches))?;
+        found.left_out.extend(reached.left_out);
+        found.cases = facts.cases(&CaseLandings::of(&landed), caller.space.now().millis());
         Ok(found)
     }
 }

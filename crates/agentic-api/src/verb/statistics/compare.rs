@@ -40,8 +40,8 @@ pub struct CompareBehaviours {
     pub first: String,
     /// The second.
     pub second: String,
-    /// The figure: landed, failed, rejected, first-commit, duration or wait; else landed. `all` looks at
-    /// every one, with wider intervals.
+    /// The figure: landed, reverted, failed, rejected, first-commit, landing, duration or wait; else
+    /// landed. `all` looks at every one, with wider intervals.
     pub metric: Option<String>,
     /// The difference of rates that it shall be told how many cases find it, from 0 to 1.
     pub detect: Option<f64>,

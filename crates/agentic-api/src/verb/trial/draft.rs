@@ -1,13 +1,12 @@
 //! What a trial is of, checked before anything runs.
 
-use agentic_model::{BehaviourForm, Map, Object, Value};
+use agentic_model::{BehaviourForm, Cid, Map, Object, Value};
+use agentic_session::trial::{KnownTrials, TRIAL_AGENT, TRIAL_FIXED, in_force_of};
+use agentic_space::library::private_objects;
 use agentic_statistics::trial::{PlannedTrial, TrialLooks, attempt_alpha, can_show};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::AGENT;
-use super::attempt::{KnownTrials, adopted_of};
-use super::fixed::FIXED;
 use super::past::cost_of_runs;
 use super::task::tasks;
 use crate::behaviours::{FoundBehaviour, behaviour_to_use};
@@ -61,12 +60,14 @@ pub(super) struct PreparedTrial {
     pub plan: TrialPlanView,
     /// What is fixed before the first run.
     pub input: Value,
+    /// Whether a version that is tried is kept by private agents alone.
+    pub is_private: bool,
 }
 
 impl TrialDraft {
     /// Checks it, and says what it would do.
     pub(super) fn prepare(&self, caller: &Caller<'_>) -> Result<PreparedTrial, Refusal> {
-        let agent = agent_name(&format!("{AGENT}{}", self.name))?.to_string();
+        let agent = agent_name(&format!("{TRIAL_AGENT}{}", self.name))?.to_string();
         if self.name.is_empty() || self.name.len() > NAME_BYTES_MAX {
             let message = format!("a trial has a name of at most {NAME_BYTES_MAX} bytes");
             return Err(Refusal::usage(&message, "give one with --name"));
@@ -84,8 +85,8 @@ impl TrialDraft {
             let message = format!("{n_runs} runs are none, or more than {RUNS_MAX}");
             return Err(Refusal::usage(&message, "choose another number of --runs"));
         }
-        let known = KnownTrials::read(caller)?;
-        let attempt = known.attempt(known.here(&agent), &adopted_of(caller, &cids)?);
+        let known = KnownTrials::read(caller.space)?;
+        let attempt = known.attempt(known.here(&agent), &in_force_of(caller.space, &cids)?);
         let alpha = attempt_alpha(attempt);
         let each = TrialLooks { alpha: alpha / (cids.len() - 1) as f64, n_looks: looks };
         let planned = PlannedTrial { n_tasks: tasks.len(), n_runs: self.runs, alpha: each.alpha };
@@ -120,7 +121,9 @@ impl TrialDraft {
             ("attempt", Value::Int(i64::from(attempt))),
             ("alpha", Value::Float(alpha)),
         ]);
-        Ok(PreparedTrial { agent, plan, input })
+        let arms: Vec<Cid> = cids.iter().filter_map(|cid| Cid::parse(cid).ok()).collect();
+        let is_private = !private_objects(caller.space, &arms)?.is_empty();
+        Ok(PreparedTrial { agent, plan, input, is_private })
     }
 
     /// Finds the behaviours that are tried, each another one.
@@ -152,7 +155,7 @@ impl PreparedTrial {
             ("arms".to_owned(), field("arms")),
             ("attempt".to_owned(), field("attempt")),
             ("alpha".to_owned(), field("alpha")),
-            (FIXED.to_owned(), self.input.clone()),
+            (TRIAL_FIXED.to_owned(), self.input.clone()),
         ]);
         Object::new(fields).map_err(|error| Refusal::refused(&error.to_string(), "try fewer tasks"))
     }

@@ -2,14 +2,11 @@
 
 use agentic_model::{AgentName, Map, Object, Oid, Value};
 use agentic_session::behaviour::{check_flow, within};
+use agentic_session::trial::{TRIAL_AGENT, TRIAL_FIXED, is_asked_in_trial};
 
-use super::AGENT;
 use crate::behaviours::FoundBehaviour;
 use crate::caller::agent_name;
 use crate::{Caller, Refusal};
-
-/// The field of the briefing that has it.
-pub(super) const FIXED: &str = "trial";
 
 /// What was fixed of a trial.
 pub(super) struct FixedTrial {
@@ -43,17 +40,25 @@ pub(super) struct GrantedFlow {
 }
 
 impl FixedTrial {
-    /// Reads a trial by its name.
+    /// Reads a trial by its name, for a step that its session asks for; nobody else may take one.
     pub fn read(caller: &Caller<'_>, name: &str) -> Result<FixedTrial, Refusal> {
-        let agent = agent_name(&format!("{AGENT}{name}"))?;
+        let agent = agent_name(&format!("{TRIAL_AGENT}{name}"))?;
         let known = caller.space.briefing(&agent).ok().and_then(|(_, briefing)| {
-            let fixed = briefing.map().get(FIXED).and_then(Value::as_map).cloned()?;
-            Some(FixedTrial { agent, fixed })
+            let fixed = briefing.map().get(TRIAL_FIXED).and_then(Value::as_map).cloned()?;
+            Some((FixedTrial { agent, fixed }, briefing))
         });
-        known.ok_or_else(|| {
+        let (fixed, briefing) = known.ok_or_else(|| {
             let message = format!("there is no trial `{name}`");
             Refusal::refused(&message, "`agentic behaviour trial list` lists them")
-        })
+        })?;
+        let request = caller.surroundings.request.as_deref();
+        match request.is_some_and(|it| is_asked_in_trial(caller.space, &briefing, it)) {
+            true => Ok(fixed),
+            false => Err(Refusal::not_allowed(
+                &format!("no request of the session of the trial `{name}` asks for this step"),
+                "`agentic behaviour trial` runs a trial; its flow asks for the steps",
+            )),
+        }
     }
 
     /// Names a run of it, or one that scores one.

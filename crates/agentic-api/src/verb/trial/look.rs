@@ -1,12 +1,12 @@
 //! Looks at a trial that goes on: its flow asks whether enough is known.
 
 use agentic_model::{Value, json};
+use agentic_session::trial::TrialTerms;
 use agentic_statistics::trial::TrialVerdict;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::fixed::FixedTrial;
-use super::outcome::TrialTerms;
 use crate::verb::{Reply, Verb};
 use crate::view::TrialLookView;
 use crate::{Caller, Refusal};

@@ -1,8 +1,8 @@
 //! What runs have cost so far: for the plan of the next trial.
 
 use agentic_model::Value;
+use agentic_session::trial::KnownTrials;
 
-use super::attempt::KnownTrials;
 use super::recorded::recorded_result;
 use crate::{Caller, Refusal};
 

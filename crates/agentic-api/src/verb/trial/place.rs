@@ -30,6 +30,7 @@ const NOBODY: &str = "trial <trial@localhost> 0 +0000";
 #[derive(Debug)]
 pub(super) struct TrialPlace {
     folder: PathBuf,
+    trial: AgentName,
 }
 
 /// A repository of one run, or of one that is scored.
@@ -42,7 +43,12 @@ impl TrialPlace {
     /// Returns the place of a trial, by the name of its agent.
     pub fn of(space: &SessionSpace, trial: &AgentName) -> TrialPlace {
         let root = space.repository().layout().root();
-        TrialPlace { folder: root.join(TRIALS).join(trial.as_str()) }
+        TrialPlace { folder: root.join(TRIALS).join(trial.as_str()), trial: trial.clone() }
+    }
+
+    /// Returns the agent of the trial.
+    pub fn trial(&self) -> &AgentName {
+        &self.trial
     }
 
     /// Returns what a step came to, if it did.

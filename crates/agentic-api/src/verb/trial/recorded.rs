@@ -2,14 +2,14 @@
 
 use agentic_model::{AgentName, Value};
 use agentic_session::behaviour::session_with_key;
+use agentic_session::trial::TRIAL_KEY;
 use agentic_session::{SessionState, Summary};
 
-use super::KEY;
 use crate::{Caller, Refusal};
 
 /// Reads the session of a trial.
 pub(super) fn recorded(caller: &Caller<'_>, agent: &AgentName) -> Result<Option<Summary>, Refusal> {
-    let session = session_with_key(caller.space, agent, KEY)?;
+    let session = session_with_key(caller.space, agent, TRIAL_KEY)?;
     Ok(session.map(|id| caller.space.session(&id)).transpose()?)
 }
 

@@ -1,11 +1,12 @@
 //! The steps of a trial, which its flow asks for: one run, one score. Each is done in a repository apart,
 //! and says the same however often it is asked.
 
-use agentic_git::Repository;
+use agentic_git::{PrivacyChange, Repository};
 use agentic_model::{AgentName, Briefing, Oid, Value};
 use agentic_replay::SessionId;
 use agentic_replay::record::CancelMode;
 use agentic_session::{Begin, KeySource, SessionSpace, SessionState, Summary, cancel, record};
+use agentic_space::privacy::change_privacy;
 use agentic_space::spawn::{SpawnOrigin, spawn};
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -198,6 +199,10 @@ fn finish(
     let spent = spent_in(&done.space, &repository.folder)?;
     (view.cost, view.unpriced) = (spent.cost, spent.n_unpriced);
     view.session = Some(done.summary.id.to_string());
+    if caller.space.repository().is_private(place.trial())? {
+        let runs = std::slice::from_ref(&done.agent);
+        change_privacy(caller.space, runs, PrivacyChange::Private)?;
+    }
     repository.bring_back(caller, &done.agent)?;
     let text = serde_json::to_string(&view).unwrap_or_default();
     place.tell(&done.agent, &text)?;

@@ -25,6 +25,7 @@ fn hold_about(payload: Json) -> PendingView {
         path: text("n1"),
         kind: text("hold"),
         reason: text("asked"),
+        warning: None,
         question: Some(text("Go?")),
         payload,
         schema: Some(json!({ "type": "string", "pattern": "^(a+)+$" })),

@@ -28,6 +28,7 @@ fn hold(n: usize, n_lines: usize) -> PendingView {
         path: "n7".to_owned(),
         kind: "hold".to_owned(),
         reason: "asked".to_owned(),
+        warning: None,
         question: Some(HOSTILE.to_owned()),
         payload: json!({ "payload": "a line\n".repeat(n_lines) }),
         schema: Some(json!({ "type": "string" })),

@@ -36,6 +36,9 @@ pub struct ImproveArgs {
     /// A kind of effect that runs of the trial may perform, as far as their behaviour may; may be repeated
     #[arg(long, value_name = "KIND")]
     allow: Vec<String>,
+    /// Show the model cases of private agents, too; what is made from them stays here
+    #[arg(long)]
+    private: bool,
 }
 
 /// Runs the verb.
@@ -48,8 +51,8 @@ pub(super) fn run(context: &Context, caller: &Caller<'_>, args: ImproveArgs) -> 
         }
     };
     let (tasks, holdout) = (read(&args.tasks)?, read(&args.holdout)?);
-    let ImproveArgs { name, model, scorer, runs, seed, allow, .. } = args;
-    let verb = BehaviourImprove { name, model, tasks, holdout, scorer, runs, seed, allow };
+    let ImproveArgs { name, model, scorer, runs, seed, allow, private, .. } = args;
+    let verb = BehaviourImprove { name, model, tasks, holdout, scorer, runs, seed, allow, private };
     let reply = verb.run(caller)?;
     warn_of(&reply.notices);
     context.format.answer(&reply.answer, shown);

@@ -22,7 +22,8 @@ pub fn line(view: &BehaviourView) -> String {
         (None, Some(version)) => {
             let form = view.language.as_deref().or(view.form.as_deref()).unwrap_or_default();
             let n = view.versions;
-            format!("{} {form} by {}, versions: {n}", short(&version.cid), version.by)
+            let here = if view.here_alone { ", here alone" } else { "" };
+            format!("{} {form} by {}, versions: {n}{here}", short(&version.cid), version.by)
         }
     };
     let mut text = format!("{:24} {what}\n", view.name);

@@ -218,19 +218,20 @@ fn number(it: Option<f64>) -> String {
 fn shown(view: &TrialView) -> String {
     let mut lines = vec![line(view)];
     if view.verdict.is_some() {
+        let figures = &view.figures;
         lines.push(format!(
             "difference {} ({} … {}), p {} at α {:.4}, signs alone {}, trial number {}",
-            number(view.difference),
-            number(view.low),
-            number(view.high),
-            number(view.p),
+            number(figures.difference),
+            number(figures.low),
+            number(figures.high),
+            number(figures.p),
             view.alpha,
-            number(view.sign_p),
+            number(figures.sign_p),
             view.attempt
         ));
         lines.push(format!(
             "blocks {}, dropped {}, tampered runs {}, tasks {}",
-            view.blocks, view.dropped, view.tampered, view.tasks
+            view.blocks, view.dropped, view.tampered, figures.tasks
         ));
         lines.extend(remarks(view));
     }
@@ -260,7 +261,8 @@ fn remarks(view: &TrialView) -> Vec<String> {
 }
 
 fn arm(view: &TrialArmView) -> String {
-    let TrialArmView { arm, difference, low, high, p, verdict, .. } = view;
-    let [difference, low, high, p] = [difference, low, high, p].map(|it| number(*it));
+    let TrialArmView { arm, figures, verdict } = view;
+    let figures = [figures.difference, figures.low, figures.high, figures.p];
+    let [difference, low, high, p] = figures.map(number);
     format!("{arm} {verdict}: difference {difference} ({low} … {high}), p {p}")
 }

@@ -17,6 +17,7 @@ fn hold(payload: Json) -> PendingView {
         path: "0".to_owned(),
         kind: "hold".to_owned(),
         reason: "asked".to_owned(),
+        warning: None,
         question: Some("Deploy?".to_owned()),
         payload,
         schema: None,
