@@ -1,17 +1,12 @@
 //! Improvements of behaviours whose process dies at each record: all that was asked counts once.
 
-use std::time::Duration;
-
-use agentic_testkit::{FinishedProgram, ProgramEnding, Sandbox, Setup, run};
+use agentic_testkit::{ProgramEnding, Sandbox};
 use serde_json::{Value as Json, json};
 
 use crate::loopback::{Model, Reply};
+use crate::mortal::{adopt, done, sandbox_with_tasks, through};
 use crate::stage::text;
 
-/// How long one command may take.
-const LIMIT: Duration = Duration::from_secs(60);
-/// How often the process may die; an improvement has not nearly as many records.
-const DEATHS_MAX: usize = 2_000;
 /// How many tasks the trial has: as few as can show anything.
 const N_TASKS: usize = 6;
 /// The improvement.
@@ -27,65 +22,15 @@ const JUDGE: &str = "let show = \"git show \" + input.commit + \":answer\";
 
 /// Makes a repository with a behaviour in force, a scorer, tasks and a model.
 fn sandbox(model: &Model) -> Sandbox {
-    let sandbox = Sandbox::in_memory(Setup::Repository).expect("git is installed");
-    sandbox.install("agentic", env!("CARGO_BIN_EXE_agentic").as_ref()).expect("writable");
-    let mut git = sandbox.command("git", sandbox.start());
-    git.args(["rev-parse", "HEAD"]);
-    let base = run(git, b"", LIMIT).expect("git can be started").stdout;
-    let base = String::from_utf8_lossy(&base).trim().to_owned();
-    let tasks: Vec<Json> = (0..N_TASKS)
-        .map(|number| json!({"briefing": format!("Task {number}"), "base": base}))
-        .collect();
+    let sandbox = sandbox_with_tasks("holdout.json", N_TASKS);
     let url = &model.url;
     let toml = format!(
         "default_model = \"m\"\n[models.m]\nuri = \"openai://m\"\nbase_url = \"{url}\"\nretries = 0\n"
     );
-    let tasks = json!(tasks).to_string();
-    let files = [
-        ("old.rhai", OLD),
-        ("judge.rhai", JUDGE),
-        ("holdout.json", &tasks),
-        ("agentic.toml", &toml),
-    ];
-    for (name, content) in files {
-        std::fs::write(sandbox.start().join(name), content).expect("writable");
-    }
-    for (name, file) in [("judge", "judge.rhai"), ("reviewer", "old.rhai")] {
-        let kept = done(&sandbox, &["--json", "behaviour", "add", name, file]);
-        let cid = kept["cid"].as_str().expect("it has an id");
-        done(&sandbox, &["behaviour", "adopt", name, cid, "-m", "why"]);
-    }
+    std::fs::write(sandbox.start().join("agentic.toml"), toml).expect("writable");
+    adopt(&sandbox, "judge", JUDGE);
+    adopt(&sandbox, "reviewer", OLD);
     sandbox
-}
-
-fn agentic(sandbox: &Sandbox, arguments: &[&str], crash: Option<&str>) -> FinishedProgram {
-    let mut command = sandbox.command("agentic", sandbox.start());
-    command.args(arguments);
-    if let Some(point) = crash {
-        command.env("AGENTIC_CRASH_AT", point);
-    }
-    run(command, b"", LIMIT).expect("the program can be started")
-}
-
-/// Runs a command that comes to its end; returns what it prints, as JSON if it is that.
-fn done(sandbox: &Sandbox, arguments: &[&str]) -> Json {
-    let finished = agentic(sandbox, arguments, None);
-    assert_eq!(finished.ending, ProgramEnding::Exit(0), "{arguments:?}: {}", text(&finished));
-    serde_json::from_slice(&finished.stdout).unwrap_or(Json::Null)
-}
-
-/// Goes on with a command, which dies at a record each time, until it comes through. Returns how it ended
-/// and how often it died.
-fn through(sandbox: &Sandbox, arguments: &[&str], point: Option<&str>) -> (FinishedProgram, usize) {
-    for n_deaths in 0..DEATHS_MAX {
-        // What goes on again may make a record before it gets where it was.
-        let crash = point.map(|point| format!("{point}:{}", n_deaths % 3 + 1));
-        let finished = agentic(sandbox, arguments, crash.as_deref());
-        if !matches!(finished.ending, ProgramEnding::Signal(_)) {
-            return (finished, n_deaths);
-        }
-    }
-    panic!("it dies without end");
 }
 
 /// Improves, approves, and tells what came of it.

@@ -10,6 +10,7 @@ mod improve;
 mod kill;
 mod loopback;
 mod model;
+mod mortal;
 mod mount;
 mod power;
 mod provider;
@@ -24,6 +25,7 @@ mod stage;
 mod state;
 mod terminal;
 mod tool;
+mod trial;
 #[cfg(not(feature = "tui"))]
 mod ui;
 mod unfinished;
