@@ -4,7 +4,7 @@
 //! with the content that it gave them. Who squashes, rebases or copies keeps no id. Only what is younger
 //! than the work is looked at: a branch that did not go on since costs nothing.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, BinaryHeap, HashMap, HashSet};
 use std::ops::ControlFlow;
 use std::rc::Rc;
 
@@ -129,8 +129,7 @@ impl YoungBranch {
             line.push(commit.oid);
             next = commit.parents.first().and_then(|parent| found.get(parent));
         }
-        let mut commits: Vec<BranchCommit> = found.into_values().collect();
-        commits.sort_by_key(|commit| std::cmp::Reverse((commit.at, commit.oid)));
+        let commits = newest_first(head, found);
         Ok(YoungBranch { commits, line })
     }
 
@@ -158,6 +157,29 @@ impl YoungBranch {
 struct AgentPatch {
     agent: Rc<FactAgent>,
     patch: WorkPatch,
+}
+
+/// Puts each commit before its parents, and of others the younger one first: a commit keeps seconds alone.
+fn newest_first(head: Oid, mut found: HashMap<Oid, BranchCommit>) -> Vec<BranchCommit> {
+    let mut n_children: HashMap<Oid, usize> = HashMap::new();
+    for parent in found.values().flat_map(|commit| &commit.parents) {
+        *n_children.entry(*parent).or_default() += 1;
+    }
+    let mut ready: BinaryHeap<(Instant, Oid)> =
+        found.get(&head).map(|commit| (commit.at, commit.oid)).into_iter().collect();
+    let mut order = Vec::with_capacity(found.len());
+    while let Some((_, oid)) = ready.pop() {
+        let Some(commit) = found.remove(&oid) else { continue };
+        for parent in &commit.parents {
+            let left = n_children.entry(*parent).or_default();
+            *left = left.saturating_sub(1);
+            if let (0, Some(parent)) = (*left, found.get(parent)) {
+                ready.push((parent.at, parent.oid));
+            }
+        }
+        order.push(commit);
+    }
+    order
 }
 
 /// One branch of people, and what was found out about it.
