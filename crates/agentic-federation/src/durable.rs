@@ -10,6 +10,8 @@ use crate::folder::{Drafts, FolderDraft, TreeFolder, read_folder};
 use crate::wrapping::{author, read_bare_commit};
 use crate::{Error, Result};
 
+/// The lock under which refs move. It is the last one that is taken.
+const MOVING_LOCK: &str = "federation";
 /// How often a write is tried on what a faster one left.
 pub const RACES_MAX: usize = 16;
 
@@ -40,7 +42,11 @@ impl NextState {
         if step.expect == Some(step.new) {
             return Ok(RefMove::Moved);
         }
-        let moved = repository.move_ref(&step, who, &self.why)?;
+        // Whoever takes this lock next removes git's own lock on the ref, if we die over it.
+        let moving = lock(repository, MOVING_LOCK)?;
+        let moved =
+            moving.announced(&[&step.name], || repository.move_ref(&step, who, &self.why))?;
+        drop(moving);
         fault::point("federation-ref-moved")?;
         if moved == RefMove::Moved {
             // A prune may have run before the ref named them.

@@ -1,6 +1,6 @@
 //! Fetching from one remote or bundle: what it serves of all who are followed.
 
-use agentic_git::Repository;
+use agentic_git::{Quarantine, Repository};
 use agentic_session::SessionSpace;
 
 use crate::accepted::{AcceptedState, accepted_spaces, read_accepted};
@@ -53,6 +53,8 @@ pub fn fetch_peers(
 ) -> Result<Vec<PeerOutcome>> {
     let repository = space.repository();
     require_whole(repository)?;
+    // Where nothing new is served, none is made that would do this.
+    Quarantine::sweep(repository)?;
     let peers = followed_peers(space)?;
     for name in only.iter().filter(|name| !peers.contains_key(*name)) {
         crate::caps::followed(&read_policy(space)?.policy, name)?;

@@ -91,6 +91,18 @@ impl Quarantine {
         Ok(Quarantine { folder, repository, _wanted: wanted })
     }
 
+    /// Removes the quarantines of processes that died.
+    ///
+    /// # Errors
+    /// Fails when one cannot be removed.
+    pub fn sweep(own: &Repository) -> Result<()> {
+        let above = own.layout().root().join(FOLDER);
+        match above.is_dir() {
+            true => remove_unwanted(&above),
+            false => Ok(()),
+        }
+    }
+
     /// Returns a view of the objects in quarantine and of those of the repository.
     pub fn repository(&self) -> &Repository {
         &self.repository

@@ -5,6 +5,7 @@ mod agentlang;
 mod checkpoint;
 mod context;
 mod disk;
+mod federation;
 mod first_run_page;
 mod improve;
 mod kill;
