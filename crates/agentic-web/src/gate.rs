@@ -130,7 +130,7 @@ fn admit(
         return Err((StatusCode::BAD_REQUEST, "the address is too long"));
     }
     let is_program_name = check_host(site, entrance, request)?;
-    let is_protocol = request.uri().path() == PROTOCOL_PATH && entrance == RequestEntrance::Tcp;
+    let is_protocol = request.uri().path() == PROTOCOL_PATH;
     match *request.method() {
         // It looks at what was sent itself.
         Method::GET | Method::POST | Method::DELETE if is_protocol => {

@@ -50,7 +50,7 @@ pub struct ServeArgs {
     #[arg(long)]
     read_only: bool,
     /// Serve the Model Context Protocol to programs with a token, at `/mcp`
-    #[arg(long, conflicts_with = "no_tcp")]
+    #[arg(long)]
     mcp: bool,
     /// Drive durable runs too, as `agentic flow worker` does
     #[arg(long)]

@@ -126,6 +126,36 @@ fn a_program_of_an_agent_decides_nothing_by_the_form_of_the_page() {
     assert_eq!(n_pending(&served), Some(0));
 }
 
+#[test]
+fn the_socket_alone_serves_programs_with_a_token() {
+    let sandbox = Sandbox::new(Setup::Repository).expect("git is installed");
+    sandbox.install("agentic", env!("CARGO_BIN_EXE_agentic").as_ref()).expect("writable");
+    let start = sandbox.start().to_owned();
+    ok(&sandbox, &start, &["spawn", "alice", "-m", "x"]);
+    let mut process = begin(&sandbox, &start, &["--no-tcp", "--mcp"]);
+    let token = ok(&sandbox, &start, &["serve", "token", "--agent", "alice", "reader"]);
+    let asked = |token: &str| {
+        let body = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/list"}).to_string();
+        let length = body.len();
+        let mut stream = UnixStream::connect(start.join(".git/agentic/serve/sock")).expect("one");
+        write!(
+            stream,
+            "POST /mcp HTTP/1.0\r\nHost: agentic\r\nAuthorization: Bearer {token}\r\n\
+             Accept: application/json, text/event-stream\r\nContent-Type: application/json\r\n\
+             Content-Length: {length}\r\n\r\n{body}"
+        )
+        .expect("it reads");
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).expect("it answers");
+        answer
+    };
+    let told = asked(token.trim());
+    assert!(told.contains("HTTP/1.0 200") && told.contains("trace_show"), "{told}");
+    assert!(asked("none").contains("HTTP/1.0 401"));
+    ok(&sandbox, &start, &["serve", "stop"]);
+    assert_eq!(process.wait().expect("a child").code(), Some(0));
+}
+
 /// Is a client of the socket where the environment says so, for the tests before this one: whose
 /// program asks is told by its environment and its folder.
 #[test]
