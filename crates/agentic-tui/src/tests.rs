@@ -46,6 +46,7 @@ fn hold(agent: &str, question: &str) -> PendingView {
         path: "0".to_owned(),
         kind: "hold".to_owned(),
         reason: "asked".to_owned(),
+        warning: None,
         question: Some(question.to_owned()),
         payload: json!({"payload": {"env": "prod"}}),
         schema: None,

@@ -18,7 +18,6 @@ mod comparison;
 mod difference;
 mod passing;
 
-
 /// Why a journal could not be replayed. Nothing was performed.
 #[derive(Debug, thiserror::Error)]
 pub enum ReplayError {
