@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use agentic_git::Repository;
 use agentic_model::{AgentName, Oid};
 use agentic_session::SessionSpace;
-use agentic_store::fault;
+use agentic_store::{Lock, fault};
 
 use crate::acceptance::{Acceptance, believed_head};
 use crate::accepted::{accepted_ref, accepted_spaces};
@@ -126,11 +126,11 @@ pub fn tracked_spaces_of(
 pub fn draw(space: &SessionSpace, tracked: &TrackedSpace) -> Result<Vec<String>> {
     let repository = space.repository();
     // Of two that draw at once the second one sees what the first one left, and the newest record.
-    let _drawing = lock(repository, TRACKING_LOCK)?;
+    let pen = RefPen::take(repository)?;
     let record = repository.find_ref(&accepted_ref(tracked.peer, tracked.space))?;
     let tracked = TrackedSpace { record: record.unwrap_or(tracked.record), ..tracked.clone() };
     let [found, wanted] = refs_of_space(space, &tracked)?;
-    write(repository, &found, &wanted)
+    pen.write(&found, &wanted)
 }
 
 /// Lists the refs of a space that are not what its record says. Nothing is written.
@@ -189,7 +189,7 @@ pub fn settle(space: &SessionSpace, label: &str, agent: &AgentName) -> Result<Ve
     let Some(tracked) = tracked.iter().find(|tracked| tracked.label == label) else {
         return Ok(Vec::new());
     };
-    let _drawing = lock(repository, TRACKING_LOCK)?;
+    let pen = RefPen::take(repository)?;
     let record = repository.find_ref(&accepted_ref(tracked.peer, tracked.space))?;
     let entry = believed_head(repository, record.unwrap_or(tracked.record), agent)?;
     let wanted: BTreeMap<String, Oid> =
@@ -201,7 +201,7 @@ pub fn settle(space: &SessionSpace, label: &str, agent: &AgentName) -> Result<Ve
             found.insert(name, oid);
         }
     }
-    write(repository, &found, &wanted)
+    pen.write(&found, &wanted)
 }
 
 /// Makes all refs what the records say.
@@ -233,34 +233,49 @@ fn refs_of(label: &str, agent: &AgentName, entry: &HeadEntry) -> Vec<(String, Oi
     [head].into_iter().chain(notes).collect()
 }
 
-/// Makes refs what they should be, in one transaction of git's; returns those that were elsewhere.
-fn write(
-    repository: &Repository,
-    found: &BTreeMap<String, Oid>,
-    wanted: &BTreeMap<String, Oid>,
-) -> Result<Vec<String>> {
-    let names: BTreeSet<&String> = found.keys().chain(wanted.keys()).collect();
-    let (mut lines, mut moved) = (String::new(), Vec::new());
-    for name in names {
-        match (found.get(name), wanted.get(name)) {
-            (Some(old), Some(new)) if old == new => continue,
-            (Some(old), Some(new)) => lines += &format!("update {name} {new} {old}\n"),
-            (None, Some(new)) => lines += &format!("create {name} {new}\n"),
-            (Some(old), None) => lines += &format!("delete {name} {old}\n"),
-            (None, None) => continue,
-        }
-        if found.contains_key(name) {
-            moved.push(name.clone());
-        }
+/// Who may draw refs: one process at a time.
+struct RefPen<'r> {
+    repository: &'r Repository,
+    lock: Lock,
+}
+
+impl<'r> RefPen<'r> {
+    fn take(repository: &'r Repository) -> Result<RefPen<'r>> {
+        Ok(RefPen { repository, lock: lock(repository, TRACKING_LOCK)? })
     }
-    if lines.is_empty() {
-        return Ok(moved);
+
+    /// Makes refs what they should be, in one transaction of git's; returns those that were elsewhere. Where we die
+    /// over it, whoever draws next removes the locks that git left.
+    fn write(
+        &self,
+        found: &BTreeMap<String, Oid>,
+        wanted: &BTreeMap<String, Oid>,
+    ) -> Result<Vec<String>> {
+        let names: BTreeSet<&String> = found.keys().chain(wanted.keys()).collect();
+        let (mut lines, mut written, mut moved) = (String::new(), Vec::new(), Vec::new());
+        for name in names {
+            match (found.get(name), wanted.get(name)) {
+                (Some(old), Some(new)) if old == new => continue,
+                (Some(old), Some(new)) => lines += &format!("update {name} {new} {old}\n"),
+                (None, Some(new)) => lines += &format!("create {name} {new}\n"),
+                (Some(old), None) => lines += &format!("delete {name} {old}\n"),
+                (None, None) => continue,
+            }
+            written.push(name.as_str());
+            if found.contains_key(name) {
+                moved.push(name.clone());
+            }
+        }
+        if lines.is_empty() {
+            return Ok(moved);
+        }
+        fault::point("tracking-drawn")?;
+        let arguments = ["-c", "core.hooksPath=/dev/null", "update-ref", "--stdin"];
+        self.lock.announced(&written, || {
+            self.repository.git_reading(&arguments, lines.as_bytes())?.checked(&arguments[2..])
+        })?;
+        Ok(moved)
     }
-    fault::point("tracking-drawn")?;
-    let arguments = ["-c", "core.hooksPath=/dev/null", "update-ref", "--stdin"];
-    let end = repository.git_reading(&arguments, lines.as_bytes())?;
-    end.checked(&arguments[2..])?;
-    Ok(moved)
 }
 
 fn refs_max(repository: &Repository) -> usize {

@@ -150,7 +150,7 @@ fn the_socket_alone_serves_programs_with_a_token() {
         answer
     };
     let told = asked(token.trim());
-    assert!(told.contains("HTTP/1.0 200") && told.contains("trace_show"), "{told}");
+    assert!(told.contains("HTTP/1.0 200") && told.contains("session_cancel"), "{told}");
     assert!(asked("none").contains("HTTP/1.0 401"));
     ok(&sandbox, &start, &["serve", "stop"]);
     assert_eq!(process.wait().expect("a child").code(), Some(0));
