@@ -63,7 +63,8 @@ const PUSH: DyingVerb = DyingVerb {
         agentic verify",
 };
 
-/// A tracking ref is where the record before has it, or where a record that is there has it.
+/// A tracking ref is where the record before has it, or where a record that is there has it. A quarantine that was
+/// being made stays for a minute, for nobody else knows whether it still is.
 const FETCH: DyingVerb = DyingVerb {
     name: "fetch",
     before: "agentic push; cd ../there; git rev-parse ada/agents/x >../before; \
@@ -81,7 +82,7 @@ const FETCH: DyingVerb = DyingVerb {
         test $(git rev-parse ada/agents/y) = $(git -C ../here rev-parse agents/y)
         test $(git log --format=%s $(cat ../accepted) | grep -c '^agentic accepted') = 2
         agentic trace show ada/x | grep noted
-        test -z \"$(ls .git/agentic/quarantine 2>/dev/null)\"
+        test -z \"$(ls .git/agentic/quarantine/*/wanted 2>/dev/null)\"
         agentic verify
         git fsck --strict --no-dangling --no-progress",
 };
