@@ -96,6 +96,7 @@ fn every_predicate_is_read_with_all_its_columns() {
     assert_eq!(n_rows(&read_all(&stage.space)), 0);
     stage.start("hold(\"Go on?\", #{assignees: [\"user:bob\"]}).action");
     let report = read_all(&stage.space);
-    // The session and its program, its request, payload and hold, and who may decide.
-    assert_eq!((n_rows(&report), report.notes), (6, Vec::new()));
+    // The session and its program, that program as a behaviour, its request, payload and hold, and who may
+    // decide.
+    assert_eq!((n_rows(&report), report.notes), (7, Vec::new()));
 }
