@@ -34,6 +34,7 @@ mod stamp;
 mod trace;
 mod work;
 mod worktree;
+mod young_branch;
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};

@@ -10,6 +10,7 @@ mod branch;
 pub mod capture;
 mod clock;
 pub mod commit;
+mod commit_order;
 pub mod difference;
 pub mod error;
 pub mod facts;

@@ -129,9 +129,7 @@ impl WantedAdoption<'_> {
         if last == self.prior()? {
             return Ok(None);
         }
-        let mut changes =
-            self.space.library(Library::Behaviours)?.changes(self.space, &self.name)?;
-        changes.extend(self.space.changes_here(&self.name)?);
+        let changes = self.space.behaviour_changes(&self.name)?;
         let own = changes.iter().find(|change| change.request.as_deref() == Some(request));
         Ok(own.map(|change| change.commit))
     }

@@ -74,14 +74,11 @@ pub(super) fn adoptions(
     _: &SessionScope,
     rows: &mut SessionRows<'_, '_>,
 ) -> Result<()> {
-    let library = read.space.library(Library::Behaviours)?;
-    for entry in library.entries()?.entries {
+    for entry in read.space.library(Library::Behaviours)?.entries()?.entries {
         if !rows.may_be("name", entry.name.as_str()) {
             continue;
         }
-        let mut changes = library.changes(read.space, &entry.name)?;
-        changes.extend(read.space.changes_here(&entry.name)?);
-        for change in changes {
+        for change in read.space.behaviour_changes(&entry.name)? {
             let from = change.fields.get("from").and_then(Value::as_text);
             let decided_by = change.fields.get("decided_by").and_then(Value::as_text);
             let by = change.by.as_ref().map(ToString::to_string);

@@ -4,7 +4,7 @@
 //! with the content that it gave them. Who squashes, rebases or copies keeps no id. Only what is younger
 //! than the work is looked at: a branch that did not go on since costs nothing.
 
-use std::collections::{BTreeMap, BTreeSet, BinaryHeap, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::ops::ControlFlow;
 use std::rc::Rc;
 
@@ -12,18 +12,17 @@ use agentic_model::{AgentName, Instant, Oid};
 use agentic_query::FactCell;
 
 use super::SpaceFacts;
-use super::branch::{BRANCHES, short};
+use super::branch::{BRANCHES, LandedCommits, short};
 use super::line::LineCommit;
 use super::patch::{BranchPatches, PatchedCommit, WorkPatch};
 use super::revert::standing_reverts;
 use super::roster::{AgentPlace, FactAgent};
 use super::rows::FactRows;
-use crate::{Result, Space};
+use super::young_branch::YoungBranch;
+use crate::Result;
 
 /// Which column of `landed` has the commit.
 const COMMIT: usize = 0;
-/// How many commits of a branch are looked at, the newest ones.
-const BRANCH_COMMITS_MAX: usize = 200_000;
 
 /// How the work of a commit came to a branch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -58,8 +57,8 @@ pub struct LandedWork {
 /// What is looked for on branches of people.
 #[derive(Debug, Default)]
 pub struct LandingSearch {
-    /// Commits by their ids.
-    pub commits: BTreeSet<Oid>,
+    /// Commits that branches reach, and which.
+    pub reached: LandedCommits,
     /// Agents, all of whose work is looked for by its content.
     pub agents: BTreeSet<String>,
     /// Nothing older is looked at.
@@ -75,25 +74,6 @@ pub struct FoundLandings {
     pub left_out: Vec<String>,
 }
 
-/// A commit of a branch of people.
-#[derive(Debug, Clone)]
-pub(super) struct BranchCommit {
-    pub oid: Oid,
-    pub tree: Oid,
-    pub parents: Vec<Oid>,
-    pub at: Instant,
-    pub message: String,
-}
-
-/// What of a branch is young enough to have work that is looked for.
-#[derive(Debug, Default)]
-pub(super) struct YoungBranch {
-    /// Its commits, newest first.
-    pub commits: Vec<BranchCommit>,
-    /// Along its first parents.
-    line: Vec<Oid>,
-}
-
 impl LandingWay {
     /// Returns the word for it.
     pub fn word(self) -> &'static str {
@@ -105,81 +85,10 @@ impl LandingWay {
     }
 }
 
-impl YoungBranch {
-    /// Reads what a branch has since an instant.
-    fn read(space: &Space, head: Oid, since: Instant) -> Result<YoungBranch> {
-        let mut found: HashMap<Oid, BranchCommit> = HashMap::new();
-        let mut todo = vec![head];
-        while let Some(oid) = todo.pop() {
-            if found.contains_key(&oid) || found.len() >= BRANCH_COMMITS_MAX {
-                continue;
-            }
-            let info = space.read_commit(oid)?;
-            // A commit keeps seconds alone.
-            if info.at.plus_millis(999) < since {
-                continue;
-            }
-            todo.extend(info.parents.iter().copied());
-            let (tree, parents, at, message) = (info.tree, info.parents, info.at, info.message);
-            found.insert(oid, BranchCommit { oid, tree, parents, at, message });
-        }
-        let mut line = Vec::new();
-        let mut next = found.get(&head);
-        while let Some(commit) = next {
-            line.push(commit.oid);
-            next = commit.parents.first().and_then(|parent| found.get(parent));
-        }
-        let commits = newest_first(head, found);
-        Ok(YoungBranch { commits, line })
-    }
-
-    /// Finds by which commit of its line the branch came to reach each of its commits.
-    fn arrivals(&self) -> HashMap<Oid, Oid> {
-        let by_id: HashMap<Oid, &BranchCommit> =
-            self.commits.iter().map(|commit| (commit.oid, commit)).collect();
-        let mut arrived: HashMap<Oid, Oid> = HashMap::new();
-        for at in self.line.iter().rev() {
-            let mut todo = vec![*at];
-            while let Some(oid) = todo.pop() {
-                if arrived.contains_key(&oid) {
-                    continue;
-                }
-                let Some(commit) = by_id.get(&oid) else { continue };
-                arrived.insert(oid, *at);
-                todo.extend(commit.parents.iter().copied());
-            }
-        }
-        arrived
-    }
-}
-
 /// What a commit of an agent did.
 struct AgentPatch {
     agent: Rc<FactAgent>,
     patch: WorkPatch,
-}
-
-/// Puts each commit before its parents, and of others the younger one first: a commit keeps seconds alone.
-fn newest_first(head: Oid, mut found: HashMap<Oid, BranchCommit>) -> Vec<BranchCommit> {
-    let mut n_children: HashMap<Oid, usize> = HashMap::new();
-    for parent in found.values().flat_map(|commit| &commit.parents) {
-        *n_children.entry(*parent).or_default() += 1;
-    }
-    let mut ready: BinaryHeap<(Instant, Oid)> =
-        found.get(&head).map(|commit| (commit.at, commit.oid)).into_iter().collect();
-    let mut order = Vec::with_capacity(found.len());
-    while let Some((_, oid)) = ready.pop() {
-        let Some(commit) = found.remove(&oid) else { continue };
-        for parent in &commit.parents {
-            let left = n_children.entry(*parent).or_default();
-            *left = left.saturating_sub(1);
-            if let (0, Some(parent)) = (*left, found.get(parent)) {
-                ready.push((parent.at, parent.oid));
-            }
-        }
-        order.push(commit);
-    }
-    order
 }
 
 /// One branch of people, and what was found out about it.
@@ -217,11 +126,10 @@ impl SpaceFacts<'_> {
     ///
     /// # Errors
     /// Fails when refs cannot be read.
-    pub fn landings(&self, search: &LandingSearch) -> Result<FoundLandings> {
-        let mut found = FoundLandings::default();
-        let Some(since) = search.since else { return Ok(found) };
-        let reached = self.landed(&search.commits)?;
-        found.left_out = reached.left_out;
+    pub fn landings(&self, search: LandingSearch) -> Result<FoundLandings> {
+        let LandingSearch { reached, agents, since } = search;
+        let mut found = FoundLandings { landed: Vec::new(), left_out: reached.left_out };
+        let Some(since) = since else { return Ok(found) };
         let mut work: Option<Vec<AgentPatch>> = None;
         let refs = self.space.repository().list_refs(BRANCHES)?;
         for branch in refs.iter().filter(|it| !it.name.starts_with(AgentName::BRANCHES)) {
@@ -243,7 +151,7 @@ impl SpaceFacts<'_> {
                 }
             }
             if work.is_none() {
-                work = Some(self.work_of(&search.agents, &mut found.left_out)?);
+                work = Some(self.work_of(&agents, &mut found.left_out)?);
             }
             let patches = BranchPatches::of(self.space, &young)?;
             for one in work.iter().flatten() {
@@ -304,18 +212,18 @@ impl SpaceFacts<'_> {
         let wanted = rows.commits(COMMIT);
         let agents = self.agents_of(wanted.as_ref())?;
         let mut search = LandingSearch::default();
-        let (mut oldest, mut seen) = (None::<Instant>, HashSet::new());
+        let (mut commits, mut seen) = (BTreeSet::new(), HashSet::new());
         self.each_commit(rows, &agents, &mut |_, own| {
             if own.agent.place != AgentPlace::Remote && seen.insert(own.commit.oid) {
-                search.commits.insert(own.commit.oid);
+                commits.insert(own.commit.oid);
                 search.agents.insert(own.agent.name.clone());
                 let at = own.commit.at;
-                oldest = Some(oldest.map_or(at, |oldest| oldest.min(at)));
+                search.since = Some(search.since.map_or(at, |oldest| oldest.min(at)));
             }
             ControlFlow::Continue(())
         })?;
-        search.since = oldest;
-        let found = self.landings(&search)?;
+        search.reached = self.landed(&commits)?;
+        let found = self.landings(search)?;
         found.left_out.into_iter().for_each(|note| rows.note(note));
         for landed in found.landed {
             let (commit, at) = (landed.commit.to_string(), landed.at.millis());

@@ -5,7 +5,8 @@ use std::collections::HashMap;
 
 use agentic_model::Oid;
 
-use super::landing::{LandingWay, YoungBranch};
+use super::landing::LandingWay;
+use super::young_branch::YoungBranch;
 use crate::{Result, Space};
 
 /// How many patches are held against each other, at most: each takes a run of git.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use agentic_model::{Instant, Oid};
 
-use super::landing::BranchCommit;
+use super::young_branch::BranchCommit;
 
 /// What git writes into the message of a commit that undoes another.
 const REVERTS: &str = "This reverts commit ";
@@ -33,7 +33,7 @@ fn reverted_by(message: &str) -> Option<Oid> {
 mod tests {
     use agentic_model::{Instant, Oid};
 
-    use super::super::landing::BranchCommit;
+    use super::super::young_branch::BranchCommit;
     use super::standing_reverts;
 
     fn oid(digit: u8) -> Oid {

@@ -1,12 +1,13 @@
 //! The history of a name: the commits of the library that changed its pointer.
 
-use std::collections::{BTreeMap, BinaryHeap};
+use std::collections::{BTreeMap, HashMap, VecDeque};
 
 use agentic_model::commit::{Claims, OpenFields};
 use agentic_model::edge::Party;
 use agentic_model::{Cid, Instant, LibraryName, LibraryPointer, Map, Oid, trailer};
 
 use super::{LibraryState, NAMES, pointer_of};
+use crate::commit_order::{OrderedCommit, newest_first};
 use crate::{Result, Space};
 
 /// How many commits of a library are looked at.
@@ -47,7 +48,7 @@ impl LibraryState<'_> {
         let Some(tip) = self.tip() else { return Ok(Vec::new()) };
         let mut texts = BTreeMap::new();
         let mut found = Vec::new();
-        for commit in newest_first(space, tip)? {
+        for commit in history_of(space, tip)? {
             let (info, is_signed) = space.repository().read_commit_and_signing(commit)?;
             let text = self.text_at(space, name, commit, &mut texts)?;
             let mut is_new = info.parents.is_empty() && text.is_some();
@@ -96,7 +97,7 @@ impl LibraryState<'_> {
         let Some(tip) = self.tip() else { return Ok(None) };
         let text = Some(pointer.to_text().into_bytes());
         let mut texts = BTreeMap::new();
-        for commit in newest_first(space, tip)? {
+        for commit in history_of(space, tip)? {
             // It was made upon the state that the pointer names.
             let first = space.read_commit(commit)?.parents.first().copied();
             if first == pointer.on && self.text_at(space, name, commit, &mut texts)? == text {
@@ -125,36 +126,34 @@ impl LibraryState<'_> {
     }
 }
 
+/// A commit of a library, as far as its place goes.
+struct HistoryLink {
+    at: Instant,
+    parents: Vec<Oid>,
+}
+
+impl OrderedCommit for HistoryLink {
+    fn at(&self) -> Instant {
+        self.at
+    }
+
+    fn parents(&self) -> &[Oid] {
+        &self.parents
+    }
+}
+
 /// Lists a commit and its ancestors, each before those that it descends from; of a very long history
 /// only the newest.
-pub(super) fn newest_first(space: &Space, tip: Oid) -> Result<Vec<Oid>> {
-    let mut parents: BTreeMap<Oid, Vec<Oid>> = BTreeMap::new();
-    let mut times: BTreeMap<Oid, Instant> = BTreeMap::new();
-    let mut n_children: BTreeMap<Oid, usize> = BTreeMap::new();
-    let mut next = std::collections::VecDeque::from([tip]);
+pub(super) fn history_of(space: &Space, tip: Oid) -> Result<Vec<Oid>> {
+    let mut found: HashMap<Oid, HistoryLink> = HashMap::new();
+    let mut next = VecDeque::from([tip]);
     while let Some(commit) = next.pop_front() {
-        if parents.contains_key(&commit) || parents.len() == HISTORY_COMMITS_MAX {
+        if found.contains_key(&commit) || found.len() == HISTORY_COMMITS_MAX {
             continue;
         }
         let info = space.read_commit(commit)?;
-        for parent in &info.parents {
-            *n_children.entry(*parent).or_default() += 1;
-            next.push_back(*parent);
-        }
-        times.insert(commit, info.at);
-        parents.insert(commit, info.parents);
+        next.extend(&info.parents);
+        found.insert(commit, HistoryLink { at: info.at, parents: info.parents });
     }
-    let mut ready = BinaryHeap::from([(times[&tip], tip)]);
-    let mut order = Vec::new();
-    while let Some((_, commit)) = ready.pop() {
-        order.push(commit);
-        for parent in &parents[&commit] {
-            let left = n_children.get_mut(parent).expect("BUG: every parent was counted");
-            *left -= 1;
-            if let (0, Some(at)) = (*left, times.get(parent)) {
-                ready.push((*at, *parent));
-            }
-        }
-    }
-    Ok(order)
+    Ok(newest_first(tip, &found))
 }

@@ -10,7 +10,7 @@ use agentic_model::{Cid, LibraryName, LibraryPointer, Oid, Value, trailer};
 use agentic_store::layout::HELD_BEHAVIOURS_REF;
 
 use super::force::{HeldName, HoldingReason, held_name};
-use super::history::{NameChange, newest_first};
+use super::history::{NameChange, history_of};
 use super::moving::{MovedName, NameMove};
 use super::writing::{LibraryWrite, write};
 use super::{Library, NAMES};
@@ -72,7 +72,7 @@ impl Space {
 
     fn adoption_here(&self, name: &LibraryName, pointer: &LibraryPointer) -> Result<Option<Oid>> {
         let Some(tip) = self.repository().find_ref(HELD_BEHAVIOURS_REF)? else { return Ok(None) };
-        for commit in newest_first(self, tip)? {
+        for commit in history_of(self, tip)? {
             let first = self.read_commit(commit)?.parents.first().copied();
             if first != pointer.on {
                 continue;
@@ -85,16 +85,23 @@ impl Space {
         Ok(None)
     }
 
-    /// Lists the adoptions of a name that held here alone, newest first.
+    /// Lists the changes of what a name means here: those of the library, newest first, then the adoptions that
+    /// held here alone, newest first.
     ///
     /// # Errors
     /// Fails when the history cannot be read.
-    pub fn changes_here(&self, name: &LibraryName) -> Result<Vec<NameChange>> {
+    pub fn behaviour_changes(&self, name: &LibraryName) -> Result<Vec<NameChange>> {
+        let mut changes = self.library(Library::Behaviours)?.changes(self, name)?;
+        changes.extend(self.changes_here(name)?);
+        Ok(changes)
+    }
+
+    fn changes_here(&self, name: &LibraryName) -> Result<Vec<NameChange>> {
         let Some(tip) = self.repository().find_ref(HELD_BEHAVIOURS_REF)? else {
             return Ok(Vec::new());
         };
         let mut found = Vec::new();
-        for commit in newest_first(self, tip)? {
+        for commit in history_of(self, tip)? {
             let (info, is_signed) = self.repository().read_commit_and_signing(commit)?;
             let claims = Claims::read(&info.message);
             let OpenFields::Inline(fields) = claims.fields else { continue };

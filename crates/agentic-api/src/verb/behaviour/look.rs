@@ -213,9 +213,11 @@ impl Verb for BehaviourLog {
             None => (shelf.state()?, self.name.as_str()),
         };
         let name = behaviour_name(bare)?;
-        let mut changes = state.changes(caller.space, &name)?;
+        let mut changes = match bare == self.name {
+            true => caller.space.behaviour_changes(&name)?,
+            false => state.changes(caller.space, &name)?,
+        };
         if bare == self.name {
-            changes.extend(caller.space.changes_here(&name)?);
             changes.sort_by_key(|change| std::cmp::Reverse(change.at));
         }
         changes.retain(|change| change.fields.get("name").and_then(Value::as_text).is_some());

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use agentic_model::{Instant, Oid};
 use agentic_query::QueryValue;
-use agentic_space::facts::LandingSearch;
+use agentic_space::facts::{LandedCommits, LandingSearch};
 
 use super::case_landing::CaseLandings;
 use super::case_told::{AgentTold, HoldTold, SessionTold};
@@ -209,16 +209,15 @@ impl CaseFacts {
 
     /// Says what of them is looked for on branches of people: what these reach, and of all other agents
     /// whatever is like their work.
-    pub(super) fn search(&self, reached: &BTreeMap<Oid, Vec<String>>) -> LandingSearch {
-        let is_missing =
-            |agent: &&AgentTold| agent.first.is_some_and(|first| !reached.contains_key(&first));
+    pub(super) fn search(&self, reached: LandedCommits) -> LandingSearch {
+        let is_missing = |agent: &&AgentTold| {
+            agent.first.is_some_and(|first| !reached.branches.contains_key(&first))
+        };
         let missing = self.agents.iter().filter(|(_, agent)| is_missing(agent));
+        let agents = missing.map(|(name, _)| name.clone()).collect();
         let began = self.agents.values().filter(|agent| agent.first.is_some());
-        LandingSearch {
-            commits: reached.keys().copied().collect(),
-            agents: missing.map(|(name, _)| name.clone()).collect(),
-            since: began.map(|agent| agent.began).min().map(Instant::from_millis),
-        }
+        let since = began.map(|agent| agent.began).min().map(Instant::from_millis);
+        LandingSearch { reached, agents, since }
     }
 
     /// Finds the session that began all that led to a session.
@@ -290,14 +289,16 @@ impl CaseFacts {
     }
 }
 
-fn number(value: &QueryValue) -> Option<i64> {
+/// Reads a whole number.
+pub(super) fn number(value: &QueryValue) -> Option<i64> {
     match value {
         QueryValue::Int(number) => Some(*number),
         QueryValue::Null | QueryValue::Bool(_) | QueryValue::Float(_) | QueryValue::Text(_) => None,
     }
 }
 
-fn real(value: &QueryValue) -> Option<f64> {
+/// Reads a number.
+pub(super) fn real(value: &QueryValue) -> Option<f64> {
     match value {
         QueryValue::Float(number) => Some(*number),
         QueryValue::Int(number) => Some(*number as f64),

@@ -156,10 +156,9 @@ impl CountedCases {
             facts.add_strata(ask(caller, STRATUM_FACTS, &mut found.left_out)?);
         }
         let space = SpaceFacts::new(caller.space);
-        let reached = space.landed(&facts.commits())?;
-        let landed = space.landings(&facts.search(&reached.branches))?;
-        found.left_out.extend(reached.left_out);
+        let landed = space.landings(facts.search(space.landed(&facts.commits())?))?;
         found.cases = facts.cases(&CaseLandings::of(&landed), caller.space.now().millis());
+        found.left_out.extend(landed.left_out);
         Ok(found)
     }
 }

@@ -2,6 +2,7 @@
 
 use agentic_query::QueryValue;
 
+use super::case_facts::{number, real};
 use super::cases::ask;
 use super::holds::text;
 use crate::shipped::ShippedRules;
@@ -23,21 +24,13 @@ pub(super) fn holds_by_place(
 
 fn view(row: &[QueryValue]) -> Option<HoldPlaceView> {
     let [flow, path, approved, rejected, open, wait] = row else { return None };
-    let whole = |value: &QueryValue| match value {
-        QueryValue::Int(number) => *number,
-        QueryValue::Null | QueryValue::Bool(_) | QueryValue::Float(_) | QueryValue::Text(_) => 0,
-    };
-    let wait_ms = match wait {
-        QueryValue::Float(wait) => *wait,
-        QueryValue::Int(wait) => *wait as f64,
-        QueryValue::Null | QueryValue::Bool(_) | QueryValue::Text(_) => 0.0,
-    };
+    let whole = |value| number(value).unwrap_or_default();
     Some(HoldPlaceView {
         behaviour: text(flow).to_owned(),
         path: text(path).to_owned(),
         approved: whole(approved),
         rejected: whole(rejected),
         open: whole(open),
-        wait_ms,
+        wait_ms: real(wait).unwrap_or_default(),
     })
 }

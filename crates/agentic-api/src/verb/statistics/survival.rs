@@ -8,6 +8,7 @@ use agentic_model::{Instant, Oid};
 use agentic_space::facts::{LandedWork, LandingSearch, SpaceFacts};
 use agentic_statistics::quartiles;
 
+use super::case_facts::number;
 use super::cases::{CaseForm, CountedCase, ask};
 use super::{DAY_MS, holds::text};
 use crate::view::CaseSurvivalView;
@@ -46,15 +47,15 @@ impl<'c, 's> SurvivingLines<'c, 's> {
         for row in ask(caller, COMMITS, left_out)?.into_iter().flatten() {
             let [agent, commit, at] = row.as_slice() else { continue };
             let Ok(commit) = Oid::parse(text(commit)) else { continue };
-            if let agentic_query::QueryValue::Int(at) = at {
-                let at = Instant::from_millis(*at);
+            if let Some(at) = number(at).map(Instant::from_millis) {
                 search.since = Some(search.since.map_or(at, |since| since.min(at)));
             }
             agents.insert(commit, text(agent).to_owned());
-            search.commits.insert(commit);
             search.agents.insert(text(agent).to_owned());
         }
-        let found = SpaceFacts::new(caller.space).landings(&search)?;
+        let space = SpaceFacts::new(caller.space);
+        search.reached = space.landed(&agents.keys().copied().collect())?;
+        let found = space.landings(search)?;
         left_out.extend(found.left_out);
         let mut landed: BTreeMap<String, Vec<LandedWork>> = BTreeMap::new();
         for one in found.landed {
