@@ -212,6 +212,22 @@ impl Decision {
         self.record.get("decided_at").and_then(Value::as_text)
     }
 
+    /// Drafts the same decision once more, to be told somebody through this client.
+    pub fn drafted_again(&self, client: &'static str) -> DecisionDraft {
+        DecisionDraft {
+            action: self.action,
+            value: self.value.clone(),
+            scope: self.scope().unwrap_or_default(),
+            rationale: self.rationale.clone(),
+            expect: None,
+            principal: self.principal.clone(),
+            client,
+            authn: None,
+            shown: None,
+            accepts: None,
+        }
+    }
+
     /// Returns the person whose voice it is: who decided, or who gave that one the right to.
     pub fn person(&self) -> &str {
         match (self.text(GRANT), self.text(ON_BEHALF_OF)) {

@@ -29,8 +29,7 @@ impl Driver<'_> {
     }
 
     pub(super) fn entry(&self, kind: &str, text: &str) -> Vec<Entry> {
-        let kind = Kind::parse(kind).expect("a valid name");
-        split_entry(&kind, self.space.now(), text.as_bytes())
+        entries(kind, text, self.space.now())
     }
 
     /// Appends entries to the trace of the agent, if it is still there.
@@ -70,6 +69,12 @@ impl Driver<'_> {
         let packed = seal::seal(self.space, agent, &self.folder)?;
         block::shorten(self.space, &self.folder, &mut self.log, &packed)
     }
+}
+
+/// Makes entries of a text, as many as it takes.
+pub(super) fn entries(kind: &str, text: &str, at: Instant) -> Vec<Entry> {
+    let kind = Kind::parse(kind).expect("a valid name");
+    split_entry(&kind, at, text.as_bytes())
 }
 
 /// Says where a session is held.

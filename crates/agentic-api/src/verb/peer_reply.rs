@@ -123,16 +123,9 @@ fn accepting(reply: &ArrivedReply, client: &'static str) -> DecisionDraft {
     let made = reply.decision.as_ref().expect("BUG: what counts is a decision");
     let decision = &made.decision;
     DecisionDraft {
-        action: decision.action,
-        value: decision.value.clone(),
-        scope: decision.scope().unwrap_or_default(),
-        rationale: decision.rationale.clone(),
-        expect: None,
         principal: decision.person().to_owned(),
-        client,
-        authn: None,
-        shown: None,
         accepts: Some((reply.commit, decision.principal.clone())),
+        ..decision.drafted_again(client)
     }
 }
 

@@ -109,12 +109,7 @@ pub fn ready_child(
         return child.is_own.then_some(Child::Begun(child.id));
     }
     check_flow(space, session, request).ok()?;
-    let start = session.start;
-    let asker = Asker {
-        session: start.session.to_string(),
-        request: Some(performance.id.to_string()),
-        behaviour: session.behaviour,
-    };
+    let asker = session.asker(performance);
     let child = ensure_agent(space, session, performance, &asker).ok()?;
     child_of_call(space, session, request, &child).ok()
 }

@@ -15,10 +15,10 @@ pub(super) fn trials(
     _: &SessionScope,
     rows: &mut SessionRows<'_, '_>,
 ) -> Result<()> {
-    for (agent, trial) in proven(read.space)? {
-        let verdict = trial.map().get("verdict").and_then(Value::as_text);
+    for BorneOutTrial { agent, object, .. } in borne_out(read.space)? {
+        let verdict = object.map().get("verdict").and_then(Value::as_text);
         rows.row(|column| match column {
-            "cid" => ColumnValue::id(trial.cid()),
+            "cid" => ColumnValue::id(object.cid()),
             "agent" => ColumnValue::text(agent.as_str()),
             _ => ColumnValue::maybe(verdict, ColumnValue::text),
         });
@@ -32,23 +32,18 @@ pub(super) fn scores(
     _: &SessionScope,
     rows: &mut SessionRows<'_, '_>,
 ) -> Result<()> {
-    for (_, trial) in proven(read.space)? {
-        let list = |value: &'_ Value, name: &str| {
-            value.get(name).and_then(Value::as_list).map(<[Value]>::to_vec)
-        };
-        let arms = trial.map().get("input").and_then(|input| list(input, "arms"));
-        let arms = arms.unwrap_or_default();
-        let blocks = trial.map().get("blocks").and_then(Value::as_list).unwrap_or_default();
+    for BorneOutTrial { object, proven, .. } in borne_out(read.space)? {
+        let blocks = object.map().get("blocks").and_then(Value::as_list).unwrap_or_default();
         for (place, block) in blocks.iter().enumerate() {
             for run in block.get("runs").and_then(Value::as_list).unwrap_or_default() {
                 let whole = |value: Option<&Value>| value.and_then(Value::as_int);
                 let text = |name: &str| run.get(name).and_then(Value::as_text);
                 let arm = whole(run.get("arm")).and_then(|arm| usize::try_from(arm).ok());
-                let arm = arm.and_then(|arm| arms.get(arm)).and_then(Value::as_text);
+                let arm = arm.and_then(|arm| proven.arms.get(arm)).map(String::as_str);
                 // What was not scored says what became of it.
                 let verdict = text("verdict").or(text("outcome"));
                 rows.row(|column| match column {
-                    "trial" => ColumnValue::id(trial.cid()),
+                    "trial" => ColumnValue::id(object.cid()),
                     "task" => ColumnValue::maybe(whole(block.get("task")), ColumnValue::Int),
                     "arm" => ColumnValue::maybe(arm, ColumnValue::text),
                     "run" => ColumnValue::count(place as u64),
@@ -65,8 +60,18 @@ pub(super) fn scores(
     Ok(())
 }
 
+/// A trial that its session bears out.
+struct BorneOutTrial {
+    /// Its agent.
+    agent: String,
+    /// What says so.
+    object: Object,
+    /// What the session bears out.
+    proven: ProvenTrial,
+}
+
 /// Finds the objects of trials that their sessions bear out.
-fn proven(space: &SessionSpace) -> Result<Vec<(String, Object)>> {
+fn borne_out(space: &SessionSpace) -> Result<Vec<BorneOutTrial>> {
     let mut found = Vec::new();
     for known in KnownTrials::read(space)?.all().iter().filter(|known| known.is_here) {
         let entry = space.repository().archive_entry(&known.agent)?;
@@ -79,8 +84,8 @@ fn proven(space: &SessionSpace) -> Result<Vec<(String, Object)>> {
                 continue;
             }
             let Ok(object) = space.object(cid) else { continue };
-            if ProvenTrial::of(space, &object).is_ok() {
-                found.push((known.agent.to_string(), object));
+            if let Ok(proven) = ProvenTrial::of(space, &object) {
+                found.push(BorneOutTrial { agent: known.agent.to_string(), object, proven });
             }
         }
     }

@@ -83,28 +83,12 @@ pub fn branch_decisions(space: &SessionSpace) -> Result<Vec<BranchDecision>> {
         };
         for hold in summary::holds(space, &journal)? {
             let counted = trust::find(space, &journal, &hold.id, Look::Free)?.counted;
-            let drafts = counted.iter().filter_map(|(_, decision)| again(decision));
+            let of_people = counted.iter().filter(|(_, made)| !made.principal.starts_with(SYSTEM));
+            let drafts = of_people.map(|(_, made)| made.drafted_again(COMMAND_LINE));
             found.extend(drafts.map(|draft| BranchDecision { session, request: hold.id, draft }));
         }
     }
     Ok(found)
-}
-
-/// Makes the same decision once more, where a person made it.
-fn again(decision: &Decision) -> Option<DecisionDraft> {
-    let is_of_people = !decision.principal.starts_with(SYSTEM);
-    is_of_people.then(|| DecisionDraft {
-        action: decision.action,
-        value: decision.value.clone(),
-        scope: decision.scope().unwrap_or_default(),
-        rationale: decision.rationale.clone(),
-        expect: None,
-        principal: decision.principal.clone(),
-        client: COMMAND_LINE,
-        authn: None,
-        shown: None,
-        accepts: None,
-    })
 }
 
 /// What the names of those begin with that decide for the engine.

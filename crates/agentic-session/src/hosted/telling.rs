@@ -1,10 +1,9 @@
 //! What the trace of its agent is told of a run that another host drives: the same as of any session.
 
-use agentic_model::trace::split_entry;
-use agentic_model::{Entry, Instant, Kind};
+use agentic_model::{Entry, Instant};
 use agentic_replay::{End, Hold, ProgramEvent, SessionId};
 
-use crate::trace::{end_line, held_line, said};
+use crate::trace::{end_line, entries, held_line, said};
 
 /// What the trace is told, which comes with the seal of the records that it stands beside.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -48,7 +47,6 @@ impl ToldLine {
             Teller::Program => "log",
             Teller::Host => "session",
         };
-        let kind = Kind::parse(kind).expect("a valid name");
-        split_entry(&kind, self.at, self.text.as_bytes())
+        entries(kind, &self.text, self.at)
     }
 }
