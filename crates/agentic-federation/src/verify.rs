@@ -107,7 +107,7 @@ pub fn verify(space: &SessionSpace, only: Option<&Petname>) -> Result<VerifyRepo
         if let Ok(KnownPeer { chain: Some(identity), .. }) =
             KnownPeer::read(space.repository(), followed.peer)
         {
-            let checked = verify_arrived(space, (followed.peer, &identity), &arrived);
+            let checked = verify_arrived(space, &identity, &arrived);
             note(&mut report, petname.as_str(), checked);
         }
         let tracked = tracked_spaces_of(space.repository(), petname, followed);

@@ -8,7 +8,6 @@ use agentic_session::decide::{Decision, ForeignStanding};
 use agentic_store::journal::GitKind;
 
 use crate::commit_signature::commit_signer;
-use crate::id::PeerId;
 use crate::identity::IdentityChain;
 use crate::reply::{ArrivedReply, own_replies};
 use crate::{Error, Result};
@@ -29,9 +28,10 @@ pub(super) fn verify_own_replies(space: &SessionSpace, identity: &IdentityChain)
 /// Checks what a peer decided of holds here.
 pub(super) fn verify_arrived(
     space: &SessionSpace,
-    (peer, identity): (PeerId, &IdentityChain),
+    identity: &IdentityChain,
     replies: &[ArrivedReply],
 ) -> Result<()> {
+    let peer = identity.documents()[0].peer();
     for reply in replies.iter().filter(|reply| reply.peer == peer) {
         let what = format!("the decision {} for `{}`", reply.commit, reply.to.agent);
         let bytes = whole(space.repository(), reply.commit, &what)?;
