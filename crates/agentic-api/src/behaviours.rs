@@ -18,7 +18,7 @@ use agentic_session::behaviour::check_flow_with;
 use agentic_space::error::{Error as SpaceError, LookupError};
 use agentic_space::library::{Library, LibraryState, NameInForce};
 
-pub(crate) use self::peer::{UsableBehaviour, behaviour_to_use};
+pub(crate) use self::peer::{UsableBehaviour, behaviour_to_run, behaviour_to_use};
 use crate::view::BehaviourVersionView;
 use crate::{Caller, Refusal};
 

@@ -4,7 +4,7 @@
 
 use agentic_federation::capability::TriggerForce;
 use agentic_federation::peer_behaviour::{PeerLibrary, peer_libraries, peer_library};
-use agentic_model::{AboutBehaviour, LibraryName, Object};
+use agentic_model::{AboutBehaviour, BehaviourForm, LibraryName, Object};
 use agentic_space::library::{BehaviourAddition, keep_behaviour};
 use agentic_space::object::PREFIX_CHARS_MIN;
 
@@ -126,6 +126,22 @@ fn ambiguous(text: &str) -> Refusal {
         &format!("`{text}` is the beginning of several behaviours"),
         "write more of it",
     )
+}
+
+/// Finds a behaviour that a session can run, and keeps it where it is a peer's: whoever runs it finds it by its id. Says
+/// what else to do with one that no session runs.
+pub(crate) fn behaviour_to_run(
+    caller: &Caller<'_>,
+    named: &str,
+    else_hint: &str,
+) -> Result<FoundBehaviour, Refusal> {
+    let usable = behaviour_to_use(caller, named)?;
+    if usable.found.read.form == BehaviourForm::Prompt {
+        let message = format!("`{named}` is a prompt, and no session runs one");
+        return Err(Refusal::usage(&message, else_hint));
+    }
+    usable.keep(caller)?;
+    Ok(usable.found)
 }
 
 /// Finds the behaviour that a caller names to adopt or to start it.

@@ -17,11 +17,11 @@ pub use self::watch::SessionWatch;
 
 use agentic_diag::SourceText;
 use agentic_flow::Rhai;
-use agentic_model::{BehaviourForm, Cid, Object};
+use agentic_model::{Cid, Object};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::behaviours::behaviour_to_use;
+use crate::behaviours::behaviour_to_run;
 use crate::program::{ProgramFindings, ProgramSource};
 use crate::{Caller, Refusal, Surroundings};
 
@@ -81,12 +81,6 @@ impl FlowSource {
 
 /// Finds the flow of a behaviour that may be started here.
 fn runnable(caller: &Caller<'_>, named: &str) -> Result<Object, Refusal> {
-    let usable = behaviour_to_use(caller, named)?;
-    if usable.found.read.form == BehaviourForm::Prompt {
-        let message = format!("`{named}` is a prompt, and no session runs one");
-        let hint = "give it to an agent: `agentic spawn NAME --behaviour B`";
-        return Err(Refusal::usage(&message, hint));
-    }
-    usable.keep(caller)?;
-    Ok(usable.found.object)
+    let hint = "give it to an agent: `agentic spawn NAME --behaviour B`";
+    Ok(behaviour_to_run(caller, named, hint)?.object)
 }

@@ -1,6 +1,6 @@
 //! What a trial is of, checked before anything runs.
 
-use agentic_model::{BehaviourForm, Cid, Map, Object, Value};
+use agentic_model::{Cid, Map, Object, Value};
 use agentic_session::trial::{KnownTrials, TRIAL_AGENT, TRIAL_FIXED, in_force_of};
 use agentic_space::library::private_objects;
 use agentic_statistics::trial::{PlannedTrial, TrialLooks, attempt_alpha, can_show};
@@ -9,7 +9,7 @@ use serde::Deserialize;
 
 use super::past::cost_of_runs;
 use super::task::tasks;
-use crate::behaviours::{FoundBehaviour, behaviour_to_use};
+use crate::behaviours::{FoundBehaviour, behaviour_to_run};
 use crate::caller::agent_name;
 use crate::view::TrialPlanView;
 use crate::{Caller, Refusal};
@@ -170,14 +170,7 @@ impl PreparedTrial {
 
 /// Finds a behaviour that a session can run.
 fn runnable(caller: &Caller<'_>, named: &str) -> Result<FoundBehaviour, Refusal> {
-    let usable = behaviour_to_use(caller, named)?;
-    if usable.found.read.form == BehaviourForm::Prompt {
-        let message = format!("`{named}` is a prompt, and no session runs one");
-        return Err(Refusal::usage(&message, "try flows"));
-    }
-    // Its runs find it by its id.
-    usable.keep(caller)?;
-    Ok(usable.found)
+    behaviour_to_run(caller, named, "try flows")
 }
 
 /// Reads a number that is one where nobody says otherwise.
