@@ -20,6 +20,9 @@ const SERVED_SUITES: [&str; 4] = ["git", "hold", "relations", "trace"];
 /// xtask scoreboard` plays those of all engines.
 const SHARED_SUITES: [&str; 1] = ["hold"];
 
+/// The tests that run the binary of the default build.
+const DEFAULT_BUILD: [&str; 2] = ["--test", "it"];
+
 /// What makes the tests with a server of Temporal long.
 const LONG: [(&str, &str); 2] = [("AGENTIC_REQUESTS", "50000"), ("AGENTIC_KILLS", "300")];
 
@@ -97,7 +100,7 @@ fn temporal_tests(variables: &[(&str, &str)]) -> Result<StepFinding> {
 /// Plays cases whose runs a server of Temporal drives.
 fn run_served_cases(suites: &[String]) -> Result<RunReport> {
     let options = SuiteChoice {
-        bin: build_binary(&["--features", "agentic/temporal"])?,
+        bin: build_binary(&["--test", "temporal", "--features", "agentic/temporal"])?,
         cases_dir: root().join("conformance"),
         suites: suites.to_vec(),
         command_limit: COMMAND_LIMIT,
@@ -273,7 +276,7 @@ fn conformance() -> Result<StepFinding> {
 }
 
 fn clients() -> Result<StepFinding> {
-    let bin = build_binary(&[])?;
+    let bin = build_binary(&DEFAULT_BUILD)?;
     let target = bin.ancestors().nth(2).context("the binary lies in the target folder")?;
     let report = crate::clients::run(&crate::clients::MCP, &bin, target)?;
     Ok(StepFinding { passed: report.passed, failed: report.failed, details: report.details })
@@ -282,7 +285,7 @@ fn clients() -> Result<StepFinding> {
 /// Runs real coding agents with a model of ours, and looks at what was kept. It is no part of the test,
 /// since what it installs is large.
 pub fn agents() -> Result<CheckOutcome> {
-    let bin = build_binary(&[])?;
+    let bin = build_binary(&DEFAULT_BUILD)?;
     let target = bin.ancestors().nth(2).context("the binary lies in the target folder")?;
     let report = crate::clients::run(&crate::clients::AGENTS, &bin, target)?;
     print!("{}", if report.failed == 0 { &report.said } else { &report.details });
@@ -300,7 +303,7 @@ fn conformance_beside_a_server() -> Result<StepFinding> {
 
 fn run_cases(company: CaseCompany, suites: &[&str]) -> Result<RunReport> {
     let options = SuiteChoice {
-        bin: build_binary(&[])?,
+        bin: build_binary(&DEFAULT_BUILD)?,
         cases_dir: root().join("conformance"),
         suites: suites.iter().map(ToString::to_string).collect(),
         command_limit: COMMAND_LIMIT,
