@@ -13,6 +13,8 @@ const BITS_MIN: f64 = 4.2;
 const CHANGE_EACH: usize = 4;
 /// How many `=` may end a run of base64.
 const PADDING_BYTES_MAX: usize = 2;
+/// How many folders and files a run names at least to be a path.
+const PATH_NAMES_MIN: usize = 3;
 /// How much of what stands before a run tells what it is.
 const BEFORE_BYTES: usize = 16;
 /// What stands before digests and public data, in lower case.
@@ -83,8 +85,20 @@ fn is_random_run(text: &[u8], start: usize, end: usize) -> bool {
         && entropy_bits(run) >= BITS_MIN
         && !is_hex(run)
         && !is_exempt(run)
+        && !is_path(run)
         && !is_wordlike(run)
         && !is_public(&text[start.saturating_sub(BEFORE_BYTES)..start])
+}
+
+/// Tells whether a run is an absolute path of names that are too short to be secrets.
+///
+/// The names of temporary folders are random. Of 1,000 random runs of base64 one looks like this.
+fn is_path(run: &[u8]) -> bool {
+    let Some(names) = run.strip_prefix(b"/") else { return false };
+    let names = || names.split(|byte| *byte == b'/');
+    names().count() >= PATH_NAMES_MIN
+        && !run.contains(&b'+')
+        && names().all(|name| (1..RUN_BYTES_MIN).contains(&name.len()))
 }
 
 /// Tells whether what stands before a run says that it is public.

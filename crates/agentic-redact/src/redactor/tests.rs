@@ -56,6 +56,18 @@ fn corpus(name: &str) -> Vec<Value> {
 }
 
 #[test]
+fn a_path_below_a_folder_with_a_random_name_is_no_secret() {
+    for path in ["/tmp/agentic-a7B2xQ/k59/R8w/TERM", "/var/folders/q4/T9zX_2kLm5/Agentic-w3E/HUP"] {
+        check(path, path);
+        let input = format!("{{\"out\": \"{path}\"}}");
+        check(&input, &input);
+    }
+    // A name that is as long as a secret is looked at still, and so is a run with few names.
+    check("/tmp/x/tQ7v¦Lw2Kz9Rf4Hs8Nb3Yc6Jd", "[redacted:entropy:*]");
+    check("/tQ7v¦Lw2Kz9Rf4/Hs8Nb3Yc6Jd", "[redacted:entropy:*]");
+}
+
+#[test]
 fn all_positive_lines_lose_their_secrets() {
     let mut left = Vec::new();
     for line in corpus("positive") {

@@ -17,3 +17,29 @@ pub async fn guarded<T>(
     })
     .await
 }
+
+#[cfg(test)]
+mod tests {
+    use std::pin::pin;
+    use std::task::{Context, Waker};
+
+    use super::*;
+
+    #[test]
+    fn a_panic_becomes_a_fault_without_its_words() {
+        let panics = async { panic!("the key is hunter2") };
+        let mut guarded = pin!(guarded::<()>(panics));
+        let polled = guarded.as_mut().poll(&mut Context::from_waker(Waker::noop()));
+        let Poll::Ready(Err(fault)) = polled else { panic!("it did not become a fault") };
+        assert!(matches!(fault, WorkflowFault::Panicked));
+        let told = fault.to_string();
+        assert!(told.starts_with(crate::error::DIVERGED) && !told.contains("hunter2"), "{told}");
+    }
+
+    #[test]
+    fn what_does_not_panic_is_passed_on() {
+        let mut guarded = pin!(guarded(async { Ok(7) }));
+        let polled = guarded.as_mut().poll(&mut Context::from_waker(Waker::noop()));
+        assert!(matches!(polled, Poll::Ready(Ok(7))));
+    }
+}
