@@ -270,19 +270,17 @@ fn log_refusal(
         | SpaceResult::Unserved
         | SpaceResult::Recovered => None,
     };
-    for reason in reason.into_iter().chain(outcome.junk.iter().cloned()) {
-        let line = RefusedLine {
-            peer: petname.to_string(),
-            remote: served.source.clone(),
-            oid: served.tip,
-            reason,
-            first_at: space.now().millis(),
-            at: space.now().millis(),
-            count: 1,
-        };
-        note(space, line)?;
-    }
-    Ok(())
+    let line = |reason: String| RefusedLine {
+        peer: petname.to_string(),
+        remote: served.source.clone(),
+        oid: served.tip,
+        reason,
+        first_at: space.now().millis(),
+        at: space.now().millis(),
+        count: 1,
+    };
+    let reasons = reason.into_iter().chain(outcome.junk.iter().cloned());
+    note(space, reasons.map(line).collect())
 }
 
 /// Returns how many bytes are taken of one space at once.

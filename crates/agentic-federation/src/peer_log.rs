@@ -46,15 +46,33 @@ pub fn read(space: &SessionSpace) -> Result<Vec<RefusedLine>> {
     Ok(text.lines().filter_map(RefusedLine::read).collect())
 }
 
-/// Notes a refusal.
+/// Notes refusals, all at once.
 ///
 /// # Errors
 /// Fails when the log cannot be written.
-pub fn note(space: &SessionSpace, mut line: RefusedLine) -> Result<()> {
-    let shown = |c: char| if c.is_control() { ' ' } else { c };
-    line.reason = line.reason.chars().map(shown).take(REASON_CHARS_MAX).collect();
+pub fn note(space: &SessionSpace, refused: Vec<RefusedLine>) -> Result<()> {
+    if refused.is_empty() {
+        return Ok(());
+    }
     let _held = lock(space.repository(), LOG_LOCK)?;
     let mut lines = read(space)?;
+    for line in refused {
+        add(&mut lines, line);
+    }
+    let from = lines.len().saturating_sub(LINES_MAX);
+    let text: String =
+        lines[from..].iter().map(|line| format!("{}\n", json::to_text(&line.to_value()))).collect();
+    let path = path(space);
+    if let Some(folder) = path.parent() {
+        std::fs::create_dir_all(folder).map_err(agentic_store::Error::io("create", folder))?;
+    }
+    Ok(file::replace(&path, text.as_bytes(), Persistence::Lazy)?)
+}
+
+/// Puts a line behind the others; the same one that is there already counts on.
+fn add(lines: &mut Vec<RefusedLine>, mut line: RefusedLine) {
+    let shown = |c: char| if c.is_control() { ' ' } else { c };
+    line.reason = line.reason.chars().map(shown).take(REASON_CHARS_MAX).collect();
     let is_same = |other: &RefusedLine| {
         other.peer == line.peer
             && other.remote == line.remote
@@ -67,14 +85,6 @@ pub fn note(space: &SessionSpace, mut line: RefusedLine) -> Result<()> {
         line.count = before.count.saturating_add(1);
     }
     lines.push(line);
-    let from = lines.len().saturating_sub(LINES_MAX);
-    let text: String =
-        lines[from..].iter().map(|line| format!("{}\n", json::to_text(&line.to_value()))).collect();
-    let path = path(space);
-    if let Some(folder) = path.parent() {
-        std::fs::create_dir_all(folder).map_err(agentic_store::Error::io("create", folder))?;
-    }
-    Ok(file::replace(&path, text.as_bytes(), Persistence::Lazy)?)
 }
 
 fn path(space: &SessionSpace) -> std::path::PathBuf {

@@ -18,6 +18,9 @@ use crate::witness::hear_seen;
 use crate::wrapping::body_of;
 use crate::{Error, MalformedInput, Result};
 
+/// How much of what is nothing is named by itself. Anybody who may push can put very much of it there.
+const JUNK_NAMED_MAX: usize = 20;
+
 /// What was heard of a space, and against what it is judged.
 pub(super) struct Hearing {
     /// What is known of the peer.
@@ -95,9 +98,19 @@ pub(super) fn hear(
         }
         if known.is_same(&before) || known.save(space, served.peer)? == RefMove::Moved {
             fault::point("statements-kept")?;
-            return Ok(Hearing { known, accepted, walk: Ok(walk), junk });
+            return Ok(Hearing { known, accepted, walk: Ok(walk), junk: named_junk(junk) });
         }
     }
+}
+
+/// Names the first of what is nothing, and counts the rest.
+fn named_junk(mut junk: Vec<String>) -> Vec<String> {
+    let n_more = junk.len().saturating_sub(JUNK_NAMED_MAX);
+    junk.truncate(JUNK_NAMED_MAX);
+    if n_more > 0 {
+        junk.push(format!("{n_more} more commits there are no announcement that counts"));
+    }
+    junk
 }
 
 fn is_about_to_be_accepted(known: &KnownPeer, walk: &Walk, subject: WalkSubject) -> bool {
