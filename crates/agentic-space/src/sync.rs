@@ -10,7 +10,7 @@ use crate::error::RemoteError;
 use crate::worktree::{REWRITE_REF, name_notes_everywhere};
 use crate::{Error, Result, Space};
 
-pub use crate::sync::fetch::{FetchOutcome, TheirAgent, fetch, take_in};
+pub use crate::sync::fetch::{FetchOutcome, TheirAgent, fetch, fetch_to_look_at, take_in};
 pub use crate::sync::push::{FOLDED_AGENTS_MAX, PushOutcome, PushScope, push};
 pub use crate::sync::push_purged::push_purged;
 pub use crate::sync::refusal::PushRefusal;

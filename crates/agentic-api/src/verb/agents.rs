@@ -36,9 +36,8 @@ impl ListAgents {
         settle_peers(caller.space)?;
         let here = caller.space.agents()?;
         let here = here.map(|agent| Ok(AgentLine::Here(AgentView::from(&agent?))));
-        let remote = caller.space.remote_agents()?.into_iter();
-        let remote = remote.map(|agent| Ok(AgentLine::Remote(RemoteAgentView::from(&agent))));
-        Ok(here.chain(remote))
+        let remote = remote_agents(caller)?.into_iter();
+        Ok(here.chain(remote.map(|agent| Ok(AgentLine::Remote(agent)))))
     }
 
     /// Lists the agents as far as they are known without reading them, and reads the others.
@@ -51,9 +50,8 @@ impl ListAgents {
         known: &KnownLedger,
     ) -> Result<impl Iterator<Item = AgentLine> + use<>, Refusal> {
         let here = AgentRoster::read(caller.space, known, RosterDemand::Whole)?;
-        let remote = caller.space.remote_agents()?.into_iter();
-        let remote = remote.map(|agent| AgentLine::Remote(RemoteAgentView::from(&agent)));
-        Ok(here.views().map(AgentLine::Here).chain(remote))
+        let remote = remote_agents(caller)?.into_iter();
+        Ok(here.views().map(AgentLine::Here).chain(remote.map(AgentLine::Remote)))
     }
 }
 
@@ -74,9 +72,14 @@ impl Verb for ListRemoteAgents {
     type Answer = Vec<RemoteAgentView>;
 
     fn run(self, caller: &Caller<'_>) -> Result<Reply<Vec<RemoteAgentView>>, Refusal> {
-        let remote = caller.space.remote_agents()?;
-        Ok(Reply::plain(remote.iter().map(RemoteAgentView::from).collect()))
+        Ok(Reply::plain(remote_agents(caller)?))
     }
+}
+
+fn remote_agents(caller: &Caller<'_>) -> Result<Vec<RemoteAgentView>, Refusal> {
+    let remote = caller.space.remote_agents()?;
+    let repository = caller.space.repository();
+    Ok(remote.iter().map(|agent| RemoteAgentView::of(agent, repository)).collect())
 }
 
 /// Show the family of agents: who was forked from whom, how each stands, what it did and took in.

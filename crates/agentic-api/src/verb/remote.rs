@@ -12,7 +12,9 @@ use agentic_session::SessionSpace;
 use agentic_session::hosted::{BranchDecision, branch_decisions};
 use agentic_space::error::contest_hint;
 use agentic_space::library::Library;
-use agentic_space::sync::{FetchOutcome, PushScope, fetch, init, push, push_purged};
+use agentic_space::sync::{
+    FetchOutcome, PushScope, fetch, fetch_to_look_at, init, push, push_purged,
+};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -149,6 +151,29 @@ fn push_bundle(
     Ok(Reply::plain(PushView { remote: file.to_owned(), pushed, announced }))
 }
 
+/// What becomes of the plain branches and notes of a remote.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum PlainRefs {
+    /// Agents go on with them, and notes are united.
+    Followed,
+    /// They can be read.
+    LookedAt,
+    /// They are not fetched.
+    Left,
+}
+
+impl Fetch {
+    /// Says what becomes of plain refs. Whoever names peers wants nothing else.
+    fn plain_refs(&self, mode: RemoteMode) -> PlainRefs {
+        match mode {
+            RemoteMode::Signed => PlainRefs::Left,
+            RemoteMode::Both | RemoteMode::Shared if !self.peers.is_empty() => PlainRefs::Left,
+            RemoteMode::Both if !self.unsigned => PlainRefs::LookedAt,
+            RemoteMode::Both | RemoteMode::Shared => PlainRefs::Followed,
+        }
+    }
+}
+
 /// Fetch, unite notes, and move agents forward that have not diverged.
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
@@ -165,6 +190,8 @@ pub struct Fetch {
     pub bundle: Option<String>,
     /// Whether what this very space announced is taken over, where this repository is an older state of it.
     pub recover: bool,
+    /// Whether agents go on with plain branches of a remote that has signed ones, too, and notes are united.
+    pub unsigned: bool,
 }
 
 impl Verb for Fetch {
@@ -172,7 +199,7 @@ impl Verb for Fetch {
 
     fn run(self, caller: &Caller<'_>) -> Result<Reply<FetchView>, Refusal> {
         let (foreign, adopt): (Vec<_>, Vec<_>) =
-            self.adopt.into_iter().partition(|name| name.contains('/'));
+            self.adopt.iter().cloned().partition(|name| name.contains('/'));
         let choice = if self.follow { FollowChoice::Follows } else { FollowChoice::Stays };
         let (foreign, adopt) = (foreign_names(&foreign)?, names(&adopt)?);
         let (remote, mode) = match &self.bundle {
@@ -183,6 +210,7 @@ impl Verb for Fetch {
                 (remote, mode)
             }
         };
+        let plain = self.plain_refs(mode);
         let others = match (&self.bundle, &self.remote) {
             (None, None) => OtherRemotes::Tried,
             (Some(_), _) | (_, Some(_)) => OtherRemotes::Left,
@@ -192,11 +220,7 @@ impl Verb for Fetch {
             true => recover_own(caller, &remote)?,
             false => None,
         };
-        let is_plain = mode != RemoteMode::Signed && self.peers.is_empty();
-        let fetched = match is_plain {
-            true => fetch(caller.space, &remote, &adopt)?,
-            false => FetchOutcome { remote: remote.clone(), ..FetchOutcome::default() },
-        };
+        let fetched = fetch_plain(caller, &remote, &adopt, plain)?;
         let is_received = mode != RemoteMode::Shared || !self.peers.is_empty();
         let received = match is_received {
             true => receive_peers(caller, &remote, &self.peers, others)?,
@@ -237,6 +261,28 @@ impl Verb for Fetch {
             answer.add(&recovered.moved);
         }
         Ok(Reply { answer, notices, completion })
+    }
+}
+
+/// Fetches plain branches and notes, as the mode of the remote has them. What nobody signed is only looked at
+/// where others sign, unless somebody wants it.
+fn fetch_plain(
+    caller: &Caller<'_>,
+    remote: &str,
+    adopt: &[AgentName],
+    plain: PlainRefs,
+) -> Result<FetchOutcome, Refusal> {
+    let nothing = FetchOutcome { remote: remote.to_owned(), ..FetchOutcome::default() };
+    match plain {
+        PlainRefs::Followed => Ok(fetch(caller.space, remote, adopt)?),
+        PlainRefs::Left => Ok(nothing),
+        PlainRefs::LookedAt => match adopt.first() {
+            Some(agent) => Err(Refusal::not_allowed(
+                &format!("`{remote}/{agent}` is a plain branch that nobody signed"),
+                "`agentic fetch --unsigned` takes it all the same",
+            )),
+            None => Ok(fetch_to_look_at(caller.space, remote).map(|()| nothing)?),
+        },
     }
 }
 

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use agentic_federation::exchange::{RemoteMode, mode_of};
+use agentic_git::Repository;
 use agentic_session::tree::AgentFamily;
 use agentic_space::agent::{Agent, RemoteAgent};
 use agentic_space::spawn::SpawnOutcome;
@@ -43,6 +45,9 @@ pub struct RemoteAgentView {
     pub head: String,
     /// The remote.
     pub remote: String,
+    /// Whether nobody signed it, though the remote has signed agents, too.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub unsigned: bool,
 }
 
 /// The answer of `agentic spawn`.
@@ -112,12 +117,15 @@ impl From<&Agent> for AgentView {
     }
 }
 
-impl From<&RemoteAgent> for RemoteAgentView {
-    fn from(agent: &RemoteAgent) -> RemoteAgentView {
+impl RemoteAgentView {
+    /// Shows an agent of a remote. What a peer announced is under its own name, and signed.
+    pub fn of(agent: &RemoteAgent, repository: &Repository) -> RemoteAgentView {
+        let mode = mode_of(repository, &agent.remote);
         RemoteAgentView {
             agent: format!("{}/{}", agent.remote, agent.name),
             head: agent.head.to_string(),
             remote: agent.remote.clone(),
+            unsigned: mode.is_ok_and(|mode| mode == RemoteMode::Both),
         }
     }
 }

@@ -53,12 +53,7 @@ pub struct TheirAgent {
 /// # Errors
 /// Fails when git does, or an agent to adopt is not on the remote.
 pub fn fetch(space: &Space, remote: &str, adopt: &[AgentName]) -> Result<FetchOutcome> {
-    check_remote(space, remote)?;
-    init(space, &[remote.to_owned()])?;
-    let arguments = ["fetch", "--quiet", remote];
-    space.repository().git(&arguments)?.checked(&arguments)?;
-    space.repository().sync_filesystem()?;
-    keep_purged(space, remote)?;
+    fetch_to_look_at(space, remote)?;
     let mut fetched = FetchOutcome { remote: remote.to_owned(), ..FetchOutcome::default() };
     let registry = format!("refs/agentic/remotes/{remote}/registry");
     if let Some(theirs) = space.repository().find_ref(&registry)? {
@@ -103,6 +98,20 @@ pub fn fetch(space: &Space, remote: &str, adopt: &[AgentName]) -> Result<FetchOu
     // No journal holds what was fetched, so what is printed as done must be on the disk.
     space.repository().sync_filesystem()?;
     Ok(fetched)
+}
+
+/// Fetches what can be looked at as of the remote. Nothing here moves, and nothing is united.
+///
+/// # Errors
+/// Fails when git does, and when there is no such remote.
+pub fn fetch_to_look_at(space: &Space, remote: &str) -> Result<()> {
+    check_remote(space, remote)?;
+    init(space, &[remote.to_owned()])?;
+    let arguments = ["fetch", "--quiet", remote];
+    space.repository().git(&arguments)?.checked(&arguments)?;
+    space.repository().sync_filesystem()?;
+    keep_purged(space, remote)?;
+    Ok(())
 }
 
 fn unite_archive(space: &Space, remote: &str, fetched: &mut FetchOutcome) -> Result<()> {

@@ -191,6 +191,7 @@ pub fn remote(
                 li {
                     a href={ "/agents/" (utf8_percent_encode(&agent.agent, NON_ALPHANUMERIC)) } { (short_line(&agent.agent, 200)) }
                     " " code { (short(&agent.head)) }
+                    @if agent.unsigned { " (unsigned)" }
                 }
             }
         }

@@ -43,6 +43,9 @@ fn text(line: &AgentLine) -> String {
                 agent.subject
             )
         }
-        AgentLine::Remote(agent) => format!("{} {}\n", agent.agent, &agent.head[..10]),
+        AgentLine::Remote(agent) => {
+            let unsigned = if agent.unsigned { " (unsigned)" } else { "" };
+            format!("{}{unsigned} {}\n", agent.agent, &agent.head[..10])
+        }
     }
 }

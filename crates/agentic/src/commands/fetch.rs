@@ -31,13 +31,16 @@ pub struct FetchArgs {
     /// Take over what this very space announced, such as in a backup that was restored
     #[arg(long)]
     recover: bool,
+    /// Go on with plain branches of others, where the remote has signed ones, too
+    #[arg(long, conflicts_with_all = ["bundle", "peer"])]
+    unsigned: bool,
 }
 
 /// Runs the verb.
 pub fn run(context: &Context, args: FetchArgs) -> VerbOutcome {
     let space = context.space()?;
-    let FetchArgs { remote, adopt, follow, peer: peers, bundle, recover } = args;
-    let verb = Fetch { remote, adopt, follow, peers, bundle, recover };
+    let FetchArgs { remote, adopt, follow, peer: peers, bundle, recover, unsigned } = args;
+    let verb = Fetch { remote, adopt, follow, peers, bundle, recover, unsigned };
     let reply = verb.run(&context.caller(&space))?;
     warn_of(&reply.notices);
     context.format.answer(&reply.answer, |view| {
