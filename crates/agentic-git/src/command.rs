@@ -162,6 +162,8 @@ fn git_command(directory: &Path, arguments: &[&str]) -> Command {
     let mut command = command_in(directory, Path::new("git"), arguments);
     // A look at a worktree must not leave a lock behind when it is killed.
     command.env("GIT_OPTIONAL_LOCKS", "0");
+    // An object is what its id says, also to git.
+    command.env("GIT_NO_REPLACE_OBJECTS", "1");
     command
 }
 

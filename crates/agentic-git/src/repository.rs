@@ -254,11 +254,13 @@ fn open_options() -> Mapping<gix::open::Options> {
 /// Fits the options to short commands beside many writers: there is room for packs that come while
 /// the repository is open, without which reading ends in an error, and the index is read on the
 /// calling thread, because to start another takes longer than most indices take to read. What a
-/// damaged pack says of the size of an object is believed up to a limit.
+/// damaged pack says of the size of an object is believed up to a limit. An object is what its id
+/// says, whatever `refs/replace/` puts in its place for others.
 fn fitted(options: gix::open::Options) -> gix::open::Options {
     let slots = Slots::AsNeededByDiskState { multiplier: 1.1, minimum: PACKS_MAX };
     let limit = format!("gitoxide.objects.allocLimit={READ_BYTES_MAX}");
-    options.object_store_slots(slots).config_overrides(["index.threads=1", &limit])
+    let overrides = ["index.threads=1", "core.useReplaceRefs=false", &limit];
+    options.object_store_slots(slots).config_overrides(overrides)
 }
 
 /// Gives a repository the index of its worktree. A hook of `git commit` is told of another one, which
