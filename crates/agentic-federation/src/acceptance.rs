@@ -15,6 +15,8 @@ use crate::shard::{Heads, put_heads, read_heads, shard_of};
 use crate::wrapping::read_bare_commit;
 use crate::{Error, Result};
 
+/// What messages call a record.
+const RECORD: &str = "a record of what was accepted";
 /// The version of a record.
 const VERSION: i64 = 1;
 /// The longest record or entry that is read, in bytes.
@@ -100,22 +102,13 @@ impl Acceptance {
     /// # Errors
     /// Fails when it is damaged.
     pub fn read(store: &impl ObjectStore, commit: Oid) -> Result<Acceptance> {
-        Acceptance::read_whole(store, commit).map_err(|error| match error {
-            Error::Malformed(wrong) => {
-                Error::damaged(format!("the record {commit} is damaged: {}", wrong.0))
-            }
-            other @ (Error::Store(_) | Error::Space(_) | Error::Session(_) | Error::Refused(_)) => {
-                other
-            }
-        })
+        Acceptance::read_whole(store, commit).map_err(|error| damaged_record(commit, error))
     }
 
     fn read_whole(store: &impl ObjectStore, commit: Oid) -> Result<Acceptance> {
-        let of = "a record of what was accepted";
         let folder = read_folder(store, read_bare_commit(store, commit)?.tree)?;
-        let bytes = read_file(store, &folder, "record", RECORD_BYTES_MAX)?.unwrap_or_default();
-        let map = decode_map(of, &bytes)?;
-        let fields = ObjectReader::plain(of, &map);
+        let map = read_record(store, &folder)?;
+        let fields = ObjectReader::plain(RECORD, &map);
         if fields.int("v")? != VERSION {
             return Err(fields.wrong("v").into());
         }
@@ -163,12 +156,57 @@ pub fn announced_by(store: &impl ObjectStore, commit: Oid) -> Result<Oid> {
 /// # Errors
 /// Fails when the record is damaged.
 pub fn accepted_at(store: &impl ObjectStore, commit: Oid) -> Result<(Oid, i64)> {
-    let of = "a record of what was accepted";
     let folder = read_folder(store, read_bare_commit(store, commit)?.tree)?;
-    let bytes = read_file(store, &folder, "record", RECORD_BYTES_MAX)?.unwrap_or_default();
-    let map = decode_map(of, &bytes)?;
-    let fields = ObjectReader::plain(of, &map);
+    let map = read_record(store, &folder)?;
+    let fields = ObjectReader::plain(RECORD, &map);
     Ok((fields.oid("announced")?, fields.int("time")?))
+}
+
+/// What a record says without the agents that are believed, of which there may be many.
+#[derive(Debug, Clone)]
+pub(crate) struct AcceptanceSummary {
+    /// The announcement.
+    pub announcement: Cid,
+    /// Its commit.
+    pub announced: Oid,
+    /// What waits for a grant.
+    pub held: HeldBack,
+}
+
+impl AcceptanceSummary {
+    /// Reads it from the commit of a record.
+    ///
+    /// # Errors
+    /// Fails when it is damaged.
+    pub fn read(store: &impl ObjectStore, commit: Oid) -> Result<AcceptanceSummary> {
+        let read = || -> Result<AcceptanceSummary> {
+            let folder = read_folder(store, read_bare_commit(store, commit)?.tree)?;
+            let map = read_record(store, &folder)?;
+            let fields = ObjectReader::plain(RECORD, &map);
+            let held = read_held(store, &read_subfolder(store, &folder, "held")?)?;
+            let (announcement, announced) =
+                (fields.link("announcement")?, fields.oid("announced")?);
+            Ok(AcceptanceSummary { announcement, announced, held })
+        };
+        read().map_err(|error| damaged_record(commit, error))
+    }
+}
+
+fn read_record(store: &impl ObjectStore, folder: &TreeFolder) -> Result<Map> {
+    let bytes = read_file(store, folder, "record", RECORD_BYTES_MAX)?.unwrap_or_default();
+    Ok(decode_map(RECORD, &bytes)?)
+}
+
+/// Says of a record of ours that it is damaged, where what it has is nothing.
+fn damaged_record(commit: Oid, error: Error) -> Error {
+    match error {
+        Error::Malformed(wrong) => {
+            Error::damaged(format!("the record {commit} is damaged: {}", wrong.0))
+        }
+        other @ (Error::Store(_) | Error::Space(_) | Error::Session(_) | Error::Refused(_)) => {
+            other
+        }
+    }
 }
 
 impl HeldAgent {

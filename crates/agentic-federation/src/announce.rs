@@ -21,7 +21,7 @@ use crate::durable::{NextState, lock, mover};
 use crate::folder::{Drafts, FolderDraft};
 use crate::given::put_given;
 use crate::id::announce_ref;
-use crate::key::ANNOUNCEMENT_NAMESPACE;
+use crate::key::{ANNOUNCEMENT_NAMESPACE, live_signer};
 use crate::known::KnownPeer;
 use crate::leaving::{LeavingRules, LeavingTips, check_leaving};
 use crate::own::{OwnIdentity, announcing_key, put_documents, require_listed, require_own};
@@ -269,11 +269,12 @@ fn sign(space: &SessionSpace, draft: AnnounceDraft) -> Result<(NextState, Wrappe
 fn check_signed(own: &OwnIdentity, signed: &SignedAnnouncement) -> Result<()> {
     let listed = require_listed(own)?;
     let text = SignedAnnouncement::text(&signed.bytes);
-    match crate::key::signer(text, &signed.signature, &listed.keys) {
+    match live_signer(text, &signed.signature, &listed.keys) {
         Some(_) => Ok(()),
         None => Err(Error::refused(
-            "the key that signed is none of this space's",
-            "set `agentic.announceKey` to one that `agentic peer show self` lists",
+            "the key that signed is none of this space's, or has expired in our identity",
+            "set `agentic.announceKey` to one that `agentic peer show self` lists, or add one with \
+             `agentic peer rotate --add KEY`",
         )),
     }
 }

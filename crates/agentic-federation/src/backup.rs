@@ -13,7 +13,7 @@ use agentic_store::fault;
 use crate::accepted::AcceptedChain;
 use crate::announce::{ANNOUNCE_LEASE, own_announcement};
 use crate::durable::{NextState, lock, mover, read_state};
-use crate::exchange::{SeenRemote, served_name, served_refs};
+use crate::exchange::{SeenRemote, is_below, served_name, served_refs};
 use crate::fetch::bytes_max;
 use crate::folder::{Drafts, read_subfolder};
 use crate::id::announce_ref;
@@ -167,9 +167,7 @@ fn look(
     let ours = own_announcement(repository, own)?;
     let is_known = match (there, &ours) {
         (None, _) => true,
-        (Some(there), Some(ours)) => {
-            repository.has_object(there) && repository.is_ancestor(there, ours.commit)?
-        }
+        (Some(there), Some(ours)) => is_below(repository, there, ours.commit)?,
         (Some(_), None) => false,
     };
     let newer = if is_known { None } else { newer_state(repository, own, ours, &seen)? };

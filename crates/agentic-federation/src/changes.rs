@@ -187,6 +187,7 @@ fn change_identity(
     document.time = space.now().millis().max(before.document.time);
     document.nonce = random(NONCE_BYTES)?;
     change(&mut document, &chain)?;
+    refresh_blocks(repository, &mut document);
     let needed = signers_of(repository, &before, &document, signers)?;
     let signed = sign_document(repository, document, &needed.iter().collect::<Vec<_>>())?;
     match chain.take_in(signed)? {
@@ -197,6 +198,16 @@ fn change_identity(
     }
     save_chain(space, tip, &chain, why)?;
     Ok(chain)
+}
+
+/// Takes what our key ring says now of our keys of OpenPGP: one may sign for longer than it did. What the ring
+/// does not have stays as it was.
+fn refresh_blocks(repository: &agentic_git::Repository, document: &mut IdentityDocument) {
+    for key in document.keys_mut().filter(|key| key.openpgp().is_some()) {
+        if let Ok(fresh) = public_key(repository, key.as_str()) {
+            *key = fresh;
+        }
+    }
 }
 
 /// Chooses who signs: control keys of the document before, as many as it needs, and every key that is

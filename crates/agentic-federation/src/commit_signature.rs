@@ -2,20 +2,34 @@
 
 use agentic_model::Oid;
 
-use crate::key::{COMMIT_NAMESPACE, PeerKey, SignedText, signer};
+use crate::key::{COMMIT_NAMESPACE, PeerKey, SignedText, live_signer, signer};
 
 /// How the headers of signatures are called, by the length of ids.
 const HEADERS: [(usize, &str); 2] = [(20, "gpgsig"), (32, "gpgsig-sha256")];
 
-/// Finds the key that signed a commit, among those that count. One with several signatures has none.
+/// Finds the key that signed a commit, among those that count, whether or not it has expired since. One with
+/// several signatures has none.
 pub fn commit_signer<'k>(
     commit: Oid,
     bytes: &[u8],
     keys: impl IntoIterator<Item = &'k PeerKey>,
 ) -> Option<&'k PeerKey> {
     let (signature, plain) = split_signature(commit, bytes)?;
-    let text = SignedText { namespace: COMMIT_NAMESPACE, line: "", object: &plain };
-    signer(text, &signature, keys)
+    signer(signed_commit(&plain), &signature, keys)
+}
+
+/// Finds it likewise, among those that have not expired.
+pub fn live_commit_signer<'k>(
+    commit: Oid,
+    bytes: &[u8],
+    keys: impl IntoIterator<Item = &'k PeerKey>,
+) -> Option<&'k PeerKey> {
+    let (signature, plain) = split_signature(commit, bytes)?;
+    live_signer(signed_commit(&plain), &signature, keys)
+}
+
+fn signed_commit(plain: &[u8]) -> SignedText<'_> {
+    SignedText { namespace: COMMIT_NAMESPACE, line: "", object: plain }
 }
 
 /// Takes the signature out of a commit; the rest is what was signed.

@@ -14,6 +14,8 @@ use crate::{Error, Result};
 const FOLDER: &str = "refs/agentic/";
 /// How many names one question to a remote has.
 const NAMES_MAX: usize = 100;
+/// How many announcements are looked at first for what a remote has.
+const LINE_MAX: usize = 1_000;
 
 /// How a remote is used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -71,7 +73,7 @@ pub fn push_announcement(
     }
     let is_below = match there {
         None => true,
-        Some(there) => repository.has_object(*there) && repository.is_ancestor(*there, commit)?,
+        Some(there) => is_below(repository, *there, commit)?,
     };
     let spec = format!("{commit}:{name}");
     let lease = there.map(|there| format!("--force-with-lease={name}:{there}"));
@@ -169,6 +171,23 @@ pub fn relay(space: &SessionSpace, remote: &str, name: &Petname) -> Result<Vec<S
         pushed.push(there);
     }
     Ok(pushed)
+}
+
+/// Tells whether what a remote has is below an announcement of ours. As a rule it is the one before: to walk
+/// everything that is below costs as much as there are agents.
+///
+/// # Errors
+/// Fails when the history cannot be read.
+pub(crate) fn is_below(repository: &Repository, there: Oid, announced: Oid) -> Result<bool> {
+    if !repository.has_object(there) {
+        return Ok(false);
+    }
+    for commit in repository.first_parents(announced).take(LINE_MAX) {
+        if commit?.oid == there {
+            return Ok(true);
+        }
+    }
+    Ok(repository.is_ancestor(there, announced)?)
 }
 
 /// What became of a push.

@@ -13,7 +13,8 @@ use crate::own::{follow_identity, own_chain, this_space};
 use crate::peer_log::{RefusedLine, note};
 use crate::policy::{FollowedPeer, PeerTrust};
 use crate::receive::{ArrivedSpace, ServedSpace, SpaceOutcome, SpaceResult, arrive};
-use crate::tracking::{draw, followed_peers, label_of, tracked_spaces_of};
+use crate::tracking::{draw_known, followed_peers, label_of, tracked_spaces_of};
+use crate::whole::require_whole;
 use crate::{Error, Result};
 
 /// How many spaces of one peer are looked at on one remote.
@@ -142,27 +143,11 @@ fn unserved(
             rewound: Vec::new(),
             held: acceptance.held,
             junk: Vec::new(),
+            accepted: None,
         };
         missing.push(shown(space, (petname, followed), source, outcome)?);
     }
     Ok(missing)
-}
-
-/// Refuses a repository in which what is missing and what is not there cannot be told apart.
-fn require_whole(repository: &Repository) -> Result<()> {
-    for (file, hint) in [
-        ("shallow", "`git fetch --unshallow` makes it whole"),
-        ("info/grafts", "remove the file: `git replace --convert-graft-file` keeps what it says"),
-    ] {
-        let length = std::fs::metadata(repository.common_dir().join(file)).map(|found| found.len());
-        if length.is_ok_and(|length| length > 0) {
-            return Err(Error::refused(
-                format!("nothing is accepted here: `{file}` hides parts of the history"),
-                hint,
-            ));
-        }
-    }
-    Ok(())
 }
 
 fn refuse_remote_named(repository: &Repository, petname: &Petname) -> Result<()> {
@@ -238,7 +223,7 @@ fn shown(
     let tracked = tracked.into_iter().find(|tracked| tracked.space == outcome.space);
     let (label, put_back) = match &tracked {
         Some(tracked) => {
-            let found = draw(space, tracked)?;
+            let found = draw_known(space, tracked, outcome.accepted.as_ref())?;
             let is_expected =
                 matches!(outcome.result, SpaceResult::Accepted | SpaceResult::Recovered);
             (tracked.label.clone(), if is_expected { Vec::new() } else { found })

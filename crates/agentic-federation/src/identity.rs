@@ -22,6 +22,8 @@ pub use self::chain::{ChainGrowth, IdentityChain, IdentityFork};
 const TYPE: &str = "identity";
 /// The line before a document in what is signed.
 const LINE: &str = "agentic identity 1\n";
+/// The field that holds the public blocks of keys of OpenPGP, by their fingerprints.
+const BLOCKS: &str = "blocks";
 /// The longest document that is read, in bytes.
 pub const DOCUMENT_BYTES_MAX: usize = 256 << 10;
 /// How many keys one list of a document may have.
@@ -92,20 +94,25 @@ impl IdentityDocument {
             ("keys", key_list(&self.control.keys)),
             ("need", Value::Int(self.control.need as i64)),
         ]);
-        encode_typed(
-            TYPE,
-            [
-                ("project", Value::Link(self.project)),
-                ("seq", Value::Int(self.seq as i64)),
-                ("previous", optional(self.previous, Value::Link)),
-                ("name", Value::text(&*self.name)),
-                ("control", control),
-                ("spaces", Value::List(self.spaces.iter().map(ListedSpace::to_value).collect())),
-                ("decide", key_list(&self.decide)),
-                ("time", Value::Int(self.time)),
-                ("nonce", Value::Bytes(self.nonce.clone())),
-            ],
-        )
+        let fields = [
+            ("project", Value::Link(self.project)),
+            ("seq", Value::Int(self.seq as i64)),
+            ("previous", optional(self.previous, Value::Link)),
+            ("name", Value::text(&*self.name)),
+            ("control", control),
+            ("spaces", Value::List(self.spaces.iter().map(ListedSpace::to_value).collect())),
+            ("decide", key_list(&self.decide)),
+            ("time", Value::Int(self.time)),
+            ("nonce", Value::Bytes(self.nonce.clone())),
+        ];
+        let blocks: Map = self
+            .all_keys()
+            .into_iter()
+            .filter_map(|key| Some((key.openpgp()?.to_owned(), Value::text(key.block()?))))
+            .collect();
+        // A document that names no key of OpenPGP has no such field.
+        let blocks = (!blocks.is_empty()).then_some((BLOCKS, Value::Map(blocks)));
+        encode_typed(TYPE, fields.into_iter().chain(blocks))
     }
 
     /// Reads the object.
@@ -121,7 +128,7 @@ impl IdentityDocument {
         let control = ObjectReader::plain("the control keys", fields.map("control")?);
         let spaces: Result<_, _> =
             fields.maps("spaces")?.into_iter().map(ListedSpace::read).collect();
-        let document = IdentityDocument {
+        let mut document = IdentityDocument {
             project: fields.link("project")?,
             seq: fields.count("seq")?,
             previous: fields.optional_link("previous")?,
@@ -132,8 +139,32 @@ impl IdentityDocument {
             time: fields.int("time")?,
             nonce: fields.bytes("nonce")?.to_vec(),
         };
+        let blocks = map.contains_key(BLOCKS).then(|| fields.map(BLOCKS)).transpose()?;
+        document.take_blocks(blocks.unwrap_or(&Map::new()))?;
         document.check()?;
         Ok(document)
+    }
+
+    /// Gives each key of OpenPGP its public block. There is one for each, and none for anything else.
+    fn take_blocks(&mut self, blocks: &Map) -> Result<(), MalformedInput> {
+        let named: BTreeSet<String> =
+            self.all_keys().into_iter().filter_map(|key| Some(key.openpgp()?.to_owned())).collect();
+        if !named.iter().eq(blocks.keys()) {
+            let why = "its keys of OpenPGP and their public blocks do not fit";
+            return Err(MalformedInput(format!("a document of an identity is wrong: {why}")));
+        }
+        for key in self.keys_mut() {
+            let Some(block) = key.openpgp().and_then(|name| blocks.get(name)) else { continue };
+            let wrong = || MalformedInput::new("a public block of an identity is no text");
+            *key = key.clone().with_block(block.as_text().ok_or_else(wrong)?)?;
+        }
+        Ok(())
+    }
+
+    /// Hands out every place where the document names a key.
+    pub(crate) fn keys_mut(&mut self) -> impl Iterator<Item = &mut PeerKey> {
+        let of_spaces = self.spaces.iter_mut().flat_map(|listed| &mut listed.keys);
+        self.control.keys.iter_mut().chain(of_spaces).chain(&mut self.decide)
     }
 
     /// Checks what one document must be by itself.

@@ -52,6 +52,7 @@ pub mod steps;
 pub mod tracking;
 pub mod verify;
 pub mod walk;
+mod whole;
 pub mod witness;
 pub mod wrapping;
 

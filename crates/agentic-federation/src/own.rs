@@ -1,6 +1,7 @@
 //! Who we are: the project, the identity and the space of this repository.
 
 mod joining;
+mod keys;
 
 use std::io::Read as _;
 
@@ -11,22 +12,20 @@ use agentic_session::error::SessionError;
 use agentic_session::hosted::space_id;
 
 pub use self::joining::{JoiningSpace, follow_identity, is_joining, join, own_peer};
+use self::keys::{ANNOUNCE_KEY, absolute_key, public_keys, remember_keys};
+pub use self::keys::{announcing_key, control_keys, public_key, remember_key};
 use crate::durable::{ChainContent, mover, next_state, read_state};
 use crate::folder::{FolderDraft, TreeFolder, read_file, read_subfolder};
 use crate::id::{PeerId, SpaceId, is_nick};
 use crate::identity::{
     ControlKeys, DOCUMENT_BYTES_MAX, IdentityChain, IdentityDocument, ListedSpace, SignedDocument,
 };
-use crate::key::{IDENTITY_NAMESPACE, PeerKey, SIGNATURE_BYTES_MAX};
+use crate::key::{IDENTITY_NAMESPACE, SIGNATURE_BYTES_MAX};
 use crate::project::{Project, pin, pinned_project};
 use crate::{Error, Result};
 
 /// The ref that holds our own identity. It is never pushed.
 pub const IDENTITY_REF: &str = "refs/agentic/identity";
-/// The setting that says by which key this space announces.
-const ANNOUNCE_KEY: &str = "agentic.announceKey";
-/// The setting that says which keys write our identity.
-const CONTROL_KEY: &str = "agentic.controlKey";
 /// The nick of a first space.
 const FIRST_NICK: &str = "main";
 /// How many random bytes make an object another one.
@@ -232,84 +231,6 @@ pub fn sign_document(
         }
     }
     Ok(SignedDocument { document, bytes, signatures })
-}
-
-/// Returns how the configuration names the key by which this space announces.
-///
-/// # Errors
-/// Fails when it names none.
-pub fn announcing_key(repository: &Repository) -> Result<String> {
-    repository.config(ANNOUNCE_KEY).ok_or_else(|| {
-        Error::refused(
-            "the configuration does not say by which key this space announces",
-            format!("set `{ANNOUNCE_KEY}` to a public key or to the path of its file"),
-        )
-    })
-}
-
-/// Lists how the configuration names the keys that write our identity.
-pub fn control_keys(repository: &Repository) -> Vec<String> {
-    let arguments = ["config", "--get-all", CONTROL_KEY];
-    let listed = repository.git(&arguments).map(|end| end.stdout).unwrap_or_default();
-    listed.lines().map(str::to_owned).collect()
-}
-
-/// Notes by which key this space announces, and that it writes our identity.
-///
-/// # Errors
-/// Fails when the configuration cannot be written.
-pub fn remember_key(repository: &Repository, key: &str) -> Result<()> {
-    let set = ["config", "--replace-all", ANNOUNCE_KEY, &absolute_key(key)];
-    repository.configure(&set)?.checked(&set)?;
-    let add = ["config", "--add", CONTROL_KEY, &absolute_key(key)];
-    repository.configure(&add)?.checked(&add)?;
-    Ok(())
-}
-
-fn remember_keys(repository: &Repository, key: &str, control: &[String]) -> Result<()> {
-    let set = ["config", "--replace-all", ANNOUNCE_KEY, &absolute_key(key)];
-    repository.configure(&set)?.checked(&set)?;
-    for (number, key) in control.iter().enumerate() {
-        let how = if number == 0 { "--replace-all" } else { "--add" };
-        let set = ["config", how, CONTROL_KEY, &absolute_key(key)];
-        repository.configure(&set)?.checked(&set)?;
-    }
-    Ok(())
-}
-
-/// Names a file so that it is found from any folder.
-fn absolute_key(key: &str) -> String {
-    if PeerKey::parse(key).is_ok() {
-        return key.to_owned();
-    }
-    std::path::absolute(key).map_or_else(|_| key.to_owned(), |path| path.display().to_string())
-}
-
-/// Reads the public half of a key that is named by itself or by its file.
-///
-/// # Errors
-/// Fails when there is none, and when it is of another sort.
-pub fn public_key(repository: &Repository, key: &str) -> Result<PeerKey> {
-    let text = repository.public_ssh_key(key).map_err(|error| {
-        let hint =
-            "name a public key, or a file with its public half beside it, as `ssh-keygen` makes";
-        Error::refused(format!("there is no key `{key}`: {error}"), hint)
-    })?;
-    PeerKey::parse(&text).map_err(|wrong| {
-        let hint = "make one with `ssh-keygen -t ed25519`";
-        Error::refused(wrong.0, hint)
-    })
-}
-
-fn public_keys(repository: &Repository, keys: &[String]) -> Result<Vec<PeerKey>> {
-    let mut found: Vec<PeerKey> = Vec::new();
-    for key in keys {
-        let key = public_key(repository, key)?;
-        if !found.contains(&key) {
-            found.push(key);
-        }
-    }
-    Ok(found)
 }
 
 /// Puts the documents of a chain into a folder.

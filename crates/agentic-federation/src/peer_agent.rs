@@ -17,6 +17,7 @@ use crate::permission::why_refused;
 use crate::policy::PolicyQuestion;
 use crate::shard::HeadEntry;
 use crate::tracking::{followed_peers, tracked_spaces_of};
+use crate::whole::require_whole;
 use crate::wrapping::{body_of, read_wrapped};
 use crate::{Error, Result};
 
@@ -132,6 +133,7 @@ impl PeerAgent {
         if permissions.allows(self.merging(&any)).is_some() {
             return Ok(());
         }
+        require_whole(repository)?;
         let body = body_of(repository, &read_wrapped(repository, self.announced)?)?;
         let translation = KindTranslation::new(repository, &in_force.kinds, &body);
         let mut new: BTreeSet<Oid> = self.new_commits(space, [target, head])?;

@@ -4,11 +4,10 @@
 //! no object, no ref and no fact.
 
 mod candidate;
+mod changed;
 mod hearing;
 mod judgement;
 mod purged;
-
-use std::collections::BTreeSet;
 
 use agentic_git::{DownloadSource, Quarantine, RefMove, Repository};
 use agentic_model::{AgentName, Cid, Instant, Oid};
@@ -16,19 +15,18 @@ use agentic_session::SessionSpace;
 use agentic_store::fault;
 
 use self::candidate::{CandidateSearch, CandidateSpace, SpaceDecision, decide};
+use self::changed::{announced_heads, disowned_by, moved_agents, rewound_agents};
 use self::hearing::{Hearing, hear};
 use self::judgement::{JudgedSnapshot, judge};
 pub use self::judgement::{judge_again, judge_all, may};
 use self::purged::ReachedObjects;
-use crate::acceptance::{Acceptance, HeldBack};
-use crate::accepted::{AcceptedState, accepted_ref, read_accepted};
+use crate::acceptance::{Acceptance, AcceptanceSummary, HeldBack};
+use crate::accepted::{AcceptedState, accepted_ref};
 use crate::caps::{CAPS_LOCK, read_policy};
 use crate::durable::{ChainContent, NextState, RACES_MAX, lock, mover, next_state};
-use crate::folder::read_subfolder;
 use crate::id::{PeerId, SpaceId};
 use crate::known::KnownPeer;
 use crate::project::{pin, pinned_project};
-use crate::shard::{Heads, read_heads};
 use crate::walk::WalkSubject;
 use crate::wrapping::body_of;
 use crate::{Error, Result};
@@ -100,6 +98,8 @@ pub struct SpaceOutcome {
     pub held: HeldBack,
     /// What was served and is nothing.
     pub junk: Vec<String>,
+    /// The record that was written.
+    pub accepted: Option<AcceptedState>,
 }
 
 /// What came of a space and is not judged yet.
@@ -117,18 +117,21 @@ pub struct ArrivedSpace {
 /// Fails when the disk does. That something cannot be downloaded is an outcome.
 pub fn arrive(space: &SessionSpace, served: ServedSpace) -> Result<ArrivedSpace> {
     let own = space.repository();
-    let before = read_accepted(own, served.peer, served.space)?;
+    let before = own.find_ref(&accepted_ref(served.peer, served.space))?;
+    let before = before.map(|record| AcceptanceSummary::read(own, record)).transpose()?;
+    let is_known = before.as_ref().is_some_and(|before| before.announced == served.tip);
     let mut outcome = SpaceOutcome {
         space: served.space,
         result: SpaceResult::Unchanged,
-        from: before.as_ref().map(|before| before.acceptance.announcement),
-        to: before.as_ref().map(|before| before.acceptance.announcement),
+        from: before.as_ref().map(|before| before.announcement),
+        to: before.as_ref().map(|before| before.announcement),
         moved: Vec::new(),
         rewound: Vec::new(),
-        held: before.as_ref().map(|before| before.acceptance.held.clone()).unwrap_or_default(),
+        held: before.map(|before| before.held).unwrap_or_default(),
         junk: Vec::new(),
+        accepted: None,
     };
-    if before.as_ref().is_some_and(|before| before.acceptance.announced == served.tip) {
+    if is_known {
         return Ok(ArrivedSpace { served, outcome, quarantine: None });
     }
     let quarantine = Quarantine::make(own)?;
@@ -263,8 +266,7 @@ fn accept(
     // What the candidate was held against, not what may be there by now.
     let before = &hearing.accepted;
     let body = body_of(quarantine.repository(), &candidate.wrapped)?;
-    let announced = read_subfolder(quarantine.repository(), &body, "heads")?;
-    let announced = read_heads(quarantine.repository(), &announced)?;
+    let announced = announced_heads(quarantine.repository(), &body, before.as_ref())?;
     let believed = before.as_ref().map(|before| before.acceptance.believed.clone());
     let believed = believed.unwrap_or_default();
     let snapshot = JudgedSnapshot {
@@ -306,13 +308,15 @@ fn accept(
     }
     fault::point("packs-moved")?;
     let next = next_record(own, &name, before.as_ref(), &acceptance);
+    let record = next.commit;
     let moved = next.publish(own, &mover(own, space.now())?)?;
     if moved == RefMove::Moved {
         outcome.result = candidate.result.clone();
         outcome.to = Some(acceptance.announcement);
         outcome.moved = moved_agents(&believed, &acceptance.believed);
         outcome.rewound = rewound;
-        outcome.held = acceptance.held;
+        outcome.held = acceptance.held.clone();
+        outcome.accepted = Some(AcceptedState { record, acceptance });
     }
     Ok(moved)
 }
@@ -330,47 +334,6 @@ fn next_record(
         message: format!("agentic accepted {} by {}", acceptance.announcement, acceptance.way),
     };
     next_state(own, name, before.map(|before| before.record), content)
-}
-
-fn moved_agents(before: &Heads, after: &Heads) -> Vec<AgentName> {
-    let names: BTreeSet<&AgentName> = before.keys().chain(after.keys()).collect();
-    let moved = names.into_iter().filter(|agent| before.get(*agent) != after.get(*agent));
-    moved.cloned().collect()
-}
-
-/// Lists the agents whose new head is none that goes on from the one before.
-fn rewound_agents(
-    repository: &Repository,
-    before: &Heads,
-    after: &Heads,
-) -> Result<Vec<AgentName>> {
-    let mut rewound = Vec::new();
-    for (agent, old) in before {
-        let Some(new) = after.get(agent) else { continue };
-        if old.head != new.head && !repository.is_ancestor(old.head, new.head)? {
-            rewound.push(agent.clone());
-        }
-    }
-    Ok(rewound)
-}
-
-/// Lists what is disowned once a candidate is accepted: what was before, and where the chain goes on from before
-/// what was believed, everything that was believed and that it does not reach.
-fn disowned_by(
-    repository: &Repository,
-    before: Option<&AcceptedState>,
-    candidate: &CandidateSpace,
-) -> Result<Heads> {
-    let Some(before) = before.map(|before| &before.acceptance) else { return Ok(Heads::new()) };
-    let mut disowned = before.disowned.clone();
-    if candidate.result == SpaceResult::Recovered {
-        for (agent, entry) in &before.believed {
-            if !repository.is_ancestor(entry.head, candidate.wrapped.commit)? {
-                disowned.insert(agent.clone(), entry.clone());
-            }
-        }
-    }
-    Ok(disowned)
 }
 
 /// Names the lock under which records of a peer are written.

@@ -10,7 +10,7 @@ use agentic_session::SessionSpace;
 use agentic_store::{Lock, fault};
 
 use crate::acceptance::{Acceptance, believed_head};
-use crate::accepted::{accepted_ref, accepted_spaces};
+use crate::accepted::{AcceptedState, accepted_ref, accepted_spaces};
 use crate::caps::read_policy;
 use crate::durable::lock;
 use crate::id::{PeerId, Petname, SpaceId};
@@ -26,6 +26,12 @@ const TRACK_REFS: &str = "agentic.trackRefs";
 /// How many without.
 const TRACK_REFS_MAX: usize = 1_000;
 
+/// From how many refs on that change at once they are packed.
+const PACKED_FROM: usize = 100;
+/// Which ones are packed: those that are drawn here.
+const PACKED: [&str; 2] = ["refs/remotes/*/agents/*", "refs/agentic/remotes/*"];
+/// The file that git locks while it packs.
+const PACKED_REFS: &str = "packed-refs";
 /// The lock under which refs are drawn.
 const TRACKING_LOCK: &str = "tracking";
 
@@ -124,13 +130,28 @@ pub fn tracked_spaces_of(
 /// # Errors
 /// Fails when the record is damaged, and when a ref cannot be written.
 pub fn draw(space: &SessionSpace, tracked: &TrackedSpace) -> Result<Vec<String>> {
+    draw_known(space, tracked, None)
+}
+
+/// Draws them likewise; the record that was just written is not read again.
+///
+/// # Errors
+/// Fails as [`draw`] does.
+pub(crate) fn draw_known(
+    space: &SessionSpace,
+    tracked: &TrackedSpace,
+    written: Option<&AcceptedState>,
+) -> Result<Vec<String>> {
     let repository = space.repository();
     // Of two that draw at once the second one sees what the first one left, and the newest record.
     let pen = RefPen::take(repository)?;
     let record = repository.find_ref(&accepted_ref(tracked.peer, tracked.space))?;
-    let tracked = TrackedSpace { record: record.unwrap_or(tracked.record), ..tracked.clone() };
-    let [found, wanted] = refs_of_space(space, &tracked)?;
-    pen.write(&found, &wanted)
+    let record = record.unwrap_or(tracked.record);
+    let wanted = match written.filter(|written| written.record == record) {
+        Some(written) => wanted_refs(repository, &tracked.label, &written.acceptance),
+        None => wanted_refs(repository, &tracked.label, &Acceptance::read(repository, record)?),
+    };
+    pen.write(&drawn_refs(repository, &tracked.label)?, &wanted)
 }
 
 /// Lists the refs of a space that are not what its record says. Nothing is written.
@@ -138,30 +159,33 @@ pub fn draw(space: &SessionSpace, tracked: &TrackedSpace) -> Result<Vec<String>>
 /// # Errors
 /// Fails when the record is damaged.
 pub fn misplaced(space: &SessionSpace, tracked: &TrackedSpace) -> Result<Vec<String>> {
-    let [found, wanted] = refs_of_space(space, tracked)?;
+    let repository = space.repository();
+    let acceptance = Acceptance::read(repository, tracked.record)?;
+    let wanted = wanted_refs(repository, &tracked.label, &acceptance);
+    let found = drawn_refs(repository, &tracked.label)?;
     let names: BTreeSet<&String> = found.keys().chain(wanted.keys()).collect();
     let wrong = names.into_iter().filter(|name| found.get(*name) != wanted.get(*name));
     Ok(wrong.cloned().collect())
 }
 
-/// Lists the refs that a space has, and those that it should have.
-fn refs_of_space(
-    space: &SessionSpace,
-    tracked: &TrackedSpace,
-) -> Result<[BTreeMap<String, Oid>; 2]> {
-    let repository = space.repository();
-    let acceptance = Acceptance::read(repository, tracked.record)?;
-    let mut wanted: BTreeMap<String, Oid> = BTreeMap::new();
+/// Lists the refs that a space should have by its record.
+fn wanted_refs(
+    repository: &Repository,
+    label: &str,
+    acceptance: &Acceptance,
+) -> BTreeMap<String, Oid> {
     let shown = acceptance.believed.iter().take(refs_max(repository));
-    for (agent, entry) in shown {
-        wanted.extend(refs_of(&tracked.label, agent, entry));
-    }
+    shown.flat_map(|(agent, entry)| refs_of(label, agent, entry)).collect()
+}
+
+/// Lists the refs that a space has.
+fn drawn_refs(repository: &Repository, label: &str) -> Result<BTreeMap<String, Oid>> {
     let mut found: BTreeMap<String, Oid> = BTreeMap::new();
-    for prefix in prefixes(&tracked.label) {
+    for prefix in prefixes(label) {
         let refs = repository.list_refs(&prefix)?.into_iter();
         found.extend(refs.map(|found| (found.name, found.target)));
     }
-    Ok([found, wanted])
+    Ok(found)
 }
 
 /// Takes away the refs of a name.
@@ -170,11 +194,7 @@ fn refs_of_space(
 /// Fails when a ref cannot be removed.
 pub fn erase(space: &SessionSpace, label: &str) -> Result<()> {
     let repository = space.repository();
-    let mut found: Vec<(String, Oid)> = Vec::new();
-    for prefix in prefixes(label) {
-        let refs = repository.list_refs(&prefix)?.into_iter();
-        found.extend(refs.map(|found| (found.name, found.target)));
-    }
+    let found: Vec<(String, Oid)> = drawn_refs(repository, label)?.into_iter().collect();
     Ok(repository.delete_refs(&found)?)
 }
 
@@ -274,7 +294,20 @@ impl<'r> RefPen<'r> {
         self.lock.announced(&written, || {
             self.repository.git_reading(&arguments, lines.as_bytes())?.checked(&arguments[2..])
         })?;
+        if written.len() >= PACKED_FROM {
+            self.pack(&written)?;
+        }
         Ok(moved)
+    }
+
+    /// Has git put refs into its one file for all: each command of git's reads very many files else.
+    fn pack(&self, written: &[&str]) -> Result<()> {
+        let locked: Vec<&str> = written.iter().copied().chain([PACKED_REFS]).collect();
+        let mut arguments = vec!["pack-refs"];
+        arguments.extend(PACKED.iter().flat_map(|pattern| ["--include", pattern]));
+        // A git that cannot pack some refs alone leaves them as they are.
+        self.lock.announced(&locked, || self.repository.git(&arguments))?;
+        Ok(())
     }
 }
 

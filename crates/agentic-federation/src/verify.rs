@@ -22,6 +22,7 @@ use crate::reply::{REPLIES_REF, arrived_replies};
 use crate::steps::check_step;
 use crate::tracking::{TrackedSpace, misplaced, tracked_spaces_of};
 use crate::walk::{WalkSubject, why_invalid};
+use crate::whole::require_whole;
 use crate::wrapping::{WrappedAnnouncement, read_bare_commit, read_wrapped};
 use crate::{Error, Result};
 
@@ -68,8 +69,9 @@ const FROZEN: u8 = 9;
 /// Checks everything that is kept of peers, or of one of them.
 ///
 /// # Errors
-/// Fails when the disk does. What is wrong is a finding.
+/// Fails when the disk does, and where something hides parts of the history. What is wrong is a finding.
 pub fn verify(space: &SessionSpace, only: Option<&Petname>) -> Result<VerifyReport> {
+    require_whole(space.repository())?;
     let mut report = VerifyReport::default();
     if only.is_none() {
         let checked = verify_own(space, &mut report);

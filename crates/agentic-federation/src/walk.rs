@@ -1,13 +1,13 @@
 //! The way down from what a remote serves to what is accepted already.
 
-use agentic_git::Repository;
+use agentic_git::{Repository, has_openpgp};
 use agentic_model::{Cid, Oid};
 
 use crate::accepted::{AcceptedChain, CHAIN_MAX};
 use crate::announcement::{HashName, SignedAnnouncement};
 use crate::id::{PeerId, SpaceId};
 use crate::identity::IdentityChain;
-use crate::key::signer;
+use crate::key::{live_signer, signer};
 use crate::wrapping::{WrappedAnnouncement, read_bare_commit, read_wrapped};
 use crate::{Error, MalformedInput, Result};
 
@@ -133,16 +133,29 @@ pub fn why_not_signed(
     let text = SignedAnnouncement::text(&signed.bytes);
     match signer(text, &signed.signature, &listed.keys) {
         Some(_) => None,
+        None if listed.keys.iter().any(|key| key.openpgp().is_some()) && !has_openpgp() => {
+            Some("its keys are of OpenPGP, and there is no `gpg` here to verify it")
+        }
         None => Some("no key of that space signed it"),
     }
 }
 
+/// Tells whether the newest known document lists a key that signed a valid announcement, and that signs no more.
+pub fn is_expired(identity: &IdentityChain, wrapped: &WrappedAnnouncement) -> bool {
+    let Some(listed) = identity.newest().space(wrapped.signed.announcement.space) else {
+        return false;
+    };
+    let text = SignedAnnouncement::text(&wrapped.signed.bytes);
+    let key = signer(text, &wrapped.signed.signature, &listed.keys);
+    key.is_some_and(|key| live_signer(text, &wrapped.signed.signature, [key]).is_none())
+}
+
 /// Tells whether the newest known document stands behind a valid announcement: it lists a key that
-/// signed it, or names it as the one to go on from.
+/// signed it and has not expired, or names it as the one to go on from.
 pub fn is_backed(identity: &IdentityChain, wrapped: &WrappedAnnouncement) -> bool {
     let said = &wrapped.signed.announcement;
     let Some(listed) = identity.newest().space(said.space) else { return false };
     let text = SignedAnnouncement::text(&wrapped.signed.bytes);
     listed.resume == Some(wrapped.signed.cid())
-        || signer(text, &wrapped.signed.signature, &listed.keys).is_some()
+        || live_signer(text, &wrapped.signed.signature, &listed.keys).is_some()
 }

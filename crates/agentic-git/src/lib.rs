@@ -33,6 +33,7 @@ mod object;
 mod object_cache;
 mod object_file;
 mod occupied;
+mod openpgp;
 mod pack;
 mod pack_file;
 mod pack_merge;
@@ -79,6 +80,7 @@ pub use self::notes::{
     LibraryEdit, LibraryTree, NoteVersion, NotesHistory, NotesState, POINTERS_MAX, PointerEdit,
 };
 pub use self::object::name_object;
+pub use self::openpgp::{OpenPgpSigner, has_openpgp, openpgp_signer};
 #[cfg(feature = "fuzz-access")]
 pub use self::pack_offset::PackOffsets;
 pub use self::quarantine::{DownloadSource, Quarantine};

@@ -25,13 +25,15 @@ const LIMIT_UNIT_BYTES: u64 = 512;
 /// Runs a program that may write no file longer than so many units.
 const LIMITED: &str = r#"ulimit -f "$1"; shift; exec git "$@""#;
 /// What git is told so that it does nothing but download, and checks what it gets.
-const SETTINGS: [&str; 7] = [
+const SETTINGS: [&str; 8] = [
     "core.hooksPath=/dev/null",
     "fetch.fsckObjects=true",
     "fetch.unpackLimit=1",
     "fetch.prune=false",
     "fetch.writeCommitGraph=false",
     "fetch.recurseSubmodules=no",
+    // What is borrowed has the refs that git looks at anyway.
+    "core.alternateRefsPrefixes=refs/agentic/none/",
     "gc.auto=0",
 ];
 /// What lets git download objects that it calls malformed.

@@ -18,7 +18,7 @@ const SIGNER: &str = "signer";
 /// How the header of a signature is called, by the hash of the repository.
 const HEADERS: [&str; 2] = ["gpgsig ", "gpgsig-sha256 "];
 /// How a key of OpenPGP is named: by this and its whole fingerprint.
-const OPENPGP: &str = "gpg:";
+pub(super) const OPENPGP: &str = "gpg:";
 /// How many digits the fingerprint of a key of OpenPGP has, by the version of the key.
 const FINGERPRINT_DIGITS: [usize; 2] = [40, 64];
 /// How the line begins in which GnuPG names the keys of a good signature.

@@ -12,6 +12,7 @@ use agentic_model::commit::CommitData;
 use super::Repository;
 use super::command::{GitEnd, run_program};
 use super::handout::Handout;
+use super::signature::OPENPGP;
 use agentic_store::error::GitError;
 use agentic_store::{Error, Result};
 
@@ -53,8 +54,8 @@ impl Repository {
     /// Fails when the configuration names no key, or a format that there is none of.
     pub fn signer(&self) -> Result<Signer<'_>> {
         let means = match self.config("gpg.format").as_deref() {
-            None | Some("openpgp") => self.gpg(&["gpg.openpgp.program", "gpg.program"], "gpg")?,
-            Some("x509") => self.gpg(&["gpg.x509.program"], "gpgsm")?,
+            None | Some("openpgp") => self.gpg(self.gpg_program()?)?,
+            Some("x509") => self.gpg(self.program(&["gpg.x509.program"], "gpgsm")?)?,
             Some("ssh") => {
                 SigningMethod::Ssh { program: self.ssh_program()?, key: self.ssh_key()? }
             }
@@ -65,16 +66,23 @@ impl Repository {
         Ok(Signer { repository: self, means })
     }
 
-    /// Makes one that signs commits by a key of SSH, which is named as for [`Repository::sign_bytes`].
+    /// Makes one that signs commits by a key that is named as for [`Repository::sign_bytes`].
     ///
     /// # Errors
     /// Fails when the program that signs may not be named here.
-    pub fn ssh_signer(&self, key: &str) -> Result<Signer<'_>> {
-        let means = SigningMethod::Ssh { program: self.ssh_program()?, key: self.named_key(key) };
+    pub fn signer_by(&self, key: &str) -> Result<Signer<'_>> {
+        let means = match key.strip_prefix(OPENPGP) {
+            Some(key) => SigningMethod::Gpg { program: self.gpg_program()?, key: key.to_owned() },
+            None => SigningMethod::Ssh { program: self.ssh_program()?, key: self.named_key(key) },
+        };
         Ok(Signer { repository: self, means })
     }
 
-    fn gpg(&self, settings: &[&str], default: &str) -> Result<SigningMethod> {
+    fn gpg_program(&self) -> Result<PathBuf> {
+        self.program(&["gpg.openpgp.program", "gpg.program"], "gpg")
+    }
+
+    fn gpg(&self, program: PathBuf) -> Result<SigningMethod> {
         let key = match self.config("user.signingKey").filter(|key| !key.is_empty()) {
             Some(key) => key,
             None => {
@@ -82,7 +90,7 @@ impl Repository {
                 format!("{} <{}>", person.name, person.email)
             }
         };
-        Ok(SigningMethod::Gpg { program: self.program(settings, default)?, key })
+        Ok(SigningMethod::Gpg { program, key })
     }
 
     /// Finds a program that the configuration may name; a path is relative to the top folder.
@@ -114,15 +122,36 @@ impl Repository {
         self.sign_with_ssh(&self.ssh_program()?, &key, text.as_bytes(), namespace)
     }
 
-    /// Signs bytes by a key of SSH, for a purpose of its own. The key is a public one, whose private half
-    /// an agent holds, or the path of its file.
+    /// Signs bytes by a key of SSH, for a purpose of its own, or by one of OpenPGP, which knows no purposes.
+    /// The key is a public one, whose private half an agent holds, the path of its file, or `gpg:` and a
+    /// fingerprint.
     ///
     /// # Errors
     /// Fails with what the program says when it does not sign.
     pub fn sign_bytes(&self, bytes: &[u8], namespace: &str, key: &str) -> Result<String> {
-        let signature =
-            self.sign_with_ssh(&self.ssh_program()?, &self.named_key(key), bytes, namespace)?;
+        let signature = match key.strip_prefix(OPENPGP) {
+            Some(key) => self.sign_with_gpg(&self.gpg_program()?, key, bytes)?,
+            None => {
+                self.sign_with_ssh(&self.ssh_program()?, &self.named_key(key), bytes, namespace)?
+            }
+        };
         Ok(signature.replace('\r', ""))
+    }
+
+    /// Reads the public half of a key of OpenPGP from the key ring of whoever runs this, as an armoured block with
+    /// what the key needs alone.
+    ///
+    /// # Errors
+    /// Fails when the ring has no such key.
+    pub fn public_openpgp_key(&self, fingerprint: &str) -> Result<String> {
+        let program = self.gpg_program()?;
+        let mut command = Command::new(&program);
+        command.args(["--batch", "--armor", "--export-options", "export-minimal", "--export"]);
+        let told = self.run_signer(command.arg(fingerprint), b"")?;
+        match told.success && told.stdout.starts_with("-----BEGIN PGP PUBLIC KEY BLOCK-----") {
+            true => Ok(told.stdout.replace('\r', "")),
+            false => Err(refused(&program, told.stderr.lines())),
+        }
     }
 
     /// Tells the key of SSH by which people sign here: a public key, or the path of its file.
@@ -182,6 +211,19 @@ impl Repository {
         }
     }
 
+    fn sign_with_gpg(&self, program: &Path, key: &str, plain: &[u8]) -> Result<String> {
+        let mut command = Command::new(program);
+        command.args(["--status-fd=2", "-bsau", key]);
+        let done = self.run_signer(&mut command, plain)?;
+        let status = done.stderr.lines().filter_map(|line| line.strip_prefix(GPG_STATUS));
+        let is_signed = status.clone().any(|line| line.starts_with("SIG_CREATED "));
+        if done.success && is_signed {
+            return Ok(done.stdout);
+        }
+        let said = done.stderr.lines().filter(|line| !line.starts_with(GPG_STATUS));
+        Err(refused(program, said))
+    }
+
     fn named_key(&self, key: &str) -> SshKey {
         match LITERAL_KEYS.iter().chain(&["sk-ssh-"]).any(|begin| key.starts_with(begin)) {
             true => SshKey::Literal(key.to_owned()),
@@ -229,7 +271,9 @@ impl Signer<'_> {
     pub fn sign(&self, data: &CommitData) -> Result<Vec<u8>> {
         let plain = data.to_bytes();
         let signature = match &self.means {
-            SigningMethod::Gpg { program, key } => self.sign_with_gpg(program, key, &plain)?,
+            SigningMethod::Gpg { program, key } => {
+                self.repository.sign_with_gpg(program, key, &plain)?
+            }
             SigningMethod::Ssh { program, key } => {
                 self.repository.sign_with_ssh(program, key, &plain, COMMITS)?
             }
@@ -247,19 +291,6 @@ impl Signer<'_> {
             _ => "gpgsig",
         };
         Ok(data.to_signed_bytes(header, signature))
-    }
-
-    fn sign_with_gpg(&self, program: &Path, key: &str, plain: &[u8]) -> Result<String> {
-        let mut command = Command::new(program);
-        command.args(["--status-fd=2", "-bsau", key]);
-        let done = self.repository.run_signer(&mut command, plain)?;
-        let status = done.stderr.lines().filter_map(|line| line.strip_prefix(GPG_STATUS));
-        let is_signed = status.clone().any(|line| line.starts_with("SIG_CREATED "));
-        if done.success && is_signed {
-            return Ok(done.stdout);
-        }
-        let said = done.stderr.lines().filter(|line| !line.starts_with(GPG_STATUS));
-        Err(refused(program, said))
     }
 
     /// Names the key: `ssh:` or `gpg:` and its fingerprint. Where that cannot be told, what the

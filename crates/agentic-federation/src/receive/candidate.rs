@@ -10,7 +10,7 @@ use crate::accepted::AcceptedState;
 use crate::announcement::SignedAnnouncement;
 use crate::identity::IdentityChain;
 use crate::steps::check_step;
-use crate::walk::{Walk, WalkEnd, WalkNode, WalkSubject, is_backed, why_invalid};
+use crate::walk::{Walk, WalkEnd, WalkNode, WalkSubject, is_backed, is_expired, why_invalid};
 use crate::wrapping::{WrappedAnnouncement, read_wrapped};
 use crate::{Error, MalformedInput, Result};
 
@@ -62,6 +62,16 @@ pub(super) fn decide(search: &CandidateSearch<'_>, walk: &Walk) -> Result<SpaceD
         WalkNode::Junk { .. } => false,
     };
     let Some(at) = walk.nodes.iter().position(is_candidate) else {
+        let is_expired = |node: &WalkNode| match node {
+            WalkNode::Announced(wrapped) => {
+                why_invalid(identity, subject, wrapped).is_none() && is_expired(identity, wrapped)
+            }
+            WalkNode::Junk { .. } => false,
+        };
+        if walk.nodes.iter().any(is_expired) {
+            let why = "the key that signed it has expired, or was revoked".to_owned();
+            return Ok(SpaceDecision::Nothing(SpaceResult::Refused(why)));
+        }
         return Ok(SpaceDecision::Nothing(without_candidate(walk, accepted)));
     };
     let (path, has_junk) = (&walk.nodes[at..], at > 0);

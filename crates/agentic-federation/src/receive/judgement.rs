@@ -20,6 +20,7 @@ use crate::peer_kind::KindTranslation;
 use crate::policy::{PolicyAnswer, PolicyQuestion};
 use crate::shard::{HeadEntry, Heads, read_heads};
 use crate::tracking::{draw, tracked_spaces_of};
+use crate::whole::require_whole;
 use crate::wrapping::{body_of, read_wrapped};
 use crate::{Error, Result};
 
@@ -103,6 +104,7 @@ pub fn judge_again(space: &SessionSpace, peer: PeerId, of: SpaceId) -> Result<Ve
         if before.acceptance.held.is_empty() || KnownPeer::read(own, peer)?.is_frozen() {
             return Ok(Vec::new());
         }
+        require_whole(own)?;
         let wrapped = read_wrapped(own, before.acceptance.announced)?;
         let body = body_of(own, &wrapped)?;
         let announced = read_heads(own, &read_subfolder(own, &body, "heads")?)?;

@@ -12,7 +12,7 @@ use super::{REPLIES, Replies, read_replies};
 use crate::acceptance::accepted_at;
 use crate::accepted::CHAIN_MAX;
 use crate::capability::{Capability, PeerTrigger, TriggerForce, TriggerName};
-use crate::commit_signature::commit_signer;
+use crate::commit_signature::live_commit_signer;
 use crate::folder::{TreeFolder, TreeNode};
 use crate::id::{PeerId, Petname};
 use crate::in_force::{PolicyInForce, PolicySubject};
@@ -215,7 +215,7 @@ impl<'a> ReplyJudge<'a> {
         };
         let known = KnownPeer::read(self.space.repository(), reply.peer)?;
         let keys = known.chain.as_ref().map(|chain| chain.newest().decide.as_slice());
-        if commit_signer(reply.commit, made.bytes(), keys.unwrap_or_default()).is_none() {
+        if live_commit_signer(reply.commit, made.bytes(), keys.unwrap_or_default()).is_none() {
             return Ok(Some("no key signed it by which that peer decides now".to_owned()));
         }
         if made.decision.voices().all(|voice| voice != reply.peer.to_string()) {

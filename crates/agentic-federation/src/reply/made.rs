@@ -54,7 +54,7 @@ pub fn answer(space: &SessionSpace, draft: &PeerAnswer<'_>) -> Result<DecisionOu
         return Ok(earlier);
     }
     let repository = space.repository();
-    let signer = repository.ssh_signer(&deciding_key(space, &own)?)?;
+    let signer = repository.signer_by(&deciding_key(space, &own)?)?;
     let voice = ForeignVoice { identity: own.peer().0, delegation: draft.delegation.clone() };
     let hold = draft.hold;
     let made = decide_elsewhere(space, (hold.head, &hold.pending), draft.answer, (&voice, &signer));

@@ -3,6 +3,7 @@
 use agentic_federation::changes::{Rotation, SpaceChange, change_space, rotate};
 use agentic_federation::id::{PeerId, SpaceId};
 use agentic_federation::identity::IdentityChain;
+use agentic_federation::key::OPENPGP;
 use agentic_federation::own::{InitRequest, init, join};
 use agentic_model::Cid;
 use schemars::JsonSchema;
@@ -67,7 +68,9 @@ impl Verb for PeerInit {
     fn run(self, caller: &Caller<'_>) -> Result<Reply<PeerInitView>, Refusal> {
         caller.require_person("begin an identity")?;
         let project = self.project.as_deref().map(|text| cid(text, "a project")).transpose()?;
-        let at = |key: String| match key.contains(' ') || key.starts_with('/') {
+        let is_named =
+            |key: &str| key.contains(' ') || key.starts_with('/') || key.starts_with(OPENPGP);
+        let at = |key: String| match is_named(&key) {
             true => key,
             false => caller.path(key.as_ref()).display().to_string(),
         };
