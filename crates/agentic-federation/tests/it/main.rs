@@ -1,7 +1,10 @@
 //! Announcing and receiving with every step made to fail: nothing is half done, no number is signed
 //! twice, and refs never say more than records.
 
+mod flipped;
+mod forged;
 mod model;
+mod openpgp;
 mod reply;
 
 use std::path::{Path, PathBuf};
@@ -58,11 +61,7 @@ impl FederatedPlace {
             }
             git(&folder, "commit -q --allow-empty -m one");
             git(&folder, "remote add origin ../hub");
-            let made = Command::new("ssh-keygen")
-                .args(["-q", "-t", "ed25519", "-N", "", "-f"])
-                .arg(place.path(&format!("{name}.key")))
-                .status();
-            assert!(made.expect("ssh-keygen is installed").success());
+            place.make_key(name);
         }
         let ada = place.begin("ada", None);
         let bob = place.begin("bob", Some(ada.project));
@@ -77,6 +76,15 @@ impl FederatedPlace {
         add_peer(&place.open("bob"), &bob, &name, &followed, GrantPreset::Track)
             .expect("the name is free");
         place
+    }
+
+    /// Makes a key of that name.
+    fn make_key(&self, name: &str) {
+        let made = Command::new("ssh-keygen")
+            .args(["-q", "-t", "ed25519", "-N", "", "-f"])
+            .arg(self.path(&format!("{name}.key")))
+            .status();
+        assert!(made.expect("ssh-keygen is installed").success());
     }
 
     fn path(&self, name: &str) -> PathBuf {
@@ -117,11 +125,20 @@ impl FederatedPlace {
     fn announce_at(&self, name: &str) -> agentic_federation::Result<MadeAnnouncement> {
         let space = self.open(name);
         let seen = require_newest(&space, "origin")?;
-        let redactor = redactor();
-        let rules = LeavingRules { redactor: &redactor, allow: &[], remote: Some("origin") };
-        let made = announce(&space, &AnnounceRequest::default(), rules)?;
+        let made = self.sign_at(name, &AnnounceRequest::default())?;
         push_announcement(&space, &seen, &made)?;
         Ok(made)
+    }
+
+    /// Signs what there is, and pushes nothing.
+    fn sign_at(
+        &self,
+        name: &str,
+        request: &AnnounceRequest,
+    ) -> agentic_federation::Result<MadeAnnouncement> {
+        let redactor = redactor();
+        let rules = LeavingRules { redactor: &redactor, allow: &[], remote: Some("origin") };
+        announce(&self.open(name), request, rules)
     }
 
     fn fetch(&self) -> agentic_federation::Result<()> {
