@@ -3,13 +3,14 @@
 //! They are found by their first eight bytes, so that a text without them costs one look-up a byte.
 
 mod form;
+mod percent;
 mod source;
 
 use std::ops::Range;
 
 pub use self::source::{KnownFile, KnownFormat, is_secret_variable};
 use crate::exempt::is_placeholder;
-use crate::hit::{HitRule, SecretHit};
+use crate::hit::{HitRule, SecretHit, united};
 use crate::steps;
 
 /// How many values are held at most.
@@ -44,6 +45,17 @@ struct KnownForm {
     /// Whether characters beside it hold bits of the value, too: base64 that begins or ends within
     /// a character.
     edges: FormEdges,
+    /// Where it is looked for.
+    encoding: FormEncoding,
+}
+
+/// Where a form is looked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum FormEncoding {
+    /// In texts as they are.
+    Plain,
+    /// In what addresses encode, once it is decoded.
+    Percent,
 }
 
 /// How many characters beside a form hold bits of its value.
@@ -93,7 +105,12 @@ impl KnownValues {
 
     /// Returns how many bytes the longest form has: what is read part by part must overlap by so many.
     pub fn longest_form(&self) -> usize {
-        self.forms.iter().map(|form| form.bytes.len()).max().unwrap_or(0)
+        let plain = self.forms.iter().map(|form| form.bytes.len()).max();
+        plain.unwrap_or(0).max(percent::ESCAPE_BYTES * self.longest_value())
+    }
+
+    fn longest_value(&self) -> usize {
+        self.values.iter().map(Vec::len).max().unwrap_or(0)
     }
 
     /// Tells whether there are none.
@@ -113,18 +130,33 @@ impl KnownValues {
 
     /// Returns where values stand in a text.
     pub(crate) fn find(&self, text: &[u8]) -> Vec<SecretHit> {
-        let mut hits = Vec::new();
         if self.table.is_empty() {
-            return hits;
+            return Vec::new();
         }
+        let mut hits = self.find_forms(text, FormEncoding::Plain);
+        let n_plain = hits.len();
+        for part in percent::parts(text, self.longest_value()) {
+            let found = self.find_forms(&part.bytes, FormEncoding::Percent);
+            hits.extend(found.into_iter().map(|hit| {
+                let (start, end) = (part.place(hit.start), part.place(hit.end));
+                SecretHit { start, end, secret: (start, end), ..hit }
+            }));
+        }
+        if hits.len() == n_plain { hits } else { united(hits) }
+    }
+
+    /// Returns where the forms of one encoding stand.
+    fn find_forms(&self, text: &[u8], encoding: FormEncoding) -> Vec<SecretHit> {
+        let mut hits = Vec::new();
         let mut at = 0;
         steps::count(text.len());
         while let Some(bytes) = text.get(at..at + PREFIX_BYTES) {
             let prefix = prefix(bytes);
             let slot = slot(prefix);
             if self.filter[slot / 64] >> (slot % 64) & 1 == 1
-                && let Some(hit) = self.longest(text, at, prefix)
+                && let Some(form) = self.longest(&text[at..], prefix, encoding)
             {
+                let hit = form.hit(text, at);
                 at = hit.end.max(at + 1);
                 hits.push(hit);
                 continue;
@@ -148,9 +180,13 @@ impl KnownValues {
         self.values.push(bytes.to_vec());
         for (bytes, edges) in form::forms(bytes) {
             if bytes.len() >= PREFIX_BYTES {
-                self.forms.push(KnownForm { value: number, bytes, edges });
+                let encoding = FormEncoding::Plain;
+                self.forms.push(KnownForm { value: number, bytes, edges, encoding });
             }
         }
+        let (edges, encoding) = (FormEdges::default(), FormEncoding::Percent);
+        let bytes = percent::folded(bytes);
+        self.forms.push(KnownForm { value: number, bytes, edges, encoding });
     }
 
     fn index(&mut self) {
@@ -164,20 +200,26 @@ impl KnownValues {
         }
     }
 
-    /// Returns the longest form that stands at a place.
-    fn longest(&self, text: &[u8], at: usize, prefix: u64) -> Option<SecretHit> {
+    /// Returns the longest form with which a text begins.
+    fn longest(&self, text: &[u8], prefix: u64, encoding: FormEncoding) -> Option<&KnownForm> {
         let first = self.table.partition_point(|(entry, _)| *entry < prefix);
         let same = self.table[first..].iter().take_while(|(entry, _)| *entry == prefix);
         let found = same.map(|(_, form)| &self.forms[*form]);
-        let found = found.filter(|form| text[at..].starts_with(&form.bytes));
+        let found = found.filter(|form| form.encoding == encoding && text.starts_with(&form.bytes));
         let found = found.inspect(|form| steps::count(form.bytes.len()));
-        let form = found.max_by_key(|form| form.bytes.len())?;
-        let end = at + form.bytes.len();
+        found.max_by_key(|form| form.bytes.len())
+    }
+}
+
+impl KnownForm {
+    /// Returns the hit of the form that stands at a place.
+    fn hit(&self, text: &[u8], at: usize) -> SecretHit {
+        let end = at + self.bytes.len();
         let is_base64 = |byte: &u8| byte.is_ascii_alphanumeric() || b"+/-_=".contains(byte);
         let before =
-            text[..at].iter().rev().take(form.edges.before).take_while(|byte| is_base64(byte));
-        let after = text[end..].iter().take(form.edges.after).take_while(|byte| is_base64(byte));
-        Some(SecretHit::new(HitRule::Known(form.value), at - before.count(), end + after.count()))
+            text[..at].iter().rev().take(self.edges.before).take_while(|byte| is_base64(byte));
+        let after = text[end..].iter().take(self.edges.after).take_while(|byte| is_base64(byte));
+        SecretHit::new(HitRule::Known(self.value), at - before.count(), end + after.count())
     }
 }
 

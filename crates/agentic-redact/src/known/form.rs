@@ -1,4 +1,5 @@
-//! The forms in which a value may stand: raw, in addresses, in hex, in JSON, in base64.
+//! The forms in which a value may stand: raw, with blanks as forms write them, in hex, in JSON, in
+//! base64.
 
 use std::collections::BTreeSet;
 
@@ -9,17 +10,13 @@ const HEX_UPPER: &[u8; 16] = b"0123456789ABCDEF";
 const BASE64_PLAIN: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 const BASE64_URL: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
 
-/// Returns all forms of a value, each once.
+/// Returns all forms of a value, each once, but for those that addresses encode.
 pub(crate) fn forms(value: &[u8]) -> Vec<(Vec<u8>, FormEdges)> {
     let mut plain = BTreeSet::new();
     plain.insert(value.to_vec());
+    plain.insert(with_plus(value));
     for digits in [HEX_UPPER, HEX_LOWER] {
         plain.insert(hex(value, digits));
-        for kept in [b"" as &[u8], b"/", b"!*'()", b"/:@!$&'()*+,;="] {
-            let encoded = percent(value, digits, kept);
-            plain.insert(with_plus(&encoded));
-            plain.insert(encoded);
-        }
     }
     let once = json(value);
     plain.insert(json_slashes(&once));
@@ -48,24 +45,9 @@ fn hex_pair(byte: u8, digits: &[u8; 16]) -> [u8; 2] {
     [digits[usize::from(byte >> 4)], digits[usize::from(byte & 15)]]
 }
 
-/// Encodes a value as addresses do; encoders differ in the marks that they keep.
-fn percent(value: &[u8], digits: &[u8; 16], kept: &[u8]) -> Vec<u8> {
-    let mut out = Vec::new();
-    for byte in value {
-        let is_plain = byte.is_ascii_alphanumeric() || b"-._~".contains(byte);
-        if is_plain || kept.contains(byte) {
-            out.push(*byte);
-        } else {
-            out.push(b'%');
-            out.extend(hex_pair(*byte, digits));
-        }
-    }
-    out
-}
-
 /// Writes blanks as forms do.
-fn with_plus(encoded: &[u8]) -> Vec<u8> {
-    String::from_utf8_lossy(encoded).replace("%20", "+").into_bytes()
+fn with_plus(value: &[u8]) -> Vec<u8> {
+    value.iter().map(|byte| if *byte == b' ' { b'+' } else { *byte }).collect()
 }
 
 /// Escapes a value as a text of JSON.

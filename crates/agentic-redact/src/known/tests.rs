@@ -26,6 +26,16 @@ fn values_are_found_raw_in_addresses_in_hex_and_in_json() {
 }
 
 #[test]
+fn any_byte_of_a_value_may_be_encoded_in_either_case() {
+    check("Tulip-orb/it+9941x=", "?a=Tulip-orb/it%2B9941x=&b", "?a=*&b");
+    check("Tulip-orb/it+9941x=", "?a=Tulip-orb%2fit%2B9941x%3D&b", "?a=*&b");
+    check("Tulip-orb/it+9941x=", "?a=Tulip%2Dorb%2fit+9941x%3d&b", "?a=*&b");
+    check("Tulip-orb/it+9941x=", "%54ulip-orb/it+9941x= Tulip-orb/it+9941x=", "* *");
+    check("pass phrase 1", "?a=pass+phrase%201&b %zz %4", "?a=*&b %zz %4");
+    check("tulip-orbit-9941", "%20 tulip-orbit-9941 %74ulip-orbit-994", "%20 * %74ulip-orbit-994");
+}
+
+#[test]
 fn values_are_found_in_base64_at_each_alignment_with_the_characters_they_share() {
     check("tulip-orbit-94", "x dHVsaXAtb3JiaXQtOTQ= y", "x * y");
     check("tulip-orbit-94", "x dXR1bGlwLW9yYml0LTk0 y", "x d* y");
