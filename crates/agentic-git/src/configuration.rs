@@ -84,10 +84,11 @@ impl Repository {
     }
 
     /// Returns all values of `agentic.NAME` in the user's own configuration: not in the repository's, a
-    /// worktree's or the system's, not from the environment, and not from a file that the user's
-    /// includes and that lies in the repository or its worktree, where others may have written it.
+    /// worktree's or the system's, not from the environment, and not from a file that lies in the
+    /// repository or one of its worktrees, where others may have written it: neither one that the
+    /// user's includes, nor one that a variable makes the user's.
     pub fn values_of_user(&self, name: &str) -> Vec<String> {
-        let found: Vec<(String, Option<PathBuf>)> = self.configured(|inner| {
+        let found: Vec<(String, PathBuf)> = self.configured(|inner| {
             let config = inner.config_snapshot();
             let sections = config.plumbing().sections_by_name("agentic").into_iter().flatten();
             let of_user = sections.filter(|section| {
@@ -96,22 +97,34 @@ impl Repository {
             });
             let values = of_user.flat_map(|section| {
                 let meta = section.meta();
-                let included = (meta.level > 0).then(|| meta.path.clone().unwrap_or_default());
-                section
-                    .values(name)
-                    .into_iter()
-                    .map(move |value| (value.to_string(), included.clone()))
+                let path = meta.path.clone().unwrap_or_default();
+                section.values(name).into_iter().map(move |value| (value.to_string(), path.clone()))
             });
             values.collect()
         });
-        let places = [self.work_dir(), Some(self.common_dir())];
+        if found.is_empty() {
+            return Vec::new();
+        }
+        let places = self.places_of_others();
         let is_elsewhere = |path: &PathBuf| {
             let path = path.canonicalize();
-            let mut places = places.iter().flatten().filter_map(|place| place.canonicalize().ok());
-            path.is_ok_and(|path| !places.any(|place| path.starts_with(place)))
+            path.is_ok_and(|path| !places.iter().any(|place| path.starts_with(place)))
         };
-        let of_user = found.into_iter().filter(|(_, path)| path.as_ref().is_none_or(is_elsewhere));
+        let of_user = found.into_iter().filter(|(_, path)| is_elsewhere(path));
         of_user.map(|(value, _)| value).collect()
+    }
+
+    /// Returns the real folders in which others may have written: the repository's own, and all of its
+    /// worktrees, whichever of them this is.
+    fn places_of_others(&self) -> Vec<PathBuf> {
+        let linked = self.inner.worktrees().unwrap_or_default();
+        let linked = linked.into_iter().filter_map(|worktree| worktree.base().ok());
+        let main = self.inner.main_repo().ok();
+        let main = main.and_then(|main| main.workdir().map(Path::to_owned));
+        let own = [self.work_dir(), Some(self.common_dir())];
+        let own = own.into_iter().flatten().map(Path::to_owned);
+        let all = own.chain(main).chain(linked);
+        all.filter_map(|place| place.canonicalize().ok()).collect()
     }
 
     /// Tells whether a switch of git's configuration is on; one that is not there is off.

@@ -1,6 +1,6 @@
 //! What looks like a secret and is none: placeholders, references, ids, digests, public keys.
 
-/// Parts of placeholders, in lower case.
+/// Parts of placeholders, in lower case; [`has_placeholder_part`] knows with which bytes they begin.
 const PLACEHOLDER_PARTS: [&str; 20] = [
     "...",
     "your-",
@@ -97,6 +97,8 @@ const VENDOR_ID_STARTS: [&str; 36] = [
     "ig_",
     "lsh_",
 ];
+/// How long a number in hex is that is an id, in bytes.
+const SHORT_ID_BYTES_MAX: usize = 17;
 /// How the bytes of public keys begin in base64.
 const PUBLIC_KEY_STARTS: [&str; 5] =
     ["AAAAB3NzaC1", "AAAAC3NzaC1", "AAAAE2VjZHNh", "AAAAGnNrLX", "AAAAInNrLW"];
@@ -122,7 +124,13 @@ pub(crate) fn is_placeholder(value: &[u8]) -> bool {
         || wrapped(b"@", b"@")
         || value.starts_with(b"<") && value.len() < 40
         || value.windows(3).any(|part| part == "…".as_bytes())
-        || PLACEHOLDER_PARTS.iter().any(|part| contains_ignoring_case(value, part))
+        || has_placeholder_part(value)
+}
+
+fn has_placeholder_part(value: &[u8]) -> bool {
+    let begins = |byte: u8| b".yepcrxd".contains(&byte.to_ascii_lowercase());
+    let mut begun = value.iter().enumerate().filter(|(_, byte)| begins(**byte));
+    begun.any(|(at, _)| starts_with_any(&value[at..], &PLACEHOLDER_PARTS))
 }
 
 /// Tells whether a value names a place where the secret stands.
@@ -162,6 +170,14 @@ pub(crate) fn is_uuid(value: &[u8]) -> bool {
             8 | 13 | 18 | 23 => *byte == b'-',
             _ => byte.is_ascii_hexdigit(),
         })
+}
+
+/// Tells whether a name is an id that nobody has to look at: a UUID, an id as vendors give it, a short
+/// number in hex.
+pub fn is_plain_id(name: &str) -> bool {
+    let bytes = name.as_bytes();
+    let is_short = bytes.len() <= SHORT_ID_BYTES_MAX;
+    is_uuid(bytes) || is_vendor_id(bytes) || is_short && bytes.iter().all(u8::is_ascii_hexdigit)
 }
 
 /// Tells whether a value is a content id, in base 32 or of version 0.

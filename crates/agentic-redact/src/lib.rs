@@ -34,6 +34,7 @@ mod value;
 mod view;
 mod words;
 
+pub use crate::exempt::is_plain_id;
 pub use crate::finding::{RedactLayer, RuleId, SecretFinding};
 pub use crate::json::{JsonFinding, RedactedJson};
 pub use crate::known::{

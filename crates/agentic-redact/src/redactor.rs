@@ -65,7 +65,8 @@ pub struct RedactedText<'t> {
 }
 
 impl RedactAllowances {
-    /// Takes expressions, each on the whole value of a secret or a part of it.
+    /// Takes expressions, each on the whole value of a secret or a part of it. One that an empty text
+    /// matches, as an empty expression or `.*`, says nothing of any value, and allows none.
     ///
     /// # Errors
     /// Fails on what is no expression, and on too many.
@@ -77,7 +78,9 @@ impl RedactAllowances {
             let text = text.as_ref();
             let expression = Regex::new(text)
                 .map_err(|_| AllowanceFault::Expression { text: text.to_owned() })?;
-            allowances.push(expression);
+            if !expression.is_match("") {
+                allowances.push(expression);
+            }
             if allowances.len() > ALLOWANCES_MAX {
                 return Err(AllowanceFault::TooMany);
             }
@@ -259,9 +262,12 @@ impl SecretRedactor {
     /// Tells whether a marker is of a rule that is known here.
     fn is_own(&self, marker: &str) -> bool {
         let rule = marker.strip_prefix(MARKER_START).and_then(|rest| rest.split_once(':'));
-        rule.is_some_and(|(rule, _)| {
-            HitRule::FIXED_IDS.contains(&rule) || self.rules.ids().any(|id| id == rule)
-        })
+        rule.is_some_and(|(rule, _)| self.has_rule(rule))
+    }
+
+    /// Tells whether there is a rule of this name.
+    pub fn has_rule(&self, name: &str) -> bool {
+        HitRule::FIXED_IDS.contains(&name) || self.rules.ids().any(|id| id == name)
     }
 
     fn finding(&self, hit: &SecretHit) -> SecretFinding {

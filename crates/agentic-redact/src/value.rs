@@ -3,6 +3,7 @@
 use crate::exempt::{is_exempt, is_hex};
 use crate::measure::{count_classes, entropy_bits};
 use crate::name::NameStrength;
+use crate::steps;
 use crate::words::is_wordlike;
 
 /// How a value stands in its text.
@@ -26,6 +27,7 @@ const PHRASE_WORDS_MAX: usize = 12;
 /// Tells whether the value beside a name of this strength is a secret.
 pub(crate) fn is_secret_value(value: &[u8], strength: NameStrength, quoting: Quoting) -> bool {
     let value = &value[..value.len().min(VALUE_BYTES_SEEN)];
+    steps::count(value.len());
     if is_exempt(value) || is_path(value) || quoting == Quoting::Bare && is_code(value) {
         return false;
     }

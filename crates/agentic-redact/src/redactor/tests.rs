@@ -401,6 +401,9 @@ proptest! {
 fn hostile(len: usize) -> Vec<String> {
     let pieces = [
         "token=",
+        "password=",
+        "%2",
+        "%70assword=",
         "password=\"",
         "key=\\\"",
         "://",
