@@ -2,7 +2,8 @@
 //!
 //! Entries are known by their ids. Those that are named by their place in a file, since their vendor
 //! names no lines, are also known by a keyed hash of what they say: a file that was written anew has
-//! them elsewhere. Only numbers are kept, so that a long conversation costs little.
+//! them elsewhere. What was purged keeps that hash, since its words are gone. Only numbers are kept, so
+//! that a long conversation costs little.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -18,6 +19,9 @@ use crate::{CaptureError, ConversationId};
 const OBJECTS_MAX: usize = 1 << 20;
 /// What tells two entries of one text apart.
 const TELLING: [&str; 3] = ["call", "tool", "subagent"];
+
+/// Where a purged entry keeps what its line is known by.
+const PURGED_LINE: &str = "purged-line";
 
 /// What the place of a line says, where its vendor gives it no id.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -36,6 +40,8 @@ pub struct KnownEntries {
     places: PlaceNames,
     ids: Vec<u128>,
     words: Vec<u128>,
+    /// What lines are known by whose words were purged.
+    purged: Vec<u128>,
     /// How far files were read, as the traces say that were bound.
     reached: BTreeMap<String, u64>,
 }
@@ -53,27 +59,19 @@ impl KnownEntries {
         for entry in entries {
             let meta = |key: &str| entry.meta.get(key).and_then(Value::as_text);
             self.ids.extend(meta("id").and_then(number));
+            self.purged.extend(meta(PURGED_LINE).and_then(number));
             if meta("conversation") != Some(own.as_str()) {
                 word = None;
                 continue;
             }
-            let hasher = word.get_or_insert_with(|| self.begin(entry.kind.as_str(), &entry.meta));
-            match &entry.body {
-                Value::Text(text) => hasher.update(text.as_bytes()),
-                Value::Bytes(bytes) => hasher.update(bytes),
-                Value::Null
-                | Value::Bool(_)
-                | Value::Int(_)
-                | Value::Float(_)
-                | Value::List(_)
-                | Value::Map(_)
-                | Value::Link(_) => hasher,
-            };
+            let hasher =
+                word.get_or_insert_with(|| begin(&self.key, entry.kind.as_str(), &entry.meta));
+            hasher.update(body_of(entry));
             if !entry.continues {
                 self.words.extend(word.take().map(|hasher| half(&hasher)));
             }
         }
-        for numbers in [&mut self.ids, &mut self.words] {
+        for numbers in [&mut self.ids, &mut self.words, &mut self.purged] {
             numbers.sort_unstable();
             numbers.dedup();
         }
@@ -106,7 +104,8 @@ impl KnownEntries {
     /// Returns how far a file was read, as far as anybody says; nothing if nothing of it is known.
     pub fn reached(&self, file: &str) -> Option<u64> {
         let said = self.reached.get(file).copied();
-        said.or_else(|| (!self.words.is_empty()).then_some(u64::MAX))
+        let knows_lines = !self.words.is_empty() || !self.purged.is_empty();
+        said.or_else(|| knows_lines.then_some(u64::MAX))
     }
 
     /// Tells whether an entry is known.
@@ -116,23 +115,63 @@ impl KnownEntries {
         if is_named && has_id() {
             return true;
         }
-        if entry.named_by == EntryName::Vendor || self.words.is_empty() {
+        let knows_lines = !self.words.is_empty() || !self.purged.is_empty();
+        if entry.named_by == EntryName::Vendor || !knows_lines {
             return false;
         }
-        let mut hasher = self.begin(entry.kind.as_str(), &entry.meta);
+        let mut hasher = begin(&self.key, entry.kind.as_str(), &entry.meta);
         hasher.update(entry.text.as_bytes());
-        self.words.binary_search(&half(&hasher)).is_ok()
+        let word = half(&hasher);
+        let has_line = || {
+            let line = line_of(&self.key, &entry.meta, word);
+            line.is_some_and(|line| self.purged.binary_search(&line).is_ok())
+        };
+        self.words.binary_search(&word).is_ok() || has_line()
     }
+}
 
-    fn begin(&self, kind: &str, meta: &Map) -> blake3::Hasher {
-        let mut hasher = blake3::Hasher::new_keyed(&self.key);
-        let told = TELLING.map(|key| meta.get(key).and_then(Value::as_text).unwrap_or_default());
-        for part in [kind].iter().chain(&told) {
-            hasher.update(part.as_bytes());
-            hasher.update(b"\0");
-        }
-        hasher
+/// Lets entries that a purge made of the pieces of a line keep what that is known by, if it is one of a
+/// conversation.
+pub fn keep_line(key: &CaptureKey, before: &[Entry], purged: &mut [Entry]) {
+    let (Some(first), Some(kept)) = (before.first(), purged.first_mut()) else { return };
+    let mut hasher = begin(key, first.kind.as_str(), &first.meta);
+    for entry in before {
+        hasher.update(body_of(entry));
     }
+    // What was purged before is known already by what it said first.
+    let line = match first.meta.get(PURGED_LINE) {
+        Some(line) => Some(line.clone()),
+        None => {
+            line_of(key, &first.meta, half(&hasher)).map(|line| Value::text(format!("{line:032x}")))
+        }
+    };
+    kept.meta.extend(line.map(|line| (PURGED_LINE.to_owned(), line)));
+}
+
+/// Returns what a line of a conversation is known by once it is purged: another one for the same words in
+/// another conversation.
+fn line_of(key: &CaptureKey, meta: &Map, word: u128) -> Option<u128> {
+    let mut hasher = blake3::Hasher::new_keyed(key);
+    hasher.update(meta.get("conversation").and_then(Value::as_text)?.as_bytes());
+    hasher.update(b"\0");
+    hasher.update(&word.to_le_bytes());
+    Some(half(&hasher))
+}
+
+fn begin(key: &CaptureKey, kind: &str, meta: &Map) -> blake3::Hasher {
+    let mut hasher = blake3::Hasher::new_keyed(key);
+    let told = TELLING.map(|key| meta.get(key).and_then(Value::as_text).unwrap_or_default());
+    for part in [kind].iter().chain(&told) {
+        hasher.update(part.as_bytes());
+        hasher.update(b"\0");
+    }
+    hasher
+}
+
+/// Returns the bytes of what an entry says.
+pub fn body_of(entry: &Entry) -> &[u8] {
+    let text = entry.body.as_text().map(str::as_bytes);
+    text.or_else(|| entry.body.as_bytes()).unwrap_or_default()
 }
 
 /// Finds the notes of an agent that is open or archived.

@@ -36,7 +36,7 @@ pub use self::read::{
     tail, tail_with_hash, unfinished,
 };
 pub use self::record::{JournalBody, JournalRecord, JournalRecordHash, StreamPin, StreamStanding};
-pub use self::salvage::{Salvage, salvage};
+pub use self::salvage::{ReadableSegment, Salvage, readable, salvage};
 pub use self::segment::sync_directory;
 pub use self::succession::{JournalInheritance, begin_beside, change_names, discard, take_place};
 pub use self::transaction::{

@@ -35,6 +35,31 @@ fn what_is_named_by_its_place_is_known_by_what_it_says() {
 }
 
 #[test]
+fn what_was_purged_is_known_by_what_it_said_in_its_conversation_alone() {
+    let key = [7; 32];
+    let said = entry("c", "c@0", "one tulip-orbit-9941", EntryName::Place).to_entries();
+    let gone = said.iter().map(|piece| piece.purged("4f")).collect();
+    let clean = |text: &str| entry("c", "c@0", text, EntryName::Place).to_entries();
+    for mut purged in [gone, clean("one [purged:4f]")] {
+        keep_line(&key, &said, &mut purged);
+        let mut again = clean("one");
+        keep_line(&key, &purged, &mut again);
+        for purged in [purged, again] {
+            let mut known = KnownEntries::new(&key, PlaceNames::Moved);
+            known.add(&conversation("c"), &purged);
+            for (of, text, is_known) in [
+                ("c", "one tulip-orbit-9941", true),
+                ("c", "two tulip-orbit-9941", false),
+                ("d", "one tulip-orbit-9941", false),
+            ] {
+                let asked = entry(of, "c@99", text, EntryName::Place);
+                assert_eq!(known.has(&asked), is_known, "{of} {text}");
+            }
+        }
+    }
+}
+
+#[test]
 fn what_another_conversation_says_is_not_this_ones() {
     let mut known = KnownEntries::new(&[7; 32], PlaceNames::Hold);
     known.add(&conversation("d"), &entry("c", "c@0", "one", EntryName::Place).to_entries());

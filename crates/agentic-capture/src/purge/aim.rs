@@ -15,6 +15,15 @@ use super::PurgeError;
 use super::branches::renamed_text;
 use super::hit::PurgeHit;
 use super::seam::SeamPieces;
+use crate::cursor::CaptureKey;
+use crate::known::{body_of, keep_line};
+
+/// The type of objects that have entries.
+const TRACE: &str = "console-trace";
+/// What an entry has that goes on in the next.
+const CONTINUES: &[u8] = b"continues";
+/// How far from the beginning of an object its type stands at most, in bytes.
+const TYPE_BYTES_MAX: usize = 4096;
 
 /// What is to go.
 #[derive(Debug)]
@@ -53,6 +62,8 @@ pub struct PurgeScrub<'a> {
     pub hits: Vec<PurgeHit>,
     /// What becomes of pieces at the seams of objects.
     pub seams: SeamPieces,
+    /// By which lines are named whose words go; nothing where they are not kept.
+    pub key: Option<CaptureKey>,
 }
 
 impl PurgeAim {
@@ -66,6 +77,28 @@ impl PurgeAim {
             | PurgeAim::Object(_)
             | PurgeAim::Tombstones(_) => false,
         }
+    }
+
+    /// Tells whether an object holds it: in its bytes, or in the pieces of a happening that its trace has.
+    pub fn is_in_object(&self, bytes: &[u8]) -> bool {
+        if self.is_in(bytes) {
+            return true;
+        }
+        let PurgeAim::Value(_) = self else { return false };
+        let has = |bytes: &[u8], word: &[u8]| bytes.windows(word.len()).any(|part| part == word);
+        let begin = &bytes[..bytes.len().min(TYPE_BYTES_MAX)];
+        if !has(begin, TRACE.as_bytes()) || !has(bytes, CONTINUES) {
+            return false;
+        }
+        Object::decode(bytes).is_ok_and(|object| self.is_in_pieces(&entries_of(&object)))
+    }
+
+    /// Tells whether entries hold it where one goes on in the next, wherever they were cut.
+    pub fn is_in_pieces(&self, entries: &[Entry]) -> bool {
+        let mut runs = entries.split_inclusive(|entry| !entry.continues);
+        runs.any(|run| {
+            run.len() > 1 && self.is_in(&run.iter().map(body_of).collect::<Vec<_>>().concat())
+        })
     }
 
     /// Tells whether a text holds it.
@@ -150,7 +183,7 @@ impl SessionScrub for SessionAim<'_> {
 impl<'a> PurgeScrub<'a> {
     /// Begins without having found anything.
     pub fn new(aim: &'a PurgeAim, id: &'a str) -> PurgeScrub<'a> {
-        PurgeScrub { aim, id, hits: Vec::new(), seams: SeamPieces::new() }
+        PurgeScrub { aim, id, hits: Vec::new(), seams: SeamPieces::new(), key: None }
     }
 }
 
@@ -161,14 +194,14 @@ impl PurgeScrub<'_> {
     /// Fails when it has a form in which nobody can take something out of it.
     pub fn object(&mut self, cid: Cid, bytes: &[u8]) -> Result<Option<Vec<u8>>, PurgeError> {
         let seam = self.seams.remove(&cid);
-        if let (PurgeAim::Value(value), None) = (self.aim, &seam)
-            && value.places(bytes).is_empty()
+        if let (PurgeAim::Value(_), None) = (self.aim, &seam)
+            && !self.aim.is_in_object(bytes)
         {
             return Ok(None);
         }
         let object = Object::decode(bytes).map_err(PurgeError::object)?;
         let (kind, mut map) = (object.kind().clone(), object.map().clone());
-        let is_trace = kind.as_str() == "console-trace" && map.contains_key("entries");
+        let is_trace = kind.as_str() == TRACE && map.contains_key("entries");
         if matches!(self.aim, PurgeAim::Object(wanted) if *wanted == cid) && !is_trace {
             return Err(PurgeError::WholeObject { kind: kind.to_string() });
         }
@@ -191,7 +224,7 @@ impl PurgeScrub<'_> {
             return Ok(None);
         }
         let clean = Object::new(clean).map_err(PurgeError::object)?;
-        match self.aim.is_in(clean.bytes()) {
+        match self.aim.is_in_object(clean.bytes()) {
             false => Ok(Some(clean.bytes().to_vec())),
             true => Err(PurgeError::Stuck { what: format!("object {cid}") }),
         }
@@ -221,13 +254,14 @@ impl PurgeScrub<'_> {
     fn run(&mut self, agent: &str, object: Option<Cid>, run: &[Entry]) -> Vec<Entry> {
         let is_whole = run.iter().all(|entry| entry.purged_by().is_none())
             && run.iter().any(|entry| self.goes_whole(agent, object, entry));
-        let clean: Vec<Entry> = match is_whole {
+        let mut clean: Vec<Entry> = match is_whole {
             true => run.iter().map(|entry| entry.purged(self.id)).collect(),
             false => self.pieces(run),
         };
         if clean != run {
             let (object, entry) = (object.map(|cid| cid.to_string()), run.iter().find_map(id_of));
             self.hits.push(PurgeHit { object, entry, ..PurgeHit::default() });
+            self.key.iter().for_each(|key| keep_line(key, run, &mut clean));
         }
         clean
     }
@@ -247,7 +281,7 @@ impl PurgeScrub<'_> {
 
     /// Takes it out of the pieces of one happening, wherever they were cut.
     fn pieces(&mut self, run: &[Entry]) -> Vec<Entry> {
-        let mut bodies: Vec<Vec<u8>> = run.iter().map(|entry| body(entry).to_vec()).collect();
+        let mut bodies: Vec<Vec<u8>> = run.iter().map(|entry| body_of(entry).to_vec()).collect();
         let whole: Vec<u8> = bodies.concat();
         // From the end on, so that what stands before keeps its place.
         for place in self.aim.places(None, &whole).into_iter().rev() {
@@ -344,11 +378,12 @@ impl PurgeScrub<'_> {
     }
 }
 
-fn id_of(entry: &Entry) -> Option<String> {
-    entry.meta.get("id").and_then(Value::as_text).map(str::to_owned)
+/// Reads the entries of a trace that are sound.
+pub fn entries_of(object: &Object) -> Vec<Entry> {
+    let entries = object.map().get("entries").and_then(Value::as_list).unwrap_or_default();
+    entries.iter().filter_map(|entry| Entry::from_value(entry).ok()).collect()
 }
 
-fn body(entry: &Entry) -> &[u8] {
-    let text = entry.body.as_text().map(str::as_bytes);
-    text.or_else(|| entry.body.as_bytes()).unwrap_or_default()
+fn id_of(entry: &Entry) -> Option<String> {
+    entry.meta.get("id").and_then(Value::as_text).map(str::to_owned)
 }

@@ -34,7 +34,7 @@ use super::unfinished::{UnfinishedPurge, oids};
 use super::vendor::{self, VendorTranscripts};
 use super::verify::across_seams;
 use super::{PurgeAim, PurgeError};
-use crate::{HookEnvironment, spool};
+use crate::{HookEnvironment, redaction, spool};
 
 /// How often the locks are taken again because a look under them found others concerned.
 const LOOKS_MAX: usize = 5;
@@ -305,7 +305,8 @@ fn cut(
     found: &PurgeFindings,
     writers: &mut BTreeMap<Stream, GitWriter<'_>>,
 ) -> Result<(), PurgeError> {
-    let mut scrub = PurgeScrub::new(aim, &unfinished.id);
+    let key = Some(redaction::key(space.repository().layout())?);
+    let mut scrub = PurgeScrub { key, ..PurgeScrub::new(aim, &unfinished.id) };
     for (stream, writer) in writers {
         let agent = stream.to_string();
         let mut clean = |entries| Ok(scrub.entries(&agent, None, entries));

@@ -23,7 +23,7 @@ use super::scan::{attribute, scan};
 use super::seam::seams;
 use super::unfinished::{UnfinishedPurge, oids};
 use super::{BranchFate, PurgeAim, PurgeError, vendor};
-use crate::{HookEnvironment, spool};
+use crate::{HookEnvironment, redaction, spool};
 
 /// What a purge would do.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -92,6 +92,7 @@ pub(super) fn gather(
 ) -> Result<PurgeFindings, PurgeError> {
     let history = space.purge_history()?;
     let mut scrub = PurgeScrub::new(aim, &unfinished.id);
+    scrub.key = Some(redaction::key(space.repository().layout())?);
     scrub.seams = seams(space, &history, aim, &unfinished.id)?;
     let branches = BranchRewriter { space, aim, unfinished }.find(&history)?;
     let commits = &branches.rewritten.commits;

@@ -6,13 +6,19 @@ use agentic_model::{Object, Oid};
 use agentic_session::sealed;
 use agentic_space::Space;
 use agentic_space::purging::sort_of;
+use agentic_store::journal;
 
 use super::files::{all_files, place_of, read_deep};
 use super::hit::{PurgeHit, PurgePlace};
 use super::{PurgeAim, PurgeError};
+use crate::spool;
 
 /// What is read as a log of a session.
 const SESSIONS: &str = "agentic/session/";
+/// What is read as a journal.
+const LOGS: [&str; 3] = ["agentic/journal/", "agentic/begun/", "agentic/aside/"];
+/// What waits for agents.
+const SPOOL: &str = "agentic/capture/spool/";
 /// The type of the objects whose records are compressed.
 const SEGMENT: &[u8] = b"session-segment";
 
@@ -54,6 +60,12 @@ pub fn scan(space: &Space, aim: &PurgeAim) -> Result<PurgeScan, PurgeError> {
             let records = log.and_then(Result::ok).unwrap_or_default();
             is_in = records.iter().any(|record| aim.is_in(record));
         }
+        if !is_in && LOGS.iter().any(|folder| file.name.starts_with(folder)) {
+            is_in = parts.first().is_some_and(|bytes| is_in_log(aim, bytes));
+        }
+        if !is_in && file.name.starts_with(SPOOL) {
+            is_in = aim.is_in_pieces(&spool::read(&file.path));
+        }
         if is_in {
             let place = place_of(&file.name);
             scanned.files.push(PurgeHit { place, path: Some(file.name), ..PurgeHit::default() });
@@ -62,9 +74,15 @@ pub fn scan(space: &Space, aim: &PurgeAim) -> Result<PurgeScan, PurgeError> {
     Ok(scanned)
 }
 
+/// Tells whether a segment of a journal holds it in pieces: those of an entry, or of one in an object.
+fn is_in_log(aim: &PurgeAim, bytes: &[u8]) -> bool {
+    let found = journal::readable(bytes);
+    aim.is_in_pieces(&found.entries) || found.objects.iter().any(|object| holds(aim, object))
+}
+
 /// Tells whether bytes hold it, or what is compressed in them.
 pub fn holds(aim: &PurgeAim, bytes: &[u8]) -> bool {
-    if aim.is_in(bytes) {
+    if aim.is_in_object(bytes) {
         return true;
     }
     let may_be_packed = bytes.windows(SEGMENT.len()).take(4096).any(|window| window == SEGMENT);

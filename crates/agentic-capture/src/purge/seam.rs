@@ -1,14 +1,17 @@
 //! What stands across the seams of traces: a long entry is cut into pieces, and a long trace into
 //! objects, so that a value may begin in one object and end in the next. Neither holds it by itself.
+//! What is cut within one object [`PurgeAim::is_in_object`] finds.
 
 use std::collections::BTreeMap;
 
-use agentic_model::{Cid, ConsoleTrace, Entry, Object, Value};
+use agentic_model::{Cid, ConsoleTrace, Entry, Object};
 use agentic_space::Space;
 use agentic_space::purging::PurgeHistory;
 
-use super::aim::PurgeScrub;
+use super::aim::{PurgeScrub, entries_of};
 use super::{PurgeAim, PurgeError};
+use crate::cursor::CaptureKey;
+use crate::redaction;
 
 /// Where objects of traces stand in notes.
 const TRACES: &str = "objects/console-trace/";
@@ -21,6 +24,13 @@ struct SeamPiece {
     object: Cid,
     at: usize,
     entry: Entry,
+}
+
+/// What is taken out, and what marks its places.
+struct SeamScrub<'s> {
+    aim: &'s PurgeAim,
+    id: &'s str,
+    key: CaptureKey,
 }
 
 /// Finds what becomes of the pieces that hold it only together with those of the next object.
@@ -41,6 +51,8 @@ pub fn seams(
         | PurgeAim::Object(_)
         | PurgeAim::Tombstones(_) => return Ok(found),
     }
+    let key = redaction::key(space.repository().layout())?;
+    let seams = SeamScrub { aim, id, key };
     let traces = history.leaves.iter().filter(|leaf| leaf.path.starts_with(TRACES));
     let blobs: BTreeMap<Cid, _> =
         traces.filter_map(|leaf| Some((leaf.object?, leaf.blob))).collect();
@@ -65,32 +77,27 @@ pub fn seams(
                 let goes_on = entry.continues;
                 run.push(SeamPiece { object: part, at, entry });
                 if !goes_on {
-                    close(&mut run, aim, id, &mut found);
+                    close(&mut run, &seams, &mut found);
                 }
             }
         }
-        close(&mut run, aim, id, &mut found);
+        close(&mut run, &seams, &mut found);
     }
     Ok(found)
 }
 
 /// Looks at the pieces of one happening.
-fn close(run: &mut Vec<SeamPiece>, aim: &PurgeAim, id: &str, found: &mut SeamPieces) {
+fn close(run: &mut Vec<SeamPiece>, seams: &SeamScrub<'_>, found: &mut SeamPieces) {
     let pieces = std::mem::take(run);
     let is_one = pieces.windows(2).all(|pair| pair[0].object == pair[1].object);
     if is_one {
         return;
     }
-    let mut scrub = PurgeScrub::new(aim, id);
+    let mut scrub = PurgeScrub { key: Some(seams.key), ..PurgeScrub::new(seams.aim, seams.id) };
     let entries: Vec<Entry> = pieces.iter().map(|piece| piece.entry.clone()).collect();
     for (piece, clean) in pieces.into_iter().zip(scrub.entries("", None, entries)) {
         if clean != piece.entry {
             found.entry(piece.object).or_default().insert(piece.at, clean);
         }
     }
-}
-
-fn entries_of(object: &Object) -> Vec<Entry> {
-    let entries = object.map().get("entries").and_then(Value::as_list).unwrap_or_default();
-    entries.iter().filter_map(|entry| Entry::from_value(entry).ok()).collect()
 }

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use agentic_model::{Entry, Oid};
 
-use super::{JournalBody, JournalRecord, StreamStanding, frame, segment};
+use super::{Content, JournalBody, JournalRecord, StreamStanding, frame, segment};
 use crate::layout::{Layout, Stream};
 use crate::{Error, Result};
 
@@ -41,6 +41,41 @@ pub(super) fn salvage_in(dir: &Path) -> Result<Salvage> {
     let n_expected = records.last().map_or(0, |last| (last.seq + 1).saturating_sub(first));
     let n_lost = n_expected.saturating_sub(records.len() as u64);
     Ok(Salvage { records, n_lost })
+}
+
+/// What the bytes of a segment hold, as far as that can be read.
+#[derive(Debug, Default)]
+pub struct ReadableSegment {
+    /// All entries, those that are bound too, in their order.
+    pub entries: Vec<Entry>,
+    /// The objects that its writes make.
+    pub objects: Vec<Vec<u8>>,
+}
+
+/// Reads what a segment holds. What is damaged, or of another version, is passed over.
+pub fn readable(bytes: &[u8]) -> ReadableSegment {
+    let mut found = ReadableSegment::default();
+    for payload in good_payloads(bytes) {
+        match JournalRecord::decode(payload).map(|record| record.body) {
+            Ok(JournalBody::Entry(entry)) => found.entries.push(entry),
+            Ok(JournalBody::Transaction(write)) => {
+                found.objects.extend(write.objects.into_iter().map(|object| object.bytes));
+                let kept = write.notes.into_iter().flat_map(|notes| notes.objects);
+                found.objects.extend(kept.filter_map(|kept| match kept.content {
+                    Content::Inline(bytes) => Some(bytes),
+                    Content::Stored(_) => None,
+                }));
+            }
+            Ok(
+                JournalBody::Open
+                | JournalBody::Done { .. }
+                | JournalBody::Abort { .. }
+                | JournalBody::Cut { .. },
+            )
+            | Err(_) => {}
+        }
+    }
+    found
 }
 
 impl Salvage {
