@@ -10,6 +10,7 @@ mod gate;
 pub mod git;
 mod keep;
 mod log;
+mod names;
 mod own;
 mod tell;
 mod weight;
@@ -136,7 +137,7 @@ fn answer_within(
     log: &HookLog,
 ) -> Result<HookAnswer, CaptureError> {
     let read = Payload::read(input);
-    let event = match read.and_then(|it| HookEvent::read(request.source, it, request.named)) {
+    let mut event = match read.and_then(|it| HookEvent::read(request.source, it, request.named)) {
         Ok(event) => event,
         Err(error) => return Ok(unreadable(request, log, error)),
     };
@@ -162,6 +163,7 @@ fn answer_within(
     }
     log.opens(Some(space.repository().layout().clone()));
     space.repository().keep_until_exit();
+    names::clean_names(&space, &mut event)?;
     let place = event.folder.as_deref().map(|folder| HookPlace::of(&space, folder));
     let place = place.unwrap_or_default();
     let scene = HookScene { space: &space, request, event: &event, place, log };

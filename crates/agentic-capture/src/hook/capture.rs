@@ -2,7 +2,7 @@
 
 use agentic_model::{Map, Value, json};
 
-use super::{HookAnswer, HookScene, end, keep, tell};
+use super::{HookAnswer, HookScene, end, keep, names, tell};
 use crate::bind::Binding;
 use crate::catch_up::{CaughtUp, Speaker, TranscriptSource};
 use crate::conversation::{BindReason, ConversationRecord};
@@ -127,8 +127,10 @@ impl<'b> BoundEvent<'b> {
         if let TranscriptPath::At(path) = &scene.event.transcript
             && path.is_absolute()
             && binding.reason != BindReason::Parent
+            && record.transcript.as_ref() != Some(path)
         {
-            record.transcript = Some(path.clone());
+            let is_clean = names::is_clean_path(scene.space, path)?;
+            record.transcript = is_clean.then(|| path.clone());
         }
         record.ended = (scene.event.moment == HookMoment::Ends).then_some(now.millis());
         if known.as_ref() != Some(&record) {

@@ -9,6 +9,9 @@ use crate::Source;
 use crate::error_log::{CaptureFault, note};
 use crate::event::HookEvent;
 
+/// The longest name of an event that a line has, in bytes.
+const NAME_BYTES_MAX: usize = 40;
+
 /// Keeps what a line needs, and writes it.
 pub(crate) struct HookLog {
     layout: RefCell<Option<Layout>>,
@@ -39,7 +42,10 @@ impl HookLog {
     /// The event is known from now on.
     pub fn hears_of(&self, event: &HookEvent) {
         self.source.set(event.source);
-        event.name.clone_into(&mut self.event.borrow_mut());
+        // What is no word is no vendor's name of an event.
+        let is_word = event.name.len() <= NAME_BYTES_MAX && event.name.chars().all(is_of_name);
+        let name = if is_word { event.name.as_str() } else { "unknown" };
+        name.clone_into(&mut self.event.borrow_mut());
         let asks = event.asks_for_leave();
         self.asks.set(if asks { LeaveAsked::Asked } else { LeaveAsked::NotAsked });
     }
@@ -60,4 +66,9 @@ impl HookLog {
         let (event, code) = (self.event.borrow().clone(), code.to_owned());
         note(layout, &CaptureFault { at, source, event, code });
     }
+}
+
+/// Tells whether vendors' names of events have this character.
+fn is_of_name(letter: char) -> bool {
+    letter.is_ascii_alphabetic() || matches!(letter, '.' | '_' | '-')
 }

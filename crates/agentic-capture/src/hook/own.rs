@@ -71,7 +71,7 @@ impl OwnEntries<'_> {
         let mut entry = self.event_entry("hold-passed", "hold-passed".to_owned());
         if let Some(call) = &self.event.call {
             entry.put_known("call", call.id.as_deref());
-            entry.put_text("tool", &call.tool);
+            entry.put_text("tool", &self.clean(None, &call.tool));
         }
         entry
     }
@@ -166,7 +166,7 @@ impl OwnEntries<'_> {
         let native = call.id.clone().unwrap_or_else(|| self.native());
         let mut entry = self.entry(CapturedKind::ToolResult, &native, text);
         entry.put_known("call", call.id.as_deref());
-        entry.put_text("tool", &call.tool);
+        entry.put_text("tool", &self.clean(None, &call.tool));
         if self.event.text(&["error"]).is_some() {
             entry.put("error", Value::Bool(true));
         }
@@ -177,7 +177,8 @@ impl OwnEntries<'_> {
         let text = self.clean(None, said);
         let native = self.native();
         let mut entry = self.entry(kind, &native, text);
-        entry.put_known("turn", self.event.text(&["turn_id", "turn-id", "generation_id"]));
+        let turn = self.event.text(&["turn_id", "turn-id", "generation_id"]);
+        entry.put_known("turn", turn.map(|turn| self.clean(Some("id"), turn)).as_deref());
         entry
     }
 
@@ -192,7 +193,8 @@ impl OwnEntries<'_> {
     fn entry(&self, kind: CapturedKind, native: &str, text: String) -> CapturedEntry {
         let place = EntryPlace { kind, at: self.at(), native, part: 0 };
         let mut entry = CapturedEntry::new(self.conversation, place, text);
-        entry.put_known("model", self.event.text(&["model"]));
+        let model = self.event.text(&["model"]).map(|model| self.clean(None, model));
+        entry.put_known("model", model.as_deref());
         entry
     }
 
