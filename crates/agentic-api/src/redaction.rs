@@ -1,7 +1,8 @@
 //! Secrets are taken out of what callers say before any of it is written.
 //!
-//! A mark stands in their place, and a notice names rule and place. Answers of sessions are never
-//! altered: programs would run otherwise than they were recorded.
+//! In texts that people read a mark stands in their place, and a notice names rule and place. Names,
+//! keys, sources and objects are refused: they mean something else with a mark in them. Answers of
+//! sessions are never altered: programs would run otherwise than they were recorded.
 
 use agentic_capture::redaction;
 use agentic_model::{Map, Value};
@@ -36,11 +37,19 @@ pub(crate) fn refuse_secrets(
     if matches!(value, Value::Null | Value::Bool(_) | Value::Int(_) | Value::Float(_)) {
         return Ok(());
     }
-    let (_, findings) = redactor(caller)?.redact_value(value);
-    let Some(finding) = findings.first() else { return Ok(()) };
-    let message = format!("{place} has a secret, found by rule `{}`", finding.rule);
-    let hint = "records keep what a program is given: name a credential in place of its value, or let `agentic.redactAllow` of your git configuration allow it";
-    Err(Refusal::refused(&message, hint))
+    CallerRedactor::new(caller)?.refuse(place, value)
+}
+
+/// Refuses a text that has a secret: a name or a key, which a mark would make another one.
+///
+/// # Errors
+/// Fails when it has one, and as [`CallerRedactor::new`] does.
+pub(crate) fn refuse_secret_text(
+    caller: &Caller<'_>,
+    place: &str,
+    text: &str,
+) -> Result<(), Refusal> {
+    CallerRedactor::new(caller)?.refuse_text(place, text)
 }
 
 /// Takes secrets out of what one verb is given.
@@ -56,6 +65,26 @@ impl CallerRedactor {
     /// Fails when rules, allowances or the key of the tags cannot be used: nothing may be written then.
     pub(crate) fn new(caller: &Caller<'_>) -> Result<CallerRedactor, Refusal> {
         Ok(CallerRedactor { redactor: redactor(caller)?, notices: Vec::new() })
+    }
+
+    /// Refuses a value that has a secret.
+    ///
+    /// # Errors
+    /// Fails when it has one.
+    pub(crate) fn refuse(&self, place: &str, value: &Value) -> Result<(), Refusal> {
+        let (_, findings) = self.redactor.redact_value(value);
+        let Some(finding) = findings.first() else { return Ok(()) };
+        let message = format!("{place} has a secret, found by rule `{}`", finding.rule);
+        let hint = "it is kept as it is given: name a credential in place of its value, or let `agentic.redactAllow` of your git configuration allow it";
+        Err(Refusal::refused(&message, hint))
+    }
+
+    /// Refuses a text that has a secret.
+    ///
+    /// # Errors
+    /// Fails when it has one.
+    pub(crate) fn refuse_text(&self, place: &str, text: &str) -> Result<(), Refusal> {
+        if text.is_empty() { Ok(()) } else { self.refuse(place, &Value::text(text)) }
     }
 
     /// Redacts a text.

@@ -17,7 +17,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::caller::agent_name;
-use crate::redaction::redactor;
+use crate::redaction::{CallerRedactor, redactor};
 use crate::verb::remote::chosen_remote;
 use crate::verb::{Reply, Verb, VerbCompletion};
 use crate::view::{AnnounceView, AnnouncedView};
@@ -51,10 +51,13 @@ impl Verb for Announce {
 
     fn run(self, caller: &Caller<'_>) -> Result<Reply<AnnounceView>, Refusal> {
         require_announcer(caller)?;
+        let mut said = CallerRedactor::new(caller)?;
+        let mut reason = |text: String| said.text("the reason", text);
+        let (rewind, cut) = (self.rewind.map(&mut reason), self.cut.map(&mut reason));
         let request = AnnounceRequest {
-            rewind: self.rewind,
+            rewind,
             refresh: if self.refresh { AnnounceNeed::Always } else { AnnounceNeed::Change },
-            cut: self.cut,
+            cut,
             archive: if self.archive { ArchiveChoice::Goes } else { ArchiveChoice::Stays },
         };
         if self.dry_run {
@@ -62,7 +65,9 @@ impl Verb for Announce {
         }
         let allow = self.allow.iter().map(|text| allowance(text)).collect::<Result<Vec<_>, _>>()?;
         let remote = chosen_remote(caller.space, self.remote)?;
-        announce_to(caller, &remote, &request, &allow)
+        let mut reply = announce_to(caller, &remote, &request, &allow)?;
+        reply.notices.extend(said.notices());
+        Ok(reply)
     }
 }
 

@@ -17,7 +17,7 @@ use serde::Deserialize;
 
 use self::recorded::{DecisionFollowing, HoldLanguage};
 pub use self::recorded::{FollowedDecision, RecordedDecision};
-use crate::redaction::{CallerRedactor, refuse_secrets};
+use crate::redaction::CallerRedactor;
 use crate::verb::peer_reply::{AcceptedReply, peer_hold};
 use crate::verb::{Reply, Verb, value};
 use crate::view::question::{RENDERER, question, text_hash};
@@ -211,9 +211,10 @@ impl Decide {
         ground: DraftGround<'_>,
         redactor: &mut CallerRedactor,
     ) -> Result<DecisionDraft, Refusal> {
+        redactor.refuse_text("the name of who decides", self.by.as_deref().unwrap_or_default())?;
         let mut draft = self.draft_as_said(caller, ground)?;
         draft.rationale = redactor.text("the reason", draft.rationale);
-        draft.value.iter().try_for_each(|value| refuse_secrets(caller, "the value", value))?;
+        draft.value.iter().try_for_each(|value| redactor.refuse("the value", value))?;
         Ok(draft)
     }
 

@@ -25,6 +25,7 @@ use agentic_replay::record::CancelMode;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+use crate::redaction::CallerRedactor;
 use crate::verb::{Reply, Verb, VerbCompletion};
 use crate::view::{FlowEventView, FlowStatusView, RunAnswer};
 use crate::{Caller, Notice, Refusal, principal};
@@ -127,13 +128,15 @@ impl Verb for FlowCancel {
 
     fn run(self, caller: &Caller<'_>) -> Result<Reply<FlowStatusView>, Refusal> {
         let (engine, run) = caller.engine_of(&self.run)?;
+        let mut redactor = CallerRedactor::new(caller)?;
         let cancellation = Cancellation {
             who: principal(caller.space)?,
-            why: self.why,
+            why: redactor.text("the reason", self.why),
             mode: if self.kill { CancelMode::Kill } else { CancelMode::Cooperative },
         };
         engine.cancel(&run, &cancellation)?;
-        Ok(Reply::plain(FlowStatusView::from(&engine.status(&run)?)))
+        let view = FlowStatusView::from(&engine.status(&run)?);
+        Ok(Reply { notices: redactor.notices(), ..Reply::plain(view) })
     }
 }
 

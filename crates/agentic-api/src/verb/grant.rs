@@ -10,6 +10,7 @@ use agentic_model::{Cid, Instant, Kind};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+use crate::redaction::{CallerRedactor, refuse_secret_text};
 use crate::verb::peer::{cid, petname};
 use crate::verb::{Reply, Verb, VerbCompletion};
 use crate::view::{AllowedBecause, AllowedView, GrantView, PeerGrantView, RevokeView};
@@ -90,6 +91,9 @@ impl Verb for PeerGrant {
                 "choose a smaller `--delegate`",
             ));
         }
+        for pattern in &self.agents {
+            refuse_secret_text(caller, "a pattern of agents", pattern)?;
+        }
         let request = GrantRequest {
             kinds: self
                 .kinds
@@ -114,11 +118,14 @@ impl Verb for RevokeGrants {
 
     fn run(self, caller: &Caller<'_>) -> Result<Reply<RevokeView>, Refusal> {
         caller.require_person("revoke what a peer was granted")?;
-        let (state, revoked) = revoke(caller.space, &self.what, &self.why)?;
-        Ok(Reply::plain(RevokeView {
+        let mut redactor = CallerRedactor::new(caller)?;
+        let why = redactor.text("the reason", self.why);
+        let (state, revoked) = revoke(caller.space, &self.what, &why)?;
+        let view = RevokeView {
             revoked: revoked.iter().map(ToString::to_string).collect(),
             caps: state.tip.map(|tip| tip.to_string()),
-        }))
+        };
+        Ok(Reply { notices: redactor.notices(), ..Reply::plain(view) })
     }
 }
 

@@ -23,6 +23,7 @@ use self::excerpt::{PrivateCases, ShownCases, SoughtCases, briefings};
 use self::figure::{ImproveFigures, told};
 use crate::behaviours::{BehaviourShelf, FoundBehaviour, behaviour_name};
 use crate::caller::agent_name;
+use crate::redaction::refuse_secrets;
 use crate::verb::trial::spent_for;
 use crate::verb::{
     BehaviourTrial, FlowSource, Reply, SessionDetail, SessionResume, SessionSignal, SessionStart,
@@ -170,6 +171,8 @@ impl Improvement<'_, '_> {
         let cases = ShownCases::of(self.caller, &sought)?;
         self.notices.extend(cases.notices);
         let given = self.input(&base, tasks, cases.text);
+        // Before there is an agent: a refusal leaves nothing.
+        refuse_secrets(self.caller, "the input", &given)?;
         if self.caller.space.head(&self.agent).is_err() {
             let briefing = self.briefing()?;
             if self.asked.private {

@@ -7,6 +7,7 @@ use agentic_space::error::{Error as SpaceError, KindError};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+use crate::redaction::{CallerRedactor, refuse_secret_text};
 use crate::verb::{Reply, Verb, value};
 use crate::view::{KindActivityView, KindOriginView, KindShowView, KindView};
 use crate::{Caller, Refusal};
@@ -81,6 +82,9 @@ impl Verb for KindAdopt {
             )
         })?;
         let name = self.name.as_deref().map(kind_name).transpose()?;
+        if let Some(name) = &name {
+            refuse_secret_text(caller, "the name", name.as_str())?;
+        }
         let adopted = adopt_kind(caller.space, [label, named], name)?;
         let tree = caller.space.kinds()?;
         let mut view = KindShowView::new(&adopted.entry, &tree);
@@ -134,11 +138,16 @@ impl Verb for KindAdd {
         if self.schema.as_ref().is_some_and(|schema| schema.as_map().is_none()) {
             return Err(Refusal::schema("the schema is not a JSON object", SCHEMA_HINT));
         }
-        let (description, schema) = (self.description, self.schema);
-        let entry = KindEntry { name, parent: Some(parent), description, schema };
+        let mut redactor = CallerRedactor::new(caller)?;
+        redactor.refuse_text("the name", name.as_str())?;
+        self.schema.iter().try_for_each(|schema| redactor.refuse("the schema", schema))?;
+        let description = redactor.text("the description", self.description);
+        let entry = KindEntry { name, parent: Some(parent), description, schema: self.schema };
         let view = KindView::from(&entry);
         let written = caller.space.register_kind(entry)?;
-        Ok(Reply::written(view, &written))
+        let mut reply = Reply::written(view, &written);
+        reply.notices.extend(redactor.notices());
+        Ok(reply)
     }
 }
 

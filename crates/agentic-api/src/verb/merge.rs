@@ -10,6 +10,7 @@ use agentic_space::merge::{BelievedWork, MergePlan, MergedWork, Target, merge};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+use crate::redaction::CallerRedactor;
 use crate::verb::{Reply, Verb, VerbCompletion};
 use crate::view::MergeView;
 use crate::{Caller, Notice, Refusal};
@@ -52,9 +53,12 @@ impl Verb for Merge {
             Target::Agent(into) if caller.require_person("merge").is_err() => space.pin(into)?,
             Target::Agent(_) | Target::Branch(_) => None,
         };
+        let mut redactor = CallerRedactor::new(caller)?;
+        let message = self.message.clone().map(|text| redactor.text("the message", text));
+        notices.extend(redactor.notices());
         let plan = MergePlan {
             behaviour,
-            message: self.message.clone(),
+            message,
             resolved,
             write_conflicts: self.write_conflicts.as_ref().map(|path| caller.path(path)),
             capture: if self.trace { TraceBinding::WithTrace } else { TraceBinding::Nothing },

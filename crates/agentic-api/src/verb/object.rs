@@ -5,6 +5,7 @@ use agentic_model::{Object, Value, json};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+use crate::redaction::refuse_secrets;
 use crate::verb::{LocalVerb, Reply, Verb, value};
 use crate::view::{CidView, ObjectView, PutView};
 use crate::{Caller, Refusal, Surroundings};
@@ -64,6 +65,7 @@ impl Verb for ObjectPut {
     fn run(self, caller: &Caller<'_>) -> Result<Reply<PutView>, Refusal> {
         let object = self.object.object()?;
         let agent = caller.agent(self.agent.as_deref())?;
+        refuse_secrets(caller, "the object", &Value::Map(object.map().clone()))?;
         let written = caller.space.put_object(&agent, &object)?;
         Ok(Reply::written(PutView::new(&object, &agent), &written))
     }

@@ -23,6 +23,7 @@ use serde::Deserialize;
 pub use self::own::{PeerInit, PeerRotate, PeerSpace};
 use self::shown::{change_view, own_view, peer_view};
 pub use self::tracking::{settle_named, settle_peers};
+use crate::redaction::{CallerRedactor, refuse_secret_text};
 use crate::verb::grant::grant_view;
 use crate::verb::remote::chosen_remote;
 use crate::verb::{Reply, Verb};
@@ -109,8 +110,10 @@ impl Verb for PeerResolve {
             Some(followed) => followed,
             None => followed(&read_policy(space)?.policy, &name)?.clone(),
         };
-        resolve(space, followed.peer, side, &self.why)?;
-        Ok(Reply::plain(change_view(space, &name, &followed)?))
+        let mut redactor = CallerRedactor::new(caller)?;
+        resolve(space, followed.peer, side, &redactor.text("the reason", self.why))?;
+        let view = change_view(space, &name, &followed)?;
+        Ok(Reply { notices: redactor.notices(), ..Reply::plain(view) })
     }
 }
 
@@ -122,6 +125,8 @@ impl Verb for PeerAdd {
         let space = caller.space;
         let own = require_own(space)?;
         let name = new_petname(&self.name)?;
+        refuse_secret_text(caller, "the name", name.as_str())?;
+        refuse_secret_text(caller, "the person", self.principal.as_deref().unwrap_or_default())?;
         if let Some(remote) = &self.remote
             && !space.repository().remotes().contains(remote)
         {

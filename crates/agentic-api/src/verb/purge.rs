@@ -1,17 +1,20 @@
 //! Taking a value out of everything that a repository keeps, and the proof of it.
 
+use agentic_capture::conversation::ConversationRecord;
 use agentic_capture::purge::{
-    BranchFate, PurgeAim, PurgeRequest, TombstoneScope, UnendedSessions, UnreachableObjects,
-    VendorTranscripts, apply, plan, verify,
+    BranchFate, PurgeAim, PurgeHit, PurgeRequest, TombstoneScope, UnendedSessions,
+    UnreachableObjects, VendorTranscripts, apply, plan, verify,
 };
-use agentic_capture::{HookEnvironment, redaction};
+use agentic_capture::{ConversationId, HookEnvironment, Source, redaction};
 use agentic_model::guidance::ErrorClass;
-use agentic_model::{Cid, Instant, Object};
+use agentic_model::{AgentName, Cid, Instant, Object};
 use agentic_redact::{KNOWN_VALUE_BYTES_MIN, KnownValues, SOUGHT_BYTES_MAX};
+use agentic_space::error::{AgentError, Error as SpaceError};
 use agentic_space::purging::tombstone::{ForeignTombstone, TombstoneFate};
 use agentic_space::signing::SigningChoice;
 
 use crate::caller::agent_name;
+use crate::redaction::CallerRedactor;
 use crate::verb::{Reply, Verb, VerbCompletion};
 use crate::view::{ProofSignatureView, PurgeProofView, PurgeView, TombstoneView};
 use crate::{Caller, Refusal, principal};
@@ -112,9 +115,18 @@ impl Verb for Purge {
             caller.require_person("purge")?;
         }
         let aim = aim(caller, &self.choice)?;
+        let mut redactor = CallerRedactor::new(caller)?;
+        let reason = self.reason.clone().unwrap_or_else(|| "purged".to_owned());
+        if aim.is_in_text(reason.as_bytes()) {
+            let hint = "tombstones keep the reason, and others get them: say it in other words";
+            return Err(Refusal::usage("the reason holds what is to go", hint));
+        }
+        let reason = redactor.text("the reason", reason);
         if !self.apply {
             let planned = plan(caller.space, &aim, self.branches, &self.environment);
-            return Ok(Reply::plain(planned.map_err(|error| Refusal::of(&error))?.into()));
+            let planned = planned.map_err(|error| Refusal::of(&error))?;
+            self.choice.check_known(caller, &planned.hits)?;
+            return Ok(Reply::plain(planned.into()));
         }
         let rule = match &self.choice {
             PurgeChoice::Rule(rule) => Some(rule.as_str()),
@@ -128,7 +140,7 @@ impl Verb for Purge {
         let request = PurgeRequest {
             aim: &aim,
             rule,
-            reason: self.reason.as_deref().unwrap_or("purged"),
+            reason: &reason,
             by: &by,
             scope: self.scope,
             branches: self.branches,
@@ -138,6 +150,7 @@ impl Verb for Purge {
             environment: &self.environment,
         };
         let done = apply(caller.space, &request).map_err(|error| Refusal::of(&error))?;
+        self.choice.check_known(caller, &done.hits)?;
         if let PurgeAim::Tombstones(tombstones) = &aim {
             let objects = tombstones.iter().map(object).collect::<Result<Vec<_>, _>>()?;
             caller.space.decide_tombstones(&objects, TombstoneFate::Followed)?;
@@ -146,7 +159,23 @@ impl Verb for Purge {
             true => VerbCompletion::Whole,
             false => VerbCompletion::Over(ErrorClass::Refused),
         };
-        Ok(Reply { completion, ..Reply::plain(done.into()) })
+        Ok(Reply { completion, notices: redactor.notices(), ..Reply::plain(done.into()) })
+    }
+}
+
+impl PurgeChoice {
+    /// Refuses a conversation of which nobody here knows anything: its id may be mistyped.
+    fn check_known(&self, caller: &Caller<'_>, hits: &[PurgeHit]) -> Result<(), Refusal> {
+        let PurgeChoice::Conversation(id) = self else { return Ok(()) };
+        let layout = caller.space.repository().layout();
+        let is_known = !hits.is_empty()
+            || conversation_id(id)
+                .is_some_and(|id| ConversationRecord::load(layout, &id).is_some());
+        if is_known {
+            return Ok(());
+        }
+        let hint = "`agentic capture status --json` lists conversations";
+        Err(Refusal::refused(&format!("nothing here is of the conversation `{id}`"), hint))
     }
 }
 
@@ -213,7 +242,16 @@ fn aim(caller: &Caller<'_>, choice: &PurgeChoice) -> Result<PurgeAim, Refusal> {
                 let hint = "mend the rules, or take them out of `agentic.toml`";
                 Refusal::refused(&error.to_string(), hint)
             })?;
+            if !redactor.has_rule(rule) {
+                let hint = "`agentic redact --explain` names the rule of what it finds";
+                return Err(Refusal::refused(&format!("there is no rule `{rule}`"), hint));
+            }
             PurgeAim::Rule { redactor: Box::new(redactor), rule: rule.clone() }
+        }
+        PurgeChoice::Conversation(id) if conversation_id(id).is_none() => {
+            let names: Vec<&str> = Source::ALL.iter().map(|source| source.as_str()).collect();
+            let hint = format!("write SOURCE:ID, where SOURCE is one of {}", names.join(", "));
+            return Err(Refusal::usage(&format!("`{id}` names no conversation"), &hint));
         }
         PurgeChoice::Conversation(id) => PurgeAim::Conversation(id.clone()),
         PurgeChoice::Agent { agent, before } => {
@@ -223,7 +261,7 @@ fn aim(caller: &Caller<'_>, choice: &PurgeChoice) -> Result<PurgeAim, Refusal> {
                     let message = format!("`{before}` is no day and no instant");
                     Refusal::usage(&message, "name a day like 2026-11-21, or 2026-11-21T22:40:01Z")
                 })?;
-            PurgeAim::Agent { agent: agent_name(agent)?, before: instant }
+            PurgeAim::Agent { agent: known_agent(caller, agent)?, before: instant }
         }
         PurgeChoice::Object(id) => PurgeAim::Object(cid(id)?),
         PurgeChoice::Tombstone(id) => {
@@ -231,6 +269,29 @@ fn aim(caller: &Caller<'_>, choice: &PurgeChoice) -> Result<PurgeAim, Refusal> {
             PurgeAim::Tombstones(found.into_iter().map(|one| one.tombstone).collect())
         }
     })
+}
+
+/// Reads the id of a conversation as entries have it.
+fn conversation_id(text: &str) -> Option<ConversationId> {
+    let (source, native) = text.split_once(':').filter(|(_, native)| !native.is_empty())?;
+    let source = Source::parse(source).ok()?;
+    Some(ConversationId { source, native: native.to_owned() })
+}
+
+/// Finds an agent of which there is anything: a branch, notes, or what the archive keeps.
+fn known_agent(caller: &Caller<'_>, name: &str) -> Result<AgentName, Refusal> {
+    let (space, agent) = (caller.space, agent_name(name)?);
+    match space.head(&agent) {
+        Ok(_) | Err(SpaceError::Agent(AgentError::Archived { .. })) => Ok(agent),
+        // One whose branch was deleted has notes still.
+        Err(error @ SpaceError::Agent(AgentError::Unknown { .. })) => {
+            match space.repository().find_ref(&agent.notes_ref())? {
+                Some(_) => Ok(agent),
+                None => Err(error.into()),
+            }
+        }
+        Err(error) => Err(error.into()),
+    }
 }
 
 /// Makes a value that can be looked for. What is said of one that cannot says nothing of it.

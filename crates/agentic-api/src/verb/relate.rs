@@ -6,6 +6,7 @@ use agentic_space::relate::relate;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+use crate::redaction::CallerRedactor;
 use crate::verb::{Reply, Verb};
 use crate::view::EdgeView;
 use crate::{Caller, Refusal};
@@ -45,6 +46,10 @@ impl Verb for Relate {
             let message = format!("`{}` cannot name a relation", self.relation);
             Refusal::usage(&message, "name it in lower-case letters, digits and `-`")
         })?;
+        let redactor = CallerRedactor::new(caller)?;
+        for text in [&self.source, &self.relation, &self.target] {
+            redactor.refuse_text("a name", text)?;
+        }
         let event = match self.change {
             EdgeChange::Assert => EdgeEvent::Assert,
             EdgeChange::Retract => EdgeEvent::Retract,

@@ -12,7 +12,7 @@ use agentic_session::{Error, SessionSpace, go_on};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::redaction::{CallerRedactor, refuse_secrets};
+use crate::redaction::CallerRedactor;
 use crate::verb::form::filled_in;
 use crate::verb::{Reply, Verb, VerbCompletion, value};
 use crate::view::interop::{Choice, ClientReply, Protocol, ReplyAnswer, read_reply};
@@ -65,11 +65,12 @@ impl DecideFrom {
     ) -> Result<impl Iterator<Item = Result<Reply<AnsweredView>, Refusal>> + use<'s>, Refusal> {
         caller.require_person("decide")?;
         let (space, protocol) = (caller.space, self.protocol);
+        let mut redactor = CallerRedactor::new(caller)?;
+        redactor.refuse_text("the name of who decides", self.by.as_deref().unwrap_or_default())?;
         let principal = self.by.map_or_else(|| principal(space), Ok)?;
         let reply: ClientReply =
             read_reply(protocol, &self.reply).ok_or_else(|| formless(protocol))?;
         let ticket = take_back(space, &reply.ticket, &principal)?;
-        let mut redactor = CallerRedactor::new(caller)?;
         let mut checked = Vec::new();
         for answer in &reply.answers {
             let pending = open(space, answer)?;
@@ -78,10 +79,7 @@ impl DecideFrom {
             if let Some(draft) = &mut draft {
                 let rationale = std::mem::take(&mut draft.rationale);
                 draft.rationale = redactor.text("the reason", rationale);
-                draft
-                    .value
-                    .iter()
-                    .try_for_each(|value| refuse_secrets(caller, "a value", value))?;
+                draft.value.iter().try_for_each(|value| redactor.refuse("a value", value))?;
             }
             if let Some(draft) = &draft {
                 check(space, &pending.hold, &pending.policy, draft)?;

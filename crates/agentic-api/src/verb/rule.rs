@@ -14,6 +14,7 @@ use serde::Deserialize;
 
 use self::change::RuleChange;
 use crate::facts::with_facts;
+use crate::redaction::refuse_secret_text;
 use crate::rule_files::{FoundRules, RuleFiles, RuleOrigin, RuleShelf, purpose};
 use crate::shipped::{SHIPPED_RULES, ShippedRules};
 use crate::verb::{QueryTextFindings, Reply, Verb};
@@ -80,6 +81,7 @@ impl RuleAdd {
             return Err(Refusal::refused(&message, "take another name"));
         }
         let change = RuleChange::begin(caller, name, self.resolve, self.expect.as_deref())?;
+        refuse_secret_text(caller, "the source", &self.source)?;
         let source = SourceText::new(self.file.as_deref().unwrap_or("rules"), &*self.source);
         let used = RuleShelf::new(caller.space).used_by(source.text())?;
         let warnings = match check_rules(caller, source, &used) {

@@ -23,6 +23,7 @@ use serde::Deserialize;
 
 use crate::behaviours::behaviour_to_run;
 use crate::program::{ProgramFindings, ProgramSource};
+use crate::redaction::refuse_secret_text;
 use crate::{Caller, Refusal, Surroundings};
 
 /// A flow as it comes from outside.
@@ -65,7 +66,10 @@ impl FlowSource {
 
     fn object(&self, caller: &Caller<'_>) -> Result<Object, Refusal> {
         Ok(match self {
-            FlowSource::Script(text) => agentic_session::flow_object(text)?,
+            FlowSource::Script(text) => {
+                refuse_secret_text(caller, "the flow", text)?;
+                agentic_session::flow_object(text)?
+            }
             FlowSource::Stored(id) => {
                 let stored = caller.space.find_object(id).and_then(|cid| caller.space.object(cid));
                 match stored {

@@ -83,6 +83,7 @@ impl Verb for Spawn {
     fn run(self, caller: &Caller<'_>) -> Result<Reply<SpawnView>, Refusal> {
         let (space, name) = (caller.space, new_agent_name(&self.name)?);
         let mut redactor = CallerRedactor::new(caller)?;
+        redactor.refuse_text("the name", name.as_str())?;
         let briefing = self.briefing.redacted(&mut redactor).object()?;
         let origin = self.beginning.origin(caller)?;
         let behaviour = match &self.behaviour {

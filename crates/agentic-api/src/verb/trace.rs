@@ -101,6 +101,7 @@ impl Verb for TraceAdd {
         let kind = entry_kind(self.kind.as_deref().unwrap_or("log"))?;
         let body = self.body.into_bytes()?;
         let mut redactor = CallerRedactor::new(caller)?;
+        redactor.refuse_text("the kind", kind.as_str())?;
         let body = redactor.bytes("the entry", body);
         let added = caller.space.add_trace(&agent, &kind, &body)?;
         let answer = TraceAddView {

@@ -43,6 +43,7 @@ pub(crate) use self::spent::{SpentCost, spent_for};
 pub(crate) use self::standing::tried;
 pub use self::step::{TrialRun, TrialScore};
 use crate::caller::agent_name;
+use crate::redaction::refuse_secrets;
 use crate::verb::{FlowSource, Reply, SessionStart, Verb};
 use crate::view::{TrialPlanView, TrialView};
 use crate::{Caller, Refusal};
@@ -131,6 +132,7 @@ fn fixed_input(
             Err(Refusal::refused(&message, "give more tasks"))
         }
         Err(_) => {
+            refuse_secrets(caller, "the trial", &prepared.input)?;
             if prepared.is_private {
                 // Before there is anything that a push could take along.
                 change_privacy(caller.space, std::slice::from_ref(agent), PrivacyChange::Private)?;

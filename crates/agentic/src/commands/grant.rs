@@ -9,6 +9,7 @@ use agentic_api::view::{AllowedBecause, AllowedView};
 use super::peer::grant_line;
 use super::{VerbOutcome, ended};
 use crate::context::Context;
+use crate::output::warn_of;
 
 /// Grant a peer something; what waits for it is believed at once
 ///
@@ -89,10 +90,11 @@ pub fn run(context: &Context, args: GrantArgs) -> VerbOutcome {
 pub fn run_revoke(context: &Context, args: RevokeArgs) -> VerbOutcome {
     let space = context.space()?;
     let verb = RevokeGrants { what: args.what, why: args.message };
-    let answer = verb.run(&context.caller(&space))?.answer;
+    let reply = verb.run(&context.caller(&space))?;
+    warn_of(&reply.notices);
     context
         .format
-        .answer(&answer, |view| view.revoked.iter().map(|cid| format!("{cid}\n")).collect());
+        .answer(&reply.answer, |view| view.revoked.iter().map(|cid| format!("{cid}\n")).collect());
     Ok(ExitCode::SUCCESS)
 }
 

@@ -14,6 +14,7 @@ use clap::Subcommand;
 
 use super::VerbOutcome;
 use crate::context::Context;
+use crate::output::warn_of;
 
 /// Follow peers over git remotes, by their signatures
 #[derive(Debug, Subcommand)]
@@ -203,8 +204,9 @@ pub fn run(context: &Context, verb: PeerVerb) -> VerbOutcome {
             context.format.answer(&answer, document);
         }
         PeerVerb::Resolve { name, at, message } => {
-            let answer = PeerResolve { name, at, why: message }.run(&caller)?.answer;
-            context.format.answer(&answer, changed);
+            let reply = PeerResolve { name, at, why: message }.run(&caller)?;
+            warn_of(&reply.notices);
+            context.format.answer(&reply.answer, changed);
         }
         PeerVerb::Log { name } => {
             let answer = PeerLog { name }.run(&caller)?.answer;

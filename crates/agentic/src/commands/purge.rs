@@ -18,7 +18,7 @@ use rustix::termios::{LocalModes, OptionalActions, tcgetattr, tcsetattr};
 use super::{VerbOutcome, ended};
 use crate::context::Context;
 use crate::failure::CommandFailure;
-use crate::output::talk;
+use crate::output::{talk, warn_of};
 
 /// The longest value that is read, in bytes.
 const VALUE_BYTES_MAX: u64 = 1 << 20;
@@ -170,6 +170,7 @@ fn purge(context: &Context, args: PurgeArgs) -> VerbOutcome {
         environment,
     };
     let reply = verb.run(&context.caller(&space))?;
+    warn_of(&reply.notices);
     context.format.answer(&reply.answer, text);
     finished(reply.completion)
 }

@@ -270,8 +270,9 @@ pub fn run(context: &Context, verb: SessionVerb) -> VerbOutcome {
             verify(context, &caller, SessionVerify { session, rebuild })
         }
         SessionVerb::Cancel { session, kill, message } => {
-            let stopped = SessionCancel { session, kill, why: message }.run(&caller)?.answer;
-            context.format.answer(&stopped, brief_line);
+            let stopped = SessionCancel { session, kill, why: message }.run(&caller)?;
+            warn_of(&stopped.notices);
+            context.format.answer(&stopped.answer, brief_line);
             Ok(ExitCode::SUCCESS)
         }
         SessionVerb::Signal { session, name, value } => {

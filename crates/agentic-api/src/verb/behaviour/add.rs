@@ -10,7 +10,7 @@ use serde::Deserialize;
 
 use crate::behaviours::{BehaviourShelf, FoundBehaviour, behaviour_name};
 use crate::person::acting_party;
-use crate::redaction::refuse_secrets;
+use crate::redaction::CallerRedactor;
 use crate::verb::{Reply, Verb};
 use crate::view::BehaviourAddView;
 use crate::{Caller, Refusal};
@@ -44,8 +44,10 @@ impl Verb for BehaviourAdd {
         let name = behaviour_name(&self.name)?;
         let (by, author) = acting_party(caller, "keep behaviours")?;
         let object = self.object()?;
-        refuse_secrets(caller, "the behaviour", &Value::Map(object.map().clone()))?;
-        refuse_secrets(caller, "the note", &Value::text(&self.note))?;
+        let redactor = CallerRedactor::new(caller)?;
+        redactor.refuse_text("the name", name.as_str())?;
+        redactor.refuse("the behaviour", &Value::Map(object.map().clone()))?;
+        redactor.refuse_text("the note", &self.note)?;
         let read = StoredBehaviour::from_object(&object).map_err(|error| Refusal::of(&error))?;
         let added = FoundBehaviour { object, read, peers: Vec::new() };
         let parts = added.check(caller.space, |_| None)?;

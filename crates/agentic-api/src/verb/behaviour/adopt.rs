@@ -16,6 +16,7 @@ use crate::behaviours::{
     BehaviourShelf, FoundBehaviour, UsableBehaviour, behaviour_name, behaviour_to_use,
 };
 use crate::person::acting_party;
+use crate::redaction::CallerRedactor;
 use crate::verb::{Reply, Verb};
 use crate::view::AdoptView;
 use crate::{Caller, Notice, Refusal};
@@ -135,6 +136,10 @@ impl Adoption<'_, '_> {
             .collect();
         let evidence = evidence?;
         let mut notices = self.overtaken(&evidence, found.cid())?;
+        let mut redactor = CallerRedactor::new(self.caller)?;
+        redactor.refuse_text("the name", name.as_str())?;
+        let why = redactor.text("the reason", asked.why.clone());
+        notices.extend(redactor.notices());
         let told: Vec<Cid> = evidence.iter().copied().chain([found.cid()]).collect();
         let private = private_objects(space, &told)?;
         let (by, author): (Party, _) = acting_party(self.caller, "adopt behaviours")?;
@@ -153,7 +158,7 @@ impl Adoption<'_, '_> {
             objects: parts.into_iter().chain([found.object]).collect(),
             by,
             author,
-            why: asked.why.clone(),
+            why,
             contest: if over.is_some() { ContestEnd::Resolved } else { ContestEnd::Refused },
             occasion: MoveOccasion::Adoption(Box::new(record)),
         };

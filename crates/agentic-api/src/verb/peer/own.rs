@@ -10,6 +10,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::cid;
+use crate::redaction::CallerRedactor;
 use crate::verb::{Reply, Verb};
 use crate::view::{PeerIdentityView, PeerInitView};
 use crate::{Caller, Refusal};
@@ -67,6 +68,9 @@ impl Verb for PeerInit {
 
     fn run(self, caller: &Caller<'_>) -> Result<Reply<PeerInitView>, Refusal> {
         caller.require_person("begin an identity")?;
+        let redactor = CallerRedactor::new(caller)?;
+        redactor.refuse_text("the name", self.name.as_deref().unwrap_or_default())?;
+        redactor.refuse_text("the nick", self.nick.as_deref().unwrap_or_default())?;
         let project = self.project.as_deref().map(|text| cid(text, "a project")).transpose()?;
         let is_named =
             |key: &str| key.contains(' ') || key.starts_with('/') || key.starts_with(OPENPGP);
@@ -122,6 +126,8 @@ impl Verb for PeerSpace {
 
     fn run(self, caller: &Caller<'_>) -> Result<Reply<PeerIdentityView>, Refusal> {
         caller.require_person("change spaces")?;
+        let given = self.nick.as_deref().unwrap_or_default();
+        CallerRedactor::new(caller)?.refuse_text("the nick", given)?;
         let nick = |text: Option<String>| text.unwrap_or_else(|| "other".to_owned());
         let change = match (self.new, self.moved, self.add, self.key, self.remove) {
             (true, false, None, None, None) => SpaceChange::New { nick: nick(self.nick) },

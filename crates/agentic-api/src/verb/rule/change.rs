@@ -9,6 +9,7 @@ use agentic_space::library::{
 };
 
 use crate::person::acting_party;
+use crate::redaction::CallerRedactor;
 use crate::verb::Reply;
 use crate::view::RuleMoveView;
 use crate::{Caller, Refusal};
@@ -54,10 +55,15 @@ impl RuleChange {
         uses: BTreeMap<String, String>,
     ) -> Result<Reply<RuleMoveView>, Refusal> {
         let RuleChange { name, by, author, contest, found } = self;
+        let mut redactor = CallerRedactor::new(caller)?;
+        redactor.refuse_text("the name", name.as_str())?;
+        let why = redactor.text("the reason", why);
         let library = Library::Rules;
         let occasion = MoveOccasion::Storing;
         let moving = NameMove { library, found, to, objects, by, author, why, contest, occasion };
-        Ok(moved(&name, &move_name(caller.space, &moving)?, uses))
+        let mut reply = moved(&name, &move_name(caller.space, &moving)?, uses);
+        reply.notices.extend(redactor.notices());
+        Ok(reply)
     }
 }
 

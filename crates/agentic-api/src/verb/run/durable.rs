@@ -7,7 +7,7 @@ use agentic_session::hosted::host_of;
 use agentic_session::{Begin, SessionState};
 use agentic_space::spawn::SpawnOrigin;
 
-use crate::redaction::refuse_secrets;
+use crate::redaction::CallerRedactor;
 use crate::verb::{Reply, SessionDetail, session_reply};
 use crate::view::SessionView;
 use crate::watcher::NoticeDesk;
@@ -63,7 +63,6 @@ pub(crate) fn run(
     pinned: PinnedRun<'_>,
 ) -> Result<DurableRun, Refusal> {
     let space = caller.space;
-    refuse_secrets(caller, "the input", &pinned.input)?;
     let begin = begin(caller, setting, pinned)?;
     let agent = begin.agent.to_string();
     let id = caller.start(begin)?;
@@ -82,12 +81,25 @@ pub(crate) fn run(
     Ok(DurableRun { session: id, reached })
 }
 
+/// Refuses a session that would keep a secret: in its program, its input or its key.
+pub(crate) fn refuse_secrets(
+    caller: &Caller<'_>,
+    setting: &DurableSetting,
+    pinned: &PinnedRun<'_>,
+) -> Result<(), Refusal> {
+    let redactor = CallerRedactor::new(caller)?;
+    redactor.refuse("the input", &pinned.input)?;
+    redactor.refuse_text("the key", setting.key.as_deref().unwrap_or_default())?;
+    redactor.refuse("the program", &Value::Map(pinned.flow.map().clone()))
+}
+
 /// Decides as whom and under which key a program runs; makes the agent if it is one of its own.
 pub(crate) fn begin(
     caller: &Caller<'_>,
     setting: DurableSetting,
     pinned: PinnedRun<'_>,
 ) -> Result<Begin, Refusal> {
+    refuse_secrets(caller, &setting, &pinned)?;
     let PinnedRun { flow, input, briefing } = pinned;
     let (key, key_source) = key_or_fresh(caller.space, setting.key);
     let agent = match caller.known_agent(setting.agent.as_deref())? {

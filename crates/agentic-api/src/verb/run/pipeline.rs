@@ -1,7 +1,7 @@
 //! Programs of the pipeline language, in memory and durably.
 
 use agentic_lang_pipeline::run::{BlockOrder, PartsPlace, PipelineProgram};
-use agentic_lang_pipeline::{Needs, PipelineLanguage, PlannedRun};
+use agentic_lang_pipeline::{Needs, PipelineLanguage, PlannedRun, pin};
 use agentic_model::{Value, json};
 use agentic_plan::Backend;
 use agentic_replay::engine::{RunAttendance, RunStart};
@@ -14,7 +14,7 @@ use super::durable::DurableSetting;
 use super::{PreparedRun, RunPlace, RunReply, RunnableProgram, faulty};
 use crate::memory::{MemoryStage, fresh_id};
 use crate::program::{NamedText, ProgramFindings, ProgramText, compile_pipeline, read_registry};
-use crate::redaction::refuse_secrets;
+use crate::redaction::CallerRedactor;
 use crate::trace_file::TraceFile;
 use crate::verb::flow::{end_reply, run_reply};
 use crate::view::RunAnswer;
@@ -146,6 +146,7 @@ impl RunnableProgram for PreparedPipeline {
     }
 
     fn begin(&self, caller: &Caller<'_>) -> Result<Begin, Refusal> {
+        self.refuse_secrets(caller)?;
         let DurableSetting { agent, key } = self.setting.clone();
         let agent = chosen_agent(agent.as_deref(), caller.surroundings.agent.as_deref())?;
         let start = RunStart { run: self.run.clone(), input: self.input.clone(), key, agent };
@@ -154,7 +155,7 @@ impl RunnableProgram for PreparedPipeline {
 
     fn in_space(self: Box<Self>, caller: &Caller<'_>, desk: &NoticeDesk<'_>) -> RunReply {
         self.refuse_nobody()?;
-        refuse_secrets(caller, "the input", &self.input)?;
+        self.refuse_secrets(caller)?;
         let engine = caller.engine()?;
         let (output_trace, attendance) = (self.output_trace.clone(), self.attendance);
         let run = engine.start(self.start(&caller.surroundings)?, attendance)?;
@@ -181,6 +182,18 @@ impl RunnableProgram for PreparedPipeline {
 }
 
 impl PreparedPipeline {
+    /// Refuses a run that would keep a secret: in its program, its input or what it runs as.
+    fn refuse_secrets(&self, caller: &Caller<'_>) -> Result<(), Refusal> {
+        let redactor = CallerRedactor::new(caller)?;
+        redactor.refuse("the input", &self.input)?;
+        redactor.refuse_text("the key", self.setting.key.as_deref().unwrap_or_default())?;
+        // A long one is cut into pieces.
+        redactor.refuse_text("the program", &self.run.source)?;
+        let pinned = pin(&self.run).map_err(agentic_session::Error::from)?;
+        let mut objects = pinned.parts.iter().chain([&pinned.flow]);
+        objects.try_for_each(|it| redactor.refuse("the program", &Value::Map(it.map().clone())))
+    }
+
     /// Refuses a program that acts in the name of somebody who was not named.
     fn refuse_nobody(&self) -> Result<(), Refusal> {
         let needs = Needs::of(&self.run.compiled);

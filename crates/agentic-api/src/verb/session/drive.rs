@@ -16,7 +16,7 @@ use serde::Deserialize;
 use super::FlowSource;
 use super::look::{SessionDetail, found_or_claimed, sealed_up_to_now, session_reply, summaries};
 use crate::caller::{agent_name, new_agent_name};
-use crate::redaction::refuse_secrets;
+use crate::redaction::{CallerRedactor, refuse_secrets};
 use crate::verb::{Reply, Verb, value};
 use crate::view::SessionView;
 use crate::{Caller, Notice, Refusal, SessionWord, principal};
@@ -68,7 +68,10 @@ impl SessionStart {
     /// Fails when the flow cannot be read, and when the input holds a secret.
     pub fn begin(self, caller: &Caller<'_>) -> Result<Begin, Refusal> {
         let agent = agent_name(&self.agent)?;
-        refuse_secrets(caller, "the input", &self.input)?;
+        let redactor = CallerRedactor::new(caller)?;
+        redactor.refuse("the input", &self.input)?;
+        redactor.refuse_text("the key", self.key.as_deref().unwrap_or_default())?;
+        self.allow.iter().try_for_each(|kind| redactor.refuse_text("a kind of effects", kind))?;
         let kept = match (&self.flow, &self.key) {
             // A key in use keeps what it was started with, whatever is in force by the name now.
             (FlowSource::Behaviour(_), Some(key)) => flow_with_key(caller.space, &agent, key)?,
@@ -287,14 +290,17 @@ impl Verb for SessionCancel {
         let id = found(space, &self.session)?;
         let mode = if self.kill { CancelMode::Kill } else { CancelMode::Cooperative };
         let who = principal(space)?;
+        let mut redactor = CallerRedactor::new(caller)?;
+        let why = redactor.text("the reason", self.why);
         match caller.host_of(&id)? {
             Some((address, engines)) => {
-                let cancel = CancelRecord { who, why: self.why, mode };
+                let cancel = CancelRecord { who, why, mode };
                 engines.tell(&address, space, &id, SessionWord::Cancel(cancel))?;
             }
-            None => session::cancel(space, &id, mode, &who, &self.why)?,
+            None => session::cancel(space, &id, mode, &who, &why)?,
         }
-        Ok(Reply::plain(SessionView::whole(&space.session(&id)?)))
+        let view = SessionView::whole(&space.session(&id)?);
+        Ok(Reply { notices: redactor.notices(), ..Reply::plain(view) })
     }
 }
 
@@ -325,7 +331,9 @@ impl Verb for SessionSignal {
     type Answer = SessionView;
 
     fn run(self, caller: &Caller<'_>) -> Result<Reply<SessionView>, Refusal> {
-        refuse_secrets(caller, "the signal", &self.value)?;
+        let redactor = CallerRedactor::new(caller)?;
+        redactor.refuse("the signal", &self.value)?;
+        redactor.refuse_text("the name of the signal", &self.name)?;
         if let Some(fault) = SessionSignal::fault_of_name(&self.name) {
             return Err(Refusal::usage(
                 &fault,

@@ -10,6 +10,7 @@ use crate::commands::run::answered;
 use crate::commands::{VerbOutcome, ended};
 use crate::context::Context;
 use crate::engine::Address;
+use crate::output::warn_of;
 
 /// Which run.
 #[derive(Debug, clap::Args)]
@@ -101,6 +102,8 @@ pub fn cancel(context: &Context, args: &CancelArgs) -> VerbOutcome {
     let reached = args.name.address.reach(context)?;
     let verb =
         FlowCancel { run: args.name.run.clone(), kill: args.kill, why: args.message.clone() };
-    show(context, &verb.run(&reached.caller(context))?.answer);
+    let reply = verb.run(&reached.caller(context))?;
+    warn_of(&reply.notices);
+    show(context, &reply.answer);
     Ok(ExitCode::SUCCESS)
 }

@@ -40,6 +40,7 @@ pub(super) fn run(
     let choices = prepared.module.choices();
     let found = choices.iter().find(|(known, _)| *known == site);
     let (_, candidates) = found.expect("unknown choices are refused before");
+    durable::refuse_secrets(caller, &setting, &prepared.pinned(&prepared.flow)?)?;
     let base = durable::base_key(caller, &setting);
     let (mut trials, mut completion) = (Vec::new(), VerbCompletion::Whole);
     for candidate in candidates {
