@@ -67,6 +67,12 @@ pub enum GateError {
     /// A rule holds the call of a conversation that is no agent's.
     #[error("a rule holds it, and this conversation is no agent's")]
     Nobody,
+    /// Only the beginning of the call was read.
+    #[error("it is too long to check")]
+    TooLong,
+    /// Nobody knows what would run.
+    #[error("it names no tool")]
+    NoTool,
     /// The input has something in it that cannot be named.
     #[error("the call cannot be named")]
     Unnamed,

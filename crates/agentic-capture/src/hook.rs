@@ -142,7 +142,11 @@ fn answer_within(
         Err(error) => return Ok(unreadable(request, log, error)),
     };
     log.hears_of(&event);
-    let Some(folder) = captured_folder(request.environment, &event) else {
+    let is_gated = request.role == HookRole::Gate && event.asks_for_leave();
+    if is_gated {
+        stand_in_folder(&mut event)?;
+    }
+    let Some(folder) = captured_folder(request, &event) else {
         return Ok(HookAnswer::silent());
     };
     let space = match SessionSpace::open(&folder, request.options.clone()) {
@@ -150,12 +154,10 @@ fn answer_within(
         Err(error) => {
             log.opens(git_folders(&folder).map(|git| Layout::new(&git.common)));
             log.note("cannot-open");
-            return match (request.role, event.asks_for_leave()) {
-                (HookRole::Gate, true) => {
-                    Ok(HookAnswer::failed(BLOCKED, &format!("cannot check this call: {error}")))
-                }
-                (HookRole::Gate, false) | (HookRole::Capture, _) => Ok(HookAnswer::silent()),
-            };
+            return Ok(match is_gated {
+                true => HookAnswer::failed(BLOCKED, &format!("cannot check this call: {error}")),
+                false => HookAnswer::silent(),
+            });
         }
     };
     if !is_on(&space, &folder) {
@@ -170,7 +172,7 @@ fn answer_within(
     match (request.role, event.moment) {
         (_, HookMoment::WorktreeWanted) => Ok(worktree::create(&scene)),
         (_, HookMoment::WorktreeDone) => Ok(worktree::remove(&scene)),
-        (HookRole::Gate, _) if event.asks_for_leave() => gate::gate(&scene),
+        (HookRole::Gate, _) if is_gated => gate::gate(&scene),
         (HookRole::Gate | HookRole::Capture, _) => capture::capture(&scene),
     }
 }
@@ -191,13 +193,29 @@ fn unreadable(
     }
 }
 
+/// Has a call whose folder is none run in the folder of this process: there it would.
+fn stand_in_folder(event: &mut HookEvent) -> Result<(), CaptureError> {
+    let is_folder = |folder: &PathBuf| folder.is_absolute() && folder.is_dir();
+    if !event.folder.as_ref().is_some_and(is_folder) {
+        let here = std::env::current_dir().map_err(|source| CaptureError::Io { source })?;
+        event.folder = Some(here);
+    }
+    Ok(())
+}
+
 /// Finds a folder of the event in which something may have to be captured: its own, else that of the
-/// project, which a conversation may have left for a moment.
-fn captured_folder(environment: &HookEnvironment, event: &HookEvent) -> Option<PathBuf> {
+/// project, which a conversation may have left for a moment. A gate looks where it was started, too.
+fn captured_folder(request: &HookRequest<'_>, event: &HookEvent) -> Option<PathBuf> {
+    let environment = request.environment;
     let own = event.folder.clone().filter(|folder| folder.is_absolute());
     let project = environment.path("CLAUDE_PROJECT_DIR");
-    let folders = [own, project].into_iter().flatten().filter_map(|it| it.canonicalize().ok());
-    folders.into_iter().find(|folder| may_be_captured(folder, environment))
+    let here = match request.role {
+        HookRole::Gate if event.asks_for_leave() => std::env::current_dir().ok(),
+        HookRole::Gate | HookRole::Capture => None,
+    };
+    let folders = [own, project, here].into_iter().flatten();
+    let mut folders = folders.filter_map(|it| it.canonicalize().ok());
+    folders.find(|folder| may_be_captured(folder, environment))
 }
 
 /// Tells whether the repository of a folder wants to be captured. A variable may have led to another.

@@ -14,6 +14,9 @@ const CONVERSATION: &[&str] =
 const CONVERSATION_OF_CURSOR: &[&str] =
     &["conversation_id", "conversationId", "session_id", "sessionId"];
 
+/// How they call a tool.
+const TOOL: &[&str] = &["tool_name", "toolName", "tool"];
+
 /// Returns the first text among some spellings.
 pub(super) fn text<'m>(map: &'m Map, spellings: &[&str]) -> Option<&'m str> {
     spellings.iter().find_map(|spelling| map.get(*spelling)?.as_text())
@@ -82,8 +85,8 @@ pub(super) fn call(map: &Map) -> Option<EventCall> {
     if let Some(permission) = map.get("permission").and_then(Value::as_map) {
         return permission_call(permission);
     }
-    let tool = match text(map, &["tool_name", "toolName", "tool"]) {
-        Some(tool) => tool.to_owned(),
+    let tool = match value(map, TOOL) {
+        Some(_) => text(map, TOOL).filter(|tool| !tool.is_empty())?.to_owned(),
         // What Cursor says before it runs a command has no other name for the tool.
         None => text(map, &["command"]).map(|_| "Shell".to_owned())?,
     };

@@ -5,7 +5,7 @@ use agentic_redact::SecretRedactor;
 use super::capture::BoundEvent;
 use super::{BLOCKED, HookAnswer, HookScene};
 use crate::CaptureError;
-use crate::event::{HookEvent, HookMoment};
+use crate::event::{HookEvent, HookMoment, PayloadExtent};
 use crate::gate::{
     CallingAgent, Deferral, GateError, GateQuestion, GateRequest, GatedCall, HOLD_VARIABLE,
     LeafRedaction, gate_reply, reply_to_nobody,
@@ -18,7 +18,12 @@ const MARK: (&str, char) = ("[redacted:", ']');
 
 /// Answers an event that asks whether a call may run.
 pub(super) fn gate(scene: &HookScene<'_>) -> Result<HookAnswer, CaptureError> {
-    let Some(call) = gated_call(scene.event) else { return Ok(HookAnswer::silent()) };
+    if scene.event.payload.extent == PayloadExtent::Scalars {
+        return Ok(stopped(scene, &GateError::TooLong));
+    }
+    let Some(call) = gated_call(scene.event) else {
+        return Ok(stopped(scene, &GateError::NoTool));
+    };
     let Some(binding) = scene.bind()? else { return unbound(scene, &call) };
     let captured = BoundEvent::new(scene, &binding);
     captured.remember()?;
