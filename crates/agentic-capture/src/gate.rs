@@ -7,6 +7,7 @@
 
 mod answer;
 mod call_key;
+mod guard;
 mod ledger;
 mod marker;
 mod permission;

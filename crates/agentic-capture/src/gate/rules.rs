@@ -8,20 +8,18 @@ use std::path::{Path, PathBuf};
 use agentic_git::Repository;
 use agentic_model::json;
 
+use super::guard::{FILE, GuardedFiles};
 use super::rule::{BadRules, Enforcement, HeldCall, HoldRule, read_rules};
 use super::tool;
 use crate::Source;
-use crate::wiring::{AgentHomes, WiringScope};
-
-/// The file of a repository that has rules.
-const FILE: &str = "agentic.toml";
+use crate::wiring::AgentHomes;
 
 /// All rules that count in a worktree.
 #[derive(Debug, Clone, Default)]
 pub struct HoldRules {
     rules: Vec<HoldRule>,
-    /// The files whose changes are held without a rule.
-    guarded: Vec<PathBuf>,
+    /// What is held without a rule.
+    guarded: GuardedFiles,
     /// The user's home.
     home: Option<PathBuf>,
 }
@@ -62,7 +60,7 @@ impl HoldRules {
                 seen.push(text);
             }
         }
-        rules.guarded = guarded(&own, checkout, homes);
+        rules.guarded = GuardedFiles::of(repository, checkout, homes)?;
         rules.home = homes.map(|homes| homes.home().to_owned());
         Ok(rules)
     }
@@ -80,15 +78,16 @@ impl HoldRules {
         if let Some(rule) = strictest {
             return Some(HeldBy { enforce: rule.enforce, rule: Some(rule.clone()) });
         }
-        let writes_ours = tool::writes(call.source, call.tool)
-            && call.files().iter().any(|file| self.guarded.contains(file));
-        writes_ours.then_some(HeldBy { enforce: Enforcement::Strict, rule: None })
+        self.guarded
+            .are_changed_by(call)
+            .then_some(HeldBy { enforce: Enforcement::Strict, rule: None })
     }
 
-    /// Returns the matcher of a gate: the tools that rules name, and those that could write our
-    /// files; nothing where that has to be all of them.
+    /// Returns the matcher of a gate: the tools that rules name, and those that could change what is
+    /// guarded; nothing where that has to be all of them.
     pub fn matcher(&self, source: Source) -> Option<String> {
-        let mut names: Vec<String> = tool::WRITERS.map(str::to_owned).into();
+        let guarded = tool::WRITERS.iter().chain(&tool::SHELLS);
+        let mut names: Vec<String> = guarded.map(|name| (*name).to_owned()).collect();
         for rule in &self.rules {
             let words = rule.tool()?;
             // What is more than a list of names is for the gate alone to understand.
@@ -148,19 +147,4 @@ fn committed(repository: &Repository) -> Result<Vec<(String, String)>, BadRules>
         found.push((spec.clone(), shown.stdout));
     }
     Ok(found)
-}
-
-/// Lists the files that rules and wiring stand in.
-fn guarded(own: &Path, checkout: &Path, homes: Option<&AgentHomes>) -> Vec<PathBuf> {
-    let scopes = [WiringScope::User, WiringScope::Local, WiringScope::Project];
-    let mut files = vec![own.to_owned()];
-    if let Some(homes) = homes {
-        files.push(homes.configuration().join("agentic/holds.toml"));
-        let all = Source::ALL.into_iter().flat_map(|source| scopes.map(|scope| (source, scope)));
-        files.extend(all.map(|(source, scope)| homes.hooks_file(source, scope, checkout)));
-    }
-    let mut places: Vec<PathBuf> = files.iter().flat_map(|file| tool::places(file)).collect();
-    places.sort();
-    places.dedup();
-    places
 }

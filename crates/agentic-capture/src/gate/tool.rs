@@ -37,6 +37,8 @@ const ALIASES: &[(Source, &str, &str)] = &[
 
 /// The tools that write files.
 pub const WRITERS: [&str; 4] = ["Edit", "Write", "MultiEdit", "NotebookEdit"];
+/// The tools that run commands.
+pub const SHELLS: [&str; 2] = ["Bash", "PowerShell"];
 /// The tools that ask a person something.
 const QUESTIONS: [&str; 2] = ["AskUserQuestion", "ExitPlanMode"];
 /// The keys under which tools take a command.

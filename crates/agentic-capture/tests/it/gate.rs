@@ -367,6 +367,23 @@ fn files_of_ours_are_not_written_unasked() {
     assert!(matches!(write("Edit", &start.join("x/../agentic.toml")), GateVerdict::Held { .. }));
     assert_eq!(write("Read", &own), GateVerdict::Silent);
     assert_eq!(write("Write", &start.join("src/agentic.rs")), GateVerdict::Silent);
+    // What stands in other checkouts counts there, and git's settings everywhere.
+    let below = start.with_file_name("below");
+    let path = below.to_str().expect("plain");
+    held.sandbox.git(&start, &["commit", "--allow-empty", "-m", "x"]).expect("changed");
+    held.sandbox.git(&start, &["worktree", "add", path]).expect("free");
+    for name in ["agentic.toml", ".claude/settings.local.json", ".codex/hooks.json"] {
+        assert!(matches!(write("Write", &below.join(name)), GateVerdict::Held { .. }), "{name}");
+    }
+    assert_eq!(write("Write", &below.join("src/agentic.toml")), GateVerdict::Silent);
+    for name in [".git/config", ".git/worktrees/below/config.worktree"] {
+        assert!(matches!(write("Edit", &start.join(name)), GateVerdict::Held { .. }), "{name}");
+    }
+    assert!(matches!(
+        held.ask(r#"{"command": "git config agentic.capture off"}"#),
+        GateVerdict::Held { .. }
+    ));
+    assert_eq!(held.ask(r#"{"command": "git config user.name Ada"}"#), GateVerdict::Silent);
     let rule = "[[hold]]\npath = \"agentic.toml\"\nenforce = \"ask\"\n";
     std::fs::write(&own, rule).expect("writable");
     assert_eq!(write("Write", &own), GateVerdict::Ask { number: 1 });

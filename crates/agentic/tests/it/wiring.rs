@@ -349,7 +349,7 @@ fn gates_are_written_for_one_checkout_and_follow_into_its_worktrees() {
     };
     for event in ["PreToolUse", "PermissionRequest"] {
         let group = &local(start)["hooks"][event][0];
-        assert_eq!(group["matcher"], "Bash|Edit|MultiEdit|NotebookEdit|WebFetch|Write");
+        assert_eq!(group["matcher"], "Bash|Edit|MultiEdit|NotebookEdit|PowerShell|WebFetch|Write");
         let entry = &group["hooks"][0];
         let line = entry["command"].as_str().expect("a line");
         assert!(line.ends_with("agentic hook claude --gate || exit 2"), "{line}");
