@@ -248,6 +248,19 @@ pub fn wired_roles(
     }
 }
 
+/// Tells whether a file of a coding agent has gates that are not asked about all tools of a matcher;
+/// without one they have to be asked about every tool.
+pub fn lacks_gates(file: &Path, source: Source, wanted: Option<&str>) -> bool {
+    match (source, settings_file::read(file)) {
+        // Its plugin asks about all of them.
+        (Source::Opencode, _) | (_, Err(_) | Ok(None)) => false,
+        (
+            Source::Claude | Source::Codex | Source::Cursor | Source::Gemini | Source::Copilot,
+            Ok(Some(text)),
+        ) => hooks_text::lacks_gates(source, &text, wanted),
+    }
+}
+
 /// Returns what is left for a person to do after a coding agent was wired.
 pub fn hints(source: Source, part: &WiringPart) -> Vec<String> {
     let said = match part {

@@ -9,6 +9,7 @@ use agentic_capture::status::{SourceStanding, archive_ended, standing};
 use agentic_capture::wiring::{self, AgentHomes, EntryRole, WiringScope, switches};
 use agentic_capture::{HookEnvironment, Source, bindings};
 
+use crate::verb::gate::gate_gaps;
 use crate::verb::import::refused;
 use crate::verb::wiring::{CAPTURE, checkout};
 use crate::verb::{Reply, Verb};
@@ -37,11 +38,14 @@ impl Verb for CaptureStatus {
         if on {
             bindings::rebuild(space).and_then(|()| archive_ended(space)).map_err(refused)?;
         }
+        let gaps = gate_gaps(caller, &self.homes);
         let mut known = standing(space, &self.environment).map_err(refused)?;
         let sources = Source::ALL.into_iter().filter_map(|source| {
             let standing = known.sources.remove(&source);
             let is_heard_of = standing.is_some();
-            let view = self.view(source, &checkout, standing.unwrap_or_default());
+            let mut view = self.view(source, &checkout, standing.unwrap_or_default());
+            let gaps = gaps.iter().filter(|gap| gap.source == source);
+            view.reports.extend(gaps.map(|gap| gap.said.clone()));
             (view.here || !view.wired.is_empty() || is_heard_of).then_some(view)
         });
         let sources = sources.collect();

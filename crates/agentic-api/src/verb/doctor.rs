@@ -1,11 +1,13 @@
 //! Checking and repairing.
 
 use agentic_capture::gate::passed_holds;
+use agentic_capture::wiring::AgentHomes;
 use agentic_model::guidance::ErrorClass;
 use agentic_session::doctor::{Locks, ReplayChoice, Treatment, examine};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+use crate::verb::gate::gate_gaps;
 use crate::verb::{Reply, Verb, VerbCompletion};
 use crate::view::DoctorView;
 use crate::{Caller, Notice, Refusal};
@@ -29,7 +31,12 @@ impl Verb for Doctor {
             replay: if self.replay { ReplayChoice::Always } else { ReplayChoice::AsNeeded },
             locks: if self.break_locks { Locks::Broken } else { Locks::Reported },
         };
-        let view = DoctorView::of(&examine(caller.space, treatment)?, &passed_holds(caller.space));
+        let report = examine(caller.space, treatment)?;
+        let mut view = DoctorView::of(&report, &passed_holds(caller.space));
+        if let Some(homes) = AgentHomes::from_environment() {
+            let gaps = gate_gaps(caller, &homes).into_iter();
+            view.gates = gaps.map(|gap| format!("{}: {}", gap.source, gap.said)).collect();
+        }
         let mut notices = Notice::mended(caller.space);
         notices.extend(view.read_only.then_some(Notice::NothingMended));
         let completion = match view.sound {

@@ -24,6 +24,9 @@ pub struct DoctorView {
     /// Open holds that the call of a coding agent did not wait for, and how many calls.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub passed: Vec<String>,
+    /// Gates of coding agents that do not hold what the rules name, and what mends that.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub gates: Vec<String>,
     /// Locks of git on refs of agents.
     pub locks: Vec<String>,
     /// How many journals were looked at.
@@ -60,6 +63,7 @@ impl DoctorView {
             read_only: report.is_read_only,
             questionable: report.questionable.clone(),
             passed: passed.iter().map(said_of_passed).collect(),
+            gates: Vec::new(),
             locks: report.locks.iter().map(|path| path.display().to_string()).collect(),
             journals: report.n_journals,
             cut: report.n_cut,

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-use super::entry::{EntryRole, WantedEntry, is_grouped, role_of};
+use super::entry::{EntryRole, WantedEntry, gated, is_grouped, role_of};
 use super::json_text::{JsonLeft, JsonPlace, JsonText, WrittenJson};
 use super::settings_file::WiredText;
 use super::{Misfit, WiringResult};
@@ -94,6 +94,23 @@ pub fn roles_in(source: Source, text: &str) -> Vec<EntryRole> {
     roles.sort();
     roles.dedup();
     roles
+}
+
+/// Tells whether a text has gates, and these are not asked about all tools of a matcher.
+pub fn lacks_gates(source: Source, text: &str, wanted: Option<&str>) -> bool {
+    let Ok(json) = JsonText::parse(text.to_owned()) else { return false };
+    let mut gates = found_entries(source, &json);
+    gates.retain(|found| found.role == EntryRole::Gate);
+    let covers = |found: &FoundEntry| match (&found.matcher, wanted) {
+        (None, _) => true,
+        (Some(_), None) => false,
+        (Some(wired), Some(wanted)) => {
+            let wired: BTreeSet<&str> = wired.split('|').collect();
+            wanted.split('|').all(|tool| wired.contains(tool))
+        }
+    };
+    let is_held = |event: &&str| gates.iter().any(|it| it.event == **event && covers(it));
+    !gates.is_empty() && !gated(source).iter().all(is_held)
 }
 
 /// Returns the entries as a file that has nothing else, for people to paste.

@@ -43,6 +43,7 @@ fn text(view: &DoctorView) -> String {
     text.extend(view.locks.iter().map(|path| format!("lock {path}\n")));
     text.extend(view.questionable.iter().map(|what| format!("hold {what}\n")));
     text.extend(view.passed.iter().map(|what| format!("passed {what}\n")));
+    text.extend(view.gates.iter().map(|what| format!("gate {what}\n")));
     text.extend(view.damaged.iter().map(|what| format!("damaged {what}\n")));
     text.push_str(&format!(
         "{} ({} cut), {}: {}\n",
