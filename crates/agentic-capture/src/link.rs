@@ -11,7 +11,6 @@ use std::path::PathBuf;
 use agentic_model::edge::{EdgeEvent, Party};
 use agentic_model::{AgentName, Kind, Oid, Rewrite};
 use agentic_session::SessionSpace;
-use agentic_space::error::CommitError;
 use agentic_space::relate::relate;
 use agentic_store::Layout;
 use agentic_store::file::{self, Persistence};
@@ -106,7 +105,7 @@ pub fn link_window(
         match reason {
             Some(_) if amended.contains(&step.to) || is_linked(candidate, step.to)? => {}
             Some(reason) => note_unlinked(layout, step.to, candidate.agent, reason)?,
-            None => link(candidate, step.to)?,
+            None => link(candidate, step.to, step.from)?,
         }
         if let Some(from) = step.from.filter(|_| step.is_amendment() && reason.is_none()) {
             let rewrite = Rewrite { from: vec![from], to: step.to, by: "window".to_owned() };
@@ -117,20 +116,24 @@ pub fn link_window(
 }
 
 /// Binds the agent's pending trace to a commit, and relates the agent to a branch that is not its own.
+/// `before` is where the head was; what the conversation says of the commit may come later.
 ///
 /// # Errors
 /// Fails when the trace cannot be bound.
-pub fn link(candidate: &CommitCandidate<'_>, commit: Oid) -> Result<(), CaptureError> {
-    use agentic_space::Error;
+pub fn link(
+    candidate: &CommitCandidate<'_>,
+    commit: Oid,
+    before: Option<Oid>,
+) -> Result<(), CaptureError> {
     let (space, agent) = (candidate.space, candidate.agent);
     if is_linked(candidate, commit)? {
+        // A hook of git's may have been faster than the transcript.
+        if space.awaits_entries(agent, commit)? {
+            let _bound = space.link_pending(agent, commit)?;
+        }
         return Ok(());
     }
-    match space.link_trace(agent, commit) {
-        // What the conversation says of it may come later; the branch can be told now.
-        Ok(_) | Err(Error::Commit(CommitError::NoTrace { .. })) => {}
-        Err(error) => return Err(error.into()),
-    }
+    let _written = space.link_trace(agent, commit, before)?.written;
     let own = agent.branch_ref();
     let Some(branch) = candidate.branch.filter(|branch| *branch != own) else { return Ok(()) };
     let name = branch.strip_prefix("refs/heads/").unwrap_or(branch);

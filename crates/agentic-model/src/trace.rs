@@ -276,7 +276,10 @@ impl ConsoleTrace {
         }
         let total: usize = counts.values().sum();
         let kinds: Vec<String> = counts.iter().map(|(kind, n)| format!("{kind} {n}")).collect();
-        let mut text = format!("trace {cid}\nentries {total} ({})\n", kinds.join(", "));
+        let mut text = match kinds.is_empty() {
+            true => format!("trace {cid}\nentries {total}\n"),
+            false => format!("trace {cid}\nentries {total} ({})\n", kinds.join(", ")),
+        };
         for entry in self.entries.iter().take(NOTE_ENTRIES_MAX) {
             text.push_str(&note_line(entry));
         }

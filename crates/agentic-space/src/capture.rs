@@ -3,6 +3,7 @@
 //! Whoever captures stands in somebody's way, and would rather come again than wait for a lock.
 
 mod fetched;
+mod link;
 
 use std::collections::BTreeSet;
 use std::fs::File;
@@ -66,17 +67,6 @@ impl Space {
         };
         self.journal_from_head(&mut writer, agent, seen)?;
         Ok(Some(PendingWriter { space: self, writer }))
-    }
-}
-
-impl Space {
-    /// Binds the pending entries of an agent to a commit that it made with plain git, on whatever branch.
-    /// A trace that was bound before goes on in the new one.
-    ///
-    /// # Errors
-    /// Fails when nothing is pending.
-    pub fn link_trace(&self, agent: &AgentName, commit: Oid) -> Result<AttachOutcome> {
-        self.bind_pending("trace link", agent, (commit, Vec::new()), |_head| Ok(()))
     }
 }
 

@@ -323,7 +323,12 @@ impl Space {
 
     /// Makes a trace go on where another ends: it names that one, or, where a reader would have to
     /// follow too many, all objects with entries, which are returned, oldest first.
-    fn go_on(&self, trace: &mut ConsoleTrace, agent: &AgentName, bound: Cid) -> Result<Vec<Cid>> {
+    pub(crate) fn go_on(
+        &self,
+        trace: &mut ConsoleTrace,
+        agent: &AgentName,
+        bound: Cid,
+    ) -> Result<Vec<Cid>> {
         let notes = self.repository().notes(&agent.notes_ref())?;
         let (mut holders, mut captured) = (Vec::new(), Vec::new());
         let (mut length, mut next) = (0, Some(bound));

@@ -75,7 +75,9 @@ fn post_commit(space: &SessionSpace, place: &HookPlace) -> Result<(), CaptureErr
                 return Ok(());
             };
             let branch = place.branch.as_deref();
-            link::link(&CommitCandidate { space, conversation, agent: &agent, branch }, commit)
+            let before = space.read_commit(commit)?.parents.first().copied();
+            let candidate = CommitCandidate { space, conversation, agent: &agent, branch };
+            link::link(&candidate, commit, before)
         }
         ([first, _, ..], _) => match first.agent() {
             Some(agent) => {

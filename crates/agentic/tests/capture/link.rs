@@ -145,6 +145,34 @@ fn a_commit_below_the_program_of_a_conversation_is_linked() {
 }
 
 #[test]
+fn a_commit_that_was_linked_before_a_word_was_said_gets_what_is_said_of_it() {
+    let stage = CaptureStage::new();
+    install_git_hooks(&stage);
+    let folder = "shop.agents/fix-cart";
+    let event = |name: &str| {
+        let cwd = stage.folder.join(folder);
+        format!(
+            r#"{{"session_id":"a","cwd":"{}","hook_event_name":"{name}","tool_name":"Bash","tool_use_id":"t""#,
+            cwd.display()
+        )
+    };
+    let lines = format!(
+        "echo '{}}}' | agentic hook claude\n\
+         git commit -q --allow-empty -m Fix\n\
+         git notes --ref=agentic/fix-cart show >&2\n\
+         agentic trace add --agent fix-cart said-later\n\
+         printf '{},\"tool_response\":\"[agents/fix-cart %s] Fix\"}}' $(git rev-parse --short HEAD) | agentic hook claude",
+        event("PreToolUse"),
+        event("PostToolUse"),
+    );
+    let ended = in_fake_claude(&stage, folder, &lines);
+    assert!(ended.exit == 0 && ended.stderr.contains("entries 0"), "{}", ended.stderr);
+    let shown = stage.agentic(folder, "trace show HEAD");
+    assert!(shown.contains("said-later"), "{shown}");
+    stage.check();
+}
+
+#[test]
 fn what_only_a_person_may_do_is_refused_below_a_conversation() {
     let stage = CaptureStage::new();
     let ended = in_fake_claude(&stage, "shop", "agentic agent public other");
