@@ -69,11 +69,14 @@ impl CommitMap {
     /// Fails when notes cannot be read or written.
     pub fn keep(&self, space: &SessionSpace) -> agentic_space::Result<KeptRewrites> {
         let noted = NotedCommits::read(space)?;
+        let rewritten = noted.keepers_of_rewrites(space)?;
         let mut by_agent: BTreeMap<AgentName, BTreeMap<Oid, BTreeSet<Oid>>> = BTreeMap::new();
         for (to, origins) in &self.origins {
             for from in origins {
-                for trace in noted.of(*from, None) {
-                    let own = by_agent.entry(trace.agent).or_default();
+                let traced = noted.of(*from, None).into_iter().map(|trace| trace.agent);
+                let again = rewritten.get(from).into_iter().flatten().cloned();
+                for agent in traced.chain(again) {
+                    let own = by_agent.entry(agent).or_default();
                     own.entry(*to).or_default().insert(*from);
                 }
             }

@@ -8,8 +8,9 @@ use std::path::Path;
 use agentic_model::rewrite::REWRITE_FROM_MAX;
 use agentic_model::{AgentName, Oid, Rewrite};
 use agentic_session::{SessionOptions, SessionSpace};
+use agentic_space::archive::restore;
 
-use super::is_on;
+use super::{end, is_on};
 use crate::bind::HookPlace;
 use crate::error_log::{CaptureFault, note};
 use crate::glance::may_be_captured;
@@ -111,7 +112,7 @@ fn post_rewrite(
     if pairs.is_empty() {
         return Ok(());
     }
-    let Some(agent) = rewriter(space, place, &pairs)? else { return Ok(()) };
+    let Some(keeper) = keeper(space, place, &pairs)? else { return Ok(()) };
     let by = format!("post-rewrite {by}");
     let rewrite = |(to, from): (Oid, BTreeSet<Oid>)| Rewrite {
         from: from.into_iter().take(REWRITE_FROM_MAX).collect(),
@@ -119,34 +120,70 @@ fn post_rewrite(
         by: by.clone(),
     };
     let rewrites: Vec<Rewrite> = pairs.into_iter().map(rewrite).collect();
-    let _written = space.keep_rewrites(&agent, &rewrites)?;
-    Ok(())
+    match keeper {
+        RewriteKeeper::Open(agent) => {
+            let _written = space.keep_rewrites(&agent, &rewrites)?;
+            Ok(())
+        }
+        // Nothing can be kept in the archive; the agent goes back to where it was.
+        RewriteKeeper::Archived(agent) => {
+            let _written = restore(space, std::slice::from_ref(&agent))?.written;
+            let _written = space.keep_rewrites(&agent, &rewrites)?;
+            end::archive_closed(space, vec![agent])
+        }
+    }
+}
+
+/// With whom rewritten commits are kept.
+enum RewriteKeeper {
+    Open(AgentName),
+    Archived(AgentName),
 }
 
 /// Finds the agent with whom rewritten commits are kept: the one of the worktree, else that of the
-/// program above, else one whose notes have a trace of such a commit.
-fn rewriter(
+/// program above, else one whose notes lead from such a commit to a trace, which may be archived.
+fn keeper(
     space: &SessionSpace,
     place: &HookPlace,
     pairs: &BTreeMap<Oid, BTreeSet<Oid>>,
-) -> Result<Option<AgentName>, CaptureError> {
+) -> Result<Option<RewriteKeeper>, CaptureError> {
     let is_there = |agent: &AgentName| space.head(agent).is_ok();
     if let Some(agent) = place.agent.clone().filter(is_there) {
-        return Ok(Some(agent));
+        return Ok(Some(RewriteKeeper::Open(agent)));
     }
     let above = conversations_above(space.repository().layout());
     if let [one] = above.as_slice()
         && let Some(agent) = one.agent().filter(is_there)
     {
-        return Ok(Some(agent));
+        return Ok(Some(RewriteKeeper::Open(agent)));
     }
+    let rewritten: BTreeSet<Oid> = pairs.values().flatten().copied().collect();
     for (agent, _) in space.agent_names()? {
-        let notes = space.repository().notes(&agent.notes_ref())?;
-        for from in pairs.values().flatten() {
-            if notes.note(*from)?.is_some() {
-                return Ok(Some(agent));
-            }
+        let notes = space.repository().find_ref(&agent.notes_ref())?;
+        if know_some(space, notes, &rewritten)? {
+            return Ok(Some(RewriteKeeper::Open(agent)));
+        }
+    }
+    for entry in space.archived_agents()? {
+        if know_some(space, entry.archived.notes, &rewritten)? {
+            return Ok(Some(RewriteKeeper::Archived(entry.archived.agent)));
         }
     }
     Ok(None)
+}
+
+/// Tells whether one state of an agent's notes has a trace of some commit, or knows what it was before.
+fn know_some(
+    space: &SessionSpace,
+    tip: Option<Oid>,
+    commits: &BTreeSet<Oid>,
+) -> Result<bool, CaptureError> {
+    let Some(tip) = tip else { return Ok(false) };
+    let notes = space.repository().notes_at(Some(tip))?;
+    for commit in commits {
+        if notes.note(*commit)?.is_some() {
+            return Ok(true);
+        }
+    }
+    Ok(space.kept_rewrites(Some(tip))?.iter().any(|known| commits.contains(&known.to)))
 }

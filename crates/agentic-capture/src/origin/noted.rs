@@ -24,7 +24,7 @@ pub struct NotedTrace {
 pub struct NotedCommits {
     traces: BTreeMap<Oid, BTreeSet<(AgentName, Cid, Oid)>>,
     /// The states of the notes that were read.
-    tips: Vec<Oid>,
+    tips: Vec<(AgentName, Oid)>,
 }
 
 impl NotedCommits {
@@ -49,7 +49,7 @@ impl NotedCommits {
     }
 
     fn read_notes(&mut self, space: &Space, agent: &AgentName, tip: Oid) -> Result<()> {
-        self.tips.push(tip);
+        self.tips.push((agent.clone(), tip));
         for (commit, text) in space.repository().notes_at(Some(tip))?.all_notes()? {
             if let Some(cid) = cid_in_note(&text) {
                 self.traces.entry(commit).or_default().insert((agent.clone(), cid, tip));
@@ -88,9 +88,23 @@ impl NotedCommits {
     /// Reads which commits became which, by what they became.
     pub(super) fn rewrites(&self, space: &Space) -> Result<BTreeMap<Oid, BTreeSet<Oid>>> {
         let mut found: BTreeMap<Oid, BTreeSet<Oid>> = BTreeMap::new();
-        for tip in &self.tips {
+        for (_, tip) in &self.tips {
             for rewrite in space.kept_rewrites(Some(*tip))? {
                 found.entry(rewrite.to).or_default().extend(rewrite.from);
+            }
+        }
+        Ok(found)
+    }
+
+    /// Reads which commits are known to have been others before, with the agents that keep that.
+    ///
+    /// # Errors
+    /// Fails when the notes cannot be read.
+    pub fn keepers_of_rewrites(&self, space: &Space) -> Result<BTreeMap<Oid, BTreeSet<AgentName>>> {
+        let mut found: BTreeMap<Oid, BTreeSet<AgentName>> = BTreeMap::new();
+        for (agent, tip) in &self.tips {
+            for rewrite in space.kept_rewrites(Some(*tip))? {
+                found.entry(rewrite.to).or_default().insert(agent.clone());
             }
         }
         Ok(found)
