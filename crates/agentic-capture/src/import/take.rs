@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 use std::time::Duration;
 
-use agentic_model::{AgentName, Instant, Map, Value};
+use agentic_model::{AgentName, Entry, Instant, Map, Oid, Value};
 use agentic_redact::SecretRedactor;
 use agentic_session::SessionSpace;
 use agentic_space::capture::{AttachedEntries, PendingWriter, note_captured};
@@ -55,8 +55,8 @@ pub(super) struct Importer<'i> {
 enum ConversationCourse {
     /// It does, as far as anybody knows.
     GoesOn,
-    /// It is over.
-    Over,
+    /// It is over: what is read is bound to this commit, or to the genesis.
+    Over(Option<Oid>),
 }
 
 /// What one attempt to take a file came to.
@@ -209,13 +209,16 @@ impl<'i> Importer<'i> {
             Err(_) => Ok(Vec::new()),
         };
         let mut open = job.open(file, pending)?;
-        let course = self.course(bound, file)?;
+        let mut course = self.course(bound, file)?;
+        if course != ConversationCourse::GoesOn && self.writes() {
+            course = ConversationCourse::Over(self.bind_pending(bound, owner)?);
+        }
         let mut n_new = 0;
         loop {
             let limits = CatchUpLimits { has_time: &mut || true, bytes_max: WRITE_BYTES_MAX };
             let mut caught = open.next(limits)?;
             let is_last = caught.reach == CursorReach::End;
-            if is_last && course == ConversationCourse::Over {
+            if is_last && course != ConversationCourse::GoesOn {
                 open.end(&mut caught);
             }
             match self.write(bound, (&mut caught, owner, course), &mut seen)? {
@@ -288,10 +291,11 @@ impl<'i> Importer<'i> {
                 note_captured(layout, &bound.agent, said)?;
                 writer.append(entries)?;
             }
-            ConversationCourse::Over => {
+            ConversationCourse::Over(place) => {
                 let objects = std::mem::take(&mut caught.pictures);
                 let attached = AttachedEntries { entries, captured: vec![said], objects };
-                let _written = writer.attach(&bound.agent, genesis, attached)?.written;
+                let _written =
+                    writer.attach(&bound.agent, place.unwrap_or(genesis), attached)?.written;
             }
         }
         tally.keep(layout, bound.id.source);
@@ -299,6 +303,27 @@ impl<'i> Importer<'i> {
         caught.finish(layout)?;
         *seen = TranscriptCursor::load(&layout.capture(), owner);
         Ok(Some(n_new))
+    }
+
+    /// Binds what hooks left pending of a conversation: it was said before what is read now. Returns
+    /// the commit to which it is bound; nothing where nothing was pending.
+    fn bind_pending(
+        &self,
+        bound: &TakenBinding,
+        owner: CursorOwner<'_>,
+    ) -> Result<Option<Oid>, CaptureError> {
+        let Ok(head) = self.space.head(&bound.agent) else { return Ok(None) };
+        let named = owner.conversation.to_string();
+        let is_own = |entry: &Entry| {
+            let said_by = entry.meta.get("conversation").and_then(Value::as_text);
+            said_by == Some(&named)
+        };
+        // What others left pending waits for a commit of theirs.
+        if !self.space.pending_trace(&bound.agent)?.iter().any(is_own) {
+            return Ok(None);
+        }
+        end::attach(self.space, &bound.agent)?;
+        Ok(Some(head))
     }
 
     fn writer(&self, agent: &AgentName) -> Result<PendingWriter<'_>, CaptureError> {
@@ -322,7 +347,7 @@ impl<'i> Importer<'i> {
         self.remember(bound)?;
         let is_own =
             bound.reason == BindReason::Parent || end::is_own_agent(&bound.agent, &bound.id);
-        if is_own && self.course(bound, file)? == ConversationCourse::Over {
+        if is_own && self.course(bound, file)? != ConversationCourse::GoesOn {
             self.over.push(bound.agent.clone());
         }
         Ok(())
@@ -338,7 +363,7 @@ impl<'i> Importer<'i> {
         let parent = parent.and_then(|parent| ConversationRecord::load(layout, parent));
         let record = parent.as_ref().or(bound.known.as_ref());
         let Some(record) = record.filter(|record| record.ended.is_none()) else {
-            return Ok(ConversationCourse::Over);
+            return Ok(ConversationCourse::Over(None));
         };
         let goes_on = match &record.program {
             Some(program) => live::is_alive(program),
@@ -347,7 +372,7 @@ impl<'i> Importer<'i> {
                 self.space.now().millis() - at.millis() < QUIET_MS
             }
         };
-        Ok(if goes_on { ConversationCourse::GoesOn } else { ConversationCourse::Over })
+        Ok(if goes_on { ConversationCourse::GoesOn } else { ConversationCourse::Over(None) })
     }
 
     fn open(&self, head: &TranscriptHead) -> Result<VendorFile, VendorFileRefusal> {
