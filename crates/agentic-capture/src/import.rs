@@ -147,9 +147,13 @@ fn found(request: &ConversationImport<'_>) -> Vec<FoundTranscript> {
     }
     let files = request.files.iter().filter_map(|file| {
         let file = file.canonicalize().ok()?;
-        let named = request.sources.first().copied();
-        let source = named.or_else(|| source_of(&file, request.environment));
-        Some(transcripts_in(&file, source.or_else(|| guessed(&file))?))
+        let at_home = source_of(&file, request.environment);
+        let source = request.sources.first().copied().or(at_home).or_else(|| guessed(&file))?;
+        let mut transcripts = transcripts_in(&file, source);
+        for transcript in &mut transcripts {
+            transcript.is_elsewhere = at_home != Some(source);
+        }
+        Some(transcripts)
     });
     files.flatten().collect()
 }

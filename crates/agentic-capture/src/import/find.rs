@@ -29,6 +29,8 @@ pub struct FoundTranscript {
     pub subagent: Option<String>,
     /// The file.
     pub path: PathBuf,
+    /// Whether it lies in no folder of its vendor's, so that its name may be any.
+    pub is_elsewhere: bool,
 }
 
 impl FoundTranscript {
@@ -61,6 +63,7 @@ impl FoundTranscript {
             id: ConversationId { source, native: native.to_owned() },
             subagent: subagent.map(str::to_owned),
             path: path.to_owned(),
+            is_elsewhere: false,
         })
     }
 }
@@ -90,6 +93,7 @@ pub fn transcripts_in(path: &Path, source: Source) -> Vec<FoundTranscript> {
         id: ConversationId { source, native },
         subagent: None,
         path: path.to_owned(),
+        is_elsewhere: false,
     });
     found.collect()
 }

@@ -50,12 +50,14 @@ impl TranscriptHead {
     }
 }
 
-/// Reads the id of the conversation from a line, where the name of the file does not have it.
+/// Reads the id of the conversation from a line, where the name of the file does not have it, or may
+/// be that of a copy.
 fn named_by_line(found: &FoundTranscript, bytes: &[u8]) -> Option<String> {
     let is_named_elsewhere = match found.id.source {
-        Source::Claude => found.id.native.is_empty(),
+        Source::Claude => found.id.native.is_empty() || found.is_elsewhere,
         Source::Codex | Source::Gemini => true,
-        Source::Cursor | Source::Copilot | Source::Opencode => false,
+        Source::Copilot => found.is_elsewhere,
+        Source::Cursor | Source::Opencode => false,
     };
     if !is_named_elsewhere {
         return None;
@@ -64,6 +66,9 @@ fn named_by_line(found: &FoundTranscript, bytes: &[u8]) -> Option<String> {
     let said = match found.id.source {
         Source::Codex if json.text("type") == Some("session_meta") => {
             json.get("payload")?.text("id")
+        }
+        Source::Copilot if json.text("type") == Some("session.start") => {
+            json.get("data")?.text("sessionId")
         }
         Source::Claude | Source::Gemini => json.text("sessionId"),
         Source::Codex | Source::Cursor | Source::Copilot | Source::Opencode => None,
