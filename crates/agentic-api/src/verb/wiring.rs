@@ -157,9 +157,15 @@ impl WireAgents {
     /// Says where else a coding agent is told to capture: it would start a hook for each.
     fn wired_twice(&self, source: Source, checkout: &Path) -> Vec<String> {
         let scopes = [WiringScope::User, WiringScope::Local, WiringScope::Project];
+        let homes = &self.host.homes;
+        // Most have one file for a checkout, whoever sees it.
+        let mut seen = vec![homes.hooks_file(source, self.scope, checkout)];
         let captures = |scope: &WiringScope| {
-            let roles = wiring::wired_roles(&self.host.homes, source, *scope, checkout);
-            *scope != self.scope && roles.contains(&EntryRole::Capture)
+            let file = homes.hooks_file(source, *scope, checkout);
+            let is_other = !seen.contains(&file);
+            seen.push(file);
+            let roles = wiring::wired_roles(homes, source, *scope, checkout);
+            is_other && roles.contains(&EntryRole::Capture)
         };
         let twice = scopes.into_iter().filter(captures).map(|scope| {
             let scope = scope.as_str();
