@@ -6,8 +6,9 @@
 mod edit;
 mod porcelain;
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use agentic_git::run_git;
 use agentic_model::{AgentName, Cid, Oid};
@@ -15,6 +16,7 @@ use agentic_space::{Result, Space};
 
 pub use self::edit::{EditPlace, EditWitness, TraceEdits};
 pub use self::porcelain::BlamedLine;
+use crate::gate::without_detours;
 use crate::origin::{CommitOrigin, CommitOrigins, OriginProof};
 
 /// The end of the addresses of agents.
@@ -123,14 +125,26 @@ pub struct AttributedLine {
 }
 
 fn ask_git(request: &BlameRequest<'_>) -> Result<Vec<BlamedLine>> {
+    let file = named_to_git(request);
     // Commits that the repository's configuration would leave out are somebody's all the same.
     let mut arguments = vec!["-c", "core.quotePath=false", "blame", "--no-ignore-revs-file"];
     arguments.push("--porcelain");
     arguments.extend(request.range.into_iter().flat_map(|range| ["-L", range]));
     arguments.extend(request.revision);
-    arguments.extend(["--", request.file]);
+    arguments.extend(["--", file.as_ref()]);
     let printed = run_git(request.folder, &arguments)?.checked(&arguments[2..])?;
     Ok(porcelain::read(&printed))
+}
+
+/// Names a file so that git finds it: a name that leaves the repository and comes back is taken only
+/// as a whole path.
+fn named_to_git<'r>(request: &BlameRequest<'r>) -> Cow<'r, str> {
+    let file = Path::new(request.file);
+    if file.is_absolute() || !file.components().any(|part| part == Component::ParentDir) {
+        return Cow::Borrowed(request.file);
+    }
+    let whole = without_detours(&request.folder.join(file));
+    whole.to_str().map_or(Cow::Borrowed(request.file), |whole| Cow::Owned(whole.to_owned()))
 }
 
 /// Tells who wrote lines of many files; what is read for one serves all others.

@@ -35,6 +35,7 @@ pub use self::marker::{LeafRedaction, LeafRedactor};
 pub use self::reply::{GateRequest, gate_reply, reply_to_nobody};
 pub use self::rule::{BadRules, Enforcement, HeldCall, HoldRule};
 pub use self::rules::{HeldBy, HoldRules};
+pub(crate) use self::tool::without_detours;
 pub use self::verdict::GateVerdict;
 
 /// The variable by which whoever starts a coding agent says that its run may be put down.

@@ -160,7 +160,8 @@ pub fn places(path: &Path) -> Vec<PathBuf> {
     std::iter::once(plain).chain(real).collect()
 }
 
-fn without_detours(path: &Path) -> PathBuf {
+/// Returns a path without detours.
+pub fn without_detours(path: &Path) -> PathBuf {
     let mut plain = PathBuf::new();
     for part in path.components() {
         match part {
