@@ -11,7 +11,7 @@ use agentic_store::file::{self, Persistence};
 
 use super::VerbOutcome;
 use crate::context::Context;
-use crate::output::{print_bytes, warn_of};
+use crate::output::{Format, print_bytes, warn_of};
 
 /// Tell of commits in the form of another tool
 ///
@@ -74,6 +74,10 @@ pub fn run(context: &Context, args: ExportArgs) -> VerbOutcome {
             "have them written with --out DIR or --write-notes",
         )
         .into());
+    }
+    if texts.is_empty() && context.format == Format::Json {
+        // What is read as JSON is told that there is none of it.
+        print_bytes(b"[]\n");
     }
     for text in &texts {
         print_bytes(text.text.as_bytes());
