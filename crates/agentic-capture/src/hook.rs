@@ -12,6 +12,7 @@ mod keep;
 mod log;
 mod names;
 mod own;
+mod plain_worktree;
 mod tell;
 mod weight;
 mod worktree;
@@ -147,7 +148,7 @@ fn answer_within(
         stand_in_folder(&mut event)?;
     }
     let Some(folder) = captured_folder(request, &event) else {
-        return Ok(HookAnswer::silent());
+        return Ok(uncaptured(&event));
     };
     let space = match SessionSpace::open(&folder, request.options.clone()) {
         Ok(space) => space,
@@ -161,7 +162,7 @@ fn answer_within(
         }
     };
     if !is_on(&space, &folder) {
-        return Ok(HookAnswer::silent());
+        return Ok(uncaptured(&event));
     }
     log.opens(Some(space.repository().layout().clone()));
     space.repository().keep_until_exit();
@@ -175,6 +176,18 @@ fn answer_within(
         (HookRole::Gate, _) if is_gated => gate::gate(&scene),
         (HookRole::Gate | HookRole::Capture, _) => capture::capture(&scene),
     }
+}
+
+/// Answers where nothing is captured: with silence, but for worktrees, which the vendor leaves to us
+/// wherever it runs.
+fn uncaptured(event: &HookEvent) -> HookAnswer {
+    if event.moment == HookMoment::WorktreeWanted {
+        return plain_worktree::create(event);
+    }
+    if event.moment == HookMoment::WorktreeDone {
+        return plain_worktree::remove(event);
+    }
+    HookAnswer::silent()
 }
 
 /// Says of what nobody can read that it is so: capture keeps quiet, a gate stops.
