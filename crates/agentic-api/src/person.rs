@@ -1,10 +1,13 @@
 //! Persons: what only they may do, and what they are called.
 
-use agentic_capture::live::conversations_above;
+use std::path::Path;
+
+use agentic_capture::live::{conversations_above, conversations_above_of};
 use agentic_model::Person;
 use agentic_model::edge::Party;
 use agentic_providers::process::{AGENT_VARIABLE, REQUEST_VARIABLE};
 use agentic_session::SessionSpace;
+use agentic_store::Layout;
 
 use crate::{Caller, Refusal, Surroundings};
 
@@ -51,6 +54,12 @@ fn conversation_above(space: &SessionSpace) -> Option<String> {
     let first = above.first()?;
     let conversation = first.id().map_or_else(String::new, |id| id.to_string());
     Some(format!("the conversation `{conversation}`"))
+}
+
+/// Tells whether a process runs below the program of a conversation that is captured in the repository of
+/// this common git directory.
+pub fn is_below_conversation(common_dir: &Path, pid: i32) -> bool {
+    !conversations_above_of(&Layout::new(common_dir), pid).is_empty()
 }
 
 fn is_worktree(space: &SessionSpace) -> bool {

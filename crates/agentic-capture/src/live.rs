@@ -127,7 +127,8 @@ pub fn conversations_above(layout: &Layout) -> Vec<LiveConversation> {
     conversations_above_of(layout, own)
 }
 
-fn conversations_above_of(layout: &Layout, pid: i32) -> Vec<LiveConversation> {
+/// Lists the conversations of the nearest program above a process that has some.
+pub fn conversations_above_of(layout: &Layout, pid: i32) -> Vec<LiveConversation> {
     if !folder(layout).exists() {
         return Vec::new();
     }

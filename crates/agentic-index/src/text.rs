@@ -40,7 +40,7 @@ use crate::tables::{IndexTable, TableBatch, Tables};
 use crate::value::{seal, unseal};
 
 /// The version of the tables' form.
-const FORMAT: i64 = 2;
+const FORMAT: i64 = 3;
 /// How many texts a block has.
 pub(crate) const BLOCK: u32 = 1 << 16;
 /// How many texts a row has at most.

@@ -86,7 +86,9 @@ fn write_term(word: &str, term: &mut String) {
 
 /// Says whether a character belongs to words.
 pub fn is_word_character(c: char) -> bool {
+    // The blocks of marks that combine with the letter before them: such a letter is one character.
     c.is_alphanumeric()
+        || matches!(c, '\u{300}'..='\u{36f}' | '\u{1ab0}'..='\u{1aff}' | '\u{1dc0}'..='\u{1dff}')
 }
 
 /// Says whether a character is of a script that puts no blanks between words.

@@ -84,13 +84,13 @@ pub async fn decide(
     let client = client_of(context);
     if let Some(state) = call.state {
         desk.forms.spend(&state)?;
-        let responses = call.responses.unwrap_or_default();
+        let mut responses = call.responses.unwrap_or_default();
         // The client asks for one hold, and answers the one form that it was given.
-        let mut responses = responses.into_values();
-        let (Some(response), None) = (responses.next(), responses.next()) else {
+        let request = show(desk, call.request).await?.request;
+        let (Some(response), true) = (responses.remove(&request), responses.is_empty()) else {
             return Err(undecided("the form did not come back"));
         };
-        return settle(desk, call.request, state, response, client).await;
+        return settle(desk, request, state, response, client).await;
     }
     if !shows_forms(context) {
         return Err(Refusal::refused(

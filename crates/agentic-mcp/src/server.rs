@@ -13,7 +13,8 @@ use rmcp::model::{
     GetPromptResponse, GetTaskParams, GetTaskResult, Implementation, ListPromptsResult,
     ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, PaginatedRequestParams,
     ProtocolVersion, ReadResourceRequestParams, ReadResourceResponse, ReadResourceResult,
-    ServerCapabilities, ServerConfig, SubscribeRequestParams, SubscriptionFilter,
+    ServerCapabilities, ServerConfig, SubscribeRequestMethod, SubscribeRequestParams,
+    SubscriptionFilter,
     UnsubscribeRequestParams, UpdateTaskParams,
 };
 use rmcp::service::{RequestContext, RoleServer, SubscriptionContext};
@@ -305,6 +306,10 @@ impl ServerHandler for McpService {
         request: SubscribeRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<(), ErrorData> {
+        if self.desk.drivers.driving == SessionDriving::Elsewhere {
+            // Over HTTP there is no stream that an earlier revision could hear of it through.
+            return Err(ErrorData::method_not_found::<SubscribeRequestMethod>());
+        }
         if ResourceName::parse(&request.uri).is_none() {
             return Err(ErrorData::resource_not_found("there is no such resource", None));
         }

@@ -2,7 +2,7 @@
 //!
 //! | name | what it is |
 //! | --- | --- |
-//! | `lock` | held as long as the process lives |
+//! | `lock` | held as long as the process lives, with its number in it |
 //! | `at` | where it can be reached ([`Whereabouts`]) |
 //! | `sock` | its socket |
 //! | `bell` | the pipe in which it hears of writes |
@@ -18,6 +18,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use agentic_store::Layout;
+use agentic_providers::process::ProcessIdentity;
 use agentic_store::file::{Persistence, make_private_folder, remove, replace};
 
 use crate::error::{ResidentError, Result};
@@ -69,21 +70,25 @@ impl ServeFolder {
         let begun = Instant::now();
         loop {
             match file.try_lock() {
-                Ok(()) => return Ok(ServeLock { file }),
+                Ok(()) => {
+                    note_holder(&file);
+                    return Ok(ServeLock { file });
+                }
                 Err(TryLockError::Error(error)) => {
                     return Err(ResidentError::file("lock", &path)(error));
                 }
                 Err(TryLockError::WouldBlock) => {}
             }
-            match self.whereabouts() {
-                Some(at) if at.process.is_alive() => {
-                    return Err(ResidentError::Taken { pid: at.process.pid, url: at.url });
-                }
-                Some(_) | None if begun.elapsed() >= LOCK_WAIT => {
-                    return Err(ResidentError::TakenByUnknown);
-                }
-                Some(_) | None => thread::sleep(LOCK_PAUSE),
+            if let Some(at) = self.whereabouts().filter(|at| at.process.is_alive()) {
+                return Err(ResidentError::Taken { pid: at.process.pid, url: at.url });
             }
+            if begun.elapsed() >= LOCK_WAIT {
+                return Err(match self.holder() {
+                    Some(process) => ResidentError::Taken { pid: process.pid, url: None },
+                    None => ResidentError::TakenByUnknown,
+                });
+            }
+            thread::sleep(LOCK_PAUSE);
         }
     }
 
@@ -115,6 +120,13 @@ impl ServeFolder {
     /// Reads who serves the repository. Whether it still does, is another question.
     pub fn whereabouts(&self) -> Option<Whereabouts> {
         serde_json::from_slice(&read_small(&self.path.join("at")).ok()?).ok()
+    }
+
+    /// Returns the process that has the lock, wherever it can be reached; nothing if none has.
+    pub fn holder(&self) -> Option<ProcessIdentity> {
+        let noted = read_small(&self.path.join("lock")).ok()?;
+        let process: ProcessIdentity = serde_json::from_slice(&noted).ok()?;
+        (process.is_alive() && self.is_locked()).then_some(process)
     }
 
     /// Says who serves the repository. Whoever calls this has the lock.
@@ -193,6 +205,14 @@ fn private() -> std::fs::OpenOptions {
     options
 }
 
+/// Writes down who has the lock, for those who find no word of where the process can be reached.
+fn note_holder(mut file: &File) {
+    let Some(process) = ProcessIdentity::own() else { return };
+    let text = serde_json::to_vec(&process).expect("identities have text keys");
+    // Nothing needs it while all goes well.
+    let _ = file.set_len(0).and_then(|()| file.write_all(&text));
+}
+
 fn read_small(path: &Path) -> std::io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     let n_read = File::open(path)?.take(FILE_BYTES_MAX + 1).read_to_end(&mut bytes)?;
@@ -223,6 +243,13 @@ mod tests {
             taking.join().expect("no panic").expect("free again");
         });
         let _held = serve.lock().expect("free");
+        let own = ProcessIdentity::own().expect("the system tells");
+        assert_eq!(serve.holder(), Some(own.clone()));
+        match serve.lock() {
+            Err(ResidentError::Taken { pid, url: None }) => assert_eq!(pid, own.pid),
+            other => panic!("it is taken by this process: {other:?}"),
+        }
+        std::fs::write(serve.path.join("lock"), "").expect("writable");
         let refused = serve.lock();
         assert!(matches!(refused, Err(ResidentError::TakenByUnknown)), "{refused:?}");
     }

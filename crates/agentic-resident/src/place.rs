@@ -12,13 +12,20 @@ pub struct RepositoryPlace {
     path: PathBuf,
     /// Kept open: as long as it is, the system gives its number to no other.
     folder: Option<Arc<File>>,
+    /// A folder inside that has to stay too.
+    inside: Option<Arc<RepositoryPlace>>,
 }
 
 impl RepositoryPlace {
     /// Takes the folder that a path leads to now.
     pub fn of(path: &Path) -> RepositoryPlace {
         let folder = File::open(path).ok().map(Arc::new);
-        RepositoryPlace { path: path.to_owned(), folder }
+        RepositoryPlace { path: path.to_owned(), folder, inside: None }
+    }
+
+    /// Wants a folder inside to stay too, as it is now.
+    pub fn with_inside(self, path: &Path) -> RepositoryPlace {
+        RepositoryPlace { inside: Some(Arc::new(RepositoryPlace::of(path))), ..self }
     }
 
     /// Returns the folder itself, whatever its path leads to now; nothing if it could not be opened.
@@ -31,10 +38,11 @@ impl RepositoryPlace {
         id_of(self.folder()?.metadata())
     }
 
-    /// Tells whether the path still leads there.
+    /// Tells whether the path still leads there, and the folder inside is what it was.
     pub fn is_same(&self) -> bool {
         let id = self.id();
-        id.is_some() && id_of(std::fs::metadata(&self.path)) == id
+        let is_it = id.is_some() && id_of(std::fs::metadata(&self.path)) == id;
+        is_it && self.inside.as_ref().is_none_or(|inside| inside.is_same())
     }
 }
 
@@ -62,5 +70,11 @@ mod tests {
         std::fs::remove_dir(&git).expect("it is empty");
         std::fs::rename(&aside, &git).expect("it moves back");
         assert!(place.is_same());
+        let inside = git.join("info");
+        let place = place.with_inside(&inside);
+        assert!(place.is_same());
+        std::fs::remove_dir_all(&inside).expect("it is there");
+        std::fs::create_dir(&inside).expect("writable");
+        assert!(!place.is_same(), "another folder is inside");
     }
 }

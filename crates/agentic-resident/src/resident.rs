@@ -88,6 +88,8 @@ impl Resident {
         let place = RepositoryPlace::of(space.repository().common_dir());
         let folder = ServeFolder::of(&layout);
         let (lock, children, replacement) = take_over(&folder, inheritance)?;
+        // Who removes its folder lets another process serve: this one ends then.
+        let place = place.with_inside(&layout.resident());
         let InheritedChildren { worker, resumes: resumed, strays } = children;
         let replacement = Arc::new(replacement);
         let key = folder.key(&lock)?;

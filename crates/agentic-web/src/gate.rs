@@ -42,6 +42,9 @@ const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; i
      connect-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'; \
      require-trusted-types-for 'script'; trusted-types 'none'";
 
+/// The login of those who ask through the socket.
+pub const SOCKET_LOGIN: &str = "socket";
+
 /// Who asks.
 #[derive(Debug, Clone)]
 pub struct Visitor {
@@ -150,7 +153,7 @@ fn admit(
     let login = match entrance {
         RequestEntrance::Tcp => cookie(headers).and_then(|secret| site.logins.find(&secret)),
         RequestEntrance::Socket(peer) => {
-            Some(Login { id: "socket".to_owned(), role: role_of(peer), person: None })
+            Some(Login { id: SOCKET_LOGIN.to_owned(), role: role_of(peer), person: None })
         }
     };
     let read_only = |login: Login| match site.resident.options.is_read_only {

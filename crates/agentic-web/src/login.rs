@@ -184,6 +184,11 @@ impl LoginBook {
         Some(known.login.clone())
     }
 
+    /// Tells whether a login has not ended. Asking does not make it longer.
+    pub fn is_open(&self, id: &str) -> bool {
+        self.state().logins.values().any(|known| known.login.id == id && known.is_good())
+    }
+
     /// Ends all logins and forgets all codes.
     pub fn end_all(&self) {
         *self.state() = LoginState::default();

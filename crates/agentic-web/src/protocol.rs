@@ -99,6 +99,7 @@ pub async fn answer(
         let refusal = Refusal::usage("messages are JSON", "say so in `Content-Type`");
         return failed_as(StatusCode::UNSUPPORTED_MEDIA_TYPE, &refusal);
     }
+    let told = heads.clone();
     // Only now: nothing is kept of those who have no token.
     let body = match Bytes::from_request(request, &()).await {
         Ok(body) => body.to_vec(),
@@ -114,7 +115,9 @@ pub async fn answer(
         }
         ProtocolAnswer::Taken => StatusCode::ACCEPTED.into_response(),
         ProtocolAnswer::Events(events) => {
-            let body = Body::from_stream(MessageStream { events });
+            let book = TokenBook::of(site.resident.space.repository().layout());
+            let token = token(&told).unwrap_or_default().to_owned();
+            let body = Body::from_stream(MessageStream { events, book, token });
             ([(CONTENT_TYPE, "text/event-stream")], body).into_response()
         }
     }
@@ -162,15 +165,20 @@ fn token(heads: &HeaderMap) -> Option<&str> {
     scheme.eq_ignore_ascii_case("bearer").then(|| token.trim())
 }
 
-/// The messages of one answer.
+/// The messages of one answer, as long as the token is known.
 struct MessageStream {
     events: mpsc::Receiver<Vec<u8>>,
+    book: TokenBook,
+    token: String,
 }
 
 impl futures_core::Stream for MessageStream {
     type Item = Result<Bytes, Infallible>;
 
     fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
-        self.events.poll_recv(context).map(|part| part.map(|part| Ok(Bytes::from(part))))
+        self.events.poll_recv(context).map(|part| {
+            let part = part.filter(|_| self.book.find(&self.token).is_some());
+            part.map(|part| Ok(Bytes::from(part)))
+        })
     }
 }

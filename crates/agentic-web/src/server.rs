@@ -3,7 +3,7 @@
 use std::convert::Infallible;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::os::fd::AsFd as _;
-use std::path::PathBuf;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -133,7 +133,7 @@ impl Listeners {
             return Listeners::inherit(left)
                 .map_err(|error| ResidentError::system("listen")(error).into());
         }
-        let bind = |path: &std::path::Path| UnixListener::bind(path);
+        let bind = |path: &Path| UnixListener::bind(path);
         let socket = resident.folder.bind_socket(&resident.lock, bind)?;
         if options.is_socket_only {
             return Ok(Listeners { tcp: None, port: None, socket });
@@ -175,13 +175,13 @@ impl Listeners {
             ended: site.ended.clone(),
         };
         let (strangers, own) = (desk(), desk());
-        let worktrees = site.resident.space.repository().common_dir().join("worktrees");
+        let common_dir = site.resident.space.repository().common_dir().to_owned();
         let mut stop = site.ended.clone();
         tokio::select! {
             _ = stop.wait_for(|is_ended| *is_ended) => {}
             () = site.resident.replacement.asked() => {}
             () = accept_tcp(self.tcp.as_ref(), &strangers) => {}
-            () = accept_socket(&self.socket, &own, worktrees) => {}
+            () = accept_socket(&self.socket, &own, &common_dir) => {}
         }
         say_end.send_replace(true);
         // What takes longer is cut off.
@@ -236,7 +236,7 @@ async fn accept_tcp(listener: Option<&TcpListener>, connections: &ConnectionDesk
     }
 }
 
-async fn accept_socket(listener: &UnixListener, connections: &ConnectionDesk, worktrees: PathBuf) {
+async fn accept_socket(listener: &UnixListener, connections: &ConnectionDesk, common_dir: &Path) {
     loop {
         match listener.accept().await {
             Ok((stream, _)) => {
@@ -244,7 +244,7 @@ async fn accept_socket(listener: &UnixListener, connections: &ConnectionDesk, wo
                 let is_ours =
                     peer.as_ref().is_ok_and(|peer| peer.uid() == agentic_resident::user_id());
                 if let (Ok(peer), true) = (peer, is_ours) {
-                    let entrance = RequestEntrance::Socket(SocketPeer::of(peer.pid(), &worktrees));
+                    let entrance = RequestEntrance::Socket(SocketPeer::of(peer.pid(), common_dir));
                     connections.begin(stream, entrance).await;
                 }
             }

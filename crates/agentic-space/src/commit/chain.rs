@@ -14,6 +14,7 @@ use agentic_store::{Finding, RecoveryAct, Stream};
 
 use super::draft::{CommitDraft, CommitOutcome, Emptiness, TraceBinding};
 use super::source::{BuiltTree, apply, shown};
+use crate::agent::GENESIS_KIND;
 use crate::capture::captured_of;
 use crate::error::CommitError;
 use crate::signatures::Signatures;
@@ -245,6 +246,10 @@ impl ChainTip<'_> {
     fn add(&mut self, draft: &CommitDraft, built: BuiltTree) -> Result<ChainLink> {
         let kind = draft.kind.clone().unwrap_or_else(Kind::agent_commit);
         self.space.check_kind(&kind, agentic_model::kind::AGENT_COMMIT)?;
+        if kind.as_str() == GENESIS_KIND {
+            // Everything before it would no longer be the agent's.
+            return Err(Error::Commit(CommitError::SecondGenesis { agent: self.agent.clone() }));
+        }
         let capture = match self.capture {
             TraceBinding::WithTrace => draft.capture,
             TraceBinding::Nothing => TraceBinding::Nothing,

@@ -19,6 +19,12 @@ pub enum CommitError {
     /// A draft in a batch takes its tree from a folder, or expects a head of its own.
     #[error("a snapshot, or a commit that expects a head, cannot be one of a batch")]
     NotInBatch,
+    /// A commit would say that its agent begins with it.
+    #[error("a commit of kind `spawn` begins an agent, and `{agent}` has begun")]
+    SecondGenesis {
+        /// The agent.
+        agent: AgentName,
+    },
     /// The configuration asks for a durability that there is none of.
     #[error("`agentic.durability` is `{value}`")]
     UnknownDurability {
@@ -58,6 +64,7 @@ impl Guidance for CommitError {
         match self {
             CommitError::Nothing { .. }
             | CommitError::NotInBatch
+            | CommitError::SecondGenesis { .. }
             | CommitError::UnknownDurability { .. }
             | CommitError::NoSuchPath { .. }
             | CommitError::Foreign { .. }
@@ -70,6 +77,9 @@ impl Guidance for CommitError {
         match self {
             CommitError::Nothing { .. } => "change something first, or use `--allow-empty`".into(),
             CommitError::NotInBatch => "commit it by itself".into(),
+            CommitError::SecondGenesis { .. } => {
+                "take another kind, or begin another agent with `agentic spawn NAME`".into()
+            }
             CommitError::UnknownDurability { .. } => {
                 "say `git config agentic.durability full` or `git`, or name one with `--durability`"
                     .into()
@@ -95,6 +105,7 @@ impl Guidance for CommitError {
             }
             CommitError::Nothing { .. }
             | CommitError::NotInBatch
+            | CommitError::SecondGenesis { .. }
             | CommitError::UnknownDurability { .. }
             | CommitError::NoSuchPath { .. }
             | CommitError::Foreign { .. }

@@ -47,6 +47,7 @@ fn of_branches() -> Vec<(Error, u8)> {
     let commits = [
         CommitError::Nothing { agent: name(), left_out: vec![] },
         CommitError::NotInBatch,
+        CommitError::SecondGenesis { agent: name() },
         CommitError::UnknownDurability { value: text() },
         CommitError::NoSuchPath { path: text() },
         CommitError::Foreign { commit: oid(), agent: name() },

@@ -9,10 +9,12 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
+use agentic_api::Refusal;
 use agentic_api::view::EventView;
 use agentic_resident::{EventPlace, EventSubscription, NumberedEvent};
 use axum::Extension;
 use axum::body::{Body, Bytes};
+use axum::extract::rejection::QueryRejection;
 use axum::extract::{Query, State};
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse as _, Response};
@@ -20,7 +22,8 @@ use serde::Deserialize;
 use tokio::sync::broadcast::error::{RecvError, TryRecvError};
 use tokio::sync::mpsc;
 
-use crate::gate::Visitor;
+use crate::api::{failed_as, login_wanted};
+use crate::gate::{SOCKET_LOGIN, Visitor};
 use crate::site::SharedSite;
 
 /// How many may listen at a time.
@@ -49,28 +52,53 @@ pub struct StreamQuery {
 pub async fn stream(
     State(site): State<SharedSite>,
     Extension(visitor): Extension<Visitor>,
-    Query(place): Query<StreamQuery>,
+    place: Result<Query<StreamQuery>, QueryRejection>,
     headers: HeaderMap,
 ) -> Response {
     if !visitor.may_read() {
-        return (StatusCode::UNAUTHORIZED, "log in to listen\n").into_response();
+        return login_wanted();
     }
+    let place = match place {
+        Ok(Query(place)) => place,
+        Err(error) => {
+            let refusal = Refusal::usage(&error.body_text(), "it takes from, once");
+            return failed_as(StatusCode::BAD_REQUEST, &refusal);
+        }
+    };
     let last = headers.get("last-event-id").and_then(|value| value.to_str().ok());
     let from = last.map(str::to_owned).or(place.from);
     // A place that nobody gave out is one of another epoch.
     let unknown = || EventPlace { epoch: String::new(), n: 0 };
     let from = from.map(|text| text.parse().unwrap_or_else(|()| unknown()));
     let Some(subscription) = site.resident.events.subscribe(from.as_ref(), STREAMS_MAX) else {
-        return (StatusCode::SERVICE_UNAVAILABLE, "too many listen already\n").into_response();
+        let refusal = Refusal::refused("too many listen already", "end a stream, or wait");
+        return failed_as(StatusCode::SERVICE_UNAVAILABLE, &refusal);
     };
     let (sender, events) = mpsc::channel(1);
-    tokio::spawn(forward(site, subscription, sender));
-    let kind = [(header::CONTENT_TYPE, "text/event-stream"), (header::CACHE_CONTROL, "no-cache")];
+    let login = visitor.form_owner().to_owned();
+    let listener = EventListener { login, sender };
+    tokio::spawn(forward(site, subscription, listener));
+    let cache = (header::CACHE_CONTROL, "private, no-cache");
+    let kind = [(header::CONTENT_TYPE, "text/event-stream"), cache];
     (kind, Body::from_stream(EventStream { events })).into_response()
 }
 
+/// Who listens, as long as they are logged in.
+struct EventListener {
+    login: String,
+    sender: mpsc::Sender<Bytes>,
+}
+
+impl EventListener {
+    /// Hands something on; says whether more is wanted, and may be told.
+    async fn hear(&self, site: &SharedSite, said: String) -> bool {
+        let is_in = self.login == SOCKET_LOGIN || site.logins.is_open(&self.login);
+        is_in && self.sender.send(said.into()).await.is_ok()
+    }
+}
+
 /// Hands events on. Whoever is too slow is told to fetch anew; nobody waits for it.
-async fn forward(site: SharedSite, subscription: EventSubscription, sender: mpsc::Sender<Bytes>) {
+async fn forward(site: SharedSite, subscription: EventSubscription, listener: EventListener) {
     // What comes behind a reset is newer than its place: nobody goes back.
     let EventSubscription { is_reset, missed, mut coming, place: mut told } = subscription;
     let epoch = site.resident.events.place().epoch;
@@ -82,7 +110,7 @@ async fn forward(site: SharedSite, subscription: EventSubscription, sender: mpsc
     let mut stop = site.ended.clone();
     loop {
         // Nothing would be the end.
-        if !said.is_empty() && sender.send(std::mem::take(&mut said).into()).await.is_err() {
+        if !said.is_empty() && !listener.hear(&site, std::mem::take(&mut said)).await {
             return;
         }
         let next = tokio::select! {
@@ -91,7 +119,7 @@ async fn forward(site: SharedSite, subscription: EventSubscription, sender: mpsc
                 said += LIVES;
                 continue;
             }
-            () = sender.closed() => return,
+            () = listener.sender.closed() => return,
             _ = stop.wait_for(|is_ended| *is_ended) => return,
         };
         let mut next = next.map_err(|error| match error {

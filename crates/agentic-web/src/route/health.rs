@@ -1,16 +1,31 @@
 //! How the process is.
 
+use agentic_api::Refusal;
 use agentic_api::view::ServeStatusView;
 use agentic_resident::API_VERSION;
-use axum::Json;
-use axum::extract::State;
+use axum::extract::{RawQuery, State};
+use axum::http::StatusCode;
 use axum::response::{IntoResponse as _, Response};
+use axum::{Extension, Json};
 
+use crate::api::{failed_as, login_wanted};
+use crate::gate::Visitor;
 use crate::host::HostNames;
 use crate::site::SharedSite;
 
 /// Says how the process is. Nothing is asked of a verb: whoever asks wants to know whether it lives.
-pub async fn show(State(site): State<SharedSite>) -> Response {
+pub async fn show(
+    State(site): State<SharedSite>,
+    Extension(visitor): Extension<Visitor>,
+    RawQuery(query): RawQuery,
+) -> Response {
+    if !visitor.may_read() {
+        return login_wanted();
+    }
+    if query.is_some_and(|query| !query.is_empty()) {
+        let refusal = Refusal::usage("this has no parameters", "ask without `?`");
+        return failed_as(StatusCode::BAD_REQUEST, &refusal);
+    }
     let (resident, place) = (&site.resident, site.resident.events.place());
     Json(ServeStatusView {
         pid: std::process::id(),

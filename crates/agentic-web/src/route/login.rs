@@ -3,6 +3,7 @@
 use agentic_api::Refusal;
 use agentic_api::verb::LoginText;
 use axum::extract::State;
+use axum::extract::rejection::JsonRejection;
 use axum::http::StatusCode;
 use axum::http::header::SET_COOKIE;
 use axum::response::{IntoResponse as _, Redirect, Response};
@@ -96,8 +97,15 @@ fn too_many() -> Response {
 /// Makes a code for whoever has signed what they were given.
 pub async fn begin_by_key(
     State(site): State<SharedSite>,
-    Json(signed): Json<SignedLogin>,
+    signed: Result<Json<SignedLogin>, JsonRejection>,
 ) -> Response {
+    let signed = match signed {
+        Ok(Json(signed)) => signed,
+        Err(error) => {
+            let hint = "send principal, challenge and signature as JSON";
+            return failed_as(error.status(), &Refusal::usage(&error.body_text(), hint));
+        }
+    };
     let Some(host) = site.hosts.as_ref().map(|names| names.page.clone()) else {
         let refusal = Refusal::refused("this process has no page", "start it without `--no-tcp`");
         return failed_as(StatusCode::NOT_FOUND, &refusal);

@@ -304,7 +304,7 @@ fn tell(client: &ResidentClient, path: &str, doing: &str) -> Result<(), CommandF
     match reply.status {
         200 => Ok(()),
         _ => Err(CommandFailure::refused(
-            &String::from_utf8_lossy(&reply.body),
+            String::from_utf8_lossy(&reply.body).trim(),
             "`agentic serve status` shows how the process is",
         )),
     }
@@ -314,29 +314,30 @@ fn stop(context: &Context) -> VerbOutcome {
     let space = context.space_as_is()?;
     context.caller(&space).require_person("end the process that serves")?;
     let folder = ServeFolder::of(space.repository().layout());
-    let at = folder.whereabouts().filter(|at| folder.is_locked() && at.process.is_alive());
-    let Some(at) = at else {
+    let said = folder.whereabouts().map(|at| at.process);
+    let said = said.filter(|process| folder.is_locked() && process.is_alive());
+    let Some(process) = said.or_else(|| folder.holder()) else {
         return Err(CommandFailure::refused(
             "nothing serves this repository",
             "`agentic serve` does",
         ));
     };
-    if !at.process.ask_to_end() {
+    if !process.ask_to_end() {
         let hint = "end it yourself, by its number";
-        let message = format!("process {} cannot be asked to end", at.process.pid);
+        let message = format!("process {} cannot be asked to end", process.pid);
         return Err(CommandFailure::refused(&message, hint));
     }
     let begun = Instant::now();
-    while folder.is_locked() && at.process.is_alive() {
+    while folder.is_locked() && process.is_alive() {
         if begun.elapsed() > END_WAIT {
             return Err(CommandFailure::refused(
-                &format!("process {} was asked to end and has not", at.process.pid),
+                &format!("process {} was asked to end and has not", process.pid),
                 "it may be stopped, or busy: look at it, or end it by its number",
             ));
         }
         std::thread::sleep(LOOK);
     }
-    talk(&format!("ended process {}", at.process.pid));
+    talk(&format!("ended process {}", process.pid));
     Ok(ExitCode::SUCCESS)
 }
 

@@ -24,6 +24,7 @@ mod random;
 mod replacement;
 mod schema;
 mod siege;
+mod standing;
 mod tag;
 
 use std::collections::BTreeMap;

@@ -180,6 +180,9 @@ fn what_is_wrong_is_said_as_commands_say_it() {
         ("pending/0.0", 404, 1),
         ("query", 400, 2),
         ("query?q=nonsense", 400, 1),
+        ("health?x=1", 400, 2),
+        ("events?x=1", 400, 2),
+        ("events?from=a-1&from=b-1", 400, 2),
         ("nothing", 404, 1),
     ] {
         let answered = served.get(&cookie, path);
@@ -188,9 +191,13 @@ fn what_is_wrong_is_said_as_commands_say_it() {
         assert_eq!(said["error"]["code"], code, "{path}: {said}");
         assert!(said["error"]["hint"].is_string(), "{path}: {said}");
     }
-    for (method, path, status, code) in
-        [("GET", "agents", 401, 9), ("GET", "nothing", 401, 9), ("POST", "agents", 403, 9)]
-    {
+    for (method, path, status, code) in [
+        ("GET", "agents", 401, 9),
+        ("GET", "health", 401, 9),
+        ("GET", "events", 401, 9),
+        ("GET", "nothing", 401, 9),
+        ("POST", "agents", 403, 9),
+    ] {
         let headers = [("Content-Type", "application/json")];
         let answered = served.ask(method, &format!("/api/v1/{path}"), &headers, "");
         let said: Json = serde_json::from_str(&answered.body).expect("JSON");

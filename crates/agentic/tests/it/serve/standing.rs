@@ -1,0 +1,61 @@
+//! Who stands where: the process without its files, a person in a worktree, a listener without a login.
+
+use super::*;
+
+#[test]
+fn a_process_is_found_and_ended_without_the_file_that_says_where_it_is() {
+    let mut served = Served::new();
+    let folder = served.sandbox.start().join(".git/agentic/serve");
+    std::fs::remove_file(folder.join("at")).expect("it is there");
+    let second = run(&served.sandbox, served.sandbox.start(), &["serve"]);
+    let said = String::from_utf8_lossy(&second.stderr).into_owned();
+    assert_eq!(second.status.code(), Some(1));
+    assert!(said.contains(&served.process.id().to_string()), "{said}");
+    served.ok(&["serve", "stop"]);
+    assert_eq!(served.process.wait().expect("a child").code(), Some(0));
+}
+
+#[test]
+fn a_process_whose_folder_is_gone_ends_and_leaves_the_next_alone() {
+    let mut served = Served::new();
+    let start = served.sandbox.start().to_owned();
+    std::fs::remove_dir_all(start.join(".git/agentic/serve")).expect("it is there");
+    let mut next = begin(&served.sandbox, &start, &["--no-tcp"]);
+    assert!(!served.process.wait().expect("a child").success(), "its repository has another");
+    served.ok(&["serve", "status"]);
+    served.ok(&["serve", "stop"]);
+    assert_eq!(next.wait().expect("a child").code(), Some(0));
+}
+
+#[test]
+fn a_person_in_a_worktree_of_a_branch_of_theirs_opens_the_page() {
+    let served = Served::new();
+    let start = served.sandbox.start().to_owned();
+    let folder = served.sandbox.repositories().join("feature");
+    let target = folder.to_str().expect("a name");
+    served.sandbox.git(&start, &["worktree", "add", "-b", "feature", target]).expect("it does");
+    assert!(ok(&served.sandbox, &folder, &["serve", "open", "--print"]).contains("/login#"));
+    ok(&served.sandbox, &folder, &["serve", "logout"]);
+}
+
+#[test]
+fn a_stream_ends_with_its_login() {
+    let served = Served::new();
+    let cookie = served.log_in();
+    let port = served.host.rsplit(':').next().and_then(|port| port.parse().ok()).expect("a port");
+    let mut stream = TcpStream::connect((Ipv4Addr::LOCALHOST, port)).expect("it listens");
+    stream.set_read_timeout(Some(PATIENCE)).expect("a socket");
+    let host = &served.host;
+    write!(
+        stream,
+        "GET /api/v1/events HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\nCookie: {cookie}\r\n\r\n"
+    )
+    .expect("it reads");
+    served.ok(&["spawn", "alice", "-m", "x"]);
+    read_until(&mut stream, "event: agent");
+    served.ok(&["serve", "logout"]);
+    served.ok(&["spawn", "unheard", "-m", "x"]);
+    let mut rest = String::new();
+    stream.read_to_string(&mut rest).expect("it ends");
+    assert!(!rest.contains("unheard"), "{rest}");
+}
