@@ -35,7 +35,9 @@ pub use crate::caller::{
 };
 pub use crate::command::{Answer, Command};
 pub use crate::notice::{Notice, NoticeTone};
-pub use crate::person::{is_below_conversation, principal, require_person};
+pub use crate::person::{
+    is_below_conversation, is_in_worktree_of_agent, principal, require_person,
+};
 pub use crate::refusal::Refusal;
 pub use crate::replacement::Replacement;
 pub use crate::verb::{LocalVerb, Reply, Verb, VerbCompletion};

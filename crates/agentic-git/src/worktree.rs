@@ -51,6 +51,11 @@ pub enum Checkout {
 }
 
 impl Repository {
+    /// Tells whether the worktree that a git directory is of was made for an agent.
+    pub fn is_made_for_agent(git_dir: &Path) -> bool {
+        git_dir.join(BASE_FILE).exists()
+    }
+
     /// Opens the same repository from another of its worktrees.
     ///
     /// # Errors

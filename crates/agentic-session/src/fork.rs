@@ -3,7 +3,7 @@
 use agentic_model::commit::Claims;
 use agentic_model::{AgentName, Briefing, Cid, Object, Oid, Value, canonical};
 use agentic_replay::{
-    AnswerSource, Body, ForkDraft, ForkError, PartedSession, Path, Program, Record, RecordChain,
+    AnswerSource, Body, ForkDraft, ForkError, Handling, PartedSession, Path, Program, Record, RecordChain,
     RequestAnswer, Session, SessionId, SessionProgress, SessionSetting, child_key,
 };
 use agentic_space::commit::Asker;
@@ -63,6 +63,22 @@ pub enum ChildrenOfFork {
 /// recorded requests, and when the name belongs to something else; nothing is made then.
 pub fn fork(space: &SessionSpace, id: &SessionId, plan: &ForkPlan) -> Result<SessionId> {
     fork_as(space, id, plan, None)
+}
+
+/// Tells whether a record of a session, by its position, asks people something or is their answer.
+///
+/// # Errors
+/// Fails when there is no such session or its records are damaged.
+pub fn asks_people(space: &SessionSpace, id: &SessionId, seq: u64) -> Result<bool> {
+    let journal = read_journal(space, id)?;
+    let mut up_to = journal.records().iter().rev().skip_while(|record| record.seq > seq).peekable();
+    let Some(record) = up_to.peek().filter(|record| record.seq == seq) else { return Ok(false) };
+    let path = match &record.body {
+        Body::Answer(answer) => Some(&answer.path),
+        other => other.as_ask().map(|ask| &ask.path),
+    };
+    let ask = up_to.filter_map(|record| record.body.as_ask()).find(|ask| Some(&ask.path) == path);
+    Ok(ask.is_some_and(|ask| ask.handling == Handling::Decision))
 }
 
 /// Does the same; a fork that is a child itself has the start key of one.

@@ -31,6 +31,7 @@ pub mod error;
 mod executor;
 mod facts;
 mod folder;
+mod foreign;
 mod fork;
 pub mod hold;
 pub mod hosted;
@@ -96,7 +97,7 @@ pub use self::executor::{
     executor_of, executor_of_agents, executor_of_answerers, executor_of_pipeline,
 };
 pub use self::facts::{QueriedFacts, QueriedSpace, SessionFacts, with_facts};
-pub use self::fork::{ChildrenOfFork, ForkPlan, fork, upgrade};
+pub use self::fork::{ChildrenOfFork, ForkPlan, asks_people, fork, upgrade};
 pub use self::language::{AgentLangFlow, agents_of, flow_object, language_of_file, languages};
 pub use self::overtaken::{OvertakenDecision, decisions, overtaken};
 pub use self::proof::{Proof, prove};

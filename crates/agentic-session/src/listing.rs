@@ -67,6 +67,9 @@ pub fn may_be_open(space: &SessionSpace, agents: &BTreeSet<&AgentName>) -> Resul
             ids.extend(segment::sessions_of(space, agent)?);
         }
     }
+    // One that was fetched and has gone on here stands in both.
+    ids.sort();
+    ids.dedup();
     let wanted: BTreeSet<_> = agents.iter().map(|agent| roster::hash_of_agent(agent)).collect();
     Ok(roster::select(space, ids, |mark| wanted.contains(&mark.agent)))
 }

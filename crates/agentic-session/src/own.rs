@@ -24,7 +24,7 @@ use agentic_store::journal::{self, LogFile, LogPlace};
 use super::folder::{Folder, damaged};
 use super::known::KnownJournal;
 use super::segment::{SealedSpan, Segments};
-use super::{block, segment};
+use super::{block, foreign, segment};
 use crate::error::SessionError;
 use crate::{Error, Result, SessionSpace};
 
@@ -97,6 +97,13 @@ pub fn restore_journal(space: &SessionSpace, folder: &Folder) -> Result<Arc<Reco
     let mut known = read_known(space, &folder.id, &|id| segment::frames(space, id))?;
     if known.end.is_none() {
         let had_log = folder.exists();
+        let of_another = |id: &SessionId| segment::frames(space, id);
+        let n_there = Folder::of(space, &folder.id).frames(space)?.0.len();
+        let n_new = known.frames.len().saturating_sub(n_there);
+        let n_before = known.journal.records().len() - known.frames.len();
+        foreign::check(space, &known.journal, n_new, &|at| {
+            chain_of(&folder.id, &known.frames[..at - n_before], &of_another)
+        })?;
         let put_back = put_back(folder, &known.frames)?;
         known.end = Some(put_back.end);
         let id = folder.id.short();

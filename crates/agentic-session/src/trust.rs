@@ -286,6 +286,29 @@ fn signed(
     Ok(if counts { DecisionSignature::Yes(Box::new(decision)) } else { DecisionSignature::No })
 }
 
+/// Tells whether a commit that decides a request of a journal counts by its signature.
+///
+/// # Errors
+/// Fails when the configuration or the records cannot be read.
+pub(crate) fn is_signed(
+    space: &SessionSpace,
+    journal: &RecordChain,
+    commit: Oid,
+    claim: &Decision,
+) -> Result<bool> {
+    let found = signed(space, journal, &claim.request, commit, claim, Look::Free)?;
+    Ok(matches!(found, DecisionSignature::Yes(_)))
+}
+
+/// Tells whether anybody is named whose decisions count from elsewhere.
+///
+/// # Errors
+/// Fails when the configuration cannot be read.
+pub(crate) fn has_deciders(space: &SessionSpace) -> Result<bool> {
+    let settings = space.repository().git(&["config", "--get-all", DECIDERS])?;
+    Ok(!settings.stdout.trim().is_empty())
+}
+
 /// Lists the keys by which a person may decide from elsewhere.
 fn keys_of(space: &SessionSpace, principal: &str) -> Result<Vec<String>> {
     let settings = space.repository().git(&["config", "--get-all", DECIDERS])?.stdout;

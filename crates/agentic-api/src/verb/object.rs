@@ -10,6 +10,10 @@ use crate::verb::{LocalVerb, Reply, Verb, value};
 use crate::view::{CidView, ObjectView, PutView};
 use crate::{Caller, Refusal, Surroundings};
 
+/// The types whose objects have an effect by themselves: records, relations, names and permissions.
+const MADE_BY_VERBS: [&str; 6] =
+    ["session-segment", "edge", "type", "capability", "rewrite", "tombstone"];
+
 /// An object as it comes from outside.
 #[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
@@ -64,6 +68,10 @@ impl Verb for ObjectPut {
 
     fn run(self, caller: &Caller<'_>) -> Result<Reply<PutView>, Refusal> {
         let object = self.object.object()?;
+        if MADE_BY_VERBS.contains(&object.kind().as_str()) {
+            let message = format!("objects of type `{}` are not put by hand", object.kind());
+            return Err(Refusal::refused(&message, "the verbs that mean them make them"));
+        }
         let agent = caller.agent(self.agent.as_deref())?;
         refuse_secrets(caller, "the object", &Value::Map(object.map().clone()))?;
         let written = caller.space.put_object(&agent, &object)?;

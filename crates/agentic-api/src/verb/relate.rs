@@ -50,6 +50,14 @@ impl Verb for Relate {
         for text in [&self.source, &self.relation, &self.target] {
             redactor.refuse_text("a name", text)?;
         }
+        let at_work = match caller.require_person("relate others") {
+            Ok(()) => None,
+            Err(_) => caller.known_agent(None)?,
+        };
+        if at_work.is_some_and(|agent| source != Party::Agent(agent)) {
+            let message = format!("an agent may not say how `{source}` relates to others");
+            return Err(Refusal::not_allowed(&message, "an agent relates itself; a person others"));
+        }
         let event = match self.change {
             EdgeChange::Assert => EdgeEvent::Assert,
             EdgeChange::Retract => EdgeEvent::Retract,

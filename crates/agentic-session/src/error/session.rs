@@ -49,6 +49,14 @@ pub enum SessionError {
         /// Where, and how.
         divergence: Box<agentic_replay::Divergence>,
     },
+    /// Somebody else sealed a record in which a person answers who did not.
+    #[error("record {seq} of session {id} came from elsewhere, and no decision that counts here is behind it")]
+    Foreign {
+        /// The session.
+        id: String,
+        /// The position of the record.
+        seq: u64,
+    },
     /// Another host drives the session.
     #[error("session {id} is driven by the engine at `{host}`")]
     Hosted {
@@ -84,6 +92,7 @@ impl Guidance for SessionError {
             | SessionError::NotHosted { .. }
             | SessionError::InboxFull { .. } => ErrorClass::Refused,
             SessionError::KeyTaken { .. } | SessionError::Copied => ErrorClass::Conflict,
+            SessionError::Foreign { .. } => ErrorClass::NotAllowed,
             SessionError::Over { .. } => ErrorClass::Decided,
             SessionError::Hosted { .. } => ErrorClass::Unreachable,
             SessionError::Diverged { .. } | SessionError::NotRebuilt { .. } => ErrorClass::Diverged,
@@ -98,6 +107,7 @@ impl Guidance for SessionError {
             SessionError::Over { .. } => "`agentic session show` shows how it ended; `agentic session fork` goes another way".into(),
             SessionError::InboxFull { .. } => "it takes more once its flow has asked for some with `suspend`".into(),
             SessionError::Diverged { .. } => "keep the pinned program, or fork before that record with `agentic session fork --at N --flow F`".into(),
+            SessionError::Foreign { .. } => "`agentic.deciders` names whose signed decisions count; `agentic session fork --at N` goes on from before it".into(),
             SessionError::Copied => "remove `agentic/space` in the git folder to make it a space of its own".into(),
             SessionError::Hosted { .. } => "speak to that engine with `--sibyl-addr`; `agentic session show` reads what is sealed of it".into(),
             SessionError::NotHosted { .. } => "`agentic session resume` alone goes on with it".into(),
@@ -115,6 +125,7 @@ impl Guidance for SessionError {
             | SessionError::KeyTaken { .. }
             | SessionError::Over { .. }
             | SessionError::InboxFull { .. }
+            | SessionError::Foreign { .. }
             | SessionError::Hosted { .. }
             | SessionError::NotHosted { .. }
             | SessionError::Copied

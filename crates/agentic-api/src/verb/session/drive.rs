@@ -16,10 +16,11 @@ use serde::Deserialize;
 use super::FlowSource;
 use super::look::{SessionDetail, found_or_claimed, sealed_up_to_now, session_reply, summaries};
 use crate::caller::{agent_name, new_agent_name};
+use crate::person::acting_party;
 use crate::redaction::{CallerRedactor, refuse_secrets};
 use crate::verb::{Reply, Verb, value};
 use crate::view::SessionView;
-use crate::{Caller, Notice, Refusal, SessionWord, principal};
+use crate::{Caller, Notice, Refusal, SessionWord};
 
 /// The longest name of a signal, in bytes.
 const SIGNAL_NAME_BYTES_MAX: usize = 256;
@@ -212,13 +213,16 @@ impl SessionFork {
         let _what_is_sealed_counts = sealed_up_to_now(caller, &id);
         for set in &self.set {
             refuse_secrets(caller, "an answer", &set.value)?;
+            if session::asks_people(space, &id, set.seq)? {
+                caller.require_person("answer for people")?;
+            }
         }
         let plan = ForkPlan {
             at: self.at,
             flow: self.flow.map(|flow| flow.object(caller)).transpose()?,
             agent: self.agent.as_deref().map(new_agent_name).transpose()?,
             set: self.set.into_iter().map(|set| (set.seq, set.value)).collect(),
-            who: principal(space)?,
+            who: acting_party(caller, "fork a session")?.0.to_string(),
             children: match self.children {
                 ForkedChildren::Share => ChildrenOfFork::Share,
                 ForkedChildren::Fork => ChildrenOfFork::Fork,
@@ -289,7 +293,7 @@ impl Verb for SessionCancel {
         let space = caller.space;
         let id = found(space, &self.session)?;
         let mode = if self.kill { CancelMode::Kill } else { CancelMode::Cooperative };
-        let who = principal(space)?;
+        let who = acting_party(caller, "cancel a session")?.0.to_string();
         let mut redactor = CallerRedactor::new(caller)?;
         let why = redactor.text("the reason", self.why);
         match caller.host_of(&id)? {
