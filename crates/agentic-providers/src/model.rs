@@ -20,6 +20,7 @@ mod role;
 mod script;
 mod scripted;
 mod task;
+mod token;
 mod unfinished;
 
 use std::time::Duration;
@@ -41,6 +42,7 @@ pub use crate::model::role::{RETRY_AFTER_MS, role_answer, role_prompt};
 pub use crate::model::script::{script_answer, script_prompt};
 pub use crate::model::scripted::{ScriptedModel, ScriptedReply};
 pub use crate::model::task::{TASK_REQUEST, task_answer, task_prompt};
+pub use crate::model::token::{TOKENS_MAX, TokenCount, TokenUsage};
 
 /// The kind of a request to a model.
 pub const MODEL_REQUEST: &str = "model";
@@ -113,15 +115,6 @@ pub enum ReplyContent {
     Text(String),
     /// A value as JSON text, its keys in order.
     Json(String),
-}
-
-/// How many tokens a call took.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct TokenUsage {
-    /// Those of the prompt.
-    pub input_tokens: u64,
-    /// Those of the reply.
-    pub output_tokens: u64,
 }
 
 /// Why a reply ended.

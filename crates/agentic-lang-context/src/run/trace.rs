@@ -264,11 +264,11 @@ fn shortened(reply: &Json) -> Json {
     }
 }
 
-/// Adds up the counts of attempts.
+/// Adds up the counts of attempts; what is negative is none.
 fn summed(usages: &[Json]) -> Json {
     let sum = |key: &str| {
         let counts = usages.iter().filter_map(|usage| match usage.get(key) {
-            Some(Json::Number(count)) => Some(*count),
+            Some(Json::Number(count)) => Some(count.max(0.0)),
             Some(_) | None => None,
         });
         Json::Number(counts.sum())

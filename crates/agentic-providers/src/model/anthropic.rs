@@ -6,7 +6,8 @@ use serde_json::{Value as Json, json};
 
 use super::concession::Concessions;
 use super::protocol::{ReplyDraft, ReplyFault, Wire, ended};
-use super::{Finish, FunctionCall, FunctionTurn, ModelPrompt, Think, TokenUsage};
+use super::token::told_counts;
+use super::{Finish, FunctionCall, FunctionTurn, ModelPrompt, Think, TokenCount, TokenUsage};
 use crate::http::LineFlow;
 
 /// The version of the protocol that is spoken.
@@ -23,7 +24,7 @@ struct AnthropicResponse {
     content: Vec<AnthropicBlock>,
     #[serde(default)]
     stop_reason: Option<String>,
-    usage: Option<AnthropicCounts>,
+    usage: Option<Box<RawValue>>,
 }
 
 #[derive(Deserialize)]
@@ -38,8 +39,8 @@ struct AnthropicBlock {
 
 #[derive(Deserialize)]
 struct AnthropicCounts {
-    input_tokens: Option<u64>,
-    output_tokens: Option<u64>,
+    input_tokens: Option<TokenCount>,
+    output_tokens: Option<TokenCount>,
 }
 
 #[derive(Deserialize)]
@@ -48,7 +49,7 @@ struct AnthropicEvent {
     kind: String,
     message: Option<AnthropicResponse>,
     delta: Option<AnthropicDelta>,
-    usage: Option<AnthropicCounts>,
+    usage: Option<Box<RawValue>>,
     error: Option<Json>,
 }
 
@@ -126,7 +127,7 @@ impl Wire for Anthropic {
             }
             draft.finish = finish_of(delta.stop_reason).or(draft.finish.take());
         }
-        count(event.usage, draft);
+        count(event.usage.as_deref(), draft);
         match (event.kind.as_str(), event.error) {
             ("message_stop", _) => Ok(LineFlow::Enough),
             ("error", error) => Err(ReplyFault::Failed(error.unwrap_or_default().to_string())),
@@ -151,7 +152,7 @@ fn take(response: AnthropicResponse, draft: &mut ReplyDraft) {
         }
     }
     draft.finish = finish_of(response.stop_reason).or(draft.finish.take());
-    count(response.usage, draft);
+    count(response.usage.as_deref(), draft);
 }
 
 /// The two messages of a turn: what the model said and asked for, and the results.
@@ -170,13 +171,14 @@ fn told(turn: &FunctionTurn) -> Vec<Json> {
 }
 
 /// Takes in counts; those of a stream come in parts, the later ones being whole.
-fn count(counts: Option<AnthropicCounts>, draft: &mut ReplyDraft) {
-    let Some(counts) = counts else { return };
-    let before = draft.usage.unwrap_or(TokenUsage { input_tokens: 0, output_tokens: 0 });
-    draft.usage = Some(TokenUsage {
+fn count(told: Option<&RawValue>, draft: &mut ReplyDraft) {
+    let Some(told) = told else { return };
+    let before = draft.usage.unwrap_or(TokenUsage::of(0, 0));
+    let counts = told_counts::<AnthropicCounts>(told);
+    draft.usage = Some(counts.map_or_else(TokenUsage::from, |counts| TokenUsage {
         input_tokens: counts.input_tokens.unwrap_or(before.input_tokens),
         output_tokens: counts.output_tokens.unwrap_or(before.output_tokens),
-    });
+    }));
 }
 
 fn finish_of(reason: Option<String>) -> Option<Finish> {

@@ -28,7 +28,7 @@ impl Model for MockModel {
         }
         Ok(Completion {
             content: ReplyContent::Json(out),
-            usage: Some(TokenUsage { input_tokens: 0, output_tokens: 0 }),
+            usage: Some(TokenUsage::of(0, 0)),
             finish: Finish::Stop,
             calls: Vec::new(),
             left_out: Vec::new(),

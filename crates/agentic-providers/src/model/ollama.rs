@@ -6,7 +6,7 @@ use serde_json::{Value as Json, json};
 
 use super::concession::Concessions;
 use super::protocol::{ReplyDraft, ReplyFault, Wire, bearer, ended, messages, offered};
-use super::{Finish, FunctionCall, FunctionTurn, ModelPrompt, Think, TokenUsage};
+use super::{Finish, FunctionCall, FunctionTurn, ModelPrompt, Think, TokenCount, TokenUsage};
 use crate::http::LineFlow;
 
 /// The wire format.
@@ -18,8 +18,8 @@ struct OllamaResponse {
     #[serde(default)]
     done: bool,
     done_reason: Option<String>,
-    prompt_eval_count: Option<u64>,
-    eval_count: Option<u64>,
+    prompt_eval_count: Option<TokenCount>,
+    eval_count: Option<TokenCount>,
     error: Option<String>,
 }
 
@@ -104,8 +104,8 @@ impl Wire for Ollama {
         }
         if response.prompt_eval_count.is_some() || response.eval_count.is_some() {
             draft.usage = Some(TokenUsage {
-                input_tokens: response.prompt_eval_count.unwrap_or(0),
-                output_tokens: response.eval_count.unwrap_or(0),
+                input_tokens: response.prompt_eval_count.unwrap_or_default(),
+                output_tokens: response.eval_count.unwrap_or_default(),
             });
         }
         if response.done {

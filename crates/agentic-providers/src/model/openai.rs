@@ -9,7 +9,8 @@ use super::concession::Concessions;
 use super::protocol::{
     ReplyDraft, ReplyFault, Wire, asks_for_object, bearer, ended, messages, offered,
 };
-use super::{Finish, FunctionCall, FunctionTurn, ModelPrompt, Think, TokenUsage};
+use super::token::told_counts;
+use super::{Finish, FunctionCall, FunctionTurn, ModelPrompt, Think, TokenCount, TokenUsage};
 use crate::http::LineFlow;
 
 /// The server of OpenAI itself, which has its own word for the length of replies.
@@ -22,7 +23,7 @@ pub(super) struct OpenAi;
 struct OpenaiResponse {
     #[serde(default)]
     choices: Vec<OpenaiChoice>,
-    usage: Option<OpenaiCounts>,
+    usage: Option<Box<RawValue>>,
     /// Some servers report success and a failure at once.
     error: Option<Json>,
 }
@@ -56,9 +57,15 @@ struct OpenaiFunctionCall {
 #[derive(Deserialize)]
 struct OpenaiCounts {
     #[serde(default)]
-    prompt_tokens: u64,
+    prompt_tokens: TokenCount,
     #[serde(default)]
-    completion_tokens: u64,
+    completion_tokens: TokenCount,
+}
+
+impl OpenaiCounts {
+    fn usage(self) -> TokenUsage {
+        TokenUsage { input_tokens: self.prompt_tokens, output_tokens: self.completion_tokens }
+    }
 }
 
 impl Wire for OpenAi {
@@ -114,10 +121,9 @@ impl Wire for OpenAi {
         if let Some(error) = response.error {
             return Err(ReplyFault::Failed(error.to_string()));
         }
-        if let Some(counts) = response.usage {
-            let OpenaiCounts { prompt_tokens, completion_tokens } = counts;
-            draft.usage =
-                Some(TokenUsage { input_tokens: prompt_tokens, output_tokens: completion_tokens });
+        if let Some(told) = response.usage {
+            let counts = told_counts::<OpenaiCounts>(&told);
+            draft.usage = Some(counts.map_or_else(TokenUsage::from, OpenaiCounts::usage));
         }
         let Some(choice) = response.choices.into_iter().next() else { return Ok(()) };
         if let Some(message) = choice.message {

@@ -84,9 +84,8 @@ pub(super) fn completed(completion: Completion) -> Value {
 
 /// Writes the counts of a call as data.
 pub(super) fn usage_value(usage: TokenUsage) -> Value {
-    let count = |tokens: u64| Value::Int(i64::try_from(tokens).unwrap_or(i64::MAX));
     Value::map([
-        ("input_tokens", count(usage.input_tokens)),
-        ("output_tokens", count(usage.output_tokens)),
+        ("input_tokens", usage.input_tokens.value()),
+        ("output_tokens", usage.output_tokens.value()),
     ])
 }

@@ -117,7 +117,7 @@ mod tests {
         let payload = json::from_text(payload).expect("it is JSON");
         let completion = Completion {
             content: ReplyContent::Text(said.to_owned()),
-            usage: Some(TokenUsage { input_tokens: 1, output_tokens: 2 }),
+            usage: Some(TokenUsage::of(1, 2)),
             finish: Finish::Stop,
             calls: Vec::new(),
             left_out: Vec::new(),

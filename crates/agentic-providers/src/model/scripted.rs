@@ -22,7 +22,7 @@ impl ScriptedReply {
         let text = text.into();
         let output_tokens = text.split_whitespace().count() as u64;
         ScriptedReply::Completed(Completion {
-            usage: Some(TokenUsage { input_tokens: 0, output_tokens }),
+            usage: Some(TokenUsage::of(0, output_tokens)),
             content: ReplyContent::Text(text),
             finish: Finish::Stop,
             calls: Vec::new(),

@@ -104,7 +104,7 @@ mod tests {
 
     fn check(finish: Finish, said: &str, wanted: &str) {
         let content = ReplyContent::Text(said.to_owned());
-        let usage = Some(TokenUsage { input_tokens: 1, output_tokens: 2 });
+        let usage = Some(TokenUsage::of(1, 2));
         let completion =
             Completion { content, usage, finish, calls: Vec::new(), left_out: Vec::new() };
         let found = UnfinishedReply::of(&completion).map(|unfinished| {

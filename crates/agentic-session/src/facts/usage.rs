@@ -3,7 +3,7 @@
 use std::cell::OnceCell;
 
 use agentic_model::{Map, Value};
-use agentic_providers::model::TASK_REQUEST;
+use agentic_providers::model::{TASK_REQUEST, TOKENS_MAX};
 use agentic_replay::record::Outcome;
 use agentic_replay::{RecordChain, SessionId};
 
@@ -29,8 +29,6 @@ const COUNTS: [[&str; 2]; 4] = [
 ];
 /// What a call costs at most. More is absurd.
 const COST_MAX: f64 = 1e9;
-/// How many tokens a call has at most. More are absurd.
-const TOKENS_MAX: i64 = 1_000_000_000_000;
 
 /// What a model told of one call.
 struct ToldUsage {
