@@ -22,6 +22,8 @@ pub use self::terms::{JudgedArm, JudgedTrial, TrialTerms, differences_by_task};
 
 /// The field in which the briefing of a trial's agent has what was fixed before the first run.
 pub const TRIAL_FIXED: &str = "trial";
+/// The field in which it has the first commits of the trials that were known then.
+pub const TRIAL_AFTER: &str = "after";
 /// How the name of the agent of a trial begins.
 pub const TRIAL_AGENT: &str = "trial-";
 /// The start key of its session: an agent runs one trial.

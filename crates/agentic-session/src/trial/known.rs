@@ -1,5 +1,9 @@
 //! Which trials are known, and the how manieth each is: those of other clones count once they are
 //! fetched, and those that came to nothing count, too.
+//!
+//! A clock can be set to any time. So a trial names those that were known when it began, by the hashes of
+//! their first commits: what names a trial began after it. Of any other nobody can know that it did, and
+//! it counts as earlier.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,7 +12,7 @@ use agentic_model::{AgentName, Cid, Instant, Object, Oid, Value};
 use agentic_space::AgentBranch;
 use agentic_space::agent::RemoteAgent;
 
-use super::{TRIAL_AGENT, TRIAL_FIXED};
+use super::{TRIAL_AFTER, TRIAL_AGENT, TRIAL_FIXED};
 use crate::{Result, SessionSpace};
 
 /// A trial that is known here.
@@ -21,10 +25,12 @@ pub struct KnownTrial {
     pub is_here: bool,
     /// What was fixed before its first run.
     pub briefing: Object,
-    /// When it began.
+    /// When it began, as its first commit says; no earlier than what its tasks begin at.
     begun_at: Instant,
     /// Its first commit.
     genesis: Oid,
+    /// The first commits of trials that were known when it began; nothing where it does not say.
+    after: Option<BTreeSet<Oid>>,
 }
 
 /// All trials that are known here, the oldest first.
@@ -40,6 +46,21 @@ impl KnownTrial {
     fn has_any(&self, versions: &BTreeSet<String>) -> bool {
         self.arms().any(|arm| versions.contains(arm))
     }
+}
+
+/// Reads which trials a briefing names as known before.
+fn named_before(briefing: &Object) -> Option<BTreeSet<Oid>> {
+    let named = briefing.map().get(TRIAL_AFTER)?.as_list()?.iter();
+    Some(named.filter_map(|oid| Oid::parse(oid.as_text()?).ok()).collect())
+}
+
+/// Lists what the tasks of a trial begin at.
+fn bases(briefing: &Object) -> impl Iterator<Item = Oid> {
+    let fixed = briefing.map().get(TRIAL_FIXED);
+    let tasks = fixed.and_then(|fixed| fixed.get("tasks")?.as_list()).unwrap_or_default();
+    let bases: BTreeSet<&str> =
+        tasks.iter().filter_map(|task| task.get("base")?.as_text()).collect();
+    bases.into_iter().filter_map(|base| Oid::parse(base).ok())
 }
 
 /// Where the branch of what may be a trial stands.
@@ -68,8 +89,10 @@ impl TrialReader<'_> {
         });
         let briefing = known.clone()?;
         let (label, is_here) = (branch.to_string(), branch.remote.is_none());
-        let (begun_at, genesis) = (genesis.at, genesis.oid);
-        Some(KnownTrial { label, agent: branch.agent, is_here, briefing, begun_at, genesis })
+        let (begun_at, genesis, after) = (genesis.at, genesis.oid, named_before(&briefing));
+        let floors = bases(&briefing).filter_map(|base| space.repository().read_commit(base).ok());
+        let begun_at = floors.map(|base| base.at).fold(begun_at, Instant::max);
+        Some(KnownTrial { label, agent: branch.agent, is_here, briefing, begun_at, genesis, after })
     }
 }
 
@@ -129,12 +152,43 @@ impl KnownTrials {
         self.0.iter().filter(|trial| trial.arms().any(|arm| arm == cid)).collect()
     }
 
+    /// Lists the first commits of the trials that no other trial names: whatever begins now names these,
+    /// and so all.
+    pub fn newest(&self) -> Vec<Oid> {
+        let named: BTreeSet<Oid> =
+            self.0.iter().flat_map(|it| it.after.iter().flatten()).copied().collect();
+        self.0.iter().map(|trial| trial.genesis).filter(|oid| !named.contains(oid)).collect()
+    }
+
+    /// Finds the trials that name one as known before, themselves or by those that they name.
+    fn later_than(&self, trial: &KnownTrial) -> BTreeSet<Oid> {
+        let mut naming: BTreeMap<Oid, Vec<Oid>> = BTreeMap::new();
+        for other in &self.0 {
+            for named in other.after.iter().flatten() {
+                naming.entry(*named).or_default().push(other.genesis);
+            }
+        }
+        let (mut later, mut open) = (BTreeSet::new(), vec![trial.genesis]);
+        while let Some(oid) = open.pop() {
+            for one in naming.get(&oid).into_iter().flatten() {
+                if later.insert(*one) {
+                    open.push(*one);
+                }
+            }
+        }
+        later
+    }
+
     /// Returns the how manieth trial with one of these versions a trial is, or the next one would be
     /// where it is not known.
     pub fn attempt(&self, trial: Option<&KnownTrial>, versions: &BTreeSet<String>) -> u32 {
+        let later = trial.map_or_else(BTreeSet::new, |trial| self.later_than(trial));
         let is_earlier = |other: &&KnownTrial| match trial {
-            Some(trial) => (other.begun_at, other.genesis) < (trial.begun_at, trial.genesis),
             None => true,
+            Some(trial) if other.genesis == trial.genesis => false,
+            Some(_) if other.after.is_some() => !later.contains(&other.genesis),
+            // What does not say what was known before is as old as it says.
+            Some(trial) => (other.begun_at, other.genesis) < (trial.begun_at, trial.genesis),
         };
         let earlier = self.0.iter().filter(is_earlier).filter(|other| other.has_any(versions));
         u32::try_from(earlier.count()).unwrap_or(u32::MAX).saturating_add(1)

@@ -1,7 +1,7 @@
 //! What a trial is of, checked before anything runs.
 
 use agentic_model::{Cid, Map, Object, Value};
-use agentic_session::trial::{KnownTrials, TRIAL_AGENT, TRIAL_FIXED, in_force_of};
+use agentic_session::trial::{KnownTrials, TRIAL_AFTER, TRIAL_AGENT, TRIAL_FIXED, in_force_of};
 use agentic_space::library::private_objects;
 use agentic_statistics::trial::{PlannedTrial, TrialLooks, attempt_alpha, can_show};
 use schemars::JsonSchema;
@@ -60,6 +60,8 @@ pub(super) struct PreparedTrial {
     pub plan: TrialPlanView,
     /// What is fixed before the first run.
     pub input: Value,
+    /// The first commits of trials that it begins after.
+    after: Vec<Value>,
     /// Whether a version that is tried is kept by private agents alone.
     pub is_private: bool,
 }
@@ -123,7 +125,8 @@ impl TrialDraft {
         ]);
         let arms: Vec<Cid> = cids.iter().filter_map(|cid| Cid::parse(cid).ok()).collect();
         let is_private = !private_objects(caller.space, &arms)?.is_empty();
-        Ok(PreparedTrial { agent, plan, input, is_private })
+        let after = known.newest().iter().map(|oid| Value::text(oid.to_string())).collect();
+        Ok(PreparedTrial { agent, plan, input, after, is_private })
     }
 
     /// Finds the behaviours that are tried, each another one.
@@ -155,6 +158,7 @@ impl PreparedTrial {
             ("arms".to_owned(), field("arms")),
             ("attempt".to_owned(), field("attempt")),
             ("alpha".to_owned(), field("alpha")),
+            (TRIAL_AFTER.to_owned(), Value::List(self.after.clone())),
             (TRIAL_FIXED.to_owned(), self.input.clone()),
         ]);
         Object::new(fields).map_err(|error| Refusal::refused(&error.to_string(), "try fewer tasks"))
