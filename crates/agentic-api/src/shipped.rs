@@ -38,6 +38,7 @@ shipped! {
     "family",
     "hold-outcomes",
     "hot-files",
+    "landed-work",
     "landings",
     "lineage",
     "lost-work",

@@ -11,6 +11,7 @@ use std::path::PathBuf;
 use agentic_model::edge::{EdgeEvent, Party};
 use agentic_model::{AgentName, Kind, Oid, Rewrite};
 use agentic_session::SessionSpace;
+use agentic_space::facts::COMMITTED_ON;
 use agentic_space::relate::relate;
 use agentic_store::Layout;
 use agentic_store::file::{self, Persistence};
@@ -19,8 +20,6 @@ use serde::{Deserialize, Serialize};
 use crate::window::{ClosedWindow, WindowCompany, named_commits};
 use crate::{CaptureError, ConversationId};
 
-/// The relation of an agent to a branch of somebody else on which it committed.
-const COMMITTED_ON: &str = "committed-on";
 /// How long the list of commits that nobody was linked to may get, in bytes: 256 KiB.
 const UNLINKED_BYTES_MAX: u64 = 256 << 10;
 /// The longest note of a hook of git's about one commit, in bytes.

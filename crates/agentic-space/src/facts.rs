@@ -19,6 +19,7 @@ mod fold;
 mod kind;
 mod landing;
 mod line;
+mod linked;
 mod message;
 mod object;
 pub mod parallel;
@@ -30,9 +31,11 @@ mod resolve;
 mod revert;
 mod roster;
 mod rows;
+mod searched_branch;
 mod stamp;
 mod trace;
 mod work;
+mod work_patch;
 mod worktree;
 mod young_branch;
 
@@ -48,17 +51,17 @@ use agentic_query::{
     QueryType, ReadTeller,
 };
 
-pub use self::branch::LandedCommits;
 use self::cache::FactCache;
 use self::edge::HoldingEdge;
 pub use self::fold::{CommitFold, FoldReport, FoldedCommit};
-pub use self::landing::{FoundLandings, LandedWork, LandingSearch, LandingWay};
 use self::line::KnownLines;
+pub use self::linked::COMMITTED_ON;
 use self::parallel::ReadPace;
 use self::pending::KnownPending;
 use self::predicate::{PREDICATES, SpacePredicate};
 use self::roster::KnownAgents;
 use self::rows::FactRows;
+use self::searched_branch::SearchedBranch;
 pub use self::stamp::{AgentStamps, StampedCommit};
 use crate::{Result, Space};
 
@@ -72,6 +75,8 @@ pub struct SpaceFacts<'s> {
     agents: RefCell<KnownAgents>,
     lines: RefCell<KnownLines>,
     branches: RefCell<Option<Vec<RefName>>>,
+    /// Branches of people, as far as work is looked for there.
+    searched: RefCell<Option<Rc<Vec<SearchedBranch>>>>,
     pending: RefCell<Option<KnownPending>>,
     /// The edges that hold, once those of all agents here were settled.
     settled: RefCell<Option<Rc<Vec<HoldingEdge>>>>,
@@ -116,6 +121,8 @@ struct SpaceCaches {
     bindings: FactCache,
     branches: FactCache,
     work: FactCache,
+    patches: FactCache,
+    patch_ids: FactCache,
     stamps: FactCache,
 }
 
@@ -128,6 +135,7 @@ impl<'s> SpaceFacts<'s> {
             agents: RefCell::default(),
             lines: RefCell::default(),
             branches: RefCell::default(),
+            searched: RefCell::default(),
             pending: RefCell::default(),
             settled: RefCell::default(),
             caches: SpaceCaches::below(&space.repository().layout().cache().join("query")),
@@ -170,6 +178,7 @@ impl<'s> SpaceFacts<'s> {
             SpacePredicate::Branch => self.branch_rows(rows),
             SpacePredicate::BranchHas => self.branch_has_rows(rows),
             SpacePredicate::Landed => self.landed_rows(rows),
+            SpacePredicate::Linked => self.linked_rows(rows),
             SpacePredicate::Worktree => self.worktree_rows(rows),
             SpacePredicate::MergedInto => self.merged_rows(rows),
             SpacePredicate::Reviews => self.review_rows(rows),
@@ -221,6 +230,7 @@ impl Drop for SpaceFacts<'_> {
             cache.write(&|name| agents.may_have(name));
         }
         let repository = self.space.repository();
+        caches.patch_ids.write(&|_| true);
         caches.branches.write(&|name| matches!(repository.find_ref(name), Ok(Some(_))));
     }
 }
@@ -239,19 +249,24 @@ impl SpaceCaches {
             bindings: cache("bindings"),
             branches: cache("branches"),
             work: cache("work"),
+            patches: cache("patches"),
+            patch_ids: cache("patch-ids"),
             stamps: cache("stamps"),
         }
     }
 
     /// Returns those whose entries belong to agents.
-    fn of_agents(&self) -> [&FactCache; 10] {
+    fn of_agents(&self) -> [&FactCache; 11] {
         let SpaceCaches { commits, changes, lines, briefings, objects, edges, traces, .. } = self;
-        let SpaceCaches { bindings, work, stamps, .. } = self;
-        [commits, changes, lines, briefings, objects, edges, traces, bindings, work, stamps]
+        let SpaceCaches { bindings, work, patches, stamps, .. } = self;
+        [
+            commits, changes, lines, briefings, objects, edges, traces, bindings, work, patches,
+            stamps,
+        ]
     }
 
     /// Returns all of them, with what people call them.
-    fn named(&self) -> [(&'static str, &FactCache); 11] {
+    fn named(&self) -> [(&'static str, &FactCache); 12] {
         [
             ("commits", &self.commits),
             ("changed files", &self.changes),
@@ -263,6 +278,7 @@ impl SpaceCaches {
             ("bindings", &self.bindings),
             ("branches", &self.branches),
             ("work of agents", &self.work),
+            ("files that agents changed", &self.patches),
             ("stamps", &self.stamps),
         ]
     }

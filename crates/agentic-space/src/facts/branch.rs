@@ -22,7 +22,7 @@ pub(super) const BRANCHES: &str = "refs/heads/";
 
 /// Which branches of people have commits of agents.
 #[derive(Debug, Default)]
-pub struct LandedCommits {
+pub(super) struct ReachedCommits {
     /// The branches of each commit that one has.
     pub branches: BTreeMap<Oid, Vec<String>>,
     /// What could not be read.
@@ -75,10 +75,7 @@ impl SpaceFacts<'_> {
     }
 
     /// Finds which branches of people have some commits; what cannot be read is told, and left out.
-    ///
-    /// # Errors
-    /// Fails when refs cannot be read.
-    pub fn landed(&self, commits: &BTreeSet<Oid>) -> Result<LandedCommits> {
+    pub(super) fn reached(&self, commits: &BTreeSet<Oid>) -> Result<ReachedCommits> {
         let (mut found, mut left_out) = (BTreeMap::<Oid, Vec<String>>::new(), Vec::new());
         let refs = self.space.repository().list_refs(BRANCHES)?;
         for branch in refs.iter().filter(|it| !it.name.starts_with(AgentName::BRANCHES)) {
@@ -93,7 +90,7 @@ impl SpaceFacts<'_> {
                 }
             }
         }
-        Ok(LandedCommits { branches: found, left_out })
+        Ok(ReachedCommits { branches: found, left_out })
     }
 
     /// Lists the branches of people that are wanted.

@@ -2,9 +2,9 @@
 //!
 //! A commit has landed where a branch reaches it, has a commit of the same patch, or has each of its files
 //! with the content that it gave them. Who squashes, rebases or copies keeps no id. Only what is younger
-//! than the work is looked at: a branch that did not go on since costs nothing.
+//! than the oldest agent is looked at: a branch that did not go on since costs nothing.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::rc::Rc;
 
@@ -12,21 +12,24 @@ use agentic_model::{AgentName, Instant, Oid};
 use agentic_query::FactCell;
 
 use super::SpaceFacts;
-use super::branch::{BRANCHES, LandedCommits, short};
-use super::line::LineCommit;
-use super::patch::{BranchPatches, PatchedCommit, WorkPatch};
-use super::revert::standing_reverts;
+use super::branch::{BRANCHES, short};
+use super::patch::{WorkPatch, WorkPatchIds};
 use super::roster::{AgentPlace, FactAgent};
 use super::rows::FactRows;
+use super::searched_branch::SearchedBranch;
 use super::young_branch::YoungBranch;
 use crate::Result;
 
-/// Which column of `landed` has the commit.
+/// Which columns of `landed` have the commit, how it came to a branch, and the agent.
 const COMMIT: usize = 0;
+const WAY: usize = 2;
+const AGENT: usize = 6;
+/// The only entry of the cache of ids of patches.
+const IDS: &str = "all";
 
 /// How the work of a commit came to a branch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum LandingWay {
+enum LandingWay {
     /// The branch reaches the commit.
     Reached,
     /// It has a commit of the same patch.
@@ -35,48 +38,9 @@ pub enum LandingWay {
     Blob,
 }
 
-/// The work of a commit on a branch of people.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct LandedWork {
-    /// The commit.
-    pub commit: Oid,
-    /// Whose it is, where it was looked for by its content.
-    pub agent: Option<String>,
-    /// The branch.
-    pub branch: String,
-    /// The commit of the branch that has it: itself, or one that is like it.
-    pub by: Oid,
-    /// How it came there.
-    pub way: LandingWay,
-    /// When.
-    pub at: Instant,
-    /// When it was reverted there; nothing if it was not, or if that was reverted, too.
-    pub reverted: Option<Instant>,
-}
-
-/// What is looked for on branches of people.
-#[derive(Debug, Default)]
-pub struct LandingSearch {
-    /// Commits that branches reach, and which.
-    pub reached: LandedCommits,
-    /// Agents, all of whose work is looked for by its content.
-    pub agents: BTreeSet<String>,
-    /// Nothing older is looked at.
-    pub since: Option<Instant>,
-}
-
-/// What was found.
-#[derive(Debug, Default)]
-pub struct FoundLandings {
-    /// The work, by branch.
-    pub landed: Vec<LandedWork>,
-    /// What could not be read.
-    pub left_out: Vec<String>,
-}
-
 impl LandingWay {
     /// Returns the word for it.
-    pub fn word(self) -> &'static str {
+    fn word(self) -> &'static str {
         match self {
             LandingWay::Reached => "reached",
             LandingWay::SamePatch => "same-patch",
@@ -85,160 +49,158 @@ impl LandingWay {
     }
 }
 
-/// What a commit of an agent did.
-struct AgentPatch {
+/// The work of a commit on a branch of people.
+struct LandedWork<'w> {
+    work: &'w AgentCommit,
+    /// The commit of the branch that has it: itself, or one that is like it.
+    by: Oid,
+    way: LandingWay,
+}
+
+/// A commit that is the work of an agent.
+struct AgentCommit {
     agent: Rc<FactAgent>,
-    patch: WorkPatch,
+    commit: Oid,
 }
 
-/// One branch of people, and what was found out about it.
-struct SearchedBranch<'b> {
-    name: &'b str,
-    arrivals: HashMap<Oid, Oid>,
-    times: HashMap<Oid, Instant>,
-    /// Which commits were reverted, and when.
-    reverted: BTreeMap<Oid, Instant>,
+/// The work of agents that is looked for.
+#[derive(Default)]
+struct SoughtWork {
+    commits: Vec<AgentCommit>,
+    /// What they changed, where copies are wanted.
+    patches: BTreeMap<Oid, WorkPatch>,
 }
 
-impl SearchedBranch<'_> {
-    fn of<'b>(name: &'b str, young: &YoungBranch) -> SearchedBranch<'b> {
-        SearchedBranch {
-            name,
-            arrivals: young.arrivals(),
-            times: young.commits.iter().map(|commit| (commit.oid, commit.at)).collect(),
-            reverted: standing_reverts(&young.commits),
-        }
-    }
-
-    /// Describes work that came by a commit of the branch: itself, or one that is like it.
-    fn landed(&self, commit: Oid, by: Oid, way: LandingWay) -> LandedWork {
-        let agent = None;
-        let arrived = self.arrivals.get(&by).copied().unwrap_or(by);
-        let at = self.times.get(&arrived).or(self.times.get(&by)).copied();
-        let reverted = [by, arrived].iter().filter_map(|oid| self.reverted.get(oid)).min().copied();
-        let at = at.unwrap_or_else(|| Instant::from_millis(0));
-        LandedWork { commit, agent, branch: self.name.to_owned(), by, way, at, reverted }
+impl LandedWork<'_> {
+    /// Tells a row of work that came by a commit of the branch. `Break` says that no more are wanted.
+    fn row(&self, branch: &SearchedBranch, rows: &mut FactRows<'_, '_>) -> ControlFlow<()> {
+        let LandedWork { work, by, way } = *self;
+        let arrived = branch.arrivals.get(&by).copied().unwrap_or(by);
+        let at = branch.times.get(&arrived).or(branch.times.get(&by)).copied();
+        let at = at.unwrap_or_else(|| Instant::from_millis(0)).millis();
+        let reverted = [by, arrived].iter().filter_map(|oid| branch.reverted.get(oid)).min();
+        rows.row(&[
+            FactCell::Text(&work.commit.to_string()),
+            FactCell::Text(&branch.name),
+            FactCell::Text(way.word()),
+            FactCell::Int(at),
+            reverted.map_or(FactCell::Null, |at| FactCell::Int(at.millis())),
+            FactCell::Text(&by.to_string()),
+            FactCell::Text(&work.agent.name),
+        ])
     }
 }
 
 impl SpaceFacts<'_> {
-    /// Looks for work on branches of people.
-    ///
-    /// # Errors
-    /// Fails when refs cannot be read.
-    pub fn landings(&self, search: LandingSearch) -> Result<FoundLandings> {
-        let LandingSearch { reached, agents, since } = search;
-        let mut found = FoundLandings { landed: Vec::new(), left_out: reached.left_out };
-        let Some(since) = since else { return Ok(found) };
-        let mut work: Option<Vec<AgentPatch>> = None;
-        let refs = self.space.repository().list_refs(BRANCHES)?;
-        for branch in refs.iter().filter(|it| !it.name.starts_with(AgentName::BRANCHES)) {
-            let name = short(branch);
-            let young = match YoungBranch::read(self.space, branch.target, since) {
-                Ok(young) => young,
-                Err(error) => {
-                    found.left_out.push(format!("the history of branch `{name}`: {error}"));
-                    continue;
-                }
-            };
-            if young.commits.is_empty() {
-                continue;
-            }
-            let searched = SearchedBranch::of(name, &young);
-            for (commit, branches) in &reached.branches {
-                if branches.iter().any(|one| one == name) {
-                    found.landed.push(searched.landed(*commit, *commit, LandingWay::Reached));
-                }
-            }
-            if work.is_none() {
-                work = Some(self.work_of(&agents, &mut found.left_out)?);
-            }
-            let patches = BranchPatches::of(self.space, &young)?;
-            for one in work.iter().flatten() {
-                if searched.times.contains_key(&one.patch.commit) {
-                    continue;
-                }
-                if let Some((by, way)) = patches.find(self.space, &one.patch)? {
-                    let landed = searched.landed(one.patch.commit, by, way);
-                    let agent = Some(one.agent.name.clone());
-                    found.landed.push(LandedWork { agent, ..landed });
-                }
-            }
-        }
-        Ok(found)
-    }
-
-    /// Lists what the commits of agents did, where they changed anything.
-    fn work_of(
-        &self,
-        names: &BTreeSet<String>,
-        left_out: &mut Vec<String>,
-    ) -> Result<Vec<AgentPatch>> {
-        let mut work = Vec::new();
-        if names.is_empty() {
-            return Ok(work);
-        }
-        let agents: Vec<Rc<FactAgent>> =
-            self.all_here()?.into_iter().filter(|agent| names.contains(&agent.name)).collect();
-        self.read_lines(&agents);
-        for agent in &agents {
-            match self.line(agent) {
-                Ok(line) => {
-                    for commit in line.commits() {
-                        let patch = self.patch_of(&commit)?;
-                        let agent = Rc::clone(agent);
-                        work.extend(patch.map(|patch| AgentPatch { agent, patch }));
-                    }
-                }
-                Err(why) => left_out.push(format!("the commits of agent `{}`: {why}", agent.name)),
-            }
-        }
-        Ok(work)
-    }
-
-    fn patch_of(&self, commit: &LineCommit<'_>) -> Result<Option<WorkPatch>> {
-        let parents: Vec<Oid> = commit.parents().collect();
-        // What a merge brought is the work of others.
-        if parents.len() > 1 {
-            return Ok(None);
-        }
-        let parent = parents.first().copied();
-        let of = PatchedCommit { commit: commit.oid, tree: commit.tree, parent };
-        WorkPatch::of(self.space, of)
-    }
-
     /// `landed`.
     pub(super) fn landed_rows(&self, rows: &mut FactRows<'_, '_>) -> Result<()> {
-        let wanted = rows.commits(COMMIT);
-        let agents = self.agents_of(wanted.as_ref())?;
-        let mut search = LandingSearch::default();
-        let (mut commits, mut seen) = (BTreeSet::new(), HashSet::new());
-        self.each_commit(rows, &agents, &mut |_, own| {
-            if own.agent.place != AgentPlace::Remote && seen.insert(own.commit.oid) {
-                commits.insert(own.commit.oid);
-                search.agents.insert(own.agent.name.clone());
-                let at = own.commit.at;
-                search.since = Some(search.since.map_or(at, |oldest| oldest.min(at)));
+        let branches = self.searched_branches(rows)?;
+        if branches.is_empty() {
+            return Ok(());
+        }
+        let sought = self.sought_work(rows)?;
+        let reached = self.reached(&sought.commits.iter().map(|one| one.commit).collect())?;
+        reached.left_out.into_iter().for_each(|note| rows.note(note));
+        let mut ids = WorkPatchIds::of(self.caches.patch_ids.find(IDS));
+        for branch in branches.iter() {
+            let mut copied = Vec::new();
+            for one in &sought.commits {
+                let known = reached.branches.get(&one.commit).into_iter().flatten();
+                if known.into_iter().any(|name| *name == branch.name) {
+                    let (by, way) = (one.commit, LandingWay::Reached);
+                    if (LandedWork { work: one, by, way }).row(branch, rows).is_break() {
+                        return Ok(());
+                    }
+                } else if !branch.times.contains_key(&one.commit) {
+                    copied.extend(sought.patches.get(&one.commit).map(|patch| (one, patch)));
+                }
             }
-            ControlFlow::Continue(())
-        })?;
-        search.reached = self.landed(&commits)?;
-        let found = self.landings(search)?;
-        found.left_out.into_iter().for_each(|note| rows.note(note));
-        for landed in found.landed {
-            let (commit, at) = (landed.commit.to_string(), landed.at.millis());
-            let reverted = landed.reverted.map_or(FactCell::Null, |at| FactCell::Int(at.millis()));
-            let row = [
-                FactCell::Text(&commit),
-                FactCell::Text(&landed.branch),
-                FactCell::Text(landed.way.word()),
-                FactCell::Int(at),
-                reverted,
-            ];
-            if rows.row(&row).is_break() {
-                break;
+            if copied.is_empty() {
+                continue;
+            }
+            let patches = branch.patches(self.space)?;
+            let looked_for: Vec<&WorkPatch> = copied.iter().map(|(_, patch)| *patch).collect();
+            let by_id = patches.by_id(self.space, &looked_for, &mut ids)?;
+            ids.grown().into_iter().for_each(|entry| self.caches.patch_ids.keep(IDS, entry));
+            for (work, patch) in copied {
+                // Of what is no text the contents alone can tell.
+                let same = ids.id(patch.commit).and_then(|id| by_id.get(id)).copied();
+                let same = same.map(|by| (by, LandingWay::SamePatch));
+                let by_content = || Some((patches.with_contents(patch)?, LandingWay::Blob));
+                let Some((by, way)) = same.or_else(by_content) else { continue };
+                if (LandedWork { work, by, way }).row(branch, rows).is_break() {
+                    return Ok(());
+                }
             }
         }
         Ok(())
+    }
+
+    /// Reads the branches of people as far as they are younger than the oldest agent, once: whatever of the
+    /// rows is wanted, the answer is the same.
+    fn searched_branches(&self, rows: &mut FactRows<'_, '_>) -> Result<Rc<Vec<SearchedBranch>>> {
+        if let Some(known) = &*self.searched.borrow() {
+            return Ok(Rc::clone(known));
+        }
+        let began = self.all_work(rows)?.into_iter().map(|(_, work)| work.oldest()).min();
+        let mut found = Vec::new();
+        let refs = match began {
+            Some(_) => self.space.repository().list_refs(BRANCHES)?,
+            None => Vec::new(),
+        };
+        for branch in refs.iter().filter(|it| !it.name.starts_with(AgentName::BRANCHES)) {
+            let (name, since) = (short(branch), Instant::from_millis(began.unwrap_or_default()));
+            let young = YoungBranch::read(self.space, branch.target, since);
+            let young = young.map_err(|error| error.to_string());
+            let Some(young) = rows.noted(format_args!("the history of branch `{name}`"), young)
+            else {
+                continue;
+            };
+            if !young.commits.is_empty() {
+                found.push(SearchedBranch::of(name, young));
+            }
+        }
+        let found = Rc::new(found);
+        *self.searched.borrow_mut() = Some(Rc::clone(&found));
+        Ok(found)
+    }
+
+    /// Lists the commits that are the work of agents of this space, and wanted: those of their own lines,
+    /// and those that they made with plain git.
+    fn sought_work(&self, rows: &mut FactRows<'_, '_>) -> Result<SoughtWork> {
+        let wanted = rows.commits(COMMIT);
+        let agents = match rows.bound(AGENT) {
+            Some(names) => self.agents(Some(&names))?,
+            None => self.agents_of(wanted.as_ref())?,
+        };
+        let agents: Vec<Rc<FactAgent>> =
+            agents.into_iter().filter(|agent| agent.place != AgentPlace::Remote).collect();
+        let is_wanted = |oid: Oid| wanted.as_ref().is_none_or(|wanted| wanted.contains(&oid));
+        let ways = rows.bound(WAY);
+        let are_copies_wanted = ways.is_none_or(|ways| {
+            [LandingWay::SamePatch, LandingWay::Blob].iter().any(|way| ways.contains(way.word()))
+        });
+        let mut sought = SoughtWork::default();
+        if are_copies_wanted {
+            sought.patches = self.work_patches(&agents, rows);
+        }
+        self.read_lines(&agents);
+        for agent in &agents {
+            let Some(line) = self.noted_line(agent, rows) else { continue };
+            let commits = line.commits().map(|commit| commit.oid).filter(|oid| is_wanted(*oid));
+            let own = commits.map(|commit| AgentCommit { agent: Rc::clone(agent), commit });
+            sought.commits.extend(own);
+        }
+        for linked in self.linked_commits(&agents, rows)? {
+            let (agent, commit) = (linked.agent, linked.info.oid);
+            if !is_wanted(commit) {
+                continue;
+            }
+            if are_copies_wanted && let Some(patch) = WorkPatch::of(self.space, &linked.info)? {
+                sought.patches.insert(commit, patch);
+            }
+            sought.commits.push(AgentCommit { agent, commit });
+        }
+        Ok(sought)
     }
 }

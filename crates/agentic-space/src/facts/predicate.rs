@@ -22,6 +22,7 @@ pub(super) enum SpacePredicate {
     Branch,
     BranchHas,
     Landed,
+    Linked,
     Worktree,
     SubAgentOf,
     MergedInto,
@@ -238,6 +239,19 @@ pub(super) const PREDICATES: &[PredicateText] = &[
                 Instant,
                 "when it was reverted there; null if it was not, or if that was undone",
             ),
+            column("by", Commit, "the commit of the branch that has it: itself, or one like it"),
+            column("agent", Text, "whose work it is"),
+        ],
+    },
+    PredicateText {
+        predicate: SpacePredicate::Linked,
+        name: "linked",
+        meaning: "An agent made a commit on a branch of people with plain git.",
+        origin: "traces that its notes bind to what is not on its own line",
+        columns: &[
+            column("commit", Commit, "the commit"),
+            column("agent", Text, "the agent"),
+            column("at", Instant, "when it was made"),
         ],
     },
     PredicateText {

@@ -29,7 +29,7 @@ const NO_WORK: [&str; 2] = ["decision", BEHAVIOUR_CHANGE];
 
 /// What came of an agent.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-struct AgentWork {
+pub(super) struct AgentWork {
     origin: WorkOrigin,
     /// Who spawned it: an address.
     person: String,
@@ -137,6 +137,15 @@ impl SpaceFacts<'_> {
         })
     }
 
+    /// Returns what came of each agent of this space.
+    pub(super) fn all_work(
+        &self,
+        rows: &mut FactRows<'_, '_>,
+    ) -> Result<Vec<(Rc<FactAgent>, AgentWork)>> {
+        let agents = self.all_here()?;
+        self.work_of(&agents, rows)
+    }
+
     /// Visits what came of each agent of this space, until somebody has enough.
     fn each_work(
         &self,
@@ -147,8 +156,22 @@ impl SpaceFacts<'_> {
             Some(names) => self.agents(Some(&names))?,
             None => self.all_here()?,
         };
+        for (agent, work) in self.work_of(&agents, rows)? {
+            if !visit(rows, &agent, &work) {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    fn work_of(
+        &self,
+        agents: &[Rc<FactAgent>],
+        rows: &mut FactRows<'_, '_>,
+    ) -> Result<Vec<(Rc<FactAgent>, AgentWork)>> {
         let agents: Vec<Rc<FactAgent>> =
-            agents.into_iter().filter(|agent| agent.place != AgentPlace::Remote).collect();
+            agents.iter().filter(|agent| agent.place != AgentPlace::Remote).cloned().collect();
+        let mut found = Vec::with_capacity(agents.len());
         let (space, signing) = (self.space, SigningChoice::of_people(self.space)?);
         let how = Derivation {
             what: "work of agents",
@@ -160,14 +183,10 @@ impl SpaceFacts<'_> {
             let work = content.and_then(|bytes| {
                 AgentWork::decode(&bytes).ok_or_else(|| "what was counted is damaged".to_owned())
             });
-            let Some(work) = rows.noted(format_args!("the work of agent `{agent}`"), work) else {
-                continue;
-            };
-            if !visit(rows, agent, &work) {
-                break;
-            }
+            let work = rows.noted(format_args!("the work of agent `{agent}`"), work);
+            found.extend(work.map(|work| (Rc::clone(agent), work)));
         }
-        Ok(())
+        Ok(found)
     }
 }
 
@@ -195,6 +214,11 @@ fn count(
 }
 
 impl AgentWork {
+    /// Returns when it began; if it has work that is older, as clocks go, when that was made.
+    pub fn oldest(&self) -> i64 {
+        self.first.map_or(self.began, |(_, at)| self.began.min(at))
+    }
+
     fn take(
         &mut self,
         space: &Space,

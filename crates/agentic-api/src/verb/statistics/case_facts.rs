@@ -2,9 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use agentic_model::{Instant, Oid};
+use agentic_model::Oid;
 use agentic_query::QueryValue;
-use agentic_space::facts::{LandedCommits, LandingSearch};
 
 use super::case_landing::CaseLandings;
 use super::case_told::{AgentTold, HoldTold, SessionTold};
@@ -13,7 +12,7 @@ use super::holds::text;
 
 /// What is asked for every case.
 pub(super) const CASE_FACTS: &str = "
-? (A, Place, O, P, Began, F, FA, L, N) work(A, Place, O, P, Began, F, FA, L, N).
+? (A, Place, O, P, Began, FA, L, N) work(A, Place, O, P, Began, _, FA, L, N).
 ? (A, K, N) work_kind(A, K, N).
 ? (A, B) pinned(A, B, _).
 ? (S, A, State, T, E) session(id: S, agent: A, state: State, started: T, ended: E).
@@ -22,6 +21,7 @@ pub(super) const CASE_FACTS: &str = "
 ? (S, N) continued(S, N).
 ? (S) forked(session: S).
 ? (S, C, T) made(S, C, T).
+? (A, T) linked(agent: A, at: T).
 ? (R, A, S, Reason, T, State) hold(request: R, agent: A, session: S, reason: Reason, at: T, state: State).
 ";
 
@@ -71,15 +71,12 @@ impl CaseFacts {
     }
 
     fn add_agent(&mut self, row: &[QueryValue]) {
-        let [agent, place, origin, person, began, first, first_at, last_at, n] = row else {
-            return;
-        };
+        let [agent, place, origin, person, began, first_at, last_at, n] = row else { return };
         let told = AgentTold {
             place: text(place).to_owned(),
             origin: text(origin).to_owned(),
             person: named(person),
             began: number(began).unwrap_or(0),
-            first: oid(first),
             first_at: number(first_at),
             last_at: number(last_at).unwrap_or(0),
             commits: number(n).unwrap_or(0),
@@ -127,6 +124,11 @@ impl CaseFacts {
             if let (Some(commit), Some(one)) = (oid(commit), self.told_of(session)) {
                 one.made.push((commit, number(at).unwrap_or(0)));
             }
+        }
+        for row in next() {
+            let [agent, at] = row.as_slice() else { continue };
+            let Some(told) = self.agents.get_mut(text(agent)) else { continue };
+            told.add_linked(number(at).unwrap_or(0));
         }
         for row in next() {
             let [request, _, session, reason, asked, state] = row.as_slice() else { continue };
@@ -197,27 +199,6 @@ impl CaseFacts {
                 agent.briefing_kind = named(value);
             }
         }
-    }
-
-    /// Lists the commits that decide whether cases have landed: the first one of an agent is in every
-    /// branch that has any of its work.
-    pub(super) fn commits(&self) -> BTreeSet<Oid> {
-        let of_agents = self.agents.values().filter_map(|agent| agent.first);
-        let of_sessions = self.sessions.values().flat_map(|session| &session.made);
-        of_agents.chain(of_sessions.map(|(oid, _)| *oid)).collect()
-    }
-
-    /// Says what of them is looked for on branches of people: what these reach, and of all other agents
-    /// whatever is like their work.
-    pub(super) fn search(&self, reached: LandedCommits) -> LandingSearch {
-        let is_missing = |agent: &&AgentTold| {
-            agent.first.is_some_and(|first| !reached.branches.contains_key(&first))
-        };
-        let missing = self.agents.iter().filter(|(_, agent)| is_missing(agent));
-        let agents = missing.map(|(name, _)| name.clone()).collect();
-        let began = self.agents.values().filter(|agent| agent.first.is_some());
-        let since = began.map(|agent| agent.began).min().map(Instant::from_millis);
-        LandingSearch { reached, agents, since }
     }
 
     /// Finds the session that began all that led to a session.
@@ -310,6 +291,7 @@ fn named(value: &QueryValue) -> Option<String> {
     Some(text(value)).filter(|text| !text.is_empty()).map(str::to_owned)
 }
 
-fn oid(value: &QueryValue) -> Option<Oid> {
+/// Reads the id of a commit.
+pub(super) fn oid(value: &QueryValue) -> Option<Oid> {
     Oid::parse(text(value)).ok()
 }

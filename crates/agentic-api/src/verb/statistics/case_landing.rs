@@ -1,9 +1,19 @@
-//! When the work of cases came to branches of people, and whether it stayed there.
+//! When the work of cases came to branches of people, and whether it stayed there: a rule that ships says it.
 
 use std::collections::BTreeMap;
 
 use agentic_model::Oid;
-use agentic_space::facts::FoundLandings;
+
+use super::case_facts::{number, oid};
+use super::cases::{AnswerRows, ask};
+use super::holds::text;
+use crate::shipped::ShippedRules;
+use crate::{Caller, Refusal};
+
+/// The name of the rule.
+const RULE: &str = "landed-work";
+/// What the rule calls a commit of a session, which says nothing of its agent as a whole.
+const OF_SESSION: &str = "session";
 
 /// What became of the work of a case.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -19,7 +29,7 @@ pub(super) struct CaseLanding {
 pub(super) struct CaseLandings {
     /// By commit.
     pub by_commit: BTreeMap<Oid, CaseLanding>,
-    /// By agent, of work that was found by its content.
+    /// By agent, of its work as a whole.
     pub by_agent: BTreeMap<String, CaseLanding>,
 }
 
@@ -32,28 +42,23 @@ impl CaseLanding {
 }
 
 impl CaseLandings {
-    /// Puts together what was found.
-    pub fn of(found: &FoundLandings) -> CaseLandings {
+    /// Asks the rule.
+    pub fn read(caller: &Caller<'_>, left_out: &mut Vec<String>) -> Result<CaseLandings, Refusal> {
+        let rule = ShippedRules::find(RULE).expect("BUG: the rule of landed work ships");
+        Ok(CaseLandings::of(ask(caller, rule.text, left_out)?))
+    }
+
+    fn of(answers: Vec<AnswerRows>) -> CaseLandings {
         let mut landings = CaseLandings::default();
-        let mut agents: BTreeMap<Oid, &String> = BTreeMap::new();
-        for landed in &found.landed {
-            let here =
-                CaseLanding { at: landed.at.millis(), is_reverted: landed.reverted.is_some() };
-            agents.extend(landed.agent.as_ref().map(|agent| (landed.commit, agent)));
-            // What one branch has kept was not reverted.
-            landings
-                .by_commit
-                .entry(landed.commit)
-                .and_modify(|known| {
-                    let is_reverted = known.is_reverted && here.is_reverted;
-                    *known = CaseLanding { at: known.at.min(here.at), is_reverted };
-                })
-                .or_insert(here);
-        }
-        for (commit, agent) in agents {
-            let Some(landing) = landings.by_commit.get(&commit).copied() else { continue };
-            let known = landings.by_agent.entry(agent.clone()).or_insert(landing);
-            *known = known.joined(landing);
+        for row in answers.into_iter().flatten() {
+            let [agent, commit, part, at, reverted] = row.as_slice() else { continue };
+            let (Some(commit), Some(at)) = (oid(commit), number(at)) else { continue };
+            let here = CaseLanding { at, is_reverted: number(reverted).is_some() };
+            landings.by_commit.insert(commit, here);
+            if text(part) != OF_SESSION {
+                let known = landings.by_agent.entry(text(agent).to_owned()).or_insert(here);
+                *known = known.joined(here);
+            }
         }
         landings
     }

@@ -14,7 +14,6 @@ pub(super) struct AgentTold {
     pub origin: String,
     pub person: Option<String>,
     pub began: i64,
-    pub first: Option<Oid>,
     pub first_at: Option<i64>,
     pub last_at: i64,
     pub commits: i64,
@@ -54,9 +53,15 @@ pub(super) struct HoldTold {
 }
 
 impl AgentTold {
+    /// Adds a commit that it made with plain git.
+    pub(super) fn add_linked(&mut self, at: i64) {
+        self.commits += 1;
+        self.first_at = Some(self.first_at.map_or(at, |first| first.min(at)));
+        self.last_at = self.last_at.max(at);
+    }
+
     pub(super) fn case(&self, name: &str, landed: &CaseLandings, now: i64) -> CountedCase {
-        let by_first = self.first.and_then(|first| landed.by_commit.get(&first));
-        let landing = by_first.or(landed.by_agent.get(name)).copied();
+        let landing = landed.by_agent.get(name).copied();
         let is_quiet = now.saturating_sub(self.last_at) >= QUIET_MS;
         let is_closed = landing.is_some() || is_quiet || self.place == "archived";
         CountedCase {

@@ -6,7 +6,6 @@ use std::sync::atomic::AtomicBool;
 
 use agentic_model::Oid;
 use agentic_query::QueryValue;
-use agentic_space::facts::SpaceFacts;
 
 use super::case_facts::{CASE_FACTS, CaseFacts, DECISION_FACTS, STRATUM_FACTS, USAGE_FACTS};
 use super::case_landing::{CaseLanding, CaseLandings};
@@ -155,10 +154,8 @@ impl CountedCases {
         if scope.strata {
             facts.add_strata(ask(caller, STRATUM_FACTS, &mut found.left_out)?);
         }
-        let space = SpaceFacts::new(caller.space);
-        let landed = space.landings(facts.search(space.landed(&facts.commits())?))?;
-        found.cases = facts.cases(&CaseLandings::of(&landed), caller.space.now().millis());
-        found.left_out.extend(landed.left_out);
+        let landed = CaseLandings::read(caller, &mut found.left_out)?;
+        found.cases = facts.cases(&landed, caller.space.now().millis());
         Ok(found)
     }
 }

@@ -4,18 +4,18 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use agentic_model::{Instant, Oid};
-use agentic_space::facts::{LandedWork, LandingSearch, SpaceFacts};
+use agentic_model::Oid;
 use agentic_statistics::quartiles;
 
-use super::case_facts::number;
+use super::case_facts::{number, oid};
 use super::cases::{CaseForm, CountedCase, ask};
 use super::{DAY_MS, holds::text};
+use crate::shipped::ShippedRules;
 use crate::view::CaseSurvivalView;
 use crate::{Caller, Refusal};
 
-/// Every commit of every agent.
-const COMMITS: &str = "? (A, C, At) commit(id: C, agent: A, at: At).";
+/// The name of the rule that says what landed.
+const RULE: &str = "landings";
 /// How many files are looked at, at most.
 const FILES_MAX: usize = 10_000;
 
@@ -24,8 +24,18 @@ pub(super) struct SurvivingLines<'c, 's> {
     caller: &'c Caller<'s>,
     days: u32,
     /// What landed, by the agent.
-    landed: BTreeMap<String, Vec<LandedWork>>,
+    landed: BTreeMap<String, Vec<LandedLines>>,
     n_files: usize,
+}
+
+/// The work of a commit on a branch of people.
+struct LandedLines {
+    commit: Oid,
+    branch: String,
+    /// The commit of the branch that has it.
+    by: Oid,
+    /// When that came there.
+    at: i64,
 }
 
 /// The lines of one case.
@@ -42,26 +52,15 @@ impl<'c, 's> SurvivingLines<'c, 's> {
         days: u32,
         left_out: &mut Vec<String>,
     ) -> Result<SurvivingLines<'c, 's>, Refusal> {
-        let mut agents: BTreeMap<Oid, String> = BTreeMap::new();
-        let mut search = LandingSearch::default();
-        for row in ask(caller, COMMITS, left_out)?.into_iter().flatten() {
-            let [agent, commit, at] = row.as_slice() else { continue };
-            let Ok(commit) = Oid::parse(text(commit)) else { continue };
-            if let Some(at) = number(at).map(Instant::from_millis) {
-                search.since = Some(search.since.map_or(at, |since| since.min(at)));
-            }
-            agents.insert(commit, text(agent).to_owned());
-            search.agents.insert(text(agent).to_owned());
-        }
-        let space = SpaceFacts::new(caller.space);
-        search.reached = space.landed(&agents.keys().copied().collect())?;
-        let found = space.landings(search)?;
-        left_out.extend(found.left_out);
-        let mut landed: BTreeMap<String, Vec<LandedWork>> = BTreeMap::new();
-        for one in found.landed {
-            if let Some(agent) = agents.get(&one.commit) {
-                landed.entry(agent.clone()).or_default().push(one);
-            }
+        let rule = ShippedRules::find(RULE).expect("BUG: the rule of landings ships");
+        let mut landed: BTreeMap<String, Vec<LandedLines>> = BTreeMap::new();
+        for row in ask(caller, rule.text, left_out)?.into_iter().flatten() {
+            let [agent, commit, branch, _, by, at, ..] = row.as_slice() else { continue };
+            let (Some(commit), Some(by), Some(at)) = (oid(commit), oid(by), number(at)) else {
+                continue;
+            };
+            let lines = LandedLines { commit, branch: text(branch).to_owned(), by, at };
+            landed.entry(text(agent).to_owned()).or_default().push(lines);
         }
         Ok(SurvivingLines { caller, days, landed, n_files: 0 })
     }
@@ -89,18 +88,18 @@ impl<'c, 's> SurvivingLines<'c, 's> {
     /// Counts the lines of a case; nothing where it did not land, or not long enough ago.
     fn lines_of(&mut self, case: &CountedCase) -> Result<Option<CaseLines>, Refusal> {
         let Some(landed) = self.landed.get(&case.agent) else { return Ok(None) };
-        let is_own = |work: &&LandedWork| match case.form {
+        let is_own = |work: &&LandedLines| match case.form {
             CaseForm::Agent => true,
             CaseForm::Session => case.made.contains(&work.commit),
         };
-        let mut by_branch: BTreeMap<&str, Vec<&LandedWork>> = BTreeMap::new();
+        let mut by_branch: BTreeMap<&str, Vec<&LandedLines>> = BTreeMap::new();
         for work in landed.iter().filter(is_own) {
             by_branch.entry(&work.branch).or_default().push(work);
         }
         // Of several branches the one that has most of it counts.
         let most = by_branch.into_iter().max_by_key(|(_, work)| work.len());
         let Some((branch, work)) = most else { return Ok(None) };
-        let last = work.iter().map(|work| work.at.millis()).max().unwrap_or_default();
+        let last = work.iter().map(|work| work.at).max().unwrap_or_default();
         let then = last.saturating_add(i64::from(self.days) * DAY_MS);
         if then > self.caller.space.now().millis() {
             return Ok(None);
