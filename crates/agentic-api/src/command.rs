@@ -194,6 +194,8 @@ commands! {
     TrialRun(verb::TrialRun) = "trial-run",
     /// Score a run of a trial.
     TrialScore(verb::TrialScore) = "trial-score",
+    /// Lay a run of a trial before a person who scores it.
+    TrialPresent(verb::TrialPresent) = "trial-present",
     /// Look at a trial that goes on.
     TrialLook(verb::TrialLook) = "trial-look",
     /// Tell what came of agents and sessions.

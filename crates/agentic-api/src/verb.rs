@@ -147,8 +147,8 @@ pub use self::trace::{
 };
 pub(crate) use self::trial::tried;
 pub use self::trial::{
-    BehaviourTrial, TrialDraft, TrialList, TrialLook, TrialPlan, TrialRun, TrialScore, TrialShow,
-    trial_flows,
+    BehaviourTrial, TrialDraft, TrialList, TrialLook, TrialPlan, TrialPresent, TrialRun,
+    TrialScore, TrialShow, trial_flows,
 };
 pub use self::unwiring::CaptureOff;
 pub use self::value::parse_adapter;

@@ -128,8 +128,8 @@ pub use crate::view::trace::{
     AttachView, BindingView, EntryView, RewritesView, TraceAddView, TraceBindingView, TraceView,
 };
 pub use crate::view::trial::{
-    TrialArmView, TrialFiguresView, TrialLookView, TrialPlanView, TrialStepOutcome, TrialStepView,
-    TrialView, TriedView,
+    TrialArmView, TrialFiguresView, TrialLookView, TrialPlanView, TrialPresentView,
+    TrialStepOutcome, TrialStepView, TrialView, TriedView,
 };
 pub use crate::view::visible::{visible, visible_line};
 pub use crate::view::wiring::{

@@ -32,7 +32,7 @@ use crate::hold::PendingHold;
 use crate::hold::earlier::EarlierAnswer;
 use crate::hold::name::{NamedRequest, find_request};
 use crate::own::read_journal;
-pub use crate::policy::Policy;
+pub use crate::policy::{Policy, is_principal};
 use crate::summary;
 use crate::trust::{self, DecidingCommits, Look};
 pub use crate::trust::{text_signed_by, wants_key};

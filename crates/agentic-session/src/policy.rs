@@ -11,8 +11,8 @@ use agentic_replay::{HoldReason, OpenHold, Request};
 
 use crate::action::Action;
 
-pub use self::check::check_hold;
 pub(crate) use self::check::check_policy;
+pub use self::check::{check_hold, is_principal};
 
 /// Who a hold is assigned to whose assignees cannot be read. No principal is called like this.
 const NOBODY: &str = "nobody";

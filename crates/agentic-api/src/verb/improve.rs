@@ -27,7 +27,7 @@ use crate::redaction::refuse_secrets;
 use crate::verb::trial::spent_for;
 use crate::verb::{
     BehaviourTrial, FlowSource, Reply, SessionDetail, SessionResume, SessionSignal, SessionStart,
-    TrialDraft, TrialPlan, Verb, VerbCompletion, session_reply,
+    TrialDraft, Verb, VerbCompletion, session_reply,
 };
 use crate::view::{ImproveView, TrialView};
 use crate::{Caller, Notice, Refusal};
@@ -56,7 +56,7 @@ pub struct BehaviourImprove {
     pub tasks: Option<String>,
     /// Tasks of the trial, which the model never sees, as JSON text; no trial without.
     pub holdout: Option<String>,
-    /// The behaviour that scores a run of the trial.
+    /// The behaviour that scores a run of the trial, or a person or role that does: `user:ada`, `role:lead`.
     pub scorer: String,
     /// How often each task of the trial is run with each version.
     pub runs: usize,
@@ -228,12 +228,11 @@ impl Improvement<'_, '_> {
             return Ok(());
         }
         if self.asked.scorer.is_empty() {
-            let hint = "name a behaviour with --score";
+            let hint = "name a behaviour or a person with --score";
             return Err(Refusal::usage("nobody would score the runs of the trial", hint));
         }
-        let arms = [base.found.cid().to_string(), self.asked.scorer.clone()];
-        let trial = self.asked.trial(&self.agent, arms);
-        let plan = TrialPlan { trial }.run(self.caller)?.answer;
+        let arms = [base.found.cid().to_string(), String::new()];
+        let plan = self.asked.trial(&self.agent, arms).plan_against_any(self.caller)?;
         if !plan.can_show {
             let message = format!("with {} tasks the trial could show nothing", plan.tasks);
             return Err(Refusal::refused(&message, "give more tasks with --holdout"));
@@ -301,7 +300,10 @@ impl Improvement<'_, '_> {
             state: summary.state.as_str().to_owned(),
             verdict: result("verdict"),
             adoption: result("adoption"),
-            request: summary.holds.first().map(|hold| summary.id.short_request(&hold.id)),
+            request: match trial {
+                Some(trial) => trial.waits.first().cloned(),
+                None => summary.holds.first().map(|hold| summary.id.short_request(&hold.id)),
+            },
             ..ImproveView::default()
         };
         if let Some((from, to, kept)) = proposed(&summary) {

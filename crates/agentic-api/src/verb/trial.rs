@@ -11,7 +11,10 @@ mod look;
 mod outcome;
 mod past;
 mod place;
+mod present;
 mod recorded;
+mod run_files;
+mod scorer;
 mod shipped;
 mod spent;
 mod standing;
@@ -23,6 +26,7 @@ use agentic_model::kind::TRIAL;
 use agentic_model::{AgentName, Map, Object, Value};
 use agentic_session::SessionState;
 use agentic_session::archive::archive;
+use agentic_session::behaviour::session_with_key;
 use agentic_session::trial::{
     KnownTrial, KnownTrials, TRIAL_AGENT, TRIAL_FIXED, TRIAL_KEY, TrialTerms,
 };
@@ -36,6 +40,7 @@ pub use self::draft::TrialDraft;
 pub use self::look::TrialLook;
 use self::outcome::judged;
 use self::place::TrialPlace;
+pub use self::present::TrialPresent;
 use self::recorded::recorded;
 use self::shipped::TRIAL_FLOW;
 pub use self::shipped::trial_flows;
@@ -44,7 +49,7 @@ pub(crate) use self::standing::tried;
 pub use self::step::{TrialRun, TrialScore};
 use crate::caller::agent_name;
 use crate::redaction::refuse_secrets;
-use crate::verb::{FlowSource, Reply, SessionStart, Verb};
+use crate::verb::{FlowSource, Reply, SessionResume, SessionStart, Verb, VerbCompletion};
 use crate::view::{TrialPlanView, TrialView};
 use crate::{Caller, Refusal};
 
@@ -101,9 +106,19 @@ impl Verb for BehaviourTrial {
             key: Some(TRIAL_KEY.to_owned()),
             allow,
         };
-        start.drive(caller)?;
+        // One that began goes on by its own flow, whichever ships by now.
+        match session_with_key(caller.space, &agent, TRIAL_KEY)? {
+            Some(id) => {
+                SessionResume { session: id.to_string(), take_over: false }.drive(caller)?
+            }
+            None => start.drive(caller)?,
+        };
         fold_away(caller, &agent)?;
-        TrialShow { name: self.trial.name }.run(caller)
+        let mut reply = TrialShow { name: self.trial.name }.run(caller)?;
+        if !reply.answer.waits.is_empty() {
+            reply.completion = VerbCompletion::Held;
+        }
+        Ok(reply)
     }
 }
 
@@ -191,6 +206,8 @@ fn shown(caller: &Caller<'_>, known: &KnownTrial) -> Result<Reply<TrialView>, Re
     view.attempt = briefing.map().get("attempt").and_then(Value::as_int).unwrap_or(1);
     view.state = summary.as_ref().map_or("begun", |it| it.state.as_str()).to_owned();
     view.session = summary.as_ref().map(|it| it.id.to_string());
+    let holds = summary.iter().flat_map(|it| it.holds.iter().map(|hold| (&it.id, &hold.id)));
+    view.waits = holds.map(|(session, request)| session.short_request(request)).collect();
     if let Some(result) = result {
         let object = view.object(briefing, result)?;
         view.cid = Some(object.cid().to_string());

@@ -25,6 +25,8 @@ pub struct TrialPlanView {
     /// The smallest difference of two shares that is found in four of five simulated trials; nothing
     /// where none is.
     pub finds: Option<f64>,
+    /// How many runs people would score, by a decision each; none where a behaviour does.
+    pub decisions: usize,
     /// What it would cost, by what runs of these behaviours have cost; nothing where that is not known.
     pub cost: Option<f64>,
     /// What it may cost at most; nothing where only the number of runs bounds that.
@@ -77,6 +79,8 @@ pub struct TrialView {
     pub winner: Option<String>,
     /// `better`, `worse`, `no-difference` or `inconclusive`; once it is over.
     pub verdict: Option<String>,
+    /// The requests that wait for people: to score a run each.
+    pub waits: Vec<String>,
 }
 
 /// By how much one behaviour is better than the one that was there.
@@ -155,6 +159,19 @@ pub struct TrialStepView {
     pub cost: f64,
     /// Of how many calls of models it is not known.
     pub unpriced: u64,
+}
+
+/// A run as it is laid before a person who scores it.
+#[derive(Debug, Clone, Default, Serialize, JsonSchema)]
+pub struct TrialPresentView {
+    /// `done` where it can be scored, else `tampered`.
+    pub outcome: TrialStepOutcome,
+    /// Why, where it cannot.
+    pub why: String,
+    /// What the person is asked.
+    pub question: Option<String>,
+    /// What the person is shown: what was asked of the run, where it is checked out, and what it changed.
+    pub shown: Option<String>,
 }
 
 /// What a step of a trial came to, in a word.

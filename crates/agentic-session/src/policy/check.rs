@@ -184,7 +184,8 @@ fn people(field: &str, named: &Value) -> Result<Vec<String>, Flaw> {
     names.iter().map(name).collect::<Option<_>>().ok_or_else(form)
 }
 
-fn is_principal(name: &str) -> bool {
+/// Says whether a text names who may decide: a person or a role.
+pub fn is_principal(name: &str) -> bool {
     let rest = name.strip_prefix("user:").or(name.strip_prefix("role:"));
     rest.is_some_and(|rest| !rest.trim().is_empty())
 }

@@ -8,6 +8,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::past::cost_of_runs;
+use super::scorer::TrialScorer;
 use super::task::tasks;
 use crate::behaviours::{FoundBehaviour, behaviour_to_run};
 use crate::caller::agent_name;
@@ -38,7 +39,7 @@ pub struct TrialDraft {
     pub tasks: String,
     /// How often each task is run with each behaviour.
     pub runs: usize,
-    /// The behaviour that scores a run.
+    /// The behaviour that scores a run, or a person or role that does: `user:ada`, `role:lead`.
     pub scorer: String,
     /// Another order of runs.
     pub seed: i64,
@@ -69,13 +70,27 @@ pub(super) struct PreparedTrial {
 impl TrialDraft {
     /// Checks it, and says what it would do.
     pub(super) fn prepare(&self, caller: &Caller<'_>) -> Result<PreparedTrial, Refusal> {
+        self.prepare_of(caller, self.arms(caller)?)
+    }
+
+    /// Says what a trial of the first of its behaviours against any other would do.
+    pub(crate) fn plan_against_any(&self, caller: &Caller<'_>) -> Result<TrialPlanView, Refusal> {
+        let first = self.arms.first().map_or("", String::as_str);
+        let cid = runnable(caller, first)?.cid().to_string();
+        if TrialScorer::of(caller, &self.scorer)?.word() == cid {
+            let message = "the behaviour would score itself";
+            return Err(Refusal::usage(message, "name another one, or a person, with --score"));
+        }
+        Ok(self.prepare_of(caller, vec![cid, String::new()])?.plan)
+    }
+
+    fn prepare_of(&self, caller: &Caller<'_>, cids: Vec<String>) -> Result<PreparedTrial, Refusal> {
         let agent = agent_name(&format!("{TRIAL_AGENT}{}", self.name))?.to_string();
         if self.name.is_empty() || self.name.len() > NAME_BYTES_MAX {
             let message = format!("a trial has a name of at most {NAME_BYTES_MAX} bytes");
             return Err(Refusal::usage(&message, "give one with --name"));
         }
-        let cids = self.arms(caller)?;
-        let scorer = runnable(caller, &self.scorer)?.cid().to_string();
+        let scorer = TrialScorer::of(caller, &self.scorer)?;
         let looks = bounded("looks", self.looks, LOOKS_MAX)?;
         let parallel = bounded("blocks at once", self.parallel, PARALLEL_MAX)?;
         if self.budget.is_some_and(|budget| !budget.is_finite() || budget < 0.0) {
@@ -103,6 +118,7 @@ impl TrialDraft {
             alpha,
             can_show: can_show(tasks.len(), each.alpha_at(looks)),
             finds: planned.looked_at(each).smallest_found(),
+            decisions: scorer.n_decisions(n_runs),
             cost: run_cost.map(|cost| cost * n_runs as f64),
             budget: self.budget,
         };
@@ -114,7 +130,7 @@ impl TrialDraft {
             ("arms", texts(&cids)),
             ("tasks", Value::List(tasks)),
             ("runs", whole(self.runs)),
-            ("scorer", Value::text(scorer)),
+            ("scorer", Value::text(scorer.word())),
             ("seed", Value::Int(self.seed)),
             ("looks", whole(looks)),
             ("parallel", whole(parallel)),
@@ -173,7 +189,7 @@ impl PreparedTrial {
 }
 
 /// Finds a behaviour that a session can run.
-fn runnable(caller: &Caller<'_>, named: &str) -> Result<FoundBehaviour, Refusal> {
+pub(super) fn runnable(caller: &Caller<'_>, named: &str) -> Result<FoundBehaviour, Refusal> {
     behaviour_to_run(caller, named, "try flows")
 }
 

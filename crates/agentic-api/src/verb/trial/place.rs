@@ -114,6 +114,7 @@ impl TrialPlace {
             removed.map_err(|error| Refusal::io("score a run anew", &error))?;
         }
         let fresh = self.fresh(caller, step)?;
+        show_every_change(&fresh).map_err(|error| Refusal::io("place a score", &error))?;
         let (before, after) = (shown.before.to_string(), shown.after.to_string());
         pack(caller.space.repository(), &fresh, &format!("{before}\n{after}\n"))?;
         let tree = shown.set_back(&fresh)?;
@@ -154,6 +155,14 @@ impl SeparateRepository {
         let (_, space) = Space::opener(caller.space);
         let options = SessionOptions { space, ..SessionOptions::default() };
         Ok(SessionSpace::open(&self.folder, options)?)
+    }
+
+    /// Returns what differs between two commits, as git tells it.
+    pub fn changes(&self, [before, after]: [Oid; 2]) -> Result<String, Refusal> {
+        let (before, after) = (before.to_string(), after.to_string());
+        let diff = ["diff", "--no-color", "--no-ext-diff", "--no-textconv", "--no-renames"];
+        let commits = [before.as_str(), after.as_str(), "--"];
+        git(&self.folder, &[&diff[..], &commits[..]].concat())
     }
 
     /// Checks an agent out: its programs find its files, and what it commits follows.
@@ -243,6 +252,13 @@ fn carry_configuration(own: &Repository, target: &Path) -> std::io::Result<()> {
     let info = target.join(".git/info");
     fs::create_dir_all(&info)?;
     fs::write(info.join("exclude"), format!("/{CONFIGURATION}\n"))
+}
+
+/// Lets git tell what changed in every file: a run may have left attributes that hide it.
+fn show_every_change(repository: &Path) -> std::io::Result<()> {
+    let info = repository.join(".git/info");
+    fs::create_dir_all(&info)?;
+    fs::write(info.join("attributes"), "* !diff\n")
 }
 
 fn git(folder: &Path, arguments: &[&str]) -> Result<String, Refusal> {

@@ -1,7 +1,7 @@
 //! The steps of a trial, which its flow asks for: one run, one score. Each is done in a repository apart,
 //! and says the same however often it is asked.
 
-use agentic_git::{PrivacyChange, Repository};
+use agentic_git::PrivacyChange;
 use agentic_model::{AgentName, Briefing, Oid, Value};
 use agentic_replay::SessionId;
 use agentic_replay::record::CancelMode;
@@ -12,8 +12,9 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::driving::{RunNetwork, drive};
-use super::fixed::{FixedTask, FixedTrial, GrantedFlow};
-use super::place::{SeparateRepository, ShownTrees, TrialPlace};
+use super::fixed::{FixedTrial, GrantedFlow};
+use super::place::{SeparateRepository, TrialPlace};
+use super::run_files::RunFiles;
 use super::spent::spent_in;
 use crate::verb::{Reply, Verb};
 use crate::view::{TrialStepOutcome, TrialStepView};
@@ -93,19 +94,14 @@ impl Verb for TrialScore {
             return Ok(Reply::plain(told));
         }
         let task = fixed.task(self.task)?;
-        let own = caller.space.repository();
-        let commit = caller.space.head(&run)?;
-        let touched = touched(own, &task, commit)?;
-        if !touched.is_empty() && !task.edits_protected {
-            return Ok(Reply::plain(TrialStepView {
-                why: touched,
-                ..TrialStepView::of(TrialStepOutcome::Tampered)
-            }));
-        }
-        let shown = ShownTrees {
-            before: own.read_commit(task.base)?.tree,
-            after: own.read_commit(commit)?.tree,
-            protect: &task.protect,
+        let shown = match RunFiles::of(caller, &task, &run)? {
+            RunFiles::Shown(shown) => shown,
+            RunFiles::Tampered(touched) => {
+                return Ok(Reply::plain(TrialStepView {
+                    why: touched,
+                    ..TrialStepView::of(TrialStepOutcome::Tampered)
+                }));
+            }
         };
         let (repository, [base, commit]) = place.of_trees(caller, &scorer, &shown)?;
         let input = Value::map([
@@ -217,16 +213,6 @@ fn told(place: &TrialPlace, step: &AgentName) -> Result<Option<TrialStepView>, R
         let message = format!("what `{step}` came to cannot be read: {error}");
         Refusal::refused(&message, "remove its file below `.git/agentic/trial`")
     })
-}
-
-/// Lists what a run touched of what is protected.
-fn touched(own: &Repository, task: &FixedTask, commit: Oid) -> Result<String, Refusal> {
-    let (base, commit) = (task.base.to_string(), commit.to_string());
-    let mut arguments = vec!["--literal-pathspecs", "diff", "--name-only", "--no-renames"];
-    arguments.extend([base.as_str(), commit.as_str(), "--"]);
-    arguments.extend(task.protect.iter().map(String::as_str));
-    let listed = own.git(&arguments)?.checked(&arguments)?;
-    Ok(listed.lines().collect::<Vec<_>>().join(", "))
 }
 
 impl TrialStepView {

@@ -30,6 +30,7 @@ const OPTIONS: &[&str] = &[
     "trial-list",
     "trial-look",
     "trial-plan",
+    "trial-present",
     "trial-run",
     "trial-score",
     "trial-show",

@@ -24,7 +24,7 @@ pub struct ImproveArgs {
     /// A file with the tasks of the trial, which the model never sees; no trial without
     #[arg(long, value_name = "FILE")]
     holdout: Option<String>,
-    /// The behaviour that scores a run of the trial
+    /// The behaviour that scores a run of the trial, or who decides its score: user:NAME or role:NAME
     #[arg(long = "score", value_name = "B", default_value = "")]
     scorer: String,
     /// How often each task of the trial is run with each version

@@ -3,16 +3,21 @@
 use std::process::ExitCode;
 
 use agentic_api::verb::{
-    BehaviourTrial, TrialDraft, TrialList, TrialLook, TrialPlan, TrialRun, TrialScore, TrialShow,
+    BehaviourTrial, TrialDraft, TrialList, TrialLook, TrialPlan, TrialPresent, TrialRun,
+    TrialScore, TrialShow,
 };
-use agentic_api::view::{TrialArmView, TrialPlanView, TrialStepView, TrialView};
+use agentic_api::view::{TrialArmView, TrialPlanView, TrialPresentView, TrialStepView, TrialView};
 use agentic_api::{Caller, Verb as _};
 use clap::Subcommand;
 
 use super::VerbOutcome;
+use crate::commands::ended;
 use crate::context::Context;
 use crate::failure::CommandFailure;
 use crate::output::warn_of;
+
+/// How whoever scores does that.
+const SCORING: &str = "`agentic pending REQUEST` shows a run, and `agentic decide REQUEST respond --value '{\"score\":1,\"verdict\":\"pass\"}'` scores it";
 
 /// A trial, or what is asked of earlier ones.
 #[derive(Debug, clap::Args)]
@@ -31,7 +36,7 @@ pub struct TrialArgs {
     /// How often each task is run with each behaviour
     #[arg(long, value_name = "N", default_value_t = 1)]
     runs: usize,
-    /// The behaviour that scores a run
+    /// The behaviour that scores a run, or who decides its score: user:NAME or role:NAME
     #[arg(long = "score", value_name = "B", default_value = "")]
     scorer: String,
     /// Another number, another order of runs
@@ -101,6 +106,20 @@ enum TrialVerb {
         #[arg(long, value_name = "NAME")]
         run: String,
     },
+    /// Lay a run before a person who scores it; the flow of a trial asks for this
+    ///
+    /// Example: agentic behaviour trial present first --task 0 --run trial-first-1-1
+    #[command(verbatim_doc_comment, hide = true)]
+    Present {
+        /// The trial
+        trial: String,
+        /// The number of the task
+        #[arg(long, value_name = "N")]
+        task: usize,
+        /// The name of the run
+        #[arg(long, value_name = "NAME")]
+        run: String,
+    },
     /// Look at the blocks so far, read from standard input; the flow of a trial asks for this
     ///
     /// Example: agentic behaviour trial look first
@@ -114,10 +133,12 @@ enum TrialVerb {
 /// Runs the verb.
 pub(super) fn run(context: &Context, caller: &Caller<'_>, args: TrialArgs) -> VerbOutcome {
     match args.verb {
-        Some(verb) => asked(context, caller, verb)?,
-        None => tried(context, caller, args)?,
+        Some(verb) => {
+            asked(context, caller, verb)?;
+            Ok(ExitCode::SUCCESS)
+        }
+        None => tried(context, caller, args),
     }
-    Ok(ExitCode::SUCCESS)
 }
 
 /// Does what is asked of a trial that there is.
@@ -142,6 +163,10 @@ fn asked(context: &Context, caller: &Caller<'_>, verb: TrialVerb) -> Result<(), 
             let reply = TrialScore { trial, task, run }.run(caller)?;
             context.format.answer(&reply.answer, step);
         }
+        TrialVerb::Present { trial, task, run } => {
+            let reply = TrialPresent { trial, task, run }.run(caller)?;
+            context.format.answer(&reply.answer, presented);
+        }
         TrialVerb::Look { trial } => {
             let blocks = context.named_text("-")?.read(&context.surroundings())?;
             let reply = TrialLook { trial, blocks }.run(caller)?;
@@ -154,7 +179,7 @@ fn asked(context: &Context, caller: &Caller<'_>, verb: TrialVerb) -> Result<(), 
 }
 
 /// Begins a trial or goes on with it, or says what it would do.
-fn tried(context: &Context, caller: &Caller<'_>, args: TrialArgs) -> Result<(), CommandFailure> {
+fn tried(context: &Context, caller: &Caller<'_>, args: TrialArgs) -> VerbOutcome {
     let tasks = context.named_text(&args.tasks)?.read(&context.surroundings())?;
     let trial = TrialDraft {
         name: args.name,
@@ -170,12 +195,12 @@ fn tried(context: &Context, caller: &Caller<'_>, args: TrialArgs) -> Result<(), 
     };
     if args.plan {
         context.format.answer(&TrialPlan { trial }.run(caller)?.answer, planned);
-        return Ok(());
+        return Ok(ExitCode::SUCCESS);
     }
     let reply = BehaviourTrial { trial }.run(caller)?;
     warn_of(&reply.notices);
     context.format.answer(&reply.answer, shown);
-    Ok(())
+    ended(reply.completion)
 }
 
 /// Says what a trial would do.
@@ -198,7 +223,15 @@ fn planned(view: &TrialPlanView) -> String {
         (None, Some(_)) => "What it costs is not known before.".to_owned(),
         (None, None) => "Only --runs bounds what it costs.".to_owned(),
     };
-    [first, finds, cost].join("\n")
+    let decisions = match view.decisions {
+        0 => None,
+        n => Some(format!("People score {n} runs, by a decision each.")),
+    };
+    [Some(first), Some(finds), decisions, Some(cost)]
+        .into_iter()
+        .flatten()
+        .collect::<Vec<_>>()
+        .join("\n")
 }
 
 fn line(view: &TrialView) -> String {
@@ -209,6 +242,11 @@ fn line(view: &TrialView) -> String {
 fn step(view: &TrialStepView) -> String {
     let outcome = serde_json::to_value(view.outcome).unwrap_or_default();
     format!("{} {}", outcome.as_str().unwrap_or_default(), view.why)
+}
+
+/// Says in a line whether a run can be scored.
+fn presented(view: &TrialPresentView) -> String {
+    view.question.clone().unwrap_or_else(|| view.why.clone())
 }
 
 fn number(it: Option<f64>) -> String {
@@ -234,6 +272,10 @@ fn shown(view: &TrialView) -> String {
             view.blocks, view.dropped, view.tampered, figures.tasks
         ));
         lines.extend(remarks(view));
+    }
+    lines.extend(view.waits.iter().map(|request| format!("waits: {request}")));
+    if !view.waits.is_empty() {
+        lines.push(SCORING.to_owned());
     }
     lines.extend(view.cid.clone());
     lines.join("\n")
