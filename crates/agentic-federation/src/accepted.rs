@@ -1,6 +1,7 @@
 //! What was accepted of a space, as refs have it: the record, and the chain of announcements below it.
 
 use std::collections::BTreeMap;
+use std::ops::Bound;
 
 use agentic_git::Repository;
 use agentic_model::{Cid, Oid};
@@ -66,17 +67,39 @@ pub fn read_announced(repository: &Repository, record: Oid) -> Result<Oid> {
     bare.parents.last().copied().ok_or_else(damaged)
 }
 
-/// The chain of announcements below an accepted one, read as far down as somebody asks.
+/// The chain of announcements below an accepted one, read as far down as somebody asks. Where it was cut, it goes on
+/// with what was accepted before the cut.
 pub struct AcceptedChain<'r> {
     repository: &'r Repository,
     next: Option<Oid>,
+    /// The record after the ones that may know what was before a cut.
+    record: Option<Oid>,
     known: BTreeMap<ChainNumber, WrappedAnnouncement>,
 }
 
 impl<'r> AcceptedChain<'r> {
     /// Begins at the commit of an announcement; there is no chain without.
     pub fn new(repository: &'r Repository, tip: Option<Oid>) -> AcceptedChain<'r> {
-        AcceptedChain { repository, next: tip, known: BTreeMap::new() }
+        AcceptedChain { repository, next: tip, record: None, known: BTreeMap::new() }
+    }
+
+    /// Begins at what a record accepted; there is no chain without.
+    ///
+    /// # Errors
+    /// Fails when the record is damaged.
+    pub fn of_record(repository: &'r Repository, record: Option<Oid>) -> Result<AcceptedChain<'r>> {
+        let tip = record.map(|record| read_announced(repository, record)).transpose()?;
+        Ok(AcceptedChain { record, ..AcceptedChain::new(repository, tip) })
+    }
+
+    /// Tells whether the chain was cut after a number.
+    ///
+    /// # Errors
+    /// Fails when the chain is damaged.
+    pub fn is_cut_after(&mut self, number: ChainNumber) -> Result<bool> {
+        self.at(number)?;
+        let mut after = self.known.range((Bound::Excluded(number), Bound::Unbounded));
+        Ok(after.any(|(_, found)| found.signed.announcement.cut.is_some()))
     }
 
     /// Finds the announcement that the chain has for a number.
@@ -103,9 +126,28 @@ impl<'r> AcceptedChain<'r> {
         })?;
         let (said, cid) = (&wrapped.signed.announcement, wrapped.signed.cid());
         let goes_on = said.previous.is_some() && said.cut.is_none();
-        self.next = said.parents.first().copied().filter(|_| goes_on);
+        self.next = match said.cut {
+            Some(_) => self.before_cut(said.number()),
+            None => said.parents.first().copied().filter(|_| goes_on),
+        };
         self.known.insert(said.number(), wrapped);
         Ok(Some(cid))
+    }
+
+    /// Finds the announcement that was accepted before the one with which a chain begins anew. What is damaged
+    /// there, or was purged, is as if it had never been accepted.
+    fn before_cut(&mut self, cut: ChainNumber) -> Option<Oid> {
+        for _ in 0..CHAIN_MAX {
+            let parents = read_bare_commit(self.repository, self.record?).ok()?.parents;
+            let [before, _] = parents.as_slice() else { return None };
+            self.record = Some(*before);
+            let announced = read_announced(self.repository, *before).ok()?;
+            let wrapped = read_wrapped(self.repository, announced).ok()?;
+            if wrapped.signed.announcement.number() < cut {
+                return Some(announced);
+            }
+        }
+        None
     }
 
     /// Tells whether the chain has an announcement, whatever its number.
@@ -113,17 +155,23 @@ impl<'r> AcceptedChain<'r> {
     /// # Errors
     /// Fails when the chain is damaged.
     pub fn holds(&mut self, cid: Cid) -> Result<bool> {
-        if self.known.values().any(|found| found.signed.cid() == cid) {
-            return Ok(true);
-        }
-        while self.known.len() < CHAIN_MAX {
+        Ok(self.find(cid)?.is_some())
+    }
+
+    /// Finds an announcement of the chain, whatever its number.
+    ///
+    /// # Errors
+    /// Fails when the chain is damaged.
+    pub fn find(&mut self, cid: Cid) -> Result<Option<&WrappedAnnouncement>> {
+        let is_known = self.known.values().any(|found| found.signed.cid() == cid);
+        let mut is_found = is_known;
+        while !is_found && self.known.len() < CHAIN_MAX {
             match self.read_next()? {
-                None => return Ok(false),
-                Some(found) if found == cid => return Ok(true),
-                Some(_) => {}
+                None => break,
+                Some(read) => is_found = read == cid,
             }
         }
-        Ok(false)
+        Ok(self.known.values().find(|found| found.signed.cid() == cid))
     }
 
     /// Tells whether the chain has an announcement.

@@ -3,6 +3,7 @@
 //! The order is what keeps a number from being signed twice: objects, then our own ref, both durable,
 //! then the push. A crash leaves an announcement that the next command pushes, or builds upon.
 
+mod checked;
 mod published;
 
 use std::collections::BTreeSet;
@@ -13,12 +14,13 @@ use agentic_session::SessionSpace;
 use agentic_store::fault;
 use agentic_store::journal::GitKind;
 
+use self::checked::{AnnouncedStep, announced_before, check_reasons, leaving_texts};
 use self::published::{changes_of, new_tips_of, published_heads, put_tips, removal, rewinds_of};
 use crate::announcement::{
     ChainNumber, HashName, Removal, Rewind, SignedAnnouncement, SpaceAnnouncement,
 };
 use crate::durable::{NextState, lock, mover};
-use crate::folder::{Drafts, FolderDraft};
+use crate::folder::{Drafts, FolderDraft, TreeFolder};
 use crate::given::put_given;
 use crate::id::announce_ref;
 use crate::key::{ANNOUNCEMENT_NAMESPACE, live_signer};
@@ -98,6 +100,8 @@ pub struct AnnounceDraft {
     is_new: bool,
     /// Why the chain begins anew, if it does.
     cut: Option<String>,
+    /// Where our ref is.
+    tip: Option<Oid>,
 }
 
 /// Makes the announcement of what there is now, if anything is new, and makes it durable.
@@ -120,10 +124,14 @@ pub fn announce(
     }
     let before = draft.before.as_ref().map(|before| before.commit);
     let (changes, tips) = (draft.changes.as_slice(), &draft.new_tips);
-    check_leaving(space, rules, &LeavingTips { before, changes, tips })?;
+    let said = leaving_texts(&draft, request);
+    check_leaving(space, rules, &LeavingTips { before, changes, tips, said })?;
     let n_changed = draft.changes.len();
+    let step = AnnouncedStep { chain: draft.own.chain.clone(), before: draft.before.clone() };
     let (next, wrapped) = sign(space, draft)?;
     fault::point("announcement-signed")?;
+    let next = next.write(repository)?;
+    step.require_acceptable(repository, wrapped.commit)?;
     match next.publish(repository, &mover(repository, space.now())?)? {
         RefMove::Moved => Ok(MadeAnnouncement { wrapped, n_changed, is_new: true }),
         RefMove::Lost { .. } => Err(Error::conflict(
@@ -142,7 +150,10 @@ pub fn draft(space: &SessionSpace, request: &AnnounceRequest) -> Result<Announce
     let own = require_own(space)?;
     require_listed(&own)?;
     require_unforked(repository, &own)?;
-    let before = own_announcement(repository, &own)?;
+    check_reasons(request)?;
+    let newest = own_announcement(repository, &own)?;
+    let tip = newest.as_ref().map(|newest| newest.commit);
+    let before = announced_before(repository, &own, newest)?;
     // Without one before there is nothing to cut off.
     let cut = request.cut.clone().filter(|_| before.is_some());
     let old_body = before.as_ref().map(|before| body_of(repository, before)).transpose()?;
@@ -153,7 +164,9 @@ pub fn draft(space: &SessionSpace, request: &AnnounceRequest) -> Result<Announce
     put_heads(&heads, "heads", &mut folder);
     let given_is_new = put_given(space, &own, &old_body, &mut folder)?;
     put_seen(space, &mut folder)?;
-    let named_tips = put_tips(repository, request, &old_body, &mut folder)?;
+    // A chain that begins anew says of nothing that it was set back.
+    let tips_before = if cut.is_some() { TreeFolder::new() } else { old_body.clone() };
+    let named_tips = put_tips(repository, request, [&old_body, &tips_before], &mut folder)?;
     let fresh = |(name, tip): (&'static str, Oid)| -> Result<Option<Oid>> {
         Ok((read_tip(repository, &old_body, name)? != Some(tip)).then_some(tip))
     };
@@ -164,24 +177,21 @@ pub fn draft(space: &SessionSpace, request: &AnnounceRequest) -> Result<Announce
     new_tips.extend(put_own(space, &old_body, &mut folder)?);
     let changes = changes_of(repository, &old_body, &heads)?;
     let (mut rewinds, mut removed) = (Vec::new(), Vec::new());
-    for change in &changes {
-        match (&change.old, &change.new) {
-            (Some(old), None) => removed.push(removal(space, &change.agent, old)?),
-            (old, Some(new)) => {
-                new_tips.extend(new_tips_of(old.as_ref(), new));
-                // A chain that begins anew says of nothing that it was set back.
-                if cut.is_none() {
-                    rewinds.extend(rewinds_of(repository, change, request)?);
-                }
-            }
-            (None, None) => {}
-        }
-    }
     if cut.is_some() {
         let named = named_tips.iter().map(|(_, tip)| *tip);
         let replies = own_replies(space)?.into_keys();
         new_tips = heads.values().flat_map(HeadEntry::tips).chain(named).chain(replies).collect();
-        (rewinds, removed) = (Vec::new(), Vec::new());
+    } else {
+        for change in &changes {
+            match (&change.old, &change.new) {
+                (Some(old), None) => removed.push(removal(space, &change.agent, old)?),
+                (old, Some(new)) => {
+                    new_tips.extend(new_tips_of(old.as_ref(), new));
+                    rewinds.extend(rewinds_of(repository, change, request)?);
+                }
+                (None, None) => {}
+            }
+        }
     }
     let identity_is_new = before
         .as_ref()
@@ -203,6 +213,7 @@ pub fn draft(space: &SessionSpace, request: &AnnounceRequest) -> Result<Announce
         new_tips,
         is_new,
         cut,
+        tip,
     })
 }
 
@@ -220,7 +231,7 @@ fn sign(space: &SessionSpace, draft: AnnounceDraft) -> Result<(NextState, Wrappe
     let mut drafts = Drafts::default();
     let number = draft.number();
     let tips = by_date(repository, &draft.new_tips)?;
-    let AnnounceDraft { own, before, heads, rewinds, removed, folder, cut, .. } = draft;
+    let AnnounceDraft { own, before, heads, rewinds, removed, folder, cut, tip, .. } = draft;
     let tree = folder.finish(repository, &mut drafts);
     let previous = before.as_ref().map(|before| before.commit);
     let first_parent = previous.filter(|_| cut.is_none());
@@ -257,7 +268,7 @@ fn sign(space: &SessionSpace, draft: AnnounceDraft) -> Result<(NextState, Wrappe
     });
     let next = NextState {
         name: announce_ref(own.peer(), own.space),
-        expect: previous,
+        expect: tip,
         commit,
         drafts,
         why: format!("agentic announcement {}", number.seq),

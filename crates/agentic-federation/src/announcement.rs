@@ -13,7 +13,7 @@ const LINE: &str = "agentic announcement 1\n";
 /// The longest announcement that is read, in bytes: one that removes all of 100,000 agents fits.
 pub const ANNOUNCEMENT_BYTES_MAX: usize = 32 << 20;
 /// The longest reason, in bytes.
-const WHY_BYTES_MAX: usize = 4 << 10;
+pub(crate) const WHY_BYTES_MAX: usize = 4 << 10;
 
 /// Which hash the repository names objects by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

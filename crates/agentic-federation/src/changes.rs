@@ -4,6 +4,7 @@ use agentic_model::Cid;
 use agentic_session::SessionSpace;
 use agentic_session::hosted::{adopt_space_id, new_space_id};
 
+use crate::accepted::{AcceptedChain, accepted_ref};
 use crate::durable::read_state;
 use crate::id::announce_ref;
 use crate::id::{SpaceId, is_nick};
@@ -76,17 +77,21 @@ pub fn rotate(space: &SessionSpace, rotation: &Rotation) -> Result<IdentityChain
         };
         renew(&mut document.control.keys);
         renew(&mut document.decide);
+        let mut changed = Vec::new();
         for listed in &mut document.spaces {
             let before = listed.keys.clone();
             renew(&mut listed.keys);
             if listed.keys.is_empty() || listed.keys == before {
                 continue;
             }
-            let named = rotation.resume.iter().find(|(of, _)| *of == listed.space);
-            listed.resume = match named {
-                Some((_, resume)) => *resume,
-                None => newest_here(space, chain, listed.space)?,
-            };
+            listed.resume = rotation.resume_of(space, chain, listed.space)?;
+            changed.push(listed.space);
+        }
+        if let Some((of, _)) = rotation.resume.iter().find(|(of, _)| !changed.contains(of)) {
+            return Err(Error::refused(
+                format!("the keys of the space `{of}` do not change: it goes on as it does"),
+                "`agentic peer show self` lists the spaces and their keys",
+            ));
         }
         let is_left = !document.control.keys.is_empty()
             && document.control.need <= document.control.keys.len() as u64
@@ -109,6 +114,33 @@ pub fn rotate(space: &SessionSpace, rotation: &Rotation) -> Result<IdentityChain
     Ok(chain)
 }
 
+impl Rotation {
+    /// Says from which announcement a space goes on whose keys change: the one that somebody names, or the newest
+    /// one here.
+    fn resume_of(
+        &self,
+        space: &SessionSpace,
+        chain: &IdentityChain,
+        of: SpaceId,
+    ) -> Result<Option<Cid>> {
+        let named = self.resume.iter().find(|(named, _)| *named == of);
+        let Some((_, resume)) = named else { return newest_here(space, chain, of) };
+        let Some(cid) = *resume else { return Ok(None) };
+        let repository = space.repository();
+        let record = repository.find_ref(&accepted_ref(chain.peer(), of))?;
+        let own = repository.find_ref(&announce_ref(chain.peer(), of))?;
+        let is_here = AcceptedChain::new(repository, own).holds(cid)?
+            || AcceptedChain::of_record(repository, record)?.holds(cid)?;
+        match is_here {
+            true => Ok(Some(cid)),
+            false => Err(Error::refused(
+                format!("`{cid}` is no announcement of the space `{of}` that is here"),
+                "`agentic peer show self` names the newest; without `--resume` it goes on from that",
+            )),
+        }
+    }
+}
+
 /// Changes which spaces our identity lists, or where this one is.
 ///
 /// # Errors
@@ -128,12 +160,16 @@ pub fn change_space(space: &SessionSpace, change: &SpaceChange) -> Result<Identi
             let chain = own_chain(repository)?.ok_or_else(no_identity)?;
             check_nick(&chain, nick)?;
             let id = new_space_id(space)?;
-            let id = SpaceId::parse(&id).ok_or_else(|| Error::damaged("a space has no id"))?;
-            let listed = ListedSpace { space: id, nick: nick.clone(), keys, resume: None };
-            change_identity(space, &[key], "agentic peer space --new", |document, _| {
-                document.spaces.push(listed);
-                Ok(())
-            })
+            let of = SpaceId::parse(&id).ok_or_else(|| Error::damaged("a space has no id"))?;
+            let listed = ListedSpace { space: of, nick: nick.clone(), keys, resume: None };
+            let chain =
+                change_identity(space, &[key], "agentic peer space --new", |document, _| {
+                    document.spaces.push(listed);
+                    Ok(())
+                })?;
+            // Where nobody signs the space stays the one that it was.
+            adopt_space_id(space, &id)?;
+            Ok(chain)
         }
         SpaceChange::Add { space: of, key, nick } => {
             let keys = vec![public_key(repository, key)?];

@@ -3,6 +3,7 @@
 use agentic_git::{RefMove, Repository};
 use agentic_model::commit::CommitData;
 use agentic_model::{Instant, Oid, Signature};
+use agentic_store::ground::WrittenObjects;
 use agentic_store::journal::{BranchMove, GitKind};
 use agentic_store::{Lock, fault};
 
@@ -36,21 +37,48 @@ impl NextState {
     /// # Errors
     /// Fails when the disk does.
     pub fn publish(self, repository: &Repository, who: &Signature) -> Result<RefMove> {
+        self.write(repository)?.publish(repository, who)
+    }
+
+    /// Makes the objects durable, so that the state can be read before anybody sees it.
+    ///
+    /// # Errors
+    /// Fails when the disk does.
+    pub fn write(self, repository: &Repository) -> Result<WrittenState> {
         let written = repository.write_objects(&self.drafts.objects)?;
         repository.sync_filesystem()?;
-        let step = BranchMove { name: self.name, expect: self.expect, new: self.commit };
+        Ok(WrittenState { state: self, written })
+    }
+}
+
+/// A state of a ref whose objects are durable, and that is not visible. Where it never is, git collects them.
+#[derive(Debug)]
+#[must_use = "a state that nobody makes visible was written for nothing"]
+pub struct WrittenState {
+    state: NextState,
+    written: WrittenObjects,
+}
+
+impl WrittenState {
+    /// Moves the ref, and makes that durable.
+    ///
+    /// # Errors
+    /// Fails when the disk does.
+    pub fn publish(self, repository: &Repository, who: &Signature) -> Result<RefMove> {
+        let WrittenState { state, written } = self;
+        let step = BranchMove { name: state.name, expect: state.expect, new: state.commit };
         if step.expect == Some(step.new) {
             return Ok(RefMove::Moved);
         }
         // Whoever takes this lock next removes git's own lock on the ref, if we die over it.
         let moving = lock(repository, MOVING_LOCK)?;
         let moved =
-            moving.announced(&[&step.name], || repository.move_ref(&step, who, &self.why))?;
+            moving.announced(&[&step.name], || repository.move_ref(&step, who, &state.why))?;
         drop(moving);
         fault::point("federation-ref-moved")?;
         if moved == RefMove::Moved {
             // A prune may have run before the ref named them.
-            repository.confirm_objects(&self.drafts.objects, &written)?;
+            repository.confirm_objects(&state.drafts.objects, &written)?;
             repository.sync_filesystem()?;
         }
         Ok(moved)

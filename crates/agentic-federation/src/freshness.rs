@@ -1,14 +1,14 @@
 //! Whether what was accepted of a space is the newest that there is, as far as anybody here can tell.
 
 use agentic_git::Repository;
-use agentic_model::Instant;
+use agentic_model::{Instant, Oid};
 use agentic_session::SessionSpace;
 
 use crate::accepted::{AcceptedChain, accepted_ref, read_announced};
 use crate::id::SpaceId;
 use crate::known::KnownPeer;
 use crate::policy::FollowedPeer;
-use crate::wrapping::{WrappedAnnouncement, read_wrapped};
+use crate::wrapping::read_wrapped;
 use crate::{Error, Result};
 
 /// The setting that refuses to go on from what may be old.
@@ -62,7 +62,7 @@ pub fn freshness(
         return Ok(PeerFreshness::Unconnected);
     }
     let is_behind = known.newest_said(of).is_some_and(|newest| newest > said.number())
-        || lacks_named(repository, followed, of, &wrapped)?;
+        || lacks_named(repository, followed, of, record)?;
     if is_behind {
         return Ok(PeerFreshness::Behind);
     }
@@ -78,7 +78,7 @@ fn lacks_named(
     repository: &Repository,
     followed: &FollowedPeer,
     of: SpaceId,
-    accepted: &WrappedAnnouncement,
+    record: Oid,
 ) -> Result<bool> {
     let Some(named) = followed.at else { return Ok(false) };
     let known = KnownPeer::read(repository, followed.peer)?;
@@ -89,7 +89,7 @@ fn lacks_named(
     if first != Some(of) {
         return Ok(false);
     }
-    Ok(!AcceptedChain::new(repository, Some(accepted.commit)).holds(named)?)
+    Ok(!AcceptedChain::of_record(repository, Some(record))?.holds(named)?)
 }
 
 /// Refuses to go on from a space of which something newer is known, or overdue, where the configuration says so.

@@ -61,6 +61,16 @@ pub(crate) struct LeavingTips<'a> {
     pub changes: &'a [HeadChange],
     /// All tips that are new.
     pub tips: &'a BTreeSet<Oid>,
+    /// What stands in the announcement itself.
+    pub said: Vec<LeavingText<'a>>,
+}
+
+/// A text that somebody wrote and that would leave.
+pub(crate) struct LeavingText<'a> {
+    /// What it is.
+    pub what: &'static str,
+    /// The text.
+    pub text: &'a str,
 }
 
 /// Where an object that leaves stands.
@@ -105,6 +115,9 @@ pub(crate) fn check_leaving(
     let new_agents = leaving.changes.iter().filter(|change| change.old.is_none());
     for agent in new_agents.map(|change| &change.agent) {
         refuse_secrets(&allowed, findings_in_name(rules.redactor, agent))?;
+    }
+    for said in &leaving.said {
+        refuse_secrets(&allowed, said.findings(rules.redactor))?;
     }
     if leaving.tips.is_empty() {
         return Ok(());

@@ -50,10 +50,12 @@ pub(super) fn published_heads(space: &SessionSpace) -> Result<Heads> {
     Ok(heads)
 }
 
+/// Puts the tips into a snapshot that are beside its agents. The first of the folders has those of the snapshot before,
+/// the second those that may not be set back.
 pub(super) fn put_tips(
     repository: &Repository,
     request: &AnnounceRequest,
-    old: &TreeFolder,
+    [old, firm]: [&TreeFolder; 2],
     folder: &mut FolderDraft,
 ) -> Result<Vec<(&'static str, Oid)>> {
     let mut named = Vec::new();
@@ -63,6 +65,17 @@ pub(super) fn put_tips(
         let before = read_tip(repository, old, name)?;
         // What was announced once does not vanish, even if its ref does.
         let Some(tip) = repository.find_ref(reference)?.or(before) else { continue };
+        if let Some(announced) = read_tip(repository, firm, name)?
+            && !repository.is_ancestor(announced, tip)?
+        {
+            return Err(Error::conflict(
+                format!("`{name}` was set back since it was announced at {announced}"),
+                format!(
+                    "put it back with `git update-ref {reference} {announced}`, or begin the chain \
+                     anew with `agentic announce --cut -m WHY`"
+                ),
+            ));
+        }
         folder.put(name, format!("{tip}\n").into_bytes());
         named.push((name, tip));
     }
@@ -102,7 +115,14 @@ pub(super) fn rewinds_of(
         (RewoundTip::Notes, old.notes, new.notes),
     ];
     for (of, from, to) in moved {
-        let (Some(from), Some(to)) = (from, to) else { continue };
+        let Some(from) = from else { continue };
+        let Some(to) = to else {
+            let agent = &change.agent;
+            return Err(Error::conflict(
+                format!("the notes of `{agent}` are gone since they were announced at {from}"),
+                format!("put them back: `git update-ref {} {from}`", agent.notes_ref()),
+            ));
+        };
         if repository.is_ancestor(from, to)? {
             continue;
         }

@@ -6,7 +6,7 @@ use agentic_redact::{RedactLayer, SecretFinding, SecretRedactor};
 use agentic_session::sealed::records_of_segment;
 use agentic_store::journal::GitKind;
 
-use super::{LeavingAllowance, LeavingPlace};
+use super::{LeavingAllowance, LeavingPlace, LeavingText};
 use crate::fields::{encode, oid_value};
 use crate::folder::names_in_tree;
 use crate::{Error, Result};
@@ -86,6 +86,19 @@ pub(super) fn findings_in_name(redactor: &SecretRedactor, agent: &AgentName) -> 
         LeavingSecret { what, path: None, rule, cid }
     };
     found.into_iter().map(secret).collect()
+}
+
+impl LeavingText<'_> {
+    /// Finds its secrets. The finding is of the text: the same one elsewhere is the same.
+    pub(super) fn findings(&self, redactor: &SecretRedactor) -> Vec<LeavingSecret> {
+        let secret = |finding: SecretFinding| {
+            let rule = finding.rule.to_string();
+            let text = Cid::of(self.text.as_bytes());
+            let cid = finding_cid([("rule", Value::text(&rule)), ("text", Value::Link(text))]);
+            LeavingSecret { what: self.what.to_owned(), path: None, rule, cid }
+        };
+        redactor.redact_bytes(self.text.as_bytes()).1.into_iter().map(secret).collect()
+    }
 }
 
 impl LeavingObject<'_> {

@@ -58,14 +58,12 @@ pub fn adopt_space_id(space: &SessionSpace, id: &str) -> Result<()> {
     write_id(space, id)
 }
 
-/// Gives a space another id than it had.
+/// Makes another id than a space has. It has that one once it adopts it.
 ///
 /// # Errors
-/// Fails when the file cannot be written.
+/// Fails when the system has no random bytes.
 pub fn new_space_id(space: &SessionSpace) -> Result<String> {
-    let id = random_id(&space.repository().layout().space())?;
-    adopt_space_id(space, &id)?;
-    Ok(id)
+    random_id(&space.repository().layout().space())
 }
 
 fn random_id(path: &Path) -> Result<String> {
