@@ -12,6 +12,7 @@ use agentic_store::fault;
 
 use crate::accepted::AcceptedChain;
 use crate::announce::{ANNOUNCE_LEASE, own_announcement};
+use crate::announcement::ChainNumber;
 use crate::durable::{NextState, lock, mover, read_state};
 use crate::exchange::{SeenRemote, is_below, served_name, served_refs};
 use crate::fetch::bytes_max;
@@ -22,7 +23,7 @@ use crate::own::{
     IDENTITY_REF, OwnIdentity, read_documents, require_listed, require_own, save_chain,
 };
 use crate::shard::{Heads, read_heads};
-use crate::walk::{Walk, WalkEnd, WalkNode, WalkSubject, walk_down, why_invalid};
+use crate::walk::{Walk, WalkEnd, WalkNode, WalkSubject, is_listed, walk_down, why_invalid};
 use crate::wrapping::{WrappedAnnouncement, body_of};
 use crate::{Error, Result};
 
@@ -204,6 +205,11 @@ fn newer_state(
     };
     let identity = grown(quarantine.repository(), own, &walk)?;
     let Some(found) = newest_of_ours(&identity, own, &walk) else { return Ok(None) };
+    if let Some(ours) = &ours
+        && is_before(&mut chain, ours, &found)?
+    {
+        return Ok(None);
+    }
     if !is_whole {
         return Err(cannot_look(remote, &end.stderr));
     }
@@ -230,6 +236,23 @@ fn newer_state(
     Ok(Some(NewerState { quarantine, wrapped: found, identity, heads, ours, has_junk }))
 }
 
+/// Tells whether an announcement of ours is from before what our chain begins with: the chain was cut since, or goes on
+/// from before it in a later epoch. Where ours has another one of its number, or names another one as the one
+/// before, it is none of that.
+fn is_before(
+    chain: &mut AcceptedChain<'_>,
+    ours: &WrappedAnnouncement,
+    found: &WrappedAnnouncement,
+) -> Result<bool> {
+    let number = found.signed.announcement.number();
+    if number >= ours.signed.announcement.number() || chain.at(number)?.is_some() {
+        return Ok(false);
+    }
+    let next = ChainNumber { seq: number.seq.saturating_add(1), ..number };
+    let previous = chain.at(next)?.and_then(|next| next.signed.announcement.previous);
+    Ok(previous.is_none_or(|previous| previous == found.signed.cid()))
+}
+
 fn cannot_look(remote: &str, said: &str) -> Error {
     let said = said.lines().last().unwrap_or("it has moved meanwhile");
     Error::refused(
@@ -248,7 +271,10 @@ fn newest_of_ours(
 ) -> Option<WrappedAnnouncement> {
     let subject = WalkSubject { project: Some(own.project), peer: own.peer(), space: own.space };
     walk.nodes.iter().find_map(|node| match node {
-        WalkNode::Announced(wrapped) if why_invalid(identity, subject, wrapped).is_none() => {
+        WalkNode::Announced(wrapped)
+            if why_invalid(identity, subject, wrapped).is_none()
+                && is_listed(identity, wrapped) =>
+        {
             Some(wrapped.as_ref().clone())
         }
         WalkNode::Announced(_) | WalkNode::Junk { .. } => None,

@@ -89,10 +89,30 @@ pub fn push_announcement(
             false => PushedAnnouncement::Replaced,
         });
     }
+    if seen.has_by_now(repository, &name, commit)? {
+        return Ok(PushedAnnouncement::Known);
+    }
     Err(Error::refused(
         format!("`{remote}` did not take the announcement: {}", end.stderr.trim()),
         "the announcement is kept here: `agentic push` tries again",
     ))
+}
+
+impl SeenRemote {
+    /// Tells whether the remote has an announcement of ours by now, or one that goes on from it and is ours, too:
+    /// another process may have pushed it meanwhile.
+    fn has_by_now(&self, repository: &Repository, name: &str, commit: Oid) -> Result<bool> {
+        // Why it was not taken says more than that it cannot be asked.
+        let served = served_refs(repository, &self.remote, &[name.to_owned()]).unwrap_or_default();
+        let there = served.into_iter().find(|(found, _)| found == name).map(|(_, oid)| oid);
+        Ok(match there {
+            None => false,
+            Some(there) => {
+                there == commit
+                    || repository.has_object(there) && repository.is_ancestor(commit, there)?
+            }
+        })
+    }
 }
 
 /// Names the ref of a space as a remote has it: `remote.<r>.agenticPrefix` is for hosts that take branches and

@@ -4,6 +4,8 @@
 //! It is kept durably before anything else follows from it: that a refusal is forgotten must not make a
 //! second try look like a first.
 
+mod proof;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use agentic_git::{RefMove, Repository};
@@ -16,7 +18,7 @@ use crate::announcement::{
 use crate::durable::{ChainContent, mover, next_state, read_state};
 use crate::folder::{FolderDraft, TreeFolder, read_file, read_subfolder};
 use crate::id::{PeerId, SpaceId};
-use crate::identity::{ChainGrowth, IdentityChain, IdentityFork, SignedDocument};
+use crate::identity::{ChainGrowth, IdentityChain, SignedDocument};
 use crate::key::SIGNATURE_BYTES_MAX;
 use crate::own::{put_documents, read_documents};
 use crate::statement::{Contradiction, Statement, Statements, statements_of};
@@ -28,8 +30,6 @@ pub const STATEMENTS_MAX: usize = 10_000;
 const NOTE_BYTES_MAX: usize = 64 << 10;
 /// How the names of proofs begin that are about an identity.
 const OF_IDENTITY: &str = "identity-";
-/// How the names of what a person chose begin where a chain was cut.
-const OF_CUT: &str = "cut-";
 /// The name of the proof that a peer states without end.
 const FLOOD: &str = "flood";
 
@@ -180,15 +180,6 @@ impl KnownPeer {
         }
     }
 
-    fn prove_fork(&mut self, fork: IdentityFork) {
-        let name = format!("{OF_IDENTITY}{}", fork.known.document.seq);
-        let note = format!("{}\n{}\n", fork.known.cid(), fork.other.cid());
-        self.proofs.entry(name).or_insert(note);
-        for document in [fork.known, fork.other] {
-            self.documents.insert(document.cid(), document);
-        }
-    }
-
     /// Takes in what valid announcements state. `accepted` tells which announcement the accepted chain
     /// has for a statement's number, with its signed form.
     ///
@@ -225,15 +216,6 @@ impl KnownPeer {
             }
         }
         Ok(())
-    }
-
-    fn prove(&mut self, found: Contradiction, by: [Option<SignedAnnouncement>; 2]) {
-        let Contradiction { space, number, known, other } = found;
-        let name = format!("{space}-{}-{}", number.epoch, number.seq);
-        self.proofs.entry(name).or_insert(format!("{known}\n{other}\n"));
-        for signed in by.into_iter().flatten() {
-            self.said.insert(signed.cid(), signed);
-        }
     }
 
     /// Keeps announcements that no accepted chain has. Too many are a flood, which is a proof, too.
@@ -331,31 +313,6 @@ impl KnownPeer {
             next.epoch == one.epoch && next.seq == one.seq + 1
         };
         numbers.iter().zip(numbers.iter().skip(1)).any(|(one, next)| !goes_on([one, next]))
-    }
-
-    /// Lists the sides that people chose.
-    pub fn chosen(&self) -> BTreeSet<Cid> {
-        let sides = self.resolved.values().filter_map(|note| note.lines().next());
-        sides.filter_map(|side| Cid::parse(side).ok()).collect()
-    }
-
-    /// Notes which side a person chose, of every proof that has that side; or that they take a chain which was
-    /// cut there, elsewhere than at what was accepted.
-    pub fn resolve(&mut self, side: Cid, why: &str) -> usize {
-        let is_cut = self.said.get(&side).is_some_and(|signed| signed.announcement.cut.is_some());
-        let side = side.to_string();
-        let mut open: Vec<String> = self
-            .open_proofs()
-            .filter(|(name, sides)| sides.contains(&side.as_str()) || *name == FLOOD)
-            .map(|(name, _)| name.to_owned())
-            .collect();
-        if open.is_empty() && is_cut {
-            open.push(format!("{OF_CUT}{side}"));
-        }
-        for name in &open {
-            self.resolved.insert(name.clone(), format!("{side}\n{why}\n"));
-        }
-        open.len()
     }
 }
 

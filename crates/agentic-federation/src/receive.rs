@@ -16,7 +16,7 @@ use agentic_store::fault;
 
 use self::candidate::{CandidateSearch, CandidateSpace, SpaceDecision, decide};
 use self::changed::{announced_heads, disowned_by, moved_agents, rewound_agents};
-use self::hearing::{Hearing, hear};
+use self::hearing::{Hearing, hear, keep_heard};
 use self::judgement::{JudgedSnapshot, judge};
 pub use self::judgement::{judge_again, judge_all, may};
 use self::purged::ReachedObjects;
@@ -194,7 +194,7 @@ fn settle_arrival(
             SpaceDecision::Accept(candidate) => candidate,
             SpaceDecision::Nothing(result) => {
                 outcome.result = result;
-                return Ok(outcome);
+                return keep_heard(space, served, &hearing.heard).map(|()| outcome);
             }
         };
         let accepted = hearing.accepted.as_ref().map(|accepted| accepted.acceptance.announced);
@@ -203,7 +203,7 @@ fn settle_arrival(
             outcome.result = SpaceResult::Refused(format!(
                 "purged: it reaches {id}, which was purged here; its peer purges it, too, and cuts its chain"
             ));
-            return Ok(outcome);
+            return keep_heard(space, served, &hearing.heard).map(|()| outcome);
         }
         let arrival = Arrival { served, quarantine, hearing: &hearing };
         if accept(space, &arrival, &candidate, &mut outcome)? == RefMove::Moved {

@@ -89,10 +89,17 @@ pub fn walk_down(
                 next = bare.ok().and_then(|bare| bare.parents.first().copied());
                 nodes.push(WalkNode::Junk { commit, why: wrong.0 });
             }
-            Err(error) => return Err(error),
+            Err(error) if is_commit(repository, commit)? => return Err(error),
+            Err(_) => nodes.push(WalkNode::Junk { commit, why: "it is no commit".to_owned() }),
         }
     }
     Ok(Walk { nodes, end: WalkEnd::Gap })
+}
+
+/// Tells whether something that cannot be read is a commit, as far as git knows: a tag is none.
+fn is_commit(repository: &Repository, oid: Oid) -> Result<bool> {
+    let end = repository.git(&["--no-replace-objects", "cat-file", "-t", &oid.to_string()])?;
+    Ok(!end.success || end.stdout.trim() == "commit")
 }
 
 /// Tells why an announcement is none that counts; nothing if it is valid.
@@ -148,6 +155,16 @@ pub fn is_expired(identity: &IdentityChain, wrapped: &WrappedAnnouncement) -> bo
     let text = SignedAnnouncement::text(&wrapped.signed.bytes);
     let key = signer(text, &wrapped.signed.signature, &listed.keys);
     key.is_some_and(|key| live_signer(text, &wrapped.signed.signature, [key]).is_none())
+}
+
+/// Tells whether the newest known document lists a key that signed a valid announcement, or names that as the one to
+/// go on from.
+pub fn is_listed(identity: &IdentityChain, wrapped: &WrappedAnnouncement) -> bool {
+    let said = &wrapped.signed.announcement;
+    let Some(listed) = identity.newest().space(said.space) else { return false };
+    let text = SignedAnnouncement::text(&wrapped.signed.bytes);
+    listed.resume == Some(wrapped.signed.cid())
+        || signer(text, &wrapped.signed.signature, &listed.keys).is_some()
 }
 
 /// Tells whether the newest known document stands behind a valid announcement: it lists a key that

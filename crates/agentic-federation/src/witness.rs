@@ -170,14 +170,17 @@ impl<'s> ChainShelf<'s> {
     fn of(&mut self, space: SpaceId) -> Result<&mut AcceptedChain<'s>> {
         let repository = self.space.repository();
         if !self.chains.contains_key(&space) {
-            let tip = match self.here == Some(space) {
-                true => repository.find_ref(&announce_ref(self.peer, space))?,
-                false => match repository.find_ref(&accepted_ref(self.peer, space))? {
-                    Some(record) => Some(read_announced(repository, record)?),
-                    None => None,
-                },
+            let chain = match self.here == Some(space) {
+                true => {
+                    let tip = repository.find_ref(&announce_ref(self.peer, space))?;
+                    AcceptedChain::new(repository, tip)
+                }
+                false => {
+                    let record = repository.find_ref(&accepted_ref(self.peer, space))?;
+                    AcceptedChain::of_record(repository, record)?
+                }
             };
-            self.chains.insert(space, AcceptedChain::new(repository, tip));
+            self.chains.insert(space, chain);
         }
         Ok(self.chains.get_mut(&space).expect("it was just put there"))
     }

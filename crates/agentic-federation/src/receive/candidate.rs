@@ -6,7 +6,7 @@ use agentic_git::Repository;
 use agentic_model::Cid;
 
 use super::SpaceResult;
-use crate::accepted::AcceptedState;
+use crate::accepted::{AcceptedChain, AcceptedState};
 use crate::announcement::SignedAnnouncement;
 use crate::identity::IdentityChain;
 use crate::steps::check_step;
@@ -78,6 +78,9 @@ pub(super) fn decide(search: &CandidateSearch<'_>, walk: &Walk) -> Result<SpaceD
     let WalkNode::Announced(candidate) = &path[0] else {
         return Err(MalformedInput::new("a candidate is an announcement").into());
     };
+    if search.is_stale(&walk.end, candidate)? {
+        return Ok(SpaceDecision::Nothing(SpaceResult::Stale));
+    }
     let result = search.position(&walk.end, path)?;
     let mut before = match &walk.end {
         WalkEnd::Meets(met) => Some(met.as_ref().clone()),
@@ -111,6 +114,24 @@ impl CandidateSearch<'_> {
             WalkNode::Announced(wrapped) => self.chosen.contains(&wrapped.signed.cid()),
             WalkNode::Junk { .. } => false,
         }
+    }
+
+    /// Tells whether a candidate is from before what was accepted, and no ancestor of it: the chain was cut since, or
+    /// goes on from before it in a later epoch.
+    fn is_stale(&self, end: &WalkEnd, candidate: &WrappedAnnouncement) -> Result<bool> {
+        let Some(accepted) = self.accepted else { return Ok(false) };
+        if let WalkEnd::Meets(met) = end
+            && met.signed.cid() == accepted.acceptance.announcement
+        {
+            return Ok(false);
+        }
+        let number = candidate.signed.announcement.number();
+        let newest = read_wrapped(self.repository, accepted.acceptance.announced)?;
+        if number.epoch < newest.signed.announcement.epoch {
+            return Ok(true);
+        }
+        let mut chain = AcceptedChain::of_record(self.repository, Some(accepted.record))?;
+        chain.is_cut_after(number)
     }
 
     /// Says how a candidate stands to what was accepted.

@@ -9,6 +9,7 @@ use agentic_store::fault;
 use super::ServedSpace;
 use crate::accepted::{AcceptedChain, AcceptedState, read_accepted};
 use crate::announcement::SignedAnnouncement;
+use crate::durable::RACES_MAX;
 use crate::folder::TreeNode;
 use crate::id::PeerId;
 use crate::known::KnownPeer;
@@ -29,6 +30,8 @@ pub(super) struct Hearing {
     pub accepted: Option<AcceptedState>,
     /// The way down to it, or what is wrong with it.
     pub walk: std::result::Result<Walk, MalformedInput>,
+    /// The valid announcements on the way.
+    pub heard: Vec<SignedAnnouncement>,
     /// What was served and is nothing.
     pub junk: Vec<String>,
 }
@@ -44,13 +47,14 @@ pub(super) fn hear(
         let before = KnownPeer::read(own, served.peer)?;
         let mut known = before.clone();
         let accepted = read_accepted(own, served.peer, served.space)?;
-        let tip = accepted.as_ref().map(|accepted| accepted.acceptance.announced);
-        let mut chain = AcceptedChain::new(own, tip);
+        let record = accepted.as_ref().map(|accepted| accepted.record);
+        let mut chain = AcceptedChain::of_record(own, record)?;
         let walk = match walk_down(quarantine.repository(), served.tip, &mut chain) {
             Ok(walk) => walk,
             // What is wrong with it is said when it is judged.
             Err(Error::Malformed(wrong)) => {
-                return Ok(Hearing { known, accepted, walk: Err(wrong), junk: Vec::new() });
+                let (heard, junk) = (Vec::new(), Vec::new());
+                return Ok(Hearing { known, accepted, walk: Err(wrong), heard, junk });
             }
             Err(error) => return Err(error),
         };
@@ -91,16 +95,33 @@ pub(super) fn hear(
         // A chain that was cut may wait for a person, who names it.
         let is_apart = accepted.is_some() && matches!(walk.end, WalkEnd::Root);
         if is_apart || !is_about_to_be_accepted(&known, &walk, subject) {
-            known.keep(heard);
+            known.keep(heard.clone());
         }
         if let Some(identity) = &known.chain {
             hear_seen(space, quarantine.repository(), &walk, (identity, subject))?;
         }
         if known.is_same(&before) || known.save(space, served.peer)? == RefMove::Moved {
             fault::point("statements-kept")?;
-            return Ok(Hearing { known, accepted, walk: Ok(walk), junk: named_junk(junk) });
+            return Ok(Hearing { known, accepted, walk: Ok(walk), heard, junk: named_junk(junk) });
         }
     }
+}
+
+/// Keeps what was heard and is not accepted: a later one with the same number proves something by it.
+pub(super) fn keep_heard(
+    space: &SessionSpace,
+    served: &ServedSpace,
+    heard: &[SignedAnnouncement],
+) -> Result<()> {
+    for _ in 0..RACES_MAX {
+        let before = KnownPeer::read(space.repository(), served.peer)?;
+        let mut known = before.clone();
+        known.keep(heard.to_vec());
+        if known.is_same(&before) || known.save(space, served.peer)? == RefMove::Moved {
+            return Ok(());
+        }
+    }
+    Err(Error::conflict("others hear of that peer all the time", "fetch again"))
 }
 
 /// Names the first of what is nothing, and counts the rest.
