@@ -26,6 +26,8 @@ pub fn write_bundle(
     let repository = space.repository();
     let said = &made.wrapped.signed.announcement;
     let name = announce_ref(said.peer, said.space);
+    // Git runs in the folder of the repository.
+    let file = std::path::absolute(file).unwrap_or_else(|_| file.to_owned());
     let file = file.display().to_string();
     let mut arguments = vec!["bundle".to_owned(), "create".to_owned(), "--quiet".to_owned()];
     arguments.extend([file.clone(), name]);
