@@ -3,19 +3,20 @@
 use agentic_git::{Quarantine, Repository};
 use agentic_session::SessionSpace;
 
+use crate::Result;
 use crate::accepted::{AcceptedState, accepted_spaces, read_accepted};
 use crate::caps::read_policy;
 use crate::exchange::{served_prefix, served_refs};
 use crate::freshness::{PeerFreshness, freshness};
 use crate::id::{Petname, SpaceId};
+use crate::identity::IdentityChain;
 use crate::known::KnownPeer;
 use crate::own::{follow_identity, own_chain, this_space};
 use crate::peer_log::{RefusedLine, note};
 use crate::policy::{FollowedPeer, PeerTrust};
 use crate::receive::{ArrivedSpace, ServedSpace, SpaceOutcome, SpaceResult, arrive};
-use crate::tracking::{draw_known, followed_peers, label_of, tracked_spaces_of};
+use crate::tracking::{draw_known, erase_unrecorded, followed_peers, label_of, tracked_spaces_of};
 use crate::whole::require_whole;
-use crate::{Error, Result};
 
 /// How many spaces of one peer are looked at on one remote.
 const SPACES_MAX: usize = 256;
@@ -67,7 +68,6 @@ pub fn fetch_peers(
         let is_here = followed.remote.as_deref().is_none_or(|remote| remote == source);
         let is_wanted = is_meant && (is_here || is_named) && followed.trust != PeerTrust::Blocked;
         if is_wanted && (*petname != Petname::own() || has_other_spaces(space)?) {
-            refuse_remote_named(repository, petname)?;
             meant.push((petname, followed));
         }
     }
@@ -76,7 +76,7 @@ pub fn fetch_peers(
         meant.iter().map(|(_, followed)| Ok(prefix(followed)? + "*")).collect();
     let patterns = patterns?;
     let served = served_refs(repository, source, &patterns)?;
-    let mut arrivals = Vec::new();
+    let (mut arrivals, mut hindered) = (Vec::new(), Vec::new());
     for (petname, followed) in meant {
         let prefix = prefix(followed)?;
         let of_it = served.iter().filter_map(|(name, tip)| {
@@ -90,14 +90,20 @@ pub fn fetch_peers(
                 bytes_max: bytes_max(repository),
             })
         });
-        let of_it: Vec<ServedSpace> = of_it.take(SPACES_MAX).collect();
+        let of_it: Vec<ServedSpace> = of_it.collect();
+        let counted = CountedSpaces::read(space, petname, followed)?;
+        let counts = |served: &&ServedSpace| counted.has(served.space);
+        let listed: Vec<ServedSpace> =
+            of_it.iter().filter(counts).take(SPACES_MAX).cloned().collect();
+        if let Some(why) = remote_named(repository, petname) {
+            let hindrance = PeerHindrance { petname, followed, why };
+            hindered.extend(hindrance.outcomes(space, listed)?);
+            continue;
+        }
         let missing = unserved(space, (petname, followed), source, &of_it)?;
-        arrivals.push(PeerArrivals {
-            petname,
-            followed,
-            spaces: arrive_peer(space, petname, of_it)?,
-            missing,
-        });
+        let spaces = listed.into_iter().map(|served| arrive(space, served));
+        let spaces = spaces.collect::<Result<_>>()?;
+        arrivals.push(PeerArrivals { petname, followed, spaces, missing });
     }
     let all: Vec<&ArrivedSpace> = arrivals.iter().flat_map(|peer| &peer.spaces).collect();
     if all.len() > 1 {
@@ -107,7 +113,10 @@ pub fn fetch_peers(
         }
     }
     let received = arrivals.into_iter().map(|arrivals| receive_peer(space, arrivals));
-    Ok(received.collect::<Result<Vec<_>>>()?.into_iter().flatten().collect())
+    let received = received.collect::<Result<Vec<_>>>()?;
+    // What was received may call a space otherwise.
+    erase_unrecorded(space)?;
+    Ok(received.into_iter().flatten().chain(hindered).collect())
 }
 
 /// What came of one peer.
@@ -150,15 +159,87 @@ fn unserved(
     Ok(missing)
 }
 
-fn refuse_remote_named(repository: &Repository, petname: &Petname) -> Result<()> {
+/// Says why nothing of a peer is received where a remote of git's has its name: their refs would be mixed.
+fn remote_named(repository: &Repository, petname: &Petname) -> Option<String> {
     let spaces = format!("{petname}+");
     let is_like = |remote: &String| remote == petname.as_str() || remote.starts_with(&spaces);
-    match repository.remotes().into_iter().find(is_like) {
-        None => Ok(()),
-        Some(remote) => Err(Error::refused(
-            format!("`{petname}` is a peer, and a remote of git's is called `{remote}`"),
-            format!("rename the remote: `git remote rename {remote} NAME`"),
-        )),
+    let remote = repository.remotes().into_iter().find(is_like)?;
+    Some(format!(
+        "`{petname}` is a peer, and a remote of git's is called `{remote}`: \
+         `git remote rename {remote} NAME` mends that"
+    ))
+}
+
+/// Why nothing of a peer is received here, whatever is served of it.
+struct PeerHindrance<'p> {
+    petname: &'p Petname,
+    followed: &'p FollowedPeer,
+    why: String,
+}
+
+impl PeerHindrance<'_> {
+    /// Refuses what is served. No ref is drawn.
+    fn outcomes(self, space: &SessionSpace, served: Vec<ServedSpace>) -> Result<Vec<PeerOutcome>> {
+        let PeerHindrance { petname, followed, why } = self;
+        let repository = space.repository();
+        let chain = KnownPeer::read(repository, followed.peer)?.chain;
+        let mut outcomes = Vec::new();
+        for served in served {
+            let before = read_accepted(repository, followed.peer, served.space)?;
+            let before = before.map(|before| before.acceptance);
+            let accepted = before.as_ref().map(|before| before.announcement);
+            let outcome = SpaceOutcome {
+                space: served.space,
+                result: SpaceResult::Refused(why.clone()),
+                from: accepted,
+                to: accepted,
+                moved: Vec::new(),
+                rewound: Vec::new(),
+                held: before.map(|before| before.held).unwrap_or_default(),
+                junk: Vec::new(),
+                accepted: None,
+            };
+            log_refusal(space, petname, &served, &outcome)?;
+            let label = chain.as_ref().map(|chain| label_of(petname, chain, served.space));
+            outcomes.push(PeerOutcome {
+                petname: petname.clone(),
+                label: label.unwrap_or_else(|| petname.to_string()),
+                freshness: freshness(space, followed, served.space)?,
+                source: served.source,
+                outcome,
+                put_back: Vec::new(),
+            });
+        }
+        Ok(outcomes)
+    }
+}
+
+/// Which spaces of a peer are looked at.
+struct CountedSpaces {
+    /// This one, if it is one of the peer: what is there of it is looked at before it announces.
+    here: Option<SpaceId>,
+    /// The identity of the peer; nothing before the first fetch.
+    chain: Option<IdentityChain>,
+}
+
+impl CountedSpaces {
+    fn read(
+        space: &SessionSpace,
+        petname: &Petname,
+        followed: &FollowedPeer,
+    ) -> Result<CountedSpaces> {
+        let here = match *petname == Petname::own() {
+            true => this_space(space).ok(),
+            false => None,
+        };
+        let chain = KnownPeer::read(space.repository(), followed.peer)?.chain;
+        Ok(CountedSpaces { here, chain })
+    }
+
+    /// Tells whether a space is looked at: one that the identity does not list is nobody's.
+    fn has(&self, of: SpaceId) -> bool {
+        let is_listed = self.chain.as_ref().is_none_or(|chain| chain.newest().space(of).is_some());
+        is_listed && Some(of) != self.here
     }
 }
 
@@ -168,28 +249,6 @@ fn has_other_spaces(space: &SessionSpace) -> Result<bool> {
     let chain = own_chain(space.repository())?;
     Ok(chain
         .is_none_or(|chain| chain.newest().spaces.iter().any(|listed| Some(listed.space) != here)))
-}
-
-/// Downloads what is served of a peer.
-fn arrive_peer(
-    space: &SessionSpace,
-    petname: &Petname,
-    served: Vec<ServedSpace>,
-) -> Result<Vec<ArrivedSpace>> {
-    let here = match *petname == Petname::own() {
-        true => this_space(space).ok(),
-        false => None,
-    };
-    let mut arrived = Vec::new();
-    // What is there of this very space is looked at before it announces.
-    for served in served.into_iter().filter(|served| Some(served.space) != here) {
-        // A space that the identity does not list is nobody's; before the first fetch none is known.
-        let known = KnownPeer::read(space.repository(), served.peer)?;
-        if known.chain.is_none_or(|chain| chain.newest().space(served.space).is_some()) {
-            arrived.push(arrive(space, served)?);
-        }
-    }
-    Ok(arrived)
 }
 
 /// Judges what came of a peer.

@@ -32,6 +32,10 @@ const PACKED_FROM: usize = 100;
 const PACKED: [&str; 2] = ["refs/remotes/*/agents/*", "refs/agentic/remotes/*"];
 /// The file that git locks while it packs.
 const PACKED_REFS: &str = "packed-refs";
+/// The folder of heads.
+const REMOTE_REFS: &str = "refs/remotes/";
+/// The folder of notes.
+const REMOTE_NOTES: &str = "refs/agentic/remotes/";
 /// The lock under which refs are drawn.
 const TRACKING_LOCK: &str = "tracking";
 
@@ -147,11 +151,11 @@ pub(crate) fn draw_known(
     let pen = RefPen::take(repository)?;
     let record = repository.find_ref(&accepted_ref(tracked.peer, tracked.space))?;
     let record = record.unwrap_or(tracked.record);
-    let wanted = match written.filter(|written| written.record == record) {
-        Some(written) => wanted_refs(repository, &tracked.label, &written.acceptance),
-        None => wanted_refs(repository, &tracked.label, &Acceptance::read(repository, record)?),
+    let [found, wanted] = match written.filter(|written| written.record == record) {
+        Some(written) => refs_of_space(repository, &tracked.label, &written.acceptance)?,
+        None => refs_of_space(repository, &tracked.label, &Acceptance::read(repository, record)?)?,
     };
-    pen.write(&drawn_refs(repository, &tracked.label)?, &wanted)
+    pen.write(&found, &wanted)
 }
 
 /// Lists the refs of a space that are not what its record says. Nothing is written.
@@ -161,21 +165,28 @@ pub(crate) fn draw_known(
 pub fn misplaced(space: &SessionSpace, tracked: &TrackedSpace) -> Result<Vec<String>> {
     let repository = space.repository();
     let acceptance = Acceptance::read(repository, tracked.record)?;
-    let wanted = wanted_refs(repository, &tracked.label, &acceptance);
-    let found = drawn_refs(repository, &tracked.label)?;
+    let [found, wanted] = refs_of_space(repository, &tracked.label, &acceptance)?;
     let names: BTreeSet<&String> = found.keys().chain(wanted.keys()).collect();
     let wrong = names.into_iter().filter(|name| found.get(*name) != wanted.get(*name));
     Ok(wrong.cloned().collect())
 }
 
-/// Lists the refs that a space should have by its record.
-fn wanted_refs(
+/// Lists the refs that a space has, and those that it should have by its record.
+fn refs_of_space(
     repository: &Repository,
     label: &str,
     acceptance: &Acceptance,
-) -> BTreeMap<String, Oid> {
-    let shown = acceptance.believed.iter().take(refs_max(repository));
-    shown.flat_map(|(agent, entry)| refs_of(label, agent, entry)).collect()
+) -> Result<[BTreeMap<String, Oid>; 2]> {
+    let (found, n_shown) = (drawn_refs(repository, label)?, refs_max(repository));
+    let refs = |(agent, entry)| refs_of(label, agent, entry);
+    let shown = acceptance.believed.iter().take(n_shown);
+    let mut wanted: BTreeMap<String, Oid> = shown.flat_map(refs).collect();
+    if found.keys().any(|name| !wanted.contains_key(name)) {
+        // Beyond the limit those are drawn that somebody asked for.
+        let further = acceptance.believed.iter().skip(n_shown).flat_map(refs);
+        wanted.extend(further.filter(|(name, _)| found.contains_key(name)));
+    }
+    Ok([found, wanted])
 }
 
 /// Lists the refs that a space has.
@@ -198,6 +209,62 @@ pub fn erase(space: &SessionSpace, label: &str) -> Result<()> {
     Ok(repository.delete_refs(&found)?)
 }
 
+/// Takes away the refs of names that no record has, such as the one that a space had before it was called otherwise.
+///
+/// # Errors
+/// Fails when a record is damaged, and when a ref cannot be removed.
+pub fn erase_unrecorded(space: &SessionSpace) -> Result<()> {
+    let recorded: BTreeSet<String> =
+        tracked_spaces(space)?.into_iter().map(|tracked| tracked.label).collect();
+    for petname in followed_peers(space)?.keys() {
+        for label in further_labels(space.repository(), petname)? {
+            if !recorded.contains(&label) {
+                erase(space, &label)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Takes away the refs of all further spaces of a peer.
+///
+/// # Errors
+/// Fails when a ref cannot be removed.
+pub fn erase_further(space: &SessionSpace, petname: &Petname) -> Result<()> {
+    for label in further_labels(space.repository(), petname)? {
+        erase(space, &label)?;
+    }
+    Ok(())
+}
+
+/// Lists the names `bob+NICK` of which there are refs. A remote of git's keeps its own.
+fn further_labels(repository: &Repository, petname: &Petname) -> Result<BTreeSet<String>> {
+    let mut labels = BTreeSet::new();
+    for folder in [REMOTE_REFS, REMOTE_NOTES] {
+        let refs = repository.list_refs(&format!("{folder}{petname}+"))?;
+        let label = |name: &str| name.strip_prefix(folder)?.split('/').next().map(str::to_owned);
+        labels.extend(refs.iter().filter_map(|found| label(&found.name)));
+    }
+    if !labels.is_empty() {
+        let remotes = repository.remotes();
+        labels.retain(|label| !remotes.contains(label));
+    }
+    Ok(labels)
+}
+
+/// Refuses a name of a further space of a peer that no record has: its refs are nothing that is believed.
+fn require_recorded(space: &SessionSpace, label: &str) -> Result<()> {
+    let Some((petname, _)) = label.split_once('+') else { return Ok(()) };
+    let is_peer = followed_peers(space)?.keys().any(|name| name.as_str() == petname);
+    match is_peer {
+        true => Err(Error::refused(
+            format!("nothing of `{label}` is here"),
+            "`agentic fetch` asks remotes; `agentic peer list` lists what there is",
+        )),
+        false => Ok(()),
+    }
+}
+
 /// Makes the refs of one agent what the record says, before somebody reads them; returns those that
 /// somebody had moved. Nothing for a name that no peer has.
 ///
@@ -207,7 +274,7 @@ pub fn settle(space: &SessionSpace, label: &str, agent: &AgentName) -> Result<Ve
     let repository = space.repository();
     let tracked = tracked_spaces(space)?;
     let Some(tracked) = tracked.iter().find(|tracked| tracked.label == label) else {
-        return Ok(Vec::new());
+        return require_recorded(space, label).map(|()| Vec::new());
     };
     let pen = RefPen::take(repository)?;
     let record = repository.find_ref(&accepted_ref(tracked.peer, tracked.space))?;
@@ -233,11 +300,12 @@ pub fn settle_all(space: &SessionSpace) -> Result<Vec<String>> {
     for tracked in tracked_spaces(space)? {
         moved.extend(draw(space, &tracked)?);
     }
+    erase_unrecorded(space)?;
     Ok(moved)
 }
 
 fn prefixes(label: &str) -> [String; 2] {
-    [format!("refs/remotes/{label}/agents/"), format!("refs/agentic/remotes/{label}/notes/")]
+    [format!("{REMOTE_REFS}{label}/agents/"), format!("{REMOTE_NOTES}{label}/notes/")]
 }
 
 /// Names the ref under which the notes of an agent are tracked.

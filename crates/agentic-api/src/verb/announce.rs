@@ -1,12 +1,14 @@
 //! Announcing this space, and what of a remote's peers is received.
 
+mod received;
+
 use agentic_federation::adoption::{self, FollowChoice, FollowedAgents, ForeignAgent};
 use agentic_federation::announce::{AnnounceNeed, AnnounceRequest, ArchiveChoice, announce, draft};
 use agentic_federation::backup::{RecoveredState, recover, require_newest};
 use agentic_federation::exchange::{
     PushedAnnouncement, RemoteMode, mode_of, push_announcement, served_name,
 };
-use agentic_federation::fetch::{PeerOutcome, fetch_peers};
+use agentic_federation::fetch::PeerOutcome;
 use agentic_federation::freshness::PeerFreshness;
 use agentic_federation::id::{Petname, SELF};
 use agentic_federation::leaving::{LeavingAllowance, LeavingRules};
@@ -16,6 +18,7 @@ use agentic_space::sync::FetchOutcome;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+pub(super) use self::received::{OtherRemotes, PeerSearch, ReceivedPeers};
 use crate::caller::agent_name;
 use crate::redaction::{CallerRedactor, redactor};
 use crate::verb::remote::chosen_remote;
@@ -130,78 +133,6 @@ fn drafted(caller: &Caller<'_>, request: &AnnounceRequest) -> Result<AnnounceVie
         removed: draft.removed.iter().map(|gone| gone.agent.to_string()).collect(),
     };
     Ok(AnnounceView { made, pushed: Vec::new() })
-}
-
-/// Whether other remotes are asked for what one does not serve.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum OtherRemotes {
-    /// They are: nobody named one.
-    Tried,
-    /// They are not.
-    Left,
-}
-
-/// What was received of peers.
-#[derive(Default)]
-pub(super) struct ReceivedPeers {
-    /// What became of their spaces.
-    pub outcomes: Vec<PeerOutcome>,
-    /// Why a remote was not asked, while another one was.
-    pub unreachable: Option<Refusal>,
-}
-
-/// Receives what a remote serves of peers. What it does not serve is asked of the other remotes that are in a
-/// mode for that, where nobody named one.
-pub(super) fn receive_peers(
-    caller: &Caller<'_>,
-    source: &str,
-    only: &[String],
-    others: OtherRemotes,
-) -> Result<ReceivedPeers, Refusal> {
-    let space = caller.space;
-    let own = |name: &String| match name == SELF {
-        true => Ok(Petname::own()),
-        false => crate::verb::peer::petname(name),
-    };
-    let mut only: Vec<Petname> = only.iter().map(own).collect::<Result<_, _>>()?;
-    let mut remotes = Vec::new();
-    for remote in space.repository().remotes() {
-        if others == OtherRemotes::Tried
-            && remote != source
-            && mode(caller, &remote)? != RemoteMode::Shared
-        {
-            remotes.push(remote);
-        }
-    }
-    let mut received = ReceivedPeers::default();
-    match fetch_peers(space, source, &only) {
-        Ok(outcomes) => received.outcomes = outcomes,
-        Err(error) if remotes.is_empty() => return Err(error.into()),
-        Err(error) => received.unreachable = Some(error.into()),
-    }
-    // What nothing connects may be a fork: it is asked for everywhere.
-    let unserved: Vec<Petname> = received
-        .outcomes
-        .iter()
-        .filter(|found| {
-            found.outcome.result == SpaceResult::Unserved
-                || found.freshness == PeerFreshness::Unconnected
-        })
-        .map(|found| found.petname.clone())
-        .collect();
-    if received.unreachable.is_none() {
-        only = unserved;
-        if only.is_empty() {
-            return Ok(received);
-        }
-    }
-    for remote in remotes {
-        match fetch_peers(space, &remote, &only) {
-            Ok(outcomes) => received.outcomes.extend(outcomes),
-            Err(error) => received.unreachable = Some(error.into()),
-        }
-    }
-    Ok(received)
 }
 
 /// Tells whether plain refs of a remote are read and written, and whether signed ones are.

@@ -14,7 +14,7 @@ use agentic_federation::own::require_own;
 use agentic_federation::peer_log;
 use agentic_federation::policy::{FollowedPeer, PeerTrust};
 use agentic_federation::receive::resolve;
-use agentic_federation::tracking::{erase, followed_peers, tracked_spaces_of};
+use agentic_federation::tracking::{erase, erase_further, followed_peers, tracked_spaces_of};
 use agentic_model::Cid;
 use agentic_session::SessionSpace;
 use schemars::JsonSchema;
@@ -202,6 +202,7 @@ impl Verb for PeerRemove {
         for tracked in tracked {
             erase(space, &tracked.label)?;
         }
+        erase_further(space, &name)?;
         drop_peer_refs(space, gone.peer)?;
         Ok(Reply::plain(view))
     }
@@ -230,10 +231,15 @@ impl Verb for PeerLog {
     type Answer = Vec<RefusalView>;
 
     fn run(self, caller: &Caller<'_>) -> Result<Reply<Vec<RefusalView>>, Refusal> {
-        let name = petname(&self.name)?;
+        let name = if self.name == SELF { Petname::own() } else { petname(&self.name)? };
         let lines = peer_log::read(caller.space)?;
         let of = lines.iter().filter(|line| line.peer == name.as_str());
-        Ok(Reply::plain(of.map(RefusalView::from).collect()))
+        let of: Vec<RefusalView> = of.map(RefusalView::from).collect();
+        // What a peer served that is followed no more can still be read.
+        if of.is_empty() && name != Petname::own() {
+            followed(&read_policy(caller.space)?.policy, &name)?;
+        }
+        Ok(Reply::plain(of))
     }
 }
 

@@ -21,8 +21,8 @@ use serde::Deserialize;
 use crate::caller::agent_name;
 use crate::redaction::redactor;
 use crate::verb::announce::{
-    OtherRemotes, ReceivedPeers, adopt_own, announce_to, ending, follow_own, foreign_names, mode,
-    receive_peers, recover_own, recovered_notices, require_announcer,
+    OtherRemotes, PeerSearch, ReceivedPeers, adopt_own, announce_to, ending, follow_own,
+    foreign_names, mode, recover_own, recovered_notices, require_announcer,
 };
 use crate::verb::peer::{cid, petname};
 use crate::verb::peer_reply::{TakenReplies, take_replies};
@@ -221,12 +221,11 @@ impl Verb for Fetch {
             false => None,
         };
         let fetched = fetch_plain(caller, &remote, &adopt, plain)?;
-        let is_received = mode != RemoteMode::Shared || !self.peers.is_empty();
-        let received = match is_received {
-            true => receive_peers(caller, &remote, &self.peers, others)?,
-            false => ReceivedPeers::default(),
-        };
-        let ReceivedPeers { outcomes: received, unreachable } = received;
+        let is_asked = mode != RemoteMode::Shared || !self.peers.is_empty();
+        let source = is_asked.then_some(remote.as_str());
+        let received = PeerSearch { source, only: &self.peers, others }.receive(caller)?;
+        let is_received = received.is_some();
+        let ReceivedPeers { outcomes: received, unreachable } = received.unwrap_or_default();
         // The locks of peers are free again: a session may go on for long.
         let replies = match is_received {
             true => take_replies(caller, began)?,
