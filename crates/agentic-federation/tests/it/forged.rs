@@ -267,6 +267,14 @@ fn a_number_that_does_not_follow_is_refused() {
 }
 
 #[test]
+fn what_was_refused_counts_against_another_content_of_its_number() {
+    let forged = ForgedPlace::new();
+    let end = ForgeryEnd::Refused("it counts 2 agents and has 1");
+    forged.check_edited("more agents", |said| said.entries += 1, end);
+    forged.check_edited("as it should go on", |_| {}, ForgeryEnd::Frozen);
+}
+
+#[test]
 fn what_another_version_means_is_not_guessed() {
     for version in [0, 2, i64::MAX] {
         let forged = ForgedPlace::new();
