@@ -20,7 +20,7 @@ use crate::announcement::{
     ChainNumber, HashName, Removal, Rewind, SignedAnnouncement, SpaceAnnouncement,
 };
 use crate::durable::{NextState, lock, mover};
-use crate::folder::{Drafts, FolderDraft, TreeFolder};
+use crate::folder::{Drafts, FolderDraft};
 use crate::given::put_given;
 use crate::id::announce_ref;
 use crate::key::{ANNOUNCEMENT_NAMESPACE, live_signer};
@@ -164,9 +164,7 @@ pub fn draft(space: &SessionSpace, request: &AnnounceRequest) -> Result<Announce
     put_heads(&heads, "heads", &mut folder);
     let given_is_new = put_given(space, &own, &old_body, &mut folder)?;
     put_seen(space, &mut folder)?;
-    // A chain that begins anew says of nothing that it was set back.
-    let tips_before = if cut.is_some() { TreeFolder::new() } else { old_body.clone() };
-    let named_tips = put_tips(repository, request, [&old_body, &tips_before], &mut folder)?;
+    let named_tips = put_tips(repository, request, &old_body, &mut folder)?;
     let fresh = |(name, tip): (&'static str, Oid)| -> Result<Option<Oid>> {
         Ok((read_tip(repository, &old_body, name)? != Some(tip)).then_some(tip))
     };

@@ -50,12 +50,11 @@ pub(super) fn published_heads(space: &SessionSpace) -> Result<Heads> {
     Ok(heads)
 }
 
-/// Puts the tips into a snapshot that are beside its agents. The first of the folders has those of the snapshot before,
-/// the second those that may not be set back.
+/// Puts the tips into a snapshot that are beside its agents. None is set back, unless the chain begins anew.
 pub(super) fn put_tips(
     repository: &Repository,
     request: &AnnounceRequest,
-    [old, firm]: [&TreeFolder; 2],
+    old: &TreeFolder,
     folder: &mut FolderDraft,
 ) -> Result<Vec<(&'static str, Oid)>> {
     let mut named = Vec::new();
@@ -65,7 +64,8 @@ pub(super) fn put_tips(
         let before = read_tip(repository, old, name)?;
         // What was announced once does not vanish, even if its ref does.
         let Some(tip) = repository.find_ref(reference)?.or(before) else { continue };
-        if let Some(announced) = read_tip(repository, firm, name)?
+        if request.cut.is_none()
+            && let Some(announced) = before
             && !repository.is_ancestor(announced, tip)?
         {
             return Err(Error::conflict(
