@@ -14,7 +14,7 @@ mod terms;
 
 pub use self::evidence::TrialEvidence;
 pub(crate) use self::evidence::doubt_of_question;
-pub use self::known::{KnownTrial, KnownTrials, in_force_of};
+pub use self::known::{KnownTrial, KnownTrials, in_force_of, runs_of};
 pub use self::proof::{ProvenTrial, TrialDoubt, is_asked_in_trial};
 pub use self::standing::{TrialStanding, TriedAdoption};
 pub use self::tally::TrialTally;
@@ -26,5 +26,7 @@ pub const TRIAL_FIXED: &str = "trial";
 pub const TRIAL_AFTER: &str = "after";
 /// How the name of the agent of a trial begins.
 pub const TRIAL_AGENT: &str = "trial-";
+/// What the name of an agent that scores a run ends with.
+pub const SCORER_END: &str = "-s";
 /// The start key of its session: an agent runs one trial.
 pub const TRIAL_KEY: &str = "trial";

@@ -28,7 +28,7 @@ use agentic_session::SessionState;
 use agentic_session::archive::archive;
 use agentic_session::behaviour::session_with_key;
 use agentic_session::trial::{
-    KnownTrial, KnownTrials, TRIAL_AGENT, TRIAL_FIXED, TRIAL_KEY, TrialTerms,
+    KnownTrial, KnownTrials, TRIAL_AGENT, TRIAL_FIXED, TRIAL_KEY, TrialTerms, runs_of,
 };
 use agentic_space::privacy::change_privacy;
 use agentic_space::spawn::{SpawnOrigin, spawn};
@@ -45,7 +45,7 @@ use self::recorded::recorded;
 use self::shipped::TRIAL_FLOW;
 pub use self::shipped::trial_flows;
 pub(crate) use self::spent::{SpentCost, spent_for};
-pub(crate) use self::standing::tried;
+pub(crate) use self::standing::{agents_of_trials, tried};
 pub use self::step::{TrialRun, TrialScore};
 use crate::caller::agent_name;
 use crate::redaction::refuse_secrets;
@@ -160,20 +160,20 @@ fn fixed_input(
 
 /// Archives the runs of a trial that is over, and lets go of their repositories.
 fn fold_away(caller: &Caller<'_>, trial: &AgentName) -> Result<(), Refusal> {
-    let is_over = recorded(caller, trial)?.is_some_and(|summary| summary.state.is_over());
-    if !is_over {
-        return Ok(());
-    }
-    let prefix = format!("{trial}-");
-    let names = caller.space.agent_names()?.into_iter().map(|(name, _)| name);
-    let runs: Vec<AgentName> = names.filter(|name| name.as_str().starts_with(&prefix)).collect();
-    let is_run = |name: &AgentName| {
-        let briefing = caller.space.briefing(name);
-        briefing.is_ok_and(|(_, briefing)| !briefing.map().contains_key(TRIAL_FIXED))
+    let over = recorded(caller, trial)?.filter(|summary| summary.state.is_over());
+    let Some(summary) = over else { return Ok(()) };
+    let own = runs_of(&summary);
+    let left = || -> Result<Vec<AgentName>, Refusal> {
+        let names = caller.space.agent_names()?.into_iter().map(|(name, _)| name);
+        Ok(names.filter(|name| own.contains(name.as_str())).collect())
     };
-    let runs: Vec<AgentName> = runs.into_iter().filter(is_run).collect();
-    if !runs.is_empty() {
-        archive(caller.space, &runs)?;
+    let runs = left()?;
+    if !runs.is_empty()
+        && let Err(error) = archive(caller.space, &runs)
+        // Another command for the same trial may have done it.
+        && !left()?.is_empty()
+    {
+        return Err(error.into());
     }
     TrialPlace::of(caller.space, trial).remove();
     Ok(())
@@ -201,7 +201,8 @@ fn shown(caller: &Caller<'_>, known: &KnownTrial) -> Result<Reply<TrialView>, Re
         .as_ref()
         .filter(|summary| summary.state == SessionState::Done)
         .and_then(|summary| summary.result.as_ref());
-    let name = agent.as_str().trim_start_matches(TRIAL_AGENT);
+    let name = agent.as_str();
+    let name = name.strip_prefix(TRIAL_AGENT).unwrap_or(name);
     let mut view = judged(name, &TrialTerms::of(briefing), result);
     view.attempt = briefing.map().get("attempt").and_then(Value::as_int).unwrap_or(1);
     view.state = summary.as_ref().map_or("begun", |it| it.state.as_str()).to_owned();

@@ -54,6 +54,8 @@ pub struct TrialView {
     pub blocks: usize,
     /// How many do not count, because a run was lost or could not be scored.
     pub dropped: usize,
+    /// How many runs were lost at first, or could not be scored: their blocks were run once more.
+    pub lost_first: usize,
     /// How many runs touched what was protected.
     pub tampered: usize,
     /// How many scores were given where a network could be reached.

@@ -78,6 +78,10 @@ pub(super) fn adopt(
     let adoption = TriedAdoption { to: wanted.object.cid(), from };
     let evidence = match TrialEvidence::of(space, &wanted.trial, adoption)? {
         Ok(evidence) => evidence,
+        // Who asks has to know first that the name has moved.
+        Err(TrialDoubt::OtherBaseline) if last != wanted.prior()? => {
+            return Ok(wanted.conflict(last));
+        }
         Err(doubt) => return Ok(refused(doubt)),
     };
     let Some(consent) = wanted.consent(&evidence)? else {

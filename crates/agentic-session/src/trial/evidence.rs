@@ -35,6 +35,9 @@ impl TrialEvidence {
         let Some(now) = TrialStanding::now(space, trial, adoption)? else {
             return Ok(Err(TrialDoubt::OtherVersion));
         };
+        if !adoption.is_against(&proven) {
+            return Ok(Err(TrialDoubt::OtherBaseline));
+        }
         if now.verdict != TrialVerdict::Better {
             return Ok(Err(TrialDoubt::NotBetter(now.verdict)));
         }

@@ -9,10 +9,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use agentic_model::commit::Claims;
 use agentic_model::{AgentName, Cid, Instant, Object, Oid, Value};
+use agentic_replay::Summary;
 use agentic_space::AgentBranch;
 use agentic_space::agent::RemoteAgent;
 
-use super::{TRIAL_AFTER, TRIAL_AGENT, TRIAL_FIXED};
+use super::{SCORER_END, TRIAL_AFTER, TRIAL_AGENT, TRIAL_FIXED};
 use crate::{Result, SessionSpace};
 
 /// A trial that is known here.
@@ -46,6 +47,20 @@ impl KnownTrial {
     fn has_any(&self, versions: &BTreeSet<String>) -> bool {
         self.arms().any(|arm| versions.contains(arm))
     }
+}
+
+/// Lists the agents of the runs that the session of a trial asked for, and those that scored them.
+pub fn runs_of(summary: &Summary) -> BTreeSet<String> {
+    let mut runs = BTreeSet::new();
+    for asked in summary.asked.iter().filter(|asked| asked.kind == "exec") {
+        let command = asked.payload.get("command").and_then(Value::as_text).unwrap_or_default();
+        let Some((_, run)) = command.rsplit_once(" --run ") else { continue };
+        if run.starts_with(&format!("{}-", summary.agent)) {
+            runs.insert(format!("{run}{SCORER_END}"));
+            runs.insert(run.to_owned());
+        }
+    }
+    runs
 }
 
 /// Reads which trials a briefing names as known before.

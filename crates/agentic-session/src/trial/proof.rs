@@ -35,9 +35,15 @@ pub enum TrialDoubt {
     /// Its session came to something else.
     #[error("its session came to something else")]
     Otherwise,
+    /// A score of it is of no session.
+    #[error("no session gave one of its scores")]
+    UnprovenScore,
     /// It is of other versions.
     #[error("it tried another version")]
     OtherVersion,
+    /// It is against something else than what is in force.
+    #[error("it was against another version than the one that is in force")]
+    OtherBaseline,
     /// By all trials that are known now it does not say that the version is better.
     #[error("it does not show that the version is better: by the trials that are known now it says `{}`", .0.word())]
     NotBetter(TrialVerdict),
@@ -47,10 +53,13 @@ impl TrialDoubt {
     /// Returns what kind of refusal it is: whoever made a trial up may not adopt by it.
     pub fn class(self) -> ErrorClass {
         match self {
-            TrialDoubt::Malformed | TrialDoubt::NotShipped | TrialDoubt::Otherwise => {
-                ErrorClass::NotAllowed
+            TrialDoubt::Malformed
+            | TrialDoubt::NotShipped
+            | TrialDoubt::Otherwise
+            | TrialDoubt::UnprovenScore => ErrorClass::NotAllowed,
+            TrialDoubt::OtherVersion | TrialDoubt::OtherBaseline | TrialDoubt::NotBetter(_) => {
+                ErrorClass::Refused
             }
-            TrialDoubt::OtherVersion | TrialDoubt::NotBetter(_) => ErrorClass::Refused,
         }
     }
 }
@@ -85,10 +94,26 @@ impl ProvenTrial {
         if !["blocks", "out_of_budget"].iter().all(is_same) || !is_judged_so {
             return Err(TrialDoubt::Otherwise);
         }
+        let scorer = text("scorer");
+        // What people decided the records of the trial itself say.
+        if scorer.is_some_and(|scorer| !scorer.contains(':'))
+            && result.is_some_and(|result| !are_scored(result))
+        {
+            return Err(TrialDoubt::UnprovenScore);
+        }
         let arms = fixed.get("arms").and_then(Value::as_list).unwrap_or_default();
         let arms = arms.iter().filter_map(Value::as_text).map(str::to_owned).collect();
-        Ok(ProvenTrial { session, arms, scorer: text("scorer").map(str::to_owned) })
+        Ok(ProvenTrial { session, arms, scorer: scorer.map(str::to_owned) })
     }
+}
+
+/// Says whether all scores that a trial has name the session that gave them.
+fn are_scored(result: &Value) -> bool {
+    let blocks = result.get("blocks").and_then(Value::as_list).unwrap_or_default();
+    let runs = blocks.iter().filter_map(|block| block.get("runs")?.as_list()).flatten();
+    let is_scored = |run: &&Value| run.get("outcome").and_then(Value::as_text) == Some("scored");
+    let session = |run: &Value| SessionId::parse(run.get("scored_by")?.as_text()?);
+    runs.filter(is_scored).all(|run| session(run).is_some())
 }
 
 /// Says whether the session of a trial waits for the answer of a request, which somebody performs.

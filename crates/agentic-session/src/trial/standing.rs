@@ -6,6 +6,7 @@ use agentic_statistics::trial::{TrialVerdict, attempt_alpha};
 
 use super::TRIAL_FIXED;
 use super::known::{KnownTrial, KnownTrials, in_force_of};
+use super::proof::ProvenTrial;
 use super::terms::TrialTerms;
 use crate::{Result, SessionSpace};
 
@@ -61,4 +62,12 @@ pub struct TriedAdoption {
     pub to: Cid,
     /// What is.
     pub from: Option<Cid>,
+}
+
+impl TriedAdoption {
+    /// Says whether a trial was against what is in force. Where nothing is, or the same already, it is.
+    pub fn is_against(&self, proven: &ProvenTrial) -> bool {
+        let is_first = |from: Cid| proven.arms.first().is_some_and(|arm| *arm == from.to_string());
+        self.from.is_none_or(|from| from == self.to || is_first(from))
+    }
 }

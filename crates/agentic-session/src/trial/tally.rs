@@ -9,6 +9,8 @@ pub struct TrialTally {
     pub n_blocks: usize,
     /// How many of them do not count.
     pub n_dropped: usize,
+    /// How many runs of first tries were lost, or could not be scored; their blocks were run once more.
+    pub n_lost_first: usize,
     /// How many runs touched what was protected.
     pub n_tampered: usize,
     /// How many scores were given where a network could be reached.
@@ -53,6 +55,7 @@ impl TrialTally {
         TrialTally {
             n_blocks: blocks.len(),
             n_dropped: blocks.iter().filter(|block| !is_counted(block)).count(),
+            n_lost_first: blocks.iter().flat_map(CountedRun::lost_first).count(),
             n_tampered: blocks.iter().flat_map(CountedRun::of_block).filter(is_tampered).count(),
             n_open: blocks.iter().flat_map(run_values).filter(is_open).count(),
             cost: sum("cost"),
@@ -70,6 +73,10 @@ impl TrialTally {
         if self.n_dropped > 0 {
             warnings.push(format!("{} blocks were dropped", self.n_dropped));
         }
+        if self.n_lost_first > 0 {
+            warnings
+                .push(format!("{} runs were lost at first, and run once more", self.n_lost_first));
+        }
         if self.n_tampered > 0 {
             warnings.push(format!("{} runs touched what is protected", self.n_tampered));
         }
@@ -80,6 +87,17 @@ impl TrialTally {
 impl CountedRun {
     /// Lists the runs of a block.
     pub fn of_block(block: &Value) -> Vec<CountedRun> {
+        CountedRun::of_list(block, "runs")
+    }
+
+    /// Lists those of its first try that were lost, where it was run once more.
+    pub fn lost_first(block: &Value) -> Vec<CountedRun> {
+        let mut runs = CountedRun::of_list(block, "first");
+        runs.retain(|run| run.outcome == RunOutcome::Lost);
+        runs
+    }
+
+    fn of_list(block: &Value, name: &str) -> Vec<CountedRun> {
         let run = |run: &Value| {
             let outcome = match run.get("outcome").and_then(Value::as_text)? {
                 "scored" | "failed" => RunOutcome::Counted,
@@ -91,7 +109,7 @@ impl CountedRun {
             let arm = usize::try_from(run.get("arm")?.as_int()?).ok()?;
             Some(CountedRun { arm, score, outcome })
         };
-        run_values(block).iter().filter_map(run).collect()
+        values(block, name).iter().filter_map(run).collect()
     }
 }
 
@@ -106,5 +124,9 @@ pub(super) fn is_out_of_budget(result: &Value) -> bool {
 }
 
 fn run_values(block: &Value) -> &[Value] {
-    block.get("runs").and_then(Value::as_list).unwrap_or_default()
+    values(block, "runs")
+}
+
+fn values<'v>(block: &'v Value, name: &str) -> &'v [Value] {
+    block.get(name).and_then(Value::as_list).unwrap_or_default()
 }

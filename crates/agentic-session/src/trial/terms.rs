@@ -165,7 +165,9 @@ impl TrialTerms {
         let n_dropped = blocks.iter().filter(|block| !is_counted(block)).count() as f64;
         let mut lost = vec![0.0_f64; self.arms.len()];
         let runs = blocks.iter().flat_map(CountedRun::of_block);
-        for run in runs.filter(|run| run.outcome == RunOutcome::Lost) {
+        let runs = runs.filter(|run| run.outcome == RunOutcome::Lost);
+        // What was lost first was lost, too, whatever came of a second try.
+        for run in runs.chain(blocks.iter().flat_map(CountedRun::lost_first)) {
             if let Some(lost) = lost.get_mut(run.arm) {
                 *lost += 1.0;
             }

@@ -122,7 +122,7 @@ impl Tried {
             ("tasks", Value::List(vec![Value::Null; N_TASKS])),
             ("runs", Value::Int(1)),
             ("alpha", Value::Float(0.025)),
-            ("scorer", Value::text(old.to_string())),
+            ("scorer", Value::text("user:alice")),
             ("blocks", blocks.clone()),
         ]);
         let trial = stage.spawn_trial("trial-t", &fixed);

@@ -3,7 +3,7 @@
 use agentic_model::edge::Party;
 use agentic_model::kind::TRIAL;
 use agentic_model::{Cid, LibraryName, LibraryPointer, Object, Oid};
-use agentic_session::trial::{ProvenTrial, TrialStanding, TriedAdoption};
+use agentic_session::trial::{ProvenTrial, TrialDoubt, TrialStanding, TriedAdoption};
 use agentic_space::library::{
     AdoptionRecord, ContestEnd, Library, MoveOccasion, NameInForce, NameMove, move_name,
     move_name_here, private_objects, take_over,
@@ -206,11 +206,15 @@ impl Adoption<'_, '_> {
         let mut notices = Vec::new();
         for cid in evidence {
             let trial = self.caller.space.object(*cid)?;
-            let doubt = ProvenTrial::of(self.caller.space, &trial).err();
+            let adoption = TriedAdoption { to: behaviour, from };
+            let doubt = match ProvenTrial::of(self.caller.space, &trial) {
+                Ok(proven) if adoption.is_against(&proven) => None,
+                Ok(_) => Some(TrialDoubt::OtherBaseline),
+                Err(doubt) => Some(doubt),
+            };
             if let Some(doubt) = doubt.filter(|_| trial.kind().as_str() == TRIAL) {
                 notices.push(Notice::Remark { what: format!("the trial {cid}: {doubt}") });
             }
-            let adoption = TriedAdoption { to: behaviour, from };
             let now = TrialStanding::now(self.caller.space, &trial, adoption)?;
             let Some(now) = now.filter(|now| now.verdict != TrialVerdict::Better) else { continue };
             let what = format!(

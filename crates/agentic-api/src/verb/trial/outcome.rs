@@ -37,6 +37,7 @@ impl TrialView {
     fn count(&mut self, tally: &TrialTally) {
         self.blocks = tally.n_blocks;
         self.dropped = tally.n_dropped;
+        self.lost_first = tally.n_lost_first;
         self.tampered = tally.n_tampered;
         self.open_scores = tally.n_open;
         (self.cost, self.unpriced) = (tally.cost, tally.n_unpriced);

@@ -1,8 +1,8 @@
 //! Where the runs of a trial are while it goes on: each in a repository of its own, with the history that
 //! it begins at and nothing else.
 //!
-//! What a step came to is kept beside those, so that a step that is done again after a crash says the same
-//! and does nothing. All of it goes when the trial is over.
+//! How a step that was stopped stood before is kept beside those; all else its records say, which are
+//! brought back. All of it goes when the trial is over.
 
 use std::fs;
 use std::io::Write as _;
@@ -23,6 +23,8 @@ const TRIALS: &str = "trial";
 const CARRIED_SETTINGS: &str = r"^(user|gpg|agentic)\.";
 /// The configuration that people keep without git.
 const CONFIGURATION: &str = "agentic.toml";
+/// What git does to files as it writes them, and leaves out as it compares them: nothing.
+const PLAIN_FILES: &str = "* !diff -text -eol -ident -filter -working-tree-encoding\n";
 /// Who made the commits that scorers see, and when: nobody, never.
 const NOBODY: &str = "trial <trial@localhost> 0 +0000";
 
@@ -51,7 +53,7 @@ impl TrialPlace {
         &self.trial
     }
 
-    /// Returns what a step came to, if it did.
+    /// Returns what is kept of what a step came to. A run may have written it: it proves nothing.
     pub fn told(&self, step: &AgentName) -> Option<String> {
         fs::read_to_string(self.folder.join(format!("{step}.json"))).ok()
     }
@@ -254,11 +256,12 @@ fn carry_configuration(own: &Repository, target: &Path) -> std::io::Result<()> {
     fs::write(info.join("exclude"), format!("/{CONFIGURATION}\n"))
 }
 
-/// Lets git tell what changed in every file: a run may have left attributes that hide it.
+/// Has files as git keeps them, and every change told: a run may have left attributes that have them
+/// written in another way, or hide what changed.
 fn show_every_change(repository: &Path) -> std::io::Result<()> {
     let info = repository.join(".git/info");
     fs::create_dir_all(&info)?;
-    fs::write(info.join("attributes"), "* !diff\n")
+    fs::write(info.join("attributes"), PLAIN_FILES)
 }
 
 fn git(folder: &Path, arguments: &[&str]) -> Result<String, Refusal> {

@@ -17,6 +17,10 @@ pub(super) enum TrialScorer {
 impl TrialScorer {
     /// Finds who is meant. A colon is in no name of a behaviour.
     pub fn of(caller: &Caller<'_>, named: &str) -> Result<TrialScorer, Refusal> {
+        if named.is_empty() {
+            let message = "nobody is named who scores runs";
+            return Err(Refusal::usage(message, "give a behaviour, or people, with --score"));
+        }
         if !named.contains(':') {
             return Ok(TrialScorer::Behaviour(runnable(caller, named)?.cid().to_string()));
         }

@@ -3,10 +3,23 @@
 use std::collections::BTreeSet;
 
 use agentic_model::Cid;
-use agentic_session::trial::{KnownTrials, in_force_of};
+use agentic_session::trial::{KnownTrials, in_force_of, runs_of};
 
+use super::recorded::recorded;
 use crate::view::TriedView;
 use crate::{Caller, Refusal};
+
+/// Lists the agents of the trials of this clone, and those of their runs and scores.
+pub(crate) fn agents_of_trials(caller: &Caller<'_>) -> Result<BTreeSet<String>, Refusal> {
+    let mut agents = BTreeSet::new();
+    for trial in KnownTrials::read(caller.space)?.all().iter().filter(|trial| trial.is_here) {
+        agents.insert(trial.agent.to_string());
+        if let Some(summary) = recorded(caller, &trial.agent)? {
+            agents.extend(runs_of(&summary));
+        }
+    }
+    Ok(agents)
+}
 
 /// Lists the trials that a behaviour was in, as far as they are known here.
 pub(crate) fn tried(caller: &Caller<'_>, behaviour: &Cid) -> Result<Vec<TriedView>, Refusal> {

@@ -5,6 +5,7 @@ use agentic_git::PrivacyChange;
 use agentic_model::{AgentName, Briefing, Oid, Value};
 use agentic_replay::SessionId;
 use agentic_replay::record::CancelMode;
+use agentic_session::trial::SCORER_END;
 use agentic_session::{Begin, KeySource, SessionSpace, SessionState, Summary, cancel, record};
 use agentic_space::privacy::change_privacy;
 use agentic_space::spawn::{SpawnOrigin, spawn};
@@ -15,15 +16,13 @@ use super::driving::{RunNetwork, drive};
 use super::fixed::{FixedTrial, GrantedFlow};
 use super::place::{SeparateRepository, TrialPlace};
 use super::run_files::RunFiles;
-use super::spent::spent_in;
+use super::spent::{spent_for, spent_in};
 use crate::verb::{Reply, Verb};
 use crate::view::{TrialStepOutcome, TrialStepView};
 use crate::{Caller, Refusal};
 
 /// The start key of runs, and of those that score one.
 const STEP_KEY: &str = "trial";
-/// What the name of an agent that scores a run ends with.
-const SCORER: &str = "-s";
 /// Who stops a run that waits for somebody.
 const STOPPED_BY: &str = "system:trial";
 
@@ -60,19 +59,22 @@ impl Verb for TrialRun {
         let fixed = FixedTrial::read(caller, &self.trial)?;
         let run = fixed.step(&self.run)?;
         let place = TrialPlace::of(caller.space, &fixed.agent);
-        if let Some(told) = told(&place, &run)? {
-            return Ok(Reply::plain(told));
-        }
         let task = fixed.task(self.task)?;
-        let program = fixed.arm(caller, self.arm)?;
-        let repository = place.at_commit(caller, &run, task.base)?;
         let draft = StepDraft {
             agent: run.clone(),
             briefing: task.briefing,
             at: task.base,
-            program,
+            program: fixed.arm(caller, self.arm)?,
             input: task.input,
         };
+        if let Some(summary) = draft.recorded(caller)? {
+            let view = TrialStepView {
+                commit: Some(caller.space.head(&run)?.to_string()),
+                ..TrialStepView::of_run(&summary).or_as_stopped(&summary, place.told(&run))
+            };
+            return recorded(caller, &summary, view).map(Reply::plain);
+        }
+        let repository = place.at_commit(caller, &run, task.base)?;
         let done = draft.perform(caller, &repository, RunNetwork::Open)?;
         let view = TrialStepView {
             commit: Some(done.space.head(&run)?.to_string()),
@@ -88,11 +90,8 @@ impl Verb for TrialScore {
     fn run(self, caller: &Caller<'_>) -> Result<Reply<TrialStepView>, Refusal> {
         let fixed = FixedTrial::read(caller, &self.trial)?;
         let run = fixed.step(&self.run)?;
-        let scorer = fixed.step(&format!("{run}{SCORER}"))?;
+        let scorer = fixed.step(&format!("{run}{SCORER_END}"))?;
         let place = TrialPlace::of(caller.space, &fixed.agent);
-        if let Some(told) = told(&place, &scorer)? {
-            return Ok(Reply::plain(told));
-        }
         let task = fixed.task(self.task)?;
         let shown = match RunFiles::of(caller, &task, &run)? {
             RunFiles::Shown(shown) => shown,
@@ -117,9 +116,15 @@ impl Verb for TrialScore {
             input,
         };
         let network = RunNetwork::hidden_if_possible();
+        let score = |summary: &Summary| TrialStepView {
+            network: Some(network.word().to_owned()),
+            ..TrialStepView::of_score(summary)
+        };
+        if let Some(summary) = draft.recorded(caller)? {
+            return recorded(caller, &summary, score(&summary)).map(Reply::plain);
+        }
         let done = draft.perform(caller, &repository, network)?;
-        let mut view = TrialStepView::of_score(&done.summary);
-        view.network = Some(network.word().to_owned());
+        let view = score(&done.summary);
         finish(caller, &place, (repository, done), view).map(Reply::plain)
     }
 }
@@ -142,6 +147,17 @@ struct PerformedStep {
 }
 
 impl StepDraft {
+    /// Finds its session among those that were brought back: its id says which program had which input.
+    /// Whoever runs can write files of any kind, and so no file says what a step came to.
+    fn recorded(&self, caller: &Caller<'_>) -> Result<Option<Summary>, Refusal> {
+        if caller.space.head(&self.agent).is_err() {
+            return Ok(None);
+        }
+        let id = self.start().session()?;
+        let summary = caller.space.session(&id).ok();
+        Ok(summary.filter(|summary| summary.agent == self.agent && summary.state.is_over()))
+    }
+
     /// Runs it, or goes on where it was before a crash.
     fn perform(
         self,
@@ -174,14 +190,24 @@ impl StepDraft {
 
     /// Records the session: whoever drives it finds everything there.
     fn begin(self, space: &SessionSpace) -> Result<SessionId, Refusal> {
-        let GrantedFlow { flow, parts, allow } = self.program;
-        for part in &parts {
+        for part in &self.program.parts {
             space.put_object(&self.agent, part)?;
         }
-        let (key, key_source) = (STEP_KEY.to_owned(), KeySource::Named);
-        let begin =
-            Begin { agent: self.agent, flow, parts, input: self.input, key, key_source, allow };
-        Ok(record(space, begin)?)
+        Ok(record(space, self.start())?)
+    }
+
+    /// Says what its session begins with.
+    fn start(&self) -> Begin {
+        let GrantedFlow { flow, parts, allow } = &self.program;
+        Begin {
+            agent: self.agent.clone(),
+            flow: flow.clone(),
+            parts: parts.clone(),
+            input: self.input.clone(),
+            key: STEP_KEY.to_owned(),
+            key_source: KeySource::Named,
+            allow: allow.clone(),
+        }
     }
 }
 
@@ -205,17 +231,31 @@ fn finish(
     Ok(view)
 }
 
-/// Returns what a step came to before.
-fn told(place: &TrialPlace, step: &AgentName) -> Result<Option<TrialStepView>, Refusal> {
-    let Some(text) = place.told(step) else { return Ok(None) };
-    let read = serde_json::from_str(&text);
-    read.map(Some).map_err(|error| {
-        let message = format!("what `{step}` came to cannot be read: {error}");
-        Refusal::refused(&message, "remove its file below `.git/agentic/trial`")
-    })
+/// Says what a step came to before, by the records that were brought back.
+fn recorded(
+    caller: &Caller<'_>,
+    summary: &Summary,
+    mut view: TrialStepView,
+) -> Result<TrialStepView, Refusal> {
+    let spent = spent_for(caller, &summary.agent)?;
+    (view.cost, view.unpriced) = (spent.cost, spent.n_unpriced);
+    view.session = Some(summary.id.to_string());
+    Ok(view)
 }
 
 impl TrialStepView {
+    /// Of one that had to be stopped the records do not say why nobody could go on: a file does, which is
+    /// believed in nothing else.
+    fn or_as_stopped(self, summary: &Summary, told: Option<String>) -> TrialStepView {
+        let told = told.and_then(|told| serde_json::from_str::<TrialStepView>(&told).ok());
+        match told.filter(|told| told.outcome == TrialStepOutcome::Lost) {
+            Some(told) if summary.state == SessionState::Cancelled => {
+                TrialStepView { why: told.why, ..TrialStepView::of(TrialStepOutcome::Lost) }
+            }
+            Some(_) | None => self,
+        }
+    }
+
     fn of(outcome: TrialStepOutcome) -> TrialStepView {
         TrialStepView { outcome, ..TrialStepView::default() }
     }

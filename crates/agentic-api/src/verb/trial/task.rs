@@ -33,7 +33,16 @@ pub(super) fn tasks(caller: &Caller<'_>, text: &str) -> Result<Vec<Value>, Refus
     if list.is_empty() {
         return Err(Refusal::usage("there is no task", hint));
     }
-    list.iter().map(|task| one(caller, task, &wrong)).collect()
+    let mut read = Vec::new();
+    for task in list {
+        let task = one(caller, task, &wrong)?;
+        if let Some(place) = read.iter().position(|known| *known == task) {
+            let message = format!("tasks {} and {} are the same", place, read.len());
+            return Err(Refusal::usage(&message, "give it once; --runs says how often it is run"));
+        }
+        read.push(task);
+    }
+    Ok(read)
 }
 
 fn one(

@@ -25,13 +25,13 @@ pub struct ImproveArgs {
     #[arg(long, value_name = "FILE")]
     holdout: Option<String>,
     /// The behaviour that scores a run of the trial, or who decides its score: user:NAME or role:NAME
-    #[arg(long = "score", value_name = "B", default_value = "")]
+    #[arg(long = "score", value_name = "B", default_value = "", hide_default_value = true)]
     scorer: String,
     /// How often each task of the trial is run with each version
     #[arg(long, value_name = "N", default_value_t = 1)]
     runs: usize,
     /// Another number, another improvement
-    #[arg(long, value_name = "S", default_value_t = 0)]
+    #[arg(long, value_name = "S", default_value_t = 0, allow_negative_numbers = true)]
     seed: i64,
     /// A kind of effect that runs of the trial may perform, as far as their behaviour may; may be repeated
     #[arg(long, value_name = "KIND")]

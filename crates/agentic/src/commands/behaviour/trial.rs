@@ -25,7 +25,7 @@ pub struct TrialArgs {
     #[command(subcommand)]
     verb: Option<TrialVerb>,
     /// The name of the trial
-    #[arg(long, value_name = "NAME", default_value = "")]
+    #[arg(long, value_name = "NAME", default_value = "", hide_default_value = true)]
     name: String,
     /// A behaviour, the one that is there first; given twice or more
     #[arg(long = "arm", value_name = "B")]
@@ -37,10 +37,10 @@ pub struct TrialArgs {
     #[arg(long, value_name = "N", default_value_t = 1)]
     runs: usize,
     /// The behaviour that scores a run, or who decides its score: user:NAME or role:NAME
-    #[arg(long = "score", value_name = "B", default_value = "")]
+    #[arg(long = "score", value_name = "B", default_value = "", hide_default_value = true)]
     scorer: String,
     /// Another number, another order of runs
-    #[arg(long, value_name = "S", default_value_t = 0)]
+    #[arg(long, value_name = "S", default_value_t = 0, allow_negative_numbers = true)]
     seed: i64,
     /// Look at it so often, the last time included; it ends where enough is known
     #[arg(long, value_name = "K")]
@@ -292,6 +292,9 @@ fn remarks(view: &TrialView) -> Vec<String> {
     }
     if view.cost > 0.0 || view.unpriced > 0 {
         lines.push(format!("cost {:.4}, calls without a price {}", view.cost, view.unpriced));
+    }
+    if view.lost_first > 0 {
+        lines.push(format!("lost at first, and run once more: {}", view.lost_first));
     }
     if view.out_of_budget {
         lines.push("out of budget".to_owned());
