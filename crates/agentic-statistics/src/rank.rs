@@ -12,8 +12,8 @@ const EXACT_SIDE_MAX: usize = 50;
 pub struct RankSum {
     /// The shift: the median of all differences (Hodges and Lehmann).
     pub shift: f64,
-    /// Where it lies.
-    pub interval: FigureInterval,
+    /// Where it lies; nothing where so few values bound it on no side with that certainty.
+    pub interval: Option<FigureInterval>,
     /// How likely it is that chance alone shifts as far, on either side.
     pub p: f64,
 }
@@ -35,8 +35,8 @@ pub fn rank_sum(first: &[f64], second: &[f64], alpha: f64) -> Option<RankSum> {
         false => normal(first, second, u, alpha),
     };
     let last = sorted.len() - 1;
-    let rank = below.saturating_sub(1).min(last / 2);
-    let interval = FigureInterval { low: sorted[rank], high: sorted[last - rank] };
+    let rank = below.checked_sub(1).map(|rank| rank.min(last / 2));
+    let interval = rank.map(|rank| FigureInterval { low: sorted[rank], high: sorted[last - rank] });
     Some(RankSum { shift, interval, p })
 }
 

@@ -90,14 +90,27 @@ fn ranks() {
         let (first, second) = (numbers(vector, "first"), numbers(vector, "second"));
         let found = rank_sum(&first, &second, 0.05).expect("both have values");
         near(found.shift, vector, "shift", 1e-9);
-        near(found.interval.low, vector, "low", 1e-9);
-        near(found.interval.high, vector, "high", 1e-9);
+        let interval = found.interval.expect("there are enough values");
+        near(interval.low, vector, "low", 1e-9);
+        near(interval.high, vector, "high", 1e-9);
         near(found.p, vector, "p", ROUNDED);
     });
     let many: Vec<f64> = (0..60).map(f64::from).collect();
     let later: Vec<f64> = (0..60).map(|i| f64::from(i) + 30.0).collect();
     let found = rank_sum(&many, &later, 0.05).expect("both have values");
-    assert!(found.shift == 30.0 && found.p < 1e-6 && found.interval.low > 20.0, "{found:?}");
+    let is_far = found.interval.is_some_and(|it| it.low > 20.0);
+    assert!(found.shift == 30.0 && found.p < 1e-6 && is_far, "{found:?}");
+}
+
+#[test]
+fn few_values_bound_no_shift_with_more_certainty_than_they_have() {
+    let (first, second) = ([1.0, 2.0, 3.0, 4.0, 5.0], [11.0, 12.5, 13.3, 14.1, 15.7]);
+    // The most that five and five can show is 2 of 252.
+    let found = rank_sum(&first, &second, 0.05).expect("both have values");
+    assert!(found.interval.is_some_and(|it| it.low > 0.0) && found.p < 0.05, "{found:?}");
+    let found = rank_sum(&first, &second, 0.05 / 8.0).expect("both have values");
+    assert_eq!(found.interval, None, "{found:?}");
+    assert!(found.p > 0.05 / 8.0, "{found:?}");
 }
 
 #[test]

@@ -1,8 +1,10 @@
 //! Looking at behaviours: those that have a name, one of them, the adoptions of a name.
 
+use std::collections::BTreeSet;
+
 use agentic_federation::peer_behaviour::{peer_libraries, peer_library};
 use agentic_model::behaviour::fill_prompt;
-use agentic_model::{BehaviourForm, LibraryPointer, Value};
+use agentic_model::{BehaviourForm, Cid, LibraryPointer, Value};
 use agentic_space::library::{Library, LibraryState, NameInForce};
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -30,16 +32,20 @@ impl Verb for BehaviourList {
         let mut notices: Vec<Notice> =
             damaged.map(|why| Notice::Unreadable { what: format!("behaviours: {why}") }).collect();
         let mut views = Vec::new();
-        let mut unnamed: std::collections::BTreeMap<_, usize> = Default::default();
-        for name in told.told.values().flat_map(|about| &about.names) {
-            *unnamed.entry(name.clone()).or_default() += 1;
+        let mut unnamed: std::collections::BTreeMap<_, BTreeSet<Cid>> = Default::default();
+        for (cid, about) in &told.told {
+            for name in &about.names {
+                unnamed.entry(name.clone()).or_default().insert(*cid);
+            }
         }
         for name in &all.names {
-            let n_versions = unnamed.remove(&name.shared.name).unwrap_or_default();
+            let mut versions = unnamed.remove(&name.shared.name).unwrap_or_default();
+            versions.extend(name.pointer.as_ref().map(|pointer| pointer.cid));
+            let n_versions = versions.len();
             views.push(view_of(&shelf, &state, name, n_versions)?);
         }
         for (name, versions) in unnamed {
-            views.push(BehaviourView::unadopted(name.to_string(), versions));
+            views.push(BehaviourView::unadopted(name.to_string(), versions.len()));
         }
         views.extend(foreign(caller, &shelf, &all.names, &mut notices)?);
         Ok(Reply { notices, ..Reply::plain(views) })

@@ -258,6 +258,8 @@ fn versions(caller: &Caller<'_>, name: &str) -> Result<BTreeSet<String>, Refusal
     let mut found: BTreeSet<String> = added.map(|(cid, _)| cid.to_string()).collect();
     let in_force = caller.space.behaviour_in_force(&name)?.pointer;
     found.extend(in_force.map(|pointer| pointer.cid.to_string()));
+    let changes = caller.space.behaviour_changes(&name)?;
+    found.extend(changes.iter().filter_map(|change| change.cid).map(|cid| cid.to_string()));
     if found.is_empty() {
         return Err(shelf.unknown(name.as_str())?);
     }

@@ -230,15 +230,24 @@ impl CaseFacts {
         all.sort_by_key(|case| case.began);
         for (name, told) in &self.agents {
             let is_part = in_sessions.contains(name.as_str()) || told.origin == "session";
-            if told.pins.is_empty() && is_part {
+            let n_own = told.commits.saturating_sub(self.n_made(name));
+            if is_part && (told.pins.is_empty() || n_own <= 0) {
                 // What its traces tell belongs to what it did first.
                 let own = all.iter_mut().find(|case| case.agent == *name);
                 own.into_iter().for_each(|case| case.add_told(told));
                 continue;
             }
-            all.push(told.case(name, landed, now));
+            // What sessions committed is counted with them.
+            all.push(CountedCase { commits: n_own, ..told.case(name, landed, now) });
         }
         all
+    }
+
+    /// Counts what sessions of an agent committed.
+    fn n_made(&self, agent: &str) -> i64 {
+        let own = self.sessions.values().filter(|session| session.agent == agent);
+        let made: BTreeSet<Oid> = own.flat_map(|one| &one.made).map(|(oid, _)| *oid).collect();
+        made.len() as i64
     }
 
     fn case_of_session(&self, root: &SessionTold, now: i64) -> CountedCase {
@@ -265,7 +274,7 @@ impl CaseFacts {
             holds: CaseHolds::default(),
             usage: CaseUsage::default(),
             tests: (0, 0),
-            apart: ApartReason::of(&root.agent, origin).or(forked),
+            apart: ApartReason::of(origin).or(forked),
         }
     }
 }

@@ -29,7 +29,7 @@ pub(super) enum CaseMetric {
     Landing,
     /// How long a session took.
     Duration,
-    /// How long people were waited for.
+    /// How long people were waited for, in all holds of a case together.
     Wait,
     /// What models cost and tests gave.
     Usage,
@@ -109,7 +109,9 @@ impl CaseMetric {
             CaseMetric::Failed if case.is_closed && case.form == CaseForm::Session => {
                 truth(case.state.as_deref() == Some("failed"))
             }
-            CaseMetric::Rejected if case.holds.approved + case.holds.rejected > 0 => {
+            CaseMetric::Rejected
+                if case.is_closed && case.holds.approved + case.holds.rejected > 0 =>
+            {
                 truth(case.holds.rejected > 0)
             }
             CaseMetric::FirstCommit => {
@@ -128,13 +130,17 @@ impl CaseMetric {
                 let so_far = end.unwrap_or(case.last_seen).saturating_sub(case.began);
                 vec![time(so_far, end.is_some())]
             }
-            CaseMetric::Wait => {
-                case.holds.waits.iter().map(|(waited, is_over)| time(*waited, *is_over)).collect()
+            CaseMetric::Wait if !case.holds.waits.is_empty() => {
+                // A case is one: those of its holds resemble each other.
+                let waits = &case.holds.waits;
+                let waited = waits.iter().fold(0_i64, |sum, (one, _)| sum.saturating_add(*one));
+                vec![time(waited, waits.iter().all(|(_, is_over)| *is_over))]
             }
             CaseMetric::Landed
             | CaseMetric::Failed
             | CaseMetric::Rejected
             | CaseMetric::Duration
+            | CaseMetric::Wait
             | CaseMetric::Usage => Vec::new(),
         }
     }

@@ -84,7 +84,7 @@ impl AgentTold {
             holds: CaseHolds::default(),
             usage: self.usage.clone(),
             tests: self.tests,
-            apart: ApartReason::of(name, &self.origin),
+            apart: ApartReason::of(&self.origin),
         }
     }
 }

@@ -6,16 +6,16 @@ use std::sync::atomic::AtomicBool;
 
 use agentic_model::Oid;
 use agentic_query::QueryValue;
+use agentic_session::trial::TRIAL_AGENT;
 
 use super::case_facts::{CASE_FACTS, CaseFacts, DECISION_FACTS, STRATUM_FACTS, USAGE_FACTS};
 use super::case_landing::{CaseLanding, CaseLandings};
+use crate::verb::trial::agents_of_trials;
 use crate::verb::{AskQuery, QueryOutcome};
 use crate::{Caller, Refusal};
 
 /// After how many days in which nothing was done an agent counts as closed.
 pub(super) const QUIET_MS: i64 = 14 * 24 * 3600 * 1000;
-/// How the names of the agents of trials begin.
-const TRIAL: &str = "trial-";
 
 /// What a case is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -156,15 +156,22 @@ impl CountedCases {
         }
         let landed = CaseLandings::read(caller, &mut found.left_out)?;
         found.cases = facts.cases(&landed, caller.space.now().millis());
+        // A name proves nothing: a trial says which agents are its own.
+        if found.cases.iter().any(|case| case.agent.starts_with(TRIAL_AGENT)) {
+            let agents = agents_of_trials(caller)?;
+            let of_trials = |case: &&mut CountedCase| agents.contains(&case.agent);
+            for case in found.cases.iter_mut().filter(of_trials) {
+                case.apart = Some(ApartReason::Trial);
+            }
+        }
         Ok(found)
     }
 }
 
 impl ApartReason {
-    /// Tells why an agent or a session is apart.
-    pub(super) fn of(agent: &str, origin: &str) -> Option<ApartReason> {
+    /// Tells why an agent or a session is apart, by how it came to be.
+    pub(super) fn of(origin: &str) -> Option<ApartReason> {
         match origin {
-            _ if agent.starts_with(TRIAL) => Some(ApartReason::Trial),
             "fork" => Some(ApartReason::Fork),
             "import" => Some(ApartReason::Import),
             _ => None,

@@ -7,8 +7,8 @@ use std::collections::BTreeMap;
 
 use agentic_model::Instant;
 use agentic_statistics::{
-    MultipleViews, Proportion, Stratum, SurvivalCurve, SurvivalTime, cases_a_side,
-    difference_interval, log_rank, rank_sum, stratified_difference,
+    FigureInterval, MultipleViews, Proportion, RankSum, Stratum, SurvivalCurve, SurvivalTime,
+    cases_a_side, difference_interval, log_rank, rank_sum, stratified_difference,
 };
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -153,10 +153,11 @@ impl ComparedCases<'_> {
         view.first = Some(rate(metric, first, self.views));
         view.second = Some(rate(metric, second, self.views));
         if let Some(base) = first.rate() {
-            // Above the best rate there is nothing to find.
-            let other =
-                if base + self.detect <= 1.0 { base + self.detect } else { base - self.detect };
-            view.cases_a_side = cases_a_side(base, other, self.views.alpha(), POWER);
+            // Above the best rate there is nothing to find, nor below none.
+            let others = [base + self.detect, base - self.detect];
+            let other = others.into_iter().find(|other| (0.0..=1.0).contains(other));
+            view.cases_a_side =
+                other.and_then(|other| cases_a_side(base, other, self.views.alpha(), POWER));
             view.detect = Some(self.detect);
         }
         if self.are_too_few(&mut view, first.n as usize, second.n as usize) {
@@ -213,11 +214,14 @@ impl ComparedCases<'_> {
                 points(high)
             ));
         }
-        if let (Some(n), Some(detect)) = (view.cases_a_side, view.detect) {
-            words.push(format!(
-                "To find a difference of {} takes {n} cases a side.",
-                points_with_unit(detect)
-            ));
+        if let Some(detect) = view.detect.map(points_with_unit) {
+            words.push(match view.cases_a_side {
+                Some(n) => format!("To find a difference of {detect} takes {n} cases a side."),
+                None => format!(
+                    "No rate is {detect} from that of {}: no number of cases finds that.",
+                    self.names[0]
+                ),
+            });
         }
         words
     }
@@ -236,19 +240,9 @@ impl ComparedCases<'_> {
             let found = rank_sum(&values(&first), &values(&second), self.views.alpha());
             let Some(found) = found else { return view };
             (view.difference, view.p) = (Some(found.shift), Some(found.p));
-            (view.low, view.high) = (Some(found.interval.low), Some(found.interval.high));
-            let span = format!(
-                "{} ({} … {})",
-                seconds(found.shift),
-                seconds(found.interval.low),
-                seconds(found.interval.high)
-            );
-            view.words.push(if found.interval.low <= 0.0 && found.interval.high >= 0.0 {
-                format!("No difference is shown: {span}, {cases}.")
-            } else {
-                let winner = self.names[usize::from(found.shift > 0.0)];
-                format!("{winner} {}: by {span}, {cases}.", metric.more())
-            });
+            view.words.push(self.words_of_shift(metric, found, &cases));
+            (view.low, view.high) =
+                (found.interval.map(|it| it.low), found.interval.map(|it| it.high));
             return view;
         }
         // Of some cases only the beginning is known: medians, and no interval.
@@ -264,6 +258,21 @@ impl ComparedCases<'_> {
             medians[0], medians[1]
         ));
         view
+    }
+
+    fn words_of_shift(&self, metric: CaseMetric, found: RankSum, cases: &str) -> String {
+        let shift = seconds(found.shift);
+        let Some(FigureInterval { low, high }) = found.interval else {
+            return format!(
+                "No difference is shown: {shift}, and so few cases bound it on no side, {cases}."
+            );
+        };
+        let span = format!("{shift} ({} … {})", seconds(low), seconds(high));
+        if low <= 0.0 && high >= 0.0 {
+            return format!("No difference is shown: {span}, {cases}.");
+        }
+        let winner = self.names[usize::from(found.shift > 0.0)];
+        format!("{winner} {}: by {span}, {cases}.", metric.more())
     }
 
     /// Says so where one side has too few cases.
