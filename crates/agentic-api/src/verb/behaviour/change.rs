@@ -1,9 +1,9 @@
 //! Giving an agent another behaviour. Nobody changes their own.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use agentic_model::behaviour::BEHAVIOUR_CHANGE;
-use agentic_model::{BehaviourForm, Kind, Map, Value};
+use agentic_model::{AgentName, BehaviourForm, Kind, Map, Value};
 use agentic_space::commit::{CommitDraft, Emptiness, TraceBinding, TreeSource, commit};
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -29,18 +29,46 @@ pub struct BehaviourUse {
     pub why: String,
 }
 
+/// Refuses what an agent asks for itself, or for one that does not work for it.
+fn check_asker(caller: &Caller<'_>, agent: &AgentName) -> Result<(), Refusal> {
+    let hint = "let a person, or the agent that it works for, do that";
+    let Some(at_work) = caller.known_agent(None)?.filter(|at_work| at_work != agent) else {
+        let message = format!("an agent does not change its own behaviour, here that of `{agent}`");
+        return Err(Refusal::not_allowed(&message, hint));
+    };
+    if works_for(caller, agent, &at_work)? {
+        return Ok(());
+    }
+    let message =
+        format!("`{agent}` does not work for `{at_work}`, which may not change its behaviour");
+    Err(Refusal::not_allowed(&message, hint))
+}
+
+/// Says whether an agent was spawned from another one, or from one that was.
+fn works_for(caller: &Caller<'_>, agent: &AgentName, at_work: &AgentName) -> Result<bool, Refusal> {
+    // Whose branch is put back may come round.
+    let mut seen = BTreeSet::new();
+    let mut below = agent.clone();
+    while seen.insert(below.clone()) {
+        let Some(above) = caller.space.parent_of(&below)? else { return Ok(false) };
+        if above == *at_work {
+            return Ok(true);
+        }
+        if caller.space.head(&above).is_err() {
+            return Ok(false);
+        }
+        below = above;
+    }
+    Ok(false)
+}
+
 impl Verb for BehaviourUse {
     type Answer = BehaviourUseView;
 
     fn run(self, caller: &Caller<'_>) -> Result<Reply<BehaviourUseView>, Refusal> {
         let agent = agent_name(&self.agent)?;
-        if caller.require_person("change a behaviour").is_err()
-            && caller.known_agent(None)?.is_none_or(|at_work| at_work == agent)
-        {
-            let message =
-                format!("an agent does not change its own behaviour, here that of `{agent}`");
-            let hint = "let a person, or the agent that it works for, do that";
-            return Err(Refusal::not_allowed(&message, hint));
+        if caller.require_person("change a behaviour").is_err() {
+            check_asker(caller, &agent)?;
         }
         let usable = behaviour_to_use(caller, &self.behaviour)?;
         let found = &usable.found;
