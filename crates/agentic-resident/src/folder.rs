@@ -17,8 +17,8 @@ use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use agentic_store::Layout;
 use agentic_providers::process::ProcessIdentity;
+use agentic_store::Layout;
 use agentic_store::file::{Persistence, make_private_folder, remove, replace};
 
 use crate::error::{ResidentError, Result};

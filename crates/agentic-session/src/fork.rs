@@ -3,8 +3,8 @@
 use agentic_model::commit::Claims;
 use agentic_model::{AgentName, Briefing, Cid, Object, Oid, Value, canonical};
 use agentic_replay::{
-    AnswerSource, Body, ForkDraft, ForkError, Handling, PartedSession, Path, Program, Record, RecordChain,
-    RequestAnswer, Session, SessionId, SessionProgress, SessionSetting, child_key,
+    AnswerSource, Body, ForkDraft, ForkError, Handling, PartedSession, Path, Program, Record,
+    RecordChain, RequestAnswer, Session, SessionId, SessionProgress, SessionSetting, child_key,
 };
 use agentic_space::commit::Asker;
 use agentic_space::error::AgentError;

@@ -50,7 +50,9 @@ pub enum SessionError {
         divergence: Box<agentic_replay::Divergence>,
     },
     /// Somebody else sealed a record in which a person answers who did not.
-    #[error("record {seq} of session {id} came from elsewhere, and no decision that counts here is behind it")]
+    #[error(
+        "record {seq} of session {id} came from elsewhere, and no decision that counts here is behind it"
+    )]
     Foreign {
         /// The session.
         id: String,
