@@ -101,7 +101,7 @@ fn says_agent(git_dir: &Path) -> bool {
         let said = std::fs::read_to_string(git_dir.join(name));
         said.is_ok_and(|said| said.contains(AGENT_BRANCHES))
     };
-    Repository::is_made_for_agent(git_dir) || BRANCH_FILES.iter().any(|name| says(&name))
+    Repository::is_made_for_agent(git_dir) || BRANCH_FILES.iter().any(says)
 }
 
 /// Returns the git directory of the linked worktree that a folder is inside of: the nearest `.git` above it

@@ -31,14 +31,15 @@ pub(crate) fn check(
 ) -> Result<()> {
     let records = journal.records();
     let wants_keys = trust::has_deciders(space)?;
-    for at in records.len().saturating_sub(n_new)..records.len() {
-        let body = &records[at].body;
+    let n_old = records.len().saturating_sub(n_new);
+    for (at, record) in records.iter().enumerate().skip(n_old) {
+        let body = &record.body;
         let pretends = matches!(body, Body::Answer(answer) if pretends(journal, at, answer));
         let decision = body.decision().filter(|_| wants_keys);
         let counts = || decision.map_or(Ok(true), |commit| counts(space, commit, &before(at)?));
         if pretends || !counts()? {
             let id = journal.start().session.to_string();
-            return Err(Error::Session(SessionError::Foreign { id, seq: records[at].seq }));
+            return Err(Error::Session(SessionError::Foreign { id, seq: record.seq }));
         }
     }
     Ok(())

@@ -73,9 +73,10 @@ pub fn asks_people(space: &SessionSpace, id: &SessionId, seq: u64) -> Result<boo
     let journal = read_journal(space, id)?;
     let mut up_to = journal.records().iter().rev().skip_while(|record| record.seq > seq).peekable();
     let Some(record) = up_to.peek().filter(|record| record.seq == seq) else { return Ok(false) };
-    let path = match &record.body {
-        Body::Answer(answer) => Some(&answer.path),
-        other => other.as_ask().map(|ask| &ask.path),
+    let path = if let Body::Answer(answer) = &record.body {
+        Some(&answer.path)
+    } else {
+        record.body.as_ask().map(|ask| &ask.path)
     };
     let ask = up_to.filter_map(|record| record.body.as_ask()).find(|ask| Some(&ask.path) == path);
     Ok(ask.is_some_and(|ask| ask.handling == Handling::Decision))

@@ -11,8 +11,7 @@ use crate::view::{CidView, ObjectView, PutView};
 use crate::{Caller, Refusal, Surroundings};
 
 /// The types whose objects have an effect by themselves: records, relations, names and permissions.
-const MADE_BY_VERBS: [&str; 6] =
-    ["session-segment", "edge", "type", "capability", "rewrite", "tombstone"];
+const MADE_BY_VERBS: [&str; 5] = ["session-segment", "edge", "type", "capability", "tombstone"];
 
 /// An object as it comes from outside.
 #[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
