@@ -84,11 +84,10 @@ impl Resident {
         inheritance: Option<ProcessInheritance>,
     ) -> Result<Resident> {
         let layout = space.repository().layout().clone();
-        // What comes to this place later is another repository.
+        // What comes to this place later is another repository, or, inside, another process's.
         let place = RepositoryPlace::of(space.repository().common_dir());
         let folder = ServeFolder::of(&layout);
         let (lock, children, replacement) = take_over(&folder, inheritance)?;
-        // Who removes its folder lets another process serve: this one ends then.
         let place = place.with_inside(&layout.resident());
         let InheritedChildren { worker, resumes: resumed, strays } = children;
         let replacement = Arc::new(replacement);

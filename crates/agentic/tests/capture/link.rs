@@ -158,7 +158,7 @@ fn a_commit_that_was_linked_before_a_word_was_said_gets_what_is_said_of_it() {
     };
     let lines = format!(
         "echo '{}}}' | agentic hook claude\n\
-         git commit -q --allow-empty -m Fix\n\
+         git commit -q --allow-empty -m Begin && git commit -q --allow-empty -m Fix\n\
          git notes --ref=agentic/fix-cart show >&2\n\
          agentic trace add --agent fix-cart said-later\n\
          printf '{},\"tool_response\":\"[agents/fix-cart %s] Fix\"}}' $(git rev-parse --short HEAD) | agentic hook claude",
