@@ -4,25 +4,13 @@ use std::path::{Path, PathBuf};
 
 use agentic_capture::live::{conversations_above, conversations_above_of};
 use agentic_git::Repository;
-use agentic_model::Person;
 use agentic_model::edge::Party;
+use agentic_model::{AgentName, Person};
 use agentic_providers::process::{AGENT_VARIABLE, REQUEST_VARIABLE};
 use agentic_session::SessionSpace;
 use agentic_store::Layout;
 
 use crate::{Caller, Refusal, Surroundings};
-
-/// How the branches of agents are named where git says which one a worktree is on, or will be again when
-/// its rebase or bisection is over.
-const AGENT_BRANCHES: &str = "agents/";
-/// The files in the git directory of a worktree that say so.
-const BRANCH_FILES: [&str; 5] = [
-    "HEAD",
-    "rebase-merge/head-name",
-    "rebase-merge/update-refs",
-    "rebase-apply/head-name",
-    "BISECT_START",
-];
 
 /// Refuses agents, and whatever a session runs, what only a person may do; `doing` says what that is.
 /// This stops mistakes; only signatures would stop a hostile process of the same user. Where there is
@@ -97,11 +85,9 @@ pub fn is_in_worktree_of_agent(folder: &Path, common_dir: &Path) -> bool {
 /// Tells whether the git directory of a worktree says that it is an agent's: it was made for one, or is on
 /// the branch of one, or will be again.
 fn says_agent(git_dir: &Path) -> bool {
-    let says = |name: &&str| {
-        let said = std::fs::read_to_string(git_dir.join(name));
-        said.is_ok_and(|said| said.contains(AGENT_BRANCHES))
-    };
-    Repository::is_made_for_agent(git_dir) || BRANCH_FILES.iter().any(says)
+    let is_of_agent = |branch: &String| AgentName::from_branch_ref(branch).is_some();
+    Repository::is_made_for_agent(git_dir)
+        || Repository::branches_kept(git_dir).iter().any(is_of_agent)
 }
 
 /// Returns the git directory of the linked worktree that a folder is inside of: the nearest `.git` above it

@@ -17,6 +17,7 @@ mod digits;
 
 use std::path::{Path, PathBuf};
 
+use agentic_git::Repository;
 use agentic_model::AgentName;
 use agentic_space::Space;
 use agentic_space::archive::restore;
@@ -116,12 +117,8 @@ impl HookPlace {
         if !is_inside {
             return HookPlace::default();
         }
-        let occupied = worktree.occupied_branches().into_iter().map(|(branch, _)| branch);
-        let agent_of = |branch: &String| AgentName::from_branch_ref(branch);
-        let agent = match &worktree.branch {
-            Some(branch) => agent_of(branch),
-            None => occupied.into_iter().find_map(|branch| agent_of(&branch)),
-        };
+        let branches = Repository::branches_kept(&worktree.git_dir);
+        let agent = branches.iter().find_map(|branch| AgentName::from_branch_ref(branch));
         HookPlace { folder: Some(folder), branch: worktree.branch, agent }
     }
 }

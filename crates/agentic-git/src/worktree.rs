@@ -56,6 +56,16 @@ impl Repository {
         git_dir.join(BASE_FILE).exists()
     }
 
+    /// Lists the full names of the branches that the worktree with this git directory keeps from others: the
+    /// one that it is on, else those that git is about to move there by itself.
+    pub fn branches_kept(git_dir: &Path) -> Vec<String> {
+        let Some(head) = read_head(git_dir) else { return Vec::new() };
+        match branch_of(&head) {
+            Some(branch) => vec![branch],
+            None => occupied_branches(git_dir).into_iter().map(|(branch, _)| branch).collect(),
+        }
+    }
+
     /// Opens the same repository from another of its worktrees.
     ///
     /// # Errors
@@ -372,7 +382,7 @@ fn hold_on(git_dir: &Path, branch: &str) -> BranchHold {
 
 fn worktree(path: PathBuf, git_dir: PathBuf) -> Option<Worktree> {
     let head = read_head(&git_dir)?;
-    let branch = head.strip_prefix("ref: ").map(|name| name.trim().to_owned());
+    let branch = branch_of(&head);
     path.is_dir().then_some(Worktree { path, git_dir, branch })
 }
 
@@ -385,6 +395,11 @@ fn linked(path: PathBuf, git_dir: &Path) -> Checkout {
         return Checkout::Unlinked(path);
     }
     worktree(path, git_dir.to_owned()).map_or(Checkout::Nowhere, Checkout::Here)
+}
+
+/// Returns the branch that a head is on; nothing if it is detached.
+fn branch_of(head: &str) -> Option<String> {
+    head.strip_prefix("ref: ").map(|name| name.trim().to_owned())
 }
 
 fn read_head(git_dir: &Path) -> Option<String> {

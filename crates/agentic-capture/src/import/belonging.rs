@@ -5,6 +5,7 @@
 
 use std::path::{Component, Path, PathBuf};
 
+use agentic_git::Repository;
 use agentic_model::{AgentName, Instant, Oid, Value};
 use agentic_space::Space;
 use regex::bytes::RegexSet;
@@ -43,9 +44,7 @@ impl<'b> Belonging<'b> {
         let repository = space.repository();
         let mut places = Vec::new();
         for worktree in repository.worktrees()? {
-            let branch = worktree.branch.clone().or_else(|| {
-                worktree.occupied_branches().into_iter().next().map(|(branch, _)| branch)
-            });
+            let branch = Repository::branches_kept(&worktree.git_dir).into_iter().next();
             places.push(KnownPlace { path: worktree.path, branch });
         }
         if places.is_empty() {
