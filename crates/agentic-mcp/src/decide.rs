@@ -150,6 +150,7 @@ pub async fn update_task(
         let state = desk.forms.recall(&request);
         let state = state.ok_or_else(|| undecided("no task has shown this hold"))?;
         desk.forms.spend(&state)?;
+        let request = show(desk, request).await?.request;
         settle(desk, request, state, response, client_of(context)).await?;
     }
     Ok(())
@@ -170,7 +171,8 @@ async fn show(desk: &Arc<ServerDesk>, request: String) -> Result<HoldFormView, R
     .await
 }
 
-/// Applies what the person did with the form.
+/// Applies what the person did with the form of a hold that may be shown here still: the seal of a form is no
+/// permission.
 async fn settle(
     desk: &Arc<ServerDesk>,
     request: String,
@@ -187,16 +189,7 @@ async fn settle(
     };
     let decided = desk.run(move |desk| {
         let authn = Some(format!("mcp:{client}"));
-        let caller = Caller { authn, ..desk.caller() };
-        // What was shown to nobody of this server's own is checked again: the seal is no permission.
-        let form = ShowHoldForm { request: request.clone() }.run(&caller)?.answer;
-        if desk.access.agent.as_ref().is_some_and(|own| own.as_str() == form.agent) {
-            return Err(Refusal::not_allowed(
-                &format!("`{}` may not decide what it asks itself", form.agent),
-                "a person decides with `agentic decide`",
-            ));
-        }
-        AnswerHoldForm { request: form.request, state, answer }.run(&caller)
+        AnswerHoldForm { request, state, answer }.run(&Caller { authn, ..desk.caller() })
     });
     let decided: Reply<DecideView> = decided.await?;
     Ok(ToolAnswer::of_reply(decided)
