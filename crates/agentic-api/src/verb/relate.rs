@@ -6,6 +6,7 @@ use agentic_space::relate::relate;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+use crate::person::acting_party;
 use crate::redaction::CallerRedactor;
 use crate::verb::{Reply, Verb};
 use crate::view::EdgeView;
@@ -50,11 +51,8 @@ impl Verb for Relate {
         for text in [&self.source, &self.relation, &self.target] {
             redactor.refuse_text("a name", text)?;
         }
-        let at_work = match caller.require_person("relate others") {
-            Ok(()) => None,
-            Err(_) => caller.known_agent(None)?,
-        };
-        if at_work.is_some_and(|agent| source != Party::Agent(agent)) {
+        let (acting, _) = acting_party(caller, "relate others")?;
+        if matches!(acting, Party::Agent(_)) && acting != source {
             let message = format!("an agent may not say how `{source}` relates to others");
             return Err(Refusal::not_allowed(&message, "an agent relates itself; a person others"));
         }
