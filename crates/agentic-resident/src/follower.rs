@@ -16,6 +16,7 @@ use std::time::{Duration, Instant};
 
 use agentic_api::view::{EventName, EventView};
 use agentic_git::RefsMark;
+use agentic_model::AgentName;
 use agentic_replay::SessionId;
 use agentic_session::SessionSpace;
 use agentic_store::Stream;
@@ -121,6 +122,8 @@ pub(crate) struct Follower {
     /// Looking at agents and at sessions tells by a shared reference.
     throttle: Mutex<EventThrottle>,
     agents: ToldAgents,
+    /// The agents whose end in the archive was told, since they were told of as new.
+    archived: BTreeSet<AgentName>,
     remotes: SeenRemotes,
     sessions: BTreeMap<SessionId, SeenSession>,
     swept_at: Instant,
@@ -152,6 +155,7 @@ impl Follower {
             index,
             throttle: Mutex::default(),
             agents: ToldAgents::default(),
+            archived: BTreeSet::new(),
             remotes: SeenRemotes::default(),
             sessions: BTreeMap::new(),
             swept_at: Instant::now(),
@@ -203,6 +207,7 @@ impl Follower {
             if is_due || is_many || changed.iter().any(is_unknown) {
                 self.sweep();
             }
+            self.tell_of_short_lives(&changed);
             self.tell_due();
             if !changed.is_empty() {
                 self.gauge.set_lag(noticed.elapsed());

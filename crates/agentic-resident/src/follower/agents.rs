@@ -1,6 +1,6 @@
 //! What agents did: their commits, their traces and the relations that they assert.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use agentic_api::Caller;
 use agentic_api::roster::agents_now;
@@ -11,6 +11,7 @@ use agentic_model::trace::cid_in_note;
 use agentic_model::{AgentName, Kind, Oid};
 use agentic_replay::{RequestId, SessionId};
 use agentic_store::Stream;
+use agentic_store::bell::GroundChange;
 
 use super::told::{JournalMark, ToldAgent, ToldAgents};
 use super::{Follower, RefsSince, blank};
@@ -109,7 +110,10 @@ impl Follower {
         self.swept = None;
         match (before.head, now.head) {
             (Some(_), None) => self.tell_of_end(agent),
-            (None, Some(head)) => self.tell_of_state(agent, Some(head), "new"),
+            (None, Some(head)) => {
+                self.archived.remove(agent);
+                self.tell_of_state(agent, Some(head), "new");
+            }
             (Some(old), Some(head)) if old != head => self.tell_of_commits(agent, old, head),
             (Some(_), Some(_)) | (None, None) => {}
         }
@@ -120,8 +124,26 @@ impl Follower {
         }
     }
 
-    fn tell_of_end(&self, agent: &AgentName) {
-        let is_archived = self.space.archived_agent(agent).is_ok_and(|found| found.is_some());
+    /// Tells of the agents among these that came and were archived since the last look.
+    pub(super) fn tell_of_short_lives(&mut self, changed: &BTreeSet<GroundChange>) {
+        for change in changed {
+            let GroundChange::Stream(Stream::Agent(agent)) = change else { continue };
+            let is_told = self.agents.has(agent) || self.archived.contains(agent);
+            if !is_told && self.is_archived(agent) {
+                self.tell_of_end(agent);
+            }
+        }
+    }
+
+    fn is_archived(&self, agent: &AgentName) -> bool {
+        self.space.archived_agent(agent).is_ok_and(|found| found.is_some())
+    }
+
+    fn tell_of_end(&mut self, agent: &AgentName) {
+        let is_archived = self.is_archived(agent);
+        if is_archived {
+            self.archived.insert(agent.clone());
+        }
         self.tell_of_state(agent, None, if is_archived { "archived" } else { "gone" });
     }
 

@@ -50,6 +50,11 @@ impl ToldAgents {
         self.0.iter().filter_map(moved).collect()
     }
 
+    /// Returns whether an agent was told of as one that is there.
+    pub fn has(&self, agent: &AgentName) -> bool {
+        self.0.get(agent.as_str()).is_some()
+    }
+
     /// Takes how an agent stands; returns how it stood.
     pub fn put(&mut self, agent: &AgentName, told: &ToldAgent) -> Option<ToldAgent> {
         self.0.put(packed(agent, told)).as_ref().map(unpacked)
