@@ -72,8 +72,10 @@ fn is_password(value: &[u8], quoting: Quoting) -> bool {
     }
     let is_one_piece = value.iter().all(u8::is_ascii_alphanumeric);
     let has_sign = value.iter().any(|byte| b"!@#$%^&*+=~?".contains(byte));
+    // Marks of quotation, with or without what escapes them, stand within no other word.
+    let has_mark = value.iter().any(|byte| b"\"'\\".contains(byte));
     is_irregular(value)
-        || counts.digit > 0 && (is_one_piece || has_sign)
+        || counts.digit > 0 && (is_one_piece || has_sign || has_mark)
         || has_sign && quoting == Quoting::Quoted && counts.changes >= 2 && !value.contains(&b'|')
 }
 

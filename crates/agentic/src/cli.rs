@@ -107,16 +107,43 @@ pub fn parse() -> Result<Cli, ExitCode> {
         if let Some(name) = name_of_others(&error).filter(|_| !is_verb(&arguments, "spawn")) {
             return read_only(&name, &arguments);
         }
+        let is_list = error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand;
+        let hint = other_name.or((!is_list).then_some(VERBS_HINT));
+        if asks_for_json(&arguments) {
+            let failure = CommandFailure::usage(&in_one_line(&error), hint.unwrap_or(VERBS_HINT));
+            failure.report(true);
+            return ExitCode::from(failure.code());
+        }
         // It repeats words of the command line, which may have come from anywhere.
         let wrong = error.render().ansi().to_string();
         output::talk_coloured(&Text::rendered(wrong.trim_end_matches('\n')));
-        if let Some(hint) = other_name {
+        if let Some(hint) = hint {
             anstream::eprintln!("hint: {hint}");
-        } else if !matches!(error.kind(), ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand) {
-            anstream::eprintln!("hint: `agentic help` lists the verbs, `agentic help VERB` shows one with an example");
         }
         ExitCode::from(2)
     })
+}
+
+/// What to do about a command line that is none.
+const VERBS_HINT: &str =
+    "`agentic help` lists the verbs, `agentic help VERB` shows one with an example";
+
+/// Tells whether errors are awaited as JSON, though the command line is none.
+fn asks_for_json(arguments: &[OsString]) -> bool {
+    arguments.iter().take_while(|word| *word != "--").any(|word| word == "--json")
+}
+
+/// Returns what is wrong with a command line: what is said of it before its usage.
+fn in_one_line(error: &clap::Error) -> String {
+    if error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
+        return "a verb is missing".to_owned();
+    }
+    let text = error.render().to_string();
+    let told = text.split("\n\n").next().unwrap_or_default();
+    let words: Vec<&str> = told.split_whitespace().collect();
+    let line = words.join(" ");
+    let line = line.split(" [subcommands:").next().unwrap_or(&line);
+    line.strip_prefix("error: ").unwrap_or(line).to_owned()
 }
 
 /// The option that names an agent which is to be.
@@ -147,7 +174,7 @@ fn is_verb(arguments: &[OsString], verb: &str) -> bool {
 fn read_only(name: &str, arguments: &[OsString]) -> ExitCode {
     let refusal = agentic_api::agent_name(name).err();
     let Some(failure) = refusal.map(CommandFailure::from) else { return ExitCode::FAILURE };
-    failure.report(arguments.iter().any(|word| word == "--json"));
+    failure.report(asks_for_json(arguments));
     ExitCode::from(failure.code())
 }
 

@@ -115,6 +115,13 @@ fn the_first_layer_in_order_names_a_place() {
 }
 
 #[test]
+fn a_password_may_hold_marks_of_quotation() {
+    check(r#""password": "tulip\"orbit22zz""#, r#""password": "[redacted:key-value:*]""#);
+    check(r#"password="tulip22'orbit""#, r#"password="[redacted:key-value:*]""#);
+    check(r#"{"password":"tulip22\u0022orbit"}"#, r#"{"password":"[redacted:key-value:*]"}"#);
+}
+
+#[test]
 fn keys_are_redacted_between_line_numbers_in_differences_and_cut_off() {
     let line = "Mer¦5vjfEtb7UakHnLV/Cuc0JA/nDW+FAKEl2uTVMJhkw9UCzBOlto2+CER+WDa9a";
     check(
