@@ -2,12 +2,12 @@
 
 use agentic_model::{Value, canonical, json};
 use agentic_replay::{HoldReason, OpenHold};
+use agentic_space::schema::fits;
 
 use crate::action::{Action, ApprovalScope};
 use crate::draft::{DecisionDraft, VALUE_BYTES_MAX};
 use crate::error::{DecisionError, RequestError};
 use crate::policy::Policy;
-use crate::schema::fits;
 use crate::{Error, Result, SessionSpace};
 
 /// An answer that may be given, as far as that can be told without the lock.

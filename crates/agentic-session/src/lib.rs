@@ -62,7 +62,6 @@ mod roll;
 mod room;
 mod roster;
 mod run;
-mod schema;
 mod seal;
 pub mod sealed;
 mod segment;

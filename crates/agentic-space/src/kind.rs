@@ -1,14 +1,14 @@
 //! The registry of kinds, kept in `refs/agentic/registry` so that it travels.
 
 use agentic_model::kind::RegisterError;
-use agentic_model::{Kind, KindEntry, KindTree, Object};
+use agentic_model::{Kind, KindEntry, KindTree, Map, Object, Value};
 use agentic_store::Stream;
 use agentic_store::journal::{KeptObject, Transaction};
 
 use crate::error::KindError;
 use crate::write::LockedStream;
 use crate::written::WriteNotices;
-use crate::{Error, Result, Space};
+use crate::{Error, Result, Space, schema};
 
 /// The ref that holds the registered kinds.
 pub const REGISTRY_REF: &str = "refs/agentic/registry";
@@ -34,7 +34,7 @@ impl Space {
     /// Registers a kind.
     ///
     /// # Errors
-    /// Fails when the name is taken or the parent is not registered.
+    /// Fails when the name is taken, the parent is not registered, or its schema is none.
     pub fn register_kind(&self, entry: KindEntry) -> Result<WriteNotices> {
         let object = entry.to_object()?;
         self.register_kind_as(entry, &[object])
@@ -45,6 +45,7 @@ impl Space {
     /// # Errors
     /// Fails as [`Space::register_kind`] does.
     pub fn register_kind_as(&self, entry: KindEntry, objects: &[Object]) -> Result<WriteNotices> {
+        check_schema(&entry)?;
         let signatures = self.own_signatures()?;
         let mut locked = LockedStream::stream(self, &Stream::Space)?;
         let name = entry.name.clone();
@@ -69,6 +70,9 @@ impl Space {
     }
 
     /// Checks that a kind is registered below a root.
+    ///
+    /// # Errors
+    /// Fails when it is not, and when the registry is damaged.
     pub fn check_kind(&self, kind: &Kind, root: &'static str) -> Result<()> {
         let above = Kind::parse(root).expect("roots are valid names");
         // The built-in kinds need no look into the repository.
@@ -79,4 +83,34 @@ impl Space {
             Err(Error::Kind(KindError::Unknown { kind: kind.clone(), root }))
         }
     }
+
+    /// Checks that open fields are as the kind of their commit says, and each kind above it.
+    ///
+    /// # Errors
+    /// Fails when they are not, and when the registry is damaged.
+    pub fn check_fields(&self, kind: &Kind, fields: &Map) -> Result<()> {
+        // The built-in kinds leave all fields open.
+        if KindTree::built_in().get(kind).is_some() {
+            return Ok(());
+        }
+        let (tree, fields) = (self.kinds()?, Value::Map(fields.clone()));
+        for kind in tree.ancestors(kind) {
+            let schema = tree.get(kind).and_then(|entry| entry.schema.as_ref());
+            let Some(Err(mismatch)) = schema.map(|schema| schema::fits(schema, &fields)) else {
+                continue;
+            };
+            let reason = match mismatch.pointer.as_str() {
+                "" => mismatch.reason,
+                pointer => format!("{pointer}: {}", mismatch.reason),
+            };
+            return Err(Error::Kind(KindError::Misfit { kind: kind.clone(), reason }));
+        }
+        Ok(())
+    }
+}
+
+fn check_schema(entry: &KindEntry) -> Result<()> {
+    let read = entry.schema.as_ref().map_or(Ok(()), |schema| schema::validator(schema).map(drop));
+    let kind = || entry.name.clone();
+    read.map_err(|reason| Error::Kind(KindError::NoSchema { kind: kind(), reason }))
 }

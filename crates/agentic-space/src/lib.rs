@@ -28,6 +28,7 @@ pub mod purging;
 pub mod relate;
 pub mod relation;
 mod rewrite;
+pub mod schema;
 mod signatures;
 pub mod signing;
 mod space;

@@ -8,10 +8,10 @@ use std::collections::BTreeSet;
 use agentic_model::{Map, Value};
 use agentic_plan::MessageSeverity;
 use agentic_replay::{ProgramFailure, Request};
+use agentic_space::schema;
 
 use super::{ESCALATIONS_MAX, instant};
 use crate::action::{Action, ApprovalScope};
-use crate::schema;
 
 /// The code of the failure.
 const BAD_HOLD: &str = "bad-hold";

@@ -28,6 +28,22 @@ pub enum KindError {
         /// The parent.
         parent: Kind,
     },
+    /// The open fields of a commit are not as its kind says.
+    #[error("the open fields do not fit the kind `{kind}`: {reason}")]
+    Misfit {
+        /// The kind that says how they are: that of the commit, or one above it.
+        kind: Kind,
+        /// What does not fit, and where.
+        reason: String,
+    },
+    /// What is given as a schema is none.
+    #[error("the schema of the kind `{kind}` is no JSON Schema: {reason}")]
+    NoSchema {
+        /// The kind.
+        kind: Kind,
+        /// What is wrong with it.
+        reason: String,
+    },
 }
 
 impl Guidance for KindError {
@@ -35,6 +51,7 @@ impl Guidance for KindError {
         match self {
             KindError::Unknown { .. } | KindError::UnknownParent { .. } => ErrorClass::Refused,
             KindError::Taken { .. } => ErrorClass::Conflict,
+            KindError::Misfit { .. } | KindError::NoSchema { .. } => ErrorClass::Schema,
         }
     }
 
@@ -46,6 +63,11 @@ impl Guidance for KindError {
             KindError::Taken { .. } => {
                 "choose another name; a registered kind never changes".into()
             }
+            KindError::Misfit { kind, .. } => format!(
+                "`agentic kind show {kind}` shows the schema; `--field KEY=JSON` gives a field"
+            )
+            .into(),
+            KindError::NoSchema { .. } => "give a JSON Schema".into(),
             KindError::UnknownParent { .. } => {
                 "register the parent first; `agentic kind list` shows the kinds".into()
             }

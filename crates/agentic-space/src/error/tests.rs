@@ -83,6 +83,8 @@ fn of_everything_else() -> Vec<(Error, u8)> {
         (KindError::Unknown { kind: kind(), root: "object" }.into(), 1),
         (KindError::Taken { kind: kind() }.into(), 3),
         (KindError::UnknownParent { parent: kind() }.into(), 1),
+        (KindError::Misfit { kind: kind(), reason: "x".to_owned() }.into(), 7),
+        (KindError::NoSchema { kind: kind(), reason: "x".to_owned() }.into(), 7),
         (LookupError::Unknown { id: text() }.into(), 1),
         (LookupError::Ambiguous { prefix: text(), candidates: vec![text()] }.into(), 1),
         (RelationError::Derived { relation: kind() }.into(), 1),

@@ -1,9 +1,10 @@
-//! JSON Schemas: what a hold says of the value of its answer.
+//! JSON Schemas: what a kind says of the open fields of its commits, and a hold of its answer.
 
 use agentic_model::{Value, json};
 
 /// Why a value does not fit a schema.
-pub(crate) struct SchemaMismatch {
+#[derive(Debug)]
+pub struct SchemaMismatch {
     /// The part of the value; empty where it is the schema that is wrong.
     pub pointer: String,
     /// What is wrong.
@@ -11,9 +12,12 @@ pub(crate) struct SchemaMismatch {
 }
 
 /// Checks a schema, and a value against it.
-pub(crate) fn fits(schema: &Value, value: &Value) -> std::result::Result<(), SchemaMismatch> {
+///
+/// # Errors
+/// Fails when the schema is none, and when the value does not fit it.
+pub fn fits(schema: &Value, value: &Value) -> std::result::Result<(), SchemaMismatch> {
     let validator = validator(schema).map_err(|error| {
-        let reason = format!("the schema of the request is not valid: {error}");
+        let reason = format!("the schema is not valid: {error}");
         SchemaMismatch { pointer: String::new(), reason }
     })?;
     let value = json::to_json(value);
@@ -27,7 +31,10 @@ pub(crate) fn fits(schema: &Value, value: &Value) -> std::result::Result<(), Sch
 }
 
 /// Reads a JSON Schema.
-pub(crate) fn validator(schema: &Value) -> std::result::Result<jsonschema::Validator, String> {
+///
+/// # Errors
+/// Fails when it is none; the text says why.
+pub fn validator(schema: &Value) -> std::result::Result<jsonschema::Validator, String> {
     jsonschema::validator_for(&json::to_json(schema)).map_err(|error| error.to_string())
 }
 
