@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use agentic_git::Repository;
-use agentic_model::{AgentName, Object};
+use agentic_model::{AgentName, Object, Oid};
 use agentic_space::library::Library;
 use agentic_store::recovery::{self, Checkpoint};
 use agentic_store::{RecoveryAct, StreamRecovery};
@@ -12,6 +12,9 @@ use agentic_store::{Stream, Writer, journal};
 
 use crate::hold::{self, Filter};
 use crate::{Result, SessionSpace};
+
+/// Where the refs are that only agentic writes.
+const OWN_REFS: [&str; 3] = ["refs/heads/agents/", "refs/notes/agentic/", "refs/agentic/"];
 
 /// What the doctor may do.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -68,7 +71,7 @@ pub struct DoctorReport {
     pub n_resumed: usize,
 }
 
-/// Examines a space.
+/// Examines a space. Where a ref of ours cannot be read, journals are replayed in any case.
 ///
 /// # Errors
 /// Fails when the repository cannot be read at all; damage is reported, not an error.
@@ -91,13 +94,18 @@ pub fn examine(space: &SessionSpace, treatment: Treatment) -> Result<DoctorRepor
             salvage(space, stream, &mut report);
         }
     }
-    if treatment.replay == ReplayChoice::Always {
+    if treatment.replay == ReplayChoice::Always || has_damaged_ref(space) {
         let replayed = recovery::replay(space.repository(), &streams, space.now());
         let replayed = report.unless_damaged(replayed).unwrap_or_default();
         report.mended.extend(replayed);
         let followed = agentic_git::follow::catch_up(space.repository(), space.now());
         let followed = report.unless_damaged(followed).unwrap_or_default();
         report.mended.extend(followed);
+    }
+    if let Err(error) = targets(space) {
+        // Whatever else is looked at would only find the same once more.
+        report.damaged.push(error.to_string());
+        return Ok(report.with_each_once());
     }
     let mut sound = Vec::new();
     for stream in streams {
@@ -121,10 +129,22 @@ pub fn examine(space: &SessionSpace, treatment: Treatment) -> Result<DoctorRepor
     if !report.is_read_only {
         space.repository().sweep_begun_packs();
     }
-    // What keeps several steps from being done is one thing.
-    let mut told = std::collections::BTreeSet::new();
-    report.damaged.retain(|what| told.insert(what.clone()));
-    Ok(report)
+    Ok(report.with_each_once())
+}
+
+/// Lists what refs of ours name. An empty file, which a power cut may leave, is a damaged one.
+fn targets(space: &SessionSpace) -> agentic_store::Result<Vec<Oid>> {
+    let mut targets = Vec::new();
+    for prefix in OWN_REFS {
+        targets.extend(space.repository().list_refs_as(prefix, |_, target| Some(target))?);
+    }
+    Ok(targets)
+}
+
+/// Tells whether a ref of ours cannot be read, or names what is not there.
+fn has_damaged_ref(space: &SessionSpace) -> bool {
+    let is_there = |target: &Oid| space.repository().has_object(*target);
+    !targets(space).is_ok_and(|targets| targets.iter().all(is_there))
 }
 
 /// Sets the journal of a stream aside if it is damaged. What its bad records said is lost.
@@ -180,6 +200,13 @@ fn check_decision(repository: &Repository, record: journal::JournalRecord) -> Re
 }
 
 impl DoctorReport {
+    /// Tells each damage once: what keeps several steps from being done is one thing.
+    fn with_each_once(mut self) -> DoctorReport {
+        let mut told = BTreeSet::new();
+        self.damaged.retain(|what| told.insert(what.clone()));
+        self
+    }
+
     /// Notes what was mended of a stream.
     fn note(&mut self, stream: &Stream, mended: Vec<RecoveryAct>) {
         let recovered = |mended| StreamRecovery { stream: stream.clone(), mended };
