@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::sync::atomic::AtomicBool;
 
 use agentic_api::verb::{
-    AskQuery, ListAgents, ListCommits, ListRelations, LogTraces, PendingHolds, SearchTexts,
-    SessionList, SessionShow, Show, TraceShow,
+    AskQuery, ListAgents, ListCommits, ListRelations, LogTraces, PendingHolds, SEARCH_LIMIT_MAX,
+    SearchTexts, SessionList, SessionShow, Show, TraceShow,
 };
 use agentic_api::{Refusal, Reply, Verb as _};
 use agentic_model::AgentName;
@@ -131,6 +131,7 @@ pub const TOOLS: &[ToolOffer] = &[
                  under:, kind:, in:, by:, after:, before:",
             ),
             LIMIT,
+            AFTER,
         ],
         shape: AnswerShape::Of("search"),
         act: ToolAct::Answer(search),
@@ -229,14 +230,25 @@ fn pending(call: &ToolCaller<'_>, mut given: ToolArguments) -> Result<ToolAnswer
 }
 
 fn search(call: &ToolCaller<'_>, mut given: ToolArguments) -> Result<ToolAnswer, Refusal> {
-    let limit = given.number("limit").and_then(|limit| usize::try_from(limit).ok());
-    let verb = SearchTexts { query: given.given_text("query"), limit };
+    let page = PageRequest::of(&mut given);
+    // One more than the page says whether there is another; what stands before it is passed over.
+    let limit = if page.after.is_some() { SEARCH_LIMIT_MAX } else { page.limit + 1 };
+    let verb = SearchTexts { query: given.given_text("query"), limit: Some(limit) };
     let layout = call.caller.space.repository().layout();
     let reply = match ResidentClient::search(layout, &verb) {
         Some(found) => Reply::plain(found),
         None => verb.run(&call.caller)?,
     };
-    ToolAnswer::of_reply(reply)
+    let mut answer = ToolAnswer::of_reply(reply)?;
+    let items = std::mem::take(&mut answer.data["items"]);
+    let items = items.as_array().into_iter().flatten().cloned().map(Ok::<_, Refusal>);
+    let mut found = page.page(items, &["in", "id", "n", "at"])?;
+    answer.data["items"] = found["items"].take();
+    if found["next"].is_string() {
+        answer.data["more"] = json!(true);
+        answer.data["next"] = found["next"].take();
+    }
+    Ok(answer)
 }
 
 fn query(call: &ToolCaller<'_>, mut given: ToolArguments) -> Result<ToolAnswer, Refusal> {

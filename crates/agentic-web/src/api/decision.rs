@@ -1,8 +1,8 @@
 //! A decision that a program sends: what the form of the page does, as JSON.
 
-use agentic_api::Refusal;
-use agentic_api::verb::DecisionRequest;
+use agentic_api::verb::{DecisionRequest, HoldQuestion};
 use agentic_api::view::QuestionView;
+use agentic_api::{Refusal, Verb as _};
 use agentic_model::Instant;
 use axum::Extension;
 use axum::body::Bytes;
@@ -50,7 +50,10 @@ pub async fn decide(
             return failed(&Refusal::usage(&error.to_string(), hint), RequestAim::Act);
         }
     };
-    let at = if visitor.may_decide() { shown_at(&site, &visitor, &request, &sent) } else { None };
+    let at = match visitor.may_decide() {
+        true => shown_at(&site, &visitor, &request, &sent).await,
+        false => None,
+    };
     let Some(at) = at else {
         let refusal = Refusal::not_allowed(
             "nothing may be decided so",
@@ -76,14 +79,25 @@ pub async fn decide(
     }
 }
 
-/// Returns when the hold was shown that a decision is about, if its token is ours.
-fn shown_at(
+/// Returns when the hold was shown that a decision is about, if its token is ours. A token is that of the
+/// request, whatever name of it was used: that of its agent, say.
+async fn shown_at(
     site: &WebSite,
     visitor: &Visitor,
     request: &str,
     sent: &DecisionRequest,
 ) -> Option<Instant> {
     let (at, seal) = sent.token.split_once(TOKEN_PARTS)?;
-    let form = ShownForm { request, request_hash: &sent.request_hash, shown: &sent.shown, at };
-    form.is_sealed(&site.sealer, visitor.form_owner(), seal).then(|| Instant::parse(at)).flatten()
+    let is_sealed = |request: &str| {
+        let form = ShownForm { request, request_hash: &sent.request_hash, shown: &sent.shown, at };
+        form.is_sealed(&site.sealer, visitor.form_owner(), seal)
+    };
+    if !is_sealed(request) {
+        let verb = HoldQuestion { request: request.to_owned(), node: None };
+        let question = site.read_as(visitor, move |caller| Ok(verb.run(caller)?.answer)).await;
+        if !is_sealed(&question.ok()?.hold.request) {
+            return None;
+        }
+    }
+    Instant::parse(at)
 }

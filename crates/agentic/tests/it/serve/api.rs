@@ -242,7 +242,12 @@ fn a_program_decides_with_the_token_that_came_with_the_hold() {
         assert!(said["error"]["code"].is_u64(), "{said}");
     }
     assert_eq!(served.printed(&["pending"]).as_array().map(Vec::len), Some(1));
-    let (status, decided) = served.post(&cookie, &request, &body(&[]));
+    // Another name of the hold is as good: that of its agent.
+    let named = served.json(&cookie, "pending/alice");
+    let bound = [("token", named["token"].clone()), ("shown", named["shown"].clone())];
+    let (status, said) = served.post(&cookie, "bob", &body(&bound));
+    assert_eq!(status, 403, "{said}");
+    let (status, decided) = served.post(&cookie, "alice", &body(&bound));
     assert_eq!(status, 200, "{decided}");
     assert_eq!(
         (&decided["action"], &decided["principal"]),
