@@ -8,6 +8,7 @@
 mod evidence;
 mod known;
 mod proof;
+mod score_proof;
 mod standing;
 mod tally;
 mod terms;

@@ -7,6 +7,7 @@ use agentic_model::{AgentName, Cid, Object, Value, canonical};
 use agentic_replay::{SessionId, SessionState};
 use agentic_statistics::trial::TrialVerdict;
 
+use super::score_proof::ProgramScores;
 use super::terms::TrialTerms;
 use super::{TRIAL_AGENT, TRIAL_FIXED, TRIAL_KEY};
 use crate::SessionSpace;
@@ -35,7 +36,7 @@ pub enum TrialDoubt {
     /// Its session came to something else.
     #[error("its session came to something else")]
     Otherwise,
-    /// A score of it is of no session.
+    /// A score of it is not what a session here gave.
     #[error("no session gave one of its scores")]
     UnprovenScore,
     /// It is of other versions.
@@ -96,8 +97,9 @@ impl ProvenTrial {
         }
         let scorer = text("scorer");
         // What people decided the records of the trial itself say.
-        if scorer.is_some_and(|scorer| !scorer.contains(':'))
-            && result.is_some_and(|result| !are_scored(result))
+        let program = scorer.filter(|scorer| !scorer.contains(':'));
+        if let (Some(scorer), Some(result)) = (program, result)
+            && !(ProgramScores { result, scorer }).are_given(space)
         {
             return Err(TrialDoubt::UnprovenScore);
         }
@@ -105,15 +107,6 @@ impl ProvenTrial {
         let arms = arms.iter().filter_map(Value::as_text).map(str::to_owned).collect();
         Ok(ProvenTrial { session, arms, scorer: scorer.map(str::to_owned) })
     }
-}
-
-/// Says whether all scores that a trial has name the session that gave them.
-fn are_scored(result: &Value) -> bool {
-    let blocks = result.get("blocks").and_then(Value::as_list).unwrap_or_default();
-    let runs = blocks.iter().filter_map(|block| block.get("runs")?.as_list()).flatten();
-    let is_scored = |run: &&Value| run.get("outcome").and_then(Value::as_text) == Some("scored");
-    let session = |run: &Value| SessionId::parse(run.get("scored_by")?.as_text()?);
-    runs.filter(is_scored).all(|run| session(run).is_some())
 }
 
 /// Says whether the session of a trial waits for the answer of a request, which somebody performs.

@@ -12,6 +12,7 @@ mod hold;
 mod kit;
 mod log;
 mod replay;
+mod score;
 mod signal;
 mod start;
 mod tick;
