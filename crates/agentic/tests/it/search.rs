@@ -486,6 +486,9 @@ fn the_page_shows_hits_and_what_is_wrong_with_a_query() {
     served.ok(&["trace", "add", "--agent", "alice", "<script>alert(1)</script> token"]);
     let cookie = served.log_in();
     let get = |path: &str| served.ask("GET", path, &[("Cookie", &cookie)], "");
+    wait_until("what was said last is found", || {
+        get("/api/v1/search?q=alert").body.contains("alert(1)")
+    });
     let page = get("/search");
     assert_eq!(page.status, 200);
     assert!(page.body.contains("id=\"search\""));

@@ -347,8 +347,10 @@ fn a_long_query_tells_what_it_does_and_ctrl_c_ends_it_at_once_and_leaves_nothing
 #[test]
 fn ctrl_c_ends_a_query_before_anything_is_told() {
     let (_model, sandbox) = family();
-    let query =
-        format!("agentic query '{ENDLESS}' & echo begun; kill -INT $!; wait $!; echo \"ended $?\"");
+    // A shell that is still on its way to the program takes the signal for itself.
+    let query = format!(
+        "agentic query '{ENDLESS}' & echo begun; sleep 0.3; kill -INT $!; wait $!; echo \"ended $?\""
+    );
     let command = ["-c", &format!("set -m; {query}")];
     let mut shell = sandbox.command("bash", sandbox.start());
     shell.args(command);
