@@ -241,6 +241,9 @@ fn every_answer_and_every_event_is_what_its_schema_says() {
     checker.check_lists();
     checker.check_that_all_was_read();
 
+    // Of agents that came since the last look only that is told: these are known by now.
+    served.ok(&["commit", "--agent", "bob", "-m", "Look again", "--allow-empty"]);
+    served.ok(&["relate", "alice", "reviews", "bob"]);
     // Each event is checked as it is heard: one of every name.
     served.ok(&["serve", "rebuild"]);
     let names = ["agent", "commit", "trace", "session", "hold", "decision", "relation", "index"];
