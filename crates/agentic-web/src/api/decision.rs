@@ -50,11 +50,11 @@ pub async fn decide(
             return failed(&Refusal::usage(&error.to_string(), hint), RequestAim::Act);
         }
     };
-    let at = match visitor.may_decide() {
-        true => shown_at(&site, &visitor, &request, &sent).await,
+    let shown = match visitor.may_decide() {
+        true => shown_hold(&site, &visitor, request, &sent).await,
         false => None,
     };
-    let Some(at) = at else {
+    let Some(ShownHold { request, at }) = shown else {
         let refusal = Refusal::not_allowed(
             "nothing may be decided so",
             "send the token that came with the hold within the hour; some logins only read",
@@ -79,25 +79,31 @@ pub async fn decide(
     }
 }
 
-/// Returns when the hold was shown that a decision is about, if its token is ours. A token is that of the
-/// request, whatever name of it was used: that of its agent, say.
-async fn shown_at(
+/// A hold that was shown, and when.
+struct ShownHold {
+    request: String,
+    at: Instant,
+}
+
+/// Finds the hold that a decision is about, if its token is ours. A token is that of the request, whatever
+/// name of it was used: that of its agent, say, which may mean another hold by the time of the decision.
+async fn shown_hold(
     site: &WebSite,
     visitor: &Visitor,
-    request: &str,
+    request: String,
     sent: &DecisionRequest,
-) -> Option<Instant> {
+) -> Option<ShownHold> {
     let (at, seal) = sent.token.split_once(TOKEN_PARTS)?;
     let is_sealed = |request: &str| {
         let form = ShownForm { request, request_hash: &sent.request_hash, shown: &sent.shown, at };
         form.is_sealed(&site.sealer, visitor.form_owner(), seal)
     };
-    if !is_sealed(request) {
-        let verb = HoldQuestion { request: request.to_owned(), node: None };
-        let question = site.read_as(visitor, move |caller| Ok(verb.run(caller)?.answer)).await;
-        if !is_sealed(&question.ok()?.hold.request) {
-            return None;
-        }
+    let at = Instant::parse(at)?;
+    if is_sealed(&request) {
+        return Some(ShownHold { request, at });
     }
-    Instant::parse(at)
+    let verb = HoldQuestion { request, node: None };
+    let question = site.read_as(visitor, move |caller| Ok(verb.run(caller)?.answer)).await.ok()?;
+    let request = question.hold.request;
+    is_sealed(&request).then_some(ShownHold { request, at })
 }
