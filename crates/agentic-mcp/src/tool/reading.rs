@@ -235,19 +235,19 @@ fn search(call: &ToolCaller<'_>, mut given: ToolArguments) -> Result<ToolAnswer,
     let limit = if page.after.is_some() { SEARCH_LIMIT_MAX } else { page.limit + 1 };
     let verb = SearchTexts { query: given.given_text("query"), limit: Some(limit) };
     let layout = call.caller.space.repository().layout();
-    let reply = match ResidentClient::search(layout, &verb) {
+    let mut reply = match ResidentClient::search(layout, &verb) {
         Some(found) => Reply::plain(found),
         None => verb.run(&call.caller)?,
     };
+    let items = std::mem::take(&mut reply.answer.items).into_iter().map(Ok);
+    let mut found = page.page(items, &["in", "id", "agent", "commit", "n", "pending"])?;
     let mut answer = ToolAnswer::of_reply(reply)?;
-    let items = std::mem::take(&mut answer.data["items"]);
-    let items = items.as_array().into_iter().flatten().cloned().map(Ok::<_, Refusal>);
-    let mut found = page.page(items, &["in", "id", "n", "at"])?;
     answer.data["items"] = found["items"].take();
-    if found["next"].is_string() {
+    let next = found["next"].as_str().map(str::to_owned);
+    if next.is_some() {
         answer.data["more"] = json!(true);
-        answer.data["next"] = found["next"].take();
     }
+    name_next(&mut answer.data, next);
     Ok(answer)
 }
 
