@@ -1,6 +1,6 @@
 //! The registry of kinds, kept in `refs/agentic/registry` so that it travels.
 
-use agentic_model::kind::RegisterError;
+use agentic_model::kind::{AGENT_COMMIT, RegisterError};
 use agentic_model::{Kind, KindEntry, KindTree, Map, Object, Value};
 use agentic_store::Stream;
 use agentic_store::journal::{KeptObject, Transaction};
@@ -74,26 +74,18 @@ impl Space {
     /// # Errors
     /// Fails when it is not, and when the registry is damaged.
     pub fn check_kind(&self, kind: &Kind, root: &'static str) -> Result<()> {
-        let above = Kind::parse(root).expect("roots are valid names");
-        // The built-in kinds need no look into the repository.
-        let known = KindTree::built_in().is_a(kind, &above) || self.kinds()?.is_a(kind, &above);
-        if known {
-            Ok(())
-        } else {
-            Err(Error::Kind(KindError::Unknown { kind: kind.clone(), root }))
-        }
+        self.kinds_with(kind, root).map(drop)
     }
 
-    /// Checks that open fields are as the kind of their commit says, and each kind above it.
+    /// Checks that a commit may be of a kind, and that its open fields are as this kind says, and each
+    /// kind above it.
     ///
     /// # Errors
-    /// Fails when they are not, and when the registry is damaged.
-    pub fn check_fields(&self, kind: &Kind, fields: &Map) -> Result<()> {
+    /// Fails when it may not or they are not, and when the registry is damaged.
+    pub fn check_commit(&self, kind: &Kind, fields: &Map) -> Result<()> {
         // The built-in kinds leave all fields open.
-        if KindTree::built_in().get(kind).is_some() {
-            return Ok(());
-        }
-        let (tree, fields) = (self.kinds()?, Value::Map(fields.clone()));
+        let Some(tree) = self.kinds_with(kind, AGENT_COMMIT)? else { return Ok(()) };
+        let fields = Value::Map(fields.clone());
         for kind in tree.ancestors(kind) {
             let schema = tree.get(kind).and_then(|entry| entry.schema.as_ref());
             let Some(Err(mismatch)) = schema.map(|schema| schema::fits(schema, &fields)) else {
@@ -107,10 +99,23 @@ impl Space {
         }
         Ok(())
     }
+
+    /// Returns the kinds among which one is registered below a root; none where it is built in, which
+    /// needs no look into the repository.
+    fn kinds_with(&self, kind: &Kind, root: &'static str) -> Result<Option<KindTree>> {
+        let above = Kind::parse(root).expect("roots are valid names");
+        if KindTree::built_in().is_a(kind, &above) {
+            return Ok(None);
+        }
+        let tree = self.kinds()?;
+        match tree.is_a(kind, &above) {
+            true => Ok(Some(tree)),
+            false => Err(Error::Kind(KindError::Unknown { kind: kind.clone(), root })),
+        }
+    }
 }
 
 fn check_schema(entry: &KindEntry) -> Result<()> {
     let read = entry.schema.as_ref().map_or(Ok(()), |schema| schema::validator(schema).map(drop));
-    let kind = || entry.name.clone();
-    read.map_err(|reason| Error::Kind(KindError::NoSchema { kind: kind(), reason }))
+    read.map_err(|reason| Error::Kind(KindError::NoSchema { kind: entry.name.clone(), reason }))
 }

@@ -245,8 +245,7 @@ impl ChainTip<'_> {
 
     fn add(&mut self, draft: &CommitDraft, built: BuiltTree) -> Result<ChainLink> {
         let kind = draft.kind.clone().unwrap_or_else(Kind::agent_commit);
-        self.space.check_kind(&kind, agentic_model::kind::AGENT_COMMIT)?;
-        self.space.check_fields(&kind, &draft.fields)?;
+        self.space.check_commit(&kind, &draft.fields)?;
         if kind.as_str() == GENESIS_KIND {
             // Everything before it would no longer be the agent's.
             return Err(Error::Commit(CommitError::SecondGenesis { agent: self.agent.clone() }));
