@@ -14,7 +14,7 @@ use crate::hold::{self, Filter};
 use crate::{Result, SessionSpace};
 
 /// Where the refs are that only agentic writes.
-const OWN_REFS: [&str; 3] = ["refs/heads/agents/", "refs/notes/agentic/", "refs/agentic/"];
+const OWN_REFS: [&str; 3] = [AgentName::BRANCHES, AgentName::NOTES_REFS, "refs/agentic/"];
 
 /// What the doctor may do.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -94,7 +94,8 @@ pub fn examine(space: &SessionSpace, treatment: Treatment) -> Result<DoctorRepor
             salvage(space, stream, &mut report);
         }
     }
-    if treatment.replay == ReplayChoice::Always || has_damaged_ref(space) {
+    let has_damaged_ref = has_damaged_ref(space);
+    if treatment.replay == ReplayChoice::Always || has_damaged_ref {
         let replayed = recovery::replay(space.repository(), &streams, space.now());
         let replayed = report.unless_damaged(replayed).unwrap_or_default();
         report.mended.extend(replayed);
@@ -102,7 +103,7 @@ pub fn examine(space: &SessionSpace, treatment: Treatment) -> Result<DoctorRepor
         let followed = report.unless_damaged(followed).unwrap_or_default();
         report.mended.extend(followed);
     }
-    if let Err(error) = targets(space) {
+    if has_damaged_ref && let Err(error) = targets(space) {
         // Whatever else is looked at would only find the same once more.
         report.damaged.push(error.to_string());
         return Ok(report.with_each_once());
@@ -345,8 +346,7 @@ fn check_archive(space: &SessionSpace) -> Result<()> {
 }
 
 fn break_locks(space: &SessionSpace, locks: Locks, report: &mut DoctorReport) -> Result<()> {
-    let folders = ["refs/heads/agents", "refs/notes/agentic", "refs/agentic"];
-    for folder in folders {
+    for folder in OWN_REFS {
         let folder = space.repository().common_dir().join(folder);
         let Ok(entries) = std::fs::read_dir(&folder) else { continue };
         for path in entries.flatten().map(|entry| entry.path()) {

@@ -130,7 +130,7 @@ impl Follower {
             let GroundChange::Stream(Stream::Agent(agent)) = change else { continue };
             let is_told = self.agents.has(agent) || self.archived.contains(agent);
             if !is_told && self.is_archived(agent) {
-                self.tell_of_end(agent);
+                self.tell_of_archive(agent);
             }
         }
     }
@@ -140,11 +140,15 @@ impl Follower {
     }
 
     fn tell_of_end(&mut self, agent: &AgentName) {
-        let is_archived = self.is_archived(agent);
-        if is_archived {
-            self.archived.insert(agent.clone());
+        match self.is_archived(agent) {
+            true => self.tell_of_archive(agent),
+            false => self.tell_of_state(agent, None, "gone"),
         }
-        self.tell_of_state(agent, None, if is_archived { "archived" } else { "gone" });
+    }
+
+    fn tell_of_archive(&mut self, agent: &AgentName) {
+        self.archived.insert(agent.clone());
+        self.tell_of_state(agent, None, "archived");
     }
 
     fn tell_of_state(&self, agent: &AgentName, head: Option<Oid>, state: &str) {

@@ -4,6 +4,7 @@
 //! agents are archived: their records are then found in the notes that they had.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use agentic_model::{AgentName, Value, canonical};
 use agentic_replay::record::Outcome;
@@ -45,17 +46,15 @@ impl ProgramScores<'_> {
         let journal = read_journal(space, &agent, &session)?;
         let Body::Start(start) = &journal.records().first()?.body else { return None };
         let result = result_of(&journal)?;
-        // A whole number that passed through JSON may be a fraction there.
-        let score = |told: &Value| told.get("score").and_then(Value::as_number);
-        let verdict =
-            |told: &Value| told.get("verdict").and_then(Value::as_text).map(str::to_owned);
-        let is_same = score(&result).is_some()
-            && score(&result) == score(run)
-            && verdict(&result).is_some()
-            && verdict(&result) == verdict(run);
         let is_its = start.agent == agent && start.flow.to_string() == self.scorer;
-        (is_its && is_same).then_some(session)
+        (is_its && score(&result)? == score(run)?).then_some(session)
     }
+}
+
+/// Returns the score that something has, with its verdict. A whole number that passed through JSON may be
+/// a fraction there.
+fn score(told: &Value) -> Option<(f64, &str)> {
+    Some((told.get("score")?.as_number()?, told.get("verdict")?.as_text()?))
 }
 
 /// Reads the journal of a session of an agent, which may be archived.
@@ -63,7 +62,7 @@ fn read_journal(
     space: &SessionSpace,
     agent: &AgentName,
     session: &SessionId,
-) -> Option<std::sync::Arc<RecordChain>> {
+) -> Option<Arc<RecordChain>> {
     let archived = space.archived_agent(agent).ok()?;
     let segments = match &archived {
         Some(entry) => Segments::of_archived(space, &entry.archived),
