@@ -1,17 +1,15 @@
 //! Adoptions that a program asks for: only what a person approved in its own session is adopted.
 
-use agentic_model::{Cid, Instant, LibraryName, Map, Object, Oid, Value};
+use agentic_model::{Cid, Instant, LibraryName, Map, Oid, Value};
 use agentic_session::decide::{Action, decide};
 use agentic_session::trial::KnownTrials;
-use agentic_session::{Begin, Clock, ForkPlan, SessionOptions, SessionState, flow_object, fork};
+use agentic_session::{Begin, ForkPlan, SessionState, flow_object, fork};
 use agentic_space::library::{ContestEnd, Library, MoveOccasion, NameMove, move_name};
 
-use crate::kit::{Stage, by, draft, walk};
+use crate::kit::{Stage, TRIAL_FLOW, ToldTrial, by, draft, walk};
 
 /// How many tasks trials have: as few as can show anything.
 const N_TASKS: usize = 6;
-/// What stands here for the flow of trials.
-const SHIPPED: &str = "#{blocks: input.blocks, out_of_budget: false}";
 /// Asks a person about what it is given, then adopts that.
 const ASKS: &str = "let told = hold(\"Adopt?\", #{payload: input});
     if told.action == \"approve\" { request(\"behaviour-adopt\", input) } else { told.action }";
@@ -81,7 +79,7 @@ struct TriedDraft {
 
 impl Default for TriedDraft {
     fn default() -> TriedDraft {
-        let (flow, scores, verdict) = (SHIPPED, [1.0; N_TASKS], "better");
+        let (flow, scores, verdict) = (TRIAL_FLOW, [1.0; N_TASKS], "better");
         TriedDraft { flow, scores, key: "trial", is_true: true, verdict }
     }
 }
@@ -108,9 +106,7 @@ impl Tried {
     }
 
     fn with(draft: &TriedDraft) -> Tried {
-        let trial_flows = vec![flow_object(SHIPPED).expect("it is short").cid()];
-        let options = SessionOptions { trial_flows, ..SessionOptions::default() };
-        let stage = Stage::with(Clock::System, options);
+        let stage = Stage::of_trials();
         let old = adopt_by_hand(&stage, "1");
         let new = flow_object("2").expect("it is short");
         let blocks = draft.scores.iter().enumerate().map(|(task, score)| block(task, *score));
@@ -125,24 +121,14 @@ impl Tried {
             ("scorer", Value::text("user:alice")),
             ("blocks", blocks.clone()),
         ]);
-        let trial = stage.spawn_trial("trial-t", &fixed);
-        let begin = Begin {
-            agent: trial.clone(),
-            key: draft.key.to_owned(),
-            input: fixed.clone(),
-            ..stage.begin(draft.flow)
-        };
-        let ran = agentic_session::start(&stage.space, begin).expect("it starts");
         let better = Value::List((0..N_TASKS).map(|task| block(task, 1.0)).collect());
-        let object = Object::new(Map::from([
-            ("type".to_owned(), Value::text("trial")),
-            ("input".to_owned(), fixed),
-            ("session".to_owned(), Value::text(ran.to_string())),
-            ("blocks".to_owned(), if draft.is_true { blocks } else { better }),
-            ("out_of_budget".to_owned(), Value::Bool(false)),
-            ("verdict".to_owned(), Value::text(draft.verdict)),
-        ]))
-        .expect("it is short");
+        let (trial, object) = stage.told_trial(ToldTrial {
+            flow: draft.flow,
+            key: draft.key,
+            fixed: &fixed,
+            blocks: if draft.is_true { blocks } else { better },
+            verdict: draft.verdict,
+        });
         for object in [&new, &object] {
             stage.space.put_object(&trial, object).expect("there is room");
         }

@@ -24,6 +24,20 @@ const IDENTITY: &str = "[user]\n\tname = Alice\n\temail = alice@example.com\n[gc
 /// How many steps a verb may take that is broken off at each of them.
 const STEPS_MAX: u64 = 400;
 
+/// What stands for the flow of trials, on a stage of trials.
+pub const TRIAL_FLOW: &str = "#{blocks: input.blocks, out_of_budget: false}";
+
+/// What a trial says of itself.
+pub struct ToldTrial<'t> {
+    /// The flow that runs it, and its key.
+    pub flow: &'t str,
+    pub key: &'t str,
+    /// What was fixed before, and what it is said to have come to.
+    pub fixed: &'t Value,
+    pub blocks: Value,
+    pub verdict: &'t str,
+}
+
 /// A space with an agent.
 pub struct Stage {
     folder: TempDir,
@@ -126,6 +140,34 @@ impl Stage {
         let briefing = Briefing::of_text("x").to_object().expect("it is short");
         spawn(&self.space, &agent, &briefing, origin).expect("the name is free");
         agent
+    }
+
+    /// Makes one on which a flow of few words stands for that of trials.
+    pub fn of_trials() -> Stage {
+        let trial_flows = vec![flow_object(TRIAL_FLOW).expect("it is short").cid()];
+        Stage::with(Clock::System, SessionOptions { trial_flows, ..SessionOptions::default() })
+    }
+
+    /// Runs a trial as an agent of its own, and returns what says that it happened.
+    pub fn told_trial(&self, told: ToldTrial<'_>) -> (AgentName, Object) {
+        let trial = self.spawn_trial("trial-t", told.fixed);
+        let begin = Begin {
+            agent: trial.clone(),
+            key: told.key.to_owned(),
+            input: told.fixed.clone(),
+            ..self.begin(told.flow)
+        };
+        let session = agentic_session::start(&self.space, begin).expect("it starts");
+        let fields = [
+            ("type", Value::text("trial")),
+            ("input", told.fixed.clone()),
+            ("session", Value::text(session.to_string())),
+            ("blocks", told.blocks),
+            ("out_of_budget", Value::Bool(false)),
+            ("verdict", Value::text(told.verdict)),
+        ];
+        let fields = fields.map(|(name, value)| (name.to_owned(), value));
+        (trial, Object::new(fields.into()).expect("it is short"))
     }
 
     /// Makes the agent of a trial, whose briefing says what was fixed.

@@ -1,16 +1,14 @@
 //! Scores of trials: what a trial has counts only where the session that it names gave it.
 
-use agentic_model::{AgentName, Map, Object, Value};
+use agentic_model::{AgentName, Map, Value};
 use agentic_session::archive::archive;
 use agentic_session::trial::{ProvenTrial, TrialDoubt};
-use agentic_session::{Begin, Clock, SessionOptions, flow_object};
+use agentic_session::{Begin, flow_object};
 use agentic_space::commit::{CommitDraft, Emptiness, TraceBinding, TreeSource, commit};
 use agentic_space::spawn::SpawnOrigin;
 
-use crate::kit::Stage;
+use crate::kit::{Stage, TRIAL_FLOW, ToldTrial};
 
-/// What stands here for the flow of trials.
-const SHIPPED: &str = "#{blocks: input.blocks, out_of_budget: false}";
 /// What scores: a number that a program writes as a whole one, and JSON as a fraction.
 const SCORER: &str = "#{score: 1, verdict: \"pass\"}";
 /// Something else that comes to the same.
@@ -27,9 +25,7 @@ struct RunDraft<'d> {
 
 /// Makes a stage on which an agent ran a scorer, and returns the session.
 fn scored(agent: &str, scorer: &str) -> (Stage, AgentName, String) {
-    let trial_flows = vec![flow_object(SHIPPED).expect("it is short").cid()];
-    let options = SessionOptions { trial_flows, ..SessionOptions::default() };
-    let stage = Stage::with(Clock::System, options);
+    let stage = Stage::of_trials();
     let agent = stage.spawn(agent, &SpawnOrigin::Root);
     let begin = Begin { agent: agent.clone(), ..stage.begin(scorer) };
     let session = agentic_session::start(&stage.space, begin).expect("it starts").to_string();
@@ -62,19 +58,15 @@ fn doubt(stage: &Stage, draft: RunDraft<'_>) -> Option<TrialDoubt> {
         ("scorer", Value::text(scorer.to_string())),
         ("blocks", blocks.clone()),
     ]);
-    let agent = stage.spawn_trial("trial-t", &fixed);
-    let begin =
-        Begin { agent, key: "trial".to_owned(), input: fixed.clone(), ..stage.begin(SHIPPED) };
-    let session = agentic_session::start(&stage.space, begin).expect("it starts");
-    let trial = Object::new(Map::from([
-        ("type".to_owned(), Value::text("trial")),
-        ("input".to_owned(), fixed),
-        ("session".to_owned(), Value::text(session.to_string())),
-        ("blocks".to_owned(), blocks),
-        ("out_of_budget".to_owned(), Value::Bool(false)),
-        ("verdict".to_owned(), Value::text("inconclusive")),
-    ]));
-    ProvenTrial::of(&stage.space, &trial.expect("it is short")).err()
+    let told = ToldTrial {
+        flow: TRIAL_FLOW,
+        key: "trial",
+        fixed: &fixed,
+        blocks,
+        verdict: "inconclusive",
+    };
+    let (_, trial) = stage.told_trial(told);
+    ProvenTrial::of(&stage.space, &trial).err()
 }
 
 fn true_run(session: &str) -> RunDraft<'static> {
