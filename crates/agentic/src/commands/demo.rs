@@ -53,7 +53,25 @@ pub fn run(context: &Context, args: DemoArgs) -> VerbOutcome {
         // What was made for the demo alone goes with it.
         let _ = std::fs::remove_dir_all(&repository);
     }
-    told.map(|()| ExitCode::SUCCESS)
+    told?;
+    tell_next(kept.then_some(&repository));
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Says what to try next.
+fn tell_next(kept: Option<&PathBuf>) {
+    talk(&match kept {
+        Some(folder) => {
+            let folder = folder.display();
+            format!("next: `agentic -C {folder} serve --open` shows it on a page")
+        }
+        None => {
+            "next: `agentic demo --keep DIR && agentic -C DIR serve --open` keeps it, and shows \
+                 it on a page"
+                .to_owned()
+        }
+    });
+    talk("in a repository of yours: `agentic spawn NAME -m BRIEFING --worktree`");
 }
 
 fn tell(repository: &Path) -> Result<(), CommandFailure> {
