@@ -10,17 +10,19 @@
 mod chain;
 mod draft;
 mod source;
+mod trace;
 
 use agentic_git::Worktree;
 pub use agentic_git::{FileMode, SpoolWriter, SpooledContent};
 use agentic_model::{AgentName, Oid};
 use agentic_store::{Durability, Stream};
 
-pub(crate) use self::chain::BoundTrace;
-use self::chain::{CommitChain, PendingTrace};
+use self::chain::CommitChain;
 pub use self::draft::{
     Asker, CommitDraft, CommitOutcome, Edit, Emptiness, TraceBinding, TreeSource,
 };
+pub(crate) use self::trace::BoundTrace;
+use self::trace::PendingTrace;
 use crate::error::{BranchError, WorktreeError};
 use crate::following::{FollowingWorktree, WriteWait, wait_for};
 use crate::group::GroupPart;

@@ -6,16 +6,16 @@ use std::collections::BTreeSet;
 use agentic_git::GitWriter;
 use agentic_git::{IndexUpdate, PackedBlobs, Scratch};
 use agentic_model::commit::{Claims, CommitData, OpenFields};
-use agentic_model::{AgentName, Cid, ConsoleTrace, Kind, Object, Oid};
+use agentic_model::{AgentName, Cid, Kind, Object, Oid};
 use agentic_store::journal::{
-    self, BranchMove, GitObject, KeptObject, NotesEdit, StreamPin, TakenEntries, Transaction,
+    BranchMove, GitObject, KeptObject, NotesEdit, StreamPin, Transaction,
 };
-use agentic_store::{Finding, RecoveryAct, Stream};
+use agentic_store::{Finding, RecoveryAct};
 
 use super::draft::{CommitDraft, CommitOutcome, Emptiness, TraceBinding};
 use super::source::{BuiltTree, apply, shown};
+use super::trace::{BoundTrace, PendingTrace};
 use crate::agent::GENESIS_KIND;
-use crate::capture::captured_of;
 use crate::error::CommitError;
 use crate::signatures::Signatures;
 use crate::signing::SigningChoice;
@@ -59,13 +59,6 @@ struct ChainedCommit {
     capture: TraceBinding,
     /// The behaviour that the agent has after it, where that was looked at.
     pin: StreamPin,
-}
-
-/// Whether there are trace entries to bind.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum PendingTrace {
-    Some,
-    None,
 }
 
 impl CommitChain {
@@ -273,7 +266,7 @@ impl ChainTip<'_> {
     fn has_pending(&mut self) -> Result<bool> {
         let trace = match self.trace {
             Some(trace) => trace,
-            None => *self.trace.insert(pending_trace(self.space, self.agent)?),
+            None => *self.trace.insert(PendingTrace::of(self.space, self.agent)?),
         };
         Ok(trace == PendingTrace::Some)
     }
@@ -378,73 +371,4 @@ fn rolled_forward(space: &Space, writer: &GitWriter<'_>) -> Option<Oid> {
         Finding::RolledForward { commit } => *commit,
         Finding::CutTail { .. } | Finding::GaveUp { .. } | Finding::SetAside { .. } => None,
     })
-}
-
-/// Tells whether an agent has trace entries that are bound to no commit, as far as that can be told
-/// without its lock.
-fn pending_trace(space: &Space, agent: &AgentName) -> Result<PendingTrace> {
-    let tail = journal::tail(space.repository().layout(), &Stream::Agent(agent.clone()))?;
-    Ok(match tail.is_some_and(|record| record.standing.n_pending > 0) {
-        true => PendingTrace::Some,
-        false => PendingTrace::None,
-    })
-}
-
-/// The pending trace, ready to be bound.
-pub(crate) struct BoundTrace {
-    /// The id of the trace.
-    pub cid: Cid,
-    /// What the note of the commit says.
-    pub note: String,
-    /// The objects that the trace is made of.
-    pub objects: Vec<KeptObject>,
-    /// Which entries are bound.
-    pub taken: TakenEntries,
-}
-
-impl BoundTrace {
-    /// Collects the pending entries of a stream into the objects of a trace.
-    pub(crate) fn take(
-        space: &Space,
-        writer: &GitWriter<'_>,
-        agent: &AgentName,
-    ) -> Result<Option<BoundTrace>> {
-        BoundTrace::append(space, writer, agent, |_| Ok(Vec::new()))
-    }
-
-    /// Collects them into a trace that `goes_on` from another: it says which, or which objects hold
-    /// the entries of before.
-    pub(crate) fn append(
-        space: &Space,
-        writer: &GitWriter<'_>,
-        agent: &AgentName,
-        goes_on: impl FnOnce(&mut ConsoleTrace) -> Result<Vec<Cid>>,
-    ) -> Result<Option<BoundTrace>> {
-        let entries = writer.pending_entries()?;
-        if entries.is_empty() {
-            return Ok(None);
-        }
-        let from = writer.standing().map_or(0, |standing| standing.taken_before);
-        let taken = TakenEntries { from, count: entries.len() as u64 };
-        let mut trace = ConsoleTrace::new(agent.clone(), entries);
-        trace.captured = captured_of(space.repository().layout(), agent, &trace.entries);
-        BoundTrace::of(trace, taken, goes_on).map(Some)
-    }
-
-    /// Makes the objects of a trace that may go on from another.
-    pub(crate) fn of(
-        mut trace: ConsoleTrace,
-        taken: TakenEntries,
-        goes_on: impl FnOnce(&mut ConsoleTrace) -> Result<Vec<Cid>>,
-    ) -> Result<BoundTrace> {
-        let holders = goes_on(&mut trace)?;
-        let objects = match holders.is_empty() {
-            true => trace.to_objects()?,
-            false => trace.to_joined_objects(&holders)?,
-        };
-        let cid = objects.last().expect("a trace has a naming object").cid();
-        let note = trace.note_text(cid);
-        let objects = objects.iter().map(KeptObject::from).collect();
-        Ok(BoundTrace { cid, note, objects, taken })
-    }
 }
