@@ -138,13 +138,13 @@ fn the_socket_alone_serves_programs_with_a_token() {
         let body = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/list"}).to_string();
         let length = body.len();
         let mut stream = UnixStream::connect(start.join(".git/agentic/serve/sock")).expect("one");
-        write!(
-            stream,
+        // In one piece: a stranger is refused before the body is read.
+        let sent = format!(
             "POST /mcp HTTP/1.0\r\nHost: agentic\r\nAuthorization: Bearer {token}\r\n\
              Accept: application/json, text/event-stream\r\nContent-Type: application/json\r\n\
              Content-Length: {length}\r\n\r\n{body}"
-        )
-        .expect("it reads");
+        );
+        stream.write_all(sent.as_bytes()).expect("it reads");
         let mut answer = String::new();
         stream.read_to_string(&mut answer).expect("it answers");
         answer
