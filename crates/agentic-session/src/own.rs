@@ -7,12 +7,16 @@
 //! - The log is the truth while a session runs; what is sealed is its witness. A log that is shorter than
 //!   what is sealed has lost records, and these count: readers take them from the seal, and whoever holds
 //!   the session's lock puts them back. A log that says something else is damaged.
+//! - Two clones may go on with one session. Each keeps its own line, which its log and its seal agree on,
+//!   beside what the other one sealed; a log that no seal agrees with is damaged.
 //! - A session without a log here was fetched, or its folder is gone: its records are the sealed ones, in
 //!   the notes here, or wherever else the caller has sealed ones from.
 //! - The records of a fork follow those that it shares with the sessions it was forked from.
 //! - How a session began its first own record tells, which names its agent and its key and never changes.
 //!   Whoever looks for a session among many reads that of each, and the whole journal only of those that
 //!   come into question.
+
+mod split;
 
 use std::sync::Arc;
 
@@ -21,9 +25,10 @@ use agentic_replay::{Body, HashedRecord, Record, RecordChain, RecordHash, Sessio
 use agentic_store::Durability;
 use agentic_store::journal::{self, LogFile, LogPlace};
 
+pub use self::split::{OtherLine, n_sealed, other_lines};
 use super::folder::{Folder, damaged};
 use super::known::KnownJournal;
-use super::segment::{SealedSpan, Segments};
+use super::segment::{SealedLines, SealedSpan, Segments};
 use super::{block, foreign, segment};
 use crate::error::SessionError;
 use crate::{Error, Result, SessionSpace};
@@ -179,7 +184,7 @@ pub(crate) fn chain_of(
 /// # Errors
 /// Fails when a segment cannot be read, and when the log says something else or less.
 pub fn prove(segments: &Segments<'_>, id: &SessionId) -> Result<usize> {
-    let sealed = segments.frames(id)?;
+    let lines = segments.lines(id)?;
     let space = segments.space();
     let folder = Folder::of(space, id);
     let (frames, end) = folder.frames(space)?;
@@ -188,6 +193,7 @@ pub fn prove(segments: &Segments<'_>, id: &SessionId) -> Result<usize> {
         None if !folder.exists() => segment::frames(space, id)?,
         Some(_) | None => frames,
     };
+    let sealed = own_line(id, &lines, &frames)?;
     if frames.len() < sealed.len() {
         let reason = format!(
             "its log has {} of {} sealed records; whoever resumes it puts them back",
@@ -196,7 +202,6 @@ pub fn prove(segments: &Segments<'_>, id: &SessionId) -> Result<usize> {
         );
         return Err(damaged(id, &reason));
     }
-    check_beginning(id, &sealed, &frames)?;
     Ok(sealed.len())
 }
 
@@ -266,18 +271,30 @@ fn read(space: &SessionSpace, id: &SessionId, sealed: &SealedRecords<'_>) -> Res
     let agent = FirstRecord::from_frame(id, first)?.start.agent;
     let segments = Segments::of(space, &agent)?;
     let spans: Vec<SealedSpan> = segments.spans(id).collect();
-    if reaches(id, &frames, &spans)? {
+    if reaches(&frames, &spans) {
         return Ok(OwnRecords { frames, end });
     }
     // What was appended and sealed after the log was read is no loss: the log is read once more,
     // now that it is known what is sealed.
     let (frames, end) = Folder::of(space, id).frames(space)?;
-    if reaches(id, &frames, &spans)? {
+    if reaches(&frames, &spans) {
         return Ok(OwnRecords { frames, end });
     }
-    let sealed = segments.frames(id)?;
-    check_beginning(id, &frames, &sealed)?;
-    Ok(OwnRecords { frames: sealed, end: None })
+    let lines = segments.lines(id)?;
+    let sealed = own_line(id, &lines, &frames)?;
+    if sealed.len() <= frames.len() {
+        return Ok(OwnRecords { frames, end });
+    }
+    Ok(OwnRecords { frames: sealed.to_vec(), end: None })
+}
+
+/// Finds the line of what is sealed that a log agrees with, as far as both reach.
+fn own_line<'l>(
+    id: &SessionId,
+    lines: &'l SealedLines,
+    frames: &[Vec<u8>],
+) -> Result<&'l [Vec<u8>]> {
+    lines.of(frames).ok_or_else(|| differs(id, lines.first_difference(frames)))
 }
 
 /// What was done to a log that lacked records.
@@ -302,16 +319,11 @@ fn put_back(folder: &Folder, sealed: &[Vec<u8>]) -> Result<PutBack> {
 }
 
 /// Tells whether a log has every record that is sealed.
-fn reaches(id: &SessionId, frames: &[Vec<u8>], spans: &[SealedSpan]) -> Result<bool> {
-    let mut reaches = true;
-    for span in spans {
-        match frames.get(span.end - 1) {
-            Some(last) if RecordHash::of_record(last) == span.hash => {}
-            Some(_) => return Err(differs(id, span.end - 1)),
-            None => reaches = false,
-        }
-    }
-    Ok(reaches)
+fn reaches(frames: &[Vec<u8>], spans: &[SealedSpan]) -> bool {
+    spans.iter().all(|span| {
+        let last = frames.get(span.end - 1);
+        last.is_some_and(|last| RecordHash::of_record(last) == span.hash)
+    })
 }
 
 /// Checks that records are the first of others.

@@ -61,6 +61,8 @@ pub fn prove(space: &SessionSpace, id: &SessionId) -> Result<Proof> {
         let n_open = n_own - n_sealed as u64;
         proof.uncompared.push(format!("{n_open} records are not sealed yet"));
     }
+    let others = own::other_lines(space, id)?;
+    proof.uncompared.extend(others.iter().map(ToString::to_string));
     let has_branch = space.head(agent).is_ok();
     if !has_branch {
         proof.uncompared.push(format!("agent `{agent}` has no branch here"));

@@ -9,9 +9,10 @@ use agentic_store::journal::{KeptObject, Transaction};
 
 use super::block::{self, PackedSpan};
 use super::folder::Folder;
-use super::own::own_records;
+use super::listing::list_local_open;
+use super::own::{self, own_records};
 use super::segment::{Segments, segment_object};
-use crate::{Result, SessionSpace};
+use crate::{Error, Result, SessionSpace};
 
 /// The most that one object holds of records or of a value, in bytes.
 const PART_BYTES_MAX: usize = 512 << 10;
@@ -30,7 +31,7 @@ pub fn seal(space: &SessionSpace, agent: &AgentName, folder: &Folder) -> Result<
         return Ok(Vec::new());
     }
     let segments = Segments::of(space, agent)?;
-    let n_sealed = segments.n_records(&folder.id);
+    let n_sealed = own::n_sealed(&segments, &folder.id)?;
     let parts = record_parts(&folder.id, n_sealed, &own_records(space, &folder.id, n_sealed)?)?;
     let (mut objects, mut packed) = (Vec::new(), Vec::new());
     for part in parts {
@@ -46,6 +47,25 @@ pub fn seal(space: &SessionSpace, agent: &AgentName, folder: &Folder) -> Result<
     keep(space, agent, "seal", &objects)?;
     segments.remember(&objects);
     Ok(packed)
+}
+
+/// Seals what is not sealed yet of the sessions here that are not over and that nobody drives. Whoever
+/// takes in what others sealed does that first: so it is known which records were made here.
+///
+/// # Errors
+/// Fails when the records of one cannot be kept.
+pub fn seal_open(space: &SessionSpace) -> Result<()> {
+    for id in list_local_open(space)? {
+        let Some((folder, _lock)) = Folder::try_lock(space, &id)? else { continue };
+        // One that is damaged is for whoever goes on with it.
+        let Ok(first) = own::first(space, &id) else { continue };
+        match seal(space, &first.start.agent, &folder) {
+            Ok(_)
+            | Err(Error::Space(agentic_space::Error::Store(agentic_store::Error::Damage(_)))) => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
 }
 
 /// Cuts records into parts; before them come so many that are sealed.

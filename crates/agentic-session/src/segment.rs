@@ -9,6 +9,7 @@
 
 mod cache;
 mod content;
+mod line;
 mod sealing;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -23,6 +24,7 @@ use agentic_store::journal::ArchivedAgent;
 use self::cache::{KnownSegments, cache_of, read_cache};
 pub use self::content::records_in;
 pub(crate) use self::content::{joined, pieces_of, whole_value};
+pub use self::line::SealedLines;
 use self::sealing::SealingNotes;
 pub use self::sealing::notes_with_sessions;
 use crate::{Result, SessionSpace};
@@ -215,11 +217,20 @@ impl<'a> Segments<'a> {
         Ok(found.iter().filter_map(|(_, bytes)| Object::decode(bytes).ok()).collect())
     }
 
-    /// Reads the records of a session that are sealed here; none if it is not.
+    /// Reads the records of a session that are sealed here, those of the line that counts where no log
+    /// tells; none if it is not.
     ///
     /// # Errors
-    /// Fails when they contradict each other, or one is missing among them.
+    /// Fails as [`Segments::lines`] does.
     pub fn frames(&self, id: &SessionId) -> Result<Vec<Vec<u8>>> {
+        Ok(self.lines(id)?.into_first())
+    }
+
+    /// Reads the records of a session that are sealed here, however many clones went on with it.
+    ///
+    /// # Errors
+    /// Fails when some follow none of the others, or one is missing among them.
+    pub fn lines(&self, id: &SessionId) -> Result<SealedLines> {
         joined(id, &self.read(id)?)
     }
 
@@ -316,7 +327,7 @@ pub fn frames(space: &SessionSpace, id: &SessionId) -> Result<Vec<Vec<u8>>> {
     for segments in Segments::of_all(space)? {
         objects.extend(segments.read(id)?);
     }
-    joined(id, &objects)
+    Ok(joined(id, &objects)?.into_first())
 }
 
 /// Reads a long value that was sealed with a session.

@@ -273,7 +273,10 @@ fn fetch_plain(
 ) -> Result<FetchOutcome, Refusal> {
     let nothing = FetchOutcome { remote: remote.to_owned(), ..FetchOutcome::default() };
     match plain {
-        PlainRefs::Followed => Ok(fetch(caller.space, remote, adopt)?),
+        PlainRefs::Followed => {
+            agentic_session::seal_open(caller.space)?;
+            Ok(fetch(caller.space, remote, adopt)?)
+        }
         PlainRefs::Left => Ok(nothing),
         PlainRefs::LookedAt => match adopt.first() {
             Some(agent) => Err(Refusal::not_allowed(

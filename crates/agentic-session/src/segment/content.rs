@@ -5,31 +5,12 @@ use std::collections::BTreeMap;
 use agentic_model::{Cid, Object, Value};
 use agentic_replay::{RecordHash, SessionId};
 
-use super::SealedSpan;
+use super::{SealedLines, SealedSpan};
 use crate::Result;
 use crate::block;
-use crate::folder::damaged;
 
-/// Joins the records that segments hold. Two clones may have sealed the same ones in different
-/// portions.
-pub(crate) fn joined(id: &SessionId, segments: &[Object]) -> Result<Vec<Vec<u8>>> {
-    let mut joined: Vec<Vec<u8>> = Vec::new();
-    for (from, records) in records(segments)? {
-        let Some(known) = joined.len().checked_sub(from) else {
-            let reason = format!("its sealed record {} is missing", joined.len());
-            return Err(damaged(id, &reason));
-        };
-        let n_common = known.min(records.len());
-        if joined[from..from + n_common] != records[..n_common] {
-            return Err(damaged(id, "what is sealed of it contradicts itself"));
-        }
-        joined.extend(records.into_iter().skip(known));
-    }
-    Ok(joined)
-}
-
-/// Returns the records that segments hold, with the position of the first of each, in order.
-fn records(segments: &[Object]) -> Result<Vec<(usize, Vec<Vec<u8>>)>> {
+/// Joins the records that segments hold.
+pub(crate) fn joined(id: &SessionId, segments: &[Object]) -> Result<SealedLines> {
     let mut parts = Vec::new();
     for object in segments {
         let from = object.map().get("from").and_then(Value::as_int);
@@ -38,8 +19,7 @@ fn records(segments: &[Object]) -> Result<Vec<(usize, Vec<Vec<u8>>)>> {
             parts.push((from, records));
         }
     }
-    parts.sort();
-    Ok(parts)
+    SealedLines::join(id, parts)
 }
 
 /// Returns the records of one segment; nothing if it has none, or other ones than it says.

@@ -183,6 +183,8 @@ impl Verb for SessionShow {
         };
         let mut notices = Notice::unanswered(space, &summary);
         notices.extend(unread);
+        let others = session::other_lines(space, &id)?;
+        notices.extend(others.iter().map(|other| Notice::Remark { what: other.to_string() }));
         Ok(Reply { notices, ..Reply::plain(view) })
     }
 }
