@@ -1,14 +1,14 @@
 //! Putting right what a power cut left of objects and refs.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use agentic_model::Oid;
 
-use super::Repository;
+use super::{Repository, to_oid};
 use agentic_store::error::RefError;
 use agentic_store::file::{self, Persistence};
 use agentic_store::ground::RefState;
-use agentic_store::journal::GitObject;
+use agentic_store::journal::{GitKind, GitObject};
 use agentic_store::{Error, Result};
 
 impl Repository {
@@ -36,12 +36,39 @@ impl Repository {
     /// # Errors
     /// Fails when the repository cannot be written.
     pub fn write_again(&self, object: &GitObject, oid: Oid) -> Result<()> {
-        let hex = oid.to_string();
-        let path = self.common_dir().join("objects").join(&hex[..2]).join(&hex[2..]);
+        let path = self.loose_path(oid);
         if path.exists() {
             self.set_aside(&path, oid)?;
         }
         self.write_loose(std::slice::from_ref(object)).map(drop)
+    }
+
+    /// Moves aside what is damaged of a state of notes. What is written anew then has its place.
+    fn set_damaged_notes_aside(&self, tip: Oid) -> Result<()> {
+        let mut open = vec![tip];
+        while let Some(oid) = open.pop() {
+            let Ok(object) = self.verify_object(oid) else {
+                let path = self.loose_path(oid);
+                if path.exists() {
+                    self.set_aside(&path, oid)?;
+                }
+                continue;
+            };
+            match object.kind {
+                GitKind::Commit => open.extend(self.read_commit(oid).map(|commit| commit.tree)),
+                GitKind::Tree => {
+                    let entries = self.load_tree(oid).map(|tree| tree.entries).unwrap_or_default();
+                    open.extend(entries.iter().map(|entry| to_oid(&entry.oid)));
+                }
+                GitKind::Blob => {}
+            }
+        }
+        Ok(())
+    }
+
+    fn loose_path(&self, oid: Oid) -> PathBuf {
+        let hex = oid.to_string();
+        self.common_dir().join("objects").join(&hex[..2]).join(&hex[2..])
     }
 
     fn set_aside(&self, path: &Path, oid: Oid) -> Result<()> {
@@ -81,6 +108,9 @@ impl Repository {
             RefState::Sound(tip) if is_whole(tip) => return Ok(()),
             RefState::Absent if tips.is_empty() => return Ok(()),
             RefState::Sound(_) | RefState::Absent | RefState::Damaged => {}
+        }
+        if let Ok(Some(tip)) = self.find_ref(name) {
+            self.set_damaged_notes_aside(tip)?;
         }
         let mut older = logged.iter().rev().chain(tips.iter().rev());
         self.forget_damaged_ref(name)?;

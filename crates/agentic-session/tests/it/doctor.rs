@@ -82,3 +82,30 @@ fn what_vanished_from_git_comes_back_from_the_journal() {
     assert!(object.exists(), "{report:?}");
     stage.git(&["fsck", "--strict", "--no-dangling"]);
 }
+
+#[test]
+fn what_is_damaged_of_notes_is_written_again_or_named_and_never_mended_without_end() {
+    let stage = Stage::new();
+    stage.start("hold(\"Go on?\")");
+    let notes = stage.agent.notes_ref();
+    let tip = stage.git(&["rev-parse", &notes]).trim().to_owned();
+    let all = stage.git(&["rev-list", "--objects", "--no-object-names", "-1", &notes]);
+    let objects: Vec<&str> = all.lines().collect();
+    assert!(objects.len() > 4, "a commit, trees and blobs: {all}");
+    for oid in objects {
+        let stage = stage.copied();
+        let path = stage.path(".git/objects").join(&oid[..2]).join(&oid[2..]);
+        std::fs::remove_file(&path).expect("it is loose");
+        std::fs::write(&path, "garbage").expect("writable");
+        let stage = stage.reopened();
+        let report = examined(&stage);
+        let is_mended = report.damaged.is_empty();
+        assert!(is_mended || oid != tip, "the log has what the newest one says: {report:?}");
+        if is_mended {
+            stage.git(&["fsck", "--strict", "--no-dangling"]);
+        }
+        let again = examined(&stage.reopened());
+        assert!(again.mended.is_empty(), "{oid}, a second time: {again:?}");
+        assert_eq!(again.damaged.is_empty(), is_mended, "{oid}: {again:?}");
+    }
+}

@@ -37,6 +37,12 @@ pub enum CommitError {
         /// The path.
         path: String,
     },
+    /// A change would take something away that it does not name.
+    #[error("`{path}` would vanish, and the change does not name it")]
+    InTheWay {
+        /// The path.
+        path: String,
+    },
     /// The commit does not belong to the agent.
     #[error("commit `{commit}` is not one of `{agent}`")]
     Foreign {
@@ -67,6 +73,7 @@ impl Guidance for CommitError {
             | CommitError::SecondGenesis { .. }
             | CommitError::UnknownDurability { .. }
             | CommitError::NoSuchPath { .. }
+            | CommitError::InTheWay { .. }
             | CommitError::Foreign { .. }
             | CommitError::NoTrace { .. }
             | CommitError::TraceTooLong { .. } => ErrorClass::Refused,
@@ -85,6 +92,7 @@ impl Guidance for CommitError {
                     .into()
             }
             CommitError::NoSuchPath { .. } => "paths are relative to the current folder".into(),
+            CommitError::InTheWay { .. } => "`null` in the map takes it away".into(),
             CommitError::Foreign { .. } => {
                 "`agentic log AGENT` lists the commits of an agent".into()
             }
@@ -108,6 +116,7 @@ impl Guidance for CommitError {
             | CommitError::SecondGenesis { .. }
             | CommitError::UnknownDurability { .. }
             | CommitError::NoSuchPath { .. }
+            | CommitError::InTheWay { .. }
             | CommitError::Foreign { .. }
             | CommitError::NoTrace { .. }
             | CommitError::TraceTooLong { .. } => None,
