@@ -6,12 +6,15 @@
 
 mod known;
 mod rules;
+mod screen;
 
 use std::path::{Path, PathBuf};
 
 use agentic_redact::{AllowanceFault, RedactAllowances, RuleFault, SecretRedactor, TagKey};
 use agentic_space::Space;
 use agentic_store::Layout;
+
+pub use self::screen::screen;
 
 /// Where the key lies, below what is kept beside git.
 const KEY_FILE: &str = "capture/key";

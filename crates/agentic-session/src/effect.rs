@@ -21,6 +21,7 @@ use agentic_space::commit::{
 
 pub use self::spawning::{SpawnStep, answer_of, begin_spawn, ended_child, ready_child};
 use crate::error::ProgramError;
+use crate::screen::refuse_secrets;
 use crate::{Error, Result, SessionSpace};
 
 /// What became of an effect.
@@ -76,13 +77,16 @@ pub fn perform(
     performance: &Performance,
 ) -> Result<PerformedEffect> {
     let (start, asker) = (session.start, session.asker(performance));
+    let clean = || refuse_secrets(space, &performance.request);
     match performance.request.kind.as_str() {
         "commit" => executed(perform_commit(space, &start.agent, performance, &asker)),
         "spawn" => spawning::perform_spawn(space, session, performance),
-        RELATE => executed(store::relate(space, start, performance, asker)),
+        RELATE => executed(clean().and_then(|()| store::relate(space, start, performance, asker))),
         PENDING => executed(store::pending(space, performance)),
         QUERY => executed(store::query(space, performance)),
-        BEHAVIOUR_PROPOSE => executed(proposal::propose(space, start, performance)),
+        BEHAVIOUR_PROPOSE => {
+            executed(clean().and_then(|()| proposal::propose(space, start, performance)))
+        }
         BEHAVIOUR_ADOPT => answered(adoption::adopt(space, start, performance, asker)),
         kind => {
             let failure =
@@ -118,6 +122,7 @@ fn perform_commit(
     if let Some(done) = find_by_request(space, agent, &performance.id.to_string())? {
         return commit_value(space, done);
     }
+    refuse_secrets(space, &performance.request)?;
     let payload = &performance.request.payload;
     let text = |key: &str| payload.get(key).and_then(Value::as_text);
     let bad = |reason: &str| Error::Program(ProgramError::BadRequest { reason: reason.to_owned() });

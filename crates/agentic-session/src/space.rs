@@ -12,6 +12,7 @@ use agentic_space::Space;
 use crate::Result;
 use crate::deciding::DecidingLine;
 use crate::known::RecentJournals;
+use crate::screen::SecretScreen;
 use crate::segment::SeenSegments;
 use crate::verified::SeenSignatures;
 
@@ -33,6 +34,8 @@ pub struct SessionOptions {
     /// The flows of trials that count, by their ids: that which ships with the program, and those of
     /// earlier releases. Without any no trial speaks for an adoption.
     pub trial_flows: Vec<Cid>,
+    /// What looks for secrets in what programs want written; without it nobody does.
+    pub screen: Option<SecretScreen>,
 }
 
 /// A space with what is known of its sessions. Whatever can be done with the space can be done with
@@ -44,6 +47,7 @@ pub struct SessionSpace {
     grace: Option<Duration>,
     /// The flows of trials that count.
     trial_flows: Vec<Cid>,
+    screen: Option<SecretScreen>,
     /// The journals of the sessions that verbs looked at last.
     recent: RecentJournals,
     /// What was seen of the signatures of decisions.
@@ -73,13 +77,14 @@ impl SessionSpace {
     }
 
     fn with(space: Space, options: SessionOptions) -> SessionSpace {
-        let SessionOptions { space: _, observer, stop, grace, trial_flows } = options;
+        let SessionOptions { space: _, observer, stop, grace, trial_flows, screen } = options;
         SessionSpace {
             space,
             observer,
             stop,
             grace,
             trial_flows,
+            screen,
             recent: RecentJournals::default(),
             verified: SeenSignatures::default(),
             deciding: DecidingLine::default(),
@@ -107,6 +112,11 @@ impl SessionSpace {
     /// Lists the flows of trials that count.
     pub(crate) fn trial_flows(&self) -> &[Cid] {
         &self.trial_flows
+    }
+
+    /// Returns what looks for secrets, if anything does.
+    pub(crate) fn screen(&self) -> Option<&SecretScreen> {
+        self.screen.as_ref()
     }
 
     /// Returns the journals of sessions that were read already.
@@ -158,7 +168,8 @@ impl SessionSpace {
         let (folder, space) = self.space.opener();
         let (observer, stop) = (self.observer.clone(), self.stop.clone());
         let (grace, trial_flows) = (self.grace, self.trial_flows.clone());
-        (folder, SessionOptions { space, observer, stop, grace, trial_flows })
+        let screen = self.screen.clone();
+        (folder, SessionOptions { space, observer, stop, grace, trial_flows, screen })
     }
 }
 

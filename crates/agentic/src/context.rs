@@ -52,7 +52,9 @@ impl Context {
         let (clock, grace) = (clock()?, grace::read()?);
         let space = agentic_space::Options { clock, durability };
         let trial_flows = agentic_api::verb::trial_flows();
-        let options = SessionOptions { space, grace, trial_flows, ..SessionOptions::default() };
+        let screen = Some(agentic_capture::redaction::screen());
+        let options =
+            SessionOptions { space, grace, trial_flows, screen, ..SessionOptions::default() };
         let format = if cli.json { Format::Json } else { Format::Text };
         Ok(Context { directory, format, options, screen: Arc::new(Screen::new()) })
     }

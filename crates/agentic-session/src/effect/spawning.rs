@@ -21,6 +21,7 @@ use crate::folder::Folder;
 use crate::language::{flow_object, language_of};
 use crate::listing::with_key;
 use crate::own::read_journal;
+use crate::screen::refuse_secrets;
 use crate::shelf::{Shelf, flow_of, program_of};
 use crate::start::start_child;
 use crate::{Error, Result, SessionSpace};
@@ -57,7 +58,8 @@ pub fn begin_spawn(
     {
         return Ok(SpawnStep::Adopted(child.id));
     }
-    if let Err(error) = check_flow(space, session, request) {
+    let checked = refuse_secrets(space, request).and_then(|()| check_flow(space, session, request));
+    if let Err(error) = checked {
         return answered(Err(error));
     }
     let child = match ensure_agent(space, session, performance, &asker) {

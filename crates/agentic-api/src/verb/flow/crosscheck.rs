@@ -167,6 +167,7 @@ fn options(here: &Surroundings, clock: Clock) -> SessionOptions {
         observer: here.watcher.observer.clone(),
         stop: here.watcher.stop.clone(),
         grace: here.watcher.grace,
+        screen: Some(agentic_capture::redaction::screen()),
         ..SessionOptions::default()
     }
 }

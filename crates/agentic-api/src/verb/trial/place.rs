@@ -155,7 +155,8 @@ impl SeparateRepository {
     /// Opens it, with the clock of the caller.
     pub fn open(&self, caller: &Caller<'_>) -> Result<SessionSpace, Refusal> {
         let (_, space) = Space::opener(caller.space);
-        let options = SessionOptions { space, ..SessionOptions::default() };
+        let screen = Some(agentic_capture::redaction::screen());
+        let options = SessionOptions { space, screen, ..SessionOptions::default() };
         Ok(SessionSpace::open(&self.folder, options)?)
     }
 
