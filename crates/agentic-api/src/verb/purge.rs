@@ -164,8 +164,15 @@ impl Verb for Purge {
 }
 
 impl PurgeChoice {
-    /// Refuses a conversation of which nobody here knows anything: its id may be mistyped.
+    /// Refuses a conversation of which nobody here knows anything, and an object that nothing here names:
+    /// the id may be mistyped.
     fn check_known(&self, caller: &Caller<'_>, hits: &[PurgeHit]) -> Result<(), Refusal> {
+        if let PurgeChoice::Object(id) = self
+            && hits.is_empty()
+        {
+            let hint = "`agentic trace show` names the traces of a commit";
+            return Err(Refusal::refused(&format!("nothing here keeps the object `{id}`"), hint));
+        }
         let PurgeChoice::Conversation(id) = self else { return Ok(()) };
         let layout = caller.space.repository().layout();
         let is_known = !hits.is_empty()
