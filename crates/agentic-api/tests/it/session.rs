@@ -142,6 +142,12 @@ fn a_session_is_shown_as_it_is_and_as_it_was() {
     let then = SessionShow { session: now.session[..12].to_owned(), at };
     let then = then.run(&caller).expect("it had so many records").answer;
     assert_eq!(then.requests.as_ref().map(Vec::len), Some(1));
+    for at in [0, now.records + 1, u64::MAX] {
+        let beyond = SessionShow { session: now.session.clone(), at: Some(at) };
+        let refused = refusal(beyond.run(&caller));
+        assert_eq!(refused.class, ErrorClass::Refused, "{at}");
+        assert!(refused.hint.contains(&format!("the last one is {}", now.records)), "{at}");
+    }
     for session in ["nobody", "000000000000", ""] {
         let unknown = SessionShow { session: session.to_owned(), at: None };
         assert!(unknown.run(&caller).is_err(), "{session:?}");

@@ -158,13 +158,13 @@ impl Verb for SessionShow {
         let space = caller.space;
         let id = found_or_claimed(space, &self.session)?;
         let unread = sealed_up_to_now(caller, &id);
-        let summary = match self.at {
-            Some(at) => space.session_at(&id, at)?,
-            None => space.session(&id)?,
-        };
-        let then = match self.at {
-            Some(at) => space.instant_of_record(&id, at)?,
-            None => space.now(),
+        let whole = space.session(&id)?;
+        let (summary, then) = match self.at {
+            Some(at) => {
+                refuse_beyond(&whole, at)?;
+                (space.session_at(&id, at)?, space.instant_of_record(&id, at)?)
+            }
+            None => (whole, space.now()),
         };
         let mut late = session::overtaken(space, &id)?;
         late.extend(late_replies(caller, &id)?);
@@ -187,6 +187,16 @@ impl Verb for SessionShow {
         notices.extend(others.iter().map(|other| Notice::Remark { what: other.to_string() }));
         Ok(Reply { notices, ..Reply::plain(view) })
     }
+}
+
+/// Refuses a position at which a session never stood.
+fn refuse_beyond(summary: &Summary, at: u64) -> Result<(), Refusal> {
+    if (1..=summary.n_records).contains(&at) {
+        return Ok(());
+    }
+    let message = format!("session `{}` has no record {at}", summary.id);
+    let hint = format!("they are counted from 1, and the last one is {}", summary.n_records);
+    Err(Refusal::refused(&message, &hint))
 }
 
 /// Finds a session, of which another engine may have sealed nothing yet.

@@ -110,12 +110,8 @@ impl Verb for ReplayedSession {
 
     fn run(self, caller: &Caller<'_>) -> Result<Reply<ReplayedSessionView>, Refusal> {
         let id = caller.space.find_session(&self.session)?;
-        let records = caller.space.session(&id)?.n_records;
-        if let Some(at) = self.at.filter(|at| *at > records || *at == 0) {
-            let message = format!("session `{id}` has no record {at}");
-            return Err(Refusal::refused(&message, &format!("it has {records}, counted from 1")));
-        }
         let shown = SessionShow { session: id.to_string(), at: self.at }.run(caller)?;
+        let records = caller.space.session(&id)?.n_records;
         let forks = forks(caller, &id.to_string())?;
         let at = match self.at {
             Some(at) => caller.space.instant_of_record(&id, at)?,

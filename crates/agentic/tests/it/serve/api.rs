@@ -115,6 +115,13 @@ fn every_list_and_every_thing_is_what_the_command_prints() {
         let shown = without_ages(served.json(&cookie, &path));
         assert_eq!(shown, without_ages(served.printed(arguments)), "{path}");
     }
+    let records = &served.printed(&["session", "show", session])["records"];
+    for (at, status) in [("0", 404), ("99", 404), ("x", 400), ("-1", 400)] {
+        let beyond = served.get(&cookie, &format!("sessions/{session}?at={at}"));
+        assert_eq!(beyond.status, status, "{at}: {}", beyond.body);
+        let is_told = beyond.body.contains(&format!("the last one is {records}"));
+        assert_eq!(is_told, status == 404, "{at}: {}", beyond.body);
+    }
     let same = served.json(&cookie, &format!("sessions/{session}/diff/{session}"));
     assert_eq!(same, served.printed(&["session", "diff", session, session]));
 }
