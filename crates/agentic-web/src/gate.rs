@@ -156,11 +156,15 @@ fn admit(
             Some(Login { id: SOCKET_LOGIN.to_owned(), role: role_of(peer), person: None })
         }
     };
-    let read_only = |login: Login| match site.resident.options.is_read_only {
-        true => Login { role: LoginRole::Read, ..login },
-        false => login,
+    let may_decide = match entrance {
+        RequestEntrance::Tcp => site.lets_logins_decide(),
+        RequestEntrance::Socket(_) => !site.resident.options.is_read_only,
     };
-    Ok(Admission::Visitor(Visitor { login: login.map(read_only) }))
+    let login = login.map(|login| match may_decide {
+        true => login,
+        false => Login { role: LoginRole::Read, ..login },
+    });
+    Ok(Admission::Visitor(Visitor { login }))
 }
 
 fn role_of(peer: SocketPeer) -> LoginRole {

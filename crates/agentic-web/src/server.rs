@@ -26,7 +26,7 @@ use tower_service::Service as _;
 use crate::colour::ColourDesk;
 use crate::entrance::{RequestEntrance, SocketPeer};
 use crate::error::{Result, WebError};
-use crate::host::{HostNames, ports};
+use crate::host::{HostNames, PageHost, ports};
 use crate::login::{LoginGrant, LoginRole, PageCode};
 use crate::patience::{ReadConnection, TimedContent};
 use crate::protocol::MountedProtocol;
@@ -51,6 +51,8 @@ const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 pub struct ServeOptions {
     /// The port; else one that comes from the repository's key, or the next that is free.
     pub port: Option<u16>,
+    /// Under which name the page is had.
+    pub host: PageHost,
     /// Whether there is only the socket.
     pub is_socket_only: bool,
     /// What is served to programs beside the page, if anything is.
@@ -74,9 +76,9 @@ pub fn serve(
     let runtime = runtime.map_err(ResidentError::system("start threads"))?;
     runtime.block_on(async {
         let memory = options.inheritance.as_ref().map(|left| left.memory.clone());
-        let protocol = options.protocol.clone();
+        let (protocol, host) = (options.protocol.clone(), options.host);
         let listeners = Listeners::bind(&resident, options).await?;
-        let hosts = listeners.port.map(|port| HostNames::new(&resident.key, port));
+        let hosts = listeners.port.map(|port| HostNames::new(host, &resident.key, port));
         let at = resident.say_where(hosts.as_ref().map(HostNames::origin))?;
         let PageMemory { logins, sealer } = PageMemory::recall(memory)?;
         let (say_end, ended) = watch::channel(false);

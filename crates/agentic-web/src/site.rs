@@ -16,7 +16,7 @@ use tokio::sync::watch;
 use crate::colour::ColourDesk;
 use crate::form::FormSealer;
 use crate::gate::Visitor;
-use crate::host::HostNames;
+use crate::host::{HostNames, PageHost};
 use crate::login::{LoginBook, LoginGrant, LoginRole, PageCode};
 use crate::protocol::MountedProtocol;
 
@@ -128,12 +128,18 @@ impl WebSite {
         self.resident.pool.ask(most, asked).await.unwrap_or_else(|refusal| Err(of_pool(refusal)))
     }
 
-    /// Makes a code that begins a login; in a process that only reads, one that only looks.
+    /// Says whether somebody may decide who is logged in at the page.
+    pub fn lets_logins_decide(&self) -> bool {
+        let is_own = self.hosts.as_ref().is_none_or(|names| names.kind == PageHost::Own);
+        is_own && !self.resident.options.is_read_only
+    }
+
+    /// Makes a code that begins a login; one that only looks where nobody may decide.
     ///
     /// # Errors
     /// Fails when the system gives no random bytes.
     pub fn issue_code(&self, grant: LoginGrant) -> std::io::Result<PageCode> {
-        let role = if self.resident.options.is_read_only { LoginRole::Read } else { grant.role };
+        let role = if self.lets_logins_decide() { grant.role } else { LoginRole::Read };
         Ok(PageCode { code: self.logins.issue(LoginGrant { role, ..grant })? })
     }
 

@@ -14,7 +14,7 @@ use agentic_resident::{
     Inheritance, Resident, ResidentClient, ResidentOptions, ServeFolder, Whereabouts,
 };
 use agentic_session::SessionSpace;
-use agentic_web::{PageCode, ServeOptions};
+use agentic_web::{PageCode, PageHost, ServeOptions};
 use clap::Subcommand;
 
 use self::browser::show_page;
@@ -43,6 +43,9 @@ pub struct ServeArgs {
     /// Listen on this port; else on one of the repository's own
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..), conflicts_with = "no_tcp")]
     port: Option<u16>,
+    /// Have the page at 127.0.0.1, to look only: for browsers that know no names below localhost
+    #[arg(long, conflicts_with = "no_tcp")]
+    plain_host: bool,
     /// Only the socket: no page, for commands alone
     #[arg(long)]
     no_tcp: bool,
@@ -164,13 +167,17 @@ fn serve(context: &Context, args: &ServeArgs) -> VerbOutcome {
         true => Some(token::protocol(context, &resident)?),
         false => None,
     };
-    let serving =
-        ServeOptions { port: args.port, is_socket_only: args.no_tcp, protocol, inheritance: page };
+    let host = if args.plain_host { PageHost::Plain } else { PageHost::Own };
+    let (port, is_socket_only) = (args.port, args.no_tcp);
+    let serving = ServeOptions { port, host, is_socket_only, protocol, inheritance: page };
     let is_opened = args.open && !args.again;
     let ready = |at: &Whereabouts, code: &dyn Fn() -> Option<PageCode>| {
         match &at.url {
             Some(url) => talk(&format!("serving {url}\nhint: `agentic serve open` opens the page")),
             None => talk("serving on the socket alone"),
+        }
+        if args.plain_host {
+            talk("hint: logins there may only look; `agentic decide` answers in a terminal");
         }
         let Some(code) = is_opened.then(code).flatten() else { return };
         match show_page(&code.address(at)) {

@@ -18,6 +18,7 @@ mod login;
 mod neighbours;
 mod notice;
 mod peer;
+mod plain;
 mod process;
 mod race;
 mod random;

@@ -34,6 +34,7 @@ pub fn begin(context: &Context, args: &ServeArgs) -> VerbOutcome {
     command.arg("-C").arg(&context.directory).arg("serve");
     command.args(args.port.map(|port| format!("--port={port}")));
     for (is_set, flag) in [
+        (args.plain_host, "--plain-host"),
         (args.no_tcp, "--no-tcp"),
         (args.read_only, "--read-only"),
         (args.mcp, "--mcp"),

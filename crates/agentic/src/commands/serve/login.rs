@@ -46,12 +46,14 @@ struct GivenChallenge {
     challenge: String,
 }
 
-/// Reads an address. Names below `localhost` mean this machine, where a tunnel may begin.
+/// Reads an address. Names below `localhost` mean this machine, where a tunnel may begin, as does
+/// `127.0.0.1`, where a page is that was asked to be there.
 fn page_address(text: &str) -> Result<PageAddress, String> {
     let found = text.strip_prefix("http://").and_then(|rest| {
         let (host, port) = rest.split(['/', '#', '?']).next()?.rsplit_once(':')?;
         let is_name = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || "-.".contains(c);
-        let is_ours = host.ends_with(".localhost") && host.chars().all(is_name);
+        let is_below = host.ends_with(".localhost") && host.chars().all(is_name);
+        let is_ours = is_below || host == "127.0.0.1";
         is_ours.then_some(PageAddress { host: host.to_owned(), port: port.parse().ok()? })
     });
     found.ok_or_else(|| {
@@ -128,7 +130,11 @@ mod tests {
         for text in ["http://a-b2.localhost:42001", "http://a-b2.localhost:42001/login"] {
             assert_eq!(page_address(text), Ok(ada.clone()), "{text}");
         }
+        let plain = PageAddress { host: "127.0.0.1".to_owned(), port: 42_001 };
+        assert_eq!(page_address("http://127.0.0.1:42001"), Ok(plain));
         for text in [
+            "http://127.0.0.2:42001",
+            "http://localhost:42001",
             "https://a-b2.localhost:42001",
             "http://a-b2.localhost",
             "http://evil.example:42001",
