@@ -1,8 +1,8 @@
 //! A decision that a program sends: what the form of the page does, as JSON.
 
-use agentic_api::verb::{DecisionRequest, HoldQuestion};
-use agentic_api::view::QuestionView;
-use agentic_api::{Refusal, Verb as _};
+use agentic_api::verb::{DecisionRequest, HoldFate};
+use agentic_api::view::{HoldFateView, QuestionView};
+use agentic_api::{Caller, Refusal, Verb as _};
 use agentic_model::Instant;
 use axum::Extension;
 use axum::body::Bytes;
@@ -17,13 +17,14 @@ use crate::gate::Visitor;
 use crate::site::{SharedSite, WebSite};
 use crate::status::RequestAim;
 
-/// What stands between the instant of showing and the seal in a token.
+/// What stands between the request, the instant of showing and the seal in a token.
 const TOKEN_PARTS: char = '~';
 
 /// Makes what a decision of a hold that was shown brings back.
 pub fn seal(site: &WebSite, visitor: &Visitor, question: &QuestionView) -> String {
     let seal = ShownForm::of(question).seal(&site.sealer, visitor.form_owner());
-    format!("{}{TOKEN_PARTS}{seal}", question.at)
+    let (request, at) = (&question.hold.request, &question.at);
+    format!("{request}{TOKEN_PARTS}{at}{TOKEN_PARTS}{seal}")
 }
 
 /// Takes an answer: the decision is the commit that the command would make.
@@ -90,20 +91,34 @@ struct ShownHold {
 async fn shown_hold(
     site: &WebSite,
     visitor: &Visitor,
-    request: String,
+    name: String,
     sent: &DecisionRequest,
 ) -> Option<ShownHold> {
-    let (at, seal) = sent.token.split_once(TOKEN_PARTS)?;
-    let is_sealed = |request: &str| {
-        let form = ShownForm { request, request_hash: &sent.request_hash, shown: &sent.shown, at };
-        form.is_sealed(&site.sealer, visitor.form_owner(), seal)
-    };
-    let at = Instant::parse(at)?;
-    if is_sealed(&request) {
-        return Some(ShownHold { request, at });
+    let (request, rest) = sent.token.split_once(TOKEN_PARTS)?;
+    let (at, seal) = rest.split_once(TOKEN_PARTS)?;
+    let form = ShownForm { request, request_hash: &sent.request_hash, shown: &sent.shown, at };
+    if !form.is_sealed(&site.sealer, visitor.form_owner(), seal) {
+        return None;
     }
-    let verb = HoldQuestion { request, node: None };
-    let question = site.read_as(visitor, move |caller| Ok(verb.run(caller)?.answer)).await.ok()?;
-    let request = question.hold.request;
-    is_sealed(&request).then_some(ShownHold { request, at })
+    let shown = ShownHold { request: request.to_owned(), at: Instant::parse(at)? };
+    if name == shown.request {
+        return Some(shown);
+    }
+    let request = shown.request.clone();
+    let is_meant = move |caller: &Caller<'_>| Ok(is_name_of(caller, name, &request));
+    site.read_as(visitor, is_meant).await.ok()?.then_some(shown)
+}
+
+/// Tells whether a name is one of a request: that of its agent, or one that leads to it.
+fn is_name_of(caller: &Caller<'_>, name: String, request: &str) -> bool {
+    let (session, _) = request.split_once('.').unwrap_or((request, ""));
+    let session = caller.space.find_session(session);
+    let session = session.and_then(|session| caller.space.session(&session));
+    if session.is_ok_and(|session| session.agent.to_string() == name) {
+        return true;
+    }
+    HoldFate { request: name }.run(caller).is_ok_and(|fate| match fate.answer {
+        HoldFateView::Open(question) => question.hold.request == request,
+        HoldFateView::Decided(hold) => hold.request == request,
+    })
 }

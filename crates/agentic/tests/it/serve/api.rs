@@ -238,6 +238,7 @@ fn a_program_decides_with_the_token_that_came_with_the_hold() {
         (&other, body(&[]), 403),
         (&cookie, body(&[("token", json!(at(3)))]), 403),
         (&cookie, body(&[("token", json!(at(token.len() - 1)))]), 403),
+        (&cookie, body(&[("token", json!(at(request.len() + 3)))]), 403),
         (&cookie, body(&[("shown", json!("x"))]), 403),
         (&cookie, body(&[("request_hash", json!("x"))]), 403),
         (&cookie, body(&[("action", json!("perhaps"))]), 400),
@@ -261,10 +262,23 @@ fn a_program_decides_with_the_token_that_came_with_the_hold() {
         (&json!("approve"), &json!("user:ada"))
     );
     // The same answer again is no other one; another one is told who won.
-    let (status, again) = served.post(&cookie, &request, &body(&[]));
+    for name in [request.as_str(), "alice"] {
+        let (status, again) = served.post(&cookie, name, &body(&[]));
+        assert_eq!((status, &again["commit"]), (200, &decided["commit"]), "{name}: {again}");
+        let (status, late) = served.post(&cookie, name, &body(&[("action", json!("reject"))]));
+        assert_eq!((status, &late["error"]["code"]), (409, &json!(8)), "{name}: {late}");
+        assert!(late["error"]["message"].as_str().is_some_and(|said| said.contains("user:ada")));
+    }
+    // So is it while the agent asks something else, which that name leads to now.
+    let flow = served.sandbox.start().join("more.rhai");
+    std::fs::write(flow, r#"hold("And this?").value"#).expect("writable");
+    let more = ["session", "start", "alice", "--flow", "more.rhai"];
+    let more = run(&served.sandbox, served.sandbox.start(), &more);
+    assert_eq!(more.status.code(), Some(4), "it waits for a person");
+    let (status, again) = served.post(&cookie, "alice", &body(&[]));
     assert_eq!((status, &again["commit"]), (200, &decided["commit"]), "{again}");
-    let (status, late) = served.post(&cookie, &request, &body(&[("action", json!("reject"))]));
-    assert_eq!((status, &late["error"]["code"]), (409, &json!(8)), "{late}");
-    assert!(late["error"]["message"].as_str().is_some_and(|said| said.contains("user:ada")));
+    assert_eq!(served.printed(&["pending"]).as_array().map(Vec::len), Some(1));
+    let (status, said) = served.post(&cookie, "bob", &body(&[]));
+    assert_eq!(status, 403, "{said}");
     assert_eq!(served.get(&cookie, &format!("pending/{request}")).status, 409);
 }
