@@ -85,6 +85,30 @@ fn file_change(change: Change) -> Option<ChangedFile> {
     (!mode.is_tree()).then(|| ChangedFile { path: path.into(), status, blob })
 }
 
+impl Repository {
+    /// Reads and hashes the trees and blobs of `new` that `old` does not hold at the same place.
+    ///
+    /// # Errors
+    /// Fails at the first that is missing or damaged.
+    pub fn verify_difference(&self, old: Oid, new: Oid) -> Result<()> {
+        if old == new {
+            return Ok(());
+        }
+        self.verify_object(new)?;
+        for change in self.scratch().changes(old, new)? {
+            let (Change::Addition { entry_mode, oid, .. }
+            | Change::Modification { entry_mode, oid, .. }) = change
+            else {
+                continue;
+            };
+            if !entry_mode.is_commit() {
+                self.verify_object(to_oid(&oid))?;
+            }
+        }
+        Ok(())
+    }
+}
+
 impl Scratch {
     /// Collects the trees and blobs of `new` that `old` does not hold at the same place, blobs
     /// before the trees that name them. Only folders that differ are looked into.

@@ -116,8 +116,12 @@ pub fn examine(space: &SessionSpace, treatment: Treatment) -> Result<DoctorRepor
             Err(error) => report.damaged.push(error.to_string()),
         }
     }
-    cut_logs(space, &sound, &mut report)?;
-    check_sessions(space, &mut report)?;
+    if let Err(error) = cut_logs(space, &sound, &mut report) {
+        report.damaged.push(error.to_string());
+    }
+    if let Err(error) = check_sessions(space, &mut report) {
+        report.damaged.push(error.to_string());
+    }
     for (agent, _) in space.agent_names()? {
         check_agent(space, &agent, &mut report);
     }
@@ -297,10 +301,19 @@ fn check_agent(space: &SessionSpace, agent: &AgentName, report: &mut DoctorRepor
     }
 }
 
-/// Reads every commit of an agent and hashes it.
+/// Reads every commit of an agent, and what it changed, and hashes them.
 fn check_commits(space: &SessionSpace, agent: &AgentName) -> Result<()> {
+    let repository = space.repository();
     for commit in space.own_commits(agent, space.head(agent)?)? {
-        space.repository().verify_object(commit.oid)?;
+        repository.verify_object(commit.oid)?;
+        // What an agent began upon may be cut off, as in a shallow clone.
+        let before = match commit.parents.first() {
+            Some(parent) => repository.read_commit(*parent).ok().map(|parent| parent.tree),
+            None => Some(repository.empty_tree()),
+        };
+        if let Some(before) = before {
+            repository.verify_difference(before, commit.tree)?;
+        }
     }
     Ok(())
 }

@@ -3,7 +3,7 @@
 use agentic_session::SessionState;
 use agentic_session::doctor::{DoctorReport, Locks, ReplayChoice, Treatment, examine};
 
-use crate::kit::Stage;
+use crate::kit::{Stage, second};
 
 fn examined(stage: &Stage) -> DoctorReport {
     examine(&stage.space, Treatment::default()).expect("the repository can be read")
@@ -107,5 +107,31 @@ fn what_is_damaged_of_notes_is_written_again_or_named_and_never_mended_without_e
         let again = examined(&stage.reopened());
         assert!(again.mended.is_empty(), "{oid}, a second time: {again:?}");
         assert_eq!(again.damaged.is_empty(), is_mended, "{oid}: {again:?}");
+    }
+}
+
+#[test]
+fn an_object_of_an_agent_that_is_gone_for_good_is_named_wherever_it_stands() {
+    let stage = Stage::new();
+    stage.start("hold(\"Go on?\")");
+    stage.commit(&stage.agent, "dir/a", "1");
+    let later = stage.reopened_at(second(100_000));
+    assert_eq!(examined(&later).n_cut, 1, "no log has it any more");
+    let notes = later.agent.notes_ref();
+    let heads = format!("{}^@", later.agent.branch_ref());
+    let list = |range: &[&str]| {
+        let objects = [&["rev-list", "--objects", "--no-object-names"], range].concat();
+        later.git(&objects).lines().map(str::to_owned).collect::<Vec<_>>()
+    };
+    let head = list(&[&later.agent.branch_ref(), &format!("^{heads}")]);
+    let own = [list(&["-1", &notes]), head].concat();
+    for oid in own {
+        let copy = later.copied();
+        let path = copy.path(".git/objects").join(&oid[..2]).join(&oid[2..]);
+        if std::fs::remove_file(&path).is_err() {
+            continue;
+        }
+        let report = examined(&copy.reopened());
+        assert!(!report.damaged.is_empty(), "{oid}: {report:?}");
     }
 }
