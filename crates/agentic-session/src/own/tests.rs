@@ -88,7 +88,7 @@ fn of_clones_that_went_on_with_one_session_each_keeps_its_own_records() {
     // Another clone went on from the second record, and came further than this one.
     let mut other = branched(&frames, 1, 5);
     let end = RecordChain::read(&other).expect("sound");
-    let mut chain = end.chain().clone();
+    let mut chain = end.chain();
     let at = end.records().last().expect("some").at;
     other.push(chain.append(at, Body::End(Outcome::Ok(StoredValue::Inline(vec![0xf6])))).bytes);
     let records: Vec<HashedRecord> = other.iter().cloned().map(HashedRecord::new).collect();

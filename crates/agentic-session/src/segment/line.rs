@@ -40,10 +40,11 @@ impl SealedLines {
 
     fn take(&mut self, id: &SessionId, from: usize, records: Vec<Vec<u8>>) -> Result<()> {
         let Some(n_most) = self.0.iter().map(Vec::len).max() else {
-            return match from {
-                0 => Ok(self.0.push(records)),
-                _ => Err(damaged(id, "its sealed record 0 is missing")),
-            };
+            if from > 0 {
+                return Err(damaged(id, "its sealed record 0 is missing"));
+            }
+            self.0.push(records);
+            return Ok(());
         };
         if from > n_most {
             return Err(damaged(id, &format!("its sealed record {n_most} is missing")));
