@@ -14,7 +14,7 @@ use agentic_model::{
     AboutBehaviour, BehaviourForm, Cid, LibraryName, LibraryPointer, Object, Oid, StoredBehaviour,
 };
 use agentic_session::SessionSpace;
-use agentic_session::behaviour::check_flow_with;
+use agentic_session::behaviour::{built_in_effects, check_flow_with, knows_effect};
 use agentic_space::error::{Error as SpaceError, LookupError};
 use agentic_space::library::{Library, LibraryState, NameInForce};
 
@@ -36,6 +36,28 @@ pub(crate) struct FoundBehaviour {
     pub read: StoredBehaviour,
     /// The spaces of peers that it was found in, as they are read here; none where it is here.
     pub peers: Vec<String>,
+}
+
+/// Refuses kinds of effects that none of some programs could ask for: they are mistyped.
+///
+/// # Errors
+/// Fails at the first of them.
+pub(crate) fn check_effects(kinds: &[String], programs: &[Object]) -> Result<(), Refusal> {
+    for kind in kinds {
+        let mut is_known = false;
+        for program in programs {
+            is_known |= knows_effect(program, kind)?;
+        }
+        if !is_known {
+            let known = built_in_effects();
+            let hint = match nearest(kind, known.iter().map(String::as_str)) {
+                Some(near) => format!("did you mean `{near}`?"),
+                None => format!("there are {}, and `*` for all", known.join(", ")),
+            };
+            return Err(Refusal::usage(&format!("no effect is of the kind `{kind}`"), &hint));
+        }
+    }
+    Ok(())
 }
 
 impl FoundBehaviour {

@@ -1,6 +1,6 @@
 //! What is known about kinds of requests: who answers them, and what a crash may do to them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::{
     BEHAVIOUR_ADOPT, BEHAVIOUR_PROPOSE, EffectClass, PATCH, PENDING, ProgramFailure, QUERY, RELATE,
@@ -12,6 +12,9 @@ pub const HOLD: &str = "hold";
 
 /// The kind of a request that waits for a value from outside.
 pub const SUSPEND: &str = "suspend";
+
+/// The kind of requests over HTTP.
+const HTTP: &str = "http";
 
 /// The built-in kinds whose effects something has to carry, which may fail without any of them
 /// having happened.
@@ -134,6 +137,12 @@ impl Kinds {
         Kinds { rules: rules.collect(), classes: BTreeMap::new(), checks: BTreeMap::new() }
     }
 
+    /// Lists the kinds of which something is known, and `http`, whose rule is told by its method.
+    pub fn names(&self) -> BTreeSet<&str> {
+        let known = self.rules.keys().chain(self.classes.keys()).map(String::as_str);
+        known.chain([HTTP]).collect()
+    }
+
     /// Adds a kind, or replaces what was known about it.
     pub fn set(&mut self, kind: impl Into<String>, rule: KindRule) {
         self.rules.insert(kind.into(), rule);
@@ -175,7 +184,7 @@ impl Kinds {
             return rule.clone();
         }
         let method = request.payload.get("method").and_then(|method| method.as_text());
-        let is_read = request.kind == "http" && matches!(method, Some("GET" | "HEAD"));
+        let is_read = request.kind == HTTP && matches!(method, Some("GET" | "HEAD"));
         let class = if is_read { EffectClass::Read } else { EffectClass::Once };
         KindRule::new(Handling::Effect(class))
     }

@@ -3,14 +3,30 @@
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 
-use agentic_model::{AgentName, Cid, Object, StoredBehaviour};
-use agentic_replay::{PinnedProgram, SessionId, TraceDetail};
+use agentic_model::{AgentName, Cid, Object, StoredBehaviour, Value};
+use agentic_replay::{Kinds, PinnedProgram, SessionId, TraceDetail};
 
 use super::language::{kinds_of, language_of, of_fault};
 use super::listing::with_key;
 use super::own;
 use crate::error::ProgramError;
 use crate::{Error, Result, SessionSpace};
+
+/// Tells whether a program may be granted a kind of effects: one that is known here or to its language,
+/// all of them, or one that its source names, which somebody else answers.
+///
+/// # Errors
+/// Fails when its language is not known.
+pub fn knows_effect(flow: &Object, kind: &str) -> Result<bool> {
+    let source = flow.map().get("source").and_then(Value::as_text).unwrap_or_default();
+    let is_named = || source.contains(&format!("\"{kind}\""));
+    Ok(kind == EVERYTHING || kinds_of(flow)?.names().contains(kind) || is_named())
+}
+
+/// Lists the kinds of effects that every program may ask for.
+pub fn built_in_effects() -> Vec<String> {
+    Kinds::built_in().names().into_iter().map(str::to_owned).collect()
+}
 
 /// The word that stands for all kinds of effects.
 const EVERYTHING: &str = "*";

@@ -8,7 +8,7 @@ use agentic_space::library::{BehaviourAddition, keep_behaviour};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::behaviours::{BehaviourShelf, FoundBehaviour, behaviour_name};
+use crate::behaviours::{BehaviourShelf, FoundBehaviour, behaviour_name, check_effects};
 use crate::person::acting_party;
 use crate::redaction::CallerRedactor;
 use crate::verb::{Reply, Verb};
@@ -51,6 +51,9 @@ impl Verb for BehaviourAdd {
         let read = StoredBehaviour::from_object(&object).map_err(|error| Refusal::of(&error))?;
         let added = FoundBehaviour { object, read, peers: Vec::new() };
         let parts = added.check(caller.space, |_| None)?;
+        if let Some(allow) = &added.read.allow {
+            check_effects(allow, std::slice::from_ref(&added.object))?;
+        }
         let FoundBehaviour { object, read, .. } = added;
         let shelf = BehaviourShelf::new(caller.space);
         let parents: Result<BTreeSet<Cid>, Refusal> =

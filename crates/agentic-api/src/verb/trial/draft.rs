@@ -10,7 +10,7 @@ use serde::Deserialize;
 use super::past::cost_of_runs;
 use super::scorer::TrialScorer;
 use super::task::tasks;
-use crate::behaviours::{FoundBehaviour, behaviour_to_run};
+use crate::behaviours::{FoundBehaviour, behaviour_to_run, check_effects};
 use crate::caller::agent_name;
 use crate::view::TrialPlanView;
 use crate::{Caller, Refusal};
@@ -151,15 +151,18 @@ impl TrialDraft {
             let message = format!("a trial has two arms at least, and {ARMS_MAX} at most");
             return Err(Refusal::usage(&message, "give --arm twice"));
         }
-        let mut cids = Vec::new();
+        let (mut cids, mut programs) = (Vec::new(), Vec::new());
         for named in &self.arms {
-            let cid = runnable(caller, named)?.cid().to_string();
+            let found = runnable(caller, named)?;
+            let cid = found.cid().to_string();
+            programs.push(found.object);
             if cids.contains(&cid) {
                 let message = format!("two arms are one behaviour, {cid}");
                 return Err(Refusal::usage(&message, "name others"));
             }
             cids.push(cid);
         }
+        check_effects(&self.allow, &programs)?;
         Ok(cids)
     }
 }
