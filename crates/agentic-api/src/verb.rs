@@ -112,6 +112,7 @@ pub use self::peer::{
     PeerAdd, PeerInit, PeerList, PeerLog, PeerRemove, PeerResolve, PeerRotate, PeerSpace,
     PeerTrustVerb, settle_named, settle_peers,
 };
+pub use self::peer_reply::ShownReplies;
 pub use self::pending::{HandOutHolds, HandedOut, HoldQuestion, PendingHolds};
 pub use self::privacy::{MakePrivate, MakePublic};
 pub use self::program::{CheckProgram, FormatProgram, LayoutUse};

@@ -13,6 +13,10 @@
 //! | session | id | agent, flow, state, records, instants, length of its log |
 //! | hold | session | its open holds as lists know them, and what they derive from |
 //! | cid | agent · 0 · number | the begins of some ids that its notes keep, or did: of objects, and of commits with notes |
+//!
+//! What is counted has no table: commits by day, waits, what came of sessions. Whoever counts folds the
+//! segments of facts, which are kept by ids that never change. Neither has the log of an agent: it is read
+//! from its head.
 
 mod objects;
 mod packed;

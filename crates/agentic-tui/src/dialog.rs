@@ -5,6 +5,7 @@
 //! difference. What is typed stays while the hold changes or a decision is refused.
 
 mod answer;
+mod claim;
 
 use agentic_api::Refusal;
 use agentic_api::verb::Decide;
@@ -16,9 +17,6 @@ use agentic_session::decide::{Action, ApprovalScope};
 use crate::field::TextField;
 use crate::key::UiKey;
 use crate::line::{LinePiece, PaneLine, Tone};
-
-/// How many digits of a commit are shown.
-const COMMIT_DIGITS: usize = 10;
 
 /// A hold, and who would decide it.
 #[derive(Debug)]
@@ -190,14 +188,7 @@ impl DecisionDialog {
             }
         }
         self.sight = Some(sight);
-        let claims = self.question().map(|question| &question.hold.unverified);
-        let is_there = |commit: &String| {
-            claims.is_some_and(|all| all.iter().any(|claim| claim.commit == *commit))
-        };
-        let is_gone = self.accepted.as_ref().is_some_and(|commit| !is_there(commit));
-        if is_gone {
-            self.accepted = None;
-        }
+        self.check_accepted();
         self.cut();
     }
 
@@ -275,21 +266,6 @@ impl DecisionDialog {
         self.cut();
     }
 
-    /// Chooses the next decision that does not count, to make it one's own; after the last one none.
-    fn choose_unverified(&mut self) {
-        let claims = self.question().map(|question| &question.hold.unverified);
-        let claims: Vec<String> =
-            claims.into_iter().flatten().map(|claim| claim.commit.clone()).collect();
-        if claims.is_empty() {
-            self.warn("no decision is unverified here");
-            return;
-        }
-        let chosen = claims.iter().position(|claim| self.accepted.as_ref() == Some(claim));
-        self.accepted = claims.get(chosen.map_or(0, |at| at + 1)).cloned();
-        (self.action, self.edit, self.said) = (None, None, None);
-        self.cut();
-    }
-
     fn press_in_text(&mut self, key: UiKey) -> DialogStep {
         let page = self.height.max(1);
         match key {
@@ -364,18 +340,7 @@ impl DecisionDialog {
             Some(text) => PaneLine::many(Tone::Plain, text).collect(),
             None => Vec::new(),
         };
-        let claims = self.question().map(|question| &question.hold.unverified);
-        for claim in claims.into_iter().flatten() {
-            let is_chosen = self.accepted.as_ref() == Some(&claim.commit);
-            let (mark, tone) = if is_chosen { ("●", Tone::Strong) } else { ("○", Tone::Plain) };
-            let commit = claim.commit.get(..COMMIT_DIGITS).unwrap_or(&claim.commit);
-            lines.push(PaneLine::default());
-            let line = PaneLine::default().say(Tone::Alarm, "unverified: ").say(Tone::Id, commit);
-            lines.push(
-                line.say(Tone::Plain, &format!(" says {} by {}", claim.action, claim.principal)),
-            );
-            lines.push(PaneLine::default().say(tone, &format!("{mark} u accept it as mine")));
-        }
+        lines.extend(self.claim_lines());
         if let Some(edit) = &self.edit {
             lines.push(PaneLine::default());
             lines.push(PaneLine::default().say(Tone::Strong, "What your edit changes:"));

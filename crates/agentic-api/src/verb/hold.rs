@@ -7,6 +7,7 @@ use agentic_space::signing::SigningChoice;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+use crate::verb::peer_reply::ShownReplies;
 use crate::verb::{Reply, Verb};
 use crate::view::{ClosedHoldView, DeciderView, HoldFateView, PendingView, QuestionView};
 use crate::{Caller, Refusal};
@@ -28,29 +29,32 @@ impl Verb for HoldFate {
         Ok(Reply::plain(match name.find(caller.space)? {
             NamedRequest::Open(pending) => {
                 if let Some(earlier) = EarlierAnswer::of_settled(&pending) {
-                    return Ok(Reply::plain(HoldFateView::Decided(closed(&earlier))));
+                    return Ok(Reply::plain(HoldFateView::Decided(closed(caller, &earlier)?)));
                 }
-                let question = QuestionView::new(PendingView::new(&pending, now), now);
-                HoldFateView::Open(Box::new(question))
+                let mut view = PendingView::new(&pending, now);
+                ShownReplies::read(caller)?.add_to(&mut view);
+                HoldFateView::Open(Box::new(QuestionView::new(view, now)))
             }
-            NamedRequest::Decided(earlier) => HoldFateView::Decided(closed(&earlier)),
+            NamedRequest::Decided(earlier) => HoldFateView::Decided(closed(caller, &earlier)?),
         }))
     }
 }
 
-fn closed(earlier: &EarlierAnswer) -> ClosedHoldView {
+fn closed(caller: &Caller<'_>, earlier: &EarlierAnswer) -> Result<ClosedHoldView, Refusal> {
     let (principal, action) = earlier.winner();
     let decision = earlier.decision.as_ref();
     let at = decision.and_then(|decision| decision.record.get("decided_at")?.as_text());
-    ClosedHoldView {
-        request: earlier.session.short_request(&earlier.id),
+    let request = earlier.session.short_request(&earlier.id);
+    Ok(ClosedHoldView {
+        replies: ShownReplies::to_decided(caller, &request)?,
+        request,
         session: earlier.session.to_string(),
         action: action.to_owned(),
         principal,
         commit: earlier.commit.map(|commit| commit.to_string()),
         at: at.map(str::to_owned),
         reason: decision.map(|decision| decision.rationale.clone()).unwrap_or_default(),
-    }
+    })
 }
 
 /// Say who would decide: the person whom git knows here, if they may decide this hold.

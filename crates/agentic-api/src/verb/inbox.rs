@@ -10,6 +10,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::verb::hold::decider;
+use crate::verb::peer_reply::ShownReplies;
 use crate::verb::{Reply, Verb};
 use crate::view::{InboxHoldView, InboxView, PendingView};
 use crate::{Caller, Notice, Refusal};
@@ -76,8 +77,14 @@ impl Inbox {
         ranked.sort_by(|(left, _), (right, _)| in_order(left, right));
         let shown = self.place.cut(ranked);
         // One that was answered meanwhile is not shown.
+        let replies = match shown.holds.is_empty() {
+            true => ShownReplies::default(),
+            false => ShownReplies::read(caller)?,
+        };
         let holds = shown.holds.into_iter().filter_map(|(rank, hold)| {
-            Some(InboxHoldView { hold: PendingView::new(&hold.read(space)?, now), mine: !rank.0 })
+            let mut view = PendingView::new(&hold.read(space)?, now);
+            replies.add_to(&mut view);
+            Some(InboxHoldView { hold: view, mine: !rank.0 })
         });
         let answer = InboxView {
             holds: holds.collect(),

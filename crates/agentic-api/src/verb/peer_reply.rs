@@ -51,18 +51,20 @@ pub(super) fn take_replies(caller: &Caller<'_>, since: Instant) -> Result<TakenR
                 continue;
             }
         };
+        let signer = judge.signer(reply).ok().flatten();
+        let signed = |view: PeerReplyView| view.signed_by(signer.as_ref());
         match verdict {
             ReplyVerdict::Counts(TriggerForce::Runs, pending) => {
                 let counted = CountedReply { judge, reply, pending };
                 counted.take(caller, &mut taken)?;
             }
             ReplyVerdict::Counts(TriggerForce::Shown, _) => {
-                taken.views.push(PeerReplyView::waiting(reply));
+                taken.views.push(signed(PeerReplyView::waiting(reply)));
             }
             ReplyVerdict::Unverified(why, _) => {
-                taken.views.push(PeerReplyView::unverified(reply, why));
+                taken.views.push(signed(PeerReplyView::unverified(reply, why)));
             }
-            ReplyVerdict::Late if is_new => taken.views.push(PeerReplyView::late(reply)),
+            ReplyVerdict::Late if is_new => taken.views.push(signed(PeerReplyView::late(reply))),
             // A crash may have come between the decision and its session.
             ReplyVerdict::Taken { is_waiting: true, .. } => follow(caller, reply, &mut taken),
             ReplyVerdict::Late | ReplyVerdict::Taken { .. } => {}
@@ -87,22 +89,27 @@ impl CountedReply<'_, '_> {
             let held = HeldRequest { session, request: pending.hold.id };
             let draft = accepting(reply, CLIENT);
             let done = engines.decide(&host, caller.space, held, &draft)?;
-            taken.views.push(PeerReplyView::decided(reply, done.commit));
+            taken.views.push(self.signed(PeerReplyView::decided(reply, done.commit)));
             return Ok(());
         }
         match judge.take(reply, pending) {
             Ok(done) => {
-                taken.views.push(PeerReplyView::decided(reply, done.commit.to_string()));
+                let view = PeerReplyView::decided(reply, done.commit.to_string());
+                taken.views.push(self.signed(view));
                 taken.notices.extend(Notice::of(&done.written));
             }
             Err(error) if is_too_late(error.class()) => {
-                taken.views.push(PeerReplyView::late(reply));
+                taken.views.push(self.signed(PeerReplyView::late(reply)));
                 return Ok(());
             }
             Err(error) => return Err(error.into()),
         }
         follow(caller, reply, taken);
         Ok(())
+    }
+
+    fn signed(&self, view: PeerReplyView) -> PeerReplyView {
+        view.signed_by(self.judge.signer(self.reply).ok().flatten().as_ref())
     }
 }
 
@@ -129,34 +136,78 @@ fn accepting(reply: &ArrivedReply, client: &'static str) -> DecisionDraft {
     }
 }
 
-/// Shows beside the holds that are listed what peers decided of them.
-pub(super) fn add_replies(caller: &Caller<'_>, views: &mut [PendingView]) -> Result<(), Refusal> {
-    if views.is_empty() {
-        return Ok(());
+/// What peers decided of holds here, to be shown beside those that are listed.
+#[derive(Debug, Default)]
+pub struct ShownReplies(Vec<(String, PeerReplyView)>);
+
+/// Which decisions of peers are shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum ReplyScope<'r> {
+    /// Those that may still decide something.
+    Open,
+    /// Those of a request that is decided.
+    Of(&'r str),
+}
+
+impl ShownReplies {
+    /// Reads those that may still decide something.
+    ///
+    /// # Errors
+    /// Fails when the policy or a record is damaged.
+    pub fn read(caller: &Caller<'_>) -> Result<ShownReplies, Refusal> {
+        ShownReplies::among(caller, ReplyScope::Open)
     }
-    let arrived = arrived_replies(caller.space)?;
-    if arrived.is_empty() {
-        return Ok(());
+
+    /// Reads those to a request that is decided: what came too late, and what decided it.
+    pub(super) fn to_decided(
+        caller: &Caller<'_>,
+        request: &str,
+    ) -> Result<Vec<PeerReplyView>, Refusal> {
+        let ShownReplies(found) = ShownReplies::among(caller, ReplyScope::Of(request))?;
+        Ok(found.into_iter().map(|(_, view)| view).collect())
     }
-    let judge = ReplyJudge::new(caller.space, caller.principal()?)?;
-    for reply in &arrived {
-        // What cannot be judged is told by the next fetch.
-        let Ok(verdict) = judge.judge(reply) else { continue };
-        let (shown, pending) = match verdict {
-            ReplyVerdict::Counts(_, pending) => (PeerReplyView::waiting(reply), pending),
-            ReplyVerdict::Unverified(why, Some(pending)) => {
-                (PeerReplyView::unverified(reply, why), pending)
-            }
-            ReplyVerdict::Unverified(_, None) | ReplyVerdict::Taken { .. } | ReplyVerdict::Late => {
+
+    fn among(caller: &Caller<'_>, scope: ReplyScope<'_>) -> Result<ShownReplies, Refusal> {
+        let arrived = arrived_replies(caller.space)?;
+        let mut shown = ShownReplies::default();
+        if arrived.is_empty() {
+            return Ok(shown);
+        }
+        let judge = ReplyJudge::new(caller.space, caller.principal()?)?;
+        for reply in &arrived {
+            let Some(made) = &reply.decision else { continue };
+            let request = made.session.short_request(&made.decision.request);
+            if matches!(scope, ReplyScope::Of(wanted) if wanted != request) {
                 continue;
             }
-        };
-        let request = pending.hold.session.short_request(&pending.hold.id);
-        views.iter_mut().filter(|view| view.request == request).for_each(|view| {
-            view.replies.push(shown.clone());
-        });
+            // What cannot be judged is told by the next fetch.
+            let Ok(verdict) = judge.judge(reply) else { continue };
+            let is_open = scope == ReplyScope::Open;
+            let view = match verdict {
+                ReplyVerdict::Counts(..) if is_open => PeerReplyView::waiting(reply),
+                ReplyVerdict::Unverified(why, Some(_)) if is_open => {
+                    PeerReplyView::unverified(reply, why)
+                }
+                ReplyVerdict::Taken { by, .. } if !is_open => {
+                    PeerReplyView::decided(reply, by.to_string())
+                }
+                ReplyVerdict::Late if !is_open => PeerReplyView::late(reply),
+                ReplyVerdict::Counts(..)
+                | ReplyVerdict::Unverified(..)
+                | ReplyVerdict::Taken { .. }
+                | ReplyVerdict::Late => continue,
+            };
+            let signer = judge.signer(reply).ok().flatten();
+            shown.0.push((request, view.signed_by(signer.as_ref())));
+        }
+        Ok(shown)
     }
-    Ok(())
+
+    /// Adds to a hold what peers decided of it.
+    pub fn add_to(&self, hold: &mut PendingView) {
+        let of_it = self.0.iter().filter(|(request, _)| *request == hold.request);
+        hold.replies.extend(of_it.map(|(_, view)| view.clone()));
+    }
 }
 
 /// Lists the decisions of peers that came too late for holds of a session.

@@ -12,7 +12,7 @@ use serde_json::Value as Json;
 
 use crate::caller::agent_name;
 use crate::verb::form::fields;
-use crate::verb::peer_reply::{add_replies, holds_of_peer, peer_hold, view_of};
+use crate::verb::peer_reply::{ShownReplies, holds_of_peer, peer_hold, view_of};
 use crate::verb::{Reply, Verb};
 use crate::view::interop::{Protocol, a2a, mcp};
 use crate::view::{PendingView, QuestionView};
@@ -87,7 +87,10 @@ impl Verb for PendingHolds {
         let now = caller.space.now();
         let views = found.holds.iter().map(|hold| PendingView::new(hold, now));
         let mut views: Vec<PendingView> = views.collect();
-        add_replies(caller, &mut views)?;
+        if !views.is_empty() {
+            let replies = ShownReplies::read(caller)?;
+            views.iter_mut().for_each(|view| replies.add_to(view));
+        }
         Ok(Reply { notices: Notice::of_outlook(&found), ..Reply::plain(views) })
     }
 }
@@ -111,9 +114,8 @@ impl Verb for HoldQuestion {
         let now = caller.space.now();
         let view = match name.open(caller.space) {
             Ok(pending) => {
-                let mut views = [PendingView::new(&pending, now)];
-                add_replies(caller, &mut views)?;
-                let [view] = views;
+                let mut view = PendingView::new(&pending, now);
+                ShownReplies::read(caller)?.add_to(&mut view);
                 view
             }
             Err(error) => match peer_hold(caller, &self.request)? {

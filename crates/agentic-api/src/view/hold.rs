@@ -176,6 +176,9 @@ pub struct ClosedHoldView {
     pub at: Option<String>,
     /// Why, in the words of who decided.
     pub reason: String,
+    /// What peers decided of it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub replies: Vec<PeerReplyView>,
 }
 
 /// The answer of `agentic decide`.

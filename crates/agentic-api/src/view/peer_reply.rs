@@ -1,10 +1,13 @@
 //! Decisions across spaces as JSON.
 
+use agentic_federation::key::PeerKey;
 use agentic_federation::reply::ArrivedReply;
 use agentic_model::Oid;
 use agentic_session::decide::Decision;
 use schemars::JsonSchema;
 use serde::Serialize;
+
+use crate::view::visible_line;
 
 /// A decision that a peer sent for a hold here, or one of ours for a hold of theirs.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, JsonSchema)]
@@ -29,6 +32,9 @@ pub struct PeerReplyView {
     /// For whom, as it says.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub on_behalf_of: Option<String>,
+    /// The key that signed it, if it is one by which that peer decides now.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub key: Option<String>,
     /// The commit by which it decides here: its own, or one that accepts it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub decision: Option<String>,
@@ -68,6 +74,36 @@ impl PeerReplyView {
             ..PeerReplyView::default()
         }
         .saying(decision)
+    }
+
+    /// Adds the key that signed it.
+    #[must_use]
+    pub fn signed_by(self, key: Option<&PeerKey>) -> PeerReplyView {
+        PeerReplyView { key: key.map(PeerKey::to_string), ..self }
+    }
+
+    /// Says in one line who decided what of a hold, by which key, and what became of that and why. Every
+    /// surface says it so.
+    pub fn sentence(&self) -> String {
+        let part = |before: &str, text: &Option<String>| {
+            text.as_ref().map(|text| format!("{before}{text}")).unwrap_or_default()
+        };
+        let PeerReplyView { peer, result, action, .. } = self;
+        let said = [
+            format!("{result}: {}", action.as_deref().unwrap_or("nothing")),
+            part(" by ", &self.principal),
+            part(" for ", &self.on_behalf_of),
+            format!(", {peer}"),
+            part(", signed by ", &self.key),
+            part(", in force by ", &self.decision),
+            part(": ", &self.reason),
+        ];
+        visible_line(&said.concat())
+    }
+
+    /// Tells whether a person here may make it count.
+    pub fn is_acceptable(&self) -> bool {
+        matches!(self.result.as_str(), "waiting" | "unverified")
     }
 
     fn arrived(reply: &ArrivedReply, result: &str) -> PeerReplyView {

@@ -16,6 +16,7 @@ use crate::commit_signature::live_commit_signer;
 use crate::folder::{TreeFolder, TreeNode};
 use crate::id::{PeerId, Petname};
 use crate::in_force::{PolicyInForce, PolicySubject};
+use crate::key::PeerKey;
 use crate::known::KnownPeer;
 use crate::own::{own_peer, this_space};
 use crate::permission::{Permissions, why_refused};
@@ -191,6 +192,18 @@ impl<'a> ReplyJudge<'a> {
         self.in_force.is_frozen(reply.peer)
     }
 
+    /// Finds the key that signed a decision, if it is one by which its peer decides now.
+    ///
+    /// # Errors
+    /// Fails when the identity of the peer is damaged.
+    pub fn signer(&self, reply: &ArrivedReply) -> Result<Option<PeerKey>> {
+        let Some(made) = &reply.decision else { return Ok(None) };
+        let known = KnownPeer::read(self.space.repository(), reply.peer)?;
+        let keys = known.chain.as_ref().map(|chain| chain.newest().decide.as_slice());
+        let signer = live_commit_signer(reply.commit, made.bytes(), keys.unwrap_or_default());
+        Ok(signer.cloned())
+    }
+
     /// Lets a decision that counts decide.
     ///
     /// # Errors
@@ -213,9 +226,7 @@ impl<'a> ReplyJudge<'a> {
         let Some(by) = self.permissions.allows(question) else {
             return Ok(Some(why_refused(policy, self.in_force.moment(), question)));
         };
-        let known = KnownPeer::read(self.space.repository(), reply.peer)?;
-        let keys = known.chain.as_ref().map(|chain| chain.newest().decide.as_slice());
-        if live_commit_signer(reply.commit, made.bytes(), keys.unwrap_or_default()).is_none() {
+        if self.signer(reply)?.is_none() {
             return Ok(Some("no key signed it by which that peer decides now".to_owned()));
         }
         if made.decision.voices().all(|voice| voice != reply.peer.to_string()) {

@@ -4,7 +4,7 @@ use super::*;
 use crate::state::UiOverlay;
 use agentic_api::Refusal;
 use agentic_api::verb::{AfterDecision, Decide, HoldAnswer};
-use agentic_api::view::{ClosedHoldView, UnverifiedView};
+use agentic_api::view::{ClosedHoldView, PeerReplyView, UnverifiedView};
 use agentic_model::{Value, json as codec};
 use agentic_session::decide::{Action, ApprovalScope};
 
@@ -170,6 +170,7 @@ fn somebody_else_was_faster() {
         commit: None,
         at: None,
         reason: String::new(),
+        replies: Vec::new(),
     };
     let sight = HoldSight { fate: HoldFateView::Decided(closed), decider: None };
     state.hear(UiTold::Hold(request, Ok(sight)));
@@ -254,16 +255,31 @@ fn claimed() -> UiState {
         principal: format!("user:eve{HOSTILE}"),
     };
     let claims = vec![claim("9f2c000000000000", "approve"), claim("8e1b000000000000", "reject")];
-    let mut state = screen(80, 30);
+    let mut state = screen(120, 60);
     let asked = PendingView { unverified: claims, ..hold("alice", "Deploy?") };
     let again = PendingView {
         unverified: asked.unverified.iter().map(again).collect(),
+        replies: vec![reply("7c3d000000000000", "unverified"), reply("6a4e000000000000", "late")],
         ..hold("alice", "Deploy?")
     };
     state.hear(UiTold::Inbox(Ok(inbox(vec![asked]))));
     press(&mut state, "o");
     read_hold(&mut state, again);
     state
+}
+
+/// What a peer decided of the hold.
+fn reply(commit: &str, result: &str) -> PeerReplyView {
+    PeerReplyView {
+        peer: format!("bob{HOSTILE}"),
+        result: result.to_owned(),
+        commit: commit.to_owned(),
+        action: Some("approve".to_owned()),
+        principal: Some("user:bob".to_owned()),
+        key: Some("ssh-ed25519 AAAA".to_owned()),
+        reason: Some("that peer is `user:eve`".to_owned()),
+        ..PeerReplyView::default()
+    }
 }
 
 fn again(claim: &UnverifiedView) -> UnverifiedView {
@@ -286,12 +302,16 @@ fn a_decision_that_nobody_verified_is_accepted_as_ones_own() {
     };
     assert_eq!(accepted("u<send>"), "9f2c000000000000 ");
     assert_eq!(accepted("uucit is right<send>"), "8e1b000000000000 it is right");
-    assert_eq!(accepted("uuu<send>"), "no action is chosen: a, r, e or p chooses one");
+    assert_eq!(accepted("uuu<send>"), "7c3d000000000000 ", "that of a peer likewise");
+    assert_eq!(accepted("uuuu<send>"), "no action is chosen: a, r, e or p chooses one");
     // What was chosen last counts alone.
     assert_eq!(accepted("ur<send>"), "reject");
     assert_eq!(accepted("ru<send>"), "9f2c000000000000 ");
     let state = claimed();
     assert!(picture(&state).contains("unverified: 9f2c000000 says approve by user:eve"));
     is_harmless(&state);
+    for part in ["unverified: approve by user:bob, bob", "AAAA", "late: "] {
+        assert!(picture(&state).contains(part), "{part}: {}", picture(&state));
+    }
     assert_eq!(answered("u"), "no decision is unverified here");
 }

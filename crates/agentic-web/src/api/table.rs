@@ -5,7 +5,7 @@ use std::sync::atomic::AtomicBool;
 use agentic_api::verb::{
     AskQuery, CommitDiff, HoldQuestion, ListAgents, ListCommits, ListRelations, LogTraces,
     ObjectGet, PendingHolds, SEARCH_LIMIT_MAX, SearchTexts, SessionDiff, SessionList, SessionShow,
-    Show, Statistics, StatisticsStep, TraceHistory, TraceShow, Tree,
+    Show, ShownReplies, Statistics, StatisticsStep, TraceHistory, TraceShow, Tree,
 };
 use agentic_api::view::{AnswerView, PendingRequestView, PendingView, ShowView};
 use agentic_api::{Notice, Refusal, Reply, Verb};
@@ -242,8 +242,15 @@ fn pending(call: &ApiCall<'_>, page: &ListPageRequest) -> Result<ApiAnswer, Refu
     let reply = verb.among(call.caller, &call.index.holds())?;
     let (notes, permanence) = (notes(&reply), reply.answer.permanence);
     let (space, now) = (call.caller.space, call.caller.space.now());
+    let replies = ShownReplies::read(call.caller)?;
     // One that was answered meanwhile is not shown.
-    let read = |hold: BookedHold| Ok(hold.read(space).map(|found| PendingView::new(&found, now)));
+    let read = |hold: BookedHold| {
+        let view = hold.read(space).map(|found| PendingView::new(&found, now));
+        Ok(view.map(|mut view| {
+            replies.add_to(&mut view);
+            view
+        }))
+    };
     let answer = page.page_of(reply.answer.holds, BookedHold::request, read)?;
     Ok(answer.with_notes(notes).lasting(permanence))
 }
@@ -254,7 +261,10 @@ fn pending_request(call: &ApiCall<'_>) -> Result<ApiAnswer, Refusal> {
     // The token is good for an hour: whoever has this for longer is given another.
     let half_hour = call.caller.space.now().millis().div_euclid(TOKEN_FRESH_MILLIS);
     let end = Instant::from_millis((half_hour + 1).saturating_mul(TOKEN_FRESH_MILLIS));
-    let lasting = format!("{} {} {half_hour}", question.shown, question.hold.overdue);
+    let hold = &question.hold;
+    let claims = hold.unverified.iter().map(|claim| claim.commit.clone());
+    let claims: Vec<String> = claims.chain(hold.replies.iter().map(|reply| text(reply))).collect();
+    let lasting = format!("{} {} {half_hour} {}", question.shown, hold.overdue, claims.join(" "));
     let token = (call.token)(&question);
     let answer = ApiAnswer::aging(text(&PendingRequestView::new(question, token)), &lasting);
     Ok(answer.lasting(Permanence::Until(end)))

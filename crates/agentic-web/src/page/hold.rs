@@ -1,10 +1,10 @@
 //! One hold, and the form that answers it.
 
 use agentic_api::Refusal;
-use agentic_api::view::question::{pretty, subject};
+use agentic_api::view::question::{pretty, subject, text_hash};
 use agentic_api::view::{
-    ClosedHoldView, DeciderView, PendingView, QuestionView, UnverifiedView, difference, visible,
-    visible_line,
+    ClosedHoldView, DeciderView, PeerReplyView, PendingView, QuestionView, UnverifiedView,
+    difference, visible, visible_line,
 };
 use agentic_model::guidance::ErrorClass;
 use maud::{Markup, html};
@@ -67,6 +67,7 @@ pub fn page(frame: &PageFrame, question: &QuestionView, form: &HoldForm) -> Mark
             (answers(question, decider, form, ""))
         } @else {
             (why_no_form(hold, form))
+            (claimed(hold))
         }
     })
 }
@@ -81,8 +82,65 @@ pub fn answers(
 ) -> Markup {
     html! {
         (answer_form(question, decider, form, prefix))
-        @for claim in &question.hold.unverified { (acceptance(question, claim, form)) }
+        @for claim in claims(&question.hold) { (acceptance(question, &claim, form)) }
     }
+}
+
+/// A decision of somebody else, of a hold that is open.
+struct DecisionClaim<'h> {
+    commit: &'h str,
+    said: Markup,
+    /// What it is, and what it would be to accept it; nothing where that cannot be done.
+    why: Option<&'static str>,
+}
+
+/// Lists what others say they decided of a hold: by commits on its branch, and as peers.
+fn claims(hold: &PendingView) -> Vec<DecisionClaim<'_>> {
+    let unverified = hold.unverified.iter().map(|claim| DecisionClaim {
+        commit: &claim.commit,
+        said: unverified(claim),
+        why: Some(
+            "It does not count: nothing here proves who made it. \
+             To accept makes its answer and its value your own.",
+        ),
+    });
+    let replies = hold.replies.iter().map(|reply| DecisionClaim {
+        commit: &reply.commit,
+        said: html! { (reply.sentence()) },
+        why: match (reply.is_acceptable(), reply.reason.is_some()) {
+            (false, _) => None,
+            (true, false) => Some("It counts once somebody here accepts it."),
+            (true, true) => {
+                Some("It does not count. To accept makes its answer and its value your own.")
+            }
+        },
+    });
+    unverified.chain(replies).collect()
+}
+
+fn unverified(claim: &UnverifiedView) -> Markup {
+    let UnverifiedView { commit, action, principal } = claim;
+    html! {
+        strong { "unverified: " }
+        a href={ "/commits/" (commit) } { code { (commit.get(..ID_DIGITS).unwrap_or(commit)) } }
+        " says " (action) " by " (visible_line(principal))
+    }
+}
+
+/// Says when something else is claimed.
+pub fn claims_mark(hold: &PendingView) -> String {
+    let unverified = hold.unverified.iter().map(|claim| claim.commit.clone());
+    let replies = hold.replies.iter().map(PeerReplyView::sentence);
+    let all: String = unverified.chain(replies).collect();
+    match all.is_empty() {
+        true => all,
+        false => text_hash(&all),
+    }
+}
+
+/// Says what others say they decided of a hold, to whoever only looks.
+pub fn claimed(hold: &PendingView) -> Markup {
+    html! { @for claim in claims(hold) { p.about { (claim.said) } } }
 }
 
 fn headline(hold: &PendingView) -> Markup {
@@ -128,6 +186,7 @@ pub fn closed(frame: &PageFrame, hold: &ClosedHoldView, late: Option<&Refusal>) 
             @if let Some(commit) = &hold.commit { dt { "Commit" } dd { a href={ "/commits/" (commit) } { code { (commit) } } } }
             dt { "Session" } dd { a href={ "/sessions/" (hold.session) } { code { (hold.session) } } }
             @if !hold.reason.is_empty() { dt { "Reason" } dd.text { (visible(&hold.reason)) } }
+            @for reply in &hold.replies { dt { "Of a peer" } dd { (reply.sentence()) } }
         }
         p { a href="/" { "Back to the inbox" } }
     })
@@ -225,18 +284,14 @@ fn choice(action: &str, hold: &PendingView, given: &TypedAnswer) -> Markup {
 }
 
 /// Offers to make one's own what a commit says that does not count.
-fn acceptance(question: &QuestionView, claim: &UnverifiedView, form: &HoldForm) -> Markup {
-    let (request, commit) = (&question.hold.request, &claim.commit);
+fn acceptance(question: &QuestionView, claim: &DecisionClaim<'_>, form: &HoldForm) -> Markup {
+    let (request, commit) = (&question.hold.request, claim.commit);
     html! {
         div.unverified {
-            p {
-                strong { "unverified: " }
-                a href={ "/commits/" (commit) } { code { (commit.get(..ID_DIGITS).unwrap_or(commit)) } }
-                " says " (claim.action) " by " (visible_line(&claim.principal))
-            }
-            details {
+            p { (claim.said) }
+            @if let Some(why) = claim.why { details {
                 summary { "accept…" }
-                p { "It does not count: nothing here proves who made it. To accept makes its answer and its value your own." }
+                p { (why) }
                 @if question.text.len() > TEXT_BYTES_MAX {
                     p { code { "agentic decide " (request) " --accept " (commit) } }
                 } @else {
@@ -248,7 +303,7 @@ fn acceptance(question: &QuestionView, claim: &UnverifiedView, form: &HoldForm) 
                         button type="submit" { "Accept as mine" }
                     }
                 }
-            }
+            } }
         }
     }
 }

@@ -4,7 +4,7 @@ use agentic_api::view::{InboxView, QuestionView, visible_line};
 use maud::{Markup, html};
 
 use super::clip::PageRoom;
-use super::hold::{HoldForm, answers, until};
+use super::hold::{HoldForm, answers, claimed, claims_mark, until};
 use super::{PageFrame, instant};
 
 /// How many holds stand on a page.
@@ -144,7 +144,7 @@ fn row(one: &InboxRow, room: Option<&mut PageRoom>) -> Markup {
     let first = first.concat();
     let cut = first.floor_char_boundary(first.len().min(UNFOLDED_BYTES_MAX));
     html! {
-        li.hold data-row data-rev={ (hold.request_hash) (hold.overdue) (one.is_theirs) (hold.voted.len()) } id={ "hold-" (hold.request) } {
+        li.hold data-row data-rev={ (hold.request_hash) (hold.overdue) (one.is_theirs) (hold.voted.len()) (claims_mark(hold)) } id={ "hold-" (hold.request) } {
             h2 {
                 a href={ "/holds/" (hold.request) } {
                     (visible_line(hold.question.as_deref().unwrap_or(&hold.kind)))
@@ -165,12 +165,7 @@ fn row(one: &InboxRow, room: Option<&mut PageRoom>) -> Markup {
                 }
             }
             @if one.form.is_none() || !is_short {
-                @for claim in &hold.unverified {
-                    p.about {
-                        "unverified: " code { (claim.commit.get(..10).unwrap_or(&claim.commit)) }
-                        " says " (claim.action) " by " (visible_line(&claim.principal))
-                    }
-                }
+                (claimed(hold))
             }
         }
     }

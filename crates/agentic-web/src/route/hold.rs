@@ -17,7 +17,7 @@ use serde_json::Value as Json;
 use crate::decision::{ShownForm, after_expiry};
 use crate::gate::Visitor;
 use crate::page::field::{TypedValue, ValueForm};
-use crate::page::hold::{EditedValue, HoldForm, REJECT, TEXT_BYTES_MAX, TypedAnswer};
+use crate::page::hold::{EditedValue, HoldForm, REJECT, TEXT_BYTES_MAX, TypedAnswer, claims_mark};
 use crate::page::{self, PageFrame};
 use crate::route::reply::{html, refused};
 use crate::site::{SharedSite, WebSite};
@@ -99,10 +99,12 @@ pub async fn show(
 
 /// Says when the page of an open hold is another one: not when only its seal is.
 fn asking(frame: PageFrame, question: &QuestionView) -> PageFrame {
-    let state = format!("{} {}", question.shown, question.hold.overdue);
-    let said = match question.hold.overdue {
-        true => "It is too late to answer this.",
-        false => "What is asked has changed.",
+    let hold = &question.hold;
+    let state = format!("{} {} {}", question.shown, hold.overdue, claims_mark(hold));
+    let said = match (hold.overdue, hold.unverified.is_empty() && hold.replies.is_empty()) {
+        (true, _) => "It is too late to answer this.",
+        (false, true) => "What is asked has changed.",
+        (false, false) => "What is asked, or what others say of it, has changed.",
     };
     frame.with_state(&state, said)
 }

@@ -172,17 +172,12 @@ fn unverified(view: &PendingView, indent: &str) -> String {
 
 /// Says what a peer decided of a hold, or what we did of one of theirs.
 fn reply_line(reply: &PeerReplyView, view: &PendingView) -> String {
-    let (peer, result) = (&reply.peer, &reply.result);
-    let action = reply.action.as_deref().unwrap_or_default();
-    let principal = visible_line(reply.principal.as_deref().unwrap_or_default());
     let (request, commit) = (&view.request, &reply.commit);
-    let why = reply.reason.as_ref().map(|why| format!(": {}", visible_line(why)));
-    let why = why.unwrap_or_default();
-    let accept = match result.as_str() {
-        "sent" => String::new(),
-        _ => format!(": `agentic decide {request} --accept {commit}`"),
+    let accept = match reply.is_acceptable() {
+        true => format!(": `agentic decide {request} --accept {commit}`"),
+        false => String::new(),
     };
-    format!("{result}: {action} by {principal}, {peer}{why}{accept}\n")
+    format!("{}{accept}\n", reply.sentence())
 }
 
 /// Writes how long ago something was, as people say it.

@@ -23,6 +23,7 @@ mod process;
 mod race;
 mod random;
 mod replacement;
+mod replied;
 mod schema;
 mod siege;
 mod standing;
