@@ -16,8 +16,8 @@ pub mod session_diff;
 pub mod statistics;
 pub mod trace;
 
-use agentic_api::Refusal;
 use agentic_api::view::visible_line;
+use agentic_api::{Refusal, principal};
 use agentic_resident::{IndexState, WatchMode};
 use maud::{DOCTYPE, Markup, html};
 
@@ -33,6 +33,8 @@ pub struct PageFrame {
     title: String,
     repository: String,
     is_logged_in: bool,
+    /// Who looks, if git or a login says so.
+    person: Option<String>,
     is_read_only: bool,
     /// How many holds wait for people.
     n_holds: usize,
@@ -44,6 +46,8 @@ pub struct PageFrame {
     notices: Vec<String>,
     /// Where the events are that the page has already.
     place: String,
+    /// When it was made, for browsers in which no script keeps it up to date.
+    made_at: String,
     /// What changes when the page does, where that is not its text, and what is said then.
     state: Option<(String, String)>,
 }
@@ -66,12 +70,14 @@ impl PageFrame {
             title: title.to_owned(),
             repository: site.repository_name(),
             is_logged_in: visitor.may_read(),
+            person: visitor.may_read().then(|| who_looks(site, visitor)).flatten(),
             is_read_only: !visitor.may_decide(),
             n_holds: if visitor.may_read() { site.resident.gauge.holds_open() } else { 0 },
             logout_token: site.sealer.seal(visitor.form_owner(), &["logout"]),
             command: None,
             notices: if visitor.may_read() { notices(site) } else { Vec::new() },
             place: site.resident.events.place().to_string(),
+            made_at: site.resident.space.now().to_string(),
             state: None,
         }
     }
@@ -137,6 +143,8 @@ impl PageFrame {
                         }
                     }
                     span.live id="live" role="status" {}
+                    noscript { span.live { "as of " (instant(&self.made_at)) } }
+                    @if let Some(person) = &self.person { span.role { (visible_line(person)) } }
                     @if self.is_read_only { span.role { "may only look" } }
                     form method="post" action="/logout" {
                         input type="hidden" name="token" value=(self.logout_token);
@@ -166,6 +174,12 @@ impl PageFrame {
             }
         }
     }
+}
+
+/// Says who looks: who has shown who they are, else whom git knows here.
+fn who_looks(site: &WebSite, visitor: &Visitor) -> Option<String> {
+    let proven = visitor.person().map(|person| person.principal);
+    proven.or_else(|| principal(&site.resident.space).ok())
 }
 
 /// Says what of the process everybody should know.

@@ -24,12 +24,14 @@ pub fn frame() -> PageFrame {
         title: "Page".to_owned(),
         repository: HOSTILE.to_owned(),
         is_logged_in: true,
+        person: Some(format!("user:{HOSTILE}")),
         is_read_only: true,
         n_holds: 3,
         logout_token: "token".to_owned(),
         command: Some("agentic".to_owned()),
         notices: Vec::new(),
         place: "e-0".to_owned(),
+        made_at: "2026-11-23T11:00:00.000Z".to_owned(),
         state: None,
     }
 }
@@ -70,4 +72,15 @@ pub fn number(address: &str, name: &str) -> usize {
     let (_, rest) = address.split_once(&format!("{name}=")).expect("the address has it");
     let digits: String = rest.chars().take_while(char::is_ascii_digit).collect();
     digits.parse().expect("a number")
+}
+
+#[test]
+fn a_page_says_who_looks_and_to_whom_no_script_tells_more_when_it_was_made() {
+    let page = sound(&frame().around(&maud::html! { p { "text" } }));
+    assert!(page.contains("<span class=\"role\">user:&lt;script&gt;"), "{page}");
+    let without_script = page.split_once("<noscript>").expect("something for them").1;
+    assert!(without_script.starts_with("<span class=\"live\">as of <time"), "{page}");
+    let stranger = PageFrame { is_logged_in: false, ..frame() };
+    let page = sound(&stranger.around(&maud::html! { p { "text" } }));
+    assert!(!page.contains("user:") && !page.contains("as of"), "{page}");
 }
