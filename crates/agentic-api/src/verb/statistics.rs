@@ -15,7 +15,9 @@ mod holds;
 mod sessions;
 mod survival;
 
-use agentic_model::Instant;
+use std::collections::BTreeMap;
+
+use agentic_model::{Cid, Instant, LibraryName};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -23,9 +25,10 @@ pub use self::by_case::{CaseGrouping, CaseStatistics, TrialCases};
 use self::commits::CountedCommits;
 pub use self::compare::CompareBehaviours;
 use self::holds::AskedFacts;
+use crate::behaviours::BehaviourShelf;
 use crate::caller::agent_name;
 use crate::verb::{Reply, Verb};
-use crate::view::StatisticsView;
+use crate::view::{OutcomeView, StatisticsView};
 use crate::{Caller, Refusal};
 
 const DAY_MS: i64 = 24 * 3600 * 1000;
@@ -152,17 +155,28 @@ impl Verb for Statistics {
         let mut counted = CountedCommits::new(&span, &asked.sessions);
         let mut left_out = asked.left_out;
         left_out.extend(counted.count(caller, agent.as_ref())?);
+        let mut outcomes = asked.sessions.outcomes(&counted.of_flows);
+        match BehaviourShelf::new(caller.space).in_force() {
+            Ok(names) => outcomes.iter_mut().for_each(|one| one.name = name_of(one, &names)),
+            Err(refusal) => left_out.push(refusal.sentence()),
+        }
         Ok(Reply::plain(StatisticsView {
             from: from.to_string(),
             to: to.to_string(),
             by: self.by.name().to_owned(),
             agent: agent.map(|agent| agent.to_string()),
-            outcomes: asked.sessions.outcomes(&counted.of_flows),
+            outcomes,
             commits: counted.view(),
             waits: asked.waits.view(),
             left_out,
         }))
     }
+}
+
+/// Finds what a program is called that is in force here; of several names the first.
+fn name_of(outcome: &OutcomeView, names: &BTreeMap<Cid, Vec<LibraryName>>) -> Option<String> {
+    let cid = Cid::parse(&outcome.behaviour).ok()?;
+    names.get(&cid)?.first().map(LibraryName::to_string)
 }
 
 /// Reads a day or an instant.

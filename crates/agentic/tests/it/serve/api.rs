@@ -153,6 +153,24 @@ fn differences_and_statistics_are_answered_too() {
     assert_eq!(served.get(&cookie, "statistics?by=month").status, 400);
 }
 
+#[test]
+fn statistics_say_what_a_program_is_called() {
+    let served = Served::new();
+    let cookie = served.log_in();
+    std::fs::write(served.sandbox.start().join("sum.rhai"), "40 + 2").expect("writable");
+    served.ok(&["spawn", "alice", "-m", "x"]);
+    let added = served.printed(&["behaviour", "add", "sum", "sum.rhai"]);
+    let cid = added["cid"].as_str().expect("an id");
+    served.ok(&["session", "start", "alice", "--flow", "sum.rhai"]);
+    let outcome = || served.json(&cookie, "statistics")["outcomes"][0].clone();
+    let counted = outcome();
+    assert_eq!((&counted["behaviour"], &counted["done"]), (&json!(cid), &json!(1)));
+    assert_eq!(counted.get("name"), None, "nobody adopted it");
+    served.ok(&["behaviour", "adopt", "sum", cid, "-m", "it adds up"]);
+    assert_eq!(outcome()["name"], "sum");
+    assert!(served.page(&cookie, "/statistics").contains(">sum<"));
+}
+
 /// Writes a text so that it may stand behind `?`.
 pub(super) fn percent(text: &str) -> String {
     text.bytes().map(|byte| format!("%{byte:02X}")).collect()
