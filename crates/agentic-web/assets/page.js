@@ -199,10 +199,8 @@ function look() {
   };
   request.send();
 }
-function live(text) {
-  const place = one("#live");
-  if (place && place.textContent !== text) place.textContent = text;
-}
+const said = one("#live");
+function live(text) { if (said.textContent !== text) said.textContent = text; }
 
 // One tab holds the stream of events and tells the others.
 const NAMES = ["agent", "commit", "trace", "session", "hold", "decision", "relation", "index", "reset"];
@@ -210,23 +208,24 @@ function listen(tell) {
   const stream = new EventSource("/api/v1/events?from=" + encodeURIComponent(document.body.dataset.place));
   stream.onopen = () => tell("live");
   stream.onerror = () => {
-    // Who is refused, as after a logout, is told so; the browser alone would not try again.
+    // Who is refused, as after a logout, is told so; the browser would not try again.
     if (stream.readyState === EventSource.CLOSED) { tell("changed"); setTimeout(listen, 2000, tell); }
     else tell("as of " + new Date().toISOString().slice(11, 19) + " UTC");
   };
   for (const name of NAMES) stream.addEventListener(name, () => tell("changed"));
 }
-if (one("#live")) {
+if (said) {
   const channel = new BroadcastChannel("agentic");
   const hear = (word) => word === "changed" ? look() : live(word);
-  channel.onmessage = (message) => hear(message.data);
+  channel.onmessage = ({ data }) => data === "?" ? channel.postMessage(said.textContent) : hear(data);
+  channel.postMessage("?");
   const begin = () => listen((word) => { channel.postMessage(word); hear(word); });
   // The lock is held until the tab goes away.
   if (navigator.locks) navigator.locks.request("agentic-events", () => { begin(); return new Promise(() => {}); });
   else begin();
 }
 
-// Keys. None of them sends anything by itself.
+// Keys. None sends by itself.
 const ACTIONS = { a: "approve", r: "reject", e: "edit", p: "respond" };
 const HELP = [["j k", "next, previous"], ["o", "open"], ["a r e p", "choose approve, reject, edit, respond"],
   ["c", "write the reason"], ["Ctrl+Enter", "send"], ["/", "search"], ["g then i a s t", "go to a page"], ["?", "this help"]];

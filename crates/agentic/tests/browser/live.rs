@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use agentic_testkit::Browser;
 use serde_json::json;
 
-use crate::stage::{ServedRepository, deadline_in, go, is_silent};
+use crate::stage::{ServedRepository, beside, deadline_in, go, is_silent};
 
 /// How soon a page has what happens elsewhere, on a machine that does much else.
 const SOON: Duration = Duration::from_secs(10);
@@ -114,6 +114,23 @@ fn is_put_out(browser: &Browser) {
     let script = "return document.querySelector('#decision [type=submit]').disabled &&
         document.querySelector('#reason').value === 'half a thought'";
     browser.wait_until(script, &[]).expect("the button is off, and what was typed is kept");
+}
+
+#[test]
+fn a_second_tab_says_what_the_first_one_hears() {
+    let served = ServedRepository::begin();
+    served.agentic(&["spawn", "alice", "--empty", "-m", "x"]);
+    let browser = served.visit();
+    browser.wait_for("#live", "live").expect("the page listens");
+    let agents = beside(&browser, "/agents");
+    let first = browser.open_tab().expect("there can be two");
+    browser.go(&agents).expect("the page opens");
+    browser.wait_for("#live", "live").expect("it is told by the first, which has the stream");
+    served.agentic(&["spawn", "bob", "--empty", "-m", "x"]);
+    browser.wait_for("main", "bob").expect("it is told what happens, too");
+    is_silent(&browser, "the second tab");
+    browser.enter_tab(&first).expect("it is there still");
+    browser.wait_for("#live", "live").expect("nothing has changed for it");
 }
 
 #[test]
