@@ -117,8 +117,16 @@ fn a_session_that_is_driven_gets_a_signal_through_its_inbox() {
         let driven = scope.spawn(move || agentic_session::start(&driver, begin));
         std::fs::read(&started).expect("the program says that it runs");
         signal(&stage.space, &id, "go", Value::Int(7)).expect("it is taken");
-        let heard = stage.space.session(&id).expect("readable").asked;
-        assert!(heard.iter().any(|asked| asked.kind == "suspend" && asked.answer.is_some()));
+        // It is durable; whoever drives the session passes it on in a moment.
+        let is_heard = || {
+            let asked = stage.space.session(&id).expect("readable").asked;
+            asked.iter().any(|asked| asked.kind == "suspend" && asked.answer.is_some())
+        };
+        let deadline = std::time::Instant::now() + std::time::Duration::from_secs(60);
+        while !is_heard() {
+            assert!(std::time::Instant::now() < deadline, "the request has no answer");
+            std::thread::sleep(std::time::Duration::from_millis(5));
+        }
         std::fs::write(&gate, "on").expect("the program reads it");
         driven.join().expect("no panic").expect("it comes to its end");
     });

@@ -263,7 +263,7 @@ fn pending_request(call: &ApiCall<'_>) -> Result<ApiAnswer, Refusal> {
     let end = Instant::from_millis((half_hour + 1).saturating_mul(TOKEN_FRESH_MILLIS));
     let hold = &question.hold;
     let claims = hold.unverified.iter().map(|claim| claim.commit.clone());
-    let claims: Vec<String> = claims.chain(hold.replies.iter().map(|reply| text(reply))).collect();
+    let claims: Vec<String> = claims.chain(hold.replies.iter().map(text)).collect();
     let lasting = format!("{} {} {half_hour} {}", question.shown, hold.overdue, claims.join(" "));
     let token = (call.token)(&question);
     let answer = ApiAnswer::aging(text(&PendingRequestView::new(question, token)), &lasting);
