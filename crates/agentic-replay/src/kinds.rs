@@ -137,10 +137,11 @@ impl Kinds {
         Kinds { rules: rules.collect(), classes: BTreeMap::new(), checks: BTreeMap::new() }
     }
 
-    /// Lists the kinds of which something is known, and `http`, whose rule is told by its method.
-    pub fn names(&self) -> BTreeSet<&str> {
-        let known = self.rules.keys().chain(self.classes.keys()).map(String::as_str);
-        known.chain([HTTP]).collect()
+    /// Lists the kinds of effects of which something is known, and `http`, whose rule is told by its method.
+    pub fn effects(&self) -> BTreeSet<&str> {
+        let is_effect = |rule: &KindRule| matches!(rule.handling, Handling::Effect(_));
+        let known = self.rules.iter().filter(|(_, rule)| is_effect(rule)).map(|(kind, _)| kind);
+        known.chain(self.classes.keys()).map(String::as_str).chain([HTTP]).collect()
     }
 
     /// Adds a kind, or replaces what was known about it.

@@ -20,12 +20,12 @@ use crate::{Error, Result, SessionSpace};
 pub fn knows_effect(flow: &Object, kind: &str) -> Result<bool> {
     let source = flow.map().get("source").and_then(Value::as_text).unwrap_or_default();
     let is_named = || source.contains(&format!("\"{kind}\""));
-    Ok(kind == EVERYTHING || kinds_of(flow)?.names().contains(kind) || is_named())
+    Ok(kind == EVERYTHING || kinds_of(flow)?.effects().contains(kind) || is_named())
 }
 
 /// Lists the kinds of effects that every program may ask for.
 pub fn built_in_effects() -> Vec<String> {
-    Kinds::built_in().names().into_iter().map(str::to_owned).collect()
+    Kinds::built_in().effects().into_iter().map(str::to_owned).collect()
 }
 
 /// The word that stands for all kinds of effects.
