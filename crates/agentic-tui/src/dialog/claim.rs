@@ -9,28 +9,24 @@ use crate::line::{PaneLine, Tone};
 const COMMIT_DIGITS: usize = 10;
 
 /// A decision that does not count by itself.
-struct DecisionClaim<'h> {
+struct ClaimLine<'h> {
     commit: &'h str,
     said: PaneLine,
     is_acceptable: bool,
 }
 
 /// Lists what commits on the agent's branch say, and what peers sent.
-fn claims(hold: &PendingView) -> impl Iterator<Item = DecisionClaim<'_>> {
+fn claims(hold: &PendingView) -> impl Iterator<Item = ClaimLine<'_>> {
     let unverified = hold.unverified.iter().map(|claim| {
         let commit = claim.commit.get(..COMMIT_DIGITS).unwrap_or(&claim.commit);
         let line = PaneLine::default().say(Tone::Alarm, "unverified: ").say(Tone::Id, commit);
         let what = format!(" says {} by {}", claim.action, claim.principal);
-        DecisionClaim {
-            commit: &claim.commit,
-            said: line.say(Tone::Plain, &what),
-            is_acceptable: true,
-        }
+        ClaimLine { commit: &claim.commit, said: line.say(Tone::Plain, &what), is_acceptable: true }
     });
     let replies = hold.replies.iter().map(|reply| {
         let commit = reply.commit.get(..COMMIT_DIGITS).unwrap_or(&reply.commit);
         let line = PaneLine::default().say(Tone::Id, commit).say(Tone::Plain, " ");
-        DecisionClaim {
+        ClaimLine {
             commit: &reply.commit,
             said: line.say(Tone::Alarm, &reply.sentence()),
             is_acceptable: reply.is_acceptable(),
