@@ -96,18 +96,7 @@ pub(crate) fn apply(
     let tree = scratch.edit_tree(base, &edit)?;
     let objects = scratch.difference_beside(base, tree, packed.as_ref().map(PackedBlobs::names))?;
     let changed = scratch.changed_paths(base, tree)?;
-    if let Some(path) = changed.iter().find(|path| !is_named(&edit, path)) {
-        let path = String::from_utf8_lossy(path).into_owned();
-        return Err(Error::Commit(CommitError::InTheWay { path }));
-    }
     Ok(BuiltTree { tree, objects, packed, index: Vec::new(), changed, left_out: Vec::new() })
-}
-
-/// Tells whether an edit names a path, or takes away a folder above it.
-fn is_named(edit: &TreeEdit, path: &[u8]) -> bool {
-    let slashes = path.iter().enumerate().filter(|(_, byte)| **byte == b'/');
-    let mut above = slashes.map(|(at, _)| &path[..at]);
-    edit.contains_key(path) || above.any(|folder| edit.get(folder) == Some(&TreeChange::Remove))
 }
 
 fn tree_edit(

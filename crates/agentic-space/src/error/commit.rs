@@ -37,12 +37,6 @@ pub enum CommitError {
         /// The path.
         path: String,
     },
-    /// A change would take something away that it does not name.
-    #[error("`{path}` would vanish, and the change does not name it")]
-    InTheWay {
-        /// The path.
-        path: String,
-    },
     /// The commit does not belong to the agent.
     #[error("commit `{commit}` is not one of `{agent}`")]
     Foreign {
@@ -73,7 +67,6 @@ impl Guidance for CommitError {
             | CommitError::SecondGenesis { .. }
             | CommitError::UnknownDurability { .. }
             | CommitError::NoSuchPath { .. }
-            | CommitError::InTheWay { .. }
             | CommitError::Foreign { .. }
             | CommitError::NoTrace { .. }
             | CommitError::TraceTooLong { .. } => ErrorClass::Refused,
@@ -92,7 +85,6 @@ impl Guidance for CommitError {
                     .into()
             }
             CommitError::NoSuchPath { .. } => "paths are relative to the current folder".into(),
-            CommitError::InTheWay { .. } => "`null` in the map takes it away".into(),
             CommitError::Foreign { .. } => {
                 "`agentic log AGENT` lists the commits of an agent".into()
             }
@@ -116,7 +108,6 @@ impl Guidance for CommitError {
             | CommitError::SecondGenesis { .. }
             | CommitError::UnknownDurability { .. }
             | CommitError::NoSuchPath { .. }
-            | CommitError::InTheWay { .. }
             | CommitError::Foreign { .. }
             | CommitError::NoTrace { .. }
             | CommitError::TraceTooLong { .. } => None,

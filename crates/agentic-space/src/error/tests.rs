@@ -50,7 +50,6 @@ fn of_branches() -> Vec<(Error, u8)> {
         CommitError::SecondGenesis { agent: name() },
         CommitError::UnknownDurability { value: text() },
         CommitError::NoSuchPath { path: text() },
-        CommitError::InTheWay { path: text() },
         CommitError::Foreign { commit: oid(), agent: name() },
         CommitError::NoTrace { what: text() },
         CommitError::TraceTooLong { agent: name() },
