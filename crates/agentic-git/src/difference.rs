@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use agentic_model::Oid;
+use gix::ObjectId;
 use gix::diff::tree::recorder::Change;
 use gix::diff::tree::{Recorder, State};
 use gix::objs::TreeRefIter;
@@ -85,6 +86,17 @@ fn file_change(change: Change) -> Option<ChangedFile> {
     (!mode.is_tree()).then(|| ChangedFile { path: path.into(), status, blob })
 }
 
+/// Returns the object that a change brings: nothing where only a mode changed, or something went.
+fn brought(change: &Change) -> Option<(EntryMode, ObjectId)> {
+    match change {
+        Change::Addition { entry_mode, oid, .. } => Some((*entry_mode, *oid)),
+        Change::Modification { previous_oid, entry_mode, oid, .. } => {
+            (previous_oid != oid).then_some((*entry_mode, *oid))
+        }
+        Change::Deletion { .. } => None,
+    }
+}
+
 impl Repository {
     /// Reads and hashes the trees and blobs of `new` that `old` does not hold at the same place.
     ///
@@ -95,14 +107,9 @@ impl Repository {
             return Ok(());
         }
         self.verify_object(new)?;
-        for change in self.scratch().changes(old, new)? {
-            let (Change::Addition { entry_mode, oid, .. }
-            | Change::Modification { entry_mode, oid, .. }) = change
-            else {
-                continue;
-            };
-            if !entry_mode.is_commit() {
-                self.verify_object(to_oid(&oid))?;
+        for (mode, id) in self.scratch().changes(old, new)?.iter().filter_map(brought) {
+            if !mode.is_commit() {
+                self.verify_object(to_oid(&id))?;
             }
         }
         Ok(())
@@ -132,18 +139,11 @@ impl Scratch {
         if old == new {
             return Ok(Vec::new());
         }
-        let fresh = |change: &Change| match change {
-            Change::Addition { entry_mode, oid, .. } => Some((*entry_mode, *oid)),
-            Change::Modification { previous_oid, entry_mode, oid, .. } => {
-                (previous_oid != oid).then_some((*entry_mode, *oid))
-            }
-            Change::Deletion { .. } => None,
-        };
         let changes = self.changes(old, new)?;
         let mut seen = BTreeSet::new();
         let mut found = Vec::new();
         // Folders come before what is in them.
-        for (mode, id) in changes.iter().rev().filter_map(fresh) {
+        for (mode, id) in changes.iter().rev().filter_map(brought) {
             let oid = to_oid(&id);
             let is_packed = packed.is_some_and(|packed| packed.contains(&oid));
             if !mode.is_commit() && !is_packed && seen.insert(id) {

@@ -75,9 +75,7 @@ impl Chain {
     /// Fails when they are not those of a record that continues the chain.
     pub fn read(&mut self, bytes: &[u8]) -> Result<(Record, RecordHash), Corrupt> {
         let corrupt = |reason: String| Corrupt { seq: self.next_seq, reason };
-        let entries = canonical::decode_entries(bytes);
-        let entries = entries.map_err(|error| corrupt(error.to_string()))?;
-        let record = Record::from_entries(entries).map_err(|error| corrupt(error.to_string()))?;
+        let record = Record::from_bytes(bytes).map_err(|error| corrupt(error.to_string()))?;
         self.check(&record)?;
         let hash = hash_bytes(bytes);
         self.advance(&record, hash);

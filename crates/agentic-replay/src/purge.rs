@@ -79,20 +79,16 @@ pub fn is_scrubbed(frames: &[Vec<u8>]) -> bool {
 
 /// Lists the ids of the values that were taken out of records.
 pub fn purged_in(frames: &[Vec<u8>]) -> BTreeSet<Cid> {
-    let records = frames.iter().filter_map(|frame| read_any(frame).ok());
+    let records = frames.iter().filter_map(|frame| Record::from_bytes(frame).ok());
     let cids = |record: Record| -> Vec<Cid> {
         record.body.values().into_iter().filter_map(|it| Some(it.purged()?.cid)).collect()
     };
     records.flat_map(cids).collect()
 }
 
-fn read_any(frame: &[u8]) -> Result<Record, String> {
-    let entries = canonical::decode_entries(frame).map_err(|error| error.to_string())?;
-    Record::from_entries(entries).map_err(|error| error.to_string())
-}
-
 fn read(at: u64, frame: &[u8]) -> Result<Record, Corrupt> {
-    let record = read_any(frame).map_err(|reason| Corrupt { seq: at, reason })?;
+    let record = Record::from_bytes(frame)
+        .map_err(|error| Corrupt { seq: at, reason: error.to_string() })?;
     match record.seq == at {
         true => Ok(record),
         false => {

@@ -17,7 +17,7 @@ mod body;
 mod codec;
 mod stored;
 
-pub use crate::record::codec::InvalidRecord;
+pub use crate::record::codec::{InvalidRecord, UnreadableRecord};
 pub use crate::record::stored::{
     INLINE_BYTES_MAX, MissingObject, PurgedValue, StoredObjects, StoredValue,
 };

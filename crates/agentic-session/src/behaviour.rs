@@ -12,6 +12,9 @@ use super::own;
 use crate::error::ProgramError;
 use crate::{Error, Result, SessionSpace};
 
+/// The word that stands for all kinds of effects.
+const EVERYTHING: &str = "*";
+
 /// Tells whether a program may be granted a kind of effects: one that is known here or to its language,
 /// all of them, or one that its source names, which somebody else answers.
 ///
@@ -27,9 +30,6 @@ pub fn knows_effect(flow: &Object, kind: &str) -> Result<bool> {
 pub fn built_in_effects() -> Vec<String> {
     Kinds::built_in().effects().into_iter().map(str::to_owned).collect()
 }
-
-/// The word that stands for all kinds of effects.
-const EVERYTHING: &str = "*";
 
 /// Checks that the program of a behaviour can run here, and returns the objects that it consists of
 /// besides its own: they have to be wherever it is.

@@ -20,8 +20,8 @@ mod split;
 
 use std::sync::Arc;
 
-use agentic_model::{AgentName, Instant, canonical};
-use agentic_replay::{Body, HashedRecord, Record, RecordChain, RecordHash, SessionId, StartRecord};
+use agentic_model::{AgentName, Instant};
+use agentic_replay::{Body, HashedRecord, Record, RecordChain, SessionId, StartRecord};
 use agentic_store::Durability;
 use agentic_store::journal::{self, LogFile, LogPlace};
 
@@ -271,13 +271,13 @@ fn read(space: &SessionSpace, id: &SessionId, sealed: &SealedRecords<'_>) -> Res
     let agent = FirstRecord::from_frame(id, first)?.start.agent;
     let segments = Segments::of(space, &agent)?;
     let spans: Vec<SealedSpan> = segments.spans(id).collect();
-    if reaches(&frames, &spans) {
+    if spans.iter().all(|span| span.is_among(&frames)) {
         return Ok(OwnRecords { frames, end });
     }
     // What was appended and sealed after the log was read is no loss: the log is read once more,
     // now that it is known what is sealed.
     let (frames, end) = Folder::of(space, id).frames(space)?;
-    if reaches(&frames, &spans) {
+    if spans.iter().all(|span| span.is_among(&frames)) {
         return Ok(OwnRecords { frames, end });
     }
     let lines = segments.lines(id)?;
@@ -318,14 +318,6 @@ fn put_back(folder: &Folder, sealed: &[Vec<u8>]) -> Result<PutBack> {
     Ok(PutBack { n_cut_bytes, n_records: lost.len(), end: log.end() })
 }
 
-/// Tells whether a log has every record that is sealed.
-fn reaches(frames: &[Vec<u8>], spans: &[SealedSpan]) -> bool {
-    spans.iter().all(|span| {
-        let last = frames.get(span.end - 1);
-        last.is_some_and(|last| RecordHash::of_record(last) == span.hash)
-    })
-}
-
 /// Checks that records are the first of others.
 fn check_beginning(id: &SessionId, few: &[Vec<u8>], all: &[Vec<u8>]) -> Result<()> {
     for (at, record) in few.iter().enumerate() {
@@ -346,9 +338,7 @@ impl FirstRecord {
     /// # Errors
     /// Fails when they are not those of a start.
     pub fn from_frame(id: &SessionId, frame: &[u8]) -> Result<FirstRecord> {
-        let entries = canonical::decode_entries(frame);
-        let entries = entries.map_err(|error| damaged(id, &error.to_string()))?;
-        let record = Record::from_entries(entries);
+        let record = Record::from_bytes(frame);
         let record = record.map_err(|error| damaged(id, &error.to_string()))?;
         match record.body {
             Body::Start(start) if start.session != *id || !start.is_named_rightly() => {

@@ -49,10 +49,12 @@ impl fmt::Debug for SecretScreen {
 /// Fails when there is one, and when nobody can look.
 pub fn refuse_secrets(space: &SessionSpace, request: &Request) -> Result<()> {
     let Some(SecretScreen(find)) = space.screen() else { return Ok(()) };
-    let mut payload = request.payload.clone();
-    if let Value::Map(fields) = &mut payload {
-        fields.remove(FILES);
-    }
+    let payload = if let Value::Map(fields) = &request.payload {
+        let written = fields.iter().filter(|(key, _)| key.as_str() != FILES);
+        Value::Map(written.map(|(key, value)| (key.clone(), value.clone())).collect())
+    } else {
+        request.payload.clone()
+    };
     let kind = &request.kind;
     let reason = match find(space, &payload) {
         Ok(None) => return Ok(()),

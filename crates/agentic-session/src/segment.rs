@@ -292,6 +292,12 @@ impl SeenSegments {
 }
 
 impl SealedSpan {
+    /// Tells whether these records of the session are among some: the last one, and so all before it.
+    pub fn is_among(&self, records: &[Vec<u8>]) -> bool {
+        let last = records.get(self.end - 1);
+        last.is_some_and(|last| RecordHash::of_record(last) == self.hash)
+    }
+
     /// Reads which records a segment says that it holds; nothing if it holds a piece of a value.
     pub fn of(object: &Object) -> Option<SealedSpan> {
         let map = object.map();

@@ -167,22 +167,29 @@ impl PurgeChoice {
     /// Refuses a conversation of which nobody here knows anything, and an object that nothing here names:
     /// the id may be mistyped.
     fn check_known(&self, caller: &Caller<'_>, hits: &[PurgeHit]) -> Result<(), Refusal> {
-        if let PurgeChoice::Object(id) = self
-            && hits.is_empty()
-        {
-            let hint = "`agentic trace show` names the traces of a commit";
-            return Err(Refusal::refused(&format!("nothing here keeps the object `{id}`"), hint));
-        }
-        let PurgeChoice::Conversation(id) = self else { return Ok(()) };
-        let layout = caller.space.repository().layout();
-        let is_known = !hits.is_empty()
-            || conversation_id(id)
-                .is_some_and(|id| ConversationRecord::load(layout, &id).is_some());
-        if is_known {
+        if !hits.is_empty() {
             return Ok(());
         }
-        let hint = "`agentic capture status --json` lists conversations";
-        Err(Refusal::refused(&format!("nothing here is of the conversation `{id}`"), hint))
+        match self {
+            PurgeChoice::Object(id) => {
+                let hint = "`agentic trace show` names the traces of a commit";
+                Err(Refusal::refused(&format!("nothing here keeps the object `{id}`"), hint))
+            }
+            PurgeChoice::Conversation(id) => {
+                let layout = caller.space.repository().layout();
+                let record = conversation_id(id).map(|id| ConversationRecord::load(layout, &id));
+                if record.flatten().is_some() {
+                    return Ok(());
+                }
+                let hint = "`agentic capture status --json` lists conversations";
+                let message = format!("nothing here is of the conversation `{id}`");
+                Err(Refusal::refused(&message, hint))
+            }
+            PurgeChoice::Value(_)
+            | PurgeChoice::Rule(_)
+            | PurgeChoice::Agent { .. }
+            | PurgeChoice::Tombstone(_) => Ok(()),
+        }
     }
 }
 

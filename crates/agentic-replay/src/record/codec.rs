@@ -3,8 +3,8 @@
 //! A record has exactly the fields that its kind has: one more or one of another type, and it is
 //! refused. So every record has one byte form, and its hash covers all of it.
 
-use agentic_model::canonical::EntryPart;
-use agentic_model::{AgentName, Value};
+use agentic_model::canonical::{CanonicalError, EntryPart};
+use agentic_model::{AgentName, Value, canonical};
 
 use super::{
     AnswerRecord, AnswerSource, AskRecord, AttemptRecord, Body, CancelMode, CancelRecord,
@@ -33,6 +33,17 @@ pub struct InvalidRecord {
     pub field: String,
 }
 
+/// Bytes that are no record.
+#[derive(Debug, thiserror::Error)]
+pub enum UnreadableRecord {
+    /// They are no map in its canonical form.
+    #[error(transparent)]
+    Encoding(#[from] CanonicalError),
+    /// The map is no record.
+    #[error(transparent)]
+    Fields(#[from] InvalidRecord),
+}
+
 impl Record {
     /// Returns the entries of the record's map.
     pub fn to_entries(&self) -> Vec<(&'static str, Value)> {
@@ -48,6 +59,14 @@ impl Record {
     /// Turns the record into its map.
     pub fn to_value(&self) -> Value {
         Value::map(self.to_entries())
+    }
+
+    /// Reads a record from its bytes.
+    ///
+    /// # Errors
+    /// Fails when they are no canonical map, and as [`Record::from_entries`] does.
+    pub fn from_bytes(bytes: &[u8]) -> Result<Record, UnreadableRecord> {
+        Ok(Record::from_entries(canonical::decode_entries(bytes)?)?)
     }
 
     /// Reads a record from the entries of its map.

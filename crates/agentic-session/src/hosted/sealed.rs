@@ -1,6 +1,5 @@
 //! What is sealed of a run of another host, beside what that host makes anew.
 
-use agentic_model::canonical;
 use agentic_replay::record::{AnswerRecord, Record};
 use agentic_replay::{Body, Divergence, Path, SessionId};
 
@@ -58,9 +57,7 @@ impl SealedRun {
     }
 
     fn decoded(&self, bytes: &[u8]) -> Result<Record> {
-        let entries = canonical::decode_entries(bytes).ok();
-        let record = entries.and_then(|entries| Record::from_entries(entries).ok());
-        record.ok_or_else(|| damaged(&self.id, "a record cannot be read"))
+        Record::from_bytes(bytes).map_err(|_| damaged(&self.id, "a record cannot be read"))
     }
 }
 

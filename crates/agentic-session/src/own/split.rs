@@ -2,7 +2,6 @@
 
 use std::fmt;
 
-use agentic_model::canonical;
 use agentic_replay::{Record, RecordHash, SessionId};
 
 use super::read_known;
@@ -13,17 +12,14 @@ use crate::{Result, SessionSpace};
 /// sealed other ones, and more of them.
 ///
 /// # Errors
-/// Fails as [`read_journal`] does.
+/// Fails as [`read_journal`](super::read_journal) does.
 pub fn n_sealed(segments: &Segments<'_>, id: &SessionId) -> Result<usize> {
     let space = segments.space();
     let known = read_known(space, id, &|id| segment::frames(space, id))?;
     let mut spans: Vec<SealedSpan> = segments.spans(id).collect();
     spans.sort_unstable_by_key(|span| span.end);
-    let is_here = |span: &&SealedSpan| {
-        let last = known.frames.get(span.end - 1);
-        last.is_some_and(|last| RecordHash::of_record(last) == span.hash)
-    };
-    let n_sealed = spans.iter().rev().find(is_here).map_or(0, |span| span.end);
+    let newest = spans.iter().rev().find(|span| span.is_among(&known.frames));
+    let n_sealed = newest.map_or(0, |span| span.end);
     space.recent().keep(known);
     Ok(n_sealed)
 }
@@ -58,22 +54,17 @@ impl fmt::Display for OtherLine {
 /// Lists what other clones sealed of a session that is not what happened to it here.
 ///
 /// # Errors
-/// Fails as [`read_journal`] does.
+/// Fails as [`read_journal`](super::read_journal) does.
 pub fn other_lines(space: &SessionSpace, id: &SessionId) -> Result<Vec<OtherLine>> {
     let known = read_known(space, id, &|id| segment::frames(space, id))?;
     let agent = &known.journal.start().agent;
     let segments = Segments::of(space, agent)?;
-    let is_split = |span: SealedSpan| {
-        let last = known.frames.get(span.end - 1);
-        last.is_none_or(|last| RecordHash::of_record(last) != span.hash)
-    };
     let mut others = Vec::new();
-    if segments.spans(id).any(is_split) {
+    if segments.spans(id).any(|span| !span.is_among(&known.frames)) {
         let n_shared = (known.journal.records().len() - known.frames.len()) as u64;
         let lines = segments.lines(id)?;
         for (n_common, line) in lines.beside(&known.frames) {
-            let first = canonical::decode_entries(&line[n_common]).ok();
-            let first = first.and_then(|entries| Record::from_entries(entries).ok());
+            let first = Record::from_bytes(&line[n_common]).ok();
             others.extend(line.last().map(|last| OtherLine {
                 from: n_shared + n_common as u64,
                 n_records: (line.len() - n_common) as u64,

@@ -7,7 +7,7 @@
 
 use std::cmp::Ordering;
 
-use agentic_model::{Instant, canonical};
+use agentic_model::Instant;
 use agentic_replay::{Record, RecordHash, SessionId};
 
 use crate::Result;
@@ -112,7 +112,7 @@ fn n_same(one: &[Vec<u8>], other: &[Vec<u8>]) -> usize {
 fn follows(line: &[Vec<u8>], from: usize, records: &[Vec<u8>]) -> bool {
     let Some(before) = from.checked_sub(1) else { return true };
     let before = line.get(before).map(|record| RecordHash::of_record(record));
-    let first = records.first().and_then(|bytes| read(bytes));
+    let first = records.first().and_then(|bytes| Record::from_bytes(bytes).ok());
     first.is_some_and(|record| before == Some(record.prev))
 }
 
@@ -120,10 +120,8 @@ fn follows(line: &[Vec<u8>], from: usize, records: &[Vec<u8>]) -> bool {
 fn compare(one: &[Vec<u8>], other: &[Vec<u8>]) -> Ordering {
     let n_common = n_same(one, other);
     let (one, other) = (one.get(n_common), other.get(n_common));
-    let at = |record: Option<&Vec<u8>>| -> Option<Instant> { Some(read(record?)?.at) };
+    let at = |record: Option<&Vec<u8>>| -> Option<Instant> {
+        Some(Record::from_bytes(record?).ok()?.at)
+    };
     at(one).cmp(&at(other)).then_with(|| one.cmp(&other))
-}
-
-fn read(bytes: &[u8]) -> Option<Record> {
-    Record::from_entries(canonical::decode_entries(bytes).ok()?).ok()
 }
