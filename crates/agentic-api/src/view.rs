@@ -61,9 +61,9 @@ pub use crate::view::behaviour::{
 };
 pub use crate::view::blame::BlameView;
 pub use crate::view::case::{
-    CaseGroupView, CaseRateView, CaseStatisticsView, CaseSurvivalView, CaseTimeView, CaseUsageView,
-    CaseVolumeView, ComparedMetricView, ComparedSideView, ComparisonView, HoldPlaceView,
-    StratumView,
+    AdoptedTrialView, CaseGroupView, CaseRateView, CaseStatisticsView, CaseSurvivalView,
+    CaseTimeView, CaseUsageView, CaseVolumeView, ComparedMetricView, ComparedSideView,
+    ComparisonView, HoldPlaceView, SinceAdoptionView, StratumView,
 };
 pub use crate::view::commit::{CommitView, ConflictView, LogView, MergeView, ShowView};
 pub use crate::view::detail::{CommitDetailView, CommitRequestView};

@@ -32,6 +32,27 @@ pub struct ArchiveEntry {
     pub archived: ArchivedAgent,
     /// When it was archived.
     pub at: Instant,
+    /// Who found that it is done.
+    pub by: ArchivedBy,
+}
+
+/// Who archived an agent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ArchivedBy {
+    /// A person; entries of earlier releases do not say who it was, and count as a person's.
+    Person,
+    /// An agent, or a program that tidies up, such as capture and trials.
+    Program,
+}
+
+impl ArchivedBy {
+    /// Returns the word for it.
+    pub fn word(self) -> &'static str {
+        match self {
+            ArchivedBy::Person => "person",
+            ArchivedBy::Program => "program",
+        }
+    }
 }
 
 /// The next state of the archive, not written yet.
@@ -242,7 +263,11 @@ impl Repository {
         let head = field("head").ok_or_else(damaged).and_then(oid)?;
         let notes = field("notes").map(oid).transpose()?;
         let at = field("at").and_then(Instant::parse).ok_or_else(damaged)?;
-        Ok(Some(ArchiveEntry { archived: ArchivedAgent { agent, head, notes }, at }))
+        let by = match field("by") {
+            Some(word) if word == ArchivedBy::Program.word() => ArchivedBy::Program,
+            Some(_) | None => ArchivedBy::Person,
+        };
+        Ok(Some(ArchiveEntry { archived: ArchivedAgent { agent, head, notes }, at, by }))
     }
 }
 
@@ -250,7 +275,11 @@ impl ArchiveEntry {
     /// The entry as its blob has it: lines that people can read and put back by hand.
     fn text(&self) -> String {
         let notes = self.archived.notes.map_or(String::new(), |notes| format!("notes {notes}\n"));
-        format!("head {}\n{notes}at {}\n", self.archived.head, self.at)
+        let by = match self.by {
+            ArchivedBy::Person => String::new(),
+            ArchivedBy::Program => format!("by {}\n", self.by.word()),
+        };
+        format!("head {}\n{notes}at {}\n{by}", self.archived.head, self.at)
     }
 }
 

@@ -62,7 +62,7 @@ mod worktree_lock;
 mod zone;
 
 pub use self::archive::{
-    ARCHIVE_REF, ArchiveDraft, ArchiveEntry, PRIVATE_REF, PrivacyChange, archive_order,
+    ARCHIVE_REF, ArchiveDraft, ArchiveEntry, ArchivedBy, PRIVATE_REF, PrivacyChange, archive_order,
 };
 pub use self::blob_intake::{BlobIntake, PackedBlobs};
 pub use self::branch_rewriting::{BranchPart, BranchScrub, RewrittenBranches, RewrittenObjects};

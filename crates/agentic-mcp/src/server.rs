@@ -342,7 +342,8 @@ impl ServerHandler for McpService {
             true => Err(ErrorData::invalid_params("the parameters have another form", None)),
             false => {
                 let method: String = request.method.chars().take(64).collect();
-                Err(ErrorData::new(ErrorCode::METHOD_NOT_FOUND, method, None))
+                let message = format!("there is no method `{method}`");
+                Err(ErrorData::new(ErrorCode::METHOD_NOT_FOUND, message, None))
             }
         }
     }

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use agentic_model::AgentName;
-use agentic_space::archive::{ArchiveOutcome, SessionUsers};
+use agentic_space::archive::{ArchiveOutcome, ArchiveWish, SessionUsers};
 
 use crate::listing::open_sessions_of;
 use crate::{Error, Result, SessionSpace};
@@ -14,8 +14,8 @@ use crate::{Error, Result, SessionSpace};
 /// # Errors
 /// Fails when one of them does not exist, is checked out, or has a session that is not over or
 /// trace entries that are bound to no commit; none is archived then.
-pub fn archive(space: &SessionSpace, agents: &[AgentName]) -> Result<ArchiveOutcome> {
-    Ok(agentic_space::archive::archive(space, agents, space)?)
+pub fn archive(space: &SessionSpace, wish: ArchiveWish<'_>) -> Result<ArchiveOutcome> {
+    Ok(agentic_space::archive::archive(space, wish, space)?)
 }
 
 impl SessionUsers for SessionSpace {

@@ -6,7 +6,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use agentic_git::{ARCHIVE_REF, ArchiveEntry, PACKED_REFS, PRIVATE_REF, archive_order};
+use agentic_git::{ARCHIVE_REF, ArchiveEntry, ArchivedBy, PACKED_REFS, PRIVATE_REF, archive_order};
 use agentic_model::AgentName;
 use agentic_store::error::RefError;
 use agentic_store::journal::{ArchivedAgent, BranchMove, RefFold, Transaction};
@@ -26,6 +26,27 @@ pub const ARCHIVE_AGENTS_MAX: usize = 4096;
 const ARCHIVE_AGENTS_MIN: usize = 16;
 /// How many files of each agent are open while it is archived: its lock and its journal.
 const FILES_EACH: usize = 2;
+
+/// Which agents are archived, and who found that they are done.
+#[derive(Debug, Clone, Copy)]
+pub struct ArchiveWish<'a> {
+    /// The agents, in any order.
+    pub agents: &'a [AgentName],
+    /// Who found it.
+    pub by: ArchivedBy,
+}
+
+impl<'a> ArchiveWish<'a> {
+    /// Those that a person found done.
+    pub fn by_person(agents: &'a [AgentName]) -> ArchiveWish<'a> {
+        ArchiveWish { agents, by: ArchivedBy::Person }
+    }
+
+    /// Those that an agent, or a program that tidies up, found done.
+    pub fn by_program(agents: &'a [AgentName]) -> ArchiveWish<'a> {
+        ArchiveWish { agents, by: ArchivedBy::Program }
+    }
+}
 
 /// What became of archiving or restoring.
 #[derive(Debug, Default)]
@@ -78,10 +99,10 @@ pub trait SessionUsers {
 /// trace entries that are bound to no commit; none is archived then.
 pub fn archive(
     space: &Space,
-    agents: &[AgentName],
+    wish: ArchiveWish<'_>,
     users: &impl SessionUsers,
 ) -> Result<ArchiveOutcome> {
-    let mut agents: Vec<AgentName> = agents.to_vec();
+    let mut agents: Vec<AgentName> = wish.agents.to_vec();
     agents.sort_by_cached_key(archive_order);
     agents.dedup();
     check_closed(space, &agents, users)?;
@@ -96,6 +117,7 @@ pub fn archive(
         agents.into_iter().partition(|agent| private.contains(agent));
     for (archive, agents) in [(ARCHIVE_REF, public), (PRIVATE_REF, private)] {
         for part in agents.chunks(n_at_once.max(ARCHIVE_AGENTS_MIN)) {
+            let part = ArchiveWish { agents: part, by: wish.by };
             let (entries, written) = archive_part(space, archive, part, users)?;
             moved.entries.extend(entries);
             moved.written.deferred = moved.written.deferred.or(written.deferred);
@@ -109,9 +131,10 @@ pub fn archive(
 fn archive_part(
     space: &Space,
     archive_ref: &str,
-    agents: &[AgentName],
+    wish: ArchiveWish<'_>,
     users: &impl SessionUsers,
 ) -> Result<(Vec<ArchiveEntry>, WriteNotices)> {
+    let agents = wish.agents;
     let repository = space.repository();
     let signatures = space.own_signatures()?;
 
@@ -132,7 +155,7 @@ fn archive_part(
         }
         // After this its notes ref is not made again.
         keep_notes(repository, writer.stream(), space.now())?;
-        entries.push(entry_of(space, agent)?);
+        entries.push(entry_of(space, agent, wish.by)?);
     }
 
     repository.wait_for_ref_lock(PACKED_REFS)?;
@@ -204,12 +227,13 @@ pub(crate) fn archive_stream() -> Stream {
     Stream::of_branch(ARCHIVE_REF)
 }
 
-fn entry_of(space: &Space, agent: &AgentName) -> Result<ArchiveEntry> {
+fn entry_of(space: &Space, agent: &AgentName, by: ArchivedBy) -> Result<ArchiveEntry> {
     let head = space.head(agent)?;
     let notes = space.repository().find_ref(&agent.notes_ref())?;
     Ok(ArchiveEntry {
         archived: ArchivedAgent { agent: agent.clone(), head, notes },
         at: space.now(),
+        by,
     })
 }
 

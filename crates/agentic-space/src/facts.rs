@@ -180,6 +180,7 @@ impl<'s> SpaceFacts<'s> {
             SpacePredicate::Landed => self.landed_rows(rows),
             SpacePredicate::Linked => self.linked_rows(rows),
             SpacePredicate::Worktree => self.worktree_rows(rows),
+            SpacePredicate::Archived => self.archived_rows(rows),
             SpacePredicate::MergedInto => self.merged_rows(rows),
             SpacePredicate::Reviews => self.review_rows(rows),
             SpacePredicate::Edge => self.edge_rows(rows),

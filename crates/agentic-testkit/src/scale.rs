@@ -11,6 +11,7 @@ use std::time::Instant as Moment;
 
 use agentic_session::archive::archive;
 use agentic_session::{SessionOptions, SessionSpace};
+use agentic_space::archive::ArchiveWish;
 use agentic_space::model::commit::Claims;
 use agentic_space::model::{
     AgentName, Briefing, ConsoleTrace, Entry, Instant, Kind, Object, Person, Value,
@@ -73,7 +74,7 @@ pub fn make(folder: &Path, scale: Scale) -> Result<ScaleTime, Error> {
         let closed: Vec<AgentName> = (from.max(scale.n_open)..to).map(name).collect();
         if !closed.is_empty() {
             let space = SessionSpace::open(folder, SessionOptions::default()).map_err(refused)?;
-            archive(&space, &closed).map_err(refused)?;
+            archive(&space, ArchiveWish::by_person(&closed)).map_err(refused)?;
         }
         made.archive += started.elapsed().as_secs_f64();
         from = to;

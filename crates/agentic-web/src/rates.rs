@@ -75,6 +75,7 @@ mod tests {
             mixed: 0,
             apart: BTreeMap::new(),
             groups: Vec::new(),
+            since_adoption: None,
             holds: Vec::new(),
             left_out: Vec::new(),
         };

@@ -2,7 +2,7 @@
 
 use agentic_model::AgentName;
 use agentic_session::archive::archive;
-use agentic_space::archive::restore;
+use agentic_space::archive::{ArchiveWish, restore};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -23,7 +23,13 @@ impl Verb for Archive {
     type Answer = Vec<ArchivedView>;
 
     fn run(self, caller: &Caller<'_>) -> Result<Reply<Vec<ArchivedView>>, Refusal> {
-        let moved = archive(caller.space, &names(&self.agents)?)?;
+        let agents = names(&self.agents)?;
+        // What an agent archives says nothing of what people think of the work.
+        let wish = match caller.require_person("archive as a person") {
+            Ok(()) => ArchiveWish::by_person(&agents),
+            Err(_) => ArchiveWish::by_program(&agents),
+        };
+        let moved = archive(caller.space, wish)?;
         Ok(Reply::written(moved.entries.iter().map(ArchivedView::from).collect(), &moved.written))
     }
 }

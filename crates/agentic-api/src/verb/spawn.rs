@@ -2,10 +2,13 @@
 
 use std::path::PathBuf;
 
+use agentic_git::PrivacyChange;
 use agentic_model::guidance::ErrorClass;
-use agentic_model::{BehaviourForm, Briefing, Object, Value, json};
-use agentic_space::spawn::{SpawnDraft, SpawnOrigin, spawn_draft};
-use agentic_space::worktree;
+use agentic_model::{AgentName, BehaviourForm, Briefing, Object, Value, json};
+use agentic_space::error::AgentError;
+use agentic_space::privacy::change_privacy;
+use agentic_space::spawn::{SpawnDraft, SpawnOrigin, SpawnOutcome, spawn_draft};
+use agentic_space::{Error, Space, worktree};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -36,6 +39,9 @@ pub struct Spawn {
     /// it begins.
     #[serde(default)]
     pub behaviour: Option<String>,
+    /// Whether pushes that name nobody leave it out, from its first commit on.
+    #[serde(default)]
+    pub private: bool,
 }
 
 /// A briefing as it comes from outside.
@@ -101,7 +107,10 @@ impl Verb for Spawn {
         let pin = behaviour.as_ref().map(|usable| usable.found.cid());
         let draft =
             SpawnDraft { briefing: &briefing, origin: &origin, behaviour: pin, asker: None };
-        let spawned = spawn_draft(space, &name, draft)?;
+        let spawned = match self.private {
+            true => spawn_private(space, &name, draft)?,
+            false => spawn_draft(space, &name, draft)?,
+        };
         if let Some(usable) = &behaviour {
             // After the agent: a refusal leaves nothing. What a crash leaves out is still with the peer.
             usable.keep(caller)?;
@@ -123,6 +132,25 @@ impl Verb for Spawn {
         }
         Ok(reply)
     }
+}
+
+/// Makes an agent that is private before there is anything that a push could take along.
+fn spawn_private(
+    space: &Space,
+    name: &AgentName,
+    draft: SpawnDraft<'_>,
+) -> Result<SpawnOutcome, Refusal> {
+    let is_free = || matches!(space.head(name), Err(Error::Agent(AgentError::Unknown { .. })));
+    let was_private = space.repository().is_private(name)?;
+    // One that is there already is refused and stays as it is.
+    if is_free() {
+        change_privacy(space, std::slice::from_ref(name), PrivacyChange::Private)?;
+    }
+    let spawned = spawn_draft(space, name, draft);
+    if spawned.is_err() && !was_private && is_free() {
+        change_privacy(space, std::slice::from_ref(name), PrivacyChange::Public)?;
+    }
+    Ok(spawned?)
 }
 
 /// The word for the behaviour of the agent where a new one begins.

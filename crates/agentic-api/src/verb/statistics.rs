@@ -13,6 +13,7 @@ mod compare;
 mod hold_place;
 mod holds;
 mod sessions;
+mod since_adoption;
 mod survival;
 
 use std::collections::BTreeMap;

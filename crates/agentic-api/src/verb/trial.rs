@@ -30,6 +30,7 @@ use agentic_session::behaviour::session_with_key;
 use agentic_session::trial::{
     KnownTrial, KnownTrials, TRIAL_AGENT, TRIAL_FIXED, TRIAL_KEY, TrialTerms, runs_of,
 };
+use agentic_space::archive::ArchiveWish;
 use agentic_space::privacy::change_privacy;
 use agentic_space::spawn::{SpawnOrigin, spawn};
 use schemars::JsonSchema;
@@ -38,6 +39,7 @@ use serde::Deserialize;
 use self::draft::PreparedTrial;
 pub use self::draft::TrialDraft;
 pub use self::look::TrialLook;
+pub(crate) use self::outcome::figures_of;
 use self::outcome::judged;
 use self::place::TrialPlace;
 pub use self::present::TrialPresent;
@@ -169,7 +171,7 @@ fn fold_away(caller: &Caller<'_>, trial: &AgentName) -> Result<(), Refusal> {
     };
     let runs = left()?;
     if !runs.is_empty()
-        && let Err(error) = archive(caller.space, &runs)
+        && let Err(error) = archive(caller.space, ArchiveWish::by_program(&runs))
         // Another command for the same trial may have done it.
         && !left()?.is_empty()
     {

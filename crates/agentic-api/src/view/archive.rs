@@ -16,6 +16,8 @@ pub struct ArchivedView {
     pub notes: Option<String>,
     /// When it was archived.
     pub at: String,
+    /// Who archived it: `person` or `program`.
+    pub by: String,
 }
 
 impl From<&ArchiveEntry> for ArchivedView {
@@ -25,6 +27,7 @@ impl From<&ArchiveEntry> for ArchivedView {
             head: entry.archived.head.to_string(),
             notes: entry.archived.notes.map(|oid| oid.to_string()),
             at: entry.at.to_string(),
+            by: entry.by.word().to_owned(),
         }
     }
 }

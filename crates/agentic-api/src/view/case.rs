@@ -6,6 +6,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::statistics::csv_line;
+use super::trial::TrialArmView;
 
 /// What came of cases, by what they have in common.
 #[derive(Debug, Serialize, JsonSchema)]
@@ -28,12 +29,36 @@ pub struct CaseStatisticsView {
     pub apart: BTreeMap<String, usize>,
     /// The groups, the largest first.
     pub groups: Vec<CaseGroupView>,
+    /// Of a name: what came of the version that it means, since it does.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub since_adoption: Option<SinceAdoptionView>,
     /// What people decided, by program and place in it; only where all cases are asked for.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub holds: Vec<HoldPlaceView>,
     /// What could not be read.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub left_out: Vec<String>,
+}
+
+/// What came of a version since a name means it, beside the trials that spoke for it.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct SinceAdoptionView {
+    /// Since when.
+    pub adopted: String,
+    /// Its cases that began since, of this version alone.
+    pub figures: CaseGroupView,
+    /// What trials had said. They were chosen for being high: less is to be expected.
+    pub trials: Vec<AdoptedTrialView>,
+}
+
+/// A trial that spoke for an adoption.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct AdoptedTrialView {
+    /// The object with its scores.
+    pub cid: String,
+    /// What it said of the version, against the one that was there.
+    #[serde(flatten)]
+    pub said: TrialArmView,
 }
 
 /// Cases that have something in common.

@@ -24,6 +24,7 @@ pub fn place() -> (Sandbox, SessionSpace) {
 pub fn named(name: &str) -> Spawn {
     Spawn {
         behaviour: None,
+        private: false,
         name: name.to_owned(),
         briefing: BriefingSource::Text(format!("Do the work of {name}")),
         beginning: SpawnBeginning::Empty,

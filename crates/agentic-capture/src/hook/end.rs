@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use agentic_model::edge::{EdgeEvent, Party};
 use agentic_model::{AgentName, Kind};
 use agentic_session::SessionSpace;
+use agentic_space::archive::ArchiveWish;
 use agentic_space::error::{AgentError, CommitError, WorktreeError};
 use agentic_space::relate::relate;
 use agentic_store::Layout;
@@ -107,7 +108,8 @@ pub fn archive_closed(
         attach(space, agent)?;
     }
     while !agents.is_empty() {
-        let busy = match agentic_session::archive::archive(space, &agents) {
+        let wish = ArchiveWish::by_program(&agents);
+        let busy = match agentic_session::archive::archive(space, wish) {
             Ok(_) => return Ok(()),
             Err(agentic_session::Error::Space(error)) => busy_agent(error)?,
             Err(_) => return Err(CaptureError::Other { code: "archive" }),

@@ -147,6 +147,7 @@ fn spawn(call: &ToolCaller<'_>, mut given: ToolArguments) -> Result<ToolAnswer, 
     let beginning = given.text("from").map_or(SpawnBeginning::Here, SpawnBeginning::Agent);
     let verb = Spawn {
         behaviour: None,
+        private: false,
         name: given.given_text("name"),
         briefing: BriefingSource::Text(given.given_text("briefing")),
         beginning,

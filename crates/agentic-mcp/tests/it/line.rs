@@ -33,6 +33,7 @@ impl McpPlace {
         for name in ["alice", "bob"] {
             let spawn = Spawn {
                 behaviour: None,
+                private: false,
                 name: name.to_owned(),
                 briefing: BriefingSource::Text(format!("Do the work of {name}")),
                 beginning: SpawnBeginning::Empty,

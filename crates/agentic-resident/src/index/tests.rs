@@ -45,7 +45,14 @@ impl IndexedPlace {
         self.n_agents += 1;
         let briefing = BriefingSource::Text(format!("Mend the token of {name}"));
         let (beginning, worktree) = (SpawnBeginning::Empty, CheckoutPlace::Nowhere);
-        let spawn = Spawn { behaviour: None, name: name.clone(), briefing, beginning, worktree };
+        let spawn = Spawn {
+            behaviour: None,
+            private: false,
+            name: name.clone(),
+            briefing,
+            beginning,
+            worktree,
+        };
         spawn.run(&self.caller()).expect("the name is free");
         AgentName::parse(&name).expect("valid")
     }

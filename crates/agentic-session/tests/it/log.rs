@@ -4,6 +4,7 @@ use agentic_model::Kind;
 use agentic_session::decide::Action;
 use agentic_session::log::{NamedRecord, SessionCommit};
 use agentic_session::{AgentBranch, Error};
+use agentic_space::archive::ArchiveWish;
 use agentic_space::spawn::SpawnOrigin;
 
 use crate::kit::{Stage, draft, name};
@@ -89,13 +90,19 @@ fn an_id_names_an_agent_an_object_or_a_commit() {
 fn an_agent_that_is_archived_is_told_as_such() {
     let stage = Stage::new();
     stage.start("hold(\"Go on?\")");
-    let busy = agentic_session::archive::archive(&stage.space, std::slice::from_ref(&stage.agent));
+    let busy = agentic_session::archive::archive(
+        &stage.space,
+        ArchiveWish::by_person(std::slice::from_ref(&stage.agent)),
+    );
     assert!(busy.is_err(), "a session of it is not over");
     stage.answer(&draft(Action::Approve)).expect("it may");
     let head = stage.space.head(&stage.agent).expect("it is there");
     stage.space.attach_trace(&stage.agent, head).expect("what was said is bound");
-    agentic_session::archive::archive(&stage.space, std::slice::from_ref(&stage.agent))
-        .expect("it may go");
+    agentic_session::archive::archive(
+        &stage.space,
+        ArchiveWish::by_person(std::slice::from_ref(&stage.agent)),
+    )
+    .expect("it may go");
     let shown = stage.space.show("alice");
     assert!(matches!(shown, Err(Error::Space(_))), "{shown:?}");
     let id = stage.space.sessions().expect("readable");

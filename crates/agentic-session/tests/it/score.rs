@@ -4,6 +4,7 @@ use agentic_model::{AgentName, Map, Value};
 use agentic_session::archive::archive;
 use agentic_session::trial::{ProvenTrial, TrialDoubt};
 use agentic_session::{Begin, flow_object};
+use agentic_space::archive::ArchiveWish;
 use agentic_space::commit::{CommitDraft, Emptiness, TraceBinding, TreeSource, commit};
 use agentic_space::spawn::SpawnOrigin;
 
@@ -94,7 +95,7 @@ fn what_its_session_gave_is_proven_when_its_agent_is_archived() {
         asker: None,
     };
     commit(&stage.space, &agent, &bind).expect("there is room");
-    archive(&stage.space, &[agent]).expect("nobody is at it");
+    archive(&stage.space, ArchiveWish::by_person(&[agent])).expect("nobody is at it");
     // Only the notes that the agent had are left.
     std::fs::remove_dir_all(stage.space.repository().layout().ended_sessions())
         .expect("they are there");

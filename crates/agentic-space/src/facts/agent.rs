@@ -1,17 +1,20 @@
 //! Rows about agents.
 
+use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 
 use agentic_query::FactCell;
 
 use super::SpaceFacts;
 use super::line::CommitLine;
-use super::roster::FactAgent;
+use super::roster::{AgentPlace, FactAgent};
 use super::rows::FactRows;
 use crate::Result;
 
 /// Which column has the name.
 const NAME: usize = 0;
+/// Which column says whether it is private.
+const PRIVATE: usize = 2;
 /// The columns that commits are read for.
 const OF_COMMITS: [usize; 4] = [4, 5, 6, 7];
 
@@ -23,10 +26,29 @@ impl SpaceFacts<'_> {
         if is_line_used {
             self.read_lines(&agents);
         }
+        let private = match rows.is_wanted(PRIVATE) {
+            true => self.space.repository().private_agents()?,
+            false => BTreeSet::new(),
+        };
         for agent in agents {
+            // What a remote has was pushed.
+            let is_private = agent.place != AgentPlace::Remote && private.contains(&agent.agent);
             // An agent whose commits cannot be read is there all the same.
             let line = is_line_used.then(|| self.noted_line(&agent, rows)).flatten();
-            if agent_row(&agent, line.as_ref(), rows).is_break() {
+            if agent_row(&agent, is_private, line.as_ref(), rows).is_break() {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// `archived`.
+    pub(super) fn archived_rows(&self, rows: &mut FactRows<'_, '_>) -> Result<()> {
+        for agent in self.agents(rows.bound(NAME).as_ref())? {
+            let Some((at, by)) = agent.archived else { continue };
+            let since = FactCell::Int(at.millis());
+            let row = [FactCell::Text(&agent.name), since, FactCell::Text(by.word())];
+            if rows.row(&row).is_break() {
                 break;
             }
         }
@@ -36,6 +58,7 @@ impl SpaceFacts<'_> {
 
 fn agent_row(
     agent: &FactAgent,
+    is_private: bool,
     line: Option<&CommitLine>,
     rows: &mut FactRows<'_, '_>,
 ) -> ControlFlow<()> {
@@ -48,7 +71,7 @@ fn agent_row(
     rows.row(&[
         FactCell::Text(&agent.name),
         FactCell::Text(agent.place.word()),
-        FactCell::Bool(false),
+        FactCell::Bool(is_private),
         FactCell::Text(&agent.head.to_string()),
         text_or_null(&genesis),
         text_or_null(&parent),

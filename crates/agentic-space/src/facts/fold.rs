@@ -142,7 +142,7 @@ fn groups(open: Vec<(AgentName, Oid)>, at_once: usize) -> Vec<Vec<(AgentName, Oi
 
 fn open_agent(agent: AgentName, head: Oid) -> Rc<FactAgent> {
     let (name, place) = (agent.to_string(), AgentPlace::Open);
-    Rc::new(FactAgent { name, agent, place, head, notes: None })
+    Rc::new(FactAgent { name, agent, place, head, notes: None, archived: None })
 }
 
 /// Hands over the commits of a line, oldest first.

@@ -7,6 +7,7 @@ use agentic_query::{FactColumn, FactPredicate, column};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum SpacePredicate {
     Agent,
+    Archived,
     Briefing,
     BriefingField,
     Commit,
@@ -73,6 +74,17 @@ pub(super) const PREDICATES: &[PredicateText] = &[
             column("parent", Text, "the agent it was forked from"),
             column("briefing", Cid, "what it was asked to do"),
             column("at", Instant, "when its newest commit was made"),
+        ],
+    },
+    PredicateText {
+        predicate: SpacePredicate::Archived,
+        name: "archived",
+        meaning: "An agent is in the archive.",
+        origin: "the archives of this space",
+        columns: &[
+            column("agent", Text, "the agent"),
+            column("at", Instant, "since when"),
+            column("by", Text, "person; program, for an agent or what tidies up by itself"),
         ],
     },
     PredicateText {

@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::rc::Rc;
 
-use agentic_git::ArchiveEntry;
-use agentic_model::{AgentName, Oid};
+use agentic_git::{ArchiveEntry, ArchivedBy};
+use agentic_model::{AgentName, Instant, Oid};
 
 use super::SpaceFacts;
 use crate::Result;
@@ -32,6 +32,8 @@ pub(super) struct FactAgent {
     pub place: AgentPlace,
     pub head: Oid,
     pub notes: Option<Oid>,
+    /// When it was archived, and who did it; nothing of one that has a branch.
+    pub archived: Option<(Instant, ArchivedBy)>,
 }
 
 /// The agents that a query has seen.
@@ -70,6 +72,7 @@ impl FactAgent {
             place: AgentPlace::Archived,
             head: archived.head,
             notes: archived.notes,
+            archived: Some((entry.at, entry.by)),
         }
     }
 }
@@ -114,7 +117,8 @@ impl SpaceFacts<'_> {
         if let Some(head) = repository.find_ref(&agent.branch_ref())? {
             let notes = repository.find_ref(&agent.notes_ref())?;
             let (name, place) = (agent.to_string(), AgentPlace::Open);
-            return Ok(Some(FactAgent { name, agent, place, head, notes }));
+            let archived = None;
+            return Ok(Some(FactAgent { name, agent, place, head, notes, archived }));
         }
         let entry = repository.archive_entry(&agent)?;
         Ok(entry.as_ref().map(FactAgent::archived))
@@ -126,7 +130,8 @@ impl SpaceFacts<'_> {
         let Some(head) = repository.find_ref(&branch.branch_ref())? else { return Ok(None) };
         let notes = repository.find_ref(&branch.notes_ref())?;
         let (name, place) = (name.to_owned(), AgentPlace::Remote);
-        let found = FactAgent { name, agent: branch.agent, place, head, notes };
+        let (agent, archived) = (branch.agent, None);
+        let found = FactAgent { name, agent, place, head, notes, archived };
         Ok(self.has_more_than_here(&found)?.then_some(found))
     }
 
@@ -175,6 +180,7 @@ impl SpaceFacts<'_> {
             place: AgentPlace::Open,
             agent,
             head,
+            archived: None,
         });
         Ok(open.collect())
     }
@@ -199,7 +205,7 @@ impl SpaceFacts<'_> {
                 let notes = repository.find_ref(&branch.notes_ref())?;
                 let name = branch.to_string();
                 let (agent, place, head) = (branch.agent, AgentPlace::Remote, reference.target);
-                let candidate = FactAgent { name, agent, place, head, notes };
+                let candidate = FactAgent { name, agent, place, head, notes, archived: None };
                 if self.has_more_than_here(&candidate)? {
                     found.push(candidate);
                 }

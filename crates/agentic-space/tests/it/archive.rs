@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use agentic_space::archive::{ArchiveOutcome, SessionUsers, archive, restore};
+use agentic_space::archive::{ArchiveOutcome, ArchiveWish, SessionUsers, archive, restore};
 use agentic_space::error::{AgentError, WorktreeError};
 use agentic_space::model::AgentName;
 use agentic_space::spawn::SpawnOrigin;
@@ -23,7 +23,7 @@ impl SessionUsers for OpenSessions {
 
 /// Archives the agent `alice`, who has no sessions.
 pub fn archive_alice(place: &Place) -> Result<ArchiveOutcome> {
-    archive(&place.space, &[name("alice")], &OpenSessions(None))
+    archive(&place.space, ArchiveWish::by_person(&[name("alice")]), &OpenSessions(None))
 }
 
 #[test]
@@ -52,7 +52,11 @@ fn an_archived_agent_has_no_refs_and_comes_back_as_it_was() {
 fn who_has_something_pending_stays() {
     let place = Place::with(&["alice"]);
     let before = place.head("alice");
-    let in_session = archive(&place.space, &[name("alice")], &OpenSessions(Some(name("alice"))));
+    let in_session = archive(
+        &place.space,
+        ArchiveWish::by_person(&[name("alice")]),
+        &OpenSessions(Some(name("alice"))),
+    );
     assert!(
         matches!(in_session, Err(Error::Agent(AgentError::SessionOpen { .. }))),
         "{in_session:?}"
@@ -68,7 +72,7 @@ fn one_who_cannot_go_keeps_the_others() {
     let place = Place::with(&["alice", "bob"]);
     place.space.add_trace(&name("bob"), &kind("log"), b"one").expect("there is room");
     let both = [name("alice"), name("bob")];
-    assert!(archive(&place.space, &both, &OpenSessions(None)).is_err());
+    assert!(archive(&place.space, ArchiveWish::by_person(&both), &OpenSessions(None)).is_err());
     place.head("alice");
     place.head("bob");
 }
@@ -92,7 +96,7 @@ fn an_archiving_that_is_broken_off_anywhere_leaves_each_agent_here_or_there() {
     };
     let act = |place: &Place| {
         let both = [name("alice"), name("bob")];
-        let _ = archive(&place.space, &both, &OpenSessions(None));
+        let _ = archive(&place.space, ArchiveWish::by_person(&both), &OpenSessions(None));
     };
     walk(prepare, act, |place, step| {
         let here = place.space.agent_names().expect("readable").len();

@@ -4,7 +4,7 @@ mod refspec;
 
 use std::collections::BTreeSet;
 
-use agentic_space::archive::{SessionUsers, archive};
+use agentic_space::archive::{ArchiveWish, SessionUsers, archive};
 use agentic_space::error::{AgentError, RemoteError, WorktreeError};
 use agentic_space::merge::{MergePlan, Target, merge};
 use agentic_space::model::{AgentName, KindEntry, Object, Value};
@@ -129,7 +129,8 @@ fn kinds_and_the_archive_travel() {
     place.space.register_kind(entry).expect("the name is free");
     place.spawn("bob", &SpawnOrigin::Root).expect("the name is free");
     push(&place.space, "origin", PushScope::All).expect("it is ahead");
-    archive(&place.space, &[name("bob")], &Nobody).expect("nothing is in the way");
+    archive(&place.space, ArchiveWish::by_person(&[name("bob")]), &Nobody)
+        .expect("nothing is in the way");
     push(&place.space, "origin", PushScope::All).expect("it is ahead");
     fetch(&other.space, "origin", &[]).expect("it is there");
     let kinds = other.open_again().kinds().expect("sound");
@@ -239,7 +240,8 @@ fn an_agent_that_moved_on_there_stays_there_although_it_is_archived_here() {
     let (place, other) = shared();
     let ahead = other.commit("alice", &[("b", Some("1"))]).expect("there is room").commit;
     push(&other.space, "origin", PushScope::All).expect("it is ahead");
-    archive(&place.space, &[name("alice")], &Nobody).expect("nothing is in the way");
+    archive(&place.space, ArchiveWish::by_person(&[name("alice")]), &Nobody)
+        .expect("nothing is in the way");
     push(&place.space, "origin", PushScope::All).expect("the archive is new there");
     let there = place.git(&["ls-remote", "origin", "refs/heads/agents/alice"]);
     assert!(there.starts_with(&ahead.to_string()), "{there}");
@@ -249,7 +251,8 @@ fn an_agent_that_moved_on_there_stays_there_although_it_is_archived_here() {
 fn a_push_of_some_agents_takes_no_archived_one_away() {
     let (place, _other) = shared();
     place.spawn("bob", &SpawnOrigin::Root).expect("the name is free");
-    archive(&place.space, &[name("alice")], &Nobody).expect("nothing is in the way");
+    archive(&place.space, ArchiveWish::by_person(&[name("alice")]), &Nobody)
+        .expect("nothing is in the way");
     let branches = || place.git(&["ls-remote", "--heads", "origin"]);
     push(&place.space, "origin", PushScope::Named(&[name("bob")])).expect("he is new");
     assert!(branches().contains("alice") && branches().contains("bob"));
@@ -262,7 +265,8 @@ fn agents_that_were_archived_at_different_heads_are_named_and_the_own_one_counts
     let (place, other) = shared();
     for (place, file) in [(&other, "b"), (&place, "a")] {
         place.commit("alice", &[(file, Some("1"))]).expect("there is room");
-        archive(&place.space, &[name("alice")], &Nobody).expect("nothing is in the way");
+        archive(&place.space, ArchiveWish::by_person(&[name("alice")]), &Nobody)
+            .expect("nothing is in the way");
     }
     // What is archived goes there alone: the branch that the remote has is behind both.
     push(&other.space, "origin", PushScope::All).expect("the archive is new there");

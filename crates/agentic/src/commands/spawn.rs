@@ -46,6 +46,9 @@ pub struct SpawnArgs {
     /// The behaviour that it has: a name, PEER/NAME, an id, or `inherit` for that of the agent where it begins
     #[arg(long, value_name = "B")]
     behaviour: Option<String>,
+    /// Let pushes that name nobody leave it out, as `agent private` does
+    #[arg(long)]
+    private: bool,
 }
 
 /// Runs the verb.
@@ -53,6 +56,7 @@ pub fn run(context: &Context, args: SpawnArgs) -> VerbOutcome {
     let verb = Spawn {
         briefing: briefing(&args)?,
         behaviour: args.behaviour.clone(),
+        private: args.private,
         name: args.name.to_string(),
         beginning: match (args.from, args.at) {
             (Some(agent), _) => SpawnBeginning::Agent(agent.to_string()),

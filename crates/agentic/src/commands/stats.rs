@@ -5,7 +5,9 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use agentic_api::verb::{CaseGrouping, CaseStatistics, TrialCases};
-use agentic_api::view::{CaseGroupView, CaseRateView, CaseStatisticsView, CaseTimeView};
+use agentic_api::view::{
+    CaseGroupView, CaseRateView, CaseStatisticsView, CaseTimeView, SinceAdoptionView,
+};
 use agentic_api::{Refusal, Verb as _};
 
 use super::VerbOutcome;
@@ -113,6 +115,9 @@ fn text(view: &CaseStatisticsView) -> String {
     for group in &view.groups {
         out.push_str(&group_text(group));
     }
+    if let Some(since) = &view.since_adoption {
+        out.push_str(&since_text(since));
+    }
     if !view.holds.is_empty() {
         out.push_str("\nholds, by program and place in it\n");
     }
@@ -126,6 +131,25 @@ fn text(view: &CaseStatisticsView) -> String {
             place.rejected,
             place.open,
             duration(place.wait_ms)
+        );
+    }
+    out
+}
+
+fn since_text(since: &SinceAdoptionView) -> String {
+    let mut out =
+        format!("\nsince its adoption at {}{}", since.adopted, group_text(&since.figures));
+    let number = |number: Option<f64>| number.map_or("?".to_owned(), |it| format!("{it:.3}"));
+    for trial in &since.trials {
+        let figures = &trial.said.figures;
+        let _ = writeln!(
+            out,
+            "  its trial    {}, difference {} ({} … {}), tasks {}; chosen for being high",
+            trial.said.verdict,
+            number(figures.difference),
+            number(figures.low),
+            number(figures.high),
+            figures.tasks
         );
     }
     out

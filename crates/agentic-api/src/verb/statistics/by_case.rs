@@ -10,6 +10,7 @@ use serde::Deserialize;
 use super::case_figures::{CASES_MIN, CaseMetric, rate, time, volume};
 use super::cases::{ApartReason, CaseScope, CountedCase, CountedCases};
 use super::hold_place::holds_by_place;
+use super::since_adoption::{AskedSince, since_adoption};
 use super::survival::SurvivingLines;
 use super::{StatisticsStep, instant};
 use crate::behaviours::{BehaviourShelf, behaviour_name};
@@ -154,11 +155,16 @@ impl Verb for CaseStatistics {
             mixed: 0,
             apart: apart_by_reason(&apart),
             groups: Vec::new(),
+            since_adoption: None,
             holds: Vec::new(),
             left_out: found.left_out.clone(),
         };
         if self.is_of_all() && metrics.iter().any(|metric| HOLD_METRICS.contains(metric)) {
             view.holds = holds_by_place(caller, &mut view.left_out)?;
+        }
+        if let Some(name) = &self.of {
+            let asked = AskedSince { name, cases: &counted, metrics: &metrics };
+            view.since_adoption = since_adoption(caller, &asked, &mut view.left_out)?;
         }
         let mut groups: BTreeMap<Option<String>, Vec<&CountedCase>> = BTreeMap::new();
         for case in counted {
@@ -288,7 +294,7 @@ fn apart_by_reason(cases: &[&CountedCase]) -> BTreeMap<String, usize> {
     found
 }
 
-fn group(
+pub(super) fn group(
     key: Option<String>,
     names: Vec<String>,
     cases: &[&CountedCase],

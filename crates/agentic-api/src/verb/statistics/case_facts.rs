@@ -12,7 +12,8 @@ use super::holds::text;
 
 /// What is asked for every case.
 pub(super) const CASE_FACTS: &str = "
-? (A, Place, O, P, Began, FA, L, N) work(A, Place, O, P, Began, _, FA, L, N).
+? (A, O, P, Began, FA, L, N) work(A, _, O, P, Began, _, FA, L, N).
+? (A) archived(agent: A, by: person).
 ? (A, K, N) work_kind(A, K, N).
 ? (A, B) pinned(A, B, _).
 ? (S, A, State, T, E) session(id: S, agent: A, state: State, started: T, ended: E).
@@ -57,6 +58,10 @@ impl CaseFacts {
             facts.add_agent(&row);
         }
         for row in next() {
+            let [agent] = row.as_slice() else { continue };
+            facts.agents.get_mut(text(agent)).map(|agent| agent.is_put_away = true);
+        }
+        for row in next() {
             let [agent, kind, n] = row.as_slice() else { continue };
             let kinds = facts.agents.get_mut(text(agent)).map(|agent| &mut agent.kinds);
             kinds.map(|kinds| kinds.insert(text(kind).to_owned(), number(n).unwrap_or(0)));
@@ -71,9 +76,8 @@ impl CaseFacts {
     }
 
     fn add_agent(&mut self, row: &[QueryValue]) {
-        let [agent, place, origin, person, began, first_at, last_at, n] = row else { return };
+        let [agent, origin, person, began, first_at, last_at, n] = row else { return };
         let told = AgentTold {
-            place: text(place).to_owned(),
             origin: text(origin).to_owned(),
             person: named(person),
             began: number(began).unwrap_or(0),

@@ -10,7 +10,8 @@ use super::cases::{ApartReason, CaseForm, CaseHolds, CaseUsage, CountedCase, QUI
 /// What was told of an agent.
 #[derive(Debug, Default)]
 pub(super) struct AgentTold {
-    pub place: String,
+    /// Whether a person archived it.
+    pub is_put_away: bool,
     pub origin: String,
     pub person: Option<String>,
     pub began: i64,
@@ -63,7 +64,7 @@ impl AgentTold {
     pub(super) fn case(&self, name: &str, landed: &CaseLandings, now: i64) -> CountedCase {
         let landing = landed.by_agent.get(name).copied();
         let is_quiet = now.saturating_sub(self.last_at) >= QUIET_MS;
-        let is_closed = landing.is_some() || is_quiet || self.place == "archived";
+        let is_closed = landing.is_some() || is_quiet || self.is_put_away;
         CountedCase {
             form: CaseForm::Agent,
             agent: name.to_owned(),

@@ -1,6 +1,7 @@
 //! What a trial came to, as it is shown.
 
-use agentic_model::Value;
+use agentic_model::kind::TRIAL;
+use agentic_model::{Cid, Object, Value};
 use agentic_session::trial::{JudgedArm, JudgedTrial, TrialTally, TrialTerms};
 use agentic_statistics::sign_test;
 use agentic_statistics::trial::{TrialVerdict, flip_interval};
@@ -22,6 +23,17 @@ pub(super) fn judged(name: &str, terms: &TrialTerms, result: Option<&Value>) -> 
         view.fill(terms, &judged);
     }
     view
+}
+
+/// Tells what a trial said of a behaviour, by its object; nothing where it is no trial of that.
+pub(crate) fn figures_of(trial: &Object, behaviour: &Cid) -> Option<TrialArmView> {
+    if trial.kind().as_str() != TRIAL {
+        return None;
+    }
+    let terms = TrialTerms::of_fixed(trial.map().get("input"));
+    let number = terms.arms.iter().position(|arm| *arm == behaviour.to_string())?;
+    let judged = terms.judge_result(&Value::Map(trial.map().clone()))?;
+    Some(arm_view(&terms, number, judged.arms.get(number.checked_sub(1)?)?))
 }
 
 impl TrialView {

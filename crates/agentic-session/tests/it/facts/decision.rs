@@ -4,6 +4,7 @@ use agentic_model::{Briefing, Oid};
 use agentic_replay::record::CancelMode;
 use agentic_session::decide::{Action, DecisionDraft, decide};
 use agentic_session::{archive, cancel, resume};
+use agentic_space::archive::ArchiveWish;
 use agentic_space::spawn::{SpawnOrigin, spawn};
 
 use super::question::check;
@@ -112,7 +113,7 @@ fn a_decision_that_nobody_has_applied_counts() {
     check(&stage.space, STANDING, &format!("{made} counted"));
     let alice = stage.agent.clone();
     stage.space.attach_trace(&alice, made).expect("there is one");
-    archive::archive(&stage.space, &[alice]).expect("it is done");
+    archive::archive(&stage.space, ArchiveWish::by_person(&[alice])).expect("it is done");
     check(&stage.space, STANDING, &format!("{made} counted"));
 }
 

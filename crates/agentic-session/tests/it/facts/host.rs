@@ -7,6 +7,7 @@ use agentic_model::AgentName;
 use agentic_session::decide::Action;
 use agentic_session::hold::{Filter, pending};
 use agentic_session::{ForkPlan, SessionOptions, SessionSpace, archive, fork};
+use agentic_space::archive::ArchiveWish;
 
 use super::question::check;
 use crate::kit::{Stage, draft};
@@ -64,7 +65,7 @@ fn sessions_of_archived_agents_are_as_present_as_others() {
     let alice = AgentName::parse("alice").expect("a valid name");
     let head = stage.space.head(&alice).expect("it was spawned");
     stage.space.attach_trace(&alice, head).expect("there is one");
-    archive::archive(&stage.space, &[alice]).expect("it is done");
+    archive::archive(&stage.space, ArchiveWish::by_person(&[alice])).expect("it is done");
     check(&stage.space, rows, "42 exec");
     let folder = tempfile::tempdir().expect("a temporary folder");
     let other = other_host(&stage, folder.path());

@@ -3,6 +3,7 @@
 use agentic_model::AgentName;
 use agentic_session::archive::archive;
 use agentic_session::decide::Action;
+use agentic_space::archive::ArchiveWish;
 
 use super::question::{ask_while, shown};
 use crate::kit::{Stage, draft};
@@ -58,7 +59,10 @@ fn the_sessions_of_an_agent_that_is_archived_meanwhile_are_as_they_were() {
         let alice = AgentName::parse("alice").expect("a valid name");
         let head = stage.space.head(&alice).expect("it was spawned");
         stage.space.attach_trace(&alice, head).expect("there is one");
-        let archived = || _ = archive(&stage.space, std::slice::from_ref(&alice)).expect("it may");
+        let archived = || {
+            _ = archive(&stage.space, ArchiveWish::by_person(std::slice::from_ref(&alice)))
+                .expect("it may")
+        };
         check_while(&stage, question, predicate, &archived, expected);
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use agentic_space::Result;
-use agentic_space::archive::{SessionUsers, archive, restore};
+use agentic_space::archive::{ArchiveWish, SessionUsers, archive, restore};
 use agentic_space::model::AgentName;
 use agentic_space::spawn::SpawnOrigin;
 use agentic_space::sync::{PushScope, fetch, init, push};
@@ -39,7 +39,8 @@ fn an_archived_agent_is_as_present_as_an_open_one() {
         "? briefing(agent: A, text: T).",
     ];
     let before = questions.map(|question| rows(&place.space, question));
-    archive(&place.space, &[name("bob")], &NoSessions).expect("nothing is in the way");
+    archive(&place.space, ArchiveWish::by_person(&[name("bob")]), &NoSessions)
+        .expect("nothing is in the way");
     assert_eq!(rows(&place.space, PLACES), "alice open; bob archived");
     assert_eq!(questions.map(|question| rows(&place.space, question)), before);
     restore(&place.space, &[name("bob")]).expect("it is archived");
