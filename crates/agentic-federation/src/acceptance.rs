@@ -2,12 +2,15 @@
 //!
 //! Verbs read the record and never the refs that are drawn from it.
 
+mod knowledge;
+
 use std::collections::BTreeMap;
 
 use agentic_model::{AgentName, Cid, Map, Oid, Value};
 use agentic_store::ground::ObjectStore;
 use agentic_store::journal::GitObject;
 
+pub use self::knowledge::GateKnowledge;
 use crate::capability::PeerTrigger;
 use crate::fields::{MalformedInput, ObjectReader, decode_map, encode, oid_value, optional};
 use crate::folder::{Drafts, FolderDraft, TreeFolder, read_file, read_folder, read_subfolder};
@@ -51,8 +54,10 @@ pub struct Acceptance {
     pub identity: Cid,
     /// The tip of the policy by which it was judged.
     pub policy: Option<Oid>,
-    /// When it was accepted, in milliseconds since 1970.
+    /// When it was judged, in milliseconds since 1970.
     pub time: i64,
+    /// What else it was judged by; nothing in records from before this was kept.
+    pub known: Option<GateKnowledge>,
     /// How it came.
     pub way: String,
     /// What is believed.
@@ -67,7 +72,7 @@ impl Acceptance {
     /// Makes the folder of the record.
     pub fn to_folder(&self) -> FolderDraft {
         let mut folder = FolderDraft::default();
-        let record = Value::map([
+        let fields = [
             ("v", Value::Int(VERSION)),
             ("announcement", Value::Link(self.announcement)),
             ("announced", oid_value(self.announced)),
@@ -75,8 +80,13 @@ impl Acceptance {
             ("policy", optional(self.policy, oid_value)),
             ("time", Value::Int(self.time)),
             ("way", Value::text(&*self.way)),
-        ]);
-        folder.put("record", encode(&record));
+        ];
+        let mut record: Map =
+            fields.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
+        if let Some(known) = &self.known {
+            known.put(&mut record, &mut folder);
+        }
+        folder.put("record", encode(&Value::Map(record)));
         put_heads(&self.believed, "believed", &mut folder);
         put_heads(&self.disowned, "disowned", &mut folder);
         let mut shards: BTreeMap<[String; 2], Map> = BTreeMap::new();
@@ -121,6 +131,7 @@ impl Acceptance {
             identity: fields.link("identity")?,
             policy: fields.optional_oid("policy")?,
             time: fields.int("time")?,
+            known: GateKnowledge::read(store, &folder, &map)?,
             way: fields.text("way")?.to_owned(),
             believed: read_heads(store, &believed)?,
             held: read_held(store, &held)?,

@@ -1,6 +1,6 @@
 //! The policy as a ref: one commit for each change, signed where people sign what they commit.
 
-use agentic_git::RefMove;
+use agentic_git::{RefMove, Repository};
 use agentic_model::commit::CommitData;
 use agentic_model::{Cid, Kind, Oid};
 use agentic_session::SessionSpace;
@@ -8,10 +8,11 @@ use agentic_space::signing::SigningChoice;
 
 use crate::capability::{Capability, PeerTrigger, TriggerName};
 use crate::durable::{NextState, RACES_MAX, lock, read_state};
-use crate::folder::Drafts;
+use crate::folder::{Drafts, read_folder};
 use crate::id::{PeerId, Petname};
 use crate::own::{OwnIdentity, random};
 use crate::policy::{FollowedPeer, PeerPolicy, PeerTrust};
+use crate::wrapping::read_bare_commit;
 use crate::{Error, Result};
 
 /// The ref that holds the policy. It is never pushed.
@@ -71,6 +72,16 @@ pub fn read_policy(space: &SessionSpace) -> Result<PolicyState> {
         return Ok(PolicyState::default());
     };
     Ok(PolicyState { tip: Some(tip), policy: PeerPolicy::read(repository, &folder)? })
+}
+
+/// Reads the policy as a commit has it; the one before the first change without.
+///
+/// # Errors
+/// Fails when it is damaged.
+pub fn policy_at(repository: &Repository, tip: Option<Oid>) -> Result<PolicyState> {
+    let Some(commit) = tip else { return Ok(PolicyState::default()) };
+    let folder = read_folder(repository, read_bare_commit(repository, commit)?.tree)?;
+    Ok(PolicyState { tip, policy: PeerPolicy::read(repository, &folder)? })
 }
 
 /// Changes the policy. `change` says what it did, and may be asked again where somebody was faster.

@@ -6,6 +6,7 @@ use agentic_model::{Cid, KindTree};
 use agentic_session::SessionSpace;
 
 use crate::Result;
+use crate::acceptance::GateKnowledge;
 use crate::capability::Capability;
 use crate::caps::{PolicyState, read_policy};
 use crate::given::read_given;
@@ -55,8 +56,7 @@ impl PolicyInForce {
         state: PolicyState,
         of: PolicySubject,
     ) -> Result<PolicyInForce> {
-        // Without an identity of ours nobody could have been granted anything.
-        let own = own_peer(space.repository())?.unwrap_or(PeerId(Cid::of(b"nobody")));
+        let own = own_peer(space.repository())?.unwrap_or_else(nobody);
         let given = read_given(space, &state.policy)?;
         let issuers: BTreeSet<PeerId> = given.values().map(|given| given.issuer).collect();
         let mut frozen = BTreeSet::new();
@@ -71,6 +71,44 @@ impl PolicyInForce {
         }
         let (kinds, now) = (space.kinds()?, space.now().millis());
         Ok(PolicyInForce { state, kinds, own, now, frozen, given })
+    }
+
+    /// Makes it again as it was when something was judged: a policy, who we are, when, and what was known.
+    pub(crate) fn recalled(
+        state: PolicyState,
+        own: Option<PeerId>,
+        (now, known): (i64, &GateKnowledge),
+    ) -> PolicyInForce {
+        PolicyInForce {
+            state,
+            kinds: known.kind_tree(),
+            own: own.unwrap_or_else(nobody),
+            now,
+            frozen: known.frozen.clone(),
+            given: known.given.clone(),
+        }
+    }
+
+    /// Returns what matters of it for one peer, beside the policy and the time.
+    pub(crate) fn knowledge_of(&self, peer: PeerId) -> GateKnowledge {
+        let mut given = BTreeMap::new();
+        let mut next: Vec<Cid> =
+            self.given.iter().filter(|(_, one)| one.peer == peer).map(|(cid, _)| *cid).collect();
+        while let Some(cid) = next.pop() {
+            let Some(capability) = self.given.get(&cid) else { continue };
+            if given.insert(cid, capability.clone()).is_none() {
+                next.extend(capability.parent);
+            }
+        }
+        let issuers = given.values().map(|one: &Capability| one.issuer);
+        let frozen = issuers.chain([peer]).filter(|peer| self.frozen.contains(peer)).collect();
+        let kinds = self.kinds.entries().map(|entry| (entry.name.clone(), entry.parent.clone()));
+        GateKnowledge { kinds: kinds.collect(), frozen, given }
+    }
+
+    /// Returns the time for which it counts, in milliseconds since 1970.
+    pub fn now(&self) -> i64 {
+        self.now
     }
 
     /// Returns what the policy is asked with.
@@ -104,4 +142,9 @@ impl PolicyInForce {
     pub fn given(&self) -> &BTreeMap<Cid, Capability> {
         &self.given
     }
+}
+
+/// Stands for us before there is an identity of ours: nobody could have been granted anything.
+fn nobody() -> PeerId {
+    PeerId(Cid::of(b"nobody"))
 }

@@ -15,9 +15,11 @@ use agentic_session::SessionSpace;
 use agentic_store::fault;
 
 use self::candidate::{CandidateSearch, CandidateSpace, SpaceDecision, decide};
-use self::changed::{announced_heads, disowned_by, moved_agents, rewound_agents};
+pub(crate) use self::changed::announced_heads;
+use self::changed::{disowned_by, moved_agents, rewound_agents};
 use self::hearing::{Hearing, hear, keep_heard};
-use self::judgement::{JudgedSnapshot, judge};
+use self::judgement::judge_now;
+pub(crate) use self::judgement::{JudgedSnapshot, JudgedSpace, judge};
 pub use self::judgement::{judge_again, judge_all, may};
 use self::purged::ReachedObjects;
 use crate::acceptance::{Acceptance, AcceptanceSummary, HeldBack};
@@ -266,7 +268,11 @@ fn accept(
     // What the candidate was held against, not what may be there by now.
     let before = &hearing.accepted;
     let body = body_of(quarantine.repository(), &candidate.wrapped)?;
-    let announced = announced_heads(quarantine.repository(), &body, before.as_ref())?;
+    let announced = announced_heads(
+        quarantine.repository(),
+        &body,
+        before.as_ref().map(|before| &before.acceptance),
+    )?;
     let believed = before.as_ref().map(|before| before.acceptance.believed.clone());
     let believed = believed.unwrap_or_default();
     let snapshot = JudgedSnapshot {
@@ -276,14 +282,16 @@ fn accept(
         believed: &believed,
         announced: &announced,
     };
-    let judged = judge(space, &policy, &snapshot)?;
+    let now = judge_now(space, &policy, &snapshot)?;
+    let judged = now.space;
     let rewound = rewound_agents(quarantine.repository(), &believed, &judged.believed)?;
     let acceptance = Acceptance {
         announcement: candidate.wrapped.signed.cid(),
         announced: candidate.wrapped.commit,
         identity: candidate.identity,
         policy: policy.tip,
-        time: space.now().millis(),
+        time: now.time,
+        known: Some(now.known),
         way: served.source.clone(),
         believed: judged.believed,
         held: judged.held,

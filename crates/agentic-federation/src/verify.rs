@@ -1,16 +1,18 @@
-//! Checking a whole clone without a network: identities, chains, records, policy and tracking refs.
+//! Checking a whole clone without a network: identities, chains, records and what the gate let through, policy and
+//! tracking refs.
 
+mod records;
 mod replies;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use agentic_git::Repository;
 use agentic_model::Oid;
 use agentic_model::guidance::Guidance as _;
 use agentic_session::SessionSpace;
 
+use self::records::{RecordCheck, policy_history};
 use self::replies::{verify_arrived, verify_own_replies};
-use crate::acceptance::Acceptance;
 use crate::accepted::{CHAIN_MAX, accepted_spaces};
 use crate::announce::own_announcement;
 use crate::caps::read_policy;
@@ -23,7 +25,7 @@ use crate::steps::check_step;
 use crate::tracking::{TrackedSpace, misplaced, tracked_spaces_of};
 use crate::walk::{WalkSubject, why_invalid};
 use crate::whole::require_whole;
-use crate::wrapping::{WrappedAnnouncement, read_bare_commit, read_wrapped};
+use crate::wrapping::{WrappedAnnouncement, read_wrapped};
 use crate::{Error, Result};
 
 /// A chain that was checked.
@@ -35,6 +37,10 @@ pub struct CheckedChain {
     pub space: SpaceId,
     /// How many announcements it has.
     pub n_announcements: usize,
+    /// How many records of what was accepted of it there are, each of which was judged again.
+    pub n_records: usize,
+    /// How many of these were not: they are from before there was what it takes.
+    pub n_unjudged: usize,
     /// The epoch of the newest.
     pub epoch: u64,
     /// The number of the newest.
@@ -100,11 +106,16 @@ pub fn verify(space: &SessionSpace, only: Option<&Petname>) -> Result<VerifyRepo
         // What is wrong with our own identity is noted already.
         Err(_) => policy.peers,
     };
+    let policies = policy_history(space.repository()).unwrap_or_else(|error| {
+        note(&mut report, crate::caps::CAPS_REF, Err(error));
+        BTreeMap::new()
+    });
     for (petname, followed) in &peers {
         if only.is_some_and(|only| only != petname) {
             continue;
         }
-        let checked = verify_peer(space, petname, followed.peer, &mut report);
+        let subject = VerifiedPeer { petname, peer: followed.peer, policies: &policies };
+        let checked = verify_peer(space, &subject, &mut report);
         note(&mut report, petname.as_str(), checked);
         if let Ok(KnownPeer { chain: Some(identity), .. }) =
             KnownPeer::read(space.repository(), followed.peer)
@@ -142,12 +153,19 @@ fn verify_own(space: &SessionSpace, report: &mut VerifyReport) -> Result<()> {
     Ok(())
 }
 
+/// Whose records are checked, and against which policies.
+struct VerifiedPeer<'a> {
+    petname: &'a Petname,
+    peer: PeerId,
+    policies: &'a BTreeMap<Oid, usize>,
+}
+
 fn verify_peer(
     space: &SessionSpace,
-    petname: &Petname,
-    peer: PeerId,
+    subject: &VerifiedPeer<'_>,
     report: &mut VerifyReport,
 ) -> Result<()> {
+    let VerifiedPeer { petname, peer, policies } = *subject;
     let repository = space.repository();
     let known = KnownPeer::read(repository, peer)?;
     for (name, sides) in known.open_proofs() {
@@ -169,8 +187,9 @@ fn verify_peer(
     }
     for (of, record) in spaces {
         let place = format!("{petname} {of}");
-        let acceptance = match verify_record(repository, record) {
-            Ok(acceptance) => acceptance,
+        let check = RecordCheck { repository, peer, identity, policies, place: &place };
+        let checked = match check.check(record, report) {
+            Ok(checked) => checked,
             Err(error) => {
                 note(report, &place, Err(error));
                 continue;
@@ -178,40 +197,17 @@ fn verify_peer(
         };
         let project = crate::project::pinned_project(repository)?;
         let subject = WalkSubject { project, peer, space: of };
-        match verify_chain(repository, identity, subject, acceptance.announced) {
-            Ok(chain) => {
-                report.chains.push(CheckedChain { peer: petname.to_string(), ..chain });
-            }
+        match verify_chain(repository, identity, subject, checked.newest.announced) {
+            Ok(chain) => report.chains.push(CheckedChain {
+                peer: petname.to_string(),
+                n_records: checked.n_records,
+                n_unjudged: checked.n_unjudged,
+                ..chain
+            }),
             Err(error) => note(report, &place, Err(error)),
         }
     }
     Ok(())
-}
-
-/// Checks a record and those before it: each is whole, and has the announcement that it names.
-fn verify_record(repository: &Repository, newest: Oid) -> Result<Acceptance> {
-    let acceptance = Acceptance::read(repository, newest)?;
-    let mut next = Some((newest, acceptance.clone()));
-    let mut n_read = 0;
-    while let Some((record, acceptance)) = next.take() {
-        let wrapped = damaged(read_wrapped(repository, acceptance.announced), record)?;
-        if wrapped.signed.cid() != acceptance.announcement {
-            return Err(Error::damaged(format!("the record {record} names another announcement")));
-        }
-        let bare = damaged(read_bare_commit(repository, record), record)?;
-        let before = match bare.parents.as_slice() {
-            [announced] if *announced == acceptance.announced => None,
-            [before, announced] if *announced == acceptance.announced => Some(*before),
-            _ => {
-                return Err(Error::damaged(format!("the record {record} has other parents")));
-            }
-        };
-        n_read += 1;
-        if let Some(before) = before.filter(|_| n_read < CHAIN_MAX) {
-            next = Some((before, Acceptance::read(repository, before)?));
-        }
-    }
-    Ok(acceptance)
 }
 
 /// Checks a chain from its newest announcement to its first: commits, signatures, every step.
@@ -245,6 +241,8 @@ fn verify_chain(
         peer: String::new(),
         space: subject.space,
         n_announcements: chain.len(),
+        n_records: 0,
+        n_unjudged: 0,
         epoch: newest.announcement.epoch,
         seq: newest.announcement.seq,
     })

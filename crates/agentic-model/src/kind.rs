@@ -186,6 +186,12 @@ impl KindTree {
         KindTree { entries: entries.collect() }
     }
 
+    /// Makes a tree of entries that were all there is at some time, built-in ones too. They are taken as they are.
+    pub fn of(entries: impl IntoIterator<Item = KindEntry>) -> KindTree {
+        let entries = entries.into_iter().map(|entry| (entry.name.clone(), entry));
+        KindTree { entries: entries.collect() }
+    }
+
     /// Tells whether the kind is built in, so that nobody may register it.
     pub fn is_built_in(kind: &Kind) -> bool {
         BUILT_IN.iter().any(|(name, _, _)| *name == kind.as_str())

@@ -56,6 +56,10 @@ pub struct VerifiedChainView {
     pub space: String,
     /// How many announcements it has.
     pub announcements: usize,
+    /// How many records of what was accepted of it there are. What each believes was judged again.
+    pub records: usize,
+    /// How many of them were not judged again: they are from before records kept what was known.
+    pub unjudged: usize,
     /// The epoch of the newest.
     pub epoch: u64,
     /// The number of the newest.
@@ -80,6 +84,8 @@ impl From<&VerifyReport> for FederationVerifyView {
             peer: chain.peer.clone(),
             space: chain.space.to_string(),
             announcements: chain.n_announcements,
+            records: chain.n_records,
+            unjudged: chain.n_unjudged,
             epoch: chain.epoch,
             seq: chain.seq,
         });

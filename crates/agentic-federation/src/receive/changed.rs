@@ -8,6 +8,7 @@ use agentic_model::AgentName;
 use super::SpaceResult;
 use super::candidate::CandidateSpace;
 use crate::Result;
+use crate::acceptance::Acceptance;
 use crate::accepted::AcceptedState;
 use crate::folder::{TreeFolder, read_subfolder};
 use crate::shard::{Heads, changed_heads, read_heads};
@@ -15,18 +16,18 @@ use crate::wrapping::{body_of, read_wrapped};
 
 /// Reads all heads of a snapshot. Where everything that was announced before is believed, only what differs from
 /// that is read: as a rule that is very little of it.
-pub(super) fn announced_heads(
+pub(crate) fn announced_heads(
     repository: &Repository,
     body: &TreeFolder,
-    before: Option<&AcceptedState>,
+    before: Option<&Acceptance>,
 ) -> Result<Heads> {
     let new = read_subfolder(repository, body, "heads")?;
-    let Some(before) = before.filter(|before| before.acceptance.held.is_empty()) else {
+    let Some(before) = before.filter(|before| before.held.is_empty()) else {
         return read_heads(repository, &new);
     };
-    let old = body_of(repository, &read_wrapped(repository, before.acceptance.announced)?)?;
+    let old = body_of(repository, &read_wrapped(repository, before.announced)?)?;
     let old = read_subfolder(repository, &old, "heads")?;
-    let mut heads = before.acceptance.believed.clone();
+    let mut heads = before.believed.clone();
     for change in changed_heads(repository, &old, &new)? {
         match change.new {
             Some(entry) => heads.insert(change.agent, entry),

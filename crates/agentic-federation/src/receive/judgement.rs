@@ -5,7 +5,7 @@ use agentic_model::{AgentName, Kind};
 use agentic_session::SessionSpace;
 
 use super::{moved_agents, next_record, peer_lock};
-use crate::acceptance::{Acceptance, HeldBack};
+use crate::acceptance::{Acceptance, GateKnowledge, HeldBack};
 use crate::accepted::{accepted_ref, accepted_spaces, read_accepted};
 use crate::capability::PeerTrigger;
 use crate::caps::{CAPS_LOCK, PolicyState, followed, read_policy};
@@ -25,7 +25,7 @@ use crate::wrapping::{body_of, read_wrapped};
 use crate::{Error, Result};
 
 /// What the gate made of a snapshot.
-pub(super) struct JudgedSpace {
+pub(crate) struct JudgedSpace {
     /// What is believed.
     pub believed: Heads,
     /// What waits for a grant.
@@ -33,7 +33,7 @@ pub(super) struct JudgedSpace {
 }
 
 /// What is judged: a snapshot, where it can be read, beside what was believed before.
-pub(super) struct JudgedSnapshot<'a> {
+pub(crate) struct JudgedSnapshot<'a> {
     /// Where its commits are read.
     pub repository: &'a Repository,
     /// Whose it is.
@@ -46,14 +46,40 @@ pub(super) struct JudgedSnapshot<'a> {
     pub announced: &'a Heads,
 }
 
-/// Judges every agent that is not believed as it is announced.
-pub(super) fn judge(
+/// What the gate made of a snapshot, and by what.
+pub(super) struct JudgedNow {
+    /// What it made of it.
+    pub space: JudgedSpace,
+    /// When it was asked.
+    pub time: i64,
+    /// What it knew.
+    pub known: GateKnowledge,
+}
+
+/// Judges every agent that is not believed as it is announced, by a policy and what is known now.
+pub(super) fn judge_now(
     space: &SessionSpace,
     policy: &PolicyState,
     snapshot: &JudgedSnapshot<'_>,
+) -> Result<JudgedNow> {
+    let of = PolicySubject::Peer(snapshot.peer);
+    let in_force = PolicyInForce::of(space, policy.clone(), of)?;
+    Ok(JudgedNow {
+        space: judge(&in_force, snapshot)?,
+        time: in_force.now(),
+        known: in_force.knowledge_of(snapshot.peer),
+    })
+}
+
+/// Judges every agent that is not believed as it is announced.
+pub(crate) fn judge(
+    in_force: &PolicyInForce,
+    snapshot: &JudgedSnapshot<'_>,
 ) -> Result<JudgedSpace> {
     let JudgedSnapshot { repository, peer, body, believed, announced } = *snapshot;
-    let in_force = PolicyInForce::of(space, policy.clone(), PolicySubject::Peer(peer))?;
+    if announced.iter().all(|(agent, entry)| believed.get(agent) == Some(entry)) {
+        return Ok(JudgedSpace { believed: announced.clone(), held: HeldBack::new() });
+    }
     let permissions = in_force.permissions()?;
     let kinds = KindTranslation::new(repository, &in_force.kinds, body);
     let gate = PeerGate { repository, permissions: &permissions, kinds: &kinds, peer };
@@ -113,13 +139,15 @@ pub fn judge_again(space: &SessionSpace, peer: PeerId, of: SpaceId) -> Result<Ve
         let (believed_before, announced) = (&believed, &announced);
         let snapshot =
             JudgedSnapshot { repository, peer, body, believed: believed_before, announced };
-        let judged = judge(space, &policy, &snapshot)?;
+        let now = judge_now(space, &policy, &snapshot)?;
+        let judged = now.space;
         if judged.believed == believed && judged.held == before.acceptance.held {
             return Ok(Vec::new());
         }
         let acceptance = Acceptance {
             policy: policy.tip,
-            time: space.now().millis(),
+            time: now.time,
+            known: Some(now.known),
             believed: judged.believed,
             held: judged.held,
             ..before.acceptance.clone()

@@ -3,6 +3,7 @@
 
 mod flipped;
 mod forged;
+mod judged;
 mod model;
 mod openpgp;
 mod reply;

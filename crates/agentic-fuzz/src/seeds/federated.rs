@@ -135,6 +135,7 @@ fn acceptance() -> Option<(&'static str, Vec<u8>)> {
         identity: cid("identity"),
         policy: None,
         time: 1,
+        known: None,
         way: "origin".to_owned(),
         believed: Heads::new(),
         held: HeldBack::from([(agent(), held)]),

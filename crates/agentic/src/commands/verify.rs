@@ -9,6 +9,7 @@ use crate::context::Context;
 
 /// Check identities, signatures, chains and records of peers, without a network
 ///
+/// What each record believes is judged again: by the policy that it names, and what was known then.
 /// It cannot know whether there is something newer elsewhere.
 ///
 /// Example: agentic verify --peer bob
@@ -31,7 +32,15 @@ pub fn run(context: &Context, args: VerifyArgs) -> VerbOutcome {
 fn shown(view: &FederationVerifyView) -> String {
     let chains = view.chains.iter().map(|chain| {
         let (peer, space, seq) = (&chain.peer, &chain.space, chain.seq);
-        format!("{peer} {space}: {} announcements, up to {seq}\n", chain.announcements)
+        let records = match (chain.records, chain.unjudged) {
+            (0, _) => String::new(),
+            (records, 0) => format!(", {records} records judged again"),
+            (records, unjudged) => {
+                let judged = records - unjudged;
+                format!(", {judged} records judged again, {unjudged} older ones not")
+            }
+        };
+        format!("{peer} {space}: {} announcements, up to {seq}{records}\n", chain.announcements)
     });
     let findings = view.findings.iter();
     let findings = findings.map(|finding| format!("{}: {}\n", finding.place, finding.what));
