@@ -1,25 +1,68 @@
-//! First contact by a key: which peer on a remote it belongs to.
+//! First contact: which peer on a remote a key belongs to, and which of the refs below a peer's name are its own.
+//!
+//! Anybody who may push can put very many refs there. So they are looked at in large groups, first their commits
+//! alone, and each group costs so many bytes at most. Nothing of what is looked at is kept.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use agentic_git::{DownloadSource, Quarantine, Repository};
+use agentic_git::{GlimpseDepth, GlimpsedRefs, Quarantine, Repository};
+use agentic_model::Oid;
 use agentic_session::SessionSpace;
 
-use crate::accepted::AcceptedChain;
-use crate::exchange::{served_folder, served_refs};
-use crate::fetch::bytes_max;
+use crate::exchange::{bytes_max, served_folder, served_refs};
 use crate::id::{PeerId, SpaceId};
 use crate::identity::IdentityChain;
 use crate::key::PeerKey;
 use crate::own::read_documents;
-use crate::walk::{WalkNode, walk_down};
-use crate::wrapping::body_of;
+use crate::receive::ServedSpace;
+use crate::wrapping::{body_of, read_bare_commit, read_wrapped};
 use crate::{Error, Result};
 
-/// How many peers are looked at on one remote.
-const PEERS_MAX: usize = 64;
+/// How many refs of a remote are looked at where a person names the peer.
+pub const NAMED_REFS_MAX: usize = 65_536;
+/// How many are where nobody does.
+pub const REFS_MAX: usize = 4_096;
+/// How many are downloaded at once.
+const GROUP_MAX: usize = 256;
+/// How many bytes a group costs at most: 64 MiB.
+const GROUP_BYTES_MAX: u64 = 64 << 20;
+/// How many refs are downloaded that are longer than this by themselves.
+const LONG_MAX: usize = 16;
+/// How many commits above an announcement may be something else.
+const JUNK_MAX: usize = 1_000;
 
-/// Finds the peer on a remote whose newest identity has a key. Nothing of what is looked at is kept.
+/// A ref of a remote by which a peer is looked for.
+#[derive(Debug, Clone)]
+struct ContactRef {
+    /// Whose it says that it is.
+    pub peer: PeerId,
+    /// The ref there.
+    pub name: String,
+    /// Where it is.
+    pub tip: Oid,
+}
+
+/// The identities that a remote brings.
+struct IdentitySearch<'a> {
+    repository: &'a Repository,
+    /// The remote, its address, or a bundle.
+    at: &'a str,
+    /// The longest chain of each peer that was found.
+    pub found: BTreeMap<PeerId, IdentityChain>,
+    /// How many refs were not looked at, because there are so many, or because they are so long.
+    pub n_unseen: usize,
+}
+
+/// When looking ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum SearchEnd {
+    /// With the group that brings something.
+    First,
+    /// When everything was looked at.
+    Everything,
+}
+
+/// Finds the peer on a remote whose newest identity has a key.
 ///
 /// # Errors
 /// Fails when the remote cannot be reached, and when no peer there has the key, or several have it.
@@ -27,67 +70,189 @@ pub fn find_peer(space: &SessionSpace, remote: &str, key: &PeerKey) -> Result<Pe
     let repository = space.repository();
     let folder = format!("{}announce/", served_folder(repository, remote)?);
     let served = served_refs(repository, remote, &[format!("{folder}*")])?;
-    let mut by_peer: BTreeMap<PeerId, Vec<String>> = BTreeMap::new();
-    for (name, _) in served {
-        let place = name.strip_prefix(&folder).and_then(|place| place.split_once('/'));
-        let Some((peer, of)) = place else { continue };
-        if let (Some(peer), Some(_)) = (PeerId::parse(peer), SpaceId::parse(of)) {
-            by_peer.entry(peer).or_default().push(name);
-        }
-    }
-    let mut found = BTreeSet::new();
-    for (peer, names) in by_peer.iter().take(PEERS_MAX) {
-        for name in names {
-            let source = DownloadSource { at: remote, name };
-            let identity = identity_at(repository, &source)?;
-            if identity.is_some_and(|identity| {
-                identity.peer() == *peer && identity.newest().all_keys().contains(key)
-            }) {
-                found.insert(*peer);
-            }
-        }
-    }
+    let contact = |(name, tip): (String, Oid)| {
+        let (peer, of) = name.strip_prefix(&folder)?.split_once('/')?;
+        let (peer, _) = (PeerId::parse(peer)?, SpaceId::parse(of)?);
+        Some(ContactRef { peer, name, tip })
+    };
+    let served: Vec<ContactRef> = served.into_iter().filter_map(contact).collect();
+    let mut search = IdentitySearch::new(repository, remote);
+    search.look_at(&served, NAMED_REFS_MAX, SearchEnd::Everything)?;
+    let with_key = |(_, chain): &(&PeerId, &IdentityChain)| chain.newest().all_keys().contains(key);
+    let found: Vec<PeerId> = search.found.iter().filter(with_key).map(|(peer, _)| *peer).collect();
     let print = key.fingerprint();
-    match found.iter().collect::<Vec<_>>().as_slice() {
-        [peer] => Ok(**peer),
-        [] => Err(Error::refused(
+    match (found.as_slice(), search.n_unseen) {
+        ([peer], _) => Ok(*peer),
+        ([], 0) => Err(Error::refused(
             format!("no peer on `{remote}` has the key {print}"),
             "its owner announces with `agentic push`; or name the peer by its id",
         )),
-        several => Err(Error::refused(
+        ([], n_unseen) => Err(Error::refused(
+            format!(
+                "no peer that was looked at on `{remote}` has the key {print}, and {n_unseen} refs there were not"
+            ),
+            "name the peer by its id, as `agentic peer init` printed it there: then only its own refs are looked at",
+        )),
+        (several, _) => Err(Error::refused(
             format!("{} peers on `{remote}` have the key {print}", several.len()),
             "name the peer by its id, as `agentic peer init` printed it there",
         )),
     }
 }
 
-/// Reads the newest identity that a ref of a remote brings, if it brings one.
-fn identity_at(
+/// Finds the identity of a peer among refs of which only some are its own; why there is none, otherwise.
+///
+/// # Errors
+/// Fails when the disk does.
+pub(crate) fn first_contact(
     repository: &Repository,
-    source: &DownloadSource<'_>,
-) -> Result<Option<IdentityChain>> {
-    let quarantine = Quarantine::make(repository)?;
-    let served = served_refs(repository, source.at, &[source.name.to_owned()])?;
-    let Some((_, tip)) = served.into_iter().find(|(name, _)| name == source.name) else {
-        return Ok(None);
+    served: &[ServedSpace],
+    refs_max: usize,
+) -> Result<std::result::Result<IdentityChain, String>> {
+    let Some(ServedSpace { peer, source, .. }) = served.first() else {
+        return Ok(Err("nothing is served of it".to_owned()));
     };
-    let end = quarantine.download(repository, source, bytes_max(repository))?;
-    let store = quarantine.repository();
-    if !end.success || !store.has_object(tip) {
-        return Ok(None);
+    let contact = |served: &ServedSpace| ContactRef {
+        peer: served.peer,
+        name: served.name.clone(),
+        tip: served.tip,
+    };
+    let refs: Vec<ContactRef> = served.iter().map(contact).collect();
+    let mut search = IdentitySearch::new(repository, source);
+    search.look_at(&refs, refs_max, SearchEnd::First)?;
+    if let Some(chain) = search.found.remove(peer) {
+        return Ok(Ok(chain));
     }
-    let walk = match walk_down(store, tip, &mut AcceptedChain::new(repository, None)) {
-        Ok(walk) => walk,
-        Err(Error::Malformed(_)) => return Ok(None),
-        Err(error) => return Err(error),
-    };
-    // What lies above a valid announcement says nothing; the longest chain of documents is the newest.
-    let chains = walk.nodes.iter().filter_map(|node| match node {
-        WalkNode::Announced(wrapped) => {
-            let body = body_of(store, wrapped).ok()?;
-            IdentityChain::read(read_documents(store, &body).ok()?).ok()
+    let n_refs = refs.len();
+    Ok(Err(match (search.n_unseen, refs_max < NAMED_REFS_MAX) {
+        (0, _) => format!("none of the {n_refs} refs there brings the identity of that peer"),
+        (n_unseen, true) => format!(
+            "{n_refs} refs there are below its name, {n_unseen} of them were not looked at, and none of the \
+             others brings its identity: `agentic fetch --peer NAME` looks at {NAMED_REFS_MAX} of them"
+        ),
+        (n_unseen, false) => format!(
+            "{n_refs} refs there are below its name, {n_unseen} of them were not looked at, and none of the \
+             others brings its identity: ask for a bundle (`agentic push --bundle FILE`), or use another remote"
+        ),
+    }))
+}
+
+impl<'a> IdentitySearch<'a> {
+    /// Begins with nothing.
+    pub fn new(repository: &'a Repository, at: &'a str) -> IdentitySearch<'a> {
+        IdentitySearch { repository, at, found: BTreeMap::new(), n_unseen: 0 }
+    }
+
+    /// Looks at refs, so many at most: at their commits, then below those that announce nothing.
+    ///
+    /// # Errors
+    /// Fails when the disk does. What cannot be downloaded brings nothing.
+    pub fn look_at(&mut self, refs: &[ContactRef], refs_max: usize, end: SearchEnd) -> Result<()> {
+        let mut tips = BTreeSet::new();
+        // What is in several places of one peer says one thing.
+        let apart: Vec<&ContactRef> =
+            refs.iter().filter(|served| tips.insert((served.peer, served.tip))).collect();
+        self.n_unseen = apart.len().saturating_sub(refs_max);
+        let is_over = |search: &Self| end == SearchEnd::First && !search.found.is_empty();
+        let mut silent = Vec::new();
+        for group in apart[..apart.len().min(refs_max)].chunks(GROUP_MAX) {
+            if is_over(self) {
+                return Ok(());
+            }
+            silent.extend(self.look(group, GlimpseDepth::Tips)?);
         }
-        WalkNode::Junk { .. } => None,
-    });
-    Ok(chains.max_by_key(|chain| chain.documents().len()))
+        let mut long = Vec::new();
+        for group in silent.chunks(GROUP_MAX) {
+            if is_over(self) {
+                return Ok(());
+            }
+            let group: Vec<&ContactRef> = group
+                .iter()
+                .copied()
+                .filter(|served| !self.found.contains_key(&served.peer))
+                .collect();
+            long.extend(self.look(&group, GlimpseDepth::Whole)?);
+        }
+        long.retain(|served| !self.found.contains_key(&served.peer));
+        self.n_unseen += long.len().saturating_sub(LONG_MAX);
+        for served in long.into_iter().take(LONG_MAX) {
+            if !is_over(self) {
+                self.glimpse(&[served], GlimpseDepth::Whole, bytes_max(self.repository))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Looks at a group of refs; at each half, where it cannot be downloaded as a whole. Returns those that have to
+    /// be looked at closer: they announce nothing, or cannot be downloaded like this.
+    fn look<'r>(
+        &mut self,
+        group: &[&'r ContactRef],
+        depth: GlimpseDepth,
+    ) -> Result<Vec<&'r ContactRef>> {
+        let (mut groups, mut closer) = (vec![group], Vec::new());
+        while let Some(group) = groups.pop().filter(|group| !group.is_empty()) {
+            match self.glimpse(group, depth, GROUP_BYTES_MAX)? {
+                Some(silent) if depth == GlimpseDepth::Tips => closer.extend(silent),
+                Some(_) => {}
+                None if group.len() == 1 => closer.extend(group),
+                None => {
+                    let (one, other) = group.split_at(group.len() / 2);
+                    groups.extend([one, other]);
+                }
+            }
+        }
+        Ok(closer)
+    }
+
+    /// Downloads a group and reads what it brings. Returns the refs whose commit announces nothing; nothing where the
+    /// group cannot be downloaded.
+    fn glimpse<'r>(
+        &mut self,
+        group: &[&'r ContactRef],
+        depth: GlimpseDepth,
+        bytes_max: u64,
+    ) -> Result<Option<Vec<&'r ContactRef>>> {
+        let quarantine = Quarantine::make(self.repository)?;
+        let names: Vec<&str> = group.iter().map(|served| served.name.as_str()).collect();
+        let source = GlimpsedRefs { at: self.at, names: &names, depth };
+        if !quarantine.glimpse(self.repository, &source, bytes_max)?.success {
+            return Ok(None);
+        }
+        let store = quarantine.repository();
+        let mut silent = Vec::new();
+        for served in group {
+            let Some(chain) = identity_below(store, served, depth) else {
+                silent.push(*served);
+                continue;
+            };
+            let known = self.found.get(&served.peer);
+            if known.is_none_or(|known| known.documents().len() < chain.documents().len()) {
+                self.found.insert(served.peer, chain);
+            }
+        }
+        Ok(Some(silent))
+    }
+}
+
+/// Reads the longest identity that a ref brings of the peer whose it says that it is. What lies above an announcement
+/// says nothing.
+fn identity_below(
+    store: &Repository,
+    served: &ContactRef,
+    depth: GlimpseDepth,
+) -> Option<IdentityChain> {
+    let read = |commit: Oid| {
+        let body = body_of(store, &read_wrapped(store, commit).ok()?).ok()?;
+        let documents = read_documents(store, &body).ok()?;
+        // What is about others is not worth the time that it takes to check signatures.
+        let first = documents.first().filter(|first| first.peer() == served.peer);
+        first.is_some().then(|| IdentityChain::read(documents).ok()).flatten()
+    };
+    if depth == GlimpseDepth::Tips {
+        return read(served.tip);
+    }
+    let parent = |commit: &Oid| read_bare_commit(store, *commit).ok()?.parents.first().copied();
+    let line = std::iter::successors(Some(served.tip), parent).take(JUNK_MAX);
+    line.filter_map(read).max_by_key(|chain| chain.documents().len())
 }

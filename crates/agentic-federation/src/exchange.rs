@@ -14,6 +14,10 @@ use crate::{Error, Result};
 const FOLDER: &str = "refs/agentic/";
 /// How many names one question to a remote has.
 const NAMES_MAX: usize = 100;
+/// How many bytes are taken of one space at once, where nobody says otherwise: 2 GiB.
+const FETCH_BYTES_MAX: u64 = 2 << 30;
+/// The setting that says so.
+const FETCH_MAX: &str = "agentic.fetchMax";
 /// How many announcements are looked at first for what a remote has.
 const LINE_MAX: usize = 1_000;
 
@@ -248,4 +252,10 @@ pub fn served_refs(
         found.extend(end.stdout.lines().filter_map(line));
     }
     Ok(found)
+}
+
+/// Returns how many bytes are taken of one space at once.
+pub(crate) fn bytes_max(repository: &Repository) -> u64 {
+    let configured = repository.config_number(FETCH_MAX);
+    configured.and_then(|number| u64::try_from(number).ok()).unwrap_or(FETCH_BYTES_MAX)
 }

@@ -6,7 +6,8 @@ use agentic_session::SessionSpace;
 use crate::Result;
 use crate::accepted::{AcceptedState, accepted_spaces, read_accepted};
 use crate::caps::read_policy;
-use crate::exchange::{served_prefix, served_refs};
+use crate::contact::{NAMED_REFS_MAX, REFS_MAX, first_contact};
+use crate::exchange::{bytes_max, served_prefix, served_refs};
 use crate::freshness::{PeerFreshness, freshness};
 use crate::id::{Petname, SpaceId};
 use crate::identity::IdentityChain;
@@ -20,10 +21,6 @@ use crate::whole::require_whole;
 
 /// How many spaces of one peer are looked at on one remote.
 const SPACES_MAX: usize = 256;
-/// How many bytes are taken of one space at once, where nobody says otherwise: 2 GiB.
-const FETCH_BYTES_MAX: u64 = 2 << 30;
-/// The setting that says so.
-const FETCH_MAX: &str = "agentic.fetchMax";
 
 /// What became of a space of a peer that is followed.
 #[derive(Debug, Clone)]
@@ -81,25 +78,20 @@ pub fn fetch_peers(
         let prefix = prefix(followed)?;
         let of_it = served.iter().filter_map(|(name, tip)| {
             let of = SpaceId::parse(name.strip_prefix(&prefix)?)?;
-            Some(ServedSpace {
-                peer: followed.peer,
-                space: of,
-                source: source.to_owned(),
-                name: name.clone(),
-                tip: *tip,
-                bytes_max: bytes_max(repository),
-            })
+            let (source, name) = (source.to_owned(), name.clone());
+            let (tip, bytes_max) = (*tip, bytes_max(repository));
+            Some(ServedSpace { peer: followed.peer, space: of, source, name, tip, bytes_max })
         });
         let of_it: Vec<ServedSpace> = of_it.collect();
-        let counted = CountedSpaces::read(space, petname, followed)?;
-        let counts = |served: &&ServedSpace| counted.has(served.space);
-        let listed: Vec<ServedSpace> =
-            of_it.iter().filter(counts).take(SPACES_MAX).cloned().collect();
-        if let Some(why) = remote_named(repository, petname) {
-            let hindrance = PeerHindrance { petname, followed, why };
-            hindered.extend(hindrance.outcomes(space, listed)?);
-            continue;
-        }
+        let refs_max = if only.contains(petname) { NAMED_REFS_MAX } else { REFS_MAX };
+        let listed = match listed_of(space, (petname, followed), &of_it, refs_max)? {
+            ListedSpaces::Wanted(listed) => listed,
+            ListedSpaces::Hindered { why, of } => {
+                let hindrance = PeerHindrance { petname, followed, why };
+                hindered.extend(hindrance.outcomes(space, of)?);
+                continue;
+            }
+        };
         let missing = unserved(space, (petname, followed), source, &of_it)?;
         let spaces = listed.into_iter().map(|served| arrive(space, served));
         let spaces = spaces.collect::<Result<_>>()?;
@@ -117,6 +109,42 @@ pub fn fetch_peers(
     // What was received may call a space otherwise.
     erase_unrecorded(space)?;
     Ok(received.into_iter().flatten().chain(hindered).collect())
+}
+
+/// What of that which is served of a peer is looked at.
+enum ListedSpaces {
+    /// These spaces.
+    Wanted(Vec<ServedSpace>),
+    /// None, and why; with those of which that is said.
+    Hindered { why: String, of: Vec<ServedSpace> },
+}
+
+/// Finds the spaces that a peer lists itself. Before its identity is here, it is looked for among what is served, since
+/// anybody can put more below the name of a peer.
+fn listed_of(
+    space: &SessionSpace,
+    (petname, followed): (&Petname, &FollowedPeer),
+    served: &[ServedSpace],
+    refs_max: usize,
+) -> Result<ListedSpaces> {
+    let repository = space.repository();
+    let mut counted = CountedSpaces::read(space, petname, followed)?;
+    let named = remote_named(repository, petname);
+    if counted.chain.is_none() && served.len() > 1 && named.is_none() {
+        match first_contact(repository, served, refs_max)? {
+            Ok(chain) => counted.chain = Some(chain),
+            Err(why) => {
+                let of = served.iter().take(1).cloned().collect();
+                return Ok(ListedSpaces::Hindered { why, of });
+            }
+        }
+    }
+    let counts = |served: &&ServedSpace| counted.has(served.space);
+    let listed = served.iter().filter(counts).take(SPACES_MAX).cloned().collect();
+    Ok(match named {
+        Some(why) => ListedSpaces::Hindered { why, of: listed },
+        None => ListedSpaces::Wanted(listed),
+    })
 }
 
 /// What came of one peer.
@@ -325,10 +353,4 @@ fn log_refusal(
     };
     let reasons = reason.into_iter().chain(outcome.junk.iter().cloned());
     note(space, reasons.map(line).collect())
-}
-
-/// Returns how many bytes are taken of one space at once.
-pub(crate) fn bytes_max(repository: &Repository) -> u64 {
-    let configured = repository.config_number(FETCH_MAX);
-    configured.and_then(|number| u64::try_from(number).ok()).unwrap_or(FETCH_BYTES_MAX)
 }

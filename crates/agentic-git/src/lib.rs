@@ -83,7 +83,7 @@ pub use self::object::name_object;
 pub use self::openpgp::{OpenPgpSigner, has_openpgp, openpgp_signer};
 #[cfg(feature = "fuzz-access")]
 pub use self::pack_offset::PackOffsets;
-pub use self::quarantine::{DownloadSource, Quarantine};
+pub use self::quarantine::{DownloadSource, GlimpseDepth, GlimpsedRefs, Quarantine};
 pub use self::quoted::unquoted;
 pub use self::ref_list::{PackedRefsMark, RefsMark};
 pub(crate) use self::ref_place::remove_if_hollow;

@@ -58,6 +58,26 @@ pub struct DownloadSource<'a> {
     pub name: &'a str,
 }
 
+/// Refs that are looked at together, and not to be kept.
+#[derive(Debug, Clone, Copy)]
+pub struct GlimpsedRefs<'a> {
+    /// A remote, its address, or a bundle.
+    pub at: &'a str,
+    /// The refs there.
+    pub names: &'a [&'a str],
+    /// How much of them is downloaded.
+    pub depth: GlimpseDepth,
+}
+
+/// How much is downloaded of what is looked at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum GlimpseDepth {
+    /// Their commits alone, with their trees.
+    Tips,
+    /// Everything that they reach.
+    Whole,
+}
+
 impl Quarantine {
     /// Makes a quarantine, and removes those of processes that died.
     ///
@@ -138,6 +158,36 @@ impl Quarantine {
         self.download_with(own, source, bytes_max, &["-c", UNCHECKED])
     }
 
+    /// Downloads refs to look at them. What their commits reach may be missing then, so that nothing of this may be
+    /// moved to the repository. One file of more than so many bytes ends it.
+    ///
+    /// # Errors
+    /// Fails as [`Quarantine::download`] does.
+    pub fn glimpse(
+        &self,
+        own: &Repository,
+        source: &GlimpsedRefs<'_>,
+        bytes_max: u64,
+    ) -> Result<GitEnd> {
+        // Where a history is cut off stands in the git directory: that must not be the repository's own. How remotes
+        // are reached is in its configuration all the same.
+        let config = own.common_dir().join("config");
+        let config = config.canonicalize().map_err(Error::io("read", &config))?;
+        let included = format!("include.path={}", config.display());
+        let environment = vec![
+            ("GIT_DIR".to_owned(), self.folder.clone().into()),
+            ("LC_ALL".to_owned(), "C".into()),
+            ("LANGUAGE".to_owned(), "".into()),
+        ];
+        let further: &[&str] = match source.depth {
+            GlimpseDepth::Tips => &["--depth=1"],
+            GlimpseDepth::Whole => &[],
+        };
+        let fetched =
+            FetchedRefs { included: &["-c", &included], settings: &[], further, at: source.at };
+        self.fetch(own, &fetched, source.names, (bytes_max, environment))
+    }
+
     fn download_with(
         &self,
         own: &Repository,
@@ -154,21 +204,28 @@ impl Quarantine {
             ("LC_ALL".to_owned(), "C".into()),
             ("LANGUAGE".to_owned(), "".into()),
         ];
+        let fetched = FetchedRefs { included: &[], settings: further, further: &[], at: source.at };
+        self.fetch(own, &fetched, &[source.name], (bytes_max, environment))
+    }
+
+    fn fetch(
+        &self,
+        own: &Repository,
+        fetched: &FetchedRefs<'_>,
+        names: &[&str],
+        (bytes_max, environment): (u64, Vec<(String, OsString)>),
+    ) -> Result<GitEnd> {
         let units = (bytes_max / LIMIT_UNIT_BYTES).max(1).to_string();
         let mut arguments = vec!["-c", LIMITED, "sh", &units, "--no-replace-objects"];
+        arguments.extend(fetched.included);
+        // What comes last counts.
         arguments.extend(SETTINGS.iter().flat_map(|setting| ["-c", setting]));
-        arguments.extend(further);
-        arguments.extend([
-            "fetch",
-            "--quiet",
-            "--dry-run",
-            "--no-tags",
-            "--no-auto-maintenance",
-            "--refmap=",
-            "--",
-            source.at,
-            source.name,
-        ]);
+        arguments.extend(fetched.settings);
+        arguments.extend(["fetch", "--quiet", "--dry-run", "--no-tags"]);
+        arguments.extend(["--no-auto-maintenance", "--refmap="]);
+        arguments.extend(fetched.further);
+        arguments.extend(["--", fetched.at]);
+        arguments.extend(names);
         own.program_with("sh", &arguments, environment)
     }
 
@@ -226,6 +283,18 @@ impl Drop for Quarantine {
     fn drop(&mut self) {
         let _what_stays_goes_with_the_next = fs::remove_dir_all(&self.folder);
     }
+}
+
+/// From where git fetches, and how.
+struct FetchedRefs<'a> {
+    /// Configuration from elsewhere.
+    included: &'a [&'a str],
+    /// Settings that count more than ours.
+    settings: &'a [&'a str],
+    /// Further options of the fetch.
+    further: &'a [&'a str],
+    /// The source.
+    at: &'a str,
 }
 
 /// Makes the file that says that a quarantine is wanted. It has its name only once it is locked: whoever
