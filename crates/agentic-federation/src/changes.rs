@@ -68,6 +68,13 @@ pub fn rotate(space: &SessionSpace, rotation: &Rotation) -> Result<IdentityChain
     let add: Vec<PeerKey> =
         rotation.add.iter().map(|key| public_key(repository, key)).collect::<Result<_>>()?;
     let change = |document: &mut IdentityDocument, chain: &IdentityChain| {
+        let known = document.all_keys();
+        if let Some(key) = void.iter().find(|key| !known.contains(key)) {
+            return Err(Error::refused(
+                format!("our identity has no key {}: nothing of it is voided", key.fingerprint()),
+                "`agentic peer init` prints the keys of this space; the newest document has all of them",
+            ));
+        }
         let renew = |keys: &mut Vec<PeerKey>| {
             let has_lost = keys.iter().any(|key| void.contains(key)) || void.is_empty();
             keys.retain(|key| !void.contains(key));
