@@ -28,6 +28,7 @@ use crate::known::KnownPeer;
 use crate::leaving::{LeavingRules, LeavingTips, check_leaving};
 use crate::own::{OwnIdentity, announcing_key, put_documents, require_listed, require_own};
 use crate::reply::{own_replies, put_own};
+use crate::setting::configured_count;
 use crate::shard::{HeadChange, HeadEntry, Heads, put_heads};
 use crate::steps::read_tip;
 use crate::witness::put_seen;
@@ -248,7 +249,7 @@ fn sign(space: &SessionSpace, draft: AnnounceDraft) -> Result<(NextState, Wrappe
         hash: HashName::of_oid(tree),
         entries: heads.len() as u64,
         time: space.now().millis().max(last_time),
-        next_by: next_by(repository, space.now().millis()),
+        next_by: next_by(repository, space.now().millis())?,
         cut,
         rewinds,
         removed,
@@ -315,9 +316,10 @@ fn require_unforked(repository: &Repository, own: &OwnIdentity) -> Result<()> {
 }
 
 /// Says when the next announcement comes at the latest, where the configuration does.
-fn next_by(repository: &Repository, now: i64) -> Option<i64> {
-    let every = repository.config_number(ANNOUNCE_EVERY).filter(|seconds| *seconds > 0)?;
-    now.checked_add(every.checked_mul(1_000)?)
+fn next_by(repository: &Repository, now: i64) -> Result<Option<i64>> {
+    let every = configured_count(repository, ANNOUNCE_EVERY)?.filter(|seconds| *seconds > 0);
+    let every = every.and_then(|seconds| i64::try_from(seconds).ok()?.checked_mul(1_000));
+    Ok(every.and_then(|every| now.checked_add(every)))
 }
 
 /// Orders tips by the dates of their commits, newest first: git walks them in that order.

@@ -14,7 +14,7 @@ use crate::accepted::AcceptedChain;
 use crate::announce::{ANNOUNCE_LEASE, own_announcement};
 use crate::announcement::ChainNumber;
 use crate::durable::{NextState, lock, mover, read_state};
-use crate::exchange::{SeenRemote, bytes_max, is_below, served_name, served_refs};
+use crate::exchange::{SeenRemote, bytes_max, is_below, served_name, served_refs, told};
 use crate::folder::{Drafts, read_subfolder};
 use crate::id::announce_ref;
 use crate::identity::{ChainGrowth, IdentityChain};
@@ -185,12 +185,12 @@ fn newer_state(
     let name = served_name(repository, remote, own.peer(), own.space)?;
     let source = DownloadSource { at: remote, name: &name };
     let mut quarantine = Quarantine::make(repository)?;
-    let end = quarantine.download(repository, &source, bytes_max(repository))?;
+    let end = quarantine.download(repository, &source, bytes_max(repository)?)?;
     let is_whole = end.success && quarantine.repository().has_object(there);
     if !is_whole {
         // What git refuses nobody takes for an announcement of ours, unless it is one.
         quarantine = Quarantine::make(repository)?;
-        let looked = quarantine.download_to_look_at(repository, &source, bytes_max(repository))?;
+        let looked = quarantine.download_to_look_at(repository, &source, bytes_max(repository)?)?;
         if !looked.success || !quarantine.repository().has_object(there) {
             return Err(cannot_look(remote, &end.stderr));
         }
@@ -253,7 +253,7 @@ fn is_before(
 }
 
 fn cannot_look(remote: &str, said: &str) -> Error {
-    let said = said.lines().last().unwrap_or("it has moved meanwhile");
+    let said = told(said);
     Error::refused(
         format!(
             "`{remote}` has something in place of our announcement, which cannot be downloaded: {said}"

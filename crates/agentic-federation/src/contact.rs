@@ -22,6 +22,8 @@ use crate::{Error, Result};
 pub const NAMED_REFS_MAX: usize = 65_536;
 /// How many are where nobody does.
 pub const REFS_MAX: usize = 4_096;
+/// How many are of a peer whose identity is known, by each fetch that names nobody.
+pub const UNLISTED_MAX: usize = 256;
 /// How many are downloaded at once.
 const GROUP_MAX: usize = 256;
 /// How many bytes a group costs at most: 64 MiB.
@@ -60,6 +62,8 @@ enum SearchEnd {
     First,
     /// When everything was looked at.
     Everything,
+    /// When all commits were, without what is below them.
+    Tips,
 }
 
 /// Finds the peer on a remote whose newest identity has a key.
@@ -112,12 +116,7 @@ pub(crate) fn first_contact(
     let Some(ServedSpace { peer, source, .. }) = served.first() else {
         return Ok(Err("nothing is served of it".to_owned()));
     };
-    let contact = |served: &ServedSpace| ContactRef {
-        peer: served.peer,
-        name: served.name.clone(),
-        tip: served.tip,
-    };
-    let refs: Vec<ContactRef> = served.iter().map(contact).collect();
+    let refs: Vec<ContactRef> = served.iter().map(ContactRef::of).collect();
     let mut search = IdentitySearch::new(repository, source);
     search.look_at(&refs, refs_max, SearchEnd::First)?;
     if let Some(chain) = search.found.remove(peer) {
@@ -135,6 +134,31 @@ pub(crate) fn first_contact(
              others brings its identity: ask for a bundle (`agentic push --bundle FILE`), or use another remote"
         ),
     }))
+}
+
+/// Finds a newer identity of a peer in the commits of spaces that the known one does not list: a space may have begun
+/// while no other one announces any more. Nothing if there is none.
+///
+/// # Errors
+/// Fails when the disk does.
+pub(crate) fn newer_identity(
+    repository: &Repository,
+    known: &IdentityChain,
+    unlisted: &[ServedSpace],
+    refs_max: usize,
+) -> Result<Option<IdentityChain>> {
+    let Some(ServedSpace { source, .. }) = unlisted.first() else { return Ok(None) };
+    let refs: Vec<ContactRef> = unlisted.iter().map(ContactRef::of).collect();
+    let mut search = IdentitySearch::new(repository, source);
+    search.look_at(&refs, refs_max, SearchEnd::Tips)?;
+    let found = search.found.remove(&known.peer());
+    Ok(found.filter(|found| found.documents().len() > known.documents().len()))
+}
+
+impl ContactRef {
+    fn of(served: &ServedSpace) -> ContactRef {
+        ContactRef { peer: served.peer, name: served.name.clone(), tip: served.tip }
+    }
 }
 
 impl<'a> IdentitySearch<'a> {
@@ -161,6 +185,9 @@ impl<'a> IdentitySearch<'a> {
             }
             silent.extend(self.look(group, GlimpseDepth::Tips)?);
         }
+        if end == SearchEnd::Tips {
+            return Ok(());
+        }
         let mut long = Vec::new();
         for group in silent.chunks(GROUP_MAX) {
             if is_over(self) {
@@ -177,7 +204,7 @@ impl<'a> IdentitySearch<'a> {
         self.n_unseen += long.len().saturating_sub(LONG_MAX);
         for served in long.into_iter().take(LONG_MAX) {
             if !is_over(self) {
-                self.glimpse(&[served], GlimpseDepth::Whole, bytes_max(self.repository))?;
+                self.glimpse(&[served], GlimpseDepth::Whole, bytes_max(self.repository)?)?;
             }
         }
         Ok(())

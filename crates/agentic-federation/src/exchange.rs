@@ -8,6 +8,8 @@ use crate::accepted::{accepted_spaces, read_accepted};
 use crate::announce::MadeAnnouncement;
 use crate::caps::{followed, read_policy};
 use crate::id::{PeerId, Petname, SpaceId};
+use crate::setting::configured_count;
+use crate::walk::is_commit;
 use crate::{Error, Result};
 
 /// Below which name everything of ours stands, here and on remotes where the configuration says nothing else.
@@ -18,6 +20,9 @@ const NAMES_MAX: usize = 100;
 const FETCH_BYTES_MAX: u64 = 2 << 30;
 /// The setting that says so.
 const FETCH_MAX: &str = "agentic.fetchMax";
+/// What git says after it has said why it failed.
+const ADVICE: [&str; 3] =
+    ["Could not read from remote repository", "index-pack died", "index-pack failed"];
 /// How many announcements are looked at first for what a remote has.
 const LINE_MAX: usize = 1_000;
 
@@ -113,7 +118,9 @@ impl SeenRemote {
             None => false,
             Some(there) => {
                 there == commit
-                    || repository.has_object(there) && repository.is_ancestor(commit, there)?
+                    || repository.has_object(there)
+                        && is_commit(repository, there)?
+                        && repository.is_ancestor(commit, there)?
             }
         })
     }
@@ -203,7 +210,8 @@ pub fn relay(space: &SessionSpace, remote: &str, name: &Petname) -> Result<Vec<S
 /// # Errors
 /// Fails when the history cannot be read.
 pub(crate) fn is_below(repository: &Repository, there: Oid, announced: Oid) -> Result<bool> {
-    if !repository.has_object(there) {
+    // Somebody else may have put anything there, such as a tree that we have.
+    if !repository.has_object(there) || !is_commit(repository, there)? {
         return Ok(false);
     }
     for commit in repository.first_parents(announced).take(LINE_MAX) {
@@ -255,7 +263,20 @@ pub fn served_refs(
 }
 
 /// Returns how many bytes are taken of one space at once.
-pub(crate) fn bytes_max(repository: &Repository) -> u64 {
-    let configured = repository.config_number(FETCH_MAX);
-    configured.and_then(|number| u64::try_from(number).ok()).unwrap_or(FETCH_BYTES_MAX)
+///
+/// # Errors
+/// Fails when the configuration says no number.
+pub(crate) fn bytes_max(repository: &Repository) -> Result<u64> {
+    Ok(configured_count(repository, FETCH_MAX)?.unwrap_or(FETCH_BYTES_MAX))
+}
+
+/// Finds in what git says why it failed: as a rule its last lines are advice.
+pub(crate) fn told(stderr: &str) -> &str {
+    let is_reason = |line: &&str| {
+        let is_advice = ADVICE.iter().any(|advice| line.contains(advice));
+        !is_advice && (line.starts_with("fatal: ") || line.starts_with("error: "))
+    };
+    let reason = stderr.lines().filter(is_reason).next_back();
+    let last = stderr.lines().rfind(|line| !line.trim().is_empty());
+    reason.or(last).unwrap_or("it has moved meanwhile")
 }

@@ -1,26 +1,28 @@
 //! Fetching from one remote or bundle: what it serves of all who are followed.
 
-use agentic_git::{Quarantine, Repository};
+mod listed;
+
+use agentic_git::Quarantine;
+use agentic_model::Instant;
 use agentic_session::SessionSpace;
 
+use self::listed::{ListedSpaces, listed_of};
 use crate::Result;
 use crate::accepted::{AcceptedState, accepted_spaces, read_accepted};
 use crate::caps::read_policy;
-use crate::contact::{NAMED_REFS_MAX, REFS_MAX, first_contact};
+use crate::contact::{NAMED_REFS_MAX, REFS_MAX};
 use crate::exchange::{bytes_max, served_prefix, served_refs};
-use crate::freshness::{PeerFreshness, freshness};
+use crate::freshness::{PeerFreshness, announced_ahead, freshness};
 use crate::id::{Petname, SpaceId};
-use crate::identity::IdentityChain;
 use crate::known::KnownPeer;
 use crate::own::{follow_identity, own_chain, this_space};
 use crate::peer_log::{RefusedLine, note};
 use crate::policy::{FollowedPeer, PeerTrust};
-use crate::receive::{ArrivedSpace, ServedSpace, SpaceOutcome, SpaceResult, arrive};
-use crate::tracking::{draw_known, erase_unrecorded, followed_peers, label_of, tracked_spaces_of};
+use crate::receive::{ArrivedSpace, ServedSpace, SpaceOutcome, SpaceResult, arrive, judge_held};
+use crate::tracking::{
+    draw_known, erase_unrecorded, followed_peers, label_of, refs_max, tracked_spaces_of,
+};
 use crate::whole::require_whole;
-
-/// How many spaces of one peer are looked at on one remote.
-const SPACES_MAX: usize = 256;
 
 /// What became of a space of a peer that is followed.
 #[derive(Debug, Clone)]
@@ -35,6 +37,8 @@ pub struct PeerOutcome {
     pub outcome: SpaceOutcome,
     /// How new what is accepted is.
     pub freshness: PeerFreshness,
+    /// When it was announced by the clock of its peer, where that is ahead of ours.
+    pub ahead: Option<Instant>,
     /// Tracking refs that somebody had moved.
     pub put_back: Vec<String>,
 }
@@ -74,12 +78,15 @@ pub fn fetch_peers(
     let patterns = patterns?;
     let served = served_refs(repository, source, &patterns)?;
     let (mut arrivals, mut hindered) = (Vec::new(), Vec::new());
+    let bytes_max = bytes_max(repository)?;
+    // What cannot be drawn is not accepted before somebody says so.
+    refs_max(repository)?;
     for (petname, followed) in meant {
         let prefix = prefix(followed)?;
         let of_it = served.iter().filter_map(|(name, tip)| {
             let of = SpaceId::parse(name.strip_prefix(&prefix)?)?;
             let (source, name) = (source.to_owned(), name.clone());
-            let (tip, bytes_max) = (*tip, bytes_max(repository));
+            let tip = *tip;
             Some(ServedSpace { peer: followed.peer, space: of, source, name, tip, bytes_max })
         });
         let of_it: Vec<ServedSpace> = of_it.collect();
@@ -104,47 +111,39 @@ pub fn fetch_peers(
             arrived.hear(space)?;
         }
     }
+    let arrived: Vec<(&Petname, &FollowedPeer)> =
+        arrivals.iter().map(|arrivals| (arrivals.petname, arrivals.followed)).collect();
     let received = arrivals.into_iter().map(|arrivals| receive_peer(space, arrivals));
-    let received = received.collect::<Result<Vec<_>>>()?;
+    let received = received.collect::<Result<Vec<_>>>()?.into_iter();
+    let mut received: Vec<PeerOutcome> = received.flatten().collect();
+    release(space, &arrived, &mut received)?;
     // What was received may call a space otherwise.
     erase_unrecorded(space)?;
-    Ok(received.into_iter().flatten().chain(hindered).collect())
+    received.extend(hindered);
+    Ok(received)
 }
 
-/// What of that which is served of a peer is looked at.
-enum ListedSpaces {
-    /// These spaces.
-    Wanted(Vec<ServedSpace>),
-    /// None, and why; with those of which that is said.
-    Hindered { why: String, of: Vec<ServedSpace> },
-}
-
-/// Finds the spaces that a peer lists itself. Before its identity is here, it is looked for among what is served, since
-/// anybody can put more below the name of a peer.
-fn listed_of(
+/// Judges again what waits, once everything has come: a grant may have begun, and what one peer gave on may have come
+/// after what it is about.
+fn release(
     space: &SessionSpace,
-    (petname, followed): (&Petname, &FollowedPeer),
-    served: &[ServedSpace],
-    refs_max: usize,
-) -> Result<ListedSpaces> {
-    let repository = space.repository();
-    let mut counted = CountedSpaces::read(space, petname, followed)?;
-    let named = remote_named(repository, petname);
-    if counted.chain.is_none() && served.len() > 1 && named.is_none() {
-        match first_contact(repository, served, refs_max)? {
-            Ok(chain) => counted.chain = Some(chain),
-            Err(why) => {
-                let of = served.iter().take(1).cloned().collect();
-                return Ok(ListedSpaces::Hindered { why, of });
-            }
-        }
+    peers: &[(&Petname, &FollowedPeer)],
+    received: &mut [PeerOutcome],
+) -> Result<()> {
+    for released in judge_held(space, peers)? {
+        let is_of_it = |found: &&mut PeerOutcome| {
+            let is_same = peers.iter().any(|(petname, followed)| {
+                **petname == found.petname && followed.peer == released.peer
+            });
+            is_same && found.outcome.space == released.space
+        };
+        let Some(found) = received.iter_mut().find(is_of_it) else { continue };
+        found.outcome.moved.extend(released.moved);
+        found.outcome.moved.sort();
+        found.outcome.moved.dedup();
+        found.outcome.held = released.held;
     }
-    let counts = |served: &&ServedSpace| counted.has(served.space);
-    let listed = served.iter().filter(counts).take(SPACES_MAX).cloned().collect();
-    Ok(match named {
-        Some(why) => ListedSpaces::Hindered { why, of: listed },
-        None => ListedSpaces::Wanted(listed),
-    })
+    Ok(())
 }
 
 /// What came of one peer.
@@ -187,17 +186,6 @@ fn unserved(
     Ok(missing)
 }
 
-/// Says why nothing of a peer is received where a remote of git's has its name: their refs would be mixed.
-fn remote_named(repository: &Repository, petname: &Petname) -> Option<String> {
-    let spaces = format!("{petname}+");
-    let is_like = |remote: &String| remote == petname.as_str() || remote.starts_with(&spaces);
-    let remote = repository.remotes().into_iter().find(is_like)?;
-    Some(format!(
-        "`{petname}` is a peer, and a remote of git's is called `{remote}`: \
-         `git remote rename {remote} NAME` mends that"
-    ))
-}
-
 /// Why nothing of a peer is received here, whatever is served of it.
 struct PeerHindrance<'p> {
     petname: &'p Petname,
@@ -233,41 +221,13 @@ impl PeerHindrance<'_> {
                 petname: petname.clone(),
                 label: label.unwrap_or_else(|| petname.to_string()),
                 freshness: freshness(space, followed, served.space)?,
+                ahead: None,
                 source: served.source,
                 outcome,
                 put_back: Vec::new(),
             });
         }
         Ok(outcomes)
-    }
-}
-
-/// Which spaces of a peer are looked at.
-struct CountedSpaces {
-    /// This one, if it is one of the peer: what is there of it is looked at before it announces.
-    here: Option<SpaceId>,
-    /// The identity of the peer; nothing before the first fetch.
-    chain: Option<IdentityChain>,
-}
-
-impl CountedSpaces {
-    fn read(
-        space: &SessionSpace,
-        petname: &Petname,
-        followed: &FollowedPeer,
-    ) -> Result<CountedSpaces> {
-        let here = match *petname == Petname::own() {
-            true => this_space(space).ok(),
-            false => None,
-        };
-        let chain = KnownPeer::read(space.repository(), followed.peer)?.chain;
-        Ok(CountedSpaces { here, chain })
-    }
-
-    /// Tells whether a space is looked at: one that the identity does not list is nobody's.
-    fn has(&self, of: SpaceId) -> bool {
-        let is_listed = self.chain.as_ref().is_none_or(|chain| chain.newest().space(of).is_some());
-        is_listed && Some(of) != self.here
     }
 }
 
@@ -323,7 +283,8 @@ fn shown(
     };
     let freshness = freshness(space, followed, outcome.space)?;
     let (petname, source) = (petname.clone(), source.to_owned());
-    Ok(PeerOutcome { petname, label, source, outcome, freshness, put_back })
+    let ahead = announced_ahead(space, followed, outcome.space)?;
+    Ok(PeerOutcome { petname, label, source, outcome, freshness, ahead, put_back })
 }
 
 fn log_refusal(

@@ -14,6 +14,9 @@ use crate::{Error, Result};
 /// The setting that refuses to go on from what may be old.
 const REQUIRE_FRESH: &str = "agentic.requireFresh";
 
+/// How far the clock of a peer may be ahead of ours before that is said, in milliseconds: ten minutes.
+const AHEAD_MS_MAX: i64 = 600_000;
+
 /// How new something is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PeerFreshness {
@@ -70,6 +73,24 @@ pub fn freshness(
         Some(next_by) => PeerFreshness::Overdue { since: Instant::from_millis(next_by) },
         None => PeerFreshness::Current,
     })
+}
+
+/// Says when what was accepted of a space was announced, where that is far ahead of our clock. Nothing is decided by it.
+///
+/// # Errors
+/// Fails when what was accepted is damaged.
+pub fn announced_ahead(
+    space: &SessionSpace,
+    followed: &FollowedPeer,
+    of: SpaceId,
+) -> Result<Option<Instant>> {
+    let repository = space.repository();
+    let Some(record) = repository.find_ref(&accepted_ref(followed.peer, of))? else {
+        return Ok(None);
+    };
+    let said = read_wrapped(repository, read_announced(repository, record)?)?.signed.announcement;
+    let is_ahead = said.time.saturating_sub(space.now().millis()) > AHEAD_MS_MAX;
+    Ok(is_ahead.then(|| Instant::from_millis(said.time)))
 }
 
 /// Tells whether the announcement that somebody named when the peer was added is not there yet. Nobody said of

@@ -46,6 +46,7 @@ pub mod policy;
 pub mod project;
 pub mod receive;
 pub mod reply;
+mod setting;
 pub mod shard;
 pub mod statement;
 pub mod steps;

@@ -20,12 +20,13 @@ use self::changed::{disowned_by, moved_agents, rewound_agents};
 use self::hearing::{Hearing, hear, keep_heard};
 use self::judgement::judge_now;
 pub(crate) use self::judgement::{JudgedSnapshot, JudgedSpace, judge};
-pub use self::judgement::{judge_again, judge_all, may};
+pub use self::judgement::{ReleasedSpace, judge_held, may};
 use self::purged::ReachedObjects;
 use crate::acceptance::{Acceptance, AcceptanceSummary, HeldBack};
 use crate::accepted::{AcceptedState, accepted_ref};
 use crate::caps::{CAPS_LOCK, read_policy};
 use crate::durable::{ChainContent, NextState, RACES_MAX, lock, mover, next_state};
+use crate::exchange::told;
 use crate::id::{PeerId, SpaceId};
 use crate::known::KnownPeer;
 use crate::project::{pin, pinned_project};
@@ -144,7 +145,7 @@ pub fn arrive(space: &SessionSpace, served: ServedSpace) -> Result<ArrivedSpace>
         return Ok(ArrivedSpace { served, outcome, quarantine: None });
     }
     if !end.success || !quarantine.repository().has_object(served.tip) {
-        let said = end.stderr.lines().last().unwrap_or("it has moved meanwhile").to_owned();
+        let said = told(&end.stderr);
         outcome.result = SpaceResult::Refused(format!("cannot be downloaded: {said}"));
         return Ok(ArrivedSpace { served, outcome, quarantine: None });
     }

@@ -18,6 +18,7 @@ use crate::identity::IdentityChain;
 use crate::known::KnownPeer;
 use crate::own::own_peer;
 use crate::policy::{FollowedPeer, PeerTrust};
+use crate::setting::configured_count;
 use crate::shard::HeadEntry;
 use crate::{Error, Result};
 
@@ -177,7 +178,7 @@ fn refs_of_space(
     label: &str,
     acceptance: &Acceptance,
 ) -> Result<[BTreeMap<String, Oid>; 2]> {
-    let (found, n_shown) = (drawn_refs(repository, label)?, refs_max(repository));
+    let (found, n_shown) = (drawn_refs(repository, label)?, refs_max(repository)?);
     let refs = |(agent, entry)| refs_of(label, agent, entry);
     let shown = acceptance.believed.iter().take(n_shown);
     let mut wanted: BTreeMap<String, Oid> = shown.flat_map(refs).collect();
@@ -379,7 +380,11 @@ impl<'r> RefPen<'r> {
     }
 }
 
-fn refs_max(repository: &Repository) -> usize {
-    let configured = repository.config(TRACK_REFS).and_then(|number| number.parse().ok());
-    configured.unwrap_or(TRACK_REFS_MAX)
+/// Returns how many agents of a space get tracking refs.
+///
+/// # Errors
+/// Fails when the configuration says no number.
+pub(crate) fn refs_max(repository: &Repository) -> Result<usize> {
+    let configured = configured_count(repository, TRACK_REFS)?;
+    Ok(configured.map_or(TRACK_REFS_MAX, |number| usize::try_from(number).unwrap_or(usize::MAX)))
 }

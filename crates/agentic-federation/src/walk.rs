@@ -97,7 +97,10 @@ pub fn walk_down(
 }
 
 /// Tells whether something that cannot be read is a commit, as far as git knows: a tag is none.
-fn is_commit(repository: &Repository, oid: Oid) -> Result<bool> {
+///
+/// # Errors
+/// Fails when git cannot be started.
+pub(crate) fn is_commit(repository: &Repository, oid: Oid) -> Result<bool> {
     let end = repository.git(&["--no-replace-objects", "cat-file", "-t", &oid.to_string()])?;
     Ok(!end.success || end.stdout.trim() == "commit")
 }

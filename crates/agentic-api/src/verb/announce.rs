@@ -230,6 +230,11 @@ pub(super) fn ending(
         notices.extend(found.put_back.iter().map(|name| Notice::put_back(name)));
         let label = &found.label;
         notices.extend(age_of(found));
+        notices.extend(found.ahead.map(|at| Notice::Remark {
+            what: format!(
+                "`{label}` was announced at {at} by the clock of its owner, which is ahead of ours"
+            ),
+        }));
         let refusal = match &found.outcome.result {
             SpaceResult::Accepted
             | SpaceResult::Unchanged

@@ -4,7 +4,7 @@ use agentic_federation::capability::{Capability, DELEGATE_MAX, PeerTrigger};
 use agentic_federation::caps::{GrantRequest, followed, grant, read_policy, revoke};
 use agentic_federation::own::require_own;
 use agentic_federation::policy::{PeerPolicy, PolicyAnswer};
-use agentic_federation::receive::judge_all;
+use agentic_federation::receive::judge_held;
 use agentic_federation::receive::may;
 use agentic_model::{Cid, Instant, Kind};
 use schemars::JsonSchema;
@@ -107,7 +107,8 @@ impl Verb for PeerGrant {
             parent: self.parent.as_deref().map(|text| cid(text, "a capability")).transpose()?,
         };
         let (state, made) = grant(space, &own, &name, &request)?;
-        judge_all(space, &name)?;
+        let peers = state.policy.peers.iter().collect::<Vec<_>>();
+        judge_held(space, &peers)?;
         let caps = state.tip.map_or_else(String::new, |tip| tip.to_string());
         Ok(Reply::plain(GrantView { capability: made.to_string(), caps }))
     }

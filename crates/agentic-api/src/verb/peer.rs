@@ -13,7 +13,7 @@ use agentic_federation::key::PeerKey;
 use agentic_federation::own::require_own;
 use agentic_federation::peer_log;
 use agentic_federation::policy::{FollowedPeer, PeerTrust};
-use agentic_federation::receive::resolve;
+use agentic_federation::receive::{judge_held, resolve};
 use agentic_federation::tracking::{erase, erase_further, followed_peers, tracked_spaces_of};
 use agentic_model::Cid;
 use agentic_session::SessionSpace;
@@ -183,6 +183,9 @@ impl Verb for PeerTrustVerb {
             )
         })?;
         let state = trust(caller.space, &name, level)?;
+        // What others gave on may count again, too.
+        let peers = state.policy.peers.iter().collect::<Vec<_>>();
+        judge_held(caller.space, &peers)?;
         let followed = followed(&state.policy, &name)?;
         Ok(Reply::plain(change_view(caller.space, &name, followed)?))
     }

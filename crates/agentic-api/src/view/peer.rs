@@ -158,6 +158,9 @@ pub struct PeerSpaceView {
     /// When it was accepted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub received_at: Option<String>,
+    /// When it was announced by the clock of its peer, where that is more than ten minutes ahead of ours.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ahead: Option<String>,
     /// How many agents are believed.
     pub agents: usize,
     /// How many agents wait for a grant.

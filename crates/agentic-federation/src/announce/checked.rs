@@ -36,13 +36,13 @@ pub(super) fn announced_before(
     })
 }
 
-/// Refuses reasons that nobody reads.
+/// Refuses reasons that nobody reads, and those that say nothing.
 pub(super) fn check_reasons(request: &AnnounceRequest) -> Result<()> {
-    match [&request.rewind, &request.cut]
-        .into_iter()
-        .flatten()
-        .find(|why| why.len() > WHY_BYTES_MAX)
-    {
+    let reasons = [&request.rewind, &request.cut];
+    if reasons.into_iter().flatten().any(|why| why.trim().is_empty()) {
+        return Err(Error::usage("a reason says nothing", "write why, after `-m`"));
+    }
+    match reasons.into_iter().flatten().find(|why| why.len() > WHY_BYTES_MAX) {
         None => Ok(()),
         Some(why) => Err(Error::usage(
             format!("a reason has at most {WHY_BYTES_MAX} bytes, and this one has {}", why.len()),

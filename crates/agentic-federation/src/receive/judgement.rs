@@ -5,7 +5,7 @@ use agentic_model::{AgentName, Kind};
 use agentic_session::SessionSpace;
 
 use super::{moved_agents, next_record, peer_lock};
-use crate::acceptance::{Acceptance, GateKnowledge, HeldBack};
+use crate::acceptance::{Acceptance, AcceptanceSummary, GateKnowledge, HeldBack};
 use crate::accepted::{accepted_ref, accepted_spaces, read_accepted};
 use crate::capability::PeerTrigger;
 use crate::caps::{CAPS_LOCK, PolicyState, followed, read_policy};
@@ -17,7 +17,7 @@ use crate::in_force::{PolicyInForce, PolicySubject};
 use crate::known::KnownPeer;
 use crate::own::require_own;
 use crate::peer_kind::KindTranslation;
-use crate::policy::{PolicyAnswer, PolicyQuestion};
+use crate::policy::{FollowedPeer, PolicyAnswer, PolicyQuestion};
 use crate::shard::{HeadEntry, Heads, read_heads};
 use crate::tracking::{draw, tracked_spaces_of};
 use crate::whole::require_whole;
@@ -122,7 +122,7 @@ pub fn may(
 ///
 /// # Errors
 /// Fails when the disk does, and when the record is damaged.
-pub fn judge_again(space: &SessionSpace, peer: PeerId, of: SpaceId) -> Result<Vec<AgentName>> {
+fn judge_again(space: &SessionSpace, peer: PeerId, of: SpaceId) -> Result<Vec<AgentName>> {
     let own = space.repository();
     for _ in 0..RACES_MAX {
         let policy = read_policy(space)?;
@@ -166,19 +166,45 @@ pub fn judge_again(space: &SessionSpace, peer: PeerId, of: SpaceId) -> Result<Ve
     Err(Error::conflict("others accept all the time", "try again"))
 }
 
-/// Judges again what waits of a peer, after the policy changed, and draws what is believed then.
+/// What is believed of a space by now that waited before.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ReleasedSpace {
+    /// The peer.
+    pub peer: PeerId,
+    /// The space.
+    pub space: SpaceId,
+    /// The agents of which something else is believed.
+    pub moved: Vec<AgentName>,
+    /// What still waits.
+    pub held: HeldBack,
+}
+
+/// Judges again what waits of peers, since the policy, the clock, or what others gave on may let it through by now,
+/// and draws what is believed then.
 ///
 /// # Errors
 /// Fails when a record is damaged.
-pub fn judge_all(space: &SessionSpace, petname: &Petname) -> Result<Vec<AgentName>> {
-    let policy = read_policy(space)?.policy;
-    let followed = followed(&policy, petname)?;
-    let mut moved = Vec::new();
-    for (of, _) in accepted_spaces(space.repository(), followed.peer)? {
-        moved.extend(judge_again(space, followed.peer, of)?);
+pub fn judge_held(
+    space: &SessionSpace,
+    peers: &[(&Petname, &FollowedPeer)],
+) -> Result<Vec<ReleasedSpace>> {
+    let repository = space.repository();
+    let mut released = Vec::new();
+    for (petname, followed) in peers {
+        let peer = followed.peer;
+        for (of, record) in accepted_spaces(repository, peer)? {
+            if AcceptanceSummary::read(repository, record)?.held.is_empty() {
+                continue;
+            }
+            let moved = judge_again(space, peer, of)?;
+            let tracked = tracked_spaces_of(repository, petname, followed)?;
+            let Some(tracked) = tracked.into_iter().find(|tracked| tracked.space == of) else {
+                continue;
+            };
+            draw(space, &tracked)?;
+            let held = AcceptanceSummary::read(repository, tracked.record)?.held;
+            released.push(ReleasedSpace { peer, space: of, moved, held });
+        }
     }
-    for tracked in tracked_spaces_of(space.repository(), petname, followed)? {
-        draw(space, &tracked)?;
-    }
-    Ok(moved)
+    Ok(released)
 }

@@ -7,10 +7,10 @@ use agentic_federation::caps::{GrantPreset, GrantRequest, add_peer, grant, read_
 use agentic_federation::id::Petname;
 use agentic_federation::own::require_own;
 use agentic_federation::policy::{FollowedPeer, PeerTrust};
+use agentic_federation::receive::judge_held;
 use agentic_federation::verify::{VerifyReport, verify};
 use agentic_model::{AgentName, Cid, Kind, Oid};
 use agentic_space::kind::REGISTRY_REF;
-use agentic_store::ground::ObjectStore as _;
 
 use crate::{FederatedPlace, git};
 
@@ -196,7 +196,8 @@ fn granted_until(until: Option<i64>) -> JudgedPlace {
     };
     let before = record();
     grant(&space, &own, &name, &request(until)).expect("it is followed");
-    agentic_federation::receive::judge_all(&space, &name).expect("nothing fails");
+    let policy = read_policy(&space).expect("it is whole").policy;
+    judge_held(&space, &[(&name, &policy.peers[&name])]).expect("nothing fails");
     let after = record();
     assert_ne!(before, after, "it is believed by now");
     JudgedPlace { place, records: [before, after] }

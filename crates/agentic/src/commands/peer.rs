@@ -268,6 +268,9 @@ fn whole(view: &PeerView) -> String {
             space.state,
             cid.unwrap_or_default()
         );
+        if let Some(at) = &space.ahead {
+            text += &format!("    announced at {at} by a clock that is ahead of ours\n");
+        }
     }
     text
 }

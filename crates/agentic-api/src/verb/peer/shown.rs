@@ -2,7 +2,7 @@
 
 use agentic_federation::accepted::{accepted_spaces, read_accepted};
 use agentic_federation::announce::own_announcement;
-use agentic_federation::freshness::{PeerFreshness, freshness};
+use agentic_federation::freshness::{PeerFreshness, announced_ahead, freshness};
 use agentic_federation::id::{Petname, SELF};
 use agentic_federation::identity::{IdentityChain, ListedSpace};
 use agentic_federation::known::KnownPeer;
@@ -51,6 +51,7 @@ pub(super) fn own_view(space: &SessionSpace) -> Result<PeerView, Refusal> {
                 seq: said.map(|said| said.announcement.seq),
                 announcement: said.map(|said| said.cid().to_string()),
                 received_at: None,
+                ahead: None,
                 agents: said.map_or(0, |said| said.announcement.entries as usize),
                 held: 0,
                 disowned: Vec::new(),
@@ -120,6 +121,7 @@ fn space_view(
         seq: said.as_ref().map(|said| said.seq),
         announcement: accepted.as_ref().map(|found| found.announcement.to_string()),
         received_at: accepted.as_ref().map(|found| Instant::from_millis(found.time).to_string()),
+        ahead: announced_ahead(space, followed, listed.space)?.map(|at| at.to_string()),
         agents: accepted.as_ref().map_or(0, |found| found.believed.len()),
         held: accepted.as_ref().map_or(0, |found| found.held.len()),
         disowned: disowned.collect(),
