@@ -4,6 +4,7 @@
 //! alone, and each group costs so many bytes at most. Nothing of what is looked at is kept.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 
 use agentic_git::{GlimpseDepth, GlimpsedRefs, Quarantine, Repository};
 use agentic_model::Oid;
@@ -26,8 +27,18 @@ pub const REFS_MAX: usize = 4_096;
 pub const UNLISTED_MAX: usize = 256;
 /// How many are downloaded at once.
 const GROUP_MAX: usize = 256;
-/// How many bytes a group costs at most: 64 MiB.
-const GROUP_BYTES_MAX: u64 = 64 << 20;
+/// How many bytes the commits of a group cost at most: 8 MiB. What is longer is divided.
+const TIPS_BYTES_MAX: u64 = 8 << 20;
+/// How many everything costs that a group reaches: 32 MiB.
+const WHOLE_BYTES_MAX: u64 = 32 << 20;
+/// For how many refs one download may fail, since each costs as much as it may.
+const REFS_PER_FAILURE: usize = 16;
+/// How many bytes the commits of a group cost at most at each fetch, of a peer whose identity is known: 1 MiB.
+const UNLISTED_BYTES_MAX: u64 = 1 << 20;
+/// How many downloads of these may fail.
+const UNLISTED_FAILURES_MAX: usize = 4;
+/// How many refs of a bundle are looked at once: it is one pack, and costs as much for few as for many.
+const BUNDLE_GROUP_MAX: usize = 2_048;
 /// How many refs are downloaded that are longer than this by themselves.
 const LONG_MAX: usize = 16;
 /// How many commits above an announcement may be something else.
@@ -53,6 +64,10 @@ struct IdentitySearch<'a> {
     pub found: BTreeMap<PeerId, IdentityChain>,
     /// How many refs were not looked at, because there are so many, or because they are so long.
     pub n_unseen: usize,
+    /// How many downloads may still fail.
+    failures_left: usize,
+    /// When it ends.
+    end: SearchEnd,
 }
 
 /// When looking ends.
@@ -80,8 +95,8 @@ pub fn find_peer(space: &SessionSpace, remote: &str, key: &PeerKey) -> Result<Pe
         Some(ContactRef { peer, name, tip })
     };
     let served: Vec<ContactRef> = served.into_iter().filter_map(contact).collect();
-    let mut search = IdentitySearch::new(repository, remote);
-    search.look_at(&served, NAMED_REFS_MAX, SearchEnd::Everything)?;
+    let mut search = IdentitySearch::new(repository, remote, SearchEnd::Everything);
+    search.look_at(&served, NAMED_REFS_MAX)?;
     let with_key = |(_, chain): &(&PeerId, &IdentityChain)| chain.newest().all_keys().contains(key);
     let found: Vec<PeerId> = search.found.iter().filter(with_key).map(|(peer, _)| *peer).collect();
     let print = key.fingerprint();
@@ -117,8 +132,8 @@ pub(crate) fn first_contact(
         return Ok(Err("nothing is served of it".to_owned()));
     };
     let refs: Vec<ContactRef> = served.iter().map(ContactRef::of).collect();
-    let mut search = IdentitySearch::new(repository, source);
-    search.look_at(&refs, refs_max, SearchEnd::First)?;
+    let mut search = IdentitySearch::new(repository, source, SearchEnd::First);
+    search.look_at(&refs, refs_max)?;
     if let Some(chain) = search.found.remove(peer) {
         return Ok(Ok(chain));
     }
@@ -149,8 +164,8 @@ pub(crate) fn newer_identity(
 ) -> Result<Option<IdentityChain>> {
     let Some(ServedSpace { source, .. }) = unlisted.first() else { return Ok(None) };
     let refs: Vec<ContactRef> = unlisted.iter().map(ContactRef::of).collect();
-    let mut search = IdentitySearch::new(repository, source);
-    search.look_at(&refs, refs_max, SearchEnd::Tips)?;
+    let mut search = IdentitySearch::new(repository, source, SearchEnd::Tips);
+    search.look_at(&refs, refs_max)?;
     let found = search.found.remove(&known.peer());
     Ok(found.filter(|found| found.documents().len() > known.documents().len()))
 }
@@ -163,51 +178,65 @@ impl ContactRef {
 
 impl<'a> IdentitySearch<'a> {
     /// Begins with nothing.
-    pub fn new(repository: &'a Repository, at: &'a str) -> IdentitySearch<'a> {
-        IdentitySearch { repository, at, found: BTreeMap::new(), n_unseen: 0 }
+    fn new(repository: &'a Repository, at: &'a str, end: SearchEnd) -> IdentitySearch<'a> {
+        let found = BTreeMap::new();
+        IdentitySearch { repository, at, found, n_unseen: 0, failures_left: 0, end }
     }
 
     /// Looks at refs, so many at most: at their commits, then below those that announce nothing.
     ///
     /// # Errors
     /// Fails when the disk does. What cannot be downloaded brings nothing.
-    pub fn look_at(&mut self, refs: &[ContactRef], refs_max: usize, end: SearchEnd) -> Result<()> {
+    fn look_at(&mut self, refs: &[ContactRef], refs_max: usize) -> Result<()> {
         let mut tips = BTreeSet::new();
         // What is in several places of one peer says one thing.
         let apart: Vec<&ContactRef> =
             refs.iter().filter(|served| tips.insert((served.peer, served.tip))).collect();
         self.n_unseen = apart.len().saturating_sub(refs_max);
-        let is_over = |search: &Self| end == SearchEnd::First && !search.found.is_empty();
+        let apart = &apart[..apart.len().min(refs_max)];
+        if Path::new(self.at).is_file() {
+            return self.look_at_bundle(apart);
+        }
+        self.failures_left = match self.end {
+            SearchEnd::Tips => UNLISTED_FAILURES_MAX,
+            SearchEnd::First | SearchEnd::Everything => refs_max / REFS_PER_FAILURE,
+        };
         let mut silent = Vec::new();
-        for group in apart[..apart.len().min(refs_max)].chunks(GROUP_MAX) {
-            if is_over(self) {
-                return Ok(());
-            }
+        for group in apart.chunks(GROUP_MAX) {
             silent.extend(self.look(group, GlimpseDepth::Tips)?);
         }
-        if end == SearchEnd::Tips {
+        if self.end == SearchEnd::Tips {
             return Ok(());
         }
         let mut long = Vec::new();
         for group in silent.chunks(GROUP_MAX) {
-            if is_over(self) {
-                return Ok(());
-            }
-            let group: Vec<&ContactRef> = group
-                .iter()
-                .copied()
-                .filter(|served| !self.found.contains_key(&served.peer))
-                .collect();
+            let mut group = group.to_vec();
+            group.retain(|served| !self.found.contains_key(&served.peer));
             long.extend(self.look(&group, GlimpseDepth::Whole)?);
         }
         long.retain(|served| !self.found.contains_key(&served.peer));
         self.n_unseen += long.len().saturating_sub(LONG_MAX);
         for served in long.into_iter().take(LONG_MAX) {
-            if !is_over(self) {
+            if !self.is_over() {
                 self.glimpse(&[served], GlimpseDepth::Whole, bytes_max(self.repository)?)?;
             }
         }
         Ok(())
+    }
+
+    /// Looks at the refs of a bundle, with everything that they reach.
+    fn look_at_bundle(&mut self, refs: &[&ContactRef]) -> Result<()> {
+        for group in refs.chunks(BUNDLE_GROUP_MAX) {
+            if !self.is_over() {
+                self.glimpse(group, GlimpseDepth::Whole, bytes_max(self.repository)?)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Tells whether enough was found.
+    fn is_over(&self) -> bool {
+        self.end == SearchEnd::First && !self.found.is_empty()
     }
 
     /// Looks at a group of refs; at each half, where it cannot be downloaded as a whole. Returns those that have to
@@ -217,16 +246,27 @@ impl<'a> IdentitySearch<'a> {
         group: &[&'r ContactRef],
         depth: GlimpseDepth,
     ) -> Result<Vec<&'r ContactRef>> {
+        let bytes_max = match depth {
+            GlimpseDepth::Tips if self.end == SearchEnd::Tips => UNLISTED_BYTES_MAX,
+            GlimpseDepth::Tips => TIPS_BYTES_MAX,
+            GlimpseDepth::Whole => WHOLE_BYTES_MAX,
+        };
         let (mut groups, mut closer) = (vec![group], Vec::new());
-        while let Some(group) = groups.pop().filter(|group| !group.is_empty()) {
-            match self.glimpse(group, depth, GROUP_BYTES_MAX)? {
-                Some(silent) if depth == GlimpseDepth::Tips => closer.extend(silent),
-                Some(_) => {}
-                None if group.len() == 1 => closer.extend(group),
-                None => {
-                    let (one, other) = group.split_at(group.len() / 2);
-                    groups.extend([one, other]);
+        while let Some(group) = groups.pop().filter(|group| !group.is_empty() && !self.is_over()) {
+            if self.failures_left == 0 {
+                self.n_unseen += group.len();
+                continue;
+            }
+            let Some(silent) = self.glimpse(group, depth, bytes_max)? else {
+                self.failures_left -= 1;
+                match group.split_at(group.len() / 2) {
+                    ([], one) => closer.extend(one),
+                    (one, other) => groups.extend([one, other]),
                 }
+                continue;
+            };
+            if depth == GlimpseDepth::Tips {
+                closer.extend(silent);
             }
         }
         Ok(closer)

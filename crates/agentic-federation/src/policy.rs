@@ -135,6 +135,9 @@ impl PeerPolicy {
             let bytes = read_file(store, &peers, name, ENTRY_BYTES_MAX)?.unwrap_or_default();
             let petname = Petname::parse(name).map_err(|_| damaged(name))?;
             let followed = FollowedPeer::decode(&bytes).map_err(|wrong| damaged(&wrong.0))?;
+            if let Some(other) = policy.name_of(followed.peer) {
+                return Err(damaged(&format!("`{other}` and `{petname}` are one peer")));
+            }
             policy.peers.insert(petname, followed);
         }
         let grants = read_subfolder(store, folder, "grants")?;
