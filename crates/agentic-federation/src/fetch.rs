@@ -1,6 +1,7 @@
 //! Fetching from one remote or bundle: what it serves of all who are followed.
 
 mod listed;
+mod unlisted;
 
 use agentic_git::Quarantine;
 use agentic_model::Instant;

@@ -3,6 +3,7 @@
 use agentic_git::Repository;
 use agentic_session::SessionSpace;
 
+use super::unlisted::{not_seen, remember};
 use crate::Result;
 use crate::contact::{REFS_MAX, UNLISTED_MAX, first_contact, newer_identity};
 use crate::id::{Petname, SpaceId};
@@ -34,20 +35,20 @@ pub(super) fn listed_of(
     let repository = space.repository();
     let mut counted = CountedSpaces::read(space, petname, followed)?;
     let named = remote_named(repository, petname);
-    if counted.chain.is_none() && served.len() > 1 && named.is_none() {
-        match first_contact(repository, served, refs_max)? {
+    match &counted.chain {
+        _ if named.is_some() => {}
+        Some(chain) => {
+            let newer = newer_chain(space, chain, counted.unlisted(served), refs_max)?;
+            counted.chain = newer.or(counted.chain);
+        }
+        None if served.len() > 1 => match first_contact(repository, served, refs_max)? {
             Ok(chain) => counted.chain = Some(chain),
             Err(why) => {
                 let of = served.iter().take(1).cloned().collect();
                 return Ok(ListedSpaces::Hindered { why, of });
             }
-        }
-    }
-    let (unlisted, is_named) = (counted.unlisted(served), refs_max > REFS_MAX);
-    if let Some(chain) = counted.chain.as_ref().filter(|_| named.is_none()) {
-        let refs_max = if is_named { refs_max } else { UNLISTED_MAX };
-        let newer = newer_identity(repository, chain, &unlisted, refs_max)?;
-        counted.chain = newer.or(counted.chain);
+        },
+        None => {}
     }
     let counts = |served: &&ServedSpace| counted.has(served.space);
     let listed = served.iter().filter(counts).take(SPACES_MAX).cloned().collect();
@@ -55,6 +56,27 @@ pub(super) fn listed_of(
         Some(why) => ListedSpaces::Hindered { why, of: listed },
         None => ListedSpaces::Wanted(listed),
     })
+}
+
+/// Looks for a newer identity of a peer in what no known one lists: at everything where a person names the peer, else
+/// at what is new there.
+fn newer_chain(
+    space: &SessionSpace,
+    known: &IdentityChain,
+    unlisted: Vec<ServedSpace>,
+    refs_max: usize,
+) -> Result<Option<IdentityChain>> {
+    let repository = space.repository();
+    if refs_max > REFS_MAX {
+        return newer_identity(repository, known, &unlisted, refs_max);
+    }
+    let mut looked = not_seen(space, unlisted)?;
+    looked.truncate(UNLISTED_MAX);
+    let newer = newer_identity(repository, known, &looked, UNLISTED_MAX)?;
+    if newer.is_none() {
+        remember(space, &looked)?;
+    }
+    Ok(newer)
 }
 
 /// Says why nothing of a peer is received where a remote of git's has its name: their refs would be mixed.
