@@ -1,4 +1,5 @@
-//! Reading objects from the repository's own files: the loose ones, then the packs.
+//! Reading objects from the repository's own files: the loose ones, then the packs. Packs whose indices are in
+//! memory come first, since looking there takes no call of the system.
 //!
 //! A hot verb reads a handful of objects, and what that costs must not grow with how many there
 //! are. So packs are asked here before gix is, which reads a part of each pack's index for every
@@ -79,13 +80,19 @@ impl ObjectFiles {
 
     /// Tells whether an object is found here.
     pub fn has(&mut self, id: &oid) -> bool {
-        self.loose.iter().any(|loose| loose.contains(id))
+        self.packs.find_in_memory(id, |_, _| Ok(())).is_some()
+            || self.loose.iter().any(|loose| loose.contains(id))
             || self.packs.find(id, |_, _| Ok(())).is_some()
     }
 
     /// Reads an object, if it is found here and whole.
     pub fn read(&mut self, id: &oid, out: &mut Vec<u8>) -> Option<gix::objs::Kind> {
         let ObjectFiles { loose, packs, inflate } = self;
+        let inflate = inflate.get_or_insert_with(Inflate::default);
+        let known = packs.find_in_memory(id, |pack, offset| pack.decode(offset, inflate, out));
+        if known.is_some() {
+            return known;
+        }
         for loose in loose {
             let file = match File::open(loose_path(loose.path(), id)) {
                 Ok(file) => file,
@@ -93,29 +100,35 @@ impl ObjectFiles {
                 Err(_it_cannot_be_read) => return None,
             };
             if file.metadata().ok()?.len() <= LOOSE_BYTES_MAX {
-                return decode_loose(file, inflate.get_or_insert_with(Inflate::default), out);
+                return decode_loose(file, inflate, out);
             }
             if let Some(found) = loose.try_find(id, out).ok()? {
                 return Some(found.kind);
             }
         }
-        packs.find(id, |pack, offset| {
-            pack.decode(offset, inflate.get_or_insert_with(Inflate::default), out)
-        })
+        packs.find(id, |pack, offset| pack.decode(offset, inflate, out))
     }
 
     /// Closes packs until something is read from them: as long as they are open, the pages that were
     /// read count as this process's memory.
     pub fn let_go_of_packs(&mut self) {
-        self.packs.list.iter_mut().filter_map(|pack| pack.opened.as_mut()).for_each(|opened| {
-            opened.data = None;
-        });
+        for pack in &mut self.packs.list {
+            let is_heavy = |it: &mut OpenPack| it.offsets.is_in_memory() && it.offsets.is_large();
+            pack.opened.take_if(is_heavy);
+            if let Some(opened) = &mut pack.opened {
+                opened.data = None;
+            }
+        }
     }
 
     /// Reads how a commit begins, a hundred bytes of it, if it is found here and stands by itself.
     pub fn read_begin(&mut self, id: &oid) -> Option<Vec<u8>> {
         let ObjectFiles { loose, packs, inflate } = self;
         let inflate = inflate.get_or_insert_with(Inflate::default);
+        let known = packs.find_in_memory(id, |pack, offset| pack.commit_begin(offset, inflate));
+        if let Some(known) = known {
+            return known;
+        }
         match loose.iter().find_map(|loose| compressed_begin(loose.path(), id)) {
             Some(compressed) => {
                 let begin = begin_of(&compressed, inflate)?;
@@ -128,6 +141,27 @@ impl ObjectFiles {
 }
 
 impl PackFiles {
+    /// Finds an object in the packs that objects were found in last, as far as their indices are in
+    /// memory.
+    fn find_in_memory<T>(
+        &mut self,
+        id: &oid,
+        mut take: impl FnMut(&mut OpenPack, u64) -> io::Result<T>,
+    ) -> Option<T> {
+        for place in 0..self.list.len().min(OPEN_MAX) {
+            let pack = &mut self.list[place];
+            if !pack.opened.as_ref().is_some_and(|opened| opened.offsets.is_in_memory()) {
+                continue;
+            }
+            // What is gone or strange the other look forgets.
+            if let Ok(Some(found)) = pack.find(self.kind, id, &mut take) {
+                self.list[..=place].rotate_right(1);
+                return Some(found);
+            }
+        }
+        None
+    }
+
     /// Finds an object and does something with its pack and its offset there; where that fails, with
     /// the next pack that has it. Packs that came since the last look are looked at last.
     fn find<T>(
@@ -167,10 +201,10 @@ impl PackFiles {
         None
     }
 
-    /// Closes a pack whose index needs an open file.
+    /// Closes a pack whose index is large.
     fn close(&mut self, place: usize) {
         if let Some(pack) = self.list.get_mut(place) {
-            pack.opened.take_if(|opened| opened.offsets.has_open_file());
+            pack.opened.take_if(|opened| opened.offsets.is_large());
         }
     }
 
@@ -203,6 +237,7 @@ impl Pack {
                 slot.insert(OpenPack { offsets, data: None })
             }
         };
+        opened.offsets.settle();
         let Some(offset) = opened.offsets.find(id)? else { return Ok(None) };
         opened.open_data(&self.index, kind)?;
         take(opened, offset).map(Some)

@@ -6,6 +6,7 @@
 //! evenly, as hashes are. Only indices of version 2 are read so. Whatever is strange about one is
 //! an error, and its objects are left to gix.
 
+use std::cell::Cell;
 use std::cmp::Ordering;
 use std::fs::File;
 use std::io::{self, ErrorKind, Read as _};
@@ -18,6 +19,8 @@ use super::pack_file::{INDEX_HEAD, LARGE_OFFSET};
 
 /// Smaller indices are read whole, and need no open file.
 const WHOLE_BYTES_MAX: u64 = 64 << 10;
+/// Larger indices never are, however much is looked for in them.
+const SETTLED_BYTES_MAX: u64 = 16 << 20;
 /// How many ids are read at a time.
 const WINDOW_IDS: u64 = 128;
 /// How many counts an index begins with: one for every first byte of an id.
@@ -31,6 +34,8 @@ pub struct PackOffsets {
     /// How long the index is.
     length: u64,
     kind: Kind,
+    /// How much of it was read, counted again what was read again.
+    n_read: Cell<u64>,
     /// How many ids begin with this byte or a lower one.
     n_until: [u32; N_COUNTS],
 }
@@ -63,16 +68,37 @@ impl PackOffsets {
         for (n, count) in n_until.iter_mut().zip(counts.as_chunks::<4>().0) {
             *n = u32::from_be_bytes(*count);
         }
-        let offsets = PackOffsets { bytes, length, kind, n_until };
+        let n_read = Cell::new(0);
+        let offsets = PackOffsets { bytes, length, kind, n_read, n_until };
         match n_until.is_sorted() && offsets.long_offsets_at() <= offsets.checksums_at() {
             true => Ok(offsets),
             false => Err(damaged()),
         }
     }
 
-    /// Tells whether it needs an open file.
-    pub fn has_open_file(&self) -> bool {
-        matches!(self.bytes, Bytes::File(_))
+    /// Tells whether finding something takes no call of the system.
+    pub fn is_in_memory(&self) -> bool {
+        matches!(self.bytes, Bytes::Whole(_))
+    }
+
+    /// Tells whether it is so large that not many should be open at once.
+    pub fn is_large(&self) -> bool {
+        self.length > WHOLE_BYTES_MAX
+    }
+
+    /// Reads the index whole once as much was read of it in pieces: whoever has looked for so many
+    /// objects looks for more.
+    pub fn settle(&mut self) {
+        if let Bytes::File(file) = &self.bytes
+            && self.n_read.get() > self.length
+            && self.length <= SETTLED_BYTES_MAX
+        {
+            let mut whole = vec![0; self.length as usize];
+            // What cannot be read whole is read in pieces.
+            if file.read_exact_at(&mut whole, 0).is_ok() {
+                self.bytes = Bytes::Whole(whole);
+            }
+        }
     }
 
     /// Finds where an object begins in the pack; nothing if the pack does not have it.
@@ -118,7 +144,9 @@ impl PackOffsets {
             let begin = begin.min(range.high.saturating_sub(WINDOW_IDS)).max(range.low);
             let n_ids = (range.high - begin).min(WINDOW_IDS);
             let at = IDS_AT + begin * id_bytes as u64;
-            let ids = self.bytes.slice(at, n_ids as usize * id_bytes, &mut buffer)?;
+            let n_bytes = n_ids * id_bytes as u64;
+            self.n_read.set(self.n_read.get().saturating_add(n_bytes));
+            let ids = self.bytes.slice(at, n_bytes as usize, &mut buffer)?;
             match search(ids, id.as_bytes()) {
                 Ok(place) => return Ok(Some(begin + place as u64)),
                 Err(0) => (range.high, range.above) = (begin, prefix(ids)),
@@ -326,7 +354,7 @@ pub(super) mod tests {
             let places: Vec<_> = ids.iter().enumerate().map(|(n, id)| (*id, far(n))).collect();
             let index = index_of(&places, &vec![7; kind.len_in_bytes()]);
             let offsets = opened(&index, kind).expect("a sound index");
-            assert_eq!(offsets.has_open_file(), index.len() as u64 > WHOLE_BYTES_MAX);
+            assert_eq!(offsets.is_large(), index.len() as u64 > WHOLE_BYTES_MAX);
             assert_eq!(offsets.pack_checksum().expect("readable"), vec![7; kind.len_in_bytes()]);
             let step = (ids.len() / 500).max(1);
             for (id, offset) in places.iter().step_by(step) {
@@ -340,6 +368,22 @@ pub(super) mod tests {
                 assert_eq!(offsets.find(&absent).expect("readable"), None);
             }
         }
+    }
+
+    #[test]
+    fn an_index_in_which_much_is_looked_for_is_read_whole() {
+        let ids = even(70_000, Kind::Sha1);
+        let places: Vec<_> = ids.iter().enumerate().map(|(n, id)| (*id, n as u64)).collect();
+        let index = index_of(&places, &[7; 20]);
+        let mut offsets = opened(&index, Kind::Sha1).expect("a sound index");
+        let mut n_found = 0;
+        for (id, offset) in places.iter().cycle().step_by(13).take(3_000) {
+            offsets.settle();
+            assert_eq!(offsets.find(id).expect("readable"), Some(*offset), "{id}");
+            n_found += usize::from(!offsets.is_in_memory());
+        }
+        assert!(offsets.is_in_memory() && offsets.is_large());
+        assert!((500..2_500).contains(&n_found), "{n_found}");
     }
 
     #[test]

@@ -3,7 +3,6 @@
 //! The journal knows it at the head that it knows, so that nobody walks back to the genesis for each
 //! commit.
 
-use agentic_git::CommitInfo;
 use agentic_model::behaviour::BEHAVIOUR_CHANGE;
 use agentic_model::commit::Claims;
 use agentic_model::{AgentName, Cid, Oid};
@@ -42,7 +41,7 @@ impl Space {
                 return Ok(pin);
             }
             if is_genesis_of(agent, &claims)
-                || self.changes_pin(agent, signing, &commit, &claims)?
+                || self.changes_pin(agent, signing, commit.oid, &claims)?
             {
                 return Ok(claims.behaviour);
             }
@@ -67,12 +66,12 @@ impl Space {
         &self,
         agent: &AgentName,
         signing: SigningChoice,
-        commit: &CommitInfo,
+        commit: Oid,
         claims: &Claims,
     ) -> Result<bool> {
         Ok(claims.behaviour.is_some()
             && kind_on(agent, claims).as_str() == BEHAVIOUR_CHANGE
-            && self.counts(signing, commit.oid)?)
+            && self.counts(signing, commit)?)
     }
 
     fn counts(&self, signing: SigningChoice, commit: Oid) -> Result<bool> {
@@ -97,43 +96,12 @@ pub(crate) struct LinePin<'s> {
 
 impl LinePin<'_> {
     /// Takes the next commit.
-    pub fn take(&mut self, commit: &CommitInfo, claims: &Claims) -> Result<()> {
+    pub fn take(&mut self, commit: Oid, claims: &Claims) -> Result<()> {
         if is_genesis_of(self.agent, claims)
             || self.space.changes_pin(self.agent, self.signing, commit, claims)?
         {
             self.pin = claims.behaviour;
         }
         Ok(())
-    }
-}
-
-/// The own commits of an agent beyond some head that it had.
-#[derive(Debug)]
-pub(crate) struct OwnCommits {
-    /// The commits.
-    pub oldest_first: Vec<(CommitInfo, Claims)>,
-    /// Whether they go on from that head; else they are all of the line.
-    pub goes_on: bool,
-}
-
-impl OwnCommits {
-    /// Reads those of a line that ends in `head`.
-    pub fn after(
-        space: &Space,
-        agent: &AgentName,
-        head: Oid,
-        older: Option<Oid>,
-    ) -> Result<OwnCommits> {
-        let mut found = OwnCommits { oldest_first: Vec::new(), goes_on: false };
-        for step in space.walk_own_commits(agent, head) {
-            let (commit, claims) = step?;
-            if older == Some(commit.oid) {
-                found.goes_on = true;
-                break;
-            }
-            found.oldest_first.push((commit, claims));
-        }
-        found.oldest_first.reverse();
-        Ok(found)
     }
 }

@@ -130,7 +130,7 @@ fn objects_are_found_in_any_of_many_packs() {
         assert!(!files.has(&name(&repository, "of no pack")));
     }
     let is_open =
-        |pack: &&Pack| pack.opened.as_ref().is_some_and(|opened| opened.offsets.has_open_file());
+        |pack: &&Pack| pack.opened.as_ref().is_some_and(|opened| opened.offsets.is_large());
     assert!(files.packs.list.iter().filter(is_open).count() <= OPEN_MAX);
     assert_eq!(files.packs.list.len(), 2 * OPEN_MAX);
 }

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::ops::ControlFlow;
-use std::rc::Rc;
+use std::sync::Arc;
 
 use agentic_git::RefName;
 use agentic_model::{AgentName, Oid};
@@ -31,7 +31,7 @@ pub(super) struct ReachedCommits {
 
 /// All commits that a branch leads to, in order, one id after the other.
 struct BranchCommits {
-    ids: Rc<[u8]>,
+    ids: Arc<[u8]>,
     id_bytes: usize,
 }
 
@@ -115,7 +115,7 @@ impl SpaceFacts<'_> {
         let cached = self.caches.branches.find(&branch.name);
         if let Some(entry) = cached.as_ref().filter(|entry| entry.key == key) {
             self.caches.branches.count(entry.content.len() / id_bytes, 0);
-            return Ok(BranchCommits { ids: Rc::clone(&entry.content), id_bytes });
+            return Ok(BranchCommits { ids: Arc::clone(&entry.content), id_bytes });
         }
         let mut known = HashSet::new();
         if let Some(entry) = cached
@@ -130,8 +130,8 @@ impl SpaceFacts<'_> {
         let mut all: Vec<Oid> = known.into_iter().chain(new).collect();
         all.sort_unstable();
         let ids: Vec<u8> = all.iter().flat_map(|oid| oid.as_bytes().to_vec()).collect();
-        let content: Rc<[u8]> = Rc::from(ids);
-        let entry = CacheEntry { key, content: Rc::clone(&content) };
+        let content: Arc<[u8]> = Arc::from(ids);
+        let entry = CacheEntry { key, content: Arc::clone(&content) };
         self.caches.branches.keep(&branch.name, entry);
         Ok(BranchCommits { ids: content, id_bytes })
     }

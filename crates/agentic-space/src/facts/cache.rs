@@ -7,7 +7,7 @@
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::rc::Rc;
+use std::sync::Arc;
 
 use agentic_model::Oid;
 use agentic_query::ExplainedCache;
@@ -43,7 +43,7 @@ pub(super) fn shard_of(name: &str) -> u32 {
 pub(super) struct CacheEntry {
     /// What it was read from.
     pub key: String,
-    pub content: Rc<[u8]>,
+    pub content: Arc<[u8]>,
 }
 
 #[derive(Default)]
@@ -133,7 +133,7 @@ impl CacheShard {
         let mut shard = CacheShard::default();
         while !reader.is_at_end() {
             let (name, key) = (reader.text()?.to_owned(), reader.text()?.to_owned());
-            let entry = CacheEntry { key, content: Rc::from(reader.bytes()?) };
+            let entry = CacheEntry { key, content: Arc::from(reader.bytes()?) };
             shard.entries.insert(name, entry);
         }
         Some(shard)

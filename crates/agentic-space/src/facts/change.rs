@@ -4,6 +4,7 @@
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::ops::ControlFlow;
 use std::rc::Rc;
+use std::sync::Arc;
 
 use agentic_git::CommitInfo;
 use agentic_model::commit::Claims;
@@ -28,7 +29,7 @@ const AGENTS_AT_ONCE: usize = 1024;
 const NO_LINES: i64 = -1;
 
 /// What is known of the commits of a line, by commit: bytes that say it.
-type KnownChanges = HashMap<Oid, Rc<[u8]>>;
+type KnownChanges = HashMap<Oid, Arc<[u8]>>;
 /// What was read of commits, or why it cannot be.
 type ReadChanges = Vec<std::result::Result<Vec<u8>, String>>;
 
@@ -145,7 +146,7 @@ impl SpaceFacts<'_> {
                 match read.next() {
                     Some(Ok(found)) => {
                         n_read += 1;
-                        of_agent.known.insert(commit.oid, Rc::from(found));
+                        of_agent.known.insert(commit.oid, Arc::from(found));
                     }
                     Some(Err(why)) => {
                         failed.push(format!("what commit {} changed: {why}", commit.oid));
@@ -273,13 +274,13 @@ fn decode(bytes: &[u8]) -> KnownChanges {
     let mut reader = PackedReader::new(bytes);
     let mut known = KnownChanges::new();
     while let (Some(oid), Some(changes)) = (reader.oid(), reader.bytes()) {
-        known.insert(oid, Rc::from(changes));
+        known.insert(oid, Arc::from(changes));
     }
     known
 }
 
 /// Writes what is known of the commits that the line has now.
-fn encode(line: &CommitLine, known: &KnownChanges) -> Rc<[u8]> {
+fn encode(line: &CommitLine, known: &KnownChanges) -> Arc<[u8]> {
     let mut content = PackedWriter::default();
     for commit in line.commits() {
         if let Some(changes) = known.get(&commit.oid) {
@@ -287,5 +288,5 @@ fn encode(line: &CommitLine, known: &KnownChanges) -> Rc<[u8]> {
             content.bytes(changes);
         }
     }
-    Rc::from(content.into_bytes())
+    Arc::from(content.into_bytes())
 }

@@ -1,17 +1,20 @@
 //! What is made of each agent by itself, and cached by what it was made from.
 
+use std::collections::BTreeMap;
 use std::rc::Rc;
+use std::sync::Arc;
 
 use agentic_model::{Oid, guidance};
 
 use super::SpaceFacts;
 use super::cache::{CacheEntry, FactCache};
+use super::line::CommitLine;
 use super::roster::FactAgent;
 use crate::Result;
 use crate::signing::SigningChoice;
 
 /// What was made of an agent, or why it cannot be made.
-pub(super) type DerivedContent = std::result::Result<Rc<[u8]>, String>;
+pub(super) type DerivedContent = std::result::Result<Arc<[u8]>, String>;
 
 /// What was made earlier, and from what.
 #[derive(Debug, Clone, Copy)]
@@ -23,6 +26,10 @@ pub(super) struct OlderContent<'a> {
 /// Makes something of an agent.
 type ContentMaker<'a> = dyn Fn(&FactAgent, Option<OlderContent<'_>>) -> Result<Vec<u8>> + Sync + 'a;
 
+/// Makes something of an agent and its own line.
+type LineMaker<'a> =
+    dyn Fn(&FactAgent, &CommitLine, Option<OlderContent<'_>>) -> Result<Vec<u8>> + Sync + 'a;
+
 /// How something is made of an agent.
 pub(super) struct Derivation<'a> {
     /// What is read, as people call it.
@@ -33,6 +40,29 @@ pub(super) struct Derivation<'a> {
     /// Makes it; what an earlier key gave may save some of the work.
     pub make: &'a ContentMaker<'a>,
 }
+
+/// How something is made of an agent and its own line.
+pub(super) struct LineDerivation<'a> {
+    /// What is read, as people call it.
+    pub what: &'static str,
+    pub cache: &'a FactCache,
+    /// What it is made from.
+    pub key: &'a dyn Fn(&FactAgent) -> String,
+    /// Makes it; what an earlier key gave may save some of the work.
+    pub make: &'a LineMaker<'a>,
+}
+
+/// How something is made of an agent, or why it cannot be.
+struct CachedMaking<'a> {
+    what: &'static str,
+    cache: &'a FactCache,
+    key: &'a dyn Fn(&FactAgent) -> String,
+    make: &'a PlainMaker<'a>,
+}
+
+type PlainMaker<'a> = dyn Fn(&FactAgent, Option<OlderContent<'_>>) -> std::result::Result<Vec<u8>, String>
+    + Sync
+    + 'a;
 
 impl CacheEntry {
     fn older(&self) -> OlderContent<'_> {
@@ -47,6 +77,35 @@ impl SpaceFacts<'_> {
         agents: &[Rc<FactAgent>],
         how: &Derivation<'_>,
     ) -> Vec<DerivedContent> {
+        let Derivation { what, cache, key, make } = *how;
+        let make = |agent: &FactAgent, older: Option<OlderContent<'_>>| {
+            make(agent, older).map_err(|error| guidance::chain(&error))
+        };
+        self.made(agents, &CachedMaking { what, cache, key, make: &make })
+    }
+
+    /// Does the same for what is made of own lines. A line is read once, whatever is made of it.
+    pub(super) fn derived_of_lines(
+        &self,
+        agents: &[Rc<FactAgent>],
+        how: &LineDerivation<'_>,
+    ) -> Vec<DerivedContent> {
+        let LineDerivation { what, cache, key, make } = *how;
+        let is_made =
+            |agent: &FactAgent| cache.find(&agent.name).is_some_and(|it| it.key == key(agent));
+        let unmade: Vec<Rc<FactAgent>> =
+            agents.iter().filter(|agent| !is_made(agent)).cloned().collect();
+        self.read_lines(&unmade);
+        let lines: BTreeMap<&str, std::result::Result<CommitLine, String>> =
+            unmade.iter().map(|agent| (agent.name.as_str(), self.line(agent))).collect();
+        let make = |agent: &FactAgent, older: Option<OlderContent<'_>>| {
+            let line = lines.get(agent.name.as_str()).ok_or("it is gone")?.as_ref()?;
+            make(agent, line, older).map_err(|error| guidance::chain(&error))
+        };
+        self.made(agents, &CachedMaking { what, cache, key, make: &make })
+    }
+
+    fn made(&self, agents: &[Rc<FactAgent>], how: &CachedMaking<'_>) -> Vec<DerivedContent> {
         let cached: Vec<Option<CacheEntry>> =
             agents.iter().map(|agent| how.cache.find(&agent.name)).collect();
         let is_same = |agent: &FactAgent, entry: &Option<CacheEntry>| {
@@ -61,16 +120,16 @@ impl SpaceFacts<'_> {
         let make = how.make;
         how.cache.count(agents.len(), unmade.len());
         let made = super::parallel::map(&unmade, self.pace(how.what), |(agent, older)| {
-            make(agent, *older).map_err(|error| guidance::chain(&error))
+            make(agent, *older)
         });
         let mut made = made.into_iter();
         let contents = agents.iter().zip(&cached).map(|(agent, entry)| match entry {
-            Some(found) if is_same(agent, entry) => Ok(Rc::clone(&found.content)),
+            Some(found) if is_same(agent, entry) => Ok(Arc::clone(&found.content)),
             Some(_) | None => {
                 let made = made.next().expect("what is in no cache was made");
                 made.map(|content| {
-                    let content: Rc<[u8]> = Rc::from(content);
-                    let entry = CacheEntry { key: (how.key)(agent), content: Rc::clone(&content) };
+                    let content: Arc<[u8]> = Arc::from(content);
+                    let entry = CacheEntry { key: (how.key)(agent), content: Arc::clone(&content) };
                     how.cache.keep(&agent.name, entry);
                     content
                 })

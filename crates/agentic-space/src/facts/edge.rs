@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::rc::Rc;
+use std::sync::Arc;
 
 use agentic_model::edge::{EdgeEvent, Party};
 use agentic_model::{Cid, Edge, Kind, Object};
@@ -171,7 +172,7 @@ impl SpaceFacts<'_> {
             key: &notes_key,
             make: &|agent, _| read_events(space, agent),
         };
-        let decode = |content: Rc<[u8]>| {
+        let decode = |content: Arc<[u8]>| {
             let mut reader = PackedReader::new(&content);
             std::iter::from_fn(|| KeptEvent::decode(&mut reader)).collect()
         };

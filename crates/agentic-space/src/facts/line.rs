@@ -5,6 +5,7 @@
 
 use std::collections::{BTreeMap, HashSet};
 use std::rc::Rc;
+use std::sync::Arc;
 
 use agentic_git::{CommitInfo, CommitterLine};
 use agentic_model::commit::Claims;
@@ -24,7 +25,7 @@ const LINE_COMMITS_MAX: usize = 10_000_000;
 #[derive(Debug, Clone)]
 pub(super) struct CommitLine {
     /// A byte that says whether the line ends in a genesis, then the commits, newest first.
-    bytes: Rc<[u8]>,
+    bytes: Arc<[u8]>,
     n_commits: usize,
 }
 
@@ -46,6 +47,15 @@ pub(super) struct LineCommit<'a> {
     pub message: &'a str,
 }
 
+/// The commits of a line that are new.
+#[derive(Debug)]
+pub(super) struct NewCommits<'a> {
+    /// The commits.
+    pub oldest_first: Vec<LineCommit<'a>>,
+    /// The commit that they go on from; nothing where they are all of the line.
+    pub below: Option<LineCommit<'a>>,
+}
+
 /// Lines that a query has read, and why others cannot be.
 #[derive(Debug, Default)]
 pub(super) struct KnownLines {
@@ -62,7 +72,7 @@ struct UnreadLine {
 
 impl CommitLine {
     /// Takes the bytes of a cache, if they are a line.
-    fn of(bytes: Rc<[u8]>) -> Option<CommitLine> {
+    fn of(bytes: Arc<[u8]>) -> Option<CommitLine> {
         let mut line = CommitLine { bytes, n_commits: 0 };
         let mut reader = PackedReader::new(line.bytes.get(1..)?);
         let mut n_commits = 0;
@@ -94,6 +104,20 @@ impl CommitLine {
             .then(|| self.records().last())
             .flatten()
             .and_then(LineCommit::decode)
+    }
+
+    /// Returns the commits that came after one of the line; all of them where that is none of it.
+    pub fn after(&self, older: Option<Oid>) -> NewCommits<'_> {
+        let mut new = NewCommits { oldest_first: Vec::new(), below: None };
+        for commit in self.commits() {
+            if older == Some(commit.oid) {
+                new.below = Some(commit);
+                break;
+            }
+            new.oldest_first.push(commit);
+        }
+        new.oldest_first.reverse();
+        new
     }
 
     /// Says whether a commit is one of the line.
@@ -201,14 +225,14 @@ impl SpaceFacts<'_> {
         let pace = self.pace("commits of agents");
         for (line, read) in unread.iter().zip(read_all(self.space, &unread, pace)) {
             let read = read.and_then(|bytes| {
-                CommitLine::of(Rc::from(bytes)).ok_or_else(|| "it has no commits".to_owned())
+                CommitLine::of(Arc::from(bytes)).ok_or_else(|| "it has no commits".to_owned())
             });
             if let Ok(read) = &read {
                 let older = line.older.as_ref();
                 let kept = older.filter(|it| it.newest().is_some_and(|one| read.has(one.oid)));
                 let n_new = read.len() - kept.map_or(0, CommitLine::len).min(read.len());
                 self.caches.commits.count(read.len(), n_new);
-                let (key, content) = (line.agent.head.to_string(), Rc::clone(&read.bytes));
+                let (key, content) = (line.agent.head.to_string(), Arc::clone(&read.bytes));
                 self.caches.commits.keep(&line.agent.name, CacheEntry { key, content });
             }
             self.know(&line.agent.name, read);
@@ -247,7 +271,7 @@ fn read_all(space: &Space, unread: &[UnreadLine], pace: ReadPace<'_>) -> Vec<Rea
         .map(|line| (&*line.agent, line.older.as_ref().map(|older| &*older.bytes)))
         .collect();
     super::parallel::map(&wanted, pace, |(agent, older)| {
-        let older = older.and_then(|bytes| CommitLine::of(Rc::from(bytes)));
+        let older = older.and_then(|bytes| CommitLine::of(Arc::from(bytes)));
         read_line(space, agent, older.as_ref()).map_err(|error| guidance::chain(&error))
     })
 }

@@ -1,12 +1,13 @@
 //! What commits changed, to be found again on a branch where they have other ids.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::rc::Rc;
+use std::sync::Arc;
 
 use agentic_git::CommitInfo;
 use agentic_model::Oid;
 
 use super::cache::{CacheEntry, PackedReader, PackedWriter};
+use super::line::LineCommit;
 use super::young_branch::YoungBranch;
 use crate::{Result, Space};
 
@@ -54,6 +55,19 @@ impl WorkPatch {
         WorkPatch::between(space, info.oid, info.tree, &info.parents)
     }
 
+    /// Does the same for a commit of a line, and the one below it there.
+    pub fn of_line(
+        space: &Space,
+        commit: &LineCommit<'_>,
+        below: Option<&LineCommit<'_>>,
+    ) -> Result<Option<WorkPatch>> {
+        let parents: Vec<Oid> = commit.parents().collect();
+        match below.filter(|below| parents == [below.oid]) {
+            Some(below) => WorkPatch::changed(space, commit.oid, [below.tree, commit.tree]),
+            None => WorkPatch::between(space, commit.oid, commit.tree, &parents),
+        }
+    }
+
     fn between(
         space: &Space,
         commit: Oid,
@@ -65,7 +79,11 @@ impl WorkPatch {
             [parent] => space.repository().tree_of(*parent)?,
             [_, _, ..] => return Ok(None),
         };
-        let changed = space.repository().file_changes(before, tree)?;
+        WorkPatch::changed(space, commit, [before, tree])
+    }
+
+    fn changed(space: &Space, commit: Oid, [before, after]: [Oid; 2]) -> Result<Option<WorkPatch>> {
+        let changed = space.repository().file_changes(before, after)?;
         let files: Vec<PatchedFile> =
             changed.into_iter().map(|file| (file.path, file.blob)).collect();
         Ok((!files.is_empty()).then_some(WorkPatch { commit, files }))
@@ -174,7 +192,7 @@ impl WorkPatchIds {
             content.bytes(commit.as_bytes());
             content.bytes(self.ids.get(commit).map_or(&[], String::as_bytes));
         }
-        Some(CacheEntry { key: String::new(), content: Rc::from(content.into_bytes()) })
+        Some(CacheEntry { key: String::new(), content: Arc::from(content.into_bytes()) })
     }
 
     /// Returns the id of the patch of a commit, if it was asked for and git knows one.

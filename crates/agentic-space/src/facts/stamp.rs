@@ -3,16 +3,18 @@
 //! A trailer is a claim. Whether records of a session bear one out is for those to tell who read them.
 
 use std::rc::Rc;
+use std::sync::Arc;
 
 use agentic_model::{Cid, Oid};
 
 use super::SpaceFacts;
 use super::cache::{PackedReader, PackedWriter};
-use super::derived::{Derivation, OlderContent, line_key};
+use super::derived::{LineDerivation, OlderContent, line_key};
+use super::line::CommitLine;
 use super::roster::{AgentPlace, FactAgent};
-use crate::pin::{LinePin, OwnCommits};
+use crate::Result;
+use crate::pin::LinePin;
 use crate::signing::SigningChoice;
-use crate::{Result, Space};
 
 /// A commit that names a behaviour.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -48,14 +50,17 @@ impl SpaceFacts<'_> {
             .filter(|agent| agent.place != AgentPlace::Remote)
             .collect();
         let (space, signing) = (self.space, SigningChoice::of_people(self.space)?);
-        let how = Derivation {
+        let how = LineDerivation {
             what: "stamps of commits",
             cache: &self.caches.stamps,
             key: &|agent| line_key(agent.head, signing),
-            make: &|agent, older| read_stamps(space, agent, signing, older),
+            make: &|agent, line, older| {
+                let pin = LinePin { space, signing, agent: &agent.agent, pin: None };
+                read_stamps(line, pin, older)
+            },
         };
-        let contents = self.derived(&agents, &how);
-        let decoded = |bytes: Rc<[u8]>| {
+        let contents = self.derived_of_lines(&agents, &how);
+        let decoded = |bytes: Arc<[u8]>| {
             decode(&bytes).map(|(_, commits)| commits).ok_or_else(|| "they are damaged".to_owned())
         };
         Ok(agents
@@ -70,20 +75,21 @@ impl SpaceFacts<'_> {
 }
 
 fn read_stamps(
-    space: &Space,
-    agent: &FactAgent,
-    signing: SigningChoice,
+    line: &CommitLine,
+    mut pin: LinePin<'_>,
     older: Option<OlderContent<'_>>,
 ) -> Result<Vec<u8>> {
-    let older = older.and_then(|older| Some((older.head_under(signing)?, decode(older.content)?)));
-    let new = OwnCommits::after(space, &agent.agent, agent.head, older.as_ref().map(|it| it.0))?;
-    let known = older.filter(|_| new.goes_on).map(|it| it.1);
-    let (pin, mut stamped) = known.unwrap_or_default();
-    let mut line = LinePin { space, signing, agent: &agent.agent, pin };
-    for (commit, claims) in new.oldest_first {
-        line.take(&commit, &claims)?;
+    let known =
+        older.and_then(|older| Some((older.head_under(pin.signing)?, decode(older.content)?)));
+    let new = line.after(known.as_ref().map(|it| it.0));
+    let known = known.filter(|_| new.below.is_some()).map(|it| it.1);
+    let (known_pin, mut stamped) = known.unwrap_or_default();
+    pin.pin = known_pin;
+    for commit in new.oldest_first {
+        let claims = commit.claims();
+        pin.take(commit.oid, &claims)?;
         let Some(behaviour) = claims.behaviour else { continue };
-        let is_pinned = claims.session.is_none() && line.pin == Some(behaviour);
+        let is_pinned = claims.session.is_none() && pin.pin == Some(behaviour);
         stamped.push(StampedCommit {
             oid: commit.oid,
             behaviour,
@@ -91,7 +97,7 @@ fn read_stamps(
             is_pinned,
         });
     }
-    Ok(encode(line.pin, &stamped))
+    Ok(encode(pin.pin, &stamped))
 }
 
 fn encode(pin: Option<Cid>, stamped: &[StampedCommit]) -> Vec<u8> {

@@ -6,7 +6,6 @@
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use agentic_git::CommitInfo;
 use agentic_model::behaviour::BEHAVIOUR_CHANGE;
 use agentic_model::commit::Claims;
 use agentic_model::{Cid, Oid, Person};
@@ -14,11 +13,12 @@ use agentic_query::FactCell;
 
 use super::SpaceFacts;
 use super::cache::{PackedReader, PackedWriter};
-use super::derived::{Derivation, OlderContent, line_key};
+use super::derived::{LineDerivation, OlderContent, line_key};
+use super::line::{CommitLine, LineCommit};
 use super::roster::{AgentPlace, FactAgent};
 use super::rows::FactRows;
-use crate::agent::{is_genesis_of, kind_on};
-use crate::pin::{LinePin, OwnCommits};
+use crate::agent::is_genesis_of;
+use crate::pin::LinePin;
 use crate::signing::SigningChoice;
 use crate::{Result, Space};
 
@@ -173,13 +173,16 @@ impl SpaceFacts<'_> {
             agents.iter().filter(|agent| agent.place != AgentPlace::Remote).cloned().collect();
         let mut found = Vec::with_capacity(agents.len());
         let (space, signing) = (self.space, SigningChoice::of_people(self.space)?);
-        let how = Derivation {
+        let how = LineDerivation {
             what: "work of agents",
             cache: &self.caches.work,
             key: &|agent| line_key(agent.head, signing),
-            make: &|agent, older| Ok(count(space, agent, signing, older)?.encode()),
+            make: &|agent, line, older| {
+                let counting = LineCounting { space, signing, agent };
+                Ok(counting.count(line, older)?.encode())
+            },
         };
-        for (agent, content) in agents.iter().zip(self.derived(&agents, &how)) {
+        for (agent, content) in agents.iter().zip(self.derived_of_lines(&agents, &how)) {
             let work = content.and_then(|bytes| {
                 AgentWork::decode(&bytes).ok_or_else(|| "what was counted is damaged".to_owned())
             });
@@ -190,27 +193,38 @@ impl SpaceFacts<'_> {
     }
 }
 
-/// Counts what is new on the line of an agent, and adds it to what was counted of it before.
-fn count(
-    space: &Space,
-    agent: &FactAgent,
+/// Whose work is counted.
+struct LineCounting<'a> {
+    space: &'a Space,
+    /// Whether only changes of behaviours count that somebody signed.
     signing: SigningChoice,
-    older: Option<OlderContent<'_>>,
-) -> Result<AgentWork> {
-    let older = older
-        .and_then(|older| Some((older.head_under(signing)?, AgentWork::decode(older.content)?)));
-    let new = OwnCommits::after(space, &agent.agent, agent.head, older.as_ref().map(|it| it.0))?;
-    let mut work = older.filter(|_| new.goes_on).map(|it| it.1).unwrap_or_default();
-    let mut line = LinePin { space, signing, agent: &agent.agent, pin: work.pin };
-    for (commit, claims) in new.oldest_first {
-        line.take(&commit, &claims)?;
-        work.take(space, agent, &commit, &claims)?;
-        if claims.session.is_none() && claims.behaviour.is_some() && claims.behaviour == line.pin {
-            work.count_pinned(agent, &claims);
+    agent: &'a FactAgent,
+}
+
+impl LineCounting<'_> {
+    /// Counts what is new on the line, and adds it to what was counted before.
+    fn count(&self, line: &CommitLine, older: Option<OlderContent<'_>>) -> Result<AgentWork> {
+        let LineCounting { space, signing, agent } = *self;
+        let counted = |older: OlderContent<'_>| {
+            Some((older.head_under(signing)?, AgentWork::decode(older.content)?))
+        };
+        let older = older.and_then(counted);
+        let new = line.after(older.as_ref().map(|it| it.0));
+        let mut work = older.filter(|_| new.below.is_some()).map(|it| it.1).unwrap_or_default();
+        let mut pin = LinePin { space, signing, agent: &agent.agent, pin: work.pin };
+        for commit in &new.oldest_first {
+            let claims = commit.claims();
+            pin.take(commit.oid, &claims)?;
+            work.take(agent, commit, &claims);
+            let is_pinned = claims.session.is_none() && claims.behaviour == pin.pin;
+            let is_work = !is_genesis_of(&agent.agent, &claims) && !NO_WORK.contains(&commit.kind);
+            if let Some(cid) = claims.behaviour.filter(|_| is_pinned && is_work) {
+                *work.pinned.entry(cid.to_string()).or_default() += 1;
+            }
         }
+        work.pin = pin.pin;
+        Ok(work)
     }
-    work.pin = line.pin;
-    Ok(work)
 }
 
 impl AgentWork {
@@ -219,36 +233,19 @@ impl AgentWork {
         self.first.map_or(self.began, |(_, at)| self.began.min(at))
     }
 
-    fn take(
-        &mut self,
-        space: &Space,
-        agent: &FactAgent,
-        commit: &CommitInfo,
-        claims: &Claims,
-    ) -> Result<()> {
+    fn take(&mut self, agent: &FactAgent, commit: &LineCommit<'_>, claims: &Claims) {
         let at = commit.at.millis();
-        let kind = kind_on(&agent.agent, claims);
         if self.kinds.is_empty() {
             self.began = at;
         }
-        *self.kinds.entry(kind.as_str().to_owned()).or_default() += 1;
+        *self.kinds.entry(commit.kind.to_owned()).or_default() += 1;
         self.last_at = at;
         if is_genesis_of(&agent.agent, claims) {
-            let (_, committer) = space.repository().read_commit_and_committer(commit.oid)?;
-            self.origin = WorkOrigin::of_genesis(agent, claims, &committer.email);
-            self.person = committer.email;
-        } else if !NO_WORK.contains(&kind.as_str()) {
+            self.origin = WorkOrigin::of_genesis(agent, claims, commit.committer_email);
+            self.person = commit.committer_email.to_owned();
+        } else if !NO_WORK.contains(&commit.kind) {
             self.first.get_or_insert((commit.oid, at));
             self.n_commits += 1;
-        }
-        Ok(())
-    }
-
-    fn count_pinned(&mut self, agent: &FactAgent, claims: &Claims) {
-        let is_work = !is_genesis_of(&agent.agent, claims)
-            && !NO_WORK.contains(&kind_on(&agent.agent, claims).as_str());
-        if let Some(cid) = claims.behaviour.filter(|_| is_work) {
-            *self.pinned.entry(cid.to_string()).or_default() += 1;
         }
     }
 

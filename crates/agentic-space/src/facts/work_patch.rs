@@ -7,11 +7,11 @@ use agentic_model::Oid;
 
 use super::SpaceFacts;
 use super::cache::{PackedReader, PackedWriter};
-use super::derived::{Derivation, OlderContent};
+use super::derived::{LineDerivation, OlderContent};
+use super::line::CommitLine;
 use super::patch::WorkPatch;
 use super::roster::FactAgent;
 use super::rows::FactRows;
-use crate::pin::OwnCommits;
 use crate::{Result, Space};
 
 impl SpaceFacts<'_> {
@@ -22,14 +22,14 @@ impl SpaceFacts<'_> {
         rows: &mut FactRows<'_, '_>,
     ) -> BTreeMap<Oid, WorkPatch> {
         let space = self.space;
-        let how = Derivation {
+        let how = LineDerivation {
             what: "files that agents changed",
             cache: &self.caches.patches,
             key: &|agent| agent.head.to_string(),
-            make: &|agent, older| read_patches(space, agent, older),
+            make: &|_, line, older| read_patches(space, line, older),
         };
         let mut found = BTreeMap::new();
-        for (agent, content) in agents.iter().zip(self.derived(agents, &how)) {
+        for (agent, content) in agents.iter().zip(self.derived_of_lines(agents, &how)) {
             let what = format!("the files that agent `{agent}` changed");
             let Some(content) = rows.noted(&what, content) else { continue };
             let mut reader = PackedReader::new(&content);
@@ -41,20 +41,21 @@ impl SpaceFacts<'_> {
     }
 }
 
-/// Reads what the commits of an agent changed; of a head that was read before only what came since.
+/// Reads what the commits of a line changed; of a head that was read before only what came since.
 fn read_patches(
     space: &Space,
-    agent: &FactAgent,
+    line: &CommitLine,
     older: Option<OlderContent<'_>>,
 ) -> Result<Vec<u8>> {
     let older = older.and_then(|older| Some((Oid::parse(older.key).ok()?, older.content)));
-    let new = OwnCommits::after(space, &agent.agent, agent.head, older.map(|it| it.0))?;
-    let mut out = PackedWriter::default();
-    for (commit, _) in &new.oldest_first {
-        if let Some(patch) = WorkPatch::of(space, commit)? {
+    let new = line.after(older.map(|it| it.0));
+    let (mut out, mut below) = (PackedWriter::default(), new.below);
+    for commit in new.oldest_first {
+        if let Some(patch) = WorkPatch::of_line(space, &commit, below.as_ref())? {
             patch.encode(&mut out);
         }
+        below = Some(commit);
     }
-    let kept = older.filter(|_| new.goes_on).map_or(&[][..], |(_, content)| content);
+    let kept = older.filter(|_| new.below.is_some()).map_or(&[][..], |(_, content)| content);
     Ok([kept, &out.into_bytes()].concat())
 }

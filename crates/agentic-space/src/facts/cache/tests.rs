@@ -9,7 +9,7 @@ fn place() -> (tempfile::TempDir, PathBuf) {
 }
 
 fn entry(key: &str, content: &[u8]) -> CacheEntry {
-    CacheEntry { key: key.to_owned(), content: Rc::from(content) }
+    CacheEntry { key: key.to_owned(), content: Arc::from(content) }
 }
 
 fn found(cache: &FactCache, name: &str) -> Option<(String, Vec<u8>)> {
