@@ -7,6 +7,7 @@ mod answer;
 mod call;
 mod decision;
 mod ground;
+mod kept;
 mod page;
 mod route;
 mod table;
@@ -33,6 +34,7 @@ use crate::site::SharedSite;
 use crate::status::RequestAim;
 
 pub use self::answer::{ApiAnswer, failed, failed_as};
+pub use self::kept::KeptAnswers;
 
 /// The names by which every list takes which page is wanted.
 const PAGE_PARAMETERS: [&str; 2] = ["limit", "after"];
@@ -123,6 +125,7 @@ async fn answer(
             token: &token,
             queries: &shared.queries,
             index: &shared.resident.index,
+            kept: &shared.answers,
             epoch: &epoch,
             path: asked.path,
             query: asked.query,
@@ -159,13 +162,21 @@ impl ApiRoute {
         if let Some(tag) = ground.as_ref().and_then(reaching) {
             return Ok(ApiReply::Known(tag));
         }
+        let kept = |ground: &GroundTag| call.kept.find(ground, call.caller.space.now());
+        if let Some(answer) = ground.as_ref().filter(|_| self.is_kept).and_then(kept) {
+            return Ok(ApiReply::New(answer));
+        }
         // Before the verb reads: what changes in between is not taken for what it has read.
         let permanence = (self.lasts)(call).unwrap_or(Permanence::Moves);
         let answer = match self.answer {
             ApiVerb::One(verb) => verb(call)?,
             ApiVerb::List(verb) => verb(call, page)?,
         };
-        Ok(ApiReply::New(answer.derived(ground).lasting(permanence)))
+        let answer = answer.derived(ground).lasting(permanence);
+        if self.is_kept {
+            call.kept.keep(&answer);
+        }
+        Ok(ApiReply::New(answer))
     }
 }
 

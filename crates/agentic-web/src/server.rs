@@ -23,6 +23,7 @@ use tokio::net::{TcpListener, UnixListener};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tower_service::Service as _;
 
+use crate::api::KeptAnswers;
 use crate::colour::ColourDesk;
 use crate::entrance::{RequestEntrance, SocketPeer};
 use crate::error::{Result, WebError};
@@ -93,6 +94,7 @@ pub fn serve(
             logins,
             ended,
             queries: ForeignQueries::default(),
+            answers: KeptAnswers::default(),
             protocol,
             sealer,
             colours: ColourDesk::default(),

@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 use tokio::sync::watch;
 
+use crate::api::KeptAnswers;
 use crate::colour::ColourDesk;
 use crate::form::FormSealer;
 use crate::gate::Visitor;
@@ -37,6 +38,8 @@ pub struct WebSite {
     pub ended: watch::Receiver<bool>,
     /// The queries of others that are being answered.
     pub queries: ForeignQueries,
+    /// The answers of the API that take long, as they were given last.
+    pub answers: KeptAnswers,
     /// What is served to programs beside the page.
     pub protocol: Option<MountedProtocol>,
     /// Who seals forms.

@@ -21,6 +21,7 @@ const TAG_DIGITS: usize = 32;
 const KNOWN_TAGS_MAX: usize = 64;
 
 /// An answer of a verb, as JSON.
+#[derive(Clone)]
 pub struct ApiAnswer {
     form: ApiAnswerForm,
     /// The hash of what it says, but for what changes by itself.
@@ -32,6 +33,7 @@ pub struct ApiAnswer {
 }
 
 /// What is sent of an answer.
+#[derive(Clone)]
 enum ApiAnswerForm {
     One(String),
     Page {
@@ -43,6 +45,7 @@ enum ApiAnswerForm {
 }
 
 /// What else is to be known of hits.
+#[derive(Clone)]
 pub struct SearchPageFacts {
     /// Whether there are more than may be asked for.
     pub more: bool,
@@ -97,6 +100,19 @@ impl ApiAnswer {
         self
     }
 
+    /// Tells what it derives from, and for how long it is the same while nothing of that changes.
+    pub(super) fn lasting_ground(&self) -> Option<GroundTag> {
+        self.ground.clone().and_then(|ground| ground.lasting(self.permanence))
+    }
+
+    /// Tells how long its text is, in bytes.
+    pub(super) fn len(&self) -> usize {
+        match &self.form {
+            ApiAnswerForm::One(text) => text.len(),
+            ApiAnswerForm::Page { items, .. } => items.len(),
+        }
+    }
+
     /// Says what else is to be known of hits.
     #[must_use]
     pub fn with_search(mut self, facts: SearchPageFacts) -> ApiAnswer {
@@ -111,8 +127,7 @@ impl ApiAnswer {
     /// Sends it, unless whoever asks has it already.
     pub fn response(self, place: &EventPlace, known: &KnownTags) -> Response {
         let content = self.tag.to_hex()[..TAG_DIGITS].to_owned();
-        let ground = self.ground.clone().and_then(|ground| ground.lasting(self.permanence));
-        let ground = ground.map(|ground| format!("-{}", ground.text()));
+        let ground = self.lasting_ground().map(|ground| format!("-{}", ground.text()));
         let tag = format!("W/\"{content}{}\"", ground.unwrap_or_default());
         if known.has_content(&content) {
             return unchanged(&tag);

@@ -7,6 +7,8 @@ use agentic_api::view::QuestionView;
 use agentic_api::{Caller, Refusal};
 use agentic_resident::IndexDesk;
 
+use super::kept::KeptAnswers;
+
 /// What was asked for at an address.
 pub struct ApiCall<'c> {
     /// Who asks the verb.
@@ -19,6 +21,8 @@ pub struct ApiCall<'c> {
     pub queries: &'c ForeignQueries,
     /// What is kept for faster answers.
     pub index: &'c IndexDesk,
+    /// The answers that take long, as they were given last.
+    pub kept: &'c KeptAnswers,
     /// What no other start of the process is called.
     pub epoch: &'c str,
     /// The parts of the address, by name.

@@ -23,6 +23,8 @@ pub struct ApiRoute {
     pub derives: &'static [GroundPart],
     /// For how long it is the same while nothing of that changes.
     pub lasts: fn(&ApiCall<'_>) -> Result<Permanence, Refusal>,
+    /// Whether it is kept in memory for so long.
+    pub is_kept: bool,
 }
 
 /// What answers at an address.
@@ -50,6 +52,11 @@ impl ApiRoute {
         ApiRoute { derives, ..self }
     }
 
+    /// Has it kept in memory, for it takes long.
+    pub const fn kept(self) -> ApiRoute {
+        ApiRoute { is_kept: true, ..self }
+    }
+
     /// Says for how long it is the same while nothing of that changes.
     pub const fn lasting(self, lasts: fn(&ApiCall<'_>) -> Result<Permanence, Refusal>) -> ApiRoute {
         ApiRoute { lasts, ..self }
@@ -74,7 +81,7 @@ pub const fn list(
 
 const fn route(path: &'static str, answer: ApiVerb) -> ApiRoute {
     let aim = RequestAim::Show;
-    ApiRoute { path, takes: &[], aim, answer, derives: &[], lasts: for_good }
+    ApiRoute { path, takes: &[], aim, answer, derives: &[], lasts: for_good, is_kept: false }
 }
 
 fn for_good(_: &ApiCall<'_>) -> Result<Permanence, Refusal> {

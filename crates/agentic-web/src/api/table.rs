@@ -3,9 +3,10 @@
 use std::sync::atomic::AtomicBool;
 
 use agentic_api::verb::{
-    AskQuery, CommitDiff, HoldQuestion, ListAgents, ListCommits, ListRelations, LogTraces,
-    ObjectGet, PendingHolds, SEARCH_LIMIT_MAX, SearchTexts, SessionDiff, SessionList, SessionShow,
-    Show, ShownReplies, Statistics, StatisticsStep, TraceHistory, TraceShow, Tree,
+    AskQuery, CaseGrouping, CaseStatistics, CommitDiff, HoldQuestion, ListAgents, ListCommits,
+    ListRelations, LogTraces, ObjectGet, PendingHolds, SEARCH_LIMIT_MAX, SearchTexts, SessionDiff,
+    SessionList, SessionShow, Show, ShownReplies, Statistics, StatisticsStep, TraceHistory,
+    TraceShow, Tree, TrialCases,
 };
 use agentic_api::view::{AnswerView, PendingRequestView, PendingView, ShowView};
 use agentic_api::{Notice, Refusal, Reply, Verb};
@@ -25,6 +26,9 @@ use super::route::{ApiRoute, list, one};
 
 /// How long the token of a hold that was shown is not replaced, in milliseconds: half of its life.
 const TOKEN_FRESH_MILLIS: i64 = 30 * 60 * 1000;
+
+/// How long figures are the same while nothing is written, in milliseconds.
+const STATS_FRESH_MILLIS: i64 = 60 * 1000;
 
 /// All addresses that verbs answer, below `/api/v1`.
 pub const ROUTES: &[ApiRoute] = &[
@@ -57,6 +61,11 @@ pub const ROUTES: &[ApiRoute] = &[
         .taking(&["from", "to", "by", "agent"])
         .deriving(&[Refs, Sessions, Journals])
         .lasting(where_its_end_is_named),
+    one("/stats", stats)
+        .taking(&["by", "of", "agent", "from", "to", "metric", "trials"])
+        .deriving(&[Refs, Sessions, Journals])
+        .lasting(for_a_minute)
+        .kept(),
     list("/search", search)
         .taking(&["q"])
         .asking()
@@ -94,6 +103,11 @@ fn where_its_end_is_named(call: &ApiCall<'_>) -> Result<Permanence, Refusal> {
         true => as_open_sessions(call),
         false => Ok(Permanence::Moves),
     }
+}
+
+/// Of what is not over the times go on.
+fn for_a_minute(call: &ApiCall<'_>) -> Result<Permanence, Refusal> {
+    Ok(Permanence::Until(call.caller.space.now().plus_millis(STATS_FRESH_MILLIS)))
 }
 
 /// `after:2d` means another instant each time.
@@ -279,6 +293,25 @@ fn statistics(call: &ApiCall<'_>) -> Result<ApiAnswer, Refusal> {
         })?,
     };
     plain(call, Statistics { from, to, by, agent })
+}
+
+/// Tells what came of cases. Figures of persons are told at a command line alone, and how much of the work
+/// survived, too: that takes long.
+fn stats(call: &ApiCall<'_>) -> Result<ApiAnswer, Refusal> {
+    let by = match call.given("by") {
+        None => CaseGrouping::default(),
+        Some(name) => {
+            let found = CaseGrouping::parse(&name).filter(|by| *by != CaseGrouping::Person);
+            found.ok_or_else(|| {
+                let hint = "say `behaviour`, `kind`, `agent`, `model`, `day` or `week`";
+                Refusal::usage(&format!("nothing is told by `{name}` here"), hint)
+            })?
+        }
+    };
+    let trials = if call.flag("trials")? { TrialCases::Counted } else { TrialCases::Apart };
+    let (of, agent, metric) = (call.given("of"), call.given("agent"), call.given("metric"));
+    let (from, to, survival) = (call.given("from"), call.given("to"), None);
+    plain(call, CaseStatistics { by, of, agent, from, to, metric, trials, survival })
 }
 
 /// Answers a query of somebody else: the rows as the command prints them.

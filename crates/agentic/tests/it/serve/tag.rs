@@ -220,3 +220,29 @@ fn a_driver_that_dies_changes_what_lists_say() {
         assert_eq!(listed, without_ages(served.printed(arguments)), "{path}");
     }
 }
+
+/// What takes long is kept, as long as it is right.
+#[test]
+fn figures_of_cases_are_those_of_the_command_also_after_something_was_written() {
+    let served = Served::new();
+    let cookie = served.log_in();
+    let keeper = Keeper { served: &served, cookie: cookie.clone() };
+    for n_agents in 1..3 {
+        served.ok(&["spawn", &format!("agent-{n_agents}"), "-m", "work"]);
+        let first = keeper.keep_for_free("stats?by=agent&metric=landed");
+        let printed = ["stats", "--by", "agent", "--metric", "landed"];
+        assert_eq!(first.body, served.printed(&printed));
+        assert_eq!(first.body["cases"], n_agents);
+        assert!(keeper.check(&first));
+    }
+    for (path, wanted) in [
+        ("stats?by=person", 400),
+        ("stats?by=mood", 400),
+        ("stats?metric=happiness", 400),
+        ("stats?trials=perhaps", 400),
+        ("stats?survival=1", 400),
+        ("stats?of=nobody", 404),
+    ] {
+        assert_eq!(keeper.ask(path, "").0, wanted, "{path}");
+    }
+}
