@@ -7,7 +7,6 @@ use agentic_git::CommitInfo;
 use agentic_model::Oid;
 
 use super::cache::{CacheEntry, PackedReader, PackedWriter};
-use super::line::LineCommit;
 use super::young_branch::YoungBranch;
 use crate::{Result, Space};
 
@@ -55,20 +54,8 @@ impl WorkPatch {
         WorkPatch::between(space, info.oid, info.tree, &info.parents)
     }
 
-    /// Does the same for a commit of a line, and the one below it there.
-    pub fn of_line(
-        space: &Space,
-        commit: &LineCommit<'_>,
-        below: Option<&LineCommit<'_>>,
-    ) -> Result<Option<WorkPatch>> {
-        let parents: Vec<Oid> = commit.parents().collect();
-        match below.filter(|below| parents == [below.oid]) {
-            Some(below) => WorkPatch::changed(space, commit.oid, [below.tree, commit.tree]),
-            None => WorkPatch::between(space, commit.oid, commit.tree, &parents),
-        }
-    }
-
-    fn between(
+    /// Does the same for a commit of this tree and these parents.
+    pub fn between(
         space: &Space,
         commit: Oid,
         tree: Oid,
@@ -82,7 +69,12 @@ impl WorkPatch {
         WorkPatch::changed(space, commit, [before, tree])
     }
 
-    fn changed(space: &Space, commit: Oid, [before, after]: [Oid; 2]) -> Result<Option<WorkPatch>> {
+    /// Does the same for a commit between these trees.
+    pub fn changed(
+        space: &Space,
+        commit: Oid,
+        [before, after]: [Oid; 2],
+    ) -> Result<Option<WorkPatch>> {
         let changed = space.repository().file_changes(before, after)?;
         let files: Vec<PatchedFile> =
             changed.into_iter().map(|file| (file.path, file.blob)).collect();

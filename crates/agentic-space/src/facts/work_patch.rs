@@ -8,7 +8,7 @@ use agentic_model::Oid;
 use super::SpaceFacts;
 use super::cache::{PackedReader, PackedWriter};
 use super::derived::{LineDerivation, OlderContent};
-use super::line::CommitLine;
+use super::line::{CommitLine, LineCommit};
 use super::patch::WorkPatch;
 use super::roster::FactAgent;
 use super::rows::FactRows;
@@ -51,11 +51,24 @@ fn read_patches(
     let new = line.after(older.map(|it| it.0));
     let (mut out, mut below) = (PackedWriter::default(), new.below);
     for commit in new.oldest_first {
-        if let Some(patch) = WorkPatch::of_line(space, &commit, below.as_ref())? {
+        if let Some(patch) = patch_of(space, &commit, below.as_ref())? {
             patch.encode(&mut out);
         }
         below = Some(commit);
     }
     let kept = older.filter(|_| new.below.is_some()).map_or(&[][..], |(_, content)| content);
     Ok([kept, &out.into_bytes()].concat())
+}
+
+/// Reads what a commit of a line changed, by the trees that the line has.
+fn patch_of(
+    space: &Space,
+    commit: &LineCommit<'_>,
+    below: Option<&LineCommit<'_>>,
+) -> Result<Option<WorkPatch>> {
+    let parents: Vec<Oid> = commit.parents().collect();
+    match below.filter(|below| parents == [below.oid]) {
+        Some(below) => WorkPatch::changed(space, commit.oid, [below.tree, commit.tree]),
+        None => WorkPatch::between(space, commit.oid, commit.tree, &parents),
+    }
 }
