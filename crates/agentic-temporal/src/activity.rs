@@ -31,6 +31,9 @@ use crate::wire::{
 
 /// How often an activity beats.
 const BEAT_EVERY: Duration = Duration::from_millis(500);
+/// How long is waited before what comes before an effect is tried again, in milliseconds. An effect that may
+/// be performed once is put in doubt where its activity fails, also where nothing has begun.
+const PAUSES_MS: [u64; 5] = [50, 100, 200, 400, 800];
 
 /// Names the activities that are not called after what a program asks: the type, what each is called, what
 /// it is asked and what it answers.
@@ -98,7 +101,7 @@ pub async fn effect(
     }
     let class = performance.class;
     let done = blocking(attempt, Some(&flag), move || {
-        let space = ground.at(at)?;
+        let space = patiently(|| ground.at(at))?;
         perform_hosted(&space, &start, &performance, &told)
     });
     reply_of_effect(done.await?, attempt, class)
@@ -115,9 +118,11 @@ async fn refuse_answered(
     let path = performance.map_err(|error| broken(&error))?.request.path.clone();
     let (ground, n_sealed, id) = (Arc::clone(ground), ask.sealed, start.session);
     let answered = blocking(attempt, None, move || {
-        let is_newer = ground.n_sealed(&start)? > n_sealed;
         let answers = || SealedRun::of(ground.space(), &id)?.answers(n_sealed, &path);
-        if is_newer { answers() } else { Ok(false) }
+        patiently(|| match ground.n_sealed(&start)? > n_sealed {
+            true => answers(),
+            false => Ok(false),
+        })
     });
     if !answered.await? {
         return Ok(());
@@ -346,6 +351,23 @@ pub async fn blocking<T: Send + 'static>(
     }
 }
 
+/// Reads what has to be known before anything begins, and again if that fails. That other records are
+/// sealed than those of the run is no failure.
+fn patiently<T>(
+    read: impl Fn() -> agentic_session::Result<T>,
+) -> agentic_session::Result<T> {
+    let mut outcome = read();
+    for pause in PAUSES_MS {
+        match &outcome {
+            Err(error) if error.class() != ErrorClass::Diverged => {}
+            Ok(_) | Err(_) => break,
+        }
+        std::thread::sleep(Duration::from_millis(pause));
+        outcome = read();
+    }
+    outcome
+}
+
 /// Something of ours failed: it is tried again, unless other records are sealed than those of the run.
 fn failed(error: &agentic_session::Error) -> ActivityFault {
     match error.class() == ErrorClass::Diverged {
@@ -363,4 +385,29 @@ fn fault(message: &str) -> ActivityFault {
 pub fn broken(error: &dyn std::error::Error) -> ActivityFault {
     let message = masked(&whole(error));
     ActivityFault { code: "Unreadable", message, is_final: true }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::Cell;
+
+    use agentic_model::{Object, Value};
+
+    use super::{PAUSES_MS, patiently};
+
+    #[test]
+    fn what_comes_before_an_effect_is_tried_again_and_given_up_in_the_end() {
+        let broken = || Ok(Object::from_value(Value::Null).map(drop)?);
+        let n_tried = Cell::new(0);
+        let read = |n_failures: usize| {
+            n_tried.set(0);
+            patiently(|| {
+                n_tried.set(n_tried.get() + 1);
+                if n_tried.get() > n_failures { Ok(()) } else { broken() }
+            })
+        };
+        assert!(read(0).is_ok() && n_tried.get() == 1);
+        assert!(read(2).is_ok() && n_tried.get() == 3);
+        assert!(read(PAUSES_MS.len() + 1).is_err() && n_tried.get() == PAUSES_MS.len() + 1);
+    }
 }
