@@ -276,7 +276,7 @@ pub(crate) fn told(stderr: &str) -> &str {
         let is_advice = ADVICE.iter().any(|advice| line.contains(advice));
         !is_advice && (line.starts_with("fatal: ") || line.starts_with("error: "))
     };
-    let reason = stderr.lines().filter(is_reason).next_back();
+    let reason = stderr.lines().rfind(is_reason);
     let last = stderr.lines().rfind(|line| !line.trim().is_empty());
     reason.or(last).unwrap_or("it has moved meanwhile")
 }

@@ -63,15 +63,10 @@ pub fn fetch_peers(
     for name in only.iter().filter(|name| !peers.contains_key(*name)) {
         crate::caps::followed(&read_policy(space)?.policy, name)?;
     }
-    let mut meant = Vec::new();
-    for (petname, followed) in &peers {
-        let is_named = only.contains(petname);
-        let is_meant = only.is_empty() || is_named;
-        let is_here = followed.remote.as_deref().is_none_or(|remote| remote == source);
-        let is_wanted = is_meant && (is_here || is_named) && followed.trust != PeerTrust::Blocked;
-        if is_wanted && (*petname != Petname::own() || has_other_spaces(space)?) {
-            meant.push((petname, followed));
-        }
+    let mut meant: Vec<(&Petname, &FollowedPeer)> =
+        peers.iter().filter(|(name, followed)| is_meant(name, followed, source, only)).collect();
+    if meant.iter().any(|(petname, _)| **petname == Petname::own()) && !has_other_spaces(space)? {
+        meant.retain(|(petname, _)| **petname != Petname::own());
     }
     let prefix = |followed: &FollowedPeer| served_prefix(repository, source, followed.peer);
     let patterns: Result<Vec<String>> =
@@ -122,6 +117,14 @@ pub fn fetch_peers(
     erase_unrecorded(space)?;
     received.extend(hindered);
     Ok(received)
+}
+
+/// Says whether a peer is received from a source: it is named, or nobody is and it is followed there.
+fn is_meant(petname: &Petname, followed: &FollowedPeer, source: &str, only: &[Petname]) -> bool {
+    let is_named = only.contains(petname);
+    let is_here = followed.remote.as_deref().is_none_or(|remote| remote == source);
+    let is_wanted = is_named || (only.is_empty() && is_here);
+    is_wanted && followed.trust != PeerTrust::Blocked
 }
 
 /// Judges again what waits, once everything has come: a grant may have begun, and what one peer gave on may have come

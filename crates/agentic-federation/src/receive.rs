@@ -321,13 +321,20 @@ fn accept(
     let moved = next.publish(own, &mover(own, space.now())?)?;
     if moved == RefMove::Moved {
         outcome.result = candidate.result.clone();
-        outcome.to = Some(acceptance.announcement);
         outcome.moved = moved_agents(&believed, &acceptance.believed);
         outcome.rewound = rewound;
-        outcome.held = acceptance.held.clone();
-        outcome.accepted = Some(AcceptedState { record, acceptance });
+        outcome.take(AcceptedState { record, acceptance });
     }
     Ok(moved)
+}
+
+impl SpaceOutcome {
+    /// Tells what is accepted now.
+    fn take(&mut self, accepted: AcceptedState) {
+        self.to = Some(accepted.acceptance.announcement);
+        self.held = accepted.acceptance.held.clone();
+        self.accepted = Some(accepted);
+    }
 }
 
 fn next_record(

@@ -59,7 +59,9 @@ impl CaseFacts {
         }
         for row in next() {
             let [agent] = row.as_slice() else { continue };
-            facts.agents.get_mut(text(agent)).map(|agent| agent.is_put_away = true);
+            if let Some(agent) = facts.agents.get_mut(text(agent)) {
+                agent.is_put_away = true;
+            }
         }
         for row in next() {
             let [agent, kind, n] = row.as_slice() else { continue };
