@@ -92,6 +92,7 @@ impl Checker<'_> {
             self.get(&format!("sessions/{session}/diff/{session}"), "session-diff");
         }
         self.get("statistics", "statistics");
+        self.get("stats?by=agent", "stats");
         self.get("health", "serve-status");
     }
 
