@@ -353,9 +353,7 @@ pub async fn blocking<T: Send + 'static>(
 
 /// Reads what has to be known before anything begins, and again if that fails. That other records are
 /// sealed than those of the run is no failure.
-fn patiently<T>(
-    read: impl Fn() -> agentic_session::Result<T>,
-) -> agentic_session::Result<T> {
+fn patiently<T>(read: impl Fn() -> agentic_session::Result<T>) -> agentic_session::Result<T> {
     let mut outcome = read();
     for pause in PAUSES_MS {
         match &outcome {
