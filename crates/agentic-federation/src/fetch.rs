@@ -63,42 +63,44 @@ pub fn fetch_peers(
     for name in only.iter().filter(|name| !peers.contains_key(*name)) {
         crate::caps::followed(&read_policy(space)?.policy, name)?;
     }
-    let mut meant: Vec<(&Petname, &FollowedPeer)> =
-        peers.iter().filter(|(name, followed)| is_meant(name, followed, source, only)).collect();
-    if meant.iter().any(|(petname, _)| **petname == Petname::own()) && !has_other_spaces(space)? {
-        meant.retain(|(petname, _)| **petname != Petname::own());
+    let named = |(petname, followed)| MeantPeer { petname, followed, source };
+    let mut meant: Vec<MeantPeer<'_>> =
+        peers.iter().map(named).filter(|meant| meant.is_wanted(only)).collect();
+    if meant.iter().any(MeantPeer::is_own) && !has_other_spaces(space)? {
+        meant.retain(|meant| !meant.is_own());
     }
-    let prefix = |followed: &FollowedPeer| served_prefix(repository, source, followed.peer);
+    let prefix = |meant: &MeantPeer<'_>| served_prefix(repository, source, meant.followed.peer);
     let patterns: Result<Vec<String>> =
-        meant.iter().map(|(_, followed)| Ok(prefix(followed)? + "*")).collect();
+        meant.iter().map(|meant| Ok(prefix(meant)? + "*")).collect();
     let patterns = patterns?;
     let served = served_refs(repository, source, &patterns)?;
     let (mut arrivals, mut hindered) = (Vec::new(), Vec::new());
     let bytes_max = bytes_max(repository)?;
     // What cannot be drawn is not accepted before somebody says so.
     refs_max(repository)?;
-    for (petname, followed) in meant {
-        let prefix = prefix(followed)?;
+    for meant in meant {
+        let prefix = prefix(&meant)?;
         let of_it = served.iter().filter_map(|(name, tip)| {
             let of = SpaceId::parse(name.strip_prefix(&prefix)?)?;
             let (source, name) = (source.to_owned(), name.clone());
             let tip = *tip;
-            Some(ServedSpace { peer: followed.peer, space: of, source, name, tip, bytes_max })
+            let peer = meant.followed.peer;
+            Some(ServedSpace { peer, space: of, source, name, tip, bytes_max })
         });
         let of_it: Vec<ServedSpace> = of_it.collect();
-        let refs_max = if only.contains(petname) { NAMED_REFS_MAX } else { REFS_MAX };
-        let listed = match listed_of(space, (petname, followed), &of_it, refs_max)? {
+        let refs_max = if only.contains(meant.petname) { NAMED_REFS_MAX } else { REFS_MAX };
+        let listed = match listed_of(space, meant, &of_it, refs_max)? {
             ListedSpaces::Wanted(listed) => listed,
             ListedSpaces::Hindered { why, of } => {
-                let hindrance = PeerHindrance { petname, followed, why };
+                let hindrance = PeerHindrance { meant, why };
                 hindered.extend(hindrance.outcomes(space, of)?);
                 continue;
             }
         };
-        let missing = unserved(space, (petname, followed), source, &of_it)?;
+        let missing = unserved(space, meant, &of_it)?;
         let spaces = listed.into_iter().map(|served| arrive(space, served));
         let spaces = spaces.collect::<Result<_>>()?;
-        arrivals.push(PeerArrivals { petname, followed, spaces, missing });
+        arrivals.push(PeerArrivals { meant, spaces, missing });
     }
     let all: Vec<&ArrivedSpace> = arrivals.iter().flat_map(|peer| &peer.spaces).collect();
     if all.len() > 1 {
@@ -107,8 +109,8 @@ pub fn fetch_peers(
             arrived.hear(space)?;
         }
     }
-    let arrived: Vec<(&Petname, &FollowedPeer)> =
-        arrivals.iter().map(|arrivals| (arrivals.petname, arrivals.followed)).collect();
+    let arrived = arrivals.iter().map(|arrivals| (arrivals.meant.petname, arrivals.meant.followed));
+    let arrived: Vec<(&Petname, &FollowedPeer)> = arrived.collect();
     let received = arrivals.into_iter().map(|arrivals| receive_peer(space, arrivals));
     let received = received.collect::<Result<Vec<_>>>()?.into_iter();
     let mut received: Vec<PeerOutcome> = received.flatten().collect();
@@ -119,12 +121,28 @@ pub fn fetch_peers(
     Ok(received)
 }
 
-/// Says whether a peer is received from a source: it is named, or nobody is and it is followed there.
-fn is_meant(petname: &Petname, followed: &FollowedPeer, source: &str, only: &[Petname]) -> bool {
-    let is_named = only.contains(petname);
-    let is_here = followed.remote.as_deref().is_none_or(|remote| remote == source);
-    let is_wanted = is_named || (only.is_empty() && is_here);
-    is_wanted && followed.trust != PeerTrust::Blocked
+/// A peer that is followed, and from where it is received.
+#[derive(Debug, Clone, Copy)]
+struct MeantPeer<'p> {
+    petname: &'p Petname,
+    followed: &'p FollowedPeer,
+    /// The remote, or the bundle.
+    source: &'p str,
+}
+
+impl MeantPeer<'_> {
+    /// Tells whether it is received: it is named, or nobody is and it is followed there.
+    fn is_wanted(&self, only: &[Petname]) -> bool {
+        let is_named = only.contains(self.petname);
+        let is_here = self.followed.remote.as_deref().is_none_or(|remote| remote == self.source);
+        let is_wanted = is_named || (only.is_empty() && is_here);
+        is_wanted && self.followed.trust != PeerTrust::Blocked
+    }
+
+    /// Tells whether these are our own other spaces.
+    fn is_own(&self) -> bool {
+        *self.petname == Petname::own()
+    }
 }
 
 /// Judges again what waits, once everything has come: a grant may have begun, and what one peer gave on may have come
@@ -152,8 +170,7 @@ fn release(
 
 /// What came of one peer.
 struct PeerArrivals<'p> {
-    petname: &'p Petname,
-    followed: &'p FollowedPeer,
+    meant: MeantPeer<'p>,
     spaces: Vec<ArrivedSpace>,
     missing: Vec<PeerOutcome>,
 }
@@ -161,18 +178,17 @@ struct PeerArrivals<'p> {
 /// Finds the spaces of a peer that were accepted from a source last, and that it does not serve any more.
 fn unserved(
     space: &SessionSpace,
-    (petname, followed): (&Petname, &FollowedPeer),
-    source: &str,
+    meant: MeantPeer<'_>,
     served: &[ServedSpace],
 ) -> Result<Vec<PeerOutcome>> {
-    let repository = space.repository();
+    let (repository, peer) = (space.repository(), meant.followed.peer);
     let mut missing = Vec::new();
-    for (of, _) in accepted_spaces(repository, followed.peer)? {
+    for (of, _) in accepted_spaces(repository, peer)? {
         if served.iter().any(|served| served.space == of) {
             continue;
         }
-        let accepted = read_accepted(repository, followed.peer, of)?;
-        let accepted = accepted.filter(|accepted| accepted.acceptance.way == source);
+        let accepted = read_accepted(repository, peer, of)?;
+        let accepted = accepted.filter(|accepted| accepted.acceptance.way == meant.source);
         let Some(AcceptedState { acceptance, .. }) = accepted else { continue };
         let outcome = SpaceOutcome {
             space: of,
@@ -185,22 +201,21 @@ fn unserved(
             junk: Vec::new(),
             accepted: None,
         };
-        missing.push(shown(space, (petname, followed), source, outcome)?);
+        missing.push(shown(space, meant, outcome)?);
     }
     Ok(missing)
 }
 
 /// Why nothing of a peer is received here, whatever is served of it.
 struct PeerHindrance<'p> {
-    petname: &'p Petname,
-    followed: &'p FollowedPeer,
+    meant: MeantPeer<'p>,
     why: String,
 }
 
 impl PeerHindrance<'_> {
     /// Refuses what is served. No ref is drawn.
     fn outcomes(self, space: &SessionSpace, served: Vec<ServedSpace>) -> Result<Vec<PeerOutcome>> {
-        let PeerHindrance { petname, followed, why } = self;
+        let PeerHindrance { meant: MeantPeer { petname, followed, .. }, why } = self;
         let repository = space.repository();
         let chain = KnownPeer::read(repository, followed.peer)?.chain;
         let mut outcomes = Vec::new();
@@ -245,16 +260,16 @@ fn has_other_spaces(space: &SessionSpace) -> Result<bool> {
 
 /// Judges what came of a peer.
 fn receive_peer(space: &SessionSpace, arrivals: PeerArrivals<'_>) -> Result<Vec<PeerOutcome>> {
-    let PeerArrivals { petname, followed, spaces, missing } = arrivals;
+    let PeerArrivals { meant, spaces, missing } = arrivals;
     let mut outcomes = Vec::new();
     for arrived in spaces {
         let served = arrived.served.clone();
         let outcome = arrived.receive(space)?;
-        log_refusal(space, petname, &served, &outcome)?;
-        outcomes.push(shown(space, (petname, followed), &served.source, outcome)?);
+        log_refusal(space, meant.petname, &served, &outcome)?;
+        outcomes.push(shown(space, meant, outcome)?);
     }
-    if *petname == Petname::own()
-        && let Some(chain) = KnownPeer::read(space.repository(), followed.peer)?.chain
+    if meant.is_own()
+        && let Some(chain) = KnownPeer::read(space.repository(), meant.followed.peer)?.chain
     {
         follow_identity(space, &chain)?;
     }
@@ -263,13 +278,8 @@ fn receive_peer(space: &SessionSpace, arrivals: PeerArrivals<'_>) -> Result<Vec<
 }
 
 /// Draws the tracking refs of a space that was received.
-fn shown(
-    space: &SessionSpace,
-    (petname, followed): (&Petname, &FollowedPeer),
-    source: &str,
-    outcome: SpaceOutcome,
-) -> Result<PeerOutcome> {
-    let repository = space.repository();
+fn shown(space: &SessionSpace, meant: MeantPeer<'_>, outcome: SpaceOutcome) -> Result<PeerOutcome> {
+    let (repository, MeantPeer { petname, followed, source }) = (space.repository(), meant);
     let tracked = tracked_spaces_of(repository, petname, followed)?;
     let tracked = tracked.into_iter().find(|tracked| tracked.space == outcome.space);
     let (label, put_back) = match &tracked {

@@ -73,17 +73,18 @@ impl PolicyInForce {
         Ok(PolicyInForce { state, kinds, own, now, frozen, given })
     }
 
-    /// Makes it again as it was when something was judged: a policy, who we are, when, and what was known.
+    /// Makes it again as it was when something was judged: a policy, who we are, and the moment.
     pub(crate) fn recalled(
         state: PolicyState,
         own: Option<PeerId>,
-        (now, known): (i64, &GateKnowledge),
+        moment: RecalledMoment<'_>,
     ) -> PolicyInForce {
+        let RecalledMoment { time, known } = moment;
         PolicyInForce {
             state,
             kinds: known.kind_tree(),
             own: own.unwrap_or_else(nobody),
-            now,
+            now: time,
             frozen: known.frozen.clone(),
             given: known.given.clone(),
         }
@@ -142,6 +143,15 @@ impl PolicyInForce {
     pub fn given(&self) -> &BTreeMap<Cid, Capability> {
         &self.given
     }
+}
+
+/// When something was judged, and what was known then.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct RecalledMoment<'k> {
+    /// When, in milliseconds since 1970.
+    pub time: i64,
+    /// What was known.
+    pub known: &'k GateKnowledge,
 }
 
 /// Stands for us before there is an identity of ours: nobody could have been granted anything.

@@ -174,18 +174,15 @@ impl Quarantine {
         let config = own.common_dir().join("config");
         let config = config.canonicalize().map_err(Error::io("read", &config))?;
         let included = format!("include.path={}", config.display());
-        let environment = vec![
-            ("GIT_DIR".to_owned(), self.folder.clone().into()),
-            ("LC_ALL".to_owned(), "C".into()),
-            ("LANGUAGE".to_owned(), "".into()),
-        ];
+        let environment = vec![("GIT_DIR".to_owned(), self.folder.clone().into())];
         let further: &[&str] = match source.depth {
             GlimpseDepth::Tips => &["--depth=1"],
             GlimpseDepth::Whole => &[],
         };
-        let fetched =
-            FetchedRefs { included: &["-c", &included], settings: &[], further, at: source.at };
-        self.fetch(own, &fetched, source.names, (bytes_max, environment))
+        let (included, settings): (&[&str], &[&str]) = (&["-c", &included], &[]);
+        let (at, names) = (source.at, source.names);
+        let fetched = FetchedRefs { included, settings, further, at, names, bytes_max };
+        fetch(own, &fetched, environment)
     }
 
     fn download_with(
@@ -201,32 +198,10 @@ impl Quarantine {
         let environment: Vec<(String, OsString)> = vec![
             ("GIT_OBJECT_DIRECTORY".to_owned(), objects.into()),
             ("GIT_ALTERNATE_OBJECT_DIRECTORIES".to_owned(), borrowed.into()),
-            ("LC_ALL".to_owned(), "C".into()),
-            ("LANGUAGE".to_owned(), "".into()),
         ];
-        let fetched = FetchedRefs { included: &[], settings: further, further: &[], at: source.at };
-        self.fetch(own, &fetched, &[source.name], (bytes_max, environment))
-    }
-
-    fn fetch(
-        &self,
-        own: &Repository,
-        fetched: &FetchedRefs<'_>,
-        names: &[&str],
-        (bytes_max, environment): (u64, Vec<(String, OsString)>),
-    ) -> Result<GitEnd> {
-        let units = (bytes_max / LIMIT_UNIT_BYTES).max(1).to_string();
-        let mut arguments = vec!["-c", LIMITED, "sh", &units, "--no-replace-objects"];
-        arguments.extend(fetched.included);
-        // What comes last counts.
-        arguments.extend(SETTINGS.iter().flat_map(|setting| ["-c", setting]));
-        arguments.extend(fetched.settings);
-        arguments.extend(["fetch", "--quiet", "--dry-run", "--no-tags"]);
-        arguments.extend(["--no-auto-maintenance", "--refmap="]);
-        arguments.extend(fetched.further);
-        arguments.extend(["--", fetched.at]);
-        arguments.extend(names);
-        own.program_with("sh", &arguments, environment)
+        let (settings, at, names) = (further, source.at, &[source.name]);
+        let fetched = FetchedRefs { included: &[], settings, further: &[], at, names, bytes_max };
+        fetch(own, &fetched, environment)
     }
 
     /// Moves what was downloaded to the objects of the repository: all of it, as git checked it.
@@ -295,6 +270,32 @@ struct FetchedRefs<'a> {
     further: &'a [&'a str],
     /// The source.
     at: &'a str,
+    /// The refs there.
+    names: &'a [&'a str],
+    /// How many bytes one file has at most.
+    bytes_max: u64,
+}
+
+/// Has git fetch, in an environment that says where to, and speak a language that is known here.
+fn fetch(
+    own: &Repository,
+    fetched: &FetchedRefs<'_>,
+    mut environment: Vec<(String, OsString)>,
+) -> Result<GitEnd> {
+    environment.push(("LC_ALL".to_owned(), "C".into()));
+    environment.push(("LANGUAGE".to_owned(), "".into()));
+    let units = (fetched.bytes_max / LIMIT_UNIT_BYTES).max(1).to_string();
+    let mut arguments = vec!["-c", LIMITED, "sh", &units, "--no-replace-objects"];
+    arguments.extend(fetched.included);
+    // What comes last counts.
+    arguments.extend(SETTINGS.iter().flat_map(|setting| ["-c", setting]));
+    arguments.extend(fetched.settings);
+    arguments.extend(["fetch", "--quiet", "--dry-run", "--no-tags"]);
+    arguments.extend(["--no-auto-maintenance", "--refmap="]);
+    arguments.extend(fetched.further);
+    arguments.extend(["--", fetched.at]);
+    arguments.extend(fetched.names);
+    own.program_with("sh", &arguments, environment)
 }
 
 /// Makes the file that says that a quarantine is wanted. It has its name only once it is locked: whoever

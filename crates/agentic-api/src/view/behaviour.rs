@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use crate::Refusal;
 use crate::behaviours::FoundBehaviour;
-use crate::view::{TriedView, texts};
+use crate::view::TriedView;
 
 /// What a name means, and who says so.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
@@ -327,8 +327,6 @@ impl AdoptionView {
     pub fn of(change: &NameChange, in_force: Option<Oid>) -> AdoptionView {
         let text = |field: &str| change.fields.get(field).and_then(Value::as_text);
         let own = |field: &str| text(field).map(str::to_owned);
-        let evidence = change.fields.get("evidence").and_then(Value::as_list).unwrap_or_default();
-        let evidence: Vec<&str> = evidence.iter().filter_map(Value::as_text).collect();
         let by = change.by.as_ref().map_or_else(|| change.author.clone(), ToString::to_string);
         AdoptionView {
             commit: change.commit.to_string(),
@@ -339,7 +337,7 @@ impl AdoptionView {
             to: change.cid.map(|cid| cid.to_string()),
             prior: own("prior"),
             over: own("over"),
-            evidence: texts(&evidence),
+            evidence: change.evidence().map(str::to_owned).collect(),
             in_force: in_force == Some(change.commit),
             signed: change.is_signed,
         }

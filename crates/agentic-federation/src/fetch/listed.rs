@@ -3,6 +3,7 @@
 use agentic_git::Repository;
 use agentic_session::SessionSpace;
 
+use super::MeantPeer;
 use super::unlisted::{not_seen, remember};
 use crate::Result;
 use crate::contact::{REFS_MAX, UNLISTED_MAX, first_contact, newer_identity};
@@ -10,7 +11,6 @@ use crate::id::{Petname, SpaceId};
 use crate::identity::IdentityChain;
 use crate::known::KnownPeer;
 use crate::own::this_space;
-use crate::policy::FollowedPeer;
 use crate::receive::ServedSpace;
 
 /// How many spaces of one peer are looked at on one remote.
@@ -28,13 +28,13 @@ pub(super) enum ListedSpaces {
 /// anybody can put more below the name of a peer.
 pub(super) fn listed_of(
     space: &SessionSpace,
-    (petname, followed): (&Petname, &FollowedPeer),
+    meant: MeantPeer<'_>,
     served: &[ServedSpace],
     refs_max: usize,
 ) -> Result<ListedSpaces> {
     let repository = space.repository();
-    let mut counted = CountedSpaces::read(space, petname, followed)?;
-    let named = remote_named(repository, petname);
+    let mut counted = CountedSpaces::read(space, meant)?;
+    let named = remote_named(repository, meant.petname);
     match &counted.chain {
         _ if named.is_some() => {}
         Some(chain) => {
@@ -99,16 +99,9 @@ struct CountedSpaces {
 }
 
 impl CountedSpaces {
-    fn read(
-        space: &SessionSpace,
-        petname: &Petname,
-        followed: &FollowedPeer,
-    ) -> Result<CountedSpaces> {
-        let here = match *petname == Petname::own() {
-            true => this_space(space).ok(),
-            false => None,
-        };
-        let chain = KnownPeer::read(space.repository(), followed.peer)?.chain;
+    fn read(space: &SessionSpace, meant: MeantPeer<'_>) -> Result<CountedSpaces> {
+        let here = if meant.is_own() { this_space(space).ok() } else { None };
+        let chain = KnownPeer::read(space.repository(), meant.followed.peer)?.chain;
         Ok(CountedSpaces { here, chain })
     }
 

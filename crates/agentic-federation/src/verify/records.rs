@@ -17,7 +17,7 @@ use crate::accepted::CHAIN_MAX;
 use crate::caps::{CAPS_REF, policy_at};
 use crate::id::PeerId;
 use crate::identity::IdentityChain;
-use crate::in_force::PolicyInForce;
+use crate::in_force::{PolicyInForce, RecalledMoment};
 use crate::own::own_peer;
 use crate::receive::{JudgedSnapshot, JudgedSpace, announced_heads, judge};
 use crate::shard::HeadEntry;
@@ -164,7 +164,8 @@ impl RecordCheck<'_> {
         };
         let state = policy_at(self.repository, acceptance.policy)?;
         let own = own_peer(self.repository)?;
-        judge(&PolicyInForce::recalled(state, own, (acceptance.time, known)), &snapshot)
+        let moment = RecalledMoment { time: acceptance.time, known };
+        judge(&PolicyInForce::recalled(state, own, moment), &snapshot)
     }
 
     /// Says of which agents a record has something else than the gate.

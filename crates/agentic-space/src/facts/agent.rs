@@ -35,7 +35,8 @@ impl SpaceFacts<'_> {
             let is_private = agent.place != AgentPlace::Remote && private.contains(&agent.agent);
             // An agent whose commits cannot be read is there all the same.
             let line = is_line_used.then(|| self.noted_line(&agent, rows)).flatten();
-            if agent_row(&agent, is_private, line.as_ref(), rows).is_break() {
+            let shown = ShownAgent { agent: &agent, is_private, line: line.as_ref() };
+            if shown.row(rows).is_break() {
                 break;
             }
         }
@@ -56,28 +57,34 @@ impl SpaceFacts<'_> {
     }
 }
 
-fn agent_row(
-    agent: &FactAgent,
+/// What a row says of an agent.
+struct ShownAgent<'a> {
+    agent: &'a FactAgent,
     is_private: bool,
-    line: Option<&CommitLine>,
-    rows: &mut FactRows<'_, '_>,
-) -> ControlFlow<()> {
-    let genesis = line.and_then(CommitLine::genesis);
-    let claims = genesis.map(|genesis| genesis.claims()).unwrap_or_default();
-    let genesis = genesis.map(|genesis| genesis.oid.to_string());
-    let newest = line.and_then(CommitLine::newest).map(|newest| newest.at.millis());
-    let parent = claims.parent.map(|parent| parent.to_string());
-    let briefing = claims.briefing.map(|briefing| briefing.to_string());
-    rows.row(&[
-        FactCell::Text(&agent.name),
-        FactCell::Text(agent.place.word()),
-        FactCell::Bool(is_private),
-        FactCell::Text(&agent.head.to_string()),
-        text_or_null(&genesis),
-        text_or_null(&parent),
-        text_or_null(&briefing),
-        newest.map_or(FactCell::Null, FactCell::Int),
-    ])
+    /// Its commits, where they are wanted and can be read.
+    line: Option<&'a CommitLine>,
+}
+
+impl ShownAgent<'_> {
+    fn row(&self, rows: &mut FactRows<'_, '_>) -> ControlFlow<()> {
+        let ShownAgent { agent, is_private, line } = *self;
+        let genesis = line.and_then(CommitLine::genesis);
+        let claims = genesis.map(|genesis| genesis.claims()).unwrap_or_default();
+        let genesis = genesis.map(|genesis| genesis.oid.to_string());
+        let newest = line.and_then(CommitLine::newest).map(|newest| newest.at.millis());
+        let parent = claims.parent.map(|parent| parent.to_string());
+        let briefing = claims.briefing.map(|briefing| briefing.to_string());
+        rows.row(&[
+            FactCell::Text(&agent.name),
+            FactCell::Text(agent.place.word()),
+            FactCell::Bool(is_private),
+            FactCell::Text(&agent.head.to_string()),
+            text_or_null(&genesis),
+            text_or_null(&parent),
+            text_or_null(&briefing),
+            newest.map_or(FactCell::Null, FactCell::Int),
+        ])
+    }
 }
 
 pub(super) fn text_or_null(text: &Option<String>) -> FactCell<'_> {

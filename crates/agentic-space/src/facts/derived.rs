@@ -24,42 +24,31 @@ pub(super) struct OlderContent<'a> {
 }
 
 /// Makes something of an agent.
-type ContentMaker<'a> = dyn Fn(&FactAgent, Option<OlderContent<'_>>) -> Result<Vec<u8>> + Sync + 'a;
+pub(super) type ContentMaker<'a> =
+    dyn Fn(&FactAgent, Option<OlderContent<'_>>) -> Result<Vec<u8>> + Sync + 'a;
 
 /// Makes something of an agent and its own line.
-type LineMaker<'a> =
+pub(super) type LineMaker<'a> =
     dyn Fn(&FactAgent, &CommitLine, Option<OlderContent<'_>>) -> Result<Vec<u8>> + Sync + 'a;
 
-/// How something is made of an agent.
-pub(super) struct Derivation<'a> {
+/// How something is made by who makes it.
+pub(super) struct CachedMaking<'a, M: ?Sized> {
     /// What is read, as people call it.
     pub what: &'static str,
     pub cache: &'a FactCache,
     /// What it is made from.
     pub key: &'a dyn Fn(&FactAgent) -> String,
     /// Makes it; what an earlier key gave may save some of the work.
-    pub make: &'a ContentMaker<'a>,
+    pub make: &'a M,
 }
+
+/// How something is made of an agent.
+pub(super) type Derivation<'a> = CachedMaking<'a, ContentMaker<'a>>;
 
 /// How something is made of an agent and its own line.
-pub(super) struct LineDerivation<'a> {
-    /// What is read, as people call it.
-    pub what: &'static str,
-    pub cache: &'a FactCache,
-    /// What it is made from.
-    pub key: &'a dyn Fn(&FactAgent) -> String,
-    /// Makes it; what an earlier key gave may save some of the work.
-    pub make: &'a LineMaker<'a>,
-}
+pub(super) type LineDerivation<'a> = CachedMaking<'a, LineMaker<'a>>;
 
-/// How something is made of an agent, or why it cannot be.
-struct CachedMaking<'a> {
-    what: &'static str,
-    cache: &'a FactCache,
-    key: &'a dyn Fn(&FactAgent) -> String,
-    make: &'a PlainMaker<'a>,
-}
-
+/// Makes something of an agent, or says why it cannot be made.
 type PlainMaker<'a> = dyn Fn(&FactAgent, Option<OlderContent<'_>>) -> std::result::Result<Vec<u8>, String>
     + Sync
     + 'a;
@@ -105,7 +94,11 @@ impl SpaceFacts<'_> {
         self.made(agents, &CachedMaking { what, cache, key, make: &make })
     }
 
-    fn made(&self, agents: &[Rc<FactAgent>], how: &CachedMaking<'_>) -> Vec<DerivedContent> {
+    fn made(
+        &self,
+        agents: &[Rc<FactAgent>],
+        how: &CachedMaking<'_, PlainMaker<'_>>,
+    ) -> Vec<DerivedContent> {
         let cached: Vec<Option<CacheEntry>> =
             agents.iter().map(|agent| how.cache.find(&agent.name)).collect();
         let is_same = |agent: &FactAgent, entry: &Option<CacheEntry>| {

@@ -215,9 +215,8 @@ impl LineCounting<'_> {
         for commit in &new.oldest_first {
             let claims = commit.claims();
             pin.take(commit.oid, &claims)?;
-            work.take(agent, commit, &claims);
+            let is_work = work.take(agent, commit, &claims);
             let is_pinned = claims.session.is_none() && claims.behaviour == pin.pin;
-            let is_work = !is_genesis_of(&agent.agent, &claims) && !NO_WORK.contains(&commit.kind);
             if let Some(cid) = claims.behaviour.filter(|_| is_pinned && is_work) {
                 *work.pinned.entry(cid.to_string()).or_default() += 1;
             }
@@ -233,7 +232,8 @@ impl AgentWork {
         self.first.map_or(self.began, |(_, at)| self.began.min(at))
     }
 
-    fn take(&mut self, agent: &FactAgent, commit: &LineCommit<'_>, claims: &Claims) {
+    /// Counts a commit. Tells whether it is work.
+    fn take(&mut self, agent: &FactAgent, commit: &LineCommit<'_>, claims: &Claims) -> bool {
         let at = commit.at.millis();
         if self.kinds.is_empty() {
             self.began = at;
@@ -243,10 +243,14 @@ impl AgentWork {
         if is_genesis_of(&agent.agent, claims) {
             self.origin = WorkOrigin::of_genesis(agent, claims, commit.committer_email);
             self.person = commit.committer_email.to_owned();
-        } else if !NO_WORK.contains(&commit.kind) {
+            return false;
+        }
+        let is_work = !NO_WORK.contains(&commit.kind);
+        if is_work {
             self.first.get_or_insert((commit.oid, at));
             self.n_commits += 1;
         }
+        is_work
     }
 
     fn encode(&self) -> Vec<u8> {

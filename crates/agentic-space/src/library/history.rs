@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap, VecDeque};
 
 use agentic_model::commit::{Claims, OpenFields};
 use agentic_model::edge::Party;
-use agentic_model::{Cid, Instant, LibraryName, LibraryPointer, Map, Oid, trailer};
+use agentic_model::{Cid, Instant, LibraryName, LibraryPointer, Map, Oid, Value, trailer};
 
 use super::{LibraryState, NAMES, pointer_of};
 use crate::commit_order::{OrderedCommit, newest_first};
@@ -34,6 +34,14 @@ pub struct NameChange {
     pub fields: Map,
     /// The request of a session that made it, as the commit says.
     pub request: Option<String>,
+}
+
+impl NameChange {
+    /// Lists what the commit records of an adoption as speaking for it: ids of objects.
+    pub fn evidence(&self) -> impl Iterator<Item = &str> {
+        let listed = self.fields.get("evidence").and_then(Value::as_list).unwrap_or_default();
+        listed.iter().filter_map(Value::as_text)
+    }
 }
 
 /// What a commit of the library has of a name, by the file as it stands.

@@ -1,6 +1,7 @@
 //! What came of a version since it was adopted, beside what the trials said that spoke for it.
 
-use agentic_model::{Cid, Value};
+use agentic_model::Cid;
+use agentic_space::library::NameChange;
 
 use super::by_case::group;
 use super::case_figures::CaseMetric;
@@ -31,10 +32,9 @@ pub(super) fn since_adoption(
     let Some(pointer) = caller.space.behaviour_in_force(&name)?.pointer else { return Ok(None) };
     let changes = caller.space.behaviour_changes(&name)?;
     let adoption = changes.iter().find(|change| change.cid == Some(pointer.cid));
-    let evidence = adoption.and_then(|change| change.fields.get("evidence"));
-    let evidence = evidence.and_then(Value::as_list).unwrap_or_default();
+    let evidence = adoption.into_iter().flat_map(NameChange::evidence);
     let mut trials = Vec::new();
-    for cid in evidence.iter().filter_map(Value::as_text).filter_map(|text| Cid::parse(text).ok()) {
+    for cid in evidence.filter_map(|text| Cid::parse(text).ok()) {
         match caller.space.object(cid) {
             Ok(object) => trials.extend(
                 figures_of(&object, &pointer.cid)
