@@ -223,6 +223,28 @@ pub fn agents_now(space: &SessionSpace) -> Result<Vec<(AgentName, SeenAgent)>> {
     Ok(agents)
 }
 
+/// Shows an agent that has a branch here, as far as it is known without reading its commits; nothing where a
+/// name is not one of those.
+///
+/// # Errors
+/// Fails when refs, its commits or its notes cannot be read.
+pub fn agent_among(
+    space: &SessionSpace,
+    known: &KnownLedger,
+    name: &str,
+) -> Result<Option<AgentView>> {
+    let Ok(name) = AgentName::parse(name) else { return Ok(None) };
+    let repository = space.repository();
+    let Some(head) = repository.find_ref(&name.branch_ref())? else { return Ok(None) };
+    let seen = SeenAgent { head, notes: repository.find_ref(&name.notes_ref())? };
+    let row = known.rows.rows().agents.get(name.as_str()).map(|row| row.row());
+    let row = match row {
+        Some(row) if row.seen == seen => row,
+        stale => read_agent(space, &name, seen, stale.as_ref())?,
+    };
+    Ok(Some(agent_view(row)))
+}
+
 /// Reads what an agent is; `known` is what was read of it before, so that only what is new is read.
 ///
 /// # Errors

@@ -110,15 +110,23 @@ impl Space {
     /// # Errors
     /// Fails when there is no such agent, or it has no briefing.
     pub fn briefing(&self, name: &AgentName) -> Result<(Cid, Object)> {
-        let agent = self.agent(name)?;
-        if agent.briefing.is_none()
+        let genesis = self.genesis(name)?;
+        let briefing = genesis.and_then(|genesis| Claims::read(&genesis.message).briefing);
+        if briefing.is_none()
             && let Some(earlier) = self.renamed_from(name)?
         {
             return Err(Error::Agent(AgentError::Renamed { name: name.clone(), earlier }));
         }
         let unknown =
             || Error::Lookup(LookupError::Unknown { id: format!("the briefing of {name}") });
-        let cid = agent.briefing.ok_or_else(unknown)?;
+        self.read_briefing(name, briefing.ok_or_else(unknown)?)
+    }
+
+    /// Reads the briefing that the first commit of an agent names.
+    ///
+    /// # Errors
+    /// Fails when it is not here, or is no briefing.
+    pub fn read_briefing(&self, name: &AgentName, cid: Cid) -> Result<(Cid, Object)> {
         let bytes = self.repository().notes(&name.notes_ref())?.object(cid)?;
         let object = match bytes {
             Some(bytes) => Object::decode(&bytes)?,
@@ -169,15 +177,22 @@ impl Space {
         })
     }
 
-    /// Finds the first commit of an agent: from its journal if that knows the head, else by walking.
+    /// Finds the first commit of an agent: by walking, no further than to the head that its journal knows.
     pub(crate) fn find_genesis(&self, name: &AgentName, head: Oid) -> Result<Option<Oid>> {
         let stream = Stream::Agent(name.clone());
         let tail = journal::tail(self.repository().layout(), &stream)?;
-        if let Some(record) = tail.filter(|record| record.standing.head == Some(head)) {
-            return Ok(record.standing.genesis);
+        let known_at = |commit: Oid| {
+            let standing = tail.as_ref().map(|record| &record.standing);
+            standing.filter(|standing| standing.head == Some(commit))
+        };
+        if let Some(known) = known_at(head) {
+            return Ok(known.genesis);
         }
         for commit in self.repository().first_parents(head) {
             let commit = commit?;
+            if let Some(known) = known_at(commit.oid) {
+                return Ok(known.genesis);
+            }
             if is_genesis_of(name, &Claims::read(&commit.message)) {
                 return Ok(Some(commit.oid));
             }

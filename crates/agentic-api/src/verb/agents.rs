@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::caller::agent_name;
-use crate::roster::{AgentRoster, KnownLedger, RosterDemand};
+use crate::roster::{AgentRoster, KnownLedger, RosterDemand, agent_among};
 use crate::verb::{Reply, Verb, settle_named, settle_peers};
 use crate::view::{AgentView, FamilyView, ForkPointView, RemoteAgentView, ShowView};
 use crate::{Caller, Refusal};
@@ -117,6 +117,19 @@ impl Verb for Tree {
 pub struct Show {
     /// A commit, an object's id or a prefix of it, or an agent.
     pub id: String,
+}
+
+impl Show {
+    /// Shows an agent as far as it is known without reading its commits, and all else as ever.
+    ///
+    /// # Errors
+    /// Fails as the verb does.
+    pub fn among(self, caller: &Caller<'_>, known: &KnownLedger) -> Result<ShowView, Refusal> {
+        match agent_among(caller.space, known, &self.id)? {
+            Some(agent) => Ok(ShowView::Agent { id: agent.agent.clone(), agent }),
+            None => Ok(self.run(caller)?.answer),
+        }
+    }
 }
 
 impl Verb for Show {

@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::verb::{Reply, Verb};
-use crate::view::ObjectView;
+use crate::view::{AgentView, ObjectView};
 use crate::{Caller, Refusal};
 
 /// Show what an agent was asked to do.
@@ -31,6 +31,20 @@ impl ShowBriefing {
     pub fn read(&self, caller: &Caller<'_>) -> Result<StoredBriefing, Refusal> {
         let agent = caller.agent(self.agent.as_deref())?;
         let (cid, object) = caller.space.briefing(&agent)?;
+        Ok(StoredBriefing { cid, object })
+    }
+
+    /// Does the same for an agent of which it is known which briefing it has.
+    ///
+    /// # Errors
+    /// Fails when it is not here.
+    pub fn read_of(caller: &Caller<'_>, agent: &AgentView) -> Result<StoredBriefing, Refusal> {
+        let named = ShowBriefing { agent: Some(agent.agent.clone()) };
+        let Some(cid) = agent.briefing.as_deref().and_then(|cid| Cid::parse(cid).ok()) else {
+            return named.read(caller);
+        };
+        let agent = caller.agent(named.agent.as_deref())?;
+        let (cid, object) = caller.space.read_briefing(&agent, cid)?;
         Ok(StoredBriefing { cid, object })
     }
 }

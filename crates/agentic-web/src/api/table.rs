@@ -143,7 +143,7 @@ fn tree(call: &ApiCall<'_>, page: &ListPageRequest) -> Result<ApiAnswer, Refusal
 
 fn agent(call: &ApiCall<'_>) -> Result<ApiAnswer, Refusal> {
     let name = call.part("agent");
-    let shown = Show { id: name.clone() }.run(call.caller)?.answer;
+    let shown = Show { id: name.clone() }.among(call.caller, &call.index.ledger())?;
     match &shown {
         ShowView::Agent { .. } => Ok(ApiAnswer::one(&shown)),
         ShowView::Commit { .. } | ShowView::Object { .. } => {

@@ -174,7 +174,7 @@ fn look(
     place: AgentPageQuery,
 ) -> Result<AgentSight, Refusal> {
     let named = Some(agent.clone());
-    let shown = Show { id: agent.clone() }.run(caller)?.answer;
+    let shown = Show { id: agent.clone() }.among(caller, &index.ledger())?;
     let ShowView::Agent { agent: view, .. } = shown else {
         let message = format!("`{agent}` is no agent");
         return Err(Refusal::refused(&message, "the page of agents lists them all"));
@@ -203,7 +203,7 @@ fn look(
     };
     // An agent without a readable briefing is shown all the same, and so is one of a remote, of which
     // neither holds nor pending entries are known here.
-    let briefing = ShowBriefing { agent: named.clone() }.read(caller);
+    let briefing = ShowBriefing::read_of(caller, &view);
     let holds = holds_of(caller, &index.holds(), &agent);
     Ok(AgentSight {
         parent: view.parent,

@@ -2,6 +2,7 @@
 //! say, and no address makes more of them than a page.
 
 mod large;
+mod line;
 
 use std::fs;
 use std::io::{Read as _, Write as _};
@@ -39,17 +40,32 @@ impl SocketServed {
     fn new() -> SocketServed {
         let sandbox = Sandbox::new(Setup::Repository).expect("git is installed");
         sandbox.install("agentic", env!("CARGO_BIN_EXE_agentic").as_ref()).expect("writable");
+        let served = SocketServed { process: SocketServed::begin(&sandbox), sandbox };
+        served.wait();
+        served
+    }
+
+    /// Ends the server, and starts another.
+    fn restart(&mut self) {
+        self.ok(&["serve", "stop"]);
+        self.process.wait().expect("a child");
+        self.process = SocketServed::begin(&self.sandbox);
+        self.wait();
+    }
+
+    fn begin(sandbox: &Sandbox) -> Child {
         let mut command = sandbox.command("agentic", sandbox.start());
         command.args(["serve", "--no-tcp"]);
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-        let process = command.spawn().expect("it starts");
-        let served = SocketServed { sandbox, process };
+        command.spawn().expect("it starts")
+    }
+
+    fn wait(&self) {
         let begun = Instant::now();
-        while !served.run(&["serve", "status"]).status.success() {
+        while !self.run(&["serve", "status"]).status.success() {
             assert!(begun.elapsed() < PATIENCE, "it never answers");
             std::thread::sleep(Duration::from_millis(20));
         }
-        served
     }
 
     fn run(&self, arguments: &[&str]) -> Output {
