@@ -35,6 +35,7 @@ mod login;
 mod long_changes;
 mod long_text;
 mod merge;
+mod noticed_reply;
 mod object;
 mod peer;
 mod peer_reply;
@@ -107,6 +108,7 @@ pub use self::kind::{KindActivities, KindAdd, KindAdopt, KindList, KindShow};
 pub use self::log::{ListCommits, LogTraces, LoggedCommit};
 pub use self::login::{LOGIN_NAMESPACE, LoginText};
 pub use self::merge::Merge;
+pub use self::noticed_reply::{NoticedReplies, NoticedReply};
 pub use self::object::{ObjectCid, ObjectGet, ObjectPut, ObjectSource};
 pub use self::peer::{
     PeerAdd, PeerInit, PeerList, PeerLog, PeerRemove, PeerResolve, PeerRotate, PeerSpace,

@@ -5,6 +5,7 @@
 
 mod agents;
 mod remotes;
+mod replies;
 mod sessions;
 mod throttle;
 mod told;
@@ -14,6 +15,7 @@ use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use agentic_api::verb::NoticedReplies;
 use agentic_api::view::{EventName, EventView};
 use agentic_git::RefsMark;
 use agentic_model::AgentName;
@@ -125,6 +127,7 @@ pub(crate) struct Follower {
     /// The agents whose end in the archive was told, since they were told of as new.
     archived: BTreeSet<AgentName>,
     remotes: SeenRemotes,
+    replies: NoticedReplies,
     sessions: BTreeMap<SessionId, SeenSession>,
     swept_at: Instant,
     /// The refs with which everything was compared, where nothing was told of since.
@@ -157,6 +160,7 @@ impl Follower {
             agents: ToldAgents::default(),
             archived: BTreeSet::new(),
             remotes: SeenRemotes::default(),
+            replies: NoticedReplies::default(),
             sessions: BTreeMap::new(),
             swept_at: Instant::now(),
             swept: None,
@@ -164,6 +168,7 @@ impl Follower {
         };
         follower.agents = follower.read_agents().unwrap_or_default();
         follower.remotes = SeenRemotes::read(&follower.space).unwrap_or_default();
+        follower.replies = NoticedReplies::read(&follower.space).unwrap_or_default();
         for id in follower.space.open_sessions().unwrap_or_default() {
             if let Some(seen) = follower.read_session(&id) {
                 follower.sessions.insert(id, seen);
@@ -241,6 +246,7 @@ impl Follower {
         self.sweep_agents(refs);
         if refs == RefsSince::Other {
             self.sweep_remotes();
+            self.sweep_replies();
             // What moved meanwhile may have been told of as it is no more.
             let is_still = self.space.repository().refs_mark().ok() == before;
             self.swept = self.swept.filter(|_| is_still);

@@ -1,6 +1,7 @@
 //! What a peer decided of a hold stands beside it, wherever the hold is shown, and can be accepted there.
 
 use super::decision::with;
+use super::event::EventListener;
 use super::*;
 
 /// Two people who follow each other; one asks, and the other may answer.
@@ -54,8 +55,10 @@ fn what_a_peer_decided_is_shown_and_accepted_on_the_page() {
     let answers =
         format!("agentic -C ../there decide {request} approve --only && agentic -C ../there push");
     shell(&served.sandbox, &answers);
+    let mut listener = EventListener::begin(&served, &cookie);
     served.ok(&["fetch"]);
 
+    listener.hear("hold", &[("request", &request), ("state", "replied")]);
     let reply = printed()[0]["replies"][0].clone();
     let key = reply["key"].as_str().expect("it is signed");
     let said = format!("waiting: approve by user:bob, bob, signed by {key}");
