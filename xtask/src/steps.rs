@@ -3,11 +3,12 @@
 use std::fs;
 use std::path::PathBuf;
 use std::process::Stdio;
+use std::time::Instant;
 
 use agentic_conformance::{COMMAND_LIMIT, CaseCompany, RunReport, Scoreboard, SuiteChoice};
 use anyhow::{Context, Result, ensure};
 
-use crate::workspace::{self, TidyWorkspace, cargo, metadata, root};
+use crate::workspace::{TidyWorkspace, cargo, metadata, root};
 use crate::{CheckOutcome, browser, temporal, tidy};
 
 /// How to make the scoreboard anew.
@@ -113,12 +114,15 @@ fn run_served_cases(suites: &[String]) -> Result<RunReport> {
 fn take(steps: &[(&str, RunStep)]) -> Result<CheckOutcome> {
     let (mut passed, mut failed) = (0, 0);
     for (name, run) in steps {
+        let began = Instant::now();
         let step = run().unwrap_or_else(|error| broken(format!("error: {error:#}\n")));
         let counts = match step.passed + step.failed {
             0 => String::new(),
             _ => format!(" ({} passed, {} failed)", step.passed, step.failed),
         };
-        println!("{name}: {}{counts}", if step.failed == 0 { "ok" } else { "FAILED" });
+        let (verdict, seconds) =
+            (if step.failed == 0 { "ok" } else { "FAILED" }, began.elapsed().as_secs());
+        println!("{name}: {verdict}{counts}, {seconds} s");
         if step.failed > 0 {
             print!("{}", step.details);
         }
@@ -167,30 +171,26 @@ pub fn record_histories() -> Result<CheckOutcome> {
     Ok(if is_good { CheckOutcome::Good } else { CheckOutcome::Bad })
 }
 
-/// Writes the JSON Schemas.
+/// Writes the JSON Schemas, which a test of the types compares.
 pub fn schemas() -> Result<CheckOutcome> {
-    let generated = workspace::schemas()?;
-    for (path, text) in &generated {
-        let path = root().join(path);
-        let folder = path.parent().context("a schema is inside a folder")?;
-        fs::create_dir_all(folder)
-            .with_context(|| format!("cannot make `{}`", folder.display()))?;
-        fs::write(&path, text).with_context(|| format!("cannot write `{}`", path.display()))?;
-    }
-    println!("{} schemas", generated.len());
-    Ok(CheckOutcome::Good)
+    write_generated(&[["--test", "it", "schemas_of_all_answers"]])
 }
 
 /// Writes the tables of verbs, the answers of queries and what the demo prints, which tests of the command line make and
 /// compare.
 pub fn docs() -> Result<CheckOutcome> {
-    let tests = [
+    write_generated(&[
         ["--bin", "agentic", "verb_tables"],
         ["--test", "it", "query_page"],
         ["--test", "it", "first_run_page"],
-    ];
+    ])
+}
+
+/// Has tests write what they compare else.
+fn write_generated(tests: &[[&str; 3]]) -> Result<CheckOutcome> {
     for test in tests {
-        let arguments = [&["test", "--quiet", "--package", "agentic"], &test[..]].concat();
+        // With the features of all tests, so that what is built is used again.
+        let arguments = [&["test", "--quiet", "--workspace"], &test[..]].concat();
         let written = cargo(&arguments).env("AGENTIC_WRITE_TABLES", "1").status();
         if !written.context("cannot run cargo")?.success() {
             return Ok(CheckOutcome::Bad);

@@ -38,8 +38,6 @@ pub struct TidyWorkspace {
     pub files: BTreeMap<String, String>,
     /// The paths of all files that git has or would take.
     pub paths: BTreeSet<String>,
-    /// Every file that is generated, as it would be generated now.
-    pub generated: BTreeMap<String, String>,
     /// How many cases every suite of the conformance suite has.
     pub cases: BTreeMap<String, usize>,
 }
@@ -99,17 +97,8 @@ impl TidyWorkspace {
         let mut packages = packages(&metadata(&root)?)?;
         packages.extend(self::packages(&metadata(&root.join(LEFT_OUT))?)?);
         let paths = paths(&root)?;
-        Ok(TidyWorkspace { packages, files, paths, generated: schemas()?, cases })
+        Ok(TidyWorkspace { packages, files, paths, cases })
     }
-}
-
-/// Generates the JSON Schemas of everything that is printed, by their paths.
-pub fn schemas() -> Result<BTreeMap<String, String>> {
-    let text = |schema| serde_json::to_string_pretty(&schema).context("a schema is JSON");
-    agentic_api::view::schemas()
-        .into_iter()
-        .map(|(name, schema)| Ok((format!("schemas/{name}"), text(schema)? + "\n")))
-        .collect()
 }
 
 /// Returns the root of the workspace.

@@ -8,36 +8,22 @@
 mod browser;
 mod cost;
 pub mod crash;
-mod evaluation;
-mod fleet;
 mod kills;
-mod load;
 mod process;
-mod question;
 mod sandbox;
-mod scale;
 mod setup;
 mod state;
 mod temporal;
 mod webdriver;
-mod worker;
 
 pub use crate::browser::{Browser, ENTER_KEY, SPACE_KEY, TAB_KEY};
 pub use crate::cost::{CostBench, MeasuredCommand, has_valgrind, peak_memory};
-pub use crate::evaluation::{
-    COPY_LOOKUPS, ENDLESS_QUESTION, EVALUATION_QUESTIONS, EvaluationBench, EvaluationFacts,
-    EvaluationTime,
-};
 pub use crate::kills::{KillReport, Kills, kill_at_random};
-pub use crate::load::{Load, LoadReport, LoadWork, put_under_load};
 pub use crate::process::{FinishedProgram, ProgramEnding, run, write_program};
-pub use crate::question::{answer_rows, ask_facts, ask_facts_while};
 pub use crate::sandbox::Sandbox;
-pub use crate::scale::{Scale, ScaleTime, make};
 pub use crate::setup::{Setup, Templates};
 pub use crate::state::GroundState;
 pub use crate::temporal::{LeftServer, TemporalServer};
-pub use crate::worker::{small_draft, work, work_each};
 
 /// Why a test could not be prepared or observed.
 #[derive(Debug, thiserror::Error)]
@@ -67,7 +53,8 @@ pub enum Error {
 }
 
 impl Error {
-    pub(crate) fn file(attempt: impl Into<String>) -> impl FnOnce(std::io::Error) -> Error {
+    /// Says what was attempted when the file system refused.
+    pub fn file(attempt: impl Into<String>) -> impl FnOnce(std::io::Error) -> Error {
         let attempt = attempt.into();
         move |source| Error::File { attempt, source }
     }

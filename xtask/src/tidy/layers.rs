@@ -4,7 +4,7 @@ use crate::workspace::{DependencyOrigin, DependencyRole, TidyWorkspace};
 
 /// Our crates by layer; `*` stands for any ending. `ARCHITECTURE.md` shows the same table.
 const LAYERS: [&[&str]; 11] = [
-    &["agentic-model", "agentic-diag"],
+    &["agentic-model", "agentic-diag", "agentic-testkit"],
     &[
         "agentic-query",
         "agentic-replay",
@@ -16,13 +16,7 @@ const LAYERS: [&[&str]; 11] = [
     &["agentic-store", "agentic-git", "agentic-providers", "agentic-lang-*"],
     &["agentic-space", "agentic-host", "agentic-index"],
     &["agentic-session"],
-    &[
-        "agentic-capture",
-        "agentic-federation",
-        "agentic-temporal",
-        "agentic-testkit",
-        "agentic-fuzz",
-    ],
+    &["agentic-capture", "agentic-federation", "agentic-temporal", "agentic-bench", "agentic-fuzz"],
     &["agentic-api"],
     &["agentic-resident"],
     &["agentic-mcp", "agentic-web", "agentic-tui", "agentic-conformance"],

@@ -20,6 +20,7 @@ mod remote;
 mod repl;
 mod roster;
 mod run;
+mod schema;
 mod search;
 mod session;
 mod statistics;

@@ -2,12 +2,13 @@
 
 use agentic_api::verb::{BriefingSource, CheckoutPlace, Spawn, SpawnBeginning};
 use agentic_api::{Caller, Refusal, Reply, Surroundings, Verb as _};
+use agentic_bench::small_draft;
 use agentic_model::Value;
 use agentic_replay::SessionId;
 use agentic_session::{Begin, KeySource, SessionOptions, SessionSpace, flow_object};
 use agentic_space::commit::{TraceBinding, commit};
 use agentic_space::model::AgentName;
-use agentic_testkit::{Sandbox, Setup, small_draft};
+use agentic_testkit::{Sandbox, Setup};
 
 /// Makes a repository of somebody, and opens it.
 pub fn place() -> (Sandbox, SessionSpace) {

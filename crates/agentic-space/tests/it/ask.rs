@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
+use agentic_bench::{answer_rows, ask_facts, ask_facts_while};
 use agentic_diag::SourceText;
 use agentic_query::{FactSource, QueryInput, QueryReport, compile};
 use agentic_space::Space;
 use agentic_space::facts::SpaceFacts;
-use agentic_testkit::{answer_rows, ask_facts, ask_facts_while};
 
 /// Asks one program.
 pub fn ask(space: &Space, program: &str) -> QueryReport {

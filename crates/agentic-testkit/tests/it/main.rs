@@ -1,8 +1,5 @@
 //! The sandbox isolates, the runner ends what runs too long, the state shows what changed.
 
-mod load;
-mod threads;
-
 use std::fs;
 use std::time::{Duration, Instant};
 

@@ -1,11 +1,11 @@
 //! How tests ask.
 
+use agentic_bench::{ask_facts, ask_facts_while};
 use agentic_query::{FactSource as _, QueryReport};
 use agentic_replay::SessionId;
 use agentic_session::{SessionFacts, SessionSpace};
-use agentic_testkit::{ask_facts, ask_facts_while};
 
-pub use agentic_testkit::answer_rows as shown;
+pub use agentic_bench::answer_rows as shown;
 
 /// Asks one program.
 pub fn ask(space: &SessionSpace, program: &str) -> QueryReport {

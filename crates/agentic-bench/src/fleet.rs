@@ -9,7 +9,7 @@ use std::io::{BufRead as _, BufReader, Lines, PipeWriter, Read as _, Write as _}
 use std::process::{Child, ChildStdout, Command, Stdio};
 use std::time::Instant as Moment;
 
-use crate::Error;
+use agentic_testkit::Error;
 
 /// The line of a worker that has started.
 const READY: &str = "ready";

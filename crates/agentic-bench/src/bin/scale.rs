@@ -5,7 +5,8 @@
 use std::path::Path;
 use std::process::ExitCode;
 
-use agentic_testkit::{CostBench, Error, MeasuredCommand, Scale, has_valgrind, make};
+use agentic_bench::{Scale, make};
+use agentic_testkit::{CostBench, Error, MeasuredCommand, has_valgrind};
 
 const USAGE: &str = "usage: scale make DIR [AGENTS OPEN ENTRIES-EACH [COMMITS-EACH [WORDS-EACH]]]\n       \
     scale compare BIN SMALL LARGE [ROUNDS]\n       \

@@ -17,7 +17,7 @@ use agentic_space::model::{
     AgentName, Briefing, ConsoleTrace, Entry, Instant, Kind, Object, Person, Value,
 };
 
-use crate::Error;
+use agentic_testkit::Error;
 
 /// How many agents are made before git packs their refs and those to archive are.
 const PART: usize = 2_000;

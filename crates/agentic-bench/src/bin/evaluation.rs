@@ -7,11 +7,11 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use agentic_query::QueryError;
-use agentic_testkit::{
-    COPY_LOOKUPS, ENDLESS_QUESTION, EVALUATION_QUESTIONS, Error, EvaluationBench, EvaluationFacts,
-    peak_memory,
+use agentic_bench::{
+    COPY_LOOKUPS, ENDLESS_QUESTION, EVALUATION_QUESTIONS, EvaluationBench, EvaluationFacts,
 };
+use agentic_query::QueryError;
+use agentic_testkit::{Error, peak_memory};
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();

@@ -7,10 +7,10 @@ use std::time::Duration;
 use agentic_space::model::Briefing;
 use agentic_space::spawn::SpawnOrigin;
 use agentic_space::{Durability, Options, Space};
+use agentic_testkit::{Error, ProgramEnding, Sandbox, Setup, run};
 
 use crate::fleet::Fleet;
 use crate::worker::parse;
-use crate::{Error, ProgramEnding, Sandbox, Setup};
 
 /// What many processes do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -281,7 +281,7 @@ fn verify(
         }
     }
     let arguments = ["fsck", "--strict", "--no-dangling", "--no-progress"];
-    let finished = crate::run(
+    let finished = run(
         {
             let mut command = sandbox.command("git", folder);
             command.args(arguments);

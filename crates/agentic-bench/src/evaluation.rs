@@ -16,7 +16,7 @@ use agentic_query::{
     QueryWatch, compile,
 };
 
-use crate::Error;
+use agentic_testkit::Error;
 
 const AGENTS: i64 = 100_000;
 const ROOTS: i64 = 100;

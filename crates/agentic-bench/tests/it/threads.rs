@@ -4,13 +4,14 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::time::Duration;
 
+use agentic_bench::small_draft;
 use agentic_space::commit::commit_all;
 use agentic_space::commit::{CommitDraft, TraceBinding, commit};
 use agentic_space::error::CommitError;
 use agentic_space::model::{AgentName, Briefing, Kind};
 use agentic_space::spawn::{SpawnOrigin, spawn};
 use agentic_space::{Error, Options, Space};
-use agentic_testkit::{ProgramEnding, Sandbox, Setup, run, small_draft};
+use agentic_testkit::{ProgramEnding, Sandbox, Setup, run};
 
 /// How often the process is killed.
 const KILLS: usize = 12;

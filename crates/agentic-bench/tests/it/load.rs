@@ -3,10 +3,11 @@
 use std::process::Command;
 use std::time::Duration;
 
+use agentic_bench::LoadWork;
 use agentic_space::model::{AgentName, Briefing};
 use agentic_space::spawn::{SpawnOrigin, spawn};
 use agentic_space::{Options, Space};
-use agentic_testkit::{LoadWork, ProgramEnding, Sandbox, Setup, run};
+use agentic_testkit::{ProgramEnding, Sandbox, Setup, run};
 
 const LIMIT: Duration = Duration::from_secs(120);
 

@@ -7,7 +7,7 @@
 
 use std::process::ExitCode;
 
-use agentic_testkit::{Load, LoadWork, put_under_load};
+use agentic_bench::{Load, LoadWork, put_under_load};
 
 const USAGE: &str = "usage: load [--work own-branches|one-branch|spawns|entries|commits|one-branch-commits|batches|entry-batches|readers] \
     [--processes N] [--threads N] [--rounds N] [--files N] [--durability full|git] [--in DIR]";
@@ -21,14 +21,14 @@ fn main() -> ExitCode {
         let (Ok(number), Some(load)) = (number.parse(), Load::parse(flags)) else {
             return ExitCode::from(2);
         };
-        agentic_testkit::work(&load, number);
+        agentic_bench::work(&load, number);
         return ExitCode::SUCCESS;
     }
     if let [first, flags @ ..] = arguments.as_slice()
         && first == "each"
     {
         let Some(load) = Load::parse(flags) else { return ExitCode::from(2) };
-        return match agentic_testkit::work_each(&load, std::io::stdin().lines()) {
+        return match agentic_bench::work_each(&load, std::io::stdin().lines()) {
             Ok(()) => ExitCode::SUCCESS,
             Err(error) => {
                 eprintln!("error: {error}");
