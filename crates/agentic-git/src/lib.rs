@@ -45,6 +45,7 @@ mod quoted;
 mod recall;
 mod ref_list;
 mod ref_place;
+mod ref_removal;
 mod reference;
 mod rename;
 mod repair;

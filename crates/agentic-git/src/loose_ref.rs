@@ -53,9 +53,9 @@ pub(super) enum ShortWay {
 }
 
 /// A lock of git on a ref; dropped before the ref is replaced by it, it is given back.
-struct RefLock {
-    path: PathBuf,
-    is_held: bool,
+pub(super) struct RefLock {
+    pub path: PathBuf,
+    pub is_held: bool,
 }
 
 impl Drop for RefLock {
@@ -166,7 +166,7 @@ impl Repository {
         is_whole && is_plain && prefix.ends_with('/')
     }
 
-    fn plain_path(&self, name: &str) -> Option<PathBuf> {
+    pub(super) fn plain_path(&self, name: &str) -> Option<PathBuf> {
         let is_plain = PLAIN_PREFIXES.iter().any(|prefix| name.starts_with(prefix));
         let stays_inside = !name.split('/').any(|part| part.is_empty() || part.starts_with('.'));
         let is_whole = self.inner.refs.namespace.is_none();

@@ -266,7 +266,7 @@ impl Repository {
 }
 
 /// How a line begins that says what the tag above it leads to.
-const PEELED: &[u8] = b"^";
+pub(super) const PEELED: &[u8] = b"^";
 
 /// Finds the first line of sorted packed refs whose name is not below another.
 fn first_line_from(lines: &[u8], name: &[u8]) -> usize {
@@ -297,14 +297,14 @@ fn line_start(lines: &[u8], low: usize, mut at: usize) -> usize {
     }
 }
 
-fn line_at(lines: &[u8], at: usize) -> &[u8] {
+pub(super) fn line_at(lines: &[u8], at: usize) -> &[u8] {
     let rest = &lines[at..];
     let end = rest.iter().position(|byte| *byte == b'\n').unwrap_or(rest.len());
     &rest[..end]
 }
 
 /// Returns the name in a line of packed refs.
-fn name_of(line: &[u8]) -> &[u8] {
+pub(super) fn name_of(line: &[u8]) -> &[u8] {
     let space = line.iter().position(|byte| *byte == b' ');
     space.map_or(&[], |space| &line[space + 1..])
 }

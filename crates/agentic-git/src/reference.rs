@@ -71,12 +71,15 @@ impl Repository {
         Ok(moved)
     }
 
-    /// Deletes those refs that are where they are expected to be. Git itself does it, which rewrites
-    /// the file of packed refs once and syncs it.
+    /// Deletes those refs that are where they are expected to be. If all of them are, and plain, no
+    /// program is started; else git does it.
     ///
     /// # Errors
-    /// Fails when git refuses for another reason than a ref that is elsewhere.
+    /// Fails when git refuses for another reason than a ref that is elsewhere, and when the disk does.
     pub fn delete_refs(&self, refs: &[(String, Oid)]) -> Result<()> {
+        if refs.is_empty() || self.delete_plain_refs(refs)? == ShortWay::Moved {
+            return Ok(());
+        }
         let Err(all) = self.delete_all(refs) else { return Ok(()) };
         for (name, expect) in refs {
             // One of them may have been moved; git then deletes none.
@@ -91,9 +94,6 @@ impl Repository {
     }
 
     fn delete_all(&self, refs: &[(String, Oid)]) -> Result<()> {
-        if refs.is_empty() {
-            return Ok(());
-        }
         let lines = refs.iter().map(|(name, expect)| format!("delete {name} {expect}\n"));
         let lines = lines.collect::<String>();
         // The caller holds locks: no hook runs, as none does when refs are moved.
