@@ -301,6 +301,11 @@ impl Journal {
     ) -> Result<()> {
         if self.length >= SEGMENT_BYTES_MAX {
             self.roll(at)?;
+        } else if durability == Durability::Full
+            && self.length - self.synced > segment::UNSURE_BYTES_MAX
+        {
+            // Mostly the disk has it all, and this costs next to nothing.
+            self.sync()?;
         }
         let EncodedRecords { bytes, last } = self.encode(bodies, at, self.synced)?;
         let Some((last, last_hash)) = last else { return Ok(()) };

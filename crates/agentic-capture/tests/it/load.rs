@@ -22,7 +22,7 @@ const AGENTS: usize = 8;
 const ROUNDS_MAX: usize = 50;
 /// What one event may read, in bytes and in calls, whoever else is there: a clock would count the others,
 /// too. A file of 200 lines and a journal's last record are among them.
-const TOLL_MAX: Toll = Toll { n_bytes: 1 << 20, n_calls: 600 };
+const TOLL_MAX: Toll = Toll { n_bytes: 192 << 10, n_calls: 250 };
 
 /// What a thread has read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -16,7 +16,11 @@ const TAIL_BYTES: u64 = 4 << 10;
 
 /// How much may stand between what the disk is known to have and the last record, in bytes, before every
 /// frame is looked at.
-const UNSYNCED_BYTES_MAX: u64 = 64 << 10;
+const UNSYNCED_BYTES_MAX: u64 = 256 << 10;
+
+/// How much may stand there, in bytes, before a durable append has the disk take it once more, so that its
+/// record can say so. Short commands append one record each and know no more than the last one says.
+pub const UNSURE_BYTES_MAX: u64 = 32 << 10;
 
 /// How much of the beginning of a segment is read at first to find the first frame, in bytes.
 const HEAD_BYTES: u64 = 4 << 10;

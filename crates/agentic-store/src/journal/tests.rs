@@ -208,6 +208,22 @@ fn a_synced_record_that_rots_before_an_unsynced_one_is_damage() {
 }
 
 #[test]
+fn what_commands_append_one_by_one_is_not_read_again_from_the_beginning() {
+    let place = place();
+    drop(begin(&place));
+    let long = "x".repeat(3_000);
+    for turn in 0..100 {
+        let (mut journal, cut) = reopen(&place);
+        assert_eq!(cut, 0);
+        // As much is looked at whenever the journal is opened.
+        let n_unsure = journal.length - journal.last.synced;
+        assert!(n_unsure <= segment::UNSURE_BYTES_MAX + 4_000, "turn {turn}: {n_unsure}");
+        journal.append_entries(vec![entry(&long)], now(), Durability::Full).expect("room");
+    }
+    assert_eq!(pending(&place).len(), 100);
+}
+
+#[test]
 fn segments_that_come_back_after_the_log_was_cut_do_not_count() {
     let place = place();
     let mut journal = begin(&place);
