@@ -128,7 +128,7 @@ impl TranscriptCursor {
             std::fs::create_dir_all(folder)?;
         }
         let bytes = canonical::encode(&self.to_value(owner)).map_err(std::io::Error::other)?;
-        file::replace(&path, &bytes, Persistence::Lazy).map_err(std::io::Error::other)
+        file::replace(&path, &bytes, Persistence::Cache).map_err(std::io::Error::other)
     }
 
     /// Makes the cursor of a file that was read up to a place.
@@ -314,12 +314,14 @@ impl Windows {
             TranscriptForm::Rows(_) => 0,
             TranscriptForm::Lines | TranscriptForm::Messages => WINDOW_BYTES.min(offset),
         };
-        let mut first = Vec::new();
+        // Read in one go: without room for more, the end would be looked for bit by bit.
+        let room = || Vec::with_capacity(usize::try_from(length).map_or(0, |length| length + 1));
+        let mut first = room();
         if length > 0 {
             let mut input = file.text_at(0)?;
             input.by_ref().take(length).read_to_end(&mut first)?;
         }
-        let mut last = Vec::new();
+        let mut last = room();
         if length > 0 {
             let mut input = file.text_at(offset - length)?;
             input.by_ref().take(length).read_to_end(&mut last)?;

@@ -1,6 +1,8 @@
 //! When a hook of each coding agent last told something: a small file each, which may be deleted.
 
-use std::io::Read as _;
+use std::fs::OpenOptions;
+use std::io::{ErrorKind, Read as _};
+use std::os::unix::fs::{FileExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 
 use agentic_model::Instant;
@@ -10,6 +12,8 @@ use crate::{CaptureError, Source};
 
 /// The longest time that is read, in bytes.
 const HEARD_BYTES_MAX: u64 = 64;
+/// Opens without waiting for whoever reads from a pipe (`O_NONBLOCK`).
+const OPEN_WITHOUT_WAITING: i32 = 0o4000;
 
 /// Notes that a hook of a coding agent has told something.
 ///
@@ -17,9 +21,24 @@ const HEARD_BYTES_MAX: u64 = 64;
 /// Fails when the folder cannot be written.
 pub fn hear(layout: &Layout, source: Source, now: Instant) -> Result<(), CaptureError> {
     let path = heard(layout, source);
-    std::fs::create_dir_all(path.parent().expect("in a folder"))
-        .map_err(|source| CaptureError::Io { source })?;
-    std::fs::write(path, now.to_string()).map_err(|source| CaptureError::Io { source })
+    write_over(&path, &now.to_string()).map_err(|source| CaptureError::Io { source })
+}
+
+/// Writes a short text over another. The file is not emptied before: whoever does that waits until the
+/// text that was there is on the disk, and all hooks of a coding agent write here.
+fn write_over(path: &Path, text: &str) -> std::io::Result<()> {
+    let mut options = OpenOptions::new();
+    options.write(true).create(true).truncate(false).custom_flags(OPEN_WITHOUT_WAITING);
+    let file = match (options.open(path), path.parent()) {
+        (Err(error), Some(folder)) if error.kind() == ErrorKind::NotFound => {
+            std::fs::create_dir_all(folder)?;
+            options.open(path)?
+        }
+        (opened, _) => opened?,
+    };
+    file.write_all_at(text.as_bytes(), 0)?;
+    let length = u64::try_from(text.len()).unwrap_or(u64::MAX);
+    if file.metadata()?.len() > length { file.set_len(length) } else { Ok(()) }
 }
 
 /// Says when a hook last told something; nothing if nobody knows.

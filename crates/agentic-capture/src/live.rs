@@ -64,9 +64,10 @@ impl LiveConversation {
 /// else the script that started it. A shell that a person types into is neither.
 pub fn program_above(source: Source) -> Option<LiveProgram> {
     let own = i32::try_from(std::process::id()).ok()?;
-    let above = ancestors(own);
-    let named = above.iter().copied().find(|pid| is_called(&words_of(*pid), source));
-    let script = || above.first().copied().filter(|pid| is_script(&words_of(*pid)));
+    let nearest = parent_of(own)?;
+    // Further up is looked only if need be: each step reads a file of the system.
+    let named = ancestors(own).find(|pid| is_called(&words_of(*pid), source));
+    let script = || Some(nearest).filter(|pid| is_script(&words_of(*pid)));
     ProcessIdentity::of(named.or_else(script)?)
 }
 
@@ -137,13 +138,12 @@ pub fn conversations_above_of(layout: &Layout, pid: i32) -> Vec<LiveConversation
         // A program with the number of one that is gone has none of its conversations.
         (ProcessIdentity::of(pid)? == file.program).then_some(file.conversations)
     };
-    ancestors(pid).into_iter().find_map(live).unwrap_or_default()
+    ancestors(pid).find_map(live).unwrap_or_default()
 }
 
 /// Lists the parents of a process, the nearest first.
-fn ancestors(pid: i32) -> Vec<i32> {
-    let above = std::iter::successors(parent_of(pid), |pid| parent_of(*pid));
-    above.take(STEPS_MAX).collect()
+fn ancestors(pid: i32) -> impl Iterator<Item = i32> {
+    std::iter::successors(parent_of(pid), |pid| parent_of(*pid)).take(STEPS_MAX)
 }
 
 /// Tells whether a program is called as a source is: its own file, or the script that it runs.

@@ -96,9 +96,11 @@ fn add(layout: &Layout, source: Source, new: &BTreeMap<String, u64>) -> std::io:
         }
     }
     let text: String = all.iter().map(|(rule, n)| format!("{rule} {n}\n")).collect();
-    file.set_len(0)?;
+    // Not emptied before: whoever does that waits until what was there is on the disk.
     file.seek(SeekFrom::Start(0))?;
-    file.write_all(text.as_bytes())
+    file.write_all(text.as_bytes())?;
+    let length = u64::try_from(text.len()).unwrap_or(u64::MAX);
+    if file.metadata()?.len() > length { file.set_len(length) } else { Ok(()) }
 }
 
 fn is_locked(file: &File) -> bool {

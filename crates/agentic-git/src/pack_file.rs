@@ -313,7 +313,7 @@ impl PackWriter {
         let hash = hasher.try_finalize().map_err(Error::git("hash a pack"))?.to_string();
         let begin = match persistence {
             Persistence::Synced => SYNCED,
-            Persistence::Lazy => UNSYNCED,
+            Persistence::Lazy | Persistence::Cache => UNSYNCED,
         };
         Ok(format!("{begin}{}", &hash[SYNCED.len() - "pack-".len()..]))
     }

@@ -179,7 +179,7 @@ pub fn note_captured(layout: &Layout, agent: &AgentName, said: Map) -> Result<()
     if let Some(folder) = place.parent() {
         file::make_private_folder(folder)?;
     }
-    Ok(file::replace(&place, &bytes, Persistence::Lazy)?)
+    Ok(file::replace(&place, &bytes, Persistence::Cache)?)
 }
 
 /// Lists what was said of the conversations that entries come from. Of one of which nothing was said, or

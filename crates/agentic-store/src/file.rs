@@ -5,7 +5,7 @@ use std::io::Write as _;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use crate::{Error, Result, fault};
+use crate::{Error, Result, fault, os};
 
 /// Whether a replaced file is on the disk when the call returns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -14,6 +14,8 @@ pub enum Persistence {
     Synced,
     /// The system writes it when it finds the time; it is derived or written again.
     Lazy,
+    /// The same, and after a power cut it may be empty: whoever reads it finds out again what it said.
+    Cache,
 }
 
 /// Returns a number that nobody in this process had before: names of files in the making and of runs
@@ -39,7 +41,10 @@ pub fn replace(path: &Path, content: &[u8], persistence: Persistence) -> Result<
             file.sync_all()?;
         }
         fault::point("before-rename").map_err(std::io::Error::other)?;
-        std::fs::rename(&fresh, path)
+        match persistence {
+            Persistence::Synced | Persistence::Lazy => std::fs::rename(&fresh, path),
+            Persistence::Cache => os::put_in_place(&fresh, path),
+        }
     };
     if let Err(error) = write() {
         let _ = std::fs::remove_file(&fresh);
@@ -86,4 +91,60 @@ pub fn make_private_folder(path: &Path) -> Result<()> {
     }
     let mode = std::fs::Permissions::from_mode(0o700);
     std::fs::set_permissions(path, mode).map_err(Error::io("close to others", path))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_is_replaced_whole_and_nothing_else_is_left() {
+        for persistence in [Persistence::Synced, Persistence::Lazy, Persistence::Cache] {
+            let folder = tempfile::tempdir().expect("a temporary folder");
+            let path = folder.path().join("it");
+            for content in ["first", "a longer second", "", "third"] {
+                replace(&path, content.as_bytes(), persistence).expect("writable");
+                assert_eq!(std::fs::read_to_string(&path).expect("it is there"), content);
+                assert_eq!(std::fs::read_dir(folder.path()).expect("it is there").count(), 1);
+            }
+        }
+    }
+
+    #[test]
+    fn a_folder_is_not_replaced_by_a_file() {
+        for persistence in [Persistence::Synced, Persistence::Lazy, Persistence::Cache] {
+            let folder = tempfile::tempdir().expect("a temporary folder");
+            let path = folder.path().join("it");
+            std::fs::create_dir(&path).expect("writable");
+            std::fs::write(path.join("inner"), "kept").expect("writable");
+            replace(&path, b"new", persistence).expect_err("it is a folder");
+            assert_eq!(std::fs::read_to_string(path.join("inner")).expect("it is there"), "kept");
+            assert_eq!(std::fs::read_dir(folder.path()).expect("it is there").count(), 1);
+        }
+    }
+
+    #[test]
+    fn readers_beside_several_writers_see_whole_content() {
+        for persistence in [Persistence::Lazy, Persistence::Cache] {
+            let folder = tempfile::tempdir().expect("a temporary folder");
+            let path = folder.path().join("it");
+            let contents = ["a".repeat(600), "b".repeat(60)];
+            replace(&path, contents[0].as_bytes(), persistence).expect("writable");
+            std::thread::scope(|threads| {
+                for content in &contents {
+                    let path = &path;
+                    threads.spawn(move || {
+                        for _ in 0..200 {
+                            replace(path, content.as_bytes(), persistence).expect("writable");
+                        }
+                    });
+                }
+                for _ in 0..400 {
+                    let found = std::fs::read_to_string(&path).expect("it is always there");
+                    assert!(contents.contains(&found), "{found}");
+                }
+            });
+            assert_eq!(std::fs::read_dir(folder.path()).expect("it is there").count(), 1);
+        }
+    }
 }

@@ -104,6 +104,26 @@ pub fn rename_new(from: &Path, to: &Path) -> std::io::Result<RenameOutcome> {
     }
 }
 
+/// Puts a file in the place of another, which is gone then: in between there is one or the other. The two
+/// change places first, because a file that is renamed over another is written to the disk at once by
+/// some systems, and whoever renames waits for that.
+///
+/// # Errors
+/// Fails when the disk does, and where a folder has the name.
+pub(crate) fn put_in_place(fresh: &Path, path: &Path) -> std::io::Result<()> {
+    let is_file = path.symlink_metadata().is_ok_and(|found| !found.is_dir());
+    if !is_file {
+        return std::fs::rename(fresh, path);
+    }
+    match rustix::fs::renameat_with(CWD, fresh, CWD, path, RenameFlags::EXCHANGE) {
+        Ok(()) => std::fs::remove_file(fresh),
+        Err(Errno::NOENT | Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => {
+            std::fs::rename(fresh, path)
+        }
+        Err(error) => Err(error.into()),
+    }
+}
+
 /// Finds the process that holds the lock of a file, where the system tells.
 pub(crate) fn lock_holder(file: &File) -> Option<u32> {
     let inode = file.metadata().ok()?.ino();

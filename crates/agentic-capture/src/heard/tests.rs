@@ -13,6 +13,13 @@ fn only_a_time_is_a_time() {
         std::fs::write(&path, content).expect("writable");
         assert_eq!(last_heard(&layout, Source::Codex), None);
     }
+    hear(&layout, Source::Codex, now).expect("writable");
+    assert_eq!(last_heard(&layout, Source::Codex), Some(now), "nothing of what was longer is left");
+    std::fs::remove_file(&path).expect("there");
+    let made = std::process::Command::new("mkfifo").arg(&path).status().expect("starts");
+    assert!(made.success());
+    hear(&layout, Source::Codex, now).expect_err("nobody reads from it, and nobody waits");
+    assert_eq!(last_heard(&layout, Source::Codex), None);
     std::fs::remove_file(&path).expect("there");
     std::fs::create_dir(&path).expect("writable");
     assert_eq!(last_heard(&layout, Source::Codex), None);
