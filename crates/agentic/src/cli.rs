@@ -15,11 +15,13 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use agentic_api::is_of_others;
+use agentic_capture::hook::HookRole;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand, ValueEnum};
 
 use self::verb::NoVerb;
 pub use self::verb::VerbArguments;
+use crate::commands::hook::HookArgs;
 use crate::failure::CommandFailure;
 use crate::text::Text;
 use crate::{alias, output};
@@ -191,11 +193,36 @@ fn help_of_agentlang(arguments: &[OsString]) -> Option<clap::Error> {
     command.try_get_matches_from(arguments).err()
 }
 
+/// Takes the command lines that coding agents start for each event, as `agentic init` writes them. They
+/// have few words and come often: to build the verb for them takes a tenth of what a hook does.
+fn hook_line(arguments: &[OsString]) -> Option<Cli> {
+    let words = arguments.iter().skip(1).map(|word| word.to_str());
+    let words: Vec<&str> = words.collect::<Option<_>>()?;
+    let (source, role) = match words[..] {
+        ["hook", source] => (source, HookRole::Capture),
+        ["hook", source, "--gate"] => (source, HookRole::Gate),
+        _ => return None,
+    };
+    // What may be an option, or goes on with one, is not looked into here.
+    let is_plain = source.bytes().all(|byte| byte.is_ascii_lowercase());
+    (is_plain && !source.is_empty()).then(|| Cli {
+        directory: None,
+        json: false,
+        color: Color::Auto,
+        durability: None,
+        verbose: false,
+        verb: VerbArguments::Hook(HookArgs::new(source, role)),
+    })
+}
+
 /// Parses a command line by the first of its words that is a verb, as if there were no other verbs.
 /// What is accepted means the same to the whole command line, which has more verbs but nothing else
 /// that could take one of the words. What is not accepted may still be right, or be the name of
 /// another verb where a value was expected; only of the version there is nothing more to say.
 fn short_way(arguments: &[OsString]) -> Option<Result<Cli, clap::Error>> {
+    if let Some(cli) = hook_line(arguments) {
+        return Some(Ok(cli));
+    }
     let mut words = arguments.iter().skip(1).filter_map(|word| word.to_str());
     let verb = words.find_map(VerbArguments::command);
     let command = Cli::<NoVerb>::command().subcommands(verb);

@@ -49,6 +49,19 @@ const UNUSUAL: &[&str] = &[
     "sub-agents alice",
     "forkpoint a b",
     "lo",
+    "hook claude",
+    "hook codex --gate",
+    "hook --gate codex",
+    "hook claude --gate --gate",
+    "hook cursor --json",
+    "hook git post-commit",
+    "hook help",
+    "hook help --gate",
+    "hook -",
+    "hook --",
+    "hook -- claude",
+    "hook Claude",
+    "hook",
 ];
 
 /// Command lines in which the first word that could be a verb is a value of an option.

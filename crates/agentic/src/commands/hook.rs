@@ -41,6 +41,14 @@ pub struct HookArgs {
     notify: Option<String>,
 }
 
+impl HookArgs {
+    /// Makes what coding agents say for most events.
+    pub fn new(source: &str, role: HookRole) -> HookArgs {
+        let (source, rest) = (source.to_owned(), Vec::new());
+        HookArgs { source, rest, gate: role == HookRole::Gate, event: None, notify: None }
+    }
+}
+
 /// Runs the verb. Nothing that goes wrong is anybody's business but the error log's.
 pub fn run(args: &HookArgs) -> ExitCode {
     // A panic is caught, and its message would reach the model.
