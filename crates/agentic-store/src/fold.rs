@@ -7,6 +7,7 @@ use agentic_model::Oid;
 
 use crate::ground::{GroundStore, PACKED_REFS};
 use crate::journal::{ArchivedAgent, RefFold, Transaction};
+use crate::recovery::sync_stamp;
 use crate::{Result, fault};
 
 /// Names the refs that a fold moves, and what git locks besides.
@@ -36,7 +37,7 @@ pub fn carry<G: GroundStore>(
             }
         }
     }
-    repository.sync_filesystem()
+    sync_stamp::shared(repository.layout(), || repository.sync_filesystem())
 }
 
 /// Deletes the refs of agents that are where the archive has them. A branch that somebody moved

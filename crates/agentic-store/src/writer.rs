@@ -25,6 +25,7 @@ use crate::journal::{
 };
 use crate::layout::Stream;
 use crate::lock::Lock;
+use crate::recovery::sync_stamp;
 use crate::report::{Finding, RecoveryAct, StreamRecovery};
 use crate::{Error, Result, fault, fold};
 
@@ -110,7 +111,8 @@ impl<G: GroundStore> Writer<'_, G> {
             return self.succeed(genesis, head, now);
         } else if head.is_some() {
             // Somebody else made that commit, and may not have synced it.
-            self.repository.sync_filesystem()?;
+            let repository = self.repository;
+            sync_stamp::shared(repository.layout(), || repository.sync_filesystem())?;
         }
         self.create_journal(genesis, head, now)
     }

@@ -5,11 +5,13 @@
 //! checkpoints count their syncs, in one file: how many have begun, and how many of these have ended.
 //! Whoever makes a ref then reads how many have begun. A later one that has ended covers that ref.
 
+use std::fs::{File, OpenOptions};
+
 use agentic_model::Oid;
 
-use crate::Result;
 use crate::file::{self, Persistence};
 use crate::layout::{Layout, Stream};
+use crate::{Error, Result};
 
 /// How many syncs there were.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -32,7 +34,15 @@ impl Syncs {
     fn write(self, layout: &Layout) -> Result<()> {
         let text = format!("{} {}\n", self.begun, self.ended);
         // A count that a power cut takes back only makes refs look younger than they are.
-        file::replace(&layout.syncs(), text.as_bytes(), Persistence::Lazy)
+        file::replace(&layout.syncs(), text.as_bytes(), Persistence::Cache)
+    }
+
+    /// Counts a sync. Whoever does has the turn, so that the counts only grow.
+    fn count(self, layout: &Layout, sync: impl FnOnce() -> Result<()>) -> Result<()> {
+        let number = self.begun + 1;
+        Syncs { begun: number, ..self }.write(layout)?;
+        sync()?;
+        Syncs { begun: number, ended: number }.write(layout)
     }
 }
 
@@ -41,12 +51,37 @@ impl Syncs {
 /// # Errors
 /// Fails as `sync` does, and when the counts cannot be written.
 pub fn counted(layout: &Layout, sync: impl FnOnce() -> Result<()>) -> Result<()> {
-    let Syncs { begun, ended } = Syncs::read(layout);
-    let number = begun + 1;
-    Syncs { begun: number, ended }.write(layout)?;
-    sync()?;
-    let begun = Syncs::read(layout).begun.max(number);
-    Syncs { begun, ended: number }.write(layout)
+    let _turn = turn(layout).map_err(Error::io("lock", &layout.syncs()))?;
+    Syncs::read(layout).count(layout, sync)
+}
+
+/// Has the filesystem synced, or finds that somebody else did who began after this was called: of many
+/// who ask at once, two or three sync.
+///
+/// # Errors
+/// Fails as `sync` does.
+pub fn shared(layout: &Layout, sync: impl FnOnce() -> Result<()>) -> Result<()> {
+    let asked = Syncs::read(layout);
+    // Where nothing can be counted, each syncs for itself.
+    let Ok(_turn) = turn(layout) else { return sync() };
+    let found = Syncs::read(layout);
+    if found.ended > asked.begun {
+        return Ok(());
+    }
+    let mut sync = Some(sync);
+    let counted = found.count(layout, || sync.take().map_or(Ok(()), |sync| sync()));
+    match sync {
+        Some(sync) => sync(),
+        None => counted,
+    }
+}
+
+/// Waits for the turn to sync and to count it.
+fn turn(layout: &Layout) -> std::io::Result<File> {
+    let path = layout.syncs().with_added_extension("lock");
+    let turn = OpenOptions::new().write(true).create(true).truncate(false).open(path)?;
+    turn.lock()?;
+    Ok(turn)
 }
 
 /// Notes in the mark of a stream that its branch was made just now. A note that is lost makes the
@@ -69,6 +104,9 @@ pub fn covers(layout: &Layout, stream: &Stream, head: Oid) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Mutex;
+    use std::sync::atomic::{AtomicU64, Ordering};
+
     use super::*;
 
     #[test]
@@ -93,5 +131,70 @@ mod tests {
         sync();
         assert!(covers(&layout, &stream, other));
         assert!(!covers(&layout, &stream, head), "the note is of another life of the branch");
+    }
+
+    #[test]
+    fn each_who_asks_gets_a_sync_that_began_after_it_asked() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let layout = Layout::new(folder.path());
+        std::fs::create_dir_all(layout.root()).expect("writable");
+        let (clock, syncs) = (AtomicU64::new(0), Mutex::new(Vec::new()));
+        let now = || clock.fetch_add(1, Ordering::SeqCst);
+        let ask = || {
+            for _ in 0..20 {
+                let asked = now();
+                let synced = shared(&layout, || {
+                    syncs.lock().expect("nobody panics").push(now());
+                    Ok(())
+                });
+                synced.expect("writable");
+                let began = syncs.lock().expect("nobody panics");
+                assert!(began.iter().any(|began| *began > asked), "nobody synced for it");
+            }
+        };
+        std::thread::scope(|threads| {
+            for _ in 0..8 {
+                threads.spawn(ask);
+            }
+        });
+        let n_syncs = syncs.lock().expect("nobody panics").len();
+        assert!((1..=160).contains(&n_syncs), "{n_syncs}");
+    }
+
+    #[test]
+    fn whoever_asks_while_somebody_syncs_waits_for_the_next() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let layout = Layout::new(folder.path());
+        std::fs::create_dir_all(layout.root()).expect("writable");
+        let mut asked = Syncs::default();
+        let sync = || counted(&layout, || Ok(())).expect("writable");
+        counted(&layout, || {
+            asked = Syncs::read(&layout);
+            Ok(())
+        })
+        .expect("writable");
+        let is_covered = || Syncs::read(&layout).ended > asked.begun;
+        assert!(!is_covered(), "that one had begun");
+        sync();
+        assert!(is_covered());
+    }
+
+    #[test]
+    fn a_sync_that_fails_is_nobodys_and_what_cannot_be_counted_is_synced() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let layout = Layout::new(&folder.path().join("nothing"));
+        let mut n_syncs = 0;
+        let mut sync = || {
+            n_syncs += 1;
+            Ok(())
+        };
+        shared(&layout, &mut sync).expect("nothing is counted");
+        std::fs::create_dir_all(layout.root()).expect("writable");
+        shared(&layout, || Err(Error::corrupt("the disk", "it is gone"))).expect_err("it failed");
+        shared(&layout, &mut sync).expect("writable");
+        std::fs::remove_file(layout.syncs()).expect("it is there");
+        std::fs::create_dir(layout.syncs()).expect("writable");
+        shared(&layout, &mut sync).expect("nothing is counted");
+        assert_eq!(n_syncs, 3);
     }
 }
