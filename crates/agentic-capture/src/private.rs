@@ -3,10 +3,9 @@
 //! Agents that were adopted, and their children, are named by `refs/agentic/private` until a person
 //! says `agentic agent public`, or pushes them by name.
 
-use agentic_git::PrivacyChange;
 use agentic_model::AgentName;
 use agentic_space::Space;
-use agentic_space::privacy::change_privacy;
+use agentic_space::privacy::hide_beside_others;
 
 use crate::CaptureError;
 
@@ -23,5 +22,5 @@ pub fn is_private(space: &Space, agent: &AgentName) -> Result<bool, CaptureError
 /// # Errors
 /// Fails when the list cannot be written.
 pub fn mark(space: &Space, agent: &AgentName) -> Result<(), CaptureError> {
-    Ok(change_privacy(space, std::slice::from_ref(agent), PrivacyChange::Private)?)
+    Ok(hide_beside_others(space, agent)?)
 }

@@ -14,6 +14,7 @@ mod library;
 mod merge;
 mod object;
 mod place;
+mod privacy;
 mod race;
 mod relate;
 mod rewrite;
