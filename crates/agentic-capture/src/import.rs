@@ -25,7 +25,7 @@ use agentic_session::SessionSpace;
 use self::belonging::Belonging;
 pub use self::endangered::endangered;
 use self::find::{FoundTranscript, source_of, transcripts, transcripts_in};
-use self::head::TranscriptHead;
+use self::head::KnownHead;
 use self::order::{ConversationTask, tasks};
 use self::take::Importer;
 use crate::opencode_store::{is_database, is_session_file};
@@ -185,7 +185,7 @@ fn roots(space: &SessionSpace, request: &ConversationImport<'_>) -> VendorRoots 
 type ImportMeans<'i> = (&'i VendorRoots, &'i agentic_redact::SecretRedactor, &'i Belonging<'i>);
 
 /// Finds a conversation's own words among all.
-fn head_of<'t>(tasks: &'t [ConversationTask], id: &ConversationId) -> Option<&'t TranscriptHead> {
+fn head_of<'t>(tasks: &'t [ConversationTask], id: &ConversationId) -> Option<&'t KnownHead> {
     let task = tasks.iter().find(|task| task.id == *id)?;
     task.files.iter().find(|file| file.found.subagent.is_none())
 }

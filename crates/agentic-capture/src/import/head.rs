@@ -3,6 +3,8 @@
 
 use std::io::Read as _;
 
+use agentic_model::canonical;
+
 use crate::cursor::open_at;
 use crate::entry::EntryName;
 use crate::line_json::LineJson;
@@ -17,6 +19,59 @@ use super::find::FoundTranscript;
 const LINES_MAX: usize = 64;
 /// How many bytes of them.
 const BYTES_MAX: u64 = 1 << 20;
+
+/// How long facts are that are remembered, in bytes; longer ones are read again.
+const KEPT_FACTS_BYTES_MAX: usize = 2 << 10;
+
+/// What is remembered of a transcript until it is taken: there may be tens of thousands.
+pub(super) struct KnownHead {
+    pub found: FoundTranscript,
+    /// The id of the first entry that its vendor has named.
+    pub first: Option<String>,
+    forked_from: Option<String>,
+    parent: Option<String>,
+    /// The facts in their canonical form, which takes a tenth of the room.
+    facts: Option<Box<[u8]>>,
+}
+
+impl KnownHead {
+    /// Remembers a head.
+    pub fn of(head: TranscriptHead) -> KnownHead {
+        let TranscriptHead { found, facts, first } = head;
+        let (forked_from, parent) = (facts.forked_from(), facts.parent());
+        let packed = canonical::encode(&facts.to_value()).ok();
+        let packed = packed.filter(|bytes| bytes.len() <= KEPT_FACTS_BYTES_MAX);
+        KnownHead {
+            found,
+            first,
+            forked_from: forked_from.map(str::to_owned),
+            parent: parent.map(str::to_owned),
+            facts: packed.map(Vec::into_boxed_slice),
+        }
+    }
+
+    /// The conversation of which it is a fork.
+    pub fn forked_from(&self) -> Option<&str> {
+        self.forked_from.as_deref()
+    }
+
+    /// The conversation that started this one.
+    pub fn parent(&self) -> Option<&str> {
+        self.parent.as_deref()
+    }
+
+    /// Returns the whole head again.
+    pub fn whole(&self, file: &VendorFile) -> Result<TranscriptHead, CaptureError> {
+        let kept = self.facts.as_ref().and_then(|bytes| canonical::decode(bytes).ok());
+        match kept.and_then(|value| ConversationFacts::from_value(&value)) {
+            Some(facts) => {
+                let (found, first) = (self.found.clone(), self.first.clone());
+                Ok(TranscriptHead { found, facts, first })
+            }
+            None => TranscriptHead::read(self.found.clone(), file),
+        }
+    }
+}
 
 /// What is known of a transcript before it is read.
 pub(super) struct TranscriptHead {

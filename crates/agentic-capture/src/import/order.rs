@@ -6,14 +6,14 @@ use agentic_model::Instant;
 use agentic_session::SessionSpace;
 
 use super::find::FoundTranscript;
-use super::head::TranscriptHead;
+use super::head::{KnownHead, TranscriptHead};
 use crate::conversation::ConversationRecord;
 use crate::{CaptureError, ConversationId, VendorRoots};
 
 /// A conversation with its files: its own first, then those of its subagents.
 pub(super) struct ConversationTask {
     pub id: ConversationId,
-    pub files: Vec<TranscriptHead>,
+    pub files: Vec<KnownHead>,
     /// Conversations with whose lines its own may begin.
     pub copied: Vec<ConversationId>,
     /// Whether it is to be taken: it is young enough, or one that goes on from it is.
@@ -27,8 +27,7 @@ pub(super) struct ConversationTask {
 impl ConversationTask {
     /// The conversations that have to be taken before.
     pub fn earlier(&self) -> impl Iterator<Item = ConversationId> {
-        let said =
-            self.files.iter().flat_map(|file| [file.facts.forked_from(), file.facts.parent()]);
+        let said = self.files.iter().flat_map(|file| [file.forked_from(), file.parent()]);
         let source = self.id.source;
         let said =
             said.flatten().map(move |native| ConversationId { source, native: native.to_owned() });
@@ -77,7 +76,7 @@ fn read(
     };
     let id = head.as_ref().map_or(id, |head| head.found.id.clone());
     let (files, failed) = match head {
-        Ok(head) => (vec![head], None),
+        Ok(head) => (vec![KnownHead::of(head)], None),
         Err(code) => (Vec::new(), Some(code)),
     };
     let (copied, number) = (Vec::new(), 0);
@@ -101,7 +100,7 @@ fn note_copies(space: &SessionSpace, tasks: &mut BTreeMap<ConversationId, Conver
     let mut by_first: BTreeMap<String, Vec<(i64, ConversationId)>> = BTreeMap::new();
     for task in tasks.values() {
         let own = task.files.first().filter(|file| file.found.subagent.is_none());
-        let Some(own) = own.filter(|own| own.facts.forked_from().is_none()) else { continue };
+        let Some(own) = own.filter(|own| own.forked_from().is_none()) else { continue };
         if let Some(first) = &own.first {
             let modified = std::fs::metadata(&own.found.path).and_then(|found| found.modified());
             let since = modified.ok().and_then(|at| at.duration_since(std::time::UNIX_EPOCH).ok());

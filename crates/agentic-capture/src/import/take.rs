@@ -9,7 +9,7 @@ use agentic_session::SessionSpace;
 use agentic_space::capture::{AttachedEntries, PendingWriter, note_captured};
 
 use super::belonging::Belonging;
-use super::head::TranscriptHead;
+use super::head::{KnownHead, TranscriptHead};
 use super::order::ConversationTask;
 use super::own_agent::hide;
 use super::repeated::RepeatedEntries;
@@ -98,13 +98,14 @@ impl<'i> Importer<'i> {
         let mut names = Vec::new();
         for task in tasks.iter().filter(|task| task.is_wanted) {
             let own = task.files.first().filter(|head| head.found.subagent.is_none());
-            let Some(head) = own.filter(|head| head.facts.parent().is_none()) else { continue };
+            let Some(head) = own.filter(|head| head.parent().is_none()) else { continue };
             if ConversationRecord::load(layout, &task.id).is_some() {
                 continue;
             }
             let Ok(file) = self.open(head) else { continue };
-            let is_adopted = self.belonging.has(head, &file).unwrap_or(false)
-                && self.belonging.agent(&head.facts, began(head, &file))?.is_none();
+            let Ok(head) = head.whole(&file) else { continue };
+            let is_adopted = self.belonging.has(&head, &file).unwrap_or(false)
+                && self.belonging.agent(&head.facts, began(&head, &file))?.is_none();
             if is_adopted {
                 let [first, ..] = adopted_names(&task.id);
                 names.push(first);
@@ -123,10 +124,10 @@ impl<'i> Importer<'i> {
         if let Some(code) = task.failed {
             done.push(skipped(task.id.clone(), ImportSkip::Failed(code)));
         }
-        let (mut above, mut ahead): (Vec<AgentFacts>, Vec<&TranscriptHead>) =
+        let (mut above, mut ahead): (Vec<AgentFacts>, Vec<&KnownHead>) =
             (Vec::new(), task.files.iter().collect());
         while !ahead.is_empty() {
-            let is_named = |head: &&TranscriptHead| match &head.found.subagent {
+            let is_named = |head: &&KnownHead| match &head.found.subagent {
                 Some(id) => above.iter().any(|(_, facts)| facts.children().any(|it| it.0 == id)),
                 None => true,
             };
@@ -147,21 +148,20 @@ impl<'i> Importer<'i> {
     fn take_file(
         &mut self,
         task: &ConversationTask,
-        head: &TranscriptHead,
+        head: &KnownHead,
         above: &[AgentFacts],
     ) -> Result<(ImportedConversation, Option<ConversationFacts>), CaptureError> {
-        let file = self.open(head);
-        let file =
-            file.map_err(|why| CaptureError::Other { code: why.code().unwrap_or("gone") })?;
-        let told = told_id(task, head);
+        let gone = |why: VendorFileRefusal| why.code().unwrap_or("gone");
+        let file = self.open(head).map_err(|why| CaptureError::Other { code: gone(why) })?;
+        let (told, head) = (told_id(task, head), head.whole(&file)?);
         let bound = match &head.found.subagent {
-            Some(subagent) => self.whose_child(task, (head, &file), (above, subagent))?,
-            None => self.whose(task, head, &file)?,
+            Some(subagent) => self.whose_child(task, (&head, &file), (above, subagent))?,
+            None => self.whose(task, &head, &file)?,
         };
         let Some(bound) = bound else { return Ok((skipped(told, ImportSkip::Elsewhere), None)) };
         let mut n_new = 0;
         for _ in 0..RACES_MAX {
-            match self.attempt(task, (head, &file), &bound)? {
+            match self.attempt(task, (&head, &file), &bound)? {
                 TakeAttempt::Done(taken) => {
                     n_new += taken.n_new;
                     if taken.n_entries == 0 && !self.is_there(&bound.agent)? {
@@ -375,7 +375,7 @@ impl<'i> Importer<'i> {
         Ok(if goes_on { ConversationCourse::GoesOn } else { ConversationCourse::Over(None) })
     }
 
-    fn open(&self, head: &TranscriptHead) -> Result<VendorFile, VendorFileRefusal> {
+    fn open(&self, head: &KnownHead) -> Result<VendorFile, VendorFileRefusal> {
         self.roots.open_found(&head.found, self.space.now())
     }
 
@@ -390,7 +390,7 @@ pub(super) fn began(head: &TranscriptHead, file: &VendorFile) -> Instant {
     head.facts.first_at().unwrap_or_else(modified)
 }
 
-fn told_id(task: &ConversationTask, head: &TranscriptHead) -> ConversationId {
+fn told_id(task: &ConversationTask, head: &KnownHead) -> ConversationId {
     let native = head.found.subagent.clone().unwrap_or_else(|| task.id.native.clone());
     ConversationId { source: task.id.source, native }
 }
