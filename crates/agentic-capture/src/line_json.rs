@@ -65,6 +65,8 @@ const ID_PREFIXES: [&str; 17] = [
     "ctco_",
     "fco_",
 ];
+/// How many values a line has at most: each takes more room than two bytes of the line.
+const VALUES_MAX: usize = 1 << 18;
 /// The longest id of a vendor, in bytes.
 const ID_BYTES_MAX: usize = 80;
 
@@ -89,10 +91,10 @@ impl<'t> LineJson<'t> {
     /// Reads a line.
     ///
     /// # Errors
-    /// Fails on what is not JSON and on nesting over 64.
+    /// Fails on what is not JSON, on nesting over 64 and on more than [`VALUES_MAX`] values.
     pub fn parse(text: &'t str) -> Result<LineJson<'t>, JsonReadFault> {
         let options = ReaderOptions { nesting_max: NESTING_MAX, half_pairs: HalfPairs::Replace };
-        read(text, options, LineSink)
+        read(text, options, LineSink { n_values: 0 })
     }
 
     /// Makes a text.
@@ -343,7 +345,16 @@ fn number_value(number: &str) -> Value {
 }
 
 /// Builds [`LineJson`].
-struct LineSink;
+struct LineSink {
+    n_values: usize,
+}
+
+impl LineSink {
+    fn count(&mut self) -> Result<(), JsonReason> {
+        self.n_values += 1;
+        if self.n_values > VALUES_MAX { Err(JsonReason::TooLarge) } else { Ok(()) }
+    }
+}
 
 impl<'t> Sink<'t> for LineSink {
     type Value = LineJson<'t>;
@@ -351,6 +362,7 @@ impl<'t> Sink<'t> for LineSink {
     type Members = Vec<(Cow<'t, str>, LineJson<'t>)>;
 
     fn scalar(&mut self, scalar: Scalar<'t>) -> Result<LineJson<'t>, JsonReason> {
+        self.count()?;
         Ok(match scalar {
             Scalar::Null => LineJson::Null,
             Scalar::Bool(truth) => LineJson::Bool(truth),
@@ -360,6 +372,7 @@ impl<'t> Sink<'t> for LineSink {
     }
 
     fn list(&mut self, items: Vec<LineJson<'t>>) -> Result<LineJson<'t>, JsonReason> {
+        self.count()?;
         Ok(LineJson::List(items))
     }
 
@@ -372,6 +385,7 @@ impl<'t> Sink<'t> for LineSink {
     }
 
     fn object(&mut self, mut members: Self::Members) -> Result<LineJson<'t>, JsonReason> {
+        self.count()?;
         // The later of two comes first, and stays.
         members.reverse();
         members.sort_by(|a, b| a.0.cmp(&b.0));

@@ -12,12 +12,16 @@ use super::scalars::read_scalars;
 /// The longest payload that is read whole, in bytes: 8 MiB.
 pub const PAYLOAD_BYTES_MAX: usize = 8 << 20;
 
+/// How many values of a payload are read: each takes a hundred bytes and more. Of one that has more
+/// the scalars count, as of one that is too long.
+pub(super) const VALUES_MAX: usize = 1 << 16;
+
 /// How much of an object was read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PayloadExtent {
     /// All of it.
     Whole,
-    /// Only its top-level scalars: it is longer than [`PAYLOAD_BYTES_MAX`].
+    /// Only its top-level scalars: it is longer than [`PAYLOAD_BYTES_MAX`], or has too many values.
     Scalars,
 }
 
@@ -93,7 +97,15 @@ impl Payload {
             return Err(PayloadError::Empty);
         }
         let text = std::str::from_utf8(bytes).map_err(|_| PayloadError::NotText)?;
-        match read_value(text)? {
+        let read = match read_value(text) {
+            Err(ValueFault::TooMany) => {
+                let map = read_scalars(bytes)?;
+                return Ok(Payload { map, extent: PayloadExtent::Scalars });
+            }
+            Err(ValueFault::NotJson) => return Err(PayloadError::NotJson),
+            Ok(value) => value,
+        };
+        match read {
             Value::Map(map) => Ok(Payload { map, extent: PayloadExtent::Whole }),
             Value::Null
             | Value::Bool(_)
@@ -107,14 +119,36 @@ impl Payload {
     }
 }
 
+/// Why a text is no value here.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum ValueFault {
+    /// It is not JSON, or nested too deeply.
+    NotJson,
+    /// It has more values than [`VALUES_MAX`].
+    TooMany,
+}
+
 /// Reads one JSON value of at most 64 levels.
-pub(super) fn read_value(text: &str) -> Result<Value, PayloadError> {
+pub(super) fn read_value(text: &str) -> Result<Value, ValueFault> {
     let options = ReaderOptions { nesting_max: NESTING_MAX, half_pairs: HalfPairs::Replace };
-    reader::read(text, options, PayloadSink).map_err(|_| PayloadError::NotJson)
+    let read = reader::read(text, options, PayloadSink { n_values: 0 });
+    read.map_err(|fault| match fault.reason == JsonReason::TooLarge {
+        true => ValueFault::TooMany,
+        false => ValueFault::NotJson,
+    })
 }
 
 /// Builds values: whatever JSON can say has one.
-struct PayloadSink;
+struct PayloadSink {
+    n_values: usize,
+}
+
+impl PayloadSink {
+    fn count(&mut self) -> Result<(), JsonReason> {
+        self.n_values += 1;
+        if self.n_values > VALUES_MAX { Err(JsonReason::TooLarge) } else { Ok(()) }
+    }
+}
 
 impl<'t> Sink<'t> for PayloadSink {
     type Value = Value;
@@ -122,10 +156,12 @@ impl<'t> Sink<'t> for PayloadSink {
     type Members = Map;
 
     fn scalar(&mut self, scalar: Scalar<'t>) -> Result<Value, JsonReason> {
+        self.count()?;
         Ok(value_of(scalar))
     }
 
     fn list(&mut self, items: Vec<Value>) -> Result<Value, JsonReason> {
+        self.count()?;
         Ok(Value::List(items))
     }
 
@@ -138,6 +174,7 @@ impl<'t> Sink<'t> for PayloadSink {
     }
 
     fn object(&mut self, members: Map) -> Result<Value, JsonReason> {
+        self.count()?;
         Ok(Value::Map(members))
     }
 }

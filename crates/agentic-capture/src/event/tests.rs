@@ -126,6 +126,18 @@ fn of_what_is_too_long_the_scalars_count() {
 }
 
 #[test]
+fn of_what_has_too_many_values_the_scalars_count() {
+    let many = format!("[{}0]", "0,".repeat(super::payload::VALUES_MAX));
+    let text = format!(r#"{{"session_id":"s","many":{many},"hook_event_name":"Stop"}}"#);
+    let payload = Payload::read(text.as_bytes()).expect("an object");
+    assert_eq!(payload.extent, PayloadExtent::Scalars);
+    assert!(!payload.map.contains_key("many"));
+    assert_eq!(payload.map.get("hook_event_name"), Some(&Value::text("Stop")));
+    let few = text.replacen("0,", "", 8);
+    assert_eq!(Payload::read(few.as_bytes()).expect("an object").extent, PayloadExtent::Whole);
+}
+
+#[test]
 fn a_session_of_opencode_with_a_parent_is_a_subagent() {
     let event = read(
         Source::Opencode,

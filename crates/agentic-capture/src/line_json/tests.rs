@@ -25,6 +25,16 @@ fn half_a_pair_and_deep_nesting_stop_nobody() {
 }
 
 #[test]
+fn so_many_values_that_they_would_take_much_room_are_none() {
+    let of = |n: usize| format!("[{}0]", "0,".repeat(n - 1));
+    // The list itself is one.
+    assert!(LineJson::parse(&of(VALUES_MAX - 1)).is_ok());
+    assert!(LineJson::parse(&of(VALUES_MAX)).is_err());
+    let empty = format!("[{}[]]", "[],".repeat(VALUES_MAX));
+    assert!(LineJson::parse(&empty).is_err(), "an empty list is a value, too");
+}
+
+#[test]
 fn every_text_and_key_is_redacted_but_for_ids_of_the_vendor() {
     let id = "32a69913-af49-401a-a4ec-511c8a0c66e1";
     let text = format!(
