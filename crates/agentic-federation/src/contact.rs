@@ -10,7 +10,7 @@ use agentic_git::{GlimpseDepth, GlimpsedRefs, Quarantine, Repository};
 use agentic_model::Oid;
 use agentic_session::SessionSpace;
 
-use crate::exchange::{bytes_max, served_folder, served_refs};
+use crate::exchange::{bytes_max, served_folder, served_refs, unreachable};
 use crate::id::{PeerId, SpaceId};
 use crate::identity::IdentityChain;
 use crate::key::PeerKey;
@@ -283,7 +283,12 @@ impl<'a> IdentitySearch<'a> {
         let quarantine = Quarantine::make(self.repository)?;
         let names: Vec<&str> = group.iter().map(|served| served.name.as_str()).collect();
         let source = GlimpsedRefs { at: self.at, names: &names, depth };
-        if !quarantine.glimpse(self.repository, &source, bytes_max)?.success {
+        let end = quarantine.glimpse(self.repository, &source, bytes_max)?;
+        if let Some(why) = end.stopped {
+            // Each further group would be waited for as long.
+            return Err(unreachable(self.at, why));
+        }
+        if !end.success {
             return Ok(None);
         }
         let store = quarantine.repository();

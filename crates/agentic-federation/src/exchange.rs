@@ -1,6 +1,6 @@
 //! Remotes: what they serve of peers, what is pushed to them, and in which mode they are.
 
-use agentic_git::Repository;
+use agentic_git::{RemoteStop, Repository};
 use agentic_model::Oid;
 use agentic_session::SessionSpace;
 
@@ -20,6 +20,12 @@ const NAMES_MAX: usize = 100;
 const FETCH_BYTES_MAX: u64 = 2 << 30;
 /// The setting that says so.
 const FETCH_MAX: &str = "agentic.fetchMax";
+/// How many bytes are read of what a remote serves below some names: 64 MiB.
+const SERVED_BYTES_MAX: u64 = 64 << 20;
+/// How many refs are.
+const SERVED_REFS_MAX: usize = 262_144;
+/// How git pushes: it shows its progress, by which it is known not to be silent, and runs no hook.
+const PUSH: [&str; 3] = ["push", "--progress", "--no-verify"];
 /// What git says after it has said why it failed.
 const ADVICE: [&str; 3] =
     ["Could not read from remote repository", "index-pack died", "index-pack failed"];
@@ -86,20 +92,27 @@ pub fn push_announcement(
     };
     let spec = format!("{commit}:{name}");
     let lease = there.map(|there| format!("--force-with-lease={name}:{there}"));
-    let mut arguments = vec!["push", "--quiet", "--no-verify"];
+    let mut arguments = PUSH.to_vec();
     if !is_below {
         arguments.extend(lease.as_deref());
     }
     arguments.extend(["--", remote, &spec]);
-    let end = repository.git_untranslated(&arguments)?;
+    let end = repository.git_at_remote(&arguments)?;
     if end.success {
         return Ok(match is_below || said.cut.is_some() {
             true => PushedAnnouncement::New,
             false => PushedAnnouncement::Replaced,
         });
     }
-    if seen.has_by_now(repository, &name, commit)? {
+    if end.stopped.is_none() && seen.has_by_now(repository, &name, commit)? {
         return Ok(PushedAnnouncement::Known);
+    }
+    if let Some(why) = end.stopped {
+        let hint = format!("the announcement is kept here; {}", why.hint());
+        return Err(Error::refused(
+            format!("`{remote}` did not take the announcement: {why}"),
+            hint,
+        ));
     }
     Err(Error::refused(
         format!("`{remote}` did not take the announcement: {}", end.stderr.trim()),
@@ -191,8 +204,14 @@ pub fn relay(space: &SessionSpace, remote: &str, name: &Petname) -> Result<Vec<S
             continue;
         }
         let spec = format!("{commit}:{there}");
-        let arguments = ["push", "--quiet", "--no-verify", "--", remote, &spec];
-        let end = repository.git_untranslated(&arguments)?;
+        let arguments = [&PUSH[..], &["--", remote, &spec]].concat();
+        let end = repository.git_at_remote(&arguments)?;
+        if let Some(why) = end.stopped {
+            return Err(Error::refused(
+                format!("`{remote}` did not take what `{name}` announced: {why}"),
+                why.hint(),
+            ));
+        }
         if !end.success {
             return Err(Error::refused(
                 format!("`{remote}` did not take what `{name}` announced: {}", end.stderr.trim()),
@@ -246,7 +265,10 @@ pub fn served_refs(
     for names in names.chunks(NAMES_MAX) {
         let mut arguments = vec!["ls-remote", "--quiet", "--", source];
         arguments.extend(names.iter().map(String::as_str));
-        let end = repository.git_untranslated(&arguments)?;
+        let end = repository.git_asking_remote(&arguments, SERVED_BYTES_MAX)?;
+        if let Some(why) = end.stopped {
+            return Err(unreachable(source, why));
+        }
         if !end.success {
             return Err(Error::refused(
                 format!("`{source}` cannot be reached: {}", end.stderr.trim()),
@@ -258,8 +280,24 @@ pub fn served_refs(
             Some((name.to_owned(), Oid::parse(oid).ok()?))
         };
         found.extend(end.stdout.lines().filter_map(line));
+        if found.len() > SERVED_REFS_MAX {
+            return Err(Error::refused(
+                format!(
+                    "`{source}` serves more than {SERVED_REFS_MAX} refs below the names of peers"
+                ),
+                "whoever runs the remote can remove refs there; or use another one, or a bundle",
+            ));
+        }
     }
     Ok(found)
+}
+
+/// Says that a remote was given up.
+pub(crate) fn unreachable(source: &str, why: RemoteStop) -> Error {
+    Error::refused(
+        format!("`{source}` cannot be reached: {why}"),
+        format!("what was accepted stays; {}", why.hint()),
+    )
 }
 
 /// Returns how many bytes are taken of one space at once.

@@ -3,7 +3,7 @@
 mod listed;
 mod unlisted;
 
-use agentic_git::Quarantine;
+use agentic_git::{Quarantine, RemoteStop};
 use agentic_model::Instant;
 use agentic_session::SessionSpace;
 
@@ -19,7 +19,9 @@ use crate::known::KnownPeer;
 use crate::own::{follow_identity, own_chain, this_space};
 use crate::peer_log::{RefusedLine, note};
 use crate::policy::{FollowedPeer, PeerTrust};
-use crate::receive::{ArrivedSpace, ServedSpace, SpaceOutcome, SpaceResult, arrive, judge_held};
+use crate::receive::{
+    ArrivedSpace, ServedSpace, SpaceOutcome, SpaceResult, arrive_from, judge_held,
+};
 use crate::tracking::{
     draw_known, erase_unrecorded, followed_peers, label_of, refs_max, tracked_spaces_of,
 };
@@ -76,6 +78,7 @@ pub fn fetch_peers(
     let served = served_refs(repository, source, &patterns)?;
     let (mut arrivals, mut hindered) = (Vec::new(), Vec::new());
     let bytes_max = bytes_max(repository)?;
+    let mut silent = None;
     // What cannot be drawn is not accepted before somebody says so.
     refs_max(repository)?;
     for meant in meant {
@@ -98,8 +101,14 @@ pub fn fetch_peers(
             }
         };
         let missing = unserved(space, meant, &of_it)?;
-        let spaces = listed.into_iter().map(|served| arrive(space, served));
-        let spaces = spaces.collect::<Result<_>>()?;
+        let mut spaces = Vec::new();
+        for served in listed {
+            let arrived = arrive_from(space, served, silent)?;
+            // Whoever is silent is asked for nothing more. What takes too long is one space's.
+            silent =
+                silent.or(arrived.stopped.filter(|why| matches!(why, RemoteStop::Silent { .. })));
+            spaces.push(arrived);
+        }
         arrivals.push(PeerArrivals { meant, spaces, missing });
     }
     let all: Vec<&ArrivedSpace> = arrivals.iter().flat_map(|peer| &peer.spaces).collect();

@@ -9,7 +9,7 @@ mod hearing;
 mod judgement;
 mod purged;
 
-use agentic_git::{DownloadSource, Quarantine, RefMove, Repository};
+use agentic_git::{DownloadSource, Quarantine, RefMove, RemoteStop, Repository};
 use agentic_model::{AgentName, Cid, Instant, Oid};
 use agentic_session::SessionSpace;
 use agentic_store::fault;
@@ -112,6 +112,8 @@ pub struct ArrivedSpace {
     outcome: SpaceOutcome,
     /// Where it is; nothing where there is nothing to judge.
     quarantine: Option<Quarantine>,
+    /// Why the source was given up meanwhile, if it was.
+    pub(crate) stopped: Option<RemoteStop>,
 }
 
 /// Downloads what is served of one space.
@@ -119,6 +121,18 @@ pub struct ArrivedSpace {
 /// # Errors
 /// Fails when the disk does. That something cannot be downloaded is an outcome.
 pub fn arrive(space: &SessionSpace, served: ServedSpace) -> Result<ArrivedSpace> {
+    arrive_from(space, served, None)
+}
+
+/// Downloads it likewise, unless its source was given up because it is silent: then that is said of it, too.
+///
+/// # Errors
+/// Fails as [`arrive`] does.
+pub(crate) fn arrive_from(
+    space: &SessionSpace,
+    served: ServedSpace,
+    silent: Option<RemoteStop>,
+) -> Result<ArrivedSpace> {
     let own = space.repository();
     let before = own.find_ref(&accepted_ref(served.peer, served.space))?;
     let before = before.map(|record| AcceptanceSummary::read(own, record)).transpose()?;
@@ -135,22 +149,26 @@ pub fn arrive(space: &SessionSpace, served: ServedSpace) -> Result<ArrivedSpace>
         accepted: None,
     };
     if is_known {
-        return Ok(ArrivedSpace { served, outcome, quarantine: None });
+        return Ok(ArrivedSpace { served, outcome, quarantine: None, stopped: None });
+    }
+    if let Some(why) = silent {
+        outcome.result = SpaceResult::Refused(format!("cannot be downloaded: {why}"));
+        return Ok(ArrivedSpace { served, outcome, quarantine: None, stopped: None });
     }
     let quarantine = Quarantine::make(own)?;
     let source = DownloadSource { at: &served.source, name: &served.name };
     let end = quarantine.download(own, &source, served.bytes_max)?;
     if !end.success && end.stderr.contains(LACKING) {
         outcome.result = SpaceResult::Incomplete;
-        return Ok(ArrivedSpace { served, outcome, quarantine: None });
+        return Ok(ArrivedSpace { served, outcome, quarantine: None, stopped: None });
     }
     if !end.success || !quarantine.repository().has_object(served.tip) {
         let said = told(&end.stderr);
         outcome.result = SpaceResult::Refused(format!("cannot be downloaded: {said}"));
-        return Ok(ArrivedSpace { served, outcome, quarantine: None });
+        return Ok(ArrivedSpace { served, outcome, quarantine: None, stopped: end.stopped });
     }
     fault::point("quarantine-filled")?;
-    Ok(ArrivedSpace { served, outcome, quarantine: Some(quarantine) })
+    Ok(ArrivedSpace { served, outcome, quarantine: Some(quarantine), stopped: None })
 }
 
 impl ArrivedSpace {
@@ -170,7 +188,7 @@ impl ArrivedSpace {
     /// # Errors
     /// Fails when the disk does. That something is not believed is an outcome.
     pub fn receive(self, space: &SessionSpace) -> Result<SpaceOutcome> {
-        let ArrivedSpace { served, mut outcome, quarantine } = self;
+        let ArrivedSpace { served, mut outcome, quarantine, stopped: _ } = self;
         if let Some(quarantine) = quarantine {
             return settle_arrival(space, &served, &quarantine, outcome);
         }

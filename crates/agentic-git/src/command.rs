@@ -4,11 +4,11 @@ use std::ffi::{OsStr, OsString};
 use std::io::Write as _;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
-use std::process::{ChildStdout, Command, Output, Stdio};
+use std::process::{ChildStdout, Command, ExitStatus, Output, Stdio};
 
 use super::Repository;
 use super::repository::{absolute, leads_to};
-use agentic_store::error::GitError;
+use agentic_store::error::{GitError, RemoteStop};
 use agentic_store::lock::Lock;
 use agentic_store::{Error, Result};
 
@@ -56,6 +56,8 @@ pub struct GitEnd {
     pub stdout: String,
     /// What it printed on standard error.
     pub stderr: String,
+    /// Why it was stopped, if it was.
+    pub stopped: Option<RemoteStop>,
 }
 
 impl GitEnd {
@@ -68,7 +70,10 @@ impl GitEnd {
             return Ok(self.stdout);
         }
         let command = arguments.iter().take(2).copied().collect::<Vec<_>>().join(" ");
-        Err(Error::Git(GitError::Program { command, message: self.stderr.trim().to_owned() }))
+        Err(Error::Git(match self.stopped {
+            Some(why) => GitError::Stopped { command, why },
+            None => GitError::Program { command, message: self.stderr.trim().to_owned() },
+        }))
     }
 }
 
@@ -130,19 +135,25 @@ pub(super) fn run_program(command: &mut Command, input: &[u8]) -> std::io::Resul
 fn run_to_end(command: &mut Command, input: &[u8]) -> std::io::Result<GitEnd> {
     let started = std::time::Instant::now();
     let output = output_of(command, input)?;
-    let (program, arguments) = (command.get_program(), command.get_args());
-    tracing::debug!(
-        program = %program.display(),
-        arguments = ?arguments.collect::<Vec<_>>(),
-        status = %output.status,
-        took = ?started.elapsed(),
-        "ran a program"
-    );
+    tell_run(command, output.status, started);
     Ok(GitEnd {
         success: output.status.success(),
         stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
         stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
+        stopped: None,
     })
+}
+
+/// Tells the log that a program ran.
+pub(super) fn tell_run(command: &Command, status: ExitStatus, started: std::time::Instant) {
+    let (program, arguments) = (command.get_program(), command.get_args());
+    tracing::debug!(
+        program = %program.display(),
+        arguments = ?arguments.collect::<Vec<_>>(),
+        %status,
+        took = ?started.elapsed(),
+        "ran a program"
+    );
 }
 
 fn output_of(command: &mut Command, input: &[u8]) -> std::io::Result<Output> {
@@ -158,7 +169,7 @@ fn output_of(command: &mut Command, input: &[u8]) -> std::io::Result<Output> {
     })
 }
 
-fn git_command(directory: &Path, arguments: &[&str]) -> Command {
+pub(super) fn git_command(directory: &Path, arguments: &[&str]) -> Command {
     let mut command = command_in(directory, Path::new("git"), arguments);
     // A look at a worktree must not leave a lock behind when it is killed.
     command.env("GIT_OPTIONAL_LOCKS", "0");
@@ -175,7 +186,7 @@ fn git_for_files(directory: &Path, arguments: &[&str]) -> Command {
     command
 }
 
-fn command_in(directory: &Path, program: &Path, arguments: &[&str]) -> Command {
+pub(super) fn command_in(directory: &Path, program: &Path, arguments: &[&str]) -> Command {
     let mut command = Command::new(program);
     command.current_dir(directory).args(arguments);
     for name in VARIABLES_OF_A_CALL {
@@ -247,7 +258,7 @@ pub(super) fn run_git_on_paths(
 }
 
 /// Tells git to speak as it does without any language of the user's.
-fn untranslated() -> GitEnvironment {
+pub(super) fn untranslated() -> GitEnvironment {
     [("LC_ALL", "C"), ("LANGUAGE", "")].map(|(name, value)| (name.to_owned(), value.into())).into()
 }
 
@@ -308,7 +319,9 @@ impl Repository {
         outcome?;
         let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
         let success = output.status.success();
-        GitEnd { success, stdout: String::new(), stderr }.checked(arguments).map(drop)
+        GitEnd { success, stdout: String::new(), stderr, stopped: None }
+            .checked(arguments)
+            .map(drop)
     }
 
     /// Runs git with something to read on standard input, and with variables in its environment.
@@ -323,21 +336,8 @@ impl Repository {
         run_git_with(directory, arguments, input, &told)
     }
 
-    /// Runs a program that runs git on this repository, with variables in its environment.
-    pub(super) fn program_with(
-        &self,
-        program: &str,
-        arguments: &[&str],
-        environment: GitEnvironment,
-    ) -> Result<GitEnd> {
-        let (directory, told) = self.git_place()?;
-        let mut command = command_in(directory, Path::new(program), arguments);
-        command.envs(told).envs(environment);
-        run_program(&mut command, b"").map_err(Error::io("run a program in", directory))
-    }
-
     /// Tells in which folder git is run, and what it is told of it.
-    fn git_place(&self) -> Result<(&Path, GitEnvironment)> {
+    pub(super) fn git_place(&self) -> Result<(&Path, GitEnvironment)> {
         Ok(match self.work_dir() {
             Some(folder) => (folder, place(folder, self.git_dir())?),
             // Git may have been told not to look for bare repositories by itself.

@@ -47,6 +47,7 @@ mod ref_list;
 mod ref_place;
 mod ref_removal;
 mod reference;
+mod remote_program;
 mod rename;
 mod repair;
 mod repository;
@@ -101,6 +102,7 @@ pub use self::zone::local_zone;
 
 use agentic_model::Oid;
 
+pub use agentic_store::error::RemoteStop;
 pub use agentic_store::ground::{NotesGap, PACKED_REFS, RefMove, RefName, RefState, Upkeep};
 use agentic_store::journal::GitKind;
 use agentic_store::{Error, Result};

@@ -276,26 +276,24 @@ struct FetchedRefs<'a> {
     bytes_max: u64,
 }
 
-/// Has git fetch, in an environment that says where to, and speak a language that is known here.
+/// Has git fetch, in an environment that says where to.
 fn fetch(
     own: &Repository,
     fetched: &FetchedRefs<'_>,
-    mut environment: Vec<(String, OsString)>,
+    environment: Vec<(String, OsString)>,
 ) -> Result<GitEnd> {
-    environment.push(("LC_ALL".to_owned(), "C".into()));
-    environment.push(("LANGUAGE".to_owned(), "".into()));
     let units = (fetched.bytes_max / LIMIT_UNIT_BYTES).max(1).to_string();
     let mut arguments = vec!["-c", LIMITED, "sh", &units, "--no-replace-objects"];
     arguments.extend(fetched.included);
     // What comes last counts.
     arguments.extend(SETTINGS.iter().flat_map(|setting| ["-c", setting]));
     arguments.extend(fetched.settings);
-    arguments.extend(["fetch", "--quiet", "--dry-run", "--no-tags"]);
+    arguments.extend(["fetch", "--progress", "--dry-run", "--no-tags"]);
     arguments.extend(["--no-auto-maintenance", "--refmap="]);
     arguments.extend(fetched.further);
     arguments.extend(["--", fetched.at]);
     arguments.extend(fetched.names);
-    own.program_with("sh", &arguments, environment)
+    own.shell_at_remote(&arguments, environment)
 }
 
 /// Makes the file that says that a quarantine is wanted. It has its name only once it is locked: whoever

@@ -13,7 +13,7 @@ use std::path::Path;
 use agentic_model::guidance::{ErrorClass, Guidance};
 
 pub use self::file::{DamageError, FileError, InjectedError};
-pub use self::git::GitError;
+pub use self::git::{GitError, RemoteStop};
 pub use self::reference::RefError;
 pub use self::repository::RepositoryError;
 pub use self::revision::RevisionError;

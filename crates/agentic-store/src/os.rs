@@ -1,6 +1,7 @@
 //! What depends on the operating system, for the store and for `agentic-git`: nothing else of them asks
 //! it for more than `std` has everywhere.
 
+mod family;
 mod fifo;
 mod folder_events;
 
@@ -12,6 +13,7 @@ use rustix::fs::{CWD, FallocateFlags, Mode, OFlags, RenameFlags};
 use rustix::io::Errno;
 use rustix::process::{Pid, Resource, Rlimit};
 
+pub use self::family::ProcessFamily;
 pub(crate) use self::fifo::{LINE_BYTES_MAX, PipeEnd, leave_line};
 pub(crate) use self::folder_events::{FolderEvent, FolderEvents, wait};
 

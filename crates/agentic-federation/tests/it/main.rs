@@ -7,6 +7,7 @@ mod judged;
 mod model;
 mod openpgp;
 mod reply;
+mod silent;
 
 use std::path::{Path, PathBuf};
 use std::process::Command;

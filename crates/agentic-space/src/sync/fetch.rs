@@ -107,8 +107,8 @@ pub fn fetch(space: &Space, remote: &str, adopt: &[AgentName]) -> Result<FetchOu
 pub fn fetch_to_look_at(space: &Space, remote: &str) -> Result<()> {
     check_remote(space, remote)?;
     init(space, &[remote.to_owned()])?;
-    let arguments = ["fetch", "--quiet", remote];
-    space.repository().git(&arguments)?.checked(&arguments)?;
+    let arguments = ["fetch", remote, "--progress"];
+    space.repository().git_at_remote(&arguments)?.checked(&arguments)?;
     space.repository().sync_filesystem()?;
     keep_purged(space, remote)?;
     Ok(())

@@ -132,9 +132,9 @@ fn push_and_fold(
 
 /// Runs one atomic push, and returns what git reports of each ref.
 pub(super) fn push_once(space: &Space, remote: &str, specs: Vec<String>) -> Result<String> {
-    let mut arguments = vec!["push", "--atomic", "--porcelain"];
+    let mut arguments = vec!["push", "--atomic", "--porcelain", "--progress"];
     arguments.extend(specs.iter().map(String::as_str));
-    let program = space.repository().git_untranslated(&arguments)?;
+    let program = space.repository().git_at_remote(&arguments)?;
     if !program.success
         && let Some(why) = PushRefusal::read(&program.stdout)
     {
@@ -214,7 +214,7 @@ fn folded_away(space: &Space, remote: &str) -> Result<Vec<FoldedAway>> {
         return Ok(Vec::new());
     }
     let arguments = ["ls-remote", "--refs", remote, "refs/heads/agents/*", "refs/notes/agentic/*"];
-    let listed = repository.git(&arguments)?.checked(&arguments)?;
+    let listed = repository.git_at_remote(&arguments)?.checked(&arguments)?;
     let line = |line: &str| {
         let (oid, name) = line.split_once('\t')?;
         Some((name.to_owned(), Oid::parse(oid).ok()?))

@@ -56,7 +56,7 @@ pub fn push_purged(space: &Space, remote: &str) -> Result<PushOutcome> {
 fn seen_there(space: &Space, remote: &str) -> Result<BTreeMap<String, Oid>> {
     let patterns = ["refs/heads/agents/*", "refs/notes/agentic/*", "refs/agentic/*"];
     let arguments = [&["ls-remote", "--refs", remote], &patterns[..]].concat();
-    let listed = space.repository().git(&arguments)?.checked(&arguments)?;
+    let listed = space.repository().git_at_remote(&arguments)?.checked(&arguments)?;
     let line = |line: &str| {
         let (oid, name) = line.split_once('\t')?;
         Some((name.to_owned(), Oid::parse(oid).ok()?))
