@@ -2,6 +2,7 @@
 
 use agentic_federation::capability::{Capability, DELEGATE_MAX, PeerTrigger};
 use agentic_federation::caps::{GrantRequest, followed, grant, read_policy, revoke};
+use agentic_federation::id::Petname;
 use agentic_federation::own::require_own;
 use agentic_federation::policy::{PeerPolicy, PolicyAnswer};
 use agentic_federation::receive::judge_held;
@@ -14,7 +15,7 @@ use crate::redaction::{CallerRedactor, refuse_secret_text};
 use crate::verb::peer::{cid, petname};
 use crate::verb::{Reply, Verb, VerbCompletion};
 use crate::view::{AllowedBecause, AllowedView, GrantView, PeerGrantView, RevokeView};
-use crate::{Caller, Refusal};
+use crate::{Caller, Notice, Refusal};
 
 /// Grant a peer something. What waits for it is believed at once.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
@@ -110,7 +111,9 @@ impl Verb for PeerGrant {
         let peers = state.policy.peers.iter().collect::<Vec<_>>();
         judge_held(space, &peers)?;
         let caps = state.tip.map_or_else(String::new, |tip| tip.to_string());
-        Ok(Reply::plain(GrantView { capability: made.to_string(), caps }))
+        let notices = over(&name, request.until, space.now()).into_iter().collect();
+        let view = GrantView { capability: made.to_string(), caps };
+        Ok(Reply { notices, ..Reply::plain(view) })
     }
 }
 
@@ -195,6 +198,13 @@ pub(super) fn grant_view(policy: &PeerPolicy, cid: Cid, now: Instant) -> Option<
         parent: grant.parent.map(|parent| parent.to_string()),
         state: state.to_owned(),
     })
+}
+
+/// Says that a grant is over as it is made.
+fn over(name: &Petname, until: Option<i64>, now: Instant) -> Option<Notice> {
+    let until = until.filter(|until| *until <= now.millis()).map(Instant::from_millis)?;
+    let what = format!("`{name}` may do nothing by this grant: it ended at {until}");
+    Some(Notice::Remark { what })
 }
 
 fn known_kind(caller: &Caller<'_>, text: &str) -> Result<Kind, Refusal> {

@@ -4,19 +4,21 @@ mod own;
 mod shown;
 mod tracking;
 
+use std::fs::File;
+use std::io::Read as _;
+
 use agentic_federation::caps::{
     GrantPreset, add_peer, drop_peer_refs, followed, forget_peer, read_policy, trust,
 };
 use agentic_federation::contact::find_peer;
 use agentic_federation::id::{PeerId, Petname, SELF};
-use agentic_federation::key::PeerKey;
+use agentic_federation::key::{OPENPGP, PeerKey};
 use agentic_federation::own::require_own;
 use agentic_federation::peer_log;
 use agentic_federation::policy::{FollowedPeer, PeerTrust};
 use agentic_federation::receive::{judge_held, resolve};
 use agentic_federation::tracking::{erase, erase_further, followed_peers, tracked_spaces_of};
 use agentic_model::Cid;
-use agentic_session::SessionSpace;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -30,13 +32,20 @@ use crate::verb::{Reply, Verb};
 use crate::view::{PeerChangeView, PeerView, RefusalView};
 use crate::{Caller, Refusal};
 
+/// How keys begin that are named by themselves.
+const KEY_BEGINS: [&str; 4] = ["ssh-", "sk-ssh-", "key::", OPENPGP];
+/// How the file of the public half of a key ends.
+const PUBLIC_END: &str = "pub";
+/// How many bytes of such a file are read.
+const KEY_FILE_BYTES_MAX: u64 = 16 << 10;
+
 /// Follow a peer.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PeerAdd {
     /// The name that it has here.
     pub name: String,
-    /// Its id.
+    /// Its id, a key that it has, or the file of that public key.
     pub peer: String,
     /// An announcement of it that somebody says is there.
     #[serde(default)]
@@ -135,7 +144,7 @@ impl Verb for PeerAdd {
                 "`git remote` lists those that there are",
             ));
         }
-        let peer = named_peer(space, &self.peer, self.remote.clone())?;
+        let peer = named_peer(caller, &self.peer, self.remote.clone())?;
         let preset = match self.preset.as_deref() {
             None | Some("track") => GrantPreset::Track,
             Some("none") => GrantPreset::None,
@@ -257,17 +266,39 @@ pub(super) fn cid(text: &str, what: &str) -> Result<Cid, Refusal> {
 }
 
 /// Reads the id of a peer, or finds the peer on a remote that has a key.
-fn named_peer(space: &SessionSpace, text: &str, remote: Option<String>) -> Result<PeerId, Refusal> {
+fn named_peer(caller: &Caller<'_>, text: &str, remote: Option<String>) -> Result<PeerId, Refusal> {
     if let Some(peer) = PeerId::parse(text) {
         return Ok(peer);
     }
-    let key = PeerKey::parse(text).map_err(|_| {
-        Refusal::usage(
-            "a peer is named by its id, or by a key that it has",
-            "`agentic peer init` prints both there; an id begins with `bafyr4i`",
-        )
-    })?;
-    Ok(find_peer(space, &chosen_remote(space, remote)?, &key)?)
+    let key = named_key(caller, text)?;
+    Ok(find_peer(caller.space, &chosen_remote(caller.space, remote)?, &key)?)
+}
+
+/// Reads a key of somebody else: one that begins as keys do, else the file of its public half, as `ssh-keygen` makes
+/// it. A private one is never read.
+fn named_key(caller: &Caller<'_>, text: &str) -> Result<PeerKey, Refusal> {
+    let hint = "`agentic peer init` prints the id and a key there; an id begins with `bafyr4i`, \
+                a key with `ssh-ed25519`, `sk-ssh-ed25519@openssh.com` or `gpg:`";
+    if KEY_BEGINS.iter().any(|begin| text.starts_with(begin)) {
+        return PeerKey::parse(text).map_err(|wrong| Refusal::usage(&wrong.to_string(), hint));
+    }
+    let path = caller.path(text.as_ref());
+    let is_public = path.extension().is_some_and(|end| end == PUBLIC_END);
+    let path = if is_public { path } else { path.with_added_extension(PUBLIC_END) };
+    let Ok(file) = File::open(&path) else {
+        return Err(Refusal::usage(
+            "a peer is named by its id, by a key that it has, or by the file of a public key",
+            hint,
+        ));
+    };
+    let mut read = String::new();
+    let is_read = file.take(KEY_FILE_BYTES_MAX).read_to_string(&mut read).is_ok();
+    let key = PeerKey::parse(&read).ok().filter(|_| is_read);
+    // What the file has instead may be meant for nobody: it is not shown.
+    key.ok_or_else(|| {
+        let why = format!("`{}` has no key of a peer", path.display());
+        Refusal::refused(&why, "it takes one public key, `ssh-ed25519` or one on a device")
+    })
 }
 
 /// Reads the name of a peer that is followed.

@@ -28,7 +28,7 @@ pub struct GrantArgs {
     /// For which agents, as patterns with `*`
     #[arg(long, value_name = "G", num_args = 1..)]
     agents: Vec<String>,
-    /// Until when
+    /// Until when, such as 2027-01-31 or 2027-01-31T12:00:00Z; one in the past is recorded, and said
     #[arg(long, value_name = "T")]
     until: Option<String>,
     /// How often it may be given on
@@ -81,8 +81,9 @@ pub fn run(context: &Context, args: GrantArgs) -> VerbOutcome {
     let GrantArgs { name, kind, on, agents, until, delegate, parent } = args;
     let verb = PeerGrant { name, kinds: kind, triggers: on, agents, until, delegate, parent };
     let space = context.space()?;
-    let answer = verb.run(&context.caller(&space))?.answer;
-    context.format.answer(&answer, |view| format!("{}\n", view.capability));
+    let reply = verb.run(&context.caller(&space))?;
+    warn_of(&reply.notices);
+    context.format.answer(&reply.answer, |view| format!("{}\n", view.capability));
     Ok(ExitCode::SUCCESS)
 }
 

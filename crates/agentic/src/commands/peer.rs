@@ -48,12 +48,15 @@ pub enum PeerVerb {
     },
     /// Follow a peer, and grant it what the preset says
     ///
+    /// An id begins with `bafyr4i`, a key with `ssh-`, `sk-ssh-` or `gpg:`. Everything else is a file of
+    /// `ssh-keygen`'s: FILE.pub is read, also where FILE is named.
+    ///
     /// Example: agentic peer add bob bafyr4ihoz7sbdpmf3x --remote origin
     #[command(verbatim_doc_comment)]
     Add {
         /// The name that it has here
         name: String,
-        /// Its id, as `agentic peer init` printed it there, or a key of it, which is looked up on the remote
+        /// Its id, as `agentic peer init` printed it there, or a key of it or the file of that, which is looked up on the remote
         peer: String,
         /// An announcement of it that somebody says is there
         #[arg(long, value_name = "CID")]

@@ -15,6 +15,9 @@ use crate::verb::{Reply, Verb};
 use crate::view::{PeerIdentityView, PeerInitView};
 use crate::{Caller, Refusal};
 
+/// How the fingerprint of a key of SSH begins.
+const FINGERPRINT: &str = "SHA256:";
+
 /// Begin an identity, so that this space can announce. Safe to repeat.
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
@@ -72,12 +75,7 @@ impl Verb for PeerInit {
         redactor.refuse_text("the name", self.name.as_deref().unwrap_or_default())?;
         redactor.refuse_text("the nick", self.nick.as_deref().unwrap_or_default())?;
         let project = self.project.as_deref().map(|text| cid(text, "a project")).transpose()?;
-        let is_named =
-            |key: &str| key.contains(' ') || key.starts_with('/') || key.starts_with(OPENPGP);
-        let at = |key: String| match is_named(&key) {
-            true => key,
-            false => caller.path(key.as_ref()).display().to_string(),
-        };
+        let at = |key: String| placed(caller, key);
         let request = InitRequest {
             name: self.name,
             key: self.key.map(at),
@@ -116,7 +114,8 @@ impl Verb for PeerRotate {
             return Err(Refusal::usage("no key was named", "name one with `--void` or `--add`"));
         }
         let resume = self.resume.iter().map(|text| resume(text)).collect::<Result<_, _>>()?;
-        let rotation = Rotation { void: self.void, add: self.add, resume };
+        let at = |keys: Vec<String>| keys.into_iter().map(|key| placed(caller, key)).collect();
+        let rotation = Rotation { void: at(self.void), add: at(self.add), resume };
         Ok(Reply::plain(identity_view(&rotate(caller.space, &rotation)?)))
     }
 }
@@ -133,7 +132,8 @@ impl Verb for PeerSpace {
             (true, false, None, None, None) => SpaceChange::New { nick: nick(self.nick) },
             (false, true, None, None, None) => SpaceChange::Moved,
             (false, false, Some(space), Some(key), None) => {
-                SpaceChange::Add { space: space_id(&space)?, key, nick: nick(self.nick) }
+                let (space, key) = (space_id(&space)?, placed(caller, key));
+                SpaceChange::Add { space, key, nick: nick(self.nick) }
             }
             (false, false, None, None, Some(space)) => {
                 SpaceChange::Remove { space: space_id(&space)? }
@@ -147,6 +147,14 @@ impl Verb for PeerSpace {
         };
         Ok(Reply::plain(identity_view(&change_space(caller.space, &change)?)))
     }
+}
+
+/// Names a key so that its file is found from any folder: relative paths start from the caller's. A key itself and a
+/// fingerprint stay as they are.
+fn placed(caller: &Caller<'_>, key: String) -> String {
+    let is_named =
+        key.contains(' ') || ["/", OPENPGP, FINGERPRINT].iter().any(|begin| key.starts_with(begin));
+    if is_named { key } else { caller.path(key.as_ref()).display().to_string() }
 }
 
 fn space_id(text: &str) -> Result<SpaceId, Refusal> {
