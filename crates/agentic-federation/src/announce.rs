@@ -12,7 +12,6 @@ use agentic_git::{RefMove, Repository};
 use agentic_model::{Instant, Oid};
 use agentic_session::SessionSpace;
 use agentic_store::fault;
-use agentic_store::journal::GitKind;
 
 use self::checked::{AnnouncedStep, announced_before, check_reasons, leaving_texts};
 use self::published::{changes_of, new_tips_of, published_heads, put_tips, removal, rewinds_of};
@@ -262,9 +261,7 @@ fn sign(space: &SessionSpace, draft: AnnounceDraft) -> Result<(NextState, Wrappe
     check_signed(&own, &signed)?;
     let commit = wrap(repository, &signed, &mut drafts);
     // What the space before had is there already, and most of a snapshot is.
-    drafts.objects.retain(|object| {
-        object.kind == GitKind::Commit || !repository.has_object(repository.name_object(object))
-    });
+    drafts.retain_missing(repository);
     let next = NextState {
         name: announce_ref(own.peer(), own.space),
         expect: tip,

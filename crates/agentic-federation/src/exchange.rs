@@ -9,7 +9,6 @@ use crate::announce::MadeAnnouncement;
 use crate::caps::{followed, read_policy};
 use crate::id::{PeerId, Petname, SpaceId};
 use crate::setting::configured_count;
-use crate::walk::is_commit;
 use crate::{Error, Result};
 
 /// Below which name everything of ours stands, here and on remotes where the configuration says nothing else.
@@ -132,7 +131,7 @@ impl SeenRemote {
             Some(there) => {
                 there == commit
                     || repository.has_object(there)
-                        && is_commit(repository, there)?
+                        && repository.may_be_commit(there)
                         && repository.is_ancestor(commit, there)?
             }
         })
@@ -230,7 +229,7 @@ pub fn relay(space: &SessionSpace, remote: &str, name: &Petname) -> Result<Vec<S
 /// Fails when the history cannot be read.
 pub(crate) fn is_below(repository: &Repository, there: Oid, announced: Oid) -> Result<bool> {
     // Somebody else may have put anything there, such as a tree that we have.
-    if !repository.has_object(there) || !is_commit(repository, there)? {
+    if !repository.has_object(there) || !repository.may_be_commit(there) {
         return Ok(false);
     }
     for commit in repository.first_parents(announced).take(LINE_MAX) {

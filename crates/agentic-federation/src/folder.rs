@@ -57,6 +57,13 @@ impl Drafts {
         self.objects.push(object);
         oid
     }
+
+    /// Leaves out the trees and files that a store has already.
+    pub fn retain_missing(&mut self, store: &impl ObjectStore) {
+        self.objects.retain(|object| {
+            object.kind == GitKind::Commit || !store.has_object(store.name_object(object))
+        });
+    }
 }
 
 impl FolderDraft {

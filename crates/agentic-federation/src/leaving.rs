@@ -5,6 +5,7 @@
 
 mod private;
 mod secret;
+mod step;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,6 +16,7 @@ use agentic_session::SessionSpace;
 
 use self::private::refuse_private;
 use self::secret::{LeavingObject, LeavingSecret, findings_in_name};
+use self::step::stepped_objects;
 use crate::accepted::ACCEPTED_REFS;
 use crate::durable::{ChainContent, RACES_MAX, mover, next_state, read_state};
 use crate::folder::{FolderDraft, TreeFolder, read_file};
@@ -122,6 +124,19 @@ pub(crate) fn check_leaving(
     if leaving.tips.is_empty() {
         return Ok(());
     }
+    let checked = LeavingCheck {
+        space,
+        redactor: rules.redactor,
+        changes: leaving.changes,
+        allowed: &allowed,
+    };
+    let tips: Vec<Oid> = leaving.tips.iter().copied().collect();
+    let stepped = stepped_objects(repository, &tips, leaving.changes);
+    if let Ok(Some(objects)) = stepped
+        && checked.pass(&objects).is_ok()
+    {
+        return Ok(());
+    }
     let heads: BTreeSet<Oid> =
         leaving.changes.iter().filter_map(|change| Some(change.new.as_ref()?.head)).collect();
     let (files, texts): (Vec<Oid>, Vec<Oid>) =
@@ -129,12 +144,28 @@ pub(crate) fn check_leaving(
     let there = known_there(repository, rules.remote, leaving.before)?;
     let mut objects = new_objects(repository, &files, &there, LeavingPlace::File)?;
     objects.extend(new_objects(repository, &texts, &there, LeavingPlace::Text)?);
-    refuse_private(space, leaving.changes, &objects)?;
-    for (oid, (path, place)) in &objects {
-        let object = LeavingObject { oid: *oid, path, place: *place };
-        refuse_secrets(&allowed, object.findings(repository, rules.redactor)?)?;
+    checked.pass(&objects)
+}
+
+/// By what objects are checked that would leave.
+struct LeavingCheck<'a> {
+    space: &'a SessionSpace,
+    redactor: &'a SecretRedactor,
+    changes: &'a [HeadChange],
+    allowed: &'a BTreeSet<LeavingAllowance>,
+}
+
+impl LeavingCheck<'_> {
+    /// Refuses objects of which something may not leave.
+    fn pass(&self, objects: &LeavingObjects) -> Result<()> {
+        refuse_private(self.space, self.changes, objects)?;
+        for (oid, (path, place)) in objects {
+            let object = LeavingObject { oid: *oid, path, place: *place };
+            let findings = object.findings(self.space.repository(), self.redactor)?;
+            refuse_secrets(self.allowed, findings)?;
+        }
+        Ok(())
     }
-    Ok(())
 }
 
 /// Refuses secrets that nobody let go.

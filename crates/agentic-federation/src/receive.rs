@@ -367,7 +367,10 @@ fn next_record(
         at: Instant::from_millis(acceptance.time),
         message: format!("agentic accepted {} by {}", acceptance.announcement, acceptance.way),
     };
-    next_state(own, name, before.map(|before| before.record), content)
+    let mut next = next_state(own, name, before.map(|before| before.record), content);
+    // Most of it the record before has, or what was announced.
+    next.drafts.retain_missing(own);
+    next
 }
 
 /// Names the lock under which records of a peer are written.

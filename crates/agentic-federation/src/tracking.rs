@@ -2,17 +2,18 @@
 //!
 //! They are derived. Whoever moves one does not change what is believed: it is put back.
 
+mod pen;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use agentic_git::Repository;
 use agentic_model::{AgentName, Oid};
 use agentic_session::SessionSpace;
-use agentic_store::{Lock, fault};
 
+use self::pen::RefPen;
 use crate::acceptance::{Acceptance, believed_head};
 use crate::accepted::{AcceptedState, accepted_ref, accepted_spaces};
 use crate::caps::read_policy;
-use crate::durable::lock;
 use crate::id::{PeerId, Petname, SpaceId};
 use crate::identity::IdentityChain;
 use crate::known::KnownPeer;
@@ -26,19 +27,10 @@ use crate::{Error, Result};
 const TRACK_REFS: &str = "agentic.trackRefs";
 /// How many without.
 const TRACK_REFS_MAX: usize = 1_000;
-
-/// From how many refs on that change at once they are packed.
-const PACKED_FROM: usize = 100;
-/// Which ones are packed: those that are drawn here.
-const PACKED: [&str; 2] = ["refs/remotes/*/agents/*", "refs/agentic/remotes/*"];
-/// The file that git locks while it packs.
-const PACKED_REFS: &str = "packed-refs";
 /// The folder of heads.
 const REMOTE_REFS: &str = "refs/remotes/";
 /// The folder of notes.
 const REMOTE_NOTES: &str = "refs/agentic/remotes/";
-/// The lock under which refs are drawn.
-const TRACKING_LOCK: &str = "tracking";
 
 /// A space of a peer under the name by which its agents are read.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -149,7 +141,7 @@ pub(crate) fn draw_known(
 ) -> Result<Vec<String>> {
     let repository = space.repository();
     // Of two that draw at once the second one sees what the first one left, and the newest record.
-    let pen = RefPen::take(repository)?;
+    let pen = RefPen::take(space)?;
     let record = repository.find_ref(&accepted_ref(tracked.peer, tracked.space))?;
     let record = record.unwrap_or(tracked.record);
     let [found, wanted] = match written.filter(|written| written.record == record) {
@@ -277,7 +269,7 @@ pub fn settle(space: &SessionSpace, label: &str, agent: &AgentName) -> Result<Ve
     let Some(tracked) = tracked.iter().find(|tracked| tracked.label == label) else {
         return require_recorded(space, label).map(|()| Vec::new());
     };
-    let pen = RefPen::take(repository)?;
+    let pen = RefPen::take(space)?;
     let record = repository.find_ref(&accepted_ref(tracked.peer, tracked.space))?;
     let entry = believed_head(repository, record.unwrap_or(tracked.record), agent)?;
     let wanted: BTreeMap<String, Oid> =
@@ -320,64 +312,6 @@ fn refs_of(label: &str, agent: &AgentName, entry: &HeadEntry) -> Vec<(String, Oi
     let head = (format!("{heads}{agent}"), entry.head);
     let notes = entry.notes.map(|tip| (format!("{notes}{agent}"), tip));
     [head].into_iter().chain(notes).collect()
-}
-
-/// Who may draw refs: one process at a time.
-struct RefPen<'r> {
-    repository: &'r Repository,
-    lock: Lock,
-}
-
-impl<'r> RefPen<'r> {
-    fn take(repository: &'r Repository) -> Result<RefPen<'r>> {
-        Ok(RefPen { repository, lock: lock(repository, TRACKING_LOCK)? })
-    }
-
-    /// Makes refs what they should be, in one transaction of git's; returns those that were elsewhere. Where we die
-    /// over it, whoever draws next removes the locks that git left.
-    fn write(
-        &self,
-        found: &BTreeMap<String, Oid>,
-        wanted: &BTreeMap<String, Oid>,
-    ) -> Result<Vec<String>> {
-        let names: BTreeSet<&String> = found.keys().chain(wanted.keys()).collect();
-        let (mut lines, mut written, mut moved) = (String::new(), Vec::new(), Vec::new());
-        for name in names {
-            match (found.get(name), wanted.get(name)) {
-                (Some(old), Some(new)) if old == new => continue,
-                (Some(old), Some(new)) => lines += &format!("update {name} {new} {old}\n"),
-                (None, Some(new)) => lines += &format!("create {name} {new}\n"),
-                (Some(old), None) => lines += &format!("delete {name} {old}\n"),
-                (None, None) => continue,
-            }
-            written.push(name.as_str());
-            if found.contains_key(name) {
-                moved.push(name.clone());
-            }
-        }
-        if lines.is_empty() {
-            return Ok(moved);
-        }
-        fault::point("tracking-drawn")?;
-        let arguments = ["-c", "core.hooksPath=/dev/null", "update-ref", "--stdin"];
-        self.lock.announced(&written, || {
-            self.repository.git_reading(&arguments, lines.as_bytes())?.checked(&arguments[2..])
-        })?;
-        if written.len() >= PACKED_FROM {
-            self.pack(&written)?;
-        }
-        Ok(moved)
-    }
-
-    /// Has git put refs into its one file for all: each command of git's reads very many files else.
-    fn pack(&self, written: &[&str]) -> Result<()> {
-        let locked: Vec<&str> = written.iter().copied().chain([PACKED_REFS]).collect();
-        let mut arguments = vec!["pack-refs"];
-        arguments.extend(PACKED.iter().flat_map(|pattern| ["--include", pattern]));
-        // A git that cannot pack some refs alone leaves them as they are.
-        self.lock.announced(&locked, || self.repository.git(&arguments))?;
-        Ok(())
-    }
 }
 
 /// Returns how many agents of a space get tracking refs.

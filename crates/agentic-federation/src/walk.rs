@@ -89,20 +89,11 @@ pub fn walk_down(
                 next = bare.ok().and_then(|bare| bare.parents.first().copied());
                 nodes.push(WalkNode::Junk { commit, why: wrong.0 });
             }
-            Err(error) if is_commit(repository, commit)? => return Err(error),
+            Err(error) if repository.may_be_commit(commit) => return Err(error),
             Err(_) => nodes.push(WalkNode::Junk { commit, why: "it is no commit".to_owned() }),
         }
     }
     Ok(Walk { nodes, end: WalkEnd::Gap })
-}
-
-/// Tells whether something that cannot be read is a commit, as far as git knows: a tag is none.
-///
-/// # Errors
-/// Fails when git cannot be started.
-pub(crate) fn is_commit(repository: &Repository, oid: Oid) -> Result<bool> {
-    let end = repository.git(&["--no-replace-objects", "cat-file", "-t", &oid.to_string()])?;
-    Ok(!end.success || end.stdout.trim() == "commit")
 }
 
 /// Tells why an announcement is none that counts; nothing if it is valid.

@@ -133,6 +133,12 @@ impl Repository {
             || (self.cache.look_anew(&self.inner) && self.cache.is_on_disk(&id))
     }
 
+    /// Tells whether something is a commit, as far as it can be read at all: a tag is none.
+    pub fn may_be_commit(&self, oid: Oid) -> bool {
+        let found = self.inner.find_header(to_id(oid));
+        found.map_or(true, |header| header.kind() == gix::objs::Kind::Commit)
+    }
+
     /// Reads a blob.
     ///
     /// # Errors
