@@ -21,7 +21,7 @@ use agentic_testkit::Error;
 
 /// How many agents are made before git packs their refs and those to archive are.
 const PART: usize = 2_000;
-/// When everything happens, in seconds: long ago, so that nothing is young.
+/// When the first agent is made, in seconds: long ago, so that nothing is young.
 const AT: i64 = 1_700_000_000;
 /// How many words there are.
 const WORDS: usize = 100_000;
@@ -39,6 +39,17 @@ pub struct Scale {
     pub n_words_each: usize,
     /// How many commits each agent has beside its genesis; the first one binds the trace.
     pub n_commits_each: usize,
+    /// How many seconds after each other agents are made; 0 if all of them are at once, which costs git most.
+    pub n_seconds_apart: usize,
+}
+
+/// An agent that is made.
+struct MadeAgent {
+    name: AgentName,
+    /// The number of its commit in the stream.
+    mark: usize,
+    /// When, in seconds.
+    at: i64,
 }
 
 /// How long making it took, in seconds.
@@ -127,7 +138,9 @@ fn import(folder: &Path, numbers: std::ops::Range<usize>, scale: Scale) -> Resul
     let pipe = child.stdin.take().expect("the pipe was asked for");
     let mut stream = BufWriter::with_capacity(1 << 20, pipe);
     for (mark, number) in numbers.enumerate() {
-        let said = write_agent(&name(number), mark + 1, scale);
+        let later = i64::try_from(number * scale.n_seconds_apart).unwrap_or(0);
+        let made = MadeAgent { name: name(number), mark: mark + 1, at: AT + later };
+        let said = write_agent(&made, scale);
         stream.write_all(&said).map_err(Error::file("write to git"))?;
     }
     stream.flush().map_err(Error::file("write to git"))?;
@@ -141,7 +154,8 @@ fn import(folder: &Path, numbers: std::ops::Range<usize>, scale: Scale) -> Resul
 }
 
 /// Writes one agent for `git fast-import`.
-fn write_agent(agent: &AgentName, mark: usize, scale: Scale) -> Vec<u8> {
+fn write_agent(made: &MadeAgent, scale: Scale) -> Vec<u8> {
+    let MadeAgent { name: agent, mark, at } = made;
     let (who, branch) = (Person::of_agent(agent), agent.branch_ref());
     let briefing = Briefing::of_text(&format!("Work as {agent}")).to_object().expect("short");
     let claims = |kind: &str| Claims {
@@ -152,12 +166,12 @@ fn write_agent(agent: &AgentName, mark: usize, scale: Scale) -> Vec<u8> {
     let genesis = Claims { briefing: Some(briefing.cid()), ..claims("spawn") };
     let genesis = genesis.write(&format!("Spawn {agent}")).expect("a message");
     let work = claims("finding").write("Look into it").expect("a message");
-    let (trace, note) = trace_of(agent, mark, scale);
+    let (trace, note) = trace_of(made, scale);
     let mut out = Vec::new();
     let commit = |out: &mut Vec<u8>, name: &str, mark: &str, message: &str| {
         let head = format!(
-            "commit {name}\n{mark}author {0} <{1}> {AT} +0000\n\
-             committer Ada <ada@example.com> {AT} +0000\n",
+            "commit {name}\n{mark}author {0} <{1}> {at} +0000\n\
+             committer Ada <ada@example.com> {at} +0000\n",
             who.name, who.email
         );
         out.extend_from_slice(head.as_bytes());
@@ -183,7 +197,8 @@ fn write_agent(agent: &AgentName, mark: usize, scale: Scale) -> Vec<u8> {
     out
 }
 
-fn trace_of(agent: &AgentName, mark: usize, scale: Scale) -> (Object, String) {
+fn trace_of(made: &MadeAgent, scale: Scale) -> (Object, String) {
+    let MadeAgent { name: agent, mark, at } = made;
     let seed = agent
         .as_str()
         .bytes()
@@ -196,7 +211,7 @@ fn trace_of(agent: &AgentName, mark: usize, scale: Scale) -> (Object, String) {
         }
         let later = if scale.n_words_each > 0 { mark * 1_000 + number } else { 0 };
         let kind = Kind::parse("log").expect("a valid name");
-        let at = Instant::from_millis(AT * 1000 + i64::try_from(later).unwrap_or(0));
+        let at = Instant::from_millis(at * 1000 + i64::try_from(later).unwrap_or(0));
         Entry::new(kind, at, Value::text(text))
     };
     let entries = (0..scale.n_entries_each).map(entry).collect();

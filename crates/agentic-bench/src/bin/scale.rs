@@ -1,5 +1,5 @@
 //! Measures what verbs cost in a repository with very many agents:
-//! `scale make DIR [AGENTS OPEN ENTRIES [COMMITS [WORDS]]]`, then `scale compare BIN SMALL LARGE [ROUNDS]`.
+//! `scale make DIR [AGENTS OPEN ENTRIES [COMMITS [WORDS [SECONDS-APART]]]]`, then `scale compare BIN SMALL LARGE [ROUNDS]`.
 //! `scale count BIN DIR` prints the instructions of each, for `bench/instructions`.
 
 use std::path::Path;
@@ -8,7 +8,7 @@ use std::process::ExitCode;
 use agentic_bench::{Scale, make};
 use agentic_testkit::{CostBench, Error, MeasuredCommand, has_valgrind};
 
-const USAGE: &str = "usage: scale make DIR [AGENTS OPEN ENTRIES-EACH [COMMITS-EACH [WORDS-EACH]]]\n       \
+const USAGE: &str = "usage: scale make DIR [AGENTS OPEN ENTRIES-EACH [COMMITS-EACH [WORDS-EACH [SECONDS-APART]]]]\n       \
     scale compare BIN SMALL LARGE [ROUNDS]\n       \
     scale count BIN DIR";
 
@@ -16,15 +16,18 @@ fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let outcome = match words.as_slice() {
-        ["make", folder] => make_one(folder, ["100000", "1000", "10", "1", "0"]),
+        ["make", folder] => make_one(folder, ["100000", "1000", "10", "1", "0", "0"]),
         ["make", folder, agents, open, entries] => {
-            make_one(folder, [agents, open, entries, "1", "0"])
+            make_one(folder, [agents, open, entries, "1", "0", "0"])
         }
         ["make", folder, agents, open, entries, commits] => {
-            make_one(folder, [agents, open, entries, commits, "0"])
+            make_one(folder, [agents, open, entries, commits, "0", "0"])
         }
         ["make", folder, agents, open, entries, commits, words] => {
-            make_one(folder, [agents, open, entries, commits, words])
+            make_one(folder, [agents, open, entries, commits, words, "0"])
+        }
+        ["make", folder, agents, open, entries, commits, words, apart] => {
+            make_one(folder, [agents, open, entries, commits, words, apart])
         }
         ["compare", binary, small, large] => compare(binary, small, large, "40"),
         ["compare", binary, small, large, rounds] => compare(binary, small, large, rounds),
@@ -43,10 +46,11 @@ fn main() -> ExitCode {
     }
 }
 
-fn make_one(folder: &str, numbers: [&str; 5]) -> Result<(), Error> {
+fn make_one(folder: &str, numbers: [&str; 6]) -> Result<(), Error> {
     let numbers = numbers.map(|text| text.parse().unwrap_or(10));
-    let [n_agents, n_open, n_entries_each, n_commits_each, n_words_each] = numbers;
-    let scale = Scale { n_agents, n_open, n_entries_each, n_words_each, n_commits_each };
+    let [n_agents, n_open, n_entries_each, n_commits_each, n_words_each, n_seconds_apart] = numbers;
+    let scale =
+        Scale { n_agents, n_open, n_entries_each, n_words_each, n_commits_each, n_seconds_apart };
     let made = make(Path::new(folder), scale)?;
     println!(
         "{n_agents} agents with {} entries in {:.1} s; {} of them archived in {:.1} s",
