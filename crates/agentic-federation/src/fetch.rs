@@ -101,14 +101,7 @@ pub fn fetch_peers(
             }
         };
         let missing = unserved(space, meant, &of_it)?;
-        let mut spaces = Vec::new();
-        for served in listed {
-            let arrived = arrive_from(space, served, silent)?;
-            // Whoever is silent is asked for nothing more. What takes too long is one space's.
-            silent =
-                silent.or(arrived.stopped.filter(|why| matches!(why, RemoteStop::Silent { .. })));
-            spaces.push(arrived);
-        }
+        let spaces = arrive_all(space, listed, &mut silent)?;
         arrivals.push(PeerArrivals { meant, spaces, missing });
     }
     let all: Vec<&ArrivedSpace> = arrivals.iter().flat_map(|peer| &peer.spaces).collect();
@@ -128,6 +121,23 @@ pub fn fetch_peers(
     erase_unrecorded(space)?;
     received.extend(hindered);
     Ok(received)
+}
+
+/// Downloads what is served of some spaces. Whoever is silent is asked for nothing more; what takes too
+/// long is one space's.
+fn arrive_all(
+    space: &SessionSpace,
+    listed: Vec<ServedSpace>,
+    silent: &mut Option<RemoteStop>,
+) -> Result<Vec<ArrivedSpace>> {
+    let mut spaces = Vec::new();
+    for served in listed {
+        let arrived = arrive_from(space, served, *silent)?;
+        let stopped = arrived.stopped.filter(|why| matches!(why, RemoteStop::Silent { .. }));
+        *silent = silent.or(stopped);
+        spaces.push(arrived);
+    }
+    Ok(spaces)
 }
 
 /// A peer that is followed, and from where it is received.

@@ -66,14 +66,14 @@ struct RemoteLimits {
 
 /// To what a program prints.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Printed {
+enum PrintedStream {
     Answer,
     Beside,
 }
 
 /// What becomes of what a program prints.
 enum Print {
-    Part(Printed, Vec<u8>),
+    Part(PrintedStream, Vec<u8>),
     /// It prints there no more.
     Closed,
 }
@@ -157,10 +157,10 @@ fn run_limited(command: &mut Command, limits: RemoteLimits) -> std::io::Result<G
     let mut child = command.spawn()?;
     let (sender, prints) = sync_channel(PARTS_MAX);
     if let Some(answer) = child.stdout.take() {
-        pass_on(answer, Printed::Answer, sender.clone());
+        pass_on(answer, PrintedStream::Answer, sender.clone());
     }
     if let Some(beside) = child.stderr.take() {
-        pass_on(beside, Printed::Beside, sender);
+        pass_on(beside, PrintedStream::Beside, sender);
     }
     let (heard_at, worked) = (started, Duration::ZERO);
     let (answer, beside) = (Vec::new(), Vec::new());
@@ -187,7 +187,7 @@ fn run_limited(command: &mut Command, limits: RemoteLimits) -> std::io::Result<G
 
 /// Passes on what is printed, as long as somebody listens. Nobody waits for this: what the program began may hold what
 /// it prints to for longer than it runs.
-fn pass_on(mut from: impl Read + Send + 'static, printed: Printed, to: SyncSender<Print>) {
+fn pass_on(mut from: impl Read + Send + 'static, printed: PrintedStream, to: SyncSender<Print>) {
     std::thread::spawn(move || {
         let mut part = vec![0; PART_BYTES];
         while let Ok(n_bytes @ 1..) = from.read(&mut part) {
@@ -205,7 +205,7 @@ impl RemoteProgram {
         let mut has_ended = false;
         loop {
             match prints.recv_timeout(LOOK) {
-                Ok(Print::Part(Printed::Answer, part)) => {
+                Ok(Print::Part(PrintedStream::Answer, part)) => {
                     self.heard_at = Instant::now();
                     self.answer.extend(part);
                     let bytes_max = self.limits.answer_bytes_max;
@@ -213,7 +213,7 @@ impl RemoteProgram {
                         return Ok(Some(RemoteStop::Much { bytes_max }));
                     }
                 }
-                Ok(Print::Part(Printed::Beside, part)) => {
+                Ok(Print::Part(PrintedStream::Beside, part)) => {
                     self.heard_at = Instant::now();
                     self.beside.extend(part);
                     if self.beside.len() > 2 * SAID_BYTES_MAX {
