@@ -85,7 +85,7 @@ impl StepWalk<'_> {
         if old == Some(new) {
             return Ok(true);
         }
-        self.objects.insert(new, (spot.path.to_owned(), spot.place));
+        self.objects.entry(new).or_insert_with(|| (spot.path.to_owned(), spot.place));
         if spot.depth > DEPTH_MAX || self.objects.len() > OBJECTS_MAX {
             return Ok(false);
         }
@@ -109,7 +109,8 @@ impl StepWalk<'_> {
                 format!("{}/{name}", spot.path)
             };
             if line.mode != FOLDER {
-                self.objects.insert(line.oid, (path, spot.place));
+                // The newest commit is looked at first: it is said where something stands now.
+                self.objects.entry(line.oid).or_insert((path, spot.place));
                 continue;
             }
             let before = before.filter(|before| before.mode == FOLDER).map(|before| before.oid);
