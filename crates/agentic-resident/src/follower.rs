@@ -35,7 +35,7 @@ use crate::index::IndexDesk;
 /// How often everything is compared though nothing was noticed.
 const SWEEP: Duration = Duration::from_secs(60);
 /// Where many changes come, those of so long are looked at together.
-const BATCH: Duration = Duration::from_millis(50);
+const BATCH: Duration = Duration::from_millis(40);
 /// So many of that time are looked at one by one before.
 const FEW: usize = 8;
 /// How often it is believed that agents are where they were because the refs are.
