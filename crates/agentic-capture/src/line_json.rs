@@ -93,8 +93,12 @@ impl<'t> LineJson<'t> {
     /// # Errors
     /// Fails on what is not JSON, on nesting over 64 and on more than [`VALUES_MAX`] values.
     pub fn parse(text: &'t str) -> Result<LineJson<'t>, JsonReadFault> {
-        let options = ReaderOptions { nesting_max: NESTING_MAX, half_pairs: HalfPairs::Replace };
-        read(text, options, LineSink { n_values: 0 })
+        let options = ReaderOptions {
+            nesting_max: NESTING_MAX,
+            values_max: VALUES_MAX,
+            half_pairs: HalfPairs::Replace,
+        };
+        read(text, options, LineSink)
     }
 
     /// Makes a text.
@@ -345,16 +349,7 @@ fn number_value(number: &str) -> Value {
 }
 
 /// Builds [`LineJson`].
-struct LineSink {
-    n_values: usize,
-}
-
-impl LineSink {
-    fn count(&mut self) -> Result<(), JsonReason> {
-        self.n_values += 1;
-        if self.n_values > VALUES_MAX { Err(JsonReason::TooLarge) } else { Ok(()) }
-    }
-}
+struct LineSink;
 
 impl<'t> Sink<'t> for LineSink {
     type Value = LineJson<'t>;
@@ -362,7 +357,6 @@ impl<'t> Sink<'t> for LineSink {
     type Members = Vec<(Cow<'t, str>, LineJson<'t>)>;
 
     fn scalar(&mut self, scalar: Scalar<'t>) -> Result<LineJson<'t>, JsonReason> {
-        self.count()?;
         Ok(match scalar {
             Scalar::Null => LineJson::Null,
             Scalar::Bool(truth) => LineJson::Bool(truth),
@@ -372,7 +366,6 @@ impl<'t> Sink<'t> for LineSink {
     }
 
     fn list(&mut self, items: Vec<LineJson<'t>>) -> Result<LineJson<'t>, JsonReason> {
-        self.count()?;
         Ok(LineJson::List(items))
     }
 
@@ -385,7 +378,6 @@ impl<'t> Sink<'t> for LineSink {
     }
 
     fn object(&mut self, mut members: Self::Members) -> Result<LineJson<'t>, JsonReason> {
-        self.count()?;
         // The later of two comes first, and stays.
         members.reverse();
         members.sort_by(|a, b| a.0.cmp(&b.0));

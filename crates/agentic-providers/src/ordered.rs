@@ -59,7 +59,8 @@ impl Document {
 }
 
 /// What `serde_json` takes, by which the texts were found to be JSON.
-const OPTIONS: ReaderOptions = ReaderOptions { nesting_max: 127, half_pairs: HalfPairs::Refuse };
+const OPTIONS: ReaderOptions =
+    ReaderOptions { nesting_max: 127, values_max: usize::MAX, half_pairs: HalfPairs::Refuse };
 
 struct DocumentSink;
 

@@ -130,8 +130,12 @@ pub(super) enum ValueFault {
 
 /// Reads one JSON value of at most 64 levels.
 pub(super) fn read_value(text: &str) -> Result<Value, ValueFault> {
-    let options = ReaderOptions { nesting_max: NESTING_MAX, half_pairs: HalfPairs::Replace };
-    let read = reader::read(text, options, PayloadSink { n_values: 0 });
+    let options = ReaderOptions {
+        nesting_max: NESTING_MAX,
+        values_max: VALUES_MAX,
+        half_pairs: HalfPairs::Replace,
+    };
+    let read = reader::read(text, options, PayloadSink);
     read.map_err(|fault| match fault.reason == JsonReason::TooLarge {
         true => ValueFault::TooMany,
         false => ValueFault::NotJson,
@@ -139,16 +143,7 @@ pub(super) fn read_value(text: &str) -> Result<Value, ValueFault> {
 }
 
 /// Builds values: whatever JSON can say has one.
-struct PayloadSink {
-    n_values: usize,
-}
-
-impl PayloadSink {
-    fn count(&mut self) -> Result<(), JsonReason> {
-        self.n_values += 1;
-        if self.n_values > VALUES_MAX { Err(JsonReason::TooLarge) } else { Ok(()) }
-    }
-}
+struct PayloadSink;
 
 impl<'t> Sink<'t> for PayloadSink {
     type Value = Value;
@@ -156,12 +151,10 @@ impl<'t> Sink<'t> for PayloadSink {
     type Members = Map;
 
     fn scalar(&mut self, scalar: Scalar<'t>) -> Result<Value, JsonReason> {
-        self.count()?;
         Ok(value_of(scalar))
     }
 
     fn list(&mut self, items: Vec<Value>) -> Result<Value, JsonReason> {
-        self.count()?;
         Ok(Value::List(items))
     }
 
@@ -174,7 +167,6 @@ impl<'t> Sink<'t> for PayloadSink {
     }
 
     fn object(&mut self, members: Map) -> Result<Value, JsonReason> {
-        self.count()?;
         Ok(Value::Map(members))
     }
 }

@@ -31,7 +31,8 @@ pub fn parse(text: &str) -> Result<Json, JsonFault> {
 
 /// Parses one JSON value that may nest so deep.
 pub(crate) fn parse_within(text: &str, nesting_max: usize) -> Result<Json, JsonFault> {
-    let options = ReaderOptions { nesting_max, half_pairs: HalfPairs::Replace };
+    let options =
+        ReaderOptions { nesting_max, values_max: usize::MAX, half_pairs: HalfPairs::Replace };
     read(text, options, JsonSink::default())
         .map_err(|JsonReadFault { at, reason }| JsonFault { at, reason: words(reason) })
 }

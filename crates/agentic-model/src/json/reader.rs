@@ -61,6 +61,8 @@ pub enum Scalar<'t> {
 pub struct ReaderOptions {
     /// How many lists and objects may stand inside one another.
     pub nesting_max: usize,
+    /// How many values a text may have, lists and objects among them.
+    pub values_max: usize,
     /// What becomes of half a surrogate pair.
     pub half_pairs: HalfPairs,
 }
@@ -102,7 +104,7 @@ pub enum JsonReason {
     TrailingText,
     /// A list or object stands deeper than [`ReaderOptions::nesting_max`].
     TooDeep,
-    /// The sink has no room for a value.
+    /// The sink has no room for a value, or there are more than [`ReaderOptions::values_max`].
     TooLarge,
     /// A number has no digits where it needs some, or a zero in front.
     NotANumber,
@@ -135,7 +137,7 @@ pub fn read<'t, S: Sink<'t>>(
     options: ReaderOptions,
     sink: S,
 ) -> Result<S::Value, JsonReadFault> {
-    let mut reader = JsonReader { text, bytes: text.as_bytes(), at: 0, options, sink };
+    let mut reader = JsonReader { text, bytes: text.as_bytes(), at: 0, n_values: 0, options, sink };
     reader.blanks();
     let value = reader.value(0)?;
     reader.blanks();
@@ -149,6 +151,8 @@ struct JsonReader<'t, S> {
     text: &'t str,
     bytes: &'t [u8],
     at: usize,
+    /// How many values were begun.
+    n_values: usize,
     options: ReaderOptions,
     sink: S,
 }
@@ -169,6 +173,10 @@ impl<'t, S: Sink<'t>> JsonReader<'t, S> {
     }
 
     fn value(&mut self, depth: usize) -> Result<S::Value, JsonReadFault> {
+        self.n_values += 1;
+        if self.n_values > self.options.values_max {
+            return Err(self.fault(JsonReason::TooLarge));
+        }
         let scalar = match self.peek() {
             Some(b'{' | b'[') if depth >= self.options.nesting_max => {
                 return Err(self.fault(JsonReason::TooDeep));

@@ -11,8 +11,11 @@ use agentic_model::json::reader::{
 use crate::data::json::DataJsonError;
 use crate::data::{Data, TooLarge, VALUE_DEPTH_MAX, parse_literal};
 
-const OPTIONS: ReaderOptions =
-    ReaderOptions { nesting_max: VALUE_DEPTH_MAX as usize, half_pairs: HalfPairs::Refuse };
+const OPTIONS: ReaderOptions = ReaderOptions {
+    nesting_max: VALUE_DEPTH_MAX as usize,
+    values_max: usize::MAX,
+    half_pairs: HalfPairs::Refuse,
+};
 
 /// Reads a value. Of a key that occurs twice the last value counts.
 ///

@@ -6,7 +6,7 @@ use serde_json::Value as Theirs;
 use super::*;
 
 const LIKE_THEIRS: ReaderOptions =
-    ReaderOptions { nesting_max: 127, half_pairs: HalfPairs::Refuse };
+    ReaderOptions { nesting_max: 127, values_max: usize::MAX, half_pairs: HalfPairs::Refuse };
 
 /// Builds what `serde_json` builds.
 struct TheirsSink;
@@ -50,7 +50,11 @@ fn number(text: &str) -> Option<Theirs> {
 }
 
 fn check(text: &str, half_pairs: HalfPairs, wanted: Result<&str, (usize, JsonReason)>) {
-    let read = read(text, ReaderOptions { nesting_max: 2, half_pairs }, TheirsSink);
+    let read = read(
+        text,
+        ReaderOptions { nesting_max: 2, values_max: usize::MAX, half_pairs },
+        TheirsSink,
+    );
     let read = read.map(|value| value.to_string()).map_err(|fault| (fault.at, fault.reason));
     assert_eq!(read, wanted.map(str::to_owned), "{text:?}");
 }
