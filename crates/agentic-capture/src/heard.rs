@@ -1,44 +1,42 @@
 //! When a hook of each coding agent last told something: a small file each, which may be deleted.
 
-use std::fs::OpenOptions;
+use std::fs::{File, OpenOptions};
 use std::io::{ErrorKind, Read as _};
-use std::os::unix::fs::{FileExt as _, OpenOptionsExt as _};
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 
 use agentic_model::Instant;
 use agentic_store::Layout;
+use agentic_store::file::write_over;
 
 use crate::{CaptureError, Source};
 
 /// The longest time that is read, in bytes.
 const HEARD_BYTES_MAX: u64 = 64;
-/// Opens without waiting for whoever reads from a pipe (`O_NONBLOCK`).
-const OPEN_WITHOUT_WAITING: i32 = 0o4000;
+/// Opens without waiting for whoever is at the other end of a pipe (`O_NONBLOCK`).
+pub(crate) const OPEN_WITHOUT_WAITING: i32 = 0o4000;
 
 /// Notes that a hook of a coding agent has told something.
 ///
 /// # Errors
 /// Fails when the folder cannot be written.
 pub fn hear(layout: &Layout, source: Source, now: Instant) -> Result<(), CaptureError> {
-    let path = heard(layout, source);
-    write_over(&path, &now.to_string()).map_err(|source| CaptureError::Io { source })
+    let file = open(&heard(layout, source));
+    let written = file.and_then(|file| write_over(&file, now.to_string().as_bytes()));
+    written.map_err(|source| CaptureError::Io { source })
 }
 
-/// Writes a short text over another. The file is not emptied before: whoever does that waits until the
-/// text that was there is on the disk, and all hooks of a coding agent write here.
-fn write_over(path: &Path, text: &str) -> std::io::Result<()> {
+/// Opens the file that all hooks of a coding agent write over.
+fn open(path: &Path) -> std::io::Result<File> {
     let mut options = OpenOptions::new();
     options.write(true).create(true).truncate(false).custom_flags(OPEN_WITHOUT_WAITING);
-    let file = match (options.open(path), path.parent()) {
+    match (options.open(path), path.parent()) {
         (Err(error), Some(folder)) if error.kind() == ErrorKind::NotFound => {
             std::fs::create_dir_all(folder)?;
-            options.open(path)?
+            options.open(path)
         }
-        (opened, _) => opened?,
-    };
-    file.write_all_at(text.as_bytes(), 0)?;
-    let length = u64::try_from(text.len()).unwrap_or(u64::MAX);
-    if file.metadata()?.len() > length { file.set_len(length) } else { Ok(()) }
+        (opened, _) => opened,
+    }
 }
 
 /// Says when a hook last told something; nothing if nobody knows.

@@ -5,12 +5,13 @@
 
 use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions};
-use std::io::{Read as _, Seek as _, SeekFrom, Write as _};
+use std::io::Read as _;
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::PathBuf;
 
 use agentic_model::{Entry, Value};
 use agentic_store::Layout;
+use agentic_store::file::write_over;
 
 use crate::Source;
 use crate::heard::read_small;
@@ -96,11 +97,7 @@ fn add(layout: &Layout, source: Source, new: &BTreeMap<String, u64>) -> std::io:
         }
     }
     let text: String = all.iter().map(|(rule, n)| format!("{rule} {n}\n")).collect();
-    // Not emptied before: whoever does that waits until what was there is on the disk.
-    file.seek(SeekFrom::Start(0))?;
-    file.write_all(text.as_bytes())?;
-    let length = u64::try_from(text.len()).unwrap_or(u64::MAX);
-    if file.metadata()?.len() > length { file.set_len(length) } else { Ok(()) }
+    write_over(&file, text.as_bytes())
 }
 
 fn is_locked(file: &File) -> bool {

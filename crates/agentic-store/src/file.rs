@@ -2,6 +2,7 @@
 
 use std::fs::File;
 use std::io::Write as _;
+use std::os::unix::fs::FileExt as _;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -59,6 +60,17 @@ pub fn replace(path: &Path, content: &[u8], persistence: Persistence) -> Result<
         }
         _ => Ok(()),
     }
+}
+
+/// Writes a text over all that is in a file. It is not emptied before: whoever does that waits until what was there
+/// is on the disk.
+///
+/// # Errors
+/// Fails when the disk does; then the file may have a part of both.
+pub fn write_over(file: &File, text: &[u8]) -> std::io::Result<()> {
+    file.write_all_at(text, 0)?;
+    let length = u64::try_from(text.len()).unwrap_or(u64::MAX);
+    if file.metadata()?.len() > length { file.set_len(length) } else { Ok(()) }
 }
 
 /// Removes a file, if it is there.

@@ -8,14 +8,14 @@ use std::path::Path;
 
 use agentic_redact::{KnownFile, KnownFormat, KnownValues, is_secret_variable};
 
+use crate::heard::OPEN_WITHOUT_WAITING;
+
 /// How much of a file is read.
 const FILE_BYTES_MAX: u64 = 64 << 10;
 /// How many files are read.
 const FILES_MAX: usize = 32;
 /// How many names of a folder are looked at.
 const NAMES_MAX: usize = 10_000;
-/// Opens without waiting for whoever writes into a pipe (`O_NONBLOCK`).
-const OPEN_WITHOUT_WAITING: i32 = 0o4000;
 
 /// Takes the values of a worktree's files, then those of variables. A file that cannot be read has none:
 /// that some value is not known must not keep the rules from looking.
