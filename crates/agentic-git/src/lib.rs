@@ -39,6 +39,7 @@ mod pack_file;
 mod pack_merge;
 mod pack_offset;
 mod pack_replaced;
+mod packed_line;
 mod prefix;
 mod quarantine;
 mod quoted;

@@ -13,6 +13,7 @@ use agentic_store::{Error, Result};
 use gix::refs::FullName;
 
 use super::loose_ref::PlainRef;
+use super::packed_line::{PEELED, first_line_from, line_at, name_of};
 use super::{Repository, to_oid};
 
 /// How long a file must have been as it is. Clocks of filesystems tick every two seconds at the slowest.
@@ -263,50 +264,6 @@ impl Repository {
         found.sort_by(|left, right| left.name.cmp(&right.name));
         Ok(found)
     }
-}
-
-/// How a line begins that says what the tag above it leads to.
-pub(super) const PEELED: &[u8] = b"^";
-
-/// Finds the first line of sorted packed refs whose name is not below another.
-fn first_line_from(lines: &[u8], name: &[u8]) -> usize {
-    let (mut low, mut high) = (0, lines.len());
-    while low < high {
-        let middle = line_start(lines, low, low + (high - low) / 2);
-        let line = line_at(lines, middle);
-        match name_of(line) < name {
-            true => low = middle + line.len() + 1,
-            false => high = middle,
-        }
-        while low < high && lines[low..].starts_with(PEELED) {
-            low += line_at(lines, low).len() + 1;
-        }
-    }
-    low.min(lines.len())
-}
-
-/// Finds where the ref begins that a byte belongs to, from a place on where one begins.
-fn line_start(lines: &[u8], low: usize, mut at: usize) -> usize {
-    loop {
-        let before = lines[low..at].iter().rposition(|byte| *byte == b'\n');
-        let start = before.map_or(low, |before| low + before + 1);
-        if start == low || !lines[start..].starts_with(PEELED) {
-            return start;
-        }
-        at = start - 1;
-    }
-}
-
-pub(super) fn line_at(lines: &[u8], at: usize) -> &[u8] {
-    let rest = &lines[at..];
-    let end = rest.iter().position(|byte| *byte == b'\n').unwrap_or(rest.len());
-    &rest[..end]
-}
-
-/// Returns the name in a line of packed refs.
-pub(super) fn name_of(line: &[u8]) -> &[u8] {
-    let space = line.iter().position(|byte| *byte == b' ');
-    space.map_or(&[], |space| &line[space + 1..])
 }
 
 #[cfg(test)]

@@ -13,11 +13,11 @@ use std::time::{Duration, Instant as Moment};
 
 use agentic_model::Oid;
 use agentic_store::ground::PACKED_REFS;
-use agentic_store::{Error, Result, fault};
+use agentic_store::{Error, Result, fault, file};
 
 use super::Repository;
 use super::loose_ref::{PlainRef, RefLock, ShortWay};
-use super::ref_list::{PEELED, line_at, name_of};
+use super::packed_line::{PEELED, line_at, name_of};
 use super::reference::REF_LOCK_WAIT;
 
 /// The longest pause between two looks at the lock of packed refs.
@@ -75,14 +75,14 @@ impl Repository {
         }
         fault::point_under_lock("refs-locked")?;
         for one in &locked {
-            remove(&one.log)?;
+            remove_log(&one.log)?;
         }
         if !rest.found.is_empty() {
             replace_packed(&packed, (&mut packed_lock, file), &rest.lines)?;
         }
         fault::point_under_lock("packed-refs-deleted")?;
         for one in locked.iter().filter(|one| one.is_loose) {
-            remove(&one.path)?;
+            file::remove(&one.path)?;
         }
         drop(packed_lock);
         for LockedRef { path, log, n_folders, lock, .. } in locked {
@@ -189,13 +189,11 @@ fn replace_packed(
     Ok(())
 }
 
-fn remove(path: &Path) -> Result<()> {
-    match fs::remove_file(path) {
-        Ok(()) => Ok(()),
-        Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
+fn remove_log(path: &Path) -> Result<()> {
+    match file::remove(path) {
         // A folder where a log would be is the log of refs below.
         Err(_) if path.is_dir() => Ok(()),
-        Err(error) => Err(Error::io("remove", path)(error)),
+        end => end,
     }
 }
 
