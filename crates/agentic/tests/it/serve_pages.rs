@@ -85,12 +85,26 @@ impl SocketServed {
         serde_json::from_str(&self.ok(arguments)).expect("JSON")
     }
 
-    fn get(&self, path: &str) -> PageAnswer {
+    /// Asks for something, of which the answer is to be read.
+    fn ask(&self, path: &str) -> UnixStream {
         let folder = self.sandbox.start().join(".git/agentic/serve");
         let mut stream = UnixStream::connect(folder.join("sock")).expect("it listens");
         stream.set_read_timeout(Some(PATIENCE)).expect("a socket");
         let request = format!("GET {path} HTTP/1.1\r\nHost: agentic\r\nConnection: close\r\n\r\n");
         stream.write_all(request.as_bytes()).expect("it reads");
+        stream
+    }
+
+    /// Listens to what is told from now on.
+    fn listen(&self) -> UnixStream {
+        let mut stream = self.ask("/api/v1/events");
+        let mut first = [0; 1];
+        stream.read_exact(&mut first).expect("it answers");
+        stream
+    }
+
+    fn get(&self, path: &str) -> PageAnswer {
+        let mut stream = self.ask(path);
         let mut answer = Vec::new();
         stream.read_to_end(&mut answer).expect("it answers");
         let end = answer.windows(4).position(|window| window == b"\r\n\r\n").expect("a head");

@@ -10,8 +10,6 @@ fn the_page_of_an_agent_reads_no_more_of_its_line_than_it_shows() {
     let mut served = SocketServed::new();
     served.ok(&["spawn", "main-bot", "--empty", "-m", "lead"]);
     served.ok(&["spawn", "alice", "--from", "main-bot", "-m", "find the flaky test"]);
-    // One that begins now has told nothing yet.
-    served.restart();
     // What plain git has made, no journal can make again.
     let git = |arguments: &[&str]| {
         let said = served.sandbox.git(served.sandbox.start(), arguments).expect("git runs");
@@ -22,18 +20,27 @@ fn the_page_of_an_agent_reads_no_more_of_its_line_than_it_shows() {
         let head = made.last().expect("it begins with one");
         made.push(git(&["commit-tree", "-p", head, "-m", "step", "agents/alice^{tree}"]));
     }
+    let mut events = served.listen();
     git(&["update-ref", "refs/heads/agents/alice", &made[N_COMMITS]]);
-    let begun = Instant::now();
     // What is told is in the index.
-    while served.json(&["serve", "status", "--json"])["n"] == 0 {
-        assert!(begun.elapsed() < PATIENCE, "nobody tells of it");
-        std::thread::sleep(Duration::from_millis(20));
+    let mut told = String::new();
+    while !told.contains(&made[N_COMMITS]) {
+        let mut part = [0; 1 << 10];
+        let n_bytes = events.read(&mut part).expect("it is told soon");
+        assert!(n_bytes > 0, "the stream ended: {told}");
+        told += &String::from_utf8_lossy(&part[..n_bytes]);
     }
+    drop(events);
     // One that no page shows is gone, and no process has read it since.
     let (above, below) = made[2].split_at(2);
     let objects = served.sandbox.start().join(".git/objects");
     fs::remove_file(objects.join(above).join(below)).expect("it is a file of its own");
     served.restart();
+    let begun = Instant::now();
+    while served.json(&["serve", "status", "--json"])["index"]["main"]["state"] != "ready" {
+        assert!(begun.elapsed() < PATIENCE, "the index is never ready");
+        std::thread::sleep(Duration::from_millis(20));
+    }
 
     let read = served.run(&["show", "alice"]);
     assert!(!read.status.success(), "a command reads all of them");
