@@ -39,12 +39,12 @@ impl ShowBriefing {
     /// # Errors
     /// Fails when it is not here.
     pub fn read_of(caller: &Caller<'_>, agent: &AgentView) -> Result<StoredBriefing, Refusal> {
-        let named = ShowBriefing { agent: Some(agent.agent.clone()) };
-        let Some(cid) = agent.briefing.as_deref().and_then(|cid| Cid::parse(cid).ok()) else {
-            return named.read(caller);
+        let name = caller.agent(Some(&agent.agent))?;
+        let known = agent.briefing.as_deref().and_then(|cid| Cid::parse(cid).ok());
+        let (cid, object) = match known {
+            Some(cid) => caller.space.read_briefing(&name, cid)?,
+            None => caller.space.briefing(&name)?,
         };
-        let agent = caller.agent(named.agent.as_deref())?;
-        let (cid, object) = caller.space.read_briefing(&agent, cid)?;
         Ok(StoredBriefing { cid, object })
     }
 }
