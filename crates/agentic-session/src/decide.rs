@@ -36,7 +36,7 @@ pub use crate::policy::{Policy, is_principal};
 use crate::summary;
 use crate::trust::{self, DecidingCommits, Look};
 pub use crate::trust::{text_signed_by, wants_key};
-pub use crate::vote::first_voices;
+pub use crate::vote::{first_voices, n_agreeing};
 use crate::{Error, Result, SessionSpace, go_on, hosted};
 
 /// What became of a decision.

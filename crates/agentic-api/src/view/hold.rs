@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use agentic_model::{AgentName, Instant, Oid, json};
 use agentic_replay::{Coverage, HoldReason, SessionId};
-use agentic_session::decide::{Action, Decision, first_voices};
+use agentic_session::decide::{Decision, first_voices, n_agreeing};
 use agentic_session::hold::PendingHold;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -130,9 +130,9 @@ pub struct UnverifiedView {
 /// The votes of a hold.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct VotesView {
-    /// How many different people must approve.
+    /// How many different people must give the same answer.
     pub need: usize,
-    /// How many have.
+    /// How many gave the answer that most of them gave, rejections apart.
     pub have: usize,
 }
 
@@ -288,8 +288,7 @@ impl PendingView {
         let actions: Vec<String> =
             policy.actions.iter().map(|action| action.name().to_owned()).collect();
         let voted = voted(&pending.votes);
-        let have = voted.iter().filter(|vote| vote.action != Action::Reject.name()).count();
-        let votes = VotesView { need: policy.need, have };
+        let votes = VotesView { need: policy.need, have: n_agreeing(&pending.votes) };
         PendingView {
             request: hold.session.short_request(&hold.id),
             session: hold.session.to_string(),

@@ -7,6 +7,7 @@ use crate::action::Action;
 use crate::decision::Decision;
 use crate::policy::Policy;
 use crate::tests::{data, decision_of, oid};
+use crate::vote::n_agreeing;
 use agentic_replay::HoldReason;
 
 /// Reads answers: `NAME:ACTION` or `NAME:ACTION=VALUE`, one word each. Their commits are counted from 1.
@@ -54,6 +55,21 @@ fn a_quorum_is_of_the_same_answer() {
     assert_eq!(settled(two, "ada:approve bob:reject"), 0);
     // What a rejection says beside its no is no other answer.
     assert_eq!(settled(two, r#"ada:reject="never" bob:reject="later""#), 2);
+}
+
+#[test]
+fn those_who_agree_are_those_who_gave_one_answer() {
+    for (text, agreeing) in [
+        ("", 0),
+        ("ada:reject bob:reject", 0),
+        ("ada:approve bob:reject", 1),
+        ("ada:respond=1 bob:respond=2", 1),
+        ("ada:respond=1 bob:edit=1", 1),
+        ("ada:approve ada:approve", 1),
+        ("ada:respond=1 bob:respond=2 eve:respond=1", 2),
+    ] {
+        assert_eq!(n_agreeing(&answers(text)), agreeing, "{text}");
+    }
 }
 
 #[test]
