@@ -25,7 +25,9 @@ use crate::id::announce_ref;
 use crate::key::{ANNOUNCEMENT_NAMESPACE, live_signer};
 use crate::known::KnownPeer;
 use crate::leaving::{LeavingRules, LeavingTips, check_leaving};
-use crate::own::{OwnIdentity, announcing_key, put_documents, require_listed, require_own};
+use crate::own::{
+    OwnIdentity, announcing_key, put_documents, require_listed, require_one_identity, require_own,
+};
 use crate::reply::{own_replies, put_own};
 use crate::setting::configured_count;
 use crate::shard::{HeadChange, HeadEntry, Heads, put_heads};
@@ -160,7 +162,7 @@ pub fn draft(space: &SessionSpace, request: &AnnounceRequest) -> Result<Announce
     let old_body = old_body.unwrap_or_default();
     let heads = published_heads(space)?;
     let mut folder = FolderDraft::default();
-    put_documents(&own.chain, &mut folder);
+    put_documents(&own.chain, "", &mut folder);
     put_heads(&heads, "heads", &mut folder);
     let given_is_new = put_given(space, &own, &old_body, &mut folder)?;
     put_seen(space, &mut folder)?;
@@ -301,9 +303,11 @@ pub fn own_announcement(
     read.map(Some).map_err(damaged)
 }
 
-/// Refuses to announce for a space that has said two things of one number.
+/// Refuses to announce for a space that has said two things of one number, and for an identity that has.
 fn require_unforked(repository: &Repository, own: &OwnIdentity) -> Result<()> {
-    match KnownPeer::read(repository, own.peer())?.contradicts(own.space) {
+    let known = KnownPeer::read(repository, own.peer())?;
+    require_one_identity(&known)?;
+    match known.contradicts(own.space) {
         false => Ok(()),
         true => Err(Error::conflict(
             "this space has announced two things of one number, as others have proved",

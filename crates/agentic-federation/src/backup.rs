@@ -15,11 +15,14 @@ use crate::announce::{ANNOUNCE_LEASE, own_announcement};
 use crate::announcement::ChainNumber;
 use crate::durable::{NextState, lock, mover, read_state};
 use crate::exchange::{SeenRemote, bytes_max, is_below, served_name, served_refs, told};
+use crate::fetch::hear_own_spaces;
 use crate::folder::{Drafts, read_subfolder};
 use crate::id::announce_ref;
-use crate::identity::{ChainGrowth, IdentityChain};
+use crate::identity::IdentityChain;
+use crate::known::KnownPeer;
 use crate::own::{
-    IDENTITY_REF, OwnIdentity, read_documents, require_listed, require_own, save_chain,
+    IDENTITY_REF, OwnIdentity, read_documents, require_listed, require_one_identity, require_own,
+    save_chain,
 };
 use crate::shard::{Heads, read_heads};
 use crate::walk::{Walk, WalkEnd, WalkNode, WalkSubject, is_listed, walk_down, why_invalid};
@@ -63,6 +66,11 @@ pub struct RecoveredState {
 /// Fails with a conflict in that case, before `peer init`, and when the remote cannot be reached.
 pub fn require_newest(space: &SessionSpace, remote: &str) -> Result<SeenRemote> {
     let own = require_own(space)?;
+    let announced = own_announcement(space.repository(), &own)?;
+    let named = announced.map(|announced| announced.signed.announcement.identity);
+    if named != Some(own.chain.last().cid()) {
+        hear_own_spaces(space, remote)?;
+    }
     let (seen, newer) = look(space, &own, remote)?;
     let Some(newer) = newer else {
         require_listed(&own)?;
@@ -170,18 +178,19 @@ fn look(
         (Some(there), Some(ours)) => is_below(repository, there, ours.commit)?,
         (Some(_), None) => false,
     };
-    let newer = if is_known { None } else { newer_state(repository, own, ours, &seen)? };
+    let newer = if is_known { None } else { newer_state(space, own, ours, &seen)? };
     Ok((seen, newer))
 }
 
 /// Finds in what a remote has the announcement that others would take for a newer one of ours.
 fn newer_state(
-    repository: &Repository,
+    space: &SessionSpace,
     own: &OwnIdentity,
     ours: Option<WrappedAnnouncement>,
     seen: &SeenRemote,
 ) -> Result<Option<NewerState>> {
     let (remote, Some(there)) = (&seen.remote, seen.there) else { return Ok(None) };
+    let repository = space.repository();
     let name = served_name(repository, remote, own.peer(), own.space)?;
     let source = DownloadSource { at: remote, name: &name };
     let mut quarantine = Quarantine::make(repository)?;
@@ -202,7 +211,7 @@ fn newer_state(
         Err(Error::Malformed(_)) => return Ok(None),
         Err(error) => return Err(error),
     };
-    let identity = grown(quarantine.repository(), own, &walk)?;
+    let identity = grown(space, quarantine.repository(), (own, &walk))?;
     let Some(found) = newest_of_ours(&identity, own, &walk) else { return Ok(None) };
     if let Some(ours) = &ours
         && is_before(&mut chain, ours, &found)?
@@ -280,27 +289,33 @@ fn newest_of_ours(
     })
 }
 
-/// Returns our identity with the documents that are on the way: an older state lacks the newest.
-fn grown(repository: &Repository, own: &OwnIdentity, walk: &Walk) -> Result<IdentityChain> {
-    let mut identity = own.chain.clone();
+/// Returns our identity with the documents that are on the way: an older state lacks the newest. Two documents with
+/// one number are kept, since a person has to choose one of them.
+fn grown(
+    space: &SessionSpace,
+    quarantine: &Repository,
+    (own, walk): (&OwnIdentity, &Walk),
+) -> Result<IdentityChain> {
+    let before = KnownPeer::read(space.repository(), own.peer())?;
+    let mut known = before.clone();
+    known.hear_documents(own.peer(), own.chain.documents().to_vec());
     for node in walk.nodes.iter().rev() {
         let WalkNode::Announced(wrapped) = node else { continue };
         let documents =
-            body_of(repository, wrapped).and_then(|body| read_documents(repository, &body));
-        for document in documents.unwrap_or_default() {
-            // One that does not go on from ours says nothing of us.
-            if let Ok(ChainGrowth::Forked(fork)) = identity.take_in(document) {
-                return Err(Error::conflict(
-                    format!(
-                        "our own identity has two documents with the number {}",
-                        fork.known.document.seq
-                    ),
-                    "nothing is announced by it any more: begin another one in a fresh clone",
-                ));
-            }
+            body_of(quarantine, wrapped).and_then(|body| read_documents(quarantine, &body));
+        known.hear_documents(own.peer(), documents.unwrap_or_default());
+    }
+    if known.forked_documents().is_some() && !known.is_same(&before) {
+        match known.save(space, own.peer())? {
+            // It is refused in any case, and the next try keeps what was found.
+            RefMove::Moved | RefMove::Lost { .. } => {}
         }
     }
-    Ok(identity)
+    require_one_identity(&known)?;
+    let grown = known.chain.filter(|known| !known.is_beside(&own.chain));
+    Ok(grown
+        .filter(|grown| grown.documents().len() > own.chain.documents().len())
+        .unwrap_or_else(|| own.chain.clone()))
 }
 
 fn older_state(remote: &str, newer: &NewerState, behind: &[AgentName]) -> Error {

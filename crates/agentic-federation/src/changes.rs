@@ -4,7 +4,7 @@ use agentic_model::Cid;
 use agentic_session::SessionSpace;
 use agentic_session::hosted::{adopt_space_id, new_space_id};
 
-use crate::accepted::{AcceptedChain, accepted_ref};
+use crate::accepted::{AcceptedChain, accepted_ref, read_announced};
 use crate::durable::read_state;
 use crate::id::announce_ref;
 use crate::id::{SpaceId, is_nick};
@@ -14,7 +14,7 @@ use crate::own::{
     IDENTITY_REF, announcing_key, control_keys, own_chain, public_key, random, remember_key,
     save_chain, sign_document,
 };
-use crate::wrapping::read_wrapped;
+use crate::walk::newest_covered;
 use crate::{Error, Result};
 
 /// How many random bytes make a document another one.
@@ -285,13 +285,18 @@ fn signers_of(
     }
 }
 
-/// Finds the newest announcement of a space of ours that is here.
+/// Finds the newest announcement of a space of ours that is here, and that counts: of this one what it announced, of
+/// another one what was accepted.
 fn newest_here(space: &SessionSpace, chain: &IdentityChain, of: SpaceId) -> Result<Option<Cid>> {
     let repository = space.repository();
-    match repository.find_ref(&announce_ref(chain.peer(), of))? {
-        Some(tip) => Ok(Some(read_wrapped(repository, tip)?.signed.cid())),
-        None => Ok(None),
-    }
+    let accepted = repository.find_ref(&accepted_ref(chain.peer(), of))?;
+    let tip = match (repository.find_ref(&announce_ref(chain.peer(), of))?, accepted) {
+        (Some(tip), _) => tip,
+        (None, Some(record)) => read_announced(repository, record)?,
+        (None, None) => return Ok(None),
+    };
+    let found = newest_covered(repository, chain, tip)?;
+    Ok(found.map(|found| found.signed.cid()))
 }
 
 /// Finds which space a repository was before it was moved: the one whose announcements it has.

@@ -4,7 +4,7 @@ mod listed;
 mod unlisted;
 
 use agentic_git::{Quarantine, RemoteStop};
-use agentic_model::Instant;
+use agentic_model::{Instant, Oid};
 use agentic_session::SessionSpace;
 
 use self::listed::{ListedSpaces, listed_of};
@@ -83,14 +83,7 @@ pub fn fetch_peers(
     refs_max(repository)?;
     for meant in meant {
         let prefix = prefix(&meant)?;
-        let of_it = served.iter().filter_map(|(name, tip)| {
-            let of = SpaceId::parse(name.strip_prefix(&prefix)?)?;
-            let (source, name) = (source.to_owned(), name.clone());
-            let tip = *tip;
-            let peer = meant.followed.peer;
-            Some(ServedSpace { peer, space: of, source, name, tip, bytes_max })
-        });
-        let of_it: Vec<ServedSpace> = of_it.collect();
+        let of_it = served_spaces(&served, &prefix, meant, bytes_max);
         let refs_max = if only.contains(meant.petname) { NAMED_REFS_MAX } else { REFS_MAX };
         let listed = match listed_of(space, meant, &of_it, refs_max)? {
             ListedSpaces::Wanted(listed) => listed,
@@ -121,6 +114,52 @@ pub fn fetch_peers(
     erase_unrecorded(space)?;
     received.extend(hindered);
     Ok(received)
+}
+
+/// Takes in what a remote has of our own other spaces, before a new document of our identity leaves: another machine may
+/// have changed it at the same time, and two documents with one number freeze us wherever both are read.
+///
+/// # Errors
+/// Fails when the remote cannot be reached, and when the disk fails.
+pub(crate) fn hear_own_spaces(space: &SessionSpace, source: &str) -> Result<()> {
+    let repository = space.repository();
+    let own = Petname::own();
+    let peers = followed_peers(space)?;
+    let Some(followed) = peers.get(&own).filter(|_| has_other_spaces(space).unwrap_or(true)) else {
+        return Ok(());
+    };
+    let meant = MeantPeer { petname: &own, followed, source };
+    let prefix = served_prefix(repository, source, followed.peer)?;
+    let served = served_refs(repository, source, &[format!("{prefix}*")])?;
+    let of_it = served_spaces(&served, &prefix, meant, bytes_max(repository)?);
+    let ListedSpaces::Wanted(listed) = listed_of(space, meant, &of_it, REFS_MAX)? else {
+        return Ok(());
+    };
+    for arrived in arrive_all(space, listed, &mut None)? {
+        arrived.hear(space)?;
+    }
+    Ok(())
+}
+
+/// Reads which spaces of a peer are served.
+fn served_spaces(
+    served: &[(String, Oid)],
+    prefix: &str,
+    meant: MeantPeer<'_>,
+    bytes_max: u64,
+) -> Vec<ServedSpace> {
+    let of_it = served.iter().filter_map(|(name, tip)| {
+        let of = SpaceId::parse(name.strip_prefix(prefix)?)?;
+        Some(ServedSpace {
+            peer: meant.followed.peer,
+            space: of,
+            source: meant.source.to_owned(),
+            name: name.clone(),
+            tip: *tip,
+            bytes_max,
+        })
+    });
+    of_it.collect()
 }
 
 /// Downloads what is served of some spaces. Whoever is silent is asked for nothing more; what takes too
@@ -287,10 +326,8 @@ fn receive_peer(space: &SessionSpace, arrivals: PeerArrivals<'_>) -> Result<Vec<
         log_refusal(space, meant.petname, &served, &outcome)?;
         outcomes.push(shown(space, meant, outcome)?);
     }
-    if meant.is_own()
-        && let Some(chain) = KnownPeer::read(space.repository(), meant.followed.peer)?.chain
-    {
-        follow_identity(space, &chain)?;
+    if meant.is_own() {
+        follow_identity(space, &KnownPeer::read(space.repository(), meant.followed.peer)?)?;
     }
     outcomes.extend(missing);
     Ok(outcomes)

@@ -20,7 +20,7 @@ use crate::folder::{FolderDraft, TreeFolder, read_file, read_subfolder};
 use crate::id::{PeerId, SpaceId};
 use crate::identity::{ChainGrowth, IdentityChain, SignedDocument};
 use crate::key::SIGNATURE_BYTES_MAX;
-use crate::own::{put_documents, read_documents};
+use crate::own::{own_chain, own_peer, put_documents, read_documents};
 use crate::statement::{Contradiction, Statement, Statements, statements_of};
 use crate::{Error, MalformedInput, Result};
 
@@ -30,6 +30,8 @@ pub const STATEMENTS_MAX: usize = 10_000;
 const NOTE_BYTES_MAX: usize = 64 << 10;
 /// How the names of proofs begin that are about an identity.
 const OF_IDENTITY: &str = "identity-";
+/// The folder of what an identity was before a person chose another document.
+const LEFT: &str = "left";
 /// The name of the proof that a peer states without end.
 const FLOOD: &str = "flood";
 
@@ -40,6 +42,8 @@ pub struct KnownPeer {
     pub tip: Option<Oid>,
     /// Its identity.
     pub chain: Option<IdentityChain>,
+    /// What its identity was before a person chose another document, by the last document of each.
+    left: BTreeMap<Cid, IdentityChain>,
     /// Signed announcements that are in no accepted chain, or that prove something.
     said: BTreeMap<Cid, SignedAnnouncement>,
     /// Documents that prove something.
@@ -77,6 +81,12 @@ impl KnownPeer {
         if !documents.is_empty() {
             known.chain = Some(IdentityChain::read(documents)?);
         }
+        let left = read_subfolder(repository, folder, LEFT)?;
+        for name in left.keys() {
+            let inner = read_subfolder(repository, &left, name)?;
+            let chain = IdentityChain::read(read_documents(repository, &inner)?)?;
+            known.left.insert(chain.last().cid(), chain);
+        }
         let said = read_subfolder(repository, folder, "said")?;
         let text = |bytes: Vec<u8>| {
             String::from_utf8(bytes).map_err(|_| MalformedInput::new("a signature is no text"))
@@ -111,7 +121,10 @@ impl KnownPeer {
     fn to_folder(&self) -> FolderDraft {
         let mut folder = FolderDraft::default();
         if let Some(chain) = &self.chain {
-            put_documents(chain, &mut folder);
+            put_documents(chain, "", &mut folder);
+        }
+        for (cid, chain) in &self.left {
+            put_documents(chain, &format!("{LEFT}/{cid}/"), &mut folder);
         }
         for (cid, signed) in &self.said {
             folder.put(&format!("said/{cid}"), signed.bytes.clone());
@@ -153,9 +166,16 @@ impl KnownPeer {
         Ok(moved)
     }
 
+    /// Finds the documents by which something was announced: those of the identity, or of a side that was set aside.
+    pub fn chain_with(&self, document: Cid) -> Option<&IdentityChain> {
+        let has = |chain: &&IdentityChain| chain.number_of(document).is_some();
+        self.chain.iter().chain(self.left.values()).find(has)
+    }
+
     /// Tells whether two say the same.
     pub fn is_same(&self, other: &KnownPeer) -> bool {
         self.chain == other.chain
+            && self.left == other.left
             && self.said == other.said
             && self.documents == other.documents
             && self.proofs == other.proofs
@@ -180,6 +200,20 @@ impl KnownPeer {
         }
     }
 
+    /// Takes the documents of our own identity in, if the peer is ourselves: what our other spaces say is held against
+    /// them.
+    ///
+    /// # Errors
+    /// Fails when our own identity is damaged.
+    pub fn hear_own(&mut self, repository: &Repository, peer: PeerId) -> Result<()> {
+        if own_peer(repository)? == Some(peer)
+            && let Some(own) = own_chain(repository)?
+        {
+            self.hear_documents(peer, own.documents().to_vec());
+        }
+        Ok(())
+    }
+
     /// Takes in what valid announcements state. `accepted` tells which announcement the accepted chain
     /// has for a statement's number, with its signed form.
     ///
@@ -193,7 +227,9 @@ impl KnownPeer {
         let Some(chain) = self.chain.clone() else { return Ok(()) };
         let mut book = Statements::default();
         let mut by: BTreeMap<Statement, Cid> = BTreeMap::new();
-        let before: Vec<SignedAnnouncement> = self.said.values().cloned().collect();
+        // What was said by a document that a person set aside states nothing.
+        let counts = |signed: &&SignedAnnouncement| chain.covers(&signed.announcement);
+        let before: Vec<SignedAnnouncement> = self.said.values().filter(counts).cloned().collect();
         for signed in before.iter().chain(heard) {
             for stated in statements_of(&chain, signed) {
                 by.entry(stated).or_insert(signed.cid());
@@ -203,7 +239,7 @@ impl KnownPeer {
                     self.prove(found, [first, Some(signed.clone())]);
                 }
                 let own = accepted(stated)?;
-                if let Some(own) = own.filter(|own| own.cid() != stated.cid) {
+                if let Some(own) = own.filter(|own| own.cid() != stated.cid && counts(&own)) {
                     let number = stated.number;
                     let contradiction = Contradiction {
                         space: stated.space,

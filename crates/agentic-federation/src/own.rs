@@ -11,7 +11,9 @@ use agentic_session::SessionSpace;
 use agentic_session::error::SessionError;
 use agentic_session::hosted::space_id;
 
-pub use self::joining::{JoiningSpace, follow_identity, is_joining, join, own_peer};
+pub use self::joining::{
+    JoiningSpace, follow_identity, is_joining, join, own_peer, require_one_identity,
+};
 use self::keys::{ANNOUNCE_KEY, absolute_key, public_keys, remember_keys};
 pub use self::keys::{announcing_key, control_keys, public_key, remember_key};
 use crate::durable::{ChainContent, mover, next_state, read_state};
@@ -233,13 +235,13 @@ pub fn sign_document(
     Ok(SignedDocument { document, bytes, signatures })
 }
 
-/// Puts the documents of a chain into a folder.
-pub fn put_documents(chain: &IdentityChain, folder: &mut FolderDraft) {
+/// Puts the documents of a chain into a folder, below a prefix.
+pub fn put_documents(chain: &IdentityChain, under: &str, folder: &mut FolderDraft) {
     for signed in chain.documents() {
         let number = signed.document.seq;
-        folder.put(&format!("identity/{number}"), signed.bytes.clone());
+        folder.put(&format!("{under}identity/{number}"), signed.bytes.clone());
         for (at, signature) in signed.signatures.iter().enumerate() {
-            let path = format!("identity/{number}.{at}.sig");
+            let path = format!("{under}identity/{number}.{at}.sig");
             folder.put(&path, signature.clone().into_bytes());
         }
     }
@@ -284,7 +286,7 @@ pub fn save_chain(
     why: &str,
 ) -> Result<()> {
     let mut folder = FolderDraft::default();
-    put_documents(chain, &mut folder);
+    put_documents(chain, "", &mut folder);
     let (at, message) = (space.now(), why.to_owned());
     let content = ChainContent { folder, also: Vec::new(), at, message };
     let repository = space.repository();

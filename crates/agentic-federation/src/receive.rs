@@ -8,6 +8,7 @@ mod changed;
 mod hearing;
 mod judgement;
 mod purged;
+mod resolving;
 
 use agentic_git::{DownloadSource, Quarantine, RefMove, RemoteStop, Repository};
 use agentic_model::{AgentName, Cid, Instant, Oid};
@@ -22,6 +23,7 @@ use self::judgement::judge_now;
 pub(crate) use self::judgement::{JudgedSnapshot, JudgedSpace, judge};
 pub use self::judgement::{ReleasedSpace, judge_held, may};
 use self::purged::ReachedObjects;
+pub use self::resolving::resolve;
 use crate::acceptance::{Acceptance, AcceptanceSummary, HeldBack};
 use crate::accepted::{AcceptedState, accepted_ref};
 use crate::caps::{CAPS_LOCK, read_policy};
@@ -377,24 +379,4 @@ fn next_record(
 pub fn peer_lock(peer: PeerId) -> String {
     let hash = agentic_store::hash_hex(peer.to_string().as_bytes());
     format!("peer-{}", &hash[..16])
-}
-
-/// Ends that a peer is frozen: a person chose one side of what it said.
-///
-/// # Errors
-/// Fails when nothing that it said has that side.
-pub fn resolve(space: &SessionSpace, peer: PeerId, side: Cid, why: &str) -> Result<()> {
-    for _ in 0..RACES_MAX {
-        let mut known = KnownPeer::read(space.repository(), peer)?;
-        if known.resolve(side, why) == 0 {
-            return Err(Error::refused(
-                format!("nothing that this peer said twice has the side `{side}`"),
-                "`agentic verify` shows both sides",
-            ));
-        }
-        if known.save(space, peer)? == RefMove::Moved {
-            return Ok(());
-        }
-    }
-    Err(Error::conflict("others hear of that peer all the time", "try again"))
 }

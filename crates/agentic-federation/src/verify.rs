@@ -148,7 +148,13 @@ fn verify_own(space: &SessionSpace, report: &mut VerifyReport) -> Result<()> {
     let Some(own) = read_own(space)? else { return Ok(()) };
     let Some(tip) = own_announcement(repository, &own)? else { return Ok(()) };
     let subject = WalkSubject { project: Some(own.project), peer: own.peer(), space: own.space };
-    let chain = verify_chain(repository, &own.chain, subject, tip.commit)?;
+    let known = KnownPeer::read(repository, own.peer())?;
+    let left = known.chain_with(tip.signed.announcement.identity);
+    let identity = match own.chain.covers(&tip.signed.announcement) {
+        true => &own.chain,
+        false => left.unwrap_or(&own.chain),
+    };
+    let chain = verify_chain(repository, identity, subject, tip.commit)?;
     report.chains.push(CheckedChain { peer: SELF.to_owned(), ..chain });
     Ok(())
 }
@@ -187,7 +193,7 @@ fn verify_peer(
     }
     for (of, record) in spaces {
         let place = format!("{petname} {of}");
-        let check = RecordCheck { repository, peer, identity, policies, place: &place };
+        let check = RecordCheck { repository, peer, known: &known, policies, place: &place };
         let checked = match check.check(record, report) {
             Ok(checked) => checked,
             Err(error) => {
@@ -197,6 +203,7 @@ fn verify_peer(
         };
         let project = crate::project::pinned_project(repository)?;
         let subject = WalkSubject { project, peer, space: of };
+        let identity = known.chain_with(checked.newest.identity).unwrap_or(identity);
         match verify_chain(repository, identity, subject, checked.newest.announced) {
             Ok(chain) => report.chains.push(CheckedChain {
                 peer: petname.to_string(),

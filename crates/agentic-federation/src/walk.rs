@@ -96,6 +96,30 @@ pub fn walk_down(
     Ok(Walk { nodes, end: WalkEnd::Gap })
 }
 
+/// Finds the newest announcement, from a commit down, that goes by a document of an identity. Above it may be some
+/// that went by a document which was set aside.
+///
+/// # Errors
+/// Fails when one of them is damaged.
+pub fn newest_covered(
+    repository: &Repository,
+    identity: &IdentityChain,
+    tip: Oid,
+) -> Result<Option<WrappedAnnouncement>> {
+    let mut next = Some(tip);
+    for _ in 0..CHAIN_MAX {
+        let Some(commit) = next.take() else { break };
+        let wrapped = read_wrapped(repository, commit)?;
+        let said = &wrapped.signed.announcement;
+        if identity.covers(said) {
+            return Ok(Some(wrapped));
+        }
+        next = said.parents.first().copied().filter(|_| said.previous.is_some());
+        next = next.filter(|_| said.cut.is_none());
+    }
+    Ok(None)
+}
+
 /// Tells why an announcement is none that counts; nothing if it is valid.
 pub fn why_invalid(
     identity: &IdentityChain,

@@ -118,6 +118,7 @@ fn hear_of(
     for _ in 0..RACES_MAX {
         let before = KnownPeer::read(own, peer)?;
         let mut known = before.clone();
+        known.hear_own(own, peer)?;
         known.hear_documents(peer, read_documents(store, folder).unwrap_or_default());
         for document in other_documents(store, folder) {
             known.hear_documents(peer, vec![document]);

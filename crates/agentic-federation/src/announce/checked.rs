@@ -7,14 +7,17 @@ use super::{AnnounceDraft, AnnounceRequest};
 use crate::accepted::AcceptedChain;
 use crate::announcement::WHY_BYTES_MAX;
 use crate::identity::IdentityChain;
+use crate::known::KnownPeer;
 use crate::leaving::LeavingText;
 use crate::own::OwnIdentity;
 use crate::steps::check_step;
+use crate::walk::newest_covered;
 use crate::wrapping::{WrappedAnnouncement, read_wrapped};
 use crate::{Error, Result};
 
 /// Finds the announcement from which the next one goes on: our newest one, and with the first of an epoch the one that
-/// our identity names.
+/// our identity names. One that goes by a document which was set aside is none to go on from, and its number may have
+/// been read by others: then the space needs another key, and so another epoch.
 pub(super) fn announced_before(
     repository: &Repository,
     own: &OwnIdentity,
@@ -22,8 +25,21 @@ pub(super) fn announced_before(
 ) -> Result<Option<WrappedAnnouncement>> {
     let Some(newest) = newest else { return Ok(None) };
     let epoch = own.chain.epoch(own.space).unwrap_or_default();
-    if newest.signed.announcement.epoch >= epoch {
+    let said = &newest.signed.announcement;
+    let is_left = !own.chain.covers(said)
+        && KnownPeer::read(repository, own.peer())?.chain_with(said.identity).is_some();
+    if !is_left && said.epoch >= epoch {
         return Ok(Some(newest));
+    }
+    if is_left {
+        let counting = newest_covered(repository, &own.chain, newest.commit)?;
+        if counting.is_none_or(|found| found.signed.announcement.epoch >= epoch) {
+            return Err(Error::conflict(
+                "the newest announcement of this space goes by a document of our identity that was set aside",
+                "`agentic peer rotate --void KEY --add KEY` gives the space another key, with which it goes on from \
+                 the last one that counts",
+            ));
+        }
     }
     let listed = own.chain.in_epoch(own.space, epoch);
     let Some(resume) = listed.and_then(|listed| listed.resume) else { return Ok(None) };

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use agentic_model::Cid;
 
 use super::{IdentityDocument, ListedSpace, SignedDocument};
+use crate::announcement::SpaceAnnouncement;
 use crate::fields::MalformedInput;
 use crate::id::{PeerId, SpaceId};
 use crate::key::PeerKey;
@@ -102,6 +103,35 @@ impl IdentityChain {
         check_follows(self.last(), &document)?;
         self.documents.push(document);
         Ok(ChainGrowth::Grown)
+    }
+
+    /// Returns the chain that has the other document of a fork in the place of its own, and nothing after it.
+    ///
+    /// # Errors
+    /// Fails when that document does not go on from this chain.
+    pub fn turned(&self, other: SignedDocument) -> Result<IdentityChain, MalformedInput> {
+        let number = usize::try_from(other.document.seq).unwrap_or(usize::MAX);
+        let kept = self.documents.get(..number).filter(|kept| !kept.is_empty());
+        let kept = kept.ok_or_else(|| {
+            MalformedInput::new("a document of an identity does not follow the one before")
+        })?;
+        let mut chain = IdentityChain { documents: kept.to_vec() };
+        chain.take_in(other)?;
+        Ok(chain)
+    }
+
+    /// Tells whether another chain has another document with a number that this one has, too.
+    pub fn is_beside(&self, other: &IdentityChain) -> bool {
+        let both = self.documents.iter().zip(&other.documents);
+        both.into_iter().any(|(one, other)| one.bytes != other.bytes)
+    }
+
+    /// Tells whether an announcement goes by a document and an epoch of this chain. One that does not was made on the
+    /// side of a fork that was set aside, or by what is not known yet.
+    pub fn covers(&self, said: &SpaceAnnouncement) -> bool {
+        let number = self.number_of(said.identity);
+        number.is_some_and(|number| number >= said.epoch)
+            && self.in_epoch(said.space, said.epoch).is_some()
     }
 
     /// Returns the peer.

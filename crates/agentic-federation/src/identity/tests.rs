@@ -115,6 +115,31 @@ fn two_documents_of_one_number_are_a_fork_only_if_both_count() {
 }
 
 #[test]
+fn a_chain_goes_on_with_the_side_of_a_fork_that_is_chosen() {
+    let mut chain = begun();
+    let next = signed(document(Some(chain.last()), "abc", 2, "t"), "abt");
+    let other = IdentityDocument { nonce: vec![2], ..next.document.clone() };
+    let other = signed(other, "abt");
+    chain.take_in(next.clone()).expect("it counts");
+    let later = signed(document(Some(chain.last()), "abc", 2, "u"), "abu");
+    chain.take_in(later.clone()).expect("it counts");
+    let mut turned = chain.turned(other.clone()).expect("it goes on from the first one");
+    assert_eq!(turned.last(), &other);
+    assert_eq!(turned.documents().len(), 2);
+    assert!(turned.is_beside(&chain) && chain.is_beside(&turned));
+    assert!(!begun().is_beside(&chain) && !chain.is_beside(&begun()));
+    assert!(turned.take_in(later).is_err(), "it goes on from the other side");
+    let forked = turned.take_in(next);
+    assert!(matches!(forked, Ok(ChainGrowth::Forked(_))), "{forked:?}");
+    assert!(
+        chain.turned(chain.documents()[0].clone()).is_err(),
+        "another first one is another peer"
+    );
+    let apart = signed(document(Some(&other), "abc", 2, "v"), "abv");
+    assert!(chain.turned(apart).is_err(), "it goes on from what is not in this chain");
+}
+
+#[test]
 fn an_epoch_begins_with_the_document_that_changes_the_keys_of_a_space() {
     let mut chain = begun();
     for (of_space, by) in [("s", "ab"), ("t", "abt"), ("t", "ab"), ("ts", "abs")] {

@@ -66,6 +66,7 @@ impl KnownPeer {
     /// cut there, elsewhere than at what was accepted.
     pub fn resolve(&mut self, side: Cid, why: &str) -> usize {
         let is_cut = self.said.get(&side).is_some_and(|signed| signed.announcement.cut.is_some());
+        let chosen = side;
         let side = side.to_string();
         let mut open: Vec<String> = self
             .open_proofs()
@@ -78,6 +79,29 @@ impl KnownPeer {
         for name in &open {
             self.resolved.insert(name.clone(), format!("{side}\n{why}\n"));
         }
+        self.turn_to(chosen);
         open.len()
+    }
+
+    /// Goes on with the document that a person chose. One that does not follow the others of the chain is of a side that
+    /// was set aside before.
+    fn turn_to(&mut self, chosen: Cid) {
+        let (Some(chain), Some(document)) = (&self.chain, self.documents.get(&chosen)) else {
+            return;
+        };
+        if chain.number_of(chosen).is_none()
+            && let Ok(turned) = chain.turned(document.clone())
+            && let Some(left) = self.chain.replace(turned)
+        {
+            self.left.insert(left.last().cid(), left);
+        }
+    }
+
+    /// Names the two documents of our or another identity that have one number, where nobody has chosen one yet.
+    pub fn forked_documents(&self) -> Option<(u64, Vec<&str>)> {
+        self.open_proofs().find_map(|(name, sides)| {
+            let number = name.strip_prefix(OF_IDENTITY)?.parse().ok()?;
+            Some((number, sides))
+        })
     }
 }

@@ -9,9 +9,11 @@ use super::{
     this_space,
 };
 use crate::durable::read_state;
+use crate::folder::{read_file, read_subfolder};
 use crate::id::{PeerId, SpaceId};
-use crate::identity::IdentityChain;
+use crate::identity::DOCUMENT_BYTES_MAX;
 use crate::key::PeerKey;
+use crate::known::KnownPeer;
 use crate::project::pin;
 use crate::{Error, Result};
 
@@ -69,8 +71,12 @@ pub fn join(space: &SessionSpace, peer: PeerId, request: &InitRequest) -> Result
 /// # Errors
 /// Fails when our own identity is damaged.
 pub fn own_peer(repository: &Repository) -> Result<Option<PeerId>> {
-    if let Some(chain) = own_chain(repository)? {
-        return Ok(Some(chain.peer()));
+    if let Some((_, folder)) = read_state(repository, IDENTITY_REF)? {
+        let identity = read_subfolder(repository, &folder, "identity")?;
+        let first = read_file(repository, &identity, "0", DOCUMENT_BYTES_MAX)?;
+        let first =
+            first.ok_or_else(|| Error::damaged("our own identity has no first document"))?;
+        return Ok(Some(PeerId(Cid::of(&first))));
     }
     Ok(repository.config(JOINED).and_then(|peer| PeerId::parse(&peer)))
 }
@@ -84,24 +90,40 @@ pub fn is_joining(repository: &Repository) -> Result<bool> {
 }
 
 /// Takes over what is known of our own identity by other spaces of ours: newer documents, or all of them once
-/// they list this space.
+/// they list this space. Of two documents with one number it takes the one that a person chose.
 ///
 /// # Errors
 /// Fails when our own identity is damaged or was changed meanwhile, and when the disk does.
-pub fn follow_identity(space: &SessionSpace, known: &IdentityChain) -> Result<()> {
+pub fn follow_identity(space: &SessionSpace, known: &KnownPeer) -> Result<()> {
+    let Some(chain) = &known.chain else { return Ok(()) };
     let repository = space.repository();
     let tip = read_state(repository, IDENTITY_REF)?.map(|(tip, _)| tip);
     let ours = own_chain(repository)?;
     let is_newer = match &ours {
-        None => known.newest().space(this_space(space)?).is_some(),
-        Some(ours) => {
-            let n_ours = ours.documents().len();
-            known.documents().len() > n_ours
-                && known.documents()[n_ours - 1].cid() == ours.last().cid()
-        }
+        None => chain.newest().space(this_space(space)?).is_some(),
+        Some(ours) if ours.is_beside(chain) => !known.is_frozen(),
+        Some(ours) => chain.documents().len() > ours.documents().len(),
     };
     if is_newer {
-        save_chain(space, tip, known, "agentic fetch")?;
+        save_chain(space, tip, chain, "agentic fetch")?;
     }
     Ok(())
+}
+
+/// Refuses to speak for ourselves while our identity has two documents with one number.
+///
+/// # Errors
+/// Fails with a conflict in that case.
+pub fn require_one_identity(known: &KnownPeer) -> Result<()> {
+    match known.forked_documents() {
+        None => Ok(()),
+        Some((number, sides)) => Err(Error::conflict(
+            format!(
+                "our own identity has two documents with the number {number}: {}",
+                sides.join(" and ")
+            ),
+            "two machines changed it at once: `agentic peer resolve self --at DOCUMENT -m WHY` goes on with one of \
+             them, here and on the other machine",
+        )),
+    }
 }

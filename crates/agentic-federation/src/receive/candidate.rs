@@ -127,7 +127,9 @@ impl CandidateSearch<'_> {
         }
         let number = candidate.signed.announcement.number();
         let newest = read_wrapped(self.repository, accepted.acceptance.announced)?;
-        if number.epoch < newest.signed.announcement.epoch {
+        let newest = &newest.signed.announcement;
+        // What goes by a document that a person set aside makes nothing old.
+        if self.identity.covers(newest) && number.epoch < newest.epoch {
             return Ok(true);
         }
         let mut chain = AcceptedChain::of_record(self.repository, Some(accepted.record))?;

@@ -58,6 +58,7 @@ pub(super) fn hear(
             }
             Err(error) => return Err(error),
         };
+        known.hear_own(own, served.peer)?;
         hear_documents(quarantine.repository(), served.peer, &walk, &mut known);
         let subject = served.subject(own)?;
         let (mut heard, mut junk): (Vec<SignedAnnouncement>, Vec<String>) = Default::default();

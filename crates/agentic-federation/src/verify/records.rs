@@ -16,8 +16,8 @@ use crate::acceptance::{Acceptance, GateKnowledge};
 use crate::accepted::CHAIN_MAX;
 use crate::caps::{CAPS_REF, policy_at};
 use crate::id::PeerId;
-use crate::identity::IdentityChain;
 use crate::in_force::{PolicyInForce, RecalledMoment};
+use crate::known::KnownPeer;
 use crate::own::own_peer;
 use crate::receive::{JudgedSnapshot, JudgedSpace, announced_heads, judge};
 use crate::shard::HeadEntry;
@@ -33,8 +33,8 @@ pub(super) struct RecordCheck<'a> {
     pub repository: &'a Repository,
     /// Whose agents they believe.
     pub peer: PeerId,
-    /// The identity of that peer.
-    pub identity: &'a IdentityChain,
+    /// What is known of that peer.
+    pub known: &'a KnownPeer,
     /// Every state of our policy: how many there were before it.
     pub policies: &'a BTreeMap<Oid, usize>,
     /// What is called wrong there.
@@ -126,10 +126,11 @@ impl RecordCheck<'_> {
                 None => Err(wrong(record, "names a policy that is not in the history of ours")),
             },
         };
-        let document = |acceptance: &Acceptance| self.identity.number_of(acceptance.identity);
-        if document(acceptance).is_none() {
+        let Some(identity) = self.known.chain_with(acceptance.identity) else {
             return Err(wrong(record, "names a document of an identity that is not known"));
-        }
+        };
+        // One of a side that was set aside has no number here.
+        let document = |acceptance: &Acceptance| identity.number_of(acceptance.identity);
         let at = policy(acceptance)?;
         let Some(was) = was else { return Ok(()) };
         // What is wrong with the record before is said of that one.
