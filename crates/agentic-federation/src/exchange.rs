@@ -114,7 +114,7 @@ pub fn push_announcement(
         ));
     }
     Err(Error::refused(
-        format!("`{remote}` did not take the announcement: {}", end.stderr.trim()),
+        format!("`{remote}` did not take the announcement: {}", told_by_push(&end.stderr)),
         "the announcement is kept here: `agentic push` tries again",
     ))
 }
@@ -213,7 +213,10 @@ pub fn relay(space: &SessionSpace, remote: &str, name: &Petname) -> Result<Vec<S
         }
         if !end.success {
             return Err(Error::refused(
-                format!("`{remote}` did not take what `{name}` announced: {}", end.stderr.trim()),
+                format!(
+                    "`{remote}` did not take what `{name}` announced: {}",
+                    told_by_push(&end.stderr)
+                ),
                 "it may have something newer: fetch from it",
             ));
         }
@@ -305,6 +308,14 @@ pub(crate) fn unreachable(source: &str, why: RemoteStop) -> Error {
 /// Fails when the configuration says no number.
 pub(crate) fn bytes_max(repository: &Repository) -> Result<u64> {
     Ok(configured_count(repository, FETCH_MAX)?.unwrap_or(FETCH_BYTES_MAX))
+}
+
+/// Says why a push failed: all that git and the remote said of it, without advice that is none here.
+fn told_by_push(stderr: &str) -> String {
+    let is_advice =
+        |line: &&str| line.starts_with("hint: ") || line.starts_with("error: failed to push");
+    let said = stderr.lines().map(str::trim_end).filter(|line| !is_advice(line));
+    said.collect::<Vec<_>>().join("\n").trim().to_owned()
 }
 
 /// Finds in what git says why it failed: as a rule its last lines are advice.
