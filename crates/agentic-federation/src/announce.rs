@@ -306,7 +306,7 @@ pub fn own_announcement(
 /// Refuses to announce for a space that has said two things of one number, and for an identity that has.
 fn require_unforked(repository: &Repository, own: &OwnIdentity) -> Result<()> {
     let known = KnownPeer::read(repository, own.peer())?;
-    require_one_identity(&known)?;
+    require_one_identity(&own.chain, &known)?;
     match known.contradicts(own.space) {
         false => Ok(()),
         true => Err(Error::conflict(

@@ -311,8 +311,8 @@ fn grown(
             RefMove::Moved | RefMove::Lost { .. } => {}
         }
     }
-    require_one_identity(&known)?;
-    let grown = known.chain.filter(|known| !known.is_beside(&own.chain));
+    require_one_identity(&own.chain, &known)?;
+    let grown = known.chain;
     Ok(grown
         .filter(|grown| grown.documents().len() > own.chain.documents().len())
         .unwrap_or_else(|| own.chain.clone()))

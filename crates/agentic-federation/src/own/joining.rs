@@ -11,7 +11,7 @@ use super::{
 use crate::durable::read_state;
 use crate::folder::{read_file, read_subfolder};
 use crate::id::{PeerId, SpaceId};
-use crate::identity::DOCUMENT_BYTES_MAX;
+use crate::identity::{DOCUMENT_BYTES_MAX, IdentityChain};
 use crate::key::PeerKey;
 use crate::known::KnownPeer;
 use crate::project::pin;
@@ -110,20 +110,27 @@ pub fn follow_identity(space: &SessionSpace, known: &KnownPeer) -> Result<()> {
     Ok(())
 }
 
-/// Refuses to speak for ourselves while our identity has two documents with one number.
+/// Refuses to speak for ourselves while our identity has two documents with one number, and while the one that a
+/// person chose is not taken over.
 ///
 /// # Errors
-/// Fails with a conflict in that case.
-pub fn require_one_identity(known: &KnownPeer) -> Result<()> {
-    match known.forked_documents() {
-        None => Ok(()),
-        Some((number, sides)) => Err(Error::conflict(
+/// Fails with a conflict in these cases.
+pub fn require_one_identity(own: &IdentityChain, known: &KnownPeer) -> Result<()> {
+    if let Some((number, sides)) = known.forked_documents() {
+        return Err(Error::conflict(
             format!(
                 "our own identity has two documents with the number {number}: {}",
                 sides.join(" and ")
             ),
             "two machines changed it at once: `agentic peer resolve self --at DOCUMENT -m WHY` goes on with one of \
              them, here and on the other machine",
+        ));
+    }
+    match known.chain.as_ref().filter(|chain| chain.is_beside(own)) {
+        None => Ok(()),
+        Some(_) => Err(Error::conflict(
+            "our identity here has a document that a person set aside",
+            "repeat `agentic peer resolve self --at DOCUMENT -m WHY`: it was interrupted",
         )),
     }
 }

@@ -1,6 +1,7 @@
 //! Announcing and receiving with every step made to fail: nothing is half done, no number is signed
 //! twice, and refs never say more than records.
 
+mod chosen;
 mod flipped;
 mod forged;
 mod judged;
