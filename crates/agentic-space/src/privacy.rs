@@ -4,8 +4,8 @@ use std::path::Path;
 
 use agentic_git::{ARCHIVE_REF, ArchiveEntry, PRIVATE_REF, PrivacyChange};
 use agentic_model::AgentName;
-use agentic_store::Stream;
 use agentic_store::journal::Transaction;
+use agentic_store::{Lock, Stream};
 
 use crate::archive::archive_stream;
 use crate::write::LockedStream;
@@ -15,6 +15,8 @@ use crate::{Result, Space};
 const WANTED_FOLDER: &str = "private";
 /// How many of these one write takes along.
 const WANTED_MAX: usize = 1024;
+/// How often somebody waits for others to write for it, before it waits for its turn.
+const ROUNDS_MAX: usize = 16;
 
 /// Says of agents that they are private, or no longer. One that need not exist yet may be private.
 ///
@@ -67,10 +69,32 @@ pub fn hide_beside_others(space: &Space, agent: &AgentName) -> Result<()> {
     // Whoever cannot say it waits and writes for itself.
     let _is_said = std::fs::create_dir_all(&folder)
         .and_then(|()| std::fs::write(folder.join(agent.as_str()), ""));
-    let locked = LockedStream::stream(space, &Stream::of_branch(PRIVATE_REF))?;
+    let stream = Stream::of_branch(PRIVATE_REF);
+    for _ in 0..ROUNDS_MAX {
+        if let Some(locked) = LockedStream::try_stream(space, &stream)? {
+            return hide_wanted(space, locked, agent, &folder);
+        }
+        // All who are written for go on together: one by one, each would wait for its turn to run as well.
+        Lock::wait_until_free(&repository.layout().lock(&stream))?;
+        if repository.is_private(agent)? {
+            let _may_be_gone = std::fs::remove_file(folder.join(agent.as_str()));
+            return Ok(());
+        }
+    }
+    hide_wanted(space, LockedStream::stream(space, &stream)?, agent, &folder)
+}
+
+/// Makes an agent private, and with it those of whom others say so meanwhile.
+fn hide_wanted(
+    space: &Space,
+    locked: LockedStream<'_>,
+    agent: &AgentName,
+    folder: &Path,
+) -> Result<()> {
+    let repository = space.repository();
     let mut said = vec![agent.clone()];
     if !repository.is_private(agent)? {
-        said.extend(wanted(&folder).filter(|other| other != agent).take(WANTED_MAX));
+        said.extend(wanted(folder).filter(|other| other != agent).take(WANTED_MAX));
         let mut agents = Vec::new();
         for other in &said {
             // One that is there is of somebody who died here, and may have been made public since.

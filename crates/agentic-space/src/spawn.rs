@@ -139,7 +139,7 @@ fn spawn_parts(
     };
     if !is_durable {
         // Whoever made that commit may not have synced it.
-        repository.sync_filesystem()?;
+        agentic_store::recovery::make_durable(repository, parents[0])?;
     }
     locked.begin(Some(genesis), None)?;
     let transaction = Transaction {

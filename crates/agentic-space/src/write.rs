@@ -110,6 +110,15 @@ impl<'s> LockedStream<'s> {
         Ok(LockedStream { space, writer, head: None })
     }
 
+    /// Takes the lock as [`LockedStream::stream`] does, if nobody holds it.
+    ///
+    /// # Errors
+    /// Fails as [`LockedStream::stream`] does.
+    pub fn try_stream(space: &'s Space, stream: &Stream) -> Result<Option<LockedStream<'s>>> {
+        let writer = GitWriter::try_open(space.repository(), stream, space.now())?;
+        Ok(writer.map(|writer| LockedStream { space, writer, head: None }))
+    }
+
     /// Begins the journal of the stream, if it has none, where the branch is.
     ///
     /// # Errors
@@ -137,7 +146,7 @@ impl<'s> LockedStream<'s> {
     pub fn settle_parents(&self, is_sound: bool) -> Result<()> {
         let journalled = self.writer.standing().and_then(|standing| standing.head);
         if !is_sound || journalled != self.head {
-            self.space.repository().sync_filesystem()?;
+            agentic_store::recovery::sync_beside_others(self.space.repository())?;
         }
         Ok(())
     }

@@ -210,6 +210,11 @@ impl Layout {
         self.root.join("syncs")
     }
 
+    /// Returns the list of commits that others made and that are known to be on the disk.
+    pub fn synced_commits(&self) -> PathBuf {
+        self.root.join("synced")
+    }
+
     /// Returns the mark that a writer of the stream is at work, or died at it.
     pub fn open_mark(&self, stream: &Stream) -> PathBuf {
         self.root.join("open").join(stream.to_string())

@@ -8,6 +8,7 @@ mod replay;
 mod retire;
 mod salvage;
 pub(crate) mod sync_stamp;
+mod synced;
 
 use agentic_model::Instant;
 
@@ -27,6 +28,7 @@ pub use self::purge::{PurgedLog, cut_for_purge, ready_for_purge};
 pub use self::replay::replay;
 pub use self::retire::drop_journal;
 pub use self::salvage::salvage;
+pub use self::synced::{make_durable, sync_beside_others};
 pub use crate::journal::KEEP_MILLIS;
 
 /// Brings everything to a sound state: finishes writes whose process died, and after a restart of

@@ -11,6 +11,22 @@ use crate::{Error, Result};
 const ROUNDS_MAX: usize = 1_000;
 
 impl Lock {
+    /// Waits until nobody holds a lock, beside all others who wait like this: they go on together, where
+    /// those who want to hold it go one by one.
+    ///
+    /// # Errors
+    /// Fails when the lock file cannot be read.
+    pub fn wait_until_free(path: &Path) -> Result<()> {
+        match File::open(path) {
+            Ok(file) => {
+                let waited = file.lock_shared().and_then(|()| file.unlock());
+                waited.map_err(Error::io("lock", path))
+            }
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(()),
+            Err(error) => Err(Error::io("open", path)(error)),
+        }
+    }
+
     /// Tells whether somebody holds a lock.
     ///
     /// # Errors
@@ -68,6 +84,28 @@ mod tests {
         assert!(Lock::is_taken(&path).expect("readable"));
         drop(held);
         assert!(!Lock::is_taken(&path).expect("readable"));
+    }
+
+    #[test]
+    fn whoever_waits_goes_on_once_the_holder_has_gone() {
+        let dir = tempfile::tempdir().expect("a temporary folder");
+        let path = dir.path().join("alice");
+        Lock::wait_until_free(&path).expect("nothing is there");
+        let held = Lock::take(&path, dir.path()).expect("free");
+        let is_free = AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            let wait = || {
+                Lock::wait_until_free(&path).expect("readable");
+                assert!(is_free.load(Ordering::SeqCst), "it was held");
+            };
+            for _ in 0..4 {
+                scope.spawn(wait);
+            }
+            std::thread::yield_now();
+            is_free.store(true, Ordering::SeqCst);
+            drop(held);
+        });
+        assert!(!Lock::is_taken(&path).expect("readable"), "nobody who waited holds it");
     }
 
     #[test]
