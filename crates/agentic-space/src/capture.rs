@@ -176,7 +176,8 @@ pub fn note_captured(layout: &Layout, agent: &AgentName, said: Map) -> Result<()
     let value = Value::List(known.into_iter().map(Value::Map).collect());
     let Ok(bytes) = canonical::encode(&value) else { return Ok(()) };
     let place = captured_place(layout, agent);
-    if let Some(folder) = place.parent() {
+    // Each event comes by here: what all agents have in common is not touched again.
+    if let Some(folder) = place.parent().filter(|_| !place.exists()) {
         file::make_private_folder(folder)?;
     }
     Ok(file::replace(&place, &bytes, Persistence::Cache)?)

@@ -25,7 +25,10 @@ pub(crate) fn make_mark(mark: &Path, lock: &Path) -> Result<()> {
     .map_err(Error::io("write", mark))
 }
 
-/// Removes a mark. One that stays only costs the next command a look at the journal.
+/// Removes a mark, if there is one. One that stays only costs the next command a look at the journal.
 pub(super) fn remove_mark(mark: &Path) {
-    let _ = std::fs::remove_file(mark);
+    // To remove what is not there waits for all who change the folder; to look does not.
+    if mark.symlink_metadata().is_ok() {
+        let _ = std::fs::remove_file(mark);
+    }
 }
