@@ -30,7 +30,7 @@ pub fn are_whole(layout: &Layout) -> bool {
 pub fn begin(space: &Space) -> Result<(), CaptureError> {
     let repository = space.repository();
     let layout = repository.layout();
-    if are_whole(layout) || !repository.list_refs(AgentName::NOTES_REFS)?.is_empty() {
+    if are_whole(layout) || repository.has_refs_below(AgentName::NOTES_REFS)? {
         return Ok(());
     }
     if repository.all_archive_entries()?.is_empty() { put_mark(layout) } else { Ok(()) }

@@ -45,6 +45,18 @@ impl Repository {
         }
     }
 
+    /// Tells whether there is any ref below a folder, and looks no further than the first.
+    ///
+    /// # Errors
+    /// Fails when the refs cannot be read.
+    pub fn has_refs_below(&self, prefix: &str) -> Result<bool> {
+        if !self.is_plain_folder(prefix) {
+            return Ok(!self.list_refs(prefix)?.is_empty());
+        }
+        let folder = prefix.trim_end_matches('/');
+        Ok(has_file(&self.common_dir().join(folder)) || self.first_packed_below(folder)?.is_some())
+    }
+
     /// Checks the files and folders of a ref and of its log.
     fn check_folders_of_ref(&self, name: &str) -> Result<()> {
         for root in [self.common_dir().to_owned(), self.common_dir().join("logs")] {
@@ -102,6 +114,15 @@ pub(crate) fn remove_if_hollow(folder: &Path) -> bool {
     }
 }
 
+/// Tells whether a folder, or one in it, has a file that is no lock.
+fn has_file(folder: &Path) -> bool {
+    let is_lock = |entry: &fs::DirEntry| entry.path().extension().is_some_and(|it| it == "lock");
+    fs::read_dir(folder).into_iter().flatten().flatten().any(|entry| match entry.file_type() {
+        Ok(kind) if kind.is_dir() => has_file(&entry.path()),
+        Ok(_) | Err(_) => !is_lock(&entry),
+    })
+}
+
 fn in_the_way(name: &str, other: &str) -> Error {
     Error::Ref(RefError::InTheWay { name: name.to_owned(), other: other.to_owned() })
 }
@@ -129,6 +150,37 @@ mod tests {
         let repository = Repository::open(folder.path()).expect("just made");
         let checked = repository.check_place_of_ref(NAME);
         assert_eq!(checked.is_ok(), is_free, "{prepare:?}: {checked:?}");
+    }
+
+    #[test]
+    fn a_folder_has_refs_loose_or_packed_and_not_once_they_are_gone() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let git = |line: &str| {
+            let arguments: Vec<&str> = line.split(' ').collect();
+            let done = run_git(folder.path(), &arguments).and_then(|done| done.checked(&arguments));
+            done.unwrap_or_else(|error| panic!("git {line}: {error}"));
+        };
+        git("init -q -b main");
+        git("-c user.name=A -c user.email=a@example.com commit -q --allow-empty -m one");
+        let has_refs = || {
+            let repository = Repository::open(folder.path()).expect("just made");
+            repository.has_refs_below("refs/heads/agents/").expect("sound")
+        };
+        for (line, expected) in [
+            ("branch agent", false),
+            ("branch agents", false),
+            ("branch -D agents", false),
+            ("branch agents/a/b", true),
+            ("pack-refs --all", true),
+            ("branch -D agents/a/b", false),
+        ] {
+            git(line);
+            assert_eq!(has_refs(), expected, "after git {line}");
+        }
+        let lock = folder.path().join(".git/refs/heads/agents/a.lock");
+        fs::create_dir_all(lock.parent().expect("in a folder")).expect("writable");
+        fs::write(lock, "").expect("writable");
+        assert!(!has_refs(), "somebody is about to make one");
     }
 
     #[test]

@@ -137,6 +137,26 @@ impl Crowd {
 }
 
 #[test]
+fn the_first_event_of_a_conversation_reads_as_much_beside_many_agents() {
+    let crowd = Crowd::new();
+    let first = |conversation| {
+        crowd.say(conversation, 0);
+        let before = Toll::now();
+        assert_eq!(crowd.event(conversation), HookAnswer::silent());
+        Toll::now().since(before)
+    };
+    let (_warm, few) = (first(0), first(8));
+    let git_dir = crowd.space().repository().common_dir().to_owned();
+    let folder = git_dir.join("refs/notes/agentic");
+    let tip = fs::read(folder.join(crowd.agent(0).as_str())).expect("it has notes");
+    for number in 0..400 {
+        fs::write(folder.join(format!("other-{number}")), &tip).expect("writable");
+    }
+    let many = first(16);
+    assert!(many.n_calls < few.n_calls + 20, "{many:?} beside many, {few:?} beside few");
+}
+
+#[test]
 fn sixty_four_conversations_with_two_hundred_events_each_lose_and_double_nothing() {
     let crowd = Crowd::new();
     let talk = |conversation| {
