@@ -224,6 +224,7 @@ impl OpenCatchUp<'_> {
                     mapped
                 }
                 TranscriptLine::TooLong { offset, length } => self.mapping.skipped(offset, length),
+                TranscriptLine::Stepped => Vec::new(),
             };
             self.know_copied()?;
             let new = self.new_of(mapped);

@@ -1,8 +1,8 @@
 //! New lines of a transcript: from a place in its plain text to the last whole line, bounded.
 //!
 //! A vendor appends while this reads. A line without its break is not whole yet, and is not taken.
-//! A line that is longer than [`LINE_BYTES_MAX`] is never held: it is stepped over, in several goes
-//! if need be, and told with its length.
+//! A line that is longer than [`LINE_BYTES_MAX`] is never held: it is stepped over in several goes,
+//! between which the reader may stop, and told with its length.
 
 mod file;
 
@@ -16,6 +16,8 @@ pub const LINE_BYTES_MAX: usize = 32 << 20;
 const READ_BYTES: usize = 64 << 10;
 /// By how much the room for a long line grows, in bytes.
 const GROWTH_BYTES: usize = 1 << 20;
+/// How far a line is stepped over in one go, in bytes: 4 MiB, for which the disk takes a millisecond or two.
+const STEP_BYTES: usize = 4 << 20;
 
 /// A line, or what is known of one.
 #[derive(Debug, PartialEq, Eq)]
@@ -34,6 +36,8 @@ pub enum TranscriptLine<'l> {
         /// How long it is, without its break.
         length: u64,
     },
+    /// A piece of a line that is too long, and goes on. Reading may stop here.
+    Stepped,
 }
 
 /// Where reading stands.
@@ -112,16 +116,20 @@ impl<R: Read> TranscriptReader<R> {
         Ok(true)
     }
 
-    /// Steps to the end of a line that is too long.
+    /// Steps to the end of a line that is too long, or as far as is gone in one go.
     fn step_over(&mut self) -> std::io::Result<Option<TranscriptLine<'_>>> {
-        loop {
+        let mut n_stepped = 0;
+        while n_stepped < STEP_BYTES {
             let seen = self.input.fill_buf()?;
             if seen.is_empty() {
                 return Ok(None);
             }
-            let end = seen.iter().position(|byte| *byte == b'\n');
+            // Whether there is a break is known much sooner than where it is.
+            let has_end = seen.contains(&b'\n');
+            let end = if has_end { seen.iter().position(|byte| *byte == b'\n') } else { None };
             let count = end.map_or(seen.len(), |at| at + 1);
             self.input.consume(count);
+            n_stepped += count;
             self.place.offset += u64::try_from(count).unwrap_or(0);
             if end.is_some() {
                 let offset = self.place.too_long_from.take().unwrap_or(self.place.offset);
@@ -129,6 +137,7 @@ impl<R: Read> TranscriptReader<R> {
                 return Ok(Some(TranscriptLine::TooLong { offset, length }));
             }
         }
+        Ok(Some(TranscriptLine::Stepped))
     }
 }
 

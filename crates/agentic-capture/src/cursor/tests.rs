@@ -41,6 +41,7 @@ impl Place {
                 TranscriptLine::Whole { offset, .. } | TranscriptLine::TooLong { offset, .. } => {
                     offsets.push(offset);
                 }
+                TranscriptLine::Stepped => {}
             }
         }
         let cursor = TranscriptCursor::of(&file, reader.place(), &KEY).expect("readable");

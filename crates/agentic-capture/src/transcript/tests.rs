@@ -1,3 +1,5 @@
+use std::os::unix::fs::FileExt as _;
+
 use super::*;
 use crate::plain_text::{PlainText, is_compressed};
 
@@ -7,6 +9,7 @@ fn told(line: &TranscriptLine<'_>) -> String {
             format!("{offset}:{}", String::from_utf8_lossy(bytes).trim_end())
         }
         TranscriptLine::TooLong { offset, length } => format!("{offset} too long {length}"),
+        TranscriptLine::Stepped => "stepped".to_owned(),
     }
 }
 
@@ -18,7 +21,9 @@ fn read_in_pieces(content: &[u8], ends: &[usize]) -> (Vec<String>, TranscriptPla
         let at = usize::try_from(place.offset).expect("tests are short");
         let mut reader = TranscriptReader::new(&content[at..end.max(at)], place);
         while let Some(line) = reader.next_line().expect("memory can be read") {
-            lines.push(told(&line));
+            if line != TranscriptLine::Stepped {
+                lines.push(told(&line));
+            }
         }
         place = reader.place();
     }
@@ -47,6 +52,31 @@ fn a_line_that_is_too_long_is_stepped_over_wherever_reading_stops() {
     let (lines, place) = read_in_pieces(&content[..LINE_BYTES_MAX + 8], &[]);
     assert_eq!(lines, ["0:one"]);
     assert_eq!(place.too_long_from, Some(4), "it is not read again from its beginning");
+}
+
+#[test]
+fn nobody_steps_far_in_one_go_and_reading_goes_on_from_there() {
+    // A file with nothing in it takes no room.
+    let length: u64 = 200 << 20;
+    let file = tempfile::tempfile().expect("a temporary file");
+    file.set_len(length).expect("there is room");
+    file.write_all_at(b"\ntwo\n", length).expect("there is room");
+    let (mut place, mut lines, mut n_goes) = (TranscriptPlace::default(), Vec::new(), 0);
+    while place.offset < length + 5 {
+        let copy = file.try_clone().expect("few files are open");
+        let input = PlacedFile::at(copy, place.offset);
+        let mut reader = TranscriptReader::new(input, place);
+        let line = reader.next_line().expect("it can be read").expect("it goes on");
+        if line != TranscriptLine::Stepped {
+            lines.push(told(&line));
+        }
+        let most = LINE_BYTES_MAX + STEP_BYTES + READ_BYTES;
+        assert!(reader.place().offset - place.offset <= most as u64 + 1);
+        place = reader.place();
+        n_goes += 1;
+    }
+    assert_eq!(lines, [format!("0 too long {length}"), format!("{}:two", length + 1)]);
+    assert!(n_goes > 10, "{n_goes}");
 }
 
 #[test]
