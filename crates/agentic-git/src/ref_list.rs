@@ -4,6 +4,7 @@
 //! is read as it stands, which takes a quarter of that.
 
 use std::collections::BTreeMap;
+use std::io::ErrorKind;
 use std::os::unix::fs::MetadataExt as _;
 use std::time::Duration;
 
@@ -148,8 +149,12 @@ impl Repository {
             let path = self.common_dir().join(&folder);
             let entries = match std::fs::read_dir(&path) {
                 Ok(entries) => entries,
-                // Git removes empty folders when it packs.
-                Err(error) if error.kind() == std::io::ErrorKind::NotFound => continue,
+                // Git removes empty folders when it packs; and a ref may have the name of the folder.
+                Err(error)
+                    if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) =>
+                {
+                    continue;
+                }
                 Err(error) => return Err(Error::io("list", &path)(error)),
             };
             for entry in entries {
@@ -309,6 +314,17 @@ mod tests {
             let said = self.git(&["for-each-ref", format, prefix], "");
             let is_direct = |line: &&str| line.matches("refs/").count() == 1;
             [ours.collect(), said.lines().filter(is_direct).map(str::to_owned).collect()]
+        }
+    }
+
+    #[test]
+    fn a_ref_with_the_name_of_a_folder_has_none_below_it() {
+        let place = RefPlace::new();
+        let [one, _] = place.commits();
+        place.git(&["update-ref", "refs/heads/agents", &one], "");
+        for prefix in ["refs/heads/agents/", "refs/heads/"] {
+            let [ours, theirs] = place.both(prefix);
+            assert_eq!(ours, theirs, "{prefix}");
         }
     }
 

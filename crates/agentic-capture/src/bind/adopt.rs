@@ -3,6 +3,7 @@
 use agentic_model::{AgentName, Briefing, Object};
 use agentic_space::error::AgentError;
 use agentic_space::spawn::{SpawnOrigin, spawn};
+use agentic_store::error::RefError;
 
 use super::{Binder, NAMES, adopted_names};
 use crate::{CaptureError, ConversationId, private};
@@ -43,6 +44,7 @@ impl Binder<'_> {
     /// Finds the agent under one of its names, or makes it under the first that is free.
     pub(super) fn have(&self, wanted: &WantedAgent) -> Result<(AgentName, bool), CaptureError> {
         use agentic_space::Error;
+        let mut in_the_way = None;
         for name in &wanted.names {
             if self.brought_back(name)? {
                 if self.is_briefed(name, &wanted.briefing)? {
@@ -62,10 +64,14 @@ impl Binder<'_> {
                         return Ok((name.clone(), false));
                     }
                 }
+                // A branch of somebody's stands where this one would need a folder, or the other way round.
+                Err(error @ Error::Store(agentic_store::Error::Ref(RefError::InTheWay { .. }))) => {
+                    in_the_way = Some(error)
+                }
                 Err(error) => return Err(error.into()),
             }
         }
-        Err(CaptureError::NameTaken)
+        Err(in_the_way.map_or(CaptureError::NameTaken, CaptureError::from))
     }
 
     /// Tells whether an agent was made for what a briefing says.

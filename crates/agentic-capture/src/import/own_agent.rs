@@ -7,6 +7,7 @@ use agentic_session::SessionSpace;
 use agentic_space::error::AgentError;
 use agentic_space::privacy::change_privacy;
 use agentic_space::spawn::{SpawnOrigin, spawn_past};
+use agentic_store::error::RefError;
 
 use super::belonging::genesis_of;
 use crate::bind::NAMES;
@@ -81,7 +82,8 @@ impl PastAgent {
             let repository = space.repository();
             let is_there = repository.find_ref(&name.branch_ref())?.is_some()
                 || repository.archive_entry(name)?.is_some();
-            return Ok(if is_there { NameStanding::Taken } else { NameStanding::Free });
+            let is_taken = is_there || is_in_the_way(space, name)?;
+            return Ok(if is_taken { NameStanding::Taken } else { NameStanding::Free });
         };
         let claims = Claims::read(&genesis.message);
         if claims.briefing == Some(self.object()?.cid()) {
@@ -94,6 +96,16 @@ impl PastAgent {
             && subject.contains(": Subagent ")
             && subject.ends_with(&format!(" {own}"));
         Ok(if is_child { NameStanding::Own } else { NameStanding::Taken })
+    }
+}
+
+/// Tells whether a ref of somebody's keeps the branch of an agent from being made.
+fn is_in_the_way(space: &SessionSpace, name: &AgentName) -> Result<bool, CaptureError> {
+    use agentic_store::Error;
+    match space.repository().check_place_of_ref(&name.branch_ref()) {
+        Ok(()) => Ok(false),
+        Err(Error::Ref(RefError::InTheWay { .. })) => Ok(true),
+        Err(error) => Err(error.into()),
     }
 }
 
