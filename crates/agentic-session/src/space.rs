@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use agentic_host::Observer;
-use agentic_model::{AgentName, Cid, LibraryName};
+use agentic_model::{AgentName, Cid, Instant, LibraryName};
 use agentic_providers::host::{CancelFlag, GRACE_DEFAULT};
 use agentic_space::Space;
 
@@ -90,6 +90,11 @@ impl SessionSpace {
             deciding: DecidingLine::default(),
             segments: SeenSegments::default(),
         }
+    }
+
+    /// Reads the time by which sessions go, and what peers were granted.
+    pub fn now(&self) -> Instant {
+        self.space.due_time()
     }
 
     /// Returns who the person is whom git knows here: `user:` and the local part of the address.

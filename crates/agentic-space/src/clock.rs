@@ -12,17 +12,30 @@ pub enum Clock {
     System,
     /// Always this instant; for tests and for rebuilding.
     Fixed(Instant),
+    /// Always this instant in what is written. What falls due goes by the machine's clock: so whoever dates
+    /// their commits ends nothing that waits for a person.
+    Dated(Instant),
 }
 
 impl Clock {
-    /// Reads the time.
+    /// Reads the time that writes bear.
     pub fn now(self) -> Instant {
         match self {
-            Clock::Fixed(instant) => instant,
-            Clock::System => {
-                let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-                Instant::from_millis(i64::try_from(since.as_millis()).unwrap_or(i64::MAX))
-            }
+            Clock::Fixed(instant) | Clock::Dated(instant) => instant,
+            Clock::System => machine_time(),
         }
     }
+
+    /// Reads the time by which something falls due.
+    pub fn due_time(self) -> Instant {
+        match self {
+            Clock::Fixed(instant) => instant,
+            Clock::Dated(_) | Clock::System => machine_time(),
+        }
+    }
+}
+
+fn machine_time() -> Instant {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    Instant::from_millis(i64::try_from(since.as_millis()).unwrap_or(i64::MAX))
 }

@@ -151,9 +151,14 @@ impl Space {
         self.clock == Clock::System
     }
 
-    /// Reads the time.
+    /// Reads the time that writes bear.
     pub fn now(&self) -> Instant {
         self.clock.now()
+    }
+
+    /// Reads the time by which something falls due.
+    pub fn due_time(&self) -> Instant {
+        self.clock.due_time()
     }
 
     /// Cuts some logs whose writes git itself holds durably, if a write of this space was a good

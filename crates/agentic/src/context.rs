@@ -1,12 +1,12 @@
 //! What every verb needs: the open space, the agent it is about, and how to answer.
 
 use std::io::{IsTerminal as _, Read as _};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
 use agentic_api::program::{NamedText, TEXT_BYTES_MAX};
-use agentic_api::{Caller, PageFinder, Surroundings, VerbWatcher};
+use agentic_api::{Caller, PageFinder, Surroundings, VerbWatcher, require_person};
 use agentic_host::Observer;
 use agentic_model::Instant;
 use agentic_providers::host::CancelFlag;
@@ -49,7 +49,7 @@ impl Context {
             DurabilityMode::Full => Durability::Full,
             DurabilityMode::Git => Durability::Git,
         });
-        let (clock, grace) = (clock()?, grace::read()?);
+        let (clock, grace) = (clock(&directory)?, grace::read()?);
         let space = agentic_space::Options { clock, durability };
         let trial_flows = agentic_api::verb::trial_flows();
         let screen = Some(agentic_capture::redaction::screen());
@@ -205,15 +205,32 @@ pub fn read_file_or_stdin(path: &str) -> Result<Vec<u8>, CommandFailure> {
     std::fs::read(path).map_err(|error| CommandFailure::io(&format!("read `{path}`"), &error))
 }
 
-fn clock() -> Result<Clock, CommandFailure> {
+/// Reads which clock the command goes by.
+fn clock(directory: &Path) -> Result<Clock, CommandFailure> {
     let Ok(text) = std::env::var("AGENTIC_NOW") else { return Ok(Clock::System) };
     let instant = Instant::parse(&text).or_else(|| text.parse().ok().map(Instant::from_millis));
     match instant {
         // Git's dates begin in 1970.
-        Some(instant) if instant.millis() >= 0 => Ok(Clock::Fixed(instant)),
+        Some(instant) if instant.millis() >= 0 => Ok(match is_agent_at_work(directory) {
+            true => Clock::Dated(instant),
+            false => Clock::Fixed(instant),
+        }),
         _ => Err(CommandFailure::usage(
             &format!("AGENTIC_NOW is `{text}`, which is no instant"),
             "use RFC 3339 such as `2026-11-21T22:40:01Z`, or milliseconds since 1970",
         )),
     }
+}
+
+/// Tells whether an agent runs the command, as far as one can tell: whoever may not decide a hold may not bring
+/// along the time at which it is over either.
+fn is_agent_at_work(directory: &Path) -> bool {
+    let surroundings = Surroundings {
+        folder: directory.to_owned(),
+        agent: variable(AGENT_VARIABLE),
+        request: variable(REQUEST_VARIABLE),
+        ..Surroundings::default()
+    };
+    let space = SessionSpace::open_as_is(directory, SessionOptions::default()).ok();
+    require_person("set the clock", &surroundings, space.as_ref()).is_err()
 }

@@ -12,6 +12,7 @@ use agentic_query::{
     QueryLimits, QueryReport, QueryRun, QueryValue, QueryWatch, ReadProgress, WhyRow, compile,
 };
 use agentic_session::QueriedFacts;
+use agentic_space::Space;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -146,7 +147,7 @@ impl AskQuery {
     ) -> Result<QueryOutcome, Refusal> {
         let (source, used) = self.source(caller)?;
         let RuleFiles { files, order, .. } = used;
-        let now = caller.space.now().millis();
+        let now = Space::now(caller.space).millis();
         let input = QueryInput { source: &source, files: &files, params: &self.params, now };
         let compiled = match compile(&input, facts.joined) {
             Ok(compiled) => compiled,
