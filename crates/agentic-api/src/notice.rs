@@ -1,6 +1,7 @@
 //! What a caller should be told although the verb was done.
 
 use std::collections::BTreeSet;
+use std::fmt;
 use std::sync::Arc;
 
 use agentic_model::AgentName;
@@ -134,6 +135,11 @@ impl Notice {
         Notice::Remark { what: format!("`{name}` had been moved; it is again what is believed") }
     }
 
+    /// Says what a list leaves out because it cannot be read.
+    pub(crate) fn left_out(what: &impl fmt::Display) -> Notice {
+        Notice::Unreadable { what: format!("{what}; `agentic doctor` looks for damage") }
+    }
+
     /// Says what a write left to tell: nothing where everything is visible.
     pub fn of(written: &WriteNotices) -> Option<Notice> {
         written.deferred.clone().map(|why| Notice::Deferred { why })
@@ -157,10 +163,12 @@ impl Notice {
         vec![Notice::Unanswered { why: failure.message, child }, Notice::ResumeSession { session }]
     }
 
-    /// Says which sessions only want somebody to drive them: what a crash left behind a decision is no
-    /// hold any more.
+    /// Says which sessions only want somebody to drive them, for what a crash left behind a decision is no
+    /// hold any more; and what of the holds cannot be read.
     pub(crate) fn of_outlook(outlook: &Outlook) -> Vec<Notice> {
-        Notice::of_unattended(&outlook.unattended)
+        let mut notices = Notice::of_unattended(&outlook.unattended);
+        notices.extend(outlook.left_out.iter().map(Notice::left_out));
+        notices
     }
 
     /// Tells of sessions that nobody drives and that could go on.

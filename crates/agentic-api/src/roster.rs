@@ -15,7 +15,7 @@ use agentic_model::edge::{EdgeEvent, Party};
 use agentic_model::{AgentName, Cid, Edge, Instant, Oid};
 use agentic_replay::SessionId;
 use agentic_session::{Result, SessionSpace};
-use agentic_space::agent::{is_genesis_of, kind_on};
+use agentic_space::agent::{SoundAgents, is_genesis_of, kind_on};
 use agentic_space::relation::MERGED_INTO;
 
 pub use self::known::{KnownLedger, LedgerState};
@@ -199,7 +199,29 @@ fn agent_view(row: AgentRow) -> AgentView {
 /// # Errors
 /// Fails when refs cannot be read.
 pub fn agents_now(space: &SessionSpace) -> Result<Vec<(AgentName, SeenAgent)>> {
-    let names = space.agent_names()?;
+    let SeenAgents { agents, is_whole } = sound_agents_now(space)?;
+    if !is_whole {
+        // One of them says which is damaged, unless that is mended by now.
+        space.agent_names()?;
+        space.repository().list_refs(NOTES)?;
+    }
+    Ok(agents)
+}
+
+/// Where the branches and notes of agents are, as far as those can be read.
+pub(crate) struct SeenAgents {
+    /// The agents, by name.
+    pub agents: Vec<(AgentName, SeenAgent)>,
+    /// Whether nothing was damaged.
+    pub is_whole: bool,
+}
+
+/// Says where the branches and notes of agents are, as far as those can be read.
+///
+/// # Errors
+/// Fails when no refs can be read.
+pub(crate) fn sound_agents_now(space: &SessionSpace) -> Result<SeenAgents> {
+    let SoundAgents { agents: names, damaged } = space.sound_agents()?;
     // Both lists are sorted by name.
     let (mut agents, mut at) = (Vec::with_capacity(names.len()), 0);
     agents.extend(names.into_iter().map(|(name, head)| (name, SeenAgent { head, notes: None })));
@@ -216,11 +238,12 @@ pub fn agents_now(space: &SessionSpace) -> Result<Vec<(AgentName, SeenAgent)>> {
         }
         agents.get(at).filter(|(agent, _)| agent.as_str() == name).map(|_| (at, target))
     };
-    let found = space.repository().list_refs_as(NOTES, find)?;
-    for (at, target) in found {
+    let notes = space.repository().list_sound_refs_as(NOTES, find)?;
+    for (at, target) in notes.found {
         agents[at].1.notes = Some(target);
     }
-    Ok(agents)
+    let is_whole = damaged.is_empty() && notes.damaged.is_empty();
+    Ok(SeenAgents { agents, is_whole })
 }
 
 /// Shows an agent that has a branch here, as far as it is known without reading its commits; nothing where a

@@ -103,7 +103,8 @@ fn one(
     let text = format!("token-{number}-{round}-end");
     match work {
         LoadWork::ReadersAmongWriters if number % 2 == 1 => {
-            space.agents()?.collect::<agentic_space::Result<Vec<_>>>()?;
+            let read: Result<Vec<_>, _> = space.agents()?.collect();
+            read.map_err(|damaged| damaged.why)?;
             space.pending_trace(agent)?;
             Ok(Vec::new())
         }

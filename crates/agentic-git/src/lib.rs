@@ -88,7 +88,7 @@ pub use self::openpgp::{OpenPgpSigner, has_openpgp, openpgp_signer};
 pub use self::pack_offset::PackOffsets;
 pub use self::quarantine::{DownloadSource, GlimpseDepth, GlimpsedRefs, Quarantine};
 pub use self::quoted::unquoted;
-pub use self::ref_list::{PackedRefsMark, RefsMark};
+pub use self::ref_list::{DamagedRef, PackedRefsMark, RefsMark, SoundRefs};
 pub(crate) use self::ref_place::remove_if_hollow;
 pub use self::repository::{Repository, Scratch, SharedRepository, is_repository_above, leads_to};
 pub use self::signer::Signer;

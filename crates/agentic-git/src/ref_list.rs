@@ -59,6 +59,24 @@ impl RefsMark {
     }
 }
 
+/// What was found of refs of which some are damaged.
+#[derive(Debug)]
+pub struct SoundRefs<T> {
+    /// What was made of those that can be read, in the order of their names.
+    pub found: Vec<T>,
+    /// Those that cannot be.
+    pub damaged: Vec<DamagedRef>,
+}
+
+/// A ref that stands in a file of its own and cannot be read.
+#[derive(Debug)]
+pub struct DamagedRef {
+    /// Its full name.
+    pub name: String,
+    /// Why it cannot be read.
+    pub why: Error,
+}
+
 impl Repository {
     /// Lists the refs whose full names begin with `prefix`, in order.
     ///
@@ -76,14 +94,32 @@ impl Repository {
     pub fn list_refs_as<T>(
         &self,
         prefix: &str,
-        mut make: impl FnMut(&str, Oid) -> Option<T>,
+        make: impl FnMut(&str, Oid) -> Option<T>,
     ) -> Result<Vec<T>> {
+        let SoundRefs { found, damaged } = self.list_sound_refs_as(prefix, make)?;
+        match damaged.into_iter().next() {
+            Some(DamagedRef { why, .. }) => Err(why),
+            None => Ok(found),
+        }
+    }
+
+    /// Does the same with those refs that can be read, and names the others. Of packed refs one damaged line
+    /// damages all, as it does for git.
+    ///
+    /// # Errors
+    /// Fails when the packed refs cannot be read.
+    pub fn list_sound_refs_as<T>(
+        &self,
+        prefix: &str,
+        mut make: impl FnMut(&str, Oid) -> Option<T>,
+    ) -> Result<SoundRefs<T>> {
         for attempt in 1..LISTINGS_MAX {
             // A git that packs refs takes them from the one place to the other: who looks into the
             // first too late and into the second too early sees them in neither, or half gone.
             let before = self.packed_refs_mark();
             let listed = self.list_refs_once(prefix, &mut make);
-            if listed.is_ok() && self.packed_refs_mark() == before {
+            let is_sound = listed.as_ref().is_ok_and(|listed| listed.damaged.is_empty());
+            if is_sound && self.packed_refs_mark() == before {
                 return listed;
             }
             // It takes away one file after the other, which a slow disk takes its time for.
@@ -178,10 +214,12 @@ impl Repository {
         &self,
         prefix: &str,
         make: &mut impl FnMut(&str, Oid) -> Option<T>,
-    ) -> Result<Vec<T>> {
+    ) -> Result<SoundRefs<T>> {
+        let mut damaged = Vec::new();
         if !self.is_plain_folder(prefix) {
             let others = self.list_other_refs(prefix)?.into_iter();
-            return Ok(others.filter_map(|found| make(&found.name, found.target)).collect());
+            let found = others.filter_map(|found| make(&found.name, found.target)).collect();
+            return Ok(SoundRefs { found, damaged });
         }
         let mut loose: BTreeMap<String, Oid> = BTreeMap::new();
         let mut hidden = Vec::new();
@@ -193,9 +231,14 @@ impl Repository {
                 PlainRef::Names(oid) => drop(loose.insert(name, oid)),
                 // It was packed a moment ago.
                 PlainRef::Absent => {}
-                PlainRef::Other => match self.read_other_ref(&name)? {
-                    Some(oid) => drop(loose.insert(name, oid)),
-                    None => hidden.push(name),
+                PlainRef::Other => match self.read_other_ref(&name) {
+                    Ok(Some(oid)) => drop(loose.insert(name, oid)),
+                    Ok(None) => hidden.push(name),
+                    // What was packed of it is older, and does not count.
+                    Err(why) => {
+                        hidden.push(name.clone());
+                        damaged.push(DamagedRef { name, why });
+                    }
                 },
             }
         }
@@ -212,7 +255,7 @@ impl Repository {
             }
         })?;
         found.extend(loose.filter_map(|(name, target)| make(&name, target)));
-        Ok(found)
+        Ok(SoundRefs { found, damaged })
     }
 
     /// Reads a ref in a file of its own that is not plain; nothing where it names another ref.
@@ -404,6 +447,17 @@ mod tests {
         std::fs::create_dir_all(loose.parent().expect("in a folder")).expect("writable");
         std::fs::write(&loose, "nonsense\n").expect("writable");
         assert!(place.repository.list_refs("refs/heads/agents/").is_err());
+        std::fs::write(&path, format!("{head}{one} {name}\n{one} {name}-sound\n"))
+            .expect("writable");
+        let repository = Repository::open(place.folder.path()).expect("there");
+        let take = |name: &str, _| Some(name.to_owned());
+        let listed = repository.list_sound_refs_as("refs/heads/agents/", take).expect("readable");
+        assert_eq!(
+            listed.found,
+            [format!("{name}-sound")],
+            "what is packed does not stand in for it"
+        );
+        assert_eq!(listed.damaged.iter().map(|it| &it.name).collect::<Vec<_>>(), [name]);
     }
 
     #[test]

@@ -55,9 +55,10 @@ fn agents(caller: &Caller<'_>) -> Result<Vec<String>, Refusal> {
     let mut names = Vec::new();
     let lines = ListAgents {}.lines(caller)?;
     for line in lines {
-        match line? {
-            AgentLine::Here(agent) => names.push(agent.agent),
-            AgentLine::Remote(_) => {}
+        match line {
+            Ok(AgentLine::Here(agent)) => names.push(agent.agent),
+            // The tool `agents` says which are damaged.
+            Ok(AgentLine::Remote(_)) | Err(_) => {}
         }
     }
     Ok(names)

@@ -194,9 +194,10 @@ pub fn list(caller: &Caller<'_>) -> Result<Vec<Resource>, Refusal> {
     let mut agents = Vec::new();
     let lines = ListAgents {}.lines(caller)?;
     for line in lines {
-        match line? {
-            AgentLine::Here(agent) => agents.push(agent),
-            AgentLine::Remote(_) => {}
+        match line {
+            Ok(AgentLine::Here(agent)) => agents.push(agent),
+            // The tool `agents` says which are damaged.
+            Ok(AgentLine::Remote(_)) | Err(_) => {}
         }
     }
     agents.sort_by(|left, right| right.at.cmp(&left.at).then(left.agent.cmp(&right.agent)));

@@ -7,7 +7,7 @@ mod standing;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use agentic_model::{AgentName, Instant, Oid, Value};
+use agentic_model::{AgentName, Instant, Oid, Value, guidance};
 use agentic_replay::{
     BEHAVIOUR_ADOPT, Body, HOLD, Handling, OpenHold, Path, RecordChain, Request, SessionId,
     StartRecord, parent_of,
@@ -17,7 +17,7 @@ pub(crate) use self::standing::HoldStanding;
 
 use crate::decide::{Decision, Policy};
 use crate::language::checked_kinds;
-use crate::listing::{list_open, may_be_open};
+use crate::listing::{list_open_telling, may_be_open};
 use crate::own::read_journal;
 use crate::trial::doubt_of_question;
 use crate::{Result, SessionSpace};
@@ -85,27 +85,58 @@ pub enum Overdue {
 /// # Errors
 /// Fails when the sessions cannot be listed; one that is damaged is left out.
 pub fn pending(space: &SessionSpace, filter: &Filter) -> Result<Vec<PendingHold>> {
-    scan(space, filter, None)
+    scan(space, filter, &mut ScanNotes::default())
 }
 
-/// Finds the open holds that are wanted, and notes the sessions that have none.
+/// What whoever looks for holds finds besides.
+#[derive(Debug, Default)]
+pub(crate) struct ScanNotes {
+    /// The sessions without an open hold, with their agents.
+    pub unheld: Vec<(SessionId, AgentName)>,
+    /// What cannot be read.
+    pub left_out: BTreeSet<String>,
+}
+
+impl ScanNotes {
+    fn leave_out(&mut self, id: &SessionId, why: &crate::Error) {
+        self.left_out.insert(format!(
+            "session {} is left out: {}",
+            id.short(),
+            guidance::chain(why)
+        ));
+    }
+}
+
+/// Finds the open holds that are wanted, and notes the sessions that have none and those that are damaged.
 pub(crate) fn scan(
     space: &SessionSpace,
     filter: &Filter,
-    mut unheld: Option<&mut Vec<(SessionId, AgentName)>>,
+    notes: &mut ScanNotes,
 ) -> Result<Vec<PendingHold>> {
     let mut found = Vec::new();
-    for id in wanted_sessions(space, filter)? {
-        let Ok(journal) = read_journal(space, &id) else { continue };
+    for id in wanted_sessions(space, filter, notes)? {
+        let journal = match read_journal(space, &id) {
+            Ok(journal) => journal,
+            Err(why) => {
+                notes.leave_out(&id, &why);
+                continue;
+            }
+        };
         let agent = &journal.start().agent;
         if journal.is_over() || !is_in_reach(agent, filter) {
             continue;
         }
-        let Ok(mut open) = open_in(space, &journal) else { continue };
+        let open = match summary::holds(space, &journal) {
+            Ok(holds) => open_of(space, &journal, holds, &mut |why| notes.leave_out(&id, &why)),
+            Err(why) => {
+                notes.leave_out(&id, &why);
+                continue;
+            }
+        };
         if open.is_empty() {
-            unheld.iter_mut().for_each(|unheld| unheld.push((id, agent.clone())));
+            notes.unheld.push((id, agent.clone()));
         }
-        found.append(&mut open);
+        found.extend(open);
     }
     found.retain(|pending| matches(pending, filter));
     oldest_first(&mut found);
@@ -117,19 +148,21 @@ fn is_in_reach(agent: &AgentName, filter: &Filter) -> bool {
     filter.reach == HoldScope::Subtree || filter.agent.as_ref().is_none_or(|meant| meant == agent)
 }
 
-/// Reads the holds of a journal that are open; not those that are decided already and only not
-/// applied. One whose decisions cannot be read is left out.
+/// Reads the holds of a journal that are open, as far as their decisions can be read.
 fn open_in(space: &SessionSpace, journal: &RecordChain) -> Result<Vec<PendingHold>> {
     if journal.is_over() {
         return Ok(Vec::new());
     }
-    Ok(open_of(space, journal, summary::holds(space, journal)?))
+    Ok(open_of(space, journal, summary::holds(space, journal)?, &mut |_| ()))
 }
 
+/// Reads the holds of a journal that are open; not those that are decided already and only not
+/// applied. One whose decisions cannot be read is left out, and that is told.
 fn open_of(
     space: &SessionSpace,
     journal: &RecordChain,
     holds: impl IntoIterator<Item = OpenHold>,
+    tell: &mut dyn FnMut(crate::Error),
 ) -> Vec<PendingHold> {
     let mut open = Vec::new();
     for hold in holds {
@@ -137,18 +170,23 @@ fn open_of(
             Ok(standing) if !standing.is_settled() => {
                 open.push(PendingHold::of(space, journal.start(), standing));
             }
-            Ok(_) | Err(_) => {}
+            Ok(_) => {}
+            Err(why) => tell(why),
         }
     }
     open
 }
 
 /// Lists the sessions that may have the holds that are wanted.
-fn wanted_sessions(space: &SessionSpace, filter: &Filter) -> Result<Vec<SessionId>> {
+fn wanted_sessions(
+    space: &SessionSpace,
+    filter: &Filter,
+    notes: &mut ScanNotes,
+) -> Result<Vec<SessionId>> {
     if let (Some(agent), HoldScope::Own) = (&filter.agent, filter.reach) {
         return may_be_open(space, &BTreeSet::from([agent]));
     }
-    let mut open = list_open(space)?;
+    let mut open = list_open_telling(space, &mut |told| notes.left_out.extend([told]))?;
     if let Some(agent) = &filter.agent {
         let mut family = HoldFamily::of(space, agent);
         open.retain(|id| {

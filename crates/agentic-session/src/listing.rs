@@ -6,7 +6,7 @@
 
 use std::collections::BTreeSet;
 
-use agentic_model::{AgentName, Instant};
+use agentic_model::{AgentName, Instant, guidance};
 use agentic_replay::SessionId;
 
 use super::folder::{sessions_below, sessions_like};
@@ -18,28 +18,47 @@ use crate::{Error, Result, SessionSpace};
 /// The fewest digits of an id that are accepted.
 const PREFIX_DIGITS_MIN: usize = 8;
 
-/// Lists the sessions that are not over.
+/// Lists the sessions that are not over. What is damaged is left out.
 pub fn list_open(space: &SessionSpace) -> Result<Vec<SessionId>> {
-    let layout = space.repository().layout();
+    list_open_telling(space, &mut |_| ())
+}
+
+/// Does the same, and tells of whom some may be left out.
+pub fn list_open_telling(
+    space: &SessionSpace,
+    tell: &mut dyn FnMut(String),
+) -> Result<Vec<SessionId>> {
     let mut ids = list_local_open(space)?;
     // Of an agent that nothing was written to here, sessions may have come by fetch alone.
     note_missing(space);
     for notes in segment::notes_with_sessions(space)? {
         let name = AgentName::from_notes_ref(&notes);
         let Some(agent) = name else { continue };
-        if space.repository().find_ref(&agent.branch_ref())?.is_none() {
-            continue;
-        }
-        if !layout.journal(&agentic_store::Stream::Agent(agent.clone())).exists() {
-            let sealed = segment::sessions_of(space, &agent)?;
-            let is_open =
-                |id: &SessionId| read_journal(space, id).is_ok_and(|journal| !journal.is_over());
-            ids.extend(sealed.into_iter().filter(is_open));
+        match fetched_alone(space, &agent) {
+            Ok(sealed) => {
+                let is_open =
+                    |id: &SessionId| read_journal(space, id).is_ok_and(|read| !read.is_over());
+                ids.extend(sealed.into_iter().filter(is_open));
+            }
+            Err(why) => {
+                tell(format!("sessions of `{agent}` are left out: {}", guidance::chain(&why)));
+            }
         }
     }
     ids.sort();
     ids.dedup();
     Ok(ids)
+}
+
+/// Lists the sessions of an agent with a branch that nothing was written to here.
+fn fetched_alone(space: &SessionSpace, agent: &AgentName) -> Result<BTreeSet<SessionId>> {
+    let layout = space.repository().layout();
+    if layout.journal(&agentic_store::Stream::Agent(agent.clone())).exists()
+        || space.repository().find_ref(&agent.branch_ref())?.is_none()
+    {
+        return Ok(BTreeSet::new());
+    }
+    Ok(segment::sessions_of(space, agent)?.into_iter().collect())
 }
 
 /// Notes for the next command whose branch is missing, as whoever lists agents does.
@@ -98,14 +117,29 @@ pub fn list_known(space: &SessionSpace) -> Result<BTreeSet<SessionId>> {
 /// Lists all sessions that are known here, oldest first. A folder in which nothing was recorded is
 /// what is left of a start that was broken off: there is no such session.
 pub fn list_all(space: &SessionSpace) -> Result<Vec<SessionId>> {
+    Ok(begun_among(space, list_known(space)?))
+}
+
+/// Does the same, and tells of which notes some may be left out.
+pub fn list_all_telling(
+    space: &SessionSpace,
+    tell: &mut dyn FnMut(String),
+) -> Result<Vec<SessionId>> {
+    let mut ids = list_local(space)?;
+    ids.extend(segment::sessions_telling(space, tell)?);
+    Ok(begun_among(space, ids))
+}
+
+/// Sorts those of some sessions in which something was recorded, oldest first.
+fn begun_among(space: &SessionSpace, ids: BTreeSet<SessionId>) -> Vec<SessionId> {
     let begun = |id: SessionId| match own::first(space, &id) {
         Ok(beginning) => Some((beginning.at.millis(), id)),
         Err(Error::Session(SessionError::Unknown { .. })) => None,
         Err(_) => Some((i64::MAX, id)),
     };
-    let mut ids: Vec<(i64, SessionId)> = list_known(space)?.into_iter().filter_map(begun).collect();
+    let mut ids: Vec<(i64, SessionId)> = ids.into_iter().filter_map(begun).collect();
     ids.sort();
-    Ok(ids.into_iter().map(|(_, id)| id).collect())
+    ids.into_iter().map(|(_, id)| id).collect()
 }
 
 /// Finds the sessions that were started, by nobody's fork, as an agent with a key.

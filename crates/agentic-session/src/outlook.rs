@@ -2,12 +2,14 @@
 //! them. The latter are what a crash left behind a decision, runs that wait for a worker, and pauses
 //! that are over.
 
+use std::collections::BTreeSet;
+
 use agentic_model::{AgentName, Instant};
 use agentic_replay::{OpenHold, SessionId, SessionState};
 
 use crate::Summary;
 use crate::folder::Folder;
-use crate::hold::{Filter, PendingHold, scan};
+use crate::hold::{Filter, PendingHold, ScanNotes, scan};
 use crate::own::read_journal;
 use crate::policy::Policy;
 use crate::trust::{self, Look};
@@ -20,6 +22,8 @@ pub struct Outlook {
     pub holds: Vec<PendingHold>,
     /// The sessions without an open hold that could go on and that nobody drives, with their agents.
     pub unattended: Vec<(SessionId, AgentName)>,
+    /// What cannot be read, so that holds may be missing.
+    pub left_out: BTreeSet<String>,
 }
 
 /// For how long what was said of sessions stays so while nothing is written; the shorter comes first.
@@ -84,14 +88,15 @@ pub fn permanence(space: &SessionSpace, summary: &Summary) -> Result<Permanence>
 /// # Errors
 /// Fails as [`pending`] does.
 pub fn outlook(space: &SessionSpace, filter: &Filter) -> Result<Outlook> {
-    let mut unheld = Vec::new();
-    let holds = scan(space, filter, Some(&mut unheld))?;
+    let mut notes = ScanNotes::default();
+    let holds = scan(space, filter, &mut notes)?;
+    let ScanNotes { mut unheld, left_out } = notes;
     let is_unattended = |id: &SessionId| {
         let summary = space.session(id);
         summary.and_then(|summary| is_unattended(space, &summary)).unwrap_or(false)
     };
     unheld.retain(|(id, _)| is_unattended(id));
-    Ok(Outlook { holds, unattended: unheld })
+    Ok(Outlook { holds, unattended: unheld, left_out })
 }
 
 /// Tells whether something can be done for a session without a human, while nobody is at it.

@@ -15,7 +15,7 @@ mod sealing;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex};
 
-use agentic_model::{AgentName, Cid, Kind, Map, Object, Oid, Value};
+use agentic_model::{AgentName, Cid, Kind, Map, Object, Oid, Value, guidance};
 use agentic_replay::{RecordHash, SessionId};
 use agentic_space::locked;
 use agentic_store::ground::RefName;
@@ -350,6 +350,23 @@ pub fn sessions(space: &SessionSpace) -> Result<Vec<SessionId>> {
     let mut all = Vec::new();
     for name in notes_with_sessions(space)? {
         all.push(Segments::of_ref(space, &name)?);
+    }
+    Ok(distinct(all.iter().flat_map(Segments::sessions)))
+}
+
+/// Does the same, and tells which notes cannot be read.
+pub fn sessions_telling(
+    space: &SessionSpace,
+    tell: &mut dyn FnMut(String),
+) -> Result<Vec<SessionId>> {
+    let mut all = Vec::new();
+    for name in notes_with_sessions(space)? {
+        match Segments::of_ref(space, &name) {
+            Ok(segments) => all.push(segments),
+            Err(why) => {
+                tell(format!("sessions in `{name}` are left out: {}", guidance::chain(&why)));
+            }
+        }
     }
     Ok(distinct(all.iter().flat_map(Segments::sessions)))
 }

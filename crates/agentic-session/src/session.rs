@@ -64,6 +64,14 @@ impl SessionSpace {
         listing::list_all(self)
     }
 
+    /// Does the same, and tells of which notes some may be left out.
+    ///
+    /// # Errors
+    /// Fails when the folders cannot be read.
+    pub fn sessions_telling(&self, tell: &mut dyn FnMut(String)) -> Result<Vec<SessionId>> {
+        listing::list_all_telling(self, tell)
+    }
+
     /// Lists the sessions that are not over, oldest first.
     ///
     /// # Errors

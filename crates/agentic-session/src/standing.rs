@@ -7,6 +7,7 @@ use agentic_query::{
     FactCell, FactColumn, FactFailure, FactPredicate, FactRequest, FactSink, FactSource, IdMatch,
     QueryType, QueryValue, column,
 };
+use agentic_space::agent::SoundAgents;
 
 use crate::tree::AgentStanding;
 use crate::{Result, SessionSpace};
@@ -41,18 +42,21 @@ impl<'a> StandingFacts<'a> {
     fn standings(
         &self,
         named: Option<&[QueryValue]>,
+        tell: &mut dyn FnMut(String),
     ) -> Result<BTreeMap<AgentName, AgentStanding>> {
         let names = match named {
             Some(values) => self.those_here(values)?,
             None => {
-                let open = self.space.agent_names()?.into_iter().map(|(name, _)| name);
+                let SoundAgents { agents, damaged } = self.space.sound_agents()?;
+                damaged.iter().for_each(|agent| tell(agent.to_string()));
+                let open = agents.into_iter().map(|(name, _)| name);
                 let archived = self.space.archived_agents()?.into_iter();
                 open.chain(archived.map(|entry| entry.archived.agent)).collect()
             }
         };
         let mut found: BTreeMap<AgentName, AgentStanding> =
             names.into_iter().map(|name| (name, AgentStanding::Idle)).collect();
-        for (name, standing) in self.space.standings()? {
+        for (name, standing) in self.space.standings(tell)? {
             if let Some(known) = found.get_mut(&name) {
                 *known = standing.max(*known);
             }
@@ -85,7 +89,7 @@ impl FactSource for StandingFacts<'_> {
         request: &FactRequest,
         sink: &mut FactSink<'_>,
     ) -> std::result::Result<(), FactFailure> {
-        let standings = self.standings(request.values(AGENT));
+        let standings = self.standings(request.values(AGENT), &mut |told| sink.note(told));
         let standings = standings.map_err(|error| FactFailure(guidance::chain(&error)))?;
         for (name, standing) in standings {
             let cells = [FactCell::Text(name.as_str()), FactCell::Text(standing.name())];

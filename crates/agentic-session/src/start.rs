@@ -11,7 +11,7 @@ use super::executor::Assignment;
 use super::folder::Folder;
 use super::inbox::{self, InboxMessage};
 use super::language::kinds_of;
-use super::listing::{list_open, with_key};
+use super::listing::{list_open_telling, with_key};
 use super::own::read_journal;
 use super::shelf::{Shelf, flow_of, program_heard};
 use super::{hosted, own, seal};
@@ -247,7 +247,7 @@ pub fn signal(space: &SessionSpace, id: &SessionId, name: &str, value: Value) ->
 /// Fails when the sessions cannot be listed.
 pub fn tick(space: &SessionSpace) -> Result<Vec<SessionId>> {
     let mut due: Vec<(i64, SessionId)> = Vec::new();
-    for id in list_open(space)? {
+    for id in list_open_telling(space, &mut |told| space.note_mended(told))? {
         match super::summary::read(space, &id) {
             Ok(summary) => due.push((summary.until.map_or(i64::MAX, |at| at.millis()), id)),
             Err(Error::Session(SessionError::Unknown { .. })) => {

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use agentic_model::commit::Claims;
 use agentic_model::edge::Party;
 use agentic_model::{AgentName, Kind, Oid};
-use agentic_space::agent::kind_on;
+use agentic_space::agent::{DamagedAgent, SoundAgents, kind_on};
 
 use crate::SessionState;
 use crate::{Result, SessionSpace};
@@ -54,22 +54,39 @@ struct Member {
     parent: Option<AgentName>,
 }
 
+/// The families of a space, as far as they can be read.
+#[derive(Debug)]
+pub struct AgentFamilies {
+    /// Those without a parent here first, each with its descendants.
+    pub families: Vec<AgentFamily>,
+    /// What cannot be read.
+    pub left_out: BTreeSet<String>,
+}
+
 impl SessionSpace {
-    /// Puts the families together: agents without a parent here first, each with its descendants.
+    /// Puts the families together: agents without a parent here first, each with its descendants. What of
+    /// them is damaged is left out.
     ///
     /// # Errors
-    /// Fails when refs, commits or notes cannot be read.
-    pub fn families(&self) -> Result<Vec<AgentFamily>> {
+    /// Fails when no refs can be read.
+    pub fn families(&self) -> Result<AgentFamilies> {
+        let SoundAgents { agents, damaged } = self.sound_agents()?;
+        let mut left_out: BTreeSet<String> = damaged.iter().map(ToString::to_string).collect();
         let mut members = BTreeMap::new();
-        for (name, head) in self.agent_names()? {
-            members.insert(name.clone(), self.member(name, head)?);
+        for (name, head) in agents {
+            match self.member(name.clone(), head) {
+                Ok(member) => drop(members.insert(name, member)),
+                Err(why) => left_out.extend([DamagedAgent { name, why }.to_string()]),
+            }
         }
-        for (name, standing) in self.standings()? {
+        for (name, standing) in self.standings(&mut |what| left_out.extend([what]))? {
             if let Some(member) = members.get_mut(&name) {
                 member.family.standing = member.family.standing.max(standing);
             }
         }
-        for (agent, into) in self.merges()? {
+        let merges = self.merges()?;
+        left_out.extend(merges.left_out);
+        for (agent, into) in merges.pairs {
             let (Ok(agent), Ok(into)) = (AgentName::parse(&agent), Party::parse(&into)) else {
                 continue;
             };
@@ -92,17 +109,20 @@ impl SessionSpace {
         while let Some(name) = members.keys().next().cloned() {
             families.push(assemble(&name, &mut members, &children));
         }
-        Ok(families)
+        Ok(AgentFamilies { families, left_out })
     }
 
     /// Says for each session that is not over whose it is and how it stands; a damaged one is nobody's.
-    pub(crate) fn standings(&self) -> Result<Vec<(AgentName, AgentStanding)>> {
-        let summaries = listing::list_open(self)?.into_iter();
+    pub(crate) fn standings(
+        &self,
+        tell: &mut dyn FnMut(String),
+    ) -> Result<Vec<(AgentName, AgentStanding)>> {
+        let summaries = listing::list_open_telling(self, tell)?.into_iter();
         let summaries = summaries.filter_map(|id| summary::read(self, &id).ok());
         Ok(summaries.map(|summary| (summary.agent, AgentStanding::of(summary.state))).collect())
     }
 
-    fn member(&self, name: AgentName, head: Oid) -> Result<Member> {
+    fn member(&self, name: AgentName, head: Oid) -> agentic_space::Result<Member> {
         let commits = self.own_commits(&name, head)?;
         let mut kinds = BTreeMap::new();
         let (mut merges, mut parent) = (Vec::new(), None);

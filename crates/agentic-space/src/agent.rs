@@ -1,8 +1,10 @@
 //! Agents: which there are, where each begins and ends, and what it was asked to do.
 
-use agentic_git::CommitInfo;
+use std::fmt;
+
+use agentic_git::{CommitInfo, DamagedRef};
 use agentic_model::commit::{Claims, subject};
-use agentic_model::{AgentName, Briefing, Cid, Instant, Kind, Object, Oid};
+use agentic_model::{AgentName, Briefing, Cid, Instant, Kind, Object, Oid, guidance};
 use agentic_store::{Stream, journal};
 
 use crate::error::{AgentError, BranchError, LookupError};
@@ -40,14 +42,45 @@ pub struct RemoteAgent {
     pub head: Oid,
 }
 
+/// The agents of a space, by name, as far as their branches can be read.
+#[derive(Debug)]
+pub struct SoundAgents {
+    /// Those whose branch can be read, with its head.
+    pub agents: Vec<(AgentName, Oid)>,
+    /// The others.
+    pub damaged: Vec<DamagedAgent>,
+}
+
+/// An agent of which something cannot be read.
+#[derive(Debug)]
+pub struct DamagedAgent {
+    /// Its name.
+    pub name: AgentName,
+    /// Why it cannot be read.
+    pub why: Error,
+}
+
+impl fmt::Display for DamagedAgent {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "agent `{}` is left out: {}", self.name, guidance::chain(&self.why))
+    }
+}
+
 impl Space {
-    /// Lists the agents of this space by name, each one read when it is asked for.
+    /// Lists the agents of this space by name, each one read when it is asked for. One that is damaged is
+    /// an item that says so.
     ///
     /// # Errors
-    /// Fails when refs cannot be read; an item is an error when the commits of its agent cannot.
-    pub fn agents(&self) -> Result<impl Iterator<Item = Result<Agent>> + '_> {
-        let names = self.agent_names()?.into_iter();
-        Ok(names.map(|(name, head)| self.describe(name, head)))
+    /// Fails when no refs can be read.
+    pub fn agents(
+        &self,
+    ) -> Result<impl Iterator<Item = std::result::Result<Agent, DamagedAgent>> + '_> {
+        let SoundAgents { agents, damaged } = self.sound_agents()?;
+        let read = |(name, head): (AgentName, Oid)| {
+            let damaged = |why| DamagedAgent { name: name.clone(), why };
+            self.describe(name.clone(), head).map_err(damaged)
+        };
+        Ok(agents.into_iter().map(read).chain(damaged.into_iter().map(Err)))
     }
 
     /// Returns what is known about one agent.
@@ -61,16 +94,35 @@ impl Space {
     /// Lists names and heads of the agents, without reading a commit.
     ///
     /// # Errors
-    /// Fails when refs cannot be read.
+    /// Fails when refs cannot be read, that of one agent too.
     pub fn agent_names(&self) -> Result<Vec<(AgentName, Oid)>> {
+        let SoundAgents { agents, damaged } = self.sound_agents()?;
+        match damaged.into_iter().next() {
+            Some(DamagedAgent { why, .. }) => Err(why),
+            None => Ok(agents),
+        }
+    }
+
+    /// Does the same with those whose branch can be read, and names the others: for lists that say what
+    /// they leave out.
+    ///
+    /// # Errors
+    /// Fails when no refs can be read.
+    pub fn sound_agents(&self) -> Result<SoundAgents> {
         let named = |name: &str, head: Oid| Some((AgentName::from_branch_ref(name)?, head));
-        let agents = self.repository().list_refs_as("refs/heads/agents/", named)?;
+        let listed = self.repository().list_sound_refs_as("refs/heads/agents/", named)?;
+        let agents = listed.found;
+        let damaged = listed.damaged.into_iter().filter_map(|DamagedRef { name, why }| {
+            Some(DamagedAgent { name: AgentName::from_branch_ref(&name)?, why: why.into() })
+        });
+        let damaged: Vec<DamagedAgent> = damaged.collect();
         // Sorted by name, as their refs are.
         let is_there = |name: &AgentName| {
             agents.binary_search_by(|(other, _)| other.as_str().cmp(name.as_str())).is_ok()
+                || damaged.iter().any(|other| other.name == *name)
         };
         agentic_store::recovery::note_missing(self.repository(), is_there);
-        Ok(agents)
+        Ok(SoundAgents { agents, damaged })
     }
 
     /// Lists the agents of remotes that have no branch here.

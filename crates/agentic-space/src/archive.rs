@@ -13,6 +13,7 @@ use agentic_store::journal::{ArchivedAgent, BranchMove, RefFold, Transaction};
 use agentic_store::recovery::keep_notes;
 use agentic_store::{Lock, Stream, Writer, drop_journal};
 
+use crate::agent::SoundAgents;
 use crate::error::{AgentError, BranchError, WorktreeError};
 use crate::signatures::Signatures;
 use crate::write::LockedStream;
@@ -63,8 +64,10 @@ impl Space {
     /// # Errors
     /// Fails when refs or the archive cannot be read.
     pub fn archived_agents(&self) -> Result<Vec<ArchiveEntry>> {
-        let open: BTreeSet<AgentName> =
-            self.agent_names()?.into_iter().map(|(name, _)| name).collect();
+        let SoundAgents { agents, damaged } = self.sound_agents()?;
+        // One whose branch is damaged has one all the same.
+        let open = agents.into_iter().map(|(name, _)| name);
+        let open: BTreeSet<AgentName> = open.chain(damaged.into_iter().map(|it| it.name)).collect();
         let mut entries = self.repository().all_archive_entries()?;
         entries.retain(|entry| !open.contains(&entry.archived.agent));
         Ok(entries)

@@ -44,8 +44,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::rc::Rc;
 
-use agentic_git::RefName;
-use agentic_model::guidance;
+use agentic_git::{DamagedRef, RefName};
+use agentic_model::{AgentName, Oid, guidance};
 use agentic_query::{
     ExplainedCache, FactFailure, FactPredicate, FactRequest, FactSink, FactSource, IdMatch,
     QueryType, ReadTeller,
@@ -59,6 +59,7 @@ pub use self::linked::COMMITTED_ON;
 use self::parallel::ReadPace;
 use self::pending::KnownPending;
 use self::predicate::{PREDICATES, SpacePredicate};
+pub use self::relation::KnownMerges;
 use self::roster::KnownAgents;
 use self::rows::FactRows;
 use self::searched_branch::SearchedBranch;
@@ -83,6 +84,8 @@ pub struct SpaceFacts<'s> {
     caches: SpaceCaches,
     peer_names: PeerNames,
     teller: Option<&'s ReadTeller<'s>>,
+    /// What is damaged, and was not told yet.
+    left_out: RefCell<BTreeSet<String>>,
 }
 
 /// What of peers is read as facts here.
@@ -141,6 +144,7 @@ impl<'s> SpaceFacts<'s> {
             caches: SpaceCaches::below(&space.repository().layout().cache().join("query")),
             peer_names: PeerNames::default(),
             teller: None,
+            left_out: RefCell::default(),
         }
     }
 
@@ -154,6 +158,28 @@ impl<'s> SpaceFacts<'s> {
     pub fn told_to(mut self, teller: &'s ReadTeller<'s>) -> SpaceFacts<'s> {
         self.teller = Some(teller);
         self
+    }
+
+    /// Takes what was found to be damaged since it was told last.
+    pub fn take_left_out(&self) -> BTreeSet<String> {
+        self.left_out.take()
+    }
+
+    fn leave_out(&self, what: String) {
+        self.left_out.borrow_mut().insert(what);
+    }
+
+    /// Lists the refs below a prefix that can be read, and remembers to tell of the others.
+    fn sound_refs(&self, prefix: &str) -> Result<Vec<RefName>> {
+        let make = |name: &str, target: Oid| Some(RefName { name: name.to_owned(), target });
+        let listed = self.space.repository().list_sound_refs_as(prefix, make)?;
+        for DamagedRef { name, why } in &listed.damaged {
+            // Of agents those tell who list agents.
+            if !name.starts_with(AgentName::BRANCHES) {
+                self.leave_out(format!("`{name}` is left out: {}", guidance::chain(why)));
+            }
+        }
+        Ok(listed.found)
     }
 
     fn pace(&self, what: &'static str) -> ReadPace<'s> {
@@ -211,6 +237,7 @@ impl FactSource for SpaceFacts<'_> {
         };
         let mut rows = FactRows::new(request, sink);
         let read = self.read_rows(text.predicate, &mut rows);
+        self.take_left_out().into_iter().for_each(|told| rows.note(told));
         read.map_err(|error| FactFailure(guidance::chain(&error)))
     }
 

@@ -2,7 +2,7 @@
 
 use agentic_model::{Cid, Edge, Kind, Object, Oid};
 
-use crate::facts::SpaceFacts;
+use crate::facts::{KnownMerges, SpaceFacts};
 use crate::{Result, Space};
 
 /// The relation of a forked agent to the one it was forked from.
@@ -23,8 +23,8 @@ impl Space {
     /// Lists whose work was merged into which agent or branch, as open agents and their notes say.
     ///
     /// # Errors
-    /// Fails when refs, commits or notes cannot be read.
-    pub fn merges(&self) -> Result<Vec<(String, String)>> {
+    /// Fails when no refs can be read.
+    pub fn merges(&self) -> Result<KnownMerges> {
         SpaceFacts::new(self).merges_of_open_agents()
     }
 

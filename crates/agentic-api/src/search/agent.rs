@@ -7,7 +7,7 @@ use agentic_model::AgentName;
 use agentic_session::AgentBranch;
 
 use super::GroundTexts;
-use crate::roster::agents_now;
+use crate::roster::sound_agents_now;
 
 /// What became of looking for agents.
 type AgentsFound<T> = Result<T, agentic_session::Error>;
@@ -65,17 +65,16 @@ impl GroundTexts<'_> {
         Ok(Some(TextAgent { name: name.to_owned(), agent: branch.agent, seen, is_here: false }))
     }
 
-    /// Lists the agents that have a branch here, and those that only a remote has.
+    /// Lists the agents that have a branch here, and those that only a remote has; those that are damaged
+    /// are left out.
     ///
     /// # Errors
     /// Fails when refs cannot be read.
     pub fn agents_on_branches(&self) -> AgentsFound<Vec<TextAgent>> {
-        let here = agents_now(self.space)?.into_iter().map(|(agent, seen)| TextAgent {
-            name: agent.to_string(),
-            agent,
-            seen,
-            is_here: true,
-        });
+        let here = sound_agents_now(self.space)?
+            .agents
+            .into_iter()
+            .map(|(agent, seen)| TextAgent { name: agent.to_string(), agent, seen, is_here: true });
         let mut all: Vec<TextAgent> = here.collect();
         for found in self.space.remote_agents()? {
             let branch = AgentBranch { agent: found.name, remote: Some(found.remote) };

@@ -84,7 +84,8 @@ fn units(ground: &GroundTexts<'_>, scope: &SearchScope) -> Result<Vec<ScanUnit>,
         units.extend(agents.into_iter().filter(may).map(ScanUnit::Agent));
     }
     if wants(DocumentPlace::Session) {
-        units.extend(ground.space.sessions()?.into_iter().map(ScanUnit::Session));
+        units
+            .extend(ground.space.sessions_telling(&mut |_| ())?.into_iter().map(ScanUnit::Session));
     }
     Ok(units)
 }

@@ -1,5 +1,6 @@
 //! Looking at agents: all of them, their family, one of anything, and where two of them parted.
 
+use agentic_session::tree::AgentFamilies;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -7,7 +8,7 @@ use crate::caller::agent_name;
 use crate::roster::{AgentRoster, KnownLedger, RosterDemand, agent_among};
 use crate::verb::{Reply, Verb, settle_named, settle_peers};
 use crate::view::{AgentView, FamilyView, ForkPointView, RemoteAgentView, ShowView};
-use crate::{Caller, Refusal};
+use crate::{Caller, Notice, Refusal};
 
 /// List the agents, those that only a remote has last.
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
@@ -25,17 +26,20 @@ pub enum AgentLine {
 }
 
 impl ListAgents {
-    /// Reads the agents one by one, as far as they are asked for.
+    /// Reads the agents one by one, as far as they are asked for. One that is damaged is an item that says
+    /// so.
     ///
     /// # Errors
-    /// Fails when the list cannot be read; an item fails when its agent cannot be read.
+    /// Fails when the list cannot be read.
     pub fn lines<'s>(
         &self,
         caller: &Caller<'s>,
-    ) -> Result<impl Iterator<Item = Result<AgentLine, Refusal>> + use<'s>, Refusal> {
+    ) -> Result<impl Iterator<Item = Result<AgentLine, Notice>> + use<'s>, Refusal> {
         settle_peers(caller.space)?;
-        let here = caller.space.agents()?;
-        let here = here.map(|agent| Ok(AgentLine::Here(AgentView::from(&agent?))));
+        let here = caller.space.agents()?.map(|agent| match agent {
+            Ok(agent) => Ok(AgentLine::Here(AgentView::from(&agent))),
+            Err(damaged) => Err(Notice::left_out(&damaged)),
+        });
         let remote = remote_agents(caller)?.into_iter();
         Ok(here.chain(remote.map(|agent| Ok(AgentLine::Remote(agent)))))
     }
@@ -59,7 +63,14 @@ impl Verb for ListAgents {
     type Answer = Vec<AgentLine>;
 
     fn run(self, caller: &Caller<'_>) -> Result<Reply<Vec<AgentLine>>, Refusal> {
-        self.lines(caller)?.collect::<Result<_, _>>().map(Reply::plain)
+        let (mut lines, mut notices) = (Vec::new(), Vec::new());
+        for line in self.lines(caller)? {
+            match line {
+                Ok(line) => lines.push(line),
+                Err(damaged) => notices.push(damaged),
+            }
+        }
+        Ok(Reply { notices, ..Reply::plain(lines) })
     }
 }
 
@@ -105,8 +116,9 @@ impl Verb for Tree {
     type Answer = Vec<FamilyView>;
 
     fn run(self, caller: &Caller<'_>) -> Result<Reply<Vec<FamilyView>>, Refusal> {
-        let notices = settle_peers(caller.space)?;
-        let families = caller.space.families()?;
+        let mut notices = settle_peers(caller.space)?;
+        let AgentFamilies { families, left_out } = caller.space.families()?;
+        notices.extend(left_out.iter().map(Notice::left_out));
         Ok(Reply { notices, ..Reply::plain(families.iter().map(FamilyView::from).collect()) })
     }
 }

@@ -153,8 +153,17 @@ pub const TOOLS: &[ToolOffer] = &[
 ];
 
 fn agents(call: &ToolCaller<'_>, mut given: ToolArguments) -> Result<ToolAnswer, Refusal> {
+    let mut notices = Vec::new();
     let lines = ListAgents {}.lines(&call.caller)?;
-    PageRequest::of(&mut given).page(lines, &["agent"]).map(ToolAnswer::of)
+    let sound = lines.filter_map(|line| match line {
+        Ok(line) => Some(Ok(line)),
+        Err(damaged) => {
+            notices.push(damaged.sentence());
+            None
+        }
+    });
+    let page = PageRequest::of(&mut given).page(sound, &["agent"])?;
+    Ok(ToolAnswer { notices, ..ToolAnswer::of(page) })
 }
 
 fn agent(call: &ToolCaller<'_>, mut given: ToolArguments) -> Result<ToolAnswer, Refusal> {

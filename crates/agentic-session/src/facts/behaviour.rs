@@ -68,7 +68,10 @@ pub(super) fn uses(
     for (oid, flow) in &made {
         use_row(rows, *oid, *flow, StampProof::Record);
     }
-    for agent in SpaceFacts::new(read.space).stamps()? {
+    let repository = SpaceFacts::new(read.space);
+    let stamps = repository.stamps()?;
+    repository.take_left_out().into_iter().for_each(|told| rows.note(told));
+    for agent in stamps {
         let commits = match agent.commits {
             Ok(commits) => commits,
             Err(why) => {

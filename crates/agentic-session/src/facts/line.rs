@@ -136,7 +136,7 @@ fn heads(
     wanted: Option<&BTreeSet<AgentName>>,
 ) -> Result<Vec<(AgentName, Oid)>> {
     let Some(wanted) = wanted else {
-        let mut heads = read.space.agent_names()?;
+        let mut heads = read.open_agents()?;
         let archived = read.archived().into_iter();
         heads.extend(archived.map(|entry| (entry.archived.agent, entry.archived.head)));
         return Ok(heads);

@@ -15,6 +15,7 @@ use agentic_model::{AgentName, Cid, Instant, Oid, Value, guidance};
 use agentic_query::{ExplainedCache, ReadProgress, ReadTeller};
 use agentic_replay::{RecordChain, SessionId, StoredObjects, StoredValue};
 use agentic_space::AgentBranch;
+use agentic_space::agent::SoundAgents;
 use agentic_space::facts::parallel::ReadPace;
 
 use super::memory::JournalMemory;
@@ -178,11 +179,30 @@ impl<'a> ReadSessions<'a> {
         self.or_told("the archive is left out", archived).unwrap_or_default()
     }
 
-    /// Finds where the branch of an agent is, or was when it was archived. A damaged archive has none.
+    /// Lists the agents with a branch here, and remembers to tell of those that are damaged.
+    pub(super) fn open_agents(&self) -> Result<Vec<(AgentName, Oid)>> {
+        let SoundAgents { agents, damaged } = self.space.sound_agents()?;
+        self.damage.borrow_mut().extend(damaged.iter().map(ToString::to_string));
+        Ok(agents)
+    }
+
+    /// Finds where the notes of an agent are. Those of a damaged ref are nowhere.
+    pub(super) fn notes_of(&self, agent: &AgentName) -> Option<Oid> {
+        let name = agent.notes_ref();
+        let found = self.space.repository().find_ref(&name).map_err(Error::from);
+        self.or_told(&format!("`{name}` is left out"), found).flatten()
+    }
+
+    /// Finds where the branch of an agent is, or was when it was archived. A damaged branch or archive has
+    /// none.
     pub(super) fn head_of(&self, agent: &AgentName) -> Result<Option<Oid>> {
         let repository = self.space.repository();
-        if let Some(head) = repository.find_ref(&agent.branch_ref())? {
-            return Ok(Some(head));
+        let found = repository.find_ref(&agent.branch_ref()).map_err(Error::from);
+        let what = format!("agent `{agent}` is left out");
+        match self.or_told(&what, found) {
+            Some(None) => {}
+            Some(found) => return Ok(found),
+            None => return Ok(None),
         }
         let entry = repository.archive_entry(agent).map_err(Error::from);
         let entry = self.or_told("the archive is left out", entry).flatten();
@@ -339,7 +359,7 @@ impl<'a> ReadSessions<'a> {
     }
 
     /// Finds how the open holds of a session stand, oldest first. One whose decisions cannot be read
-    /// is left out, as it is where holds are listed.
+    /// is left out, as it is where holds are listed, and told.
     pub(super) fn holds(&self, journal: &RecordChain) -> Result<Rc<Vec<HoldStanding>>> {
         let start = journal.start();
         if let Some(known) = self.holds.borrow().get(&start.session) {
@@ -349,7 +369,9 @@ impl<'a> ReadSessions<'a> {
             true => Vec::new(),
             false => summary::holds(self.space, journal)?,
         };
-        let standing = |hold| HoldStanding::of(self.space, journal, hold, self.now).ok();
+        let what = format!("a hold of session {} is left out", start.session.short());
+        let standing =
+            |hold| self.or_told(&what, HoldStanding::of(self.space, journal, hold, self.now));
         let standing = Rc::new(open.into_iter().filter_map(standing).collect::<Vec<_>>());
         self.holds.borrow_mut().insert(start.session, Rc::clone(&standing));
         Ok(standing)

@@ -109,7 +109,7 @@ fn open_of(
 ) -> Result<BTreeSet<SessionId>> {
     let space = read.space;
     let mut ids: BTreeSet<SessionId> = list_local_open(space)?.into_iter().collect();
-    let all = || Ok::<_, crate::Error>(space.agent_names()?.into_iter().map(|(name, _)| name));
+    let all = || Ok::<_, crate::Error>(read.open_agents()?.into_iter().map(|(name, _)| name));
     let wanted = match agents {
         Some(agents) => agents.clone(),
         None => all()?.collect(),

@@ -118,16 +118,15 @@ struct AgentNotes {
 
 /// Lists the agents in question that have notes: open ones, archived ones, and those of remotes.
 fn notes_of(read: &ReadSessions<'_>, scope: &SessionScope) -> Result<Vec<AgentNotes>> {
-    let repository = read.space.repository();
     let (mut found, mut seen) = (Vec::new(), BTreeSet::new());
     let wanted = scope.agents();
     let is_wanted = |agent: &AgentName| wanted.as_ref().is_none_or(|all| all.contains(agent));
     let open: BTreeSet<AgentName> = match &wanted {
         Some(agents) => agents.clone(),
-        None => read.space.agent_names()?.into_iter().map(|(agent, _)| agent).collect(),
+        None => read.open_agents()?.into_iter().map(|(agent, _)| agent).collect(),
     };
     for agent in open {
-        if let Some(tip) = repository.find_ref(&agent.notes_ref())? {
+        if let Some(tip) = read.notes_of(&agent) {
             found.push(AgentNotes { name: agent.to_string(), tip, commits: None });
             seen.insert(agent);
         }

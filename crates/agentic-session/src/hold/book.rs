@@ -254,7 +254,7 @@ impl BookReading<'_> {
         let space = self.space;
         let Ok(agent) = space.agent_of_session(id) else { return Ok(None) };
         // Before what it marks: what is written meanwhile is found by the next look.
-        let (mark, read_at) = (self.mark(id, &agent)?, space.now());
+        let (Ok(mark), read_at) = (self.mark(id, &agent), space.now()) else { return Ok(None) };
         let Ok(journal) = read_journal(space, id) else { return Ok(None) };
         let Ok(summary) = space.session(id) else { return Ok(None) };
         if journal.is_over() {
@@ -265,7 +265,7 @@ impl BookReading<'_> {
             false => Permanence::of_holds(&summary.holds, read_at),
         };
         let rest = outlook::permanence(space, &summary).unwrap_or(Permanence::Moves);
-        let holds = open_of(space, &journal, summary.holds.clone());
+        let holds = open_of(space, &journal, summary.holds.clone(), &mut |_| ());
         let holds: Vec<BookedHold> = holds.iter().map(BookedHold::of).collect();
         let is_unattended =
             holds.is_empty() && outlook::is_unattended(space, &summary).unwrap_or(false);
@@ -311,7 +311,7 @@ impl BookedHold {
         let holds = summary::holds(space, &journal).ok()?;
         // The others of its session are not asked how they stand.
         let own = holds.into_iter().filter(|hold| hold.id == self.id);
-        open_of(space, &journal, own).pop()
+        open_of(space, &journal, own, &mut |_| ()).pop()
     }
 
     fn is_wanted(&self, filter: &Filter) -> bool {

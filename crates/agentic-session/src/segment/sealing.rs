@@ -7,8 +7,8 @@
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
-use agentic_git::PackedRefsMark;
-use agentic_model::{AgentName, Value, canonical};
+use agentic_git::{PackedRefsMark, RefName};
+use agentic_model::{AgentName, Oid, Value, canonical};
 use agentic_store::file::{self, Persistence};
 
 use super::Segments;
@@ -61,10 +61,11 @@ fn found(space: &SessionSpace) -> Result<BTreeSet<String>> {
     let before = repository.packed_refs_mark();
     let mut names: BTreeSet<String> =
         repository.loose_ref_names(AgentName::NOTES_REFS)?.into_iter().collect();
-    let refs = repository.list_refs(AgentName::NOTES_REFS)?;
+    let name_and_target = |name: &str, target: Oid| Some(RefName { name: name.to_owned(), target });
+    // Whoever reads those that cannot be read finds out why: they are among the loose ones.
+    let refs = repository.list_sound_refs_as(AgentName::NOTES_REFS, name_and_target)?.found;
     let n_refs = refs.len();
     for notes in refs {
-        // Whoever reads those that cannot be read finds out why.
         let may_have = Segments::of_found(space, &notes)
             .map_or(true, |segments| segments.sessions().next().is_some());
         if may_have {

@@ -22,7 +22,7 @@ fn agents_stand_below_whom_they_were_forked_from() {
         stage.spawn(child, &SpawnOrigin::Agent(name(parent)));
     }
     stage.spawn("z", &SpawnOrigin::Root);
-    assert_eq!(shape(&stage.space.families().expect("readable")), "alice(b(c) d) z");
+    assert_eq!(shape(&stage.space.families().expect("readable").families), "alice(b(c) d) z");
 }
 
 #[test]
@@ -31,7 +31,7 @@ fn whose_parent_is_gone_is_a_root_and_a_circle_has_an_end() {
     stage.spawn("b", &SpawnOrigin::Agent(name("alice")));
     stage.git(&["update-ref", "-d", "refs/heads/agents/alice"]);
     let stage = stage.reopened();
-    assert_eq!(shape(&stage.space.families().expect("readable")), "b");
+    assert_eq!(shape(&stage.space.families().expect("readable").families), "b");
     // Parents that were written by hand.
     for (agent, parent) in [("x", "y"), ("y", "x")] {
         let message = format!(
@@ -42,7 +42,7 @@ fn whose_parent_is_gone_is_a_root_and_a_circle_has_an_end() {
         stage.git(&["update-ref", &format!("refs/heads/agents/{agent}"), &commit]);
     }
     let stage = stage.reopened();
-    let families = stage.space.families().expect("readable");
+    let families = stage.space.families().expect("readable").families;
     assert_eq!(shape(&families), "b x(y)");
 }
 
@@ -53,7 +53,7 @@ fn a_chain_of_many_generations_is_put_together() {
     for number in 0..40 {
         parent = stage.spawn(&format!("g{number}"), &SpawnOrigin::Agent(parent));
     }
-    let families = stage.space.families().expect("readable");
+    let families = stage.space.families().expect("readable").families;
     let mut depth = 0;
     let mut at = families.first();
     while let Some(family) = at {
@@ -65,7 +65,7 @@ fn a_chain_of_many_generations_is_put_together() {
 #[test]
 fn an_agent_stands_as_the_session_that_needs_attention_most() {
     let stage = Stage::new();
-    let standing = |stage: &Stage| stage.space.families().expect("readable")[0].standing;
+    let standing = |stage: &Stage| stage.space.families().expect("readable").families[0].standing;
     assert_eq!(standing(&stage), AgentStanding::Idle);
     stage.start_as(&stage.agent, "a", "1");
     assert_eq!(standing(&stage), AgentStanding::Idle, "what is over needs none");
@@ -91,7 +91,7 @@ fn what_an_agent_did_and_took_in_is_counted() {
     let source = agentic_session::AgentBranch::here(bob);
     let target = Target::Agent(stage.agent.clone());
     merge(&stage.space, &source, &target, &MergePlan::default()).expect("nothing is in the way");
-    let alice = &stage.space.families().expect("readable")[0];
+    let alice = &stage.space.families().expect("readable").families[0];
     let kinds: Vec<_> = alice.kinds.iter().map(|(kind, n)| (kind.as_str(), *n)).collect();
     assert_eq!(kinds, [("session-merge", 1), ("spawn", 1)]);
     assert_eq!((alice.n_commits, &alice.merges), (2, &vec![name("bob")]));

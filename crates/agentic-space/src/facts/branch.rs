@@ -77,7 +77,7 @@ impl SpaceFacts<'_> {
     /// Finds which branches of people have some commits; what cannot be read is told, and left out.
     pub(super) fn reached(&self, commits: &BTreeSet<Oid>) -> Result<ReachedCommits> {
         let (mut found, mut left_out) = (BTreeMap::<Oid, Vec<String>>::new(), Vec::new());
-        let refs = self.space.repository().list_refs(BRANCHES)?;
+        let refs = self.sound_refs(BRANCHES)?;
         for branch in refs.iter().filter(|it| !it.name.starts_with(AgentName::BRANCHES)) {
             match self.commits_of(branch) {
                 Ok(known) => {
@@ -102,7 +102,7 @@ impl SpaceFacts<'_> {
         };
         let mut known = self.branches.borrow_mut();
         if known.is_none() {
-            *known = Some(self.space.repository().list_refs(BRANCHES)?);
+            *known = Some(self.sound_refs(BRANCHES)?);
         }
         Ok(known.iter().flatten().filter(|branch| is_wanted(branch)).cloned().collect())
     }

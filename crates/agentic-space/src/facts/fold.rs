@@ -14,7 +14,7 @@ use super::SpaceFacts;
 use super::cache::{SHARDS, shard_of};
 use super::line::{CommitLine, LineCommit};
 use super::roster::{AgentPlace, FactAgent};
-use crate::agent::{GENESIS_KIND, is_genesis_of};
+use crate::agent::{GENESIS_KIND, SoundAgents, is_genesis_of};
 use crate::{Result, Space};
 
 /// How many agents are read at once, about, as long as the files of the cache are enough.
@@ -88,15 +88,19 @@ impl<'s> CommitFold<'s> {
         &self,
         visit: &mut dyn FnMut(&FoldedCommit<'_>) -> ControlFlow<()>,
     ) -> Result<FoldReport> {
+        let mut report = FoldReport::default();
         let open = match &self.agent {
             Some(agent) => {
                 let head = self.space.repository().find_ref(&agent.branch_ref())?;
                 head.map(|head| (agent.clone(), head)).into_iter().collect()
             }
-            None => self.space.agent_names()?,
+            None => {
+                let SoundAgents { agents, damaged } = self.space.sound_agents()?;
+                report.notes.extend(damaged.iter().map(ToString::to_string));
+                agents
+            }
         };
         let mut shared = SharedCommits { space: self.space, seen: HashSet::new(), owner: None };
-        let mut report = FoldReport::default();
         for group in groups(open, self.agents_at_once) {
             let agents: Vec<Rc<FactAgent>> =
                 group.into_iter().map(|(agent, head)| open_agent(agent, head)).collect();

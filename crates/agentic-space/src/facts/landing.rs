@@ -145,7 +145,7 @@ impl SpaceFacts<'_> {
         let began = self.all_work(rows)?.into_iter().map(|(_, work)| work.oldest()).min();
         let mut found = Vec::new();
         let refs = match began {
-            Some(_) => self.space.repository().list_refs(BRANCHES)?,
+            Some(_) => self.sound_refs(BRANCHES)?,
             None => Vec::new(),
         };
         for branch in refs.iter().filter(|it| !it.name.starts_with(AgentName::BRANCHES)) {

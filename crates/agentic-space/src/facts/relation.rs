@@ -68,12 +68,14 @@ impl SpaceFacts<'_> {
     }
 
     /// Lists whose work was merged into what, as open agents and their notes say.
-    pub(crate) fn merges_of_open_agents(&self) -> Result<Vec<(String, String)>> {
+    pub(crate) fn merges_of_open_agents(&self) -> Result<KnownMerges> {
         let agents = self.agents_at(AgentPlace::Open)?;
         self.read_lines(&agents);
         let mut pairs = RelatedPairs::new();
         for agent in &agents {
-            let line = self.line(agent).map_err(|why| damaged(agent, why))?;
+            let Some(line) = self.or_left_out("the commits", agent, self.line(agent)) else {
+                continue;
+            };
             let merged = line.commits().filter_map(|commit| merged_by(&commit));
             let named = merged.map(|merged| match merged {
                 MergedAgent::Here(name) => name,
@@ -83,11 +85,22 @@ impl SpaceFacts<'_> {
         }
         let mut events = Vec::new();
         for (agent, found) in agents.iter().zip(self.events(&agents)) {
-            events.extend(found.map_err(|why| damaged(agent, why))?);
+            events.extend(self.or_left_out("the edges", agent, found).into_iter().flatten());
         }
         let edges = settle(events).into_iter().filter(|edge| edge.relation == MERGED_INTO);
         pairs.extend(edges.map(|edge| (edge.source, edge.target)));
-        Ok(pairs.into_iter().collect())
+        let left_out = self.take_left_out().into_iter().collect();
+        Ok(KnownMerges { pairs: pairs.into_iter().collect(), left_out })
+    }
+
+    /// Takes what was read of an agent, or remembers to tell that it is damaged.
+    fn or_left_out<T>(
+        &self,
+        what: &str,
+        agent: &FactAgent,
+        read: std::result::Result<T, String>,
+    ) -> Option<T> {
+        read.map_err(|why| self.leave_out(format!("{what} of agent `{agent}`: {why}"))).ok()
     }
 
     /// Lists the ends of the edges of a relation that hold.
@@ -115,8 +128,13 @@ impl SpaceFacts<'_> {
     }
 }
 
-fn damaged(agent: &FactAgent, why: String) -> crate::Error {
-    agentic_store::Error::corrupt(format!("agent `{agent}`"), why).into()
+/// Whose work was merged into what, as far as that can be read.
+#[derive(Debug)]
+pub struct KnownMerges {
+    /// Each agent with the agent or branch that took its work in.
+    pub pairs: Vec<(String, String)>,
+    /// What cannot be read.
+    pub left_out: Vec<String>,
 }
 
 /// An agent whose work was taken in.

@@ -9,6 +9,7 @@ use agentic_model::{AgentName, Instant, Oid};
 
 use super::SpaceFacts;
 use crate::Result;
+use crate::agent::{DamagedAgent, SoundAgents};
 use crate::branch::AgentBranch;
 
 /// Up to so many agents are looked up one by one; for more, all of them are listed.
@@ -104,7 +105,13 @@ impl SpaceFacts<'_> {
             }
         }
         let found = match AgentName::parse(name) {
-            Ok(agent) => self.find_here(agent)?,
+            Ok(agent) => match self.find_here(agent.clone()) {
+                Err(crate::Error::Store(why)) => {
+                    self.leave_out(DamagedAgent { name: agent, why: why.into() }.to_string());
+                    None
+                }
+                found => found?,
+            },
             Err(_) => self.find_at_remote(name)?,
         };
         let found = found.map(Rc::new);
@@ -171,10 +178,12 @@ impl SpaceFacts<'_> {
     }
 
     fn list_open(&self) -> Result<Vec<FactAgent>> {
-        let notes = self.space.repository().list_refs(AgentName::NOTES_REFS)?;
+        let notes = self.sound_refs(AgentName::NOTES_REFS)?;
         let notes: BTreeMap<String, Oid> =
             notes.into_iter().map(|found| (found.name, found.target)).collect();
-        let open = self.space.agent_names()?.into_iter().map(|(agent, head)| FactAgent {
+        let SoundAgents { agents, damaged } = self.space.sound_agents()?;
+        damaged.iter().for_each(|agent| self.leave_out(agent.to_string()));
+        let open = agents.into_iter().map(|(agent, head)| FactAgent {
             name: agent.to_string(),
             notes: notes.get(&agent.notes_ref()).copied(),
             place: AgentPlace::Open,
@@ -198,7 +207,7 @@ impl SpaceFacts<'_> {
         let (repository, mut found) = (self.space.repository(), Vec::new());
         for remote in self.space.read_remotes()? {
             let prefix = format!("refs/remotes/{remote}/agents/");
-            for reference in repository.list_refs(&prefix)? {
+            for reference in self.sound_refs(&prefix)? {
                 let name = reference.name.strip_prefix(&prefix).map(AgentName::parse);
                 let Some(Ok(agent)) = name else { continue };
                 let branch = AgentBranch { agent, remote: Some(remote.clone()) };

@@ -24,7 +24,10 @@ pub fn run(context: &Context, _: AgentsArgs) -> VerbOutcome {
     warn_of(&settle_peers(&space)?);
     let verb = ListAgents {};
     for line in verb.lines(&context.caller(&space))? {
-        listing.item(&line?, text);
+        match line {
+            Ok(line) => listing.item(&line, text),
+            Err(damaged) => warn_of(&[damaged]),
+        }
     }
     listing.end();
     Ok(ExitCode::SUCCESS)

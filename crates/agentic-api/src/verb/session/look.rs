@@ -125,7 +125,9 @@ pub(super) fn summaries(
             Ok(summary) => {
                 let view = SessionView::brief(&summary).seen_at(&summary, space.now());
                 let view = view.driven_by(host_of(space, id));
-                views.push(view.attended_by(attendance(space, &summary)?));
+                // Of one whose branch is damaged nobody can say what could be done for it.
+                let wanted = attendance(space, &summary).unwrap_or(AttendanceView::NotWanted);
+                views.push(view.attended_by(wanted));
             }
             Err(error) => views.push(SessionView::corrupt(id, &error.to_string())),
         }
@@ -231,13 +233,14 @@ impl Verb for SessionList {
     fn run(self, caller: &Caller<'_>) -> Result<Reply<Vec<SessionView>>, Refusal> {
         let agent = self.agent.as_deref().map(agent_name).transpose()?;
         let space = caller.space;
-        let mut views = summaries(space, &space.sessions()?)?;
+        let mut notices = Vec::new();
+        let ids = space.sessions_telling(&mut |told| notices.push(Notice::left_out(&told)))?;
+        let mut views = summaries(space, &ids)?;
         views.retain(|view| agent.as_ref().is_none_or(|agent| view.agent == agent.as_str()));
-        let notice = match views.is_empty() {
-            true => on_remote(space, agent.as_ref())?,
-            false => None,
-        };
-        Ok(Reply { notices: notice.into_iter().collect(), ..Reply::plain(views) })
+        if views.is_empty() {
+            notices.extend(on_remote(space, agent.as_ref())?);
+        }
+        Ok(Reply { notices, ..Reply::plain(views) })
     }
 }
 
