@@ -10,11 +10,12 @@
 //!
 //! Before anything is changed the purge says in a file of its own what it is about (`unfinished.rs`);
 //! whoever is killed does the same again and comes to the same end. What a purge cannot take out it
-//! names, and the verb ends with 1: there is no silent half of one. Federation is not built yet, so no
-//! announcement is cut. Branches of agents are made again only where that is asked for (`branches.rs`),
+//! names, and the verb ends with 1: there is no silent half of one. What was announced is signed, so its
+//! chain begins anew (`announced.rs`). Branches of agents are made again only where that is asked for (`branches.rs`),
 //! other branches never.
 
 mod aim;
+mod announced;
 mod apply;
 mod branches;
 mod bury;
@@ -30,6 +31,7 @@ mod vendor;
 mod verify;
 
 pub use self::aim::PurgeAim;
+pub use self::announced::{AnnouncedChain, ChainCut};
 pub use self::apply::{PurgeOutcome, PurgeRequest, UnendedSessions, UnreachableObjects, apply};
 pub use self::branches::BranchFate;
 pub use self::bury::TombstoneScope;

@@ -23,6 +23,7 @@ use self::judgement::judge_now;
 pub(crate) use self::judgement::{JudgedSnapshot, JudgedSpace, judge};
 pub use self::judgement::{ReleasedSpace, judge_held, may};
 use self::purged::ReachedObjects;
+pub use self::purged::reaches_purged;
 pub use self::resolving::resolve;
 use crate::acceptance::{Acceptance, AcceptanceSummary, HeldBack};
 use crate::accepted::{AcceptedState, accepted_ref};

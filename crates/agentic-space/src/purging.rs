@@ -3,7 +3,7 @@
 //!
 //! Who knows what is to go says what becomes of a leaf; everything that names a typed object by its id
 //! is made again with the new one. `agentic-capture` finds values; fetch goes by tombstones. What somebody
-//! signed is not made again: an announcement goes on reaching what went until its chain is cut.
+//! signed is not made again: the chain of announcements begins anew, which `agentic-federation` does.
 
 pub mod branches;
 pub mod relink;

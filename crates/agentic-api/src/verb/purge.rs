@@ -1,8 +1,10 @@
 //! Taking a value out of everything that a repository keeps, and the proof of it.
 
+mod announced;
+
 use agentic_capture::conversation::ConversationRecord;
 use agentic_capture::purge::{
-    BranchFate, PurgeAim, PurgeHit, PurgeRequest, TombstoneScope, UnendedSessions,
+    BranchFate, ChainCut, PurgeAim, PurgeHit, PurgeRequest, TombstoneScope, UnendedSessions,
     UnreachableObjects, VendorTranscripts, apply, plan, verify,
 };
 use agentic_capture::{ConversationId, HookEnvironment, Source, redaction};
@@ -13,11 +15,12 @@ use agentic_space::error::{AgentError, Error as SpaceError};
 use agentic_space::purging::tombstone::{ForeignTombstone, TombstoneFate};
 use agentic_space::signing::SigningChoice;
 
+use self::announced::PurgedChain;
 use crate::caller::agent_name;
 use crate::redaction::CallerRedactor;
 use crate::verb::{Reply, Verb, VerbCompletion};
 use crate::view::{ProofSignatureView, PurgeProofView, PurgeView, TombstoneView};
-use crate::{Caller, Refusal, principal};
+use crate::{Caller, Notice, Refusal, principal};
 
 /// What proofs are signed for, so that it is nothing else.
 const PROOF_NAMESPACE: &str = "agentic-purge";
@@ -137,6 +140,7 @@ impl Verb for Purge {
             | PurgeChoice::Tombstone(_) => None,
         };
         let by = principal(caller.space)?;
+        let announced = PurgedChain::of(caller)?;
         let request = PurgeRequest {
             aim: &aim,
             rule,
@@ -148,6 +152,7 @@ impl Verb for Purge {
             sessions: self.sessions,
             sources: self.sources,
             environment: &self.environment,
+            announced: &announced,
         };
         let done = apply(caller.space, &request).map_err(|error| Refusal::of(&error))?;
         self.choice.check_known(caller, &done.hits)?;
@@ -159,7 +164,15 @@ impl Verb for Purge {
             true => VerbCompletion::Whole,
             false => VerbCompletion::Over(ErrorClass::Refused),
         };
-        Ok(Reply { completion, notices: redactor.notices(), ..Reply::plain(done.into()) })
+        let mut notices = redactor.notices();
+        if let ChainCut::Refused(why) = &done.announced {
+            let what = format!(
+                "what this space announced goes on reaching it, since its chain could not begin anew: {why}; \
+                 `agentic announce --cut -m WHY` does that, or the same purge once more"
+            );
+            notices.push(Notice::Remark { what });
+        }
+        Ok(Reply { completion, notices, ..Reply::plain(done.into()) })
     }
 }
 

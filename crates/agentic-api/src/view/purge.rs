@@ -1,6 +1,8 @@
 //! Purges and their proofs, as JSON. No value is in any of them, nor anything made of one.
 
-use agentic_capture::purge::{ELSEWHERE, PurgeHit, PurgeOutcome, PurgePlan, PurgeProof, REVOKE};
+use agentic_capture::purge::{
+    ChainCut, ELSEWHERE, PurgeHit, PurgeOutcome, PurgePlan, PurgeProof, REVOKE,
+};
 use agentic_space::purging::tombstone::ForeignTombstone;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -66,6 +68,9 @@ pub struct PurgeView {
     /// The tombstones, by their ids.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub tombstones: Vec<String>,
+    /// The announcement with which the chain of this space begins anew, since the one before reached it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub announced: Option<String>,
     /// What it leaves in this repository: branches, and objects that nothing reaches.
     pub left: Vec<PurgeHitView>,
     /// The sessions that are not over, for which it is refused unless they are cancelled.
@@ -155,6 +160,7 @@ impl PurgeView {
             refs: Vec::new(),
             forgotten: None,
             tombstones: Vec::new(),
+            announced: None,
             left: Vec::new(),
             sessions: Vec::new(),
             sources: Vec::new(),
@@ -189,6 +195,10 @@ impl From<PurgeOutcome> for PurgeView {
             refs: moved.collect(),
             forgotten: Some(done.n_forgotten),
             tombstones: done.tombstones,
+            announced: match done.announced {
+                ChainCut::Done(announcement) => Some(announcement),
+                ChainCut::Needless | ChainCut::Refused(_) => None,
+            },
             left: views(&done.left),
             sources: views(&done.sources),
             ..PurgeView::begun(true)

@@ -5,7 +5,8 @@
 //! | new objects, and git has all that the logs say | nothing has changed |
 //! | the file that says what the purge is about, and the tombstones that count here | whoever is killed from here on goes on with this purge |
 //! | logs are cut, files written again | no recovery brings it back |
-//! | refs move | nothing leads to it |
+//! | refs move | nothing leads to it but what was announced |
+//! | the chain of announcements begins anew | nothing leads to it |
 //! | reflogs, caches and exactly the old objects go | it is gone |
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -33,7 +34,7 @@ use super::scan::{attribute, scan};
 use super::unfinished::{UnfinishedPurge, oids};
 use super::vendor::{self, VendorTranscripts};
 use super::verify::across_seams;
-use super::{PurgeAim, PurgeError};
+use super::{AnnouncedChain, ChainCut, PurgeAim, PurgeError};
 use crate::{HookEnvironment, redaction, spool};
 
 /// How often the locks are taken again because a look under them found others concerned.
@@ -64,7 +65,6 @@ pub enum UnendedSessions {
 }
 
 /// A purge that somebody asks for.
-#[derive(Debug)]
 pub struct PurgeRequest<'r> {
     /// What is to go.
     pub aim: &'r PurgeAim,
@@ -86,6 +86,8 @@ pub struct PurgeRequest<'r> {
     pub sources: VendorTranscripts,
     /// Where transcripts of vendors are.
     pub environment: &'r HookEnvironment,
+    /// What this space has announced.
+    pub announced: &'r dyn AnnouncedChain,
 }
 
 /// What a purge did.
@@ -101,6 +103,8 @@ pub struct PurgeOutcome {
     pub n_forgotten: usize,
     /// The tombstones.
     pub tombstones: Vec<String>,
+    /// What became of the announcements of this space.
+    pub announced: ChainCut,
     /// What still holds it.
     pub left: Vec<PurgeHit>,
     /// Where transcripts of vendors hold it.
@@ -138,6 +142,7 @@ pub fn apply(space: &SessionSpace, request: &PurgeRequest<'_>) -> Result<PurgeOu
     let worktrees = branches::going(space, worktrees, &refs)?;
     repository.sync_filesystem()?;
     unfinished.tips.extend(refs.iter().map(|it| it.old.to_string()));
+    unfinished.tips.extend(request.announced.tip().iter().map(Oid::to_string));
     unfinished.streams.extend(found.streams.iter().map(ToString::to_string));
     let renamed = found.branches.rewritten.commits.iter();
     unfinished.commits = renamed.map(|(old, new)| (old.to_string(), new.to_string())).collect();
@@ -149,10 +154,7 @@ pub fn apply(space: &SessionSpace, request: &PurgeRequest<'_>) -> Result<PurgeOu
     cut(space, request.aim, &unfinished, &found, &mut writers)?;
     let renamed = &found.branches.rewritten.commits;
     let scrub = SessionAim { aim: request.aim, id: &unfinished.id, commits: renamed };
-    for session in &found.sessions {
-        session.write(space, &scrub)?;
-        fault::point("purge-session-written")?;
-    }
+    write_sessions(space, &found.sessions, &scrub)?;
     for worktree in &worktrees {
         worktree.announce()?;
         fault::point("purge-worktree-announced")?;
@@ -165,6 +167,9 @@ pub fn apply(space: &SessionSpace, request: &PurgeRequest<'_>) -> Result<PurgeOu
     for worktree in worktrees {
         worktree.bring()?;
     }
+    // Who signs may take long, so that no lock of an agent is held.
+    let announced = request.announced.cut(request.reason);
+    fault::point("purge-announced")?;
     let n_forgotten = forget(space, request, &found, &mut unfinished)?;
     if request.sources == VendorTranscripts::Edited {
         vendor::edit(space, request.aim, &unfinished.id, request.environment)?;
@@ -176,6 +181,7 @@ pub fn apply(space: &SessionSpace, request: &PurgeRequest<'_>) -> Result<PurgeOu
         refs,
         n_forgotten,
         tombstones: tombstones.iter().map(|object| object.cid().to_string()).collect(),
+        announced,
         left: left(space, request.aim)?,
         sources: vendor::look(space, request.aim, request.environment),
     })
@@ -295,6 +301,19 @@ fn moving(found: &PurgeFindings, commits: &BTreeMap<Oid, Oid>) -> Vec<PurgedRef>
         Some(PurgedRef { name: root.name.clone(), old: root.tip, new })
     });
     moved.collect()
+}
+
+/// Writes the records of sessions again.
+fn write_sessions(
+    space: &SessionSpace,
+    sessions: &[PurgedSession],
+    scrub: &SessionAim<'_>,
+) -> Result<(), PurgeError> {
+    for session in sessions {
+        session.write(space, scrub)?;
+        fault::point("purge-session-written")?;
+    }
+    Ok(())
 }
 
 /// Cuts logs, and writes again what waits elsewhere.

@@ -7,7 +7,7 @@ pub const REVOKE: &str = "Revoke the secret: whoever has seen it has it.";
 pub const ELSEWHERE: [&str; 9] = [
     "other clones, and forks on a forge: each purges for itself, or follows the tombstone",
     "objects that nothing names on a forge or another remote, until it collects them",
-    "announcements: `agentic announce --cut` begins the chain anew, and each peer decides on its own",
+    "what was announced: `agentic push` replaces it on remotes, and each peer keeps what it has until it purges, too",
     "refs of pull requests, and what a forge has in its caches",
     "logs of CI",
     "backups",

@@ -8,6 +8,14 @@ use agentic_session::SessionSpace;
 
 use crate::Result;
 
+/// Finds something in what an announcement of ours reaches that a tombstone of this space names.
+///
+/// # Errors
+/// Fails when the tombstones, or what it reaches, cannot be read.
+pub fn reaches_purged(space: &SessionSpace, announced: Oid) -> Result<Option<String>> {
+    ReachedObjects { tip: announced, known: None }.purged(space, space.repository())
+}
+
 /// What an announcement brings.
 pub(super) struct ReachedObjects {
     /// Its commit.

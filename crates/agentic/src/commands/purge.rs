@@ -252,6 +252,11 @@ fn text(view: &PurgeView) -> String {
         out.push_str(&format!("forgot {forgotten} objects\n"));
     }
     out.extend(view.tombstones.iter().map(|cid| format!("tombstone {cid}\n")));
+    if let Some(announcement) = &view.announced {
+        out.push_str(&format!(
+            "announced anew {announcement}; `agentic push` replaces what remotes have\n"
+        ));
+    }
     out.extend(view.left.iter().map(|hit| format!("LEFT {}", hit_line(hit))));
     out.extend(view.sessions.iter().map(|id| format!("REFUSED: session {id} holds it\n")));
     out.extend(view.sources.iter().map(|hit| format!("not ours: {}", hit_line(hit))));

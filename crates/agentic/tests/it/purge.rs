@@ -2,6 +2,7 @@
 //! the way comes to the same end; and a peer that still has it does not bring it back.
 
 mod aim;
+mod announced;
 mod branches;
 mod peer;
 mod session;
