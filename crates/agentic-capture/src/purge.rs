@@ -22,6 +22,7 @@ mod bury;
 mod error;
 mod files;
 mod hit;
+mod locked;
 mod plan;
 mod reach;
 mod scan;

@@ -21,9 +21,9 @@ use crate::id::announce_ref;
 use crate::identity::IdentityChain;
 use crate::known::KnownPeer;
 use crate::own::{
-    IDENTITY_REF, OwnIdentity, read_documents, require_listed, require_one_identity, require_own,
-    save_chain,
+    IDENTITY_REF, OwnIdentity, require_listed, require_one_identity, require_own, save_chain,
 };
+use crate::receive::hear_documents;
 use crate::shard::{Heads, read_heads};
 use crate::walk::{Walk, WalkEnd, WalkNode, WalkSubject, is_listed, walk_down, why_invalid};
 use crate::wrapping::{WrappedAnnouncement, body_of};
@@ -66,12 +66,12 @@ pub struct RecoveredState {
 /// Fails with a conflict in that case, before `peer init`, and when the remote cannot be reached.
 pub fn require_newest(space: &SessionSpace, remote: &str) -> Result<SeenRemote> {
     let own = require_own(space)?;
-    let announced = own_announcement(space.repository(), &own)?;
-    let named = announced.map(|announced| announced.signed.announcement.identity);
+    let ours = own_announcement(space.repository(), &own)?;
+    let named = ours.as_ref().map(|ours| ours.signed.announcement.identity);
     if named != Some(own.chain.last().cid()) {
         hear_own_spaces(space, remote)?;
     }
-    let (seen, newer) = look(space, &own, remote)?;
+    let (seen, newer) = look(space, &own, remote, ours)?;
     let Some(newer) = newer else {
         require_listed(&own)?;
         return Ok(seen);
@@ -89,7 +89,8 @@ pub fn require_newest(space: &SessionSpace, remote: &str) -> Result<SeenRemote> 
 /// Fails when the remote cannot be reached, when it has another chain of this space, and when the disk does.
 pub fn recover(space: &SessionSpace, remote: &str) -> Result<Option<RecoveredState>> {
     let own = require_own(space)?;
-    let (_, newer) = look(space, &own, remote)?;
+    let ours = own_announcement(space.repository(), &own)?;
+    let (_, newer) = look(space, &own, remote, ours)?;
     let Some(newer) = newer else { return Ok(None) };
     keep(space.repository(), &newer)?;
     let mut moved = FetchOutcome { remote: remote.to_owned(), ..FetchOutcome::default() };
@@ -161,18 +162,18 @@ fn behind(own: &Repository, newer: &NewerState) -> Result<Vec<AgentName>> {
 }
 
 /// Looks what a remote has in the place of our announcement: where its ref is, and what others would take for
-/// a newer one of ours.
+/// a newer one of ours than the one here.
 fn look(
     space: &SessionSpace,
     own: &OwnIdentity,
     remote: &str,
+    ours: Option<WrappedAnnouncement>,
 ) -> Result<(SeenRemote, Option<NewerState>)> {
     let repository = space.repository();
     let name = served_name(repository, remote, own.peer(), own.space)?;
     let served = served_refs(repository, remote, std::slice::from_ref(&name))?;
     let there = served.into_iter().find(|(found, _)| *found == name).map(|(_, oid)| oid);
     let seen = SeenRemote { remote: remote.to_owned(), there };
-    let ours = own_announcement(repository, own)?;
     let is_known = match (there, &ours) {
         (None, _) => true,
         (Some(there), Some(ours)) => is_below(repository, there, ours.commit)?,
@@ -211,7 +212,7 @@ fn newer_state(
         Err(Error::Malformed(_)) => return Ok(None),
         Err(error) => return Err(error),
     };
-    let identity = grown(space, quarantine.repository(), (own, &walk))?;
+    let identity = grown(space, quarantine.repository(), own, &walk)?;
     let Some(found) = newest_of_ours(&identity, own, &walk) else { return Ok(None) };
     if let Some(ours) = &ours
         && is_before(&mut chain, ours, &found)?
@@ -294,17 +295,13 @@ fn newest_of_ours(
 fn grown(
     space: &SessionSpace,
     quarantine: &Repository,
-    (own, walk): (&OwnIdentity, &Walk),
+    own: &OwnIdentity,
+    walk: &Walk,
 ) -> Result<IdentityChain> {
     let before = KnownPeer::read(space.repository(), own.peer())?;
     let mut known = before.clone();
     known.hear_documents(own.peer(), own.chain.documents().to_vec());
-    for node in walk.nodes.iter().rev() {
-        let WalkNode::Announced(wrapped) = node else { continue };
-        let documents =
-            body_of(quarantine, wrapped).and_then(|body| read_documents(quarantine, &body));
-        known.hear_documents(own.peer(), documents.unwrap_or_default());
-    }
+    hear_documents(quarantine, own.peer(), walk, &mut known);
     if known.forked_documents().is_some() && !known.is_same(&before) {
         match known.save(space, own.peer())? {
             // It is refused in any case, and the next try keeps what was found.
@@ -312,10 +309,7 @@ fn grown(
         }
     }
     require_one_identity(&own.chain, &known)?;
-    let grown = known.chain;
-    Ok(grown
-        .filter(|grown| grown.documents().len() > own.chain.documents().len())
-        .unwrap_or_else(|| own.chain.clone()))
+    Ok(known.chain.unwrap_or_else(|| own.chain.clone()))
 }
 
 fn older_state(remote: &str, newer: &NewerState, behind: &[AgentName]) -> Error {

@@ -289,11 +289,12 @@ fn signers_of(
 /// another one what was accepted.
 fn newest_here(space: &SessionSpace, chain: &IdentityChain, of: SpaceId) -> Result<Option<Cid>> {
     let repository = space.repository();
-    let accepted = repository.find_ref(&accepted_ref(chain.peer(), of))?;
-    let tip = match (repository.find_ref(&announce_ref(chain.peer(), of))?, accepted) {
-        (Some(tip), _) => tip,
-        (None, Some(record)) => read_announced(repository, record)?,
-        (None, None) => return Ok(None),
+    let tip = match repository.find_ref(&announce_ref(chain.peer(), of))? {
+        Some(tip) => tip,
+        None => match repository.find_ref(&accepted_ref(chain.peer(), of))? {
+            Some(record) => read_announced(repository, record)?,
+            None => return Ok(None),
+        },
     };
     let found = newest_covered(repository, chain, tip)?;
     Ok(found.map(|found| found.signed.cid()))

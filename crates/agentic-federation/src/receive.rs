@@ -18,6 +18,7 @@ use agentic_store::fault;
 use self::candidate::{CandidateSearch, CandidateSpace, SpaceDecision, decide};
 pub(crate) use self::changed::announced_heads;
 use self::changed::{disowned_by, moved_agents, rewound_agents};
+pub(crate) use self::hearing::hear_documents;
 use self::hearing::{Hearing, hear, keep_heard};
 use self::judgement::judge_now;
 pub(crate) use self::judgement::{JudgedSnapshot, JudgedSpace, judge};

@@ -148,13 +148,11 @@ fn verify_own(space: &SessionSpace, report: &mut VerifyReport) -> Result<()> {
     let Some(own) = read_own(space)? else { return Ok(()) };
     let Some(tip) = own_announcement(repository, &own)? else { return Ok(()) };
     let subject = WalkSubject { project: Some(own.project), peer: own.peer(), space: own.space };
+    let said = &tip.signed.announcement;
     let known = KnownPeer::read(repository, own.peer())?;
-    let left = known.chain_with(tip.signed.announcement.identity);
-    let identity = match own.chain.covers(&tip.signed.announcement) {
-        true => &own.chain,
-        false => left.unwrap_or(&own.chain),
-    };
-    let chain = verify_chain(repository, identity, subject, tip.commit)?;
+    // One of a side that was set aside is verified by its own documents.
+    let left = known.chain_with(said.identity).filter(|_| !own.chain.covers(said));
+    let chain = verify_chain(repository, left.unwrap_or(&own.chain), subject, tip.commit)?;
     report.chains.push(CheckedChain { peer: SELF.to_owned(), ..chain });
     Ok(())
 }

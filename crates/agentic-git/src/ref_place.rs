@@ -135,17 +135,26 @@ mod tests {
     /// The ref whose place is looked at.
     const NAME: &str = "refs/heads/agents/a";
 
-    fn check(prepare: &[&str], is_free: bool) {
+    /// Runs git in a folder.
+    fn git(folder: &Path, line: &str) {
+        let arguments: Vec<&str> = line.split(' ').collect();
+        let done = run_git(folder, &arguments).and_then(|done| done.checked(&arguments));
+        done.unwrap_or_else(|error| panic!("git {line}: {error}"));
+    }
+
+    /// Makes a repository with one commit.
+    fn begun() -> tempfile::TempDir {
         let folder = tempfile::tempdir().expect("a temporary folder");
-        let git = |line: &str| {
-            let arguments: Vec<&str> = line.split(' ').collect();
-            let done = run_git(folder.path(), &arguments).and_then(|done| done.checked(&arguments));
-            done.unwrap_or_else(|error| panic!("git {line}: {error}"));
-        };
-        git("init -q -b main");
-        git("-c user.name=A -c user.email=a@example.com commit -q --allow-empty -m one");
+        git(folder.path(), "init -q -b main");
+        let commit = "-c user.name=A -c user.email=a@example.com commit -q --allow-empty -m one";
+        git(folder.path(), commit);
+        folder
+    }
+
+    fn check(prepare: &[&str], is_free: bool) {
+        let folder = begun();
         for line in prepare {
-            git(line);
+            git(folder.path(), line);
         }
         let repository = Repository::open(folder.path()).expect("just made");
         let checked = repository.check_place_of_ref(NAME);
@@ -154,14 +163,7 @@ mod tests {
 
     #[test]
     fn a_folder_has_refs_loose_or_packed_and_not_once_they_are_gone() {
-        let folder = tempfile::tempdir().expect("a temporary folder");
-        let git = |line: &str| {
-            let arguments: Vec<&str> = line.split(' ').collect();
-            let done = run_git(folder.path(), &arguments).and_then(|done| done.checked(&arguments));
-            done.unwrap_or_else(|error| panic!("git {line}: {error}"));
-        };
-        git("init -q -b main");
-        git("-c user.name=A -c user.email=a@example.com commit -q --allow-empty -m one");
+        let folder = begun();
         let has_refs = || {
             let repository = Repository::open(folder.path()).expect("just made");
             repository.has_refs_below("refs/heads/agents/").expect("sound")
@@ -174,7 +176,7 @@ mod tests {
             ("pack-refs --all", true),
             ("branch -D agents/a/b", false),
         ] {
-            git(line);
+            git(folder.path(), line);
             assert_eq!(has_refs(), expected, "after git {line}");
         }
         let lock = folder.path().join(".git/refs/heads/agents/a.lock");

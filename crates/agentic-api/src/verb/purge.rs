@@ -140,7 +140,7 @@ impl Verb for Purge {
             | PurgeChoice::Tombstone(_) => None,
         };
         let by = principal(caller.space)?;
-        let announced = PurgedChain::of(caller)?;
+        let announced = PurgedChain::of(caller);
         let request = PurgeRequest {
             aim: &aim,
             rule,

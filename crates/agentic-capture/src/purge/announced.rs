@@ -12,10 +12,9 @@ pub trait AnnouncedChain {
 }
 
 /// What became of the chain.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ChainCut {
     /// It reaches nothing that was purged.
-    #[default]
     Needless,
     /// It begins anew with this announcement.
     Done(String),

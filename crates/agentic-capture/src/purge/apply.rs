@@ -11,12 +11,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use agentic_git::{ARCHIVE_REF, GitWriter, HistoryRoot, PRIVATE_REF, RefMove};
+use agentic_git::{GitWriter, HistoryRoot, RefMove};
 use agentic_model::{Oid, Value, canonical};
-use agentic_replay::SessionId;
 use agentic_replay::record::CancelMode;
 use agentic_session::SessionSpace;
-use agentic_session::purge::{self, PurgedSession};
 use agentic_space::purging::PurgedRef;
 use agentic_space::purging::tombstone::TombstoneFate;
 use agentic_space::{Signatures, Space};
@@ -29,6 +27,7 @@ use super::aim::{PurgeScrub, SessionAim};
 use super::branches::{self, BranchFate, BranchRewriter};
 use super::bury::{TombstoneScope, bury};
 use super::hit::{PurgeHit, PurgePlace};
+use super::locked::LockedPurge;
 use super::plan::{PurgeFindings, gather, stream_of};
 use super::scan::{attribute, scan};
 use super::unfinished::{UnfinishedPurge, oids};
@@ -37,8 +36,6 @@ use super::verify::across_seams;
 use super::{AnnouncedChain, ChainCut, PurgeAim, PurgeError};
 use crate::{HookEnvironment, redaction, spool};
 
-/// How often the locks are taken again because a look under them found others concerned.
-const LOOKS_MAX: usize = 5;
 /// Why a session is stopped.
 const CANCELLED: &str = "something of it is purged";
 /// Where refs are that follow a remote.
@@ -124,7 +121,8 @@ pub fn apply(space: &SessionSpace, request: &PurgeRequest<'_>) -> Result<PurgeOu
     let mut unfinished = UnfinishedPurge::load_or_begin(space, request.branches)?;
     let before = cancel_open(space, request, &unfinished)?;
     let worktrees = branches::reserve(space, &unfinished, &before.branches)?;
-    let LockedPurge { mut writers, found, _sessions } = locked(space, request.aim, &unfinished)?;
+    let LockedPurge { mut writers, found, sessions: _held } =
+        LockedPurge::take(space, request.aim, &unfinished)?;
     let signatures = signatures(space, &unfinished)?;
     let commits = space.rewrite_purged(&found.history, &found.rewrites, BTreeMap::new())?;
     let (tombstones, buried) = bury(space, request, &found, &commits, &signatures)?;
@@ -152,9 +150,7 @@ pub fn apply(space: &SessionSpace, request: &PurgeRequest<'_>) -> Result<PurgeOu
         space.decide_tombstones(&tombstones, TombstoneFate::Followed)?;
     }
     cut(space, request.aim, &unfinished, &found, &mut writers)?;
-    let renamed = &found.branches.rewritten.commits;
-    let scrub = SessionAim { aim: request.aim, id: &unfinished.id, commits: renamed };
-    write_sessions(space, &found.sessions, &scrub)?;
+    write_sessions(space, request.aim, &unfinished, &found)?;
     for worktree in &worktrees {
         worktree.announce()?;
         fault::point("purge-worktree-announced")?;
@@ -224,69 +220,6 @@ fn cancel_open(
     Ok(found)
 }
 
-/// All that is held while a purge is carried out.
-struct LockedPurge<'s> {
-    writers: BTreeMap<Stream, GitWriter<'s>>,
-    found: PurgeFindings,
-    _sessions: Vec<Lock>,
-}
-
-/// Takes the locks of all sessions and streams concerned, and looks again under them.
-fn locked<'s>(
-    space: &'s SessionSpace,
-    aim: &PurgeAim,
-    unfinished: &UnfinishedPurge,
-) -> Result<LockedPurge<'s>, PurgeError> {
-    let repository = space.repository();
-    let before = gather(space, aim, unfinished)?;
-    let (mut wanted, mut sessions) = (before.streams, ids_of(&before.sessions));
-    for _ in 0..LOOKS_MAX {
-        // Whoever drives a session takes its lock before those of agents.
-        let mut locks = Vec::new();
-        for id in &sessions {
-            let lock = purge::lock(space, id)?;
-            let driven = || PurgeError::Driven { session: id.to_string() };
-            locks.push(lock.ok_or_else(driven)?);
-        }
-        let mut ordered: Vec<&Stream> = wanted.iter().collect();
-        ordered.sort_by_key(|stream| rank(stream));
-        let mut writers = BTreeMap::new();
-        for stream in ordered {
-            let writer = GitWriter::open(repository, stream, space.now())?;
-            recovery::ready_for_purge(repository, &writer, space.now())?;
-            writers.insert(stream.clone(), writer);
-        }
-        let found = gather(space, aim, unfinished)?;
-        let open = found.open_sessions();
-        if !open.is_empty() {
-            return Err(PurgeError::Sessions { sessions: open });
-        }
-        let now = ids_of(&found.sessions);
-        if found.streams.is_subset(&wanted) && now.is_subset(&sessions) {
-            return Ok(LockedPurge { writers, found, _sessions: locks });
-        }
-        wanted.extend(found.streams);
-        sessions.extend(now);
-    }
-    Err(PurgeError::Moving)
-}
-
-fn ids_of(sessions: &[PurgedSession]) -> BTreeSet<SessionId> {
-    sessions.iter().map(|session| session.id).collect()
-}
-
-/// Orders streams as their locks are taken: archives, agents by name, other refs, the space.
-fn rank(stream: &Stream) -> (u8, String) {
-    let archives = [ARCHIVE_REF, PRIVATE_REF].map(Stream::of_branch);
-    let rank = match stream {
-        Stream::Branch(_) if archives.contains(stream) => 0,
-        Stream::Agent(_) => 1,
-        Stream::Branch(_) => 2,
-        Stream::Space => 3,
-    };
-    (rank, stream.to_string())
-}
-
 /// Signs as of when the purge began, so that whoever repeats it makes the same commits.
 fn signatures(space: &Space, unfinished: &UnfinishedPurge) -> Result<Signatures, PurgeError> {
     let mut signatures = space.signatures_of(space.repository().committer()?)?;
@@ -306,11 +239,13 @@ fn moving(found: &PurgeFindings, commits: &BTreeMap<Oid, Oid>) -> Vec<PurgedRef>
 /// Writes the records of sessions again.
 fn write_sessions(
     space: &SessionSpace,
-    sessions: &[PurgedSession],
-    scrub: &SessionAim<'_>,
+    aim: &PurgeAim,
+    unfinished: &UnfinishedPurge,
+    found: &PurgeFindings,
 ) -> Result<(), PurgeError> {
-    for session in sessions {
-        session.write(space, scrub)?;
+    let scrub = SessionAim { aim, id: &unfinished.id, commits: &found.branches.rewritten.commits };
+    for session in &found.sessions {
+        session.write(space, &scrub)?;
         fault::point("purge-session-written")?;
     }
     Ok(())

@@ -64,10 +64,9 @@ impl KnownPeer {
 
     /// Notes which side a person chose, of every proof that has that side; or that they take a chain which was
     /// cut there, elsewhere than at what was accepted.
-    pub fn resolve(&mut self, side: Cid, why: &str) -> usize {
-        let is_cut = self.said.get(&side).is_some_and(|signed| signed.announcement.cut.is_some());
-        let chosen = side;
-        let side = side.to_string();
+    pub fn resolve(&mut self, chosen: Cid, why: &str) -> usize {
+        let is_cut = self.said.get(&chosen).is_some_and(|signed| signed.announcement.cut.is_some());
+        let side = chosen.to_string();
         let mut open: Vec<String> = self
             .open_proofs()
             .filter(|(name, sides)| sides.contains(&side.as_str()) || *name == FLOOD)
@@ -97,7 +96,7 @@ impl KnownPeer {
         }
     }
 
-    /// Names the two documents of our or another identity that have one number, where nobody has chosen one yet.
+    /// Names the documents of the identity that have one number, where nobody has chosen one yet.
     pub fn forked_documents(&self) -> Option<(u64, Vec<&str>)> {
         self.open_proofs().find_map(|(name, sides)| {
             let number = name.strip_prefix(OF_IDENTITY)?.parse().ok()?;

@@ -145,7 +145,13 @@ fn is_about_to_be_accepted(known: &KnownPeer, walk: &Walk, subject: WalkSubject)
         && is_backed(identity, first)
 }
 
-fn hear_documents(repository: &Repository, peer: PeerId, walk: &Walk, known: &mut KnownPeer) {
+/// Takes in the documents of a peer that came along with announcements on the way, the oldest first.
+pub(crate) fn hear_documents(
+    repository: &Repository,
+    peer: PeerId,
+    walk: &Walk,
+    known: &mut KnownPeer,
+) {
     let mut seen: BTreeSet<Option<TreeNode>> = BTreeSet::new();
     for node in walk.nodes.iter().rev() {
         let WalkNode::Announced(wrapped) = node else { continue };

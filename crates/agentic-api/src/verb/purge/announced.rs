@@ -6,34 +6,33 @@ use agentic_federation::leaving::LeavingRules;
 use agentic_federation::own::{OwnIdentity, read_own};
 use agentic_federation::receive::reaches_purged;
 use agentic_model::Oid;
-use agentic_redact::SecretRedactor;
 
 use crate::redaction::redactor;
 use crate::{Caller, Refusal};
 
-/// The chain, and what may leave with a new announcement.
+/// The chain, and who would announce.
 pub(super) struct PurgedChain<'c> {
     caller: &'c Caller<'c>,
-    /// Who we are; nothing before `peer init`.
+    /// Who we are; nothing before `peer init`. Where that cannot be said, such as in a copy of a space, nothing is
+    /// announced, and it is said.
     own: agentic_federation::Result<Option<OwnIdentity>>,
-    redactor: SecretRedactor,
 }
 
 impl<'c> PurgedChain<'c> {
-    /// Reads who we are. Where that cannot be said, such as in a copy of a space, nothing is announced, and it is said.
-    pub fn of(caller: &'c Caller<'c>) -> Result<PurgedChain<'c>, Refusal> {
-        Ok(PurgedChain { caller, own: read_own(caller.space), redactor: redactor(caller)? })
+    /// Reads who we are.
+    pub fn of(caller: &'c Caller<'c>) -> PurgedChain<'c> {
+        PurgedChain { caller, own: read_own(caller.space) }
     }
 
-    fn begin_anew(&self, reason: &str) -> agentic_federation::Result<ChainCut> {
+    fn begin_anew(&self, tip: Oid, reason: &str) -> Result<ChainCut, Refusal> {
         let space = self.caller.space;
-        let Some(tip) = self.tip() else { return Ok(ChainCut::Needless) };
         if reaches_purged(space, tip)?.is_none() {
             return Ok(ChainCut::Needless);
         }
+        let redactor = redactor(self.caller)?;
         let request =
             AnnounceRequest { cut: Some(reason.to_owned()), ..AnnounceRequest::default() };
-        let rules = LeavingRules { redactor: &self.redactor, allow: &[], remote: None };
+        let rules = LeavingRules { redactor: &redactor, allow: &[], remote: None };
         let made = announce(space, &request, rules)?;
         Ok(ChainCut::Done(made.wrapped.signed.cid().to_string()))
     }
@@ -47,12 +46,12 @@ impl AnnouncedChain for PurgedChain<'_> {
     }
 
     fn cut(&self, reason: &str) -> ChainCut {
-        match &self.own {
-            Err(why) => ChainCut::Refused(why.to_string()),
-            Ok(_) => {
-                let done = self.begin_anew(reason);
-                done.unwrap_or_else(|error| ChainCut::Refused(error.to_string()))
-            }
+        match (&self.own, self.tip()) {
+            (Err(why), _) => ChainCut::Refused(why.to_string()),
+            (Ok(_), None) => ChainCut::Needless,
+            (Ok(_), Some(tip)) => self
+                .begin_anew(tip, reason)
+                .unwrap_or_else(|refusal| ChainCut::Refused(refusal.message)),
         }
     }
 }
