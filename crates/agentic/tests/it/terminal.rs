@@ -344,6 +344,12 @@ fn a_long_query_tells_what_it_does_and_ctrl_c_ends_it_at_once_and_leaves_nothing
     assert!(!shown.contains("error") && !shown.contains("\nN\n"), "{shown:?}");
 }
 
+/// Runs a program that Ctrl-C ends: whoever runs these tests in the background of a script has it ignored, and so has
+/// everybody whom they start.
+const WITH_CTRL_C: &str = "import os, signal, sys\n\
+    signal.signal(signal.SIGINT, signal.SIG_DFL)\n\
+    os.execvp(sys.argv[1], sys.argv[1:])";
+
 #[test]
 fn ctrl_c_ends_a_query_before_anything_is_told() {
     let (_model, sandbox) = family();
@@ -351,9 +357,8 @@ fn ctrl_c_ends_a_query_before_anything_is_told() {
     let query = format!(
         "agentic query '{ENDLESS}' & echo begun; sleep 0.3; kill -INT $!; wait $!; echo \"ended $?\""
     );
-    let command = ["-c", &format!("set -m; {query}")];
-    let mut shell = sandbox.command("bash", sandbox.start());
-    shell.args(command);
+    let mut shell = sandbox.command("python3", sandbox.start());
+    shell.args(["-c", WITH_CTRL_C, "bash", "-c", &format!("set -m; {query}")]);
     let finished = run(shell, b"", LIMIT).expect("there is a shell");
     assert!(String::from_utf8_lossy(&finished.stdout).contains("ended 130"), "{}", text(&finished));
     assert!(
