@@ -77,6 +77,15 @@ pub struct DamagedRef {
     pub why: Error,
 }
 
+/// What is damaged in a listing of refs.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct ListingDamage {
+    /// The refs that cannot be read, with what stands in their files.
+    refs: Vec<(String, Option<Vec<u8>>)>,
+    /// Why nothing is listed.
+    failure: Option<String>,
+}
+
 impl Repository {
     /// Lists the refs whose full names begin with `prefix`, in order.
     ///
@@ -113,15 +122,20 @@ impl Repository {
         prefix: &str,
         mut make: impl FnMut(&str, Oid) -> Option<T>,
     ) -> Result<SoundRefs<T>> {
+        let mut state_before = None;
         for attempt in 1..LISTINGS_MAX {
             // A git that packs refs takes them from the one place to the other: who looks into the
             // first too late and into the second too early sees them in neither, or half gone.
             let before = self.packed_refs_mark();
             let listed = self.list_refs_once(prefix, &mut make);
-            let is_sound = listed.as_ref().is_ok_and(|listed| listed.damaged.is_empty());
-            if is_sound && self.packed_refs_mark() == before {
+            let is_still = self.packed_refs_mark() == before;
+            let state = is_still.then(|| self.damage_in(&listed));
+            let is_sound = state == Some(ListingDamage::default());
+            // What is packed just now is gone at the next look; what is damaged stands as it stood.
+            if is_sound || state.is_some() && state == state_before {
                 return listed;
             }
+            state_before = state;
             // It takes away one file after the other, which a slow disk takes its time for.
             std::thread::sleep(Duration::from_millis(attempt.min(PAUSE_MILLIS_MAX)));
         }
@@ -256,6 +270,23 @@ impl Repository {
         })?;
         found.extend(loose.filter_map(|(name, target)| make(&name, target)));
         Ok(SoundRefs { found, damaged })
+    }
+
+    /// Returns what is damaged in a listing, with what stands in the files of its refs.
+    fn damage_in<T>(&self, listed: &Result<SoundRefs<T>>) -> ListingDamage {
+        match listed {
+            Ok(listed) => {
+                let with_bytes = |found: &DamagedRef| {
+                    let bytes = std::fs::read(self.common_dir().join(&found.name));
+                    (found.name.clone(), bytes.ok())
+                };
+                ListingDamage {
+                    refs: listed.damaged.iter().map(with_bytes).collect(),
+                    failure: None,
+                }
+            }
+            Err(why) => ListingDamage { refs: Vec::new(), failure: Some(why.to_string()) },
+        }
     }
 
     /// Reads a ref in a file of its own that is not plain; nothing where it names another ref.

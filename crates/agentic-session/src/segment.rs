@@ -27,7 +27,7 @@ pub(crate) use self::content::{joined, pieces_of, whole_value};
 pub use self::line::SealedLines;
 use self::sealing::SealingNotes;
 pub use self::sealing::notes_with_sessions;
-use crate::{Result, SessionSpace};
+use crate::{Error, Result, SessionSpace};
 
 /// The segments that one notes ref holds.
 pub struct Segments<'a> {
@@ -95,15 +95,6 @@ impl<'a> Segments<'a> {
     /// Fails when the notes or a segment cannot be read.
     pub fn read_anew(space: &'a SessionSpace, agent: &AgentName) -> Result<Segments<'a>> {
         Segments::at(space, &agent.notes_ref(), CacheUse::Fresh)
-    }
-
-    /// Finds those in the notes of every agent.
-    ///
-    /// # Errors
-    /// Fails as [`Segments::of`] does.
-    pub fn of_all(space: &'a SessionSpace) -> Result<Vec<Segments<'a>>> {
-        let refs = space.repository().list_refs(AgentName::NOTES_REFS)?;
-        refs.iter().map(|found| Segments::at(space, &found.name, CacheUse::Usual)).collect()
     }
 
     /// Finds those that one notes ref holds.
@@ -328,21 +319,40 @@ impl Part {
 }
 
 /// Reads the records of a session that was sealed; none if it was not.
+///
+/// # Errors
+/// Fails when they cannot be read, and when notes are damaged that may hold them. A session is sealed in the
+/// notes of one agent: where it is found, it is read beside others that are damaged.
 pub fn frames(space: &SessionSpace, id: &SessionId) -> Result<Vec<Vec<u8>>> {
-    let mut objects = Vec::new();
-    for segments in Segments::of_all(space)? {
-        objects.extend(segments.read(id)?);
-    }
-    Ok(joined(id, &objects)?.into_first())
+    let found = sealed_in_any(space, id)?;
+    Ok(joined(id, &found)?.into_first())
 }
 
 /// Reads a long value that was sealed with a session.
+///
+/// # Errors
+/// Fails as [`frames`] does.
 pub fn value(space: &SessionSpace, id: &SessionId, cid: &Cid) -> Result<Option<Vec<u8>>> {
-    let mut pieces = BTreeMap::new();
-    for segments in Segments::of_all(space)? {
-        pieces.extend(pieces_of(&segments.read(id)?, cid));
+    Ok(whole_value(pieces_of(&sealed_in_any(space, id)?, cid), cid))
+}
+
+/// Reads what is sealed of a session in the notes of every agent.
+fn sealed_in_any(space: &SessionSpace, id: &SessionId) -> Result<Vec<Object>> {
+    let listed = space.repository().list_sound_refs_as(AgentName::NOTES_REFS, |name, target| {
+        Some(RefName { name: name.to_owned(), target })
+    })?;
+    let mut damage = listed.damaged.into_iter().next().map(|damaged| Error::from(damaged.why));
+    let mut objects = Vec::new();
+    for found in &listed.found {
+        match Segments::of_found(space, found).and_then(|segments| segments.read(id)) {
+            Ok(read) => objects.extend(read),
+            Err(why) => damage = damage.or(Some(why)),
+        }
     }
-    Ok(whole_value(pieces, cid))
+    match damage {
+        Some(why) if objects.is_empty() => Err(why),
+        _ => Ok(objects),
+    }
 }
 
 /// Lists the sessions that were sealed.
