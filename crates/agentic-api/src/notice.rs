@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use agentic_model::AgentName;
 use agentic_replay::SessionId;
+use agentic_session::hold::book::BookedOutlook;
 use agentic_session::outlook::Outlook;
 use agentic_session::{SessionSpace, Summary, unanswered};
 use agentic_space::WriteNotices;
@@ -166,13 +167,22 @@ impl Notice {
     /// Says which sessions only want somebody to drive them, for what a crash left behind a decision is no
     /// hold any more; and what of the holds cannot be read.
     pub(crate) fn of_outlook(outlook: &Outlook) -> Vec<Notice> {
-        let mut notices = Notice::of_unattended(&outlook.unattended);
-        notices.extend(outlook.left_out.iter().map(Notice::left_out));
+        Notice::of_holds(&outlook.unattended, &outlook.left_out)
+    }
+
+    /// Says the same of holds that were listed by what is known of them.
+    pub(crate) fn of_booked(outlook: &BookedOutlook) -> Vec<Notice> {
+        Notice::of_holds(&outlook.unattended, &outlook.left_out)
+    }
+
+    fn of_holds(unattended: &[(SessionId, AgentName)], left_out: &BTreeSet<String>) -> Vec<Notice> {
+        let mut notices = Notice::of_unattended(unattended);
+        notices.extend(left_out.iter().map(Notice::left_out));
         notices
     }
 
     /// Tells of sessions that nobody drives and that could go on.
-    pub(crate) fn of_unattended(sessions: &[(SessionId, AgentName)]) -> Vec<Notice> {
+    fn of_unattended(sessions: &[(SessionId, AgentName)]) -> Vec<Notice> {
         let n_sessions = sessions.len();
         let first = sessions.first();
         let unattended = first.map(|(id, agent)| {

@@ -8,11 +8,11 @@ mod order;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use agentic_git::CommitInfo;
+use agentic_git::{CommitInfo, DamagedRef};
 use agentic_index::{AgentRow, EdgeRow, KnownAgent, SeenAgent, SessionRow};
 use agentic_model::commit::{Claims, subject};
 use agentic_model::edge::{EdgeEvent, Party};
-use agentic_model::{AgentName, Cid, Edge, Instant, Oid};
+use agentic_model::{AgentName, Cid, Edge, Instant, Oid, guidance};
 use agentic_replay::SessionId;
 use agentic_session::{Result, SessionSpace};
 use agentic_space::agent::{SoundAgents, is_genesis_of, kind_on};
@@ -44,6 +44,8 @@ pub enum RosterDemand {
 #[derive(Debug)]
 pub struct AgentRoster {
     agents: Vec<RosterAgent>,
+    /// What is damaged, so that some may be missing, or some of what they did.
+    pub left_out: BTreeSet<String>,
     /// Whether the index is still being compared with what there is, so that some may be missing.
     pub is_checking: bool,
 }
@@ -56,25 +58,25 @@ struct RosterAgent {
 }
 
 impl AgentRoster {
-    /// Reads the agents.
+    /// Reads the agents. What of them is damaged is left out, and named.
     ///
     /// # Errors
-    /// Fails when refs, commits, notes or sessions cannot be read.
+    /// Fails when no refs can be read, and when sessions cannot be listed.
     pub fn read(
         space: &SessionSpace,
         known: &KnownLedger,
         demand: RosterDemand,
     ) -> Result<AgentRoster> {
         if let Some(rows) = known.all_rows(space)? {
-            let standings = standings(space, known, &BTreeSet::new())?;
-            return Ok(AgentRoster::of(rows, &standings, false));
+            let standings = Standings::read(space, known, &BTreeSet::new())?;
+            return Ok(AgentRoster::of(rows, standings));
         }
-        let now = agents_now(space)?;
-        let mut found = Vec::with_capacity(now.len());
+        let SeenAgents { agents, mut damaged } = sound_agents_now(space)?;
+        let mut found = Vec::with_capacity(agents.len());
         let mut differing = Vec::new();
         {
             let rows = known.rows.rows();
-            for (name, seen) in now {
+            for (name, seen) in agents {
                 let row = rows.agents.get(name.as_str());
                 match row {
                     Some(row) if row.seen() == seen => found.push(row),
@@ -92,28 +94,31 @@ impl AgentRoster {
                 true => found.extend(stale),
                 false => {
                     let stale = stale.map(|stale| stale.row());
-                    let row = read_agent(space, &name, seen, stale.as_ref())?;
-                    found.push(KnownAgent::pack(&row));
+                    match read_agent(space, &name, seen, stale.as_ref()) {
+                        Ok(row) => found.push(KnownAgent::pack(&row)),
+                        Err(why) => drop(damaged.insert(unread(&name, &why))),
+                    }
                 }
             }
         }
         if !is_sorted_still {
             found.sort_by(|one, other| one.name().cmp(other.name()));
         }
-        let standings = standings(space, known, &names)?;
-        Ok(AgentRoster::of(found, &standings, is_checking))
+        let standings = Standings::read(space, known, &names)?;
+        let mut roster = AgentRoster::of(found, standings);
+        roster.left_out.extend(damaged);
+        roster.is_checking = is_checking;
+        Ok(roster)
     }
 
-    fn of(
-        rows: Vec<KnownAgent>,
-        standings: &BTreeMap<String, usize>,
-        is_checking: bool,
-    ) -> AgentRoster {
+    fn of(rows: Vec<KnownAgent>, standings: Standings) -> AgentRoster {
+        let Standings { by_agent, left_out } = standings;
         let agent = |row: KnownAgent| {
-            let standing = standings.get(row.name()).copied().unwrap_or_default();
+            let standing = by_agent.get(row.name()).copied().unwrap_or_default();
             RosterAgent { row, standing }
         };
-        AgentRoster { agents: rows.into_iter().map(agent).collect(), is_checking }
+        let agents = rows.into_iter().map(agent).collect();
+        AgentRoster { agents, left_out, is_checking: false }
     }
 
     /// Shows the agents one by one, by name.
@@ -199,8 +204,8 @@ fn agent_view(row: AgentRow) -> AgentView {
 /// # Errors
 /// Fails when refs cannot be read.
 pub fn agents_now(space: &SessionSpace) -> Result<Vec<(AgentName, SeenAgent)>> {
-    let SeenAgents { agents, is_whole } = sound_agents_now(space)?;
-    if !is_whole {
+    let SeenAgents { agents, damaged } = sound_agents_now(space)?;
+    if !damaged.is_empty() {
         // One of them says which is damaged, unless that is mended by now.
         space.agent_names()?;
         space.repository().list_refs(NOTES)?;
@@ -212,8 +217,13 @@ pub fn agents_now(space: &SessionSpace) -> Result<Vec<(AgentName, SeenAgent)>> {
 pub(crate) struct SeenAgents {
     /// The agents, by name.
     pub agents: Vec<(AgentName, SeenAgent)>,
-    /// Whether nothing was damaged.
-    pub is_whole: bool,
+    /// What cannot be read.
+    pub damaged: BTreeSet<String>,
+}
+
+/// Says that an agent cannot be read, and why.
+fn unread(name: &AgentName, why: &agentic_session::Error) -> String {
+    format!("agent `{name}` is left out: {}", guidance::chain(why))
 }
 
 /// Says where the branches and notes of agents are, as far as those can be read.
@@ -242,8 +252,11 @@ pub(crate) fn sound_agents_now(space: &SessionSpace) -> Result<SeenAgents> {
     for (at, target) in notes.found {
         agents[at].1.notes = Some(target);
     }
-    let is_whole = damaged.is_empty() && notes.damaged.is_empty();
-    Ok(SeenAgents { agents, is_whole })
+    let mut all: BTreeSet<String> = damaged.iter().map(ToString::to_string).collect();
+    all.extend(notes.damaged.iter().map(|DamagedRef { name, why }| {
+        format!("what `{name}` tells of is left out: {}", guidance::chain(why))
+    }));
+    Ok(SeenAgents { agents, damaged: all })
 }
 
 /// Shows an agent that has a branch here, as far as it is known without reading its commits; nothing where a
@@ -396,46 +409,61 @@ pub fn read_session(space: &SessionSpace, id: &SessionId) -> Result<SessionRow> 
     })
 }
 
-/// Says how agents stand, as their sessions that are not over do.
-fn standings(
-    space: &SessionSpace,
-    known: &KnownLedger,
-    differing: &BTreeSet<AgentName>,
-) -> Result<BTreeMap<String, usize>> {
-    let layout = space.repository().layout();
-    // What came by fetch alone is found in notes, which an index has read where they are the same.
-    let has_journal =
-        |name: &AgentName| layout.journal(&agentic_store::Stream::Agent(name.clone())).exists();
-    let is_unknown = known.state != LedgerState::Ready || !differing.iter().all(has_journal);
-    let mut standings: BTreeMap<String, usize> = BTreeMap::new();
-    let mut take = |agent: &str, state: &str| {
-        let standing = STANDINGS.iter().position(|word| *word == state).unwrap_or_default();
-        let known = standings.entry(agent.to_owned()).or_default();
-        *known = standing.max(*known);
-    };
-    let mut unread: BTreeSet<SessionId> = match is_unknown {
-        true => space.open_sessions()?.into_iter().collect(),
-        false => space.open_sessions_here()?.into_iter().collect(),
-    };
-    if !is_unknown {
-        let rows = known.rows.rows();
-        for (id, row) in rows.sessions.iter().filter(|(_, row)| !row.is_over) {
-            let Some(id) = SessionId::parse(id) else { continue };
-            // Whoever dies at work writes nothing.
-            let is_same = !row.depends_on_attendance && row.n_bytes == space.open_log_bytes(&id);
-            match is_same {
-                true => {
-                    unread.remove(&id);
-                    take(&row.agent, &row.state);
+/// How agents stand, as their sessions that are not over do.
+#[derive(Default)]
+struct Standings {
+    /// The place of each one's standing among [`STANDINGS`].
+    by_agent: BTreeMap<String, usize>,
+    /// What cannot be read, so that sessions may be missing.
+    left_out: BTreeSet<String>,
+}
+
+impl Standings {
+    fn read(
+        space: &SessionSpace,
+        known: &KnownLedger,
+        differing: &BTreeSet<AgentName>,
+    ) -> Result<Standings> {
+        let layout = space.repository().layout();
+        // What came by fetch alone is found in notes, which an index has read where they are the same.
+        let has_journal =
+            |name: &AgentName| layout.journal(&agentic_store::Stream::Agent(name.clone())).exists();
+        let is_unknown = known.state != LedgerState::Ready || !differing.iter().all(has_journal);
+        let mut standings = Standings::default();
+        let mut unread: BTreeSet<SessionId> = match is_unknown {
+            true => {
+                let tell = &mut |told| standings.left_out.extend([told]);
+                space.open_sessions_telling(tell)?.into_iter().collect()
+            }
+            false => space.open_sessions_here()?.into_iter().collect(),
+        };
+        if !is_unknown {
+            let rows = known.rows.rows();
+            for (id, row) in rows.sessions.iter().filter(|(_, row)| !row.is_over) {
+                let Some(id) = SessionId::parse(id) else { continue };
+                // Whoever dies at work writes nothing.
+                let is_same =
+                    !row.depends_on_attendance && row.n_bytes == space.open_log_bytes(&id);
+                match is_same {
+                    true => {
+                        unread.remove(&id);
+                        standings.take(&row.agent, &row.state);
+                    }
+                    false => drop(unread.insert(id)),
                 }
-                false => drop(unread.insert(id)),
             }
         }
+        for id in unread {
+            // A damaged one is nobody's.
+            let Ok(summary) = space.session(&id) else { continue };
+            standings.take(summary.agent.as_str(), summary.state.as_str());
+        }
+        Ok(standings)
     }
-    for id in unread {
-        // A damaged one is nobody's.
-        let Ok(summary) = space.session(&id) else { continue };
-        take(summary.agent.as_str(), summary.state.as_str());
+
+    fn take(&mut self, agent: &str, state: &str) {
+        let standing = STANDINGS.iter().position(|word| *word == state).unwrap_or_default();
+        let known = self.by_agent.entry(agent.to_owned()).or_default();
+        *known = standing.max(*known);
     }
-    Ok(standings)
 }

@@ -16,6 +16,7 @@ use agentic_replay::{
 pub(crate) use self::standing::HoldStanding;
 
 use crate::decide::{Decision, Policy};
+use crate::error::SessionError;
 use crate::language::checked_kinds;
 use crate::listing::{list_open_telling, may_be_open};
 use crate::own::read_journal;
@@ -99,12 +100,15 @@ pub(crate) struct ScanNotes {
 
 impl ScanNotes {
     fn leave_out(&mut self, id: &SessionId, why: &crate::Error) {
-        self.left_out.insert(format!(
-            "session {} is left out: {}",
-            id.short(),
-            guidance::chain(why)
-        ));
+        self.left_out.extend(left_out(id, why));
     }
+}
+
+/// Says that what a session asks cannot be read, and why. Of a start that was broken off before anything was
+/// recorded there is nothing to say.
+fn left_out(id: &SessionId, why: &crate::Error) -> Option<String> {
+    let is_none = matches!(why, crate::Error::Session(SessionError::Unknown { .. }));
+    (!is_none).then(|| format!("session {} is left out: {}", id.short(), guidance::chain(why)))
 }
 
 /// Finds the open holds that are wanted, and notes the sessions that have none and those that are damaged.

@@ -80,6 +80,14 @@ impl SessionSpace {
         listing::list_open(self)
     }
 
+    /// Does the same, and tells of whom some may be left out.
+    ///
+    /// # Errors
+    /// Fails when the folders cannot be read.
+    pub fn open_sessions_telling(&self, tell: &mut dyn FnMut(String)) -> Result<Vec<SessionId>> {
+        listing::list_open_telling(self, tell)
+    }
+
     /// Lists the sessions that are not over and that something was recorded of here, in no order.
     ///
     /// # Errors

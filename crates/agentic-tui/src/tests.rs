@@ -92,6 +92,7 @@ fn inbox(holds: Vec<PendingView>) -> InboxView {
         agents: Vec::new(),
         kinds: Vec::new(),
         reasons: Vec::new(),
+        left_out: Vec::new(),
     }
 }
 
@@ -125,6 +126,7 @@ fn agents(rows: &[(usize, &str, &str, &str)]) -> RosterPage {
         n_agents: rows.len(),
         kinds: Vec::new(),
         reviews: Vec::new(),
+        left_out: Vec::new(),
         is_checking: false,
     }
 }

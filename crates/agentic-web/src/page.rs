@@ -228,6 +228,20 @@ pub fn elsewhere() -> Markup {
     }
 }
 
+/// How much of what is damaged a page names.
+const LEFT_OUT_MAX: usize = 20;
+
+/// Says what a list leaves out because it cannot be read.
+fn left_out(damaged: &[String]) -> Markup {
+    let n_more = damaged.len().saturating_sub(LEFT_OUT_MAX);
+    html! {
+        @for what in damaged.iter().take(LEFT_OUT_MAX) {
+            p.notice role="status" { (visible_line(what)) "; " code { "agentic doctor" } " looks for damage." }
+        }
+        @if n_more > 0 { p.notice role="status" { "+" (n_more) " more are left out." } }
+    }
+}
+
 /// Shows an instant in UTC.
 fn instant(text: &str) -> Markup {
     html! { time datetime=(text) { (text) } }

@@ -38,6 +38,8 @@ pub struct RosterPage {
     pub n_agents: usize,
     /// The kinds of all their commits.
     pub kinds: Vec<String>,
+    /// What is damaged, so that some may be missing.
+    pub left_out: Vec<String>,
     /// Whether some may be missing, because they have not been read yet.
     pub is_checking: bool,
 }
@@ -85,6 +87,7 @@ impl AgentRoster {
             n_rows: places.len(),
             n_agents: self.agents.len(),
             kinds: kinds.into_iter().map(str::to_owned).collect(),
+            left_out: self.left_out.iter().cloned().collect(),
             is_checking: self.is_checking,
         }
     }

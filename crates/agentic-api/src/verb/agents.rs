@@ -47,15 +47,17 @@ impl ListAgents {
     /// Lists the agents as far as they are known without reading them, and reads the others.
     ///
     /// # Errors
-    /// Fails when an agent cannot be read.
+    /// Fails when the list cannot be read.
     pub fn among(
         &self,
         caller: &Caller<'_>,
         known: &KnownLedger,
-    ) -> Result<impl Iterator<Item = AgentLine> + use<>, Refusal> {
+    ) -> Result<Reply<impl Iterator<Item = AgentLine> + use<>>, Refusal> {
         let here = AgentRoster::read(caller.space, known, RosterDemand::Whole)?;
+        let notices = here.left_out.iter().map(Notice::left_out).collect();
         let remote = remote_agents(caller)?.into_iter();
-        Ok(here.views().map(AgentLine::Here).chain(remote.map(AgentLine::Remote)))
+        let lines = here.views().map(AgentLine::Here).chain(remote.map(AgentLine::Remote));
+        Ok(Reply { notices, ..Reply::plain(lines) })
     }
 }
 
@@ -102,13 +104,15 @@ impl Tree {
     /// Shows the families as far as they are known without reading their agents, and reads the others.
     ///
     /// # Errors
-    /// Fails when an agent or a session cannot be read.
+    /// Fails when the list cannot be read.
     pub fn among(
         &self,
         caller: &Caller<'_>,
         known: &KnownLedger,
-    ) -> Result<Vec<FamilyView>, Refusal> {
-        Ok(AgentRoster::read(caller.space, known, RosterDemand::Whole)?.families())
+    ) -> Result<Reply<Vec<FamilyView>>, Refusal> {
+        let roster = AgentRoster::read(caller.space, known, RosterDemand::Whole)?;
+        let notices = roster.left_out.iter().map(Notice::left_out).collect();
+        Ok(Reply { notices, ..Reply::plain(roster.families()) })
     }
 }
 

@@ -96,8 +96,9 @@ impl Inbox {
             agents,
             kinds,
             reasons,
+            left_out: found.left_out.iter().cloned().collect(),
         };
-        Ok(Reply { notices: Notice::of_unattended(&found.unattended), ..Reply::plain(answer) })
+        Ok(Reply { notices: Notice::of_booked(&found), ..Reply::plain(answer) })
     }
 
     fn wants(&self, hold: &BookedHold) -> bool {

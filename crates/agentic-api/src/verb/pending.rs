@@ -45,7 +45,7 @@ impl PendingHolds {
         book: &HoldBook,
     ) -> Result<Reply<BookedOutlook>, Refusal> {
         let found = book.outlook(caller.space, &self.filter()?)?;
-        Ok(Reply { notices: Notice::of_unattended(&found.unattended), ..Reply::plain(found) })
+        Ok(Reply { notices: Notice::of_booked(&found), ..Reply::plain(found) })
     }
 
     fn look(self, caller: &Caller<'_>) -> Result<Outlook, Refusal> {

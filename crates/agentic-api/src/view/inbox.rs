@@ -27,6 +27,9 @@ pub struct InboxView {
     pub kinds: Vec<String>,
     /// Why they wait.
     pub reasons: Vec<String>,
+    /// What cannot be read, so that holds may be missing.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub left_out: Vec<String>,
 }
 
 /// One open hold, for one person.

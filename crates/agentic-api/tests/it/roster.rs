@@ -60,9 +60,10 @@ fn check(space: &SessionSpace, sandbox: &Sandbox, rows_known: &SharedLedger) {
     let agents = ListAgents {}.run(&caller).expect("readable").answer;
     for state in [LedgerState::Absent, LedgerState::Checking, LedgerState::Ready] {
         let known = KnownLedger { rows: rows_known.clone(), state };
-        let among = Tree {}.among(&caller, &known).expect("readable");
+        let among = Tree {}.among(&caller, &known).expect("readable").answer;
         assert_eq!(shown(&among), shown(&tree), "{state:?}");
-        let among: Vec<_> = ListAgents {}.among(&caller, &known).expect("readable").collect();
+        let among: Vec<_> =
+            ListAgents {}.among(&caller, &known).expect("readable").answer.collect();
         assert_eq!(shown(&among), shown(&agents), "{state:?}");
         let roster = AgentRoster::read(space, &known, RosterDemand::Soon).expect("readable");
         assert!(!roster.is_checking, "there are few");

@@ -128,7 +128,7 @@ impl KeptIndex for MainIndex {
         }
         if !is_over {
             // Whoever lists what waits for people finds it read.
-            let _ = shared.holds.look(space, id);
+            shared.holds.look(space, id);
         }
         Ok(is_over)
     }

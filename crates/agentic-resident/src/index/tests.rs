@@ -87,7 +87,7 @@ impl IndexedPlace {
             |tree: &Vec<agentic_api::view::FamilyView>| serde_json::to_value(tree).expect("data");
         let tree = Tree {}.run(&caller).expect("readable").answer;
         assert_eq!(tree.len(), self.n_agents);
-        let among = Tree {}.among(&caller, &desk.ledger()).expect("readable");
+        let among = Tree {}.among(&caller, &desk.ledger()).expect("readable").answer;
         assert_eq!(shown(&among), shown(&tree));
     }
 }

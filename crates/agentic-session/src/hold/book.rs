@@ -14,9 +14,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use agentic_model::{AgentName, Cid, Instant, Oid, Value};
 use agentic_replay::{HoldReason, Path, RequestId, SessionId};
 
-use super::{Filter, HoldFamily, HoldScope, Overdue, PendingHold, is_in_reach, open_of};
+use super::{Filter, HoldFamily, HoldScope, Overdue, PendingHold, is_in_reach, left_out, open_of};
 use crate::decide::Policy;
-use crate::listing::list_open;
+use crate::listing::list_open_telling;
 use crate::outlook::{self, Permanence};
 use crate::own::read_journal;
 use crate::{Result, SessionSpace, summary};
@@ -43,6 +43,8 @@ pub struct BookedOutlook {
     pub holds: Vec<BookedHold>,
     /// The sessions without an open hold that could go on and that nobody drives, with their agents.
     pub unattended: Vec<(SessionId, AgentName)>,
+    /// What cannot be read, so that holds may be missing.
+    pub left_out: BTreeSet<String>,
     /// For how long all that is so while nothing is written.
     pub permanence: Permanence,
 }
@@ -105,19 +107,15 @@ impl HoldBook {
         can_be_read
     }
 
-    /// Reads a session, unless it is known as it is now.
-    ///
-    /// # Errors
-    /// Fails when its agent's branch cannot be read.
-    pub fn look(&self, space: &SessionSpace, id: &SessionId) -> Result<()> {
+    /// Reads a session, unless it is known as it is now. Of one that is damaged nothing is known.
+    pub fn look(&self, space: &SessionSpace, id: &SessionId) {
         let known = self.pages().known.get(id).cloned();
         let mut reading = BookReading::new(space);
         let read = match known {
-            Some(session) if reading.is_as_it_was(id, &session) => return Ok(()),
-            Some(_) | None => reading.read(id)?,
+            Some(session) if reading.is_as_it_was(id, &session) => return,
+            Some(_) | None => reading.read(id),
         };
         self.put(*id, read.map(Arc::new));
-        Ok(())
     }
 
     /// Returns what is to be written down of the sessions that were read since the last time, at most
@@ -149,10 +147,11 @@ impl HoldBook {
         let mut listed = BookedOutlook {
             holds: Vec::new(),
             unattended: Vec::new(),
+            left_out: BTreeSet::new(),
             permanence: Permanence::Still,
         };
         let mut family = filter.agent.as_ref().map(|agent| HoldFamily::of(space, agent));
-        for (id, session) in self.sessions(space)? {
+        for (id, session) in self.sessions(space, &mut listed.left_out)? {
             let agent = &session.agent;
             let is_meant = match filter.reach {
                 HoldScope::Own => is_in_reach(agent, filter),
@@ -167,13 +166,21 @@ impl HoldBook {
                 .holds
                 .extend(session.holds.iter().filter(|hold| hold.is_wanted(filter)).cloned());
         }
+        if !listed.left_out.is_empty() {
+            // What is mended need not be written anew.
+            listed.permanence = Permanence::Moves;
+        }
         listed.holds.sort_by(|left, right| left.place().cmp(&right.place()));
         Ok(listed)
     }
 
-    /// Returns how the sessions stand that are not over.
-    fn sessions(&self, space: &SessionSpace) -> Result<Vec<(SessionId, Arc<BookedSession>)>> {
-        let open = list_open(space)?;
+    /// Returns how the sessions stand that are not over, and notes which cannot be read.
+    fn sessions(
+        &self,
+        space: &SessionSpace,
+        left_out: &mut BTreeSet<String>,
+    ) -> Result<Vec<(SessionId, Arc<BookedSession>)>> {
+        let open = list_open_telling(space, &mut |told| left_out.extend([told]))?;
         let known = self.pages().known.clone();
         let mut reading = BookReading::new(space);
         let mut found = Vec::with_capacity(open.len());
@@ -182,7 +189,7 @@ impl HoldBook {
                 Some(session) if reading.is_as_it_was(&id, session) => Some(Arc::clone(session)),
                 Some(_) | None => {
                     self.pages().note(id);
-                    reading.read(&id)?.map(Arc::new)
+                    reading.read(&id).map(Arc::new)
                 }
             };
             found.extend(session.map(|session| (id, session)));
@@ -192,6 +199,7 @@ impl HoldBook {
         let now: BTreeMap<SessionId, Arc<BookedSession>> = found.iter().cloned().collect();
         known.keys().filter(|id| !now.contains_key(*id)).for_each(|id| pages.note(*id));
         pages.known = now;
+        left_out.extend(reading.left_out);
         Ok(found)
     }
 
@@ -217,6 +225,8 @@ struct BookReading<'a> {
     configuration: Arc<str>,
     /// Where the branches and notes of agents are: many sessions may be of one.
     refs: BTreeMap<AgentName, [Option<Oid>; 2]>,
+    /// What cannot be read.
+    left_out: BTreeSet<String>,
 }
 
 impl BookReading<'_> {
@@ -227,6 +237,7 @@ impl BookReading<'_> {
             space,
             configuration: digest.unwrap_or_default().into(),
             refs: BTreeMap::new(),
+            left_out: BTreeSet::new(),
         }
     }
 
@@ -249,14 +260,22 @@ impl BookReading<'_> {
         Ok(SessionMark { log_bytes, refs, configuration: Arc::clone(&self.configuration) })
     }
 
-    /// Reads a session; nothing where it is damaged or over.
-    fn read(&mut self, id: &SessionId) -> Result<Option<BookedSession>> {
+    /// Reads a session; nothing where it is over, or damaged, which is noted.
+    fn read(&mut self, id: &SessionId) -> Option<BookedSession> {
+        let read = self.read_sound(id);
+        read.unwrap_or_else(|why| {
+            self.left_out.extend(left_out(id, &why));
+            None
+        })
+    }
+
+    fn read_sound(&mut self, id: &SessionId) -> Result<Option<BookedSession>> {
         let space = self.space;
-        let Ok(agent) = space.agent_of_session(id) else { return Ok(None) };
+        let agent = space.agent_of_session(id)?;
         // Before what it marks: what is written meanwhile is found by the next look.
-        let (Ok(mark), read_at) = (self.mark(id, &agent), space.now()) else { return Ok(None) };
-        let Ok(journal) = read_journal(space, id) else { return Ok(None) };
-        let Ok(summary) = space.session(id) else { return Ok(None) };
+        let (mark, read_at) = (self.mark(id, &agent)?, space.now());
+        let journal = read_journal(space, id)?;
+        let summary = space.session(id)?;
         if journal.is_over() {
             return Ok(None);
         }
@@ -265,11 +284,15 @@ impl BookReading<'_> {
             false => Permanence::of_holds(&summary.holds, read_at),
         };
         let rest = outlook::permanence(space, &summary).unwrap_or(Permanence::Moves);
-        let holds = open_of(space, &journal, summary.holds.clone(), &mut |_| ());
+        let n_left_out = self.left_out.len();
+        let tell = &mut |why| self.left_out.extend(left_out(id, &why));
+        let holds = open_of(space, &journal, summary.holds.clone(), tell);
         let holds: Vec<BookedHold> = holds.iter().map(BookedHold::of).collect();
         let is_unattended =
             holds.is_empty() && outlook::is_unattended(space, &summary).unwrap_or(false);
-        let permanence = asked.min(rest);
+        // What is mended need not be written anew.
+        let is_whole = self.left_out.len() == n_left_out;
+        let permanence = if is_whole { asked.min(rest) } else { Permanence::Moves };
         Ok(Some(BookedSession { agent, mark, read_at, holds, is_unattended, permanence }))
     }
 }

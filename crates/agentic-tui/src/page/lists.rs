@@ -91,9 +91,13 @@ pub fn agents_title(page: &RosterPage, narrowed: &str) -> String {
         "" => "Agents".to_owned(),
         narrowed => format!("Agents with `{narrowed}`"),
     };
-    match shown == page.n_rows {
+    let title = match shown == page.n_rows {
         true => format!("{name} · {}", page.n_agents),
         false => format!("{name} · the first {shown} of {}: n narrows", page.n_rows),
+    };
+    match page.left_out.len() {
+        0 => title,
+        n_damaged => format!("{title} · {n_damaged} damaged: agentic doctor"),
     }
 }
 

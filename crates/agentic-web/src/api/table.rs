@@ -134,11 +134,15 @@ fn notes<A>(reply: &Reply<A>) -> Vec<String> {
 }
 
 fn agents(call: &ApiCall<'_>, page: &ListPageRequest) -> Result<ApiAnswer, Refusal> {
-    page.page(ListAgents {}.among(call.caller, &call.index.ledger())?.map(Ok))
+    let reply = ListAgents {}.among(call.caller, &call.index.ledger())?;
+    let notes = notes(&reply);
+    Ok(page.page(reply.answer.map(Ok))?.with_notes(notes))
 }
 
 fn tree(call: &ApiCall<'_>, page: &ListPageRequest) -> Result<ApiAnswer, Refusal> {
-    page.page(Tree {}.among(call.caller, &call.index.ledger())?.into_iter().map(Ok))
+    let reply = Tree {}.among(call.caller, &call.index.ledger())?;
+    let notes = notes(&reply);
+    Ok(page.page(reply.answer.into_iter().map(Ok))?.with_notes(notes))
 }
 
 fn agent(call: &ApiCall<'_>) -> Result<ApiAnswer, Refusal> {

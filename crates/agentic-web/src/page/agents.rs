@@ -7,7 +7,7 @@ use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 
 use super::agent_tree::{self, NODES_MAX, TreeRow};
 use super::clip::short_line;
-use super::{PageFrame, instant, short};
+use super::{PageFrame, instant, left_out, short};
 
 /// How many agents or commits stand on a page.
 pub const ROWS_MAX: usize = 50;
@@ -80,6 +80,7 @@ pub fn list(frame: &PageFrame, sight: &AgentsSight, filter: &AgentFilter) -> Mar
         @if page.is_checking {
             p.notice role="status" { "Checking: the index of agents is compared with the repository, and some may be missing." }
         }
+        (left_out(&page.left_out))
         p.about {
             (page.n_rows) @if page.n_rows == 1 { " agent" } @else { " agents" }
             " · " a href=(filter.address(false, 0)) aria-current=[(!filter.is_tree).then_some("true")] { "table" }

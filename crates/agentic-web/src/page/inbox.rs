@@ -5,7 +5,7 @@ use maud::{Markup, html};
 
 use super::clip::PageRoom;
 use super::hold::{HoldForm, answers, claimed, claims_mark, until};
-use super::{PageFrame, instant};
+use super::{PageFrame, instant, left_out};
 
 /// How many holds stand on a page.
 pub const ROWS_MAX: usize = 50;
@@ -65,6 +65,7 @@ fn main(
 ) -> Markup {
     html! {
         h1 { "Inbox" }
+        (left_out(&inbox.left_out))
         @if inbox.waiting == 0 {
             p { "Nothing waits for a person." }
             p {

@@ -6,7 +6,7 @@ use maud::{Markup, PreEscaped, html};
 use serde_json::Value as Json;
 
 use super::clip::{clip, page_bytes, short_line};
-use super::{PageFrame, duration, instant, short};
+use super::{PageFrame, duration, instant, left_out, short};
 
 /// How many requests stand on a page.
 pub const REQUESTS_MAX: usize = 100;
@@ -57,6 +57,7 @@ pub fn list(frame: &PageFrame, page: &SessionPageView, filter: &SessionFilter) -
             }
             button type="submit" { "Show" }
         }
+        (left_out(&page.left_out))
         @if page.items.is_empty() {
             p { "No session: " code { "agentic session start AGENT --flow FILE" } " begins one." }
         }

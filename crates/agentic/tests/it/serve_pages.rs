@@ -1,6 +1,7 @@
 //! The pages that look at things, asked of a served repository: what they show is what the commands
 //! say, and no address makes more of them than a page.
 
+mod damaged;
 mod large;
 mod line;
 

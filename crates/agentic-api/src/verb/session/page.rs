@@ -52,7 +52,8 @@ impl RecentSessions {
         known: &KnownLedger,
     ) -> Result<SessionPageView, Refusal> {
         let agent = self.agent.as_deref().map(agent_name).transpose()?;
-        let mut ids = caller.space.sessions()?;
+        let mut left_out = Vec::new();
+        let mut ids = caller.space.sessions_telling(&mut |told| left_out.push(told))?;
         ids.reverse();
         let mut items = Vec::new();
         let mut n_passed = 0;
@@ -76,11 +77,11 @@ impl RecentSessions {
             }
             if items.len() == SESSIONS_MAX {
                 let next = Some(self.after + SESSIONS_MAX);
-                return Ok(SessionPageView { items, next });
+                return Ok(SessionPageView { items, next, left_out });
             }
             items.push(view);
         }
-        Ok(SessionPageView { items, next: None })
+        Ok(SessionPageView { items, next: None, left_out })
     }
 
     /// Says whether a session that is over is none of those that are meant.

@@ -15,6 +15,9 @@ pub struct SessionPageView {
     /// How many of those that are meant stand before the next page, where there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub next: Option<usize>,
+    /// What cannot be read, so that sessions may be missing.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub left_out: Vec<String>,
 }
 
 /// A session that was forked from another.

@@ -70,6 +70,7 @@ fn sight(families: &[FamilyView], filter: &AgentFilter) -> AgentsSight {
             reviews: (0..400).map(review).collect(),
             n_agents: n_rows,
             kinds: vec!["finding".to_owned(), HOSTILE.to_owned()],
+            left_out: Vec::new(),
             is_checking: false,
         },
         n_remote: 1,

@@ -75,6 +75,7 @@ fn shown(rows: &[InboxRow]) -> String {
         agents: Vec::new(),
         kinds: Vec::new(),
         reasons: Vec::new(),
+        left_out: Vec::new(),
     };
     sound(&inbox::page(&frame(), &inbox, rows, &InboxFilter::default()))
 }

@@ -147,7 +147,7 @@ fn a_request_is_shown_whole_as_text() {
 #[test]
 fn a_list_of_sessions_is_text_and_small() {
     let items = (0..50).map(|_| session("807e", None)).collect();
-    let page = SessionPageView { items, next: Some(50) };
+    let page = SessionPageView { items, next: Some(50), left_out: Vec::new() };
     let filter = SessionFilter { agent: HOSTILE.to_owned(), state: "held".to_owned(), after: 0 };
     let page = sound(&session::list(&frame(), &page, &filter));
     assert!(link(&page, "next").is_some_and(|next| next.ends_with("after=50")), "{page}");
