@@ -13,13 +13,17 @@ use agentic_store::journal::GitObject;
 pub use self::knowledge::GateKnowledge;
 use crate::capability::PeerTrigger;
 use crate::fields::{MalformedInput, ObjectReader, decode_map, encode, oid_value, optional};
-use crate::folder::{Drafts, FolderDraft, TreeFolder, read_file, read_folder, read_subfolder};
-use crate::shard::{Heads, put_heads, read_heads, shard_of};
+use crate::folder::{
+    Drafts, FolderDraft, TreeFolder, TreeNode, read_file, read_folder, read_subfolder,
+};
+use crate::shard::{HeadChange, Heads, changed_folder, put_heads, read_heads, shard_of};
 use crate::wrapping::read_bare_commit;
 use crate::{Error, Result};
 
 /// What messages call a record.
 const RECORD: &str = "a record of what was accepted";
+/// The folder of what is believed.
+const BELIEVED: &str = "believed";
 /// The version of a record.
 const VERSION: i64 = 1;
 /// The longest record or entry that is read, in bytes.
@@ -45,7 +49,7 @@ pub type HeldBack = BTreeMap<AgentName, HeldAgent>;
 
 /// What is believed of a space, and since when.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Acceptance {
+pub struct Acceptance<B = Heads> {
     /// The announcement.
     pub announcement: Cid,
     /// Its commit.
@@ -61,16 +65,19 @@ pub struct Acceptance {
     /// How it came.
     pub way: String,
     /// What is believed.
-    pub believed: Heads,
+    pub believed: B,
     /// What is held back.
     pub held: HeldBack,
     /// What was believed and is disowned by now: the chain goes on from before it.
     pub disowned: Heads,
 }
 
-impl Acceptance {
-    /// Makes the folder of the record.
-    pub fn to_folder(&self) -> FolderDraft {
+/// A record of which the shards of what is believed are not read: there may be very many agents.
+pub type AcceptanceOutline = Acceptance<TreeFolder>;
+
+impl<B> Acceptance<B> {
+    /// Makes the folder of the record, without what is believed.
+    fn to_bare_folder(&self) -> FolderDraft {
         let mut folder = FolderDraft::default();
         let fields = [
             ("v", Value::Int(VERSION)),
@@ -87,7 +94,6 @@ impl Acceptance {
             known.put(&mut record, &mut folder);
         }
         folder.put("record", encode(&Value::Map(record)));
-        put_heads(&self.believed, "believed", &mut folder);
         put_heads(&self.disowned, "disowned", &mut folder);
         let mut shards: BTreeMap<[String; 2], Map> = BTreeMap::new();
         for (agent, held) in &self.held {
@@ -97,6 +103,64 @@ impl Acceptance {
         for ([first, second], shard) in shards {
             folder.put(&format!("held/{first}/{second}"), encode(&Value::Map(shard)));
         }
+        folder
+    }
+
+    /// Returns the same record with what is believed in another form.
+    fn with_believed<C>(self, believed: C) -> Acceptance<C> {
+        let Acceptance { announcement, announced, identity, policy, time, known, way, .. } = self;
+        let (held, disowned) = (self.held, self.disowned);
+        Acceptance {
+            announcement,
+            announced,
+            identity,
+            policy,
+            time,
+            known,
+            way,
+            believed,
+            held,
+            disowned,
+        }
+    }
+}
+
+impl AcceptanceOutline {
+    /// Reads a record from its commit, as far as that takes no shard of what is believed.
+    ///
+    /// # Errors
+    /// Fails when it is damaged.
+    pub fn read_outline(store: &impl ObjectStore, commit: Oid) -> Result<AcceptanceOutline> {
+        read_unsharded(store, commit).map_err(|error| damaged_record(commit, error))
+    }
+
+    /// Makes the folder of what is believed once something else is of some agents.
+    ///
+    /// # Errors
+    /// Fails when a shard of one of them is damaged.
+    pub fn changed_believed(
+        &self,
+        store: &impl ObjectStore,
+        changes: &[HeadChange],
+    ) -> Result<FolderDraft> {
+        changed_folder(store, &self.believed, changes)
+    }
+
+    /// Makes the folder of the record that believes what stands in a tree; nothing without.
+    pub fn to_folder_with(&self, believed: Option<Oid>) -> FolderDraft {
+        let mut folder = self.to_bare_folder();
+        if let Some(tree) = believed {
+            folder.keep(BELIEVED, TreeNode::Folder(tree));
+        }
+        folder
+    }
+}
+
+impl Acceptance {
+    /// Makes the folder of the record.
+    pub fn to_folder(&self) -> FolderDraft {
+        let mut folder = self.to_bare_folder();
+        put_heads(&self.believed, BELIEVED, &mut folder);
         folder
     }
 
@@ -116,28 +180,33 @@ impl Acceptance {
     }
 
     fn read_whole(store: &impl ObjectStore, commit: Oid) -> Result<Acceptance> {
-        let folder = read_folder(store, read_bare_commit(store, commit)?.tree)?;
-        let map = read_record(store, &folder)?;
-        let fields = ObjectReader::plain(RECORD, &map);
-        if fields.int("v")? != VERSION {
-            return Err(fields.wrong("v").into());
-        }
-        let believed = read_subfolder(store, &folder, "believed")?;
-        let held = read_subfolder(store, &folder, "held")?;
-        let disowned = read_subfolder(store, &folder, "disowned")?;
-        Ok(Acceptance {
-            announcement: fields.link("announcement")?,
-            announced: fields.oid("announced")?,
-            identity: fields.link("identity")?,
-            policy: fields.optional_oid("policy")?,
-            time: fields.int("time")?,
-            known: GateKnowledge::read(store, &folder, &map)?,
-            way: fields.text("way")?.to_owned(),
-            believed: read_heads(store, &believed)?,
-            held: read_held(store, &held)?,
-            disowned: read_heads(store, &disowned)?,
-        })
+        let outline = read_unsharded(store, commit)?;
+        let believed = read_heads(store, &outline.believed)?;
+        Ok(outline.with_believed(believed))
     }
+}
+
+fn read_unsharded(store: &impl ObjectStore, commit: Oid) -> Result<AcceptanceOutline> {
+    let folder = read_folder(store, read_bare_commit(store, commit)?.tree)?;
+    let map = read_record(store, &folder)?;
+    let fields = ObjectReader::plain(RECORD, &map);
+    if fields.int("v")? != VERSION {
+        return Err(fields.wrong("v").into());
+    }
+    let held = read_subfolder(store, &folder, "held")?;
+    let disowned = read_subfolder(store, &folder, "disowned")?;
+    Ok(Acceptance {
+        announcement: fields.link("announcement")?,
+        announced: fields.oid("announced")?,
+        identity: fields.link("identity")?,
+        policy: fields.optional_oid("policy")?,
+        time: fields.int("time")?,
+        known: GateKnowledge::read(store, &folder, &map)?,
+        way: fields.text("way")?.to_owned(),
+        believed: read_subfolder(store, &folder, BELIEVED)?,
+        held: read_held(store, &held)?,
+        disowned: read_heads(store, &disowned)?,
+    })
 }
 
 /// Finds where one agent stands by a record, without reading the others.
@@ -150,7 +219,7 @@ pub fn believed_head(
     agent: &AgentName,
 ) -> Result<Option<crate::shard::HeadEntry>> {
     let folder = read_folder(store, read_bare_commit(store, commit)?.tree)?;
-    let believed = read_subfolder(store, &folder, "believed")?;
+    let believed = read_subfolder(store, &folder, BELIEVED)?;
     crate::shard::find_head(store, &believed, agent)
 }
 
@@ -171,36 +240,6 @@ pub fn accepted_at(store: &impl ObjectStore, commit: Oid) -> Result<(Oid, i64)> 
     let map = read_record(store, &folder)?;
     let fields = ObjectReader::plain(RECORD, &map);
     Ok((fields.oid("announced")?, fields.int("time")?))
-}
-
-/// What a record says without the agents that are believed, of which there may be many.
-#[derive(Debug, Clone)]
-pub(crate) struct AcceptanceSummary {
-    /// The announcement.
-    pub announcement: Cid,
-    /// Its commit.
-    pub announced: Oid,
-    /// What waits for a grant.
-    pub held: HeldBack,
-}
-
-impl AcceptanceSummary {
-    /// Reads it from the commit of a record.
-    ///
-    /// # Errors
-    /// Fails when it is damaged.
-    pub fn read(store: &impl ObjectStore, commit: Oid) -> Result<AcceptanceSummary> {
-        let read = || -> Result<AcceptanceSummary> {
-            let folder = read_folder(store, read_bare_commit(store, commit)?.tree)?;
-            let map = read_record(store, &folder)?;
-            let fields = ObjectReader::plain(RECORD, &map);
-            let held = read_held(store, &read_subfolder(store, &folder, "held")?)?;
-            let (announcement, announced) =
-                (fields.link("announcement")?, fields.oid("announced")?);
-            Ok(AcceptanceSummary { announcement, announced, held })
-        };
-        read().map_err(|error| damaged_record(commit, error))
-    }
 }
 
 fn read_record(store: &impl ObjectStore, folder: &TreeFolder) -> Result<Map> {

@@ -6,9 +6,10 @@ use std::ops::Bound;
 use agentic_git::Repository;
 use agentic_model::{Cid, Oid};
 
-use crate::acceptance::Acceptance;
+use crate::acceptance::{Acceptance, AcceptanceOutline};
 use crate::announcement::ChainNumber;
 use crate::id::{PeerId, SpaceId};
+use crate::shard::HeadChange;
 use crate::wrapping::{WrappedAnnouncement, read_bare_commit, read_wrapped};
 use crate::{Error, Result};
 
@@ -24,11 +25,25 @@ pub fn accepted_ref(peer: PeerId, space: SpaceId) -> String {
 
 /// A record and its commit.
 #[derive(Debug, Clone)]
-pub struct AcceptedState {
+pub struct AcceptedState<A = Acceptance> {
     /// The commit.
     pub record: Oid,
     /// What it says.
-    pub acceptance: Acceptance,
+    pub acceptance: A,
+}
+
+/// A record of which the shards of what is believed are not read, and its commit.
+pub type AcceptedOutline = AcceptedState<AcceptanceOutline>;
+
+/// A record that was written.
+#[derive(Debug, Clone)]
+pub struct WrittenRecord {
+    /// Its commit.
+    pub record: Oid,
+    /// The record before.
+    pub before: Option<Oid>,
+    /// What it believes else than that one.
+    pub changes: Vec<HeadChange>,
 }
 
 /// Reads the record of a space; nothing before anything was accepted.
@@ -42,6 +57,20 @@ pub fn read_accepted(
 ) -> Result<Option<AcceptedState>> {
     let Some(record) = repository.find_ref(&accepted_ref(peer, space))? else { return Ok(None) };
     Ok(Some(AcceptedState { record, acceptance: Acceptance::read(repository, record)? }))
+}
+
+/// Reads the record of a space likewise, without the shards of what is believed.
+///
+/// # Errors
+/// Fails when what is read of it is damaged.
+pub fn read_accepted_outline(
+    repository: &Repository,
+    peer: PeerId,
+    space: SpaceId,
+) -> Result<Option<AcceptedOutline>> {
+    let Some(record) = repository.find_ref(&accepted_ref(peer, space))? else { return Ok(None) };
+    let acceptance = AcceptanceOutline::read_outline(repository, record)?;
+    Ok(Some(AcceptedState { record, acceptance }))
 }
 
 /// Lists the spaces of a peer of which something was accepted, with the commits of their records.

@@ -4,7 +4,7 @@ use agentic_git::{RemoteStop, Repository};
 use agentic_model::Oid;
 use agentic_session::SessionSpace;
 
-use crate::accepted::{accepted_spaces, read_accepted};
+use crate::accepted::{accepted_spaces, read_accepted_outline};
 use crate::announce::MadeAnnouncement;
 use crate::caps::{followed, read_policy};
 use crate::id::{PeerId, Petname, SpaceId};
@@ -196,7 +196,7 @@ pub fn relay(space: &SessionSpace, remote: &str, name: &Petname) -> Result<Vec<S
     let served = served_refs(repository, remote, &[pattern])?;
     let mut pushed = Vec::new();
     for (of, _) in accepted {
-        let Some(accepted) = read_accepted(repository, peer, of)? else { continue };
+        let Some(accepted) = read_accepted_outline(repository, peer, of)? else { continue };
         let (commit, there) =
             (accepted.acceptance.announced, served_name(repository, remote, peer, of)?);
         if served.iter().any(|(name, oid)| *name == there && *oid == commit) {

@@ -9,7 +9,7 @@ use agentic_session::SessionSpace;
 
 use self::listed::{ListedSpaces, listed_of};
 use crate::Result;
-use crate::accepted::{AcceptedState, accepted_spaces, read_accepted};
+use crate::accepted::{AcceptedState, accepted_spaces, read_accepted_outline};
 use crate::caps::read_policy;
 use crate::contact::{NAMED_REFS_MAX, REFS_MAX};
 use crate::exchange::{bytes_max, served_prefix, served_refs};
@@ -245,7 +245,7 @@ fn unserved(
         if served.iter().any(|served| served.space == of) {
             continue;
         }
-        let accepted = read_accepted(repository, peer, of)?;
+        let accepted = read_accepted_outline(repository, peer, of)?;
         let accepted = accepted.filter(|accepted| accepted.acceptance.way == meant.source);
         let Some(AcceptedState { acceptance, .. }) = accepted else { continue };
         let outcome = SpaceOutcome {
@@ -278,7 +278,7 @@ impl PeerHindrance<'_> {
         let chain = KnownPeer::read(repository, followed.peer)?.chain;
         let mut outcomes = Vec::new();
         for served in served {
-            let before = read_accepted(repository, followed.peer, served.space)?;
+            let before = read_accepted_outline(repository, followed.peer, served.space)?;
             let before = before.map(|before| before.acceptance);
             let accepted = before.as_ref().map(|before| before.announcement);
             let outcome = SpaceOutcome {

@@ -77,6 +77,13 @@ impl FolderDraft {
         self.set(path, DraftNode::There(node));
     }
 
+    /// Puts a folder into this one, unless there is nothing in it.
+    pub fn put_folder(&mut self, name: &str, folder: FolderDraft) {
+        if !folder.is_empty() {
+            self.entries.insert(name.to_owned(), DraftNode::Folder(folder));
+        }
+    }
+
     /// Tells whether there is nothing in the folder.
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty()

@@ -17,23 +17,25 @@ use agentic_store::fault;
 
 use self::candidate::{CandidateSearch, CandidateSpace, SpaceDecision, decide};
 pub(crate) use self::changed::announced_heads;
-use self::changed::{disowned_by, moved_agents, rewound_agents};
+use self::changed::{disowned_by, names_of, rewound_agents};
 pub(crate) use self::hearing::hear_documents;
 use self::hearing::{Hearing, hear, keep_heard};
 use self::judgement::judge_now;
-pub(crate) use self::judgement::{JudgedSnapshot, JudgedSpace, judge};
+pub(crate) use self::judgement::{JudgedSnapshot, judge};
 pub use self::judgement::{ReleasedSpace, judge_held, may};
 use self::purged::ReachedObjects;
 pub use self::purged::reaches_purged;
 pub use self::resolving::resolve;
-use crate::acceptance::{Acceptance, AcceptanceSummary, HeldBack};
-use crate::accepted::{AcceptedState, accepted_ref};
+use crate::acceptance::{Acceptance, AcceptanceOutline, HeldBack};
+use crate::accepted::{WrittenRecord, accepted_ref};
 use crate::caps::{CAPS_LOCK, read_policy};
 use crate::durable::{ChainContent, NextState, RACES_MAX, lock, mover, next_state};
 use crate::exchange::told;
+use crate::folder::{Drafts, read_subfolder};
 use crate::id::{PeerId, SpaceId};
 use crate::known::KnownPeer;
 use crate::project::{pin, pinned_project};
+use crate::shard::{HeadChange, changed_heads};
 use crate::walk::WalkSubject;
 use crate::wrapping::body_of;
 use crate::{Error, Result};
@@ -106,7 +108,7 @@ pub struct SpaceOutcome {
     /// What was served and is nothing.
     pub junk: Vec<String>,
     /// The record that was written.
-    pub accepted: Option<AcceptedState>,
+    pub accepted: Option<WrittenRecord>,
 }
 
 /// What came of a space and is not judged yet.
@@ -139,7 +141,7 @@ pub(crate) fn arrive_from(
 ) -> Result<ArrivedSpace> {
     let own = space.repository();
     let before = own.find_ref(&accepted_ref(served.peer, served.space))?;
-    let before = before.map(|record| AcceptanceSummary::read(own, record)).transpose()?;
+    let before = before.map(|record| AcceptanceOutline::read_outline(own, record)).transpose()?;
     let is_known = before.as_ref().is_some_and(|before| before.announced == served.tip);
     let mut outcome = SpaceOutcome {
         space: served.space,
@@ -289,25 +291,16 @@ fn accept(
     let Arrival { served, quarantine, hearing } = *arrival;
     let policy = read_policy(space)?;
     // What the candidate was held against, not what may be there by now.
-    let before = &hearing.accepted;
-    let body = body_of(quarantine.repository(), &candidate.wrapped)?;
-    let announced = announced_heads(
-        quarantine.repository(),
-        &body,
-        before.as_ref().map(|before| &before.acceptance),
-    )?;
-    let believed = before.as_ref().map(|before| before.acceptance.believed.clone());
-    let believed = believed.unwrap_or_default();
-    let snapshot = JudgedSnapshot {
-        repository: quarantine.repository(),
-        peer: served.peer,
-        body: &body,
-        believed: &believed,
-        announced: &announced,
-    };
+    let before = hearing.accepted.as_ref();
+    let believed = before.map(|before| before.acceptance.believed.clone()).unwrap_or_default();
+    let (repository, peer) = (quarantine.repository(), served.peer);
+    let body = body_of(repository, &candidate.wrapped)?;
+    let announced = read_subfolder(repository, &body, "heads")?;
+    let changes = changed_heads(repository, &believed, &announced)?;
+    let snapshot = JudgedSnapshot { repository, peer, body: &body, changes: &changes };
     let now = judge_now(space, &policy, &snapshot)?;
     let judged = now.space;
-    let rewound = rewound_agents(quarantine.repository(), &believed, &judged.believed)?;
+    let rewound = rewound_agents(repository, &judged.changes)?;
     let acceptance = Acceptance {
         announcement: candidate.wrapped.signed.cid(),
         announced: candidate.wrapped.commit,
@@ -316,15 +309,15 @@ fn accept(
         time: now.time,
         known: Some(now.known),
         way: served.source.clone(),
-        believed: judged.believed,
+        believed,
         held: judged.held,
-        disowned: disowned_by(quarantine.repository(), before.as_ref(), candidate)?,
+        disowned: disowned_by(repository, before.map(|before| &before.acceptance), candidate)?,
     };
     let _caps = lock(own, CAPS_LOCK)?;
     let _peer = lock(own, &peer_lock(served.peer))?;
     let name = accepted_ref(served.peer, served.space);
     let is_as_before = read_policy(space)?.tip == policy.tip
-        && own.find_ref(&name)? == before.as_ref().map(|before| before.record)
+        && own.find_ref(&name)? == before.map(|before| before.record)
         && KnownPeer::read(own, served.peer)?.tip == hearing.known.tip;
     if !is_as_before {
         return Ok(RefMove::Lost { found: None });
@@ -332,49 +325,55 @@ fn accept(
     pin(space, candidate.wrapped.signed.announcement.project, None)?;
     match candidate.has_junk {
         true => {
-            let known = before.as_ref().map(|before| before.acceptance.announced);
+            let known = before.map(|before| before.acceptance.announced);
             quarantine.keep_reached(own, candidate.wrapped.commit, known)?;
         }
         false => quarantine.keep_all(own)?,
     }
     fault::point("packs-moved")?;
-    let next = next_record(own, &name, before.as_ref(), &acceptance);
+    let before = before.map(|before| before.record);
+    let made = MadeRecord { name: &name, before, changes: &judged.changes };
+    let next = made.next(own, &acceptance)?;
     let record = next.commit;
     let moved = next.publish(own, &mover(own, space.now())?)?;
     if moved == RefMove::Moved {
         outcome.result = candidate.result.clone();
-        outcome.moved = moved_agents(&believed, &acceptance.believed);
+        outcome.to = Some(acceptance.announcement);
+        outcome.moved = names_of(&judged.changes);
         outcome.rewound = rewound;
-        outcome.take(AcceptedState { record, acceptance });
+        outcome.held = acceptance.held;
+        outcome.accepted = Some(WrittenRecord { record, before, changes: judged.changes });
     }
     Ok(moved)
 }
 
-impl SpaceOutcome {
-    /// Tells what is accepted now.
-    fn take(&mut self, accepted: AcceptedState) {
-        self.to = Some(accepted.acceptance.announcement);
-        self.held = accepted.acceptance.held.clone();
-        self.accepted = Some(accepted);
-    }
+/// A record that is made of the one before.
+struct MadeRecord<'a> {
+    /// The ref of records of the space.
+    name: &'a str,
+    before: Option<Oid>,
+    /// What it believes else than that one.
+    changes: &'a [HeadChange],
 }
 
-fn next_record(
-    own: &Repository,
-    name: &str,
-    before: Option<&AcceptedState>,
-    acceptance: &Acceptance,
-) -> NextState {
-    let content = ChainContent {
-        folder: acceptance.to_folder(),
-        also: vec![acceptance.announced],
-        at: Instant::from_millis(acceptance.time),
-        message: format!("agentic accepted {} by {}", acceptance.announcement, acceptance.way),
-    };
-    let mut next = next_state(own, name, before.map(|before| before.record), content);
-    // Most of it the record before has, or what was announced.
-    next.drafts.retain_missing(own);
-    next
+impl MadeRecord<'_> {
+    /// Makes it. `acceptance` says what it says, with what the record before believes.
+    fn next(&self, own: &Repository, acceptance: &AcceptanceOutline) -> Result<NextState> {
+        let mut shards = Drafts::default();
+        let believed = acceptance.changed_believed(own, self.changes)?;
+        let believed = (!believed.is_empty()).then(|| believed.finish(own, &mut shards));
+        // Most of them the record before has, or what was announced; the rest of the record is new.
+        shards.retain_missing(own);
+        let content = ChainContent {
+            folder: acceptance.to_folder_with(believed),
+            also: vec![acceptance.announced],
+            at: Instant::from_millis(acceptance.time),
+            message: format!("agentic accepted {} by {}", acceptance.announcement, acceptance.way),
+        };
+        let mut next = next_state(own, self.name, self.before, content);
+        next.drafts.objects.extend(shards.objects);
+        Ok(next)
+    }
 }
 
 /// Names the lock under which records of a peer are written.

@@ -11,6 +11,9 @@ use crate::folder::{FolderDraft, TreeFolder, TreeNode, read_file, read_folder, r
 use crate::id::SpaceId;
 use crate::{Error, Result};
 
+#[cfg(test)]
+mod tests;
+
 /// The bits of a hash that choose a shard.
 const SHARD_BITS: u8 = 0x3f;
 /// The longest shard that is read, in bytes.
@@ -75,6 +78,57 @@ fn by_place(heads: &Heads) -> BTreeMap<[String; 2], Map> {
     shards
 }
 
+/// Makes the folder of shards that has some changes. Only the shards of these are read and made again.
+///
+/// # Errors
+/// Fails as [`read_heads`] does.
+pub fn changed_folder(
+    store: &impl ObjectStore,
+    old: &TreeFolder,
+    changes: &[HeadChange],
+) -> Result<FolderDraft> {
+    let mut by_place: BTreeMap<String, BTreeMap<String, Vec<&HeadChange>>> = BTreeMap::new();
+    for change in changes {
+        let [first, second] = shard_of(&change.agent);
+        by_place.entry(first).or_default().entry(second).or_default().push(change);
+    }
+    let mut folder = FolderDraft::default();
+    for (first, node) in old.iter().filter(|(first, _)| !by_place.contains_key(*first)) {
+        folder.keep(first, *node);
+    }
+    for (first, shards) in by_place {
+        let inner = read_subfolder(store, old, &first)?;
+        let mut fresh = FolderDraft::default();
+        for (second, node) in inner.iter().filter(|(second, _)| !shards.contains_key(*second)) {
+            fresh.keep(second, *node);
+        }
+        for (second, changes) in shards {
+            let mut heads = read_shard(store, &inner, [&first, &second])?;
+            apply(changes, &mut heads);
+            if !heads.is_empty() {
+                fresh.put(&second, encode_shard(&heads));
+            }
+        }
+        folder.put_folder(&first, fresh);
+    }
+    Ok(folder)
+}
+
+/// Makes changes of agents.
+pub fn apply<'c>(changes: impl IntoIterator<Item = &'c HeadChange>, heads: &mut Heads) {
+    for change in changes {
+        match &change.new {
+            Some(entry) => heads.insert(change.agent.clone(), entry.clone()),
+            None => heads.remove(&change.agent),
+        };
+    }
+}
+
+fn encode_shard(heads: &Heads) -> Vec<u8> {
+    let entries = heads.iter().map(|(agent, entry)| (agent.to_string(), entry.to_value()));
+    encode(&Value::Map(entries.collect()))
+}
+
 /// Finds the agents that differ between a folder of shards and what is to be one. What would be the same
 /// file is not read.
 ///
@@ -91,12 +145,14 @@ pub fn changed_since(
         let inner = read_subfolder(store, old, first)?;
         for (second, node) in &inner {
             let shard = fresh.remove(&[first.clone(), second.clone()]).unwrap_or_default();
-            let bytes = encode(&Value::Map(shard.clone()));
+            let shard = Value::Map(shard);
+            let bytes = encode(&shard);
             let blob = store.name_object(&GitObject { kind: GitKind::Blob, bytes });
             if *node == TreeNode::File(blob) {
                 continue;
             }
-            let new = shard.keys().filter_map(|name| AgentName::parse(name).ok());
+            let new = shard.as_map().into_iter().flat_map(Map::keys);
+            let new = new.filter_map(|name| AgentName::parse(name).ok());
             let new = new.filter_map(|agent| Some((agent.clone(), heads.get(&agent)?.clone())));
             let new: Heads = new.collect();
             compare(read_shard(store, &inner, [first, second])?, new, &mut changes);
@@ -258,6 +314,13 @@ fn read_shard(store: &impl ObjectStore, folder: &TreeFolder, place: [&str; 2]) -
     }
 }
 
+/// Finds the agents that differ between two snapshots that are read.
+pub fn differences(old: &Heads, new: &Heads) -> Vec<HeadChange> {
+    let mut changes = Vec::new();
+    compare(old.clone(), new.clone(), &mut changes);
+    changes
+}
+
 fn compare(mut old: Heads, new: Heads, changes: &mut Vec<HeadChange>) {
     for (agent, entry) in new {
         let before = old.remove(&agent);
@@ -282,72 +345,4 @@ pub fn find_head(
     let Some(TreeNode::Folder(tree)) = folder.get(&first) else { return Ok(None) };
     let inner = read_folder(store, *tree)?;
     Ok(read_shard(store, &inner, [&first, &second])?.remove(agent))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn name(text: &str) -> AgentName {
-        AgentName::parse(text).expect("a name")
-    }
-
-    fn entry(digit: char) -> HeadEntry {
-        let oid = |digit: char| Oid::parse(&digit.to_string().repeat(40)).expect("an id");
-        HeadEntry { head: oid(digit), notes: Some(oid('e')), from: None }
-    }
-
-    fn shard(entries: &[(&str, Value)]) -> Vec<u8> {
-        encode(&Value::map(entries.iter().map(|(name, value)| (*name, value.clone()))))
-    }
-
-    #[test]
-    fn the_place_of_a_name_is_twelve_bits_of_its_hash() {
-        // `b3sum` of `x` begins with 3ae7: 0x3a & 0x3f and 0xe7 & 0x3f.
-        assert_eq!(shard_of(&name("x")), ["3a", "27"].map(str::to_owned));
-    }
-
-    #[test]
-    fn an_entry_is_two_ids_and_little_more() {
-        let [first, second] = shard_of(&name("alice"));
-        let bytes = shard(&[("alice", entry('a').to_value())]);
-        // A map of one, `alice`, a map of two, and two fields of 2 + 21 bytes.
-        assert_eq!(bytes.len(), 1 + 6 + 1 + 2 * 23);
-        let heads = decode_shard(&bytes, [&first, &second], 20).expect("as it is made");
-        assert_eq!(heads, Heads::from([(name("alice"), entry('a'))]));
-    }
-
-    #[test]
-    fn what_is_not_as_it_would_be_made_is_no_shard() {
-        let [first, second] = shard_of(&name("alice"));
-        let place = [first.as_str(), second.as_str()];
-        let good = entry('a').to_value();
-        let without = |field: &str| {
-            let mut map = good.as_map().expect("a map").clone();
-            map.remove(field);
-            Value::Map(map)
-        };
-        let with = |field: &str, value: Value| {
-            let mut map = good.as_map().expect("a map").clone();
-            map.insert(field.to_owned(), value);
-            Value::Map(map)
-        };
-        assert!(decode_shard(&shard(&[("alice", without("n"))]), place, 20).is_ok());
-        assert!(decode_shard(&shard(&[("alice", with("z", Value::Int(1)))]), place, 20).is_ok());
-        let padded = [shard(&[("alice", good.clone())]), vec![0]].concat();
-        for (what, bytes, oid_bytes) in [
-            ("another's", shard(&[("bob", good.clone())]), 20),
-            ("no name", shard(&[("../x", good.clone())]), 20),
-            ("no head", shard(&[("alice", without("h"))]), 20),
-            ("null notes", shard(&[("alice", with("n", Value::Null))]), 20),
-            ("short id", shard(&[("alice", with("h", Value::Bytes(vec![1; 19])))]), 20),
-            ("null id", shard(&[("alice", with("h", Value::Bytes(vec![0; 20])))]), 20),
-            ("another hash", shard(&[("alice", good.clone())]), 32),
-            ("empty", shard(&[]), 20),
-            ("more bytes", padded, 20),
-            ("no map", encode(&Value::Int(1)), 20),
-        ] {
-            assert!(decode_shard(&bytes, place, oid_bytes).is_err(), "{what}");
-        }
-    }
 }

@@ -2,6 +2,7 @@
 //!
 //! They are derived. Whoever moves one does not change what is believed: it is put back.
 
+mod drawn;
 mod pen;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -10,9 +11,10 @@ use agentic_git::Repository;
 use agentic_model::{AgentName, Oid};
 use agentic_session::SessionSpace;
 
+use self::drawn::{DrawnMark, DrawnRefs};
 use self::pen::RefPen;
 use crate::acceptance::{Acceptance, believed_head};
-use crate::accepted::{AcceptedState, accepted_ref, accepted_spaces};
+use crate::accepted::{WrittenRecord, accepted_ref, accepted_spaces};
 use crate::caps::read_policy;
 use crate::id::{PeerId, Petname, SpaceId};
 use crate::identity::IdentityChain;
@@ -20,7 +22,7 @@ use crate::known::KnownPeer;
 use crate::own::own_peer;
 use crate::policy::{FollowedPeer, PeerTrust};
 use crate::setting::configured_count;
-use crate::shard::HeadEntry;
+use crate::shard::{HeadChange, HeadEntry};
 use crate::{Error, Result};
 
 /// The setting that says of how many agents of a peer refs are drawn.
@@ -130,25 +132,38 @@ pub fn draw(space: &SessionSpace, tracked: &TrackedSpace) -> Result<Vec<String>>
     draw_known(space, tracked, None)
 }
 
-/// Draws them likewise; the record that was just written is not read again.
+/// Draws them likewise. Where they are what the record before the one that was just written says, only what that one
+/// changes is drawn, and neither is read.
 ///
 /// # Errors
 /// Fails as [`draw`] does.
 pub(crate) fn draw_known(
     space: &SessionSpace,
     tracked: &TrackedSpace,
-    written: Option<&AcceptedState>,
+    written: Option<&WrittenRecord>,
 ) -> Result<Vec<String>> {
-    let repository = space.repository();
+    let (repository, label) = (space.repository(), &tracked.label);
     // Of two that draw at once the second one sees what the first one left, and the newest record.
     let pen = RefPen::take(space)?;
     let record = repository.find_ref(&accepted_ref(tracked.peer, tracked.space))?;
     let record = record.unwrap_or(tracked.record);
-    let [found, wanted] = match written.filter(|written| written.record == record) {
-        Some(written) => refs_of_space(repository, &tracked.label, &written.acceptance)?,
-        None => refs_of_space(repository, &tracked.label, &Acceptance::read(repository, record)?)?,
+    let (found, n_shown) = (drawn_refs(repository, label)?, refs_max(repository)?);
+    let mark = DrawnMark::read(space, label);
+    let is_drawn = |record| mark.is_of(&DrawnRefs { record, n_shown, refs: &found });
+    if is_drawn(record) {
+        return Ok(Vec::new());
+    }
+    let drawn = DrawnSpace { label, found: &found, n_shown };
+    let written = written.filter(|written| written.record == record);
+    let written = written.filter(|written| written.before.is_some_and(is_drawn));
+    let wanted = written.and_then(|written| drawn.changed(&written.changes));
+    let wanted = match wanted {
+        Some(wanted) => wanted,
+        None => drawn.wanted(&Acceptance::read(repository, record)?),
     };
-    pen.write(&found, &wanted)
+    let moved = pen.write(&found, &wanted)?;
+    mark.note(&DrawnRefs { record, n_shown, refs: &wanted })?;
+    Ok(moved)
 }
 
 /// Lists the refs of a space that are not what its record says. Nothing is written.
@@ -158,28 +173,62 @@ pub(crate) fn draw_known(
 pub fn misplaced(space: &SessionSpace, tracked: &TrackedSpace) -> Result<Vec<String>> {
     let repository = space.repository();
     let acceptance = Acceptance::read(repository, tracked.record)?;
-    let [found, wanted] = refs_of_space(repository, &tracked.label, &acceptance)?;
+    let (found, n_shown) = (drawn_refs(repository, &tracked.label)?, refs_max(repository)?);
+    let drawn = DrawnSpace { label: &tracked.label, found: &found, n_shown };
+    let wanted = drawn.wanted(&acceptance);
     let names: BTreeSet<&String> = found.keys().chain(wanted.keys()).collect();
     let wrong = names.into_iter().filter(|name| found.get(*name) != wanted.get(*name));
     Ok(wrong.cloned().collect())
 }
 
-/// Lists the refs that a space has, and those that it should have by its record.
-fn refs_of_space(
-    repository: &Repository,
-    label: &str,
-    acceptance: &Acceptance,
-) -> Result<[BTreeMap<String, Oid>; 2]> {
-    let (found, n_shown) = (drawn_refs(repository, label)?, refs_max(repository)?);
-    let refs = |(agent, entry)| refs_of(label, agent, entry);
-    let shown = acceptance.believed.iter().take(n_shown);
-    let mut wanted: BTreeMap<String, Oid> = shown.flat_map(refs).collect();
-    if found.keys().any(|name| !wanted.contains_key(name)) {
-        // Beyond the limit those are drawn that somebody asked for.
-        let further = acceptance.believed.iter().skip(n_shown).flat_map(refs);
-        wanted.extend(further.filter(|(name, _)| found.contains_key(name)));
+/// The refs that a space has.
+struct DrawnSpace<'a> {
+    label: &'a str,
+    found: &'a BTreeMap<String, Oid>,
+    /// Of how many agents refs are drawn by themselves.
+    n_shown: usize,
+}
+
+impl DrawnSpace<'_> {
+    /// Lists the refs that it should have by its record.
+    fn wanted(&self, acceptance: &Acceptance) -> BTreeMap<String, Oid> {
+        let DrawnSpace { label, found, n_shown } = *self;
+        let refs = |(agent, entry)| refs_of(label, agent, entry);
+        let shown = acceptance.believed.iter().take(n_shown);
+        let mut wanted: BTreeMap<String, Oid> = shown.flat_map(refs).collect();
+        if found.keys().any(|name| !wanted.contains_key(name)) {
+            // Beyond the limit those are drawn that somebody asked for.
+            let further = acceptance.believed.iter().skip(n_shown).flat_map(refs);
+            wanted.extend(further.filter(|(name, _)| found.contains_key(name)));
+        }
+        wanted
     }
-    Ok([found, wanted])
+
+    /// Lists the refs that it should have after some changes, if it has those from before them; nothing where others
+    /// may come in or fall out by the limit.
+    fn changed(&self, changes: &[HeadChange]) -> Option<BTreeMap<String, Oid>> {
+        let DrawnSpace { label, found, n_shown } = *self;
+        let [heads, _] = prefixes(label);
+        let n_agents = |refs: &BTreeMap<String, Oid>| {
+            refs.keys().filter(|name| name.starts_with(&heads)).count()
+        };
+        let has_all = n_agents(found) < n_shown;
+        let mut wanted = found.clone();
+        for HeadChange { agent, old, new } in changes {
+            let [old, new] = [old, new].map(|entry| {
+                let refs = entry.iter().flat_map(|entry| refs_of(label, agent, entry));
+                refs.collect::<BTreeMap<String, Oid>>()
+            });
+            if !has_all && !old.keys().eq(new.keys()) {
+                return None;
+            }
+            for name in old.keys() {
+                wanted.remove(name);
+            }
+            wanted.extend(new.into_iter().filter(|(name, _)| has_all || found.contains_key(name)));
+        }
+        (!has_all || n_agents(&wanted) <= n_shown).then_some(wanted)
+    }
 }
 
 /// Lists the refs that a space has.

@@ -6,7 +6,7 @@ use agentic_git::Repository;
 use agentic_model::Cid;
 
 use super::SpaceResult;
-use crate::accepted::{AcceptedChain, AcceptedState};
+use crate::accepted::{AcceptedChain, AcceptedOutline};
 use crate::announcement::SignedAnnouncement;
 use crate::identity::IdentityChain;
 use crate::steps::check_step;
@@ -45,7 +45,7 @@ pub(super) struct CandidateSearch<'a> {
     /// The sides that a person picked.
     pub chosen: &'a BTreeSet<Cid>,
     /// What was accepted.
-    pub accepted: Option<&'a AcceptedState>,
+    pub accepted: Option<&'a AcceptedOutline>,
 }
 
 /// Finds the candidate, its position and whether every step to it counts.
@@ -205,7 +205,7 @@ fn cut_of(path: &[WalkNode]) -> Option<&SignedAnnouncement> {
 }
 
 /// Says what it is that a remote serves nothing which counts.
-fn without_candidate(walk: &Walk, accepted: Option<&AcceptedState>) -> SpaceResult {
+fn without_candidate(walk: &Walk, accepted: Option<&AcceptedOutline>) -> SpaceResult {
     match (&walk.end, accepted) {
         (WalkEnd::Meets(met), Some(accepted))
             if met.signed.cid() == accepted.acceptance.announcement =>

@@ -1,17 +1,14 @@
 //! What an accepted announcement changes of what was believed.
 
-use std::collections::BTreeSet;
-
 use agentic_git::Repository;
 use agentic_model::AgentName;
 
 use super::SpaceResult;
 use super::candidate::CandidateSpace;
 use crate::Result;
-use crate::acceptance::Acceptance;
-use crate::accepted::AcceptedState;
+use crate::acceptance::{Acceptance, AcceptanceOutline};
 use crate::folder::{TreeFolder, read_subfolder};
-use crate::shard::{Heads, changed_heads, read_heads};
+use crate::shard::{HeadChange, Heads, apply, changed_heads, read_heads};
 use crate::wrapping::{body_of, read_wrapped};
 
 /// Reads all heads of a snapshot. Where everything that was announced before is believed, only what differs from
@@ -28,35 +25,30 @@ pub(crate) fn announced_heads(
     let old = body_of(repository, &read_wrapped(repository, before.announced)?)?;
     let old = read_subfolder(repository, &old, "heads")?;
     let mut heads = before.believed.clone();
-    for change in changed_heads(repository, &old, &new)? {
-        match change.new {
-            Some(entry) => heads.insert(change.agent, entry),
-            None => heads.remove(&change.agent),
-        };
-    }
+    apply(&changed_heads(repository, &old, &new)?, &mut heads);
     Ok(heads)
 }
 
-/// Lists the agents of which something else is believed.
-pub(super) fn moved_agents(before: &Heads, after: &Heads) -> Vec<AgentName> {
-    let names: BTreeSet<&AgentName> = before.keys().chain(after.keys()).collect();
-    let moved = names.into_iter().filter(|agent| before.get(*agent) != after.get(*agent));
-    moved.cloned().collect()
+/// Lists the agents that changed.
+pub(super) fn names_of(changes: &[HeadChange]) -> Vec<AgentName> {
+    let mut names: Vec<AgentName> = changes.iter().map(|change| change.agent.clone()).collect();
+    names.sort();
+    names
 }
 
 /// Lists the agents whose new head is none that goes on from the one before.
 pub(super) fn rewound_agents(
     repository: &Repository,
-    before: &Heads,
-    after: &Heads,
+    changes: &[HeadChange],
 ) -> Result<Vec<AgentName>> {
     let mut rewound = Vec::new();
-    for (agent, old) in before {
-        let Some(new) = after.get(agent) else { continue };
+    for change in changes {
+        let (Some(old), Some(new)) = (&change.old, &change.new) else { continue };
         if old.head != new.head && !repository.is_ancestor(old.head, new.head)? {
-            rewound.push(agent.clone());
+            rewound.push(change.agent.clone());
         }
     }
+    rewound.sort();
     Ok(rewound)
 }
 
@@ -64,15 +56,15 @@ pub(super) fn rewound_agents(
 /// what was believed, everything that was believed and that it does not reach.
 pub(super) fn disowned_by(
     repository: &Repository,
-    before: Option<&AcceptedState>,
+    before: Option<&AcceptanceOutline>,
     candidate: &CandidateSpace,
 ) -> Result<Heads> {
-    let Some(before) = before.map(|before| &before.acceptance) else { return Ok(Heads::new()) };
+    let Some(before) = before else { return Ok(Heads::new()) };
     let mut disowned = before.disowned.clone();
     if candidate.result == SpaceResult::Recovered {
-        for (agent, entry) in &before.believed {
+        for (agent, entry) in read_heads(repository, &before.believed)? {
             if !repository.is_ancestor(entry.head, candidate.wrapped.commit)? {
-                disowned.insert(agent.clone(), entry.clone());
+                disowned.insert(agent, entry);
             }
         }
     }

@@ -7,7 +7,7 @@ use agentic_session::SessionSpace;
 use agentic_store::fault;
 
 use super::ServedSpace;
-use crate::accepted::{AcceptedChain, AcceptedState, read_accepted};
+use crate::accepted::{AcceptedChain, AcceptedOutline, read_accepted_outline};
 use crate::announcement::SignedAnnouncement;
 use crate::durable::RACES_MAX;
 use crate::folder::TreeNode;
@@ -27,7 +27,7 @@ pub(super) struct Hearing {
     /// What is known of the peer.
     pub known: KnownPeer,
     /// What was accepted of the space when the way began.
-    pub accepted: Option<AcceptedState>,
+    pub accepted: Option<AcceptedOutline>,
     /// The way down to it, or what is wrong with it.
     pub walk: std::result::Result<Walk, MalformedInput>,
     /// The valid announcements on the way.
@@ -46,7 +46,7 @@ pub(super) fn hear(
     loop {
         let before = KnownPeer::read(own, served.peer)?;
         let mut known = before.clone();
-        let accepted = read_accepted(own, served.peer, served.space)?;
+        let accepted = read_accepted_outline(own, served.peer, served.space)?;
         let record = accepted.as_ref().map(|accepted| accepted.record);
         let mut chain = AcceptedChain::of_record(own, record)?;
         let walk = match walk_down(quarantine.repository(), served.tip, &mut chain) {

@@ -4,9 +4,9 @@ use agentic_git::{RefMove, Repository};
 use agentic_model::{AgentName, Kind};
 use agentic_session::SessionSpace;
 
-use super::{moved_agents, next_record, peer_lock};
-use crate::acceptance::{Acceptance, AcceptanceSummary, GateKnowledge, HeldBack};
-use crate::accepted::{accepted_ref, accepted_spaces, read_accepted};
+use super::{MadeRecord, names_of, peer_lock};
+use crate::acceptance::{Acceptance, AcceptanceOutline, GateKnowledge, HeldBack};
+use crate::accepted::{accepted_ref, accepted_spaces, read_accepted_outline};
 use crate::capability::PeerTrigger;
 use crate::caps::{CAPS_LOCK, PolicyState, followed, read_policy};
 use crate::durable::{RACES_MAX, lock, mover};
@@ -18,7 +18,7 @@ use crate::known::KnownPeer;
 use crate::own::require_own;
 use crate::peer_kind::KindTranslation;
 use crate::policy::{FollowedPeer, PolicyAnswer, PolicyQuestion};
-use crate::shard::{HeadEntry, Heads, read_heads};
+use crate::shard::{HeadChange, changed_heads};
 use crate::tracking::{draw, tracked_spaces_of};
 use crate::whole::require_whole;
 use crate::wrapping::{body_of, read_wrapped};
@@ -26,13 +26,13 @@ use crate::{Error, Result};
 
 /// What the gate made of a snapshot.
 pub(crate) struct JudgedSpace {
-    /// What is believed.
-    pub believed: Heads,
+    /// Of which agents something else is believed than before, and what.
+    pub changes: Vec<HeadChange>,
     /// What waits for a grant.
     pub held: HeldBack,
 }
 
-/// What is judged: a snapshot, where it can be read, beside what was believed before.
+/// What is judged: where a snapshot differs from what was believed before.
 pub(crate) struct JudgedSnapshot<'a> {
     /// Where its commits are read.
     pub repository: &'a Repository,
@@ -40,10 +40,8 @@ pub(crate) struct JudgedSnapshot<'a> {
     pub peer: PeerId,
     /// The snapshot.
     pub body: &'a TreeFolder,
-    /// What was believed.
-    pub believed: &'a Heads,
-    /// What is announced.
-    pub announced: &'a Heads,
+    /// The agents that are not believed as they are announced.
+    pub changes: &'a [HeadChange],
 }
 
 /// What the gate made of a snapshot, and by what.
@@ -76,23 +74,24 @@ pub(crate) fn judge(
     in_force: &PolicyInForce,
     snapshot: &JudgedSnapshot<'_>,
 ) -> Result<JudgedSpace> {
-    let JudgedSnapshot { repository, peer, body, believed, announced } = *snapshot;
-    if announced.iter().all(|(agent, entry)| believed.get(agent) == Some(entry)) {
-        return Ok(JudgedSpace { believed: announced.clone(), held: HeldBack::new() });
+    let JudgedSnapshot { repository, peer, body, changes } = *snapshot;
+    if changes.iter().all(|change| change.new.is_none()) {
+        return Ok(JudgedSpace { changes: changes.to_vec(), held: HeldBack::new() });
     }
     let permissions = in_force.permissions()?;
     let kinds = KindTranslation::new(repository, &in_force.kinds, body);
     let gate = PeerGate { repository, permissions: &permissions, kinds: &kinds, peer };
-    let mut judged = JudgedSpace { believed: Heads::new(), held: HeldBack::new() };
-    for (agent, entry) in announced {
-        let old: Option<&HeadEntry> = believed.get(agent);
-        if old == Some(entry) {
-            judged.believed.insert(agent.clone(), entry.clone());
+    let mut judged = JudgedSpace { changes: Vec::new(), held: HeldBack::new() };
+    for HeadChange { agent, old, new } in changes {
+        // What is announced no more is believed no more.
+        let Some(announced) = new else {
+            judged.changes.push(HeadChange { agent: agent.clone(), old: old.clone(), new: None });
             continue;
-        }
-        let verdict = gate.judge(agent, old, entry)?;
-        if let Some(believed) = verdict.believed {
-            judged.believed.insert(agent.clone(), believed);
+        };
+        let verdict = gate.judge(agent, old.as_ref(), announced)?;
+        if verdict.believed != *old {
+            let (agent, old) = (agent.clone(), old.clone());
+            judged.changes.push(HeadChange { agent, old, new: verdict.believed });
         }
         if let Some(held) = verdict.held {
             judged.held.insert(agent.clone(), held);
@@ -126,29 +125,25 @@ fn judge_again(space: &SessionSpace, peer: PeerId, of: SpaceId) -> Result<Vec<Ag
     let own = space.repository();
     for _ in 0..RACES_MAX {
         let policy = read_policy(space)?;
-        let Some(before) = read_accepted(own, peer, of)? else { return Ok(Vec::new()) };
+        let Some(before) = read_accepted_outline(own, peer, of)? else { return Ok(Vec::new()) };
         if before.acceptance.held.is_empty() || KnownPeer::read(own, peer)?.is_frozen() {
             return Ok(Vec::new());
         }
         require_whole(own)?;
         let wrapped = read_wrapped(own, before.acceptance.announced)?;
         let body = body_of(own, &wrapped)?;
-        let announced = read_heads(own, &read_subfolder(own, &body, "heads")?)?;
-        let believed = before.acceptance.believed.clone();
-        let (repository, body) = (own, &body);
-        let (believed_before, announced) = (&believed, &announced);
-        let snapshot =
-            JudgedSnapshot { repository, peer, body, believed: believed_before, announced };
+        let announced = read_subfolder(own, &body, "heads")?;
+        let changes = changed_heads(own, &before.acceptance.believed, &announced)?;
+        let snapshot = JudgedSnapshot { repository: own, peer, body: &body, changes: &changes };
         let now = judge_now(space, &policy, &snapshot)?;
         let judged = now.space;
-        if judged.believed == believed && judged.held == before.acceptance.held {
+        if judged.changes.is_empty() && judged.held == before.acceptance.held {
             return Ok(Vec::new());
         }
         let acceptance = Acceptance {
             policy: policy.tip,
             time: now.time,
             known: Some(now.known),
-            believed: judged.believed,
             held: judged.held,
             ..before.acceptance.clone()
         };
@@ -158,9 +153,11 @@ fn judge_again(space: &SessionSpace, peer: PeerId, of: SpaceId) -> Result<Vec<Ag
             continue;
         }
         let name = accepted_ref(peer, of);
-        let next = next_record(own, &name, Some(&before), &acceptance);
+        let made =
+            MadeRecord { name: &name, before: Some(before.record), changes: &judged.changes };
+        let next = made.next(own, &acceptance)?;
         if next.publish(own, &mover(own, space.now())?)? == RefMove::Moved {
-            return Ok(moved_agents(&believed, &acceptance.believed));
+            return Ok(names_of(&judged.changes));
         }
     }
     Err(Error::conflict("others accept all the time", "try again"))
@@ -193,7 +190,7 @@ pub fn judge_held(
     for (petname, followed) in peers {
         let peer = followed.peer;
         for (of, record) in accepted_spaces(repository, peer)? {
-            if AcceptanceSummary::read(repository, record)?.held.is_empty() {
+            if AcceptanceOutline::read_outline(repository, record)?.held.is_empty() {
                 continue;
             }
             let moved = judge_again(space, peer, of)?;
@@ -202,7 +199,7 @@ pub fn judge_held(
                 continue;
             };
             draw(space, &tracked)?;
-            let held = AcceptanceSummary::read(repository, tracked.record)?.held;
+            let held = AcceptanceOutline::read_outline(repository, tracked.record)?.held;
             released.push(ReleasedSpace { peer, space: of, moved, held });
         }
     }

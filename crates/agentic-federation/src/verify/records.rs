@@ -12,15 +12,15 @@ use agentic_git::Repository;
 use agentic_model::{AgentName, Oid};
 
 use super::{DAMAGED, VerifyFinding, VerifyReport, damaged};
-use crate::acceptance::{Acceptance, GateKnowledge};
+use crate::acceptance::{Acceptance, GateKnowledge, HeldBack};
 use crate::accepted::CHAIN_MAX;
 use crate::caps::{CAPS_REF, policy_at};
 use crate::id::PeerId;
 use crate::in_force::{PolicyInForce, RecalledMoment};
 use crate::known::KnownPeer;
 use crate::own::own_peer;
-use crate::receive::{JudgedSnapshot, JudgedSpace, announced_heads, judge};
-use crate::shard::HeadEntry;
+use crate::receive::{JudgedSnapshot, announced_heads, judge};
+use crate::shard::{HeadEntry, Heads, apply, differences};
 use crate::wrapping::{WrappedAnnouncement, body_of, read_bare_commit, read_wrapped};
 use crate::{Error, Result};
 
@@ -151,26 +151,28 @@ impl RecordCheck<'_> {
         &self,
         pair: &RecordPair<'_>,
         wrapped: &WrappedAnnouncement,
-    ) -> Result<JudgedSpace> {
+    ) -> Result<RecalledJudgement> {
         let RecordPair { acceptance, was, known, .. } = *pair;
         let body = body_of(self.repository, wrapped)?;
         let announced = announced_heads(self.repository, &body, was)?;
-        let nothing = BTreeMap::new();
+        let mut believed = was.map(|was| was.believed.clone()).unwrap_or_default();
+        let changes = differences(&believed, &announced);
         let snapshot = JudgedSnapshot {
             repository: self.repository,
             peer: self.peer,
             body: &body,
-            believed: was.map_or(&nothing, |was| &was.believed),
-            announced: &announced,
+            changes: &changes,
         };
         let state = policy_at(self.repository, acceptance.policy)?;
         let own = own_peer(self.repository)?;
         let moment = RecalledMoment { time: acceptance.time, known };
-        judge(&PolicyInForce::recalled(state, own, moment), &snapshot)
+        let judged = judge(&PolicyInForce::recalled(state, own, moment), &snapshot)?;
+        apply(&judged.changes, &mut believed);
+        Ok(RecalledJudgement { believed, held: judged.held })
     }
 
     /// Says of which agents a record has something else than the gate.
-    fn differences(&self, pair: &RecordPair<'_>, judged: &JudgedSpace) -> Vec<VerifyFinding> {
+    fn differences(&self, pair: &RecordPair<'_>, judged: &RecalledJudgement) -> Vec<VerifyFinding> {
         let RecordPair { acceptance, .. } = *pair;
         let maps = [&acceptance.believed, &judged.believed];
         let held = [&acceptance.held, &judged.held];
@@ -215,6 +217,12 @@ struct RecordPair<'a> {
     acceptance: &'a Acceptance,
     was: Option<&'a Acceptance>,
     known: &'a GateKnowledge,
+}
+
+/// What the gate makes of a record when it is asked again.
+struct RecalledJudgement {
+    believed: Heads,
+    held: HeldBack,
 }
 
 /// Says where an agent stands.

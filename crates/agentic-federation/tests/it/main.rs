@@ -2,6 +2,7 @@
 //! twice, and refs never say more than records.
 
 mod chosen;
+mod drawn;
 mod flipped;
 mod forged;
 mod judged;

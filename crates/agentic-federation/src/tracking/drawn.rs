@@ -1,0 +1,70 @@
+//! Which refs were drawn last of a space: by their mark alone one sees that nobody has moved any, and the record, which
+//! may be long, needs not be read for that.
+//!
+//! A mark says only of what is there that it was drawn from one record. Where it is gone or another one, all refs are
+//! held against the record. What is believed never depends on it.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use agentic_model::Oid;
+use agentic_session::SessionSpace;
+use agentic_store::file::{self, Persistence};
+
+use crate::Result;
+
+/// The mark of what was drawn of a space.
+pub(super) struct DrawnMark {
+    path: PathBuf,
+    /// What it says; nothing if there is none.
+    line: String,
+}
+
+/// What was drawn.
+pub(super) struct DrawnRefs<'r> {
+    /// From which record.
+    pub record: Oid,
+    /// Of how many agents at most.
+    pub n_shown: usize,
+    /// The refs.
+    pub refs: &'r BTreeMap<String, Oid>,
+}
+
+impl DrawnMark {
+    /// Reads the mark of the space that has a label.
+    pub(super) fn read(space: &SessionSpace, label: &str) -> DrawnMark {
+        let folder = space.repository().layout().root().join("peer").join("drawn");
+        let path = folder.join(label);
+        // Without it, or where it cannot be read, more is read instead.
+        let line = std::fs::read_to_string(&path).unwrap_or_default();
+        DrawnMark { path, line }
+    }
+
+    /// Tells whether this was drawn last.
+    pub(super) fn is_of(&self, drawn: &DrawnRefs<'_>) -> bool {
+        self.line == drawn.line()
+    }
+
+    /// Notes that this was drawn.
+    ///
+    /// # Errors
+    /// Fails when the disk does.
+    pub(super) fn note(&self, drawn: &DrawnRefs<'_>) -> Result<()> {
+        if let Some(folder) = self.path.parent() {
+            std::fs::create_dir_all(folder).map_err(agentic_store::Error::io("create", folder))?;
+        }
+        Ok(file::replace(&self.path, drawn.line().as_bytes(), Persistence::Lazy)?)
+    }
+}
+
+impl DrawnRefs<'_> {
+    fn line(&self) -> String {
+        let DrawnRefs { record, n_shown, refs } = self;
+        let mut hasher = blake3::Hasher::new();
+        for (name, target) in *refs {
+            // A name has no zero byte, and ids have one length.
+            hasher.update(name.as_bytes()).update(&[0]).update(target.as_bytes());
+        }
+        format!("{record} {n_shown} {}\n", hasher.finalize().to_hex())
+    }
+}
