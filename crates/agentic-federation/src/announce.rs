@@ -14,7 +14,9 @@ use agentic_session::SessionSpace;
 use agentic_store::fault;
 
 use self::checked::{AnnouncedStep, announced_before, check_reasons, leaving_texts};
-use self::published::{changes_of, new_tips_of, published_heads, put_tips, removal, rewinds_of};
+use self::published::{
+    changes_of, heads_after, new_tips_of, published_heads, put_tips, removal, rewinds_of,
+};
 use crate::announcement::{
     ChainNumber, HashName, Removal, Rewind, SignedAnnouncement, SpaceAnnouncement,
 };
@@ -40,6 +42,9 @@ use crate::{Error, Result};
 pub(crate) const ANNOUNCE_LEASE: &str = "announce";
 /// The setting that says after how many seconds the next announcement comes at the latest.
 const ANNOUNCE_EVERY: &str = "agentic.announceEvery";
+/// Up to how many objects are written though some may be there: to look for one that is not takes longer.
+const WRITTEN_AGAIN_MAX: usize = 32;
+
 /// What is announced.
 #[derive(Debug, Clone, Default)]
 pub struct AnnounceRequest {
@@ -163,7 +168,6 @@ pub fn draft(space: &SessionSpace, request: &AnnounceRequest) -> Result<Announce
     let heads = published_heads(space)?;
     let mut folder = FolderDraft::default();
     put_documents(&own.chain, "", &mut folder);
-    put_heads(&heads, "heads", &mut folder);
     let given_is_new = put_given(space, &own, &old_body, &mut folder)?;
     put_seen(space, &mut folder)?;
     let named_tips = put_tips(repository, request, &old_body, &mut folder)?;
@@ -178,10 +182,12 @@ pub fn draft(space: &SessionSpace, request: &AnnounceRequest) -> Result<Announce
     let changes = changes_of(repository, &old_body, &heads)?;
     let (mut rewinds, mut removed) = (Vec::new(), Vec::new());
     if cut.is_some() {
+        put_heads(&heads, "heads", &mut folder);
         let named = named_tips.iter().map(|(_, tip)| *tip);
         let replies = own_replies(space)?.into_keys();
         new_tips = heads.values().flat_map(HeadEntry::tips).chain(named).chain(replies).collect();
     } else {
+        folder.put_folder("heads", heads_after(repository, &old_body, &changes)?);
         for change in &changes {
             match (&change.old, &change.new) {
                 (Some(old), None) => removed.push(removal(space, &change.agent, old)?),
@@ -262,8 +268,10 @@ fn sign(space: &SessionSpace, draft: AnnounceDraft) -> Result<(NextState, Wrappe
     let signed = SignedAnnouncement { announcement, bytes, signature };
     check_signed(&own, &signed)?;
     let commit = wrap(repository, &signed, &mut drafts);
-    // What the space before had is there already, and most of a snapshot is.
-    drafts.retain_missing(repository);
+    if drafts.objects.len() > WRITTEN_AGAIN_MAX {
+        // What the space before had is there already.
+        drafts.retain_missing(repository);
+    }
     let next = NextState {
         name: announce_ref(own.peer(), own.space),
         expect: tip,

@@ -12,7 +12,7 @@ use crate::adoption::adoptions;
 use crate::announcement::{Removal, RemovalReason, Rewind, RewoundTip};
 use crate::folder::{FolderDraft, TreeFolder, read_subfolder};
 use crate::policy::matches_pattern;
-use crate::shard::{HeadChange, HeadEntry, Heads, changed_since};
+use crate::shard::{HeadChange, HeadEntry, Heads, changed_folder, changed_since};
 use crate::steps::read_tip;
 use crate::{Error, Result};
 
@@ -89,6 +89,15 @@ pub(super) fn changes_of(
 ) -> Result<Vec<HeadChange>> {
     let old_heads = read_subfolder(repository, old, "heads")?;
     changed_since(repository, &old_heads, heads)
+}
+
+/// Makes the folder of agents from that of the snapshot before.
+pub(super) fn heads_after(
+    repository: &Repository,
+    old: &TreeFolder,
+    changes: &[HeadChange],
+) -> Result<FolderDraft> {
+    changed_folder(repository, &read_subfolder(repository, old, "heads")?, changes)
 }
 
 pub(super) fn new_tips_of(old: Option<&HeadEntry>, new: &HeadEntry) -> Vec<Oid> {
