@@ -247,7 +247,7 @@ fn note(space: &SessionSpace, agent: &AgentName, adoption: &AdoptedAgent) -> Res
 /// Fails when a record is damaged, and when a worktree cannot follow.
 pub fn follow(space: &SessionSpace, set_back: &[(SpaceId, AgentName)]) -> Result<FollowedAgents> {
     let repository = space.repository();
-    let mut followed = FollowedAgents::default();
+    let (mut followed, mut has_taken) = (FollowedAgents::default(), false);
     for (agent, adoption) in adoptions(repository)? {
         let from = &adoption.from;
         let record = accepted_ref(PeerId(from.peer), from.space);
@@ -271,9 +271,12 @@ pub fn follow(space: &SessionSpace, set_back: &[(SpaceId, AgentName)]) -> Result
             }
             let theirs = TheirAgent { agent, head: entry.head, notes: entry.notes };
             take_in(space, &theirs, &mut followed.moved)?;
+            has_taken = true;
         }
     }
-    // No journal holds what was fetched, so what is printed as done must be on the disk.
-    repository.sync_filesystem()?;
+    if has_taken {
+        // No journal holds what was fetched, so what is printed as done must be on the disk.
+        repository.sync_filesystem()?;
+    }
     Ok(followed)
 }
