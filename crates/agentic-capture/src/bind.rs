@@ -14,6 +14,7 @@
 mod adopt;
 mod child;
 mod digits;
+mod put_off;
 
 use std::path::{Path, PathBuf};
 
@@ -22,6 +23,7 @@ use agentic_model::AgentName;
 use agentic_space::Space;
 use agentic_space::archive::restore;
 use agentic_space::error::AgentError;
+use agentic_store::Patience;
 
 use crate::conversation::{BindReason, ConversationRecord};
 use crate::event::{HookEvent, HookMoment};
@@ -99,6 +101,8 @@ pub struct Binder<'b> {
     pub environment: &'b HookEnvironment,
     /// Where the event happened.
     pub place: &'b HookPlace,
+    /// How long others are waited for where an agent has to be made.
+    pub patience: Patience,
     /// What there was to remark.
     pub remarks: Vec<BindRemark>,
 }
@@ -127,14 +131,21 @@ impl Binder<'_> {
     /// Finds the agent of an event; nothing where no rule gives one.
     ///
     /// # Errors
-    /// Fails when an agent cannot be made or brought back.
+    /// Fails when an agent cannot be made or brought back, and with [`CaptureError::Busy`] when others
+    /// hold for too long what it takes to make it.
     pub fn bind(&mut self, event: &HookEvent) -> Result<Option<Binding>, CaptureError> {
         let Some(id) = &event.conversation else { return Ok(None) };
-        let Some(bound) = self.bind_conversation(event, id)? else { return Ok(None) };
-        match &event.subagent {
-            Some(_) if self.keeps_subagents_as_entries() => Ok(Some(bound)),
-            Some(subagent) => self.bind_child(event, subagent, bound),
-            None => Ok(Some(bound)),
+        let keeps_entries = |binder: &Binder<'_>| binder.keeps_subagents_as_entries();
+        let subagent = event.subagent.as_ref().filter(|_| !keeps_entries(self));
+        let bound = match (self.bind_conversation(event, id), subagent) {
+            (Err(CaptureError::Busy { binding }), Some(subagent)) => {
+                return Err(self.child_put_off(event, subagent, *binding));
+            }
+            (bound, _) => bound?,
+        };
+        match (bound, subagent) {
+            (Some(bound), Some(subagent)) => self.bind_child(event, subagent, bound),
+            (bound, _) => Ok(bound),
         }
     }
 
@@ -175,7 +186,9 @@ impl Binder<'_> {
         if self.place.folder.is_none() || !is_adopted || !may_begin(event.moment) {
             return Ok(None);
         }
-        let (agent, is_new) = self.adopt(id)?;
+        let (agent, is_new) = self.adopt(id).map_err(|error| {
+            put_off::of(error, |agent| bound(agent, BindReason::Adopted, known.clone()))
+        })?;
         Ok(Some(Binding { is_new, ..bound(agent, BindReason::Adopted, known) }))
     }
 

@@ -2,6 +2,8 @@
 
 use agentic_store::error::GitError;
 
+use crate::bind::Binding;
+
 /// An error of a hook.
 #[derive(Debug, thiserror::Error)]
 pub enum CaptureError {
@@ -17,6 +19,12 @@ pub enum CaptureError {
     /// All names that a conversation's agent could have are taken.
     #[error("all names that the agent of a conversation could have are taken")]
     NameTaken,
+    /// Others hold for too long what it takes to make the agent of a conversation.
+    #[error("others hold what the agent `{agent}` of this conversation needs", agent = binding.agent)]
+    Busy {
+        /// Whose conversation it would be.
+        binding: Box<Binding>,
+    },
     /// The step panicked.
     #[error("a step of the hook panicked")]
     Panic,
@@ -58,6 +66,7 @@ impl CaptureError {
             ) => "verb",
             CaptureError::Io { .. } => "io",
             CaptureError::NameTaken => "name-taken",
+            CaptureError::Busy { .. } => "busy",
             CaptureError::Panic => "panic",
             CaptureError::Redaction => "no-redaction",
             CaptureError::Other { code } => code,

@@ -20,9 +20,10 @@ mod worktree;
 use std::io::Read;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
+use std::time::Duration;
 
 use agentic_session::{SessionOptions, SessionSpace};
-use agentic_store::Layout;
+use agentic_store::{Layout, Patience};
 
 use self::log::HookLog;
 use crate::bind::{Binder, Binding, HookPlace};
@@ -34,6 +35,13 @@ use crate::{CaptureError, HookEnvironment, Source};
 const BLOCKED: u8 = 2;
 /// The exit code of what was asked for and refused.
 const REFUSED: u8 = 1;
+
+/// How long a hook waits for a lock.
+const LOCK_WAIT: Duration = Duration::from_millis(20);
+/// How long at the end of a conversation.
+const LOCK_WAIT_AT_END: Duration = Duration::from_secs(1);
+/// How long a gate does.
+const LOCK_WAIT_OF_GATE: Duration = Duration::from_secs(5);
 
 /// What a hook is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -101,6 +109,7 @@ impl HookScene<'_> {
             space: self.space,
             environment: self.request.environment,
             place: &self.place,
+            patience: Patience::of(self.lock_wait()),
             remarks: Vec::new(),
         };
         let bound = binder.bind(self.event);
@@ -108,6 +117,16 @@ impl HookScene<'_> {
             self.log.note(remark.code());
         }
         bound
+    }
+
+    /// Returns how long this event waits for a lock.
+    fn lock_wait(&self) -> Duration {
+        match (self.request.role, self.event.moment) {
+            (HookRole::Gate, _) if self.event.asks_for_leave() => LOCK_WAIT_OF_GATE,
+            // No later one would make up for what it leaves.
+            (_, HookMoment::Ends) => LOCK_WAIT_AT_END,
+            (HookRole::Gate | HookRole::Capture, _) => LOCK_WAIT,
+        }
     }
 }
 

@@ -5,7 +5,9 @@
 
 use agentic_model::AgentName;
 use agentic_space::Space;
+use agentic_space::error::AgentError;
 use agentic_space::privacy::hide_beside_others;
+use agentic_store::Patience;
 
 use crate::CaptureError;
 
@@ -20,7 +22,12 @@ pub fn is_private(space: &Space, agent: &AgentName) -> Result<bool, CaptureError
 /// Makes an agent private, before it is made.
 ///
 /// # Errors
-/// Fails when the list cannot be written.
-pub fn mark(space: &Space, agent: &AgentName) -> Result<(), CaptureError> {
-    Ok(hide_beside_others(space, agent)?)
+/// Fails when the list cannot be written, and when others write it for longer than somebody wants to
+/// wait.
+pub fn mark(space: &Space, agent: &AgentName, patience: Patience) -> Result<(), CaptureError> {
+    if hide_beside_others(space, agent, patience)? {
+        return Ok(());
+    }
+    let busy = AgentError::Busy { name: agent.clone() };
+    Err(CaptureError::from(agentic_space::Error::Agent(busy)))
 }

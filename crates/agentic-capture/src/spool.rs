@@ -1,5 +1,6 @@
 //! Facts that are in no transcript and whose agent was busy: they wait in files of their own for the
-//! next hook that has the agent's lock.
+//! next hook that has the agent's lock. Those of a conversation whose agent could not even be made wait
+//! for the one that it gets.
 //!
 //! A file is durable before the hook ends. It goes after its entries are in the journal; what a crash
 //! leaves of both is told apart by the entries' ids.
@@ -14,23 +15,47 @@ use agentic_space::capture::PendingWriter;
 use agentic_store::Layout;
 use agentic_store::file::{self, Persistence, unique_number};
 
-use crate::CaptureError;
+use crate::conversation::file_name_of;
+use crate::{CaptureError, ConversationId};
 
 /// The longest file that is read, in bytes.
 const SPOOL_BYTES_MAX: u64 = 64 << 20;
 /// How many files are drained at once.
 const FILES_MAX: usize = 256;
 
-/// Puts entries down for the next who may append to an agent's trace.
+/// Whose facts wait.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SpoolOwner<'o> {
+    /// Those of whoever has this agent.
+    Agent(&'o AgentName),
+    /// Those of a conversation that has no agent yet.
+    Conversation(&'o ConversationId),
+}
+
+/// Makes the place where facts of somebody will wait.
+///
+/// # Errors
+/// Fails when the folder cannot be made.
+pub fn make_room(layout: &Layout, owner: SpoolOwner<'_>) -> Result<(), CaptureError> {
+    let folder = folder(layout, owner);
+    std::fs::create_dir_all(folder).map_err(|source| CaptureError::Io { source })
+}
+
+/// Tells whether facts of somebody ever waited.
+pub fn has_room(layout: &Layout, owner: SpoolOwner<'_>) -> bool {
+    folder(layout, owner).exists()
+}
+
+/// Puts entries down for the next who may append them to a trace.
 ///
 /// # Errors
 /// Fails when the disk does; then nothing was put down.
-pub fn put(layout: &Layout, agent: &AgentName, entries: &[Entry]) -> Result<(), CaptureError> {
+pub fn put(layout: &Layout, owner: SpoolOwner<'_>, entries: &[Entry]) -> Result<(), CaptureError> {
     if entries.is_empty() {
         return Ok(());
     }
-    let folder = folder(layout, agent);
-    std::fs::create_dir_all(&folder).map_err(|source| CaptureError::Io { source })?;
+    make_room(layout, owner)?;
+    let folder = folder(layout, owner);
     let value = Value::List(entries.iter().map(Entry::to_value).collect());
     let bytes = canonical::encode(&value).map_err(|_| CaptureError::Other { code: "spool" })?;
     let number = (std::process::id(), unique_number());
@@ -40,16 +65,19 @@ pub fn put(layout: &Layout, agent: &AgentName, entries: &[Entry]) -> Result<(), 
     Ok(file::replace(&folder.join(name), &bytes, Persistence::Synced)?)
 }
 
-/// Appends what waits for an agent, before whoever has its lock appends something else.
+/// Appends what waits for an agent, and for the conversation that it has, before whoever has its lock
+/// appends something else.
 ///
 /// # Errors
 /// Fails when the disk does; what waits then goes on waiting.
 pub fn drain(
     layout: &Layout,
-    agent: &AgentName,
+    (agent, conversation): (&AgentName, &ConversationId),
     writer: &mut PendingWriter<'_>,
 ) -> Result<(), CaptureError> {
-    let files = waiting(layout, agent);
+    // What waited while there was no agent came before it.
+    let mut files = waiting(layout, SpoolOwner::Conversation(conversation));
+    files.extend(waiting(layout, SpoolOwner::Agent(agent)));
     if files.is_empty() {
         return Ok(());
     }
@@ -69,9 +97,9 @@ pub fn drain(
     Ok(())
 }
 
-/// Lists the files that wait for an agent, oldest first.
-pub fn waiting(layout: &Layout, agent: &AgentName) -> Vec<PathBuf> {
-    let found = std::fs::read_dir(folder(layout, agent)).into_iter().flatten().flatten();
+/// Lists the files of somebody that wait, oldest first.
+pub fn waiting(layout: &Layout, owner: SpoolOwner<'_>) -> Vec<PathBuf> {
+    let found = std::fs::read_dir(folder(layout, owner)).into_iter().flatten().flatten();
     let is_whole = |path: &PathBuf| path.extension().is_none();
     let mut files: Vec<PathBuf> = found.map(|entry| entry.path()).filter(is_whole).collect();
     files.sort();
@@ -79,8 +107,13 @@ pub fn waiting(layout: &Layout, agent: &AgentName) -> Vec<PathBuf> {
     files
 }
 
-fn folder(layout: &Layout, agent: &AgentName) -> PathBuf {
-    layout.capture().join("spool").join(agent.as_str())
+fn folder(layout: &Layout, owner: SpoolOwner<'_>) -> PathBuf {
+    let name = match owner {
+        SpoolOwner::Agent(agent) => agent.to_string(),
+        // No agent is called like this.
+        SpoolOwner::Conversation(id) => format!("_{}", file_name_of(id)),
+    };
+    layout.capture().join("spool").join(name)
 }
 
 /// Reads the entries of a file; none of one that is damaged, which nobody can mend.

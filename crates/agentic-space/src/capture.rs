@@ -9,13 +9,13 @@ use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::Read as _;
 use std::path::PathBuf;
-use std::time::{Duration, Instant as Moment};
+use std::time::Duration;
 
 use agentic_git::GitWriter;
 use agentic_model::{AgentName, ConsoleTrace, Entry, Map, Object, Oid, Value, canonical};
 use agentic_store::file::{self, Persistence};
 use agentic_store::journal::{KeptObject, NotesEdit, TakenEntries, Transaction};
-use agentic_store::{Layout, Stream};
+use agentic_store::{Layout, Patience, Stream};
 
 use crate::commit::BoundTrace;
 use crate::trace::AttachOutcome;
@@ -24,9 +24,6 @@ use crate::{Result, Space};
 
 pub use self::fetched::FetchedAgents;
 pub(crate) use self::fetched::note_fetched;
-
-/// How long is waited between two looks at a lock.
-const PAUSE: Duration = Duration::from_millis(1);
 
 /// How many conversations of one agent are remembered.
 const CAPTURED_MAX: usize = 256;
@@ -55,16 +52,9 @@ impl Space {
     ) -> Result<Option<PendingWriter<'_>>> {
         // Nothing is made for an agent that is not there.
         let seen = self.head(agent)?;
-        let (stream, deadline) = (Stream::Agent(agent.clone()), Moment::now() + wait);
-        let mut writer = loop {
-            if let Some(writer) = GitWriter::try_open(self.repository(), &stream, self.now())? {
-                break writer;
-            }
-            if Moment::now() >= deadline {
-                return Ok(None);
-            }
-            std::thread::sleep(PAUSE);
-        };
+        let stream = Stream::Agent(agent.clone());
+        let open = || GitWriter::try_open(self.repository(), &stream, self.now());
+        let Some(mut writer) = Patience::of(wait).keep_trying(open)? else { return Ok(None) };
         self.journal_from_head(&mut writer, agent, seen)?;
         Ok(Some(PendingWriter { space: self, writer }))
     }
@@ -176,7 +166,7 @@ pub fn note_captured(layout: &Layout, agent: &AgentName, said: Map) -> Result<()
     let value = Value::List(known.into_iter().map(Value::Map).collect());
     let Ok(bytes) = canonical::encode(&value) else { return Ok(()) };
     let place = captured_place(layout, agent);
-    // Each event comes by here: what all agents have in common is not touched again.
+    // Each event comes by here: what many agents have in common is not touched again.
     if let Some(folder) = place.parent().filter(|_| !place.exists()) {
         file::make_private_folder(folder)?;
     }
@@ -212,7 +202,8 @@ pub(crate) fn captured_of(layout: &Layout, agent: &AgentName, entries: &[Entry])
 
 /// Lists what was said of the conversations of an agent last; nothing of those that are forgotten.
 pub fn read_captured(layout: &Layout, agent: &AgentName) -> Vec<Map> {
-    let mut bytes = Vec::new();
+    // Most are shorter: without room one would be read bit by bit.
+    let mut bytes = Vec::with_capacity(1 << 10);
     let file = File::open(captured_place(layout, agent));
     let read = file.and_then(|file| file.take(CAPTURED_BYTES_MAX).read_to_end(&mut bytes));
     if read.is_err() {
@@ -223,6 +214,8 @@ pub fn read_captured(layout: &Layout, agent: &AgentName) -> Vec<Map> {
     said.iter().filter_map(Value::as_map).cloned().collect()
 }
 
+/// Few agents share a folder: whoever writes a file anew waits for all who do so beside it.
 fn captured_place(layout: &Layout, agent: &AgentName) -> PathBuf {
-    layout.capture().join("reach").join(agent.as_str())
+    let shard = &agentic_store::hash_hex(agent.as_str().as_bytes())[..2];
+    layout.capture().join("reached").join(shard).join(agent.as_str())
 }

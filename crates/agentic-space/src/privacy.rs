@@ -5,7 +5,7 @@ use std::path::Path;
 use agentic_git::{ARCHIVE_REF, ArchiveEntry, PRIVATE_REF, PrivacyChange};
 use agentic_model::AgentName;
 use agentic_store::journal::Transaction;
-use agentic_store::{Lock, Stream};
+use agentic_store::{Lock, Patience, Stream};
 
 use crate::archive::archive_stream;
 use crate::write::LockedStream;
@@ -56,14 +56,15 @@ fn write(
 }
 
 /// Makes an agent private that need not exist yet. Of many who ask at once one writes for all: each says
-/// whom it asks for before it waits for its turn.
+/// whom it asks for before it waits for its turn. Tells whether it is private now, or others wrote for
+/// longer than somebody wants to wait: then the next who writes makes it private.
 ///
 /// # Errors
 /// Fails as [`change_privacy`] does.
-pub fn hide_beside_others(space: &Space, agent: &AgentName) -> Result<()> {
+pub fn hide_beside_others(space: &Space, agent: &AgentName, patience: Patience) -> Result<bool> {
     let repository = space.repository();
     if repository.is_private(agent)? {
-        return Ok(());
+        return Ok(true);
     }
     let folder = repository.layout().capture().join(WANTED_FOLDER);
     // Whoever cannot say it waits and writes for itself.
@@ -72,16 +73,21 @@ pub fn hide_beside_others(space: &Space, agent: &AgentName) -> Result<()> {
     let stream = Stream::of_branch(PRIVATE_REF);
     for _ in 0..ROUNDS_MAX {
         if let Some(locked) = LockedStream::try_stream(space, &stream)? {
-            return hide_wanted(space, locked, agent, &folder);
+            return hide_wanted(space, locked, agent, &folder).map(|()| true);
         }
         // All who are written for go on together: one by one, each would wait for its turn to run as well.
-        Lock::wait_until_free(&repository.layout().lock(&stream))?;
+        if !Lock::wait_until_free(&repository.layout().lock(&stream), patience)? {
+            return Ok(false);
+        }
         if repository.is_private(agent)? {
             let _may_be_gone = std::fs::remove_file(folder.join(agent.as_str()));
-            return Ok(());
+            return Ok(true);
         }
     }
-    hide_wanted(space, LockedStream::stream(space, &stream)?, agent, &folder)
+    match LockedStream::stream_within(space, &stream, patience)? {
+        Some(locked) => hide_wanted(space, locked, agent, &folder).map(|()| true),
+        None => Ok(false),
+    }
 }
 
 /// Makes an agent private, and with it those of whom others say so meanwhile.

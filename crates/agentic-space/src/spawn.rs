@@ -5,7 +5,7 @@ use agentic_model::{AgentName, Briefing, Cid, Instant, Kind, Object, Oid, Person
 use agentic_store::journal::{
     BranchMove, GitKind, GitObject, KeptObject, NotesEdit, StreamPin, Transaction,
 };
-use agentic_store::{Durability, Stream};
+use agentic_store::{Durability, Patience, Stream};
 
 use crate::commit::Asker;
 use crate::error::{AgentError, BranchError};
@@ -63,7 +63,8 @@ pub fn spawn_for(
     origin: &SpawnOrigin,
     asker: Option<Asker>,
 ) -> Result<SpawnOutcome> {
-    spawn_draft(space, name, SpawnDraft { briefing, origin, behaviour: None, asker })
+    let patience = Patience::Endless;
+    spawn_draft(space, name, SpawnDraft { briefing, origin, behaviour: None, asker, patience })
 }
 
 /// What an agent is spawned with.
@@ -77,20 +78,23 @@ pub struct SpawnDraft<'a> {
     pub behaviour: Option<Cid>,
     /// The session or the request that asks for it.
     pub asker: Option<Asker>,
+    /// How long others are waited for.
+    pub patience: Patience,
 }
 
 /// Creates an agent with all that its genesis says.
 ///
 /// # Errors
-/// Fails as [`spawn`] does.
+/// Fails as [`spawn`] does, and with [`AgentError::Busy`] when others are not waited for any longer;
+/// nothing is written then.
 pub fn spawn_draft(space: &Space, name: &AgentName, draft: SpawnDraft<'_>) -> Result<SpawnOutcome> {
-    let SpawnDraft { briefing, origin, behaviour, asker } = draft;
+    let SpawnDraft { briefing, origin, behaviour, asker, patience } = draft;
     let signing = SigningChoice::of(space, asker.as_ref())?;
     let signatures = space.signatures(name)?;
     let own = signatures.clone();
     let making =
         GenesisParts { name, briefing, origin, behaviour, asker, signing, signatures: own };
-    spawn_parts(space, making, signatures)
+    spawn_parts(space, making, SpawnWay { signatures, patience })
 }
 
 /// Creates the agent of something that is over. Its genesis is the agent's own at that time, signed by
@@ -109,16 +113,12 @@ pub fn spawn_past(
     let signatures = Signatures { author: own.clone(), committer: own };
     let (behaviour, asker, signing) = (None, None, SigningChoice::Plain);
     let making = GenesisParts { name, briefing, origin, behaviour, asker, signing, signatures };
-    let signatures = space.signatures(name)?;
-    spawn_parts(space, making, signatures)
+    let (signatures, patience) = (space.signatures(name)?, Patience::Endless);
+    spawn_parts(space, making, SpawnWay { signatures, patience })
 }
 
 /// Makes the genesis, and writes it in the name of whoever runs the command.
-fn spawn_parts(
-    space: &Space,
-    making: GenesisParts<'_>,
-    signatures: Signatures,
-) -> Result<SpawnOutcome> {
+fn spawn_parts(space: &Space, making: GenesisParts<'_>, way: SpawnWay) -> Result<SpawnOutcome> {
     let repository = space.repository();
     let GenesisParts { name, briefing, origin, behaviour, .. } = making;
     // What a session has asked for is fully durable before its answer is recorded.
@@ -126,7 +126,10 @@ fn spawn_parts(
     let (objects, parents, parent) = genesis(space, making)?;
     let genesis = repository.name_object(objects.last().expect("the genesis comes last"));
 
-    let mut locked = LockedStream::stream(space, &Stream::Agent(name.clone()))?;
+    let SpawnWay { signatures, patience } = way;
+    let busy = || Error::Agent(AgentError::Busy { name: name.clone() });
+    let stream = Stream::Agent(name.clone());
+    let mut locked = LockedStream::stream_within(space, &stream, patience)?.ok_or_else(busy)?;
     check_free(space, name)?;
     // A journal is made before the refs are: it would stay behind.
     for name in refs_of(name) {
@@ -137,9 +140,9 @@ fn spawn_parts(
         SpawnOrigin::Agent(parent) => space.is_journalled(parent, parents[0])?,
         SpawnOrigin::Commit(_) => false,
     };
-    if !is_durable {
-        // Whoever made that commit may not have synced it.
-        agentic_store::recovery::make_durable(repository, parents[0])?;
+    // Whoever made that commit may not have synced it.
+    if !is_durable && !agentic_store::recovery::make_durable(repository, parents[0], patience)? {
+        return Err(busy());
     }
     locked.begin(Some(genesis), None)?;
     let transaction = Transaction {
@@ -176,6 +179,12 @@ fn check_free(space: &Space, name: &AgentName) -> Result<()> {
 /// Names the refs that a new agent has.
 fn refs_of(name: &AgentName) -> [String; 2] {
     [name.branch_ref(), name.notes_ref()]
+}
+
+/// In whose name an agent is written, and how long others are waited for meanwhile.
+struct SpawnWay {
+    signatures: Signatures,
+    patience: Patience,
 }
 
 /// Everything that goes into the genesis of an agent.

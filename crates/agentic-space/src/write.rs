@@ -12,7 +12,7 @@ use agentic_git::PackedBlobs;
 use agentic_git::{GitWriter, WorktreeLock};
 use agentic_model::{AgentName, Oid};
 use agentic_store::journal::Transaction;
-use agentic_store::{Durability, Stream};
+use agentic_store::{Durability, Patience, Stream};
 
 use crate::branch::short;
 use crate::following::{FollowingWorktree, reserve};
@@ -117,6 +117,21 @@ impl<'s> LockedStream<'s> {
     pub fn try_stream(space: &'s Space, stream: &Stream) -> Result<Option<LockedStream<'s>>> {
         let writer = GitWriter::try_open(space.repository(), stream, space.now())?;
         Ok(writer.map(|writer| LockedStream { space, writer, head: None }))
+    }
+
+    /// Takes the lock as [`LockedStream::stream`] does; nothing if others hold it for too long.
+    ///
+    /// # Errors
+    /// Fails as [`LockedStream::stream`] does.
+    pub fn stream_within(
+        space: &'s Space,
+        stream: &Stream,
+        patience: Patience,
+    ) -> Result<Option<LockedStream<'s>>> {
+        match patience {
+            Patience::Endless => LockedStream::stream(space, stream).map(Some),
+            Patience::Until(_) => patience.keep_trying(|| LockedStream::try_stream(space, stream)),
+        }
     }
 
     /// Begins the journal of the stream, if it has none, where the branch is.

@@ -29,7 +29,7 @@ pub mod writer;
 pub use crate::error::{Error, Result};
 pub use crate::journal::{Durability, Journal};
 pub use crate::layout::{Layout, Stream};
-pub use crate::lock::Lock;
+pub use crate::lock::{Lock, Patience};
 pub use crate::os::user_id;
 pub use crate::recovery::drop_journal;
 pub use crate::report::{Finding, RecoveryAct, StreamRecovery};

@@ -14,16 +14,19 @@
 //! but for one that programs were let in on.
 
 mod look;
+mod patience;
 mod wait;
 
 use std::fs::{File, OpenOptions};
-use std::io::Read as _;
+use std::io::{ErrorKind, Read as _};
 use std::os::unix::fs::{FileExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::error::RefError;
 use crate::{Error, Result, file};
+
+pub use self::patience::Patience;
 
 /// How much of a lock file is read at first, in bytes; notes are hardly ever longer.
 const NOTE_BYTES: usize = 512;
@@ -291,7 +294,13 @@ fn turnstile(path: &Path) -> PathBuf {
 
 fn open(path: &Path) -> Result<File> {
     let mut options = OpenOptions::new();
-    let file = options.read(true).write(true).create(true).truncate(false).open(path);
+    // Whoever would make a file waits for all who change its folder, though it be there.
+    let file = match options.read(true).write(true).open(path) {
+        Err(error) if error.kind() == ErrorKind::NotFound => {
+            options.create(true).truncate(false).open(path)
+        }
+        file => file,
+    };
     file.map_err(Error::io("open", path))
 }
 

@@ -94,6 +94,7 @@ pub(crate) fn refused(error: CaptureError) -> Refusal {
         CaptureError::Space(error) => error.into(),
         CaptureError::Io { source } => Refusal::io("read and write what capture keeps", &source),
         CaptureError::NameTaken
+        | CaptureError::Busy { .. }
         | CaptureError::Panic
         | CaptureError::Redaction
         | CaptureError::Other { .. } => {

@@ -9,6 +9,7 @@ use agentic_space::error::AgentError;
 use agentic_space::privacy::change_privacy;
 use agentic_space::spawn::{SpawnDraft, SpawnOrigin, SpawnOutcome, spawn_draft};
 use agentic_space::{Error, Space, worktree};
+use agentic_store::Patience;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -105,8 +106,14 @@ impl Verb for Spawn {
             worktree::check_place(space, path)?;
         }
         let pin = behaviour.as_ref().map(|usable| usable.found.cid());
-        let draft =
-            SpawnDraft { briefing: &briefing, origin: &origin, behaviour: pin, asker: None };
+        let patience = Patience::Endless;
+        let draft = SpawnDraft {
+            briefing: &briefing,
+            origin: &origin,
+            behaviour: pin,
+            asker: None,
+            patience,
+        };
         let spawned = match self.private {
             true => spawn_private(space, &name, draft)?,
             false => spawn_draft(space, &name, draft)?,

@@ -2,7 +2,7 @@
 
 use agentic_model::{AgentName, Briefing, Object};
 use agentic_space::error::AgentError;
-use agentic_space::spawn::{SpawnOrigin, spawn};
+use agentic_space::spawn::{SpawnDraft, SpawnOrigin, spawn_draft};
 use agentic_store::error::RefError;
 
 use super::{Binder, NAMES, adopted_names};
@@ -54,9 +54,16 @@ impl Binder<'_> {
             }
             if wanted.visibility == AgentVisibility::Private {
                 // Before it is there: otherwise a crash would leave one that a push takes along.
-                private::mark(self.space, name)?;
+                private::mark(self.space, name, self.patience)?;
             }
-            match spawn(self.space, name, &wanted.briefing, &wanted.origin) {
+            let draft = SpawnDraft {
+                briefing: &wanted.briefing,
+                origin: &wanted.origin,
+                behaviour: None,
+                asker: None,
+                patience: self.patience,
+            };
+            match spawn_draft(self.space, name, draft) {
                 Ok(_) => return Ok((name.clone(), true)),
                 // Somebody was first: the same conversation, or something else of that name.
                 Err(Error::Agent(AgentError::Exists { .. } | AgentError::NameArchived { .. })) => {

@@ -4,9 +4,10 @@ use agentic_model::AgentName;
 use agentic_space::spawn::SpawnOrigin;
 
 use super::adopt::{AgentVisibility, WantedAgent, briefing};
-use super::{Binder, Binding, NAMES, id_digits};
+use super::{Binder, Binding, NAMES, id_digits, put_off};
 use crate::conversation::{BindReason, ConversationRecord};
 use crate::event::{EventSubagent, HookEvent, HookMoment};
+use crate::spool::{self, SpoolOwner};
 use crate::{CaptureError, ConversationId, private};
 
 /// How much of its parent's name a child's has, in characters.
@@ -36,7 +37,7 @@ impl Binder<'_> {
             let (is_new, is_helper) = (false, false);
             return Ok(Some(Binding { agent, reason, id, known, is_new, is_helper }));
         }
-        if event.moment == HookMoment::SubagentEnds && subagent.sort.is_empty() {
+        if self.is_helper(event, subagent, &id) {
             return Ok(Some(Binding { is_helper: true, ..parent }));
         }
         let above = match &subagent.parent {
@@ -47,7 +48,7 @@ impl Binder<'_> {
             None => None,
         };
         let above = above.unwrap_or(parent.agent);
-        let (agent, is_new) = self.have(&WantedAgent {
+        let had = self.have(&WantedAgent {
             names: child_names(&above, &subagent.id),
             briefing: briefing(&briefing_text(subagent, &id))?,
             visibility: match private::is_private(self.space, &above)? {
@@ -55,13 +56,35 @@ impl Binder<'_> {
                 false => AgentVisibility::Public,
             },
             origin: SpawnOrigin::Agent(above),
-        })?;
+        });
         let (reason, known, is_helper) = (BindReason::Parent, None, false);
+        let binding = |agent: AgentName| Binding {
+            agent,
+            reason,
+            id: id.clone(),
+            known: known.clone(),
+            is_new: false,
+            is_helper,
+        };
+        let (agent, is_new) = had.map_err(|error| put_off::of(error, binding))?;
         Ok(Some(Binding { agent, reason, id, known, is_new, is_helper }))
     }
 
+    /// Tells whether a subagent is a helper of the vendor's: it ends and never began, not even while
+    /// its agent could not be made.
+    pub(super) fn is_helper(
+        &self,
+        event: &HookEvent,
+        subagent: &EventSubagent,
+        id: &ConversationId,
+    ) -> bool {
+        event.moment == HookMoment::SubagentEnds
+            && subagent.sort.is_empty()
+            && !spool::has_room(self.space.repository().layout(), SpoolOwner::Conversation(id))
+    }
+
     /// Finds what is remembered of a subagent. Vendors that count them begin anew in each conversation.
-    fn record_of(
+    pub(super) fn record_of(
         &self,
         subagent: &EventSubagent,
         parent: &ConversationId,

@@ -8,22 +8,23 @@ use crate::catch_up::{CaughtUp, Speaker, TranscriptSource};
 use crate::conversation::{BindReason, ConversationRecord};
 use crate::event::{EventCall, HookMoment, TranscriptPath};
 use crate::link::{self, CommitCandidate};
+use crate::spool::{self, SpoolOwner};
 use crate::window::{self, WindowCall};
 use crate::{CaptureError, ConversationId, Source, VendorFile, VendorRoots, bindings, heard, live};
 
 /// Captures an event.
 pub(super) fn capture(scene: &HookScene<'_>) -> Result<HookAnswer, CaptureError> {
-    let Some(binding) = scene.bind()? else { return Ok(HookAnswer::silent()) };
+    let binding = match scene.bind() {
+        Err(CaptureError::Busy { binding }) => return put_off(scene, &binding),
+        bound => bound?,
+    };
+    let Some(binding) = binding else { return Ok(HookAnswer::silent()) };
     let captured = BoundEvent::new(scene, &binding);
     if binding.known.is_none() {
         bindings::begin(scene.space)?;
     }
     captured.remember()?;
-    if heard::hear(scene.space.repository().layout(), scene.event.source, scene.space.now())
-        .is_err()
-    {
-        scene.log.note("heard");
-    }
+    hear(scene);
     if binding.is_helper {
         return Ok(HookAnswer::silent());
     }
@@ -34,6 +35,35 @@ pub(super) fn capture(scene: &HookScene<'_>) -> Result<HookAnswer, CaptureError>
     keep::keep(&captured)?;
     captured.follow()?;
     Ok(tell::beginning(scene, &binding))
+}
+
+/// Leaves an event to the next one: the agent that the conversation would have cannot be made now. What
+/// is in no transcript waits in the spool, and nothing is read of the transcript.
+fn put_off(scene: &HookScene<'_>, binding: &Binding) -> Result<HookAnswer, CaptureError> {
+    scene.log.note("busy");
+    hear(scene);
+    if binding.is_helper {
+        return Ok(HookAnswer::silent());
+    }
+    let event = BoundEvent::new(scene, binding);
+    if scene.event.moment == HookMoment::BeforeTool {
+        event.open_window()?;
+    }
+    if scene.event.moment == HookMoment::SubagentBegins {
+        // Should its end not say of what type it is, it is no helper all the same.
+        let owner = SpoolOwner::Conversation(&binding.id);
+        spool::make_room(scene.space.repository().layout(), owner)?;
+    }
+    keep::put_aside(&event)?;
+    Ok(HookAnswer::silent())
+}
+
+/// Notes that the coding agent has told something.
+fn hear(scene: &HookScene<'_>) {
+    let (layout, now) = (scene.space.repository().layout(), scene.space.now());
+    if heard::hear(layout, scene.event.source, now).is_err() {
+        scene.log.note("heard");
+    }
 }
 
 /// An event whose agent is known.

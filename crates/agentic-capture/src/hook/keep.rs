@@ -1,13 +1,14 @@
 //! Keeping an event: what is new in its transcript, and what the hook alone knows, in one append.
 
 use agentic_model::{Entry, Value};
+use agentic_redact::SecretRedactor;
 use agentic_space::capture::{PendingWriter, note_captured};
 
 use super::capture::BoundEvent;
-use super::end;
 use super::gate::gated_call;
 use super::own::{OwnEntries, SpeechRecord};
 use super::weight::is_too_long;
+use super::{LOCK_WAIT, end};
 use crate::catch_up::{
     CatchUpJob, CatchUpLimits, CaughtUp, Speaker, TranscriptSource, mapping_time, mark_unsure,
     within,
@@ -16,11 +17,10 @@ use crate::cursor::CursorOwner;
 use crate::event::HookMoment;
 use crate::gate::{GateError, note_passed_by};
 use crate::picture::PictureUse;
+use crate::spool::{self, SpoolOwner};
 use crate::tally::RedactionTally;
-use crate::{CaptureError, Source, redaction, spool};
+use crate::{CaptureError, Source, redaction};
 
-/// How long a hook waits for the lock of an agent.
-const LOCK_WAIT: std::time::Duration = std::time::Duration::from_millis(20);
 /// How much is taken from a transcript at one event, in bytes of texts: 16 MiB.
 const ENTRIES_BYTES_MAX: usize = 16 << 20;
 
@@ -31,31 +31,13 @@ pub(super) fn keep(event: &BoundEvent<'_>) -> Result<(), CaptureError> {
     if !has_entries(scene.event.moment) {
         return Ok(());
     }
-    let folder = scene.space.repository().work_dir();
-    let redactor = redaction::redactor(space, folder).map_err(|_| CaptureError::Redaction)?;
-    let own = OwnEntries {
-        event: scene.event,
-        conversation: &event.conversation,
-        speech: speech(scene.event.source, &event.transcript),
-        now: space.now(),
-        redactor: &redactor,
-    };
-    let mut made = own.make();
-    made.extend(passed_by(event)?.then(|| own.passed_by()));
-    if event.speaker() == Speaker::Side {
-        made.iter_mut().for_each(|entry| entry.put("side", Value::Bool(true)));
-    }
-    if own.speech == SpeechRecord::Hook && !made.is_empty() {
-        // Should there be a transcript later, it says the same.
-        let owner = CursorOwner { conversation: &event.conversation, subagent: None };
-        mark_unsure(layout, &owner)?;
-    }
-    let own: Vec<Entry> = made.iter().flat_map(|entry| entry.to_entries()).collect();
+    let redactor = redactor(event)?;
+    let own = own_entries(event, &redactor)?;
     let Some(mut writer) = space.pending_writer_within(agent, LOCK_WAIT)? else {
         scene.log.note("busy");
-        return spool::put(layout, agent, &own);
+        return spool::put(layout, SpoolOwner::Agent(agent), &own);
     };
-    spool::drain(layout, agent, &mut writer)?;
+    spool::drain(layout, (agent, &event.binding.id), &mut writer)?;
     let subagent = scene.event.subagent.as_ref().map(|subagent| subagent.id.as_str());
     let is_own_file = scene.event.moment == HookMoment::SubagentEnds;
     let caught = match &event.transcript {
@@ -84,7 +66,7 @@ pub(super) fn keep(event: &BoundEvent<'_>) -> Result<(), CaptureError> {
         Some(ready) => ready,
         None => {
             scene.log.note("busy");
-            return spool::put(layout, agent, &own);
+            return spool::put(layout, SpoolOwner::Agent(agent), &own);
         }
     };
     append(event, &mut writer, caught.as_ref(), own)?;
@@ -94,6 +76,48 @@ pub(super) fn keep(event: &BoundEvent<'_>) -> Result<(), CaptureError> {
         end::relate_fork(space, (agent, &event.binding.id), &from)?;
     }
     if is_long { end::attach(space, agent) } else { Ok(()) }
+}
+
+/// Puts aside what the hook alone knows, for the agent that the conversation will get.
+pub(super) fn put_aside(event: &BoundEvent<'_>) -> Result<(), CaptureError> {
+    if !has_entries(event.scene.event.moment) {
+        return Ok(());
+    }
+    let own = own_entries(event, &redactor(event)?)?;
+    let owner = SpoolOwner::Conversation(&event.binding.id);
+    spool::put(event.scene.space.repository().layout(), owner, &own)
+}
+
+fn redactor(event: &BoundEvent<'_>) -> Result<SecretRedactor, CaptureError> {
+    let space = event.scene.space;
+    let folder = space.repository().work_dir();
+    redaction::redactor(space, folder).map_err(|_| CaptureError::Redaction)
+}
+
+/// Makes the entries of what the hook alone knows.
+fn own_entries(
+    event: &BoundEvent<'_>,
+    redactor: &SecretRedactor,
+) -> Result<Vec<Entry>, CaptureError> {
+    let scene = event.scene;
+    let own = OwnEntries {
+        event: scene.event,
+        conversation: &event.conversation,
+        speech: speech(scene.event.source, &event.transcript),
+        now: scene.space.now(),
+        redactor,
+    };
+    let mut made = own.make();
+    made.extend(passed_by(event)?.then(|| own.passed_by()));
+    if event.speaker() == Speaker::Side {
+        made.iter_mut().for_each(|entry| entry.put("side", Value::Bool(true)));
+    }
+    if own.speech == SpeechRecord::Hook && !made.is_empty() {
+        // Should there be a transcript later, it says the same.
+        let owner = CursorOwner { conversation: &event.conversation, subagent: None };
+        mark_unsure(scene.space.repository().layout(), &owner)?;
+    }
+    Ok(made.iter().flat_map(|entry| entry.to_entries()).collect())
 }
 
 /// Keeps the pictures that entries name, before these are appended. Meanwhile somebody else may have read

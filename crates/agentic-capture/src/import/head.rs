@@ -3,7 +3,7 @@
 
 use std::io::Read as _;
 
-use agentic_model::canonical;
+use agentic_model::{Instant, canonical};
 
 use crate::cursor::open_at;
 use crate::entry::EntryName;
@@ -129,4 +129,10 @@ fn named_by_line(found: &FoundTranscript, bytes: &[u8]) -> Option<String> {
         Source::Codex | Source::Cursor | Source::Copilot | Source::Opencode => None,
     };
     said.filter(|said| !said.is_empty()).map(str::to_owned)
+}
+
+/// When a conversation began: when its first line was written, else when its file was.
+pub(super) fn began(head: &TranscriptHead, file: &VendorFile) -> Instant {
+    let modified = || file.modified().unwrap_or(Instant::from_millis(0));
+    head.facts.first_at().unwrap_or_else(modified)
 }

@@ -7,6 +7,7 @@ use agentic_session::SessionSpace;
 use agentic_space::error::AgentError;
 use agentic_space::privacy::change_privacy;
 use agentic_space::spawn::{SpawnOrigin, spawn_past};
+use agentic_store::Patience;
 use agentic_store::error::RefError;
 
 use super::belonging::genesis_of;
@@ -55,7 +56,7 @@ impl PastAgent {
     pub fn make(&self, space: &SessionSpace, name: &AgentName) -> Result<(), CaptureError> {
         if self.visibility == OwnVisibility::Private {
             // Before it is there: otherwise a crash would leave one that a push takes along.
-            private::mark(space, name)?;
+            private::mark(space, name, Patience::Endless)?;
         }
         let briefing = self.object()?;
         match spawn_past(space, name, &briefing, &self.origin, self.at) {

@@ -3,13 +3,13 @@
 use std::cell::RefCell;
 use std::time::Duration;
 
-use agentic_model::{AgentName, Entry, Instant, Map, Oid, Value};
+use agentic_model::{AgentName, Entry, Map, Oid, Value};
 use agentic_redact::SecretRedactor;
 use agentic_session::SessionSpace;
 use agentic_space::capture::{AttachedEntries, PendingWriter, note_captured};
 
 use super::belonging::Belonging;
-use super::head::{KnownHead, TranscriptHead};
+use super::head::{KnownHead, TranscriptHead, began};
 use super::order::ConversationTask;
 use super::own_agent::hide;
 use super::repeated::RepeatedEntries;
@@ -26,7 +26,9 @@ use crate::mapping::ConversationMapping;
 use crate::mapping::facts::ConversationFacts;
 use crate::picture::PictureUse;
 use crate::tally::RedactionTally;
-use crate::{CaptureError, ConversationId, VendorFile, VendorFileRefusal, VendorRoots, live};
+use crate::{
+    CaptureError, ConversationId, VendorFile, VendorFileRefusal, VendorRoots, live, spool,
+};
 
 /// How long the texts of one write are, in bytes; what is longer takes several.
 const WRITE_BYTES_MAX: usize = 3 << 19;
@@ -276,9 +278,9 @@ impl<'i> Importer<'i> {
         let genesis = self.have(bound)?;
         let goes_on = course == ConversationCourse::GoesOn;
         if goes_on && !caught.pictures.is_empty() {
-            self.writer(&bound.agent)?.keep_objects(&bound.agent, &caught.pictures)?;
+            self.writer(bound)?.keep_objects(&bound.agent, &caught.pictures)?;
         }
-        let mut writer = self.writer(&bound.agent)?;
+        let mut writer = self.writer(bound)?;
         if TranscriptCursor::load(&layout.capture(), owner) != *seen {
             return Ok(None);
         }
@@ -326,9 +328,13 @@ impl<'i> Importer<'i> {
         Ok(Some(head))
     }
 
-    fn writer(&self, agent: &AgentName) -> Result<PendingWriter<'_>, CaptureError> {
-        let writer = self.space.pending_writer_within(agent, LOCK_WAIT)?;
-        writer.ok_or(CaptureError::Other { code: "busy" })
+    /// Takes the lock of an agent, and appends what hooks put aside.
+    fn writer(&self, bound: &TakenBinding) -> Result<PendingWriter<'_>, CaptureError> {
+        let writer = self.space.pending_writer_within(&bound.agent, LOCK_WAIT)?;
+        let mut writer = writer.ok_or(CaptureError::Other { code: "busy" })?;
+        let layout = self.space.repository().layout();
+        spool::drain(layout, (&bound.agent, &bound.id), &mut writer)?;
+        Ok(writer)
     }
 
     fn captured(&self, bound: &TakenBinding, caught: &CaughtUp) -> Map {
@@ -382,12 +388,6 @@ impl<'i> Importer<'i> {
     fn writes(&self) -> bool {
         self.request.run == ImportRun::Apply
     }
-}
-
-/// When a conversation began: when its first line was written, else when its file was.
-pub(super) fn began(head: &TranscriptHead, file: &VendorFile) -> Instant {
-    let modified = || file.modified().unwrap_or(Instant::from_millis(0));
-    head.facts.first_at().unwrap_or_else(modified)
 }
 
 fn told_id(task: &ConversationTask, head: &KnownHead) -> ConversationId {

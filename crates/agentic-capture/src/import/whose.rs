@@ -5,10 +5,10 @@ use std::path::PathBuf;
 use agentic_model::{AgentName, Instant};
 use agentic_space::spawn::SpawnOrigin;
 
-use super::head::TranscriptHead;
+use super::head::{TranscriptHead, began};
 use super::order::ConversationTask;
 use super::own_agent::{OwnVisibility, PastAgent};
-use super::take::{AgentFacts, Importer, began};
+use super::take::{AgentFacts, Importer};
 use crate::bind::{adopted_names, child_names};
 use crate::catch_up::Speaker;
 use crate::conversation::{BindReason, ConversationRecord};

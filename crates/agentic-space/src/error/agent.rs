@@ -60,12 +60,20 @@ pub enum AgentError {
         /// The agent.
         agent: AgentName,
     },
+    /// Others hold for too long what is needed to make the agent.
+    #[error("others are at work that `{name}` would have to wait for")]
+    Busy {
+        /// The name.
+        name: AgentName,
+    },
 }
 
 impl Guidance for AgentError {
     fn class(&self) -> ErrorClass {
         match self {
-            AgentError::Exists { .. } | AgentError::NameArchived { .. } => ErrorClass::Conflict,
+            AgentError::Exists { .. }
+            | AgentError::NameArchived { .. }
+            | AgentError::Busy { .. } => ErrorClass::Conflict,
             AgentError::Unknown { .. }
             | AgentError::Archived { .. }
             | AgentError::NotArchived { .. }
@@ -84,6 +92,7 @@ impl Guidance for AgentError {
             AgentError::NotArchived { .. } => "`agentic archive --list` lists what is archived".into(),
             AgentError::Renamed { name, earlier } => format!("`git branch -m agents/{name} agents/{earlier}` brings its briefing and its traces back").into(),
             AgentError::SessionOpen { session, .. } => format!("let it end, or end it with `agentic session cancel {session}`").into(),
+            AgentError::Busy { .. } => "try it again".into(),
             AgentError::TracePending { agent } => format!("bind them with `agentic trace attach COMMIT --agent {agent}`").into(),
         }
     }

@@ -34,6 +34,7 @@ fn of_branches() -> Vec<(Error, u8)> {
         (AgentError::Renamed { name: name(), earlier: name() }, 1),
         (AgentError::SessionOpen { agent: name(), session: text() }, 1),
         (AgentError::TracePending { agent: name() }, 1),
+        (AgentError::Busy { name: name() }, 3),
     ];
     let moved = |found| BranchError::HeadMoved { branch: text(), expected: text(), found };
     let branches = [

@@ -3,6 +3,7 @@
 use agentic_git::PRIVATE_REF;
 use agentic_space::privacy::hide_beside_others;
 use agentic_space::{Options, Space};
+use agentic_store::{Lock, Patience, Stream};
 
 use crate::place::{Place, name};
 
@@ -26,8 +27,8 @@ fn whoever_writes_takes_along_who_waits_and_nobody_who_is_there() {
         std::fs::write(folder.join(said), "").expect("writable");
     }
     for agent in ["a", "b", "c"] {
-        hide_beside_others(&place.space, &name(agent)).expect("there is room");
-        assert!(is_private(&place, agent), "{agent}");
+        let is_hidden = hide_beside_others(&place.space, &name(agent), Patience::Endless);
+        assert!(is_hidden.expect("there is room") && is_private(&place, agent), "{agent}");
         assert_eq!(n_writes(&place), 1, "{agent}");
     }
     assert!(!is_private(&place, "open"));
@@ -46,12 +47,35 @@ fn all_are_private_who_ask_at_once() {
             let folder = &folder;
             threads.spawn(move || {
                 let space = Space::open(folder, Options::default()).expect("it is there");
-                hide_beside_others(&space, &name(agent)).expect("there is room");
+                let is_hidden = hide_beside_others(&space, &name(agent), Patience::Endless);
+                assert!(is_hidden.expect("there is room"), "{agent}");
                 assert!(space.repository().is_private(&name(agent)).expect("sound"), "{agent}");
             });
         }
     });
     assert!(names.iter().all(|agent| is_private(&place, agent)));
     assert!(n_writes(&place) <= names.len());
+    place.check_sound();
+}
+
+#[test]
+fn whoever_cannot_wait_is_taken_along_by_the_next_who_writes() {
+    let place = Place::new();
+    let repository = place.space.repository();
+    let path = repository.layout().lock(&Stream::of_branch(PRIVATE_REF));
+    let held = Lock::take(&path, repository.common_dir()).expect("nobody holds it");
+    let hide = |agent: &str| {
+        let hurry = Patience::of(std::time::Duration::ZERO);
+        hide_beside_others(&place.space, &name(agent), hurry).expect("the list is sound")
+    };
+    for agent in ["a", "b", "b"] {
+        assert!(!hide(agent), "somebody else writes");
+        assert!(!is_private(&place, agent), "{agent}");
+    }
+    drop(held);
+    assert!(hide("b"));
+    assert!(is_private(&place, "a") && is_private(&place, "b"));
+    assert!(hide("a"), "it is private already");
+    assert_eq!(n_writes(&place), 1);
     place.check_sound();
 }

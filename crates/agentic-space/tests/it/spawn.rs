@@ -1,10 +1,14 @@
 //! Spawning agents.
 
+use std::fs::File;
+use std::time::Duration;
+
 use agentic_space::Error;
 use agentic_space::commit::Asker;
 use agentic_space::error::AgentError;
 use agentic_space::model::{Map, Object, Oid, Value};
-use agentic_space::spawn::{SpawnOrigin, spawn, spawn_for};
+use agentic_space::spawn::{SpawnDraft, SpawnOrigin, spawn, spawn_draft, spawn_for};
+use agentic_store::{Lock, Patience, Stream};
 
 use crate::place::{Place, briefing, name, walk};
 
@@ -151,4 +155,41 @@ fn an_object_that_is_no_briefing_makes_no_agent() {
     let plan = Object::new(map).expect("it is short");
     assert!(spawn(&place.space, &name("alice"), &plan, &SpawnOrigin::Root).is_err());
     assert_eq!(place.git(&["for-each-ref"]), "");
+}
+
+#[test]
+fn whoever_cannot_wait_for_others_makes_nothing() {
+    let place = Place::with(&["other"]);
+    let commit = place.commit("other", &[("a", Some("1"))]).expect("there is room").commit;
+    let repository = place.space.repository();
+    let layout = repository.layout();
+    let make = || {
+        let briefing = briefing("alice");
+        let draft = SpawnDraft {
+            briefing: &briefing,
+            origin: &SpawnOrigin::Commit(commit),
+            behaviour: None,
+            asker: None,
+            patience: Patience::of(Duration::ZERO),
+        };
+        spawn_draft(&place.space, &name("alice"), draft)
+    };
+    let is_refused = |why: &str| {
+        let made = make();
+        assert!(matches!(made, Err(Error::Agent(AgentError::Busy { .. }))), "{why}: {made:?}");
+        assert!(place.space.head(&name("alice")).is_err(), "{why}");
+    };
+    let stream = Stream::Agent(name("alice"));
+    let held = Lock::take(&layout.lock(&stream), repository.common_dir()).expect("it is free");
+    is_refused("somebody makes it");
+    drop(held);
+    let syncs = layout.syncs().with_added_extension("lock");
+    let syncing = File::options().write(true).create(true).truncate(false).open(syncs);
+    let syncing = syncing.expect("writable");
+    syncing.lock().expect("it is free");
+    is_refused("somebody syncs");
+    syncing.unlock().expect("it is held");
+    let made = make().expect("nobody is in the way");
+    assert_eq!(place.head("alice"), made.genesis);
+    place.check_sound();
 }

@@ -4,7 +4,7 @@
 use std::fs::{File, TryLockError};
 use std::path::Path;
 
-use super::Lock;
+use super::{Lock, Patience};
 use crate::{Error, Result};
 
 /// How often a lock is tried that only looks were found to be in the way of.
@@ -12,17 +12,20 @@ const ROUNDS_MAX: usize = 1_000;
 
 impl Lock {
     /// Waits until nobody holds a lock, beside all others who wait like this: they go on together, where
-    /// those who want to hold it go one by one.
+    /// those who want to hold it go one by one. Tells whether it is free, or the time was over first.
     ///
     /// # Errors
     /// Fails when the lock file cannot be read.
-    pub fn wait_until_free(path: &Path) -> Result<()> {
+    pub fn wait_until_free(path: &Path, patience: Patience) -> Result<bool> {
         match File::open(path) {
             Ok(file) => {
-                let waited = file.lock_shared().and_then(|()| file.unlock());
+                let waited = patience.wait(
+                    || is_held(&file).map(|is_held| !is_held),
+                    || file.lock_shared().and_then(|()| file.unlock()),
+                );
                 waited.map_err(Error::io("lock", path))
             }
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(()),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(true),
             Err(error) => Err(Error::io("open", path)(error)),
         }
     }
@@ -65,6 +68,7 @@ fn is_held(file: &File) -> std::io::Result<bool> {
 #[cfg(test)]
 mod tests {
     use std::sync::atomic::{AtomicBool, Ordering};
+    use std::time::Duration;
 
     use super::*;
 
@@ -90,18 +94,20 @@ mod tests {
     fn whoever_waits_goes_on_once_the_holder_has_gone() {
         let dir = tempfile::tempdir().expect("a temporary folder");
         let path = dir.path().join("alice");
-        Lock::wait_until_free(&path).expect("nothing is there");
+        assert!(Lock::wait_until_free(&path, Patience::Endless).expect("nothing is there"));
         let held = Lock::take(&path, dir.path()).expect("free");
         let is_free = AtomicBool::new(false);
         std::thread::scope(|scope| {
             let wait = || {
-                Lock::wait_until_free(&path).expect("readable");
+                assert!(Lock::wait_until_free(&path, Patience::Endless).expect("readable"));
                 assert!(is_free.load(Ordering::SeqCst), "it was held");
             };
             for _ in 0..4 {
                 scope.spawn(wait);
             }
             std::thread::yield_now();
+            let soon = Patience::of(Duration::from_millis(2));
+            assert!(!Lock::wait_until_free(&path, soon).expect("readable"), "it is held");
             is_free.store(true, Ordering::SeqCst);
             drop(held);
         });

@@ -5,12 +5,13 @@
 //! checkpoints count their syncs, in one file: how many have begun, and how many of these have ended.
 //! Whoever makes a ref then reads how many have begun. A later one that has ended covers that ref.
 
-use std::fs::{File, OpenOptions};
+use std::fs::{File, OpenOptions, TryLockError};
 
 use agentic_model::Oid;
 
 use crate::file::{self, Persistence};
 use crate::layout::{Layout, Stream};
+use crate::lock::Patience;
 use crate::{Error, Result};
 
 /// How many syncs there were.
@@ -51,7 +52,8 @@ impl Syncs {
 /// # Errors
 /// Fails as `sync` does, and when the counts cannot be written.
 pub fn counted(layout: &Layout, sync: impl FnOnce() -> Result<()>) -> Result<()> {
-    let _turn = turn(layout).map_err(Error::io("lock", &layout.syncs()))?;
+    let turn = turn(layout, Patience::Endless).map_err(Error::io("lock", &layout.syncs()));
+    let _turn = turn?;
     Syncs::read(layout).count(layout, sync)
 }
 
@@ -61,27 +63,47 @@ pub fn counted(layout: &Layout, sync: impl FnOnce() -> Result<()>) -> Result<()>
 /// # Errors
 /// Fails as `sync` does.
 pub fn shared(layout: &Layout, sync: impl FnOnce() -> Result<()>) -> Result<()> {
+    shared_within(layout, Patience::Endless, sync).map(drop)
+}
+
+/// Does the same, unless others sync for longer than somebody wants to wait. Tells whether it is done.
+///
+/// # Errors
+/// Fails as `sync` does.
+pub fn shared_within(
+    layout: &Layout,
+    patience: Patience,
+    sync: impl FnOnce() -> Result<()>,
+) -> Result<bool> {
     let asked = Syncs::read(layout);
-    // Where nothing can be counted, each syncs for itself.
-    let Ok(_turn) = turn(layout) else { return sync() };
+    let _turn = match turn(layout, patience) {
+        Ok(Some(turn)) => turn,
+        Ok(None) => return Ok(false),
+        // Where nothing can be counted, each syncs for itself.
+        Err(_) => return sync().map(|()| true),
+    };
     let found = Syncs::read(layout);
     if found.ended > asked.begun {
-        return Ok(());
+        return Ok(true);
     }
     let mut sync = Some(sync);
     let counted = found.count(layout, || sync.take().map_or(Ok(()), |sync| sync()));
     match sync {
-        Some(sync) => sync(),
-        None => counted,
+        Some(sync) => sync().map(|()| true),
+        None => counted.map(|()| true),
     }
 }
 
-/// Waits for the turn to sync and to count it.
-fn turn(layout: &Layout) -> std::io::Result<File> {
+/// Waits for the turn to sync and to count it; nothing if others have it for too long.
+fn turn(layout: &Layout, patience: Patience) -> std::io::Result<Option<File>> {
     let path = layout.syncs().with_added_extension("lock");
     let turn = OpenOptions::new().write(true).create(true).truncate(false).open(path)?;
-    turn.lock()?;
-    Ok(turn)
+    let look = || match turn.try_lock() {
+        Ok(()) => Ok(true),
+        Err(TryLockError::WouldBlock) => Ok(false),
+        Err(TryLockError::Error(error)) => Err(error),
+    };
+    Ok(patience.wait(look, || turn.lock())?.then_some(turn))
 }
 
 /// Notes in the mark of a stream that its branch was made just now. A note that is lost makes the

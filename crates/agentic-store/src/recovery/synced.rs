@@ -10,6 +10,7 @@ use crate::Result;
 use crate::file::{self, Persistence};
 use crate::ground::GroundStore;
 use crate::layout::Layout;
+use crate::lock::Patience;
 
 /// How many commits are remembered, those that were synced last.
 const REMEMBERED_MAX: usize = 16;
@@ -23,18 +24,27 @@ pub fn sync_beside_others<G: GroundStore>(repository: &G) -> Result<()> {
 }
 
 /// Makes a commit durable that somebody else made, with all that it names, unless that was done before.
+/// Tells whether it is, or others sync for longer than somebody wants to wait.
 ///
 /// # Errors
 /// Fails when the disk does.
-pub fn make_durable<G: GroundStore>(repository: &G, commit: Oid) -> Result<()> {
-    once(repository.layout(), commit, || sync_beside_others(repository))
+pub fn make_durable<G: GroundStore>(
+    repository: &G,
+    commit: Oid,
+    patience: Patience,
+) -> Result<bool> {
+    let layout = repository.layout();
+    let sync = || sync_stamp::shared_within(layout, patience, || repository.sync_filesystem());
+    once(layout, commit, sync)
 }
 
-fn once(layout: &Layout, commit: Oid, sync: impl FnOnce() -> Result<()>) -> Result<()> {
+fn once(layout: &Layout, commit: Oid, sync: impl FnOnce() -> Result<bool>) -> Result<bool> {
     if remembered(layout).contains(&commit) {
-        return Ok(());
+        return Ok(true);
     }
-    sync()?;
+    if !sync()? {
+        return Ok(false);
+    }
     // Read once more: others may have added theirs. What is lost here is synced again.
     let mut commits = remembered(layout);
     commits.retain(|other| *other != commit);
@@ -42,7 +52,7 @@ fn once(layout: &Layout, commit: Oid, sync: impl FnOnce() -> Result<()>) -> Resu
     commits.truncate(REMEMBERED_MAX);
     let lines: String = commits.iter().map(|commit| format!("{commit}\n")).collect();
     let _derived = file::replace(&layout.synced_commits(), lines.as_bytes(), Persistence::Cache);
-    Ok(())
+    Ok(true)
 }
 
 /// Reads which commits were synced. Of a list that a power cut has damaged nothing counts.
@@ -67,18 +77,19 @@ mod tests {
         let layout = Layout::new(folder.path());
         std::fs::create_dir_all(layout.root()).expect("writable");
         let mut n_syncs = 0;
-        let mut ask = |number, answer: Result<()>| {
+        let mut ask = |number, answer: Result<bool>| {
             once(&layout, commit(number), || {
                 n_syncs += 1;
                 answer
             })
         };
         ask(1, Err(Error::corrupt("the disk", "it is gone"))).expect_err("it failed");
-        ask(1, Ok(())).expect("it syncs");
+        assert!(!ask(1, Ok(false)).expect("others sync"), "nobody knows that it is durable");
+        ask(1, Ok(true)).expect("it syncs");
         ask(1, Err(Error::corrupt("the disk", "it is gone"))).expect("it is remembered");
-        ask(2, Ok(())).expect("it syncs");
+        ask(2, Ok(true)).expect("it syncs");
         ask(1, Err(Error::corrupt("the disk", "it is gone"))).expect("it is remembered");
-        assert_eq!(n_syncs, 3);
+        assert_eq!(n_syncs, 4);
     }
 
     #[test]
@@ -87,7 +98,7 @@ mod tests {
         let layout = Layout::new(folder.path());
         std::fs::create_dir_all(layout.root()).expect("writable");
         for number in 0..=REMEMBERED_MAX {
-            once(&layout, commit(number), || Ok(())).expect("it syncs");
+            once(&layout, commit(number), || Ok(true)).expect("it syncs");
         }
         let known = remembered(&layout);
         assert_eq!(known.len(), REMEMBERED_MAX);

@@ -5,6 +5,7 @@ mod bind;
 mod clones;
 mod corpus;
 mod cost;
+mod crowd;
 mod deferred;
 mod effects;
 mod export;
