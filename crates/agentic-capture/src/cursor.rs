@@ -111,7 +111,8 @@ impl TranscriptCursor {
 
     /// Reads the cursor of a transcript; nothing if there is none, or if it is damaged.
     pub fn load(captures: &Path, owner: CursorOwner<'_>) -> Option<TranscriptCursor> {
-        let mut bytes = Vec::new();
+        // Most are shorter: without room one would be read bit by bit.
+        let mut bytes = Vec::with_capacity(2 << 10);
         let input = File::open(owner.path(captures)).ok()?;
         input.take(CURSOR_BYTES_MAX).read_to_end(&mut bytes).ok()?;
         let value = canonical::decode(&bytes).ok()?;
@@ -124,11 +125,17 @@ impl TranscriptCursor {
     /// Fails when the folder cannot be written.
     pub fn save(&self, captures: &Path, owner: CursorOwner<'_>) -> std::io::Result<()> {
         let path = owner.path(captures);
-        if let Some(folder) = path.parent() {
-            std::fs::create_dir_all(folder)?;
-        }
         let bytes = canonical::encode(&self.to_value(owner)).map_err(std::io::Error::other)?;
-        file::replace(&path, &bytes, Persistence::Cache).map_err(std::io::Error::other)
+        let replace = || file::replace(&path, &bytes, Persistence::Cache);
+        // To make a folder that is there waits for all who change the one above.
+        let written = match (replace(), path.parent()) {
+            (Err(agentic_store::Error::File(error)), Some(folder)) if error.is_missing() => {
+                std::fs::create_dir_all(folder)?;
+                replace()
+            }
+            (written, _) => written,
+        };
+        written.map_err(std::io::Error::other)
     }
 
     /// Makes the cursor of a file that was read up to a place.

@@ -1,6 +1,6 @@
 //! When a hook of each coding agent last told something: a small file each, which may be deleted.
 
-use std::fs::{File, OpenOptions};
+use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{ErrorKind, Read as _};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
@@ -21,19 +21,24 @@ pub(crate) const OPEN_WITHOUT_WAITING: i32 = 0o4000;
 /// # Errors
 /// Fails when the folder cannot be written.
 pub fn hear(layout: &Layout, source: Source, now: Instant) -> Result<(), CaptureError> {
-    let file = open(&heard(layout, source));
-    let written = file.and_then(|file| write_over(&file, now.to_string().as_bytes()));
-    written.map_err(|source| CaptureError::Io { source })
+    let write = |file: File| match file.try_lock() {
+        Ok(()) => write_over(&file, now.to_string().as_bytes()),
+        // Somebody says the same at this moment: nobody waits to say it again.
+        Err(TryLockError::WouldBlock) => Ok(()),
+        Err(TryLockError::Error(error)) => Err(error),
+    };
+    open(&heard(layout, source)).and_then(write).map_err(|source| CaptureError::Io { source })
 }
 
-/// Opens the file that all hooks of a coding agent write over.
+/// Opens the file that all hooks of a coding agent write over. Whoever would make it waits for all who
+/// change its folder, so that it is made only if it is missing.
 fn open(path: &Path) -> std::io::Result<File> {
     let mut options = OpenOptions::new();
-    options.write(true).create(true).truncate(false).custom_flags(OPEN_WITHOUT_WAITING);
+    options.write(true).custom_flags(OPEN_WITHOUT_WAITING);
     match (options.open(path), path.parent()) {
         (Err(error), Some(folder)) if error.kind() == ErrorKind::NotFound => {
             std::fs::create_dir_all(folder)?;
-            options.open(path)
+            options.create(true).truncate(false).open(path)
         }
         (opened, _) => opened,
     }

@@ -1,5 +1,6 @@
 //! What was read of a transcript: on its way into the journal, and how far the cursor moves with it.
 
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use agentic_model::{Entry, Map, Object, Value};
@@ -96,14 +97,21 @@ impl CaughtUp {
 }
 
 fn make_mark(mark: &Path) -> Result<(), CaptureError> {
-    std::fs::create_dir_all(mark.parent().expect("in a folder")).map_err(io)?;
-    std::fs::File::create(mark).map_err(io)?;
-    Ok(())
+    let made = match std::fs::File::create(mark) {
+        Err(error) if error.kind() == ErrorKind::NotFound => {
+            std::fs::create_dir_all(mark.parent().expect("in a folder")).map_err(io)?;
+            std::fs::File::create(mark)
+        }
+        made => made,
+    };
+    made.map(drop).map_err(io)
 }
 
-/// Returns the place of the mark that says of a cursor that it is not to be trusted alone.
+/// Returns the place of the mark that says of a cursor that it is not to be trusted alone. Few
+/// conversations share a folder: whoever makes a file waits for all who do so beside it.
 pub(super) fn mark_of(captures: &Path, owner: &CursorOwner<'_>) -> PathBuf {
     let native = format!("{}\0{}", owner.conversation.native, owner.subagent.unwrap_or_default());
     let id = ConversationId { source: owner.conversation.source, native };
-    captures.join("begun").join(file_name_of(&id))
+    let name = file_name_of(&id);
+    captures.join("begun").join(&name[..2]).join(&name[2..])
 }

@@ -1,7 +1,9 @@
 //! Many conversations at once: none stands in the way of another.
 
-use std::fs::File;
+use std::collections::BTreeSet;
+use std::fs::{self, File};
 use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
 
 use agentic_git::PRIVATE_REF;
 use agentic_model::AgentName;
@@ -14,6 +16,56 @@ use crate::talk::{Talk, prompts};
 
 /// The agent that the first conversation in the main checkout gets.
 const OWN: &str = "claude-00000001";
+
+/// Lists the folders below one, and it.
+fn folders(top: &Path) -> Vec<PathBuf> {
+    let mut found = vec![top.to_owned()];
+    let mut at = 0;
+    while let Some(folder) = found.get(at) {
+        let entries = fs::read_dir(folder).expect("there").flatten();
+        let below = entries.map(|entry| entry.path()).filter(|path| path.is_dir());
+        let below: Vec<PathBuf> = below.collect();
+        found.extend(below);
+        at += 1;
+    }
+    found
+}
+
+/// Lists the folders in which something is made, removed or renamed meanwhile.
+fn changed(top: &Path, act: impl FnOnce()) -> BTreeSet<PathBuf> {
+    let long_ago = SystemTime::UNIX_EPOCH + Duration::from_secs(1_000_000_000);
+    for folder in folders(top) {
+        File::open(folder).and_then(|folder| folder.set_modified(long_ago)).expect("ours");
+    }
+    act();
+    let is_changed = |path: &PathBuf| {
+        path.metadata().and_then(|found| found.modified()).expect("there") != long_ago
+    };
+    folders(top).into_iter().filter(is_changed).collect()
+}
+
+#[test]
+fn conversations_that_go_on_change_no_folder_in_common() {
+    let stage = CaptureStage::new();
+    let git_dir = stage.folder.join("shop/.git");
+    let [mut one, mut other] = [1, 2].map(|number| Talk::new(&stage, number));
+    for name in ["UserPromptSubmit", "PostToolUse", "Stop"] {
+        let changed = [&mut one, &mut other].map(|talk| {
+            "shop".clone_into(&mut talk.folder);
+            talk.say("before");
+            talk.event(name, &[]);
+            changed(&git_dir, || {
+                talk.say(name);
+                talk.event(name, &[]);
+            })
+        });
+        assert!(!changed[0].is_empty(), "{name}: the cursor is written anew");
+        let common: Vec<&PathBuf> = changed[0].intersection(&changed[1]).collect();
+        // Whoever changes a folder waits for the disk, and all who change it for them.
+        assert!(common.is_empty(), "{name}: {common:?}");
+    }
+    stage.check();
+}
 
 /// Holds a lock as somebody does who is at work.
 fn hold(path: &Path) -> File {
