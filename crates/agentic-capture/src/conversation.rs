@@ -194,7 +194,8 @@ fn place(layout: &Layout, id: &ConversationId) -> PathBuf {
 }
 
 fn read(path: &Path) -> Option<ConversationRecord> {
-    let mut text = Vec::new();
+    // Most are shorter: without room one would be read bit by bit.
+    let mut text = Vec::with_capacity(1 << 10);
     File::open(path).ok()?.take(RECORD_BYTES_MAX).read_to_end(&mut text).ok()?;
     let record: ConversationRecord = serde_json::from_slice(&text).ok()?;
     (record.v == VERSION).then_some(record)

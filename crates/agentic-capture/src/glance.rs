@@ -84,7 +84,8 @@ fn may_say_so(file: &Path) -> bool {
 }
 
 fn read_start(file: &Path) -> Option<Vec<u8>> {
-    let mut text = Vec::new();
+    // Most are shorter: without room one would be read bit by bit.
+    let mut text = Vec::with_capacity(2 << 10);
     File::open(file).ok()?.take(CONFIGURATION_BYTES_MAX).read_to_end(&mut text).ok()?;
     Some(text)
 }

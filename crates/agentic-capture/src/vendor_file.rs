@@ -152,10 +152,10 @@ impl VendorFileRefusal {
     }
 }
 
-/// The folders in which vendors keep what they write, as real paths.
+/// The folders in which vendors keep what they write.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct VendorRoots {
-    roots: Vec<PathBuf>,
+    wanted: Vec<PathBuf>,
 }
 
 impl VendorRoots {
@@ -173,8 +173,18 @@ impl VendorRoots {
         }
         let added = configured.into_iter().flat_map(|roots| roots.split(':'));
         wanted.extend(added.filter(|root| root.starts_with('/')).map(PathBuf::from));
-        let real = wanted.iter().filter_map(|root| root.canonicalize().ok());
-        VendorRoots { roots: real.collect() }
+        VendorRoots { wanted }
+    }
+
+    /// Returns a real path below the first root that it lies under.
+    fn below(&self, real: &Path) -> Option<PathBuf> {
+        self.wanted.iter().find_map(|root| {
+            // What a real path begins with is real itself, and need not be looked up.
+            if let Ok(below) = real.strip_prefix(root) {
+                return Some(below.to_owned());
+            }
+            real.strip_prefix(root.canonicalize().ok()?).ok().map(Path::to_owned)
+        })
     }
 
     /// Opens a file if it may be read.
@@ -192,8 +202,7 @@ impl VendorRoots {
             }
             Err(_) => return Err(VendorFileRefusal::Closed),
         };
-        let below = self.roots.iter().find_map(|root| real.strip_prefix(root).ok());
-        let below = below.ok_or(VendorFileRefusal::Outside)?.to_owned();
+        let below = self.below(&real).ok_or(VendorFileRefusal::Outside)?;
         let file = match agentic_store::os::open_unblocked(&real) {
             Ok(file) => file,
             Err(error) if error.kind() == ErrorKind::NotFound => {

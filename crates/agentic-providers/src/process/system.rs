@@ -20,6 +20,10 @@ use rustix::process::{Pid, PidfdFlags, Signal};
 
 /// The most files that are sent at once.
 const FILES_MAX: usize = 8;
+/// How much the system mostly tells of a process, in bytes.
+const TOLD_BYTES: usize = 1 << 10;
+/// How much of a process's state is read, in bytes.
+const STAT_BYTES_MAX: u64 = 64 << 10;
 /// The longest environment that is searched, in bytes.
 const ENVIRONMENT_BYTES_MAX: u64 = 8 << 20;
 /// How much of a command line is read, in bytes.
@@ -69,7 +73,7 @@ pub(super) fn make_room(file: &File, n_bytes: u64) -> std::io::Result<()> {
 
 /// Looks at a process.
 pub(super) fn look(pid: i32) -> Option<ProcessSight> {
-    let text = std::fs::read(format!("/proc/{pid}/stat")).ok()?;
+    let text = told(pid, "stat", STAT_BYTES_MAX)?;
     let text = String::from_utf8_lossy(&text);
     // The name before may hold anything, parentheses and blanks included.
     let (_, rest) = text.rsplit_once(')')?;
@@ -81,6 +85,16 @@ pub(super) fn look(pid: i32) -> Option<ProcessSight> {
         parent: fields.get(1)?.parse().ok()?,
         runs: !matches!(*state, "Z" | "X" | "x"),
     })
+}
+
+/// Reads what the system tells of a process.
+fn told(pid: i32, name: &str, bytes_max: u64) -> Option<Vec<u8>> {
+    use std::io::Read as _;
+    // Such a file does not say how long it is: without room it would be read bit by bit.
+    let mut bytes = Vec::with_capacity(TOLD_BYTES);
+    let file = File::open(format!("/proc/{pid}/{name}")).ok()?;
+    file.take(bytes_max).read_to_end(&mut bytes).ok()?;
+    Some(bytes)
 }
 
 /// Lists the processes of a group that run.
@@ -98,10 +112,7 @@ pub(super) fn has_variable(pid: i32, name: &str, value: &str) -> bool {
 
 /// Returns the value of a variable that a process was begun with.
 pub(super) fn variable(pid: i32, name: &str) -> Option<String> {
-    use std::io::Read as _;
-    let file = File::open(format!("/proc/{pid}/environ")).ok()?;
-    let mut bytes = Vec::new();
-    file.take(ENVIRONMENT_BYTES_MAX).read_to_end(&mut bytes).ok()?;
+    let bytes = told(pid, "environ", ENVIRONMENT_BYTES_MAX)?;
     let mut entries = bytes.split(|byte| *byte == 0);
     let value =
         entries.find_map(|entry| entry.strip_prefix(name.as_bytes())?.strip_prefix(b"="))?;
@@ -110,12 +121,7 @@ pub(super) fn variable(pid: i32, name: &str) -> Option<String> {
 
 /// Returns the words that a process was begun with, as far as they are text.
 pub(super) fn words(pid: i32) -> Vec<String> {
-    use std::io::Read as _;
-    let Ok(file) = File::open(format!("/proc/{pid}/cmdline")) else { return Vec::new() };
-    let mut bytes = Vec::new();
-    if file.take(COMMAND_BYTES_MAX).read_to_end(&mut bytes).is_err() {
-        return Vec::new();
-    }
+    let bytes = told(pid, "cmdline", COMMAND_BYTES_MAX).unwrap_or_default();
     let words =
         bytes.split(|byte| *byte == 0).map(|word| String::from_utf8_lossy(word).into_owned());
     words.filter(|word| !word.is_empty()).collect()
