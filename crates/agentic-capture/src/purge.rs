@@ -11,9 +11,10 @@
 //! Before anything is changed the purge says in a file of its own what it is about (`unfinished.rs`);
 //! whoever is killed does the same again and comes to the same end. What a purge cannot take out it
 //! names, and the verb ends with 1: there is no silent half of one. What was announced is signed, so its
-//! chain begins anew (`announced.rs`). Branches of agents are made again only where that is asked for (`branches.rs`),
+//! chain begins anew (`announced.rs`), and so does the record of what was accepted of a peer (`accepted.rs`). Branches of agents are made again only where that is asked for (`branches.rs`),
 //! other branches never.
 
+mod accepted;
 mod aim;
 mod announced;
 mod apply;
@@ -31,6 +32,7 @@ mod unfinished;
 mod vendor;
 mod verify;
 
+pub use self::accepted::{AcceptedReach, AcceptedRecords, RecordsCut};
 pub use self::aim::PurgeAim;
 pub use self::announced::{AnnouncedChain, ChainCut};
 pub use self::apply::{PurgeOutcome, PurgeRequest, UnendedSessions, UnreachableObjects, apply};

@@ -3,7 +3,7 @@
 use agentic_git::{RefMove, Repository};
 use agentic_model::commit::CommitData;
 use agentic_model::{Instant, Oid, Signature};
-use agentic_store::ground::WrittenObjects;
+use agentic_store::ground::{PACKED_REFS, WrittenObjects};
 use agentic_store::journal::{BranchMove, GitKind};
 use agentic_store::{Lock, fault};
 
@@ -83,6 +83,18 @@ impl WrittenState {
         }
         Ok(moved)
     }
+}
+
+/// Takes a ref away, and makes that durable.
+///
+/// # Errors
+/// Fails when the disk does, and when the ref is elsewhere by now.
+pub fn remove(repository: &Repository, name: String, tip: Oid) -> Result<()> {
+    let moving = lock(repository, MOVING_LOCK)?;
+    let gone = [(name, tip)];
+    moving.announced(&[&gone[0].0, PACKED_REFS], || repository.delete_refs(&gone))?;
+    repository.sync_filesystem()?;
+    Ok(())
 }
 
 /// Makes the next commit of a ref that nobody signs: its tree, the state before, and further parents.

@@ -3,6 +3,7 @@
 //! Before the record is written only the quarantine and what is known of the peer are. A refusal leaves
 //! no object, no ref and no fact.
 
+mod anew;
 mod candidate;
 mod changed;
 mod hearing;
@@ -15,6 +16,7 @@ use agentic_model::{AgentName, Cid, Instant, Oid};
 use agentic_session::SessionSpace;
 use agentic_store::fault;
 
+pub use self::anew::{ReachingRecord, begin_records_anew, reaching_records};
 use self::candidate::{CandidateSearch, CandidateSpace, SpaceDecision, decide};
 pub(crate) use self::changed::announced_heads;
 use self::changed::{disowned_by, names_of, rewound_agents};

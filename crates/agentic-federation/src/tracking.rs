@@ -246,9 +246,10 @@ fn drawn_refs(repository: &Repository, label: &str) -> Result<BTreeMap<String, O
 /// # Errors
 /// Fails when a ref cannot be removed.
 pub fn erase(space: &SessionSpace, label: &str) -> Result<()> {
-    let repository = space.repository();
-    let found: Vec<(String, Oid)> = drawn_refs(repository, label)?.into_iter().collect();
-    Ok(repository.delete_refs(&found)?)
+    let pen = RefPen::take(space)?;
+    let found = drawn_refs(space.repository(), label)?;
+    pen.write(&found, &BTreeMap::new())?;
+    Ok(())
 }
 
 /// Takes away the refs of names that no record has, such as the one that a space had before it was called otherwise.

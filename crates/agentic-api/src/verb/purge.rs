@@ -1,11 +1,12 @@
 //! Taking a value out of everything that a repository keeps, and the proof of it.
 
+mod accepted;
 mod announced;
 
 use agentic_capture::conversation::ConversationRecord;
 use agentic_capture::purge::{
-    BranchFate, ChainCut, PurgeAim, PurgeHit, PurgeRequest, TombstoneScope, UnendedSessions,
-    UnreachableObjects, VendorTranscripts, apply, plan, verify,
+    BranchFate, ChainCut, PurgeAim, PurgeHit, PurgeRequest, RecordsCut, TombstoneScope,
+    UnendedSessions, UnreachableObjects, VendorTranscripts, apply, plan, verify,
 };
 use agentic_capture::{ConversationId, HookEnvironment, Source, redaction};
 use agentic_model::guidance::ErrorClass;
@@ -15,6 +16,7 @@ use agentic_space::error::{AgentError, Error as SpaceError};
 use agentic_space::purging::tombstone::{ForeignTombstone, TombstoneFate};
 use agentic_space::signing::SigningChoice;
 
+use self::accepted::PurgedRecords;
 use self::announced::PurgedChain;
 use crate::caller::agent_name;
 use crate::redaction::CallerRedactor;
@@ -153,6 +155,7 @@ impl Verb for Purge {
             sources: self.sources,
             environment: &self.environment,
             announced: &announced,
+            accepted: &PurgedRecords(caller.space),
         };
         let done = apply(caller.space, &request).map_err(|error| Refusal::of(&error))?;
         self.choice.check_known(caller, &done.hits)?;
@@ -169,6 +172,12 @@ impl Verb for Purge {
             let what = format!(
                 "what this space announced goes on reaching it, since its chain could not begin anew: {why}; \
                  `agentic announce --cut -m WHY` does that, or the same purge once more"
+            );
+            notices.push(Notice::Remark { what });
+        }
+        if let RecordsCut::Refused(why) = &done.accepted {
+            let what = format!(
+                "what was accepted of peers goes on reaching it, since its record could not begin anew: {why}"
             );
             notices.push(Notice::Remark { what });
         }

@@ -1,7 +1,7 @@
 //! Purges and their proofs, as JSON. No value is in any of them, nor anything made of one.
 
 use agentic_capture::purge::{
-    ChainCut, ELSEWHERE, PurgeHit, PurgeOutcome, PurgePlan, PurgeProof, REVOKE,
+    ChainCut, ELSEWHERE, PurgeHit, PurgeOutcome, PurgePlan, PurgeProof, REVOKE, RecordsCut,
 };
 use agentic_space::purging::tombstone::ForeignTombstone;
 use schemars::JsonSchema;
@@ -71,6 +71,9 @@ pub struct PurgeView {
     /// The announcement with which the chain of this space begins anew, since the one before reached it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub announced: Option<String>,
+    /// The spaces of peers of which the record of what was accepted began anew: `PEER/SPACE`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub accepted_anew: Vec<String>,
     /// What it leaves in this repository: branches, and objects that nothing reaches.
     pub left: Vec<PurgeHitView>,
     /// The sessions that are not over, for which it is refused unless they are cancelled.
@@ -161,6 +164,7 @@ impl PurgeView {
             forgotten: None,
             tombstones: Vec::new(),
             announced: None,
+            accepted_anew: Vec::new(),
             left: Vec::new(),
             sessions: Vec::new(),
             sources: Vec::new(),
@@ -198,6 +202,10 @@ impl From<PurgeOutcome> for PurgeView {
             announced: match done.announced {
                 ChainCut::Done(announcement) => Some(announcement),
                 ChainCut::Needless | ChainCut::Refused(_) => None,
+            },
+            accepted_anew: match done.accepted {
+                RecordsCut::Done(spaces) => spaces,
+                RecordsCut::Refused(_) => Vec::new(),
             },
             left: views(&done.left),
             sources: views(&done.sources),

@@ -5,8 +5,8 @@
 //! | new objects, and git has all that the logs say | nothing has changed |
 //! | the file that says what the purge is about, and the tombstones that count here | whoever is killed from here on goes on with this purge |
 //! | logs are cut, files written again | no recovery brings it back |
-//! | refs move | nothing leads to it but what was announced |
-//! | the chain of announcements begins anew | nothing leads to it |
+//! | refs move | nothing leads to it but what was announced, here or by peers |
+//! | the chain of announcements begins anew, and what was accepted of peers | nothing leads to it |
 //! | reflogs, caches and exactly the old objects go | it is gone |
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -25,7 +25,7 @@ use agentic_store::{Lock, Stream, fault, recovery};
 
 use super::aim::{PurgeScrub, SessionAim};
 use super::branches::{self, BranchFate, BranchRewriter};
-use super::bury::{TombstoneScope, bury};
+use super::bury::{TombstoneScope, bury, bury_accepted};
 use super::hit::{PurgeHit, PurgePlace};
 use super::locked::LockedPurge;
 use super::plan::{PurgeFindings, gather, stream_of};
@@ -33,7 +33,7 @@ use super::scan::{attribute, scan};
 use super::unfinished::{UnfinishedPurge, oids};
 use super::vendor::{self, VendorTranscripts};
 use super::verify::across_seams;
-use super::{AnnouncedChain, ChainCut, PurgeAim, PurgeError};
+use super::{AcceptedRecords, AnnouncedChain, ChainCut, PurgeAim, PurgeError, RecordsCut};
 use crate::{HookEnvironment, redaction, spool};
 
 /// Why a session is stopped.
@@ -85,6 +85,8 @@ pub struct PurgeRequest<'r> {
     pub environment: &'r HookEnvironment,
     /// What this space has announced.
     pub announced: &'r dyn AnnouncedChain,
+    /// What this space has accepted of peers.
+    pub accepted: &'r dyn AcceptedRecords,
 }
 
 /// What a purge did.
@@ -102,6 +104,8 @@ pub struct PurgeOutcome {
     pub tombstones: Vec<String>,
     /// What became of the announcements of this space.
     pub announced: ChainCut,
+    /// What became of the records of what was accepted of peers.
+    pub accepted: RecordsCut,
     /// What still holds it.
     pub left: Vec<PurgeHit>,
     /// Where transcripts of vendors hold it.
@@ -125,7 +129,9 @@ pub fn apply(space: &SessionSpace, request: &PurgeRequest<'_>) -> Result<PurgeOu
         LockedPurge::take(space, request.aim, &unfinished)?;
     let signatures = signatures(space, &unfinished)?;
     let commits = space.rewrite_purged(&found.history, &found.rewrites, BTreeMap::new())?;
-    let (tombstones, buried) = bury(space, request, &found, &commits, &signatures)?;
+    let (mut tombstones, buried) = bury(space, request, &found, &commits, &signatures)?;
+    let (reaching, of_peers) = bury_accepted(request, &found, &signatures)?;
+    tombstones.extend(of_peers);
     let mut commits = match buried.is_empty() {
         true => commits,
         false => space.rewrite_purged(&found.history, &found.rewrites, buried.clone())?,
@@ -141,6 +147,7 @@ pub fn apply(space: &SessionSpace, request: &PurgeRequest<'_>) -> Result<PurgeOu
     repository.sync_filesystem()?;
     unfinished.tips.extend(refs.iter().map(|it| it.old.to_string()));
     unfinished.tips.extend(request.announced.tip().iter().map(Oid::to_string));
+    unfinished.tips.extend(reaching.iter().map(|one| one.record.to_string()));
     unfinished.streams.extend(found.streams.iter().map(ToString::to_string));
     let renamed = found.branches.rewritten.commits.iter();
     unfinished.commits = renamed.map(|(old, new)| (old.to_string(), new.to_string())).collect();
@@ -166,6 +173,7 @@ pub fn apply(space: &SessionSpace, request: &PurgeRequest<'_>) -> Result<PurgeOu
     // Who signs may take long, so that no lock of an agent is held.
     let announced = request.announced.cut(request.reason);
     fault::point("purge-announced")?;
+    let accepted = request.accepted.begin_anew();
     let n_forgotten = forget(space, request, &found, &mut unfinished)?;
     if request.sources == VendorTranscripts::Edited {
         vendor::edit(space, request.aim, &unfinished.id, request.environment)?;
@@ -178,6 +186,7 @@ pub fn apply(space: &SessionSpace, request: &PurgeRequest<'_>) -> Result<PurgeOu
         n_forgotten,
         tombstones: tombstones.iter().map(|object| object.cid().to_string()).collect(),
         announced,
+        accepted,
         left: left(space, request.aim)?,
         sources: vendor::look(space, request.aim, request.environment),
     })

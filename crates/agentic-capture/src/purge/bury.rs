@@ -7,9 +7,10 @@ use agentic_model::tombstone::TOMBSTONE_IDS_MAX;
 use agentic_model::{AgentName, Object, Oid, Tombstone};
 use agentic_space::{Signatures, Space};
 
-use super::PurgeError;
+use super::accepted::AcceptedReach;
 use super::apply::PurgeRequest;
-use super::plan::PurgeFindings;
+use super::plan::{PurgeFindings, object_that_stays};
+use super::{BranchFate, PurgeError};
 
 /// Who hears which ids are gone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -93,6 +94,39 @@ fn replaced_in(
         .map(id)
         .filter_map(|id| Some((id.clone(), found.rewrites.replaced.get(&id)?.clone())));
     Ok(replaced.collect())
+}
+
+/// Finds the records of what was accepted of peers that reach what goes, and makes the tombstones of that.
+pub(super) fn bury_accepted(
+    request: &PurgeRequest<'_>,
+    found: &PurgeFindings,
+    signatures: &Signatures,
+) -> Result<(Vec<AcceptedReach>, Vec<Object>), PurgeError> {
+    let staying: BTreeSet<String> = found.left.iter().filter_map(object_that_stays).collect();
+    let mut ids: BTreeSet<String> = found.rewrites.replaced.keys().cloned().collect();
+    if found.branches.fate() == BranchFate::MadeAgain {
+        ids.extend(found.objects.iter().map(Oid::to_string));
+    }
+    ids.retain(|id| !staying.contains(id));
+    let reaching = request.accepted.reaching(&ids);
+    let reached: BTreeSet<&String> = reaching.iter().flat_map(|one| &one.reached).collect();
+    // What has something in its place has a tombstone by now.
+    let is_named = |id: &String| found.rewrites.replaced.contains_key(id);
+    let reached: Vec<String> = reached.into_iter().filter(|id| !is_named(id)).cloned().collect();
+    let mut objects = Vec::new();
+    for ids in reached.chunks(TOMBSTONE_IDS_MAX) {
+        let tombstone = Tombstone {
+            purged: ids.to_vec(),
+            replaced: BTreeMap::new(),
+            entries: Vec::new(),
+            rule: request.rule.map(str::to_owned),
+            reason: request.reason.to_owned(),
+            by: request.by.to_owned(),
+            at: signatures.committer.at,
+        };
+        objects.push(tombstone.to_object().map_err(PurgeError::object)?);
+    }
+    Ok((reaching, objects))
 }
 
 fn tombstones_of(

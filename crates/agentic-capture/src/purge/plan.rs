@@ -16,6 +16,7 @@ use agentic_store::{Stream, journal, recovery};
 mod leaves;
 
 use self::leaves::{PurgeCompanions, leaves_of, sessions_of};
+use super::accepted::is_record;
 use super::aim::{PurgeScrub, SessionAim};
 use super::branches::{BranchFindings, BranchRewriter};
 use super::hit::{PurgeHit, PurgePlace};
@@ -260,8 +261,19 @@ impl PurgeFindings {
             oid.is_some_and(|oid| self.branches.rewritten.holding.contains_key(&oid))
                 && self.branches.is_ours(hit)
         };
-        for hit in attribute(space, &scanned.objects)? {
-            match hit.place == PurgePlace::Reflog || is_rewritten(&hit) {
+        let found = attribute(space, &scanned.objects)?;
+        let staying: BTreeSet<String> =
+            found.iter().filter(|hit| !is_rewritten(hit)).filter_map(object_that_stays).collect();
+        // What a peer signed goes with its record, where nothing else keeps it.
+        let goes_with_record = |hit: &PurgeHit| {
+            self.branches.fate() == BranchFate::MadeAgain
+                && hit.reference.as_deref().is_some_and(is_record)
+                && hit.object.as_ref().is_some_and(|object| !staying.contains(object))
+        };
+        for hit in found {
+            let is_going =
+                hit.place == PurgePlace::Reflog || is_rewritten(&hit) || goes_with_record(&hit);
+            match is_going {
                 true => self.hits.push(hit),
                 false => self.left.push(hit),
             }
@@ -321,6 +333,12 @@ impl PurgeFindings {
             false => self.left.push(hit),
         }
     }
+}
+
+/// Names the object of a hit, where a ref keeps it that is no record of what was accepted.
+pub(super) fn object_that_stays(hit: &PurgeHit) -> Option<String> {
+    let reference = hit.reference.as_deref()?;
+    hit.object.clone().filter(|_| !is_record(reference))
 }
 
 impl PurgeScrub<'_> {

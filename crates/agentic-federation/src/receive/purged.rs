@@ -28,11 +28,18 @@ impl ReachedObjects {
     /// Finds something that a tombstone of this space names. Typed objects are named by their content, and stand
     /// under that name in notes; everything else is named as git does.
     pub fn purged(&self, space: &SessionSpace, repository: &Repository) -> Result<Option<String>> {
-        let tombstones = space.tombstones()?;
-        let purged: BTreeSet<&str> =
-            tombstones.iter().flat_map(|one| one.purged.iter().map(String::as_str)).collect();
-        if purged.is_empty() {
-            return Ok(None);
+        let purged = space.tombstones()?.into_iter().flat_map(|one| one.purged).collect();
+        Ok(self.among(&purged, repository)?.into_iter().next())
+    }
+
+    /// Finds out which of some objects it reaches.
+    pub fn among(
+        &self,
+        ids: &BTreeSet<String>,
+        repository: &Repository,
+    ) -> Result<BTreeSet<String>> {
+        if ids.is_empty() {
+            return Ok(BTreeSet::new());
         }
         let known = self.known.map(|known| format!("^{known}\n")).unwrap_or_default();
         let input = format!("{}\n{known}", self.tip);
@@ -42,8 +49,8 @@ impl ReachedObjects {
         let named = |line: &str| {
             let (oid, path) = line.split_once(' ').unwrap_or((line, ""));
             let name = path.rsplit('/').next().unwrap_or_default();
-            [oid, name].into_iter().find(|id| purged.contains(id)).map(str::to_owned)
+            [oid, name].into_iter().find(|id| ids.contains(*id)).map(str::to_owned)
         };
-        Ok(listed.lines().find_map(named))
+        Ok(listed.lines().filter_map(named).collect())
     }
 }

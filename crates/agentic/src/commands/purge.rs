@@ -257,6 +257,11 @@ fn text(view: &PurgeView) -> String {
             "announced anew {announcement}; `agentic push` replaces what remotes have\n"
         ));
     }
+    out.extend(view.accepted_anew.iter().map(|space| {
+        format!(
+            "begun anew {space}; `agentic fetch` asks again, and takes nothing in that reaches it\n"
+        )
+    }));
     out.extend(view.left.iter().map(|hit| format!("LEFT {}", hit_line(hit))));
     out.extend(view.sessions.iter().map(|id| format!("REFUSED: session {id} holds it\n")));
     out.extend(view.sources.iter().map(|hit| format!("not ours: {}", hit_line(hit))));

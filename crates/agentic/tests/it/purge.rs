@@ -1,6 +1,7 @@
 //! Purge: what it takes out is nowhere any more, by means of its own and by others; whoever is killed on
 //! the way comes to the same end; and a peer that still has it does not bring it back.
 
+mod accepted;
 mod aim;
 mod announced;
 mod branches;
