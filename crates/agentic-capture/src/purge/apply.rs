@@ -25,7 +25,7 @@ use agentic_store::{Lock, Stream, fault, recovery};
 
 use super::aim::{PurgeScrub, SessionAim};
 use super::branches::{self, BranchFate, BranchRewriter};
-use super::bury::{TombstoneScope, bury, bury_accepted};
+use super::bury::{BuriedPurge, TombstoneScope, bury};
 use super::hit::{PurgeHit, PurgePlace};
 use super::locked::LockedPurge;
 use super::plan::{PurgeFindings, gather, stream_of};
@@ -129,9 +129,8 @@ pub fn apply(space: &SessionSpace, request: &PurgeRequest<'_>) -> Result<PurgeOu
         LockedPurge::take(space, request.aim, &unfinished)?;
     let signatures = signatures(space, &unfinished)?;
     let commits = space.rewrite_purged(&found.history, &found.rewrites, BTreeMap::new())?;
-    let (mut tombstones, buried) = bury(space, request, &found, &commits, &signatures)?;
-    let (reaching, of_peers) = bury_accepted(request, &found, &signatures)?;
-    tombstones.extend(of_peers);
+    let BuriedPurge { tombstones, moved: buried, records } =
+        bury(space, request, &found, &commits, &signatures)?;
     let mut commits = match buried.is_empty() {
         true => commits,
         false => space.rewrite_purged(&found.history, &found.rewrites, buried.clone())?,
@@ -146,8 +145,7 @@ pub fn apply(space: &SessionSpace, request: &PurgeRequest<'_>) -> Result<PurgeOu
     let worktrees = branches::going(space, worktrees, &refs)?;
     repository.sync_filesystem()?;
     unfinished.tips.extend(refs.iter().map(|it| it.old.to_string()));
-    unfinished.tips.extend(request.announced.tip().iter().map(Oid::to_string));
-    unfinished.tips.extend(reaching.iter().map(|one| one.record.to_string()));
+    unfinished.tips.extend(request.announced.tip().iter().chain(&records).map(Oid::to_string));
     unfinished.streams.extend(found.streams.iter().map(ToString::to_string));
     let renamed = found.branches.rewritten.commits.iter();
     unfinished.commits = renamed.map(|(old, new)| (old.to_string(), new.to_string())).collect();
@@ -170,10 +168,7 @@ pub fn apply(space: &SessionSpace, request: &PurgeRequest<'_>) -> Result<PurgeOu
     for worktree in worktrees {
         worktree.bring()?;
     }
-    // Who signs may take long, so that no lock of an agent is held.
-    let announced = request.announced.cut(request.reason);
-    fault::point("purge-announced")?;
-    let accepted = request.accepted.begin_anew();
+    let (announced, accepted) = begin_anew(request)?;
     let n_forgotten = forget(space, request, &found, &mut unfinished)?;
     if request.sources == VendorTranscripts::Edited {
         vendor::edit(space, request.aim, &unfinished.id, request.environment)?;
@@ -190,6 +185,13 @@ pub fn apply(space: &SessionSpace, request: &PurgeRequest<'_>) -> Result<PurgeOu
         left: left(space, request.aim)?,
         sources: vendor::look(space, request.aim, request.environment),
     })
+}
+
+/// Begins anew what somebody signed. Whoever signs may take long, so that no lock of an agent is held.
+fn begin_anew(request: &PurgeRequest<'_>) -> Result<(ChainCut, RecordsCut), PurgeError> {
+    let announced = request.announced.cut(request.reason);
+    fault::point("purge-announced")?;
+    Ok((announced, request.accepted.begin_anew()))
 }
 
 /// Checks that no process stays here that has an index of texts.

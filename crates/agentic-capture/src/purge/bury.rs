@@ -21,15 +21,25 @@ pub enum TombstoneScope {
     ThisSpace,
 }
 
-/// Makes the tombstones of every agent, and adds them to what its notes have become. Returns them, and
-/// which states of notes become which.
+/// What was buried.
+pub(super) struct BuriedPurge {
+    /// The tombstones.
+    pub tombstones: Vec<Object>,
+    /// Which states of notes become which.
+    pub moved: BTreeMap<Oid, Oid>,
+    /// The records of what was accepted of peers that reach what goes.
+    pub records: Vec<Oid>,
+}
+
+/// Makes the tombstones of every agent, and adds them to what its notes have become; and those of what peers
+/// brought.
 pub(super) fn bury(
     space: &Space,
     request: &PurgeRequest<'_>,
     found: &PurgeFindings,
     commits: &BTreeMap<Oid, Oid>,
     signatures: &Signatures,
-) -> Result<(Vec<Object>, BTreeMap<Oid, Oid>), PurgeError> {
+) -> Result<BuriedPurge, PurgeError> {
     let (mut all, mut moved) = (Vec::new(), BTreeMap::new());
     let heads = heads(space, found)?;
     for tip in space.notes_tips(&found.history)? {
@@ -52,7 +62,9 @@ pub(super) fn bury(
             }
         }
     }
-    Ok((all, moved))
+    let reaching = bury_accepted(request, found, signatures, &mut all)?;
+    let records = reaching.iter().map(|one| one.record).collect();
+    Ok(BuriedPurge { tombstones: all, moved, records })
 }
 
 /// Tells where branches are whose notes are in some state.
@@ -97,11 +109,12 @@ fn replaced_in(
 }
 
 /// Finds the records of what was accepted of peers that reach what goes, and makes the tombstones of that.
-pub(super) fn bury_accepted(
+fn bury_accepted(
     request: &PurgeRequest<'_>,
     found: &PurgeFindings,
     signatures: &Signatures,
-) -> Result<(Vec<AcceptedReach>, Vec<Object>), PurgeError> {
+    tombstones: &mut Vec<Object>,
+) -> Result<Vec<AcceptedReach>, PurgeError> {
     let staying: BTreeSet<String> = found.left.iter().filter_map(object_that_stays).collect();
     let mut ids: BTreeSet<String> = found.rewrites.replaced.keys().cloned().collect();
     if found.branches.fate() == BranchFate::MadeAgain {
@@ -113,7 +126,6 @@ pub(super) fn bury_accepted(
     // What has something in its place has a tombstone by now.
     let is_named = |id: &String| found.rewrites.replaced.contains_key(id);
     let reached: Vec<String> = reached.into_iter().filter(|id| !is_named(id)).cloned().collect();
-    let mut objects = Vec::new();
     for ids in reached.chunks(TOMBSTONE_IDS_MAX) {
         let tombstone = Tombstone {
             purged: ids.to_vec(),
@@ -124,9 +136,9 @@ pub(super) fn bury_accepted(
             by: request.by.to_owned(),
             at: signatures.committer.at,
         };
-        objects.push(tombstone.to_object().map_err(PurgeError::object)?);
+        tombstones.push(tombstone.to_object().map_err(PurgeError::object)?);
     }
-    Ok((reaching, objects))
+    Ok(reaching)
 }
 
 fn tombstones_of(
