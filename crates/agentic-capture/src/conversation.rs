@@ -4,8 +4,6 @@
 //! becomes a file name only by its hash. All of it may be deleted: the next event binds anew, and an
 //! agent of its own is known by its briefing.
 
-use std::fs::File;
-use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 use agentic_model::{AgentName, Instant};
@@ -194,9 +192,7 @@ fn place(layout: &Layout, id: &ConversationId) -> PathBuf {
 }
 
 fn read(path: &Path) -> Option<ConversationRecord> {
-    // Most are shorter: without room one would be read bit by bit.
-    let mut text = Vec::with_capacity(1 << 10);
-    File::open(path).ok()?.take(RECORD_BYTES_MAX).read_to_end(&mut text).ok()?;
+    let text = file::read_small(path, RECORD_BYTES_MAX).ok()?;
     let record: ConversationRecord = serde_json::from_slice(&text).ok()?;
     (record.v == VERSION).then_some(record)
 }

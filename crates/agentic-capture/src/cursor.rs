@@ -6,7 +6,6 @@
 //!
 //! A session that is kept as rows is told again by the last row that was read.
 
-use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
@@ -111,10 +110,7 @@ impl TranscriptCursor {
 
     /// Reads the cursor of a transcript; nothing if there is none, or if it is damaged.
     pub fn load(captures: &Path, owner: CursorOwner<'_>) -> Option<TranscriptCursor> {
-        // Most are shorter: without room one would be read bit by bit.
-        let mut bytes = Vec::with_capacity(2 << 10);
-        let input = File::open(owner.path(captures)).ok()?;
-        input.take(CURSOR_BYTES_MAX).read_to_end(&mut bytes).ok()?;
+        let bytes = file::read_small(&owner.path(captures), CURSOR_BYTES_MAX).ok()?;
         let value = canonical::decode(&bytes).ok()?;
         TranscriptCursor::from_value(&value).filter(|_| owner.is_of(&value))
     }

@@ -5,9 +5,9 @@
 //! word that must stand in one of them. The glance says no only where the answer is no; whether it is
 //! yes, git's configuration says.
 
-use std::fs::File;
-use std::io::Read as _;
 use std::path::{Path, PathBuf};
+
+use agentic_store::file;
 
 use crate::HookEnvironment;
 
@@ -83,11 +83,8 @@ fn may_say_so(file: &Path) -> bool {
     text.len() as u64 >= CONFIGURATION_BYTES_MAX || has(b"capture") || has(b"include")
 }
 
-fn read_start(file: &Path) -> Option<Vec<u8>> {
-    // Most are shorter: without room one would be read bit by bit.
-    let mut text = Vec::with_capacity(2 << 10);
-    File::open(file).ok()?.take(CONFIGURATION_BYTES_MAX).read_to_end(&mut text).ok()?;
-    Some(text)
+fn read_start(path: &Path) -> Option<Vec<u8>> {
+    file::read_small(path, CONFIGURATION_BYTES_MAX).ok()
 }
 
 #[cfg(test)]

@@ -11,8 +11,9 @@
 //! Before anything is changed the purge says in a file of its own what it is about (`unfinished.rs`);
 //! whoever is killed does the same again and comes to the same end. What a purge cannot take out it
 //! names, and the verb ends with 1: there is no silent half of one. What was announced is signed, so its
-//! chain begins anew (`announced.rs`), and so does the record of what was accepted of a peer (`accepted.rs`). Branches of agents are made again only where that is asked for (`branches.rs`),
-//! other branches never.
+//! chain begins anew (`announced.rs`), and so does the record of what was accepted of a peer
+//! (`accepted.rs`). Branches of agents are made again only where that is asked for (`branches.rs`), other
+//! branches never.
 
 mod accepted;
 mod aim;

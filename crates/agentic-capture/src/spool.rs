@@ -72,7 +72,8 @@ pub fn put(layout: &Layout, owner: SpoolOwner<'_>, entries: &[Entry]) -> Result<
 /// Fails when the disk does; what waits then goes on waiting.
 pub fn drain(
     layout: &Layout,
-    (agent, conversation): (&AgentName, &ConversationId),
+    agent: &AgentName,
+    conversation: &ConversationId,
     writer: &mut PendingWriter<'_>,
 ) -> Result<(), CaptureError> {
     // What waited while there was no agent came before it.

@@ -5,6 +5,7 @@ use std::ops::Bound;
 
 use agentic_git::Repository;
 use agentic_model::{Cid, Oid};
+pub use agentic_space::purging::ACCEPTED_REFS;
 
 use crate::acceptance::{Acceptance, AcceptanceOutline};
 use crate::announcement::ChainNumber;
@@ -13,8 +14,6 @@ use crate::shard::HeadChange;
 use crate::wrapping::{WrappedAnnouncement, read_bare_commit, read_wrapped};
 use crate::{Error, Result};
 
-/// The folder of the refs of records. They are never pushed.
-pub const ACCEPTED_REFS: &str = "refs/agentic/accepted/";
 /// How many announcements a chain may have.
 pub const CHAIN_MAX: usize = 100_000;
 

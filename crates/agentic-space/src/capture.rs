@@ -6,8 +6,6 @@ mod fetched;
 mod link;
 
 use std::collections::BTreeSet;
-use std::fs::File;
-use std::io::Read as _;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -202,13 +200,8 @@ pub(crate) fn captured_of(layout: &Layout, agent: &AgentName, entries: &[Entry])
 
 /// Lists what was said of the conversations of an agent last; nothing of those that are forgotten.
 pub fn read_captured(layout: &Layout, agent: &AgentName) -> Vec<Map> {
-    // Most are shorter: without room one would be read bit by bit.
-    let mut bytes = Vec::with_capacity(1 << 10);
-    let file = File::open(captured_place(layout, agent));
-    let read = file.and_then(|file| file.take(CAPTURED_BYTES_MAX).read_to_end(&mut bytes));
-    if read.is_err() {
-        return Vec::new();
-    }
+    let read = file::read_small(&captured_place(layout, agent), CAPTURED_BYTES_MAX);
+    let Ok(bytes) = read else { return Vec::new() };
     let value = canonical::decode(&bytes);
     let said = value.as_ref().ok().and_then(Value::as_list).unwrap_or_default();
     said.iter().filter_map(Value::as_map).cloned().collect()

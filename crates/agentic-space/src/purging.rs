@@ -24,7 +24,7 @@ use crate::{Result, Space};
 const OWN_FOLDERS: [&str; 2] = ["refs/notes/agentic/", "refs/agentic/"];
 /// What is signed, or names what is: made again it would be nothing.
 const SIGNED: [&str; 9] = [
-    "refs/agentic/accepted/",
+    ACCEPTED_REFS,
     "refs/agentic/adopted",
     "refs/agentic/announce/",
     "refs/agentic/caps",
@@ -34,6 +34,8 @@ const SIGNED: [&str; 9] = [
     "refs/agentic/project",
     "refs/agentic/replies",
 ];
+/// Where the records of what was accepted of peers are. Never pushed.
+pub const ACCEPTED_REFS: &str = "refs/agentic/accepted/";
 /// The tombstones that count here. Never pushed.
 pub const TOMBSTONES_REF: &str = "refs/agentic/tombstones";
 /// Commits of branches that branches do not have.

@@ -1,12 +1,15 @@
-//! Replacing small files whole, and removing them.
+//! Reading small files, replacing them whole, and removing them.
 
 use std::fs::File;
-use std::io::Write as _;
+use std::io::{Read as _, Write as _};
 use std::os::unix::fs::FileExt as _;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::{Error, Result, fault, os};
+
+/// How long small files are as a rule, in bytes.
+const SMALL_BYTES: usize = 2 << 10;
 
 /// Whether a replaced file is on the disk when the call returns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -60,6 +63,17 @@ pub fn replace(path: &Path, content: &[u8], persistence: Persistence) -> Result<
         }
         _ => Ok(()),
     }
+}
+
+/// Reads a file that is small as a rule, and of a longer one no more than its beginning.
+///
+/// # Errors
+/// Fails when it is not there or cannot be read.
+pub fn read_small(path: &Path, bytes_max: u64) -> std::io::Result<Vec<u8>> {
+    // Without room it would be read bit by bit.
+    let mut bytes = Vec::with_capacity(SMALL_BYTES);
+    File::open(path)?.take(bytes_max).read_to_end(&mut bytes)?;
+    Ok(bytes)
 }
 
 /// Writes a text over all that is in a file. It is not emptied before: whoever does that waits until what was there

@@ -37,7 +37,7 @@ pub(super) fn keep(event: &BoundEvent<'_>) -> Result<(), CaptureError> {
         scene.log.note("busy");
         return spool::put(layout, SpoolOwner::Agent(agent), &own);
     };
-    spool::drain(layout, (agent, &event.binding.id), &mut writer)?;
+    spool::drain(layout, agent, &event.binding.id, &mut writer)?;
     let subagent = scene.event.subagent.as_ref().map(|subagent| subagent.id.as_str());
     let is_own_file = scene.event.moment == HookMoment::SubagentEnds;
     let caught = match &event.transcript {

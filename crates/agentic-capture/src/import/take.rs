@@ -333,7 +333,7 @@ impl<'i> Importer<'i> {
         let writer = self.space.pending_writer_within(&bound.agent, LOCK_WAIT)?;
         let mut writer = writer.ok_or(CaptureError::Other { code: "busy" })?;
         let layout = self.space.repository().layout();
-        spool::drain(layout, (&bound.agent, &bound.id), &mut writer)?;
+        spool::drain(layout, &bound.agent, &bound.id, &mut writer)?;
         Ok(writer)
     }
 

@@ -3,9 +3,7 @@
 use std::collections::BTreeSet;
 
 use agentic_model::Oid;
-
-/// Where the records are. They are never pushed.
-const RECORDS: &str = "refs/agentic/accepted/";
+use agentic_space::purging::ACCEPTED_REFS;
 
 /// The records of what was accepted of peers. How they are read is known above.
 pub trait AcceptedRecords {
@@ -37,5 +35,5 @@ pub enum RecordsCut {
 
 /// Tells whether a ref is a record.
 pub(super) fn is_record(reference: &str) -> bool {
-    reference.starts_with(RECORDS)
+    reference.starts_with(ACCEPTED_REFS)
 }

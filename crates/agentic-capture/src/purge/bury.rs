@@ -127,15 +127,7 @@ fn bury_accepted(
     let is_named = |id: &String| found.rewrites.replaced.contains_key(id);
     let reached: Vec<String> = reached.into_iter().filter(|id| !is_named(id)).cloned().collect();
     for ids in reached.chunks(TOMBSTONE_IDS_MAX) {
-        let tombstone = Tombstone {
-            purged: ids.to_vec(),
-            replaced: BTreeMap::new(),
-            entries: Vec::new(),
-            rule: request.rule.map(str::to_owned),
-            reason: request.reason.to_owned(),
-            by: request.by.to_owned(),
-            at: signatures.committer.at,
-        };
+        let tombstone = Tombstone { purged: ids.to_vec(), ..bare(request, signatures) };
         tombstones.push(tombstone.to_object().map_err(PurgeError::object)?);
     }
     Ok(reaching)
@@ -162,12 +154,22 @@ fn tombstones_of(
             purged: ids.to_vec(),
             replaced: ids.iter().map(|id| (id.clone(), replaced[id].clone())).collect(),
             entries: entries.iter().cloned().collect(),
-            rule: request.rule.map(str::to_owned),
-            reason: request.reason.to_owned(),
-            by: request.by.to_owned(),
-            at: signatures.committer.at,
+            ..bare(request, signatures)
         };
         objects.push(tombstone.to_object().map_err(PurgeError::object)?);
     }
     Ok(objects)
+}
+
+/// Returns a tombstone of nothing yet: who purges, when and why.
+fn bare(request: &PurgeRequest<'_>, signatures: &Signatures) -> Tombstone {
+    Tombstone {
+        purged: Vec::new(),
+        replaced: BTreeMap::new(),
+        entries: Vec::new(),
+        rule: request.rule.map(str::to_owned),
+        reason: request.reason.to_owned(),
+        by: request.by.to_owned(),
+        at: signatures.committer.at,
+    }
 }

@@ -6,17 +6,17 @@
 
 use std::collections::BTreeSet;
 
-use agentic_git::{RefMove, Repository};
-use agentic_model::{Instant, Oid};
+use agentic_git::RefMove;
+use agentic_model::Oid;
 use agentic_session::SessionSpace;
 use agentic_store::fault;
 
-use super::peer_lock;
 use super::purged::ReachedObjects;
-use crate::acceptance::Acceptance;
+use super::{MadeRecord, peer_lock};
+use crate::acceptance::AcceptanceOutline;
 use crate::accepted::{ACCEPTED_REFS, accepted_ref};
 use crate::caps::CAPS_LOCK;
-use crate::durable::{ChainContent, NextState, lock, mover, next_state, remove};
+use crate::durable::{NextState, lock, mover, remove};
 use crate::id::{PeerId, SpaceId};
 use crate::tracking::{TrackedSpace, erase, settle_all, tracked_spaces};
 use crate::{Error, Result};
@@ -97,32 +97,19 @@ fn begin_anew(
     if repository.find_ref(&name)? != Some(reaching.record) {
         return Err(moved());
     }
-    let acceptance = Acceptance::read(repository, reaching.record)?;
+    let acceptance = AcceptanceOutline::read_outline(repository, reaching.record)?;
     let newest = ReachedObjects { tip: acceptance.announced, known: None };
     if !newest.among(ids, repository)?.is_empty() {
         return remove(repository, name, reaching.record);
     }
-    let next = first_record(repository, name, reaching.record, &acceptance);
+    // The one that the space would have if its newest announcement had been the first.
+    let first =
+        MadeRecord { name: &name, before: None, changes: &[] }.next(repository, &acceptance)?;
+    let next = NextState { expect: Some(reaching.record), ..first };
     match next.publish(repository, &mover(repository, space.now())?)? {
         RefMove::Moved => Ok(()),
         RefMove::Lost { .. } => Err(moved()),
     }
-}
-
-/// Makes the record that a space would have if its newest announcement had been the first one.
-fn first_record(
-    repository: &Repository,
-    name: String,
-    old: Oid,
-    acceptance: &Acceptance,
-) -> NextState {
-    let content = ChainContent {
-        folder: acceptance.to_folder(),
-        also: vec![acceptance.announced],
-        at: Instant::from_millis(acceptance.time),
-        message: format!("agentic accepted {} by {}", acceptance.announcement, acceptance.way),
-    };
-    NextState { expect: Some(old), ..next_state(repository, &name, None, content) }
 }
 
 /// Reads of which space a record is.

@@ -1,8 +1,7 @@
 //! What was accepted of a peer: its record begins anew at whichever step the purge is killed.
 
-use super::walk::{PurgeWalk, kill_at_each_step};
-use super::{AFTER_AT, VALUE};
-use crate::stage::script_ok;
+use super::VALUE;
+use super::walk::PurgeWalk;
 
 /// A space that follows another one, whose agent has announced what is to go.
 const FOLLOWING: &str = r#"
@@ -39,13 +38,5 @@ fn a_record_of_what_was_accepted_begins_anew_at_whichever_step_the_purge_is_kill
             ("agentic fetch 2>/dev/null | grep -c 'cuts its chain'", "1"),
         ],
     };
-    let sandbox = walk.stage();
-    sandbox.save("before").expect("writable");
-    let purge = |variables: &[(&str, &str)]| {
-        let moved = "export HOME=$PWD/../home; agentic peer space --moved";
-        script_ok(&sandbox, moved, AFTER_AT);
-        walk.purge(&sandbox, variables)
-    };
-    assert!(!walk.broken(&sandbox).is_empty(), "nothing is to be done");
-    kill_at_each_step(&sandbox, purge, || walk.broken(&sandbox));
+    walk.walk_moved();
 }

@@ -1,8 +1,7 @@
 //! What was announced: the chain of this space begins anew at whichever step the purge is killed.
 
-use super::walk::{PurgeWalk, kill_at_each_step};
-use super::{AFTER_AT, VALUE};
-use crate::stage::script_ok;
+use super::VALUE;
+use super::walk::PurgeWalk;
 
 /// A space that has announced what is to go. Others are none of its business here.
 const ANNOUNCED: &str = r#"
@@ -35,14 +34,5 @@ fn a_chain_of_announcements_begins_anew_at_whichever_step_the_purge_is_killed() 
             ("agentic push >/dev/null && echo pushed", "pushed"),
         ],
     };
-    let sandbox = walk.stage();
-    sandbox.save("before").expect("writable");
-    // A repository that was put back from a copy is none that may announce before somebody says that it was moved.
-    let purge = |variables: &[(&str, &str)]| {
-        let moved = "export HOME=$PWD/../home; agentic peer space --moved";
-        script_ok(&sandbox, moved, AFTER_AT);
-        walk.purge(&sandbox, variables)
-    };
-    assert!(!walk.broken(&sandbox).is_empty(), "nothing is to be done");
-    kill_at_each_step(&sandbox, purge, || walk.broken(&sandbox));
+    walk.walk_moved();
 }

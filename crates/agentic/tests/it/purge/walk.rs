@@ -64,6 +64,19 @@ impl PurgeWalk<'_> {
         broken
     }
 
+    /// Kills it at every step, in a space that says each time that it was moved: one that was put back from a
+    /// copy may not announce before somebody says so.
+    pub fn walk_moved(&self) {
+        let sandbox = self.stage();
+        sandbox.save("before").expect("writable");
+        let purge = |variables: &[(&str, &str)]| {
+            script_ok(&sandbox, &format!("{}agentic peer space --moved", home()), AFTER_AT);
+            self.purge(&sandbox, variables)
+        };
+        assert!(!self.broken(&sandbox).is_empty(), "nothing is to be done");
+        kill_at_each_step(&sandbox, purge, || self.broken(&sandbox));
+    }
+
     /// Carries it out once, and then kills it at every step.
     pub fn walk(&self) {
         let sandbox = self.stage();
