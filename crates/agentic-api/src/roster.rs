@@ -5,6 +5,7 @@
 
 mod known;
 mod order;
+mod standing;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -20,6 +21,7 @@ use agentic_space::relation::MERGED_INTO;
 
 pub use self::known::{KnownLedger, LedgerState};
 pub use self::order::{RosterFilter, RosterPage, RosterReview, RosterRow};
+use self::standing::Standings;
 use crate::view::{AgentView, FamilyView};
 
 /// Where git keeps the notes of agents.
@@ -407,63 +409,4 @@ pub fn read_session(space: &SessionSpace, id: &SessionId) -> Result<SessionRow> 
         n_bytes,
         depends_on_attendance: summary.depends_on_attendance,
     })
-}
-
-/// How agents stand, as their sessions that are not over do.
-#[derive(Default)]
-struct Standings {
-    /// The place of each one's standing among [`STANDINGS`].
-    by_agent: BTreeMap<String, usize>,
-    /// What cannot be read, so that sessions may be missing.
-    left_out: BTreeSet<String>,
-}
-
-impl Standings {
-    fn read(
-        space: &SessionSpace,
-        known: &KnownLedger,
-        differing: &BTreeSet<AgentName>,
-    ) -> Result<Standings> {
-        let layout = space.repository().layout();
-        // What came by fetch alone is found in notes, which an index has read where they are the same.
-        let has_journal =
-            |name: &AgentName| layout.journal(&agentic_store::Stream::Agent(name.clone())).exists();
-        let is_unknown = known.state != LedgerState::Ready || !differing.iter().all(has_journal);
-        let mut standings = Standings::default();
-        let mut unread: BTreeSet<SessionId> = match is_unknown {
-            true => {
-                let tell = &mut |told| standings.left_out.extend([told]);
-                space.open_sessions_telling(tell)?.into_iter().collect()
-            }
-            false => space.open_sessions_here()?.into_iter().collect(),
-        };
-        if !is_unknown {
-            let rows = known.rows.rows();
-            for (id, row) in rows.sessions.iter().filter(|(_, row)| !row.is_over) {
-                let Some(id) = SessionId::parse(id) else { continue };
-                // Whoever dies at work writes nothing.
-                let is_same =
-                    !row.depends_on_attendance && row.n_bytes == space.open_log_bytes(&id);
-                match is_same {
-                    true => {
-                        unread.remove(&id);
-                        standings.take(&row.agent, &row.state);
-                    }
-                    false => drop(unread.insert(id)),
-                }
-            }
-        }
-        for id in unread {
-            // A damaged one is nobody's.
-            let Ok(summary) = space.session(&id) else { continue };
-            standings.take(summary.agent.as_str(), summary.state.as_str());
-        }
-        Ok(standings)
-    }
-
-    fn take(&mut self, agent: &str, state: &str) {
-        let standing = STANDINGS.iter().position(|word| *word == state).unwrap_or_default();
-        let known = self.by_agent.entry(agent.to_owned()).or_default();
-        *known = standing.max(*known);
-    }
 }
