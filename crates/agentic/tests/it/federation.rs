@@ -13,6 +13,9 @@ const STEPS_MIN: usize = 5;
 /// How often a process is killed at some moment.
 const KILLS: usize = 20;
 
+/// What people do who keep a remote in which git was killed while it moved a ref: nobody else can.
+const UNLOCK_REMOTE: &str = "find ../hub.git -name '*.lock' -delete";
+
 /// Two spaces that follow each other; one has something new to announce, or the other to fetch.
 const STORY: &str = r#"
 for who in here there; do
@@ -139,6 +142,7 @@ impl DyingVerb {
             let life = whole.as_secs_f64() * (number + 1) as f64 / (KILLS + 1) as f64;
             let killed = killed_after(&sandbox, self.run, life);
             n_killed += usize::from(killed.ending != ProgramEnding::Exit(0));
+            script_ok(&sandbox, UNLOCK_REMOTE, AFTER_AT);
             if let Some(broken) = self.broken(&sandbox) {
                 panic!("{} killed after {life:.3} s: {broken}", self.name);
             }
