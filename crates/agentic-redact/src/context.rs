@@ -6,15 +6,18 @@ use crate::exempt::is_reference;
 use crate::header;
 use crate::hit::{HitRule, SecretHit};
 use crate::name::{NAME_BYTES_MAX, NameStrength, strength};
+use crate::phrase::is_bare_phrase;
 use crate::steps;
 use crate::trigger::TriggerHit;
-use crate::value::{Quoting, is_irregular, is_random, is_secret_value};
+use crate::value::{Quoting, VALUE_BYTES_SEEN, is_irregular, is_random, is_secret_value};
 use crate::words::is_plain_word;
 
 /// How much may stand between a name and the value that its type parts from it.
 const TYPE_BYTES_MAX: usize = 48;
 /// How long the name of a function around a value may be.
 const CALL_BYTES_MAX: usize = 40;
+/// How far a name is indented at most that begins a line.
+const INDENT_BYTES_MAX: usize = 60;
 /// Names of fields in queries that have secrets only there.
 const QUERY_NAMES: [&str; 8] =
     ["key", "sig", "signature", "x-amz-signature", "x-goog-signature", "code", "auth", "hmac"];
@@ -120,7 +123,12 @@ impl<'t> ContextScan<'t> {
             return;
         }
         let rule = if is_flag { HitRule::Flag } else { HitRule::KeyValue };
-        self.value(at, separator, strength, rule);
+        match bare_phrase(self.text, name, separator, at) {
+            Some((start, end)) if is_bare_phrase(&self.text[start..end], strength) => {
+                self.hits.push(SecretHit::new(rule, start, end));
+            }
+            Some(_) | None => self.value(at, separator, strength, rule),
+        }
     }
 
     /// Looks at a field of a query whose name says something there only.
@@ -199,6 +207,31 @@ fn in_query(text: &[u8], name: FoundName<'_>) -> bool {
     let before = name.start.checked_sub(1).map(|at| text[at]);
     matches!(before, Some(b'?' | b'&'))
         || before == Some(b';') && name.start >= 5 && &text[name.start - 5..name.start] == b"&amp;"
+}
+
+/// Returns the rest of a line without quotation marks that a name begins, as YAML and files of
+/// settings have it: `name: two words`, `name = two words`.
+fn bare_phrase(
+    text: &[u8],
+    name: FoundName<'_>,
+    separator: Separator,
+    at: usize,
+) -> Option<(usize, usize)> {
+    let is_spaced = text.get(name.end) == Some(&b' ') || separator == Separator::Colon;
+    let start = skip_blanks(text, at);
+    if !is_spaced || start == at || !matches!(separator, Separator::Assign | Separator::Colon) {
+        return None;
+    }
+    let before = text[..name.start].iter().rev().take(INDENT_BYTES_MAX);
+    let mark = before.take_while(|byte| matches!(byte, b' ' | b'\t' | b'-')).count();
+    if name.start > mark && text[name.start - mark - 1] != b'\n' {
+        return None;
+    }
+    let rest = &text[start..text.len().min(start + VALUE_BYTES_SEEN)];
+    let end = rest.iter().position(|byte| matches!(byte, b'\n' | b'\r')).unwrap_or(rest.len());
+    let comment = rest[..end].windows(2).position(|part| part == b" #").unwrap_or(end);
+    steps::count(end);
+    Some((start, start + rest[..comment].trim_ascii_end().len()))
 }
 
 /// Returns what parts a name from its value, and where that may begin.

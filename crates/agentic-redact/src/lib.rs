@@ -22,6 +22,7 @@ mod json;
 mod known;
 mod measure;
 mod name;
+mod phrase;
 mod private_key;
 mod provider;
 mod redactor;

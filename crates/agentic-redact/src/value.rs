@@ -3,6 +3,7 @@
 use crate::exempt::{is_exempt, is_hex};
 use crate::measure::{count_classes, entropy_bits};
 use crate::name::NameStrength;
+use crate::phrase::is_phrase;
 use crate::steps;
 use crate::words::is_wordlike;
 
@@ -18,11 +19,9 @@ pub(crate) enum Quoting {
 /// How much of a value is looked at.
 pub(crate) const VALUE_BYTES_SEEN: usize = 256;
 const PASSWORD_BYTES_MIN: usize = 6;
-const SECRET_BYTES_MIN: usize = 8;
+pub(crate) const SECRET_BYTES_MIN: usize = 8;
 const VAGUE_BYTES_MIN: usize = 16;
 const VAGUE_BITS_MIN: f64 = 3.0;
-/// Words in passphrases; more is prose.
-const PHRASE_WORDS_MAX: usize = 12;
 
 /// Tells whether the value beside a name of this strength is a secret.
 pub(crate) fn is_secret_value(value: &[u8], strength: NameStrength, quoting: Quoting) -> bool {
@@ -32,7 +31,7 @@ pub(crate) fn is_secret_value(value: &[u8], strength: NameStrength, quoting: Quo
         return false;
     }
     if value.contains(&b' ') {
-        return strength == NameStrength::Password && is_phrase(value);
+        return is_phrase(value, strength);
     }
     match strength {
         NameStrength::Password => is_password(value, quoting),
@@ -77,21 +76,6 @@ fn is_password(value: &[u8], quoting: Quoting) -> bool {
     is_irregular(value)
         || counts.digit > 0 && (is_one_piece || has_sign || has_mark)
         || has_sign && quoting == Quoting::Quoted && counts.changes >= 2 && !value.contains(&b'|')
-}
-
-/// Tells whether a value of several words is a passphrase and no sentence: a word of it is none.
-fn is_phrase(value: &[u8]) -> bool {
-    let words: Vec<&[u8]> =
-        value.split(|byte| *byte == b' ').filter(|word| !word.is_empty()).collect();
-    words.len() <= PHRASE_WORDS_MAX
-        && words.iter().any(|word| {
-            let counts = count_classes(word);
-            word.len() >= 3
-                && counts.digit > 0
-                && counts.lower + counts.upper > 0
-                && counts.changes >= 2
-                || word.len() >= SECRET_BYTES_MIN && is_irregular(word)
-        })
 }
 
 /// Tells whether a value is the path of a file.

@@ -181,6 +181,55 @@ fn names_tell_secrets_in_many_notations() {
 }
 
 #[test]
+fn several_words_may_be_a_passphrase() {
+    for (before, after) in [
+        ("password = \"", "\""),
+        ("password = '", "'"),
+        ("password=`", "`;"),
+        ("password: '", "'"),
+        ("\"db_password\" : \"", "\","),
+        ("'secret' => '", "',"),
+        ("{\\\"password\\\": \\\"", "\\\"}"),
+        ("session_secret := \"", "\""),
+        ("--password \"", "\" --verbose"),
+        ("PASSWORD='", "' ./deploy.sh"),
+        ("db:\n  password: ", "\n  port: 5432"),
+        ("- passphrase: ", "  # of the vault"),
+        ("[db]\r\npassword = ", "\r\nport = 22"),
+    ] {
+        for phrase in ["two words 22", "Two-Words here 2026!"] {
+            let text = format!("{before}{phrase}{after}");
+            check(
+                &text,
+                &format!("{before}[redacted:key-value:*]{after}")
+                    .replace(if before.starts_with("--") { ":key-value:" } else { "\0" }, ":flag:"),
+            );
+        }
+    }
+    check("password: two w0rds", "password: [redacted:key-value:*]");
+}
+
+#[test]
+fn sentences_beside_names_stay() {
+    for text in [
+        "password: \"Must be at least 12\"",
+        "\"password\": \"Passwords have at most 64\"",
+        "password: 'Step 2'",
+        "\"new_password\": \"Enter your new password\"",
+        "token: \"unexpected token in line 22\"",
+        "\"token\": \"k8s service account\"",
+        "password: at least 12",
+        "password: two words",
+        "The password: tulip orbit 22",
+        "PASSWORD=secret psql -h db -p 5432",
+        "password = salt + 22",
+        "password = hash (salt, 22)",
+    ] {
+        assert_eq!(redactor(&[]).redact_text(text).text, text);
+    }
+}
+
+#[test]
 fn what_stands_for_a_secret_stays() {
     for text in [
         "password: <your password>",
