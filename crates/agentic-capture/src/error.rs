@@ -3,6 +3,7 @@
 use agentic_store::error::GitError;
 
 use crate::bind::Binding;
+use crate::redaction::RedactionError;
 
 /// An error of a hook.
 #[derive(Debug, thiserror::Error)]
@@ -42,6 +43,20 @@ pub enum CaptureError {
 impl From<agentic_store::Error> for CaptureError {
     fn from(error: agentic_store::Error) -> CaptureError {
         CaptureError::Space(error.into())
+    }
+}
+
+impl From<RedactionError> for CaptureError {
+    fn from(error: RedactionError) -> CaptureError {
+        match error {
+            // The disk is in the way, and not what anybody wrote.
+            RedactionError::Key(error) => error.into(),
+            RedactionError::ReadRules { .. }
+            | RedactionError::Rules { .. }
+            | RedactionError::Files { .. }
+            | RedactionError::Rule(_)
+            | RedactionError::Allowance(_) => CaptureError::Redaction,
+        }
     }
 }
 

@@ -123,7 +123,7 @@ pub fn export(
     request: &ExportRequest,
 ) -> Result<Vec<ExportedDocument>, ExportError> {
     let redactor = redaction::redactor(space, space.repository().work_dir());
-    let redactor = redactor.map_err(|_| CaptureError::Redaction)?;
+    let redactor = redactor.map_err(CaptureError::from)?;
     let work = ExportWork { space, redactor, content: request.content };
     let mut blame = LineBlame::new(space, &request.unlinked)?;
     let mut proved = Vec::new();

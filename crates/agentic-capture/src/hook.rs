@@ -17,6 +17,7 @@ mod tell;
 mod weight;
 mod worktree;
 
+use std::error::Error;
 use std::io::Read;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
@@ -88,6 +89,17 @@ impl HookAnswer {
         HookAnswer { stdout, ..HookAnswer::default() }
     }
 
+    /// Stops a call, and says what is in the way, down to what the system says.
+    fn unchecked(error: &dyn Error) -> HookAnswer {
+        let mut why = format!("cannot check this call: {error}");
+        let mut cause = error.source();
+        while let Some(error) = cause {
+            why.push_str(&format!(": {error}"));
+            cause = error.source();
+        }
+        HookAnswer::failed(BLOCKED, &why)
+    }
+
     fn failed(exit: u8, why: &str) -> HookAnswer {
         HookAnswer { stdout: String::new(), stderr: format!("agentic: {why}\n"), exit }
     }
@@ -144,9 +156,7 @@ pub fn answer(request: &HookRequest<'_>, input: impl Read) -> HookAnswer {
 fn fail(request: &HookRequest<'_>, log: &HookLog, error: &CaptureError) -> HookAnswer {
     log.note(error.code());
     match request.role {
-        HookRole::Gate if log.asks_for_leave() => {
-            HookAnswer::failed(BLOCKED, &format!("cannot check this call: {error}"))
-        }
+        HookRole::Gate if log.asks_for_leave() => HookAnswer::unchecked(error),
         HookRole::Capture | HookRole::Gate => HookAnswer::silent(),
     }
 }
@@ -175,7 +185,7 @@ fn answer_within(
             log.opens(git_folders(&folder).map(|git| Layout::new(&git.common)));
             log.note("cannot-open");
             return Ok(match is_gated {
-                true => HookAnswer::failed(BLOCKED, &format!("cannot check this call: {error}")),
+                true => HookAnswer::unchecked(&error),
                 false => HookAnswer::silent(),
             });
         }
@@ -220,7 +230,7 @@ fn unreadable(
     log.opens(here.and_then(|here| git_folders(&here)).map(|git| Layout::new(&git.common)));
     log.note(error.code());
     match request.role {
-        HookRole::Gate => HookAnswer::failed(BLOCKED, &format!("cannot check this call: {error}")),
+        HookRole::Gate => HookAnswer::unchecked(&error),
         HookRole::Capture => HookAnswer::silent(),
     }
 }

@@ -116,8 +116,7 @@ pub fn import(
     request: &ConversationImport<'_>,
     progress: &mut dyn FnMut(ImportProgress),
 ) -> Result<Vec<ImportedConversation>, CaptureError> {
-    let redactor = crate::redaction::redactor(space, space.repository().work_dir())
-        .map_err(|_| CaptureError::Redaction)?;
+    let redactor = crate::redaction::redactor(space, space.repository().work_dir())?;
     if request.run == ImportRun::Apply {
         bindings::rebuild(space)?;
     }

@@ -3,7 +3,7 @@
 use agentic_redact::SecretRedactor;
 
 use super::capture::BoundEvent;
-use super::{BLOCKED, HookAnswer, HookScene};
+use super::{HookAnswer, HookScene};
 use crate::CaptureError;
 use crate::event::{HookEvent, HookMoment, PayloadExtent};
 use crate::gate::{
@@ -28,8 +28,7 @@ pub(super) fn gate(scene: &HookScene<'_>) -> Result<HookAnswer, CaptureError> {
     let captured = BoundEvent::new(scene, &binding);
     captured.remember()?;
     let repository = scene.space.repository();
-    let redactor = redaction::redactor(scene.space, repository.work_dir());
-    let redactor = redactor.map_err(|_| CaptureError::Redaction)?;
+    let redactor = redaction::redactor(scene.space, repository.work_dir())?;
     let key = redaction::key(repository.layout())?;
     let is_deferred = scene.request.environment.text(HOLD_VARIABLE) == Some("defer");
     let homes = AgentHomes::from_environment();
@@ -64,7 +63,7 @@ fn unbound(scene: &HookScene<'_>, call: &GatedCall) -> Result<HookAnswer, Captur
 /// Stops a call that cannot be checked.
 fn stopped(scene: &HookScene<'_>, error: &GateError) -> HookAnswer {
     scene.log.note("gate");
-    HookAnswer::failed(BLOCKED, &format!("cannot check this call: {error}"))
+    HookAnswer::unchecked(error)
 }
 
 /// Returns the call that an event asks about.

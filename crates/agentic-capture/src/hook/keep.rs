@@ -91,7 +91,7 @@ pub(super) fn put_aside(event: &BoundEvent<'_>) -> Result<(), CaptureError> {
 fn redactor(event: &BoundEvent<'_>) -> Result<SecretRedactor, CaptureError> {
     let space = event.scene.space;
     let folder = space.repository().work_dir();
-    redaction::redactor(space, folder).map_err(|_| CaptureError::Redaction)
+    Ok(redaction::redactor(space, folder)?)
 }
 
 /// Makes the entries of what the hook alone knows.

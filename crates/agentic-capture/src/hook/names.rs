@@ -69,5 +69,5 @@ impl NameCleaner<'_> {
 
 fn redactor(space: &Space) -> Result<SecretRedactor, CaptureError> {
     let worktree = space.repository().work_dir();
-    redaction::redactor(space, worktree).map_err(|_| CaptureError::Redaction)
+    Ok(redaction::redactor(space, worktree)?)
 }
