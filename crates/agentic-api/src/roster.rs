@@ -294,15 +294,15 @@ pub fn read_agent(
     known: Option<&AgentRow>,
 ) -> Result<AgentRow> {
     let mut line = LineTally::default();
-    let mut is_continued = false;
-    for commit in space.walk_own_commits(name, seen.head) {
+    let mut commits = space.walk_own_commits(name, seen.head);
+    let is_known = |commit| known.is_some_and(|known| Some(known.seen.head) == commit);
+    while !is_known(commits.next_oid())
+        && let Some(commit) = commits.next()
+    {
         let (commit, claims) = commit?;
-        if known.is_some_and(|known| known.seen.head == commit.oid) {
-            is_continued = true;
-            break;
-        }
         line.take(name, commit, claims);
     }
+    let is_continued = is_known(commits.next_oid());
     let edges = match known {
         Some(known) if known.seen.notes == seen.notes => known.edges.clone(),
         Some(_) | None => space.kept_edges(seen.notes)?.into_iter().map(edge_row).collect(),

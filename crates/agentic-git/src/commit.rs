@@ -244,6 +244,13 @@ impl Repository {
     }
 }
 
+impl FirstParents<'_> {
+    /// Names the commit that comes next, which was not read yet; nothing behind the first of a history.
+    pub fn next_oid(&self) -> Option<Oid> {
+        self.next
+    }
+}
+
 impl Iterator for FirstParents<'_> {
     type Item = Result<CommitInfo>;
 

@@ -29,6 +29,8 @@ const BEGIN_BYTES: usize = 128;
 const COMPRESSED_BYTES: u64 = 4 << 10;
 /// How many digits an id has at most.
 const HEX_DIGITS_MAX: usize = 64;
+/// How much of a loose object is read at first, in bytes.
+const SMALL_BYTES: usize = 4 << 10;
 /// Larger loose objects are left to gix, which maps their files, in compressed bytes.
 const LOOSE_BYTES_MAX: u64 = 1 << 20;
 /// How many packs with large indices are kept open: those that objects were found in last.
@@ -99,8 +101,8 @@ impl ObjectFiles {
                 Err(error) if error.kind() == ErrorKind::NotFound => continue,
                 Err(_it_cannot_be_read) => return None,
             };
-            if file.metadata().ok()?.len() <= LOOSE_BYTES_MAX {
-                return decode_loose(file, inflate, out);
+            if let Some(compressed) = read_loose(file).ok()? {
+                return decode_loose(&compressed, inflate, out);
             }
             if let Some(found) = loose.try_find(id, out).ok()? {
                 return Some(found.kind);
@@ -293,14 +295,31 @@ fn loose_in(objects: PathBuf, kind: Kind) -> loose::Store {
     loose::Store::at_opts(objects, kind, limit)
 }
 
+/// Reads the file of a loose object, unless it is too large. Most are small: one call of the system has them.
+fn read_loose(mut file: File) -> io::Result<Option<Vec<u8>>> {
+    let mut compressed = vec![0; SMALL_BYTES];
+    let n_read = file.read(&mut compressed)?;
+    compressed.truncate(n_read);
+    if n_read < SMALL_BYTES {
+        return Ok(Some(compressed));
+    }
+    if file.metadata()?.len() > LOOSE_BYTES_MAX {
+        return Ok(None);
+    }
+    file.take(LOOSE_BYTES_MAX).read_to_end(&mut compressed)?;
+    Ok(Some(compressed))
+}
+
 /// Decodes a loose object, if it is whole. gix makes a state of its own for each, which takes longer
 /// than most objects do.
-fn decode_loose(file: File, inflate: &mut Inflate, out: &mut Vec<u8>) -> Option<gix::objs::Kind> {
-    let mut compressed = Vec::new();
-    file.take(LOOSE_BYTES_MAX).read_to_end(&mut compressed).ok()?;
+fn decode_loose(
+    compressed: &[u8],
+    inflate: &mut Inflate,
+    out: &mut Vec<u8>,
+) -> Option<gix::objs::Kind> {
     let mut begin = [0; BEGIN_BYTES];
     inflate.reset();
-    let (status, n_read, n_written) = inflate.prefix(&compressed, &mut begin).ok()?;
+    let (status, n_read, n_written) = inflate.prefix(compressed, &mut begin).ok()?;
     let begin = &begin[..n_written];
     let (kind, size, head) = gix::objs::decode::loose_header(begin).ok()?;
     let size = usize::try_from(size).ok().filter(|size| *size <= READ_BYTES_MAX)?;
@@ -326,9 +345,10 @@ fn loose_path(objects: &Path, id: &oid) -> PathBuf {
 }
 
 fn compressed_begin(objects: &Path, id: &oid) -> Option<Vec<u8>> {
-    let file = File::open(loose_path(objects, id)).ok()?;
-    let mut begin = Vec::new();
-    file.take(COMPRESSED_BYTES).read_to_end(&mut begin).ok()?;
+    let mut file = File::open(loose_path(objects, id)).ok()?;
+    let mut begin = vec![0; COMPRESSED_BYTES as usize];
+    let n_read = file.read(&mut begin).ok()?;
+    begin.truncate(n_read);
     Some(begin)
 }
 

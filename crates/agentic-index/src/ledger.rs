@@ -42,6 +42,8 @@ use crate::tables::{IndexTable, TableBatch, Tables};
 use crate::text::SeenAgent;
 use crate::value::{seal, unseal};
 
+/// So many rows wait at most before they are written.
+const WAITING_MAX: usize = 4_096;
 /// The version of the tables' form.
 const FORMAT: i64 = 3;
 const SWEPT: &[u8] = b"swept";
@@ -52,6 +54,8 @@ pub struct MainIndex {
     shared: SharedLedger,
     /// Whether the objects were read.
     has_objects: bool,
+    /// The rows that are still to be written to the tables, by their whole keys: together, all or none.
+    waiting: BTreeMap<Vec<u8>, Option<Vec<u8>>>,
 }
 
 /// The rows of an index, for those who list them while it is written.
@@ -102,7 +106,8 @@ impl MainIndex {
         identity: &str,
         shared: &SharedLedger,
     ) -> Result<MainIndex> {
-        let mut index = MainIndex { tables, shared: shared.clone(), has_objects: false };
+        let (shared, waiting) = (shared.clone(), BTreeMap::new());
+        let mut index = MainIndex { tables, shared, has_objects: false, waiting };
         let rows = match identify(index.tables.as_mut(), FORMAT, identity)? {
             TableAge::Old => index.load()?,
             TableAge::New => LedgerRows::default(),
@@ -190,7 +195,7 @@ impl MainIndex {
             batch.put(IndexTable::Agent, row.name.as_bytes(), row.sealed());
             batch.put(IndexTable::Seen, row.name.as_bytes(), row.seen.sealed());
         }
-        self.tables.apply(batch)?;
+        self.write(batch)?;
         self.shared.change(|shared| {
             shared.swept = None;
             for ReadAgent { row, kept } in read {
@@ -209,6 +214,7 @@ impl MainIndex {
         if std::mem::replace(&mut self.has_objects, true) {
             return Ok(());
         }
+        self.write_down()?;
         let mut objects = KeptObjects::default();
         self.each(IndexTable::Cid, |key, value| objects.read(key, value))?;
         objects.is_whole = true;
@@ -230,7 +236,7 @@ impl MainIndex {
         }
         batch.remove(IndexTable::Agent, agent.as_bytes());
         batch.remove(IndexTable::Seen, agent.as_bytes());
-        self.tables.apply(batch)?;
+        self.write(batch)?;
         self.shared.change(|rows| {
             rows.swept = None;
             rows.objects.forget(agent);
@@ -258,7 +264,7 @@ impl MainIndex {
         }
         let mut batch = TableBatch::default();
         batch.put(IndexTable::Meta, SWEPT, swept.sealed());
-        self.tables.apply(batch)?;
+        self.write(batch)?;
         self.shared.change(|rows| rows.swept = Some(swept));
         Ok(())
     }
@@ -270,7 +276,7 @@ impl MainIndex {
     pub fn put_session(&mut self, session: &str, row: SessionRow) -> Result<()> {
         let mut batch = TableBatch::default();
         batch.put(IndexTable::Session, session.as_bytes(), row.sealed());
-        self.tables.apply(batch)?;
+        self.write(batch)?;
         let session = session.to_owned();
         self.shared.change(|rows| drop(rows.sessions.insert(session, Arc::new(row))));
         Ok(())
@@ -288,14 +294,15 @@ impl MainIndex {
                 None => batch.remove(IndexTable::Hold, session.as_bytes()),
             }
         }
-        self.tables.apply(batch)
+        self.write(batch)
     }
 
     /// Visits what is written down of open holds, by session.
     ///
     /// # Errors
     /// Fails when the database does, and when a row is damaged.
-    pub fn holds(&self, mut visit: impl FnMut(&str, &Value)) -> Result<()> {
+    pub fn holds(&mut self, mut visit: impl FnMut(&str, &Value)) -> Result<()> {
+        self.write_down()?;
         self.each(IndexTable::Hold, |key, value| {
             visit(&text(key)?, &unseal(value)?);
             Ok(())
@@ -318,7 +325,7 @@ impl MainIndex {
             batch.remove(IndexTable::Session, session.as_bytes());
             batch.remove(IndexTable::Hold, session.as_bytes());
         }
-        self.tables.apply(batch)?;
+        self.write(batch)?;
         self.shared.change(|rows| rows.sessions.retain(|session, _| there.contains(session)));
         Ok(())
     }
@@ -326,9 +333,22 @@ impl MainIndex {
     /// Puts on the disk what was changed.
     ///
     /// # Errors
-    /// Fails when the database does.
+    /// Fails when the database does; then what was changed since the last time may be lost as a whole.
     pub fn flush(&mut self) -> Result<()> {
+        self.write_down()?;
         self.tables.flush()
+    }
+
+    /// Takes rows that are to be written. One that changes often is written once.
+    fn write(&mut self, batch: TableBatch) -> Result<()> {
+        self.waiting.extend(batch.changes);
+        if self.waiting.len() >= WAITING_MAX { self.write_down() } else { Ok(()) }
+    }
+
+    /// Writes the rows that wait for it.
+    fn write_down(&mut self) -> Result<()> {
+        let changes: Vec<_> = std::mem::take(&mut self.waiting).into_iter().collect();
+        if changes.is_empty() { Ok(()) } else { self.tables.apply(TableBatch { changes }) }
     }
 }
 

@@ -4,6 +4,7 @@
 //! the watch says is a hint; what is told comes from refs, journals and records.
 
 mod agents;
+mod batch;
 mod remotes;
 mod replies;
 mod sessions;
@@ -25,6 +26,7 @@ use agentic_store::Stream;
 use agentic_store::bell::GroundChange;
 use agentic_store::watch::{WatchMode, WriteWatch};
 
+use self::batch::ChangeBatch;
 use self::remotes::SeenRemotes;
 use self::sessions::SeenSession;
 use self::throttle::EventThrottle;
@@ -34,10 +36,8 @@ use crate::index::IndexDesk;
 
 /// How often everything is compared though nothing was noticed.
 const SWEEP: Duration = Duration::from_secs(60);
-/// Where many changes come, those of so long are looked at together.
-const BATCH: Duration = Duration::from_millis(40);
-/// So many of that time are looked at one by one before.
-const FEW: usize = 8;
+/// How much is told together at most.
+const READY_MAX: usize = 64;
 /// How often it is believed that agents are where they were because the refs are.
 const BELIEVED_MAX: usize = 15;
 /// How long is waited for a change before is looked whether to go on.
@@ -123,6 +123,8 @@ pub(crate) struct Follower {
     index: IndexDesk,
     /// Looking at agents and at sessions tells by a shared reference.
     throttle: Mutex<EventThrottle>,
+    /// What is to be told when all that was noticed together was looked at.
+    ready: Mutex<Vec<(EventName, EventView)>>,
     agents: ToldAgents,
     /// The agents whose end in the archive was told, since they were told of as new.
     archived: BTreeSet<AgentName>,
@@ -157,6 +159,7 @@ impl Follower {
             gauge,
             index,
             throttle: Mutex::default(),
+            ready: Mutex::default(),
             agents: ToldAgents::default(),
             archived: BTreeSet::new(),
             remotes: SeenRemotes::default(),
@@ -180,18 +183,15 @@ impl Follower {
     /// Follows writes until `go_on` says no; it is asked before anything is read, for who reads a
     /// repository may set a mark there.
     pub fn follow(mut self, mut watch: WriteWatch, go_on: impl Fn() -> bool) {
-        let mut batch = (Instant::now(), 0);
+        let mut batch = ChangeBatch::begin();
         loop {
             let most = self.throttle().wait(Instant::now()).map_or(WAIT, |due| due.min(WAIT));
             let began = Instant::now();
             let mut changed = watch.wait(most);
             let noticed = Instant::now();
-            if batch.0.elapsed() >= BATCH {
-                batch = (noticed, 0);
-            }
-            batch.1 += changed.len();
-            while batch.1 > FEW && batch.0.elapsed() < BATCH {
-                changed.extend(watch.wait(BATCH.saturating_sub(batch.0.elapsed())));
+            if let Some(rest) = batch.rest_after(changed.len(), noticed) {
+                changed.extend(watch.gather(rest));
+                batch.end(changed.len());
             }
             if !go_on() {
                 return;
@@ -214,6 +214,7 @@ impl Follower {
             }
             self.tell_of_short_lives(&changed);
             self.tell_due();
+            self.hand_out();
             if !changed.is_empty() {
                 self.gauge.set_lag(noticed.elapsed());
             }
@@ -257,26 +258,32 @@ impl Follower {
     fn tell(&self, name: EventName, data: EventView) {
         let at = self.space.now().to_string();
         let told = self.throttle().take(name, EventView { at, ..data }, Instant::now());
-        if let Some(data) = told {
-            self.events.publish(name, data);
+        self.ready().extend(told.map(|data| (name, data)));
+        if self.ready().len() >= READY_MAX {
+            self.hand_out();
         }
+    }
+
+    /// Hands out what is to be told: together, for each time wakes up all who listen.
+    fn hand_out(&self) {
+        let ready = std::mem::take(&mut *self.ready());
+        ready.into_iter().for_each(|(name, data)| self.events.publish(name, data));
     }
 
     /// Tells what was held back, as far as its time has come.
     fn tell_due(&self) {
         let due = self.throttle().due(Instant::now());
-        for (name, data) in due {
-            self.events.publish(name, data);
-        }
+        self.ready().extend(due);
+    }
+
+    /// No code that can panic runs under the lock, so a poisoned one still holds whole events.
+    fn ready(&self) -> std::sync::MutexGuard<'_, Vec<(EventName, EventView)>> {
+        self.ready.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// No code that can panic runs under the lock, so a poisoned one still holds whole events.
     fn throttle(&self) -> std::sync::MutexGuard<'_, EventThrottle> {
         self.throttle.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn folder(&self) -> std::path::PathBuf {
-        self.space.repository().common_dir().to_owned()
     }
 }
 

@@ -29,6 +29,7 @@ use agentic_session::SessionSpace;
 use agentic_session::hold::book::HoldBook;
 
 use self::desk::{IndexFollowing, KeeperDesk};
+pub(crate) use self::kept::{AgentToRead, ListedAgent};
 pub use self::place::journal_mark;
 use self::pulse::IndexPulse;
 use crate::error::Result;
@@ -212,18 +213,22 @@ impl IndexDesk {
         found.flatten()
     }
 
-    /// Has what is new of some agents read, and waits a moment for it.
-    pub(crate) fn follow_agents(&self, agents: &[&str]) {
+    /// Has what is new of some agents read, and waits a moment for it. Texts are read wherever the agents are
+    /// then.
+    pub(crate) fn follow_agents(&self, agents: Vec<AgentToRead>) {
         if agents.is_empty() {
             return;
         }
-        let both = [self.main.follow_agents(agents), self.text.follow_agents(agents)];
+        let named =
+            agents.iter().map(|agent| AgentToRead::Named(agent.name().to_owned())).collect();
+        let both = [self.main.follow_agents(agents), self.text.follow_agents(named)];
         both.into_iter().for_each(IndexFollowing::wait);
     }
 
     /// Does the same for agents of remotes.
     pub(crate) fn follow_remotes(&self, names: &[&str]) {
-        self.text.follow_agents(names).wait();
+        let named = names.iter().map(|name| AgentToRead::Named((*name).to_owned())).collect();
+        self.text.follow_agents(named).wait();
     }
 
     /// Has what is new of a session read, and waits a moment for it.

@@ -1,10 +1,10 @@
 //! The log: an agent's own commits, with what counts of their claims.
 
-use agentic_git::CommitInfo;
+use agentic_git::{CommitInfo, NotesState};
 use agentic_model::commit::{Claims, OpenFields, subject};
 use agentic_model::trace::cid_in_note;
 use agentic_model::{AgentName, Cid, Kind, Map, Object, Oid, Value, trailer};
-use agentic_space::agent::kind_on;
+use agentic_space::agent::{OwnCommits, kind_on};
 use agentic_space::error::AgentError;
 
 use crate::{AgentBranch, Error, Result, SessionSpace, trust};
@@ -33,6 +33,37 @@ pub struct SessionCommit {
     pub trace: Option<Cid>,
     /// Whether it looks like a decision, and nothing here says that it is one.
     pub is_unverified: bool,
+}
+
+/// The own commits of an agent with the traces that some state of its notes binds, newest first, each one read when it
+/// is asked for.
+pub struct OwnLog<'s> {
+    space: &'s SessionSpace,
+    agent: AgentName,
+    notes: NotesState<'s>,
+    steps: OwnCommits<'s>,
+}
+
+impl OwnLog<'_> {
+    /// Names the commit that comes next, which was not read yet; nothing behind the genesis.
+    pub fn next_oid(&self) -> Option<Oid> {
+        self.steps.next_oid()
+    }
+
+    fn describe(&self, info: CommitInfo, claims: Claims) -> Result<SessionCommit> {
+        let kind = kind_on(&self.agent, &claims);
+        let trace = self.notes.note(info.oid)?.as_deref().and_then(cid_in_note);
+        self.space.logged(&self.agent, info, kind, claims, trace)
+    }
+}
+
+impl Iterator for OwnLog<'_> {
+    type Item = Result<SessionCommit>;
+
+    fn next(&mut self) -> Option<Result<SessionCommit>> {
+        let step = self.steps.next()?.map_err(Error::from);
+        Some(step.and_then(|(info, claims)| self.describe(info, claims)))
+    }
 }
 
 impl SessionSpace {
@@ -71,20 +102,10 @@ impl SessionSpace {
     ///
     /// # Errors
     /// Fails when the notes cannot be read.
-    pub fn log_from(
-        &self,
-        agent: &AgentName,
-        head: Oid,
-        notes: Option<Oid>,
-    ) -> Result<impl Iterator<Item = Result<SessionCommit>> + use<'_>> {
+    pub fn log_from(&self, agent: &AgentName, head: Oid, notes: Option<Oid>) -> Result<OwnLog<'_>> {
         let notes = self.repository().notes_at(notes)?;
         let (steps, agent) = (self.walk_own_commits(agent, head), agent.clone());
-        let describe = move |(info, claims): (CommitInfo, Claims)| {
-            let kind = kind_on(&agent, &claims);
-            let trace = notes.note(info.oid)?.as_deref().and_then(cid_in_note);
-            self.logged(&agent, info, kind, claims, trace)
-        };
-        Ok(steps.map(move |step| step.map_err(Error::from).and_then(&describe)))
+        Ok(OwnLog { space: self, agent, notes, steps })
     }
 
     /// Reads a commit as one of an agent's own, without a look at where its branch is.

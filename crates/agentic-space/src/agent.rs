@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use agentic_git::{CommitInfo, DamagedRef};
+use agentic_git::{CommitInfo, DamagedRef, FirstParents};
 use agentic_model::commit::{Claims, subject};
 use agentic_model::{AgentName, Briefing, Cid, Instant, Kind, Object, Oid, guidance};
 use agentic_store::{Stream, journal};
@@ -58,6 +58,14 @@ pub struct DamagedAgent {
     pub name: AgentName,
     /// Why it cannot be read.
     pub why: Error,
+}
+
+/// An agent's own commits with their claims, newest first, each one read when it is asked for.
+pub struct OwnCommits<'s> {
+    name: AgentName,
+    line: FirstParents<'s>,
+    /// Whether the genesis was read.
+    is_over: bool,
 }
 
 impl fmt::Display for DamagedAgent {
@@ -209,24 +217,9 @@ impl Space {
 
     /// Walks an agent's own commits with their claims, newest first; reads no further than it is
     /// asked.
-    pub fn walk_own_commits(
-        &self,
-        name: &AgentName,
-        head: Oid,
-    ) -> impl Iterator<Item = Result<(CommitInfo, Claims)>> + use<'_> {
-        let name = name.clone();
-        let mut is_over = false;
-        self.repository().first_parents(head).map_while(move |commit| {
-            if is_over {
-                return None;
-            }
-            let read = |commit: CommitInfo| {
-                let claims = Claims::read(&commit.message);
-                is_over = is_genesis_of(&name, &claims);
-                (commit, claims)
-            };
-            Some(commit.map(read).map_err(Error::from))
-        })
+    pub fn walk_own_commits(&self, name: &AgentName, head: Oid) -> OwnCommits<'_> {
+        let line = self.repository().first_parents(head);
+        OwnCommits { name: name.clone(), line, is_over: false }
     }
 
     /// Finds the first commit of an agent: by walking, no further than to the head that its journal knows.
@@ -306,6 +299,27 @@ impl Space {
     pub fn describe(&self, name: AgentName, head: Oid) -> Result<Agent> {
         let commits = self.own_commits(&name, head)?;
         Ok(Agent::of(name, head, &commits))
+    }
+}
+
+impl OwnCommits<'_> {
+    /// Names the one that comes next, which was not read yet; nothing behind the genesis.
+    pub fn next_oid(&self) -> Option<Oid> {
+        self.line.next_oid().filter(|_| !self.is_over)
+    }
+}
+
+impl Iterator for OwnCommits<'_> {
+    type Item = Result<(CommitInfo, Claims)>;
+
+    fn next(&mut self) -> Option<Result<(CommitInfo, Claims)>> {
+        self.next_oid()?;
+        let read = |commit: CommitInfo| {
+            let claims = Claims::read(&commit.message);
+            self.is_over = is_genesis_of(&self.name, &claims);
+            (commit, claims)
+        };
+        self.line.next().map(|commit| commit.map(read).map_err(Error::from))
     }
 }
 

@@ -152,16 +152,24 @@ impl WriteWatch {
         }
     }
 
+    /// Waits so long, whatever changes, and says what did. Whoever waits for each change wakes up for each, and has
+    /// those who write wait for a processor.
+    pub fn gather(&mut self, time: Duration) -> BTreeSet<GroundChange> {
+        std::thread::sleep(time);
+        self.take()
+    }
+
     /// Says what changed since the last call, without waiting.
     fn take(&mut self) -> BTreeSet<GroundChange> {
         let mut changed = self.bell.as_mut().map(Bell::take).unwrap_or_default();
         match &mut self.events {
             Some(events) => {
-                let seen: BTreeSet<FolderEvent> = events.take().into_iter().collect();
+                let seen = events.take();
                 let mut is_other_folder = false;
+                let missing = if seen.is_empty() { Vec::new() } else { self.missing_folders() };
                 for event in &seen {
                     changed.extend(self.meaning(event));
-                    is_other_folder |= self.concerns_a_missing_folder(event);
+                    is_other_folder |= concerns_a_missing_folder(event, &missing);
                 }
                 // What was there before the watch was is seen by a look at everything.
                 if is_other_folder && self.watch_all() {
@@ -207,18 +215,11 @@ impl WriteWatch {
         is_new
     }
 
-    /// Tells whether an event is a reason to look which folders are there.
-    fn concerns_a_missing_folder(&self, event: &FolderEvent) -> bool {
-        match event {
-            FolderEvent::Gone(_) | FolderEvent::Missed => true,
-            FolderEvent::Name(path) => {
-                let events = self.events.as_ref();
-                self.folders.iter().any(|folder| {
-                    folder.path.starts_with(path)
-                        && events.is_some_and(|events| !events.is_watched(&folder.path))
-                })
-            }
-        }
+    /// Lists the folders that are to be watched and are not.
+    fn missing_folders(&self) -> Vec<PathBuf> {
+        let is_watched = |path| self.events.as_ref().is_some_and(|events| events.is_watched(path));
+        let missing = self.folders.iter().filter(|folder| !is_watched(&folder.path));
+        missing.map(|folder| folder.path.clone()).collect()
     }
 
     /// Says what an event means.
@@ -230,7 +231,9 @@ impl WriteWatch {
             FolderEvent::Name(path) => path,
         };
         let name = path.file_name()?.to_str()?;
-        let folder = self.folders.iter().find(|folder| Some(&*folder.path) == path.parent())?;
+        // By their bytes, for this is asked for every name.
+        let above = path.parent()?.as_os_str();
+        let folder = self.folders.iter().find(|folder| folder.path.as_os_str() == above)?;
         match folder.holds {
             FolderContent::Git => GIT_FILES.contains(&name).then_some(GroundChange::Refs),
             FolderContent::Refs => (!name.ends_with(".lock")).then_some(GroundChange::Refs),
@@ -269,6 +272,14 @@ impl WriteWatch {
         let was_young = self.is_young;
         self.is_young = self.times.values().flatten().any(is_young);
         was_young || before != self.times
+    }
+}
+
+/// Tells whether an event is a reason to look which folders are there.
+fn concerns_a_missing_folder(event: &FolderEvent, missing: &[PathBuf]) -> bool {
+    match event {
+        FolderEvent::Gone(_) | FolderEvent::Missed => true,
+        FolderEvent::Name(path) => missing.iter().any(|folder| folder.starts_with(path)),
     }
 }
 

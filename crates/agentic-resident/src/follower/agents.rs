@@ -2,10 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use agentic_api::Caller;
 use agentic_api::roster::agents_now;
-use agentic_api::verb::{ListCommits, LogTraces};
 use agentic_api::view::{EventName, EventView, LogView};
+use agentic_index::SeenAgent;
 use agentic_model::commit::Claims;
 use agentic_model::trace::cid_in_note;
 use agentic_model::{AgentName, Kind, Oid};
@@ -15,6 +14,7 @@ use agentic_store::bell::GroundChange;
 
 use super::told::{JournalMark, ToldAgent, ToldAgents};
 use super::{Follower, RefsSince, blank};
+use crate::index::{AgentToRead, ListedAgent};
 
 /// How many new commits of one agent are told one by one.
 const COMMITS_TOLD_MAX: usize = 64;
@@ -62,9 +62,8 @@ impl Follower {
             }
         };
         if moved.len() <= AGENTS_READ_AT_ONCE {
-            let is_there = |(_, now): &&(AgentName, ToldAgent)| now.head.is_some();
-            let there = moved.iter().filter(is_there).map(|(agent, _)| agent.as_str());
-            self.index.follow_agents(&there.collect::<Vec<_>>());
+            let there = moved.iter().filter(|(_, now)| now.head.is_some());
+            self.index.follow_agents(there.map(|(agent, now)| to_read(agent, now)).collect());
         }
         self.index.sweep();
         for (agent, now) in moved {
@@ -73,13 +72,12 @@ impl Follower {
     }
 
     pub(super) fn look_at_agents(&mut self, agents: &[&AgentName]) {
+        let read = |agent: &&AgentName| Some(((*agent).clone(), self.read_agent(agent)?));
+        let found: Vec<_> = agents.iter().filter_map(read).collect();
         // Together: each time that it is written costs the index as much as what it is told.
-        let names: Vec<&str> = agents.iter().map(|agent| agent.as_str()).collect();
-        self.index.follow_agents(&names);
-        for agent in agents {
-            if let Some(now) = self.read_agent(agent) {
-                self.tell_of_agent(agent, now);
-            }
+        self.index.follow_agents(found.iter().map(|(agent, now)| to_read(agent, now)).collect());
+        for (agent, now) in found {
+            self.tell_of_agent(&agent, now);
         }
     }
 
@@ -114,7 +112,7 @@ impl Follower {
                 self.archived.remove(agent);
                 self.tell_of_state(agent, Some(head), "new");
             }
-            (Some(old), Some(head)) if old != head => self.tell_of_commits(agent, old, head),
+            (Some(old), Some(head)) if old != head => self.tell_of_commits(agent, old, &now),
             (Some(_), Some(_)) | (None, None) => {}
         }
         if now.notes != before.notes && now.notes.is_some() {
@@ -157,26 +155,32 @@ impl Follower {
     }
 
     /// Tells of the commits since one, oldest first; where the branch left that one, only of the branch.
-    fn tell_of_commits(&self, agent: &AgentName, before: Oid, head: Oid) {
-        let (caller, before) = (Caller::new(&self.space, &self.folder()), before.to_string());
-        let verb = ListCommits { agent: Some(agent.to_string()), ..ListCommits::default() };
-        let commits = verb.commits(&caller, LogTraces::Left).into_iter().flatten();
-        let (mut new, mut is_found) = (Vec::new(), false);
-        for view in commits.map_while(Result::ok).map(|commit| commit.view).take(COMMITS_READ_MAX) {
-            is_found = view.commit == before;
-            if is_found {
-                break;
+    fn tell_of_commits(&self, agent: &AgentName, before: Oid, now: &ToldAgent) {
+        match self.commits_since(agent, before, now) {
+            Some(new) => new.into_iter().rev().for_each(|view| self.tell_of_commit(agent, view)),
+            None => self.tell_of_state(agent, now.head, "moved"),
+        }
+    }
+
+    /// Lists the newest commits since one, newest first; nothing where that one is not found.
+    fn commits_since(
+        &self,
+        agent: &AgentName,
+        since: Oid,
+        now: &ToldAgent,
+    ) -> Option<Vec<LogView>> {
+        let mut commits = self.space.log_from(agent, now.head?, now.notes).ok()?;
+        let mut new = Vec::new();
+        for _ in 0..COMMITS_READ_MAX {
+            if commits.next_oid() == Some(since) {
+                return Some(new);
             }
+            let commit = commits.next()?.ok()?;
             if new.len() < COMMITS_TOLD_MAX {
-                new.push(view);
+                new.push(LogView::new(&commit, None));
             }
         }
-        if !is_found {
-            return self.tell_of_state(agent, Some(head), "moved");
-        }
-        for view in new.into_iter().rev() {
-            self.tell_of_commit(agent, view);
-        }
+        None
     }
 
     fn tell_of_commit(&self, agent: &AgentName, view: LogView) {
@@ -222,6 +226,18 @@ impl Follower {
             let cid = Some(cid.to_string());
             self.tell(EventName::Relation, EventView { cid, ..of(agent) });
         }
+    }
+}
+
+/// Has an index read an agent where it was found: what moved it since is told of later.
+fn to_read(agent: &AgentName, found: &ToldAgent) -> AgentToRead {
+    let name = agent.to_string();
+    match found.head {
+        Some(head) => {
+            let seen = SeenAgent { head, notes: found.notes };
+            AgentToRead::Listed(ListedAgent { name, seen, is_here: true })
+        }
+        None => AgentToRead::Named(name),
     }
 }
 

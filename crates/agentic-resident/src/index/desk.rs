@@ -9,7 +9,7 @@ use agentic_index::IndexError;
 use agentic_session::SessionSpace;
 
 use super::keeper::IndexKeeper;
-use super::kept::KeptIndex;
+use super::kept::{AgentToRead, KeptIndex};
 use super::place::IndexPlace;
 use super::{IndexLimits, IndexReach, IndexShared, IndexState};
 use crate::error::{ResidentError, Result};
@@ -35,7 +35,7 @@ pub enum IndexTask<I: KeptIndex> {
     /// Say that its turn has come.
     Turn { done: SyncSender<()> },
     /// Read what is new of some agents.
-    Agents { agents: Vec<String>, done: SyncSender<()> },
+    Agents { agents: Vec<AgentToRead>, done: SyncSender<()> },
     /// Read what is new of a session.
     Session { session: String, done: SyncSender<()> },
     /// Compare everything.
@@ -167,8 +167,7 @@ impl<I: KeptIndex> KeeperDesk<I> {
     }
 
     /// Has what is new of some agents read.
-    pub fn follow_agents(&self, agents: &[&str]) -> IndexFollowing {
-        let agents = agents.iter().map(|agent| (*agent).to_owned()).collect();
+    pub fn follow_agents(&self, agents: Vec<AgentToRead>) -> IndexFollowing {
         self.follow(|done| IndexTask::Agents { agents, done })
     }
 

@@ -1,5 +1,6 @@
 //! The thread that keeps the index.
 
+mod gathering;
 mod opening;
 mod sweeping;
 
@@ -13,6 +14,7 @@ use agentic_index::{SledTables, SweptRefs};
 use agentic_replay::SessionId;
 use agentic_session::SessionSpace;
 
+use self::gathering::GatheredAgents;
 use self::sweeping::ToldSince;
 use super::desk::IndexTask;
 use super::growth::{SecondTables, TableCopy};
@@ -70,6 +72,8 @@ pub(super) struct IndexKeeper<I: KeptIndex> {
     sweep: Option<IndexSweep>,
     /// Who was told of since.
     told: ToldSince,
+    /// Who was told of and is still to be read.
+    gathered: GatheredAgents,
     /// Whether everything was compared since it was opened.
     was_swept: bool,
     /// With which refs all agents were compared, where none was read since.
@@ -117,6 +121,7 @@ impl<I: KeptIndex> IndexKeeper<I> {
             listing: None,
             sweep: None,
             told: ToldSince::default(),
+            gathered: GatheredAgents::begin(),
             was_swept: false,
             swept: None,
             n_believed: 0,
@@ -141,6 +146,8 @@ impl<I: KeptIndex> IndexKeeper<I> {
                 Some(_) => LISTING_TICK,
                 None => TICK,
             };
+            let due = self.gathered.wait(I::GATHERED, Instant::now());
+            let wait = wait.min(due.unwrap_or(wait));
             match self.asked.recv_timeout(wait) {
                 Ok(IndexTask::End { done }) => {
                     self.flush();
@@ -191,6 +198,7 @@ impl<I: KeptIndex> IndexKeeper<I> {
     fn do_task(&mut self, task: IndexTask<I>) {
         match task {
             IndexTask::Ask(question) => {
+                self.read_gathered();
                 // What is missing has to be known before anybody is answered; of much it is not waited
                 // for, and said that there may be more.
                 if !self.was_swept && self.index.is_some() {
@@ -212,10 +220,12 @@ impl<I: KeptIndex> IndexKeeper<I> {
             IndexTask::Turn { done } => drop(done.try_send(())),
             IndexTask::Agents { agents, done } => {
                 if self.listing.is_some() || self.sweep.is_some() || !self.work.is_empty() {
-                    agents.iter().for_each(|agent| self.told.tell(agent));
+                    agents.iter().for_each(|agent| self.told.tell(agent.name()));
                 }
-                let agents: Vec<_> = agents.into_iter().map(AgentToRead::Named).collect();
-                self.read_agents(&agents);
+                self.gathered.add(agents);
+                // Whoever asks from here on is answered with them.
+                self.shared.count();
+                self.read_gathered_if_due();
                 let _ = done.try_send(());
             }
             IndexTask::Session { session, done } => {
@@ -287,6 +297,7 @@ impl<I: KeptIndex> IndexKeeper<I> {
 
     /// Does a piece of the work.
     fn step(&mut self) {
+        self.read_gathered_if_due();
         if self.index.is_none() {
             if self.retry_at.is_some_and(|at| Instant::now() >= at) {
                 self.n_bad = 0;

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::fmt::Debug;
+use std::time::Duration;
 
 use agentic_index::{IndexError, SeenAgent, SweptRefs, Tables};
 use agentic_model::Oid;
@@ -101,6 +102,8 @@ pub trait KeptIndex: Sized + 'static {
     const CACHE_BYTES: u64;
     /// Whether it has what is in flight.
     const IN_FLIGHT: InFlight;
+    /// How long agents that were told of wait for others, so that they are read together, unless somebody asks.
+    const GATHERED: Duration;
 
     /// Opens it, or begins one.
     fn open(tables: Box<dyn Tables>, of: &str, shared: &Self::Shared) -> Result<Self, IndexError>;

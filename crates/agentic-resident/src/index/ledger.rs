@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
+use std::time::Duration;
 
 use agentic_api::roster::{agents_now, read_agent, read_session};
 use agentic_git::KeptLeaf;
@@ -40,6 +41,8 @@ impl KeptIndex for MainIndex {
     /// 8 MiB.
     const CACHE_BYTES: u64 = 8 << 20;
     const IN_FLIGHT: InFlight = InFlight::Left;
+    /// It is looked at without being asked.
+    const GATHERED: Duration = Duration::ZERO;
 
     fn open(
         tables: Box<dyn Tables>,

@@ -15,7 +15,7 @@ use agentic_model::AgentName;
 use agentic_session::{SessionOptions, SessionSpace};
 use agentic_testkit::{Sandbox, Setup};
 
-use super::{IndexDesk, IndexLimits, IndexState};
+use super::{AgentToRead, IndexDesk, IndexLimits, IndexState};
 use crate::event::EventHub;
 
 /// How long something may take that happens soon.
@@ -179,7 +179,7 @@ fn an_index_that_has_grown_is_copied_and_answers_meanwhile() {
     wait_until("both are others", || inode("main") != main && inode("text") != text);
     for _ in 0..5 {
         let agent = place.spawn();
-        desk.follow_agents(&[agent.as_str()]);
+        desk.follow_agents(vec![AgentToRead::Named(agent.to_string())]);
         place.check(&desk);
     }
     desk.end();

@@ -4,6 +4,7 @@ mod reading;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
+use std::time::Duration;
 
 use agentic_api::search::{GroundTexts, TextAgent, visit_session};
 use agentic_index::{
@@ -34,6 +35,7 @@ impl KeptIndex for TextIndex {
     /// 16 MiB.
     const CACHE_BYTES: u64 = 16 << 20;
     const IN_FLIGHT: InFlight = InFlight::Kept;
+    const GATHERED: Duration = Duration::from_secs(1);
 
     fn open(tables: Box<dyn Tables>, of: &str, (): &()) -> Result<TextIndex, IndexError> {
         TextIndex::open(tables, of)

@@ -1,6 +1,6 @@
 //! Which names of folders the system saw change.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
 use std::fs::File;
 use std::mem::MaybeUninit;
@@ -24,7 +24,7 @@ pub(crate) struct FolderEvents {
 }
 
 /// What was seen.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum FolderEvent {
     /// A file was written and closed, or a name came, went or was replaced.
     Name(PathBuf),
@@ -61,9 +61,9 @@ impl FolderEvents {
         self.folders.values().any(|watched| watched == folder)
     }
 
-    /// Takes everything that was seen, without waiting.
+    /// Takes everything that was seen, without waiting. A name is there once, however often it changed.
     pub fn take(&mut self) -> Vec<FolderEvent> {
-        let mut seen = Vec::new();
+        let (mut seen, mut names) = (Vec::new(), BTreeSet::new());
         let mut part = [MaybeUninit::uninit(); PART_BYTES];
         let mut reader = Reader::new(&self.events, &mut part);
         while let Ok(event) = reader.next() {
@@ -74,6 +74,7 @@ impl FolderEvents {
                 seen.extend(self.folders.remove(&event.wd()).map(FolderEvent::Gone));
             } else if let (Some(folder), Some(name)) =
                 (self.folders.get(&event.wd()), event.file_name())
+                && names.insert((event.wd(), name.to_owned()))
             {
                 let name = OsStr::from_bytes(name.to_bytes());
                 seen.push(FolderEvent::Name(folder.join(name)));

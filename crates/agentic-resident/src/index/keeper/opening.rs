@@ -132,6 +132,11 @@ impl<I: KeptIndex> IndexKeeper<I> {
         match self.shared.pulse.within(OPERATION_MAX, || copy.step()) {
             CopyStep::More => {}
             CopyStep::Whole => {
+                // Whatever waits to be written is written to both; where that fails there is another index now.
+                self.flush();
+                if self.copy.is_none() {
+                    return;
+                }
                 tracing::info!(
                     index = I::NAME,
                     "the index had grown, and its copy takes its place"

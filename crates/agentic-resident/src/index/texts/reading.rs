@@ -130,15 +130,13 @@ impl TextReading<'_> {
     ) -> FoldOutcome<(Vec<BoundCommit>, bool)> {
         let TextAgent { agent, seen, .. } = agent;
         let mut new = Vec::new();
-        for commit in self.space.log_from(agent, seen.head, seen.notes)? {
-            let commit = commit?;
-            if Some(commit.info.oid) == since {
-                return Ok((new, true));
-            }
+        let mut commits = self.space.log_from(agent, seen.head, seen.notes)?;
+        while since.is_none() || commits.next_oid() != since {
+            let Some(commit) = commits.next().transpose()? else { return Ok((new, false)) };
             let trace = commit.trace;
             new.push(BoundCommit { commit, trace });
         }
-        Ok((new, false))
+        Ok((new, true))
     }
 
     /// Finds the notes of earlier commits that changed.
