@@ -44,6 +44,7 @@ pub mod heard;
 pub mod hook;
 pub mod import;
 pub mod known;
+mod left;
 pub mod line_json;
 pub mod link;
 pub mod live;

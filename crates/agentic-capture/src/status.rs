@@ -19,7 +19,7 @@ use crate::import::endangered;
 use crate::tally::redactions;
 use crate::{
     CaptureError, ConversationId, HookEnvironment, Source, TranscriptForm, VendorFile,
-    VendorFileRefusal, VendorRoots, live,
+    VendorFileRefusal, VendorRoots, left, live,
 };
 
 /// How capture stands.
@@ -145,6 +145,7 @@ fn unread(space: &SessionSpace, id: &ConversationId, file: &VendorFile) -> std::
 /// # Errors
 /// Fails when the archive cannot be written.
 pub fn archive_ended(space: &SessionSpace) -> Result<(), CaptureError> {
+    left::take_in(space)?;
     let all = conversations(space.repository().layout());
     let named: BTreeMap<ConversationId, &ConversationRecord> =
         all.iter().filter_map(|record| Some((record.id()?, record))).collect();

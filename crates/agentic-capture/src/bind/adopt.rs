@@ -31,7 +31,7 @@ pub(super) enum AgentVisibility {
 
 impl Binder<'_> {
     /// Gives a conversation the agent of its own, and tells whether it was made now.
-    pub(super) fn adopt(&self, id: &ConversationId) -> Result<(AgentName, bool), CaptureError> {
+    pub(crate) fn adopt(&self, id: &ConversationId) -> Result<(AgentName, bool), CaptureError> {
         let head = self.space.repository().head_commit()?;
         self.have(&WantedAgent {
             names: adopted_names(id),

@@ -2,7 +2,8 @@
 
 use agentic_model::{Map, Value, json};
 
-use super::{HookAnswer, HookScene, end, keep, names, tell};
+use super::keep::{self, EventKeeping};
+use super::{HookAnswer, HookScene, end, names, tell};
 use crate::bind::Binding;
 use crate::catch_up::{CaughtUp, Speaker, TranscriptSource};
 use crate::conversation::{BindReason, ConversationRecord};
@@ -10,10 +11,20 @@ use crate::event::{EventCall, HookMoment, TranscriptPath};
 use crate::link::{self, CommitCandidate};
 use crate::spool::{self, SpoolOwner};
 use crate::window::{self, WindowCall};
-use crate::{CaptureError, ConversationId, Source, VendorFile, VendorRoots, bindings, heard, live};
+use crate::{
+    CaptureError, ConversationId, Source, VendorFile, VendorRoots, bindings, heard, left, live,
+};
 
-/// Captures an event.
+/// Captures an event, and takes in what others could not at their end.
 pub(super) fn capture(scene: &HookScene<'_>) -> Result<HookAnswer, CaptureError> {
+    let answer = capture_own(scene)?;
+    if let Err(error) = left::take_in(scene.space) {
+        scene.log.note(error.code());
+    }
+    Ok(answer)
+}
+
+fn capture_own(scene: &HookScene<'_>) -> Result<HookAnswer, CaptureError> {
     let binding = match scene.bind() {
         Err(CaptureError::Busy { binding }) => return put_off(scene, &binding),
         bound => bound?,
@@ -32,8 +43,7 @@ pub(super) fn capture(scene: &HookScene<'_>) -> Result<HookAnswer, CaptureError>
         // Before anything that may fail: what is not noted now cannot be noted later.
         captured.open_window()?;
     }
-    keep::keep(&captured)?;
-    captured.follow()?;
+    captured.follow(keep::keep(&captured)?)?;
     Ok(tell::beginning(scene, &binding))
 }
 
@@ -175,7 +185,7 @@ impl<'b> BoundEvent<'b> {
     }
 
     /// Does what follows from an event once it is kept.
-    fn follow(&self) -> Result<(), CaptureError> {
+    fn follow(&self, kept: EventKeeping) -> Result<(), CaptureError> {
         let scene = self.scene;
         match scene.event.moment {
             HookMoment::AfterTool => self.close_window(),
@@ -183,6 +193,10 @@ impl<'b> BoundEvent<'b> {
             HookMoment::TurnEnds | HookMoment::TurnFails => self.forget_windows(),
             HookMoment::Ends => {
                 self.forget_windows()?;
+                if kept == EventKeeping::PutOff {
+                    // Whoever holds the lock would be waited for again.
+                    return Ok(());
+                }
                 end::attach(scene.space, &self.binding.agent)?;
                 end::archive(self)
             }

@@ -5,10 +5,10 @@ use agentic_redact::SecretRedactor;
 use agentic_space::capture::{PendingWriter, note_captured};
 
 use super::capture::BoundEvent;
+use super::end;
 use super::gate::gated_call;
 use super::own::{OwnEntries, SpeechRecord};
 use super::weight::is_too_long;
-use super::{LOCK_WAIT, end};
 use crate::catch_up::{
     CatchUpJob, CatchUpLimits, CaughtUp, Speaker, TranscriptSource, mapping_time, mark_unsure,
     within,
@@ -19,23 +19,31 @@ use crate::gate::{GateError, note_passed_by};
 use crate::picture::PictureUse;
 use crate::spool::{self, SpoolOwner};
 use crate::tally::RedactionTally;
-use crate::{CaptureError, Source, redaction};
+use crate::{CaptureError, Source, left, redaction};
 
 /// How much is taken from a transcript at one event, in bytes of texts: 16 MiB.
 const ENTRIES_BYTES_MAX: usize = 16 << 20;
 
+/// Whether an event is kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum EventKeeping {
+    /// It is in the agent's pending trace, or had nothing for it.
+    Kept,
+    /// Others hold the agent's lock: what is in no transcript waits in the spool.
+    PutOff,
+}
+
 /// Appends what is new to the agent's pending trace; what cannot wait goes to the spool.
-pub(super) fn keep(event: &BoundEvent<'_>) -> Result<(), CaptureError> {
+pub(super) fn keep(event: &BoundEvent<'_>) -> Result<EventKeeping, CaptureError> {
     let (scene, agent) = (event.scene, &event.binding.agent);
     let (space, layout) = (scene.space, scene.space.repository().layout());
     if !has_entries(scene.event.moment) {
-        return Ok(());
+        return Ok(EventKeeping::Kept);
     }
     let redactor = redactor(event)?;
     let own = own_entries(event, &redactor)?;
-    let Some(mut writer) = space.pending_writer_within(agent, LOCK_WAIT)? else {
-        scene.log.note("busy");
-        return spool::put(layout, SpoolOwner::Agent(agent), &own);
+    let Some(mut writer) = space.pending_writer_within(agent, scene.lock_wait())? else {
+        return put_off(event, &own);
     };
     spool::drain(layout, agent, &event.binding.id, &mut writer)?;
     let subagent = scene.event.subagent.as_ref().map(|subagent| subagent.id.as_str());
@@ -64,10 +72,7 @@ pub(super) fn keep(event: &BoundEvent<'_>) -> Result<(), CaptureError> {
     };
     let (mut writer, caught) = match with_pictures(event, writer, caught)? {
         Some(ready) => ready,
-        None => {
-            scene.log.note("busy");
-            return spool::put(layout, SpoolOwner::Agent(agent), &own);
-        }
+        None => return put_off(event, &own),
     };
     append(event, &mut writer, caught.as_ref(), own)?;
     let is_long = is_too_long(layout, agent, &writer)?;
@@ -75,7 +80,28 @@ pub(super) fn keep(event: &BoundEvent<'_>) -> Result<(), CaptureError> {
     if let Some(from) = caught.and_then(|caught| caught.forked_from) {
         end::relate_fork(space, (agent, &event.binding.id), &from)?;
     }
-    if is_long { end::attach(space, agent) } else { Ok(()) }
+    if is_long {
+        end::attach(space, agent)?;
+    }
+    Ok(EventKeeping::Kept)
+}
+
+/// Leaves what the hook alone knows to the next who has the agent's lock.
+fn put_off(event: &BoundEvent<'_>, own: &[Entry]) -> Result<EventKeeping, CaptureError> {
+    let scene = event.scene;
+    scene.log.note("busy");
+    let layout = scene.space.repository().layout();
+    spool::put(layout, SpoolOwner::Agent(&event.binding.agent), own)?;
+    note_left(event)?;
+    Ok(EventKeeping::PutOff)
+}
+
+/// Notes that no event of this conversation will come to take in what was put off.
+fn note_left(event: &BoundEvent<'_>) -> Result<(), CaptureError> {
+    if event.scene.event.moment != HookMoment::Ends {
+        return Ok(());
+    }
+    left::note(event.scene.space.repository().layout(), &event.binding.id)
 }
 
 /// Puts aside what the hook alone knows, for the agent that the conversation will get.
@@ -85,7 +111,8 @@ pub(super) fn put_aside(event: &BoundEvent<'_>) -> Result<(), CaptureError> {
     }
     let own = own_entries(event, &redactor(event)?)?;
     let owner = SpoolOwner::Conversation(&event.binding.id);
-    spool::put(event.scene.space.repository().layout(), owner, &own)
+    spool::put(event.scene.space.repository().layout(), owner, &own)?;
+    note_left(event)
 }
 
 fn redactor(event: &BoundEvent<'_>) -> Result<SecretRedactor, CaptureError> {
@@ -135,7 +162,9 @@ fn with_pictures<'w>(
     let layout = space.repository().layout();
     let before = caught.seen(layout);
     writer.keep_objects(agent, &caught.pictures)?;
-    let Some(writer) = space.pending_writer_within(agent, LOCK_WAIT)? else { return Ok(None) };
+    let Some(writer) = space.pending_writer_within(agent, event.scene.lock_wait())? else {
+        return Ok(None);
+    };
     let is_overtaken = caught.seen(layout) != before;
     Ok(Some((writer, Some(caught).filter(|_| !is_overtaken))))
 }

@@ -1,4 +1,5 @@
 //! Capture on real repositories.
 
 mod gate;
+mod left;
 mod load;
