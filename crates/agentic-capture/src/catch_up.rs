@@ -151,10 +151,14 @@ impl<'c> CatchUpJob<'c> {
                 (TranscriptPlace::default(), mapping, open_at(file, None, &key).map_err(io)?)
             }
         };
+        let n_left = match is_made {
+            true => u64::MAX,
+            false => file.stamp().map_err(io)?.length.saturating_sub(place.offset),
+        };
         let mut open = OpenCatchUp {
             file,
             key,
-            lines: TranscriptReader::new(opened.input, place),
+            lines: TranscriptReader::of_about(opened.input, place, n_left),
             mapping,
             known: None,
             places,

@@ -6,7 +6,6 @@
 //!
 //! A session that is kept as rows is told again by the last row that was read.
 
-use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use agentic_model::{Map, Value, canonical};
@@ -317,18 +316,10 @@ impl Windows {
             TranscriptForm::Rows(_) => 0,
             TranscriptForm::Lines | TranscriptForm::Messages => WINDOW_BYTES.min(offset),
         };
-        // Read in one go: without room for more, the end would be looked for bit by bit.
-        let room = || Vec::with_capacity(usize::try_from(length).map_or(0, |length| length + 1));
-        let mut first = room();
-        if length > 0 {
-            let mut input = file.text_at(0)?;
-            input.by_ref().take(length).read_to_end(&mut first)?;
-        }
-        let mut last = room();
-        if length > 0 {
-            let mut input = file.text_at(offset - length)?;
-            input.by_ref().take(length).read_to_end(&mut last)?;
-        }
+        let room = usize::try_from(length).unwrap_or(0);
+        let part_at = |at: u64| if room == 0 { Ok(Vec::new()) } else { file.part_at(at, room) };
+        let first = part_at(0)?;
+        let last = if offset == length { first.clone() } else { part_at(offset - length)? };
         let is_whole = [&first, &last].iter().all(|bytes| bytes.len() as u64 == length);
         let hash = |bytes: &[u8]| *blake3::keyed_hash(key, bytes).as_bytes();
         Ok(Windows { first: hash(&first), last: hash(&last), is_whole })

@@ -64,11 +64,18 @@ impl LiveConversation {
 /// else the script that started it. A shell that a person types into is neither.
 pub fn program_above(source: Source) -> Option<LiveProgram> {
     let own = i32::try_from(std::process::id()).ok()?;
-    let nearest = parent_of(own)?;
-    // Further up is looked only if need be: each step reads a file of the system.
-    let named = ancestors(own).find(|pid| is_called(&words_of(*pid), source));
-    let script = || Some(nearest).filter(|pid| is_script(&words_of(*pid)));
-    ProcessIdentity::of(named.or_else(script)?)
+    let mut script = None;
+    // Further up is looked only if need be: each step reads files of the system.
+    for (steps, pid) in ancestors(own).enumerate() {
+        let words = words_of(pid);
+        if is_called(&words, source) {
+            return ProcessIdentity::of(pid);
+        }
+        if steps == 0 && is_script(&words) {
+            script = Some(pid);
+        }
+    }
+    ProcessIdentity::of(script?)
 }
 
 /// Tells whether a program runs still.

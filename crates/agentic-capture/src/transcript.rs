@@ -14,6 +14,8 @@ pub use self::file::PlacedFile;
 pub const LINE_BYTES_MAX: usize = 32 << 20;
 /// How much is read at a time, in bytes.
 const READ_BYTES: usize = 64 << 10;
+/// The same where little is left to read.
+const READ_BYTES_MIN: usize = 4 << 10;
 /// By how much the room for a long line grows, in bytes.
 const GROWTH_BYTES: usize = 1 << 20;
 /// How far a line is stepped over in one go, in bytes: 4 MiB, for which the disk takes a millisecond or two.
@@ -59,7 +61,13 @@ pub struct TranscriptReader<R> {
 impl<R: Read> TranscriptReader<R> {
     /// Begins at a place at which the input stands already.
     pub fn new(input: R, place: TranscriptPlace) -> TranscriptReader<R> {
-        let input = BufReader::with_capacity(READ_BYTES, input);
+        TranscriptReader::of_about(input, place, READ_BYTES as u64)
+    }
+
+    /// Does the same where about so many bytes are left: room that is not used costs time, too.
+    pub fn of_about(input: R, place: TranscriptPlace, n_left: u64) -> TranscriptReader<R> {
+        let room = usize::try_from(n_left).unwrap_or(READ_BYTES).clamp(READ_BYTES_MIN, READ_BYTES);
+        let input = BufReader::with_capacity(room, input);
         TranscriptReader { input, place, line: Vec::new() }
     }
 

@@ -6,7 +6,7 @@
 
 use std::fs::{File, Metadata};
 use std::io::{ErrorKind, Read as _};
-use std::os::unix::fs::MetadataExt as _;
+use std::os::unix::fs::{FileExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
 
 use agentic_model::Instant;
@@ -59,6 +59,28 @@ impl FileStamp {
 }
 
 impl VendorFile {
+    /// Reads a part of the plain text; less where the text ends before.
+    ///
+    /// # Errors
+    /// Fails when the file cannot be read or is not compressed as it says.
+    pub fn part_at(&self, offset: u64, length: usize) -> std::io::Result<Vec<u8>> {
+        if self.form != TranscriptForm::Lines || self.is_compressed()? {
+            let mut part = Vec::with_capacity(length + 1);
+            self.text_at(offset)?.take(length as u64).read_to_end(&mut part)?;
+            return Ok(part);
+        }
+        // Each event comes by here: another handle on the file would cost more than what is read.
+        let (mut part, mut filled) = (vec![0; length], 0);
+        while filled < length {
+            match self.file.read_at(&mut part[filled..], offset + filled as u64)? {
+                0 => break,
+                n_bytes => filled += n_bytes,
+            }
+        }
+        part.truncate(filled);
+        Ok(part)
+    }
+
     /// Returns the plain text of the transcript from a place on.
     ///
     /// # Errors
@@ -66,19 +88,20 @@ impl VendorFile {
     pub fn text_at(&self, offset: u64) -> std::io::Result<PlainText<PlacedFile>> {
         let at = |at: u64| std::io::Result::Ok(PlacedFile::at(self.file.try_clone()?, at));
         let mut input = match &self.form {
-            TranscriptForm::Lines => {
-                let mut first = Vec::new();
-                at(0)?.take(4).read_to_end(&mut first)?;
-                if !is_compressed(&first) {
-                    return Ok(PlainText::Plain(at(offset)?));
-                }
-                PlainText::unpacked(at(0)?)?
-            }
+            TranscriptForm::Lines if self.is_compressed()? => PlainText::unpacked(at(0)?)?,
+            TranscriptForm::Lines => return Ok(PlainText::Plain(at(offset)?)),
             TranscriptForm::Messages => PlainText::messages(at(0)?),
             TranscriptForm::Rows(session) => PlainText::Rows(Box::new(session.rows()?)),
         };
         std::io::copy(&mut input.by_ref().take(offset), &mut std::io::sink())?;
         Ok(input)
+    }
+
+    /// Tells whether the file is compressed.
+    fn is_compressed(&self) -> std::io::Result<bool> {
+        let mut first = [0; 4];
+        let length = self.file.read_at(&mut first, 0)?;
+        Ok(is_compressed(&first[..length]))
     }
 
     /// Returns what tells that the transcript was not touched.
