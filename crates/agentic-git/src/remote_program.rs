@@ -4,15 +4,16 @@
 //! a program of the user's asks for a passphrase nobody works either: the person has as long as a remote.
 
 use std::ffi::OsStr;
-use std::io::Read;
+use std::fs::File;
+use std::io::{ErrorKind, Read as _};
+use std::os::fd::OwnedFd;
 use std::process::{Child, Command, Stdio};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::time::{Duration, Instant};
 
 use super::Repository;
 use super::command::{GitEnd, GitEnvironment, command_in, git_command, tell_run, untranslated};
 use agentic_store::error::{GitError, RemoteStop};
-use agentic_store::os::ProcessFamily;
+use agentic_store::os::{ProcessFamily, await_readable};
 use agentic_store::{Error, Result};
 
 /// The setting that says after how many seconds of silence a remote is given up.
@@ -29,8 +30,8 @@ const ANSWER_BYTES_MAX: u64 = 1 << 30;
 const SAID_BYTES_MAX: usize = 64 << 10;
 /// How much is read at once.
 const PART_BYTES: usize = 64 << 10;
-/// How many parts wait until somebody takes them.
-const PARTS_MAX: usize = 16;
+/// How long what is said beside gathers before it is read: progress is very many short lines.
+const GATHER: Duration = Duration::from_millis(1);
 /// How often is looked whether the program has ended and something else holds what it printed to.
 const LOOK: Duration = Duration::from_millis(100);
 /// The longest time between two looks at a program that prints nothing any more.
@@ -71,11 +72,10 @@ enum PrintedStream {
     Beside,
 }
 
-/// What becomes of what a program prints.
-enum Print {
-    Part(PrintedStream, Vec<u8>),
-    /// It prints there no more.
-    Closed,
+/// A pipe that a program prints to.
+struct PrintedPipe {
+    stream: PrintedStream,
+    pipe: File,
 }
 
 /// A program that talks to a remote.
@@ -155,17 +155,15 @@ fn run_limited(command: &mut Command, limits: RemoteLimits) -> std::io::Result<G
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let started = Instant::now();
     let mut child = command.spawn()?;
-    let (sender, prints) = sync_channel(PARTS_MAX);
-    if let Some(answer) = child.stdout.take() {
-        pass_on(answer, PrintedStream::Answer, sender.clone());
-    }
-    if let Some(beside) = child.stderr.take() {
-        pass_on(beside, PrintedStream::Beside, sender);
-    }
+    let answer = child.stdout.take().map(|pipe| (PrintedStream::Answer, OwnedFd::from(pipe)));
+    let beside = child.stderr.take().map(|pipe| (PrintedStream::Beside, OwnedFd::from(pipe)));
+    let pipes = answer.into_iter().chain(beside);
+    let pipes = pipes.map(|(stream, pipe)| PrintedPipe { stream, pipe: File::from(pipe) });
+    let pipes: Vec<PrintedPipe> = pipes.collect();
     let (heard_at, worked) = (started, Duration::ZERO);
     let (answer, beside) = (Vec::new(), Vec::new());
     let mut program = RemoteProgram { child, limits, started, heard_at, worked, answer, beside };
-    let stopped = match program.listen(&prints)? {
+    let stopped = match program.listen(pipes)? {
         None => program.await_end()?,
         stopped => stopped,
     };
@@ -185,51 +183,60 @@ fn run_limited(command: &mut Command, limits: RemoteLimits) -> std::io::Result<G
     })
 }
 
-/// Passes on what is printed, as long as somebody listens. Nobody waits for this: what the program began may hold what
-/// it prints to for longer than it runs.
-fn pass_on(mut from: impl Read + Send + 'static, printed: PrintedStream, to: SyncSender<Print>) {
-    std::thread::spawn(move || {
-        let mut part = vec![0; PART_BYTES];
-        while let Ok(n_bytes @ 1..) = from.read(&mut part) {
-            if to.send(Print::Part(printed, part[..n_bytes].to_owned())).is_err() {
-                return;
-            }
-        }
-        let _nobody_may_listen_any_more = to.send(Print::Closed);
-    });
-}
-
 impl RemoteProgram {
     /// Takes what it prints until it prints no more, or has ended. Returns why it has to be stopped, if it has.
-    fn listen(&mut self, prints: &Receiver<Print>) -> std::io::Result<Option<RemoteStop>> {
-        let mut has_ended = false;
-        loop {
-            match prints.recv_timeout(LOOK) {
-                Ok(Print::Part(PrintedStream::Answer, part)) => {
-                    self.heard_at = Instant::now();
-                    self.answer.extend(part);
-                    let bytes_max = self.limits.answer_bytes_max;
-                    if self.answer.len() as u64 > bytes_max {
-                        return Ok(Some(RemoteStop::Much { bytes_max }));
-                    }
+    fn listen(&mut self, mut pipes: Vec<PrintedPipe>) -> std::io::Result<Option<RemoteStop>> {
+        let (mut has_ended, mut part) = (false, vec![0; PART_BYTES]);
+        while !pipes.is_empty() {
+            let files: Vec<&File> = pipes.iter().map(|printed| &printed.pipe).collect();
+            let mut ready = await_readable(&files, LOOK)?;
+            if ready.contains(&true) {
+                let is_answer = |(printed, is_ready): (&PrintedPipe, &bool)| {
+                    *is_ready && printed.stream == PrintedStream::Answer
+                };
+                if !pipes.iter().zip(&ready).any(is_answer) {
+                    std::thread::sleep(GATHER);
                 }
-                Ok(Print::Part(PrintedStream::Beside, part)) => {
-                    self.heard_at = Instant::now();
-                    self.beside.extend(part);
-                    if self.beside.len() > 2 * SAID_BYTES_MAX {
-                        self.beside.drain(..self.beside.len() - SAID_BYTES_MAX);
-                    }
-                }
-                Ok(Print::Closed) => {}
+                // What is not ready stays as it is.
+                ready.reverse();
+                pipes.retain_mut(|printed| {
+                    !ready.pop().unwrap_or_default() || self.take(printed, &mut part)
+                });
+            } else if has_ended {
                 // Something that it began may go on and hold what it prints to, such as a connection that is kept.
-                Err(RecvTimeoutError::Timeout) if has_ended => return Ok(None),
-                Err(RecvTimeoutError::Timeout) => has_ended = self.child.try_wait()?.is_some(),
-                Err(RecvTimeoutError::Disconnected) => return Ok(None),
+                return Ok(None);
+            } else {
+                has_ended = self.child.try_wait()?.is_some();
+            }
+            let bytes_max = self.limits.answer_bytes_max;
+            if self.answer.len() as u64 > bytes_max {
+                return Ok(Some(RemoteStop::Much { bytes_max }));
             }
             if let Some(why) = self.over() {
                 return Ok((!has_ended).then_some(why));
             }
         }
+        Ok(None)
+    }
+
+    /// Takes what waits in a pipe. Returns whether more may come.
+    fn take(&mut self, printed: &mut PrintedPipe, part: &mut [u8]) -> bool {
+        let n_bytes = match printed.pipe.read(part) {
+            Ok(n_bytes @ 1..) => n_bytes,
+            Ok(_) => return false,
+            Err(error) => return error.kind() == ErrorKind::Interrupted,
+        };
+        self.heard_at = Instant::now();
+        match printed.stream {
+            PrintedStream::Answer => self.answer.extend(&part[..n_bytes]),
+            PrintedStream::Beside => {
+                self.beside.extend(&part[..n_bytes]);
+                if self.beside.len() > 2 * SAID_BYTES_MAX {
+                    self.beside.drain(..self.beside.len() - SAID_BYTES_MAX);
+                }
+            }
+        }
+        true
     }
 
     /// Waits until it has ended, which takes no time as a rule.

@@ -4,6 +4,7 @@
 mod family;
 mod fifo;
 mod folder_events;
+mod readable;
 
 use std::fs::File;
 use std::os::unix::fs::MetadataExt as _;
@@ -16,6 +17,7 @@ use rustix::process::{Pid, Resource, Rlimit};
 pub use self::family::ProcessFamily;
 pub(crate) use self::fifo::{LINE_BYTES_MAX, PipeEnd, leave_line};
 pub(crate) use self::folder_events::{FolderEvent, FolderEvents, wait};
+pub use self::readable::await_readable;
 
 /// Where Linux names the current boot.
 const BOOT_ID: &str = "/proc/sys/kernel/random/boot_id";
