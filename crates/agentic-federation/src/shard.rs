@@ -57,23 +57,41 @@ pub struct HeadChange {
 
 /// Returns the place of an agent: two folders' names.
 pub fn shard_of(agent: &AgentName) -> [String; 2] {
+    place_of(agent).map(place_name)
+}
+
+fn place_of(agent: &AgentName) -> [u8; 2] {
     let hash = blake3::hash(agent.as_str().as_bytes());
-    let part = |at: usize| format!("{:02x}", hash.as_bytes()[at] & SHARD_BITS);
-    [part(0), part(1)]
+    [0, 1].map(|at: usize| hash.as_bytes()[at] & SHARD_BITS)
+}
+
+fn place_name(number: u8) -> String {
+    format!("{number:02x}")
+}
+
+/// Reads the name of a place; nothing where it is none, or spelled otherwise.
+fn read_place(name: &str) -> Option<u8> {
+    let number = u8::from_str_radix(name, 16).ok()?;
+    let is_spelled =
+        name.len() == 2 && !name.bytes().any(|byte| byte.is_ascii_uppercase() || byte == b'+');
+    (is_spelled && number <= SHARD_BITS).then_some(number)
 }
 
 /// Puts agents into a folder.
 pub fn put_heads(heads: &Heads, under: &str, folder: &mut FolderDraft) {
-    for ([first, second], shard) in by_place(heads) {
-        folder.put(&format!("{under}/{first}/{second}"), encode(&Value::Map(shard)));
+    for (place, shard) in by_place(heads) {
+        let [first, second] = place.map(place_name);
+        folder.put(&format!("{under}/{first}/{second}"), encode_entries(shard));
     }
 }
 
-fn by_place(heads: &Heads) -> BTreeMap<[String; 2], Map> {
-    let mut shards: BTreeMap<[String; 2], Map> = BTreeMap::new();
+/// The agents of a shard, in the order of their names.
+type ShardEntries<'h> = Vec<(&'h AgentName, &'h HeadEntry)>;
+
+fn by_place(heads: &Heads) -> BTreeMap<[u8; 2], ShardEntries<'_>> {
+    let mut shards: BTreeMap<[u8; 2], ShardEntries<'_>> = BTreeMap::new();
     for (agent, entry) in heads {
-        let shard = shards.entry(shard_of(agent)).or_default();
-        shard.insert(agent.to_string(), entry.to_value());
+        shards.entry(place_of(agent)).or_default().push((agent, entry));
     }
     shards
 }
@@ -106,7 +124,7 @@ pub fn changed_folder(
             let mut heads = read_shard(store, &inner, [&first, &second])?;
             apply(changes, &mut heads);
             if !heads.is_empty() {
-                fresh.put(&second, encode_shard(&heads));
+                fresh.put(&second, encode_entries(&heads));
             }
         }
         folder.put_folder(&first, fresh);
@@ -124,8 +142,10 @@ pub fn apply<'c>(changes: impl IntoIterator<Item = &'c HeadChange>, heads: &mut 
     }
 }
 
-fn encode_shard(heads: &Heads) -> Vec<u8> {
-    let entries = heads.iter().map(|(agent, entry)| (agent.to_string(), entry.to_value()));
+fn encode_entries<'h>(
+    entries: impl IntoIterator<Item = (&'h AgentName, &'h HeadEntry)>,
+) -> Vec<u8> {
+    let entries = entries.into_iter().map(|(agent, entry)| (agent.to_string(), entry.to_value()));
     encode(&Value::Map(entries.collect()))
 }
 
@@ -144,23 +164,20 @@ pub fn changed_since(
     for first in old.keys() {
         let inner = read_subfolder(store, old, first)?;
         for (second, node) in &inner {
-            let shard = fresh.remove(&[first.clone(), second.clone()]).unwrap_or_default();
-            let shard = Value::Map(shard);
-            let bytes = encode(&shard);
+            let place = read_place(first).zip(read_place(second));
+            let shard = place.and_then(|(first, second)| fresh.remove(&[first, second]));
+            let shard = shard.unwrap_or_default();
+            let bytes = encode_entries(shard.iter().copied());
             let blob = store.name_object(&GitObject { kind: GitKind::Blob, bytes });
             if *node == TreeNode::File(blob) {
                 continue;
             }
-            let new = shard.as_map().into_iter().flat_map(Map::keys);
-            let new = new.filter_map(|name| AgentName::parse(name).ok());
-            let new = new.filter_map(|agent| Some((agent.clone(), heads.get(&agent)?.clone())));
-            let new: Heads = new.collect();
-            compare(read_shard(store, &inner, [first, second])?, new, &mut changes);
+            let new = shard.into_iter().map(|(agent, entry)| (agent.clone(), entry.clone()));
+            compare(read_shard(store, &inner, [first, second])?, new.collect(), &mut changes);
         }
     }
-    for name in fresh.values().flat_map(Map::keys) {
-        let Ok(agent) = AgentName::parse(name) else { continue };
-        let new = heads.get(&agent).cloned();
+    for (agent, entry) in fresh.into_values().flatten() {
+        let (agent, new) = (agent.clone(), Some(entry.clone()));
         changes.push(HeadChange { agent, old: None, new });
     }
     changes.sort_by(|left, right| left.agent.cmp(&right.agent));
@@ -294,10 +311,9 @@ fn names<'f>(old: &'f TreeFolder, new: &'f TreeFolder) -> BTreeSet<&'f str> {
 }
 
 fn check_place(name: &str) -> Result<()> {
-    let number = u8::from_str_radix(name, 16).ok();
-    match number.is_some_and(|number| number <= SHARD_BITS && format!("{number:02x}") == name) {
-        true => Ok(()),
-        false => {
+    match read_place(name) {
+        Some(_) => Ok(()),
+        None => {
             Err(Error::Malformed(MalformedInput::new("something stands where shards of heads do")))
         }
     }

@@ -149,7 +149,8 @@ pub(crate) fn draw_known(
     let record = record.unwrap_or(tracked.record);
     let (found, n_shown) = (drawn_refs(repository, label)?, refs_max(repository)?);
     let mark = DrawnMark::read(space, label);
-    let is_drawn = |record| mark.is_of(&DrawnRefs { record, n_shown, refs: &found });
+    let there = DrawnRefs::of(&found, n_shown);
+    let is_drawn = |record| mark.is_of(record, &there);
     if is_drawn(record) {
         return Ok(Vec::new());
     }
@@ -162,7 +163,7 @@ pub(crate) fn draw_known(
         None => drawn.wanted(&Acceptance::read(repository, record)?),
     };
     let moved = pen.write(&found, &wanted)?;
-    mark.note(&DrawnRefs { record, n_shown, refs: &wanted })?;
+    mark.note(record, &DrawnRefs::of(&wanted, n_shown))?;
     Ok(moved)
 }
 

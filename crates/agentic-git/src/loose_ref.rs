@@ -20,6 +20,8 @@ use agentic_store::{Error, Result, fault};
 
 /// The refs that all worktrees share, and that only name commits.
 const PLAIN_PREFIXES: [&str; 3] = ["refs/heads/", "refs/notes/", "refs/agentic/"];
+/// Where all refs belong to no worktree, so that those in files and those that are packed are all there are.
+const LISTED_PREFIXES: [&str; 4] = ["refs/heads/", "refs/notes/", "refs/agentic/", "refs/remotes/"];
 /// The refs that can be checked out.
 const BRANCH_PREFIX: &str = "refs/heads/";
 /// The refs whose logs begin by themselves, as git has it.
@@ -162,7 +164,7 @@ impl Repository {
     /// Says whether a prefix is a folder of plain refs.
     pub(super) fn is_plain_folder(&self, prefix: &str) -> bool {
         let is_whole = self.inner.refs.namespace.is_none();
-        let is_plain = PLAIN_PREFIXES.iter().any(|plain| prefix.starts_with(plain));
+        let is_plain = LISTED_PREFIXES.iter().any(|plain| prefix.starts_with(plain));
         is_whole && is_plain && prefix.ends_with('/')
     }
 

@@ -21,13 +21,11 @@ pub(super) struct DrawnMark {
 }
 
 /// What was drawn.
-pub(super) struct DrawnRefs<'r> {
-    /// From which record.
-    pub record: Oid,
+pub(super) struct DrawnRefs {
     /// Of how many agents at most.
-    pub n_shown: usize,
-    /// The refs.
-    pub refs: &'r BTreeMap<String, Oid>,
+    n_shown: usize,
+    /// The hash of the refs.
+    hash: blake3::Hash,
 }
 
 impl DrawnMark {
@@ -40,31 +38,36 @@ impl DrawnMark {
         DrawnMark { path, line }
     }
 
-    /// Tells whether this was drawn last.
-    pub(super) fn is_of(&self, drawn: &DrawnRefs<'_>) -> bool {
-        self.line == drawn.line()
+    /// Tells whether this was drawn last, from a record.
+    pub(super) fn is_of(&self, record: Oid, drawn: &DrawnRefs) -> bool {
+        self.line == drawn.line(record)
     }
 
-    /// Notes that this was drawn.
+    /// Notes that this was drawn from a record.
     ///
     /// # Errors
     /// Fails when the disk does.
-    pub(super) fn note(&self, drawn: &DrawnRefs<'_>) -> Result<()> {
+    pub(super) fn note(&self, record: Oid, drawn: &DrawnRefs) -> Result<()> {
         if let Some(folder) = self.path.parent() {
             std::fs::create_dir_all(folder).map_err(agentic_store::Error::io("create", folder))?;
         }
-        Ok(file::replace(&self.path, drawn.line().as_bytes(), Persistence::Lazy)?)
+        let line = drawn.line(record);
+        Ok(file::replace(&self.path, line.as_bytes(), Persistence::Lazy)?)
     }
 }
 
-impl DrawnRefs<'_> {
-    fn line(&self) -> String {
-        let DrawnRefs { record, n_shown, refs } = self;
+impl DrawnRefs {
+    /// Takes refs, of so many agents at most.
+    pub(super) fn of(refs: &BTreeMap<String, Oid>, n_shown: usize) -> DrawnRefs {
         let mut hasher = blake3::Hasher::new();
-        for (name, target) in *refs {
+        for (name, target) in refs {
             // A name has no zero byte, and ids have one length.
             hasher.update(name.as_bytes()).update(&[0]).update(target.as_bytes());
         }
-        format!("{record} {n_shown} {}\n", hasher.finalize().to_hex())
+        DrawnRefs { n_shown, hash: hasher.finalize() }
+    }
+
+    fn line(&self, record: Oid) -> String {
+        format!("{record} {} {}\n", self.n_shown, self.hash.to_hex())
     }
 }

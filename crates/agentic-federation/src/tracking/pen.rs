@@ -1,6 +1,6 @@
 //! Drawing refs: very few by ourselves, others by git.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use agentic_git::{RefMove, Repository};
 use agentic_model::{Instant, Oid};
@@ -43,18 +43,16 @@ impl<'r> RefPen<'r> {
         found: &BTreeMap<String, Oid>,
         wanted: &BTreeMap<String, Oid>,
     ) -> Result<Vec<String>> {
-        let names: BTreeSet<&String> = found.keys().chain(wanted.keys()).collect();
         let (mut lines, mut written, mut moved) = (String::new(), Vec::new(), Vec::new());
-        for name in names {
-            match (found.get(name), wanted.get(name)) {
-                (Some(old), Some(new)) if old == new => continue,
+        for (name, old, new) in differing(found, wanted) {
+            match (old, new) {
                 (Some(old), Some(new)) => lines += &format!("update {name} {new} {old}\n"),
                 (None, Some(new)) => lines += &format!("create {name} {new}\n"),
                 (Some(old), None) => lines += &format!("delete {name} {old}\n"),
                 (None, None) => continue,
             }
             written.push(name.as_str());
-            if found.contains_key(name) {
+            if old.is_some() {
                 moved.push(name.clone());
             }
         }
@@ -110,4 +108,25 @@ impl<'r> RefPen<'r> {
         self.lock.announced(&locked, || self.repository.git(&arguments))?;
         Ok(())
     }
+}
+
+/// Lists the refs that differ between two lists, in the order of their names, with where they are in each.
+fn differing<'r>(
+    found: &'r BTreeMap<String, Oid>,
+    wanted: &'r BTreeMap<String, Oid>,
+) -> Vec<(&'r String, Option<&'r Oid>, Option<&'r Oid>)> {
+    let mut differing = Vec::new();
+    // Most are the same, and there are very many: none is looked for.
+    let mut found = found.iter().peekable();
+    for (name, new) in wanted {
+        while let Some((gone, old)) = found.next_if(|(before, _)| *before < name) {
+            differing.push((gone, Some(old), None));
+        }
+        let old = found.next_if(|(same, _)| *same == name).map(|(_, old)| old);
+        if old != Some(new) {
+            differing.push((name, old, Some(new)));
+        }
+    }
+    differing.extend(found.map(|(gone, old)| (gone, Some(old), None)));
+    differing
 }
