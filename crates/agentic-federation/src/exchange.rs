@@ -7,6 +7,7 @@ use agentic_session::SessionSpace;
 use crate::accepted::{accepted_spaces, read_accepted_outline};
 use crate::announce::MadeAnnouncement;
 use crate::caps::{followed, read_policy};
+use crate::commit_graph::keep_commit_graph;
 use crate::id::{PeerId, Petname, SpaceId};
 use crate::setting::configured_count;
 use crate::{Error, Result};
@@ -98,6 +99,8 @@ pub fn push_announcement(
     arguments.extend(["--", remote, &spec]);
     let end = repository.git_at_remote(&arguments)?;
     if end.success {
+        let n_agents = usize::try_from(said.entries).unwrap_or(usize::MAX);
+        keep_commit_graph(repository, n_agents, made.n_changed)?;
         return Ok(match is_below || said.cut.is_some() {
             true => PushedAnnouncement::New,
             false => PushedAnnouncement::Replaced,

@@ -17,6 +17,7 @@ pub mod bundle;
 pub mod capability;
 pub mod caps;
 pub mod changes;
+mod commit_graph;
 mod commit_signature;
 pub mod contact;
 mod durable;

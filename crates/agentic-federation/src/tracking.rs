@@ -16,6 +16,7 @@ use self::pen::RefPen;
 use crate::acceptance::{Acceptance, believed_head};
 use crate::accepted::{WrittenRecord, accepted_ref, accepted_spaces};
 use crate::caps::read_policy;
+use crate::commit_graph::keep_commit_graph;
 use crate::id::{PeerId, Petname, SpaceId};
 use crate::identity::IdentityChain;
 use crate::known::KnownPeer;
@@ -155,6 +156,7 @@ pub(crate) fn draw_known(
         return Ok(Vec::new());
     }
     let drawn = DrawnSpace { label, found: &found, n_shown };
+    let n_changed = written.map_or(0, |written| written.changes.len());
     let written = written.filter(|written| written.record == record);
     let written = written.filter(|written| written.before.is_some_and(is_drawn));
     let wanted = written.and_then(|written| drawn.changed(&written.changes));
@@ -164,6 +166,9 @@ pub(crate) fn draw_known(
     };
     let moved = pen.write(&found, &wanted)?;
     mark.note(record, &DrawnRefs::of(&wanted, n_shown))?;
+    drop(pen);
+    let n_agents = wanted.keys().filter(|name| name.starts_with(REMOTE_REFS)).count();
+    keep_commit_graph(repository, n_agents, n_changed)?;
     Ok(moved)
 }
 

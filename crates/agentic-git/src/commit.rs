@@ -215,7 +215,8 @@ impl Repository {
         if left == right {
             return Ok(Some(left));
         }
-        let cache = self.inner.commit_graph_if_enabled().map_err(Error::git("read history"))?;
+        // It only saves time: one that cannot be read, such as while git replaces it, is done without.
+        let cache = self.inner.commit_graph_if_enabled().ok().flatten();
         self.again(|| {
             let mut graph = self.inner.revision_graph(cache.as_ref());
             let bases = self

@@ -136,6 +136,11 @@ impl Repository {
         Ok(found.map_err(|_| Error::Git(GitError::NoSwitch { key }))?.unwrap_or(false))
     }
 
+    /// Tells whether a switch of git's own is off. One that is not there, or says neither, is on.
+    pub(super) fn is_switched_off(&self, key: &str) -> bool {
+        self.configured(|inner| inner.config_snapshot().boolean(key)) == Some(false)
+    }
+
     /// Returns a path of git's configuration, such as `~/.ssh/key`, as far as whoever wrote it may
     /// name programs and files.
     ///

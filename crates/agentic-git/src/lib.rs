@@ -14,6 +14,7 @@ mod candidate;
 mod checkout;
 mod command;
 mod commit;
+mod commit_graph;
 mod configuration;
 mod database;
 mod difference;
