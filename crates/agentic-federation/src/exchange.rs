@@ -100,7 +100,7 @@ pub fn push_announcement(
     let end = repository.git_at_remote(&arguments)?;
     if end.success {
         let n_agents = usize::try_from(said.entries).unwrap_or(usize::MAX);
-        keep_commit_graph(repository, n_agents, made.n_changed)?;
+        keep_commit_graph(repository, n_agents, made.n_changed);
         return Ok(match is_below || said.cut.is_some() {
             true => PushedAnnouncement::New,
             false => PushedAnnouncement::Replaced,

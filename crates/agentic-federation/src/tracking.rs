@@ -168,7 +168,7 @@ pub(crate) fn draw_known(
     mark.note(record, &DrawnRefs::of(&wanted, n_shown))?;
     drop(pen);
     let n_agents = wanted.keys().filter(|name| name.starts_with(REMOTE_REFS)).count();
-    keep_commit_graph(repository, n_agents, n_changed)?;
+    keep_commit_graph(repository, n_agents, n_changed);
     Ok(moved)
 }
 
