@@ -189,25 +189,22 @@ impl RemoteProgram {
         let (mut has_ended, mut part) = (false, vec![0; PART_BYTES]);
         while !pipes.is_empty() {
             let files: Vec<&File> = pipes.iter().map(|printed| &printed.pipe).collect();
-            let mut ready = await_readable(&files, LOOK)?;
-            if ready.contains(&true) {
-                let is_answer = |(printed, is_ready): (&PrintedPipe, &bool)| {
-                    *is_ready && printed.stream == PrintedStream::Answer
-                };
-                if !pipes.iter().zip(&ready).any(is_answer) {
-                    std::thread::sleep(GATHER);
+            let mut ready = await_readable(&files, LOOK)?.into_iter();
+            let (mut printing, quiet): (Vec<PrintedPipe>, Vec<PrintedPipe>) =
+                pipes.into_iter().partition(|_| ready.next() == Some(true));
+            match (printing.is_empty(), has_ended) {
+                (false, _) => {
+                    if printing.iter().all(|printed| printed.stream == PrintedStream::Beside) {
+                        std::thread::sleep(GATHER);
+                    }
+                    printing.retain_mut(|printed| self.take(printed, &mut part));
                 }
-                // What is not ready stays as it is.
-                ready.reverse();
-                pipes.retain_mut(|printed| {
-                    !ready.pop().unwrap_or_default() || self.take(printed, &mut part)
-                });
-            } else if has_ended {
                 // Something that it began may go on and hold what it prints to, such as a connection that is kept.
-                return Ok(None);
-            } else {
-                has_ended = self.child.try_wait()?.is_some();
+                (true, true) => return Ok(None),
+                (true, false) => has_ended = self.child.try_wait()?.is_some(),
             }
+            pipes = quiet;
+            pipes.append(&mut printing);
             let bytes_max = self.limits.answer_bytes_max;
             if self.answer.len() as u64 > bytes_max {
                 return Ok(Some(RemoteStop::Much { bytes_max }));

@@ -4,49 +4,32 @@
 use std::fs;
 use std::time::Duration;
 
-use agentic_capture::hook::{HookAnswer, HookRequest, HookRole, answer};
-use agentic_capture::{HookEnvironment, Source};
+use agentic_capture::hook::HookAnswer;
 use agentic_model::AgentName;
-use agentic_session::{SessionOptions, SessionSpace};
+use agentic_session::SessionSpace;
 use agentic_store::Stream;
-use agentic_testkit::{Sandbox, Setup};
 use serde_json::json;
 
-/// A repository that is captured, and a home without transcripts.
-struct CapturedFolder {
-    sandbox: Sandbox,
-    home: tempfile::TempDir,
+use crate::captured::CapturedFolder;
+
+/// What conversations of a captured repository left.
+struct LeftBehind {
+    captured: CapturedFolder,
 }
 
-impl CapturedFolder {
-    fn new() -> CapturedFolder {
-        let sandbox = Sandbox::in_memory(Setup::Repository).expect("git is installed");
-        for (key, value) in
-            [("user.name", "Ada"), ("user.email", "ada@example.com"), ("agentic.capture", "on")]
-        {
-            sandbox.git(sandbox.start(), &["config", key, value]).expect("writable");
-        }
-        CapturedFolder { sandbox, home: tempfile::tempdir().expect("a temporary folder") }
+impl LeftBehind {
+    fn new() -> LeftBehind {
+        LeftBehind { captured: CapturedFolder::new() }
     }
 
     fn space(&self) -> SessionSpace {
-        SessionSpace::open(self.sandbox.start(), SessionOptions::default()).expect("a repository")
+        self.captured.space()
     }
 
     fn event(&self, conversation: &str, name: &str) {
-        let home = self.home.path().display().to_string();
-        let environment = HookEnvironment::of([("HOME", home)]);
-        let request = HookRequest {
-            source: Source::Claude,
-            role: HookRole::Capture,
-            named: None,
-            environment: &environment,
-            options: SessionOptions::default(),
-        };
-        let payload = json!({"session_id": conversation, "cwd": self.sandbox.start(),
+        let payload = json!({"session_id": conversation, "cwd": self.captured.start(),
             "hook_event_name": name, "reason": "exit"});
-        let said = answer(&request, payload.to_string().as_bytes());
-        assert_eq!(said, HookAnswer::silent());
+        assert_eq!(self.captured.event(&[], &payload), HookAnswer::silent());
     }
 
     /// Lists what waits: how many files in which folder of the spool.
@@ -77,7 +60,7 @@ fn agent(name: &str) -> AgentName {
 
 #[test]
 fn what_an_end_could_not_write_is_taken_in_by_the_next_event_of_another_conversation() {
-    let folder = CapturedFolder::new();
+    let folder = LeftBehind::new();
     let first = agent("claude-00000001");
     folder.event("00000001-aaaa", "Notification");
     let space = folder.space();
@@ -96,7 +79,7 @@ fn what_an_end_could_not_write_is_taken_in_by_the_next_event_of_another_conversa
 
 #[test]
 fn a_conversation_that_ended_before_it_had_an_agent_gets_one() {
-    let folder = CapturedFolder::new();
+    let folder = LeftBehind::new();
     folder.event("00000002-bbbb", "Notification");
     let space = folder.space();
     let lock = space.repository().layout().lock(&Stream::Agent(agent("claude-00000001")));

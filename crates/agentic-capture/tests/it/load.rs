@@ -5,13 +5,13 @@ use std::fs::{self, OpenOptions};
 use std::io::Write as _;
 use std::path::PathBuf;
 
-use agentic_capture::hook::{HookAnswer, HookRequest, HookRole, answer};
-use agentic_capture::{HookEnvironment, Source};
+use agentic_capture::hook::HookAnswer;
 use agentic_model::{AgentName, Briefing, Value};
-use agentic_session::{SessionOptions, SessionSpace};
+use agentic_session::SessionSpace;
 use agentic_space::spawn::{SpawnOrigin, spawn};
-use agentic_testkit::{Sandbox, Setup};
 use serde_json::json;
+
+use crate::captured::CapturedFolder;
 
 /// How many conversations go on at once, and how many events each has.
 const CONVERSATIONS: usize = 64;
@@ -55,19 +55,12 @@ impl Toll {
 }
 
 struct Crowd {
-    sandbox: Sandbox,
-    home: tempfile::TempDir,
+    captured: CapturedFolder,
 }
 
 impl Crowd {
     fn new() -> Crowd {
-        let sandbox = Sandbox::in_memory(Setup::Repository).expect("git is installed");
-        let crowd = Crowd { sandbox, home: tempfile::tempdir().expect("a temporary folder") };
-        for (key, value) in
-            [("user.name", "Ada"), ("user.email", "ada@example.com"), ("agentic.capture", "on")]
-        {
-            crowd.sandbox.git(crowd.sandbox.start(), &["config", key, value]).expect("writable");
-        }
+        let crowd = Crowd { captured: CapturedFolder::new() };
         let space = crowd.space();
         for number in 0..AGENTS {
             let briefing = Briefing::of_text("Mend the cart").to_object().expect("short");
@@ -78,8 +71,7 @@ impl Crowd {
     }
 
     fn space(&self) -> SessionSpace {
-        let options = SessionOptions::default();
-        SessionSpace::open(self.sandbox.start(), options).expect("a repository")
+        self.captured.space()
     }
 
     fn agent(&self, conversation: usize) -> AgentName {
@@ -87,8 +79,7 @@ impl Crowd {
     }
 
     fn transcript(&self, conversation: usize) -> PathBuf {
-        let home = self.home.path().canonicalize().expect("there");
-        home.join(format!(".claude/projects/x/{conversation:08x}-0000.jsonl"))
+        self.captured.home().join(format!(".claude/projects/x/{conversation:08x}-0000.jsonl"))
     }
 
     fn say(&self, conversation: usize, number: usize) {
@@ -102,20 +93,11 @@ impl Crowd {
     }
 
     fn event(&self, conversation: usize) -> HookAnswer {
-        let home = self.home.path().canonicalize().expect("there").display().to_string();
-        let agent = self.agent(conversation).to_string();
-        let environment = HookEnvironment::of([("HOME", home), ("AGENTIC_AGENT", agent)]);
-        let request = HookRequest {
-            source: Source::Claude,
-            role: HookRole::Capture,
-            named: None,
-            environment: &environment,
-            options: SessionOptions::default(),
-        };
         let payload = json!({"session_id": format!("{conversation:08x}-0000"),
-            "cwd": self.sandbox.start(), "transcript_path": self.transcript(conversation),
+            "cwd": self.captured.start(), "transcript_path": self.transcript(conversation),
             "hook_event_name": "UserPromptSubmit"});
-        answer(&request, payload.to_string().as_bytes())
+        let agent = self.agent(conversation).to_string();
+        self.captured.event(&[("AGENTIC_AGENT", &agent)], &payload)
     }
 
     /// Counts how often each prompt is pending.

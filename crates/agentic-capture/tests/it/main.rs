@@ -1,5 +1,6 @@
 //! Capture on real repositories.
 
+mod captured;
 mod gate;
 mod left;
 mod load;
