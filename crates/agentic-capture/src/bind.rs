@@ -163,22 +163,25 @@ impl Binder<'_> {
             is_new: false,
             is_helper: false,
         };
+        let busy = |error, reason| put_off::of(error, |agent| bound(agent, reason, known.clone()));
         // A thread that another one began stays its child wherever it works.
         if let Some(record) = known.as_ref().filter(|record| record.reason == BindReason::Parent)
             && let Some(agent) = record.agent()
-            && self.brought_back(&agent)?
+            && self.brought_back(&agent).map_err(|error| busy(error, BindReason::Parent))?
         {
             return Ok(Some(bound(agent, BindReason::Parent, known)));
         }
-        if let Some(agent) = self.named_by_environment(id)? {
+        let named = self.named_by_environment(id);
+        if let Some(agent) = named.map_err(|error| busy(error, BindReason::Env))? {
             return Ok(Some(bound(agent, BindReason::Env, known)));
         }
         if let Some(agent) = self.place.agent.clone()
-            && self.brought_back(&agent)?
+            && self.brought_back(&agent).map_err(|error| busy(error, BindReason::Worktree))?
         {
             return Ok(Some(bound(agent, BindReason::Worktree, known)));
         }
-        if let Some(agent) = self.bound_before(known.as_ref())? {
+        let before = self.bound_before(known.as_ref());
+        if let Some(agent) = before.map_err(|error| busy(error, BindReason::Conversation))? {
             return Ok(Some(bound(agent, BindReason::Conversation, known)));
         }
         // What ends was never bound: there is nothing to keep, and no agent to make for it.
@@ -186,9 +189,8 @@ impl Binder<'_> {
         if self.place.folder.is_none() || !is_adopted || !may_begin(event.moment) {
             return Ok(None);
         }
-        let (agent, is_new) = self.adopt(id).map_err(|error| {
-            put_off::of(error, |agent| bound(agent, BindReason::Adopted, known.clone()))
-        })?;
+        let adopted = self.adopt(id).map_err(|error| busy(error, BindReason::Adopted));
+        let (agent, is_new) = adopted?;
         Ok(Some(Binding { is_new, ..bound(agent, BindReason::Adopted, known) }))
     }
 
@@ -239,6 +241,9 @@ impl Binder<'_> {
                     Ok(_) => Ok(true),
                     // Somebody else was first.
                     Err(Error::Agent(AgentError::NotArchived { .. })) => Ok(true),
+                    Err(Error::Agent(AgentError::Held { .. })) => {
+                        Err(Error::Agent(AgentError::Busy { name: agent.clone() }).into())
+                    }
                     Err(error) => Err(error.into()),
                 }
             }

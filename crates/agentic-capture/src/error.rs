@@ -1,5 +1,6 @@
 //! What can go wrong with capture. Nobody is told but the error log: it keeps the code.
 
+use agentic_space::error::AgentError;
 use agentic_store::error::GitError;
 
 use crate::bind::Binding;
@@ -61,8 +62,23 @@ impl From<RedactionError> for CaptureError {
 }
 
 impl CaptureError {
+    /// Tells whether others held something for too long, so that another try may do.
+    pub fn is_busy(&self) -> bool {
+        use agentic_space::Error;
+        matches!(
+            self,
+            CaptureError::Busy { .. }
+                | CaptureError::Space(Error::Agent(
+                    AgentError::Busy { .. } | AgentError::Held { .. }
+                ))
+        )
+    }
+
     /// Returns the code under which the error log has it.
     pub fn code(&self) -> &'static str {
+        if self.is_busy() {
+            return "busy";
+        }
         match self {
             CaptureError::Space(agentic_space::Error::Store(error)) => store_code(error),
             CaptureError::Space(agentic_space::Error::Agent(_)) => "agent",

@@ -199,6 +199,7 @@ fn answer_within(
     let place = event.folder.as_deref().map(|folder| HookPlace::of(&space, folder));
     let place = place.unwrap_or_default();
     let scene = HookScene { space: &space, request, event: &event, place, log };
+    space.wait_at_most(scene.lock_wait());
     match (request.role, event.moment) {
         (_, HookMoment::WorktreeWanted) => Ok(worktree::create(&scene)),
         (_, HookMoment::WorktreeDone) => Ok(worktree::remove(&scene)),

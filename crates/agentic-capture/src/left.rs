@@ -16,7 +16,8 @@ use agentic_store::{Layout, Patience};
 
 use crate::bind::{Binder, HookPlace};
 use crate::conversation::{BindReason, ConversationRecord, file_name_of};
-use crate::{CaptureError, ConversationId, HookEnvironment, Source, spool};
+use crate::spool::{self, SpoolOwner};
+use crate::{CaptureError, ConversationId, HookEnvironment, Source};
 
 /// How many are taken in at one event.
 const LEFT_MAX: usize = 4;
@@ -67,11 +68,13 @@ fn take_in_one(space: &Space, id: &ConversationId) -> Result<LeftFacts, CaptureE
     use agentic_space::Error;
     let layout = space.repository().layout();
     let known = ConversationRecord::load(layout, id).and_then(|record| record.agent());
+    if known.is_none() && spool::waiting(layout, SpoolOwner::Conversation(id)).is_empty() {
+        // A purge took them: nothing is made for what has nothing to say.
+        return Ok(LeftFacts::Done);
+    }
     let agent = match known.map_or_else(|| adopted(space, id), Ok) {
         Ok(agent) => agent,
-        Err(CaptureError::Space(Error::Agent(AgentError::Busy { .. }))) => {
-            return Ok(LeftFacts::Wait);
-        }
+        Err(error) if error.is_busy() => return Ok(LeftFacts::Wait),
         // Nobody will ever be able to, until an import says so to a person.
         Err(CaptureError::NameTaken) => return Ok(LeftFacts::Done),
         Err(error) => return Err(error),

@@ -49,6 +49,8 @@ pub enum UnlinkedReason {
     OtherProgram,
     /// The programs of several conversations are.
     Several,
+    /// It is known whose it is, and others held the agent's lock for too long.
+    Busy,
 }
 
 impl UnlinkedReason {
@@ -59,6 +61,7 @@ impl UnlinkedReason {
             UnlinkedReason::Unnamed => "unnamed",
             UnlinkedReason::OtherProgram => "other-program",
             UnlinkedReason::Several => "several",
+            UnlinkedReason::Busy => "busy",
         }
     }
 }
@@ -115,11 +118,25 @@ pub fn link_window(
 }
 
 /// Binds the agent's pending trace to a commit, and relates the agent to a branch that is not its own.
-/// `before` is where the head was; what the conversation says of the commit may come later.
+/// `before` is where the head was; what the conversation says of the commit may come later. Where others
+/// hold the agent's lock for too long, the list of what is not linked says so.
 ///
 /// # Errors
 /// Fails when the trace cannot be bound.
 pub fn link(
+    candidate: &CommitCandidate<'_>,
+    commit: Oid,
+    before: Option<Oid>,
+) -> Result<(), CaptureError> {
+    let linked = bind(candidate, commit, before);
+    if linked.as_ref().is_err_and(CaptureError::is_busy) {
+        let layout = candidate.space.repository().layout();
+        note_unlinked(layout, commit, candidate.agent, UnlinkedReason::Busy)?;
+    }
+    linked
+}
+
+fn bind(
     candidate: &CommitCandidate<'_>,
     commit: Oid,
     before: Option<Oid>,

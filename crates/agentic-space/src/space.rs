@@ -2,10 +2,11 @@
 
 use std::path::Path;
 use std::sync::{Mutex, OnceLock};
+use std::time::Duration;
 
 use agentic_git::{CommitInfo, Repository, SharedRepository, leads_to, local_zone};
 use agentic_model::{AgentName, Instant, Oid, Person, Signature, Zone};
-use agentic_store::{Durability, Stream, journal};
+use agentic_store::{Durability, Patience, Stream, journal};
 use agentic_store::{StreamRecovery, recovery};
 use thread_local::ThreadLocal;
 
@@ -45,6 +46,8 @@ pub struct Space {
     zone: OnceLock<Option<Zone>>,
     /// Who knows which notes keep what.
     guide: Mutex<Option<NotesGuide>>,
+    /// How long locks of streams are waited for, where somebody said so.
+    lock_wait: Mutex<Option<Duration>>,
 }
 
 impl Space {
@@ -82,6 +85,7 @@ impl Space {
             mended: Default::default(),
             zone: OnceLock::new(),
             guide: Mutex::default(),
+            lock_wait: Mutex::default(),
         })
     }
 
@@ -94,6 +98,17 @@ impl Space {
     /// asked.
     pub fn be_guided(&self, guide: NotesGuide) {
         *locked(&self.guide) = Some(guide);
+    }
+
+    /// Has verbs fail where others hold the lock of a stream for longer than that. Without it they wait as
+    /// long as it is held.
+    pub fn wait_at_most(&self, time: Duration) {
+        *locked(&self.lock_wait) = Some(time);
+    }
+
+    /// Returns how long the lock of a stream is waited for from now on.
+    pub(crate) fn patience(&self) -> Patience {
+        locked(&self.lock_wait).map_or(Patience::Endless, Patience::of)
     }
 
     /// Returns who knows which notes keep what, if somebody does.

@@ -8,7 +8,7 @@ use agentic_store::{PendingAside, Stream};
 
 use crate::commit::BoundTrace;
 use crate::error::CommitError;
-use crate::write::{LockedStream, begin_journal};
+use crate::write::{LockedStream, begin_journal, open_writer};
 use crate::written::WriteNotices;
 use crate::{AgentBranch, Error, Result, Space};
 
@@ -373,7 +373,7 @@ impl Space {
         let stream = Stream::Agent(agent.clone());
         // Nothing is made for an agent that is not there.
         let seen = self.head(agent)?;
-        let mut writer = GitWriter::open(self.repository(), &stream, self.now())?;
+        let mut writer = open_writer(self, &stream)?;
         self.journal_from_head(&mut writer, agent, seen)?;
         Ok(writer)
     }

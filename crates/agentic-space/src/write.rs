@@ -15,6 +15,7 @@ use agentic_store::journal::Transaction;
 use agentic_store::{Durability, Patience, Stream};
 
 use crate::branch::short;
+use crate::error::AgentError;
 use crate::following::{FollowingWorktree, reserve};
 use crate::signing::SigningChoice;
 use crate::written::WriteNotices;
@@ -75,6 +76,21 @@ pub struct LockedStream<'s> {
     head: Option<Oid>,
 }
 
+/// Takes the lock of a stream, as patiently as the space is.
+///
+/// # Errors
+/// Fails when others hold it for too long, and when the journal is damaged.
+pub(crate) fn open_writer<'s>(space: &'s Space, stream: &Stream) -> Result<GitWriter<'s>> {
+    match space.patience() {
+        Patience::Endless => Ok(GitWriter::open(space.repository(), stream, space.now())?),
+        patience @ Patience::Until(_) => {
+            let open = || GitWriter::try_open(space.repository(), stream, space.now());
+            let opened = patience.keep_trying(open)?;
+            opened.ok_or_else(|| Error::Agent(AgentError::Held { stream: stream.to_string() }))
+        }
+    }
+}
+
 impl<'s> LockedStream<'s> {
     /// Takes the lock of an agent, finishes what a crash left there, and reads its head, which it
     /// returns too.
@@ -85,7 +101,7 @@ impl<'s> LockedStream<'s> {
         // What goes wrong with it is found by `doctor`; this write is not about it.
         let _ = space.rest();
         let stream = Stream::Agent(agent.clone());
-        let mut writer = GitWriter::open(space.repository(), &stream, space.now())?;
+        let mut writer = open_writer(space, &stream)?;
         let head = space.head(agent)?;
         begin_journal(space, &mut writer, agent, head)?;
         space.note_found(writer.report());
@@ -106,7 +122,7 @@ impl<'s> LockedStream<'s> {
     /// # Errors
     /// Fails when the journal is damaged.
     pub fn stream(space: &'s Space, stream: &Stream) -> Result<LockedStream<'s>> {
-        let writer = GitWriter::open(space.repository(), stream, space.now())?;
+        let writer = open_writer(space, stream)?;
         Ok(LockedStream { space, writer, head: None })
     }
 

@@ -1,5 +1,5 @@
-//! Conversations whose agent cannot be made now: others hold what that takes for longer than a hook
-//! waits. The next event tries again; until then what no transcript has waits in the spool.
+//! Conversations whose agent cannot be made or brought back now: others hold what that takes for longer
+//! than a hook waits. The next event tries again; until then what no transcript has waits in the spool.
 
 use agentic_model::AgentName;
 use agentic_space::error::AgentError;
@@ -9,7 +9,7 @@ use crate::CaptureError;
 use crate::conversation::BindReason;
 use crate::event::{EventSubagent, HookEvent};
 
-/// Says of an error that somebody is busy whose agent it was that could not be made.
+/// Says of an error that somebody is busy whose agent it was that could not be had.
 pub(super) fn of(error: CaptureError, bound: impl FnOnce(AgentName) -> Binding) -> CaptureError {
     use agentic_space::Error;
     if let CaptureError::Space(Error::Agent(AgentError::Busy { name })) = error {

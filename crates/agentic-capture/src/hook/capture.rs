@@ -3,7 +3,7 @@
 use agentic_model::{Map, Value, json};
 
 use super::keep::{self, EventKeeping};
-use super::{HookAnswer, HookScene, end, names, tell};
+use super::{HookAnswer, HookScene, LOCK_WAIT_AT_END, end, names, tell};
 use crate::bind::Binding;
 use crate::catch_up::{CaughtUp, Speaker, TranscriptSource};
 use crate::conversation::{BindReason, ConversationRecord};
@@ -187,16 +187,18 @@ impl<'b> BoundEvent<'b> {
     /// Does what follows from an event once it is kept.
     fn follow(&self, kept: EventKeeping) -> Result<(), CaptureError> {
         let scene = self.scene;
+        // No later event would make up for what is left out now.
+        scene.space.wait_at_most(LOCK_WAIT_AT_END);
         match scene.event.moment {
             HookMoment::AfterTool => self.close_window(),
+            // Whoever holds the lock would be waited for again.
+            HookMoment::SubagentEnds | HookMoment::Ends if kept == EventKeeping::PutOff => {
+                self.forget_windows()
+            }
             HookMoment::SubagentEnds => end::attach(scene.space, &self.binding.agent),
             HookMoment::TurnEnds | HookMoment::TurnFails => self.forget_windows(),
             HookMoment::Ends => {
                 self.forget_windows()?;
-                if kept == EventKeeping::PutOff {
-                    // Whoever holds the lock would be waited for again.
-                    return Ok(());
-                }
                 end::attach(scene.space, &self.binding.agent)?;
                 end::archive(self)
             }

@@ -97,15 +97,18 @@ pub(super) fn archive(event: &BoundEvent<'_>) -> Result<(), CaptureError> {
 }
 
 /// Archives those agents of a list that nobody works on, in one write.
-pub fn archive_closed(
-    space: &SessionSpace,
-    mut agents: Vec<AgentName>,
-) -> Result<(), CaptureError> {
-    agents.retain(|agent| space.head(agent).is_ok());
-    agents.sort();
-    agents.dedup();
-    for agent in &agents {
-        attach(space, agent)?;
+pub fn archive_closed(space: &SessionSpace, mut all: Vec<AgentName>) -> Result<(), CaptureError> {
+    all.retain(|agent| space.head(agent).is_ok());
+    all.sort();
+    all.dedup();
+    let mut agents = Vec::new();
+    for agent in all {
+        match attach(space, &agent) {
+            Ok(()) => agents.push(agent),
+            // Whoever holds its lock works on it.
+            Err(error) if error.is_busy() => {}
+            Err(error) => return Err(error),
+        }
     }
     while !agents.is_empty() {
         let wish = ArchiveWish::by_program(&agents);

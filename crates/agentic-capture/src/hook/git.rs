@@ -10,7 +10,7 @@ use agentic_model::{AgentName, Oid, Rewrite};
 use agentic_session::{SessionOptions, SessionSpace};
 use agentic_space::archive::restore;
 
-use super::{end, is_on};
+use super::{LOCK_WAIT_AT_END, end, is_on};
 use crate::bind::HookPlace;
 use crate::error_log::{CaptureFault, note};
 use crate::glance::may_be_captured;
@@ -46,6 +46,7 @@ pub fn run(
     if !is_on(&space, &folder) {
         return;
     }
+    space.wait_at_most(LOCK_WAIT_AT_END);
     let place = HookPlace::of(&space, &folder);
     let done = catch_unwind(AssertUnwindSafe(|| match hook {
         GitHook::PostCommit => post_commit(&space, &place),

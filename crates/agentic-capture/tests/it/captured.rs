@@ -32,6 +32,11 @@ impl CapturedFolder {
         self.home.path().canonicalize().expect("there")
     }
 
+    /// Runs git there, and returns what it prints.
+    pub fn git(&self, arguments: &[&str]) -> String {
+        self.sandbox.git(self.start(), arguments).expect("git does so")
+    }
+
     pub fn space(&self) -> SessionSpace {
         SessionSpace::open(self.start(), SessionOptions::default()).expect("a repository")
     }

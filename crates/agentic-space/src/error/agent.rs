@@ -60,11 +60,17 @@ pub enum AgentError {
         /// The agent.
         agent: AgentName,
     },
-    /// Others hold for too long what is needed to make the agent.
+    /// Others hold for too long what is needed to make the agent, or to bring it back.
     #[error("others are at work that `{name}` would have to wait for")]
     Busy {
         /// The name.
         name: AgentName,
+    },
+    /// Others hold the lock of a stream for too long.
+    #[error("others hold `{stream}` for too long")]
+    Held {
+        /// Whose lock it is.
+        stream: String,
     },
 }
 
@@ -73,7 +79,8 @@ impl Guidance for AgentError {
         match self {
             AgentError::Exists { .. }
             | AgentError::NameArchived { .. }
-            | AgentError::Busy { .. } => ErrorClass::Conflict,
+            | AgentError::Busy { .. }
+            | AgentError::Held { .. } => ErrorClass::Conflict,
             AgentError::Unknown { .. }
             | AgentError::Archived { .. }
             | AgentError::NotArchived { .. }
@@ -92,7 +99,7 @@ impl Guidance for AgentError {
             AgentError::NotArchived { .. } => "`agentic archive --list` lists what is archived".into(),
             AgentError::Renamed { name, earlier } => format!("`git branch -m agents/{name} agents/{earlier}` brings its briefing and its traces back").into(),
             AgentError::SessionOpen { session, .. } => format!("let it end, or end it with `agentic session cancel {session}`").into(),
-            AgentError::Busy { .. } => "try it again".into(),
+            AgentError::Busy { .. } | AgentError::Held { .. } => "try it again".into(),
             AgentError::TracePending { agent } => format!("bind them with `agentic trace attach COMMIT --agent {agent}`").into(),
         }
     }

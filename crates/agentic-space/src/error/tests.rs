@@ -35,6 +35,7 @@ fn of_branches() -> Vec<(Error, u8)> {
         (AgentError::SessionOpen { agent: name(), session: text() }, 1),
         (AgentError::TracePending { agent: name() }, 1),
         (AgentError::Busy { name: name() }, 3),
+        (AgentError::Held { stream: text() }, 3),
     ];
     let moved = |found| BranchError::HeadMoved { branch: text(), expected: text(), found };
     let branches = [
