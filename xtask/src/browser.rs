@@ -13,7 +13,7 @@ use anyhow::{Context as _, Result, ensure};
 
 use crate::CheckOutcome;
 use crate::clients::{ClientTools, MCP};
-use crate::workspace::{metadata, root};
+use crate::workspace::{root, target_folder};
 
 /// The folder below the target folder.
 const FOLDER: &str = "browser";
@@ -48,9 +48,7 @@ pub fn fetch() -> Result<CheckOutcome> {
 }
 
 fn folder() -> Result<PathBuf> {
-    let metadata = metadata(&root())?;
-    let target = metadata["target_directory"].as_str().context("cargo names no target folder")?;
-    Ok(Path::new(target).join(FOLDER))
+    Ok(target_folder()?.join(FOLDER))
 }
 
 fn fetch_programs(folder: &Path) -> Result<()> {

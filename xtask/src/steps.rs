@@ -8,7 +8,7 @@ use std::time::Instant;
 use agentic_conformance::{COMMAND_LIMIT, CaseCompany, RunReport, Scoreboard, SuiteChoice};
 use anyhow::{Context, Result, ensure};
 
-use crate::workspace::{TidyWorkspace, cargo, metadata, root};
+use crate::workspace::{LEFT_OUT, TidyWorkspace, cargo, root, target_folder};
 use crate::{CheckOutcome, browser, temporal, tidy};
 
 /// How to make the scoreboard anew.
@@ -62,7 +62,7 @@ pub fn test() -> Result<CheckOutcome> {
 /// Runs what needs the feature `temporal`: runs on a real server of Temporal. A long run has a flow of fifty
 /// thousand requests, and three hundred kills.
 pub fn temporal(length: TemporalLength) -> Result<CheckOutcome> {
-    let steps: [(&str, RunStep); 4] = [
+    let steps: [(&str, RunStep); 5] = [
         ("server", || {
             temporal::program()?;
             Ok(StepFinding { passed: 0, failed: 0, details: String::new() })
@@ -72,6 +72,7 @@ pub fn temporal(length: TemporalLength) -> Result<CheckOutcome> {
             let what = ["clippy", "--quiet", "--workspace", "--features", "agentic/temporal"];
             simple(&[&what[..], &["--all-targets", "--", "-D", "warnings"]].concat())
         }),
+        ("units", temporal_units),
         match length {
             TemporalLength::Usual => ("runs", || temporal_tests(&[])),
             TemporalLength::Long => ("runs", || temporal_tests(&LONG)),
@@ -90,6 +91,19 @@ pub fn temporal(length: TemporalLength) -> Result<CheckOutcome> {
 pub enum TemporalLength {
     Usual,
     Long,
+}
+
+/// Runs the tests inside the crate of the feature, with the crates that the workspace has locked. It is no
+/// member, so that it is built with features of its own.
+fn temporal_units() -> Result<StepFinding> {
+    let folder = root().join(LEFT_OUT);
+    fs::copy(root().join("Cargo.lock"), folder.join("Cargo.lock"))?;
+    let manifest = folder.join("Cargo.toml").display().to_string();
+    let target = target_folder()?.display().to_string();
+    run_tests_with(
+        &["test", "--lib", "--manifest-path", &manifest],
+        &[("CARGO_TARGET_DIR", &target)],
+    )
 }
 
 fn temporal_tests(variables: &[(&str, &str)]) -> Result<StepFinding> {
@@ -319,9 +333,7 @@ fn build_binary(features: &[&str]) -> Result<PathBuf> {
     let output = cargo(&[&what, features].concat()).output().context("cannot run cargo")?;
     let said = String::from_utf8_lossy(&output.stderr);
     ensure!(output.status.success(), "the binary does not build:\n{said}");
-    let metadata = metadata(&root())?;
-    let target = metadata["target_directory"].as_str().context("cargo names no target folder")?;
-    Ok(PathBuf::from(target).join("debug").join("agentic"))
+    Ok(target_folder()?.join("debug").join("agentic"))
 }
 
 #[cfg(test)]

@@ -11,7 +11,7 @@ use serde_json::{Value as Json, json};
 
 use crate::CheckOutcome;
 use crate::clients::done;
-use crate::workspace::{metadata, root};
+use crate::workspace::{root, target_folder};
 
 /// The list of what is installed.
 const LIST: &str = "xtask/temporal/requirements.txt";
@@ -57,9 +57,7 @@ pub fn stop() -> Result<CheckOutcome> {
 }
 
 fn folder() -> Result<PathBuf> {
-    let metadata = metadata(&root())?;
-    let target = metadata["target_directory"].as_str().context("cargo names no target folder")?;
-    Ok(Path::new(target).join(FOLDER))
+    Ok(target_folder()?.join(FOLDER))
 }
 
 fn state(folder: &Path) -> PathBuf {

@@ -24,7 +24,7 @@ const FILES: [&str; 7] = [
 ];
 
 /// The crate of ours that is no member of the workspace.
-const LEFT_OUT: &str = "crates/agentic-temporal";
+pub const LEFT_OUT: &str = "crates/agentic-temporal";
 
 /// How deep folders are searched.
 const FOLDER_DEPTH_MAX: usize = 16;
@@ -115,7 +115,7 @@ pub fn cargo(arguments: &[&str]) -> Command {
 }
 
 /// Asks cargo for the crates of the workspace.
-pub fn metadata(root: &Path) -> Result<Json> {
+fn metadata(root: &Path) -> Result<Json> {
     let output = cargo(&["metadata", "--no-deps", "--format-version", "1", "--offline"])
         .current_dir(root)
         .output()
@@ -123,6 +123,13 @@ pub fn metadata(root: &Path) -> Result<Json> {
     let said = String::from_utf8_lossy(&output.stderr);
     ensure!(output.status.success(), "`cargo metadata` failed: {said}");
     serde_json::from_slice(&output.stdout).context("cannot read what `cargo metadata` says")
+}
+
+/// Finds the folder that cargo builds into.
+pub fn target_folder() -> Result<PathBuf> {
+    let metadata = metadata(&root())?;
+    let target = metadata["target_directory"].as_str().context("cargo names no target folder")?;
+    Ok(PathBuf::from(target))
 }
 
 /// Asks git for the files of the repository.

@@ -60,6 +60,7 @@ fn effects_come_back_as_they_were() {
     };
     let hash = request.hash().expect("it is data");
     let run = WireStart {
+        space: "space".to_owned(),
         stamp: false,
         session: "0".repeat(64),
         agent: "alice".to_owned(),
