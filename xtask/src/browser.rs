@@ -13,7 +13,7 @@ use anyhow::{Context as _, Result, ensure};
 
 use crate::CheckOutcome;
 use crate::clients::{ClientTools, MCP};
-use crate::workspace::{root, target_folder};
+use crate::workspace::target_folder;
 
 /// The folder below the target folder.
 const FOLDER: &str = "browser";

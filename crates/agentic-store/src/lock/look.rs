@@ -3,12 +3,17 @@
 
 use std::fs::{File, TryLockError};
 use std::path::Path;
+use std::time::Duration;
 
 use super::{Lock, Patience};
 use crate::{Error, Result};
 
 /// How often a lock is tried that only looks were found to be in the way of.
 const ROUNDS_MAX: usize = 1_000;
+/// From which round on whoever looks is left some time: it may have been put off by the system.
+const ROUNDS_AT_ONCE: usize = 100;
+/// How much time that is.
+const ROUND_PAUSE: Duration = Duration::from_micros(100);
 
 impl Lock {
     /// Waits until nobody holds a lock, beside all others who wait like this: they go on together, where
@@ -45,12 +50,13 @@ impl Lock {
 
 /// Takes a lock if nobody holds it. Who looks at it at this moment is nobody.
 pub(super) fn try_hold(file: &File) -> std::io::Result<bool> {
-    for _ in 0..ROUNDS_MAX {
+    for round in 0..ROUNDS_MAX {
         match file.try_lock() {
             Ok(()) => return Ok(true),
             Err(TryLockError::Error(error)) => return Err(error),
             Err(TryLockError::WouldBlock) if is_held(file)? => return Ok(false),
-            Err(TryLockError::WouldBlock) => std::thread::yield_now(),
+            Err(TryLockError::WouldBlock) if round < ROUNDS_AT_ONCE => std::thread::yield_now(),
+            Err(TryLockError::WouldBlock) => std::thread::sleep(ROUND_PAUSE),
         }
     }
     Ok(false)
@@ -68,7 +74,6 @@ fn is_held(file: &File) -> std::io::Result<bool> {
 #[cfg(test)]
 mod tests {
     use std::sync::atomic::{AtomicBool, Ordering};
-    use std::time::Duration;
 
     use super::*;
 
