@@ -39,9 +39,9 @@ const REFUSED: u8 = 1;
 
 /// How long a hook waits for a lock.
 const LOCK_WAIT: Duration = Duration::from_millis(20);
-/// How long at the end of a conversation.
+/// How long at the end of a conversation, and for what follows once an event is kept.
 const LOCK_WAIT_AT_END: Duration = Duration::from_secs(1);
-/// How long a gate does.
+/// How long a gate does, and whoever is asked for a worktree.
 const LOCK_WAIT_OF_GATE: Duration = Duration::from_secs(5);
 
 /// What a hook is for.
@@ -136,6 +136,7 @@ impl HookScene<'_> {
         match (self.request.role, self.event.moment) {
             (HookRole::Gate, _) if self.event.asks_for_leave() => LOCK_WAIT_OF_GATE,
             // No later one would make up for what it leaves.
+            (_, HookMoment::WorktreeWanted | HookMoment::WorktreeDone) => LOCK_WAIT_OF_GATE,
             (_, HookMoment::Ends) => LOCK_WAIT_AT_END,
             (HookRole::Gate | HookRole::Capture, _) => LOCK_WAIT,
         }

@@ -17,7 +17,7 @@ use agentic_store::{Layout, Patience, Stream};
 
 use crate::commit::BoundTrace;
 use crate::trace::AttachOutcome;
-use crate::write::LockedStream;
+use crate::write::{LockedStream, open_writer_within};
 use crate::{Result, Space};
 
 pub use self::fetched::FetchedAgents;
@@ -51,8 +51,8 @@ impl Space {
         // Nothing is made for an agent that is not there.
         let seen = self.head(agent)?;
         let stream = Stream::Agent(agent.clone());
-        let open = || GitWriter::try_open(self.repository(), &stream, self.now());
-        let Some(mut writer) = Patience::of(wait).keep_trying(open)? else { return Ok(None) };
+        let opened = open_writer_within(self, &stream, Patience::of(wait))?;
+        let Some(mut writer) = opened else { return Ok(None) };
         self.journal_from_head(&mut writer, agent, seen)?;
         Ok(Some(PendingWriter { space: self, writer }))
     }

@@ -81,12 +81,24 @@ pub struct LockedStream<'s> {
 /// # Errors
 /// Fails when others hold it for too long, and when the journal is damaged.
 pub(crate) fn open_writer<'s>(space: &'s Space, stream: &Stream) -> Result<GitWriter<'s>> {
-    match space.patience() {
-        Patience::Endless => Ok(GitWriter::open(space.repository(), stream, space.now())?),
-        patience @ Patience::Until(_) => {
-            let open = || GitWriter::try_open(space.repository(), stream, space.now());
-            let opened = patience.keep_trying(open)?;
-            opened.ok_or_else(|| Error::Agent(AgentError::Held { stream: stream.to_string() }))
+    let opened = open_writer_within(space, stream, space.patience())?;
+    opened.ok_or_else(|| Error::Agent(AgentError::Held { stream: stream.to_string() }))
+}
+
+/// Takes the lock of a stream; nothing if others hold it for too long.
+///
+/// # Errors
+/// Fails when the journal is damaged.
+pub(crate) fn open_writer_within<'s>(
+    space: &'s Space,
+    stream: &Stream,
+    patience: Patience,
+) -> Result<Option<GitWriter<'s>>> {
+    let (repository, now) = (space.repository(), space.now());
+    match patience {
+        Patience::Endless => Ok(Some(GitWriter::open(repository, stream, now)?)),
+        Patience::Until(_) => {
+            Ok(patience.keep_trying(|| GitWriter::try_open(repository, stream, now))?)
         }
     }
 }

@@ -30,6 +30,8 @@ fn capture_own(scene: &HookScene<'_>) -> Result<HookAnswer, CaptureError> {
         bound => bound?,
     };
     let Some(binding) = binding else { return Ok(HookAnswer::silent()) };
+    // From here on no later event makes up for what is left out, but for the entries.
+    scene.space.wait_at_most(LOCK_WAIT_AT_END);
     let captured = BoundEvent::new(scene, &binding);
     if binding.known.is_none() {
         bindings::begin(scene.space)?;
@@ -187,8 +189,6 @@ impl<'b> BoundEvent<'b> {
     /// Does what follows from an event once it is kept.
     fn follow(&self, kept: EventKeeping) -> Result<(), CaptureError> {
         let scene = self.scene;
-        // No later event would make up for what is left out now.
-        scene.space.wait_at_most(LOCK_WAIT_AT_END);
         match scene.event.moment {
             HookMoment::AfterTool => self.close_window(),
             // Whoever holds the lock would be waited for again.
