@@ -19,14 +19,16 @@ enum SecretOption {
     Either(&'static [u8]),
     /// `-p SECRET`.
     Apart(&'static [u8]),
-    /// `-u NAME:SECRET`.
-    User(&'static [u8]),
+    /// `-u NAME:SECRET`, with what parts the two.
+    User(&'static [u8], u8),
+    /// The same behind options of one letter that take nothing: `-sSu NAME:SECRET`.
+    JoinedUser(u8),
     /// `-passin pass:SECRET`.
     Pass,
 }
 
 /// Which program takes a secret by which option. Programs are named by how their name begins.
-const OPTIONS: [(&[u8], SecretOption); 14] = [
+const OPTIONS: [(&[u8], SecretOption); 26] = [
     (b"sshpass", SecretOption::Either(b"-p")),
     (b"mysql", SecretOption::Attached(b"-p")),
     (b"mariadb", SecretOption::Attached(b"-p")),
@@ -35,13 +37,27 @@ const OPTIONS: [(&[u8], SecretOption); 14] = [
     (b"docker", SecretOption::Apart(b"-p")),
     (b"podman", SecretOption::Apart(b"-p")),
     (b"helm", SecretOption::Apart(b"-p")),
-    (b"curl", SecretOption::User(b"-u")),
-    (b"curl", SecretOption::User(b"--user")),
-    (b"curl", SecretOption::User(b"--proxy-user")),
-    (b"wget", SecretOption::User(b"--user")),
+    (b"az login", SecretOption::Apart(b"-p")),
+    (b"cqlsh", SecretOption::Apart(b"-p")),
+    (b"ipmitool", SecretOption::Apart(b"-P")),
+    (b"sqlcmd", SecretOption::Apart(b"-P")),
+    (b"unzip", SecretOption::Apart(b"-P")),
+    (b"zip", SecretOption::Apart(b"-P")),
+    (b"curl", SecretOption::JoinedUser(b'u')),
+    (b"curl", SecretOption::JoinedUser(b'U')),
+    (b"curl", SecretOption::User(b"--user", b':')),
+    (b"curl", SecretOption::User(b"--proxy-user", b':')),
+    (b"wget", SecretOption::User(b"--user", b':')),
+    (b"http", SecretOption::User(b"-a", b':')),
+    (b"http", SecretOption::User(b"--auth", b':')),
+    (b"xh", SecretOption::User(b"-a", b':')),
+    (b"lftp", SecretOption::User(b"-u", b',')),
+    (b"smbclient", SecretOption::User(b"-U", b'%')),
     (b"ldap", SecretOption::Apart(b"-w")),
     (b"openssl", SecretOption::Pass),
 ];
+/// Options of curl of one letter that take nothing.
+const PLAIN_LETTERS: &[u8] = b"#012346aBfgGiIjJkLlMNnOpqRsSvVZ";
 
 /// Finds secrets in the options of the command that begins at `start`; returns up to where it
 /// looked.
@@ -118,30 +134,46 @@ fn secret(
         SecretOption::Either(flag) if is_flag(flag) => next(),
         SecretOption::Either(flag) => attached(flag)?,
         SecretOption::Apart(flag) if is_flag(flag) => next(),
-        SecretOption::User(flag) if is_flag(flag) => next(),
-        SecretOption::User(flag) => attached(flag)?,
+        SecretOption::User(flag, _) if is_flag(flag) => next(),
+        SecretOption::User(flag, _) => attached(flag)?,
+        SecretOption::JoinedUser(letter) => {
+            let len = joined_len(&text[start..end], letter)?;
+            if start + len == end { next() } else { (start + len, end) }
+        }
         SecretOption::Pass => (start, end),
         SecretOption::Apart(_) => return None,
     };
     let (mut from, to) = unquoted(text, value);
-    if matches!(option, SecretOption::User(_) | SecretOption::Pass) {
-        let colon = text[from..to].iter().position(|byte| *byte == b':')?;
-        let is_pass = &text[from..from + colon] == b"pass";
-        if option == SecretOption::Pass && !is_pass {
-            return None;
-        }
-        from += colon + 1;
+    let part = match option {
+        SecretOption::User(_, part) => Some(part),
+        SecretOption::JoinedUser(_) => Some(b':'),
+        SecretOption::Pass if text[from..to].starts_with(b"pass:") => Some(b':'),
+        SecretOption::Pass => return None,
+        SecretOption::Attached(_) | SecretOption::Either(_) | SecretOption::Apart(_) => None,
+    };
+    if let Some(part) = part {
+        from += memchr::memchr(part, &text[from..to])? + 1;
     }
     let secret = &text[from..to];
     let is_secret = match option {
         SecretOption::Attached(_) | SecretOption::Apart(_) => {
             is_secret_value(secret, NameStrength::Password, Quoting::Bare)
         }
-        SecretOption::Either(_) | SecretOption::User(_) | SecretOption::Pass => {
+        SecretOption::Either(_)
+        | SecretOption::User(..)
+        | SecretOption::JoinedUser(_)
+        | SecretOption::Pass => {
             !secret.is_empty() && !is_exempt(secret) && !secret.starts_with(b"$")
         }
     };
     is_secret.then(|| SecretHit::new(HitRule::Flag, from, to))
+}
+
+/// Returns how long a word is up to a letter that takes something, behind letters that take nothing.
+fn joined_len(word: &[u8], letter: u8) -> Option<usize> {
+    let letters = word.strip_prefix(b"-")?;
+    let plain = letters.iter().take_while(|byte| PLAIN_LETTERS.contains(byte)).count();
+    (letters.get(plain) == Some(&letter)).then_some(plain + 2)
 }
 
 /// Takes the quotation marks around a word off.

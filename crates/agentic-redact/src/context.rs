@@ -1,23 +1,16 @@
 //! Places where secrets stand: beside names, in queries, headers and options.
 
-use crate::command;
 use crate::cursor::{FoundValue, Quote, ValueEnds, skip_blanks};
 use crate::exempt::is_reference;
-use crate::header;
 use crate::hit::{HitRule, SecretHit};
 use crate::name::{NAME_BYTES_MAX, NameStrength, strength};
 use crate::phrase::is_bare_phrase;
-use crate::steps;
+use crate::separator::{self, Separator};
 use crate::trigger::TriggerHit;
 use crate::value::{Quoting, VALUE_BYTES_SEEN, is_irregular, is_random, is_secret_value};
 use crate::words::is_plain_word;
+use crate::{command, element, header, place, setter, steps, table};
 
-/// How much may stand between a name and the value that its type parts from it.
-const TYPE_BYTES_MAX: usize = 48;
-/// How long the name of a function around a value may be.
-const CALL_BYTES_MAX: usize = 40;
-/// How far a name is indented at most that begins a line.
-const INDENT_BYTES_MAX: usize = 60;
 /// Names of fields in queries that have secrets only there.
 const QUERY_NAMES: [&str; 8] =
     ["key", "sig", "signature", "x-amz-signature", "x-goog-signature", "code", "auth", "hmac"];
@@ -31,21 +24,8 @@ pub(crate) struct ContextScan<'t> {
     name_seen: Option<usize>,
     /// Up to where options of commands were looked at.
     options_seen: usize,
-}
-
-/// What stands between a name and its value.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Separator {
-    /// `=`, `:=`, `=>`, `<name>`.
-    Assign,
-    /// `:`.
-    Colon,
-    /// `==`, `(`, `,`, a blank in SQL: the value has quotation marks, or there is none.
-    QuotedOnly,
-    /// `is`.
-    Is,
-    /// The blank behind an option.
-    Blank,
+    /// Up to where tables were looked at.
+    table_seen: usize,
 }
 
 /// A name in its text.
@@ -64,6 +44,7 @@ impl<'t> ContextScan<'t> {
             hits: Vec::new(),
             name_seen: None,
             options_seen: 0,
+            table_seen: 0,
         }
     }
 
@@ -77,9 +58,12 @@ impl<'t> ContextScan<'t> {
         if header::is_header(name.name) && self.header(name) {
             return;
         }
-        match strength(name.name) {
-            Some(strength) => self.value_of(name, strength),
-            None => self.query_only(name),
+        let Some(strength) = strength(name.name) else { return self.query_only(name) };
+        if name.start >= self.table_seen {
+            self.table_seen = table::find(self.text, name, &mut self.hits);
+        }
+        if !self.element(name, strength) {
+            self.value_of(name, strength);
         }
     }
 
@@ -90,9 +74,16 @@ impl<'t> ContextScan<'t> {
         }
     }
 
+    /// Looks at what follows `IDENTIFIED BY`, or `BY` behind `IDENTIFIED WITH`.
+    pub(crate) fn identified(&mut self, word: TriggerHit) {
+        let Some(at) = separator::identified(self.text, word) else { return };
+        self.value(at, Separator::Assign, NameStrength::Password, HitRule::KeyValue);
+    }
+
     /// Looks at what follows `bearer`.
     pub(crate) fn bearer(&mut self, word: TriggerHit) {
         let at = skip_blanks(self.text, word.end);
+        let at = Quote::at(self.text, at).map_or(at, |quote| at + quote.len());
         if at == word.end || word.start > 0 && self.text[word.start - 1].is_ascii_alphanumeric() {
             return;
         }
@@ -103,26 +94,34 @@ impl<'t> ContextScan<'t> {
     }
 
     fn header(&mut self, name: FoundName<'_>) -> bool {
-        let Some((_, at)) = separator(self.text, name) else { return false };
+        let Some((_, at)) = separator::sign(self.text, name) else { return false };
         let before = self.hits.len();
         header::find(self.text, name.name, at, &mut self.ends, &mut self.hits);
         self.hits.len() > before
     }
 
+    /// Looks at the element of XML that a name names; tells whether that holds a secret.
+    fn element(&mut self, name: FoundName<'_>, strength: NameStrength) -> bool {
+        let Some((separator, value)) = element::content(self.text, name) else { return false };
+        let is_secret = self.is_secret(value, separator, strength);
+        if is_secret {
+            self.hits.push(SecretHit::new(HitRule::KeyValue, value.start, value.end));
+        }
+        is_secret
+    }
+
     fn value_of(&mut self, name: FoundName<'_>, strength: NameStrength) {
         let is_query = in_query(self.text, name);
-        let is_flag = name.start >= 2 && &self.text[name.start - 2..name.start] == b"--";
-        let found = separator(self.text, name).or_else(|| {
-            let at = skip_blanks(self.text, name.end);
-            (is_flag && at > name.end).then_some((Separator::Blank, at))
-        });
-        let found = found.or_else(|| sql(self.text, name, strength));
+        let found = separator::sign(self.text, name)
+            .or_else(|| separator::blank(self.text, name, strength));
         let Some((separator, at)) = found else { return };
         if is_query && separator == Separator::Assign {
             self.query(at, strength);
             return;
         }
-        let rule = if is_flag { HitRule::Flag } else { HitRule::KeyValue };
+        let is_option = setter::is_option(self.text, name);
+        let rule = if is_option { HitRule::Flag } else { HitRule::KeyValue };
+        let at = place::below(self.text, name, separator, at).unwrap_or(at);
         match bare_phrase(self.text, name, separator, at) {
             Some((start, end)) if is_bare_phrase(&self.text[start..end], strength) => {
                 self.hits.push(SecretHit::new(rule, start, end));
@@ -149,8 +148,9 @@ impl<'t> ContextScan<'t> {
     }
 
     fn value(&mut self, at: usize, separator: Separator, strength: NameStrength, rule: HitRule) {
-        let at = behind_type(self.text, at, separator);
-        let at = behind_call(self.text, at);
+        let at = place::behind_type(self.text, at, separator);
+        let at = place::member(self.text, at).unwrap_or(at);
+        let at = place::behind_call(self.text, at);
         let Some(mut value) = self.ends.value(self.text, at) else { return };
         if !value.is_quoted && is_reference(&self.text[value.start..value.end]) {
             let Some(other) = self.otherwise(value.end) else { return };
@@ -159,17 +159,22 @@ impl<'t> ContextScan<'t> {
         if !value.is_quoted {
             trim(self.text, &mut value, separator);
         }
-        let text = &self.text[value.start..value.end];
-        let quoting = if value.is_quoted { Quoting::Quoted } else { Quoting::Bare };
-        let is_secret = match separator {
-            Separator::QuotedOnly => value.is_quoted && is_secret_value(text, strength, quoting),
-            Separator::Is => !value.is_quoted || !is_plain_word(text),
-            Separator::Blank => !text.starts_with(b"-"),
-            Separator::Assign | Separator::Colon => true,
-        };
-        if is_secret && is_secret_value(text, strength, quoting) {
+        if self.is_secret(value, separator, strength) {
             self.hits.push(SecretHit::new(rule, value.start, value.end));
         }
+    }
+
+    fn is_secret(&self, value: FoundValue, separator: Separator, strength: NameStrength) -> bool {
+        let text = &self.text[value.start..value.end];
+        let quoting = if value.is_quoted { Quoting::Quoted } else { Quoting::Bare };
+        let is_value = match separator {
+            Separator::QuotedOnly => value.is_quoted,
+            Separator::Is => !value.is_quoted || !is_plain_word(text),
+            Separator::Blank => !text.starts_with(b"-"),
+            Separator::Loose => is_irregular(text),
+            Separator::Assign | Separator::Colon => true,
+        };
+        is_value && is_secret_value(text, strength, quoting)
     }
 
     /// Returns the value in quotation marks that is taken when a reference names none.
@@ -222,134 +227,12 @@ fn bare_phrase(
     if !is_spaced || start == at || !matches!(separator, Separator::Assign | Separator::Colon) {
         return None;
     }
-    let before = text[..name.start].iter().rev().take(INDENT_BYTES_MAX);
-    let mark = before.take_while(|byte| matches!(byte, b' ' | b'\t' | b'-')).count();
-    if name.start > mark && text[name.start - mark - 1] != b'\n' {
-        return None;
-    }
+    place::indent(text, name)?;
     let rest = &text[start..text.len().min(start + VALUE_BYTES_SEEN)];
     let end = rest.iter().position(|byte| matches!(byte, b'\n' | b'\r')).unwrap_or(rest.len());
     let comment = rest[..end].windows(2).position(|part| part == b" #").unwrap_or(end);
     steps::count(end);
     Some((start, start + rest[..comment].trim_ascii_end().len()))
-}
-
-/// Returns what parts a name from its value, and where that may begin.
-fn separator(text: &[u8], name: FoundName<'_>) -> Option<(Separator, usize)> {
-    let mut at = name.end;
-    let quote = Quote::at(text, at);
-    if let Some(quote) = quote {
-        at += quote.len();
-    }
-    if text.get(at) == Some(&b']') {
-        at += 1;
-    }
-    let tight = at;
-    at = skip_blanks(text, at);
-    let rest = &text[at..];
-    let is_tag = name.start > 0 && text[name.start - 1] == b'<';
-    let attribute = quote.is_some().then(|| value_attribute(text, at)).flatten();
-    let table: [(&[u8], Separator); 11] = [
-        (b"===", Separator::QuotedOnly),
-        (b"==", Separator::QuotedOnly),
-        (b"=>", Separator::Assign),
-        (b":=", Separator::Assign),
-        (b"?=", Separator::Assign),
-        (b"||=", Separator::Assign),
-        (b"??=", Separator::Assign),
-        (b"=", Separator::Assign),
-        (b"is ", Separator::Is),
-        (b"was ", Separator::Is),
-        (b"ist ", Separator::Is),
-    ];
-    if let Some((mark, separator)) = table.iter().find(|(mark, _)| rest.starts_with(mark)) {
-        return Some((*separator, at + mark.len()));
-    }
-    match rest.first() {
-        Some(b':') if rest.get(1) != Some(&b':') => Some((Separator::Colon, at + 1)),
-        Some(b'>') if is_tag && at == tight => Some((Separator::Assign, at + 1)),
-        Some(b'(') if quote.is_none() && at == tight => Some((Separator::QuotedOnly, at + 1)),
-        Some(b',') if quote.is_some() => {
-            attribute.or_else(|| Some((Separator::QuotedOnly, at + 1)))
-        }
-        Some(_) | None => attribute.or_else(|| next_line_value(text, at)),
-    }
-}
-
-/// Returns where the value begins in `name="N" value="V"`.
-fn value_attribute(text: &[u8], at: usize) -> Option<(Separator, usize)> {
-    let at = if text.get(at) == Some(&b',') { skip_blanks(text, at + 1) } else { at };
-    let at = Quote::at(text, at).map_or(at, |quote| at + quote.len());
-    let behind = text[at..].strip_prefix(b"value")?;
-    let at = text.len() - behind.len();
-    let at = Quote::at(text, at).map_or(at, |quote| at + quote.len());
-    let at = skip_blanks(text, at);
-    matches!(text.get(at), Some(b'=' | b':')).then_some((Separator::Assign, at + 1))
-}
-
-/// Returns where the value begins in a line `value: V` below the name, as lists of variables have
-/// it.
-fn next_line_value(text: &[u8], at: usize) -> Option<(Separator, usize)> {
-    let rest = text.get(at..)?;
-    let behind = rest.strip_prefix(b"\r").unwrap_or(rest).strip_prefix(b"\n")?;
-    let at = skip_blanks(text, text.len() - behind.len());
-    let behind = text[at..].strip_prefix(b"value:")?;
-    Some((Separator::Colon, text.len() - behind.len()))
-}
-
-/// Returns where the password begins in `PASSWORD 'V'` and `IDENTIFIED BY 'V'`.
-fn sql(text: &[u8], name: FoundName<'_>, strength: NameStrength) -> Option<(Separator, usize)> {
-    let at = skip_blanks(text, name.end);
-    let is_password = strength == NameStrength::Password && at > name.end;
-    (is_password && text.get(at) == Some(&b'\'')).then_some((Separator::QuotedOnly, at))
-}
-
-/// Returns where the value begins in `name: Type = value`; elsewhere where it began before.
-fn behind_type(text: &[u8], at: usize, separator: Separator) -> usize {
-    let start = skip_blanks(text, at);
-    if separator != Separator::Colon {
-        return start;
-    }
-    let rest = &text[start..text.len().min(start + TYPE_BYTES_MAX)];
-    let is_type = |byte: &u8| byte.is_ascii_alphanumeric() || b"_&<>[]:.?| ".contains(byte);
-    let len = rest.iter().take_while(|byte| is_type(byte)).count();
-    let is_spaced = len > 0 && rest[len - 1] == b' ' && rest[0] != b'[';
-    let is_assigned = rest.get(len) == Some(&b'=') && rest.get(len + 1) != Some(&b'=');
-    if is_spaced && is_assigned {
-        return skip_blanks(text, start + len + 1);
-    }
-    block_scalar(text, start)
-}
-
-/// Returns where the text begins that `|` or `>` puts on the next line; elsewhere `start`.
-fn block_scalar(text: &[u8], start: usize) -> usize {
-    let rest = &text[start..];
-    let marks =
-        rest.iter().take(2).take_while(|byte| matches!(byte, b'|' | b'>' | b'-' | b'+')).count();
-    if marks > 0 && matches!(rest[0], b'|' | b'>') && rest.get(marks) == Some(&b'\n') {
-        return skip_blanks(text, start + marks + 1);
-    }
-    start
-}
-
-/// Returns where the value in quotation marks begins that a call is given: `Some("V")`.
-fn behind_call(text: &[u8], at: usize) -> usize {
-    let start = skip_blanks(text, at);
-    let rest = &text[start..];
-    let is_name = |byte: &u8| byte.is_ascii_alphanumeric() || b"_.:! ".contains(byte);
-    let len = rest.iter().take(CALL_BYTES_MAX).take_while(|byte| is_name(byte)).count();
-    let is_call = rest.first().is_some_and(u8::is_ascii_alphabetic)
-        && rest.get(len) == Some(&b'(')
-        && Quote::at(text, start + len + 1).is_some();
-    let prefix = rest.first().is_some_and(|byte| b"brufBRUF@$".contains(byte))
-        && Quote::at(text, start + 1).is_some_and(|quote| quote.len() == 1);
-    if is_call {
-        start + len + 1
-    } else if prefix {
-        start + 1
-    } else {
-        start
-    }
 }
 
 /// Takes marks of sentences off the end of a value without quotation marks.

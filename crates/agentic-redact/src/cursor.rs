@@ -10,6 +10,11 @@ const ESCAPES_MAX: usize = 8;
 /// How many blanks may stand before a separator or a value.
 const BLANKS_MAX: usize = 60;
 
+/// How long a text in threefold quotation marks may be that is looked at.
+const BLOCK_BYTES_MAX: usize = 2048;
+/// Marks of Chinese and Japanese sentences, before which a value without quotation marks ends.
+const WIDE_MARKS: [&str; 8] = ["，", "。", "；", "、", "）", "」", "！", "？"];
+
 /// A value in its text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct FoundValue {
@@ -82,6 +87,9 @@ impl ValueEnds {
         let at = skip_blanks(text, at);
         if let Some(quote) = Quote::at(text, at) {
             let start = at + quote.len();
+            if quote.is_threefold(text, at) {
+                return block(text, at + 3 * quote.len(), quote);
+            }
             if let Some(end) = self.quoted(text, start, quote) {
                 return (start < end).then_some(FoundValue { start, end, is_quoted: true });
             }
@@ -114,6 +122,12 @@ impl Quote {
         self.escapes + 1
     }
 
+    /// Tells whether the same mark stands there three times.
+    fn is_threefold(self, text: &[u8], at: usize) -> bool {
+        let is_same = |at| text.get(at..).and_then(|_| Quote::at(text, at)) == Some(self);
+        is_same(at) && is_same(at + self.len()) && is_same(at + 2 * self.len())
+    }
+
     fn slot(self) -> usize {
         match self.mark {
             b'"' => 0,
@@ -121,6 +135,19 @@ impl Quote {
             _ => 2,
         }
     }
+}
+
+/// Returns what stands in threefold quotation marks: a line, or several of one word each.
+fn block(text: &[u8], start: usize, quote: Quote) -> Option<FoundValue> {
+    let most = text.len().min(start + BLOCK_BYTES_MAX);
+    let end = (start..most).find(|at| quote.is_threefold(text, *at));
+    steps::count(end.unwrap_or(most) - start);
+    let content = &text[start..end?];
+    let start = start + content.len() - content.trim_ascii_start().len();
+    let end = start + content.trim_ascii().len();
+    let has = |sign: u8| text[start..end].contains(&sign);
+    let is_prose = has(b'\n') && has(b' ') || memchr::memmem::find(content, b"://").is_some();
+    (start < end && !is_prose).then_some(FoundValue { start, end, is_quoted: true })
 }
 
 /// Tells whether a value ends at `at` because a mark closes it that stands no deeper than its own.
@@ -149,6 +176,7 @@ fn ends_bare(text: &[u8], at: usize) -> bool {
             None | Some(b'n' | b'r' | b't' | b'"' | b'\'' | b'\\' | b'u')
         ),
         b',' | b'&' => is_next_field(&text[at + 1..]),
+        0xe3 | 0xef => WIDE_MARKS.iter().any(|mark| text[at..].starts_with(mark.as_bytes())),
         _ => false,
     }
 }
@@ -175,6 +203,19 @@ fn is_next_field(rest: &[u8]) -> bool {
         .take_while(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.'))
         .count();
     len > 0 && matches!(rest.get(len), Some(b'=' | b':'))
+}
+
+/// Returns where the next line begins if this one ends at `at`; ends of lines may be escaped.
+pub(crate) fn next_line(text: &[u8], at: usize) -> Option<usize> {
+    let rest = text.get(at..)?;
+    let real = rest.strip_prefix(b"\r").unwrap_or(rest).strip_prefix(b"\n");
+    let behind = real.or_else(|| {
+        let slashes = rest.iter().take(ESCAPES_MAX).take_while(|byte| **byte == b'\\').count();
+        let mark = &rest[..slashes];
+        let behind = rest[slashes..].strip_prefix(b"r").and_then(|rest| rest.strip_prefix(mark));
+        behind.unwrap_or(&rest[slashes..]).strip_prefix(b"n").filter(|_| slashes > 0)
+    })?;
+    Some(text.len() - behind.len())
 }
 
 /// Returns where blanks end that begin at `at`.

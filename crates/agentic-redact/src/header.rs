@@ -4,12 +4,17 @@ use crate::cursor::{Quote, ValueEnds, skip_blanks};
 use crate::exempt::is_exempt;
 use crate::hit::{HitRule, SecretHit};
 use crate::name::{NameStrength, strength};
+use crate::steps;
 use crate::value::{is_irregular, is_random};
 
 /// Shortest credential.
 const CREDENTIAL_BYTES_MIN: usize = 8;
 /// How long the name of a scheme may be: `Bearer`, `Basic`, `token`.
 const SCHEME_BYTES_MAX: usize = 20;
+/// How much of a header is looked at for fields.
+const FIELDS_BYTES_MAX: usize = 1024;
+/// Fields of a header that prove who asks: `Digest … response="V"`, `OAuth … oauth_signature="V"`.
+const PROOF_FIELDS: [&str; 4] = ["response=", "signature=", "mac=", "proof="];
 /// How many cookies of a header are looked at.
 const COOKIES_MAX: usize = 100;
 /// Names of cookies that stand for a session.
@@ -40,9 +45,31 @@ pub(crate) fn find(
     }
     let at = skip_blanks(text, at);
     let start = if is_authorization(name) { behind_scheme(text, at) } else { at };
+    let start = Quote::at(text, start).map_or(start, |quote| start + quote.len());
     let end = ends.bare(text, start);
     if is_credential(&text[start..end]) {
         hits.push(SecretHit::new(HitRule::Header, start, end));
+    } else if is_authorization(name) {
+        proofs(text, at, ends, hits);
+    }
+}
+
+/// Finds the fields of a header that prove who asks.
+fn proofs(text: &[u8], at: usize, ends: &mut ValueEnds, hits: &mut Vec<SecretHit>) {
+    let rest = &text[at..text.len().min(at + FIELDS_BYTES_MAX)];
+    let line = &rest[..memchr::memchr2(b'\n', b'\r', rest).unwrap_or(rest.len())];
+    steps::count(line.len());
+    for (place, _) in line.iter().enumerate().filter(|(_, byte)| **byte == b'=') {
+        let is_proof = |field: &&str| {
+            let begin = (place + 1).checked_sub(field.len());
+            begin.is_some_and(|begin| line[begin..=place].eq_ignore_ascii_case(field.as_bytes()))
+        };
+        if PROOF_FIELDS.iter().any(is_proof)
+            && let Some(value) = ends.value(text, at + place + 1)
+            && is_credential(&text[value.start..value.end])
+        {
+            hits.push(SecretHit::new(HitRule::Header, value.start, value.end));
+        }
     }
 }
 

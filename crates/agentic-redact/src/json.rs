@@ -56,17 +56,19 @@ impl JsonWalk<'_> {
                     items.map(|(at, item)| self.child(at.to_string(), key, item)).collect(),
                 )
             }
-            Value::Object(members) => Value::Object(self.object(members)),
+            Value::Object(members) => Value::Object(self.object(key, members)),
         }
     }
 
-    fn object(&mut self, members: &Map<String, Value>) -> Map<String, Value> {
-        // Lists of variables have the name in one member and the value in another.
+    fn object(&mut self, key: Option<&str>, members: &Map<String, Value>) -> Map<String, Value> {
+        // Lists of variables have the name in one member and the value in another; of one variable
+        // the name stands before all members.
         let named =
             ["name", "key", "Name", "Key"].iter().find_map(|name| members.get(*name)?.as_str());
+        let named = named.or(key);
         let mut out = Map::new();
         for (key, member) in members {
-            let is_value = matches!(key.as_str(), "value" | "Value");
+            let is_value = matches!(key.as_str(), "value" | "Value" | "default");
             let context = if is_value { named.unwrap_or(key) } else { key };
             let mut name = self.text(None, key);
             while out.contains_key(&name) {

@@ -150,8 +150,8 @@ impl KnownValues {
         let mut hits = Vec::new();
         let mut at = 0;
         steps::count(text.len());
-        while let Some(bytes) = text.get(at..at + PREFIX_BYTES) {
-            let prefix = prefix(bytes);
+        while let Some(bytes) = text[at..].first_chunk() {
+            let prefix = u64::from_le_bytes(*bytes);
             let slot = slot(prefix);
             if self.filter[slot / 64] >> (slot % 64) & 1 == 1
                 && let Some(form) = self.longest(&text[at..], prefix, encoding)
@@ -225,9 +225,8 @@ impl KnownForm {
 
 /// Returns the first bytes of a form as a number.
 fn prefix(bytes: &[u8]) -> u64 {
-    let mut first = [0; PREFIX_BYTES];
-    first.copy_from_slice(&bytes[..PREFIX_BYTES]);
-    u64::from_le_bytes(first)
+    let first = bytes.first_chunk().expect("BUG: a form has a prefix");
+    u64::from_le_bytes(*first)
 }
 
 /// Returns the place of first bytes in the filter.

@@ -297,6 +297,7 @@ impl LayerLook<'_> {
             Trigger::Scheme => self.context.hits.extend(url::password(text, start, end)),
             Trigger::Bearer => self.context.bearer(word),
             Trigger::Command => self.context.command(word),
+            Trigger::Sql => self.context.identified(word),
             Trigger::Block => match private_key::block(text, start) {
                 Some(KeyBlock::Private(start, end)) => {
                     self.hits.push(SecretHit::new(HitRule::PrivateKey, start, end));

@@ -3,10 +3,14 @@
 use crate::exempt::{is_placeholder, is_reference};
 use crate::hit::{HitRule, SecretHit};
 use crate::steps;
-use crate::value::is_random;
+use crate::value::{is_irregular, is_random};
 
 /// How long the part before the host may be.
 const USER_BYTES_MAX: usize = 1024;
+/// How long the rest of a password may be that has signs which else end a host.
+const RAW_BYTES_MAX: usize = 128;
+/// How many digits a port has at most.
+const PORT_BYTES_MAX: usize = 5;
 /// What examples write in place of passwords.
 const COMMON_PASSWORDS: [&[u8]; 14] = [
     b"password",
@@ -31,7 +35,8 @@ pub(crate) fn password(text: &[u8], scheme: usize, at: usize) -> Option<SecretHi
     let rest = &text[at..text.len().min(at + USER_BYTES_MAX)];
     let len = rest.iter().position(|byte| ends_host(*byte)).unwrap_or(rest.len());
     steps::count(len);
-    let user_len = rest[..len].iter().rposition(|byte| *byte == b'@')?;
+    let user_len = rest[..len].iter().rposition(|byte| *byte == b'@');
+    let user_len = user_len.or_else(|| raw_user_len(rest, len))?;
     let user = &rest[..user_len];
     if !is_scheme {
         return None;
@@ -51,6 +56,32 @@ pub(crate) fn password(text: &[u8], scheme: usize, at: usize) -> Option<SecretHi
         || COMMON_PASSWORDS.iter().any(|common| password.eq_ignore_ascii_case(common));
     let start = at + colon + 1;
     (!is_none).then(|| SecretHit::new(HitRule::UrlPassword, start, at + user_len))
+}
+
+/// Returns how long user and password are where the password has signs that else end a host, which
+/// would do so at `len`: `u:pa/ss#w@host/db`. What follows a host is a port.
+fn raw_user_len(rest: &[u8], len: usize) -> Option<usize> {
+    let is_raw = |byte: u8| matches!(byte, b'/' | b'?' | b'#');
+    if !rest.get(len).is_some_and(|byte| is_raw(*byte)) {
+        return None;
+    }
+    let colon = rest[..len].iter().position(|byte| *byte == b':')?;
+    let begin = &rest[colon + 1..len];
+    let is_port = begin.len() <= PORT_BYTES_MAX && begin.iter().all(u8::is_ascii_digit)
+        || begin.eq_ignore_ascii_case(b"port");
+    if is_port || rest[0] == b'[' || is_placeholder(begin) || is_reference(begin) {
+        return None;
+    }
+    let more = &rest[len..rest.len().min(len + RAW_BYTES_MAX)];
+    let more_len = more.iter().position(|byte| ends_host(*byte) && !is_raw(*byte));
+    let more = &more[..more_len.unwrap_or(more.len())];
+    steps::count(more.len());
+    let at = more.iter().rposition(|byte| *byte == b'@')?;
+    let is_host = more.get(at + 1).is_some_and(u8::is_ascii_alphanumeric) && more[at - 1] != b'/';
+    // `host.com:owner/name@version` has no password.
+    let is_name = rest[..colon].contains(&b'.') && !is_irregular(&rest[colon + 1..len + at]);
+    let is_two = memchr::memmem::find(&more[..at], b"://").is_some();
+    (is_host && !is_name && !is_two).then_some(len + at)
 }
 
 /// Tells whether the part of an address that names user and host ends before this byte.

@@ -375,7 +375,7 @@ fn an_allowance_leaves_its_values_alone_and_no_others() {
 }
 
 /// Pieces of which texts are made that a redactor looks at closely.
-const PIECES: [&str; 40] = [
+const PIECES: [&str; 58] = [
     "password",
     "token",
     "api_key",
@@ -416,6 +416,24 @@ const PIECES: [&str; 40] = [
     "value: ",
     "<",
     ">",
+    "</password>",
+    "<password>",
+    "<![CDATA[",
+    "]]>",
+    "pass\\u0077ord",
+    "\\/",
+    "\0",
+    "**",
+    "|",
+    ",",
+    "\n---|---\n",
+    "\n\n",
+    "ENV ",
+    "machine h login u ",
+    "{ default = ",
+    "\"\"\"",
+    "：",
+    "IDENTIFIED BY ",
 ];
 
 fn odd_text() -> impl Strategy<Value = String> {
@@ -488,6 +506,25 @@ fn hostile(len: usize) -> Vec<String> {
         "curl ",
         "curlcurl",
         "http://a:b",
+        "http://a:b/",
+        "curl -su ",
+        "identified with ",
+        "<password>",
+        "<a b=\"password\">",
+        "\"token\" {",
+        "token:\n\n",
+        "password|\n---|\n",
+        "secret,password\n",
+        "secret\t",
+        "|token|",
+        "set token -",
+        "name=\"password\"\n",
+        "password='''",
+        "password=\"\"\"",
+        "\\u0070",
+        "\\/",
+        "p\0",
+        "Authorization: Digest response=",
     ];
     let mut texts: Vec<String> =
         pieces.iter().map(|piece| piece.repeat(len / piece.len())).collect();
@@ -515,6 +552,43 @@ fn time_grows_as_texts_do() {
 /// Lines without secrets.
 fn plain_lines(len: usize) -> String {
     "let answer = 42; // plain words of a program\n".repeat(len / 45)
+}
+
+#[test]
+fn what_names_a_place_stays_where_it_was() {
+    for (before, after) in [
+        ("{\"pass\\u0077ord\":\"", "\"}"),
+        ("https:\\/\\/ada:", "@h.invalid\\/x"),
+        ("curl -fsSLu ada:", " https://x.invalid"),
+        ("Authorization: Digest nonce=\"a1\", response=\"", "\", qop=auth"),
+        ("\"password\":\n  \"", "\""),
+        ("password = \"\"\"\n", "\n\"\"\"\nport = 1"),
+        ("<password><![CDATA[", "]]></password>"),
+        ("<key>password</key>\n<string>", "</string>"),
+        ("**Password:** ", "\n"),
+        ("password：", "，谢谢"),
+        ("machine h login ada password ", "\nmachine i"),
+        ("ENV DB_PASSWORD ", "\nRUN x"),
+        ("create user ada identified by '", "';"),
+        ("variable \"db_password\" {\n  default = \"", "\"\n}"),
+        ("| user | password |\n| --- | --- |\n| ada | `", "` |\n"),
+        ("url,username,password\nx,ada,", "\n"),
+        ("form-data; name=\"password\"\r\n\r\n", "\r\n--x"),
+    ] {
+        let text = format!("{before}k7Qz9vWm2XpL4tRb{after}");
+        let redacted = redactor(&[]).redact_text(&text).text.into_owned();
+        assert!(!redacted.contains("k7Qz9vWm2XpL4tRb"), "{text}");
+        assert!(redacted.starts_with(before) && redacted.ends_with(after), "{redacted}");
+    }
+}
+
+#[test]
+fn a_letter_that_is_escaped_goes_with_its_escape() {
+    check(r"password: \u006b7Qz9vWm\u0041, x", "password: [redacted:key-value:*], x");
+    check(
+        r"password: \u001b[1mk7Qz9vWm\u001b[0m",
+        r"password: \u001b[1m[redacted:key-value:*]\u001b[0m",
+    );
 }
 
 #[test]
