@@ -90,9 +90,18 @@ impl WrittenState {
 /// # Errors
 /// Fails when the disk does, and when the ref is elsewhere by now.
 pub fn remove(repository: &Repository, name: String, tip: Oid) -> Result<()> {
+    remove_all(repository, &[(name, tip)])
+}
+
+/// Takes refs away likewise.
+///
+/// # Errors
+/// Fails as [`remove`] does.
+pub fn remove_all(repository: &Repository, gone: &[(String, Oid)]) -> Result<()> {
     let moving = lock(repository, MOVING_LOCK)?;
-    let gone = [(name, tip)];
-    moving.announced(&[&gone[0].0, PACKED_REFS], || repository.delete_refs(&gone))?;
+    let locked: Vec<&str> =
+        gone.iter().map(|(name, _)| name.as_str()).chain([PACKED_REFS]).collect();
+    moving.announced(&locked, || repository.delete_refs(gone))?;
     repository.sync_filesystem()?;
     Ok(())
 }

@@ -2,8 +2,8 @@
 //!
 //! Reading one takes three calls to the system here and eight through gix, moving one eleven instead
 //! of thirty-six: gix looks for packed refs first, makes folders that are there, and writes a line
-//! of a reflog word by word. Whatever is not plain – a ref that is packed, symbolic, damaged, or
-//! locked by somebody – is left to gix, which does everything as git does.
+//! of a reflog word by word. Whatever is not plain – a ref that is symbolic, damaged, or locked by
+//! somebody – is left to gix, which does everything as git does.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{ErrorKind, Read as _, Write as _};
@@ -19,13 +19,11 @@ use agentic_store::journal::BranchMove;
 use agentic_store::{Error, Result, fault};
 
 /// The refs that all worktrees share, and that only name commits.
-const PLAIN_PREFIXES: [&str; 3] = ["refs/heads/", "refs/notes/", "refs/agentic/"];
-/// Where all refs belong to no worktree, so that those in files and those that are packed are all there are.
-const LISTED_PREFIXES: [&str; 4] = ["refs/heads/", "refs/notes/", "refs/agentic/", "refs/remotes/"];
+const PLAIN_PREFIXES: [&str; 4] = ["refs/heads/", "refs/notes/", "refs/agentic/", "refs/remotes/"];
 /// The refs that can be checked out.
 const BRANCH_PREFIX: &str = "refs/heads/";
 /// The refs whose logs begin by themselves, as git has it.
-const LOGGED_PREFIXES: [&str; 2] = ["refs/heads/", "refs/notes/"];
+const LOGGED_PREFIXES: [&str; 3] = ["refs/heads/", "refs/notes/", "refs/remotes/"];
 /// What a ref with the longest id takes, and a byte that must not be there.
 const CONTENT_BYTES_MAX: usize = 66;
 
@@ -120,10 +118,24 @@ impl Repository {
             return Ok(ShortWay::Closed);
         };
         let lock_path = path.with_added_extension("lock");
-        let lock = OpenOptions::new().write(true).create_new(true).open(&lock_path);
-        let Ok(mut file) = lock else { return Ok(ShortWay::Closed) };
+        let open = || OpenOptions::new().write(true).create_new(true).open(&lock_path);
+        let is_packed = || Ok::<_, Error>(self.find_packed_ref(&step.name)? == Some(old));
+        let opened = match (open(), path.parent()) {
+            // The folder of a ref that is packed may be gone.
+            (Err(error), Some(folder)) if error.kind() == ErrorKind::NotFound && is_packed()? => {
+                fs::create_dir_all(folder).and_then(|()| open())
+            }
+            (opened, _) => opened,
+        };
+        let Ok(mut file) = opened else { return Ok(ShortWay::Closed) };
         let mut lock = RefLock { path: lock_path, is_held: true };
-        if old == step.new || read_plain(&path) != PlainRef::Names(old) {
+        let is_there = match read_plain(&path) {
+            PlainRef::Names(found) => found == old,
+            // A file of its own hides what is packed, and nobody packs or deletes a ref that is locked.
+            PlainRef::Absent => is_packed()?,
+            PlainRef::Other => false,
+        };
+        if old == step.new || !is_there {
             return Ok(ShortWay::Closed);
         }
         let Ok(log) = self.open_log(&step.name) else { return Ok(ShortWay::Closed) };
@@ -164,7 +176,7 @@ impl Repository {
     /// Says whether a prefix is a folder of plain refs.
     pub(super) fn is_plain_folder(&self, prefix: &str) -> bool {
         let is_whole = self.inner.refs.namespace.is_none();
-        let is_plain = LISTED_PREFIXES.iter().any(|plain| prefix.starts_with(plain));
+        let is_plain = PLAIN_PREFIXES.iter().any(|plain| prefix.starts_with(plain));
         is_whole && is_plain && prefix.ends_with('/')
     }
 

@@ -99,7 +99,8 @@ impl Repository {
         // The caller holds locks: no hook runs, as none does when refs are moved.
         let arguments = ["-c", "core.hooksPath=/dev/null", "update-ref", "--stdin"];
         let program = self.git_with(&arguments, lines.as_bytes(), Vec::new())?;
-        program.checked(&arguments[2..]).map(drop)
+        let done = program.checked(&arguments[2..]).map(drop);
+        done.map_err(|error| self.blame_packed_lock(error))
     }
 
     /// Applies an edit, waiting for a foreign lock.
@@ -132,7 +133,8 @@ impl Repository {
                 if found != expect {
                     return Ok(RefMove::Lost { found });
                 }
-                return Err(Error::git(format!("move the ref `{name}`"))(error));
+                let error = Error::git(format!("move the ref `{name}`"))(error);
+                return Err(self.blame_packed_lock(error));
             }
             if Moment::now() >= deadline {
                 return Err(Error::Ref(RefError::Locked { name: name.to_owned() }));

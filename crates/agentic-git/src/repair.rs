@@ -7,7 +7,7 @@ use agentic_model::Oid;
 use super::{Repository, to_oid};
 use agentic_store::error::RefError;
 use agentic_store::file::{self, Persistence};
-use agentic_store::ground::RefState;
+use agentic_store::ground::{PACKED_REFS, RefState};
 use agentic_store::journal::{GitKind, GitObject};
 use agentic_store::{Error, Result};
 
@@ -168,6 +168,16 @@ impl Repository {
     /// Fails when the file cannot be removed.
     pub fn break_ref_lock(&self, name: &str) -> Result<()> {
         self.forget_damaged_ref(&format!("{name}.lock"))
+    }
+
+    /// Says of what git or gix could not do with refs that the lock of packed refs kept them from it, if
+    /// that is there.
+    pub fn blame_packed_lock(&self, error: Error) -> Error {
+        let lock = self.common_dir().join(PACKED_REFS).with_added_extension("lock");
+        match lock.exists() {
+            true => Error::Ref(RefError::Locked { name: PACKED_REFS.to_owned() }),
+            false => error,
+        }
     }
 
     /// Waits for another program's lock on a ref.

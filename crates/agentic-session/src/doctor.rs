@@ -1,11 +1,12 @@
 //! The doctor: checks everything that other verbs rely on, and mends what can be mended.
 
 use std::collections::BTreeSet;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use agentic_git::Repository;
 use agentic_model::{AgentName, Object, Oid};
 use agentic_space::library::Library;
+use agentic_store::ground::PACKED_REFS;
 use agentic_store::recovery::{self, Checkpoint};
 use agentic_store::{RecoveryAct, StreamRecovery};
 use agentic_store::{Stream, Writer, journal};
@@ -15,6 +16,9 @@ use crate::{Result, SessionSpace};
 
 /// Where the refs are that only agentic writes.
 const OWN_REFS: [&str; 3] = [AgentName::BRANCHES, AgentName::NOTES_REFS, "refs/agentic/"];
+
+/// Where the refs are that are drawn of peers, beside those of git's own remotes.
+const TRACKING_REFS: &str = "refs/remotes/";
 
 /// What the doctor may do.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -35,7 +39,7 @@ pub enum ReplayChoice {
     Always,
 }
 
-/// What happens to locks of git on refs of agents.
+/// What happens to locks of git on refs of agents, and on the file of packed refs.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Locks {
     /// They are reported.
@@ -57,7 +61,7 @@ pub struct DoctorReport {
     /// Open holds that nobody could ask so any more, and what is wrong with them. They keep their
     /// meaning.
     pub questionable: Vec<String>,
-    /// Locks of git on refs of agents.
+    /// Locks of git on refs of agents, and on the file of packed refs.
     pub locks: Vec<PathBuf>,
     /// How many journals were looked at.
     pub n_journals: usize,
@@ -358,19 +362,35 @@ fn check_archive(space: &SessionSpace) -> Result<()> {
     Ok(())
 }
 
+/// Reports locks of git on refs that only agentic writes, and on the file of packed refs that it shares with git.
 fn break_locks(space: &SessionSpace, locks: Locks, report: &mut DoctorReport) -> Result<()> {
-    for folder in OWN_REFS {
-        let folder = space.repository().common_dir().join(folder);
-        let Ok(entries) = std::fs::read_dir(&folder) else { continue };
-        for path in entries.flatten().map(|entry| entry.path()) {
-            if path.extension().is_some_and(|extension| extension == "lock") {
-                if locks == Locks::Broken {
-                    std::fs::remove_file(&path)
-                        .map_err(agentic_store::Error::io("remove", &path))?;
-                }
-                report.locks.push(path);
-            }
+    let common = space.repository().common_dir();
+    let mut found = Vec::new();
+    for folder in OWN_REFS.into_iter().chain([TRACKING_REFS]) {
+        collect_locks(&common.join(folder), &mut found);
+    }
+    let packed = common.join(PACKED_REFS).with_added_extension("lock");
+    found.extend(packed.exists().then_some(packed));
+    for path in found {
+        if locks == Locks::Broken {
+            agentic_store::file::remove(&path)?;
         }
+        report.locks.push(path);
     }
     Ok(())
+}
+
+/// Finds the locks in a folder of refs and those below, in the order of their names.
+fn collect_locks(folder: &Path, found: &mut Vec<PathBuf>) {
+    let Ok(entries) = std::fs::read_dir(folder) else { return };
+    let mut entries: Vec<_> = entries.flatten().collect();
+    entries.sort_by_key(std::fs::DirEntry::file_name);
+    for entry in entries {
+        let path = entry.path();
+        if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+            collect_locks(&path, found);
+        } else if path.extension().is_some_and(|extension| extension == "lock") {
+            found.push(path);
+        }
+    }
 }

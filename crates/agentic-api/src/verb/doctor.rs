@@ -17,7 +17,7 @@ use crate::{Caller, Notice, Refusal};
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Doctor {
-    /// Remove locks of git on refs of agents; no git may be running.
+    /// Remove locks of git on refs of agents and on packed refs; no git may be running.
     pub break_locks: bool,
     /// Replay every journal, as after a power cut or onto an older copy of the repository.
     pub replay: bool,

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use agentic_git::{RefMove, Repository};
 use agentic_model::{Instant, Oid};
 use agentic_session::SessionSpace;
+use agentic_store::ground::PACKED_REFS;
 use agentic_store::journal::BranchMove;
 use agentic_store::{Lock, fault};
 
@@ -17,8 +18,6 @@ const TRACKING_LOCK: &str = "tracking";
 const PACKED_FROM: usize = 100;
 /// Which ones are packed: those that are drawn here.
 const PACKED: [&str; 2] = ["refs/remotes/*/agents/*", "refs/agentic/remotes/*"];
-/// The file that git locks while it packs.
-const PACKED_REFS: &str = "packed-refs";
 /// Up to how many refs git is not started for.
 const FEW: usize = 8;
 
@@ -64,11 +63,13 @@ impl<'r> RefPen<'r> {
             return self.move_few(&written, found, wanted).map(|()| moved);
         }
         let arguments = ["-c", "core.hooksPath=/dev/null", "update-ref", "--stdin"];
-        self.lock.announced(&written, || {
+        let locked: Vec<&str> = written.iter().copied().chain([PACKED_REFS]).collect();
+        let done = self.lock.announced(&locked, || {
             self.repository.git_reading(&arguments, lines.as_bytes())?.checked(&arguments[2..])
-        })?;
+        });
+        done.map_err(|error| self.repository.blame_packed_lock(error))?;
         if written.len() >= PACKED_FROM {
-            self.pack(&written)?;
+            self.pack(&locked)?;
         }
         Ok(moved)
     }
@@ -100,12 +101,11 @@ impl<'r> RefPen<'r> {
     }
 
     /// Has git put refs into its one file for all: each command of git's reads very many files else.
-    fn pack(&self, written: &[&str]) -> Result<()> {
-        let locked: Vec<&str> = written.iter().copied().chain([PACKED_REFS]).collect();
+    fn pack(&self, locked: &[&str]) -> Result<()> {
         let mut arguments = vec!["pack-refs"];
         arguments.extend(PACKED.iter().flat_map(|pattern| ["--include", pattern]));
         // A git that cannot pack some refs alone leaves them as they are.
-        self.lock.announced(&locked, || self.repository.git(&arguments))?;
+        self.lock.announced(locked, || self.repository.git(&arguments))?;
         Ok(())
     }
 }

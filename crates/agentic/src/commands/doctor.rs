@@ -16,7 +16,7 @@ use crate::output::{counted, warn_of};
 #[derive(Debug, clap::Args)]
 #[command(verbatim_doc_comment)]
 pub struct DoctorArgs {
-    /// Remove locks of git on refs of agents; make sure that no git is running
+    /// Remove locks of git on refs of agents and on packed refs; make sure that no git is running
     #[arg(long)]
     break_locks: bool,
     /// Replay every journal, as after a power cut or onto an older copy of the repository
