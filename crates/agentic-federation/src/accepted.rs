@@ -153,10 +153,9 @@ impl<'r> AcceptedChain<'r> {
             Error::damaged(format!("the accepted announcement {commit} is damaged: {error}"))
         })?;
         let (said, cid) = (&wrapped.signed.announcement, wrapped.signed.cid());
-        let goes_on = said.previous.is_some() && said.cut.is_none();
         self.next = match said.cut {
             Some(_) => self.before_cut(said.number()),
-            None => said.parents.first().copied().filter(|_| goes_on),
+            None => said.parents.first().copied().filter(|_| !said.is_first()),
         };
         self.known.insert(said.number(), wrapped);
         Ok(Some(cid))

@@ -156,6 +156,7 @@ pub fn adopt(
             "`agentic peer show self` lists our other spaces; `agentic fetch` receives them",
         )
     })?;
+    tracked.require_listed()?;
     if tracked.petname != Petname::own() {
         return Err(Error::refused(
             format!("`{label}/{agent}` is of somebody else, and stays theirs"),

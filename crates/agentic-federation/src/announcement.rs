@@ -202,7 +202,15 @@ impl SpaceAnnouncement {
         if self.time < 0 {
             return Err(fields.wrong("time"));
         }
+        if self.next_by.is_some_and(|next_by| next_by < 0) {
+            return Err(fields.wrong("next_by"));
+        }
         Ok(())
+    }
+
+    /// Tells whether it says that the chain begins with it.
+    pub fn is_first(&self) -> bool {
+        self.previous.is_none() || self.cut.is_some()
     }
 
     /// Returns its number.

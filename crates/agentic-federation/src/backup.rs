@@ -23,9 +23,11 @@ use crate::known::KnownPeer;
 use crate::own::{
     IDENTITY_REF, OwnIdentity, require_listed, require_one_identity, require_own, save_chain,
 };
-use crate::receive::hear_documents;
 use crate::shard::{Heads, read_heads};
-use crate::walk::{Walk, WalkEnd, WalkNode, WalkSubject, is_listed, walk_down, why_invalid};
+use crate::walk::{
+    ChainBeginning, DocumentsOnTheWay, Walk, WalkEnd, WalkNode, WalkSubject, is_listed, walk_down,
+    why_invalid,
+};
 use crate::wrapping::{WrappedAnnouncement, body_of};
 use crate::{Error, Result};
 
@@ -206,13 +208,18 @@ fn newer_state(
         }
     }
     let mut chain = AcceptedChain::new(repository, ours.as_ref().map(|ours| ours.commit));
-    let walk = match walk_down(quarantine.repository(), there, &mut chain) {
+    let before = KnownPeer::read(repository, own.peer())?;
+    let mut known = before.clone();
+    known.hear_documents(own.peer(), own.chain.documents().to_vec());
+    let mut beginning = ChainBeginning::new(quarantine.repository(), subject(own), &known);
+    let walk = match walk_down(there, &mut chain, &mut beginning) {
         Ok(walk) => walk,
         // It is longer than any chain: nobody would take it for ours.
         Err(Error::Malformed(_)) => return Ok(None),
         Err(error) => return Err(error),
     };
-    let identity = grown(space, quarantine.repository(), own, &walk)?;
+    DocumentsOnTheWay::new(quarantine.repository(), own.peer()).hear(&walk.nodes, &mut known);
+    let identity = grown(space, own, &before, known)?;
     let Some(found) = newest_of_ours(&identity, own, &walk) else { return Ok(None) };
     if let Some(ours) = &ours
         && is_before(&mut chain, ours, &found)?
@@ -272,13 +279,18 @@ fn cannot_look(remote: &str, said: &str) -> Error {
     )
 }
 
+/// Says whose announcements are ours.
+fn subject(own: &OwnIdentity) -> WalkSubject {
+    WalkSubject { project: Some(own.project), peer: own.peer(), space: own.space }
+}
+
 /// Finds the newest announcement on the way that others would take for ours.
 fn newest_of_ours(
     identity: &IdentityChain,
     own: &OwnIdentity,
     walk: &Walk,
 ) -> Option<WrappedAnnouncement> {
-    let subject = WalkSubject { project: Some(own.project), peer: own.peer(), space: own.space };
+    let subject = subject(own);
     walk.nodes.iter().find_map(|node| match node {
         WalkNode::Announced(wrapped)
             if why_invalid(identity, subject, wrapped).is_none()
@@ -294,15 +306,11 @@ fn newest_of_ours(
 /// one number are kept, since a person has to choose one of them.
 fn grown(
     space: &SessionSpace,
-    quarantine: &Repository,
     own: &OwnIdentity,
-    walk: &Walk,
+    before: &KnownPeer,
+    mut known: KnownPeer,
 ) -> Result<IdentityChain> {
-    let before = KnownPeer::read(space.repository(), own.peer())?;
-    let mut known = before.clone();
-    known.hear_documents(own.peer(), own.chain.documents().to_vec());
-    hear_documents(quarantine, own.peer(), walk, &mut known);
-    if known.forked_documents().is_some() && !known.is_same(&before) {
+    if known.forked_documents().is_some() && !known.is_same(before) {
         match known.save(space, own.peer())? {
             // It is refused in any case, and the next try keeps what was found.
             RefMove::Moved | RefMove::Lost { .. } => {}

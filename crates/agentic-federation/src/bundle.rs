@@ -1,5 +1,7 @@
 //! Announcements in files: what is carried by hand where there is no network.
 
+use std::fs::File;
+use std::io::{BufRead as _, BufReader, Read as _};
 use std::path::Path;
 
 use agentic_git::Repository;
@@ -11,6 +13,11 @@ use crate::announce::MadeAnnouncement;
 use crate::id::announce_ref;
 use crate::wrapping::read_wrapped;
 use crate::{Error, Result};
+
+/// How a bundle of any version begins.
+const BUNDLE_BEGIN: &[u8] = b"# v";
+/// The longest list of refs that is read of a bundle, in bytes: 64 MiB.
+const HEADER_BYTES_MAX: u64 = 64 << 20;
 
 /// Writes a bundle of our announcement with everything that it reaches; of what came since another one of ours,
 /// where somebody names that.
@@ -52,6 +59,37 @@ pub fn write_bundle(
     }
 }
 
+/// Refuses a bundle that ends before its list of refs does: git would take it for one that serves nothing. What is no
+/// bundle at all is left to git.
+///
+/// # Errors
+/// Fails in that case, and when the file cannot be read.
+pub fn check_header(file: &Path) -> Result<()> {
+    let cannot = |error: std::io::Error| {
+        Error::refused(
+            format!("`{}` cannot be read: {error}", file.display()),
+            "`agentic push --bundle FILE` writes a bundle",
+        )
+    };
+    let mut lines = BufReader::new(File::open(file).map_err(cannot)?.take(HEADER_BYTES_MAX));
+    let mut line = Vec::new();
+    loop {
+        let is_first = line.is_empty();
+        line.clear();
+        lines.read_until(b'\n', &mut line).map_err(cannot)?;
+        let is_other = is_first && !line.is_empty() && !line.starts_with(BUNDLE_BEGIN);
+        if is_other || line == b"\n" {
+            return Ok(());
+        }
+        if !line.ends_with(b"\n") {
+            return Err(Error::refused(
+                format!("`{}` is cut off", file.display()),
+                "ask for it once more: `agentic push --bundle FILE` writes a bundle",
+            ));
+        }
+    }
+}
+
 /// Finds the commit of an announcement of ours below the newest.
 fn find_own(repository: &Repository, newest: Oid, wanted: Cid) -> Result<Oid> {
     let mut next = Some(newest);
@@ -62,8 +100,7 @@ fn find_own(repository: &Repository, newest: Oid, wanted: Cid) -> Result<Oid> {
             return Ok(commit);
         }
         let said = &wrapped.signed.announcement;
-        let goes_on = said.previous.is_some() && said.cut.is_none();
-        next = said.parents.first().copied().filter(|_| goes_on);
+        next = said.parents.first().copied().filter(|_| !said.is_first());
     }
     Err(Error::refused(
         format!("`{wanted}` is no announcement of this space"),

@@ -157,6 +157,8 @@ pub fn add_peer(
     };
     let state = change_policy(space, |policy| {
         check_name(policy, name, followed.peer)?;
+        // A version before did not end them when a peer was removed.
+        policy.end_grants(followed.peer, "the peer was not followed any more");
         policy.peers.insert(name.clone(), followed.clone());
         if let Some(grant) = &grant {
             policy.grants.insert(grant.cid(), grant.clone());
@@ -273,7 +275,7 @@ pub fn trust(space: &SessionSpace, name: &Petname, trust: PeerTrust) -> Result<P
     })
 }
 
-/// Stops following a peer. What was granted to it is kept, and counts for nobody.
+/// Stops following a peer. What was granted to it ends: whoever follows it again grants it anew.
 ///
 /// # Errors
 /// Fails when there is no such peer.
@@ -281,25 +283,10 @@ pub fn forget_peer(space: &SessionSpace, name: &Petname) -> Result<FollowedPeer>
     let gone = followed(&read_policy(space)?.policy, name)?.clone();
     change_policy(space, |policy| {
         policy.peers.remove(name);
+        policy.end_grants(gone.peer, "the peer was removed");
         Ok(format!("agentic peer remove {name}"))
     })?;
     Ok(gone)
-}
-
-/// Takes away what is kept of a peer: what was accepted of it, and what is known.
-///
-/// # Errors
-/// Fails when a ref cannot be removed.
-pub fn drop_peer_refs(space: &SessionSpace, peer: PeerId) -> Result<()> {
-    let repository = space.repository();
-    let prefix = format!("{}{peer}/", crate::accepted::ACCEPTED_REFS);
-    let refs = repository.list_refs(&prefix)?.into_iter();
-    let mut gone: Vec<(String, Oid)> = refs.map(|found| (found.name, found.target)).collect();
-    let known = crate::known::evidence_ref(peer);
-    if let Some(tip) = repository.find_ref(&known)? {
-        gone.push((known, tip));
-    }
-    Ok(repository.delete_refs(&gone)?)
 }
 
 /// Finds a peer by its name.

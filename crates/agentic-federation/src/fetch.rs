@@ -3,14 +3,15 @@
 mod listed;
 mod unlisted;
 
+use std::collections::BTreeMap;
+
 use agentic_git::{Quarantine, RemoteStop};
 use agentic_model::{Instant, Oid};
 use agentic_session::SessionSpace;
 
 use self::listed::{ListedSpaces, listed_of};
-use crate::Result;
 use crate::accepted::{AcceptedState, accepted_spaces, read_accepted_outline};
-use crate::caps::read_policy;
+use crate::caps::{followed, read_policy};
 use crate::contact::{NAMED_REFS_MAX, REFS_MAX};
 use crate::exchange::{bytes_max, served_prefix, served_refs};
 use crate::freshness::{PeerFreshness, announced_ahead, freshness};
@@ -25,7 +26,9 @@ use crate::receive::{
 use crate::tracking::{
     draw_known, erase_unrecorded, followed_peers, label_of, refs_max, tracked_spaces_of,
 };
+use crate::unfollowed::drop_unfollowed;
 use crate::whole::require_whole;
+use crate::{Error, Result};
 
 /// What became of a space of a peer that is followed.
 #[derive(Debug, Clone)]
@@ -61,10 +64,10 @@ pub fn fetch_peers(
     require_whole(repository)?;
     // Where nothing new is served, none is made that would do this.
     Quarantine::sweep(repository)?;
+    // Who stopped following a peer may have died over it.
+    drop_unfollowed(space)?;
     let peers = followed_peers(space)?;
-    for name in only.iter().filter(|name| !peers.contains_key(*name)) {
-        crate::caps::followed(&read_policy(space)?.policy, name)?;
-    }
+    require_wanted(space, &peers, only)?;
     let named = |(petname, followed)| MeantPeer { petname, followed, source };
     let mut meant: Vec<MeantPeer<'_>> =
         peers.iter().map(named).filter(|meant| meant.is_wanted(only)).collect();
@@ -114,6 +117,27 @@ pub fn fetch_peers(
     erase_unrecorded(space)?;
     received.extend(hindered);
     Ok(received)
+}
+
+/// Refuses names that somebody asks for and of which nothing is received.
+fn require_wanted(
+    space: &SessionSpace,
+    peers: &BTreeMap<Petname, FollowedPeer>,
+    only: &[Petname],
+) -> Result<()> {
+    for name in only {
+        match peers.get(name) {
+            None => drop(followed(&read_policy(space)?.policy, name)?),
+            Some(peer) if peer.trust == PeerTrust::Blocked => {
+                return Err(Error::not_allowed(
+                    format!("`{name}` is blocked here"),
+                    format!("`agentic peer trust {name} track` believes it again"),
+                ));
+            }
+            Some(_) => {}
+        }
+    }
+    Ok(())
 }
 
 /// Takes in what a remote has of our own other spaces, before a new document of our identity leaves: another machine may

@@ -4,17 +4,20 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use agentic_model::Cid;
 use agentic_session::SessionSpace;
+use agentic_store::ground::ObjectStore;
 
-use crate::Result;
 use crate::acceptance::announced_by;
 use crate::accepted::accepted_spaces;
+use crate::announcement::SpaceAnnouncement;
 use crate::capability::{CAPABILITY_BYTES_MAX, Capability};
 use crate::caps::read_policy;
 use crate::folder::{FolderDraft, TreeFolder, read_file, read_subfolder};
+use crate::known::KnownPeer;
 use crate::own::OwnIdentity;
 use crate::policy::PeerPolicy;
 use crate::project::pinned_project;
 use crate::wrapping::{body_of, read_wrapped};
+use crate::{Error, MalformedInput, Result};
 
 /// The folder of a snapshot that has what its peer gave on.
 const CAPS_FOLDER: &str = "caps";
@@ -42,8 +45,32 @@ pub(crate) fn put_given(
     Ok(!old.keys().eq(names.iter()))
 }
 
-/// Reads what peers gave on, from the newest accepted snapshot of each. What is nowhere in these does
-/// not exist. Where nobody may give anything on, nothing is read.
+/// Checks that what a snapshot gives on is what its names say, and is given by its peer.
+///
+/// # Errors
+/// Fails with [`Error::Malformed`] where it is not.
+pub(crate) fn check_given(
+    store: &impl ObjectStore,
+    said: &SpaceAnnouncement,
+    [old, new]: [&TreeFolder; 2],
+) -> Result<()> {
+    if old.get(CAPS_FOLDER) == new.get(CAPS_FOLDER) {
+        return Ok(());
+    }
+    let caps = read_subfolder(store, new, CAPS_FOLDER)?;
+    for name in caps.keys() {
+        let bytes = read_file(store, &caps, name, CAPABILITY_BYTES_MAX)?.unwrap_or_default();
+        let capability = Capability::decode(&bytes)?;
+        if Cid::of(&bytes).to_string() != *name || capability.issuer != said.peer {
+            let why = format!("`{CAPS_FOLDER}/{name}` is no capability that it gave on");
+            return Err(Error::Malformed(MalformedInput(why)));
+        }
+    }
+    Ok(())
+}
+
+/// Reads what peers gave on, from the newest accepted snapshot of each of their spaces that counts. What is nowhere
+/// in these does not exist. Where nobody may give anything on, nothing is read.
 pub(crate) fn read_given(
     space: &SessionSpace,
     policy: &PeerPolicy,
@@ -55,7 +82,12 @@ pub(crate) fn read_given(
     let repository = space.repository();
     let project = pinned_project(repository)?;
     for followed in policy.peers.values() {
-        for (_, record) in accepted_spaces(repository, followed.peer)? {
+        let spaces = accepted_spaces(repository, followed.peer)?;
+        if spaces.is_empty() {
+            continue;
+        }
+        let known = KnownPeer::read(repository, followed.peer)?;
+        for (_, record) in spaces.into_iter().filter(|(of, _)| known.lists(*of)) {
             let wrapped = read_wrapped(repository, announced_by(repository, record)?)?;
             let body = body_of(repository, &wrapped)?;
             let caps = read_subfolder(repository, &body, CAPS_FOLDER)?;

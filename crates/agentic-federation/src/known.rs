@@ -30,6 +30,8 @@ pub const STATEMENTS_MAX: usize = 10_000;
 const NOTE_BYTES_MAX: usize = 64 << 10;
 /// How the names of proofs begin that are about an identity.
 const OF_IDENTITY: &str = "identity-";
+/// The folder of the names of what was served and refused.
+const REFUSED: &str = "refused";
 /// The folder of what an identity was before a person chose another document.
 const LEFT: &str = "left";
 /// The name of the proof that a peer states without end.
@@ -46,6 +48,8 @@ pub struct KnownPeer {
     left: BTreeMap<Cid, IdentityChain>,
     /// Signed announcements that are in no accepted chain, or that prove something.
     said: BTreeMap<Cid, SignedAnnouncement>,
+    /// Those of them that were served and refused. Nobody has seen more where there is nothing but these.
+    refused: BTreeSet<Cid>,
     /// Documents that prove something.
     documents: BTreeMap<Cid, SignedDocument>,
     /// The proofs by their names, each with what it says.
@@ -54,9 +58,12 @@ pub struct KnownPeer {
     resolved: BTreeMap<String, String>,
 }
 
-/// Names the ref of what is known of a peer. It is never pushed.
+/// Where what is known of peers is. It is never pushed.
+pub(crate) const KNOWN_REFS: &str = "refs/agentic/evidence/";
+
+/// Names the ref of what is known of a peer.
 pub fn evidence_ref(peer: PeerId) -> String {
-    format!("refs/agentic/evidence/{peer}")
+    format!("{KNOWN_REFS}{peer}")
 }
 
 impl KnownPeer {
@@ -101,6 +108,8 @@ impl KnownPeer {
             let signed = SignedAnnouncement { announcement, bytes, signature };
             known.said.insert(signed.cid(), signed);
         }
+        let refused = read_subfolder(repository, folder, REFUSED)?;
+        known.refused = refused.keys().filter_map(|name| Cid::parse(name).ok()).collect();
         let others = read_subfolder(repository, folder, "others")?;
         for name in others.keys() {
             let inner = read_subfolder(repository, &others, name)?;
@@ -129,6 +138,9 @@ impl KnownPeer {
         for (cid, signed) in &self.said {
             folder.put(&format!("said/{cid}"), signed.bytes.clone());
             folder.put(&format!("said/{cid}.sig"), signed.signature.clone().into_bytes());
+        }
+        for cid in self.refused.iter().filter(|cid| self.said.contains_key(*cid)) {
+            folder.put(&format!("{REFUSED}/{cid}"), Vec::new());
         }
         for (cid, document) in &self.documents {
             folder.put(&format!("others/{cid}/document"), document.bytes.clone());
@@ -172,11 +184,17 @@ impl KnownPeer {
         self.chain.iter().chain(self.left.values()).find(has)
     }
 
+    /// Tells whether the newest document lists a space: only then does it count.
+    pub fn lists(&self, space: SpaceId) -> bool {
+        self.chain.as_ref().is_some_and(|chain| chain.newest().space(space).is_some())
+    }
+
     /// Tells whether two say the same.
     pub fn is_same(&self, other: &KnownPeer) -> bool {
         self.chain == other.chain
             && self.left == other.left
             && self.said == other.said
+            && self.refused == other.refused
             && self.documents == other.documents
             && self.proofs == other.proofs
             && self.resolved == other.resolved
@@ -266,6 +284,13 @@ impl KnownPeer {
         }
     }
 
+    /// Keeps announcements that were served and refused.
+    pub fn refuse(&mut self, heard: Vec<SignedAnnouncement>) {
+        self.refused.extend(heard.iter().map(SignedAnnouncement::cid));
+        self.keep(heard);
+        self.refused.retain(|cid| self.said.contains_key(cid));
+    }
+
     /// Forgets announcements that an accepted chain has by now, unless a proof names them.
     ///
     /// # Errors
@@ -286,6 +311,7 @@ impl KnownPeer {
         }
         for cid in gone {
             self.said.remove(&cid);
+            self.refused.remove(&cid);
         }
         Ok(())
     }
@@ -332,17 +358,22 @@ impl KnownPeer {
         self.open_proofs().any(|(name, _)| is_about(name))
     }
 
-    /// Finds the highest number that anybody has stated of a space, beyond what was accepted.
+    /// Finds the highest number that anybody has stated of a space, beyond what was accepted. What was served and
+    /// refused is no news.
     pub fn newest_said(&self, space: SpaceId) -> Option<ChainNumber> {
-        let said = self.said.values().map(|signed| &signed.announcement);
-        said.filter(|said| said.space == space).map(SpaceAnnouncement::number).max()
+        self.news(space).map(SpaceAnnouncement::number).max()
+    }
+
+    /// Lists what was stated of a space, but for what was served and refused.
+    fn news(&self, space: SpaceId) -> impl Iterator<Item = &SpaceAnnouncement> {
+        let news = self.said.iter().filter(|(cid, _)| !self.refused.contains(cid));
+        news.map(|(_, signed)| &signed.announcement).filter(move |said| said.space == space)
     }
 
     /// Tells whether several announcements beyond what was accepted were stated that nothing here connects: each
     /// that follows another one in number should go on from it.
     pub fn is_unconnected(&self, space: SpaceId, accepted: ChainNumber) -> bool {
-        let said = self.said.values().map(|signed| &signed.announcement);
-        let beyond = said.filter(|said| said.space == space && said.number() > accepted);
+        let beyond = self.news(space).filter(|said| said.number() > accepted);
         let numbers: BTreeSet<ChainNumber> = beyond.map(SpaceAnnouncement::number).collect();
         let goes_on = |[one, next]: [&ChainNumber; 2]| {
             // Those of one number more state each other, and contradict each other if they differ.

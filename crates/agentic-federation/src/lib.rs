@@ -52,6 +52,7 @@ pub mod shard;
 pub mod statement;
 pub mod steps;
 pub mod tracking;
+pub mod unfollowed;
 pub mod verify;
 pub mod walk;
 mod whole;

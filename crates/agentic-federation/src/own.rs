@@ -10,6 +10,7 @@ use agentic_model::Cid;
 use agentic_session::SessionSpace;
 use agentic_session::error::SessionError;
 use agentic_session::hosted::space_id;
+use agentic_store::ground::ObjectStore;
 
 pub use self::joining::{
     JoiningSpace, follow_identity, is_joining, join, own_peer, require_one_identity,
@@ -28,6 +29,8 @@ use crate::{Error, Result};
 
 /// The ref that holds our own identity. It is never pushed.
 pub const IDENTITY_REF: &str = "refs/agentic/identity";
+/// The folder that has the documents of an identity.
+pub(crate) const IDENTITY: &str = "identity";
 /// The nick of a first space.
 const FIRST_NICK: &str = "main";
 /// How many random bytes make an object another one.
@@ -251,9 +254,12 @@ pub fn put_documents(chain: &IdentityChain, under: &str, folder: &mut FolderDraf
 ///
 /// # Errors
 /// Fails when one is missing or is none.
-pub fn read_documents(repository: &Repository, folder: &TreeFolder) -> Result<Vec<SignedDocument>> {
-    let identity = read_subfolder(repository, folder, "identity")?;
-    let read = |name: &str, max: usize| read_file(repository, &identity, name, max);
+pub fn read_documents(
+    store: &impl ObjectStore,
+    folder: &TreeFolder,
+) -> Result<Vec<SignedDocument>> {
+    let identity = read_subfolder(store, folder, IDENTITY)?;
+    let read = |name: &str, max: usize| read_file(store, &identity, name, max);
     let (mut documents, mut n_files) = (Vec::new(), 0);
     while let Some(bytes) = read(&documents.len().to_string(), DOCUMENT_BYTES_MAX)? {
         let mut signatures = Vec::new();

@@ -16,7 +16,7 @@ use crate::peer_kind::KindTranslation;
 use crate::permission::why_refused;
 use crate::policy::PolicyQuestion;
 use crate::shard::HeadEntry;
-use crate::tracking::{followed_peers, tracked_spaces_of};
+use crate::tracking::{TrackedSpace, followed_peers, tracked_spaces_of};
 use crate::whole::require_whole;
 use crate::wrapping::{body_of, read_wrapped};
 use crate::{Error, Result};
@@ -37,6 +37,8 @@ pub struct PeerAgent {
     pub space: SpaceId,
     /// The agent.
     pub agent: AgentName,
+    /// What is read of its space.
+    tracked: TrackedSpace,
     /// What is believed of it.
     pub believed: Option<HeadEntry>,
     /// What waits for a grant.
@@ -78,9 +80,10 @@ impl PeerAgent {
         }
         Ok(Some(PeerAgent {
             petname,
-            label: tracked.label,
+            label: tracked.label.clone(),
             peer: followed.peer,
             space: tracked.space,
+            tracked,
             agent,
             believed,
             held,
@@ -119,9 +122,11 @@ impl PeerAgent {
     /// Refuses a merge that nobody granted: each commit that is new to the target is looked at.
     ///
     /// # Errors
-    /// Fails with the first commit that may not be merged, and when the peer is not trusted.
+    /// Fails with the first commit that may not be merged, when the peer is not trusted, and when it lists the space
+    /// no more.
     pub fn require_merge(&self, space: &SessionSpace, target: Oid) -> Result<()> {
         let head = self.require_believed()?.head;
+        self.tracked.require_listed()?;
         let repository = space.repository();
         if let Some(followed) = followed_peers(space)?.get(&self.petname) {
             require_fresh(space, followed, (&self.label, self.space))?;
@@ -138,10 +143,11 @@ impl PeerAgent {
         let translation = KindTranslation::new(repository, &in_force.kinds, &body);
         let mut new: BTreeSet<Oid> = self.new_commits(space, [target, head])?;
         let refused = |kind: &Kind, commit: Oid| {
-            let why = why_refused(&in_force.state.policy, in_force.moment(), self.merging(kind));
+            let refused =
+                why_refused(&in_force.state.policy, in_force.moment(), self.merging(kind));
             Error::not_allowed(
-                format!("{commit} of `{}` may not be merged: {why}", self.name()),
-                format!("`agentic grant {} --kind {kind} --on merge` would allow it", self.petname),
+                format!("{commit} of `{}` may not be merged: {}", self.name(), refused.why),
+                refused.hint,
             )
         };
         for commit in repository.first_parents(head).take(COMMITS_MAX) {

@@ -14,7 +14,7 @@ use crate::capability::{PeerTrigger, TriggerForce, TriggerName};
 use crate::freshness::require_fresh;
 use crate::id::Petname;
 use crate::in_force::{PolicyInForce, PolicySubject};
-use crate::policy::{PolicyAnswer, PolicyQuestion};
+use crate::policy::{PolicyAnswer, PolicyQuestion, RefusedRight};
 use crate::steps::read_tip;
 use crate::tracking::{TrackedSpace, followed_peers, tracked_spaces};
 use crate::wrapping::{body_of, read_wrapped};
@@ -84,12 +84,13 @@ impl PeerLibrary<'_> {
         named: &str,
         force: TriggerForce,
     ) -> Result<()> {
+        self.tracked.require_listed()?;
         let TrackedSpace { label, petname, peer, space: of, .. } = &self.tracked;
         let trigger = PeerTrigger { name: TriggerName::BehaviourAdopt, force };
         let kind = Kind::parse(BEHAVIOUR).expect("a valid name");
         let in_force = PolicyInForce::read(space, PolicySubject::Peer(*peer))?;
         let question = PolicyQuestion { peer: *peer, kind: &kind, trigger, agent: None };
-        if let PolicyAnswer::Refused(why) = in_force.may(question)? {
+        if let PolicyAnswer::Refused(RefusedRight { why, hint }) = in_force.may(question)? {
             let message =
                 format!("`{named}` is a behaviour of `{label}` and may not be used: {why}");
             let hint = match *petname == Petname::own() {
@@ -98,9 +99,7 @@ impl PeerLibrary<'_> {
                     "keep it here: `agentic behaviour show` prints it, `behaviour add` takes it"
                         .to_owned()
                 }
-                false => format!(
-                    "`agentic grant {petname} --kind {kind} --on '{trigger}'` would allow it"
-                ),
+                false => hint,
             };
             return Err(Error::not_allowed(message, hint));
         }

@@ -17,7 +17,7 @@ use crate::id::{PeerId, Petname};
 use crate::in_force::{PolicyInForce, PolicySubject};
 use crate::policy::{PolicyAnswer, PolicyQuestion};
 use crate::steps::read_tip;
-use crate::tracking::tracked_spaces_of;
+use crate::tracking::{TrackedSpace, tracked_spaces_of};
 use crate::wrapping::{body_of, read_wrapped};
 use crate::{Error, Result};
 
@@ -103,7 +103,7 @@ pub fn kinds_of_peer(space: &SessionSpace, label: &str) -> Result<Vec<PeerKind>>
     Ok(read_peer(space, label)?.1)
 }
 
-fn read_peer(space: &SessionSpace, label: &str) -> Result<(PeerId, Vec<PeerKind>)> {
+fn read_peer(space: &SessionSpace, label: &str) -> Result<(TrackedSpace, Vec<PeerKind>)> {
     let unknown = || {
         Error::refused(
             format!("nothing of a peer `{label}` is here"),
@@ -116,9 +116,10 @@ fn read_peer(space: &SessionSpace, label: &str) -> Result<(PeerId, Vec<PeerKind>
     let peer = followed(&policy, &petname)?;
     let tracked = tracked_spaces_of(repository, &petname, peer)?;
     let tracked = tracked.into_iter().find(|tracked| tracked.label == label);
-    let announced = announced_by(repository, tracked.ok_or_else(unknown)?.record)?;
+    let tracked = tracked.ok_or_else(unknown)?;
+    let announced = announced_by(repository, tracked.record)?;
     let body = body_of(repository, &read_wrapped(repository, announced)?)?;
-    Ok((peer.peer, kinds_of(repository, &body)?))
+    Ok((tracked, kinds_of(repository, &body)?))
 }
 
 /// Registers a kind of a peer here, under its own name or another.
@@ -131,7 +132,9 @@ pub fn adopt_kind(
     [label, named]: [&str; 2],
     name: Option<Kind>,
 ) -> Result<AdoptedKind> {
-    let (peer, theirs) = read_peer(space, label)?;
+    let (tracked, theirs) = read_peer(space, label)?;
+    tracked.require_listed()?;
+    let peer = tracked.peer;
     let found = theirs.into_iter().find(|kind| kind.entry.name.as_str() == named);
     let found = found.ok_or_else(|| {
         let hint = format!("`agentic kind list --peer {label}` lists those that it has");
@@ -149,11 +152,10 @@ pub fn adopt_kind(
     }
     let trigger = TriggerName::TypeDefine.shown();
     let question = PolicyQuestion { peer, kind: &parent, trigger, agent: None };
-    if let PolicyAnswer::Refused(why) = in_force.may(question)? {
-        let petname = label.split('+').next().unwrap_or(label);
+    if let PolicyAnswer::Refused(refused) = in_force.may(question)? {
         return Err(Error::not_allowed(
-            format!("`{label}/{named}` may not be adopted: {why}"),
-            format!("`agentic grant {petname} --kind {parent} --on {trigger}` would allow it"),
+            format!("`{label}/{named}` may not be adopted: {}", refused.why),
+            refused.hint,
         ));
     }
     let object = found.named(&name, &origin)?;

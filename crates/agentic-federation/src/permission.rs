@@ -16,7 +16,8 @@ use crate::caps::tracking;
 use crate::fact_row::hand_over;
 use crate::id::{PeerId, SELF};
 use crate::policy::{
-    PeerPolicy, PeerTrust, PolicyAnswer, PolicyMoment, PolicyQuestion, matches_pattern,
+    PeerPolicy, PeerTrust, PolicyAnswer, PolicyMoment, PolicyQuestion, RefusedRight,
+    matches_pattern,
 };
 use crate::{Error, Result};
 
@@ -149,22 +150,45 @@ impl AllowedRight {
     }
 }
 
-/// Says why a peer may not do something, for people.
+/// Says why a peer may not do something, and what would let it.
 pub fn why_refused(
     policy: &PeerPolicy,
     moment: PolicyMoment<'_>,
     question: PolicyQuestion<'_>,
-) -> String {
-    let followed = policy.peers.values().find(|followed| followed.peer == question.peer);
-    match followed.map(|followed| followed.trust) {
-        None => return "nobody follows that peer here".to_owned(),
-        Some(PeerTrust::None) => return "that peer has no trust here".to_owned(),
-        Some(PeerTrust::Blocked) => return "that peer is blocked here".to_owned(),
-        Some(PeerTrust::Track) if moment.frozen.contains(&question.peer) => {
-            return "that peer is frozen: it said two things of one number".to_owned();
+) -> RefusedRight {
+    let refused = |why: &str, hint: String| RefusedRight { why: why.to_owned(), hint };
+    let followed = policy.peers.iter().find(|(_, followed)| followed.peer == question.peer);
+    let Some((name, followed)) = followed else {
+        let hint = "`agentic peer add NAME PEER` follows it".to_owned();
+        return refused("nobody follows that peer here", hint);
+    };
+    let trusting = || format!("`agentic peer trust {name} track` believes it again");
+    match followed.trust {
+        PeerTrust::None => return refused("that peer has no trust here", trusting()),
+        PeerTrust::Blocked => return refused("that peer is blocked here", trusting()),
+        PeerTrust::Track if moment.frozen.contains(&question.peer) => {
+            let hint = format!(
+                "`agentic verify` shows both; `agentic peer resolve {name} --at CID -m WHY` picks one"
+            );
+            return refused("that peer is frozen: it said two things of one number", hint);
         }
-        Some(PeerTrust::Track) => {}
+        PeerTrust::Track => {}
     }
+    RefusedRight {
+        why: why_no_grant(policy, moment, question),
+        hint: format!(
+            "`agentic grant {name} --kind {} --on '{}'` would allow it",
+            question.kind, question.trigger
+        ),
+    }
+}
+
+/// Says why no grant lets a peer that is believed do something.
+fn why_no_grant(
+    policy: &PeerPolicy,
+    moment: PolicyMoment<'_>,
+    question: PolicyQuestion<'_>,
+) -> String {
     let is_about = |grant: &&Capability| {
         grant.peer == question.peer
             && grant.kinds.iter().any(|kind| moment.kinds.is_a(question.kind, kind))

@@ -53,6 +53,15 @@ pub struct PeerPolicy {
     pub revoked: BTreeMap<Cid, String>,
 }
 
+impl PeerPolicy {
+    /// Revokes all that is granted to a peer.
+    pub(crate) fn end_grants(&mut self, peer: PeerId, why: &str) {
+        for (cid, _) in self.grants.iter().filter(|(_, grant)| grant.peer == peer) {
+            self.revoked.entry(*cid).or_insert_with(|| why.to_owned());
+        }
+    }
+}
+
 /// What is asked of the policy.
 #[derive(Debug, Clone, Copy)]
 pub struct PolicyQuestion<'a> {
@@ -87,7 +96,16 @@ pub enum PolicyAnswer {
     /// Because of these capabilities.
     Allowed(Vec<Cid>),
     /// Because of that.
-    Refused(String),
+    Refused(RefusedRight),
+}
+
+/// That a peer may not do something.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RefusedRight {
+    /// Why, for people.
+    pub why: String,
+    /// What a person can do about it.
+    pub hint: String,
 }
 
 impl PolicyAnswer {

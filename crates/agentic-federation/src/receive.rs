@@ -20,7 +20,6 @@ pub use self::anew::{ReachingRecord, begin_records_anew, reaching_records};
 use self::candidate::{CandidateSearch, CandidateSpace, SpaceDecision, decide};
 pub(crate) use self::changed::announced_heads;
 use self::changed::{disowned_by, names_of, rewound_agents};
-pub(crate) use self::hearing::hear_documents;
 use self::hearing::{Hearing, hear, keep_heard};
 use self::judgement::judge_now;
 pub(crate) use self::judgement::{JudgedSnapshot, judge};
@@ -223,7 +222,8 @@ fn settle_arrival(
             SpaceDecision::Accept(candidate) => candidate,
             SpaceDecision::Nothing(result) => {
                 outcome.result = result;
-                return keep_heard(space, served, &hearing.heard).map(|()| outcome);
+                let heard = (hearing.heard.as_slice(), &outcome.result);
+                return keep_heard(space, served, heard).map(|()| outcome);
             }
         };
         let accepted = hearing.accepted.as_ref().map(|accepted| accepted.acceptance.announced);
@@ -232,7 +232,8 @@ fn settle_arrival(
             outcome.result = SpaceResult::Refused(format!(
                 "purged: it reaches {id}, which was purged here; its peer purges it, too, and cuts its chain"
             ));
-            return keep_heard(space, served, &hearing.heard).map(|()| outcome);
+            let heard = (hearing.heard.as_slice(), &outcome.result);
+            return keep_heard(space, served, heard).map(|()| outcome);
         }
         let arrival = Arrival { served, quarantine, hearing: &hearing };
         if accept(space, &arrival, &candidate, &mut outcome)? == RefMove::Moved {

@@ -8,7 +8,9 @@ use agentic_store::ground::ObjectStore;
 use crate::announcement::{RewoundTip, SpaceAnnouncement};
 use crate::fields::MalformedInput;
 use crate::folder::{TreeFolder, read_file, read_subfolder};
-use crate::identity::IdentityChain;
+use crate::given::check_given;
+use crate::identity::{IdentityChain, SignedDocument};
+use crate::own::{IDENTITY, read_documents};
 use crate::reply::check_replies;
 use crate::shard::{HeadChange, HeadEntry, changed_heads};
 use crate::wrapping::{WrappedAnnouncement, body_of, carried_tips};
@@ -55,6 +57,8 @@ pub fn check_step(
     for name in CHAIN_TIPS {
         check_chain_tip(store, name, &carried, [&old, &new])?;
     }
+    check_documents(store, (before, this), [&old, &new])?;
+    check_given(store, said, [&old, &new])?;
     check_replies(store, &carried, [&old, &new])?;
     Ok(changes)
 }
@@ -162,6 +166,26 @@ fn check_tip(
         true => Ok(()),
         false => Err(refused(format!("the {what} of `{agent}` was set back without a rewind"))),
     }
+}
+
+/// Checks that a snapshot has the document that its announcement goes by, and all before.
+fn check_documents(
+    store: &impl ObjectStore,
+    (before, this): (Option<&WrappedAnnouncement>, &WrappedAnnouncement),
+    [old, new]: [&TreeFolder; 2],
+) -> Result<()> {
+    let said = this.signed.announcement.identity;
+    let before = before.map(|before| before.signed.announcement.identity);
+    if before == Some(said) && old.get(IDENTITY) == new.get(IDENTITY) {
+        return Ok(());
+    }
+    let documents = read_documents(store, new)?;
+    if documents.last().map(SignedDocument::cid) != Some(said) {
+        return Err(refused(
+            "its snapshot has other documents than those of its identity".to_owned(),
+        ));
+    }
+    IdentityChain::read(documents).map(drop).map_err(Error::from)
 }
 
 fn check_chain_tip(

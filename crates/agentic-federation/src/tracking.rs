@@ -48,9 +48,31 @@ pub struct TrackedSpace {
     pub space: SpaceId,
     /// The record of what is believed of it.
     pub record: Oid,
+    /// Whether the newest document of its peer lists it. If not, it can be read and nothing more.
+    pub is_listed: bool,
 }
 
 impl TrackedSpace {
+    /// Refuses to go on from a space that its peer lists no more.
+    ///
+    /// # Errors
+    /// Fails in that case.
+    pub fn require_listed(&self) -> Result<()> {
+        match self.is_listed {
+            true => Ok(()),
+            false => Err(Error::not_allowed(
+                format!(
+                    "the newest identity of `{}` does not list the space `{}`",
+                    self.petname, self.label
+                ),
+                format!(
+                    "what was accepted of it can be read; `agentic peer show {}` lists the spaces that count",
+                    self.petname
+                ),
+            )),
+        }
+    }
+
     /// Returns what merges say of where the work of its agents came from, without the agent.
     pub fn origin(&self) -> String {
         format!("{}/{}", self.peer, self.space)
@@ -112,11 +134,12 @@ pub fn tracked_spaces_of(
         return Ok(Vec::new());
     }
     let known = KnownPeer::read(repository, followed.peer)?;
-    let chain = known.chain.ok_or_else(|| {
+    let chain = known.chain.as_ref().ok_or_else(|| {
         Error::damaged(format!("what was accepted of `{petname}` has no identity"))
     })?;
     let tracked = spaces.into_iter().map(|(space, record)| TrackedSpace {
-        label: label_of(petname, &chain, space),
+        label: label_of(petname, chain, space),
+        is_listed: known.lists(space),
         petname: petname.clone(),
         peer: followed.peer,
         space,
@@ -275,18 +298,34 @@ pub fn erase_unrecorded(space: &SessionSpace) -> Result<()> {
     Ok(())
 }
 
-/// Takes away the refs of all further spaces of a peer.
+/// Takes away the refs of all spaces of a peer.
 ///
 /// # Errors
 /// Fails when a ref cannot be removed.
-pub fn erase_further(space: &SessionSpace, petname: &Petname) -> Result<()> {
-    for label in further_labels(space.repository(), petname)? {
+pub fn erase_peer(space: &SessionSpace, petname: &Petname) -> Result<()> {
+    for label in drawn_labels(space.repository(), petname)? {
         erase(space, &label)?;
     }
     Ok(())
 }
 
-/// Lists the names `bob+NICK` of which there are refs. A remote of git's keeps its own.
+/// Lists the names `bob` and `bob+NICK` of which there are refs. A remote of git's keeps its own.
+///
+/// # Errors
+/// Fails when refs cannot be read.
+pub(crate) fn drawn_labels(repository: &Repository, petname: &Petname) -> Result<BTreeSet<String>> {
+    let mut labels = further_labels(repository, petname)?;
+    let has_refs = |prefix: &String| repository.has_refs_below(prefix);
+    let first = petname.to_string();
+    for prefix in prefixes(&first) {
+        if has_refs(&prefix)? && !repository.remotes().contains(&first) {
+            labels.insert(first.clone());
+        }
+    }
+    Ok(labels)
+}
+
+/// Lists the names `bob+NICK` of which there are refs.
 fn further_labels(repository: &Repository, petname: &Petname) -> Result<BTreeSet<String>> {
     let mut labels = BTreeSet::new();
     for folder in [REMOTE_REFS, REMOTE_NOTES] {
@@ -301,9 +340,9 @@ fn further_labels(repository: &Repository, petname: &Petname) -> Result<BTreeSet
     Ok(labels)
 }
 
-/// Refuses a name of a further space of a peer that no record has: its refs are nothing that is believed.
+/// Refuses a name of a space of a peer that no record has: its refs are nothing that is believed.
 fn require_recorded(space: &SessionSpace, label: &str) -> Result<()> {
-    let Some((petname, _)) = label.split_once('+') else { return Ok(()) };
+    let petname = label.split('+').next().unwrap_or(label);
     let is_peer = followed_peers(space)?.keys().any(|name| name.as_str() == petname);
     match is_peer {
         true => Err(Error::refused(

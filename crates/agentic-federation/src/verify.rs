@@ -22,7 +22,7 @@ use crate::known::KnownPeer;
 use crate::own::{own_chain, read_own};
 use crate::reply::{REPLIES_REF, arrived_replies};
 use crate::steps::check_step;
-use crate::tracking::{TrackedSpace, misplaced, tracked_spaces_of};
+use crate::tracking::{TrackedSpace, drawn_labels, misplaced, tracked_spaces_of};
 use crate::walk::{WalkSubject, why_invalid};
 use crate::whole::require_whole;
 use crate::wrapping::{WrappedAnnouncement, read_wrapped};
@@ -123,11 +123,15 @@ pub fn verify(space: &SessionSpace, only: Option<&Petname>) -> Result<VerifyRepo
             let checked = verify_arrived(space, &identity, &arrived);
             note(&mut report, petname.as_str(), checked);
         }
-        let tracked = tracked_spaces_of(space.repository(), petname, followed);
-        for tracked in tracked.unwrap_or_default() {
-            let checked = verify_refs(space, &tracked, &mut report);
+        let Ok(tracked) = tracked_spaces_of(space.repository(), petname, followed) else {
+            continue;
+        };
+        for tracked in &tracked {
+            let checked = verify_refs(space, tracked, &mut report);
             note(&mut report, &tracked.label, checked);
         }
+        let checked = verify_recorded(space, (petname, &tracked), &mut report);
+        note(&mut report, petname.as_str(), checked);
     }
     Ok(report)
 }
@@ -227,8 +231,7 @@ fn verify_chain(
     while let Some(commit) = next.take().filter(|_| chain.len() < CHAIN_MAX) {
         let wrapped = damaged(read_wrapped(repository, commit), commit)?;
         let said = &wrapped.signed.announcement;
-        let is_root = said.previous.is_none() || said.cut.is_some();
-        next = said.parents.first().copied().filter(|_| !is_root);
+        next = said.parents.first().copied().filter(|_| !said.is_first());
         chain.push(wrapped);
     }
     let mut before: Option<&WrappedAnnouncement> = None;
@@ -262,6 +265,20 @@ fn verify_refs(
     for name in wrong {
         let what = "the ref is not what the record says; any fetch puts it back".to_owned();
         report.findings.push(VerifyFinding { what, place: name, code: DAMAGED });
+    }
+    Ok(())
+}
+
+/// Reports refs of spaces of a peer that no record has.
+fn verify_recorded(
+    space: &SessionSpace,
+    (petname, tracked): (&Petname, &[TrackedSpace]),
+    report: &mut VerifyReport,
+) -> Result<()> {
+    let labels = drawn_labels(space.repository(), petname)?.into_iter();
+    for label in labels.filter(|label| tracked.iter().all(|tracked| tracked.label != *label)) {
+        let what = "there are refs of it, and the record of what was accepted is gone; a fetch accepts it anew";
+        report.findings.push(VerifyFinding { what: what.to_owned(), place: label, code: DAMAGED });
     }
     Ok(())
 }

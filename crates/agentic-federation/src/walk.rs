@@ -1,8 +1,11 @@
 //! The way down from what a remote serves to what is accepted already.
 
+mod beginning;
+
 use agentic_git::{Repository, has_openpgp};
 use agentic_model::{Cid, Oid};
 
+pub use self::beginning::{ChainBeginning, DocumentsOnTheWay};
 use crate::accepted::{AcceptedChain, CHAIN_MAX};
 use crate::announcement::{HashName, SignedAnnouncement};
 use crate::id::{PeerId, SpaceId};
@@ -56,18 +59,23 @@ pub struct WalkSubject {
     pub space: SpaceId,
 }
 
-/// Walks first parents from a commit down to the accepted chain.
+/// Walks first parents from a commit down to the accepted chain, or to a beginning that counts. Anybody may put an
+/// announcement there that says it is the first: the way goes on below it, as below anything else that is nothing.
 ///
 /// # Errors
 /// Fails when the disk does, and when the way is longer than [`CHAIN_MAX`].
 pub fn walk_down(
-    repository: &Repository,
     tip: Oid,
     accepted: &mut AcceptedChain<'_>,
+    beginning: &mut ChainBeginning<'_>,
 ) -> Result<Walk> {
-    let (mut nodes, mut next) = (Vec::new(), Some(tip));
+    let repository = beginning.repository();
+    let (mut nodes, mut next, mut n_to_first) = (Vec::new(), Some(tip), None);
     while let Some(commit) = next.take() {
         if nodes.len() >= CHAIN_MAX {
+            if ends_at_first(&mut nodes, n_to_first) {
+                return Ok(Walk { nodes, end: WalkEnd::Root });
+            }
             let why = format!("it is more than {CHAIN_MAX} announcements long");
             return Err(MalformedInput(why).into());
         }
@@ -77,11 +85,14 @@ pub fn walk_down(
                 if accepted.has(said.number(), wrapped.signed.cid())? {
                     return Ok(Walk { nodes, end: WalkEnd::Meets(Box::new(wrapped)) });
                 }
-                let is_root = said.previous.is_none() || said.cut.is_some();
-                next = said.parents.first().copied().filter(|_| !is_root);
+                let is_first = said.is_first();
+                next = said.parents.first().copied();
                 nodes.push(WalkNode::Announced(Box::new(wrapped)));
-                if is_root {
+                if is_first && beginning.counts(&nodes) {
                     return Ok(Walk { nodes, end: WalkEnd::Root });
+                }
+                if is_first {
+                    n_to_first = Some(nodes.len());
                 }
             }
             Err(Error::Malformed(wrong)) => {
@@ -93,7 +104,19 @@ pub fn walk_down(
             Err(_) => nodes.push(WalkNode::Junk { commit, why: "it is no commit".to_owned() }),
         }
     }
-    Ok(Walk { nodes, end: WalkEnd::Gap })
+    let end = if ends_at_first(&mut nodes, n_to_first) { WalkEnd::Root } else { WalkEnd::Gap };
+    Ok(Walk { nodes, end })
+}
+
+/// Takes away what lies below the lowest announcement that says it is the first, unless one is among it: that is what
+/// the space announced, not the way to it. Tells whether it did.
+fn ends_at_first(nodes: &mut Vec<WalkNode>, n_to_first: Option<usize>) -> bool {
+    let is_announced = |node: &WalkNode| matches!(node, WalkNode::Announced(_));
+    let Some(n) = n_to_first.filter(|n| !nodes[*n..].iter().any(is_announced)) else {
+        return false;
+    };
+    nodes.truncate(n);
+    true
 }
 
 /// Finds the newest announcement, from a commit down, that goes by a document of an identity. Above it may be some
@@ -114,8 +137,7 @@ pub fn newest_covered(
         if identity.covers(said) {
             return Ok(Some(wrapped));
         }
-        next = said.parents.first().copied().filter(|_| said.previous.is_some());
-        next = next.filter(|_| said.cut.is_none());
+        next = said.parents.first().copied().filter(|_| !said.is_first());
     }
     Ok(None)
 }

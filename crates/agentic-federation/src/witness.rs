@@ -20,7 +20,7 @@ use crate::id::{PeerId, SpaceId};
 use crate::identity::IdentityChain;
 use crate::key::SIGNATURE_BYTES_MAX;
 use crate::known::{KnownPeer, evidence_ref, read_one_document};
-use crate::own::{own_peer, read_documents, this_space};
+use crate::own::{IDENTITY, own_peer, read_documents, this_space};
 use crate::project::pinned_project;
 use crate::tracking::followed_peers;
 use crate::walk::{Walk, WalkNode, WalkSubject, why_invalid, why_not_signed};
@@ -33,7 +33,6 @@ const WITNESS: &str = "agentic.witness";
 const SEEN: &str = "seen";
 /// The folders of a peer below it that are no spaces.
 const EVIDENCE: &str = "evidence";
-const IDENTITY: &str = "identity";
 const OTHERS: &str = "others";
 /// How many peers one space is a witness of.
 const SEEN_MAX: usize = 256;

@@ -4,7 +4,7 @@ use agentic_federation::capability::{Capability, DELEGATE_MAX, PeerTrigger};
 use agentic_federation::caps::{GrantRequest, followed, grant, read_policy, revoke};
 use agentic_federation::id::Petname;
 use agentic_federation::own::require_own;
-use agentic_federation::policy::{PeerPolicy, PolicyAnswer};
+use agentic_federation::policy::{PeerPolicy, PolicyAnswer, RefusedRight};
 use agentic_federation::receive::judge_held;
 use agentic_federation::receive::may;
 use agentic_model::{Cid, Instant, Kind};
@@ -164,10 +164,8 @@ impl Verb for AllowedQuestion {
                     because: AllowedBecause::Capabilities(by),
                 })
             }
-            PolicyAnswer::Refused(why) => {
+            PolicyAnswer::Refused(RefusedRight { why, hint }) => {
                 let message = format!("`{name}` may not `{trigger}` a `{kind}`: {why}");
-                let hint =
-                    format!("`agentic grant {name} --kind {kind} --on {trigger}` would allow it");
                 let completion = VerbCompletion::Short(Refusal::not_allowed(&message, &hint));
                 let because = AllowedBecause::Reason(why);
                 Reply { completion, ..Reply::plain(AllowedView { allowed: false, because }) }

@@ -7,9 +7,7 @@ mod tracking;
 use std::fs::File;
 use std::io::Read as _;
 
-use agentic_federation::caps::{
-    GrantPreset, add_peer, drop_peer_refs, followed, forget_peer, read_policy, trust,
-};
+use agentic_federation::caps::{GrantPreset, add_peer, followed, forget_peer, read_policy, trust};
 use agentic_federation::contact::find_peer;
 use agentic_federation::id::{PeerId, Petname, SELF};
 use agentic_federation::key::{OPENPGP, PeerKey};
@@ -17,7 +15,8 @@ use agentic_federation::own::require_own;
 use agentic_federation::peer_log;
 use agentic_federation::policy::{FollowedPeer, PeerTrust};
 use agentic_federation::receive::{judge_held, resolve};
-use agentic_federation::tracking::{erase, erase_further, followed_peers, tracked_spaces_of};
+use agentic_federation::tracking::{erase_peer, followed_peers};
+use agentic_federation::unfollowed::drop_unfollowed;
 use agentic_model::Cid;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -208,14 +207,13 @@ impl Verb for PeerRemove {
         let (space, name) = (caller.space, petname(&self.name)?);
         let state = read_policy(space)?;
         let peer = followed(&state.policy, &name)?;
-        let tracked = tracked_spaces_of(space.repository(), &name, peer)?;
-        let gone = forget_peer(space, &name)?;
-        let view = change_view(space, &name, &gone)?;
-        for tracked in tracked {
-            erase(space, &tracked.label)?;
-        }
-        erase_further(space, &name)?;
-        drop_peer_refs(space, gone.peer)?;
+        let view = change_view(space, &name, peer)?;
+        // Before nobody knows any more whose they are: they are drawn again where we die over it. And after, since
+        // somebody may receive the peer meanwhile.
+        erase_peer(space, &name)?;
+        forget_peer(space, &name)?;
+        erase_peer(space, &name)?;
+        drop_unfollowed(space)?;
         Ok(Reply::plain(view))
     }
 }

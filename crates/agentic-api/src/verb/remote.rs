@@ -2,7 +2,7 @@
 
 use agentic_federation::adoption::FollowChoice;
 use agentic_federation::announce::{AnnounceRequest, announce};
-use agentic_federation::bundle::write_bundle;
+use agentic_federation::bundle::{check_header, write_bundle};
 use agentic_federation::exchange::{RemoteMode, relay};
 use agentic_federation::id::announce_ref;
 use agentic_federation::leaving::LeavingRules;
@@ -328,7 +328,7 @@ fn bundle_file(caller: &Caller<'_>, file: &str) -> Result<String, Refusal> {
     let path = caller.path(file.as_ref());
     let path = std::path::absolute(&path).unwrap_or(path);
     match path.is_file() {
-        true => Ok(path.display().to_string()),
+        true => check_header(&path).map(|()| path.display().to_string()).map_err(Refusal::from),
         false => Err(Refusal::refused(
             &format!("there is no bundle `{file}`"),
             "`agentic push --bundle FILE` writes one",

@@ -11,6 +11,11 @@ use crate::fields::{encode, oid_value};
 use crate::folder::names_in_tree;
 use crate::{Error, Result};
 
+/// The headers of a commit that name people.
+const PEOPLE: [&[u8]; 2] = [b"author", b"committer"];
+/// The headers that nobody writes into: ids, and signatures.
+const UNSAID_HEADERS: [&[u8]; 4] = [b"tree", b"parent", b"gpgsig", b"gpgsig-sha256"];
+
 /// An object that would leave.
 pub(super) struct LeavingObject<'a> {
     /// Which.
@@ -116,10 +121,13 @@ impl LeavingObject<'_> {
             }
             // Names there are ids, and names of objects.
             (GitKind::Tree, LeavingPlace::Text) => Vec::new(),
-            (GitKind::Commit, _) => match object.bytes.windows(2).position(|two| two == b"\n\n") {
-                Some(at) => of_bytes(&object.bytes[at + 2..]),
-                None => Vec::new(),
-            },
+            (GitKind::Commit, _) => {
+                let end = object.bytes.windows(2).position(|two| two == b"\n\n");
+                let (headers, message) = object.bytes.split_at(end.unwrap_or(object.bytes.len()));
+                let mut found = findings_in_headers(redactor, headers);
+                found.extend(of_bytes(message));
+                found
+            }
             (GitKind::Blob, LeavingPlace::Text) => match sealed_records(&object.bytes)? {
                 Some(records) => {
                     records.iter().flat_map(|record| findings_in_text(redactor, record)).collect()
@@ -147,6 +155,28 @@ impl LeavingObject<'_> {
         }
         secrets
     }
+}
+
+/// Finds the secrets of what stands before the message of a commit: who made it, and whatever else somebody put
+/// there. Ids and signatures are none; what only looks like a secret may be an id that another tool keeps there.
+fn findings_in_headers(redactor: &SecretRedactor, headers: &[u8]) -> Vec<SecretFinding> {
+    let (mut people, mut others, mut is_left_out) = (Vec::new(), Vec::new(), false);
+    for line in headers.split(|byte| *byte == b'\n') {
+        let name = line.split(|byte| *byte == b' ').next().unwrap_or_default();
+        // A line that goes on from the one before begins with a space.
+        let is_new = !name.is_empty();
+        is_left_out = if is_new { UNSAID_HEADERS.contains(&name) } else { is_left_out };
+        let of = if is_new && PEOPLE.contains(&name) { &mut people } else { &mut others };
+        if !is_left_out {
+            of.extend_from_slice(line.strip_prefix(b" ").unwrap_or(line));
+            of.push(b'\n');
+        }
+    }
+    let mut found = redactor.redact_bytes(&people).1;
+    let mut further = redactor.redact_bytes(&others).1;
+    further.retain(|finding| finding.layer != RedactLayer::Entropy);
+    found.extend(further);
+    found
 }
 
 fn findings_in_text(redactor: &SecretRedactor, bytes: &[u8]) -> Vec<SecretFinding> {

@@ -5,8 +5,8 @@ use agentic_model::Cid;
 use agentic_session::SessionSpace;
 
 use super::{
-    ANNOUNCE_KEY, IDENTITY_REF, InitRequest, absolute_key, own_chain, public_key, save_chain,
-    this_space,
+    ANNOUNCE_KEY, IDENTITY, IDENTITY_REF, InitRequest, absolute_key, own_chain, public_key,
+    save_chain, this_space,
 };
 use crate::durable::read_state;
 use crate::folder::{read_file, read_subfolder};
@@ -72,7 +72,7 @@ pub fn join(space: &SessionSpace, peer: PeerId, request: &InitRequest) -> Result
 /// Fails when our own identity is damaged.
 pub fn own_peer(repository: &Repository) -> Result<Option<PeerId>> {
     if let Some((_, folder)) = read_state(repository, IDENTITY_REF)? {
-        let identity = read_subfolder(repository, &folder, "identity")?;
+        let identity = read_subfolder(repository, &folder, IDENTITY)?;
         let first = read_file(repository, &identity, "0", DOCUMENT_BYTES_MAX)?;
         let first =
             first.ok_or_else(|| Error::damaged("our own identity has no first document"))?;

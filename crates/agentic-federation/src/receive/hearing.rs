@@ -1,22 +1,20 @@
 //! What is heard of a peer, whatever is believed of it then: identity documents and statements.
 
-use std::collections::BTreeSet;
-
-use agentic_git::{Quarantine, RefMove, Repository};
+use agentic_git::{Quarantine, RefMove};
 use agentic_session::SessionSpace;
 use agentic_store::fault;
 
-use super::ServedSpace;
+use super::{ServedSpace, SpaceResult};
 use crate::accepted::{AcceptedChain, AcceptedOutline, read_accepted_outline};
 use crate::announcement::SignedAnnouncement;
 use crate::durable::RACES_MAX;
-use crate::folder::TreeNode;
-use crate::id::PeerId;
+use crate::identity::IdentityChain;
 use crate::known::KnownPeer;
-use crate::own::read_documents;
-use crate::walk::{Walk, WalkEnd, WalkNode, WalkSubject, is_backed, walk_down, why_invalid};
+use crate::walk::{
+    ChainBeginning, DocumentsOnTheWay, Walk, WalkEnd, WalkNode, WalkSubject, is_backed, walk_down,
+    why_invalid,
+};
 use crate::witness::hear_seen;
-use crate::wrapping::body_of;
 use crate::{Error, MalformedInput, Result};
 
 /// How much of what is nothing is named by itself. Anybody who may push can put very much of it there.
@@ -49,7 +47,10 @@ pub(super) fn hear(
         let accepted = read_accepted_outline(own, served.peer, served.space)?;
         let record = accepted.as_ref().map(|accepted| accepted.record);
         let mut chain = AcceptedChain::of_record(own, record)?;
-        let walk = match walk_down(quarantine.repository(), served.tip, &mut chain) {
+        known.hear_own(own, served.peer)?;
+        let subject = served.subject(own)?;
+        let mut beginning = ChainBeginning::new(quarantine.repository(), subject, &known);
+        let walk = match walk_down(served.tip, &mut chain, &mut beginning) {
             Ok(walk) => walk,
             // What is wrong with it is said when it is judged.
             Err(Error::Malformed(wrong)) => {
@@ -58,24 +59,9 @@ pub(super) fn hear(
             }
             Err(error) => return Err(error),
         };
-        known.hear_own(own, served.peer)?;
-        hear_documents(quarantine.repository(), served.peer, &walk, &mut known);
-        let subject = served.subject(own)?;
-        let (mut heard, mut junk): (Vec<SignedAnnouncement>, Vec<String>) = Default::default();
-        for node in &walk.nodes {
-            match (node, &known.chain) {
-                (WalkNode::Announced(wrapped), Some(identity)) => {
-                    match why_invalid(identity, subject, wrapped) {
-                        None => heard.push(wrapped.signed.clone()),
-                        Some(why) => junk.push(format!("{}: {why}", wrapped.commit)),
-                    }
-                }
-                (WalkNode::Junk { commit, why }, _) => {
-                    junk.push(format!("{commit}: {why}"));
-                }
-                (WalkNode::Announced(_), None) => {}
-            }
-        }
+        let mut documents = DocumentsOnTheWay::new(quarantine.repository(), served.peer);
+        documents.hear(&walk.nodes, &mut known);
+        let (heard, junk) = valid_and_junk(&walk, known.chain.as_ref(), subject);
         known.hear(&heard, &mut |stated| {
             if stated.space != served.space {
                 return Ok(None);
@@ -108,16 +94,47 @@ pub(super) fn hear(
     }
 }
 
+/// Tells the valid announcements on the way from what is nothing. Before an identity is known neither is said.
+fn valid_and_junk(
+    walk: &Walk,
+    identity: Option<&IdentityChain>,
+    subject: WalkSubject,
+) -> (Vec<SignedAnnouncement>, Vec<String>) {
+    let (mut valid, mut junk) = (Vec::new(), Vec::new());
+    for node in &walk.nodes {
+        match (node, identity) {
+            (WalkNode::Announced(wrapped), Some(identity)) => {
+                match why_invalid(identity, subject, wrapped) {
+                    None => valid.push(wrapped.signed.clone()),
+                    Some(why) => junk.push(format!("{}: {why}", wrapped.commit)),
+                }
+            }
+            (WalkNode::Junk { commit, why }, _) => junk.push(format!("{commit}: {why}")),
+            (WalkNode::Announced(_), None) => {}
+        }
+    }
+    (valid, junk)
+}
+
 /// Keeps what was heard and is not accepted: a later one with the same number proves something by it.
 pub(super) fn keep_heard(
     space: &SessionSpace,
     served: &ServedSpace,
-    heard: &[SignedAnnouncement],
+    (heard, result): (&[SignedAnnouncement], &SpaceResult),
 ) -> Result<()> {
     for _ in 0..RACES_MAX {
         let before = KnownPeer::read(space.repository(), served.peer)?;
         let mut known = before.clone();
-        known.keep(heard.to_vec());
+        match result {
+            SpaceResult::Refused(_) => known.refuse(heard.to_vec()),
+            SpaceResult::Accepted
+            | SpaceResult::Unchanged
+            | SpaceResult::Stale
+            | SpaceResult::Recovered
+            | SpaceResult::Incomplete
+            | SpaceResult::Unserved
+            | SpaceResult::Frozen => known.keep(heard.to_vec()),
+        }
         if known.is_same(&before) || known.save(space, served.peer)? == RefMove::Moved {
             return Ok(());
         }
@@ -143,26 +160,4 @@ fn is_about_to_be_accepted(known: &KnownPeer, walk: &Walk, subject: WalkSubject)
     !known.is_frozen()
         && why_invalid(identity, subject, first).is_none()
         && is_backed(identity, first)
-}
-
-/// Takes in the documents of a peer that came along with announcements on the way, the oldest first.
-pub(crate) fn hear_documents(
-    repository: &Repository,
-    peer: PeerId,
-    walk: &Walk,
-    known: &mut KnownPeer,
-) {
-    let mut seen: BTreeSet<Option<TreeNode>> = BTreeSet::new();
-    for node in walk.nodes.iter().rev() {
-        let WalkNode::Announced(wrapped) = node else { continue };
-        if wrapped.signed.announcement.peer != peer {
-            continue;
-        }
-        let Ok(body) = body_of(repository, wrapped) else { continue };
-        if seen.insert(body.get("identity").copied())
-            && let Ok(documents) = read_documents(repository, &body)
-        {
-            known.hear_documents(peer, documents);
-        }
-    }
 }

@@ -190,7 +190,9 @@ pub fn judge_held(
     for (petname, followed) in peers {
         let peer = followed.peer;
         for (of, record) in accepted_spaces(repository, peer)? {
-            if AcceptanceOutline::read_outline(repository, record)?.held.is_empty() {
+            if AcceptanceOutline::read_outline(repository, record)?.held.is_empty()
+                || !KnownPeer::read(repository, peer)?.lists(of)
+            {
                 continue;
             }
             let moved = judge_again(space, peer, of)?;

@@ -35,6 +35,8 @@ pub struct ArrivedReply {
     pub petname: Petname,
     /// The peer.
     pub peer: PeerId,
+    /// Whether the peer lists the space that sent it.
+    pub is_listed: bool,
     /// The agent here whose hold it is about.
     pub to: AdoptedFrom,
     /// Its commit.
@@ -87,6 +89,7 @@ pub fn arrived_replies(space: &SessionSpace) -> Result<Vec<ArrivedReply>> {
                 label: tracked.label.clone(),
                 petname: tracked.petname.clone(),
                 peer: tracked.peer,
+                is_listed: tracked.is_listed,
                 to,
                 commit,
                 arrived_at,
@@ -220,11 +223,14 @@ impl<'a> ReplyJudge<'a> {
         reply: &ArrivedReply,
         made: &ForeignDecision,
     ) -> Result<Option<String>> {
+        if !reply.is_listed {
+            return Ok(Some("its peer does not list the space that sent it any more".to_owned()));
+        }
         let kind = decision_kind();
         let question = asked(reply, &kind, TriggerName::Decide.shown());
         let policy = &self.in_force.state.policy;
         let Some(by) = self.permissions.allows(question) else {
-            return Ok(Some(why_refused(policy, self.in_force.moment(), question)));
+            return Ok(Some(why_refused(policy, self.in_force.moment(), question).why));
         };
         if self.signer(reply)?.is_none() {
             return Ok(Some("no key signed it by which that peer decides now".to_owned()));
@@ -271,9 +277,9 @@ impl<'a> ReplyJudge<'a> {
     fn force(&self, reply: &ArrivedReply) -> TriggerForce {
         let kind = decision_kind();
         let runs = PeerTrigger { name: TriggerName::Decide, force: TriggerForce::Runs };
-        match self.permissions.allows(asked(reply, &kind, runs)) {
-            Some(_) => TriggerForce::Runs,
-            None => TriggerForce::Shown,
+        match reply.is_listed && self.permissions.allows(asked(reply, &kind, runs)).is_some() {
+            true => TriggerForce::Runs,
+            false => TriggerForce::Shown,
         }
     }
 }

@@ -2,6 +2,7 @@
 //! somebody else, numbered otherwise, or silent about what they change. None of them leaves an object, a ref
 //! or a fact.
 
+mod first;
 mod identity;
 mod step;
 
@@ -12,6 +13,7 @@ use std::process::{Command, Stdio};
 
 use agentic_federation::announcement::SpaceAnnouncement;
 use agentic_federation::fetch::{PeerOutcome, fetch_peers};
+use agentic_federation::freshness::PeerFreshness;
 use agentic_federation::id::announce_ref;
 use agentic_federation::receive::SpaceResult;
 use agentic_federation::verify::verify;
@@ -185,7 +187,8 @@ impl ForgedPlace {
     pub fn check(&self, told: &str, commit: &str, end: ForgeryEnd) {
         let before = self.kept();
         self.serve(commit);
-        let outcome = self.receive().outcome;
+        let received = self.receive();
+        let outcome = &received.outcome;
         match (end, &outcome.result) {
             (ForgeryEnd::Refused(words), SpaceResult::Refused(why)) => {
                 let said = outcome.junk.iter().chain([why]);
@@ -193,6 +196,11 @@ impl ForgedPlace {
                     said.clone().any(|why| why.contains(words)),
                     "{told}: {:?}",
                     said.collect::<Vec<_>>()
+                );
+                assert_eq!(
+                    received.freshness,
+                    PeerFreshness::Current,
+                    "{told}: nobody has seen more"
                 );
             }
             (ForgeryEnd::Frozen, SpaceResult::Frozen) => {}
@@ -242,7 +250,7 @@ fn a_key_that_the_space_does_not_have_signs_nothing() {
 #[test]
 fn a_number_that_does_not_follow_is_refused() {
     type ForgedEdit = fn(&mut SpaceAnnouncement);
-    let edits: [(&str, ForgedEdit, ForgeryEnd); 9] = [
+    let edits: [(&str, ForgedEdit, ForgeryEnd); 10] = [
         ("one left out", |said| said.seq += 1, ForgeryEnd::Refused("its number is 2 after 0")),
         (
             "a hole",
@@ -254,6 +262,11 @@ fn a_number_that_does_not_follow_is_refused() {
         ("none before", |said| said.previous = None, ForgeryEnd::Refused("no descendant")),
         ("no parent", |said| said.parents.clear(), ForgeryEnd::Refused("no descendant")),
         ("earlier", |said| said.time -= 1_000_000, ForgeryEnd::Refused("goes back")),
+        (
+            "due before there were clocks",
+            |said| said.next_by = Some(-1),
+            ForgeryEnd::Refused("`next_by`"),
+        ),
         ("an epoch that there is none of", |said| said.epoch = 1, ForgeryEnd::Refused("not known")),
         (
             "more agents",

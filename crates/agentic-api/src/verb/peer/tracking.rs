@@ -1,6 +1,7 @@
 //! Tracking refs of peers, made what is believed before somebody reads them.
 
 use agentic_federation::accepted::ACCEPTED_REFS;
+use agentic_federation::caps::CAPS_REF;
 use agentic_federation::tracking::{settle, settle_all};
 use agentic_model::AgentName;
 use agentic_session::SessionSpace;
@@ -15,7 +16,8 @@ use crate::{Notice, Refusal};
 pub fn settle_named(space: &SessionSpace, text: &str) -> Result<Vec<Notice>, Refusal> {
     let Some((label, name)) = text.rsplit_once('/') else { return Ok(Vec::new()) };
     let Ok(agent) = AgentName::parse(name) else { return Ok(Vec::new()) };
-    if label.contains('/') || !has_accepted(space)? {
+    let is_alone = || space.repository().find_ref(CAPS_REF).map(|policy| policy.is_none());
+    if label.contains('/') || (!has_accepted(space)? && is_alone()?) {
         return Ok(Vec::new());
     }
     Ok(settle(space, label, &agent)?.iter().map(|name| Notice::put_back(name)).collect())

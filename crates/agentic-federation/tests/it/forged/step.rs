@@ -136,3 +136,55 @@ fn what_was_announced_honestly_is_accepted() {
     forged.serve(&commit);
     assert_eq!(forged.receive().outcome.result, SpaceResult::Accepted);
 }
+
+/// Makes a snapshot again with another tree, or none, in the place of a folder.
+fn with_folder(forged: &ForgedPlace, body: Oid, name: &str, tree: Option<&str>) -> Oid {
+    let folder = forged.ada();
+    let ends = format!("\t{name}");
+    let listed = git(&folder, &format!("ls-tree {body}"));
+    let mut lines: Vec<String> = listed.lines().map(str::to_owned).collect();
+    lines.retain(|line| !line.ends_with(&ends));
+    lines.extend(tree.map(|tree| format!("040000 tree {tree}{ends}")));
+    lines.sort_by_key(|line| line.split('\t').next_back().map(str::to_owned));
+    Oid::parse(&write_tree(&folder, &(lines.join("\n") + "\n"))).expect("an id")
+}
+
+#[test]
+fn a_snapshot_without_all_documents_of_its_identity_is_refused() {
+    let forged = ForgedPlace::new();
+    forged.place.work();
+    let folder = forged.ada();
+    let junk = write_object(&folder, "blob", b"junk");
+    let alone = write_tree(&folder, &format!("100644 blob {junk}\t0\n"));
+    let none = sign_again(&forged, |said| {
+        said.tree = with_folder(&forged, said.tree, "identity", None);
+    });
+    forged.check("none", &none, ForgeryEnd::Refused("other documents than those of its identity"));
+    let other = sign_again(&forged, |said| {
+        said.tree = with_folder(&forged, said.tree, "identity", Some(&alone));
+    });
+    forged.check("another", &other, ForgeryEnd::Frozen);
+    let forged = ForgedPlace::new();
+    forged.place.work();
+    let folder = forged.ada();
+    let junk = write_object(&folder, "blob", b"junk");
+    let more = sign_again(&forged, |said| {
+        let there = git(&folder, &format!("ls-tree {}:identity", said.tree));
+        let beside = write_tree(&folder, &format!("{there}\n100644 blob {junk}\tzero\n"));
+        said.tree = with_folder(&forged, said.tree, "identity", Some(&beside));
+    });
+    forged.check("one more", &more, ForgeryEnd::Refused("files that belong to none of it"));
+}
+
+#[test]
+fn a_snapshot_that_gives_on_what_is_no_capability_is_refused() {
+    let forged = ForgedPlace::new();
+    forged.place.work();
+    let folder = forged.ada();
+    let junk = write_object(&folder, "blob", b"junk");
+    let caps = write_tree(&folder, &format!("100644 blob {junk}\tjunk\n"));
+    let commit = sign_again(&forged, |said| {
+        said.tree = with_folder(&forged, said.tree, "caps", Some(&caps));
+    });
+    forged.check("junk", &commit, ForgeryEnd::Refused("not DAG-CBOR"));
+}
