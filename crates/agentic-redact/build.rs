@@ -109,6 +109,7 @@ fn trigger(layer: &str) -> Result<String, Box<dyn Error>> {
         "block" => "Block",
         "putty-lines" => "PuttyLines",
         "command" => "Command",
+        "pipe" => "Pipe",
         "sql" => "Sql",
         other => return Err(format!("no layer is called `{other}`").into()),
     };

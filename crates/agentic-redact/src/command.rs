@@ -57,7 +57,7 @@ const OPTIONS: [(&[u8], SecretOption); 26] = [
     (b"openssl", SecretOption::Pass),
 ];
 /// Options of curl of one letter that take nothing.
-const PLAIN_LETTERS: &[u8] = b"#012346aBfgGiIjJkLlMNnOpqRsSvVZ";
+const PLAIN_LETTERS: &[u8] = b"#012346afgijklnpqsvBGIJLMNORSVZ";
 
 /// Finds secrets in the options of the command that begins at `start`; returns up to where it
 /// looked.

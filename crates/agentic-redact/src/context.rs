@@ -1,6 +1,6 @@
 //! Places where secrets stand: beside names, in queries, headers and options.
 
-use crate::cursor::{FoundValue, Quote, ValueEnds, skip_blanks};
+use crate::cursor::{self, FoundValue, Quote, ValueEnds, skip_blanks};
 use crate::exempt::is_reference;
 use crate::hit::{HitRule, SecretHit};
 use crate::name::{NAME_BYTES_MAX, NameStrength, strength};
@@ -160,7 +160,9 @@ impl<'t> ContextScan<'t> {
             trim(self.text, &mut value, separator);
         }
         if self.is_secret(value, separator, strength) {
-            self.hits.push(SecretHit::new(rule, value.start, value.end));
+            let end =
+                if value.is_quoted { value.end } else { cursor::word_end(self.text, value.end) };
+            self.hits.push(SecretHit::new(rule, value.start, end));
         }
     }
 

@@ -4,12 +4,15 @@
 //! nothing but names costs what its bytes cost.
 
 use crate::steps;
+use crate::words::is_wordlike;
 
 /// How many backslashes may stand before a quotation mark.
 const ESCAPES_MAX: usize = 8;
 /// How many blanks may stand before a separator or a value.
 const BLANKS_MAX: usize = 60;
 
+/// How much longer the word may be of which a secret is the beginning.
+const WORD_BYTES_MAX: usize = 64;
 /// How long a text in threefold quotation marks may be that is looked at.
 const BLOCK_BYTES_MAX: usize = 2048;
 /// Marks of Chinese and Japanese sentences, before which a value without quotation marks ends.
@@ -189,6 +192,25 @@ fn ends_query(text: &[u8], at: usize) -> bool {
         | b'}' => true,
         _ => false,
     }
+}
+
+/// Returns where the word ends of which a secret without quotation marks ends at `at`: it may have
+/// brackets and semicolons, if what follows them is no word and no field.
+pub(crate) fn word_end(text: &[u8], at: usize) -> usize {
+    if !text.get(at).is_some_and(|byte| matches!(byte, b';' | b')' | b'}')) {
+        return at;
+    }
+    let rest = &text[at + 1..text.len().min(at + WORD_BYTES_MAX)];
+    let ends = |byte: &u8| {
+        byte.is_ascii_whitespace() || b"\"'`\\<>|,[(".contains(byte) || !byte.is_ascii()
+    };
+    let len = rest.iter().position(ends).unwrap_or(rest.len());
+    steps::count(len);
+    let is_mark = |byte: &&u8| b".,;:)]}".contains(byte);
+    let more = &rest[..len - rest[..len].iter().rev().take_while(is_mark).count()];
+    let has_both = more.iter().any(u8::is_ascii_digit) && more.iter().any(u8::is_ascii_alphabetic);
+    let is_field = more.iter().any(|byte| matches!(byte, b'=' | b':'));
+    if has_both && !is_field && !is_wordlike(more) { at + 1 + more.len() } else { at }
 }
 
 /// Tells whether another field follows a comma: nothing, a blank, a mark, or a name and `=` or `:`.

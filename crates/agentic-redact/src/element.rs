@@ -9,8 +9,16 @@ use crate::steps;
 /// How long a tag may be, and how long what it holds.
 const TAG_BYTES_MAX: usize = 200;
 const CONTENT_BYTES_MAX: usize = 512;
-/// Elements that hold the name of what the next one holds.
-const NAME_ELEMENTS: [&[u8]; 7] = [b"key", b"name", b"td", b"th", b"dt", b"label", b"string"];
+/// Elements that hold the name of what the next one holds, and how surely.
+const NAME_ELEMENTS: [(&[u8], Separator); 7] = [
+    (b"key", Separator::Assign),
+    (b"name", Separator::Assign),
+    (b"string", Separator::Assign),
+    (b"td", Separator::Loose),
+    (b"th", Separator::Loose),
+    (b"dt", Separator::Loose),
+    (b"label", Separator::Loose),
+];
 
 /// Returns what the element holds that a name names.
 pub(crate) fn content(text: &[u8], name: FoundName<'_>) -> Option<(Separator, FoundValue)> {
@@ -20,7 +28,7 @@ pub(crate) fn content(text: &[u8], name: FoundName<'_>) -> Option<(Separator, Fo
     } else if begins_tag(text, name.start) {
         (name.end, Separator::Assign)
     } else {
-        (next_tag(text, name.end)?, Separator::Loose)
+        next_tag(text, name.end)?
     };
     let mut start = opened(text, tag_end)?;
     let rest = |at: usize| &text[at..text.len().min(at + CONTENT_BYTES_MAX)];
@@ -41,7 +49,8 @@ pub(crate) fn content(text: &[u8], name: FoundName<'_>) -> Option<(Separator, Fo
     let content = &content[..len];
     let end = start + content.trim_ascii_end().len();
     let start = start + content.len() - content.trim_ascii_start().len();
-    let is_plain = !text.get(start..end)?.iter().any(|byte| matches!(byte, b'<' | b'\n'));
+    let is_end = |byte: &u8| *byte == b'\n' || *byte == b'<' && data.is_none();
+    let is_plain = !text.get(start..end)?.iter().any(is_end);
     (start < end && is_plain).then_some((separator, FoundValue { start, end, is_quoted: true }))
 }
 
@@ -66,17 +75,18 @@ fn in_tag(text: &[u8], at: usize) -> bool {
     begin.is_some_and(|at| before[at] == b'<' && before[at + 1].is_ascii_alphabetic())
 }
 
-/// Returns where the name of the element ends that follows the end of another at `at`.
-fn next_tag(text: &[u8], at: usize) -> Option<usize> {
+/// Returns where the name of the element ends that follows the end of another at `at`, and how surely it
+/// holds what the other names.
+fn next_tag(text: &[u8], at: usize) -> Option<(usize, Separator)> {
     let word = |text: &[u8]| text.iter().take_while(|byte| byte.is_ascii_alphanumeric()).count();
     let rest = &text[at..text.len().min(at + TAG_BYTES_MAX)];
     let closed = rest.strip_prefix(b"</")?;
     let closing = &closed[..word(closed)];
-    if !NAME_ELEMENTS.iter().any(|name| closing.eq_ignore_ascii_case(name)) {
-        return None;
-    }
-    let next = closed[closing.len()..].strip_prefix(b">")?.trim_ascii_start().strip_prefix(b"<")?;
-    (word(next) > 0).then(|| at + rest.len() - next.len() + word(next))
+    let (_, separator) =
+        NAME_ELEMENTS.iter().find(|(name, _)| closing.eq_ignore_ascii_case(name))?;
+    let next = closed[closing.len()..].strip_prefix(b">")?;
+    let next = next.trim_ascii_start().strip_prefix(b"<")?;
+    (word(next) > 0).then(|| (at + rest.len() - next.len() + word(next), *separator))
 }
 
 /// Returns where the content begins of the element whose tag goes on at `at`.

@@ -24,6 +24,7 @@ mod known;
 mod measure;
 mod name;
 mod phrase;
+mod pipe;
 mod place;
 mod private_key;
 mod provider;

@@ -27,7 +27,7 @@ const PASSWORD_ENDS: [&str; 10] = [
     "passwrd",
 ];
 /// Words that name passwords when they stand alone or behind others.
-const PASSWORD_WORDS: [&str; 14] = [
+const PASSWORD_WORDS: [&str; 17] = [
     "pass",
     "pw",
     "dbpass",
@@ -42,6 +42,9 @@ const PASSWORD_WORDS: [&str; 14] = [
     "sudopass",
     "mypass",
     "authpass",
+    "keypass",
+    "storepass",
+    "requirepass",
 ];
 /// Ends of words that name secrets.
 const SECRET_ENDS: [&str; 12] = [

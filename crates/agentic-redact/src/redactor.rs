@@ -17,7 +17,7 @@ use crate::rules::RedactRules;
 use crate::tag::{MARKER_START, TagKey, marker, markers};
 use crate::trigger::{Trigger, TriggerHit, each_built_in};
 use crate::view::{TextView, around, views};
-use crate::{entropy, exempt, header, url};
+use crate::{entropy, exempt, header, pipe, url};
 
 /// How often a text is scanned at most.
 const PASSES_MAX: usize = 8;
@@ -297,6 +297,7 @@ impl LayerLook<'_> {
             Trigger::Scheme => self.context.hits.extend(url::password(text, start, end)),
             Trigger::Bearer => self.context.bearer(word),
             Trigger::Command => self.context.command(word),
+            Trigger::Pipe => self.hits.extend(pipe::secret(text, word)),
             Trigger::Sql => self.context.identified(word),
             Trigger::Block => match private_key::block(text, start) {
                 Some(KeyBlock::Private(start, end)) => {

@@ -13,7 +13,11 @@ const TAG_BYTES_MAX: usize = 12;
 const ROW_BYTES_MAX: usize = 200;
 /// How much of a statement around `IDENTIFIED` is looked at, and words there that name a user.
 const STATEMENT_BYTES_MAX: usize = 100;
-const USER_WORDS: [&str; 3] = ["user ", "role ", " to "];
+const USER_WORDS: [&str; 5] =
+    ["create user ", "alter user ", "create role ", "connect to ", "grant "];
+/// Words between a name and whose it is, and how long that may be.
+const OWNER_WORDS: [&[u8]; 4] = [b"for ", b"FOR ", b"of ", b"("];
+const OWNER_BYTES_MAX: usize = 60;
 /// The colon and the equals sign of Chinese and Japanese texts.
 const WIDE_COLON: &[u8] = "：".as_bytes();
 const WIDE_EQUALS: &[u8] = "＝".as_bytes();
@@ -109,15 +113,30 @@ pub(crate) fn blank(
     if at == end || at >= text.len() {
         return None;
     }
+    let is_password = strength == NameStrength::Password && end == name.end;
+    if let Some(at) = behind_owner(text, at).filter(|_| is_password) {
+        return Some((Separator::Loose, at));
+    }
     if let Some(at) = setter::value(text, name, at) {
         return Some((Separator::Blank, at));
     }
     match text[at] {
-        _ if strength != NameStrength::Password || end > name.end => None,
-        b'\'' => Some((Separator::QuotedOnly, at)),
-        b'"' | b'`' => Some((Separator::Loose, at)),
+        b'\'' if is_password => Some((Separator::QuotedOnly, at)),
+        b'"' | b'`' if is_password => Some((Separator::Loose, at)),
         _ => None,
     }
+}
+
+/// Returns where the value begins in `password for the user root: V`, from `for` on.
+fn behind_owner(text: &[u8], at: usize) -> Option<usize> {
+    let rest = &text[at..text.len().min(at + OWNER_BYTES_MAX)];
+    if !OWNER_WORDS.iter().any(|word| rest.starts_with(word)) {
+        return None;
+    }
+    let is_owner = |byte: &u8| byte.is_ascii_alphanumeric() || b" _-.@'`()".contains(byte);
+    let len = rest.iter().take_while(|byte| is_owner(byte)).count();
+    steps::count(len);
+    matches!(rest.get(len), Some(b':' | b'=')).then(|| skip_blanks(text, at + len + 1))
 }
 
 /// Returns where the password begins that identifies a user of a database, behind what a word begins:

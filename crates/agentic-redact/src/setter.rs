@@ -25,13 +25,17 @@ pub(crate) fn value(text: &[u8], name: FoundName<'_>, at: usize) -> Option<usize
     if text[at] == b'-' {
         return behind_option(text, at);
     }
+    // Of git, which keeps a key's id or path there.
+    if name.name.eq_ignore_ascii_case(b"user.signingkey") {
+        return None;
+    }
     let before = &text[name.start.saturating_sub(AROUND_BYTES_MAX)..name.start];
     (is_set(before) || is_netrc(name, before)).then_some(at)
 }
 
-/// Tells whether a name is that of an option.
+/// Tells whether a name is that of an option: `--password`, `-Password`.
 pub(crate) fn is_option(text: &[u8], name: FoundName<'_>) -> bool {
-    text[..name.start].ends_with(b"--")
+    text[..name.start].ends_with(b"--") || text[..name.start].ends_with(b" -")
 }
 
 /// Returns where the value begins that an option gives which stands on the line from `at` on.

@@ -32,6 +32,9 @@ pub(crate) fn find(text: &[u8], name: FoundName<'_>, hits: &mut Vec<SecretHit>) 
     let end = name.end + len;
     let Some(start) = line_start(text, name.start) else { return end };
     let Some(table) = secret_columns(&text[start..end]) else { return end };
+    if table.part != b'|' && is_row(text, start, &table) {
+        return end;
+    }
     let mut at = end + 1;
     // Where `|` parts cells, a line of dashes tells names from rows.
     let mut is_body = table.part != b'|';
@@ -54,6 +57,13 @@ pub(crate) fn find(text: &[u8], name: FoundName<'_>, hits: &mut Vec<SecretHit>) 
         at += len + 1;
     }
     at
+}
+
+/// Tells whether the line that ends before `end` is a row of the table, too, so that it begins earlier.
+fn is_row(text: &[u8], end: usize, table: &SecretColumns) -> bool {
+    let Some(end) = end.checked_sub(1) else { return false };
+    let start = line_start(text, end).unwrap_or(end.saturating_sub(HEAD_BYTES_MAX));
+    cells(&text[start..end], table.part).len() == table.n_cells
 }
 
 /// Tells whether a name is all or the end of a cell.

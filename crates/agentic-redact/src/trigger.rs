@@ -19,6 +19,8 @@ pub(crate) enum Trigger {
     Bearer,
     /// A look at the options of a command.
     Command,
+    /// A look at what a program reads from its input.
+    Pipe,
     /// A look at how a user of a database is identified.
     Sql,
     /// A look at a block that begins there.

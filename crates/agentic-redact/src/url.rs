@@ -36,7 +36,12 @@ pub(crate) fn password(text: &[u8], scheme: usize, at: usize) -> Option<SecretHi
     let len = rest.iter().position(|byte| ends_host(*byte)).unwrap_or(rest.len());
     steps::count(len);
     let user_len = rest[..len].iter().rposition(|byte| *byte == b'@');
-    let user_len = user_len.or_else(|| raw_user_len(rest, len))?;
+    let raw_len = || raw_user_len(rest, len);
+    let user_len = match user_len {
+        Some(at) if is_plain_name(&rest[at + 1..len]) => raw_len().or(Some(at)),
+        Some(at) => Some(at),
+        None => raw_len(),
+    }?;
     let user = &rest[..user_len];
     if !is_scheme {
         return None;
@@ -82,6 +87,11 @@ fn raw_user_len(rest: &[u8], len: usize) -> Option<usize> {
     let is_name = rest[..colon].contains(&b'.') && !is_irregular(&rest[colon + 1..len + at]);
     let is_two = memchr::memmem::find(&more[..at], b"://").is_some();
     (is_host && !is_name && !is_two).then_some(len + at)
+}
+
+/// Tells whether what looks like a host may as well be a piece of a password.
+fn is_plain_name(host: &[u8]) -> bool {
+    host.iter().all(u8::is_ascii_alphanumeric) && !host.eq_ignore_ascii_case(b"localhost")
 }
 
 /// Tells whether the part of an address that names user and host ends before this byte.

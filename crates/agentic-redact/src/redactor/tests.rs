@@ -375,7 +375,7 @@ fn an_allowance_leaves_its_values_alone_and_no_others() {
 }
 
 /// Pieces of which texts are made that a redactor looks at closely.
-const PIECES: [&str; 58] = [
+const PIECES: [&str; 61] = [
     "password",
     "token",
     "api_key",
@@ -434,6 +434,9 @@ const PIECES: [&str; 58] = [
     "\"\"\"",
     "：",
     "IDENTIFIED BY ",
+    "echo ",
+    " | sudo -S",
+    ")",
 ];
 
 fn odd_text() -> impl Strategy<Value = String> {
@@ -524,6 +527,10 @@ fn hostile(len: usize) -> Vec<String> {
         "\\u0070",
         "\\/",
         "p\0",
+        "echo a|sudo -S ",
+        "chpasswd <<< a",
+        "password=Ab1xyz9)a1",
+        "password for ",
         "Authorization: Digest response=",
     ];
     let mut texts: Vec<String> =
@@ -589,6 +596,14 @@ fn a_letter_that_is_escaped_goes_with_its_escape() {
         r"password: \u001b[1mk7Qz9vWm\u001b[0m",
         r"password: \u001b[1m[redacted:key-value:*]\u001b[0m",
     );
+}
+
+#[test]
+fn a_secret_goes_with_its_brackets_and_takes_no_marks_and_fields_along() {
+    check("password: k7Qz9v;Wm2)x4, y", "password: [redacted:key-value:*], y");
+    check("Password=k7Qz9vWm;User2=x1", "Password=[redacted:key-value:*];User2=x1");
+    check("f(password=k7Qz9vWm).await2", "f(password=[redacted:key-value:*]).await2");
+    check("[redacted:url-password:1a2b3c4d]z9vWm2", "[redacted:url-password:*]z9vWm2");
 }
 
 #[test]
