@@ -82,6 +82,16 @@ impl KnownPeer {
         Ok(known)
     }
 
+    /// Reads what is known with our own documents, if the peer is ourselves: they count before anybody is asked.
+    ///
+    /// # Errors
+    /// Fails when it, or our own identity, is damaged.
+    pub fn read_newest(repository: &Repository, peer: PeerId) -> Result<KnownPeer> {
+        let mut known = KnownPeer::read(repository, peer)?;
+        known.hear_own(repository, peer)?;
+        Ok(known)
+    }
+
     fn read_folder(repository: &Repository, folder: &TreeFolder) -> Result<KnownPeer> {
         let mut known = KnownPeer::default();
         let documents = read_documents(repository, folder)?;

@@ -133,7 +133,7 @@ pub fn tracked_spaces_of(
     if spaces.is_empty() {
         return Ok(Vec::new());
     }
-    let known = KnownPeer::read(repository, followed.peer)?;
+    let known = KnownPeer::read_newest(repository, followed.peer)?;
     let chain = known.chain.as_ref().ok_or_else(|| {
         Error::damaged(format!("what was accepted of `{petname}` has no identity"))
     })?;

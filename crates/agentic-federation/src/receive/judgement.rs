@@ -191,7 +191,7 @@ pub fn judge_held(
         let peer = followed.peer;
         for (of, record) in accepted_spaces(repository, peer)? {
             if AcceptanceOutline::read_outline(repository, record)?.held.is_empty()
-                || !KnownPeer::read(repository, peer)?.lists(of)
+                || !KnownPeer::read_newest(repository, peer)?.lists(of)
             {
                 continue;
             }
