@@ -14,6 +14,7 @@ mod permission;
 mod reply;
 mod rule;
 mod rules;
+mod shell;
 mod tool;
 mod verdict;
 

@@ -2,8 +2,10 @@
 //! settings of git by which a repository is captured and held.
 //!
 //! A conversation in one worktree may reach all others of its repository, so what stands in any of
-//! them counts. Commands are looked at as far as they name a setting or the file that has it; what a
+//! them counts. Commands are looked at as far as they name a setting, or a file that is guarded; what a
 //! program does that they start is beyond this.
+
+mod line;
 
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
@@ -54,7 +56,7 @@ impl GuardedFiles {
         })?;
         // These stand in a checkout, so nothing in a home counts for them.
         let nowhere = AgentHomes::at(Path::new(""));
-        let mut inside = vec![PathBuf::from(FILE)];
+        let mut inside = vec![PathBuf::from(FILE), PathBuf::from(".git")];
         inside.extend(OF_CHECKOUT.into_iter().flat_map(|scope| {
             Source::ALL.map(|source| nowhere.hooks_file(source, scope, Path::new("")))
         }));
@@ -78,7 +80,9 @@ impl GuardedFiles {
     pub(super) fn are_changed_by(&self, call: &HeldCall<'_>) -> bool {
         let writes = tool::writes(call.source, call.tool)
             && call.files().iter().any(|file| self.contain(file));
-        writes || tool::commands(call.input).iter().any(|command| changes_settings(command))
+        writes
+            || tool::commands(call.input).iter().any(|command| changes_settings(command))
+            || tool::lines(call.input).iter().any(|line| self.are_changed_by_line(line, call))
     }
 
     fn contain(&self, file: &PathBuf) -> bool {

@@ -193,7 +193,7 @@ fn duration_ms(text: &str) -> Result<i64, String> {
 }
 
 /// Makes an expression of a pattern of paths: `*` and `?` stay in a folder, `**` goes anywhere.
-fn of_glob(glob: &str) -> String {
+pub(super) fn of_glob(glob: &str) -> String {
     let mut out = String::from("^");
     let mut rest = glob.trim_start_matches("./");
     while let Some(letter) = rest.chars().next() {

@@ -77,14 +77,18 @@ pub fn asks_person(tool: &str) -> bool {
 /// Returns the commands of a call as they stand there, as a shell reads them that joins lines, and
 /// without what quotes: none of that is a way around a rule.
 pub fn commands(input: &Value) -> Vec<String> {
-    let mut commands: Vec<String> =
-        COMMAND_KEYS.iter().filter_map(|key| command(input.get(key)?)).collect();
+    let mut commands = lines(input);
     let joined: Vec<String> =
         commands.iter().map(|it| it.replace("\\\r\n", "").replace("\\\n", "")).collect();
     let plain = joined.iter().map(|it| it.replace(['"', '\'', '\\'], "")).collect::<Vec<_>>();
     commands.extend(joined);
     commands.extend(plain);
     commands
+}
+
+/// Returns the commands of a call as they stand there.
+pub fn lines(input: &Value) -> Vec<String> {
+    COMMAND_KEYS.iter().filter_map(|key| command(input.get(key)?)).collect()
 }
 
 fn command(value: &Value) -> Option<String> {
