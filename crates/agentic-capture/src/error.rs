@@ -32,7 +32,10 @@ pub enum CaptureError {
     Panic,
     /// What would redact cannot be had, so that nothing is written.
     #[error("the rules of redaction cannot be loaded")]
-    Redaction,
+    Redaction {
+        /// Why.
+        source: Box<RedactionError>,
+    },
     /// Something else, by its code.
     #[error("`{code}`")]
     Other {
@@ -52,11 +55,11 @@ impl From<RedactionError> for CaptureError {
         match error {
             // The disk is in the way, and not what anybody wrote.
             RedactionError::Key(error) => error.into(),
-            RedactionError::ReadRules { .. }
+            error @ (RedactionError::ReadRules { .. }
             | RedactionError::Rules { .. }
             | RedactionError::Files { .. }
             | RedactionError::Rule(_)
-            | RedactionError::Allowance(_) => CaptureError::Redaction,
+            | RedactionError::Allowance(_)) => CaptureError::Redaction { source: Box::new(error) },
         }
     }
 }
@@ -99,7 +102,7 @@ impl CaptureError {
             CaptureError::NameTaken => "name-taken",
             CaptureError::Busy { .. } => "busy",
             CaptureError::Panic => "panic",
-            CaptureError::Redaction => "no-redaction",
+            CaptureError::Redaction { .. } => "no-redaction",
             CaptureError::Other { code } => code,
         }
     }

@@ -2,7 +2,7 @@
 //!
 //! A line has the time, the source, the event and a code, and nothing that anybody said.
 
-use std::fs::{File, OpenOptions};
+use std::fs::OpenOptions;
 use std::io::{Read as _, Seek as _, SeekFrom, Write as _};
 use std::os::unix::fs::OpenOptionsExt as _;
 
@@ -57,23 +57,17 @@ pub fn note(layout: &Layout, fault: &CaptureFault) {
 
 /// Lists what the log holds, oldest first.
 pub fn faults(layout: &Layout) -> Vec<CaptureFault> {
-    let mut text = Vec::new();
-    let path = layout.capture_errors();
-    let read =
-        File::open(path).map(|file| file.take(2 * ERROR_LOG_BYTES_MAX).read_to_end(&mut text));
-    match read {
-        Ok(Ok(_)) => {
-            String::from_utf8_lossy(&text).lines().filter_map(CaptureFault::parse).collect()
-        }
-        Ok(Err(_)) | Err(_) => Vec::new(),
-    }
+    let read = file::read_small(&layout.capture_errors(), 2 * ERROR_LOG_BYTES_MAX);
+    let text = read.unwrap_or_default();
+    String::from_utf8_lossy(&text).lines().filter_map(CaptureFault::parse).collect()
 }
 
 fn append(layout: &Layout, fault: &CaptureFault) -> std::io::Result<()> {
     std::fs::create_dir_all(layout.capture())?;
     let path = layout.capture_errors();
-    let open = OpenOptions::new().create(true).append(true).read(true).mode(0o600).open(&path);
-    let mut log = open?;
+    let mut options = OpenOptions::new();
+    let options = options.create(true).append(true).read(true).mode(0o600);
+    let mut log = file::open_regular(&path, options)?;
     let line = fault.line();
     let length = log.metadata()?.len();
     if length + line.len() as u64 > ERROR_LOG_BYTES_MAX {

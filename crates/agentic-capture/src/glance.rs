@@ -3,11 +3,13 @@
 //! A hook that a user has installed for all projects runs in those that want nothing of it, too, and
 //! must cost nothing there. So before a repository is opened, a few small files are read for the one
 //! word that must stand in one of them. The glance says no only where the answer is no; whether it is
-//! yes, git's configuration says.
+//! yes, git's configuration says. What is no file, where a configuration belongs, is an error: git would
+//! wait for it.
 
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-use agentic_store::file;
+use agentic_store::{Error, Result, file};
 
 use crate::HookEnvironment;
 
@@ -29,16 +31,25 @@ pub(crate) struct GitFolders {
 }
 
 /// Finds the git directories of the repository that a folder lies in, as far as files alone tell.
-pub(crate) fn git_folders(folder: &Path) -> Option<GitFolders> {
-    folder.ancestors().take(FOLDERS_MAX).find_map(git_folders_at)
+///
+/// # Errors
+/// Fails where something else stands in the place of a file of git's.
+pub(crate) fn git_folders(folder: &Path) -> Result<Option<GitFolders>> {
+    for folder in folder.ancestors().take(FOLDERS_MAX) {
+        if let Some(found) = git_folders_at(folder)? {
+            return Ok(Some(found));
+        }
+    }
+    Ok(None)
 }
 
 /// Tells whether something that happens in a folder may have to be captured.
-pub(crate) fn may_be_captured(folder: &Path, environment: &HookEnvironment) -> bool {
-    if TELLING.iter().any(|name| environment.has(name)) {
-        return true;
-    }
-    let Some(git) = git_folders(folder) else { return false };
+///
+/// # Errors
+/// Fails where something else stands in the place of a configuration of git's.
+pub(crate) fn may_be_captured(folder: &Path, environment: &HookEnvironment) -> Result<bool> {
+    let mut may = TELLING.iter().any(|name| environment.has(name));
+    let Some(git) = git_folders(folder)? else { return Ok(may) };
     let mut files = vec![git.common.join("config"), git.own.join("config.worktree")];
     let home = environment.home();
     let xdg =
@@ -50,41 +61,66 @@ pub(crate) fn may_be_captured(folder: &Path, environment: &HookEnvironment) -> b
             files.extend(xdg.map(|folder| folder.join("git/config")));
         }
     }
-    files.push(PathBuf::from("/etc/gitconfig"));
-    files.iter().any(|file| may_say_so(file))
+    let system = environment.path("GIT_CONFIG_SYSTEM");
+    files.push(system.unwrap_or(PathBuf::from("/etc/gitconfig")));
+    // Whoever opens the repository reads all of them.
+    for file in files {
+        may |= may_say_so(&file)?;
+    }
+    Ok(may)
 }
 
-fn git_folders_at(folder: &Path) -> Option<GitFolders> {
+fn git_folders_at(folder: &Path) -> Result<Option<GitFolders>> {
     let inside = folder.join(".git");
-    let own = match inside.symlink_metadata() {
+    let own = match inside.metadata() {
+        Ok(found) if found.is_dir() => inside,
         Ok(found) if found.is_file() => {
-            let text = read_start(&inside)?;
-            let named = std::str::from_utf8(&text).ok()?.strip_prefix("gitdir:")?.trim();
-            folder.join(named)
+            let text = read_start(&inside)?.unwrap_or_default();
+            let named = std::str::from_utf8(&text).ok().and_then(|it| it.strip_prefix("gitdir:"));
+            let Some(named) = named else { return Ok(None) };
+            folder.join(named.trim())
         }
-        Ok(_) => inside,
         Err(_) if folder.join("HEAD").is_file() && folder.join("objects").is_dir() => {
             folder.to_owned()
         }
-        Err(_) => return None,
+        Ok(_) | Err(_) => return Ok(None),
     };
-    let common = match read_start(&own.join("commondir")) {
-        Some(text) => own.join(std::str::from_utf8(&text).ok()?.trim()),
+    let common = match read_start(&own.join("commondir"))? {
+        Some(text) => match std::str::from_utf8(&text) {
+            Ok(named) => own.join(named.trim()),
+            Err(_) => return Ok(None),
+        },
         None => own.clone(),
     };
-    Some(GitFolders { own, common })
+    Ok(Some(GitFolders { own, common }))
 }
 
-/// Tells whether a configuration may switch capture on: it has the key, or takes in other files.
-fn may_say_so(file: &Path) -> bool {
-    let Some(text) = read_start(file) else { return false };
+/// Tells whether a configuration may switch capture on: it has the key, or takes in other files, or only
+/// git knows what becomes of it.
+fn may_say_so(file: &Path) -> Result<bool> {
+    let text = match read_start(file) {
+        Err(Error::File(error)) if error.source.kind() == ErrorKind::PermissionDenied => {
+            return Ok(true);
+        }
+        read => read?,
+    };
+    let Some(text) = text else { return Ok(false) };
     let text = text.to_ascii_lowercase();
     let has = |word: &[u8]| text.windows(word.len()).any(|part| part == word);
-    text.len() as u64 >= CONFIGURATION_BYTES_MAX || has(b"capture") || has(b"include")
+    Ok(text.len() as u64 >= CONFIGURATION_BYTES_MAX || has(b"capture") || has(b"include"))
 }
 
-fn read_start(path: &Path) -> Option<Vec<u8>> {
-    file::read_small(path, CONFIGURATION_BYTES_MAX).ok()
+/// Reads the beginning of a file; nothing if there is none.
+fn read_start(path: &Path) -> Result<Option<Vec<u8>>> {
+    match file::read_small(path, CONFIGURATION_BYTES_MAX) {
+        Ok(text) => Ok(Some(text)),
+        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
+            Ok(None)
+        }
+        // Thus people say that there is none.
+        Err(_) if path.canonicalize().is_ok_and(|real| real == Path::new("/dev/null")) => Ok(None),
+        Err(error) => Err(Error::io("read", path)(error)),
+    }
 }
 
 #[cfg(test)]
@@ -111,9 +147,11 @@ mod tests {
             std::fs::create_dir_all(root.path().join(path)).expect("writable");
         }
         let none = HookEnvironment::of([("GIT_CONFIG_GLOBAL", "/nowhere")]);
-        assert_eq!(may_be_captured(&root.path().join(folder), &none), may, "{config:?} {folder}");
+        let at = root.path().join(folder);
+        let glance = may_be_captured(&at, &none).expect("all are files");
+        assert_eq!(glance, may, "{config:?} {folder}");
         let told = HookEnvironment::of([("GIT_DIR", "x")]);
-        assert!(may_be_captured(&root.path().join(folder), &told));
+        assert!(may_be_captured(&at, &told).expect("nothing is read"));
     }
 
     #[test]

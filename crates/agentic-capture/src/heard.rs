@@ -1,20 +1,17 @@
 //! When a hook of each coding agent last told something: a small file each, which may be deleted.
 
 use std::fs::{File, OpenOptions, TryLockError};
-use std::io::{ErrorKind, Read as _};
-use std::os::unix::fs::OpenOptionsExt as _;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use agentic_model::Instant;
 use agentic_store::Layout;
-use agentic_store::file::write_over;
+use agentic_store::file::{open_regular, read_whole, write_over};
 
 use crate::{CaptureError, Source};
 
 /// The longest time that is read, in bytes.
 const HEARD_BYTES_MAX: u64 = 64;
-/// Opens without waiting for whoever is at the other end of a pipe (`O_NONBLOCK`).
-pub(crate) const OPEN_WITHOUT_WAITING: i32 = 0o4000;
 
 /// Notes that a hook of a coding agent has told something.
 ///
@@ -34,11 +31,11 @@ pub fn hear(layout: &Layout, source: Source, now: Instant) -> Result<(), Capture
 /// change its folder, so that it is made only if it is missing.
 fn open(path: &Path) -> std::io::Result<File> {
     let mut options = OpenOptions::new();
-    options.write(true).custom_flags(OPEN_WITHOUT_WAITING);
-    match (options.open(path), path.parent()) {
+    options.write(true);
+    match (open_regular(path, &mut options), path.parent()) {
         (Err(error), Some(folder)) if error.kind() == ErrorKind::NotFound => {
             std::fs::create_dir_all(folder)?;
-            options.create(true).truncate(false).open(path)
+            open_regular(path, options.create(true).truncate(false))
         }
         (opened, _) => opened,
     }
@@ -52,14 +49,8 @@ pub fn last_heard(layout: &Layout, source: Source) -> Option<Instant> {
 
 /// Reads a small file of ours as text; nothing if it is none, or longer.
 pub(crate) fn read_small(path: &Path, bytes_max: u64) -> Option<String> {
-    let file = agentic_store::os::open_unblocked(path).ok()?;
-    if !file.metadata().ok()?.is_file() {
-        return None;
-    }
-    let mut bytes = Vec::new();
-    file.take(bytes_max + 1).read_to_end(&mut bytes).ok()?;
-    let is_whole = u64::try_from(bytes.len()).is_ok_and(|length| length <= bytes_max);
-    is_whole.then(|| String::from_utf8_lossy(&bytes).into_owned())
+    let bytes = read_whole(path, bytes_max).ok()?;
+    Some(String::from_utf8_lossy(&bytes).into_owned())
 }
 
 fn heard(layout: &Layout, source: Source) -> PathBuf {

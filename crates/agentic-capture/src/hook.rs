@@ -20,7 +20,7 @@ mod worktree;
 use std::error::Error;
 use std::io::Read;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use agentic_session::{SessionOptions, SessionSpace};
@@ -177,13 +177,13 @@ fn answer_within(
     if is_gated {
         stand_in_folder(&mut event)?;
     }
-    let Some(folder) = captured_folder(request, &event) else {
+    let Some(folder) = captured_folder(request, &event)? else {
         return Ok(uncaptured(&event));
     };
     let space = match SessionSpace::open(&folder, request.options.clone()) {
         Ok(space) => space,
         Err(error) => {
-            log.opens(git_folders(&folder).map(|git| Layout::new(&git.common)));
+            log.opens(layout_above(&folder));
             log.note("cannot-open");
             return Ok(match is_gated {
                 true => HookAnswer::unchecked(&error),
@@ -227,9 +227,9 @@ fn unreadable(
     log: &HookLog,
     error: crate::event::PayloadError,
 ) -> HookAnswer {
-    let here =
-        std::env::current_dir().ok().filter(|here| may_be_captured(here, request.environment));
-    log.opens(here.and_then(|here| git_folders(&here)).map(|git| Layout::new(&git.common)));
+    let may = |here: &PathBuf| may_be_captured(here, request.environment).unwrap_or(false);
+    let here = std::env::current_dir().ok().filter(may);
+    log.opens(here.and_then(|here| layout_above(&here)));
     log.note(error.code());
     match request.role {
         HookRole::Gate => HookAnswer::unchecked(&error),
@@ -249,7 +249,10 @@ fn stand_in_folder(event: &mut HookEvent) -> Result<(), CaptureError> {
 
 /// Finds a folder of the event in which something may have to be captured: its own, else that of the
 /// project, which a conversation may have left for a moment. A gate looks where it was started, too.
-fn captured_folder(request: &HookRequest<'_>, event: &HookEvent) -> Option<PathBuf> {
+fn captured_folder(
+    request: &HookRequest<'_>,
+    event: &HookEvent,
+) -> Result<Option<PathBuf>, CaptureError> {
     let environment = request.environment;
     let own = event.folder.clone().filter(|folder| folder.is_absolute());
     let project = environment.path("CLAUDE_PROJECT_DIR");
@@ -258,14 +261,26 @@ fn captured_folder(request: &HookRequest<'_>, event: &HookEvent) -> Option<PathB
         HookRole::Gate | HookRole::Capture => None,
     };
     let folders = [own, project, here].into_iter().flatten();
-    let mut folders = folders.filter_map(|it| it.canonicalize().ok());
-    folders.find(|folder| may_be_captured(folder, environment))
+    for folder in folders.filter_map(|it| it.canonicalize().ok()) {
+        if may_be_captured(&folder, environment)? {
+            return Ok(Some(folder));
+        }
+    }
+    Ok(None)
+}
+
+/// Finds where the repository of a folder keeps what is ours.
+fn layout_above(folder: &Path) -> Option<Layout> {
+    let git = git_folders(folder).ok().flatten()?;
+    Some(Layout::new(&git.common))
 }
 
 /// Tells whether the repository of a folder wants to be captured. A variable may have led to another.
-fn is_on(space: &SessionSpace, folder: &std::path::Path) -> bool {
+fn is_on(space: &SessionSpace, folder: &Path) -> bool {
     let repository = space.repository();
     let is_here = git_folders(folder)
+        .ok()
+        .flatten()
         .and_then(|git| git.common.canonicalize().ok())
         .is_some_and(|common| common == repository.common_dir());
     is_here && repository.is_set("agentic.capture").unwrap_or(false)

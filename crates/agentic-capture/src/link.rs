@@ -4,8 +4,8 @@
 //! and nobody else had a window open there. *Ancestry*: the program of exactly one live conversation is
 //! above the git that committed. Where neither holds nothing is linked, and a line in a list says so.
 
-use std::fs::{File, OpenOptions};
-use std::io::{Read as _, Write as _};
+use std::fs::OpenOptions;
+use std::io::Write as _;
 use std::path::PathBuf;
 
 use agentic_model::edge::{EdgeEvent, Party};
@@ -167,13 +167,9 @@ fn bind(
 
 /// Lists the commits that may be agents' and are linked to nobody.
 pub fn unlinked_commits(layout: &Layout) -> Vec<UnlinkedCommit> {
-    let mut text = String::new();
-    let read = File::open(unlinked(layout));
-    let read = read.map(|file| file.take(2 * UNLINKED_BYTES_MAX).read_to_string(&mut text));
-    match read {
-        Ok(Ok(_)) => text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect(),
-        Ok(Err(_)) | Err(_) => Vec::new(),
-    }
+    let read = file::read_text(&unlinked(layout), 2 * UNLINKED_BYTES_MAX);
+    let text = read.unwrap_or_default();
+    text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect()
 }
 
 /// Notes a commit that may be an agent's, once.
@@ -203,8 +199,9 @@ pub fn note_unlinked(
         let text = later.chain([line]).collect::<String>();
         return Ok(file::replace(&path, text.as_bytes(), Persistence::Lazy)?);
     }
-    let mut file = OpenOptions::new().create(true).append(true).open(&path).map_err(io)?;
-    file.write_all(line.as_bytes()).map_err(io)
+    let mut options = OpenOptions::new();
+    let file = file::open_regular(&path, options.create(true).append(true));
+    file.and_then(|mut file| file.write_all(line.as_bytes())).map_err(io)
 }
 
 /// Notes which conversations' programs were above the git that made a commit.
@@ -226,9 +223,7 @@ pub fn note_ancestry(
 
 /// Reads such a note; nothing where no hook of git's wrote one.
 fn read_ancestry(layout: &Layout, commit: Oid) -> Option<Vec<String>> {
-    let mut text = Vec::new();
-    let file = File::open(ancestry(layout, commit)).ok()?;
-    file.take(ANCESTRY_BYTES_MAX).read_to_end(&mut text).ok()?;
+    let text = file::read_small(&ancestry(layout, commit), ANCESTRY_BYTES_MAX).ok()?;
     serde_json::from_slice(&text).ok()
 }
 

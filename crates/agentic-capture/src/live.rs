@@ -4,8 +4,6 @@
 //! is another. Whoever wants to know whether it runs below a conversation walks up to its parents and
 //! looks for a file of each: that costs the same however many conversations there are.
 
-use std::fs::File;
-use std::io::Read as _;
 use std::path::PathBuf;
 
 use agentic_model::AgentName;
@@ -204,8 +202,7 @@ fn place(layout: &Layout, pid: i32) -> PathBuf {
 }
 
 fn read(layout: &Layout, pid: i32) -> Option<LiveFile> {
-    let mut text = Vec::new();
-    File::open(place(layout, pid)).ok()?.take(LIVE_BYTES_MAX).read_to_end(&mut text).ok()?;
+    let text = file::read_small(&place(layout, pid), LIVE_BYTES_MAX).ok()?;
     serde_json::from_slice(&text).ok()
 }
 

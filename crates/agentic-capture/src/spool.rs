@@ -6,9 +6,7 @@
 //! leaves of both is told apart by the entries' ids.
 
 use std::collections::BTreeSet;
-use std::fs::File;
-use std::io::Read as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use agentic_model::{AgentName, Entry, Value, canonical};
 use agentic_space::capture::PendingWriter;
@@ -118,12 +116,8 @@ fn folder(layout: &Layout, owner: SpoolOwner<'_>) -> PathBuf {
 }
 
 /// Reads the entries of a file; none of one that is damaged, which nobody can mend.
-pub(crate) fn read(path: &PathBuf) -> Vec<Entry> {
-    let mut bytes = Vec::new();
-    let file = File::open(path).map(|file| file.take(SPOOL_BYTES_MAX).read_to_end(&mut bytes));
-    if !matches!(file, Ok(Ok(_))) {
-        return Vec::new();
-    }
+pub(crate) fn read(path: &Path) -> Vec<Entry> {
+    let bytes = file::read_small(path, SPOOL_BYTES_MAX).unwrap_or_default();
     let value = canonical::decode(&bytes);
     let items = value.as_ref().ok().and_then(Value::as_list).unwrap_or_default();
     items.iter().filter_map(|item| Entry::from_value(item).ok()).collect()

@@ -11,7 +11,7 @@ use std::path::PathBuf;
 
 use agentic_model::{Entry, Value};
 use agentic_store::Layout;
-use agentic_store::file::write_over;
+use agentic_store::file::{open_regular, write_over};
 
 use crate::Source;
 use crate::heard::read_small;
@@ -83,7 +83,7 @@ fn add(layout: &Layout, source: Source, new: &BTreeMap<String, u64>) -> std::io:
     std::fs::create_dir_all(path.parent().expect("in a folder"))?;
     let mut options = OpenOptions::new();
     let options = options.read(true).write(true).create(true).truncate(false).mode(0o600);
-    let mut file = options.open(path)?;
+    let mut file = open_regular(&path, options)?;
     if !(0..TRIES_MAX).any(|_| is_locked(&file)) {
         return Ok(());
     }

@@ -5,7 +5,7 @@
 //! where no other conversation or subagent had a window open in that worktree meanwhile. Whoever opens
 //! a window marks those of others that are open, and itself: no clock decides that.
 
-use std::fs::File;
+use std::fs::OpenOptions;
 use std::io::{Read as _, Seek as _, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
@@ -208,19 +208,17 @@ fn name_of(path: &Path) -> String {
 
 fn mark_shared(window: &Path) -> Result<(), CaptureError> {
     let mark = window.with_extension(SHARED);
-    File::create(mark).map(drop).map_err(|source| CaptureError::Io { source })
+    file::put_mark(&mark).map_err(|source| CaptureError::Io { source })
 }
 
 fn read(path: &Path) -> Option<OpenWindow> {
-    let mut text = Vec::new();
-    File::open(path).ok()?.take(WINDOW_BYTES_MAX).read_to_end(&mut text).ok()?;
-    serde_json::from_slice(&text).ok()
+    serde_json::from_slice(&file::read_small(path, WINDOW_BYTES_MAX).ok()?).ok()
 }
 
 /// Reads the steps that a log of a head has behind a place. A log that was cut since has none.
 fn steps_from(log: &Path, offset: u64) -> Vec<HeadStep> {
     let mut text = Vec::new();
-    let read = File::open(log).and_then(|mut file| {
+    let read = file::open_regular(log, OpenOptions::new().read(true)).and_then(|mut file| {
         file.seek(SeekFrom::Start(offset))?;
         file.take(LOG_BYTES_MAX).read_to_end(&mut text)
     });

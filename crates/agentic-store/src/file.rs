@@ -1,7 +1,7 @@
 //! Reading small files, replacing them whole, and removing them.
 
-use std::fs::File;
-use std::io::{Read as _, Write as _};
+use std::fs::{File, OpenOptions};
+use std::io::{ErrorKind, Read as _, Write as _};
 use std::os::unix::fs::FileExt as _;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -65,15 +65,64 @@ pub fn replace(path: &Path, content: &[u8], persistence: Persistence) -> Result<
     }
 }
 
-/// Reads a file that is small as a rule, and of a longer one no more than its beginning.
+/// Opens a regular file as options say, where anybody may have put something else. Links are followed.
+/// A pipe or a device is not waited for, but refused, as folders are and sockets.
 ///
 /// # Errors
-/// Fails when it is not there or cannot be read.
+/// Fails when it is not there, is no regular file, or may not be opened.
+pub fn open_regular(path: &Path, options: &mut OpenOptions) -> std::io::Result<File> {
+    let file = os::open_at_once(path, options)?;
+    // What was opened is looked at, not what the path names by now.
+    let found = file.metadata()?;
+    match (found.is_file(), found.is_dir()) {
+        (true, _) => Ok(file),
+        (false, true) => Err(os::is_a_folder()),
+        (false, false) => Err(std::io::Error::other("it is no regular file")),
+    }
+}
+
+/// Reads a regular file that is small as a rule, and of a longer one no more than its beginning.
+///
+/// # Errors
+/// Fails when it is not there, is no regular file, or cannot be read.
 pub fn read_small(path: &Path, bytes_max: u64) -> std::io::Result<Vec<u8>> {
+    let file = open_regular(path, OpenOptions::new().read(true))?;
     // Without room it would be read bit by bit.
     let mut bytes = Vec::with_capacity(SMALL_BYTES);
-    File::open(path)?.take(bytes_max).read_to_end(&mut bytes)?;
+    file.take(bytes_max).read_to_end(&mut bytes)?;
     Ok(bytes)
+}
+
+/// Reads a whole regular file, unless it is too long.
+///
+/// # Errors
+/// Fails as [`read_small`] does, and for a longer file.
+pub fn read_whole(path: &Path, bytes_max: u64) -> std::io::Result<Vec<u8>> {
+    let bytes = read_small(path, bytes_max.saturating_add(1))?;
+    match u64::try_from(bytes.len()).is_ok_and(|length| length <= bytes_max) {
+        true => Ok(bytes),
+        false => {
+            let why = format!("it is longer than {bytes_max} bytes");
+            Err(std::io::Error::new(ErrorKind::FileTooLarge, why))
+        }
+    }
+}
+
+/// Reads a whole regular file as UTF-8 text, unless it is too long.
+///
+/// # Errors
+/// Fails as [`read_whole`] does, and where it is no such text.
+pub fn read_text(path: &Path, bytes_max: u64) -> std::io::Result<String> {
+    String::from_utf8(read_whole(path, bytes_max)?)
+        .map_err(|_| std::io::Error::new(ErrorKind::InvalidData, "it is no UTF-8 text"))
+}
+
+/// Makes an empty file whose name says it all, unless there is one.
+///
+/// # Errors
+/// Fails when the folder is missing or cannot be written, and where something else has the name.
+pub fn put_mark(path: &Path) -> std::io::Result<()> {
+    open_regular(path, OpenOptions::new().write(true).create(true).truncate(true)).map(drop)
 }
 
 /// Writes a text over all that is in a file. It is not emptied before: whoever does that waits until what was there
@@ -93,9 +142,7 @@ pub fn write_over(file: &File, text: &[u8]) -> std::io::Result<()> {
 /// Fails when it is there and cannot be removed.
 pub fn remove(path: &Path) -> Result<()> {
     match std::fs::remove_file(path) {
-        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-            Err(Error::io("remove", path)(error))
-        }
+        Err(error) if error.kind() != ErrorKind::NotFound => Err(Error::io("remove", path)(error)),
         _ => Ok(()),
     }
 }
@@ -110,7 +157,7 @@ pub fn make_private_folder(path: &Path) -> Result<()> {
     let above = path.parent().map_or(Ok(()), std::fs::create_dir_all);
     let made = above.and_then(|()| std::fs::DirBuilder::new().mode(0o700).create(path));
     match made {
-        Err(error) if error.kind() != std::io::ErrorKind::AlreadyExists => {
+        Err(error) if error.kind() != ErrorKind::AlreadyExists => {
             return Err(Error::io("create", path)(error));
         }
         Ok(()) | Err(_) => {}
@@ -134,6 +181,43 @@ mod tests {
                 assert_eq!(std::fs::read_dir(folder.path()).expect("it is there").count(), 1);
             }
         }
+    }
+
+    #[test]
+    fn only_regular_files_are_read_and_written_to() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let at = |name: &str| folder.path().join(name);
+        let made = std::process::Command::new("mkfifo").arg(at("pipe")).status();
+        assert!(made.is_ok_and(|status| status.success()), "mkfifo works");
+        let _socket = std::os::unix::net::UnixListener::bind(at("socket")).expect("free");
+        std::fs::create_dir(at("folder")).expect("writable");
+        std::fs::write(at("file"), "four").expect("writable");
+        std::fs::write(at("bytes"), [0xff]).expect("writable");
+        let links = [
+            ("loop", "loop"),
+            ("nowhere", "gone"),
+            ("to-pipe", "pipe"),
+            ("zeros", "/dev/zero"),
+            ("terminal", "/dev/tty"),
+            ("to-file", "file"),
+        ];
+        for (link, target) in links {
+            std::os::unix::fs::symlink(target, at(link)).expect("writable");
+        }
+        for name in ["file", "to-file"] {
+            assert_eq!(read_text(&at(name), 4).expect("readable"), "four");
+            assert_eq!(read_small(&at(name), 3).expect("readable"), b"fou");
+            let longer = read_whole(&at(name), 3).expect_err("longer");
+            assert_eq!(longer.kind(), ErrorKind::FileTooLarge);
+        }
+        assert_eq!(read_text(&at("bytes"), 4).expect_err("none").kind(), ErrorKind::InvalidData);
+        for name in ["pipe", "to-pipe", "socket", "folder", "loop", "zeros", "terminal"] {
+            read_small(&at(name), 4).expect_err(name);
+            let mut append = OpenOptions::new();
+            open_regular(&at(name), append.append(true).create(true)).expect_err(name);
+        }
+        let nowhere = read_small(&at("nowhere"), 4).expect_err("gone");
+        assert_eq!(nowhere.kind(), ErrorKind::NotFound);
     }
 
     #[test]

@@ -6,8 +6,8 @@ mod fifo;
 mod folder_events;
 mod readable;
 
-use std::fs::File;
-use std::os::unix::fs::MetadataExt as _;
+use std::fs::{File, OpenOptions};
+use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
 use std::path::Path;
 
 use rustix::fs::{CWD, FallocateFlags, Mode, OFlags, RenameFlags};
@@ -48,6 +48,18 @@ pub fn open_unblocked(path: &Path) -> std::io::Result<File> {
     let flags =
         OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOFOLLOW | OFlags::NOCTTY | OFlags::CLOEXEC;
     Ok(File::from(rustix::fs::open(path, flags, Mode::empty())?))
+}
+
+/// Opens a file as options say, without ever waiting, and without a terminal that takes this process for
+/// its own.
+pub(crate) fn open_at_once(path: &Path, options: &mut OpenOptions) -> std::io::Result<File> {
+    let flags = OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
+    options.custom_flags(i32::try_from(flags.bits()).unwrap_or_default()).open(path)
+}
+
+/// Returns what the system says of a folder that is read as a file.
+pub(crate) fn is_a_folder() -> std::io::Error {
+    Errno::ISDIR.into()
 }
 
 /// Lets this process have so many files open, or as many as it may; returns how many that are.

@@ -8,7 +8,7 @@ use std::io::{Read as _, Write as _};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 
-use crate::{Error, Layout, Result};
+use crate::{Error, Layout, Result, file};
 
 /// How many bytes the secret has.
 const SECRET_BYTES: usize = 32;
@@ -70,7 +70,7 @@ fn load_or_make(path: &Path) -> Result<[u8; SECRET_BYTES]> {
 
 /// Reads the secret; nothing, if there is none or a crash left it short.
 fn load(path: &Path) -> Result<Option<[u8; SECRET_BYTES]>> {
-    match fs::read(path) {
+    match file::read_small(path, SECRET_BYTES as u64 + 1) {
         Ok(bytes) => match <[u8; SECRET_BYTES]>::try_from(bytes) {
             Ok(secret) => Ok(Some(secret)),
             Err(_) => {

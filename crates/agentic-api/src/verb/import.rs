@@ -96,7 +96,7 @@ pub(crate) fn refused(error: CaptureError) -> Refusal {
         CaptureError::NameTaken
         | CaptureError::Busy { .. }
         | CaptureError::Panic
-        | CaptureError::Redaction
+        | CaptureError::Redaction { .. }
         | CaptureError::Other { .. } => {
             Refusal::refused(&error.to_string(), "look with `agentic capture status`")
         }

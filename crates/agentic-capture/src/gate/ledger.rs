@@ -9,6 +9,7 @@ use std::io::{Read as _, Seek as _, SeekFrom, Write as _};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use agentic_store::file::{open_regular, read_text};
 use serde_json::{Value as Json, json};
 
 use super::GateError;
@@ -96,7 +97,8 @@ impl Ledger {
         let path = Ledger::path(common, conversation);
         let folder = path.parent().unwrap_or(common);
         fs::create_dir_all(folder).map_err(GateError::record)?;
-        let opened = OpenOptions::new().read(true).append(true).create(true).open(&path);
+        let mut options = OpenOptions::new();
+        let opened = open_regular(&path, options.read(true).append(true).create(true));
         let mut file = opened.map_err(GateError::record)?;
         lock(&file)?;
         let length = file.metadata().map_err(GateError::record)?.len();
@@ -157,10 +159,7 @@ impl Ledger {
         let folder = fs::read_dir(common.join(FOLDER)).into_iter().flatten().flatten();
         let mut files: Vec<PathBuf> = folder.map(|file| file.path()).collect();
         files.sort();
-        let texts = files.iter().filter_map(|file| {
-            let is_short = fs::metadata(file).ok()?.len() <= LEDGER_BYTES_MAX;
-            fs::read_to_string(file).ok().filter(|_| is_short)
-        });
+        let texts = files.iter().filter_map(|file| read_text(file, LEDGER_BYTES_MAX).ok());
         let facts = texts.filter_map(|text| facts_of(&text).ok()).flatten();
         facts.filter_map(|(_, fact)| passed(fact)).collect()
     }

@@ -7,12 +7,16 @@ use std::path::{Path, PathBuf};
 
 use agentic_git::Repository;
 use agentic_model::json;
+use agentic_store::file;
 
 use super::guard::{FILE, GuardedFiles};
 use super::rule::{BadRules, Enforcement, HeldCall, HoldRule, read_rules};
 use super::tool;
 use crate::Source;
 use crate::wiring::AgentHomes;
+
+/// How long a file of rules may be, in bytes.
+const FILE_BYTES_MAX: u64 = 1 << 20;
 
 /// All rules that count in a worktree.
 #[derive(Debug, Clone, Default)]
@@ -110,7 +114,7 @@ impl HoldRules {
 }
 
 fn of_file(path: &Path) -> Result<Option<String>, BadRules> {
-    match std::fs::read_to_string(path) {
+    match file::read_text(path, FILE_BYTES_MAX) {
         Ok(text) => Ok(Some(text)),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
         Err(error) => Err(BadRules { file: path.display().to_string(), reason: error.to_string() }),

@@ -21,6 +21,8 @@ use crate::{CaptureError, ConversationId};
 const FORKED_FROM: &str = "forked-from";
 /// How many children of one conversation are archived at its end.
 const CHILDREN_MAX: usize = 4096;
+/// The longest id of a child that is read, in bytes.
+const ID_BYTES_MAX: u64 = 64 << 10;
 
 /// Binds what is pending to the agent's newest commit.
 pub(crate) fn attach(space: &SessionSpace, agent: &AgentName) -> Result<(), CaptureError> {
@@ -148,7 +150,7 @@ fn collect_children(layout: &Layout, parent: &ConversationId, agents: &mut Vec<A
     while let Some(parent) = ahead.pop() {
         let files = std::fs::read_dir(children_of(layout, &parent)).into_iter().flatten().flatten();
         for file in files {
-            let native = std::fs::read_to_string(file.path()).unwrap_or_default();
+            let native = file::read_text(&file.path(), ID_BYTES_MAX).unwrap_or_default();
             let id = ConversationId { source: parent.source, native };
             let Some(record) = ConversationRecord::load(layout, &id) else { continue };
             let Some(agent) = record.agent() else { continue };

@@ -39,7 +39,7 @@ pub fn run(
     input: impl Read,
 ) {
     let Ok(folder) = folder.canonicalize() else { return };
-    if !may_be_captured(&folder, environment) {
+    if !may_be_captured(&folder, environment).unwrap_or(false) {
         return;
     }
     let Ok(space) = SessionSpace::open(&folder, options) else { return };

@@ -58,7 +58,7 @@ fn remove_named(event: &HookEvent) -> Result<(), String> {
     let path = event.text(&["worktree_path", "path"]).ok_or("the event names no worktree")?;
     let path = Path::new(path).canonicalize().map_err(|error| format!("{path}: {error}"))?;
     let place = path.to_str().ok_or("the path is no text")?;
-    let folders = git_folders(&path).ok_or("this is no worktree")?;
+    let folders = git_folders(&path).ok().flatten().ok_or("this is no worktree")?;
     let common = folders.common.to_str().ok_or("the path is no text")?;
     // Git does not remove the folder that it stands in.
     let above = path.parent().ok_or("this is no worktree")?;

@@ -1,9 +1,10 @@
 //! What a hook tells: whose conversation it is, to the model and to what it starts.
 
 use std::fs::OpenOptions;
-use std::io::{Read as _, Write as _};
+use std::io::{ErrorKind, Write as _};
 use std::path::Path;
 
+use agentic_store::file::{open_regular, read_small};
 use serde_json::json;
 
 use super::{HookAnswer, HookScene};
@@ -55,10 +56,10 @@ pub(super) fn beginning(scene: &HookScene<'_>, binding: &Binding) -> HookAnswer 
 
 /// Appends the variables to the file that the vendor reads before each command, unless they are there.
 fn write_variables(path: &Path, agent: &str, id: &ConversationId) -> std::io::Result<()> {
-    let mut known = String::new();
-    if let Ok(file) = agentic_store::os::open_unblocked(path) {
-        file.take(ENV_FILE_BYTES_MAX).read_to_string(&mut known)?;
-    }
+    let known = match read_small(path, ENV_FILE_BYTES_MAX) {
+        Err(error) if error.kind() == ErrorKind::NotFound => String::new(),
+        read => String::from_utf8_lossy(&read?).into_owned(),
+    };
     let mut added = String::new();
     let wanted = [("AGENTIC_AGENT", agent), ("AGENTIC_CONVERSATION", &id.to_string())];
     for (name, value) in wanted {
@@ -76,7 +77,8 @@ fn write_variables(path: &Path, agent: &str, id: &ConversationId) -> std::io::Re
     if !known.is_empty() && !known.ends_with('\n') {
         added.insert(0, '\n');
     }
-    OpenOptions::new().create(true).append(true).open(path)?.write_all(added.as_bytes())
+    let mut options = OpenOptions::new();
+    open_regular(path, options.create(true).append(true))?.write_all(added.as_bytes())
 }
 
 /// Quotes a word for a shell, whatever it contains.

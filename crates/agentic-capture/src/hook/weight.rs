@@ -15,6 +15,8 @@ use crate::CaptureError;
 
 /// How much may be pending before it is bound although nobody commits, in bytes: 16 MiB.
 const PENDING_BYTES_MAX: u64 = 16 << 20;
+/// The longest note that is read, in bytes: two numbers.
+const WEIGHT_BYTES_MAX: u64 = 64;
 
 /// What was weighed.
 struct PendingWeight {
@@ -52,7 +54,7 @@ impl PendingWeight {
     }
 
     fn load(layout: &Layout, agent: &AgentName) -> Option<PendingWeight> {
-        let text = fs::read_to_string(place(layout, agent)).ok()?;
+        let text = file::read_text(&place(layout, agent), WEIGHT_BYTES_MAX).ok()?;
         let (journal, pending) = text.split_once(' ')?;
         Some(PendingWeight { journal: journal.parse().ok()?, pending: pending.parse().ok()? })
     }

@@ -8,6 +8,7 @@ use std::path::{Component, Path, PathBuf};
 use agentic_git::Repository;
 use agentic_model::{AgentName, Instant, Oid, Value};
 use agentic_space::Space;
+use agentic_store::file;
 use regex::bytes::RegexSet;
 use sha2::{Digest as _, Sha256};
 
@@ -18,6 +19,9 @@ use crate::mapping::ConversationMapping;
 use crate::mapping::facts::ConversationFacts;
 use crate::transcript::{TranscriptLine, TranscriptPlace, TranscriptReader};
 use crate::{CaptureError, Source, VendorFile};
+
+/// The longest file that is read which says where a worktree is, in bytes.
+const GITDIR_BYTES_MAX: u64 = 64 << 10;
 
 /// A folder of this repository.
 struct KnownPlace {
@@ -159,7 +163,7 @@ impl<'b> Belonging<'b> {
         }
         match folder.canonicalize() {
             Ok(real) => {
-                if let Some(git) = git_folders(&real) {
+                if let Some(git) = git_folders(&real).ok()? {
                     let common = git.common.canonicalize().ok();
                     if common.as_deref() != Some(self.space.repository().common_dir()) {
                         return None;
@@ -222,7 +226,7 @@ pub(super) fn genesis_of(
 fn worktrees_that_were(common_dir: &Path) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(common_dir.join("worktrees")).into_iter().flatten().flatten();
     let gitdirs = entries.map(|entry| entry.path().join("gitdir"));
-    let paths = gitdirs.filter_map(|path| std::fs::read_to_string(path).ok());
+    let paths = gitdirs.filter_map(|path| file::read_text(&path, GITDIR_BYTES_MAX).ok());
     paths.filter_map(|text| Some(Path::new(text.trim()).parent()?.to_owned())).collect()
 }
 

@@ -83,9 +83,7 @@ fn ask_git(space: &Space, commits: &[Oid]) -> Result<BTreeMap<Oid, String>> {
 }
 
 fn read_cache(place: &Path) -> BTreeMap<Oid, String> {
-    let is_short = std::fs::metadata(place).is_ok_and(|found| found.len() <= CACHE_BYTES_MAX);
-    let text =
-        if is_short { std::fs::read_to_string(place).unwrap_or_default() } else { String::new() };
+    let text = file::read_text(place, CACHE_BYTES_MAX).unwrap_or_default();
     let line = |line: &str| {
         let (commit, patch) = line.split_once(' ')?;
         let is_patch = patch == NO_PATCH || Oid::parse(patch).is_ok();

@@ -2,12 +2,13 @@
 //! taken out only if a person asks for that, and never while somebody writes there.
 
 use std::collections::BTreeMap;
-use std::fs::File;
+use std::fs::{File, OpenOptions};
 use std::io::{BufRead, BufReader, Read, Write as _};
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 
 use agentic_space::Space;
+use agentic_store::file::open_regular;
 
 use super::aim::PurgeScrub;
 use super::hit::{PurgeHit, PurgePlace};
@@ -130,7 +131,7 @@ fn each_line(
     file: &VendorFile,
     mut each: impl FnMut(u64, &[u8]) -> std::io::Result<()>,
 ) -> std::io::Result<()> {
-    let input = File::open(&file.path)?;
+    let input = open_regular(&file.path, OpenOptions::new().read(true))?;
     let mut input = BufReader::new(match is_packed(&input) {
         true => PlainText::unpacked(input)?,
         false => PlainText::Plain(input),

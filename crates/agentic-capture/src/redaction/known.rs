@@ -1,14 +1,10 @@
 //! Values that the user's own files and environment hold.
 
 use std::ffi::OsString;
-use std::fs::OpenOptions;
-use std::io::Read as _;
-use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 
 use agentic_redact::{KnownFile, KnownFormat, KnownValues, is_secret_variable};
-
-use crate::heard::OPEN_WITHOUT_WAITING;
+use agentic_store::file::read_small;
 
 /// How much of a file is read.
 const FILE_BYTES_MAX: u64 = 64 << 10;
@@ -44,19 +40,9 @@ fn values_of_files(worktree: &Path) -> Vec<String> {
     files.sort_by(|(left, _), (right, _)| left.cmp(right));
     files.truncate(FILES_MAX);
     let texts = files.iter().filter_map(|(name, format)| {
-        let text = beginning(&worktree.join(name))?;
+        let beginning = read_small(&worktree.join(name), FILE_BYTES_MAX).ok()?;
+        let text = String::from_utf8_lossy(&beginning);
         Some(KnownFile { format: *format, text: &text }.values())
     });
     texts.flatten().collect()
-}
-
-/// Reads the beginning of a regular file as text.
-fn beginning(path: &Path) -> Option<String> {
-    let file = OpenOptions::new().read(true).custom_flags(OPEN_WITHOUT_WAITING).open(path).ok()?;
-    if !file.metadata().ok()?.is_file() {
-        return None;
-    }
-    let mut bytes = Vec::new();
-    file.take(FILE_BYTES_MAX).read_to_end(&mut bytes).ok()?;
-    Some(String::from_utf8_lossy(&bytes).into_owned())
 }

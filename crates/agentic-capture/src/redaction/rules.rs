@@ -1,10 +1,10 @@
 //! Rules of a project: `[[redact.rule]]` and `redact.files` of its `agentic.toml`.
 
-use std::fs::File;
-use std::io::{ErrorKind, Read as _};
+use std::io::ErrorKind;
 use std::path::{Component, Path};
 
 use agentic_redact::{RedactRule, RedactRules, RedactTable};
+use agentic_store::file::read_text;
 
 use super::RedactionError;
 
@@ -44,7 +44,7 @@ pub(super) fn refused(worktree: &Path) -> Vec<String> {
 /// captured meanwhile is redacted by the built-in rules.
 fn table(worktree: &Path) -> Result<Option<RedactTable>, RedactionError> {
     let path = worktree.join(PROJECT_FILE);
-    let text = match read(&path) {
+    let text = match read_text(&path, FILE_BYTES_MAX) {
         Ok(text) => text,
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
         Err(source) => return Err(RedactionError::ReadRules { path, source }),
@@ -70,20 +70,7 @@ fn rules_of(worktree: &Path, file: &str) -> Result<Vec<RedactRule>, RedactionErr
             reason: format!("`{file}` lies outside the worktree"),
         });
     }
-    let text = read(&real).map_err(unread)?;
+    let text = read_text(&real, FILE_BYTES_MAX).map_err(unread)?;
     RedactRule::parse_file(&text)
         .map_err(|fault| RedactionError::Rules { path: path.clone(), reason: fault.reason })
-}
-
-/// Reads a file that is not too long.
-fn read(path: &Path) -> std::io::Result<String> {
-    let file = File::open(path)?;
-    let found = file.metadata()?;
-    if !found.is_file() || found.len() > FILE_BYTES_MAX {
-        let why = format!("it is no file, or longer than {FILE_BYTES_MAX} bytes");
-        return Err(std::io::Error::new(ErrorKind::InvalidData, why));
-    }
-    let mut text = String::new();
-    file.take(FILE_BYTES_MAX).read_to_string(&mut text)?;
-    Ok(text)
 }

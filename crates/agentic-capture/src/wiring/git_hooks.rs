@@ -7,6 +7,8 @@ use std::fs;
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
+use agentic_store::file::read_whole;
+
 use super::entry::shell_word;
 use super::settings_file::{WiredAction, WiringRun, put_script, read};
 use super::{WiringError, WiringResult};
@@ -16,6 +18,8 @@ pub const GIT_HOOKS: [&str; 2] = ["post-commit", "post-rewrite"];
 
 const MARK: &str = "# Written by `agentic init --git-hooks`; `agentic capture off` takes it away.";
 const KEPT: &str = "before-agentic";
+/// The longest hook of somebody else's that is kept, in bytes.
+const HOOK_BYTES_MAX: u64 = 64 << 20;
 
 /// Returns the line that does what our hook does, for a hook that is written by hand.
 pub fn hook_line(hook: &str) -> String {
@@ -52,7 +56,7 @@ pub fn put_git_hooks(
 
 fn put_hook(path: &Path, text: &str, run: WiringRun) -> io::Result<WiredAction> {
     // Of bytes that are no text, too.
-    let old = match fs::read(path) {
+    let old = match read_whole(path, HOOK_BYTES_MAX) {
         Ok(old) => Some(old),
         Err(error) if error.kind() == ErrorKind::NotFound => None,
         Err(error) => return Err(error),
@@ -74,7 +78,12 @@ fn put_hook(path: &Path, text: &str, run: WiringRun) -> io::Result<WiredAction> 
 fn keep_theirs(path: &Path, old: &[u8]) -> io::Result<()> {
     let kept = kept_name(path);
     match fs::hard_link(path, &kept) {
-        Err(error) if error.kind() == ErrorKind::AlreadyExists && fs::read(&kept)? == old => Ok(()),
+        Err(error)
+            if error.kind() == ErrorKind::AlreadyExists
+                && read_whole(&kept, HOOK_BYTES_MAX)? == old =>
+        {
+            Ok(())
+        }
         other => other,
     }
 }

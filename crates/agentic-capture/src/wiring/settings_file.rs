@@ -2,9 +2,11 @@
 
 use std::ffi::OsString;
 use std::fs::{self, File};
-use std::io::{self, ErrorKind, Read as _, Write as _};
+use std::io::{self, ErrorKind, Write as _};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
+
+use agentic_store::file::read_text;
 
 use super::{WiringError, WiringResult};
 
@@ -108,21 +110,11 @@ fn followed(path: &Path) -> io::Result<PathBuf> {
 
 /// Reads a regular file; nothing if there is none.
 pub fn read(path: &Path) -> io::Result<Option<String>> {
-    // A pipe in the place of a file keeps nobody waiting.
-    let found = match fs::metadata(path) {
-        Ok(found) => found,
-        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
-        Err(error) => return Err(error),
-    };
-    if !found.is_file() {
-        return Err(io::Error::new(ErrorKind::InvalidInput, "it is no regular file"));
+    match read_text(path, FILE_BYTES_MAX) {
+        Ok(text) => Ok(Some(text)),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error),
     }
-    if found.len() > FILE_BYTES_MAX {
-        return Err(io::Error::new(ErrorKind::FileTooLarge, "it is too long to be changed"));
-    }
-    let mut text = String::new();
-    File::open(path)?.take(FILE_BYTES_MAX).read_to_string(&mut text)?;
-    Ok(Some(text))
 }
 
 /// Puts a text in the place of another, unless that is not there any more: then it says no. All who

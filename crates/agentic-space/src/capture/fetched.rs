@@ -10,6 +10,9 @@ use agentic_store::{Layout, file};
 
 use crate::{Error, Result};
 
+/// The longest list of agents that is read, in bytes.
+const FETCHED_BYTES_MAX: u64 = 64 << 20;
+
 /// Agents that were noted, until they are forgotten.
 #[must_use = "they are noted until they are forgotten"]
 pub struct FetchedAgents {
@@ -33,7 +36,8 @@ impl FetchedAgents {
                 Err(error) => return Err(agentic_store::Error::io("move", &noted)(error).into()),
             }
         }
-        let text = std::fs::read(&place).map_err(agentic_store::Error::io("read", &place))?;
+        let text = file::read_whole(&place, FETCHED_BYTES_MAX);
+        let text = text.map_err(agentic_store::Error::io("read", &place))?;
         let text = String::from_utf8_lossy(&text);
         let mut agents: Vec<AgentName> =
             text.lines().filter_map(|name| AgentName::parse(name).ok()).collect();
@@ -62,7 +66,8 @@ pub(crate) fn note_fetched(layout: &Layout, agents: &[AgentName]) -> Result<()> 
     let text: String = agents.iter().map(|agent| format!("{agent}\n")).collect();
     let place = noted(layout);
     let write = || {
-        let mut file = OpenOptions::new().create(true).append(true).open(&place)?;
+        let mut options = OpenOptions::new();
+        let mut file = file::open_regular(&place, options.create(true).append(true))?;
         file.write_all(text.as_bytes())?;
         file.sync_data()
     };
