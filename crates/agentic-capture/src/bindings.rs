@@ -1,8 +1,9 @@
 //! Whose conversations are: made again from bound traces and pending entries where that was lost.
 //!
-//! What lies below `capture/` may be deleted. A mark says that it was not: without it whoever can take
-//! the time reads the traces of all agents, and remembers again which conversation is whose. How far
-//! files were read is not known then, so that their entries are looked up once.
+//! What lies below `capture/` may be deleted. A mark in each folder that would be missed says that it was
+//! not: without all of them whoever can take the time reads the traces of all agents, and remembers again
+//! which conversation is whose. How far files were read is not known then, so that their entries are looked
+//! up once.
 
 use std::path::PathBuf;
 
@@ -10,7 +11,7 @@ use agentic_model::{AgentName, Map, Value};
 use agentic_space::Space;
 use agentic_space::capture::FetchedAgents;
 use agentic_store::file::{self, Persistence};
-use agentic_store::{Layout, journal};
+use agentic_store::{Layout, Stream, journal};
 
 use crate::catch_up::mark_unsure;
 use crate::conversation::{BindReason, ConversationRecord};
@@ -18,22 +19,43 @@ use crate::cursor::CursorOwner;
 use crate::known::{each_trace, notes_of};
 use crate::{CaptureError, ConversationId, Source};
 
+/// The folders in which what is remembered lies.
+const FOLDERS: [&str; 2] = ["conversation", "cursor"];
+/// How many journals are looked at before it is left to others to make it whole.
+const AGENTS_MAX: usize = 64;
+
 /// Tells whether what is remembered is all that there was.
 pub fn are_whole(layout: &Layout) -> bool {
-    mark(layout).exists()
+    marks(layout).iter().all(|mark| mark.exists())
 }
 
-/// Says that what is remembered is all, where no agent has notes: nothing can have been lost.
+/// Says that what is remembered is all, where no agent has notes, nor anything that waits for a commit:
+/// nothing can have been lost.
 ///
 /// # Errors
-/// Fails when refs cannot be read or the mark cannot be written.
+/// Fails when refs or journals cannot be read, or the marks cannot be written.
 pub fn begin(space: &Space) -> Result<(), CaptureError> {
     let repository = space.repository();
     let layout = repository.layout();
     if are_whole(layout) || repository.has_refs_below(AgentName::NOTES_REFS)? {
         return Ok(());
     }
-    if repository.all_archive_entries()?.is_empty() { put_mark(layout) } else { Ok(()) }
+    let is_new = repository.all_archive_entries()?.is_empty() && !may_have_pending(layout)?;
+    if is_new { put_marks(layout) } else { Ok(()) }
+}
+
+/// Tells whether an agent has entries that wait for a commit, or there are too many agents to tell.
+fn may_have_pending(layout: &Layout) -> Result<bool, CaptureError> {
+    let journals = std::fs::read_dir(layout.journals()).into_iter().flatten().flatten();
+    for (number, journal) in journals.enumerate() {
+        let stream = journal.file_name().to_str().and_then(Stream::parse);
+        if let Some(agent) = stream.as_ref().and_then(Stream::agent)
+            && (number >= AGENTS_MAX || has_pending(layout, agent)?)
+        {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
 /// Makes it whole again, if it is not, and takes in what fetches brought.
@@ -52,9 +74,7 @@ pub fn rebuild(space: &Space) -> Result<(), CaptureError> {
     for (agent, _) in space.agent_names()? {
         let tip = space.repository().find_ref(&agent.notes_ref())?;
         rebuild_from(space, &agent, tip)?;
-        let stream = agentic_store::Stream::Agent(agent.clone());
-        let tail = journal::tail(layout, &stream)?;
-        if tail.is_some_and(|record| record.standing.n_pending > 0) {
+        if has_pending(layout, &agent)? {
             for entry in space.pending_trace(&agent)? {
                 remember(space, &agent, &entry_place(&entry.meta))?;
             }
@@ -63,7 +83,7 @@ pub fn rebuild(space: &Space) -> Result<(), CaptureError> {
     for entry in space.archived_agents()? {
         rebuild_from(space, &entry.archived.agent, entry.archived.notes)?;
     }
-    put_mark(layout)?;
+    put_marks(layout)?;
     fetched.map_or(Ok(()), |fetched| Ok(fetched.forget()?))
 }
 
@@ -122,11 +142,22 @@ fn remember(space: &Space, agent: &AgentName, said: &Map) -> Result<(), CaptureE
     record.save(layout)
 }
 
-fn mark(layout: &Layout) -> PathBuf {
-    layout.capture().join("whole")
+/// Tells whether entries of an agent wait for a commit.
+fn has_pending(layout: &Layout, agent: &AgentName) -> Result<bool, CaptureError> {
+    let tail = journal::tail(layout, &Stream::Agent(agent.clone()))?;
+    Ok(tail.is_some_and(|record| record.standing.n_pending > 0))
 }
 
-fn put_mark(layout: &Layout) -> Result<(), CaptureError> {
-    std::fs::create_dir_all(layout.capture()).map_err(|source| CaptureError::Io { source })?;
-    Ok(file::replace(&mark(layout), b"", Persistence::Lazy)?)
+/// Whoever loses a folder loses its mark.
+fn marks(layout: &Layout) -> [PathBuf; FOLDERS.len()] {
+    FOLDERS.map(|folder| layout.capture().join(folder).join("whole"))
+}
+
+fn put_marks(layout: &Layout) -> Result<(), CaptureError> {
+    for mark in marks(layout) {
+        let folder = mark.parent().expect("marks stand in a folder");
+        std::fs::create_dir_all(folder).map_err(|source| CaptureError::Io { source })?;
+        file::replace(&mark, b"", Persistence::Lazy)?;
+    }
+    Ok(())
 }

@@ -22,13 +22,21 @@ use crate::mapping::{COPIED_ITEMS_MAX, ConversationMapping, CopiedItem};
 use crate::picture::{PictureUse, name_pictures, retain_named};
 use crate::plain_text::PlainText;
 use crate::transcript::{PlacedFile, TranscriptLine, TranscriptPlace, TranscriptReader};
+use crate::vendor_file::TranscriptForm;
 use crate::{CaptureError, ConversationId, Source, VendorFile, bindings, redaction};
 
 mod caught;
+mod mark;
+mod recent;
+mod resumed;
 mod source;
 
+use self::caught::CursorSureness;
 pub use self::caught::{CaughtUp, mark_unsure};
-use self::caught::{CursorSureness, mark_of};
+use self::mark::TranscriptMarks;
+use self::recent::EntryNews;
+pub use self::recent::RecentEntries;
+use self::resumed::resumed_from;
 pub use self::source::TranscriptSource;
 
 /// How long lines are mapped in one event.
@@ -53,10 +61,22 @@ pub struct CatchUpJob<'c> {
     /// Takes secrets out of what is written.
     pub redactor: &'c SecretRedactor,
     /// Conversations of which this one may begin with copies, though its lines do not say so.
-    pub copied: &'c [ConversationId],
+    pub copied: CopiedConversations<'c>,
     /// Finds the transcript of another conversation, for the copies with which a fork's begins.
     pub transcript_of: &'c dyn Fn(&ConversationId) -> Option<VendorFile>,
 }
+
+/// Conversations with whose lines another may begin.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CopiedConversations<'c> {
+    /// These.
+    These(&'c [ConversationId]),
+    /// Those whose files lie beside and begin alike.
+    Beside,
+}
+
+/// Looks up which entries of an agent no commit has.
+type PendingLookup<'c> = Box<dyn FnOnce() -> Result<Vec<Entry>, CaptureError> + 'c>;
 
 /// Who speaks in a transcript.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -84,6 +104,9 @@ pub struct OpenCatchUp<'c> {
     mapping: ConversationMapping,
     /// What is known already, if that has to be looked up.
     known: Option<KnownEntries>,
+    /// What was made last, and what looks up the rest unless that was done.
+    recent: RecentEntries,
+    pending: Option<PendingLookup<'c>>,
     places: PlaceNames,
     /// The conversation whose entries were looked up since lines are copies of its.
     copies_of: Option<String>,
@@ -92,6 +115,7 @@ pub struct OpenCatchUp<'c> {
     /// How far the file was ever read.
     once: u64,
     n_entries: u64,
+    n_known: u64,
 }
 
 /// Returns how long lines are mapped at an event.
@@ -107,25 +131,24 @@ pub fn within(time: Duration) -> impl FnMut() -> bool {
 
 impl<'c> CatchUpJob<'c> {
     /// Opens a transcript where the last event stopped. `pending` are the agent's entries that no
-    /// commit has; they are asked for only if somebody died here, or nothing is remembered.
+    /// commit has; they are asked for only if somebody died here, nothing is remembered, or a line is old.
     ///
     /// # Errors
     /// Fails when the transcript, the cursor or a trace cannot be read.
     pub fn open(
         self,
         file: &'c VendorFile,
-        pending: impl FnOnce() -> Result<Vec<Entry>, CaptureError>,
+        pending: impl FnOnce() -> Result<Vec<Entry>, CaptureError> + 'c,
     ) -> Result<OpenCatchUp<'c>, CaptureError> {
         let layout = self.space.repository().layout();
         let captures = layout.capture();
-        let owner = self.owner();
         let key = redaction::key(layout)?;
-        let cursor = TranscriptCursor::load(&captures, owner);
+        let marks = TranscriptMarks::of(&captures, &self.owner());
+        // Where the key is another one, nobody can tell whether the file is the same.
+        let cursor = TranscriptCursor::load(&captures, self.owner()).filter(|it| it.is_keyed(&key));
         // Without a cursor a file may have been read all the same.
         let said = if cursor.is_none() { self.reached(file) } else { None };
-        let is_new = bindings::are_whole(layout)
-            && !TranscriptCursor::exists(&captures, owner)
-            && said.is_none();
+        let is_new = said.is_none() && !marks.is_taken() && self.was_never_open();
         let opened = open_at(file, cursor.as_ref(), &key).map_err(io)?;
         let is_made = !opened.input.is_the_file();
         let has_cursor = cursor.is_some();
@@ -138,46 +161,78 @@ impl<'c> CatchUpJob<'c> {
         };
         let restored = cursor.filter(|_| opened.found == CursorMatch::GoesOn);
         let restored = restored.and_then(|cursor| {
-            ConversationMapping::restore(self.conversation.clone(), &cursor.state)
+            let mapping = ConversationMapping::restore(self.conversation.clone(), &cursor.state);
+            Some((mapping?, cursor.recent))
         });
         // A file that was cut may get the same lines again.
-        let is_sound = (restored.is_some() || is_new)
-            && opened.place.offset >= once
-            && !mark_of(&captures, &owner).exists();
-        let (place, mapping, opened) = match restored {
-            Some(mapping) => (opened.place, mapping, opened),
+        let is_sound =
+            (restored.is_some() || is_new) && opened.place.offset >= once && !marks.is_unsure();
+        let (place, (mut mapping, recent), opened) = match restored {
+            Some(restored) => (opened.place, restored, opened),
             None => {
                 let mapping = ConversationMapping::new(self.conversation.clone(), self.subagent);
-                (TranscriptPlace::default(), mapping, open_at(file, None, &key).map_err(io)?)
+                let begun = (mapping, RecentEntries::default());
+                (TranscriptPlace::default(), begun, open_at(file, None, &key).map_err(io)?)
             }
         };
-        let n_left = match is_made {
-            true => u64::MAX,
-            false => file.stamp().map_err(io)?.length.saturating_sub(place.offset),
-        };
+        let copied = self.copied_by(file, place, &mut mapping);
+        let length = if is_made { u64::MAX } else { file.stamp().map_err(io)?.length };
+        let n_left = length.saturating_sub(place.offset);
         let mut open = OpenCatchUp {
             file,
             key,
             lines: TranscriptReader::of_about(opened.input, place, n_left),
             mapping,
             known: None,
+            recent,
+            pending: Some(Box::new(pending)),
             places,
             copies_of: None,
             is_made,
             once,
             n_entries: 0,
+            n_known: 0,
             job: self,
         };
         if !is_sound {
-            open.know_own(&pending()?)?;
+            open.know_own()?;
             if !has_cursor && said.is_none() {
                 open.once = open.reached_once()?;
             }
         }
-        for conversation in open.job.copied {
+        for conversation in &copied {
             open.know(conversation)?;
         }
         Ok(open)
+    }
+
+    /// Tells whether there was never a cursor, as far as what is remembered is whole.
+    fn was_never_open(&self) -> bool {
+        let layout = self.space.repository().layout();
+        !TranscriptCursor::exists(&layout.capture(), self.owner()) && bindings::are_whole(layout)
+    }
+
+    /// Finds the conversations with whose lines this one may begin, or still goes on.
+    fn copied_by(
+        &self,
+        file: &VendorFile,
+        place: TranscriptPlace,
+        mapping: &mut ConversationMapping,
+    ) -> Vec<ConversationId> {
+        match self.copied {
+            CopiedConversations::These(copied) => copied.to_vec(),
+            CopiedConversations::Beside if self.subagent.is_some() => Vec::new(),
+            CopiedConversations::Beside if place.offset == 0 => {
+                let found = resumed_from(file, self.conversation, self.space.now());
+                mapping.copies_from(found.iter().map(|id| id.native.as_str()));
+                found
+            }
+            CopiedConversations::Beside => {
+                let source = self.conversation.source;
+                let names = mapping.facts().copied_from();
+                names.map(|name| ConversationId { source, native: name.to_owned() }).collect()
+            }
+        }
     }
 
     fn owner(&self) -> CursorOwner<'c> {
@@ -212,6 +267,7 @@ impl OpenCatchUp<'_> {
             (!clean.findings.is_empty()).then(|| clean.text.into_owned())
         };
         let (mut entries, mut pictures, mut n_bytes) = (Vec::new(), Vec::new(), 0);
+        let n_known = self.n_known;
         let mut reach = CursorReach::End;
         loop {
             if self.mapping.expects_copies() {
@@ -231,7 +287,7 @@ impl OpenCatchUp<'_> {
                 TranscriptLine::Stepped => Vec::new(),
             };
             self.know_copied()?;
-            let new = self.new_of(mapped);
+            let new = self.new_of(mapped)?;
             retain_named(&mut named, &new);
             n_bytes += named.iter().map(|picture| picture.bytes().len()).sum::<usize>();
             pictures.append(&mut named);
@@ -245,19 +301,27 @@ impl OpenCatchUp<'_> {
                 break;
             }
         }
+        if self.n_known == n_known && !entries.is_empty() {
+            // Whatever they began with, copies are over.
+            self.mapping.copies_from(std::iter::empty());
+        }
         let state = self.mapping.state();
         self.caught_up((entries, pictures), reach, state)
     }
 
     /// Adds what is still held, since nothing will follow. Should something follow nevertheless, the
     /// next who reads goes on from before this, and looks ids up.
-    pub fn end(&mut self, caught: &mut CaughtUp) {
+    ///
+    /// # Errors
+    /// Fails when a trace cannot be read.
+    pub fn end(&mut self, caught: &mut CaughtUp) -> Result<(), CaptureError> {
         let held = self.mapping.end();
-        let held = self.new_of(held);
+        let held = self.new_of(held)?;
         if !held.is_empty() {
             caught.sureness = CursorSureness::Unsure;
         }
         caught.entries.extend(held.iter().flat_map(CapturedEntry::to_entries));
+        Ok(())
     }
 
     /// What the lines said about the conversation so far.
@@ -270,15 +334,38 @@ impl OpenCatchUp<'_> {
         self.n_entries
     }
 
-    fn new_of(&mut self, mapped: Vec<CapturedEntry>) -> Vec<CapturedEntry> {
+    fn new_of(&mut self, mapped: Vec<CapturedEntry>) -> Result<Vec<CapturedEntry>, CaptureError> {
         self.n_entries += mapped.len() as u64;
-        let known = self.known.as_ref();
-        let is_new = |entry: &CapturedEntry| !known.is_some_and(|known| known.has(entry));
-        let mut new: Vec<CapturedEntry> = mapped.into_iter().filter(is_new).collect();
-        if self.job.speaker == Speaker::Side {
-            new.iter_mut().for_each(|entry| entry.put("side", Value::Bool(true)));
+        let mut new = Vec::new();
+        for mut entry in mapped {
+            if self.is_known(&entry)? {
+                self.n_known += 1;
+                continue;
+            }
+            if !self.has_rows() {
+                self.recent.made(&entry);
+            }
+            if self.job.speaker == Speaker::Side {
+                entry.put("side", Value::Bool(true));
+            }
+            new.push(entry);
         }
-        new
+        Ok(new)
+    }
+
+    /// Tells whether the conversation is kept as rows: a database has none of them twice.
+    fn has_rows(&self) -> bool {
+        matches!(self.file.form, TranscriptForm::Rows(_))
+    }
+
+    /// Tells whether an entry was made before: by this line, by one before it in this file, or in another.
+    fn is_known(&mut self, entry: &CapturedEntry) -> Result<bool, CaptureError> {
+        match self.recent.news_of(entry) {
+            EntryNews::Repeated => return Ok(true),
+            EntryNews::Old => self.know_own()?,
+            EntryNews::New => {}
+        }
+        Ok(self.known.as_ref().is_some_and(|known| known.has(entry)))
     }
 
     fn caught_up(
@@ -287,6 +374,7 @@ impl OpenCatchUp<'_> {
         reach: CursorReach,
         state: Value,
     ) -> Result<CaughtUp, CaptureError> {
+        let layout = self.job.space.repository().layout();
         let (place, below) = (self.lines.place(), self.file.below.to_string_lossy().into_owned());
         // To look at the bytes before a place, such a text is made from its beginning. So of that the
         // cursor is moved once; until then the mark says that ids have to be looked up.
@@ -296,7 +384,8 @@ impl OpenCatchUp<'_> {
             (false, CursorReach::End) | (true, CursorReach::Part | CursorReach::End) => {
                 let cursor = TranscriptCursor::of(self.file, place, &self.key).map_err(io)?;
                 let row = input.row_mark().cloned();
-                Some(cursor.with_state(state).with_reach(reach).with_once(self.once).with_row(row))
+                let cursor = cursor.with_state(state).with_reach(reach).with_once(self.once);
+                Some(cursor.with_recent(self.recent.kept()).with_row(row))
             }
         };
         Ok(CaughtUp {
@@ -308,17 +397,18 @@ impl OpenCatchUp<'_> {
             subagent: self.job.subagent.map(str::to_owned),
             cursor,
             sureness: CursorSureness::Sure,
-            mark: mark_of(&self.job.space.repository().layout().capture(), &self.job.owner()),
+            marks: TranscriptMarks::of(&layout.capture(), &self.job.owner()),
             file: below,
             to: place.offset,
         })
     }
 
-    /// Looks up what this conversation has said already.
-    fn know_own(&mut self, pending: &[Entry]) -> Result<(), CaptureError> {
+    /// Looks up what this conversation has said already, unless that was done.
+    fn know_own(&mut self) -> Result<(), CaptureError> {
+        let Some(pending) = self.pending.take() else { return Ok(()) };
         let CatchUpJob { space, agent, conversation, .. } = self.job;
         let known = self.known.get_or_insert_with(|| KnownEntries::new(&self.key, self.places));
-        known.add(conversation, pending);
+        known.add(conversation, &pending()?);
         agent.map_or(Ok(()), |agent| known.add_bound(space, agent, conversation))
     }
 

@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 use agentic_model::{Map, Value, canonical};
 use agentic_store::file::{self, Persistence};
 
+use crate::catch_up::RecentEntries;
 use crate::opencode_store::{OpencodeSession, RowMark};
 use crate::plain_text::PlainText;
 use crate::transcript::{PlacedFile, TranscriptPlace};
@@ -21,6 +22,8 @@ use crate::{ConversationId, Source, VendorFile};
 const WINDOW_BYTES: u64 = 4 << 10;
 /// The longest cursor that is read, in bytes: what mappings hold is bounded.
 const CURSOR_BYTES_MAX: u64 = 16 << 20;
+/// How many bytes of a hash tell one key from another.
+const KEY_MARK_BYTES: usize = 8;
 /// The form of the files.
 const VERSION: i64 = 1;
 
@@ -49,9 +52,13 @@ pub struct TranscriptCursor {
     pub reach: CursorReach,
     /// How far the file was ever read. What comes before that may be known, whatever the file is now.
     pub once: u64,
+    /// The entries that were made last.
+    pub recent: RecentEntries,
     /// The last row that was read, of what is kept as rows: it tells a session again.
     row: Option<RowMark>,
     stamp: FileStamp,
+    /// What tells the key from others with which the rest was hashed; nothing in cursors of before.
+    key: Option<[u8; KEY_MARK_BYTES]>,
     /// Keyed hashes of the first bytes, and of the last before the place.
     first: [u8; 32],
     last: [u8; 32],
@@ -150,16 +157,29 @@ impl TranscriptCursor {
             state: Value::Null,
             reach: CursorReach::Part,
             once: place.offset,
+            recent: RecentEntries::default(),
             row: None,
             stamp,
+            key: Some(mark_of_key(key)),
             first: windows.first,
             last: windows.last,
         })
     }
 
+    /// Tells whether it was made with a key: with another one it does not tell a file again.
+    pub fn is_keyed(&self, key: &CaptureKey) -> bool {
+        self.key.is_none_or(|mark| mark == mark_of_key(key))
+    }
+
     /// Adds what the mapping holds.
     pub fn with_state(mut self, state: Value) -> TranscriptCursor {
         self.state = state;
+        self
+    }
+
+    /// Adds the entries that were made last.
+    pub fn with_recent(mut self, recent: RecentEntries) -> TranscriptCursor {
+        self.recent = recent;
         self
     }
 
@@ -201,6 +221,7 @@ impl TranscriptCursor {
             ("first".to_owned(), Value::Bytes(self.first.to_vec())),
             ("last".to_owned(), Value::Bytes(self.last.to_vec())),
             ("state".to_owned(), self.state.clone()),
+            ("recent".to_owned(), self.recent.to_value()),
         ]);
         let subagent = owner.subagent.map(|id| ("subagent".to_owned(), Value::text(id)));
         if self.once > self.place.offset {
@@ -218,7 +239,8 @@ impl TranscriptCursor {
             value.insert("row".to_owned(), row);
         }
         let long = self.place.too_long_from.map(|from| ("too_long_from".to_owned(), number(from)));
-        value.extend(subagent.into_iter().chain(long));
+        let key = self.key.map(|mark| ("key".to_owned(), Value::Bytes(mark.to_vec())));
+        value.extend(subagent.into_iter().chain(long).chain(key));
         Value::Map(value)
     }
 
@@ -236,6 +258,7 @@ impl TranscriptCursor {
             },
             state: value.get("state")?.clone(),
             once: number("once").or_else(|| number("offset"))?,
+            recent: value.get("recent").map(RecentEntries::from_value).unwrap_or_default(),
             row: value.get("row").and_then(row_of),
             reach: match value.get("end").and_then(Value::as_bool) {
                 Some(true) => CursorReach::End,
@@ -246,10 +269,16 @@ impl TranscriptCursor {
                 inode: number("inode")?,
                 length: number("length")?,
             },
+            key: value.get("key").and_then(|mark| mark.as_bytes()?.try_into().ok()),
             first: hash("first")?,
             last: hash("last")?,
         })
     }
+}
+
+fn mark_of_key(key: &CaptureKey) -> [u8; KEY_MARK_BYTES] {
+    let hash = blake3::keyed_hash(key, b"the mark of a key");
+    *hash.as_bytes().first_chunk().expect("a hash is longer")
 }
 
 fn row_of(value: &Value) -> Option<RowMark> {

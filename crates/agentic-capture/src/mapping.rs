@@ -144,6 +144,11 @@ impl ConversationMapping {
         }
     }
 
+    /// Says of which conversations the next lines may be copies, though they do not say so.
+    pub fn copies_from<'n>(&mut self, names: impl Iterator<Item = &'n str>) {
+        self.facts.copies_from(names);
+    }
+
     /// Says when lines without a time were written, where a source gives its lines none.
     pub fn saw_time(&mut self, at: Instant) {
         self.facts.saw_time(at);

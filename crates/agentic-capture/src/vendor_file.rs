@@ -4,6 +4,7 @@
 //! its real path lies under a known root, and what is there is a regular file of this user. It is
 //! opened without waiting: a pipe would never answer.
 
+use std::ffi::OsStr;
 use std::fs::{File, Metadata};
 use std::io::{ErrorKind, Read as _};
 use std::os::unix::fs::{FileExt as _, MetadataExt as _};
@@ -59,6 +60,34 @@ impl FileStamp {
 }
 
 impl VendorFile {
+    /// Opens what lies at a real path, which has no link in its last place.
+    fn at(path: PathBuf, below: PathBuf) -> Result<VendorFile, VendorFileRefusal> {
+        let file = match agentic_store::os::open_unblocked(&path) {
+            Ok(file) => file,
+            Err(error) if error.kind() == ErrorKind::NotFound => {
+                return Err(VendorFileRefusal::Missing);
+            }
+            Err(_) => return Err(VendorFileRefusal::Closed),
+        };
+        // What was opened is looked at, not what the path names by now.
+        let found = file.metadata().map_err(|_| VendorFileRefusal::Closed)?;
+        if !found.is_file() {
+            return Err(VendorFileRefusal::NotRegular);
+        }
+        if found.uid() != agentic_store::user_id() {
+            return Err(VendorFileRefusal::Foreign);
+        }
+        Ok(VendorFile { file, path, below, form: TranscriptForm::Lines })
+    }
+
+    /// Opens a file that lies in the same folder.
+    ///
+    /// # Errors
+    /// Fails with the first reason why it may not be read.
+    pub fn beside(&self, name: &OsStr) -> Result<VendorFile, VendorFileRefusal> {
+        VendorFile::at(self.path.with_file_name(name), self.below.with_file_name(name))
+    }
+
     /// Reads a part of the plain text; less where the text ends before.
     ///
     /// # Errors
@@ -226,22 +255,7 @@ impl VendorRoots {
             Err(_) => return Err(VendorFileRefusal::Closed),
         };
         let below = self.below(&real).ok_or(VendorFileRefusal::Outside)?;
-        let file = match agentic_store::os::open_unblocked(&real) {
-            Ok(file) => file,
-            Err(error) if error.kind() == ErrorKind::NotFound => {
-                return Err(VendorFileRefusal::Missing);
-            }
-            Err(_) => return Err(VendorFileRefusal::Closed),
-        };
-        // What was opened is looked at, not what the path names by now.
-        let found = file.metadata().map_err(|_| VendorFileRefusal::Closed)?;
-        if !found.is_file() {
-            return Err(VendorFileRefusal::NotRegular);
-        }
-        if found.uid() != agentic_store::user_id() {
-            return Err(VendorFileRefusal::Foreign);
-        }
-        Ok(VendorFile { file, path: real, below, form: TranscriptForm::Lines })
+        VendorFile::at(real, below)
     }
 
     /// Opens the transcript of a conversation, in whatever form its vendor keeps it.

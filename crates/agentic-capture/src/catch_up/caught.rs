@@ -1,13 +1,11 @@
 //! What was read of a transcript: on its way into the journal, and how far the cursor moves with it.
 
-use std::io::ErrorKind;
-use std::path::{Path, PathBuf};
-
 use agentic_model::{Entry, Map, Object, Value};
 use agentic_store::Layout;
 
 use super::io;
-use crate::conversation::{BindReason, file_name_of};
+use super::mark::TranscriptMarks;
+use crate::conversation::BindReason;
 use crate::cursor::{CursorOwner, CursorReach, TranscriptCursor};
 use crate::{CaptureError, ConversationId};
 
@@ -25,7 +23,7 @@ pub struct CaughtUp {
     pub(super) subagent: Option<String>,
     pub(super) cursor: Option<TranscriptCursor>,
     pub(super) sureness: CursorSureness,
-    pub(super) mark: PathBuf,
+    pub(super) marks: TranscriptMarks,
     pub(super) file: String,
     pub(super) to: u64,
 }
@@ -44,7 +42,7 @@ pub(super) enum CursorSureness {
 /// # Errors
 /// Fails when the folder cannot be written.
 pub fn mark_unsure(layout: &Layout, owner: &CursorOwner<'_>) -> Result<(), CaptureError> {
-    make_mark(&mark_of(&layout.capture(), owner))
+    TranscriptMarks::of(&layout.capture(), owner).put_unsure()
 }
 
 impl CaughtUp {
@@ -54,7 +52,7 @@ impl CaughtUp {
     /// # Errors
     /// Fails when the folder cannot be written.
     pub fn begin(&self) -> Result<(), CaptureError> {
-        if self.entries.is_empty() { Ok(()) } else { make_mark(&self.mark) }
+        if self.entries.is_empty() { Ok(()) } else { self.marks.put_unsure() }
     }
 
     /// Says what a trace with these entries says of the conversation.
@@ -90,28 +88,8 @@ impl CaughtUp {
         cursor.save(&layout.capture(), owner).map_err(io)?;
         agentic_store::fault::point("cursor-moved")?;
         match self.sureness {
-            CursorSureness::Sure => Ok(agentic_store::file::remove(&self.mark)?),
-            CursorSureness::Unsure => make_mark(&self.mark),
+            CursorSureness::Sure => self.marks.put_sure(),
+            CursorSureness::Unsure => self.marks.put_unsure(),
         }
     }
-}
-
-fn make_mark(mark: &Path) -> Result<(), CaptureError> {
-    let made = match std::fs::File::create(mark) {
-        Err(error) if error.kind() == ErrorKind::NotFound => {
-            std::fs::create_dir_all(mark.parent().expect("in a folder")).map_err(io)?;
-            std::fs::File::create(mark)
-        }
-        made => made,
-    };
-    made.map(drop).map_err(io)
-}
-
-/// Returns the place of the mark that says of a cursor that it is not to be trusted alone. Few
-/// conversations share a folder: whoever makes a file waits for all who do so beside it.
-pub(super) fn mark_of(captures: &Path, owner: &CursorOwner<'_>) -> PathBuf {
-    let native = format!("{}\0{}", owner.conversation.native, owner.subagent.unwrap_or_default());
-    let id = ConversationId { source: owner.conversation.source, native };
-    let name = file_name_of(&id);
-    captures.join("begun").join(&name[..2]).join(&name[2..])
 }

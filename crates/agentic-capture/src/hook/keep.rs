@@ -10,8 +10,8 @@ use super::gate::gated_call;
 use super::own::{OwnEntries, SpeechRecord};
 use super::weight::is_too_long;
 use crate::catch_up::{
-    CatchUpJob, CatchUpLimits, CaughtUp, Speaker, TranscriptSource, mapping_time, mark_unsure,
-    within,
+    CatchUpJob, CatchUpLimits, CaughtUp, CopiedConversations, Speaker, TranscriptSource,
+    mapping_time, mark_unsure, within,
 };
 use crate::cursor::CursorOwner;
 use crate::event::HookMoment;
@@ -59,7 +59,7 @@ pub(super) fn keep(event: &BoundEvent<'_>) -> Result<EventKeeping, CaptureError>
                 speaker: event.speaker(),
                 pictures: PictureUse::of(space),
                 redactor: &redactor,
-                copied: &[],
+                copied: CopiedConversations::Beside,
                 transcript_of: &|other| event.transcript_of(other),
             };
             let mut open = job.open(file, || Ok(writer.pending_entries()?))?;

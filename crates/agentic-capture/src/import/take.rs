@@ -18,7 +18,7 @@ use super::{
     ConversationImport, ImportMeans, ImportRun, ImportSkip, ImportedConversation, head_of,
 };
 use crate::bind::adopted_names;
-use crate::catch_up::{CatchUpJob, CatchUpLimits, CaughtUp};
+use crate::catch_up::{CatchUpJob, CatchUpLimits, CaughtUp, CopiedConversations};
 use crate::conversation::{BindReason, ConversationRecord, QUIET_MS};
 use crate::cursor::{CursorOwner, CursorReach, TranscriptCursor};
 use crate::hook::end;
@@ -203,7 +203,7 @@ impl<'i> Importer<'i> {
             speaker: bound.speaker,
             pictures: self.pictures,
             redactor: self.redactor,
-            copied: &task.copied,
+            copied: CopiedConversations::These(&task.copied),
             transcript_of: &|other| self.open(head_of(self.tasks, other)?).ok(),
         };
         let pending = || match self.space.head(&bound.agent) {
@@ -221,7 +221,7 @@ impl<'i> Importer<'i> {
             let mut caught = open.next(limits)?;
             let is_last = caught.reach == CursorReach::End;
             if is_last && course != ConversationCourse::GoesOn {
-                open.end(&mut caught);
+                open.end(&mut caught)?;
             }
             match self.write(bound, (&mut caught, owner, course), &mut seen)? {
                 Some(written) => n_new += written,

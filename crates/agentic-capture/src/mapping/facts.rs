@@ -8,6 +8,8 @@ use crate::entry::floor;
 
 /// Says whether the last line was a copy of another conversation's.
 pub(crate) const COPIES: &str = "copies";
+/// The conversations of which lines may be copies without saying so, while some still are.
+const COPIED_FROM: &str = "copied_from";
 /// How many folders of one conversation are remembered.
 const FOLDERS_MAX: usize = 64;
 /// How many subagents of one conversation are remembered.
@@ -83,6 +85,12 @@ impl ConversationFacts {
         self.forked_from().filter(|_| copies)
     }
 
+    /// The conversations of which lines may be copies, though they do not say so.
+    pub fn copied_from(&self) -> impl Iterator<Item = &str> {
+        let names = self.said.get(COPIED_FROM).and_then(Value::as_list).unwrap_or_default();
+        names.iter().filter_map(Value::as_text)
+    }
+
     /// The conversation that started this one.
     pub fn parent(&self) -> Option<&str> {
         self.text("parent_thread_id")
@@ -124,6 +132,15 @@ impl ConversationFacts {
     pub(crate) fn saw_time(&mut self, at: Instant) {
         self.first_at.get_or_insert(at);
         self.last_at = Some(at);
+    }
+
+    /// Notes of which conversations lines may be copies; of none once they are over.
+    pub(crate) fn copies_from<'n>(&mut self, names: impl Iterator<Item = &'n str>) {
+        let names: Vec<Value> = names.map(Value::text).collect();
+        match names.is_empty() {
+            true => drop(self.said.remove(COPIED_FROM)),
+            false => self.replace(COPIED_FROM, Value::List(names)),
+        }
     }
 
     /// Takes an answer, if it is the first.

@@ -58,7 +58,7 @@ fn a_cursor_that_is_lost_in_the_middle_doubles_nothing() {
         catch_up();
         assert_eq!(prompts(&stage, "fix-cart"), words);
         if is_whole {
-            fs::write(stage.capture("whole"), "").expect("writable");
+            fs::write(stage.capture("conversation/whole"), "").expect("writable");
         }
         fs::remove_dir_all(stage.capture("cursor")).expect("there");
         talk.event("Stop", &[]);

@@ -286,8 +286,10 @@ fn what_a_hook_has_told_before_there_was_a_store_is_told_once() {
     let stage = CaptureStage::new();
     // Nobody has said anything here yet: what is remembered is all.
     stage.git("shop", "for-each-ref refs/notes");
-    fs::create_dir_all(stage.capture("")).expect("writable");
-    fs::write(stage.capture("whole"), "").expect("writable");
+    for folder in ["conversation", "cursor"] {
+        fs::create_dir_all(stage.capture(folder)).expect("writable");
+        fs::write(stage.capture(folder).join("whole"), "").expect("writable");
+    }
     send_prompt(&stage);
     assert_eq!(said(&stage), ["prompt"]);
     let database = Database::new(&stage);
