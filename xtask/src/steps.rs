@@ -8,7 +8,7 @@ use std::time::Instant;
 use agentic_conformance::{COMMAND_LIMIT, CaseCompany, RunReport, Scoreboard, SuiteChoice};
 use anyhow::{Context, Result, ensure};
 
-use crate::workspace::{LEFT_OUT, TidyWorkspace, cargo, root, target_folder};
+use crate::workspace::{TidyWorkspace, cargo, root, target_folder};
 use crate::{CheckOutcome, browser, temporal, tidy};
 
 /// How to make the scoreboard anew.
@@ -22,7 +22,12 @@ const SERVED_SUITES: [&str; 4] = ["git", "hold", "relations", "trace"];
 const SHARED_SUITES: [&str; 1] = ["hold"];
 
 /// The tests that run the binary of the default build.
-const DEFAULT_BUILD: [&str; 2] = ["--test", "it"];
+const DEFAULT_BUILD: [&str; 3] = ["--workspace", "--test", "it"];
+
+/// What is built for runs on a server of Temporal: the binary with the feature, and the crate of it, which is no
+/// member of the workspace. All steps build the same, so that what one has built the next one uses.
+const SERVED_BUILD: [&str; 6] =
+    ["-p", "agentic", "-p", "agentic-temporal", "--features", "agentic/temporal"];
 
 /// What makes the tests with a server of Temporal long.
 const LONG: [(&str, &str); 2] = [("AGENTIC_REQUESTS", "50000"), ("AGENTIC_KILLS", "300")];
@@ -62,17 +67,21 @@ pub fn test() -> Result<CheckOutcome> {
 /// Runs what needs the feature `temporal`: runs on a real server of Temporal. A long run has a flow of fifty
 /// thousand requests, and three hundred kills.
 pub fn temporal(length: TemporalLength) -> Result<CheckOutcome> {
-    let steps: [(&str, RunStep); 5] = [
+    let steps: [(&str, RunStep); 4] = [
         ("server", || {
             temporal::program()?;
             Ok(StepFinding { passed: 0, failed: 0, details: String::new() })
         }),
-        // With the features of the workspace, so that what is built is used again.
         ("clippy", || {
-            let what = ["clippy", "--quiet", "--workspace", "--features", "agentic/temporal"];
-            simple(&[&what[..], &["--all-targets", "--", "-D", "warnings"]].concat())
+            simple(
+                &[
+                    &["clippy", "--quiet"][..],
+                    &SERVED_BUILD,
+                    &["--all-targets", "--", "-D", "warnings"],
+                ]
+                .concat(),
+            )
         }),
-        ("units", temporal_units),
         match length {
             TemporalLength::Usual => ("runs", || temporal_tests(&[])),
             TemporalLength::Long => ("runs", || temporal_tests(&LONG)),
@@ -93,29 +102,16 @@ pub enum TemporalLength {
     Long,
 }
 
-/// Runs the tests inside the crate of the feature, with the crates that the workspace has locked. It is no
-/// member, so that it is built with features of its own.
-fn temporal_units() -> Result<StepFinding> {
-    let folder = root().join(LEFT_OUT);
-    fs::copy(root().join("Cargo.lock"), folder.join("Cargo.lock"))?;
-    let manifest = folder.join("Cargo.toml").display().to_string();
-    let target = target_folder()?.display().to_string();
-    run_tests_with(
-        &["test", "--lib", "--manifest-path", &manifest],
-        &[("CARGO_TARGET_DIR", &target)],
-    )
-}
-
+/// Runs the tests of the feature, and those inside its crate.
 fn temporal_tests(variables: &[(&str, &str)]) -> Result<StepFinding> {
-    let what = ["test", "--workspace", "--features", "agentic/temporal"];
-    let tests = ["--test", "temporal", "--no-fail-fast"];
-    run_tests_with(&[&what[..], &tests].concat(), variables)
+    let tests = ["--lib", "--test", "temporal", "--no-fail-fast"];
+    run_tests_with(&[&["test"][..], &SERVED_BUILD, &tests].concat(), variables)
 }
 
 /// Plays cases whose runs a server of Temporal drives.
 fn run_served_cases(suites: &[String]) -> Result<RunReport> {
     let options = SuiteChoice {
-        bin: build_binary(&["--test", "temporal", "--features", "agentic/temporal"])?,
+        bin: build_binary(&[&SERVED_BUILD[..], &["--lib", "--test", "temporal"]].concat())?,
         cases_dir: root().join("conformance"),
         suites: suites.to_vec(),
         command_limit: COMMAND_LIMIT,
@@ -328,9 +324,10 @@ fn run_cases(company: CaseCompany, suites: &[&str]) -> Result<RunReport> {
 
 /// Builds the binary and returns its path. It is the one that tests run: the package alone would have other
 /// features of what it depends on, and all of that would be built once more.
-fn build_binary(features: &[&str]) -> Result<PathBuf> {
-    let what = ["test", "--quiet", "--workspace", "--test", "it", "--no-run"];
-    let output = cargo(&[&what, features].concat()).output().context("cannot run cargo")?;
+fn build_binary(build: &[&str]) -> Result<PathBuf> {
+    let output = cargo(&[&["test", "--quiet", "--no-run"], build].concat())
+        .output()
+        .context("cannot run cargo")?;
     let said = String::from_utf8_lossy(&output.stderr);
     ensure!(output.status.success(), "the binary does not build:\n{said}");
     Ok(target_folder()?.join("debug").join("agentic"))
