@@ -9,7 +9,7 @@ use crate::stage::Stage;
 /// of the second that it has not, and nobody can tell of the third.
 fn program(folder: &str) -> String {
     let effect = |name: &str, probe: &str| {
-        let waits = format!("until test -e {folder}/go; do sleep 0.02; done");
+        let waits = format!("until test -e {folder}/go || ! test -d {folder}; do sleep 0.02; done");
         let command =
             format!("echo x >>{folder}/{name}; {waits}; echo d >>{folder}/{name}.done; printf ran");
         format!("exec(#{{command: \"{command}\"{probe}}}).stdout")

@@ -4,7 +4,7 @@ use crate::stage::Stage;
 
 /// An effect, and one that waits for a file.
 const PROGRAM: &str = "let first = exec(\"echo x >>FOLDER/ran; printf one\").stdout;
-first + exec(\"echo w >>FOLDER/waits; until test -e FOLDER/go; do sleep 0.02; done; printf two\").stdout
+first + exec(\"echo w >>FOLDER/waits; until test -e FOLDER/go || ! test -d FOLDER; do sleep 0.02; done; printf two\").stdout
 ";
 /// What starts it.
 const START: &str =
