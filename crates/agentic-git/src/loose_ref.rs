@@ -291,17 +291,13 @@ mod tests {
             move |place: &LooseRefPlace| std::fs::write(place.file(name), &text).expect("writable")
         };
         let id = place().commits[0].to_string();
-        let packed = |place: &LooseRefPlace| {
-            git(place.folder.path(), &["pack-refs", "--all", "--prune"], "");
-        };
         let log_is_a_folder = |place: &LooseRefPlace| {
             let log = place.file(&format!("logs/{NAME}"));
             std::fs::remove_file(&log).expect("it was logged");
             std::fs::create_dir(&log).expect("writable");
         };
-        let cases: [(&str, Change); 8] = [
+        let cases: [(&str, Change); 7] = [
             ("with a folder in place of its log", Box::new(log_is_a_folder)),
-            ("packed", Box::new(packed)),
             ("symbolic", Box::new(write(NAME, "ref: refs/heads/other\n".to_owned()))),
             ("without an end of line", Box::new(write(NAME, id.clone()))),
             ("with more behind it", Box::new(write(NAME, format!("{id}\nmore\n")))),
@@ -317,6 +313,19 @@ mod tests {
             assert_eq!(std::fs::read(place.file(NAME)).ok(), before, "{what}");
             assert!(!place.file(&format!("{NAME}.lock")).exists(), "{what}");
         }
+    }
+
+    #[test]
+    fn a_packed_ref_gets_a_file_of_its_own() {
+        let place = place();
+        git(place.folder.path(), &["pack-refs", "--all", "--prune"], "");
+        assert!(!place.file(NAME).exists());
+        // Who packs holds this one; it is not asked for.
+        std::fs::write(place.file("packed-refs.lock"), "").expect("writable");
+        assert_eq!(place.short_way(), ShortWay::Moved);
+        let moved = std::fs::read_to_string(place.file(NAME)).expect("it was made");
+        assert_eq!(moved, format!("{}\n", place.commits[1]));
+        assert!(!place.file(&format!("{NAME}.lock")).exists());
     }
 
     #[test]

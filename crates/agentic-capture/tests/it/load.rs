@@ -4,9 +4,10 @@ use std::collections::BTreeMap;
 use std::fs::{self, OpenOptions};
 use std::io::Write as _;
 use std::path::PathBuf;
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use agentic_capture::hook::HookAnswer;
-use agentic_model::{AgentName, Briefing, Value};
+use agentic_model::{AgentName, Briefing, Instant, Value};
 use agentic_session::SessionSpace;
 use agentic_space::spawn::{SpawnOrigin, spawn};
 use serde_json::json;
@@ -85,8 +86,11 @@ impl Crowd {
     fn say(&self, conversation: usize, number: usize) {
         let path = self.transcript(conversation);
         fs::create_dir_all(path.parent().expect("in a folder")).expect("writable");
+        // A file whose first line is older than itself may begin with copies of the lines of others.
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).expect("after 1970").as_millis();
+        let now = Instant::from_millis(i64::try_from(now).expect("before long"));
         let line = json!({"type": "user", "uuid": format!("{conversation}-{number}"),
-            "timestamp": "2026-11-20T09:00:01.037Z",
+            "timestamp": now.to_string(),
             "message": {"role": "user", "content": format!("{conversation} {number}")}});
         let mut file = OpenOptions::new().create(true).append(true).open(path).expect("writable");
         writeln!(file, "{line}").expect("writable");

@@ -10,6 +10,7 @@ use super::*;
 use crate::folder::{Drafts, FolderDraft};
 use crate::identity::{ControlKeys, IdentityChain, IdentityDocument, ListedSpace, SignedDocument};
 use crate::key::{PeerKey, signer};
+use crate::own::put_documents;
 use crate::shard::{HeadEntry, Heads, put_heads};
 use crate::steps::check_step;
 use crate::wrapping::{WrappedAnnouncement, parents_of, read_wrapped, wrap};
@@ -117,7 +118,7 @@ impl AnnouncingSpace {
             heads.insert(AgentName::parse(agent).expect("a name"), entry);
         }
         let mut folder = FolderDraft::default();
-        folder.put("identity/0", self.identity.last().bytes.clone());
+        put_documents(&self.identity, "", &mut folder);
         put_heads(&heads, "heads", &mut folder);
         let tree = folder.finish(&self.store, &mut drafts);
         let at = agentic_model::Instant::from_millis(0);
