@@ -25,8 +25,7 @@ use crate::own::{
 };
 use crate::shard::{Heads, read_heads};
 use crate::walk::{
-    ChainBeginning, DocumentsOnTheWay, Walk, WalkEnd, WalkNode, WalkSubject, is_listed, walk_down,
-    why_invalid,
+    ChainBeginning, DocumentsOnTheWay, Walk, WalkEnd, WalkSubject, is_listed, walk_down,
 };
 use crate::wrapping::{WrappedAnnouncement, body_of};
 use crate::{Error, Result};
@@ -290,16 +289,8 @@ fn newest_of_ours(
     own: &OwnIdentity,
     walk: &Walk,
 ) -> Option<WrappedAnnouncement> {
-    let subject = subject(own);
-    walk.nodes.iter().find_map(|node| match node {
-        WalkNode::Announced(wrapped)
-            if why_invalid(identity, subject, wrapped).is_none()
-                && is_listed(identity, wrapped) =>
-        {
-            Some(wrapped.as_ref().clone())
-        }
-        WalkNode::Announced(_) | WalkNode::Junk { .. } => None,
-    })
+    let mut valid = walk.nodes.iter().filter_map(|node| node.valid(identity, subject(own)));
+    valid.find(|wrapped| is_listed(identity, wrapped)).cloned()
 }
 
 /// Returns our identity with the documents that are on the way: an older state lacks the newest. Two documents with

@@ -26,7 +26,7 @@ use crate::receive::{
 use crate::tracking::{
     draw_known, erase_unrecorded, followed_peers, label_of, refs_max, tracked_spaces_of,
 };
-use crate::unfollowed::drop_unfollowed;
+use crate::unfollowed::KeptRefs;
 use crate::whole::require_whole;
 use crate::{Error, Result};
 
@@ -64,9 +64,10 @@ pub fn fetch_peers(
     require_whole(repository)?;
     // Where nothing new is served, none is made that would do this.
     Quarantine::sweep(repository)?;
-    // Who stopped following a peer may have died over it.
-    drop_unfollowed(space)?;
+    let kept = KeptRefs::list(repository)?;
     let peers = followed_peers(space)?;
+    // Who stopped following a peer may have died over it.
+    kept.drop_unfollowed(repository, &peers)?;
     require_wanted(space, &peers, only)?;
     let named = |(petname, followed)| MeantPeer { petname, followed, source };
     let mut meant: Vec<MeantPeer<'_>> =

@@ -12,6 +12,7 @@ use crate::announcement::SpaceAnnouncement;
 use crate::capability::{CAPABILITY_BYTES_MAX, Capability};
 use crate::caps::read_policy;
 use crate::folder::{FolderDraft, TreeFolder, read_file, read_subfolder};
+use crate::id::PeerId;
 use crate::known::KnownPeer;
 use crate::own::OwnIdentity;
 use crate::policy::PeerPolicy;
@@ -59,14 +60,28 @@ pub(crate) fn check_given(
     }
     let caps = read_subfolder(store, new, CAPS_FOLDER)?;
     for name in caps.keys() {
-        let bytes = read_file(store, &caps, name, CAPABILITY_BYTES_MAX)?.unwrap_or_default();
-        let capability = Capability::decode(&bytes)?;
-        if Cid::of(&bytes).to_string() != *name || capability.issuer != said.peer {
-            let why = format!("`{CAPS_FOLDER}/{name}` is no capability that it gave on");
-            return Err(Error::Malformed(MalformedInput(why)));
-        }
+        given_as(store, &caps, name, said.peer)?;
     }
     Ok(())
+}
+
+/// Reads what a snapshot gives on under a name.
+fn given_as(
+    store: &impl ObjectStore,
+    caps: &TreeFolder,
+    name: &str,
+    issuer: PeerId,
+) -> Result<(Cid, Capability)> {
+    let bytes = read_file(store, caps, name, CAPABILITY_BYTES_MAX)?.unwrap_or_default();
+    let capability = Capability::decode(&bytes)?;
+    let cid = Cid::of(&bytes);
+    match cid.to_string() == name && capability.issuer == issuer {
+        true => Ok((cid, capability)),
+        false => {
+            let why = format!("`{CAPS_FOLDER}/{name}` is no capability that it gave on");
+            Err(Error::Malformed(MalformedInput(why)))
+        }
+    }
 }
 
 /// Reads what peers gave on, from the newest accepted snapshot of each of their spaces that counts. What is nowhere
@@ -92,15 +107,11 @@ pub(crate) fn read_given(
             let body = body_of(repository, &wrapped)?;
             let caps = read_subfolder(repository, &body, CAPS_FOLDER)?;
             for name in caps.keys().take(GIVEN_MAX) {
-                let read = read_file(repository, &caps, name, CAPABILITY_BYTES_MAX);
-                let Ok(Some(bytes)) = read else { continue };
-                let Ok(capability) = Capability::decode(&bytes) else { continue };
-                let counts = capability.issuer == followed.peer
-                    && Some(capability.project) == project
-                    && capability.parent.is_some()
-                    && Cid::of(&bytes).to_string() == *name;
-                if counts {
-                    given.insert(Cid::of(&bytes), capability);
+                let Ok((cid, capability)) = given_as(repository, &caps, name, followed.peer) else {
+                    continue;
+                };
+                if Some(capability.project) == project && capability.parent.is_some() {
+                    given.insert(cid, capability);
                 }
             }
         }

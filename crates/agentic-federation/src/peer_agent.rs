@@ -10,7 +10,7 @@ use agentic_space::agent::{is_genesis_of, kind_on};
 use crate::acceptance::{Acceptance, HeldAgent};
 use crate::capability::TriggerName;
 use crate::freshness::require_fresh;
-use crate::id::{PeerId, Petname, SELF, SpaceId};
+use crate::id::{Petname, SELF};
 use crate::in_force::{PolicyInForce, PolicySubject};
 use crate::peer_kind::KindTranslation;
 use crate::permission::why_refused;
@@ -27,18 +27,10 @@ const COMMITS_MAX: usize = 100_000;
 /// An agent of a peer.
 #[derive(Debug, Clone)]
 pub struct PeerAgent {
-    /// The name of the peer here.
-    pub petname: Petname,
-    /// The name by which agents of the space are read.
-    pub label: String,
-    /// The peer.
-    pub peer: PeerId,
-    /// The space.
-    pub space: SpaceId,
+    /// The space that it is of.
+    pub tracked: TrackedSpace,
     /// The agent.
     pub agent: AgentName,
-    /// What is read of its space.
-    tracked: TrackedSpace,
     /// What is believed of it.
     pub believed: Option<HeadEntry>,
     /// What waits for a grant.
@@ -79,10 +71,6 @@ impl PeerAgent {
             ));
         }
         Ok(Some(PeerAgent {
-            petname,
-            label: tracked.label.clone(),
-            peer: followed.peer,
-            space: tracked.space,
             tracked,
             agent,
             believed,
@@ -94,12 +82,12 @@ impl PeerAgent {
 
     /// Returns the name by which it is read.
     pub fn name(&self) -> String {
-        format!("{}/{}", self.label, self.agent)
+        format!("{}/{}", self.tracked.label, self.agent)
     }
 
     /// Returns what a merge says of where its work came from.
     pub fn origin(&self) -> String {
-        format!("{}/{}/{} {}", self.peer, self.space, self.agent, self.announcement)
+        format!("{}/{} {}", self.tracked.origin(), self.agent, self.announcement)
     }
 
     /// Returns what is believed of it, or refuses: it waits for a grant.
@@ -114,7 +102,10 @@ impl PeerAgent {
             };
             Error::not_allowed(
                 format!("nothing of `{}` is believed", self.name()),
-                format!("`agentic grant {} --kind {kind} --on {trigger}` would", self.petname),
+                format!(
+                    "`agentic grant {} --kind {kind} --on {trigger}` would",
+                    self.tracked.petname
+                ),
             )
         })
     }
@@ -128,10 +119,10 @@ impl PeerAgent {
         let head = self.require_believed()?.head;
         self.tracked.require_listed()?;
         let repository = space.repository();
-        if let Some(followed) = followed_peers(space)?.get(&self.petname) {
-            require_fresh(space, followed, (&self.label, self.space))?;
+        if let Some(followed) = followed_peers(space)?.get(&self.tracked.petname) {
+            require_fresh(space, followed, (&self.tracked.label, self.tracked.space))?;
         }
-        let in_force = PolicyInForce::read(space, PolicySubject::Peer(self.peer))?;
+        let in_force = PolicyInForce::read(space, PolicySubject::Peer(self.tracked.peer))?;
         let permissions = in_force.permissions()?;
         let any = Kind::agent_commit();
         // Every kind of commits is below this one.
@@ -171,7 +162,7 @@ impl PeerAgent {
     }
 
     fn merging<'a>(&'a self, kind: &'a Kind) -> PolicyQuestion<'a> {
-        let (peer, trigger) = (self.peer, TriggerName::Merge.shown());
+        let (peer, trigger) = (self.tracked.peer, TriggerName::Merge.shown());
         PolicyQuestion { peer, kind, trigger, agent: Some(&self.agent) }
     }
 

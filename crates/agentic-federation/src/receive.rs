@@ -222,8 +222,8 @@ fn settle_arrival(
             SpaceDecision::Accept(candidate) => candidate,
             SpaceDecision::Nothing(result) => {
                 outcome.result = result;
-                let heard = (hearing.heard.as_slice(), &outcome.result);
-                return keep_heard(space, served, heard).map(|()| outcome);
+                keep_heard(space, served, &hearing.heard, &outcome.result)?;
+                return Ok(outcome);
             }
         };
         let accepted = hearing.accepted.as_ref().map(|accepted| accepted.acceptance.announced);
@@ -232,8 +232,8 @@ fn settle_arrival(
             outcome.result = SpaceResult::Refused(format!(
                 "purged: it reaches {id}, which was purged here; its peer purges it, too, and cuts its chain"
             ));
-            let heard = (hearing.heard.as_slice(), &outcome.result);
-            return keep_heard(space, served, heard).map(|()| outcome);
+            keep_heard(space, served, &hearing.heard, &outcome.result)?;
+            return Ok(outcome);
         }
         let arrival = Arrival { served, quarantine, hearing: &hearing };
         if accept(space, &arrival, &candidate, &mut outcome)? == RefMove::Moved {

@@ -57,7 +57,7 @@ pub fn check_step(
     for name in CHAIN_TIPS {
         check_chain_tip(store, name, &carried, [&old, &new])?;
     }
-    check_documents(store, (before, this), [&old, &new])?;
+    check_documents(store, before, this, [&old, &new])?;
     check_given(store, said, [&old, &new])?;
     check_replies(store, &carried, [&old, &new])?;
     Ok(changes)
@@ -171,7 +171,8 @@ fn check_tip(
 /// Checks that a snapshot has the document that its announcement goes by, and all before.
 fn check_documents(
     store: &impl ObjectStore,
-    (before, this): (Option<&WrappedAnnouncement>, &WrappedAnnouncement),
+    before: Option<&WrappedAnnouncement>,
+    this: &WrappedAnnouncement,
     [old, new]: [&TreeFolder; 2],
 ) -> Result<()> {
     let said = this.signed.announcement.identity;

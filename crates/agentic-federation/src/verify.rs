@@ -130,7 +130,7 @@ pub fn verify(space: &SessionSpace, only: Option<&Petname>) -> Result<VerifyRepo
             let checked = verify_refs(space, tracked, &mut report);
             note(&mut report, &tracked.label, checked);
         }
-        let checked = verify_recorded(space, (petname, &tracked), &mut report);
+        let checked = verify_recorded(space, petname, &tracked, &mut report);
         note(&mut report, petname.as_str(), checked);
     }
     Ok(report)
@@ -272,7 +272,8 @@ fn verify_refs(
 /// Reports refs of spaces of a peer that no record has.
 fn verify_recorded(
     space: &SessionSpace,
-    (petname, tracked): (&Petname, &[TrackedSpace]),
+    petname: &Petname,
+    tracked: &[TrackedSpace],
     report: &mut VerifyReport,
 ) -> Result<()> {
     let labels = drawn_labels(space.repository(), petname)?.into_iter();

@@ -28,6 +28,22 @@ pub enum WalkNode {
     },
 }
 
+impl WalkNode {
+    /// Returns the announcement of a commit, if it is valid.
+    pub fn valid(
+        &self,
+        identity: &IdentityChain,
+        subject: WalkSubject,
+    ) -> Option<&WrappedAnnouncement> {
+        match self {
+            WalkNode::Announced(wrapped) => {
+                why_invalid(identity, subject, wrapped).is_none().then_some(wrapped)
+            }
+            WalkNode::Junk { .. } => None,
+        }
+    }
+}
+
 /// Where the way ends.
 #[derive(Debug, Clone)]
 pub enum WalkEnd {

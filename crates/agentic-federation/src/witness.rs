@@ -23,7 +23,7 @@ use crate::known::{KnownPeer, evidence_ref, read_one_document};
 use crate::own::{IDENTITY, own_peer, read_documents, this_space};
 use crate::project::pinned_project;
 use crate::tracking::followed_peers;
-use crate::walk::{Walk, WalkNode, WalkSubject, why_invalid, why_not_signed};
+use crate::walk::{Walk, WalkSubject, why_not_signed};
 use crate::wrapping::{body_of, read_bare_commit};
 use crate::{MalformedInput, Result};
 
@@ -85,10 +85,7 @@ pub(crate) fn hear_seen(
         followed_peers(space)?.values().map(|followed| followed.peer).collect();
     let mut last: Option<TreeNode> = None;
     for node in &walk.nodes {
-        let WalkNode::Announced(wrapped) = node else { continue };
-        if why_invalid(identity, subject, wrapped).is_some() {
-            continue;
-        }
+        let Some(wrapped) = node.valid(identity, subject) else { continue };
         let Ok(body) = body_of(store, wrapped) else { continue };
         let Some(node) = body.get(SEEN).copied().filter(|node| last != Some(*node)) else {
             continue;

@@ -98,14 +98,8 @@ impl Repository {
         let path = self.plain_path(name).filter(|path| !path.is_symlink())?;
         let lock_path = path.with_added_extension("lock");
         let open = || OpenOptions::new().write(true).create_new(true).open(&lock_path);
-        let opened = match (open(), path.parent()) {
-            // The folder of a ref that is packed may be gone.
-            (Err(error), Some(folder)) if error.kind() == ErrorKind::NotFound => {
-                fs::create_dir_all(folder).and_then(|()| open())
-            }
-            (opened, _) => opened,
-        };
-        drop(opened.ok()?);
+        // The folder of a ref that is packed may be gone.
+        drop(file::in_folder(&lock_path, open).ok()?);
         let lock = RefLock { path: lock_path, is_held: true };
         let is_loose = match self.read_plain_ref(name) {
             PlainRef::Names(found) if found == expect => true,

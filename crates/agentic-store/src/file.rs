@@ -117,6 +117,20 @@ pub fn read_text(path: &Path, bytes_max: u64) -> std::io::Result<String> {
         .map_err(|_| std::io::Error::new(ErrorKind::InvalidData, "it is no UTF-8 text"))
 }
 
+/// Does something with a file, and once more after its folder was made, if that is missing. Whoever would make one
+/// that is there waits for all who change what is in it.
+///
+/// # Errors
+/// Fails as that does, and when the folder cannot be made.
+pub fn in_folder<T>(path: &Path, attempt: impl Fn() -> std::io::Result<T>) -> std::io::Result<T> {
+    match (attempt(), path.parent()) {
+        (Err(error), Some(folder)) if error.kind() == ErrorKind::NotFound => {
+            std::fs::create_dir_all(folder).and_then(|()| attempt())
+        }
+        (done, _) => done,
+    }
+}
+
 /// Makes an empty file whose name says it all, unless there is one.
 ///
 /// # Errors

@@ -96,10 +96,10 @@ impl Merge {
         };
         peer.require_merge(space, target.head(space)?)?;
         let head = peer.require_believed()?.head;
-        let moved = settle(space, &peer.label, &peer.agent)?;
+        let moved = settle(space, &peer.tracked.label, &peer.agent)?;
         let notices = moved.iter().map(|name| Notice::put_back(name)).collect();
         let believed = BelievedWork { head, from: peer.origin() };
-        let source = AgentBranch { agent: peer.agent, remote: Some(peer.label) };
+        let source = AgentBranch { agent: peer.agent, remote: Some(peer.tracked.label) };
         Ok((source, Some(believed), notices))
     }
 

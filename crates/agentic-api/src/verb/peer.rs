@@ -16,7 +16,7 @@ use agentic_federation::peer_log;
 use agentic_federation::policy::{FollowedPeer, PeerTrust};
 use agentic_federation::receive::{judge_held, resolve};
 use agentic_federation::tracking::{erase_peer, followed_peers};
-use agentic_federation::unfollowed::drop_unfollowed;
+use agentic_federation::unfollowed::KeptRefs;
 use agentic_model::Cid;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -213,7 +213,8 @@ impl Verb for PeerRemove {
         erase_peer(space, &name)?;
         forget_peer(space, &name)?;
         erase_peer(space, &name)?;
-        drop_unfollowed(space)?;
+        let kept = KeptRefs::list(space.repository())?;
+        kept.drop_unfollowed(space.repository(), &followed_peers(space)?)?;
         Ok(Reply::plain(view))
     }
 }

@@ -4,10 +4,9 @@
 //! it does not count. It takes its leave as the other, which stays: lines of the transcript were taken
 //! before. Who misses the cursor then knows that it was lost, and looks the ids of entries up.
 
-use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-use agentic_store::file::{self, put_mark};
+use agentic_store::file::{self, in_folder, put_mark};
 
 use super::io;
 use crate::conversation::file_name_of;
@@ -49,13 +48,7 @@ impl TranscriptMarks {
     /// # Errors
     /// Fails when the folder cannot be written.
     pub fn put_unsure(&self) -> Result<(), CaptureError> {
-        let made = match put_mark(&self.unsure) {
-            Err(error) if error.kind() == ErrorKind::NotFound => {
-                make_folder(&self.unsure).and_then(|()| put_mark(&self.unsure))
-            }
-            made => made,
-        };
-        made.map_err(io)
+        in_folder(&self.unsure, || put_mark(&self.unsure)).map_err(io)
     }
 
     /// Says that the cursor may be trusted alone, as long as it is there.
@@ -66,17 +59,6 @@ impl TranscriptMarks {
         if self.is_taken() || !self.is_unsure() {
             return Ok(file::remove(&self.unsure)?);
         }
-        let put = || std::fs::rename(&self.unsure, &self.taken);
-        let moved = match put() {
-            Err(error) if error.kind() == ErrorKind::NotFound => {
-                make_folder(&self.taken).and_then(|()| put())
-            }
-            moved => moved,
-        };
-        moved.map_err(io)
+        in_folder(&self.taken, || std::fs::rename(&self.unsure, &self.taken)).map_err(io)
     }
-}
-
-fn make_folder(mark: &Path) -> std::io::Result<()> {
-    std::fs::create_dir_all(mark.parent().expect("marks stand in a folder"))
 }

@@ -55,18 +55,12 @@ pub(super) fn decide(search: &CandidateSearch<'_>, walk: &Walk) -> Result<SpaceD
         let why = "its newest identity does not list that space".to_owned();
         return Ok(SpaceDecision::Nothing(SpaceResult::Refused(why)));
     }
-    let is_candidate = |node: &WalkNode| match node {
-        WalkNode::Announced(wrapped) => {
-            why_invalid(identity, subject, wrapped).is_none() && is_backed(identity, wrapped)
-        }
-        WalkNode::Junk { .. } => false,
+    let is_candidate = |node: &WalkNode| {
+        node.valid(identity, subject).is_some_and(|wrapped| is_backed(identity, wrapped))
     };
     let Some(at) = walk.nodes.iter().position(is_candidate) else {
-        let is_expired = |node: &WalkNode| match node {
-            WalkNode::Announced(wrapped) => {
-                why_invalid(identity, subject, wrapped).is_none() && is_expired(identity, wrapped)
-            }
-            WalkNode::Junk { .. } => false,
+        let is_expired = |node: &WalkNode| {
+            node.valid(identity, subject).is_some_and(|wrapped| is_expired(identity, wrapped))
         };
         if walk.nodes.iter().any(is_expired) {
             let why = "the key that signed it has expired, or was revoked".to_owned();

@@ -120,20 +120,15 @@ fn valid_and_junk(
 pub(super) fn keep_heard(
     space: &SessionSpace,
     served: &ServedSpace,
-    (heard, result): (&[SignedAnnouncement], &SpaceResult),
+    heard: &[SignedAnnouncement],
+    result: &SpaceResult,
 ) -> Result<()> {
     for _ in 0..RACES_MAX {
         let before = KnownPeer::read(space.repository(), served.peer)?;
         let mut known = before.clone();
-        match result {
-            SpaceResult::Refused(_) => known.refuse(heard.to_vec()),
-            SpaceResult::Accepted
-            | SpaceResult::Unchanged
-            | SpaceResult::Stale
-            | SpaceResult::Recovered
-            | SpaceResult::Incomplete
-            | SpaceResult::Unserved
-            | SpaceResult::Frozen => known.keep(heard.to_vec()),
+        match matches!(result, SpaceResult::Refused(_)) {
+            true => known.refuse(heard.to_vec()),
+            false => known.keep(heard.to_vec()),
         }
         if known.is_same(&before) || known.save(space, served.peer)? == RefMove::Moved {
             return Ok(());
@@ -153,11 +148,7 @@ fn named_junk(mut junk: Vec<String>) -> Vec<String> {
 }
 
 fn is_about_to_be_accepted(known: &KnownPeer, walk: &Walk, subject: WalkSubject) -> bool {
-    let (Some(identity), Some(WalkNode::Announced(first))) = (&known.chain, walk.nodes.first())
-    else {
-        return false;
-    };
+    let (Some(identity), Some(first)) = (&known.chain, walk.nodes.first()) else { return false };
     !known.is_frozen()
-        && why_invalid(identity, subject, first).is_none()
-        && is_backed(identity, first)
+        && first.valid(identity, subject).is_some_and(|wrapped| is_backed(identity, wrapped))
 }

@@ -190,18 +190,17 @@ pub fn judge_held(
     for (petname, followed) in peers {
         let peer = followed.peer;
         for (of, record) in accepted_spaces(repository, peer)? {
-            if AcceptanceOutline::read_outline(repository, record)?.held.is_empty()
-                || !KnownPeer::read_newest(repository, peer)?.lists(of)
-            {
+            if AcceptanceOutline::read_outline(repository, record)?.held.is_empty() {
                 continue;
             }
-            let moved = judge_again(space, peer, of)?;
-            let tracked = tracked_spaces_of(repository, petname, followed)?;
-            let Some(tracked) = tracked.into_iter().find(|tracked| tracked.space == of) else {
+            let tracked = tracked_spaces_of(repository, petname, followed)?.into_iter();
+            let Some(tracked) = tracked.filter(|it| it.is_listed).find(|it| it.space == of) else {
                 continue;
             };
+            let moved = judge_again(space, peer, of)?;
             draw(space, &tracked)?;
-            let held = AcceptanceOutline::read_outline(repository, tracked.record)?.held;
+            let now = read_accepted_outline(repository, peer, of)?;
+            let held = now.map(|now| now.acceptance.held).unwrap_or_default();
             released.push(ReleasedSpace { peer, space: of, moved, held });
         }
     }

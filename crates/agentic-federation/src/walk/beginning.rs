@@ -5,13 +5,12 @@ use std::collections::BTreeSet;
 use agentic_git::Repository;
 use agentic_model::Cid;
 
-use super::{WalkNode, WalkSubject, is_backed, why_invalid};
+use super::{WalkNode, WalkSubject, is_backed};
 use crate::folder::TreeNode;
 use crate::id::PeerId;
-use crate::identity::IdentityChain;
 use crate::known::KnownPeer;
 use crate::own::{IDENTITY, read_documents};
-use crate::wrapping::{WrappedAnnouncement, body_of};
+use crate::wrapping::body_of;
 
 /// The documents of a peer that come along with announcements.
 pub struct DocumentsOnTheWay<'r> {
@@ -82,29 +81,15 @@ impl<'r> ChainBeginning<'r> {
         self.documents.hear(&nodes[self.n_heard..], &mut self.known);
         self.n_heard = nodes.len();
         let (Some(identity), Some(first)) = (&self.known.chain, nodes.last()) else { return false };
-        if valid(identity, self.subject, first).is_none() {
+        if first.valid(identity, self.subject).is_none() {
             return false;
         }
         let newest = Some(identity.last().cid());
         let (by, n_looked, was_found) = self.looked;
         let (from, was_found) = if by == newest { (n_looked, was_found) } else { (0, false) };
-        let mut valid = nodes[from..].iter().filter_map(|node| valid(identity, self.subject, node));
+        let mut valid = nodes[from..].iter().filter_map(|node| node.valid(identity, self.subject));
         let is_found = was_found || valid.any(|wrapped| is_backed(identity, wrapped));
         self.looked = (newest, nodes.len(), is_found);
         is_found
-    }
-}
-
-/// Returns the announcement of a commit on the way, if it is valid.
-fn valid<'n>(
-    identity: &IdentityChain,
-    subject: WalkSubject,
-    node: &'n WalkNode,
-) -> Option<&'n WrappedAnnouncement> {
-    match node {
-        WalkNode::Announced(wrapped) => {
-            why_invalid(identity, subject, wrapped).is_none().then_some(wrapped)
-        }
-        WalkNode::Junk { .. } => None,
     }
 }
