@@ -2,7 +2,7 @@
 //!
 //! Reading one takes three calls to the system here and eight through gix, moving one eleven instead
 //! of thirty-six: gix looks for packed refs first, makes folders that are there, and writes a line
-//! of a reflog word by word. Whatever is not plain – a ref that is symbolic, damaged, or locked by
+//! of a reflog word by word. To make one, gix locks packed refs. Whatever is not plain – a ref that is symbolic, damaged, or locked by
 //! somebody – is left to gix, which does everything as git does.
 
 use std::fs::{self, File, OpenOptions};
@@ -104,7 +104,9 @@ impl Repository {
         Ok(found.map(|reference| to_oid(&reference.object())))
     }
 
-    /// Moves such a ref from where it is expected to be, and writes its reflog before.
+    /// Moves such a ref from where it is expected to be, or makes it where there is none, and writes its reflog
+    /// before. Like git, and unlike gix, it never takes the lock of packed refs for that: who is killed leaves the
+    /// lock of this one ref alone.
     ///
     /// # Errors
     /// Fails when the disk does; the ref is then where it was.
@@ -114,15 +116,18 @@ impl Repository {
         who: &Signature,
         why: &str,
     ) -> Result<ShortWay> {
-        let (Some(path), Some(old)) = (self.plain_path(&step.name), step.expect) else {
+        let Some(path) = self.plain_path(&step.name) else { return Ok(ShortWay::Closed) };
+        if step.expect.is_none() && !self.can_be_made(&step.name)? {
             return Ok(ShortWay::Closed);
-        };
+        }
         let lock_path = path.with_added_extension("lock");
         let open = || OpenOptions::new().write(true).create_new(true).open(&lock_path);
-        let is_packed = || Ok::<_, Error>(self.find_packed_ref(&step.name)? == Some(old));
+        let is_as_expected = || Ok::<_, Error>(self.find_packed_ref(&step.name)? == step.expect);
         let opened = match (open(), path.parent()) {
-            // The folder of a ref that is packed may be gone.
-            (Err(error), Some(folder)) if error.kind() == ErrorKind::NotFound && is_packed()? => {
+            // The folder of a ref that is packed may be gone, and that of a new one be missing.
+            (Err(error), Some(folder))
+                if error.kind() == ErrorKind::NotFound && is_as_expected()? =>
+            {
                 fs::create_dir_all(folder).and_then(|()| open())
             }
             (opened, _) => opened,
@@ -130,12 +135,12 @@ impl Repository {
         let Ok(mut file) = opened else { return Ok(ShortWay::Closed) };
         let mut lock = RefLock { path: lock_path, is_held: true };
         let is_there = match read_plain(&path) {
-            PlainRef::Names(found) => found == old,
+            PlainRef::Names(found) => Some(found) == step.expect,
             // A file of its own hides what is packed, and nobody packs or deletes a ref that is locked.
-            PlainRef::Absent => is_packed()?,
+            PlainRef::Absent => is_as_expected()?,
             PlainRef::Other => false,
         };
-        if old == step.new || !is_there {
+        if step.expect == Some(step.new) || !is_there {
             return Ok(ShortWay::Closed);
         }
         let Ok(log) = self.open_log(&step.name) else { return Ok(ShortWay::Closed) };
@@ -144,6 +149,7 @@ impl Repository {
         drop(file);
         fault::point_under_lock("ref-locked")?;
         if let Some(mut log) = log {
+            let old = step.expect.unwrap_or(to_oid(&self.inner.object_hash().null()));
             let line = log_line(old, step.new, who, why);
             // In one write, so that lines of several writers never mix.
             log.write_all(line.as_bytes()).map_err(Error::io("log the move of", &path))?;
@@ -153,6 +159,11 @@ impl Repository {
         // Its name may be another's lock by now.
         lock.is_held = false;
         Ok(ShortWay::Moved)
+    }
+
+    /// Tells whether git allows a new ref of this name, and has no packed one where it or its folders would be.
+    fn can_be_made(&self, name: &str) -> Result<bool> {
+        Ok(FullName::try_from(name).is_ok() && self.packed_in_the_way(name)?.is_none())
     }
 
     /// Opens the reflog of a ref; nothing if there is none and none begins by itself.
@@ -386,6 +397,48 @@ mod tests {
         let moved = place.repository.move_ref(&place.step(), &signature(), "why");
         assert_eq!(moved.expect("the disk has room"), RefMove::Moved);
         assert_eq!(place.repository.find_ref(NAME).expect("readable"), Some(place.commits[1]));
+    }
+
+    #[test]
+    fn a_new_ref_is_made_and_logged_as_git_would_beside_a_lock_of_packed_refs() {
+        let place = place();
+        git(place.folder.path(), &["pack-refs", "--all", "--prune"], "");
+        std::fs::write(place.file("packed-refs.lock"), "theirs").expect("writable");
+        for name in ["refs/heads/agents/bob", "refs/notes/agentic/deep/bob"] {
+            let step = BranchMove { name: name.to_owned(), expect: None, new: place.commits[0] };
+            let made = place.repository.move_ref(&step, &signature(), "why");
+            assert_eq!(made.expect("the disk has room"), RefMove::Moved, "{name}");
+            let arguments = ["log", "-g", "--format=%H %gs", name, "--"];
+            let logged = git(place.folder.path(), &arguments, "");
+            assert_eq!(logged.trim(), format!("{} why", place.commits[0]), "{name}");
+            let log = std::fs::read_to_string(place.file(&format!("logs/{name}")));
+            assert!(log.expect("it begins").starts_with(&"0".repeat(40)), "{name}");
+            let again = place.repository.move_ref(&step, &signature(), "why");
+            assert_eq!(again.expect("readable"), RefMove::Lost { found: Some(step.new) }, "{name}");
+        }
+        let lock = std::fs::read_to_string(place.file("packed-refs.lock"));
+        assert_eq!(lock.expect("still there"), "theirs");
+    }
+
+    #[test]
+    fn no_new_ref_is_made_where_another_stands_above_or_below_it_or_git_would_not_take_its_name() {
+        for pack in [false, true] {
+            let place = place();
+            if pack {
+                git(place.folder.path(), &["pack-refs", "--all", "--prune"], "");
+            }
+            let above = format!("{NAME}/deep");
+            for name in [NAME, "refs/heads/agents", &above, "refs/heads/a..b", "refs/heads/a.lock"]
+            {
+                let step =
+                    BranchMove { name: name.to_owned(), expect: None, new: place.commits[1] };
+                let made = place.repository.move_plain_ref(&step, &signature(), "why");
+                assert_eq!(made.expect("readable"), ShortWay::Closed, "{name}, {pack}");
+                assert!(!place.file(&format!("{name}.lock")).exists(), "{name}, {pack}");
+            }
+            let found = place.repository.find_ref(NAME).expect("readable");
+            assert_eq!(found, Some(place.commits[0]));
+        }
     }
 
     #[test]

@@ -34,15 +34,23 @@ impl Repository {
             return Ok(());
         }
         self.check_folders_of_ref(name)?;
-        for above in folders_above(name) {
-            if self.find_packed_ref(above)?.is_some() {
-                return Err(in_the_way(name, above));
-            }
-        }
-        match self.first_packed_below(name)? {
-            Some(below) => Err(in_the_way(name, &below)),
+        match self.packed_in_the_way(name)? {
+            Some(other) => Err(in_the_way(name, &other)),
             None => Ok(()),
         }
+    }
+
+    /// Finds a packed ref that stands where a ref of this name needs a folder, or below it.
+    ///
+    /// # Errors
+    /// Fails when the file of packed refs is damaged.
+    pub(super) fn packed_in_the_way(&self, name: &str) -> Result<Option<String>> {
+        for above in folders_above(name) {
+            if self.find_packed_ref(above)?.is_some() {
+                return Ok(Some(above.to_owned()));
+            }
+        }
+        self.first_packed_below(name)
     }
 
     /// Tells whether there is any ref below a folder, and looks no further than the first.
