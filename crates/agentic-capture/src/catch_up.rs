@@ -408,7 +408,7 @@ impl OpenCatchUp<'_> {
         let Some(pending) = self.pending.take() else { return Ok(()) };
         let CatchUpJob { space, agent, conversation, .. } = self.job;
         let known = self.known.get_or_insert_with(|| KnownEntries::new(&self.key, self.places));
-        known.add(conversation, &pending()?);
+        known.add_pending(conversation, &pending()?);
         agent.map_or(Ok(()), |agent| known.add_bound(space, agent, conversation))
     }
 
@@ -432,7 +432,7 @@ impl OpenCatchUp<'_> {
         let Some(agent) = record.and_then(|record| record.agent()) else { return Ok(()) };
         let known = self.known.get_or_insert_with(|| KnownEntries::new(&self.key, self.places));
         if space.head(&agent).is_ok() {
-            known.add(other, &space.pending_trace(&agent)?);
+            known.add_pending(other, &space.pending_trace(&agent)?);
         }
         known.add_bound(space, &agent, other)
     }

@@ -44,6 +44,9 @@ pub struct KnownEntries {
     purged: Vec<u128>,
     /// How far files were read, as the traces say that were bound.
     reached: BTreeMap<String, u64>,
+    /// Whether lines of the conversation are known that are in no bound trace. No trace says how far their file was
+    /// read.
+    has_pending: bool,
 }
 
 impl KnownEntries {
@@ -77,6 +80,16 @@ impl KnownEntries {
         }
     }
 
+    /// Takes in entries likewise that are bound to no commit yet.
+    pub fn add_pending(&mut self, conversation: &ConversationId, entries: &[Entry]) {
+        let own = conversation.to_string();
+        let is_own = |entry: &Entry| {
+            entry.meta.get("conversation").and_then(Value::as_text) == Some(own.as_str())
+        };
+        self.has_pending |= entries.iter().any(is_own);
+        self.add(conversation, entries);
+    }
+
     /// Takes in what of a conversation is bound in the notes of an agent.
     ///
     /// # Errors
@@ -103,7 +116,7 @@ impl KnownEntries {
 
     /// Returns how far a file was read, as far as anybody says; nothing if nothing of it is known.
     pub fn reached(&self, file: &str) -> Option<u64> {
-        let said = self.reached.get(file).copied();
+        let said = self.reached.get(file).copied().filter(|_| !self.has_pending);
         let knows_lines = !self.words.is_empty() || !self.purged.is_empty();
         said.or_else(|| knows_lines.then_some(u64::MAX))
     }

@@ -81,3 +81,19 @@ fn in_a_file_that_was_written_anew_a_place_says_nothing() {
         assert_eq!(known.has(&asked), is_known, "{native} {named_by:?}");
     }
 }
+
+#[test]
+fn no_trace_says_how_far_a_file_was_read_of_which_lines_are_pending() {
+    let mut known = KnownEntries::new(&[7; 32], PlaceNames::Hold);
+    assert_eq!(known.reached("f"), None);
+    known.add(&conversation("c"), &entry("c", "m-1", "one", EntryName::Vendor).to_entries());
+    known.reached.insert("f".to_owned(), 10);
+    known
+        .add_pending(&conversation("c"), &entry("d", "m-2", "two", EntryName::Vendor).to_entries());
+    assert_eq!(known.reached("f"), Some(10), "another conversation's say nothing");
+    known.add_pending(
+        &conversation("c"),
+        &entry("c", "m-3", "three", EntryName::Vendor).to_entries(),
+    );
+    assert_eq!(known.reached("f"), Some(u64::MAX));
+}
