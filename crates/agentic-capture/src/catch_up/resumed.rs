@@ -2,9 +2,12 @@
 //!
 //! Older versions of Claude Code let the file of a conversation that is resumed begin with copies of the
 //! lines of the one before. Both begin with the same entry. So the files beside a transcript are looked at
-//! once, when it is read from its beginning and its first line is older than the file.
+//! once, when it is read from its beginning and its first line is older than the file: the newest first, and for half
+//! a second at most, for a hook waits for it. What is not found then is taken in again.
 
-use std::time::{Duration, UNIX_EPOCH};
+use std::ffi::OsString;
+use std::path::Path;
+use std::time::{Duration, Instant as Moment, UNIX_EPOCH};
 
 use agentic_model::{Instant, Value};
 
@@ -18,6 +21,10 @@ use crate::{ConversationId, VendorFile};
 
 /// How many files beside a transcript are looked at.
 const FILES_MAX: usize = 4096;
+/// How long they are looked at.
+const LOOK_MAX: Duration = Duration::from_millis(500);
+/// How many names in its folder are read to find the newest ones.
+const NAMES_MAX: usize = 1 << 16;
 /// How many lines are read until one is named.
 const LINES_MAX: usize = 64;
 /// How much of a file may stand before the line that both have, beside that itself, in bytes.
@@ -51,20 +58,32 @@ pub(super) fn resumed_from(
     let Some(first) = FirstEntry::of(file, own).filter(|first| first.is_older(file, now)) else {
         return Vec::new();
     };
-    let folder = file.path.parent().map(std::fs::read_dir);
-    let names = folder.into_iter().flatten().flatten().flatten().take(FILES_MAX);
-    let mut found: Vec<ConversationId> = names
+    let until = Moment::now() + LOOK_MAX;
+    let names = file.path.parent().map(newest_names).unwrap_or_default();
+    let in_time = names.into_iter().take_while(|_| Moment::now() < until);
+    let mut found: Vec<ConversationId> = in_time
         .filter_map(|name| {
-            let path = name.path();
-            let id = FoundTranscript::of_path(&path, own.source)?;
+            let id = FoundTranscript::of_path(&file.path.with_file_name(&name), own.source)?;
             let id = Some(id).filter(|it| it.subagent.is_none() && it.id != *own)?.id;
-            let other = file.beside(&name.file_name()).ok()?;
+            let other = file.beside(&name).ok()?;
             let begins = first.may_stand_in(&other) && FirstEntry::of(&other, &id)?.id == first.id;
             begins.then_some(id)
         })
         .collect();
     found.sort();
     found
+}
+
+/// Lists the names of the files in a folder that were written last, the newest first.
+fn newest_names(folder: &Path) -> Vec<OsString> {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten().take(NAMES_MAX);
+    let dated = entries.filter_map(|entry| {
+        let found = std::fs::metadata(entry.path()).ok().filter(std::fs::Metadata::is_file)?;
+        Some((found.modified().ok()?, entry.file_name()))
+    });
+    let mut dated: Vec<_> = dated.collect();
+    dated.sort_by(|one, other| other.cmp(one));
+    dated.into_iter().take(FILES_MAX).map(|(_, name)| name).collect()
 }
 
 impl FirstEntry {
@@ -106,5 +125,23 @@ impl FirstEntry {
         let length = self.end.saturating_add(BEFORE_BYTES_MAX).min(SEARCHED_BYTES_MAX);
         let part = file.part_at(0, usize::try_from(length).unwrap_or(0)).unwrap_or_default();
         part.windows(self.line.len().max(1)).any(|part| part == self.line.as_bytes())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs::File;
+
+    #[test]
+    fn files_are_looked_at_from_the_newest_on_and_nothing_else_is() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        for (name, seconds) in [("old", 10), ("newest", 30), ("newer", 20)] {
+            let file = File::create(folder.path().join(name)).expect("writable");
+            file.set_modified(UNIX_EPOCH + Duration::from_secs(seconds)).expect("writable");
+        }
+        std::fs::create_dir(folder.path().join("folder")).expect("writable");
+        assert_eq!(newest_names(folder.path()), ["newest", "newer", "old"]);
+        assert!(newest_names(&folder.path().join("none")).is_empty());
     }
 }
