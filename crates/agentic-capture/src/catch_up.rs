@@ -12,7 +12,9 @@ use agentic_space::Space;
 use agentic_space::capture::read_captured;
 
 use crate::conversation::ConversationRecord;
-use crate::cursor::{CaptureKey, CursorMatch, CursorOwner, CursorReach, TranscriptCursor, open_at};
+use crate::cursor::{
+    CaptureKey, CursorMatch, CursorOwner, CursorReach, OpenTranscript, TranscriptCursor, open_at,
+};
 use crate::entry::CapturedEntry;
 use crate::event::HookMoment;
 use crate::known::{self, KnownEntries, PlaceNames};
@@ -26,6 +28,7 @@ use crate::vendor_file::TranscriptForm;
 use crate::{CaptureError, ConversationId, Source, VendorFile, bindings, redaction};
 
 mod caught;
+mod looked;
 mod mark;
 mod recent;
 mod resumed;
@@ -33,6 +36,7 @@ mod source;
 
 use self::caught::CursorSureness;
 pub use self::caught::{CaughtUp, mark_unsure};
+use self::looked::LookedTime;
 use self::mark::TranscriptMarks;
 use self::recent::EntryNews;
 pub use self::recent::RecentEntries;
@@ -114,6 +118,8 @@ pub struct OpenCatchUp<'c> {
     is_made: bool,
     /// How far the file was ever read.
     once: u64,
+    /// How long it took to look up what is known.
+    looked: LookedTime,
     n_entries: u64,
     n_known: u64,
 }
@@ -150,7 +156,6 @@ impl<'c> CatchUpJob<'c> {
         let said = if cursor.is_none() { self.reached(file) } else { None };
         let is_new = said.is_none() && !marks.is_taken() && self.was_never_open();
         let opened = open_at(file, cursor.as_ref(), &key).map_err(io)?;
-        let is_made = !opened.input.is_the_file();
         let has_cursor = cursor.is_some();
         let once = cursor.as_ref().map_or(said.unwrap_or(0), |cursor| cursor.once);
         // Where the file was cut or written anew, other lines may stand in the places of known ones.
@@ -176,11 +181,11 @@ impl<'c> CatchUpJob<'c> {
             }
         };
         let copied = self.copied_by(file, place, &mut mapping);
-        let length = if is_made { u64::MAX } else { file.stamp().map_err(io)?.length };
-        let n_left = length.saturating_sub(place.offset);
+        let n_left = length_of(file, &opened)?.saturating_sub(place.offset);
         let mut open = OpenCatchUp {
             file,
             key,
+            is_made: !opened.input.is_the_file(),
             lines: TranscriptReader::of_about(opened.input, place, n_left),
             mapping,
             known: None,
@@ -188,8 +193,8 @@ impl<'c> CatchUpJob<'c> {
             pending: Some(Box::new(pending)),
             places,
             copies_of: None,
-            is_made,
             once,
+            looked: LookedTime::default(),
             n_entries: 0,
             n_known: 0,
             job: self,
@@ -268,6 +273,7 @@ impl OpenCatchUp<'_> {
         };
         let (mut entries, mut pictures, mut n_bytes) = (Vec::new(), Vec::new(), 0);
         let n_known = self.n_known;
+        let start = self.looked.begin();
         let mut reach = CursorReach::End;
         loop {
             if self.mapping.expects_copies() {
@@ -295,8 +301,9 @@ impl OpenCatchUp<'_> {
                 n_bytes += entry.text.len();
                 entries.extend(entry.to_entries());
             }
+            let has_time = (limits.has_time)() || self.looked.is_worth_more(start, Moment::now());
             // The next event goes on from here.
-            if n_bytes > limits.bytes_max || !(limits.has_time)() {
+            if n_bytes > limits.bytes_max || !has_time {
                 reach = CursorReach::Part;
                 break;
             }
@@ -362,10 +369,21 @@ impl OpenCatchUp<'_> {
     fn is_known(&mut self, entry: &CapturedEntry) -> Result<bool, CaptureError> {
         match self.recent.news_of(entry) {
             EntryNews::Repeated => return Ok(true),
-            EntryNews::Old => self.know_own()?,
+            EntryNews::Old => {
+                self.know_own()?;
+                let is_known = self.knows(entry);
+                if !is_known {
+                    self.recent.is_new(entry);
+                }
+                return Ok(is_known);
+            }
             EntryNews::New => {}
         }
-        Ok(self.known.as_ref().is_some_and(|known| known.has(entry)))
+        Ok(self.knows(entry))
+    }
+
+    fn knows(&self, entry: &CapturedEntry) -> bool {
+        self.known.as_ref().is_some_and(|known| known.has(entry))
     }
 
     fn caught_up(
@@ -406,10 +424,15 @@ impl OpenCatchUp<'_> {
     /// Looks up what this conversation has said already, unless that was done.
     fn know_own(&mut self) -> Result<(), CaptureError> {
         let Some(pending) = self.pending.take() else { return Ok(()) };
+        let begun = Moment::now();
         let CatchUpJob { space, agent, conversation, .. } = self.job;
         let known = self.known.get_or_insert_with(|| KnownEntries::new(&self.key, self.places));
         known.add_pending(conversation, &pending()?);
-        agent.map_or(Ok(()), |agent| known.add_bound(space, agent, conversation))
+        if let Some(agent) = agent {
+            known.add_bound(space, agent, conversation)?;
+        }
+        self.looked.add_since(begun);
+        Ok(())
     }
 
     /// Returns how far the file may have been read whose cursor is lost. What comes before that is
@@ -427,14 +450,16 @@ impl OpenCatchUp<'_> {
 
     /// Looks up what another conversation has said.
     fn know(&mut self, other: &ConversationId) -> Result<(), CaptureError> {
-        let space = self.job.space;
+        let (begun, space) = (Moment::now(), self.job.space);
         let record = ConversationRecord::load(space.repository().layout(), other);
         let Some(agent) = record.and_then(|record| record.agent()) else { return Ok(()) };
         let known = self.known.get_or_insert_with(|| KnownEntries::new(&self.key, self.places));
         if space.head(&agent).is_ok() {
             known.add_pending(other, &space.pending_trace(&agent)?);
         }
-        known.add_bound(space, &agent, other)
+        known.add_bound(space, &agent, other)?;
+        self.looked.add_since(begun);
+        Ok(())
     }
 
     /// Looks up what the conversation has said of which the last line is a copy.
@@ -468,6 +493,14 @@ impl OpenCatchUp<'_> {
         }
         self.mapping.expect_copies(items);
         Ok(())
+    }
+}
+
+/// Returns how long a transcript is, in bytes; of one that is made while it is read nobody knows.
+fn length_of(file: &VendorFile, opened: &OpenTranscript) -> Result<u64, CaptureError> {
+    match opened.input.is_the_file() {
+        true => Ok(file.stamp().map_err(io)?.length),
+        false => Ok(u64::MAX),
     }
 }
 

@@ -2,7 +2,7 @@
 //!
 //! A vendor may write a line twice into one file; the first makes entries, as a copy in another file makes
 //! none. The ids of the last entries are kept beside the cursor, and how old what was forgotten may be: a
-//! line that old is looked up, and no other.
+//! line that old is looked up, and no other. Where it proves to be new, time goes on from it.
 
 use std::collections::{BTreeSet, VecDeque};
 
@@ -51,6 +51,16 @@ impl RecentEntries {
         }
         let is_old = self.forgotten.is_some_and(|forgotten| entry.at.millis() <= forgotten);
         if is_old { EntryNews::Old } else { EntryNews::New }
+    }
+
+    /// Takes it that what was forgotten is older than an entry that is old, was looked up, and is new all the same:
+    /// clocks are set back, and some vendors' stand still. Each event would look up everything again.
+    pub fn is_new(&mut self, entry: &CapturedEntry) {
+        let before = entry.at.millis().saturating_sub(1);
+        self.forgotten = self.forgotten.map(|forgotten| forgotten.min(before));
+        for at in &mut self.at {
+            *at = before.min(*at);
+        }
     }
 
     /// Remembers an entry.
@@ -102,4 +112,45 @@ impl RecentEntries {
 
 fn number(id: &str) -> Option<u64> {
     u64::from_str_radix(id.get(..2 * ID_BYTES)?, 16).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use agentic_model::Instant;
+
+    use super::*;
+    use crate::entry::{CapturedKind, EntryPlace};
+    use crate::{ConversationId, Source};
+
+    fn entry(number: i64, at: i64) -> CapturedEntry {
+        let id = ConversationId { source: Source::Claude, native: "c".to_owned() };
+        let (native, at) = (format!("m-{number}"), Instant::from_millis(at));
+        let place = EntryPlace { kind: CapturedKind::Prompt, at, native: &native, part: 0 };
+        CapturedEntry::new(&id, place, "word".to_owned())
+    }
+
+    #[test]
+    fn after_a_clock_was_set_back_one_line_is_looked_up_and_no_other() {
+        let mut recent = RecentEntries::default();
+        for number in 0..600 {
+            let said = entry(number, 1_000 * number);
+            assert_eq!(recent.news_of(&said), EntryNews::New);
+            recent.made(&said);
+        }
+        let mut recent = recent.kept();
+        assert_eq!(recent.news_of(&entry(1, 1_000)), EntryNews::Old);
+        assert_eq!(recent.news_of(&entry(599, 599_000)), EntryNews::Repeated);
+        let mut n_old = 0;
+        for number in 600..1_200 {
+            let said = entry(number, 1_000 * (number - 500));
+            if recent.news_of(&said) == EntryNews::Old {
+                n_old += 1;
+                recent.is_new(&said);
+            }
+            recent.made(&said);
+        }
+        assert_eq!(n_old, 1);
+        let recent = recent.kept();
+        assert_eq!(recent.news_of(&entry(1, 1_000)), EntryNews::Old);
+    }
 }
