@@ -367,23 +367,17 @@ impl OpenCatchUp<'_> {
 
     /// Tells whether an entry was made before: by this line, by one before it in this file, or in another.
     fn is_known(&mut self, entry: &CapturedEntry) -> Result<bool, CaptureError> {
-        match self.recent.news_of(entry) {
+        let news = self.recent.news_of(entry);
+        match news {
             EntryNews::Repeated => return Ok(true),
-            EntryNews::Old => {
-                self.know_own()?;
-                let is_known = self.knows(entry);
-                if !is_known {
-                    self.recent.is_new(entry);
-                }
-                return Ok(is_known);
-            }
+            EntryNews::Old => self.know_own()?,
             EntryNews::New => {}
         }
-        Ok(self.knows(entry))
-    }
-
-    fn knows(&self, entry: &CapturedEntry) -> bool {
-        self.known.as_ref().is_some_and(|known| known.has(entry))
+        let is_known = self.known.as_ref().is_some_and(|known| known.has(entry));
+        if news == EntryNews::Old && !is_known {
+            self.recent.is_new(entry);
+        }
+        Ok(is_known)
     }
 
     fn caught_up(

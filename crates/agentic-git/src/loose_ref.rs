@@ -2,8 +2,8 @@
 //!
 //! Reading one takes three calls to the system here and eight through gix, moving one eleven instead
 //! of thirty-six: gix looks for packed refs first, makes folders that are there, and writes a line
-//! of a reflog word by word. To make one, gix locks packed refs. Whatever is not plain – a ref that is symbolic, damaged, or locked by
-//! somebody – is left to gix, which does everything as git does.
+//! of a reflog word by word. To make one, gix locks packed refs. Whatever is not plain – a ref that is
+//! symbolic, damaged, or locked by somebody – is left to gix.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{ErrorKind, Read as _, Write as _};
