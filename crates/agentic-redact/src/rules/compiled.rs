@@ -2,7 +2,8 @@
 
 use std::sync::OnceLock;
 
-use regex::bytes::{Regex, RegexBuilder};
+use regex_automata::meta::{BuildError, Config, Regex};
+use regex_automata::util::syntax;
 
 use super::{BuiltInRule, RedactRule, RuleFault};
 use crate::exempt::{contains_ignoring_case, is_placeholder};
@@ -25,11 +26,11 @@ enum RedactRuleText {
     Added(Box<RedactRule>),
 }
 
-/// The expressions of a rule.
+/// The expressions of a rule. Those of what it leaves alone are asked of a secret only.
 #[derive(Debug)]
 struct Expressions {
     regex: Regex,
-    allowed: Vec<Regex>,
+    allowed: OnceLock<Vec<Regex>>,
 }
 
 impl CompiledRule {
@@ -43,14 +44,13 @@ impl CompiledRule {
         let (id, group) = (rule.id.clone(), rule.secret_group);
         let made =
             CompiledRule { text: RedactRuleText::Added(Box::new(rule)), compiled: OnceLock::new() };
-        let expressions = made.compile().map_err(|error| {
-            let reason = last_line(&error.to_string());
-            RuleFault::Expression { id: id.clone(), reason }
-        })?;
-        if group >= expressions.regex.captures_len() {
+        let fault = |error| RuleFault::Expression { id: id.clone(), reason: reason_of(&error) };
+        let regex = made.compile().map_err(fault)?;
+        if group >= regex.captures_len() {
             return Err(RuleFault::Group { id, group });
         }
-        Ok(CompiledRule { compiled: OnceLock::from(expressions), ..made })
+        let allowed = OnceLock::from(made.compile_allowed().map_err(fault)?);
+        Ok(CompiledRule { compiled: OnceLock::from(Expressions { regex, allowed }), ..made })
     }
 
     /// Returns the rule's name.
@@ -68,10 +68,10 @@ impl CompiledRule {
         let all = expressions.regex.captures_iter(text);
         let secrets = all.filter_map(|captures| {
             let group = match self.secret_group() {
-                0 => (1..captures.len()).find_map(|group| captures.get(group)),
-                group => captures.get(group),
+                0 => (1..captures.group_len()).find_map(|group| captures.get_group(group)),
+                group => captures.get_group(group),
             };
-            group.or_else(|| captures.get(0)).map(|found| (found.start(), found.end()))
+            group.or_else(|| captures.get_group(0)).map(|found| (found.start, found.end))
         });
         let counts = |secret: &(usize, usize)| {
             let value = &text[secret.0..secret.1];
@@ -87,7 +87,7 @@ impl CompiledRule {
         };
         is_placeholder(secret)
             || entropy > 0.0 && entropy_bits(secret) < entropy
-            || expressions.allowed.iter().any(|allowed| allowed.is_match(secret))
+            || self.allowed(expressions).iter().any(|allowed| allowed.is_match(secret))
             || self.has_stopword(secret)
     }
 
@@ -111,22 +111,35 @@ impl CompiledRule {
 
     fn expressions(&self) -> &Expressions {
         self.compiled.get_or_init(|| {
-            self.compile().expect("BUG: expressions of rules are compiled before they are used")
+            let regex = self.compile();
+            let regex = regex.expect("BUG: expressions of rules are compiled before they are used");
+            Expressions { regex, allowed: OnceLock::new() }
         })
     }
 
-    fn compile(&self) -> Result<Expressions, regex::Error> {
+    fn allowed<'e>(&self, expressions: &'e Expressions) -> &'e [Regex] {
+        expressions.allowed.get_or_init(|| {
+            let allowed = self.compile_allowed();
+            allowed.expect("BUG: expressions of rules are compiled before they are used")
+        })
+    }
+
+    fn compile(&self) -> Result<Regex, BuildError> {
+        match &self.text {
+            RedactRuleText::BuiltIn(rule) => expression(rule.regex, Alphabet::Ascii),
+            RedactRuleText::Added(rule) => expression(&rule.regex, Alphabet::Unicode),
+        }
+    }
+
+    /// Compiles what says that a secret is none.
+    pub(super) fn compile_allowed(&self) -> Result<Vec<Regex>, BuildError> {
         match &self.text {
             RedactRuleText::BuiltIn(rule) => {
-                let allowed = rule.allowed.iter().map(|text| expression(text, Alphabet::Ascii));
-                let regex = expression(rule.regex, Alphabet::Ascii)?;
-                Ok(Expressions { regex, allowed: allowed.collect::<Result<_, _>>()? })
+                rule.allowed.iter().map(|text| expression(text, Alphabet::Ascii)).collect()
             }
             RedactRuleText::Added(rule) => {
                 let allowed = rule.allowlists.iter().flat_map(|allow| &allow.regexes);
-                let allowed = allowed.map(|text| expression(text, Alphabet::Unicode));
-                let regex = expression(&rule.regex, Alphabet::Unicode)?;
-                Ok(Expressions { regex, allowed: allowed.collect::<Result<_, _>>()? })
+                allowed.map(|text| expression(text, Alphabet::Unicode)).collect()
             }
         }
     }
@@ -139,15 +152,26 @@ enum Alphabet {
     Unicode,
 }
 
-fn expression(text: &str, alphabet: Alphabet) -> Result<Regex, regex::Error> {
-    RegexBuilder::new(text)
-        .unicode(alphabet == Alphabet::Unicode)
-        .size_limit(COMPILED_BYTES_MAX)
-        .build()
+/// Compiles an expression as `regex` does for bytes, but without the automata that take longer to
+/// make than the few windows of a hook take to search: other crates of this program switch them on
+/// for all.
+fn expression(text: &str, alphabet: Alphabet) -> Result<Regex, BuildError> {
+    let how = Config::new()
+        .nfa_size_limit(Some(COMPILED_BYTES_MAX))
+        .utf8_empty(false)
+        .onepass(false)
+        .dfa(false);
+    let syntax = syntax::Config::new().unicode(alphabet == Alphabet::Unicode).utf8(false);
+    Regex::builder().configure(how).syntax(syntax).build(text)
 }
 
 /// Returns what the compiler says in the end; before that it shows the expression.
-fn last_line(text: &str) -> String {
-    let line = text.lines().last().unwrap_or(text).trim();
+fn reason_of(error: &BuildError) -> String {
+    let text = match (error.size_limit(), error.syntax_error()) {
+        (Some(limit), _) => format!("Compiled regex exceeds size limit of {limit} bytes."),
+        (None, Some(error)) => error.to_string(),
+        (None, None) => error.to_string(),
+    };
+    let line = text.lines().last().unwrap_or(&text).trim();
     line.strip_prefix("error: ").unwrap_or(line).to_owned()
 }
