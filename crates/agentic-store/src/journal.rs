@@ -32,8 +32,8 @@ pub use self::log::{LogFile, LogPlace, first_payload, payloads, payloads_after};
 pub use self::opening::OpenedJournal;
 pub use self::purge::{EntryScrub, scrub_aside};
 pub use self::read::{
-    Segment, decided, each_record, pending_entries, pending_in, records, records_of, segments,
-    tail, tail_with_hash, unfinished,
+    Segment, decided, each_record, newest_segments, pending_entries, pending_in, records,
+    records_of, segments, tail, tail_with_hash, unfinished,
 };
 pub use self::record::{JournalBody, JournalRecord, JournalRecordHash, StreamPin, StreamStanding};
 pub use self::salvage::{ReadableSegment, Salvage, readable, salvage};

@@ -84,14 +84,27 @@ pub fn each_record(
 /// Fails when they cannot be read.
 pub fn segments(layout: &Layout, stream: &Stream) -> Result<Vec<Segment>> {
     retry(|| {
-        let dir = layout.journal(stream);
-        let segment = |number| {
-            let path = segment::path(&dir, number);
-            let length = path.metadata().map_err(Error::io("read", &path))?.len();
-            Ok(Segment { number, length })
-        };
-        segment::list(&dir)?.into_iter().map(segment).collect()
+        let mut segments: Vec<Segment> = newest_segments(layout, stream)?.collect::<Result<_>>()?;
+        segments.reverse();
+        Ok(segments)
     })
+}
+
+/// Looks at the segments of a stream, newest first, each when it is asked for.
+///
+/// # Errors
+/// Fails when they cannot be listed; each when it cannot be looked at.
+pub fn newest_segments(
+    layout: &Layout,
+    stream: &Stream,
+) -> Result<impl Iterator<Item = Result<Segment>>> {
+    let dir = layout.journal(stream);
+    let numbers = segment::list(&dir)?;
+    Ok(numbers.into_iter().rev().map(move |number| {
+        let path = segment::path(&dir, number);
+        let length = path.metadata().map_err(Error::io("read", &path))?.len();
+        Ok(Segment { number, length })
+    }))
 }
 
 /// Reads the records of one segment, oldest first.
