@@ -186,6 +186,15 @@ impl HookEvent {
         fields::text(&self.payload.map, spellings)
     }
 
+    /// Returns its fields that no table knows.
+    pub fn unknown_fields(&self) -> impl Iterator<Item = (&String, &Value)> {
+        let (own, _) = tables(self.source);
+        let tables = [fields::FIELDS, own, claude::FIELDS];
+        let is_known = move |key: &str| tables.iter().any(|table| table.contains(&key));
+        let known = self.payload.map.iter();
+        known.filter(move |(key, value)| **value != Value::Null && !is_known(key))
+    }
+
     /// Tells whether it asks if a tool may run, so that a gate has to answer.
     pub fn asks_for_leave(&self) -> bool {
         matches!(self.moment, HookMoment::BeforeTool | HookMoment::Asked)
@@ -230,16 +239,22 @@ fn named_event(source: Source, map: &Map, named: Option<&str>) -> Option<(String
     guessed.map(|name| (name.to_owned(), EventNaming::Guessed))
 }
 
+/// Returns the fields and the events of a source that are known; others may speak as Claude Code does,
+/// too.
+fn tables(source: Source) -> (&'static [&'static str], &'static [(&'static str, HookMoment)]) {
+    match source {
+        Source::Claude => (claude::FIELDS, claude::EVENTS),
+        Source::Codex => (codex::FIELDS, codex::EVENTS),
+        Source::Cursor => (cursor::FIELDS, cursor::EVENTS),
+        Source::Gemini => (gemini::FIELDS, gemini::EVENTS),
+        Source::Copilot => (copilot::FIELDS, copilot::EVENTS),
+        Source::Opencode => (opencode::FIELDS, opencode::EVENTS),
+    }
+}
+
 /// Looks a name up in the table of its source, then in that of Claude Code, whose names others speak.
 fn moment_of(source: Source, name: &str) -> HookMoment {
-    let own = match source {
-        Source::Claude => claude::EVENTS,
-        Source::Codex => codex::EVENTS,
-        Source::Cursor => cursor::EVENTS,
-        Source::Gemini => gemini::EVENTS,
-        Source::Copilot => copilot::EVENTS,
-        Source::Opencode => opencode::EVENTS,
-    };
+    let (_, own) = tables(source);
     let found = own.iter().chain(claude::EVENTS).find(|(known, _)| *known == name);
     found.map_or(HookMoment::Unknown, |(_, moment)| *moment)
 }

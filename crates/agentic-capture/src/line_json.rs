@@ -337,7 +337,8 @@ fn is_uuid(text: &str) -> bool {
         })
 }
 
-fn number_value(number: &str) -> Value {
+/// Makes the value of a number as it is written; one that no value can hold becomes a text.
+pub fn number_value(number: &str) -> Value {
     if let Ok(whole) = number.parse() {
         return Value::Int(whole);
     }

@@ -73,8 +73,9 @@ fn is_password(value: &[u8], quoting: Quoting) -> bool {
     let has_sign = value.iter().any(|byte| b"!@#$%^&*+=~?".contains(byte));
     // Marks of quotation, with or without what escapes them, stand within no other word.
     let has_mark = value.iter().any(|byte| b"\"'\\".contains(byte));
+    let is_long = quoting == Quoting::Quoted && value.len() >= SECRET_BYTES_MIN;
     is_irregular(value)
-        || counts.digit > 0 && (is_one_piece || has_sign || has_mark)
+        || counts.digit > 0 && (is_one_piece || is_long || has_sign || has_mark)
         || has_sign && quoting == Quoting::Quoted && counts.changes >= 2 && !value.contains(&b'|')
 }
 

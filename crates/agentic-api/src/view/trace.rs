@@ -1,8 +1,8 @@
 //! Traces as JSON.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
-use agentic_model::{Entry, Value};
+use agentic_model::{Entry, Value, json};
 use agentic_space::trace::{AttachOutcome, PastBinding, ShownTrace};
 use agentic_store::PendingAside;
 use base64::Engine as _;
@@ -26,7 +26,7 @@ pub struct TraceAddView {
 }
 
 /// One entry of a trace: text, or bytes in base64.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, JsonSchema)]
 pub struct EntryView {
     /// What sort of thing happened.
     pub kind: String,
@@ -38,6 +38,10 @@ pub struct EntryView {
     /// The bytes, if they are not text.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub base64: Option<String>,
+    /// What is known about it beside its text, where it was captured; what its source said that nobody
+    /// here knows stands under `more`.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub meta: BTreeMap<String, serde_json::Value>,
     /// The folder below `agentic/` whose journal has it, if that is one of an earlier branch.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub from: Option<String>,
@@ -134,7 +138,7 @@ impl TraceBindingView {
 
 /// Lists the places, from 1, of what the other does not have as often.
 fn lacking(one: &[EntryView], other: &[EntryView]) -> Vec<usize> {
-    let mut left: BTreeMap<&EntryView, usize> = BTreeMap::new();
+    let mut left: HashMap<&EntryView, usize> = HashMap::new();
     for entry in other {
         *left.entry(entry).or_default() += 1;
     }
@@ -202,7 +206,9 @@ impl EntryView {
         let text = if is_text { String::from_utf8(bytes.clone()).ok() } else { None };
         let base64 = if text.is_none() { Some(BASE64.encode(&bytes)) } else { None };
         let (kind, at) = (first.kind.to_string(), first.at.to_string());
-        EntryView { kind, at, text, base64, from: None }
+        let meta =
+            first.meta.iter().map(|(key, value)| (key.clone(), json::to_json(value))).collect();
+        EntryView { kind, at, text, base64, meta, from: None }
     }
 }
 

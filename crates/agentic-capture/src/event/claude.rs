@@ -23,3 +23,18 @@ pub(super) const EVENTS: &[(&str, HookMoment)] = &[
     ("PermissionDenied", HookMoment::Noted("permission-denied")),
     ("Notification", HookMoment::Noted("notification")),
 ];
+
+/// Fields of them that are known, beside those of every source.
+#[rustfmt::skip]
+pub(super) const FIELDS: &[&str] = &[
+    "action", "agent_id", "background_tasks", "command_args", "command_name", "command_source",
+    "compact_summary", "content", "context_tokens", "custom_instructions", "delta", "directory",
+    "duration_ms", "error", "error_details", "event", "expansion_type", "file_path", "final",
+    "from_model", "hook_event_name", "index", "is_interrupt", "last_assistant_message",
+    "load_reason", "mcp_server_name", "memory_type", "message", "message_id", "mode", "model",
+    "name", "new_cwd", "notification_type", "old_cwd", "permission_mode",
+    "permission_suggestions", "prompt", "prompt_id", "reason", "requested_model",
+    "requested_schema", "session_crons", "source", "stop_hook_active", "task_description",
+    "task_id", "task_subject", "team_name", "teammate_name", "title", "to_model", "tool_calls",
+    "trigger", "turn_id", "worktree_path",
+];

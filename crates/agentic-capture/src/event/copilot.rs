@@ -20,6 +20,13 @@ pub(super) const EVENTS: &[(&str, HookMoment)] = &[
     ("sessionEnd", HookMoment::Ends),
 ];
 
+/// Fields of them that are known, beside those of every source.
+#[rustfmt::skip]
+pub(super) const FIELDS: &[&str] = &[
+    "customInstructions", "error", "errorContext", "initialPrompt", "prompt", "reason",
+    "recoverable", "source", "stopReason", "trigger",
+];
+
 /// Fields by which an event is known, the most telling first. All of a line must be there. A request
 /// for leave has those of `preToolUse`, the stricter of the two.
 const SIGNS: &[(&[&str], &str)] = &[

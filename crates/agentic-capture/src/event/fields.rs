@@ -7,6 +7,21 @@ use agentic_model::{Instant, Map, Value};
 use super::{EventCall, EventSubagent, HookMoment, NATIVE_ID_BYTES_MAX, TranscriptPath};
 use crate::{ConversationId, Source};
 
+/// Fields of every source, in all their spellings.
+#[rustfmt::skip]
+pub(super) const FIELDS: &[&str] = &[
+    "agentId", "agentName", "agentTranscriptPath", "agentType", "agent_id", "agent_name",
+    "agent_transcript_path", "agent_type", "args", "call", "callID", "callId", "call_id",
+    "command", "conversationId", "conversation_id", "cwd", "directory", "event",
+    "hookEventName", "hook_event_name", "output", "parentAgentId", "parent_agent_id",
+    "permission", "session", "sessionID", "sessionId", "session_id", "subagentId",
+    "subagentType", "subagent_id", "subagent_type", "thread-id", "thread_id", "timestamp",
+    "tool", "toolArgs", "toolInput", "toolName", "toolResponse", "toolResult", "toolUseId",
+    "tool_args", "tool_input", "tool_name", "tool_output", "tool_response", "tool_result",
+    "tool_use_id", "transcriptPath", "transcript_path", "type", "workingDirectory",
+    "working_directory", "workspaceRoots", "workspace_roots",
+];
+
 /// How vendors call the id of a conversation.
 const CONVERSATION: &[&str] =
     &["session_id", "sessionId", "conversation_id", "conversationId", "thread-id", "thread_id"];

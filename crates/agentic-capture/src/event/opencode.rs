@@ -18,6 +18,12 @@ pub(super) const EVENTS: &[(&str, HookMoment)] = &[
     ("session.deleted", HookMoment::Ends),
 ];
 
+/// Fields of them that are known, beside those of every source.
+#[rustfmt::skip]
+pub(super) const FIELDS: &[&str] = &[
+    "message", "parts", "properties", "v", "worktree",
+];
+
 /// Tells who begins: a session with a parent is a subagent of that.
 pub(super) fn begin(
     map: &Map,

@@ -8,6 +8,7 @@ use agentic_model::value::NESTING_MAX;
 use agentic_model::{Map, Value};
 
 use super::scalars::read_scalars;
+use crate::line_json::number_value;
 
 /// The longest payload that is read whole, in bytes: 8 MiB.
 pub const PAYLOAD_BYTES_MAX: usize = 8 << 20;
@@ -32,6 +33,8 @@ pub struct Payload {
     pub map: Map,
     /// How much of it that is.
     pub extent: PayloadExtent,
+    /// What was given, as it was written, where all of it was read.
+    pub written: Option<String>,
 }
 
 /// Why nobody knows what a hook was told.
@@ -81,10 +84,13 @@ impl Payload {
         let mut first = input.by_ref().take(PAYLOAD_BYTES_MAX as u64 + 1);
         first.read_to_end(&mut bytes).map_err(|_| PayloadError::Unreadable)?;
         if bytes.len() > PAYLOAD_BYTES_MAX {
-            let map = read_scalars(bytes.as_slice().chain(input))?;
-            return Ok(Payload { map, extent: PayloadExtent::Scalars });
+            return Ok(Payload::of_scalars(read_scalars(bytes.as_slice().chain(input))?));
         }
         Payload::of_bytes(&bytes)
+    }
+
+    fn of_scalars(map: Map) -> Payload {
+        Payload { map, extent: PayloadExtent::Scalars, written: None }
     }
 
     /// Reads what was given whole.
@@ -98,15 +104,14 @@ impl Payload {
         }
         let text = std::str::from_utf8(bytes).map_err(|_| PayloadError::NotText)?;
         let read = match read_value(text) {
-            Err(ValueFault::TooMany) => {
-                let map = read_scalars(bytes)?;
-                return Ok(Payload { map, extent: PayloadExtent::Scalars });
-            }
+            Err(ValueFault::TooMany) => return Ok(Payload::of_scalars(read_scalars(bytes)?)),
             Err(ValueFault::NotJson) => return Err(PayloadError::NotJson),
             Ok(value) => value,
         };
         match read {
-            Value::Map(map) => Ok(Payload { map, extent: PayloadExtent::Whole }),
+            Value::Map(map) => {
+                Ok(Payload { map, extent: PayloadExtent::Whole, written: Some(text.to_owned()) })
+            }
             Value::Null
             | Value::Bool(_)
             | Value::Int(_)
@@ -171,16 +176,12 @@ impl<'t> Sink<'t> for PayloadSink {
     }
 }
 
-/// Makes the value of a scalar; a number that fits nothing else stays as it is written.
+/// Makes the value of a scalar; a number that no value can hold becomes a text.
 pub(super) fn value_of(scalar: Scalar<'_>) -> Value {
     match scalar {
         Scalar::Null => Value::Null,
         Scalar::Bool(truth) => Value::Bool(truth),
         Scalar::Text(text) => Value::Text(text.into_owned()),
-        Scalar::Number(digits) => match (digits.parse(), digits.parse::<f64>()) {
-            (Ok(whole), _) => Value::Int(whole),
-            (Err(_), Ok(number)) if number.is_finite() => Value::Float(number),
-            _ => Value::text(digits),
-        },
+        Scalar::Number(digits) => number_value(digits),
     }
 }

@@ -109,6 +109,8 @@ fn of_two_keys_the_last_counts_and_no_number_is_too_large() {
     );
     assert_eq!(event.moment, HookMoment::Ends);
     assert_eq!(event.payload.map.get("m"), Some(&Value::text("1e999")));
+    let digits = Value::text("123456789012345678901234567890");
+    assert_eq!(event.payload.map.get("n"), Some(&digits));
 }
 
 #[test]
@@ -146,4 +148,18 @@ fn a_session_of_opencode_with_a_parent_is_a_subagent() {
     assert_eq!(event.moment, HookMoment::SubagentBegins);
     assert_eq!(event.conversation.expect("an id").native, "p");
     assert_eq!(event.subagent.expect("one").id, "c");
+}
+
+#[test]
+fn fields_that_no_table_knows_are_told() {
+    let unknown = |source, json| {
+        let event = read(source, json);
+        event.unknown_fields().map(|(key, _)| key.clone()).collect::<Vec<_>>()
+    };
+    let claude = r#"{"hook_event_name":"PreToolUse","session_id":"s","tool_name":"Bash","new":1,
+        "nothing":null}"#;
+    assert_eq!(unknown(Source::Claude, claude), ["new"]);
+    // Others speak as Claude Code does, too.
+    let gemini = r#"{"hook_event_name":"AfterTool","llm_request":{},"tool_use_id":"t","new":{}}"#;
+    assert_eq!(unknown(Source::Gemini, gemini), ["new"]);
 }

@@ -14,7 +14,7 @@ use crate::catch_up::{
     mapping_time, mark_unsure, within,
 };
 use crate::cursor::CursorOwner;
-use crate::event::HookMoment;
+use crate::event::{HookEvent, HookMoment};
 use crate::gate::{GateError, note_passed_by};
 use crate::picture::PictureUse;
 use crate::spool::{self, SpoolOwner};
@@ -37,7 +37,7 @@ pub(super) enum EventKeeping {
 pub(super) fn keep(event: &BoundEvent<'_>) -> Result<EventKeeping, CaptureError> {
     let (scene, agent) = (event.scene, &event.binding.agent);
     let (space, layout) = (scene.space, scene.space.repository().layout());
-    if !has_entries(scene.event.moment) {
+    if !has_entries(scene.event) {
         return Ok(EventKeeping::Kept);
     }
     let redactor = redactor(event)?;
@@ -106,7 +106,7 @@ fn note_left(event: &BoundEvent<'_>) -> Result<(), CaptureError> {
 
 /// Puts aside what the hook alone knows, for the agent that the conversation will get.
 pub(super) fn put_aside(event: &BoundEvent<'_>) -> Result<(), CaptureError> {
-    if !has_entries(event.scene.event.moment) {
+    if !has_entries(event.scene.event) {
         return Ok(());
     }
     let own = own_entries(event, &redactor(event)?)?;
@@ -210,12 +210,12 @@ fn append(
 }
 
 /// Tells whether an event can have anything to say, before rules of redaction are loaded for it.
-fn has_entries(moment: HookMoment) -> bool {
-    match moment {
+fn has_entries(event: &HookEvent) -> bool {
+    match event.moment {
         HookMoment::BeforeTool
         | HookMoment::SubagentBegins
         | HookMoment::WorktreeWanted
-        | HookMoment::WorktreeDone => false,
+        | HookMoment::WorktreeDone => event.unknown_fields().next().is_some(),
         HookMoment::Begins
         | HookMoment::Prompt
         | HookMoment::Asked

@@ -1,6 +1,8 @@
 //! What the hook itself is the record of: that something happened, and what was said where there is no
 //! transcript that says it.
 
+use std::borrow::Cow;
+
 use agentic_model::value::NESTING_MAX;
 use agentic_model::{Instant, Map, Value, json};
 
@@ -8,6 +10,7 @@ use agentic_redact::SecretRedactor;
 
 use crate::entry::{CapturedEntry, CapturedKind, EntryPlace};
 use crate::event::{HookEvent, HookMoment};
+use crate::line_json::LineJson;
 use crate::{ConversationId, Source};
 
 /// Fields that every event has, and that say nothing about this one.
@@ -55,15 +58,34 @@ impl OwnEntries<'_> {
             HookMoment::TurnFails => vec![self.noted("stop-failure", &[])],
             HookMoment::Noted(word) => vec![self.noted(word, &[])],
             HookMoment::FileChanged | HookMoment::Unknown => vec![self.whole()],
-            HookMoment::Prompt | HookMoment::AfterTool => self.said(),
-            HookMoment::TurnEnds | HookMoment::SubagentEnds => self.said(),
+            HookMoment::Prompt
+            | HookMoment::AfterTool
+            | HookMoment::TurnEnds
+            | HookMoment::SubagentEnds => self.with_unknown(self.said()),
             HookMoment::BeforeTool
             | HookMoment::SubagentBegins
             | HookMoment::Compaction
             | HookMoment::ToolBatch
             | HookMoment::WorktreeWanted
-            | HookMoment::WorktreeDone => Vec::new(),
+            | HookMoment::WorktreeDone => self.with_unknown(Vec::new()),
         }
+    }
+
+    /// Puts fields that no table knows beside what is kept; of an event of which nothing else is, they
+    /// are.
+    fn with_unknown(&self, mut made: Vec<CapturedEntry>) -> Vec<CapturedEntry> {
+        let unknown = self.event.unknown_fields();
+        let more: Map = unknown
+            .map(|(key, value)| (self.clean(None, key), self.value(Some(key), value)))
+            .collect();
+        if more.is_empty() {
+            return made;
+        }
+        if made.is_empty() {
+            made.push(self.event_entry(&self.event.name, self.event.name.clone()));
+        }
+        made[0].put_more(more);
+        made
     }
 
     /// Says that a call ran although nobody had decided about it.
@@ -92,13 +114,21 @@ impl OwnEntries<'_> {
         entry
     }
 
-    /// An event that is not known: all of it.
+    /// An event that is not known: all of it, numbers as they were written.
     fn whole(&self) -> CapturedEntry {
-        let payload = Value::Map(self.event.payload.map.clone());
-        let clean = self.value(None, &payload);
-        let name = self.clean(None, &self.event.name);
-        let text = json::to_text(&clean);
-        self.event_entry(&name, text)
+        let payload = &self.event.payload;
+        let written = payload.written.as_deref().and_then(|text| LineJson::parse(text).ok());
+        let text = match written {
+            Some(mut written) => {
+                written.redact(&mut |key, text| match self.redacted(key, text) {
+                    Cow::Owned(clean) => Some(clean),
+                    Cow::Borrowed(_) => None,
+                });
+                written.to_text()
+            }
+            None => json::to_text(&self.value(None, &Value::Map(payload.map.clone()))),
+        };
+        self.event_entry(&self.clean(None, &self.event.name), text)
     }
 
     /// What was said, where nobody else has it.
@@ -218,11 +248,14 @@ impl OwnEntries<'_> {
     }
 
     fn clean(&self, key: Option<&str>, text: &str) -> String {
-        let clean = match key {
-            Some(key) => self.redactor.redact_beside(key, text),
-            None => self.redactor.redact_text(text),
-        };
-        clean.text.into_owned()
+        self.redacted(key, text).into_owned()
+    }
+
+    fn redacted<'t>(&self, key: Option<&str>, text: &'t str) -> Cow<'t, str> {
+        match key {
+            Some(key) => self.redactor.redact_beside(key, text).text,
+            None => self.redactor.redact_text(text).text,
+        }
     }
 
     /// Takes the secrets out of a value; what nests too deep for an entry becomes a text.

@@ -119,6 +119,8 @@ fn the_first_layer_in_order_names_a_place() {
 #[test]
 fn a_password_may_hold_marks_of_quotation() {
     check(r#""password": "tulip\"orbit22zz""#, r#""password": "[redacted:key-value:*]""#);
+    check(r#""password": "tulip-orbit-22""#, r#""password": "[redacted:key-value:*]""#);
+    check("password: step-orbit-22", "password: step-orbit-22");
     check(r#"password="tulip22'orbit""#, r#"password="[redacted:key-value:*]""#);
     check(r#"{"password":"tulip22\u0022orbit"}"#, r#"{"password":"[redacted:key-value:*]"}"#);
 }

@@ -44,7 +44,7 @@ impl CompiledRule {
         let (id, group) = (rule.id.clone(), rule.secret_group);
         let made =
             CompiledRule { text: RedactRuleText::Added(Box::new(rule)), compiled: OnceLock::new() };
-        let fault = |error| RuleFault::Expression { id: id.clone(), reason: reason_of(&error) };
+        let fault = |reason| RuleFault::Expression { id: id.clone(), reason };
         let regex = made.compile().map_err(fault)?;
         if group >= regex.captures_len() {
             return Err(RuleFault::Group { id, group });
@@ -124,7 +124,7 @@ impl CompiledRule {
         })
     }
 
-    fn compile(&self) -> Result<Regex, BuildError> {
+    fn compile(&self) -> Result<Regex, String> {
         match &self.text {
             RedactRuleText::BuiltIn(rule) => expression(rule.regex, Alphabet::Ascii),
             RedactRuleText::Added(rule) => expression(&rule.regex, Alphabet::Unicode),
@@ -132,7 +132,7 @@ impl CompiledRule {
     }
 
     /// Compiles what says that a secret is none.
-    pub(super) fn compile_allowed(&self) -> Result<Vec<Regex>, BuildError> {
+    pub(super) fn compile_allowed(&self) -> Result<Vec<Regex>, String> {
         match &self.text {
             RedactRuleText::BuiltIn(rule) => {
                 rule.allowed.iter().map(|text| expression(text, Alphabet::Ascii)).collect()
@@ -154,15 +154,16 @@ enum Alphabet {
 
 /// Compiles an expression as `regex` does for bytes, but without the automata that take longer to
 /// make than the few windows of a hook take to search: other crates of this program switch them on
-/// for all.
-fn expression(text: &str, alphabet: Alphabet) -> Result<Regex, BuildError> {
+/// for all. One that does not compile comes back with the reason.
+fn expression(text: &str, alphabet: Alphabet) -> Result<Regex, String> {
     let how = Config::new()
         .nfa_size_limit(Some(COMPILED_BYTES_MAX))
         .utf8_empty(false)
         .onepass(false)
         .dfa(false);
     let syntax = syntax::Config::new().unicode(alphabet == Alphabet::Unicode).utf8(false);
-    Regex::builder().configure(how).syntax(syntax).build(text)
+    let built = Regex::builder().configure(how).syntax(syntax).build(text);
+    built.map_err(|error| reason_of(&error))
 }
 
 /// Returns what the compiler says in the end; before that it shows the expression.

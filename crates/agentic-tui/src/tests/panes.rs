@@ -139,6 +139,7 @@ fn nothing_that_is_stored_steers_the_screen() {
         at: HOSTILE.to_owned(),
         text: Some(format!("{HOSTILE}\n{HOSTILE}")),
         base64: None,
+        meta: Default::default(),
         from: None,
     };
     shown(page::pending("alice", &[entry()], now()));

@@ -81,6 +81,7 @@ fn entries(n: usize, text: &str) -> TraceView {
         at: "2026-11-23T10:00:00Z".to_owned(),
         text: (!n.is_multiple_of(7)).then(|| format!("{text} {n}")),
         base64: n.is_multiple_of(7).then(|| "AAECAwQ=".to_owned()),
+        meta: Default::default(),
         from: None,
     };
     TraceView {
