@@ -18,9 +18,8 @@ use crate::cursor::{
 use crate::entry::CapturedEntry;
 use crate::event::HookMoment;
 use crate::known::{self, KnownEntries, PlaceNames};
-use crate::line_json::TextRedactor;
+use crate::mapping::ConversationMapping;
 use crate::mapping::facts::ConversationFacts;
-use crate::mapping::{COPIED_ITEMS_MAX, ConversationMapping, CopiedItem};
 use crate::picture::{PictureUse, name_pictures, retain_named};
 use crate::plain_text::PlainText;
 use crate::transcript::{PlacedFile, TranscriptLine, TranscriptPlace, TranscriptReader};
@@ -28,6 +27,7 @@ use crate::vendor_file::TranscriptForm;
 use crate::{CaptureError, ConversationId, Source, VendorFile, bindings, redaction};
 
 mod caught;
+mod copied;
 mod looked;
 mod mark;
 mod recent;
@@ -36,17 +36,20 @@ mod source;
 
 use self::caught::CursorSureness;
 pub use self::caught::{CaughtUp, mark_unsure};
+pub use self::copied::CopiedConversations;
 use self::looked::LookedTime;
 use self::mark::TranscriptMarks;
 use self::recent::EntryNews;
 pub use self::recent::RecentEntries;
-use self::resumed::resumed_from;
 pub use self::source::TranscriptSource;
 
 /// How long lines are mapped in one event.
 const MAPPING_TIME: Duration = Duration::from_millis(8);
 /// How long at the end of a conversation.
 const MAPPING_TIME_AT_END: Duration = Duration::from_secs(1);
+
+/// Looks up which entries of an agent no commit has.
+type PendingLookup<'c> = Box<dyn FnOnce() -> Result<Vec<Entry>, CaptureError> + 'c>;
 
 /// What is caught up with.
 pub struct CatchUpJob<'c> {
@@ -69,18 +72,6 @@ pub struct CatchUpJob<'c> {
     /// Finds the transcript of another conversation, for the copies with which a fork's begins.
     pub transcript_of: &'c dyn Fn(&ConversationId) -> Option<VendorFile>,
 }
-
-/// Conversations with whose lines another may begin.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum CopiedConversations<'c> {
-    /// These.
-    These(&'c [ConversationId]),
-    /// Those whose files lie beside and begin alike.
-    Beside,
-}
-
-/// Looks up which entries of an agent no commit has.
-type PendingLookup<'c> = Box<dyn FnOnce() -> Result<Vec<Entry>, CaptureError> + 'c>;
 
 /// Who speaks in a transcript.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -215,29 +206,6 @@ impl<'c> CatchUpJob<'c> {
     fn was_never_open(&self) -> bool {
         let layout = self.space.repository().layout();
         !TranscriptCursor::exists(&layout.capture(), self.owner()) && bindings::are_whole(layout)
-    }
-
-    /// Finds the conversations with whose lines this one may begin, or still goes on.
-    fn copied_by(
-        &self,
-        file: &VendorFile,
-        place: TranscriptPlace,
-        mapping: &mut ConversationMapping,
-    ) -> Vec<ConversationId> {
-        match self.copied {
-            CopiedConversations::These(copied) => copied.to_vec(),
-            CopiedConversations::Beside if self.subagent.is_some() => Vec::new(),
-            CopiedConversations::Beside if place.offset == 0 => {
-                let found = resumed_from(file, self.conversation, self.space.now());
-                mapping.copies_from(found.iter().map(|id| id.native.as_str()));
-                found
-            }
-            CopiedConversations::Beside => {
-                let source = self.conversation.source;
-                let names = mapping.facts().copied_from();
-                names.map(|name| ConversationId { source, native: name.to_owned() }).collect()
-            }
-        }
     }
 
     fn owner(&self) -> CursorOwner<'c> {
@@ -453,39 +421,6 @@ impl OpenCatchUp<'_> {
         }
         known.add_bound(space, &agent, other)?;
         self.looked.add_since(begun);
-        Ok(())
-    }
-
-    /// Looks up what the conversation has said of which the last line is a copy.
-    fn know_copied(&mut self) -> Result<(), CaptureError> {
-        let Some(from) = self.mapping.facts().copies_of() else { return Ok(()) };
-        if self.copies_of.as_deref() == Some(from) {
-            return Ok(());
-        }
-        let source = self.job.conversation.source;
-        let other = ConversationId { source, native: from.to_owned() };
-        self.copies_of = Some(other.native.clone());
-        self.know(&other)
-    }
-
-    /// Reads the items of the conversation of which this one is a fork, whose copies come next.
-    fn expect_copies(&mut self, redactor: &mut TextRedactor<'_>) -> Result<(), CaptureError> {
-        let Some(from) = self.mapping.facts().forked_from() else { return Ok(()) };
-        let source = self.job.conversation.source;
-        let other = ConversationId { source, native: from.to_owned() };
-        let Some(file) = (self.job.transcript_of)(&other) else { return Ok(()) };
-        let opened = open_at(&file, None, &self.key).map_err(io)?;
-        let mut lines = TranscriptReader::new(opened.input, TranscriptPlace::default());
-        let mut items = Vec::new();
-        while let Some(line) = lines.next_line().map_err(io)? {
-            if let TranscriptLine::Whole { bytes, .. } = line {
-                items.extend(CopiedItem::read(bytes, redactor));
-            }
-            if items.len() >= COPIED_ITEMS_MAX {
-                break;
-            }
-        }
-        self.mapping.expect_copies(items);
         Ok(())
     }
 }
