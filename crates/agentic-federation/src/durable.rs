@@ -3,6 +3,7 @@
 use agentic_git::{RefMove, Repository};
 use agentic_model::commit::CommitData;
 use agentic_model::{Instant, Oid, Signature};
+use agentic_store::bell::{self, GroundChange};
 use agentic_store::ground::{PACKED_REFS, WrittenObjects};
 use agentic_store::journal::{BranchMove, GitKind};
 use agentic_store::{Lock, fault};
@@ -80,6 +81,7 @@ impl WrittenState {
             // A prune may have run before the ref named them.
             repository.confirm_objects(&state.drafts.objects, &written)?;
             repository.sync_filesystem()?;
+            tell_of_refs(repository);
         }
         Ok(moved)
     }
@@ -103,7 +105,13 @@ pub fn remove_all(repository: &Repository, gone: &[(String, Oid)]) -> Result<()>
         gone.iter().map(|(name, _)| name.as_str()).chain([PACKED_REFS]).collect();
     moving.announced(&locked, || repository.delete_refs(gone))?;
     repository.sync_filesystem()?;
+    tell_of_refs(repository);
     Ok(())
+}
+
+/// Tells the process that stays, if there is one, that refs have moved: it watches no folder of a peer.
+pub fn tell_of_refs(repository: &Repository) {
+    bell::ring(repository.layout(), &GroundChange::Refs);
 }
 
 /// Makes the next commit of a ref that nobody signs: its tree, the state before, and further parents.

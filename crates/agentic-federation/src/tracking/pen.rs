@@ -9,7 +9,7 @@ use agentic_store::ground::PACKED_REFS;
 use agentic_store::journal::BranchMove;
 use agentic_store::{Lock, fault};
 
-use crate::durable::{lock, mover};
+use crate::durable::{lock, mover, tell_of_refs};
 use crate::{Error, Result};
 
 /// The lock under which refs are drawn.
@@ -60,7 +60,9 @@ impl<'r> RefPen<'r> {
         }
         fault::point("tracking-drawn")?;
         if written.len() <= FEW && written.iter().all(|name| wanted.contains_key(*name)) {
-            return self.move_few(&written, found, wanted).map(|()| moved);
+            self.move_few(&written, found, wanted)?;
+            tell_of_refs(self.repository);
+            return Ok(moved);
         }
         let arguments = ["-c", "core.hooksPath=/dev/null", "update-ref", "--stdin"];
         let locked: Vec<&str> = written.iter().copied().chain([PACKED_REFS]).collect();
@@ -71,6 +73,7 @@ impl<'r> RefPen<'r> {
         if written.len() >= PACKED_FROM {
             self.pack(&locked)?;
         }
+        tell_of_refs(self.repository);
         Ok(moved)
     }
 

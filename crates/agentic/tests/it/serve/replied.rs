@@ -84,6 +84,22 @@ fn what_a_peer_decided_is_shown_and_accepted_on_the_page() {
 }
 
 #[test]
+fn what_a_later_fetch_brings_is_told_as_well() {
+    let served = asking();
+    let cookie = served.log_in();
+    let pending: Json = serde_json::from_str(&served.ok(&["pending", "--json"])).expect("JSON");
+    let request = pending[0]["request"].as_str().expect("one hold");
+    // All folders of refs of a peer are there then.
+    shell(&served.sandbox, "agentic -C ../there push && agentic fetch");
+    let answers =
+        format!("agentic -C ../there decide {request} approve --only && agentic -C ../there push");
+    shell(&served.sandbox, &answers);
+    let mut listener = EventListener::begin(&served, &cookie);
+    served.ok(&["fetch"]);
+    listener.hear("hold", &[("request", request), ("state", "replied")]);
+}
+
+#[test]
 fn what_comes_too_late_is_shown_with_what_was_faster() {
     let served = asking();
     let cookie = served.log_in();
