@@ -92,8 +92,16 @@ class Stage:
         return file.read_text().count("deployed") if file.exists() else 0
 
     def errors(self):
+        """What went wrong. An event that was put off while others had the lock did not: the next one
+        takes in what it knew."""
         log = self.shop / ".git/agentic/capture/errors.log"
-        return log.read_text() if log.exists() else ""
+        lines = log.read_text().splitlines() if log.exists() else []
+        return "\n".join(line for line in lines if not line.endswith(" busy"))
+
+    def put_off(self):
+        """Where something waits that an event has put off."""
+        spool = self.shop / ".git/agentic/capture/spool"
+        return [str(path) for path in spool.rglob("*") if path.is_file()]
 
     def wire(self, *more):
         self.run(AGENTIC, "init", "--agents", self.source, "--holds", *more)
@@ -122,6 +130,7 @@ class Stage:
         ids = [entry["meta"]["id"] for entry in entries if "id" in entry.get("meta", {})]
         looked(f"{self.source}: no entry is kept twice", len(ids) == len(set(ids)), f"{len(ids)}")
         looked(f"{self.source}: nothing is wrong", self.errors() == "", self.errors())
+        looked(f"{self.source}: what was put off came in", not self.put_off(), f"{self.put_off()}")
         self.run("git", "fsck", "--strict", "--no-dangling")
         passed = self.agentic("doctor").get("passed", [])
         looked(f"{self.source}: no hold was passed by", passed == [], f"{passed}")
