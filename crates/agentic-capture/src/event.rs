@@ -191,8 +191,8 @@ impl HookEvent {
         let (own, _) = tables(self.source);
         let tables = [fields::FIELDS, own, claude::FIELDS];
         let is_known = move |key: &str| tables.iter().any(|table| table.contains(&key));
-        let known = self.payload.map.iter();
-        known.filter(move |(key, value)| **value != Value::Null && !is_known(key))
+        let all = self.payload.map.iter();
+        all.filter(move |(key, value)| **value != Value::Null && !is_known(key))
     }
 
     /// Tells whether it asks if a tool may run, so that a gate has to answer.

@@ -28,7 +28,7 @@ pub(crate) mod pictures;
 pub use crate::mapping::codex::copies::{COPIED_ITEMS_MAX, CopiedItem};
 
 /// The mark that some editors put before the first byte of a text.
-const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
+pub const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
 /// Maps the transcript of one conversation, or of one of its subagents.
 #[derive(Debug, Clone, PartialEq)]

@@ -9,6 +9,7 @@ use agentic_model::{Map, Value};
 
 use super::scalars::read_scalars;
 use crate::line_json::number_value;
+use crate::mapping::BYTE_ORDER_MARK;
 
 /// The longest payload that is read whole, in bytes: 8 MiB.
 pub const PAYLOAD_BYTES_MAX: usize = 8 << 20;
@@ -86,7 +87,7 @@ impl Payload {
         if bytes.len() > PAYLOAD_BYTES_MAX {
             return Ok(Payload::of_scalars(read_scalars(bytes.as_slice().chain(input))?));
         }
-        Payload::of_bytes(&bytes)
+        Payload::of_bytes(bytes)
     }
 
     fn of_scalars(map: Map) -> Payload {
@@ -97,20 +98,25 @@ impl Payload {
     ///
     /// # Errors
     /// Fails on what is no JSON object.
-    pub fn of_bytes(bytes: &[u8]) -> Result<Payload, PayloadError> {
-        let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
+    pub fn of_bytes(bytes: impl Into<Vec<u8>>) -> Result<Payload, PayloadError> {
+        let mut bytes = bytes.into();
+        if bytes.starts_with(BYTE_ORDER_MARK) {
+            bytes.drain(..BYTE_ORDER_MARK.len());
+        }
         if bytes.trim_ascii().is_empty() {
             return Err(PayloadError::Empty);
         }
-        let text = std::str::from_utf8(bytes).map_err(|_| PayloadError::NotText)?;
-        let read = match read_value(text) {
-            Err(ValueFault::TooMany) => return Ok(Payload::of_scalars(read_scalars(bytes)?)),
+        let written = String::from_utf8(bytes).map_err(|_| PayloadError::NotText)?;
+        let read = match read_value(&written) {
+            Err(ValueFault::TooMany) => {
+                return Ok(Payload::of_scalars(read_scalars(written.as_bytes())?));
+            }
             Err(ValueFault::NotJson) => return Err(PayloadError::NotJson),
             Ok(value) => value,
         };
         match read {
             Value::Map(map) => {
-                Ok(Payload { map, extent: PayloadExtent::Whole, written: Some(text.to_owned()) })
+                Ok(Payload { map, extent: PayloadExtent::Whole, written: Some(written) })
             }
             Value::Null
             | Value::Bool(_)

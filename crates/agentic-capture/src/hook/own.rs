@@ -74,10 +74,7 @@ impl OwnEntries<'_> {
     /// Puts fields that no table knows beside what is kept; of an event of which nothing else is, they
     /// are.
     fn with_unknown(&self, mut made: Vec<CapturedEntry>) -> Vec<CapturedEntry> {
-        let unknown = self.event.unknown_fields();
-        let more: Map = unknown
-            .map(|(key, value)| (self.clean(None, key), self.value(Some(key), value)))
-            .collect();
+        let more = self.clean_fields(self.event.unknown_fields());
         if more.is_empty() {
             return made;
         }
@@ -104,13 +101,10 @@ impl OwnEntries<'_> {
         let detail = detail.map(|text| self.clean(None, text)).filter(|text| !text.is_empty());
         let text = detail.map_or(word.to_owned(), |detail| format!("{word} {detail}"));
         let mut entry = self.event_entry(word, text);
-        let payload = self.event.payload.map.clone();
         let is_more = |key: &str| !COMMON.contains(&key) && !told.contains(&key);
-        let more = payload.iter().filter(|(key, value)| is_more(key) && **value != Value::Null);
-        let more: Map = more
-            .map(|(key, value)| (self.clean(None, key), self.value(Some(key), value)))
-            .collect();
-        entry.put_more(more);
+        let all = self.event.payload.map.iter();
+        let more = all.filter(|(key, value)| is_more(key) && **value != Value::Null);
+        entry.put_more(self.clean_fields(more));
         entry
     }
 
@@ -258,6 +252,11 @@ impl OwnEntries<'_> {
         }
     }
 
+    /// Takes the secrets out of fields.
+    fn clean_fields<'f>(&self, fields: impl Iterator<Item = (&'f String, &'f Value)>) -> Map {
+        fields.map(|(key, value)| (self.clean(None, key), self.value(Some(key), value))).collect()
+    }
+
     /// Takes the secrets out of a value; what nests too deep for an entry becomes a text.
     fn value(&self, key: Option<&str>, value: &Value) -> Value {
         if value.nesting() >= NESTING_MAX {
@@ -268,11 +267,7 @@ impl OwnEntries<'_> {
             Value::List(items) => {
                 Value::List(items.iter().map(|item| self.value(key, item)).collect())
             }
-            Value::Map(map) => Value::Map(
-                map.iter()
-                    .map(|(key, item)| (self.clean(None, key), self.value(Some(key), item)))
-                    .collect(),
-            ),
+            Value::Map(map) => Value::Map(self.clean_fields(map.iter())),
             Value::Null
             | Value::Bool(_)
             | Value::Int(_)

@@ -12,11 +12,15 @@ use crate::measure::entropy_bits;
 /// How many bytes a compiled expression may take.
 const COMPILED_BYTES_MAX: usize = 4 << 20;
 
+const COMPILES: &str = "BUG: expressions of rules are compiled before they are used";
+
 /// A rule, with its expressions once they were needed.
 #[derive(Debug)]
 pub(crate) struct CompiledRule {
     text: RedactRuleText,
-    compiled: OnceLock<Expressions>,
+    regex: OnceLock<Regex>,
+    /// What says that a secret is none: asked of secrets only.
+    allowed: OnceLock<Vec<Regex>>,
 }
 
 /// What a rule says.
@@ -26,31 +30,27 @@ enum RedactRuleText {
     Added(Box<RedactRule>),
 }
 
-/// The expressions of a rule. Those of what it leaves alone are asked of a secret only.
-#[derive(Debug)]
-struct Expressions {
-    regex: Regex,
-    allowed: OnceLock<Vec<Regex>>,
-}
-
 impl CompiledRule {
     /// Takes a built-in rule. A test compiles all of them.
     pub(super) fn built_in(rule: &'static BuiltInRule) -> CompiledRule {
-        CompiledRule { text: RedactRuleText::BuiltIn(rule), compiled: OnceLock::new() }
+        CompiledRule::of(RedactRuleText::BuiltIn(rule))
     }
 
     /// Takes a rule of others, and compiles it to see whether it can be used.
     pub(super) fn checked(rule: RedactRule) -> Result<CompiledRule, RuleFault> {
         let (id, group) = (rule.id.clone(), rule.secret_group);
-        let made =
-            CompiledRule { text: RedactRuleText::Added(Box::new(rule)), compiled: OnceLock::new() };
+        let made = CompiledRule::of(RedactRuleText::Added(Box::new(rule)));
         let fault = |reason| RuleFault::Expression { id: id.clone(), reason };
         let regex = made.compile().map_err(fault)?;
         if group >= regex.captures_len() {
             return Err(RuleFault::Group { id, group });
         }
         let allowed = OnceLock::from(made.compile_allowed().map_err(fault)?);
-        Ok(CompiledRule { compiled: OnceLock::from(Expressions { regex, allowed }), ..made })
+        Ok(CompiledRule { regex: OnceLock::from(regex), allowed, ..made })
+    }
+
+    fn of(text: RedactRuleText) -> CompiledRule {
+        CompiledRule { text, regex: OnceLock::new(), allowed: OnceLock::new() }
     }
 
     /// Returns the rule's name.
@@ -64,8 +64,7 @@ impl CompiledRule {
     /// Returns the secrets that the rule finds in a text, in order: their first byte and the byte
     /// after their last.
     pub(crate) fn secrets(&self, text: &[u8]) -> Vec<(usize, usize)> {
-        let expressions = self.expressions();
-        let all = expressions.regex.captures_iter(text);
+        let all = self.regex().captures_iter(text);
         let secrets = all.filter_map(|captures| {
             let group = match self.secret_group() {
                 0 => (1..captures.group_len()).find_map(|group| captures.get_group(group)),
@@ -75,19 +74,19 @@ impl CompiledRule {
         });
         let counts = |secret: &(usize, usize)| {
             let value = &text[secret.0..secret.1];
-            !value.is_empty() && !self.leaves_alone(value, expressions)
+            !value.is_empty() && !self.leaves_alone(value)
         };
         secrets.filter(counts).collect()
     }
 
-    fn leaves_alone(&self, secret: &[u8], expressions: &Expressions) -> bool {
+    fn leaves_alone(&self, secret: &[u8]) -> bool {
         let entropy = match &self.text {
             RedactRuleText::BuiltIn(rule) => rule.entropy,
             RedactRuleText::Added(rule) => rule.entropy,
         };
         is_placeholder(secret)
             || entropy > 0.0 && entropy_bits(secret) < entropy
-            || self.allowed(expressions).iter().any(|allowed| allowed.is_match(secret))
+            || self.allowed().iter().any(|allowed| allowed.is_match(secret))
             || self.has_stopword(secret)
     }
 
@@ -109,19 +108,12 @@ impl CompiledRule {
         }
     }
 
-    fn expressions(&self) -> &Expressions {
-        self.compiled.get_or_init(|| {
-            let regex = self.compile();
-            let regex = regex.expect("BUG: expressions of rules are compiled before they are used");
-            Expressions { regex, allowed: OnceLock::new() }
-        })
+    fn regex(&self) -> &Regex {
+        self.regex.get_or_init(|| self.compile().expect(COMPILES))
     }
 
-    fn allowed<'e>(&self, expressions: &'e Expressions) -> &'e [Regex] {
-        expressions.allowed.get_or_init(|| {
-            let allowed = self.compile_allowed();
-            allowed.expect("BUG: expressions of rules are compiled before they are used")
-        })
+    fn allowed(&self) -> &[Regex] {
+        self.allowed.get_or_init(|| self.compile_allowed().expect(COMPILES))
     }
 
     fn compile(&self) -> Result<Regex, String> {
