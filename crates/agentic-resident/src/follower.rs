@@ -267,7 +267,7 @@ impl Follower {
     /// Hands out what is to be told: together, for each time wakes up all who listen.
     fn hand_out(&self) {
         let ready = std::mem::take(&mut *self.ready());
-        ready.into_iter().for_each(|(name, data)| self.events.publish(name, data));
+        self.events.publish(ready);
     }
 
     /// Tells what was held back, as far as its time has come.

@@ -296,7 +296,8 @@ impl IndexShared {
         drop(known);
         if is_news {
             let state = Some(state.view().state);
-            self.events.publish(EventName::Index, EventView { at, state, ..EventView::default() });
+            let data = EventView { at, state, ..EventView::default() };
+            self.events.publish([(EventName::Index, data)]);
         }
     }
 

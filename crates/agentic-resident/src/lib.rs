@@ -30,7 +30,7 @@ mod worker;
 
 pub use crate::client::{ResidentClient, ResidentReply, post_to_page};
 pub use crate::error::{ResidentError, Result};
-pub use crate::event::{EventHub, EventPlace, EventSubscription, NumberedEvent};
+pub use crate::event::{EventBatch, EventHub, EventPlace, EventSubscription, NumberedEvent};
 pub use crate::folder::{ServeFolder, ServeLock};
 pub use crate::follower::FollowerGauge;
 pub use crate::index::{IndexDesk, IndexState, journal_mark};

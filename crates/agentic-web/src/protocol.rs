@@ -172,7 +172,7 @@ struct MessageStream {
     token: String,
 }
 
-impl futures_core::Stream for MessageStream {
+impl futures_util::Stream for MessageStream {
     type Item = Result<Bytes, Infallible>;
 
     fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {

@@ -19,7 +19,7 @@ use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::io::{AsyncRead, AsyncWrite};
-use tokio::net::{TcpListener, UnixListener};
+use tokio::net::{TcpListener, TcpSocket, UnixListener};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tower_service::Service as _;
 
@@ -44,6 +44,11 @@ const HEAD_WAIT: Duration = Duration::from_secs(10);
 const HEAD_BYTES_MAX: usize = 16 << 10;
 /// How long requests under way may take when the process is told to end.
 const END_WAIT: Duration = Duration::from_secs(5);
+/// How many bytes the system keeps of what a connection did not take yet: as many as queued events may
+/// have. On a connection of this machine it would keep megabytes else.
+const SEND_BYTES: u32 = 128 << 10;
+/// How many connections wait to be taken.
+const WAITING_MAX: u32 = 1_024;
 /// How long is waited when the system has no more connections to give.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
@@ -142,7 +147,7 @@ impl Listeners {
         if options.is_socket_only {
             return Ok(Listeners { tcp: None, port: None, socket });
         }
-        let tcp = bind_port(&resident.key, options.port).await?;
+        let tcp = bind_port(&resident.key, options.port)?;
         let port = tcp.local_addr().map_err(ResidentError::system("listen"))?.port();
         Ok(Listeners { tcp: Some(tcp), port: Some(port), socket })
     }
@@ -188,6 +193,7 @@ impl Listeners {
             () = accept_socket(&self.socket, &own, &common_dir) => {}
         }
         say_end.send_replace(true);
+        site.resident.events.end_listening();
         // What takes longer is cut off.
         let ends = async { tokio::join!(strangers.end(), own.end()) };
         let _ = tokio::time::timeout(END_WAIT, ends).await;
@@ -199,14 +205,13 @@ impl Listeners {
 }
 
 /// Binds the port that was chosen, or the first that is free of those that a key gives.
-async fn bind_port(key: &[u8], chosen: Option<u16>) -> Result<TcpListener> {
-    let bind = |port: u16| TcpListener::bind(SocketAddr::from((Ipv4Addr::LOCALHOST, port)));
+fn bind_port(key: &[u8], chosen: Option<u16>) -> Result<TcpListener> {
     if let Some(port) = chosen {
-        return bind(port).await.map_err(|source| WebError::Port { port, source });
+        return listen(port).map_err(|source| WebError::Port { port, source });
     }
     let mut last = None;
     for port in ports(key) {
-        match bind(port).await {
+        match listen(port) {
             Ok(listener) => return Ok(listener),
             Err(error) if error.kind() == std::io::ErrorKind::AddrInUse => {
                 last = Some((port, error))
@@ -216,6 +221,16 @@ async fn bind_port(key: &[u8], chosen: Option<u16>) -> Result<TcpListener> {
     }
     let (port, source) = last.expect("at least one port was tried");
     Err(WebError::Port { port, source })
+}
+
+/// Listens at a port of this machine. Connections have the buffers of the listener.
+fn listen(port: u16) -> std::io::Result<TcpListener> {
+    let socket = TcpSocket::new_v4()?;
+    // As everybody who listens does: what ended lately does not keep the port.
+    socket.set_reuseaddr(true)?;
+    socket.set_send_buffer_size(SEND_BYTES)?;
+    socket.bind(SocketAddr::from((Ipv4Addr::LOCALHOST, port)))?;
+    socket.listen(WAITING_MAX)
 }
 
 /// What every connection is given.

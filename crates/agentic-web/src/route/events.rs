@@ -1,26 +1,27 @@
 //! What happens, as it happens: server-sent events.
 //!
-//! What comes within a moment is handed on together: a busy repository makes hundreds of events a second,
-//! and each is for hundreds of listeners.
+//! What is told together is sent together: a busy repository makes hundreds of events a second, and each
+//! is for hundreds of listeners.
 
 use std::convert::Infallible;
 use std::fmt::Write as _;
-use std::pin::Pin;
-use std::task::{Context, Poll};
+use std::sync::Arc;
 use std::time::Duration;
 
 use agentic_api::Refusal;
 use agentic_api::view::EventView;
-use agentic_resident::{EventPlace, EventSubscription, NumberedEvent};
+use agentic_resident::{EventBatch, EventPlace, EventSubscription, NumberedEvent};
 use axum::Extension;
 use axum::body::{Body, Bytes};
 use axum::extract::rejection::QueryRejection;
 use axum::extract::{Query, State};
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse as _, Response};
+use futures_util::stream::unfold;
 use serde::Deserialize;
-use tokio::sync::broadcast::error::{RecvError, TryRecvError};
-use tokio::sync::mpsc;
+use tokio::sync::broadcast::Receiver;
+use tokio::sync::broadcast::error::RecvError;
+use tokio::time::{Instant, Interval, MissedTickBehavior, interval_at};
 
 use crate::api::{failed_as, login_wanted};
 use crate::gate::{SOCKET_LOGIN, Visitor};
@@ -30,12 +31,8 @@ use crate::site::SharedSite;
 const STREAMS_MAX: usize = 256;
 /// How often a stream says that it lives.
 const ALIVE: Duration = Duration::from_secs(15);
-/// How long is waited for more after something that is to be told.
-const MOMENT: Duration = Duration::from_millis(5);
-/// How many events are handed on together at most.
-const TOGETHER_MAX: usize = 32;
 /// What says that a stream lives.
-const LIVES: &str = ":\n\n";
+const LIVES: &[u8] = b":\n\n";
 /// After how many milliseconds a listener that was cut off is to come back.
 const RETURN: &str = "retry: 1000\n\n";
 /// The name of the event that tells to fetch anew.
@@ -74,79 +71,73 @@ pub async fn stream(
         let refusal = Refusal::refused("too many listen already", "end a stream, or wait");
         return failed_as(StatusCode::SERVICE_UNAVAILABLE, &refusal);
     };
-    let (sender, events) = mpsc::channel(1);
     let login = visitor.form_owner().to_owned();
-    let listener = EventListener { login, sender };
-    tokio::spawn(forward(site, subscription, listener));
+    let listener = EventListener::new(site, login, subscription);
     let cache = (header::CACHE_CONTROL, "private, no-cache");
     let kind = [(header::CONTENT_TYPE, "text/event-stream"), cache];
-    (kind, Body::from_stream(EventStream { events })).into_response()
+    (kind, Body::from_stream(unfold(listener, EventListener::hear))).into_response()
 }
 
 /// Who listens, as long as they are logged in.
 struct EventListener {
+    site: SharedSite,
     login: String,
-    sender: mpsc::Sender<Bytes>,
+    coming: Receiver<Arc<EventBatch>>,
+    /// The number of the last event that was told, or that is not to be told any more.
+    told: u64,
+    /// What is to be told before what comes.
+    first: Option<String>,
+    alive: Interval,
 }
 
 impl EventListener {
-    /// Hands something on; says whether more is wanted, and may be told.
-    async fn hear(&self, site: &SharedSite, said: String) -> bool {
-        let is_in = self.login == SOCKET_LOGIN || site.logins.is_open(&self.login);
-        is_in && self.sender.send(said.into()).await.is_ok()
+    fn new(site: SharedSite, login: String, subscription: EventSubscription) -> EventListener {
+        let EventSubscription { is_reset, missed, coming, place: told } = subscription;
+        let mut first = RETURN.to_owned();
+        // What comes behind a reset is newer than its place: nobody goes back.
+        if is_reset {
+            first += &reset(&site, told);
+        }
+        first += &written(&site.resident.events.place().epoch, &missed);
+        let mut alive = interval_at(Instant::now() + ALIVE, ALIVE);
+        alive.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        EventListener { site, login, coming, told, first: Some(first), alive }
     }
-}
 
-/// Hands events on. Whoever is too slow is told to fetch anew; nobody waits for it.
-async fn forward(site: SharedSite, subscription: EventSubscription, listener: EventListener) {
-    // What comes behind a reset is newer than its place: nobody goes back.
-    let EventSubscription { is_reset, missed, mut coming, place: mut told } = subscription;
-    let epoch = site.resident.events.place().epoch;
-    let mut said = RETURN.to_owned();
-    if is_reset {
-        said += &reset(&site, told);
-    }
-    missed.iter().for_each(|event| say(&mut said, &epoch, event));
-    let mut stop = site.ended.clone();
-    loop {
-        // Nothing would be the end.
-        if !said.is_empty() && !listener.hear(&site, std::mem::take(&mut said)).await {
-            return;
-        }
-        let next = tokio::select! {
-            next = coming.recv() => next,
-            () = tokio::time::sleep(ALIVE) => {
-                said += LIVES;
-                continue;
-            }
-            () = listener.sender.closed() => return,
-            _ = stop.wait_for(|is_ended| *is_ended) => return,
+    /// Returns what is to be told next; nothing where more may not be told.
+    async fn hear(mut self) -> Option<(Result<Bytes, Infallible>, EventListener)> {
+        let said = match self.first.take() {
+            // Who came behind the end is told nothing.
+            Some(_) if *self.site.ended.borrow() => return None,
+            Some(first) => first.into(),
+            None => self.next().await?,
         };
-        let mut next = next.map_err(|error| match error {
-            RecvError::Closed => TryRecvError::Closed,
-            RecvError::Lagged(n) => TryRecvError::Lagged(n),
-        });
-        if next.is_ok() {
-            tokio::time::sleep(MOMENT).await;
-        }
-        let mut n_left = TOGETHER_MAX;
+        let is_in = self.login == SOCKET_LOGIN || self.site.logins.is_open(&self.login);
+        is_in.then_some((Ok(said), self))
+    }
+
+    /// Waits for what comes. Whoever is too slow is told to fetch anew; nobody waits for it.
+    async fn next(&mut self) -> Option<Bytes> {
         loop {
-            match next {
-                Ok(event) if event.data.n <= told => {}
-                Ok(event) => say(&mut said, &epoch, &event),
-                Err(TryRecvError::Lagged(_)) => {
-                    coming = coming.resubscribe();
-                    told = site.resident.events.place().n;
-                    said += &reset(&site, told);
+            let coming = tokio::select! {
+                coming = self.coming.recv() => coming,
+                _ = self.alive.tick() => return Some(Bytes::from_static(LIVES)),
+            };
+            let events = &self.site.resident.events;
+            match coming {
+                Ok(batch) if batch.last() <= self.told => {}
+                Ok(batch) if !events.is_too_slow(&batch) => {
+                    let write =
+                        |events: &[_]| written(&self.site.resident.events.place().epoch, events);
+                    return Some(batch.written(write));
                 }
-                Err(TryRecvError::Empty) => break,
-                Err(TryRecvError::Closed) => return,
+                Ok(_) | Err(RecvError::Lagged(_)) => {
+                    self.coming = self.coming.resubscribe();
+                    self.told = events.place().n;
+                    return Some(reset(&self.site, self.told).into());
+                }
+                Err(RecvError::Closed) => return None,
             }
-            n_left -= 1;
-            if n_left == 0 {
-                break;
-            }
-            next = coming.try_recv();
         }
     }
 }
@@ -159,21 +150,14 @@ fn reset(site: &SharedSite, n: u64) -> String {
     format!("event: {RESET}\nid: {place}\ndata: {data}\n\n")
 }
 
-fn say(said: &mut String, epoch: &str, event: &NumberedEvent) {
-    let (name, n, data) = (event.name.word(), event.data.n, event.text());
-    write!(said, "event: {name}\nid: {epoch}-{n}\ndata: {data}\n\n")
-        .expect("a string takes everything");
-}
-
-/// The events of one listener.
-struct EventStream {
-    events: mpsc::Receiver<Bytes>,
-}
-
-impl futures_core::Stream for EventStream {
-    type Item = Result<Bytes, Infallible>;
-
-    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
-        self.events.poll_recv(context).map(|event| event.map(Ok))
+/// Writes events as they are sent.
+fn written(epoch: &str, events: &[Arc<NumberedEvent>]) -> String {
+    let mut text = String::new();
+    for event in events {
+        let (name, n) = (event.name.word(), event.data.n);
+        let data = serde_json::to_string(&event.data).expect("events have text keys");
+        write!(text, "event: {name}\nid: {epoch}-{n}\ndata: {data}\n\n")
+            .expect("a string takes everything");
     }
+    text
 }

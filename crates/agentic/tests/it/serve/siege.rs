@@ -247,10 +247,11 @@ pub(super) fn listen(served: &Served, cookie: &str) -> (u16, TcpStream) {
     (status.expect("a status"), stream)
 }
 
-/// Reads events until one of some texts was told; tells which.
+/// Reads events until one of some texts was told; tells which. That the stream lives is no event.
 pub(super) fn heard<'t>(stream: &mut TcpStream, texts: &[&'t str]) -> Option<&'t str> {
     let (mut said, mut part) = (String::new(), [0; 4096]);
-    loop {
+    let begun = Instant::now();
+    while begun.elapsed() < 4 * PATIENCE {
         if let Some(text) = texts.iter().find(|text| said.contains(**text)) {
             return Some(text);
         }
@@ -262,6 +263,7 @@ pub(super) fn heard<'t>(stream: &mut TcpStream, texts: &[&'t str]) -> Option<&'t
             said.drain(..kept);
         }
     }
+    None
 }
 
 #[test]
