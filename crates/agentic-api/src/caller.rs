@@ -166,6 +166,8 @@ pub struct ProvenPerson {
     pub principal: String,
     /// How it is known, as decisions name it.
     pub authn: String,
+    /// The key, as git's configuration names it.
+    pub key: String,
 }
 
 /// What every verb of a space is given besides its own data.

@@ -35,7 +35,7 @@ use crate::own::read_journal;
 pub use crate::policy::{Policy, is_principal};
 use crate::summary;
 use crate::trust::{self, DecidingCommits, Look};
-pub use crate::trust::{text_signed_by, wants_key};
+pub use crate::trust::{PersonKey, has_key, text_signed_by, wants_key};
 pub use crate::vote::{first_voices, n_agreeing};
 use crate::{Error, Result, SessionSpace, go_on, hosted};
 

@@ -317,7 +317,16 @@ fn keys_of(space: &SessionSpace, principal: &str) -> Result<Vec<String>> {
     Ok(keys.map(|(_, key)| key.trim().to_owned()).collect())
 }
 
-/// Returns the fingerprint of the key by which a person signed a text, if it is one of theirs.
+/// A key that signed a text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PersonKey {
+    /// As the configuration names it.
+    pub named: String,
+    /// `SHA256:` and its hash.
+    pub fingerprint: String,
+}
+
+/// Returns the key by which a person signed a text, if it is one of theirs.
 ///
 /// # Errors
 /// Fails when the configuration cannot be read, and when nothing verifies signatures here.
@@ -327,9 +336,23 @@ pub fn text_signed_by(
     text: &str,
     namespace: &str,
     signature: &str,
-) -> Result<Option<String>> {
-    let keys = keys_of(space, principal)?;
-    Ok(space.repository().text_signed_by(text, namespace, signature, &keys)?)
+) -> Result<Option<PersonKey>> {
+    for named in keys_of(space, principal)? {
+        let keys = std::slice::from_ref(&named);
+        let found = space.repository().text_signed_by(text, namespace, signature, keys)?;
+        if let Some(fingerprint) = found {
+            return Ok(Some(PersonKey { named, fingerprint }));
+        }
+    }
+    Ok(None)
+}
+
+/// Tells whether a key is one by which a person may decide.
+///
+/// # Errors
+/// Fails when the configuration cannot be read.
+pub fn has_key(space: &SessionSpace, principal: &str, named: &str) -> Result<bool> {
+    Ok(keys_of(space, principal)?.iter().any(|key| key == named))
 }
 
 /// Tells whether decisions of a person count only with the signature of a key.

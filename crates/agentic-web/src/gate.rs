@@ -83,6 +83,7 @@ pub async fn guard(State(site): State<SharedSite>, mut request: Request, next: N
     let mut response = match admit(&site, entrance, &request) {
         Ok(Admission::Elsewhere) => Html(page::elsewhere().into_string()).into_response(),
         Ok(Admission::Visitor(visitor)) => {
+            let visitor = Visitor { login: still_in(&site, visitor.login).await };
             if visitor.login.is_none() && path != PROTOCOL_PATH {
                 DefaultBodyLimit::max(STRANGER_BYTES_MAX).apply(&mut request);
             }
@@ -96,6 +97,21 @@ pub async fn guard(State(site): State<SharedSite>, mut request: Request, next: N
     let status = response.status().as_u16();
     tracing::debug!(%method, path, status, took = ?begun.elapsed(), "answered");
     response
+}
+
+/// Returns a login as long as its person may log in: who is taken off the list of keys is out at once.
+pub async fn still_in(site: &WebSite, login: Option<Login>) -> Option<Login> {
+    let login = login?;
+    let Some(person) = login.person.clone() else { return Some(login) };
+    match site.read(move |caller| person.is_still_known(caller)).await {
+        Ok(true) => Some(login),
+        Ok(false) => {
+            site.logins.end(&login.id);
+            None
+        }
+        // Nobody is let in whom nobody can look up.
+        Err(_) => None,
+    }
 }
 
 type GateRefusal = (StatusCode, &'static str);

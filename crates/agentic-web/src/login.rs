@@ -189,6 +189,11 @@ impl LoginBook {
         self.state().logins.values().any(|known| known.login.id == id && known.is_good())
     }
 
+    /// Ends a login.
+    pub fn end(&self, id: &str) {
+        self.state().logins.retain(|_, known| known.login.id != id);
+    }
+
     /// Ends all logins and forgets all codes.
     pub fn end_all(&self) {
         *self.state() = LoginState::default();

@@ -1,7 +1,7 @@
 //! Logging in by a key: another person than the one of this repository shows that they hold a key which
 //! git's configuration names for them.
 
-use agentic_session::decide::text_signed_by;
+use agentic_session::decide::{PersonKey, has_key, text_signed_by};
 
 use crate::{Caller, ProvenPerson, Refusal};
 
@@ -40,12 +40,23 @@ impl LoginText<'_> {
             true => text_signed_by(caller.space, principal, &text, LOGIN_NAMESPACE, signature)?,
             false => None,
         };
-        let Some(fingerprint) = found else {
+        let Some(PersonKey { named, fingerprint }) = found else {
             return Err(Refusal::not_allowed(
                 "this key is nobody's who may log in so",
                 "`git config --add agentic.deciders 'user:NAME SSH-KEY'` in the repository names one",
             ));
         };
-        Ok(ProvenPerson { principal: principal.to_owned(), authn: format!("{AUTHN}{fingerprint}") })
+        let (principal, authn) = (principal.to_owned(), format!("{AUTHN}{fingerprint}"));
+        Ok(ProvenPerson { principal, authn, key: named })
+    }
+}
+
+impl ProvenPerson {
+    /// Tells whether `agentic.deciders` still names their key for them.
+    ///
+    /// # Errors
+    /// Fails when the configuration cannot be read.
+    pub fn is_still_known(&self, caller: &Caller<'_>) -> Result<bool, Refusal> {
+        Ok(has_key(caller.space, &self.principal, &self.key)?)
     }
 }

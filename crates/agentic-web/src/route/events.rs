@@ -24,7 +24,8 @@ use tokio::sync::broadcast::error::RecvError;
 use tokio::time::{Instant, Interval, MissedTickBehavior, interval_at};
 
 use crate::api::{failed_as, login_wanted};
-use crate::gate::{SOCKET_LOGIN, Visitor};
+use crate::gate::{SOCKET_LOGIN, Visitor, still_in};
+use crate::login::Login;
 use crate::site::SharedSite;
 
 /// How many may listen at a time.
@@ -71,8 +72,7 @@ pub async fn stream(
         let refusal = Refusal::refused("too many listen already", "end a stream, or wait");
         return failed_as(StatusCode::SERVICE_UNAVAILABLE, &refusal);
     };
-    let login = visitor.form_owner().to_owned();
-    let listener = EventListener::new(site, login, subscription);
+    let listener = EventListener::new(site, visitor.login, subscription);
     let cache = (header::CACHE_CONTROL, "private, no-cache");
     let kind = [(header::CONTENT_TYPE, "text/event-stream"), cache];
     (kind, Body::from_stream(unfold(listener, EventListener::hear))).into_response()
@@ -81,7 +81,7 @@ pub async fn stream(
 /// Who listens, as long as they are logged in.
 struct EventListener {
     site: SharedSite,
-    login: String,
+    login: Option<Login>,
     coming: Receiver<Arc<EventBatch>>,
     /// The number of the last event that was told, or that is not to be told any more.
     told: u64,
@@ -91,7 +91,11 @@ struct EventListener {
 }
 
 impl EventListener {
-    fn new(site: SharedSite, login: String, subscription: EventSubscription) -> EventListener {
+    fn new(
+        site: SharedSite,
+        login: Option<Login>,
+        subscription: EventSubscription,
+    ) -> EventListener {
         let EventSubscription { is_reset, missed, coming, place: told } = subscription;
         let mut first = RETURN.to_owned();
         // What comes behind a reset is newer than its place: nobody goes back.
@@ -112,7 +116,8 @@ impl EventListener {
             Some(first) => first.into(),
             None => self.next().await?,
         };
-        let is_in = self.login == SOCKET_LOGIN || self.site.logins.is_open(&self.login);
+        let id = self.login.as_ref().map_or("", |login| &login.id);
+        let is_in = id == SOCKET_LOGIN || self.site.logins.is_open(id);
         is_in.then_some((Ok(said), self))
     }
 
@@ -121,7 +126,10 @@ impl EventListener {
         loop {
             let coming = tokio::select! {
                 coming = self.coming.recv() => coming,
-                _ = self.alive.tick() => return Some(Bytes::from_static(LIVES)),
+                _ = self.alive.tick() => {
+                    self.login = still_in(&self.site, self.login.take()).await;
+                    return Some(Bytes::from_static(LIVES));
+                }
             };
             let events = &self.site.resident.events;
             match coming {

@@ -150,6 +150,34 @@ fn a_key_that_nobody_named_logs_nobody_in() {
 }
 
 #[test]
+fn who_is_taken_off_the_list_of_keys_is_out_at_once() {
+    let served = Served::new();
+    let (key, other) = (served.key("bob", ""), served.key("eve", ""));
+    served.name_decider("user:bob", &key);
+    served.name_decider("user:eve", &other);
+    let request = served.asked(TWO);
+    let (bob, eve) = (served.cookie_of("user:bob", &key), served.cookie_of("user:eve", &other));
+    let page = served.ask("GET", &format!("/holds/{request}"), &[("Cookie", &bob)], "");
+    let taken = served
+        .sandbox
+        .git(served.sandbox.start(), &["config", "--unset-all", "agentic.deciders", "^user:bob "]);
+    taken.expect("git is configured");
+    let mut form: FormFields = fields(&page.body);
+    form.insert("action".to_owned(), "approve".to_owned());
+    let origin = served.origin();
+    let headers = [("Cookie", bob.as_str()), ("Origin", &origin), ("Content-Type", FORM)];
+    let path = format!("/holds/{request}/decision");
+    assert_eq!(served.ask("POST", &path, &headers, &encoded(&form)).status, 401);
+    assert_eq!(served.made_decisions().len(), 0);
+    let api = "/api/v1/agents";
+    assert_eq!(served.ask("GET", api, &[("Cookie", &bob)], "").status, 401);
+    assert_eq!(served.ask("GET", api, &[("Cookie", &eve)], "").status, 200);
+    served.name_decider("user:bob", &key);
+    assert_eq!(served.ask("GET", api, &[("Cookie", &bob)], "").status, 401, "that login ended");
+    assert_eq!(served.approve(&eve, &request).status, 303);
+}
+
+#[test]
 fn what_is_signed_is_good_once_and_for_this_page_alone() {
     let served = Served::new();
     let key = served.key("bob", "");
