@@ -11,6 +11,7 @@ mod behaviours;
 mod caller;
 mod command;
 mod facts;
+mod list_place;
 mod memory;
 mod notice;
 mod person;
@@ -34,6 +35,7 @@ pub use crate::caller::{
     RunEngine, SessionWord, Surroundings, agent_name, chosen_agent, is_of_others,
 };
 pub use crate::command::{Answer, Command};
+pub use crate::list_place::{ListPlace, ListSearch};
 pub use crate::notice::{Notice, NoticeTone};
 pub use crate::person::{
     is_below_conversation, is_in_worktree_of_agent, principal, require_person,

@@ -1,6 +1,6 @@
 //! Lists, a page at a time: `{"items": […], "next": …}`.
 
-use agentic_api::Refusal;
+use agentic_api::{ListPlace, ListSearch, Refusal};
 use serde::Serialize;
 use serde_json::{Value as Json, json};
 
@@ -18,7 +18,7 @@ const PAGE_BYTES_MAX: usize = 1 << 20;
 pub struct PageRequest {
     /// At most so many items.
     pub limit: usize,
-    /// Behind the item that is called so.
+    /// Where it begins, as the page before has it.
     pub after: Option<String>,
 }
 
@@ -33,29 +33,30 @@ impl PageRequest {
     /// Makes the page of a list whose items are called by these fields of theirs.
     ///
     /// # Errors
-    /// Fails when an item cannot be read, and when none is called as the page should begin behind.
+    /// Fails when an item cannot be read, and when nothing of the list is where the page should begin.
     pub fn page<T: Serialize>(
         &self,
         items: impl IntoIterator<Item = Result<T, Refusal>>,
         called: &[&str],
     ) -> Result<Json, Refusal> {
         let (mut page, mut n_bytes, mut last) = (Vec::new(), 0, None);
-        let mut is_behind = self.after.is_none();
+        let place = self.after.as_deref().map(ListPlace::parse);
+        let mut search = ListSearch::begin(place.as_ref());
         for item in items {
             let item = serde_json::to_value(item?).expect("views have text keys");
             let name = name_of(&item, called);
-            if !is_behind {
-                is_behind = self.after.as_ref() == Some(&name);
+            if !search.is_behind(&name) {
                 continue;
             }
             n_bytes += item.to_string().len();
             if page.len() == self.limit || (n_bytes > PAGE_BYTES_MAX && !page.is_empty()) {
-                return Ok(json!({ "items": page, "next": last }));
+                let next = last.map(|last: String| ListPlace::text(&last, &name));
+                return Ok(json!({ "items": page, "next": next }));
             }
             page.push(item);
             last = Some(name);
         }
-        if is_behind { Ok(json!({ "items": page })) } else { Err(gone()) }
+        if search.is_found() { Ok(json!({ "items": page })) } else { Err(gone()) }
     }
 
     /// Cuts a list inside of an answer to a page, by position. Returns what the next one begins behind.

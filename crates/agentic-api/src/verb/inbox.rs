@@ -33,7 +33,7 @@ pub struct Inbox {
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct InboxPlace {
-    /// Behind this request.
+    /// Behind this place, as `next` names it.
     pub after: Option<String>,
     /// At most so many; all without.
     pub limit: Option<usize>,
@@ -125,6 +125,23 @@ fn in_order(left: &InboxRank, right: &InboxRank) -> std::cmp::Ordering {
         .then_with(|| rest(left).cmp(&rest(right)))
 }
 
+/// Names a place, so that the list goes on behind it also when the hold there was answered meanwhile.
+fn place_of((is_others, deadline, asked_at, request): &InboxRank) -> String {
+    let turn = if *is_others { "others" } else { "mine" };
+    let deadline = deadline.map_or_else(String::new, |deadline| deadline.millis().to_string());
+    format!("{turn}_{deadline}_{}_{request}", asked_at.millis())
+}
+
+fn rank_of(place: &str) -> Option<InboxRank> {
+    let mut parts = place.splitn(4, '_');
+    let mut part = || parts.next();
+    let is_others = part()? == "others";
+    let instant = |text: &str| text.parse().ok().map(Instant::from_millis);
+    let deadline = Some(part()?).filter(|text| !text.is_empty());
+    let deadline = deadline.map(|text| instant(text).ok_or(())).transpose().ok()?;
+    Some((is_others, deadline, instant(part()?)?, part()?.to_owned()))
+}
+
 /// A part of a list.
 struct InboxCut<'h> {
     holds: Vec<(InboxRank, &'h BookedHold)>,
@@ -132,14 +149,15 @@ struct InboxCut<'h> {
 }
 
 impl InboxPlace {
-    /// Takes a part of a list. Behind a request that is answered meanwhile the list begins anew.
+    /// Takes a part of a list. Behind what is no place the list begins anew.
     fn cut(self, mut holds: Vec<(InboxRank, &BookedHold)>) -> InboxCut<'_> {
-        let found = self.after.and_then(|after| holds.iter().position(|(rank, _)| rank.3 == after));
-        holds.drain(..found.map_or(0, |found| found + 1));
+        if let Some(after) = self.after.as_deref().and_then(rank_of) {
+            holds.retain(|(rank, _)| in_order(rank, &after).is_gt());
+        }
         let limit = self.limit.unwrap_or(usize::MAX);
         let has_more = holds.len() > limit;
         holds.truncate(limit);
-        let next = holds.last().filter(|_| has_more).map(|(rank, _)| rank.3.clone());
+        let next = holds.last().filter(|_| has_more).map(|(rank, _)| place_of(rank));
         InboxCut { holds, next }
     }
 }

@@ -1,13 +1,12 @@
-//! Lists, a page at a time. A page begins behind an item, so that what comes in front of it meanwhile
-//! neither hides an item nor shows one twice.
+//! Lists, a page at a time.
 
 use std::collections::BTreeMap;
 
-use agentic_api::Refusal;
 use agentic_api::verb::AgentLine;
 use agentic_api::view::{
     BindingView, FamilyView, LogView, PendingView, RelationView, SearchHitView, SessionView,
 };
+use agentic_api::{ListPlace, ListSearch, Refusal};
 use serde::Serialize;
 use serde_json::Value as Json;
 
@@ -19,16 +18,14 @@ const LIMIT_MAX: usize = 500;
 const LIMIT_DEFAULT: usize = 100;
 /// How much a page holds before it ends early, in bytes. One item is always on it.
 const PAGE_BYTES_MAX: usize = 4 << 20;
-/// How many digits name the item that a page begins behind.
-const NAME_DIGITS: usize = 24;
 
 /// Which page is wanted.
 #[derive(Debug)]
 pub struct ListPageRequest {
     /// At most so many items.
     limit: usize,
-    /// Behind the item that has this name.
-    after: Option<String>,
+    /// Where it begins.
+    after: Option<ListPlace>,
 }
 
 /// Something that lists are made of.
@@ -56,7 +53,8 @@ impl ListPageRequest {
                 return Err(Refusal::usage(&message, "ask for the rest with `after`"));
             }
         };
-        Ok(ListPageRequest { limit, after: query.remove("after") })
+        let after = query.remove("after").map(|after| ListPlace::parse(&after));
+        Ok(ListPageRequest { limit, after })
     }
 
     /// Says how many items of a list have to be read for it that has at most so many: those of the page
@@ -90,18 +88,18 @@ impl ListPageRequest {
     ) -> Result<ApiAnswer, Refusal> {
         let (mut items, mut n_items, mut last) = (String::new(), 0, None);
         let mut tag = blake3::Hasher::new();
-        let mut is_behind = self.after.is_none();
+        let mut search = ListSearch::begin(self.after.as_ref());
         for known in list {
-            let name = name_of(&key(&known));
-            if !is_behind {
-                is_behind = self.after.as_ref() == Some(&name);
+            let key = key(&known);
+            if !search.is_behind(&key) {
                 continue;
             }
             let Some(mut item) = read(known)? else { continue };
             let shown = text(&item);
             let is_full = items.len() + shown.len() > PAGE_BYTES_MAX && n_items > 0;
             if n_items == self.limit || is_full {
-                return Ok(ApiAnswer::page(items, last, tag));
+                let next = last.map(|last: String| ListPlace::text(&last, &key));
+                return Ok(ApiAnswer::page(items, next, tag));
             }
             match item.settle() {
                 true => tag.update(text(&item).as_bytes()),
@@ -110,9 +108,9 @@ impl ListPageRequest {
             items += if n_items == 0 { "" } else { "," };
             items += &shown;
             n_items += 1;
-            last = Some(name);
+            last = Some(key);
         }
-        if !is_behind {
+        if !search.is_found() {
             return Err(Refusal::usage(
                 "`after` names nothing on this list",
                 "send `next` of the page before as it was; without `after` the list begins anew",
@@ -120,11 +118,6 @@ impl ListPageRequest {
         }
         Ok(ApiAnswer::page(items, None, tag))
     }
-}
-
-/// Names an item, so that nobody builds upon what it is called.
-fn name_of(key: &str) -> String {
-    blake3::hash(key.as_bytes()).to_hex()[..NAME_DIGITS].to_owned()
 }
 
 impl ListedItem for AgentLine {
