@@ -42,6 +42,8 @@ impl AgentTab {
         AgentTab::Sessions,
         AgentTab::Relations,
     ];
+    /// Those of an agent of a remote: what else there is of it, only that clone knows.
+    const REMOTE: [AgentTab; 2] = [AgentTab::Log, AgentTab::Traces];
 
     /// Returns what it is called in an address.
     pub fn name(self) -> &'static str {
@@ -106,6 +108,7 @@ impl AgentPart {
 pub fn page(frame: &PageFrame, sight: &AgentSight) -> Markup {
     let address = address_of(&sight.agent);
     let shown = sight.part.tab();
+    let tabs = if sight.agent.contains('/') { &AgentTab::REMOTE[..] } else { &AgentTab::ALL };
     frame.around(&html! {
         h1 { (visible_line(&sight.agent)) @if !sight.holds.is_empty() { " · held" } }
         p.about {
@@ -125,7 +128,7 @@ pub fn page(frame: &PageFrame, sight: &AgentSight) -> Markup {
             }
         }
         nav.tabs aria-label="Parts" {
-            @for tab in AgentTab::ALL {
+            @for &tab in tabs {
                 a href=(tab_address(&address, tab)) aria-current=[(tab == shown).then_some("page")] { (tab.name()) }
                 " "
             }
