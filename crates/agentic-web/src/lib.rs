@@ -28,6 +28,7 @@ mod protocol;
 mod rates;
 mod route;
 mod server;
+mod shown_texts;
 mod site;
 mod status;
 

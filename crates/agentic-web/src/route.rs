@@ -49,7 +49,7 @@ pub fn router(site: SharedSite) -> Router {
         .route("/objects/{cid}", get(traces::object))
         .route("/objects/{cid}/bytes", get(traces::object_bytes))
         .route("/holds/{request}", get(hold::show))
-        .route("/holds/{request}/decision", post(hold::decide))
+        .route("/holds/{request}/decision", get(hold::show_instead).post(hold::decide))
         .route("/search", get(search::show))
         .route("/logout", post(login::end_all))
         .route_layer(from_fn_with_state(site.clone(), reply::require_login))

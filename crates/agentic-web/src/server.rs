@@ -32,6 +32,7 @@ use crate::login::{LoginGrant, LoginRole, PageCode};
 use crate::patience::{ReadConnection, TimedContent};
 use crate::protocol::MountedProtocol;
 use crate::route::router;
+use crate::shown_texts::ShownTexts;
 use crate::site::{PageMemory, SharedSite, WebSite};
 
 /// How many connections there may be, and as many through the socket, which strangers cannot fill.
@@ -102,6 +103,7 @@ pub fn serve(
             answers: KeptAnswers::default(),
             protocol,
             sealer,
+            shown: ShownTexts::default(),
             colours: ColourDesk::default(),
         });
         ready(&at, &|| site.issue_code(LoginGrant::own(LoginRole::Decide)).ok());

@@ -20,6 +20,7 @@ use crate::gate::Visitor;
 use crate::host::{HostNames, PageHost};
 use crate::login::{LoginBook, LoginGrant, LoginRole, PageCode};
 use crate::protocol::MountedProtocol;
+use crate::shown_texts::ShownTexts;
 
 /// How long a read may take.
 const READ_WAIT: Duration = Duration::from_secs(10);
@@ -44,6 +45,8 @@ pub struct WebSite {
     pub protocol: Option<MountedProtocol>,
     /// Who seals forms.
     pub sealer: FormSealer,
+    /// The texts of holds that were shown lately.
+    pub shown: ShownTexts,
     /// Who looks for the colours of code.
     pub colours: ColourDesk,
 }

@@ -16,7 +16,7 @@ use crate::view::difference;
 use crate::view::visible::{visible, visible_line};
 
 /// What shows a hold, as decisions name it.
-pub const RENDERER: &str = "agentic-text/4";
+pub const RENDERER: &str = "agentic-text/5";
 
 /// One hold as it is put before whoever decides.
 #[derive(Debug, Serialize, JsonSchema)]
@@ -62,6 +62,9 @@ pub fn question(view: &PendingView) -> String {
         text.push_str(&format!(
             "approve --scope rest-of-session: run it, and {covered}, unasked\n"
         ));
+    }
+    if let Some(body) = own(view, "body") {
+        text.push_str(&format!("{}\n", body.trim_end_matches('\n')));
     }
     text.push_str(&about(view));
     visible(&text)
@@ -142,6 +145,15 @@ fn policy(view: &PendingView, text: &mut String) {
     if !view.choices.is_empty() {
         line("choices:", &view.choices.join(", "));
     }
+    if let Some(severity) = own(view, "severity") {
+        line("severity", severity);
+    }
+}
+
+/// Returns what a hold says of itself besides its question, as channels are told.
+fn own<'v>(view: &'v PendingView, name: &str) -> Option<&'v str> {
+    let said = view.payload.get(name).filter(|_| view.reason == "asked");
+    said.and_then(Json::as_str)
 }
 
 /// Writes what a hold is about: a change as a difference, an effect part by part.

@@ -20,9 +20,12 @@ use crate::status::RequestAim;
 /// What stands between the request, the instant of showing and the seal in a token.
 const TOKEN_PARTS: char = '~';
 
+/// To a program nobody is named who decides.
+const NOBODY: &str = "";
+
 /// Makes what a decision of a hold that was shown brings back.
 pub fn seal(site: &WebSite, visitor: &Visitor, question: &QuestionView) -> String {
-    let seal = ShownForm::of(question).seal(&site.sealer, visitor.form_owner());
+    let seal = ShownForm::of(question, NOBODY).seal(&site.sealer, visitor.form_owner());
     let (request, at) = (&question.hold.request, &question.at);
     format!("{request}{TOKEN_PARTS}{at}{TOKEN_PARTS}{seal}")
 }
@@ -96,7 +99,8 @@ async fn shown_hold(
 ) -> Option<ShownHold> {
     let (request, rest) = sent.token.split_once(TOKEN_PARTS)?;
     let (at, seal) = rest.split_once(TOKEN_PARTS)?;
-    let form = ShownForm { request, request_hash: &sent.request_hash, shown: &sent.shown, at };
+    let (request_hash, shown) = (&sent.request_hash, &sent.shown);
+    let form = ShownForm { request, request_hash, shown, at, who: NOBODY };
     if !form.is_sealed(&site.sealer, visitor.form_owner(), seal) {
         return None;
     }

@@ -13,6 +13,8 @@ use serde_json::{Map as JsonMap, Number, Value as Json};
 const VALUE: &str = "value";
 /// More fields than this are not shown one by one.
 const FIELDS_MAX: usize = 32;
+/// More choices than this are not listed.
+const CHOICES_MAX: usize = 200;
 /// What is offered is not filled in where it is longer, in bytes.
 const OFFER_BYTES_MAX: usize = 64 << 10;
 
@@ -61,6 +63,9 @@ impl ValueForm {
         }
         let form = match &hold.schema {
             None if hold.choices.is_empty() => ValueForm::Json,
+            None if hold.choices.len() > CHOICES_MAX => {
+                ValueForm::One(ValueField::whole(FieldSort::Text))
+            }
             None => {
                 let choices = hold.choices.iter().map(|choice| Json::from(choice.as_str()));
                 let kind = FieldSort::Choice(choices.collect());
@@ -123,11 +128,16 @@ impl ValueForm {
         }
     }
 
-    /// Reads the value that was typed, if one was.
+    /// Reads the value that was typed for a hold, if one was. A field that nobody touched gives what was
+    /// offered in it.
     ///
     /// # Errors
     /// Fails with the field in which no value of its sort stands.
-    pub fn read(&self, typed: &TypedValue) -> Result<Option<Json>, Refusal> {
+    pub fn read(&self, typed: &TypedValue, hold: &PendingView) -> Result<Option<Json>, Refusal> {
+        self.read_over(typed, if is_edited(hold) { subject(hold) } else { &Json::Null })
+    }
+
+    fn read_over(&self, typed: &TypedValue, offered: &Json) -> Result<Option<Json>, Refusal> {
         match self {
             ValueForm::Json => match text_of(typed, VALUE).trim() {
                 "" => Ok(None),
@@ -135,18 +145,19 @@ impl ValueForm {
                     misfit("", &format!("this is no JSON: {error}"), "write texts in quotes")
                 }),
             },
-            ValueForm::One(field) => field.read(typed),
+            ValueForm::One(field) => field.read(typed, offered),
             ValueForm::Parts(fields) => {
                 let mut map = JsonMap::new();
                 for field in fields {
-                    if let Some(value) = field.read(typed)? {
+                    let offered = offered.get(&field.part).unwrap_or(&Json::Null);
+                    if let Some(value) = field.read(typed, offered)? {
                         map.insert(field.part.clone(), value);
                     }
                 }
                 let missing =
                     fields.iter().find(|field| field.is_required && !map.contains_key(&field.part));
                 match missing {
-                    _ if map.is_empty() => Ok(None),
+                    _ if map.is_empty() && offered.is_null() => Ok(None),
                     Some(field) => Err(misfit(&field.part, "it is missing", "fill it in")),
                     None => Ok(Some(Json::Object(map))),
                 }
@@ -206,6 +217,16 @@ fn text_of<'t>(typed: &'t TypedValue, name: &str) -> &'t str {
     typed.get(name).map_or("", String::as_str)
 }
 
+/// Writes a choice: a text as it is, but for one that would look like another choice, or like none.
+fn option(choice: &Json, choices: &[Json]) -> String {
+    let text = pretty(choice);
+    let is_alike = |other: &&Json| pretty(other) == text;
+    match text.is_empty() || choices.iter().filter(is_alike).count() > 1 {
+        true => choice.to_string(),
+        false => text,
+    }
+}
+
 fn misfit(part: &str, what: &str, hint: &str) -> Refusal {
     let pointer = if part.is_empty() { "the value".to_owned() } else { format!("`/{part}`") };
     Refusal::schema(&format!("{pointer}: {what}"), hint)
@@ -215,7 +236,8 @@ impl FieldSort {
     fn of(schema: &Json) -> Option<FieldSort> {
         if let Some(choices) = schema["enum"].as_array() {
             let is_plain = |choice: &Json| !choice.is_array() && !choice.is_object();
-            let is_shown = !choices.is_empty() && choices.iter().all(is_plain);
+            let is_shown =
+                (1..=CHOICES_MAX).contains(&choices.len()) && choices.iter().all(is_plain);
             return is_shown.then(|| FieldSort::Choice(choices.clone()));
         }
         match schema["type"].as_str()? {
@@ -244,27 +266,36 @@ impl ValueField {
                 Some(number.to_string())
             }
             (FieldSort::Truth, Json::Bool(truth)) => Some(truth.to_string()),
-            (FieldSort::Choice(choices), value) => choices.contains(value).then(|| pretty(value)),
+            (FieldSort::Choice(choices), value) => {
+                choices.contains(value).then(|| option(value, choices))
+            }
             (FieldSort::Text | FieldSort::Number | FieldSort::Whole | FieldSort::Truth, _) => None,
         }
     }
 
-    fn read(&self, typed: &TypedValue) -> Result<Option<Json>, Refusal> {
-        let name = self.name();
-        let text = text_of(typed, &name);
+    fn read(&self, typed: &TypedValue, offered: &Json) -> Result<Option<Json>, Refusal> {
+        let text = text_of(typed, &self.name());
+        // Browsers send line breaks in one way, however they were offered.
+        let untouched = self.typed(offered).filter(|offered| offered.replace("\r\n", "\n") == text);
+        if untouched.is_some() {
+            return Ok(Some(offered.clone()));
+        }
         let number = || text.trim().parse::<Number>().ok().map(Json::Number);
+        let is_whole = |number: &Json| number.as_f64().is_some_and(|number| number.fract() == 0.0);
         let read = match &self.kind {
+            // A text that was offered and taken out is an empty one.
+            FieldSort::Text if !text.is_empty() || offered.is_string() => Some(Json::from(text)),
             _ if text.trim().is_empty() => return Ok(None),
             FieldSort::Text => Some(Json::from(text)),
             FieldSort::Number => number(),
-            FieldSort::Whole => number().filter(|number| number.is_i64() || number.is_u64()),
+            FieldSort::Whole => number().filter(is_whole),
             FieldSort::Truth => match text {
                 "true" => Some(Json::Bool(true)),
                 "false" => Some(Json::Bool(false)),
                 _ => None,
             },
             FieldSort::Choice(choices) => {
-                choices.iter().find(|choice| pretty(choice) == text).cloned()
+                choices.iter().find(|choice| option(choice, choices) == text).cloned()
             }
         };
         let sort = match self.kind {
@@ -284,7 +315,9 @@ impl ValueField {
         let text = text_of(typed, &name);
         let options: Vec<String> = match &self.kind {
             FieldSort::Truth => vec!["true".to_owned(), "false".to_owned()],
-            FieldSort::Choice(choices) => choices.iter().map(pretty).collect(),
+            FieldSort::Choice(choices) => {
+                choices.iter().map(|choice| option(choice, choices)).collect()
+            }
             FieldSort::Text | FieldSort::Number | FieldSort::Whole => Vec::new(),
         };
         html! {
@@ -321,7 +354,16 @@ mod tests {
     }
 
     fn read(schema: &Json, pairs: &[(&str, &str)]) -> Result<Option<Json>, String> {
-        ValueForm::of_schema(schema).read(&typed(pairs)).map_err(|refusal| refusal.message)
+        read_over(schema, pairs, &Json::Null)
+    }
+
+    fn read_over(
+        schema: &Json,
+        pairs: &[(&str, &str)],
+        offered: &Json,
+    ) -> Result<Option<Json>, String> {
+        let form = ValueForm::of_schema(schema);
+        form.read_over(&typed(pairs), offered).map_err(|refusal| refusal.message)
     }
 
     #[test]
@@ -361,6 +403,45 @@ mod tests {
             let fault = read(&schema, &[(name, text)]).expect_err("it does not fit");
             assert!(fault.contains(&format!("/{part}")), "{name} {text}: {fault}");
         }
+    }
+
+    #[test]
+    fn a_field_that_nobody_touched_gives_what_was_offered() {
+        let text = json!({ "type": "string" });
+        let whole = json!({ "type": "integer" });
+        let schema = json!({
+            "type": "object",
+            "properties": { "name": text, "note": text, "n": whole },
+            "required": ["note"],
+        });
+        let offered = json!({ "name": "nm", "note": "", "n": 5.0 });
+        let given = [("value.name", "other"), ("value.note", ""), ("value.n", "5.0")];
+        let edited = json!({ "name": "other", "note": "", "n": 5.0 });
+        assert_eq!(read_over(&schema, &given, &offered), Ok(Some(edited)));
+        let given = [("value.name", ""), ("value.note", "  "), ("value.n", "")];
+        let emptied = json!({ "name": "", "note": "  " });
+        assert_eq!(read_over(&schema, &given, &offered), Ok(Some(emptied)));
+        let lines = json!("a\r\nb");
+        assert_eq!(read_over(&text, &[("value", "a\nb")], &lines), Ok(Some(lines.clone())));
+        assert_eq!(read_over(&text, &[("value", "a\nc")], &lines), Ok(Some(json!("a\nc"))));
+        assert_eq!(read_over(&text, &[("value", "")], &lines), Ok(Some(json!(""))));
+        assert_eq!(read(&text, &[("value", "")]), Ok(None));
+        assert_eq!(read(&whole, &[("value", "5.0")]), Ok(Some(json!(5.0))));
+        assert!(read(&whole, &[("value", "5.5")]).is_err());
+    }
+
+    #[test]
+    fn choices_that_look_alike_are_told_apart() {
+        let schema = json!({ "enum": ["1", 1, "null", null, "a", ""] });
+        for (typed, expected) in
+            [("\"1\"", json!("1")), ("1", json!(1)), ("\"null\"", json!("null")), ("a", json!("a"))]
+        {
+            assert_eq!(read(&schema, &[("value", typed)]), Ok(Some(expected)), "{typed}");
+        }
+        assert_eq!(read(&schema, &[("value", "\"\"")]), Ok(Some(json!(""))));
+        assert_eq!(read(&schema, &[("value", "")]), Ok(None));
+        let many: Vec<usize> = (0..1_000).collect();
+        assert_eq!(ValueForm::of_schema(&json!({ "enum": many })), ValueForm::Json);
     }
 
     #[test]

@@ -10,6 +10,7 @@ use agentic_model::guidance::ErrorClass;
 use maud::{Markup, html};
 use serde_json::Value as Json;
 
+use super::clip::clip;
 use super::field::{TypedValue, ValueForm};
 use super::{PageFrame, instant, short};
 
@@ -17,6 +18,10 @@ use super::{PageFrame, instant, short};
 pub const TEXT_BYTES_MAX: usize = 256 << 10;
 /// The action that is always offered.
 pub const REJECT: &str = "reject";
+/// What to do where another text was answered.
+pub const CHOOSE_AGAIN: &str = "read what is asked now, and choose again";
+/// So many bytes of a reason are shown here.
+const REASON_BYTES_MAX: usize = 4 << 10;
 /// How many digits of a commit are shown in a sentence.
 const ID_DIGITS: usize = 10;
 
@@ -26,6 +31,8 @@ pub struct HoldForm {
     pub decider: Option<DeciderView>,
     /// Whether the login may decide what is this person's.
     pub may_decide: bool,
+    /// Who that is, in short.
+    pub who: String,
     /// The seal of the form.
     pub token: String,
     /// What was typed before.
@@ -45,6 +52,18 @@ pub struct TypedAnswer {
     pub is_lasting: bool,
     /// Why it was not taken.
     pub refusal: Option<Refusal>,
+    /// The text that was answered, where that is not the one that is shown now.
+    pub before: Option<String>,
+}
+
+impl TypedAnswer {
+    /// Takes back the choice where it was made about another text, and keeps what was typed.
+    #[must_use]
+    pub fn about_another(self, refusal: &Refusal, before: Option<String>) -> TypedAnswer {
+        let refusal = Refusal { hint: CHOOSE_AGAIN.to_owned(), ..refusal.clone() };
+        let action = String::new();
+        TypedAnswer { action, is_lasting: false, refusal: Some(refusal), before, ..self }
+    }
 }
 
 /// An edited value that a person has not seen as a difference yet.
@@ -62,6 +81,11 @@ pub fn page(frame: &PageFrame, question: &QuestionView, form: &HoldForm) -> Mark
     frame.around(&html! {
         (headline(hold))
         @if let Some(refusal) = fault { (why_refused(refusal)) }
+        @if let Some(before) = &form.given.before {
+            h2 { "What changed" }
+            pre #changed { (difference::lines(before, &question.text)) }
+            h2 { "What is asked now" }
+        }
         pre #shown { (question.text) }
         @if let (true, Some(decider)) = (form.may_decide, &form.decider) {
             (answers(question, decider, form, ""))
@@ -176,6 +200,7 @@ fn why_no_form(hold: &PendingView, form: &HoldForm) -> Markup {
 
 /// Shows a hold that is decided: by whom, how and when; and why an answer came too late, if one did.
 pub fn closed(frame: &PageFrame, hold: &ClosedHoldView, late: Option<&Refusal>) -> Markup {
+    let reason = clip(&hold.reason, REASON_BYTES_MAX);
     frame.around(&html! {
         h1 { "Decided: " (hold.action) }
         @if let Some(refusal) = late { (why_refused(refusal)) }
@@ -185,7 +210,7 @@ pub fn closed(frame: &PageFrame, hold: &ClosedHoldView, late: Option<&Refusal>) 
             @if let Some(at) = &hold.at { dt { "At" } dd { (instant(at)) } }
             @if let Some(commit) = &hold.commit { dt { "Commit" } dd { a href={ "/commits/" (commit) } { code { (commit) } } } }
             dt { "Session" } dd { a href={ "/sessions/" (hold.session) } { code { (hold.session) } } }
-            @if !hold.reason.is_empty() { dt { "Reason" } dd.text { (visible(&hold.reason)) } }
+            @if !hold.reason.is_empty() { dt { "Reason" } dd.text { (reason.shown) @if reason.is_cut { "… the commit has all of it" } } }
             @for reply in &hold.replies { dt { "Of a peer" } dd { (reply.sentence()) } }
         }
         p { a href="/" { "Back to the inbox" } }
@@ -207,6 +232,7 @@ fn hidden(question: &QuestionView, form: &HoldForm) -> Markup {
         ("request_hash", &question.hold.request_hash),
         ("shown", &question.shown),
         ("shown_at", &question.at),
+        ("who", &form.who),
         ("token", &form.token),
     ];
     html! {
@@ -325,7 +351,7 @@ pub fn edited(
         pre #changes { (visible(&changes)) }
         form.decision #decision method="post" action={ "/holds/" (hold.request) "/decision" } {
             (hidden(question, form))
-            input type="hidden" name="action" value="edit";
+            input type="hidden" name="action" value=(form.given.action);
             input type="hidden" name="edited" value=(value);
             input type="hidden" name="confirmed" value=(edited.seal);
             input type="hidden" name="reason" value=(form.given.reason);

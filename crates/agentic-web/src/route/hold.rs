@@ -12,12 +12,15 @@ use axum::extract::{Path, State};
 use axum::http::StatusCode;
 use axum::response::{IntoResponse as _, Redirect, Response};
 use axum::{Extension, Form};
+use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use serde_json::Value as Json;
 
-use crate::decision::{ShownForm, after_expiry};
+use crate::decision::{ShownForm, after_expiry, check_decider, mark_of};
 use crate::gate::Visitor;
 use crate::page::field::{TypedValue, ValueForm};
-use crate::page::hold::{EditedValue, HoldForm, REJECT, TEXT_BYTES_MAX, TypedAnswer, claims_mark};
+use crate::page::hold::{
+    CHOOSE_AGAIN, EditedValue, HoldForm, REJECT, TEXT_BYTES_MAX, TypedAnswer, claims_mark,
+};
 use crate::page::{self, PageFrame};
 use crate::route::reply::{html, refused};
 use crate::site::{SharedSite, WebSite};
@@ -51,6 +54,7 @@ impl DecisionForm {
             request_hash: self.field("request_hash"),
             shown: self.field("shown"),
             at: self.field("shown_at"),
+            who: self.field("who"),
         }
     }
 
@@ -71,6 +75,7 @@ impl DecisionForm {
             reason: text(self.field("reason")),
             is_lasting: self.field("scope") == ApprovalScope::RestOfSession.name(),
             refusal: None,
+            before: None,
         }
     }
 }
@@ -130,15 +135,24 @@ pub async fn decide(
     let answer = match read_answer(&site, &visitor, &request, &form).await {
         Ok(PostedAnswer::Decide(answer)) => answer,
         Ok(PostedAnswer::Show(value)) => {
-            return confirm(&site, &visitor, &request, given, value).await;
+            let answer = SentAnswer { request: &request, shown: form.field("shown"), given };
+            return confirm(&site, &visitor, answer, value).await;
         }
-        Err(refusal) => return again(&site, &visitor, &request, given, &refusal).await,
+        Err(refusal) => {
+            let answer = SentAnswer { request: &request, shown: form.field("shown"), given };
+            return again(&site, &visitor, answer, &refusal).await;
+        }
     };
     let verb = match decision(&request, &form, answer, &given.reason) {
         Ok(verb) => verb,
-        Err(refusal) => return again(&site, &visitor, &request, given, &refusal).await,
+        Err(refusal) => {
+            let answer = SentAnswer { request: &request, shown: form.field("shown"), given };
+            return again(&site, &visitor, answer, &refusal).await;
+        }
     };
+    let (of, who) = (request.clone(), form.field("who").to_owned());
     let decided = site.write(&visitor, move |caller| {
+        check_decider(caller, &of, &who)?;
         let recorded = verb.record(caller)?;
         Ok(recorded.session().to_string())
     });
@@ -149,17 +163,31 @@ pub async fn decide(
         }
         Err(refusal) => {
             after_expiry(&site, &request, &refusal);
-            again(&site, &visitor, &request, given, &refusal).await
+            let answer = SentAnswer { request: &request, shown: form.field("shown"), given };
+            again(&site, &visitor, answer, &refusal).await
         }
     }
+}
+
+/// Leads who asks for the address of an answer to the hold.
+pub async fn show_instead(Path(request): Path<String>) -> Redirect {
+    Redirect::to(&format!("/holds/{}", utf8_percent_encode(&request, NON_ALPHANUMERIC)))
 }
 
 /// What a form asks for.
 enum PostedAnswer {
     /// To decide.
     Decide(HoldAnswer),
-    /// To show what an edit changes, before it decides.
+    /// To show what another value changes, before it decides.
     Show(Json),
+}
+
+/// An answer that is not taken as it was sent.
+struct SentAnswer<'f> {
+    request: &'f str,
+    /// The hash of the text that was answered.
+    shown: &'f str,
+    given: TypedAnswer,
 }
 
 /// Reads the answer of a form, with the fields that the hold gives it.
@@ -189,7 +217,10 @@ async fn read_answer(
         Ok(PostedAnswer::Decide(HoldAnswer::Act { action, value, scope }))
     };
     let edited = form.field("edited");
-    if name == EDIT && is_confirmed(site, visitor, request, form) {
+    if !edited.is_empty() {
+        if !is_confirmed(site, visitor, request, form) {
+            return Err(usage("this value was not shown, or long ago"));
+        }
         return act(Some(serde_json::from_str(edited).map_err(|_| usage("the form is broken"))?));
     }
     // Who decided meanwhile, the verb says.
@@ -202,9 +233,17 @@ async fn read_answer(
     }
     let value = typed_value(&question.hold, name, form)?;
     match value {
-        Some(value) if name == EDIT => Ok(PostedAnswer::Show(value)),
+        Some(value) if name == EDIT || is_other(&question.hold, name) => {
+            Ok(PostedAnswer::Show(value))
+        }
         value => act(value),
     }
+}
+
+/// Tells whether a value of an answer takes the place of what is offered, as that of an edit does.
+fn is_other(hold: &PendingView, action: &str) -> bool {
+    let is_offered = ValueForm::of(hold).is_some_and(|fields| !fields.offered(hold).is_empty());
+    action == "approve" && is_offered
 }
 
 /// Reads the value that was typed. What was only offered is not the value of other answers than an edit.
@@ -219,33 +258,49 @@ fn typed_value(
     let offered = fields.offered(hold);
     let is_same = offered.iter().all(|(name, text)| typed.get(name) == Some(text))
         && typed.iter().all(|(name, text)| text.is_empty() || offered.contains_key(name));
-    if !is_own && is_same { Ok(None) } else { fields.read(&typed) }
+    if !is_own && is_same { Ok(None) } else { fields.read(&typed, hold) }
 }
 
-/// Seals an edited value that a person is shown as a difference.
-fn edit_fields<'f>(request: &'f str, shown: &'f str, value: &'f str) -> [&'f str; 4] {
-    [EDIT, request, shown, value]
+/// What is sealed of a value that a person is shown as a difference.
+#[derive(Clone, Copy)]
+struct ShownEdit<'f> {
+    action: &'f str,
+    request: &'f str,
+    shown: &'f str,
+    value: &'f str,
+}
+
+impl<'f> ShownEdit<'f> {
+    fn fields(self) -> [&'f str; 5] {
+        ["value", self.action, self.request, self.shown, self.value]
+    }
 }
 
 fn is_confirmed(site: &WebSite, visitor: &Visitor, request: &str, form: &DecisionForm) -> bool {
-    let fields = edit_fields(request, form.field("shown"), form.field("edited"));
-    site.sealer.is_sealed(form.field("confirmed"), visitor.form_owner(), &fields)
+    let (action, shown) = (form.field("action"), form.field("shown"));
+    let edit = ShownEdit { action, request, shown, value: form.field("edited") };
+    site.sealer.is_sealed(form.field("confirmed"), visitor.form_owner(), &edit.fields())
 }
 
-/// Shows what an edit changes.
+/// Shows what another value changes.
 async fn confirm(
     site: &WebSite,
     visitor: &Visitor,
-    request: &str,
-    given: TypedAnswer,
+    answer: SentAnswer<'_>,
     value: Json,
 ) -> Response {
+    let request = answer.request;
     match look(site, visitor, request).await {
+        Ok((HoldFateView::Open(question), _)) if question.shown != answer.shown => {
+            let refusal = Refusal::conflict("what is asked is another text now", CHOOSE_AGAIN);
+            again(site, visitor, answer, &refusal).await
+        }
         Ok((HoldFateView::Open(question), decider)) => {
             let text = value.to_string();
-            let fields = edit_fields(request, &question.shown, &text);
-            let seal = site.sealer.seal(visitor.form_owner(), &fields);
-            let form = form_of(site, visitor, &question, decider, given);
+            let action = &answer.given.action;
+            let edit = ShownEdit { action, request, shown: &question.shown, value: &text };
+            let seal = site.sealer.seal(visitor.form_owner(), &edit.fields());
+            let form = form_of(site, visitor, &question, decider, answer.given);
             let frame = asking(frame(site, visitor, request), &question);
             let edited = EditedValue { value: &value, seal: &seal };
             html(StatusCode::OK, page::hold::edited(&frame, &question, &form, &edited))
@@ -258,19 +313,23 @@ async fn confirm(
     }
 }
 
-/// Shows the hold as it is now, with what was refused and what the person had typed.
+/// Shows the hold as it is now, with what was refused and what the person had typed. Where another text
+/// was answered, it shows what changed, and nothing is chosen.
 async fn again(
     site: &WebSite,
     visitor: &Visitor,
-    request: &str,
-    given: TypedAnswer,
+    answer: SentAnswer<'_>,
     refusal: &Refusal,
 ) -> Response {
+    let SentAnswer { request, shown, mut given } = answer;
     let (status, frame) =
         (status_of(refusal.class, RequestAim::Act), frame(site, visitor, request));
     match look(site, visitor, request).await {
         Ok((HoldFateView::Open(question), decider)) => {
-            let given = TypedAnswer { refusal: Some(refusal.clone()), ..given };
+            given.refusal = Some(refusal.clone());
+            if question.shown != shown {
+                given = given.about_another(refusal, site.shown.find(shown));
+            }
             let frame = asking(frame, &question);
             let form = form_of(site, visitor, &question, decider, given);
             html(status, page::hold::page(&frame, &question, &form))
@@ -308,8 +367,10 @@ pub fn form_of(
     decider: Option<DeciderView>,
     given: TypedAnswer,
 ) -> HoldForm {
-    let token = ShownForm::of(question).seal(&site.sealer, visitor.form_owner());
-    HoldForm { decider, may_decide: visitor.may_decide(), token, given }
+    site.shown.keep(&question.shown, &question.text);
+    let who = decider.as_ref().map(mark_of).unwrap_or_default();
+    let token = ShownForm::of(question, &who).seal(&site.sealer, visitor.form_owner());
+    HoldForm { decider, may_decide: visitor.may_decide(), who, token, given }
 }
 
 /// Makes the verb of a form.

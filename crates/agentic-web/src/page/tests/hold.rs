@@ -55,6 +55,7 @@ fn check_small_and_soon(payload: Json) {
     let form = HoldForm {
         decider: None::<DeciderView>,
         may_decide: true,
+        who: String::new(),
         token: "token".to_owned(),
         given: TypedAnswer::default(),
     };

@@ -58,6 +58,7 @@ fn row(n: usize, n_lines: usize, is_theirs: bool) -> InboxRow {
     let form = is_theirs.then(|| HoldForm {
         decider: Some(decider()),
         may_decide: true,
+        who: String::new(),
         token,
         given: TypedAnswer::default(),
     });

@@ -178,6 +178,81 @@ fn a_value_has_fields_and_an_edit_is_shown_before_it_decides() {
 }
 
 #[test]
+fn who_answered_another_text_is_shown_what_changed_and_chooses_again() {
+    let served = Served::new();
+    let flow = r#"hold("Deploy?", #{ quorum: #{ need: 2 }, payload: #{ n: 1 } }).action"#;
+    let (request, cookie) = (served.ask_by("alice", flow), served.log_in());
+    let form = fields(&served.page(&cookie, &format!("/holds/{request}")));
+    let mut bob = served.sandbox.command("agentic", served.sandbox.start());
+    bob.env("GIT_COMMITTER_EMAIL", "bob@example.org").args(["decide", &request, "approve"]);
+    assert!(bob.output().expect("it runs").status.success());
+    let late = [("action", "approve"), ("reason", "because"), ("value", "{\"n\": 2}")];
+    let answered = served.send_form(&cookie, &request, &with(&form, &late));
+    assert_eq!(answered.status, 409, "{}", answered.body);
+    assert!(answered.body.contains("<pre id=\"changed\">"), "{}", answered.body);
+    assert!(answered.body.contains("+ vote: approve by user:bob"), "{}", answered.body);
+    assert!(!answered.body.contains("checked"), "nothing is chosen: {}", answered.body);
+    assert!(answered.body.contains("because"), "the reason is kept");
+    assert!(answered.body.contains("&quot;n&quot;: 2"), "the value is kept: {}", answered.body);
+    assert!(!answered.body.contains("look at it again"), "{}", answered.body);
+}
+
+#[test]
+fn another_value_is_shown_before_it_decides_whatever_the_action_is() {
+    let served = Served::new();
+    let flow = r#"hold("Deploy?", #{ payload: #{ n: 1 } }).value"#;
+    let (request, cookie) = (served.ask_by("alice", flow), served.log_in());
+    let form = fields(&served.page(&cookie, &format!("/holds/{request}")));
+    let sent = with(&form, &[("action", "approve"), ("value", "{\"n\": 2}")]);
+    let shown = served.send_form(&cookie, &request, &sent);
+    assert_eq!(shown.status, 200, "{}", shown.body);
+    assert!(shown.body.contains("<pre id=\"changes\">"), "{}", shown.body);
+    assert_eq!(served.decisions("alice").len(), 0);
+    let form: DecisionFields = fields(&shown.body)
+        .into_iter()
+        .map(|(name, value)| (name, value.replace("&quot;", "\"")))
+        .collect();
+    assert_eq!(form.get("action").map(String::as_str), Some("approve"));
+    let other = with(&form, &[("edited", "{\"n\": 3}")]);
+    assert_eq!(served.send_form(&cookie, &request, &other).status, 400, "it was not shown");
+    assert_eq!(served.decisions("alice").len(), 0);
+    assert_eq!(served.send_form(&cookie, &request, &form).status, 303);
+    let made = served.decisions("alice");
+    assert_eq!(made[0]["fields"]["action"], "approve");
+}
+
+#[test]
+fn who_decides_is_whom_the_page_has_named() {
+    let served = Served::new();
+    let (request, cookie) = (served.hold(), served.log_in());
+    let form = fields(&served.page(&cookie, &format!("/holds/{request}")));
+    let set = ["config", "user.email", "bob@example.org"];
+    served.sandbox.git(served.sandbox.start(), &set).expect("git is configured");
+    let begun = Instant::now();
+    // What is configured is believed for a while.
+    while !served.page(&cookie, &format!("/holds/{request}")).contains("user:bob") {
+        assert!(begun.elapsed() < PATIENCE, "it is never seen");
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    let answered = served.send_form(&cookie, &request, &with(&form, &[("action", "approve")]));
+    assert_eq!(answered.status, 409, "{}", answered.body);
+    assert!(answered.body.contains("Deciding as <strong>user:bob</strong>"), "{}", answered.body);
+    assert_eq!(served.decisions("alice").len(), 0);
+    let own = with(&form, &[("action", "approve"), ("who", "x")]);
+    assert_eq!(served.send_form(&cookie, &request, &own).status, 403, "it is sealed");
+}
+
+#[test]
+fn the_address_of_an_answer_leads_to_the_hold() {
+    let served = Served::new();
+    let (request, cookie) = (served.hold(), served.log_in());
+    let path = format!("/holds/{request}/decision");
+    let led = served.ask("GET", &path, &[("Cookie", &cookie)], "");
+    assert_eq!(led.status, 303);
+    assert!(led.head.contains("location: /holds/"), "{}", led.head);
+}
+
+#[test]
 fn what_is_for_somebody_else_has_no_form() {
     let served = Served::new();
     let request = served.ask_by("alice", r#"hold("Deploy?", #{assignees: ["user:eve"]}).value"#);
