@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use agentic_api::view::{EventName, EventView};
+use agentic_model::AgentName;
 use agentic_replay::SessionId;
 use agentic_session::SessionState;
 
@@ -62,16 +63,27 @@ impl Follower {
         if before.as_ref().is_some_and(same) {
             return;
         }
+        let none = BTreeSet::new();
+        let earlier = before.as_ref().map_or(&none, |before| &before.holds);
+        if earlier.difference(&now.holds).next().is_some() {
+            self.tell_of_decisions(&now.agent);
+        }
         let (agent, session) = (Some(now.agent.clone()), Some(id.to_string()));
         let about = EventView { agent, session, ..blank() };
         let state = Some(now.state.as_str().to_owned());
         self.tell(EventName::Session, EventView { state, ..about.clone() });
-        let none = BTreeSet::new();
-        let earlier = before.as_ref().map_or(&none, |before| &before.holds);
         for request in earlier.symmetric_difference(&now.holds) {
             let state = if now.holds.contains(request) { "open" } else { "closed" };
             let (request, state) = (Some(request.clone()), Some(state.to_owned()));
             self.tell(EventName::Hold, EventView { request, state, ..about.clone() });
+        }
+    }
+
+    /// Tells what was decided before it is told that a hold is closed: the commit is there sooner, and what
+    /// rings for it may be heard later.
+    fn tell_of_decisions(&mut self, agent: &str) {
+        if let Ok(agent) = AgentName::parse(agent) {
+            self.look_at_agents(&[&agent]);
         }
     }
 

@@ -84,6 +84,11 @@ impl EventListener {
     fn hear_one(&mut self, is_it: &dyn Fn(&str, &Json) -> bool) -> Option<Json> {
         let begun = Instant::now();
         loop {
+            // What came with the head may be all that comes for a while.
+            let end = self.begun.rfind('\n').map_or(0, |place| place + 1);
+            // Parts of one answer come with their lengths in between.
+            self.heard.push_str(&without_lengths(&self.begun[..end]));
+            self.begun.drain(..end);
             while let Some((event, rest)) = self.heard.split_once("\n\n") {
                 let (event, rest) = (event.to_owned(), rest.to_owned());
                 self.heard = rest;
@@ -101,10 +106,6 @@ impl EventListener {
             self.stream.set_read_timeout(Some(SOON)).expect("a socket");
             let n_read = self.stream.read(&mut part).ok().filter(|n_read| *n_read > 0)?;
             self.begun.push_str(&String::from_utf8_lossy(&part[..n_read]).replace('\r', ""));
-            let end = self.begun.rfind('\n').map_or(0, |place| place + 1);
-            // Parts of one answer come with their lengths in between.
-            self.heard.push_str(&without_lengths(&self.begun[..end]));
-            self.begun.drain(..end);
         }
     }
 }
