@@ -43,8 +43,8 @@ pub enum ResidentError {
     /// The journals' folder refuses.
     #[error(transparent)]
     Store(#[from] agentic_store::Error),
-    /// The repository was deleted, moved or made anew.
-    #[error("the repository is not the one any more with which this process began")]
+    /// The repository was deleted, moved or made anew, or the lock of this process was.
+    #[error("the repository, or its lock, is not the one any more with which this process began")]
     Replaced,
 }
 

@@ -23,6 +23,7 @@ use agentic_store::file::{Persistence, make_private_folder, remove, replace};
 
 use crate::error::{ResidentError, Result};
 use crate::os::{connect, random_bytes, with_short_path};
+use crate::place::RepositoryPlace;
 use crate::whereabouts::Whereabouts;
 
 /// How many bytes the key has.
@@ -90,6 +91,16 @@ impl ServeFolder {
             }
             thread::sleep(LOCK_PAUSE);
         }
+    }
+
+    /// Wants the folder to stay where it is in a repository, with the lock in it: where that is another file,
+    /// another process may have taken it, and serve too.
+    pub(crate) fn held_inside(&self, place: RepositoryPlace, lock: &ServeLock) -> RepositoryPlace {
+        place.with_inside(&self.path).with_held(self.lock_path(), &lock.file)
+    }
+
+    fn lock_path(&self) -> PathBuf {
+        self.path.join("lock")
     }
 
     /// Takes the lock that the program before this one had, which is never free meanwhile.

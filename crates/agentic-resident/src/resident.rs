@@ -88,7 +88,7 @@ impl Resident {
         let place = RepositoryPlace::of(space.repository().common_dir());
         let folder = ServeFolder::of(&layout);
         let (lock, children, replacement) = take_over(&folder, inheritance)?;
-        let place = place.with_inside(&layout.resident());
+        let place = folder.held_inside(place, &lock);
         let InheritedChildren { worker, resumes: resumed, strays } = children;
         let replacement = Arc::new(replacement);
         let key = folder.key(&lock)?;

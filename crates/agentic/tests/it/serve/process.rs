@@ -66,6 +66,21 @@ fn a_repository_that_was_deleted_and_restored_is_another_one() {
 }
 
 #[test]
+fn a_process_whose_lock_another_one_could_take_ends() {
+    let mut served = Served::new();
+    let start = served.sandbox.start().to_owned();
+    let lock = start.join(".git/agentic/serve/lock");
+    std::fs::remove_file(&lock).expect("it is there");
+    let mut second = begin(&served.sandbox, &start, &[]);
+    assert_eq!(ended(&mut served), Some(1), "its lock is gone");
+    let status: Json =
+        serde_json::from_str(&served.ok(&["serve", "status", "--json"])).expect("JSON");
+    assert_eq!(status["pid"], second.id(), "the other one stays");
+    served.ok(&["serve", "stop"]);
+    assert_eq!(second.wait().expect("a child").code(), Some(0));
+}
+
+#[test]
 fn told_twice_to_end_it_ends_at_once() {
     let mut served = Served::new();
     let cookie = served.log_in();
