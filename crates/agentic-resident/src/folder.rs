@@ -8,7 +8,7 @@
 //! | `bell` | the pipe in which it hears of writes |
 //! | `key` | 32 random bytes, from which its host name and port come |
 
-use std::fs::{File, TryLockError};
+use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{ErrorKind, Read as _, Write as _};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _};
@@ -19,7 +19,9 @@ use std::time::{Duration, Instant};
 
 use agentic_providers::process::ProcessIdentity;
 use agentic_store::Layout;
-use agentic_store::file::{Persistence, make_private_folder, remove, replace};
+use agentic_store::file::{
+    Persistence, make_private_folder, open_regular, read_whole, remove, replace,
+};
 
 use crate::error::{ResidentError, Result};
 use crate::os::{connect, random_bytes, with_short_path};
@@ -28,6 +30,9 @@ use crate::whereabouts::Whereabouts;
 
 /// How many bytes the key has.
 const KEY_BYTES: usize = 32;
+/// The mode of what only this user may read and write, and all that a mode may say.
+const PRIVATE: u32 = 0o600;
+const ALL_MODES: u32 = 0o7777;
 /// How much of a small file is read at most, in bytes.
 const FILE_BYTES_MAX: u64 = 64 << 10;
 
@@ -66,8 +71,9 @@ impl ServeFolder {
     /// Fails when another process has it, and when there can be no folder or no lock.
     pub fn lock(&self) -> Result<ServeLock> {
         make_private_folder(&self.path)?;
-        let path = self.path.join("lock");
-        let file = private().open(&path).map_err(ResidentError::file("open", &path))?;
+        let path = self.lock_path();
+        let file = open_regular(&path, &mut private());
+        let file = file.map_err(ResidentError::file("open", &path))?;
         let begun = Instant::now();
         loop {
             match file.try_lock() {
@@ -108,7 +114,7 @@ impl ServeFolder {
     /// # Errors
     /// Fails when it is no lock of this repository.
     pub(crate) fn inherit_lock(&self, file: File) -> Result<ServeLock> {
-        let path = self.path.join("lock");
+        let path = self.lock_path();
         let is_it = || {
             let (found, left) = (std::fs::metadata(&path)?, file.metadata()?);
             // Whoever has a lock takes it again at once.
@@ -124,18 +130,19 @@ impl ServeFolder {
 
     /// Says whether a process has the lock.
     pub fn is_locked(&self) -> bool {
-        let file = File::open(self.path.join("lock"));
+        let file = open_regular(&self.lock_path(), OpenOptions::new().read(true));
         file.is_ok_and(|file| matches!(file.try_lock(), Err(TryLockError::WouldBlock)))
     }
 
-    /// Reads who serves the repository. Whether it still does, is another question.
+    /// Reads who serves the repository. Whether it still does, is another question. Nothing waits: what is
+    /// no regular file says nothing.
     pub fn whereabouts(&self) -> Option<Whereabouts> {
-        serde_json::from_slice(&read_small(&self.path.join("at")).ok()?).ok()
+        serde_json::from_slice(&read_whole(&self.path.join("at"), FILE_BYTES_MAX).ok()?).ok()
     }
 
     /// Returns the process that has the lock, wherever it can be reached; nothing if none has.
     pub fn holder(&self) -> Option<ProcessIdentity> {
-        let noted = read_small(&self.path.join("lock")).ok()?;
+        let noted = read_whole(&self.lock_path(), FILE_BYTES_MAX).ok()?;
         let process: ProcessIdentity = serde_json::from_slice(&noted).ok()?;
         (process.is_alive() && self.is_locked()).then_some(process)
     }
@@ -157,21 +164,20 @@ impl ServeFolder {
         }
     }
 
-    /// Returns the key, which is made when there is none.
+    /// Returns the key, which is made when there is none. One that others may read is closed to them.
     ///
     /// # Errors
-    /// Fails when it can be neither read nor made.
+    /// Fails when it can be neither read nor made, and when it is no regular file.
     pub fn key(&self, _lock: &ServeLock) -> Result<[u8; KEY_BYTES]> {
         let path = self.path.join("key");
-        if let Ok(bytes) = read_small(&path)
-            && let Ok(key) = <[u8; KEY_BYTES]>::try_from(bytes)
-        {
+        if let Some(key) = read_key(&path).map_err(ResidentError::file("read", &path))? {
             return Ok(key);
         }
         let key = random_bytes().map_err(ResidentError::system("read random bytes"))?;
         // Only the process with the lock makes one: nobody else writes here.
         let fresh = path.with_extension("new");
-        let written = private().truncate(true).open(&fresh).and_then(|mut file| {
+        remove(&fresh)?;
+        let written = private().create_new(true).open(&fresh).and_then(|mut file| {
             file.write_all(&key)?;
             std::fs::rename(&fresh, &path)
         });
@@ -194,7 +200,7 @@ impl ServeFolder {
         let bound = with_short_path(&self.path, |short| bind(&short.join("sock")));
         let bound = bound.map_err(ResidentError::file("bind", &path))?;
         // The folder is closed to others already.
-        let mode = std::fs::Permissions::from_mode(0o600);
+        let mode = std::fs::Permissions::from_mode(PRIVATE);
         std::fs::set_permissions(&path, mode).map_err(ResidentError::file("close", &path))?;
         Ok(bound)
     }
@@ -210,9 +216,9 @@ impl ServeFolder {
 }
 
 /// Returns how files are opened that only this user may read.
-fn private() -> std::fs::OpenOptions {
-    let mut options = std::fs::OpenOptions::new();
-    options.write(true).create(true).mode(0o600);
+fn private() -> OpenOptions {
+    let mut options = OpenOptions::new();
+    options.write(true).create(true).mode(PRIVATE);
     options
 }
 
@@ -224,20 +230,81 @@ fn note_holder(mut file: &File) {
     let _ = file.set_len(0).and_then(|()| file.write_all(&text));
 }
 
-fn read_small(path: &Path) -> std::io::Result<Vec<u8>> {
-    let mut bytes = Vec::new();
-    let n_read = File::open(path)?.take(FILE_BYTES_MAX + 1).read_to_end(&mut bytes)?;
-    if n_read as u64 > FILE_BYTES_MAX {
-        return Err(ErrorKind::FileTooLarge.into());
+/// Reads a key, and sees to it that only this user may; nothing where there is none, or a part of one.
+fn read_key(path: &Path) -> std::io::Result<Option<[u8; KEY_BYTES]>> {
+    let file = match open_regular(path, OpenOptions::new().read(true)) {
+        Ok(file) => file,
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(error),
+    };
+    if file.metadata()?.permissions().mode() & ALL_MODES != PRIVATE {
+        file.set_permissions(std::fs::Permissions::from_mode(PRIVATE))?;
     }
-    Ok(bytes)
+    let mut bytes = Vec::new();
+    file.take(KEY_BYTES as u64 + 1).read_to_end(&mut bytes)?;
+    Ok(bytes.try_into().ok())
 }
 
 #[cfg(test)]
 mod tests {
     use agentic_testkit::{Sandbox, Setup};
+    use rustix::fs::{CWD, Mode, mkfifoat};
 
     use super::*;
+
+    /// Puts a pipe, a folder and a device in the place of a file, one after the other.
+    fn with_others(path: &Path, look: impl Fn(&str)) {
+        for sort in ["pipe", "folder", "device"] {
+            let _ = std::fs::remove_file(path);
+            match sort {
+                "pipe" => mkfifoat(CWD, path, Mode::RWXU).expect("writable"),
+                "folder" => std::fs::create_dir(path).expect("writable"),
+                _ => std::os::unix::fs::symlink("/dev/zero", path).expect("writable"),
+            }
+            look(sort);
+            let _ = std::fs::remove_dir(path).or_else(|_| std::fs::remove_file(path));
+        }
+    }
+
+    #[test]
+    fn what_is_no_regular_file_is_never_waited_for() {
+        let sandbox = Sandbox::in_memory(Setup::Repository).expect("git is installed");
+        let serve = ServeFolder { path: sandbox.root().join("serve") };
+        let at = |name: &str| serve.path.join(name);
+        make_private_folder(&serve.path).expect("writable");
+        with_others(&at("lock"), |sort| {
+            let refused = serve.lock();
+            assert!(matches!(refused, Err(ResidentError::File { .. })), "{sort}: {refused:?}");
+            assert!(!serve.is_locked() && serve.holder().is_none(), "{sort}");
+        });
+        let lock = serve.lock().expect("free");
+        with_others(&at("at"), |sort| assert_eq!(serve.whereabouts(), None, "{sort}"));
+        with_others(&at("key"), |sort| {
+            let refused = serve.key(&lock);
+            assert!(matches!(refused, Err(ResidentError::File { .. })), "{sort}: {refused:?}");
+        });
+        mkfifoat(CWD, at("key.new"), Mode::RWXU).expect("writable");
+        let key = serve.key(&lock).expect("what is in the making is made anew");
+        assert_eq!(serve.key(&lock).expect("it stays"), key);
+    }
+
+    #[test]
+    fn a_key_that_others_may_read_is_closed_to_them() {
+        let sandbox = Sandbox::in_memory(Setup::Repository).expect("git is installed");
+        let serve = ServeFolder { path: sandbox.root().join("serve") };
+        let (lock, path) = (serve.lock().expect("free"), serve.path.join("key"));
+        let key = serve.key(&lock).expect("writable");
+        let mode = || path.metadata().expect("it is there").permissions().mode() & ALL_MODES;
+        assert_eq!(mode(), PRIVATE);
+        for wide in [0o644, 0o666, 0o400, 0o4600] {
+            let wide = std::fs::Permissions::from_mode(wide);
+            std::fs::set_permissions(&path, wide).expect("it is ours");
+            assert_eq!((serve.key(&lock).expect("readable"), mode()), (key, PRIVATE));
+        }
+        std::fs::write(&path, "a part").expect("writable");
+        assert_ne!(serve.key(&lock).expect("writable"), key);
+        assert_eq!(mode(), PRIVATE);
+    }
 
     #[test]
     fn a_lock_that_somebody_looks_at_is_waited_for() {

@@ -1,12 +1,11 @@
 //! Tokens: what programs that speak a protocol of their own show to be heard. The file has hashes only.
 
-use std::fs::{File, OpenOptions};
-use std::io::Read as _;
+use std::fs::OpenOptions;
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 
 use agentic_store::Layout;
-use agentic_store::file::{Persistence, make_private_folder, replace};
+use agentic_store::file::{Persistence, make_private_folder, open_regular, read_whole, replace};
 use serde::{Deserialize, Serialize};
 
 use crate::error::{ResidentError, Result};
@@ -93,7 +92,8 @@ impl TokenBook {
         make_private_folder(&self.folder)?;
         let lock = self.folder.join("tokens.lock");
         let mut options = OpenOptions::new();
-        let held = options.write(true).create(true).truncate(false).mode(0o600).open(&lock);
+        options.write(true).create(true).truncate(false).mode(0o600);
+        let held = open_regular(&lock, &mut options);
         let held = held.map_err(ResidentError::file("open", &lock))?;
         held.lock().map_err(ResidentError::file("lock", &lock))?;
         let path = self.path();
@@ -108,9 +108,9 @@ impl TokenBook {
     }
 
     fn read(&self) -> std::io::Result<Vec<KnownToken>> {
-        let mut bytes = Vec::new();
-        match File::open(self.path()) {
-            Ok(file) => file.take(FILE_BYTES_MAX).read_to_end(&mut bytes)?,
+        // Where anything but a file is, nobody waits for it.
+        let bytes = match read_whole(&self.path(), FILE_BYTES_MAX) {
+            Ok(bytes) => bytes,
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
             Err(error) => return Err(error),
         };
@@ -135,6 +135,26 @@ mod tests {
     use agentic_testkit::{Sandbox, Setup};
 
     use super::{TokenBook, TokenGrant};
+    use crate::error::ResidentError;
+
+    #[test]
+    fn tokens_in_a_pipe_are_refused_and_not_waited_for() {
+        let sandbox = Sandbox::in_memory(Setup::Repository).expect("git is installed");
+        let layout = Layout::new(&sandbox.start().join(".git"));
+        let book = TokenBook::of(&layout);
+        let grant = TokenGrant { name: "editor".to_owned(), agent: None, read_only: true };
+        let token = book.issue(grant.clone()).expect("writable");
+        for name in ["tokens", "tokens.lock"] {
+            let path = layout.resident().join(name);
+            std::fs::remove_file(&path).expect("it is there");
+            let mode = rustix::fs::Mode::RWXU;
+            rustix::fs::mkfifoat(rustix::fs::CWD, &path, mode).expect("writable");
+            let refused = book.issue(grant.clone());
+            assert!(matches!(refused, Err(ResidentError::File { .. })), "{name}: {refused:?}");
+            assert_eq!(book.find(&token), None, "{name}");
+            std::fs::remove_file(&path).expect("it is there");
+        }
+    }
 
     #[test]
     fn a_token_is_known_by_its_hash_until_it_is_taken_back() {

@@ -71,13 +71,15 @@ pub fn replace(path: &Path, content: &[u8], persistence: Persistence) -> Result<
 /// # Errors
 /// Fails when it is not there, is no regular file, or may not be opened.
 pub fn open_regular(path: &Path, options: &mut OpenOptions) -> std::io::Result<File> {
-    let file = os::open_at_once(path, options)?;
+    let no_file = || std::io::Error::other("it is no regular file");
+    let file = os::open_at_once(path, options)
+        .map_err(|error| if os::is_of_no_file(&error) { no_file() } else { error })?;
     // What was opened is looked at, not what the path names by now.
     let found = file.metadata()?;
     match (found.is_file(), found.is_dir()) {
         (true, _) => Ok(file),
         (false, true) => Err(os::is_a_folder()),
-        (false, false) => Err(std::io::Error::other("it is no regular file")),
+        (false, false) => Err(no_file()),
     }
 }
 
@@ -229,6 +231,10 @@ mod tests {
             read_small(&at(name), 4).expect_err(name);
             let mut append = OpenOptions::new();
             open_regular(&at(name), append.append(true).create(true)).expect_err(name);
+        }
+        for name in ["pipe", "to-pipe", "socket"] {
+            let refused = open_regular(&at(name), OpenOptions::new().write(true));
+            assert_eq!(refused.expect_err(name).to_string(), "it is no regular file");
         }
         let nowhere = read_small(&at("nowhere"), 4).expect_err("gone");
         assert_eq!(nowhere.kind(), ErrorKind::NotFound);

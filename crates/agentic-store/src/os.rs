@@ -57,6 +57,12 @@ pub(crate) fn open_at_once(path: &Path, options: &mut OpenOptions) -> std::io::R
     options.custom_flags(i32::try_from(flags.bits()).unwrap_or_default()).open(path)
 }
 
+/// Tells whether an error is that of a pipe that nobody reads, or of a device or socket with nothing behind
+/// it: what is opened at once and is no regular file.
+pub(crate) fn is_of_no_file(error: &std::io::Error) -> bool {
+    error.raw_os_error() == Some(Errno::NXIO.raw_os_error())
+}
+
 /// Returns what the system says of a folder that is read as a file.
 pub(crate) fn is_a_folder() -> std::io::Error {
     Errno::ISDIR.into()

@@ -18,7 +18,7 @@ use agentic_session::SessionSpace;
 use agentic_space::purging::PurgedRef;
 use agentic_space::purging::tombstone::TombstoneFate;
 use agentic_space::{Signatures, Space};
-use agentic_store::file::{self, Persistence};
+use agentic_store::file::{self, Persistence, open_regular};
 use agentic_store::journal::{BranchMove, scrub_aside};
 use agentic_store::recovery::PurgedLog;
 use agentic_store::{Lock, Stream, fault, recovery};
@@ -197,7 +197,8 @@ fn begin_anew(request: &PurgeRequest<'_>) -> Result<(ChainCut, RecordsCut), Purg
 /// Checks that no process stays here that has an index of texts.
 fn check_alone(space: &Space) -> Result<(), PurgeError> {
     let path = space.repository().layout().resident().join("lock");
-    let Ok(file) = std::fs::File::open(path) else { return Ok(()) };
+    let opened = open_regular(&path, std::fs::OpenOptions::new().read(true));
+    let Ok(file) = opened else { return Ok(()) };
     match file.try_lock_shared() {
         Err(std::fs::TryLockError::WouldBlock) => Err(PurgeError::Resident),
         Ok(()) | Err(std::fs::TryLockError::Error(_)) => Ok(()),

@@ -27,7 +27,10 @@ pub fn begin(context: &Context, args: &ServeArgs) -> VerbOutcome {
     let folder = layout.resident();
     make_private_folder(&folder).map_err(agentic_api::Refusal::from)?;
     let log = ServeLog::of(&folder);
-    let file = log.open().map_err(|error| CommandFailure::io("open the log", &error))?;
+    let file = log.open().map_err(|error| {
+        let doing = format!("open the log `{}`", log.path().display());
+        CommandFailure::io(&doing, &error)
+    })?;
     let own = std::env::current_exe();
     let own = own.map_err(|error| CommandFailure::io("find this program", &error))?;
     let mut command = Command::new(own);
@@ -67,9 +70,7 @@ pub fn begin(context: &Context, args: &ServeArgs) -> VerbOutcome {
         }
         std::thread::sleep(LOOK);
     }
-    let said = std::fs::read_to_string(log.path()).unwrap_or_default();
-    let said = said.lines().rev().find(|line| line.starts_with("error:")).unwrap_or("it ended");
-    let said = said.trim_start_matches("error: ");
+    let said = log.last_error().unwrap_or_else(|| "it ended".to_owned());
     Err(CommandFailure::refused(
         &format!("no process stays: {said}"),
         "`agentic serve` without `--detach` shows all that it says",

@@ -80,6 +80,61 @@ fn a_process_whose_lock_another_one_could_take_ends() {
     assert_eq!(second.wait().expect("a child").code(), Some(0));
 }
 
+/// Runs a command that must come to an end, and returns how and what it said.
+fn ends(sandbox: &Sandbox, arguments: &[&str]) -> (Option<i32>, String) {
+    let mut command = sandbox.command("agentic", sandbox.start());
+    command.args(arguments).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
+    let mut child = command.spawn().expect("it starts");
+    let begun = Instant::now();
+    while child.try_wait().expect("a child").is_none() {
+        if begun.elapsed() > PATIENCE {
+            child.kill().expect("it runs");
+            panic!("{arguments:?} never ends");
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    let output = child.wait_with_output().expect("it ended");
+    (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned())
+}
+
+#[test]
+fn a_pipe_in_the_place_of_a_file_is_never_waited_for() {
+    let mut served = Served::new();
+    served.ok(&["serve", "token", "first"]);
+    served.ok(&["serve", "stop"]);
+    served.process.wait().expect("a child");
+    let start = served.sandbox.start().to_owned();
+    let at = |name: &str| start.join(".git/agentic/serve").join(name);
+    let commands: [(&[&str], &str, Option<i32>); 13] = [
+        (&["search", "x"], "at", Some(0)),
+        (&["serve", "status"], "at", Some(1)),
+        (&["serve", "stop"], "at", Some(1)),
+        (&["serve", "status"], "lock", Some(1)),
+        (&["serve", "stop"], "lock", Some(1)),
+        (&["serve", "rebuild"], "lock", Some(0)),
+        (&["serve"], "lock", Some(1)),
+        (&["serve", "--detach"], "lock", Some(1)),
+        (&["serve"], "key", Some(1)),
+        (&["serve", "--detach"], "key", Some(1)),
+        (&["serve", "--detach"], "log", Some(1)),
+        (&["serve", "token", "second"], "tokens", Some(1)),
+        (&["serve", "token", "second"], "tokens.lock", Some(1)),
+    ];
+    for (arguments, name, code) in commands {
+        let _ = std::fs::remove_file(at(name));
+        rustix::fs::mkfifoat(rustix::fs::CWD, at(name), rustix::fs::Mode::RWXU).expect("writable");
+        let (found, said) = ends(&served.sandbox, arguments);
+        assert_eq!(found, code, "{arguments:?} with a pipe `{name}`: {said}");
+        assert!(code == Some(0) || said.contains("hint: "), "{arguments:?}: {said}");
+        let is_named = said.contains(name) || matches!(arguments, ["serve", "status" | "stop"]);
+        assert!(code == Some(0) || is_named, "{arguments:?} with a pipe `{name}`: {said}");
+        std::fs::remove_file(at(name)).expect("it is there");
+    }
+    // What is stale is replaced.
+    rustix::fs::mkfifoat(rustix::fs::CWD, at("at"), rustix::fs::Mode::RWXU).expect("writable");
+    served.process = begin(&served.sandbox, &start, &[]);
+}
+
 #[test]
 fn told_twice_to_end_it_ends_at_once() {
     let mut served = Served::new();
