@@ -1,9 +1,9 @@
 //! Git's configuration, and who commits by it.
 //!
 //! It is read when a repository is opened, and that is the end of it for a command. A process that stays
-//! has to notice what people say of themselves and their remotes meanwhile: once it is older than any
-//! short command gets, the files that it comes from are looked at before each answer, and all of it is
-//! read again where one of them has changed, came or went.
+//! has to notice what people say of themselves and their remotes meanwhile: from the moment on that it says
+//! so, or once it is older than any short command gets, the files that it comes from are looked at before
+//! each answer, and all of it is read again where one of them has changed, came or went.
 
 mod change;
 
@@ -11,10 +11,13 @@ use std::cell::RefCell;
 use std::fs::Metadata;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant, SystemTime};
 
 use agentic_model::Person;
 use agentic_store::error::GitError;
+use agentic_store::file::unique_number;
 use agentic_store::{Error, Result};
 use gix::config::Source;
 
@@ -23,6 +26,11 @@ use crate::Repository;
 /// For how long a configuration is taken as it was read, without a look at its files. A command is over
 /// before that, also where its instructions are counted.
 const SETTLED_FOR: Duration = Duration::from_secs(3);
+/// How far apart two changes are at least that the times of a file tell apart: systems count in ticks of
+/// up to ten milliseconds.
+const TICK: Duration = Duration::from_millis(20);
+/// The same where times are whole seconds.
+const COARSE_TICK: Duration = Duration::from_secs(2);
 
 /// Where git's configuration, or its environment seen as such, names the committer.
 const COMMITTER_NAMES: [&str; 3] =
@@ -35,16 +43,26 @@ const COMMITTER_ADDRESSES: [&str; 3] =
 /// What a repository knows of its configuration beyond what it was opened with.
 #[derive(Default)]
 pub(super) struct ConfigurationWatch {
-    /// When that was read; nothing if the configuration is that of the beginning, whatever its files say.
-    read_at: Option<Instant>,
+    start: ConfigurationStart,
     /// What its files said later.
     later: RefCell<Option<LaterConfiguration>>,
+}
+
+/// How the threads of a process that share a repository began with its configuration.
+#[derive(Debug, Clone, Default)]
+pub(super) struct ConfigurationStart {
+    /// When it was read; nothing if it is that of the beginning, whatever its files say.
+    read_at: Option<Instant>,
+    /// Whether the process stays, so that the files are followed from then on.
+    is_followed: Arc<AtomicBool>,
 }
 
 /// A configuration that was read again.
 struct LaterConfiguration {
     /// The files that it may come from, as they were before that.
     files: Vec<(PathBuf, Option<FileMark>)>,
+    /// Whether one of them had changed so shortly before that its next change may leave the same mark.
+    is_unsettled: bool,
     /// The same repository, with it.
     repository: gix::Repository,
 }
@@ -59,19 +77,37 @@ struct FileMark {
 }
 
 impl ConfigurationWatch {
-    /// Begins with a configuration that was read at a moment, and follows its files from then on; not
-    /// without a moment.
-    pub(super) fn since(read_at: Option<Instant>) -> ConfigurationWatch {
-        ConfigurationWatch { read_at, later: RefCell::new(None) }
+    /// Begins as other threads have.
+    pub(super) fn new(start: ConfigurationStart) -> ConfigurationWatch {
+        ConfigurationWatch { start, later: RefCell::new(None) }
     }
 
-    /// Returns when the configuration was read that it began with.
-    pub(super) fn read_at(&self) -> Option<Instant> {
-        self.read_at
+    /// Returns how it began, for other threads.
+    pub(super) fn start(&self) -> ConfigurationStart {
+        self.start.clone()
+    }
+}
+
+impl ConfigurationStart {
+    /// Begins with a configuration that was read at a moment, and may be followed from then on.
+    pub(super) fn at(read_at: Option<Instant>) -> ConfigurationStart {
+        ConfigurationStart { read_at, ..ConfigurationStart::default() }
+    }
+
+    /// Tells whether the files have to be looked at.
+    fn is_due(&self) -> bool {
+        let is_followed = || self.is_followed.load(Ordering::Relaxed);
+        self.read_at.is_some_and(|read_at| is_followed() || read_at.elapsed() >= SETTLED_FOR)
     }
 }
 
 impl Repository {
+    /// Looks at the files of the configuration before each answer from it, from now on and in all threads
+    /// that share the repository: this process stays.
+    pub fn follow_configuration(&self) {
+        self.configuration.start.is_followed.store(true, Ordering::Relaxed);
+    }
+
     /// Returns a value of git's configuration.
     pub fn config(&self, key: &str) -> Option<String> {
         self.configured(|inner| inner.config_snapshot().string(key).map(|value| value.to_string()))
@@ -175,22 +211,21 @@ impl Repository {
     /// Returns what tells the configuration that is asked now from what it was before. As long as that
     /// is the same, so is every answer from it.
     pub fn configuration_mark(&self) -> String {
-        let ConfigurationWatch { read_at, later } = &self.configuration;
-        if read_at.is_some() && later.borrow().is_none() {
+        let ConfigurationWatch { start, later } = &self.configuration;
+        if start.read_at.is_some() && later.borrow().is_none() {
             // Whoever wants to know stays: its files are followed from now on.
             later.replace(LaterConfiguration::read(&self.inner).ok());
         }
         // Whatever is asked has it read again where it has to be.
         self.configured(|_| ());
         let later = later.borrow();
-        later.as_ref().map(|later| format!("{:?}", later.files)).unwrap_or_default()
+        later.as_ref().map(LaterConfiguration::mark).unwrap_or_default()
     }
 
     /// Asks the configuration as it is now. While it cannot be read, it is what it was.
     fn configured<T>(&self, ask: impl FnOnce(&gix::Repository) -> T) -> T {
-        let ConfigurationWatch { read_at, later } = &self.configuration;
-        let is_followed = later.borrow().is_some();
-        if !is_followed && read_at.is_none_or(|read_at| read_at.elapsed() < SETTLED_FOR) {
+        let ConfigurationWatch { start, later } = &self.configuration;
+        if later.borrow().is_none() && !start.is_due() {
             return ask(&self.inner);
         }
         let mut later = later.borrow_mut();
@@ -209,6 +244,7 @@ impl LaterConfiguration {
         let reading = || Error::git("read the configuration");
         let mut repository = opened.clone();
         // Marked before they are read: what changes meanwhile is found the next time.
+        let marked_at = SystemTime::now();
         let known = marked(files_of(opened));
         let mut anew = opened.clone();
         anew.reload().map_err(reading())?;
@@ -221,12 +257,21 @@ impl LaterConfiguration {
                 *mark = *before;
             }
         }
-        Ok(LaterConfiguration { files, repository })
+        let mut marks = files.iter().filter_map(|(_, mark)| mark.as_ref());
+        let is_unsettled = marks.any(|mark| mark.is_younger_than_a_tick(marked_at));
+        Ok(LaterConfiguration { files, is_unsettled, repository })
     }
 
-    /// Tells whether one of its files is not what it was.
+    /// Tells whether one of its files is not what it was, or may not be.
     fn is_old(&self) -> bool {
-        self.files.iter().any(|(path, mark)| FileMark::of(path) != *mark)
+        self.is_unsettled || self.files.iter().any(|(path, mark)| FileMark::of(path) != *mark)
+    }
+
+    /// Returns what tells it from what it is once it was read again: what may change behind the same marks
+    /// is never the same.
+    fn mark(&self) -> String {
+        let number = self.is_unsettled.then(unique_number);
+        format!("{:?}{number:?}", self.files)
     }
 }
 
@@ -240,6 +285,19 @@ impl FileMark {
             changed: (found.ctime(), found.ctime_nsec()),
         };
         std::fs::metadata(path).ok().map(mark)
+    }
+
+    /// Tells whether another change at or after an instant may leave the same times.
+    fn is_younger_than_a_tick(&self, now: SystemTime) -> bool {
+        let (seconds, nanoseconds) = self.changed;
+        let is_coarse = (nanoseconds, self.modified.1) == (0, 0);
+        let tick = if is_coarse { COARSE_TICK } else { TICK };
+        let changed = Duration::new(
+            u64::try_from(seconds).unwrap_or_default(),
+            u32::try_from(nanoseconds).unwrap_or_default(),
+        );
+        let until = SystemTime::UNIX_EPOCH.checked_add(changed + tick);
+        until.is_none_or(|until| until > now)
     }
 }
 

@@ -10,7 +10,7 @@ use gix::config::file::SectionRef;
 use gix::odb::store::init::Slots;
 use gix::sec::trust::Mapping;
 
-use super::configuration::ConfigurationWatch;
+use super::configuration::{ConfigurationStart, ConfigurationWatch};
 use super::loose::Compressor;
 use super::object_cache::ObjectCache;
 use super::object_file::READ_BYTES_MAX;
@@ -42,8 +42,8 @@ pub struct Repository {
 pub struct SharedRepository {
     inner: Arc<gix::ThreadSafeRepository>,
     common_dir: PathBuf,
-    /// When its configuration was read; nothing if that does not follow its files.
-    configured_at: Option<Instant>,
+    /// How threads begin with its configuration.
+    configuration: ConfigurationStart,
 }
 
 impl SharedRepository {
@@ -53,7 +53,8 @@ impl SharedRepository {
         let (inner, common_dir) = (self.inner.to_thread_local(), self.common_dir.clone());
         let repository =
             Repository::with_new_cache(inner, common_dir, Some(Arc::clone(&self.inner)));
-        Repository { configuration: ConfigurationWatch::since(self.configured_at), ..repository }
+        let configuration = ConfigurationWatch::new(self.configuration.clone());
+        Repository { configuration, ..repository }
     }
 }
 
@@ -100,7 +101,8 @@ impl Repository {
         if std::env::var_os("GIT_INDEX_FILE").is_some() {
             return Repository::checked(with_own_index(&inner)?, None);
         }
-        let configuration = ConfigurationWatch::since(Some(Instant::now()));
+        let start = ConfigurationStart::at(Some(Instant::now()));
+        let configuration = ConfigurationWatch::new(start);
         let repository = Repository::checked(inner, Some(Arc::new(repository)))?;
         Ok(Repository { configuration, ..repository })
     }
@@ -173,8 +175,8 @@ impl Repository {
             Some(shared) => Arc::clone(shared),
             None => Arc::new(self.inner.clone().into_sync()),
         };
-        let configured_at = self.configuration.read_at();
-        SharedRepository { inner, common_dir: self.common_dir.clone(), configured_at }
+        let configuration = self.configuration.start();
+        SharedRepository { inner, common_dir: self.common_dir.clone(), configuration }
     }
 
     /// Closes packs until something is read from them again. Pages that were read of one that is open

@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use tempfile::TempDir;
 
-use super::{ConfigurationWatch, SETTLED_FOR};
+use super::{ConfigurationStart, ConfigurationWatch, SETTLED_FOR, TICK};
 use crate::{Repository, run_git};
 
 fn git(folder: &Path, arguments: &[&str]) {
@@ -20,7 +20,8 @@ fn opened() -> (TempDir, Repository) {
     git(folder.path(), &["config", "user.name", "Ada"]);
     git(folder.path(), &["config", "user.email", "ada@example.com"]);
     let mut repository = Repository::discover(folder.path()).expect("it is one");
-    repository.configuration = ConfigurationWatch::since(Instant::now().checked_sub(SETTLED_FOR));
+    let start = ConfigurationStart::at(Instant::now().checked_sub(SETTLED_FOR));
+    repository.configuration = ConfigurationWatch::new(start);
     (folder, repository)
 }
 
@@ -41,6 +42,50 @@ fn who_commits_and_which_remotes_there_are_is_read_again_once_it_has_changed() {
     assert_eq!(repository.config("user.name").as_deref(), Some("Ada"));
     git(folder.path(), &["remote", "remove", "elsewhere"]);
     assert_eq!(repository.remotes(), Vec::<String>::new());
+}
+
+#[test]
+fn a_process_that_stays_sees_what_changes_as_soon_as_it_has_begun() {
+    let (folder, _) = opened();
+    let set = |address: &str| git(folder.path(), &["config", "user.email", address]);
+    let repository = Repository::discover(folder.path()).expect("it is one");
+    let of_thread = repository.share().open();
+    set("eve@example.com");
+    assert_eq!(address(&repository), "ada@example.com", "a command is over soon");
+    repository.follow_configuration();
+    let later = repository.share().open();
+    for seen in [&repository, &of_thread, &later] {
+        assert_eq!(address(seen), "eve@example.com");
+    }
+    set("bob@example.com");
+    for seen in [&repository, &of_thread, &later] {
+        assert_eq!(address(seen), "bob@example.com");
+    }
+}
+
+#[test]
+fn a_change_within_a_tick_of_the_one_before_is_seen() {
+    let (folder, repository) = opened();
+    let included = folder.path().join("included");
+    git(folder.path(), &["config", "include.path", &included.to_string_lossy()]);
+    for name in ["bob", "eve", "kim"].into_iter().cycle().take(60) {
+        // In place, with the same length: only the times can tell.
+        let text = format!("[user]\n\temail = {name}@example.com\n");
+        std::fs::write(&included, text).expect("writable");
+        assert_eq!(address(&repository), format!("{name}@example.com"));
+    }
+}
+
+#[test]
+fn what_has_settled_has_one_mark_and_is_read_once() {
+    let (folder, repository) = opened();
+    git(folder.path(), &["config", "user.email", "eve@example.com"]);
+    std::thread::sleep(2 * TICK);
+    let mark = repository.configuration_mark();
+    assert_eq!(repository.configuration_mark(), mark);
+    assert!(!repository.configuration.later.borrow().as_ref().is_none_or(|later| later.is_old()));
+    git(folder.path(), &["config", "user.email", "bob@example.com"]);
+    assert_ne!(repository.configuration_mark(), mark);
 }
 
 #[test]

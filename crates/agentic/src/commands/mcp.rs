@@ -36,6 +36,7 @@ pub struct McpArgs {
 pub fn run(context: &Context, args: McpArgs) -> VerbOutcome {
     let stop = context.stop_flag();
     let space = context.space()?;
+    space.repository().follow_configuration();
     let mut here = context.surroundings();
     here.watcher.stop = stop;
     if args.allow_decide {

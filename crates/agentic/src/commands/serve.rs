@@ -156,6 +156,7 @@ fn serve(context: &Context, args: &ServeArgs) -> VerbOutcome {
     let inheritance = inheritance.map_err(|error| Refusal::of(&error))?;
     let (own, page) = inheritance.map(|left| (left.process, left.page)).unzip();
     let space = context.space()?;
+    space.repository().follow_configuration();
     let caller = context.caller(&space);
     // What an agent began, nobody decides through.
     let is_read_only = args.read_only || caller.require_person("serve").is_err();

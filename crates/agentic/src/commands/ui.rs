@@ -20,6 +20,7 @@ pub struct UiArgs {}
 pub fn run(context: &Context, _: UiArgs) -> VerbOutcome {
     let stop = context.listen()?;
     let space = context.space()?;
+    space.repository().follow_configuration();
     let options = agentic_tui::UiOptions {
         here: context.surroundings(),
         folder: context.directory.clone(),

@@ -250,6 +250,21 @@ fn a_decision_is_signed_or_nothing_is_written() {
 }
 
 #[test]
+fn who_decides_is_who_git_knows_by_then_however_lately_the_process_began() {
+    let served = Served::new();
+    let (request, cookie) = (served.hold(), served.log_in());
+    let page = |served: &Served| {
+        served.ask("GET", &format!("/holds/{request}"), &[("Cookie", &cookie)], "").body
+    };
+    assert!(page(&served).contains("Deciding as <strong>user:ada</strong>"));
+    let set = ["config", "user.email", "bob@example.com"];
+    served.sandbox.git(served.sandbox.start(), &set).expect("git is configured");
+    assert!(page(&served).contains("Deciding as <strong>user:bob</strong>"));
+    assert_eq!(served.approve(&cookie, &request).status, 303);
+    assert_eq!(served.made_decisions()[0]["fields"]["principal"], "user:bob");
+}
+
+#[test]
 fn where_nobody_serves_a_page_that_is_said() {
     let mut served = Served::new();
     let key = served.key("bob", "");
