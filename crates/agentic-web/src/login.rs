@@ -22,7 +22,7 @@ const CODES_MAX: usize = 64;
 const CHALLENGE_LIFE: Duration = Duration::from_secs(2 * 60);
 /// How many challenges may be open.
 const CHALLENGES_MAX: usize = 64;
-/// How many wrong codes and signatures there may be in a minute.
+/// How many wrong codes and signatures there may be in a minute, together.
 const WRONG_CODES_MAX: usize = 10;
 /// How long wrong codes are counted.
 const WRONG_CODES_SPAN: Duration = Duration::from_secs(60);
@@ -98,7 +98,7 @@ struct LoginState {
     /// What others were given to sign.
     challenges: HashMap<String, AgingInstant>,
     logins: HashMap<String, KnownLogin>,
-    /// When wrong codes came.
+    /// When wrong codes and signatures came.
     wrong: Vec<AgingInstant>,
 }
 
@@ -137,16 +137,25 @@ impl LoginBook {
         })
     }
 
-    /// Says whether this was given to somebody to sign, within two minutes; it is good once, whoever
-    /// brings it back.
-    pub fn take_challenge(&self, challenge: &str) -> bool {
-        let made = self.state().challenges.remove(&hash(challenge));
-        made.is_some_and(|made| made.elapsed() < CHALLENGE_LIFE)
+    /// Takes back what was given to somebody to sign, within two minutes; it is good once, whoever brings
+    /// it. They count as wrong until their signature is found to be right: many may come at once.
+    ///
+    /// # Errors
+    /// Fails when it was given to nobody, and for a while when many were wrong.
+    pub fn take_challenge(&self, challenge: &str) -> Result<(), LoginRefusal> {
+        let mut state = self.state();
+        if state.is_shut() {
+            return Err(LoginRefusal::TooMany);
+        }
+        state.wrong.push(AgingInstant::now());
+        let made = state.challenges.remove(&hash(challenge));
+        let is_good = made.is_some_and(|made| made.elapsed() < CHALLENGE_LIFE);
+        if is_good { Ok(()) } else { Err(LoginRefusal::WrongCode) }
     }
 
-    /// Notes that somebody was wrong, as with a wrong code.
-    pub fn note_wrong(&self) {
-        self.state().wrong.push(AgingInstant::now());
+    /// Notes that what was signed is right, so that one less counts as wrong.
+    pub fn note_right(&self) {
+        self.state().wrong.pop();
     }
 
     /// Begins a login, and returns its secret.
@@ -194,9 +203,11 @@ impl LoginBook {
         self.state().logins.retain(|_, known| known.login.id != id);
     }
 
-    /// Ends all logins and forgets all codes.
+    /// Ends all logins and forgets all codes. How many were wrong is remembered.
     pub fn end_all(&self) {
-        *self.state() = LoginState::default();
+        let mut state = self.state();
+        let wrong = std::mem::take(&mut state.wrong);
+        *state = LoginState { wrong, ..LoginState::default() };
     }
 
     /// No code that can panic runs under the lock, so a poisoned one still holds a whole state.
@@ -262,7 +273,8 @@ mod tests {
         assert!(![&secret, &code, &challenge].iter().any(|known| written.contains(*known)));
         let heir: LoginBook = serde_json::from_str(&written).expect("it reads as it is written");
         assert_eq!(heir.find(&secret), book.find(&secret));
-        assert!(heir.begin(&code).is_ok() && heir.take_challenge(&challenge));
+        assert!(heir.begin(&code).is_ok() && heir.take_challenge(&challenge).is_ok());
+        heir.note_right();
         for _ in 1..WRONG_CODES_MAX {
             assert_eq!(heir.begin("no code"), Err(LoginRefusal::WrongCode));
         }
@@ -278,15 +290,50 @@ mod tests {
         let code = book.issue(LoginGrant::own(LoginRole::Read)).expect("random bytes");
         assert_eq!(book.begin(&code), Err(LoginRefusal::TooMany));
         assert_eq!(book.challenge(), None);
+        book.end_all();
+        let code = book.issue(LoginGrant::own(LoginRole::Read)).expect("random bytes");
+        assert_eq!(book.begin(&code), Err(LoginRefusal::TooMany), "a logout forgives nobody");
+    }
+
+    #[test]
+    fn wrong_codes_and_wrong_signatures_count_together() {
+        let book = LoginBook::default();
+        let issued = book.challenge().expect("there is room");
+        let code = book.issue(LoginGrant::own(LoginRole::Read)).expect("random bytes");
+        for _ in 0..WRONG_CODES_MAX / 2 {
+            assert_eq!(book.begin("no code"), Err(LoginRefusal::WrongCode));
+            assert_eq!(book.take_challenge("nobody's"), Err(LoginRefusal::WrongCode));
+        }
+        for _ in 0..2 {
+            assert_eq!(book.take_challenge("nobody's"), Err(LoginRefusal::TooMany));
+        }
+        assert_eq!(book.take_challenge(&issued), Err(LoginRefusal::TooMany), "a good one too");
+        assert_eq!(book.begin(&code), Err(LoginRefusal::TooMany));
+        assert_eq!(book.state().wrong.len(), WRONG_CODES_MAX, "no more are kept");
+    }
+
+    #[test]
+    fn who_signs_rightly_is_never_wrong() {
+        let book = LoginBook::default();
+        for _ in 0..2 * WRONG_CODES_MAX {
+            let challenge = book.challenge().expect("there is room");
+            assert_eq!(book.take_challenge(&challenge), Ok(()));
+            book.note_right();
+        }
+        // Of those whose signatures are looked at no more are let in at once than may be wrong.
+        let issue = || book.challenge().expect("there is room");
+        let all: Vec<String> = std::iter::repeat_with(issue).take(2 * WRONG_CODES_MAX).collect();
+        let taken = all.iter().filter(|challenge| book.take_challenge(challenge).is_ok());
+        assert_eq!(taken.count(), WRONG_CODES_MAX);
     }
 
     #[test]
     fn a_challenge_is_good_once_and_there_are_not_many() {
         let book = LoginBook::default();
         let challenge = book.challenge().expect("there is room");
-        assert!(!book.take_challenge("another"));
-        assert!(book.take_challenge(&challenge));
-        assert!(!book.take_challenge(&challenge));
+        assert_eq!(book.take_challenge("another"), Err(LoginRefusal::WrongCode));
+        assert_eq!(book.take_challenge(&challenge), Ok(()));
+        assert_eq!(book.take_challenge(&challenge), Err(LoginRefusal::WrongCode));
         for _ in 0..CHALLENGES_MAX {
             assert!(book.challenge().is_some());
         }

@@ -110,11 +110,14 @@ pub async fn begin_by_key(
         let refusal = Refusal::refused("this process has no page", "start it without `--no-tcp`");
         return failed_as(StatusCode::NOT_FOUND, &refusal);
     };
-    if !site.logins.take_challenge(&signed.challenge) {
-        site.logins.note_wrong();
-        let hint = "begin anew: it is good once, for two minutes";
-        let refusal = Refusal::not_allowed("this was not given to anybody to sign", hint);
-        return failed_as(StatusCode::FORBIDDEN, &refusal);
+    match site.logins.take_challenge(&signed.challenge) {
+        Ok(()) => {}
+        Err(LoginRefusal::TooMany) => return too_many(),
+        Err(LoginRefusal::WrongCode) => {
+            let hint = "begin anew: it is good once, for two minutes";
+            let refusal = Refusal::not_allowed("this was not given to anybody to sign", hint);
+            return failed_as(StatusCode::FORBIDDEN, &refusal);
+        }
     }
     let proven = site.read(move |caller| {
         let SignedLogin { principal, challenge, signature } = &signed;
@@ -122,11 +125,9 @@ pub async fn begin_by_key(
     });
     let person = match proven.await {
         Ok(person) => person,
-        Err(refusal) => {
-            site.logins.note_wrong();
-            return failed_as(status_of(refusal.class, RequestAim::Act), &refusal);
-        }
+        Err(refusal) => return failed_as(status_of(refusal.class, RequestAim::Act), &refusal),
     };
+    site.logins.note_right();
     tracing::info!(principal = person.principal, authn = person.authn, "logs in by a key");
     match site.issue_code(LoginGrant { role: LoginRole::Decide, person: Some(person) }) {
         Ok(code) => Json(code).into_response(),

@@ -265,6 +265,31 @@ fn who_decides_is_who_git_knows_by_then_however_lately_the_process_began() {
 }
 
 #[test]
+fn many_wrong_keys_are_not_heard_for_a_while_and_a_logout_forgives_nobody() {
+    let served = Served::new();
+    let nothing = serde_json::json!({});
+    let given = served.post_login("/login/challenge", &nothing, &[]);
+    let given: Json = serde_json::from_str(&given.body).expect("JSON");
+    let key = |challenge: &Json| {
+        let sent = serde_json::json!({ "principal": "user:eve", "challenge": challenge, "signature": "s" });
+        served.post_login("/login/key", &sent, &[]).status
+    };
+    for n in 0..10 {
+        assert_eq!(key(&Json::from(n.to_string())), 403, "the wrong one {n}");
+    }
+    assert_eq!(key(&Json::from("x")), 429);
+    assert_eq!(key(&given["challenge"]), 429, "one that was given");
+    assert_eq!(served.post_login("/login/challenge", &nothing, &[]).status, 429);
+    served.ok(&["serve", "logout"]);
+    let address = served.ok(&["serve", "open", "--print"]);
+    let (_, code) = address.trim().split_once('#').expect("a code");
+    let origin = served.origin();
+    let headers = [("Origin", origin.as_str()), ("Content-Type", FORM)];
+    let answered = served.ask("POST", "/login", &headers, &format!("code={code}"));
+    assert_eq!(answered.status, 429, "{}", answered.body);
+}
+
+#[test]
 fn where_nobody_serves_a_page_that_is_said() {
     let mut served = Served::new();
     let key = served.key("bob", "");
