@@ -206,10 +206,8 @@ fn check_host(
     }
     match (entrance, &site.hosts) {
         (RequestEntrance::Socket(_), _) if host == SOCKET_HOST => Ok(false),
-        (RequestEntrance::Tcp, Some(names)) if host == names.page => Ok(false),
-        (RequestEntrance::Tcp, Some(names)) if names.programs.iter().any(|name| name == host) => {
-            Ok(true)
-        }
+        (RequestEntrance::Tcp, Some(names)) if names.is_page(host) => Ok(false),
+        (RequestEntrance::Tcp, Some(names)) if names.is_of_programs(host) => Ok(true),
         _ => Err(wrong),
     }
 }

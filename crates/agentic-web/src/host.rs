@@ -10,6 +10,8 @@ const NAME_CHARS: usize = 26;
 /// The letters of names.
 const LETTERS: &[u8; 32] = b"abcdefghijklmnopqrstuvwxyz234567";
 
+/// The port that clients leave out of what they ask for, with the sign before it.
+const UNSAID_PORT: (u16, &str) = (80, ":80");
 /// The name of this machine that every browser knows.
 const PLAIN_NAME: &str = "127.0.0.1";
 
@@ -30,23 +32,45 @@ pub enum PageHost {
 /// Under which names requests are heard.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HostNames {
-    /// The page's, with its port.
+    /// The page's, with its port as clients say it.
     pub page: String,
     /// Which of its names that is.
     pub kind: PageHost,
     /// Names that programs use, with their port: no page is there.
     pub programs: [String; 2],
+    /// What may stand behind a name, and mean no other one.
+    unsaid: Option<&'static str>,
 }
 
 impl HostNames {
     /// Makes the names of a page that listens on a port; its own comes from a repository's key.
     pub fn new(kind: PageHost, key: &[u8], port: u16) -> HostNames {
-        let programs = [format!("{PLAIN_NAME}:{port}"), format!("localhost:{port}")];
+        let unsaid = (port == UNSAID_PORT.0).then_some(UNSAID_PORT.1);
+        let with_port = |name: &str| match unsaid {
+            Some(_) => name.to_owned(),
+            None => format!("{name}:{port}"),
+        };
+        let programs = [with_port(PLAIN_NAME), with_port("localhost")];
         let page = match kind {
-            PageHost::Own => format!("a-{}.localhost:{port}", own_name(key)),
+            PageHost::Own => with_port(&format!("a-{}.localhost", own_name(key))),
             PageHost::Plain => programs[0].clone(),
         };
-        HostNames { page, kind, programs }
+        HostNames { page, kind, programs, unsaid }
+    }
+
+    /// Tells whether a name, as a client says it, is the page's.
+    pub fn is_page(&self, name: &str) -> bool {
+        self.without_unsaid(name) == self.page
+    }
+
+    /// Tells whether it is one that programs use.
+    pub fn is_of_programs(&self, name: &str) -> bool {
+        let name = self.without_unsaid(name);
+        self.programs.iter().any(|known| known == name)
+    }
+
+    fn without_unsaid<'n>(&self, name: &'n str) -> &'n str {
+        self.unsaid.and_then(|port| name.strip_suffix(port)).unwrap_or(name)
     }
 
     /// Returns the origin of the page, as browsers name it.
@@ -73,6 +97,20 @@ mod tests {
     use super::{HostNames, PageHost, ports};
 
     #[test]
+    fn a_port_that_clients_leave_out_is_no_part_of_the_name() {
+        for kind in [PageHost::Own, PageHost::Plain] {
+            let names = HostNames::new(kind, &[7; 32], 80);
+            assert!(!names.page.contains(':'), "{}", names.page);
+            assert_eq!(names.origin(), format!("http://{}", names.page));
+            assert!(names.is_page(&names.page) && names.is_page(&format!("{}:80", names.page)));
+            assert!(names.is_of_programs("localhost") && names.is_of_programs("localhost:80"));
+            for other in ["", ":80", "localhost:8080", "localhost:80:80", "a.localhost"] {
+                assert!(!names.is_page(other) && !names.is_of_programs(other), "{other}");
+            }
+        }
+    }
+
+    #[test]
     fn names_and_ports_come_from_the_key_alone() {
         let own = |key: u8| HostNames::new(PageHost::Own, &[key; 32], 42_001);
         let names = own(7);
@@ -80,6 +118,18 @@ mod tests {
         assert_ne!(names.page, own(8).page);
         let plain = HostNames::new(PageHost::Plain, &[7; 32], 42_001);
         assert_eq!((plain.page.as_str(), &plain.programs), ("127.0.0.1:42001", &names.programs));
+        for (name, is_page, is_of_programs) in [
+            (names.page.as_str(), true, false),
+            ("127.0.0.1:42001", false, true),
+            ("localhost:42001", false, true),
+            ("localhost", false, false),
+            ("localhost:80", false, false),
+            (names.page.trim_end_matches(":42001"), false, false),
+            (&format!("{}:80", names.page), false, false),
+        ] {
+            let found = (names.is_page(name), names.is_of_programs(name));
+            assert_eq!(found, (is_page, is_of_programs), "{name}");
+        }
         let (name, port) = names.page.split_once('.').expect("a name below localhost");
         assert_eq!((name.len(), port), (28, "localhost:42001"));
         let tried: Vec<u16> = ports(&[7; 32]).collect();

@@ -46,15 +46,32 @@ struct GivenChallenge {
     challenge: String,
 }
 
+/// The port that an address without one means.
+const UNSAID_PORT: u16 = 80;
+
+impl PageAddress {
+    /// Returns the name that the page has, which is what is signed.
+    fn name(&self) -> String {
+        match self.port {
+            UNSAID_PORT => self.host.clone(),
+            port => format!("{}:{port}", self.host),
+        }
+    }
+}
+
 /// Reads an address. Names below `localhost` mean this machine, where a tunnel may begin, as does
 /// `127.0.0.1`, where a page is that was asked to be there.
 fn page_address(text: &str) -> Result<PageAddress, String> {
     let found = text.strip_prefix("http://").and_then(|rest| {
-        let (host, port) = rest.split(['/', '#', '?']).next()?.rsplit_once(':')?;
+        let name = rest.split(['/', '#', '?']).next()?;
+        let (host, port) = match name.rsplit_once(':') {
+            Some((host, port)) => (host, port.parse().ok()?),
+            None => (name, UNSAID_PORT),
+        };
         let is_name = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || "-.".contains(c);
         let is_below = host.ends_with(".localhost") && host.chars().all(is_name);
         let is_ours = is_below || host == "127.0.0.1";
-        is_ours.then_some(PageAddress { host: host.to_owned(), port: port.parse().ok()? })
+        is_ours.then_some(PageAddress { host: host.to_owned(), port })
     });
     found.ok_or_else(|| {
         "say the address that `agentic serve` prints: http://a-….localhost:PORT".to_owned()
@@ -79,7 +96,7 @@ pub fn run(context: &Context, args: LoginArgs) -> VerbOutcome {
     };
     let given = ask("/login/challenge", &json!({}))?;
     let GivenChallenge { challenge } = serde_json::from_slice(&given.body).map_err(broken)?;
-    let named = format!("{host}:{port}");
+    let named = args.url.name();
     let text = LoginText { host: &named, principal: &principal, challenge: &challenge }.text();
     let key = args.key.map(|key| caller.path(&key));
     let signature = space.repository().sign_text(&text, LOGIN_NAMESPACE, key.as_deref());
@@ -96,10 +113,9 @@ pub fn run(context: &Context, args: LoginArgs) -> VerbOutcome {
 
 /// Says that nobody serves a page there.
 fn unreached(url: &PageAddress, error: &std::io::Error) -> Refusal {
-    let PageAddress { host, port } = url;
     let hint = "look there whether it runs with `agentic serve status`, and whether a tunnel \
                 leads to its port; `agentic serve` starts it";
-    let message = format!("no page answers at http://{host}:{port}");
+    let message = format!("no page answers at http://{}", url.name());
     let mut refusal = Refusal::refused(&message, hint);
     refusal.because = Some(error.to_string());
     refusal
@@ -130,13 +146,19 @@ mod tests {
         for text in ["http://a-b2.localhost:42001", "http://a-b2.localhost:42001/login"] {
             assert_eq!(page_address(text), Ok(ada.clone()), "{text}");
         }
+        assert_eq!(ada.name(), "a-b2.localhost:42001");
+        let unsaid = PageAddress { port: 80, ..ada };
+        for text in ["http://a-b2.localhost", "http://a-b2.localhost:80/login#x"] {
+            assert_eq!(page_address(text), Ok(unsaid.clone()), "{text}");
+        }
+        assert_eq!(unsaid.name(), "a-b2.localhost");
         let plain = PageAddress { host: "127.0.0.1".to_owned(), port: 42_001 };
         assert_eq!(page_address("http://127.0.0.1:42001"), Ok(plain));
         for text in [
             "http://127.0.0.2:42001",
             "http://localhost:42001",
             "https://a-b2.localhost:42001",
-            "http://a-b2.localhost",
+            "http://a-b2.localhost:",
             "http://evil.example:42001",
             "http://a@b.localhost:42001",
             "http://a.localhost:99999",
