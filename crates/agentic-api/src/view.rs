@@ -114,7 +114,9 @@ pub use crate::view::run::{RunAnswer, RunResultView, TestsView};
 pub use crate::view::schema::schemas;
 pub use crate::view::search::{SearchHitView, SearchView};
 pub use crate::view::secret::SecretView;
-pub use crate::view::serve::{IndexStateView, IndexesView, ServeStatusView};
+pub use crate::view::serve::{
+    IndexStateView, IndexesView, ServeAddressView, ServeStatusView, ServeTokenView,
+};
 pub use crate::view::session::{
     AttemptView, AttendanceView, ComparedRequestView, ComparedView, DiffView, ForkView, GivenView,
     OvertakenView, RecordView, ReplayedSessionView, RequestView, SessionComparisonView,

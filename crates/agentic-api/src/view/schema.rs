@@ -116,7 +116,9 @@ fn resident_schemas() -> BTreeMap<&'static str, Schema> {
         ("event.json", printed::<EventView>()),
         ("list-page.json", printed::<ListPageView>()),
         ("pending-request.json", printed::<PendingRequestView>()),
+        ("serve-address.json", printed::<ServeAddressView>()),
         ("serve-status.json", printed::<ServeStatusView>()),
+        ("serve-token.json", printed::<ServeTokenView>()),
     ])
 }
 

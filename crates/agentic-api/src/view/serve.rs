@@ -43,6 +43,27 @@ pub struct ServeStatusView {
     pub read_only: bool,
 }
 
+/// The answer of `agentic serve open --print` and `agentic serve login`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ServeAddressView {
+    /// The address that logs in, once, within five minutes.
+    pub address: String,
+}
+
+/// The answer of `agentic serve token`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ServeTokenView {
+    /// What it is called.
+    pub name: String,
+    /// The agent that writes are made as, if there is one.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub agent: Option<String>,
+    /// Whether whoever has it only reads.
+    pub read_only: bool,
+    /// The token, which is shown this once.
+    pub token: String,
+}
+
 /// How the databases are that a process that stays keeps for faster answers.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct IndexesView {

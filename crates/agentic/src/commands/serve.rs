@@ -9,7 +9,7 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use agentic_api::Refusal;
-use agentic_api::view::{IndexStateView, ServeStatusView};
+use agentic_api::view::{IndexStateView, ServeAddressView, ServeStatusView};
 use agentic_resident::{
     Inheritance, Resident, ResidentClient, ResidentOptions, ServeFolder, Whereabouts,
 };
@@ -17,13 +17,13 @@ use agentic_session::SessionSpace;
 use agentic_web::{PageCode, PageHost, ServeOptions};
 use clap::Subcommand;
 
-use self::browser::show_page;
+use self::browser::{OpenedPage, show_page};
 use self::login::LoginArgs;
 use self::token::TokenArgs;
 use super::VerbOutcome;
 use crate::context::Context;
 use crate::failure::CommandFailure;
-use crate::output::{print_text, talk};
+use crate::output::talk;
 
 /// How long an answer of the process may take.
 const ANSWER_WAIT: Duration = Duration::from_secs(5);
@@ -182,12 +182,20 @@ fn serve(context: &Context, args: &ServeArgs) -> VerbOutcome {
         }
         let Some(code) = is_opened.then(code).flatten() else { return };
         match show_page(&code.address(at)) {
-            Ok(opened) => drop(std::thread::spawn(|| opened.wait())),
-            Err(error) => talk(&format!("warning: no browser could be opened: {error}")),
+            Ok(opened) => drop(std::thread::spawn(|| {
+                if let Err(error) = opened.wait() {
+                    warn_unopened(&error);
+                }
+            })),
+            Err(error) => warn_unopened(&error),
         }
     };
     agentic_web::serve(resident, serving, ready).map_err(|error| Refusal::of(&error))?;
     Ok(ExitCode::SUCCESS)
+}
+
+fn warn_unopened(error: &std::io::Error) {
+    talk(&format!("warning: no browser could be opened: {error}"));
 }
 
 /// Finds the process that serves the repository.
@@ -228,17 +236,13 @@ fn open(context: &Context, args: &OpenArgs) -> VerbOutcome {
         ));
     };
     let address = code.address(&client.at);
-    if args.print {
-        print_text(&address);
-        return Ok(ExitCode::SUCCESS);
-    }
-    match show_page(&address) {
-        Ok(opened) => opened.wait(),
-        Err(error) => {
-            talk(&format!("warning: no browser could be opened: {error}"));
-            print_text(&address);
+    if !args.print {
+        match show_page(&address).and_then(OpenedPage::wait) {
+            Ok(()) => return Ok(ExitCode::SUCCESS),
+            Err(error) => warn_unopened(&error),
         }
     }
+    context.format.answer(&ServeAddressView { address }, |view| view.address.clone());
     Ok(ExitCode::SUCCESS)
 }
 

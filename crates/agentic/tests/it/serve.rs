@@ -17,6 +17,7 @@ mod kill;
 mod login;
 mod neighbours;
 mod notice;
+mod open;
 mod peer;
 mod plain;
 mod process;

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use agentic_api::Refusal;
 use agentic_api::verb::{LOGIN_NAMESPACE, LoginText};
+use agentic_api::view::ServeAddressView;
 use agentic_resident::{ResidentReply, post_to_page};
 use agentic_web::PageCode;
 use serde::Deserialize;
@@ -14,7 +15,6 @@ use serde_json::{Value as Json, json};
 use crate::commands::VerbOutcome;
 use crate::context::Context;
 use crate::failure::CommandFailure;
-use crate::output::print_text;
 
 /// How long an answer of the page may take.
 const ANSWER_WAIT: Duration = Duration::from_secs(20);
@@ -107,7 +107,8 @@ pub fn run(context: &Context, args: LoginArgs) -> VerbOutcome {
     let signed = json!({ "principal": principal, "challenge": challenge, "signature": signature });
     let code: PageCode =
         serde_json::from_slice(&ask("/login/key", &signed)?.body).map_err(broken)?;
-    print_text(&format!("http://{named}/login#{}", code.code));
+    let address = format!("http://{named}/login#{}", code.code);
+    context.format.answer(&ServeAddressView { address }, |view| view.address.clone());
     Ok(ExitCode::SUCCESS)
 }
 

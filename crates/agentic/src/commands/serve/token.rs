@@ -3,6 +3,7 @@
 use std::process::ExitCode;
 use std::sync::Arc;
 
+use agentic_api::view::ServeTokenView;
 use agentic_api::{PageFinder, Refusal, Surroundings};
 use agentic_mcp::{DecidingAccess, HttpAnswer, HttpHeads, McpAccess, McpHttp, WriteAccess};
 use agentic_model::AgentName;
@@ -12,7 +13,7 @@ use agentic_web::{MountedProtocol, ProtocolAnswer, ProtocolRequest};
 use crate::commands::{VerbOutcome, agent_name};
 use crate::context::{Context, ServedPage};
 use crate::failure::CommandFailure;
-use crate::output::{print_text, talk};
+use crate::output::talk;
 
 /// What a token is for.
 #[derive(Debug, clap::Args)]
@@ -62,7 +63,10 @@ pub fn run(context: &Context, args: TokenArgs) -> VerbOutcome {
     }
     let agent = args.agent.map(|agent| agent.to_string());
     let grant = TokenGrant { name: args.name, agent, read_only: args.read_only };
-    print_text(&book.issue(grant).map_err(refused)?);
+    let token = book.issue(grant.clone()).map_err(refused)?;
+    let TokenGrant { name, agent, read_only } = grant;
+    let view = ServeTokenView { name, agent, read_only, token };
+    context.format.answer(&view, |view| view.token.clone());
     talk("hint: this is the only time that it is shown; `agentic serve --mcp` serves `/mcp`");
     Ok(ExitCode::SUCCESS)
 }
