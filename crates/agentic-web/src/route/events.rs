@@ -63,8 +63,8 @@ pub async fn stream(
             return failed_as(StatusCode::BAD_REQUEST, &refusal);
         }
     };
-    let last = headers.get("last-event-id").and_then(|value| value.to_str().ok());
-    let from = last.map(str::to_owned).or(place.from);
+    let last = headers.get("last-event-id").map(|value| String::from_utf8_lossy(value.as_bytes()));
+    let from = last.map(String::from).or(place.from);
     // A place that nobody gave out is one of another epoch.
     let unknown = || EventPlace { epoch: String::new(), n: 0 };
     let from = from.map(|text| text.parse().unwrap_or_else(|()| unknown()));

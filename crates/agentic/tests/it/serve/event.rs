@@ -225,3 +225,20 @@ fn what_happened_while_the_process_was_stopped_is_told_after_it() {
         awaited.retain(|(agent, state)| told != (Some(agent), Some(state)));
     }
 }
+
+#[test]
+fn a_place_that_nobody_gave_out_is_one_of_another_epoch() {
+    let served = Served::new();
+    let cookie = served.log_in();
+    let port = served.host.rsplit(':').next().and_then(|port| port.parse().ok()).expect("a port");
+    for place in [&b"x"[..], b"\xff\xfe", "é-1".as_bytes(), b"0000000000000000-1"] {
+        let mut stream = TcpStream::connect((Ipv4Addr::LOCALHOST, port)).expect("it listens");
+        stream.set_read_timeout(Some(PATIENCE)).expect("a socket");
+        let host = &served.host;
+        let head = format!(
+            "GET /api/v1/events HTTP/1.1\r\nHost: {host}\r\nCookie: {cookie}\r\nLast-Event-ID: "
+        );
+        stream.write_all(&[head.as_bytes(), place, b"\r\n\r\n"].concat()).expect("it reads");
+        read_until(&mut stream, "event: reset");
+    }
+}
