@@ -56,10 +56,13 @@ pub fn router() -> Router<SharedSite> {
         };
         router = router.route(route.path, get(handler));
     }
-    router
-        .route("/pending/{request}/decision", post(decision::decide))
-        .fallback(no_such_address)
-        .method_not_allowed_fallback(other_method)
+    router.route("/pending/{request}/decision", post(decision::decide))
+}
+
+/// Has everything else below the API refused in the shape that programs read. Whatever is there must be in
+/// the router already.
+pub fn refusing(router: Router<SharedSite>) -> Router<SharedSite> {
+    router.fallback(no_such_address).method_not_allowed_fallback(other_method)
 }
 
 /// What an address and what stands behind `?` say.
@@ -190,6 +193,11 @@ pub fn login_wanted() -> Response {
 }
 
 async fn no_such_address(visitor: Extension<Visitor>) -> Response {
+    unknown_address(&visitor)
+}
+
+/// Answers where there is nothing that programs could read.
+pub fn unknown_address(visitor: &Visitor) -> Response {
     if !visitor.may_read() {
         return login_wanted();
     }

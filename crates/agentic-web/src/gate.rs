@@ -8,8 +8,8 @@ use agentic_api::{ProvenPerson, Refusal};
 use axum::body::Body;
 use axum::extract::{DefaultBodyLimit, Request, State};
 use axum::http::header::{
-    CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, COOKIE, HOST, ORIGIN, REFERRER_POLICY,
-    X_CONTENT_TYPE_OPTIONS,
+    ALLOW, CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, COOKIE, HOST, ORIGIN,
+    REFERRER_POLICY, X_CONTENT_TYPE_OPTIONS,
 };
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode};
 use axum::middleware::Next;
@@ -32,7 +32,9 @@ pub const PROTOCOL_PATH: &str = "/mcp";
 /// Where somebody logs in by a key: a command of theirs asks, which has no origin.
 pub const LOGIN_PATHS: [&str; 2] = ["/login/challenge", "/login/key"];
 /// Where the API is: programs read its refusals.
-const API: &str = "/api/";
+const API: &str = "/api";
+/// What is heard, where that is told.
+const METHODS: &str = "GET, HEAD, POST";
 /// In which a browser says whose page asks.
 const FETCH_SITE: &str = "sec-fetch-site";
 /// The cookie of a login.
@@ -90,8 +92,7 @@ pub async fn guard(State(site): State<SharedSite>, mut request: Request, next: N
             request.extensions_mut().insert(visitor);
             next.run(request).await
         }
-        Err((status, why)) if is_for_programs(&path) => failed_as(status, &refusal_of(status, why)),
-        Err((status, why)) => (status, format!("{why}\n")).into_response(),
+        Err(refusal) => refused(refusal, &path),
     };
     add_headers(response.headers_mut(), &path);
     let status = response.status().as_u16();
@@ -116,9 +117,26 @@ pub async fn still_in(site: &WebSite, login: Option<Login>) -> Option<Login> {
 
 type GateRefusal = (StatusCode, &'static str);
 
+/// Answers a request that is not heard.
+fn refused((status, why): GateRefusal, path: &str) -> Response {
+    let mut response = match is_for_programs(path) {
+        true => failed_as(status, &refusal_of(status, why)),
+        false => (status, format!("{why}\n")).into_response(),
+    };
+    if status == StatusCode::METHOD_NOT_ALLOWED {
+        response.headers_mut().insert(ALLOW, HeaderValue::from_static(METHODS));
+    }
+    response
+}
+
 /// Tells whether what is at an address is read by programs.
 fn is_for_programs(path: &str) -> bool {
-    path.starts_with(API) || path == PROTOCOL_PATH || LOGIN_PATHS.contains(&path)
+    is_below_api(path) || path == PROTOCOL_PATH || LOGIN_PATHS.contains(&path)
+}
+
+/// Tells whether an address is one of the API, or would be if there were one.
+pub fn is_below_api(path: &str) -> bool {
+    path.strip_prefix(API).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
 /// Says to a program why it is not heard.
@@ -279,6 +297,6 @@ fn add_headers(headers: &mut HeaderMap, path: &str) {
     }
     // A file that somebody downloads has a stricter one of its own.
     headers.entry(CONTENT_SECURITY_POLICY).or_insert(HeaderValue::from_static(POLICY));
-    let caching = if path.starts_with(API) { "private, no-cache" } else { "no-store" };
+    let caching = if is_below_api(path) { "private, no-cache" } else { "no-store" };
     headers.entry(CACHE_CONTROL).or_insert(HeaderValue::from_static(caching));
 }

@@ -57,8 +57,9 @@ pub fn router(site: SharedSite) -> Router {
         .route("/login/challenge", post(login::challenge))
         .route("/login/key", post(login::begin_by_key))
         .route("/assets/{name}", get(asset));
-    let api =
-        api::router().route("/health", get(health::show)).route("/events", get(events::stream));
+    let api = api::refusing(
+        api::router().route("/health", get(health::show)).route("/events", get(events::stream)),
+    );
     let control = Router::new()
         .route("/codes", post(control::issue_code))
         .route("/logout", post(control::end_logins))

@@ -3,13 +3,14 @@
 use agentic_api::Refusal;
 use axum::Extension;
 use axum::extract::{Request, State};
-use axum::http::StatusCode;
 use axum::http::header::{CONTENT_DISPOSITION, CONTENT_SECURITY_POLICY, CONTENT_TYPE};
+use axum::http::{StatusCode, Uri};
 use axum::middleware::Next;
 use axum::response::{Html, IntoResponse as _, Response};
 use maud::Markup;
 
-use crate::gate::Visitor;
+use crate::api::unknown_address;
+use crate::gate::{Visitor, is_below_api};
 use crate::page;
 use crate::page::PageFrame;
 use crate::site::{SharedSite, WebSite};
@@ -75,7 +76,11 @@ fn login_wanted(site: &WebSite, visitor: &Visitor) -> Response {
 pub async fn no_such_page(
     State(site): State<SharedSite>,
     Extension(visitor): Extension<Visitor>,
+    uri: Uri,
 ) -> Response {
+    if is_below_api(uri.path()) {
+        return unknown_address(&visitor);
+    }
     if !visitor.may_read() {
         return login_wanted(&site, &visitor);
     }

@@ -2,6 +2,7 @@
 
 use serde_json::json;
 
+use super::schema::check_schema;
 use super::*;
 
 impl Served {
@@ -299,4 +300,42 @@ fn a_program_decides_with_the_token_that_came_with_the_hold() {
     let (status, said) = served.post(&cookie, "bob", &body(&[]));
     assert_eq!(status, 403, "{said}");
     assert_eq!(served.get(&cookie, &format!("pending/{request}")).status, 409);
+}
+
+#[test]
+fn what_the_api_refuses_has_the_shape_that_programs_read() {
+    let served = Served::new();
+    let (request, cookie) = (served.hold(), served.log_in());
+    let origin = served.origin();
+    let ask = |method: &str, path: &str| {
+        let json = ("Content-Type", "application/json");
+        let headers = [("Cookie", cookie.as_str()), ("Origin", &origin), json];
+        served.ask(method, path, &headers, "")
+    };
+    let decision = format!("/api/v1/pending/{request}/decision");
+    for (method, path, allowed) in [
+        ("POST", "/api/v1/health", "GET,HEAD"),
+        ("POST", "/api/v1/events", "GET,HEAD"),
+        ("POST", "/api/v1/agents", "GET,HEAD"),
+        ("GET", &decision, "POST"),
+        ("DELETE", "/api/v1/agents", "GET, HEAD, POST"),
+        ("OPTIONS", "/api/v1/", "GET, HEAD, POST"),
+    ] {
+        let answered = ask(method, path);
+        assert_eq!(answered.status, 405, "{method} {path}: {}", answered.body);
+        check_schema("error", &serde_json::from_str(&answered.body).expect("JSON"));
+        assert!(answered.head.contains(&format!("allow: {allowed}")), "{path}: {}", answered.head);
+    }
+    for path in
+        ["/api", "/api/", "/api/v1", "/api/v1/", "/api/v1/x", "/api/v1//health", "/api/v2/x"]
+    {
+        let answered = ask("GET", path);
+        assert_eq!(answered.status, 404, "{path}: {}", answered.body);
+        check_schema("error", &serde_json::from_str(&answered.body).expect("JSON"));
+        let stranger = served.ask("GET", path, &[], "");
+        assert_eq!(stranger.status, 401, "{path}: {}", stranger.body);
+        check_schema("error", &serde_json::from_str(&stranger.body).expect("JSON"));
+    }
+    let page = ask("GET", "/apix");
+    assert!(page.status == 404 && page.body.contains("<html"), "{}", page.body);
 }
