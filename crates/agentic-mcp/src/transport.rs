@@ -269,6 +269,10 @@ pub(crate) fn message_of(line: &[u8]) -> LineRead {
     if map.get("jsonrpc").and_then(Json::as_str) != Some("2.0") {
         return invalid("a message says `\"jsonrpc\": \"2.0\"`", id);
     }
+    // What derives its reading would take a list of the same values in the order of the fields.
+    if map.get("params").is_some_and(|params| !params.is_object() && !params.is_null()) {
+        return invalid("parameters are one object", id);
+    }
     match serde_json::from_value(json) {
         Ok(message) => LineRead::Message(Box::new(message)),
         Err(_) => {

@@ -22,6 +22,7 @@ mod form;
 mod gate;
 mod host;
 mod login;
+mod object;
 mod page;
 mod patience;
 mod protocol;

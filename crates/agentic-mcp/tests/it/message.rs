@@ -31,6 +31,12 @@ fn a_batch_is_no_request() {
 }
 
 #[test]
+fn parameters_in_a_list_are_none() {
+    check(r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":["agents",{}]}"#, -32600);
+    check(r#"{"jsonrpc":"2.0","id":1,"method":"ping","params":"x"}"#, -32600);
+}
+
+#[test]
 fn an_id_beyond_64_bits_is_none() {
     check(r#"{"jsonrpc":"2.0","id":18446744073709551616,"method":"ping"}"#, -32600);
 }

@@ -14,6 +14,7 @@ use super::answer::{ApiAnswer, KnownTags};
 use super::{failed, failed_as, login_wanted};
 use crate::decision::{ShownForm, after_expiry};
 use crate::gate::Visitor;
+use crate::object::JsonObject;
 use crate::site::{SharedSite, WebSite};
 use crate::status::RequestAim;
 
@@ -47,7 +48,7 @@ pub async fn decide(
             return failed_as(error.status(), &refusal);
         }
     };
-    let sent: DecisionRequest = match serde_json::from_slice(&body) {
+    let JsonObject::<DecisionRequest>(sent) = match serde_json::from_slice(&body) {
         Ok(sent) => sent,
         Err(error) => {
             let hint = "schemas/decision-request.json says what a decision is";

@@ -3,6 +3,7 @@
 use axum::Extension;
 use axum::Json;
 use axum::extract::State;
+use axum::extract::rejection::JsonRejection;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse as _, Response};
 use serde::Deserialize;
@@ -10,6 +11,7 @@ use serde_json::json;
 
 use crate::entrance::{RequestEntrance, SocketPeer};
 use crate::login::{LoginGrant, LoginRole};
+use crate::object::{JsonObject, status_of_body};
 use crate::site::SharedSite;
 
 /// What a code is asked for.
@@ -24,11 +26,17 @@ pub struct CodeRequest {
 pub async fn issue_code(
     State(site): State<SharedSite>,
     Extension(entrance): Extension<RequestEntrance>,
-    Json(request): Json<CodeRequest>,
+    request: Result<Json<JsonObject<CodeRequest>>, JsonRejection>,
 ) -> Response {
     if entrance != RequestEntrance::Socket(SocketPeer::Person) {
         return not_for_agents();
     }
+    let request = match request {
+        Ok(Json(JsonObject(request))) => request,
+        Err(error) => {
+            return (status_of_body(&error), format!("{}\n", error.body_text())).into_response();
+        }
+    };
     let role = if request.read_only { LoginRole::Read } else { LoginRole::Decide };
     match site.issue_code(LoginGrant::own(role)) {
         Ok(code) => Json(code).into_response(),

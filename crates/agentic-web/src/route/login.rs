@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 use crate::api::failed_as;
 use crate::gate::{LOGIN_COOKIE, Visitor};
 use crate::login::{LoginGrant, LoginRefusal, LoginRole};
+use crate::object::{JsonObject, status_of_body};
 use crate::page::{self, PageFrame};
 use crate::route::reply::html;
 use crate::site::SharedSite;
@@ -97,13 +98,13 @@ fn too_many() -> Response {
 /// Makes a code for whoever has signed what they were given.
 pub async fn begin_by_key(
     State(site): State<SharedSite>,
-    signed: Result<Json<SignedLogin>, JsonRejection>,
+    signed: Result<Json<JsonObject<SignedLogin>>, JsonRejection>,
 ) -> Response {
     let signed = match signed {
-        Ok(Json(signed)) => signed,
+        Ok(Json(JsonObject(signed))) => signed,
         Err(error) => {
             let hint = "send principal, challenge and signature as JSON";
-            return failed_as(error.status(), &Refusal::usage(&error.body_text(), hint));
+            return failed_as(status_of_body(&error), &Refusal::usage(&error.body_text(), hint));
         }
     };
     let Some(host) = site.hosts.as_ref().map(|names| names.page.clone()) else {

@@ -339,3 +339,55 @@ fn what_the_api_refuses_has_the_shape_that_programs_read() {
     let page = ask("GET", "/apix");
     assert!(page.status == 404 && page.body.contains("<html"), "{}", page.body);
 }
+
+#[test]
+fn a_body_that_is_no_object_is_refused() {
+    let served = Served::new();
+    let (request, cookie) = (served.hold(), served.log_in());
+    let shown = served.json(&cookie, &format!("pending/{request}"));
+    let (hash, text, token) = (&shown["request_hash"], &shown["shown"], &shown["token"]);
+    for body in [
+        json!(["approve", null, "why", "once", hash, text, token]),
+        json!([]),
+        json!("approve"),
+        json!(null),
+        json!(1),
+    ] {
+        let (status, said) = served.post(&cookie, &request, &body);
+        assert_eq!(status, 400, "{body}: {said}");
+        check_schema("error", &said);
+    }
+    let headers = [("Content-Type", "application/json")];
+    for body in ["[\"user:eve\",\"x\",\"s\"]", "[]", "1", "{", "{\"principal\":1}"] {
+        let answered = served.ask("POST", "/login/key", &headers, body);
+        assert_eq!(answered.status, 400, "{body}: {}", answered.body);
+        check_schema("error", &serde_json::from_str(&answered.body).expect("JSON"));
+    }
+    let codes = |body: &str| {
+        let socket = served.sandbox.start().join(".git/agentic/serve/sock");
+        let mut stream = std::os::unix::net::UnixStream::connect(socket).expect("it listens");
+        let length = body.len();
+        let sent = format!(
+            "POST /control/codes HTTP/1.0\r\nHost: agentic\r\nContent-Type: application/json\r\n\
+             Content-Length: {length}\r\n\r\n{body}"
+        );
+        stream.write_all(sent.as_bytes()).expect("it reads");
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).expect("it answers");
+        answer
+    };
+    for body in ["[]", "[true]", "null", "{\"read_only\":1}", ""] {
+        let answer = codes(body);
+        assert!(
+            answer.starts_with("HTTP/1.0 400") && !answer.contains("\"code\""),
+            "{body}: {answer}"
+        );
+    }
+    assert!(codes("{}").starts_with("HTTP/1.0 200"));
+    let (status, _) = served.post(
+        &cookie,
+        &request,
+        &json!({ "action": "approve", "request_hash": hash, "shown": text, "token": token }),
+    );
+    assert_eq!(status, 200);
+}
