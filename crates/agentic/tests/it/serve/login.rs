@@ -32,7 +32,7 @@ impl Served {
         set.expect("git is configured");
     }
 
-    /// Begins the process anew: it reads git's configuration once.
+    /// Begins the process anew.
     fn restart(&mut self) {
         self.ok(&["serve", "stop"]);
         self.process.wait().expect("it is a child");
