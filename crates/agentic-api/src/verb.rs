@@ -98,7 +98,7 @@ pub use self::flow::{
     PlanForm, RunPipeline,
 };
 pub use self::foreign_query::ForeignQueries;
-pub use self::form::{AnswerHoldForm, FormAnswer, ShowHoldForm};
+pub use self::form::{AnswerHoldForm, FormAnswer, ShowHoldForm, close_hold_form};
 pub use self::grant::{AllowedQuestion, ListGrants, PeerGrant, RevokeGrants};
 pub use self::hold::{HoldFate, ShowDecider};
 pub use self::import::ImportConversations;

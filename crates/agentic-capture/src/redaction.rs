@@ -84,7 +84,7 @@ pub fn refused_settings(worktree: &Path) -> Vec<String> {
 /// # Errors
 /// Fails when it can be neither read nor made.
 pub fn key(layout: &Layout) -> agentic_store::Result<[u8; 32]> {
-    agentic_store::secret::key(&layout.root().join(KEY_FILE))
+    agentic_store::secret::key(layout, &layout.root().join(KEY_FILE))
 }
 
 #[cfg(test)]

@@ -23,6 +23,7 @@ pub mod os;
 pub mod recovery;
 pub mod report;
 pub mod secret;
+pub mod spent;
 pub mod watch;
 pub mod writer;
 

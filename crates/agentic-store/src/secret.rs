@@ -18,17 +18,19 @@ const SECRET_BYTES: usize = 32;
 /// # Errors
 /// Fails when the secret can be neither read nor made.
 pub fn seal(layout: &Layout, text: &str) -> Result<String> {
-    let secret = load_or_make(&layout.root().join("secret"))?;
+    let secret = key(layout, &layout.root().join("secret"))?;
     Ok(blake3::keyed_hash(&secret, text.as_bytes()).to_hex().to_string())
 }
 
-/// Tells whether a seal is that of a text. It takes the same time for every wrong seal.
+/// Tells whether a seal is that of a text, as we write it: one has one spelling. It takes the same time for every wrong seal.
 ///
 /// # Errors
 /// Fails when the secret can be neither read nor made.
 pub fn is_sealed(layout: &Layout, text: &str, seal: &str) -> Result<bool> {
-    let secret = load_or_make(&layout.root().join("secret"))?;
-    let Ok(given) = blake3::Hash::from_hex(seal) else { return Ok(false) };
+    let secret = key(layout, &layout.root().join("secret"))?;
+    let is_lower = !seal.bytes().any(|digit| digit.is_ascii_uppercase());
+    let given = blake3::Hash::from_hex(seal).ok().filter(|_| is_lower);
+    let Some(given) = given else { return Ok(false) };
     Ok(blake3::keyed_hash(&secret, text.as_bytes()) == given)
 }
 
@@ -36,15 +38,14 @@ pub fn is_sealed(layout: &Layout, text: &str, seal: &str) -> Result<bool> {
 /// its owner alone can read. Of two processes that make it at once, both get the same.
 ///
 /// # Errors
-/// Fails when it can be neither read nor made.
-pub fn key(path: &Path) -> Result<[u8; SECRET_BYTES]> {
-    load_or_make(path)
-}
-
-fn load_or_make(path: &Path) -> Result<[u8; SECRET_BYTES]> {
+/// Fails when it can be neither read nor made, such as in a repository that is gone.
+pub fn key(layout: &Layout, path: &Path) -> Result<[u8; SECRET_BYTES]> {
     if let Some(secret) = load(path)? {
         return Ok(secret);
     }
+    let git_dir = layout.root().parent().expect("the folder is one of git's");
+    // The folders below are made where they are missing. That of git is not ours to make.
+    std::fs::metadata(git_dir).map_err(Error::io("read", git_dir))?;
     let mut secret = [0; SECRET_BYTES];
     fs::File::open("/dev/urandom")
         .and_then(|mut source| source.read_exact(&mut secret))

@@ -325,7 +325,7 @@ impl HoldAnswer {
 
 impl SeenQuestion {
     /// Checks that it is what would be shown now.
-    fn check(self, pending: &PendingHold) -> Result<ShownQuestion, Refusal> {
+    pub(super) fn check(self, pending: &PendingHold) -> Result<ShownQuestion, Refusal> {
         let text = question(&PendingView::new(pending, pending.hold.asked_at));
         if text_hash(&text) != self.shown {
             let request = pending.hold.session.short_request(&pending.hold.id);

@@ -1,17 +1,20 @@
 //! Holds as forms of other programs: what a person is shown there, and what they fill in.
 //!
 //! A form has a seal: it says for whom it was made, which question of which session it shows, how
-//! the session stood and until when it is good. What comes back without it decides nothing.
+//! the session stood and until when it is good. What comes back without it decides nothing, and what comes
+//! back a second time does not either.
 
 use agentic_model::{Instant, Value, json as model_json};
 use agentic_session::decide::{Action, ApprovalScope, wants_key};
 use agentic_session::hold::name::HoldName;
 use agentic_store::secret;
+use agentic_store::spent::{self, SealSpending, SealedText};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map as JsonMap, Value as Json, json};
 
 use crate::verb::{AfterDecision, Decide, HoldAnswer, Reply, SeenQuestion, Verb};
+use crate::view::interop::Protocol;
 use crate::view::{DecideView, HoldFormView, PendingView, QuestionView};
 use crate::{Caller, Refusal, principal};
 
@@ -93,7 +96,7 @@ impl Verb for AnswerHoldForm {
 
     fn run(self, caller: &Caller<'_>) -> Result<Reply<DecideView>, Refusal> {
         caller.require_person("decide")?;
-        let sealed = SealedForm::open(caller, &self.state)?;
+        let sealed = SealedForm::take_back(caller, &self.state)?;
         let stale = || {
             let message = format!("{} does not stand as it was shown any more", sealed.request);
             Refusal::conflict(&message, "ask again: the person is shown how it stands now")
@@ -127,6 +130,14 @@ impl Verb for AnswerHoldForm {
     }
 }
 
+/// Takes back a form that the person closed: it decides nothing any more.
+///
+/// # Errors
+/// Fails when it was not made here for this person, is too old, or came back before.
+pub fn close_hold_form(caller: &Caller<'_>, state: &str) -> Result<(), Refusal> {
+    SealedForm::take_back(caller, state).map(drop)
+}
+
 impl SealedForm {
     fn seal(&self, caller: &Caller<'_>) -> Result<String, Refusal> {
         let text = serde_json::to_string(self).expect("texts and a number are JSON");
@@ -135,8 +146,8 @@ impl SealedForm {
         Ok(format!("{seal}.{digits}"))
     }
 
-    /// Opens what came back.
-    fn open(caller: &Caller<'_>, state: &str) -> Result<SealedForm, Refusal> {
+    /// Opens what came back, which is good for nothing else then.
+    fn take_back(caller: &Caller<'_>, state: &str) -> Result<SealedForm, Refusal> {
         let refused = |reason: &str| {
             let message = format!("this form decides nothing: {reason}");
             Refusal::not_allowed(&message, "ask again: the person is shown a new form")
@@ -154,11 +165,20 @@ impl SealedForm {
         if sealed.until <= caller.space.now().millis() {
             return Err(refused("it is older than ten minutes"));
         }
-        Ok(sealed)
+        let now = caller.space.now().millis();
+        let spending = SealedText { text: &text, until: sealed.until, now };
+        match spent::spend(caller.space.repository().layout(), spending)? {
+            SealSpending::Now => Ok(sealed),
+            SealSpending::Before => Err(refused("it came back before")),
+        }
     }
 }
 
+/// Reads what was written in digits: none of them has two spellings.
 fn of_digits(digits: &str) -> Option<String> {
+    if digits.bytes().any(|digit| digit.is_ascii_uppercase()) {
+        return None;
+    }
     let digit = |byte: u8| char::from(byte).to_digit(16).map(|digit| digit as u8);
     let (pairs, []) = digits.as_bytes().as_chunks::<2>() else { return None };
     let bytes = pairs.iter().map(|[high, low]| Some(digit(*high)? << 4 | digit(*low)?));
@@ -168,11 +188,24 @@ fn of_digits(digits: &str) -> Option<String> {
 /// Returns who answers. One whose decisions count only with a signature cannot do it here.
 fn answerer(caller: &Caller<'_>) -> Result<String, Refusal> {
     let principal = principal(caller.space)?;
-    if wants_key(caller.space, &principal)? {
+    check_form(caller, Protocol::Mcp, &principal)?;
+    Ok(principal)
+}
+
+/// Checks that a person may answer in the form of a protocol.
+///
+/// # Errors
+/// Fails for a form of MCP when decisions of this person count only with a signature: a form has none.
+pub(super) fn check_form(
+    caller: &Caller<'_>,
+    protocol: Protocol,
+    principal: &str,
+) -> Result<(), Refusal> {
+    if protocol == Protocol::Mcp && wants_key(caller.space, principal)? {
         let message = format!("decisions of {principal} want a signature, and a form has none");
         return Err(Refusal::not_allowed(&message, "decide with `agentic decide`"));
     }
-    Ok(principal)
+    Ok(())
 }
 
 fn open(caller: &Caller<'_>, request: &str) -> Result<QuestionView, Refusal> {

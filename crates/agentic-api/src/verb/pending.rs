@@ -3,7 +3,7 @@
 use agentic_federation::reply::PeerHold;
 use agentic_session::hold::book::{BookedOutlook, HoldBook};
 use agentic_session::hold::name::HoldName;
-use agentic_session::hold::{Filter, HoldScope, Overdue};
+use agentic_session::hold::{Filter, HoldScope, Overdue, PendingHold};
 use agentic_session::outlook::{Outlook, outlook};
 use agentic_session::ticket::hand_out;
 use schemars::JsonSchema;
@@ -11,10 +11,11 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
 use crate::caller::agent_name;
-use crate::verb::form::fields;
+use crate::verb::form::{check_form, fields};
 use crate::verb::peer_reply::{ShownReplies, holds_of_peer, peer_hold, view_of};
 use crate::verb::{Reply, Verb};
 use crate::view::interop::{Protocol, a2a, mcp};
+use crate::view::question::{question, text_hash};
 use crate::view::{PendingView, QuestionView};
 use crate::{Caller, Notice, Refusal, principal};
 
@@ -156,7 +157,14 @@ impl Verb for HandOutHolds {
         let notices = Notice::of_outlook(&found);
         let now = space.now();
         let by = self.by.map_or_else(|| principal(space), Ok)?;
-        let ticket = hand_out(space, &found.holds, &by)?;
+        check_form(caller, self.protocol, &by)?;
+        let shown = |hold: &PendingHold| match self.protocol {
+            Protocol::Mcp => {
+                Some(text_hash(&question(&PendingView::new(hold, hold.hold.asked_at))))
+            }
+            Protocol::A2a => None,
+        };
+        let ticket = hand_out(space, &found.holds, &by, shown)?;
         let form = match self.protocol {
             Protocol::Mcp => mcp(&found.holds, &ticket, fields),
             Protocol::A2a => a2a(&found.holds, &ticket, now),

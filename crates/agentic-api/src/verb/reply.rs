@@ -13,8 +13,8 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::redaction::CallerRedactor;
-use crate::verb::form::filled_in;
-use crate::verb::{Reply, Verb, VerbCompletion, value};
+use crate::verb::form::{check_form, filled_in};
+use crate::verb::{Reply, SeenQuestion, Verb, VerbCompletion, value};
 use crate::view::interop::{Choice, ClientReply, Protocol, ReplyAnswer, read_reply};
 use crate::view::{AnsweredView, PendingView};
 use crate::{AddressedEngine, Caller, HeldRequest, Notice, Refusal, principal};
@@ -68,15 +68,24 @@ impl DecideFrom {
         let mut redactor = CallerRedactor::new(caller)?;
         redactor.refuse_text("the name of who decides", self.by.as_deref().unwrap_or_default())?;
         let principal = self.by.map_or_else(|| principal(space), Ok)?;
+        check_form(caller, protocol, &principal)?;
         let reply: ClientReply =
             read_reply(protocol, &self.reply).ok_or_else(|| formless(protocol))?;
         let ticket = take_back(space, &reply.ticket, &principal)?;
         let mut checked = Vec::new();
         for answer in &reply.answers {
             let pending = open(space, answer)?;
+            let request = pending.hold.session.short_request(&pending.hold.id);
+            // A form is good once, also one that is closed or filled in wrong.
+            if protocol == Protocol::Mcp {
+                ticket.spend(space, &request)?;
+            }
             ticket.check(space, &pending)?;
             let mut draft = draft(&pending, answer, protocol, &principal)?;
             if let Some(draft) = &mut draft {
+                let shown = ticket.shown(&request);
+                let seen = shown.map(|(shown, at)| SeenQuestion { shown, at });
+                draft.shown = seen.map(|seen| seen.check(&pending)).transpose()?;
                 let rationale = std::mem::take(&mut draft.rationale);
                 draft.rationale = redactor.text("the reason", rationale);
                 draft.value.iter().try_for_each(|value| redactor.refuse("a value", value))?;

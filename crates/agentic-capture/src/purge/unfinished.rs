@@ -64,7 +64,7 @@ impl UnfinishedPurge {
         let random = layout.root().join("purge").join("id");
         // Another one each time, and never a hash of anything that goes.
         file::remove(&random)?;
-        let id = agentic_store::secret::key(&random)?;
+        let id = agentic_store::secret::key(layout, &random)?;
         file::remove(&random)?;
         let id: String = id.iter().take(ID_DIGITS / 2).map(|byte| format!("{byte:02x}")).collect();
         let at = space.now().millis();

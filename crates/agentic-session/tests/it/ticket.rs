@@ -22,7 +22,7 @@ fn refusal(taken: Result<Ticket>) -> Option<String> {
 fn handed_out() -> (Stage, String) {
     let stage = Stage::at(second(0));
     stage.start("hold(\"Go on?\").action");
-    let ticket = hand_out(&stage.space, &stage.holds(), ADA).expect("readable");
+    let ticket = hand_out(&stage.space, &stage.holds(), ADA, |_| None).expect("readable");
     (stage, ticket)
 }
 
@@ -48,6 +48,9 @@ fn a_ticket_that_was_changed_anywhere_was_not_made_here() {
         let changed = String::from_utf8(changed).expect("digits");
         assert!(refusal(take_back(&stage.space, &changed, ADA)).is_some(), "{at}");
     }
+    let (seal, digits) = ticket.split_at(64);
+    let spelled = [format!("{seal}{}", digits.to_uppercase()), ticket.to_uppercase()];
+    assert!(spelled.iter().all(|text| refusal(take_back(&stage.space, text, ADA)).is_some()));
     for text in
         ["", ".", "x", &ticket[..64], &ticket[..ticket.len() - 2], &format!("{ticket}00"), "é"]
     {
@@ -69,4 +72,19 @@ fn a_ticket_serves_once_and_for_what_was_on_it() {
     let foreign = taken.check(&stage.space, &stage.only_hold());
     let is_refused = matches!(foreign, Err(Error::Decision(DecisionError::NotAllowed { .. })));
     assert!(is_refused, "{foreign:?}");
+}
+
+#[test]
+fn an_answer_comes_back_with_a_ticket_once_whoever_looks() {
+    let (stage, ticket) = handed_out();
+    let hold = stage.only_hold();
+    let request = hold.hold.session.short_request(&hold.hold.id);
+    let taken = take_back(&stage.space, &ticket, ADA).expect("it is ours");
+    taken.spend(&stage.space, &request).expect("it is the first");
+    let stage = stage.reopened_at(second(60));
+    let again = take_back(&stage.space, &ticket, ADA).expect("it is ours");
+    let refused = again.spend(&stage.space, &request);
+    let is_refused = matches!(refused, Err(Error::Decision(DecisionError::NotAllowed { .. })));
+    assert!(is_refused, "{refused:?}");
+    again.spend(&stage.space, "another").expect("it is another request's");
 }
