@@ -38,17 +38,33 @@ impl McpAccess {
     /// Returns the agent that a write is made as, whichever the client named.
     ///
     /// # Errors
-    /// Fails when that is another than the server's own, and when the server has none.
+    /// Fails when the client only reads, when that is another than the server's own, and when the server
+    /// has none.
     pub(crate) fn writer(&self, named: Option<&str>) -> Result<AgentName, Refusal> {
+        self.check_writes()?;
         let Some(own) = &self.agent else {
             return Err(Refusal::usage(
                 "this server writes as no agent",
-                "start it as `agentic mcp --agent NAME`, or in the worktree of an agent",
+                "a person starts `agentic mcp --agent NAME`, or makes a token with `--agent NAME`",
             ));
         };
         match named {
             Some(other) if other != own.as_str() => Err(self.foreign(other)),
             Some(_) | None => Ok(own.clone()),
+        }
+    }
+
+    /// Checks that the client may write at all.
+    ///
+    /// # Errors
+    /// Fails when it only reads.
+    pub(crate) fn check_writes(&self) -> Result<(), Refusal> {
+        match self.writes {
+            WriteAccess::Own => Ok(()),
+            WriteAccess::ReadOnly => Err(Refusal::not_allowed(
+                "this server only reads",
+                "use a server, or a token, that was made without `--read-only`",
+            )),
         }
     }
 

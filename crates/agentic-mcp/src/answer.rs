@@ -12,6 +12,10 @@ const TEXT_BYTES_MAX: usize = 64 << 10;
 /// What a message may hold besides its data, in bytes.
 const MESSAGE_ROOM_BYTES: usize = 128 << 10;
 
+/// How to read what has no resource and is too long for a text.
+const THE_REST: &str = "The structured content of this answer has all of it. For shorter answers ask with a \
+    smaller `limit`, and go on with `next` as `after`, where the tool takes them.";
+
 /// What a tool answers.
 #[derive(Debug)]
 pub struct ToolAnswer {
@@ -48,6 +52,14 @@ impl ToolAnswer {
         ToolAnswer { resource: Some(uri), ..self }
     }
 
+    /// Names the resource that has all of it, unless that is too long to be read.
+    pub fn at_whole(self, uri: String, whole: &Json) -> ToolAnswer {
+        match is_readable(&whole.to_string()) {
+            true => self.at(uri),
+            false => self,
+        }
+    }
+
     /// Makes the result of a call.
     pub fn result(self) -> CallToolResult {
         let text = self.data.to_string();
@@ -64,7 +76,10 @@ impl ToolAnswer {
                 let resource = Resource::new(uri.clone(), uri).with_mime_type("application/json");
                 content.push(ContentBlock::resource_link(resource));
             }
-            None => content.push(ContentBlock::text(beginning(&text))),
+            None => {
+                content.push(ContentBlock::text(beginning(&text)));
+                content.push(ContentBlock::text(THE_REST));
+            }
         }
         if !self.notices.is_empty() {
             content.push(ContentBlock::text(beginning(&self.notices.join("\n"))));
@@ -73,6 +88,12 @@ impl ToolAnswer {
         result.structured_content = Some(self.data);
         result
     }
+}
+
+/// Tells whether a text can be sent as that of a resource: in a message it is longer.
+pub fn is_readable(text: &str) -> bool {
+    let sent = serde_json::to_string(text).map_or(0, |sent| sent.len());
+    sent <= MESSAGE_BYTES_MAX - MESSAGE_ROOM_BYTES
 }
 
 /// Makes the result of a call that was refused.

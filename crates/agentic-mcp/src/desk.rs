@@ -5,10 +5,10 @@ use std::sync::Arc;
 use agentic_api::verb::ForeignQueries;
 use agentic_api::{Caller, Refusal, Surroundings};
 use agentic_providers::host::CancelFlag;
-use agentic_resident::{ThreadRefusal, VerbThreads};
+use agentic_resident::{RepositoryPlace, ResidentError, ThreadRefusal, VerbThreads};
 use agentic_session::SessionSpace;
 use rmcp::model::Tool;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
 
 use crate::access::McpAccess;
 use crate::decide::HoldForms;
@@ -25,6 +25,10 @@ const CLIENT: &str = "mcp";
 pub struct ServerDesk {
     space: Arc<SessionSpace>,
     here: Surroundings,
+    /// The agent that verbs are run as where none is named.
+    agent: Option<String>,
+    place: RepositoryPlace,
+    displaced: Notify,
     threads: VerbThreads,
     calls: Arc<Semaphore>,
     queries: ForeignQueries,
@@ -51,9 +55,13 @@ impl ServerDesk {
         let tools = tools(&access);
         let schemas = AnswerSchemas::new();
         let listed = tools.iter().map(|tool| tool.listed(&schemas)).collect();
+        let place = RepositoryPlace::of(space.repository().common_dir());
         ServerDesk {
             space,
-            here: Surroundings { agent, ..here },
+            here,
+            agent,
+            place,
+            displaced: Notify::new(),
             threads,
             calls: Arc::new(Semaphore::new(CALLS_MAX)),
             queries: ForeignQueries::default(),
@@ -88,6 +96,13 @@ impl ServerDesk {
 
     /// Returns who runs the verbs of this server.
     pub fn caller(&self) -> Caller<'_> {
+        let surroundings = Surroundings { agent: self.agent.clone(), ..self.here.clone() };
+        Caller { surroundings, ..self.person() }
+    }
+
+    /// Returns the person at the client, as whom nothing is done but what they filled in. That the server
+    /// writes as an agent does not make them one.
+    pub fn person(&self) -> Caller<'_> {
         let surroundings = self.here.clone();
         let caller = Caller::new(&self.space, &self.here.folder);
         Caller { surroundings, client: CLIENT, ..caller }
@@ -98,7 +113,21 @@ impl ServerDesk {
         ToolCaller { caller: self.caller(), access: &self.access, queries: &self.queries }
     }
 
-    /// Does something that may block.
+    /// Waits until a call finds that the repository has gone, or another is in its place.
+    pub async fn displaced(&self) {
+        self.displaced.notified().await;
+    }
+
+    /// Checks that the repository is the one that the server began with.
+    fn check_place(&self) -> Result<(), Refusal> {
+        if self.place.is_same() {
+            return Ok(());
+        }
+        self.displaced.notify_one();
+        Err(Refusal::of(&ResidentError::Replaced))
+    }
+
+    /// Does something that may block, unless the repository is not there any more.
     ///
     /// # Errors
     /// Fails as it does, and when it could not be done.
@@ -107,7 +136,7 @@ impl ServerDesk {
         act: impl FnOnce(&ServerDesk) -> Result<T, Refusal> + Send + 'static,
     ) -> Result<T, Refusal> {
         let desk = Arc::clone(self);
-        match self.threads.run(move || act(&desk)).await {
+        match self.threads.run(move || desk.check_place().and_then(|()| act(&desk))).await {
             Ok(outcome) => outcome,
             Err(ThreadRefusal::Full) => Err(Refusal::refused(
                 "too many calls wait already",

@@ -131,7 +131,7 @@ impl FieldKind {
 }
 
 impl ToolArguments {
-    /// Takes what a client gave; null stands for what was left out.
+    /// Takes what a client gave. Null stands for nothing: what is not given is left out.
     ///
     /// # Errors
     /// Fails with what does not fit, in words for the client.
@@ -139,11 +139,7 @@ impl ToolArguments {
         given: Option<Map<String, Json>>,
         fields: &[ToolField],
     ) -> Result<ToolArguments, String> {
-        let mut given = given.unwrap_or_default();
-        let is_data = |name: &str| {
-            fields.iter().any(|field| field.name == name && field.kind == FieldKind::Data)
-        };
-        given.retain(|name, value| !value.is_null() || is_data(name));
+        let given = given.unwrap_or_default();
         for (name, value) in &given {
             let Some(field) = fields.iter().find(|field| field.name == name) else {
                 let known: Vec<&str> = fields.iter().map(|field| field.name).collect();

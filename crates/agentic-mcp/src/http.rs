@@ -13,8 +13,8 @@ use agentic_session::SessionSpace;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use rmcp::model::{
-    ClientCapabilities, ClientJsonRpcMessage, ErrorCode, ErrorData, Implementation,
-    InitializeRequestParams, ProtocolVersion, RequestId, ServerJsonRpcMessage,
+    ClientCapabilities, ClientJsonRpcMessage, ErrorCode, ErrorData, GetExtensions as _,
+    Implementation, InitializeRequestParams, ProtocolVersion, RequestId, ServerJsonRpcMessage,
 };
 use rmcp::service::{RoleServer, RunningServiceCancellationToken, serve_directly};
 use rmcp::transport::OneshotTransport;
@@ -22,6 +22,7 @@ use serde_json::{Value as Json, json};
 use tokio::sync::mpsc;
 
 use crate::access::{McpAccess, WriteAccess};
+use crate::call::CallProgress;
 use crate::server::REVISIONS;
 use crate::session::SessionDriving;
 use crate::transport::{LineRead, message_of};
@@ -99,7 +100,7 @@ impl McpHttp {
             LineRead::Message(message) => message,
             LineRead::Fault(error, id) => return refused(400, error, id),
         };
-        let ClientJsonRpcMessage::Request(request) = *message else {
+        let ClientJsonRpcMessage::Request(mut request) = *message else {
             return match *message {
                 ClientJsonRpcMessage::Notification(_) => HttpAnswer::Taken,
                 ClientJsonRpcMessage::Request(_)
@@ -115,10 +116,12 @@ impl McpHttp {
             return refused(400, error, Some(request.id));
         }
         let peer = asked.peer(&heads);
+        let progress = CallProgress::begin();
+        request.request.extensions_mut().insert(progress.clone());
         let (transport, messages) =
             OneshotTransport::<RoleServer>::new(ClientJsonRpcMessage::Request(request));
         let running = serve_directly(self.service(access), transport, Some(peer));
-        let gone = ClientGone(Some(running.cancellation_token()));
+        let gone = ClientGone(Some((running.cancellation_token(), progress)));
         tokio::spawn(async move {
             let _ = running.waiting().await;
         });
@@ -217,11 +220,12 @@ fn decoded(text: &str) -> Option<String> {
 }
 
 /// Gives up what is under way for a client that has gone away.
-struct ClientGone(Option<RunningServiceCancellationToken>);
+struct ClientGone(Option<(RunningServiceCancellationToken, CallProgress)>);
 
 impl Drop for ClientGone {
     fn drop(&mut self) {
-        if let Some(token) = self.0.take() {
+        if let Some((token, progress)) = self.0.take() {
+            progress.give_up();
             token.cancel();
         }
     }

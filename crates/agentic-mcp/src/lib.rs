@@ -9,6 +9,7 @@
 
 mod access;
 mod answer;
+mod call;
 mod completion;
 mod decide;
 mod desk;

@@ -5,6 +5,7 @@ use agentic_api::verb::{
     HoldQuestion, ListCommits, ListRelations, PendingHolds, SessionList, ShowBriefing,
 };
 use agentic_api::{Caller, Refusal, Verb as _};
+use agentic_model::hidden::is_hidden;
 use rmcp::model::{GetPromptResult, JsonObject, Prompt, PromptArgument, PromptMessage, Role};
 use serde::Serialize;
 use serde_json::{Map, Value as Json, json};
@@ -101,6 +102,7 @@ pub fn get(
     let (wanted, _) = prompt.argument;
     let given = arguments.and_then(|arguments| arguments.get(wanted)).and_then(Json::as_str);
     let data = (prompt.data)(caller, given.unwrap_or_default())?.to_string();
+    let data = one_line(&data);
     let end = data.floor_char_boundary(data.len().min(DATA_BYTES_MAX));
     let cut = if end < data.len() { "\n(cut: there is more)" } else { "" };
     let text = format!(
@@ -111,6 +113,22 @@ pub fn get(
     );
     let message = PromptMessage::new_text(Role::User, text);
     Ok(GetPromptResult::new(vec![message]).with_description(prompt.about))
+}
+
+/// Writes the characters of JSON that no screen shows as escapes: so it is one line, and reads as it stands.
+fn one_line(json: &str) -> String {
+    let mut line = String::with_capacity(json.len());
+    for c in json.chars() {
+        match is_hidden(c) {
+            true => {
+                let mut units = [0; 2];
+                let units = c.encode_utf16(&mut units);
+                line.extend(units.iter().map(|unit| format!("\\u{unit:04x}")));
+            }
+            false => line.push(c),
+        }
+    }
+    line
 }
 
 fn review(caller: &Caller<'_>, name: &str) -> Result<Json, Refusal> {

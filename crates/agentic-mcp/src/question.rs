@@ -15,6 +15,7 @@ use rmcp::model::{
 };
 use rmcp::service::{RequestContext, RoleServer};
 
+use crate::call::CallProgress;
 use crate::desk::ServerDesk;
 use crate::field::ToolArguments;
 use crate::session::{SessionStand, is_whole_id, look, result, task};
@@ -46,16 +47,17 @@ pub async fn ask(
     call: QuestionCall,
     context: &RequestContext<RoleServer>,
 ) -> Result<CallToolResponse, Refusal> {
+    let progress = CallProgress::of(context);
     match call {
         QuestionCall::Seen { state } => {
             Ok(result(desk.run(move |desk| look_again(desk, &state)).await?).into())
         }
         QuestionCall::Task(given) => {
-            let stand = desk.run(move |desk| record(desk, given)).await?;
+            let stand = desk.run(move |desk| record(desk, given, &progress)).await?;
             Ok(CreateTaskResult::new(task(&stand)).into())
         }
         QuestionCall::Plain(given) => {
-            let stand = desk.run(move |desk| record(desk, given)).await?;
+            let stand = desk.run(move |desk| record(desk, given, &progress)).await?;
             match invitation(&stand, context) {
                 Some(invitation) => send(invitation, stand, context).await,
                 None => Ok(result(stand).into()),
@@ -65,7 +67,11 @@ pub async fn ask(
 }
 
 /// Records the question before anybody is told of it.
-fn record(desk: &ServerDesk, mut given: ToolArguments) -> Result<SessionStand, Refusal> {
+fn record(
+    desk: &ServerDesk,
+    mut given: ToolArguments,
+    progress: &CallProgress,
+) -> Result<SessionStand, Refusal> {
     let call = desk.tool_caller();
     let verb = AskHuman {
         agent: Some(call.access.writer(given.text("agent").as_deref())?.to_string()),
@@ -75,6 +81,7 @@ fn record(desk: &ServerDesk, mut given: ToolArguments) -> Result<SessionStand, R
         payload: given.value("payload")?,
         deadline: given.text("deadline"),
     };
+    progress.write()?;
     let reply = verb.run(&call.caller)?;
     if let VerbCompletion::Short(refusal) = reply.completion {
         return Err(refusal);
@@ -134,6 +141,10 @@ async fn send(
     }
     let opened = context.peer.send_request(ServerRequest::ElicitRequest(invitation));
     // Whatever it replies, and if it never does: the question is asked.
-    let _ = tokio::time::timeout(OPENING_LIMIT, opened).await;
+    let progress = CallProgress::of(context);
+    tokio::select! {
+        _ = tokio::time::timeout(OPENING_LIMIT, opened) => {}
+        () = progress.given_up() => {}
+    }
     Ok(result(stand).into())
 }

@@ -21,7 +21,8 @@ use rmcp::{ErrorData, ServerHandler};
 use serde_json::json;
 
 use crate::access::McpAccess;
-use crate::answer::{busy_hint, refused};
+use crate::answer::{busy_hint, is_readable, refused};
+use crate::call::CallProgress;
 use crate::completion;
 use crate::decide::{self, DecideCall};
 use crate::desk::ServerDesk;
@@ -29,7 +30,7 @@ use crate::field::ToolArguments;
 use crate::prompt;
 use crate::question::{self, QuestionCall};
 use crate::resource::{self, ResourceName};
-use crate::session::{self, SessionDriving};
+use crate::session::{self, BeginCall, SessionDriving};
 use crate::subscription::{SUBSCRIBED_MAX, SubscribedResources, follow_listener, follow_peer};
 use crate::tool::{AnswerCall, ToolAct, ToolOffer};
 
@@ -89,14 +90,15 @@ impl McpService {
     /// Answers a call that is no task, unless the client gave it up before it was begun.
     async fn answer(
         &self,
+        tool: &'static ToolOffer,
         act: AnswerCall,
         given: ToolArguments,
-        context: &RequestContext<RoleServer>,
+        progress: CallProgress,
     ) -> CallToolResponse {
-        let given_up = context.ct.clone();
         let answer = self.desk.run(move |desk| {
-            if given_up.is_cancelled() {
-                return Err(Refusal::refused("the call was given up", "nothing was done"));
+            match tool.writes() {
+                true => progress.write()?,
+                false => progress.check()?,
             }
             act(&desk.tool_caller(), given)
         });
@@ -160,11 +162,13 @@ impl ServerHandler for McpService {
         let busy = || ErrorData::new(BUSY, "16 calls are under way already", Some(busy_hint()));
         let _under_way = self.desk.take_call().ok_or_else(busy)?;
         let is_task = || context.client_capabilities().is_some_and(|can| can.supports_tasks());
+        let progress = CallProgress::of(&context);
         match tool.act {
-            ToolAct::Answer(act) => Ok(self.answer(act, given, &context).await),
+            ToolAct::Answer(act) => Ok(self.answer(tool, act, given, progress).await),
             ToolAct::Begin(work) => {
-                let is_task = is_task();
-                let begun = session::begin(&self.desk, work, given, is_task, CALL_LIMIT).await;
+                let patience = (!is_task()).then_some(CALL_LIMIT);
+                let call = BeginCall { work, given, patience, progress };
+                let begun = session::begin(&self.desk, call).await;
                 Ok(begun.unwrap_or_else(|refusal| refused(&refusal).into()))
             }
             ToolAct::Ask => {
@@ -201,16 +205,17 @@ impl ServerHandler for McpService {
         request: UpdateTaskParams,
         context: RequestContext<RoleServer>,
     ) -> Result<(), ErrorData> {
-        let decided = decide::update_task(&self.desk, request.input_responses, &context).await;
+        let decided = decide::update_task(&self.desk, request, &context).await;
         decided.map_err(|refusal| of_refusal(&refusal, ErrorCode::INVALID_PARAMS))
     }
 
     async fn cancel_task(
         &self,
         request: CancelTaskParams,
-        _context: RequestContext<RoleServer>,
+        context: RequestContext<RoleServer>,
     ) -> Result<(), ErrorData> {
-        session::cancel_task(&self.desk, request.task_id).await
+        let progress = CallProgress::of(&context);
+        session::cancel_task(&self.desk, request.task_id, progress).await
     }
 
     async fn list_resources(
@@ -243,6 +248,10 @@ impl ServerHandler for McpService {
         };
         let read = self.desk.run(move |desk| name.read(&desk.caller())).await;
         let read = read.map_err(|refusal| unknown(refusal.sentence()))?;
+        if !is_readable(&read.text) {
+            let said = "the resource is longer than a message may be; `trace` and `session` show it in pages";
+            return Err(ErrorData::internal_error(said, None));
+        }
         Ok(ReadResourceResult::new(vec![read.contents(&uri)]).into())
     }
 
@@ -350,7 +359,7 @@ impl ServerHandler for McpService {
 }
 
 /// The methods that take parameters of a form.
-const METHODS: [&str; 14] = [
+const METHODS: [&str; 16] = [
     "completion/complete",
     "initialize",
     "prompts/get",
@@ -361,8 +370,10 @@ const METHODS: [&str; 14] = [
     "resources/templates/list",
     "resources/unsubscribe",
     "server/discover",
+    "subscriptions/listen",
     "tasks/cancel",
     "tasks/get",
+    "tasks/update",
     "tools/call",
     "tools/list",
 ];

@@ -24,6 +24,7 @@ use serde_json::{Map, Value as Json, json};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 
 use crate::answer::{ToolAnswer, refused_with};
+use crate::call::CallProgress;
 use crate::decide::task_form;
 use crate::desk::ServerDesk;
 use crate::field::ToolArguments;
@@ -135,26 +136,41 @@ fn drive_elsewhere(caller: &Caller<'_>, session: &str, order: DriveOrder) -> Res
     }
 }
 
-/// Begins what a tool begins, and answers when it is over, held, or takes long; to a client that knows
-/// tasks at once.
-pub async fn begin(
-    desk: &Arc<ServerDesk>,
-    work: BegunWork,
-    given: ToolArguments,
-    is_task: bool,
-    limit: Duration,
-) -> Result<CallToolResponse, Refusal> {
-    let begun = desk.run(move |desk| prepare(desk, work, given)).await?;
-    let patience = match (is_task, work) {
-        (true, BegunWork::Session) => Duration::ZERO,
-        (true, BegunWork::Signal) => SIGNAL_PATIENCE,
-        (false, BegunWork::Session | BegunWork::Signal) => limit,
+/// A call of a tool that begins something.
+pub struct BeginCall {
+    /// What it begins.
+    pub work: BegunWork,
+    /// What it was given.
+    pub given: ToolArguments,
+    /// How long a client is waited with that knows no tasks; nothing for one that knows them.
+    pub patience: Option<Duration>,
+    /// How far the call is.
+    pub progress: CallProgress,
+}
+
+/// Begins what a tool begins, and answers when it is over, held, takes long, or is given up; to a client
+/// that knows tasks at once.
+pub async fn begin(desk: &Arc<ServerDesk>, call: BeginCall) -> Result<CallToolResponse, Refusal> {
+    let BeginCall { work, given, patience, progress } = call;
+    let is_task = patience.is_none();
+    let writing = progress.clone();
+    let prepared = move |desk: &ServerDesk| prepare(desk, work, given, &writing);
+    let begun = desk.run(prepared).await?;
+    let patience = match (patience, work) {
+        (None, BegunWork::Session) => Duration::ZERO,
+        (None, BegunWork::Signal) => SIGNAL_PATIENCE,
+        (Some(limit), BegunWork::Session | BegunWork::Signal) => limit,
     };
     if let Some(order) = begun.order {
         let driven = desk.drivers.drive(Arc::clone(desk), begun.id.clone(), order)?;
         // A session that takes longer goes on; the answer tells how it stands.
-        if let Ok(Ok(outcome)) = tokio::time::timeout(patience, driven).await {
-            outcome?;
+        tokio::select! {
+            driven = tokio::time::timeout(patience, driven) => {
+                if let Ok(Ok(outcome)) = driven {
+                    outcome?;
+                }
+            }
+            () = progress.given_up() => {}
         }
     }
     let stand = desk.run(move |desk| look(desk, &begun.id)).await?;
@@ -169,11 +185,13 @@ fn prepare(
     desk: &ServerDesk,
     work: BegunWork,
     mut given: ToolArguments,
+    progress: &CallProgress,
 ) -> Result<BegunSession, Refusal> {
     let call = desk.tool_caller();
     match work {
         BegunWork::Session => {
             let verb = session_start(&call, &mut given)?;
+            progress.write()?;
             let id = verb.record(&call.caller)?.to_string();
             let view = SessionShow { session: id.clone(), at: None }.run(&call.caller)?.answer;
             let is_over = matches!(view.state.as_str(), "done" | "failed" | "cancelled");
@@ -186,6 +204,7 @@ fn prepare(
                 return Err(Refusal::usage(&fault, "name what the flow waits for"));
             }
             let value = given.value("value")?.unwrap_or(Value::Null);
+            progress.write()?;
             Ok(BegunSession { id, order: Some(DriveOrder::Signal { name, value }) })
         }
     }
@@ -304,7 +323,7 @@ pub async fn get_task(
         }
         _ => match view.pending.first() {
             Some(request) => {
-                let asks = task_form(desk, request, context).await;
+                let asks = task_form(desk, &view.session, request, context).await;
                 asks.map_or(TaskPayload::Working, |input_requests| TaskPayload::InputRequired {
                     input_requests,
                 })
@@ -350,16 +369,22 @@ pub fn task(stand: &SessionStand) -> Task {
 /// Stops the session of a task.
 ///
 /// # Errors
-/// Fails when there is none, and when it is another agent's.
-pub async fn cancel_task(desk: &Arc<ServerDesk>, id: String) -> Result<(), ErrorData> {
+/// Fails when there is none, when it is another agent's, and when the client only reads.
+pub async fn cancel_task(
+    desk: &Arc<ServerDesk>,
+    id: String,
+    progress: CallProgress,
+) -> Result<(), ErrorData> {
     if !is_whole_id(&id) {
         return Err(ErrorData::invalid_params("there is no such task", None));
     }
     let cancel = move |desk: &ServerDesk| {
         let call = desk.tool_caller();
+        call.access.check_writes()?;
         let show = SessionShow { session: id.clone(), at: None };
         let view = show.run(&call.caller)?.answer;
         call.access.writer(Some(&view.agent))?;
+        progress.write()?;
         let verb =
             SessionCancel { session: id, kill: false, why: "the client gave it up".to_owned() };
         verb.run(&call.caller).map(drop)

@@ -48,8 +48,6 @@ enum ToolEffect {
     Adds,
     /// It changes something, once and for all.
     Changes,
-    /// Doing it twice is doing it once.
-    Settles,
     /// Programs may run that do anything.
     Runs,
 }
@@ -88,13 +86,17 @@ pub fn tools(access: &McpAccess) -> Vec<&'static ToolOffer> {
 }
 
 impl ToolOffer {
+    /// Tells whether calling it may change something.
+    pub fn writes(&self) -> bool {
+        self.effect != ToolEffect::Reads
+    }
+
     /// Returns what clients are told of it.
     pub fn listed(&self, schemas: &AnswerSchemas) -> Tool {
         let (reads, destroys, repeats, open) = match self.effect {
             ToolEffect::Reads => (true, false, true, false),
             ToolEffect::Adds => (false, false, false, false),
             ToolEffect::Changes => (false, true, false, false),
-            ToolEffect::Settles => (false, false, true, false),
             ToolEffect::Runs => (false, true, false, true),
         };
         let hints = ToolAnnotations::new()

@@ -3,17 +3,23 @@
 //! Threads of their own read and write, for streams block. What is no message of the protocol is
 //! answered here, and a message that is too long is never kept in memory.
 
+use std::collections::HashSet;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::thread;
 use std::time::Duration;
 
-use rmcp::model::{ClientJsonRpcMessage, ErrorCode, ErrorData, ServerJsonRpcMessage};
+use rmcp::model::{
+    ClientJsonRpcMessage, ClientNotification, ClientRequest, ErrorCode, ErrorData,
+    GetExtensions as _, JsonRpcRequest, ServerJsonRpcMessage,
+};
 use rmcp::service::RoleServer;
 use rmcp::transport::Transport;
 use rmcp::{ServiceExt as _, model::RequestId};
+use serde::Deserialize;
 use serde_json::Value as Json;
 use tokio::sync::{mpsc, oneshot};
 
+use crate::call::CallBook;
 use crate::{MESSAGE_BYTES_MAX, McpService};
 
 /// How many messages wait to be taken, and to be written.
@@ -22,11 +28,15 @@ const QUEUE_MAX: usize = 64;
 const ID_BYTES_MAX: usize = 4096;
 /// How long what is under way may take when the client has gone.
 const GRACE: Duration = Duration::from_millis(700);
+/// How long the last answer of a server may take whose repository is not there any more.
+const LAST_WORDS: Duration = Duration::from_millis(200);
+/// The fewest digits of a whole number beyond 64 bits.
+const LONG_NUMBER_DIGITS: usize = 19;
 
 /// Serves a client that speaks in lines, until it closes its end.
 ///
 /// # Errors
-/// Fails when the system gives no thread.
+/// Fails when the system gives no thread, and when the repository is not there any more.
 pub fn serve_lines(
     server: McpService,
     input: impl Read + Send + 'static,
@@ -44,6 +54,7 @@ async fn serve(
     let (gone, is_gone) = oneshot::channel();
     let transport = LineTransport::start(input, output, gone)?;
     let stop = server.stop();
+    let desk = server.desk.clone();
     let serving = async {
         // A client that never begins has gone, or said something that is no beginning.
         if let Ok(running) = server.serve(transport).await {
@@ -55,11 +66,17 @@ async fn serve(
         stop();
         tokio::time::sleep(GRACE).await;
     };
+    let displaced = async {
+        desk.displaced().await;
+        desk.stop().set();
+        // Whoever called is told of it.
+        tokio::time::sleep(LAST_WORDS).await;
+    };
     tokio::select! {
-        () = serving => {}
-        () = gone => {}
+        () = serving => Ok(()),
+        () = gone => Ok(()),
+        () = displaced => Err(std::io::Error::other("the repository is gone, or another one")),
     }
-    Ok(())
 }
 
 /// A line that came in.
@@ -82,6 +99,9 @@ struct LineTransport {
     owed: Option<Vec<u8>>,
     /// Whether the client has asked for anything: before, there is nothing to notify of.
     has_begun: bool,
+    under_way: CallBook,
+    /// The requests among them that last until they are given up.
+    listening: HashSet<RequestId>,
 }
 
 impl LineTransport {
@@ -99,7 +119,14 @@ impl LineTransport {
         thread::Builder::new()
             .name("mcp-write".to_owned())
             .spawn(move || write_lines(output, out))?;
-        Ok(LineTransport { read, write, owed: None, has_begun: false })
+        Ok(LineTransport {
+            read,
+            write,
+            owed: None,
+            has_begun: false,
+            under_way: CallBook::default(),
+            listening: HashSet::new(),
+        })
     }
 
     /// Says what is still to be said. Whoever stops waiting in the middle has said it or has not.
@@ -110,6 +137,35 @@ impl LineTransport {
         }
         Some(())
     }
+
+    /// Takes a request; nothing, if another one has its id, which the client is told then.
+    fn take(&mut self, mut request: JsonRpcRequest<ClientRequest>) -> Option<ClientJsonRpcMessage> {
+        self.has_begun = true;
+        let id = request.id.clone();
+        let Some(progress) = self.under_way.enter(&id) else {
+            let said = "a request that is not answered yet has this id";
+            let error = ErrorData::invalid_request(said, None);
+            self.owed = Some(line_of(&ServerJsonRpcMessage::error(error, Some(id))));
+            return None;
+        };
+        if matches!(request.request, ClientRequest::SubscriptionsListenRequest(_)) {
+            self.listening.insert(id);
+        } else {
+            self.listening.remove(&id);
+        }
+        request.request.extensions_mut().insert(progress);
+        Some(ClientJsonRpcMessage::Request(request))
+    }
+
+    /// Gives a request up. Returns whether the library has to hear of it: it answers nothing then, so it
+    /// hears only of what lasts until it is given up.
+    fn give_up(&mut self, id: &RequestId) -> bool {
+        if self.listening.remove(id) {
+            return self.under_way.leave(id);
+        }
+        self.under_way.give_up(id);
+        false
+    }
 }
 
 impl Transport<RoleServer> for LineTransport {
@@ -119,8 +175,16 @@ impl Transport<RoleServer> for LineTransport {
         &mut self,
         item: ServerJsonRpcMessage,
     ) -> impl Future<Output = Result<(), std::io::Error>> + Send + 'static {
-        let (line, write) = (line_of(&item), self.write.clone());
+        let is_wanted = match &item {
+            ServerJsonRpcMessage::Response(response) => self.under_way.leave(&response.id),
+            ServerJsonRpcMessage::Error(error) => {
+                error.id.as_ref().is_none_or(|id| self.under_way.leave(id))
+            }
+            ServerJsonRpcMessage::Request(_) | ServerJsonRpcMessage::Notification(_) => true,
+        };
+        let (line, write) = (is_wanted.then(|| line_of(&item)), self.write.clone());
         async move {
+            let Some(line) = line else { return Ok(()) };
             let closed = || std::io::Error::from(std::io::ErrorKind::BrokenPipe);
             let (done, written) = oneshot::channel();
             write.send((line, Some(done))).await.map_err(|_| closed())?;
@@ -133,15 +197,22 @@ impl Transport<RoleServer> for LineTransport {
             self.settle().await?;
             match self.read.recv().await? {
                 LineRead::Message(message) => match *message {
-                    ClientJsonRpcMessage::Request(_) => {
-                        self.has_begun = true;
-                        return Some(*message);
+                    ClientJsonRpcMessage::Request(request) => {
+                        if let Some(taken) = self.take(request) {
+                            return Some(taken);
+                        }
                     }
-                    _ if self.has_begun => return Some(*message),
                     // Nothing was asked yet that this could be about.
-                    ClientJsonRpcMessage::Notification(_)
-                    | ClientJsonRpcMessage::Response(_)
-                    | ClientJsonRpcMessage::Error(_) => {}
+                    _ if !self.has_begun => {}
+                    ClientJsonRpcMessage::Notification(told) => {
+                        if given_up(&told.notification).is_none_or(|id| self.give_up(id)) {
+                            return Some(ClientJsonRpcMessage::Notification(told));
+                        }
+                    }
+                    other
+                    @ (ClientJsonRpcMessage::Response(_) | ClientJsonRpcMessage::Error(_)) => {
+                        return Some(other);
+                    }
                 },
                 LineRead::Fault(error, id) => {
                     self.owed = Some(line_of(&ServerJsonRpcMessage::error(error, id)));
@@ -154,6 +225,12 @@ impl Transport<RoleServer> for LineTransport {
         self.read.close();
         Ok(())
     }
+}
+
+/// Returns the request that a client says it gives up.
+fn given_up(told: &ClientNotification) -> Option<&RequestId> {
+    let ClientNotification::CancelledNotification(cancelled) = told else { return None };
+    cancelled.params.request_id.as_ref()
 }
 
 fn line_of(message: &ServerJsonRpcMessage) -> Vec<u8> {
@@ -246,7 +323,7 @@ pub(crate) fn message_of(line: &[u8]) -> LineRead {
         |said: &'static str, id| LineRead::Fault(ErrorData::invalid_request(said, None), id);
     let json: Json = match serde_json::from_slice(line) {
         Ok(json) => json,
-        Err(_) => return LineRead::Fault(ErrorData::parse_error("this is no JSON", None), None),
+        Err(_) => return unread(line),
     };
     let Json::Object(map) = &json else {
         return invalid("a message is one object; there are no batches", None);
@@ -273,11 +350,95 @@ pub(crate) fn message_of(line: &[u8]) -> LineRead {
     if map.get("params").is_some_and(|params| !params.is_object() && !params.is_null()) {
         return invalid("parameters are one object", id);
     }
+    if has_long_number(line) {
+        let said = "a whole number has at most 64 bits; a longer one is sent as a text";
+        return LineRead::Fault(ErrorData::invalid_params(said, None), id);
+    }
     match serde_json::from_value(json) {
         Ok(message) => LineRead::Message(Box::new(message)),
         Err(_) => {
             let error = ErrorData::new(ErrorCode::INVALID_REQUEST, "this is no message", None);
             LineRead::Fault(error, id)
+        }
+    }
+}
+
+/// What is read of a message that is no data for us; what else it has is passed over, however deep.
+#[derive(Deserialize)]
+struct MessageHead {
+    id: Option<RequestId>,
+}
+
+/// Says what is wrong with a line that cannot be read. What is JSON, and only too deep, has an id that its
+/// sender waits for.
+fn unread(line: &[u8]) -> LineRead {
+    match serde_json::from_slice::<MessageHead>(line) {
+        Ok(MessageHead { id, .. }) => {
+            let said = "a message has at most 127 levels";
+            LineRead::Fault(ErrorData::invalid_request(said, None), id)
+        }
+        Err(_) => LineRead::Fault(ErrorData::parse_error("this is no JSON", None), None),
+    }
+}
+
+/// Tells whether a text of JSON has a whole number beyond 64 bits, which would be read as another number.
+fn has_long_number(json: &[u8]) -> bool {
+    let mut rest = json;
+    while let Some(at) = rest.iter().position(|byte| matches!(byte, b'"' | b'-' | b'0'..=b'9')) {
+        rest = &rest[at..];
+        let length = if rest[0] == b'"' { text_length(rest) } else { number_length(rest) };
+        let token = &rest[..length];
+        if token.len() >= LONG_NUMBER_DIGITS && token[0] != b'"' && is_beyond_64_bits(token) {
+            return true;
+        }
+        rest = &rest[length..];
+    }
+    false
+}
+
+fn text_length(json: &[u8]) -> usize {
+    let mut at = 1;
+    while let Some(byte) = json.get(at) {
+        at += if *byte == b'\\' { 2 } else { 1 };
+        if *byte == b'"' {
+            break;
+        }
+    }
+    at.min(json.len())
+}
+
+fn number_length(json: &[u8]) -> usize {
+    let is_of_number = |byte: &u8| matches!(byte, b'+' | b'-' | b'.' | b'e' | b'E' | b'0'..=b'9');
+    json.iter().position(|byte| !is_of_number(byte)).unwrap_or(json.len())
+}
+
+fn is_beyond_64_bits(number: &[u8]) -> bool {
+    let Ok(text) = std::str::from_utf8(number) else { return false };
+    let is_whole = text.bytes().all(|byte| byte == b'-' || byte.is_ascii_digit());
+    is_whole && text.parse::<u64>().is_err() && text.parse::<i64>().is_err()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::has_long_number;
+
+    #[test]
+    fn whole_numbers_beyond_64_bits_are_found_and_nothing_else_is() {
+        for long in [
+            r#"{"x":18446744073709551616}"#,
+            r#"[1,-9223372036854775809]"#,
+            r#"{"a\\":"b","c":[{"d":100000000000000000000}]}"#,
+            "123456789012345678901234567890",
+        ] {
+            assert!(has_long_number(long.as_bytes()), "{long}");
+        }
+        for short in [
+            r#"{"x":18446744073709551615,"y":-9223372036854775808}"#,
+            r#"["100000000000000000000","\"100000000000000000000"]"#,
+            "[100000000000000000000.5,1e100,100000000000000000000E2,0.000000000000000000000001]",
+            r#"{"100000000000000000000":1}"#,
+        ] {
+            assert!(!has_long_number(short.as_bytes()), "{short}");
         }
     }
 }

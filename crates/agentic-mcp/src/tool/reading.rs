@@ -193,9 +193,10 @@ fn trace(call: &ToolCaller<'_>, mut given: ToolArguments) -> Result<ToolAnswer, 
     let page = PageRequest::of(&mut given);
     let verb = TraceShow { id: given.given_text("id") };
     let mut answer = ToolAnswer::of_reply(verb.run(&call.caller)?)?;
+    let whole = answer.data.clone();
     cut(&page, &mut answer.data, "entries")?;
     let uri = format!("trace://{}", answer.data["cid"].as_str().unwrap_or_default());
-    Ok(answer.at(uri))
+    Ok(answer.at_whole(uri, &whole))
 }
 
 fn relations(call: &ToolCaller<'_>, mut given: ToolArguments) -> Result<ToolAnswer, Refusal> {
@@ -218,9 +219,10 @@ fn session(call: &ToolCaller<'_>, mut given: ToolArguments) -> Result<ToolAnswer
     let page = PageRequest::of(&mut given);
     let verb = SessionShow { session: given.given_text("session"), at: given.number("at") };
     let mut answer = ToolAnswer::of_reply(verb.run(&call.caller)?)?;
+    let whole = answer.data.clone();
     cut(&page, &mut answer.data, "requests")?;
     let uri = format!("session://{}", answer.data["session"].as_str().unwrap_or_default());
-    Ok(answer.at(uri))
+    Ok(answer.at_whole(uri, &whole))
 }
 
 fn pending(call: &ToolCaller<'_>, mut given: ToolArguments) -> Result<ToolAnswer, Refusal> {
@@ -266,7 +268,7 @@ fn query(call: &ToolCaller<'_>, mut given: ToolArguments) -> Result<ToolAnswer, 
     if text.is_some() == named.is_some() {
         return Err(Refusal::usage(
             "a query has either `text` or `named`",
-            "send `text` such as `commit(agent: A, kind: \"finding\")`, or the name of rules",
+            "send `text` such as `? commit(agent: A, kind: finding).`, or the name of rules",
         ));
     }
     let param = |(name, value): (String, Json)| {

@@ -2,7 +2,7 @@
 
 use serde_json::{Value as Json, json};
 
-use crate::line::{McpPlace, code_of};
+use crate::line::{McpPlace, call_line, code_of};
 
 const NOT_ALLOWED: i64 = 9;
 const USAGE: i64 = 2;
@@ -77,4 +77,72 @@ fn a_server_that_only_reads_has_no_tool_that_writes() {
     let answer = client.call("commit", json!({ "message": "x" }));
     assert_eq!((answer["error"]["code"].as_i64(), code_of(&answer)), (Some(-32602), 0));
     client.end();
+}
+
+#[test]
+fn a_server_that_only_reads_stops_no_task() {
+    let place = McpPlace::new();
+    let mut bob = place.writing("bob");
+    let asked = bob.answer("ask_human", json!({ "question": "Go?" }));
+    bob.end();
+    let (task, head) = (&asked["session"], place.head("bob"));
+    let tasks = json!({ "extensions": { "io.modelcontextprotocol/tasks": {} } });
+    let mut client = place.reading_as("bob");
+    for (method, params) in [
+        ("tasks/cancel", json!({ "taskId": task })),
+        ("tasks/update", json!({ "taskId": task, "inputResponses": {} })),
+    ] {
+        let answer = client.ask(method, params, &tasks);
+        assert_eq!(answer["error"]["data"]["error"]["code"], NOT_ALLOWED, "{answer}");
+    }
+    assert_eq!(client.answer("session", json!({ "session": task }))["state"], "held");
+    assert_eq!(place.head("bob"), head);
+    client.end();
+}
+
+#[test]
+fn null_is_no_value_of_a_field_and_no_field_is_unknown_for_it() {
+    let place = McpPlace::new();
+    let mut client = place.writing("alice");
+    for (tool, arguments) in [
+        ("log", json!({ "agent": "alice", "limit": null })),
+        ("agents", json!({ "after": null })),
+        ("agents", json!({ "x": null })),
+        ("trace_add", json!({ "text": null })),
+    ] {
+        assert_eq!(client.call(tool, arguments.clone())["error"]["code"], -32602, "{arguments}");
+    }
+    // A value may be null.
+    let held = client.answer("ask_human", json!({ "question": "Go?", "payload": null }));
+    assert_eq!(held["state"], "held");
+    client.end();
+}
+
+#[test]
+fn a_whole_number_beyond_64_bits_is_refused_and_not_changed() {
+    let place = McpPlace::new();
+    let head = place.head("alice");
+    let mut client = place.writing("alice");
+    client.answer("agents", json!({}));
+    let fields = json!({ "message": "m", "files": { "a": "b" }, "fields": { "x": 7 } });
+    let line = call_line("n", "commit", fields).replace("\"x\":7", "\"x\":18446744073709551617");
+    client.raw(line.as_bytes());
+    let answer = client.take();
+    assert_eq!((&answer["id"], &answer["error"]["code"]), (&json!("n"), &json!(-32602)));
+    assert_eq!(place.head("alice"), head);
+    client.end();
+}
+
+#[test]
+fn a_repository_that_went_away_is_not_written_to_and_ends_the_server() {
+    let place = McpPlace::new();
+    let git = place.sandbox.start().join(".git");
+    let aside = place.sandbox.start().join("aside");
+    let mut client = place.writing("alice");
+    client.answer("trace_add", json!({ "text": "x" }));
+    std::fs::rename(&git, &aside).expect("it moves");
+    assert_eq!(client.refusal("trace_add", json!({ "text": "y" })), 1);
+    let end = client.outcome().expect_err("it does not serve another repository");
+    assert!(end.to_string().contains("gone"), "{end}");
+    assert!(!git.exists(), "nothing is made there");
 }

@@ -2,7 +2,7 @@
 
 use serde_json::{Value as Json, json};
 
-use crate::line::{LineClient, McpPlace, code_of};
+use crate::line::{LineClient, McpPlace, call_line, code_of};
 
 const NOT_ALLOWED: i64 = 9;
 
@@ -143,5 +143,133 @@ fn no_argument_of_the_tool_is_an_answer() {
     let answer = client.call("decide", json!({ "request": request }));
     assert_eq!(answer["result"]["isError"], true, "{answer}");
     assert_eq!(client.answer("pending", json!({}))["items"][0]["request"], json!(request));
+    client.end();
+}
+
+#[test]
+fn a_state_is_good_in_one_spelling() {
+    check(|_, good| good.to_uppercase());
+    check(|_, good| format!("{}{}", &good[..64], good[64..].to_uppercase()));
+}
+
+#[test]
+fn a_form_that_was_closed_at_one_server_decides_nothing_at_another() {
+    let place = McpPlace::new();
+    let request = held(&place, "alice");
+    let mut client = place.deciding(None);
+    let used = state(&mut client, &request);
+    let closed = reply(&mut client, &request, &used, json!({ "action": "cancel" }));
+    assert_eq!(closed["result"]["isError"], true);
+    client.end();
+    let head = place.head("alice");
+    let mut client = place.deciding(None);
+    let late = reply(&mut client, &request, &used, approval());
+    assert_eq!((code_of(&late), place.head("alice")), (NOT_ALLOWED, head), "{late}");
+    client.end();
+}
+
+#[test]
+fn a_server_of_an_agent_puts_holds_of_others_before_the_person() {
+    let place = McpPlace::new();
+    let request = held(&place, "alice");
+    let mut client = place.deciding(Some("bob"));
+    let good = state(&mut client, &request);
+    let done = reply(&mut client, &request, &good, approval());
+    assert_eq!(done["result"]["structuredContent"]["state"], "done", "{done}");
+    client.end();
+}
+
+/// Begins as an earlier client that shows forms, and returns the form of a hold that it is asked to show.
+fn asked(client: &mut LineClient, request: &str) -> Json {
+    let params = json!({
+        "protocolVersion": "2025-11-25",
+        "capabilities": forms(),
+        "clientInfo": { "name": "lines", "version": "1" },
+    });
+    client.send("initialize", &params);
+    client.take();
+    client.raw(br#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#);
+    let call = json!({
+        "jsonrpc": "2.0",
+        "id": "decision",
+        "method": "tools/call",
+        "params": { "name": "decide", "arguments": { "request": request } },
+    });
+    client.raw(call.to_string().as_bytes());
+    let asked = client.take();
+    assert_eq!(asked["method"], "elicitation/create", "{asked}");
+    asked
+}
+
+#[test]
+fn a_call_that_was_given_up_while_the_form_was_shown_decides_nothing() {
+    let place = McpPlace::new();
+    let request = held(&place, "alice");
+    let head = place.head("alice");
+    let mut client = place.deciding(None);
+    let form = asked(&mut client, &request);
+    let give_up = json!({
+        "jsonrpc": "2.0",
+        "method": "notifications/cancelled",
+        "params": { "requestId": "decision" },
+    });
+    client.raw(give_up.to_string().as_bytes());
+    let accept = json!({ "jsonrpc": "2.0", "id": form["id"], "result": approval() });
+    client.raw(accept.to_string().as_bytes());
+    // What was given up is not answered; what is asked next is.
+    assert_eq!(client.answer("pending", json!({}))["items"][0]["request"], json!(request));
+    assert_eq!(place.head("alice"), head);
+    client.end();
+}
+
+#[test]
+fn a_call_with_an_id_that_is_in_use_is_refused_and_does_nothing() {
+    let place = McpPlace::new();
+    let request = held(&place, "alice");
+    let mut client = place.deciding(Some("bob"));
+    let form = asked(&mut client, &request);
+    client.raw(call_line("decision", "trace_add", json!({ "text": "x" })).as_bytes());
+    let second = client.take();
+    assert_eq!((&second["id"], &second["error"]["code"]), (&json!("decision"), &json!(-32600)));
+    let reply = json!({ "jsonrpc": "2.0", "id": form["id"], "result": approval() });
+    client.raw(reply.to_string().as_bytes());
+    let first = client.take();
+    assert_eq!(first["result"]["structuredContent"]["state"], "done", "{first}");
+    let noted = client.answer("trace_add", json!({ "text": "y" }));
+    assert_eq!(noted["pending"], 1, "the second was not done: {noted}");
+    client.end();
+}
+
+#[test]
+fn a_task_takes_answers_to_what_it_has_shown_itself() {
+    let place = McpPlace::new();
+    let (request, other) = (held(&place, "alice"), held(&place, "bob"));
+    let mut client = place.deciding(None);
+    let can = json!({
+        "elicitation": { "form": {} },
+        "extensions": { "io.modelcontextprotocol/tasks": {} },
+    });
+    let task = |client: &mut LineClient, request: &str| {
+        let open = client.answer("pending", json!({}));
+        let holds = open["items"].as_array().expect("a list");
+        let hold = holds.iter().find(|hold| hold["request"] == request).expect("it is open");
+        let shown = client.ask("tasks/get", json!({ "taskId": hold["session"] }), &can);
+        assert_eq!(shown["result"]["status"], "input_required", "{shown}");
+        hold["session"].clone()
+    };
+    let (own, foreign) = (task(&mut client, &request), task(&mut client, &other));
+    let heads = (place.head("alice"), place.head("bob"));
+    let update = |client: &mut LineClient, task: &Json| {
+        let responses = json!({ &request: approval() });
+        client.ask("tasks/update", json!({ "taskId": task, "inputResponses": responses }), &can)
+    };
+    for task in [&json!("nonsense"), &json!("0".repeat(64)), &foreign] {
+        let answer = update(&mut client, task);
+        assert_eq!(answer["error"]["code"], -32602, "{answer}");
+    }
+    assert_eq!((place.head("alice"), place.head("bob")), heads);
+    let answer = update(&mut client, &own);
+    assert!(answer["error"].is_null(), "{answer}");
+    assert_ne!(place.head("alice"), heads.0);
     client.end();
 }

@@ -78,6 +78,13 @@ impl McpPlace {
         self.serve(McpAccess { writes: WriteAccess::ReadOnly, ..McpAccess::default() })
     }
 
+    /// Starts a server that only reads, for an agent.
+    pub fn reading_as(&self, agent: &str) -> LineClient {
+        let agent = Some(AgentName::parse(agent).expect("valid"));
+        let deciding = DecidingAccess::Form;
+        self.serve(McpAccess { agent, writes: WriteAccess::ReadOnly, deciding })
+    }
+
     fn serve(&self, access: McpAccess) -> LineClient {
         self.serve_beside(access, None)
     }
@@ -89,8 +96,7 @@ impl McpPlace {
         let server = McpService::new(Arc::new(self.space()), here, access, threads);
         let (ours, theirs) = UnixStream::pair().expect("there are sockets");
         let input = theirs.try_clone().expect("a second handle");
-        let served =
-            thread::spawn(move || serve_lines(server, input, theirs).expect("there are threads"));
+        let served = thread::spawn(move || serve_lines(server, input, theirs));
         let read = BufReader::new(ours.try_clone().expect("a second handle"));
         LineClient { write: ours, read, served: Some(served), n_sent: 0 }
     }
@@ -100,7 +106,7 @@ impl McpPlace {
 pub struct LineClient {
     write: UnixStream,
     read: BufReader<UnixStream>,
-    served: Option<JoinHandle<()>>,
+    served: Option<JoinHandle<std::io::Result<()>>>,
     n_sent: u64,
 }
 
@@ -129,11 +135,7 @@ impl LineClient {
     /// Sends a request of the newest revision, and takes what answers it.
     pub fn ask(&mut self, method: &str, params: Json, capabilities: &Json) -> Json {
         let mut params = params;
-        params["_meta"] = json!({
-            "io.modelcontextprotocol/protocolVersion": "2026-07-28",
-            "io.modelcontextprotocol/clientInfo": { "name": "lines", "version": "1" },
-            "io.modelcontextprotocol/clientCapabilities": capabilities,
-        });
+        params["_meta"] = meta(capabilities);
         self.n_sent += 1;
         let id = self.n_sent;
         let message = json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params });
@@ -163,11 +165,45 @@ impl LineClient {
         code_of(&answer)
     }
 
-    /// Closes the stream and waits until the server has ended.
-    pub fn end(mut self) {
+    /// Closes the stream, takes what is answered until the server has ended, and returns it.
+    pub fn rest(mut self) -> Vec<Json> {
         self.write.shutdown(Shutdown::Write).expect("it was open");
-        self.served.take().expect("it is served once").join().expect("it ends by itself");
+        let mut rest = Vec::new();
+        let mut line = String::new();
+        while self.read.read_line(&mut line).expect("the server writes") > 0 {
+            rest.push(serde_json::from_str(&line).expect("only messages are written"));
+            line.clear();
+        }
+        self.outcome().expect("nothing was wrong");
+        rest
     }
+
+    /// Closes the stream and waits until the server has ended.
+    pub fn end(self) {
+        self.write.shutdown(Shutdown::Write).expect("it was open");
+        self.outcome().expect("nothing was wrong");
+    }
+
+    /// Waits until the server has ended, and returns how.
+    pub fn outcome(mut self) -> std::io::Result<()> {
+        self.served.take().expect("it is served once").join().expect("it ends by itself")
+    }
+}
+
+/// Writes a call of a tool as a line.
+pub fn call_line(id: &str, tool: &str, arguments: Json) -> String {
+    let mut params = json!({ "name": tool, "arguments": arguments });
+    params["_meta"] = meta(&json!({}));
+    json!({ "jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params }).to_string()
+}
+
+/// Says what a client of the newest revision is.
+fn meta(capabilities: &Json) -> Json {
+    json!({
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientInfo": { "name": "lines", "version": "1" },
+        "io.modelcontextprotocol/clientCapabilities": capabilities,
+    })
 }
 
 /// Returns the exit code that an answer names.
