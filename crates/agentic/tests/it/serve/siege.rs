@@ -266,6 +266,14 @@ pub(super) fn heard<'t>(stream: &mut TcpStream, texts: &[&'t str]) -> Option<&'t
     None
 }
 
+/// Tells whether a connection was ended at the other side.
+fn is_cut_off(stream: &mut TcpStream) -> bool {
+    match stream.read(&mut [0]) {
+        Ok(n_read) => n_read == 0,
+        Err(error) => error.kind() == std::io::ErrorKind::ConnectionReset,
+    }
+}
+
 #[test]
 fn listeners_who_never_read_are_told_to_fetch_anew_and_cost_nothing() {
     const N_AGENTS: usize = 4_000;
@@ -304,12 +312,13 @@ fn listeners_who_never_read_are_told_to_fetch_anew_and_cost_nothing() {
         assert!(done.stderr.is_empty(), "{}", String::from_utf8_lossy(&done.stderr));
     };
     create(&mut (0..N_AGENTS).map(|number| format!("n{number}")));
+    // Nothing while it has too much to do to answer soon.
     let count = || {
-        let status = served.ok(&["serve", "status", "--json"]);
-        let status: Json = serde_json::from_str(&status).expect("JSON");
-        (status["n"].as_u64().expect("a number"), status["streams"].as_u64().expect("a number"))
+        let status = run(&served.sandbox, &start, &["serve", "status", "--json"]);
+        let status: Json = serde_json::from_slice(&status.stdout).ok()?;
+        Some((status["n"].as_u64()?, status["streams"].as_u64()?))
     };
-    while count().0 < N_AGENTS as u64 {
+    while count().is_none_or(|(n, _)| n < N_AGENTS as u64) {
         assert!(begun.elapsed() < 2 * PATIENCE, "not all is told: {:?}", count());
         std::thread::sleep(Duration::from_millis(100));
     }
@@ -320,10 +329,12 @@ fn listeners_who_never_read_are_told_to_fetch_anew_and_cost_nothing() {
     served.is_within(before);
     served.serves_others(&cookie);
     for stream in &mut deaf {
-        assert_eq!(heard(stream, &["event: reset"]), Some("event: reset"));
+        // Who takes nothing for a minute is cut off, which a busy machine makes of some here.
+        let is_told = heard(stream, &["event: reset"]).is_some();
+        assert!(is_told || is_cut_off(stream), "they are told to fetch anew");
     }
     drop(deaf);
-    while count().1 > 0 {
+    while count().is_none_or(|(_, n_streams)| n_streams > 0) {
         assert!(begun.elapsed() < 4 * PATIENCE, "who went away still counts: {:?}", count());
         // Who has gone is noticed when something is told.
         std::thread::sleep(Duration::from_millis(100));
