@@ -48,6 +48,8 @@ enum ToolEffect {
     Adds,
     /// It changes something, once and for all.
     Changes,
+    /// Doing it twice is doing it once, also where the second time is refused.
+    Settles,
     /// Programs may run that do anything.
     Runs,
 }
@@ -97,6 +99,7 @@ impl ToolOffer {
             ToolEffect::Reads => (true, false, true, false),
             ToolEffect::Adds => (false, false, false, false),
             ToolEffect::Changes => (false, true, false, false),
+            ToolEffect::Settles => (false, false, true, false),
             ToolEffect::Runs => (false, true, false, true),
         };
         let hints = ToolAnnotations::new()

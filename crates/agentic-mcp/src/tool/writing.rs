@@ -68,7 +68,7 @@ pub const TOOLS: &[ToolOffer] = &[
     ToolOffer {
         name: "relate",
         about: "Say that the server's agent stands in a relation to another, or no longer does.",
-        effect: ToolEffect::Adds,
+        effect: ToolEffect::Settles,
         fields: &[
             required("relation", Text, "How, such as reviews"),
             required("target", Text, "To whom: an agent, or a person as user:NAME"),
