@@ -76,10 +76,6 @@ impl DecideFrom {
         for answer in &reply.answers {
             let pending = open(space, answer)?;
             let request = pending.hold.session.short_request(&pending.hold.id);
-            // A form is good once, also one that is closed or filled in wrong.
-            if protocol == Protocol::Mcp {
-                ticket.spend(space, &request)?;
-            }
             ticket.check(space, &pending)?;
             let mut draft = draft(&pending, answer, protocol, &principal)?;
             if let Some(draft) = &mut draft {
@@ -95,6 +91,12 @@ impl DecideFrom {
             }
             let host = caller.host_of(&pending.hold.session)?;
             checked.push(CheckedAnswer { pending, draft, host });
+        }
+        // A form is good once, also one that is closed; one that was filled in wrong may be corrected.
+        if protocol == Protocol::Mcp {
+            for CheckedAnswer { pending, .. } in &checked {
+                ticket.spend(space, &pending.hold.session.short_request(&pending.hold.id))?;
+            }
         }
         let mut notices = redactor.notices();
         let client = caller.client;
