@@ -1,7 +1,7 @@
 //! The texts of holds that pages have shown, by their hashes: whoever answers a text that is another one
 //! meanwhile is told what changed.
 
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// How many bytes of texts are kept.
@@ -15,8 +15,10 @@ pub struct ShownTexts {
 
 #[derive(Debug, Default)]
 struct KeptTexts {
-    /// Oldest first, each with its hash.
-    texts: VecDeque<(String, String)>,
+    /// By their hashes.
+    texts: HashMap<String, String>,
+    /// The hashes, oldest first.
+    order: VecDeque<String>,
     n_bytes: usize,
 }
 
@@ -24,21 +26,21 @@ impl ShownTexts {
     /// Keeps a text that is shown, and lets go of the oldest.
     pub fn keep(&self, hash: &str, text: &str) {
         let mut kept = self.kept();
-        if text.len() > KEPT_BYTES_MAX || kept.texts.iter().any(|(known, _)| known == hash) {
+        if text.len() > KEPT_BYTES_MAX || kept.texts.contains_key(hash) {
             return;
         }
         kept.n_bytes += text.len();
-        kept.texts.push_back((hash.to_owned(), text.to_owned()));
+        kept.texts.insert(hash.to_owned(), text.to_owned());
+        kept.order.push_back(hash.to_owned());
         while kept.n_bytes > KEPT_BYTES_MAX {
-            let Some((_, text)) = kept.texts.pop_front() else { return };
-            kept.n_bytes -= text.len();
+            let Some(oldest) = kept.order.pop_front() else { return };
+            kept.n_bytes -= kept.texts.remove(&oldest).map_or(0, |text| text.len());
         }
     }
 
     /// Returns the text of a hash, if it was shown lately.
     pub fn find(&self, hash: &str) -> Option<String> {
-        let kept = self.kept();
-        kept.texts.iter().find(|(known, _)| known == hash).map(|(_, text)| text.clone())
+        self.kept().texts.get(hash).cloned()
     }
 
     /// No code that can panic runs under the lock, so a poisoned one still holds whole texts.

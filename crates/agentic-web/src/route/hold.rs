@@ -132,22 +132,20 @@ pub async fn decide(
         return refused(&site, &visitor, &refusal, RequestAim::Act);
     }
     let given = form.typed();
+    let sent = |given| SentAnswer { request: &request, shown: form.field("shown"), given };
     let answer = match read_answer(&site, &visitor, &request, &form).await {
         Ok(PostedAnswer::Decide(answer)) => answer,
         Ok(PostedAnswer::Show(value)) => {
-            let answer = SentAnswer { request: &request, shown: form.field("shown"), given };
-            return confirm(&site, &visitor, answer, value).await;
+            return confirm(&site, &visitor, sent(given), value).await;
         }
         Err(refusal) => {
-            let answer = SentAnswer { request: &request, shown: form.field("shown"), given };
-            return again(&site, &visitor, answer, &refusal).await;
+            return again(&site, &visitor, sent(given), &refusal).await;
         }
     };
     let verb = match decision(&request, &form, answer, &given.reason) {
         Ok(verb) => verb,
         Err(refusal) => {
-            let answer = SentAnswer { request: &request, shown: form.field("shown"), given };
-            return again(&site, &visitor, answer, &refusal).await;
+            return again(&site, &visitor, sent(given), &refusal).await;
         }
     };
     let (of, who) = (request.clone(), form.field("who").to_owned());
@@ -163,8 +161,7 @@ pub async fn decide(
         }
         Err(refusal) => {
             after_expiry(&site, &request, &refusal);
-            let answer = SentAnswer { request: &request, shown: form.field("shown"), given };
-            again(&site, &visitor, answer, &refusal).await
+            again(&site, &visitor, sent(given), &refusal).await
         }
     }
 }
