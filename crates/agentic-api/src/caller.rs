@@ -43,9 +43,9 @@ pub struct Surroundings {
     pub watcher: VerbWatcher,
 }
 
-/// Knows where a repository's page is, while a process serves one.
+/// Knows where people decide in a browser, while a process serves a page of the repository where they may.
 pub trait PageFinder: fmt::Debug + Send + Sync {
-    /// Returns the address. It is looked for anew each time: that process comes and goes.
+    /// Returns the address of that page. It is looked for anew each time: that process comes and goes.
     fn address(&self, space: &SessionSpace) -> Option<String>;
 }
 

@@ -45,7 +45,7 @@ pub use crate::resident::{Resident, ResidentOptions};
 pub use crate::resume::ResumeDesk;
 pub use crate::token::{TokenBook, TokenGrant};
 pub use crate::upkeep::UpkeepGauge;
-pub use crate::whereabouts::{API_VERSION, Whereabouts};
+pub use crate::whereabouts::{API_VERSION, PageLogins, Whereabouts};
 pub use agentic_store::open_files::make_room;
 pub use agentic_store::user_id;
 pub use agentic_store::watch::WatchMode;

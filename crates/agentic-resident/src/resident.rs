@@ -24,7 +24,7 @@ use crate::replacement::{
 };
 use crate::resume::ResumeDesk;
 use crate::upkeep::{ResidentUpkeep, SharedWorker, UpkeepGauge};
-use crate::whereabouts::{API_VERSION, Whereabouts};
+use crate::whereabouts::{API_VERSION, PageLogins, Whereabouts};
 use crate::worker::WorkerKeeper;
 
 /// How a process stays.
@@ -184,7 +184,7 @@ impl Resident {
     ///
     /// # Errors
     /// Fails when it cannot be written down.
-    pub fn say_where(&self, url: Option<String>) -> Result<Whereabouts> {
+    pub fn say_where(&self, url: Option<String>, logins: PageLogins) -> Result<Whereabouts> {
         let unknown = || std::io::Error::other("the system does not tell when this process began");
         let process = ProcessIdentity::own().ok_or_else(unknown);
         let process = process.map_err(ResidentError::system("say which process this is"))?;
@@ -193,6 +193,7 @@ impl Resident {
             version: env!("CARGO_PKG_VERSION").to_owned(),
             api: API_VERSION,
             url,
+            logins,
             since: self.since.to_string(),
         };
         self.folder.say(&at, &self.lock)?;

@@ -19,6 +19,30 @@ pub struct Whereabouts {
     /// The address of its page, if it has one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub url: Option<String>,
+    /// What logins at that page may do.
+    #[serde(default)]
+    pub logins: PageLogins,
     /// Since when it runs, in RFC 3339.
     pub since: String,
+}
+
+/// What logins at a page may do.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum PageLogins {
+    /// Those of people who may decide do so there.
+    #[default]
+    Decide,
+    /// All of them only look.
+    Look,
+}
+
+impl Whereabouts {
+    /// Returns the address of the page where people decide, if there is one.
+    pub fn deciding_url(&self) -> Option<&str> {
+        match self.logins {
+            PageLogins::Decide => self.url.as_deref(),
+            PageLogins::Look => None,
+        }
+    }
 }

@@ -33,7 +33,7 @@ use crate::patience::{ReadConnection, TimedContent};
 use crate::protocol::MountedProtocol;
 use crate::route::router;
 use crate::shown_texts::ShownTexts;
-use crate::site::{PageMemory, SharedSite, WebSite};
+use crate::site::{PageMemory, SharedSite, WebSite, logins_at};
 
 /// How many connections there may be, and as many through the socket, which strangers cannot fill.
 const CONNECTIONS_MAX: usize = 512;
@@ -86,7 +86,8 @@ pub fn serve(
         let (protocol, host) = (options.protocol.clone(), options.host);
         let listeners = Listeners::bind(&resident, options).await?;
         let hosts = listeners.port.map(|port| HostNames::new(host, &resident.key, port));
-        let at = resident.say_where(hosts.as_ref().map(HostNames::origin))?;
+        let logins = logins_at(&resident, hosts.as_ref());
+        let at = resident.say_where(hosts.as_ref().map(HostNames::origin), logins)?;
         let PageMemory { logins, sealer } = PageMemory::recall(memory)?;
         let (say_end, ended) = watch::channel(false);
         let say_end = Arc::new(say_end);

@@ -7,7 +7,7 @@ use std::time::Duration;
 use agentic_api::verb::ForeignQueries;
 use agentic_api::{Caller, ProvenPerson, Refusal, Surroundings};
 use agentic_model::guidance::ErrorClass;
-use agentic_resident::{PoolRefusal, Resident, ResidentError};
+use agentic_resident::{PageLogins, PoolRefusal, Resident, ResidentError};
 use agentic_session::SessionSpace;
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
@@ -136,8 +136,7 @@ impl WebSite {
 
     /// Says whether somebody may decide who is logged in at the page.
     pub fn lets_logins_decide(&self) -> bool {
-        let is_own = self.hosts.as_ref().is_none_or(|names| names.kind == PageHost::Own);
-        is_own && !self.resident.options.is_read_only
+        logins_at(&self.resident, self.hosts.as_ref()) == PageLogins::Decide
     }
 
     /// Makes a code that begins a login; one that only looks where nobody may decide.
@@ -168,6 +167,15 @@ impl WebSite {
 
 /// The state that handlers share.
 pub type SharedSite = Arc<WebSite>;
+
+/// Says what logins at the page of a process may do, under the names that it has.
+pub fn logins_at(resident: &Resident, names: Option<&HostNames>) -> PageLogins {
+    let is_own = names.is_none_or(|names| names.kind == PageHost::Own);
+    match is_own && !resident.options.is_read_only {
+        true => PageLogins::Decide,
+        false => PageLogins::Look,
+    }
+}
 
 fn of_pool(refusal: PoolRefusal) -> Refusal {
     let hint = match refusal {

@@ -160,7 +160,7 @@ pub struct ServedPage;
 impl PageFinder for ServedPage {
     fn address(&self, space: &SessionSpace) -> Option<String> {
         let at = ServeFolder::of(space.repository().layout()).whereabouts()?;
-        at.url.filter(|_| at.process.is_alive())
+        at.deciding_url().filter(|_| at.process.is_alive()).map(str::to_owned)
     }
 }
 

@@ -45,6 +45,17 @@ fn who_asks_people_is_told_where_they_answer() {
 }
 
 #[test]
+fn a_page_where_nobody_may_decide_is_nowhere_to_answer() {
+    for only_look in ["--read-only", "--plain-host"] {
+        let served = Served::with(&[only_look]);
+        served.ok(&["spawn", "alice", "-m", "x"]);
+        let asked = ask_human(&served);
+        assert!(asked.get("page").is_none(), "{only_look}: {asked}");
+        assert_eq!(asked["state"], "held");
+    }
+}
+
+#[test]
 fn people_who_are_told_by_a_channel_are_told_the_address() {
     let served = Served::new();
     let file = "[channels.log]\ncommand = [\"sh\", \"-c\", \"cat >>log\"]\ncan = [\"notify\"]\n\
