@@ -2,7 +2,7 @@
 //! answers.
 //!
 //! A ticket is bound to the person it was made for, to the requests on the list, to how their
-//! sessions stood, and to an hour; it is sealed by a secret of this space. A session that was
+//! sessions stood, and to a time; it is sealed by a secret of this space. A session that was
 //! answered does not stand as before, so a ticket serves once.
 
 use std::collections::BTreeMap;
@@ -16,10 +16,17 @@ use crate::hold::PendingHold;
 use crate::own::read_journal;
 use crate::{Error, Result, SessionSpace};
 
-/// How long a ticket is good, in milliseconds.
-const LIFETIME_MILLIS: i64 = 60 * 60 * 1000;
-/// How many bytes of seal stand before the text of a ticket, in hexadecimal digits.
-const SEAL_CHARS: usize = 64;
+/// Milliseconds of a minute.
+const MINUTE_MILLIS: i64 = 60 * 1000;
+
+/// Who gets a ticket, and for how long.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TicketTerms<'t> {
+    /// The person it is made for.
+    pub principal: &'t str,
+    /// How many minutes it is good.
+    pub minutes: u32,
+}
 
 /// A ticket that came back and is sound.
 #[derive(Debug)]
@@ -30,6 +37,8 @@ pub struct Ticket {
     shown: BTreeMap<String, String>,
     /// What was sealed.
     text: String,
+    /// When it was made.
+    at: Instant,
     until: Instant,
 }
 
@@ -40,7 +49,7 @@ pub struct Ticket {
 pub fn hand_out(
     space: &SessionSpace,
     pending: &[PendingHold],
-    principal: &str,
+    terms: TicketTerms<'_>,
     shown: impl Fn(&PendingHold) -> Option<String>,
 ) -> Result<String> {
     let (mut requests, mut texts) = (Map::new(), Map::new());
@@ -50,15 +59,16 @@ pub fn hand_out(
         texts.extend(shown(pending).map(|hash| (request.clone(), Value::Text(hash))));
         requests.insert(request, Value::Text(chain));
     }
-    let until = space.now().plus_millis(LIFETIME_MILLIS).millis();
+    let at = space.now();
+    let until = at.plus_millis(i64::from(terms.minutes) * MINUTE_MILLIS).millis();
     let text = json::to_text(&Value::map([
-        ("principal", Value::text(principal)),
+        ("at", Value::Int(at.millis())),
+        ("principal", Value::text(terms.principal)),
         ("requests", Value::Map(requests)),
         ("shown", Value::Map(texts)),
         ("until", Value::Int(until)),
     ]));
-    let seal = secret::seal(space.repository().layout(), &text)?;
-    Ok(format!("{seal}.{}", hex(&text)))
+    Ok(secret::seal(space.repository().layout(), &text)?)
 }
 
 /// Checks a ticket that a person sends back.
@@ -73,18 +83,16 @@ pub fn take_back(space: &SessionSpace, ticket: &str, principal: &str) -> Result<
         })
     };
     let foreign = || refused("it was not made here");
-    let (seal, text) = ticket.split_at_checked(SEAL_CHARS).ok_or_else(foreign)?;
-    let text = text.strip_prefix('.').and_then(of_hex).ok_or_else(foreign)?;
-    if !secret::is_sealed(space.repository().layout(), &text, seal)? {
-        return Err(foreign());
-    }
+    let text = secret::open(space.repository().layout(), ticket)?.ok_or_else(foreign)?;
     let value = json::from_text(&text).map_err(|_| foreign())?;
     if value.get("principal").and_then(Value::as_text) != Some(principal) {
         return Err(refused(&format!("it was made for somebody else than `{principal}`")));
     }
-    let until = value.get("until").and_then(Value::as_int).unwrap_or_default();
+    let time = |key: &str| value.get(key).and_then(Value::as_int).ok_or_else(foreign);
+    let (at, until) = (time("at")?, time("until")?);
     if until <= space.now().millis() {
-        return Err(refused("it is older than an hour"));
+        let minutes = (until - at) / MINUTE_MILLIS;
+        return Err(refused(&format!("it is older than {minutes} minutes")));
     }
     let texts = |key: &str| {
         let map = value.get(key).and_then(Value::as_map).into_iter().flatten();
@@ -94,30 +102,15 @@ pub fn take_back(space: &SessionSpace, ticket: &str, principal: &str) -> Result<
         map.filter_map(text).collect()
     };
     let (chains, shown) = (texts("requests"), texts("shown"));
-    Ok(Ticket { chains, shown, text, until: Instant::from_millis(until) })
-}
-
-/// Writes a text in characters that need no quoting anywhere.
-fn hex(text: &str) -> String {
-    text.bytes().map(|byte| format!("{byte:02x}")).collect()
-}
-
-/// Reads what was written so: no digit has two spellings.
-fn of_hex(digits: &str) -> Option<String> {
-    if digits.bytes().any(|digit| digit.is_ascii_uppercase()) {
-        return None;
-    }
-    let digit = |byte: u8| char::from(byte).to_digit(16).map(|digit| digit as u8);
-    let (pairs, []) = digits.as_bytes().as_chunks::<2>() else { return None };
-    let bytes = pairs.iter().map(|[high, low]| Some(digit(*high)? << 4 | digit(*low)?));
-    String::from_utf8(bytes.collect::<Option<_>>()?).ok()
+    let (at, until) = (Instant::from_millis(at), Instant::from_millis(until));
+    Ok(Ticket { chains, shown, text, at, until })
 }
 
 impl Ticket {
     /// Returns the hash of the text that a request was shown as, and when; nothing, where that is not known.
     pub fn shown(&self, request: &str) -> Option<(String, Instant)> {
         let shown = self.shown.get(request)?.clone();
-        Some((shown, self.until.plus_millis(-LIFETIME_MILLIS)))
+        Some((shown, self.at))
     }
 
     /// Notes that the answer to a request came back with this ticket. It does so once.

@@ -13,25 +13,42 @@ use crate::{Error, Layout, Result, file};
 /// How many bytes the secret has.
 const SECRET_BYTES: usize = 32;
 
-/// Seals a text: 64 hexadecimal digits that only this space can make.
+/// Seals a text that is handed out and comes back: 64 hexadecimal digits that only this space can make, a
+/// dot, and the text in such digits. It needs no quoting anywhere, and everybody can read it.
 ///
 /// # Errors
 /// Fails when the secret can be neither read nor made.
 pub fn seal(layout: &Layout, text: &str) -> Result<String> {
-    let secret = key(layout, &layout.root().join("secret"))?;
-    Ok(blake3::keyed_hash(&secret, text.as_bytes()).to_hex().to_string())
+    let digits: String = text.bytes().map(|byte| format!("{byte:02x}")).collect();
+    Ok(format!("{}.{digits}", seal_of(layout, text)?.to_hex()))
 }
 
-/// Tells whether a seal is that of a text, as we write it: one has one spelling. It takes the same time for every wrong seal.
+/// Opens what was sealed here; nothing, if it was not, or is spelled another way. It takes the same time for
+/// every wrong seal.
 ///
 /// # Errors
 /// Fails when the secret can be neither read nor made.
-pub fn is_sealed(layout: &Layout, text: &str, seal: &str) -> Result<bool> {
+pub fn open(layout: &Layout, sealed: &str) -> Result<Option<String>> {
+    if sealed.bytes().any(|digit| digit.is_ascii_uppercase()) {
+        return Ok(None);
+    }
+    let Some((seal, digits)) = sealed.split_once('.') else { return Ok(None) };
+    let (Ok(seal), Some(text)) = (blake3::Hash::from_hex(seal), of_digits(digits)) else {
+        return Ok(None);
+    };
+    Ok((seal_of(layout, &text)? == seal).then_some(text))
+}
+
+fn seal_of(layout: &Layout, text: &str) -> Result<blake3::Hash> {
     let secret = key(layout, &layout.root().join("secret"))?;
-    let is_lower = !seal.bytes().any(|digit| digit.is_ascii_uppercase());
-    let given = blake3::Hash::from_hex(seal).ok().filter(|_| is_lower);
-    let Some(given) = given else { return Ok(false) };
-    Ok(blake3::keyed_hash(&secret, text.as_bytes()) == given)
+    Ok(blake3::keyed_hash(&secret, text.as_bytes()))
+}
+
+fn of_digits(digits: &str) -> Option<String> {
+    let digit = |byte: u8| char::from(byte).to_digit(16).map(|digit| digit as u8);
+    let (pairs, []) = digits.as_bytes().as_chunks::<2>() else { return None };
+    let bytes = pairs.iter().map(|[high, low]| Some(digit(*high)? << 4 | digit(*low)?));
+    String::from_utf8(bytes.collect::<Option<_>>()?).ok()
 }
 
 /// Returns the key in a file of this space, which is made when it is first asked for: random bytes that

@@ -18,10 +18,8 @@ use crate::view::interop::Protocol;
 use crate::view::{DecideView, HoldFormView, PendingView, QuestionView};
 use crate::{Caller, Refusal, principal};
 
-/// How long a form is good, in milliseconds.
-const LIFETIME_MILLIS: i64 = 10 * 60 * 1000;
-/// How many characters of seal stand before the text of a state.
-const SEAL_CHARS: usize = 64;
+/// How many minutes a form is good.
+pub(super) const FORM_MINUTES: u32 = 10;
 
 /// Put an open hold before a person as a form. Only a person may have it.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
@@ -79,7 +77,7 @@ impl Verb for ShowHoldForm {
             chain: chain(caller, &question.hold)?,
             shown: question.shown,
             at: question.at,
-            until: caller.space.now().plus_millis(LIFETIME_MILLIS).millis(),
+            until: caller.space.now().plus_millis(i64::from(FORM_MINUTES) * 60_000).millis(),
         };
         Ok(Reply::plain(HoldFormView {
             fields: fields(&question.hold),
@@ -141,9 +139,7 @@ pub fn close_hold_form(caller: &Caller<'_>, state: &str) -> Result<(), Refusal> 
 impl SealedForm {
     fn seal(&self, caller: &Caller<'_>) -> Result<String, Refusal> {
         let text = serde_json::to_string(self).expect("texts and a number are JSON");
-        let seal = secret::seal(caller.space.repository().layout(), &text)?;
-        let digits: String = text.bytes().map(|byte| format!("{byte:02x}")).collect();
-        Ok(format!("{seal}.{digits}"))
+        Ok(secret::seal(caller.space.repository().layout(), &text)?)
     }
 
     /// Opens what came back, which is good for nothing else then.
@@ -153,36 +149,22 @@ impl SealedForm {
             Refusal::not_allowed(&message, "ask again: the person is shown a new form")
         };
         let foreign = || refused("it was not made here");
-        let (seal, digits) = state.split_at_checked(SEAL_CHARS).ok_or_else(foreign)?;
-        let text = digits.strip_prefix('.').and_then(of_digits).ok_or_else(foreign)?;
-        if !secret::is_sealed(caller.space.repository().layout(), &text, seal)? {
-            return Err(foreign());
-        }
+        let layout = caller.space.repository().layout();
+        let text = secret::open(layout, state)?.ok_or_else(foreign)?;
         let sealed: SealedForm = serde_json::from_str(&text).map_err(|_| foreign())?;
         if sealed.principal != answerer(caller)? {
             return Err(refused("it was made for somebody else"));
         }
         if sealed.until <= caller.space.now().millis() {
-            return Err(refused("it is older than ten minutes"));
+            return Err(refused(&format!("it is older than {FORM_MINUTES} minutes")));
         }
         let now = caller.space.now().millis();
         let spending = SealedText { text: &text, until: sealed.until, now };
-        match spent::spend(caller.space.repository().layout(), spending)? {
+        match spent::spend(layout, spending)? {
             SealSpending::Now => Ok(sealed),
             SealSpending::Before => Err(refused("it came back before")),
         }
     }
-}
-
-/// Reads what was written in digits: none of them has two spellings.
-fn of_digits(digits: &str) -> Option<String> {
-    if digits.bytes().any(|digit| digit.is_ascii_uppercase()) {
-        return None;
-    }
-    let digit = |byte: u8| char::from(byte).to_digit(16).map(|digit| digit as u8);
-    let (pairs, []) = digits.as_bytes().as_chunks::<2>() else { return None };
-    let bytes = pairs.iter().map(|[high, low]| Some(digit(*high)? << 4 | digit(*low)?));
-    String::from_utf8(bytes.collect::<Option<_>>()?).ok()
 }
 
 /// Returns who answers. One whose decisions count only with a signature cannot do it here.

@@ -5,19 +5,22 @@ use agentic_session::hold::book::{BookedOutlook, HoldBook};
 use agentic_session::hold::name::HoldName;
 use agentic_session::hold::{Filter, HoldScope, Overdue, PendingHold};
 use agentic_session::outlook::{Outlook, outlook};
-use agentic_session::ticket::hand_out;
+use agentic_session::ticket::{TicketTerms, hand_out};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
 use crate::caller::agent_name;
-use crate::verb::form::{check_form, fields};
+use crate::verb::form::{FORM_MINUTES, check_form, fields};
 use crate::verb::peer_reply::{ShownReplies, holds_of_peer, peer_hold, view_of};
 use crate::verb::{Reply, Verb};
 use crate::view::interop::{Protocol, a2a, mcp};
 use crate::view::question::{question, text_hash};
 use crate::view::{PendingView, QuestionView};
 use crate::{Caller, Notice, Refusal, principal};
+
+/// How many minutes a list is good that is handed out in the Agent2Agent protocol.
+const TASK_MINUTES: u32 = 60;
 
 /// List what waits for a human, oldest first.
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
@@ -164,7 +167,12 @@ impl Verb for HandOutHolds {
             }
             Protocol::A2a => None,
         };
-        let ticket = hand_out(space, &found.holds, &by, shown)?;
+        let minutes = match self.protocol {
+            Protocol::Mcp => FORM_MINUTES,
+            Protocol::A2a => TASK_MINUTES,
+        };
+        let terms = TicketTerms { principal: &by, minutes };
+        let ticket = hand_out(space, &found.holds, terms, shown)?;
         let form = match self.protocol {
             Protocol::Mcp => mcp(&found.holds, &ticket, fields),
             Protocol::A2a => a2a(&found.holds, &ticket, now),
