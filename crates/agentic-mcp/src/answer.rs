@@ -1,11 +1,13 @@
 //! Answers of tools: data that fits the schema, a short text of it, and links to what is long.
 
+use agentic_api::view::ErrorView;
 use agentic_api::{Notice, Refusal, Reply, VerbCompletion};
 use rmcp::model::{CallToolResult, ContentBlock, Resource};
 use serde::Serialize;
 use serde_json::{Map, Value as Json, json};
 
 use crate::MESSAGE_BYTES_MAX;
+use crate::hint::in_tool_words;
 
 /// The longest text of an answer, in bytes.
 const TEXT_BYTES_MAX: usize = 64 << 10;
@@ -104,10 +106,11 @@ pub fn refused(refusal: &Refusal) -> CallToolResult {
 /// Does the same with more to know besides.
 pub fn refused_with(refusal: &Refusal, mut besides: Map<String, Json>) -> CallToolResult {
     let because = refusal.because.as_ref().map(|because| format!(", because {because}"));
-    let text =
-        format!("{}{}\nhint: {}", refusal.message, because.unwrap_or_default(), refusal.hint);
+    let hint = in_tool_words(&refusal.hint);
+    let text = format!("{}{}\nhint: {hint}", refusal.message, because.unwrap_or_default());
     let mut result = CallToolResult::error(vec![ContentBlock::text(beginning(&text))]);
-    let view = serde_json::to_value(refusal.view()).expect("views have text keys");
+    let view = ErrorView { hint, ..refusal.view() };
+    let view = serde_json::to_value(view).expect("views have text keys");
     besides.insert("error".to_owned(), view);
     result.structured_content = Some(Json::Object(besides));
     result

@@ -19,6 +19,7 @@ use crate::access::DecidingAccess;
 use crate::answer::{ToolAnswer, refused};
 use crate::call::CallProgress;
 use crate::desk::ServerDesk;
+use crate::message::FORM_FIELDS;
 use crate::session::{is_whole_id, look};
 
 /// How long a form is good.
@@ -230,8 +231,7 @@ async fn settle(
 fn elicitation(form: &HoldFormView) -> ElicitRequest {
     let fields: Option<ElicitationSchema> = serde_json::from_value(form.fields.clone()).ok();
     let mut requested_schema = fields.expect("BUG: the form is flat");
-    let order = ["action", "value", "reason"];
-    requested_schema.property_order = Some(order.map(str::to_owned).to_vec());
+    requested_schema.property_order = Some(FORM_FIELDS.map(str::to_owned).to_vec());
     let message = form.message.clone();
     ElicitRequest::new(ElicitRequestParams::FormElicitationParams {
         meta: None,

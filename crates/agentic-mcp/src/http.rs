@@ -23,6 +23,7 @@ use tokio::sync::mpsc;
 
 use crate::access::{McpAccess, WriteAccess};
 use crate::call::CallProgress;
+use crate::message::bytes_of;
 use crate::server::REVISIONS;
 use crate::session::SessionDriving;
 use crate::transport::{LineRead, message_of};
@@ -241,7 +242,7 @@ async fn hand_on(
         return refused(500, ErrorData::internal_error("the answer was lost", None), None);
     };
     if is_last(&first) {
-        return HttpAnswer::Message { status: status_of(&first), body: bytes_of(&first, wanted) };
+        return HttpAnswer::Message { status: status_of(&first), body: answer_of(&first, wanted) };
     }
     let (sender, stream) = mpsc::channel(QUEUE_MAX);
     tokio::spawn(async move {
@@ -250,7 +251,7 @@ async fn hand_on(
         loop {
             let (part, is_over) = match &next {
                 Some(message) => {
-                    let data = String::from_utf8(bytes_of(message, None)).unwrap_or_default();
+                    let data = String::from_utf8(bytes_of(message)).unwrap_or_default();
                     (format!("event: message\ndata: {data}\n\n"), is_last(message))
                 }
                 None => (":\n\n".to_owned(), false),
@@ -288,11 +289,10 @@ fn status_of(message: &ServerJsonRpcMessage) -> u16 {
 }
 
 /// Writes a message. Who begins is told the revision that it wants, if that is spoken.
-fn bytes_of(message: &ServerJsonRpcMessage, wanted: Option<String>) -> Vec<u8> {
+fn answer_of(message: &ServerJsonRpcMessage, wanted: Option<String>) -> Vec<u8> {
+    let Some(wanted) = wanted else { return bytes_of(message) };
     let mut json = serde_json::to_value(message).expect("messages have text keys");
-    if let Some(wanted) = wanted
-        && json["result"]["protocolVersion"].is_string()
-    {
+    if json["result"]["protocolVersion"].is_string() {
         let spoken = REVISIONS.iter().map(|known| known.as_str());
         let is_spoken = spoken.clone().any(|known| known == wanted);
         let told = if is_spoken { wanted } else { ProtocolVersion::V_2025_11_25.to_string() };
@@ -303,7 +303,7 @@ fn bytes_of(message: &ServerJsonRpcMessage, wanted: Option<String>) -> Vec<u8> {
 
 fn refused(status: u16, error: ErrorData, id: Option<RequestId>) -> HttpAnswer {
     let message = ServerJsonRpcMessage::error(error, id);
-    HttpAnswer::Message { status, body: bytes_of(&message, None) }
+    HttpAnswer::Message { status, body: bytes_of(&message) }
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Duration;
 
+use agentic_api::view::ErrorView;
 use agentic_api::{Refusal, Surroundings};
 use agentic_resident::VerbThreads;
 use agentic_session::SessionSpace;
@@ -27,6 +28,7 @@ use crate::completion;
 use crate::decide::{self, DecideCall};
 use crate::desk::ServerDesk;
 use crate::field::ToolArguments;
+use crate::hint::in_tool_words;
 use crate::prompt;
 use crate::question::{self, QuestionCall};
 use crate::resource::{self, ResourceName};
@@ -126,8 +128,9 @@ fn capabilities() -> ServerCapabilities {
 }
 
 fn of_refusal(refusal: &Refusal, code: ErrorCode) -> ErrorData {
-    let view = serde_json::to_value(refusal.view()).unwrap_or_default();
-    let said = format!("{}; {}", refusal.sentence(), refusal.hint);
+    let hint = in_tool_words(&refusal.hint);
+    let said = format!("{}; {hint}", refusal.sentence());
+    let view = serde_json::to_value(ErrorView { hint, ..refusal.view() }).unwrap_or_default();
     ErrorData::new(code, said, Some(json!({ "error": view })))
 }
 

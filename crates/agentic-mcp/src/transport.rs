@@ -20,6 +20,7 @@ use serde_json::Value as Json;
 use tokio::sync::{mpsc, oneshot};
 
 use crate::call::CallBook;
+use crate::message::bytes_of;
 use crate::{MESSAGE_BYTES_MAX, McpService};
 
 /// How many messages wait to be taken, and to be written.
@@ -234,14 +235,14 @@ fn given_up(told: &ClientNotification) -> Option<&RequestId> {
 }
 
 fn line_of(message: &ServerJsonRpcMessage) -> Vec<u8> {
-    let mut line = serde_json::to_vec(message).expect("messages have text keys");
+    let mut line = bytes_of(message);
     if line.len() >= MESSAGE_BYTES_MAX
         && let ServerJsonRpcMessage::Response(response) = message
     {
         let said = "the answer is longer than a message may be";
         let error = ErrorData::internal_error(said, None);
         let error = ServerJsonRpcMessage::error(error, Some(response.id.clone()));
-        line = serde_json::to_vec(&error).expect("messages have text keys");
+        line = bytes_of(&error);
     }
     line.push(b'\n');
     line

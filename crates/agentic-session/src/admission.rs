@@ -5,7 +5,7 @@ use agentic_replay::{HoldReason, OpenHold};
 use agentic_space::schema::fits;
 
 use crate::action::{Action, ApprovalScope};
-use crate::draft::{DecisionDraft, VALUE_BYTES_MAX};
+use crate::draft::{APPROVED_BYTES_MAX, DecisionDraft, VALUE_BYTES_MAX};
 use crate::error::{DecisionError, RequestError};
 use crate::policy::Policy;
 use crate::{Error, Result, SessionSpace};
@@ -89,6 +89,9 @@ fn check_answer<'d>(
     check_scope(hold, draft)?;
     check_given(draft)?;
     let value = policy.effective_value(draft.action, draft.value.as_ref());
+    if draft.value.is_none() {
+        check_offered(value.as_ref())?;
+    }
     check_value(hold, policy, draft.action, value.as_ref())?;
     Ok(AdmittedAnswer { draft, value })
 }
@@ -161,6 +164,20 @@ fn check_given(draft: &DecisionDraft) -> Result<()> {
     } else {
         return Ok(());
     };
+    Err(Error::Request(RequestError::ValueMisfit { pointer: String::new(), reason }))
+}
+
+/// Checks that what was offered can be kept with a decision.
+fn check_offered(offered: Option<&Value>) -> Result<()> {
+    let encoded = offered.and_then(|value| canonical::encode(value).ok());
+    let n_bytes = encoded.map_or(0, |bytes| bytes.len());
+    if n_bytes <= APPROVED_BYTES_MAX {
+        return Ok(());
+    }
+    let reason = format!(
+        "what was offered has {n_bytes} bytes, more than the {APPROVED_BYTES_MAX} that are approved; \
+         answer with a value of your own, or reject"
+    );
     Err(Error::Request(RequestError::ValueMisfit { pointer: String::new(), reason }))
 }
 

@@ -25,7 +25,7 @@ pub use self::foreign::{ForeignDecision, ForeignStanding};
 pub use crate::action::{Action, ApprovalScope};
 pub use crate::admission::{AdmittedAnswer, check, is_assigned};
 pub use crate::decision::{COMMAND_LINE, Decision};
-pub use crate::draft::{DecisionDraft, ShownQuestion, VALUE_BYTES_MAX};
+pub use crate::draft::{APPROVED_BYTES_MAX, DecisionDraft, ShownQuestion, VALUE_BYTES_MAX};
 use crate::error::{DecisionError, RequestError};
 use crate::folder::Folder;
 use crate::hold::PendingHold;

@@ -1,11 +1,16 @@
 //! What a human offers as an answer to a hold.
 
+use agentic_model::object::OBJECT_BYTES_MAX;
 use agentic_model::{Instant, Oid, Value};
 
 use crate::action::{Action, ApprovalScope};
 
 /// The longest value of an answer, as JSON, in bytes.
 pub const VALUE_BYTES_MAX: usize = 256 << 10;
+
+/// The longest value that is approved as it was offered, in canonical bytes: it is kept with the decision, in
+/// one object.
+pub const APPROVED_BYTES_MAX: usize = OBJECT_BYTES_MAX - (16 << 10);
 
 /// What a human may offer as an answer.
 #[derive(Debug, Clone)]

@@ -1,6 +1,7 @@
 //! Questions to people, by themselves: a session of a program that only asks.
 
-use agentic_model::{Map, Value};
+use agentic_model::{Map, Value, canonical};
+use agentic_session::decide::APPROVED_BYTES_MAX;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -50,6 +51,7 @@ impl Verb for AskHuman {
 impl AskHuman {
     fn start(self, caller: &Caller<'_>) -> Result<SessionStart, Refusal> {
         let agent = caller.agent(self.agent.as_deref())?.to_string();
+        self.payload.as_ref().map_or(Ok(()), check_payload)?;
         let mut options = Map::new();
         if !self.choices.is_empty() {
             let choices = self.choices.into_iter().map(Value::Text).collect();
@@ -65,6 +67,19 @@ impl AskHuman {
         let flow = FlowSource::Script(ASKS.to_owned());
         Ok(SessionStart { agent, flow, input, key: None, allow: Vec::new() })
     }
+}
+
+/// Refuses to ask people for what they could not approve.
+fn check_payload(payload: &Value) -> Result<(), Refusal> {
+    let n_bytes = canonical::encode(payload).map_or(0, |bytes| bytes.len());
+    if n_bytes <= APPROVED_BYTES_MAX {
+        return Ok(());
+    }
+    let message = format!(
+        "the payload has {n_bytes} bytes, more than the {APPROVED_BYTES_MAX} that can be approved"
+    );
+    let hint = "commit what is long, and ask about the commit or the path";
+    Err(Refusal::schema(&message, hint))
 }
 
 /// Shows a session of the program that only asks as the question that it is.

@@ -1,11 +1,15 @@
 //! Who writes, and as whom.
 
+use agentic_api::verb::{AfterDecision, Decide, HoldAnswer};
+use agentic_api::{Caller, Verb as _};
+use agentic_session::decide::{Action, ApprovalScope};
 use serde_json::{Value as Json, json};
 
 use crate::line::{McpPlace, call_line, code_of};
 
 const NOT_ALLOWED: i64 = 9;
 const USAGE: i64 = 2;
+const SCHEMA: i64 = 7;
 
 #[track_caller]
 fn check(tool: &str, mut arguments: Json) {
@@ -115,6 +119,53 @@ fn null_is_no_value_of_a_field_and_no_field_is_unknown_for_it() {
     // A value may be null.
     let held = client.answer("ask_human", json!({ "question": "Go?", "payload": null }));
     assert_eq!(held["state"], "held");
+    client.end();
+}
+
+#[test]
+fn nobody_is_asked_for_what_they_could_not_approve() {
+    let place = McpPlace::new();
+    let mut client = place.writing("alice");
+    let ask = |length: usize| json!({ "question": "Go?", "payload": "x".repeat(length) });
+    assert_eq!(client.refusal("ask_human", ask((1 << 20) - (16 << 10))), SCHEMA);
+    let held = client.answer("ask_human", ask((1 << 20) - (17 << 10)));
+    assert_eq!(held["state"], "held");
+    client.end();
+    let space = place.space();
+    let verb = Decide {
+        request: held["request"].as_str().expect("a request").to_owned(),
+        node: None,
+        answer: HoldAnswer::Act {
+            action: Action::Approve,
+            value: None,
+            scope: ApprovalScope::Once,
+        },
+        why: "x".repeat(8 << 10),
+        expect: None,
+        by: None,
+        seen: None,
+        then: AfterDecision::GoOn,
+        for_person: None,
+        grant: None,
+    };
+    verb.run(&Caller::new(&space, place.sandbox.start())).expect("it can be approved");
+}
+
+#[test]
+fn what_to_do_next_is_said_in_tools() {
+    let place = McpPlace::new();
+    let mut client = place.writing("alice");
+    for (tool, arguments, next) in [
+        ("commit", json!({ "message": "m", "files": {} }), "send `files`"),
+        ("commit", json!({ "message": "m" }), "send `files`"),
+        ("trace", json!({ "id": place.head("alice").trim() }), "`trace_add`"),
+        ("log", json!({ "agent": "zoe" }), "`spawn` makes one"),
+    ] {
+        let call = client.call(tool, arguments.clone());
+        let hint = call["result"]["structuredContent"]["error"]["hint"].as_str();
+        assert!(hint.is_some_and(|hint| hint.contains(next)), "{arguments}: {call}");
+        assert!(!call.to_string().contains("--"), "{call}");
+    }
     client.end();
 }
 

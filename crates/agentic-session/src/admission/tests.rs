@@ -6,7 +6,7 @@ use agentic_replay::{HoldReason, OpenHold};
 
 use super::check;
 use crate::action::{Action, ApprovalScope};
-use crate::decide::{DecisionDraft, Policy, VALUE_BYTES_MAX};
+use crate::decide::{APPROVED_BYTES_MAX, DecisionDraft, Policy, VALUE_BYTES_MAX};
 use crate::error::{DecisionError, RequestError};
 use crate::tests::{data, draft_of, hold_of, space_with_an_agent};
 use crate::{Error, SessionSpace};
@@ -114,6 +114,22 @@ fn a_value_that_is_no_data_or_too_long_is_refused() {
     assert_eq!(refusal(Value::Float(f64::NAN)).as_deref(), Some(r#"misfit at """#));
     let deep = (0..100).fold(Value::Null, |inner, _| Value::List(vec![inner]));
     assert_eq!(refusal(deep).as_deref(), Some(r#"misfit at """#));
+}
+
+#[test]
+fn what_was_offered_is_approved_as_far_as_a_decision_can_keep_it() {
+    let (_folder, space, _) = space_with_an_agent();
+    let long = "x".repeat(APPROVED_BYTES_MAX);
+    let hold = hold_of("hold", HoldReason::Asked, &format!(r#"{{"payload":"{long}"}}"#));
+    for (action, value, wanted) in [
+        (Action::Approve, None, Some(r#"misfit at """#)),
+        (Action::Approve, Some(Value::text("shorter")), None),
+        (Action::Edit, Some(Value::text("shorter")), None),
+        (Action::Reject, None, None),
+    ] {
+        let draft = DecisionDraft { value, ..draft_of(action) };
+        assert_eq!(refusal(&space, &hold, &draft).as_deref(), wanted, "{action:?}");
+    }
 }
 
 #[test]
