@@ -18,6 +18,9 @@ use crate::field::TextField;
 use crate::key::UiKey;
 use crate::line::{LinePiece, PaneLine, Tone};
 
+/// What is said to who would send an answer before the end of the text was on the screen.
+const UNREAD: &str = "the text goes on: read it to its end first (space, G)";
+
 /// A hold, and who would decide it.
 #[derive(Debug)]
 pub struct HoldSight {
@@ -353,9 +356,17 @@ impl DecisionDialog {
     fn note_end(&mut self) {
         let is_end = self.height > 0 && self.top + self.height >= self.rows.len();
         self.has_seen_end |= is_end && self.question().is_some();
+        if self.has_seen_end && self.said.as_ref() == Some(&warning(UNREAD)) {
+            self.said = None;
+        }
     }
 
     fn warn(&mut self, text: &str) {
-        self.said = Some(PaneLine::default().say(Tone::Alarm, &text.replace('\n', " ")));
+        self.said = Some(warning(text));
     }
+}
+
+/// Returns the line that warns of something.
+fn warning(text: &str) -> PaneLine {
+    PaneLine::default().say(Tone::Alarm, &text.replace('\n', " "))
 }

@@ -6,7 +6,7 @@ use agentic_api::view::question::{pretty, subject};
 use agentic_model::{Instant, Value, json};
 use agentic_session::decide::Action;
 
-use super::{DecisionDialog, DecisionProgress, DialogFocus, DialogStep, SeenEdit};
+use super::{DecisionDialog, DecisionProgress, DialogFocus, DialogStep, SeenEdit, UNREAD};
 use crate::line::{PaneLine, Tone};
 
 impl DecisionDialog {
@@ -64,7 +64,7 @@ impl DecisionDialog {
     fn answer(&mut self) -> Result<Option<HoldAnswer>, String> {
         let is_chosen = self.action.is_some() || self.accepted.is_some();
         if is_chosen && !self.has_seen_end {
-            return Err("the text goes on: read it to its end first (space, G)".to_owned());
+            return Err(UNREAD.to_owned());
         }
         let scope = self.scope;
         if let Some(commit) = self.accepted.clone() {

@@ -144,7 +144,11 @@ fn a_text_is_seen_to_its_end_before_anything_is_sent() {
     read_hold(&mut state, long(40));
     assert!(decided(press(&mut state, "<send>")).is_none());
     assert!(said(&state).contains("read it to its end"), "{}", said(&state));
-    assert!(decided(press(&mut state, "<end><send>")).is_some());
+    press(&mut state, "k");
+    assert!(said(&state).contains("read it to its end"), "it is not read yet");
+    press(&mut state, "<end>");
+    assert_eq!(said(&state), "", "it was read");
+    assert!(decided(press(&mut state, "<send>")).is_some());
     // Another text has another end.
     let mut state = screen(80, 24);
     state.hear(UiTold::Inbox(Ok(inbox(vec![long(2)]))));
@@ -155,6 +159,39 @@ fn a_text_is_seen_to_its_end_before_anything_is_sent() {
     assert!(decided(press(&mut state, "<send>")).is_none());
     let verb = decided(press(&mut state, "<esc><end><send>")).expect("it was read");
     assert_eq!(verb.why, "because", "what was typed stays");
+}
+
+#[test]
+fn reading_on_takes_no_other_note_away() {
+    let long = PendingView {
+        payload: json!({ "payload": "line\n".repeat(40) }),
+        ..hold("alice", "Deploy?")
+    };
+    let mut state = screen(80, 24);
+    state.hear(UiTold::Inbox(Ok(inbox(vec![hold("alice", "Deploy?")]))));
+    press(&mut state, "o");
+    read_hold(&mut state, long);
+    assert!(decided(press(&mut state, "<send>")).is_none());
+    let missing = said(&state);
+    assert!(missing.contains("no action is chosen"), "{missing}");
+    press(&mut state, "<end>");
+    assert_eq!(said(&state), missing);
+}
+
+#[test]
+fn a_screen_on_which_all_is_seen_says_no_more_that_it_goes_on() {
+    let long = PendingView {
+        payload: json!({ "payload": "line\n".repeat(40) }),
+        ..hold("alice", "Deploy?")
+    };
+    let mut state = screen(80, 24);
+    state.hear(UiTold::Inbox(Ok(inbox(vec![hold("alice", "Deploy?")]))));
+    press(&mut state, "a");
+    read_hold(&mut state, long);
+    assert!(decided(press(&mut state, "<send>")).is_none());
+    assert!(said(&state).contains("read it to its end"), "{}", said(&state));
+    state.resize(80, 200);
+    assert_eq!(said(&state), "");
 }
 
 #[test]
