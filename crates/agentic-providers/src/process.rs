@@ -31,7 +31,7 @@ pub use self::launch::{Launch, LaunchEnvironment, LaunchInput};
 pub use self::orphan::{
     OrphanProgram, ProcessRemains, SignalReach, UnbegunProgram, remains, remains_of,
 };
-pub use self::own::set_when_told_to_stop;
+pub use self::own::{OrderlyEnd, set_when_told_to_stop};
 pub use self::running::{Leftover, RunningProgram};
 pub use self::starter::serve;
 pub use self::system::{file_in_memory, own_command, receive_files, send_files};

@@ -1,8 +1,9 @@
-//! Signals that stop this program for a while, and let it go on.
+//! Signals that stop this program for a while, let it go on, and end it.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use agentic_providers::process::OrderlyEnd;
 use rustix::process::{Signal, getpgid, getsid, kill_current_process_group};
 use signal_hook::consts::{SIGCONT, SIGTSTP};
 use signal_hook::flag;
@@ -14,6 +15,7 @@ use crate::error::{Result, UiError};
 pub struct JobSignals {
     stop: Arc<AtomicBool>,
     go_on: Arc<AtomicBool>,
+    end: OrderlyEnd,
 }
 
 impl JobSignals {
@@ -22,7 +24,8 @@ impl JobSignals {
     /// # Errors
     /// Fails when the system refuses.
     pub fn listen() -> Result<JobSignals> {
-        let signals = JobSignals { stop: Arc::default(), go_on: Arc::default() };
+        let end = OrderlyEnd::listen().map_err(UiError::system("listen to signals"))?;
+        let signals = JobSignals { stop: Arc::default(), go_on: Arc::default(), end };
         let register = |signal, set: &Arc<AtomicBool>| {
             flag::register(signal, Arc::clone(set))
                 .map(drop)
@@ -41,6 +44,12 @@ impl JobSignals {
     /// Says whether it went on after it was stopped.
     pub fn went_on(&self) -> bool {
         self.go_on.swap(false, Ordering::SeqCst)
+    }
+
+    /// Returns what is to be told when the terminal was given back, if a signal ends this program: the
+    /// terminal went away, or somebody pressed `Ctrl+\` elsewhere.
+    pub fn end(&self) -> Option<&OrderlyEnd> {
+        Some(&self.end).filter(|end| end.is_near())
     }
 }
 

@@ -102,6 +102,11 @@ impl Ui {
             if stop.is_set() {
                 return Ok(());
             }
+            if let Some(end) = self.signals.end() {
+                self.screen.leave();
+                end.come();
+                return Ok(());
+            }
             self.check_threads()?;
             is_stale |= self.obey_signals()?;
             is_stale |= self.hear_all()?;

@@ -4,8 +4,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
-use signal_hook::iterator::Signals;
+use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
+use signal_hook::iterator::{Handle, Signals};
 use signal_hook::low_level::emulate_default_handler;
 
 use super::group::Groups;
@@ -16,6 +16,8 @@ use crate::host::CancelFlag;
 const TOLD_TWICE: i32 = 130;
 /// How long programs that are asked to end with this one may take.
 const PATIENCE: Duration = Duration::from_millis(500);
+/// How long whoever has something to leave in order may take, and then how long the end may.
+const ORDER_WAIT: Duration = Duration::from_secs(1);
 
 /// What this process is.
 // process: a signal is sent to a whole process, and a program that ends takes with it what any part of it
@@ -24,7 +26,7 @@ static PROCESS: OwnProcess = OwnProcess {
     is_ours: AtomicBool::new(false),
     groups: Groups::none(),
     watched: OnceLock::new(),
-    told: Mutex::new(StopListener { flags: Vec::new(), is_told: false }),
+    told: Mutex::new(StopListener { flags: Vec::new(), orders: Vec::new(), is_told: false }),
 };
 
 /// What there is once in a process.
@@ -33,14 +35,16 @@ struct OwnProcess {
     /// for signals.
     is_ours: AtomicBool,
     groups: Groups,
-    /// Whether signals are watched, or why not.
-    watched: OnceLock<Result<(), String>>,
+    /// What watches for signals, or why nothing does.
+    watched: OnceLock<Result<Handle, String>>,
     told: Mutex<StopListener>,
 }
 
 /// Who ends cleanly when this process is told to stop the first time.
 struct StopListener {
     flags: Vec<CancelFlag>,
+    /// Who leaves something in order before a signal ends this process.
+    orders: Vec<OrderlyEnd>,
     /// Whether it was told while somebody listened.
     is_told: bool,
 }
@@ -75,7 +79,42 @@ pub fn set_when_told_to_stop(flag: &CancelFlag) -> std::io::Result<()> {
     if is_told {
         flag.set();
     }
-    watch(&[SIGTERM, SIGINT]).map_err(std::io::Error::other)
+    watch(&[SIGTERM, SIGINT]).map(drop).map_err(std::io::Error::other)
+}
+
+/// Lets somebody leave in order what outlives this process, such as a terminal, before SIGHUP or SIGQUIT
+/// ends it. It ends by that signal all the same, as whoever started it expects.
+#[derive(Debug, Clone, Default)]
+pub struct OrderlyEnd {
+    asked: CancelFlag,
+    done: CancelFlag,
+}
+
+impl OrderlyEnd {
+    /// Begins to listen. A signal that is ignored, as `nohup` has it, stays so.
+    ///
+    /// # Errors
+    /// Fails when signals cannot be watched.
+    pub fn listen() -> std::io::Result<OrderlyEnd> {
+        let order = OrderlyEnd::default();
+        told().orders.push(order.clone());
+        let watched = watch(&[]).map_err(std::io::Error::other)?;
+        if !is_ignored(SIGQUIT) {
+            watched.add_signal(SIGQUIT)?;
+        }
+        Ok(order)
+    }
+
+    /// Says whether this process is about to end. It ends after a second even if nobody heeds that.
+    pub fn is_near(&self) -> bool {
+        self.asked.is_set()
+    }
+
+    /// Lets it end: all is in order. Returns after a second if it did not.
+    pub fn come(&self) {
+        self.done.set();
+        std::thread::sleep(ORDER_WAIT);
+    }
 }
 
 /// Comes before a program is started: never returns when this process is being ended.
@@ -88,25 +127,35 @@ pub(super) fn enter() {
 }
 
 /// Watches for these signals, and for those that would end this program.
-fn watch(wanted: &[i32]) -> Result<(), String> {
+fn watch(wanted: &[i32]) -> Result<Handle, String> {
     let begin = || {
         let mut watched = vec![SIGHUP, SIGINT, SIGTERM];
         // One that is ignored, as `nohup` has it, ends nothing, and is to stay so.
-        let ignored = system::ignored_signals();
-        watched.retain(|signal| wanted.contains(signal) || ignored >> (signal - 1) & 1 == 0);
+        watched.retain(|signal| wanted.contains(signal) || !is_ignored(*signal));
         let signals = Signals::new(watched).map_err(|error| error.to_string())?;
+        let handle = signals.handle();
         let thread = std::thread::Builder::new().name("agentic-signals".to_owned());
-        thread.spawn(move || obey(signals)).map(drop).map_err(|error| error.to_string())
+        thread.spawn(move || obey(signals)).map_err(|error| error.to_string())?;
+        Ok(handle)
     };
     PROCESS.watched.get_or_init(begin).clone()
 }
 
+/// Says whether this program was told to ignore a signal.
+fn is_ignored(signal: i32) -> bool {
+    system::ignored_signals() >> (signal - 1) & 1 != 0
+}
+
 fn obey(mut signals: Signals) {
     for signal in signals.forever() {
-        let listening = if signal == SIGHUP { StopListening::Nobody } else { tell_to_stop() };
+        let listening = match signal {
+            SIGHUP | SIGQUIT => StopListening::Nobody,
+            _ => tell_to_stop(),
+        };
         if listening == StopListening::FirstTime {
             continue;
         }
+        leave_in_order();
         PROCESS.groups.end_all(PATIENCE);
         if listening == StopListening::Again {
             std::process::exit(TOLD_TWICE);
@@ -139,6 +188,16 @@ fn tell_to_stop() -> StopListening {
     };
     flags.iter().for_each(CancelFlag::set);
     StopListening::FirstTime
+}
+
+/// Waits until all who listen have left in order what is theirs, or took too long.
+fn leave_in_order() {
+    let orders = std::mem::take(&mut told().orders);
+    orders.iter().for_each(|order| order.asked.set());
+    let by = std::time::Instant::now() + ORDER_WAIT;
+    for order in &orders {
+        order.done.wait(by.saturating_duration_since(std::time::Instant::now()));
+    }
 }
 
 /// No code that can panic runs under the lock, so a poisoned one still holds whole flags.

@@ -233,6 +233,26 @@ fn a_signal_to_end_gives_the_terminal_back() {
 }
 
 #[test]
+fn a_signal_that_ends_programs_gives_the_terminal_back_and_ends_this_one() {
+    let sandbox = asking();
+    let pid = "agentic() { sh -c 'echo $$ > ui.pid; exec agentic \"$@\"' sh \"$@\"; }";
+    let pid = format!("{pid}; PS1='{PROMPT}'\n");
+    std::fs::write(sandbox.start().join("shellrc"), pid).expect("the sandbox is writable");
+    for (signal, number, told) in [("HUP", 1, "Hangup"), ("QUIT", 3, "Quit")] {
+        let kill = format!("kill -{signal} $(cat ui.pid)");
+        let steps = [
+            &[raw(PROMPT), key("", "agentic ui; echo ended $?\r"), raw(TAKEN)][..],
+            &[json!({ "wait": "Deploy build 91?", "run": kill }), raw(GIVEN_BACK), raw(told)],
+            &sane(&format!("ended {}", 128 + number), 1),
+            &[key("", "exit 0\r")],
+        ]
+        .concat();
+        let shown = sit(&sandbox, &["bash", "--noediting", "--rcfile", "shellrc", "-i"], &steps);
+        is_given_back(&shown);
+    }
+}
+
+#[test]
 fn an_agent_may_only_look() {
     let sandbox = asking();
     let steps = [
