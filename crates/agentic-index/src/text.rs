@@ -39,8 +39,8 @@ use crate::identity::{TableAge, identify};
 use crate::tables::{IndexTable, TableBatch, Tables};
 use crate::value::{seal, unseal};
 
-/// The version of the tables' form.
-const FORMAT: i64 = 3;
+/// The version of the tables' form, and of how words become terms (`word.rs`).
+const FORMAT: i64 = 4;
 /// How many texts a block has.
 pub(crate) const BLOCK: u32 = 1 << 16;
 /// How many texts a row has at most.

@@ -69,6 +69,12 @@ pub fn term_of(word: &str) -> String {
     term
 }
 
+/// Puts a character in the form by which texts, queries and terms are compared: in lower case, with the
+/// sigma that ends Greek words as any other one, since a capital stands for both.
+pub fn folded_character(c: char) -> impl Iterator<Item = char> {
+    c.to_lowercase().map(|c| if c == 'ς' { 'σ' } else { c })
+}
+
 /// Writes the term of a word in place of what was there.
 fn write_term(word: &str, term: &mut String) {
     term.clear();
@@ -78,7 +84,7 @@ fn write_term(word: &str, term: &mut String) {
             term.make_ascii_lowercase();
         }
         false => {
-            term.extend(word.chars().flat_map(char::to_lowercase));
+            term.extend(word.chars().flat_map(folded_character));
             term.truncate(term.floor_char_boundary(TERM_BYTES_MAX));
         }
     }
@@ -179,6 +185,11 @@ mod tests {
     #[test]
     fn words_are_in_lower_case() {
         check("Fix THE bug, über alles!", &["fix", "the", "bug", "über", "alles"]);
+    }
+
+    #[test]
+    fn the_sigma_that_ends_a_word_is_a_sigma() {
+        check("Οδυσσεύς ΟΔΥΣΣΕΎΣ οδυσσεύσ", &["οδυσσεύσ"]);
     }
 
     #[test]

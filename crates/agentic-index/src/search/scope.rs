@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use super::{SearchQuery, SearchTerm};
 use crate::document::SearchDocument;
-use crate::word::{is_blankless, is_word_character, terms};
+use crate::word::{folded_character, is_blankless, is_word_character, terms};
 
 /// A query whose filters were looked up: which agents came from which, which kinds specialise which.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -95,7 +95,7 @@ fn is_said_by(who: &str, by: &str) -> bool {
 fn lower(text: &str) -> Cow<'_, str> {
     match text.is_ascii() {
         true => Cow::Owned(text.to_ascii_lowercase()),
-        false => Cow::Owned(text.chars().flat_map(char::to_lowercase).collect()),
+        false => Cow::Owned(text.chars().flat_map(folded_character).collect()),
     }
 }
 
@@ -119,7 +119,7 @@ pub fn folded(text: &str) -> String {
         if std::mem::take(&mut is_blank) {
             flat.push(' ');
         }
-        flat.extend(c.to_lowercase());
+        flat.extend(folded_character(c));
     }
     flat
 }

@@ -11,7 +11,7 @@ use crate::tables::failing::FailingTables;
 use crate::tables::{MemoryTables, SledTables};
 
 const OF: &str = "a repository";
-const WORDS: [&str; 12] = [
+const WORDS: [&str; 14] = [
     "token",
     "Refresh",
     "RefreshToken",
@@ -24,8 +24,10 @@ const WORDS: [&str; 12] = [
     "two  workers",
     "a.rs",
     "TOKEN!",
+    "Οδυσσεύς",
+    "ΟΔΥΣΣΕΎΣ",
 ];
-const QUERIES: [&str; 22] = [
+const QUERIES: [&str; 25] = [
     "token",
     "token refresh",
     "\"two workers\"",
@@ -48,6 +50,9 @@ const QUERIES: [&str; 22] = [
     "after:1970-01-01T00:00:00.005Z before:1970-01-01T00:00:00.020Z",
     "-\"two workers\" x",
     "under:alice token",
+    "οδυσσεύς",
+    "ΟΔΥΣΣΕΎΣ*",
+    "\"οδυσσεύς token\"",
 ];
 
 fn oid(number: u8) -> Oid {
@@ -366,4 +371,35 @@ fn an_index_of_something_else_is_refused() {
     assert!(open(OF).is_ok());
     assert!(matches!(open("another repository"), Err(IndexError::Foreign)));
     assert!(open(OF).is_ok());
+}
+
+#[test]
+fn the_sigma_that_ends_a_word_is_found_by_its_capital_and_the_other_way_round() {
+    let text = |position: u64, text: &str| SearchDocument {
+        source: DocumentSource::Commit(oid(1)),
+        position,
+        place: DocumentPlace::Commit,
+        by: "alice".to_owned(),
+        agent: "alice".to_owned(),
+        kind: "log".to_owned(),
+        at: Instant::from_millis(0),
+        text: text.to_owned(),
+    };
+    let all = ["ο Οδυσσεύς ήρθε", "Ο ΟΔΥΣΣΕΎΣ ΉΡΘΕ", "a siesta"].map(str::to_owned);
+    let all: Vec<SearchDocument> = (0..).zip(&all).map(|(n, it)| text(n, it)).collect();
+    let mut index = TextIndex::open(Box::<MemoryTables>::default(), OF).expect("a new one");
+    fill(&mut index, &all).expect("writable");
+    for query in ["Οδυσσεύς", "ΟΔΥΣΣΕΎΣ", "οδυσσεύσ", "οδυσσεύς*", "\"Οδυσσεύς ήρθε\"", "-siesta"]
+    {
+        assert_eq!(scanned(&all, query, 9).len(), 2, "{query}");
+        assert_eq!(found(&index, &all, query, 9), scanned(&all, query, 9), "{query}");
+    }
+}
+
+#[test]
+fn an_index_whose_words_became_terms_otherwise_is_refused() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let open = || SledTables::open(folder.path(), 1 << 20).expect("free");
+    crate::identity::identify(&mut open(), super::FORMAT - 1, OF).expect("a new one");
+    assert!(matches!(TextIndex::open(Box::new(open()), OF), Err(IndexError::Foreign)));
 }

@@ -525,3 +525,21 @@ fn the_page_shows_hits_and_what_is_wrong_with_a_query() {
     let refused: Json = serde_json::from_str(&api("?q=in%3Acellar").body).expect("JSON");
     assert_eq!(refused["error"]["code"], 2);
 }
+
+#[test]
+fn the_sigma_that_ends_a_word_is_found_by_its_capital_with_and_without_an_index() {
+    let served = Served::new();
+    served.ok(&["spawn", "alice", "-m", "Ο ΟΔΥΣΣΕΎΣ ήρθε"]);
+    served.ok(&["trace", "add", "--agent", "alice", "ήρθε ο Οδυσσεύς"]);
+    wait_until_ready(&served);
+    let cookie = served.log_in();
+    let n = |found: &Json| found["items"].as_array().map(Vec::len);
+    // In what alice was asked, in the commit that says so, and in what she said.
+    for query in ["Οδυσσεύς", "ΟΔΥΣΣΕΎΣ", "\"ο οδυσσεύς\"", "οδυσσεύς*"]
+    {
+        let by_index = || found_by_index(&served, &cookie, query);
+        wait_until(query, || n(&by_index()) == Some(3));
+        let scanned = served.ok(&["search", "--no-serve", "--json", "--", query]);
+        assert_eq!(serde_json::from_str::<Json>(&scanned).expect("JSON"), by_index(), "{query}");
+    }
+}
