@@ -37,6 +37,8 @@ pub struct HoldForm {
     pub token: String,
     /// What was typed before.
     pub given: TypedAnswer,
+    /// Why no answer can be taken, if so: the agent has no branch here.
+    pub gone: Option<Refusal>,
 }
 
 /// What a person has typed, and why it was not taken.
@@ -78,8 +80,11 @@ pub struct EditedValue<'e> {
 pub fn page(frame: &PageFrame, question: &QuestionView, form: &HoldForm) -> Markup {
     let hold = &question.hold;
     let fault = form.given.refusal.as_ref().filter(|refusal| refusal.class != ErrorClass::Schema);
+    // Where no answer is taken, that is why it was not.
+    let fault = fault.filter(|_| form.gone.is_none());
     frame.around(&html! {
-        (headline(hold))
+        (headline(hold, form))
+        @if let Some(gone) = &form.gone { (why_unanswerable(gone)) }
         @if let Some(refusal) = fault { (why_refused(refusal)) }
         @if let Some(before) = &form.given.before {
             h2 { "What changed" }
@@ -87,7 +92,9 @@ pub fn page(frame: &PageFrame, question: &QuestionView, form: &HoldForm) -> Mark
             h2 { "What is asked now" }
         }
         pre #shown { (question.text) }
-        @if let (true, Some(decider)) = (form.may_decide, &form.decider) {
+        @if form.gone.is_some() {
+            (claimed(hold))
+        } @else if let (true, Some(decider)) = (form.may_decide, &form.decider) {
             (answers(question, decider, form, ""))
         } @else {
             (why_no_form(hold, form))
@@ -167,11 +174,22 @@ pub fn claimed(hold: &PendingView) -> Markup {
     html! { @for claim in claims(hold) { p.about { (claim.said) } } }
 }
 
-fn headline(hold: &PendingView) -> Markup {
+/// Says that nobody can answer a hold here, why, and what to do.
+pub fn why_unanswerable(gone: &Refusal) -> Markup {
+    html! {
+        div.refusal {
+            p { strong { "This cannot be answered here: " } (visible(&gone.sentence())) }
+            p { (visible(&gone.hint)) }
+        }
+    }
+}
+
+fn headline(hold: &PendingView, form: &HoldForm) -> Markup {
     html! {
         h1 { (visible_line(hold.question.as_deref().unwrap_or(&hold.kind))) }
         p.about {
-            a href={ "/agents/" (hold.agent) } { (hold.agent) } " asks · " (instant(&hold.asked_at))
+            @if form.gone.is_some() { (hold.agent) } @else { a href={ "/agents/" (hold.agent) } { (hold.agent) } }
+            " asks · " (instant(&hold.asked_at))
             @if let Some(deadline) = &hold.deadline { " · until " (until(deadline)) }
             @if hold.overdue { " · " strong { "overdue" } }
             @if !hold.assignees.is_empty() { " · for " (visible_line(&hold.assignees.join(", "))) }
@@ -345,7 +363,7 @@ pub fn edited(
     let changes = difference::lines(&pretty(subject(hold)), &pretty(edited.value));
     let value = edited.value.to_string();
     frame.around(&html! {
-        (headline(hold))
+        (headline(hold, form))
         pre #shown { (question.text) }
         h2 { "What your edit changes" }
         pre #changes { (visible(&changes)) }

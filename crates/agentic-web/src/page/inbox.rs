@@ -1,10 +1,11 @@
 //! The inbox: what waits for a person, what they can answer first.
 
+use agentic_api::Refusal;
 use agentic_api::view::{InboxView, QuestionView, visible_line};
 use maud::{Markup, html};
 
 use super::clip::PageRoom;
-use super::hold::{HoldForm, answers, claimed, claims_mark, until};
+use super::hold::{HoldForm, answers, claimed, claims_mark, until, why_unanswerable};
 use super::{PageFrame, instant, left_out};
 
 /// How many holds stand on a page.
@@ -27,6 +28,19 @@ pub struct InboxRow {
     pub is_theirs: bool,
     /// What answers it here.
     pub form: Option<HoldForm>,
+    /// Why no answer can be taken, if so: the agent has no branch here.
+    pub gone: Option<Refusal>,
+}
+
+impl InboxRow {
+    /// Shows it without a form where no answer can be taken: then it is nobody's turn.
+    #[must_use]
+    pub fn with_gone(self, gone: Option<Refusal>) -> InboxRow {
+        match gone {
+            None => self,
+            Some(_) => InboxRow { is_theirs: false, form: None, gone, ..self },
+        }
+    }
 }
 
 /// Which part of the inbox is shown.
@@ -145,13 +159,14 @@ fn row(one: &InboxRow, room: Option<&mut PageRoom>) -> Markup {
     let first = first.concat();
     let cut = first.floor_char_boundary(first.len().min(UNFOLDED_BYTES_MAX));
     html! {
-        li.hold data-row data-rev={ (hold.request_hash) (hold.overdue) (one.is_theirs) (hold.voted.len()) (claims_mark(hold)) } id={ "hold-" (hold.request) } {
+        li.hold data-row data-rev={ (hold.request_hash) (hold.overdue) (one.is_theirs) (one.gone.is_some()) (hold.voted.len()) (claims_mark(hold)) } id={ "hold-" (hold.request) } {
             h2 {
                 a href={ "/holds/" (hold.request) } {
                     (visible_line(hold.question.as_deref().unwrap_or(&hold.kind)))
                 }
             }
             (about(one))
+            @if let Some(gone) = &one.gone { (why_unanswerable(gone)) }
             @if is_short && rest.is_empty() {
                 div.answered { pre.shown { (text) } div { (decision(one, room)) } }
             } @else {

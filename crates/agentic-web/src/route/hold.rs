@@ -6,8 +6,10 @@ use agentic_api::verb::{AfterDecision, Decide, HoldAnswer, HoldFate, SeenQuestio
 use agentic_api::view::{DeciderView, HoldFateView, PendingView, QuestionView, visible_line};
 use agentic_api::{Refusal, Verb as _};
 use agentic_model::guidance::ErrorClass;
-use agentic_model::{Instant, json};
+use agentic_model::{AgentName, Instant, json};
+use agentic_session::SessionSpace;
 use agentic_session::decide::{Action, ApprovalScope};
+use agentic_space::Error as SpaceError;
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
 use axum::response::{IntoResponse as _, Redirect, Response};
@@ -88,12 +90,12 @@ pub async fn show(
 ) -> Response {
     let frame = frame(&site, &visitor, &request);
     match look(&site, &visitor, &request).await {
-        Ok((HoldFateView::Open(question), decider)) => {
-            let frame = asking(frame, &question);
+        Ok(SeenHold { fate: HoldFateView::Open(question), decider, gone }) => {
+            let frame = asking(frame, &question, gone.as_ref());
             let form = form_of(&site, &visitor, &question, decider, TypedAnswer::default());
-            html(StatusCode::OK, page::hold::page(&frame, &question, &form))
+            html(StatusCode::OK, page::hold::page(&frame, &question, &HoldForm { gone, ..form }))
         }
-        Ok((HoldFateView::Decided(hold), _)) => {
+        Ok(SeenHold { fate: HoldFateView::Decided(hold), .. }) => {
             let said = format!("{} has decided this: {}.", hold.principal, hold.action);
             let frame = frame.with_state("decided", &visible_line(&said));
             html(StatusCode::OK, page::hold::closed(&frame, &hold, None))
@@ -103,10 +105,12 @@ pub async fn show(
 }
 
 /// Says when the page of an open hold is another one: not when only its seal is.
-fn asking(frame: PageFrame, question: &QuestionView) -> PageFrame {
+fn asking(frame: PageFrame, question: &QuestionView, gone: Option<&Refusal>) -> PageFrame {
     let hold = &question.hold;
-    let state = format!("{} {} {}", question.shown, hold.overdue, claims_mark(hold));
+    let is_gone = if gone.is_some() { " gone" } else { "" };
+    let state = format!("{} {} {}{is_gone}", question.shown, hold.overdue, claims_mark(hold));
     let said = match (hold.overdue, hold.unverified.is_empty() && hold.replies.is_empty()) {
+        _ if gone.is_some() => "This cannot be answered any more: the branch of its agent is gone.",
         (true, _) => "It is too late to answer this.",
         (false, true) => "What is asked has changed.",
         (false, false) => "What is asked, or what others say of it, has changed.",
@@ -221,7 +225,7 @@ async fn read_answer(
         return act(Some(serde_json::from_str(edited).map_err(|_| usage("the form is broken"))?));
     }
     // Who decided meanwhile, the verb says.
-    let (HoldFateView::Open(question), _) = look(site, visitor, request).await? else {
+    let HoldFateView::Open(question) = look(site, visitor, request).await?.fate else {
         return act(None);
     };
     if name != REJECT && question.text.len() > TEXT_BYTES_MAX {
@@ -288,21 +292,24 @@ async fn confirm(
 ) -> Response {
     let request = answer.request;
     match look(site, visitor, request).await {
-        Ok((HoldFateView::Open(question), _)) if question.shown != answer.shown => {
+        Ok(SeenHold { gone: Some(gone), .. }) => again(site, visitor, answer, &gone).await,
+        Ok(SeenHold { fate: HoldFateView::Open(question), .. })
+            if question.shown != answer.shown =>
+        {
             let refusal = Refusal::conflict("what is asked is another text now", CHOOSE_AGAIN);
             again(site, visitor, answer, &refusal).await
         }
-        Ok((HoldFateView::Open(question), decider)) => {
+        Ok(SeenHold { fate: HoldFateView::Open(question), decider, gone: _ }) => {
             let text = value.to_string();
             let action = &answer.given.action;
             let edit = ShownEdit { action, request, shown: &question.shown, value: &text };
             let seal = site.sealer.seal(visitor.form_owner(), &edit.fields());
             let form = form_of(site, visitor, &question, decider, answer.given);
-            let frame = asking(frame(site, visitor, request), &question);
+            let frame = asking(frame(site, visitor, request), &question, None);
             let edited = EditedValue { value: &value, seal: &seal };
             html(StatusCode::OK, page::hold::edited(&frame, &question, &form, &edited))
         }
-        Ok((HoldFateView::Decided(hold), _)) => {
+        Ok(SeenHold { fate: HoldFateView::Decided(hold), .. }) => {
             let frame = frame(site, visitor, request);
             html(StatusCode::CONFLICT, page::hold::closed(&frame, &hold, None))
         }
@@ -322,34 +329,52 @@ async fn again(
     let (status, frame) =
         (status_of(refusal.class, RequestAim::Act), frame(site, visitor, request));
     match look(site, visitor, request).await {
-        Ok((HoldFateView::Open(question), decider)) => {
+        Ok(SeenHold { fate: HoldFateView::Open(question), decider, gone }) => {
             given.refusal = Some(refusal.clone());
             if question.shown != shown {
                 given = given.about_another(refusal, site.shown.find(shown));
             }
-            let frame = asking(frame, &question);
+            let frame = asking(frame, &question, gone.as_ref());
             let form = form_of(site, visitor, &question, decider, given);
-            html(status, page::hold::page(&frame, &question, &form))
+            html(status, page::hold::page(&frame, &question, &HoldForm { gone, ..form }))
         }
-        Ok((HoldFateView::Decided(hold), _)) => {
+        Ok(SeenHold { fate: HoldFateView::Decided(hold), .. }) => {
             html(status, page::hold::closed(&frame, &hold, Some(refusal)))
         }
         Err(_) => refused(site, visitor, refusal, RequestAim::Act),
     }
 }
 
+/// A hold, who may decide it here, and why nobody can if its agent has no branch.
+struct SeenHold {
+    fate: HoldFateView,
+    decider: Option<DeciderView>,
+    gone: Option<Refusal>,
+}
+
 /// Reads a hold, and who may decide it here.
-async fn look(
-    site: &WebSite,
-    visitor: &Visitor,
-    request: &str,
-) -> Result<(HoldFateView, Option<DeciderView>), Refusal> {
+async fn look(site: &WebSite, visitor: &Visitor, request: &str) -> Result<SeenHold, Refusal> {
     let request = request.to_owned();
     site.read_as(visitor, move |caller| {
         let decider = ShowDecider { request: request.clone() }.run(caller)?.answer;
-        Ok((HoldFate { request }.run(caller)?.answer, decider))
+        let fate = HoldFate { request }.run(caller)?.answer;
+        let gone = match &fate {
+            HoldFateView::Open(question) => why_gone(caller.space, &question.hold.agent),
+            HoldFateView::Decided(_) => None,
+        };
+        Ok(SeenHold { fate, decider, gone })
     })
     .await
+}
+
+/// Says why no answer to a hold of an agent can be taken, as the verb would: a decision is a commit on the
+/// agent's branch, and somebody deleted that or gave it another name.
+pub fn why_gone(space: &SessionSpace, agent: &str) -> Option<Refusal> {
+    let agent = AgentName::parse(agent).ok()?;
+    match space.head(&agent) {
+        Err(error @ SpaceError::Agent(_)) => Some(Refusal::of(&error)),
+        Ok(_) | Err(_) => None,
+    }
 }
 
 fn frame(site: &WebSite, visitor: &Visitor, request: &str) -> PageFrame {
@@ -367,7 +392,7 @@ pub fn form_of(
     site.shown.keep(&question.shown, &question.text);
     let who = decider.as_ref().map(mark_of).unwrap_or_default();
     let token = ShownForm::of(question, &who).seal(&site.sealer, visitor.form_owner());
-    HoldForm { decider, may_decide: visitor.may_decide(), who, token, given }
+    HoldForm { decider, may_decide: visitor.may_decide(), who, token, given, gone: None }
 }
 
 /// Makes the verb of a form.

@@ -1,5 +1,6 @@
 //! The inbox: what waits for a person.
 
+use agentic_api::Refusal;
 use agentic_api::verb::{Inbox, InboxPlace};
 use agentic_api::view::{DeciderView, InboxHoldView, QuestionView};
 use agentic_model::Instant;
@@ -13,7 +14,7 @@ use crate::gate::Visitor;
 use crate::page::hold::TypedAnswer;
 use crate::page::inbox::{InboxFilter, InboxRow, ROWS_MAX};
 use crate::page::{self, PageFrame};
-use crate::route::hold::form_of;
+use crate::route::hold::{form_of, why_gone};
 use crate::route::reply::{html, refused};
 use crate::site::{SharedSite, WebSite};
 use crate::status::RequestAim;
@@ -43,14 +44,18 @@ pub async fn show(
     let verb = Inbox { agent, kind, reason, place };
     let shared = SharedSite::clone(&site);
     let found = site.read_as(&visitor, move |caller| {
-        Ok((verb.among(caller, &shared.resident.index.holds())?.answer, caller.space.now()))
+        let inbox = verb.among(caller, &shared.resident.index.holds())?.answer;
+        let gone = |one: &InboxHoldView| why_gone(caller.space, &one.hold.agent);
+        let gone: Vec<Option<Refusal>> = inbox.holds.iter().map(gone).collect();
+        Ok((inbox, gone, caller.space.now()))
     });
     match found.await {
-        Ok((mut inbox, now)) => {
+        Ok((mut inbox, gone, now)) => {
             let holds = std::mem::take(&mut inbox.holds);
             let rows: Vec<InboxRow> = holds
                 .into_iter()
-                .map(|hold| row(&site, &visitor, &inbox.decider, hold, now))
+                .zip(gone)
+                .map(|(hold, gone)| row(&site, &visitor, &inbox.decider, hold, now).with_gone(gone))
                 .collect();
             let frame = PageFrame::new(&site, &visitor, "Inbox").with_command("agentic pending");
             html(StatusCode::OK, page::inbox::page(&frame, &inbox, &rows, &filter))
@@ -73,5 +78,5 @@ fn row(
         let decider = Some(decider.clone());
         form_of(site, visitor, &question, decider, TypedAnswer::default())
     });
-    InboxRow { question, is_theirs, form }
+    InboxRow { question, is_theirs, form, gone: None }
 }

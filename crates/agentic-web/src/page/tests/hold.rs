@@ -58,6 +58,7 @@ fn check_small_and_soon(payload: Json) {
         who: String::new(),
         token: "token".to_owned(),
         given: TypedAnswer::default(),
+        gone: None,
     };
     let shown = page(&frame(), &question, &form).0;
     assert!(begun.elapsed() < SOON, "it took {:?}", begun.elapsed());

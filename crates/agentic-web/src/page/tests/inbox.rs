@@ -61,8 +61,9 @@ fn row(n: usize, n_lines: usize, is_theirs: bool) -> InboxRow {
         who: String::new(),
         token,
         given: TypedAnswer::default(),
+        gone: None,
     });
-    InboxRow { question: QuestionView::new(hold(n, n_lines), now), is_theirs, form }
+    InboxRow { question: QuestionView::new(hold(n, n_lines), now), is_theirs, form, gone: None }
 }
 
 fn shown(rows: &[InboxRow]) -> String {

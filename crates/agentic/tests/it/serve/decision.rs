@@ -323,3 +323,46 @@ fn a_decision_that_does_not_count_can_be_made_ones_own() {
     let fields = &decisions[0]["fields"];
     assert_eq!((&fields["principal"], &fields["value"]), (&"user:ada".into(), &41.into()));
 }
+
+#[test]
+fn a_hold_whose_agent_has_no_branch_any_more_says_so_and_takes_no_answer() {
+    let served = Served::new();
+    let (request, cookie) = (served.hold(), served.log_in());
+    let other = served.ask_by("bob", "hold(\"And this?\").action");
+    let path = format!("/holds/{request}");
+    let form = fields(&served.page(&cookie, &path));
+    let git = |arguments: &[&str]| {
+        served.sandbox.git(served.sandbox.start(), arguments).expect("git does it");
+    };
+    for change in
+        [&["branch", "-m", "agents/alice", "alice-old"][..], &["branch", "-D", "alice-old"]]
+    {
+        git(change);
+        let decide = ["decide", &request, "approve"];
+        let refused = run(&served.sandbox, served.sandbox.start(), &decide);
+        assert_eq!(refused.status.code(), Some(1));
+        let said = String::from_utf8_lossy(&refused.stderr).into_owned();
+        let hint = said.lines().find_map(|line| line.strip_prefix("hint: ")).expect("a hint");
+        let shown = |page: &str| page.replace("&quot;", "\"").replace("&#39;", "'");
+        let page = shown(&served.page(&cookie, &path));
+        assert!(page.contains("This cannot be answered here"), "{page}");
+        assert!(page.contains("there is no agent `alice`") && page.contains(hint), "{page}");
+        assert!(page.contains("<pre id=\"shown\">"), "what is asked is still shown: {page}");
+        let inbox = shown(&served.page(&cookie, "/"));
+        let row = inbox.split("<li class=\"hold\"").find(|row| row.contains(&path));
+        let row = row.expect("it is listed");
+        assert!(row.contains("This cannot be answered here") && row.contains(hint), "{row}");
+        for shown in [&page, row] {
+            assert!(!shown.contains("/agents/alice\""), "no link leads nowhere: {shown}");
+            assert!(!shown.contains("<textarea") && !shown.contains("/decision\""), "{shown}");
+        }
+        // The form that was loaded before is refused like the command, and the page says the same.
+        let sent = served.send_form(&cookie, &request, &with(&form, &[("action", "approve")]));
+        assert!((400..500).contains(&sent.status), "{}", sent.status);
+        assert!(sent.body.contains("This cannot be answered here"), "{}", sent.body);
+        // One that has its branch is asked as ever.
+        assert!(inbox.contains(&format!("/holds/{other}/decision")), "{inbox}");
+    }
+    let page = served.page(&cookie, &format!("/holds/{other}"));
+    assert!(page.contains("/agents/bob\"") && page.contains("<textarea"), "{page}");
+}
