@@ -67,6 +67,9 @@ pub struct ServeArgs {
     /// Take over from the program before, of which this process was; said by nobody else
     #[arg(long, hide = true, conflicts_with = "detach")]
     again: bool,
+    /// What it says goes to its log, where no address stands that logs in; said by `--detach` alone
+    #[arg(long, hide = true, conflicts_with = "detach")]
+    logged: bool,
     /// What to do with the process that stays
     #[command(subcommand)]
     verb: Option<ServeVerb>,
@@ -181,13 +184,22 @@ fn serve(context: &Context, args: &ServeArgs) -> VerbOutcome {
             talk("hint: logins there may only look; `agentic decide` answers in a terminal");
         }
         let Some(code) = is_opened.then(code).flatten() else { return };
-        match show_page(&code.address(at)) {
-            Ok(opened) => drop(std::thread::spawn(|| {
+        let address = code.address(at);
+        let otherwise = match args.logged {
+            true => "hint: `agentic serve open --print` prints an address that logs in".to_owned(),
+            false => address.clone(),
+        };
+        let fail = move |error: &std::io::Error| {
+            warn_unopened(error);
+            talk(&otherwise);
+        };
+        match show_page(&address) {
+            Ok(opened) => drop(std::thread::spawn(move || {
                 if let Err(error) = opened.wait() {
-                    warn_unopened(&error);
+                    fail(&error);
                 }
             })),
-            Err(error) => warn_unopened(&error),
+            Err(error) => fail(&error),
         }
     };
     agentic_web::serve(resident, serving, ready).map_err(|error| Refusal::of(&error))?;

@@ -43,6 +43,7 @@ pub fn begin(context: &Context, args: &ServeArgs) -> VerbOutcome {
         (args.mcp, "--mcp"),
         (args.drive, "--drive"),
         (args.open, "--open"),
+        (true, "--logged"),
     ] {
         command.args(is_set.then_some(flag));
     }

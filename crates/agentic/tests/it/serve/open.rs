@@ -44,3 +44,58 @@ fn what_lets_somebody_in_is_printed_as_json_too() {
     check_schema("serve-token", &nobodys);
     assert!(nobodys.get("agent").is_none() && nobodys["read_only"] == false, "{nobodys}");
 }
+
+#[test]
+fn a_process_that_cannot_open_a_browser_says_the_address_that_logs_in() {
+    for (script, is_told) in
+        [(Some("#!/bin/sh\nexit 3\n"), true), (None, true), (Some("#!/bin/sh\n"), false)]
+    {
+        let sandbox = Sandbox::in_memory(Setup::Repository).expect("git is installed");
+        sandbox.install("agentic", env!("CARGO_BIN_EXE_agentic").as_ref()).expect("writable");
+        // Without a script there is no such program at all.
+        let opener = sandbox.root().join("opener");
+        if let Some(script) = script {
+            std::fs::write(&opener, script).expect("writable");
+            let mode = std::os::unix::fs::PermissionsExt::from_mode(0o700);
+            std::fs::set_permissions(&opener, mode).expect("it is ours");
+        }
+        let told = sandbox.root().join("told");
+        let mut command = sandbox.command("agentic", sandbox.start());
+        command.args(["serve", "--open"]).env("BROWSER", &opener).stdin(Stdio::null());
+        command.stdout(Stdio::null()).stderr(std::fs::File::create(&told).expect("writable"));
+        let process = command.spawn().expect("it starts");
+        let process = await_answer(&sandbox, sandbox.start(), process).expect("it ended");
+        let said = || std::fs::read_to_string(&told).expect("readable");
+        let begun = Instant::now();
+        while is_told && !said().contains("/login#") {
+            assert!(begun.elapsed() < PATIENCE, "{}", said());
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        let served = Served::of(sandbox, process);
+        served.ok(&["serve", "stop"]);
+        let said = said();
+        assert_eq!(said.contains("warning: no browser could be opened"), is_told, "{said}");
+        assert_eq!(said.matches("/login#").count(), usize::from(is_told), "{said}");
+    }
+}
+
+#[test]
+fn no_address_that_logs_in_stands_in_a_log() {
+    let sandbox = Sandbox::in_memory(Setup::Repository).expect("git is installed");
+    sandbox.install("agentic", env!("CARGO_BIN_EXE_agentic").as_ref()).expect("writable");
+    let mut command = sandbox.command("agentic", sandbox.start());
+    command.args(["serve", "--detach", "--open"]).env("BROWSER", "/nowhere/browser");
+    assert!(command.stdin(Stdio::null()).output().expect("it runs").status.success());
+    let log = sandbox.start().join(".git/agentic/serve/log");
+    let begun = Instant::now();
+    let said = loop {
+        let said = std::fs::read_to_string(&log).unwrap_or_default();
+        if said.contains("agentic serve open --print") {
+            break said;
+        }
+        assert!(begun.elapsed() < PATIENCE, "{said}");
+        std::thread::sleep(Duration::from_millis(20));
+    };
+    assert!(!said.contains("/login#"), "{said}");
+    assert!(run(&sandbox, sandbox.start(), &["serve", "stop"]).status.success());
+}
