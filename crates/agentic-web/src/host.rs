@@ -10,8 +10,8 @@ const NAME_CHARS: usize = 26;
 /// The letters of names.
 const LETTERS: &[u8; 32] = b"abcdefghijklmnopqrstuvwxyz234567";
 
-/// The port that clients leave out of what they ask for, with the sign before it.
-const UNSAID_PORT: (u16, &str) = (80, ":80");
+/// The port that an address without one means, and that clients leave out of what they ask for.
+pub const UNSAID_PORT: u16 = 80;
 /// The name of this machine that every browser knows.
 const PLAIN_NAME: &str = "127.0.0.1";
 
@@ -39,20 +39,16 @@ pub struct HostNames {
     /// Names that programs use, with their port: no page is there.
     pub programs: [String; 2],
     /// What may stand behind a name, and mean no other one.
-    unsaid: Option<&'static str>,
+    unsaid: Option<String>,
 }
 
 impl HostNames {
     /// Makes the names of a page that listens on a port; its own comes from a repository's key.
     pub fn new(kind: PageHost, key: &[u8], port: u16) -> HostNames {
-        let unsaid = (port == UNSAID_PORT.0).then_some(UNSAID_PORT.1);
-        let with_port = |name: &str| match unsaid {
-            Some(_) => name.to_owned(),
-            None => format!("{name}:{port}"),
-        };
-        let programs = [with_port(PLAIN_NAME), with_port("localhost")];
+        let unsaid = (port == UNSAID_PORT).then(|| format!(":{port}"));
+        let programs = [PLAIN_NAME, "localhost"].map(|name| name_with_port(name, port));
         let page = match kind {
-            PageHost::Own => with_port(&format!("a-{}.localhost", own_name(key))),
+            PageHost::Own => name_with_port(&format!("a-{}.localhost", own_name(key)), port),
             PageHost::Plain => programs[0].clone(),
         };
         HostNames { page, kind, programs, unsaid }
@@ -70,12 +66,20 @@ impl HostNames {
     }
 
     fn without_unsaid<'n>(&self, name: &'n str) -> &'n str {
-        self.unsaid.and_then(|port| name.strip_suffix(port)).unwrap_or(name)
+        self.unsaid.as_deref().and_then(|port| name.strip_suffix(port)).unwrap_or(name)
     }
 
     /// Returns the origin of the page, as browsers name it.
     pub fn origin(&self) -> String {
         format!("http://{}", self.page)
+    }
+}
+
+/// Returns a name with its port as clients say it: without, where every address means that one.
+pub fn name_with_port(name: &str, port: u16) -> String {
+    match port {
+        UNSAID_PORT => name.to_owned(),
+        port => format!("{name}:{port}"),
     }
 }
 

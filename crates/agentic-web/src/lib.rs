@@ -34,7 +34,7 @@ mod site;
 mod status;
 
 pub use crate::error::{Result, WebError};
-pub use crate::host::PageHost;
+pub use crate::host::{PageHost, UNSAID_PORT, name_with_port};
 pub use crate::login::PageCode;
 pub use crate::protocol::{MountedProtocol, ProtocolAnswer, ProtocolRequest};
 pub use crate::rates::rates_drawing;

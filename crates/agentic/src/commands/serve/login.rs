@@ -8,7 +8,7 @@ use agentic_api::Refusal;
 use agentic_api::verb::{LOGIN_NAMESPACE, LoginText};
 use agentic_api::view::ServeAddressView;
 use agentic_resident::{ResidentReply, post_to_page};
-use agentic_web::PageCode;
+use agentic_web::{PageCode, UNSAID_PORT, name_with_port};
 use serde::Deserialize;
 use serde_json::{Value as Json, json};
 
@@ -46,16 +46,10 @@ struct GivenChallenge {
     challenge: String,
 }
 
-/// The port that an address without one means.
-const UNSAID_PORT: u16 = 80;
-
 impl PageAddress {
     /// Returns the name that the page has, which is what is signed.
     fn name(&self) -> String {
-        match self.port {
-            UNSAID_PORT => self.host.clone(),
-            port => format!("{}:{port}", self.host),
-        }
+        name_with_port(&self.host, self.port)
     }
 }
 
