@@ -12,8 +12,10 @@ use agentic_model::Instant;
 use agentic_providers::host::CancelFlag;
 use agentic_providers::process::{AGENT_VARIABLE, REQUEST_VARIABLE, set_when_told_to_stop};
 use agentic_resident::ServeFolder;
-use agentic_session::{SessionOptions, SessionSpace};
-use agentic_space::{Clock, Durability};
+use agentic_session::{Error as SessionError, SessionOptions, SessionSpace};
+use agentic_space::{Clock, Durability, Error as SpaceError};
+use agentic_store::Error as StoreError;
+use agentic_store::error::RepositoryError;
 
 use crate::cli::{Cli, DurabilityMode};
 use crate::failure::CommandFailure;
@@ -104,6 +106,16 @@ impl Context {
     /// Opens the space without looking for unfinished work.
     pub fn space_as_is(&self) -> Result<SessionSpace, CommandFailure> {
         Ok(SessionSpace::open_as_is(&self.directory, self.options.clone())?)
+    }
+
+    /// Does so where there is a repository.
+    pub fn space_if_any(&self) -> Result<Option<SessionSpace>, CommandFailure> {
+        match SessionSpace::open_as_is(&self.directory, self.options.clone()) {
+            Err(SessionError::Space(SpaceError::Store(StoreError::Repository(
+                RepositoryError::NotFound { .. },
+            )))) => Ok(None),
+            opened => Ok(opened.map(Some)?),
+        }
     }
 
     /// Returns who watches a run in memory, if anybody looks.

@@ -8,9 +8,11 @@ use agentic_api::Refusal;
 use agentic_api::verb::{LOGIN_NAMESPACE, LoginText};
 use agentic_api::view::ServeAddressView;
 use agentic_resident::{ResidentReply, post_to_page};
+use agentic_session::SessionSpace;
 use agentic_web::{PageCode, UNSAID_PORT, name_with_port};
 use serde::Deserialize;
 use serde_json::{Value as Json, json};
+use tempfile::TempDir;
 
 use crate::commands::VerbOutcome;
 use crate::context::Context;
@@ -74,8 +76,9 @@ fn page_address(text: &str) -> Result<PageAddress, String> {
 
 /// Signs what the page gives, and prints the address that logs in.
 pub fn run(context: &Context, args: LoginArgs) -> VerbOutcome {
-    let space = context.space_as_is()?;
-    let caller = context.caller(&space);
+    let anywhere = PersonalSpace::open(context)?;
+    let space = &anywhere.space;
+    let caller = context.caller(space);
     caller.require_person("log in")?;
     let principal = args.principal.map_or_else(|| caller.principal(), Ok)?;
     let PageAddress { host, port } = &args.url;
@@ -104,6 +107,36 @@ pub fn run(context: &Context, args: LoginArgs) -> VerbOutcome {
     let address = format!("http://{named}/login#{}", code.code);
     context.format.answer(&ServeAddressView { address }, |view| view.address.clone());
     Ok(ExitCode::SUCCESS)
+}
+
+/// Where git says who a person is: the repository here or, where there is none, an empty one that goes away
+/// with the command. What the person's own configuration says holds in both.
+struct PersonalSpace {
+    space: SessionSpace,
+    _folder: Option<TempDir>,
+}
+
+impl PersonalSpace {
+    fn open(context: &Context) -> Result<PersonalSpace, CommandFailure> {
+        if let Some(space) = context.space_if_any()? {
+            return Ok(PersonalSpace { space, _folder: None });
+        }
+        let folder = empty_repository();
+        let folder = folder.map_err(|error| CommandFailure::io("make a folder", &error))?;
+        let space = context.at(folder.path().to_owned()).space_as_is()?;
+        Ok(PersonalSpace { space, _folder: Some(folder) })
+    }
+}
+
+/// Makes as much of a bare repository as git asks for.
+fn empty_repository() -> std::io::Result<TempDir> {
+    let folder = tempfile::Builder::new().prefix("agentic-").tempdir()?;
+    for part in ["objects", "refs"] {
+        std::fs::create_dir(folder.path().join(part))?;
+    }
+    std::fs::write(folder.path().join("config"), "[core]\n\tbare = true\n")?;
+    std::fs::write(folder.path().join("HEAD"), "ref: refs/heads/main\n")?;
+    Ok(folder)
 }
 
 /// Says that nobody serves a page there.

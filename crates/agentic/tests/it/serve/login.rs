@@ -304,3 +304,40 @@ fn where_nobody_serves_a_page_that_is_said() {
     assert!(said.contains("hint: ") && said.contains("agentic serve status"), "{said}");
     assert!(!said.contains("file"), "{said}");
 }
+
+#[test]
+fn somebody_logs_in_from_any_folder() {
+    let served = Served::new();
+    let key = served.key("bob", "");
+    served.name_decider("user:bob", &key);
+    let elsewhere = served.sandbox.root().join("elsewhere");
+    std::fs::create_dir(&elsewhere).expect("writable");
+    std::fs::copy(&key, elsewhere.join("mine")).expect("readable");
+    std::fs::copy(format!("{key}.pub"), elsewhere.join("mine.pub")).expect("readable");
+    let log_in = |arguments: &[&str]| {
+        let url = served.origin();
+        run(&served.sandbox, &elsewhere, &[&["serve", "login", url.as_str()], arguments].concat())
+    };
+    let is_in = |printed: Output| {
+        let said = String::from_utf8_lossy(&printed.stderr).into_owned();
+        assert!(printed.status.success(), "{said}");
+        let address = String::from_utf8(printed.stdout).expect("text");
+        assert!(address.starts_with(&format!("http://{}/login#", served.host)), "{address}");
+    };
+    is_in(log_in(&["--as", "user:bob", "--key", &key]));
+    is_in(log_in(&["--as", "user:bob", "--key", "mine"]));
+    let unsigned = log_in(&["--as", "user:bob"]);
+    let said = String::from_utf8_lossy(&unsigned.stderr);
+    assert_eq!(unsigned.status.code(), Some(1), "{said}");
+    assert!(said.contains("--key FILE"), "{said}");
+    // What git knows of the person everywhere.
+    for (name, value) in
+        [("user.email", "bob@example.com"), ("gpg.format", "ssh"), ("user.signingKey", &key)]
+    {
+        let set = ["config", "--global", name, value];
+        served.sandbox.git(&elsewhere, &set).expect("git is configured");
+    }
+    is_in(log_in(&[]));
+    let left = std::fs::read_dir(&elsewhere).expect("readable").count();
+    assert_eq!(left, 2, "nothing is made there");
+}
