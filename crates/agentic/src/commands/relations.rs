@@ -5,7 +5,6 @@ use std::process::ExitCode;
 use agentic_api::Verb;
 use agentic_api::verb::{ListRelations, MergedAgents, Reviewers, SubAgents};
 use agentic_api::view::RelationView;
-use agentic_model::edge::Party;
 use agentic_model::{AgentName, Kind};
 
 use super::{VerbOutcome, agent_name};
@@ -18,8 +17,8 @@ use crate::context::Context;
 #[command(verbatim_doc_comment)]
 pub struct RelationsArgs {
     /// Only relations that this agent or person is part of
-    #[arg(long, value_name = "A", value_parser = party)]
-    of: Option<Party>,
+    #[arg(long, value_name = "A")]
+    of: Option<String>,
     /// Only this relation
     #[arg(long, value_name = "K", value_parser = relation)]
     kind: Option<Kind>,
@@ -63,9 +62,9 @@ pub struct MergedArgs {
 
 /// Runs `relations`.
 pub fn run(context: &Context, args: RelationsArgs) -> VerbOutcome {
-    let (of, kind) = (args.of.map(|of| of.to_string()), args.kind.map(|kind| kind.to_string()));
+    let kind = args.kind.map(|kind| kind.to_string());
     let space = context.space()?;
-    let found = ListRelations { of, kind }.run(&context.caller(&space))?.answer;
+    let found = ListRelations { of: args.of, kind }.run(&context.caller(&space))?.answer;
     context.format.answer(found.as_slice(), |views| {
         let line =
             |view: &RelationView| format!("{} {} {}\n", view.source, view.relation, view.target);
@@ -96,10 +95,6 @@ fn names(context: &Context, verb: impl Verb<Answer = Vec<String>>) -> VerbOutcom
         .format
         .answer(names.as_slice(), |names| names.iter().map(|name| format!("{name}\n")).collect());
     Ok(ExitCode::SUCCESS)
-}
-
-fn party(text: &str) -> Result<Party, String> {
-    Party::parse(text).map_err(|error| error.to_string())
 }
 
 fn relation(text: &str) -> Result<Kind, String> {

@@ -391,3 +391,31 @@ fn a_body_that_is_no_object_is_refused() {
     );
     assert_eq!(status, 200);
 }
+
+#[test]
+fn relations_of_anybody_are_those_of_the_command() {
+    let served = Served::new();
+    let cookie = served.log_in();
+    served.ok(&["spawn", "alice", "-m", "x"]);
+    served.ok(&["spawn", "bob", "-m", "x", "--from", "alice"]);
+    served.ok(&["relate", "user:ada", "reviews", "alice"]);
+    for (name, n_related) in
+        [("alice", 2), ("bob", 1), ("user:ada", 1), ("origin/alice", 0), ("nobody", 0)]
+    {
+        let printed = served.ok(&["relations", "--of", name, "--json"]);
+        let printed: Vec<Json> = serde_json::from_str(&printed).expect("JSON");
+        assert_eq!(printed.len(), n_related, "{name}: {printed:?}");
+        let path = name.replace('/', "%2F").replace(':', "%3A");
+        assert_eq!(served.list(&cookie, &format!("agents/{path}/relations")), printed, "{name}");
+    }
+    // What can be no name is refused by both, with the same words.
+    let wrong = ["relations", "--of", "No Name", "--json"];
+    let wrong = run(&served.sandbox, served.sandbox.start(), &wrong);
+    assert_eq!(wrong.status.code(), Some(2));
+    let answered = served.get(&cookie, "agents/No%20Name/relations");
+    assert_eq!(answered.status, 400, "{}", answered.body);
+    let said = |text: &str| -> Json {
+        serde_json::from_str::<Json>(text).expect("JSON")["error"]["message"].take()
+    };
+    assert_eq!(said(&String::from_utf8_lossy(&wrong.stderr)), said(&answered.body));
+}
