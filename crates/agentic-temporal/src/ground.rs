@@ -25,6 +25,7 @@ impl WorkerGround {
     /// Fails when there is none.
     pub fn open(folder: PathBuf, options: SessionOptions) -> agentic_session::Result<WorkerGround> {
         let space = SessionSpace::open(&folder, options.clone())?;
+        space.repository().follow_configuration();
         Ok(WorkerGround { folder, options, space })
     }
 

@@ -111,6 +111,7 @@ pub fn run(context: &Context, args: ReplArgs) -> VerbOutcome {
 /// Asks queries line by line.
 fn ask(context: &Context, file: Option<String>) -> VerbOutcome {
     let space = context.space()?;
+    space.repository().follow_configuration();
     let interrupt = InterruptListener::begin();
     let interrupt = interrupt.map_err(|error| CommandFailure::io("listen to signals", &error))?;
     let start = QueryReplStart { space, file, cancel: interrupt.flag() };

@@ -33,3 +33,4 @@ mod unfinished;
 mod verb;
 mod walk;
 mod wiring;
+mod worker;

@@ -24,6 +24,7 @@ pub struct AskArgs {
 /// Runs the verb.
 pub fn run(context: &Context, args: AskArgs) -> VerbOutcome {
     let reached = args.address.reach(context)?;
+    reached.space().repository().follow_configuration();
     // Before signals are listened to, and anybody is asked.
     context.caller(reached.space()).require_person("decide")?;
     let stop = context.listen()?;

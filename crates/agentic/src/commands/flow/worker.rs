@@ -65,6 +65,7 @@ pub fn run(context: &Context, args: WorkerArgs) -> VerbOutcome {
         return Err(CommandFailure::usage("the embedded engine has no queues", hint));
     }
     let reached = address.reach(context)?;
+    reached.space().repository().follow_configuration();
     let mut printer = EventPrinter::new(context, RunDisplay::of(context.format, TraceCapture::Off));
     let tell = |event| printer.show(event);
     let reply = followed(context, &stop, tell, |here| {

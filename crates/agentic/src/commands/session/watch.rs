@@ -18,6 +18,7 @@ use crate::output::{Format, is_reader_gone, print_raw, print_text, warn_of};
 /// program is told to stop.
 pub(super) fn watch(context: &Context, space: &SessionSpace, verb: SessionWatch) -> VerbOutcome {
     let stop = context.listen()?;
+    space.repository().follow_configuration();
     let mut printer = EventPrinter::new(context, RunDisplay::of(context.format, TraceCapture::Off));
     let show = |event| {
         printer.show(event);
