@@ -19,8 +19,8 @@ const SHORTEST_WAIT_MS: i64 = 1_000;
 const FACTS: &str = r#"
 param $from: instant.
 param $to: instant.
-? (R, Asked, At) hold(request: R, agent: A, at: Asked), decision(request: R, at: At, standing: counted), At >= $from, At < $to, {A}.
-? (S, F, State) session(id: S, agent: A, flow: F, state: State, started: At), At >= $from, At < $to, {A}.
+? (A, R, Asked, At) hold(request: R, agent: A, at: Asked), decision(request: R, at: At, standing: counted), At >= $from, At < $to, {A}.
+? (A, S, F, State) session(id: S, agent: A, flow: F, state: State, started: At), At >= $from, At < $to, {A}.
 "#;
 
 /// What queries answer about a span.
@@ -61,8 +61,8 @@ impl AskedFacts {
                 let report = answered.report;
                 let rows = |n: usize| report.answers.get(n).map_or(&[][..], |one| &one.rows[..]);
                 Ok(AskedFacts {
-                    waits: CountedWaits::of(rows(0), span.by),
-                    sessions: CountedSessions::of(rows(1)),
+                    waits: CountedWaits::of(own_rows(rows(0)), span.by),
+                    sessions: CountedSessions::of(own_rows(rows(1))),
                     left_out: report.notes,
                 })
             }
@@ -71,13 +71,21 @@ impl AskedFacts {
     }
 }
 
+/// Leaves out rows about agents of remotes, whose commits are not counted either, and the agent of each.
+fn own_rows(rows: &[Vec<QueryValue>]) -> impl Iterator<Item = &[QueryValue]> {
+    rows.iter().filter_map(|row| {
+        let (agent, rest) = row.split_first()?;
+        AgentName::parse(text(agent)).is_ok().then_some(rest)
+    })
+}
+
 impl CountedWaits {
     /// Counts by rows: request, when it was asked, and when somebody decided.
-    fn of(rows: &[Vec<QueryValue>], by: StatisticsStep) -> CountedWaits {
+    fn of<'r>(rows: impl Iterator<Item = &'r [QueryValue]>, by: StatisticsStep) -> CountedWaits {
         // Where several people must agree, the last of them decides.
         let mut decided: BTreeMap<&str, (i64, i64)> = BTreeMap::new();
         for row in rows {
-            if let [request, asked, at] = row.as_slice()
+            if let [request, asked, at] = row
                 && let Some((asked, at)) = millis(asked).zip(millis(at))
             {
                 let known = decided.entry(text(request)).or_insert((asked, at));

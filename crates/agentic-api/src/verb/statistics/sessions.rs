@@ -17,10 +17,10 @@ pub(super) struct CountedSessions {
 
 impl CountedSessions {
     /// Counts sessions by their rows: id, program and state.
-    pub(super) fn of(rows: &[Vec<QueryValue>]) -> CountedSessions {
+    pub(super) fn of<'r>(rows: impl Iterator<Item = &'r [QueryValue]>) -> CountedSessions {
         let mut counted = CountedSessions::default();
         for row in rows {
-            let [session, flow, state] = row.as_slice() else { continue };
+            let [session, flow, state] = row else { continue };
             let flow = counted.number_of(text(flow));
             counted.flow_of.insert(text(session).to_owned(), flow);
             let outcome = &mut counted.outcomes[flow];
