@@ -8,11 +8,15 @@ use serde_json::{Map, Value as Json, json};
 
 use crate::MESSAGE_BYTES_MAX;
 use crate::hint::in_tool_words;
+use crate::shorten::shortened;
 
 /// The longest text of an answer, in bytes.
 const TEXT_BYTES_MAX: usize = 64 << 10;
 /// What a message may hold besides its data, in bytes.
 const MESSAGE_ROOM_BYTES: usize = 128 << 10;
+
+/// How much is left of the texts of an answer that no message can hold, in bytes.
+const CUT_BYTES: usize = 512 << 10;
 
 /// How to read what has no resource and is too long for a text.
 const THE_REST: &str = "The structured content of this answer has all of it. For shorter answers ask with a \
@@ -66,7 +70,7 @@ impl ToolAnswer {
     pub fn result(self) -> CallToolResult {
         let text = self.data.to_string();
         if text.len() > MESSAGE_BYTES_MAX - MESSAGE_ROOM_BYTES {
-            return refused(&too_long(text.len()));
+            return self.cut(text.len());
         }
         let mut content = Vec::new();
         match self.resource {
@@ -89,6 +93,22 @@ impl ToolAnswer {
         let mut result = CallToolResult::success(content);
         result.structured_content = Some(self.data);
         result
+    }
+}
+
+impl ToolAnswer {
+    /// Makes the result of a call whose answer no message can hold: what was done is told all the same.
+    fn cut(self, n_bytes: usize) -> CallToolResult {
+        let data = shortened(&self.data, CUT_BYTES);
+        if data.to_string().len() > MESSAGE_BYTES_MAX - MESSAGE_ROOM_BYTES {
+            return refused(&too_long(n_bytes));
+        }
+        let said = format!(
+            "The answer has {n_bytes} bytes, more than a message may have: long texts are cut in it, and \
+             long lists. The command has no such bound."
+        );
+        let notices = std::iter::once(said).chain(self.notices).collect();
+        ToolAnswer { data, notices, resource: None }.result()
     }
 }
 

@@ -19,12 +19,13 @@ use rmcp::model::{
 use rmcp::service::{RoleServer, RunningServiceCancellationToken, serve_directly};
 use rmcp::transport::OneshotTransport;
 use serde_json::{Value as Json, json};
-use tokio::sync::mpsc;
+use tokio::sync::{Semaphore, mpsc};
 
 use crate::access::{McpAccess, WriteAccess};
+use crate::answer::busy_hint;
 use crate::call::CallProgress;
 use crate::message::bytes_of;
-use crate::server::REVISIONS;
+use crate::server::{BUSY, REVISIONS};
 use crate::session::SessionDriving;
 use crate::transport::{LineRead, message_of};
 use crate::{MESSAGE_BYTES_MAX, McpService};
@@ -33,6 +34,8 @@ use crate::{MESSAGE_BYTES_MAX, McpService};
 const SERVICES_MAX: usize = 64;
 /// How many messages of a stream wait to be taken.
 const QUEUE_MAX: usize = 16;
+/// How many streams there may be.
+const STREAMS_MAX: usize = 256;
 /// How often a stream says that it lives.
 const ALIVE: Duration = Duration::from_secs(15);
 /// What stands around a value of a head that is in base64.
@@ -78,6 +81,8 @@ pub struct McpHttp {
     threads: VerbThreads,
     /// Making one costs more than most requests.
     services: Mutex<BTreeMap<ServiceKey, McpService>>,
+    /// A permit for each stream that there may be.
+    streams: Arc<Semaphore>,
 }
 
 impl McpHttp {
@@ -87,7 +92,8 @@ impl McpHttp {
     /// Fails when the system gives no thread.
     pub fn new(space: Arc<SessionSpace>, here: Surroundings) -> agentic_resident::Result<McpHttp> {
         let threads = VerbThreads::begin()?;
-        Ok(McpHttp { space, here, threads, services: Mutex::default() })
+        let streams = Arc::new(Semaphore::new(STREAMS_MAX));
+        Ok(McpHttp { space, here, threads, services: Mutex::default(), streams })
     }
 
     /// Answers a request of a client. Whoever drops the future has gone away: what was not begun is not
@@ -126,7 +132,7 @@ impl McpHttp {
         tokio::spawn(async move {
             let _ = running.waiting().await;
         });
-        hand_on(messages, gone, asked.wanted).await
+        hand_on(messages, gone, asked.wanted, &self.streams).await
     }
 
     fn service(&self, access: McpAccess) -> McpService {
@@ -237,6 +243,7 @@ async fn hand_on(
     mut messages: mpsc::Receiver<ServerJsonRpcMessage>,
     gone: ClientGone,
     wanted: Option<String>,
+    streams: &Arc<Semaphore>,
 ) -> HttpAnswer {
     let Some(first) = messages.recv().await else {
         return refused(500, ErrorData::internal_error("the answer was lost", None), None);
@@ -244,9 +251,13 @@ async fn hand_on(
     if is_last(&first) {
         return HttpAnswer::Message { status: status_of(&first), body: answer_of(&first, wanted) };
     }
+    let Ok(permit) = Arc::clone(streams).try_acquire_owned() else {
+        let said = format!("{STREAMS_MAX} streams are open already");
+        return refused(503, ErrorData::new(BUSY, said, Some(busy_hint())), None);
+    };
     let (sender, stream) = mpsc::channel(QUEUE_MAX);
     tokio::spawn(async move {
-        let _gone = gone;
+        let (_gone, _permit) = (gone, permit);
         let mut next = Some(first);
         loop {
             let (part, is_over) = match &next {

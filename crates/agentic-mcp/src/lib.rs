@@ -24,6 +24,7 @@ mod resource;
 mod schema;
 mod server;
 mod session;
+mod shorten;
 mod subscription;
 mod tool;
 mod transport;

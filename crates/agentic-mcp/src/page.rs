@@ -59,28 +59,47 @@ impl PageRequest {
         if search.is_found() { Ok(json!({ "items": page })) } else { Err(gone()) }
     }
 
-    /// Cuts a list inside of an answer to a page, by position. Returns what the next one begins behind.
+    /// Takes the page of one list among others that an answer may have: `next` names that list behind a `@`.
+    ///
+    /// # Errors
+    /// Fails when the page should begin in another list.
+    pub fn within(self, list: &str) -> Result<PageRequest, Refusal> {
+        let after = match self.after {
+            None => None,
+            Some(after) => match after.split_once('@') {
+                Some((place, named)) if named == list => Some(place.to_owned()),
+                Some(_) | None => return Err(gone()),
+            },
+        };
+        Ok(PageRequest { after, ..self })
+    }
+
+    /// Cuts lists inside of an answer to a page, by position, all of them at the same. Returns what the
+    /// next one begins behind.
     ///
     /// # Errors
     /// Fails when the page should begin behind no position.
-    pub fn cut(&self, items: &mut Vec<Json>) -> Result<Option<String>, Refusal> {
+    pub fn cut(&self, lists: &mut [&mut Vec<Json>]) -> Result<Option<String>, Refusal> {
         let begin = match &self.after {
             None => 0,
             Some(after) => after.parse::<usize>().map_err(|_| gone())?,
         };
-        let n_items = items.len();
+        let n_items = lists.iter().map(|list| list.len()).max().unwrap_or_default();
         // Whoever asks may name any position.
         let begin = begin.min(n_items);
         let (mut end, mut n_bytes) = (begin, 0);
         while end < n_items && end - begin < self.limit {
-            n_bytes += items[end].to_string().len();
+            let items = lists.iter().filter_map(|list| list.get(end));
+            n_bytes += items.map(|item| item.to_string().len()).sum::<usize>();
             if n_bytes > PAGE_BYTES_MAX && end > begin {
                 break;
             }
             end += 1;
         }
-        items.truncate(end);
-        items.drain(..begin);
+        for list in lists {
+            list.truncate(end);
+            list.drain(..begin.min(list.len()));
+        }
         Ok((end < n_items).then(|| end.to_string()))
     }
 }

@@ -4,7 +4,7 @@ use agentic_api::verb::{
     AgentLine, HoldQuestion, ListAgents, ListCommits, ObjectGet, PendingHolds, SessionShow, Show,
     ShowBriefing, TraceShow,
 };
-use agentic_api::view::{AgentView, ShowView};
+use agentic_api::view::{AgentView, ShowView, visible_line};
 use agentic_api::{Caller, Refusal, Verb as _};
 use rmcp::model::{Resource, ResourceContents, ResourceTemplate};
 use serde::Serialize;
@@ -14,6 +14,10 @@ use crate::page::{LIMIT_MAX, PageRequest};
 
 /// How many agents are listed.
 const AGENTS_LISTED_MAX: usize = 100;
+/// How many open holds are listed, the oldest first.
+const HOLDS_LISTED_MAX: usize = 1000;
+/// How much of a text describes a resource, in characters.
+const DESCRIPTION_CHARS_MAX: usize = 200;
 /// The form of most resources.
 const JSON: &str = "application/json";
 
@@ -204,17 +208,29 @@ pub fn list(caller: &Caller<'_>) -> Result<Vec<Resource>, Refusal> {
     agents.truncate(AGENTS_LISTED_MAX);
     let named = |agent: &AgentView| {
         let uri = format!("agent://{}", agent.agent);
-        Resource::new(uri, &agent.agent).with_description(&agent.subject).with_mime_type(JSON)
+        Resource::new(uri, &agent.agent)
+            .with_description(described(&agent.subject))
+            .with_mime_type(JSON)
     };
     let mut resources: Vec<Resource> = agents.iter().map(named).collect();
-    for hold in PendingHolds::default().run(caller)?.answer {
+    for hold in PendingHolds::default().run(caller)?.answer.into_iter().take(HOLDS_LISTED_MAX) {
         let (uri, name) = (format!("hold://{}", hold.request), format!("hold {}", hold.request));
         let about =
             format!("{} asks: {}", hold.agent, hold.question.as_ref().unwrap_or(&hold.kind));
-        let hold = Resource::new(uri, name).with_description(about).with_mime_type(JSON);
+        let hold = Resource::new(uri, name).with_description(described(&about));
+        let hold = hold.with_mime_type(JSON);
         resources.push(hold);
     }
     Ok(resources)
+}
+
+/// Says what a resource is about, in one short line.
+fn described(text: &str) -> String {
+    let line = visible_line(text);
+    match line.char_indices().nth(DESCRIPTION_CHARS_MAX) {
+        Some((end, _)) => format!("{}…", &line[..end]),
+        None => line,
+    }
 }
 
 /// Lists the forms of names.

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use agentic_api::view::ErrorView;
 use agentic_api::{Refusal, Surroundings};
+use agentic_model::guidance::ErrorClass;
 use agentic_resident::VerbThreads;
 use agentic_session::SessionSpace;
 use rmcp::model::{
@@ -33,13 +34,15 @@ use crate::prompt;
 use crate::question::{self, QuestionCall};
 use crate::resource::{self, ResourceName};
 use crate::session::{self, BeginCall, SessionDriving};
-use crate::subscription::{SUBSCRIBED_MAX, SubscribedResources, follow_listener, follow_peer};
+use crate::subscription::{
+    SUBSCRIBED_MAX, SubscribedResources, follow_listener, follow_peer, state_of,
+};
 use crate::tool::{AnswerCall, ToolAct, ToolOffer};
 
 /// How long a call may take that is no task.
 const CALL_LIMIT: Duration = Duration::from_secs(60);
 /// The error code of a server that is busy.
-const BUSY: ErrorCode = ErrorCode(-32000);
+pub const BUSY: ErrorCode = ErrorCode(-32000);
 /// The revisions that are spoken.
 pub const REVISIONS: [ProtocolVersion; 3] =
     [ProtocolVersion::V_2025_06_18, ProtocolVersion::V_2025_11_25, ProtocolVersion::V_2026_07_28];
@@ -250,7 +253,10 @@ impl ServerHandler for McpService {
             return Err(unknown("there is no such resource".to_owned()));
         };
         let read = self.desk.run(move |desk| name.read(&desk.caller())).await;
-        let read = read.map_err(|refusal| unknown(refusal.sentence()))?;
+        let read = read.map_err(|refusal| match refusal.class {
+            ErrorClass::Corrupt => of_refusal(&refusal, ErrorCode::INTERNAL_ERROR),
+            _ => unknown(refusal.sentence()),
+        })?;
         if !is_readable(&read.text) {
             let said = "the resource is longer than a message may be; `trace` and `session` show it in pages";
             return Err(ErrorData::internal_error(said, None));
@@ -324,7 +330,10 @@ impl ServerHandler for McpService {
         if ResourceName::parse(&request.uri).is_none() {
             return Err(ErrorData::resource_not_found("there is no such resource", None));
         }
-        match self.subscribed.add(request.uri) {
+        let uri = request.uri.clone();
+        let first = self.desk.run(move |desk| Ok(state_of(desk, &uri))).await;
+        let first = first.map_err(|refusal| of_refusal(&refusal, ErrorCode::INTERNAL_ERROR))?;
+        match self.subscribed.add(request.uri, first) {
             None => Err(ErrorData::invalid_params("a client hears of at most 256 resources", None)),
             Some(false) => Ok(()),
             Some(true) => {

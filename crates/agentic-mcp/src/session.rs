@@ -16,8 +16,8 @@ use agentic_model::{Value, json as model_json};
 use agentic_providers::process::AGENT_VARIABLE;
 use rmcp::ErrorData;
 use rmcp::model::{
-    CallToolResponse, CallToolResult, CreateTaskResult, DetailedTask, GetTaskResult, Task,
-    TaskPayload, TaskStatus,
+    CallToolResponse, CallToolResult, CreateTaskResult, DetailedTask, GetTaskResult, InputRequests,
+    Task, TaskPayload, TaskStatus,
 };
 use rmcp::service::{RequestContext, RoleServer};
 use serde_json::{Map, Value as Json, json};
@@ -301,7 +301,8 @@ pub async fn get_task(
     let stand = match desk.run(move |desk| look(desk, &named)).await {
         Ok(stand) => stand,
         Err(refusal) if refusal.view().kind == "corrupt" || refusal.view().kind == "diverged" => {
-            let at = String::new();
+            // When it began stands in the records that cannot be read.
+            let at = desk.caller().space.now().to_string();
             let task = Task::new(id, TaskStatus::Failed, at.clone(), at);
             return Ok(GetTaskResult::new(DetailedTask::new(task, broken(&refusal))));
         }
@@ -321,15 +322,17 @@ pub async fn get_task(
             let message = error.map_or_else(|| view.state.clone(), |error| error.message.clone());
             broken(&Refusal::diverged(&message, "`session` shows every request and answer"))
         }
-        _ => match view.pending.first() {
-            Some(request) => {
-                let asks = task_form(desk, &view.session, request, context).await;
-                asks.map_or(TaskPayload::Working, |input_requests| TaskPayload::InputRequired {
-                    input_requests,
-                })
+        _ => {
+            let mut input_requests = InputRequests::new();
+            for request in &view.pending {
+                let form = task_form(desk, &view.session, request, context).await;
+                input_requests.extend(form.into_iter().flatten());
             }
-            None => TaskPayload::Working,
-        },
+            match input_requests.is_empty() {
+                true => TaskPayload::Working,
+                false => TaskPayload::InputRequired { input_requests },
+            }
+        }
     };
     Ok(GetTaskResult::new(DetailedTask::new(task, payload)))
 }

@@ -3,13 +3,14 @@
 //! Ten times a second the times of a few folders and files are looked at; where one of them moved, the
 //! resources that somebody wants to hear of are read, and compared with what they were.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::fs;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
+use agentic_api::Caller;
 use agentic_session::SessionSpace;
 use rmcp::model::{
     ResourceUpdatedNotification, ResourceUpdatedNotificationParam, ServerNotification,
@@ -28,6 +29,8 @@ pub const SUBSCRIBED_MAX: usize = 256;
 
 /// When a file or folder was changed last, and how long it is.
 type FileTimes = BTreeMap<PathBuf, Option<(SystemTime, u64)>>;
+/// Resources that somebody wants to hear of, with the state that they heard of first, where one is known.
+type WantedResources = BTreeMap<String, Option<u64>>;
 
 /// What a client of an earlier revision wants to hear of.
 #[derive(Debug, Clone, Default)]
@@ -37,19 +40,21 @@ pub struct SubscribedResources {
 
 #[derive(Debug, Default)]
 struct SubscriberWishes {
-    uris: BTreeSet<String>,
+    /// The resources, each as it was when the client asked.
+    uris: WantedResources,
     /// Whether somebody looks for this client.
     is_followed: bool,
 }
 
 impl SubscribedResources {
-    /// Adds a resource; says whether somebody has to begin to look, and nothing if there are too many.
-    pub fn add(&self, uri: String) -> Option<bool> {
+    /// Adds a resource as it is now; says whether somebody has to begin to look, and nothing if there are too
+    /// many.
+    pub fn add(&self, uri: String, first: u64) -> Option<bool> {
         let mut wishes = self.wishes.lock().unwrap_or_else(PoisonError::into_inner);
-        if wishes.uris.len() >= SUBSCRIBED_MAX && !wishes.uris.contains(&uri) {
+        if wishes.uris.len() >= SUBSCRIBED_MAX && !wishes.uris.contains_key(&uri) {
             return None;
         }
-        wishes.uris.insert(uri);
+        wishes.uris.insert(uri, Some(first));
         Some(!std::mem::replace(&mut wishes.is_followed, true))
     }
 
@@ -59,7 +64,7 @@ impl SubscribedResources {
     }
 
     /// Returns what is wanted; whoever is told of nothing stops to look.
-    fn wanted(&self) -> BTreeSet<String> {
+    fn wanted(&self) -> WantedResources {
         let mut wishes = self.wishes.lock().unwrap_or_else(PoisonError::into_inner);
         wishes.is_followed = !wishes.uris.is_empty();
         wishes.uris.clone()
@@ -75,14 +80,14 @@ struct ResourceLook {
 }
 
 impl ResourceLook {
-    /// Looks, and returns what changed since the last look. A resource that is new to this look did
-    /// not.
-    fn look(&mut self, desk: &ServerDesk, uris: &BTreeSet<String>) -> Vec<String> {
+    /// Looks, and returns what changed since the last look, or since its first state. Where neither is
+    /// known a resource did not.
+    fn look(&mut self, desk: &ServerDesk, uris: &WantedResources) -> Vec<String> {
         let named: Vec<(&String, ResourceName)> =
-            uris.iter().filter_map(|uri| Some((uri, ResourceName::parse(uri)?))).collect();
+            uris.keys().filter_map(|uri| Some((uri, ResourceName::parse(uri)?))).collect();
         let caller = desk.caller();
         let times = times(caller.space, named.iter().map(|(_, name)| name));
-        let is_known = uris.iter().all(|uri| self.seen.contains_key(uri));
+        let is_known = uris.keys().all(|uri| self.seen.contains_key(uri));
         let is_swept = self.swept_at.is_some_and(|at| at.elapsed() < SWEEP);
         if is_known && is_swept && times == self.times {
             return Vec::new();
@@ -90,22 +95,32 @@ impl ResourceLook {
         (self.times, self.swept_at) = (times, Some(Instant::now()));
         let mut changed = Vec::new();
         for (uri, name) in named {
-            let mut hasher = DefaultHasher::new();
-            name.read(&caller).ok().map(|read| read.lasting()).hash(&mut hasher);
-            let now = hasher.finish();
-            if self.seen.insert(uri.clone(), now).is_some_and(|before| before != now) {
+            let now = state_as(&caller, &name);
+            let before = self.seen.insert(uri.clone(), now).or(uris[uri]);
+            if before.is_some_and(|before| before != now) {
                 changed.push(uri.clone());
             }
         }
-        self.seen.retain(|uri, _| uris.contains(uri));
+        self.seen.retain(|uri, _| uris.contains_key(uri));
         changed
     }
+}
+
+/// Returns a number that another state of a resource does not have.
+pub fn state_of(desk: &ServerDesk, uri: &str) -> u64 {
+    ResourceName::parse(uri).map_or(0, |name| state_as(&desk.caller(), &name))
+}
+
+fn state_as(caller: &Caller<'_>, name: &ResourceName) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    name.read(caller).ok().map(|read| read.lasting()).hash(&mut hasher);
+    hasher.finish()
 }
 
 /// Looks again and again, and tells what changed, until nobody wants to hear it.
 async fn follow<Told: Future<Output = bool>>(
     desk: Arc<ServerDesk>,
-    wanted: impl Fn() -> BTreeSet<String>,
+    wanted: impl Fn() -> WantedResources,
     tell: impl Fn(String) -> Told,
 ) {
     let mut look = ResourceLook::default();
@@ -152,7 +167,7 @@ pub async fn follow_peer(
         async move { peer.send_notification(update).await.is_ok() }
     };
     let wanted = || match peer.is_transport_closed() {
-        true => BTreeSet::new(),
+        true => WantedResources::new(),
         false => subscribed.wanted(),
     };
     follow(desk, wanted, tell).await;
@@ -161,7 +176,8 @@ pub async fn follow_peer(
 /// Tells the client that listens, until it ends that.
 pub async fn follow_listener(desk: Arc<ServerDesk>, context: &SubscriptionContext) {
     let accepted = context.accepted().resource_subscriptions.clone().unwrap_or_default();
-    let uris: BTreeSet<String> = accepted.into_iter().take(SUBSCRIBED_MAX).collect();
+    let uris = accepted.into_iter().take(SUBSCRIBED_MAX).map(|uri| (uri, None));
+    let uris: WantedResources = uris.collect();
     let sink = context.sink();
     let tell = |uri: String| async move { sink.notify_resource_updated(uri).await.is_ok() };
     let following = follow(desk, || uris.clone(), tell);

@@ -5,6 +5,7 @@
 
 use std::collections::HashSet;
 use std::io::{BufRead, BufReader, Read, Write};
+use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
@@ -17,7 +18,7 @@ use rmcp::transport::Transport;
 use rmcp::{ServiceExt as _, model::RequestId};
 use serde::Deserialize;
 use serde_json::Value as Json;
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::{Notify, Semaphore, mpsc, oneshot};
 
 use crate::call::CallBook;
 use crate::message::bytes_of;
@@ -52,8 +53,8 @@ async fn serve(
     input: impl Read + Send + 'static,
     output: impl Write + Send + 'static,
 ) -> std::io::Result<()> {
-    let (gone, is_gone) = oneshot::channel();
-    let transport = LineTransport::start(input, output, gone)?;
+    let gone = Arc::new(Notify::new());
+    let transport = LineTransport::start(input, output, &gone)?;
     let stop = server.stop();
     let desk = server.desk.clone();
     let serving = async {
@@ -63,7 +64,7 @@ async fn serve(
         }
     };
     let gone = async {
-        let _ = is_gone.await;
+        gone.notified().await;
         stop();
         tokio::time::sleep(GRACE).await;
     };
@@ -96,6 +97,8 @@ type WrittenLine = (Vec<u8>, Option<oneshot::Sender<std::io::Result<()>>>);
 struct LineTransport {
     read: mpsc::Receiver<LineRead>,
     write: mpsc::Sender<WrittenLine>,
+    /// A permit for each answer that may wait to be written; where none is left nothing more is taken.
+    unwritten: Arc<Semaphore>,
     /// What is still to be said of a line that was no message.
     owed: Option<Vec<u8>>,
     /// Whether the client has asked for anything: before, there is nothing to notify of.
@@ -109,20 +112,24 @@ impl LineTransport {
     fn start(
         input: impl Read + Send + 'static,
         output: impl Write + Send + 'static,
-        gone: oneshot::Sender<()>,
+        gone: &Arc<Notify>,
     ) -> std::io::Result<LineTransport> {
         let (lines, read) = mpsc::channel(QUEUE_MAX);
         let (write, out) = mpsc::channel(QUEUE_MAX);
+        let (nobody_asks, nobody_reads) = (Arc::clone(gone), Arc::clone(gone));
         thread::Builder::new().name("mcp-read".to_owned()).spawn(move || {
             read_lines(input, &lines);
-            let _ = gone.send(());
+            nobody_asks.notify_one();
         })?;
-        thread::Builder::new()
-            .name("mcp-write".to_owned())
-            .spawn(move || write_lines(output, out))?;
+        let unwritten = Arc::new(Semaphore::new(QUEUE_MAX));
+        thread::Builder::new().name("mcp-write".to_owned()).spawn(move || {
+            write_lines(output, out);
+            nobody_reads.notify_one();
+        })?;
         Ok(LineTransport {
             read,
             write,
+            unwritten,
             owed: None,
             has_begun: false,
             under_way: CallBook::default(),
@@ -184,7 +191,9 @@ impl Transport<RoleServer> for LineTransport {
             ServerJsonRpcMessage::Request(_) | ServerJsonRpcMessage::Notification(_) => true,
         };
         let (line, write) = (is_wanted.then(|| line_of(&item)), self.write.clone());
+        let permit = Arc::clone(&self.unwritten).try_acquire_owned();
         async move {
+            let _permit = permit;
             let Some(line) = line else { return Ok(()) };
             let closed = || std::io::Error::from(std::io::ErrorKind::BrokenPipe);
             let (done, written) = oneshot::channel();
@@ -196,6 +205,8 @@ impl Transport<RoleServer> for LineTransport {
     async fn receive(&mut self) -> Option<ClientJsonRpcMessage> {
         loop {
             self.settle().await?;
+            // A client that asks and does not read would have its answers kept without end.
+            drop(self.unwritten.acquire().await);
             match self.read.recv().await? {
                 LineRead::Message(message) => match *message {
                     ClientJsonRpcMessage::Request(request) => {
@@ -324,7 +335,7 @@ pub(crate) fn message_of(line: &[u8]) -> LineRead {
         |said: &'static str, id| LineRead::Fault(ErrorData::invalid_request(said, None), id);
     let json: Json = match serde_json::from_slice(line) {
         Ok(json) => json,
-        Err(_) => return unread(line),
+        Err(error) => return unread(line, &error),
     };
     let Json::Object(map) = &json else {
         return invalid("a message is one object; there are no batches", None);
@@ -370,15 +381,19 @@ struct MessageHead {
     id: Option<RequestId>,
 }
 
-/// Says what is wrong with a line that cannot be read. What is JSON, and only too deep, has an id that its
-/// sender waits for.
-fn unread(line: &[u8]) -> LineRead {
-    match serde_json::from_slice::<MessageHead>(line) {
-        Ok(MessageHead { id, .. }) => {
-            let said = "a message has at most 127 levels";
+/// Says what is wrong with a line that cannot be read. What is JSON, and only too deep or holds what no text
+/// or number can, has an id that its sender waits for.
+fn unread(line: &[u8], error: &serde_json::Error) -> LineRead {
+    let head = serde_json::from_slice::<MessageHead>(line).ok();
+    match head.filter(|_| std::str::from_utf8(line).is_ok()) {
+        Some(MessageHead { id, .. }) => {
+            let said = match error.to_string().contains("recursion limit") {
+                true => "a message has at most 127 levels".to_owned(),
+                false => format!("a value cannot be read: {error}"),
+            };
             LineRead::Fault(ErrorData::invalid_request(said, None), id)
         }
-        Err(_) => LineRead::Fault(ErrorData::parse_error("this is no JSON", None), None),
+        None => LineRead::Fault(ErrorData::parse_error("this is no JSON", None), None),
     }
 }
 

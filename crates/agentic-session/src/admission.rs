@@ -31,10 +31,24 @@ pub fn check<'d>(
 ) -> Result<AdmittedAnswer<'d>> {
     check_question(hold, draft)?;
     check_person(hold, &draft.principal)?;
-    if let Some(wanted) = others(space, policy, &draft.principal)? {
-        return Err(assigned_to_others(hold, wanted, &draft.principal));
-    }
+    check_assigned(space, hold, policy, &draft.principal)?;
     check_answer(hold, policy, draft)
+}
+
+/// Checks that a hold is this person's to decide.
+///
+/// # Errors
+/// Fails when it is assigned to others, and when git's configuration cannot be read.
+pub fn check_assigned(
+    space: &SessionSpace,
+    hold: &OpenHold,
+    policy: &Policy,
+    principal: &str,
+) -> Result<()> {
+    match others(space, policy, principal)? {
+        Some(wanted) => Err(assigned_to_others(hold, wanted, principal)),
+        None => Ok(()),
+    }
 }
 
 /// Does the same for a hold elsewhere, as far as it can be told here: who has which role is known there.

@@ -23,7 +23,7 @@ pub(crate) use self::commit::DecisionCommit;
 use self::commit::{standing_head, trace_of};
 pub use self::foreign::{ForeignDecision, ForeignStanding};
 pub use crate::action::{Action, ApprovalScope};
-pub use crate::admission::{AdmittedAnswer, check, is_assigned};
+pub use crate::admission::{AdmittedAnswer, check, check_assigned, is_assigned};
 pub use crate::decision::{COMMAND_LINE, Decision};
 pub use crate::draft::{APPROVED_BYTES_MAX, DecisionDraft, ShownQuestion, VALUE_BYTES_MAX};
 use crate::error::{DecisionError, RequestError};

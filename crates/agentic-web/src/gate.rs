@@ -251,8 +251,8 @@ fn check_post(
 /// without asking before whether it may.
 fn check_program(site: &WebSite, headers: &HeaderMap) -> Result<(), GateRefusal> {
     let content = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
-    if content.and_then(|value| value.split(';').next()).map(str::trim) != Some("application/json")
-    {
+    let content = content.and_then(|value| value.split(';').next()).map(str::trim);
+    if !content.is_some_and(|content| content.eq_ignore_ascii_case("application/json")) {
         return Err((StatusCode::UNSUPPORTED_MEDIA_TYPE, "send JSON"));
     }
     let is_from_page = headers.contains_key(ORIGIN) || headers.contains_key(FETCH_SITE);

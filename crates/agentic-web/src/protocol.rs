@@ -94,8 +94,8 @@ pub async fn answer(
         return answer;
     }
     let content = heads.get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
-    if content.and_then(|value| value.split(';').next()).map(str::trim) != Some("application/json")
-    {
+    let content = content.and_then(|value| value.split(';').next()).map(str::trim);
+    if !content.is_some_and(|content| content.eq_ignore_ascii_case("application/json")) {
         let refusal = Refusal::usage("messages are JSON", "say so in `Content-Type`");
         return failed_as(StatusCode::UNSUPPORTED_MEDIA_TYPE, &refusal);
     }

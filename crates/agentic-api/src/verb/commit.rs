@@ -131,6 +131,9 @@ impl Verb for Commit {
 
     fn run(self, caller: &Caller<'_>) -> Result<Reply<CommitView>, Refusal> {
         let agent = caller.agent(self.agent.as_deref())?;
+        if self.fields.contains_key("") {
+            return Err(Refusal::usage("a field needs a key", "give each field a name"));
+        }
         let needs_no_tree = self.allow_empty || self.trace;
         let is_expected = self.expect.is_some();
         let source = match self.source {

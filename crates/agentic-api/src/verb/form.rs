@@ -5,7 +5,7 @@
 //! back a second time does not either.
 
 use agentic_model::{Instant, Value, json as model_json};
-use agentic_session::decide::{Action, ApprovalScope, wants_key};
+use agentic_session::decide::{Action, ApprovalScope, check_assigned, wants_key};
 use agentic_session::hold::name::HoldName;
 use agentic_store::secret;
 use agentic_store::spent::{self, SealSpending, SealedText};
@@ -13,6 +13,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map as JsonMap, Value as Json, json};
 
+use crate::verb::reply::note_dismissal;
 use crate::verb::{AfterDecision, Decide, HoldAnswer, Reply, SeenQuestion, Verb};
 use crate::view::interop::Protocol;
 use crate::view::{DecideView, HoldFormView, PendingView, QuestionView};
@@ -69,7 +70,7 @@ impl Verb for ShowHoldForm {
     fn run(self, caller: &Caller<'_>) -> Result<Reply<HoldFormView>, Refusal> {
         caller.require_person("decide")?;
         let principal = answerer(caller)?;
-        let question = open(caller, &self.request)?;
+        let question = open(caller, &self.request, &principal)?;
         let sealed = SealedForm {
             principal,
             request: question.hold.request.clone(),
@@ -103,7 +104,7 @@ impl Verb for AnswerHoldForm {
             let message = "this form decides nothing: it was made for another request";
             return Err(Refusal::not_allowed(message, "ask again: the person is shown a new form"));
         }
-        let question = open(caller, &sealed.request)?;
+        let question = open(caller, &sealed.request, &sealed.principal)?;
         if chain(caller, &question.hold)? != sealed.chain {
             return Err(stale());
         }
@@ -128,12 +129,17 @@ impl Verb for AnswerHoldForm {
     }
 }
 
-/// Takes back a form that the person closed: it decides nothing any more.
+/// Takes back a form that the person closed: it decides nothing any more, and the agent's trace says so
+/// where the hold is open still.
 ///
 /// # Errors
 /// Fails when it was not made here for this person, is too old, or came back before.
 pub fn close_hold_form(caller: &Caller<'_>, state: &str) -> Result<(), Refusal> {
-    SealedForm::take_back(caller, state).map(drop)
+    let SealedForm { principal, request, .. } = SealedForm::take_back(caller, state)?;
+    match (HoldName { request: &request, node: None }.open(caller.space)) {
+        Ok(pending) => note_dismissal(caller.space, &pending, &principal),
+        Err(_) => Ok(()),
+    }
 }
 
 impl SealedForm {
@@ -190,8 +196,10 @@ pub(super) fn check_form(
     Ok(())
 }
 
-fn open(caller: &Caller<'_>, request: &str) -> Result<QuestionView, Refusal> {
+/// Reads an open hold that this person may decide.
+fn open(caller: &Caller<'_>, request: &str, principal: &str) -> Result<QuestionView, Refusal> {
     let pending = HoldName { request, node: None }.open(caller.space)?;
+    check_assigned(caller.space, &pending.hold, &pending.policy, principal)?;
     let now = caller.space.now();
     Ok(QuestionView::new(PendingView::new(&pending, now), now))
 }

@@ -195,7 +195,7 @@ impl CheckedAnswer {
         principal: &str,
         client: &'static str,
     ) -> Result<Reply<AnsweredView>, Refusal> {
-        let OpenHold { session, id, agent, .. } = &self.pending.hold;
+        let OpenHold { session, id, .. } = &self.pending.hold;
         let request = session.short_request(id);
         let mut notices = Vec::new();
         let (action, commit) = match (&self.draft, &self.host) {
@@ -217,9 +217,7 @@ impl CheckedAnswer {
                 (done.action, Some(done.commit))
             }
             (None, _) => {
-                let kind = Kind::parse("session").expect("a valid name");
-                let text = format!("dismissed {request} by {principal}");
-                space.add_trace(agent, &kind, text.as_bytes())?;
+                note_dismissal(space, &self.pending, principal)?;
                 ("cancel".to_owned(), None)
             }
         };
@@ -235,6 +233,19 @@ impl CheckedAnswer {
         };
         Ok(Reply { answer, notices, completion: VerbCompletion::Whole })
     }
+}
+
+/// Notes in the trace of the agent that a person looked at its hold and did not decide it.
+pub(super) fn note_dismissal(
+    space: &SessionSpace,
+    pending: &PendingHold,
+    principal: &str,
+) -> Result<(), Refusal> {
+    let request = pending.hold.session.short_request(&pending.hold.id);
+    let kind = Kind::parse("session").expect("a valid name");
+    let text = format!("dismissed {request} by {principal}");
+    space.add_trace(&pending.hold.agent, &kind, text.as_bytes())?;
+    Ok(())
 }
 
 fn not_followed<E: std::fmt::Display>(followed: Result<(), E>) -> Option<Notice> {

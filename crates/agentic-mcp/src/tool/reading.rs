@@ -18,6 +18,7 @@ use crate::field::FieldKind::{Flag, Limit, Map, Position, Text};
 use crate::field::{ToolArguments, ToolField, optional, required};
 use crate::page::PageRequest;
 use crate::resource;
+use crate::resource::ResourceName;
 use crate::schema::AnswerShape;
 
 const LIMIT: ToolField = optional("limit", Limit, "At most so many; 50 without");
@@ -176,10 +177,14 @@ fn log(call: &ToolCaller<'_>, mut given: ToolArguments) -> Result<ToolAnswer, Re
     let page = PageRequest::of(&mut given);
     let (agent, kind) = (given.text("agent"), given.text("kind"));
     let branch = call.caller.branch(agent.as_deref())?;
+    // The resource has the newest commits of an agent here, of any kind.
+    let is_beginning = page.after.is_none() && kind.is_none();
+    let resource = ResourceName::parse(&format!("agent://{branch}/log"));
+    let uri = resource.filter(|_| is_beginning).map(|_| format!("agent://{branch}/log"));
     let verb = ListCommits { agent, kind, limit: None };
     let commits = verb.commits(&call.caller, LogTraces::Left)?.map(|commit| Ok(commit?.view));
     let answer = ToolAnswer::of(page.page(commits, &["commit"])?);
-    Ok(answer.at(format!("agent://{branch}/log")))
+    Ok(ToolAnswer { resource: uri, ..answer })
 }
 
 fn show(call: &ToolCaller<'_>, mut given: ToolArguments) -> Result<ToolAnswer, Refusal> {
@@ -194,8 +199,13 @@ fn trace(call: &ToolCaller<'_>, mut given: ToolArguments) -> Result<ToolAnswer, 
     let verb = TraceShow { id: given.given_text("id") };
     let mut answer = ToolAnswer::of_reply(verb.run(&call.caller)?)?;
     let whole = answer.data.clone();
-    cut(&page, &mut answer.data, "entries")?;
-    let uri = format!("trace://{}", answer.data["cid"].as_str().unwrap_or_default());
+    let cid = answer.data["cid"].as_str().unwrap_or_default().to_owned();
+    // An agent's newest trace is another one later.
+    cut(&page.within(&cid)?, &mut answer.data, "entries")?;
+    if let Some(next) = answer.data.get("next").and_then(Json::as_str) {
+        answer.data["next"] = json!(format!("{next}@{cid}"));
+    }
+    let uri = format!("trace://{cid}");
     Ok(answer.at_whole(uri, &whole))
 }
 
@@ -283,12 +293,9 @@ fn query(call: &ToolCaller<'_>, mut given: ToolArguments) -> Result<ToolAnswer, 
     // One takes five seconds at most: who gives the call up waits for no longer.
     let reply = call.queries.ask(asker, verb, &call.caller, &AtomicBool::new(false))?;
     let mut answer = ToolAnswer::of_reply(reply)?;
-    let mut next = None;
-    for answer in answer.data["answers"].as_array_mut().into_iter().flatten() {
-        if let Some(rows) = answer["rows"].as_array_mut() {
-            next = page.cut(rows)?.or(next);
-        }
-    }
+    let answers = answer.data["answers"].as_array_mut().into_iter().flatten();
+    let mut rows: Vec<_> = answers.filter_map(|answer| answer["rows"].as_array_mut()).collect();
+    let next = page.cut(&mut rows)?;
     name_next(&mut answer.data, next);
     Ok(answer)
 }
@@ -296,7 +303,7 @@ fn query(call: &ToolCaller<'_>, mut given: ToolArguments) -> Result<ToolAnswer, 
 /// Cuts a list inside of an answer to the page that is wanted.
 fn cut(page: &PageRequest, data: &mut Json, list: &str) -> Result<(), Refusal> {
     let Some(items) = data.get_mut(list).and_then(Json::as_array_mut) else { return Ok(()) };
-    let next = page.cut(items)?;
+    let next = page.cut(&mut [items])?;
     name_next(data, next);
     Ok(())
 }

@@ -152,6 +152,59 @@ fn nobody_is_asked_for_what_they_could_not_approve() {
 }
 
 #[test]
+fn what_is_too_long_for_a_message_is_cut_and_hides_nothing_behind_it() {
+    let place = McpPlace::new();
+    let mut client = place.writing("alice");
+    let long =
+        "let s = \"\\x01\"; for i in 0..18 { s += s; } hold(\"Long\", #{payload: [s, s, s]})";
+    let begun = client.answer("session_start", json!({ "flow": long }));
+    assert!(begun["session"].is_string(), "{begun:.200}");
+    client.answer("session_start", json!({ "flow": "hold(\"Short\")" }));
+    for limit in [1, 50] {
+        let (mut questions, mut after) = (Vec::new(), None);
+        loop {
+            let mut given = json!({ "limit": limit });
+            if let Some(after) = after {
+                given["after"] = after;
+            }
+            let page = client.answer("pending", given);
+            let items = page["items"].as_array().expect("a list");
+            questions.extend(items.iter().map(|hold| hold["question"].clone()));
+            after = page.get("next").cloned();
+            if after.is_none() {
+                break;
+            }
+        }
+        assert_eq!(questions, ["Long", "Short"]);
+    }
+    client.end();
+}
+
+#[test]
+fn a_list_of_resources_is_short_whatever_is_asked() {
+    let place = McpPlace::new();
+    let mut client = place.writing("alice");
+    for n in 0..5 {
+        let question = format!("{n}\u{1b}[31m\n{}", "x".repeat(900_000));
+        client.answer("ask_human", json!({ "question": question }));
+    }
+    let listed = client.ask("resources/list", json!({}), &json!({}));
+    let holds = listed["result"]["resources"].as_array().expect("a list");
+    assert!(holds.len() >= 5 && listed.to_string().len() < 8_000, "{listed:.500}");
+    assert!(!listed.to_string().contains("\\u001b"), "{listed:.500}");
+    client.end();
+}
+
+#[test]
+fn a_field_of_a_commit_has_a_name() {
+    let place = McpPlace::new();
+    let mut client = place.writing("alice");
+    let fields = json!({ "message": "m", "files": { "a": "b" }, "fields": { "": 1 } });
+    assert_eq!(client.refusal("commit", fields), USAGE);
+    client.end();
+}
+
+#[test]
 fn what_to_do_next_is_said_in_tools() {
     let place = McpPlace::new();
     let mut client = place.writing("alice");

@@ -273,3 +273,43 @@ fn a_task_takes_answers_to_what_it_has_shown_itself() {
     assert_ne!(place.head("alice"), heads.0);
     client.end();
 }
+
+#[test]
+fn a_hold_of_others_has_no_form_and_a_task_shows_those_that_are_ours() {
+    let place = McpPlace::new();
+    let mut client = place.writing("alice");
+    let ask = "all([||hold(\"A\", #{assignees: [\"user:zoe\"]}), ||hold(\"B\"), ||hold(\"C\")])";
+    let session = client.answer("session_start", json!({ "flow": ask }));
+    client.end();
+    let mut client = place.deciding(None);
+    let holds = client.answer("pending", json!({}))["items"].as_array().expect("a list").clone();
+    let request = |question: &str| {
+        let hold = holds.iter().find(|hold| hold["question"] == question).expect("it is open");
+        hold["request"].as_str().expect("a text").to_owned()
+    };
+    let refused = offer(&mut client, &request("A"));
+    assert_eq!(code_of(&refused), NOT_ALLOWED, "{refused}");
+    let can = json!({
+        "elicitation": { "form": {} },
+        "extensions": { "io.modelcontextprotocol/tasks": {} },
+    });
+    let shown = client.ask("tasks/get", json!({ "taskId": session["session"] }), &can);
+    assert_eq!(shown["result"]["status"], "input_required", "{shown}");
+    let forms = shown["result"]["inputRequests"].as_object().expect("forms");
+    let mut wanted = [request("B"), request("C")];
+    wanted.sort();
+    assert_eq!(forms.keys().cloned().collect::<Vec<_>>(), wanted, "{shown}");
+    client.end();
+}
+
+#[test]
+fn a_form_that_was_closed_leaves_a_word_in_the_trace() {
+    let place = McpPlace::new();
+    let request = held(&place, "alice");
+    let mut client = place.deciding(None);
+    let state = state(&mut client, &request);
+    reply(&mut client, &request, &state, json!({ "action": "cancel" }));
+    let found = client.answer("search", json!({ "query": "dismissed" }));
+    assert!(found["items"].to_string().contains(&format!("dismissed {request}")), "{found}");
+    client.end();
+}

@@ -1,6 +1,6 @@
 //! A client that speaks in lines, and the server that it speaks to.
 
-use std::io::{BufRead as _, BufReader, Write as _};
+use std::io::{BufRead as _, BufReader, Write};
 use std::net::Shutdown;
 use std::os::unix::net::UnixStream;
 use std::sync::Arc;
@@ -83,6 +83,20 @@ impl McpPlace {
         let agent = Some(AgentName::parse(agent).expect("valid"));
         let deciding = DecidingAccess::Form;
         self.serve(McpAccess { agent, writes: WriteAccess::ReadOnly, deciding })
+    }
+
+    /// Starts a server that only reads, and writes into a stream; returns what it reads from.
+    pub fn serve_into(
+        &self,
+        output: impl Write + Send + 'static,
+    ) -> (UnixStream, JoinHandle<std::io::Result<()>>) {
+        let access = McpAccess { writes: WriteAccess::ReadOnly, ..McpAccess::default() };
+        let here =
+            Surroundings { folder: self.sandbox.start().to_owned(), ..Surroundings::default() };
+        let threads = VerbThreads::begin().expect("there are threads");
+        let server = McpService::new(Arc::new(self.space()), here, access, threads);
+        let (ours, input) = UnixStream::pair().expect("there are sockets");
+        (ours, thread::spawn(move || serve_lines(server, input, output)))
     }
 
     fn serve(&self, access: McpAccess) -> LineClient {

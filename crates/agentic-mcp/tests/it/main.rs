@@ -10,3 +10,4 @@ mod quoted;
 mod schema;
 mod search;
 mod task;
+mod update;

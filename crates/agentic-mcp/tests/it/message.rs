@@ -94,6 +94,22 @@ fn what_is_too_deep_is_answered_with_its_id() {
 }
 
 #[test]
+fn what_no_text_or_number_can_be_is_named() {
+    for value in [r#""\ud800""#, "1e999"] {
+        let place = McpPlace::new();
+        let mut client = place.reading();
+        client.answer("agents", json!({}));
+        let line =
+            format!(r#"{{"jsonrpc":"2.0","id":"n","method":"ping","params":{{"x":{value}}}}}"#);
+        client.raw(line.as_bytes());
+        let answer = client.take();
+        assert_eq!((&answer["id"], &answer["error"]["code"]), (&json!("n"), &json!(-32600)));
+        assert!(!answer["error"]["message"].to_string().contains("levels"), "{answer}");
+        client.end();
+    }
+}
+
+#[test]
 fn methods_with_other_parameters_are_known() {
     for method in ["tasks/update", "tasks/get", "subscriptions/listen"] {
         let line =
