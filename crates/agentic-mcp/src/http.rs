@@ -308,6 +308,10 @@ fn answer_of(message: &ServerJsonRpcMessage, wanted: Option<String>) -> Vec<u8> 
         let is_spoken = spoken.clone().any(|known| known == wanted);
         let told = if is_spoken { wanted } else { ProtocolVersion::V_2025_11_25.to_string() };
         json["result"]["protocolVersion"] = json!(told);
+        // There is no stream that these revisions could hear of changes through.
+        if let Some(resources) = json["result"]["capabilities"]["resources"].as_object_mut() {
+            resources.remove("subscribe");
+        }
     }
     json.to_string().into_bytes()
 }

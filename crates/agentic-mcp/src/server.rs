@@ -15,8 +15,8 @@ use rmcp::model::{
     GetPromptResponse, GetTaskParams, GetTaskResult, Implementation, ListPromptsResult,
     ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, PaginatedRequestParams,
     ProtocolVersion, ReadResourceRequestParams, ReadResourceResponse, ReadResourceResult,
-    ServerCapabilities, ServerConfig, SubscribeRequestMethod, SubscribeRequestParams,
-    SubscriptionFilter, UnsubscribeRequestParams, UpdateTaskParams,
+    ServerCapabilities, ServerConfig, SubscribeRequestParams, SubscriptionFilter,
+    UnsubscribeRequestParams, UpdateTaskParams,
 };
 use rmcp::service::{RequestContext, RoleServer, SubscriptionContext};
 use rmcp::{ErrorData, ServerHandler};
@@ -325,7 +325,8 @@ impl ServerHandler for McpService {
     ) -> Result<(), ErrorData> {
         if self.desk.drivers.driving == SessionDriving::Elsewhere {
             // Over HTTP there is no stream that an earlier revision could hear of it through.
-            return Err(ErrorData::method_not_found::<SubscribeRequestMethod>());
+            let said = "over HTTP changes are heard of with `subscriptions/listen` alone";
+            return Err(ErrorData::new(ErrorCode::METHOD_NOT_FOUND, said, None));
         }
         if ResourceName::parse(&request.uri).is_none() {
             return Err(ErrorData::resource_not_found("there is no such resource", None));
