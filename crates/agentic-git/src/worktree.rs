@@ -163,7 +163,7 @@ impl Repository {
     /// Returns the worktree that belongs to the common git directory, wherever the configuration or
     /// the environment has it; nothing in a bare repository, and from a linked worktree nothing where
     /// the folder leads to the git directory and not the other way round.
-    fn main_worktree(&self) -> Option<Worktree> {
+    pub fn main_worktree(&self) -> Option<Worktree> {
         let is_here = self.inner.git_dir() == self.inner.common_dir();
         let folder = match is_here {
             true => self.work_dir()?.to_owned(),

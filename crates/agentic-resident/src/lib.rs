@@ -10,6 +10,7 @@
 //! - [`Resident`]: all of it together, with the thread that notices writes;
 //! - [`ResidentClient`]: how a command speaks to one that runs.
 
+mod child;
 mod client;
 mod error;
 mod event;
@@ -28,6 +29,7 @@ mod upkeep;
 mod whereabouts;
 mod worker;
 
+pub use crate::child::ChildPlace;
 pub use crate::client::{ResidentClient, ResidentReply, post_to_page};
 pub use crate::error::{ResidentError, Result};
 pub use crate::event::{EventBatch, EventHub, EventPlace, EventSubscription, NumberedEvent};

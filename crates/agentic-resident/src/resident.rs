@@ -10,6 +10,7 @@ use agentic_providers::process::ProcessIdentity;
 use agentic_session::SessionSpace;
 use agentic_store::watch::WriteWatch;
 
+use crate::child::ChildPlace;
 use crate::error::{ResidentError, Result};
 use crate::event::EventHub;
 use crate::folder::{ServeFolder, ServeLock};
@@ -112,8 +113,9 @@ impl Resident {
             let follow = move || Follower::begin(space, events, gauge, index).follow(watch, go_on);
             thread.spawn(follow).map_err(ResidentError::system("start a thread"))?
         };
-        let keeper = || WorkerKeeper::new(options.folder.clone(), worker);
-        let worker = SharedWorker::new(options.drives.then(keeper));
+        let children = ChildPlace::new(&options.folder, space.repository());
+        let worker = options.drives.then(|| WorkerKeeper::new(children.clone(), worker));
+        let worker = SharedWorker::new(worker);
         let upkeeper = ResidentUpkeep {
             place: place.clone(),
             log: ServeLog::of(&layout.resident()),
@@ -124,11 +126,11 @@ impl Resident {
             gauge: Arc::clone(&upkeep),
             stop: options.stop.clone(),
         };
-        let upkeeper = upkeeper.begin(ended.clone())?;
-        let resumes = ResumeDesk::new(options.folder.clone());
+        let threads = vec![follower, upkeeper.begin(ended.clone())?];
+        let resumes = ResumeDesk::new(children);
         resumes.inherit(resumed);
-        let (since, threads) = (space.now(), vec![follower, upkeeper]);
         Ok(Resident {
+            since: space.now(),
             space,
             pool,
             events,
@@ -138,7 +140,6 @@ impl Resident {
             key,
             options,
             gauge,
-            since,
             upkeep,
             replacement,
             place,

@@ -1,13 +1,12 @@
 //! Driving durable runs: a worker in a process of its own, which is started again when it ends.
 
 use std::os::fd::OwnedFd;
-use std::path::PathBuf;
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
-use agentic_providers::process::own_command;
 use rustix::process::{Pid, Signal, WaitOptions, kill_process, waitpid};
 
+use crate::child::ChildPlace;
 use crate::os::{has_ended, pid_of};
 
 /// How long is waited at first before a worker that ended is started again, and at most.
@@ -20,7 +19,7 @@ const LOOK: Duration = Duration::from_millis(20);
 /// Who keeps a worker running.
 #[derive(Debug)]
 pub(crate) struct WorkerKeeper {
-    folder: PathBuf,
+    place: ChildPlace,
     worker: Option<WorkerChild>,
     pause: Duration,
     again_at: Instant,
@@ -35,9 +34,9 @@ pub(crate) struct WorkerChild {
 }
 
 impl WorkerKeeper {
-    /// Makes one for a repository, with the worker that the program before this one has left.
-    pub fn new(folder: PathBuf, worker: Option<WorkerChild>) -> WorkerKeeper {
-        WorkerKeeper { folder, worker, pause: PAUSES.0, again_at: Instant::now() }
+    /// Makes one whose workers begin somewhere, with the worker that the program before this one has left.
+    pub fn new(place: ChildPlace, worker: Option<WorkerChild>) -> WorkerKeeper {
+        WorkerKeeper { place, worker, pause: PAUSES.0, again_at: Instant::now() }
     }
 
     /// Returns the worker that runs.
@@ -66,8 +65,8 @@ impl WorkerKeeper {
     }
 
     fn start(&self) -> std::io::Result<WorkerChild> {
-        let mut command = own_command()?;
-        command.arg("-C").arg(&self.folder).args(["flow", "worker", "--kept"]);
+        let mut command = self.place.command()?;
+        command.args(["flow", "worker", "--kept"]);
         command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::inherit());
         // In a group of its own: a signal from the terminal of this process does not reach it.
         std::os::unix::process::CommandExt::process_group(&mut command, 0);

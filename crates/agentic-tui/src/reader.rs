@@ -16,7 +16,7 @@ use agentic_api::view::HoldFateView;
 use agentic_api::{Caller, Refusal, Surroundings, Verb as _};
 use agentic_model::guidance::ErrorClass;
 use agentic_providers::host::CancelFlag;
-use agentic_resident::{ResidentClient, ResumeDesk};
+use agentic_resident::{ChildPlace, ResidentClient, ResumeDesk};
 use agentic_session::SessionSpace;
 use agentic_store::watch::WriteWatch;
 
@@ -79,7 +79,8 @@ impl ReaderDesk {
 impl UiReader {
     /// Makes one that goes on with sessions from a folder.
     pub fn new(space: Arc<SessionSpace>, here: Surroundings, folder: PathBuf) -> UiReader {
-        UiReader { space, here, resumes: ResumeDesk::new(folder) }
+        let resumes = ResumeDesk::new(ChildPlace::new(&folder, space.repository()));
+        UiReader { space, here, resumes }
     }
 
     /// Begins to read and to notice writes, until the flag is set.

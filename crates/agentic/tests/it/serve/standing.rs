@@ -59,3 +59,45 @@ fn a_stream_ends_with_its_login() {
     stream.read_to_string(&mut rest).expect("it ends");
     assert!(!rest.contains("unheard"), "{rest}");
 }
+
+/// Waits until no session waits any more.
+fn await_done(served: &Served) {
+    let begun = Instant::now();
+    while !served.ok(&["session", "list"]).contains("done") {
+        assert!(begun.elapsed() < PATIENCE, "nobody went on with it");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+fn approve(served: &Served, cookie: &str, request: &str) {
+    let mut form = fields(&served.page(cookie, &format!("/holds/{request}")));
+    form.insert("action".to_owned(), "approve".to_owned());
+    let decided = served.send_form(cookie, request, &form);
+    assert_eq!(decided.status, 303, "{}", decided.body);
+}
+
+#[test]
+fn sessions_are_gone_on_with_though_the_folder_of_the_process_is_gone() {
+    for is_linked in [true, false] {
+        let sandbox = Sandbox::new(Setup::Repository).expect("git is installed");
+        sandbox.install("agentic", env!("CARGO_BIN_EXE_agentic").as_ref()).expect("writable");
+        let start = sandbox.start().to_owned();
+        let folder = match is_linked {
+            true => sandbox.repositories().join("linked"),
+            false => start.join("below"),
+        };
+        let target = folder.to_str().expect("a name");
+        match is_linked {
+            true => drop(
+                sandbox.git(&start, &["worktree", "add", "--detach", target]).expect("it does"),
+            ),
+            false => std::fs::create_dir(&folder).expect("writable"),
+        }
+        let process = begin(&sandbox, &folder, &[]);
+        let served = Served::of(sandbox, process);
+        let (request, cookie) = (served.hold(), served.log_in());
+        std::fs::remove_dir_all(&folder).expect("writable");
+        approve(&served, &cookie, &request);
+        await_done(&served);
+    }
+}
