@@ -83,7 +83,10 @@ impl Repository {
             // As git runs the hooks of a bare repository, this may be a mere `.`.
             Some(named) => {
                 let options = fitted(gix::open::Options::default()).open_path_as_is(true);
-                gix::ThreadSafeRepository::open_opts(absolute(Path::new(&named))?, options)
+                gix::ThreadSafeRepository::open_opts(
+                    absolute(&named_from(&place, Path::new(&named)))?,
+                    options,
+                )
             }
             None => gix::ThreadSafeRepository::discover_with_environment_overrides_opts(
                 &place,
@@ -246,6 +249,13 @@ impl Repository {
         inner.set_workdir(folder).map_err(Error::git("use the folder as worktree"))?;
         Ok(Scratch { inner, cache: self.cache.clone() })
     }
+}
+
+/// Returns the git directory that the environment names: a relative path begins where the command runs, as
+/// it does to git after `-C`, else where this process does.
+fn named_from(place: &Path, named: &Path) -> PathBuf {
+    let joined = place.join(named);
+    if joined.is_dir() { joined } else { named.to_owned() }
 }
 
 fn open_options() -> Mapping<gix::open::Options> {

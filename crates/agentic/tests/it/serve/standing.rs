@@ -101,3 +101,29 @@ fn sessions_are_gone_on_with_though_the_folder_of_the_process_is_gone() {
         await_done(&served);
     }
 }
+
+#[test]
+fn a_git_directory_that_the_environment_names_is_found_as_by_git() {
+    let sandbox = Sandbox::new(Setup::Repository).expect("git is installed");
+    sandbox.install("agentic", env!("CARGO_BIN_EXE_agentic").as_ref()).expect("writable");
+    let start = sandbox.start().to_owned();
+    ok(&sandbox, &start, &["spawn", "alice", "-m", "x"]);
+    let (above, name) = (start.parent().expect("a folder"), start.file_name().expect("a name"));
+    let from = |folder: &Path| {
+        let mut command = sandbox.command("agentic", folder);
+        command.arg("-C").arg(name).env("GIT_DIR", ".git").stdin(Stdio::null());
+        command
+    };
+    let listed = from(above).arg("agents").output().expect("it runs");
+    assert!(String::from_utf8_lossy(&listed.stdout).contains("alice"), "{listed:?}");
+
+    let mut serve = from(above);
+    serve.arg("serve").stdout(Stdio::null()).stderr(Stdio::null());
+    let process = serve.spawn().expect("it starts");
+    let process = await_answer(&sandbox, &start, process).expect("it stays");
+    let served = Served::of(sandbox, process);
+    let cookie = served.log_in();
+    let request = served.ask_by("bob", FLOW);
+    approve(&served, &cookie, &request);
+    await_done(&served);
+}
