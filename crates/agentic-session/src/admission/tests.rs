@@ -43,6 +43,16 @@ fn check_all(payload: &str, cases: &[(Action, Option<&str>, Option<&str>)]) {
 }
 
 #[test]
+fn what_does_not_fit_is_told_with_its_place_where_that_is_a_part() {
+    let said = |pointer: &str| {
+        let (pointer, reason) = (pointer.to_owned(), "it is no number".to_owned());
+        RequestError::ValueMisfit { pointer, reason }.to_string()
+    };
+    assert_eq!(said(""), "the value does not fit: it is no number");
+    assert_eq!(said("/n"), "the value does not fit at `/n`: it is no number");
+}
+
+#[test]
 fn an_answer_that_is_the_value_needs_one() {
     let none = r#"misfit at """#;
     check_all(

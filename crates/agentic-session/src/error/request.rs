@@ -46,13 +46,18 @@ pub enum RequestError {
         request: String,
     },
     /// The value does not fit what was asked for.
-    #[error("the value does not fit at `{pointer}`: {reason}")]
+    #[error("the value does not fit{}: {reason}", place(.pointer))]
     ValueMisfit {
-        /// Where, as a JSON pointer.
+        /// Where, as a JSON pointer; nothing where it is the whole value.
         pointer: String,
         /// How.
         reason: String,
     },
+}
+
+/// Names the place of what does not fit; the whole value needs no name.
+fn place(pointer: &str) -> String {
+    if pointer.is_empty() { String::new() } else { format!(" at `{pointer}`") }
 }
 
 impl Guidance for RequestError {
