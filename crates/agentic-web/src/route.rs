@@ -3,6 +3,7 @@
 mod agents;
 mod commits;
 mod control;
+mod decision_form;
 mod events;
 mod health;
 mod hold;

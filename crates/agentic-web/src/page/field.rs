@@ -1,7 +1,7 @@
 //! The fields in which a person writes the value of an answer: made from its schema where that is
 //! simple, else one for JSON. Nothing is filled in but what is offered to be edited.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use agentic_api::Refusal;
 use agentic_api::view::question::{pretty, subject};
@@ -18,8 +18,14 @@ const CHOICES_MAX: usize = 200;
 /// What is offered is not filled in where it is longer, in bytes.
 const OFFER_BYTES_MAX: usize = 64 << 10;
 
-/// What was typed into the fields of a value, by their names.
+/// What was typed into the fields of a value, by their names, as browsers send both.
 pub type TypedValue = BTreeMap<String, String>;
+
+/// Returns what a browser makes of a text in a field that nobody touches, and of the name of a field: every
+/// break of a line is one, and no page holds NUL. Then browsers send line breaks in two characters.
+pub fn as_sent(text: &str) -> String {
+    text.replace("\r\n", "\n").replace('\r', "\n").replace('\0', "\u{FFFD}")
+}
 
 /// The fields of a value.
 #[derive(Debug, Clone, PartialEq)]
@@ -88,15 +94,22 @@ impl ValueForm {
         let required = schema["required"].as_array();
         let field = |(name, part): (&String, &Json)| {
             let about = part["title"].as_str().or(part["description"].as_str());
+            // A name of several lines is no attribute that comes back as it was.
+            let kind = FieldSort::of(part).filter(|_| !name.contains(['\r', '\n']))?;
             Some(ValueField {
                 part: name.clone(),
                 about: about.unwrap_or_default().to_owned(),
-                kind: FieldSort::of(part)?,
+                kind,
                 is_required: required.is_some_and(|names| names.iter().any(|one| one == name)),
             })
         };
-        let fields = parts.and_then(|parts| parts.iter().map(field).collect());
-        fields.map_or(ValueForm::Json, ValueForm::Parts)
+        let fields: Option<Vec<ValueField>> =
+            parts.and_then(|parts| parts.iter().map(field).collect());
+        let is_told_apart = |fields: &Vec<ValueField>| {
+            let names: BTreeSet<String> = fields.iter().map(ValueField::name).collect();
+            names.len() == fields.len()
+        };
+        fields.filter(is_told_apart).map_or(ValueForm::Json, ValueForm::Parts)
     }
 
     /// Fills in what is offered to be edited.
@@ -217,10 +230,11 @@ fn text_of<'t>(typed: &'t TypedValue, name: &str) -> &'t str {
     typed.get(name).map_or("", String::as_str)
 }
 
-/// Writes a choice: a text as it is, but for one that would look like another choice, or like none.
+/// Writes a choice as browsers send it: a text as it is, but for one that would look like another choice, or
+/// like none.
 fn option(choice: &Json, choices: &[Json]) -> String {
-    let text = pretty(choice);
-    let is_alike = |other: &&Json| pretty(other) == text;
+    let text = as_sent(&pretty(choice));
+    let is_alike = |other: &&Json| as_sent(&pretty(other)) == text;
     match text.is_empty() || choices.iter().filter(is_alike).count() > 1 {
         true => choice.to_string(),
         false => text,
@@ -256,12 +270,15 @@ impl ValueField {
     }
 
     fn name(&self) -> String {
-        if self.part.is_empty() { VALUE.to_owned() } else { format!("{VALUE}.{}", self.part) }
+        match self.part.is_empty() {
+            true => VALUE.to_owned(),
+            false => format!("{VALUE}.{}", as_sent(&self.part)),
+        }
     }
 
     fn typed(&self, value: &Json) -> Option<String> {
         match (&self.kind, value) {
-            (FieldSort::Text, Json::String(text)) => Some(text.clone()),
+            (FieldSort::Text, Json::String(text)) => Some(as_sent(text)),
             (FieldSort::Number | FieldSort::Whole, Json::Number(number)) => {
                 Some(number.to_string())
             }
@@ -275,9 +292,7 @@ impl ValueField {
 
     fn read(&self, typed: &TypedValue, offered: &Json) -> Result<Option<Json>, Refusal> {
         let text = text_of(typed, &self.name());
-        // Browsers send line breaks in one way, however they were offered.
-        let untouched = self.typed(offered).filter(|offered| offered.replace("\r\n", "\n") == text);
-        if untouched.is_some() {
+        if self.typed(offered).is_some_and(|untouched| untouched == text) {
             return Ok(Some(offered.clone()));
         }
         let number = || text.trim().parse::<Number>().ok().map(Json::Number);
@@ -428,6 +443,31 @@ mod tests {
         assert_eq!(read(&text, &[("value", "")]), Ok(None));
         assert_eq!(read(&whole, &[("value", "5.0")]), Ok(Some(json!(5.0))));
         assert!(read(&whole, &[("value", "5.5")]).is_err());
+    }
+
+    #[test]
+    fn what_browsers_change_in_a_field_that_nobody_touched_changes_nothing() {
+        let text = json!({ "type": "string" });
+        let schema = json!({ "type": "object", "properties": { "a\0b": text, "c": text } });
+        let offered = json!({ "a\0b": "1\r2\r\n3\0", "c": "x" });
+        let sent = [("value.a\u{FFFD}b", "1\n2\n3\u{FFFD}"), ("value.c", "x")];
+        assert_eq!(ValueForm::of_schema(&schema).typed(&offered), Some(typed(&sent)));
+        assert_eq!(read_over(&schema, &sent, &offered), Ok(Some(offered.clone())));
+        let edited = json!({ "a\0b": "1\r2\r\n3\0", "c": "y" });
+        let sent = [sent[0], ("value.c", "y")];
+        assert_eq!(read_over(&schema, &sent, &offered), Ok(Some(edited)));
+        let choices = json!({ "enum": ["a\rb", "c\0", "d\n", "d\r\n"] });
+        for (sent, chosen) in
+            [("a\nb", "a\rb"), ("c\u{FFFD}", "c\0"), (r#""d\n""#, "d\n"), (r#""d\r\n""#, "d\r\n")]
+        {
+            assert_eq!(read(&choices, &[("value", sent)]), Ok(Some(json!(chosen))), "{sent:?}");
+        }
+        for names in [["a\nb", "c"], ["a\rb", "c"], ["a\0", "a\u{FFFD}"]] {
+            let parts: serde_json::Map<String, Json> =
+                names.iter().map(|name| ((*name).to_owned(), text.clone())).collect();
+            let schema = json!({ "type": "object", "properties": parts });
+            assert_eq!(ValueForm::of_schema(&schema), ValueForm::Json, "{names:?}");
+        }
     }
 
     #[test]

@@ -1,7 +1,5 @@
 //! One hold: what is asked, and a person's answer.
 
-use std::collections::BTreeMap;
-
 use agentic_api::verb::{AfterDecision, Decide, HoldAnswer, HoldFate, SeenQuestion, ShowDecider};
 use agentic_api::view::{DeciderView, HoldFateView, PendingView, QuestionView, visible_line};
 use agentic_api::{Refusal, Verb as _};
@@ -10,78 +8,27 @@ use agentic_model::{AgentName, Instant, json};
 use agentic_session::SessionSpace;
 use agentic_session::decide::{Action, ApprovalScope};
 use agentic_space::Error as SpaceError;
-use axum::extract::{Path, State};
+use axum::Extension;
+use axum::extract::{Path, RawForm, State};
 use axum::http::StatusCode;
 use axum::response::{IntoResponse as _, Redirect, Response};
-use axum::{Extension, Form};
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use serde_json::Value as Json;
 
 use crate::decision::{ShownForm, after_expiry, check_decider, mark_of};
 use crate::gate::Visitor;
-use crate::page::field::{TypedValue, ValueForm};
+use crate::page::field::ValueForm;
 use crate::page::hold::{
     CHOOSE_AGAIN, EditedValue, HoldForm, REJECT, TEXT_BYTES_MAX, TypedAnswer, claims_mark,
 };
 use crate::page::{self, PageFrame};
+use crate::route::decision_form::DecisionForm;
 use crate::route::reply::{html, refused};
 use crate::site::{SharedSite, WebSite};
 use crate::status::{RequestAim, status_of};
 
 /// The action whose value is shown as a difference before it decides.
 const EDIT: &str = "edit";
-/// What the names of the fields of a value begin with.
-const VALUE: &str = "value";
-
-/// What the form of a decision holds.
-#[derive(Debug, Clone, Default)]
-pub struct DecisionForm {
-    fields: BTreeMap<String, String>,
-}
-
-impl DecisionForm {
-    /// Reads what was sent; of a field that comes twice the first counts.
-    fn of(pairs: Vec<(String, String)>) -> DecisionForm {
-        // A later pair wins in a map.
-        DecisionForm { fields: pairs.into_iter().rev().collect() }
-    }
-
-    fn field(&self, name: &str) -> &str {
-        self.fields.get(name).map_or("", String::as_str)
-    }
-
-    fn shown<'f>(&'f self, request: &'f str) -> ShownForm<'f> {
-        ShownForm {
-            request,
-            request_hash: self.field("request_hash"),
-            shown: self.field("shown"),
-            at: self.field("shown_at"),
-            who: self.field("who"),
-        }
-    }
-
-    fn typed(&self) -> TypedAnswer {
-        // Browsers send line breaks in two characters.
-        let text = |text: &str| text.replace("\r\n", "\n");
-        let is_value =
-            |(name, _): &(&String, &String)| *name == VALUE || name.starts_with("value.");
-        let value: TypedValue = self
-            .fields
-            .iter()
-            .filter(is_value)
-            .map(|(name, typed)| (name.clone(), text(typed)))
-            .collect();
-        TypedAnswer {
-            action: self.field("action").to_owned(),
-            value: Some(value),
-            reason: text(self.field("reason")),
-            is_lasting: self.field("scope") == ApprovalScope::RestOfSession.name(),
-            refusal: None,
-            before: None,
-        }
-    }
-}
-
 /// Shows a hold.
 pub async fn show(
     State(site): State<SharedSite>,
@@ -93,7 +40,8 @@ pub async fn show(
         Ok(SeenHold { fate: HoldFateView::Open(question), decider, gone }) => {
             let frame = asking(frame, &question, gone.as_ref());
             let form = form_of(&site, &visitor, &question, decider, TypedAnswer::default());
-            html(StatusCode::OK, page::hold::page(&frame, &question, &HoldForm { gone, ..form }))
+            let form = HoldForm { gone, ..form };
+            html(StatusCode::OK, page::hold::page(&frame, &question, &form))
         }
         Ok(SeenHold { fate: HoldFateView::Decided(hold), .. }) => {
             let said = format!("{} has decided this: {}.", hold.principal, hold.action);
@@ -123,9 +71,12 @@ pub async fn decide(
     State(site): State<SharedSite>,
     Extension(visitor): Extension<Visitor>,
     Path(request): Path<String>,
-    Form(pairs): Form<Vec<(String, String)>>,
+    RawForm(sent): RawForm,
 ) -> Response {
-    let form = DecisionForm::of(pairs);
+    let form = match DecisionForm::parse(&sent) {
+        Ok(form) => form,
+        Err(refusal) => return refused(&site, &visitor, &refusal, RequestAim::Act),
+    };
     let is_ours =
         form.shown(&request).is_sealed(&site.sealer, visitor.form_owner(), form.field("token"));
     if !visitor.may_decide() || !is_ours {
@@ -299,7 +250,7 @@ async fn confirm(
             let refusal = Refusal::conflict("what is asked is another text now", CHOOSE_AGAIN);
             again(site, visitor, answer, &refusal).await
         }
-        Ok(SeenHold { fate: HoldFateView::Open(question), decider, gone: _ }) => {
+        Ok(SeenHold { fate: HoldFateView::Open(question), decider, .. }) => {
             let text = value.to_string();
             let action = &answer.given.action;
             let edit = ShownEdit { action, request, shown: &question.shown, value: &text };
@@ -336,7 +287,8 @@ async fn again(
             }
             let frame = asking(frame, &question, gone.as_ref());
             let form = form_of(site, visitor, &question, decider, given);
-            html(status, page::hold::page(&frame, &question, &HoldForm { gone, ..form }))
+            let form = HoldForm { gone, ..form };
+            html(status, page::hold::page(&frame, &question, &form))
         }
         Ok(SeenHold { fate: HoldFateView::Decided(hold), .. }) => {
             html(status, page::hold::closed(&frame, &hold, Some(refusal)))
@@ -345,10 +297,11 @@ async fn again(
     }
 }
 
-/// A hold, who may decide it here, and why nobody can if its agent has no branch.
+/// A hold, who may decide it here, and why nobody can.
 struct SeenHold {
     fate: HoldFateView,
     decider: Option<DeciderView>,
+    /// Its agent has no branch.
     gone: Option<Refusal>,
 }
 
@@ -392,7 +345,14 @@ pub fn form_of(
     site.shown.keep(&question.shown, &question.text);
     let who = decider.as_ref().map(mark_of).unwrap_or_default();
     let token = ShownForm::of(question, &who).seal(&site.sealer, visitor.form_owner());
-    HoldForm { decider, may_decide: visitor.may_decide(), who, token, given, gone: None }
+    HoldForm {
+        decider,
+        may_decide: visitor.may_decide(),
+        who,
+        token,
+        given,
+        gone: None,
+    }
 }
 
 /// Makes the verb of a form.

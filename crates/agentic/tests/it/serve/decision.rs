@@ -366,3 +366,21 @@ fn a_hold_whose_agent_has_no_branch_any_more_says_so_and_takes_no_answer() {
     let page = served.page(&cookie, &format!("/holds/{other}"));
     assert!(page.contains("/agents/bob\"") && page.contains("<textarea"), "{page}");
 }
+
+#[test]
+fn a_form_of_which_nobody_could_say_what_it_means_is_refused() {
+    let served = Served::new();
+    let (request, cookie) = (served.hold(), served.log_in());
+    let form = whole(&fields(&served.page(&cookie, &format!("/holds/{request}"))));
+    let origin = served.origin();
+    let headers = [("Cookie", cookie.as_str()), ("Origin", &origin), ("Content-Type", FORM)];
+    let path = format!("/holds/{request}/decision");
+    for more in ["action=approve&reason=%ff", "action=reject&action=approve"] {
+        let sent = served.ask("POST", &path, &headers, &format!("{form}&{more}"));
+        assert_eq!(sent.status, 400, "{more}: {}", sent.body);
+    }
+    assert!(served.decisions("alice").is_empty());
+    let sent = served.ask("POST", &path, &headers, &format!("{form}&action=respond"));
+    assert_eq!(sent.status, 422, "{}", sent.body);
+    assert!(sent.body.contains("does not fit: this action needs a value"), "{}", sent.body);
+}
