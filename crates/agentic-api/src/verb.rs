@@ -100,7 +100,7 @@ pub use self::flow::{
 pub use self::foreign_query::ForeignQueries;
 pub use self::form::{AnswerHoldForm, FormAnswer, ShowHoldForm, close_hold_form};
 pub use self::grant::{AllowedQuestion, ListGrants, PeerGrant, RevokeGrants};
-pub use self::hold::{HoldFate, ShowDecider};
+pub use self::hold::{HoldFate, ShowDecider, why_nobody_decides};
 pub use self::import::ImportConversations;
 pub use self::improve::BehaviourImprove;
 pub use self::inbox::{Inbox, InboxPlace};

@@ -83,7 +83,7 @@ fn inbox(holds: Vec<PendingView>) -> InboxView {
     let waiting = holds.len();
     let overdue = holds.iter().filter(|hold| hold.overdue).count();
     InboxView {
-        decider: decider(),
+        decider: Some(decider()),
         holds: holds.into_iter().map(|hold| InboxHoldView { hold, mine: true }).collect(),
         next: None,
         waiting,

@@ -4,6 +4,8 @@ use agentic_session::decide::is_assigned;
 use agentic_session::hold::earlier::EarlierAnswer;
 use agentic_session::hold::name::{HoldName, NamedRequest};
 use agentic_space::signing::SigningChoice;
+use agentic_store::Error as StoreError;
+use agentic_store::error::GitError;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -70,8 +72,9 @@ impl Verb for ShowDecider {
 
     fn run(self, caller: &Caller<'_>) -> Result<Reply<Option<DeciderView>>, Refusal> {
         let name = HoldName { request: &self.request, node: None };
-        let decider = decider(caller)?;
-        let is_theirs = match name.find(caller.space)? {
+        let found = name.find(caller.space)?;
+        let Some(decider) = known_decider(caller)? else { return Ok(Reply::plain(None)) };
+        let is_theirs = match found {
             NamedRequest::Open(pending) => {
                 is_assigned(caller.space, &pending.policy, &decider.principal)?
             }
@@ -81,8 +84,24 @@ impl Verb for ShowDecider {
     }
 }
 
-/// Says who decides here, and what signs their decisions.
-pub(super) fn decider(caller: &Caller<'_>) -> Result<DeciderView, Refusal> {
+/// Says why nobody decides anything here, if so: git does not know who that would be. Whoever only looks
+/// need not be known.
+pub fn why_nobody_decides(caller: &Caller<'_>) -> Option<Refusal> {
+    match caller.space.repository().committer() {
+        Err(error @ StoreError::Git(GitError::NoIdentity)) => Some(Refusal::of(&error)),
+        Ok(_) | Err(_) => None,
+    }
+}
+
+/// Says who decides here, and what signs their decisions; nobody where git does not know who that is.
+pub(super) fn known_decider(caller: &Caller<'_>) -> Result<Option<DeciderView>, Refusal> {
+    match why_nobody_decides(caller) {
+        Some(_) => Ok(None),
+        None => decider(caller).map(Some),
+    }
+}
+
+fn decider(caller: &Caller<'_>) -> Result<DeciderView, Refusal> {
     let (space, principal) = (caller.space, caller.principal()?);
     let key = match SigningChoice::of_people(space)? {
         // One that cannot be had is told when it is to sign.

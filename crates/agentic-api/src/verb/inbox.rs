@@ -9,7 +9,7 @@ use agentic_session::hold::book::{BookedHold, HoldBook};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::verb::hold::decider;
+use crate::verb::hold::known_decider;
 use crate::verb::peer_reply::ShownReplies;
 use crate::verb::{Reply, Verb};
 use crate::view::{InboxHoldView, InboxView, PendingView};
@@ -54,13 +54,13 @@ impl Inbox {
     /// Lists what waits by what is known of it, and reads what is shown.
     ///
     /// # Errors
-    /// Fails when sessions cannot be listed, and when it cannot be told who looks.
+    /// Fails when sessions cannot be listed.
     pub fn among(self, caller: &Caller<'_>, book: &HoldBook) -> Result<Reply<InboxView>, Refusal> {
         let (space, now) = (caller.space, caller.space.now());
-        let decider = decider(caller)?;
+        let decider = known_decider(caller)?;
         let found = book.outlook(space, &Filter::default())?;
-        let mut turns =
-            PersonTurns { caller, principal: &decider.principal, known: BTreeMap::new() };
+        let principal = decider.as_ref().map(|decider| decider.principal.as_str());
+        let mut turns = PersonTurns { caller, principal, known: BTreeMap::new() };
         let mut ranked: Vec<(InboxRank, &BookedHold)> = Vec::new();
         for hold in &found.holds {
             ranked.push((rank(hold, turns.is_theirs(hold)?), hold));
@@ -165,21 +165,22 @@ impl InboxPlace {
 /// Whose turn it is. Many holds have the same assignees, and roles stand in git's configuration.
 struct PersonTurns<'c> {
     caller: &'c Caller<'c>,
-    principal: &'c str,
+    /// Nobody where git does not know who looks.
+    principal: Option<&'c str>,
     known: BTreeMap<(Vec<String>, Option<String>), bool>,
 }
 
 impl PersonTurns<'_> {
     fn is_theirs(&mut self, hold: &BookedHold) -> Result<bool, Refusal> {
-        let policy = &hold.policy;
-        if hold.voters.contains(self.principal) {
+        let (policy, Some(principal)) = (&hold.policy, self.principal) else { return Ok(false) };
+        if hold.voters.contains(principal) {
             return Ok(false);
         }
         let wanted = (policy.assignees.clone(), policy.role.clone());
         if let Some(known) = self.known.get(&wanted) {
             return Ok(*known);
         }
-        let is_theirs = is_assigned(self.caller.space, policy, self.principal)?;
+        let is_theirs = is_assigned(self.caller.space, policy, principal)?;
         self.known.insert(wanted, is_theirs);
         Ok(is_theirs)
     }

@@ -13,6 +13,7 @@ use agentic_session::elsewhere::VoiceDelegation;
 use agentic_session::hold::PendingHold;
 use agentic_session::{OvertakenDecision, go_on};
 
+use crate::verb::hold::known_decider;
 use crate::verb::peer::{cid, petname};
 use crate::view::{PeerReplyView, PendingView};
 use crate::{Caller, HeldRequest, Notice, Refusal};
@@ -173,7 +174,9 @@ impl ShownReplies {
         if arrived.is_empty() {
             return Ok(shown);
         }
-        let judge = ReplyJudge::new(caller.space, caller.principal()?)?;
+        // Whoever looks need not be known; in nobody's name nothing counts.
+        let person = known_decider(caller)?.map(|decider| decider.principal).unwrap_or_default();
+        let judge = ReplyJudge::new(caller.space, person)?;
         for reply in &arrived {
             let Some(made) = &reply.decision else { continue };
             let request = made.session.short_request(&made.decision.request);

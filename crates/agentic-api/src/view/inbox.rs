@@ -8,8 +8,9 @@ use crate::view::PendingView;
 /// What waits for people, in the order in which one of them may want to look at it.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct InboxView {
-    /// Who looks.
-    pub decider: DeciderView,
+    /// Who looks; missing where git does not know who that is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub decider: Option<DeciderView>,
     /// What of it was asked for.
     pub holds: Vec<InboxHoldView>,
     /// What `after` is for the rest, if there is more.

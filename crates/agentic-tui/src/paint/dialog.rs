@@ -114,7 +114,11 @@ fn who(dialog: &DecisionDialog) -> PaneLine {
                 .say(Tone::Plain, &format!(" <{}>{signed}", decider.address))
         }
         (None, Some(question)) => {
-            let whose = question.hold.assignees.join(", ");
+            let hold = &question.hold;
+            if hold.assignees.is_empty() && hold.role.is_none() {
+                return line.say(Tone::Alarm, "git does not know who you are");
+            }
+            let whose = hold.assignees.join(", ");
             line.say(Tone::Alarm, &format!("this is for {whose} to decide"))
         }
         (None, None) => line,

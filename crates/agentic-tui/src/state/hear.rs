@@ -49,7 +49,7 @@ impl UiState {
         self.counts = [view.waiting, view.mine, view.overdue];
         self.inbox.renew(page::inbox_rows(&view, self.now));
         self.inbox.empty = page::no_holds();
-        self.decider = Some(view.decider);
+        self.decider = view.decider;
         self.look_again(PaneName::Inbox)
     }
 

@@ -39,6 +39,8 @@ pub struct HoldForm {
     pub given: TypedAnswer,
     /// Why no answer can be taken, if so: the agent has no branch here.
     pub gone: Option<Refusal>,
+    /// Why nobody here decides anything, if so: git does not know who is here.
+    pub nobody: Option<Refusal>,
 }
 
 /// What a person has typed, and why it was not taken.
@@ -208,7 +210,9 @@ pub fn until(deadline: &str) -> Markup {
 
 fn why_no_form(hold: &PendingView, form: &HoldForm) -> Markup {
     html! {
-        @if form.may_decide {
+        @if let (true, Some(nobody)) = (form.may_decide, &form.nobody) {
+            (why_unanswerable(nobody))
+        } @else if form.may_decide {
             p { "This is for " (visible_line(&hold.assignees.join(", "))) " to decide." }
         } @else {
             p { "This login may only look. " code { "agentic decide " (hold.request) } " answers." }

@@ -80,6 +80,12 @@ fn main(
     html! {
         h1 { "Inbox" }
         (left_out(&inbox.left_out))
+        @if inbox.decider.is_none() {
+            p.refusal {
+                "Git does not know who you are, so nobody decides here: set "
+                code { "user.name" } " and " code { "user.email" } " by " code { "git config" } "."
+            }
+        }
         @if inbox.waiting == 0 {
             p { "Nothing waits for a person." }
             p {

@@ -1,6 +1,8 @@
 //! One hold: what is asked, and a person's answer.
 
-use agentic_api::verb::{AfterDecision, Decide, HoldAnswer, HoldFate, SeenQuestion, ShowDecider};
+use agentic_api::verb::{
+    AfterDecision, Decide, HoldAnswer, HoldFate, SeenQuestion, ShowDecider, why_nobody_decides,
+};
 use agentic_api::view::{DeciderView, HoldFateView, PendingView, QuestionView, visible_line};
 use agentic_api::{Refusal, Verb as _};
 use agentic_model::guidance::ErrorClass;
@@ -37,10 +39,10 @@ pub async fn show(
 ) -> Response {
     let frame = frame(&site, &visitor, &request);
     match look(&site, &visitor, &request).await {
-        Ok(SeenHold { fate: HoldFateView::Open(question), decider, gone }) => {
+        Ok(SeenHold { fate: HoldFateView::Open(question), decider, gone, nobody }) => {
             let frame = asking(frame, &question, gone.as_ref());
             let form = form_of(&site, &visitor, &question, decider, TypedAnswer::default());
-            let form = HoldForm { gone, ..form };
+            let form = HoldForm { gone, nobody, ..form };
             html(StatusCode::OK, page::hold::page(&frame, &question, &form))
         }
         Ok(SeenHold { fate: HoldFateView::Decided(hold), .. }) => {
@@ -280,14 +282,14 @@ async fn again(
     let (status, frame) =
         (status_of(refusal.class, RequestAim::Act), frame(site, visitor, request));
     match look(site, visitor, request).await {
-        Ok(SeenHold { fate: HoldFateView::Open(question), decider, gone }) => {
+        Ok(SeenHold { fate: HoldFateView::Open(question), decider, gone, nobody }) => {
             given.refusal = Some(refusal.clone());
             if question.shown != shown {
                 given = given.about_another(refusal, site.shown.find(shown));
             }
             let frame = asking(frame, &question, gone.as_ref());
             let form = form_of(site, visitor, &question, decider, given);
-            let form = HoldForm { gone, ..form };
+            let form = HoldForm { gone, nobody, ..form };
             html(status, page::hold::page(&frame, &question, &form))
         }
         Ok(SeenHold { fate: HoldFateView::Decided(hold), .. }) => {
@@ -303,6 +305,8 @@ struct SeenHold {
     decider: Option<DeciderView>,
     /// Its agent has no branch.
     gone: Option<Refusal>,
+    /// Git does not know who is here.
+    nobody: Option<Refusal>,
 }
 
 /// Reads a hold, and who may decide it here.
@@ -315,7 +319,7 @@ async fn look(site: &WebSite, visitor: &Visitor, request: &str) -> Result<SeenHo
             HoldFateView::Open(question) => why_gone(caller.space, &question.hold.agent),
             HoldFateView::Decided(_) => None,
         };
-        Ok(SeenHold { fate, decider, gone })
+        Ok(SeenHold { fate, decider, gone, nobody: why_nobody_decides(caller) })
     })
     .await
 }
@@ -352,6 +356,7 @@ pub fn form_of(
         token,
         given,
         gone: None,
+        nobody: None,
     }
 }
 

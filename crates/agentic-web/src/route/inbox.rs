@@ -55,7 +55,9 @@ pub async fn show(
             let rows: Vec<InboxRow> = holds
                 .into_iter()
                 .zip(gone)
-                .map(|(hold, gone)| row(&site, &visitor, &inbox.decider, hold, now).with_gone(gone))
+                .map(|(hold, gone)| {
+                    row(&site, &visitor, inbox.decider.as_ref(), hold, now).with_gone(gone)
+                })
                 .collect();
             let frame = PageFrame::new(&site, &visitor, "Inbox").with_command("agentic pending");
             html(StatusCode::OK, page::inbox::page(&frame, &inbox, &rows, &filter))
@@ -68,15 +70,13 @@ pub async fn show(
 fn row(
     site: &WebSite,
     visitor: &Visitor,
-    decider: &DeciderView,
+    decider: Option<&DeciderView>,
     hold: InboxHoldView,
     now: Instant,
 ) -> InboxRow {
     let InboxHoldView { hold, mine: is_theirs } = hold;
     let question = QuestionView::new(hold, now);
-    let form = (visitor.may_decide() && is_theirs).then(|| {
-        let decider = Some(decider.clone());
-        form_of(site, visitor, &question, decider, TypedAnswer::default())
-    });
+    let form = (visitor.may_decide() && is_theirs)
+        .then(|| form_of(site, visitor, &question, decider.cloned(), TypedAnswer::default()));
     InboxRow { question, is_theirs, form, gone: None }
 }

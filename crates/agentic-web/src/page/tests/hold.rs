@@ -59,6 +59,7 @@ fn check_small_and_soon(payload: Json) {
         token: "token".to_owned(),
         given: TypedAnswer::default(),
         gone: None,
+        nobody: None,
     };
     let shown = page(&frame(), &question, &form).0;
     assert!(begun.elapsed() < SOON, "it took {:?}", begun.elapsed());

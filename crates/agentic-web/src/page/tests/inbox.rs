@@ -62,13 +62,14 @@ fn row(n: usize, n_lines: usize, is_theirs: bool) -> InboxRow {
         token,
         given: TypedAnswer::default(),
         gone: None,
+        nobody: None,
     });
     InboxRow { question: QuestionView::new(hold(n, n_lines), now), is_theirs, form, gone: None }
 }
 
 fn shown(rows: &[InboxRow]) -> String {
     let inbox = InboxView {
-        decider: decider(),
+        decider: Some(decider()),
         holds: Vec::new(),
         next: None,
         waiting: rows.len(),

@@ -127,3 +127,30 @@ fn a_git_directory_that_the_environment_names_is_found_as_by_git() {
     approve(&served, &cookie, &request);
     await_done(&served);
 }
+
+#[test]
+fn whom_git_does_not_know_looks_and_decides_nothing() {
+    let served = Served::new();
+    let (request, cookie) = (served.hold(), served.log_in());
+    let path = format!("/holds/{request}");
+    let mut form = fields(&served.page(&cookie, &path));
+    form.insert("action".to_owned(), "approve".to_owned());
+    let file = served.sandbox.root().join("home/gitconfig");
+    std::fs::write(file, "[user]\nuseConfigOnly = true\n").expect("writable");
+    let begun = Instant::now();
+    while served.page(&cookie, &path).contains("class=\"decision\"") {
+        assert!(begun.elapsed() < PATIENCE, "it is never noticed");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    for path in ["/", &path] {
+        let page = served.page(&cookie, path);
+        assert!(page.contains("Deploy") && !page.contains("class=\"decision\""), "{page}");
+        assert!(page.contains("oes not know who you are") && page.contains("user.name"), "{page}");
+    }
+    let sent = served.send_form(&cookie, &request, &form);
+    assert_eq!(sent.status, 400, "{}", sent.body);
+    assert!(sent.body.contains("git does not know who you are"), "{}", sent.body);
+    let told = served.ask("GET", &format!("/api/v1/pending/{request}"), &[("Cookie", &cookie)], "");
+    assert_eq!(told.status, 200, "{}", told.body);
+    assert!(served.decisions("alice").is_empty());
+}
