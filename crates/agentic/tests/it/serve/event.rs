@@ -133,7 +133,10 @@ fn everything_that_happens_is_told_by_ids() {
     let served = Served::new();
     let cookie = served.log_in();
     let start = served.sandbox.start().to_owned();
-    let git = |arguments: &[&str]| served.sandbox.git(&start, arguments).expect("git does it");
+    let at = |folder: &Path, arguments: &[&str]| {
+        served.sandbox.git(folder, arguments).expect("git does it")
+    };
+    let git = |arguments: &[&str]| at(&start, arguments);
     let mut listener = EventListener::begin(&served, &cookie);
 
     served.ok(&["spawn", "alice", "-m", "x"]);
@@ -166,17 +169,13 @@ fn everything_that_happens_is_told_by_ids() {
     // Agents of others, and those that are folded away.
     let there = served.sandbox.repositories().join("there");
     let path = there.to_str().expect("text");
-    served
-        .sandbox
-        .git(&served.sandbox.repositories(), &["clone", "-q", start.to_str().expect("text"), path])
-        .expect("git does it");
-    served
-        .sandbox
-        .git(&there, &["branch", "agents/carol", "origin/agents/alice"])
-        .expect("git does it");
+    git(&["clone", "-q", ".", path]);
+    at(&there, &["branch", "agents/carol", "origin/agents/alice"]);
     git(&["remote", "add", "there", path]);
     git(&["fetch", "-q", "there"]);
     listener.hear("agent", &[("agent", "there/carol"), ("state", "new")]);
+    git(&["update-ref", "refs/agentic/remotes/there/notes/carol", "refs/notes/agentic/alice"]);
+    listener.hear("trace", &[("agent", "there/carol")]);
     served.ok(&["spawn", "dan", "-m", "x"]);
     served.ok(&["archive", "dan"]);
     listener.hear("agent", &[("agent", "dan"), ("state", "archived")]);
