@@ -115,7 +115,8 @@ pub use crate::view::schema::schemas;
 pub use crate::view::search::{SearchHitView, SearchView};
 pub use crate::view::secret::SecretView;
 pub use crate::view::serve::{
-    IndexStateView, IndexesView, ServeAddressView, ServeStatusView, ServeTokenView,
+    IndexStateView, IndexesView, ServeAddressView, ServeDetachView, ServeDoneView, ServeRevokeView,
+    ServeStatusView, ServeStopView, ServeTokenView,
 };
 pub use crate::view::session::{
     AttemptView, AttendanceView, ComparedRequestView, ComparedView, DiffView, ForkView, GivenView,

@@ -29,7 +29,15 @@ impl Format {
         self.answer_coloured(view, |view| Text::from(text(view).as_str()));
     }
 
-    /// Does the same with text that has colours.
+    /// Prints an answer of which people were told everything already.
+    pub fn answer_told<V: Serialize + ?Sized>(self, view: &V) {
+        match self {
+            Format::Json => print_raw(&serde_json::to_string(view).expect("views have text keys")),
+            Format::Text => {}
+        }
+    }
+
+    /// Does the same as [`Format::answer`] with text that has colours.
     pub fn answer_coloured<V: Serialize + ?Sized>(self, view: &V, text: impl FnOnce(&V) -> Text) {
         match self {
             Format::Json => print_raw(&serde_json::to_string(view).expect("views have text keys")),

@@ -117,7 +117,11 @@ fn resident_schemas() -> BTreeMap<&'static str, Schema> {
         ("list-page.json", printed::<ListPageView>()),
         ("pending-request.json", printed::<PendingRequestView>()),
         ("serve-address.json", printed::<ServeAddressView>()),
+        ("serve-detach.json", printed::<ServeDetachView>()),
+        ("serve-done.json", printed::<ServeDoneView>()),
+        ("serve-revoke.json", printed::<ServeRevokeView>()),
         ("serve-status.json", printed::<ServeStatusView>()),
+        ("serve-stop.json", printed::<ServeStopView>()),
         ("serve-token.json", printed::<ServeTokenView>()),
     ])
 }

@@ -64,6 +64,36 @@ pub struct ServeTokenView {
     pub token: String,
 }
 
+/// The answer of `agentic serve --detach`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ServeDetachView {
+    /// The number of the process that stays.
+    pub pid: u32,
+    /// The address of its page, if it has one.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub url: Option<String>,
+}
+
+/// The answer of `agentic serve stop`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ServeStopView {
+    /// The number of the process that ended.
+    pub pid: i32,
+}
+
+/// The answer of `agentic serve token --revoke`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ServeRevokeView {
+    /// What the token was called.
+    pub name: String,
+    /// That it is good for nothing any more.
+    pub revoked: bool,
+}
+
+/// The answer of `agentic serve logout` and `agentic serve rebuild`: it is done.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ServeDoneView {}
+
 /// How the databases are that a process that stays keeps for faster answers.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct IndexesView {

@@ -9,7 +9,9 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use agentic_api::Refusal;
-use agentic_api::view::{IndexStateView, ServeAddressView, ServeStatusView};
+use agentic_api::view::{
+    IndexStateView, ServeAddressView, ServeDoneView, ServeStatusView, ServeStopView,
+};
 use agentic_resident::{
     Inheritance, Resident, ResidentClient, ResidentOptions, ServeFolder, Whereabouts,
 };
@@ -314,10 +316,12 @@ fn rebuild(context: &Context) -> VerbOutcome {
             }
             Err(error) => return Err(CommandFailure::io("remove the index", &error)),
         }
+        context.format.answer_told(&ServeDoneView {});
         return Ok(ExitCode::SUCCESS);
     }
     tell(&client(&space)?, "/control/rebuild", "make the index anew")?;
     talk("the index is being made anew");
+    context.format.answer_told(&ServeDoneView {});
     Ok(ExitCode::SUCCESS)
 }
 
@@ -362,6 +366,7 @@ fn stop(context: &Context) -> VerbOutcome {
         std::thread::sleep(LOOK);
     }
     talk(&format!("ended process {}", process.pid));
+    context.format.answer_told(&ServeStopView { pid: process.pid });
     Ok(ExitCode::SUCCESS)
 }
 
@@ -371,5 +376,6 @@ fn log_out(context: &Context) -> VerbOutcome {
     let client = client(&space)?;
     tell(&client, "/control/logout", "end all logins")?;
     talk("ended all logins");
+    context.format.answer_told(&ServeDoneView {});
     Ok(ExitCode::SUCCESS)
 }

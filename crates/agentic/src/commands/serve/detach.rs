@@ -4,6 +4,7 @@ use std::os::unix::process::CommandExt as _;
 use std::process::{Command, ExitCode, Stdio};
 use std::time::{Duration, Instant};
 
+use agentic_api::view::ServeDetachView;
 use agentic_resident::{ResidentClient, ServeLog};
 use agentic_store::file::make_private_folder;
 
@@ -64,6 +65,8 @@ pub fn begin(context: &Context, args: &ServeArgs) -> VerbOutcome {
                 Some(url) => format!("process {} serves {url}", child.id()),
                 None => format!("process {} serves on the socket alone", child.id()),
             });
+            let view = ServeDetachView { pid: child.id(), url: client.at.url.clone() };
+            context.format.answer_told(&view);
             return Ok(ExitCode::SUCCESS);
         }
         if let Ok(Some(_)) = child.try_wait() {

@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use agentic_api::view::ServeTokenView;
+use agentic_api::view::{ServeRevokeView, ServeTokenView};
 use agentic_api::{PageFinder, Refusal, Surroundings};
 use agentic_mcp::{DecidingAccess, HttpAnswer, HttpHeads, McpAccess, McpHttp, WriteAccess};
 use agentic_model::AgentName;
@@ -50,6 +50,8 @@ pub fn run(context: &Context, args: TokenArgs) -> VerbOutcome {
         return match book.revoke(&args.name).map_err(refused)? {
             true => {
                 talk(&format!("took the token `{}` back", args.name));
+                let view = ServeRevokeView { name: args.name, revoked: true };
+                context.format.answer_told(&view);
                 Ok(ExitCode::SUCCESS)
             }
             false => Err(CommandFailure::refused(

@@ -1,5 +1,6 @@
 //! The process: it ends as it should, writes nothing where its repository was, and is never waited for.
 
+use super::schema::check_schema;
 use super::*;
 
 fn signal(served: &Served, name: &str) {
@@ -133,6 +134,34 @@ fn a_pipe_in_the_place_of_a_file_is_never_waited_for() {
     // What is stale is replaced.
     rustix::fs::mkfifoat(rustix::fs::CWD, at("at"), rustix::fs::Mode::RWXU).expect("writable");
     served.process = begin(&served.sandbox, &start, &[]);
+}
+
+#[test]
+fn every_verb_says_in_json_what_it_did() {
+    let sandbox = Sandbox::new(Setup::Repository).expect("git is installed");
+    sandbox.install("agentic", env!("CARGO_BIN_EXE_agentic").as_ref()).expect("writable");
+    let start = sandbox.start().to_owned();
+    let said = |arguments: &[&str]| -> Json {
+        let arguments = [&["--json", "serve"], arguments].concat();
+        serde_json::from_str(&ok(&sandbox, &start, &arguments)).expect("one value")
+    };
+    let begun = said(&["--detach"]);
+    check_schema("serve-detach", &begun);
+    let status = said(&["status"]);
+    assert_eq!([&begun["pid"], &begun["url"]], [&status["pid"], &status["url"]]);
+    said(&["token", "editor"]);
+    let revoked = said(&["token", "editor", "--revoke"]);
+    check_schema("serve-revoke", &revoked);
+    assert_eq!(revoked, serde_json::json!({ "name": "editor", "revoked": true }));
+    for verb in ["logout", "rebuild"] {
+        let done = said(&[verb]);
+        check_schema("serve-done", &done);
+        assert_eq!(done, serde_json::json!({}), "{verb}");
+    }
+    let stopped = said(&["stop"]);
+    check_schema("serve-stop", &stopped);
+    assert_eq!(stopped["pid"], begun["pid"]);
+    assert_eq!(said(&["rebuild"]), serde_json::json!({}), "nothing serves");
 }
 
 #[test]
